@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 TOOL    := $(GO) tool -modfile=tools.mod
 
-.PHONY: build run test agents lint bench chaos shellproof golden pictures release fixture clean
+.PHONY: build run test agents lint bench chaos shellproof golden pictures vulnerabilities release fixture clean
 
 build: ## the one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/approvalbot
@@ -33,6 +33,9 @@ lint: ## formatting, vet, staticcheck
 	$(GO) vet ./...
 	$(GO) vet -tags faults ./...
 	$(TOOL) staticcheck ./...
+
+vulnerabilities: ## known ones in what the program calls; says so loudly where their database cannot be reached
+	internal/release/vulnerabilities.sh $(TOOL)
 
 release: ## binaries for five platforms, deb, rpm, image archive, modules with licences, checksums: into dist/
 	$(GO) run -C internal/release . -out '$(CURDIR)/dist'

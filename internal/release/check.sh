@@ -43,7 +43,9 @@ for dir in "$work"/archives/*; do
   program=$(echo "$dir"/approvalbot*)
   go version -m "$program" | grep -q 'CGO_ENABLED=0'
   grep -aq 'Europe/Berlin' "$program" # time zones are in it
-  [ -s "$dir/man/man1/approvalbot-run.1" ] && [ -s "$dir/completions/approvalbot.bash" ] && [ -s "$dir/LICENSE" ]
+  for file in man/man1/approvalbot-run.1 completions/approvalbot.bash completions/approvalbot.zsh completions/approvalbot.fish LICENSE; do
+    [ -s "$dir/$file" ]
+  done
 done
 here=$(echo "$work"/archives/*_linux_"$(go env GOARCH)")
 if ldd "$here/approvalbot" >"$work/ldd" 2>&1; then
@@ -60,6 +62,18 @@ if have jq; then
   say "$(jq '.packages | length' dist/*_modules.spdx.json) modules have a version and a licence"
 else
   missing "the list of modules: install jq"
+fi
+
+image=dist/approvalbot_${version}_oci.tar
+blob() { tar -xOf "$image" "blobs/sha256/${1#sha256:}"; }
+if have jq; then
+  index=$(tar -xOf "$image" index.json | jq -r '.manifests[0].digest')
+  for manifest in $(blob "$index" | jq -r '.manifests[].digest'); do
+    blob "$(blob "$manifest" | jq -r .config.digest)" |
+      jq -e '.config.User == "65532:65532" and .config.Entrypoint == ["approvalbot"] and .os == "linux"' >/dev/null
+    blob "$(blob "$manifest" | jq -r '.layers[0].digest')" | tar -tzf - | grep -qx usr/local/bin/approvalbot
+  done
+  say "the image archive holds one image a platform, for a user who is not root"
 fi
 
 if have rpm; then
@@ -88,16 +102,17 @@ else
 fi
 
 CGO_ENABLED=0 go build -trimpath -o "$work/faketelegram" ./internal/faketelegram
-if [ "$(id -u)" = 0 ] && have buildah unshare ip openssl; then
-  sh internal/release/try-image.sh "$work" "dist/approvalbot_${version}_oci.tar"
+namespaces() { [ "$(id -u)" = 0 ] && have unshare ip && unshare --net --mount true 2>/dev/null; }
+if namespaces && have buildah openssl; then
+  sh internal/release/try-image.sh "$work" "$image"
 else
-  missing "the image: that needs root, buildah, unshare, ip and openssl"
+  missing "the image was only read: to run it takes root, namespaces, buildah, ip and openssl"
 fi
-if [ "$(id -u)" = 0 ] && have debootstrap unshare ip; then
+if namespaces && have debootstrap; then
   debootstrap --variant=minbase bookworm "$work/bare" >"$work/debootstrap.log" 2>&1 || { tail -5 "$work/debootstrap.log"; exit 1; }
   cp "$(echo dist/approvalbot_*_"$(dpkg --print-architecture)".deb)" "$work/bare/tmp/approvalbot.deb"
   cp "$work/faketelegram" internal/release/try-deb.sh "$work/bare/tmp/"
   alone chroot "$work/bare" sh /tmp/try-deb.sh
 else
-  missing "the deb: that needs root, debootstrap, unshare and ip"
+  missing "the deb: that takes root, namespaces, debootstrap and ip"
 fi

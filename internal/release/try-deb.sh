@@ -36,7 +36,7 @@ echo "release: from dpkg -i to the first card in $((took / 1000)).$((took % 1000
 [ "$(stat -c %a:%U $etc/credentials/key)" = 600:root ]
 key=$(sha256sum $etc/credentials/key) token=$(cat $etc/credentials/agent-token)
 kill $desk
-wait $desk || true
+wait $desk 2>/dev/null || true
 
 # The next version's package, with another text of the configuration.
 dpkg-deb -R /tmp/approvalbot.deb /tmp/next
@@ -44,16 +44,21 @@ sed -i 's/^Version: .*/&.next/' /tmp/next/DEBIAN/control
 echo '# Said by a later version.' >>/tmp/next$etc/approvalbot.yaml
 (cd /tmp/next && find . -type f ! -path './DEBIAN/*' -printf '%P\0' | xargs -0 md5sum >DEBIAN/md5sums)
 dpkg-deb -b /tmp/next /tmp/next.deb >/dev/null
-dpkg --force-confold -i /tmp/next.deb >/dev/null
+dpkg --force-confold -i /tmp/next.deb >/dev/null 2>&1
 grep -q 'botToken: "123456:TEST"' $etc/approvalbot.yaml
 grep -q 'later version' $etc/approvalbot.yaml.dpkg-dist
 [ -s /var/lib/approvalbot/approvalbot.db ]
-[ "$(sha256sum $etc/credentials/key)" = "$key" ] && [ "$(cat $etc/credentials/agent-token)" = "$token" ]
+[ "$(sha256sum $etc/credentials/key)" = "$key" ]
+[ "$(cat $etc/credentials/agent-token)" = "$token" ]
 
 dpkg -r approvalbot >/dev/null 2>&1
-[ -s $etc/approvalbot.yaml ] && [ -s /var/lib/approvalbot/approvalbot.db ] && [ ! -e /usr/bin/approvalbot ]
+[ -s $etc/approvalbot.yaml ]
+[ -s /var/lib/approvalbot/approvalbot.db ]
+[ ! -e /usr/bin/approvalbot ]
 dpkg -P approvalbot </dev/null >/dev/null 2>&1
-[ -s $etc/credentials/key ] && [ ! -e $etc/operator.yaml ] && [ ! -e /var/lib/approvalbot ]
+[ -s $etc/credentials/key ]
+[ ! -e $etc/operator.yaml ]
+[ ! -e /var/lib/approvalbot ]
 dpkg -i /tmp/approvalbot.deb >/dev/null
 [ "$(sha256sum $etc/credentials/key)" = "$key" ] # so backups can be opened
 APPROVALBOT_PURGE_KEY=1 dpkg -P approvalbot </dev/null >/dev/null 2>&1

@@ -43,7 +43,7 @@ inside APPROVALBOT_TOKEN="$(cat "$work/secrets/agent-token")" $confined \
 wait $chat
 grep -qx allowed "$work/image.chat"
 kill $desk
-wait $desk || true
+wait $desk 2>/dev/null || true
 TRY
 unshare --net --mount -- sh "$work/in-image" "$root" "$work" || { cat "$work"/image.*; exit 1; }
 buildah rm "$image" >/dev/null
