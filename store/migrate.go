@@ -84,7 +84,7 @@ func livesWith(ctx context.Context, db *sql.DB, path string, have, knows int64) 
 	var needs int64
 	err := db.QueryRowContext(ctx, `SELECT CAST(value AS BIGINT) FROM meta WHERE name = $1`, needsName).Scan(&needs)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("store %s has schema %d, and whether this program can live with it cannot be read: %w", path, have, err)
+		return fmt.Errorf("store %s has schema %d, and what that needs cannot be read: %w", path, have, err)
 	}
 	if err != nil || needs > knows {
 		return fmt.Errorf("store %s has schema %d, and this program knows only up to %d: run the newer program, or "+

@@ -82,7 +82,8 @@ func TestSchemaSteps(t *testing.T) {
 	require.NoError(t, s.beat(ctx))
 	db := openPostgres(s.listen, pgConnector{}, nil).db
 	defer db.Close()
-	_, err := migrate(ctx, db, postgres, "desk", schemaWith(t, unsafe+"-- +goose Up\nALTER TABLE approvals DROP COLUMN tool_name;\n"))
+	takesAway := schemaWith(t, unsafe+"-- +goose Up\nALTER TABLE approvals DROP COLUMN tool_name;\n")
+	_, err := migrate(ctx, db, postgres, "desk", takesAway)
 	require.ErrorContains(t, err, fmt.Sprintf("schema %d must not be set up while older programs run, and instance %s",
 		newest(t)+1, s.heartbeat.id))
 	create(t, s, pendingApproval("bot"), core.Change{}) // nothing was done
@@ -115,8 +116,10 @@ func TestSchemaSteps_OlderProgramOnAFile(t *testing.T) {
 		require.EqualValues(t, newest(t), s.schema, "what other programs are told of it is what it knows")
 		create(t, s, pendingApproval("bot"), core.Change{})
 	})
-	upgrade(additive, unsafe+"-- +goose Up\nALTER TABLE approvals DROP COLUMN more;\n", "-- +goose Up\nCREATE TABLE more (x TEXT);\n")
-	refused(t, o, fmt.Sprintf("has schema %d", newest(t)+3), fmt.Sprintf("only up to %d", newest(t)), "run the newer program")
+	upgrade(additive, unsafe+"-- +goose Up\nALTER TABLE approvals DROP COLUMN more;\n",
+		"-- +goose Up\nCREATE TABLE more (x TEXT);\n")
+	refused(t, o, fmt.Sprintf("has schema %d", newest(t)+3), fmt.Sprintf("only up to %d", newest(t)),
+		"run the newer program")
 }
 
 // What is not marked unsafe takes nothing away that an older program could use.

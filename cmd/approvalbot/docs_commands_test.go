@@ -111,7 +111,8 @@ func docsHome(t *testing.T, r *rig) string {
 
 // docsShell runs lines as the page's reader would: whoever asks, or the operator.
 func docsShell(r *rig, home, page, script string) *exec.Cmd {
-	script = strings.NewReplacer("http://127.0.0.1:8787", r.url, "https://desk.example", r.url, " /backup/", " "+home+"/backup/").Replace(script)
+	script = strings.NewReplacer("http://127.0.0.1:8787", r.url, "https://desk.example", r.url,
+		" /backup/", " "+home+"/backup/").Replace(script)
 	cmd := exec.Command("sh", "-euc", script)
 	cmd.Dir = home
 	cmd.Env = []string{"HOME=" + home, "PATH=" + home + "/bin:" + home + "/stubs:" + os.Getenv("PATH"),
@@ -191,7 +192,8 @@ func TestDocs_CommandsExist(t *testing.T) {
 	root := newRootCommand(&app.App{})
 	for _, page := range pagesOfDocs(t) {
 		for _, block := range shellBlocks(t, page) {
-			own := regexp.MustCompile(` -- .*`).ReplaceAllString(strings.ReplaceAll(block, "\\\n", " "), "") // the rest is another program's
+			// Params and what stands behind -- are another program's.
+			own := regexp.MustCompile(` -- .*|'[^']*'`).ReplaceAllString(strings.ReplaceAll(block, "\\\n", " "), "")
 			for _, l := range commandLines(own) {
 				checkCommand(t, root, l)
 			}

@@ -40,7 +40,8 @@ func releasedRig(t *testing.T) *rig {
 	r.carol = r.tg.AddUser(bottest.TelegramProfile{ID: 1003, FirstName: "Carol"})
 	r.group = r.tg.AddChat(bottest.TelegramChatSpec{Type: bottest.TelegramSupergroup, ID: -1001234567, Title: "ops",
 		Members: []*bottest.TelegramUser{r.alice, r.bob, r.carol}})
-	r.tools = "    maxTimeoutMs: 2592000000\n    rules:\n      - {name: pairs, match: {tool: pair}, risk: R3, minApprovals: 2}\n"
+	r.tools = "    maxTimeoutMs: 2592000000\n    rules:\n" +
+		"      - {name: pairs, match: {tool: pair}, risk: R3, minApprovals: 2}\n"
 	r.url = "http://" + r.addr
 	return r
 }
@@ -54,7 +55,8 @@ func TestReleased_Make(t *testing.T) {
 	}
 	dir, bin := filepath.Join(released, *makeReleased), filepath.Join(t.TempDir(), "approvalbot")
 	require.NoError(t, os.MkdirAll(dir, 0o755))
-	out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-X main.version="+*makeReleased, "-o", bin, ".").CombinedOutput()
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-X main.version="+*makeReleased, "-o", bin, ".")
+	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	var key []byte
 	for engine, file := range engines {
