@@ -67,4 +67,4 @@ pictures: ## the README's pictures of cards, drawn by Chromium from what the bot
 	$(GO) run ./internal/pictures docs/pictures
 
 clean:
-	rm -rf bin
+	rm -rf bin dist
