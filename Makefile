@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 TOOL    := $(GO) tool -modfile=tools.mod
 
-.PHONY: build run test agents lint bench chaos shellproof golden pictures release clean
+.PHONY: build run test agents lint bench chaos shellproof golden pictures vulnerabilities release fixture clean
 
 build: ## the one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/approvalbot
@@ -15,6 +15,9 @@ run: build ## the desk on embedded SQLite, with a generated local configuration
 
 test: ## everything, with the race detector; ends with what this machine lacks the programs for
 	$(GO) run ./internal/testsum -race -timeout 20m ./...
+
+# The version whose stores make fixture makes.
+RELEASED ?= 0.1.0
 
 # What make agents installs from npm, and how long its slow person takes: beyond a minute some clients give up.
 AGENTS      ?= claude-code codex gemini-cli qwen-code copilot-cli opencode cline libraries
@@ -31,8 +34,16 @@ lint: ## formatting, vet, staticcheck
 	$(GO) vet -tags faults ./...
 	$(TOOL) staticcheck ./...
 
+vulnerabilities: ## known ones in what the program calls; says so loudly where their database cannot be reached
+	internal/release/vulnerabilities.sh $(TOOL)
+
 release: ## binaries for five platforms, deb, rpm, image archive, modules with licences, checksums: into dist/
 	$(GO) run -C internal/release . -out '$(CURDIR)/dist'
+
+fixture: ## before a release: stores as RELEASED leaves them behind, and hashes of its migrations (docs/upgrading.md)
+	$(GO) test ./store -run Migrations_Released -update
+	$(GO) test ./cmd/approvalbot -run Released_Make -count=1 -released '$(RELEASED)'
+	$(GO) test ./cmd/approvalbot -run Released_StoreGoesOn -count=1
 
 bench: build ## our figures beside references of the same run; BENCH=evaluate,chat for some (docs/performance.md)
 	$(GO) run ./internal/bench -bin $(BIN) -only '$(BENCH)'
@@ -50,10 +61,10 @@ golden: ## rewrite golden files from what the code does now; read the diff
 	$(GO) test ./cmd/approvalbot -run CLIDoc -update
 	$(GO) test ./messages -update
 	$(GO) test ./hook/install -run AgentsPage -update
-	$(GO) test ./policy -run JudgementsStay -update
+	$(GO) test ./policy -run 'JudgementsStay|ReasonsPage|ProgramsPage' -update
 
 pictures: ## the README's pictures of cards, drawn by Chromium from what the bot sends
 	$(GO) run ./internal/pictures docs/pictures
 
 clean:
-	rm -rf bin
+	rm -rf bin dist

@@ -2,9 +2,12 @@ package policy
 
 import (
 	"cmp"
+	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,15 +17,47 @@ import (
 	"approvalbot/policy/tool"
 )
 
-// The page for operators names every reason code with its sentence, every group,
-// profile and factor of a rule.
+const reasonsHead = `# Reason codes
+
+Why the desk judges a call as it does, written from the table in policy/finding (` + "`go test ./policy -run ReasonsPage -update`" + `).
+A call's class is the highest of all that was found in it. ` + "`rule:NAME`" + ` is one of your rules.
+
+| code | class | means |
+|---|---|---|
+`
+
+const addNoRisk = `
+These say why the desk asks or refuses, and add no risk:
+
+| code | means |
+|---|---|
+`
+
+// docs/reasons.md is what the table says, the lowest class first.
+func TestReasonsPage(t *testing.T) {
+	found, add := make([]string, core.R4+1), addNoRisk
+	for c := range finding.CodeCount {
+		r := finding.Reasons[c]
+		if c >= finding.ApprovalsDisabled {
+			add += fmt.Sprintf("| `%s` | %s |\n", r.Name, r.Text)
+			continue
+		}
+		found[r.Class] += fmt.Sprintf("| `%s` | %s | %s |\n", r.Name, r.Class, r.Text)
+	}
+	page := reasonsHead + strings.Join(found, "") + add
+	if flag.Lookup("update").Value.String() == "true" {
+		require.NoError(t, os.WriteFile("../docs/reasons.md", []byte(page), 0o644))
+	}
+	stored, err := os.ReadFile("../docs/reasons.md")
+	require.NoError(t, err)
+	require.Equal(t, page, string(stored), "docs/reasons.md is not what the table says: go test ./policy -run ReasonsPage -update")
+}
+
+// The page for operators names every group, profile and factor of a rule.
 func TestThePageNamesEverything(t *testing.T) {
 	b, err := os.ReadFile("../docs/policy.md")
 	require.NoError(t, err)
 	page := string(b)
-	for c := range finding.CodeCount {
-		require.Contains(t, page, "`"+finding.Reasons[c].Name+"`", "docs/policy.md lists every reason code")
-	}
 	for _, g := range tool.GroupNames() {
 		require.Contains(t, page, "`"+g+"`")
 	}

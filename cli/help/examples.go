@@ -74,9 +74,10 @@ var Examples = map[string]string{
   approvalbot login --enrol alice`,
 	"doctor": `  approvalbot doctor
   approvalbot doctor --offline --config approvalbot.yaml`,
-	"drill":  `  approvalbot drill`,
-	"health": `  approvalbot health --server http://127.0.0.1:8787`,
-	"backup": `  approvalbot backup desk-$(date +%F).db`,
+	"drill":   `  approvalbot drill`,
+	"version": `  approvalbot version --json`,
+	"health":  `  approvalbot health --server http://127.0.0.1:8787`,
+	"backup":  `  approvalbot backup desk-$(date +%F).db`,
 	"keys rotate": `  approvalbot keys rotate
   approvalbot keys rotate --exposed --discard-old`,
 	"store vacuum": `  approvalbot store vacuum`,

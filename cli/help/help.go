@@ -22,7 +22,7 @@ var groups = []struct{ id, title, commands string }{
 	{"agents", "Attach an agent:", "install uninstall hook mcp mcp-proxy acp"},
 	{"policy", "Say what is asked:", "evaluate policy config verifier"},
 	{"record", "Look back:", "audit receipt stats callbacks"},
-	{"desk", "Run the desk:", "init serve pair login doctor drill health backup keys store"},
+	{"desk", "Run the desk:", "init serve pair login doctor drill health backup keys store version"},
 }
 
 // Group puts the commands into their groups and gives each its examples.

@@ -137,8 +137,8 @@ func docsLine(t *testing.T, page, words string) string {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
 	require.NoError(t, err)
 	for block := range strings.SplitSeq(string(text), "```") {
-		if strings.Contains(block, words) && strings.HasPrefix(strings.TrimSpace(block), "jq ") {
-			return strings.TrimSpace(block)
+		if line, found := strings.CutPrefix(block, "sh\njq "); found && strings.Contains(line, words) {
+			return "jq " + strings.TrimSpace(line)
 		}
 	}
 	require.Fail(t, "no such command in docs/"+page)

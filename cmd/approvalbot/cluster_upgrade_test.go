@@ -87,8 +87,8 @@ func (c *chaos) decidedAcross(asks, claims *process, id string) {
 }
 
 // An upgrade, program by program: where the schema's next step is safe, the old
-// and the new serve side by side; where it is not, the new waits until no older
-// one runs. A program never starts on a schema that it does not know.
+// and the new serve side by side, and the old one starts again; where it is not, the new
+// waits until no older one runs, and no older one starts any more.
 func TestCluster_UpgradeToAnotherSchema(t *testing.T) {
 	safe, unsafe := aheadBinary(t, safeStep), aheadBinary(t, safeStep, unsafeStep)
 	c := newChaos(t, chaosPlan{chats: 1, desks: 1, settle: patient})
@@ -101,8 +101,11 @@ func TestCluster_UpgradeToAnotherSchema(t *testing.T) {
 
 	require.Contains(t, c.refuses(unsafe), "must not be set up while older programs run, and instance ")
 	c.decidedAcross(old, next, "job-4") // the refusal has left everything as it was
+	old.end(syscall.SIGKILL)
+	old.start() // as its supervisor does while instances roll
+	require.NoError(t, old.await(t.Context()), old.tail())
+	c.decidedAcross(old, next, "job-again")
 	old.end(syscall.SIGTERM)
-	require.Contains(t, c.refuses(old.bin), "run the newer program, or restore the backup made before it")
 	require.Contains(t, c.refuses(unsafe), `(version "v2") does: stop all instances`)
 	c.decidedAcross(next, next, "job-5")
 
@@ -110,7 +113,8 @@ func TestCluster_UpgradeToAnotherSchema(t *testing.T) {
 	next.end(syscall.SIGTERM)
 	last := newProcess(t, "last", unsafe, c.config(), c.database)
 	c.decidedAcross(last, last, "job-7")
-	require.Contains(t, c.refuses(safe), "run the newer program")
+	require.Contains(t, c.refuses(safe), "run the newer program, or restore the backup made before it")
+	require.Contains(t, c.refuses(old.bin), "run the newer program")
 	card, err := c.seen.card(t.Context(), waiting.Code)
 	require.NoError(t, err)
 	require.Equal(t, denied, c.told(c.people[1].TapData(c.chats[0], messageNumber(card.id), "/deny "+waiting.Code)))

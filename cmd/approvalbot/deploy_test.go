@@ -145,6 +145,26 @@ func TestDeploy_ComposeConfiguration(t *testing.T) {
 	require.Equal(t, "approvalbot", at(t, compose, "services", "database", "environment", "POSTGRES_USER"))
 }
 
+// The configuration of compose-sqlite.yaml has every secret that it names, loads, and keeps
+// its store where the volume is.
+func TestDeploy_ComposeOnSQLite(t *testing.T) {
+	t.Parallel()
+	compose := documents(t, deployed(t, "compose-sqlite.yaml"))[0]
+	desk := at(t, compose, "services", "desk")
+	var names []string
+	for _, s := range at(t, desk, "secrets").([]any) {
+		names = append(names, s.(string))
+		require.Equal(t, "./secrets/"+s.(string), at(t, compose, "secrets", s.(string), "file"))
+	}
+	require.Contains(t, at(t, desk, "volumes"), "state:/var/lib/approvalbot")
+	require.Equal(t, true, at(t, desk, "read_only"))
+	text := strings.ReplaceAll(deployed(t, "approvalbot.compose-sqlite.yaml"), "/run/secrets/", secretFolder(t, named(names))+"/")
+	cfg := usable(t, text)
+	require.Equal(t, "sqlite:/var/lib/approvalbot/approvalbot.db", cfg.Store.URL)
+	require.FileExists(t, cfg.Store.KeyFile)
+	require.NotEqual(t, compose["name"], documents(t, deployed(t, "compose.yaml"))[0]["name"], "both may run on one machine")
+}
+
 // The configuration for systemd names only what the unit provides.
 func TestDeploy_SystemdConfiguration(t *testing.T) {
 	t.Parallel()
@@ -381,7 +401,7 @@ func TestDeploy_CommandsExist(t *testing.T) {
 	require.Greater(t, len(lines), 15)
 	unit := regexp.MustCompile(`(?m)^Exec\w+=(.*)$`).FindAllString(deployed(t, "approvalbot.service"), -1)
 	run := regexp.MustCompile(`CMD \[[^\]]*\]|\["CMD"[^\]]*\]`)
-	images := append(run.FindAllString(deployed(t, "Dockerfile"), -1), run.FindAllString(deployed(t, "compose.yaml"), -1)...)
+	images := run.FindAllString(deployed(t, "Dockerfile")+deployed(t, "compose.yaml")+deployed(t, "compose-sqlite.yaml"), -1)
 	for _, text := range append(unit, images...) {
 		lines = append(lines, commandLines(text)...)
 	}

@@ -56,6 +56,7 @@ hook/live:
 hook/mcp: api hook hook/ask internal/panics
 internal/bench: api bot/bottest
 internal/fakeclaude:
+internal/faketelegram: bot/bottest
 internal/fault:
 internal/panics:
 internal/pictures: bot/discord/render bot/telegram/render bot/textcmd config/effective core store
@@ -92,7 +93,7 @@ web: api assertion core display schedule
 // keepers are the only rooms that may import a package.
 var keepers = table(`
 approvalbot/assertion/softkey:
-approvalbot/bot/bottest: internal/bench
+approvalbot/bot/bottest: internal/bench internal/faketelegram
 approvalbot/internal/bench:
 approvalbot/store/pgtest:
 cel.dev/cel-go: policy/condition

@@ -59,7 +59,7 @@ func newRootCommand(a *app.App) *cobra.Command {
 	f.StringVar(&a.ClientFile, "client", "", "client file, with the desk's URL and a token (else APPROVALBOT_CLIENT, else client.yaml in the user's configuration directory)")
 	f.BoolVar(&a.JSON, "json", false, "print the API's JSON")
 	f.StringVar(&a.Config, "config", "", "configuration file of the desk (else APPROVALBOT_CONFIG, else approvalbot.yaml)")
-	root.AddCommand(newServeCommand(a), watch.Command(a), help.DocsCommand(a))
+	root.AddCommand(newServeCommand(a), watch.Command(a), help.DocsCommand(a), help.VersionCommand(a))
 	root.AddCommand(cli.Commands(a)...)
 	root.AddCommand(agent.Commands(a)...)
 	root.AddCommand(offline.Commands(a)...)
