@@ -57,7 +57,8 @@ done
 func snippet(t *testing.T, language string) string {
 	page, err := os.ReadFile("../docs/callbacks.md")
 	require.NoError(t, err)
-	_, rest, found := strings.Cut(string(page), "\n```"+language+"\n")
+	_, signed, _ := strings.Cut(string(page), "\n## Check the signature\n")
+	_, rest, found := strings.Cut(signed, "\n```"+language+"\n")
 	require.True(t, found, "the page has no %s", language)
 	code, _, _ := strings.Cut(rest, "\n```\n")
 	return code + "\n"

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"approvalbot/assertion"
 	"approvalbot/schedule"
 )
 
@@ -297,6 +298,12 @@ func (a Approval) metNow(d *Directory) bool {
 	now := d.now.UnixMilli()
 	add := func(v Voter) {
 		yes := Vote{Approver: UserRequest, Verdict: Approve, Decision: AllowOnce, Voter: &v, DecidedAtMs: now}
+		if a.Rule.StepUp {
+			if !d.maySign(v) {
+				return
+			}
+			yes.Signature = &assertion.Signature{PolicyHash: a.PolicyHash}
+		}
 		if w := a.weightNow(yes, d); !w.Approvers && !w.Verifier {
 			return
 		}

@@ -22,7 +22,6 @@ const deskURL = "https://desk.example.org"
 type signing struct {
 	*fixture
 	keys map[string]*softkey.Passkey
-	told []string
 }
 
 func newSigning(t *testing.T, holders ...string) *signing {
@@ -31,11 +30,6 @@ func newSigning(t *testing.T, holders ...string) *signing {
 	site, err := assertion.SiteOf(deskURL)
 	require.NoError(t, err)
 	d.use(func(r *core.Rules) { r.Site, r.Policy = site, signedByName{byName{hash: "1"}} })
-	d.TellPeople(func(_ context.Context, chats []core.Target, text string) {
-		for _, c := range chats {
-			d.told = append(d.told, c.String()+" "+text)
-		}
-	})
 	for _, who := range holders {
 		d.enrol(t, who)
 	}
@@ -76,12 +70,14 @@ func (p signedByName) JudgeWith(ctx context.Context, c core.Call, _ core.Opinion
 	return p.Judge(ctx, c)
 }
 
-func session(who string) core.Session { return core.Session{ID: "of-" + who, Person: who, How: "link"} }
+func signedInAs(who string) core.Session {
+	return core.Session{ID: "of-" + who, Person: who, How: "link"}
+}
 
 // begin begins the ceremony of a person's yes.
 func (d *signing) begin(t *testing.T, who string, a core.Approval) core.YesToSign {
 	t.Helper()
-	y, err := d.BeginYes(t.Context(), session(who), a.Code, d.shown(a))
+	y, err := d.BeginYes(t.Context(), signedInAs(who), a.Code, d.shown(a))
 	require.NoError(t, err)
 	return y
 }
@@ -99,7 +95,7 @@ func (d *signing) sign(t *testing.T, who string, y core.YesToSign) core.SignedYe
 // yes is a person's signed yes.
 func (d *signing) yes(t *testing.T, who string, a core.Approval) (core.Approval, error) {
 	t.Helper()
-	return d.VoteSigned(t.Context(), session(who), a.Code, d.sign(t, who, d.begin(t, who, a)), "")
+	return d.VoteSigned(t.Context(), signedInAs(who), a.Code, d.sign(t, who, d.begin(t, who, a)), "")
 }
 
 // events gives the log's entries of a type.
@@ -143,7 +139,7 @@ func TestStepUp_OnlyASignatureCounts(t *testing.T) {
 		Person: "alice", PolicyHash: "1"}))
 	require.Contains(t, string(d.events(t, core.EventVote)[0].Data), s.Response.Signature, "the log has what was signed")
 	require.Equal(t, a.Key, d.events(t, core.EventPasskeyUsed)[0].Key)
-	held, err := d.PasskeysOf(t.Context(), session("alice"))
+	held, err := d.PasskeysOf(t.Context(), signedInAs("alice"))
 	require.NoError(t, err)
 	require.EqualValues(t, 1, held.Held[0].SignCount)
 	require.NotZero(t, held.Held[0].UsedMs)
@@ -256,7 +252,7 @@ func TestStepUp_OtherRules(t *testing.T) {
 	require.NoError(t, err)
 	begun := d.begin(t, "bob", a)
 	d.use(func(r *core.Rules) { r.Policy = signedByName{byName{hash: "2"}} })
-	_, err = d.VoteSigned(t.Context(), session("bob"), a.Code, d.sign(t, "bob", begun), "")
+	_, err = d.VoteSigned(t.Context(), signedInAs("bob"), a.Code, d.sign(t, "bob", begun), "")
 	requireStepUp(t, err, a, "begun under the old rules")
 	after, err := d.yes(t, "bob", a)
 	require.NoError(t, err)
@@ -355,7 +351,7 @@ func TestAdversary_N4_Assertions(t *testing.T) {
 		"replayed": func(t *testing.T, d *signing, a core.Approval) attempt {
 			other := d.submit(t, "signed-twice")
 			yes := d.sign(t, "alice", d.begin(t, "alice", other))
-			_, err := d.VoteSigned(t.Context(), session("alice"), other.Code, yes, "")
+			_, err := d.VoteSigned(t.Context(), signedInAs("alice"), other.Code, yes, "")
 			require.NoError(t, err)
 			return attempt{"alice", yes}
 		},
@@ -366,14 +362,14 @@ func TestAdversary_N4_Assertions(t *testing.T) {
 			a := d.submit(t, "signed")
 			try := attack(t, d, a)
 			before := len(d.events(t, core.EventRefused))
-			_, err := d.VoteSigned(t.Context(), session(try.who), a.Code, try.yes, "")
+			_, err := d.VoteSigned(t.Context(), signedInAs(try.who), a.Code, try.yes, "")
 			requireStepUp(t, err, a, name)
 			require.Len(t, d.events(t, core.EventRefused), before+1)
 			got, err := d.ByKey(t.Context(), a.Key)
 			require.NoError(t, err)
 			require.Equal(t, core.Pending, got.Status)
 			require.Empty(t, got.Votes)
-			_, err = d.VoteSigned(t.Context(), session(try.who), a.Code, try.yes, "")
+			_, err = d.VoteSigned(t.Context(), signedInAs(try.who), a.Code, try.yes, "")
 			requireStepUp(t, err, a, "again")
 		})
 	}
@@ -394,7 +390,7 @@ func TestAdversary_N4_Assertions(t *testing.T) {
 		counted := make(chan error, 8)
 		for range cap(counted) {
 			all.Go(func() {
-				_, err := d.VoteSigned(t.Context(), session("alice"), a.Code, yes, "")
+				_, err := d.VoteSigned(t.Context(), signedInAs("alice"), a.Code, yes, "")
 				counted <- err
 			})
 		}
@@ -414,7 +410,7 @@ func TestAdversary_N4_Assertions(t *testing.T) {
 		t.Parallel()
 		d := newSigning(t, "alice")
 		a, b := d.submit(t, "signed"), d.submit(t, "ask")
-		_, err := d.BeginYes(t.Context(), session("alice"), a.Code, d.shown(b))
+		_, err := d.BeginYes(t.Context(), signedInAs("alice"), a.Code, d.shown(b))
 		require.Equal(t, core.CodeUnseenPayload, core.CodeOf(err))
 	})
 	t.Run("who may not decide", func(t *testing.T) {
@@ -442,8 +438,11 @@ func TestPasskeys_WhoMayEnrol(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, p.Name, "\u202e")
 	require.Len(t, d.events(t, core.EventPasskeyEnrolled), 1)
-	require.Len(t, d.told, 1)
-	require.Contains(t, d.told[0], "telegram:1 A passkey was made for you")
+	told, err := d.store.Notices(t.Context(), 10)
+	require.NoError(t, err)
+	require.Len(t, told, 1)
+	require.Equal(t, core.Target{Channel: "telegram", To: "1"}, told[0].Target)
+	require.Contains(t, told[0].Text, "A passkey was made for you")
 
 	for _, s := range []core.Session{chat, enrols, {ID: "oidc", Person: "alice", How: "oidc"}} {
 		_, err = d.Enrol(t.Context(), s, passkeyOf(t, second, "second"))

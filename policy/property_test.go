@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +67,10 @@ func TestAPartMoreNeverLowersTheClass(t *testing.T) {
 		more := rapid.SampledFrom(lines).Draw(rt, "more")
 		want := max(class(line), class(more))
 		for _, op := range []string{"; ", " && ", " || ", " | ", "\n", " & ", " |& "} {
+			want := want
+			if strings.HasPrefix(op, " |") && op != " || " {
+				want = max(class(line), class("ls"+op+more)) // what is given its input searches no files
+			}
 			if got := class(line + op + more); got < want {
 				rt.Fatalf("%q is %v, its parts are up to %v", line+op+more, got, want)
 			}
@@ -100,8 +105,12 @@ func TestAWrapperNeverLowersTheClass(t *testing.T) {
 		case 3:
 			wrapped = "sudo sh -c " + quote(wrapped)
 		}
-		if got := class(wrapped); got < class(line) {
-			rt.Fatalf("%q is %v, %q alone is %v", wrapped, got, line, class(line))
+		alone := judge(e, lineCall(t, line)).Assessment
+		if slices.Contains(alone.ReasonCodes, "touches-the-desk") && slices.Contains(alone.ReasonCodes, "unknown-command") {
+			return // whose words are taken for files only where nothing else takes them
+		}
+		if got := class(wrapped); got < alone.RiskClass {
+			rt.Fatalf("%q is %v, %q alone is %v", wrapped, got, line, alone.RiskClass)
 		}
 	})
 }

@@ -68,6 +68,9 @@ func TestRowsDoWhatTheySay(t *testing.T) {
 			if batch[0].args[0] == "go" && strings.HasPrefix(file, canary) {
 				continue // its counters and its cache
 			}
+			if batch[0].args[0] == "rpm" && strings.HasPrefix(file, canary+"/.rpmdb") {
+				continue // an empty database of its own, where the machine has none
+			}
 			inside := strings.HasPrefix(file, work+"/")
 			require.True(t, inside && batch[0].class == core.R1, "one of %v is %v and has changed %s", batch, batch[0].class, file)
 		}

@@ -38,6 +38,8 @@ func sample(v reflect.Value, path string, some bool) {
 		if v.SetInt(int64(n)); v.Type().Implements(reflect.TypeFor[fmt.Stringer]()) { // a class, an outcome
 			v.SetInt(int64(n % 4))
 		}
+	case reflect.Uint32:
+		v.SetUint(uint64(n % 1000))
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Float64:

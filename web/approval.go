@@ -34,6 +34,7 @@ type approvalView struct {
 	File        string // where the whole call is as a file
 	Cut         bool   // the page has not all of it
 	Offers      []offer
+	Sign        bool   // a yes is signed on a page of its own
 	Deny        string // what the button against it says; empty: there is none
 	NotAllowed  string // why there is no allow
 	Mine        bool
@@ -112,6 +113,7 @@ func (w *Web) approvalView(ctx context.Context, v reader, code string) (out appr
 	seen := len(payload) > 0 && w.shown.to(v.session, a)
 	offers, deny := v.buttons(a, c, seen)
 	out.Deny, out.Offers = deny, offersOf(offers, c.Wider)
+	out.Sign = a.Rule.StepUp && v.whyNot(a, len(payload) > 0, true) == "" && !a.Final()
 	out.NotAllowed = v.whyNot(a, len(payload) > 0, seen)
 	out.votes(a, v)
 	out.deliveries(a, v)
@@ -164,7 +166,7 @@ func (v reader) whyNot(a core.Approval, known, seen bool) string {
 		return "You may look at this, and others decide it."
 	case !known:
 		return "The call itself cannot be shown here, so it can only be denied here."
-	case !seen:
+	case !seen && !a.Rule.StepUp:
 		return "The call is too long for this page. Download it, and read it, before you allow it."
 	}
 	return ""

@@ -47,7 +47,7 @@ type dialog struct {
 	Card     core.Card
 	Tool     string
 	Payload  []core.Fact
-	Long     bool // the call is on its own page, and is decided there
+	Long     bool // the call is on its own page, and is allowed there
 	Hidden   bool // nobody may see the call, so nobody can allow it
 	Buttons  []dialogButton
 	Shown    string // fingerprint of the call that stands on the page whole, or empty
@@ -120,6 +120,9 @@ func (w *Web) showDialog(
 	}
 	d := newDialog(a, w.gate.CardOf(a, payload), payload, time.Now())
 	d.Origins = strings.Join(w.cfg.EmbedOrigins, " ")
+	if d.Shown != "" {
+		w.shown.note(s, a)
+	}
 	change(&d)
 	status, title := http.StatusOK, "Approval required"
 	if a.Final() {
@@ -135,7 +138,7 @@ func newDialog(a core.Approval, card core.Card, payload []core.Fact, now time.Ti
 	if a.Final() {
 		return d
 	}
-	d.Hidden, d.Long = len(payload) == 0, lengthOf(payload) > maxInDialog
+	d.Hidden, d.Long = len(payload) == 0, a.Rule.StepUp || lengthOf(payload) > maxInDialog
 	d.Buttons = []dialogButton{{Decision: core.Deny, Label: dialogLabels[core.Deny]}}
 	if d.Long {
 		d.Payload = nil
@@ -180,8 +183,6 @@ func (w *Web) decideInDialog(out http.ResponseWriter, r *http.Request, s core.Se
 		w.showDialog(out, r, s, a, func(d *dialog) { d.confirm(decision) })
 	case allows && r.PostFormValue("shown") != a.Fingerprint:
 		w.showDialog(out, r, s, a, func(d *dialog) { d.Sentence = "Read the whole call first." })
-	case w.castVote == nil:
-		w.noDialog(out, s, errors.New("nothing counts what dialogs decide"))
 	default:
 		after, err := w.castVote(r.Context(), s, a.Code, decision, "")
 		w.answerDialog(out, r, s, after, decision, err)

@@ -91,7 +91,7 @@ func TestBrowser_Passkeys(t *testing.T) {
 
 	d.be(t, tab, "")
 	do(chromedp.Navigate(d.at+"/signin"), chromedp.WaitEnabled("#passkey-signin"), chromedp.Click("#passkey-signin"),
-		chromedp.WaitVisible("#home"))
+		chromedp.WaitVisible("#rows"))
 	do(chromedp.Navigate(d.at+"/me/passkeys"), chromedp.WaitEnabled("#add-passkey"))
 
 	a := d.submit(t, `{"target":"prod"}`)

@@ -19,6 +19,7 @@ import (
 	"approvalbot/assertion"
 	"approvalbot/assertion/softkey"
 	"approvalbot/core"
+	"approvalbot/server/events"
 	"approvalbot/store"
 )
 
@@ -49,36 +50,31 @@ func newPasskeyDesk(t *testing.T) *passkeyDesk {
 	})
 	require.NoError(t, err)
 	d := &passkeyDesk{store: s}
+	feed := events.NewFeed(s, slog.New(slog.DiscardHandler))
+	go func() { _ = feed.Run(t.Context()) }()
 	d.Gate = core.NewGate(s, core.Rules{Enabled: true, Policy: signEverything{}, People: people, Router: nowhere{},
-		TimeoutMs: 900_000, MaxTimeoutMs: 900_000}, slog.New(slog.DiscardHandler))
-	d.web, err = New(Config{Gate: d.Gate, Log: slog.New(slog.DiscardHandler)})
+		TimeoutMs: 900_000, MaxTimeoutMs: 900_000}, slog.New(slog.DiscardHandler), feed.Notify)
+	server := httptest.NewUnstartedServer(nil)
+	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
+	require.NoError(t, err)
+	d.at = "http://localhost:" + port
+	d.web, err = New(Config{Gate: d.Gate, PublicURL: &url.URL{Scheme: "http", Host: "localhost:" + port},
+		Changes: feed, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	d.web.who = func(r *http.Request) (core.Session, bool) {
 		c, err := r.Cookie("session")
 		if err != nil {
-			return core.Session{}, false
+			return d.web.signedIn(r)
 		}
 		return sessionIn(c.Value), true
 	}
-	d.web.start = func(out http.ResponseWriter, _ *http.Request, person, how string) error {
-		http.SetCookie(out, &http.Cookie{Name: "session", Value: person + "." + how, Path: "/"})
-		return nil
-	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /signin", d.web.guard(page{"", true, func(out http.ResponseWriter, _ *http.Request, s core.Session) {
-		d.web.show(out, http.StatusOK, "passkey-signin", view{}) // as the page for signing in has it
-	}}))
-	mux.Handle("GET /{$}", d.web.guard(page{"", false, func(out http.ResponseWriter, _ *http.Request, s core.Session) {
-		_, _ = io.WriteString(out, `<p id="home">`+s.Person+`</p>`)
-	}}))
 	for pattern, h := range d.web.Handlers() {
 		mux.Handle(pattern, h)
 	}
-	server := httptest.NewServer(mux)
+	server.Config.Handler = mux
+	server.Start()
 	t.Cleanup(server.Close)
-	_, port, err := net.SplitHostPort(strings.TrimPrefix(server.URL, "http://"))
-	require.NoError(t, err)
-	d.at = "http://localhost:" + port
 	d.site, err = assertion.SiteOf(d.at)
 	require.NoError(t, err)
 	rules := d.Rules()

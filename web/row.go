@@ -30,7 +30,7 @@ func (v reader) buttons(a core.Approval, c core.Card, whole bool) (offers []core
 		return nil, "Withdraw"
 	case !a.MayBeDecidedBy(voter, v.people):
 		return nil, ""
-	case !whole:
+	case !whole, a.Rule.StepUp: // a yes is signed on a page of its own
 		return nil, "Deny"
 	}
 	return c.Offers, "Deny"

@@ -18,6 +18,7 @@ const maxFields = 64 << 10
 var statuses = map[core.Code]int{
 	core.CodeNotFound: http.StatusNotFound, core.CodeForbidden: http.StatusForbidden,
 	core.CodeNotAnApprover: http.StatusForbidden, core.CodeSelfApproval: http.StatusForbidden,
+	core.CodeStepUpRequired: http.StatusForbidden,
 	core.CodeInvalidRequest: http.StatusBadRequest, core.CodeMalformed: http.StatusBadRequest,
 	core.CodePayloadTooLarge: http.StatusRequestEntityTooLarge, core.CodeRateLimited: http.StatusTooManyRequests,
 	core.CodeUnavailable: http.StatusServiceUnavailable, "": http.StatusServiceUnavailable,

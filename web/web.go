@@ -62,7 +62,7 @@ type Web struct {
 	streams   atomic.Int64  // pages that are open and live
 	counting  chan struct{} // one count of numbers at a time
 	verifying atomic.Bool   // a check of the log is under way
-	castVote  castVote      // counts what a dialog decides; nil: nothing is counted
+	castVote  castVote      // counts what a dialog decides
 	viewers   viewers
 	closing   chan struct{} // closed when the desk stops
 }
@@ -80,7 +80,8 @@ func New(cfg Config) (*Web, error) {
 		return nil, errors.New("the pages need the address at which people reach them")
 	}
 	w := &Web{cfg: cfg, gate: cfg.Gate, crossing: http.NewCrossOriginProtection(), counting: make(chan struct{}, 1),
-		closing: make(chan struct{}), castVote: cfg.Gate.VoteOnWeb}
+		closing: make(chan struct{})}
+	w.castVote = w.voteOn
 	w.who = w.signedIn
 	if cfg.OIDC.Issuer != "" {
 		w.provider = newProvider(cfg.OIDC)

@@ -19,7 +19,7 @@ func testLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
 func TestSlashCommands(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
-		r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) == 10 })
+		r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) > 0 })
 		for want, c := range map[string]struct {
 			name string
 			args bottest.DiscordArgs
@@ -61,7 +61,7 @@ func TestCommandsAreSetOnce(t *testing.T) {
 	scene(t, func(r *rig) {
 		for range 3 {
 			r.running()
-			r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) == 10 })
+			r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) > 0 })
 			time.Sleep(time.Minute)
 			r.crash()
 		}
@@ -79,7 +79,7 @@ func TestCommandsAreSetOnce(t *testing.T) {
 func TestAutocomplete(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
-		r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) == 10 })
+		r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) > 0 })
 		suggest := func() []string {
 			i := r.alice.Autocomplete(r.ops, "approve", bottest.DiscordArgs{"code": "7K"}, "code")
 			response, err := i.Response(r.ctx())

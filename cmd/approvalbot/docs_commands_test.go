@@ -20,14 +20,15 @@ import (
 // notRun are the commands of the pages that TestDocs_EveryCommandRuns leaves out, by how
 // they begin, and why. Where something else runs them it is named.
 var notRun = map[string]string{
-	"make run":                                  "serve_test.go runs what it starts; it would not end",
-	"make test":                                 "this is it",
-	"TELEGRAM_BOT_TOKEN=":                       "needs a bot's token",
-	"DISCORD_BOT_TOKEN=":                        "needs a bot's token",
-	"sudo":                                      "root's: internal/release/check.sh installs the packages in a bare Debian",
-	"sha256sum -c":                              "internal/release/check.sh, on a release",
-	"tar -xzf approvalbot_":                     "internal/release/check.sh, on a release",
-	"docker ":                                   "internal/release/check.sh runs the image",
+	"make run":              "serve_test.go runs what it starts; it would not end",
+	"make test":             "this is it",
+	"TELEGRAM_BOT_TOKEN=":   "needs a bot's token",
+	"DISCORD_BOT_TOKEN=":    "needs a bot's token",
+	"sudo":                  "root's: internal/release/check.sh installs the packages in a bare Debian",
+	"sha256sum -c":          "internal/release/check.sh, on a release",
+	"tar -xzf approvalbot_": "internal/release/check.sh, on a release",
+	"docker ":               "internal/release/check.sh runs the image",
+	"APPROVALBOT_SERVER=http://localhost:8787": "web/embed_test.go runs it, in Chromium; it would not end",
 	"systemctl ":                                "needs systemd and root",
 	"chown ":                                    "root's",
 	"approvalbot init":                          "testdata/script/init.txtar; it asks",

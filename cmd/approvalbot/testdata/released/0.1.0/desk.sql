@@ -2,7 +2,7 @@
 -- PostgreSQL database dump
 --
 
-\restrict MYvrpdLuV0KY58Z0kMb7cg5tqrcEhRDogQe3nhHnrXbQJMTf59chvUosXauuX3X
+\restrict GctqpvnZslkH34BjE5viqcEntWO1XHybtUvOjkeDkblr2nLiNaQnAv6uvOJB8ZZ
 
 -- Dumped from database version 15.18 (Debian 15.18-0+deb12u1)
 -- Dumped by pg_dump version 15.18 (Debian 15.18-0+deb12u1)
@@ -21,6 +21,19 @@ SET row_security = off;
 SET default_tablespace = '';
 
 SET default_table_access_method = heap;
+
+--
+-- Name: absences; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.absences (
+    person text NOT NULL COLLATE pg_catalog."C",
+    stand_in text NOT NULL COLLATE pg_catalog."C",
+    since_ms bigint NOT NULL,
+    until_ms bigint NOT NULL,
+    said_by text NOT NULL COLLATE pg_catalog."C"
+);
+
 
 --
 -- Name: approval_ids; Type: TABLE; Schema: public; Owner: -
@@ -54,6 +67,18 @@ CREATE TABLE public.approvals (
     kept_ms bigint NOT NULL,
     body text NOT NULL COLLATE pg_catalog."C",
     sealed text NOT NULL COLLATE pg_catalog."C"
+);
+
+
+--
+-- Name: ceremonies; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.ceremonies (
+    id text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
+    expires_ms bigint NOT NULL,
+    body text NOT NULL COLLATE pg_catalog."C"
 );
 
 
@@ -215,6 +240,19 @@ CREATE TABLE public.log_head (
 
 
 --
+-- Name: login_links; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.login_links (
+    hash text NOT NULL COLLATE pg_catalog."C",
+    person text NOT NULL COLLATE pg_catalog."C",
+    made_by text NOT NULL COLLATE pg_catalog."C",
+    enrols bigint NOT NULL,
+    ends_ms bigint NOT NULL
+);
+
+
+--
 -- Name: meta; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -237,12 +275,75 @@ CREATE TABLE public.moves (
 
 
 --
+-- Name: notices; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.notices (
+    id text NOT NULL COLLATE pg_catalog."C",
+    channel text NOT NULL COLLATE pg_catalog."C",
+    chat text NOT NULL COLLATE pg_catalog."C",
+    text text NOT NULL COLLATE pg_catalog."C",
+    session text NOT NULL COLLATE pg_catalog."C",
+    created_ms bigint NOT NULL,
+    due_ms bigint NOT NULL,
+    attempts bigint NOT NULL
+);
+
+
+--
 -- Name: owners; Type: TABLE; Schema: public; Owner: -
 --
 
 CREATE TABLE public.owners (
     owner text NOT NULL COLLATE pg_catalog."C",
     pending bigint NOT NULL
+);
+
+
+--
+-- Name: passkeys; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.passkeys (
+    id text NOT NULL COLLATE pg_catalog."C",
+    person text NOT NULL COLLATE pg_catalog."C",
+    sign_count bigint NOT NULL,
+    backed_up bigint NOT NULL,
+    used_ms bigint NOT NULL,
+    created_ms bigint NOT NULL,
+    body text NOT NULL COLLATE pg_catalog."C"
+);
+
+
+--
+-- Name: push_subscriptions; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.push_subscriptions (
+    id text NOT NULL COLLATE pg_catalog."C",
+    person text NOT NULL COLLATE pg_catalog."C",
+    endpoint text NOT NULL COLLATE pg_catalog."C",
+    p256dh text NOT NULL COLLATE pg_catalog."C",
+    auth text NOT NULL COLLATE pg_catalog."C",
+    browser text NOT NULL COLLATE pg_catalog."C",
+    created_ms bigint NOT NULL
+);
+
+
+--
+-- Name: sessions; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.sessions (
+    id text NOT NULL COLLATE pg_catalog."C",
+    cookie text NOT NULL COLLATE pg_catalog."C",
+    person text NOT NULL COLLATE pg_catalog."C",
+    how text NOT NULL COLLATE pg_catalog."C",
+    browser text NOT NULL COLLATE pg_catalog."C",
+    enrols bigint NOT NULL,
+    created_ms bigint NOT NULL,
+    used_ms bigint NOT NULL,
+    ends_ms bigint NOT NULL
 );
 
 
@@ -259,6 +360,16 @@ CREATE TABLE public.silences (
 
 
 --
+-- Name: spent; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.spent (
+    hash text NOT NULL COLLATE pg_catalog."C",
+    ends_ms bigint NOT NULL
+);
+
+
+--
 -- Name: tools; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -271,33 +382,45 @@ CREATE TABLE public.tools (
 
 
 --
+-- Data for Name: absences; Type: TABLE DATA; Schema: public; Owner: -
+--
+
+
+
+--
 -- Data for Name: approval_ids; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.approval_ids VALUES ('waits', 'agent', '004873af-22d5-400b-ab03-3b5d66a97de2');
-INSERT INTO public.approval_ids VALUES ('half', 'agent', '402a4628-f2a5-4db8-b05d-caeddae379bd');
-INSERT INTO public.approval_ids VALUES ('ran', 'agent', 'b1cee704-62f3-4fb7-b4b9-106e0969bd44');
-INSERT INTO public.approval_ids VALUES ('refused', 'agent', '09c97936-8d0a-43c4-8871-5a510cf7f737');
+INSERT INTO public.approval_ids VALUES ('waits', 'agent', '27cbee23-6ed5-46d7-a01d-c1e72982e797');
+INSERT INTO public.approval_ids VALUES ('half', 'agent', 'c9fa270b-52c6-418d-9511-d333595a3b42');
+INSERT INTO public.approval_ids VALUES ('ran', 'agent', '7d0aa4b6-e7ef-49e2-b99b-33c9d4f97f6e');
+INSERT INTO public.approval_ids VALUES ('refused', 'agent', 'b286e9a2-2173-4c9b-997a-6ae91c67ac19');
 
 
 --
 -- Data for Name: approvals; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.approvals VALUES ('004873af-22d5-400b-ab03-3b5d66a97de2', 1, 'agent', 'waits', 'pending', 'main', '', 'deploy', '9e39b92a472771c5fc200cdad764c8fd0bdcdbbcb164645d2c843368916e4ac3', 1795445845560, 1798037845560, 1795445865566, 0, 0, '{"summary":"n: 1","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"why":["The desk does not know this tool, so it cannot tell what the tool does.","By its name, the tool changes something in another system."],"policyHash":"e45b9538418718e0f00fa4ce664010a096f500597d0c0fef67112e16eb54635e","rule":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"offers":["allow-once","allow-always","deny"],"subject":"deploy","session":"the tool deploy, whatever it names","always":"exactly this call","reached":true,"fallbackAtMs":1795445865566}', 'e3215345b8221a48:C/5KIEfnY3Y8EH9gTTunjVbWZSG/jonV/a72Vl4eiZ9cjeyKgprOyZY2zYrE+fU1qkLDLOA0xdPU0yr9Gm5toE9x');
-INSERT INTO public.approvals VALUES ('402a4628-f2a5-4db8-b05d-caeddae379bd', 2, 'agent', 'half', 'pending', 'main', '', 'pair', '4bc026081227b89e3dd5351d7712240b1e0f848d0ff994f69692442045e55610', 1795445845594, 1798037845594, 1795445865596, 0, 0, '{"summary":"n: 2","assessment":{"riskClass":"R3","sideEffects":["none"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","rule:pairs"]},"why":["The desk does not know this tool, so it cannot tell what the tool does.","The operator''s rule \"pairs\" sets the risk class R3."],"policyHash":"e45b9538418718e0f00fa4ce664010a096f500597d0c0fef67112e16eb54635e","rule":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":2,"requiresHuman":true},"offers":["allow-once","allow-always","deny"],"subject":"pair","session":"the tool pair, whatever it names","always":"exactly this call","votes":[{"approverId":"user_request","verdict":"approve","decision":"allow-once","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795445845619}],"reached":true,"fallbackAtMs":1795445865596,"lookedAtMs":1795445845619}', 'e3215345b8221a48:+Dh2ghpb3F8f/e0k92zxk34je04bZTEJvSySnjyn3D0atGC0vByXojsRrl8Exeq/2t9qQCOg138584SzMWqGsQ==');
-INSERT INTO public.approvals VALUES ('09c97936-8d0a-43c4-8871-5a510cf7f737', 2, 'agent', 'refused', 'denied', 'main', '', 'deploy', '34706c78a79de582a702e30a84a3fb2ac9269381314fad1d54e8805f491eb04c', 1795445845634, 1798037845634, NULL, 1795445845647, 0, '{"decision":"deny","decidedBy":["person:alice"],"summary":"n: 4","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"why":["The desk does not know this tool, so it cannot tell what the tool does.","By its name, the tool changes something in another system."],"policyHash":"e45b9538418718e0f00fa4ce664010a096f500597d0c0fef67112e16eb54635e","rule":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"offers":["allow-once","allow-always","deny"],"subject":"deploy","session":"the tool deploy, whatever it names","always":"exactly this call","votes":[{"approverId":"user_request","verdict":"reject","decision":"deny","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795445845647}],"reached":true,"lookedAtMs":1795445845647}', '');
-INSERT INTO public.approvals VALUES ('b1cee704-62f3-4fb7-b4b9-106e0969bd44', 4, 'agent', 'ran', 'approved', 'main', '', 'deploy', '16216658d45e337390172b1cfc177a45681e88a46d105f120de4a0d8ff907233', 1795445845628, 1798037845628, NULL, 1795445845639, 0, '{"decision":"allow-once","decidedBy":["person:alice"],"summary":"n: 3","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"why":["The desk does not know this tool, so it cannot tell what the tool does.","By its name, the tool changes something in another system."],"policyHash":"e45b9538418718e0f00fa4ce664010a096f500597d0c0fef67112e16eb54635e","rule":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"offers":["allow-once","allow-always","deny"],"subject":"deploy","session":"the tool deploy, whatever it names","always":"exactly this call","votes":[{"approverId":"user_request","verdict":"approve","decision":"allow-once","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795445845639}],"reached":true,"lookedAtMs":1795445845639,"claimUntilMs":1795446145639,"claimedAtMs":1795445845660,"result":{"status":"succeeded","atMs":1795445845664}}', '');
+INSERT INTO public.approvals VALUES ('27cbee23-6ed5-46d7-a01d-c1e72982e797', 1, 'agent', 'waits', 'pending', 'main', '', 'deploy', '9e39b92a472771c5fc200cdad764c8fd0bdcdbbcb164645d2c843368916e4ac3', 1795450670620, 1798042670620, 1795450690625, 0, 0, '{"summary":"n: 1","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"why":["The desk does not know this tool, so it cannot tell what the tool does.","By its name, the tool changes something in another system."],"policyHash":"18f1e532ca2bcdc81630d5f6b433c7bfe388b9a4cbc352f25f5d0b9288252d0b","rule":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"offers":["allow-once","allow-always","deny"],"subject":"deploy","session":"the tool deploy, whatever it names","always":"exactly this call","reached":true,"fallbackAtMs":1795450690625}', '689eea68799fff29:5PbBkaI6DcrH/nsI/evIk9TdXCTQ3adMEaiz9BQvUBP6NZkBIsZEeYLGhDlhZkqV4DvQ/MqPXE/W1hthqRoKiH/G');
+INSERT INTO public.approvals VALUES ('c9fa270b-52c6-418d-9511-d333595a3b42', 2, 'agent', 'half', 'pending', 'main', '', 'pair', '4bc026081227b89e3dd5351d7712240b1e0f848d0ff994f69692442045e55610', 1795450670653, 1798042670653, 1795450690653, 0, 0, '{"summary":"n: 2","assessment":{"riskClass":"R3","sideEffects":["none"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","rule:pairs"]},"why":["The desk does not know this tool, so it cannot tell what the tool does.","The operator''s rule \"pairs\" sets the risk class R3."],"policyHash":"18f1e532ca2bcdc81630d5f6b433c7bfe388b9a4cbc352f25f5d0b9288252d0b","rule":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":2,"requiresHuman":true},"offers":["allow-once","allow-always","deny"],"subject":"pair","session":"the tool pair, whatever it names","always":"exactly this call","votes":[{"approverId":"user_request","verdict":"approve","decision":"allow-once","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795450670674}],"reached":true,"fallbackAtMs":1795450690653,"lookedAtMs":1795450670674}', '689eea68799fff29:HF4ivX8qZuX3+6EKlMAkKez+4TItU9xCO4Cm4Kcmcc7KOCZ3/rFh8xod+k1Xc/3P1mLszBtxyakuSn0MiBSAwA==');
+INSERT INTO public.approvals VALUES ('b286e9a2-2173-4c9b-997a-6ae91c67ac19', 2, 'agent', 'refused', 'denied', 'main', '', 'deploy', '34706c78a79de582a702e30a84a3fb2ac9269381314fad1d54e8805f491eb04c', 1795450670684, 1798042670684, NULL, 1795450670696, 0, '{"decision":"deny","decidedBy":["person:alice"],"summary":"n: 4","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"why":["The desk does not know this tool, so it cannot tell what the tool does.","By its name, the tool changes something in another system."],"policyHash":"18f1e532ca2bcdc81630d5f6b433c7bfe388b9a4cbc352f25f5d0b9288252d0b","rule":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"offers":["allow-once","allow-always","deny"],"subject":"deploy","session":"the tool deploy, whatever it names","always":"exactly this call","votes":[{"approverId":"user_request","verdict":"reject","decision":"deny","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795450670696}],"reached":true,"lookedAtMs":1795450670696}', '');
+INSERT INTO public.approvals VALUES ('7d0aa4b6-e7ef-49e2-b99b-33c9d4f97f6e', 4, 'agent', 'ran', 'approved', 'main', '', 'deploy', '16216658d45e337390172b1cfc177a45681e88a46d105f120de4a0d8ff907233', 1795450670681, 1798042670681, NULL, 1795450670688, 0, '{"decision":"allow-once","decidedBy":["person:alice"],"summary":"n: 3","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"why":["The desk does not know this tool, so it cannot tell what the tool does.","By its name, the tool changes something in another system."],"policyHash":"18f1e532ca2bcdc81630d5f6b433c7bfe388b9a4cbc352f25f5d0b9288252d0b","rule":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"offers":["allow-once","allow-always","deny"],"subject":"deploy","session":"the tool deploy, whatever it names","always":"exactly this call","votes":[{"approverId":"user_request","verdict":"approve","decision":"allow-once","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795450670688}],"reached":true,"lookedAtMs":1795450670688,"claimUntilMs":1795450970688,"claimedAtMs":1795450670707,"result":{"status":"succeeded","atMs":1795450670709}}', '');
+
+
+--
+-- Data for Name: ceremonies; Type: TABLE DATA; Schema: public; Owner: -
+--
+
 
 
 --
 -- Data for Name: deliveries; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.deliveries VALUES ('004873af-22d5-400b-ab03-3b5d66a97de2', '01a208e9-6e41-7156-b0e6-40c1598dd9b3', 'card', 'telegram', '-1001234567', '', 'sent', '2', '', '', 0, 1, 0, 0, '', 0, 0, 0, 3, 1795445845566, 0, 0, 1795445845588, 0, '', '');
-INSERT INTO public.deliveries VALUES ('402a4628-f2a5-4db8-b05d-caeddae379bd', '01a208e9-6e5c-75af-982b-1d27001c45dc', 'card', 'telegram', '-1001234567', '', 'sent', '3', '', '', 0, 1, 0, 0, '', 0, 0, 1, 3, 1795445845596, 0, 0, 1795445845612, 0, '', '');
-INSERT INTO public.deliveries VALUES ('09c97936-8d0a-43c4-8871-5a510cf7f737', '01a208e9-6e83-7564-9571-884ed7d95d02', 'card', 'telegram', '-1001234567', '', 'settled', '5', '', '', 0, 1, 0, 0, '', 0, 0, 1, 3, 1795445845635, 0, 0, 1795445845641, 0, '', '');
-INSERT INTO public.deliveries VALUES ('b1cee704-62f3-4fb7-b4b9-106e0969bd44', '01a208e9-6e7e-77bb-bfd2-962b20a79ca0', 'card', 'telegram', '-1001234567', '', 'settled', '4', '', '', 0, 1, 0, 0, '', 0, 0, 2, 3, 1795445845630, 0, 0, 1795445845636, 0, '', '');
+INSERT INTO public.deliveries VALUES ('27cbee23-6ed5-46d7-a01d-c1e72982e797', '01a20933-0e21-7deb-9854-1d7503866885', 'card', 'telegram', '-1001234567', '', 'sent', '2', '', '', 0, 1, 0, 0, '', 0, 0, 0, 3, 1795450670625, 0, 0, 1795450670646, 0, '', '');
+INSERT INTO public.deliveries VALUES ('c9fa270b-52c6-418d-9511-d333595a3b42', '01a20933-0e3e-70e2-93d6-17400328d549', 'card', 'telegram', '-1001234567', '', 'sent', '3', '', '', 0, 1, 0, 0, '', 0, 0, 1, 3, 1795450670653, 0, 0, 1795450670668, 0, '', '');
+INSERT INTO public.deliveries VALUES ('b286e9a2-2173-4c9b-997a-6ae91c67ac19', '01a20933-0e5d-7012-b477-57fd3162daf6', 'card', 'telegram', '-1001234567', '', 'settled', '5', '', '', 0, 1, 0, 0, '', 0, 0, 1, 3, 1795450670684, 0, 0, 1795450670688, 0, '', '');
+INSERT INTO public.deliveries VALUES ('7d0aa4b6-e7ef-49e2-b99b-33c9d4f97f6e', '01a20933-0e5b-713d-a417-c21677a83116', 'card', 'telegram', '-1001234567', '', 'settled', '4', '', '', 0, 1, 0, 0, '', 0, 0, 2, 3, 1795450670682, 0, 0, 1795450670685, 0, '', '');
 
 
 --
@@ -310,45 +433,49 @@ INSERT INTO public.deliveries VALUES ('b1cee704-62f3-4fb7-b4b9-106e0969bd44', '0
 -- Data for Name: events; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.events VALUES (1, 1795445845566, 'tool.approval.requested', '004873af-22d5-400b-ab03-3b5d66a97de2', 'agent', '{"id":"waits","code":"01477B","status":"pending","toolName":"deploy","argsFingerprint":"9e39b92a472771c5fc200cdad764c8fd0bdcdbbcb164645d2c843368916e4ac3","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"policyHash":"e45b9538418718e0f00fa4ce664010a096f500597d0c0fef67112e16eb54635e","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"createdAtMs":1795445845560,"expiresAtMs":1798037845560}', 'a312dbfb68b9374c0ff74ee766121361d7670938a2104e655e7009f48def7d39');
-INSERT INTO public.events VALUES (2, 1795445845596, 'tool.approval.requested', '402a4628-f2a5-4db8-b05d-caeddae379bd', 'agent', '{"id":"half","code":"80N4CA","status":"pending","toolName":"pair","argsFingerprint":"4bc026081227b89e3dd5351d7712240b1e0f848d0ff994f69692442045e55610","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["none"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","rule:pairs"]},"policyHash":"e45b9538418718e0f00fa4ce664010a096f500597d0c0fef67112e16eb54635e","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":2,"requiresHuman":true},"createdAtMs":1795445845594,"expiresAtMs":1798037845594}', '038185e9110283aaa0ac57d9ec6fe59a945f7b44162e4aa3fa5cb23b304d924a');
-INSERT INTO public.events VALUES (3, 1795445845619, 'tool.approval.vote', '402a4628-f2a5-4db8-b05d-caeddae379bd', 'agent', '{"id":"half","code":"80N4CA","status":"pending","toolName":"pair","argsFingerprint":"4bc026081227b89e3dd5351d7712240b1e0f848d0ff994f69692442045e55610","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["none"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","rule:pairs"]},"policyHash":"e45b9538418718e0f00fa4ce664010a096f500597d0c0fef67112e16eb54635e","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":2,"requiresHuman":true},"votes":[{"approverId":"user_request","verdict":"approve","decision":"allow-once","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795445845619}],"createdAtMs":1795445845594,"expiresAtMs":1798037845594,"vote":{"approverId":"user_request","verdict":"approve","decision":"allow-once","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795445845619}}', 'f8a40e2131d5462e08020e939920d15719dd2211c13dbead616196bf7c308586');
-INSERT INTO public.events VALUES (4, 1795445845630, 'tool.approval.requested', 'b1cee704-62f3-4fb7-b4b9-106e0969bd44', 'agent', '{"id":"ran","code":"P77EE1","status":"pending","toolName":"deploy","argsFingerprint":"16216658d45e337390172b1cfc177a45681e88a46d105f120de4a0d8ff907233","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"policyHash":"e45b9538418718e0f00fa4ce664010a096f500597d0c0fef67112e16eb54635e","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"createdAtMs":1795445845628,"expiresAtMs":1798037845628}', '558c2f67c94df526e8707da2f28ea9efa7b894a4030bdf5cdaa99bd7acc0694b');
-INSERT INTO public.events VALUES (5, 1795445845635, 'tool.approval.requested', '09c97936-8d0a-43c4-8871-5a510cf7f737', 'agent', '{"id":"refused","code":"174QJD","status":"pending","toolName":"deploy","argsFingerprint":"34706c78a79de582a702e30a84a3fb2ac9269381314fad1d54e8805f491eb04c","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"policyHash":"e45b9538418718e0f00fa4ce664010a096f500597d0c0fef67112e16eb54635e","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"createdAtMs":1795445845634,"expiresAtMs":1798037845634}', '5355f2810dffcdf41dec208d4385ea84a0a14e6dec9d32eed7fa3e65697c9eba');
-INSERT INTO public.events VALUES (6, 1795445845639, 'tool.approval.vote', 'b1cee704-62f3-4fb7-b4b9-106e0969bd44', 'agent', '{"id":"ran","code":"P77EE1","status":"pending","toolName":"deploy","argsFingerprint":"16216658d45e337390172b1cfc177a45681e88a46d105f120de4a0d8ff907233","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"policyHash":"e45b9538418718e0f00fa4ce664010a096f500597d0c0fef67112e16eb54635e","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"votes":[{"approverId":"user_request","verdict":"approve","decision":"allow-once","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795445845639}],"createdAtMs":1795445845628,"expiresAtMs":1798037845628,"vote":{"approverId":"user_request","verdict":"approve","decision":"allow-once","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795445845639}}', '322dffa4c8efba1f64272aea3ade43ebe48615b7318d3dd643640b7bb4a7ec7d');
-INSERT INTO public.events VALUES (7, 1795445845639, 'tool.approval.resolved', 'b1cee704-62f3-4fb7-b4b9-106e0969bd44', 'agent', '{"id":"ran","code":"P77EE1","status":"approved","decision":"allow-once","decidedBy":["person:alice"],"toolName":"deploy","argsFingerprint":"16216658d45e337390172b1cfc177a45681e88a46d105f120de4a0d8ff907233","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"policyHash":"e45b9538418718e0f00fa4ce664010a096f500597d0c0fef67112e16eb54635e","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"votes":[{"approverId":"user_request","verdict":"approve","decision":"allow-once","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795445845639}],"createdAtMs":1795445845628,"expiresAtMs":1798037845628}', '3806a833c8c083e7fca7176ad8d5058d4c160f823eae9e5451fd3e7b3d369806');
-INSERT INTO public.events VALUES (8, 1795445845647, 'tool.approval.vote', '09c97936-8d0a-43c4-8871-5a510cf7f737', 'agent', '{"id":"refused","code":"174QJD","status":"pending","toolName":"deploy","argsFingerprint":"34706c78a79de582a702e30a84a3fb2ac9269381314fad1d54e8805f491eb04c","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"policyHash":"e45b9538418718e0f00fa4ce664010a096f500597d0c0fef67112e16eb54635e","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"votes":[{"approverId":"user_request","verdict":"reject","decision":"deny","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795445845647}],"createdAtMs":1795445845634,"expiresAtMs":1798037845634,"vote":{"approverId":"user_request","verdict":"reject","decision":"deny","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795445845647}}', 'f9851e7eaab961696ad84a0c47a78d3c0c3cfc235f2871bba5343c03ab4bed27');
-INSERT INTO public.events VALUES (9, 1795445845647, 'tool.approval.resolved', '09c97936-8d0a-43c4-8871-5a510cf7f737', 'agent', '{"id":"refused","code":"174QJD","status":"denied","decision":"deny","decidedBy":["person:alice"],"toolName":"deploy","argsFingerprint":"34706c78a79de582a702e30a84a3fb2ac9269381314fad1d54e8805f491eb04c","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"policyHash":"e45b9538418718e0f00fa4ce664010a096f500597d0c0fef67112e16eb54635e","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"votes":[{"approverId":"user_request","verdict":"reject","decision":"deny","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795445845647}],"createdAtMs":1795445845634,"expiresAtMs":1798037845634}', 'd1efdbf4bf2a1aad3a6d8fcfb09a3d8cdb1bc447fcea4b289a71c90feb5a06fd');
-INSERT INTO public.events VALUES (10, 1795445845647, 'audit.granted', '09c97936-8d0a-43c4-8871-5a510cf7f737', 'agent', '{"grant":{"id":"331da32a-8938-4de5-8f42-21a5e8485b03","kind":"cooldown","owner":"agent","agentId":"main","fingerprint":"34706c78a79de582a702e30a84a3fb2ac9269381314fad1d54e8805f491eb04c","toolName":"deploy","summary":"n: 4","maxClass":"R3","rule":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"by":["person:alice"],"approval":"09c97936-8d0a-43c4-8871-5a510cf7f737","createdAtMs":1795445845647,"expiresAtMs":1795446445647}}', '71af0096c5d94e1704b0110fa307fce4d73e91275b317a346515a3636cb387e0');
-INSERT INTO public.events VALUES (11, 1795445845660, 'audit.claimed', 'b1cee704-62f3-4fb7-b4b9-106e0969bd44', 'agent', '{"id":"ran","code":"P77EE1","status":"approved","decision":"allow-once","decidedBy":["person:alice"],"toolName":"deploy","argsFingerprint":"16216658d45e337390172b1cfc177a45681e88a46d105f120de4a0d8ff907233","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"policyHash":"e45b9538418718e0f00fa4ce664010a096f500597d0c0fef67112e16eb54635e","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"votes":[{"approverId":"user_request","verdict":"approve","decision":"allow-once","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795445845639}],"createdAtMs":1795445845628,"expiresAtMs":1798037845628,"by":"token:agent"}', '7e155e781282162f6fcf66c063f3850dbcef6db2fd845a4dc56df2538583722a');
-INSERT INTO public.events VALUES (12, 1795445845664, 'tool.approval.result', 'b1cee704-62f3-4fb7-b4b9-106e0969bd44', 'agent', '{"id":"ran","code":"P77EE1","status":"approved","decision":"allow-once","decidedBy":["person:alice"],"toolName":"deploy","argsFingerprint":"16216658d45e337390172b1cfc177a45681e88a46d105f120de4a0d8ff907233","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"policyHash":"e45b9538418718e0f00fa4ce664010a096f500597d0c0fef67112e16eb54635e","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"votes":[{"approverId":"user_request","verdict":"approve","decision":"allow-once","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795445845639}],"result":{"status":"succeeded","atMs":1795445845664},"createdAtMs":1795445845628,"expiresAtMs":1798037845628,"by":"token:agent"}', 'f6c6085ff790df4caf79535c68dbf4552e72eff53e730a3ab4bfc799ce0cd53b');
+INSERT INTO public.events VALUES (1, 1795450670625, 'tool.approval.requested', '27cbee23-6ed5-46d7-a01d-c1e72982e797', 'agent', '{"id":"waits","code":"4Z5YW8","status":"pending","toolName":"deploy","argsFingerprint":"9e39b92a472771c5fc200cdad764c8fd0bdcdbbcb164645d2c843368916e4ac3","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"policyHash":"18f1e532ca2bcdc81630d5f6b433c7bfe388b9a4cbc352f25f5d0b9288252d0b","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"createdAtMs":1795450670620,"expiresAtMs":1798042670620}', '82869d0bd58bfb820b2939c496a542ecf45cfa6607176ef9a515550f50c93493');
+INSERT INTO public.events VALUES (2, 1795450670653, 'tool.approval.requested', 'c9fa270b-52c6-418d-9511-d333595a3b42', 'agent', '{"id":"half","code":"S7X2E2","status":"pending","toolName":"pair","argsFingerprint":"4bc026081227b89e3dd5351d7712240b1e0f848d0ff994f69692442045e55610","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["none"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","rule:pairs"]},"policyHash":"18f1e532ca2bcdc81630d5f6b433c7bfe388b9a4cbc352f25f5d0b9288252d0b","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":2,"requiresHuman":true},"createdAtMs":1795450670653,"expiresAtMs":1798042670653}', '6e3f9e20c7eba9eb5e7bdb699e2bb1d823ca59223cf51075fafc6e11c4f51b21');
+INSERT INTO public.events VALUES (3, 1795450670674, 'tool.approval.vote', 'c9fa270b-52c6-418d-9511-d333595a3b42', 'agent', '{"id":"half","code":"S7X2E2","status":"pending","toolName":"pair","argsFingerprint":"4bc026081227b89e3dd5351d7712240b1e0f848d0ff994f69692442045e55610","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["none"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","rule:pairs"]},"policyHash":"18f1e532ca2bcdc81630d5f6b433c7bfe388b9a4cbc352f25f5d0b9288252d0b","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":2,"requiresHuman":true},"votes":[{"approverId":"user_request","verdict":"approve","decision":"allow-once","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795450670674}],"createdAtMs":1795450670653,"expiresAtMs":1798042670653,"vote":{"approverId":"user_request","verdict":"approve","decision":"allow-once","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795450670674}}', '907f105ad034e3d91b06512a1d042dfd026e7a109a3c11e4f2cc7c910e6d5e44');
+INSERT INTO public.events VALUES (4, 1795450670682, 'tool.approval.requested', '7d0aa4b6-e7ef-49e2-b99b-33c9d4f97f6e', 'agent', '{"id":"ran","code":"FM5A9D","status":"pending","toolName":"deploy","argsFingerprint":"16216658d45e337390172b1cfc177a45681e88a46d105f120de4a0d8ff907233","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"policyHash":"18f1e532ca2bcdc81630d5f6b433c7bfe388b9a4cbc352f25f5d0b9288252d0b","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"createdAtMs":1795450670681,"expiresAtMs":1798042670681}', 'efc717da7c9a545df83e7b46e706abc0705eab73b8278ea51a0449a7b7a42e90');
+INSERT INTO public.events VALUES (5, 1795450670684, 'tool.approval.requested', 'b286e9a2-2173-4c9b-997a-6ae91c67ac19', 'agent', '{"id":"refused","code":"PA3EK8","status":"pending","toolName":"deploy","argsFingerprint":"34706c78a79de582a702e30a84a3fb2ac9269381314fad1d54e8805f491eb04c","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"policyHash":"18f1e532ca2bcdc81630d5f6b433c7bfe388b9a4cbc352f25f5d0b9288252d0b","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"createdAtMs":1795450670684,"expiresAtMs":1798042670684}', '01e57e040338669d4a4dfe8ff5fac14c3adb7e74972ec12eec44e60785649cf0');
+INSERT INTO public.events VALUES (6, 1795450670688, 'tool.approval.vote', '7d0aa4b6-e7ef-49e2-b99b-33c9d4f97f6e', 'agent', '{"id":"ran","code":"FM5A9D","status":"pending","toolName":"deploy","argsFingerprint":"16216658d45e337390172b1cfc177a45681e88a46d105f120de4a0d8ff907233","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"policyHash":"18f1e532ca2bcdc81630d5f6b433c7bfe388b9a4cbc352f25f5d0b9288252d0b","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"votes":[{"approverId":"user_request","verdict":"approve","decision":"allow-once","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795450670688}],"createdAtMs":1795450670681,"expiresAtMs":1798042670681,"vote":{"approverId":"user_request","verdict":"approve","decision":"allow-once","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795450670688}}', '8ee2432cb6f3a15ec5a68f23f84778842595c481a562f7f94f24b17eb3f59a0c');
+INSERT INTO public.events VALUES (7, 1795450670688, 'tool.approval.resolved', '7d0aa4b6-e7ef-49e2-b99b-33c9d4f97f6e', 'agent', '{"id":"ran","code":"FM5A9D","status":"approved","decision":"allow-once","decidedBy":["person:alice"],"toolName":"deploy","argsFingerprint":"16216658d45e337390172b1cfc177a45681e88a46d105f120de4a0d8ff907233","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"policyHash":"18f1e532ca2bcdc81630d5f6b433c7bfe388b9a4cbc352f25f5d0b9288252d0b","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"votes":[{"approverId":"user_request","verdict":"approve","decision":"allow-once","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795450670688}],"createdAtMs":1795450670681,"expiresAtMs":1798042670681}', '2fe05bae7961f0e85e9b24dc1a070dfc4678ee3df1633f28ebd83b4cc929cfd7');
+INSERT INTO public.events VALUES (8, 1795450670696, 'tool.approval.vote', 'b286e9a2-2173-4c9b-997a-6ae91c67ac19', 'agent', '{"id":"refused","code":"PA3EK8","status":"pending","toolName":"deploy","argsFingerprint":"34706c78a79de582a702e30a84a3fb2ac9269381314fad1d54e8805f491eb04c","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"policyHash":"18f1e532ca2bcdc81630d5f6b433c7bfe388b9a4cbc352f25f5d0b9288252d0b","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"votes":[{"approverId":"user_request","verdict":"reject","decision":"deny","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795450670696}],"createdAtMs":1795450670684,"expiresAtMs":1798042670684,"vote":{"approverId":"user_request","verdict":"reject","decision":"deny","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795450670696}}', 'ccaa95ea2e3c5383244b02ea32c61413c690c726814040a30567478cf6445923');
+INSERT INTO public.events VALUES (9, 1795450670696, 'tool.approval.resolved', 'b286e9a2-2173-4c9b-997a-6ae91c67ac19', 'agent', '{"id":"refused","code":"PA3EK8","status":"denied","decision":"deny","decidedBy":["person:alice"],"toolName":"deploy","argsFingerprint":"34706c78a79de582a702e30a84a3fb2ac9269381314fad1d54e8805f491eb04c","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"policyHash":"18f1e532ca2bcdc81630d5f6b433c7bfe388b9a4cbc352f25f5d0b9288252d0b","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"votes":[{"approverId":"user_request","verdict":"reject","decision":"deny","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795450670696}],"createdAtMs":1795450670684,"expiresAtMs":1798042670684}', '8b155833131c9a95376a643acf0812e124805d4d126fdd4176325235444b37af');
+INSERT INTO public.events VALUES (10, 1795450670696, 'audit.granted', 'b286e9a2-2173-4c9b-997a-6ae91c67ac19', 'agent', '{"grant":{"id":"36002130-793c-4ce2-adc7-0be64f90b2ae","kind":"cooldown","owner":"agent","agentId":"main","fingerprint":"34706c78a79de582a702e30a84a3fb2ac9269381314fad1d54e8805f491eb04c","toolName":"deploy","summary":"n: 4","maxClass":"R3","rule":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"by":["person:alice"],"approval":"b286e9a2-2173-4c9b-997a-6ae91c67ac19","createdAtMs":1795450670696,"expiresAtMs":1795451270696}}', '416a0863e79d2b9116a02386670e2762471146e03fdf8b7063e1fa0a89d41fca');
+INSERT INTO public.events VALUES (11, 1795450670707, 'audit.claimed', '7d0aa4b6-e7ef-49e2-b99b-33c9d4f97f6e', 'agent', '{"id":"ran","code":"FM5A9D","status":"approved","decision":"allow-once","decidedBy":["person:alice"],"toolName":"deploy","argsFingerprint":"16216658d45e337390172b1cfc177a45681e88a46d105f120de4a0d8ff907233","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"policyHash":"18f1e532ca2bcdc81630d5f6b433c7bfe388b9a4cbc352f25f5d0b9288252d0b","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"votes":[{"approverId":"user_request","verdict":"approve","decision":"allow-once","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795450670688}],"createdAtMs":1795450670681,"expiresAtMs":1798042670681,"by":"token:agent"}', '2a24db5e1994f36235f0fe6aeed7f4d19e22f1ed3a55d91629c3c7d7cf6f8356');
+INSERT INTO public.events VALUES (12, 1795450670709, 'tool.approval.result', '7d0aa4b6-e7ef-49e2-b99b-33c9d4f97f6e', 'agent', '{"id":"ran","code":"FM5A9D","status":"approved","decision":"allow-once","decidedBy":["person:alice"],"toolName":"deploy","argsFingerprint":"16216658d45e337390172b1cfc177a45681e88a46d105f120de4a0d8ff907233","agentId":"main","assessment":{"riskClass":"R3","sideEffects":["external_write"],"confidence":0.5,"source":"static","reasonCodes":["unknown-tool","remote-write"]},"policyHash":"18f1e532ca2bcdc81630d5f6b433c7bfe388b9a4cbc352f25f5d0b9288252d0b","approvers":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"votes":[{"approverId":"user_request","verdict":"approve","decision":"allow-once","voter":{"person":"alice","channel":"telegram","userId":"1001"},"decidedAtMs":1795450670688}],"result":{"status":"succeeded","atMs":1795450670709},"createdAtMs":1795450670681,"expiresAtMs":1798042670681,"by":"token:agent"}', '8a5e80a10f3439171cc579eae03a80b25e7f972b87a99aa004e8c6ff5141102d');
 
 
 --
 -- Data for Name: goose_db_version; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.goose_db_version VALUES (1, 0, true, '2026-11-23 14:57:25.41931');
-INSERT INTO public.goose_db_version VALUES (2, 1, true, '2026-11-23 14:57:25.435757');
-INSERT INTO public.goose_db_version VALUES (3, 2, true, '2026-11-23 14:57:25.510635');
-INSERT INTO public.goose_db_version VALUES (4, 3, true, '2026-11-23 14:57:25.511758');
-INSERT INTO public.goose_db_version VALUES (5, 4, true, '2026-11-23 14:57:25.512458');
+INSERT INTO public.goose_db_version VALUES (1, 0, true, '2026-11-23 16:17:50.5119');
+INSERT INTO public.goose_db_version VALUES (2, 1, true, '2026-11-23 16:17:50.521278');
+INSERT INTO public.goose_db_version VALUES (3, 2, true, '2026-11-23 16:17:50.569998');
+INSERT INTO public.goose_db_version VALUES (4, 3, true, '2026-11-23 16:17:50.57059');
+INSERT INTO public.goose_db_version VALUES (5, 4, true, '2026-11-23 16:17:50.571041');
+INSERT INTO public.goose_db_version VALUES (6, 5, true, '2026-11-23 16:17:50.575265');
+INSERT INTO public.goose_db_version VALUES (7, 6, true, '2026-11-23 16:17:50.578084');
+INSERT INTO public.goose_db_version VALUES (8, 7, true, '2026-11-23 16:17:50.589084');
+INSERT INTO public.goose_db_version VALUES (9, 8, true, '2026-11-23 16:17:50.595256');
 
 
 --
 -- Data for Name: grants; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.grants VALUES ('331da32a-8938-4de5-8f42-21a5e8485b03', 'agent', 'main', 'cooldown 34706c78a79de582a702e30a84a3fb2ac9269381314fad1d54e8805f491eb04c', '', '09c97936-8d0a-43c4-8871-5a510cf7f737', 1795445845647, 1795446445647, '{"id":"331da32a-8938-4de5-8f42-21a5e8485b03","kind":"cooldown","owner":"agent","agentId":"main","fingerprint":"34706c78a79de582a702e30a84a3fb2ac9269381314fad1d54e8805f491eb04c","toolName":"deploy","summary":"n: 4","maxClass":"R3","rule":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"by":["person:alice"],"approval":"09c97936-8d0a-43c4-8871-5a510cf7f737","createdAtMs":1795445845647,"expiresAtMs":1795446445647}');
+INSERT INTO public.grants VALUES ('36002130-793c-4ce2-adc7-0be64f90b2ae', 'agent', 'main', 'cooldown 34706c78a79de582a702e30a84a3fb2ac9269381314fad1d54e8805f491eb04c', '', 'b286e9a2-2173-4c9b-997a-6ae91c67ac19', 1795450670696, 1795451270696, '{"id":"36002130-793c-4ce2-adc7-0be64f90b2ae","kind":"cooldown","owner":"agent","agentId":"main","fingerprint":"34706c78a79de582a702e30a84a3fb2ac9269381314fad1d54e8805f491eb04c","toolName":"deploy","summary":"n: 4","maxClass":"R3","rule":{"allowed":["rules_based","user_request"],"disabled":[],"effective":["rules_based","user_request"],"minApprovals":1,"requiresHuman":true},"by":["person:alice"],"approval":"b286e9a2-2173-4c9b-997a-6ae91c67ac19","createdAtMs":1795450670696,"expiresAtMs":1795451270696}');
 
 
 --
 -- Data for Name: inbound; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.inbound VALUES ('telegram:123456', 778762374, '', 1795445845616, 0, 1795445845619);
-INSERT INTO public.inbound VALUES ('telegram:123456', 778762375, '', 1795445845638, 0, 1795445845639);
-INSERT INTO public.inbound VALUES ('telegram:123456', 778762376, '', 1795445845644, 0, 1795445845647);
+INSERT INTO public.inbound VALUES ('telegram:123456', 134069446, '', 1795450670671, 0, 1795450670674);
+INSERT INTO public.inbound VALUES ('telegram:123456', 134069447, '', 1795450670687, 0, 1795450670688);
+INSERT INTO public.inbound VALUES ('telegram:123456', 134069448, '', 1795450670695, 0, 1795450670697);
 
 
 --
@@ -361,18 +488,25 @@ INSERT INTO public.inbound VALUES ('telegram:123456', 778762376, '', 17954458456
 -- Data for Name: leases; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.leases VALUES ('chat telegram:-1001234567', '01a208e9-6d97-76f1-8c2d-6ec821d3cc67', 1, 0);
-INSERT INTO public.leases VALUES ('hold sweep', '', 1, 0);
+INSERT INTO public.leases VALUES ('chat telegram:-1001234567', '01a20933-0da1-7c14-a283-4a1cfbbe69d7', 1, 0);
+INSERT INTO public.leases VALUES ('hold notices', '', 1, 0);
+INSERT INTO public.leases VALUES ('hold timers', '', 1, 0);
 INSERT INTO public.leases VALUES ('hold audit', '', 1, 0);
 INSERT INTO public.leases VALUES ('hold telegram:33c04252127ff81f', '', 1, 0);
-INSERT INTO public.leases VALUES ('hold timers', '', 1, 0);
+INSERT INTO public.leases VALUES ('hold sweep', '', 1, 0);
 
 
 --
 -- Data for Name: log_head; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.log_head VALUES (1, 12, 'f6c6085ff790df4caf79535c68dbf4552e72eff53e730a3ab4bfc799ce0cd53b');
+INSERT INTO public.log_head VALUES (1, 12, '8a5e80a10f3439171cc579eae03a80b25e7f972b87a99aa004e8c6ff5141102d');
+
+
+--
+-- Data for Name: login_links; Type: TABLE DATA; Schema: public; Owner: -
+--
+
 
 
 --
@@ -380,13 +514,19 @@ INSERT INTO public.log_head VALUES (1, 12, 'f6c6085ff790df4caf79535c68dbf4552e72
 --
 
 INSERT INTO public.meta VALUES ('schema-needs', '0');
-INSERT INTO public.meta VALUES ('key-id', 'e3215345b8221a48');
-INSERT INTO public.meta VALUES ('build:0.1.0 438728a5dbf2566d0139b027f60941465189278e5dff1907d24bd3b5c9dbd813', '1795445845545');
-INSERT INTO public.meta VALUES ('policy', '1 e45b9538418718e0f00fa4ce664010a096f500597d0c0fef67112e16eb54635e 0.1.0 438728a5dbf2566d0139b027f60941465189278e5dff1907d24bd3b5c9dbd813');
+INSERT INTO public.meta VALUES ('key-id', '689eea68799fff29');
+INSERT INTO public.meta VALUES ('build:0.1.0 a05f105944f62529e4ed34491aced2d0580f38f0638010bb70b74a11ac6ddd80', '1795450670615');
+INSERT INTO public.meta VALUES ('policy', '1 18f1e532ca2bcdc81630d5f6b433c7bfe388b9a4cbc352f25f5d0b9288252d0b 0.1.0 a05f105944f62529e4ed34491aced2d0580f38f0638010bb70b74a11ac6ddd80');
 
 
 --
 -- Data for Name: moves; Type: TABLE DATA; Schema: public; Owner: -
+--
+
+
+
+--
+-- Data for Name: notices; Type: TABLE DATA; Schema: public; Owner: -
 --
 
 
@@ -399,7 +539,31 @@ INSERT INTO public.owners VALUES ('agent', 2);
 
 
 --
+-- Data for Name: passkeys; Type: TABLE DATA; Schema: public; Owner: -
+--
+
+
+
+--
+-- Data for Name: push_subscriptions; Type: TABLE DATA; Schema: public; Owner: -
+--
+
+
+
+--
+-- Data for Name: sessions; Type: TABLE DATA; Schema: public; Owner: -
+--
+
+
+
+--
 -- Data for Name: silences; Type: TABLE DATA; Schema: public; Owner: -
+--
+
+
+
+--
+-- Data for Name: spent; Type: TABLE DATA; Schema: public; Owner: -
 --
 
 
@@ -414,7 +578,15 @@ INSERT INTO public.owners VALUES ('agent', 2);
 -- Name: goose_db_version_id_seq; Type: SEQUENCE SET; Schema: public; Owner: -
 --
 
-SELECT pg_catalog.setval('public.goose_db_version_id_seq', 5, true);
+SELECT pg_catalog.setval('public.goose_db_version_id_seq', 9, true);
+
+
+--
+-- Name: absences absences_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.absences
+    ADD CONSTRAINT absences_pkey PRIMARY KEY (person);
 
 
 --
@@ -431,6 +603,14 @@ ALTER TABLE ONLY public.approval_ids
 
 ALTER TABLE ONLY public.approvals
     ADD CONSTRAINT approvals_pkey PRIMARY KEY (key);
+
+
+--
+-- Name: ceremonies ceremonies_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.ceremonies
+    ADD CONSTRAINT ceremonies_pkey PRIMARY KEY (id);
 
 
 --
@@ -506,6 +686,14 @@ ALTER TABLE ONLY public.log_head
 
 
 --
+-- Name: login_links login_links_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.login_links
+    ADD CONSTRAINT login_links_pkey PRIMARY KEY (hash);
+
+
+--
 -- Name: meta meta_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -522,6 +710,14 @@ ALTER TABLE ONLY public.moves
 
 
 --
+-- Name: notices notices_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.notices
+    ADD CONSTRAINT notices_pkey PRIMARY KEY (id);
+
+
+--
 -- Name: owners owners_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -530,11 +726,51 @@ ALTER TABLE ONLY public.owners
 
 
 --
+-- Name: passkeys passkeys_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.passkeys
+    ADD CONSTRAINT passkeys_pkey PRIMARY KEY (id);
+
+
+--
+-- Name: push_subscriptions push_subscriptions_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.push_subscriptions
+    ADD CONSTRAINT push_subscriptions_pkey PRIMARY KEY (id);
+
+
+--
+-- Name: sessions sessions_cookie_key; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_cookie_key UNIQUE (cookie);
+
+
+--
+-- Name: sessions sessions_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_pkey PRIMARY KEY (id);
+
+
+--
 -- Name: silences silences_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
 ALTER TABLE ONLY public.silences
     ADD CONSTRAINT silences_pkey PRIMARY KEY (channel, chat);
+
+
+--
+-- Name: spent spent_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.spent
+    ADD CONSTRAINT spent_pkey PRIMARY KEY (hash);
 
 
 --
@@ -599,6 +835,13 @@ CREATE INDEX approvals_pending_same ON public.approvals USING btree (owner, fing
 --
 
 CREATE INDEX approvals_timer ON public.approvals USING btree (timer_ms, key) WHERE (timer_ms IS NOT NULL);
+
+
+--
+-- Name: ceremonies_expiry; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX ceremonies_expiry ON public.ceremonies USING btree (expires_ms);
 
 
 --
@@ -672,6 +915,41 @@ CREATE INDEX leases_holder ON public.leases USING btree (holder) WHERE (holder <
 
 
 --
+-- Name: notices_due; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX notices_due ON public.notices USING btree (due_ms);
+
+
+--
+-- Name: passkeys_person; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX passkeys_person ON public.passkeys USING btree (person);
+
+
+--
+-- Name: push_endpoint; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE UNIQUE INDEX push_endpoint ON public.push_subscriptions USING btree (endpoint);
+
+
+--
+-- Name: push_person; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX push_person ON public.push_subscriptions USING btree (person, created_ms);
+
+
+--
+-- Name: sessions_person; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX sessions_person ON public.sessions USING btree (person, created_ms);
+
+
+--
 -- Name: approval_ids approval_ids_key_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -699,5 +977,5 @@ ALTER TABLE ONLY public.digest_lists
 -- PostgreSQL database dump complete
 --
 
-\unrestrict MYvrpdLuV0KY58Z0kMb7cg5tqrcEhRDogQe3nhHnrXbQJMTf59chvUosXauuX3X
+\unrestrict GctqpvnZslkH34BjE5viqcEntWO1XHybtUvOjkeDkblr2nLiNaQnAv6uvOJB8ZZ
 
