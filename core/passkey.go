@@ -142,6 +142,16 @@ func (g *Gate) PasskeysOf(ctx context.Context, s Session) (Passkeys, error) {
 	return out, err
 }
 
+// PasskeyCounts says how many passkeys each person has; who is not named has none.
+func (g *Gate) PasskeyCounts(ctx context.Context) (map[string]int, error) {
+	all, err := g.store.Passkeys(ctx, "")
+	out := map[string]int{}
+	for _, p := range all {
+		out[p.Person]++
+	}
+	return out, err
+}
+
 // passkeys says what a session may do with its person's passkeys. fresh: one of them has
 // just signed in it. A link that came by a chat makes none: who stole the chat account
 // would make their own. A lost one is removed in a session that an operator's link began.

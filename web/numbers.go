@@ -30,7 +30,7 @@ type bar struct {
 
 const (
 	barHeight = 22
-	barRoom   = 320
+	barRoom   = 220
 	barsMost  = 12
 )
 

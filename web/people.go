@@ -11,9 +11,10 @@ import (
 
 // personView is one configured person.
 type personView struct {
-	Name, Accounts, Roles, Duty, Zone string
-	Decides                           bool
-	Waiting                           int // requests that wait for them
+	Name, Accounts, Roles, Duty, Away, Zone string
+	Decides                                 bool
+	Waiting                                 int // requests that wait for them
+	Passkeys                                int
 }
 
 // rosterView is who is on duty by a roster.
@@ -25,6 +26,11 @@ func (w *Web) people(out http.ResponseWriter, r *http.Request, s core.Session) {
 		return
 	}
 	pending, _, err := w.found(r.Context(), v, historyFilter{Filter: core.Filter{Status: core.Pending, Limit: 200}}, 1000)
+	if err != nil {
+		w.refuse(out, s, err)
+		return
+	}
+	passkeys, err := w.gate.PasskeyCounts(r.Context())
 	if err != nil {
 		w.refuse(out, s, err)
 		return
@@ -43,7 +49,13 @@ func (w *Web) people(out http.ResponseWriter, r *http.Request, s core.Session) {
 	for _, p := range v.people.Everybody() {
 		voter := core.Session{Person: p.Name}.Voter()
 		o := personView{Name: safe(p.Name), Roles: strings.Join(p.Roles, ", "), Duty: strings.Join(on[p.Name], ", "),
-			Decides: v.people.MayDecide(v.people.Identify(voter))}
+			Decides: v.people.MayDecide(v.people.Identify(voter)), Passkeys: passkeys[p.Name]}
+		if a, away := v.people.Away(p.Name); away {
+			o.Away = "until " + v.at(a.UntilMs)
+			if a.To != "" {
+				o.Away += ", " + safe(a.To) + " stands in"
+			}
+		}
 		for _, channel := range slices.Sorted(maps.Keys(p.Accounts)) {
 			o.Accounts += channel + " " + p.Accounts[channel] + " "
 		}

@@ -62,6 +62,22 @@ func TestSignAYes(t *testing.T) {
 	require.Equal(t, http.StatusConflict, v.post("/a/"+a.Code+"/stepup/begin", shownOf(a), &told{}))
 }
 
+// Where a yes must be signed, no page has a button that is only clicked: each leads to the
+// one on which it is signed. A deny is as anywhere.
+func TestPagesLeadToTheSignature(t *testing.T) {
+	t.Parallel()
+	d := newPasskeyDesk(t)
+	d.enrol(t, "alice")
+	a := d.submit(t, `{"target":"prod"}`)
+	v := d.visit(t, "alice.link")
+	for path, sign := range map[string]string{"/": "/a/" + a.Code, "/a/" + a.Code: "/a/" + a.Code + "/sign", "/dialog/" + a.Code: "/a/" + a.Code} {
+		_, page := v.get(path)
+		require.NotContains(t, page, `value="allow-once"`, path)
+		require.Contains(t, page, `value="deny"`, path)
+		require.Contains(t, page, `href="`+sign+`"`, path)
+	}
+}
+
 // N4 at the door: another browser's ceremony, another call's, one that was answered.
 func TestAdversary_N4_AtThePage(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -234,5 +235,9 @@ func TestPagesOpen(t *testing.T) {
 	}
 	require.Contains(t, d.asks("alice", http.MethodPost, "/audit/verify", url.Values{}).Body.String(),
 		"The chain is whole")
+	_, err := d.gate.SetAway(t.Context(), core.Caller{Token: "ops", MayAdmin: true},
+		core.Leave{Person: "alice", To: "bob", UntilMs: time.Now().Add(time.Hour).UnixMilli()})
+	require.NoError(t, err)
+	require.Contains(t, d.sees("bob", "/people"), ", bob stands in")
 	require.Equal(t, "/signin", d.asks("", http.MethodGet, "/", nil).Header().Get("Location"))
 }
