@@ -92,7 +92,7 @@ func (d *desk) anyID() string {
 
 // A client that is slow and reads on in the end finds the reason.
 func TestASlowClientIsTold(t *testing.T) {
-	d := newDesk(t, func(g *Gateway) { g.queue, g.pace.patience = 1, time.Nanosecond })
+	d := newDesk(t, func(g *Gateway) { g.queue, g.pace.patience = 4, time.Nanosecond })
 	d.fill()
 	c := d.connect("agent") // its own summaries cost the desk little
 	for range 200 {
