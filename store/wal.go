@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 )
 
 // Damage says what of a write-ahead log SQLite drops without a word: it reads up to the
@@ -51,13 +52,21 @@ func Damaged(url string) (*Damage, error) {
 	if found == nil || err != nil {
 		return nil, err
 	}
-	lock, err := lockFile(path + ".lock") // a desk may have written while this was read
-	if err != nil {
+	lock, err := lockFile(path + ".lock")
+	for end := time.Now().Add(lookersTime); err != nil && time.Now().Before(end); lock, err = lockFile(path + ".lock") {
+		time.Sleep(lookersTime / 100)
+	}
+	if err != nil { // a desk has it, and may have written while this was read
 		return nil, nil
 	}
 	defer lock.Close()
 	return walDamage(path)
 }
+
+// lookersTime is how long others who look through a damaged log may hold its lock, at
+// most. Whoever took them for a desk would open the store, and the log with what it has
+// lost would be gone without a word.
+const lookersTime = time.Second
 
 // The write-ahead log (SQLite, "WAL-mode File Format"). Its numbers are big-endian; those
 // that are summed up have the order that the magic number's lowest bit names.

@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
@@ -116,4 +118,23 @@ func TestAWriteAheadLogThatIsWhole(t *testing.T) {
 	found, err := Damaged("sqlite:" + t.TempDir() + "/none.db")
 	require.NoError(t, err)
 	require.Nil(t, found)
+}
+
+// Several who look at once all see the damage: none takes another one for a desk, and opens
+// what would be lost by that.
+func TestADamagedLogIsSeenByAllWhoLook(t *testing.T) {
+	dir := killedStore(t, 5)
+	log, err := os.ReadFile(filepath.Join(dir, "desk.db-wal"))
+	require.NoError(t, err)
+	log[len(log)/2] ^= 0xff
+	at := "sqlite:" + damagedCopy(t, dir, log) + "/desk.db"
+	var looking sync.WaitGroup
+	for range 16 {
+		looking.Go(func() {
+			found, err := Damaged(at)
+			assert.NoError(t, err)
+			assert.NotNil(t, found)
+		})
+	}
+	looking.Wait()
 }

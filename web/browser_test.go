@@ -28,7 +28,7 @@ const patience = 20 * time.Second
 
 // chromium gives one without a window. Where there is none the test is skipped, and
 // fails with APPROVALBOT_REQUIRE_CHROMIUM.
-func chromium(t *testing.T) context.Context {
+func chromium(t testing.TB) context.Context {
 	t.Helper()
 	program, err := exec.LookPath("chromium")
 	if err != nil {
@@ -54,7 +54,7 @@ func chromium(t *testing.T) context.Context {
 
 // tab is one tab, signed in as a person of a desk.
 type tab struct {
-	t   *testing.T
+	t   testing.TB
 	ctx context.Context
 	at  string // the desk's address
 

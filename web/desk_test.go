@@ -50,7 +50,7 @@ approvals:
 // desk is a real Gate on a real store with pages before it. Who is signed in is what the
 // cookie "person" says: signing in is not what these tests are about.
 type desk struct {
-	t     *testing.T
+	t     testing.TB
 	gate  *core.Gate
 	store *store.Store
 	rules core.Rules
@@ -65,9 +65,9 @@ type desk struct {
 	stop    func()
 }
 
-func newDesk(t *testing.T) *desk { return openDesk(t, "sqlite::memory:") }
+func newDesk(t testing.TB) *desk { return openDesk(t, "sqlite::memory:") }
 
-func openDesk(t *testing.T, storeURL string) *desk {
+func openDesk(t testing.TB, storeURL string) *desk {
 	t.Helper()
 	d := &desk{t: t, removed: map[string]bool{}}
 	file := filepath.Join(t.TempDir(), "approvalbot.yaml")

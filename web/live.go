@@ -20,11 +20,11 @@ type Changes interface {
 }
 
 const (
-	lookAgain   = 5 * time.Second        // whoever is signed in is looked up so often, also where nothing happens
-	redraw      = 30 * time.Second       // and the page so often: it says how long is left
-	settle      = 150 * time.Millisecond // what happens within it is shown at once
-	chunkTime   = 10 * time.Second       // for a browser to take one piece
-	maxStreams  = 2000                   // pages that are open at once
+	lookAgain   = 5 * time.Second       // whoever is signed in is looked up so often, also where nothing happens
+	redraw      = 30 * time.Second      // and the page so often: it says how long is left
+	settle      = 80 * time.Millisecond // what happens within it is shown at once
+	chunkTime   = 10 * time.Second      // for a browser to take one piece
+	maxStreams  = 2000                  // pages that are open at once
 	signedOut   = "event: signedout\ndata: .\n\n"
 	stillHere   = ": still here\n\n"
 	streamRetry = "retry: 1000\n\n"

@@ -24,6 +24,7 @@ var measurements = []struct {
 	{"evaluate", evaluate},
 	{"settled", settled},
 	{"policy", policyAlone},
+	{"web", pages},
 	{"chat", roundTrips},
 	{"resolve", throughput},
 	{"cards", cards},

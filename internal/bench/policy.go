@@ -11,6 +11,35 @@ import (
 // nanoseconds each, and allocations.
 var figure = regexp.MustCompile(`(?m)^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op.*?(\d+) allocs/op`)
 
+// inbox is a line of the benchmark of the desk's pages.
+var inbox = regexp.MustCompile(`(?m)^BenchmarkInbox\S*\s.*?([\d.]+) leave-ms\s+([\d.]+) paint-ms`)
+
+// pages measures in Chromium what people wait for with 1,000 requests before them, by the
+// benchmark beside the pages.
+func pages(b bench) error {
+	out, err := exec.Command("go", "test", "./web", "-run", "^$", "-bench", "^BenchmarkInbox$", "-benchtime", "9x",
+		"-count", strconv.Itoa(b.rounds)).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %.2000s", err, out)
+	}
+	s, paint, leave := series{}, "inbox with 1,000 pending: first paint", "decided elsewhere: until its row has left"
+	for _, m := range inbox.FindAllStringSubmatch(string(out), -1) {
+		for i, name := range []string{leave, paint} {
+			ms, err := strconv.ParseFloat(m[i+1], 64)
+			if err != nil {
+				return err
+			}
+			s.add(name, ms)
+		}
+	}
+	if len(s[paint]) == 0 {
+		return fmt.Errorf("the pages were not measured: %.2000s", out)
+	}
+	s.atMost(paint, "ms", 300)
+	s.atMost(leave, "ms", 200)
+	return nil
+}
+
 // policyAlone measures the policy in process, by the benchmarks beside it.
 func policyAlone(b bench) error {
 	out, err := exec.Command("go", "test", "./policy", "-run", "^$", "-bench",
