@@ -146,14 +146,25 @@ func (d *Directory) Person(name string) (Person, bool) {
 	return p, ok
 }
 
-// WithEmail gives the name of the person of that address, in any case of its letters.
+// WithEmail gives the name of the person of that address, in any case of its ASCII letters:
+// beyond them Unicode takes different letters for one.
 func (d *Directory) WithEmail(address string) (name string, ok bool) {
 	for _, p := range d.people {
-		if p.Email != "" && strings.EqualFold(p.Email, address) {
+		if p.Email != "" && lowerASCII(p.Email) == lowerASCII(address) {
 			return p.Name, true
 		}
 	}
 	return "", false
+}
+
+// lowerASCII is the text with its ASCII letters small, and every other as it is.
+func lowerASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
 }
 
 // DirectChats are a person's own chats with the bots that are on, in an order that

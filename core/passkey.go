@@ -96,8 +96,8 @@ type PasskeyStore interface {
 	// and appends its events to the log, all in one transaction. An error from fn rolls
 	// everything back and is returned as it is. CodeIDConflict: another has that id.
 	ChangePasskeys(ctx context.Context, person string, fn func(held []Passkey) (PasskeyChange, error)) error
-	// KeepChallenge keeps a ceremony, in place of one of the same id. CodeRateLimited
-	// where too many have begun.
+	// KeepChallenge keeps a ceremony, in place of one of the same id, and of the oldest
+	// where very many of its kind have begun.
 	KeepChallenge(ctx context.Context, c Challenge) error
 	// Challenge gives a ceremony that has not ended, or CodeNotFound.
 	Challenge(ctx context.Context, id string) (Challenge, error)

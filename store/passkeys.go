@@ -26,6 +26,8 @@ const (
 	countCeremonies = `SELECT COUNT(*) FROM ceremonies WHERE kind = $1 AND expires_ms > $2`
 	keepCeremony    = `INSERT INTO ceremonies (id, kind, expires_ms, body) VALUES ($1, $2, $3, $4)
  ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, expires_ms = excluded.expires_ms, body = excluded.body`
+	dropCeremonies = `DELETE FROM ceremonies WHERE id IN (SELECT id FROM ceremonies WHERE kind = $1 AND expires_ms > $2
+ ORDER BY expires_ms LIMIT $3)`
 	readCeremony    = `SELECT expires_ms, body FROM ceremonies WHERE id = $1 AND expires_ms > $2`
 	endCeremony     = `DELETE FROM ceremonies WHERE id = $1`
 	sweepCeremonies = `DELETE FROM ceremonies WHERE id IN (SELECT id FROM ceremonies WHERE expires_ms <= $1
@@ -120,19 +122,21 @@ func (t *tx) addPasskey(p *core.Passkey) error {
 	return err
 }
 
-// KeepChallenge keeps a ceremony, in place of one of the same id.
+// KeepChallenge keeps a ceremony, in place of one of the same id. Where too many of its kind
+// wait the oldest make room, so that whoever begins very many keeps nobody else out.
 func (s *Store) KeepChallenge(ctx context.Context, c core.Challenge) error {
 	body, err := json.Marshal(c)
 	if err != nil {
 		return err
 	}
-	return s.do(ctx, func(t *tx) error {
-		n, err := t.count(countCeremonies, string(c.Kind), nowMs())
+	return s.doOn(ctx, locks{names: []int64{hash("ceremonies", string(c.Kind))}}, func(t *tx) error {
+		kind, now := string(c.Kind), nowMs()
+		n, err := t.count(countCeremonies, kind, now)
+		if err == nil && n >= maxCeremonies {
+			_, err = t.exec(dropCeremonies, kind, now, n-maxCeremonies+1)
+		}
 		if err != nil {
 			return err
-		}
-		if n >= maxCeremonies {
-			return core.Refuse(core.CodeRateLimited, "Too many have begun just that in the last minutes; try again later.")
 		}
 		return t.put(keepCeremony, c.ID, string(c.Kind), c.ExpiresMs, string(body))
 	})

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -113,6 +114,26 @@ func testSpending(t *testing.T, s *Store) {
 	log, err := s.Log(ctx, 0, 10)
 	require.NoError(t, err)
 	require.Len(t, log, 2)
+}
+
+// Whoever begins very many ceremonies, as anybody may, keeps nobody else from beginning one.
+func TestAdversary_N4_ManyCeremonies(t *testing.T) {
+	t.Parallel()
+	s := openInMemory(t)
+	soon := time.Now().Add(time.Minute).UnixMilli()
+	yes := core.Challenge{ID: "yes", Kind: core.YesChallenge, ExpiresMs: soon - 1}
+	require.NoError(t, s.KeepChallenge(ctx, yes))
+	for i := range maxCeremonies + 3 {
+		require.NoError(t, s.KeepChallenge(ctx, core.Challenge{ID: strconv.Itoa(i), Kind: core.SignInChallenge,
+			ExpiresMs: soon + int64(i)}))
+	}
+	require.EqualValues(t, maxCeremonies+1, count(t, s, "SELECT COUNT(*) FROM ceremonies"))
+	_, err := s.Challenge(ctx, "2")
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "the oldest made room")
+	for _, id := range []string{"3", strconv.Itoa(maxCeremonies + 2), "yes"} {
+		_, err = s.Challenge(ctx, id)
+		require.NoError(t, err, id)
+	}
 }
 
 // Of several instances one spends a ceremony.

@@ -239,7 +239,8 @@ func (v reader) at(ms int64) string {
 	return then.Format("2 Jan 2006 15:04 MST")
 }
 
-// download gives the whole call as a text file, and remembers that it did.
+// download gives the whole call as a text file, and remembers that it did, unless a page of
+// another site had the browser do it.
 func (w *Web) download(out http.ResponseWriter, r *http.Request, s core.Session) {
 	v := w.reader(s)
 	a, err := w.find(r.Context(), v, r.PathValue("code"))
@@ -258,8 +259,8 @@ func (w *Web) download(out http.ResponseWriter, r *http.Request, s core.Session)
 	h := out.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", f.Name))
-	h.Set("Cache-Control", "no-store")
-	if _, err := out.Write([]byte(f.Text)); err == nil && r.Method == http.MethodGet {
+	asked := slices.Contains([]string{"", "none", "same-origin"}, r.Header.Get("Sec-Fetch-Site"))
+	if _, err := out.Write([]byte(f.Text)); err == nil && asked {
 		w.shown.downloaded(s, a)
 	}
 }

@@ -36,6 +36,12 @@ const (
 // guard lets a page be reached by whom it is for, from where it may be asked for.
 func (w *Web) guard(p page) http.Handler {
 	return w.outer(w.crossing.Handler(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead { // it would look as if the page had been seen
+			out.Header().Set("Allow", http.MethodGet)
+			http.Error(out, "Pages are for reading: GET them.", http.StatusMethodNotAllowed)
+			return
+		}
+		out.Header().Set("Cache-Control", "no-store")
 		r.Body = http.MaxBytesReader(out, r.Body, maxForm)
 		s, ok := w.who(r)
 		if !ok && !p.open {

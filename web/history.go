@@ -152,7 +152,6 @@ func (w *Web) history(out http.ResponseWriter, r *http.Request, s core.Session) 
 func file(out http.ResponseWriter, kind, name string) {
 	out.Header().Set("Content-Type", kind)
 	out.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
-	out.Header().Set("Cache-Control", "no-store")
 }
 
 // with is the address with one more word in its query.

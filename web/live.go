@@ -48,7 +48,6 @@ func (w *Web) live(out http.ResponseWriter, r *http.Request, _ core.Session) {
 	}
 	h := out.Header()
 	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // proxies are not to hold it back
 	defer w.cfg.Changes.Listen()()
 	to := &stream{w: out, control: http.NewResponseController(out)}
@@ -153,9 +152,9 @@ func (w *Web) current(r *http.Request, v reader) ([]byte, error) {
 // message is a server-sent event without a name, which htmx puts into the page.
 func message(html []byte) []byte {
 	var out bytes.Buffer
-	for line := range bytes.Lines(html) {
+	for line := range bytes.Lines(bytes.ReplaceAll(html, []byte("\r"), []byte("\n"))) { // either ends a line there
 		out.WriteString("data: ")
-		out.Write(bytes.TrimRight(line, "\r\n"))
+		out.Write(bytes.TrimRight(line, "\n"))
 		out.WriteByte('\n')
 	}
 	out.WriteByte('\n')

@@ -40,9 +40,9 @@ func (w *Web) reader(s core.Session) reader {
 func (v reader) operates() bool { return v.caller.MayDecide || v.caller.MayAdmin }
 
 // sees reports whether the person may see that approval: operators all of them, anybody
-// else what they asked for.
+// else what they asked for, and what asks them for the verifier.
 func (v reader) sees(a core.Approval) bool {
-	return v.operates() || a.AskedBy(v.session.Voter(), v.people)
+	return v.operates() || a.Concerns(v.session.Voter(), v.people)
 }
 
 // everything lists all approvals, for pages to choose from what the person may see.

@@ -89,7 +89,7 @@ func TestAdversary_N2_OnlyAClickSpendsALink(t *testing.T) {
 		require.Equal(t, http.StatusOK, a.StatusCode)
 		require.Contains(t, a.text, "Sign in as alice</button>")
 		require.Empty(t, a.Header.Values("Set-Cookie"))
-		require.Equal(t, http.StatusOK, preview.do(http.MethodHead, link, nil).StatusCode)
+		require.Equal(t, http.StatusMethodNotAllowed, preview.do(http.MethodHead, link, nil).StatusCode)
 		require.Empty(t, x.events(core.EventSignIn))
 	}
 

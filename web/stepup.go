@@ -149,7 +149,6 @@ func (w *Web) script(f func(http.ResponseWriter, *http.Request, core.Session) (a
 			panic(err)
 		}
 		out.Header().Set("Content-Type", "application/json")
-		out.Header().Set("Cache-Control", "no-store")
 		out.WriteHeader(status)
 		_, _ = out.Write(text)
 	}

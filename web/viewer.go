@@ -176,6 +176,7 @@ func (w *Web) watchedNow(ctx context.Context, v core.Viewer) (watched, error) {
 // embedScript serves the element to any page: it is public, and does nothing without a token.
 func (w *Web) embedScript(out http.ResponseWriter, r *http.Request, _ core.Session) {
 	h := out.Header()
+	h.Del("Cache-Control") // it is nobody's
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 	http.ServeFileFS(out, r, static, "static/approvalbot.js")

@@ -65,7 +65,7 @@ func (w *Web) voteOn(ctx context.Context, s core.Session, code string, d core.De
 // notCounted says why a vote did not count, above the approval as it stands. Whoever may
 // not see the approval learns no more than that there is none.
 func (w *Web) notCounted(out http.ResponseWriter, r *http.Request, v reader, code string, err error) {
-	a, missing := w.approvalView(r.Context(), v, code)
+	a, missing := w.find(r.Context(), v, code)
 	no, known := errors.AsType[*core.Error](err)
 	switch {
 	case missing != nil:
@@ -75,8 +75,18 @@ func (w *Web) notCounted(out http.ResponseWriter, r *http.Request, v reader, cod
 	case r.Header.Get("HX-Request") != "":
 		w.notice(out, statusOf(err), a.Code+": "+no.Message)
 	default:
-		w.showApproval(out, statusOf(err), v, a, no.Message)
+		w.refusedVote(out, r, v, a.Code, no)
 	}
+}
+
+// refusedVote shows the approval below the sentence that says why a vote did not count.
+func (w *Web) refusedVote(out http.ResponseWriter, r *http.Request, v reader, code string, no *core.Error) {
+	a, err := w.approvalView(r.Context(), v, code)
+	if err != nil {
+		w.refuse(out, v.session, err)
+		return
+	}
+	w.showApproval(out, statusOf(no), v, a, no.Message)
 }
 
 // notice answers a script with a sentence alone.
