@@ -39,10 +39,13 @@ func TestTheServiceWorkerShowsAPush(t *testing.T) {
 		`{"code":"../../evil","risk":"R2","tool":"<b>x","url":"//evil"}`: "Approval waits for you|R2 · <b>x|",
 		`no JSON`: "Approval waits for you| · |",
 	} {
-		call(b, serviceworker.DeliverPushMessage,
-			serviceworker.DeliverPushMessageParams{Origin: origin, RegistrationID: serviceworker.RegistrationID(id), Data: data})
-		const shown = `worker.getNotifications().then((all) => all.map((n) => [n.title, n.body, n.data.code].join("|")).join())`
-		for eval[string](b, shown) != want {
+		const shown = `worker.getNotifications().then((all) =>
+  [...new Set(all.map((n) => [n.title, n.body, n.data.code].join("|")))].join())`
+		for tries := 0; eval[string](b, shown) != want; tries++ {
+			if tries%200 == 0 { // a browser under load may lose one
+				call(b, serviceworker.DeliverPushMessage, serviceworker.DeliverPushMessageParams{Origin: origin,
+					RegistrationID: serviceworker.RegistrationID(id), Data: data})
+			}
 			time.Sleep(10 * time.Millisecond)
 		}
 		for eval[int](b, `worker.getNotifications().then((all) => { all.forEach((n) => n.close()); return all.length })`) > 0 {
