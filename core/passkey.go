@@ -16,6 +16,10 @@ import (
 // CeremonyLife is how long a person has to answer a challenge.
 const CeremonyLife = 5 * time.Minute
 
+// vouchLife is how long what somebody signed in with speaks for them where passkeys are
+// changed: a cookie is easier to steal than that.
+const vouchLife = time.Hour
+
 const (
 	maxPasskeys    = 20 // of one person
 	maxPasskeyName = 60 // in characters
@@ -135,7 +139,7 @@ func (g *Gate) PasskeysOf(ctx context.Context, s Session) (Passkeys, error) {
 		return Passkeys{}, err
 	}
 	fresh, err := g.confirmed(ctx, s)
-	out := s.passkeys(held, fresh)
+	out := s.passkeys(held, fresh, nowMs())
 	if g.Rules().Site.ID == "" {
 		out.MayAdd, out.Confirm = noSite(), false
 	}
@@ -155,13 +159,13 @@ func (g *Gate) PasskeyCounts(ctx context.Context) (map[string]int, error) {
 // passkeys says what a session may do with its person's passkeys. fresh: one of them has
 // just signed in it. A link that came by a chat makes none: who stole the chat account
 // would make their own. A lost one is removed in a session that an operator's link began.
-func (s Session) passkeys(held []Passkey, fresh bool) Passkeys {
-	out := Passkeys{Held: held}
-	proven, vouched := s.How == ByPasskey || fresh, s.Enrols || s.How == ByOIDC
+func (s Session) passkeys(held []Passkey, fresh bool, now int64) Passkeys {
+	out, recent := Passkeys{Held: held}, now < s.CreatedMs+vouchLife.Milliseconds()
+	proven, vouched := fresh || recent && s.How == ByPasskey, recent && (s.Enrols || s.How == ByOIDC)
 	switch {
 	case len(held) == 0 && !vouched:
 		out.MayAdd = refuse(CodeForbidden, "A first passkey is made after an operator's link "+
-			"(approvalbot login --enrol %s), or after signing in through your organisation.", s.Person)
+			"(approvalbot login --enrol %s), or after signing in through your organisation, within an hour.", s.Person)
 	case len(held) > 0 && !proven:
 		out.Confirm = true
 		out.MayAdd = refuse(CodeStepUpRequired, "Confirm with one of your passkeys first. Is it lost? "+
@@ -233,7 +237,7 @@ func (g *Gate) Enrol(ctx context.Context, s Session, p Passkey) (Passkey, error)
 		return p, err
 	}
 	err = g.store.ChangePasskeys(ctx, s.Person, func(held []Passkey) (PasskeyChange, error) {
-		if no := s.passkeys(held, fresh).MayAdd; no != nil {
+		if no := s.passkeys(held, fresh, now).MayAdd; no != nil {
 			return PasskeyChange{}, no
 		}
 		return PasskeyChange{Add: &p, Events: []Event{p.event(EventPasskeyEnrolled, now, s.How)},
@@ -250,15 +254,15 @@ func (g *Gate) RemovePasskey(ctx context.Context, s Session, id string) error {
 	if err != nil {
 		return err
 	}
+	now := nowMs()
 	err = g.store.ChangePasskeys(ctx, s.Person, func(held []Passkey) (PasskeyChange, error) {
-		if no := s.passkeys(held, fresh).MayEnd; no != nil {
+		if no := s.passkeys(held, fresh, now).MayEnd; no != nil {
 			return PasskeyChange{}, no
 		}
 		i := slices.IndexFunc(held, func(p Passkey) bool { return p.ID == id })
 		if i < 0 {
 			return PasskeyChange{}, refuse(CodeNotFound, "You have no such passkey.")
 		}
-		now := nowMs()
 		return PasskeyChange{Remove: id, Events: []Event{held[i].event(EventPasskeyRemoved, now, s.How)},
 			Notices: g.notes(s.Person, "🔑 Your passkey "+held[i].Name+" was removed from the approval desk. "+
 				"Was it not you? Tell an operator at once.", now)}, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,7 +41,7 @@ func newSigning(t *testing.T, holders ...string) *signing {
 func (d *signing) enrol(t *testing.T, who string) {
 	t.Helper()
 	key := softkey.New(t, assertion.ES256)
-	_, err := d.Enrol(t.Context(), core.Session{ID: "enrols-" + who, Person: who, How: "link", Enrols: true}, passkeyOf(t, key, "phone"))
+	_, err := d.Enrol(t.Context(), begun(core.Session{ID: "enrols-" + who, Person: who, How: "link", Enrols: true}), passkeyOf(t, key, "phone"))
 	require.NoError(t, err)
 	d.keys[who] = key
 }
@@ -68,6 +69,12 @@ func (p signedByName) Judge(ctx context.Context, c core.Call) core.Judgement {
 
 func (p signedByName) JudgeWith(ctx context.Context, c core.Call, _ core.Opinion) core.Judgement {
 	return p.Judge(ctx, c)
+}
+
+// begun is a session that has begun just now.
+func begun(s core.Session) core.Session {
+	s.CreatedMs = time.Now().UnixMilli()
+	return s
 }
 
 func signedInAs(who string) core.Session {
@@ -340,7 +347,7 @@ func TestAdversary_N4_Assertions(t *testing.T) {
 		},
 		"a removed key": func(t *testing.T, d *signing, a core.Approval) attempt {
 			yes := d.sign(t, "alice", d.begin(t, "alice", a))
-			require.NoError(t, d.RemovePasskey(t.Context(), core.Session{ID: "s", Person: "alice", How: "passkey"}, d.keys["alice"].ID))
+			require.NoError(t, d.RemovePasskey(t.Context(), begun(core.Session{ID: "s", Person: "alice", How: "passkey"}), d.keys["alice"].ID))
 			return attempt{"alice", yes}
 		},
 		"no ceremony": func(t *testing.T, d *signing, a core.Approval) attempt {
@@ -431,9 +438,9 @@ func TestPasskeys_WhoMayEnrol(t *testing.T) {
 	first, second := softkey.New(t, assertion.ES256), softkey.New(t, assertion.EdDSA)
 	_, err := d.Enrol(t.Context(), chat, passkeyOf(t, first, "mine"))
 	require.Equal(t, core.CodeForbidden, core.CodeOf(err))
-	_, err = d.Enrol(t.Context(), core.Session{ID: "passkey", Person: "alice", How: "passkey"}, passkeyOf(t, first, "mine"))
+	_, err = d.Enrol(t.Context(), begun(core.Session{ID: "passkey", Person: "alice", How: "passkey"}), passkeyOf(t, first, "mine"))
 	require.Equal(t, core.CodeForbidden, core.CodeOf(err), "there is none by which it could be signed in")
-	enrols := core.Session{ID: "link", Person: "alice", How: "link", Enrols: true}
+	enrols := begun(core.Session{ID: "link", Person: "alice", How: "link", Enrols: true})
 	p, err := d.Enrol(t.Context(), enrols, passkeyOf(t, first, "  my\u202e phone "))
 	require.NoError(t, err)
 	require.NotContains(t, p.Name, "\u202e")
@@ -444,7 +451,7 @@ func TestPasskeys_WhoMayEnrol(t *testing.T) {
 	require.Equal(t, core.Target{Channel: "telegram", To: "1"}, told[0].Target)
 	require.Contains(t, told[0].Text, "A passkey was made for you")
 
-	for _, s := range []core.Session{chat, enrols, {ID: "oidc", Person: "alice", How: "oidc"}} {
+	for _, s := range []core.Session{chat, enrols, begun(core.Session{ID: "oidc", Person: "alice", How: "oidc"})} {
 		_, err = d.Enrol(t.Context(), s, passkeyOf(t, second, "second"))
 		require.Equal(t, core.CodeStepUpRequired, core.CodeOf(err), s.How)
 	}
@@ -456,9 +463,9 @@ func TestPasskeys_WhoMayEnrol(t *testing.T) {
 	require.NoError(t, err)
 	_, err = d.Enrol(t.Context(), chat, passkeyOf(t, second, "again"))
 	require.Equal(t, core.CodeIDConflict, core.CodeOf(err))
-	_, err = d.Enrol(t.Context(), core.Session{ID: "b", Person: "bob", Enrols: true}, passkeyOf(t, first, "alice's"))
+	_, err = d.Enrol(t.Context(), begun(core.Session{ID: "b", Person: "bob", Enrols: true}), passkeyOf(t, first, "alice's"))
 	require.Equal(t, core.CodeIDConflict, core.CodeOf(err), "another's stays another's")
-	_, err = d.Enrol(t.Context(), core.Session{ID: "m", Person: "mallory", Enrols: true}, passkeyOf(t, softkey.New(t, assertion.ES256), ""))
+	_, err = d.Enrol(t.Context(), begun(core.Session{ID: "m", Person: "mallory", Enrols: true}), passkeyOf(t, softkey.New(t, assertion.ES256), ""))
 	require.Equal(t, core.CodeForbidden, core.CodeOf(err), "nobody whom the configuration does not name")
 
 	require.NoError(t, d.RemovePasskey(t.Context(), enrols, first.ID), "an operator's link removes what was lost")
@@ -480,7 +487,7 @@ func names(all []core.Passkey) (out []string) {
 func TestPasskeys_TwoAtOnce(t *testing.T) {
 	t.Parallel()
 	d := newSigning(t)
-	s := core.Session{ID: "link", Person: "alice", Enrols: true}
+	s := begun(core.Session{ID: "link", Person: "alice", Enrols: true})
 	var all sync.WaitGroup
 	errs := make(chan error, 4)
 	for range cap(errs) {

@@ -45,3 +45,25 @@ func TestStepUp(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, e.Hash(), other.Hash())
 }
+
+// From the class on whose yes must be signed, a call is asked, though its class alone would
+// run it unasked; only what a rule allows in so many words runs.
+func TestAdversary_N4_AClassToSignIsAsked(t *testing.T) {
+	t.Parallel()
+	allowed := Rule{Name: "deploys", Match: Match{Tool: []string{"deploy"}}, Outcome: "allow"}
+	e, err := New(Config{Enabled: true, StepUpAtOrAbove: new(core.R1), Rules: []Rule{allowed},
+		Layers: Layers{Agents: map[string]AgentLayer{"careful": {StepUpAtOrAbove: new(core.R0)}}}})
+	require.NoError(t, err)
+	for _, c := range []struct {
+		tool, agent string
+		want        core.Outcome
+	}{
+		{"read", "", core.OutcomeAllow}, {"read", "careful", core.OutcomeAsk},
+		{"deploy", "", core.OutcomeAllow}, {"deploy2", "", core.OutcomeAsk},
+	} {
+		j := e.Judge(t.Context(), core.Call{ToolName: c.tool, AgentID: c.agent, Params: []byte(`{"path":"x"}`)})
+		require.Equal(t, c.want, j.Outcome, "%s %s: %v", c.tool, c.agent, j.Why)
+	}
+	require.Equal(t, core.OutcomeAllow, e.OutcomeFor(core.R0))
+	require.Equal(t, core.OutcomeAsk, e.OutcomeFor(core.R1))
+}

@@ -36,6 +36,7 @@ func newTerms(c *Config, a AgentLayer) *terms {
 	lower(&t.deny, a.DenyAtOrAbove)
 	lower(&t.stepUp, c.StepUpAtOrAbove)
 	lower(&t.stepUp, a.StepUpAtOrAbove)
+	lower(&t.ask, &t.stepUp) // a yes to sign is one that must be given
 	need := max(c.MinApprovals, a.MinApprovals)
 	for class := range core.R4 + 1 { // a class needs at least what any class below it needs
 		need = max(need, c.MinApprovalsByRisk[class], a.MinApprovalsByRisk[class])

@@ -63,7 +63,6 @@ func ReceiptFor(a core.Approval, issuer string) (Receipt, error) {
 		PolicyHash: a.PolicyHash, RiskClass: a.Assessment.RiskClass, ClaimUntilMs: a.ClaimUntilMs,
 		IssuedAt: a.ResolvedAtMs / 1000, NotBefore: a.ResolvedAtMs / 1000, Expires: a.ClaimUntilMs / 1000,
 	}
-	r.StepUp = a.Rule.StepUp
 	var others []string // the verifier's, and who fills a seat with another
 	for _, v := range a.Votes {
 		if s := v.Signature; s != nil && v.Verdict == core.Approve && s.PolicyHash == a.PolicyHash {
@@ -76,6 +75,7 @@ func ReceiptFor(a core.Approval, issuer string) (Receipt, error) {
 	approvers := slices.DeleteFunc(slices.Clone(r.By), func(who string) bool {
 		return who == "policy" || strings.HasPrefix(who, "grant:") || slices.Contains(others, who)
 	})
+	r.StepUp = a.Rule.StepUp && slices.ContainsFunc(r.By, isAccount) // policy and grants sign nothing
 	if len(approvers) > 0 && a.Rule.AsksApprovers() {
 		r.Quorum = Quorum{max(1, a.Rule.MinApprovals), len(approvers)}
 	}
@@ -119,12 +119,15 @@ func (r Receipt) checkSigned() error {
 		return errors.New("a receipt of a signed yes has one signature of each person")
 	}
 	for _, who := range r.By {
-		if account := strings.Contains(who, ":") && !strings.HasPrefix(who, "grant:"); r.StepUp && account && !names[who] {
+		if r.StepUp && isAccount(who) && !names[who] {
 			return errors.New("a receipt of a signed yes has one signature of each person")
 		}
 	}
 	return nil
 }
+
+// isAccount reports whether one who allowed a call is somebody, as neither policy nor a grant is.
+func isAccount(who string) bool { return strings.Contains(who, ":") && !strings.HasPrefix(who, "grant:") }
 
 // receiptType is the JOSE typ of a receipt: a token of another kind that the same
 // key signed is not one.

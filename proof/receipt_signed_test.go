@@ -47,6 +47,21 @@ func TestReceipt_Signed(t *testing.T) {
 	require.Len(t, got.Signed[0].Thumbprint(), 64)
 }
 
+// What policy allowed, or a grant, has a receipt though a yes of that class would have to be
+// signed: nobody gave one, and it does not say that anybody did.
+func TestReceipt_NobodyWasToSign(t *testing.T) {
+	t.Parallel()
+	for _, by := range []string{"policy", "grant:7"} {
+		a := claimed()
+		a.Rule.StepUp, a.DecidedBy = true, []string{by}
+		r, err := ReceiptFor(a, "https://desk.example")
+		require.NoError(t, err)
+		require.False(t, r.StepUp)
+		r.StepUp = true
+		require.ErrorContains(t, r.check(), "one signature of each person")
+	}
+}
+
 // N4: the desk's own key does not make another call, person, key, policy or signature
 // out of what a passkey signed, nor a yes without one.
 func TestAdversary_N4_Receipts(t *testing.T) {

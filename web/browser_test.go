@@ -157,6 +157,12 @@ func (p *tab) live() {
 	p.until(`!!document.getElementById("live")?._htmx?.sse && document.getElementById("reconnecting").hidden`)
 }
 
+// settled waits until the rows have stood where they are for a moment.
+func (p *tab) settled() {
+	p.t.Helper()
+	p.until(`!document.querySelector("[data-settling]")`)
+}
+
 func stands(a core.Approval) string {
 	return fmt.Sprintf("!!document.getElementById('row-%s')", a.Code)
 }
@@ -249,9 +255,30 @@ func TestBrowser(t *testing.T) {
 		next.address = next.serve(d.address)
 		p.until("document.getElementById('reconnecting').hidden")
 		p.until(stands(b) + "&& !" + stands(a))
+		p.settled()
 		p.keys("j", "a")
 		p.until("document.getElementById('notice').textContent.includes('Allowed.')")
 		require.Equal(t, core.Approved, next.get(b).Status)
+	})
+
+	t.Run("a click on what has only just come allows nothing", func(t *testing.T) {
+		d := on(t, memory)
+		d.run("make it")
+		p := d.open(in, "bob", "/", 1280)
+		p.live()
+		p.do(chromedp.Evaluate[chromedp.Void](`void document.getElementById("live").addEventListener("htmx:sse:after:message", () => {
+			for (const b of document.querySelectorAll("button.allow")) b.click();
+			document.body.dataset.clicked = document.querySelectorAll("button.allow").length;
+		})`))
+		b := d.run("make more")
+		p.until("document.body.dataset.clicked === '2'")
+		p.until("document.getElementById('notice').textContent.includes('has just changed')")
+		p.settled()
+		require.Equal(t, core.Pending, d.get(b).Status)
+		p.do(chromedp.Evaluate[chromedp.Void]("void document.querySelector('#row-" + b.Code + " button.allow').click()"))
+		p.until("document.getElementById('notice').textContent.includes('Allowed.')")
+		require.Equal(t, core.Approved, d.get(b).Status)
+		p.clean()
 	})
 
 	t.Run("the whole call is downloaded, and then the button comes", func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -85,7 +86,8 @@ func newPasskeyDesk(t *testing.T) *passkeyDesk {
 
 func sessionIn(cookie string) core.Session {
 	parts := strings.Split(cookie, ".")
-	return core.Session{ID: cookie, Person: parts[0], How: parts[1], Enrols: len(parts) > 2}
+	return core.Session{ID: cookie, Person: parts[0], How: parts[1], Enrols: len(parts) > 2,
+		CreatedMs: time.Now().UnixMilli()}
 }
 
 // signEverything asks about every call, and wants every yes signed.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -24,7 +25,8 @@ func (r *rig) enrolled(who string) *softkey.Passkey {
 	r.t.Helper()
 	p := softkey.New(r.t, assertion.ES256)
 	k := p.Key(r.t)
-	_, err := r.desk.Gate.Enrol(r.ctx(), core.Session{ID: "link", Person: who, How: "link", Enrols: true},
+	s := core.Session{ID: "link", Person: who, How: "link", Enrols: true, CreatedMs: time.Now().UnixMilli()}
+	_, err := r.desk.Gate.Enrol(r.ctx(), s,
 		core.Passkey{ID: p.ID, Name: "phone", PublicKey: k.PublicKey, Algorithm: k.Algorithm})
 	require.NoError(r.t, err)
 	return p
@@ -56,7 +58,7 @@ func TestStepUp_EverywhereTheSameSentence(t *testing.T) {
 	require.Empty(t, r.get(a).Votes)
 	require.True(t, r.get(a).Approvers.StepUp)
 
-	s := core.Session{ID: "alice's", Person: "alice", How: "passkey"}
+	s := core.Session{ID: "alice's", Person: "alice", How: "passkey", CreatedMs: time.Now().UnixMilli()}
 	y, err := r.desk.Gate.BeginYes(r.ctx(), s, a.Code, core.ShownCall{Fingerprint: a.ArgsFingerprint, PolicyHash: r.desk.Gate.PolicyHash()})
 	require.NoError(t, err)
 	_, err = r.desk.Gate.VoteSigned(r.ctx(), s, a.Code, core.SignedYes{Nonce: y.Nonce, Response: key.Sign(t, y.Site, y.Challenge)}, "")

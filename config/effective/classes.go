@@ -61,7 +61,7 @@ func outcomeOf(c config.Config, class core.RiskClass) string {
 		return "allow"
 	case t.Policy.DenyAtOrAbove.Reaches(class):
 		return "deny"
-	case t.Mode == "always" || t.Policy.RequireApprovalAtOrAbove.Reaches(class):
+	case t.Mode == "always", t.Policy.RequireApprovalAtOrAbove.Reaches(class), t.Policy.StepUpAtOrAbove.Reaches(class):
 		return "ask"
 	}
 	return "allow"

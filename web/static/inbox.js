@@ -84,6 +84,27 @@
     location.assign("/signin");
   });
 
+  // A click that is under way, or a second press of a key, was not meant for what has only
+  // just come to stand there: for a moment after the rows have changed nothing is allowed.
+  const rest = 800; // milliseconds, as in the dialog
+  const standing = () => rows().map((r) => r.id).join();
+  let order = standing(), timer = 0;
+  function settle() {
+    if (order === standing()) return;
+    order = standing();
+    clearTimeout(timer);
+    live.toggleAttribute("data-settling", true);
+    timer = setTimeout(() => live.toggleAttribute("data-settling", false), rest);
+  }
+  live?.addEventListener("htmx:sse:after:message", settle);
+  document.addEventListener("click", (e) => {
+    if (!live?.hasAttribute("data-settling") || !e.target.closest?.("[data-row] :is(.allow, .wider)")) return;
+    e.preventDefault();
+    e.stopImmediatePropagation();
+    const notice = document.getElementById("notice");
+    if (notice) notice.textContent = "What stands there has just changed: look again.";
+  }, true);
+
   // After a row was decided the next one is at hand.
   let before = -1;
   live?.addEventListener("htmx:sse:before:message", () => { before = rows().indexOf(current()); });
