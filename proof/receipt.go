@@ -127,7 +127,9 @@ func (r Receipt) checkSigned() error {
 }
 
 // isAccount reports whether one who allowed a call is somebody, as neither policy nor a grant is.
-func isAccount(who string) bool { return strings.Contains(who, ":") && !strings.HasPrefix(who, "grant:") }
+func isAccount(who string) bool {
+	return strings.Contains(who, ":") && !strings.HasPrefix(who, "grant:")
+}
 
 // receiptType is the JOSE typ of a receipt: a token of another kind that the same
 // key signed is not one.
