@@ -107,3 +107,14 @@ func (unreadable) Log(context.Context, int64, int) ([]core.Entry, error) {
 func (unreadable) Head(context.Context) (int64, string, error) {
 	return 0, "", errors.New("the disk is gone")
 }
+
+// A spreadsheet that parts cells by semicolons, as those of many languages do, finds no
+// formula behind one either.
+func TestAdversary_N5_FormulasBehindASemicolon(t *testing.T) {
+	t.Parallel()
+	for cell, want := range map[string]string{
+		"=1": "'=1", "a;=1": "a;'=1", "a;+1;-1;@b": "a;'+1;'-1;'@b", "a=1; b": "a=1; b", "ls; -x": "ls; -x", "": "",
+	} {
+		require.Equal(t, want, plainCell(cell))
+	}
+}
