@@ -103,14 +103,12 @@ func (w *Web) approvalView(ctx context.Context, v reader, code string) (out appr
 	out.Call, out.Cut = parts(a, shownHere)
 	if len(payload) > 0 {
 		out.File = "/a/" + a.Code + "/call"
-		if !out.Cut {
-			w.shown.note(v.session, a)
-		}
 		if a.ToolName == "exec" {
 			out.Commands = w.gate.Commands(ctx, a)
 		}
 	}
-	seen := len(payload) > 0 && w.shown.to(v.session, a)
+	whole := len(payload) > 0 && !out.Cut
+	seen := whole || len(payload) > 0 && w.shown.to(v.session, a)
 	offers, deny := v.buttons(a, c, seen)
 	out.Deny, out.Offers = deny, offersOf(offers, c.Wider)
 	out.Sign = a.Rule.StepUp && v.whyNot(a, len(payload) > 0, true) == "" && !a.Final()
@@ -125,6 +123,9 @@ func (w *Web) approvalView(ctx context.Context, v reader, code string) (out appr
 	}
 	if err == nil {
 		out.Like, err = w.like(ctx, v, a)
+	}
+	if err == nil && whole {
+		w.shown.note(v.session, a)
 	}
 	return out, err
 }

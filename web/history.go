@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -206,8 +207,8 @@ func writeCSV(to io.Writer, rows []entry) error {
 }
 
 func plainCell(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-		return "'" + s
-	}
-	return s
+	return formula.ReplaceAllString(s, "$1'$2")
 }
+
+// formula is the beginning of one, also behind what parts cells in many languages.
+var formula = regexp.MustCompile("(^|;)([=+\\-@\t\r])")

@@ -65,7 +65,7 @@ type inboxView struct {
 	Notice string
 }
 
-// pending lists what waits, as that person sees it.
+// pending lists what waits, as that person sees it, and remembers what it shows whole.
 func (w *Web) pending(ctx context.Context, v reader, q url.Values) (l waiting, err error) {
 	l = waiting{Search: strings.TrimSpace(q.Get("q")), Operates: v.operates()}
 	var all []core.Approval
@@ -90,12 +90,18 @@ func (w *Web) pending(ctx context.Context, v reader, q url.Values) (l waiting, e
 	l.Pages = max(1, (len(all)+inboxRows-1)/inboxRows)
 	asked, _ := strconv.Atoi(q.Get("page"))
 	l.Page = min(max(asked, 1), l.Pages)
-	for _, a := range all[(l.Page-1)*inboxRows : min(len(all), l.Page*inboxRows)] {
+	page := all[(l.Page-1)*inboxRows : min(len(all), l.Page*inboxRows)]
+	for _, a := range page {
 		r, err := w.row(ctx, v, a)
 		if err != nil {
 			return l, err
 		}
 		l.Rows = append(l.Rows, r)
+	}
+	for i, a := range page {
+		if l.Rows[i].Whole {
+			w.shown.note(v.session, a)
+		}
 	}
 	return l, nil
 }

@@ -36,16 +36,13 @@ func (v reader) buttons(a core.Approval, c core.Card, whole bool) (offers []core
 	return c.Offers, "Deny"
 }
 
-// row draws one approval of the inbox, and remembers that it was shown.
+// row draws one approval of the inbox.
 func (w *Web) row(ctx context.Context, v reader, a core.Approval) (row, error) {
 	payload, err := w.gate.Payload(ctx, a)
 	if err != nil {
 		return row{}, err
 	}
 	c, whole := w.gate.ShortCard(a, payload, v.zone)
-	if whole {
-		w.shown.note(v.session, a)
-	}
 	call, _ := parts(a, c.Payload)
 	r := row{Card: c, Call: call, Whole: whole, Mine: a.WaitsFor(v.session.Voter(), v.people)}
 	offers, deny := v.buttons(a, c, whole)

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -82,4 +84,37 @@ func TestVerifiersPeopleFindWhatAsksThem(t *testing.T) {
 	a.Rule.Verifier.Accounts = []string{"telegram:3"}
 	require.False(t, v.sees(a))
 	require.False(t, v.operates())
+}
+
+// A page that could not be made has shown nothing.
+func TestAdversary_S1_APageThatFailed(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	a := d.run("terraform plan -out p")
+	d.web.cfg.Audit = &Audit{Entries: unreadable{}}
+	require.Equal(t, http.StatusServiceUnavailable, d.asks("bob", http.MethodGet, "/a/"+a.Code, nil).Code)
+	d.web.cfg.Audit = nil
+	require.Equal(t, http.StatusConflict, d.votes("bob", a.Code, core.AllowOnce).Code)
+}
+
+// unreadable is a log that cannot be read.
+type unreadable struct{}
+
+func (unreadable) Log(context.Context, int64, int) ([]core.Entry, error) {
+	return nil, errors.New("the disk is gone")
+}
+
+func (unreadable) Head(context.Context) (int64, string, error) {
+	return 0, "", errors.New("the disk is gone")
+}
+
+// A spreadsheet that parts cells by semicolons, as those of many languages do, finds no
+// formula behind one either.
+func TestAdversary_N5_FormulasBehindASemicolon(t *testing.T) {
+	t.Parallel()
+	for cell, want := range map[string]string{
+		"=1": "'=1", "a;=1": "a;'=1", "a;+1;-1;@b": "a;'+1;'-1;'@b", "a=1; b": "a=1; b", "ls; -x": "ls; -x", "": "",
+	} {
+		require.Equal(t, want, plainCell(cell))
+	}
 }
