@@ -93,7 +93,8 @@ func verified(t *testing.T, header string) (claims map[string]any, public string
 	require.NoError(t, err)
 	require.Len(t, raw, 64)
 	digest := sha256.Sum256([]byte(signed))
-	signer := &ecdsa.PublicKey{Curve: elliptic.P256(), X: new(big.Int).SetBytes(point[1:33]), Y: new(big.Int).SetBytes(point[33:])}
+	signer, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
+	require.NoError(t, err)
 	require.True(t, ecdsa.Verify(signer, digest[:], new(big.Int).SetBytes(raw[:32]), new(big.Int).SetBytes(raw[32:])))
 	_, payload, _ := strings.Cut(signed, ".")
 	text, err := base64.RawURLEncoding.DecodeString(payload)
