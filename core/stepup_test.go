@@ -224,8 +224,10 @@ func TestStepUp_VerifiersPeople(t *testing.T) {
 // wantsBob is a verifier whose only person is bob.
 type wantsBob struct{}
 
-func (wantsBob) Wants(core.Call) core.Verification { return wantsBob{}.Verify(context.Background(), core.Call{}, 0) }
-func (wantsBob) Chats() []core.VerifierPeople      { return nil }
+func (wantsBob) Wants(core.Call) core.Verification {
+	return wantsBob{}.Verify(context.Background(), core.Call{}, 0)
+}
+func (wantsBob) Chats() []core.VerifierPeople { return nil }
 func (wantsBob) Verify(context.Context, core.Call, core.RiskClass) core.Verification {
 	return core.Verification{Asked: true, People: &core.VerifierPeople{Place: ops, Accounts: []string{"telegram:2"}}}
 }
