@@ -8,6 +8,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/config"
+	"approvalbot/config/effective"
 	"approvalbot/core"
 	"approvalbot/web"
 )
@@ -22,8 +23,26 @@ const (
 // webConfig is what the pages are made of, but for who signs in.
 func (d *Daemon) webConfig() web.Config {
 	return web.Config{Gate: d.Gate, Log: d.log, Changes: d.feed, Rights: d.rightsOf, Policy: d.policyView,
-		Health:  d.health,
+		Health: d.health, OnDisk: d.onDisk,
 		Receipt: d.Auditor.Receipt, Audit: &web.Audit{Entries: d.Store, Keys: d.Auditor.Keys, Verify: d.Auditor.Verify}}
+}
+
+// onDisk is how the configuration file differs from what is in force. It puts nothing in force.
+func (d *Daemon) onDisk(context.Context) web.OnDisk {
+	next, _, err := d.options.Load()
+	if err != nil {
+		return web.OnDisk{Mistake: err.Error()}
+	}
+	old := *d.live.Load()
+	out := web.OnDisk{Restart: effective.KeepRunning(&next, old)}
+	rules, err := effective.Rules(next, effective.Table(next))
+	if err != nil {
+		return web.OnDisk{Mistake: err.Error()}
+	}
+	if out.Same = rules.Policy.Hash() == d.Gate.PolicyHash(); !out.Same {
+		out.Looser = effective.Looser(old, next)
+	}
+	return out
 }
 
 // rightsOf is what the tokens of a person may, together, beside deciding.

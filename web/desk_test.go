@@ -101,6 +101,7 @@ func openDesk(t testing.TB, storeURL string) *desk {
 				People: []string{"alice", "bob"}, Reachable: true}}}, nil
 		},
 		Receipt: signer.Receipt,
+		OnDisk:  func(context.Context) OnDisk { return OnDisk{Looser: []string{"R3 asks one"}} },
 		Health: func(context.Context) []core.Diagnostic {
 			return []core.Diagnostic{core.OK("store", "takes writes"), core.Warn("telegram", "does not answer",
 				"look at its token")}

@@ -9,10 +9,19 @@ import (
 	"approvalbot/core"
 )
 
+// OnDisk is how the configuration file differs from what is in force.
+type OnDisk struct {
+	Mistake string   // why it could not be loaded; the rest is empty then
+	Same    bool     // its policy is the one in force
+	Looser  []string // what a reload would loosen
+	Restart []string // keys that have changed and wait for a restart
+}
+
 // policyPage is what the page shows.
 type policyPage struct {
 	api.Policy
-	Known bool // the table is there
+	Known bool    // the table is there
+	Disk  *OnDisk // nil: there is no file
 	Try   trial
 }
 
@@ -42,6 +51,10 @@ func (w *Web) policy(out http.ResponseWriter, r *http.Request, s core.Session) {
 			return
 		}
 		p.Known = true
+	}
+	if w.cfg.OnDisk != nil {
+		disk := w.cfg.OnDisk(r.Context())
+		p.Disk = &disk
 	}
 	if r.Method == http.MethodPost {
 		p.Try = w.try(r, v)

@@ -228,7 +228,7 @@ func TestPagesOpen(t *testing.T) {
 	a := d.run("make it && terraform destroy")
 	d.sees("alice", "/a/"+a.Code)
 	for path, want := range map[string]string{
-		"/grants": "There are none", "/policy": "alice, bob", "/people": "carol", "/numbers": "By tool",
+		"/grants": "There are none", "/policy": "Its policy is another one", "/people": "carol", "/numbers": "By tool",
 		"/audit": "asked", "/health": "look at its token", "/a/" + a.Code: "Command by command", "/history": a.Code,
 	} {
 		require.Contains(t, d.sees("alice", path), want, path)

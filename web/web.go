@@ -38,6 +38,7 @@ type Config struct {
 	Changes Changes                                   // nil: pages show what was when they were opened
 	Rights  func(person string) Rights                // what a person's tokens may; nil: nothing beside deciding
 	Policy  func(context.Context) (api.Policy, error) // the effective policy
+	OnDisk  func(context.Context) OnDisk              // how the configuration file differs; nil: there is none
 	Audit   *Audit                                    // nil: no log to look at
 	Receipt func(core.Approval) (string, error)       // of a claimed approval; nil: none is signed
 	Health  func(context.Context) []core.Diagnostic   // how the desk is

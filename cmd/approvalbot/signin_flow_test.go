@@ -225,3 +225,24 @@ func TestSignIn_SeveralInstances(t *testing.T) {
 	}
 	require.Equal(t, 1, n)
 }
+
+// The policy page says how the file on disk differs from what is in force, and puts nothing
+// in force by that.
+func TestFlow_PolicyOnDisk(t *testing.T) {
+	r := newRig(t)
+	l, err := r.operator().LoginLink(r.ctx(), api.LoginRequest{Person: "alice"})
+	require.NoError(t, err)
+	cookie := r.click(l.URL)
+	sees := func(want string) {
+		t.Helper()
+		_, text := r.page(http.MethodGet, "/policy", cookie, nil)
+		require.Contains(t, text, want)
+	}
+	sees("Its policy is the one in force.")
+	file, err := os.ReadFile(r.configFile())
+	require.NoError(t, err)
+	r.write(string(file) + "\nagents: {list: [{id: other, tools: {deny: [exec]}}]}\n")
+	sees("Its policy is another one")
+	r.write("server: {listen: nowhere}\n")
+	sees("It could not be loaded")
+}
