@@ -121,7 +121,8 @@ func (p *tab) until(expression string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
-	look := chromedp.Poll[bool](expression, chromedp.WithPollingInterval(50*time.Millisecond),
+	calm := "(() => { try { return !!(" + expression + ") } catch { return false } })()" // what it asks about may not stand there yet
+	look := chromedp.Poll[bool](calm, chromedp.WithPollingInterval(50*time.Millisecond),
 		chromedp.WithPollingTimeout(patience))
 	_, err := chromedp.Run(ctx, look)
 	for err != nil && ctx.Err() == nil && moved(err) {
