@@ -110,10 +110,11 @@ func docsHome(t *testing.T, r *rig) string {
 	return home
 }
 
-// docsShell runs lines as the page's reader would: whoever asks, or the operator.
+// docsShell runs lines as the page's reader would: whoever asks, or the operator. What root
+// would install for the whole machine is for the test's home alone.
 func docsShell(r *rig, home, page, script string) *exec.Cmd {
 	script = strings.NewReplacer("http://127.0.0.1:8787", r.url, "https://desk.example", r.url,
-		" /backup/", " "+home+"/backup/").Replace(script)
+		" /backup/", " "+home+"/backup/", "install claude-code", "install claude-code --user").Replace(script)
 	cmd := exec.Command("sh", "-euc", script)
 	cmd.Dir = home
 	cmd.Env = []string{"HOME=" + home, "PATH=" + home + "/bin:" + home + "/stubs:" + os.Getenv("PATH"),
