@@ -2,8 +2,6 @@ package web
 
 import (
 	"context"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -19,31 +17,13 @@ import (
 )
 
 // withAuthenticator opens a tab of a Chromium that has an authenticator of its own: it
-// keeps passkeys and verifies its user without asking anybody. Where there is no Chromium
-// the test is skipped, and fails with APPROVALBOT_REQUIRE_CHROMIUM.
+// keeps passkeys and verifies its user without asking anybody.
 func withAuthenticator(t *testing.T) context.Context {
 	t.Helper()
-	program, err := exec.LookPath("chromium")
-	if err != nil {
-		program, err = exec.LookPath("chromium-browser")
-	}
-	switch {
-	case err == nil:
-	case os.Getenv("APPROVALBOT_REQUIRE_CHROMIUM") != "":
-		t.Fatal("chromium is not installed (Debian: chromium), and APPROVALBOT_REQUIRE_CHROMIUM is set")
-	default:
-		t.Skip("passkeys in a browser: not tested, install chromium")
-	}
-	ctx, stop := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.Headless,
-		chromedp.NoFirstRun, chromedp.DisableGPU, chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
-	t.Cleanup(stop)
-	ctx, end := chromedp.NewContext(ctx)
-	t.Cleanup(end)
+	ctx := chromium(t)
 	ctx, over := context.WithTimeout(ctx, time.Minute)
 	t.Cleanup(over)
-	require.NoError(t, chromedp.Do(ctx))
-	_, err = chromedp.Call(ctx, webauthn.Enable, webauthn.EnableParams{})
+	_, err := chromedp.Call(ctx, webauthn.Enable, webauthn.EnableParams{})
 	require.NoError(t, err)
 	_, err = chromedp.Call(ctx, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{
 		Options: &webauthn.VirtualAuthenticatorOptions{Protocol: "ctap2", Transport: "internal", HasResidentKey: true,
