@@ -21,7 +21,12 @@ type Gate struct {
 	after    []func(Change)
 	sessions turnstile // turns when a session may have ended
 	notices  bell
+	cutShort atomic.Int64 // calls that were not read to their end
 }
+
+// CutShort is how many calls were not read to their end since the start: each took more
+// steps than a judgement has, or its asker went away.
+func (g *Gate) CutShort() int64 { return g.cutShort.Load() }
 
 // NewGate makes a Gate. after is called for every committed change, in the
 // caller's goroutine, and must be quick: it wakes the dispatcher and counts.

@@ -38,6 +38,10 @@ type Judgement struct {
 	Form       Form       // how people are told what the call does; empty: by its name and parameters
 	Trace      []Step     // of a call with Explain: every rule that spoke
 
+	// CutShort: the call was not read to its end, since it takes too many steps or its
+	// asker went away. It asks, and nothing wider than this once is offered.
+	CutShort bool
+
 	Unsure bool   // a classifier is configured and static rules are unsure: ask it, then JudgeWith
 	OnMiss string // with OutcomeAsk: people are not to be asked; without a grant the call is refused for this reason
 	// FailedOpen names the configuration key that let the call go on although an

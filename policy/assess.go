@@ -5,8 +5,22 @@ import (
 	"approvalbot/policy/tool"
 )
 
-// assess reads the call into j.found.
+// assess reads the call into j.Found. If the steps of a judgement are not enough for
+// that, the call is one that cannot be read: it asks, and nothing that permits calls
+// is about it.
 func (e *Engine) assess(j *judging) {
+	if !j.steps.Within(func() { e.assessAll(j) }) {
+		j.cutShort(&j.Found)
+	}
+}
+
+func (j *judging) cutShort(found *finding.Set) {
+	j.cut, j.outward = true, true
+	found.Add(finding.UnparsableCommand)
+	found.Add(finding.MalformedCall)
+}
+
+func (e *Engine) assessAll(j *judging) {
 	if e.assessServer(j) {
 		return
 	}

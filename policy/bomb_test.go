@@ -94,7 +94,7 @@ func TestBombsAreCounted(t *testing.T) {
 		if c.ToolName != "exec" || len(bad) > 0 || x.Command == nil {
 			continue
 		}
-		s := e.lines.Read(e.agent(c.AgentID).place(&c, "", ""), nil, nil)
+		s := e.lines.Read(nil, e.agent(c.AgentID).place(&c, "", ""), nil, nil)
 		s.Line(*x.Command)
 		s.Finish(*x.Command)
 		require.LessOrEqual(t, s.Commands, line.MaxLine, name)

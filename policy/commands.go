@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 
@@ -14,7 +15,9 @@ const maxCommands = 40
 // Commands says for people what each command of a call's line does by itself, in order.
 // It decides nothing. None for a call that is no command line, or of one command alone.
 func (e *Engine) Commands(call core.Call) (out []core.CommandRead) {
-	j := e.read(call)
+	ctx := context.Background() // people are shown it, so nobody else's wish ends it
+	defer e.turned(e.turn(ctx))
+	j := e.read(ctx, call)
 	defer e.spent(j)
 	if len(j.seen.Commands) < 2 {
 		return nil
@@ -50,7 +53,8 @@ func (e *Engine) commandAlone(call core.Call, words []string) (why []string) {
 	if err != nil || len(words) == 0 || words[0] == "" {
 		return nil
 	}
-	j := e.read(core.Call{ToolName: "exec", Params: params, Bind: call.Bind, AgentID: call.AgentID, Owner: call.Owner})
+	j := e.read(context.Background(),
+		core.Call{ToolName: "exec", Params: params, Bind: call.Bind, AgentID: call.AgentID, Owner: call.Owner})
 	defer e.spent(j)
 	_, why = j.reasons(nil)
 	return why

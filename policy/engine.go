@@ -2,11 +2,13 @@ package policy
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/policy/budget"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/line"
 	"approvalbot/policy/pattern"
@@ -31,9 +33,10 @@ type Engine struct {
 	safeBins  map[string]bool
 	rules     []opRule
 	index     index
-	wants     bool      // some rule looks at paths
-	timed     bool      // some rule holds only in its window
-	calls     sync.Pool // of *judging
+	wants     bool          // some rule looks at paths
+	timed     bool          // some rule holds only in its window
+	calls     sync.Pool     // of *judging
+	turns     chan struct{} // one for each judgement under way; a core stays free if there are two
 }
 
 var _ core.Policy = (*Engine)(nil)
@@ -97,6 +100,7 @@ func New(cfg Config) (*Engine, error) {
 	e.calls.New = func() any {
 		return &judging{seen: line.NewSeen()}
 	}
+	e.turns = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))
 	return e, nil
 }
 
@@ -125,6 +129,8 @@ func (e *Engine) Hash() string { return e.hash }
 type judging struct {
 	tool.Reading
 	agent *agent
+	steps budget.Budget
+	cut   bool // the steps were not enough to read it
 
 	extra    finding.Effects // what others say it does
 	seen     line.Seen
@@ -175,15 +181,41 @@ func (a *agent) place(call *core.Call, workdir, host string) workspace.Place {
 }
 
 // Judge evaluates one call. It does no I/O and gives the same answer to the
-// same call, as long as no window of a rule begins or ends.
-func (e *Engine) Judge(_ context.Context, call core.Call) core.Judgement {
-	return e.conclude(e.read(call))
+// same call, as long as no window of a rule begins or ends. A call that takes more
+// steps than a judgement has, or whose caller goes away, is not read to its end: it asks.
+func (e *Engine) Judge(ctx context.Context, call core.Call) core.Judgement {
+	defer e.turned(e.turn(ctx))
+	return e.conclude(e.read(ctx, call))
+}
+
+// turn waits for a turn to judge, or until the caller has gone. What it gives is for
+// turned, once the call is judged.
+func (e *Engine) turn(ctx context.Context) (had bool) {
+	select {
+	case e.turns <- struct{}{}:
+		return true
+	default:
+	}
+	select {
+	case e.turns <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (e *Engine) turned(had bool) {
+	if had {
+		<-e.turns
+	}
 }
 
 // read is the part that an opinion does not change. What it gives is spent by
 // conclude.
-func (e *Engine) read(call core.Call) *judging {
+func (e *Engine) read(ctx context.Context, call core.Call) *judging {
 	j := e.calls.Get().(*judging)
+	j.steps = budget.New(ctx.Done())
+	j.Steps = &j.steps
 	j.agent = e.agent(call.AgentID)
 	j.Call, j.Wants, j.Own, j.Lines, j.Roots = call, e.wants, &e.desk, e.lines, j.agent.roots
 	if e.timed {
@@ -220,7 +252,7 @@ func (e *Engine) conclude(j *judging) core.Judgement {
 	j.obeyed(e, &out)
 	j.unasked(e, &out)
 	out.Assessment.ReasonCodes, out.Why = j.reasons(own.texts[:0])
-	out.Trace = j.trace
+	out.Trace, out.CutShort = j.trace, j.cut
 	e.spent(j)
 	return out
 }
@@ -282,14 +314,14 @@ func (j *judging) fallsBack(fallback string) bool {
 		return false
 	}
 	full := fallback == "full" || fallback == "allowlist" && j.hit
-	return full && max(j.static, j.class) < core.R4
+	return full && !j.cut && max(j.static, j.class) < core.R4
 }
 
 // open reports a judgement that rests on not knowing, and that neither a rule nor a
 // classifier has settled.
 func (j *judging) open() bool {
 	spoken := j.heard || j.opened || j.policy.Any(finding.Of(finding.ClassifierFailed, finding.ClassifierUnsure))
-	if spoken || j.settled || j.excused {
+	if spoken || j.settled || j.excused || j.cut {
 		return false
 	}
 	return j.agent.terms.mode != "off" && j.class < core.R4 && j.doubts()

@@ -13,7 +13,7 @@ import (
 // of one program, which no shell sees.
 func (e *Engine) assessExec(j *judging) {
 	x, ok := e.execOf(j)
-	s := e.lines.Read(j.agent.place(&j.Call, x.Workdir, x.Host), &j.seen, j.Wanted())
+	s := e.lines.Read(&j.steps, j.agent.place(&j.Call, x.Workdir, x.Host), &j.seen, j.Wanted())
 	j.bound = j.sandboxed(x.Host)
 	s.AsksCode = e.cfg.ProjectCode == "ask" && !j.bound
 	if !ok {
@@ -22,21 +22,26 @@ func (e *Engine) assessExec(j *judging) {
 	for name, value := range x.Env {
 		s.Set(name, workspace.Word{Text: value}, true)
 	}
-	text := ""
+	text, words := "", strings.Join(x.Argv, " ")
 	if x.Command != nil {
 		text = *x.Command
-		s.Line(text)
 	}
-	if len(x.Argv) > 0 {
-		words := strings.Join(x.Argv, " ")
-		s.Argv(x.Argv, len(words))
-		text += words
+	whole := j.steps.Within(func() {
+		if x.Command != nil {
+			s.Line(text)
+		}
+		if len(x.Argv) > 0 {
+			s.Argv(x.Argv, len(words))
+		}
+	})
+	if text += words; !whole {
+		j.cutShort(&s.Found)
 	}
 	j.came(x, s)
 	found := s.Finish(text)
 	j.unsure, j.foreign = s.Unsure.String(), s.Foreign
-	j.outward = j.bound && found.Has(finding.UnusualShell) && s.Outward(text)
 	j.Found = j.Found.Or(found)
+	j.outward = j.bound && found.Has(finding.UnusualShell) && s.Outward(text)
 }
 
 // execOf reads the params of tool exec, or of a tool of another runtime that

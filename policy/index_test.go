@@ -36,7 +36,7 @@ func TestTheIndexMissesNoRule(t *testing.T) {
 	for from := range rules {
 		e := engine(t, func(c *Config) { c.Rules = rules[from:] })
 		for _, c := range calls {
-			j := e.read(c)
+			j := e.read(t.Context(), c)
 			want := ""
 			for i := range e.rules {
 				if e.matches(&e.rules[i], j) {

@@ -26,7 +26,8 @@ func (e *Engine) JudgeWith(ctx context.Context, call core.Call, o core.Opinion) 
 	if j := e.Judge(ctx, call); !j.Unsure {
 		return j
 	}
-	j := e.read(call)
+	defer e.turned(e.turn(ctx))
+	j := e.read(ctx, call)
 	a := &o.Assessment
 	share := a.Confidence >= 0 && a.Confidence <= 1 // which NaN is not
 	switch {

@@ -12,7 +12,7 @@ import (
 
 // reach says what a grant for the call may cover.
 func (j *judging) reach(e *Engine, class core.RiskClass) (r core.GrantScope) {
-	if class >= core.R4 || j.once {
+	if class >= core.R4 || j.once || j.cut {
 		return r
 	}
 	if j.Tool.Kind == tool.Exec {

@@ -192,7 +192,7 @@ int main(int n, char **v) {
 // prove runs a line in every shell and compares.
 func (p *proof) prove(line string) {
 	p.t.Helper()
-	form, why, ok := grammar.Plain(nil, line)
+	form, why, ok := grammar.Plain(nil, line, nil)
 	require.True(p.t, ok, "%q is below R3 and outside the grammar: %s", line, why)
 	said := understand(string(form))
 	for name := range said.programs {

@@ -29,7 +29,7 @@ func TestJudgedWordsAreTheFormsWords(t *testing.T) {
 		}
 		text := strings.ReplaceAll(cols[4], "␤", "\n")
 		f := e.lines.Parse(text)
-		if _, _, ok := grammar.Plain(nil, text); !ok || f == nil {
+		if _, _, ok := grammar.Plain(nil, text, nil); !ok || f == nil {
 			continue
 		}
 		syntax.Walk(f, func(n syntax.Node) bool {
@@ -37,7 +37,7 @@ func TestJudgedWordsAreTheFormsWords(t *testing.T) {
 				for _, arg := range c.Args {
 					words++
 					form := wordForm(arg)
-					judged := e.lines.Read(workspace.Place{}, &line.Seen{}, nil).Word(arg)
+					judged := e.lines.Read(nil, workspace.Place{}, &line.Seen{}, nil).Word(arg)
 					marked := strings.ContainsFunc(strings.TrimPrefix(form, "\x04~"), func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' })
 					switch {
 					case strings.HasPrefix(form, "\x0b"): // <( )

@@ -62,16 +62,17 @@ internal/panics:
 internal/pictures: bot/discord/render bot/telegram/render bot/textcmd config/effective core store
 internal/testsum:
 messages: api display
-policy: core policy/command policy/condition policy/finding policy/language policy/line policy/pattern policy/program policy/shell policy/tool policy/words policy/workspace schedule
-policy/command: policy/finding policy/words policy/workspace
+policy: core policy/budget policy/command policy/condition policy/finding policy/language policy/line policy/pattern policy/program policy/shell policy/tool policy/words policy/workspace schedule
+policy/budget:
+policy/command: policy/budget policy/finding policy/words policy/workspace
 policy/condition:
 policy/finding: core
 policy/language: policy/command policy/finding policy/words policy/workspace
-policy/line: core policy/command policy/finding policy/language policy/program policy/shell policy/words policy/workspace
+policy/line: core policy/budget policy/command policy/finding policy/language policy/program policy/shell policy/words policy/workspace
 policy/pattern: policy/program policy/words policy/workspace
 policy/program: policy/command policy/finding policy/language policy/words policy/workspace
-policy/shell:
-policy/tool: core display policy/command policy/finding policy/language policy/line policy/program policy/words policy/workspace
+policy/shell: policy/budget
+policy/tool: core display policy/budget policy/command policy/finding policy/language policy/line policy/program policy/words policy/workspace
 policy/words:
 policy/workspace: core display policy/finding policy/words
 proof: assertion core

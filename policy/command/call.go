@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"approvalbot/policy/budget"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/workspace"
 )
@@ -60,6 +61,7 @@ type Call struct {
 	Found   finding.Set
 	Effects []Effect
 	Rules   map[string]Rule
+	Steps   *budget.Budget // of the judgement
 }
 
 // Add notes a code.

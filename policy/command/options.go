@@ -91,6 +91,7 @@ func (x *Call) Scanner(sp *Spec, args []workspace.Word) scanner {
 
 // Next gives the next token; ok is false at the end.
 func (c *scanner) Next() (t Token, ok bool) {
+	c.x.Steps.Step()
 	if c.short != "" {
 		return c.cluster(), true
 	}

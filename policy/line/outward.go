@@ -12,7 +12,7 @@ import (
 // effect outside in one of them: whether any of its words, taken for a command with
 // what follows, is known to have one.
 func (s *Reading) Outward(text string) bool {
-	h := s.wide.Read(s.Place, nil, nil)
+	h := s.wide.Read(s.steps, s.Place, nil, nil)
 	h.hunting = true
 	for _, t := range [...]string{text, unquoted.Replace(text)} {
 		h.scan(t)

@@ -3,6 +3,7 @@ package line
 import (
 	"sync"
 
+	"approvalbot/policy/budget"
 	"approvalbot/policy/command"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -28,6 +29,7 @@ const (
 type Reading struct {
 	workspace.Reader
 	wide     *Wide
+	steps    *budget.Budget
 	seen     *Seen       // what rules and grants look at; may be nil
 	Found    finding.Set // backs reader.found
 	Commands int
@@ -86,9 +88,10 @@ func New(own *workspace.Own, rules map[string]command.Rule) *Wide {
 	return w
 }
 
-// Read begins to read the commands of one call, which run at the place.
-func (e *Wide) Read(p workspace.Place, v *Seen, paths *[]workspace.File) *Reading {
-	s := &Reading{Reader: workspace.Reader{Own: e.own, Place: p, Paths: paths}, wide: e, seen: v, empty: idle}
+// Read begins to read the commands of one call, which run at the place. Reading them
+// panics with budget.Spent when the steps are not enough.
+func (e *Wide) Read(steps *budget.Budget, p workspace.Place, v *Seen, paths *[]workspace.File) *Reading {
+	s := &Reading{Reader: workspace.Reader{Own: e.own, Place: p, Paths: paths}, wide: e, steps: steps, seen: v, empty: idle}
 	s.Reader.Found = &s.Found
 	if v != nil {
 		s.words_ = v.words

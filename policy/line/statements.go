@@ -76,7 +76,7 @@ func (s *Reading) agree(text string, f *syntax.File) {
 	}
 	b := s.wide.forms.Get().(*forms)
 	defer s.wide.forms.Put(b)
-	form, why, ok := grammar.Plain(b.plain[:0], text)
+	form, why, ok := grammar.Plain(b.plain[:0], text, s.steps)
 	switch {
 	case !ok:
 		s.Unsure = why
@@ -177,6 +177,7 @@ func (s *Reading) stmts(list []*syntax.Stmt) {
 
 // stmt judges one statement: its redirections and its command.
 func (s *Reading) stmt(st *syntax.Stmt) {
+	s.steps.Step()
 	s.written, s.given = s.written || s.writes, ""
 	if st.Coprocess || st.Disown {
 		s.Found.Add(finding.UnusualShell)

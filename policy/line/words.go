@@ -17,6 +17,7 @@ var special = [256]bool{'\\': true, '*': true, '?': true, '[': true, '{': true, 
 
 // Word reads one word of the line and judges the commands inside it.
 func (s *Reading) Word(w *syntax.Word) workspace.Word {
+	s.steps.Step()
 	if len(w.Parts) == 1 {
 		switch p := w.Parts[0].(type) {
 		case *syntax.Lit:

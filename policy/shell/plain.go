@@ -1,12 +1,17 @@
 package shell
 
-import "strings"
+import (
+	"strings"
 
-// Plain appends the form of a line to dst. Where ok is false the line is outside
+	"approvalbot/policy/budget"
+)
+
+// Plain appends the form of a line to dst. If ok is false, the line is outside
 // the grammar, the refusal says where it leaves it, and what was appended means
-// nothing. Plain keeps no reference to the line.
-func Plain(dst []byte, line string) (form []byte, why Refusal, ok bool) {
-	r := reader{text: line, out: dst, here: none}
+// nothing. Plain keeps no reference to the line. It panics with budget.Spent if the
+// budget is not enough for the line.
+func Plain(dst []byte, line string, steps *budget.Budget) (form []byte, why Refusal, ok bool) {
+	r := reader{text: line, out: dst, here: none, steps: steps}
 	defer func() {
 		p := recover()
 		if p == nil {

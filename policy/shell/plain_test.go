@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/policy/budget"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -31,7 +33,7 @@ var accepted = []string{
 
 func TestPlainAccepts(t *testing.T) {
 	for _, line := range accepted {
-		form, why, ok := Plain(nil, line)
+		form, why, ok := Plain(nil, line, nil)
 		if !ok {
 			t.Errorf("%q is refused at %d for %s", line, why.At, why.What)
 			continue
@@ -64,7 +66,7 @@ var refused = []struct{ line, what string }{
 
 func TestPlainRefuses(t *testing.T) {
 	for _, x := range refused {
-		_, why, ok := Plain(nil, x.line)
+		_, why, ok := Plain(nil, x.line, nil)
 		if ok || !strings.Contains(why.What, x.what) {
 			t.Errorf("%q: accepted %v, refused for %q at %d, want %q", x.line, ok, why.What, why.At, x.what)
 		}
@@ -81,13 +83,15 @@ func FuzzPlain(f *testing.F) {
 		f.Add(x.line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		form, why, ok := Plain(nil, line)
+		steps := budget.New(nil)
+		form, why, ok := Plain(nil, line, &steps)
+		require.Less(t, steps.Taken(), 64*(len(line)+64), "each byte takes a few steps")
 		if !ok {
 			require.NotEmpty(t, why.What)
 			require.LessOrEqual(t, why.At, len(line))
 			return
 		}
-		again, _, _ := Plain([]byte("x"), line)
+		again, _, _ := Plain([]byte("x"), line, nil)
 		require.Equal(t, "x"+string(form), string(again), "what is before stays")
 	})
 }
@@ -97,7 +101,7 @@ func BenchmarkPlain(b *testing.B) {
 	buf := make([]byte, 0, 1024)
 	b.SetBytes(int64(len(line)))
 	for b.Loop() {
-		if _, _, ok := Plain(buf, line); !ok {
+		if _, _, ok := Plain(buf, line, nil); !ok {
 			b.Fatal("refused")
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"approvalbot/policy/budget"
 )
 
 // Refusal says where a line leaves the grammar, and at what.
@@ -39,6 +41,8 @@ type reader struct {
 
 	here    int // where the newline stands behind which a here-document begins, or none
 	hereEnd int // where the newline stands that ends the document, or the text's end
+
+	steps *budget.Budget
 }
 
 // refuse ends the reading here: it panics with a Refusal, which Plain catches.
@@ -75,8 +79,10 @@ func control(c byte) bool {
 	return c < ' ' || c == 0x7f
 }
 
-// peek gives the byte n places ahead, 0 behind the end.
+// peek gives the byte n places ahead, 0 behind the end. Every loop of the reader looks
+// ahead, so each look is a step.
 func (r *reader) peek(n int) byte {
+	r.steps.Step()
 	if i := r.at + n; i < len(r.text) {
 		return r.text[i]
 	}

@@ -191,8 +191,8 @@ var operators = []struct {
 	{"2>>", 2, true}, {"2>", 2, true}, {">>", 1, true}, {">", 1, true}, {"<", 0, true},
 }
 
-// redirect reads one redirection. seen holds a bit for each descriptor that this
-// command has redirected already.
+// redirect reads one redirection, and refuses what only begins like one. seen holds a
+// bit for each descriptor that this command has redirected already.
 func (r *reader) redirect(seen uint, it *item) uint {
 	if strings.HasPrefix(r.text[r.at:], "<<") {
 		it.input = true
@@ -224,5 +224,6 @@ func (r *reader) redirect(seen uint, it *item) uint {
 		}
 		return seen | 1<<o.fd
 	}
+	r.refuse("%q", r.next())
 	return seen
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/policy/budget"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/line"
 	"approvalbot/policy/workspace"
@@ -16,7 +17,8 @@ type Reading struct {
 	Tool  Tool
 	Own   *workspace.Own
 	Lines *line.Wide // reads shell lines
-	Roots []string   // the agent's workspaces
+	Steps *budget.Budget
+	Roots []string // the agent's workspaces
 
 	Memory
 	listed, readable bool // the params were read, and are what List says
@@ -85,7 +87,7 @@ func (x *Reading) assessText() {
 	if len(lines) == 0 {
 		return
 	}
-	sh := x.Lines.Read(x.stands(), nil, nil)
+	sh := x.Lines.Read(x.Steps, x.stands(), nil, nil)
 	for _, l := range append(lines, strings.Join(argv, " ")) {
 		sh.Line(l)
 	}

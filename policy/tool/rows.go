@@ -6,6 +6,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/display"
+	"approvalbot/policy/budget"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/line"
 
@@ -20,7 +21,7 @@ func (x *Reading) ReadRow(row *Row) {
 		return
 	}
 	x.Found.Add(row.Code)
-	r := rowReader{Params: x.Params(&x.Found, x.Wanted()), lines: x.Lines, row: row}
+	r := rowReader{Params: x.Params(&x.Found, x.Wanted()), lines: x.Lines, steps: x.Steps, row: row}
 	r.asks = finding.Reasons[row.Code].Class >= core.R3
 	for i := range list {
 		r.field(&list[i])
@@ -38,6 +39,7 @@ func (x *Reading) ReadRow(row *Row) {
 type rowReader struct {
 	Params
 	lines  *line.Wide
+	steps  *budget.Budget
 	row    *Row
 	asks   bool // the call asks, whatever its params are
 	judged bool // one of them said what it does
@@ -117,7 +119,7 @@ func (r *rowReader) judge(role Role, f *field) {
 			r.Found.Add(finding.DestructiveWord)
 		}
 	case Runs:
-		sh := r.lines.Read(r.Place, nil, nil)
+		sh := r.lines.Read(r.steps, r.Place, nil, nil)
 		sh.Line(f.Text)
 		*r.Found = r.Found.Or(sh.Finish(f.Text))
 	}
