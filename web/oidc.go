@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	strict "github.com/go-json-experiment/json"
 	"golang.org/x/oauth2"
 
 	"approvalbot/core"
@@ -176,15 +178,16 @@ func (p *provider) identify(r *http.Request, back string, a asked) (email string
 	if err != nil {
 		return "", err
 	}
-	if token.Nonce != a.Nonce {
-		return "", refusal("the answer is to another question than this browser asked")
+	said, err := readClaims(token)
+	if err != nil {
+		return "", err
 	}
-	var said address
-	if err := token.Claims(&said); err != nil {
+	if err := said.check(token, p.cfg.ClientID, a.Nonce, time.Now()); err != nil {
 		return "", err
 	}
 	if said.Email == "" && read.UserInfoEndpoint() != "" {
-		if said, err = ask(ctx, read, client.TokenSource(ctx, tokens), token.Subject); err != nil {
+		subject := said.Subject
+		if said, err = ask(ctx, read, client.TokenSource(ctx, tokens), subject); err != nil {
 			return "", err
 		}
 	}
@@ -194,21 +197,62 @@ func (p *provider) identify(r *http.Request, back string, a asked) (email string
 	return said.Email, nil
 }
 
-// address is an email address as a provider says it.
-type address struct {
-	Email    string `json:"email"`
-	Verified bool   `json:"email_verified"`
+// claims are what a provider says of a person, each by its exact name.
+type claims struct {
+	Issuer   string  `json:"iss"`
+	Subject  string  `json:"sub"`
+	Audience any     `json:"aud"` // a string, or a list of them
+	Nonce    string  `json:"nonce"`
+	For      string  `json:"azp"`
+	IssuedAt float64 `json:"iat"` // Unix seconds
+	Email    string  `json:"email"`
+	Verified bool    `json:"email_verified"`
 }
 
-// ask asks the provider for the address of that subject, where its ID token has none
+// readClaims reads what a provider says. A name in another case is another claim, which a
+// person may have filled by themselves; a name that is there twice is an error.
+func readClaims(from interface{ Claims(any) error }) (said claims, err error) {
+	var raw json.RawMessage
+	if err := from.Claims(&raw); err != nil {
+		return said, err
+	}
+	return said, strict.Unmarshal(raw, &said)
+}
+
+const (
+	tokenAge   = stateLife   // how old an ID token may be: it is made once the browser has come back
+	tokenAhead = time.Minute // by how much a provider's clock may be ahead
+)
+
+// check refuses claims that are not of this very sign-in (OpenID Connect Core 1.0,
+// 3.1.3.7), and those that the token's verifier took from claims of other names.
+func (c claims) check(token *oidc.IDToken, clientID, nonce string, now time.Time) error {
+	age := now.Sub(time.UnixMilli(int64(c.IssuedAt * 1000)))
+	list, several := c.Audience.([]any)
+	switch {
+	case c.Audience != any(clientID) && !slices.Contains(list, any(clientID)):
+		return refusal("the provider says it to another program than this desk")
+	case c.Nonce == "" || c.Nonce != nonce || token.Nonce != nonce:
+		return refusal("the answer is to another question than this browser asked")
+	case c.Issuer != token.Issuer || c.Subject == "" || c.Subject != token.Subject:
+		return refusal("the provider speaks of two different people")
+	case c.For != "" && c.For != clientID, c.For == "" && several && len(list) > 1:
+		return refusal("the provider says it to another program than this desk")
+	case age > tokenAge || age < -tokenAhead:
+		return refusal("the provider said it too long ago, or its clock is wrong")
+	}
+	return nil
+}
+
+// ask asks the provider for the address of that subject, if its ID token has none
 // (OpenID Connect Core 1.0, 5.4: many say it there alone).
-func ask(ctx context.Context, read *oidc.Provider, token oauth2.TokenSource, subject string) (said address, err error) {
+func ask(ctx context.Context, read *oidc.Provider, token oauth2.TokenSource, subject string) (said claims, err error) {
 	info, err := read.UserInfo(ctx, token)
 	if err != nil {
 		return said, err
 	}
-	if info.Subject != subject { // 5.3.2: it must be the ID token's
-		return said, refusal("the provider speaks of two different people")
+	if said, err = readClaims(info); err == nil && said.Subject != subject { // 5.3.2: it must be the ID token's
+		err = refusal("the provider speaks of two different people")
 	}
-	return said, info.Claims(&said)
+	return said, err
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
@@ -31,6 +32,7 @@ type idp struct {
 	mu     sync.Mutex
 	codes  map[string]url.Values // what was asked for with each code
 	claims func(map[string]any)  // what it says otherwise than asked; nil: nothing
+	more   string                // members that it says beside, as JSON
 	signer *rsa.PrivateKey       // nil: key
 	info   map[string]any        // what it says when it is asked besides; nil: it cannot be asked
 }
@@ -111,6 +113,7 @@ func (p *idp) token(w http.ResponseWriter, r *http.Request) {
 // sign makes a JWS in compact form.
 func (p *idp) sign(claims map[string]any) string {
 	body, _ := json.Marshal(claims)
+	body = append(bytes.TrimSuffix(body, []byte("}")), p.more+"}"...)
 	text := b64([]byte(`{"alg":"RS256","kid":"1","typ":"JWT"}`)) + "." + b64(body)
 	sum := sha256.Sum256([]byte(text))
 	key := p.key
@@ -222,6 +225,55 @@ func TestAdversary_N3_OIDCSaysItOfSomebodyElse(t *testing.T) {
 			require.Len(t, record, 1)
 			require.Contains(t, string(record[0].Data), c.why)
 			require.NotContains(t, string(record[0].Data), "evil.org")
+		})
+	}
+}
+
+// TestAdversary_T7_ClaimsByTheirExactNames: a claim of another case is another claim, one
+// that is there twice is none, and the token is said to this desk, just now.
+func TestAdversary_T7_ClaimsByTheirExactNames(t *testing.T) {
+	t.Parallel()
+	now := time.Now().Unix()
+	for name, c := range map[string]struct {
+		claims map[string]any // nil: without
+		more   string
+		info   map[string]any
+		in     bool
+	}{
+		"an address in capitals, too":    {map[string]any{"email": "eve@example.org"}, `,"EMAIL":"alice@example.org"`, nil, false},
+		"an address in capitals alone":   {map[string]any{"email": nil}, `,"Email":"alice@example.org"`, nil, false},
+		"verified in capitals alone":     {map[string]any{"email_verified": nil}, `,"Email_Verified":true`, nil, false},
+		"an address twice":               {map[string]any{"email": "eve@example.org"}, `,"email":"alice@example.org"`, nil, false},
+		"a nonce in capitals":            {map[string]any{"nonce": "x"}, `,"NONCE":"x"`, nil, false},
+		"a subject in capitals":          {map[string]any{"email": nil}, `,"SUB":"2"`, map[string]any{"sub": "2", "email": "alice@example.org", "email_verified": true}, false},
+		"UserInfo's subject in capitals": {map[string]any{"email": nil}, "", map[string]any{"sub": "2", "SUB": "1", "email": "alice@example.org", "email_verified": true}, false},
+		"UserInfo's address in capitals": {map[string]any{"email": nil}, "", map[string]any{"sub": "1", "EMAIL": "alice@example.org", "email_verified": true}, false},
+		"said to another program":        {map[string]any{"aud": []string{"other", "desk"}, "azp": "other"}, "", nil, false},
+		"said to two programs":           {map[string]any{"aud": []string{"other", "desk"}}, "", nil, false},
+		"an audience in capitals":        {map[string]any{"aud": "other"}, `,"AUD":"desk"`, nil, false},
+		"an hour ahead":                  {map[string]any{"iat": now + 3600}, "", nil, false},
+		"an hour ago":                    {map[string]any{"iat": now - 3600}, "", nil, false},
+		"without a time":                 {map[string]any{"iat": nil}, "", nil, false},
+		"said to this one among others":  {map[string]any{"aud": []string{"other", "desk"}, "azp": "desk"}, "", nil, true},
+		"capitals that change nothing":   {nil, `,"EMAIL":"eve@example.org"`, nil, true},
+		"half a minute ahead":            {map[string]any{"iat": now + 30}, "", nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newIDP(t)
+			p.more, p.info = c.more, c.info
+			p.claims = func(said map[string]any) {
+				for k, v := range c.claims {
+					if said[k] = v; v == nil {
+						delete(said, k)
+					}
+				}
+			}
+			x := oidcSite(t, p)
+			v := x.visitor()
+			v.get(v.begin(p, "/signin/oidc"))
+			require.Equal(t, c.in, v.in())
+			require.Equal(t, c.in, len(x.events(core.EventRefused)) == 0)
 		})
 	}
 }

@@ -106,7 +106,7 @@ github.com/chromedp:
 github.com/coder/websocket: bot/bottest gateway
 github.com/coreos/go-oidc: web
 github.com/danielgtaylor/huma: server
-github.com/go-json-experiment: assertion bot/telegram core gateway hook hook/acp hook/mcp messages policy/tool proof server verifier
+github.com/go-json-experiment: assertion bot/telegram core gateway hook hook/acp hook/mcp messages policy/tool proof server verifier web
 github.com/go-telegram/bot: bot/telegram
 github.com/go-webauthn/webauthn: web
 github.com/jackc/pgx: internal/bench store store/pgtest
