@@ -58,6 +58,14 @@ func (s Server) OnLoopback() bool {
 	return err == nil && Loopback(host) && !s.BehindProxy
 }
 
+// PagesAtLocalhost reports whether browsers reach the pages by that name, at the port at
+// which the desk listens.
+func (s Server) PagesAtLocalhost() bool {
+	_, port, err := net.SplitHostPort(s.Listen)
+	u, errURL := url.Parse(s.WebURL())
+	return err == nil && errURL == nil && u.Host == net.JoinHostPort("localhost", port)
+}
+
 // WebURL is where people reach the desk's pages: by its public name, else on this machine.
 // Empty: the desk has none.
 func (s Server) WebURL() string {

@@ -47,13 +47,17 @@ func Serve(ctx context.Context, s Start) error {
 	if f, ok := s.Stdout.(*os.File); ok && s.Local && term.IsTerminal(int(f.Fd())) {
 		o.Terminal = f
 	}
-	d, err := New(ctx, cfg, o)
+	ln, err := listen(cfg.Server)
 	if err != nil {
 		return err
 	}
-	ln, err := d.Listen()
+	if ln.lost != nil {
+		log.Error("this desk has no pages and makes no sign-in links", "reason", ln.lost)
+		cfg.Server.Web.Enabled = "false"
+	}
+	d, err := New(ctx, cfg, o)
 	if err != nil {
-		return errors.Join(err, d.Store.Close())
+		return errors.Join(err, ln.Close())
 	}
 	if cfg.Approvals.Enabled() && cfg.ApprovalTools().Policy.ProjectCode != "ask" {
 		log.Info("tests and builds run the workspace's own code unasked; " +

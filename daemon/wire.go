@@ -297,13 +297,3 @@ func (d *Daemon) sweep(ctx context.Context) error {
 		}
 	}
 }
-
-// Listen opens the configured address.
-func (d *Daemon) Listen() (net.Listener, error) {
-	ln, err := net.Listen("tcp", d.cfg.Server.Listen)
-	if err != nil {
-		return nil,
-			fmt.Errorf("server.listen %s: %w; choose another address or stop what uses it", d.cfg.Server.Listen, err)
-	}
-	return ln, nil
-}

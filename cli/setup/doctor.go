@@ -64,7 +64,7 @@ func examine(ctx context.Context, a *app.App, offline bool) error {
 			func() []core.Diagnostic { return certificateFindings(*cfg) },
 			func() []core.Diagnostic { return serverFindings(ctx, *cfg, offline) },
 			func() []core.Diagnostic { return publicFindings(ctx, *cfg) },
-			func() []core.Diagnostic { return webFindings(ctx, *cfg) },
+			func() []core.Diagnostic { return webFindings(ctx, *cfg, offline) },
 			func() []core.Diagnostic { return chatFindings(ctx, *cfg) },
 			func() []core.Diagnostic { return peopleFindings(ctx, *cfg) },
 			func() []core.Diagnostic { return passkeyFindings(ctx, *cfg) },
