@@ -22,6 +22,9 @@ import (
 // LocalFile is the name of the configuration that serve --local generates.
 const LocalFile = "approvalbot.local.yaml"
 
+// ErrNone says that there is no configuration in any of the usual places.
+var ErrNone = errors.New("no configuration")
+
 // maxConfig is how much of a configuration file is read, in bytes.
 const maxConfig = 1 << 20
 
@@ -55,9 +58,10 @@ func findConfig(path string, env Environ) (string, error) {
 	var none viper.ConfigFileNotFoundError
 	if err := v.ReadInConfig(); errors.As(err, &none) {
 		if _, err := os.Stat(LocalFile); err == nil {
-			return "", errors.New("no configuration: name one with --config; make run has left " + LocalFile + " here")
+			return "", fmt.Errorf("%w: name one with --config; make run has left %s here", ErrNone, LocalFile)
 		}
-		return "", errors.New("no configuration: name one with --config, or put approvalbot.yaml here (approvalbot init writes one, config.example.yaml shows every key)")
+		return "", fmt.Errorf("%w: name one with --config, or put approvalbot.yaml here (approvalbot init writes one, "+
+			"config.example.yaml shows every key)", ErrNone)
 	}
 	return v.ConfigFileUsed(), nil // what is wrong with its text is for the strict reader to say
 }

@@ -44,7 +44,8 @@ func claudeCode() Runtime {
 		Traps: []string{
 			`Before 2.1.295 onFailure is ignored: there only --permission-mode dontAsk without allow rules is closed.`,
 			`An empty answer, {} and another runtime's JSON run the call in spite of onFailure.`,
-			`A repository's settings can switch a user's hook off (disableAllHooks); managed settings hold.`,
+			`A repository's settings can switch a user's hook off (disableAllHooks), and --bare, --safe-mode and programs of the ` +
+				`Agent SDK with settingSources: [] skip it; managed settings hold.`,
 			`Modes auto and acceptEdits never ask, so PermissionRequest does not see their calls.`,
 			`Exit status 2 does not deny a PermissionRequest.`,
 			`A PermissionRequest hook is not told of a yes in the terminal (no closed connection, no signal): ` +
@@ -76,6 +77,7 @@ func codex() Runtime {
 		Limit: Limit{Default: 10 * time.Minute, Unit: time.Second},
 		Traps: []string{
 			`A new or changed hook is skipped without a word until it is trusted (/hooks); one of requirements.toml is trusted.`,
+			`What is typed into a program that already runs (write_stdin) is not shown to a hook.`,
 			`An http hook in config.toml stops Codex from starting; in hooks.json it drops all hooks of that file.`,
 			`Exit status 2 without a text on stderr runs the call.`,
 			`codex exec never asks, so PermissionRequest does not see its calls.`,
@@ -166,6 +168,7 @@ func copilotCLI() Runtime {
 			`Without COPILOT_HOOK_ALLOW_LOCALHOST=1 an HTTP hook on loopback is dropped, and the call runs.`,
 			`A time-out always allows, so timeoutSec has to be long.`,
 			`A trusted repository's .claude/settings.json is run too: name the hook in one of both.`,
+			`A trusted repository's settings (.github/copilot, .claude) can switch a user's hook off (disableAllHooks); policy.d holds.`,
 			`Bodies name no call.`,
 		},
 	}

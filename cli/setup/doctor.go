@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -33,12 +32,14 @@ func newDoctorCommand(a *app.App) *cobra.Command {
 		Use:   "doctor",
 		Short: "Look at everything that the desk depends on, and say what is wrong and how to mend it",
 		Long: "Look at the configuration, the store, the clock, each chat, each approver, who could be asked now, the verifier, the classifier and the\n" +
-			"running desk, and say on one line each how it is. Nothing is posted and nothing is changed, so a running desk is\n" +
-			"not disturbed. Exit status: 0, or 1 if something would stop an approval (a line begins with FAIL), such as that no\n" +
-			"desk runs. Before the first start, and while it is stopped on purpose, leave that out with --offline.\n" +
-			"With --live it tries an agent runtime instead: its own installed client, with a fake model, in a folder that is thrown\n" +
-			"away and with a desk of its own, shows that an allowed command runs and a denied one does not, and what becomes of one\n" +
-			"while the desk is down. Nothing of yours is read or written. Runtimes: " + strings.Join(live.Runtimes(), ", ") + ".",
+			"running desk, and each runtime's hook that install has written for this user, this folder or this machine (is it as\n" +
+			"install writes it, trusted and not switched off; its program, client file and desk; when it last asked), and say on one\n" +
+			"line each how it is. Nothing is posted and nothing is changed, so a running desk is not disturbed. Exit status: 0, or 1\n" +
+			"if something would stop an approval or let a call run without one (a line begins with FAIL), such as that no desk\n" +
+			"runs. Before the first start, and while it is stopped on purpose, leave that out with --offline.\n" +
+			"With --live it looks at one runtime's hook, and tries it if it is in force: the runtime's own client, with that hook's\n" +
+			"program, a fake model, a folder that is thrown away and a desk of doctor's own, must run an allowed command and not a\n" +
+			"denied one, and it is said what becomes of one while the desk is down. Nothing of yours is written. Runtimes: " + strings.Join(live.Runtimes(), ", ") + ".",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if runtime != "" {
@@ -48,18 +49,24 @@ func newDoctorCommand(a *app.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&offline, "offline", false, "look for no running desk")
-	cmd.Flags().StringVar(&runtime, "live", "", "try this agent runtime's own client instead")
+	cmd.Flags().StringVar(&runtime, "live", "", "look at this agent runtime's hook alone, and try it with its own client")
 	return cmd
 }
 
 func examine(ctx context.Context, a *app.App, offline bool) error {
 	cfg, found, err := checkedConfig(a)
+	if errors.Is(err, config.ErrNone) { // an agent's machine may have no desk
+		if found = hooksFindings(ctx, a, nil, offline); len(found) > 0 {
+			found, err = append(found, core.Warn("config", "there is none here, so no desk was looked at", "name one with --config")), nil
+		}
+	}
 	if err != nil {
 		return err
 	}
 	if cfg != nil {
 		found = append(found, core.Gather(looksAtOnce,
 			func() []core.Diagnostic { return clientFindings(a, *cfg) },
+			func() []core.Diagnostic { return hooksFindings(ctx, a, cfg, offline) },
 			func() []core.Diagnostic { return storeFindings(ctx, *cfg) },
 			func() []core.Diagnostic { return certificateFindings(*cfg) },
 			func() []core.Diagnostic { return serverFindings(ctx, *cfg, offline) },
@@ -73,13 +80,7 @@ func examine(ctx context.Context, a *app.App, offline bool) error {
 		)...)
 		found = weigh(found, *cfg)
 	}
-	if err := printFindings(a, found); err != nil {
-		return err
-	}
-	if slices.ContainsFunc(found, func(f core.Diagnostic) bool { return f.Level == core.LevelFail }) {
-		return app.ExitCode(app.ExitError)
-	}
-	return nil
+	return report(a, found)
 }
 
 // checkedConfig loads the configuration and says how it is; it is nil where there

@@ -12,7 +12,6 @@ import (
 	"approvalbot/config"
 	"approvalbot/config/local"
 	"approvalbot/core"
-	"approvalbot/hook/install"
 )
 
 // clientFindings says where a token that decides is at hand for whoever asks here:
@@ -35,23 +34,7 @@ func clientFindings(a *app.App, cfg config.Config) []core.Diagnostic {
 		found = append(found, core.Warn("client",
 			fmt.Sprintf("%s holds the operator's token %s for whoever asks as this user", path, t), apart))
 	}
-	return append(found, append(reachableFindings(a, cfg), pluginFindings(a)...)...)
-}
-
-// pluginFindings says whether OpenCode has loaded the plugin that is installed for this
-// user: it says nothing itself when it has not, and runs every call.
-func pluginFindings(a *app.App) []core.Diagnostic {
-	o, err := runtimeOptions(a, "opencode")
-	o.Scope = install.User
-	plugin := install.Plugin(o)
-	if err != nil || plugin == "" {
-		return nil
-	}
-	if at := install.Loaded(plugin); at != "" {
-		return []core.Diagnostic{core.OK("opencode", "it last loaded its plugin at "+at)}
-	}
-	return []core.Diagnostic{core.Warn("opencode", "it has never loaded "+plugin+", and runs every call without it",
-		"start OpenCode once, or try approvalbot doctor --live opencode")}
+	return append(found, reachableFindings(a, cfg)...)
 }
 
 // reachableFindings looks for operators' client files in agents' workspaces.

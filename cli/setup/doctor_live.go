@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -42,30 +43,77 @@ const (
 	liveClient = "client.yaml"
 )
 
-// doctorLive proves on the installed client what the hook of a runtime is worth.
+// doctorLive looks at the hook that is installed for a runtime, and if it is in force proves
+// on the runtime's client what it is worth.
 func doctorLive(ctx context.Context, a *app.App, name string) error {
 	r, known := hook.Find(name)
 	if !known || live.Program(r.Name) == "" {
 		return fmt.Errorf("no runtime called %s can be tried by itself; those that can: %s",
 			name, strings.Join(live.Runtimes(), ", "))
 	}
-	l, err := live.Open(r.Name, a.Env["PATH"], "")
-	if errors.Is(err, live.ErrNoClient) {
-		return fmt.Errorf("%w: install %s first; nothing was tried", err, r.Title)
+	installed := installations(a, r.Name)
+	if len(installed) == 0 {
+		return fmt.Errorf("nothing is installed for %s here, so nothing was tried: run approvalbot install %s", r.Title, r.Name)
 	}
+	found, tried := checkInstalled(ctx, a, installed)
+	if tried == nil {
+		return report(a, found)
+	}
+	program, err := ownProgram() // the plugin of OpenCode names none
 	if err != nil {
 		return err
 	}
-	program, err := ownProgram()
+	l, err := live.Open(r.Name, a.Env["PATH"], "")
+	if errors.Is(err, live.ErrNoClient) {
+		err = fmt.Errorf("%w: install %s first; it was not tried", err, r.Title)
+	}
 	if err == nil {
-		var found []core.Diagnostic
-		found, err = TryLive(ctx, a, l, r, program)
-		err = errors.Join(err, printFindings(a, found))
-		if err == nil && slices.ContainsFunc(found, func(f core.Diagnostic) bool { return f.Level == core.LevelFail }) {
-			err = app.ExitCode(app.ExitError)
+		var shown []core.Diagnostic
+		shown, err = TryLive(ctx, a, l, r, cmp.Or(tried.Program, program))
+		found, err = append(found, shown...), errors.Join(err, l.Close())
+	}
+	failed := report(a, found)
+	return cmp.Or(err, failed)
+}
+
+// checkInstalled looks at a runtime's installations and picks the one that can be tried; nil:
+// the findings say why none can.
+func checkInstalled(ctx context.Context, a *app.App, installed []install.Options) (found []core.Diagnostic, tried *install.Options) {
+	cfg, _, err := effective.Load(a.Config, a.Environ, nil)
+	of := &cfg
+	if err != nil { // what is wrong with it plain doctor says
+		of = nil
+	}
+	for _, o := range installed {
+		looks, fit := installationFindings(ctx, a, o, of, false)
+		found = append(found, looks...)
+		if fit && tried == nil {
+			tried = &o
 		}
 	}
-	return errors.Join(err, l.Close())
+	why := ""
+	switch {
+	case installed[0].Scope == install.Managed:
+		why = "the machine's managed hook would ask its own desk, and people"
+	case tried == nil:
+		why = "what is installed is not in force"
+	case tried.Beside:
+		why = "a hook beside the dialog is asked only where the client asks its user"
+	default:
+		return found, tried
+	}
+	return append(found, core.Fail("client", "it was not tried: "+why, "")), nil
+}
+
+// report prints findings, and is an error if one of them is a failure.
+func report(a *app.App, found []core.Diagnostic) error {
+	if err := printFindings(a, found); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(found, func(f core.Diagnostic) bool { return f.Level == core.LevelFail }) {
+		return app.ExitCode(app.ExitError)
+	}
+	return nil
 }
 
 // TryLive lets the client ask a desk that allows, one that denies, and none.
@@ -78,7 +126,12 @@ func TryLive(ctx context.Context, a *app.App, l *live.Lab, r hook.Runtime, progr
 	if err != nil {
 		return nil, err
 	}
-	client := r.Title + " " + l.Version(ctx) + ", with a fake model, in a folder that is thrown away"
+	calls := "calls " + program
+	if r.Name == "opencode" {
+		calls = "loads the plugin"
+	}
+	client := fmt.Sprintf("%s %s %s, with a fake model, in a folder that is thrown away, and asks a desk of doctor's own",
+		r.Title, l.Version(ctx), calls)
 	found := []core.Diagnostic{core.OK("client", client)}
 	var allowed, denied, down live.Result
 	err = desk.serving(ctx, allowsAll, func() (err error) { allowed, err = tryOnce(ctx, l); return err })
@@ -137,7 +190,7 @@ func downFinding(t hook.Runtime, r live.Result) core.Diagnostic {
 }
 
 func pluginFinding(o install.Options) core.Diagnostic {
-	if at := install.Loaded(install.Plugin(o)); at != "" {
+	if at := install.Loaded(o.File()); at != "" {
 		return core.OK("plugin", "OpenCode loaded it at "+at)
 	}
 	return core.Fail("plugin", "OpenCode did not load it, and then runs every call", "")

@@ -70,19 +70,38 @@ func TestDoctorLive_SaysWhatRuns(t *testing.T) {
 // Doctor says when OpenCode has never loaded the plugin that is installed for it.
 func TestDoctor_FindsAPluginThatDidNotLoad(t *testing.T) {
 	a := &app.App{Env: config.Environ{"HOME": t.TempDir()}}
-	require.Empty(t, pluginFindings(a), "where none is installed nothing is said")
+	require.Empty(t, installations(a, "opencode"))
+	require.Empty(t, hooksFindings(t.Context(), a, nil, true), "where none is installed nothing is said")
 	o, err := runtimeOptions(a, "opencode")
 	require.NoError(t, err)
-	o.Scope, o.Program, o.Client = install.User, "/usr/bin/approvalbot", "client.yaml"
+	o.Scope, o.Client = install.User, "/nowhere/client.yaml"
 	changes, err := install.Plan(o)
 	require.NoError(t, err)
 	for _, c := range changes {
 		require.NoError(t, c.Write())
 	}
-	found := pluginFindings(a)
-	require.Len(t, found, 1)
-	require.Equal(t, core.LevelWarn, found[0].Level)
-	require.Contains(t, found[0].Text, "never")
-	require.NoError(t, os.WriteFile(install.Plugin(o)+".heartbeat", []byte("2026-11-22T19:59:16.621Z\n"), 0o600))
-	require.Equal(t, core.LevelOK, pluginFindings(a)[0].Level)
+	found := hooksFindings(t.Context(), a, nil, true)
+	require.Equal(t, core.LevelOK, found[0].Level, found[0].Text)
+	require.Equal(t, core.LevelWarn, found[1].Level)
+	require.Contains(t, found[1].Text, "has not loaded")
+	require.NoError(t, os.WriteFile(o.File()+".heartbeat", []byte("2026-11-22T19:59:16.621Z\n"), 0o600))
+	found = hooksFindings(t.Context(), a, nil, true)
+	require.Equal(t, core.OK("hook opencode (user)", "it last loaded its plugin at 2026-11-22T19:59:16.621Z"), found[1])
+}
+
+// A client file leads to this desk by the addresses that are this desk's, and by no other.
+func TestDoctor_KnowsItsOwnAddress(t *testing.T) {
+	t.Parallel()
+	cfg := config.Defaults()
+	for listen, is := range map[string]map[string]bool{
+		"127.0.0.1:8787": {"http://127.0.0.1:8787": true, "http://localhost:8787/": true, "http://[::1]:8787": false,
+			"http://127.0.0.1:8788": false, "https://127.0.0.1:8787": false, "http://desk.evil:8787": false, "%": false},
+		"0.0.0.0:8787":  {"http://127.0.0.1:8787": true, "http://192.0.2.1:8787": false, "http://desk.evil:8787": false},
+		"10.0.0.1:8787": {"http://10.0.0.1:8787": true, "http://127.0.0.1:8787": false, "https://desk.example.org": true},
+	} {
+		cfg.Server.Listen, cfg.Server.PublicURL = listen, "https://desk.example.org/"
+		for server, same := range is {
+			require.Equal(t, same, leadsTo(cfg, server), "%s at %s", server, listen)
+		}
+	}
 }

@@ -21,6 +21,7 @@ import (
 	"approvalbot/display"
 	"approvalbot/hook"
 	"approvalbot/hook/install"
+	"approvalbot/hook/live"
 )
 
 // attaching is what the flags of install and uninstall say.
@@ -33,9 +34,10 @@ func newInstallCommand(a *app.App) *cobra.Command {
 	var at attaching
 	cmd := &cobra.Command{
 		Use:   "install RUNTIME",
-		Short: "Attach an agent runtime: it then asks the desk before every tool call",
-		Long: "Write a hook into the runtime's own configuration, so that it asks the desk before every tool call, and say what stays\n" +
-			"open. All else in the file stays byte by byte, a copy of it is kept, and uninstall gives that copy back. The hook uses\n" +
+		Short: "Attach an agent runtime: it then asks the desk before its tool calls",
+		Long: "Write a hook into the runtime's own configuration, so that it asks the desk before its tool calls, and say what stays\n" +
+			"open. All else in the file stays byte by byte, a copy of it is kept, and uninstall gives that copy back. If the runtime\n" +
+			"does not ask the hook yet, as Codex before it trusts it, the exit status is 1 and the reason is said. The hook uses\n" +
 			"the client file of this machine (--client names another), whose token must have an agentId and the scope\n" +
 			"approvals.request alone. Without a scope the managed file is written by root, and the user's by everybody else.\n" +
 			"Runtimes: " + strings.Join(installable(), ", ") + ".\n" +
@@ -157,11 +159,11 @@ func installHooks(ctx context.Context, a *app.App, name string, at attaching) er
 	if err := writeChanges(a, changes); err != nil {
 		return err
 	}
-	if err := trustCodex(ctx, a, o, at.trust); err != nil {
-		return err
+	client := runtimeClient(ctx, a, o)
+	if err := trustCodex(ctx, a, o, client, at.trust); err != nil {
+		return fmt.Errorf("the hook is written and NOT in force, so Codex runs calls without asking: %w", err)
 	}
-	sayInstalled(a, o)
-	return nil
+	return sayInstalled(ctx, a, o, client)
 }
 
 // uninstallHooks takes approvalbot out of the files of one scope, or of all.
@@ -219,6 +221,9 @@ func writeChanges(a *app.App, changes []install.Change) error {
 			fmt.Fprintf(a.Stdout, "%s is as it should be.\n", c.Path)
 		case c.After == nil:
 			fmt.Fprintf(a.Stdout, "Took %s away.\n", c.Path)
+		case c.Before == nil && c.Copy() != "":
+			fmt.Fprintf(a.Stdout, "Wrote %s, which was not there; %s tells that to uninstall.\n", c.Path,
+				filepath.Base(c.Copy()))
 		case c.Copy() != "":
 			fmt.Fprintf(a.Stdout, "Wrote %s; %s keeps what it was.\n", c.Path, filepath.Base(c.Copy()))
 		default:
@@ -314,25 +319,32 @@ Then: approvalbot install %[1]s --client THAT FILE
 `, r.Name, server)
 }
 
+// runtimeClient is the runtime's own program on the user's PATH, as install asks it.
+func runtimeClient(ctx context.Context, a *app.App, o install.Options) install.Client {
+	program := live.Find(o.Runtime.Name, a.Env["PATH"])
+	if program == "" {
+		return install.Client{}
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	return install.Client{
+		Version: live.Version(ctx, o.Runtime.Name, a.Env["PATH"]),
+		Start: func(ctx context.Context, env []string, args ...string) *exec.Cmd {
+			cmd := exec.CommandContext(ctx, program, args...)
+			cmd.Dir, cmd.Env = o.Project, slices.Concat(a.Environ, env)
+			return cmd
+		},
+	}
+}
+
 // trustCodex has Codex trust the hook, after asking: it skips others without a word.
-func trustCodex(ctx context.Context, a *app.App, o install.Options, sure bool) error {
-	if o.Runtime.Name != "codex" || o.Scope == install.Managed {
+// Whether it does then is for install.Doubts to say.
+func trustCodex(ctx context.Context, a *app.App, o install.Options, client install.Client, sure bool) error {
+	if o.Runtime.Name != "codex" || o.Scope == install.Managed || client.Start == nil {
 		return nil
 	}
-	program, err := exec.LookPath("codex")
-	if err != nil {
-		fmt.Fprintln(a.Stdout, "Codex is not on PATH: it skips the hook until you review it there (/hooks).")
-		return nil
-	}
-	start := func(ctx context.Context, args ...string) *exec.Cmd {
-		cmd := exec.CommandContext(ctx, program, args...)
-		cmd.Dir, cmd.Env, cmd.Stderr = o.Project, a.Environ, a.Stderr
-		return cmd
-	}
+	start := func(ctx context.Context, args ...string) *exec.Cmd { return client.Start(ctx, nil, args...) }
 	hooks, err := install.CodexHooks(ctx, o, start)
-	if err == nil && len(hooks) == 0 {
-		fmt.Fprintln(a.Stdout, "Codex does not list the hook, and skips it until you review it there (/hooks).")
-	}
 	hooks = slices.DeleteFunc(hooks, func(h install.Trust) bool { return h.Trusted })
 	if err != nil || len(hooks) == 0 {
 		return err
@@ -342,25 +354,39 @@ func trustCodex(ctx context.Context, a *app.App, o install.Options, sure bool) e
 		answer, err := askPerson(ctx, a, lines, "Codex skips a hook until it is trusted. Mark this one as trusted?",
 			"no")
 		if err != nil || !strings.HasPrefix(strings.ToLower(answer), "y") {
-			fmt.Fprintln(a.Stdout,
-				"Not trusted: Codex skips the hook until you review it there (/hooks), or install codex --trust.")
 			return nil
 		}
 	}
-	if err := install.TrustThem(ctx, o, hooks, start); err != nil {
-		return err
-	}
-	fmt.Fprintln(a.Stdout, "Codex trusts the hook.")
-	return nil
+	return install.TrustThem(ctx, o, hooks, start)
 }
 
-// sayInstalled says what is so now, and what stays open.
-func sayInstalled(a *app.App, o install.Options) {
-	fmt.Fprintf(a.Stdout, "\n%s asks the desk %s.\n", o.Runtime.Title, asksWhen(o))
+// sayInstalled says whether the hook is in force, and what stays open. It is an error if
+// the runtime does not ask the hook.
+func sayInstalled(ctx context.Context, a *app.App, o install.Options, client install.Client) error {
+	open := install.Open(o)
+	said := fmt.Sprintf("%s asks the desk %s. A session that already runs may go on without it: start it anew.",
+		o.Runtime.Title, install.Asks(o))
+	var inForce error
+	for _, d := range install.Doubts(ctx, o, client) {
+		switch {
+		case d.Force == install.Off && inForce == nil:
+			inForce = fmt.Errorf("the hook is written and NOT in force, so %s runs calls without asking: %s; %s",
+				o.Runtime.Title, d.Why, d.Fix)
+		case d.Force == install.NotYet:
+			said = fmt.Sprintf("Not known to be in force yet: %s; %s. Then %s asks the desk %s.",
+				d.Why, d.Fix, o.Runtime.Title, install.Asks(o))
+		}
+		if line := d.Why + "."; !slices.Contains(open, line) {
+			open = append(open, line)
+		}
+	}
+	if inForce == nil {
+		fmt.Fprintf(a.Stdout, "\n%s\n", said)
+	}
 	if o.Scope == install.Managed {
 		fmt.Fprintf(a.Stdout, "Calls of users who cannot read %s are denied: it is its owner's alone.\n", o.Client)
 	}
-	if open := install.Open(o); len(open) > 0 {
+	if len(open) > 0 {
 		fmt.Fprintln(a.Stdout, "\nWhat stays open:")
 		for _, line := range open {
 			fmt.Fprintln(a.Stdout, "  "+line)
@@ -372,15 +398,19 @@ func sayInstalled(a *app.App, o install.Options) {
 				"If you rely on that, tell the desk,\nin agents.list: sandboxed: true\n",
 			o.Runtime.Title, where)
 	}
-	fmt.Fprintf(a.Stdout, "\nTo see it allow and deny for real: approvalbot doctor --live %s\n", o.Runtime.Name)
+	if inForce != nil {
+		return inForce
+	}
+	if triable(o) {
+		fmt.Fprintf(a.Stdout, "\nTo see it allow and deny for real: approvalbot doctor --live %s\n", o.Runtime.Name)
+	} else {
+		fmt.Fprintln(a.Stdout, "\nTo see whether it stays in force: approvalbot doctor")
+	}
+	return nil
 }
 
-func asksWhen(o install.Options) string {
-	switch {
-	case o.Beside && o.Runtime.Name == "claude-code":
-		return "while its own dialog is open; the first answer counts"
-	case o.Beside:
-		return "where it would have asked its user"
-	}
-	return "before every tool call"
+// triable reports whether doctor --live can try an installation: the runtime's client works
+// without a person, and asks no hook but the one that is tried.
+func triable(o install.Options) bool {
+	return live.Program(o.Runtime.Name) != "" && o.Scope != install.Managed && !o.Beside
 }

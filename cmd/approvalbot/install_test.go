@@ -120,7 +120,7 @@ func TestInstall_SaysWhatThereIs(t *testing.T) {
 		"install claude --beside --project":     "--user",
 		"install claude --user --project":       "none of the others can be",
 		"doctor --live openclaw":                "those that can: claude-code, cline",
-		"doctor --live claude-code":             "claude is not installed, or not on PATH",
+		"doctor --live claude-code":             "nothing was tried: run approvalbot install claude-code",
 		"install claude-code --client relative": "is not there",
 	} {
 		out := n.run(strings.Fields(line)...)

@@ -2,7 +2,6 @@ package install
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,8 +12,11 @@ import (
 
 // Open says what stays open once approvalbot is installed, one sentence each.
 func Open(o Options) []string {
-	r := o.Runtime
-	out := open(r)
+	r, c := o.Runtime, caveatsOf(o.Runtime.Name)
+	out := append(open(r), c.open...)
+	if o.Scope == Project && c.project != "" {
+		out = append(out, c.project)
+	}
 	managed := r.Managed && slices.Contains(Has(r.Name), Managed)
 	switch {
 	case o.Scope != Managed && managed:
@@ -23,6 +25,9 @@ func Open(o Options) []string {
 	case !managed:
 		out = append(out, "There is no managed file that is known to hold: "+
 			"settings that a repository or the user brings along can switch this hook off.")
+	}
+	if o.Scope != Managed && c.skipped != "" {
+		out = append(out, c.skipped)
 	}
 	if o.Beside {
 		out = append(out, "Calls that "+r.Title+" does not ask about are not seen: without --beside every call is.")
@@ -130,15 +135,3 @@ func Loaded(path string) string {
 
 // heartbeat is what the plugin's file is called with, when it says that it was loaded.
 const heartbeat = ".heartbeat"
-
-// Plugin is where the plugin of OpenCode is installed, if it is.
-func Plugin(o Options) string {
-	for _, t := range targets("opencode") {
-		if path, err := o.path(t); err == nil && t.scope == o.Scope {
-			if _, err := os.Stat(path); err == nil {
-				return filepath.Clean(path)
-			}
-		}
-	}
-	return ""
-}

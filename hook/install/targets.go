@@ -386,6 +386,7 @@ func Has(runtime string) []Scope {
 var homes = []struct{ folder, variable string }{
 	{"~/.claude/", "CLAUDE_CONFIG_DIR"},
 	{"~/.codex/", "CODEX_HOME"},
+	{"~/.copilot/", "COPILOT_HOME"},
 	{"~/.config/", "XDG_CONFIG_HOME"},
 }
 

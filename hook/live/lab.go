@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -76,6 +78,9 @@ func Open(runtime, path, below string) (*Lab, error) {
 
 // find looks a program up on a PATH that need not be this process's.
 func find(program, path string) string {
+	if program == "" {
+		return ""
+	}
 	for _, dir := range filepath.SplitList(path) {
 		at := filepath.Join(dir, program)
 		if info, err := os.Stat(at); filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() &&
@@ -190,11 +195,37 @@ func (l *Lab) ran() bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// Version is what the client says of itself.
+// number is a version in what a client says of itself.
+var number = regexp.MustCompile(`\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]*[0-9A-Za-z])?`)
+
+// Version is the client's version; empty: it does not say.
 func (l *Lab) Version(ctx context.Context) string {
 	out, _ := l.start(ctx, []string{"--version"})
-	lines := strings.Split(strings.TrimSpace(out), "\n") // warnings come first
-	return strings.TrimSpace(lines[len(lines)-1])
+	lines := strings.Split(out, "\n")
+	for _, line := range slices.Backward(lines) { // warnings come first
+		if found := number.FindString(line); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+// Find gives the runtime's program on that PATH; empty: it is not there, or not known.
+func Find(runtime, path string) string { return find(clients[runtime].program, path) }
+
+// Version is the version of the runtime's program on that PATH, which runs in a home that is
+// thrown away; empty: it is not there, or does not say.
+func Version(ctx context.Context, runtime, path string) string {
+	dir, err := os.MkdirTemp("", "approvalbot-version-")
+	if err != nil {
+		return ""
+	}
+	l := &Lab{Runtime: runtime, Home: dir, Project: dir, dir: dir, program: Find(runtime, path), path: path}
+	defer func() { _ = l.Close() }() // the folder is empty, or the client's own
+	if l.program == "" {
+		return ""
+	}
+	return l.Version(ctx)
 }
 
 // Cmd is the client's program with those arguments, in the project, not started yet. It
