@@ -32,6 +32,7 @@ type Call struct {
 	Justification string // the agent's own words about the call
 	Model         string
 	Subagent      bool // the agent was started by another one
+	Typed         bool // the command may get a terminal, into which things are typed that no hook sees
 
 	replaceable bool // a deny may replace its commands, see clineDeny
 }
@@ -70,8 +71,11 @@ func (c Call) Request() api.CreateRequest {
 	if c.Workdir != "" {
 		req.Bind = &api.Bind{Workdir: &c.Workdir}
 	}
-	if c.Model != "" || c.Subagent {
+	if c.Model != "" || c.Subagent || c.Typed {
 		req.Context = &api.Context{Model: c.Model, Subagent: c.Subagent}
+	}
+	if c.Typed {
+		req.Context.Terminal = "possible"
 	}
 	return req
 }

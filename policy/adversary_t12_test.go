@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,7 +39,8 @@ func TestAdversary_T12_AProgramByItsPathIsNotCovered(t *testing.T) {
 			require.Equal(t, core.OutcomeAsk, j.Outcome, "%s: %s", name, line)
 			require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3, line)
 			require.Zero(t, j.Unreached, "%s: %s", name, line)
-			require.Empty(t, j.GrantScope.Subject+j.GrantScope.Program+j.GrantScope.Always, "%s: %s", name, line)
+			require.Empty(t, j.GrantScope.Subject+j.GrantScope.Program, "%s: %s", name, line)
+			require.True(t, j.GrantScope.Always == "" || !strings.Contains(line, "/"), "%s: %s", name, line)
 		}
 	}
 	e := engine(t, func(c *Config) { c.ExecAllowlist = []string{"frobx", "/opt/tools/frobx"} })
@@ -51,7 +53,7 @@ func TestAdversary_T12_AProgramByItsPathIsNotCovered(t *testing.T) {
 // filter its input.
 func TestAdversary_T12_SafeBinsAreSafe(t *testing.T) {
 	for _, name := range []string{"sort", "grep", "egrep", "rg", "jq", "yq", "less", "more", "man", "bat", "find", "fd", "sed", "awk", "tar", "diff", "tee", "cp", "dd", "curl", "wget", "kill", "git",
-		"docker", "make", "npm", "psql", "sqlite3", "env", "printenv", "xargs", "rm", "mkdir", "touch", "split", "vim", "top", "watch", "journalctl", "patch", "tree"} {
+		"docker", "make", "npm", "psql", "sqlite3", "env", "printenv", "xargs", "rm", "mkdir", "touch", "vim", "top", "watch", "journalctl", "patch"} {
 		cfg := desked()
 		cfg.ExecSafeBins = []string{name}
 		_, err := New(cfg)

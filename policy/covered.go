@@ -28,7 +28,7 @@ func (j *judging) came(x core.Exec, s *line.Reading) {
 // uncovered are findings about how and where a line runs, or that it could not
 // be read. They belong to no command, so no permission for a command covers them.
 var uncovered = finding.Opaque.Or(finding.Of(finding.HiddenInComment, finding.MalformedCall,
-	finding.UnknownParameters, finding.OtherHost, finding.GitElsewhere, finding.DefinesFunction,
+	finding.UnknownParameters, finding.OtherHost, finding.TakesTyping, finding.OpensTerminal, finding.GitElsewhere, finding.DefinesFunction,
 	finding.SetsEnvironment, finding.DangerousEnvironment))
 
 // plain reports whether the call is commands that were all seen, and nothing beside them

@@ -33,6 +33,8 @@ func (e *entry) unsafe() string {
 	case e.verbs != nil || e.globs != nil || e.project != nil || e.wraps || e.here,
 		has(jqRole, postgresRole, psqlRole, mysqlRole, sqliteRole, everydayRole):
 		return "runs other programs or code"
+	case len(e.typed) > 0:
+		return "takes commands from its terminal"
 	case e.restores || has(makesRole, writesRole, buildsRole, emptiesRole):
 		return "writes files"
 	case has(treeRole, repositoryRole, historyRole, changesRole, contextRole, insideRole, projectRole):
