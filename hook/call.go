@@ -37,6 +37,15 @@ type Call struct {
 	replaceable bool // a deny may replace its commands, see clineDeny
 }
 
+// Echo is the input that an allow must hand back, or Claude Code drops the allow: that of the
+// tool with which it has its plan approved. nil: none.
+func (c Call) Echo() jsontext.Value {
+	if c.Tool != "ExitPlanMode" {
+		return nil
+	}
+	return jsontext.Value(c.Params)
+}
+
 var ownID = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
 
 // RequestID is the call's id as an approval may have it; empty: it has none.

@@ -5,10 +5,18 @@ import "time"
 // Runtimes is the table of agent runtimes. What it says of failures and limits was
 // measured on the client of that version, or, without one, is its documentation's.
 func Runtimes() []Runtime {
-	return []Runtime{
+	all := []Runtime{
 		claudeCode(), codex(), geminiCLI(), qwenCode(), copilotCLI(), cursor(),
 		goose(), kiro(), windsurf(), cline(), openCode(), openClaw(),
 	}
+	for _, r := range all {
+		for i := range r.Events {
+			if e := &r.Events[i]; r.HidesTyping {
+				e.decode = unseen(e.decode)
+			}
+		}
+	}
+	return all
 }
 
 func claudeCode() Runtime {
@@ -55,7 +63,7 @@ func claudeCode() Runtime {
 
 func codex() Runtime {
 	return Runtime{
-		Name: "codex", Title: "Codex", Tested: "0.169.0", Managed: true,
+		Name: "codex", Title: "Codex", Tested: "0.169.0", Managed: true, HidesTyping: true,
 		Ways: []Way{
 			{CommandHook, "PreToolUse", "every call; the only way in for codex exec"},
 			{MCPToolHook, "PreToolUse", "no program needed; required = true refuses to start without the desk"},
@@ -69,7 +77,7 @@ func codex() Runtime {
 			},
 			{
 				Name: "PermissionRequest", Phase: Permission, Command: true,
-				decode: codexEvent("PermissionRequest", ""), dialect: claudePermission(),
+				decode: codexEvent("PermissionRequest", ""), dialect: codexPermission(),
 			},
 		},
 		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen},
@@ -78,6 +86,8 @@ func codex() Runtime {
 			`A new or changed hook is skipped without a word until it is trusted (/hooks); one of requirements.toml is trusted.`,
 			`An http hook in config.toml stops Codex from starting; in hooks.json it drops all hooks of that file.`,
 			`Exit status 2 without a text on stderr runs the call.`,
+			`What is typed into a running program (write_stdin) comes before no hook, nor does a hook see that a command has a terminal (tty): ` +
+				`what takes commands from one asks.`,
 			`codex exec never asks, so PermissionRequest does not see its calls.`,
 			`A trusted repository can switch hooks off (features.hooks = false); requirements.toml holds.`,
 		},

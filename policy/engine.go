@@ -203,7 +203,7 @@ func (e *Engine) conclude(j *judging) core.Judgement {
 	who, own := max(j.base, j.class), new(lists)
 	out := core.Judgement{
 		Outcome: j.outcome, Rule: e.rule(own.factors[:0], who, j.agent.terms), GrantScope: j.reach(e, who),
-		Reason: j.reason, Votes: j.votes, Form: forms[j.Tool.Kind],
+		Reason: j.reason, Votes: j.votes, Form: j.form(),
 		Assessment: core.Assessment{RiskClass: j.class, SideEffects: j.sideEffects().Names(own.effects[:0]),
 			Confidence: 1, Source: "static"},
 	}

@@ -81,7 +81,7 @@ var Reasons = [CodeCount]reason{
 		"It starts a program that takes commands from its terminal, and what is typed there later is not shown here."},
 	OpensTerminal: {"opens-terminal", core.R3, ProcExec,
 		"It runs in a terminal, and what is typed there later may not be shown here."},
-	ApprovesPlan:  {"approves-plan", core.R3, 0, "It asks a person to approve the agent's plan, which the agent then carries out."},
+	ApprovesPlan: {"approves-plan", core.R3, 0, "It asks a person to approve the agent's plan, which the agent then carries out."},
 	ControlsAgent: {"controls-agent", core.R3, ProcExec | securityChange,
 		"It changes the agent's own runtime: its settings, version or devices."},
 
