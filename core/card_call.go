@@ -165,7 +165,9 @@ var forms = map[Form]func(c *inWords, tool string) Words{
 		return own("to run on a database")
 	},
 	FormPlan: func(c *inWords, _ string) Words {
-		c.block("plan", "summary")
+		if !c.block("plan", "summary") {
+			return own("to go by a plan that the call does not have")
+		}
 		return own("to go by its plan")
 	},
 }

@@ -86,8 +86,8 @@ func codex() Runtime {
 			`A new or changed hook is skipped without a word until it is trusted (/hooks); one of requirements.toml is trusted.`,
 			`An http hook in config.toml stops Codex from starting; in hooks.json it drops all hooks of that file.`,
 			`Exit status 2 without a text on stderr runs the call.`,
-			`What is typed into a running program (write_stdin) comes before no hook, nor does a hook see that a command has a terminal (tty): ` +
-				`what takes commands from one asks.`,
+			`What is typed into a running program (write_stdin) comes before no hook, and no hook sees that a command has a terminal (tty): ` +
+				`a program that takes commands from one asks, and its card says that what is typed later is not shown.`,
 			`codex exec never asks, so PermissionRequest does not see its calls.`,
 			`A trusted repository can switch hooks off (features.hooks = false); requirements.toml holds.`,
 		},

@@ -18,6 +18,7 @@ type Model struct {
 	Command string         // the shell line it asks for
 	Tool    string         // the tool that it asks for; empty: a shell, with whichever name the runtime offers one
 	Args    map[string]any // arguments beside the command; of Tool all of them
+	Saw     func([]byte)   // is given each request; nil: nothing is
 	Repeat  int            // how often it asks again after a result; 0: never
 
 	mu    sync.Mutex
@@ -58,6 +59,9 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 		if err == nil && len(text) > 0 {
 			err = json.Unmarshal(text, &body)
+		}
+		if m.Saw != nil {
+			m.Saw(text)
 		}
 		if err != nil {
 			http.Error(w, "not a JSON object", http.StatusBadRequest)
@@ -120,7 +124,7 @@ func (m *Model) next(tools map[string]object, results []any) turn {
 	}
 	for _, name := range wanted {
 		schema, offered := tools[name]
-		if !offered {
+		if !offered && (m.Tool == "" || len(tools) == 0) { // one may be called that a search would bring
 			continue
 		}
 		if len(results) > m.Repeat {
