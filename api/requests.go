@@ -43,6 +43,7 @@ type Context struct {
 	Sandboxed       bool   `json:"sandboxed,omitzero" doc:"The call runs in a sandbox."`
 	Subagent        bool   `json:"subagent,omitzero" doc:"The agent was started by another one."`
 	ToolDescription string `json:"toolDescription,omitzero" maxLength:"4000" doc:"What the tool says of itself."`
+	Terminal        string `json:"terminal,omitzero" enum:"open,possible" doc:"The command has a terminal (open) or may have one with GIT_PAGER and GH_PAGER set to cat (possible), and what is typed there later is not asked for. It only makes the answer stricter."`
 	Tool            *Tool  `json:"tool,omitzero" doc:"What a bridge to a tool server knows of the tool."`
 }
 

@@ -93,9 +93,16 @@ type CallContext struct {
 	Sandboxed       bool   `json:"sandboxed,omitempty"`
 	Subagent        bool   `json:"subagent,omitempty"`
 	ToolDescription string `json:"toolDescription,omitempty"`
+	Terminal        string `json:"terminal,omitempty"` // TerminalOpen or TerminalPossible; empty: it has none
 
 	Tool ToolFacts `json:"tool,omitzero"`
 }
+
+// What a runtime says of a command's terminal, where what is typed is not asked for.
+const (
+	TerminalOpen     = "open"
+	TerminalPossible = "possible" // it does not say; git and gh page nothing there
+)
 
 // ValidID reports whether s may be a caller's own id.
 func ValidID(s string) bool {

@@ -34,6 +34,7 @@ const (
 	FormPayment  Form = "payment"
 	FormFetch    Form = "fetch"
 	FormDatabase Form = "database"
+	FormPlan     Form = "plan"
 )
 
 // payloadFacts gives the whole call as people see it: redacted and escaped.
@@ -162,6 +163,12 @@ var forms = map[Form]func(c *inWords, tool string) Words{
 	FormDatabase: func(c *inWords, _ string) Words {
 		c.block("query", "sql", "statement")
 		return own("to run on a database")
+	},
+	FormPlan: func(c *inWords, _ string) Words {
+		if !c.block("plan", "summary") {
+			return own("to go by a plan that the call does not have")
+		}
+		return own("to go by its plan")
 	},
 }
 

@@ -17,12 +17,12 @@ type Answer struct {
 
 // dialect is the encoder of one event.
 type dialect struct {
-	allow func(why string) Answer
+	allow func(c Call, why string) Answer
 	deny  func(c Call, why string) Answer // of what cannot be read c is empty
 }
 
 // Allow lets a call run, and why is for people.
-func (e Event) Allow(why string) Answer { return e.dialect.allow(line(why)) }
+func (e Event) Allow(c Call, why string) Answer { return e.dialect.allow(c, line(why)) }
 
 // Deny keeps a call from running. The model reads why, if the runtime shows it.
 func (e Event) Deny(c Call, why string) Answer {
@@ -63,14 +63,18 @@ func line(s string) string {
 // words are the names and values of a flat object.
 type words []string
 
+func (w words) object() map[string]string {
+	m := map[string]string{}
+	for i := 0; i+1 < len(w); i += 2 {
+		m[w[i]] = w[i+1]
+	}
+	return m
+}
+
 // encode writes an object; its values are text, objects, or lists of text.
 func encode(v any) []byte {
 	if flat, ok := v.(words); ok {
-		m := map[string]string{}
-		for i := 0; i+1 < len(flat); i += 2 {
-			m[flat[i]] = flat[i+1]
-		}
-		v = m
+		v = flat.object()
 	}
 	out, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
@@ -94,29 +98,43 @@ func claudePre() dialect {
 		})
 	}
 	return dialect{
-		allow: func(why string) Answer { return answer("allow", why) },
+		allow: func(_ Call, why string) Answer { return answer("allow", why) },
 		deny:  func(_ Call, why string) Answer { return answer("deny", why) },
 	}
 }
 
-// claudePermission is the dialect of PermissionRequest in Claude Code and Codex.
+// claudePermission is the dialect of PermissionRequest in Claude Code.
 func claudePermission() dialect {
-	decision := func(d map[string]string) Answer {
-		return specific(map[string]any{"hookEventName": "PermissionRequest", "decision": d})
+	d := codexPermission()
+	plain := d.allow
+	d.allow = func(c Call, why string) Answer {
+		if c.Echo() == nil {
+			return plain(c, why)
+		}
+		return permission(map[string]any{"behavior": "allow", "updatedInput": c.Echo()})
 	}
+	return d
+}
+
+// codexPermission is the same in Codex, which takes no input back.
+func codexPermission() dialect {
 	return dialect{
-		allow: func(string) Answer { return decision(map[string]string{"behavior": "allow"}) },
+		allow: func(Call, string) Answer { return permission(words{"behavior", "allow"}.object()) },
 		deny: func(_ Call, why string) Answer {
-			return decision(map[string]string{"behavior": "deny", "message": why})
+			return permission(words{"behavior", "deny", "message", why}.object())
 		},
 	}
+}
+
+func permission(decision any) Answer {
+	return specific(map[string]any{"hookEventName": "PermissionRequest", "decision": decision})
 }
 
 // claudePost is the dialect of PostToolUse: nothing can be denied any more, but the
 // model reads why the result did not reach the desk.
 func claudePost() dialect {
 	return dialect{
-		allow: func(string) Answer { return specific(map[string]string{"hookEventName": "PostToolUse"}) },
+		allow: func(Call, string) Answer { return specific(map[string]string{"hookEventName": "PostToolUse"}) },
 		deny:  func(_ Call, why string) Answer { return output(words{"decision", "block", "reason", why}) },
 	}
 }
@@ -124,13 +142,13 @@ func claudePost() dialect {
 // codexPre allows by silence: an allow without another input is not valid there.
 func codexPre() dialect {
 	d := claudePre()
-	d.allow = func(string) Answer { return Answer{} }
+	d.allow = func(Call, string) Answer { return Answer{} }
 	return d
 }
 
 func geminiBefore() dialect {
 	return dialect{
-		allow: func(string) Answer { return output(words{"decision", "allow"}) },
+		allow: func(Call, string) Answer { return output(words{"decision", "allow"}) },
 		deny:  func(_ Call, why string) Answer { return output(words{"decision", "deny", "reason", why}) },
 	}
 }
@@ -138,7 +156,7 @@ func geminiBefore() dialect {
 // copilotPre is the dialect of preToolUse with a small p.
 func copilotPre() dialect {
 	return dialect{
-		allow: func(string) Answer { return output(words{"permissionDecision", "allow"}) },
+		allow: func(Call, string) Answer { return output(words{"permissionDecision", "allow"}) },
 		deny: func(_ Call, why string) Answer {
 			return output(words{"permissionDecision", "deny", "permissionDecisionReason", why})
 		},
@@ -148,14 +166,14 @@ func copilotPre() dialect {
 // copilotAsk is the dialect of permissionRequest, in either spelling.
 func copilotAsk() dialect {
 	return dialect{
-		allow: func(string) Answer { return output(words{"behavior", "allow"}) },
+		allow: func(Call, string) Answer { return output(words{"behavior", "allow"}) },
 		deny:  func(_ Call, why string) Answer { return output(words{"behavior", "deny", "message", why}) },
 	}
 }
 
 func cursorBefore() dialect {
 	return dialect{
-		allow: func(string) Answer { return output(words{"permission", "allow"}) },
+		allow: func(Call, string) Answer { return output(words{"permission", "allow"}) },
 		deny: func(_ Call, why string) Answer {
 			return output(words{"permission", "deny", "user_message", why, "agent_message", why})
 		},
@@ -164,7 +182,7 @@ func cursorBefore() dialect {
 
 func goosePre() dialect {
 	return dialect{
-		allow: func(string) Answer { return output(words{"decision", "allow"}) },
+		allow: func(Call, string) Answer { return output(words{"decision", "allow"}) },
 		deny:  func(_ Call, why string) Answer { return blocking(why) },
 	}
 }
@@ -172,14 +190,14 @@ func goosePre() dialect {
 // byStatus is the dialect of runtimes that read the exit status alone.
 func byStatus() dialect {
 	return dialect{
-		allow: func(string) Answer { return Answer{} },
+		allow: func(Call, string) Answer { return Answer{} },
 		deny:  func(_ Call, why string) Answer { return Answer{Stderr: why, Exit: 2} },
 	}
 }
 
 func clinePre() dialect {
 	return dialect{
-		allow: func(string) Answer { return Answer{Stdout: []byte("{}")} },
+		allow: func(Call, string) Answer { return Answer{Stdout: []byte("{}")} },
 		deny:  clineDeny,
 	}
 }

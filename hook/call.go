@@ -32,8 +32,18 @@ type Call struct {
 	Justification string // the agent's own words about the call
 	Model         string
 	Subagent      bool // the agent was started by another one
+	Typed         bool // the command may get a terminal, into which things are typed that no hook sees
 
 	replaceable bool // a deny may replace its commands, see clineDeny
+}
+
+// Echo is the input that an allow must hand back, or Claude Code drops the allow: that of the
+// tool with which it has its plan approved. nil: none.
+func (c Call) Echo() jsontext.Value {
+	if c.Tool != "ExitPlanMode" {
+		return nil
+	}
+	return jsontext.Value(c.Params)
 }
 
 var ownID = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
@@ -70,8 +80,11 @@ func (c Call) Request() api.CreateRequest {
 	if c.Workdir != "" {
 		req.Bind = &api.Bind{Workdir: &c.Workdir}
 	}
-	if c.Model != "" || c.Subagent {
+	if c.Model != "" || c.Subagent || c.Typed {
 		req.Context = &api.Context{Model: c.Model, Subagent: c.Subagent}
+	}
+	if c.Typed {
+		req.Context.Terminal = "possible"
 	}
 	return req
 }

@@ -42,6 +42,15 @@ func codexEvent(event, callID string) decoder {
 	}
 }
 
+// unseen is for a runtime that hides what is typed into running programs.
+func unseen(d decoder) decoder {
+	return func(raw []byte) (Call, error) {
+		c, err := d(raw)
+		c.Typed = err == nil
+		return c, err
+	}
+}
+
 // geminiBeforeTool takes both names of a server's tool from the context that only such
 // calls have: in some versions tool_name alone could be a tool of Gemini's own.
 func geminiBeforeTool(raw []byte) (Call, error) {

@@ -54,9 +54,9 @@ func TestGolden(t *testing.T) {
 		"claude-code-2.1.330-PermissionRequest-http.json": {Tool: "Bash", Params: command("rm -rf build"),
 			Session: "f38b5379-e585-4faf-b1b5-7682e2fe205d", Prompt: "02af24cf-bb87-4bfc-b68c-4c2f5d51c093", Justification: "clean the build folder"},
 		"codex-0.169.0-PreToolUse-command.json": {Tool: "Bash", Params: command("mv build build.old"), ID: "call_e319a995ca4647bf",
-			Session: "01a2039f-5f5d-7e40-8b82-72c35f520d28", Model: "gpt-5.1-codex"},
+			Session: "01a2039f-5f5d-7e40-8b82-72c35f520d28", Model: "gpt-5.1-codex", Typed: true},
 		"codex-0.169.0-PermissionRequest-command.json": {Tool: "Bash", Params: command("mv build build.old"), Model: "gpt-5.1-codex",
-			Session: "01a203a2-8c94-7ba2-ac1e-5dc7503cd679", Justification: "Need to remove the old build folder"},
+			Session: "01a203a2-8c94-7ba2-ac1e-5dc7503cd679", Justification: "Need to remove the old build folder", Typed: true},
 		"gemini-cli-0.61.0-BeforeTool-command.json": {Tool: "run_shell_command", Params: command("mv build build.old"),
 			Session: "e6c36aed-4bf4-4129-8165-339cabba8c44", Justification: "clean the build folder"},
 		"qwen-code-0.24.4-PreToolUse-http.json": {Tool: "run_shell_command", Params: command("mv build build.old"), ID: "call_45777b677d5f4ed2",
@@ -90,7 +90,7 @@ func TestGolden(t *testing.T) {
 
 // answers compares what the capture has with what the encoder makes.
 func answers(t *testing.T, e Event, call Call, c capture) {
-	allow, deny := e.Allow("allowed by alice in Telegram"), e.Deny(call, "denied by alice in Telegram")
+	allow, deny := e.Allow(call, "allowed by alice in Telegram"), e.Deny(call, "denied by alice in Telegram")
 	for _, pair := range []struct {
 		want json.RawMessage
 		got  Answer
@@ -173,7 +173,7 @@ func TestGolden_FromDocumentation(t *testing.T) {
 		got, err := e.Decode([]byte(c.body))
 		require.NoError(t, err, c.body)
 		require.Equal(t, c.deny, e.Deny(got, why), c.body)
-		require.Equal(t, c.allow, e.Allow(why), c.body)
+		require.Equal(t, c.allow, e.Allow(got, why), c.body)
 		require.JSONEq(t, c.params, string(got.Params))
 		got.Params = nil
 		require.Equal(t, c.want, got, c.body)
@@ -192,11 +192,11 @@ func TestAdversary_H1_EveryAnswerIsExplicit(t *testing.T) {
 				require.Contains(t, shown, "no way", "%s %s", r.Name, e.Name)
 				require.NotContains(t, shown, "\n")
 				require.True(t, deny.Exit == 2 && deny.Stderr != "" || deny.Exit == 0 && json.Valid(deny.Stdout), "%s %s", r.Name, e.Name)
-				require.NotEqual(t, string(e.Allow("").Stdout)+"|"+e.Allow("").Stderr, string(deny.Stdout)+"|"+deny.Stderr)
+				require.NotEqual(t, string(e.Allow(Call{}, "").Stdout)+"|"+e.Allow(Call{}, "").Stderr, string(deny.Stdout)+"|"+deny.Stderr)
 			}
 			require.Contains(t, string(e.Deny(Call{}, "").Stdout)+e.Deny(Call{}, "").Stderr, "denied", "an empty sentence runs the call in three runtimes")
 			if e.HTTP {
-				require.NotContains(t, []string{"", "{}"}, string(e.Allow("").Stdout), "%s %s", r.Name, e.Name)
+				require.NotContains(t, []string{"", "{}"}, string(e.Allow(Call{}, "").Stdout), "%s %s", r.Name, e.Name)
 				require.NotEmpty(t, e.Deny(Call{}, "x").Stdout)
 			}
 		}

@@ -19,7 +19,10 @@ type Runtime struct {
 	Closed  string   // the switch that makes such a failure a deny; empty: it has none
 	Limit   Limit    // of one hook call
 	Traps   []string // one sentence each
-	Managed bool     // it has a managed file that no repository's file can switch off
+	// It types into running programs without asking a hook, and its bodies do not say which
+	// command has a terminal.
+	HidesTyping bool
+	Managed     bool // it has a managed file that no repository's file can switch off
 }
 
 // WayKind is a kind of way into a runtime.

@@ -5,10 +5,18 @@ import "time"
 // Runtimes is the table of agent runtimes. What it says of failures and limits was
 // measured on the client of that version, or, without one, is its documentation's.
 func Runtimes() []Runtime {
-	return []Runtime{
+	all := []Runtime{
 		claudeCode(), codex(), geminiCLI(), qwenCode(), copilotCLI(), cursor(),
 		goose(), kiro(), windsurf(), cline(), openCode(), openClaw(),
 	}
+	for _, r := range all {
+		for i := range r.Events {
+			if e := &r.Events[i]; r.HidesTyping {
+				e.decode = unseen(e.decode)
+			}
+		}
+	}
+	return all
 }
 
 func claudeCode() Runtime {
@@ -56,7 +64,7 @@ func claudeCode() Runtime {
 
 func codex() Runtime {
 	return Runtime{
-		Name: "codex", Title: "Codex", Tested: "0.169.0", Managed: true,
+		Name: "codex", Title: "Codex", Tested: "0.169.0", Managed: true, HidesTyping: true,
 		Ways: []Way{
 			{CommandHook, "PreToolUse", "every call; the only way in for codex exec"},
 			{MCPToolHook, "PreToolUse", "no program needed; required = true refuses to start without the desk"},
@@ -70,16 +78,17 @@ func codex() Runtime {
 			},
 			{
 				Name: "PermissionRequest", Phase: Permission, Command: true,
-				decode: codexEvent("PermissionRequest", ""), dialect: claudePermission(),
+				decode: codexEvent("PermissionRequest", ""), dialect: codexPermission(),
 			},
 		},
 		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen},
 		Limit: Limit{Default: 10 * time.Minute, Unit: time.Second},
 		Traps: []string{
 			`A new or changed hook is skipped without a word until it is trusted (/hooks); one of requirements.toml is trusted.`,
-			`What is typed into a program that already runs (write_stdin) is not shown to a hook.`,
 			`An http hook in config.toml stops Codex from starting; in hooks.json it drops all hooks of that file.`,
 			`Exit status 2 without a text on stderr runs the call.`,
+			`What is typed into a running program (write_stdin) is shown to no hook, and no hook sees that a command has a terminal (tty): ` +
+				`a program that takes commands from one asks, and its card says that what is typed later is not shown.`,
 			`codex exec never asks, so PermissionRequest does not see its calls.`,
 			`A trusted repository can switch hooks off (features.hooks = false); requirements.toml holds.`,
 		},

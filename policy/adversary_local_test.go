@@ -97,7 +97,6 @@ func TestToolsThatSpeakToOthersAsk(t *testing.T) {
 	} {
 		require.NotEqual(t, core.OutcomeAllow, judge(e, c).Outcome, "%s %s", c.ToolName, c.Params)
 	}
-	require.Equal(t, core.OutcomeAllow, judge(e, callOf(t, "exit_plan_mode", map[string]any{"plan": "x"})).Outcome)
 	require.NotEqual(t, core.OutcomeAllow, judge(e, lineCall(t, "go list -m -versions evil.example/x")).Outcome)
 	require.NotEqual(t, core.OutcomeAllow, judge(e, lineCall(t, "go list -m -u all")).Outcome)
 	require.NotEqual(t, core.OutcomeAllow, judge(e, lineCall(t, "grep -rn STRIPE .")).Outcome)

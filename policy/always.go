@@ -38,7 +38,7 @@ var (
 		finding.WritesStartup, finding.WritesSystem, finding.WritesAccess))
 	shiftingTool = finding.Of(finding.InterpreterCode, finding.InterpreterInput, finding.EvaluatesText,
 		finding.RunsScript, finding.RunsWorkspaceCode, finding.RunsProjectCode,
-		finding.WritesAndRuns, finding.FeedsProcess, finding.BrowserActs, finding.KeywordExecute,
+		finding.WritesAndRuns, finding.FeedsProcess, finding.ApprovesPlan, finding.BrowserActs, finding.KeywordExecute,
 		finding.KeywordCommand, finding.KeywordShell)
 )
 

@@ -28,7 +28,7 @@ func (j *judging) came(x core.Exec, s *line.Reading) {
 // uncovered are findings about how and where a line runs, or that it could not
 // be read. They belong to no command, so no permission for a command covers them.
 var uncovered = finding.Opaque.Or(finding.Of(finding.HiddenInComment, finding.MalformedCall,
-	finding.UnknownParameters, finding.OtherHost, finding.GitElsewhere, finding.DefinesFunction,
+	finding.UnknownParameters, finding.OtherHost, finding.TakesTyping, finding.OpensTerminal, finding.GitElsewhere, finding.DefinesFunction,
 	finding.SetsEnvironment, finding.DangerousEnvironment))
 
 // plain reports whether the call is commands that were all seen, and nothing beside them
@@ -37,9 +37,10 @@ func (j *judging) plain() bool { return j.stays && !j.seen.Apart && !j.Found.Any
 
 // covered reports whether the call is a line of plain commands in the workspace
 // and ok holds for each of them that is not harmless by itself. What runs behind
-// a wrapper is never covered, except in a shell that does nothing but run a line
-// that was read.
-func (j *judging) covered(ok func(args []workspace.Word) bool) bool {
+// a wrapper is never covered, except in the system's own shell that does nothing
+// but run a line that was read. A program that is named by a path is covered only
+// if ok holds for that very path.
+func (j *judging) covered(ok func(args []workspace.Word, class core.RiskClass) bool) bool {
 	v := &j.seen
 	if j.Tool.Kind != tool.Exec || len(v.Commands) == 0 || !j.plain() {
 		return false
@@ -50,8 +51,8 @@ func (j *judging) covered(ok func(args []workspace.Word) bool) bool {
 		switch {
 		case c.Class <= core.R1:
 			i += c.Inner
-		case c.Inner > 0 && line.OpensLine(args):
-		case c.Inner > 0, c.Class == core.R4, program.RunsOthers(args), !ok(args):
+		case c.Inner > 0 && line.OpensLine(args) && program.ByName(args[0]):
+		case c.Inner > 0, c.Class == core.R4, program.RunsOthers(args), !ok(args, c.Class):
 			return false
 		}
 	}

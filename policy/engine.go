@@ -235,7 +235,7 @@ func (e *Engine) conclude(j *judging) core.Judgement {
 	who, own := max(j.base, j.class), new(lists)
 	out := core.Judgement{
 		Outcome: j.outcome, Rule: e.rule(own.factors[:0], who, j.agent.terms), GrantScope: j.reach(e, who),
-		Reason: j.reason, Votes: j.votes, Form: forms[j.Tool.Kind],
+		Reason: j.reason, Votes: j.votes, Form: j.form(),
 		Assessment: core.Assessment{RiskClass: j.class, SideEffects: j.sideEffects().Names(own.effects[:0]),
 			Confidence: 1, Source: "static"},
 	}
@@ -247,7 +247,7 @@ func (e *Engine) conclude(j *judging) core.Judgement {
 		out.Assessment.Static, out.Assessment.Classifier = j.static.String(), j.said.String()
 		j.policy.Add(finding.ClassifierSpoke)
 	}
-	out.Rule.RequiresHuman = out.Rule.RequiresHuman || j.policy.Has(finding.ProjectCodeAsks)
+	out.Rule.RequiresHuman = out.Rule.RequiresHuman || j.policy.Has(finding.ProjectCodeAsks) || j.Found.Any(eachAsks)
 	out.Offers = j.offers(own.offers[:0], out.GrantScope)
 	j.obeyed(e, &out)
 	j.unasked(e, &out)

@@ -15,6 +15,11 @@ func (e *Engine) assessExec(j *judging) {
 	x, ok := e.execOf(j)
 	s := e.lines.Read(&j.steps, j.agent.place(&j.Call, x.Workdir, x.Host), &j.seen, j.Wanted())
 	j.bound = j.sandboxed(x.Host)
+	terminal := j.Call.Context.Terminal
+	if terminal != "" && terminal != core.TerminalPossible {
+		j.Found.Add(finding.OpensTerminal)
+	}
+	s.Terminal = terminal != "" || j.Found.Has(finding.OpensTerminal)
 	s.AsksCode = e.cfg.ProjectCode == "ask" && !j.bound
 	if !ok {
 		s.Found.Add(finding.MalformedCall)

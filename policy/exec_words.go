@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -10,7 +11,6 @@ import (
 	"approvalbot/policy/pattern"
 	"approvalbot/policy/program"
 	"approvalbot/policy/tool"
-	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
 
@@ -86,31 +86,29 @@ func (e *Engine) listed(j *judging) bool {
 	if len(e.allowlist) == 0 && len(e.safeBins) == 0 || j.static >= core.R4 {
 		return false
 	}
-	return j.covered(func(args []workspace.Word) bool {
-		return slices.ContainsFunc(e.allowlist, func(p pattern.Command) bool { return p.Covers(args) }) || e.safe(args)
+	return j.covered(func(args []workspace.Word, class core.RiskClass) bool {
+		return slices.ContainsFunc(e.allowlist, func(p pattern.Command) bool { return p.Covers(args) }) || e.safe(args, class)
 	})
 }
 
-// safe reports a program of safeBins that is given options and numbers only:
-// any other word could be the name of a file.
-func (e *Engine) safe(args []workspace.Word) bool {
-	if !e.safeBins[args[0].Text] {
+// safe reports a program of safeBins, a command of that class, that is given options and
+// numbers only: any other word could be the name of a file. Of a program in the table every
+// option must be known; an option of another one must be spelled so that no value is in it.
+func (e *Engine) safe(args []workspace.Word, class core.RiskClass) bool {
+	name, words := args[0].Text, bareWord
+	if e.lines.Rules[name] != nil {
+		words = plainWord
+	}
+	if !e.safeBins[name] || words == plainWord && class > core.R2 {
 		return false
 	}
-	for _, w := range args {
-		if !w.Exact() {
-			return false
-		}
-	}
-	for _, w := range args[1:] {
-		place := strings.ContainsAny(w.Text, "/~@=") || strings.Contains(w.Text, "..")
-		option := strings.HasPrefix(w.Text, "-") || words.Digits(w.Text)
-		if place || !option {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(args[1:], func(w workspace.Word) bool { return !w.Exact() || !words.MatchString(w.Text) })
 }
+
+var (
+	plainWord = regexp.MustCompile(`^(?:[0-9]+|-[^/~@=.]*)$`)
+	bareWord  = regexp.MustCompile(`^(?:[0-9]+|-[0-9]+|-[A-Za-z][0-9]*|--[A-Za-z][A-Za-z0-9-]*)$`)
+)
 
 // allowlist reads the operator's lists for commands.
 func allowlist(c *Config) (list []pattern.Command, safe map[string]bool, bad Mistakes) {
@@ -132,8 +130,9 @@ func allowlist(c *Config) (list []pattern.Command, safe map[string]bool, bad Mis
 		switch {
 		case !program.SimpleName(name) || strings.Contains(name, "/"):
 			bad.add(at("safeBins", i), "exec.safeBins: ", "%q must be a program's name", name)
-		case program.IsWrapper(name) || name == "jq": // jq shows the environment
-			bad.add(at("safeBins", i), "exec.safeBins: ", "%s runs other programs or code and is never safe", name)
+		case program.Unsafe(name) != "":
+			bad.add(at("safeBins", i), "exec.safeBins: ", "%s %s and is never safe; take it out, or name the commands "+
+				"that may run in exec.allowlist", name, program.Unsafe(name))
 		}
 		safe[name] = true
 	}

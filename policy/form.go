@@ -2,6 +2,7 @@ package policy
 
 import (
 	"approvalbot/core"
+	"approvalbot/policy/finding"
 	"approvalbot/policy/tool"
 )
 
@@ -10,4 +11,11 @@ var forms = [...]core.Form{
 	tool.Reader: core.FormRead, tool.Writer: core.FormWrite, tool.Editor: core.FormWrite, tool.Patcher: core.FormPatch,
 	tool.Deleter: core.FormDelete, tool.Web: core.FormFetch, tool.Messenger: core.FormMessage,
 	tool.Payer: core.FormPayment, tool.Database: core.FormDatabase, tool.Exec: core.FormCommand,
+}
+
+func (j *judging) form() core.Form {
+	if j.Found.Has(finding.ApprovesPlan) {
+		return core.FormPlan
+	}
+	return forms[j.Tool.Kind]
 }

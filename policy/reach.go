@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/policy/finding"
 	"approvalbot/policy/program"
 	"approvalbot/policy/tool"
 	"approvalbot/policy/words"
@@ -12,7 +13,7 @@ import (
 
 // reach says what a grant for the call may cover.
 func (j *judging) reach(e *Engine, class core.RiskClass) (r core.GrantScope) {
-	if class >= core.R4 || j.once || j.cut {
+	if class >= core.R4 || j.once || j.cut || j.Found.Any(eachAsks) {
 		return r
 	}
 	if j.Tool.Kind == tool.Exec {
@@ -23,6 +24,10 @@ func (j *judging) reach(e *Engine, class core.RiskClass) (r core.GrantScope) {
 	r.Always = j.always(e)
 	return r
 }
+
+// eachAsks are the findings of which every single call asks, whatever its class: what is typed
+// into a program and what a plan says is another thing each time.
+var eachAsks = finding.Of(finding.FeedsProcess, finding.ApprovesPlan)
 
 // reachOfTool is what a yes for a tool that runs no command may cover.
 func (j *judging) reachOfTool(e *Engine) core.GrantScope {

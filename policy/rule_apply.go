@@ -129,7 +129,7 @@ func (e *Engine) surely(r *opRule, j *judging) bool {
 		return false
 	}
 	if j.Tool.Kind == tool.Exec {
-		if len(r.commands) == 0 || !j.covered(func(args []workspace.Word) bool { return e.named(r, j, args) }) {
+		if len(r.commands) == 0 || !j.covered(func(args []workspace.Word, _ core.RiskClass) bool { return e.named(r, j, args) }) {
 			return false
 		}
 	} else if len(r.commands) > 0 || len(r.paths) > 0 && !e.allPaths(r, j, e.files(j)) {

@@ -116,6 +116,8 @@ func policyStage(e *Engine, j *judging) core.Outcome {
 		return j.say("policy", "tool-changed", core.OutcomeAsk, "Whatever permits this tool permits it as it was.")
 	case j.excused && class < core.R4:
 		return j.say("policy", "permitted", core.OutcomeAllow, "The operator permits this call, whatever its class.")
+	case j.Found.Any(eachAsks):
+		return j.say("policy", "each-asks", core.OutcomeAsk, "Every single call of this kind needs approval.")
 	case class >= t.ask:
 		return j.say("policy", "requireApprovalAtOrAbove", core.OutcomeAsk, "Calls of this risk class need approval.")
 	case e.cfg.ProjectCode == "ask" && j.Found.Has(finding.RunsProjectCode) && !j.bound:

@@ -60,7 +60,7 @@ func (s *Server) hooks(rt route, seen func(status int, took time.Duration)) http
 		_, _ = io.Copy(io.Discard, bodyOf(r))
 		answer := event.Deny(c, v.Why)
 		if v.Allow {
-			answer = event.Allow(v.Why)
+			answer = event.Allow(c, v.Why)
 		}
 		seen(http.StatusOK, time.Since(start))
 		send(w, http.StatusOK, plainJSON, answer.Stdout)

@@ -200,7 +200,7 @@ func decideHook(ctx context.Context, desk *api.Client, e hook.Event, c hook.Call
 		v = hook.Ask(ctx, desk, c, until)
 	}
 	if v.Allow {
-		return e.Allow(v.Why)
+		return e.Allow(c, v.Why)
 	}
 	return e.Deny(c, v.Why)
 }

@@ -238,3 +238,25 @@ func TestAdversary_N7_TheEnvironmentNamesNoDesk(t *testing.T) {
 		require.Contains(t, errs.String(), "--client")
 	}
 }
+
+func TestAdversary_T30_AnAllowedPlanIsHandedBack(t *testing.T) {
+	r := newRig(t)
+	s := r.mcp(agentSecret)
+	plan := map[string]any{"tool_name": "ExitPlanMode", "input": map[string]any{"plan": "1. x\n2. y"}, "tool_use_id": "toolu_1"}
+	got := callTool(r.ctx(), s, "permission_prompt", plan)
+	a := r.onlyPending()
+	require.Equal(t, []api.Decision{api.AllowOnce, api.Deny}, a.Offers)
+	r.decides(a, api.AllowOnce, "")
+	require.JSONEq(t, `{"behavior":"allow","updatedInput":{"plan":"1. x\n2. y"}}`, said(t, <-got))
+}
+
+// Who configures a hook without its runtime may be one that hides what is typed.
+func TestAdversary_T26_AHookOfNoRuntimeHidesTyping(t *testing.T) {
+	r := newRig(t)
+	hook := map[string]any{"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": map[string]any{"command": "less README.md"}, "session_id": "s"}
+	got := callTool(r.ctx(), r.mcp(agentSecret), "hook", hook)
+	a := r.onlyPending()
+	require.Contains(t, a.ReasonCodes, "takes-typing")
+	r.decides(a, api.Deny, "")
+	require.Contains(t, said(t, <-got), `"deny"`)
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -14,8 +15,11 @@ import (
 // command, with whichever shell tool the runtime offers, and ends with a text once it
 // has that call's result.
 type Model struct {
-	Command string // the shell line it asks for
-	Repeat  int    // how often it asks again after a result; 0: never
+	Command string         // the shell line it asks for
+	Tool    string         // the tool that it asks for; empty: a shell, with whichever name the runtime offers one
+	Args    map[string]any // arguments beside the command; of Tool all of them
+	Saw     func([]byte)   // is given each request; nil: nothing is
+	Repeat  int            // how often it asks again after a result; 0: never
 
 	mu    sync.Mutex
 	calls int
@@ -55,6 +59,9 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 		if err == nil && len(text) > 0 {
 			err = json.Unmarshal(text, &body)
+		}
+		if m.Saw != nil {
+			m.Saw(text)
 		}
 		if err != nil {
 			http.Error(w, "not a JSON object", http.StatusBadRequest)
@@ -111,9 +118,13 @@ func (m *Model) next(tools map[string]object, results []any) turn {
 		m.read = append(m.read, plainText(r))
 	}
 	id := fmt.Sprintf("%016x", m.calls+1)
-	for _, name := range shells {
+	wanted := shells
+	if m.Tool != "" {
+		wanted = []string{m.Tool}
+	}
+	for _, name := range wanted {
 		schema, offered := tools[name]
-		if !offered {
+		if !offered && (m.Tool == "" || len(tools) == 0) { // one may be called that a search would bring
 			continue
 		}
 		if len(results) > m.Repeat {
@@ -132,8 +143,14 @@ func (m *Model) next(tools map[string]object, results []any) turn {
 // arguments are the command as the tool's schema wants it, and something harmless for
 // every other member that it requires.
 func (m *Model) arguments(schema object) object {
+	if m.Tool != "" {
+		return m.Args
+	}
 	properties, _ := schema["properties"].(object)
-	out := object{}
+	out := maps.Clone(m.Args)
+	if out == nil {
+		out = object{}
+	}
 	command, _ := properties["command"].(object)
 	switch {
 	case properties["cmd"] != nil:

@@ -62,9 +62,10 @@ func (s Server) hook(ctx context.Context, args json.RawMessage) *mcp.CallToolRes
 	case err != nil:
 		return answered(event.Deny(c, hook.Failed(err)))
 	}
+	c.Typed = c.Typed || in.Runtime == "" // it may be any of them
 	v := hook.Ask(ctx, s.Desk.Hooks(), c, rt.Limit.Until(time.Now(), limit))
 	if v.Allow {
-		return answered(event.Allow(v.Why))
+		return answered(event.Allow(c, v.Why))
 	}
 	return answered(event.Deny(c, v.Why))
 }
@@ -128,24 +129,27 @@ func (s Server) prompt(ctx context.Context, args json.RawMessage) *mcp.CallToolR
 		CallID string         `json:"tool_use_id"`
 	}
 	if err := strict(args, &in); err != nil {
-		return promptAnswer(hook.Verdict{Why: hook.Failed(err)})
+		return promptAnswer(hook.Call{}, hook.Verdict{Why: hook.Failed(err)})
 	}
 	rt, event, _ := hookArguments{}.event()
 	c, err := event.Decode(hookArguments{Tool: in.Tool, Input: in.Input, CallID: in.CallID}.body(s))
 	if err != nil {
-		return promptAnswer(hook.Verdict{Why: hook.Failed(err)})
+		return promptAnswer(c, hook.Verdict{Why: hook.Failed(err)})
 	}
-	return promptAnswer(hook.Ask(ctx, s.Desk.Hooks(), c, rt.Limit.Until(time.Now(), promptTime)))
+	return promptAnswer(c, hook.Ask(ctx, s.Desk.Hooks(), c, rt.Limit.Until(time.Now(), promptTime)))
 }
 
 // promptAnswer is the answer in Claude Code's words.
-func promptAnswer(v hook.Verdict) *mcp.CallToolResult {
-	if v.Allow {
+func promptAnswer(c hook.Call, v hook.Verdict) *mcp.CallToolResult {
+	switch {
+	case v.Allow && c.Echo() != nil:
+		return text(`{"behavior":"allow","updatedInput":` + string(c.Echo()) + `}`)
+	case v.Allow:
 		return text(`{"behavior":"allow"}`)
 	}
 	return text(object("behavior", "deny", "message", cmp.Or(v.Why, "denied")))
 }
 
 func promptDeny(_ json.RawMessage, why string) *mcp.CallToolResult {
-	return promptAnswer(hook.Verdict{Why: why})
+	return promptAnswer(hook.Call{}, hook.Verdict{Why: why})
 }

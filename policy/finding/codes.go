@@ -42,6 +42,9 @@ const (
 	BrowserActs
 	UsesDevice
 	FeedsProcess
+	TakesTyping
+	OpensTerminal
+	ApprovesPlan
 	ControlsAgent
 
 	UnknownCommand

@@ -77,6 +77,11 @@ var Reasons = [CodeCount]reason{
 		"It acts on a web page, with whatever sessions the browser is signed in to."},
 	UsesDevice:   {"uses-device", core.R3, credentials, "It uses a person's device: camera, screen, location or notifications."},
 	FeedsProcess: {"feeds-process", core.R3, ProcExec, "It types into a program that is already running."},
+	TakesTyping: {"takes-typing", core.R3, ProcExec,
+		"It starts a program that takes commands from its terminal, and what is typed there later is not shown here."},
+	OpensTerminal: {"opens-terminal", core.R3, ProcExec,
+		"It runs in a terminal, and what is typed there later may not be shown here."},
+	ApprovesPlan: {"approves-plan", core.R3, 0, "It asks a person to approve the agent's plan, which the agent then carries out."},
 	ControlsAgent: {"controls-agent", core.R3, ProcExec | securityChange,
 		"It changes the agent's own runtime: its settings, version or devices."},
 

@@ -1,6 +1,9 @@
 package language
 
-import "approvalbot/policy/command"
+import (
+	"approvalbot/policy/command"
+	"approvalbot/policy/words"
+)
 
 // Rules are those of programs that have a language of their own, by the names
 // under which rows ask for them.
@@ -19,3 +22,7 @@ var Rules = map[string]command.Rule{
 	"git-branch": gitNames("arvlqm", "all remotes verbose list show-current contains contains= merged merged= no-merged no-merged= sort= format= points-at= color color= no-color column no-column ignore-case"),
 	"git-tag":    gitNames("lna", "annotate message= list contains contains= merged no-merged sort= format= points-at= column no-column ignore-case"),
 }
+
+// OnlyTells are the names of rules whose programs write nothing, run nothing and read no
+// directory's files, whatever their words are.
+var OnlyTells = words.Set("lengths date ps printf test version")

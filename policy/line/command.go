@@ -79,6 +79,19 @@ func (s *Reading) known(base string, args []workspace.Word) {
 	default:
 		s.rule(judge, base, args)
 	}
+	s.types(base, args)
+}
+
+// types notes a program that takes commands from a terminal, where the call may have one. What
+// is asked for anyway is said of more programs, for people to know.
+func (s *Reading) types(base string, args []workspace.Word) {
+	if !s.Terminal || s.hunting {
+		return
+	}
+	asks := s.Found.Class() >= core.R3 && program.IsWrapper(base) && !OpensLine(append([]workspace.Word{{Text: base}}, args...))
+	if asks || program.TakesTyping(base, args, s.pipes) {
+		s.Found.Add(finding.TakesTyping)
+	}
 }
 
 // rule lets a command's rule judge it and applies what it says.
@@ -339,7 +352,7 @@ const maxEquals = 4
 
 // mayRunWords are the findings after which some word of a command may be run as one.
 var mayRunWords = finding.OfClass[core.R3].Without(finding.Of(finding.MayReadSecret, finding.SendsData,
-	finding.ReadsSecret, finding.ReadsEnvironment, finding.GitPush, finding.DynamicArgument, finding.DynamicPath, finding.HiddenInComment))
+	finding.ReadsSecret, finding.ReadsEnvironment, finding.TakesTyping, finding.OpensTerminal, finding.GitPush, finding.DynamicArgument, finding.DynamicPath, finding.HiddenInComment))
 
 // hunt looks for destructive commands in the words of one that asks anyway:
 // behind wrappers that policy does not know, and in words that are themselves

@@ -65,6 +65,8 @@ type Reading struct {
 	scripted bool             // a script of the project was run by its path
 	Foreign  bool             // a program was run by a path that is not in the workspace
 	AsksCode bool             // the project's own code is to be asked for
+	Terminal bool             // the call may have a terminal, and what is typed there is not seen
+	pipes    bool             // what runs next prints into a pipe
 	Unsure   grammar.Refusal  // why a line is not sure to run as it was read
 	words_   []workspace.Word
 }

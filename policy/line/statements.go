@@ -213,7 +213,10 @@ func (s *Reading) command(st *syntax.Stmt) {
 			return
 		}
 	case *syntax.BinaryCmd:
+		pipes := s.pipes
+		s.pipes = pipes || c.Op == syntax.Pipe
 		s.stmt(c.X)
+		s.pipes = pipes
 		silent, empty := s.silent, s.empty
 		if c.Op == syntax.AndStmt && asIs(st) {
 			s.andThen(c.Y)

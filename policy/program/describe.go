@@ -114,6 +114,9 @@ func (e *entry) facts() string {
 	for _, options := range slices.Sorted(maps.Keys(e.doc.Shapes)) {
 		add("value of `%s`: `%s`", options, e.doc.Shapes[options])
 	}
+	if len(e.typed) > 0 {
+		add("takes commands from its terminal: `%s`", e.doc.Typed)
+	}
 	if len(e.needs) > 0 {
 		add("%s without one of `%s`", codeList(e.lacks), cmp.Or(e.doc.Needs, "those that "+e.doc.With+" need"))
 	}

@@ -29,6 +29,7 @@ type entry struct {
 	spelled   *regexp.Regexp            // what words with a dash must look like
 	wraps     bool                      // it runs the command that follows
 	onedash   bool                      // long options have one dash or two
+	typed     typing                    // when it takes commands from its terminal
 	version   bool                      // --version alone tells the version, and does nothing else first
 	raises    []raise                   // what words make of the command
 	verbs     map[string]*entry         // subcommands

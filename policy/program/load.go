@@ -130,6 +130,7 @@ func (l *loader) entry(where string, r row, parent *entry) *entry {
 	}
 	l.prints(where, r, e)
 	l.needs(where, r, e)
+	e.typed = l.typing(where, r.Typed)
 	l.shape(where, r, e)
 	l.options1(where, r, e)
 	return e

@@ -159,14 +159,8 @@ func ProgramIn(args []workspace.Word) (name, program string, ok bool) {
 			return "", "", false
 		}
 	}
-	name = args[0].Text
-	if dir := path.Dir(name); strings.Contains(name, "/") {
-		if !ProgramDirs[dir] || path.Clean(name) != name {
-			return "", "", false
-		}
-		name = path.Base(name)
-	}
-	if RunsOthers(args) || !SimpleName(name) || name != ProgramOf(args[0]) {
+	name = path.Base(args[0].Text)
+	if !ByName(args[0]) || RunsOthers(args) || !SimpleName(name) {
 		return "", "", false
 	}
 	depth := depths[name]
@@ -182,6 +176,13 @@ func ProgramIn(args []workspace.Word) (name, program string, ok bool) {
 		program += " " + w
 	}
 	return name, program, true
+}
+
+// ByName reports a program that is named as the system finds it: by its name alone, or by
+// its path in one of the system's directories.
+func ByName(w workspace.Word) bool {
+	dir, name := path.Split(w.Text)
+	return w.Exact() && name == ProgramOf(w) && (dir == "" || ProgramDirs[strings.TrimSuffix(dir, "/")])
 }
 
 // SimpleName reports a word that reads the same wherever it stands.

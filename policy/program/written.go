@@ -64,6 +64,7 @@ type row struct {
 	Fetches     bool              `yaml:"fetches"`     // what it prints comes from the network
 	Posix       bool              `yaml:"posix"`       // options end at the first operand
 	OneDash     bool              `yaml:"onedash"`     // long options have one dash or two
+	Typed       string            `yaml:"typed"`       // when it takes commands from its terminal: see typing
 	Version     bool              `yaml:"version"`     // --version alone tells the version and does nothing else first
 	Raises      map[string]string `yaml:"raises"`      // codes, and the words that bring them
 	Verbs       map[string]row    `yaml:"verbs"`       // subcommands, by their names or globs

@@ -47,6 +47,10 @@ var actionTools = map[string]action{
 	"writestdin":     {"", nil, finding.FeedsProcess},
 	"sendinput":      {"", nil, finding.FeedsProcess},
 	"writebash":      {"", nil, finding.FeedsProcess},
+	"sendkeys":       {"", nil, finding.FeedsProcess},
+	"sendtoterminal": {"", nil, finding.FeedsProcess},
+	"writetoprocess": {"", nil, finding.FeedsProcess},
+	"terminalinput":  {"", nil, finding.FeedsProcess},
 	"croncreate":     {"", nil, finding.ChangesSchedule},
 	"crondelete":     {"", nil, finding.ChangesSchedule},
 	"schedulewakeup": {"", nil, finding.ChangesSchedule},
@@ -142,6 +146,9 @@ var quietMayHave = map[string]map[string]bool{
 	"askuserquestion": words.Set("code"), "askquestion": words.Set("code"), "question": words.Set("code"),
 }
 
+// planTools end an agent's planning: a yes to one is a yes to the plan.
+var planTools = words.Set("exitplanmode planexit")
+
 var (
 	gatewayKeys = words.Set("gatewayurl gatewaytoken host hostname endpoint baseurl proxy")  // members that lead to another machine
 	loudKeys    = words.Union(outKeys, gatewayKeys, codeKeys, urlKeys, PathKeys, methodKeys) // members by which a quiet tool does more
@@ -153,6 +160,9 @@ var (
 // or code would make it more than that.
 func (x *Reading) assessQuiet() {
 	x.Found.Add(finding.HarmlessTool)
+	if planTools[x.Tool.Name] {
+		x.Found.Add(finding.ApprovesPlan)
+	}
 	list, _ := x.Fields()
 	more := false
 	for i := range list {

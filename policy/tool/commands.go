@@ -51,6 +51,9 @@ var quietKeys = words.Set(`description explanation title timeout timeoutms timeo
 	isbackground background justification yieldtimems
 	maxoutputtokens blocking waitforprevious reason name toolcallid`)
 
+// terminalKeys are members, true or false, that say whether the command has a terminal.
+var terminalKeys = words.Set("tty pty usepty interactive isinteractive")
+
 // spokenKeys are those of them that are free text.
 var spokenKeys = words.Set("description explanation title justification reason name toolcallid")
 
@@ -90,6 +93,10 @@ func GatherCommand(list []field, found *finding.Set) (x core.Exec) {
 				found.Add(finding.UnknownParameters)
 			}
 			x.Workdir = f.Text
+		case terminalKeys[f.Key] && f.top && !f.Str && (f.off() || f.Text == "true"):
+			if !f.off() {
+				found.Add(finding.OpensTerminal)
+			}
 		case f.quiet():
 		default:
 			found.Add(finding.UnknownParameters)

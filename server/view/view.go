@@ -41,7 +41,7 @@ func ContextOf(x *api.Context) core.CallContext {
 		return core.CallContext{}
 	}
 	return core.CallContext{Provider: x.Provider, Model: x.Model, Group: x.Group,
-		Sandboxed: x.Sandboxed, Subagent: x.Subagent, ToolDescription: x.ToolDescription, Tool: toolOf(x.Tool)}
+		Sandboxed: x.Sandboxed, Subagent: x.Subagent, ToolDescription: x.ToolDescription, Terminal: x.Terminal, Tool: toolOf(x.Tool)}
 }
 
 func toolOf(t *api.Tool) core.ToolFacts {

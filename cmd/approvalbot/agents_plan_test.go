@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/hook/live"
+)
+
+// useTool has a lab's model ask for a tool of the runtime's own, or for a command with
+// arguments beside it.
+func useTool(l *live.Lab, tool, command string, args map[string]any) {
+	l.Model.Tool, l.Model.Args = tool, args
+	if command != "" {
+		l.Model.Command = command
+	}
+}
+
+// planFile is where Claude Code has its model write the plan.
+var planFile = regexp.MustCompile(`/[A-Za-z0-9/._-]+/\.claude/plans/[A-Za-z0-9-]+\.md`)
+
+// Claude Code's plan comes before a person by --permission-prompt-tool, with its text: an
+// allow lets the client go on, a deny does not.
+func TestAgents_T30_APlanIsAsked(t *testing.T) {
+	for _, button := range []string{"Allow once", "Deny"} {
+		l := lab(t, "claude-code")
+		r := newRig(t)
+		config := filepath.Join(l.Home, "mcp.json")
+		require.NoError(t, os.WriteFile(config, fmt.Appendf(nil,
+			`{"mcpServers": {"approvalbot": {"type": "http", "url": "%s/mcp", "headers": {"Authorization": "Bearer %s"}}}}`, r.url, agentSecret), 0o600))
+		useTool(l, "ExitPlanMode", "", map[string]any{})
+		l.Model.Saw = func(request []byte) { // the client's own file, which it puts into the call
+			if name := planFile.Find(request); name != nil {
+				require.NoError(t, os.MkdirAll(filepath.Dir(string(name)), 0o700))
+				require.NoError(t, os.WriteFile(string(name), []byte("1. look at build\n2. delete all of it"), 0o600))
+			}
+		}
+		done := make(chan running, 1)
+		go func() {
+			got, err := l.Try(t.Context(), func(ctx context.Context) (string, error) {
+				out, err := l.Cmd(ctx, "-p", "clean up", "--output-format", "json", "--permission-mode", "plan", "--mcp-config", config,
+					"--permission-prompt-tool", "mcp__approvalbot__permission_prompt").CombinedOutput()
+				return string(out), err
+			})
+			done <- running{got, err}
+		}()
+		card := r.asked("delete all of it")
+		require.Contains(t, card.Text, "2. delete all of it")
+		r.tap(r.alice, r.group, card.ID, button)
+		got := <-done
+		require.NoError(t, got.err, got.result.Output)
+		read := strings.Join(got.result.Read, "\n")
+		require.Equal(t, button == "Allow once", strings.Contains(read, "User has approved"), read)
+		if button == "Deny" {
+			require.Contains(t, read, "denied by alice")
+		}
+	}
+}
+
+// Codex hides from its hook that a command has a terminal, and what is typed there: what takes
+// commands from one asks, and what does not is not asked for.
+func TestAgents_T26_CodexHidesTyping(t *testing.T) {
+	for _, c := range []struct {
+		command string
+		asks    bool
+	}{{"less README.md", true}, {"cat README.md", false}} {
+		l := lab(t, "codex")
+		r := newRig(t, func(r *rig) { r.agentHas = ", agentId: main" })
+		attached(t, r, l, false)
+		require.NoError(t, os.WriteFile(filepath.Join(l.Project, "README.md"), []byte("first line\n"), 0o600))
+		useTool(l, "", c.command, map[string]any{"tty": true})
+		done := startClient(t.Context(), l)
+		if c.asks {
+			card := r.asked(c.command)
+			require.Contains(t, card.Text, "what is typed there later is not shown here")
+			r.tap(r.alice, r.group, card.ID, "Deny")
+		}
+		got := <-done
+		require.NoError(t, got.err, got.result.Output)
+		require.Equal(t, !c.asks, strings.Contains(strings.Join(got.result.Read, "\n"), "first line"), "%v", got.result.Read)
+	}
+}
