@@ -64,6 +64,12 @@ func (a Approval) wasSigned() bool {
 	return a.Rule.StepUp || slices.ContainsFunc(a.Votes, func(v Vote) bool { return v.Signature != nil })
 }
 
+// letAgain reports whether a retry waits to be claimed that the voter has voted for.
+func (a Approval) letAgain(v Voter, now int64) bool {
+	waits := len(a.RetriedBy) > 0 && a.ClaimedAtMs == 0 && now < a.ClaimUntilMs && a.RevokedAtMs == 0
+	return waits && slices.ContainsFunc(a.Votes, func(o Vote) bool { return o.Decision == Retry && o.by(v) })
+}
+
 // askerGone says that those who asked could not ask for the call today, or empty.
 func (a Approval) askerGone(rules *Rules) string {
 	person, may := rules.Owners[a.Owner]
@@ -99,6 +105,8 @@ func (a Approval) voteAgain(b Ballot, t today, rules *Rules, now int64) (Change,
 		return a.refusedAgain(v, b, refuse(CodeSelfApproval, "You cannot make your own request run again."), now), nil
 	case !a.weight(v, d).Deny:
 		return a.refusedAgain(v, b, notAnApprover(), now), nil
+	case b.Decision == Retry && a.letAgain(v, now):
+		return Change{Approval: a, Unchanged: true}, nil // the answer to their vote was lost
 	case b.Decision == Retry && (b.Chat != nil || b.Code != ""):
 		return a.refusedAgain(v, b, refuse(CodeDecisionNotOffered, "A retry is asked for by API, command line or page."), now), nil
 	}
