@@ -3,6 +3,8 @@ package core_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -552,4 +554,54 @@ func TestAdversary_T3_NoRunWithoutItsQuorum(t *testing.T) {
 		})
 		require.Greater(t, most, 2, "some ran more than twice")
 	})
+}
+
+// T3: who asks for the same call again, and is answered by what was allowed already, stands
+// behind it too, and lets nothing run again.
+func TestAdversary_T3_WhoAskedAgainDoesNotRetry(t *testing.T) {
+	from := func(person string, resume bool) func(*core.Call) {
+		return func(c *core.Call) { c.Requester, c.Resume = &core.Requester{Person: person}, resume }
+	}
+	for name, again := range map[string]func(*core.Call){
+		"by resuming it": from("bob", true),
+		"by its id":      func(c *core.Call) { from("bob", false)(c); c.ID = "job" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newFixture(t)
+			a := d.submit(t, "ask", func(c *core.Call) { c.ID = "job" })
+			require.NoError(t, vote(t, d, alice, &a))
+			same := d.submit(t, "ask", again)
+			require.Equal(t, a.Key, same.Key)
+			d.ran(t, a, "1", "failed")
+			_, err := d.Retry(t.Context(), bob, a.Code, false)
+			require.Equal(t, "self_approval", why(err))
+			_, err = d.Retry(t.Context(), alice, a.Code, false)
+			require.NoError(t, err)
+		})
+	}
+}
+
+// T3: rounds that two instances open at once are one, and its quorum lets one run through.
+func TestAdversary_T3_TwoInstancesOpenOneRound(t *testing.T) {
+	d := newFixture(t)
+	other := core.NewGate(d.store, d.rules, slog.New(slog.DiscardHandler))
+	for n := range 10 {
+		a := d.allowed(t, "two", func(c *core.Call) { c.AgentID = fmt.Sprint(n) })
+		d.ran(t, a, "1", "failed")
+		var both sync.WaitGroup
+		errs := make([]error, 4)
+		for i, who := range []core.Caller{alice, bob, alice, bob} {
+			g := []*core.Gate{d.Gate, other}[i%2]
+			both.Go(func() { _, errs[i] = g.Retry(t.Context(), who, a.Code, false) })
+		}
+		both.Wait()
+		for _, err := range errs {
+			require.NoError(t, err)
+		}
+		got, err := d.ByKey(t.Context(), a.Key)
+		require.NoError(t, err)
+		require.Len(t, got.RetriedBy, 1)
+		require.ElementsMatch(t, []string{"person:alice", "person:bob"}, got.DecidedBy)
+		d.ran(t, a, "2", "succeeded")
+	}
 }
