@@ -605,3 +605,39 @@ func TestAdversary_T3_TwoInstancesOpenOneRound(t *testing.T) {
 		d.ran(t, a, "2", "succeeded")
 	}
 }
+
+// Who may not know of a round hears of it below the card, or in the chats that routing
+// names; the card says so too, and neither does once the round is over.
+func TestARoundIsTold(t *testing.T) {
+	d, ctx := newFixture(t), t.Context()
+	a := d.allowed(t, "two")
+	d.ran(t, a, "1", "failed")
+	a, err := d.Retry(ctx, alice, a.Code, false)
+	require.NoError(t, err)
+	told := func() (texts []string) {
+		got, err := d.ByKey(ctx, a.Key)
+		require.NoError(t, err)
+		for _, x := range got.Deliveries {
+			if x.Kind == core.RetryAskedDelivery {
+				what, err := d.Draw(ctx, x)
+				require.NoError(t, err)
+				require.Equal(t, ops, x.Target)
+				texts = append(texts, what.Text+what.Skip)
+			}
+		}
+		return texts
+	}
+	require.Len(t, told(), 1)
+	require.Contains(t, told()[0], "alice asks to run it again (reported failed). 1 of 2 yes (alice), until ")
+	require.Contains(t, told()[0], "approvalbot retry "+a.Code)
+	card, err := d.Card(ctx, a)
+	require.NoError(t, err)
+	require.Contains(t, card.Outcome.String(), "🔁 retry asked by alice, 1 of 2 yes (alice), until ")
+	a, err = d.Retry(ctx, bob, a.Code, false)
+	require.NoError(t, err)
+	require.Equal(t, []string{"the retry was decided, or its time is over"}, told())
+	card, err = d.Card(ctx, a)
+	require.NoError(t, err)
+	require.Contains(t, card.Outcome.String(), "Allowed once by alice, bob")
+	require.Contains(t, card.Outcome.String(), "alice, bob let the agent run it again, until ")
+}
