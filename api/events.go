@@ -36,6 +36,7 @@ type Event struct {
 	Votes     []Vote    `json:"votes" doc:"All that count so far."`
 	Vote      *Vote     `json:"vote,omitzero" doc:"Of .vote: the one that came in."`
 	Result    *Result   `json:"result,omitzero"`
+	ClaimID   string    `json:"claimId,omitzero" doc:"Of .result: the run that it is of, as it was claimed."`
 
 	Asked  []string `json:"asked,omitempty" doc:"Of .reminded and .escalated: the people who were reminded, or asked too."`
 	Chats  []string `json:"chats,omitempty" doc:"Of .escalated: the chats that got a card, as channel:chat or channel:chat:thread."`

@@ -66,9 +66,16 @@ func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
 	return out, err
 }
 
-// Retry makes an approved call claimable again for its owner.
+// Retry votes, as the token's person, to let an approved call run once more, and opens
+// the vote on it if that is not open. Once enough have, its owner may claim it again.
 func (c *Client) Retry(ctx context.Context, id string) (Approval, error) {
-	return post[Approval](ctx, c, id, "retry", Empty{})
+	return post[Approval](ctx, c, id, "retry", RetryRequest{})
+}
+
+// RetryWithoutResult is Retry where no result says that the run before has ended, and the
+// token's person knows that it has.
+func (c *Client) RetryWithoutResult(ctx context.Context, id string) (Approval, error) {
+	return post[Approval](ctx, c, id, "retry", RetryRequest{WithoutResult: true})
 }
 
 // GrantFilter selects grants for [Client.Grants]. Empty fields select everything.

@@ -75,7 +75,7 @@ type Bind struct {
 
 // ResolveRequest is a vote of the token's person.
 type ResolveRequest struct {
-	Decision Decision `json:"decision" enum:"allow-once,allow-session,allow-always,deny" doc:"One of the approval's offers."`
+	Decision Decision `json:"decision" enum:"allow-once,allow-session,allow-always,deny,retry" doc:"One of the approval's offers; while its retryRound is open, retry or deny."`
 	Reason   string   `json:"reason,omitzero" doc:"Shown to everybody, and kept in the log."`
 }
 
@@ -92,6 +92,12 @@ type ResultRequest struct {
 	Status   string `json:"status" enum:"succeeded,failed"`
 	Summary  string `json:"summary,omitzero" doc:"Your words; shown on the cards as a claim."`
 	ExitCode *int   `json:"exitCode,omitzero" doc:"The command's exit status."`
+	ClaimID  string `json:"claimId,omitzero" maxLength:"128" doc:"Of the run that it is of, as it was claimed; the newest one if not given."`
+}
+
+// RetryRequest asks for one more run of an approved call.
+type RetryRequest struct {
+	WithoutResult bool `json:"withoutResult,omitzero" doc:"You know that the run before has ended, though no result was reported."`
 }
 
 // WithdrawRequest says, perhaps, why the approval is no longer needed.

@@ -26,6 +26,7 @@ const (
 	AllowSession Decision = "allow-session"
 	AllowAlways  Decision = "allow-always"
 	Deny         Decision = "deny"
+	Retry        Decision = "retry" // a vote while a retry round is open, and nothing else
 )
 
 // MarshalJSON writes the word, or null for no decision.
@@ -33,7 +34,7 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 	switch d {
 	case "":
 		return []byte("null"), nil
-	case AllowOnce, AllowSession, AllowAlways, Deny:
+	case AllowOnce, AllowSession, AllowAlways, Deny, Retry:
 		return append(append([]byte{'"'}, d...), '"'), nil
 	}
 	return json.Marshal(string(d))
@@ -93,10 +94,14 @@ type Approval struct {
 	RevokedBy    string  `json:"revokedBy,omitzero" doc:"Who took it back, as in decidedBy, or token:ops."`
 	RevokeReason string  `json:"revokeReason,omitzero" doc:"Why, in their words; reason and decidedBy stay those of the yes."`
 	SupersededBy string  `json:"supersededBy,omitzero" doc:"Code of the approval that replaced it."`
-	Result       *Result `json:"result,omitzero" doc:"What the owner said about the execution."`
-	Receipt      string  `json:"receipt,omitzero" doc:"In a call back of an approved approval only: a signed receipt."`
-	Card         *Card   `json:"card,omitzero" doc:"What people read of it, for those who may decide."`
-	Claim        *Claim  `json:"claim,omitzero" doc:"The claimed call, in the answer to a request with claim=1 only."`
+	Result       *Result `json:"result,omitzero" doc:"What the owner said about the execution; after a retry about the newest run."`
+
+	Retries    []Retried   `json:"retries,omitempty" doc:"Who let it run once more, in order; decidedBy, approvers and votes are the last one's then."`
+	RetryRound *RetryRound `json:"retryRound,omitzero" doc:"The vote on one more run, while it is open."`
+
+	Receipt string `json:"receipt,omitzero" doc:"In a call back of an approved approval only: a signed receipt."`
+	Card    *Card  `json:"card,omitzero" doc:"What people read of it, for those who may decide."`
+	Claim   *Claim `json:"claim,omitzero" doc:"The claimed call, in the answer to a request with claim=1 only."`
 }
 
 // Card is an approval as people read it, in that order. All of it is redacted and escaped;
@@ -140,7 +145,7 @@ type Approvers struct {
 type Vote struct {
 	ApproverID  string   `json:"approverId" enum:"user_request,rules_based,llm_evaluation"`
 	Verdict     string   `json:"verdict" enum:"approve,reject,abstain,error" doc:"One reject ends it."`
-	Decision    Decision `json:"decision,omitzero" enum:"allow-once,allow-session,allow-always,deny" doc:"Of a person: how far their yes reaches."`
+	Decision    Decision `json:"decision,omitzero" enum:"allow-once,allow-session,allow-always,deny,retry" doc:"Of a person: how far their yes reaches."`
 	Voter       *Voter   `json:"voter,omitzero" doc:"People only."`
 	Reason      string   `json:"reason,omitzero"`
 	ReasonCodes []string `json:"reasonCodes"`
@@ -190,6 +195,26 @@ type Result struct {
 	AtMs     int64  `json:"atMs"`
 }
 
+// Retried is one more run that people let an approved call have.
+type Retried struct {
+	By            []string `json:"by" doc:"As in decidedBy."`
+	AtMs          int64    `json:"atMs"`
+	WithoutResult bool     `json:"withoutResult,omitzero" doc:"No result said that the run before had ended."`
+	ClaimID       string   `json:"claimId,omitzero" doc:"Of the run before it."`
+	Result        *Result  `json:"result,omitzero" doc:"Of the run before it."`
+}
+
+// RetryRound is the vote on one more run of an approved call, while it is open.
+type RetryRound struct {
+	By            string    `json:"by" doc:"Who opened it, as in decidedBy."`
+	WithoutResult bool      `json:"withoutResult,omitzero" doc:"No result says that the run before has ended."`
+	OpenedAtMs    int64     `json:"openedAtMs"`
+	ExpiresAtMs   int64     `json:"expiresAtMs" doc:"From then on it is as if there were none."`
+	Approvers     Approvers `json:"approvers"`
+	Votes         []Vote    `json:"votes" doc:"Those that count."`
+	Text          string    `json:"text" doc:"retry asked by alice, 1 of 2 yes (alice)"`
+}
+
 // Claim is an approved call, handed out once: the very values that were
 // approved, in canonical JSON.
 type Claim struct {
@@ -199,6 +224,7 @@ type Claim struct {
 	Fingerprint  string          `json:"fingerprint" doc:"The approval's argsFingerprint."`
 	Decision     Decision        `json:"decision" enum:"allow-once,allow-session,allow-always"`
 	ClaimUntilMs int64           `json:"claimUntilMs,omitzero" doc:"Until when it had to be claimed."`
+	ClaimID      string          `json:"claimId,omitzero" doc:"As you named it: name it with the result, too."`
 	Receipt      string          `json:"receipt,omitzero" doc:"A signed receipt (compact JWS, EdDSA) that an executor can check offline with the keys of /.well-known/jwks.json."`
 }
 

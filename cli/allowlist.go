@@ -72,27 +72,39 @@ func newSessionsCommand(a *app.App) *cobra.Command {
 }
 
 func newRetryCommand(a *app.App) *cobra.Command {
-	return &cobra.Command{
+	var withoutResult bool
+	cmd := &cobra.Command{
 		Use:   "retry ID",
-		Short: "Make an approved call claimable again for its owner, and tell it",
-		Long: `Make an approved call claimable again for its owner, and tell it. That is possible after a run that failed or
-told nothing, for as long as approvals.tools.retryWindow says (24h): then the call is deleted, as it is once it
-has succeeded, and the agent must ask again. Policy is asked again when it is claimed.`,
+		Short: "Vote to let an approved call run once more",
+		Long: `Vote, as your token's person, to let an approved call run once more. The first vote opens a round, in which
+the call's whole quorum must say so, under today's policy: earlier votes do not count. Then its owner may claim it
+again, and is told. A deny ends the round. That is possible after a run that failed, or with --without-result after
+one that told nothing, three times, and for as long as approvals.tools.retryWindow says (24h).`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.Desk(cmd.Context())
 			if err != nil {
 				return err
 			}
-			got, err := c.Retry(cmd.Context(), args[0])
+			retry := c.Retry
+			if withoutResult {
+				retry = c.RetryWithoutResult
+			}
+			got, err := retry(cmd.Context(), args[0])
 			if err != nil || a.JSON {
 				return printChanged(a, got, show.ShortID(got), err)
 			}
-			fmt.Fprintf(a.Stdout, "%s %s: %s may claim it until %s\n", display.Escape(show.ShortID(got)),
-				display.Escape(got.Code), display.Escape(got.Owner), show.When(got.ClaimUntilMs))
+			said := fmt.Sprintf("%s may claim it until %s", display.Escape(got.Owner), show.When(got.ClaimUntilMs))
+			if r := got.RetryRound; r != nil {
+				said = fmt.Sprintf("%s, until %s", display.Escape(r.Text), show.When(r.ExpiresAtMs))
+			}
+			fmt.Fprintf(a.Stdout, "%s %s: %s\n", display.Escape(show.ShortID(got)), display.Escape(got.Code), said)
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&withoutResult, "without-result", false,
+		"although no result was reported: you know that the run has ended")
+	return cmd
 }
 
 func listGrants(ctx context.Context, a *app.App, f api.GrantFilter) error {

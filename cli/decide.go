@@ -15,7 +15,7 @@ import (
 )
 
 // decisions are the words of --decision.
-var decisions = []api.Decision{api.AllowOnce, api.AllowSession, api.AllowAlways, api.Deny}
+var decisions = []api.Decision{api.AllowOnce, api.AllowSession, api.AllowAlways, api.Deny, api.Retry}
 
 func newDecideCommand(a *app.App) *cobra.Command {
 	var decision, reason string
@@ -27,7 +27,7 @@ func newDecideCommand(a *app.App) *cobra.Command {
 			return decideOn(cmd.Context(), a, args[0], decision, reason)
 		},
 	}
-	cmd.Flags().StringVar(&decision, "decision", "", "allow-once, allow-session, allow-always or deny")
+	cmd.Flags().StringVar(&decision, "decision", "", "allow-once, allow-session, allow-always or deny; retry while a retry round is open")
 	cmd.Flags().StringVar(&reason, "reason", "", "why; shown on the cards")
 	_ = cmd.MarkFlagRequired("decision")
 	return cmd
@@ -71,7 +71,7 @@ func newDenyCommand(a *app.App) *cobra.Command {
 
 func decideOn(ctx context.Context, a *app.App, id, decision, reason string) error {
 	if !slices.Contains(decisions, api.Decision(decision)) {
-		return errors.New("the decision must be allow-once, allow-session, allow-always or deny")
+		return errors.New("the decision must be allow-once, allow-session, allow-always, deny or retry")
 	}
 	c, err := a.Desk(ctx)
 	if err != nil {

@@ -73,10 +73,11 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv []string) er
 	if code := app.ExitStatus(got); code != nil {
 		return notRun(a, code, errors.New(show.Ending(got)))
 	}
-	if err := claimCall(ctx, a, c, got.ID, call); err != nil {
+	claim, err := claimCall(ctx, a, c, got.ID, call)
+	if err != nil {
 		return err
 	}
-	return runClaimed(ctx, a, c, got.ID, call)
+	return runClaimed(ctx, a, c, got.ID, claim, call)
 }
 
 // call is the command that was asked for, and its params as they were sent.
@@ -152,28 +153,29 @@ func interrupted(ctx context.Context, a *app.App, c *api.Client, got api.Approva
 }
 
 // claimCall fetches the approved call, once, and checks that it is the very one that
-// was asked for. A lost answer is asked for again under the same claim id.
-func claimCall(ctx context.Context, a *app.App, c *api.Client, id string, want call) error {
+// was asked for. A lost answer is asked for again under the same claim id. It gives the
+// id that the desk knows the run by; empty: it takes none with a result.
+func claimCall(ctx context.Context, a *app.App, c *api.Client, id string, want call) (claimID string, err error) {
 	req := api.ClaimRequest{ClaimID: uuid.NewString(), Params: want.params, Bind: &api.Bind{Workdir: new(want.Workdir)}}
 	var got api.Claim
-	err := persist(ctx, claimPatience, func(ctx context.Context) (err error) {
+	err = persist(ctx, claimPatience, func(ctx context.Context) (err error) {
 		got, err = c.Claim(ctx, id, req)
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
-		return notRun(a, claimStatus(err), err)
+		return "", notRun(a, claimStatus(err), err)
 	}
 	if ctx.Err() == nil && want.is(got) {
-		return nil
+		return got.ClaimID, nil
 	}
 	why := errors.New("interrupted")
 	if ctx.Err() == nil {
 		why = errors.New("the desk handed out another call than was asked for")
 	}
 	if err == nil {
-		reportResult(ctx, a, c, id, api.ResultRequest{Status: "failed", Summary: "not run: " + why.Error()})
+		reportResult(ctx, a, c, id, api.ResultRequest{ClaimID: got.ClaimID, Status: "failed", Summary: "not run: " + why.Error()})
 	}
-	return notRun(a, app.ExitCode(app.ExitError), why)
+	return "", notRun(a, app.ExitCode(app.ExitError), why)
 }
 
 // is reports whether a claimed call is exactly the one that was asked for.

@@ -17,7 +17,7 @@ import (
 
 // runClaimed runs the claimed command on this process's own streams, reports how
 // it went and gives its exit status.
-func runClaimed(ctx context.Context, a *app.App, c *api.Client, id string, what call) error {
+func runClaimed(ctx context.Context, a *app.App, c *api.Client, id, claim string, what call) error {
 	cmd := exec.Command(what.Argv[0], what.Argv[1:]...)
 	cmd.Dir = what.Workdir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Stdin, a.Stdout, a.Stderr
@@ -25,12 +25,12 @@ func runClaimed(ctx context.Context, a *app.App, c *api.Client, id string, what 
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	if err := cmd.Start(); err != nil {
-		reportResult(ctx, a, c, id, api.ResultRequest{Status: "failed", Summary: "could not be started"})
+		reportResult(ctx, a, c, id, api.ResultRequest{ClaimID: claim, Status: "failed", Summary: "could not be started"})
 		return notRun(a, app.ExitCode(app.ExitError), err)
 	}
 	err := attend(a, cmd, signals)
 	code, summary := app.ChildStatus(cmd, err)
-	result := api.ResultRequest{Status: "succeeded", ExitCode: &code, Summary: summary}
+	result := api.ResultRequest{ClaimID: claim, Status: "succeeded", ExitCode: &code, Summary: summary}
 	if code != 0 {
 		result.Status = "failed"
 	}

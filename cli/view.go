@@ -120,6 +120,12 @@ func printAfter(a *app.App, v api.Approval) {
 		}
 		show.Fields(a.Stdout, 12, "Result", display.Escape(words)+" (as the asker says)")
 	}
+	for i, r := range v.Retries {
+		show.Fields(a.Stdout, 12, fmt.Sprintf("Retry %d", i+1), "by "+display.Escape(core.People(r.By))+", "+show.When(r.AtMs))
+	}
+	if r := v.RetryRound; r != nil {
+		show.Fields(a.Stdout, 12, "Waits", display.Escape(r.Text)+", until "+show.When(r.ExpiresAtMs))
+	}
 }
 
 // printCommands shows how to decide what is offered.

@@ -67,7 +67,10 @@ type Approval struct {
 	ClaimUntilMs int64 `json:"claimUntilMs,omitempty"`
 	ClaimedAtMs  int64 `json:"claimedAtMs,omitempty"`
 	RevokedAtMs  int64 `json:"revokedAtMs,omitempty"`
-	Retries      int   `json:"retries,omitempty"` // how often an operator made it claimable again
+	Retries      int   `json:"retries,omitempty"` // how often it was made claimable again
+
+	RetriedBy []Retried   `json:"retriedBy,omitempty"`  // those that people voted on; DecidedBy, Votes and Rule are the last one's
+	Round     *RetryRound `json:"retryRound,omitempty"` // the last that was opened and not settled; see openRound
 
 	ClaimID      string   `json:"claimId,omitempty"`
 	Result       *Result  `json:"result,omitempty"`
@@ -82,6 +85,8 @@ type Approval struct {
 	Held      []string `json:"held,omitempty"`      // people who hear of it at the end of their quiet hours
 
 	Deliveries []Delivery `json:"-"`
+
+	Retrying bool `json:"-"` // it is a view of the round, see again; never stored
 }
 
 // Assessment is the judgement of a call's risk, as the adaptive-approval seed
@@ -159,6 +164,7 @@ func (a Approval) clone() Approval {
 	a.Why = slices.Clone(a.Why)
 	a.AlsoAsked = slices.Clone(a.AlsoAsked)
 	a.Held = slices.Clone(a.Held)
+	a.RetriedBy = slices.Clone(a.RetriedBy)
 	return a
 }
 

@@ -145,6 +145,9 @@ func (a Approval) draw(d Delivery, payload []Fact, r reader) Drawing {
 	if d.Kind == ReminderDelivery {
 		return a.drawReminder(d, r.people)
 	}
+	if d.Kind == RetryAskedDelivery {
+		return a.drawRound(r.people, r.site, r.now)
+	}
 	if d.Kind == PushDelivery {
 		return a.drawNotification()
 	}

@@ -91,8 +91,8 @@ func (a Approval) asker() string {
 // outcome says how the approval ended: what counts now comes first.
 func (a Approval) outcome(r reader) Words {
 	by := ""
-	if len(a.DecidedBy) > 0 {
-		by = " by " + People(a.DecidedBy)
+	if who := a.allowedBy(); len(who) > 0 {
+		by = " by " + People(who)
 	}
 	when := func(ms int64, head string) Words { return Words{{Text: head + ", "}, r.at(a, ms)} }
 	because := func(reason string) Words {
@@ -108,7 +108,7 @@ func (a Approval) outcome(r reader) Words {
 		back = append(append(back, Word{Text: ", before it ran"}), because(a.RevokeReason)...)
 		return append(back, Word{Text: ". It had been " + decisionTexts[a.Decision] + by})
 	case a.Status == Approved:
-		return slices.Concat(when(a.ResolvedAtMs, "✅ "+decision), because(a.Reason), a.after(r))
+		return slices.Concat(when(a.ResolvedAtMs, "✅ "+decision), because(a.Reason), a.after(r), a.asksAgain(r))
 	case a.Status == Denied:
 		return append(when(a.ResolvedAtMs, "⛔ Denied"+by), because(a.Reason)...)
 	case a.SupersededBy != "":
@@ -136,10 +136,29 @@ func (a Approval) after(r reader) Words {
 			said = strings.Replace(said, "reported", "❌ reported", 1)
 		}
 		return own(said)
+	case a.Overtaken():
+		return own(" · an earlier run was reported as succeeded, so the retry is taken back")
 	case a.Retries > 0 && a.ClaimedAtMs == 0:
-		return Words{{Text: " · an operator lets the agent try again, until "}, r.at(a, a.ClaimUntilMs)}
+		return Words{{Text: " · " + a.retriedBy() + " let the agent run it again, until "}, r.at(a, a.ClaimUntilMs)}
 	}
 	return nil
+}
+
+// retriedBy names who let it run again last.
+func (a Approval) retriedBy() string {
+	if len(a.RetriedBy) == 0 {
+		return "operators"
+	}
+	return People(a.RetriedBy[len(a.RetriedBy)-1].By)
+}
+
+// asksAgain says that a retry round is open: "retry asked by alice, 1 of 2 yes (alice), until 18:05".
+func (a Approval) asksAgain(r reader) Words {
+	round, open := a.OpenRound(r.people, r.now)
+	if !open {
+		return nil
+	}
+	return Words{{Text: " · 🔁 " + round.Text() + ", until "}, r.at(a, round.ExpiresAtMs)}
 }
 
 // badEnd reports an end that is to be noticed.
@@ -210,6 +229,7 @@ func (a Approval) details() []Fact {
 	if a.Justification != "" || charCount(a.ActionSummary) > maxSaid {
 		add("What, in the asker's words", a.ActionSummary, maxClaim, false)
 	}
+	out = append(out, a.runs()...)
 	if t := a.Context.Tool; t.Server != "" || t.Description != "" {
 		add("The tool, as told by "+display.Escape(a.Owner), t.text(), maxFact, false)
 	}
@@ -291,6 +311,10 @@ func (a Approval) VotedText(d Decision, people *Directory) string {
 	switch {
 	case a.Status == Withdrawn:
 		return "You cannot approve your own request, so your deny withdrew it."
+	case d == Retry:
+		return a.retriedText(people)
+	case d == Deny && a.Status == Approved:
+		return "Denied: it does not run again. The very same call is refused unasked for " + minutes(coolDownMs) + "."
 	case a.Status == Pending:
 		return "Counted (" + a.TallyText(people) + "); more approvals are needed."
 	case a.Drill() && a.Status == Approved:
@@ -305,4 +329,12 @@ func (a Approval) VotedText(d Decision, people *Directory) string {
 		return "Allowed always. " + once + "; this very call is not asked again until an operator deletes the grant."
 	}
 	return "Allowed. " + once + "."
+}
+
+// retriedText says to a person what their vote for one more run did.
+func (a Approval) retriedText(people *Directory) string {
+	if round, open := a.OpenRound(people, nowMs()); open {
+		return "Counted (" + round.Tally.approverText() + "); more are needed for it to run again."
+	}
+	return "It may run once more, within " + minutes(claimWindowMs) + "."
 }

@@ -135,7 +135,7 @@ func TestOutcomes(t *testing.T) {
 		},
 		"✅ Allowed once by alice, 14:15 UTC · ❌ reported: failed, exit 2": func(a *Approval) { a.Result = &Result{Status: "failed", ExitCode: exit(2)} },
 		"✅ Allowed once by alice, 14:15 UTC · reported: succeeded":        func(a *Approval) { a.Result = &Result{Status: "succeeded"} },
-		"✅ Allowed once by alice, 14:15 UTC · an operator lets the agent try again, until 3 Jan 14:00 UTC": func(a *Approval) {
+		"✅ Allowed once by alice, 14:15 UTC · operators let the agent run it again, until 3 Jan 14:00 UTC": func(a *Approval) {
 			a.Retries, a.ClaimUntilMs = 1, made+24*3600_000
 		},
 		"⛔ Denied by alice, 14:15 UTC: no": func(a *Approval) { a.Status, a.Decision, a.Reason = Denied, Deny, "no" },

@@ -25,6 +25,11 @@ func (a Approval) claim(in ClaimInput, call Call, policyDenies string, now int64
 		return Change{}, notClaimable(WhyRevoked, "The approval was taken back.")
 	case a.ToolName == DrillTool:
 		return Change{}, notClaimable(WhyPolicy, WasDrill)
+	case a.Overtaken():
+		return Change{}, notClaimable(WhyRevoked,
+			"An earlier run was reported as succeeded after all, so the retry was taken back.")
+	case a.earlierRun(in.ClaimID) >= 0:
+		return Change{}, refuse(CodeAlreadyUsed, "That claimId names an earlier run of this call; claim the retry by another one.")
 	}
 	sameID := in.ClaimID != "" && in.ClaimID == a.ClaimID
 	repeat := a.ClaimedAtMs != 0 && a.Result == nil && sameID
@@ -32,7 +37,7 @@ func (a Approval) claim(in ClaimInput, call Call, policyDenies string, now int64
 		return Change{}, refuse(CodeAlreadyUsed, "The approval was claimed before.")
 	}
 	if !repeat && now >= a.ClaimUntilMs {
-		return Change{}, notClaimable(WhyLate, "The time to claim it is over; an operator's retry opens it again.")
+		return Change{}, notClaimable(WhyLate, "The time to claim it is over; ask again, or have people vote for a retry.")
 	}
 	if err := sameCall(a.Fingerprint, in, call); err != nil {
 		return Change{}, err

@@ -181,51 +181,6 @@ func kinds(list []Delivery) (out []DeliveryKind) {
 	return out
 }
 
-func TestRetry(t *testing.T) {
-	for name, c := range map[string]struct {
-		a       func(*Approval)
-		deleted bool
-		denies  string
-		want    string
-	}{
-		"an approved call may be claimed again": {},
-		"not while it is pending": {
-			a: func(a *Approval) { a.Status = Pending }, want: "not_claimable pending",
-		},
-		"nor when it was denied": {a: func(a *Approval) { a.Status = Denied }, want: "not_claimable denied"},
-		"nor when it was revoked": {
-			a: func(a *Approval) { a.RevokedAtMs = 1 }, want: "not_claimable revoked",
-		},
-		"nor once the call is deleted":      {deleted: true, want: "retry_data_gone"},
-		"nor when policy refuses it by now": {denies: "no", want: "not_claimable policy"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			a, _ := readCall(t)
-			a.ClaimedAtMs, a.ClaimID, a.Result = 1500, "c", &Result{Status: "failed"}
-			a.Origin = &Target{Channel: "telegram", To: "1"}
-			if c.a != nil {
-				c.a(&a)
-			}
-			got, err := a.retry("person:bob", !c.deleted, c.denies, 9000)
-			if got.Refusal != nil {
-				require.Equal(t, []EventType{EventRefused}, eventTypes(got))
-				err = got.Refusal
-			}
-			require.Equal(t, c.want, whyOf(err))
-			if c.want != "" {
-				return
-			}
-			next := got.Approval
-			require.Equal(t, 1, next.Retries)
-			require.Equal(t, int64(9000+claimWindowMs), next.ClaimUntilMs)
-			require.Nil(t, next.Result)
-			require.Empty(t, next.ClaimID, "the earlier claim's id claims nothing now")
-			require.Equal(t, []EventType{EventRetry, EventResolved}, eventTypes(got))
-			require.Equal(t, []DeliveryKind{RetryDelivery}, kinds(got.Deliveries))
-		})
-	}
-}
-
 // A call is kept for a retry from its last use on, for as long as the operator wrote.
 func TestHowLongACallIsKept(t *testing.T) {
 	done := func(status string, d Decision) func(*Approval) {
@@ -290,7 +245,7 @@ func TestReport(t *testing.T) {
 			if c.claimed {
 				a.ClaimedAtMs = 2000
 			}
-			got, err := a.report(c.r, 3000)
+			got, err := a.report("", c.r, 3000)
 			require.Equal(t, c.want, whyOf(err))
 			require.Equal(t, c.same, got.Unchanged)
 			if c.want == "" && !c.same {
@@ -302,7 +257,7 @@ func TestReport(t *testing.T) {
 	}
 	a, _ := readCall(t)
 	a.ClaimedAtMs = 2000
-	got, err := a.report(Result{Status: "succeeded"}, 3000)
+	got, err := a.report("", Result{Status: "succeeded"}, 3000)
 	require.NoError(t, err)
 	require.True(t, got.Unseal, "a once-approval that succeeded needs its call no more")
 }

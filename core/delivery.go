@@ -45,18 +45,19 @@ type DeliveryKind string
 
 // The kinds. Only cards and digests have buttons and are edited later.
 const (
-	CardDelivery      DeliveryKind = "card"
-	DigestDelivery    DeliveryKind = "digest"    // a list in place of many cards, see digest.go
-	OutcomeDelivery   DeliveryKind = "outcome"   // how it ended, where no card shows it
-	RevokedDelivery   DeliveryKind = "revoked"   // it was taken back, where the outcome was told
-	ResultDelivery    DeliveryKind = "result"    // how the execution went, where no card shows it
-	UnreachedDelivery DeliveryKind = "unreached" // nobody could be asked
-	CallbackDelivery  DeliveryKind = "callback"  // the approval as JSON, POSTed to its owner
-	PushDelivery      DeliveryKind = "push"      // tells a browser that it waits
-	RetryDelivery     DeliveryKind = "retry"     // it may be claimed again
-	ReasonDelivery    DeliveryKind = "reason"    // asks one person for the reason of a deny
-	DrillDelivery     DeliveryKind = "drill"     // a scheduled drill did not reach every chat
-	ReminderDelivery  DeliveryKind = "reminder"  // says below a card that it still waits, to who is mentioned
+	CardDelivery       DeliveryKind = "card"
+	DigestDelivery     DeliveryKind = "digest"      // a list in place of many cards, see digest.go
+	OutcomeDelivery    DeliveryKind = "outcome"     // how it ended, where no card shows it
+	RevokedDelivery    DeliveryKind = "revoked"     // it was taken back, where the outcome was told
+	ResultDelivery     DeliveryKind = "result"      // how the execution went, where no card shows it
+	UnreachedDelivery  DeliveryKind = "unreached"   // nobody could be asked
+	CallbackDelivery   DeliveryKind = "callback"    // the approval as JSON, POSTed to its owner
+	PushDelivery       DeliveryKind = "push"        // tells a browser that it waits
+	RetryDelivery      DeliveryKind = "retry"       // it may be claimed again
+	RetryAskedDelivery DeliveryKind = "retry-asked" // somebody wants it to run again, below a card
+	ReasonDelivery     DeliveryKind = "reason"      // asks one person for the reason of a deny
+	DrillDelivery      DeliveryKind = "drill"       // a scheduled drill did not reach every chat
+	ReminderDelivery   DeliveryKind = "reminder"    // says below a card that it still waits, to who is mentioned
 )
 
 // DeliveryState is how far a delivery is.

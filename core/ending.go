@@ -16,8 +16,8 @@ func (a Approval) ended() *Error {
 // behind them; what an asker says is a claim and stands elsewhere, see withdrawalText.
 func (a Approval) Ending() string {
 	by := ""
-	if len(a.DecidedBy) > 0 {
-		by = " by " + People(a.DecidedBy)
+	if who := a.allowedBy(); len(who) > 0 {
+		by = " by " + People(who)
 	}
 	because := func(reason string) string {
 		if reason == "" {

@@ -15,6 +15,10 @@ type eventData struct {
 	By    string `json:"by,omitempty"`
 	Why   string `json:"why,omitempty"`
 	Until int64  `json:"claimUntilMs,omitempty"`
+	// ClaimID names the run that a result is of.
+	ClaimID string `json:"claimId,omitempty"`
+	// Round is what a vote on one more run was given in.
+	Round *RetryRound `json:"retryRound,omitempty"`
 	// What a step of the plan did.
 	Asked  []string `json:"asked,omitempty"`  // people
 	Chats  []string `json:"chats,omitempty"`  // that got a card
@@ -138,7 +142,7 @@ const (
 	EventPolicy     EventType = "audit.policy"      // another policy counts from now on
 	EventFailOpen   EventType = "audit.failed_open" // a key that the operator wrote to fail open was used
 	EventRejudged   EventType = "audit.rejudged"    // the rules changed while it was pending
-	EventRetry      EventType = "audit.retry"       // an operator made it claimable again
+	EventRetry      EventType = "audit.retry"       // people let it run once more; it is claimable again
 	EventCheckpoint EventType = "audit.checkpoint"  // a signed head of the log
 	EventCut        EventType = "audit.cut"         // retention forgets what is before that checkpoint
 	EventDamaged    EventType = "audit.damaged"     // what was committed last was lost with the write-ahead log

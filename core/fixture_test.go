@@ -53,7 +53,7 @@ func newFixture(t *testing.T) *fixture {
 	d := &fixture{store: s, rules: core.Rules{
 		Enabled: true, Policy: byName{
 			hash: "1",
-		}, People: people, Router: toOps{}, TimeoutMs: 900_000, MaxTimeoutMs: 3_600_000,
+		}, People: people, Router: toOps{}, Owners: map[string]string{"agent": ""}, TimeoutMs: 900_000, MaxTimeoutMs: 3_600_000,
 	}}
 	d.Gate = core.NewGate(s, d.rules, slog.New(slog.DiscardHandler))
 	return d

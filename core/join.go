@@ -14,11 +14,7 @@ func (a Approval) join(by Approval, alias string, rules *Rules, now int64) Chang
 		next.Requester = by.Requester
 	}
 	next.Justification = cmp.Or(next.Justification, by.Justification)
-	for _, r := range by.Askers {
-		if !slices.Contains(next.Askers, r) {
-			next.Askers = append(next.Askers, r)
-		}
-	}
+	next = next.askedToo(by.Askers)
 	next.Unreached = a.Unreached && by.Unreached // whoever joins may want a person's yes
 	c := Change{Approval: next}
 	if alias != "" && alias != a.ID {
@@ -38,6 +34,18 @@ func (a Approval) join(by Approval, alias string, rules *Rules, now int64) Chang
 		return c.end(EventResolved, now)
 	}
 	return c
+}
+
+// askedToo is the approval with further people who may not decide it. Of one that has
+// ended that is whether it runs again.
+func (a Approval) askedToo(by []Requester) Approval {
+	a.Askers = slices.Clone(a.Askers)
+	for _, r := range by {
+		if !slices.Contains(a.Askers, r) {
+			a.Askers = append(a.Askers, r)
+		}
+	}
+	return a
 }
 
 // asksAPerson reports whether the call runs, if at all, by an approver's own yes or by a
@@ -99,10 +107,14 @@ func (c consulted) resumedBy(unclaimed *Approval, draft, granted Approval, rules
 }
 
 // resumed answers a call with a yes that nobody has used yet.
-func (a Approval) resumed(alias string, now int64) Change {
-	c := Change{Approval: a, Unchanged: true}
+func (a Approval) resumed(by Approval, alias string, now int64) Change {
+	next := a.askedToo(by.Askers)
+	c := Change{Approval: next, Unchanged: len(next.Askers) == len(a.Askers)}
 	if alias != "" {
-		c.Aliases, c.Events = []string{alias}, []Event{a.event(EventJoined, now, eventData{})}
+		c.Aliases = []string{alias}
+	}
+	if alias != "" || !c.Unchanged {
+		c.Events = []Event{next.event(EventJoined, now, eventData{Joined: by.Askers})}
 	}
 	return c
 }
@@ -128,11 +140,15 @@ func equal[T comparable](a, b *T) bool {
 func (c consulted) joining(a, draft Approval, alias string, rules *Rules, now int64) Change {
 	answering := a
 	answering.Consulted = append(slices.Clip(a.Consulted), c.records...)
+	asked := a.askedToo(draft.Askers)
+	same := len(asked.Askers) == len(a.Askers)
 	switch {
-	case a.Final() && len(c.records) == 0:
+	case a.Final() && len(c.records) == 0 && same:
 		return Change{Approval: a, Unchanged: true}
 	case a.Final():
-		return Change{Approval: a, Unchanged: true, Events: []Event{answering.event(EventJoined, now, eventData{})}}
+		answering.Askers = asked.Askers
+		return Change{Approval: asked, Unchanged: same,
+			Events: []Event{answering.event(EventJoined, now, eventData{Joined: draft.Askers})}}
 	case c.Outcome == OutcomeDeny && len(c.records) > 0:
 		return answering.judgedAgain(&c.Judgement, rules, now)
 	}

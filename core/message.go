@@ -40,7 +40,7 @@ func (a Approval) messageText(kind DeliveryKind) string {
 		return "the approval" // the channel writes what it is then
 	case RetryDelivery:
 		until := timeText(a.ClaimUntilMs, time.Local)
-		add("🔁 "+a.Code+": ", "an operator lets the agent try again, until "+until+".")
+		add("🔁 "+a.Code+": ", a.retriedBy()+" let the agent run it again, until "+until+".")
 	case UnreachedDelivery:
 		add("", "Nobody could be asked to approve "+a.Code+". No approver's chat took the card.")
 	case DrillDelivery:

@@ -6,24 +6,47 @@ import (
 	"approvalbot/internal/fault"
 )
 
-// report stores what the owner says about the execution, once.
-func (a Approval) report(r Result, now int64) (Change, error) {
+// report stores what the owner says about the execution of one run, once: the run that was
+// claimed under that id, or without one the newest that was claimed.
+func (a Approval) report(claimID string, r Result, now int64) (Change, error) {
 	r.Summary, r.AtMs = cleanText(r.Summary, maxResultSummary), now
+	earlier := a.earlierRun(claimID)
+	newest := a.ClaimedAtMs != 0 && (claimID == "" || claimID == a.ClaimID)
+	if last := len(a.RetriedBy) - 1; claimID == "" && !newest && last >= 0 && a.RetriedBy[last].Before.ClaimedAtMs != 0 {
+		earlier = last
+	}
+	run := a.run()
+	if !newest && earlier >= 0 {
+		run = a.RetriedBy[earlier].Before
+	}
 	switch {
-	case a.ClaimedAtMs == 0:
+	case !newest && earlier < 0 && claimID != "":
+		return Change{}, refuse(CodeNotFound, "No run of %s was claimed under that claimId.", a.Code)
+	case !newest && earlier < 0:
 		return Change{}, notClaimable(WhyPending, "Nothing was claimed yet, so there is no result to report.")
-	case a.Result != nil && a.Result.same(r):
+	case run.Result != nil && run.Result.same(r):
 		return Change{Approval: a, Unchanged: true}, nil
-	case a.Result != nil:
+	case run.Result != nil:
 		return Change{}, refuse(CodeAlreadyUsed, "A result was reported before.")
 	}
 	next := a.clone()
-	next.Result = &r
-	return Change{
+	said := next // as the log has it: with the result of the run that it is of
+	if said.Result = &r; newest {
+		next.Result = &r
+	} else {
+		next.RetriedBy[earlier].Before.Result = &r
+	}
+	c := Change{
 		Approval: next, Unseal: next.KeptSinceMs() == 0, Redraw: true,
-		Events:     []Event{next.event(EventResult, now, eventData{By: "token:" + a.Owner})},
-		Deliveries: next.notify(ResultDelivery, now),
-	}, nil
+		Events: []Event{said.event(EventResult, now, eventData{By: "token:" + a.Owner, ClaimID: run.ClaimID})},
+	}
+	if newest {
+		c.Deliveries = next.notify(ResultDelivery, now)
+	} else if next.Overtaken() {
+		c.Approval.ClaimUntilMs = now
+		c.Deliveries = next.callBack(now) // what it was told may be claimed no longer may
+	}
+	return c, nil
 }
 
 func (r Result) same(o Result) bool {
@@ -32,8 +55,9 @@ func (r Result) same(o Result) bool {
 
 func (a Approval) failed() bool { return a.Result != nil && a.Result.Status != "succeeded" }
 
-// Report stores the owner's word on how the execution went, once, after the claim.
-func (g *Gate) Report(ctx context.Context, who Caller, id string, r Result) (Approval, error) {
+// Report stores the owner's word on how the execution of a run went, once, after its
+// claim. claimID names the run; empty: the newest that was claimed.
+func (g *Gate) Report(ctx context.Context, who Caller, id, claimID string, r Result) (Approval, error) {
 	if r.Status != "succeeded" && r.Status != "failed" {
 		return Approval{}, Invalid(FieldError{"status", "must be succeeded or failed"})
 	}
@@ -43,5 +67,5 @@ func (g *Gate) Report(ctx context.Context, who Caller, id string, r Result) (App
 	}
 	fault.Point("before-result-committed")
 	defer fault.Point("after-result-committed")
-	return g.update(ctx, key, func(a Approval) (Change, error) { return a.report(r, nowMs()) })
+	return g.update(ctx, key, func(a Approval) (Change, error) { return a.report(claimID, r, nowMs()) })
 }

@@ -37,6 +37,10 @@ type Rules struct {
 	Push        bool          // browsers that people have subscribed are notified
 	Drill       schedule.Cron // when each route is tried; zero: never
 
+	// Owners are the tokens that may ask, each with its person, or none. What another one
+	// asked before does not run again.
+	Owners map[string]string
+
 	Site assertion.Site // of the desk's own pages; zero: no passkeys, so no yes can be signed
 
 	absences Absences // those that People are seen with

@@ -38,7 +38,7 @@ func (g *Gate) Stored(ctx context.Context, key string) (tool string, params []by
 	return Open(sealed)
 }
 
-// KeptSinceMs is since when the sealed call has been kept for an operator's retry
+// KeptSinceMs is since when the sealed call has been kept for a retry
 // alone; 0: it is not, because the approval is pending, or nothing may run any more. It
 // counts from what was last done with the call: the result, the claim, or else the end
 // of the time to claim it. A once-approval that succeeded is done with.
@@ -46,7 +46,7 @@ func (a Approval) KeptSinceMs() int64 {
 	switch {
 	case a.Status != Approved || a.RevokedAtMs != 0:
 		return 0
-	case a.Result != nil && a.Result.Status == "succeeded" && a.Decision == AllowOnce:
+	case a.ranWell() && (a.Result != nil || a.ClaimedAtMs == 0) && a.Decision == AllowOnce:
 		return 0
 	case a.Result != nil:
 		return a.Result.AtMs

@@ -60,12 +60,11 @@ func (a Approval) givenByAsker(by, lent []string, d *Directory) bool {
 	return slices.ContainsFunc(behind, func(name string) bool { return a.MayNotDecide(d.voterNamed(name), d) })
 }
 
-// mayNotRetry reports whether a token, or its person, asked. People may retry their own
-// calls where they may decide them; a token that is nobody's never may.
-func (a Approval) mayNotRetry(who Caller, rules *Rules) bool {
-	a = a.underRules(rules)
-	a.Solo = a.Solo && who.Person != ""
-	return !a.Solo && a.Owner == who.Token || a.MayNotDecide(Voter{Person: who.Person}, rules.People)
+// askedWith reports whether the voter's token asked. People may retry their own calls if
+// they may decide them; a token without a person never may.
+func (a Approval) askedWith(v Voter) bool {
+	solo := a.Solo && v.Person != ""
+	return v.Channel == "api" && v.UserID == a.Owner && !solo
 }
 
 // underRules is the approval as these rules have it: askers may decide only where they

@@ -26,12 +26,14 @@ func (s Status) Final() bool { return s != Pending }
 type Decision string
 
 // The decisions. AllowSession and AllowAlways leave a grant behind; AllowOnce
-// is spent by the approval's own claim.
+// is spent by the approval's own claim. Retry is a vote of a [RetryRound] and of nothing
+// else: no approval's decision is one.
 const (
 	AllowOnce    Decision = "allow-once"
 	AllowSession Decision = "allow-session"
 	AllowAlways  Decision = "allow-always"
 	Deny         Decision = "deny"
+	Retry        Decision = "retry"
 )
 
 // Allows reports whether d lets the call run. Anything but the three known

@@ -35,6 +35,8 @@ type SignedYes struct {
 	Nonce    string // of the ceremony: see [Gate.BeginYes]
 	Session  string // the session's id in which it is brought
 	Response assertion.Response
+	// Retry: what was signed is that it runs once more; WithoutResult is as in a Ballot.
+	Retry, WithoutResult bool
 }
 
 // evidence is what the desk has of a yes that was signed.
@@ -128,10 +130,21 @@ type YesToSign struct {
 }
 
 // ShownCall is what a page has shown, so that nothing else is signed than what was read.
-type ShownCall struct{ Fingerprint, PolicyHash string }
+type ShownCall struct {
+	Fingerprint, PolicyHash string
+	Retry                   bool // what is signed is that it runs once more
+}
+
+// signedDecision is the one that a person signs.
+func signedDecision(retry bool) Decision {
+	if retry {
+		return Retry
+	}
+	return AllowOnce
+}
 
 // BeginYes begins a ceremony in which the session's person signs that this call may run
-// once. It is good for five minutes, for that session, once. What was shown must be what
+// once or once more. It is good for five minutes, for that session, once. What was shown must be what
 // stands: CodeUnseenPayload where the page is of another call or policy, or the call
 // itself cannot be shown.
 func (g *Gate) BeginYes(ctx context.Context, s Session, code string, shown ShownCall) (YesToSign, error) {
@@ -146,7 +159,7 @@ func (g *Gate) BeginYes(ctx context.Context, s Session, code string, shown Shown
 		return YesToSign{}, err
 	case !a.Concerns(who, rules.People): // nobody learns by asking what there is
 		return YesToSign{}, notFound()
-	case a.Final():
+	case a.Final() && !shown.Retry:
 		return YesToSign{}, a.ended()
 	}
 	facts, err := g.Payload(ctx, a)
@@ -173,7 +186,7 @@ func (g *Gate) BeginYes(ctx context.Context, s Session, code string, shown Shown
 	c := newChallenge(YesChallenge, s.ID, nowMs())
 	c.Person, c.Approval = s.Person, a.Key
 	a.PolicyHash = rules.Policy.Hash()
-	y := a.yes(AllowOnce, s.Person, c.ID)
+	y := a.yes(signedDecision(shown.Retry), s.Person, c.ID)
 	out := YesToSign{Nonce: c.ID, Challenge: y.Challenge(), Site: rules.Site, Passkeys: held}
 	return out, g.store.KeepChallenge(ctx, c)
 }
@@ -186,8 +199,8 @@ func (g *Gate) VoteSigned(ctx context.Context, s Session, code string, yes Signe
 		return Approval{}, err
 	}
 	yes.Session = s.ID
-	return g.Vote(ctx, a.Key, Ballot{Voter: Voter{Channel: WebChannel, UserID: s.Person}, Decision: AllowOnce,
-		Reason: reason, ReceivedMs: nowMs(), Signed: &yes})
+	return g.Vote(ctx, a.Key, Ballot{Voter: s.Voter(), Decision: signedDecision(yes.Retry), Reason: reason,
+		Opens: yes.Retry, WithoutResult: yes.WithoutResult, ReceivedMs: nowMs(), Signed: &yes})
 }
 
 // withHolders has the people say who has a passkey, where a yes must be signed.

@@ -148,7 +148,7 @@ func begin(
 		return superseding(asked.joining(*f.Same, draft, call.ID, rules, now), f, now), false, "", nil
 	}
 	if asked.resumedBy(f.Unclaimed, draft, granted, rules, now) {
-		return superseding(f.Unclaimed.resumed(call.ID, now), f, now), false, "", nil
+		return superseding(f.Unclaimed.resumed(draft, call.ID, now), f, now), false, "", nil
 	}
 	if call.Supersedes != "" && f.Superseded == nil {
 		return nil, false, "", Invalid(FieldError{"supersedes", "is no approval of yours"})

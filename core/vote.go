@@ -24,6 +24,9 @@ type Ballot struct {
 	Card       string      // message id of the tapped card, when the desk did not know that copy yet: it is adopted
 	Handled    *InboundRef // the platform update it came in
 	Signed     *SignedYes  // by the voter's passkey; nil: it was not
+	Opens      bool        // with Retry: it opens a round if none is open
+	// WithoutResult: with Opens, although no result says that the run before has ended.
+	WithoutResult bool
 
 	evidence *evidence      // what the desk has of Signed
 	site     assertion.Site // where a yes can be signed
@@ -84,15 +87,9 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 		}
 		return a.refused(v, b, refusal, now)
 	}
-	vote := Vote{Approver: UserRequest, Verdict: Approve, Decision: b.Decision, Voter: &v, Reason: b.Reason,
-		DecidedAtMs: now, VerifierOnly: a.verifierOnly(v, d), OnDuty: d.onDuty(v.Person), For: a.lenders(v, d)}
-	if b.Decision == Deny {
-		vote.Verdict, vote.For = Reject, nil
-	} else if a.Rule.StepUp || b.evidence != nil {
-		var refusal *Error
-		if vote.Signature, refusal = a.sign(v, b, now); refusal != nil {
-			return a.refused(v, b, refusal, now)
-		}
+	vote, refusal := a.voteOf(v, b, d, now)
+	if refusal != nil {
+		return a.refused(v, b, refusal, now)
 	}
 	next := a.looked(now).clone()
 	i := slices.IndexFunc(next.Votes, func(o Vote) bool { return o.by(v) })
@@ -118,6 +115,18 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 	return c.settle(d, now)
 }
 
+// voteOf is the vote that an admitted ballot gives, or why its signature does not count.
+func (a Approval) voteOf(v Voter, b Ballot, d *Directory, now int64) (vote Vote, refusal *Error) {
+	vote = Vote{Approver: UserRequest, Verdict: Approve, Decision: b.Decision, Voter: &v, Reason: b.Reason,
+		DecidedAtMs: now, VerifierOnly: a.verifierOnly(v, d), OnDuty: d.onDuty(v.Person), For: a.lenders(v, d)}
+	if b.Decision == Deny {
+		vote.Verdict, vote.For = Reject, nil
+	} else if a.Rule.StepUp || b.evidence != nil {
+		vote.Signature, refusal = a.sign(v, b, now)
+	}
+	return vote, refusal
+}
+
 // admits says why this voter may not give this ballot, or nil.
 func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
 	w := a.weight(v, d)
@@ -130,9 +139,9 @@ func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
 		return refuse(CodeDecisionNotOffered, "Policy does not let people decide this request.")
 	case b.Decision == Deny:
 		return nil
-	case !b.Decision.Allows() || !slices.Contains(a.Offers, b.Decision):
+	case !slices.Contains(a.Offers, b.Decision) || a.Retrying != (b.Decision == Retry) || !a.Retrying && !b.Decision.Allows():
 		return refuse(CodeDecisionNotOffered, "%s is not offered for this request.", display.Escape(string(b.Decision)))
-	case !w.Approvers && w.Verifier && b.Decision != AllowOnce:
+	case !w.Approvers && w.Verifier && b.Decision != AllowOnce && b.Decision != Retry:
 		return refuse(CodeDecisionNotOffered,
 			"You are asked for the verifier, whose yes counts for this call alone: allow it once, or deny it.")
 	case !w.Approvers && !w.Verifier && !a.Rule.AsksApprovers():
@@ -224,6 +233,9 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 const absenceTries = 5
 
 func (g *Gate) voteOnce(ctx context.Context, key string, b Ballot, adopted []Delivery) (Approval, error) {
+	if b.Decision == Retry {
+		return g.voteAgain(ctx, key, b)
+	}
 	fault.Point("before-vote-committed")
 	defer fault.Point("after-vote-committed")
 	rules, outdated := g.inForce()
@@ -234,9 +246,13 @@ func (g *Gate) voteOnce(ctx context.Context, key string, b Ballot, adopted []Del
 	}
 	var fresh *Judgement
 	otherRules := false // it must be judged anew before a vote on it counts
+	inRound := false    // it denies one more run
 	vote := func(a Approval) (Change, error) {
 		if b.Code != "" && b.Code != a.Code {
 			return Change{}, notFound()
+		}
+		if inRound = b.Decision == Deny && a.openRound(nowMs()) != nil; inRound {
+			return Change{Approval: a, Unchanged: true}, nil
 		}
 		open, allows := !a.Final(), b.Decision != Deny
 		earlier := open && outdated == nil && fresh == nil // by the rules of when it was asked
@@ -268,6 +284,9 @@ func (g *Gate) voteOnce(ctx context.Context, key string, b Ballot, adopted []Del
 		return g.update(ctx, key, vote)
 	}
 	a, err := commit()
+	if err == nil && inRound {
+		return g.voteAgain(ctx, key, b)
+	}
 	if err != nil || !otherRules {
 		return a, err
 	}
@@ -316,7 +335,7 @@ func (g *Gate) adopt(ctx context.Context, key string, b Ballot) ([]Delivery, err
 	return []Delivery{card}, nil
 }
 
-const decisionRule = "must be allow-once, allow-session, allow-always or deny"
+const decisionRule = "must be allow-once, allow-session, allow-always or deny, or retry while a retry round is open"
 
 // VoteAs is Vote for an API token's person. The whole call is in every answer
 // that such a token gets, so its vote counts as seen.
@@ -329,7 +348,7 @@ func (g *Gate) VoteAs(ctx context.Context, who Caller, ref string, d Decision, r
 	if err != nil {
 		return Approval{}, err
 	}
-	if d != Deny && !d.Allows() {
+	if d != Deny && d != Retry && !d.Allows() {
 		return Approval{}, Invalid(FieldError{"decision", decisionRule})
 	}
 	return g.Vote(ctx, key, Ballot{

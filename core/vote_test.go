@@ -292,25 +292,3 @@ func TestWhoAsked(t *testing.T) {
 		require.Equal(t, c.want, askers(c.who, c.call, d), name)
 	}
 }
-
-// Whoever asked makes nothing run again, but people where they may decide their own.
-func TestWhoMayNotRetry(t *testing.T) {
-	rules := &Rules{People: twoLists(t), Solo: true}
-	a := Approval{Owner: "agent", Askers: []Requester{{Person: "alice"}}}
-	for name, c := range map[string]struct {
-		who  Caller
-		solo bool
-		want bool
-	}{
-		"the asking token":                           {who: Caller{Token: "agent"}, want: true},
-		"the person who asked":                       {who: Caller{Token: "laptop", Person: "alice"}, want: true},
-		"somebody else may":                          {who: Caller{Token: "laptop", Person: "dan"}},
-		"the person who asked may where solo is on":  {who: Caller{Token: "laptop", Person: "alice"}, solo: true},
-		"a token of nobody never may its own":        {who: Caller{Token: "agent"}, solo: true, want: true},
-		"another token of nobody may":                {who: Caller{Token: "ops"}},
-		"the asking token's person may not, as such": {who: Caller{Token: "agent", Person: "dan"}, want: true},
-	} {
-		a.Solo = c.solo
-		require.Equal(t, c.want, a.mayNotRetry(c.who, rules), name)
-	}
-}

@@ -108,7 +108,7 @@ func TestAWholeApprovalCanBeProved(t *testing.T) {
 	event, err := checkpoints.CheckpointEvent(kept)
 	require.NoError(t, err)
 	require.NoError(t, s.Append(ctx, nil, event))
-	_, err = gate.Report(ctx, agent, a.ID, core.Result{Status: "succeeded"})
+	_, err = gate.Report(ctx, agent, a.ID, "", core.Result{Status: "succeeded"})
 	require.NoError(t, err)
 
 	testReceipt(t, receipts, claim)

@@ -24,19 +24,28 @@ type Receipt struct {
 	Owner        string         `json:"sub"`        // the token that asked
 	Fingerprint  string         `json:"fingerprint"`
 	Tool         string         `json:"tool"`
-	Decision     core.Decision  `json:"decision"`
-	By           []string       `json:"by"` // "person:alice", "telegram:111", "policy", "grant:<id>"
+	Decision     core.Decision  `json:"decision"` // the approval's, also of a retry
+	By           []string       `json:"by"`       // "person:alice", "telegram:111", "policy", "grant:<id>"
 	Quorum       Quorum         `json:"quorum"`
 	PolicyHash   string         `json:"policyHash"`
 	RiskClass    core.RiskClass `json:"riskClass"`
 	ClaimUntilMs int64          `json:"claimUntilMs"`
 	// StepUp: a person's yes counted only where their passkey signed it; Signed has those
 	// signatures, each over this very call (see [Receipt.Yes]).
-	StepUp    bool                  `json:"stepUp,omitempty"`
-	Signed    []assertion.Signature `json:"signed,omitempty"`
-	IssuedAt  int64                 `json:"iat"` // Unix seconds, like the two below
-	NotBefore int64                 `json:"nbf"`
-	Expires   int64                 `json:"exp"` // ClaimUntilMs in whole seconds
+	StepUp bool                  `json:"stepUp,omitempty"`
+	Signed []assertion.Signature `json:"signed,omitempty"`
+	// Retries are those that let it run once more, in order. By, Quorum and Signed are the
+	// last one's then, and what passkeys signed is "retry".
+	Retries   []Retry `json:"retries,omitempty"`
+	IssuedAt  int64   `json:"iat"` // Unix seconds, like the two below
+	NotBefore int64   `json:"nbf"`
+	Expires   int64   `json:"exp"` // ClaimUntilMs in whole seconds
+}
+
+// Retry is one more run that people let a call have.
+type Retry struct {
+	By   []string `json:"by"`
+	AtMs int64    `json:"atMs"`
 }
 
 // Quorum is how many approvals were needed and how many there were. Both are 0
@@ -49,11 +58,11 @@ type Quorum struct {
 
 // ReceiptFor gives the receipt of an approved call, unsigned. It depends on the
 // decision alone, so a claim that is repeated because its answer was lost, and a
-// call back, give the same receipt; an operator's retry gives another. An
-// approval that does not allow or was taken back has none.
+// call back, give the same receipt; a retry gives another. An approval that does not
+// allow or was taken back has none.
 func ReceiptFor(a core.Approval, issuer string) (Receipt, error) {
 	approved := a.Status == core.Approved && a.Decision.Allows()
-	stands := a.ResolvedAtMs != 0 && a.RevokedAtMs == 0
+	stands := a.ResolvedAtMs != 0 && a.RevokedAtMs == 0 && !a.Overtaken()
 	if !approved || !stands {
 		return Receipt{}, fmt.Errorf("approval %s has no receipt: only an approval that stands has one", a.Code)
 	}
@@ -62,6 +71,10 @@ func ReceiptFor(a core.Approval, issuer string) (Receipt, error) {
 		Fingerprint: a.Fingerprint, Tool: a.ToolName, Decision: a.Decision, By: slices.Clone(a.DecidedBy),
 		PolicyHash: a.PolicyHash, RiskClass: a.Assessment.RiskClass, ClaimUntilMs: a.ClaimUntilMs,
 		IssuedAt: a.ResolvedAtMs / 1000, NotBefore: a.ResolvedAtMs / 1000, Expires: a.ClaimUntilMs / 1000,
+	}
+	for _, retry := range a.RetriedBy {
+		r.Retries = append(r.Retries, Retry{slices.Clone(retry.By), retry.AtMs})
+		r.IssuedAt, r.NotBefore = retry.AtMs/1000, retry.AtMs/1000
 	}
 	var others []string // the verifier's, and who fills a seat with another
 	for _, v := range a.Votes {
@@ -93,15 +106,30 @@ func (r Receipt) check() error {
 		return errors.New("a receipt's decision must be one that allows")
 	case len(r.By) == 0 || r.Quorum.Got < r.Quorum.Needed:
 		return errors.New("a receipt must name who allowed the call, and its quorum must be met")
+	case !r.ofLastRetry():
+		return errors.New("a receipt of a retry must be by those who let it run once more, and as of then")
 	case r.Expires != r.ClaimUntilMs/1000 || r.Expires <= 0 || r.NotBefore < r.IssuedAt:
 		return errors.New("a receipt's times must fit each other: exp is claimUntilMs in seconds, nbf not before iat")
 	}
 	return r.checkSigned()
 }
 
+// ofLastRetry reports whether it is by those who voted for the last retry, if there is one.
+func (r Receipt) ofLastRetry() bool {
+	if len(r.Retries) == 0 {
+		return true
+	}
+	last := r.Retries[len(r.Retries)-1]
+	return slices.Equal(last.By, r.By) && r.IssuedAt == last.AtMs/1000
+}
+
 // Yes is what that person's passkey signed of the call, in the ceremony of that nonce.
 func (r Receipt) Yes(s assertion.Signature) assertion.Yes {
-	return assertion.Yes{ApprovalID: r.Approval, Decision: string(r.Decision), Fingerprint: r.Fingerprint, Nonce: s.Nonce,
+	decision := r.Decision
+	if len(r.Retries) > 0 {
+		decision = core.Retry
+	}
+	return assertion.Yes{ApprovalID: r.Approval, Decision: string(decision), Fingerprint: r.Fingerprint, Nonce: s.Nonce,
 		Person: s.Person, PolicyHash: r.PolicyHash}
 }
 

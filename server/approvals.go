@@ -147,7 +147,7 @@ func (s *Server) revoke(c *call, in api.RevokeRequest) (answer, error) {
 }
 
 func (s *Server) result(c *call, in api.ResultRequest) (answer, error) {
-	a, err := s.gate.Report(c.ctx, c.who, c.id, core.Result{Status: in.Status, Summary: in.Summary,
+	a, err := s.gate.Report(c.ctx, c.who, c.id, in.ClaimID, core.Result{Status: in.Status, Summary: in.Summary,
 		ExitCode: in.ExitCode})
 	return s.shown(c, a, err)
 }

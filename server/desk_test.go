@@ -115,7 +115,7 @@ func (d *desk) open() {
 		Verifiers:    map[string][]string{"": {"telegram:111"}},
 	})
 	require.NoError(d.t, err)
-	d.rules = core.Rules{Enabled: true, Policy: d.judge, People: people, Router: oneChat{}, TimeoutMs: 15 * 60_000, MaxTimeoutMs: 24 * 3_600_000}
+	d.rules = core.Rules{Enabled: true, Policy: d.judge, People: people, Router: oneChat{}, Owners: map[string]string{"agent": "", "other": "", "alice-agent": "alice", "bob": "bob", "both": ""}, TimeoutMs: 15 * 60_000, MaxTimeoutMs: 24 * 3_600_000}
 	log := slog.New(slog.NewJSONHandler(d.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	counts := metrics.New("mail.send")
 	d.counts = counts

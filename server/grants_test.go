@@ -168,7 +168,9 @@ func TestRetryMakesAnApprovedCallClaimableAgain(t *testing.T) {
 	_, err = d.agent.Claim(ctx, a.ID, api.ClaimRequest{})
 	refusal(t, err, core.CodeAlreadyUsed)
 
-	again, err := d.alice.Retry(ctx, a.Code)
+	_, err = d.alice.Retry(ctx, a.Code)
+	require.Contains(t, refusal(t, err, core.CodeNotClaimable).Detail, "--without-result")
+	again, err := d.alice.RetryWithoutResult(ctx, a.Code)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, again.ClaimUntilMs, a.ClaimUntilMs)
 	require.Zero(t, again.ClaimedAtMs)
@@ -184,6 +186,9 @@ func TestRetryMakesAnApprovedCallClaimableAgain(t *testing.T) {
 	_, err = d.alice.Retry(ctx, pending.ID)
 	refusal(t, err, core.CodeNotClaimable)
 	late := d.allow(`{"a":3}`)
+	_, err = d.alice.Retry(ctx, late.ID)
+	require.Contains(t, refusal(t, err, core.CodeNotClaimable).Detail, "still can be")
+	d.run(late.ID, "failed")
 	d.judge.turn("ask")
 	_, err = d.alice.Retry(ctx, late.ID)
 	require.Contains(t, refusal(t, err, core.CodeNotClaimable).Detail, "no longer")
@@ -199,6 +204,7 @@ func TestRetryIsToldInTheSessionChat(t *testing.T) {
 		require.NoError(t, err)
 		a := d.allow(`{"a":1}`, func(r *api.CreateRequest) { r.Origin = &api.Target{Channel: place.Channel, To: place.To} })
 		for range 2 {
+			d.run(a.ID, "failed")
 			_, err := d.alice.Retry(ctx, a.Code)
 			require.NoError(t, err)
 		}
@@ -212,9 +218,9 @@ func TestRetryIsToldInTheSessionChat(t *testing.T) {
 			what, err := d.gate.Draw(ctx, delivery)
 			require.NoError(t, err)
 			if c := what.Card; c != nil {
-				require.Contains(t, c.Outcome.String(), " · an operator lets the agent try again, until ")
+				require.Contains(t, c.Outcome.String(), " · alice let the agent run it again, until ")
 				cards++
-			} else if strings.Contains(what.Text, "an operator lets the agent try again, until ") {
+			} else if strings.Contains(what.Text, "alice let the agent run it again, until ") {
 				messages++
 			}
 		}

@@ -122,8 +122,8 @@ func (s *Server) reload(c *call, _ api.Empty) (answer, error) {
 	return answer{status: http.StatusOK, body: r}, err
 }
 
-func (s *Server) retry(c *call, _ api.Empty) (answer, error) {
-	a, err := s.gate.Retry(c.ctx, c.who, c.id)
+func (s *Server) retry(c *call, in api.RetryRequest) (answer, error) {
+	a, err := s.gate.Retry(c.ctx, c.who, c.id, in.WithoutResult)
 	return s.shown(c, a, err)
 }
 

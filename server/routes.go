@@ -69,10 +69,11 @@ func (s *Server) routes() []route {
 		},
 		{
 			method: "POST", path: one + "/resolve", name: "resolveApproval", scopes: operator,
-			summary: "Vote as the token's person. The same vote again is fine, also after the end.",
-			in:      reflect.TypeFor[api.ResolveRequest](), out: approval, status: ok, serve: with(s.resolve),
+			summary: "Vote as the token's person. The same vote again is fine, also after the end. While a retry round is " +
+				"open, retry and deny count for that.",
+			in: reflect.TypeFor[api.ResolveRequest](), out: approval, status: ok, serve: with(s.resolve),
 			codes: []core.Code{core.CodeNotFound, core.CodeAmbiguousID, core.CodeNotAnApprover, core.CodeSelfApproval,
-				core.CodeStepUpRequired,
+				core.CodeStepUpRequired, core.CodeNotClaimable, core.CodeRetryDataGone,
 				core.CodeAlreadyResolved, core.CodeDecisionNotOffered},
 		},
 		{
@@ -103,10 +104,11 @@ func (s *Server) routes() []route {
 		},
 		{
 			method: "POST", path: one + "/retry", name: "retryApproval", scopes: operator,
-			summary: "Make an approved call claimable again for its owner.",
-			in:      reflect.TypeFor[api.Empty](), out: approval, status: ok, serve: with(s.retry),
-			codes: []core.Code{core.CodeNotFound, core.CodeAmbiguousID, core.CodeSelfApproval,
-				core.CodeNotClaimable, core.CodeRetryDataGone},
+			summary: "Vote, as the token's person, to let an approved call run once more; the first vote opens a round. " +
+				"Once the rule's quorum said so, its owner may claim it again. At most three times.",
+			in: reflect.TypeFor[api.RetryRequest](), out: approval, status: ok, serve: with(s.retry),
+			codes: []core.Code{core.CodeNotFound, core.CodeAmbiguousID, core.CodeNotAnApprover, core.CodeSelfApproval,
+				core.CodeStepUpRequired, core.CodeDecisionNotOffered, core.CodeNotClaimable, core.CodeRetryDataGone},
 		},
 		{
 			method: "POST", path: "/v1/evaluate", name: "evaluate", scopes: either,

@@ -38,6 +38,8 @@ type approvalView struct {
 	Deny        string // what the button against it says; empty: there is none
 	NotAllowed  string // why there is no allow
 	Mine        bool
+	Retry       core.RetryOffer // one more run, which they could vote for here
+	RetryUntil  string
 	Votes       []voteView
 	Deliveries  []deliveryView
 	Line        []moment
@@ -113,6 +115,13 @@ func (w *Web) approvalView(ctx context.Context, v reader, code string) (out appr
 	out.Deny, out.Offers = deny, offersOf(offers, c.Wider)
 	out.Sign = a.Rule.StepUp && v.whyNot(a, len(payload) > 0, true) == "" && !a.Final()
 	out.NotAllowed = v.whyNot(a, len(payload) > 0, seen)
+	if len(payload) > 0 {
+		if out.Retry, err = w.gate.RetryOffer(ctx, v.session, a); err != nil {
+			return out, err
+		}
+		out.Retry.May = out.Retry.May && (seen || out.Retry.Sign)
+		out.RetryUntil = v.at(out.Retry.UntilMs)
+	}
 	out.votes(a, v)
 	out.deliveries(a, v)
 	if out.Line, err = w.timeline(ctx, v, a); err != nil {

@@ -27,9 +27,10 @@ type signView struct {
 	Code   string
 	Card   core.Card
 	Until  string
-	Shown  core.ShownCall // what will be signed is what stands there
-	May    bool           // the person may sign: they decide such a call, have a passkey, and all of it is shown
-	Reason string         // why not
+	Shown  core.ShownCall  // what will be signed is what stands there
+	May    bool            // the person may sign: they decide such a call, have a passkey, and all of it is shown
+	Reason string          // why not
+	Retry  core.RetryOffer // instead: what is signed is that it runs once more
 }
 
 // signPage shows a request in full, with a button to sign a yes. Who may neither decide
@@ -58,7 +59,16 @@ func (w *Web) signPage(out http.ResponseWriter, r *http.Request, s core.Session)
 	v := signView{Code: a.Code, Card: w.gate.CardOf(a, payload),
 		Until: core.UntilText(a.ExpiresAtMs, w.zoneOf(s), time.Now().UnixMilli()),
 		Shown: core.ShownCall{Fingerprint: a.Fingerprint, PolicyHash: w.gate.PolicyHash()}}
+	if v.Retry, err = w.gate.RetryOffer(r.Context(), s, a); err != nil {
+		w.notThere(out, r, err)
+		return
+	}
+	if a.Final() && v.Retry.May { // the whole call is to be read before it runs again
+		v.Card.Payload, v.Card.Summary = payload, ""
+	}
 	switch {
+	case a.Final() && v.Retry.May && v.Retry.Sign && len(payload) > 0 && len(held.Held) > 0:
+		v.May = true
 	case a.Final():
 	case !a.MayBeDecidedBy(who, people) || a.MayNotDecide(who, people):
 		v.Reason = "You cannot allow this request."
@@ -82,6 +92,7 @@ func (w *Web) beginYes(_ http.ResponseWriter, r *http.Request, s core.Session) (
 	var in struct {
 		Fingerprint string `json:"fingerprint"`
 		PolicyHash  string `json:"policyHash"`
+		Retry       bool   `json:"retry"`
 	}
 	if err := readScript(r, &in); err != nil {
 		return nil, err
@@ -98,20 +109,27 @@ func (w *Web) finishYes(_ http.ResponseWriter, r *http.Request, s core.Session) 
 		Nonce    string             `json:"nonce"`
 		Reason   string             `json:"reason"`
 		Response assertion.Response `json:"response"`
+		Retry    bool               `json:"retry"`
+		// WithoutResult: of a retry, the person said that the run before has ended.
+		WithoutResult bool `json:"withoutResult"`
 	}
 	if err := readScript(r, &in); err != nil {
 		return nil, err
 	}
-	yes := core.SignedYes{Nonce: in.Nonce, Response: in.Response}
+	yes := core.SignedYes{Nonce: in.Nonce, Response: in.Response, Retry: in.Retry, WithoutResult: in.WithoutResult}
 	a, err := w.gate.VoteSigned(r.Context(), s, r.PathValue("code"), yes, in.Reason)
 	if err != nil {
 		return nil, err
+	}
+	signed := core.AllowOnce
+	if in.Retry {
+		signed = core.Retry
 	}
 	return struct {
 		scriptDone
 		Text   string      `json:"text"` // what came of it
 		Status core.Status `json:"status"`
-	}{scriptDone{"/a/" + a.Code}, a.VotedText(core.AllowOnce, w.gate.Rules().People), a.Status}, nil
+	}{scriptDone{"/a/" + a.Code}, a.VotedText(signed, w.gate.Rules().People), a.Status}, nil
 }
 
 // maxScript bounds what a browser sends, in bytes.

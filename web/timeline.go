@@ -106,6 +106,6 @@ var eventTexts = map[core.EventType]string{
 	core.EventJoined: "an identical call joined", core.EventReason: "reason added", core.EventRefused: "attempt refused",
 	core.EventUnreached: "nobody could be asked", core.EventFallback: "further chats were asked",
 	core.EventGranted: "a grant or cool-down was left", core.EventRejudged: "judged again, since the rules changed",
-	core.EventRetry: "may be tried again", core.EventFailOpen: "a key that fails open was used",
+	core.EventRetry: "may run once more", core.EventFailOpen: "a key that fails open was used",
 	core.EventDrilled: "the drill is over",
 }

@@ -32,7 +32,11 @@ func (w *Web) vote(out http.ResponseWriter, r *http.Request, s core.Session) {
 	r.Body = http.MaxBytesReader(out, r.Body, maxFields)
 	code, d := r.PathValue("code"), core.Decision(r.PostFormValue("decision"))
 	v := w.reader(s)
-	a, err := w.voteOn(r.Context(), s, code, d, r.PostFormValue("reason"))
+	count := castVote(w.voteOn)
+	if d == core.Retry {
+		count = w.retryOn(r.PostFormValue("withoutResult") != "")
+	}
+	a, err := count(r.Context(), s, code, d, r.PostFormValue("reason"))
 	if err != nil {
 		w.notCounted(out, r, v, code, err)
 		return
@@ -60,6 +64,17 @@ func (w *Web) voteOn(ctx context.Context, s core.Session, code string, d core.De
 		return w.gate.VoteOnWeb(ctx, s, a.Code, d, reason)
 	}
 	return w.gate.VoteUnseen(ctx, s, a.Code, d, reason)
+}
+
+// retryOn counts a "retry" likewise.
+func (w *Web) retryOn(withoutResult bool) castVote {
+	return func(ctx context.Context, s core.Session, code string, _ core.Decision, reason string) (core.Approval, error) {
+		a, err := w.gate.ByCode(ctx, code)
+		if err != nil {
+			return a, err
+		}
+		return w.gate.RetryOnWeb(ctx, s, a.Code, reason, withoutResult, !w.shown.to(s, a))
+	}
 }
 
 // notCounted says why a vote did not count, above the approval as it stands. Whoever may
@@ -106,7 +121,11 @@ func (w *Web) voted(ctx context.Context, v reader, code string, d core.Decision)
 	if err != nil {
 		return ""
 	}
-	for _, x := range a.Votes {
+	given := a.Votes
+	if round, open := a.OpenRound(v.people, v.now.UnixMilli()); open {
+		given = append(given, round.Votes...)
+	}
+	for _, x := range given {
 		if x.Voter != nil && x.Voter.Person == v.session.Person && x.Decision == d {
 			return a.Code + ": " + a.VotedText(d, v.people)
 		}

@@ -191,5 +191,5 @@ func TestCluster_WhatAnotherPolicyAllowedIsJudgedAgain(t *testing.T) {
 	requireProblem(t, err, "not_claimable", "policy")
 	require.ErrorContains(t, err, "people must be asked for it now")
 	_, err = r.operator().Retry(r.ctx(), allowed[1].Code)
-	requireProblem(t, err, "not_claimable", "policy")
+	requireProblem(t, err, "not_claimable", "pending") // its time is not over, so nothing is opened again
 }

@@ -63,7 +63,7 @@ func TestDrill_ThereAndBackAndNeverRuns(t *testing.T) {
 	_, err = r.agent().Claim(r.ctx(), a.ID, api.ClaimRequest{})
 	requireProblem(t, err, "not_claimable", "policy")
 	_, err = r.operator().Retry(r.ctx(), a.Code)
-	require.NoError(t, err)
+	requireProblem(t, err, "not_claimable", "policy")
 	_, err = r.agent().Claim(r.ctx(), a.ID, api.ClaimRequest{ClaimID: "again"})
 	requireProblem(t, err, "not_claimable", "policy")
 }

@@ -102,8 +102,20 @@ func Rules(c config.Config, router core.Router) (core.Rules, error) {
 		Contact:       Contact(c, rights), BreaksQuiet: t.Policy.BreaksQuietAtOrAbove.Class, DigestAbove: t.Routing.DigestAbove,
 		Zones: zones(c), Drill: drillOf(t.Drill), Classes: classRules(c), Site: site(c),
 		Push:      c.Server.WebOn() && c.Server.Web.Push.VAPIDKeyFile != "",
+		Owners:    owners(c),
 		Objective: core.Objective{DecidedWithin: time.Duration(t.SLO.DecidedWithin), Share: t.SLO.Share},
 	}, nil
+}
+
+// owners are the tokens that may ask, each with its person, or none.
+func owners(c config.Config) map[string]string {
+	out := map[string]string{}
+	for _, t := range c.Server.Tokens {
+		if slices.Contains(t.Scopes, "approvals.request") {
+			out[t.Name] = t.Person
+		}
+	}
+	return out
 }
 
 // zones are the time zones of the chats that name one.

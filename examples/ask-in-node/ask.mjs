@@ -57,7 +57,7 @@ async function ask(argv) {
   const { claim } = answer;
   if (claim?.toolName !== "exec" || !isDeepStrictEqual(claim.params, params)) throw notRun(1, "no claim of this very call");
   const code = await run(claim.params.argv, params.workdir);
-  const result = { status: code === 0 ? "succeeded" : "failed", exitCode: code };
+  const result = { claimId: claim.claimId, status: code === 0 ? "succeeded" : "failed", exitCode: code };
   await post(`/${request.id}/result`, result).catch(() => console.error("ask.mjs: the result could not be reported"));
   return code;
 }

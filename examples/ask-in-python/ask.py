@@ -61,7 +61,8 @@ def ask(argv):
         code = 127
     code = 128 - code if code < 0 else code
     try:
-        post("/" + request["id"] + "/result", {"status": "failed" if code else "succeeded", "exitCode": code})
+        result = {"claimId": claim, "status": "failed" if code else "succeeded", "exitCode": code}
+        post("/" + request["id"] + "/result", result)
     except Exception as e:
         print("ask.py: the result could not be reported:", e, file=sys.stderr)
     return code

@@ -61,6 +61,6 @@ case $1 in -*) not_run 1 'a program must not begin with -' ;; esac
 status=0
 (exec "$@") || status=$? # exec runs programs only, nothing that the shell has built in
 
-result=$(jq -nc --argjson code "$status" '{status: (if $code == 0 then "succeeded" else "failed" end), exitCode: $code}')
+result=$(jq -nc --argjson code "$status" --arg claim "$claim" '{claimId: $claim, status: (if $code == 0 then "succeeded" else "failed" end), exitCode: $code}')
 post "/$id/result" "$result" || echo 'ask.sh: the result could not be reported' >&2
 exit "$status"

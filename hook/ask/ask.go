@@ -233,7 +233,7 @@ func (d Approvals) claimed(ctx context.Context, a api.Approval, claimID string) 
 	case err != nil:
 		return Allowed{}, refused(a, err)
 	case ctx.Err() != nil:
-		_ = d.Report(ctx, a.ID, api.ResultRequest{Status: "failed", Summary: "not run: nobody waits for it any more"})
+		_ = d.Report(ctx, a.ID, api.ResultRequest{ClaimID: got.ClaimID, Status: "failed", Summary: "not run: nobody waits for it any more"})
 		return Allowed{}, refused(a, ctx.Err())
 	}
 	return Allowed{a, got}, nil

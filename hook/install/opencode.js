@@ -68,6 +68,7 @@ function split(tool, args) {
 export const Approvalbot = async ({ directory }) => {
   // Whoever looks whether the plugin is alive looks for this file: OpenCode says nothing when a plugin does not load.
   try { writeFileSync(fileURLToPath(import.meta.url) + ".heartbeat", new Date().toISOString() + "\n"); } catch {}
+  const claims = new Map(); // a call's id to the id of the claim that it runs by
   return {
     "tool.execute.before": async (input, output) => {
       const request = {
@@ -82,9 +83,12 @@ export const Approvalbot = async ({ directory }) => {
       const { claim } = answer; // only a claim says what may run, and it must be what runs now
       const { params } = split(input.tool, output.args);
       if (claim?.toolName !== named(input.tool) || !isDeepStrictEqual(claim.params, params)) throw denied("no claim of this very call");
+      claims.set(input.callID, claim.claimId);
     },
     "tool.execute.after": async (input) => {
-      await post(`/${name(`${input.sessionID}:${input.callID}`)}/result`, { status: "succeeded" }, 1).catch(() => {});
+      const claimId = claims.get(input.callID);
+      claims.delete(input.callID);
+      await post(`/${name(`${input.sessionID}:${input.callID}`)}/result`, { status: "succeeded", claimId }, 1).catch(() => {});
     },
   };
 };

@@ -193,7 +193,7 @@ func (x *relay) finish(
 }
 
 func (x *relay) report(ctx context.Context, got ask.Allowed, status, summary string) {
-	if err := x.Desk.Report(ctx, got.Approval.ID, api.ResultRequest{Status: status, Summary: summary}); err != nil {
+	if err := x.Desk.Report(ctx, got.Approval.ID, api.ResultRequest{ClaimID: got.Claim.ClaimID, Status: status, Summary: summary}); err != nil {
 		x.log("the result of a call could not be reported: " + err.Error())
 	}
 }

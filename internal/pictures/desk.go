@@ -130,7 +130,7 @@ func (d *desk) lifeOf(ctx context.Context, a core.Approval) (pending, ended core
 	if _, err = d.gate.Claim(ctx, deployer, a.ID, core.ClaimInput{}); err != nil {
 		return pending, ended, err
 	}
-	if _, err = d.gate.Report(ctx, deployer, a.ID, core.Result{Status: "succeeded", ExitCode: new(0)}); err != nil {
+	if _, err = d.gate.Report(ctx, deployer, a.ID, "", core.Result{Status: "succeeded", ExitCode: new(0)}); err != nil {
 		return pending, ended, err
 	}
 	ended, err = d.card(ctx, a, "1")

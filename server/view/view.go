@@ -4,6 +4,7 @@ package view
 
 import (
 	"slices"
+	"time"
 
 	"approvalbot/api"
 	"approvalbot/core"
@@ -79,16 +80,29 @@ func ApprovalOf(a core.Approval, summary string, people *core.Directory) api.App
 	if !a.Final() {
 		out.NextStepAtMs = a.PlanMs
 	}
+	for _, r := range a.RetriedBy {
+		out.Retries = append(out.Retries, api.Retried{By: Names(r.By), AtMs: r.AtMs, WithoutResult: r.WithoutResult,
+			ClaimID: r.Before.ClaimID, Result: resultOf(r.Before.Result)})
+	}
+	if r, open := a.OpenRound(people, time.Now().UnixMilli()); open {
+		out.RetryRound = &api.RetryRound{By: r.By, WithoutResult: r.WithoutResult, OpenedAtMs: r.OpenedAtMs,
+			ExpiresAtMs: r.ExpiresAtMs, Approvers: ApproversOf(r.Rule), Votes: VotesOf(r.Votes), Text: r.Text()}
+	}
 	if a.Origin != nil {
 		out.Channel = a.Origin.Channel
 	}
 	if r := a.Requester; r != nil {
 		out.Requester = &api.Requester{Channel: r.Channel, UserID: r.UserID, Person: r.Person}
 	}
-	if r := a.Result; r != nil {
-		out.Result = &api.Result{Status: r.Status, Summary: r.Summary, ExitCode: r.ExitCode, AtMs: r.AtMs}
-	}
+	out.Result = resultOf(a.Result)
 	return out
+}
+
+func resultOf(r *core.Result) *api.Result {
+	if r == nil {
+		return nil
+	}
+	return &api.Result{Status: r.Status, Summary: r.Summary, ExitCode: r.ExitCode, AtMs: r.AtMs}
 }
 
 // CardOf is what people read of an approval.
@@ -171,7 +185,7 @@ func ConsultedOf(list []core.Consultation, endpoints bool) []api.Consultation {
 func ClaimOf(c core.Claimed) api.Claim {
 	return api.Claim{ToolName: c.ToolName, Params: c.Params, Fingerprint: c.Approval.Fingerprint,
 		Bind:     (*api.Bind)(c.Approval.Bind),
-		Decision: api.Decision(c.Approval.Decision), ClaimUntilMs: c.Approval.ClaimUntilMs}
+		Decision: api.Decision(c.Approval.Decision), ClaimUntilMs: c.Approval.ClaimUntilMs, ClaimID: c.Approval.ClaimID}
 }
 
 // covers gives what a decision would cover, in words, where it is offered.

@@ -1,0 +1,245 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"approvalbot/assertion"
+	"approvalbot/display"
+)
+
+// RetryRound is the vote on whether an approved call runs once more: the votes, and the
+// rule, class and policy that they count under.
+type RetryRound struct {
+	By            string     `json:"by"`                      // who opened it: "person:alice"
+	WithoutResult bool       `json:"withoutResult,omitempty"` // although no result says that the run before has ended
+	OpenedAtMs    int64      `json:"openedAtMs"`
+	ExpiresAtMs   int64      `json:"expiresAtMs"` // from then on it is as if there were none
+	Rule          Rule       `json:"rule"`
+	Assessment    Assessment `json:"assessment"`
+	PolicyHash    string     `json:"policyHash"`
+	Votes         []Vote     `json:"votes,omitempty"`
+}
+
+// Retried is one more run that people let an approved call have, and the run before it.
+type Retried struct {
+	By            []string `json:"by"` // as in DecidedBy
+	AtMs          int64    `json:"atMs"`
+	WithoutResult bool     `json:"withoutResult,omitempty"`
+	Before        Run      `json:"before"`
+}
+
+// Run is a call that was handed out, or was to be.
+type Run struct {
+	By          []string `json:"by,omitempty"` // who let it run, as in DecidedBy
+	ClaimID     string   `json:"claimId,omitempty"`
+	ClaimedAtMs int64    `json:"claimedAtMs,omitempty"` // 0: it was never claimed
+	Result      *Result  `json:"result,omitempty"`
+}
+
+func (r Run) ranWell() bool { return r.Result != nil && r.Result.Status == "succeeded" }
+
+// ranWell reports whether any run was reported as succeeded.
+func (a Approval) ranWell() bool {
+	earlier := slices.ContainsFunc(a.RetriedBy, func(r Retried) bool { return r.Before.ranWell() })
+	return earlier || Run{Result: a.Result}.ranWell()
+}
+
+// Overtaken reports whether a retry waits to be claimed although an earlier run was
+// reported as succeeded since: those who said retry believed that it had failed.
+func (a Approval) Overtaken() bool { return a.ClaimedAtMs == 0 && a.ranWell() }
+
+// earlierRun gives the index in RetriedBy of the claimed run of that name; -1: there is none.
+func (a Approval) earlierRun(claimID string) int {
+	return slices.IndexFunc(a.RetriedBy, func(r Retried) bool {
+		return claimID != "" && r.Before.ClaimedAtMs != 0 && r.Before.ClaimID == claimID
+	})
+}
+
+// openRound gives the round that is open at that moment, or nil.
+func (a Approval) openRound(now int64) *RetryRound {
+	r := a.Round
+	if r == nil || now >= r.ExpiresAtMs || a.Status != Approved || a.RevokedAtMs != 0 || a.ranWell() {
+		return nil
+	}
+	return r
+}
+
+// newRound is a round without a person's vote. It counts under the rule that the call was
+// asked under, but that a person must say yes, and nothing stands for the approvers.
+func (a Approval) newRound(by string, withoutResult bool, j Judgement, rules *Rules, now int64) *RetryRound {
+	rule := a.Rule
+	if !rule.AsksApprovers() {
+		rule = rule.instead("")
+	}
+	rule.MinApprovals, rule.RequiresHuman = max(1, rule.MinApprovals), true
+	disabled := slices.Contains(rule.Disabled, UserRequest) || slices.Contains(j.Rule.Disabled, UserRequest)
+	if !rule.Admits(UserRequest) && !disabled {
+		rule.Effective = append(slices.Clone(rule.Effective), UserRequest)
+	}
+	votes := slices.DeleteFunc(withVoteTimes(slices.Clone(j.Votes), now), func(v Vote) bool { return !byRules(v) })
+	return &RetryRound{By: by, WithoutResult: withoutResult, OpenedAtMs: now, ExpiresAtMs: now + rules.TimeoutMs,
+		Rule: rule, Assessment: a.Assessment, PolicyHash: a.PolicyHash, Votes: votes}
+}
+
+// of is the round as a view of it stands now.
+func (r RetryRound) of(view Approval) *RetryRound {
+	r.Rule, r.Assessment, r.PolicyHash, r.Votes = view.Rule, view.Assessment, view.PolicyHash, view.Votes
+	return &r
+}
+
+// again is the approved call as if it were asked now, with the votes of its round: a view,
+// for the rules of pending approvals. It is never stored.
+func (a Approval) again(r RetryRound) Approval {
+	a.Status, a.Decision, a.DecidedBy, a.Reason = Pending, "", nil, ""
+	a.Rule, a.Assessment, a.PolicyHash, a.Votes = r.Rule, r.Assessment, r.PolicyHash, slices.Clone(r.Votes)
+	a.Offers, a.ExpiresAtMs, a.Unreached, a.Retrying = []Decision{Retry, Deny}, r.ExpiresAtMs, false, true
+	return a
+}
+
+// judgedForRound is the view under the policy of today, which only tightens; see [Approval.rejudged].
+func (a Approval) judgedForRound(j *Judgement, rules *Rules, now int64) Approval {
+	offers := a.Offers
+	a.Offers = nil // policy offers no retry, and takes none away
+	a, _ = a.rejudged(j, rules, now)
+	a.Offers = offers
+	return a
+}
+
+// RoundState is an open round as people read it.
+type RoundState struct {
+	RetryRound
+	Tally Tally
+}
+
+// OpenRound gives the round that is open at that moment, as it counts under these people.
+func (a Approval) OpenRound(d *Directory, now int64) (RoundState, bool) {
+	r := a.openRound(now)
+	if r == nil {
+		return RoundState{}, false
+	}
+	view := a.again(*r)
+	s := RoundState{*r, view.tally(d)}
+	s.Votes = view.standing(d)
+	return s, true
+}
+
+// Text says who wants it to run again, and how many have said so: "retry asked by alice,
+// 1 of 2 yes (alice)".
+func (s RoundState) Text() string {
+	return "retry asked by " + People([]string{s.By}) + ", " + s.Tally.approverText()
+}
+
+// text says how the run before a retry ended, in the desk's words.
+func (r Run) text() string {
+	switch {
+	case r.ClaimedAtMs == 0:
+		return "never claimed"
+	case r.Result == nil:
+		return "no result reported"
+	case r.Result.ExitCode != nil:
+		return fmt.Sprintf("reported %s, exit status %d", r.Result.Status, *r.Result.ExitCode)
+	}
+	return "reported " + r.Result.Status
+}
+
+// allowedBy names whose yes the approval is, as in DecidedBy, whoever let it run again since.
+func (a Approval) allowedBy() []string {
+	if len(a.RetriedBy) > 0 {
+		return a.RetriedBy[0].Before.By
+	}
+	return a.DecidedBy
+}
+
+// run is the newest one.
+func (a Approval) run() Run { return Run{a.DecidedBy, a.ClaimID, a.ClaimedAtMs, a.Result} }
+
+// runs says for the details of a card how the earlier runs went, and who let it run again.
+func (a Approval) runs() (out []Fact) {
+	for i, r := range a.RetriedBy {
+		text := "allowed by " + People(r.Before.By) + ", " + r.Before.text() + "; then retried by " + People(r.By)
+		if r.Before.Result != nil && r.Before.Result.Summary != "" {
+			out = append(out, Fact{Name: fmt.Sprintf("Run %d, in the asker's words", i+1),
+				Value: clipped(display.Safe(r.Before.Result.Summary), maxClaim)})
+		}
+		out = append(out, Fact{Name: fmt.Sprintf("Run %d", i+1), Value: clipped(display.Safe(text), maxFact), Own: true})
+	}
+	return out
+}
+
+// tellOfRound says below each card that somebody wants the call to run again; in the chats
+// that routing names, where no card is.
+func (a Approval) tellOfRound(rules *Rules, now int64) (out []Delivery) {
+	for _, card := range a.Deliveries {
+		if card.Kind == CardDelivery && card.State != Failed && card.MessageID != "" {
+			d := a.delivery(RetryAskedDelivery, card.Target, now)
+			d.ReplyTo = card.MessageID
+			direct, _ := card.Target.direct() // of a group nobody
+			d.Silent = a.quiet(rules.People.byAccount[direct], rules, now)
+			out = append(out, d)
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	for _, t := range rules.Router.Route(a).Targets {
+		out = append(out, a.delivery(RetryAskedDelivery, t.Normal(), now))
+	}
+	return out
+}
+
+// drawRound is what the message says that an open round is told with.
+func (a Approval) drawRound(d *Directory, site assertion.Site, now int64) Drawing {
+	round, open := a.OpenRound(d, now)
+	if !open {
+		return Drawing{Skip: "the retry was decided, or its time is over"}
+	}
+	until := timeText(round.ExpiresAtMs, time.Local)
+	lines := []string{fmt.Sprintf("🔁 %s: %s asks to run it again (%s). %s, until %s.", a.Code, People([]string{round.By}),
+		a.run().text(), round.Tally.approverText(), until)}
+	way := "approvalbot retry " + a.Code
+	if site.ID != "" {
+		way = site.Link("/a/"+a.Code) + " or with: " + way
+	}
+	lines = append(lines, "Vote on it: "+way, "What: "+a.Headline())
+	return Drawing{Text: strings.Join(lines, "\n"), Times: Times{until: round.ExpiresAtMs}, Done: true}
+}
+
+// RetryOffer is what a person may do about one more run of an approved call.
+type RetryOffer struct {
+	May           bool   // their "retry" would count
+	Sign          bool   // once a passkey signed it
+	WithoutResult bool   // they must say that the run before has ended, since no result does
+	Open          bool   // a round is open
+	Text          string // of that round: "retry asked by alice, 1 of 2 yes (alice)"
+	UntilMs       int64
+}
+
+// RetryOffer says what the session's person may do about one more run, as their vote
+// would be answered now.
+func (g *Gate) RetryOffer(ctx context.Context, s Session, a Approval) (o RetryOffer, err error) {
+	rules, err := g.inForce()
+	if err != nil || a.Status != Approved {
+		return o, nil //nolint:nilerr // under rules that do not count nothing is offered
+	}
+	t, err := g.today(ctx, a.Key, rules)
+	if err != nil {
+		return o, err
+	}
+	now := time.Now()
+	asOf := rules.at(now)
+	round, open := a.OpenRound(asOf.People, now.UnixMilli())
+	if open {
+		o.Open, o.Text, o.UntilMs = true, round.Text(), round.ExpiresAtMs
+	}
+	o.WithoutResult = !open && a.ClaimedAtMs != 0 && a.Result == nil
+	b := Ballot{Voter: s.Voter(), Decision: Retry, Opens: true, WithoutResult: o.WithoutResult}
+	c, no := a.voteAgain(b, t, &asOf, now.UnixMilli())
+	o.Sign = c.Refusal != nil && c.Refusal.Code == CodeStepUpRequired
+	voted := slices.ContainsFunc(round.Votes, func(v Vote) bool { return v.by(asOf.People.Identify(b.Voter)) })
+	o.May = no == nil && (c.Refusal == nil || o.Sign) && !voted
+	return o, nil
+}

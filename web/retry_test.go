@@ -1,0 +1,44 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// T3: people vote for one more run on the request's page, after the whole call stood
+// there; who asked, and who did not see it, do not.
+func TestAdversary_T3_RetryOnThePage(t *testing.T) {
+	t.Parallel()
+	d, ctx := newDesk(t), t.Context()
+	a := d.run("terraform plan -out p")
+	d.sees("bob", "/a/"+a.Code)
+	require.Equal(t, http.StatusSeeOther, d.votes("bob", a.Code, core.AllowOnce).Code)
+	require.NotContains(t, d.sees("bob", "/a/"+a.Code), `value="retry"`, "it can be claimed yet")
+	_, err := d.gate.Claim(ctx, deployer, a.ID, core.ClaimInput{ClaimID: "1"})
+	require.NoError(t, err)
+
+	page := d.sees("bob", "/a/"+a.Code)
+	require.Contains(t, page, `value="retry"`)
+	require.Contains(t, page, `name="withoutResult" value="1" required`)
+	require.Contains(t, page, `<span class="t-program">terraform</span>`)
+	require.Equal(t, http.StatusConflict, d.votes("bob", a.Code, core.Retry).Code, "without a result, and not said so")
+	retry := url.Values{"decision": {"retry"}, "withoutResult": {"1"}}
+	unseen := d.asks("alice", http.MethodPost, "/a/"+a.Code+"/vote", retry)
+	require.Equal(t, http.StatusConflict, unseen.Code)
+	require.Zero(t, d.get(a).Retries, "alice has not seen the call")
+	out := d.asks("bob", http.MethodPost, "/a/"+a.Code+"/vote", retry)
+	require.Equal(t, http.StatusSeeOther, out.Code, out.Body.String())
+	require.Equal(t, []string{"person:bob"}, d.get(a).RetriedBy[0].By)
+	require.Contains(t, d.sees("bob", out.Header().Get("Location")), "It may run once more, within 5 minutes.")
+
+	_, err = d.gate.Claim(ctx, deployer, a.ID, core.ClaimInput{ClaimID: "2"})
+	require.NoError(t, err)
+	_, err = d.gate.Report(ctx, deployer, a.ID, "2", core.Result{Status: "succeeded"})
+	require.NoError(t, err)
+	require.NotContains(t, d.sees("bob", "/a/"+a.Code), `value="retry"`)
+}
