@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/policy/finding"
 	"approvalbot/policy/program"
 	"approvalbot/policy/tool"
 	"approvalbot/policy/words"
@@ -26,6 +27,9 @@ func (j *judging) reach(e *Engine, class core.RiskClass) (r core.GrantScope) {
 
 // reachOfTool is what a yes for a tool that runs no command may cover.
 func (j *judging) reachOfTool(e *Engine) core.GrantScope {
+	if j.Found.Has(finding.BesideArguments) {
+		return core.GrantScope{} // a session's yes is for what the tool takes
+	}
 	name := j.Tool.Name
 	if server := j.Call.Context.Tool.Server; server != "" {
 		name += " of " + server // another server's tool of that name is another one
