@@ -31,6 +31,9 @@ var eachAsks = finding.Of(finding.FeedsProcess, finding.ApprovesPlan)
 
 // reachOfTool is what a yes for a tool that runs no command may cover.
 func (j *judging) reachOfTool(e *Engine) core.GrantScope {
+	if j.Found.Has(finding.BesideArguments) {
+		return core.GrantScope{} // a session's yes is for what the tool takes
+	}
 	name := j.Tool.Name
 	if server := j.Call.Context.Tool.Server; server != "" {
 		name += " of " + server // another server's tool of that name is another one

@@ -75,6 +75,9 @@ func riskStage(e *Engine, j *judging) core.Outcome {
 	if j.Call.Context.Tool.Changed {
 		j.Found.Add(finding.ToolChanged)
 	}
+	if j.Tool.Kind != tool.Exec && j.BesideArguments() {
+		j.Found.Add(finding.BesideArguments)
+	}
 	if j.Found == (finding.Set{}) {
 		j.Found.Add(finding.MalformedCall)
 	}
@@ -114,6 +117,8 @@ func policyStage(e *Engine, j *judging) core.Outcome {
 		return j.because("policy", finding.AlwaysAsks, core.OutcomeAsk)
 	case j.Call.Context.Tool.Changed:
 		return j.say("policy", "tool-changed", core.OutcomeAsk, "Whatever permits this tool permits it as it was.")
+	case j.Found.Has(finding.BesideArguments):
+		return j.say("policy", "beside-arguments", core.OutcomeAsk, "Whatever permits this tool permits its arguments alone.")
 	case j.excused && class < core.R4:
 		return j.say("policy", "permitted", core.OutcomeAllow, "The operator permits this call, whatever its class.")
 	case j.Found.Any(eachAsks):

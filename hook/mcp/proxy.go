@@ -3,11 +3,12 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
 
-	"github.com/google/uuid"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -15,7 +16,7 @@ import (
 )
 
 // Proxy stands between one client and one server, and asks the desk for every call
-// of a tool. All else passes as it is.
+// of a tool, and for every answer to a question of the server. What else passes: see passes.
 type Proxy struct {
 	Desk    ask.Approvals
 	Name    string // what the operator calls the server; empty: it is not known
@@ -33,10 +34,24 @@ const (
 	initialize  = "initialize"
 	callTool    = "tools/call"
 	listTools   = "tools/list"
+	updateTask  = "tasks/update"
 	toolsChange = "notifications/tools/list_changed"
 	cancelled   = "notifications/cancelled"
 	progress    = "notifications/progress"
 )
+
+// passes are the requests of the client that reach the server beside calls of tools: true if they
+// carry an answer to the server. A method that MCP does not name could be anything and is refused.
+var passes = map[string]bool{
+	initialize: false, "ping": false, "server/discover": false, listTools: false,
+	"resources/list": false, "resources/templates/list": false, "resources/read": false,
+	"resources/subscribe": false, "resources/unsubscribe": false, "subscriptions/listen": false,
+	"prompts/list": false, "prompts/get": false, "completion/complete": false, "logging/setLevel": false,
+	"tasks/get": false, "tasks/list": false, "tasks/result": false, "tasks/cancel": false, updateTask: true,
+}
+
+// notices are the client's notifications that reach the server, without params.
+var notices = map[string]bool{"notifications/initialized": true, "notifications/roots/list_changed": true}
 
 // errServerEnded ends what the server has not answered.
 var errServerEnded = errors.New("the MCP server has ended")
@@ -48,8 +63,8 @@ func (p Proxy) Run(ctx context.Context, client, server mcp.Connection) error {
 	defer cancel()
 	x := &relay{
 		Proxy: p, client: client, server: server,
-		calls: map[jsonrpc.ID]*pending{}, lists: map[jsonrpc.ID]bool{},
-		own: map[jsonrpc.ID]chan *jsonrpc.Response{}, tools: map[string]definition{},
+		requests: map[jsonrpc.ID]*pending{}, flights: map[jsonrpc.ID]chan *jsonrpc.Response{},
+		questions: map[jsonrpc.ID]*question{}, shown: map[string]shown{},
 	}
 	ended := make(chan error, 2)
 	go func() { ended <- x.fromClient(ctx) }()
@@ -69,21 +84,30 @@ type relay struct {
 	client, server mcp.Connection
 	work           sync.WaitGroup
 
-	mu    sync.Mutex
-	calls map[jsonrpc.ID]*pending               // of the client, not answered yet
-	lists map[jsonrpc.ID]bool                   // the client's tools/list, likewise
-	own   map[jsonrpc.ID]chan *jsonrpc.Response // the proxy's own requests
-	tools map[string]definition                 // as the server last described them
-	stale bool                                  // the server says that they have changed
-	hello jsonrpc.ID                            // the client's initialize
-	ended bool
+	mu        sync.Mutex
+	requests  map[jsonrpc.ID]*pending               // of the client, not answered yet
+	flights   map[jsonrpc.ID]chan *jsonrpc.Response // requests that the server has not answered
+	sent      int64                                 // id of the last of them: the proxy numbers them all alike
+	questions map[jsonrpc.ID]*question              // the server's requests, not answered yet
+	identity  members                               // the client's, of its first request that has one
+	lastMeta  members                               // identity in the client's last tools/list or tools/call
+	shown     map[string]shown                      // tools as the client was given them
+	listing   int                                   // which of the client's listings is the newest
+	own       map[string]definition                 // tools as the proxy was given them; nil: it did not ask
+	changes   int                                   // how often own, or its absence, came to be outdated
+	told      int                                   // changes when own was asked for
+	ended     bool
+
+	delivery sync.Mutex // held while a list of tools is noted and given to the client
+	dropped  sync.Once  // says that members of _meta are dropped
 }
 
-// pending is a call of a tool.
+// pending is a request of the client.
 type pending struct {
-	cancel    context.CancelFunc
-	forwarded chan *jsonrpc.Response // nil: the server has not got it
-	answered  bool                   // its id is free again; what the server still says to it is dropped
+	cancel   context.CancelFunc
+	sent     jsonrpc.ID // at the server, if it is there
+	answered bool       // its id is free again
+	shows    func()     // notes the tools that its answer gives the client; nil: it gives none
 }
 
 // fromClient carries what the client says. It is nil at the end of its input.
@@ -95,7 +119,7 @@ func (x *relay) fromClient(ctx context.Context) error {
 		}
 		switch m := msg.(type) {
 		case *jsonrpc.Response:
-			x.send(ctx, m)
+			x.reply(ctx, m)
 		case *jsonrpc.Request:
 			x.request(ctx, m)
 		}
@@ -104,35 +128,90 @@ func (x *relay) fromClient(ctx context.Context) error {
 
 // request carries one request or notification of the client.
 func (x *relay) request(ctx context.Context, m *jsonrpc.Request) {
+	_, passed := passes[m.Method]
 	switch {
-	case strings.EqualFold(m.Method, callTool) && m.IsCall():
-		x.call(ctx, m)
-	case strings.EqualFold(m.Method, callTool):
-		x.log("a tools/call without an id is not passed on")
-	case m.Method == cancelled && x.cancelled(m):
+	case m.Method == cancelled:
+		x.cancelled(ctx, m)
+	case !m.IsCall() && notices[m.Method]:
+		x.send(ctx, &jsonrpc.Request{Method: m.Method})
 	case !m.IsCall():
-		x.send(ctx, m)
+		x.log(fmt.Sprintf("%.64q without an id is not passed on", m.Method))
+	case strings.EqualFold(m.Method, callTool):
+		x.serve(ctx, m, x.called)
+	case passed:
+		x.serve(ctx, m, x.passed)
 	default:
-		x.mu.Lock()
-		switch m.Method {
-		case listTools:
-			x.lists[m.ID] = true
-		case initialize:
-			x.hello = m.ID
-		}
-		x.mu.Unlock()
-		x.do(func() { x.pass(ctx, m) })
+		x.answer(ctx, &jsonrpc.Response{ID: m.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound,
+			Message: fmt.Sprintf("approvalbot does not pass the method %.64q on", m.Method)}})
 	}
 }
 
-// pass carries a request to the server; where it cannot be carried, the client gets an error.
-func (x *relay) pass(ctx context.Context, m *jsonrpc.Request) {
-	if err := x.server.Write(ctx, m); err != nil && ctx.Err() == nil {
-		x.mu.Lock()
-		delete(x.lists, m.ID)
-		x.mu.Unlock()
-		x.answer(ctx, failure(m.ID, "the MCP server was not reached: "+err.Error()))
+// serve answers one request of the client in its own time. how gives the answer; nil if the
+// client has taken the request back.
+func (x *relay) serve(
+	ctx context.Context, m *jsonrpc.Request, how func(context.Context, *jsonrpc.Request, *pending) *jsonrpc.Response,
+) {
+	ctx, cancel := context.WithCancel(ctx)
+	own := &pending{cancel: cancel}
+	x.mu.Lock()
+	under := x.requests[m.ID]
+	twice := under != nil && !under.answered
+	if !twice {
+		x.requests[m.ID] = own
 	}
+	x.mu.Unlock()
+	if twice {
+		cancel()
+		x.answer(ctx, failure(m.ID, "a request with this id is under way"))
+		return
+	}
+	x.do(func() {
+		defer func() {
+			cancel()
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			if x.requests[m.ID] == own {
+				delete(x.requests, m.ID)
+			}
+		}()
+		res := how(ctx, m, own)
+		if own.shows != nil {
+			x.delivery.Lock()
+			defer x.delivery.Unlock()
+			own.shows()
+		}
+		x.mu.Lock()
+		own.answered = true // before the client can know it, and use the id again
+		x.mu.Unlock()
+		if res != nil {
+			x.answer(ctx, &jsonrpc.Response{ID: m.ID, Result: res.Result, Error: res.Error})
+		}
+	})
+}
+
+// passed has the server answer a request that calls no tool. An answer to the server's questions
+// in it is asked for.
+func (x *relay) passed(ctx context.Context, m *jsonrpc.Request, own *pending) *jsonrpc.Response {
+	params, got, err := x.outgoing(ctx, m)
+	if err != nil {
+		return failure(m.ID, err.Error())
+	}
+	listing := x.begins(m.Method, params)
+	res, err := x.roundTrip(ctx, m.Method, params, own)
+	if got != nil {
+		res = x.finish(ctx, m.ID, *got, res, err)
+	}
+	switch {
+	case x.takenBack(ctx):
+		return nil
+	case err != nil:
+		return failure(m.ID, err.Error())
+	case m.Method == initialize:
+		x.negotiated(res)
+	case m.Method == listTools && res.Error == nil:
+		return x.listed(ctx, res, listing, own)
+	}
+	return res
 }
 
 // do does something beside the reading.
@@ -169,46 +248,48 @@ func (x *relay) fromServer(ctx context.Context) error {
 		}
 		switch m := msg.(type) {
 		case *jsonrpc.Request:
-			if m.Method == toolsChange {
-				x.mu.Lock()
-				x.stale = true
-				x.mu.Unlock()
+			if x.asks(ctx, m) {
+				x.answer(ctx, m)
 			}
-			x.answer(ctx, m)
 		case *jsonrpc.Response:
-			x.response(ctx, m)
+			x.response(m)
 		}
 	}
 }
 
-// response carries one answer of the server to whoever waits for it. One that nobody
-// asked for is dropped.
-func (x *relay) response(ctx context.Context, m *jsonrpc.Response) {
+// asks notes what the server says of its own accord, and reports whether the client gets it.
+func (x *relay) asks(ctx context.Context, m *jsonrpc.Request) bool {
 	x.mu.Lock()
-	call, own, list := x.calls[m.ID], x.own[m.ID], x.lists[m.ID]
-	delete(x.own, m.ID)
-	delete(x.lists, m.ID)
-	if hello := x.hello; hello.IsValid() && hello == m.ID {
-		x.hello = jsonrpc.ID{}
-		x.negotiated(m)
-	}
-	var got chan *jsonrpc.Response
-	if call != nil {
-		got, call.forwarded = call.forwarded, nil // one answer counts
-	}
-	x.mu.Unlock()
+	defer x.mu.Unlock()
 	switch {
-	case own != nil:
-		own <- m
-	case got != nil:
-		got <- m
-	case call != nil:
-		x.log("an answer to a call that the MCP server has not got is dropped")
-	case list && m.Error == nil:
-		x.do(func() { x.listed(ctx, m) })
-	default:
-		x.answer(ctx, m)
+	case m.IsCall() && x.questions[m.ID] != nil:
+		x.log("a request of the MCP server with an id that is under way is dropped")
+		return false
+	case m.IsCall():
+		ctx, cancel := context.WithCancel(ctx)
+		x.questions[m.ID] = &question{ctx: ctx, cancel: cancel, method: m.Method, params: jsontext.Value(m.Params)}
+	case m.Method == toolsChange:
+		x.changes++
+	case m.Method == cancelled:
+		if q := x.questions[requestOf(m)]; q != nil {
+			q.cancel()
+		}
 	}
+	return true
+}
+
+// response carries one answer of the server to the request that waits for it. Any other answer
+// is dropped.
+func (x *relay) response(m *jsonrpc.Response) {
+	x.mu.Lock()
+	got := x.flights[m.ID]
+	delete(x.flights, m.ID) // one answer counts
+	x.mu.Unlock()
+	if got == nil {
+		x.log("an answer of the MCP server to no request is dropped")
+		return
+	}
+	got <- m
 }
 
 // negotiated reads the answer to initialize.
@@ -226,52 +307,63 @@ func (x *relay) serverEnded(ctx context.Context) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.ended = true
-	for _, c := range x.calls {
-		if c.forwarded != nil {
-			close(c.forwarded)
-			c.forwarded = nil
-		}
-		c.cancel()
+	for id, got := range x.flights {
+		close(got)
+		delete(x.flights, id)
 	}
-	for id, c := range x.own {
-		close(c)
-		delete(x.own, id)
+	for _, r := range x.requests {
+		r.cancel()
 	}
-	for id := range x.lists {
-		delete(x.lists, id)
-		x.do(func() { x.answer(ctx, failure(id, errServerEnded.Error())) })
+	for _, q := range x.questions {
+		q.cancel()
 	}
 }
 
-// roundTrip asks the server on the proxy's own account.
-func (x *relay) roundTrip(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
-	id, err := jsonrpc.MakeID("approvalbot-" + uuid.NewString())
-	if err != nil {
-		return nil, err
-	}
+// roundTrip sends a request to the server and waits for its answer. own is the client's request;
+// nil: the proxy asks on its own account. The server sees no difference.
+func (x *relay) roundTrip(
+	ctx context.Context, method string, params []byte, own *pending,
+) (*jsonrpc.Response, error) {
 	got := make(chan *jsonrpc.Response, 1)
 	x.mu.Lock()
-	if x.ended {
+	if x.ended || ctx.Err() != nil {
 		x.mu.Unlock()
 		return nil, errServerEnded
 	}
-	x.own[id] = got
+	x.sent++
+	id, err := jsonrpc.MakeID(float64(x.sent))
+	if err != nil {
+		x.mu.Unlock()
+		return nil, err
+	}
+	x.flights[id] = got
+	if own != nil {
+		own.sent = id
+	}
 	x.mu.Unlock()
 	defer func() {
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		delete(x.own, id)
+		delete(x.flights, id)
+		if own != nil {
+			own.sent = jsonrpc.ID{}
+		}
 	}()
 	if err := x.server.Write(ctx, &jsonrpc.Request{ID: id, Method: method, Params: params}); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the MCP server was not reached: %w", err)
 	}
 	select {
 	case res, ok := <-got:
 		if !ok {
 			return nil, errServerEnded
 		}
-		return res, res.Error
+		return res, nil
 	case <-ctx.Done():
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if x.ended {
+			return nil, errServerEnded
+		}
 		return nil, ctx.Err()
 	}
 }

@@ -31,7 +31,7 @@ type stage struct {
 	asked                []api.CreateRequest
 	reported             chan api.ResultRequest
 	log                  chan string
-	approval             string
+	approval             string // what the desk answers; empty: it allows what it is asked for, as it is
 	endServer, endClient func()
 	written              chan struct{} // not nil: each write to the client returns once one comes
 }
@@ -52,7 +52,7 @@ func (c slow) Write(ctx context.Context, m jsonrpc.Message) error {
 
 func newStage(t *testing.T) *stage {
 	s := &stage{t: t, reported: make(chan api.ResultRequest, 100), log: make(chan string, 100),
-		approval: `{"id":"x","code":"K7QX2M","status":"approved","decidedBy":["policy"],"claim":{"params":{"what":"tea"}}}`}
+		approval: `{"id":"x","code":"K7QX2M","status":"approved","decidedBy":["policy"],"claim":{"toolName":"mcp__shop__order","params":{"what":"tea"}}}`}
 	desk := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/tools"):
@@ -69,8 +69,13 @@ func newStage(t *testing.T) *stage {
 			_ = json.NewDecoder(r.Body).Decode(&in)
 			s.mu.Lock()
 			s.asked = append(s.asked, in)
+			approval := s.approval
 			s.mu.Unlock()
-			_, _ = io.WriteString(w, s.approval)
+			if approval == "" {
+				claim, _ := json.Marshal(api.Claim{ToolName: in.ToolName, Params: in.Params})
+				approval = fmt.Sprintf(`{"id":"x","code":"K7QX2M","status":"approved","decidedBy":["policy"],"claim":%s}`, claim)
+			}
+			_, _ = io.WriteString(w, approval)
 		}
 	}))
 	t.Cleanup(desk.Close)
@@ -86,7 +91,7 @@ func newStage(t *testing.T) *stage {
 	up, err := (&mcp.IOTransport{Reader: serverIn, Writer: serverOut}).Connect(ctx)
 	require.NoError(t, err)
 	done := make(chan struct{})
-	p := Proxy{Desk: ask.Approvals{Client: &api.Client{Server: desk.URL, Token: "t"}}, Server: "shop", Session: "s", Log: func(text string) { s.log <- text }}
+	p := Proxy{Desk: ask.Approvals{Client: &api.Client{Server: desk.URL, Token: "t"}}, Server: "shop", Session: "s", Workdir: "/work", Log: func(text string) { s.log <- text }}
 	go func() { defer close(done); _ = p.Run(ctx, slow{down, s}, up) }()
 	hangUp := func() {
 		for _, c := range []io.Closer{client, server, toClient, toServer} {
@@ -115,24 +120,33 @@ func (s *stage) says(who io.Writer, format string, args ...any) {
 	require.NoError(s.t, err)
 }
 
-// heard is the next message that one of them gets.
-func (s *stage) heard(by *bufio.Reader) (m struct {
+// message is what one of them gets.
+type message struct {
 	ID     any
 	Method string
 	Params struct {
+		Cursor    string
 		Name      string
 		Arguments map[string]any
 	}
 	Result map[string]any
 	Error  map[string]any
 	raw    string
-},
-) {
+}
+
+// id is the message's id as JSON.
+func (m message) id() string {
+	out, _ := json.Marshal(m.ID)
+	return string(out)
+}
+
+// heard is the next message that one of them gets.
+func (s *stage) heard(by *bufio.Reader) (m message) {
 	s.t.Helper()
 	line, err := by.ReadString('\n')
 	require.NoError(s.t, err)
 	require.NoError(s.t, json.Unmarshal([]byte(line), &m))
-	m.raw = line
+	m.raw = strings.TrimSpace(line)
 	return m
 }
 
@@ -143,7 +157,7 @@ func (s *stage) lists(tools string) {
 	s.t.Helper()
 	m := s.heard(s.toServer)
 	require.Equal(s.t, "tools/list", m.Method)
-	s.says(s.server, `{"jsonrpc":"2.0","id":%q,"result":{"tools":[%s]}}`, m.ID, tools)
+	s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, m.id(), tools)
 }
 
 // However its method is spelt, a call of a tool is asked for, and one that nobody waits
@@ -153,13 +167,12 @@ func TestAdversary_H2_EverySpellingOfACallIsAskedFor(t *testing.T) {
 		s := newStage(t)
 		s.says(s.client, `{"jsonrpc":"2.0","method":%q,"params":{"name":"order","arguments":{"unasked":true}}}`, method)
 		require.Contains(t, <-s.log, "without an id")
-		s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":%q,"params":{"name":"order","Name":"burn","arguments":{"what":"more"}}}`, method)
+		s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":%q,"params":{"name":"order","arguments":{"what":"more"}}}`, method)
 		s.lists(order)
 		got := s.heard(s.toServer)
 		require.Equal(t, "tools/call", got.Method)
 		require.Equal(t, "order", got.Params.Name)
 		require.Equal(t, map[string]any{"what": "tea"}, got.Params.Arguments, "what was claimed, and nothing else")
-		require.NotContains(t, got.raw, "burn")
 		require.Len(t, s.calls(), 1)
 		require.Equal(t, "mcp__shop__order", s.calls()[0].ToolName)
 	}
@@ -168,7 +181,8 @@ func TestAdversary_H2_EverySpellingOfACallIsAskedFor(t *testing.T) {
 // What is no call of a listed tool is refused, and no server gets it.
 func TestAdversary_H2_WhatTheServerDoesNotListIsRefused(t *testing.T) {
 	s := newStage(t)
-	for i, params := range []string{`{}`, `{"name":""}`, `{"name":"order","name":"burn"}`, `{"name":"order","arguments":{"a":1,"a":2}}`, `[]`} {
+	for i, params := range []string{`{}`, `{"name":""}`, `{"name":"order","name":"burn"}`, `{"name":"order","arguments":{"a":1,"a":2}}`, `[]`,
+		`{"name":"order","Name":"burn"}`, `{"name":"order","arguments":{"Approvalbot/MCP":{}}}`} {
 		s.says(s.client, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%s}`, i, params)
 		require.NotEmpty(t, s.heard(s.toClient).Error, params)
 	}
@@ -201,11 +215,12 @@ func TestAdversary_H2_TheProxysIDsAreUsedOnce(t *testing.T) {
 	m := s.heard(s.toServer) // the proxy asks for the tools first
 	s.says(s.client, call)
 	require.Contains(t, s.heard(s.toClient).Error["message"], "under way")
-	s.says(s.server, `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"forged"}]}}`)
-	require.Contains(t, <-s.log, "has not got")
-	s.says(s.server, `{"jsonrpc":"2.0","id":%q,"result":{"tools":[%s]}}`, m.ID, order)
-	require.Equal(t, "tools/call", s.heard(s.toServer).Method)
-	s.says(s.server, `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"ordered"}]}}`)
+	s.says(s.server, `{"jsonrpc":"2.0","id":99,"result":{"content":[{"type":"text","text":"forged"}]}}`)
+	require.Contains(t, <-s.log, "to no request")
+	s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, m.id(), order)
+	got := s.heard(s.toServer)
+	require.Equal(t, "tools/call", got.Method)
+	s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"ordered"}]}}`, got.id())
 	require.Contains(t, s.heard(s.toClient).raw, "ordered")
 	require.Equal(t, "succeeded", (<-s.reported).Status)
 	require.Len(t, s.calls(), 1)
@@ -219,8 +234,9 @@ func TestAdversary_H5_AChangeOfToolsIsLookedAt(t *testing.T) {
 		s.says(s.client, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"order"}}`, id)
 	}
 	ordered := func(id int) {
-		require.Equal(t, "tools/call", s.heard(s.toServer).Method)
-		s.says(s.server, `{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}`, id)
+		m := s.heard(s.toServer)
+		require.Equal(t, "tools/call", m.Method)
+		s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`, m.id())
 		require.EqualValues(t, id, s.heard(s.toClient).ID)
 	}
 	call(1)
@@ -233,13 +249,13 @@ func TestAdversary_H5_AChangeOfToolsIsLookedAt(t *testing.T) {
 	call(3)
 	m := s.heard(s.toServer)
 	require.Equal(t, "tools/list", m.Method)
-	s.says(s.server, `{"jsonrpc":"2.0","id":%q,"error":{"code":-32603,"message":"not now"}}`, m.ID)
+	s.says(s.server, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"not now"}}`, m.id())
 	require.Equal(t, true, s.heard(s.toClient).Result["isError"])
 	call(4)
 	s.lists(strings.Replace(order, "Orders.", "Orders more.", 1))
 	ordered(4)
 	require.Len(t, s.calls(), 3)
-	require.Equal(t, "Orders more.", s.calls()[2].Context.Tool.Description)
+	require.Contains(t, s.calls()[2].Context.Tool.Description, "Orders more.")
 }
 
 // A tool that is listed twice is shown once, and one whose name the desk does not take
@@ -247,7 +263,7 @@ func TestAdversary_H5_AChangeOfToolsIsLookedAt(t *testing.T) {
 func TestProxy_ListsATool(t *testing.T) {
 	s := newStage(t)
 	s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
-	require.Equal(t, "tools/list", s.heard(s.toServer).Method)
+	require.Equal(t, "tools/list", s.heard(s.toServer).Method) // the proxy's first request
 	s.says(s.server, `{"jsonrpc":"2.0","id":1,"result":{"tools":[%s,%s,{"name":"оrder"},{"name":"%s"}],"nextCursor":"n"}}`,
 		order, strings.Replace(order, "Orders.", "Orders, too.", 1), strings.Repeat("x", 200))
 	got := s.heard(s.toClient)

@@ -1,120 +1,78 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"approvalbot/api"
 	"approvalbot/hook/ask"
 )
 
-// callParams are the params of tools/call.
-type callParams struct {
-	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments,omitzero"`
-
-	// What else MCP says of a call. No other member is passed on: a server that does not
-	// mind letter case could take "Name" for the name.
-	Meta      jsontext.Value `json:"_meta,omitzero"`
-	Task      jsontext.Value `json:"task,omitzero"`
-	Responses jsontext.Value `json:"inputResponses,omitzero"`
-	State     jsontext.Value `json:"requestState,omitzero"`
-}
-
-// call takes a call of a tool and answers it in its own time.
-func (x *relay) call(ctx context.Context, m *jsonrpc.Request) {
-	ctx, cancel := context.WithCancel(ctx)
-	own := &pending{cancel: cancel}
-	x.mu.Lock()
-	under := x.calls[m.ID]
-	twice := under != nil && !under.answered || x.lists[m.ID]
-	if !twice {
-		x.calls[m.ID] = own
-	}
-	x.mu.Unlock()
-	if twice {
-		cancel()
-		x.answer(ctx, failure(m.ID, "a request with this id is under way"))
-		return
-	}
-	x.do(func() {
-		defer func() {
-			cancel()
-			x.mu.Lock()
-			defer x.mu.Unlock()
-			if x.calls[m.ID] == own {
-				delete(x.calls, m.ID)
-			}
-		}()
-		res := x.called(ctx, m, own)
-		x.mu.Lock()
-		own.answered = true // before the client can know it, and use the id again
-		x.mu.Unlock()
-		if res != nil {
-			x.answer(ctx, res)
-		}
-	})
-}
-
-// called asks for the call, has the server do it, and gives its answer; nil where the
-// client has taken it back.
+// called asks for the call, has the server do it, and gives its answer; nil if the client has
+// taken it back.
 func (x *relay) called(ctx context.Context, m *jsonrpc.Request, own *pending) *jsonrpc.Response {
-	var in callParams
-	if err := strict(m.Params, &in); err != nil || in.Name == "" {
-		wrong := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
-			Message: "tools/call needs a name, and no member twice"}
-		return &jsonrpc.Response{ID: m.ID, Error: wrong}
+	in, err := readCall(m.Params)
+	if err != nil {
+		return &jsonrpc.Response{Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}}
 	}
-	in.Meta = withoutApproval(in.Meta)
-	req, err := x.asking(ctx, in)
+	in.meta = x.meta(in.meta)
+	got, err := x.asked(ctx, in, false)
 	if err != nil {
 		return x.refused(ctx, m.ID, err)
 	}
-	got, err := x.Desk.Ask(ctx, req, x.waiting(ctx, in))
-	if err != nil {
-		return x.refused(ctx, m.ID, err)
-	}
-	res, err := x.forward(ctx, m.ID, in, got, own)
+	res, err := x.forward(ctx, in, got, own)
 	if err != nil || !needsApproval(res) {
 		return x.finish(ctx, m.ID, got, res, err)
 	}
 	if !got.ByPerson() { // the tool wants a person, and policy had allowed it
 		x.report(ctx, got, "failed", "not run: the tool asks for an approval of its own")
-		if req, err = x.asking(ctx, in); err != nil {
-			return x.refused(ctx, m.ID, err)
-		}
-		req.MustAsk = true
-		if got, err = x.Desk.Ask(ctx, req, x.waiting(ctx, in)); err != nil {
+		if got, err = x.asked(ctx, in, true); err != nil {
 			return x.refused(ctx, m.ID, err)
 		}
 	}
-	in.Meta = withApproval(in.Meta, got)
-	res, err = x.forward(ctx, m.ID, in, got, own)
+	in.meta[approvalMeta] = approvalOf(got)
+	res, err = x.forward(ctx, in, got, own)
 	return x.finish(ctx, m.ID, got, res, err)
 }
 
+// asked asks the desk for a call and claims it. A call whose tool has changed since is refused: the
+// yes was for the tool as it was.
+func (x *relay) asked(ctx context.Context, in call, mustAsk bool) (ask.Allowed, error) {
+	req, err := x.asking(ctx, in)
+	if err != nil {
+		return ask.Allowed{}, err
+	}
+	req.MustAsk = mustAsk || len(in.beside) > 0
+	got, err := x.Desk.Ask(ctx, req, x.waiting(ctx, in))
+	if err != nil {
+		return ask.Allowed{}, err
+	}
+	now, err := x.facts(ctx, in.name)
+	if err == nil && !bytes.Equal(value(now), value(req.Context.Tool)) {
+		err = errors.New("not allowed: what the MCP server says of the tool changed meanwhile; ask again")
+	}
+	if err != nil {
+		x.report(ctx, got, "failed", "not run: what the MCP server says of the tool changed meanwhile")
+	}
+	return got, err
+}
+
 // asking is the request for a call, with what the server says of the tool.
-func (x *relay) asking(ctx context.Context, in callParams) (api.CreateRequest, error) {
-	def, known, err := x.definition(ctx, in.Name)
-	switch {
-	case err != nil:
-		return api.CreateRequest{}, fmt.Errorf("not allowed: the MCP server does not say what its tools are: %w", err)
-	case !known:
-		return api.CreateRequest{}, fmt.Errorf("not allowed: the MCP server lists no tool of that name")
+func (x *relay) asking(ctx context.Context, in call) (api.CreateRequest, error) {
+	tool, err := x.facts(ctx, in.name)
+	if err != nil {
+		return api.CreateRequest{}, err
 	}
-	params := in.Arguments
-	if len(params) == 0 {
-		params = json.RawMessage(`{}`)
-	}
+	params, err := in.params()
 	return api.CreateRequest{
-		ToolName: x.named(in.Name), Params: params, SessionKey: x.Session, Bind: bind(x.Workdir),
-		Context: &api.Context{Tool: def.facts(x.Name)},
-	}, nil
+		ToolName: x.named(in.name), Params: params, SessionKey: x.Session, Bind: bind(x.Workdir),
+		Context: &api.Context{Tool: tool},
+	}, err
 }
 
 // named is how the desk knows a tool: two underscores say that it is another server's.
@@ -123,52 +81,37 @@ func (p Proxy) named(tool string) string {
 }
 
 // waiting tells a client that asked for progress where its call waits.
-func (x *relay) waiting(ctx context.Context, in callParams) func(api.Approval) {
-	var meta struct {
-		Token json.RawMessage `json:"progressToken"`
-	}
-	if json.Unmarshal(in.Meta, &meta) != nil || len(meta.Token) == 0 {
+func (x *relay) waiting(ctx context.Context, in call) func(api.Approval) {
+	token, wanted := in.meta[progressToken]
+	if !wanted {
 		return nil
 	}
 	return func(a api.Approval) {
 		// Small, so that whatever the server counts later is more.
-		params := object("progressToken", meta.Token, "progress", 0.001, "message", "waiting for approval "+a.Code)
+		params := object(progressToken, token, "progress", 0.001, "message", "waiting for approval "+a.Code)
 		x.answer(ctx, &jsonrpc.Request{Method: progress, Params: json.RawMessage(params)})
 	}
 }
 
-// forward has the server do a claimed call: with the very params that were approved.
+// forward has the server do a claimed call: what the claim holds, and of the client's own words
+// the members of _meta that may pass.
 func (x *relay) forward(
-	ctx context.Context, id jsonrpc.ID, in callParams, got ask.Allowed, own *pending,
+	ctx context.Context, in call, got ask.Allowed, own *pending,
 ) (*jsonrpc.Response, error) {
-	in.Arguments = got.Claim.Params
-	params, err := encode(in)
+	name, ours := strings.CutPrefix(got.Claim.ToolName, x.named(""))
+	params, err := claimed(got.Claim.Params)
+	if err != nil || !ours || name != in.name {
+		return nil, errors.New("not allowed: the approval desk handed out another call")
+	}
+	params["name"] = value(name)
+	if len(in.meta) > 0 {
+		params["_meta"] = value(in.meta)
+	}
+	out, err := encode(params)
 	if err != nil {
 		return nil, err
 	}
-	answer := make(chan *jsonrpc.Response, 1)
-	x.mu.Lock()
-	if x.ended || ctx.Err() != nil {
-		x.mu.Unlock()
-		return nil, errServerEnded
-	}
-	own.forwarded = answer
-	x.mu.Unlock()
-	if err := x.server.Write(ctx, &jsonrpc.Request{ID: id, Method: callTool, Params: params}); err != nil {
-		x.mu.Lock()
-		own.forwarded = nil
-		x.mu.Unlock()
-		return nil, fmt.Errorf("the MCP server was not reached: %w", err)
-	}
-	select {
-	case res, ok := <-answer:
-		if !ok {
-			return nil, errServerEnded
-		}
-		return res, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return x.roundTrip(ctx, callTool, out, own)
 }
 
 // finish reports how a forwarded call went, and gives the answer to the client.
@@ -216,26 +159,35 @@ func (x *relay) takenBack(ctx context.Context) bool {
 	return ctx.Err() != nil && !x.ended
 }
 
-// cancelled takes a call back, and reports whether the server has not got it.
-func (x *relay) cancelled(m *jsonrpc.Request) bool {
+// cancelled takes a request of the client back, at the server too if it is there.
+func (x *relay) cancelled(ctx context.Context, m *jsonrpc.Request) {
+	x.mu.Lock()
+	r := x.requests[requestOf(m)]
+	if r == nil {
+		x.mu.Unlock()
+		return
+	}
+	at := r.sent
+	r.cancel()
+	x.mu.Unlock()
+	if at.IsValid() {
+		x.send(ctx, &jsonrpc.Request{Method: cancelled, Params: json.RawMessage(object("requestId", at.Raw()))})
+	}
+}
+
+// requestOf is the request that a notification cancels; not valid if it names none.
+func requestOf(m *jsonrpc.Request) jsonrpc.ID {
 	var in struct {
 		ID any `json:"requestId"`
 	}
 	if json.Unmarshal(m.Params, &in) != nil {
-		return false
+		return jsonrpc.ID{}
 	}
 	id, err := jsonrpc.MakeID(in.ID)
 	if err != nil {
-		return false
+		return jsonrpc.ID{}
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	c := x.calls[id]
-	if c == nil {
-		return false
-	}
-	c.cancel()
-	return c.forwarded == nil
+	return id
 }
 
 // needsApproval reports whether a tool's own result says that it has to be approved.
@@ -271,44 +223,4 @@ func isError(m *jsonrpc.Response) bool {
 		IsError bool `json:"isError"`
 	}
 	return json.Unmarshal(m.Result, &res) == nil && res.IsError
-}
-
-// approvalMeta is the member of a call's _meta that says which approval the call has.
-const approvalMeta = "approvalbot/approval"
-
-// withoutApproval is a call's _meta without an approval that the client claims to have.
-func withoutApproval(meta jsontext.Value) jsontext.Value {
-	all, claimed := members{}, false
-	if strict(meta, &all) != nil {
-		return nil
-	}
-	for name := range all {
-		if strings.EqualFold(name, approvalMeta) {
-			delete(all, name)
-			claimed = true
-		}
-	}
-	if !claimed {
-		return meta
-	}
-	return value(all)
-}
-
-// withApproval is a call's _meta with the approval that it has.
-func withApproval(meta jsontext.Value, got ask.Allowed) jsontext.Value {
-	all := members{}
-	if strict(meta, &all) != nil || all == nil {
-		all = members{}
-	}
-	fields := []any{"id", got.Approval.ID, "code", got.Approval.Code,
-		"decision", got.Claim.Decision, "fingerprint", got.Claim.Fingerprint}
-	if got.Claim.Receipt != "" {
-		fields = append(fields, "receipt", got.Claim.Receipt)
-	}
-	all[approvalMeta] = jsontext.Value(object(fields...))
-	out, err := encode(all)
-	if err != nil {
-		return meta
-	}
-	return jsontext.Value(out)
 }

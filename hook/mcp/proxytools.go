@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +36,7 @@ type definition struct {
 	Description string         `json:"description"`
 	Schema      jsontext.Value `json:"inputSchema"`
 	Annotations annotations    `json:"annotations"`
+	Other       members        `json:",embed"`
 }
 
 // annotations are what the server declares of a tool; nil: nothing.
@@ -43,6 +45,17 @@ type annotations struct {
 	Destructive *bool `json:"destructiveHint"`
 	Idempotent  *bool `json:"idempotentHint"`
 	OpenWorld   *bool `json:"openWorldHint"`
+
+	Other members `json:",embed"`
+}
+
+// also names by a hash what the desk has no place for: a title, a schema of the output, icons. It
+// is empty if there is nothing of that kind.
+func (d definition) also() string {
+	if len(d.Other)+len(d.Annotations.Other) == 0 {
+		return ""
+	}
+	return hashOf(value([]members{d.Other, d.Annotations.Other}))
 }
 
 // facts are what the server says of the tool, as the desk takes it. What is too long
@@ -58,13 +71,44 @@ func (d definition) facts(server string) *api.Tool {
 	if !takesSchema(d.Schema) {
 		out.Schema = stdjson.RawMessage(object("$comment", "too large to be shown; SHA-256 "+hashOf(d.Schema)))
 	}
+	if also := d.also(); also != "" {
+		schema := members{}
+		_ = strict(out.Schema, &schema) // it is an object
+		schema["approvalbot/also"] = value(also)
+		out.Schema = stdjson.RawMessage(value(schema))
+	}
 	return out
 }
 
-// takesSchema reports whether the desk takes a schema: no more than so many bytes, and
-// not nested deeper than so far.
+// factsOf are the facts of a tool of which several things were said: nothing that one of them says
+// makes a call milder, and each of them is in what the desk compares. unseen: the client was not
+// given the tool by this proxy.
+func factsOf(all []definition, server string, unseen bool) *api.Tool {
+	out := all[0].facts(server)
+	if len(all) > 1 {
+		texts, yes := []string{}, true
+		out.Hints = &api.ToolHints{}
+		for _, d := range all {
+			texts = append(texts, d.Description)
+			if hint := d.Annotations.Destructive; hint != nil && *hint {
+				out.Hints.Destructive = &yes
+			}
+		}
+		out.Schema = stdjson.RawMessage(object("$comment", "SHA-256 of all that was said "+hashOf(value(all))))
+		out.Description = clipped(strings.ToValidUTF8("The server describes it in several ways: "+
+			strings.Join(texts, " | "), "?"), maxWords)
+	}
+	if unseen {
+		const note = " (not listed for the client by this proxy)"
+		out.Description = clipped(out.Description, maxWords-len(note)) + note
+	}
+	return out
+}
+
+// takesSchema reports whether the desk takes a schema: no more than so many bytes, with room for
+// a further member, and not nested deeper than so far.
 func takesSchema(schema jsontext.Value) bool {
-	if len(schema) > maxSchema || schema.Kind() != '{' {
+	if len(schema) > maxSchema-100 || schema.Kind() != '{' {
 		return false
 	}
 	depth, d := 0, jsontext.NewDecoder(bytes.NewReader(schema))
@@ -93,23 +137,58 @@ func clipped(s string, most int) string {
 	return cut + mark
 }
 
-// definition gives what the server says of a tool, as the client last saw it. Where it
-// has not seen it, or the server says that its tools have changed, the server is asked.
-func (x *relay) definition(ctx context.Context, name string) (definition, bool, error) {
+// shown is a tool as the client was last given it: several definitions if one listing gave several.
+type shown struct {
+	listing int
+	as      []definition
+}
+
+// facts gives what the server says of a tool: what the client was last given, and what the proxy
+// was told if it asked. It asks if the client was not given the tool, if the server says that its
+// tools have changed, and after each listing once it has asked: an answer to one of the two is not
+// believed for the other.
+func (x *relay) facts(ctx context.Context, name string) (*api.Tool, error) {
 	x.mu.Lock()
-	def, known := x.tools[name]
-	fresh := known && !x.stale
+	_, told := x.own[name]
+	relist := x.told != x.changes || !told && len(x.shown[name].as) == 0
 	x.mu.Unlock()
-	if fresh {
-		return def, true, nil
-	}
-	if err := x.relist(ctx); err != nil {
-		return definition{}, false, err
+	if relist {
+		if err := x.relist(ctx); err != nil {
+			return nil, fmt.Errorf("not allowed: the MCP server does not say what its tools are: %w", err)
+		}
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	def, known = x.tools[name]
-	return def, known, nil
+	given := x.shown[name].as
+	all := slices.Clone(given)
+	def, known := x.own[name]
+	if known {
+		all = with(all, def)
+	}
+	if len(all) == 0 || !known && x.own != nil {
+		return nil, errors.New("not allowed: the MCP server lists no tool of that name")
+	}
+	return factsOf(all, x.Name, len(given) == 0), nil
+}
+
+// with adds a definition to others, if it is another.
+func with(all []definition, d definition) []definition {
+	if slices.ContainsFunc(all, func(o definition) bool { return bytes.Equal(value(o), value(d)) }) {
+		return all
+	}
+	return append(all, d)
+}
+
+// listParams are the params of every tools/list, the client's and the proxy's own.
+func listParams(cursor jsontext.Value, identity members) []byte {
+	out := members{}
+	if cursor.Kind() == '"' {
+		out["cursor"] = cursor
+	}
+	if len(identity) > 0 {
+		out["_meta"] = value(identity)
+	}
+	return value(out)
 }
 
 // relist asks the server for its tools.
@@ -117,17 +196,20 @@ func (x *relay) relist(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
 	x.mu.Lock()
-	x.stale = false
+	identity, changes := x.lastMeta, x.changes
 	x.mu.Unlock()
-	all, params := map[string]definition{}, `{}`
+	all, cursor := map[string]definition{}, jsontext.Value(nil)
 	for range maxPages {
-		res, err := x.roundTrip(ctx, listTools, []byte(params))
+		res, err := x.roundTrip(ctx, listTools, listParams(cursor, identity), nil)
+		if err == nil {
+			err = res.Error
+		}
 		if err != nil {
-			return x.staleAgain(err)
+			return err
 		}
 		page, err := readPage(res.Result)
 		if err != nil {
-			return x.staleAgain(err)
+			return err
 		}
 		for _, t := range page.Tools {
 			if _, twice := all[t.Name]; !twice {
@@ -137,19 +219,12 @@ func (x *relay) relist(ctx context.Context) error {
 		if page.Next == "" {
 			x.mu.Lock()
 			defer x.mu.Unlock()
-			x.tools = all
+			x.own, x.told = all, changes
 			return nil
 		}
-		params = object("cursor", page.Next)
+		cursor = value(page.Next)
 	}
-	return x.staleAgain(fmt.Errorf("its list of tools has more than %d pages", maxPages))
-}
-
-func (x *relay) staleAgain(err error) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.stale = true
-	return err
+	return fmt.Errorf("its list of tools has more than %d pages", maxPages)
 }
 
 // page is one answer to tools/list.
@@ -169,7 +244,7 @@ func readPage(raw []byte) (page, error) {
 	var in struct {
 		Tools []jsontext.Value `json:"tools"`
 		Next  string           `json:"nextCursor"`
-		Other members          `json:",unknown"`
+		Other members          `json:",embed"`
 	}
 	if err := strict(raw, &in); err != nil {
 		return page{}, errors.New("its list of tools cannot be read")
@@ -185,28 +260,37 @@ func readPage(raw []byte) (page, error) {
 	return out, nil
 }
 
-// listed carries an answer to the client's tools/list, without the tools that the desk
-// would refuse whatever the call.
-func (x *relay) listed(ctx context.Context, m *jsonrpc.Response) {
+// begins gives which listing of the client a request for a page of tools belongs to.
+func (x *relay) begins(method string, params []byte) int {
+	var in struct {
+		Cursor jsontext.Value `json:"cursor"`
+	}
+	_ = strict(params, &in) // outgoing wrote them
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if method == listTools && len(in.Cursor) == 0 {
+		x.listing++
+	}
+	return x.listing
+}
+
+// listed makes the answer to the client's tools/list, without the tools that the desk would refuse
+// whatever the call.
+func (x *relay) listed(ctx context.Context, m *jsonrpc.Response, listing int, own *pending) *jsonrpc.Response {
 	in, err := readPage(m.Result)
 	if err != nil {
-		x.answer(ctx, failure(m.ID, "the MCP server's answer is not passed on: "+err.Error()))
-		return
+		return failure(m.ID, "the MCP server's answer is not passed on: "+err.Error())
 	}
 	kept, err := x.allowed(ctx, in.Tools)
 	if err != nil {
 		const why = "its tools are not shown: the approval desk did not say which may be used: "
-		x.answer(ctx, failure(m.ID, why+err.Error()))
-		return
+		return failure(m.ID, why+err.Error())
 	}
-	x.mu.Lock()
-	for _, t := range kept {
-		x.tools[t.Name] = t.definition
-	}
-	x.mu.Unlock()
-	out := in.other
-	if out == nil {
-		out = members{}
+	out := members{}
+	for name, v := range in.other { // nor under a name that a client may take for one of these
+		if !strings.EqualFold(name, "tools") && !strings.EqualFold(name, "nextCursor") {
+			out[name] = v
+		}
 	}
 	tools := make([]jsontext.Value, len(kept))
 	for i, t := range kept {
@@ -218,10 +302,27 @@ func (x *relay) listed(ctx context.Context, m *jsonrpc.Response) {
 	}
 	result, err := encode(out)
 	if err != nil {
-		x.answer(ctx, failure(m.ID, "the list of tools could not be written"))
-		return
+		return failure(m.ID, "the list of tools could not be written")
 	}
-	x.answer(ctx, &jsonrpc.Response{ID: m.ID, Result: result})
+	own.shows = func() { x.shows(kept, listing) }
+	return &jsonrpc.Response{Result: result}
+}
+
+// shows notes the tools that the client is given.
+func (x *relay) shows(tools []listedTool, listing int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.own != nil {
+		x.changes++
+	}
+	for _, t := range tools {
+		was := x.shown[t.Name]
+		if was.listing < listing {
+			was = shown{listing: listing}
+		}
+		was.as = with(slices.Clone(was.as), t.definition)
+		x.shown[t.Name] = was
+	}
 }
 
 // allowed gives the tools that the hard layers leave, each name once.

@@ -233,13 +233,14 @@ func FuzzProxyMessages(f *testing.F) {
 	f.Add([]byte(`{"tools":[{"name":"a","description":"d","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}],"nextCursor":"n","_meta":{}}`))
 	f.Add([]byte(`{"content":[{"type":"text","text":"{\"action\":\"needs_approval\"}"}],"structuredContent":{"action":"needs-approval"},"isError":true}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		var in callParams
-		if strict(raw, &in) == nil {
-			out, err := encode(in)
+		if in, err := readCall(raw); err == nil {
+			params, err := in.params()
 			require.NoError(t, err)
-			var again callParams
-			require.NoError(t, strict(out, &again))
-			require.Equal(t, in.Name, again.Name)
+			out, err := claimed(params)
+			require.NoError(t, err)
+			require.Len(t, out, len(in.beside)+1)
+			meta := (&relay{}).meta(in.meta)
+			require.LessOrEqual(t, len(meta), len(in.meta))
 		}
 		if p, err := readPage(raw); err == nil {
 			for _, tool := range p.Tools {
@@ -252,7 +253,8 @@ func FuzzProxyMessages(f *testing.F) {
 		m := &jsonrpc.Response{Result: raw}
 		needsApproval(m)
 		isError(m)
-		require.True(t, json.Valid(withApproval(raw, ask.Allowed{})))
+		declines(raw)
+		(&relay{}).rootsWithin(raw)
 	})
 }
 

@@ -39,6 +39,7 @@ const (
 	RemoteWrite
 	DeclaredDestructive
 	ToolChanged
+	BesideArguments
 	BrowserActs
 	UsesDevice
 	FeedsProcess

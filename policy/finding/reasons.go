@@ -73,6 +73,8 @@ var Reasons = [CodeCount]reason{
 	RemoteWrite: {"remote-write", core.R3, ExternalWrite, "By its name, the tool changes something in another system."},
 	ToolChanged: {"tool-changed", core.R3, 0,
 		"What the server says of this tool is not what it said when a call of it was last allowed."},
+	BesideArguments: {"beside-arguments", core.R3, 0,
+		"Beside the tool's arguments the server gets answers to its questions, the state of a call half done, or a task."},
 	BrowserActs: {"browser-acts", core.R3, ExternalWrite,
 		"It acts on a web page, with whatever sessions the browser is signed in to."},
 	UsesDevice:   {"uses-device", core.R3, credentials, "It uses a person's device: camera, screen, location or notifications."},

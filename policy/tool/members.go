@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"path"
 	"slices"
 	"strings"
@@ -15,6 +16,19 @@ import (
 // What the members of a tool's params mean, by their folded names. The lists are
 // closed: a member that stands in none of them may be anything, so the call
 // asks, unless its value can name nothing (see harmless).
+
+// besideKey is the member in which the MCP proxy (hook/mcp) puts what the server gets beside the
+// tool's arguments.
+const besideKey = "approvalbot/mcp"
+
+// BesideArguments reports a call with such a member, or one that may have it and cannot be read.
+func (x *Reading) BesideArguments() bool {
+	list, ok := x.Fields()
+	if !ok {
+		return bytes.Contains(x.Call.Params, []byte(besideKey))
+	}
+	return slices.ContainsFunc(list, func(f field) bool { return f.root == besideKey })
+}
 
 // PathKeys are members that name the file.
 var PathKeys = words.Set(`path filepath file filename absolutepath targetfile targetpath notebookpath targetnotebook

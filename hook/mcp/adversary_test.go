@@ -1,0 +1,294 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// listed lets the client have the server's list.
+func (s *stage) listed() {
+	s.t.Helper()
+	s.says(s.client, `{"jsonrpc":"2.0","id":"list","method":"tools/list"}`)
+	s.lists(order)
+	require.NotNil(s.t, s.heard(s.toClient).Result)
+}
+
+// ran lets the server answer the call that it has got, and gives that call.
+func (s *stage) ran() message {
+	s.t.Helper()
+	m := s.heard(s.toServer)
+	s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`, m.id())
+	require.NotNil(s.t, s.heard(s.toClient).Result)
+	return m
+}
+
+// last is what the desk was last asked for, as JSON.
+func (s *stage) last() string {
+	s.t.Helper()
+	all := s.calls()
+	require.NotEmpty(s.t, all)
+	return string(all[len(all)-1].Params)
+}
+
+func paramsOf(t require.TestingT, raw string) (out map[string]json.RawMessage) {
+	var m struct{ Params map[string]json.RawMessage }
+	require.NoError(t, json.Unmarshal([]byte(raw), &m))
+	return m.Params
+}
+
+// What a call says beside its arguments is asked for, and reaches the server as it was claimed.
+func TestAdversary_T1_WhatReachesTheServerWasAskedFor(t *testing.T) {
+	s := newStage(t)
+	s.approval = ""
+	s.listed()
+	s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order","arguments":{"to":"bob"},`+
+		`"_meta":{"progressToken":7,"overrides":{"to":"EVIL"},"baggage":"to=EVIL","tracestate":"a=EVIL"},"task":{"x":"EVIL"},`+
+		`"inputResponses":{"confirm":{"action":"accept","content":{"to":"EVIL"}}},"requestState":"EVIL"}}`)
+	got := paramsOf(t, s.ran().raw)
+	require.True(t, s.calls()[0].MustAsk)
+	const beside = `"inputResponses":{"confirm":{"action":"accept","content":{"to":"EVIL"}}},"requestState":"EVIL","task":{"x":"EVIL"}`
+	require.JSONEq(t, `{"to":"bob","approvalbot/mcp":{`+beside+`}}`, s.last())
+	require.JSONEq(t, `{"progressToken":7}`, string(got["_meta"]))
+	delete(got, "_meta")
+	all, err := json.Marshal(got)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"name":"order","arguments":{"to":"bob"},`+beside+`}`, string(all))
+	require.Contains(t, <-s.log, "_meta")
+
+	s.approval = `{"id":"x","status":"approved","claim":{"toolName":"mcp__shop__order","params":{"a":1,"approvalbot/mcp":{"requestState":"other"}}}}`
+	s.says(s.client, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"order","requestState":"EVIL"}}`)
+	require.JSONEq(t, `{"name":"order","arguments":{"a":1},"requestState":"other"}`, paramsText(t, s.ran().raw), "the claim alone")
+
+	s.approval = `{"id":"x","status":"approved","claim":{"toolName":"mcp__shop__burn","params":{}}}`
+	s.says(s.client, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"order"}}`)
+	require.Contains(t, s.heard(s.toClient).Error["message"], "another call")
+}
+
+func paramsText(t require.TestingT, raw string) string {
+	return jsonOf(t, paramsOf(t, raw))
+}
+
+// Of _meta only members of a bounded form pass, and the client's identity as it first was.
+func TestAdversary_T1_OfMetaOnlyPlainMembersPass(t *testing.T) {
+	s := newStage(t)
+	s.approval = ""
+	s.listed()
+	const identity = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"a","version":"1"},` +
+		`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}`
+	for _, row := range [][2]string{
+		{`"progressToken":"a-1"`, `{"progressToken":"a-1"}`},
+		{`"progressToken":"transfer it all"`, ``},
+		{`"progressToken":{"x":1}`, ``},
+		{`"progressToken":1e999`, ``},
+		{`"progressToken":"` + strings.Repeat("a", 129) + `"`, ``},
+		{`"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"`, `{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}`},
+		{`"traceparent":"00-EVIL"`, ``},
+		{`"tracestate":"a=b","baggage":"a=b"`, ``},
+		{`"io.modelcontextprotocol/logLevel":"info"`, `{"io.modelcontextprotocol/logLevel":"info"}`},
+		{`"io.modelcontextprotocol/logLevel":"EVIL"`, ``},
+		{`"io.modelcontextprotocol/related-task":{"taskId":"EVIL"}`, ``},
+		{`"io.modelcontextprotocol/protocolVersion":"EVIL","io.modelcontextprotocol/clientInfo":{"name":"EVIL"}`, ``},
+		{`"approvalbot/approval":{"id":"EVIL"}`, ``},
+		{identity, `{` + identity + `}`},
+		{strings.ReplaceAll(identity, `"a"`, `"EVIL"`), `{` + identity + `}`},
+	} {
+		s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order","_meta":{%s}}}`, row[0])
+		got := string(paramsOf(t, s.ran().raw)["_meta"])
+		if row[1] == "" {
+			require.Empty(t, got, row[0])
+			continue
+		}
+		require.JSONEq(t, row[1], got, row[0])
+	}
+}
+
+// Whatever members a call has, what the server gets is a function of what was asked for, and of
+// plain members of _meta.
+func TestAdversary_T1_TheServersBytesAreAFunctionOfWhatWasAskedFor(t *testing.T) {
+	s := newStage(t)
+	s.approval = ""
+	s.listed()
+	names := rapid.OneOf(rapid.SampledFrom([]string{"task", "inputResponses", "requestState", "Task", "InputResponses", "requeststate",
+		"arguments", "Arguments", "name", "approvalbot/mcp", "_meta", "_Meta"}), rapid.StringMatching(`[a-zA-Z_/.-]{1,12}`))
+	values := rapid.SampledFrom([]string{`null`, `{}`, `[]`, `"EVIL"`, `{"a":"EVIL"}`, `["EVIL"]`, `1.50`, `{"approvalbot/mcp":{"a":1}}`,
+		`{"progressToken":3}`, `{"progressToken":"EVIL AND MORE","x":"EVIL"}`, `{"traceparent":"EVIL","APPROVALBOT/MCP":1}`})
+	rapid.Check(t, func(t *rapid.T) {
+		all := rapid.MapOfN(names, values, 0, 4).Draw(t, "members")
+		if rapid.Bool().Draw(t, "sound") {
+			maps.DeleteFunc(all, func(name, _ string) bool {
+				return !slices.Contains([]string{"task", "inputResponses", "requestState", "_meta"}, name)
+			})
+		}
+		all["name"] = `"order"`
+		var text []string
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			text = append(text, fmt.Sprintf("%q:%s", name, all[name]))
+		}
+		params := "{" + strings.Join(text, ",") + "}"
+		before := len(s.calls())
+		s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":%s}`, params)
+		if _, err := readCall([]byte(params)); err != nil {
+			require.NotEmpty(t, s.heard(s.toClient).Error)
+			require.Len(t, s.calls(), before)
+			return // and the next message to the server is another call
+		}
+		got := paramsOf(t, s.ran().raw)
+		if meta, has := got["_meta"]; has {
+			require.JSONEq(t, `{"progressToken":3}`, string(meta))
+			delete(got, "_meta")
+		}
+		asked := map[string]json.RawMessage{}
+		require.NoError(t, json.Unmarshal([]byte(s.last()), &asked))
+		want := map[string]json.RawMessage{}
+		if more, has := asked["approvalbot/mcp"]; has {
+			require.NoError(t, json.Unmarshal(more, &want))
+			delete(asked, "approvalbot/mcp")
+			require.True(t, s.calls()[before].MustAsk)
+		}
+		arguments, err := json.Marshal(asked)
+		require.NoError(t, err)
+		want["name"], want["arguments"] = json.RawMessage(`"order"`), arguments
+		one, err := json.Marshal(want)
+		require.NoError(t, err)
+		other, err := json.Marshal(got)
+		require.NoError(t, err)
+		require.JSONEq(t, string(one), string(other))
+	})
+}
+
+// What the client answers to the server's own questions is asked for, and reaches the server as it
+// was claimed. What declines, and roots in the proxy's directory, say nothing and pass.
+func TestAdversary_T1_AnswersToTheServersQuestionsAreAskedFor(t *testing.T) {
+	s := newStage(t)
+	s.approval = ""
+	question := func(method string) {
+		s.says(s.server, `{"jsonrpc":"2.0","id":"q","method":%q,"params":{"message":"how much?"}}`, method)
+		require.Equal(t, method, s.heard(s.toClient).Method)
+	}
+	answers := func(method, answer string) message {
+		t.Helper()
+		question(method)
+		s.says(s.client, `{"jsonrpc":"2.0","id":"q",%s}`, answer)
+		m := s.heard(s.toServer)
+		require.Equal(t, "q", m.ID)
+		return m
+	}
+	for i, row := range []struct{ method, result, gets string }{
+		{"ping", `{"x":"EVIL"}`, `{}`},
+		{"elicitation/create", `{"action":"decline","content":{"x":"EVIL"}}`, `{"action":"decline"}`},
+		{"elicitation/create", `{"action":"cancel","_meta":{"x":"EVIL"}}`, `{"action":"cancel"}`},
+		{"roots/list", `{"roots":[]}`, `{"roots":[]}`},
+		{"roots/list", `{"roots":[{"uri":"file:///work","name":"EVIL"},{"uri":"file:///work/a"}],"x":"EVIL"}`,
+			`{"roots":[{"uri":"file:///work"},{"uri":"file:///work/a"}]}`},
+	} {
+		require.JSONEq(t, row.gets, jsonOf(t, answers(row.method, `"result":`+row.result).Result), i)
+	}
+	require.NotContains(t, answers("elicitation/create", `"error":{"code":1,"message":"EVIL","data":"EVIL"}`).raw, "EVIL")
+	require.Empty(t, s.calls())
+
+	for i, row := range [][2]string{
+		{"elicitation/create", `{"action":"accept","content":{"sum":"EVIL"}}`},
+		{"elicitation/create", `{"action":"Decline","content":{"sum":"EVIL"}}`},
+		{"sampling/createMessage", `{"role":"assistant","content":{"type":"text","text":"EVIL"}}`},
+		{"roots/list", `{"roots":[{"uri":"file:///workshop"}]}`},
+		{"roots/list", `{"roots":[{"uri":"file:///work/../etc"}]}`},
+		{"roots/list", `{"roots":[{"uri":"file:///work/%2e%2e/etc"}]}`},
+		{"roots/list", `{"roots":[{"uri":"file://evil/work"}]}`},
+		{"tasks/result", `{"action":"accept"}`},
+		{"any/thing", `{"x":"EVIL"}`},
+	} {
+		require.JSONEq(t, row[1], jsonOf(t, answers(row[0], `"result":`+row[1]).Result))
+		require.Len(t, s.calls(), i+1)
+		asked := s.calls()[i]
+		require.True(t, asked.MustAsk)
+		require.Equal(t, "mcp__shop__"+row[0], asked.ToolName)
+		require.JSONEq(t, fmt.Sprintf(`{"approvalbot/mcp":{"method":%q,"params":{"message":"how much?"},"result":%s}}`, row[0], row[1]), s.last())
+	}
+
+	s.approval = `{"id":"x","status":"denied","reason":"no"}`
+	require.JSONEq(t, `{"action":"decline"}`, jsonOf(t, answers("elicitation/create", `"result":{"action":"accept"}`).Result))
+	require.Contains(t, answers("sampling/createMessage", `"result":{"text":"EVIL"}`).Error["message"], "denied")
+
+	for len(s.log) > 0 {
+		<-s.log
+	}
+	s.says(s.client, `{"jsonrpc":"2.0","id":"q","result":{"x":"EVIL"}}`)
+	require.Contains(t, <-s.log, "to no request")
+}
+
+func jsonOf(t require.TestingT, v any) string {
+	out, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(out)
+}
+
+// Of the client's other messages those pass that MCP has, and what answers the server in them is
+// asked for.
+func TestAdversary_T1_OtherMessagesOfTheClient(t *testing.T) {
+	s := newStage(t)
+	s.approval = ""
+	for i, row := range []struct{ method, params, asked, gets string }{
+		{"resources/read", `{"uri":"a://b"}`, "", `{"uri":"a://b"}`},
+		{"prompts/get", `{"name":"a","arguments":{"x":"y"}}`, "", `{"name":"a","arguments":{"x":"y"}}`},
+		{"completion/complete", `{"ref":{"type":"ref/prompt","name":"a"}}`, "", `{"ref":{"type":"ref/prompt","name":"a"}}`},
+		{"tasks/get", `{"taskId":"1"}`, "", `{"taskId":"1"}`},
+		{"tools/list", `{"x":"EVIL","cursor":"c","_meta":{"progressToken":1,"x":"EVIL"}}`, "", `{"cursor":"c"}`},
+		{"resources/read", `{"uri":"a://b","inputResponses":{"a":1},"_meta":{"x":"EVIL"}}`, `{"uri":"a://b","inputResponses":{"a":1}}`, `{"uri":"a://b","inputResponses":{"a":1}}`},
+		{"prompts/get", `{"name":"a","RequestState":"x"}`, `{"name":"a","RequestState":"x"}`, `{"name":"a","RequestState":"x"}`},
+		{"tasks/update", `{"taskId":"1","x":2}`, `{"taskId":"1","x":2}`, `{"taskId":"1","x":2}`},
+	} {
+		before := len(s.calls())
+		s.says(s.client, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, i, row.method, row.params)
+		m := s.heard(s.toServer)
+		require.Equal(t, row.method, m.Method)
+		require.JSONEq(t, row.gets, paramsText(t, m.raw))
+		require.Equal(t, row.asked != "", len(s.calls()) > before, row.params)
+		if row.asked != "" {
+			require.True(t, s.calls()[before].MustAsk)
+			require.JSONEq(t, fmt.Sprintf(`{"approvalbot/mcp":{"method":%q,"params":%s}}`, row.method, row.asked), s.last())
+		}
+		s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, m.id())
+		require.EqualValues(t, i, s.heard(s.toClient).ID)
+	}
+	for _, method := range []string{"tools/call ", " tools/call", "tools//call", "Tasks/Update", "RESOURCES/READ", "vendor/run", ""} {
+		s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":%q,"params":{"name":"order"}}`, method)
+		require.Contains(t, s.heard(s.toClient).Error["message"], "does not pass the method")
+	}
+	s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"a","name":"b"}}`)
+	require.NotEmpty(t, s.heard(s.toClient).Error)
+	require.Contains(t, <-s.log, "_meta")
+	for _, method := range []string{"tools/call", "tools/call ", "notifications/progress", "notifications/tasks/status", "vendor/run"} {
+		s.says(s.client, `{"jsonrpc":"2.0","method":%q,"params":{"name":"order","message":"EVIL"}}`, method)
+		require.Contains(t, <-s.log, "without an id")
+	}
+	s.says(s.client, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99,"reason":"EVIL"}}`)
+	s.says(s.client, `{"jsonrpc":"2.0","method":"notifications/initialized","params":{"x":"EVIL"}}`)
+	m := s.heard(s.toServer)
+	require.Equal(t, "notifications/initialized", m.Method)
+	require.NotContains(t, m.raw, "EVIL")
+}
+
+// The server sees one sequence of ids, whoever asks, and each tools/list is written alike.
+func TestAdversary_T2_TheProxysRequestsLookLikeTheClients(t *testing.T) {
+	s := newStage(t)
+	s.approval = ""
+	const identity = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+	s.says(s.client, `{"jsonrpc":"2.0","id":"abc","method":"tools/list","params":{"_meta":%s}}`, identity)
+	one := s.heard(s.toServer)
+	s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, one.id(), order)
+	s.heard(s.toClient)
+	s.says(s.server, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+	s.heard(s.toClient)
+	s.says(s.client, `{"jsonrpc":"2.0","id":25.5,"method":"tools/call","params":{"name":"order","_meta":%s}}`, identity)
+	two := s.heard(s.toServer)
+	require.Equal(t, strings.Replace(one.raw, `"id":1`, `"id":2`, 1), two.raw)
+	s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, two.id(), order)
+	require.Equal(t, "3", s.ran().id())
+}

@@ -1,0 +1,187 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"approvalbot/api"
+	"approvalbot/hook/ask"
+)
+
+// question is a request of the server to the client. Its answer can decide what a call does that
+// was allowed before, so a person is asked for it.
+type question struct {
+	ctx      context.Context // ends when the server takes it back
+	cancel   context.CancelFunc
+	method   string
+	params   jsontext.Value
+	answered bool
+}
+
+// reply carries the client's answer to a question of the server.
+func (x *relay) reply(ctx context.Context, m *jsonrpc.Response) {
+	x.mu.Lock()
+	q := x.questions[m.ID]
+	first := q != nil && !q.answered
+	if first {
+		q.answered = true
+	}
+	x.mu.Unlock()
+	if !first {
+		x.log("an answer of the client to no request is dropped")
+		return
+	}
+	x.do(func() {
+		result, got, err := x.agreed(q, m)
+		x.mu.Lock()
+		delete(x.questions, m.ID)
+		x.mu.Unlock()
+		if q.ctx.Err() == nil {
+			x.send(ctx, &jsonrpc.Response{ID: m.ID, Result: json.RawMessage(result), Error: err})
+		}
+		q.cancel()
+		if got != nil {
+			x.report(ctx, *got, "succeeded", "")
+		}
+	})
+}
+
+// agreed is what the server gets for an answer: its own result if a person allowed it, or if it says
+// nothing that the proxy does not know.
+func (x *relay) agreed(q *question, m *jsonrpc.Response) (jsontext.Value, *ask.Allowed, error) {
+	if m.Error != nil {
+		return nil, nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the client gives no answer"}
+	}
+	elicited := q.method == "elicitation/create"
+	switch {
+	case q.method == "ping":
+		return jsontext.Value(`{}`), nil, nil
+	case q.method == "roots/list":
+		if own := x.rootsWithin(m.Result); own != nil {
+			return own, nil, nil
+		}
+	case elicited && declines(m.Result) != nil:
+		return declines(m.Result), nil, nil
+	}
+	said, got, err := x.askedBeside(q.ctx, q.method, members{
+		"method": value(q.method), "params": orNull(q.params), "result": orNull(jsontext.Value(m.Result)),
+	})
+	switch {
+	case err == nil:
+		return said["result"], &got, nil
+	case elicited:
+		return jsontext.Value(`{"action":"decline"}`), nil, nil
+	}
+	return nil, nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+}
+
+func orNull(v jsontext.Value) jsontext.Value {
+	if len(v) == 0 {
+		return jsontext.Value("null")
+	}
+	return v
+}
+
+// declines is the answer of a client that gives the server no content; nil: it gives some.
+func declines(result []byte) jsontext.Value {
+	var in struct {
+		Action string `json:"action"`
+	}
+	if strict(result, &in) != nil || in.Action != "decline" && in.Action != "cancel" {
+		return nil
+	}
+	return jsontext.Value(object("action", in.Action))
+}
+
+// rootsWithin is the client's answer to roots/list if all of them are in the proxy's directory, to
+// which its calls are bound; else nil.
+func (x *relay) rootsWithin(result []byte) jsontext.Value {
+	var in struct {
+		Roots []struct {
+			URI string `json:"uri"`
+		} `json:"roots"`
+	}
+	if strict(result, &in) != nil {
+		return nil
+	}
+	for _, r := range in.Roots {
+		at, err := url.Parse(r.URI)
+		if err != nil || at.Scheme != "file" || at.Host != "" || at.RawQuery != "" || at.Fragment != "" ||
+			path.Clean(at.Path) != at.Path || x.Workdir == "" ||
+			at.Path != x.Workdir && !strings.HasPrefix(at.Path, strings.TrimSuffix(x.Workdir, "/")+"/") {
+			return nil
+		}
+	}
+	out, err := encode(in)
+	if err != nil {
+		return nil
+	}
+	return jsontext.Value(out)
+}
+
+// askedBeside asks a person for something that reaches the server and is no call of a tool. It gives
+// what the desk handed out.
+func (x *relay) askedBeside(ctx context.Context, method string, all members) (members, ask.Allowed, error) {
+	params, err := encode(members{beside: value(all)})
+	if err != nil {
+		return nil, ask.Allowed{}, err
+	}
+	got, err := x.Desk.Ask(ctx, api.CreateRequest{
+		ToolName: x.named(method), Params: params, SessionKey: x.Session, Bind: bind(x.Workdir),
+		MustAsk: true, Context: &api.Context{Tool: &api.Tool{Server: x.Name}},
+	}, nil)
+	if err != nil {
+		return nil, ask.Allowed{}, err
+	}
+	out, err := claimed(got.Claim.Params)
+	if err != nil || got.Claim.ToolName != x.named(method) {
+		return nil, ask.Allowed{}, errors.New("not allowed: the approval desk handed out another call")
+	}
+	return out, got, nil
+}
+
+// outgoing gives the params with which a request that calls no tool reaches the server. If they
+// answer the server, a person is asked, and got is the claim.
+func (x *relay) outgoing(ctx context.Context, m *jsonrpc.Request) (params []byte, got *ask.Allowed, err error) {
+	all := members{}
+	if len(m.Params) > 0 && strict(m.Params, &all) != nil {
+		return nil, nil, errors.New("the params must be an object, with no member twice")
+	}
+	var meta members
+	_ = strict(all["_meta"], &meta) // it has no identity, then
+	if m.Method == listTools {
+		id := x.identified(meta)
+		x.mu.Lock()
+		x.lastMeta = id
+		x.mu.Unlock()
+		return listParams(all["cursor"], id), nil, nil
+	}
+	answers := passes[m.Method]
+	for name := range all {
+		answers = answers || strings.EqualFold(name, "inputResponses") || strings.EqualFold(name, "requestState")
+	}
+	if !answers {
+		return m.Params, nil, nil
+	}
+	delete(all, "_meta")
+	said, allowed, err := x.askedBeside(ctx, m.Method, members{"method": value(m.Method), "params": value(all)})
+	if err != nil {
+		return nil, nil, err
+	}
+	out := members{}
+	if err := strict(said["params"], &out); err != nil {
+		return nil, nil, err
+	}
+	if meta = x.meta(meta); len(meta) > 0 {
+		out["_meta"] = value(meta)
+	}
+	params, err = encode(out)
+	return params, &allowed, err
+}

@@ -1,0 +1,166 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"approvalbot/hook/ask"
+)
+
+// beside is the member of a call's params, as the desk is asked for it, in which the proxy puts
+// what reaches the server beside the tool's arguments. Policy has a person asked about each call
+// with a member of this name (policy/tool).
+const beside = "approvalbot/mcp"
+
+// call is a tools/call of the client, before it is asked for.
+type call struct {
+	name      string
+	arguments members
+	beside    members // inputResponses, requestState, task
+	meta      members
+}
+
+// readCall reads the params of tools/call. A member that the proxy does not know is an error: it
+// may change what the call does, and no person would see it.
+func readCall(raw []byte) (call, error) {
+	var in struct {
+		Name      string         `json:"name"`
+		Arguments jsontext.Value `json:"arguments"`
+		Meta      members        `json:"_meta"`
+		Task      jsontext.Value `json:"task"`
+		Responses jsontext.Value `json:"inputResponses"`
+		State     jsontext.Value `json:"requestState"`
+		Other     members        `json:",embed"`
+	}
+	if err := strict(raw, &in); err != nil || in.Name == "" {
+		return call{}, errors.New("tools/call needs a name, an object as _meta if any, and no member twice")
+	}
+	if len(in.Other) > 0 {
+		name := slices.Sorted(maps.Keys(in.Other))[0]
+		return call{}, fmt.Errorf("tools/call has a member %.64q that approvalbot does not know; leave it out", name)
+	}
+	out := call{name: in.Name, beside: members{}, meta: in.Meta}
+	if len(in.Arguments) > 0 && strict(in.Arguments, &out.arguments) != nil {
+		return call{}, errors.New("the arguments of tools/call must be an object")
+	}
+	for name := range out.arguments {
+		if strings.EqualFold(name, beside) {
+			return call{}, fmt.Errorf("the arguments of tools/call have a member %q, which is approvalbot's own", beside)
+		}
+	}
+	also := members{"task": in.Task, "inputResponses": in.Responses, "requestState": in.State}
+	for name, v := range also {
+		if len(v) > 0 && v.Kind() != 'n' {
+			out.beside[name] = v
+		}
+	}
+	return out, nil
+}
+
+// params is what the desk is asked for.
+func (c call) params() ([]byte, error) {
+	all := maps.Clone(c.arguments)
+	if all == nil {
+		all = members{}
+	}
+	if len(c.beside) > 0 {
+		all[beside] = value(c.beside)
+	}
+	return encode(all)
+}
+
+// claimed takes apart the params that the desk handed out: arguments, and what goes beside them.
+func claimed(params []byte) (members, error) {
+	arguments, out := members{}, members{}
+	if err := strict(params, &arguments); err != nil {
+		return nil, err
+	}
+	if given, ok := arguments[beside]; ok {
+		if err := strict(given, &out); err != nil {
+			return nil, err
+		}
+		delete(arguments, beside)
+	}
+	out["arguments"] = value(arguments)
+	return out, nil
+}
+
+// Members of _meta.
+const (
+	progressToken = "progressToken"
+	approvalMeta  = "approvalbot/approval" // which approval a call has; the proxy's own word alone
+
+	protocolVersion    = "io.modelcontextprotocol/protocolVersion"
+	clientInfo         = "io.modelcontextprotocol/clientInfo"
+	clientCapabilities = "io.modelcontextprotocol/clientCapabilities"
+)
+
+// maxIdentity is the size of a member of the client's identity in bytes.
+const maxIdentity = 4 << 10
+
+// plainMeta are the members of _meta that say nothing of what a call does, and their form. Free
+// text is not among them: W3C's tracestate and baggage are.
+var plainMeta = map[string]*regexp.Regexp{
+	progressToken: regexp.MustCompile(`^("[A-Za-z0-9._:/+=-]{1,128}"|-?[0-9]{1,16})$`),
+	"traceparent": regexp.MustCompile(`^"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}"$`),
+	"io.modelcontextprotocol/logLevel": regexp.MustCompile(
+		`^"(debug|info|notice|warning|error|critical|alert|emergency)"$`),
+}
+
+var versionForm = regexp.MustCompile(`^"[0-9]{4}-[0-9]{2}-[0-9]{2}"$`)
+
+// meta is what of a call's _meta reaches the server: plain members, and the client's identity if
+// the call has one, as the client first gave it on this connection.
+func (x *relay) meta(given members) members {
+	out := members{}
+	for name, form := range plainMeta {
+		if v, ok := given[name]; ok && form.Match(v) {
+			out[name] = v
+		}
+	}
+	id := x.identified(given)
+	x.mu.Lock()
+	x.lastMeta = id
+	x.mu.Unlock()
+	maps.Copy(out, id)
+	for name := range given {
+		if _, kept := out[name]; !kept {
+			x.dropped.Do(func() { x.log("members of _meta that no approver is shown are not passed on") })
+		}
+	}
+	return out
+}
+
+// identified is the client's identity, if the request has one.
+func (x *relay) identified(given members) members {
+	if !versionForm.Match(given[protocolVersion]) {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.identity == nil {
+		x.identity = members{protocolVersion: given[protocolVersion]}
+		for _, name := range []string{clientInfo, clientCapabilities} {
+			if v := given[name]; v.Kind() == '{' && len(v) <= maxIdentity {
+				x.identity[name] = v
+			}
+		}
+	}
+	return x.identity
+}
+
+// approvalOf says in a call's _meta which approval it has.
+func approvalOf(got ask.Allowed) jsontext.Value {
+	fields := []any{"id", got.Approval.ID, "code", got.Approval.Code,
+		"decision", got.Claim.Decision, "fingerprint", got.Claim.Fingerprint}
+	if got.Claim.Receipt != "" {
+		fields = append(fields, "receipt", got.Claim.Receipt)
+	}
+	return jsontext.Value(object(fields...))
+}
