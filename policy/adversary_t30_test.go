@@ -13,9 +13,15 @@ import (
 func TestAdversary_T30_APlanIsAPersonsToApprove(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"shipped": func(*Config) {},
-		"R4":      func(c *Config) { c.RequireApprovalAtOrAbove, c.RequireHumanApproverAtOrAbove = new(core.R4), new(core.R4) },
-		"rule":    func(c *Config) { c.Rules = []Rule{{Name: "a", Match: Match{Tool: []string{"ExitPlanMode"}}, Risk: new(core.R0)}} },
-		"approve": func(c *Config) { c.Rules = []Rule{{Name: "a", Match: Match{Tool: []string{"ExitPlanMode"}}, Approve: true}} },
+		"R4": func(c *Config) {
+			c.RequireApprovalAtOrAbove, c.RequireHumanApproverAtOrAbove = new(core.R4), new(core.R4)
+		},
+		"rule": func(c *Config) {
+			c.Rules = []Rule{{Name: "a", Match: Match{Tool: []string{"ExitPlanMode"}}, Risk: new(core.R0)}}
+		},
+		"approve": func(c *Config) {
+			c.Rules = []Rule{{Name: "a", Match: Match{Tool: []string{"ExitPlanMode"}}, Approve: true}}
+		},
 	} {
 		e := engine(t, shipped, change)
 		for _, tool := range []string{"ExitPlanMode", "exit_plan_mode", "plan_exit"} {

@@ -53,8 +53,8 @@ func (e *Engine) commandAlone(call core.Call, words []string) (why []string) {
 	if err != nil || len(words) == 0 || words[0] == "" {
 		return nil
 	}
-	j := e.read(context.Background(),
-		core.Call{ToolName: "exec", Params: params, Bind: call.Bind, AgentID: call.AgentID, Owner: call.Owner})
+	j := e.read(context.Background(), core.Call{ToolName: "exec", Params: params, Bind: call.Bind,
+		AgentID: call.AgentID, Owner: call.Owner, Context: core.CallContext{Terminal: call.Context.Terminal}})
 	defer e.spent(j)
 	_, why = j.reasons(nil)
 	return why

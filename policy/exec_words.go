@@ -131,11 +131,7 @@ func allowlist(c *Config) (list []pattern.Command, safe map[string]bool, bad Mis
 		case !program.SimpleName(name) || strings.Contains(name, "/"):
 			bad.add(at("safeBins", i), "exec.safeBins: ", "%q must be a program's name", name)
 		case program.Unsafe(name) != "":
-			way := ", or name the commands that may run in exec.allowlist"
-			if program.IsWrapper(name) { // which the allowlist does not take either
-				way = ""
-			}
-			bad.add(at("safeBins", i), "exec.safeBins: ", "%s %s and is never safe; take it out%s", name, program.Unsafe(name), way)
+			bad.add(at("safeBins", i), "exec.safeBins: ", "%s %s and is never safe; take it out of the list", name, program.Unsafe(name))
 		}
 		safe[name] = true
 	}

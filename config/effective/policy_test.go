@@ -96,7 +96,7 @@ func TestPolicyMistakes(t *testing.T) {
 			"f.yaml:7: tools.sandbox.tools: raed names no tool that the desk knows, no group and no pattern, so it would deny every tool; docs/policy.md has the names"}},
 		{"a wrapper is never what is trusted", "approvals: {exec: {allowlist: [\"sudo *\"], safeBins: [xargs]}}", []string{
 			"f.yaml:1: approvals.exec.allowlist[0]: \"sudo *\" cannot be permitted: sudo runs other programs or code, so what it is trusted with is never known; name the program that it runs",
-			"f.yaml:1: approvals.exec.safeBins[0]: xargs runs other programs or code and is never safe; take it out"}},
+			"f.yaml:1: approvals.exec.safeBins[0]: xargs runs other programs or code and is never safe; take it out of the list"}},
 		{"role of nobody", rule("name: a, match: {tool: x}, outcome: ask, role: ops"), []string{"f.yaml:4: approvals.tools.rules[0].role: is the role of nobody among people"}},
 
 		{"askFallback", "approvals: {exec: {askFallback: allow}}", []string{"f.yaml:1: approvals.exec.askFallback: must be deny, allowlist or full"}},
