@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+	"mvdan.cc/sh/v3/syntax"
 	"pgregory.net/rapid"
 
 	"approvalbot/core"
@@ -171,6 +172,7 @@ func FuzzArgv(f *testing.F) {
 	}
 	f.Add("sh -c $0 evil")
 	f.Add("rm  -rf /")
+	f.Add("fi rm")
 	e := engine(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		argv := strings.Split(text, " ")
@@ -179,7 +181,8 @@ func FuzzArgv(f *testing.F) {
 		}
 		shown := make([]string, len(argv))
 		for i, a := range argv {
-			if shown[i] = a; i > 0 || strings.ContainsFunc(a, func(r rune) bool { return r > 'z' || r < 'a' }) {
+			// A keyword is a program's name only in quotes.
+			if shown[i] = a; i > 0 || syntax.IsKeyword(a) || strings.ContainsFunc(a, func(r rune) bool { return r > 'z' || r < 'a' }) {
 				shown[i] = quote(a)
 			}
 		}
