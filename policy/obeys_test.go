@@ -43,6 +43,7 @@ func TestObeys(t *testing.T) {
 	o.stand(t)
 	samples := o.samples(t)
 	proofs := readProofs(t)
+	maps.DeleteFunc(proofs, func(name string, _ proved) bool { return o.rows[name] == nil })
 	var found []string
 	var mu sync.Mutex
 	var g errgroup.Group
@@ -363,7 +364,8 @@ func (o *obeys) inside(file string) string {
 func named(file string, args []string) bool {
 	laid := []string{"in.txt", "other.txt", "new.txt", "out.txt", "dir", "x.go", "data.json", "Makefile"}
 	return slices.Contains(laid, file) || slices.ContainsFunc(args[1:], func(w string) bool {
-		return strings.Contains(w, file) || strings.Contains(file, strings.TrimPrefix(w, "./")) && len(w) > 1
+		return strings.Contains(w, file) || strings.HasPrefix(file, strings.ReplaceAll(w, ".", "/")+".") || // of Java, a class
+			strings.Contains(file, strings.TrimPrefix(w, "./")) && len(w) > 1
 	})
 }
 
@@ -372,9 +374,11 @@ func named(file string, args []string) bool {
 func (o *obeys) obeyed(name, what string) bool {
 	first, _, _ := strings.Cut(what, "/")
 	switch {
+	case harmlessToObey[first] != "", slices.Contains(strings.Fields(onlyTold[name]), first):
+		return false
 	case what == "@R0", what == "@R1", strings.HasPrefix(what, "!./"):
 		return true
-	case what[0] == '!', what[0] == '@', harmlessToObey[first] != "", slices.Contains(strings.Fields(onlyTold[name]), first):
+	case what[0] == '!', what[0] == '@':
 		return false
 	}
 	c := core.Call{ToolName: "write", AgentID: "main", Params: []byte(fmt.Sprintf(`{"path":%q,"content":"x"}`, filepath.Join(o.work(), what)))}
@@ -389,12 +393,19 @@ var harmlessToObey = map[string]string{
 	"package.json": "of which kind a module is, and what the package says of itself",
 }
 
-// onlyTold are files of which programs only tell whether they are there, or what stands in them.
+// onlyTold are files of which a program tells at most whether they are there, or what stands in them.
 var onlyTold = map[string]string{
-	"bat": "cache", "batcat": "cache", "wget": "index.html", "nm": "a.out", "pip": "https:", "pip3": "https:",
-	"gem":       "Gemfile Gemfile.lock gem.deps.rb gems.rb enumerator.so fiber.so thread.rb",
-	"terraform": ".terraform .terraform.lock.hcl terraform.d", "tofu": ".terraform .terraform.lock.hcl terraform.d",
-	"ctags": "ctags", "universal-ctags": "universal-ctags",
+	"bat":       "cache",
+	"batcat":    "cache",
+	"wget":      "index.html",
+	"nm":        "a.out",
+	"pip":       "https:",
+	"pip3":      "https:",
+	"ruby":      "enumerator.so fiber.so thread.rb", // which it has built in
+	"gem":       "enumerator.so fiber.so thread.rb Gemfile Gemfile.lock gem.deps.rb gems.rb",
+	"ctags":     "ctags",
+	"terraform": ".terraform .terraform.lock.hcl terraform.d @R0", // it asks its maker for news of itself
+	"tofu":      ".terraform .terraform.lock.hcl terraform.d",
 }
 
 // version asks a program for its version.
@@ -407,7 +418,8 @@ func (o *obeys) version(name string) string {
 			return v
 		}
 	}
-	return "?"
+	out, _ := exec.Command("sh", "-c", `p=$(readlink -f "$(command -v "$1")"); dpkg -S "$p" "${p#/usr}" | head -1 | cut -d: -f1 | xargs -r dpkg-query -W -f '${Version}'`, "sh", name).Output()
+	return cmp.Or(string(out), "?")
 }
 
 var versioned = regexp.MustCompile(`\b\d+(?:\.\d+)+[0-9A-Za-z.+~-]*`)

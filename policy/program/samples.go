@@ -29,7 +29,7 @@ func (e *entry) samples(path []string, list *[][]string) {
 		e.verbs[verb].samples(append(slices.Clone(path), verb), list)
 	}
 	if e.verbs != nil || e.globs != nil || e.rule != nil {
-		*list = append(*list, path)
+		*list = append(*list, path, append(slices.Clone(path), "--version"))
 		return
 	}
 	operands := e.sampleWords()
