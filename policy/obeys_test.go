@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -128,8 +129,8 @@ func readProofs(t *testing.T) map[string]proved {
 
 func writeProofs(t *testing.T, all map[string]proved) {
 	t.Helper()
-	text := `# Programs whose rows may pass without a question, and the files by which their directory could make them do something else.
-# program, its rows, the version that make obeys ran, and what it looked for in its directory, ran (!) and connected to (@);
+	text := `# Programs whose rows may pass without a question, and the files of their directory that they look for by name.
+# program, its rows, the version that make obeys ran, what it looked for, ran (!) and connected to (@ and the class of the call);
 # with the version "-" the reason why it was not run.
 `
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -177,31 +178,31 @@ func (o *obeys) samples(t *testing.T) map[string][][]string {
 			list = append(list, strings.Fields(cols[4]))
 		}
 	}
-	per := map[string][][]string{}
-	counts := map[string]int{}
-	for _, args := range list {
-		counts[args[0]]++
+	for _, line := range more {
+		list = append(list, strings.Fields(line))
 	}
-	step := map[string]int{}
+	per := map[string][][]string{}
+	of := map[string]int{} // commands by their row
+	nth := map[string]int{}
 	for _, args := range list {
 		name := args[0]
-		if step[name]++; o.rows[name] == nil || slices.Contains(sleeps, name) || step[name]%(1+counts[name]/(6*mostRuns)) != 0 {
+		if o.rows[name] == nil || slices.Contains(sleeps, name) || o.class(t, args) > core.R2 {
 			continue
 		}
-		if o.class(t, args) <= core.R2 {
-			per[name] = append(per[name], args)
+		verbs := len(args)
+		for verbs > 1 && !slices.Contains(o.rows[name], strings.Join(args[1:verbs], " ")) {
+			verbs--
 		}
+		row := strings.Join(args[:verbs], " ")
+		of[row]++
+		nth[strings.Join(args, " ")] = of[row]
+		per[name] = append(per[name], args)
 	}
-	for _, line := range more {
-		if args := strings.Fields(line); o.rows[args[0]] != nil && o.class(t, args) <= core.R2 {
-			per[args[0]] = append(per[args[0]], args)
-		}
-	}
-	for name, all := range per {
-		for len(all) > mostRuns {
-			all = slices.DeleteFunc(all, func(args []string) bool { step[name]++; return step[name]%2 == 0 })
-		}
-		per[name] = all
+	for name, all := range per { // one of each row, then another one
+		slices.SortStableFunc(all, func(a, b []string) int {
+			return nth[strings.Join(a, " ")] - nth[strings.Join(b, " ")]
+		})
+		per[name] = all[:min(len(all), max(mostRuns, min(len(o.rows[name]), mostRows)))]
 	}
 	return per
 }
@@ -217,15 +218,19 @@ func (o *obeys) class(t *testing.T, args []string) core.RiskClass {
 }
 
 // more are commands that the table's samples do not have, since a language of their own reads them.
-var more = []string{"getent hosts a.example", "getent ahosts a.example", "getent passwd root", "docker compose config -q", "helm lint .", "helm template .", "split -l 1 in.txt part-",
-	"find . -name x", "rg a .", "rg --files", "grep -r a dir", "sed -n 1p in.txt", "awk 1 in.txt", "jq . data.json", "yq . data.json", "fd x", "fdfind x", "wc -l in.txt", "go doc fmt", "go env GOPATH",
-	"sqlite3 -readonly app.db .tables", "php -l zz.php", "node --check zz-control.js", "bash -n in.txt", "gofmt -l dir", "tar tf x.tar", "unzip -l x.zip"}
+var more = []string{
+	"getent hosts a.example", "getent ahosts a.example", "getent passwd root", "docker compose config -q", "helm lint .",
+	"helm template .", "split -l 1 in.txt part-", "find . -name x", "rg a .", "rg --files", "grep -r a dir", "sed -n 1p in.txt",
+	"awk 1 in.txt", "jq . data.json", "yq . data.json", "fd x", "fdfind x", "wc -l in.txt", "go doc fmt", "go env GOPATH",
+	"sqlite3 -readonly app.db .tables", "php -l zz.php", "node --check zz-control.js", "gofmt -l dir", "tar tf x.tar", "unzip -l x.zip",
+}
 
 // sleeps are programs that only wait, and mount, which looks for what is mounted under its name.
 var sleeps = []string{"sleep", "wait", "mount"}
 
-// mostRuns is how many commands of a program are run.
-const mostRuns = 60
+// mostRuns is how many commands of a program are run, or one of each of its rows, up to mostRows: the
+// clients of clouds have thousands.
+const mostRuns, mostRows = 60, 150
 
 // runs runs commands of a program, and gives what they looked for, ran and connected to,
 // with the first command of each.
@@ -236,8 +241,8 @@ func (o *obeys) runs(t *testing.T, list [][]string) map[string][]string {
 		log := filepath.Join(t.TempDir(), "trace")
 		require.NoError(t, os.Chmod(filepath.Dir(log), 0o777))
 		require.NoError(t, os.Chmod(filepath.Dir(filepath.Dir(log)), 0o755))
-		words := slices.Concat([]string{"strace", "-f", "-qq", "-y", "-s", "400", "-o", log, "-e", "trace=file,connect,sendto,sendmsg,sendmmsg",
-			"timeout", "-k", "1", "3"}, args)
+		words := slices.Concat([]string{"strace", "-f", "-qq", "-y", "-s", "400", "-o", log,
+			"-e", "trace=file,connect,sendto,sendmsg,sendmmsg", "timeout", "-k", "1", "3"}, args)
 		cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 		cmd.Dir, cmd.Env, cmd.SysProcAttr = o.work(), o.environment(), confined()
 		_ = cmd.Run() // whether it likes its words is not the question
@@ -268,9 +273,9 @@ func installed(name string) bool {
 }
 
 var (
-	traced  = regexp.MustCompile(`^\d+ +(\w+)\((?:(?:AT_FDCWD|\d+)<([^>]*)>, |AT_FDCWD, )?"((?:[^"\\]|\\.)*)"`)
-	inet    = regexp.MustCompile(`sa_family=AF_INET6?,.*(?:inet_addr\(|inet_pton\(AF_INET6, )"([^"]+)"`)
-	succeds = regexp.MustCompile(`\) += 0$`)
+	traced   = regexp.MustCompile(`^\d+ +(\w+)\((?:(?:AT_FDCWD|\d+)<([^>]*)>, |AT_FDCWD, )?"((?:[^"\\]|\\.)*)"`)
+	inet     = regexp.MustCompile(`sa_family=AF_INET6?,.*(?:inet_addr\(|inet_pton\(AF_INET6, )"([^"]+)"`)
+	succeeds = regexp.MustCompile(`\) += 0$`)
 )
 
 // read reads a trace.
@@ -302,7 +307,7 @@ func (o *obeys) read(log string, args []string, class core.RiskClass) map[string
 			name = filepath.Join(cmp.Or(m[2], o.work()), name)
 		}
 		name = filepath.Clean(name)
-		if m[1] == "execve" && succeds.MatchString(lines.Text()) {
+		if m[1] == "execve" && succeeds.MatchString(lines.Text()) {
 			if base := filepath.Base(name); base != "timeout" && !strings.HasPrefix(name, o.top+"/work/") {
 				seen["!"+base] = true
 			}
@@ -331,9 +336,14 @@ const control = "zz-control"
 // which they know the ending alone.
 func (o *obeys) plant(t *testing.T) {
 	t.Helper()
-	files := map[string]string{"package.json": `{"name":"x","version":"1.0.0"}`, "go.mod": "module x\n\ngo 1.22\n", "Cargo.toml": "[package]\nname = \"x\"\nversion = \"0.1.0\"\n",
-		"Chart.yaml": "apiVersion: v2\nname: x\nversion: 0.1.0\n", "values.yaml": "a: 1\n", "docker-compose.yml": "services: {a: {image: a}}\n",
-		"pyproject.toml": "[project]\nname = \"x\"\nversion = \"1\"\n", "WORKSPACE": "", "Gemfile": "", "composer.json": "{}", "angular.json": "{}", "kustomization.yaml": "{}"}
+	files := map[string]string{
+		"package.json": `{"name":"x","version":"1.0.0"}`, "go.mod": "module x\n\ngo 1.22\n",
+		"Cargo.toml":     "[package]\nname = \"x\"\nversion = \"0.1.0\"\n",
+		"pyproject.toml": "[project]\nname = \"x\"\nversion = \"1\"\n",
+		"Chart.yaml":     "apiVersion: v2\nname: x\nversion: 0.1.0\n", "values.yaml": "a: 1\n",
+		"docker-compose.yml": "services: {a: {image: a}}\n", "kustomization.yaml": "{}",
+		"WORKSPACE": "", "Gemfile": "", "composer.json": "{}", "angular.json": "{}",
+	}
 	for ext := range strings.FieldsSeq("txt tf hcl yaml yml json toml ini cfg conf rc js py rb lua rules ctags") {
 		files[control+"."+ext] = ""
 	}
@@ -364,8 +374,12 @@ func (o *obeys) inside(file string) string {
 func named(file string, args []string) bool {
 	laid := []string{"in.txt", "other.txt", "new.txt", "out.txt", "dir", "x.go", "data.json", "Makefile"}
 	return slices.Contains(laid, file) || slices.ContainsFunc(args[1:], func(w string) bool {
-		return strings.Contains(w, file) || strings.HasPrefix(file, strings.ReplaceAll(w, ".", "/")+".") || // of Java, a class
-			strings.Contains(file, strings.TrimPrefix(w, "./")) && len(w) > 1
+		_, value, _ := strings.Cut(w, "=")
+		name := path.Clean(cmp.Or(value, w))
+		class := strings.ReplaceAll(name, ".", "/") // in/txt.class
+		return name == file || strings.HasPrefix(name, file+"/") || strings.HasPrefix(file, name+"/") ||
+			name[0] != '-' && len(name) > 3 &&
+				(strings.HasPrefix(file, name) || strings.HasPrefix(strings.ReplaceAll(file, "$", "/"), class))
 	})
 }
 
@@ -381,13 +395,13 @@ func (o *obeys) obeyed(name, what string) bool {
 	case what[0] == '!', what[0] == '@':
 		return false
 	}
-	c := core.Call{ToolName: "write", AgentID: "main", Params: []byte(fmt.Sprintf(`{"path":%q,"content":"x"}`, filepath.Join(o.work(), what)))}
-	return judge(o.e, c).Assessment.RiskClass < core.R3
+	params := fmt.Appendf(nil, `{"path":%q,"content":"x"}`, filepath.Join(o.work(), what))
+	return judge(o.e, core.Call{ToolName: "write", AgentID: "main", Params: params}).Assessment.RiskClass < core.R3
 }
 
 // harmlessToObey are files that programs look for, and what they take from them.
 var harmlessToObey = map[string]string{
-	".gitignore": "which files are left out", ".ignore": "which files are left out", ".rgignore": "which files are left out", ".fdignore": "which files are left out",
+	".gitignore": "which files are left out", ".ignore": "the same", ".rgignore": "the same", ".fdignore": "the same",
 	".gitattributes": "which of the drivers of git's own configuration apply", ".mailmap": "how people are called",
 	"go.mod": "which of Go's own releases runs, whose sum it checks", "go.work": "the same", "vendor": "what is documented there",
 	"package.json": "of which kind a module is, and what the package says of itself",
@@ -408,8 +422,14 @@ var onlyTold = map[string]string{
 	"tofu":      ".terraform .terraform.lock.hcl terraform.d",
 }
 
-// version asks a program for its version.
+// version gives the version of a program: that of its package, else what it says itself.
 func (o *obeys) version(name string) string {
+	const ofPackage = `p=$(readlink -f "$(command -v "$1")")
+		dpkg -S "$p" "${p#/usr}" | head -1 | cut -d: -f1 | xargs -r dpkg-query -W -f '${Version}'`
+	out, _ := exec.Command("sh", "-c", ofPackage, "sh", name).Output()
+	if len(out) > 0 {
+		return string(out)
+	}
 	for _, word := range []string{"--version", "-V", "version"} {
 		cmd := exec.Command("timeout", "-k", "1", "5", name, word)
 		cmd.Dir, cmd.Env, cmd.SysProcAttr = o.work(), o.environment(), confined()
@@ -418,8 +438,7 @@ func (o *obeys) version(name string) string {
 			return v
 		}
 	}
-	out, _ := exec.Command("sh", "-c", `p=$(readlink -f "$(command -v "$1")"); dpkg -S "$p" "${p#/usr}" | head -1 | cut -d: -f1 | xargs -r dpkg-query -W -f '${Version}'`, "sh", name).Output()
-	return cmp.Or(string(out), "?")
+	return "?"
 }
 
-var versioned = regexp.MustCompile(`\b\d+(?:\.\d+)+[0-9A-Za-z.+~-]*`)
+var versioned = regexp.MustCompile(`\d+(?:\.\d+)+[0-9A-Za-z.+~-]*`)

@@ -102,14 +102,14 @@ func Unasked() (map[string][]string, error) {
 }
 
 func (e *entry) unasked(path string) (list []string) {
-	codes := slices.Concat(e.codes, e.bare)
-	if len(e.named) > 0 {
-		codes = e.named
+	passes := func(codes []finding.Code) bool {
+		return len(codes) > 0 && !slices.ContainsFunc(codes, func(c finding.Code) bool {
+			return c == finding.RunsProjectCode || finding.Reasons[c].Class > core.R2
+		})
 	}
-	risky := func(c finding.Code) bool { return c == finding.RunsProjectCode || finding.Reasons[c].Class > core.R2 }
-	judged := len(codes) > 0 || e.rule != nil
-	project := e.project != nil && e.project.command == "" && e.verbs == nil && len(e.codes) == 0
-	if judged && !e.wraps && !e.here && !project && !slices.ContainsFunc(codes, risky) {
+	codes := slices.Concat(e.codes, e.bare)
+	code := e.here || e.project != nil && e.project.command == "" && e.verbs == nil && len(e.codes) == 0 // of the project
+	if !e.wraps && !code && (passes(codes) || passes(e.named) || len(codes) == 0 && e.rule != nil) {
 		list = append(list, path)
 	}
 	for _, verb := range slices.Sorted(maps.Keys(e.verbs)) {
