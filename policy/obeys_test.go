@@ -374,10 +374,12 @@ func (o *obeys) inside(file string) string {
 func named(file string, args []string) bool {
 	laid := []string{"in.txt", "other.txt", "new.txt", "out.txt", "dir", "x.go", "data.json", "Makefile"}
 	return slices.Contains(laid, file) || slices.ContainsFunc(args[1:], func(w string) bool {
-		_, value, _ := strings.Cut(w, "=")
-		name := path.Clean(cmp.Or(value, w))
+		if strings.HasPrefix(w, "-") && strings.Contains(w, "=") {
+			_, w, _ = strings.Cut(w, "=")
+		}
+		name := path.Clean(w)
 		class := strings.ReplaceAll(name, ".", "/") // in/txt.class
-		return name == file || strings.HasPrefix(name, file+"/") || strings.HasPrefix(file, name+"/") ||
+		return slices.Contains(strings.Split(name, "/"), file) || strings.HasPrefix(name, file+"/") || strings.HasPrefix(file, name+"/") ||
 			name[0] != '-' && len(name) > 3 &&
 				(strings.HasPrefix(file, name) || strings.HasPrefix(strings.ReplaceAll(file, "$", "/"), class))
 	})
@@ -418,6 +420,8 @@ var onlyTold = map[string]string{
 	"ruby":      "enumerator.so fiber.so thread.rb", // which it has built in
 	"gem":       "enumerator.so fiber.so thread.rb Gemfile Gemfile.lock gem.deps.rb gems.rb",
 	"ctags":     "ctags",
+	"go":        "gofmt",                                          // it runs that of PATH all the same
+	"rg":        "angular.json composer.json zz-control.json",     // with -t json it searches them
 	"terraform": ".terraform .terraform.lock.hcl terraform.d @R0", // it asks its maker for news of itself
 	"tofu":      ".terraform .terraform.lock.hcl terraform.d",
 }
