@@ -50,10 +50,18 @@ func TestObeys(t *testing.T) {
 	var g errgroup.Group
 	g.SetLimit(2)
 	for _, name := range slices.Sorted(maps.Keys(o.rows)) {
+		if chosen != "all" && !slices.Contains(strings.Fields(chosen), name) {
+			continue
+		}
+		rows := digest(o.rows[name])
+		mu.Lock()
 		p := proofs[name]
-		p.rows = digest(o.rows[name])
-		proofs[name] = p
-		if !installed(name) || len(samples[name]) == 0 || chosen != "all" && !slices.Contains(strings.Fields(chosen), name) {
+		if p.version == "" || p.version == "-" { // the reason stays; that it holds for the rows of now is to be read
+			p.rows, p.version = rows, "-"
+			proofs[name] = p
+		}
+		mu.Unlock()
+		if !installed(name) || len(samples[name]) == 0 {
 			continue
 		}
 		g.Go(func() error {
@@ -64,14 +72,17 @@ func TestObeys(t *testing.T) {
 				return nil // it may not be run by another user
 			}
 			delete(seen, "!"+name)
-			p := proved{rows: p.rows, version: o.version(name), seen: strings.Join(slices.Sorted(maps.Keys(seen)), " ")}
+			p := proved{rows: rows, version: o.version(name), seen: strings.Join(slices.Sorted(maps.Keys(seen)), " ")}
 			mu.Lock()
 			defer mu.Unlock()
-			proofs[name] = p
+			obeyed := len(found)
 			for what, call := range seen {
 				if o.obeyed(name, what) {
 					found = append(found, fmt.Sprintf("%s: %s (%s)", name, what, strings.Join(call, " ")))
 				}
+			}
+			if len(found) == obeyed {
+				proofs[name] = p
 			}
 			return nil
 		})
@@ -91,7 +102,7 @@ func TestObeys_EachRowIsProved(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		p := proofs[name]
 		require.Equal(t, digest(rows[name]), p.rows, "the rows of %s have changed since they were proved: make obeys", name)
-		require.NotEmpty(t, p.version+p.seen, "%s is neither proved nor noted with a reason in testdata/obeys.tsv", name)
+		require.False(t, p.version == "-" && p.seen == "", "%s is neither proved nor noted with a reason in testdata/obeys.tsv", name)
 	}
 	for name := range proofs {
 		require.Contains(t, rows, name, "testdata/obeys.tsv")
