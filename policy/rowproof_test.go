@@ -144,7 +144,8 @@ func ofTheProject(code string) bool { return code == "runs-project-code" || code
 // to the terminal or the machine's services; npm logs in the home what it was asked, and
 // apt and pip take long.
 var neverRun = []string{"sleep", "tty", "jobs", "wait", "sync", "npm", "apt", "apt-get", "apt-cache", "pip", "pip3",
-	"terraform", // notes in the home directory when it looked for updates, whatever it is told, also --help
+	"bq", "gcloud", "gsutil", "pipx", // note in the home directory what they were asked
+	"terraform", // notes there when it looked for updates, whatever it is told, also --help
 }
 
 // lay makes the workspace, a git repository with some files, and a home outside it.

@@ -324,7 +324,7 @@ func (o *optionList) row(r row) {
 		{"optional", r.Optional, false, textRole}, {"maybe", r.Maybe, true, textRole},
 		{"text", r.Text, true, textRole}, {"dash", r.Dash, true, textRole}, {"tells", r.Tells, true, tellsRole},
 		{"reads", r.Reads, true, readsRole}, {"tree", r.Tree, true, treeRole},
-		{"makes", r.Makes, true, makesRole}, {"writes", r.Writes, true, writesRole}, {"project", r.Project, true, projectRole},
+		{"makes", r.Makes, true, makesRole}, {"writes", r.Writes, true, writesRole}, {"prefix", r.Prefix, true, prefixRole}, {"project", r.Project, true, projectRole},
 		{"address", r.Address, true, addressRole}, {"history", r.History, true, historyRole},
 		{"jq", r.Jq, true, jqRole}, {"slug", r.Slug, true, slugRole}, {"inside", r.Inside, true, insideRole},
 		{"postgres", r.Postgres, true, postgresRole}, {"mysql", r.Mysql, true, mysqlRole}, {"sqlite", r.Sqlite, true, sqliteRole},

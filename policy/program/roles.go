@@ -21,6 +21,7 @@ const (
 	repositoryRole              // contents of the workspace's files are told, or of commits
 	makesRole                   // a file or directory is made or touched
 	writesRole                  // a file is given contents
+	prefixRole                  // the beginning of the names of such files
 	projectRole                 // it may name files of the project
 	addressRole                 // an address is read
 	historyRole                 // contents of files, or of what git has of them, are told
@@ -45,7 +46,7 @@ const (
 
 var roleNames = map[string]role{
 	"text": textRole, "tells": tellsRole, "reads": readsRole, "tree": treeRole, "repository": repositoryRole, "makes": makesRole,
-	"writes": writesRole, "project": projectRole, "address": addressRole, "history": historyRole,
+	"writes": writesRole, "prefix": prefixRole, "project": projectRole, "address": addressRole, "history": historyRole,
 	"changes": changesRole, "jq": jqRole, "slug": slugRole, "inside": insideRole, "context": contextRole, "none": noneRole,
 	"postgres": postgresRole, "psql": psqlRole, "mysql": mysqlRole, "sqlite": sqliteRole,
 	"builds": buildsRole, "empties": emptiesRole, "environment": environmentRole, "package": packageRole,
@@ -71,6 +72,11 @@ func (r role) word(x *command.Call, w workspace.Word) {
 		x.Search(w)
 	case makesRole:
 		x.Write(w)
+	case prefixRole:
+		if workspace.Begins(w.Text) {
+			x.Add(finding.WritesStartup)
+		}
+		x.Fill(w)
 	case writesRole:
 		x.Fill(w)
 	case projectRole:

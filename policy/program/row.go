@@ -124,6 +124,13 @@ func (e *entry) leaf(x *command.Call, args []workspace.Word) {
 	if e.restores {
 		x.Mark(command.WritesCode)
 	}
+	if begins := e.doc.Begins; begins != "" {
+		if len(args) > 0 && args[0].Is(begins) {
+			args = args[1:]
+		} else {
+			x.Add(finding.UnknownOption)
+		}
+	}
 	c := x.Scanner(&e.spec, args)
 	var words [4]workspace.Word
 	var names [4]string

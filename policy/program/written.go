@@ -18,6 +18,7 @@ type row struct {
 	Tree        string            `yaml:"tree"`        // a file whose contents are told, or a directory of such files
 	Makes       string            `yaml:"makes"`       // a file or directory that is made or touched
 	Writes      string            `yaml:"writes"`      // a file that is given contents
+	Prefix      string            `yaml:"prefix"`      // the beginning of the names of such files
 	Project     string            `yaml:"project"`     // a file of the project
 	Address     string            `yaml:"address"`     // an address that is read
 	History     string            `yaml:"history"`     // a file, or a part of it, of which git tells the history
@@ -28,6 +29,7 @@ type row struct {
 	Mysql       string            `yaml:"mysql"`       // statements of SQL for mysql
 	Sqlite      string            `yaml:"sqlite"`      // statements of SQL for sqlite3
 	Shapes      map[string]string `yaml:"shapes"`      // patterns that the options' values must match as a whole
+	Begins      string            `yaml:"begins"`      // what the first word must be; it asks otherwise
 	Needs       string            `yaml:"needs"`       // options of which one must be given
 	Lacks       string            `yaml:"lacks"`       // codes of the command without one of them; it asks unless said
 	Builds      string            `yaml:"builds"`      // a file or directory of the project that one of its tools makes

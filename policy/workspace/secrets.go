@@ -330,12 +330,32 @@ var startupNames = words.NewLexicon(`.git git~1 .hg .svn .bzr .fslckout _fossil_
 	.jj .amp .openhands .pryrc .rprofile .ghci .iex.exs .ocamlinit .lvimrc .run .bsp
 	.tool-versions .mise.local.toml mise.local.toml .rtx.toml rust-toolchain rust-toolchain.toml .bundle bunfig.toml .yarn .pnp.cjs .pnp.js .pnp.loader.mjs
 	.pnpmfile.cjs .pnpmfile.mjs pnpmfile.js .bazelrc .bazelversion .bazeliskrc .buckconfig .sbtopts .jvmopts .sdkmanrc .pdbrc .erlang .octaverc .renviron .psqlrc .sqliterc
-	.ackrc .tigrc .tclshrc .sbclrc .guile .devbox devbox.json .flox .hgrc`)
+	.ackrc .tigrc .tclshrc .sbclrc .guile .devbox devbox.json .flox .hgrc .ctags .ctags.d ctags.d .lfsconfig npmrc ldaprc .ldaprc .hotspotrc .hotspot_compiler`)
 
 // StartupPath reports such a file, by a folded path. HEAD counts because git takes a directory
 // with a HEAD and a config for a repository, and runs what the config names.
 func StartupPath(lower string) bool {
 	return path.Base(lower) == "head" || AnyPart(lower, startupName)
+}
+
+// Begins reports the beginning of a name that may become one which is protected: a file
+// that others obey, or a secret.
+func Begins(beginning string) bool {
+	base := FoldPath(beginning[strings.LastIndexByte(beginning, '/')+1:])
+	starts := func(names map[string]bool, beginning string) bool {
+		for name := range names {
+			if strings.HasPrefix(name, beginning) {
+				return true
+			}
+		}
+		return false
+	}
+	if starts(startupNames.Words, base) || starts(secretNames.Words, base) || starts(secretBases.Words, base) {
+		return true
+	}
+	dot := strings.LastIndexByte(base, '.')
+	pieces := dot == len(base)-1 && strings.Contains(base[:max(dot, 0)], ".") // data.csv. becomes data.csv.aa
+	return dot >= 0 && !pieces && starts(secretEnds.Words, base[dot:])
 }
 
 func startupName(c string) bool {
