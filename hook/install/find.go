@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 
 	"approvalbot/hook"
 )
@@ -142,31 +143,32 @@ func plainJSON(v any) string {
 	return b.String()
 }
 
-// Patterns of the paths in what install writes: JSON strings, and shell words as
+// patterns finds the paths in what install writes: JSON strings, and shell words as
 // shellWord quotes them.
-var (
-	jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-	jsClient   = regexp.MustCompile(`(?m)^const clientFile = ("(?:[^"\\]|\\.)*");$`)
-	word       = `([A-Za-z0-9/._-]+|'(?:[^']|'\\'')*')`
-	hookWords  = regexp.MustCompile(word + ` hook (\S+) \S+ --client ` + word)
-)
+var patterns = sync.OnceValue(func() (p struct{ jsonString, jsClient, hookWords *regexp.Regexp }) {
+	const word = `([A-Za-z0-9/._-]+|'(?:[^']|'\\'')*')`
+	p.jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	p.jsClient = regexp.MustCompile(`(?m)^const clientFile = ("(?:[^"\\]|\\.)*");$`)
+	p.hookWords = regexp.MustCompile(word + ` hook (\S+) \S+ --client ` + word)
+	return p
+})
 
 // paths are the program and the client file that a part names; empty: it does not. The
 // plugin of OpenCode runs no program.
 func (o Options) paths(part string) (program, client string) {
-	if m := jsClient.FindStringSubmatch(part); m != nil {
+	if m := patterns().jsClient.FindStringSubmatch(part); m != nil {
 		_ = json.Unmarshal([]byte(m[1]), &client) // what is no string names no file
 		return "", client
 	}
 	lines := strings.Split(part, "\n") // a program of its own has the words on a line
-	for _, literal := range jsonString.FindAllString(part, -1) {
+	for _, literal := range patterns().jsonString.FindAllString(part, -1) {
 		var line string
 		if json.Unmarshal([]byte(literal), &line) == nil {
 			lines = append(lines, line)
 		}
 	}
 	for i := len(lines) - 1; i >= 0; i-- { // a decoded string first
-		if m := hookWords.FindStringSubmatch(lines[i]); m != nil && m[2] == o.Runtime.Name {
+		if m := patterns().hookWords.FindStringSubmatch(lines[i]); m != nil && m[2] == o.Runtime.Name {
 			return unquoted(m[1]), unquoted(m[3])
 		}
 	}

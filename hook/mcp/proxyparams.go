@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -106,20 +107,22 @@ const maxIdentity = 4 << 10
 
 // plainMeta are the members of _meta that say nothing of what a call does, and their form. Free
 // text is not among them: W3C's tracestate and baggage are.
-var plainMeta = map[string]*regexp.Regexp{
-	progressToken: regexp.MustCompile(`^("[A-Za-z0-9._:/+=-]{1,128}"|-?[0-9]{1,16})$`),
-	"traceparent": regexp.MustCompile(`^"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}"$`),
-	"io.modelcontextprotocol/logLevel": regexp.MustCompile(
-		`^"(debug|info|notice|warning|error|critical|alert|emergency)"$`),
-}
+var plainMeta = sync.OnceValue(func() map[string]*regexp.Regexp {
+	return map[string]*regexp.Regexp{
+		progressToken: regexp.MustCompile(`^("[A-Za-z0-9._:/+=-]{1,128}"|-?[0-9]{1,16})$`),
+		"traceparent": regexp.MustCompile(`^"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}"$`),
+		"io.modelcontextprotocol/logLevel": regexp.MustCompile(
+			`^"(debug|info|notice|warning|error|critical|alert|emergency)"$`),
+	}
+})
 
-var versionForm = regexp.MustCompile(`^"[0-9]{4}-[0-9]{2}-[0-9]{2}"$`)
+var versionForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^"[0-9]{4}-[0-9]{2}-[0-9]{2}"$`) })
 
 // meta is what of a call's _meta reaches the server: plain members, and the client's identity if
 // the call has one, as the client first gave it on this connection.
 func (x *relay) meta(given members) members {
 	out := members{}
-	for name, form := range plainMeta {
+	for name, form := range plainMeta() {
 		if v, ok := given[name]; ok && form.Match(v) {
 			out[name] = v
 		}
@@ -139,7 +142,7 @@ func (x *relay) meta(given members) members {
 
 // identified is the client's identity, if the request has one.
 func (x *relay) identified(given members) members {
-	if !versionForm.Match(given[protocolVersion]) {
+	if !versionForm().Match(given[protocolVersion]) {
 		return nil
 	}
 	x.mu.Lock()
