@@ -173,6 +173,7 @@ func FuzzArgv(f *testing.F) {
 	f.Add("sh -c $0 evil")
 	f.Add("rm  -rf /")
 	f.Add("fi rm")
+	f.Add("export rm &")
 	e := engine(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		argv := strings.Split(text, " ")
@@ -181,8 +182,9 @@ func FuzzArgv(f *testing.F) {
 		}
 		shown := make([]string, len(argv))
 		for i, a := range argv {
-			// A keyword is a program's name only in quotes.
-			if shown[i] = a; i > 0 || syntax.IsKeyword(a) || strings.ContainsFunc(a, func(r rune) bool { return r > 'z' || r < 'a' }) {
+			// A word of the shell's own grammar is a program's name only in quotes.
+			own := syntax.IsKeyword(a) || slices.Contains(strings.Fields("declare export let local nameref readonly typeset"), a)
+			if shown[i] = a; i > 0 || own || strings.ContainsFunc(a, func(r rune) bool { return r > 'z' || r < 'a' }) {
 				shown[i] = quote(a)
 			}
 		}

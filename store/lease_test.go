@@ -25,13 +25,14 @@ func TestHoldOverInstances(t *testing.T) {
 		who   string
 		token int64
 	}
-	began, stop := make(chan holder), make(chan struct{})
+	began := make(chan holder)
+	stop := map[string]chan struct{}{"a": make(chan struct{}), "b": make(chan struct{})} // a holder takes no other's
 	ended := make(chan error, 2)
 	hold := func(s *Store, who string) {
 		ended <- s.Hold(ctx, "telegram:1", func(ctx context.Context, token int64) error {
 			began <- holder{who, token}
 			select {
-			case <-stop:
+			case <-stop[who]:
 			case <-ctx.Done():
 			}
 			return nil
@@ -40,12 +41,12 @@ func TestHoldOverInstances(t *testing.T) {
 	go hold(a, "a")
 	first := <-began
 	go hold(b, "b")
-	stop <- struct{}{}
+	stop["a"] <- struct{}{}
 	require.NoError(t, <-ended)
 	second := <-began
 	require.Equal(t, "b", second.who)
 	require.Greater(t, second.token, first.token)
-	stop <- struct{}{}
+	stop["b"] <- struct{}{}
 	require.NoError(t, <-ended)
 
 	go hold(a, "a")
@@ -57,10 +58,10 @@ func TestHoldOverInstances(t *testing.T) {
 	require.Equal(t, "b", fourth.who)
 	require.Greater(t, fourth.token, third.token)
 	require.NoError(t, a.beat(ctx)) // a learns of it, and waits again
-	stop <- struct{}{}
+	stop["b"] <- struct{}{}
 	require.NoError(t, <-ended)
 	require.Equal(t, "a", (<-began).who)
-	stop <- struct{}{}
+	stop["a"] <- struct{}{}
 	require.NoError(t, <-ended)
 }
 
