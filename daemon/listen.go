@@ -11,11 +11,11 @@ import (
 	"approvalbot/config"
 )
 
-// listeners are the addresses at which one desk is reached.
-type listeners struct {
+// Listeners are the addresses at which one desk is reached.
+type Listeners struct {
 	net.Listener // the configured one
 	twins        []net.Listener
-	lost         error // why the pages would not be the desk's alone; nil: they are
+	Lost         error // why the pages would not be the desk's alone; nil: they are
 
 	begin, end sync.Once
 	accepted   chan accepted
@@ -28,15 +28,15 @@ type accepted struct {
 	err  error
 }
 
-// listen opens the configured address. If the pages are at "localhost", which is two
+// Listen opens the configured address. If the pages are at "localhost", which is two
 // addresses, it opens the other one too: whoever listens there is the pages' origin to a
 // browser, and gets their sign-in links. What the machine does not have needs no opening.
-func listen(s config.Server) (*listeners, error) {
+func Listen(s config.Server) (*Listeners, error) {
 	main, err := net.Listen("tcp", s.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("server.listen %s: %w; choose another address or stop what uses it", s.Listen, err)
 	}
-	l := &listeners{Listener: main, accepted: make(chan accepted), closed: make(chan struct{})}
+	l := &Listeners{Listener: main, accepted: make(chan accepted), closed: make(chan struct{})}
 	at, err := netip.ParseAddrPort(main.Addr().String())
 	if err != nil {
 		return l, nil
@@ -54,7 +54,7 @@ func listen(s config.Server) (*listeners, error) {
 			l.twins = append(l.twins, twin)
 		case errors.Is(err, syscall.EADDRNOTAVAIL), errors.Is(err, syscall.EAFNOSUPPORT):
 		default:
-			l.lost = fmt.Errorf("the pages are at localhost, which is %s too, and that is not this desk's: %w; "+
+			l.Lost = fmt.Errorf("the pages are at localhost, which is %s too, and that is not this desk's: %w; "+
 				"stop what listens there, or choose another port (server.listen), and start the desk again", other, err)
 		}
 	}
@@ -62,7 +62,7 @@ func listen(s config.Server) (*listeners, error) {
 }
 
 // Accept implements net.Listener, for all addresses.
-func (l *listeners) Accept() (net.Conn, error) {
+func (l *Listeners) Accept() (net.Conn, error) {
 	if len(l.twins) == 0 {
 		return l.Listener.Accept()
 	}
@@ -80,7 +80,7 @@ func (l *listeners) Accept() (net.Conn, error) {
 }
 
 // acceptFrom hands on what one address accepts, until that is closed.
-func (l *listeners) acceptFrom(one net.Listener) {
+func (l *Listeners) acceptFrom(one net.Listener) {
 	for {
 		conn, err := one.Accept()
 		select {
@@ -98,7 +98,7 @@ func (l *listeners) acceptFrom(one net.Listener) {
 }
 
 // Close implements net.Listener, for all addresses. It waits until none is accepted from.
-func (l *listeners) Close() error {
+func (l *Listeners) Close() error {
 	err := l.Listener.Close()
 	l.end.Do(func() { close(l.closed) })
 	for _, twin := range l.twins {

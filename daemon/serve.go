@@ -47,12 +47,12 @@ func Serve(ctx context.Context, s Start) error {
 	if f, ok := s.Stdout.(*os.File); ok && s.Local && term.IsTerminal(int(f.Fd())) {
 		o.Terminal = f
 	}
-	ln, err := listen(cfg.Server)
+	ln, err := Listen(cfg.Server)
 	if err != nil {
 		return err
 	}
-	if ln.lost != nil {
-		log.Error("this desk has no pages and makes no sign-in links", "reason", ln.lost)
+	if ln.Lost != nil {
+		log.Error("this desk has no pages and makes no sign-in links", "reason", ln.Lost)
 		cfg.Server.Web.Enabled = "false"
 	}
 	d, err := New(ctx, cfg, o)

@@ -70,7 +70,7 @@ policy/finding: core
 policy/language: policy/command policy/finding policy/words policy/workspace
 policy/line: core policy/budget policy/command policy/finding policy/language policy/program policy/shell policy/words policy/workspace
 policy/pattern: policy/program policy/words policy/workspace
-policy/program: policy/command policy/finding policy/language policy/words policy/workspace
+policy/program: core policy/command policy/finding policy/language policy/words policy/workspace
 policy/shell: policy/budget
 policy/tool: core display policy/budget policy/command policy/finding policy/language policy/line policy/program policy/words policy/workspace
 policy/words:

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -185,7 +184,9 @@ func (r *rig) start() {
 	if r.addr == "" {
 		r.addr = ownAddr(r.t)
 	}
-	ln, err := net.Listen("tcp", r.addr)
+	server := d.Config().Server
+	server.Listen = r.addr
+	ln, err := daemon.Listen(server)
 	require.NoError(r.t, err)
 	r.url = "http://" + r.addr
 	r.cancel, r.done = cancel, make(chan error, 1)
