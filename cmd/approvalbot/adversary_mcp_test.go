@@ -33,7 +33,6 @@ type hostile struct {
 	lists   int                 // how often it was asked for its tools
 	tools   func(n int) string  // result of the nth of them
 	calls   []string            // raw tools/call
-	answers func(string) string // to a call: result
 	end     func()
 }
 
