@@ -30,9 +30,9 @@ type hostile struct {
 	server  io.Writer
 	id      int
 	mu      sync.Mutex
-	lists   int                 // how often it was asked for its tools
-	tools   func(n int) string  // result of the nth of them
-	calls   []string            // raw tools/call
+	lists   int                // how often it was asked for its tools
+	tools   func(n int) string // result of the nth of them
+	calls   []string           // raw tools/call
 	end     func()
 }
 
