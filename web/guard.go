@@ -51,6 +51,10 @@ func (w *Web) guard(p page) http.Handler {
 		if ok && w.cfg.Authenticated != nil {
 			w.cfg.Authenticated(out, r)
 		}
+		if ok && r.Method == http.MethodPost && !w.forms.take(s.Person) {
+			w.tooFast(out, r, s)
+			return
+		}
 		p.serve(out, r, s)
 	})))
 }
