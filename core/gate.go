@@ -21,6 +21,7 @@ type Gate struct {
 	after    []func(Change)
 	sessions turnstile // turns when a session may have ended
 	notices  bell
+	refusals refusals
 	cutShort atomic.Int64 // calls that were not read to their end
 }
 
@@ -83,7 +84,7 @@ func (g *Gate) Announce(ctx context.Context, by, hash string, looser []string) e
 func (g *Gate) Refused(ctx context.Context, v Voter, what string, handled *InboundRef) error {
 	a := Approval{}
 	by := g.people(time.Now()).Identify(v).Name()
-	return g.store.Append(ctx, handled, a.event(EventRefused, nowMs(), eventData{Why: what, By: by}))
+	return g.refusal(ctx, handled, a.event(EventRefused, nowMs(), eventData{Why: what, By: by}))
 }
 
 // Handled marks a platform update done that changed nothing.
@@ -98,15 +99,17 @@ var errReplaced = rulesChanged()
 // update is the one way to change an existing approval.
 func (g *Gate) update(ctx context.Context, key string, fn func(Approval) (Change, error)) (Approval, error) {
 	var last Change
+	try := attempt{all: &g.refusals}
 	a, err := g.store.Update(ctx, key, func(a Approval) (Change, error) {
 		c, err := fn(a)
+		c.Events = try.bounded(c.Events)
 		last = c
 		if replaced := c.Policy != "" && c.Policy != g.PolicyHash(); replaced && err == nil {
 			return c, errReplaced
 		}
 		return c, err
 	})
-	if err != nil {
+	if try.ended(err); err != nil {
 		return a, err
 	}
 	last.Approval = a

@@ -336,7 +336,7 @@ func (g *Gate) refusedPasskey(ctx context.Context, p Passkey, use PasskeyUse, wh
 	}
 	e := Approval{}.event(EventRefused, nowMs(), eventData{By: "person:" + p.Person,
 		Why: "a passkey's answer that does not fit: " + why.Error()})
-	return g.store.Append(ctx, nil, e)
+	return g.refusal(ctx, nil, e)
 }
 
 // endCeremony ends one and gives it, or says that it is over.

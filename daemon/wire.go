@@ -246,6 +246,7 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 	work.Go(func() error { return d.once(ctx, "sweep", d.sweep) })
 	work.Go(func() error { return d.once(ctx, "notices", d.notices.Run) })
 	work.Go(func() error { return d.Auditor.Run(ctx) })
+	work.Go(func() error { return d.Gate.Run(ctx) })
 	work.Go(func() error { return d.Store.Listen(ctx, d.onChange(ctx)) })
 	work.Go(func() error { return d.readCalendars(ctx) })
 	work.Go(func() error { return d.reloadOnSignal(ctx) })

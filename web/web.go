@@ -57,7 +57,6 @@ type Web struct {
 	who       func(*http.Request) (core.Session, bool) // whose browser it is
 	crossing  *http.CrossOriginProtection
 	provider  *provider // nil: nobody signs in by OIDC
-	refusals  tally
 
 	shown     shown
 	streams   streams       // pages and lists that are open and live
