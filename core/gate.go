@@ -22,6 +22,7 @@ type Gate struct {
 	sessions turnstile // turns when a session may have ended
 	notices  bell
 	refusals refusals
+	signIns  signInKey
 	cutShort atomic.Int64 // calls that were not read to their end
 }
 
@@ -32,7 +33,8 @@ func (g *Gate) CutShort() int64 { return g.cutShort.Load() }
 // NewGate makes a Gate. after is called for every committed change, in the
 // caller's goroutine, and must be quick: it wakes the dispatcher and counts.
 func NewGate(store Store, rules Rules, log *slog.Logger, after ...func(Change)) *Gate {
-	g := &Gate{store: store, log: log, after: after, waits: waitlist{m: map[string]*waiter{}}, notices: make(bell, 1)}
+	g := &Gate{store: store, log: log, after: after, waits: waitlist{m: map[string]*waiter{}}, notices: make(bell, 1),
+		signIns: randomSignInKey()}
 	g.rules.Store(&rules)
 	g.absences.Store(&unread)
 	return g

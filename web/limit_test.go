@@ -1,12 +1,16 @@
 package web
 
 import (
+	"encoding/base64"
+	"log/slog"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"approvalbot/assertion"
+	"approvalbot/assertion/softkey"
 	"approvalbot/core"
 )
 
@@ -96,3 +100,59 @@ func TestStreams_Shares(t *testing.T) {
 	require.Len(t, c.by, 1)
 	require.Equal(t, 1, c.total)
 }
+
+// However many sign-ins strangers begin, a person's goes on; it is good for one answer, in one
+// spelling, at every instance that shares the store.
+func TestAdversary_N9_SignInsBegunByStrangers(t *testing.T) {
+	t.Parallel()
+	d := newPasskeyDesk(t)
+	require.NoError(t, d.ShareSeed(d.store.Seed()))
+	key := d.enrol(t, "alice")
+	v := d.visit(t, "")
+	var asked, said told
+	require.Equal(t, http.StatusOK, v.post("/signin/passkey/begin", struct{}{}, &asked))
+	before := asked.Challenge
+	_, err := d.store.Challenge(t.Context(), before)
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "it is kept nowhere")
+	for range 2001 {
+		_, err := d.BeginCeremony(t.Context(), core.SignInChallenge, "another browser")
+		require.NoError(t, err)
+	}
+	answer := map[string]any{"challenge": before, "response": key.Sign(t, d.site, challengeOf(t, asked))}
+	wrong := map[string]any{"challenge": before, "response": softkey.New(t, assertion.ES256).Sign(t, d.site, challengeOf(t, asked))}
+	require.Equal(t, http.StatusForbidden, v.post("/signin/passkey/finish", wrong, &said))
+	cookie := v.client.Jar.Cookies(v.url("/"))
+	require.Equal(t, http.StatusOK, v.post("/signin/passkey/finish", answer, &said))
+
+	for _, c := range cookie {
+		c.Path, c.Secure = "/", true
+	}
+	v.client.Jar.SetCookies(v.url("/"), cookie)
+	for _, spelling := range []string{before, before + "\n", "\r" + before} {
+		answer["challenge"] = spelling
+		answer["response"] = key.Sign(t, d.site, challengeOf(t, asked))
+		require.Equal(t, http.StatusForbidden, v.post("/signin/passkey/finish", answer, &said), "%q", spelling)
+		require.Contains(t, said.Detail, "answered before")
+	}
+
+	second := core.NewGate(d.store, d.Rules(), slog.New(slog.DiscardHandler))
+	c, err := d.BeginCeremony(t.Context(), core.SignInChallenge, "browser")
+	require.NoError(t, err)
+	raw, err := base64.RawURLEncoding.DecodeString(c.ID)
+	require.NoError(t, err)
+	at := func(g *core.Gate, browser string) error {
+		_, err := g.SignInByPasskey(t.Context(), browser, c.ID, key.Sign(t, d.site, raw))
+		return err
+	}
+	require.Error(t, at(second, "browser"), "its key is another")
+	require.NoError(t, second.ShareSeed(d.store.Seed()))
+	require.Error(t, at(second, "another browser"))
+	require.NoError(t, at(second, "browser"))
+	require.Error(t, at(d.Gate, "browser"), "spent at one, spent at all")
+	raw[nonceSize+7]++ // a later expiry
+	c.ID = base64.RawURLEncoding.EncodeToString(raw)
+	require.Error(t, at(d.Gate, "browser"))
+}
+
+// nonceSize is how many bytes of a challenge come before its expiry.
+const nonceSize = 16
