@@ -89,6 +89,18 @@ func (g *Gate) Refused(ctx context.Context, v Voter, what string, handled *Inbou
 	return g.refusal(ctx, handled, a.event(EventRefused, nowMs(), eventData{Why: what, By: by}))
 }
 
+// Forbidden puts on record, if err is CodeForbidden, that a token was refused what it has no
+// right to: what names the route or method. The attempt is on record also if its caller has gone.
+func (g *Gate) Forbidden(ctx context.Context, who Caller, what string, err error) {
+	if CodeOf(err) != CodeForbidden {
+		return
+	}
+	e := Approval{}.event(EventRefused, nowMs(), eventData{By: "token:" + who.Token, Why: "forbidden: " + what})
+	if err := g.refusal(context.WithoutCancel(ctx), nil, e); err != nil {
+		g.log.Error("a forbidden attempt is not on record", "token", who.Token, "what", what, "reason", err)
+	}
+}
+
 // Handled marks a platform update done that changed nothing.
 func (g *Gate) Handled(ctx context.Context, ref InboundRef) error {
 	return g.store.Append(ctx, &ref)

@@ -1,0 +1,61 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// What a token has no right to is on record with its name and the route, 30 times a minute
+// at most: it is the best sign of an agent gone wrong.
+func TestAdversary_T17_ForbiddenAttempts(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	a := d.ask("write", `{"path":"a"}`)
+	routes := [][3]string{
+		{"POST", "/v1/approvals/" + a.ID + "/resolve", "POST /v1/approvals/{id}/resolve"},
+		{"POST", "/v1/approvals/" + a.ID + "/retry", "POST /v1/approvals/{id}/retry"},
+		{"POST", "/v1/grants", "POST /v1/grants"}, {"GET", "/v1/grants", "GET /v1/grants"},
+		{"POST", "/v1/policy/reload", "POST /v1/policy/reload"}, {"POST", "/v1/login-links", "POST /v1/login-links"},
+		{"PUT", "/v1/people/alice/away", "PUT /v1/people/{name}/away"}, {"GET", "/v1/audit", "GET /v1/audit"},
+		{"POST", "/v1/pairing", "POST /v1/pairing"},
+	}
+	for _, x := range routes {
+		require.Equal(t, http.StatusForbidden, d.do(x[0], x[1], "agent", "{}").StatusCode, x[1])
+	}
+	got := d.refusals()
+	for _, x := range routes {
+		require.Contains(t, got, [2]string{"token:agent", "forbidden: " + x[2]})
+	}
+	for range 60 {
+		d.do("GET", "/v1/audit", "other", "")
+	}
+	of := map[string]int{}
+	for _, x := range d.refusals() {
+		of[x[0]]++
+	}
+	require.LessOrEqual(t, of["token:other"], 60, "at most 30 in each of the two minutes that this may touch")
+	require.GreaterOrEqual(t, of["token:other"], 30)
+	// What the route's scopes let pass and a step refuses is there, too.
+	require.Equal(t, http.StatusForbidden, d.do("POST", "/v1/approvals/"+a.Code+"/resolve", "viewer", `{"decision":"deny"}`).StatusCode)
+	require.Contains(t, d.refusals(), [2]string{"token:viewer", "forbidden: POST /v1/approvals/{id}/resolve"})
+}
+
+// refusals are by whom each refusal on record is, and why.
+func (d *desk) refusals() (out [][2]string) {
+	d.t.Helper()
+	all, err := d.store.Log(d.t.Context(), 0, 1000)
+	require.NoError(d.t, err)
+	for _, e := range all {
+		var data struct{ By, Why string }
+		require.NoError(d.t, json.Unmarshal(e.Data, &data))
+		if e.Type == core.EventRefused {
+			out = append(out, [2]string{data.By, data.Why})
+		}
+	}
+	return out
+}
