@@ -2,11 +2,13 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"approvalbot/api"
 	"approvalbot/core"
 )
 
@@ -58,4 +60,25 @@ func (d *desk) refusals() (out [][2]string) {
 		}
 	}
 	return out
+}
+
+// Metrics name people to operators alone.
+func TestAdversary_T23_MetricsNameNobody(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	a := d.ask("mail.send", `{}`)
+	_, err := d.bob.Resolve(t.Context(), a.ID, api.ResolveRequest{Decision: api.Deny})
+	require.NoError(t, err)
+	const count = `approvalbot_person_vote_seconds_count{person="%s",verdict="reject"} 1`
+	scrape := func(as string, headers ...string) string { return d.do("GET", "/metrics", as, "", headers...).text }
+	for as, text := range map[string]string{"nobody": scrape(""), "an agent": scrape("agent"),
+		"an unknown token": scrape("", "Authorization", "Bearer nonsense")} {
+		require.Contains(t, text, fmt.Sprintf(count, "hidden"), as)
+		require.NotContains(t, text, "bob", as)
+		require.NotContains(t, text, "alice", as)
+	}
+	for _, as := range []string{"alice", "viewer", "bob"} {
+		require.Contains(t, scrape(as), fmt.Sprintf(count, "bob"))
+		require.NotContains(t, scrape(as), "hidden\"")
+	}
 }
