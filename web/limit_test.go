@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/base64"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"testing"
@@ -99,6 +100,26 @@ func TestStreams_Shares(t *testing.T) {
 	}
 	require.Len(t, c.by, 1)
 	require.Equal(t, 1, c.total)
+}
+
+// A person who may not know of a request reads the same whether there is one or not.
+func TestAdversary_T16_SigningForAnotherCode(t *testing.T) {
+	t.Parallel()
+	d := newPasskeyDesk(t)
+	a := d.submit(t, `{"target":"prod"}`)
+	yes := map[string]any{"nonce": "x", "response": softkey.New(t, assertion.ES256).Sign(t, d.site, []byte("x"))}
+	var here, nowhere told
+	v := d.visit(t, "carol.link")
+	require.Equal(t, http.StatusNotFound, v.post("/a/"+a.Code+"/stepup/finish", yes, &here))
+	require.Equal(t, http.StatusNotFound, v.post("/a/ZZZZZZ/stepup/finish", yes, &nowhere))
+	require.Equal(t, core.CodeNotFound, core.Code(here.Code))
+	require.Equal(t, nowhere.Detail, here.Detail)
+	require.NotEqual(t, http.StatusNotFound, d.visit(t, "bob.link").post("/a/"+a.Code+"/stepup/finish", yes, &here))
+	for _, path := range []string{"/a/%s", "/a/%s/sign"} {
+		_, one := v.get(fmt.Sprintf(path, a.Code))
+		_, other := v.get(fmt.Sprintf(path, "ZZZZZZ"))
+		require.Equal(t, other, one, path)
+	}
 }
 
 // However many sign-ins strangers begin, a person's goes on; it is good for one answer, in one
