@@ -62,6 +62,7 @@ type eventFacts struct {
 
 // event makes a log entry with the facts an auditor asks for.
 func (a Approval) event(t EventType, now int64, more eventData) Event {
+	a = a.Redacted()
 	f := eventFacts{
 		ID: a.ID, Code: a.Code, Status: a.Status, Decision: a.Decision, DecidedBy: a.DecidedBy, Reason: a.Reason,
 		ToolName: a.ToolName, Fingerprint: a.Fingerprint, AgentID: a.AgentID, SessionKey: a.SessionKey,

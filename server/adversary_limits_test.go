@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -81,4 +83,43 @@ func TestAdversary_T23_MetricsNameNobody(t *testing.T) {
 		require.Contains(t, scrape(as), fmt.Sprintf(count, "bob"))
 		require.NotContains(t, scrape(as), "hidden\"")
 	}
+}
+
+// A secret that an asker has in its ids is for nobody else to read, in no answer, event or record;
+// calls and grants are matched by the ids all the same.
+func TestAdversary_T19_SecretsInIDs(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	secret := "ghp_" + strings.Repeat("a1B2", 9)
+	withIDs := func(r *api.CreateRequest) {
+		r.AgentID, r.SessionKey = "agent "+secret, "session:"+secret
+	}
+	a := d.ask("ask", `{"to":"x"}`, withIDs)
+	require.Equal(t, "session:"+secret, a.SessionKey, "its own id, by which the asker knows it")
+	_, err := d.bob.Resolve(t.Context(), a.Code, api.ResolveRequest{Decision: api.AllowSession})
+	require.NoError(t, err)
+	b := d.ask("ask", `{"to":"y"}`, withIDs)
+	require.Equal(t, api.Approved, b.Status, "the grant of that session")
+	own, err := d.agent.Get(t.Context(), a.ID, 0)
+	require.NoError(t, err)
+	require.Equal(t, "agent "+secret, own.AgentID)
+	other := d.ask("ask", `{"to":"y"}`, func(r *api.CreateRequest) { withIDs(r); r.SessionKey += "2" })
+	require.Equal(t, api.Pending, other.Status, "another session, redacted alike")
+
+	for _, path := range []string{"/v1/approvals", "/v1/approvals/" + a.Code, "/v1/grants",
+		"/v1/approvals?sessionKey=" + url.QueryEscape("session:"+secret)} {
+		text := d.do("GET", path, "bob", "").text
+		require.NotContains(t, text, secret, path)
+		require.Contains(t, text, "[REDACTED]", path)
+	}
+	log, err := d.store.Log(t.Context(), 0, 1000)
+	require.NoError(t, err)
+	require.Contains(t, string(log[0].Data), "session:[REDACTED]")
+	for _, e := range log {
+		require.NotContains(t, string(e.Data), secret, e.Type)
+	}
+	require.NotContains(t, d.logs.String(), secret)
+	n, err := d.bob.EndSession(t.Context(), "session:"+secret)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
 }
