@@ -62,6 +62,7 @@ type eventFacts struct {
 
 // event makes a log entry with the facts an auditor asks for.
 func (a Approval) event(t EventType, now int64, more eventData) Event {
+	a = a.Redacted()
 	f := eventFacts{
 		ID: a.ID, Code: a.Code, Status: a.Status, Decision: a.Decision, DecidedBy: a.DecidedBy, Reason: a.Reason,
 		ToolName: a.ToolName, Fingerprint: a.Fingerprint, AgentID: a.AgentID, SessionKey: a.SessionKey,
@@ -74,7 +75,11 @@ func (a Approval) event(t EventType, now int64, more eventData) Event {
 	if a.Origin != nil {
 		f.Channel = a.Origin.Channel
 	}
-	return Event{AtMs: now, Type: t, Key: a.Key, Owner: a.Owner, Data: storedJSON(&f)}
+	by := more.By
+	if by == "" && more.Vote != nil && more.Vote.Voter != nil {
+		by = more.Vote.Voter.Name()
+	}
+	return Event{AtMs: now, Type: t, Key: a.Key, Owner: a.Owner, Data: storedJSON(&f), by: by}
 }
 
 // Body gives what of an approval the store keeps beside columns.
@@ -113,6 +118,8 @@ type Event struct {
 	Key   string             `json:"key,omitempty"`   // the approval's
 	Owner string             `json:"owner,omitempty"` // who else may see it
 	Data  stdjson.RawMessage `json:"data"`
+
+	by string // of an EventRefused that is not stored yet: whom to count it for
 }
 
 // EventType names an entry of the log.

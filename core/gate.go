@@ -21,6 +21,8 @@ type Gate struct {
 	after    []func(Change)
 	sessions turnstile // turns when a session may have ended
 	notices  bell
+	refusals refusals
+	signIns  signInKey
 	cutShort atomic.Int64 // calls that were not read to their end
 }
 
@@ -31,7 +33,8 @@ func (g *Gate) CutShort() int64 { return g.cutShort.Load() }
 // NewGate makes a Gate. after is called for every committed change, in the
 // caller's goroutine, and must be quick: it wakes the dispatcher and counts.
 func NewGate(store Store, rules Rules, log *slog.Logger, after ...func(Change)) *Gate {
-	g := &Gate{store: store, log: log, after: after, waits: waitlist{m: map[string]*waiter{}}, notices: make(bell, 1)}
+	g := &Gate{store: store, log: log, after: after, waits: waitlist{m: map[string]*waiter{}}, notices: make(bell, 1),
+		signIns: randomSignInKey()}
 	g.rules.Store(&rules)
 	g.absences.Store(&unread)
 	return g
@@ -83,7 +86,19 @@ func (g *Gate) Announce(ctx context.Context, by, hash string, looser []string) e
 func (g *Gate) Refused(ctx context.Context, v Voter, what string, handled *InboundRef) error {
 	a := Approval{}
 	by := g.people(time.Now()).Identify(v).Name()
-	return g.store.Append(ctx, handled, a.event(EventRefused, nowMs(), eventData{Why: what, By: by}))
+	return g.refusal(ctx, handled, a.event(EventRefused, nowMs(), eventData{Why: what, By: by}))
+}
+
+// Forbidden puts on record, if err is CodeForbidden, that a token was refused what it has no
+// right to: what names the route or method. The attempt is on record also if its caller has gone.
+func (g *Gate) Forbidden(ctx context.Context, who Caller, what string, err error) {
+	if CodeOf(err) != CodeForbidden {
+		return
+	}
+	e := Approval{}.event(EventRefused, nowMs(), eventData{By: "token:" + who.Token, Why: "forbidden: " + what})
+	if err := g.refusal(context.WithoutCancel(ctx), nil, e); err != nil {
+		g.log.Error("a forbidden attempt is not on record", "token", who.Token, "what", what, "reason", err)
+	}
 }
 
 // Handled marks a platform update done that changed nothing.
@@ -98,15 +113,17 @@ var errReplaced = rulesChanged()
 // update is the one way to change an existing approval.
 func (g *Gate) update(ctx context.Context, key string, fn func(Approval) (Change, error)) (Approval, error) {
 	var last Change
+	try := attempt{all: &g.refusals}
 	a, err := g.store.Update(ctx, key, func(a Approval) (Change, error) {
 		c, err := fn(a)
+		c.Events = try.bounded(c.Events)
 		last = c
 		if replaced := c.Policy != "" && c.Policy != g.PolicyHash(); replaced && err == nil {
 			return c, errReplaced
 		}
 		return c, err
 	})
-	if err != nil {
+	if try.ended(err); err != nil {
 		return a, err
 	}
 	last.Approval = a

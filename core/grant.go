@@ -113,7 +113,7 @@ func (g Grant) event(t EventType, by string, now int64) Event {
 	data, err := json.Marshal(struct {
 		Grant Grant  `json:"grant"`
 		By    string `json:"by,omitempty"`
-	}{g, by})
+	}{g.Redacted(), by})
 	if err != nil { // plain values always marshal
 		panic(err)
 	}

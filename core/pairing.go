@@ -124,6 +124,7 @@ func (g *Gate) Pair(
 	ctx context.Context, v Voter, code string, who PairingWho, handled *InboundRef,
 ) (right bool, err error) {
 	by := g.people(time.Now()).Identify(v).Name()
+	try := attempt{all: &g.refusals}
 	err = g.store.Pair(ctx, handled, func(before Pairing) (Pairing, []Event) {
 		now := nowMs()
 		var p Pairing
@@ -134,8 +135,11 @@ func (g *Gate) Pair(
 		if p.Wrong != before.Wrong && p.Wrong == pairingTries {
 			why += "; it was the fifth, so the pairing has ended"
 		}
-		return p, []Event{pairingEvent(EventRefused, now, map[string]any{"by": by, "why": why})}
+		no := pairingEvent(EventRefused, now, map[string]any{"by": by, "why": why})
+		no.by = by
+		return p, try.bounded([]Event{no})
 	})
+	try.ended(err)
 	return right && err == nil, err
 }
 

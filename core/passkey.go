@@ -49,7 +49,10 @@ func (p Passkey) Key() assertion.Key {
 // PasskeyUse is what a signature used up: its ceremony, and the passkey's count. It is
 // committed with the step that counts on it, or neither is.
 type PasskeyUse struct {
-	Challenge     string
+	Challenge string
+	// RememberMs is until when the challenge is remembered as spent, if it was kept nowhere before;
+	// 0: it was.
+	RememberMs    int64
 	Passkey       string // credential id; empty: the signature was not good
 	Before, After uint32
 	BackedUp      bool
@@ -105,7 +108,7 @@ type PasskeyStore interface {
 	KeepChallenge(ctx context.Context, c Challenge) error
 	// Challenge gives a ceremony that has not ended, or CodeNotFound.
 	Challenge(ctx context.Context, id string) (Challenge, error)
-	// SpendChallenge ends a ceremony and counts the passkey on, in one transaction.
+	// SpendChallenge ends a ceremony, or remembers it as spent, and counts the passkey on, in one transaction.
 	// ErrSpent, and nothing is written, where either was done by another meanwhile.
 	SpendChallenge(ctx context.Context, use PasskeyUse) error
 }
@@ -196,8 +199,30 @@ func (g *Gate) BeginCeremony(ctx context.Context, kind ChallengeKind, browser st
 	if g.Rules().Site.ID == "" {
 		return Challenge{}, noSite()
 	}
+	if kind == SignInChallenge {
+		return g.signIns.challenge(browser, nowMs()), nil
+	}
 	c := newChallenge(kind, browser, nowMs())
 	return c, g.store.KeepChallenge(ctx, c)
+}
+
+// ceremony gives one that was begun for that browser and is not over.
+func (g *Gate) ceremony(ctx context.Context, kind ChallengeKind, browser, challenge string) (Challenge, error) {
+	if kind == SignInChallenge {
+		c, ok := g.signIns.read(challenge, browser, nowMs())
+		if !ok {
+			return c, ceremonyOver()
+		}
+		return c, nil
+	}
+	c, err := g.store.Challenge(ctx, challenge)
+	if err != nil && CodeOf(err) != CodeNotFound {
+		return c, err
+	}
+	if wrong := err != nil || c.Kind != kind || c.Browser != browser || c.ExpiresMs <= nowMs(); wrong {
+		return c, ceremonyOver()
+	}
+	return c, nil
 }
 
 // BeginEnrolment keeps what a page began to make a passkey with: challenge is the one it
@@ -299,12 +324,9 @@ func (g *Gate) Confirm(ctx context.Context, s Session, challenge string, r asser
 func (g *Gate) answered(
 	ctx context.Context, kind ChallengeKind, browser, challenge string, r assertion.Response,
 ) (Passkey, error) {
-	c, err := g.store.Challenge(ctx, challenge)
-	if err != nil && CodeOf(err) != CodeNotFound {
+	c, err := g.ceremony(ctx, kind, browser, challenge)
+	if err != nil {
 		return Passkey{}, err
-	}
-	if wrong := err != nil || c.Kind != kind || c.Browser != browser || c.ExpiresMs <= nowMs(); wrong {
-		return Passkey{}, ceremonyOver()
 	}
 	p, err := g.store.Passkey(ctx, r.CredentialID)
 	if err != nil && CodeOf(err) != CodeNotFound {
@@ -313,6 +335,9 @@ func (g *Gate) answered(
 	asked, _ := base64.RawURLEncoding.DecodeString(c.ID) // we have made it
 	seen, bad := r.Verify(p.Key(), g.Rules().Site, asked)
 	use := PasskeyUse{Challenge: c.ID, AtMs: nowMs()}
+	if kind == SignInChallenge { // longer than it is good for, as clocks of instances differ
+		use.RememberMs = c.ExpiresMs + CeremonyLife.Milliseconds()
+	}
 	if known := p.ID != "" && g.people(time.Now()).Known(p.Person); bad != nil || !known {
 		return Passkey{}, errors.Join(g.refusedPasskey(ctx, p, use, bad), notThatPasskey())
 	}
@@ -325,28 +350,27 @@ func (g *Gate) answered(
 	return p, nil
 }
 
-// refusedPasskey spends a challenge that was answered wrongly. Where the passkey is
+// refusedPasskey spends a challenge that is kept and was answered wrongly. Where the passkey is
 // somebody's, that is on record.
 func (g *Gate) refusedPasskey(ctx context.Context, p Passkey, use PasskeyUse, why error) error {
-	if err := g.store.SpendChallenge(ctx, use); err != nil && !errors.Is(err, ErrSpent) {
-		return err
+	if use.RememberMs == 0 { // of those that are kept nowhere only a good answer is
+		if err := g.store.SpendChallenge(ctx, use); err != nil && !errors.Is(err, ErrSpent) {
+			return err
+		}
 	}
 	if p.ID == "" || why == nil {
 		return nil
 	}
 	e := Approval{}.event(EventRefused, nowMs(), eventData{By: "person:" + p.Person,
 		Why: "a passkey's answer that does not fit: " + why.Error()})
-	return g.store.Append(ctx, nil, e)
+	return g.refusal(ctx, nil, e)
 }
 
 // endCeremony ends one and gives it, or says that it is over.
 func (g *Gate) endCeremony(ctx context.Context, kind ChallengeKind, browser, id string) (Challenge, error) {
-	c, err := g.store.Challenge(ctx, id)
-	if err != nil && CodeOf(err) != CodeNotFound {
+	c, err := g.ceremony(ctx, kind, browser, id)
+	if err != nil {
 		return c, err
-	}
-	if wrong := err != nil || c.Kind != kind || c.Browser != browser || c.ExpiresMs <= nowMs(); wrong {
-		return c, ceremonyOver()
 	}
 	if err = g.store.SpendChallenge(ctx, PasskeyUse{Challenge: id}); errors.Is(err, ErrSpent) {
 		err = ceremonyOver()

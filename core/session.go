@@ -268,10 +268,11 @@ func (g *Gate) endSessions(
 	return ended, err
 }
 
-// SignInRefused puts on record that somebody tried to sign in and could not.
-func (g *Gate) SignInRefused(ctx context.Context, how, why string) error {
-	data := map[string]any{"by": "web:" + how, "why": why}
-	return g.store.Append(ctx, nil, webEvent(EventRefused, nowMs(), data))
+// SignInRefused puts on record that a sign-in from that address of a remote was refused.
+func (g *Gate) SignInRefused(ctx context.Context, remote, how, why string) error {
+	e := webEvent(EventRefused, nowMs(), map[string]any{"by": "web:" + how, "why": why})
+	e.by = "address:" + remote
+	return g.refusal(ctx, nil, e)
 }
 
 // SessionsTurn gives a channel that is closed as soon as a session may have ended here:

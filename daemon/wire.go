@@ -77,6 +77,9 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 	d.Metrics.Use(known(cfg, rules))
 	d.feed = events.NewFeed(d.Store, log)
 	d.Gate = core.NewGate(d.Store, rules, log, d.committed, d.Metrics.Observe, d.feed.Notify)
+	if err := d.Gate.ShareSeed(d.Store.Seed()); err != nil {
+		return nil, err
+	}
 	d.learnAbsences(ctx)
 	if d.Auditor, err = audit.New(ctx, d.audited()); err != nil {
 		return nil, err
@@ -246,6 +249,7 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 	work.Go(func() error { return d.once(ctx, "sweep", d.sweep) })
 	work.Go(func() error { return d.once(ctx, "notices", d.notices.Run) })
 	work.Go(func() error { return d.Auditor.Run(ctx) })
+	work.Go(func() error { return d.Gate.Run(ctx) })
 	work.Go(func() error { return d.Store.Listen(ctx, d.onChange(ctx)) })
 	work.Go(func() error { return d.readCalendars(ctx) })
 	work.Go(func() error { return d.reloadOnSignal(ctx) })

@@ -205,3 +205,16 @@ func TestAdversary_S6_OnlyFingerprintsOfShieldedCalls(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"path":"/srv/plain-words","n":1}`, string(got.Params), "its owner gets what was approved")
 }
+
+// What a connection's token has no right to is on record, with its name and the method.
+func TestAdversary_T17_ForbiddenMethods(t *testing.T) {
+	d := newDesk(t)
+	c := d.pending()
+	c.refused("tool.approval.resolve", `{"id":"p","decision":"allow-once"}`, forbidden, "MISSING_SCOPE")
+	all, err := d.store.Log(t.Context(), 0, 100)
+	require.NoError(t, err)
+	last := all[len(all)-1]
+	require.Equal(t, core.EventRefused, last.Type)
+	require.Contains(t, string(last.Data), `"by":"token:agent"`)
+	require.Contains(t, string(last.Data), `"why":"forbidden: gateway tool.approval.resolve"`)
+}

@@ -202,6 +202,7 @@ func (c *conn) serve(in *call, name string) {
 	deny := func() { c.refuse(in.id, errUnavailable) }
 	defer panics.Catch(c.g.log, deny, "a gateway request caused a panic", "method", name)
 	payload, err := in.serve(name)
+	c.g.cfg.Gate.Forbidden(c.ctx, in.who, "gateway "+name, err)
 	if err == nil {
 		_, err = in.standing()()
 	}

@@ -47,6 +47,7 @@ type execFacts struct {
 func (g *Gateway) execCard(ctx context.Context, a core.Approval) (execCard, error) {
 	out := execCard{ApprovalKind: "exec", ID: a.ID, Code: a.Code, CreatedAtMs: a.CreatedAtMs,
 		ExpiresAtMs: a.ExpiresAtMs}
+	a = a.Redacted()
 	f := execFacts{Command: a.Summary, AgentID: a.AgentID, SessionKey: a.SessionKey, WarningText: a.Justification,
 		Scope:            a.ActionSummary,
 		AllowedDecisions: []core.Decision{}}

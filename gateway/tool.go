@@ -21,7 +21,7 @@ func toolGet(c *call, in one) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.g.cfg.Server.View(c.ctx, a)
+	return c.g.cfg.Server.View(c.ctx, a.SeenBy(c.who.Token))
 }
 
 // listing selects approvals, as GET /v1/approvals does.

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/display"
 	"approvalbot/proof"
 	"approvalbot/store"
 )
@@ -238,7 +239,22 @@ func TestCSVIsNoFormula(t *testing.T) {
 	require.Equal(t, proof.Columns(), rows[0])
 	require.Contains(t, rows[1], "'=cmd|' /C calc'!A0")
 	require.Contains(t, rows[1], "'-1")
-	require.Contains(t, rows[1], "a,\"b\"\nc")
+	require.Contains(t, rows[1], `a,"b"\u{A}c`)
 
 	require.ErrorIs(t, proof.WriteCSV(&b, func(yield func(proof.Record, error) bool) { yield(proof.Record{}, context.Canceled) }), context.Canceled)
+}
+
+// A CSV does nothing to the terminal that it is printed on, and hides nothing there.
+func TestAdversary_T18_CSVOnATerminal(t *testing.T) {
+	evil := "\x1b[2J\x1b]8;;https://evil.example\x1b\\x\u202e\u200b\t\r"
+	var b bytes.Buffer
+	records := func(yield func(proof.Record, error) bool) {
+		yield(proof.Record{Seq: 1, Tool: evil, Agent: evil, Session: evil, Reason: evil, Owner: evil,
+			Requester: &core.Requester{UserID: evil, Channel: evil}}, nil)
+	}
+	require.NoError(t, proof.WriteCSV(&b, records))
+	require.NotContains(t, strings.ReplaceAll(b.String(), "\n", ""), "\x1b")
+	require.Equal(t, display.Escape(strings.ReplaceAll(b.String(), "\n", "")), strings.ReplaceAll(b.String(), "\n", ""))
+	require.Contains(t, b.String(), `\u{1B}`)
+	require.Equal(t, 2, strings.Count(b.String(), "\n"))
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/display"
 )
 
 // Record is a log entry as an auditor reads it: who asked for what, how risky it
@@ -261,7 +262,8 @@ func asker(r *core.Requester) string {
 func moment(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
 
 // WriteCSV writes the records as CSV (RFC 4180) with a line of heads. A cell that
-// a spreadsheet would take for a formula gets an apostrophe in front.
+// a spreadsheet would take for a formula gets an apostrophe in front. What would act on a
+// terminal or hide text (control and bidi characters, line breaks) is written as \u{202E}.
 func WriteCSV(w io.Writer, records iter.Seq2[Record, error]) error {
 	out := csv.NewWriter(w)
 	if err := out.Write(Columns()); err != nil {
@@ -273,7 +275,9 @@ func WriteCSV(w io.Writer, records iter.Seq2[Record, error]) error {
 		}
 		row := r.Row()
 		for i, cell := range row {
-			if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+			cell = display.Escape(cell)
+			row[i] = cell
+			if cell != "" && strings.ContainsRune("=+-@", rune(cell[0])) {
 				row[i] = "'" + cell
 			}
 		}

@@ -152,8 +152,13 @@ func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) (answer
 		return answer{}, err
 	}
 	connection.Authenticated(w, r)
-	return rt.serve(c, body)
+	a, err := rt.serve(c, body)
+	s.gate.Forbidden(c.ctx, c.who, rt.pattern(), err)
+	return a, err
 }
+
+// pattern names a route in the log.
+func (rt route) pattern() string { return rt.method + " " + rt.path }
 
 // admit does what is the same for every route, in this order: who, may it, is
 // the request well-formed.
@@ -163,8 +168,9 @@ func (s *Server) admit(rt route, r *http.Request) (*call, error) {
 		return nil, err
 	}
 	if !slices.ContainsFunc(rt.scopes, func(x auth.Scope) bool { return x.Of(who) }) {
-		return nil, core.Refuse(core.CodeForbidden, "This token may not do that: it needs the scope %s.",
-			scopeWords(rt.scopes))
+		err = core.Refuse(core.CodeForbidden, "This token may not do that: it needs the scope %s.", scopeWords(rt.scopes))
+		s.gate.Forbidden(r.Context(), who, rt.pattern(), err)
+		return nil, err
 	}
 	c := &call{ctx: r.Context(), who: who, token: token, still: s.Tokens.Standing(token, who), id: r.PathValue("id")}
 	if c.query, err = parseQuery(r.URL.RawQuery, rt.query); err != nil {

@@ -213,7 +213,7 @@ func summaryOf(a core.Approval, facts []core.Fact) string {
 
 // approvalFor is approvalOf for one caller.
 func (s *Server) approvalFor(who core.Caller, a core.Approval, summary string) api.Approval {
-	out := view.ApprovalOf(a, summary, s.gate.Rules().People)
+	out := view.ApprovalOf(a.SeenBy(who.Token), summary, s.gate.Rules().People)
 	if who.MayDecide {
 		out.Consulted = view.ConsultedOf(a.Consulted, true)
 	}

@@ -26,6 +26,14 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	s.write(w, r, status, plainJSON, state)
 }
 
+// scrape answers with the metrics. Anybody may have them, but only an operator's token the
+// names of people: a page of a rebound name could read them, too. Any other token counts as
+// none, so that alerts go on while a scraper's is wrong.
+func (s *Server) scrape(w http.ResponseWriter, r *http.Request) {
+	who, _, err := s.Tokens.Authenticate(r.Header.Values("Authorization"))
+	s.metrics.Serve(w, r, err == nil && (who.MayDecide || who.MayAudit || who.MayAdmin))
+}
+
 // describe gives the OpenAPI description.
 func (s *Server) describe(w http.ResponseWriter, r *http.Request) {
 	doc, err := s.spec()

@@ -34,7 +34,7 @@ func (d messageApprovals) Look(ctx context.Context, id string) (messages.Look, e
 	if err != nil {
 		return messages.Look{}, toProblem(err)
 	}
-	l := messages.Look{Approval: view.ApprovalOf(a, a.Summary, d.gate.Rules().People)}
+	l := messages.Look{Approval: view.ApprovalOf(a.SeenBy(d.who.Token), a.Summary, d.gate.Rules().People)}
 	if !a.Final() {
 		_, l.Params, _, err = d.gate.Stored(ctx, a.Key)
 	}

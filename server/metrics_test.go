@@ -116,7 +116,7 @@ func TestMetricsOfPeople(t *testing.T) {
 		require.NoError(t, err)
 	}
 
-	text := d.do("GET", "/metrics", "", "").text
+	text := d.do("GET", "/metrics", "alice", "").text
 	for _, line := range []string{
 		`approvalbot_drill_runs_total{result="failed"} 1`,
 		`approvalbot_agent_calls_total{agent="bot"} 1`,

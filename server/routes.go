@@ -307,7 +307,7 @@ func (s *Server) routes() []route {
 			out: reflect.TypeFor[api.Ready](), status: []int{http.StatusOK, http.StatusServiceUnavailable},
 			raw: s.ready},
 		{method: "GET", path: "/metrics", name: "metrics", summary: "Prometheus metrics.",
-			out: reflect.TypeFor[string](), media: "text/plain", status: ok, raw: s.metrics.Serve},
+			out: reflect.TypeFor[string](), media: "text/plain", status: ok, raw: s.scrape},
 		{method: "GET", path: "/openapi.json", name: "openapi", summary: "This description.",
 			out: reflect.TypeFor[map[string]any](), status: ok, raw: s.describe},
 	}

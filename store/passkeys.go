@@ -10,7 +10,7 @@ import (
 	"approvalbot/core"
 )
 
-// maxCeremonies is how many of a kind wait at once: anybody may begin to sign in.
+// maxCeremonies is how many of a kind are kept at once. Those to sign in are not: anybody may begin one.
 const maxCeremonies = 2000
 
 const (
@@ -30,6 +30,8 @@ const (
  ORDER BY expires_ms LIMIT $3)`
 	readCeremony    = `SELECT expires_ms, body FROM ceremonies WHERE id = $1 AND expires_ms > $2`
 	endCeremony     = `DELETE FROM ceremonies WHERE id = $1`
+	spendCeremony   = `INSERT INTO ceremonies (id, kind, expires_ms, body) VALUES ($1, 'spent', $2, '{"kind":"spent"}')
+ ON CONFLICT (id) DO NOTHING`
 	sweepCeremonies = `DELETE FROM ceremonies WHERE id IN (SELECT id FROM ceremonies WHERE expires_ms <= $1
  ORDER BY expires_ms LIMIT $2)`
 )
@@ -182,7 +184,13 @@ func (t *tx) spend(use *core.PasskeyUse) error {
 	if use == nil {
 		return nil
 	}
-	n, err := t.exec(endCeremony, use.Challenge)
+	var n int64
+	var err error
+	if use.RememberMs != 0 {
+		n, err = t.exec(spendCeremony, use.Challenge, use.RememberMs)
+	} else {
+		n, err = t.exec(endCeremony, use.Challenge)
+	}
 	if err != nil || use.Passkey == "" {
 		return err
 	}

@@ -127,20 +127,6 @@ func TestAdversary_N6_AnOpenPage(t *testing.T) {
 	require.Contains(t, out.Body.String(), "event: signedout")
 }
 
-// However many pages are opened, as many as are closed may be opened again.
-func TestLive_Bounded(t *testing.T) {
-	t.Parallel()
-	d := newDesk(t)
-	d.web.streams.Store(maxStreams)
-	for range 3 {
-		require.Equal(t, http.StatusServiceUnavailable, d.asks("bob", http.MethodGet, "/live", nil).Code)
-	}
-	require.EqualValues(t, maxStreams, d.web.streams.Load())
-	d.web.streams.Store(maxStreams - 1)
-	d.end("bob")
-	require.Equal(t, http.StatusOK, d.asks("bob", http.MethodGet, "/live", nil).Code)
-}
-
 // An open page shows nothing of a request that its reader may not see.
 func TestAdversary_I13_AnOpenPageOfOthers(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"approvalbot/core"
@@ -50,6 +49,10 @@ func (w *Web) guard(p page) http.Handler {
 		}
 		if ok && w.cfg.Authenticated != nil {
 			w.cfg.Authenticated(out, r)
+		}
+		if ok && r.Method == http.MethodPost && !w.forms.take(s.Person) {
+			w.tooFast(out, r, s)
+			return
 		}
 		p.serve(out, r, s)
 	})))
@@ -139,34 +142,24 @@ func next(asked string) string {
 	return u.RequestURI()
 }
 
-// maxRefusals is how many attempts to sign in that failed are put on record in a minute:
-// anybody can make them, and the log is kept for ever.
-const maxRefusals = 30
-
-// tally counts what happens within a minute. Safe for concurrent use.
-type tally struct {
-	mu     sync.Mutex
-	minute int64
-	n      int
-}
-
-// within counts one more, and reports whether that is one of the first limit of its minute.
-func (t *tally) within(limit int, now time.Time) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if minute := now.Unix() / 60; minute != t.minute {
-		t.minute, t.n = minute, 0
-	}
-	t.n++
-	return t.n <= limit
-}
-
 // refused puts an attempt to sign in on record that failed, and answers it.
 func (w *Web) refused(out http.ResponseWriter, r *http.Request, status int, how, why, sentence string) {
-	if w.refusals.within(maxRefusals, time.Now()) {
-		if err := w.gate.SignInRefused(r.Context(), how, why); err != nil {
-			w.cfg.Log.Error("a refused sign-in is not on record", "reason", err)
-		}
+	if err := w.gate.SignInRefused(r.Context(), remote(r), how, why); err != nil {
+		w.cfg.Log.Error("a refused sign-in is not on record", "reason", err)
 	}
 	w.say(out, status, core.Session{}, "Not signed in", sentence)
+}
+
+// remote is the address that a request comes from, of IPv6 the network that one
+// subscriber has.
+func remote(r *http.Request) string {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return "unknown"
+	}
+	ip := at.Addr().Unmap().WithZone("")
+	if net, err := ip.Prefix(64); err == nil && ip.Is6() {
+		return net.String()
+	}
+	return ip.String()
 }

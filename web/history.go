@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/display"
 )
 
 const (
@@ -185,7 +186,7 @@ func entryOf(a core.Approval, v reader, forFile bool) entry {
 }
 
 // writeCSV writes a list as CSV (RFC 4180). A cell that a spreadsheet would take for a
-// formula gets an apostrophe in front.
+// formula gets an apostrophe in front, and what would act on a terminal is escaped.
 func writeCSV(to io.Writer, rows []entry) error {
 	out := csv.NewWriter(to)
 	if err := out.Write([]string{"code", "at", "owner", "agent", "session", "tool", "summary", "risk", "status",
@@ -196,7 +197,7 @@ func writeCSV(to io.Writer, rows []entry) error {
 		row := []string{x.Code, x.At, x.Owner, x.Agent, x.Session, x.Tool, x.Summary, x.Risk, x.Status, x.Decision,
 			strings.Join(x.By, " "), x.Ended}
 		for i, cell := range row {
-			row[i] = plainCell(cell)
+			row[i] = plainCell(display.Escape(cell))
 		}
 		if err := out.Write(row); err != nil {
 			return err

@@ -24,7 +24,6 @@ const (
 	redraw      = 30 * time.Second      // and the page so often: it says how long is left
 	settle      = 80 * time.Millisecond // what happens within it is shown at once
 	chunkTime   = 10 * time.Second      // for a browser to take one piece
-	maxStreams  = 2000                  // pages that are open at once
 	signedOut   = "event: signedout\ndata: .\n\n"
 	stillHere   = ": still here\n\n"
 	streamRetry = "retry: 1000\n\n"
@@ -40,10 +39,16 @@ func (w *Web) Run(ctx context.Context) error {
 // live keeps a list, or with a=CODE an approval, as it is while its page is open. Each
 // message is the whole of it, so that a page which comes back is true at once. It ends as
 // soon as the session has.
-func (w *Web) live(out http.ResponseWriter, r *http.Request, _ core.Session) {
-	defer w.streams.Add(-1)
-	if w.streams.Add(1) > maxStreams || w.cfg.Changes == nil {
-		http.Error(out, "No more pages can be live now; reload this one later.", http.StatusServiceUnavailable)
+func (w *Web) live(out http.ResponseWriter, r *http.Request, s core.Session) {
+	leave, status := w.streams.enter(w.reader(s).caller.MayDecide,
+		share{"session", "", s.ID, streamsOfASession}, share{"person", "", s.Person, streamsOfAPerson})
+	if status != 0 {
+		http.Error(out, "No more pages can be live now; close some, or reload this one later.", status)
+		return
+	}
+	defer leave()
+	if w.cfg.Changes == nil {
+		http.Error(out, "Pages are not live here; reload this one later.", http.StatusServiceUnavailable)
 		return
 	}
 	h := out.Header()

@@ -60,8 +60,11 @@ func (w *Web) list(ctx context.Context, v reader, f core.Filter) ([]core.Approva
 // nobody learns by asking what there is.
 func (w *Web) find(ctx context.Context, v reader, code string) (core.Approval, error) {
 	a, err := w.gate.ByCode(ctx, code)
-	if err == nil && !v.sees(a) {
-		err = core.Refuse(core.CodeNotFound, "There is no such request.")
+	if core.CodeOf(err) == core.CodeNotFound || err == nil && !v.sees(a) {
+		return core.Approval{}, noSuchRequest()
 	}
 	return a, err
 }
+
+// noSuchRequest says the same of a request that is not there and of one that is not theirs to see.
+func noSuchRequest() error { return core.Refuse(core.CodeNotFound, "There is no such request.") }

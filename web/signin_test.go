@@ -288,17 +288,6 @@ func TestSignInPage(t *testing.T) {
 	require.Equal(t, "/a/K7QX2M?x=1", next("/a/K7QX2M?x=1"))
 }
 
-// Attempts that anybody can make do not fill the log.
-func TestRefusalsAreBounded(t *testing.T) {
-	t.Parallel()
-	var n tally
-	now := time.Unix(6000, 0)
-	for i := range 100 {
-		require.Equal(t, i < 30, n.within(30, now))
-	}
-	require.True(t, n.within(30, now.Add(time.Minute)))
-}
-
 // A body that is too long is not read.
 func TestBodiesAreBounded(t *testing.T) {
 	t.Parallel()

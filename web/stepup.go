@@ -36,16 +36,13 @@ type signView struct {
 // signPage shows a request in full, with a button to sign a yes. Who may neither decide
 // it nor asked for it reads that there is none.
 func (w *Web) signPage(out http.ResponseWriter, r *http.Request, s core.Session) {
-	a, err := w.gate.ByCode(r.Context(), r.PathValue("code"))
-	people := w.gate.Rules().People
-	who := people.Identify(core.Voter{Channel: core.WebChannel, UserID: s.Person})
-	if err == nil && !a.Concerns(who, people) {
-		err = core.Refuse(core.CodeNotFound, "There is no such request.")
-	}
+	a, err := w.concerned(r, s)
 	if err != nil {
 		w.notThere(out, r, err)
 		return
 	}
+	people := w.gate.Rules().People
+	who := people.Identify(s.Voter())
 	payload, err := w.gate.Payload(r.Context(), a)
 	if err != nil {
 		w.notThere(out, r, err)
@@ -82,6 +79,17 @@ func (w *Web) signPage(out http.ResponseWriter, r *http.Request, s core.Session)
 	w.show(out, http.StatusOK, "sign.html", view{Title: "Sign " + a.Code, Session: s, Data: v})
 }
 
+// concerned gives the approval of a request's code, or CodeNotFound if the person may neither
+// decide it nor asked for it: they do not learn that there is one.
+func (w *Web) concerned(r *http.Request, s core.Session) (core.Approval, error) {
+	a, err := w.gate.ByCode(r.Context(), r.PathValue("code"))
+	people := w.gate.Rules().People
+	if core.CodeOf(err) == core.CodeNotFound || err == nil && !a.Concerns(people.Identify(s.Voter()), people) {
+		return core.Approval{}, noSuchRequest()
+	}
+	return a, err
+}
+
 // yesOptions is what the browser is given to have a yes signed.
 type yesOptions struct {
 	signOptions
@@ -114,6 +122,9 @@ func (w *Web) finishYes(_ http.ResponseWriter, r *http.Request, s core.Session) 
 		WithoutResult bool `json:"withoutResult"`
 	}
 	if err := readScript(r, &in); err != nil {
+		return nil, err
+	}
+	if _, err := w.concerned(r, s); err != nil {
 		return nil, err
 	}
 	yes := core.SignedYes{Nonce: in.Nonce, Response: in.Response, Retry: in.Retry, WithoutResult: in.WithoutResult}

@@ -8,43 +8,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"approvalbot/core"
 )
 
-const (
-	viewerWait = 25 * time.Second // how long a list is held back while it is as whoever asks knows it
-	maxViewers = 16               // requests for one session's list at a time
-)
-
-// viewers counts the requests for each session's list. Safe for concurrent use.
-type viewers struct {
-	mu    sync.Mutex
-	count map[[2]string]int
-}
-
-// enter counts one more, until leave is called; false where there are enough.
-func (c *viewers) enter(v core.Viewer) (leave func(), ok bool) {
-	session := [2]string{v.Owner, v.SessionKey}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.count[session] >= maxViewers {
-		return nil, false
-	}
-	if c.count == nil {
-		c.count = map[[2]string]int{}
-	}
-	c.count[session]++
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.count[session]--; c.count[session] == 0 {
-			delete(c.count, session)
-		}
-	}, true
-}
+// viewerWait is how long a list is held back while it is as the viewer knows it.
+const viewerWait = 25 * time.Second
 
 // watched is what an <approval-dialog> lists.
 type watched struct {
@@ -72,9 +42,9 @@ func (w *Web) watchedPage(out http.ResponseWriter, r *http.Request, _ core.Sessi
 		http.Error(out, "This viewer token does not count, or no longer: fetch another one.", http.StatusUnauthorized)
 		return
 	}
-	leave, ok := w.viewers.enter(v)
-	if !ok {
-		http.Error(out, "Too many lists of this session are open.", http.StatusTooManyRequests)
+	leave, status := w.streams.enter(false, share{"viewer", v.Owner, v.SessionKey, streamsOfAViewer})
+	if status != 0 {
+		http.Error(out, "Too many lists of this session, or of all, are open.", status)
 		return
 	}
 	defer leave()

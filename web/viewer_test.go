@@ -154,29 +154,6 @@ func TestAdversary_N1_OtherOriginsReadNothing(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, none.do("GET", "/viewer/approvals", "", "", "Origin", embedder).StatusCode)
 }
 
-// One session's viewers keep nobody else from looking.
-func TestManyViewersOfOneSession(t *testing.T) {
-	t.Parallel()
-	var c viewers
-	v := core.Viewer{Owner: "a", SessionKey: "s"}
-	var leave []func()
-	for range maxViewers {
-		out, ok := c.enter(v)
-		require.True(t, ok)
-		leave = append(leave, out)
-	}
-	_, ok := c.enter(v)
-	require.False(t, ok)
-	_, ok = c.enter(core.Viewer{Owner: "a", SessionKey: "t"})
-	require.True(t, ok)
-	for _, out := range leave {
-		out()
-	}
-	_, ok = c.enter(v)
-	require.True(t, ok)
-	require.Len(t, c.count, 2)
-}
-
 // The element is for any page; it says so to browsers, and has no word of this desk in it.
 func TestTheElementIsForAnyPage(t *testing.T) {
 	t.Parallel()

@@ -57,14 +57,13 @@ type Web struct {
 	who       func(*http.Request) (core.Session, bool) // whose browser it is
 	crossing  *http.CrossOriginProtection
 	provider  *provider // nil: nobody signs in by OIDC
-	refusals  tally
 
 	shown     shown
-	streams   atomic.Int64  // pages that are open and live
+	streams   streams       // pages and lists that are open and live
+	forms     pace          // at which people send them
 	counting  chan struct{} // one count of numbers at a time
 	verifying atomic.Bool   // a check of the log is under way
 	castVote  castVote      // counts what a dialog decides
-	viewers   viewers
 	closing   chan struct{} // closed when the desk stops
 }
 

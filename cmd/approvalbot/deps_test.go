@@ -75,7 +75,7 @@ policy/shell: policy/budget
 policy/tool: core display policy/budget policy/command policy/finding policy/language policy/line policy/program policy/words policy/workspace
 policy/words:
 policy/workspace: core display policy/finding policy/words
-proof: assertion core
+proof: assertion core display
 push: callback core
 routing: core internal/fault
 schedule:

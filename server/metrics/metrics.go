@@ -44,6 +44,8 @@ type known struct {
 // own. [Set.Observe] is made for the Gate's after-commit hook.
 type Set struct {
 	registry *prometheus.Registry
+	names    *prometheus.Registry // what names people
+	nameless *prometheus.Registry // and the same without their names
 	tools    map[string]bool
 	known    atomic.Pointer[known]
 
@@ -72,7 +74,7 @@ func New(tools ...string) *Set {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	m := &Set{
-		registry: prometheus.NewRegistry(), tools: map[string]bool{},
+		registry: prometheus.NewRegistry(), names: prometheus.NewRegistry(), nameless: prometheus.NewRegistry(), tools: map[string]bool{},
 		requests: counter("tool_approval_requests_total", "Calls that were asked, settled at once or not.",
 			"tool", "risk_class", "channel"),
 		resolutions: counter("tool_approval_resolutions_total",
@@ -111,6 +113,8 @@ func New(tools ...string) *Set {
 		m.classifier, m.fallbacks, m.acceptFailures, m.anonymousClosed,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.people.all()...)
+	m.names.MustRegister(m.people.votes)
+	m.nameless.MustRegister(m.people.nameless)
 	m.begin()
 	return m
 }
@@ -290,7 +294,11 @@ func (m *Set) Waiting() (done func()) {
 	return m.waiters.Dec
 }
 
-// Serve answers a scrape with all metrics of the registry.
-func (m *Set) Serve(w http.ResponseWriter, r *http.Request) {
-	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}).ServeHTTP(w, r)
+// Serve answers a scrape with all metrics; named: with the names of people in labels.
+func (m *Set) Serve(w http.ResponseWriter, r *http.Request, named bool) {
+	all := prometheus.Gatherers{m.registry, m.nameless}
+	if named {
+		all[1] = m.names
+	}
+	promhttp.HandlerFor(all, promhttp.HandlerOpts{}).ServeHTTP(w, r)
 }

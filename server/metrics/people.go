@@ -11,16 +11,25 @@ import (
 type people struct {
 	calls, asked, endings *prometheus.CounterVec
 	card, look, decision  *prometheus.HistogramVec
-	votes                 *prometheus.HistogramVec
+	votes, nameless       *prometheus.HistogramVec // the same, with people's names and without
 	aimed, missed         prometheus.Counter
 }
+
+// hidden stands for everybody's name where names are not for everybody.
+const hidden = "hidden"
 
 func newPeople(counter func(name, help string, labels ...string) *prometheus.CounterVec) people {
 	seconds := func(name, help string, labels ...string) *prometheus.HistogramVec {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help,
 			Buckets: []float64{.1, .5, 1, 5, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 14400}}, labels)
 	}
+	votes := func() *prometheus.HistogramVec {
+		return seconds("approvalbot_person_vote_seconds",
+			"Time from the first card (from asking, where none stood yet) to a person's vote that counted in the end; "+
+				"person is hidden from scrapes without an operator's token.", "person", "verdict")
+	}
 	return people{
+		votes: votes(), nameless: votes(),
 		calls: counter("approvalbot_agent_calls_total", "Calls of an agent, settled at once or not.", "agent"),
 		asked: counter("approvalbot_asked_total", "Calls that people were asked about.", "tool", "risk_class", "agent"),
 		endings: counter("approvalbot_asks_ended_total", "Asks of people that have ended, and how.", "status",
@@ -31,9 +40,6 @@ func newPeople(counter func(name, help string, labels ...string) *prometheus.Cou
 			"Time from asking until anybody's first tap or vote, also one that was refused.", "risk_class"),
 		decision: seconds("approvalbot_decision_seconds",
 			"Time from asking to a final status, of approvals that people were asked about.", "status", "risk_class"),
-		votes: seconds("approvalbot_person_vote_seconds",
-			"Time from the first card (from asking, where none stood yet) to a person's vote that counted in the end.",
-			"person", "verdict"),
 		aimed: prometheus.NewCounter(prometheus.CounterOpts{Name: "approvalbot_objective_asks_total",
 			Help: "Asks that have ended and count for the objective."}),
 		missed: prometheus.NewCounter(prometheus.CounterOpts{Name: "approvalbot_objective_missed_total",
@@ -42,7 +48,7 @@ func newPeople(counter func(name, help string, labels ...string) *prometheus.Cou
 }
 
 func (p people) all() []prometheus.Collector {
-	return []prometheus.Collector{p.calls, p.asked, p.endings, p.card, p.look, p.decision, p.votes, p.aimed, p.missed}
+	return []prometheus.Collector{p.calls, p.asked, p.endings, p.card, p.look, p.decision, p.aimed, p.missed}
 }
 
 // begin makes a series of each family, so that a first scrape shows them all.
@@ -57,6 +63,7 @@ func (p people) begin() {
 		p.endings.WithLabelValues(string(s), "none")
 	}
 	p.votes.WithLabelValues("other", string(core.Approve))
+	p.nameless.WithLabelValues(hidden, string(core.Approve))
 }
 
 // called counts a new approval.
@@ -97,7 +104,9 @@ func (p people) ended(a core.Approval, agent string, aim core.Objective) {
 		if v.Voter.Person != "" {
 			name = v.Voter.Person
 		}
-		p.votes.WithLabelValues(name, string(v.Verdict)).Observe(float64(v.DecidedAtMs-since) / 1000)
+		took := float64(v.DecidedAtMs-since) / 1000
+		p.votes.WithLabelValues(name, string(v.Verdict)).Observe(took)
+		p.nameless.WithLabelValues(hidden, string(v.Verdict)).Observe(took)
 	}
 	if counts, missed := aim.Counts(a); counts {
 		p.aimed.Inc()

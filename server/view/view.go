@@ -241,6 +241,7 @@ func EvaluationOf(p core.Preview, toolName, policyHash string, traced bool) api.
 
 // GrantOf is a standing grant as operators see it.
 func GrantOf(g core.Grant) api.Grant {
+	g = g.Redacted()
 	return api.Grant{ID: g.ID, Kind: string(g.Kind), Owner: g.Owner, AgentID: g.AgentID, SessionKey: g.SessionKey,
 		ToolName: g.ToolName,
 		Subject:  g.Subject, Fingerprint: g.Fingerprint, Pattern: g.Pattern, Summary: g.Summary,

@@ -1,0 +1,157 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	refusalsAMinute = 30  // of one person, token, account or address that are records of their own
+	maxUnknown      = 100 // accounts and addresses of nobody known that are counted apart in a minute
+	lastWords       = time.Second
+)
+
+// refusals bounds what refused attempts write to the log: they decide nothing, anybody can
+// make them, and records are kept for ever. The first of a minute are on record one by
+// one, the others as a number. Safe for concurrent use.
+type refusals struct {
+	mu      sync.Mutex
+	counted map[refuser]int
+	unknown int // refusers among them that are no person and no token
+}
+
+// refuser is who was refused, and in which minute.
+type refuser struct {
+	by     string
+	minute int64
+}
+
+// known reports whether the configuration names the refuser, so that there are not many.
+func (r refuser) known() bool {
+	return strings.HasPrefix(r.by, "person:") || strings.HasPrefix(r.by, "token:")
+}
+
+func thisMinute() int64 { return time.Now().Unix() / 60 }
+
+// take counts one more refusal, and reports whether it is to be a record of its own.
+func (r *refusals) take(by string) (who refuser, record bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.counted == nil {
+		r.counted = map[refuser]int{}
+	}
+	who = refuser{by, thisMinute()}
+	if _, seen := r.counted[who]; !seen && !who.known() {
+		if r.unknown >= maxUnknown {
+			who.by = "others"
+		} else {
+			r.unknown++
+		}
+	}
+	r.counted[who]++
+	return who, r.counted[who] <= refusalsAMinute
+}
+
+// over takes what was counted in minutes that have ended, or in all of them, and gives a
+// record for each refuser of whom not everything is on record.
+func (r *refusals) over(all bool) (out []Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for who, n := range r.counted {
+		if who.minute == thisMinute() && !all {
+			continue
+		}
+		if n > refusalsAMinute {
+			out = append(out, Approval{}.event(EventRefused, nowMs(), eventData{By: who.by,
+				Why: fmt.Sprintf("%d further refusals within a minute", n-refusalsAMinute)}))
+		}
+		delete(r.counted, who)
+	}
+	r.unknown = 0
+	for who := range r.counted {
+		if !who.known() {
+			r.unknown++
+		}
+	}
+	return out
+}
+
+// attempt is one step that may be refused. A step that is tried again counts once.
+type attempt struct {
+	all    *refusals
+	who    refuser // zero: nothing was refused so far
+	record bool
+}
+
+// bounded gives what of the step's events is to be on record.
+func (t *attempt) bounded(events []Event) []Event {
+	isRefusal := func(e Event) bool { return e.Type == EventRefused }
+	i := slices.IndexFunc(events, isRefusal)
+	if i < 0 {
+		return events
+	}
+	if t.who == (refuser{}) {
+		t.who, t.record = t.all.take(events[i].by)
+	}
+	if t.record {
+		return events
+	}
+	return slices.DeleteFunc(slices.Clone(events), isRefusal)
+}
+
+// ended takes the count back if the step was not committed.
+func (t *attempt) ended(err error) {
+	if err == nil || t.who == (refuser{}) {
+		return
+	}
+	t.all.mu.Lock()
+	defer t.all.mu.Unlock()
+	if _, still := t.all.counted[t.who]; still {
+		t.all.counted[t.who]--
+	}
+}
+
+// refusal puts a refused attempt on record, as far as it is to be, and marks its platform
+// update handled.
+func (g *Gate) refusal(ctx context.Context, handled *InboundRef, e Event) error {
+	try := attempt{all: &g.refusals}
+	events := try.bounded([]Event{e})
+	if len(events) == 0 && handled == nil {
+		return nil
+	}
+	err := g.store.Append(ctx, handled, events...)
+	try.ended(err)
+	return err
+}
+
+// Run puts on record, until ctx ends and once then, how many refusals were not recorded
+// one by one.
+func (g *Gate) Run(ctx context.Context) error {
+	tick := time.NewTicker(time.Minute)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			g.tellRefusals(ctx, false)
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+			defer cancel()
+			g.tellRefusals(last, true)
+			return nil
+		}
+	}
+}
+
+func (g *Gate) tellRefusals(ctx context.Context, all bool) {
+	events := g.refusals.over(all)
+	if len(events) == 0 {
+		return
+	}
+	if err := g.store.Append(ctx, nil, events...); err != nil {
+		g.log.Error("the number of further refusals is not on record", "refusers", len(events), "reason", err)
+	}
+}
