@@ -155,6 +155,8 @@ type Reloaded struct {
 	Changed    bool     `json:"changed" doc:"Whether another policy is in force now."`
 	Looser     []string `json:"looser" doc:"What the new policy allows that the old one did not, in words."`
 	Restart    []string `json:"restart" doc:"Keys that have changed and that only a restart puts in force."`
+	Ended      []string `json:"ended,omitempty" doc:"What people had whom the configuration no longer names, one person each: sessions, login links and push subscriptions that are ended, passkeys that are suspended."`
+	EndsLater  bool     `json:"endsLater,omitempty" doc:"That it ends when every instance has this configuration."`
 }
 
 // Grant is a standing permission, or a cool-down that refuses.

@@ -172,6 +172,10 @@ func reloadPolicy(ctx context.Context, a *app.App) error {
 	for _, l := range r.Looser {
 		fmt.Fprintf(a.Stdout, "looser: %s\n", display.Escape(l))
 	}
+	for _, had := range r.Ended {
+		fmt.Fprintf(a.Stdout, "%s: %s\n", map[bool]string{false: "ended or suspended",
+			true: "ends or is suspended when every instance has this configuration"}[r.EndsLater], display.Escape(had))
+	}
 	for _, key := range r.Restart {
 		fmt.Fprintf(a.Stdout, "changed: %s, which only a restart puts in force\n", display.Escape(key))
 	}

@@ -165,5 +165,9 @@ const (
 	EventSignedOut       EventType = "audit.signed_out" // a session was ended before its time
 	EventPasskeyEnrolled EventType = "passkey.enrolled"
 	EventPasskeyRemoved  EventType = "passkey.removed"
-	EventPasskeyUsed     EventType = "passkey.used" // for a yes; the vote's own event has the signature
+	// EventPasskeySuspended: its person was taken out of the configuration; it counts for nothing.
+	EventPasskeySuspended EventType = "passkey.suspended"
+	EventSubscribed       EventType = "push.subscribed" // a browser is notified from now on
+	EventPushEnded        EventType = "push.ended"      // and no more, with its session or its person
+	EventPasskeyUsed      EventType = "passkey.used"    // for a yes; the vote's own event has the signature
 )

@@ -129,10 +129,13 @@ func UserHandle(person string) []byte {
 
 // Passkeys are a person's passkeys, and what this session may do with them.
 type Passkeys struct {
-	Held    []Passkey
-	MayAdd  *Error // nil: it may; else why not, and the way out
-	MayEnd  *Error // likewise to remove one
-	Confirm bool   // a signature of one of them, in this session, would let it do both
+	Held []Passkey
+	// Suspended were the person's before the configuration did not name them: they count for
+	// nothing, and stay so.
+	Suspended []Passkey
+	MayAdd    *Error // nil: it may; else why not, and the way out
+	MayEnd    *Error // likewise to remove one
+	Confirm   bool   // a signature of one of them, in this session, would let it do both
 }
 
 // PasskeysOf gives the passkeys of the session's person.
@@ -143,20 +146,29 @@ func (g *Gate) PasskeysOf(ctx context.Context, s Session) (Passkeys, error) {
 	}
 	fresh, err := g.confirmed(ctx, s)
 	out := s.passkeys(held, fresh, nowMs())
+	if err == nil {
+		out.Suspended, err = g.store.SuspendedPasskeys(ctx, s.Person)
+	}
 	if g.Rules().Site.ID == "" {
 		out.MayAdd, out.Confirm = noSite(), false
 	}
 	return out, err
 }
 
-// PasskeyCounts says how many passkeys each person has; who is not named has none.
-func (g *Gate) PasskeyCounts(ctx context.Context) (map[string]int, error) {
-	all, err := g.store.Passkeys(ctx, "")
-	out := map[string]int{}
-	for _, p := range all {
-		out[p.Person]++
+// PasskeyCounts says how many passkeys each person has, and how many that are suspended; a
+// person who is not named has none.
+func (g *Gate) PasskeyCounts(ctx context.Context) (held, suspended map[string]int, err error) {
+	count := func(of func(context.Context, string) ([]Passkey, error)) map[string]int {
+		all, failed := of(ctx, "")
+		out := map[string]int{}
+		for _, p := range all {
+			out[p.Person]++
+		}
+		err = errors.Join(err, failed)
+		return out
 	}
-	return out, err
+	held, suspended = count(g.store.Passkeys), count(g.store.SuspendedPasskeys)
+	return held, suspended, err
 }
 
 // passkeys says what a session may do with its person's passkeys. fresh: one of them has
@@ -406,5 +418,5 @@ func ceremonyOver() *Error {
 }
 
 func notThatPasskey() *Error {
-	return refuse(CodeForbidden, "That passkey does not fit: the desk does not know it, or it was removed.")
+	return refuse(CodeForbidden, "That passkey does not fit: the desk does not know it, or it was removed or suspended.")
 }

@@ -36,13 +36,14 @@ type PushSubscription struct {
 	Auth      string
 	Browser   string // what it called itself, cut; shown to the person
 	CreatedMs int64
+	Session   string // in which it was made; empty: not known
 }
 
 // PushStore keeps subscriptions.
 type PushStore interface {
-	// KeepPush adds a subscription, in place of any other of its endpoint, unless the person
-	// has limit of them: CodeRateLimited.
-	KeepPush(ctx context.Context, s PushSubscription, limit int) error
+	// KeepPush adds a subscription with its event and notices, in place of any other of its
+	// endpoint, in one transaction, unless the person has limit of them: CodeRateLimited.
+	KeepPush(ctx context.Context, s PushSubscription, limit int, e Event, tell []Notice) error
 	// DropPush removes a subscription; a person's own alone, where person is not empty.
 	DropPush(ctx context.Context, person, id string) error
 	// PushOf gives a person's subscriptions, oldest first.
@@ -51,7 +52,8 @@ type PushStore interface {
 	Push(ctx context.Context, id string) (PushSubscription, error)
 }
 
-// Subscribe has the person of a session notified in that browser, too.
+// Subscribe has the person of a session notified in that browser, too. The person's own chats
+// are told by the very commit.
 func (g *Gate) Subscribe(ctx context.Context, who Session, s PushSubscription) error {
 	if who.Person == "" || !g.people(time.Now()).Known(who.Person) {
 		return refuse(CodeForbidden, "Sign in first.")
@@ -59,9 +61,26 @@ func (g *Gate) Subscribe(ctx context.Context, who Session, s PushSubscription) e
 	if err := s.check(); err != nil {
 		return err
 	}
-	s.ID, s.Person, s.CreatedMs = uuid.NewString(), who.Person, nowMs()
+	s.ID, s.Person, s.CreatedMs, s.Session = uuid.NewString(), who.Person, nowMs(), who.ID
 	s.Browser = clipped(display.Escape(s.Browser), maxBrowserName)
-	return g.store.KeepPush(ctx, s, maxSubscriptions)
+	text := "🔔 A browser is notified of your approvals from now on, in a session of yours."
+	if s.Browser != "" {
+		text += "\nThe browser calls itself: " + s.Browser
+	}
+	text += "\nIf that was not you, end the session here, and tell your operator."
+	tell := g.notes(s.Person, text, s.CreatedMs)
+	for i := range tell {
+		tell[i].Session = who.ID
+	}
+	err := g.store.KeepPush(ctx, s, maxSubscriptions, webEvent(EventSubscribed, s.CreatedMs, map[string]any{
+		"by": "person:" + s.Person, "session": s.Session, "subscription": s.ID, "browser": s.Browser}), tell)
+	g.notices.wake()
+	return err
+}
+
+// ended is the end of a subscription together with its session or its person, for the log.
+func (s PushSubscription) ended(by string, now int64) Event {
+	return webEvent(EventPushEnded, now, map[string]any{"by": by, "person": s.Person, "subscription": s.ID})
 }
 
 // check says what of a subscription a browser cannot have said.

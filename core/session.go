@@ -78,6 +78,7 @@ type SessionFilter struct {
 	Person string
 	ID     string
 	But    string // an id
+	Next   string // with ID: the session that gets its push subscriptions; empty: they end
 }
 
 // SessionStore keeps who is signed in to the desk's pages.
@@ -92,11 +93,14 @@ type SessionStore interface {
 	Sessions(ctx context.Context, person string) ([]Session, error)
 	// TouchSession writes down that a session was used.
 	TouchSession(ctx context.Context, id string, usedMs int64) error
-	// EndSessions ends those that the filter selects, appends what event makes of each
-	// to the log and marks handled (if not nil), in one transaction, and gives what
-	// it ended. Nothing is written where that is nothing.
+	// EndSessions ends those that the filter selects with the push subscriptions made in
+	// them, appends what event and unsubscribed make of each to the log and marks handled (if
+	// not nil), in one transaction, and gives the sessions that it ended. A filter that is not
+	// of one ID ends every subscription but those of the session But, also if its session is
+	// over or not known. Nothing is written if there is nothing to end.
 	EndSessions(
 		ctx context.Context, f SessionFilter, handled *InboundRef, event func(Session) Event,
+		unsubscribed func(PushSubscription) Event,
 	) ([]Session, error)
 }
 
@@ -235,8 +239,19 @@ func (g *Gate) EndSession(ctx context.Context, person, id string) error {
 	return err
 }
 
-// EndOtherSessions ends all sessions of a session's person but that one, and says how
-// many those were.
+// ReplaceSession ends the session that a browser had before its person signed in there anew.
+// The browser goes on to be notified. CodeNotFound if the old one has ended.
+func (g *Gate) ReplaceSession(ctx context.Context, old, with Session) error {
+	f := SessionFilter{Person: old.Person, ID: old.ID}
+	if old.Person == with.Person {
+		f.Next = with.ID
+	}
+	_, err := g.endSessions(ctx, f, "person:"+old.Person, nil)
+	return err
+}
+
+// EndOtherSessions ends all sessions of a session's person but that one, and all push
+// subscriptions that were not made in it. It says how many sessions those were.
 func (g *Gate) EndOtherSessions(ctx context.Context, s Session) (n int, err error) {
 	ended, err := g.endSessions(ctx, SessionFilter{Person: s.Person, But: s.ID}, "person:"+s.Person, nil)
 	return len(ended), err
@@ -258,14 +273,18 @@ func (g *Gate) endSessions(
 	ctx context.Context, f SessionFilter, by string, handled *InboundRef,
 ) (ended []Session, err error) {
 	now := nowMs()
-	ended, err = g.store.EndSessions(ctx, f, handled, func(s Session) Event {
-		return webEvent(EventSignedOut, now, map[string]any{"by": by, "person": s.Person, "session": s.ID})
-	})
+	ended, err = g.store.EndSessions(ctx, f, handled, func(s Session) Event { return s.signedOut(by, now) },
+		func(p PushSubscription) Event { return p.ended(by, now) })
 	if err == nil && len(ended) == 0 && f.ID != "" {
 		return nil, errNoSession
 	}
 	g.sessions.turn()
 	return ended, err
+}
+
+// signedOut is the end of a session before its time, for the log.
+func (s Session) signedOut(by string, now int64) Event {
+	return webEvent(EventSignedOut, now, map[string]any{"by": by, "person": s.Person, "session": s.ID})
 }
 
 // SignInRefused puts on record that a sign-in from that address of a remote was refused.

@@ -15,6 +15,7 @@ type Store interface {
 	LinkStore
 	SessionStore
 	PasskeyStore
+	GoneStore
 }
 
 // Changes is the one way to write. Create and Update run fn inside the transaction

@@ -65,6 +65,7 @@ type Daemon struct {
 	outdated       chan struct{}          // another was loaded elsewhere
 	outdatedReason atomic.Pointer[string] // why it is not in force here
 	telling        sync.WaitGroup         // announcements under way
+	lingering      chan struct{}          // removed people have something still
 	otherDuty      chan struct{}          // another configuration may have other calendars
 	table          *routing.Table
 	talk           *textcmd.Handler

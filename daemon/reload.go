@@ -80,6 +80,11 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	if !newest && !d.behind() {
 		return api.Reloaded{}, nil
 	}
+	// First what removed people have left, in a step that ran beside their removal: a
+	// configuration that names them again must not give it back.
+	if _, err := d.Gate.EndGone(ctx); err != nil {
+		return api.Reloaded{}, err
+	}
 	old, generation := *d.live.Load(), d.Store.Generation()
 	next, warnings, err := d.options.Load()
 	if err != nil {
@@ -110,9 +115,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	}
 	r := api.Reloaded{PolicyHash: rules.Policy.Hash(), Changed: rules.Policy.Hash() != d.Gate.PolicyHash(),
 		Looser: effective.Looser(old, next), Restart: list(fixed)}
-	if r.Looser == nil {
-		r.Looser = []string{}
-	}
+	r.Looser = list(r.Looser)
 	if err := d.Gate.Announce(ctx, by, r.PolicyHash, r.Looser); err != nil {
 		return r, err
 	}
@@ -138,6 +141,9 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	}
 	d.log.Info("the configuration was reloaded", "policy", r.PolicyHash[:12], "changed", r.Changed, "by", by, "looser",
 		strings.Join(r.Looser, "; "))
+	if gone, err := d.endGone(context.WithoutCancel(ctx)); err == nil {
+		r.Ended, r.EndsLater = list(gone.Lines()), gone.Waits
+	}
 	if err := d.Gate.Rejudge(context.WithoutCancel(ctx)); err != nil {
 		d.log.Error("pending approvals could not all be judged again; each will be at its next vote", "reason", err)
 	}

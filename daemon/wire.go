@@ -50,7 +50,8 @@ const (
 // must be called, because it also closes the store.
 func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err error) {
 	log, version := o.Log, o.Version
-	d := &Daemon{options: o, log: log, cfg: cfg, bots: map[string]bot{}, outdated: make(chan struct{}, 1), otherDuty: make(chan struct{}, 1)}
+	d := &Daemon{options: o, log: log, cfg: cfg, bots: map[string]bot{}, outdated: make(chan struct{}, 1), otherDuty: make(chan struct{}, 1),
+		lingering: make(chan struct{}, 1)}
 	d.live.Store(&cfg)
 	build, err := policy.Build()
 	if err != nil {
@@ -237,6 +238,7 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 		d.log.Error("what the write-ahead log lost is not on record", "reason", err)
 	}
 	d.loaded.Store(d.Store.Generation())
+	_, _ = d.endGone(ctx) // a removal while the desk was down; it has said why if it failed, and is tried again
 	d.reachedBy(ln)
 	work, ctx := errgroup.WithContext(ctx)
 	for _, name := range d.botNames() {
@@ -254,6 +256,7 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 	work.Go(func() error { return d.readCalendars(ctx) })
 	work.Go(func() error { return d.reloadOnSignal(ctx) })
 	work.Go(func() error { return d.follow(ctx) })
+	work.Go(func() error { return d.keepEndingGone(ctx) })
 	work.Go(func() error { return d.feed.Run(ctx) })
 	work.Go(func() error { return d.gateway.Run(ctx) })
 	work.Go(func() error { return d.Server.Serve(ctx, ln) })

@@ -118,7 +118,11 @@ func (t *tx) addPasskey(p *core.Passkey) error {
 	}
 	n, err := t.exec(addPasskey, p.ID, p.Person, int64(p.SignCount), stored(p.BackedUp), p.UsedMs, p.CreatedMs,
 		string(body))
-	if err == nil && n == 0 {
+	suspended := 0
+	if err == nil {
+		suspended, err = t.count(isSuspended, p.ID)
+	}
+	if err == nil && (n == 0 || suspended > 0) {
 		err = core.Refuse(core.CodeIDConflict, "That passkey is known here already.")
 	}
 	return err
@@ -217,22 +221,29 @@ func noCeremony() error {
 	return core.Refuse(core.CodeNotFound, "That has ended, or never begun.")
 }
 
-// PasskeysIn reads the passkeys of a store, which may be open elsewhere, and changes
-// nothing in it.
-func PasskeysIn(ctx context.Context, o Options) ([]core.Passkey, error) {
-	if !strings.HasPrefix(o.URL, "postgres") {
+// PasskeysIn reads the passkeys of a store, which may be open elsewhere, and those that are
+// suspended. It changes nothing in it.
+func PasskeysIn(ctx context.Context, o Options) (held, suspended []core.Passkey, err error) {
+	var from querier
+	if strings.HasPrefix(o.URL, "postgres") {
+		config, err := readURL(o.URL)
+		if err != nil {
+			return nil, nil, err
+		}
+		p := openPostgres(config, pgConnector{patience: openPatience, reads: true}, nil)
+		defer p.db.Close()
+		from = p
+	} else {
 		s, err := OpenToRead(ctx, o)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		defer s.Close()
-		return s.Passkeys(ctx, "")
+		from = s.read
 	}
-	config, err := readURL(o.URL)
-	if err != nil {
-		return nil, err
+	if held, err = passkeys(ctx, from, allPasskeys); err != nil {
+		return nil, nil, err
 	}
-	p := openPostgres(config, pgConnector{patience: openPatience, reads: true}, nil)
-	defer p.db.Close()
-	return passkeys(ctx, p, allPasskeys)
+	suspended, err = passkeys(ctx, from, allSuspended)
+	return held, suspended, err
 }

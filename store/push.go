@@ -7,20 +7,24 @@ import (
 )
 
 const (
-	pushColumns = `id, person, endpoint, p256dh, auth, browser, created_ms`
+	pushColumns = `id, person, endpoint, p256dh, auth, browser, created_ms, session`
 	selectPush  = `SELECT ` + pushColumns + ` FROM push_subscriptions WHERE id = $1`
 	pushOf      = `SELECT ` + pushColumns + ` FROM push_subscriptions WHERE person = $1 ORDER BY created_ms, id`
 	pushed      = `SELECT id, person FROM push_subscriptions ORDER BY created_ms, id`
 	countPush   = `SELECT COUNT(*) FROM push_subscriptions WHERE person = $1 AND endpoint <> $2`
-	keepPush    = `INSERT INTO push_subscriptions (` + pushColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7)
+	keepPush    = `INSERT INTO push_subscriptions (` + pushColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
  ON CONFLICT (endpoint) DO UPDATE SET id = excluded.id, person = excluded.person, p256dh = excluded.p256dh,
- auth = excluded.auth, browser = excluded.browser, created_ms = excluded.created_ms`
-	dropPush = `DELETE FROM push_subscriptions WHERE id = $1 AND ($2 = '' OR person = $2)`
+ auth = excluded.auth, browser = excluded.browser, created_ms = excluded.created_ms, session = excluded.session`
+	dropPush  = `DELETE FROM push_subscriptions WHERE id = $1 AND ($2 = '' OR person = $2)`
+	endPush   = `DELETE FROM push_subscriptions WHERE id = $1`
+	adoptPush = `UPDATE push_subscriptions SET session = $3 WHERE person = $1 AND session = $2`
 )
 
-// KeepPush adds a subscription, in place of any other of its endpoint, unless the person
-// has limit others: CodeRateLimited.
-func (s *Store) KeepPush(ctx context.Context, p core.PushSubscription, limit int) error {
+// KeepPush adds a subscription with its event and notices, in place of any other of its
+// endpoint, in one transaction, unless the person has limit others: CodeRateLimited.
+func (s *Store) KeepPush(
+	ctx context.Context, p core.PushSubscription, limit int, e core.Event, tell []core.Notice,
+) error {
 	return s.doOn(ctx, locks{names: []int64{hash("push", p.Person)}}, func(t *tx) error {
 		rows, err := t.rows(countPush, p.Person, p.Endpoint)
 		if err != nil {
@@ -35,8 +39,41 @@ func (s *Store) KeepPush(ctx context.Context, p core.PushSubscription, limit int
 			return core.Refuse(core.CodeRateLimited,
 				"You are notified in %d browsers, which is as many as there may be; end one of them first.", n)
 		}
-		return t.put(keepPush, p.ID, p.Person, p.Endpoint, p.P256dh, p.Auth, p.Browser, p.CreatedMs)
+		t.own.events = append(t.own.events, e)
+		if err := t.notices(tell); err != nil {
+			return err
+		}
+		return t.put(keepPush, p.ID, p.Person, p.Endpoint, p.P256dh, p.Auth, p.Browser, p.CreatedMs, p.Session)
 	})
+}
+
+// endPushOf ends the subscriptions of the sessions that a filter selects, or gives them to
+// its Next, and says how many it ended.
+func (t *tx) endPushOf(f core.SessionFilter, event func(core.PushSubscription) core.Event) (n int, err error) {
+	if f.Next != "" {
+		return 0, t.put(adoptPush, f.Person, f.ID, f.Next)
+	}
+	all, err := readSubscriptions(t.rows(pushOf, f.Person))
+	for _, p := range all {
+		if f.ID != "" && p.Session != f.ID || f.But != "" && p.Session == f.But {
+			continue
+		}
+		ended, err := t.endPush(p, event)
+		if err != nil {
+			return n, err
+		}
+		n += ended
+	}
+	return n, err
+}
+
+// endPush ends a subscription with its event, if no other has.
+func (t *tx) endPush(p core.PushSubscription, event func(core.PushSubscription) core.Event) (int, error) {
+	n, err := t.exec(endPush, p.ID)
+	if err == nil && n > 0 {
+		t.own.events = append(t.own.events, event(p))
+	}
+	return int(n), err
 }
 
 // DropPush removes a subscription; a person's own alone, where person is not empty.
@@ -66,14 +103,17 @@ func (s *Store) PushOf(ctx context.Context, person string) ([]core.PushSubscript
 }
 
 func (s *Store) subscriptions(ctx context.Context, query string, args ...any) (all []core.PushSubscription, err error) {
-	rows, err := s.read.query(ctx, query, args...)
+	return readSubscriptions(s.read.query(ctx, query, args...))
+}
+
+func readSubscriptions(rows result, err error) (all []core.PushSubscription, _ error) {
 	if err != nil {
 		return nil, err
 	}
 	err = each(rows, func() error {
 		var p core.PushSubscription
 		err := rows.Scan((*text)(&p.ID), (*text)(&p.Person), (*text)(&p.Endpoint), (*text)(&p.P256dh), (*text)(&p.Auth),
-			(*text)(&p.Browser), (*number)(&p.CreatedMs))
+			(*text)(&p.Browser), (*number)(&p.CreatedMs), (*text)(&p.Session))
 		all = append(all, p)
 		return err
 	})

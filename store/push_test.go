@@ -14,17 +14,17 @@ func testPush(t *testing.T, s *Store) {
 		return core.PushSubscription{ID: id, Person: person, Endpoint: endpoint, P256dh: "k", Auth: "a", Browser: "b", CreatedMs: 1}
 	}
 	first, second := sub("1", "alice", "https://p/1"), sub("2", "alice", "https://p/2")
-	require.NoError(t, s.KeepPush(ctx, first, 2))
-	require.NoError(t, s.KeepPush(ctx, second, 2))
-	require.Equal(t, core.CodeRateLimited, core.CodeOf(s.KeepPush(ctx, sub("3", "alice", "https://p/3"), 2)))
+	require.NoError(t, s.KeepPush(ctx, first, 2, core.Event{AtMs: 1, Type: core.EventSubscribed}, nil))
+	require.NoError(t, s.KeepPush(ctx, second, 2, core.Event{AtMs: 1, Type: core.EventSubscribed}, nil))
+	require.Equal(t, core.CodeRateLimited, core.CodeOf(s.KeepPush(ctx, sub("3", "alice", "https://p/3"), 2, core.Event{AtMs: 1, Type: core.EventSubscribed}, nil)))
 	again := sub("4", "alice", "https://p/2")
-	require.NoError(t, s.KeepPush(ctx, again, 2), "the same browser again is not one more")
+	require.NoError(t, s.KeepPush(ctx, again, 2, core.Event{AtMs: 1, Type: core.EventSubscribed}, nil), "the same browser again is not one more")
 	mine, err := s.PushOf(ctx, "alice")
 	require.NoError(t, err)
 	require.Equal(t, []core.PushSubscription{first, again}, mine)
 
 	theirs := sub("5", "bob", "https://p/2")
-	require.NoError(t, s.KeepPush(ctx, theirs, 2))
+	require.NoError(t, s.KeepPush(ctx, theirs, 2, core.Event{AtMs: 1, Type: core.EventSubscribed}, nil))
 	got, err := s.Push(ctx, "5")
 	require.NoError(t, err)
 	require.Equal(t, theirs, got)

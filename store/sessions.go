@@ -150,12 +150,18 @@ func (s *Store) TouchSession(ctx context.Context, id string, usedMs int64) error
 // EndSessions ends the sessions that the filter selects, appends what event makes of
 // each to the log and marks the platform update handled (if not nil), in one
 // transaction. It gives what it ended: of several who end the same at once, one does.
-// Where there was nothing to end, nothing is written.
+// Where there was nothing to end, nothing is written. The push subscriptions made in them
+// end too, or go over to f.Next; see core.SessionStore.
 func (s *Store) EndSessions(
 	ctx context.Context, f core.SessionFilter, handled *core.InboundRef, event func(core.Session) core.Event,
+	unsubscribed func(core.PushSubscription) core.Event,
 ) (ended []core.Session, err error) {
 	err = s.do(ctx, func(t *tx) error {
 		ended = nil
+		subscriptions, err := t.endPushOf(f, unsubscribed)
+		if err != nil {
+			return err
+		}
 		all, err := scanSessions(t.rows(sessionsOf, f.Person))
 		if err != nil {
 			return err
@@ -173,7 +179,7 @@ func (s *Store) EndSessions(
 				t.own.events = append(t.own.events, event(x))
 			}
 		}
-		if len(ended) > 0 {
+		if len(ended) > 0 || subscriptions > 0 {
 			_, err = t.handled(handled)
 		}
 		return err

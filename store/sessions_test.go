@@ -43,10 +43,10 @@ func testSessions(t *testing.T, s *Store) {
 	require.NoError(t, err)
 	require.EqualValues(t, 150, got.UsedMs)
 
-	ended, err := s.EndSessions(ctx, core.SessionFilter{Person: "bob", ID: "s1"}, nil, signedOut)
+	ended, err := s.EndSessions(ctx, core.SessionFilter{Person: "bob", ID: "s1"}, nil, signedOut, unsubscribed)
 	require.NoError(t, err)
 	require.Empty(t, ended, "another person's")
-	ended, err = s.EndSessions(ctx, core.SessionFilter{Person: "alice", But: "s2"}, nil, signedOut)
+	ended, err = s.EndSessions(ctx, core.SessionFilter{Person: "alice", But: "s2"}, nil, signedOut, unsubscribed)
 	require.NoError(t, err)
 	require.Len(t, ended, 1)
 	all, err := s.Sessions(ctx, "alice")
@@ -145,4 +145,8 @@ func TestAdversary_N2_ALinkIsSpentOnceByInstances(t *testing.T) {
 	all, err := b.Sessions(ctx, "alice")
 	require.NoError(t, err)
 	require.Len(t, all, 1)
+}
+
+func unsubscribed(core.PushSubscription) core.Event {
+	return core.Event{AtMs: 200, Type: core.EventPushEnded}
 }

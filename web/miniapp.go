@@ -45,7 +45,7 @@ func (w *Web) fromMiniApp(out http.ResponseWriter, r *http.Request, _ core.Sessi
 			"The desk does not know whose account this is, so it signs nobody in: its operator names you under people first.")
 		return
 	}
-	_, cookie, err := w.gate.SignIn(r.Context(), core.SignIn{Person: v.Person, How: core.ByTelegram, Browser: browser(r),
+	s, cookie, err := w.gate.SignIn(r.Context(), core.SignIn{Person: v.Person, How: core.ByTelegram, Browser: browser(r),
 		Once: once, OnceMs: time.Now().Add(initLife + 2*initAhead).UnixMilli()})
 	switch {
 	case core.CodeOf(err) == core.CodeAlreadyUsed:
@@ -54,7 +54,7 @@ func (w *Web) fromMiniApp(out http.ResponseWriter, r *http.Request, _ core.Sessi
 	case err != nil:
 		w.failed(out, core.Session{}, err)
 	default:
-		w.enter(out, r, cookie, "/")
+		w.enter(out, r, s, cookie, "/")
 	}
 }
 

@@ -14,7 +14,7 @@ type personView struct {
 	Name, Accounts, Roles, Duty, Away, Zone string
 	Decides                                 bool
 	Waiting                                 int // requests that wait for them
-	Passkeys                                int
+	Passkeys, Suspended                     int
 }
 
 // rosterView is who is on duty by a roster.
@@ -30,7 +30,7 @@ func (w *Web) people(out http.ResponseWriter, r *http.Request, s core.Session) {
 		w.refuse(out, s, err)
 		return
 	}
-	passkeys, err := w.gate.PasskeyCounts(r.Context())
+	passkeys, suspended, err := w.gate.PasskeyCounts(r.Context())
 	if err != nil {
 		w.refuse(out, s, err)
 		return
@@ -49,7 +49,8 @@ func (w *Web) people(out http.ResponseWriter, r *http.Request, s core.Session) {
 	for _, p := range v.people.Everybody() {
 		voter := core.Session{Person: p.Name}.Voter()
 		o := personView{Name: safe(p.Name), Roles: strings.Join(p.Roles, ", "), Duty: strings.Join(on[p.Name], ", "),
-			Decides: v.people.MayDecide(v.people.Identify(voter)), Passkeys: passkeys[p.Name]}
+			Decides: v.people.MayDecide(v.people.Identify(voter)), Passkeys: passkeys[p.Name],
+			Suspended: suspended[p.Name]}
 		if a, away := v.people.Away(p.Name); away {
 			o.Away = "until " + v.at(a.UntilMs)
 			if a.To != "" {

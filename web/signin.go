@@ -87,36 +87,36 @@ func (w *Web) signInPage(out http.ResponseWriter, r *http.Request, s core.Sessio
 
 // spend signs in by a link, at a click.
 func (w *Web) spend(out http.ResponseWriter, r *http.Request, _ core.Session) {
-	_, cookie, err := w.gate.SpendLink(r.Context(), r.PostFormValue("link"), browser(r))
+	s, cookie, err := w.gate.SpendLink(r.Context(), r.PostFormValue("link"), browser(r))
 	switch {
 	case core.CodeOf(err) == core.CodeNotFound, core.CodeOf(err) == core.CodeForbidden:
 		w.refused(out, r, http.StatusGone, core.ByLink, "a link that cannot be used", err.Error()+" Ask for another one.")
 	case err != nil:
 		w.failed(out, core.Session{}, err)
 	default:
-		w.enter(out, r, cookie, "/")
+		w.enter(out, r, s, cookie, "/")
 	}
 }
 
 // startAs signs the browser in as a person who has proven it in that way.
 func (w *Web) startAs(out http.ResponseWriter, r *http.Request, person, how string) error {
-	_, cookie, err := w.gate.SignIn(r.Context(), core.SignIn{Person: person, How: how, Browser: browser(r)})
+	s, cookie, err := w.gate.SignIn(r.Context(), core.SignIn{Person: person, How: how, Browser: browser(r)})
 	if err == nil {
-		w.keep(out, r, cookie)
+		w.keep(out, r, s, cookie)
 	}
 	return err
 }
 
 // enter gives the browser its session and goes on to a page of the desk's own.
-func (w *Web) enter(out http.ResponseWriter, r *http.Request, cookie, to string) {
-	w.keep(out, r, cookie)
+func (w *Web) enter(out http.ResponseWriter, r *http.Request, s core.Session, cookie, to string) {
+	w.keep(out, r, s, cookie)
 	http.Redirect(out, r, next(to), http.StatusSeeOther)
 }
 
 // keep gives the browser its session, in place of the one that it had.
-func (w *Web) keep(out http.ResponseWriter, r *http.Request, cookie string) {
+func (w *Web) keep(out http.ResponseWriter, r *http.Request, s core.Session, cookie string) {
 	if old, ok := w.who(r); ok {
-		if err := w.gate.EndSession(r.Context(), old.Person, old.ID); err != nil {
+		if err := w.gate.ReplaceSession(r.Context(), old, s); err != nil {
 			w.cfg.Log.Warn("a browser's earlier session was not ended", "person", old.Person, "reason", err)
 		}
 	}

@@ -3,6 +3,7 @@ package setup
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,9 +13,10 @@ import (
 	"approvalbot/store"
 )
 
-// passkeyFindings say, where a yes must be signed, whose could be.
-func passkeyFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
-	if !cfg.Approvals.Enabled() || len(effective.StepUp(cfg)) == 0 {
+// passkeyFindings say whose passkeys are suspended and, where a yes must be signed, whose could be.
+func passkeyFindings(ctx context.Context, cfg config.Config) (found []core.Diagnostic) {
+	signed := cfg.Approvals.Enabled() && len(effective.StepUp(cfg)) > 0
+	if !signed && !cfg.Server.WebOn() {
 		return nil
 	}
 	classes, err := effective.Classes(cfg)
@@ -23,12 +25,35 @@ func passkeyFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	all, err := store.PasskeysIn(ctx, store.Options{URL: cfg.Store.URL})
+	all, suspended, err := store.PasskeysIn(ctx, store.Options{URL: cfg.Store.URL})
 	if err != nil {
+		if !signed {
+			return nil // they only sign in, and there may be no store yet
+		}
 		return []core.Diagnostic{core.Warn("passkeys", "cannot be read: "+oneLine(err),
 			"start the desk, which makes the store or brings an older schema up to date")}
 	}
-	return holderFindings(classes, all)
+	if signed {
+		found = holderFindings(classes, all)
+	}
+	return append(found, suspendedFindings(suspended)...)
+}
+
+// suspendedFindings say whose passkeys are suspended.
+func suspendedFindings(all []core.Passkey) []core.Diagnostic {
+	counts := map[string]int{}
+	for _, p := range all {
+		counts[p.Person]++
+	}
+	var who []string
+	for _, person := range slices.Sorted(maps.Keys(counts)) {
+		who = append(who, fmt.Sprintf("%s (%d)", person, counts[person]))
+	}
+	if len(who) == 0 {
+		return nil
+	}
+	return []core.Diagnostic{core.OK("passkeys", "suspended, because the configuration did not name their person for a "+
+		"time; they sign nothing, and who is back makes a new one: "+strings.Join(who, ", "))}
 }
 
 // holderFindings compare who could approve with who has a passkey.

@@ -1,0 +1,52 @@
+package daemon
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"approvalbot/core"
+)
+
+// endGone ends what people had whom the configuration in force does not name, and says so to
+// the log and the chats. If that waits for other instances, or fails, it is tried again.
+func (d *Daemon) endGone(ctx context.Context) (core.Gone, error) {
+	gone, err := d.Gate.EndGone(ctx)
+	lines := strings.Join(gone.Lines(), "; ")
+	switch {
+	case err != nil:
+		d.log.Error("what removed people had could not be ended yet; it is tried again", "reason", err)
+	case gone.Waits:
+		d.log.Info("what removed people have ends when all instances have this configuration", "people", lines)
+	case lines != "":
+		d.log.Info("what removed people had is ended, their passkeys are suspended", "people", lines)
+		d.announce(ctx, "The configuration no longer names these people, so what they had is ended and their passkeys "+
+			"are suspended: "+lines+".")
+	}
+	if err != nil || gone.Waits {
+		select {
+		case d.lingering <- struct{}{}:
+		default:
+		}
+	}
+	return gone, err
+}
+
+// keepEndingGone tries again what could not be ended.
+func (d *Daemon) keepEndingGone(ctx context.Context) error {
+	for {
+		select {
+		case <-d.lingering:
+		case <-ctx.Done():
+			return nil
+		}
+		select {
+		case <-time.After(followEvery):
+		case <-ctx.Done():
+			return nil
+		}
+		d.reloading.Lock()
+		_, _ = d.endGone(ctx) // it has said why, and is tried again
+		d.reloading.Unlock()
+	}
+}
