@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -213,4 +214,35 @@ func decoded(t *testing.T, challenge string) []byte {
 	b, err := base64.RawURLEncoding.DecodeString(challenge)
 	require.NoError(t, err)
 	return b
+}
+
+// With several instances it ends when the last one has the configuration, whichever that is,
+// and not before.
+func TestAdversary_T8_SeveralInstances(t *testing.T) {
+	t.Parallel()
+	a := newRig(t, onPostgres(t), pushed)
+	b := a.another()
+	a.becomes(true)
+	b.becomes(true)
+	h := a.bobs()
+	b.keepsFile()
+	a.named("")
+	got := a.reloaded()
+	require.True(t, got.EndsLater)
+	require.Equal(t, []string{"bob: 1 session, 1 login link, 1 push subscription, 1 passkey"}, got.Ended)
+	require.Empty(t, a.in(h.cookie))
+	_, err := a.desk.Store.Push(a.ctx(), h.push)
+	require.NoError(t, err, "an instance still has the configuration that names bob")
+
+	b.reads.Store(a.load) // its file arrives
+	b.becomes(true)
+	require.Eventually(t, func() bool {
+		_, err := a.desk.Store.Push(a.ctx(), h.push)
+		return core.CodeOf(err) == core.CodeNotFound
+	}, patient, 5*time.Millisecond)
+	a.named("bob")
+	b.reloaded()
+	a.becomes(true)
+	a.requireGone(h)
+	require.Empty(t, b.in(h.cookie))
 }
