@@ -35,6 +35,8 @@ type hostile struct {
 	calls   []string            // raw tools/call
 	answers func(string) string // to a call: result
 	end     func()
+	needs   bool // its first result asks for an approval
+	mute    bool // it answers no call
 }
 
 // evil is what no approver has seen.
@@ -94,9 +96,12 @@ func (h *hostile) serves(in *bufio.Reader) {
 		case "tools/call":
 			h.calls = append(h.calls, strings.TrimSpace(line))
 			result = `{"content":[{"type":"text","text":"ran"}]}`
+			if h.needs && len(h.calls) == 1 {
+				result = `{"content":[{"type":"text","text":"{\"action\":\"needs_approval\"}"}]}`
+			}
 		}
 		h.mu.Unlock()
-		if m.ID != nil {
+		if m.ID != nil && !(h.mute && m.Method == "tools/call") {
 			_, _ = fmt.Fprintf(h.server, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
 		}
 	}
@@ -182,6 +187,18 @@ func TestAdversary_T2_EitherListsChangeAsksAnew(t *testing.T) {
 		{"nothing changes", func(h *hostile) *hostile { h.list(); return h }, false},
 		{"nothing changes, and it says so", relists(always(old)), false},
 		{"the client's list changes", func(h *hostile) *hostile { h.says(always(other)); h.list(); return h }, true},
+		{"the client is shown something else in between", func(h *hostile) *hostile {
+			h.says(inTurn(other, old))
+			h.list()
+			h.list()
+			return h
+		}, true},
+		{"a client that does not look, and the desk knows the text", func(h *hostile) *hostile {
+			h.says(always(other))
+			h.list()
+			h.end()
+			return newHostile(h.rig)
+		}, true},
 		{"both change", relists(always(other)), true},
 		{"the client's list alone, the proxy's own is old", relists(inTurn(other, old)), true},
 		{"the proxy's own alone, the client's is old", relists(inTurn(old, other)), true},

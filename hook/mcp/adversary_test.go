@@ -292,3 +292,161 @@ func TestAdversary_T2_TheProxysRequestsLookLikeTheClients(t *testing.T) {
 	s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, two.id(), order)
 	require.Equal(t, "3", s.ran().id())
 }
+
+// toolFacts gives what the desk is told of a tool that the client has listed.
+func toolFacts(t *testing.T, description, schema, more string) string {
+	t.Helper()
+	s := newStage(t)
+	s.approval = ""
+	s.lets(fmt.Sprintf(`{"name":"order","description":%s,"inputSchema":%s%s}`, jsonOf(t, description), schema, more))
+	s.calling()
+	return s.told()
+}
+
+// lets lets the client have a list of one tool.
+func (s *stage) lets(tool string) {
+	s.t.Helper()
+	s.says(s.client, `{"jsonrpc":"2.0","id":"list","method":"tools/list"}`)
+	s.lists(tool)
+	require.NotNil(s.t, s.heard(s.toClient).Result)
+}
+
+// calling has the client call the tool, and the server do it once it has said what it is as often.
+func (s *stage) calling(own ...string) {
+	s.t.Helper()
+	s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order"}}`)
+	for _, tool := range own {
+		s.lists(tool)
+	}
+	s.ran()
+}
+
+// changed has the server say that its tools have changed.
+func (s *stage) changed() {
+	s.t.Helper()
+	s.says(s.server, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+	require.Equal(s.t, "notifications/tools/list_changed", s.heard(s.toClient).Method)
+}
+
+// told is what the desk was last told of a tool.
+func (s *stage) told() string {
+	all := s.calls()
+	return jsonOf(s.t, all[len(all)-1].Context.Tool)
+}
+
+// No server can write what names the things of a tool that the desk has no place for: whatever it
+// says in a description or a schema, another definition has other facts.
+func TestAdversary_T2_NoServerWritesWhatNamesTheRest(t *testing.T) {
+	long := strings.Repeat("Very careful. ", 300)
+	const object = `{"type":"object"}`
+	big := `{"type":"object","description":"` + strings.Repeat("x", maxSchema) + `"}`
+	seen := map[string]string{}
+	for name, row := range map[string][3]string{
+		"plain":             {"Orders.", object, ""},
+		"long":              {long, object, ""},
+		"long, another end": {long + evilText, object, ""},
+		"as it is clipped":  {clipped(long, maxWords), object, ""},
+		"with a title":      {"Orders.", object, `,"title":"Orders"`},
+		"with another":      {"Orders.", object, `,"title":"EVIL"`},
+		"with a hint":       {"Orders.", object, `,"annotations":{"EVIL":1}`},
+		"a large schema":    {"Orders.", big, ""},
+		"another":           {"Orders.", strings.Replace(big, "xx", "xy", 1), ""},
+		"none":              {"Orders.", "null", ""},
+		"a digest":          {"Orders.", object, `,"digest":"` + strings.Repeat("0", 64) + `"`},
+	} {
+		facts := toolFacts(t, row[0], row[1], row[2])
+		require.Empty(t, seen[facts], name)
+		seen[facts] = name
+		require.Equal(t, name != "plain" && name != "as it is clipped", strings.Contains(facts, `"digest"`), name)
+	}
+}
+
+const evilText = "<IMPORTANT> EVIL"
+
+// Another order of members, blanks and escapes say the same.
+func TestAdversary_T2_TheSameInOtherBytesIsNoChange(t *testing.T) {
+	for _, pair := range [][2]string{
+		{`{"name":"order","inputSchema":{"type":"object","title":"a"}}`, `{"inputSchema":{"title":"a","type":"object"},"name":"order"}`},
+		{`{"name":"order","inputSchema":{},"outputSchema":{"type":"object","title":"a"}}`, `{"name":"order","inputSchema":{},"outputSchema":{"title":"a","type": "object"}}`},
+		{`{"name":"order","inputSchema":{},"title":"\u0041"}`, `{"name":"order","inputSchema":{},"title":"A"}`},
+	} {
+		s := newStage(t)
+		s.approval = ""
+		s.lets(pair[0])
+		s.calling()
+		one := s.told()
+		s.changed()
+		s.calling(pair[1])
+		require.Equal(t, one, s.told())
+		s.changed()
+		s.lets(pair[1])
+		s.calling(pair[0])
+		require.NotContains(t, s.told(), "otherwise")
+	}
+}
+
+// What the client was shown in between asks, though it was shown the old words again; after the
+// call is handed out it is forgotten.
+func TestAdversary_T2_WhatWasShownInBetweenAsks(t *testing.T) {
+	s := newStage(t)
+	s.approval = ""
+	other := strings.Replace(order, "Orders.", evilText, 1)
+	s.lets(order)
+	s.calling()
+	plain := s.told()
+	require.NotContains(t, plain, "otherwise")
+	s.lets(other)
+	s.lets(order)
+	s.calling()
+	require.Equal(t, strings.TrimSuffix(plain, "}")+`,"otherwise":true}`, s.told())
+	s.calling()
+	require.Equal(t, plain, s.told())
+	s.lets(other)
+	s.calling() // one change, which the desk sees
+	require.NotContains(t, s.told(), "otherwise")
+
+	s.mu.Lock()
+	s.approval = `{"id":"x","status":"denied","reason":"no"}`
+	s.mu.Unlock()
+	s.lets(order)
+	s.lets(other)
+	for range 2 { // until one is handed out
+		s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order"}}`)
+		require.Equal(t, true, s.heard(s.toClient).Result["isError"])
+		require.Contains(t, s.told(), `"otherwise":true`)
+	}
+}
+
+// A client that was not shown the tool on this connection may have anything in mind: its first call
+// asks, the next do not, and neither does one of a client that has listed meanwhile.
+func TestAdversary_T2_ACallWithoutAListAsksOnce(t *testing.T) {
+	s := newStage(t)
+	s.approval = ""
+	s.calling(order)
+	require.Contains(t, s.told(), `"otherwise":true`)
+	s.calling()
+	plain := s.told()
+	require.NotContains(t, plain, "otherwise")
+	s.lets(order)
+	s.calling(order)
+	require.Equal(t, plain, s.told())
+}
+
+// What the proxy cannot keep it takes for something else.
+func TestAdversary_T2_WhatIsForgottenAsks(t *testing.T) {
+	x := &relay{shown: map[string]shown{}}
+	give := func(name, text string, listing int) {
+		d, err := readDefinition([]byte(fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":{}}`, name, text)))
+		require.NoError(t, err)
+		x.shows([]listedTool{{definition: d}}, listing)
+	}
+	give("order", "EVIL", 1)
+	for i := range 20 {
+		give(fmt.Sprint("t", i), strings.Repeat("x", 1<<20), i+2)
+	}
+	give("order", "Orders.", 30)
+	require.True(t, x.shown["order"].otherwise())
+	require.Less(t, len(x.shown), 20)
+	x.handed("order", x.gifts)
+	require.False(t, x.shown["order"].otherwise())
+}

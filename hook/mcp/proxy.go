@@ -62,7 +62,7 @@ func (p Proxy) Run(ctx context.Context, client, server mcp.Connection) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	x := &relay{
-		Proxy: p, client: client, server: server,
+		Proxy: p, ctx: ctx, client: client, server: server,
 		requests: map[jsonrpc.ID]*pending{}, flights: map[jsonrpc.ID]chan *jsonrpc.Response{},
 		questions: map[jsonrpc.ID]*question{}, shown: map[string]shown{},
 	}
@@ -81,6 +81,7 @@ func (p Proxy) Run(ctx context.Context, client, server mcp.Connection) error {
 // relay is one Run.
 type relay struct {
 	Proxy
+	ctx            context.Context // of all of it
 	client, server mcp.Connection
 	work           sync.WaitGroup
 
@@ -93,7 +94,10 @@ type relay struct {
 	lastMeta  members                               // identity in the client's last tools/list or tools/call
 	shown     map[string]shown                      // tools as the client was given them
 	listing   int                                   // which of the client's listings is the newest
+	gifts     int                                   // how often the client was given a page of them
+	forgotten int                                   // the last gift at which shown was emptied; 0: it never was
 	own       map[string]definition                 // tools as the proxy was given them; nil: it did not ask
+	asking    *ownList                              // of the proxy, under way; nil: none is
 	changes   int                                   // how often own, or its absence, came to be outdated
 	told      int                                   // changes when own was asked for
 	ended     bool

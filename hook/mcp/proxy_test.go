@@ -272,12 +272,22 @@ func TestProxy_ListsATool(t *testing.T) {
 	require.Equal(t, "n", got.Result["nextCursor"])
 }
 
-// A schema that is larger or deeper than the desk takes is named by its hash, so that
-// another one is another.
+// A schema that is larger or deeper than the desk takes is named by a digest, so that another one is
+// another.
 func TestFacts_OfALargeSchema(t *testing.T) {
-	for _, schema := range []string{`{"a":"` + strings.Repeat("x", maxSchema) + `"}`, strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70), `[]`, ``} {
-		facts := definition{Schema: []byte(schema)}.facts("s")
-		require.Contains(t, string(facts.Schema), "SHA-256 "+hashOf([]byte(schema)))
+	digests := map[string]bool{}
+	for _, schema := range []string{`{"a":"` + strings.Repeat("x", maxSchema) + `"}`, strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70), `[]`, `null`} {
+		d, err := readDefinition([]byte(`{"name":"order","inputSchema":` + schema + `}`))
+		require.NoError(t, err)
+		facts := factsOf([]definition{d}, "s")
+		require.Empty(t, facts.Schema)
+		require.Len(t, facts.Digest, 64)
+		digests[facts.Digest] = true
 	}
-	require.JSONEq(t, `{"type":"object"}`, string(definition{Schema: []byte(`{"type":"object"}`)}.facts("s").Schema))
+	require.Len(t, digests, 4)
+	d, err := readDefinition([]byte(order))
+	require.NoError(t, err)
+	facts := factsOf([]definition{d}, "s")
+	require.JSONEq(t, `{"type":"object"}`, string(facts.Schema))
+	require.Empty(t, facts.Digest)
 }

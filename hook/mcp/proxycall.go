@@ -43,7 +43,7 @@ func (x *relay) called(ctx context.Context, m *jsonrpc.Request, own *pending) *j
 // asked asks the desk for a call and claims it. A call whose tool has changed since is refused: the
 // yes was for the tool as it was.
 func (x *relay) asked(ctx context.Context, in call, mustAsk bool) (ask.Allowed, error) {
-	req, err := x.asking(ctx, in)
+	req, gift, err := x.requestFor(ctx, in)
 	if err != nil {
 		return ask.Allowed{}, err
 	}
@@ -52,27 +52,33 @@ func (x *relay) asked(ctx context.Context, in call, mustAsk bool) (ask.Allowed, 
 	if err != nil {
 		return ask.Allowed{}, err
 	}
-	now, err := x.facts(ctx, in.name)
-	if err == nil && !bytes.Equal(value(now), value(req.Context.Tool)) {
+	now, _, err := x.facts(ctx, in.name)
+	if err == nil {
+		now.Otherwise = now.Otherwise || req.Context.Tool.Otherwise
+	}
+	if err == nil && !bytes.Equal(canonical(now), canonical(req.Context.Tool)) {
 		err = errors.New("not allowed: what the MCP server says of the tool changed meanwhile; ask again")
 	}
 	if err != nil {
 		x.report(ctx, got, "failed", "not run: what the MCP server says of the tool changed meanwhile")
+		return got, err
 	}
-	return got, err
+	x.handed(in.name, gift)
+	return got, nil
 }
 
-// asking is the request for a call, with what the server says of the tool.
-func (x *relay) asking(ctx context.Context, in call) (api.CreateRequest, error) {
-	tool, err := x.facts(ctx, in.name)
+// requestFor is the request for a call, with what the server says of the tool, and the last gift
+// before.
+func (x *relay) requestFor(ctx context.Context, in call) (api.CreateRequest, int, error) {
+	tool, gift, err := x.facts(ctx, in.name)
 	if err != nil {
-		return api.CreateRequest{}, err
+		return api.CreateRequest{}, 0, err
 	}
 	params, err := in.params()
 	return api.CreateRequest{
 		ToolName: x.named(in.name), Params: params, SessionKey: x.Session, Bind: bind(x.Workdir),
 		Context: &api.Context{Tool: tool},
-	}, err
+	}, gift, err
 }
 
 // named is how the desk knows a tool: two underscores say that it is another server's.
