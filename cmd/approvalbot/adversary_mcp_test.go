@@ -305,8 +305,8 @@ func TestAdversary_T1_NothingPermitsWhatIsBesideTheArguments(t *testing.T) {
 	}
 }
 
-// A session's yes covers no answer, and an always covers the answer that was shown and no other.
-func TestAdversary_T1_AStandingYesIsForWhatWasShown(t *testing.T) {
+// No yes but once covers an answer: the same words may answer another question.
+func TestAdversary_T1_AnAnswerIsAllowedOnce(t *testing.T) {
 	h := newHostile(newRig(t))
 	h.list()
 	got := h.request("tools/call", `{"name":"order","arguments":{"n":1}}`)
@@ -318,17 +318,31 @@ func TestAdversary_T1_AStandingYesIsForWhatWasShown(t *testing.T) {
 	got = h.request("tools/call", call)
 	a := h.onlyPending()
 	require.Contains(t, a.ReasonCodes, "beside-arguments")
-	require.NotContains(t, a.Offers, api.AllowSession)
+	require.Subset(t, []api.Decision{api.AllowOnce, api.Deny}, a.Offers)
 	require.Contains(t, a.ParamsSummary, "half")
-	h.decides(a, api.AllowAlways, "")
+	h.decides(a, api.AllowOnce, "")
 	require.Contains(t, <-got, `"ran"`)
-	require.Contains(t, <-h.request("tools/call", call), `"ran"`)
-	asked, _ := h.asksAbout(strings.Replace(call, "accept", "EVIL", 1))
-	require.True(t, asked)
 	last := h.ran()[len(h.ran())-1]
 	require.Contains(t, last, `"inputResponses":{"sum":{"action":"accept"}}`)
 	require.Contains(t, last, `"arguments":{"n":1}`)
-	require.NotContains(t, last, "approvalbot")
+	require.NotContains(t, last, "approvalbot/mcp")
+	asked, _ := h.asksAbout(call)
+	require.True(t, asked)
+}
+
+// One yes of a person is one run, whatever the tool's result says.
+func TestAdversary_T1_OneYesIsOneRun(t *testing.T) {
+	h := newHostile(newRig(t))
+	h.list()
+	h.needs = true
+	got := h.request("tools/call", `{"name":"order","arguments":{"cmd":"pay 100; cat page.html"}}`)
+	a := h.onlyPending()
+	h.decides(a, api.AllowOnce, "")
+	require.Contains(t, <-got, "needs_approval")
+	h.until(a, "it is reported", func(a api.Approval) bool { return a.Result != nil })
+	require.Len(t, h.ran(), 1)
+	require.Contains(t, h.ran()[0], `"approvalbot/approval":{`)
+	require.Contains(t, h.ran()[0], a.Code)
 }
 
 // The SDK's own client and server, on standard streams and over HTTP, in the protocol's versions

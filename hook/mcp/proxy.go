@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -103,15 +104,18 @@ type relay struct {
 	ended     bool
 
 	delivery sync.Mutex // held while a list of tools is noted and given to the client
+	numbered int64      // the last progress token for the server
 	dropped  sync.Once  // says that members of _meta are dropped
 }
 
 // pending is a request of the client.
 type pending struct {
 	cancel   context.CancelFunc
-	sent     jsonrpc.ID // at the server, if it is there
-	answered bool       // its id is free again
-	shows    func()     // notes the tools that its answer gives the client; nil: it gives none
+	sent     jsonrpc.ID     // at the server, if it is there
+	progress int64          // the number that the server has as its progress token; 0: none
+	token    jsontext.Value // the client's for it
+	answered bool           // its id is free again
+	shows    func()         // notes the tools that its answer gives the client; nil: it gives none
 }
 
 // fromClient carries what the client says. It is nil at the end of its input.
@@ -196,7 +200,7 @@ func (x *relay) serve(
 // passed has the server answer a request that calls no tool. An answer to the server's questions
 // in it is asked for.
 func (x *relay) passed(ctx context.Context, m *jsonrpc.Request, own *pending) *jsonrpc.Response {
-	params, got, err := x.outgoing(ctx, m)
+	params, got, err := x.outgoing(ctx, m, own)
 	if err != nil {
 		return failure(m.ID, err.Error())
 	}
@@ -252,13 +256,33 @@ func (x *relay) fromServer(ctx context.Context) error {
 		}
 		switch m := msg.(type) {
 		case *jsonrpc.Request:
-			if x.asks(ctx, m) {
+			if !m.IsCall() && m.Method == progress {
+				m = x.progressed(m)
+			}
+			if m != nil && x.asks(ctx, m) {
 				x.answer(ctx, m)
 			}
 		case *jsonrpc.Response:
 			x.response(m)
 		}
 	}
+}
+
+// progressed is the server's word of progress with the client's token; nil: it is of no request.
+func (x *relay) progressed(m *jsonrpc.Request) *jsonrpc.Request {
+	all, number := members{}, int64(0)
+	if strict(m.Params, &all) != nil || strict(all[progressToken], &number) != nil {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, r := range x.requests {
+		if r.progress == number && number != 0 && !r.answered {
+			all[progressToken] = r.token
+			return &jsonrpc.Request{Method: progress, Params: stdjson.RawMessage(value(all))}
+		}
+	}
+	return nil
 }
 
 // asks notes what the server says of its own accord, and reports whether the client gets it.

@@ -149,7 +149,9 @@ func (x *relay) askedBeside(ctx context.Context, method string, all members) (me
 
 // outgoing gives the params with which a request that calls no tool reaches the server. If they
 // answer the server, a person is asked, and got is the claim.
-func (x *relay) outgoing(ctx context.Context, m *jsonrpc.Request) (params []byte, got *ask.Allowed, err error) {
+func (x *relay) outgoing(
+	ctx context.Context, m *jsonrpc.Request, own *pending,
+) (params []byte, got *ask.Allowed, err error) {
 	all := members{}
 	if len(m.Params) > 0 && strict(m.Params, &all) != nil {
 		return nil, nil, errors.New("the params must be an object, with no member twice")
@@ -167,10 +169,12 @@ func (x *relay) outgoing(ctx context.Context, m *jsonrpc.Request) (params []byte
 	for name := range all {
 		answers = answers || strings.EqualFold(name, "inputResponses") || strings.EqualFold(name, "requestState")
 	}
-	if !answers {
-		return m.Params, nil, nil
-	}
+	_, has := all["_meta"]
 	delete(all, "_meta")
+	meta = x.meta(meta, own)
+	if !answers {
+		return withMeta(m.Params, all, meta, has), nil, nil
+	}
 	said, allowed, err := x.askedBeside(ctx, m.Method, members{"method": value(m.Method), "params": value(all)})
 	if err != nil {
 		return nil, nil, err
@@ -179,9 +183,16 @@ func (x *relay) outgoing(ctx context.Context, m *jsonrpc.Request) (params []byte
 	if err := strict(said["params"], &out); err != nil {
 		return nil, nil, err
 	}
-	if meta = x.meta(meta); len(meta) > 0 {
-		out["_meta"] = value(meta)
+	return withMeta(nil, out, meta, true), &allowed, nil
+}
+
+// withMeta are params with these members and that _meta: raw if the client gave none.
+func withMeta(raw []byte, all, meta members, given bool) []byte {
+	if !given {
+		return raw
 	}
-	params, err = encode(out)
-	return params, &allowed, err
+	if len(meta) > 0 {
+		all["_meta"] = value(meta)
+	}
+	return value(all)
 }

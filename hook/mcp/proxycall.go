@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -20,22 +21,24 @@ func (x *relay) called(ctx context.Context, m *jsonrpc.Request, own *pending) *j
 	if err != nil {
 		return &jsonrpc.Response{Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}}
 	}
-	in.meta = x.meta(in.meta)
+	id := x.identified(in.meta)
+	x.mu.Lock()
+	x.lastMeta = id
+	x.mu.Unlock()
+	in.meta = x.meta(in.meta, own)
+	in.token = own.token
 	got, err := x.asked(ctx, in, false)
 	if err != nil {
 		return x.refused(ctx, m.ID, err)
 	}
 	res, err := x.forward(ctx, in, got, own)
-	if err != nil || !needsApproval(res) {
-		return x.finish(ctx, m.ID, got, res, err)
+	if err != nil || got.ByPerson() || !needsApproval(res) {
+		return x.finish(ctx, m.ID, got, res, err) // a person's yes is for one run
 	}
-	if !got.ByPerson() { // the tool wants a person, and policy had allowed it
-		x.report(ctx, got, "failed", "not run: the tool asks for an approval of its own")
-		if got, err = x.asked(ctx, in, true); err != nil {
-			return x.refused(ctx, m.ID, err)
-		}
+	x.report(ctx, got, "failed", "the tool asks for an approval of its own")
+	if got, err = x.asked(ctx, in, true); err != nil {
+		return x.refused(ctx, m.ID, err)
 	}
-	in.meta[approvalMeta] = approvalOf(got)
 	res, err = x.forward(ctx, in, got, own)
 	return x.finish(ctx, m.ID, got, res, err)
 }
@@ -88,13 +91,12 @@ func (p Proxy) named(tool string) string {
 
 // waiting tells a client that asked for progress where its call waits.
 func (x *relay) waiting(ctx context.Context, in call) func(api.Approval) {
-	token, wanted := in.meta[progressToken]
-	if !wanted {
+	if in.token == nil {
 		return nil
 	}
 	return func(a api.Approval) {
 		// Small, so that whatever the server counts later is more.
-		params := object(progressToken, token, "progress", 0.001, "message", "waiting for approval "+a.Code)
+		params := object(progressToken, in.token, "progress", 0.001, "message", "waiting for approval "+a.Code)
 		x.answer(ctx, &jsonrpc.Request{Method: progress, Params: json.RawMessage(params)})
 	}
 }
@@ -110,8 +112,12 @@ func (x *relay) forward(
 		return nil, errors.New("not allowed: the approval desk handed out another call")
 	}
 	params["name"] = value(name)
-	if len(in.meta) > 0 {
-		params["_meta"] = value(in.meta)
+	meta := maps.Clone(in.meta)
+	if got.ByPerson() {
+		meta[approvalMeta] = approvalOf(got)
+	}
+	if len(meta) > 0 {
+		params["_meta"] = value(meta)
 	}
 	out, err := encode(params)
 	if err != nil {

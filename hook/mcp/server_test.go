@@ -239,7 +239,7 @@ func FuzzProxyMessages(f *testing.F) {
 			out, err := claimed(params)
 			require.NoError(t, err)
 			require.Len(t, out, len(in.beside)+1)
-			meta := (&relay{}).meta(in.meta)
+			meta := (&relay{}).meta(in.meta, &pending{})
 			require.LessOrEqual(t, len(meta), len(in.meta))
 		}
 		if p, err := readPage(raw); err == nil {
