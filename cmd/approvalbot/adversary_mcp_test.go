@@ -330,6 +330,24 @@ func TestAdversary_T1_AnAnswerIsAllowedOnce(t *testing.T) {
 	require.True(t, asked)
 }
 
+// The card of an answer goes with the call that the client takes back.
+func TestAdversary_T1_ACardDoesNotOutliveItsCall(t *testing.T) {
+	h := newHostile(newRig(t, shopFacts))
+	h.list()
+	h.mute = true
+	got := h.request("tools/call", `{"name":"order","arguments":{"n":1}}`)
+	require.Eventually(t, func() bool { return len(h.ran()) == 1 }, patient, waitStep)
+	_, err := io.WriteString(h.server, `{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Are you sure?"}}`+"\n")
+	require.NoError(t, err)
+	require.Contains(t, <-got, "elicitation")
+	_, err = io.WriteString(h.client, `{"jsonrpc":"2.0","id":"q","result":{"action":"accept","content":{}}}`+"\n")
+	require.NoError(t, err)
+	a := h.onlyPending()
+	_, err = fmt.Fprintf(h.client, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`+"\n", h.id)
+	require.NoError(t, err)
+	h.until(a, "withdrawn", func(a api.Approval) bool { return a.Status == api.Withdrawn })
+}
+
 // One yes of a person is one run, whatever the tool's result says.
 func TestAdversary_T1_OneYesIsOneRun(t *testing.T) {
 	h := newHostile(newRig(t))

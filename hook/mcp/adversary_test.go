@@ -202,8 +202,7 @@ func TestAdversary_T1_AnswersToTheServersQuestionsAreAskedFor(t *testing.T) {
 		{"roots/list", `{"roots":[{"uri":"file:///work/%2e%2e/etc"}]}`},
 		{"roots/list", `{"roots":[{"uri":"file://evil/work"}]}`},
 		{"tasks/result", `{"action":"accept"}`},
-		{"any/thing", `{"x":"EVIL"}`},
-	} {
+	} { // with those below no more than a minute takes
 		require.JSONEq(t, row[1], jsonOf(t, answers(row[0], `"result":`+row[1]).Result))
 		require.Len(t, s.calls(), i+1)
 		asked := s.calls()[i]

@@ -33,6 +33,7 @@ type stage struct {
 	log                  chan string
 	approval             string // what the desk answers; empty: it allows what it is asked for, as it is
 	endServer, endClient func()
+	done                 chan struct{} // closed once the proxy has ended
 	written              chan struct{} // not nil: each write to the client returns once one comes
 }
 
@@ -91,6 +92,7 @@ func newStage(t *testing.T) *stage {
 	up, err := (&mcp.IOTransport{Reader: serverIn, Writer: serverOut}).Connect(ctx)
 	require.NoError(t, err)
 	done := make(chan struct{})
+	s.done = done
 	p := Proxy{Desk: ask.Approvals{Client: &api.Client{Server: desk.URL, Token: "t"}}, Server: "shop", Session: "s", Workdir: "/work", Log: func(text string) { s.log <- text }}
 	go func() { defer close(done); _ = p.Run(ctx, slow{down, s}, up) }()
 	hangUp := func() {

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -41,10 +42,12 @@ func (x *relay) reply(ctx context.Context, m *jsonrpc.Response) {
 	x.do(func() {
 		result, got, err := x.agreed(q, m)
 		x.mu.Lock()
-		delete(x.questions, m.ID)
+		if x.questions[m.ID] == q {
+			delete(x.questions, m.ID)
+		}
 		x.mu.Unlock()
 		if q.ctx.Err() == nil {
-			x.send(ctx, &jsonrpc.Response{ID: m.ID, Result: json.RawMessage(result), Error: err})
+			x.deliver(ctx, &jsonrpc.Response{ID: m.ID, Result: json.RawMessage(result), Error: err})
 		}
 		q.cancel()
 		if got != nil {
@@ -70,6 +73,12 @@ func (x *relay) agreed(q *question, m *jsonrpc.Response) (jsontext.Value, *ask.A
 	case elicited && declines(m.Result) != nil:
 		return declines(m.Result), nil, nil
 	}
+	done, free := x.turnOf(q.method)
+	if !free {
+		return nil, nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError,
+			Message: "not allowed: another answer of this kind waits for people, or there were too many; ask later"}
+	}
+	defer done()
 	said, got, err := x.askedBeside(q.ctx, q.method, members{
 		"method": value(q.method), "params": orNull(q.params), "result": orNull(jsontext.Value(m.Result)),
 	})
@@ -80,6 +89,30 @@ func (x *relay) agreed(q *question, m *jsonrpc.Response) (jsontext.Value, *ask.A
 		return jsontext.Value(`{"action":"decline"}`), nil, nil
 	}
 	return nil, nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+}
+
+const (
+	maxQuestions = 100 // of a server, not answered yet
+	maxInMinute  = 10  // answers for which people are asked
+)
+
+// turnOf lets one answer of a kind wait for people at a time, and so many a minute.
+func (x *relay) turnOf(method string) (done func(), free bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if time.Since(x.minute) > time.Minute {
+		x.minute, x.inMinute = time.Now(), 0
+	}
+	if x.people[method] || x.inMinute >= maxInMinute {
+		return nil, false
+	}
+	x.people[method] = true
+	x.inMinute++
+	return func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		delete(x.people, method)
+	}, true
 }
 
 func orNull(v jsontext.Value) jsontext.Value {

@@ -181,9 +181,29 @@ func (x *relay) cancelled(ctx context.Context, m *jsonrpc.Request) {
 	}
 	at := r.sent
 	r.cancel()
+	r.gone = true
+	if r.call && !r.answered {
+		x.withdraw(ctx)
+	}
 	x.mu.Unlock()
 	if at.IsValid() {
 		x.send(ctx, &jsonrpc.Request{Method: cancelled, Params: json.RawMessage(object("requestId", at.Raw()))})
+	}
+}
+
+// withdraw takes the server's questions back if the client waits for no call any more. x.mu is held.
+func (x *relay) withdraw(ctx context.Context) {
+	for _, r := range x.requests {
+		if r.call && !r.gone && !r.answered {
+			return
+		}
+	}
+	for id, q := range x.questions {
+		if q.method != "ping" {
+			q.cancel()
+			delete(x.questions, id)
+			x.do(func() { x.deliver(ctx, failure(id, "the client took its call back")) })
+		}
 	}
 }
 
