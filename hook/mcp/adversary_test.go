@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -180,13 +182,17 @@ func TestAdversary_T1_AnswersToTheServersQuestionsAreAskedFor(t *testing.T) {
 		require.Equal(t, "q", m.ID)
 		return m
 	}
+	for _, name := range []string{"a", "b"} {
+		require.NoError(t, os.Mkdir(filepath.Join(s.dir, name), 0o700))
+	}
+	require.NoError(t, os.Symlink("/etc", filepath.Join(s.dir, "link")))
 	for i, row := range []struct{ method, result, gets string }{
 		{"ping", `{"x":"EVIL"}`, `{}`},
 		{"elicitation/create", `{"action":"decline","content":{"x":"EVIL"}}`, `{"action":"decline"}`},
 		{"elicitation/create", `{"action":"cancel","_meta":{"x":"EVIL"}}`, `{"action":"cancel"}`},
 		{"roots/list", `{"roots":[]}`, `{"roots":[]}`},
-		{"roots/list", `{"roots":[{"uri":"file:///work","name":"EVIL"},{"uri":"file:///work/a"}],"x":"EVIL"}`,
-			`{"roots":[{"uri":"file:///work"},{"uri":"file:///work/a"}]}`},
+		{"roots/list", `{"roots":[{"uri":"file://` + s.dir + `","name":"EVIL"},{"uri":"file://` + s.dir + `/a"}],"x":"EVIL"}`,
+			`{"roots":[{"uri":"file://` + s.dir + `"},{"uri":"file://` + s.dir + `/a"}]}`},
 	} {
 		require.JSONEq(t, row.gets, jsonOf(t, answers(row.method, `"result":`+row.result).Result), i)
 	}
@@ -197,17 +203,17 @@ func TestAdversary_T1_AnswersToTheServersQuestionsAreAskedFor(t *testing.T) {
 		{"elicitation/create", `{"action":"accept","content":{"sum":"EVIL"}}`},
 		{"elicitation/create", `{"action":"Decline","content":{"sum":"EVIL"}}`},
 		{"sampling/createMessage", `{"role":"assistant","content":{"type":"text","text":"EVIL"}}`},
-		{"roots/list", `{"roots":[{"uri":"file:///workshop"}]}`},
-		{"roots/list", `{"roots":[{"uri":"file:///work/../etc"}]}`},
-		{"roots/list", `{"roots":[{"uri":"file:///work/%2e%2e/etc"}]}`},
-		{"roots/list", `{"roots":[{"uri":"file://evil/work"}]}`},
+		{"roots/list", `{"roots":[{"uri":"file://` + s.dir + `-b"}]}`},
+		{"roots/list", `{"roots":[{"uri":"file://` + s.dir + `/link"}]}`},
+		{"roots/list", `{"roots":[{"uri":"file://` + s.dir + `/%2e%2e"}]}`},
+		{"roots/list", `{"roots":[{"uri":"file://evil` + s.dir + `"}]}`},
 		{"tasks/result", `{"action":"accept"}`},
 	} { // with those below no more than a minute takes
 		require.JSONEq(t, row[1], jsonOf(t, answers(row[0], `"result":`+row[1]).Result))
 		require.Len(t, s.calls(), i+1)
 		asked := s.calls()[i]
 		require.True(t, asked.MustAsk)
-		require.Equal(t, "mcp__shop__"+row[0], asked.ToolName)
+		require.Equal(t, "mcp__shop__question:"+row[0], asked.ToolName)
 		require.JSONEq(t, fmt.Sprintf(`{"approvalbot/mcp":{"method":%q,"params":{"message":"how much?"},"result":%s}}`, row[0], row[1]), s.last())
 	}
 
@@ -477,6 +483,47 @@ func TestAdversary_T1_IdentityAndProgressSayNothing(t *testing.T) {
 		m := s.heard(s.toServer)
 		require.JSONEq(t, `{"uri":"a://b"}`, paramsText(t, m.raw))
 		s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{}}`, m.id())
+		s.heard(s.toClient)
+	}
+}
+
+// No tool has the name as which an answer to a server's question is asked for.
+func TestAdversary_H5_NoToolIsNamedAsAQuestion(t *testing.T) {
+	s := newStage(t)
+	s.approval = ""
+	const name = `{"name":"question:elicitation/create","inputSchema":{}}`
+	s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	s.lists(name)
+	require.Empty(t, s.heard(s.toClient).Result["tools"])
+	s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"question:elicitation/create"}}`)
+	s.lists(name)
+	require.Equal(t, true, s.heard(s.toClient).Result["isError"])
+	require.Empty(t, s.calls())
+}
+
+// A tool that cannot be read takes none of the others away.
+func TestProxy_AnOddToolLeavesTheOthers(t *testing.T) {
+	s := newStage(t)
+	for _, odd := range []string{`{"name":"b","annotations":{"readOnlyHint":"yes"}}`, `{"name":"b","description":["a"]}`,
+		`{"name":"b","inputSchema":{"a":1,"a":2}}`, `{"name":"b","name":"order"}`, `{"name":"b","annotations":[]}`, `7`} {
+		s.says(s.client, `{"jsonrpc":"2.0","id":"l","method":"tools/list"}`)
+		s.lists(order + "," + odd)
+		require.Len(t, s.heard(s.toClient).Result["tools"], 1, odd)
+	}
+	for _, page := range []string{`{"tools":[],"tools":[]}`, `{"tools":[],"nextCursor":7}`, `[]`, `{"x":{"a":1,"a":2}}`, `{"tools":{}}`} {
+		_, err := readPage([]byte(page))
+		require.Error(t, err, page)
+	}
+}
+
+// A client whose version is refused takes another; who it is stays.
+func TestProxy_AClientTakesAnotherVersion(t *testing.T) {
+	s := newStage(t)
+	for _, v := range []string{"2026-07-28", "2025-11-25"} {
+		s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":%q}}}`, v)
+		m := s.heard(s.toServer)
+		require.Contains(t, m.raw, v)
+		s.says(s.server, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32004,"message":"unsupported"}}`, m.id())
 		s.heard(s.toClient)
 	}
 }

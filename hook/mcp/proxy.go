@@ -327,6 +327,9 @@ func (x *relay) asks(ctx context.Context, m *jsonrpc.Request) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
+	case m.Method == "":
+		x.log("a message of the MCP server without a method is dropped")
+		return false
 	case m.IsCall() && x.questions[m.ID] != nil:
 		x.log("a request of the MCP server with an id that is under way is dropped")
 		return false

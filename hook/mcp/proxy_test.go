@@ -33,6 +33,7 @@ type stage struct {
 	log                  chan string
 	approval             string // what the desk answers; empty: it allows what it is asked for, as it is
 	endServer, endClient func()
+	dir                  string        // the proxy's
 	done                 chan struct{} // closed once the proxy has ended
 	written              chan struct{} // not nil: each write to the client returns once one comes
 }
@@ -52,7 +53,7 @@ func (c slow) Write(ctx context.Context, m jsonrpc.Message) error {
 }
 
 func newStage(t *testing.T) *stage {
-	s := &stage{t: t, reported: make(chan api.ResultRequest, 100), log: make(chan string, 100),
+	s := &stage{t: t, dir: t.TempDir(), reported: make(chan api.ResultRequest, 100), log: make(chan string, 100),
 		approval: `{"id":"x","code":"K7QX2M","status":"approved","decidedBy":["policy"],"claim":{"toolName":"mcp__shop__order","params":{"what":"tea"}}}`}
 	desk := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -93,7 +94,7 @@ func newStage(t *testing.T) *stage {
 	require.NoError(t, err)
 	done := make(chan struct{})
 	s.done = done
-	p := Proxy{Desk: ask.Approvals{Client: &api.Client{Server: desk.URL, Token: "t"}}, Server: "shop", Session: "s", Workdir: "/work", Log: func(text string) { s.log <- text }}
+	p := Proxy{Desk: ask.Approvals{Client: &api.Client{Server: desk.URL, Token: "t"}}, Server: "shop", Session: "s", Workdir: s.dir, Log: func(text string) { s.log <- text }}
 	go func() { defer close(done); _ = p.Run(ctx, slow{down, s}, up) }()
 	hangUp := func() {
 		for _, c := range []io.Closer{client, server, toClient, toServer} {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/url"
 	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -147,8 +148,7 @@ func (x *relay) rootsWithin(result []byte) jsontext.Value {
 	for _, r := range in.Roots {
 		at, err := url.Parse(r.URI)
 		if err != nil || at.Scheme != "file" || at.Host != "" || at.RawQuery != "" || at.Fragment != "" ||
-			path.Clean(at.Path) != at.Path || x.Workdir == "" ||
-			at.Path != x.Workdir && !strings.HasPrefix(at.Path, strings.TrimSuffix(x.Workdir, "/")+"/") {
+			path.Clean(at.Path) != at.Path || !isWithin(at.Path, x.Workdir) {
 			return nil
 		}
 	}
@@ -159,6 +159,19 @@ func (x *relay) rootsWithin(result []byte) jsontext.Value {
 	return jsontext.Value(out)
 }
 
+// isWithin reports whether a path leads to a directory or to what is in it, links followed.
+func isWithin(at, dir string) bool {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil || !filepath.IsAbs(dir) {
+		return false
+	}
+	to, err := filepath.EvalSymlinks(at)
+	return err == nil && (to == dir || strings.HasPrefix(to, strings.TrimSuffix(dir, "/")+"/"))
+}
+
+// questionName begins the name as which an answer is asked for. No tool is passed on whose name does.
+const questionName = "question:"
+
 // askedBeside asks a person for something that reaches the server and is no call of a tool. It gives
 // what the desk handed out.
 func (x *relay) askedBeside(ctx context.Context, method string, all members) (members, ask.Allowed, error) {
@@ -167,14 +180,14 @@ func (x *relay) askedBeside(ctx context.Context, method string, all members) (me
 		return nil, ask.Allowed{}, err
 	}
 	got, err := x.Desk.Ask(ctx, api.CreateRequest{
-		ToolName: x.named(method), Params: params, SessionKey: x.Session, Bind: bind(x.Workdir),
+		ToolName: x.named(questionName + method), Params: params, SessionKey: x.Session, Bind: bind(x.Workdir),
 		MustAsk: true, Context: &api.Context{Tool: &api.Tool{Server: x.Name}},
 	}, nil)
 	if err != nil {
 		return nil, ask.Allowed{}, err
 	}
 	out, err := claimed(got.Claim.Params)
-	if err != nil || got.Claim.ToolName != x.named(method) {
+	if err != nil || got.Claim.ToolName != x.named(questionName+method) {
 		return nil, ask.Allowed{}, errors.New("not allowed: the approval desk handed out another call")
 	}
 	return out, got, nil

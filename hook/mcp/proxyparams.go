@@ -152,7 +152,7 @@ func (x *relay) identified(given members) members {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.identity == nil {
-		x.identity = members{protocolVersion: given[protocolVersion]}
+		x.identity = members{}
 		if info := plainInfo(given[clientInfo]); len(info) > 0 {
 			x.identity[clientInfo] = value(info)
 		}
@@ -160,7 +160,9 @@ func (x *relay) identified(given members) members {
 			x.identity[clientCapabilities] = can
 		}
 	}
-	return x.identity
+	out := maps.Clone(x.identity)
+	out[protocolVersion] = given[protocolVersion] // it takes another if the server refuses one
+	return out
 }
 
 var infoForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9 ._/()@+-]{1,64}$`) })

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -179,7 +180,7 @@ func (x *relay) facts(ctx context.Context, name string) (_ *api.Tool, gift int, 
 	if known {
 		all = with(all, def)
 	}
-	if len(all) == 0 || !known && x.own != nil {
+	if len(all) == 0 || !known && x.own != nil || strings.HasPrefix(name, questionName) {
 		return nil, 0, errors.New("not allowed: the MCP server lists no tool of that name")
 	}
 	out := factsOf(all, x.Name)
@@ -310,17 +311,46 @@ type listedTool struct {
 }
 
 func readPage(raw []byte) (page, error) {
-	var in struct {
-		Tools []jsontext.Value `json:"tools"`
-		Next  string           `json:"nextCursor"`
-		Other members          `json:",embed"`
+	out, bad := page{other: members{}}, errors.New("its list of tools cannot be read")
+	lax := jsontext.AllowDuplicateNames(true) // what has a member twice in a tool leaves that tool out
+	d := jsontext.NewDecoder(bytes.NewReader(raw), lax)
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return page{}, bad
 	}
-	if err := strict(raw, &in); err != nil {
-		return page{}, errors.New("its list of tools cannot be read")
+	seen, tools := map[string]bool{}, []jsontext.Value(nil)
+	for d.PeekKind() == '"' {
+		t, err := d.ReadToken()
+		if err != nil || seen[t.String()] {
+			return page{}, bad
+		}
+		name := t.String()
+		v, err := d.ReadValue()
+		if err != nil {
+			return page{}, bad
+		}
+		v, seen[name] = v.Clone(), true
+		switch name {
+		case "tools":
+			err = json.Unmarshal(v, &tools, lax)
+		case "nextCursor":
+			err = strict(v, &out.Next)
+		default:
+			var any any
+			err = strict(v, &any)
+			out.other[name] = v
+		}
+		if err != nil {
+			return page{}, bad
+		}
 	}
-	out := page{Next: in.Next, other: in.Other}
-	for _, t := range in.Tools {
-		if d, err := readDefinition(t); err == nil { // else the others may be used nevertheless
+	if _, err := d.ReadToken(); err != nil {
+		return page{}, bad
+	}
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
+		return page{}, bad
+	}
+	for _, t := range tools {
+		if d, err := readDefinition(t); err == nil {
 			out.Tools = append(out.Tools, listedTool{d, t})
 		}
 	}
@@ -422,7 +452,7 @@ func (x *relay) allowed(ctx context.Context, tools []listedTool) ([]listedTool, 
 	byName, kept, seen := map[string]bool{}, []listedTool(nil), map[string]bool{}
 	var names []string
 	for _, t := range tools {
-		if nameable(x.named(t.Name)) {
+		if nameable(x.named(t.Name)) && !strings.HasPrefix(t.Name, questionName) {
 			names = append(names, x.named(t.Name))
 		}
 	}
