@@ -188,3 +188,23 @@ func TestAdversary_T2_CallsWaitForOneListing(t *testing.T) {
 	s.lists(strings.Join(many, ","))
 	require.Contains(t, s.heard(s.toClient).raw, "more than")
 }
+
+// A server over HTTP that refuses a notification still answers what comes next.
+func TestProxy_ARefusedNotificationEndsNothing(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if !strings.Contains(string(body), `"id"`) {
+			http.Error(w, "no notifications here", http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"x":"here"}}`)
+	}))
+	t.Cleanup(web.Close)
+	in, out, _ := before(t, web.URL)
+	fmt.Fprintln(in, roots)
+	fmt.Fprintln(in, pings)
+	line, err := out.ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, "here")
+}

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	noticeTime = 10 * time.Second // for a server over HTTP to take a message without an answer
+	noticeTime = 30 * time.Second // for a server to take a notification
 	maxNotices = 100              // that wait to be written
 )
 
@@ -53,13 +53,15 @@ func (x *relay) send(ctx context.Context, m jsonrpc.Message) {
 		x.log("a message is dropped, since the MCP server does not take those before it")
 		return
 	}
-	x.put(x.toServer, func() { x.deliver(ctx, m) })
+	x.put(x.toServer, func() {
+		ctx, cancel := context.WithTimeout(ctx, noticeTime)
+		defer cancel()
+		x.deliver(ctx, m)
+	})
 }
 
 // deliver writes to the server what needs no answer.
 func (x *relay) deliver(ctx context.Context, m jsonrpc.Message) {
-	ctx, cancel := context.WithTimeout(ctx, noticeTime)
-	defer cancel()
 	if err := x.write(ctx, m, nil); err != nil && x.ctx.Err() == nil {
 		x.log("a message could not be passed on to the MCP server: " + err.Error())
 	}

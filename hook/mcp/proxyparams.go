@@ -183,8 +183,9 @@ func plainInfo(raw jsontext.Value) members {
 
 // capabilities are the names that MCP has in a client's capabilities, at any depth.
 var capabilities = map[string]bool{
-	"roots": true, "listChanged": true, "sampling": true, "context": true, "tools": true, "elicitation": true, "form": true,
-	"url": true, "tasks": true, "list": true, "cancel": true, "requests": true, "createMessage": true, "create": true,
+	"roots": true, "listChanged": true, "sampling": true, "context": true, "tools": true,
+	"elicitation": true, "form": true, "url": true,
+	"tasks": true, "list": true, "cancel": true, "requests": true, "createMessage": true, "create": true,
 }
 
 const maxCapabilities = 4 // levels of objects: tasks.requests.sampling.createMessage is {}

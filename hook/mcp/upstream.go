@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -114,9 +116,30 @@ func (d dressed) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = res.Body.Close() // nobody reads it
 		return nil, errors.New("it redirects elsewhere; give the address that it redirects to")
 	}
+	if err == nil && res.StatusCode/100 == 4 && notifies(r) {
+		_ = res.Body.Close()
+		res.StatusCode, res.Body = http.StatusAccepted, http.NoBody // it refuses that one message alone
+	}
 	if err == nil {
 		stream := strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream")
 		res.Body = &bounded{ReadCloser: res.Body, stream: stream}
 	}
 	return res, err
+}
+
+// notifies reports whether a request carries a notification, which nothing waits for.
+func notifies(r *http.Request) bool {
+	if r.GetBody == nil {
+		return false
+	}
+	body, err := r.GetBody()
+	if err != nil {
+		return false
+	}
+	var in struct {
+		ID     jsontext.Value `json:"id"`
+		Method string         `json:"method"`
+		Other  members        `json:",embed"`
+	}
+	return json.UnmarshalRead(body, &in) == nil && len(in.ID) == 0 && in.Method != ""
 }
