@@ -487,6 +487,15 @@ func TestAdversary_T1_IdentityAndProgressSayNothing(t *testing.T) {
 	}
 }
 
+// What initialize says of the client is in the same bounds.
+func TestAdversary_T1_InitializeSaysWhoTheClientIs(t *testing.T) {
+	s := newStage(t)
+	s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","clientInfo":{"name":"a\nEVIL","version":"2","x":"EVIL"},`+
+		`"capabilities":{"roots":{"listChanged":true},"experimental":{"EVIL":1}},"_meta":{"x":"EVIL"},"EVIL":1}}`)
+	require.JSONEq(t, `{"protocolVersion":"2025-06-18","clientInfo":{"name":"client","version":"2"},"capabilities":{"roots":{"listChanged":true}}}`,
+		paramsText(t, s.heard(s.toServer).raw))
+}
+
 // No tool has the name as which an answer to a server's question is asked for.
 func TestAdversary_H5_NoToolIsNamedAsAQuestion(t *testing.T) {
 	s := newStage(t)

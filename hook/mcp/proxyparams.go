@@ -181,6 +181,22 @@ func plainInfo(raw jsontext.Value) members {
 	return out
 }
 
+var versionWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^"[A-Za-z0-9.-]{1,32}"$`) })
+
+// initParams are the params of initialize: who the client is, in the same bounds as in _meta.
+func initParams(given members) []byte {
+	info, can := members{"name": value("client"), "version": value("0")}, jsontext.Value(`{}`)
+	maps.Copy(info, plainInfo(given["clientInfo"]))
+	if plain, ok := plainCapabilities(given["capabilities"], maxCapabilities); ok {
+		can = plain
+	}
+	out := members{"clientInfo": value(info), "capabilities": can}
+	if v := given["protocolVersion"]; versionWord().Match(v) {
+		out["protocolVersion"] = v
+	}
+	return value(out)
+}
+
 // capabilities are the names that MCP has in a client's capabilities, at any depth.
 var capabilities = map[string]bool{
 	"roots": true, "listChanged": true, "sampling": true, "context": true, "tools": true,
