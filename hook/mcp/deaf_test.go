@@ -20,6 +20,7 @@ const (
 	callOf  = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"order"}}`
 	cancels = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`
 	roots   = `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`
+	large   = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order","arguments":{"x":%q}}}`
 	pings   = `{"jsonrpc":"2.0","id":"last","method":"ping"}`
 )
 
@@ -52,7 +53,6 @@ func TestAdversary_T1_ACallThatWasTakenBackIsNotSentToADeafServer(t *testing.T) 
 		s := newStage(t)
 		s.approval = ""
 		s.listed()
-		const large = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order","arguments":{"x":%q}}}`
 		s.says(s.client, large, strings.Repeat("x", 64<<10))
 		_, err := s.toServer.Peek(1) // is being written
 		require.NoError(t, err)
@@ -82,9 +82,15 @@ func TestProxy_NoticesKeepTheirOrder(t *testing.T) {
 func TestAdversary_T1_TheProxyEndsBeforeADeafServer(t *testing.T) {
 	t.Run("on streams", func(t *testing.T) {
 		s := newStage(t)
-		s.says(s.client, roots)
+		s.approval = ""
+		s.listed()
+		s.says(s.client, large, strings.Repeat("x", 64<<10))
+		_, err := s.toServer.Peek(1) // is being written
+		require.NoError(t, err)
 		s.endClient()
 		<-s.done
+		_, err = io.Copy(io.Discard, s.toServer)
+		require.NoError(t, err, "the proxy closed it, and no guard")
 	})
 	t.Run("over HTTP", func(t *testing.T) {
 		came := make(chan struct{})
