@@ -54,6 +54,8 @@ type Tool struct {
 	Description string          `json:"description,omitzero" maxLength:"4000" doc:"What the server says of the tool; cut it where it is longer."`
 	Schema      json.RawMessage `json:"schema,omitzero" doc:"The JSON schema of its input: an object of at most 64 KiB, nested at most 64 deep."`
 	Hints       *ToolHints      `json:"hints,omitzero" doc:"What the server declares of the tool (annotations in MCP)."`
+	Digest      string          `json:"digest,omitzero" pattern:"^([0-9a-f]{64})?$" doc:"SHA-256 (hexadecimal) of all that the server says of the tool, as canonical JSON, if the members above do not hold all of it."`
+	Otherwise   bool            `json:"otherwise,omitzero" doc:"The client was shown something else of the tool, or was not shown the tool by this bridge: the call is judged as one of a tool that has changed."`
 }
 
 // ToolHints are what a server declares of a tool; a hint that is left out is not

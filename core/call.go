@@ -171,6 +171,7 @@ func (c Call) validate() []FieldError {
 	text(c.Context.Tool.Server, "context.tool.server", maxName)
 	text(c.Context.Tool.Description, "context.tool.description", maxDescription)
 	check(validSchema(c.Context.Tool.Schema), "context.tool.schema", schemaRule)
+	check(validDigest(c.Context.Tool.Digest), "context.tool.digest", "must be 64 lower-case hexadecimal digits")
 	workdir, host, envHash := c.Bind.Fields()
 	text(workdir, "bind.workdir", 4096)
 	text(host, "bind.host", maxName)

@@ -197,7 +197,7 @@ func (g *Gate) judge(
 
 // withToolChange is the call with the word whether what is said of its tool has changed.
 func (g *Gate) withToolChange(ctx context.Context, call Call) (Call, error) {
-	call.Context.Tool.Changed = false
+	call.Context.Tool.Changed = call.Context.Tool.Otherwise
 	if call.Context.Tool == (ToolFacts{}) {
 		return call, nil
 	}
@@ -207,6 +207,6 @@ func (g *Gate) withToolChange(ctx context.Context, call Call) (Call, error) {
 		return call, nil
 	}
 	before, err := g.store.SeenTool(ctx, call.Owner, tool.Server, call.ToolName)
-	call.Context.Tool.Changed = before != "" && before != hash
+	call.Context.Tool.Changed = tool.Otherwise || before != "" && before != hash
 	return call, err
 }

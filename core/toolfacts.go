@@ -17,8 +17,11 @@ type ToolFacts struct {
 	Schema      string `json:"-"`                    // of its input, as sent; not kept
 	SchemaHash  string `json:"schemaHash,omitempty"` // SHA-256 of Schema in canonical form, hex; set when it is kept
 	Hints       Hints  `json:"hints,omitzero"`
-	// Changed: it is not what was said when a call of the tool was last handed out. Set
-	// by the Gate, never by who asks.
+	Digest      string `json:"digest,omitempty"` // SHA-256 of all that is said of it, hex, if the rest does not hold all
+	// Otherwise: the bridge's client was shown something else, or cannot be known to have been shown this.
+	Otherwise bool `json:"otherwise,omitempty"`
+	// Changed: it is not what was said when a call of the tool was last handed out, or the bridge
+	// says Otherwise. Set by the Gate, never by who asks.
 	Changed bool `json:"changed,omitempty"`
 }
 
@@ -33,7 +36,7 @@ type ToolSeen struct {
 // hash names what is said of a tool: SHA-256, hex; empty where nothing is. The tool's
 // facts must be those that are kept.
 func (t ToolFacts) hash() string {
-	t.Server, t.Changed = "", false
+	t.Server, t.Changed, t.Otherwise = "", false, false
 	if t == (ToolFacts{}) {
 		return ""
 	}
@@ -89,6 +92,12 @@ const (
 	maxSchemaDepth = 64
 	schemaRule     = "must be a JSON object of at most 65536 bytes, nested at most 64 deep, without duplicate names"
 )
+
+// validDigest reports whether s may be a digest; none may too.
+func validDigest(s string) bool {
+	raw, err := hex.DecodeString(s)
+	return s == "" || err == nil && len(raw) == sha256.Size && s == strings.ToLower(s)
+}
 
 // validSchema reports whether s may be a tool's schema, see schemaRule; none may too.
 func validSchema(s string) bool {

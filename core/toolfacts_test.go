@@ -61,3 +61,22 @@ func TestToolFacts_Claim(t *testing.T) {
 	require.NotContains(t, claims[0].Line(), "\n")
 	require.NotContains(t, claims[0].Value, "\u202e")
 }
+
+// Old facts keep their hash. A digest is part of what is said; whether the client was shown something
+// else is not, and makes a call one of a tool that has changed, whatever is on record.
+func TestAdversary_T2_DigestAndOtherwise(t *testing.T) {
+	facts := ToolFacts{Description: "Orders.", SchemaHash: "x"}
+	require.Equal(t, "4487af14c96806409bb2809c1257e4ef40cb3642d83ca7291cd87d7a01bfa2ce", facts.hash())
+	digest := facts
+	digest.Digest = strings.Repeat("0", 64)
+	require.NotEqual(t, facts.hash(), digest.hash())
+	otherwise := facts
+	otherwise.Otherwise = true
+	require.Equal(t, facts.hash(), otherwise.hash())
+	for digest, sound := range map[string]bool{
+		"": true, strings.Repeat("0f", 32): true, strings.Repeat("0F", 32): false, strings.Repeat("0", 63): false, "evil": false,
+	} {
+		c := Call{ToolName: "x", Params: json.RawMessage(`{}`), Context: CallContext{Tool: ToolFacts{Digest: digest}}}
+		require.Equal(t, sound, len(c.validate()) == 0, digest)
+	}
+}

@@ -247,7 +247,7 @@ func (e *Engine) conclude(j *judging) core.Judgement {
 		out.Assessment.Static, out.Assessment.Classifier = j.static.String(), j.said.String()
 		j.policy.Add(finding.ClassifierSpoke)
 	}
-	anew := j.Found.Any(eachAsks) || j.Found.Any(finding.Of(finding.ToolChanged, finding.BesideArguments))
+	anew := j.Found.Any(eachAsks) || j.Found.Has(finding.ToolChanged)
 	out.Rule.RequiresHuman = out.Rule.RequiresHuman || anew || j.policy.Has(finding.ProjectCodeAsks)
 	out.Offers = j.offers(own.offers[:0], out.GrantScope)
 	j.obeyed(e, &out)

@@ -26,14 +26,11 @@ func (j *judging) reach(e *Engine, class core.RiskClass) (r core.GrantScope) {
 }
 
 // eachAsks are the findings of which every single call asks, whatever its class: what is typed
-// into a program and what a plan says is another thing each time.
-var eachAsks = finding.Of(finding.FeedsProcess, finding.ApprovesPlan)
+// into a program, what a plan says and what answers a server is another thing each time.
+var eachAsks = finding.Of(finding.FeedsProcess, finding.ApprovesPlan, finding.BesideArguments)
 
 // reachOfTool is what a yes for a tool that runs no command may cover.
 func (j *judging) reachOfTool(e *Engine) core.GrantScope {
-	if j.Found.Has(finding.BesideArguments) {
-		return core.GrantScope{} // a session's yes is for what the tool takes
-	}
 	name := j.Tool.Name
 	if server := j.Call.Context.Tool.Server; server != "" {
 		name += " of " + server // another server's tool of that name is another one

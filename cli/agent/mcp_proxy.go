@@ -148,7 +148,7 @@ func unnamed(address string, argv []string) string {
 		}
 	}
 	sum := sha256.Sum256([]byte(all))
-	return strings.Trim(kept.String()+"-"+hex.EncodeToString(sum[:4]), "-")
+	return strings.Trim(kept.String()+"-"+hex.EncodeToString(sum[:12]), "-")
 }
 
 // outerEnviron is the environment for an agent's own programs: without what

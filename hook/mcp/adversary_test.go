@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -55,7 +57,7 @@ func TestAdversary_T1_WhatReachesTheServerWasAskedFor(t *testing.T) {
 	require.True(t, s.calls()[0].MustAsk)
 	const beside = `"inputResponses":{"confirm":{"action":"accept","content":{"to":"EVIL"}}},"requestState":"EVIL","task":{"x":"EVIL"}`
 	require.JSONEq(t, `{"to":"bob","approvalbot/mcp":{`+beside+`}}`, s.last())
-	require.JSONEq(t, `{"progressToken":7}`, string(got["_meta"]))
+	require.JSONEq(t, `{"progressToken":1}`, string(got["_meta"]))
 	delete(got, "_meta")
 	all, err := json.Marshal(got)
 	require.NoError(t, err)
@@ -83,7 +85,7 @@ func TestAdversary_T1_OfMetaOnlyPlainMembersPass(t *testing.T) {
 	const identity = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"a","version":"1"},` +
 		`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}`
 	for _, row := range [][2]string{
-		{`"progressToken":"a-1"`, `{"progressToken":"a-1"}`},
+		{`"progressToken":"to=eve/amount=100000"`, `{"progressToken":1}`},
 		{`"progressToken":"transfer it all"`, ``},
 		{`"progressToken":{"x":1}`, ``},
 		{`"progressToken":1e999`, ``},
@@ -141,7 +143,7 @@ func TestAdversary_T1_TheServersBytesAreAFunctionOfWhatWasAskedFor(t *testing.T)
 		}
 		got := paramsOf(t, s.ran().raw)
 		if meta, has := got["_meta"]; has {
-			require.JSONEq(t, `{"progressToken":3}`, string(meta))
+			require.Regexp(t, `^{"progressToken":[0-9]+}$`, string(meta))
 			delete(got, "_meta")
 		}
 		asked := map[string]json.RawMessage{}
@@ -180,13 +182,17 @@ func TestAdversary_T1_AnswersToTheServersQuestionsAreAskedFor(t *testing.T) {
 		require.Equal(t, "q", m.ID)
 		return m
 	}
+	for _, name := range []string{"a", "b"} {
+		require.NoError(t, os.Mkdir(filepath.Join(s.dir, name), 0o700))
+	}
+	require.NoError(t, os.Symlink("/etc", filepath.Join(s.dir, "link")))
 	for i, row := range []struct{ method, result, gets string }{
 		{"ping", `{"x":"EVIL"}`, `{}`},
 		{"elicitation/create", `{"action":"decline","content":{"x":"EVIL"}}`, `{"action":"decline"}`},
 		{"elicitation/create", `{"action":"cancel","_meta":{"x":"EVIL"}}`, `{"action":"cancel"}`},
 		{"roots/list", `{"roots":[]}`, `{"roots":[]}`},
-		{"roots/list", `{"roots":[{"uri":"file:///work","name":"EVIL"},{"uri":"file:///work/a"}],"x":"EVIL"}`,
-			`{"roots":[{"uri":"file:///work"},{"uri":"file:///work/a"}]}`},
+		{"roots/list", `{"roots":[{"uri":"file://` + s.dir + `","name":"EVIL"},{"uri":"file://` + s.dir + `/a"}],"x":"EVIL"}`,
+			`{"roots":[{"uri":"file://` + s.dir + `"},{"uri":"file://` + s.dir + `/a"}]}`},
 	} {
 		require.JSONEq(t, row.gets, jsonOf(t, answers(row.method, `"result":`+row.result).Result), i)
 	}
@@ -197,18 +203,17 @@ func TestAdversary_T1_AnswersToTheServersQuestionsAreAskedFor(t *testing.T) {
 		{"elicitation/create", `{"action":"accept","content":{"sum":"EVIL"}}`},
 		{"elicitation/create", `{"action":"Decline","content":{"sum":"EVIL"}}`},
 		{"sampling/createMessage", `{"role":"assistant","content":{"type":"text","text":"EVIL"}}`},
-		{"roots/list", `{"roots":[{"uri":"file:///workshop"}]}`},
-		{"roots/list", `{"roots":[{"uri":"file:///work/../etc"}]}`},
-		{"roots/list", `{"roots":[{"uri":"file:///work/%2e%2e/etc"}]}`},
-		{"roots/list", `{"roots":[{"uri":"file://evil/work"}]}`},
+		{"roots/list", `{"roots":[{"uri":"file://` + s.dir + `-b"}]}`},
+		{"roots/list", `{"roots":[{"uri":"file://` + s.dir + `/link"}]}`},
+		{"roots/list", `{"roots":[{"uri":"file://` + s.dir + `/%2e%2e"}]}`},
+		{"roots/list", `{"roots":[{"uri":"file://evil` + s.dir + `"}]}`},
 		{"tasks/result", `{"action":"accept"}`},
-		{"any/thing", `{"x":"EVIL"}`},
-	} {
+	} { // with those below no more than a minute takes
 		require.JSONEq(t, row[1], jsonOf(t, answers(row[0], `"result":`+row[1]).Result))
 		require.Len(t, s.calls(), i+1)
 		asked := s.calls()[i]
 		require.True(t, asked.MustAsk)
-		require.Equal(t, "mcp__shop__"+row[0], asked.ToolName)
+		require.Equal(t, "mcp__shop__question:"+row[0], asked.ToolName)
 		require.JSONEq(t, fmt.Sprintf(`{"approvalbot/mcp":{"method":%q,"params":{"message":"how much?"},"result":%s}}`, row[0], row[1]), s.last())
 	}
 
@@ -291,4 +296,243 @@ func TestAdversary_T2_TheProxysRequestsLookLikeTheClients(t *testing.T) {
 	require.Equal(t, strings.Replace(one.raw, `"id":1`, `"id":2`, 1), two.raw)
 	s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, two.id(), order)
 	require.Equal(t, "3", s.ran().id())
+}
+
+// toolFacts gives what the desk is told of a tool that the client has listed.
+func toolFacts(t *testing.T, description, schema, more string) string {
+	t.Helper()
+	s := newStage(t)
+	s.approval = ""
+	s.lets(fmt.Sprintf(`{"name":"order","description":%s,"inputSchema":%s%s}`, jsonOf(t, description), schema, more))
+	s.calling()
+	return s.told()
+}
+
+// lets lets the client have a list of one tool.
+func (s *stage) lets(tool string) {
+	s.t.Helper()
+	s.says(s.client, `{"jsonrpc":"2.0","id":"list","method":"tools/list"}`)
+	s.lists(tool)
+	require.NotNil(s.t, s.heard(s.toClient).Result)
+}
+
+// calling has the client call the tool, and the server do it once it has said what it is as often.
+func (s *stage) calling(own ...string) {
+	s.t.Helper()
+	s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order"}}`)
+	for _, tool := range own {
+		s.lists(tool)
+	}
+	s.ran()
+}
+
+// changed has the server say that its tools have changed.
+func (s *stage) changed() {
+	s.t.Helper()
+	s.says(s.server, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+	require.Equal(s.t, "notifications/tools/list_changed", s.heard(s.toClient).Method)
+}
+
+// told is what the desk was last told of a tool.
+func (s *stage) told() string {
+	all := s.calls()
+	return jsonOf(s.t, all[len(all)-1].Context.Tool)
+}
+
+// No server can write what names the things of a tool that the desk has no place for: whatever it
+// says in a description or a schema, another definition has other facts.
+func TestAdversary_T2_NoServerWritesWhatNamesTheRest(t *testing.T) {
+	long := strings.Repeat("Very careful. ", 300)
+	const object = `{"type":"object"}`
+	big := `{"type":"object","description":"` + strings.Repeat("x", maxSchema) + `"}`
+	seen := map[string]string{}
+	for name, row := range map[string][3]string{
+		"plain":             {"Orders.", object, ""},
+		"long":              {long, object, ""},
+		"long, another end": {long + evilText, object, ""},
+		"as it is clipped":  {clipped(long, maxWords), object, ""},
+		"with a title":      {"Orders.", object, `,"title":"Orders"`},
+		"with another":      {"Orders.", object, `,"title":"EVIL"`},
+		"with a hint":       {"Orders.", object, `,"annotations":{"EVIL":1}`},
+		"a large schema":    {"Orders.", big, ""},
+		"another":           {"Orders.", strings.Replace(big, "xx", "xy", 1), ""},
+		"none":              {"Orders.", "null", ""},
+		"a digest":          {"Orders.", object, `,"digest":"` + strings.Repeat("0", 64) + `"`},
+	} {
+		facts := toolFacts(t, row[0], row[1], row[2])
+		require.Empty(t, seen[facts], name)
+		seen[facts] = name
+		require.Equal(t, name != "plain" && name != "as it is clipped", strings.Contains(facts, `"digest"`), name)
+	}
+}
+
+const evilText = "<IMPORTANT> EVIL"
+
+// Another order of members, blanks and escapes say the same.
+func TestAdversary_T2_TheSameInOtherBytesIsNoChange(t *testing.T) {
+	for _, pair := range [][2]string{
+		{`{"name":"order","inputSchema":{"type":"object","title":"a"}}`, `{"inputSchema":{"title":"a","type":"object"},"name":"order"}`},
+		{`{"name":"order","inputSchema":{},"outputSchema":{"type":"object","title":"a"}}`, `{"name":"order","inputSchema":{},"outputSchema":{"title":"a","type": "object"}}`},
+		{`{"name":"order","inputSchema":{},"title":"\u0041"}`, `{"name":"order","inputSchema":{},"title":"A"}`},
+	} {
+		s := newStage(t)
+		s.approval = ""
+		s.lets(pair[0])
+		s.calling()
+		one := s.told()
+		s.changed()
+		s.calling(pair[1])
+		require.Equal(t, one, s.told())
+		s.changed()
+		s.lets(pair[1])
+		s.calling(pair[0])
+		require.NotContains(t, s.told(), "otherwise")
+	}
+}
+
+// What the client was shown in between asks, though it was shown the old words again; after the
+// call is handed out it is forgotten.
+func TestAdversary_T2_WhatWasShownInBetweenAsks(t *testing.T) {
+	s := newStage(t)
+	s.approval = ""
+	other := strings.Replace(order, "Orders.", evilText, 1)
+	s.lets(order)
+	s.calling()
+	plain := s.told()
+	require.NotContains(t, plain, "otherwise")
+	s.lets(other)
+	s.lets(order)
+	s.calling()
+	require.Equal(t, strings.TrimSuffix(plain, "}")+`,"otherwise":true}`, s.told())
+	s.calling()
+	require.Equal(t, plain, s.told())
+	s.lets(other)
+	s.calling() // one change, which the desk sees
+	require.NotContains(t, s.told(), "otherwise")
+
+	s.mu.Lock()
+	s.approval = `{"id":"x","status":"denied","reason":"no"}`
+	s.mu.Unlock()
+	s.lets(order)
+	s.lets(other)
+	for range 2 { // until one is handed out
+		s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order"}}`)
+		require.Equal(t, true, s.heard(s.toClient).Result["isError"])
+		require.Contains(t, s.told(), `"otherwise":true`)
+	}
+}
+
+// A client that was not shown the tool on this connection may have anything in mind: its first call
+// asks, the next do not, and neither does one of a client that has listed meanwhile.
+func TestAdversary_T2_ACallWithoutAListAsksOnce(t *testing.T) {
+	s := newStage(t)
+	s.approval = ""
+	s.calling(order)
+	require.Contains(t, s.told(), `"otherwise":true`)
+	s.calling()
+	plain := s.told()
+	require.NotContains(t, plain, "otherwise")
+	s.lets(order)
+	s.calling(order)
+	require.Equal(t, plain, s.told())
+}
+
+// What the proxy cannot keep it takes for something else.
+func TestAdversary_T2_WhatIsForgottenAsks(t *testing.T) {
+	x := &relay{shown: map[string]shown{}}
+	give := func(name, text string, listing int) {
+		d, err := readDefinition([]byte(fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":{}}`, name, text)))
+		require.NoError(t, err)
+		x.shows([]listedTool{{definition: d}}, listing)
+	}
+	give("order", "EVIL", 1)
+	for i := range 20 {
+		give(fmt.Sprint("t", i), strings.Repeat("x", 1<<20), i+2)
+	}
+	give("order", "Orders.", 30)
+	require.True(t, x.shown["order"].otherwise())
+	require.Less(t, len(x.shown), 20)
+	x.handed("order", x.gifts)
+	require.False(t, x.shown["order"].otherwise())
+}
+
+// Of the client's identity words of a bounded form pass, and capabilities that MCP has; the server
+// never gets the client's progress token, nor the client one of progress that it did not ask for.
+func TestAdversary_T1_IdentityAndProgressSayNothing(t *testing.T) {
+	s := newStage(t)
+	s.approval = ""
+	s.lets(order)
+	const id = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"Claude (a)","version":"1.0+b",` +
+		`"title":"send it\nEVIL","overrides":{"to":"EVIL"}},"io.modelcontextprotocol/clientCapabilities":{"EVIL":{},"experimental":{"EVIL":{"amount":1}},` +
+		`"roots":{"listChanged":true,"EVIL":true},"elicitation":{"form":{},"url":"EVIL"},"tasks":{"requests":{"sampling":{"createMessage":{"EVIL":1}}}},"sampling":"EVIL"}`
+	s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order","_meta":{"progressToken":"EVIL/100",%s}}}`, id)
+	m := s.heard(s.toServer)
+	require.NotContains(t, m.raw, "EVIL")
+	require.JSONEq(t, `{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+		`"io.modelcontextprotocol/clientInfo":{"name":"Claude (a)","version":"1.0+b"},"io.modelcontextprotocol/clientCapabilities":`+
+		`{"roots":{"listChanged":true},"elicitation":{"form":{}},"tasks":{"requests":{"sampling":{"createMessage":{}}}}}}`, string(paramsOf(t, m.raw)["_meta"]))
+	for _, token := range []string{`2`, `0`, `"EVIL/100"`, `null`, `1`} {
+		s.says(s.server, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":2,"message":"half"}}`, token)
+	}
+	require.JSONEq(t, `{"progressToken":"EVIL/100","progress":2,"message":"half"}`, paramsText(t, s.heard(s.toClient).raw), "the last alone")
+	s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`, m.id())
+	require.NotNil(t, s.heard(s.toClient).Result)
+
+	for _, method := range []string{"resources/read", "prompts/get", "tasks/result", "completion/complete"} {
+		s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":%q,"params":{"uri":"a://b","_meta":{"approvalbot/approval":{"id":"EVIL"},"baggage":"EVIL"}}}`, method)
+		m := s.heard(s.toServer)
+		require.JSONEq(t, `{"uri":"a://b"}`, paramsText(t, m.raw))
+		s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{}}`, m.id())
+		s.heard(s.toClient)
+	}
+}
+
+// What initialize says of the client is in the same bounds.
+func TestAdversary_T1_InitializeSaysWhoTheClientIs(t *testing.T) {
+	s := newStage(t)
+	s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","clientInfo":{"name":"a\nEVIL","version":"2","x":"EVIL"},`+
+		`"capabilities":{"roots":{"listChanged":true},"experimental":{"EVIL":1}},"_meta":{"x":"EVIL"},"EVIL":1}}`)
+	require.JSONEq(t, `{"protocolVersion":"2025-06-18","clientInfo":{"name":"client","version":"2"},"capabilities":{"roots":{"listChanged":true}}}`,
+		paramsText(t, s.heard(s.toServer).raw))
+}
+
+// No tool has the name as which an answer to a server's question is asked for.
+func TestAdversary_H5_NoToolIsNamedAsAQuestion(t *testing.T) {
+	s := newStage(t)
+	s.approval = ""
+	const name = `{"name":"question:elicitation/create","inputSchema":{}}`
+	s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	s.lists(name)
+	require.Empty(t, s.heard(s.toClient).Result["tools"])
+	s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"question:elicitation/create"}}`)
+	s.lists(name)
+	require.Equal(t, true, s.heard(s.toClient).Result["isError"])
+	require.Empty(t, s.calls())
+}
+
+// A tool that cannot be read takes none of the others away.
+func TestProxy_AnOddToolLeavesTheOthers(t *testing.T) {
+	s := newStage(t)
+	for _, odd := range []string{`{"name":"b","annotations":{"readOnlyHint":"yes"}}`, `{"name":"b","description":["a"]}`,
+		`{"name":"b","inputSchema":{"a":1,"a":2}}`, `{"name":"b","name":"order"}`, `{"name":"b","annotations":[]}`, `7`} {
+		s.says(s.client, `{"jsonrpc":"2.0","id":"l","method":"tools/list"}`)
+		s.lists(order + "," + odd)
+		require.Len(t, s.heard(s.toClient).Result["tools"], 1, odd)
+	}
+	for _, page := range []string{`{"tools":[],"tools":[]}`, `{"tools":[],"nextCursor":7}`, `[]`, `{"x":{"a":1,"a":2}}`, `{"tools":{}}`} {
+		_, err := readPage([]byte(page))
+		require.Error(t, err, page)
+	}
+}
+
+// A client whose version is refused takes another; who it is stays.
+func TestProxy_AClientTakesAnotherVersion(t *testing.T) {
+	s := newStage(t)
+	for _, v := range []string{"2026-07-28", "2025-11-25"} {
+		s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":%q}}}`, v)
+		m := s.heard(s.toServer)
+		require.Contains(t, m.raw, v)
+		s.says(s.server, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32004,"message":"unsupported"}}`, m.id())
+		s.heard(s.toClient)
+	}
 }

@@ -2,11 +2,13 @@ package mcp
 
 import (
 	"context"
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -62,52 +64,97 @@ func (p Proxy) Run(ctx context.Context, client, server mcp.Connection) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	x := &relay{
-		Proxy: p, client: client, server: server,
+		Proxy: p, ctx: ctx, client: client, server: server,
 		requests: map[jsonrpc.ID]*pending{}, flights: map[jsonrpc.ID]chan *jsonrpc.Response{},
-		questions: map[jsonrpc.ID]*question{}, shown: map[string]shown{},
+		questions: map[jsonrpc.ID]*question{}, shown: map[string]shown{}, people: map[string]bool{},
+		toServer: newLane(), toClient: newLane(),
+	}
+	if _, many := server.(manyWriters); !many {
+		x.turn = make(chan struct{}, 1)
 	}
 	ended := make(chan error, 2)
 	go func() { ended <- x.fromClient(ctx) }()
 	go func() { ended <- x.fromServer(ctx) }()
 	err := <-ended // both read until ctx ends
 	cancel()       // what is asked for is withdrawn
-	<-ended
-	x.work.Wait() // and answered, where the client still reads
-	_ = server.Close()
+	closed, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(closed)
+		_ = server.Close() // it may never take what is being written
+	}()
+	go func() {
+		defer close(done)
+		<-ended
+		x.work.Wait() // and answered, if the client still reads
+	}()
+	within(done, stopTime)
 	_ = client.Close()
+	within(done, endTime)
+	within(closed, endTime)
 	return err
 }
+
+// endTime is how long the end waits for the desk to be told, and for the server to end.
+const endTime = 4 * stopTime
+
+// within waits for done, for so long at most.
+func within(done <-chan struct{}, most time.Duration) {
+	t := time.NewTimer(most)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+	}
+}
+
+// manyWriters is a connection that writes messages side by side.
+type manyWriters interface{ writesSideBySide() }
 
 // relay is one Run.
 type relay struct {
 	Proxy
+	ctx            context.Context // of all of it
 	client, server mcp.Connection
 	work           sync.WaitGroup
+	turn           chan struct{} // taken while a message is written to the server; nil: several may be
+	toServer       *lane
+	toClient       *lane
 
 	mu        sync.Mutex
 	requests  map[jsonrpc.ID]*pending               // of the client, not answered yet
 	flights   map[jsonrpc.ID]chan *jsonrpc.Response // requests that the server has not answered
 	sent      int64                                 // id of the last of them: the proxy numbers them all alike
 	questions map[jsonrpc.ID]*question              // the server's requests, not answered yet
-	identity  members                               // the client's, of its first request that has one
-	lastMeta  members                               // identity in the client's last tools/list or tools/call
-	shown     map[string]shown                      // tools as the client was given them
-	listing   int                                   // which of the client's listings is the newest
-	own       map[string]definition                 // tools as the proxy was given them; nil: it did not ask
-	changes   int                                   // how often own, or its absence, came to be outdated
-	told      int                                   // changes when own was asked for
+	people    map[string]bool                       // methods of those that wait for a person
+	minute    time.Time                             // in which people were asked for so many of them
+	inMinute  int
+	identity  members               // the client's, of its first request that has one
+	lastMeta  members               // identity in the client's last tools/list or tools/call
+	shown     map[string]shown      // tools as the client was given them
+	listing   int                   // which of the client's listings is the newest
+	gifts     int                   // how often the client was given a page of them
+	forgotten int                   // the last gift at which shown was emptied; 0: it never was
+	own       map[string]definition // tools as the proxy was given them; nil: it did not ask
+	asking    *ownList              // of the proxy, under way; nil: none is
+	changes   int                   // how often own, or its absence, came to be outdated
+	told      int                   // changes when own was asked for
 	ended     bool
 
 	delivery sync.Mutex // held while a list of tools is noted and given to the client
+	numbered int64      // the last progress token for the server
 	dropped  sync.Once  // says that members of _meta are dropped
 }
 
 // pending is a request of the client.
 type pending struct {
 	cancel   context.CancelFunc
-	sent     jsonrpc.ID // at the server, if it is there
-	answered bool       // its id is free again
-	shows    func()     // notes the tools that its answer gives the client; nil: it gives none
+	sent     jsonrpc.ID     // at the server, if it is there
+	progress int64          // the number that the server has as its progress token; 0: none
+	token    jsontext.Value // the client's for it
+	answered bool           // its id is free again
+	gone     bool           // the client took it back
+	call     bool           // of a tool
+	shows    func()         // notes the tools that its answer gives the client; nil: it gives none
 }
 
 // fromClient carries what the client says. It is nil at the end of its input.
@@ -152,7 +199,7 @@ func (x *relay) serve(
 	ctx context.Context, m *jsonrpc.Request, how func(context.Context, *jsonrpc.Request, *pending) *jsonrpc.Response,
 ) {
 	ctx, cancel := context.WithCancel(ctx)
-	own := &pending{cancel: cancel}
+	own, before := &pending{cancel: cancel, call: strings.EqualFold(m.Method, callTool)}, x.written(x.toServer)
 	x.mu.Lock()
 	under := x.requests[m.ID]
 	twice := under != nil && !under.answered
@@ -174,6 +221,10 @@ func (x *relay) serve(
 				delete(x.requests, m.ID)
 			}
 		}()
+		select {
+		case <-before: // notices that the client gave before
+		case <-ctx.Done():
+		}
 		res := how(ctx, m, own)
 		if own.shows != nil {
 			x.delivery.Lock()
@@ -184,6 +235,7 @@ func (x *relay) serve(
 		own.answered = true // before the client can know it, and use the id again
 		x.mu.Unlock()
 		if res != nil {
+			within(x.written(x.toClient), stopTime) // what the server said before its answer
 			x.answer(ctx, &jsonrpc.Response{ID: m.ID, Result: res.Result, Error: res.Error})
 		}
 	})
@@ -192,7 +244,7 @@ func (x *relay) serve(
 // passed has the server answer a request that calls no tool. An answer to the server's questions
 // in it is asked for.
 func (x *relay) passed(ctx context.Context, m *jsonrpc.Request, own *pending) *jsonrpc.Response {
-	params, got, err := x.outgoing(ctx, m)
+	params, got, err := x.outgoing(ctx, m, own)
 	if err != nil {
 		return failure(m.ID, err.Error())
 	}
@@ -223,13 +275,6 @@ func (x *relay) do(f func()) {
 	}()
 }
 
-// send writes to the server what needs no answer.
-func (x *relay) send(ctx context.Context, m jsonrpc.Message) {
-	if err := x.server.Write(ctx, m); err != nil && ctx.Err() == nil {
-		x.log("a message could not be passed on to the MCP server: " + err.Error())
-	}
-}
-
 // answer writes to the client.
 func (x *relay) answer(ctx context.Context, m jsonrpc.Message) {
 	_ = x.client.Write(context.WithoutCancel(ctx), m) // it may have gone
@@ -248,8 +293,11 @@ func (x *relay) fromServer(ctx context.Context) error {
 		}
 		switch m := msg.(type) {
 		case *jsonrpc.Request:
-			if x.asks(ctx, m) {
-				x.answer(ctx, m)
+			if !m.IsCall() && m.Method == progress {
+				m = x.progressed(m)
+			}
+			if m != nil && x.asks(ctx, m) {
+				x.notify(ctx, m)
 			}
 		case *jsonrpc.Response:
 			x.response(m)
@@ -257,13 +305,36 @@ func (x *relay) fromServer(ctx context.Context) error {
 	}
 }
 
+// progressed is the server's word of progress with the client's token; nil: it is of no request.
+func (x *relay) progressed(m *jsonrpc.Request) *jsonrpc.Request {
+	all, number := members{}, int64(0)
+	if strict(m.Params, &all) != nil || strict(all[progressToken], &number) != nil {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, r := range x.requests {
+		if r.progress == number && number != 0 && !r.answered {
+			all[progressToken] = r.token
+			return &jsonrpc.Request{Method: progress, Params: stdjson.RawMessage(value(all))}
+		}
+	}
+	return nil
+}
+
 // asks notes what the server says of its own accord, and reports whether the client gets it.
 func (x *relay) asks(ctx context.Context, m *jsonrpc.Request) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
+	case m.Method == "":
+		x.log("a message of the MCP server without a method is dropped")
+		return false
 	case m.IsCall() && x.questions[m.ID] != nil:
 		x.log("a request of the MCP server with an id that is under way is dropped")
+		return false
+	case m.IsCall() && len(x.questions) >= maxQuestions:
+		x.do(func() { x.deliver(ctx, failure(m.ID, "too many requests are under way")) })
 		return false
 	case m.IsCall():
 		ctx, cancel := context.WithCancel(ctx)
@@ -271,8 +342,10 @@ func (x *relay) asks(ctx context.Context, m *jsonrpc.Request) bool {
 	case m.Method == toolsChange:
 		x.changes++
 	case m.Method == cancelled:
-		if q := x.questions[requestOf(m)]; q != nil {
+		id := requestOf(m)
+		if q := x.questions[id]; q != nil {
 			q.cancel()
+			delete(x.questions, id)
 		}
 	}
 	return true
@@ -337,9 +410,6 @@ func (x *relay) roundTrip(
 		return nil, err
 	}
 	x.flights[id] = got
-	if own != nil {
-		own.sent = id
-	}
 	x.mu.Unlock()
 	defer func() {
 		x.mu.Lock()
@@ -349,7 +419,12 @@ func (x *relay) roundTrip(
 			own.sent = jsonrpc.ID{}
 		}
 	}()
-	if err := x.server.Write(ctx, &jsonrpc.Request{ID: id, Method: method, Params: params}); err != nil {
+	err = x.write(ctx, &jsonrpc.Request{ID: id, Method: method, Params: params}, func() {
+		if own != nil {
+			own.sent = id
+		}
+	})
+	if err != nil {
 		return nil, fmt.Errorf("the MCP server was not reached: %w", err)
 	}
 	select {

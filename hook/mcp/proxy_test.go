@@ -33,6 +33,8 @@ type stage struct {
 	log                  chan string
 	approval             string // what the desk answers; empty: it allows what it is asked for, as it is
 	endServer, endClient func()
+	dir                  string        // the proxy's
+	done                 chan struct{} // closed once the proxy has ended
 	written              chan struct{} // not nil: each write to the client returns once one comes
 }
 
@@ -51,7 +53,7 @@ func (c slow) Write(ctx context.Context, m jsonrpc.Message) error {
 }
 
 func newStage(t *testing.T) *stage {
-	s := &stage{t: t, reported: make(chan api.ResultRequest, 100), log: make(chan string, 100),
+	s := &stage{t: t, dir: t.TempDir(), reported: make(chan api.ResultRequest, 100), log: make(chan string, 100),
 		approval: `{"id":"x","code":"K7QX2M","status":"approved","decidedBy":["policy"],"claim":{"toolName":"mcp__shop__order","params":{"what":"tea"}}}`}
 	desk := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -91,7 +93,8 @@ func newStage(t *testing.T) *stage {
 	up, err := (&mcp.IOTransport{Reader: serverIn, Writer: serverOut}).Connect(ctx)
 	require.NoError(t, err)
 	done := make(chan struct{})
-	p := Proxy{Desk: ask.Approvals{Client: &api.Client{Server: desk.URL, Token: "t"}}, Server: "shop", Session: "s", Workdir: "/work", Log: func(text string) { s.log <- text }}
+	s.done = done
+	p := Proxy{Desk: ask.Approvals{Client: &api.Client{Server: desk.URL, Token: "t"}}, Server: "shop", Session: "s", Workdir: s.dir, Log: func(text string) { s.log <- text }}
 	go func() { defer close(done); _ = p.Run(ctx, slow{down, s}, up) }()
 	hangUp := func() {
 		for _, c := range []io.Closer{client, server, toClient, toServer} {
@@ -272,12 +275,22 @@ func TestProxy_ListsATool(t *testing.T) {
 	require.Equal(t, "n", got.Result["nextCursor"])
 }
 
-// A schema that is larger or deeper than the desk takes is named by its hash, so that
-// another one is another.
+// A schema that is larger or deeper than the desk takes is named by a digest, so that another one is
+// another.
 func TestFacts_OfALargeSchema(t *testing.T) {
-	for _, schema := range []string{`{"a":"` + strings.Repeat("x", maxSchema) + `"}`, strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70), `[]`, ``} {
-		facts := definition{Schema: []byte(schema)}.facts("s")
-		require.Contains(t, string(facts.Schema), "SHA-256 "+hashOf([]byte(schema)))
+	digests := map[string]bool{}
+	for _, schema := range []string{`{"a":"` + strings.Repeat("x", maxSchema) + `"}`, strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70), `[]`, `null`} {
+		d, err := readDefinition([]byte(`{"name":"order","inputSchema":` + schema + `}`))
+		require.NoError(t, err)
+		facts := factsOf([]definition{d}, "s")
+		require.Empty(t, facts.Schema)
+		require.Len(t, facts.Digest, 64)
+		digests[facts.Digest] = true
 	}
-	require.JSONEq(t, `{"type":"object"}`, string(definition{Schema: []byte(`{"type":"object"}`)}.facts("s").Schema))
+	require.Len(t, digests, 4)
+	d, err := readDefinition([]byte(order))
+	require.NoError(t, err)
+	facts := factsOf([]definition{d}, "s")
+	require.JSONEq(t, `{"type":"object"}`, string(facts.Schema))
+	require.Empty(t, facts.Digest)
 }

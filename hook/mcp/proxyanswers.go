@@ -6,7 +6,9 @@ import (
 	"errors"
 	"net/url"
 	"path"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -41,10 +43,12 @@ func (x *relay) reply(ctx context.Context, m *jsonrpc.Response) {
 	x.do(func() {
 		result, got, err := x.agreed(q, m)
 		x.mu.Lock()
-		delete(x.questions, m.ID)
+		if x.questions[m.ID] == q {
+			delete(x.questions, m.ID)
+		}
 		x.mu.Unlock()
 		if q.ctx.Err() == nil {
-			x.send(ctx, &jsonrpc.Response{ID: m.ID, Result: json.RawMessage(result), Error: err})
+			x.deliver(ctx, &jsonrpc.Response{ID: m.ID, Result: json.RawMessage(result), Error: err})
 		}
 		q.cancel()
 		if got != nil {
@@ -70,6 +74,12 @@ func (x *relay) agreed(q *question, m *jsonrpc.Response) (jsontext.Value, *ask.A
 	case elicited && declines(m.Result) != nil:
 		return declines(m.Result), nil, nil
 	}
+	done, free := x.turnOf(q.method)
+	if !free {
+		return nil, nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError,
+			Message: "not allowed: another answer of this kind waits for people, or there were too many; ask later"}
+	}
+	defer done()
 	said, got, err := x.askedBeside(q.ctx, q.method, members{
 		"method": value(q.method), "params": orNull(q.params), "result": orNull(jsontext.Value(m.Result)),
 	})
@@ -80,6 +90,30 @@ func (x *relay) agreed(q *question, m *jsonrpc.Response) (jsontext.Value, *ask.A
 		return jsontext.Value(`{"action":"decline"}`), nil, nil
 	}
 	return nil, nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+}
+
+const (
+	maxQuestions = 100 // of a server, not answered yet
+	maxInMinute  = 10  // answers for which people are asked
+)
+
+// turnOf lets one answer of a kind wait for people at a time, and so many a minute.
+func (x *relay) turnOf(method string) (done func(), free bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if time.Since(x.minute) > time.Minute {
+		x.minute, x.inMinute = time.Now(), 0
+	}
+	if x.people[method] || x.inMinute >= maxInMinute {
+		return nil, false
+	}
+	x.people[method] = true
+	x.inMinute++
+	return func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		delete(x.people, method)
+	}, true
 }
 
 func orNull(v jsontext.Value) jsontext.Value {
@@ -114,8 +148,7 @@ func (x *relay) rootsWithin(result []byte) jsontext.Value {
 	for _, r := range in.Roots {
 		at, err := url.Parse(r.URI)
 		if err != nil || at.Scheme != "file" || at.Host != "" || at.RawQuery != "" || at.Fragment != "" ||
-			path.Clean(at.Path) != at.Path || x.Workdir == "" ||
-			at.Path != x.Workdir && !strings.HasPrefix(at.Path, strings.TrimSuffix(x.Workdir, "/")+"/") {
+			path.Clean(at.Path) != at.Path || !isWithin(at.Path, x.Workdir) {
 			return nil
 		}
 	}
@@ -126,6 +159,19 @@ func (x *relay) rootsWithin(result []byte) jsontext.Value {
 	return jsontext.Value(out)
 }
 
+// isWithin reports whether a path leads to a directory or to what is in it, links followed.
+func isWithin(at, dir string) bool {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil || !filepath.IsAbs(dir) {
+		return false
+	}
+	to, err := filepath.EvalSymlinks(at)
+	return err == nil && (to == dir || strings.HasPrefix(to, strings.TrimSuffix(dir, "/")+"/"))
+}
+
+// questionName begins the name as which an answer is asked for. No tool is passed on whose name does.
+const questionName = "question:"
+
 // askedBeside asks a person for something that reaches the server and is no call of a tool. It gives
 // what the desk handed out.
 func (x *relay) askedBeside(ctx context.Context, method string, all members) (members, ask.Allowed, error) {
@@ -134,14 +180,14 @@ func (x *relay) askedBeside(ctx context.Context, method string, all members) (me
 		return nil, ask.Allowed{}, err
 	}
 	got, err := x.Desk.Ask(ctx, api.CreateRequest{
-		ToolName: x.named(method), Params: params, SessionKey: x.Session, Bind: bind(x.Workdir),
+		ToolName: x.named(questionName + method), Params: params, SessionKey: x.Session, Bind: bind(x.Workdir),
 		MustAsk: true, Context: &api.Context{Tool: &api.Tool{Server: x.Name}},
 	}, nil)
 	if err != nil {
 		return nil, ask.Allowed{}, err
 	}
 	out, err := claimed(got.Claim.Params)
-	if err != nil || got.Claim.ToolName != x.named(method) {
+	if err != nil || got.Claim.ToolName != x.named(questionName+method) {
 		return nil, ask.Allowed{}, errors.New("not allowed: the approval desk handed out another call")
 	}
 	return out, got, nil
@@ -149,13 +195,18 @@ func (x *relay) askedBeside(ctx context.Context, method string, all members) (me
 
 // outgoing gives the params with which a request that calls no tool reaches the server. If they
 // answer the server, a person is asked, and got is the claim.
-func (x *relay) outgoing(ctx context.Context, m *jsonrpc.Request) (params []byte, got *ask.Allowed, err error) {
+func (x *relay) outgoing(
+	ctx context.Context, m *jsonrpc.Request, own *pending,
+) (params []byte, got *ask.Allowed, err error) {
 	all := members{}
 	if len(m.Params) > 0 && strict(m.Params, &all) != nil {
 		return nil, nil, errors.New("the params must be an object, with no member twice")
 	}
 	var meta members
 	_ = strict(all["_meta"], &meta) // it has no identity, then
+	if m.Method == initialize {
+		return initParams(all), nil, nil
+	}
 	if m.Method == listTools {
 		id := x.identified(meta)
 		x.mu.Lock()
@@ -167,10 +218,12 @@ func (x *relay) outgoing(ctx context.Context, m *jsonrpc.Request) (params []byte
 	for name := range all {
 		answers = answers || strings.EqualFold(name, "inputResponses") || strings.EqualFold(name, "requestState")
 	}
-	if !answers {
-		return m.Params, nil, nil
-	}
+	_, has := all["_meta"]
 	delete(all, "_meta")
+	meta = x.meta(meta, own)
+	if !answers {
+		return withMeta(m.Params, all, meta, has), nil, nil
+	}
 	said, allowed, err := x.askedBeside(ctx, m.Method, members{"method": value(m.Method), "params": value(all)})
 	if err != nil {
 		return nil, nil, err
@@ -179,9 +232,16 @@ func (x *relay) outgoing(ctx context.Context, m *jsonrpc.Request) (params []byte
 	if err := strict(said["params"], &out); err != nil {
 		return nil, nil, err
 	}
-	if meta = x.meta(meta); len(meta) > 0 {
-		out["_meta"] = value(meta)
+	return withMeta(nil, out, meta, true), &allowed, nil
+}
+
+// withMeta are params with these members and that _meta: raw if the client gave none.
+func withMeta(raw []byte, all, meta members, given bool) []byte {
+	if !given {
+		return raw
 	}
-	params, err = encode(out)
-	return params, &allowed, err
+	if len(meta) > 0 {
+		all["_meta"] = value(meta)
+	}
+	return value(all)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -20,22 +21,24 @@ func (x *relay) called(ctx context.Context, m *jsonrpc.Request, own *pending) *j
 	if err != nil {
 		return &jsonrpc.Response{Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}}
 	}
-	in.meta = x.meta(in.meta)
+	id := x.identified(in.meta)
+	x.mu.Lock()
+	x.lastMeta = id
+	x.mu.Unlock()
+	in.meta = x.meta(in.meta, own)
+	in.token = own.token
 	got, err := x.asked(ctx, in, false)
 	if err != nil {
 		return x.refused(ctx, m.ID, err)
 	}
 	res, err := x.forward(ctx, in, got, own)
-	if err != nil || !needsApproval(res) {
-		return x.finish(ctx, m.ID, got, res, err)
+	if err != nil || got.ByPerson() || !needsApproval(res) {
+		return x.finish(ctx, m.ID, got, res, err) // a person's yes is for one run
 	}
-	if !got.ByPerson() { // the tool wants a person, and policy had allowed it
-		x.report(ctx, got, "failed", "not run: the tool asks for an approval of its own")
-		if got, err = x.asked(ctx, in, true); err != nil {
-			return x.refused(ctx, m.ID, err)
-		}
+	x.report(ctx, got, "failed", "the tool asks for an approval of its own")
+	if got, err = x.asked(ctx, in, true); err != nil {
+		return x.refused(ctx, m.ID, err)
 	}
-	in.meta[approvalMeta] = approvalOf(got)
 	res, err = x.forward(ctx, in, got, own)
 	return x.finish(ctx, m.ID, got, res, err)
 }
@@ -43,7 +46,7 @@ func (x *relay) called(ctx context.Context, m *jsonrpc.Request, own *pending) *j
 // asked asks the desk for a call and claims it. A call whose tool has changed since is refused: the
 // yes was for the tool as it was.
 func (x *relay) asked(ctx context.Context, in call, mustAsk bool) (ask.Allowed, error) {
-	req, err := x.asking(ctx, in)
+	req, gift, err := x.requestFor(ctx, in)
 	if err != nil {
 		return ask.Allowed{}, err
 	}
@@ -52,27 +55,33 @@ func (x *relay) asked(ctx context.Context, in call, mustAsk bool) (ask.Allowed, 
 	if err != nil {
 		return ask.Allowed{}, err
 	}
-	now, err := x.facts(ctx, in.name)
-	if err == nil && !bytes.Equal(value(now), value(req.Context.Tool)) {
+	now, _, err := x.facts(ctx, in.name)
+	if err == nil {
+		now.Otherwise = now.Otherwise || req.Context.Tool.Otherwise
+	}
+	if err == nil && !bytes.Equal(canonical(now), canonical(req.Context.Tool)) {
 		err = errors.New("not allowed: what the MCP server says of the tool changed meanwhile; ask again")
 	}
 	if err != nil {
 		x.report(ctx, got, "failed", "not run: what the MCP server says of the tool changed meanwhile")
+		return got, err
 	}
-	return got, err
+	x.handed(in.name, gift)
+	return got, nil
 }
 
-// asking is the request for a call, with what the server says of the tool.
-func (x *relay) asking(ctx context.Context, in call) (api.CreateRequest, error) {
-	tool, err := x.facts(ctx, in.name)
+// requestFor is the request for a call, with what the server says of the tool, and the last gift
+// before.
+func (x *relay) requestFor(ctx context.Context, in call) (api.CreateRequest, int, error) {
+	tool, gift, err := x.facts(ctx, in.name)
 	if err != nil {
-		return api.CreateRequest{}, err
+		return api.CreateRequest{}, 0, err
 	}
 	params, err := in.params()
 	return api.CreateRequest{
 		ToolName: x.named(in.name), Params: params, SessionKey: x.Session, Bind: bind(x.Workdir),
 		Context: &api.Context{Tool: tool},
-	}, err
+	}, gift, err
 }
 
 // named is how the desk knows a tool: two underscores say that it is another server's.
@@ -82,13 +91,12 @@ func (p Proxy) named(tool string) string {
 
 // waiting tells a client that asked for progress where its call waits.
 func (x *relay) waiting(ctx context.Context, in call) func(api.Approval) {
-	token, wanted := in.meta[progressToken]
-	if !wanted {
+	if in.token == nil {
 		return nil
 	}
 	return func(a api.Approval) {
 		// Small, so that whatever the server counts later is more.
-		params := object(progressToken, token, "progress", 0.001, "message", "waiting for approval "+a.Code)
+		params := object(progressToken, in.token, "progress", 0.001, "message", "waiting for approval "+a.Code)
 		x.answer(ctx, &jsonrpc.Request{Method: progress, Params: json.RawMessage(params)})
 	}
 }
@@ -104,8 +112,12 @@ func (x *relay) forward(
 		return nil, errors.New("not allowed: the approval desk handed out another call")
 	}
 	params["name"] = value(name)
-	if len(in.meta) > 0 {
-		params["_meta"] = value(in.meta)
+	meta := maps.Clone(in.meta)
+	if got.ByPerson() {
+		meta[approvalMeta] = approvalOf(got)
+	}
+	if len(meta) > 0 {
+		params["_meta"] = value(meta)
 	}
 	out, err := encode(params)
 	if err != nil {
@@ -169,9 +181,29 @@ func (x *relay) cancelled(ctx context.Context, m *jsonrpc.Request) {
 	}
 	at := r.sent
 	r.cancel()
+	r.gone = true
+	if r.call && !r.answered {
+		x.withdraw(ctx)
+	}
 	x.mu.Unlock()
 	if at.IsValid() {
 		x.send(ctx, &jsonrpc.Request{Method: cancelled, Params: json.RawMessage(object("requestId", at.Raw()))})
+	}
+}
+
+// withdraw takes the server's questions back if the client waits for no call any more. x.mu is held.
+func (x *relay) withdraw(ctx context.Context) {
+	for _, r := range x.requests {
+		if r.call && !r.gone && !r.answered {
+			return
+		}
+	}
+	for id, q := range x.questions {
+		if q.method != "ping" {
+			q.cancel()
+			delete(x.questions, id)
+			x.do(func() { x.deliver(ctx, failure(id, "the client took its call back")) })
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ type call struct {
 	arguments members
 	beside    members // inputResponses, requestState, task
 	meta      members
+	token     jsontext.Value // the client's, for progress; nil: it wants none
 }
 
 // readCall reads the params of tools/call. A member that the proxy does not know is an error: it
@@ -102,9 +103,6 @@ const (
 	clientCapabilities = "io.modelcontextprotocol/clientCapabilities"
 )
 
-// maxIdentity is the size of a member of the client's identity in bytes.
-const maxIdentity = 4 << 10
-
 // plainMeta are the members of _meta that say nothing of what a call does, and their form. Free
 // text is not among them: W3C's tracestate and baggage are.
 var plainMeta = sync.OnceValue(func() map[string]*regexp.Regexp {
@@ -118,20 +116,26 @@ var plainMeta = sync.OnceValue(func() map[string]*regexp.Regexp {
 
 var versionForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^"[0-9]{4}-[0-9]{2}-[0-9]{2}"$`) })
 
-// meta is what of a call's _meta reaches the server: plain members, and the client's identity if
-// the call has one, as the client first gave it on this connection.
-func (x *relay) meta(given members) members {
-	out := members{}
+// meta is what of a request's _meta reaches the server: plain members, and the client's identity if
+// the request has one, as the client first gave it on this connection. The server gets a number of
+// the proxy's own as the progress token; own keeps it.
+func (x *relay) meta(given members, own *pending) members {
+	out := maps.Clone(x.identified(given))
+	if out == nil {
+		out = members{}
+	}
 	for name, form := range plainMeta() {
 		if v, ok := given[name]; ok && form.Match(v) {
 			out[name] = v
 		}
 	}
-	id := x.identified(given)
-	x.mu.Lock()
-	x.lastMeta = id
-	x.mu.Unlock()
-	maps.Copy(out, id)
+	if token, wanted := out[progressToken]; wanted {
+		x.mu.Lock()
+		x.numbered++
+		own.progress, own.token = x.numbered, token
+		x.mu.Unlock()
+		out[progressToken] = value(own.progress)
+	}
 	for name := range given {
 		if _, kept := out[name]; !kept {
 			x.dropped.Do(func() { x.log("members of _meta that no approver is shown are not passed on") })
@@ -148,14 +152,80 @@ func (x *relay) identified(given members) members {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.identity == nil {
-		x.identity = members{protocolVersion: given[protocolVersion]}
-		for _, name := range []string{clientInfo, clientCapabilities} {
-			if v := given[name]; v.Kind() == '{' && len(v) <= maxIdentity {
-				x.identity[name] = v
-			}
+		x.identity = members{}
+		if info := plainInfo(given[clientInfo]); len(info) > 0 {
+			x.identity[clientInfo] = value(info)
+		}
+		if can, ok := plainCapabilities(given[clientCapabilities], maxCapabilities); ok {
+			x.identity[clientCapabilities] = can
 		}
 	}
-	return x.identity
+	out := maps.Clone(x.identity)
+	out[protocolVersion] = given[protocolVersion] // it takes another if the server refuses one
+	return out
+}
+
+var infoForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9 ._/()@+-]{1,64}$`) })
+
+// plainInfo is what the client may say of itself.
+func plainInfo(raw jsontext.Value) members {
+	var in members
+	_ = strict(raw, &in) // of what is no object nothing passes
+	out := members{}
+	for _, name := range []string{"name", "version", "title"} {
+		var text string
+		if strict(in[name], &text) == nil && infoForm().MatchString(text) {
+			out[name] = value(text)
+		}
+	}
+	return out
+}
+
+var versionWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^"[A-Za-z0-9.-]{1,32}"$`) })
+
+// initParams are the params of initialize: who the client is, in the same bounds as in _meta.
+func initParams(given members) []byte {
+	info, can := members{"name": value("client"), "version": value("0")}, jsontext.Value(`{}`)
+	maps.Copy(info, plainInfo(given["clientInfo"]))
+	if plain, ok := plainCapabilities(given["capabilities"], maxCapabilities); ok {
+		can = plain
+	}
+	out := members{"clientInfo": value(info), "capabilities": can}
+	if v := given["protocolVersion"]; versionWord().Match(v) {
+		out["protocolVersion"] = v
+	}
+	return value(out)
+}
+
+// capabilities are the names that MCP has in a client's capabilities, at any depth.
+var capabilities = map[string]bool{
+	"roots": true, "listChanged": true, "sampling": true, "context": true, "tools": true,
+	"elicitation": true, "form": true, "url": true,
+	"tasks": true, "list": true, "cancel": true, "requests": true, "createMessage": true, "create": true,
+}
+
+const maxCapabilities = 4 // levels of objects: tasks.requests.sampling.createMessage is {}
+
+// plainCapabilities is a client's capabilities, with names that MCP has and booleans alone.
+func plainCapabilities(raw jsontext.Value, levels int) (jsontext.Value, bool) {
+	switch raw.Kind() {
+	case 't', 'f':
+		return raw, levels < maxCapabilities
+	case '{':
+	default:
+		return nil, false
+	}
+	var in members
+	if strict(raw, &in) != nil {
+		return nil, false
+	}
+	out := members{}
+	for name, v := range in {
+		if plain, ok := plainCapabilities(v, levels-1); ok && capabilities[name] && levels > 0 {
+			out[name] = plain
+		}
+	}
+	return value(out), true
 }
 
 // approvalOf says in a call's _meta which approval it has.

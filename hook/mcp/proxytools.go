@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -25,6 +26,8 @@ const (
 	maxTools    = 1000 // that the desk takes in one question
 	maxWords    = 4000 // bytes of a description that the desk takes
 	maxToolName = 128
+	maxListed   = 16 << 20 // bytes of the proxy's own listing, and of what is kept of the client's
+	maxKnown    = 4096     // tools of its own listing
 
 	maxSchema      = 64 << 10 // bytes that the desk takes
 	maxSchemaDepth = 64
@@ -37,6 +40,8 @@ type definition struct {
 	Schema      jsontext.Value `json:"inputSchema"`
 	Annotations annotations    `json:"annotations"`
 	Other       members        `json:",embed"`
+
+	all jsontext.Value // of it, in canonical form (RFC 8785)
 }
 
 // annotations are what the server declares of a tool; nil: nothing.
@@ -49,66 +54,61 @@ type annotations struct {
 	Other members `json:",embed"`
 }
 
-// also names by a hash what the desk has no place for: a title, a schema of the output, icons. It
-// is empty if there is nothing of that kind.
-func (d definition) also() string {
-	if len(d.Other)+len(d.Annotations.Other) == 0 {
-		return ""
+// readDefinition reads what the server wrote of a tool.
+func readDefinition(raw jsontext.Value) (d definition, err error) {
+	if err = strict(raw, &d); err != nil {
+		return d, err
 	}
-	return hashOf(value([]members{d.Other, d.Annotations.Other}))
+	d.all = canonical(raw)
+	return d, nil
 }
 
-// facts are what the server says of the tool, as the desk takes it. What is too long
-// for it is named by its hash, so that another end is another description.
-func (d definition) facts(server string) *api.Tool {
-	hints := d.Annotations
-	out := &api.Tool{
-		Server: server, Schema: stdjson.RawMessage(d.Schema),
-		Description: clipped(strings.ToValidUTF8(d.Description, "?"), maxWords),
-		Hints: &api.ToolHints{ReadOnly: hints.ReadOnly, Destructive: hints.Destructive,
-			Idempotent: hints.Idempotent, OpenWorld: hints.OpenWorld},
-	}
-	if !takesSchema(d.Schema) {
-		out.Schema = stdjson.RawMessage(object("$comment", "too large to be shown; SHA-256 "+hashOf(d.Schema)))
-	}
-	if also := d.also(); also != "" {
-		schema := members{}
-		_ = strict(out.Schema, &schema) // it is an object
-		schema["approvalbot/also"] = value(also)
-		out.Schema = stdjson.RawMessage(value(schema))
-	}
+// canonical is v as JSON in its canonical form, which has one order of members.
+func canonical(v any) jsontext.Value {
+	out := value(v)
+	_ = out.Canonicalize() // what has no such form is as it was written
 	return out
 }
 
-// factsOf are the facts of a tool of which several things were said: nothing that one of them says
-// makes a call milder, and each of them is in what the desk compares. unseen: the client was not
-// given the tool by this proxy.
-func factsOf(all []definition, server string, unseen bool) *api.Tool {
-	out := all[0].facts(server)
+func (d definition) is(o definition) bool { return bytes.Equal(d.all, o.all) }
+
+// factsOf are the facts of a tool of which these things were said, as the desk takes them: nothing
+// that one of them says makes a call milder. If the desk has no place for something, a digest of
+// all of it is in a member that no server can write.
+func factsOf(all []definition, server string) *api.Tool {
+	d := all[0]
+	hints := d.Annotations
+	out := &api.Tool{
+		Server: server, Schema: stdjson.RawMessage(d.Schema), Description: d.Description,
+		Hints: &api.ToolHints{ReadOnly: hints.ReadOnly, Destructive: hints.Destructive,
+			Idempotent: hints.Idempotent, OpenWorld: hints.OpenWorld},
+	}
 	if len(all) > 1 {
 		texts, yes := []string{}, true
-		out.Hints = &api.ToolHints{}
+		out.Schema, out.Hints = nil, &api.ToolHints{}
 		for _, d := range all {
 			texts = append(texts, d.Description)
 			if hint := d.Annotations.Destructive; hint != nil && *hint {
 				out.Hints.Destructive = &yes
 			}
 		}
-		out.Schema = stdjson.RawMessage(object("$comment", "SHA-256 of all that was said "+hashOf(value(all))))
-		out.Description = clipped(strings.ToValidUTF8("The server describes it in several ways: "+
-			strings.Join(texts, " | "), "?"), maxWords)
+		out.Description = "The server describes it in several ways: " + strings.Join(texts, " | ")
 	}
-	if unseen {
-		const note = " (not listed for the client by this proxy)"
-		out.Description = clipped(out.Description, maxWords-len(note)) + note
+	if len(all) > 1 || len(out.Description) > maxWords || !takesSchema(d.Schema) ||
+		len(d.Other)+len(d.Annotations.Other) > 0 {
+		out.Digest = digestOf(all)
 	}
+	if !takesSchema(d.Schema) {
+		out.Schema = nil
+	}
+	out.Description = clipped(out.Description, maxWords)
 	return out
 }
 
-// takesSchema reports whether the desk takes a schema: no more than so many bytes, with room for
-// a further member, and not nested deeper than so far.
+// takesSchema reports whether the desk takes a schema: an object of no more than so many bytes, not
+// nested deeper than so far.
 func takesSchema(schema jsontext.Value) bool {
-	if len(schema) > maxSchema-100 || schema.Kind() != '{' {
+	if len(schema) > maxSchema || schema.Kind() != '{' {
 		return false
 	}
 	depth, d := 0, jsontext.NewDecoder(bytes.NewReader(schema))
@@ -120,16 +120,27 @@ func takesSchema(schema jsontext.Value) bool {
 	}
 }
 
+// digestOf is the SHA-256 of an array of these definitions in canonical form, in one order.
+func digestOf(all []definition) string {
+	texts := make([]jsontext.Value, len(all))
+	for i, d := range all {
+		texts[i] = d.all
+	}
+	slices.SortFunc(texts, func(a, b jsontext.Value) int { return bytes.Compare(a, b) })
+	return hashOf(canonical(texts))
+}
+
 func hashOf(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
+// clipped is a text of no more than so many bytes.
 func clipped(s string, most int) string {
+	const mark = " …"
 	if len(s) <= most {
 		return s
 	}
-	mark := " … (SHA-256 of all of it: " + hashOf([]byte(s)) + ")"
 	cut := s[:most-len(mark)]
 	for len(cut) > 0 && s[len(cut)]&0xC0 == 0x80 { // in the middle of a character
 		cut = cut[:len(cut)-1]
@@ -137,43 +148,58 @@ func clipped(s string, most int) string {
 	return cut + mark
 }
 
-// shown is a tool as the client was last given it: several definitions if one listing gave several.
+// shown is what the client was given of a tool.
 type shown struct {
 	listing int
-	as      []definition
+	as      []definition // the newest: several if one listing gave several
+	at      int          // the last gift of one of these
+	other   int          // the last gift of something else; 0: there was none
+	handed  bool         // a call of the tool was handed out on this connection
+	forgot  int          // gifts up to this one were made before such a call was asked for
+}
+
+// otherwise reports whether the client may have something else in mind than as: it was given
+// something else since, or nothing.
+func (s shown) otherwise() bool {
+	return s.other > s.forgot || len(s.as) == 0 && !s.handed
 }
 
 // facts gives what the server says of a tool: what the client was last given, and what the proxy
 // was told if it asked. It asks if the client was not given the tool, if the server says that its
 // tools have changed, and after each listing once it has asked: an answer to one of the two is not
-// believed for the other.
-func (x *relay) facts(ctx context.Context, name string) (*api.Tool, error) {
-	x.mu.Lock()
-	_, told := x.own[name]
-	relist := x.told != x.changes || !told && len(x.shown[name].as) == 0
-	x.mu.Unlock()
-	if relist {
-		if err := x.relist(ctx); err != nil {
-			return nil, fmt.Errorf("not allowed: the MCP server does not say what its tools are: %w", err)
-		}
+// believed for the other. gift is the last that the client was given.
+func (x *relay) facts(ctx context.Context, name string) (_ *api.Tool, gift int, _ error) {
+	if err := x.relist(ctx, name); err != nil {
+		return nil, 0, fmt.Errorf("not allowed: the MCP server does not say what its tools are: %w", err)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	given := x.shown[name].as
-	all := slices.Clone(given)
+	given := x.shown[name]
+	all := slices.Clone(given.as)
 	def, known := x.own[name]
 	if known {
 		all = with(all, def)
 	}
-	if len(all) == 0 || !known && x.own != nil {
-		return nil, errors.New("not allowed: the MCP server lists no tool of that name")
+	if len(all) == 0 || !known && x.own != nil || strings.HasPrefix(name, questionName) {
+		return nil, 0, errors.New("not allowed: the MCP server lists no tool of that name")
 	}
-	return factsOf(all, x.Name, len(given) == 0), nil
+	out := factsOf(all, x.Name)
+	out.Otherwise = given.otherwise()
+	return out, x.gifts, nil
+}
+
+// handed notes that a call was handed out that was asked for after that gift.
+func (x *relay) handed(name string, gift int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	is := x.shown[name]
+	is.handed, is.forgot = true, max(is.forgot, gift)
+	x.shown[name] = is
 }
 
 // with adds a definition to others, if it is another.
 func with(all []definition, d definition) []definition {
-	if slices.ContainsFunc(all, func(o definition) bool { return bytes.Equal(value(o), value(d)) }) {
+	if slices.ContainsFunc(all, d.is) {
 		return all
 	}
 	return append(all, d)
@@ -191,40 +217,84 @@ func listParams(cursor jsontext.Value, identity members) []byte {
 	return value(out)
 }
 
-// relist asks the server for its tools.
-func (x *relay) relist(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, listTime)
-	defer cancel()
+// ownList is one listing of the proxy's own. Each call that needs one waits for the same.
+type ownList struct {
+	changes int // of the relay when it began
+	done    chan struct{}
+	err     error // once it is done
+}
+
+// relist has the server asked for its tools if what it said is not known to count still.
+func (x *relay) relist(ctx context.Context, name string) error {
 	x.mu.Lock()
-	identity, changes := x.lastMeta, x.changes
+	_, told := x.own[name]
+	needed, since := x.told != x.changes || !told && len(x.shown[name].as) == 0, x.changes
 	x.mu.Unlock()
-	all, cursor := map[string]definition{}, jsontext.Value(nil)
+	for needed {
+		x.mu.Lock()
+		l := x.asking
+		if l == nil {
+			l = &ownList{changes: x.changes, done: make(chan struct{})}
+			x.asking = l
+			identity := x.lastMeta
+			x.do(func() { x.listOwn(l, identity) })
+		}
+		x.mu.Unlock()
+		select {
+		case <-l.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if l.changes >= since { // else it began before a change that the call came after
+			return l.err
+		}
+	}
+	return nil
+}
+
+// listOwn asks the server for its tools.
+func (x *relay) listOwn(l *ownList, identity members) {
+	ctx, cancel := context.WithTimeout(x.ctx, listTime)
+	defer cancel()
+	all, err := x.everyPage(ctx, identity)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err == nil {
+		x.own, x.told = all, l.changes
+	}
+	x.asking, l.err = nil, err
+	close(l.done)
+}
+
+// everyPage gives the server's tools.
+func (x *relay) everyPage(ctx context.Context, identity members) (map[string]definition, error) {
+	all, cursor, size := map[string]definition{}, jsontext.Value(nil), 0
 	for range maxPages {
 		res, err := x.roundTrip(ctx, listTools, listParams(cursor, identity), nil)
 		if err == nil {
 			err = res.Error
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		page, err := readPage(res.Result)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, t := range page.Tools {
 			if _, twice := all[t.Name]; !twice {
 				all[t.Name] = t.definition
 			}
 		}
+		if size += len(res.Result); size > maxListed || len(all) > maxKnown {
+			return nil, fmt.Errorf("its list of tools has more than %d bytes or %d tools", maxListed, maxKnown)
+		}
 		if page.Next == "" {
-			x.mu.Lock()
-			defer x.mu.Unlock()
-			x.own, x.told = all, changes
-			return nil
+			return all, nil
 		}
 		cursor = value(page.Next)
 	}
-	return fmt.Errorf("its list of tools has more than %d pages", maxPages)
+	return nil, fmt.Errorf("its list of tools has more than %d pages", maxPages)
 }
 
 // page is one answer to tools/list.
@@ -241,21 +311,48 @@ type listedTool struct {
 }
 
 func readPage(raw []byte) (page, error) {
-	var in struct {
-		Tools []jsontext.Value `json:"tools"`
-		Next  string           `json:"nextCursor"`
-		Other members          `json:",embed"`
+	out, bad := page{other: members{}}, errors.New("its list of tools cannot be read")
+	lax := jsontext.AllowDuplicateNames(true) // what has a member twice in a tool leaves that tool out
+	d := jsontext.NewDecoder(bytes.NewReader(raw), lax)
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return page{}, bad
 	}
-	if err := strict(raw, &in); err != nil {
-		return page{}, errors.New("its list of tools cannot be read")
-	}
-	out := page{Next: in.Next, other: in.Other}
-	for _, t := range in.Tools {
-		tool := listedTool{raw: t}
-		if err := strict(t, &tool.definition); err != nil {
-			return page{}, errors.New("one of its tools cannot be read")
+	seen, tools := map[string]bool{}, []jsontext.Value(nil)
+	for d.PeekKind() == '"' {
+		t, err := d.ReadToken()
+		if err != nil || seen[t.String()] {
+			return page{}, bad
 		}
-		out.Tools = append(out.Tools, tool)
+		name := t.String()
+		v, err := d.ReadValue()
+		if err != nil {
+			return page{}, bad
+		}
+		v, seen[name] = v.Clone(), true
+		switch name {
+		case "tools":
+			err = json.Unmarshal(v, &tools, lax)
+		case "nextCursor":
+			err = strict(v, &out.Next)
+		default:
+			var any any
+			err = strict(v, &any)
+			out.other[name] = v
+		}
+		if err != nil {
+			return page{}, bad
+		}
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return page{}, bad
+	}
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
+		return page{}, bad
+	}
+	for _, t := range tools {
+		if d, err := readDefinition(t); err == nil {
+			out.Tools = append(out.Tools, listedTool{d, t})
+		}
 	}
 	return out, nil
 }
@@ -308,21 +405,46 @@ func (x *relay) listed(ctx context.Context, m *jsonrpc.Response, listing int, ow
 	return &jsonrpc.Response{Result: result}
 }
 
-// shows notes the tools that the client is given.
+// shows notes the tools that the client is given. If they are too many it forgets the others: what
+// the client is not known to have been given asks.
 func (x *relay) shows(tools []listedTool, listing int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.own != nil {
 		x.changes++
 	}
-	for _, t := range tools {
-		was := x.shown[t.Name]
-		if was.listing < listing {
-			was = shown{listing: listing}
+	x.gifts++
+	kept := 0
+	for _, is := range x.shown {
+		for _, d := range is.as {
+			kept += len(d.all)
 		}
-		was.as = with(slices.Clone(was.as), t.definition)
-		x.shown[t.Name] = was
 	}
+	for _, t := range tools {
+		kept += len(t.all)
+	}
+	if kept > maxListed || len(x.shown)+len(tools) > 2*maxKnown {
+		x.shown, x.forgotten = map[string]shown{}, x.gifts
+	}
+	for _, t := range tools {
+		is, known := x.shown[t.Name]
+		if !known {
+			is.other = x.forgotten
+		}
+		x.shown[t.Name] = is.given(t.definition, listing, x.gifts)
+	}
+}
+
+// given is what the client was given of a tool once a listing gives d.
+func (s shown) given(d definition, listing, gift int) shown {
+	if s.listing < listing {
+		if len(s.as) > 0 && (len(s.as) > 1 || !s.as[0].is(d)) {
+			s.other = s.at
+		}
+		s.listing, s.as = listing, nil
+	}
+	s.as, s.at = with(slices.Clone(s.as), d), gift
+	return s
 }
 
 // allowed gives the tools that the hard layers leave, each name once.
@@ -330,7 +452,7 @@ func (x *relay) allowed(ctx context.Context, tools []listedTool) ([]listedTool, 
 	byName, kept, seen := map[string]bool{}, []listedTool(nil), map[string]bool{}
 	var names []string
 	for _, t := range tools {
-		if nameable(x.named(t.Name)) {
+		if nameable(x.named(t.Name)) && !strings.HasPrefix(t.Name, questionName) {
 			names = append(names, x.named(t.Name))
 		}
 	}

@@ -239,15 +239,16 @@ func FuzzProxyMessages(f *testing.F) {
 			out, err := claimed(params)
 			require.NoError(t, err)
 			require.Len(t, out, len(in.beside)+1)
-			meta := (&relay{}).meta(in.meta)
+			meta := (&relay{}).meta(in.meta, &pending{})
 			require.LessOrEqual(t, len(meta), len(in.meta))
 		}
 		if p, err := readPage(raw); err == nil {
 			for _, tool := range p.Tools {
-				facts := tool.facts("s")
+				facts := factsOf([]definition{tool.definition}, "s")
 				require.LessOrEqual(t, len(facts.Description), maxWords)
 				require.LessOrEqual(t, len(facts.Schema), maxSchema)
-				require.True(t, json.Valid(facts.Schema))
+				require.True(t, facts.Schema == nil || json.Valid(facts.Schema))
+				require.True(t, facts.Digest != "" || facts.Schema != nil && facts.Description == tool.Description)
 			}
 		}
 		m := &jsonrpc.Response{Result: raw}

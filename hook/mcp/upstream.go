@@ -1,14 +1,19 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"os/exec"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -33,7 +38,39 @@ func (r *Remote) Connect(ctx context.Context) (mcp.Connection, error) {
 	shown := url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host} // what errors say
 	client := &http.Client{Transport: dressed{r, outward()}}
 	t := &mcp.StreamableClientTransport{Endpoint: shown.String(), HTTPClient: client, DisableStandaloneSSE: true}
-	return t.Connect(ctx)
+	c, err := t.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return remoteConn{c}, nil
+}
+
+// remoteConn is a connection over HTTP: each message is a request of its own.
+type remoteConn struct{ mcp.Connection }
+
+func (remoteConn) writesSideBySide() {}
+
+// maxRemoteBody is the size in bytes of an answer, or of an event of a stream.
+const maxRemoteBody = 16 << 20
+
+// bounded is a body that fails when it is too large.
+type bounded struct {
+	io.ReadCloser
+	stream bool
+	read   int
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.read += n
+	if end := bytes.LastIndex(p[:n], []byte("\n\n")); b.stream && end >= 0 {
+		b.read = n - end
+	}
+	if b.read > maxRemoteBody {
+		return 0, errors.New("the MCP server's answer is larger than 16 MiB")
+	}
+	return n, err
 }
 
 // outward goes by the environment's proxy only where that cannot read what it carries: a
@@ -79,5 +116,30 @@ func (d dressed) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = res.Body.Close() // nobody reads it
 		return nil, errors.New("it redirects elsewhere; give the address that it redirects to")
 	}
+	if err == nil && res.StatusCode/100 == 4 && notifies(r) {
+		_ = res.Body.Close()
+		res.StatusCode, res.Body = http.StatusAccepted, http.NoBody // it refuses that one message alone
+	}
+	if err == nil {
+		stream := strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream")
+		res.Body = &bounded{ReadCloser: res.Body, stream: stream}
+	}
 	return res, err
+}
+
+// notifies reports whether a request carries a notification, which nothing waits for.
+func notifies(r *http.Request) bool {
+	if r.GetBody == nil {
+		return false
+	}
+	body, err := r.GetBody()
+	if err != nil {
+		return false
+	}
+	var in struct {
+		ID     jsontext.Value `json:"id"`
+		Method string         `json:"method"`
+		Other  members        `json:",embed"`
+	}
+	return json.UnmarshalRead(body, &in) == nil && len(in.ID) == 0 && in.Method != ""
 }

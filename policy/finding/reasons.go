@@ -72,7 +72,8 @@ var Reasons = [CodeCount]reason{
 	MessageSend: {"message-send", core.R3, SendsMessage, "It sends a message to people."},
 	RemoteWrite: {"remote-write", core.R3, ExternalWrite, "By its name, the tool changes something in another system."},
 	ToolChanged: {"tool-changed", core.R3, 0,
-		"What the server says of this tool is not what it said when a call of it was last allowed."},
+		"What the server says of this tool is not what it said when a call of it was last allowed, or the client " +
+			"may have been told something else."},
 	BesideArguments: {"beside-arguments", core.R3, 0,
 		"Beside the tool's arguments the server gets answers to its questions, the state of a call half done, or a task."},
 	BrowserActs: {"browser-acts", core.R3, ExternalWrite,

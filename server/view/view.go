@@ -49,7 +49,8 @@ func toolOf(t *api.Tool) core.ToolFacts {
 	if t == nil {
 		return core.ToolFacts{}
 	}
-	out := core.ToolFacts{Server: t.Server, Description: t.Description, Schema: string(t.Schema)}
+	out := core.ToolFacts{Server: t.Server, Description: t.Description, Schema: string(t.Schema),
+		Digest: t.Digest, Otherwise: t.Otherwise}
 	if h := t.Hints; h != nil {
 		out.Hints = core.Hints{ReadOnly: core.HintOf(h.ReadOnly), Destructive: core.HintOf(h.Destructive),
 			Idempotent: core.HintOf(h.Idempotent), OpenWorld: core.HintOf(h.OpenWorld)}
