@@ -294,7 +294,7 @@ func (g *Gate) today(ctx context.Context, key string, rules *Rules) (t today, er
 	}
 	j := Judgement{Outcome: OutcomeDeny, Reason: "approvals are disabled"}
 	if rules.Enabled {
-		j = rules.judge(ctx, call)
+		j = rules.judgeStored(ctx, a, call)
 	}
 	t.judgement = &j
 	if err := g.withHolders(ctx, Rule{StepUp: j.Rule.StepUp || a.Rule.StepUp}, rules); err != nil {

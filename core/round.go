@@ -182,10 +182,17 @@ func (a Approval) tellOfRound(rules *Rules, now int64) (out []Delivery) {
 			out = append(out, d)
 		}
 	}
+	a.Rule = a.Round.Rule
+	routes := rules.Router.Route(a)
+	for _, t := range routes.Verifier { // wanted since
+		if !a.hasCardAt(t) {
+			out = append(out, a.delivery(RetryAskedDelivery, t.Normal(), now))
+		}
+	}
 	if len(out) > 0 {
 		return out
 	}
-	for _, t := range rules.Router.Route(a).Targets {
+	for _, t := range routes.Targets {
 		out = append(out, a.delivery(RetryAskedDelivery, t.Normal(), now))
 	}
 	return out

@@ -1,0 +1,108 @@
+package core_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// saysR3 is a classifier to which every call is R3.
+type saysR3 struct{}
+
+func (saysR3) Classify(context.Context, core.Call, core.Judgement) core.Opinion {
+	return core.Opinion{Assessment: core.Assessment{RiskClass: core.R3, Confidence: 1, Source: "classifier"}}
+}
+
+// fromR3 wants a signature or two people, or denies, from R3 on.
+type fromR3 struct {
+	byName
+	what string
+}
+
+func (p fromR3) rule(j core.Judgement) core.Judgement {
+	if j.Assessment.RiskClass < core.R3 {
+		return j
+	}
+	switch j.Rule.StepUp = p.what == "sign"; p.what {
+	case "two":
+		j.Rule.MinApprovals = 2
+	case "deny":
+		return core.Judgement{Outcome: core.OutcomeDeny, Reason: "R3 is denied now"}
+	}
+	return j
+}
+
+func (p fromR3) Judge(ctx context.Context, c core.Call) core.Judgement {
+	return p.rule(p.byName.Judge(ctx, c))
+}
+
+func (p fromR3) JudgeWith(ctx context.Context, c core.Call, o core.Opinion) core.Judgement {
+	return p.rule(p.byName.JudgeWith(ctx, c, o))
+}
+
+// T3: the class that a classifier gave a call counts under the policy of today, whether
+// it runs again, waits to be claimed or for people, and whether or not there is a classifier still.
+func TestAdversary_T3_TheClassifiersClassCountsToday(t *testing.T) {
+	for what, want := range map[string]struct{ retry, claim string }{
+		"sign": {"step_up_required", "not_claimable policy"},
+		"two":  {"", ""},
+		"deny": {"not_claimable policy", "not_claimable policy"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			d, ctx := newSigning(t, "alice", "bob"), t.Context()
+			d.use(func(r *core.Rules) { r.Classifier, r.Policy = saysR3{}, fromR3{byName{hash: "1"}, ""} })
+			a := d.allowed(t, "unsure")
+			d.ran(t, a, "1", "failed")
+			unclaimed := d.allowed(t, "unsure", func(c *core.Call) { c.AgentID = "2" })
+			pending := d.submit(t, "unsure", func(c *core.Call) { c.AgentID = "3" })
+			require.Equal(t, core.R3, pending.Assessment.RiskClass)
+
+			d.use(func(r *core.Rules) { r.Classifier, r.Policy = nil, fromR3{byName{hash: "2"}, what} })
+			got, err := d.Retry(ctx, alice, a.Code, false)
+			require.Equal(t, want.retry, why(err))
+			require.Equal(t, what == "two", got.Round != nil, "one yes of two")
+			_, err = d.Claim(ctx, agent, a.ID, core.ClaimInput{ClaimID: "2"})
+			require.Equal(t, "already_used", why(err))
+			_, err = d.Claim(ctx, agent, unclaimed.ID, core.ClaimInput{})
+			require.Equal(t, want.claim, why(err))
+			require.NoError(t, d.Rejudge(ctx))
+			pending, err = d.ByKey(ctx, pending.Key)
+			require.NoError(t, err)
+			require.Equal(t, what == "deny", pending.Status == core.Denied)
+			require.Equal(t, what == "sign", pending.Rule.StepUp)
+			require.Equal(t, what == "two", pending.Rule.MinApprovals == 2)
+		})
+	}
+}
+
+// T3: the verifier's people that the configuration wants today must say yes: to one more
+// run, to what still waits for people, and to what waits to be claimed.
+func TestAdversary_T3_TheVerifiersPeopleAreWantedToday(t *testing.T) {
+	d, ctx := newFixture(t), t.Context()
+	a := d.allowed(t, "ask")
+	d.ran(t, a, "1", "failed")
+	unclaimed := d.allowed(t, "ask", func(c *core.Call) { c.AgentID = "2" })
+	pending := d.submit(t, "two", func(c *core.Call) { c.AgentID = "3" })
+	d.use(func(r *core.Rules) { r.Verifier, r.Policy = wantsBob{}, byName{hash: "2"} })
+
+	got, err := d.Retry(ctx, alice, a.Code, false)
+	require.NoError(t, err)
+	require.True(t, got.Round.Rule.AsksVerifier())
+	_, err = d.Claim(ctx, agent, a.ID, core.ClaimInput{ClaimID: "2"})
+	require.Equal(t, "already_used", why(err), "the verifier's person has not said yes")
+	got, err = d.Retry(ctx, bob, a.Code, false)
+	require.NoError(t, err)
+	require.Equal(t, 1, got.Retries)
+	d.ran(t, a, "2", "failed")
+
+	_, err = d.Claim(ctx, agent, unclaimed.ID, core.ClaimInput{})
+	require.Equal(t, "not_claimable policy", why(err))
+	require.NoError(t, d.Rejudge(ctx))
+	pending, err = d.ByKey(ctx, pending.Key)
+	require.NoError(t, err)
+	require.True(t, pending.Rule.AsksVerifier())
+	require.True(t, pending.Rule.AsksApprovers())
+}
