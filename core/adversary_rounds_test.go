@@ -106,3 +106,39 @@ func TestAdversary_T3_TheVerifiersPeopleAreWantedToday(t *testing.T) {
 	require.True(t, pending.Rule.AsksVerifier())
 	require.True(t, pending.Rule.AsksApprovers())
 }
+
+// T3: a request to run it again that is sent twice counts once.
+func TestAdversary_T3_AResentRetryCountsOnce(t *testing.T) {
+	for _, result := range []string{"failed", ""} {
+		d, ctx := newFixture(t), t.Context()
+		a := d.allowed(t, "two")
+		d.ran(t, a, "1", "")
+		_, err := d.Retry(ctx, alice, a.Code, true, 0)
+		require.NoError(t, err)
+		_, err = d.VoteAs(ctx, bob, a.Code, core.Retry, "", 0)
+		require.NoError(t, err)
+		got, err := d.Retry(ctx, alice, a.Code, true, 0)
+		require.NoError(t, err, "the answer was lost, and the retry waits")
+		require.Equal(t, 1, got.Retries)
+		d.ran(t, a, "2", result)
+		_, err = d.Retry(ctx, alice, a.Code, true, 0)
+		require.Equal(t, "not_claimable late", why(err))
+		_, err = d.Retry(ctx, bob, a.Code, true, 1)
+		require.NoError(t, err, "who names the run")
+		_, err = d.VoteAs(ctx, alice, a.Code, core.Retry, "", 0)
+		require.Equal(t, "not_claimable late", why(err))
+		got, err = d.ByKey(ctx, a.Key)
+		require.NoError(t, err)
+		require.Equal(t, 1, got.Retries)
+	}
+	d, ctx := newFixture(t), t.Context()
+	a := d.allowed(t, "ask")
+	d.ran(t, a, "1", "")
+	_, err := d.Retry(ctx, alice, a.Code, true)
+	require.NoError(t, err)
+	d.ran(t, a, "2", "")
+	_, err = d.Retry(ctx, alice, a.Code, true)
+	require.Equal(t, "not_claimable pending", why(err), "it may be the same request")
+	_, err = d.Retry(ctx, bob, a.Code, true)
+	require.NoError(t, err)
+}

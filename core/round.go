@@ -221,6 +221,7 @@ type RetryOffer struct {
 	Sign          bool   // once a passkey signed it
 	WithoutResult bool   // they must say that the run before has ended, since no result does
 	Open          bool   // a round is open
+	After         int    // how many retries it has so far
 	Text          string // of that round: "retry asked by alice, 1 of 2 yes (alice)"
 	UntilMs       int64
 }
@@ -237,13 +238,14 @@ func (g *Gate) RetryOffer(ctx context.Context, s Session, a Approval) (o RetryOf
 		return o, err
 	}
 	now := time.Now()
+	o.After = len(a.RetriedBy)
 	asOf := rules.at(now)
 	round, open := a.OpenRound(asOf.People, now.UnixMilli())
 	if open {
 		o.Open, o.Text, o.UntilMs = true, round.Text(), round.ExpiresAtMs
 	}
 	o.WithoutResult = !open && a.ClaimedAtMs != 0 && a.Result == nil
-	b := Ballot{Voter: s.Voter(), Decision: Retry, Opens: true, WithoutResult: o.WithoutResult}
+	b := Ballot{Voter: s.Voter(), Decision: Retry, Opens: true, WithoutResult: o.WithoutResult, After: &o.After}
 	c, no := a.voteAgain(b, t, &asOf, now.UnixMilli())
 	o.Sign = c.Refusal != nil && c.Refusal.Code == CodeStepUpRequired
 	voted := slices.ContainsFunc(round.Votes, func(v Vote) bool { return v.by(asOf.People.Identify(b.Voter)) })
