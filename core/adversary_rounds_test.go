@@ -3,6 +3,8 @@ package core_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -141,4 +143,27 @@ func TestAdversary_T3_AResentRetryCountsOnce(t *testing.T) {
 	require.Equal(t, "not_claimable pending", why(err), "it may be the same request")
 	_, err = d.Retry(ctx, bob, a.Code, true)
 	require.NoError(t, err)
+}
+
+// T3: what is known of the last run that was claimed counts, however many retries were
+// not claimed since.
+func TestAdversary_T3_TheLastClaimedRunCounts(t *testing.T) {
+	for _, claimID := range []string{"", "1"} {
+		synctest.Test(t, func(t *testing.T) {
+			d, ctx := newFixture(t), t.Context()
+			a := d.allowed(t, "ask")
+			d.ran(t, a, claimID, "")
+			_, err := d.Retry(ctx, alice, a.Code, true)
+			require.NoError(t, err)
+			time.Sleep(6 * time.Minute) // and nobody claims it
+			_, err = d.Retry(ctx, bob, a.Code, false)
+			require.Equal(t, "not_claimable pending", why(err), "the first run may still go on")
+			_, err = d.Retry(ctx, alice, a.Code, true)
+			require.NoError(t, err)
+			_, err = d.Report(ctx, agent, a.ID, claimID, core.Result{Status: "succeeded"})
+			require.NoError(t, err)
+			_, err = d.Claim(ctx, agent, a.ID, core.ClaimInput{ClaimID: "3"})
+			require.Equal(t, "not_claimable revoked", why(err))
+		})
+	}
 }

@@ -12,8 +12,8 @@ func (a Approval) report(claimID string, r Result, now int64) (Change, error) {
 	r.Summary, r.AtMs = cleanText(r.Summary, maxResultSummary), now
 	earlier := a.earlierRun(claimID)
 	newest := a.ClaimedAtMs != 0 && (claimID == "" || claimID == a.ClaimID)
-	if last := len(a.RetriedBy) - 1; claimID == "" && !newest && last >= 0 && a.RetriedBy[last].Before.ClaimedAtMs != 0 {
-		earlier = last
+	if claimID == "" && !newest {
+		earlier = a.lastClaimed()
 	}
 	run := a.run()
 	if !newest && earlier >= 0 {

@@ -23,7 +23,7 @@ type today struct {
 // notAgain says why the call may not run again, whoever says so, or nil. round is the one
 // that is open, or nil.
 func (a Approval) notAgain(b Ballot, round *RetryRound, t today, rules *Rules, now int64) *Error {
-	unknown := a.ClaimedAtMs != 0 && a.Result == nil
+	unknown := a.mayRunOn()
 	switch {
 	case round == nil && !b.Opens:
 		return refuse(CodeDecisionNotOffered, "No retry of %s is open; open one with: approvalbot retry %s", a.Code, a.Code)
@@ -44,7 +44,7 @@ func (a Approval) notAgain(b Ballot, round *RetryRound, t today, rules *Rules, n
 	case b.After != nil && *b.After != len(a.RetriedBy):
 		return notClaimable(WhyLate, fmt.Sprintf("That was said after %d retries of it, and there are %d by now; "+
 			"look at %s again.", *b.After, len(a.RetriedBy), a.Code))
-	case round == nil && unknown && b.After == nil && b.Signed == nil && a.saidRetry(rules.People.Identify(b.Voter)):
+	case round == nil && a.ClaimedAtMs != 0 && unknown && b.After == nil && b.Signed == nil && a.saidRetry(rules.People.Identify(b.Voter)):
 		return notClaimable(WhyPending, fmt.Sprintf("You let it run again before, and that run has reported no result; "+
 			"to let it run once more name the run (after: %d).", len(a.RetriedBy)))
 	case t.judgement == nil || a.callGone(rules, now):

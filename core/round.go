@@ -154,6 +154,25 @@ func (a Approval) allowedBy() []string {
 	return a.DecidedBy
 }
 
+// lastClaimed gives the index in RetriedBy of the newest run that was claimed there; -1: none was.
+func (a Approval) lastClaimed() int {
+	for i, r := range slices.Backward(a.RetriedBy) {
+		if r.Before.ClaimedAtMs != 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// mayRunOn reports whether the newest run that was claimed has reported no result.
+func (a Approval) mayRunOn() bool {
+	run := a.run()
+	if i := a.lastClaimed(); run.ClaimedAtMs == 0 && i >= 0 {
+		run = a.RetriedBy[i].Before
+	}
+	return run.ClaimedAtMs != 0 && run.Result == nil
+}
+
 // run is the newest one.
 func (a Approval) run() Run { return Run{a.DecidedBy, a.ClaimID, a.ClaimedAtMs, a.Result} }
 
@@ -244,7 +263,7 @@ func (g *Gate) RetryOffer(ctx context.Context, s Session, a Approval) (o RetryOf
 	if open {
 		o.Open, o.Text, o.UntilMs = true, round.Text(), round.ExpiresAtMs
 	}
-	o.WithoutResult = !open && a.ClaimedAtMs != 0 && a.Result == nil
+	o.WithoutResult = !open && a.mayRunOn()
 	b := Ballot{Voter: s.Voter(), Decision: Retry, Opens: true, WithoutResult: o.WithoutResult, After: &o.After}
 	c, no := a.voteAgain(b, t, &asOf, now.UnixMilli())
 	o.Sign = c.Refusal != nil && c.Refusal.Code == CodeStepUpRequired
