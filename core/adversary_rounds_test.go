@@ -167,3 +167,44 @@ func TestAdversary_T3_TheLastClaimedRunCounts(t *testing.T) {
 		})
 	}
 }
+
+// T3: a ceremony is for the run that it was begun for, and over with its first answer.
+func TestAdversary_T3_ACeremonyIsForOneRun(t *testing.T) {
+	d, ctx := newSigning(t, "alice", "bob"), t.Context()
+	a := d.submit(t, "signed")
+	shown := d.shown(a)
+	shown.Retry = true
+	_, err := d.BeginYes(ctx, signedInAs("alice"), a.Code, shown)
+	require.Equal(t, "not_claimable pending", why(err))
+	_, err = d.yes(t, "alice", a)
+	require.NoError(t, err)
+
+	signed := func() core.SignedYes {
+		y, err := d.BeginYes(ctx, signedInAs("alice"), a.Code, shown)
+		require.NoError(t, err)
+		yes := d.sign(t, "alice", y)
+		yes.Retry = true
+		return yes
+	}
+	early := signed()
+	_, err = d.VoteSigned(ctx, signedInAs("alice"), a.Code, early, "")
+	require.Equal(t, "not_claimable pending", why(err), "it can be claimed yet")
+	d.ran(t, a, "1", "failed")
+	_, err = d.VoteSigned(ctx, signedInAs("alice"), a.Code, early, "")
+	require.Equal(t, "step_up_required", why(err), "it was answered")
+
+	one, two, three := signed(), signed(), signed()
+	_, err = d.VoteSigned(ctx, signedInAs("alice"), a.Code, one, "")
+	require.NoError(t, err)
+	_, err = d.VoteSigned(ctx, signedInAs("alice"), a.Code, two, "")
+	require.NoError(t, err, "she has said so, and the retry waits")
+	d.ran(t, a, "2", "failed")
+	for _, yes := range []core.SignedYes{one, two, three} {
+		_, err = d.VoteSigned(ctx, signedInAs("alice"), a.Code, yes, "")
+		require.Equal(t, "step_up_required", why(err))
+	}
+	_, err = d.BeginYes(ctx, signedInAs("alice"), a.Code, shown)
+	require.Equal(t, "unseen_payload", why(err), "the page is of the run before")
+	_, err = d.again(t, "alice", a)
+	require.NoError(t, err)
+}

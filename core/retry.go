@@ -278,6 +278,10 @@ func (g *Gate) voteAgain(ctx context.Context, key string, b Ballot) (Approval, e
 		now := time.Now()
 		asOf := rules.at(now)
 		c, err := a.voteAgain(b, t, &asOf, now.UnixMilli())
+		if no, is := errors.AsType[*Error](err); is && b.evidence != nil { // what was signed is used up
+			c, err = Change{Approval: a, Unchanged: true, Refusal: no}, nil
+		}
+		c = c.spending(b, now.UnixMilli())
 		if c.Handled = b.Handled; allows {
 			c.Policy, c.Absences = rules.Policy.Hash(), rules.absences.Revision
 		}

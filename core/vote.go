@@ -267,7 +267,7 @@ func (g *Gate) voteOnce(ctx context.Context, key string, b Ballot, adopted []Del
 		otherRules = false
 		now := time.Now() // whoever was away may be back since the vote began to wait for its turn
 		asOf := rules.at(now)
-		c := a.vote(b, adopted, fresh, &asOf, now.UnixMilli())
+		c := a.vote(b, adopted, fresh, &asOf, now.UnixMilli()).spending(b, now.UnixMilli())
 		if open && allows {
 			c.Policy, c.Absences = rules.Policy.Hash(), rules.absences.Revision
 		}
