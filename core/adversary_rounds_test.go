@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -207,4 +208,34 @@ func TestAdversary_T3_ACeremonyIsForOneRun(t *testing.T) {
 	require.Equal(t, "unseen_payload", why(err), "the page is of the run before")
 	_, err = d.again(t, "alice", a)
 	require.NoError(t, err)
+}
+
+// T3: a round is not ended by a deny that is older than it, nor by a tap on a card whose id
+// was lost.
+func TestAdversary_T3_WhatIsNoDenyOfTheRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, ctx := newFixture(t), t.Context()
+		a := d.allowed(t, "two")
+		d.ran(t, a, "1", "failed")
+		early := time.Now().UnixMilli()
+		time.Sleep(time.Second)
+		_, err := d.Retry(ctx, alice, a.Code, false)
+		require.NoError(t, err)
+		for _, b := range []core.Ballot{
+			{Chat: &ops, Code: a.Code, ReceivedMs: early},
+			{Chat: &ops, Code: a.Code, ReceivedMs: time.Now().UnixMilli(), Card: "4711"},
+		} {
+			b.Voter, b.Decision = core.Voter{Channel: "telegram", UserID: "2"}, core.Deny
+			got, err := d.Vote(ctx, a.Key, b)
+			require.Equal(t, "already_resolved", why(err))
+			require.NotNil(t, got.Round)
+		}
+		got, err := d.ByKey(ctx, a.Key)
+		require.NoError(t, err)
+		require.True(t, slices.ContainsFunc(got.Deliveries, func(x core.Delivery) bool { return x.MessageID == "4711" }))
+		_, err = d.Claim(ctx, agent, a.ID, core.ClaimInput{ClaimID: "2"})
+		require.Equal(t, "already_used", why(err))
+		_, err = d.Retry(ctx, bob, a.Code, false)
+		require.NoError(t, err)
+	})
 }

@@ -252,7 +252,10 @@ func (g *Gate) voteOnce(ctx context.Context, key string, b Ballot, adopted []Del
 		if b.Code != "" && b.Code != a.Code {
 			return Change{}, notFound()
 		}
-		if inRound = b.Decision == Deny && a.openRound(nowMs()) != nil; inRound {
+		// A button is none of the round's, and neither is a word from before it.
+		round := a.openRound(nowMs())
+		since := round != nil && (b.ReceivedMs == 0 || b.ReceivedMs >= round.OpenedAtMs)
+		if inRound = b.Decision == Deny && b.Card == "" && since; inRound {
 			return Change{Approval: a, Unchanged: true}, nil
 		}
 		open, allows := !a.Final(), b.Decision != Deny
