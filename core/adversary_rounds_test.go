@@ -239,3 +239,17 @@ func TestAdversary_T3_WhatIsNoDenyOfTheRound(t *testing.T) {
 		require.NoError(t, err)
 	})
 }
+
+// T3: a retry that waits to be claimed is not handed out after a person has denied the very call.
+func TestAdversary_T3_DeniedSinceTheRetry(t *testing.T) {
+	d, ctx := newFixture(t), t.Context()
+	a := d.allowed(t, "ask")
+	d.ran(t, a, "1", "failed")
+	same := d.submit(t, "ask", func(c *core.Call) { c.SessionKey = "other" })
+	_, err := d.Retry(ctx, alice, a.Code, false)
+	require.NoError(t, err)
+	_, err = d.VoteAs(ctx, bob, same.Code, core.Deny, "")
+	require.NoError(t, err)
+	_, err = d.Claim(ctx, agent, a.ID, core.ClaimInput{ClaimID: "2"})
+	require.Equal(t, "not_claimable denied", why(err))
+}
