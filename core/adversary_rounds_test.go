@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -252,4 +253,58 @@ func TestAdversary_T3_DeniedSinceTheRetry(t *testing.T) {
 	require.NoError(t, err)
 	_, err = d.Claim(ctx, agent, a.ID, core.ClaimInput{ClaimID: "2"})
 	require.Equal(t, "not_claimable denied", why(err))
+}
+
+// T3: a late result that names no run does not take the newest run's place to tell its own.
+func TestAdversary_T3_ANamedResultCountsForMore(t *testing.T) {
+	d, ctx := newFixture(t), t.Context()
+	for _, c := range []struct {
+		late, own, refused string
+	}{{"failed", "succeeded", ""}, {"failed", "failed", ""}, {"succeeded", "failed", "already_used"}} {
+		a := d.allowed(t, "ask", func(x *core.Call) { x.AgentID = c.late + c.own })
+		d.ran(t, a, "", "")
+		_, err := d.Retry(ctx, alice, a.Code, true)
+		require.NoError(t, err)
+		d.ran(t, a, "2", "")
+		_, err = d.Report(ctx, agent, a.ID, "", core.Result{Status: c.late, Summary: "of the first"})
+		require.NoError(t, err)
+		got, err := d.Report(ctx, agent, a.ID, "2", core.Result{Status: c.own, Summary: "of the second"})
+		require.Equal(t, c.refused, why(err))
+		if err == nil {
+			require.Equal(t, core.Result{Status: c.own, Summary: "of the second", AtMs: got.Result.AtMs}, *got.Result)
+			_, err = d.Report(ctx, agent, a.ID, "", core.Result{Status: c.late})
+			require.Equal(t, "already_used", why(err))
+		}
+		_, err = d.Retry(ctx, bob, a.Code, false)
+		require.Equal(t, c.late == "failed" && c.own == "failed", err == nil)
+	}
+}
+
+// T3b: an approval, pending or ended, takes no more than 64 askers.
+func TestAdversary_T3b_AskersAreBounded(t *testing.T) {
+	d, ctx := newFixture(t), t.Context()
+	for _, ended := range []bool{false, true} {
+		id := fmt.Sprint(ended)
+		a := d.submit(t, "ask", func(c *core.Call) { c.ID, c.SessionKey = id, id })
+		if ended {
+			_, err := d.VoteAs(ctx, alice, a.Code, core.AllowOnce, "")
+			require.NoError(t, err)
+			d.ran(t, a, "1", "succeeded")
+		}
+		ask := func(n int) error {
+			_, _, err := d.Submit(ctx, agent, call("ask", func(c *core.Call) {
+				c.ID, c.SessionKey = id, id
+				c.Requester = &core.Requester{Channel: "telegram", UserID: fmt.Sprint(1000 + n)}
+			}))
+			return err
+		}
+		n := 0
+		for ; n < 70 && ask(n) == nil; n++ {
+		}
+		got, err := d.ByKey(ctx, a.Key)
+		require.NoError(t, err)
+		require.Len(t, got.Askers, 64)
+		require.Equal(t, "id_conflict", why(ask(n)))
+		require.NoError(t, ask(0), "who has asked before")
+	}
 }

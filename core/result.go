@@ -19,6 +19,9 @@ func (a Approval) report(claimID string, r Result, now int64) (Change, error) {
 	if !newest && earlier >= 0 {
 		run = a.RetriedBy[earlier].Before
 	}
+	r.Unnamed = claimID == "" && run.ClaimID != ""
+	// The run's own word counts for more; but a success stays one, whichever run's it was.
+	replaces := run.Result != nil && run.Result.Unnamed && claimID != "" && (r.Status == "succeeded" || !run.ranWell())
 	switch {
 	case !newest && earlier < 0 && claimID != "":
 		return Change{}, refuse(CodeNotFound, "No run of %s was claimed under that claimId.", a.Code)
@@ -26,7 +29,7 @@ func (a Approval) report(claimID string, r Result, now int64) (Change, error) {
 		return Change{}, notClaimable(WhyPending, "Nothing was claimed yet, so there is no result to report.")
 	case run.Result != nil && run.Result.same(r):
 		return Change{Approval: a, Unchanged: true}, nil
-	case run.Result != nil:
+	case run.Result != nil && !replaces:
 		return Change{}, refuse(CodeAlreadyUsed, "A result was reported before.")
 	}
 	next := a.clone()
