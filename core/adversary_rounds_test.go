@@ -308,3 +308,22 @@ func TestAdversary_T3b_AskersAreBounded(t *testing.T) {
 		require.NoError(t, ask(0), "who has asked before")
 	}
 }
+
+// A revoked retry leaves the grant of the first yes, and its card does not say that nothing ran.
+func TestARetryIsRevoked(t *testing.T) {
+	d, ctx := newFixture(t), t.Context()
+	a := d.submit(t, "ask")
+	_, err := d.VoteAs(ctx, alice, a.Code, core.AllowAlways, "")
+	require.NoError(t, err)
+	d.ran(t, a, "1", "failed")
+	_, err = d.Retry(ctx, bob, a.Code, false)
+	require.NoError(t, err)
+	got, err := d.Revoke(ctx, bob, a.Code, "")
+	require.NoError(t, err)
+	grants, err := d.store.Grants(ctx, core.GrantFilter{Live: time.Now().UnixMilli()})
+	require.NoError(t, err)
+	require.Len(t, grants, 1)
+	card, err := d.Card(ctx, got)
+	require.NoError(t, err)
+	require.Contains(t, card.Outcome.String(), "before it ran again")
+}
