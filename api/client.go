@@ -97,6 +97,13 @@ func (c *Client) List(ctx context.Context, f Filter) (List, error) {
 
 // Resolve votes as the token's person.
 func (c *Client) Resolve(ctx context.Context, id string, req ResolveRequest) (Approval, error) {
+	if req.Decision == Retry && req.After == nil {
+		a, err := c.Get(ctx, id, 0)
+		if err != nil {
+			return Approval{}, err
+		}
+		req.After = new(len(a.Retries))
+	}
 	return post[Approval](ctx, c, id, "resolve", req)
 }
 

@@ -69,13 +69,23 @@ func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
 // Retry votes, as the token's person, to let an approved call run once more, and opens
 // the vote on it if that is not open. Once enough have, its owner may claim it again.
 func (c *Client) Retry(ctx context.Context, id string) (Approval, error) {
-	return post[Approval](ctx, c, id, "retry", RetryRequest{})
+	return c.retry(ctx, id, RetryRequest{})
 }
 
 // RetryWithoutResult is Retry where no result says that the run before has ended, and the
 // token's person knows that it has.
 func (c *Client) RetryWithoutResult(ctx context.Context, id string) (Approval, error) {
-	return post[Approval](ctx, c, id, "retry", RetryRequest{WithoutResult: true})
+	return c.retry(ctx, id, RetryRequest{WithoutResult: true})
+}
+
+// retry names the run that it follows, so that it counts once however often it is sent.
+func (c *Client) retry(ctx context.Context, id string, in RetryRequest) (Approval, error) {
+	a, err := c.Get(ctx, id, 0)
+	if err != nil {
+		return Approval{}, err
+	}
+	in.After = new(len(a.Retries))
+	return post[Approval](ctx, c, id, "retry", in)
 }
 
 // GrantFilter selects grants for [Client.Grants]. Empty fields select everything.

@@ -79,6 +79,7 @@ type Bind struct {
 type ResolveRequest struct {
 	Decision Decision `json:"decision" enum:"allow-once,allow-session,allow-always,deny,retry" doc:"One of the approval's offers; while its retryRound is open, retry or deny."`
 	Reason   string   `json:"reason,omitzero" doc:"Shown to everybody, and kept in the log."`
+	After    *int     `json:"after,omitzero" minimum:"0" doc:"With retry: How many retries it has so far (the length of its retries), so that what you send twice counts once; another number is not_claimable."`
 }
 
 // ClaimRequest asks for an approved call. Params and Bind, if given, must be
@@ -100,6 +101,7 @@ type ResultRequest struct {
 // RetryRequest asks for one more run of an approved call.
 type RetryRequest struct {
 	WithoutResult bool `json:"withoutResult,omitzero" doc:"You know that the run before has ended, though no result was reported."`
+	After         *int `json:"after,omitzero" minimum:"0" doc:"How many retries it has so far (the length of its retries), so that what you send twice counts once; another number is not_claimable."`
 }
 
 // WithdrawRequest says, perhaps, why the approval is no longer needed.

@@ -54,8 +54,10 @@ func why(err error) string {
 // again is a person's signed retry.
 func (d *signing) again(t *testing.T, who string, a core.Approval) (core.Approval, error) {
 	t.Helper()
+	now, err := d.ByKey(t.Context(), a.Key)
+	require.NoError(t, err)
 	shown := d.shown(a)
-	shown.Retry = true
+	shown.Retry, shown.After = true, len(now.RetriedBy)
 	y, err := d.BeginYes(t.Context(), signedInAs(who), a.Code, shown)
 	require.NoError(t, err)
 	yes := d.sign(t, who, y)
@@ -475,7 +477,10 @@ func TestAdversary_T3_NoRunWithoutItsQuorum(t *testing.T) {
 			say := func(who string, again bool) {
 				switch {
 				case tool == "signed-twice" && again:
-					y, err := d.BeginYes(ctx, signedInAs(who), a.Code, core.ShownCall{Fingerprint: a.Fingerprint, PolicyHash: d.PolicyHash(), Retry: true})
+					is, err := d.ByKey(ctx, a.Key)
+					require.NoError(rt, err)
+					y, err := d.BeginYes(ctx, signedInAs(who), a.Code, core.ShownCall{Fingerprint: a.Fingerprint,
+						PolicyHash: d.PolicyHash(), Retry: true, After: len(is.RetriedBy)})
 					if err != nil {
 						return
 					}

@@ -174,6 +174,8 @@ type Result struct {
 	Summary  string `json:"summary,omitempty"`
 	ExitCode *int   `json:"exitCode,omitempty"`
 	AtMs     int64  `json:"atMs"`
+	// Unnamed: it did not name its run, though that has a name: it may be another run's.
+	Unnamed bool `json:"unnamed,omitempty"`
 }
 
 // Consultation is one question to an authority outside, and what came of it. It

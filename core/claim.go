@@ -104,6 +104,9 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 		return Claimed{}, err
 	}
 	call, errSealed := g.openInTime(ctx, a, rules)
+	if err := g.deniedSince(ctx, a); err != nil {
+		return Claimed{}, err
+	}
 	denies := ""
 	if errSealed == nil {
 		denies = g.rejudge(ctx, a, call, rules)
@@ -122,4 +125,23 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 		return Claimed{}, err
 	}
 	return Claimed{Approval: a, ToolName: call.ToolName, Params: call.Params}, nil
+}
+
+// deniedSince refuses a retry where a person has denied the very call since people let it
+// run again, and that still counts.
+func (g *Gate) deniedSince(ctx context.Context, a Approval) error {
+	if len(a.RetriedBy) == 0 || a.ClaimedAtMs != 0 {
+		return nil
+	}
+	found, err := g.store.Covering(ctx, Lookup{Owner: a.Owner, AgentID: a.AgentID, Fingerprint: a.Fingerprint})
+	if err != nil {
+		return err
+	}
+	now, again := nowMs(), a.RetriedBy[len(a.RetriedBy)-1]
+	for _, cool := range found {
+		if cool.CreatedAtMs >= again.AtMs && cool.refuses(a, now) {
+			return notClaimable(WhyDenied, People(cool.By)+" denied this very call since people let it run again.")
+		}
+	}
+	return nil
 }

@@ -139,7 +139,7 @@ func (c *consulted) applyVerifier() {
 		c.addReason(ReasonVerifierDenied, verifierDeniedText)
 	case v.People != nil && c.Outcome != OutcomeDeny:
 		c.timeLimit = v.People.TimeoutMs
-		c.Rule.Verifier = &VerifierNeed{Accounts: v.People.Accounts, Chats: []Target{v.People.Place.Normal()}}
+		c.Rule.Verifier = v.People.need()
 		if c.Outcome == OutcomeAllow {
 			c.Offers = []Decision{AllowOnce, Deny}
 			c.Rule.Verifier.Instead = "policy"
@@ -147,6 +147,11 @@ func (c *consulted) applyVerifier() {
 		c.Outcome, c.Unreached = OutcomeAsk, OutcomeAsk // nobody else's rules speak for them
 		c.addReason(ReasonVerifierPeople, verifierPeopleText)
 	}
+}
+
+// need is the yes of one of them, beside the approvers'.
+func (p *VerifierPeople) need() *VerifierNeed {
+	return &VerifierNeed{Accounts: p.Accounts, Chats: []Target{p.Place.Normal()}}
 }
 
 func (c *consulted) addReason(code, why string) {

@@ -21,13 +21,26 @@ func (c Call) drill() bool { return c.ToolName == DrillTool && c.Dialect == "" }
 // Drill reports whether the approval is of a drill.
 func (a Approval) Drill() bool { return a.ToolName == DrillTool && a.Dialect == "" }
 
-// judge asks policy about a call. A drill is not policy's to settle: it tries the
-// ways to people and back, which no layer, class or mode may cut short.
-func (r *Rules) judge(ctx context.Context, call Call) Judgement {
+// judgeStored asks policy anew about the call of an approval. The class that a classifier
+// gave it counts still, and the Rule has the people whom the verifier wants today; nobody
+// outside is asked. A drill is not policy's to settle: it tries the ways to people and
+// back, which no layer, class or mode may cut short.
+func (r *Rules) judgeStored(ctx context.Context, a Approval, call Call) Judgement {
 	if call.drill() {
 		return r.drill().Judgement
 	}
-	return r.Policy.Judge(ctx, call).signedYes()
+	j := r.Policy.Judge(ctx, call)
+	if j.Outcome != OutcomeDeny && a.Assessment.Source != "static" && j.Assessment.RiskClass < a.Assessment.RiskClass {
+		j = r.Policy.JudgeWith(ctx, call, Opinion{Assessment: a.Assessment, Earlier: true})
+	}
+	j = j.signedYes()
+	if r.Verifier == nil || j.Outcome == OutcomeDeny {
+		return j
+	}
+	if people := r.Verifier.Wants(call).People; people != nil {
+		j.Rule.Verifier, j.Unreached = people.need(), OutcomeAsk
+	}
+	return j
 }
 
 // drill asks anybody who could decide any call, once: the approvers of all

@@ -126,7 +126,7 @@ func (p byName) Judge(_ context.Context, c core.Call) core.Judgement {
 func (p byName) JudgeWith(ctx context.Context, c core.Call, o core.Opinion) core.Judgement {
 	j := p.Judge(ctx, c)
 	if j.Unsure = false; o.Failed == "" {
-		j.Assessment.RiskClass = o.Assessment.RiskClass
+		j.Assessment.RiskClass, j.Assessment.Source = o.Assessment.RiskClass, "hybrid"
 	} else {
 		j.FailedOpen = "approvals.tools.classifier.onLowConfidence"
 	}

@@ -36,6 +36,18 @@ func (a Approval) join(by Approval, alias string, rules *Rules, now int64) Chang
 	return c
 }
 
+// maxAskers is how many people and tokens may have asked for one approval.
+const maxAskers = 64
+
+// crowded refuses further askers where there would be too many.
+func (a Approval) crowded(by []Requester) error {
+	if n := len(a.askedToo(by).Askers); n <= maxAskers || n == len(a.Askers) {
+		return nil
+	}
+	return refuse(CodeIDConflict, "%d have asked for %s already, which is the most; ask under another id and session.",
+		len(a.Askers), a.Code)
+}
+
 // askedToo is the approval with further people who may not decide it. Of one that has
 // ended that is whether it runs again.
 func (a Approval) askedToo(by []Requester) Approval {

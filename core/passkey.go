@@ -82,6 +82,7 @@ type Challenge struct {
 	Browser   string        `json:"browser"` // a session's id; before there is one, the hash of a cookie
 	Person    string        `json:"person,omitempty"`
 	Approval  string        `json:"approval,omitempty"` // YesChallenge: the approval's key
+	Run       int           `json:"run,omitempty"`      // YesChallenge: how many retries it had
 	Data      []byte        `json:"data,omitempty"`     // EnrolChallenge: what the page's side needs at its end
 	ExpiresMs int64         `json:"-"`
 }

@@ -17,6 +17,9 @@ type Policy interface {
 	// answered Unsure. The opinion may raise the class and add side effects; it
 	// lowers a class only where static rules merely did not recognise what it is, and
 	// never the number of people who must say yes to a call that is asked.
+	//
+	// With an Earlier opinion, also where no classifier is configured any more, it is
+	// Judge but that the class is at least the opinion's.
 	JudgeWith(ctx context.Context, call Call, o Opinion) Judgement
 	// Permits says whether the hard layers leave the call's tool, whatever its params
 	// are; where they do not, reason is one sentence for the asker.
@@ -99,6 +102,7 @@ func (j Judgement) subject(call Call) string {
 // Opinion is what a classifier said of a call.
 type Opinion struct {
 	Assessment Assessment     // Source is "classifier"; not to be read when Failed is set
+	Earlier    bool           // it counted when the call was asked: see Policy.JudgeWith
 	Failed     string         // why there is none: "timeout", "unreachable", "invalid", "open-circuit"
 	Consulted  []Consultation // who was asked: the model, or nobody
 }

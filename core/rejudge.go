@@ -32,7 +32,8 @@ func (a Approval) judgedAgain(j *Judgement, rules *Rules, now int64) Change {
 // rejudged brings a pending approval up to the rules of today. They only tighten:
 // a deny ends it, where class, rule or offers changed the votes so far are void,
 // the larger quorum and the fewer offers count, and a looser policy never allows
-// by itself. Where approvers must say yes from now on, further are their cards.
+// by itself. Where approvers, or the verifier's people, must say yes from now on, further
+// are their cards.
 func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, further []Delivery) {
 	if j == nil || a.Final() {
 		return a, nil
@@ -54,6 +55,13 @@ func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, f
 	next.Rule.StepUp = next.Rule.StepUp || j.Rule.StepUp
 	if next.Rule.StepUp { // a signature is under the policy that it names
 		next.Offers, next.Unreached = onceOnly(next.Offers), false
+	}
+	if j.Rule.AsksVerifier() {
+		need := *j.Rule.Verifier
+		if next.Rule.Verifier != nil {
+			need.Instead = next.Rule.Verifier.Instead
+		}
+		next.Rule.Verifier = &need
 	}
 	if j.Outcome == OutcomeAsk {
 		if !slices.ContainsFunc(j.Votes, byRules) { // the rule that said yes is gone
@@ -85,10 +93,19 @@ func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, f
 	if why := next.quorumImpossible(rules.People); why != "" && !(rules.Clamp && next.clamp(rules.People)) {
 		return next.insufficient(why), nil
 	}
-	if asked {
-		further = next.addCards(rules.Router.Route(next), now)
-		next.hush(further, rules, now)
+	routes := Routes{}
+	if asked || j.Rule.AsksVerifier() {
+		routes = rules.Router.Route(next)
 	}
+	if asked {
+		further = next.addCards(routes, now)
+	}
+	for _, place := range routes.Verifier {
+		if !next.hasCardAt(place) {
+			further = append(further, next.furtherCard(place, now))
+		}
+	}
+	next.hush(further, rules, now)
 	return next, further
 }
 
@@ -133,7 +150,7 @@ func (g *Gate) judgeAgain(ctx context.Context, key string, rules *Rules) (*Judge
 	if err != nil {
 		return nil, err
 	}
-	j := rules.judge(ctx, call)
+	j := rules.judgeStored(ctx, a, call)
 	return &j, g.withHolders(ctx, Rule{StepUp: j.Rule.StepUp || a.Rule.StepUp}, rules)
 }
 
@@ -158,13 +175,15 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, call Call, rules *Rules)
 			}
 		}
 	}
-	j := rules.judge(ctx, call)
+	j := rules.judgeStored(ctx, a, call)
 	why, denied := j.denies(granted)
 	switch {
 	case denied && why == "":
 		return "it denies it without a reason"
 	case !denied && j.Rule.StepUp && !a.Rule.StepUp && slices.ContainsFunc(a.Votes, byPeople):
 		return "a passkey must sign the yes now, and none did; ask again"
+	case !denied && j.Rule.AsksVerifier() && !a.Rule.AsksVerifier():
+		return "the verifier's people must say yes to it now, and were not asked; ask again"
 	case denied || a.PolicyHash == rules.Policy.Hash() || a.approversVoted():
 		return why
 	case !a.settledToday(call, j, found, rules, nowMs()):
@@ -176,6 +195,7 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, call Call, rules *Rules)
 // settledToday reports whether what no person decided would run today without one:
 // other rules have allowed it, and those of today ask no less of it.
 func (a Approval) settledToday(call Call, j Judgement, f Existing, rules *Rules, now int64) bool {
+	j.Rule.Verifier = nil // whose people said yes, where they are wanted
 	a.Status, a.Assessment, a.Rule, a.Subject = Pending, j.Assessment, j.Rule, j.subject(call)
 	a.Offers = grantableOffers(j, call, a.Subject)
 	a.Votes = withVoteTimes(j.Votes, now)

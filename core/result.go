@@ -12,13 +12,16 @@ func (a Approval) report(claimID string, r Result, now int64) (Change, error) {
 	r.Summary, r.AtMs = cleanText(r.Summary, maxResultSummary), now
 	earlier := a.earlierRun(claimID)
 	newest := a.ClaimedAtMs != 0 && (claimID == "" || claimID == a.ClaimID)
-	if last := len(a.RetriedBy) - 1; claimID == "" && !newest && last >= 0 && a.RetriedBy[last].Before.ClaimedAtMs != 0 {
-		earlier = last
+	if claimID == "" && !newest {
+		earlier = a.lastClaimed()
 	}
 	run := a.run()
 	if !newest && earlier >= 0 {
 		run = a.RetriedBy[earlier].Before
 	}
+	r.Unnamed = claimID == "" && run.ClaimID != ""
+	// The run's own word counts for more; but a success stays one, whichever run's it was.
+	replaces := run.Result != nil && run.Result.Unnamed && claimID != "" && (r.Status == "succeeded" || !run.ranWell())
 	switch {
 	case !newest && earlier < 0 && claimID != "":
 		return Change{}, refuse(CodeNotFound, "No run of %s was claimed under that claimId.", a.Code)
@@ -26,7 +29,7 @@ func (a Approval) report(claimID string, r Result, now int64) (Change, error) {
 		return Change{}, notClaimable(WhyPending, "Nothing was claimed yet, so there is no result to report.")
 	case run.Result != nil && run.Result.same(r):
 		return Change{Approval: a, Unchanged: true}, nil
-	case run.Result != nil:
+	case run.Result != nil && !replaces:
 		return Change{}, refuse(CodeAlreadyUsed, "A result was reported before.")
 	}
 	next := a.clone()

@@ -23,7 +23,7 @@ type today struct {
 // notAgain says why the call may not run again, whoever says so, or nil. round is the one
 // that is open, or nil.
 func (a Approval) notAgain(b Ballot, round *RetryRound, t today, rules *Rules, now int64) *Error {
-	unknown := a.ClaimedAtMs != 0 && a.Result == nil
+	unknown := a.mayRunOn()
 	switch {
 	case round == nil && !b.Opens:
 		return refuse(CodeDecisionNotOffered, "No retry of %s is open; open one with: approvalbot retry %s", a.Code, a.Code)
@@ -41,6 +41,12 @@ func (a Approval) notAgain(b Ballot, round *RetryRound, t today, rules *Rules, n
 		return notClaimable(WhyPending, "It was not claimed yet, and still can be; there is nothing to retry.")
 	case a.ClaimedAtMs == 0 && a.wasSigned():
 		return notClaimable(WhyLate, "A signed yes that was not claimed in time is not opened again; the agent must ask again.")
+	case b.After != nil && *b.After != len(a.RetriedBy):
+		return notClaimable(WhyLate, fmt.Sprintf("That was said after %d retries of it, and there are %d by now; "+
+			"look at %s again.", *b.After, len(a.RetriedBy), a.Code))
+	case round == nil && a.ClaimedAtMs != 0 && unknown && b.After == nil && b.Signed == nil && a.saidRetry(rules.People.Identify(b.Voter)):
+		return notClaimable(WhyPending, fmt.Sprintf("You let it run again before, and that run has reported no result; "+
+			"to let it run once more name the run (after: %d).", len(a.RetriedBy)))
 	case t.judgement == nil || a.callGone(rules, now):
 		return retryDataGone()
 	case a.Retries >= maxRetries:
@@ -66,8 +72,13 @@ func (a Approval) wasSigned() bool {
 
 // letAgain reports whether a retry waits to be claimed that the voter has voted for.
 func (a Approval) letAgain(v Voter, now int64) bool {
-	waits := len(a.RetriedBy) > 0 && a.ClaimedAtMs == 0 && now < a.ClaimUntilMs && a.RevokedAtMs == 0
-	return waits && slices.ContainsFunc(a.Votes, func(o Vote) bool { return o.Decision == Retry && o.by(v) })
+	waits := a.ClaimedAtMs == 0 && now < a.ClaimUntilMs && a.RevokedAtMs == 0
+	return waits && a.saidRetry(v)
+}
+
+// saidRetry reports whether the voter has voted for the newest retry.
+func (a Approval) saidRetry(v Voter) bool {
+	return slices.ContainsFunc(a.Votes, func(o Vote) bool { return o.Decision == Retry && o.by(v) })
 }
 
 // askerGone says that those who asked could not ask for the call today, or empty.
@@ -226,8 +237,8 @@ func (a Approval) refusedAgain(v Voter, b Ballot, why *Error, now int64) Change 
 // Retry opens a round on whether an approved call runs once more, with the vote of the
 // token's person, or votes in the open one. withoutResult: although no result says that
 // the run before has ended. Once the rule's quorum said so, the owner may claim the call
-// again, and is told. The call itself is never in the answer.
-func (g *Gate) Retry(ctx context.Context, who Caller, ref string, withoutResult bool) (Approval, error) {
+// again, and is told. The call itself is never in the answer. after is as in a Ballot.
+func (g *Gate) Retry(ctx context.Context, who Caller, ref string, withoutResult bool, after ...int) (Approval, error) {
 	if !who.MayDecide {
 		return Approval{}, refuse(CodeForbidden, "This token may not retry: it needs the scope operator.approvals.")
 	}
@@ -236,7 +247,15 @@ func (g *Gate) Retry(ctx context.Context, who Caller, ref string, withoutResult 
 		return Approval{}, err
 	}
 	return g.Vote(ctx, key, Ballot{Voter: Voter{Channel: "api", UserID: who.Token}, Decision: Retry,
-		Opens: true, WithoutResult: withoutResult, ReceivedMs: nowMs()})
+		Opens: true, WithoutResult: withoutResult, After: said(after), ReceivedMs: nowMs()})
+}
+
+// said is Ballot.After of who may have said it.
+func said(after []int) *int {
+	if len(after) == 0 {
+		return nil
+	}
+	return &after[0]
 }
 
 // voteAgain is [Gate.Vote] on whether an approved call runs once more.
@@ -259,6 +278,10 @@ func (g *Gate) voteAgain(ctx context.Context, key string, b Ballot) (Approval, e
 		now := time.Now()
 		asOf := rules.at(now)
 		c, err := a.voteAgain(b, t, &asOf, now.UnixMilli())
+		if no, is := errors.AsType[*Error](err); is && b.evidence != nil { // what was signed is used up
+			c, err = Change{Approval: a, Unchanged: true, Refusal: no}, nil
+		}
+		c = c.spending(b, now.UnixMilli())
 		if c.Handled = b.Handled; allows {
 			c.Policy, c.Absences = rules.Policy.Hash(), rules.absences.Revision
 		}
@@ -294,7 +317,7 @@ func (g *Gate) today(ctx context.Context, key string, rules *Rules) (t today, er
 	}
 	j := Judgement{Outcome: OutcomeDeny, Reason: "approvals are disabled"}
 	if rules.Enabled {
-		j = rules.judge(ctx, call)
+		j = rules.judgeStored(ctx, a, call)
 	}
 	t.judgement = &j
 	if err := g.withHolders(ctx, Rule{StepUp: j.Rule.StepUp || a.Rule.StepUp}, rules); err != nil {

@@ -25,7 +25,8 @@ func (a Approval) revoke(by, reason string, now int64) (Change, error) {
 	if slices.ContainsFunc(a.Deliveries, func(d Delivery) bool { return d.Kind == OutcomeDelivery }) {
 		tell = append(tell, next.notify(RevokedDelivery, now)...)
 	}
-	return Change{Approval: next, Unseal: true, EndGrants: true, Redraw: true, Deliveries: tell,
+	first := a.Retries == 0 // what the first yes left is not the retry's to end
+	return Change{Approval: next, Unseal: true, EndGrants: first, Redraw: true, Deliveries: tell,
 		Events: []Event{next.event(EventRevoked, now, eventData{By: by})}}, nil
 }
 

@@ -154,6 +154,25 @@ func (a Approval) allowedBy() []string {
 	return a.DecidedBy
 }
 
+// lastClaimed gives the index in RetriedBy of the newest run that was claimed there; -1: none was.
+func (a Approval) lastClaimed() int {
+	for i, r := range slices.Backward(a.RetriedBy) {
+		if r.Before.ClaimedAtMs != 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// mayRunOn reports whether the newest run that was claimed has reported no result.
+func (a Approval) mayRunOn() bool {
+	run := a.run()
+	if i := a.lastClaimed(); run.ClaimedAtMs == 0 && i >= 0 {
+		run = a.RetriedBy[i].Before
+	}
+	return run.ClaimedAtMs != 0 && run.Result == nil
+}
+
 // run is the newest one.
 func (a Approval) run() Run { return Run{a.DecidedBy, a.ClaimID, a.ClaimedAtMs, a.Result} }
 
@@ -182,10 +201,17 @@ func (a Approval) tellOfRound(rules *Rules, now int64) (out []Delivery) {
 			out = append(out, d)
 		}
 	}
+	a.Rule = a.Round.Rule
+	routes := rules.Router.Route(a)
+	for _, t := range routes.Verifier { // wanted since
+		if !a.hasCardAt(t) {
+			out = append(out, a.delivery(RetryAskedDelivery, t.Normal(), now))
+		}
+	}
 	if len(out) > 0 {
 		return out
 	}
-	for _, t := range rules.Router.Route(a).Targets {
+	for _, t := range routes.Targets {
 		out = append(out, a.delivery(RetryAskedDelivery, t.Normal(), now))
 	}
 	return out
@@ -214,6 +240,7 @@ type RetryOffer struct {
 	Sign          bool   // once a passkey signed it
 	WithoutResult bool   // they must say that the run before has ended, since no result does
 	Open          bool   // a round is open
+	After         int    // how many retries it has so far
 	Text          string // of that round: "retry asked by alice, 1 of 2 yes (alice)"
 	UntilMs       int64
 }
@@ -230,13 +257,14 @@ func (g *Gate) RetryOffer(ctx context.Context, s Session, a Approval) (o RetryOf
 		return o, err
 	}
 	now := time.Now()
+	o.After = len(a.RetriedBy)
 	asOf := rules.at(now)
 	round, open := a.OpenRound(asOf.People, now.UnixMilli())
 	if open {
 		o.Open, o.Text, o.UntilMs = true, round.Text(), round.ExpiresAtMs
 	}
-	o.WithoutResult = !open && a.ClaimedAtMs != 0 && a.Result == nil
-	b := Ballot{Voter: s.Voter(), Decision: Retry, Opens: true, WithoutResult: o.WithoutResult}
+	o.WithoutResult = !open && a.mayRunOn()
+	b := Ballot{Voter: s.Voter(), Decision: Retry, Opens: true, WithoutResult: o.WithoutResult, After: &o.After}
 	c, no := a.voteAgain(b, t, &asOf, now.UnixMilli())
 	o.Sign = c.Refusal != nil && c.Refusal.Code == CodeStepUpRequired
 	voted := slices.ContainsFunc(round.Votes, func(v Vote) bool { return v.by(asOf.People.Identify(b.Voter)) })

@@ -62,6 +62,8 @@ func (a Approval) sign(v Voter, b Ballot, now int64) (*assertion.Signature, *Err
 		return fail("it was used before, or came after more than five minutes")
 	case c.Browser != e.Session || c.Person != v.Person || c.Approval != a.Key:
 		return fail("it was asked for another request, or in another browser")
+	case c.Run != len(a.RetriedBy):
+		return fail("it was asked for an earlier run")
 	case p.ID == "" || p.ID != e.Response.CredentialID || p.Person != v.Person:
 		return fail("the desk does not know that passkey as yours")
 	}
@@ -105,6 +107,14 @@ func (b Ballot) spent(s *assertion.Signature, now int64) *PasskeyUse {
 	return use
 }
 
+// spending is the change with what the ballot used up, which it does whatever the answer is.
+func (c Change) spending(b Ballot, now int64) Change {
+	if c.Passkey == nil {
+		c.Passkey = b.spent(nil, now)
+	}
+	return c
+}
+
 // evidenceOf reads what the desk has of a signed yes.
 func (g *Gate) evidenceOf(ctx context.Context, s *SignedYes) (*evidence, error) {
 	if s == nil {
@@ -133,6 +143,7 @@ type YesToSign struct {
 type ShownCall struct {
 	Fingerprint, PolicyHash string
 	Retry                   bool // what is signed is that it runs once more
+	After                   int  // with Retry: how many retries it had
 }
 
 // signedDecision is the one that a person signs.
@@ -161,6 +172,12 @@ func (g *Gate) BeginYes(ctx context.Context, s Session, code string, shown Shown
 		return YesToSign{}, notFound()
 	case a.Final() && !shown.Retry:
 		return YesToSign{}, a.ended()
+	case shown.Retry && a.Status == Pending:
+		return YesToSign{}, notClaimable(WhyPending, "The approval is still pending.")
+	case shown.Retry && a.Status != Approved:
+		return YesToSign{}, a.ended()
+	case shown.Retry && shown.After != len(a.RetriedBy):
+		return YesToSign{}, refuse(CodeUnseenPayload, "It was retried since this page was made: load the page again.")
 	}
 	facts, err := g.Payload(ctx, a)
 	if err != nil {
@@ -184,7 +201,7 @@ func (g *Gate) BeginYes(ctx context.Context, s Session, code string, shown Shown
 			"You have no passkey. An operator lets you make one: approvalbot login --enrol %s", s.Person)
 	}
 	c := newChallenge(YesChallenge, s.ID, nowMs())
-	c.Person, c.Approval = s.Person, a.Key
+	c.Person, c.Approval, c.Run = s.Person, a.Key, len(a.RetriedBy)
 	a.PolicyHash = rules.Policy.Hash()
 	y := a.yes(signedDecision(shown.Retry), s.Person, c.ID)
 	out := YesToSign{Nonce: c.ID, Challenge: y.Challenge(), Site: rules.Site, Passkeys: held}

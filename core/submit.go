@@ -136,6 +136,9 @@ func begin(
 			return nil, false, "", refuse(CodeIDConflict,
 				"That id names a call that whoever asks for it now has allowed; choose another id.")
 		}
+		if err := f.ByID.crowded(draft.Askers); err != nil {
+			return nil, false, "", err
+		}
 		return superseding(asked.joining(*f.ByID, draft, "", rules, now), f, now), false, "", nil
 	}
 	if f.Another {
@@ -145,9 +148,15 @@ func begin(
 	}
 	granted := draft.byGrant(f, asked.GrantScope, rules.People, now)
 	if asked.answeredBy(f.Same, draft, granted, now) {
+		if err := f.Same.crowded(draft.Askers); err != nil {
+			return nil, false, "", err
+		}
 		return superseding(asked.joining(*f.Same, draft, call.ID, rules, now), f, now), false, "", nil
 	}
 	if asked.resumedBy(f.Unclaimed, draft, granted, rules, now) {
+		if err := f.Unclaimed.crowded(draft.Askers); err != nil {
+			return nil, false, "", err
+		}
 		return superseding(f.Unclaimed.resumed(draft, call.ID, now), f, now), false, "", nil
 	}
 	if call.Supersedes != "" && f.Superseded == nil {

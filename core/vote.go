@@ -27,6 +27,7 @@ type Ballot struct {
 	Opens      bool        // with Retry: it opens a round if none is open
 	// WithoutResult: with Opens, although no result says that the run before has ended.
 	WithoutResult bool
+	After         *int // with Retry: how many retries the run that it follows had; nil: it is not said
 
 	evidence *evidence      // what the desk has of Signed
 	site     assertion.Site // where a yes can be signed
@@ -251,7 +252,10 @@ func (g *Gate) voteOnce(ctx context.Context, key string, b Ballot, adopted []Del
 		if b.Code != "" && b.Code != a.Code {
 			return Change{}, notFound()
 		}
-		if inRound = b.Decision == Deny && a.openRound(nowMs()) != nil; inRound {
+		// A button is none of the round's, and neither is a word from before it.
+		round := a.openRound(nowMs())
+		since := round != nil && (b.ReceivedMs == 0 || b.ReceivedMs >= round.OpenedAtMs)
+		if inRound = b.Decision == Deny && b.Card == "" && since; inRound {
 			return Change{Approval: a, Unchanged: true}, nil
 		}
 		open, allows := !a.Final(), b.Decision != Deny
@@ -266,7 +270,7 @@ func (g *Gate) voteOnce(ctx context.Context, key string, b Ballot, adopted []Del
 		otherRules = false
 		now := time.Now() // whoever was away may be back since the vote began to wait for its turn
 		asOf := rules.at(now)
-		c := a.vote(b, adopted, fresh, &asOf, now.UnixMilli())
+		c := a.vote(b, adopted, fresh, &asOf, now.UnixMilli()).spending(b, now.UnixMilli())
 		if open && allows {
 			c.Policy, c.Absences = rules.Policy.Hash(), rules.absences.Revision
 		}
@@ -338,8 +342,10 @@ func (g *Gate) adopt(ctx context.Context, key string, b Ballot) ([]Delivery, err
 const decisionRule = "must be allow-once, allow-session, allow-always or deny, or retry while a retry round is open"
 
 // VoteAs is Vote for an API token's person. The whole call is in every answer
-// that such a token gets, so its vote counts as seen.
-func (g *Gate) VoteAs(ctx context.Context, who Caller, ref string, d Decision, reason string) (Approval, error) {
+// that such a token gets, so its vote counts as seen. after is as in a Ballot.
+func (g *Gate) VoteAs(
+	ctx context.Context, who Caller, ref string, d Decision, reason string, after ...int,
+) (Approval, error) {
 	if !who.MayDecide || who.Person == "" {
 		return Approval{}, refuse(CodeForbidden,
 			"This token may not decide: it needs the scope operator.approvals and a person.")
@@ -352,7 +358,8 @@ func (g *Gate) VoteAs(ctx context.Context, who Caller, ref string, d Decision, r
 		return Approval{}, Invalid(FieldError{"decision", decisionRule})
 	}
 	return g.Vote(ctx, key, Ballot{
-		Voter: Voter{Channel: "api", UserID: who.Token}, Decision: d, Reason: reason, ReceivedMs: nowMs(),
+		Voter: Voter{Channel: "api", UserID: who.Token}, Decision: d, Reason: reason, After: said(after),
+		ReceivedMs: nowMs(),
 	})
 }
 

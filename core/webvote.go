@@ -38,13 +38,15 @@ func (g *Gate) VoteUnseen(ctx context.Context, s Session, code string, d Decisio
 
 // RetryOnWeb counts the vote "retry" of who is signed in, as [Gate.Retry] does for a token.
 // unseen: the session was not shown all that would run.
-func (g *Gate) RetryOnWeb(ctx context.Context, s Session, code, reason string, withoutResult, unseen bool) (Approval, error) {
+func (g *Gate) RetryOnWeb(
+	ctx context.Context, s Session, code, reason string, withoutResult, unseen bool, after ...int,
+) (Approval, error) {
 	a, err := g.ByCode(ctx, code)
 	if err != nil {
 		return Approval{}, err
 	}
 	return g.Vote(ctx, a.Key, Ballot{Voter: s.Voter(), Decision: Retry, Reason: reason, Opens: true,
-		WithoutResult: withoutResult, Unseen: unseen, ReceivedMs: nowMs()})
+		WithoutResult: withoutResult, After: said(after), Unseen: unseen, ReceivedMs: nowMs()})
 }
 
 func (g *Gate) voteOnWeb(ctx context.Context, code string, b Ballot) (Approval, error) {

@@ -23,6 +23,9 @@ const maxRemarks = 8
 // An opinion that is not confident, or none, leaves the static judgement, tightened
 // by onLowConfidence.
 func (e *Engine) JudgeWith(ctx context.Context, call core.Call, o core.Opinion) core.Judgement {
+	if o.Earlier {
+		return e.atLeast(ctx, call, o.Assessment.RiskClass)
+	}
 	if j := e.Judge(ctx, call); !j.Unsure {
 		return j
 	}
@@ -39,6 +42,15 @@ func (e *Engine) JudgeWith(ctx context.Context, call core.Call, o core.Opinion) 
 	default:
 		j.convinced(e, a)
 	}
+	return e.conclude(j)
+}
+
+// atLeast is Judge of a call that is at least of that class.
+func (e *Engine) atLeast(ctx context.Context, call core.Call, class core.RiskClass) core.Judgement {
+	defer e.turned(e.turn(ctx))
+	j := e.read(ctx, call)
+	class = min(class, core.R4)
+	j.base, j.class = max(j.base, class), max(j.class, class)
 	return e.conclude(j)
 }
 

@@ -142,3 +142,28 @@ func TestAdversary_W7_OpinionsLowerOnlyWhatIsNotRecognised(t *testing.T) {
 		}
 	}
 }
+
+// T3: an opinion that counted when the call was asked never makes less of it than static
+// rules do today, and its class counts with and without a classifier.
+func TestAdversary_T3_AnEarlierOpinionOnlyTightens(t *testing.T) {
+	frob := lineCall(t, "frobnicate")
+	earlier := opined(core.R4, 0.1)
+	earlier.Earlier = true
+	for what, c := range map[string]func(*Config){
+		"two":  func(c *Config) { c.MinApprovalsByRisk = map[core.RiskClass]int{core.R4: 2} },
+		"sign": func(c *Config) { c.StepUpAtOrAbove = new(core.R4) },
+		"deny": func(c *Config) { c.DenyAtOrAbove = new(core.R4) },
+	} {
+		for _, e := range []*Engine{engine(t, c), classified(t, c)} {
+			j := e.JudgeWith(t.Context(), frob, earlier)
+			require.Equal(t, what == "two", j.Rule.MinApprovals == 2, what)
+			require.Equal(t, what == "sign", j.Rule.StepUp, what)
+			require.Equal(t, what == "deny", j.Outcome == core.OutcomeDeny, what)
+		}
+	}
+	mild := opined(core.R0, 1)
+	mild.Earlier = true
+	for _, e := range []*Engine{engine(t), classified(t)} {
+		require.Equal(t, e.Judge(t.Context(), frob), e.JudgeWith(t.Context(), frob, mild))
+	}
+}

@@ -119,7 +119,7 @@ func (s *Server) page(ctx context.Context, who core.Caller, f core.Filter, see l
 }
 
 func (s *Server) resolve(c *call, in api.ResolveRequest) (answer, error) {
-	a, err := s.gate.VoteAs(c.ctx, c.who, c.id, core.Decision(in.Decision), in.Reason)
+	a, err := s.gate.VoteAs(c.ctx, c.who, c.id, core.Decision(in.Decision), in.Reason, sent(in.After)...)
 	return s.shown(c, a, err)
 }
 

@@ -122,8 +122,16 @@ func (s *Server) reload(c *call, _ api.Empty) (answer, error) {
 	return answer{status: http.StatusOK, body: r}, err
 }
 
+// sent is the number as a list, which is empty where none was sent.
+func sent(after *int) []int {
+	if after == nil {
+		return nil
+	}
+	return []int{*after}
+}
+
 func (s *Server) retry(c *call, in api.RetryRequest) (answer, error) {
-	a, err := s.gate.Retry(c.ctx, c.who, c.id, in.WithoutResult)
+	a, err := s.gate.Retry(c.ctx, c.who, c.id, in.WithoutResult, sent(in.After)...)
 	return s.shown(c, a, err)
 }
 

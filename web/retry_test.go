@@ -26,8 +26,12 @@ func TestAdversary_T3_RetryOnThePage(t *testing.T) {
 	require.Contains(t, page, `value="retry"`)
 	require.Contains(t, page, `name="withoutResult" value="1" required`)
 	require.Contains(t, page, `<span class="t-program">terraform</span>`)
-	require.Equal(t, http.StatusConflict, d.votes("bob", a.Code, core.Retry).Code, "without a result, and not said so")
-	retry := url.Values{"decision": {"retry"}, "withoutResult": {"1"}}
+	require.Contains(t, page, `name="after" value="0"`)
+	retry := url.Values{"decision": {"retry"}, "after": {"0"}}
+	require.Equal(t, http.StatusConflict, d.asks("bob", http.MethodPost, "/a/"+a.Code+"/vote", retry).Code, "without a result, and not said so")
+	retry.Set("withoutResult", "1")
+	require.Equal(t, http.StatusBadRequest, d.asks("bob", http.MethodPost, "/a/"+a.Code+"/vote",
+		url.Values{"decision": {"retry"}, "withoutResult": {"1"}}).Code, "a page that does not name the run")
 	unseen := d.asks("alice", http.MethodPost, "/a/"+a.Code+"/vote", retry)
 	require.Equal(t, http.StatusConflict, unseen.Code)
 	require.Zero(t, d.get(a).Retries, "alice has not seen the call")

@@ -101,6 +101,7 @@ func (w *Web) beginYes(_ http.ResponseWriter, r *http.Request, s core.Session) (
 		Fingerprint string `json:"fingerprint"`
 		PolicyHash  string `json:"policyHash"`
 		Retry       bool   `json:"retry"`
+		After       int    `json:"after"`
 	}
 	if err := readScript(r, &in); err != nil {
 		return nil, err

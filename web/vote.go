@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"approvalbot/core"
 )
@@ -34,7 +35,7 @@ func (w *Web) vote(out http.ResponseWriter, r *http.Request, s core.Session) {
 	v := w.reader(s)
 	count := castVote(w.voteOn)
 	if d == core.Retry {
-		count = w.retryOn(r.PostFormValue("withoutResult") != "")
+		count = w.retryOn(r.PostFormValue("withoutResult") != "", r.PostFormValue("after"))
 	}
 	a, err := count(r.Context(), s, code, d, r.PostFormValue("reason"))
 	if err != nil {
@@ -66,14 +67,18 @@ func (w *Web) voteOn(ctx context.Context, s core.Session, code string, d core.De
 	return w.gate.VoteUnseen(ctx, s, a.Code, d, reason)
 }
 
-// retryOn counts a "retry" likewise.
-func (w *Web) retryOn(withoutResult bool) castVote {
+// retryOn counts a "retry" likewise. after is the number of retries that the page showed.
+func (w *Web) retryOn(withoutResult bool, after string) castVote {
 	return func(ctx context.Context, s core.Session, code string, _ core.Decision, reason string) (core.Approval, error) {
 		a, err := w.gate.ByCode(ctx, code)
 		if err != nil {
 			return a, err
 		}
-		return w.gate.RetryOnWeb(ctx, s, a.Code, reason, withoutResult, !w.shown.to(s, a))
+		n, err := strconv.Atoi(after)
+		if err != nil {
+			return a, core.Refuse(core.CodeMalformed, "The page does not say which run it was of: load it again.")
+		}
+		return w.gate.RetryOnWeb(ctx, s, a.Code, reason, withoutResult, !w.shown.to(s, a), n)
 	}
 }
 
