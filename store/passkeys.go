@@ -28,9 +28,9 @@ const (
  ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, expires_ms = excluded.expires_ms, body = excluded.body`
 	dropCeremonies = `DELETE FROM ceremonies WHERE id IN (SELECT id FROM ceremonies WHERE kind = $1 AND expires_ms > $2
  ORDER BY expires_ms LIMIT $3)`
-	readCeremony    = `SELECT expires_ms, body FROM ceremonies WHERE id = $1 AND expires_ms > $2`
-	endCeremony     = `DELETE FROM ceremonies WHERE id = $1`
-	spendCeremony   = `INSERT INTO ceremonies (id, kind, expires_ms, body) VALUES ($1, 'spent', $2, '{"kind":"spent"}')
+	readCeremony  = `SELECT expires_ms, body FROM ceremonies WHERE id = $1 AND expires_ms > $2`
+	endCeremony   = `DELETE FROM ceremonies WHERE id = $1`
+	spendCeremony = `INSERT INTO ceremonies (id, kind, expires_ms, body) VALUES ($1, 'spent', $2, '{"kind":"spent"}')
  ON CONFLICT (id) DO NOTHING`
 	sweepCeremonies = `DELETE FROM ceremonies WHERE id IN (SELECT id FROM ceremonies WHERE expires_ms <= $1
  ORDER BY expires_ms LIMIT $2)`
