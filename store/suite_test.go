@@ -60,7 +60,7 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"plan", testPlan},
 		{"absences", testAbsences},
 		{"absences under votes", testAbsencesUnderVotes},
-		{"moves", testMoves}, {"push", testPush},
+		{"moves", testMoves}, {"push", testPush}, {"gone", testGone}, {"end others", testEndOthers},
 		{"digests", testDigests}, {"digests that fail", testDigestsThatFail}, {"digests move", testDigestsMove},
 		{"newest cards", testNewestCards},
 		{"redraw", testRedraw},
