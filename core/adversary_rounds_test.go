@@ -345,3 +345,26 @@ func TestStatsAfterARetry(t *testing.T) {
 		require.Zero(t, stats.Approvers[0].Vote.MedianMs)
 	})
 }
+
+// T3b: one person who opens round after round does not fill the chats.
+func TestAdversary_T3b_RoundsAreToldOnceAnHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, ctx := newFixture(t), t.Context()
+		d.use(func(r *core.Rules) { r.TimeoutMs = time.Minute.Milliseconds() })
+		a := d.allowed(t, "two")
+		d.ran(t, a, "1", "failed")
+		told := 0
+		for range 61 {
+			got, err := d.Retry(ctx, alice, a.Code, false)
+			require.NoError(t, err)
+			told = 0
+			for _, x := range got.Deliveries {
+				if x.Kind == core.RetryAskedDelivery {
+					told++
+				}
+			}
+			time.Sleep(time.Minute)
+		}
+		require.Equal(t, 2, told)
+	})
+}
