@@ -327,3 +327,44 @@ func TestARetryIsRevoked(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, card.Outcome.String(), "before it ran again")
 }
+
+// The figures keep who allowed a call at first, and no vote of a retry is one of theirs.
+func TestStatsAfterARetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, ctx := newFixture(t), t.Context()
+		a := d.allowed(t, "ask")
+		d.ran(t, a, "1", "failed")
+		time.Sleep(20 * time.Hour)
+		_, err := d.Retry(ctx, bob, a.Code, false)
+		require.NoError(t, err)
+		stats, err := d.Stats(ctx, alice, 0)
+		require.NoError(t, err)
+		require.Len(t, stats.Approvers, 1)
+		require.Equal(t, "alice", stats.Approvers[0].Name)
+		require.Equal(t, 1, stats.Approvers[0].Approved)
+		require.Zero(t, stats.Approvers[0].Vote.MedianMs)
+	})
+}
+
+// T3b: one person who opens round after round does not fill the chats.
+func TestAdversary_T3b_RoundsAreToldOnceAnHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, ctx := newFixture(t), t.Context()
+		d.use(func(r *core.Rules) { r.TimeoutMs = time.Minute.Milliseconds() })
+		a := d.allowed(t, "two")
+		d.ran(t, a, "1", "failed")
+		told := 0
+		for range 61 {
+			got, err := d.Retry(ctx, alice, a.Code, false)
+			require.NoError(t, err)
+			told = 0
+			for _, x := range got.Deliveries {
+				if x.Kind == core.RetryAskedDelivery {
+					told++
+				}
+			}
+			time.Sleep(time.Minute)
+		}
+		require.Equal(t, 2, told)
+	})
+}

@@ -105,7 +105,11 @@ func (a Approval) outcome(r reader) Words {
 	switch {
 	case a.RevokedAtMs != 0:
 		back := when(a.RevokedAtMs, "↩️ Taken back by "+People([]string{a.RevokedBy}))
-		back = append(append(back, Word{Text: ", before it ran" + []string{"", " again"}[min(a.Retries, 1)]}), because(a.RevokeReason)...)
+		ran := ", before it ran"
+		if a.Retries > 0 {
+			ran += " again"
+		}
+		back = append(append(back, Word{Text: ran}), because(a.RevokeReason)...)
 		return append(back, Word{Text: ". It had been " + decisionTexts[a.Decision] + by})
 	case a.Status == Approved:
 		return slices.Concat(when(a.ResolvedAtMs, "✅ "+decision), because(a.Reason), a.after(r), a.asksAgain(r))

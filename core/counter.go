@@ -117,11 +117,22 @@ func (c *Counter) Add(a Approval) {
 	of(c.class, a.Assessment.RiskClass.String()).add(a)
 	of(c.agents, a.AgentID).add(a)
 	of(c.tools, a.ToolName).add(a)
+	for _, by := range a.firstGivers() {
+		of(c.people, People([]string{by})).approved++
+	}
 	for _, v := range a.Votes {
-		if v.Voter != nil {
+		if v.Voter != nil && v.Decision != Retry {
 			of(c.people, People([]string{v.Voter.Name()})).add(a, v)
 		}
 	}
+}
+
+// firstGivers names the people whose first yes a retry's votes have replaced.
+func (a Approval) firstGivers() []string {
+	if len(a.RetriedBy) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(a.allowedBy()), func(by string) bool { return !strings.HasPrefix(by, "person:") })
 }
 
 // of gives the entry of that name.

@@ -44,7 +44,7 @@ func (a Approval) notAgain(b Ballot, round *RetryRound, t today, rules *Rules, n
 	case b.After != nil && *b.After != len(a.RetriedBy):
 		return notClaimable(WhyLate, fmt.Sprintf("That was said after %d retries of it, and there are %d by now; "+
 			"look at %s again.", *b.After, len(a.RetriedBy), a.Code))
-	case round == nil && a.ClaimedAtMs != 0 && unknown && b.After == nil && b.Signed == nil && a.saidRetry(rules.People.Identify(b.Voter)):
+	case round == nil && a.ClaimedAtMs != 0 && unknown && b.namesNoRun() && a.saidRetry(rules.People.Identify(b.Voter)):
 		return notClaimable(WhyPending, fmt.Sprintf("You let it run again before, and that run has reported no result; "+
 			"to let it run once more name the run (after: %d).", len(a.RetriedBy)))
 	case t.judgement == nil || a.callGone(rules, now):
@@ -64,6 +64,9 @@ func (a Approval) notAgain(b Ballot, round *RetryRound, t today, rules *Rules, n
 	}
 	return nil
 }
+
+// namesNoRun reports whether it does not say which run it follows; a signature does.
+func (b Ballot) namesNoRun() bool { return b.After == nil && b.Signed == nil }
 
 // wasSigned reports whether a passkey had to sign the last yes, or did.
 func (a Approval) wasSigned() bool {

@@ -189,9 +189,18 @@ func (a Approval) runs() (out []Fact) {
 	return out
 }
 
+// roundEveryMs is how often people hear at most of the rounds of one approval: who opens
+// one after the other does not ring all the same.
+const roundEveryMs = 60 * 60 * 1000
+
 // tellOfRound says below each card that somebody wants the call to run again; in the chats
-// that routing names, where no card is.
+// that routing names, where no card is; at most once an hour.
 func (a Approval) tellOfRound(rules *Rules, now int64) (out []Delivery) {
+	if slices.ContainsFunc(a.Deliveries, func(d Delivery) bool {
+		return d.Kind == RetryAskedDelivery && now < d.CreatedMs+roundEveryMs
+	}) {
+		return nil
+	}
 	for _, card := range a.Deliveries {
 		if card.Kind == CardDelivery && card.State != Failed && card.MessageID != "" {
 			d := a.delivery(RetryAskedDelivery, card.Target, now)
