@@ -50,6 +50,8 @@ func TestAdversary_P6_CrashBetweenStoreAndConfirm(t *testing.T) {
 		confirm := r.tg.Fault(bottest.TelegramFault{Method: "getUpdates", Nth: 2, Times: -1, Kind: bottest.HTML502})
 		r.run()
 		r.answered(tap)
+		// Else the confirmation may still be on its way at the crash, and get through after it.
+		r.until("a confirmation has failed", func() bool { return confirm.Hits() > 0 })
 		if r.tg.Confirmed(tap.UpdateID) {
 			t.Fatal("the update is confirmed although no such call got through")
 		}
