@@ -14,6 +14,7 @@ func (d *Daemon) endGone(ctx context.Context) (core.Gone, error) {
 	gone, err := d.Gate.EndGone(ctx)
 	lines := strings.Join(gone.Lines(), "; ")
 	switch {
+	case ctx.Err() != nil: // the next start does it
 	case err != nil:
 		d.log.Error("what removed people had could not be ended yet; it is tried again", "reason", err)
 	case gone.Waits:

@@ -99,6 +99,7 @@ func (l *Listeners) acceptFrom(one net.Listener) {
 
 // Close implements net.Listener, for all addresses. It waits until none is accepted from.
 func (l *Listeners) Close() error {
+	l.begin.Do(func() {}) // from now on none begins
 	err := l.Listener.Close()
 	l.end.Do(func() { close(l.closed) })
 	for _, twin := range l.twins {
