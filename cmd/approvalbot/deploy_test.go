@@ -272,10 +272,8 @@ func TestDeploy_DockerfileHasTheGoOfTheModule(t *testing.T) {
 func describedMetrics(t *testing.T) map[string][]string {
 	t.Helper()
 	r := newRig(t)
-	all, ok := r.desk.Metrics.Registry().(prometheus.Collector)
-	require.True(t, ok)
 	descs := make(chan *prometheus.Desc, 1000)
-	all.Describe(descs)
+	r.desk.Metrics.Describe(descs)
 	close(descs)
 	form := regexp.MustCompile(`^Desc\{fqName: "([^"]+)".*variableLabels: \{(.*)\}\}$`)
 	out := map[string][]string{"up": nil}

@@ -162,9 +162,6 @@ func drillResult(a core.Approval) string {
 	return "ok"
 }
 
-// Registry is where other parts of the desk register their own metrics.
-func (m *Set) Registry() prometheus.Registerer { return m.registry }
-
 // Observe counts one committed change.
 func (m *Set) Observe(c core.Change) {
 	a := c.Approval
@@ -292,6 +289,12 @@ func (m *Set) AnonymousClosed(reason string) { m.anonymousClosed.WithLabelValues
 func (m *Set) Waiting() (done func()) {
 	m.waiters.Inc()
 	return m.waiters.Dec
+}
+
+// Describe sends the descriptions of all metrics.
+func (m *Set) Describe(out chan<- *prometheus.Desc) {
+	m.registry.Describe(out)
+	m.names.Describe(out)
 }
 
 // Serve answers a scrape with all metrics; named: with the names of people in labels.
