@@ -40,8 +40,8 @@ func assignable(name string) bool {
 }
 
 // readable reports a variable that every shell takes for a text. What it may hold
-// is policy's to say.
-func readable(name string) bool { return name != "" && name != "_" && !zshNames[name] }
+// is policy's to say. IFS holds a NUL in zsh, at which the word of a program ends.
+func readable(name string) bool { return name != "" && name != "_" && name != "IFS" && !zshNames[name] }
 
 // builtins are all builtins of the five shells, with the words that they may be
 // given. Builtins evaluate words: where one takes a number or a variable's name,
