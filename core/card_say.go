@@ -156,10 +156,17 @@ func (a Approval) retriedBy() string {
 	return People(a.RetriedBy[len(a.RetriedBy)-1].By)
 }
 
-// asksAgain says that a retry round is open: "retry asked by alice, 1 of 2 yes (alice), until 18:05".
+// asksAgain says that a retry round is open: "retry asked by alice, 1 of 2 yes (alice), until 18:05";
+// or of the last one that somebody denied it.
 func (a Approval) asksAgain(r reader) Words {
 	round, open := a.OpenRound(r.people, r.now)
-	if !open {
+	no := a.RoundDenied
+	switch {
+	case !open && no != nil && no.Reason != "":
+		return own(" · 🔁 retry denied by " + People([]string{no.Voter.Name()}) + ": " + display.Escape(no.Reason))
+	case !open && no != nil:
+		return own(" · 🔁 retry denied by " + People([]string{no.Voter.Name()}))
+	case !open:
 		return nil
 	}
 	return Words{{Text: " · 🔁 " + round.Text() + ", until "}, r.at(a, round.ExpiresAtMs)}

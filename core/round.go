@@ -36,6 +36,7 @@ type Retried struct {
 type Run struct {
 	By          []string `json:"by,omitempty"` // who let it run, as in DecidedBy
 	ClaimID     string   `json:"claimId,omitempty"`
+	ClaimedAs   string   `json:"claimedAs,omitempty"`   // as in Approval
 	ClaimedAtMs int64    `json:"claimedAtMs,omitempty"` // 0: it was never claimed
 	Result      *Result  `json:"result,omitempty"`
 }
@@ -127,6 +128,9 @@ func (a Approval) OpenRound(d *Directory, now int64) (RoundState, bool) {
 	return s, true
 }
 
+// DeniedRound reports whether the voter's deny ended the last round.
+func (a Approval) DeniedRound(v Voter) bool { return a.RoundDenied != nil && a.RoundDenied.by(v) }
+
 // Text says who wants it to run again, and how many have said so: "retry asked by alice,
 // 1 of 2 yes (alice)".
 func (s RoundState) Text() string {
@@ -174,7 +178,32 @@ func (a Approval) mayRunOn() bool {
 }
 
 // run is the newest one.
-func (a Approval) run() Run { return Run{a.DecidedBy, a.ClaimID, a.ClaimedAtMs, a.Result} }
+func (a Approval) run() Run {
+	return Run{By: a.DecidedBy, ClaimID: a.ClaimID, ClaimedAs: a.ClaimedAs, ClaimedAtMs: a.ClaimedAtMs, Result: a.Result}
+}
+
+// runOf gives the run that a result without claimId is of: the newest that was claimed under
+// the id that it is addressed by (as in ClaimedAs), else the newest that was claimed. newest: it
+// is the approval's newest; else its index in RetriedBy, -1: none was claimed.
+func (a Approval) runOf(as string) (newest bool, earlier int) {
+	if a.ClaimedAtMs != 0 && a.ClaimedAs == as {
+		return true, -1
+	}
+	for i, r := range slices.Backward(a.RetriedBy) {
+		if r.Before.ClaimedAtMs != 0 && r.Before.ClaimedAs == as {
+			return false, i
+		}
+	}
+	return a.ClaimedAtMs != 0, a.lastClaimed()
+}
+
+// alias is an id of the approval as ClaimedAs has it.
+func (a Approval) alias(id string) string {
+	if id == a.ID {
+		return ""
+	}
+	return id
+}
 
 // runs says for the details of a card how the earlier runs went, and who let it run again.
 func (a Approval) runs() (out []Fact) {

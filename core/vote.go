@@ -173,7 +173,8 @@ func (a Approval) lateVote(v Voter, b Ballot) Change {
 		return o.by(v) && o.Decision == b.Decision
 	})
 	withdrew := a.Status == Withdrawn && b.Decision == Deny && slices.Contains(a.DecidedBy, v.Name())
-	if !same && !withdrew {
+	endedRound := b.Decision == Deny && a.DeniedRound(v)
+	if !same && !withdrew && !endedRound {
 		c.Refusal = a.ended()
 	}
 	return c
@@ -380,6 +381,12 @@ func (a Approval) addReason(v Voter, reason string, now int64) (Change, error) {
 	if next.Status == Withdrawn && next.Reason == withdrawnByRequester && slices.Contains(next.DecidedBy, v.Name()) {
 		next.Reason = cleanText(reason, maxReason) // their deny withdrew it
 		given := next.event(EventReason, now, eventData{By: v.Name()})
+		return Change{Approval: next, Redraw: true, Events: []Event{given}}, nil
+	}
+	if a.DeniedRound(v) {
+		vote := *a.RoundDenied
+		vote.Reason, next.RoundDenied = cleanText(reason, maxReason), &vote
+		given := next.event(EventReason, now, eventData{Vote: &vote})
 		return Change{Approval: next, Redraw: true, Events: []Event{given}}, nil
 	}
 	i := slices.IndexFunc(next.Votes, func(o Vote) bool { return o.Verdict == Reject && o.by(v) })

@@ -46,6 +46,9 @@ func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) 
 	if err := t.sameAbsences(c.Absences); err != nil {
 		return a, err
 	}
+	if err := t.notDenied(c); err != nil {
+		return a, err
+	}
 	switch fresh, err := t.handled(c.Handled); {
 	case err != nil:
 		return a, err
