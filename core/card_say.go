@@ -334,6 +334,10 @@ func (a Approval) VotedText(d Decision, people *Directory) string {
 		return "Denied. The very same call is refused unasked for " + minutes(coolDownMs) + "."
 	case a.Status != Approved || a.RevokedAtMs != 0:
 		return display.UpperFirst(a.Ending()) + "."
+	case a.ClaimedAtMs != 0:
+		return "Allowed. The agent has claimed the call."
+	case a.ClaimUntilMs != 0 && a.ClaimUntilMs <= nowMs():
+		return "Allowed, but the agent did not claim the call in time."
 	case a.Decision == AllowSession:
 		return "Allowed for the session. " + once + "; what the menu said is not asked again for " + hours(sessionGrantMs) + "."
 	case a.Decision == AllowAlways:

@@ -69,6 +69,20 @@ func (a Approval) openRound(now int64) *RetryRound {
 	return r
 }
 
+// RoundEndsMs is until when the round is open that was opened last and is not settled; 0: none.
+func (a Approval) RoundEndsMs() int64 {
+	if a.Round == nil {
+		return 0
+	}
+	return a.Round.ExpiresAtMs
+}
+
+// roundAnswers refuses an allow in an open round: it was said to another question.
+func (a Approval) roundAnswers(r RetryRound, d *Directory) *Error {
+	return refuse(CodeAlreadyResolved, "%s was allowed before and is not allowed again by this; a retry of it is open (%s): "+
+		"vote with retry %[1]s or deny %[1]s.", a.Code, a.again(r).tally(d).approverText())
+}
+
 // newRound is a round without a person's vote. It counts under the rule that the call was
 // asked under, but that a person must say yes, and nothing stands for the approvers.
 func (a Approval) newRound(by string, withoutResult bool, j Judgement, rules *Rules, now int64) *RetryRound {
@@ -255,8 +269,13 @@ func (a Approval) tellOfRound(rules *Rules, now int64) (out []Delivery) {
 	return out
 }
 
-// drawRound is what the message says that an open round is told with.
-func (a Approval) drawRound(d *Directory, site assertion.Site, now int64) Drawing {
+// maxRoundText bounds a round's message that shows the whole call, in characters: on the
+// narrowest platform 2,000 hold it with each of them escaped.
+const maxRoundText = 900
+
+// drawRound is what the message says that an open round is told with: the whole call, if it
+// fits, so that a vote may come from there. payload is that call.
+func (a Approval) drawRound(payload []Fact, d *Directory, site assertion.Site, now int64) Drawing {
 	round, open := a.OpenRound(d, now)
 	if !open {
 		return Drawing{Skip: "the retry was decided, or its time is over"}
@@ -268,8 +287,35 @@ func (a Approval) drawRound(d *Directory, site assertion.Site, now int64) Drawin
 	if site.ID != "" {
 		way = site.Link("/a/"+a.Code) + " or with: " + way
 	}
-	lines = append(lines, "Vote on it: "+way, "What: "+a.Headline())
-	return Drawing{Text: strings.Join(lines, "\n"), Times: Times{until: round.ExpiresAtMs}, Done: true}
+	out := Drawing{Times: Times{until: round.ExpiresAtMs}, Done: true}
+	if whole := a.wholeRound(append(slices.Clone(lines), "Vote here with: retry "+a.Code+", or: deny "+a.Code,
+		"Elsewhere: "+way), payload); whole != "" && !round.Rule.StepUp {
+		out.Text, out.Shown = whole, true
+		return out
+	}
+	lines = append(lines, "Vote on it: "+way, "Against it: deny "+a.Code, "What: "+a.Headline())
+	out.Text = strings.Join(lines, "\n")
+	return out
+}
+
+// wholeRound is the message with the whole call in it; empty: it does not fit, or is not known.
+func (a Approval) wholeRound(lines []string, payload []Fact) string {
+	asked := a.askersText(payload)
+	if len(payload) == 0 || display.Hides(asked) || len(display.Lookalikes(asked, 1)) > 0 {
+		return "" // of which a card would warn
+	}
+	lines = append(lines, "Risk: "+a.riskText(), "It would run "+display.Escape(a.ToolName)+":")
+	for _, f := range payload {
+		lines = append(lines, f.Label(a.ToolName)+":")
+		for line := range strings.SplitSeq(f.Value, "\n") {
+			lines = append(lines, display.Bar+line)
+		}
+	}
+	text := strings.Join(lines, "\n")
+	if charCount(text) > maxRoundText {
+		return ""
+	}
+	return text
 }
 
 // RetryOffer is what a person may do about one more run of an approved call.

@@ -75,7 +75,11 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 	v := d.Identify(b.Voter)
 	b.Reason = cleanText(b.Reason, maxReason)
 	if a.Final() {
-		return a.lateVote(v, b)
+		c := a.lateVote(v, b)
+		if round := a.openRound(now); round != nil && b.Decision.Allows() {
+			c.Refusal = a.roundAnswers(*round, d)
+		}
+		return c
 	}
 	if b.ReceivedMs >= a.ExpiresAtMs {
 		c := a.expire(now)

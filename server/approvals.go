@@ -84,6 +84,7 @@ func (s *Server) list(c *call) (answer, error) {
 		Status: core.Status(c.query.text("status")), AgentID: c.query.text("agentId"),
 		SessionKey: c.query.text("sessionKey"),
 		ToolName:   c.query.text("toolName"), Limit: c.query.limit(), Cursor: c.query.text("cursor"),
+		Round: c.query.text("round") != "",
 	}
 	out, err := s.page(c.ctx, c.who, f, s.seen)
 	return answer{status: http.StatusOK, body: out}, err
