@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -88,4 +89,35 @@ func TestAdversary_T3_ARoundThatIsTooLongForAChat(t *testing.T) {
 		require.Len(t, r.get(a).RetryRound.Votes, 1)
 		require.Contains(t, c.say("bob", "deny "+a.Code), "Denied: it does not run again")
 	}, func(r *rig) { r.quorum = map[string]int{"R0": 2, "R1": 2, "R2": 2, "R3": 2} })
+}
+
+// T3: the command line names open rounds in its lists, votes in them while it watches, and
+// does not take an approve for a vote in one.
+func TestAdversary_T3_TheCommandLineInAnOpenRound(t *testing.T) {
+	r := newRig(t, func(r *rig) { r.quorum = map[string]int{"R0": 2, "R1": 2, "R2": 2, "R3": 2} })
+	c := r.chatOn("telegram")
+	run := func(stdin string, args ...string) string {
+		got := r.cli(operatorSecret, strings.NewReader(stdin), args...)
+		return got.out + got.errors
+	}
+	a, _ := roundOf(t, r, c, `{"n":1}`)
+	for _, list := range []string{"list", "pending"} {
+		require.Contains(t, run("", list), "🔁 "+a.Code+": retry asked by alice, 1 of 2 yes (alice), until ", list)
+	}
+	require.NotContains(t, run("", "list", "--status", "denied"), a.Code)
+	require.Contains(t, run("", "approve", a.Code), a.Code+" was allowed before and is not allowed again by this")
+	require.Contains(t, run("", "view", a.Code), "retry asked by alice")
+	require.Contains(t, run("", "watch"), "Let it run again? [r]etry / [n]o / s[k]ip:")
+	require.Len(t, r.get(a).RetryRound.Votes, 1)
+	watched := run("y\nretry\n", "watch")
+	require.Contains(t, watched, "That is not offered for this request.")
+	require.Contains(t, watched, "deploy · n: 1", "the whole call")
+	require.Len(t, r.get(a).Retries, 1, watched)
+	require.NotContains(t, run("", "pending"), a.Code)
+
+	b, _ := roundOf(t, r, c, `{"n":2}`)
+	require.Contains(t, run("n: no more\n", "watch"), b.Code)
+	require.Nil(t, r.get(b).RetryRound)
+	require.Empty(t, r.get(b).Retries)
+	require.Contains(t, run("", "deny", b.Code), b.Code, "again")
 }
