@@ -78,7 +78,12 @@ func TestAdversary_T3_TheSameDenyOfARoundTwice(t *testing.T) {
 			require.NoError(t, err)
 			card, err := d.Card(ctx, got)
 			require.NoError(t, err)
-			require.Contains(t, card.Outcome.String(), "it broke the build")
+			if name == "the asker" {
+				require.Equal(t, []string{"denied the retry because: “it broke the build”"}, card.Claims[1:], "a claim")
+				require.NotContains(t, card.Outcome.String(), "it broke")
+			} else {
+				require.Contains(t, card.Outcome.String(), "retry denied by bob: it broke the build")
+			}
 			after, err = d.store.Log(ctx, int64(len(before)), 100)
 			require.NoError(t, err)
 			require.Equal(t, core.EventReason, after[len(after)-1].Type)

@@ -162,7 +162,7 @@ func (a Approval) asksAgain(r reader) Words {
 	round, open := a.OpenRound(r.people, r.now)
 	no := a.RoundDenied
 	switch {
-	case !open && no != nil && no.Reason != "":
+	case !open && no != nil && no.Reason != "" && a.retryWithdrawnText(r.people) == "":
 		return own(" · 🔁 retry denied by " + People([]string{no.Voter.Name()}) + ": " + display.Escape(no.Reason))
 	case !open && no != nil:
 		return own(" · 🔁 retry denied by " + People([]string{no.Voter.Name()}))
@@ -170,6 +170,15 @@ func (a Approval) asksAgain(r reader) Words {
 		return nil
 	}
 	return Words{{Text: " · 🔁 " + round.Text() + ", until "}, r.at(a, round.ExpiresAtMs)}
+}
+
+// retryWithdrawnText is why somebody who asked for the call denied one more run of it, in their
+// words; empty: nobody did, or said why.
+func (a Approval) retryWithdrawnText(d *Directory) string {
+	if no := a.RoundDenied; no != nil && d.isAsker(*no.Voter, a.Askers) {
+		return no.Reason
+	}
+	return ""
 }
 
 // badEnd reports an end that is to be noticed.

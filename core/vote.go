@@ -260,7 +260,7 @@ func (g *Gate) voteOnce(ctx context.Context, key string, b Ballot, adopted []Del
 		// A button is none of the round's, and neither is a word from before it.
 		round := a.openRound(nowMs())
 		since := round != nil && (b.ReceivedMs == 0 || b.ReceivedMs >= round.OpenedAtMs)
-		if inRound = b.Decision == Deny && b.Card == "" && since; inRound {
+		if inRound = b.Decision == Deny && b.Card == "" && b.Code == "" && since; inRound {
 			return Change{Approval: a, Unchanged: true}, nil
 		}
 		open, allows := !a.Final(), b.Decision != Deny

@@ -80,7 +80,9 @@ func TestAdversary_T3_TheInboxNamesOpenRounds(t *testing.T) {
 		require.Contains(t, page, `<a href="/a/`+a.Code+`">🔁 `+a.Code+`</a>`)
 		require.Contains(t, page, "retry asked by bob, 1 of 2 yes (bob)")
 	}
-	require.Equal(t, http.StatusSeeOther, d.votes("alice", a.Code, core.Deny).Code)
+	out := d.votes("alice", a.Code, core.Deny)
+	require.Equal(t, http.StatusSeeOther, out.Code)
+	require.Contains(t, d.sees("alice", out.Header().Get("Location")), "Denied: it does not run again.")
 	require.NotContains(t, d.sees("bob", "/"), "🔁")
 	require.Contains(t, d.sees("alice", "/a/"+a.Code), "retry denied by alice")
 	require.Equal(t, http.StatusSeeOther, d.votes("alice", a.Code, core.Deny).Code, "again")
