@@ -173,7 +173,7 @@ func (a Approval) asksAgain(r reader) Words {
 }
 
 // retryWithdrawnText is why somebody who asked for the call denied one more run of it, in their
-// words; empty: nobody did, or said why.
+// words; empty: there is no such deny, or no reason.
 func (a Approval) retryWithdrawnText(d *Directory) string {
 	if no := a.RoundDenied; no != nil && d.isAsker(*no.Voter, a.Askers) {
 		return no.Reason

@@ -90,7 +90,7 @@ type Context struct {
 	BotName  string            // our name, as in /approve@approval_bot; a command for another bot is not ours
 	Mention  bool              // the adapter stripped a mention of the bot: the slash may be missing
 	CardCode string            // code of the card this message replies to, or empty
-	IsCode   func(string) bool // is this (valid, normalised) code the one of an approval that people vote on now? nil: none is
+	IsCode   func(string) bool // do people vote on the approval of this (valid, normalised) code now? nil: on none
 }
 
 func (c Context) isCode(code string) bool { return c.IsCode != nil && c.IsCode(code) }

@@ -12,8 +12,8 @@ import (
 	"approvalbot/display"
 )
 
-const helpText = "/approve CODE [reason] · /deny CODE [reason] · /retry CODE · /pending · /show CODE · /duty · /away 2h [to NAME] · /back · /web · " +
-	"/whoami · /pair CODE. In a reply to a card the code may be left out."
+const helpText = "/approve CODE [reason] · /deny CODE [reason] · /retry CODE · /pending · /show CODE · /duty · " +
+	"/away 2h [to NAME] · /back · /web · /whoami · /pair CODE. In a reply to a card the code may be left out."
 
 // maxListed bounds /pending, maxListedCall what it says of each call.
 const (
@@ -31,7 +31,8 @@ func (h *Handler) typed(ctx context.Context, m Message, card core.Delivery, know
 		}
 		return err == nil && (!a.Final() || h.roundText(a) != "")
 	}}
-	ofCard := slices.Contains([]core.DeliveryKind{core.CardDelivery, core.ReminderDelivery, core.RetryAskedDelivery}, card.Kind)
+	cards := []core.DeliveryKind{core.CardDelivery, core.ReminderDelivery, core.RetryAskedDelivery}
+	ofCard := slices.Contains(cards, card.Kind)
 	if known && ofCard && m.OwnMessage {
 		a, err := h.gate.ByKey(ctx, card.Key)
 		if err != nil {
