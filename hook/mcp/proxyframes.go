@@ -1,0 +1,197 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	stdjson "encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// maxFrame is the size in bytes of a line, of an event of a stream, and of an answer over HTTP.
+const maxFrame = 16 << 20
+
+// unreadable is what a Read gives for a frame that holds no message. The connection goes on.
+type unreadable struct{ why string }
+
+// Error says why.
+func (u unreadable) Error() string { return u.why }
+
+var errTooLong = unreadable{fmt.Sprintf("it is larger than %d MiB", maxFrame>>20)}
+
+// frame is a message that came, or why there is none.
+type frame struct {
+	msg jsonrpc.Message
+	err error
+}
+
+// framesOf reads the text of one frame: a message, or a batch of them, each by itself.
+func framesOf(text []byte) []frame {
+	var batch []jsontext.Value
+	if jsontext.Value(text).Kind() != '[' {
+		return []frame{frameOf(text)}
+	}
+	if err := json.Unmarshal(text, &batch, asWritten()); err != nil || len(batch) == 0 {
+		return []frame{{err: unreadable{"it is a batch that cannot be read"}}}
+	}
+	out := make([]frame, len(batch))
+	for i, raw := range batch {
+		out[i] = frameOf(raw)
+	}
+	return out
+}
+
+// asWritten leaves it to the readers of params what a member means that is there twice.
+func asWritten() json.Options {
+	return json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// plainNumber is a number that is the same in every implementation.
+var plainNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?[0-9]{1,15}$`) })
+
+// frameOf reads one message. An id is a string or an integer that no reader rounds: an answer must
+// not come under another one.
+func frameOf(raw []byte) frame {
+	var in struct {
+		Version string             `json:"jsonrpc"`
+		ID      jsontext.Value     `json:"id"`
+		Method  *string            `json:"method"`
+		Params  stdjson.RawMessage `json:"params"`
+		Result  stdjson.RawMessage `json:"result"`
+		Error   *jsonrpc.Error     `json:"error"`
+	}
+	if err := json.Unmarshal(raw, &in, asWritten()); err != nil || in.Version != "2.0" {
+		return frame{err: unreadable{"it is no JSON-RPC 2.0 message on one line"}}
+	}
+	var given any
+	if len(in.ID) > 0 {
+		if err := json.Unmarshal(in.ID, &given, asWritten()); err != nil {
+			return frame{err: unreadable{"its id cannot be read"}}
+		}
+	}
+	if _, number := given.(float64); number && !plainNumber().Match(in.ID) {
+		return frame{err: unreadable{"its id is a number that is no integer of at most 15 digits"}}
+	}
+	id, err := jsonrpc.MakeID(given)
+	switch {
+	case err != nil:
+		return frame{err: unreadable{"its id is neither a string nor an integer"}}
+	case in.Method != nil:
+		return frame{msg: &jsonrpc.Request{ID: id, Method: *in.Method, Params: in.Params}}
+	case !id.IsValid():
+		return frame{err: unreadable{"it has neither a method nor an id"}}
+	case in.Error != nil:
+		return frame{msg: &jsonrpc.Response{ID: id, Error: in.Error}}
+	}
+	return frame{msg: &jsonrpc.Response{ID: id, Result: in.Result}}
+}
+
+// readLine gives the next line. One that is too long is read to its end, and is errTooLong.
+func readLine(from *bufio.Reader) (line []byte, err error) {
+	for long := false; ; {
+		part, err := from.ReadSlice('\n')
+		if long = long || len(line)+len(part) > maxFrame; long {
+			line = nil
+		} else {
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case err != nil && !(errors.Is(err, io.EOF) && (long || len(line) > 0)):
+			return nil, err
+		case long:
+			return nil, errTooLong
+		default:
+			return bytes.TrimRight(line, "\r\n"), nil
+		}
+	}
+}
+
+// lines is a connection on which each line is a frame.
+type lines struct {
+	from io.Closer
+	to   io.WriteCloser
+	in   chan frame
+	gone chan struct{}
+	once sync.Once
+	mu   sync.Mutex // held while a line is written
+}
+
+// Lines speaks MCP on a pair of streams, a message or a batch a line. It closes them when it is
+// closed. What is no message is an error of one Read, and what comes after it is read.
+func Lines(from io.ReadCloser, to io.WriteCloser) mcp.Connection {
+	l := &lines{from: from, to: to, in: make(chan frame), gone: make(chan struct{})}
+	go l.read(from)
+	return l
+}
+
+func (l *lines) read(from io.Reader) {
+	for r := bufio.NewReaderSize(from, 64<<10); ; {
+		line, err := readLine(r)
+		var frames []frame
+		switch {
+		case err != nil:
+			frames = []frame{{err: err}}
+		case len(bytes.TrimSpace(line)) > 0:
+			frames = framesOf(line)
+		}
+		for _, f := range frames {
+			select {
+			case l.in <- f:
+			case <-l.gone:
+				return
+			}
+		}
+		if err != nil && !errors.As(err, new(unreadable)) {
+			return
+		}
+	}
+}
+
+// Read implements mcp.Connection.
+func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case f := <-l.in:
+		return f.msg, f.err
+	case <-l.gone:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Write implements mcp.Connection.
+func (l *lines) Write(ctx context.Context, m jsonrpc.Message) error {
+	out, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	_, err = l.to.Write(append(out, '\n'))
+	return err
+}
+
+// Close implements mcp.Connection.
+func (l *lines) Close() (err error) {
+	l.once.Do(func() {
+		close(l.gone)
+		err = errors.Join(l.from.Close(), l.to.Close())
+	})
+	return err
+}
+
+// SessionID implements mcp.Connection.
+func (l *lines) SessionID() string { return "" }
