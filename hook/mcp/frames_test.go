@@ -3,6 +3,7 @@ package mcp
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"approvalbot/hook/ask"
 )
 
 // Each call of a batch is asked for by itself, and what is wrong with one of its members keeps none
@@ -105,6 +108,10 @@ type web struct {
 }
 
 func newWeb(t *testing.T, serve http.HandlerFunc) *web {
+	return newWebWith(t, ask.Approvals{}, serve)
+}
+
+func newWebWith(t *testing.T, desk ask.Approvals, serve http.HandlerFunc) *web {
 	s := httptest.NewServer(serve)
 	t.Cleanup(s.Close)
 	to, err := url.Parse(s.URL)
@@ -123,7 +130,7 @@ func newWeb(t *testing.T, serve http.HandlerFunc) *web {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = Proxy{Server: "shop", Log: func(s string) { w.log <- s }}.Run(ctx, Lines(inR, outW), r.Connect(ctx))
+		_ = Proxy{Desk: desk, Server: "shop", Log: func(s string) { w.log <- s }}.Run(ctx, Lines(inR, outW), r.Connect(ctx))
 	}()
 	t.Cleanup(func() { cancel(); _ = in.Close(); _ = out.Close(); <-done })
 	return w
@@ -276,6 +283,34 @@ func TestAdversary_T1_HeadersSayWhatTheBodySays(t *testing.T) {
 		h.Del("Mcp-Protocol-Version")
 		require.Equal(t, row.want, h)
 	}
+}
+
+// The arguments that a server wants in headers are those that the claim hands out, whatever the
+// client asked for.
+func TestAdversary_T1_ArgumentsInHeadersAreThoseOfTheClaim(t *testing.T) {
+	desk := newStage(t).desk // its approvals hand out {"what":"tea"}
+	got := make(chan http.Header, 1)
+	w := newWebWith(t, desk, func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			ID     int
+			Method string
+		}
+		_ = json.NewDecoder(r.Body).Decode(&in)
+		result := `{"content":[]}`
+		if in.Method == listTools {
+			result = `{"tools":[{"name":"order","inputSchema":{"type":"object","properties":{"what":{"type":"string","x-mcp-header":"What"}}}}]}`
+		} else {
+			got <- r.Header
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%d,"result":%s}`, in.ID, result)
+	})
+	fmt.Fprintln(w.in, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order","arguments":{"what":"EVIL"},`+
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)
+	h := <-got
+	require.Equal(t, "tea", h.Get("Mcp-Param-What"))
+	require.Equal(t, "order", h.Get("Mcp-Name"))
+	require.Equal(t, "2026-07-28", h.Get("Mcp-Protocol-Version"))
 }
 
 // beginsTask has the client call the tool, and the server begin a task.

@@ -33,6 +33,7 @@ type stage struct {
 	log                  chan string
 	approval             string // what the desk answers; empty: it allows what it is asked for, as it is
 	endServer, endClient func()
+	desk                 ask.Approvals
 	dir                  string        // the proxy's
 	done                 chan struct{} // closed once the proxy has ended
 	written              chan struct{} // not nil: each write to the client returns once one comes
@@ -91,7 +92,8 @@ func newStage(t *testing.T) *stage {
 	down, up := Lines(clientIn, clientOut), Lines(serverIn, serverOut)
 	done := make(chan struct{})
 	s.done = done
-	p := Proxy{Desk: ask.Approvals{Client: &api.Client{Server: desk.URL, Token: "t"}}, Server: "shop", Session: "s", Workdir: s.dir, Log: func(text string) { s.log <- text }}
+	s.desk = ask.Approvals{Client: &api.Client{Server: desk.URL, Token: "t"}}
+	p := Proxy{Desk: s.desk, Server: "shop", Session: "s", Workdir: s.dir, Log: func(text string) { s.log <- text }}
 	go func() { defer close(done); _ = p.Run(ctx, slow{down, s}, up) }()
 	hangUp := func() {
 		for _, c := range []io.Closer{client, server, toClient, toServer} {
