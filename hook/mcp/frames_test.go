@@ -56,7 +56,7 @@ func TestAdversary_T1_WhatIsNoMessageEndsNothing(t *testing.T) {
 		`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `{"jsonrpc":"2.0","id":true,"method":"ping"}`, `{"jsonrpc":"2.0","id":1,"method":7}`,
 		`{"jsonrpc":"2.0","id":1,"method":"ping"} {"jsonrpc":"2.0","id":2,"method":"ping"}`,
 		`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, `{"jsonrpc":"2.0","id":1e3,"method":"ping"}`,
-		`{"jsonrpc":"2.0","id":1,"error":"no"}`, "\x00", `"` + strings.Repeat("x", maxFrame) + `"`, strings.Repeat("[", 20000)} {
+		`{"jsonrpc":"2.0","id":1,"error":"no"}`, "\x00", "\xff", `"` + strings.Repeat("x", maxFrame) + `"`, strings.Repeat("[", 20000)} {
 		s.says(s.client, "%s", bad)
 		got := s.heardOf(s.toClient, nil)
 		require.Equal(t, float64(jsonrpc.CodeParseError), got.Error["code"], got.raw)
@@ -383,6 +383,25 @@ func TestAdversary_T1_TheServersPollsAreNoCards(t *testing.T) {
 	require.Empty(t, s.calls())
 	s.says(s.server, `{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage"}`)
 	require.Equal(t, "sampling/createMessage", s.heard(s.toClient).Method)
+}
+
+// A log that is not read keeps no cancel from being heard.
+func TestAdversary_T1_ADeafLogKeepsNoCancelFromBeingHeard(t *testing.T) {
+	s := newStage(t)
+	s.approval = ""
+	s.listed()
+	s.says(s.client, callOf, 1)
+	m := s.heard(s.toServer)
+	for range cap(s.log) + 10*maxNotices {
+		s.says(s.server, "noise")
+	}
+	s.says(s.client, cancels, 1)
+	got := s.heard(s.toServer)
+	require.Equal(t, "notifications/cancelled", got.Method)
+	require.Contains(t, got.raw, m.id())
+	for range cap(s.log) {
+		<-s.log // lets the proxy end
+	}
 }
 
 // What the server answers before it was asked is no answer to the call that comes next.

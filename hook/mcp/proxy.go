@@ -68,8 +68,10 @@ func (p Proxy) Run(ctx context.Context, client, server mcp.Connection) error {
 		Proxy: p, ctx: ctx, client: client, server: server,
 		requests: map[jsonrpc.ID]*pending{}, flights: map[jsonrpc.ID]*flight{}, tasks: map[task]bool{},
 		questions: map[jsonrpc.ID]*question{}, shown: map[string]shown{}, people: map[string]bool{},
-		toServer: newLane(), toClient: newLane(),
+		toServer: newLane(), toClient: newLane(), says: make(chan string, maxNotices),
 	}
+	over, logged := make(chan struct{}), make(chan struct{})
+	go func() { defer close(logged); x.logs(over) }()
 	if _, many := server.(manyWriters); !many {
 		x.turn = make(chan struct{}, 1)
 	}
@@ -92,6 +94,8 @@ func (p Proxy) Run(ctx context.Context, client, server mcp.Connection) error {
 	_ = client.Close()
 	within(done, endTime)
 	within(closed, endTime)
+	close(over)
+	within(logged, stopTime)
 	return err
 }
 
@@ -142,9 +146,10 @@ type relay struct {
 	told      int                   // changes when own was asked for
 	ended     bool
 
-	delivery sync.Mutex // held while a list of tools is noted and given to the client
-	numbered int64      // the last progress token for the server
-	dropped  sync.Once  // says that members of _meta are dropped
+	delivery sync.Mutex  // held while a list of tools is noted and given to the client
+	numbered int64       // the last progress token for the server
+	says     chan string // lines of the log that are not written yet
+	dropped  sync.Once   // says that members of _meta are dropped
 }
 
 // flight is a request that the server has not answered.
@@ -482,9 +487,31 @@ func (x *relay) roundTrip(
 	}
 }
 
+// log has a line logged beside all else: a log that is not read keeps no cancel from being heard. What
+// is too much is dropped.
 func (x *relay) log(text string) {
-	if x.Log != nil {
-		x.Log(text)
+	select {
+	case x.says <- text:
+	default:
+	}
+}
+
+// logs writes the lines until over is closed, and those that are there by then.
+func (x *relay) logs(over <-chan struct{}) {
+	for {
+		text := ""
+		select {
+		case text = <-x.says:
+		case <-over:
+			select {
+			case text = <-x.says:
+			default:
+				return
+			}
+		}
+		if x.Log != nil {
+			x.Log(text)
+		}
 	}
 }
 

@@ -226,15 +226,10 @@ func (x *relay) withdraw(ctx context.Context) {
 // requestOf is the request that a notification cancels; not valid if it names none.
 func requestOf(m *jsonrpc.Request) jsonrpc.ID {
 	var in struct {
-		ID any `json:"requestId"`
+		ID jsontext.Value `json:"requestId"`
 	}
-	if json.Unmarshal(m.Params, &in) != nil {
-		return jsonrpc.ID{}
-	}
-	id, err := jsonrpc.MakeID(in.ID)
-	if err != nil {
-		return jsonrpc.ID{}
-	}
+	_ = strict(m.Params, &in) // it names none, then
+	id, _ := idOf(in.ID)
 	return id
 }
 

@@ -58,8 +58,7 @@ func asWritten() json.Options {
 // plainNumber is a number that is the same in every implementation.
 var plainNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?[0-9]{1,15}$`) })
 
-// frameOf reads one message. An id is a string or an integer that no reader rounds: an answer must
-// not come under another one.
+// frameOf reads one message.
 func frameOf(raw []byte) frame {
 	var in struct {
 		Version string             `json:"jsonrpc"`
@@ -72,27 +71,39 @@ func frameOf(raw []byte) frame {
 	if err := json.Unmarshal(raw, &in, asWritten()); err != nil || in.Version != "2.0" {
 		return frame{err: unreadable{"it is no JSON-RPC 2.0 message on one line"}}
 	}
-	var given any
-	if len(in.ID) > 0 {
-		if err := json.Unmarshal(in.ID, &given, asWritten()); err != nil {
-			return frame{err: unreadable{"its id cannot be read"}}
-		}
-	}
-	if _, number := given.(float64); number && !plainNumber().Match(in.ID) {
-		return frame{err: unreadable{"its id is a number that is no integer of at most 15 digits"}}
-	}
-	id, err := jsonrpc.MakeID(given)
+	id, err := idOf(in.ID)
 	switch {
 	case err != nil:
-		return frame{err: unreadable{"its id is neither a string nor an integer"}}
+		return frame{err: err}
 	case in.Method != nil:
 		return frame{msg: &jsonrpc.Request{ID: id, Method: *in.Method, Params: in.Params}}
 	case !id.IsValid():
 		return frame{err: unreadable{"it has neither a method nor an id"}}
-	case in.Error != nil:
+	case in.Error == nil && len(in.Result) == 0:
+		in.Error = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "an answer without a result came"}
+	}
+	if in.Error != nil { // no typed nil
 		return frame{msg: &jsonrpc.Response{ID: id, Error: in.Error}}
 	}
 	return frame{msg: &jsonrpc.Response{ID: id, Result: in.Result}}
+}
+
+// idOf reads an id: a string, or an integer that no reader rounds, since an answer must not come
+// under another id. It is not valid if there is none.
+func idOf(raw jsontext.Value) (jsonrpc.ID, error) {
+	var given any
+	bad := unreadable{"its id is neither a string nor an integer of at most 15 digits"}
+	if len(raw) > 0 && json.Unmarshal(raw, &given, asWritten()) != nil {
+		return jsonrpc.ID{}, bad
+	}
+	if _, number := given.(float64); number && !plainNumber().Match(raw) {
+		return jsonrpc.ID{}, bad
+	}
+	id, err := jsonrpc.MakeID(given)
+	if err != nil {
+		return jsonrpc.ID{}, bad
+	}
+	return id, nil
 }
 
 // readLine gives the next line. One that is too long is read to its end, and is errTooLong.
