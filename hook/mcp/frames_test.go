@@ -229,8 +229,11 @@ func TestAdversary_T1_ARemotesBadAnswerEndsThatCallAlone(t *testing.T) {
 
 // A session that the server ends, ends the proxy: the client has to begin again.
 func TestRemote_KeepsTheSession(t *testing.T) {
+	var mu sync.Mutex
 	var got []string
 	w := newWeb(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
 		if got = append(got, r.Method+r.Header.Get("Mcp-Session-Id")); len(got) > 2 {
 			w.WriteHeader(http.StatusNotFound)
 			return
@@ -248,6 +251,8 @@ func TestRemote_KeepsTheSession(t *testing.T) {
 		_, err = w.out.ReadString('\n')
 	}
 	require.True(t, errors.Is(err, io.EOF), err)
+	mu.Lock()
+	defer mu.Unlock()
 	require.Equal(t, []string{"POST", "POSTs1", "POSTs1"}, got[:3])
 }
 
