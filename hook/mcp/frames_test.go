@@ -55,8 +55,9 @@ func TestAdversary_T1_WhatIsNoMessageEndsNothing(t *testing.T) {
 	for _, bad := range []string{`{`, `}{`, `nonsense`, `[]`, `{}`, `7`, `{"jsonrpc":"1.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0"}`,
 		`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `{"jsonrpc":"2.0","id":true,"method":"ping"}`, `{"jsonrpc":"2.0","id":1,"method":7}`,
 		`{"jsonrpc":"2.0","id":1,"method":"ping"} {"jsonrpc":"2.0","id":2,"method":"ping"}`,
-		`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, `{"jsonrpc":"2.0","id":1e3,"method":"ping"}`,
-		`{"jsonrpc":"2.0","id":1,"error":"no"}`, "\x00", "\xff", `"` + strings.Repeat("x", maxFrame) + `"`, strings.Repeat("[", 20000)} {
+		`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, `{"jsonrpc":"2.0","id":-1e16,"method":"ping"}`, `{"jsonrpc":"2.0","id":1e999,"method":"ping"}`,
+		`{"jsonrpc":"2.0","id":1,"error":"no"}`, "\x00", "\xff", `[{"jsonrpc":"2.0","id":1,"method":"ping"},{]`, `[{"jsonrpc":"2.0","id":1,"method":"ping"}`,
+		`[{"jsonrpc":"2.0","id":1,"method":"ping"}] {}`, `[` + strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"ping"},`, maxBatch) + `{}]`, `"` + strings.Repeat("x", maxFrame) + `"`, strings.Repeat("[", 20000)} {
 		s.says(s.client, "%s", bad)
 		got := s.heardOf(s.toClient, nil)
 		require.Equal(t, float64(jsonrpc.CodeParseError), got.Error["code"], got.raw)
@@ -71,7 +72,7 @@ func TestAdversary_T1_WhatIsNoMessageEndsNothing(t *testing.T) {
 // An id comes back as it was, or the request is refused; 1 and "1" are two.
 func TestAdversary_T1_AnAnswerComesUnderItsOwnID(t *testing.T) {
 	s := newStage(t)
-	ids := []string{`1`, `"1"`, `-1`, `0`, `999999999999999`, `""`, `"𝟙"`, `"\u0000"`}
+	ids := []string{`1`, `"1"`, `-1`, `0`, `9007199254740991`, `""`, `"𝟙"`, `"\u0000"`}
 	for _, id := range ids {
 		s.says(s.client, `{"jsonrpc":"2.0","id":%s,"method":"ping"}`, id)
 	}
@@ -261,8 +262,8 @@ func TestAdversary_T1_HeadersSayWhatTheBodySays(t *testing.T) {
 	const schema = `{"properties":{"a":{"x-mcp-header":"A"},"b":{"x-mcp-header":"B"},"c":{"x-mcp-header":"C","properties":{"d":{"x-mcp-header":"D"}}},` +
 		`"e":{"x-mcp-header":"E\r\nAuthorization"},"f":{"x-mcp-header":7},"g":{"x-mcp-header":"G"},"h":{"x-mcp-header":"H"},"i":{"x-mcp-header":"I"},"j":{}}}`
 	got := http.Header{}
-	argumentHeaders([]byte(schema), []byte(`{"a":"x\r\nEvil: 1","b":12,"c":{"d":true},"e":"x","f":"x","g":1.5,"h":null,"j":"x"}`), maxHeaderLevels, got)
-	require.Equal(t, http.Header{"Mcp-Param-A": {"=?base64?eA0KRXZpbDogMQ==?="}, "Mcp-Param-B": {"12"}, "Mcp-Param-D": {"true"}}, got)
+	argumentHeaders([]byte(schema), []byte(`{"a":"x\r\nEvil: 1","b":-9007199254740991,"c":{"d":true},"e":"x","f":"x","g":1.5,"i":9007199254740992,"h":null,"j":"x"}`), maxHeaderLevels, got)
+	require.Equal(t, http.Header{"Mcp-Param-A": {"=?base64?eA0KRXZpbDogMQ==?="}, "Mcp-Param-B": {"-9007199254740991"}, "Mcp-Param-D": {"true"}}, got)
 	deep, in := `{}`, `"x"`
 	for range 1000 {
 		deep, in = `{"properties":{"a":`+deep+`}}`, `{"a":`+in+`}`

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
+	"math"
 	"sync"
 
 	"github.com/go-json-experiment/json"
@@ -34,18 +34,30 @@ type frame struct {
 	err error
 }
 
+// maxBatch is how many messages a batch may have.
+const maxBatch = 1000
+
 // framesOf reads the text of one frame: a message, or a batch of them, each by itself.
 func framesOf(text []byte) []frame {
-	var batch []jsontext.Value
 	if jsontext.Value(text).Kind() != '[' {
 		return []frame{frameOf(text)}
 	}
-	if err := json.Unmarshal(text, &batch, asWritten()); err != nil || len(batch) == 0 {
-		return []frame{{err: unreadable{"it is a batch that cannot be read"}}}
+	var out []frame
+	bad := []frame{{err: unreadable{fmt.Sprintf("it is a batch that cannot be read, or of more than %d messages", maxBatch)}}}
+	d := jsontext.NewDecoder(bytes.NewReader(text), asWritten())
+	_, err := d.ReadToken()
+	for err == nil && d.PeekKind() != ']' {
+		var raw jsontext.Value
+		if raw, err = d.ReadValue(); err != nil || len(out) == maxBatch {
+			return bad
+		}
+		out = append(out, frameOf(raw))
 	}
-	out := make([]frame, len(batch))
-	for i, raw := range batch {
-		out[i] = frameOf(raw)
+	if err == nil {
+		_, err = d.ReadToken()
+	}
+	if _, after := d.ReadToken(); err != nil || !errors.Is(after, io.EOF) || len(out) == 0 {
+		return bad
 	}
 	return out
 }
@@ -54,9 +66,6 @@ func framesOf(text []byte) []frame {
 func asWritten() json.Options {
 	return json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
-
-// plainNumber is a number that is the same in every implementation.
-var plainNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?[0-9]{1,15}$`) })
 
 // frameOf reads one message.
 func frameOf(raw []byte) frame {
@@ -88,15 +97,17 @@ func frameOf(raw []byte) frame {
 	return frame{msg: &jsonrpc.Response{ID: id, Result: in.Result}}
 }
 
+const roundedFrom = 1 << 53 // from here on not every integer is one for each reader of JSON
+
 // idOf reads an id: a string, or an integer that no reader rounds, since an answer must not come
 // under another id. It is not valid if there is none.
 func idOf(raw jsontext.Value) (jsonrpc.ID, error) {
 	var given any
-	bad := unreadable{"its id is neither a string nor an integer of at most 15 digits"}
+	bad := unreadable{"its id is neither a string nor an integer between -2^53 and 2^53"}
 	if len(raw) > 0 && json.Unmarshal(raw, &given, asWritten()) != nil {
 		return jsonrpc.ID{}, bad
 	}
-	if _, number := given.(float64); number && !plainNumber().Match(raw) {
+	if n, number := given.(float64); number && (n != math.Trunc(n) || math.Abs(n) >= roundedFrom) {
 		return jsonrpc.ID{}, bad
 	}
 	id, err := jsonrpc.MakeID(given)

@@ -286,12 +286,13 @@ func argumentHeaders(schema, arguments jsontext.Value, levels int, out http.Head
 			Header string `json:"x-mcp-header"`
 		}
 		v, text := given[name], ""
+		number, err := strconv.ParseInt(string(v), 10, 64)
 		switch {
 		case v.Kind() == '{':
 			argumentHeaders(property, v, levels-1, out)
 			continue
 		case v.Kind() == '"' && strict(v, &text) == nil:
-		case v.Kind() == 't', v.Kind() == 'f', plainNumber().Match(v):
+		case v.Kind() == 't', v.Kind() == 'f', err == nil && -roundedFrom < number && number < roundedFrom:
 			text = string(v)
 		default:
 			continue
