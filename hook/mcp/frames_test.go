@@ -391,6 +391,21 @@ func TestAdversary_T1_TheServersPollsAreNoCards(t *testing.T) {
 	require.Equal(t, "sampling/createMessage", s.heard(s.toClient).Method)
 }
 
+// What is still asked for makes no progress.
+func TestAdversary_T1_NoProgressBeforeTheServerHasTheCall(t *testing.T) {
+	s := newStage(t)
+	s.approval = ""
+	const said = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":%d}}`
+	s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order","_meta":{"progressToken":"p"}}}`)
+	m := s.heard(s.toServer)
+	require.Equal(t, listTools, m.Method)
+	s.says(s.server, said, 9)
+	s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, m.id(), order)
+	require.Equal(t, callTool, s.heard(s.toServer).Method)
+	s.says(s.server, said, 1)
+	require.JSONEq(t, `{"progressToken":"p","progress":1}`, paramsText(t, s.heard(s.toClient).raw))
+}
+
 // A log that is not read keeps no cancel from being heard.
 func TestAdversary_T1_ADeafLogKeepsNoCancelFromBeingHeard(t *testing.T) {
 	s := newStage(t)

@@ -340,7 +340,8 @@ func (x *relay) fromServer(ctx context.Context) error {
 	}
 }
 
-// progressed is the server's word of progress with the client's token; nil: it is of no request.
+// progressed is the server's word of progress with the client's token; nil: it is of no request that
+// is at the server.
 func (x *relay) progressed(m *jsonrpc.Request) *jsonrpc.Request {
 	all, number := members{}, int64(0)
 	if strict(m.Params, &all) != nil || strict(all[progressToken], &number) != nil {
@@ -349,7 +350,7 @@ func (x *relay) progressed(m *jsonrpc.Request) *jsonrpc.Request {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, r := range x.requests {
-		if r.progress == number && number != 0 && !r.answered {
+		if r.progress == number && number != 0 && r.sent.IsValid() {
 			all[progressToken] = r.token
 			return &jsonrpc.Request{Method: progress, Params: stdjson.RawMessage(value(all))}
 		}

@@ -218,7 +218,12 @@ func (c *remoteConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	case res.StatusCode/100 == 2, res.StatusCode/100 == 4 && request != nil: // it refuses that notification alone
 		return res.Body.Close()
 	}
-	return errors.Join(errors.New("it answers "+res.Status), res.Body.Close())
+	return errors.Join(refusedWith(res, ""), res.Body.Close())
+}
+
+// refusedWith says with which status a server answers, in no words of its own.
+func refusedWith(res *http.Response, more string) error {
+	return fmt.Errorf("it answers %d %s%s", res.StatusCode, http.StatusText(res.StatusCode), more)
 }
 
 // mirror sets the headers in which a request's own words are for those who route it. Each is taken
@@ -380,14 +385,14 @@ func (c *remoteConn) whole(ctx context.Context, id jsonrpc.ID, res *http.Respons
 		if res.StatusCode == http.StatusNotFound && c.SessionID() != "" {
 			_ = c.deliver(ctx, frame{err: errors.New("the MCP server has ended the session")})
 		}
-		return errors.New("it answers " + res.Status)
+		return refusedWith(res, "")
 	}
 	came := false
 	if len(bytes.TrimSpace(text)) > 0 {
 		came, err = c.carry(ctx, id, text)
 	}
 	if err == nil && !came {
-		err = errors.New("it answers " + res.Status + " without the answer")
+		err = refusedWith(res, " without the answer")
 	}
 	return err
 }
