@@ -86,8 +86,7 @@ func TestAdversary_T1_AnAnswerComesUnderItsOwnID(t *testing.T) {
 	require.ElementsMatch(t, ids, got)
 }
 
-// Whatever the bytes of a line are, reading them takes no more than the line, and gives messages or
-// reasons.
+// Any bytes of a line give messages or reasons.
 func TestFrames_AnyLineIsReadOrRefused(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOf(rapid.SampledFrom([]string{`{`, `}`, `[`, `]`, `,`, `"jsonrpc":"2.0"`, `"id":1`, `"id":null`, `"method":"ping"`,
@@ -291,8 +290,8 @@ func TestAdversary_T1_HeadersSayWhatTheBodySays(t *testing.T) {
 	}
 }
 
-// The arguments that a server wants in headers are those that the claim hands out, whatever the
-// client asked for.
+// The arguments that a server wants in headers are those that the claim hands out, not those
+// that the client asked for.
 func TestAdversary_T1_ArgumentsInHeadersAreThoseOfTheClaim(t *testing.T) {
 	desk := newStage(t).desk // its approvals hand out {"what":"tea"}
 	got := make(chan http.Header, 1)
@@ -375,8 +374,8 @@ func TestAdversary_T1_ATaskIsOfAnAllowedCall(t *testing.T) {
 	}
 }
 
-// The server's questions for tasks of the client reach nobody, and do not use up what people are
-// asked in a minute.
+// The server's questions for tasks of the client reach no person, and do not use up what people
+// are asked in a minute.
 func TestAdversary_T1_TheServersPollsAreNoCards(t *testing.T) {
 	s := newStage(t)
 	s.approval = ""

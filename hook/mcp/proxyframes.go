@@ -43,7 +43,8 @@ func framesOf(text []byte) []frame {
 		return []frame{frameOf(text)}
 	}
 	var out []frame
-	bad := []frame{{err: unreadable{fmt.Sprintf("it is a batch that cannot be read, or of more than %d messages", maxBatch)}}}
+	bad := []frame{{err: unreadable{
+		fmt.Sprintf("it is a batch that cannot be read, or of more than %d messages", maxBatch)}}}
 	d := jsontext.NewDecoder(bytes.NewReader(text), asWritten())
 	_, err := d.ReadToken()
 	for err == nil && d.PeekKind() != ']' {

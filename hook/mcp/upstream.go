@@ -274,7 +274,9 @@ func headerText(s string) string {
 
 const maxHeaderLevels = 8
 
-var headerName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$") })
+var headerName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$")
+})
 
 // argumentHeaders adds the arguments of a call that the tool's schema wants in headers
 // (x-mcp-header), as far as so many levels down.
