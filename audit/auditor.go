@@ -60,7 +60,7 @@ func (a *Auditor) Keys() []string { return a.Verifiers }
 // JWKS is the public keys of receipts, as a JSON Web Key Set.
 func (a *Auditor) JWKS() []byte { return a.jwks }
 
-// Receipt signs that an approval was claimed.
+// Receipt signs that an approval allows its call, and names the claim if it had a name.
 func (a *Auditor) Receipt(of core.Approval) (string, error) {
 	r, err := proof.ReceiptFor(of, a.Issuer())
 	if err != nil {
