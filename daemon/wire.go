@@ -130,7 +130,7 @@ func (d *Daemon) audited() audit.Desk {
 func (d *Daemon) audit() *server.Audit {
 	a := d.Auditor
 	return &server.Audit{Log: d.Store, Head: d.Store.Head, Keys: a.Keys, Verify: a.Verify, Receipt: a.Receipt,
-		JWKS: a.JWKS}
+		JWKS: a.JWKS, Pins: a.Pins}
 }
 
 // rules makes the snapshot of what the operator configured, with the chats that
