@@ -97,9 +97,13 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 		return nil, err
 	}
 	d.dispatch()
+	own, err := d.ownCertificate()
+	if err != nil {
+		return nil, err
+	}
 	d.Server, err = server.New(server.Config{
 		Gate: d.Gate, Tokens: effective.Tokens(cfg), Ready: d.ready, Policy: d.policyView, Reload: d.reloadFor, Pairings: pairings{d.Gate, d}, LinkTo: d.linkTo(), Metrics: d.Metrics, Feed: d.feed, Audit: d.audit(), Callbacks: d.Store, CallbackDue: d.wakeDispatchers, Log: log, Version: version,
-		CertFile: cfg.Server.TLS.CertFile, KeyFile: cfg.Server.TLS.KeyFile, Mount: mount, Viewers: d.viewers,
+		CertFile: cfg.Server.TLS.CertFile, KeyFile: cfg.Server.TLS.KeyFile, Mount: mount, Viewers: d.viewers, Own: own,
 	})
 	if err != nil {
 		return nil, err
