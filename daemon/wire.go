@@ -228,12 +228,17 @@ func (d *Daemon) isPlace(t core.Target) bool {
 	return false
 }
 
-// Run serves on ln until ctx ends. Inbound stops first, then what goes out; the
+// Run serves on ln, and on the Unix socket, until ctx ends. Inbound stops first, then what goes out; the
 // store closes last.
 func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 	storeCtx, stopStore := context.WithCancel(context.WithoutCancel(ctx))
 	stored := make(chan error, 1)
 	go func() { stored <- d.Store.Run(storeCtx) }()
+	socket, err := d.socket()
+	if err != nil {
+		stopStore()
+		return errors.Join(err, ln.Close(), <-stored, d.Store.Close())
+	}
 
 	if err := d.agree(ctx, false); err != nil {
 		d.log.Error("not ready yet", "reason", err)
@@ -264,11 +269,14 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 	work.Go(func() error { return d.feed.Run(ctx) })
 	work.Go(func() error { return d.gateway.Run(ctx) })
 	work.Go(func() error { return d.Server.Serve(ctx, ln) })
+	if socket != nil {
+		work.Go(func() error { return d.Server.Serve(ctx, socket) })
+	}
 	if d.web != nil {
 		work.Go(func() error { return d.web.Run(ctx) })
 	}
 	work.Go(func() error { return d.greet(ctx, d.options.Terminal) })
-	err := work.Wait()
+	err = work.Wait()
 	d.telling.Wait()
 	stopStore()
 	return errors.Join(err, <-stored, d.Store.Close())
