@@ -29,6 +29,7 @@ func (d *Daemon) socket() (net.Listener, error) {
 	l, err := openSocket(path)
 	switch {
 	case err == nil:
+		d.log.Info("the desk has a Unix socket for programs of its own user", "path", path)
 		return l, nil
 	case errors.Is(err, errLive):
 		return nil, fmt.Errorf("server.socket %s: %w; stop it, or set server.socket to another path or to off", path, err)
