@@ -247,6 +247,18 @@ type KeySet struct {
 	Keys []Key `json:"keys" doc:"The key that signs now first, then older ones whose receipts still count."`
 }
 
+// DeskKeys are the keys that a desk's clients pin.
+type DeskKeys struct {
+	DeskKeys    []DeskKey `json:"deskKeys" doc:"The key of receipts first, then the key of the desk's own TLS certificate."`
+	Successions []string  `json:"successions" doc:"Compact JWS (EdDSA, typ approvalbot-succession+jwt), oldest first: each names the keys that replaced its signer."`
+}
+
+// DeskKey is an Ed25519 public key of a desk.
+type DeskKey struct {
+	ID        string `json:"id" doc:"Thumbprint of the key (RFC 7638)."`
+	PublicKey string `json:"publicKey" doc:"The key, in base64url without padding."`
+}
+
 // Key is an Ed25519 public key (RFC 8037).
 type Key struct {
 	Alg string `json:"alg" enum:"EdDSA"`

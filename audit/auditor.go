@@ -60,7 +60,16 @@ func (a *Auditor) Keys() []string { return a.Verifiers }
 // JWKS is the public keys of receipts, as a JSON Web Key Set.
 func (a *Auditor) JWKS() []byte { return a.jwks }
 
-// Receipt signs that an approval was claimed.
+// Pins is what clients of this desk pin, and what leads to it from keys before.
+func (a *Auditor) Pins() api.DeskKeys {
+	keys := api.DeskKeys{Successions: append([]string{}, a.Successions...)}
+	for _, k := range a.DeskKeys() {
+		keys.DeskKeys = append(keys.DeskKeys, api.DeskKey(k))
+	}
+	return keys
+}
+
+// Receipt signs that an approval allows its call, and names the claim if it had a name.
 func (a *Auditor) Receipt(of core.Approval) (string, error) {
 	r, err := proof.ReceiptFor(of, a.Issuer())
 	if err != nil {

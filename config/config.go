@@ -6,6 +6,7 @@ package config
 import (
 	"fmt"
 	"net"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,6 +31,7 @@ type Config struct {
 // Server is the HTTP side.
 type Server struct {
 	Listen      string  `yaml:"listen"` // host:port
+	Socket      string  `yaml:"socket"` // a Unix socket's path, or [SocketOff]; empty: beside the SQLite store
 	PublicURL   string  `yaml:"publicUrl"`
 	TLS         TLS     `yaml:"tls"`
 	BehindProxy bool    `yaml:"behindProxy"`
@@ -37,6 +39,21 @@ type Server struct {
 	Production  bool    `yaml:"production"` // also set by NODE_ENV=production
 	Tokens      []Token `yaml:"tokens"`
 	Web         Web     `yaml:"web"`
+}
+
+// SocketOff is the server.socket of a desk without a Unix socket.
+const SocketOff = "off"
+
+// SocketFile is the path of the desk's Unix socket; empty: it has none.
+func (c Config) SocketFile() string {
+	switch db := c.DatabaseFile(); {
+	case c.Server.Socket == SocketOff:
+		return ""
+	case c.Server.Socket != "" || db == "":
+		return c.Server.Socket
+	default:
+		return filepath.Join(filepath.Dir(db), "approvalbot.sock")
+	}
 }
 
 // TLS names the server's certificate. Both files, or neither.

@@ -16,11 +16,14 @@ func beside(config, path string) string {
 	return filepath.Join(filepath.Dir(config), path)
 }
 
-// locate puts every path of the configuration in its place: the store's, calendars',
-// and those of the keys whose names end in File.
+// locate puts every path of the configuration in its place: the store's, the socket's,
+// calendars', and those of the keys whose names end in File.
 func (c *Config) locate() {
 	if path := c.DatabaseFile(); path != "" {
 		c.Store.URL = "sqlite:" + beside(c.File, path)
+	}
+	if c.Server.Socket != SocketOff {
+		c.Server.Socket = beside(c.File, c.Server.Socket)
 	}
 	locateFiles(c.File, reflect.ValueOf(c).Elem())
 	if t := c.Approvals.Tools; t != nil {

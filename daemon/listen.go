@@ -1,14 +1,17 @@
 package daemon
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"sync"
 	"syscall"
+	"time"
 
 	"approvalbot/config"
+	"approvalbot/server/connection"
 )
 
 // Listeners are the addresses at which one desk is reached.
@@ -107,4 +110,15 @@ func (l *Listeners) Close() error {
 	}
 	l.accepting.Wait()
 	return err
+}
+
+// ownCertificate is what the desk's own programs know it by: of the key that they have
+// pinned.
+func (d *Daemon) ownCertificate() (*tls.Certificate, error) {
+	key, err := d.Auditor.TLS.ForTLS()
+	if err != nil {
+		return nil, err
+	}
+	host, _, _ := net.SplitHostPort(d.cfg.Server.Listen) // config has checked it
+	return connection.OwnCertificate(key, host, time.Now())
 }

@@ -61,7 +61,7 @@ func (d *Daemon) notifications() *push.Channel {
 // mountPages puts the pages where people reach them.
 func (d *Daemon) mountPages() {
 	for pattern, h := range d.web.Handlers() {
-		d.Server.Mount(pattern, h)
+		d.Server.Mount(pattern, noPages(h))
 	}
 }
 

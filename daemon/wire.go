@@ -97,9 +97,13 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 		return nil, err
 	}
 	d.dispatch()
+	own, err := d.ownCertificate()
+	if err != nil {
+		return nil, err
+	}
 	d.Server, err = server.New(server.Config{
 		Gate: d.Gate, Tokens: effective.Tokens(cfg), Ready: d.ready, Policy: d.policyView, Reload: d.reloadFor, Pairings: pairings{d.Gate, d}, LinkTo: d.linkTo(), Metrics: d.Metrics, Feed: d.feed, Audit: d.audit(), Callbacks: d.Store, CallbackDue: d.wakeDispatchers, Log: log, Version: version,
-		CertFile: cfg.Server.TLS.CertFile, KeyFile: cfg.Server.TLS.KeyFile, Mount: mount, Viewers: d.viewers,
+		CertFile: cfg.Server.TLS.CertFile, KeyFile: cfg.Server.TLS.KeyFile, Mount: mount, Viewers: d.viewers, Own: own,
 	})
 	if err != nil {
 		return nil, err
@@ -130,7 +134,7 @@ func (d *Daemon) audited() audit.Desk {
 func (d *Daemon) audit() *server.Audit {
 	a := d.Auditor
 	return &server.Audit{Log: d.Store, Head: d.Store.Head, Keys: a.Keys, Verify: a.Verify, Receipt: a.Receipt,
-		JWKS: a.JWKS}
+		JWKS: a.JWKS, Pins: a.Pins}
 }
 
 // rules makes the snapshot of what the operator configured, with the chats that
@@ -224,12 +228,17 @@ func (d *Daemon) isPlace(t core.Target) bool {
 	return false
 }
 
-// Run serves on ln until ctx ends. Inbound stops first, then what goes out; the
+// Run serves on ln, and on the Unix socket, until ctx ends. Inbound stops first, then what goes out; the
 // store closes last.
 func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 	storeCtx, stopStore := context.WithCancel(context.WithoutCancel(ctx))
 	stored := make(chan error, 1)
 	go func() { stored <- d.Store.Run(storeCtx) }()
+	socket, err := d.socket()
+	if err != nil {
+		stopStore()
+		return errors.Join(err, ln.Close(), <-stored, d.Store.Close())
+	}
 
 	if err := d.agree(ctx, false); err != nil {
 		d.log.Error("not ready yet", "reason", err)
@@ -260,11 +269,14 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 	work.Go(func() error { return d.feed.Run(ctx) })
 	work.Go(func() error { return d.gateway.Run(ctx) })
 	work.Go(func() error { return d.Server.Serve(ctx, ln) })
+	if socket != nil {
+		work.Go(func() error { return d.Server.Serve(ctx, socket) })
+	}
 	if d.web != nil {
 		work.Go(func() error { return d.web.Run(ctx) })
 	}
 	work.Go(func() error { return d.greet(ctx, d.options.Terminal) })
-	err := work.Wait()
+	err = work.Wait()
 	d.telling.Wait()
 	stopStore()
 	return errors.Join(err, <-stored, d.Store.Close())

@@ -20,7 +20,7 @@ func desked() Config {
 		Enabled:    true,
 		Workspaces: map[string][]string{"main": {"/workspace"}},
 		Protected: workspace.Protected{
-			Files: []string{"/etc/approvalbot/config.yaml", "/var/lib/approvalbot/approvalbot.db", "/var/lib/approvalbot/approvalbot.key"},
+			Files: []string{"/etc/approvalbot/config.yaml", "/var/lib/approvalbot/approvalbot.db", "/var/lib/approvalbot/approvalbot.key", "/var/lib/approvalbot/approvalbot.sock"},
 			Port:  "127.0.0.1:8787",
 		},
 	}

@@ -16,6 +16,7 @@ type Purpose string
 const (
 	Receipts    Purpose = "receipt"
 	Checkpoints Purpose = "checkpoint"
+	TLS         Purpose = "tls" // the desk's certificate for its own programs
 )
 
 // Signer is an Ed25519 signing key for one purpose. Printing one never shows its
@@ -27,11 +28,10 @@ type Signer struct {
 }
 
 // NewSigner derives the signing key of that purpose from secret key material of
-// the desk, by HKDF-SHA-256: the same seed gives the same key. It refuses other
-// purposes than [Receipts] and [Checkpoints].
+// the desk, by HKDF-SHA-256: the same seed gives X
 func NewSigner(seed [32]byte, p Purpose) (Signer, error) {
-	if p != Receipts && p != Checkpoints {
-		return Signer{}, fmt.Errorf("signing purpose %q is neither %s nor %s", p, Receipts, Checkpoints)
+	if p != Receipts && p != Checkpoints && p != TLS {
+		return Signer{}, fmt.Errorf("signing purpose %q is none of %s, %s and %s", p, Receipts, Checkpoints, TLS)
 	}
 	own, err := hkdf.Key(sha256.New, seed[:], nil, "approvalbot signing "+string(p), ed25519.SeedSize)
 	if err != nil {

@@ -17,8 +17,12 @@ import (
 // (or this policy) said so. It has no params, only their fingerprint.
 type Receipt struct {
 	Issuer string `json:"iss"` // the desk
-	// the same in a call back and in the claim: whoever must run a call only once remembers it until Expires
-	ID           string         `json:"jti"`
+	// the same in a call back, in the claim and in its repetition, another after a retry: an executor that
+	// must run a call only once remembers it until Expires
+	ID string `json:"jti"`
+	// ClaimID is what the claim that this receipt came with was named by the caller; empty in a call back,
+	// and if the claim had no name.
+	ClaimID      string         `json:"claimId,omitempty"`
 	Approval     string         `json:"approvalId"` // the approval's id, as its owner calls it
 	Code         string         `json:"code"`       // as people call it
 	Owner        string         `json:"sub"`        // the token that asked
@@ -57,9 +61,10 @@ type Quorum struct {
 }
 
 // ReceiptFor gives the receipt of an approved call, unsigned. It depends on the
-// decision alone, so a claim that is repeated because its answer was lost, and a
-// call back, give the same receipt; a retry gives another. An approval that does not
-// allow or was taken back has none.
+// decision and the name of the claim alone, so a claim that is repeated because its
+// answer was lost gives the same receipt; a retry gives another. Before the claim it
+// names none, as in a call back. An approval that does not allow or was taken back
+// has none.
 func ReceiptFor(a core.Approval, issuer string) (Receipt, error) {
 	approved := a.Status == core.Approved && a.Decision.Allows()
 	stands := a.ResolvedAtMs != 0 && a.RevokedAtMs == 0 && !a.Overtaken()
@@ -67,7 +72,7 @@ func ReceiptFor(a core.Approval, issuer string) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("approval %s has no receipt: only an approval that stands has one", a.Code)
 	}
 	r := Receipt{
-		Issuer: issuer, ID: fmt.Sprintf("%s.%d", a.Key, a.Retries), Approval: a.ID, Code: a.Code, Owner: a.Owner,
+		Issuer: issuer, ID: fmt.Sprintf("%s.%d", a.Key, a.Retries), ClaimID: a.ClaimID, Approval: a.ID, Code: a.Code, Owner: a.Owner,
 		Fingerprint: a.Fingerprint, Tool: a.ToolName, Decision: a.Decision, By: slices.Clone(a.DecidedBy),
 		PolicyHash: a.PolicyHash, RiskClass: a.Assessment.RiskClass, ClaimUntilMs: a.ClaimUntilMs,
 		IssuedAt: a.ResolvedAtMs / 1000, NotBefore: a.ResolvedAtMs / 1000, Expires: a.ClaimUntilMs / 1000,
@@ -180,15 +185,20 @@ func (s Signer) Sign(r Receipt) (string, error) {
 	if err := r.check(); err != nil {
 		return "", err
 	}
-	head, err := encode(joseHeader{"EdDSA", s.KeyID(), receiptType})
+	return s.jws(receiptType, r)
+}
+
+// jws signs claims as a compact JWS of that typ.
+func (s Signer) jws(typ string, claims any) (string, error) {
+	head, err := encode(joseHeader{"EdDSA", s.KeyID(), typ})
 	if err != nil {
 		return "", err
 	}
-	claims, err := encode(r)
+	body, err := encode(claims)
 	if err != nil {
 		return "", err
 	}
-	text := head + "." + claims
+	text := head + "." + body
 	return text + "." + base64.RawURLEncoding.EncodeToString(s.sign([]byte(text))), nil
 }
 

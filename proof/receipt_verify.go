@@ -51,43 +51,49 @@ func Verify(jws string, keys Keys, now time.Time, wantFingerprint string) (Recei
 	return r, nil
 }
 
-// open checks form and signature. Both JSON parts are compared with what they
-// read as, written again: so nothing can stand in them twice, unknown, under
-// another spelling or beside.
-func open(jws string, keys Keys) (Receipt, error) {
+// open checks form and signature of a receipt.
+func open(jws string, keys Keys) (r Receipt, err error) {
+	err = openJWS(jws, receiptType, "a receipt", keys, &r)
+	return r, err
+}
+
+// openJWS checks form and signature of what a desk signed, and reads its claims. Both
+// JSON parts are compared with what they read as, written again: so nothing can stand in
+// them twice, unknown, under another spelling or beside.
+func openJWS(jws, typ, what string, keys Keys, claims any) error {
 	parts := strings.Split(jws, ".")
 	if len(jws) > maxReceipt || len(parts) != 3 {
-		return Receipt{}, errors.New("it is not a compact JWS of three parts")
+		return errors.New("it is not a compact JWS of three parts")
 	}
-	head, err := openHeader(parts[0])
+	head, err := openHeader(parts[0], typ)
 	if err != nil {
-		return Receipt{}, err
+		return err
 	}
 	key := keys[head.Kid]
 	if len(key) != ed25519.PublicKeySize {
-		return Receipt{}, errors.New("it is signed with a key that is not in the key set; fetch the desk's key " +
-			"set again")
+		return errUnknownKey
 	}
 	signature, ok := decode64(parts[2])
 	if !ok || len(signature) != ed25519.SignatureSize {
-		return Receipt{}, errors.New("its signature is not 64 bytes in canonical base64url")
+		return errors.New("its signature is not 64 bytes in canonical base64url")
 	}
 	if !ed25519.Verify(key, []byte(parts[0]+"."+parts[1]), signature) {
-		return Receipt{}, errors.New("its signature does not fit")
+		return errors.New("its signature does not fit")
 	}
-	var r Receipt
-	claims, ok := decode64(parts[1])
-	if !ok || json.Unmarshal(claims, &r) != nil {
-		return Receipt{}, errors.New("its claims are not those of a receipt in canonical base64url")
+	body, ok := decode64(parts[1])
+	if !ok || json.Unmarshal(body, claims) != nil {
+		return errors.New("its claims are not those of " + what + " in canonical base64url")
 	}
-	if again, err := encode(r); err != nil || again != parts[1] {
-		return Receipt{}, errors.New("its claims are not written as a desk writes them: one is doubled, unknown, " +
+	if again, err := encode(claims); err != nil || again != parts[1] {
+		return errors.New("its claims are not written as a desk writes them: one is doubled, unknown, " +
 			"missing or misspelt")
 	}
-	return r, nil
+	return nil
 }
 
-func openHeader(part string) (h joseHeader, err error) {
+var errUnknownKey = errors.New("it is signed with a key that is not in the key set; fetch the desk's key set again")
+
+func openHeader(part, typ string) (h joseHeader, err error) {
 	b, ok := decode64(part)
 	if !ok || json.Unmarshal(b, &h) != nil {
 		return h, errors.New("its header is not JSON in canonical base64url")
@@ -95,8 +101,8 @@ func openHeader(part string) (h joseHeader, err error) {
 	switch again, err := encode(h); {
 	case h.Alg != "EdDSA":
 		return h, errors.New("its algorithm is not EdDSA")
-	case h.Typ != receiptType:
-		return h, errors.New("its typ is not " + receiptType)
+	case h.Typ != typ:
+		return h, errors.New("its typ is not " + typ)
 	case err != nil || again != part:
 		return h, errors.New("its header has more in it than alg, kid and typ, or is not written as a desk writes it")
 	}

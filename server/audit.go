@@ -16,6 +16,7 @@ import (
 type Audit struct {
 	Log     events.Log
 	Head    func(context.Context) (seq int64, hash string, err error)
+	Pins    func() api.DeskKeys                            // what clients pin
 	Keys    func() []string                                // verifier keys of its checkpoints
 	Verify  func(context.Context) (api.AuditReport, error) // checks the whole chain, until ctx ends
 	Receipt func(core.Approval) (string, error)            // of a claimed approval
@@ -101,6 +102,15 @@ func (s *Server) jwks(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/jwk-set+json")
 	_, _ = w.Write(body)
+}
+
+// deskKeys answers with the keys that clients pin, and how keys before lead to them.
+func (s *Server) deskKeys(w http.ResponseWriter, r *http.Request) {
+	keys := api.DeskKeys{DeskKeys: []api.DeskKey{}, Successions: []string{}}
+	if a := s.cfg.Audit; a != nil && a.Pins != nil {
+		keys = a.Pins()
+	}
+	s.write(w, r, http.StatusOK, plainJSON, keys)
 }
 
 // receipt signs what a claimed approval allows; empty where the desk signs none.

@@ -78,7 +78,7 @@ func tagOf(path string) string {
 	case "sessions":
 		return "grants"
 	}
-	if strings.HasSuffix(path, "/jwks.json") {
+	if strings.HasPrefix(path, "/.well-known/") {
 		return "audit"
 	}
 	return "service"

@@ -253,6 +253,9 @@ func (s *Server) routes() []route {
 		{method: "GET", path: "/.well-known/jwks.json", name: "receiptKeys",
 			summary: "Public keys of the receipts (RFC 7517).",
 			out:     reflect.TypeFor[api.KeySet](), media: "application/jwk-set+json", status: ok, raw: s.jwks},
+		{method: "GET", path: "/.well-known/approvalbot-keys", name: "deskKeys",
+			summary: "The keys that this desk's clients pin, and what leads to them from keys before.",
+			out:     reflect.TypeFor[api.DeskKeys](), status: ok, raw: s.deskKeys},
 		{
 			method: "POST", path: "/v1/messages/intercept", name: "interceptMessage", scopes: asker,
 			summary: "What a model said, with every tool call replaced that may not simply run.",

@@ -59,6 +59,7 @@ type Config struct {
 	Version string       // shown in the OpenAPI description
 
 	CertFile, KeyFile string                  // both or none: serve TLS; read anew when they change
+	Own               *tls.Certificate        // without CertFile: TLS beside plain HTTP, on the same port; nil: none
 	Mount             map[string]http.Handler // further ServeMux patterns, e.g. a chat's webhook
 }
 
@@ -175,8 +176,9 @@ func (s *Server) sessionOfTheRoot(next http.Handler) http.Handler {
 	})
 }
 
-// Serve answers requests on l until ctx ends. Then waiting requests are answered
-// with the current state, what is under way is finished, and it returns nil, after
+// Serve answers requests on l until ctx ends: on a Unix socket plain HTTP, else as Config
+// says. It may run for several listeners at a time. When ctx ends, waiting requests are
+// answered with the current state, what is under way is finished, and it returns nil, after
 // StopTime at the latest. When l fails it does the same and returns its error. It
 // closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
@@ -185,10 +187,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		MaxHeaderBytes: maxHeader, ConnContext: connection.WithContext,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
-	serve := srv.Serve
-	if s.cert != nil {
+	limited, serve := connection.NewLimiter(l, s.metrics, s.log), srv.Serve
+	from := net.Listener(limited)
+	switch {
+	case l.Addr().Network() == "unix":
+	case s.cert != nil:
 		srv.TLSConfig = &tls.Config{GetCertificate: s.cert.Get}
 		serve = func(l net.Listener) error { return srv.ServeTLS(l, "", "") }
+	case s.cfg.Own != nil:
+		from = connection.WithTLS(limited, s.cfg.Own)
 	}
 	stopped := make(chan struct{})
 	stop := func() {
@@ -201,7 +208,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}
 	}
 	running := context.AfterFunc(ctx, stop)
-	err := serve(connection.NewLimiter(l, s.metrics, s.log))
+	err := serve(from)
 	if running() { // ctx still stands: it failed by itself
 		stop()
 		return err

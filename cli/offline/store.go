@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 
 	"approvalbot/audit"
 	"approvalbot/cli/app"
+	"approvalbot/config"
 	"approvalbot/config/effective"
 	"approvalbot/core"
 	"approvalbot/display"
@@ -57,7 +59,11 @@ func storeOptions(a *app.App, otherwise string) (store.Options, error) {
 	if err == nil && strings.HasPrefix(cfg.Store.URL, "postgres") && otherwise != "" {
 		err = errors.New(otherwise)
 	}
-	return store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile, Version: a.Version}, err
+	return optionsOf(cfg, a), err
+}
+
+func optionsOf(cfg config.Config, a *app.App) store.Options {
+	return store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile, Version: a.Version}
 }
 
 func newStoreCommand(a *app.App) *cobra.Command {
@@ -93,6 +99,7 @@ func newKeysCommand(a *app.App) *cobra.Command {
 		Short: "Give the store another key and seal everything anew; the desk must be stopped",
 		Long: "Make a new key, seal every call of the store anew with it, and put it in the key file's place. A crash at any point\n" +
 			"leaves a store that starts. Old checkpoints still count, and old receipts too unless the key was --exposed.\n" +
+			"The old key signs the new one, so that clients that pinned it follow; an --exposed key signs nothing.\n" +
 			"Backups made before need the old key: " +
 			"it stays beside the new one, as KEYFILE.old-ID, unless it is discarded.",
 		Args: cobra.NoArgs,
@@ -101,19 +108,20 @@ func newKeysCommand(a *app.App) *cobra.Command {
 	rotate.Flags().BoolVar(&discardOld, "discard-old", false,
 		"keep no copy of the old key; backups made before cannot be read without one")
 	rotate.Flags().BoolVar(&exposed, "exposed", false,
-		"others may have the old key: receipts signed with it count no longer")
+		"others may have the old key: receipts signed with it count no longer, and clients do not follow it to the new one")
 	cmd := &cobra.Command{Use: "keys", Short: "Look after the key that seals and signs"}
 	cmd.AddCommand(rotate)
 	return cmd
 }
 
 func rotateKey(ctx context.Context, a *app.App, keepOld, exposed bool) error {
-	o, err := storeOptions(a, "")
+	cfg, _, err := effective.Load(a.Config, a.Environ, nil)
 	if err != nil {
 		return err
 	}
+	o, issuer := optionsOf(cfg, a), cmp.Or(cfg.Server.PublicURL, "approvalbot")
 	r, err := store.RotateKey(ctx, o, keepOld, func(old, next [32]byte) (json.RawMessage, core.Event, error) {
-		return retire(old, next, exposed)
+		return retire(old, next, issuer, exposed)
 	})
 	if err != nil {
 		return err
@@ -129,13 +137,17 @@ func rotateKey(ctx context.Context, a *app.App, keepOld, exposed bool) error {
 		fmt.Fprintf(a.Stdout, "The old key %s is gone from here; backups made before need it.\n",
 			display.Escape(r.OldID))
 	}
-	fmt.Fprintln(a.Stdout,
-		"Whoever checks receipts fetches the key set anew; auditors note the new verifier key (audit keys).")
+	fmt.Fprintln(a.Stdout, "Programs that check receipts fetch the key set anew; auditors note the new verifier key (audit keys).")
+	if exposed {
+		fmt.Fprintln(a.Stdout, "Clients do not follow to this key: renew each client file by hand (approvalbot doctor says how).")
+	} else {
+		fmt.Fprintln(a.Stdout, "Clients that pinned the old key follow to this one by themselves.")
+	}
 	return nil
 }
 
 // retire says what stays of a key, and the log's record of the change.
-func retire(old, next [32]byte, exposed bool) (json.RawMessage, core.Event, error) {
+func retire(old, next [32]byte, issuer string, exposed bool) (json.RawMessage, core.Event, error) {
 	was, err := audit.SigningOf(old)
 	if err != nil {
 		return nil, core.Event{}, err
@@ -144,9 +156,9 @@ func retire(old, next [32]byte, exposed bool) (json.RawMessage, core.Event, erro
 	if err != nil {
 		return nil, core.Event{}, err
 	}
-	k := audit.RetiredKey{Receipt: was.Receipts.Public(), Checkpoint: was.Verifiers[0]}
-	if exposed {
-		k.Receipt = nil
+	k, err := was.Retire(now, issuer, exposed, time.Now())
+	if err != nil {
+		return nil, core.Event{}, err
 	}
 	public, err := json.Marshal(k)
 	if err != nil {

@@ -113,7 +113,7 @@ func docsHome(t *testing.T, r *rig) string {
 // docsShell runs lines as the page's reader would: whoever asks, or the operator. What root
 // would install for the whole machine is for the test's home alone.
 func docsShell(r *rig, home, page, script string) *exec.Cmd {
-	script = strings.NewReplacer("http://127.0.0.1:8787", r.url, "https://desk.example", r.url,
+	script = strings.NewReplacer("http://127.0.0.1:8787", r.url, "https://desk.example", r.url, "/var/lib/approvalbot/approvalbot.sock", r.dir+"/approvalbot.sock",
 		" /backup/", " "+home+"/backup/", "install claude-code", "install claude-code --user").Replace(script)
 	cmd := exec.Command("sh", "-euc", script)
 	cmd.Dir = home

@@ -3,6 +3,7 @@ package effective
 import (
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,9 @@ import (
 
 func (c *checker) check(cfg *config.Config) {
 	c.checkServer(cfg.Server)
+	if s := cfg.Server.Socket; s != "" && slices.Contains([]string{cfg.File, cfg.DatabaseFile(), cfg.Store.KeyFile}, s) {
+		c.Mistake("server.socket", "is the path of another file of the desk; choose one where nothing is, such as approvalbot.sock")
+	}
 	c.checkTokens(cfg.Server.Tokens, cfg.People)
 	c.checkStore(cfg.Store)
 	c.checkPeople(cfg.People)

@@ -56,6 +56,7 @@ func TestLoadMistakes(t *testing.T) {
 		{"a tab", "server:\n\tlisten: x", []string{"f.yaml:2: is not YAML: a tab, or a value that begins with @, ` or %; indent with blanks, and put such a value in quotes"}},
 		{"a list of no tools", "approvals: {tools: {enabled: true}}\ntools: {allow: [raed]}", []string{"f.yaml:2: tools.allow: raed names no tool that the desk knows, no group and no pattern, so it would deny every tool; docs/policy.md has the names"}},
 		{"token's file that is not there", "server: {tokens: [{name: a, tokenFile: /does/not/exist, scopes: [approvals.request]}]}", []string{"f.yaml:1: server.tokens[0].tokenFile: cannot be read: no such file or directory"}},
+		{"a socket in the store's place", "server: {socket: approvalbot.db}", []string{"f.yaml:1: server.socket: is the path of another file of the desk; choose one where nothing is, such as approvalbot.sock"}},
 		{"listen everywhere", `server: {listen: ":8787"}`, []string{"f.yaml:1: server.listen: is reachable from other machines, where tokens would travel in the clear: set server.tls, or server.behindProxy: true if a proxy in front speaks TLS"}},
 		{"half of TLS", "server: {listen: 0.0.0.0:1, tls: {certFile: a}}", []string{"f.yaml:1: server.tls: needs both certFile and keyFile"}},
 		{"relative URL", "server: {publicUrl: desk.example.org}", []string{"f.yaml:1: server.publicUrl: must be an absolute http or https URL without a query"}},

@@ -169,10 +169,10 @@ func words[Out, In ~string](list []In) []Out {
 }
 
 // ownFiles lists the desk's own files by absolute path: configuration, key,
-// database, secrets, certificates, and the client files that serve --local writes.
+// database, socket, secrets, certificates, and the client files that serve --local writes.
 func ownFiles(c config.Config) []string {
 	t := c.Channels.Telegram
-	files := []string{c.File, c.Store.KeyFile, c.DatabaseFile(), c.Server.TLS.CertFile, c.Server.TLS.KeyFile, t.BotTokenFile,
+	files := []string{c.File, c.Store.KeyFile, c.DatabaseFile(), c.SocketFile(), c.Server.TLS.CertFile, c.Server.TLS.KeyFile, t.BotTokenFile,
 		t.Updates.Webhook.SecretFile, c.Channels.Discord.BotTokenFile, c.ApprovalTools().Classifier.APIKeyFile,
 		c.Tools.Verifier.Webhook.SecretFile, c.Tools.Verifier.Telegram.BotTokenFile}
 	for _, r := range c.ApprovalTools().OnDuty {

@@ -221,6 +221,9 @@ func WithContext(ctx context.Context, c net.Conn) context.Context {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
 	}
+	if e, ok := c.(*either); ok {
+		c = e.conn
+	}
 	if own, ok := c.(*conn); ok {
 		return context.WithValue(ctx, connKey{}, own)
 	}

@@ -1,0 +1,138 @@
+//go:build unix
+
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	hasSockets    = true
+	socketDraft   = ".ab"       // the private directory in which a socket is made; a short name, as its path is bounded too
+	socketAnswers = time.Second // how long a process that has the socket may take to say so
+)
+
+// socket is the desk's Unix socket.
+type socket struct {
+	*net.UnixListener
+	path  string
+	made  os.FileInfo
+	close sync.Once
+	err   error
+}
+
+// openSocket makes a socket of mode 0600, and takes the place of one at which nothing
+// answers. The socket has its mode before any other process can reach it: it is made in
+// a private directory and then moved.
+func openSocket(path string) (*socket, error) {
+	dir := filepath.Dir(path)
+	if err := privateEnough(dir); err != nil {
+		return nil, err
+	}
+	unlock, err := lockFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := vacant(path); err != nil {
+		return nil, err
+	}
+	draft := filepath.Join(dir, socketDraft)
+	made := filepath.Join(draft, "s")
+	_ = os.Remove(made) // what a crash left
+	_ = os.Remove(draft)
+	if err := os.Mkdir(draft, 0o700); err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.Remove(draft) }()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: made, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false) // by then something else may be at its path
+	s := &socket{UnixListener: l, path: path}
+	if err = os.Chmod(made, 0o600); err == nil {
+		s.made, err = os.Lstat(made)
+	}
+	if err == nil {
+		err = os.Rename(made, path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close(), os.Remove(made))
+	}
+	return s, nil
+}
+
+// privateEnough reports an error if another user could put something else at a path in
+// that directory.
+func privateEnough(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("others may write to its directory %s (mode %04o), and could put a socket of their own there; "+
+			"run chmod go-w on it", dir, info.Mode().Perm())
+	}
+	if of, ok := info.Sys().(*syscall.Stat_t); ok && of.Uid != 0 && int(of.Uid) != os.Geteuid() {
+		return fmt.Errorf("its directory %s is another user's, who could put a socket of their own there", dir)
+	}
+	return nil
+}
+
+// lockFolder keeps other desks from making or removing a socket in that directory.
+func lockFolder(dir string) (unlock func(), err error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(fmt.Errorf("its directory %s cannot be locked: %w", dir, err), f.Close())
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+// vacant reports an error unless nothing is at the path, or a socket at which nothing
+// answers.
+func vacant(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Mode().Type() != os.ModeSocket {
+		return errors.New("something else than a socket is there; remove it")
+	}
+	c, err := net.DialTimeout("unix", path, socketAnswers)
+	switch {
+	case err == nil:
+		_ = c.Close()
+		return errLive
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, os.ErrNotExist):
+		return nil
+	}
+	return fmt.Errorf("a socket is there of which it is not known whether another process answers: %w", err)
+}
+
+// Close implements net.Listener. It removes the socket if it is still this desk's.
+func (s *socket) Close() error {
+	s.close.Do(func() {
+		if unlock, err := lockFolder(filepath.Dir(s.path)); err == nil {
+			if now, err := os.Lstat(s.path); err == nil && os.SameFile(now, s.made) {
+				s.err = os.Remove(s.path)
+			}
+			unlock()
+		}
+		s.err = errors.Join(s.err, s.UnixListener.Close()) // last: until then no other file has its number
+	})
+	return s.err
+}

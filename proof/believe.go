@@ -1,0 +1,56 @@
+package proof
+
+import (
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"approvalbot/core"
+)
+
+// Asked is the call that a program has asked for, and how it named its claim.
+type Asked struct {
+	ToolName string
+	Params   json.RawMessage
+	Bind     *core.Bind // nil if the call was asked without one
+	ClaimID  string     // random, of this call alone
+}
+
+// Believe checks that an allow is the desk's own: receipt is signed by one of the
+// pinned keys, for exactly the asked call and the claim of that name, and it counts at
+// now, with a minute for clocks that differ. An empty ClaimID is never believed: any
+// earlier receipt of the same call would do. The error is one sentence without any
+// value of the receipt.
+func Believe(receipt string, pins []ed25519.PublicKey, want Asked, now time.Time) error {
+	fail := func(why string) error { return errors.New("the desk's allow does not count: " + why) }
+	r, err := open(receipt, KeysOf(pins...))
+	if err == nil {
+		err = r.check()
+	}
+	switch {
+	case receipt == "":
+		return fail("it came without a receipt")
+	case errors.Is(err, errUnknownKey):
+		return fail("its receipt is signed with none of the pinned keys")
+	case err != nil:
+		return fail("its receipt is not valid: " + err.Error())
+	case now.Add(-clockSkew).Unix() >= r.Expires:
+		return fail("its receipt expired at " + time.Unix(r.Expires, 0).UTC().Format(time.RFC3339))
+	case now.Add(clockSkew).Unix() < r.NotBefore:
+		return fail("its receipt is not valid yet; is this machine's clock right?")
+	case want.ClaimID == "":
+		return fail("the claim has no claimId, so an earlier receipt could be shown again")
+	case r.ClaimID != want.ClaimID:
+		return fail("its receipt is of another claim")
+	}
+	print, err := Fingerprint(want.ToolName, want.Params, want.Bind)
+	if err != nil {
+		return fmt.Errorf("the desk's allow cannot be checked: %w", err)
+	}
+	if r.Fingerprint != print {
+		return fail("its receipt is for another call")
+	}
+	return nil
+}
