@@ -128,7 +128,7 @@ func runtimeOptions(a *app.App, name string) (install.Options, error) {
 	dir, err := os.Getwd()
 	return install.Options{
 		Runtime: r, Home: a.Env["HOME"], Project: dir, OS: runtime.GOOS,
-		Env: func(name string) string { return a.Env[name] },
+		Env: func(name string) string { return a.Env[name] }, Environ: a.Environ,
 	}, err
 }
 
