@@ -2,6 +2,7 @@ package routing
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -20,9 +21,13 @@ type Outbox interface {
 	ReleaseChat(ctx context.Context, chat core.Target, pausedUntil int64) error
 	// NextDelivery gives the most urgent due delivery of a chat.
 	NextDelivery(ctx context.Context, chat core.Target, now int64) (core.Delivery, bool, error)
+	// MaySend reports whether the chat, if it was claimed here, is still no other instance's.
+	MaySend(chat core.Target) bool
 	// Record commits what became of one try.
 	Record(ctx context.Context, d core.Delivered) error
 }
+
+var errTaken = errors.New("this instance stood still, and its chat may be another's by now")
 
 // Drawer says what a delivery should show now; the Gate implements it.
 type Drawer interface {
@@ -186,7 +191,7 @@ func (d *Dispatcher) serve(ctx, outlive context.Context, chat core.Target) {
 		<-d.calls
 		switch {
 		case err != nil:
-			d.log.Error("a message could not be drawn", "approval", next.Key, "reason", err)
+			d.log.Error("a message was not sent; it is tried again", "approval", next.Key, "reason", err)
 			pause = time.Second
 		case next.MessageID != "" && done.Deferrable != nil: // it is edited
 			collect(maxBehind - 1)
@@ -207,7 +212,8 @@ func (d *Dispatcher) serve(ctx, outlive context.Context, chat core.Target) {
 }
 
 // deliver makes one try at one message. It gives what became of it, to be recorded,
-// and the rest that the chat needs. An error says that it could not be drawn.
+// and the rest that the chat needs. An error says that it could not be drawn, or that
+// the chat is another instance's.
 func (d *Dispatcher) deliver(
 	ctx context.Context, m core.Delivery,
 ) (done core.Delivered, pause time.Duration, err error) {
@@ -222,6 +228,9 @@ func (d *Dispatcher) deliver(
 	if drawing.Skip != "" {
 		done.State, done.Error = core.Failed, drawing.Skip
 		return done, 0, nil
+	}
+	if !d.outbox.MaySend(m.Target) {
+		return done, 0, errTaken
 	}
 	err = d.send(ctx, m, drawing, &done)
 	failedBefore := d.note(m, err)

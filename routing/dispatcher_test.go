@@ -122,7 +122,10 @@ type watched struct {
 	lost     atomic.Int64 // so many records fail
 	records  chan func(core.Delivered)
 	held     atomic.Pointer[chan struct{}] // every record waits until it is closed
+	taken    atomic.Bool                   // all chats are another instance's
 }
+
+func (s *watched) MaySend(core.Target) bool { return !s.taken.Load() }
 
 func (s *watched) Record(ctx context.Context, d core.Delivered) error {
 	if s.lost.Add(-1) >= 0 {
@@ -283,6 +286,22 @@ var (
 	other = core.Target{Channel: "telegram", To: "-200"}
 	board = core.Target{Channel: "discord", To: "42"}
 )
+
+// An instance that stands still between the look at what is due and the message looks again
+// before it sends: its chat may be another's by then.
+func TestAdversary_P2_TheSleeperLooksBeforeItSends(t *testing.T) {
+	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops}}, func(w *world) {
+		w.store.afterGet = func() { w.store.taken.Store(true) } // while the card is drawn
+		w.ask(1)
+		synctest.Wait()
+		require.Zero(t, w.chats["telegram"].tries)
+		w.store.taken.Store(false)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		posts, _ := w.chats["telegram"].sent()
+		require.Equal(t, []core.Target{ops}, posts)
+	})
+}
 
 // While a chat is limited its edits wait and become one: the newest wins.
 func TestEditsAreCoalesced(t *testing.T) {

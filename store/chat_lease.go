@@ -41,7 +41,8 @@ func (e *foreignLeases) fresh() bool {
 const (
 	// The character after a blank is an exclamation mark.
 	chatLeases = `SELECT l.name, l.not_before_ms, CASE WHEN EXISTS (SELECT 1 FROM instances i
-  WHERE i.id = l.holder AND i.id <> $1 AND i.seen_ms > ` + databaseTime + ` - $2) THEN 1 ELSE 0 END
+  WHERE i.id = l.holder AND i.id <> $1 AND i.seen_ms > ` + databaseTime + ` - $2)
+  AND CONCAT(l.holder, ' ', l.lock_no) <> ALL(CAST($3 AS TEXT[])) THEN 1 ELSE 0 END
  FROM leases l WHERE l.name >= 'chat ' AND l.name < 'chat!'`
 	chatHolder = `SELECT holder, token FROM leases WHERE name = $1`
 	pauseChat  = `UPDATE leases SET not_before_ms = $4 WHERE name = $1 AND holder = $2 AND token = $3`
@@ -58,7 +59,7 @@ func (s *Store) lookAtForeign(ctx context.Context) error {
 	if !s.dialect.many || s.due.foreign.fresh() {
 		return nil
 	}
-	rows, err := s.read.query(ctx, chatLeases, s.heartbeat.id, leaseMs)
+	rows, err := s.read.query(ctx, chatLeases, s.heartbeat.id, leaseMs, s.heartbeat.deadLocks())
 	if err != nil {
 		s.due.foreign.stale()
 		return err
@@ -180,5 +181,5 @@ func (h *heartbeat) mayServe(name string) bool {
 		return true
 	}
 	l := h.held[name]
-	return l != nil && l.token == token && time.Now().Before(h.until)
+	return l != nil && l.token == token && h.trusts(l)
 }

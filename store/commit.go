@@ -142,6 +142,8 @@ func (s *Store) attend() (end func()) {
 	ctx, stop := context.WithCancel(context.Background())
 	var alive sync.WaitGroup
 	alive.Go(func() { s.live(ctx) })
+	alive.Go(func() { s.keepLock(ctx) })
+	alive.Go(func() { s.watchLocks(ctx) })
 	alive.Go(func() {
 		s.health.watch(ctx, &pgConnector{config: s.listen, patience: connectPatience, health: s.health})
 	})

@@ -27,5 +27,6 @@
 // themselves (heartbeat.go), know when the database is silent (health.go), share what only
 // one may do at a time by leases (lease.go), chats among it (chat_lease.go), tell each
 // other of commits (notify.go) and must judge by one policy (policy_version.go). A
-// lease ends with its holder: there is one sign of life for all that an instance holds.
+// lease ends with its holder: there are two signs of life for all that an instance holds,
+// its beats and its lock (lease_lock.go).
 package store

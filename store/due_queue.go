@@ -382,17 +382,22 @@ func (s *Store) ReleaseChat(ctx context.Context, place core.Target, pausedUntilM
 	return err
 }
 
+// MaySend reports whether a chat that was claimed here is still this instance's, by what
+// is known without a question; yes for one that was not claimed.
+func (s *Store) MaySend(place core.Target) bool {
+	return s.heartbeat.mayServe(chatLease(place.Normal()))
+}
+
 // NextDelivery gives the chat's most urgent due delivery: cards of pending
 // approvals that nobody has seen yet and no try has failed for first, the highest rank
 // and then the oldest before the others; then the rest in the order in which it fell due. False when
 // nothing is due, or the chat was claimed here and may be another instance's by
 // now.
 func (s *Store) NextDelivery(ctx context.Context, place core.Target, now int64) (core.Delivery, bool, error) {
-	place = place.Normal()
-	if !s.heartbeat.mayServe(chatLease(place)) {
+	if !s.MaySend(place) {
 		return core.Delivery{}, false, nil
 	}
-	chat := place.Chat()
+	chat := place.Normal().Chat()
 	for tries := 0; ; tries++ {
 		d, ok, known := s.due.take(chat, now, tries == maxLooks)
 		if known {

@@ -28,10 +28,17 @@ type heartbeat struct {
 	mu      sync.Mutex
 	until   time.Time // what is held is this instance's own, by this machine's clock
 	expiry  *time.Timer
+	lock    int64 // that this instance holds, see lease_lock.go; 0: none
 	held    map[string]*lease
 	serving map[string]int64 // tokens of chats that a dispatcher works on
 	freed   chan struct{}    // closed when somebody has given something back
 	policy  policyVersion
+
+	lockUntil  time.Time // the lock may be counted on
+	lockExpiry *time.Timer
+	changed    chan struct{}          // there is a lock, or none any more
+	free       map[heldLock]time.Time // of others: since when they are seen free
+	dead       map[heldLock]struct{}  // of those: what is held under them can be taken
 
 	reading sync.Mutex // held while policy is read; taken before mu
 }
@@ -40,12 +47,14 @@ type heartbeat struct {
 type lease struct {
 	name  string
 	token int64
+	lock  int64         // under which it is held; 0: none
 	used  time.Time     // of a chat: when it was last claimed or released
 	lost  chan struct{} // closed when it is not held any more
 }
 
 func newHeartbeat(id string) heartbeat {
-	return heartbeat{id: id, held: map[string]*lease{}, serving: map[string]int64{}, freed: make(chan struct{})}
+	return heartbeat{id: id, held: map[string]*lease{}, serving: map[string]int64{}, freed: make(chan struct{}),
+		changed: make(chan struct{}, 1)}
 }
 
 // extend says until when what is held may be counted on.
@@ -65,7 +74,8 @@ func (h *heartbeat) gain(l *lease, until time.Time) {
 		h.forget(old)
 	}
 	h.held[l.name] = l
-	h.trust(until) // only now: should that be over already, this one goes too
+	h.trust(until)
+	h.lapse() // only now: should that be over already, or the lock be lost, this one goes too
 }
 
 // trust sets the time; mu is held.
@@ -77,7 +87,7 @@ func (h *heartbeat) trust(until time.Time) {
 	h.expiry = time.AfterFunc(time.Until(until), h.expire)
 }
 
-// expire gives up everything when the database has not been reached in time.
+// expire gives up what may not be counted on any more.
 func (h *heartbeat) expire() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -88,11 +98,13 @@ func (h *heartbeat) expire() {
 // timer does: what was held then is not to be counted on because of what was
 // heard since.
 func (h *heartbeat) lapse() {
-	if time.Now().Before(h.until) {
-		return
+	if !time.Now().Before(h.lockUntil) {
+		h.lock = 0
 	}
 	for _, l := range h.held {
-		h.forget(l)
+		if !h.trusts(l) {
+			h.forget(l)
+		}
 	}
 }
 
@@ -128,7 +140,7 @@ func (h *heartbeat) holds(name string) *lease {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := h.held[name]
-	if l == nil || !time.Now().Before(h.until) {
+	if l == nil || !h.trusts(l) {
 		return nil
 	}
 	l.used = time.Now()
@@ -163,9 +175,9 @@ func (h *heartbeat) idle() (names []string, tokens []int64) {
 }
 
 const (
-	showSelf = `INSERT INTO instances (id, started_ms, seen_ms, version, schema_no, policy_hash, key_id)
- VALUES ($1, ` + databaseTime + `, ` + databaseTime + `, $2, $3, $4, $5)
- ON CONFLICT (id) DO UPDATE SET seen_ms = excluded.seen_ms, policy_hash = excluded.policy_hash`
+	showSelf = `INSERT INTO instances (id, started_ms, seen_ms, version, schema_no, policy_hash, key_id, lock_no)
+ VALUES ($1, ` + databaseTime + `, ` + databaseTime + `, $2, $3, $4, $5, $6)
+ ON CONFLICT (id) DO UPDATE SET seen_ms = excluded.seen_ms, policy_hash = excluded.policy_hash, lock_no = excluded.lock_no`
 	forgetOthers = `DELETE FROM instances WHERE seen_ms < ` + databaseTime + ` - $1`
 	leaveSelf    = `DELETE FROM instances WHERE id = $1`
 	heldBySelf   = `SELECT name, token FROM leases WHERE holder = $1`
@@ -181,7 +193,11 @@ func (s *Store) beat(ctx context.Context) error {
 	leases := s.heartbeat.leases()
 	var tokens map[string]int64
 	err := s.queue(ctx, &job{do: func(t *tx) (err error) {
-		if err := t.show(s); err != nil {
+		lock := s.heartbeat.lockNumber()
+		if err := t.show(s, lock); err != nil {
+			return err
+		}
+		if err := t.putUnder(&s.heartbeat, lock, leases); err != nil {
 			return err
 		}
 		if len(idle) > 0 {
@@ -200,8 +216,9 @@ func (s *Store) beat(ctx context.Context) error {
 	return s.refreshPolicy(ctx)
 }
 
-func (t *tx) show(s *Store) error {
-	_, err := t.exec(showSelf, s.heartbeat.id, s.version, s.schema, s.heartbeat.policyHash(), t.keys.id)
+// show writes that this instance lives, and which lock it holds.
+func (t *tx) show(s *Store, lock int64) error {
+	_, err := t.exec(showSelf, s.heartbeat.id, s.version, s.schema, s.heartbeat.policyHash(), t.keys.id, lock)
 	return err
 }
 
@@ -236,6 +253,7 @@ func (s *Store) live(ctx context.Context) {
 		}
 		select {
 		case <-time.After(wait):
+		case <-s.heartbeat.changed:
 		case <-ctx.Done():
 			return
 		}

@@ -8,14 +8,18 @@ import (
 )
 
 const (
-	takeLease = `INSERT INTO leases (name, holder, token, not_before_ms) VALUES ($1, $2, 1, 0)
- ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, token = leases.token + 1
- WHERE leases.holder IN ('', excluded.holder) OR NOT EXISTS (SELECT 1 FROM instances i
+	// What is compared is the lease's row as it is when it is locked: a holder that lost its lock
+	// and has taken the lease again meanwhile has written another number, or none.
+	takeLease = `INSERT INTO leases (name, holder, token, not_before_ms, lock_no) VALUES ($1, $2, 1, 0, $4)
+ ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, token = leases.token + 1, lock_no = excluded.lock_no
+ WHERE leases.holder IN ('', excluded.holder)
+ OR CONCAT(leases.holder, ' ', leases.lock_no) = ANY(CAST($5 AS TEXT[])) OR NOT EXISTS (SELECT 1 FROM instances i
   WHERE i.id = leases.holder AND i.seen_ms > ` + databaseTime + ` - $3)
  RETURNING token, not_before_ms`
 	dropLease = `UPDATE leases SET holder = '' WHERE name = $1 AND holder = $2 AND token = $3`
 	holderOf  = `SELECT i.id FROM leases l JOIN instances i ON i.id = l.holder
- WHERE l.name = $1 AND i.seen_ms > ` + databaseTime + ` - $2`
+ WHERE l.name = $1 AND i.seen_ms > ` + databaseTime + ` - $2
+ AND CONCAT(l.holder, ' ', l.lock_no) <> ALL(CAST($3 AS TEXT[]))`
 	tryAgain = time.Second // a lease that somebody else has
 )
 
@@ -28,12 +32,14 @@ func (s *Store) take(ctx context.Context, name string) (l *lease, notBefore int6
 	}
 	began := time.Now()
 	var token, pause number
+	var lock int64
 	found := false
 	err = s.do(ctx, func(t *tx) error {
-		if err := t.show(s); err != nil { // it would not be held otherwise
+		lock = s.heartbeat.lockNumber()
+		if err := t.show(s, lock); err != nil { // it would not be held otherwise
 			return err
 		}
-		rows, err := t.rows(takeLease, name, s.heartbeat.id, leaseMs)
+		rows, err := t.rows(takeLease, name, s.heartbeat.id, leaseMs, lock, s.heartbeat.deadLocks())
 		if err != nil {
 			return err
 		}
@@ -44,7 +50,7 @@ func (s *Store) take(ctx context.Context, name string) (l *lease, notBefore int6
 	if err != nil || !found {
 		return nil, 0, err
 	}
-	l = &lease{name: name, token: int64(token), used: time.Now(), lost: make(chan struct{})}
+	l = &lease{name: name, token: int64(token), lock: lock, used: time.Now(), lost: make(chan struct{})}
 	s.heartbeat.gain(l, began.Add(trustFor))
 	return l, int64(pause), nil
 }
@@ -71,10 +77,11 @@ func (s *Store) give(l *lease) {
 // Hold runs fn while this instance, of all that share the database, has the lease
 // of that name, and gives what fn gives. It waits for the lease as long as it must,
 // and nil is all that it gives when ctx ends meanwhile. When the lease is lost
-// (the database was out of reach for eight seconds), fn's context ends, and once fn
-// has returned Hold waits for the lease again. token is greater for every holder
-// after another. When fn returns, the lease is given back at once; an instance that
-// dies loses it after ten seconds.
+// (the database was out of reach for a second where this instance has a lock, see
+// lease_lock.go, and else for eight), fn's context ends, and once fn has returned Hold waits
+// for the lease again. token is greater for every holder after another. When fn
+// returns, the lease is given back at once; an instance that dies loses it after two
+// seconds, and without a lock after ten.
 //
 // [Store.Run] must run. With SQLite there is one instance, which has every lease.
 func (s *Store) Hold(ctx context.Context, name string, fn func(ctx context.Context, token int64) error) error {
@@ -101,7 +108,7 @@ func (s *Store) Holder(ctx context.Context, name string) (instance string, err e
 	if !s.dialect.many {
 		return s.heartbeat.id, nil
 	}
-	rows, err := s.read.query(ctx, holderOf, "hold "+name, leaseMs)
+	rows, err := s.read.query(ctx, holderOf, "hold "+name, leaseMs, s.heartbeat.deadLocks())
 	if err != nil {
 		return "", err
 	}

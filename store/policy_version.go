@@ -58,7 +58,7 @@ func (s *Store) Agree(ctx context.Context, policyHash string, newest bool) error
 
 func (s *Store) agree(ctx context.Context, own string, newest bool) error {
 	err := s.doOn(ctx, locks{policy: setsPolicy}, func(t *tx) error {
-		if err := t.show(s); err != nil {
+		if err := t.show(s, s.heartbeat.lockNumber()); err != nil {
 			return err
 		}
 		now, err := policyThatCounts(ctx, t)

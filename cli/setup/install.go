@@ -17,6 +17,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/cli/app"
+	"approvalbot/cli/show"
 	"approvalbot/config"
 	"approvalbot/display"
 	"approvalbot/hook"
@@ -39,7 +40,8 @@ func newInstallCommand(a *app.App) *cobra.Command {
 			"open. All else in the file stays byte by byte, a copy of it is kept, and uninstall gives that copy back. If the runtime\n" +
 			"does not ask the hook yet, as Codex before it trusts it, the exit status is 1 and the reason is said. The hook uses\n" +
 			"the client file of this machine (--client names another), whose token must have an agentId and the scope\n" +
-			"approvals.request alone. Without a scope the managed file is written by root, and the user's by everybody else.\n" +
+			"approvals.request alone. Without a scope it is the user's file; for root it is the managed one, which changes the\n" +
+			"settings of every user of the machine: install asks before, and without a terminal it needs --managed.\n" +
 			"Runtimes: " + strings.Join(installable(), ", ") + ".\n" +
 			"install systemd --print and install launchd --print show the file by which these run the desk itself.",
 		Args:              cobra.ExactArgs(1),
@@ -128,7 +130,7 @@ func runtimeOptions(a *app.App, name string) (install.Options, error) {
 	dir, err := os.Getwd()
 	return install.Options{
 		Runtime: r, Home: a.Env["HOME"], Project: dir, OS: runtime.GOOS,
-		Env: func(name string) string { return a.Env[name] },
+		Env: func(name string) string { return a.Env[name] }, Environ: a.Environ,
 	}, err
 }
 
@@ -156,6 +158,11 @@ func installHooks(ctx context.Context, a *app.App, name string, at attaching) er
 		printChanges(a, changes)
 		return nil
 	}
+	if at.scope() == "" {
+		if err := agreed(ctx, a, o, changes); err != nil {
+			return err
+		}
+	}
 	if err := writeChanges(a, changes); err != nil {
 		return err
 	}
@@ -164,6 +171,25 @@ func installHooks(ctx context.Context, a *app.App, name string, at attaching) er
 		return fmt.Errorf("the hook is written and NOT in force, so Codex runs calls without asking: %w", err)
 	}
 	return sayInstalled(ctx, a, o, client)
+}
+
+// agreed asks before the machine's settings are written for root, who has named no scope.
+func agreed(ctx context.Context, a *app.App, o install.Options, changes []install.Change) error {
+	others := func(c install.Change) bool { return !c.Same() }
+	if o.Scope != install.Managed || !slices.ContainsFunc(changes, others) {
+		return nil
+	}
+	refused := fmt.Errorf("nothing was written: for root, install writes %s, the settings of every user of this machine; "+
+		"say so with --managed, or name --user for root's own", o.File())
+	if !show.IsTerminal(a.Stdin) {
+		return refused
+	}
+	lines, _ := app.ReadLines(ctx, a.Stdin)
+	answer, err := askPerson(ctx, a, lines, fmt.Sprintf("Write %s, for every user of this machine?", o.File()), "no")
+	if err == nil && !strings.HasPrefix(strings.ToLower(answer), "y") {
+		err = refused
+	}
+	return err
 }
 
 // uninstallHooks takes approvalbot out of the files of one scope, or of all.
@@ -198,6 +224,7 @@ func uninstallHooks(a *app.App, name string, at attaching) error {
 		printChanges(a, changes)
 		return nil
 	}
+	defer install.LeaveFolders(changes)
 	return writeChanges(a, changes)
 }
 

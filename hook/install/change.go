@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -226,8 +227,9 @@ func (c Change) Copy() string {
 	return c.Path + backupName + hash(c.After)
 }
 
-// Write writes the file, its copy first. A crash in between leaves the old file.
-func (c Change) Write() error {
+// Write writes the file, its copy first. A crash in between leaves the old file. Folders
+// that it had to make are gone again if it fails.
+func (c Change) Write() (err error) {
 	if c.Same() {
 		return nil
 	}
@@ -244,7 +246,12 @@ func (c Change) Write() error {
 		}
 		return c.tidy()
 	}
-	if err := os.MkdirAll(filepath.Dir(c.Path), 0o755); err != nil {
+	defer func() {
+		if err != nil {
+			leaveFolder(filepath.Dir(c.Path), false)
+		}
+	}()
+	if err := makeFolder(filepath.Dir(c.Path)); err != nil {
 		return err
 	}
 	kept := c.Copy()
@@ -268,6 +275,53 @@ func (c Change) tidy() error {
 		return nil
 	}
 	return os.Remove(c.clear)
+}
+
+// madeName is an empty file in each folder that Write made, so that uninstall knows them.
+const madeName = ".approvalbot-made"
+
+// makeFolder makes a folder and those above it, as far as they are missing.
+func makeFolder(dir string) error {
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := makeFolder(filepath.Dir(dir)); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	err := os.WriteFile(filepath.Join(dir, madeName), nil, 0o644)
+	if err != nil {
+		os.Remove(dir)
+	}
+	return err
+}
+
+// leaveFolder takes a folder away that makeFolder made, and those above it, as far as
+// nothing else is in them. If it is the end, those with something in them are whose that is.
+func leaveFolder(dir string, end bool) {
+	for up := filepath.Dir(dir); up != dir; dir, up = up, filepath.Dir(up) {
+		in, err := os.ReadDir(dir)
+		made := slices.ContainsFunc(in, func(f fs.DirEntry) bool { return f.Name() == madeName })
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case !made || len(in) > 1 && !end:
+			return
+		}
+		if os.Remove(filepath.Join(dir, madeName)) == nil && len(in) == 1 {
+			os.Remove(dir)
+		}
+	}
+}
+
+// LeaveFolders takes the folders away that install made for these files, once uninstall has
+// written all of them.
+func LeaveFolders(changes []Change) {
+	for _, c := range changes {
+		leaveFolder(filepath.Dir(c.Path), true)
+	}
 }
 
 // replace writes a file whole or not at all. Its owner stays.

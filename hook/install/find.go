@@ -61,7 +61,7 @@ func Differs(o Options) []string {
 			say(t, "is missing in")
 		case len(got) > 1:
 			say(t, "is more than once in")
-		case got[0] != o.canonical(t, o.fill(t)):
+		case got[0] != o.canonical(t, o.fill(t)) && got[0] != o.canonical(t, o.shellStarted().fill(t)):
 			say(t, "was changed in")
 		case err != nil || t.runs && o.OS != "windows" && info.Mode()&0o111 == 0:
 			say(t, "cannot be executed:")
@@ -73,6 +73,12 @@ func Differs(o Options) []string {
 		}
 	}
 	return out
+}
+
+// shellStarted are the options by which 0.1.0 wrote a hook that is started by words now.
+func (o Options) shellStarted() Options {
+	o.byShell = true
+	return o
 }
 
 // File is the first file of the options' scope that install writes; empty: there is none.

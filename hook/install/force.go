@@ -148,6 +148,7 @@ func Doubts(ctx context.Context, o Options, c Client) []Doubt {
 			}
 		}
 	}
+	out = append(out, o.shellDoubts()...)
 	if info, err := os.Stat(o.File()); err == nil && o.Scope == Managed && info.Mode().Perm()&0o022 != 0 {
 		out = append(out, Doubt{Off, "others than its owner can change " + o.File(), "run: chmod go-w " + shellWord(o.File())})
 	}

@@ -40,6 +40,9 @@ func apply(t *testing.T, changes []Change, err error) {
 	for _, c := range changes {
 		require.NoError(t, c.Write())
 	}
+	if changes[0].After == nil {
+		LeaveFolders(changes)
+	}
 }
 
 // everything is every runtime in every scope that it has.
@@ -127,16 +130,45 @@ func TestInstall_AndBack(t *testing.T) {
 	})
 }
 
-// Where there was no file there is none afterwards.
+// tree is every path below a directory.
+func tree(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		all = append(all, path)
+		return err
+	}))
+	return all
+}
+
+// Where there was no file there is none afterwards, and no folder. What others put into a
+// folder that install made stays, and the folder with it.
 func TestInstall_AndBackToNothing(t *testing.T) {
 	everything(t, func(t *testing.T, o Options) {
+		was := tree(t, filepath.Dir(o.Home))
 		changes, err := Plan(o)
 		apply(t, changes, err)
 		require.NotEmpty(t, files(t, filepath.Dir(o.Home)))
 		changes, err = Undo(o)
 		apply(t, changes, err)
-		require.Empty(t, files(t, filepath.Dir(o.Home)))
+		require.Equal(t, was, tree(t, filepath.Dir(o.Home)))
+
+		changes, err = Plan(o)
+		apply(t, changes, err)
+		mine := filepath.Join(filepath.Dir(filepath.Dir(changes[0].Path)), "mine")
+		require.NoError(t, os.WriteFile(mine, nil, 0o600))
+		changes, err = Undo(o)
+		apply(t, changes, err)
+		require.Equal(t, map[string]string{mine: ""}, files(t, filepath.Dir(o.Home)))
 	})
+}
+
+// A file that cannot be written leaves no folder behind.
+func TestWrite_LeavesNoFolders(t *testing.T) {
+	dir := t.TempDir()
+	was := tree(t, dir)
+	c := Change{Path: filepath.Join(dir, "a/b", strings.Repeat("c", 240)), After: []byte("x"), backup: &copyOf{}}
+	require.ErrorContains(t, c.Write(), "name too long", "its copy's name is")
+	require.Equal(t, was, tree(t, dir))
 }
 
 // What somebody wrote into the file since stays when approvalbot goes.

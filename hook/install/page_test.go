@@ -74,6 +74,9 @@ func section(r hook.Runtime) string {
 		}
 		line("Closed by: %s.", closed)
 	}
+	if ByShell(r.Name) {
+		line("A shell starts the hook: bash there obeys BASH_ENV and exported functions first, and they can end it before it asks.")
+	}
 	if l := limit(r.Limit); l != "" {
 		line("Time limit of a hook: %s.", l)
 	}

@@ -37,7 +37,9 @@ type Options struct {
 	Project string
 	OS      string // as runtime.GOOS
 	Env     func(string) string
-	Root    string // stands before managed files' paths; empty but in tests
+	Environ []string // NAME=value: all of it, in which hooks are looked for what bash obeys
+	Root    string   // stands before managed files' paths; empty but in tests
+	byShell bool     // as 0.1.0 wrote it where there are words now
 }
 
 // form is how approvalbot stands in a file.
@@ -51,7 +53,8 @@ const (
 )
 
 // target is a place in a file, and what is written there. In text and item, COMMAND is
-// the hook's command as a JSON string, and PROGRAM and CLIENT are the two paths.
+// the hook's command as a JSON string, which the runtime gives to a shell, RUN the members
+// of a hook that it starts without one, and PROGRAM and CLIENT are the two paths.
 type target struct {
 	scope  Scope
 	path   string // "~/": the user's; "./": the project's; "/": the machine's
@@ -66,11 +69,18 @@ type target struct {
 	secret bool   // the token stands in it
 }
 
-// claudeHook is Claude Code's form of a hook, which several runtimes have taken over.
+// claudeHook is Claude Code's form of a hook. Codex has taken over an older one.
 const claudeHook = `{
   "matcher": "*",
   "hooks": [
-    {"type": "command", "command": COMMAND, "timeout": 86400EXTRA}
+    {"type": "command", RUN, "timeout": 86400, "onFailure": "block"}
+  ]
+}`
+
+const codexHook = `{
+  "matcher": "*",
+  "hooks": [
+    {"type": "command", "command": COMMAND, "timeout": 86400}
   ]
 }`
 
@@ -85,14 +95,12 @@ const claudeHTTP = `{
 const claudeReport = `{
   "matcher": "*",
   "hooks": [
-    {"type": "command", "command": COMMAND, "timeout": 30}
+    {"type": "command", RUN, "timeout": 30}
   ]
 }`
 
 // day is how long people have where a runtime waits as long as its configuration says.
 const day = "24h"
-
-func claudeShaped(extra string) string { return strings.Replace(claudeHook, "EXTRA", extra, 1) }
 
 // everywhere gives a target in each of the files.
 func everywhere(t target, files map[Scope]string) []target {
@@ -117,9 +125,8 @@ func targets(runtime string) []target {
 			Managed: "/etc/claude-code/managed-settings.json", User: "~/.claude/settings.json",
 			Project: "./.claude/settings.json",
 		}
-		item := claudeShaped(`, "onFailure": "block"`)
 		return join(
-			everywhere(target{list: []string{"hooks", "PreToolUse"}, text: item, event: "PreToolUse", limit: day},
+			everywhere(target{list: []string{"hooks", "PreToolUse"}, text: claudeHook, event: "PreToolUse", limit: day},
 				files),
 			everywhere(target{list: []string{"hooks", "PostToolUse"}, text: claudeReport, event: "PostToolUse",
 				limit: "30s"}, files),
@@ -138,10 +145,10 @@ func targets(runtime string) []target {
 		files := map[Scope]string{User: "~/.codex/hooks.json", Project: "./.codex/hooks.json"}
 		managed := map[Scope]string{Managed: "/etc/codex/requirements.toml"}
 		return join(
-			everywhere(target{list: []string{"hooks", "PreToolUse"}, text: claudeShaped(""), event: "PreToolUse",
+			everywhere(target{list: []string{"hooks", "PreToolUse"}, text: codexHook, event: "PreToolUse",
 				limit: day}, files),
 			everywhere(target{
-				list: []string{"hooks", "PermissionRequest"}, text: claudeShaped(""), event: "PermissionRequest",
+				list: []string{"hooks", "PermissionRequest"}, text: codexHook, event: "PermissionRequest",
 				limit: day, beside: true,
 			}, files),
 			[]target{{scope: User, path: "~/.codex/config.toml", form: onlyCopy}},
@@ -319,6 +326,24 @@ func (o Options) command(t target) string {
 		" --client " + shellWord(o.Client) + limit
 }
 
+// direct is a shell's script that does what command does. It is for a runtime that starts
+// /bin/sh with it: no shell comes before, so no BASH_ENV is read and no function stands in
+// for exec. Where /bin/sh is bash, functions of the environment are known in it, but none
+// comes before a path, case or exit.
+func (o Options) direct(t target) string {
+	line := strings.TrimPrefix(o.command(t), "exec /bin/sh -c '"+attended+"' ")
+	return "unset -f echo; " + strings.Replace(attended, `"$0" "$@"`, line, 1)
+}
+
+// run are the members of a hook that its runtime starts by its words where there are any.
+// On Windows, where /bin/sh is only the shell's, it is the shell's line.
+func (o Options) run(t target) string {
+	if o.OS == "windows" || o.byShell {
+		return `"command": ` + quote(o.command(t))
+	}
+	return `"command": "/bin/sh", "args": ["-c", ` + quote(o.direct(t)) + `]`
+}
+
 // ours reports whether a hook, or a whole file, is what install wrote for that runtime.
 func ours(text, runtime string) bool {
 	command := strings.Contains(text, " hook "+runtime+" ") && strings.Contains(text, " --client ")
@@ -334,7 +359,7 @@ func (o Options) address(t target) string {
 // fill puts the command and the paths into a text.
 func (o Options) fill(t target) string {
 	return strings.NewReplacer(
-		"COMMAND", quote(o.command(t)), "PROGRAM", shellWord(o.Program), "CLIENT", shellWord(o.Client),
+		"COMMAND", quote(o.command(t)), "RUN", o.run(t), "PROGRAM", shellWord(o.Program), "CLIENT", shellWord(o.Client),
 		"\"JSCLIENT\"", quote(o.Client), "ADDRESS", quote(o.address(t)), "BEARER", quote("Bearer "+o.Token),
 	).Replace(t.text)
 }

@@ -96,7 +96,10 @@ func denied(command string) string {
 	var settings struct {
 		Hooks struct {
 			PreToolUse []struct {
-				Hooks []struct{ Command, OnFailure string }
+				Hooks []struct {
+					Command, OnFailure string
+					Args               []string // without a shell
+				}
 			}
 		}
 	}
@@ -108,7 +111,10 @@ func denied(command string) string {
 		"tool_use_id": "toolu_1", "tool_name": "Bash", "tool_input": object{"command": command}})
 	for _, group := range settings.Hooks.PreToolUse {
 		for _, h := range group.Hooks {
-			hook := exec.Command("sh", "-c", h.Command)
+			hook := exec.Command(h.Command, h.Args...)
+			if h.Args == nil {
+				hook = exec.Command("sh", "-c", h.Command)
+			}
 			hook.Stdin = bytes.NewReader(body)
 			out, err := hook.Output()
 			var answer struct {
