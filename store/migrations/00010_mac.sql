@@ -1,0 +1,13 @@
+-- approvalbot: unsafe
+-- +goose Up
+-- A MAC by the store's key over what of a row decides. A row without a valid one counts for
+-- nothing. Programs that know of none would write such rows.
+ALTER TABLE approvals ADD COLUMN mac TEXT NOT NULL DEFAULT '';
+ALTER TABLE grants ADD COLUMN mac TEXT NOT NULL DEFAULT '';
+ALTER TABLE passkeys ADD COLUMN mac TEXT NOT NULL DEFAULT '';
+ALTER TABLE suspended_passkeys ADD COLUMN mac TEXT NOT NULL DEFAULT '';
+ALTER TABLE absences ADD COLUMN mac TEXT NOT NULL DEFAULT '';
+
+-- What the log says of how an approval ended, whether it was handed out, and which grants ended.
+CREATE INDEX events_outcome ON events (key, seq)
+ WHERE type IN ('tool.approval.resolved', 'tool.approval.revoked', 'audit.claimed', 'audit.grant_ended');
