@@ -53,6 +53,9 @@ func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) 
 	case !fresh: // whoever was slow, or asleep, is not to count it twice
 		return a, core.ErrHandled
 	}
+	if err := t.handOut(c, before); err != nil {
+		return a, err
+	}
 	var err error
 	switch {
 	case before == nil:

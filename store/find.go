@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -187,10 +188,41 @@ func parseCursor(s string) (created int64, key string, err error) {
 const dueApprovals = `SELECT key, timer_ms FROM approvals WHERE timer_ms IS NOT NULL
  ORDER BY timer_ms, key LIMIT CAST($1 AS BIGINT)`
 
+const clearTimer = `UPDATE approvals SET timer_ms = NULL WHERE key = $1`
+
 // Due gives the keys of at most limit pending approvals whose timer is at or
 // before now, earliest first, and the time of the first one that it did not give
-// (which is not after now when limit cut the list short; 0: there is none).
+// (which is not after now when limit cut the list short; 0: there is none). The timers of
+// those that are not believed are cleared: nothing is to be done for them.
 func (s *Store) Due(ctx context.Context, now int64, limit int) (keys []string, next int64, err error) {
+	if keys, next, err = s.dueKeys(ctx, now, limit); err != nil {
+		return nil, 0, err
+	}
+	var doubtful []string
+	for _, key := range keys {
+		_, err := s.Bare(ctx, key)
+		if _, is := errors.AsType[*Disbelieved](err); is {
+			doubtful = append(doubtful, key)
+		}
+	}
+	if doubtful == nil {
+		return keys, next, nil
+	}
+	err = s.do(ctx, func(t *tx) error {
+		for _, key := range doubtful {
+			if err := t.put(clearTimer, key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return s.Due(ctx, now, limit)
+}
+
+func (s *Store) dueKeys(ctx context.Context, now int64, limit int) (keys []string, next int64, err error) {
 	rows, err := s.read.query(ctx, dueApprovals, limit+1)
 	if err != nil {
 		return nil, 0, err

@@ -85,7 +85,11 @@ func (t *tx) grantsFor(look core.Lookup) ([]core.Grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.keys.covering(rows, look)
+	all, err := t.keys.covering(rows, look)
+	if err != nil {
+		return nil, err
+	}
+	return t.unended(all)
 }
 
 // Covering gives the grants and cool-downs that could speak about a call, newest

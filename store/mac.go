@@ -138,10 +138,7 @@ func (d *Disbelieved) Error() string {
 }
 
 // Unwrap is what a caller may be told.
-func (d *Disbelieved) Unwrap() error {
-	return core.Refuse(core.CodeNotFound, "The desk's record of that was changed by something else than the desk, so it "+
-		"counts for nothing; an operator looks with: approvalbot audit verify.")
-}
+func (d *Disbelieved) Unwrap() error { return core.ErrDisbelieved }
 
 // doubts are the rows that were not believed: each is logged and counted once.
 type doubts struct {
