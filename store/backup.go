@@ -95,7 +95,7 @@ func theirKey(ctx context.Context, p *pool, file string) (keyring, error) {
 		return ring, err
 	}
 	if value == "" {
-		schema, err := readOne(ctx, p, `SELECT CAST(MAX(version_id) AS TEXT) FROM goose_db_version`)
+		schema, err := readOne(ctx, p, schemaNow)
 		if n, no := strconv.Atoi(schema); err == nil && (no != nil || n >= macSchema) {
 			err = fmt.Errorf("the store's row %s in table meta is gone, so no row's MAC can be checked: restore a backup", storeIDName)
 		}

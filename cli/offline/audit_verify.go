@@ -73,7 +73,10 @@ func auditVerify(ctx context.Context, a *app.App, v checking) error {
 	default:
 		r, err = verifyDesk(ctx, a, o)
 	}
-	return printVerdict(a, r, v.keys, kept, err)
+	if err = printVerdict(a, r, v.keys, kept, err); err == nil && v.store != "" && v.keyFile == "" && !a.JSON {
+		fmt.Fprintln(a.Plain(), "The MACs of the store's rows were not checked: that needs its key (--key-file).")
+	}
+	return err
 }
 
 // readCheckpoint reads a kept checkpoint and what it says. Its signature is checked
@@ -224,6 +227,11 @@ func (d deskLog) Entries(ctx context.Context, from, to int64) iter.Seq2[core.Ent
 // Unlogged finds nothing: which approvals there are only the desk knows.
 func (d deskLog) Unlogged(context.Context, int64) (key string, err error) { return "", nil }
 
+// CheckRows finds nothing: what rows there are only the desk knows.
+func (d deskLog) CheckRows(context.Context, int64, func(string)) (marked bool, err error) {
+	return false, nil
+}
+
 // foundBad is what the desk found.
 type foundBad struct {
 	seq     int64
@@ -235,9 +243,12 @@ func (b foundBad) Error() string { return b.problem }
 // printVerdict prints what was found. A bad record ends with exit status 1.
 func printVerdict(a *app.App, r proof.Report, keys []string, kept proof.Checkpoint, err error) error {
 	var bad *core.BadRecord
+	var rows *core.BadRows
 	var told foundBad
 	if errors.As(err, &bad) {
-		told = foundBad{bad.Seq, bad.Error()}
+		told = foundBad{bad.Seq, err.Error()}
+	} else if errors.As(err, &rows) {
+		told = foundBad{0, rows.Error()}
 	} else if err != nil && !errors.As(err, &told) {
 		return err
 	}
