@@ -90,6 +90,17 @@ func (r *rig) meddle(statement string) {
 	require.NoError(r.t, db.Close())
 }
 
+// believe makes the store as an older release left it, so that the next start gives its rows
+// MACs as they are.
+func (r *rig) believe() {
+	r.t.Helper()
+	r.meddle(`DELETE FROM meta WHERE name = 'store-id'`)
+	for _, table := range []string{"approvals", "grants", "passkeys", "suspended_passkeys", "absences"} {
+		r.meddle(`UPDATE ` + table + ` SET mac = ''`)
+	}
+	require.NoError(r.t, os.Remove(filepath.Join(r.dir, "desk.key.marked")))
+}
+
 // foreignKey is the verifier key of another desk's log.
 const foreignKey = "approvalbot-6f54830cef34b00a+67ebe330+AeF3T/VJkmJvelm7L4sfVtM25jhmm0UqbgpVVIAyn3Im"
 
