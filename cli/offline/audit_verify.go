@@ -37,9 +37,10 @@ func newAuditVerifyCommand(a *app.App) *cobra.Command {
 		Short: "Check that no record of the log was changed, taken out, put in or moved",
 		Long: "Check the log of the running desk, or an export with --file, or a SQLite store with --store (which needs --key or\n" +
 			"--key-file). The desk checks its log itself; with --key every record is fetched and checked here, with that key.\n" +
-			"The desk, and --store, also find records behind the log's head, and approvals that the log does not have.\n" +
+			"The desk, and --store, also find records behind the log's head, approvals that the log does not have, and rows of the store\n" +
+			"that the desk did not write.\n" +
 			"Against a checkpoint that was kept elsewhere (--expect) it also finds a log that was cut or written anew.\n" +
-			"Exit status: 0, or 1 if a record is not as it was written, which is named.",
+			"Exit status: 0, or 1 if a record or a row is not as it was written, which is named.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return auditVerify(cmd.Context(), a, v) },
 	}
