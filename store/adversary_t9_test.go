@@ -337,9 +337,9 @@ func TestAdversary_T9_ClaimInOneBatch(t *testing.T) {
 	require.Empty(t, named(t, s))
 }
 
-// A grant that was removed covers nothing when its row is put back, and so does one whose
-// approval was revoked; an absence that was changed lends nothing when the older one is.
-func TestAdversary_T9_GrantsAndAbsencesPutBack(t *testing.T) {
+// A grant that was removed covers nothing when its row is put back, a passkey that was removed
+// signs nothing, an absence that was changed lends nothing when the older one is.
+func TestAdversary_T9_EndedAndPutBack(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, s *Store, i intruder, _ Options) {
 		grants, absences := marked[1], marked[4]
 		of := kept(t, s, 1)
@@ -353,6 +353,20 @@ func TestAdversary_T9_GrantsAndAbsencesPutBack(t *testing.T) {
 		require.Len(t, dropped, 1)
 		i.put(grants, was)
 		require.Empty(t, found(t, s, look).Grants)
+
+		passkeys := marked[2]
+		use := func(challenge string) error {
+			require.NoError(t, s.KeepChallenge(ctx, core.Challenge{ID: challenge, Kind: core.YesChallenge, ExpiresMs: nowMs() + day}))
+			return s.SpendChallenge(ctx, core.PasskeyUse{Challenge: challenge, Passkey: "kp1", Before: 3, After: 3, AtMs: 1})
+		}
+		require.NoError(t, use("first"))
+		was = i.row(passkeys, "kp1")
+		require.NoError(t, s.ChangePasskeys(ctx, "p1", func([]core.Passkey) (core.PasskeyChange, error) {
+			return core.PasskeyChange{Remove: "kp1", Events: []core.Event{
+				{Type: core.EventPasskeyRemoved, Data: []byte(`{"passkey":{"id":"kp1"}}`)}}}, nil
+		}))
+		i.put(passkeys, was)
+		require.Equal(t, core.CodeNotFound, core.CodeOf(use("second")))
 
 		before := i.row(absences, "p1")
 		_, err = s.Absent(ctx, nil, leaving(core.Absence{Person: "p1", To: "carol", SinceMs: 1, UntilMs: 9}))

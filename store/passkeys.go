@@ -26,6 +26,9 @@ const (
 	usePasskey    = `UPDATE passkeys SET sign_count = $3, backed_up = $4, used_ms = $5, mac = $6
  WHERE id = $1 AND sign_count = $2`
 
+	passkeyLog = `SELECT type, data FROM events
+ WHERE type IN ('passkey.enrolled', 'passkey.removed', 'passkey.suspended') ORDER BY seq`
+
 	countCeremonies = `SELECT COUNT(*) FROM ceremonies WHERE kind = $1 AND expires_ms > $2`
 	keepCeremony    = `INSERT INTO ceremonies (id, kind, expires_ms, body) VALUES ($1, $2, $3, $4)
  ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, expires_ms = excluded.expires_ms, body = excluded.body`
@@ -263,10 +266,35 @@ func (t *tx) spend(use *core.PasskeyUse) error {
 	if err != nil {
 		return err
 	}
+	if err := t.enrolled(use.Passkey); err != nil {
+		return err
+	}
 	row.count, row.backed, row.used = number(use.After), number(stored(use.BackedUp)), number(use.AtMs)
 	n, err = t.exec(usePasskey, use.Passkey, int64(use.Before), int64(use.After), stored(use.BackedUp), use.AtMs,
 		t.keys.rows.mac("passkeys", row.columns("passkeys")))
 	return t.spentUnless(n, err)
+}
+
+// enrolled refuses a passkey of which the log says that it was removed or suspended: its row was
+// put back.
+func (t *tx) enrolled(id string) error {
+	rows, err := t.rows(passkeyLog)
+	if err != nil {
+		return err
+	}
+	var last text
+	err = each(rows, func() error {
+		var kind, data text
+		err := rows.Scan(&kind, &data)
+		if strings.Contains(string(data), `"id":"`+id+`"`) {
+			last = kind
+		}
+		return err
+	})
+	if kind := core.EventType(last); err == nil && kind != "" && kind != core.EventPasskeyEnrolled {
+		t.refused, err = true, t.keys.rows.doubt("passkeys", id)
+	}
+	return err
 }
 
 // spentUnless is core.ErrSpent unless a statement changed a row.

@@ -11,3 +11,6 @@ ALTER TABLE absences ADD COLUMN mac TEXT NOT NULL DEFAULT '';
 -- What the log says of how an approval ended, whether it was handed out, and which grants ended.
 CREATE INDEX events_outcome ON events (key, seq)
  WHERE type IN ('tool.approval.resolved', 'tool.approval.revoked', 'audit.claimed', 'audit.grant_ended');
+
+-- Which passkeys were removed.
+CREATE INDEX events_passkeys ON events (seq) WHERE type IN ('passkey.enrolled', 'passkey.removed', 'passkey.suspended');
