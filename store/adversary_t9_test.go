@@ -42,9 +42,9 @@ func (i intruder) row(m markedTable, key string) []any {
 }
 
 // put puts a row as it was in the place of the one with its key.
-func (i intruder) put(m markedTable, row []any) {
+func (i intruder) put(m markedTable, key string, row []any) {
 	i.t.Helper()
-	i.exec("DELETE FROM "+m.name+" WHERE "+m.columns[0]+" = $1", row[0])
+	i.exec("DELETE FROM "+m.name+" WHERE "+m.columns[0]+" = $1", key)
 	i.exec("INSERT INTO "+m.name+" VALUES ("+placeholders(len(row))+")", row...)
 }
 
@@ -102,7 +102,13 @@ func kept(t *testing.T, s *Store, n int) map[string]string {
 	require.NoError(t, s.ChangePasskeys(ctx, name, adding(core.Passkey{ID: "k" + name, Person: name, SignCount: 3})))
 	_, err = s.Absent(ctx, nil, leaving(core.Absence{Person: name, To: "bob", SinceMs: 1, UntilMs: 9}))
 	require.NoError(t, err)
-	return map[string]string{"approvals": a.Key, "grants": g.ID, "passkeys": "k" + name, "suspended_passkeys": "s" + name,
+	require.NoError(t, s.AddLink(ctx, core.LoginLink{Hash: "l" + name, Person: name, EndsMs: nowMs() + day},
+		core.Event{Type: core.EventLoginLink}, nil))
+	require.NoError(t, s.SignIn(ctx, signedIn(name, name+"-s")))
+	require.NoError(t, s.SaveInbound(ctx, []core.Inbound{{InboundRef: core.InboundRef{Source: "telegram", ID: int64(n)},
+		Body: []byte("tap"), ReceivedMs: 1}}))
+	return map[string]string{"sessions": name + "-s", "login_links": "l" + name, "inbound": fmt.Sprint("telegram ", n),
+		"approvals": a.Key, "grants": g.ID, "passkeys": "k" + name, "suspended_passkeys": "s" + name,
 		"absences": name}
 }
 
@@ -147,6 +153,24 @@ func believed(t *testing.T, s *Store, of map[string]string, table string) bool {
 		all, err := s.SuspendedPasskeys(ctx, "gone"+name)
 		require.NoError(t, err)
 		return len(all) > 0
+	case "sessions":
+		_, err := s.Session(ctx, "cookie of "+of[table])
+		all, listed := s.Sessions(ctx, name)
+		require.NoError(t, listed)
+		require.Equal(t, len(all) > 0, err == nil)
+		return err == nil
+	case "login_links":
+		_, err := s.Link(ctx, of[table])
+		return err == nil
+	case "inbound":
+		all, err := s.Inbound(ctx, "telegram", 10)
+		require.NoError(t, err)
+		for _, i := range all {
+			if inboundID(i.Source, i.ID) == of[table] {
+				return true
+			}
+		}
+		return false
 	}
 	all, err := s.Absences(ctx)
 	require.NoError(t, err)
@@ -207,11 +231,14 @@ func TestAdversary_T9_RowsOfAnotherHand(t *testing.T) {
 					continue
 				}
 				deeds["changed "+c] = func() {
-					more := " || ' '"
-					if strings.HasSuffix(c, "_ms") || c == "version" || c == "sign_count" || c == "backed_up" {
-						more = " + 1"
+					other := c + " || ' '"
+					switch {
+					case strings.HasSuffix(c, "_ms"), c == "version", c == "sign_count":
+						other = c + " + 1"
+					case c == "backed_up", c == "enrols", c == "waited":
+						other = "1 - " + c
 					}
-					i.exec("UPDATE " + m.name + " SET " + c + " = " + c + more + where)
+					i.exec("UPDATE " + m.name + " SET " + c + " = " + other + where)
 				}
 			}
 			for deed, do := range deeds {
@@ -219,7 +246,7 @@ func TestAdversary_T9_RowsOfAnotherHand(t *testing.T) {
 				do()
 				require.False(t, believed(t, s, mine, m.name), "%s, %s", m.name, deed)
 				require.Contains(t, named(t, s), key, "%s, %s", m.name, deed)
-				i.put(m, was)
+				i.put(m, key, was)
 			}
 			require.True(t, believed(t, s, mine, m.name))
 		}
@@ -265,14 +292,14 @@ func TestAdversary_T9_PutBack(t *testing.T) {
 		"claimed, put back": {func(t *testing.T, s *Store, i intruder, key string) {
 			was := i.row(approvals, key)
 			require.NoError(t, handOut(s, key))
-			i.put(approvals, was)
+			i.put(approvals, key, was)
 		}, true},
 		"claimed, put back, resolved again at the log's end": {func(t *testing.T, s *Store, i intruder, key string) {
 			was := i.row(approvals, key)
 			a, err := s.Get(ctx, key)
 			require.NoError(t, err)
 			require.NoError(t, handOut(s, key))
-			i.put(approvals, was)
+			i.put(approvals, key, was)
 			e := said(a, core.EventResolved)
 			n, head, err := s.Head(ctx)
 			require.NoError(t, err)
@@ -287,7 +314,7 @@ func TestAdversary_T9_PutBack(t *testing.T) {
 				a.RevokedAtMs = nowMs()
 				return core.Change{Approval: a, Events: []core.Event{said(a, core.EventRevoked)}}
 			})
-			i.put(approvals, was)
+			i.put(approvals, key, was)
 		}, true},
 		"resolved deleted from the log": {func(t *testing.T, s *Store, i intruder, key string) {
 			i.exec("DELETE FROM events WHERE type = $1 AND key = $2", string(core.EventResolved), key)
@@ -351,7 +378,7 @@ func TestAdversary_T9_EndedAndPutBack(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.Len(t, dropped, 1)
-		i.put(grants, was)
+		i.put(grants, of["grants"], was)
 		require.Empty(t, found(t, s, look).Grants)
 
 		passkeys := marked[2]
@@ -365,13 +392,13 @@ func TestAdversary_T9_EndedAndPutBack(t *testing.T) {
 			return core.PasskeyChange{Remove: "kp1", Events: []core.Event{
 				{Type: core.EventPasskeyRemoved, Data: []byte(`{"passkey":{"id":"kp1"}}`)}}}, nil
 		}))
-		i.put(passkeys, was)
+		i.put(passkeys, "kp1", was)
 		require.Equal(t, core.CodeNotFound, core.CodeOf(use("second")))
 
 		before := i.row(absences, "p1")
 		_, err = s.Absent(ctx, nil, leaving(core.Absence{Person: "p1", To: "carol", SinceMs: 1, UntilMs: 9}))
 		require.NoError(t, err)
-		i.put(absences, before)
+		i.put(absences, "p1", before)
 		all, err := s.Absences(ctx)
 		require.NoError(t, err)
 		require.Empty(t, all.All)

@@ -32,9 +32,9 @@ var copied = []struct {
 	{"moves", 2, "old_channel, old_chat, new_channel, new_chat"},
 	{"push_subscriptions", 1, "id, person, endpoint, p256dh, auth, browser, created_ms, session"},
 	{"silences", 2, "channel, chat, since_ms, tried_ms"},
-	{"inbound", 2, "source, id, body, received_ms, waited, handled_ms"},
-	{"sessions", 1, "id, cookie, person, how, browser, enrols, created_ms, used_ms, ends_ms"},
-	{"login_links", 1, "hash, person, made_by, enrols, ends_ms"},
+	{"inbound", 2, "source, id, body, received_ms, waited, handled_ms, mac"},
+	{"sessions", 1, "id, cookie, person, how, browser, enrols, created_ms, used_ms, ends_ms, mac"},
+	{"login_links", 1, "hash, person, made_by, enrols, ends_ms, mac"},
 	{"spent", 1, "hash, ends_ms"},
 	{"notices", 1, "id, channel, chat, text, session, created_ms, due_ms, attempts"},
 	{"events", 1, "seq, at_ms, type, key, owner, data, hash"},
@@ -208,7 +208,7 @@ func wholeRows(rows result, columns int) (all [][]any, err error) {
 // checked and made anew, and platform updates are valid text.
 func carry(table string, names []string, row []any, changes string, from, to keyring) error {
 	for _, m := range marked {
-		if m.name == table {
+		if handled := table == "inbound" && row[5] != int64(0); m.name == table && !handled {
 			if err := m.carry(names, row, changes, from, to); err != nil {
 				return err
 			}
@@ -226,8 +226,6 @@ func carry(table string, names []string, row []any, changes string, from, to key
 			return err
 		}
 		row[last] = to.seal(key, call)
-	case "inbound":
-		row[2] = cleaned(row[2].(string))
 	}
 	return nil
 }
@@ -237,8 +235,12 @@ func carry(table string, names []string, row []any, changes string, from, to key
 func (m markedTable) carry(names []string, row []any, changes string, from, to keyring) error {
 	columns := make([]any, len(m.columns))
 	for i, name := range m.columns {
-		if name == absenceChanges {
+		switch name {
+		case absenceChanges:
 			columns[i] = changes
+			continue
+		case inboundKey:
+			columns[i] = inboundID(row[0].(string), row[1].(int64))
 			continue
 		}
 		columns[i] = row[slices.IndexFunc(names, func(n string) bool { return strings.TrimSpace(n) == name })]
@@ -247,6 +249,10 @@ func (m markedTable) carry(names []string, row []any, changes string, from, to k
 	if from.rows.mac(m.name, columns) != row[last] {
 		return fmt.Errorf("%w; remove that row from the store to copy from, or restore a backup in which it fits",
 			from.rows.doubt(m.name, fmt.Sprint(row[0])))
+	}
+	if m.name == "inbound" {
+		row[2] = cleaned(row[2].(string))
+		columns[1] = row[2]
 	}
 	row[last] = to.rows.mac(m.name, columns)
 	return nil

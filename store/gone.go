@@ -82,7 +82,7 @@ func (t *tx) everywhere(policy string) (bool, error) {
 // gone reads what people have who are not known.
 func (t *tx) gone(known []string) (x core.Gone, err error) {
 	stranger := func(person string) bool { return !slices.Contains(known, person) }
-	if x.Sessions, err = scanSessions(t.rows(allSessions)); err != nil {
+	if x.Sessions, err = t.keys.scanSessions(t.rows(allSessions)); err != nil {
 		return x, err
 	}
 	x.Sessions = slices.DeleteFunc(x.Sessions, func(s core.Session) bool { return !stranger(s.Person) })

@@ -85,7 +85,7 @@ func (s *Store) firstID(ctx context.Context, q plainTx, mark string) error {
 	had := false
 	for _, table := range marked {
 		n, err := readOne(ctx, q, "SELECT CASE WHEN MAX(mac) <> '' THEN 'marked' ELSE 'some' END FROM "+table.name+
-			" HAVING COUNT(*) > 0")
+			table.where("")+" HAVING COUNT(*) > 0")
 		if err != nil {
 			return err
 		}
@@ -204,7 +204,7 @@ func (m markedTable) walk(ctx context.Context, q querier, fn func(row []any, mac
 	list, key := strings.Join(m.columns, ", "), m.columns[0]
 	first := "SELECT " + list + ", mac FROM " + m.name
 	last := " ORDER BY " + key + " LIMIT CAST($1 AS BIGINT)"
-	query, args := first+last, []any{copyPage}
+	query, args := first+m.where("")+last, []any{copyPage}
 	for {
 		rows, err := q.query(ctx, query, args...)
 		if err != nil {
@@ -223,7 +223,7 @@ func (m markedTable) walk(ctx context.Context, q querier, fn func(row []any, mac
 		if len(page) < copyPage {
 			return nil
 		}
-		query, args = first+" WHERE "+key+" > $2"+last, []any{copyPage, page[len(page)-1][0]}
+		query, args = first+m.where(key+" > $2")+last, []any{copyPage, page[len(page)-1][0]}
 	}
 }
 

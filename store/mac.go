@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -109,19 +111,35 @@ func (r *rowKey) approval(a *core.Approval, id, body string) *maker {
 // marked are the tables whose rows have MACs, with the columns that these are over. The
 // first is the row's key.
 var marked = []markedTable{
-	{"approvals", []string{"key", "version", "owner", "id", "status", "agent_id", "session_key", "tool_name",
+	{name: "approvals", columns: []string{"key", "version", "owner", "id", "status", "agent_id", "session_key", "tool_name",
 		"fingerprint", "created_ms", "expires_ms", "resolved_ms", "body"}},
-	{"grants", []string{"id", "owner", "agent_id", "name", "session_key", "approval", "created_ms", "expires_ms", "body"}},
-	{"passkeys", []string{"id", "person", "sign_count", "backed_up", "used_ms", "created_ms", "body"}},
-	{"suspended_passkeys", []string{"id", "person", "sign_count", "backed_up", "used_ms", "created_ms", "body",
+	{name: "grants", columns: []string{"id", "owner", "agent_id", "name", "session_key", "approval", "created_ms", "expires_ms", "body"}},
+	{name: "passkeys", columns: []string{"id", "person", "sign_count", "backed_up", "used_ms", "created_ms", "body"}},
+	{name: "suspended_passkeys", columns: []string{"id", "person", "sign_count", "backed_up", "used_ms", "created_ms", "body",
 		"suspended_ms"}},
 	// With how often absences have changed: one that was put back does not fit any more.
-	{"absences", []string{"person", "stand_in", "since_ms", "until_ms", "said_by", absenceChanges}},
+	{name: "absences", columns: []string{"person", "stand_in", "since_ms", "until_ms", "said_by", absenceChanges}},
+	{name: "sessions", columns: []string{"id", "cookie", "person", "how", "browser", "enrols", "created_ms", "ends_ms"}},
+	{name: "login_links", columns: []string{"hash", "person", "made_by", "enrols", "ends_ms"}},
+	{name: "inbound", columns: []string{inboundKey, "body", "received_ms", "waited"}, only: "handled_ms = 0"},
 }
 
 type markedTable struct {
 	name    string
 	columns []string
+	only    string // the condition of the rows that have one; empty: all
+}
+
+// inboundKey is the key of a platform update in one text.
+const inboundKey = "source || ' ' || CAST(id AS TEXT)"
+
+// where is the condition of the table's rows, after and beside a further one.
+func (m markedTable) where(further string) string {
+	all := slices.DeleteFunc([]string{m.only, further}, func(s string) bool { return s == "" })
+	if len(all) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(all, " AND ")
 }
 
 // Disbelieved is the error for a row whose MAC is not the one that the store's key gives it:

@@ -7,6 +7,9 @@ ALTER TABLE grants ADD COLUMN mac TEXT NOT NULL DEFAULT '';
 ALTER TABLE passkeys ADD COLUMN mac TEXT NOT NULL DEFAULT '';
 ALTER TABLE suspended_passkeys ADD COLUMN mac TEXT NOT NULL DEFAULT '';
 ALTER TABLE absences ADD COLUMN mac TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN mac TEXT NOT NULL DEFAULT '';
+ALTER TABLE login_links ADD COLUMN mac TEXT NOT NULL DEFAULT '';
+ALTER TABLE inbound ADD COLUMN mac TEXT NOT NULL DEFAULT ''; -- of what is not handled yet
 
 -- What the log says of how an approval ended, whether it was handed out, and which grants ended.
 CREATE INDEX events_outcome ON events (key, seq)
