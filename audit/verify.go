@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,7 +86,11 @@ func verifyLogOnce(
 		err = leftOut(ctx, s, found, after)
 	}
 	if bad := (*core.BadRecord)(nil); err == nil || errors.As(err, &bad) { // also if the log is damaged
-		err = errors.Join(err, checkRows(ctx, s, after))
+		rows := checkRows(ctx, s, after)
+		if err != nil && rows != nil {
+			return found, fmt.Errorf("%w; %w", err, rows)
+		}
+		err = cmp.Or(err, rows)
 	}
 	return found, err
 }
