@@ -19,9 +19,11 @@ func TestAdversary_T9_ApprovedByHand(t *testing.T) {
 	donor, victim := r.ask(`{"n":1}`), r.ask(`{"n":2}`)
 	_, err := r.operator().Resolve(r.ctx(), donor.Code, api.ResolveRequest{Decision: api.AllowOnce})
 	require.NoError(t, err)
+	r.stop()
 	r.meddle(fmt.Sprintf(`UPDATE approvals SET status = 'approved', timer_ms = NULL,
  resolved_ms = (SELECT resolved_ms FROM approvals WHERE key = '%[1]s'),
  body = (SELECT body FROM approvals WHERE key = '%[1]s') WHERE key = '%[2]s'`, donor.ID, victim.ID))
+	r.start()
 	_, err = r.agent().Claim(r.ctx(), victim.ID, api.ClaimRequest{})
 	require.ErrorContains(t, err, "changed by something else than the desk")
 	report, err := r.operator().VerifyAudit(r.ctx())
