@@ -42,7 +42,7 @@ func logged(t *testing.T, d *fixture, kind core.EventType) (out []core.Entry) {
 // its owner is told; a grant covers nothing any more.
 func TestAdversary_T9_FallsWithItsGiver(t *testing.T) {
 	both := map[string]string{"alice": "1", "bob": "2"}
-	onlyAlice := map[string]string{"alice": "1"}
+	onlyAlice, withCarol := map[string]string{"alice": "1"}, map[string]string{"alice": "1", "carol": "2"}
 	for name, c := range map[string]struct {
 		tool          string
 		known, decide map[string]string
@@ -53,7 +53,7 @@ func TestAdversary_T9_FallsWithItsGiver(t *testing.T) {
 		"who gave it may not decide":          {"ask", both, onlyAlice, true},
 		"one of two was taken out":            {"two", onlyAlice, onlyAlice, true},
 		"one of two may not decide":           {"two", both, onlyAlice, true},
-		"the account is another person's":     {"ask", map[string]string{"alice": "1", "carol": "2"}, map[string]string{"alice": "1", "carol": "2"}, true},
+		"the account is another person's":     {"ask", withCarol, withCarol, true},
 		"policy has allowed it, not a person": {"allow", onlyAlice, onlyAlice, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -266,7 +266,8 @@ func allowed(t *testing.T, s *Store) core.Approval {
 }
 
 func said(a core.Approval, kind core.EventType) core.Event {
-	return core.Event{AtMs: nowMs(), Type: kind, Key: a.Key, Owner: a.Owner, Data: []byte(`{"status":"` + string(a.Status) + `"}`)}
+	data := []byte(`{"status":"` + string(a.Status) + `"}`)
+	return core.Event{AtMs: nowMs(), Type: kind, Key: a.Key, Owner: a.Owner, Data: data}
 }
 
 func handOut(s *Store, key string) error {

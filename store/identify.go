@@ -90,15 +90,14 @@ func (s *Store) firstID(ctx context.Context, q plainTx, mark string) error {
 			return err
 		}
 		if n == "marked" {
-			return fmt.Errorf("the store's row %s in table meta is gone, and table %s has rows with MACs: somebody took it away; "+
-				"restore a backup", storeIDName, table.name)
+			return fmt.Errorf("the store's row %s in table meta is gone, and table %s has rows with MACs: somebody took it "+
+				"away; restore a backup", storeIDName, table.name)
 		}
 		had = had || n != ""
 	}
 	if _, err := os.Stat(mark); had && err == nil {
-		return fmt.Errorf("the store's rows have no MACs, and by %s this key has made some before: the rows were not written by "+
-			"a desk with this key; restore a backup, or, if this is the store of an older release that you put back, remove "+
-			"that file and start again", mark)
+		return fmt.Errorf("the store's rows have no MACs, and by %s this key has made some before: restore a backup, or, if "+
+			"this is the store of an older release that you put back, remove that file and start again", mark)
 	} else if had && mark != "" && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -136,8 +135,8 @@ func (s *Store) knownID(ctx context.Context, q plainTx, value, state string) err
 func (k keyring) withID(value string, log *slog.Logger) (keyring, error) {
 	id, err := k.open(storeIDName, value)
 	if err != nil {
-		return k, fmt.Errorf("the store's row %s in table meta was changed, and with it no row's MAC can be checked: restore "+
-			"a backup", storeIDName)
+		return k, fmt.Errorf("the store's row %s in table meta was changed, so no row's MAC can be checked: restore a backup",
+			storeIDName)
 	}
 	return k.of(string(id), log), nil
 }
@@ -159,8 +158,8 @@ func (s *Store) noteMarked(mark string) {
 		err = errors.Join(err, f.Sync(), f.Close(), syncDir(filepath.Dir(mark)))
 	}
 	if err != nil {
-		s.log.Warn("it cannot be noted beside the key file that the store's rows have MACs, so a database that is put back to "+
-			"an older release's state would be believed", "reason", err)
+		s.log.Warn("it cannot be noted beside the key file that the store's rows have MACs, so a database that is put "+
+			"back to an older release's state would be believed", "reason", err)
 	}
 }
 

@@ -59,3 +59,23 @@ func TestAdversary_T9_PutBackFromABackup(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, report.OK, report.Problem)
 }
+
+// A kill while the rows of an older release get their MACs: the next start goes on.
+func TestAdversary_T9_KilledAtTheFirstStart(t *testing.T) {
+	bin, err := faultyBinary()
+	require.NoError(t, err)
+	for _, point := range []string{"before-store-marked", "after-store-marked"} {
+		t.Run(point, func(t *testing.T) {
+			r := newRig(t)
+			a := r.ask(`{"n":1}`)
+			r.stop()
+			r.believe()
+			require.True(t, r.killedAt(bin, point, "serve", "--config", r.configFile()))
+			r.start()
+			require.EqualValues(t, "pending", r.get(a).Status)
+			report, err := r.operator().VerifyAudit(r.ctx())
+			require.NoError(t, err)
+			require.True(t, report.OK, report.Problem)
+		})
+	}
+}
