@@ -498,6 +498,12 @@ func TestAdversary_T9_RotatedCopiedRestored(t *testing.T) {
 			require.NoError(t, err)
 			if s := whole(Options{URL: "sqlite:" + backup, KeyFile: o.KeyFile}); s != nil {
 				require.True(t, s.PutBack())
+				further := fileOptions(t.TempDir())
+				openAndClose(t, further, func(to *Store) {
+					_, err := Copy(ctx, s, to)
+					require.NoError(t, err)
+				})
+				openAndClose(t, further, func(to *Store) { require.True(t, to.PutBack(), "a copy of it is one too") })
 				require.NoError(t, start(t, s).Settled(context.Background()))
 			}
 

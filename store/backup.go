@@ -14,7 +14,7 @@ import (
 
 // OpenToRead opens a SQLite store to look at its log, without its lock, and
 // changes nothing in it. With Options.KeyFile that must be the store's key;
-// without one, what is sealed stays so. Close it.
+// without one, what is sealed stays so, and every row is believed. Close it.
 func OpenToRead(ctx context.Context, o Options) (_ *Store, err error) {
 	path, ok := strings.CutPrefix(o.URL, "sqlite:")
 	if !ok || path == "" || path == memory {

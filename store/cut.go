@@ -110,6 +110,9 @@ func (s *Store) copyMeta(ctx context.Context, t *tx) error {
 	if err == nil && changes != "" {
 		_, err = t.exec(setMeta, absencesName, changes)
 	}
+	if err == nil && s.put { // what it would hand out is still to be revoked
+		_, err = t.exec(setMeta, copyName, isRestored)
+	}
 	if err != nil {
 		return err
 	}
