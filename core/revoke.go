@@ -30,7 +30,7 @@ func (a Approval) revoke(by, reason string, now int64) (Change, error) {
 		Events: []Event{next.event(EventRevoked, now, eventData{By: by})}}, nil
 }
 
-// RevokeUnclaimed takes back whatever may still be claimed, for a store that was put back from a
+// RevokeUnclaimed takes back all that may still be claimed, for a store that was put back from a
 // backup: it may have been claimed since.
 func (g *Gate) RevokeUnclaimed(ctx context.Context, why string) error {
 	for f := (Filter{Status: Approved}); ; {

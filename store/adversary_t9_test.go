@@ -187,7 +187,7 @@ func named(t *testing.T, s *Store) string {
 	return strings.Join(all, "\n")
 }
 
-// Whatever is changed in a row, it counts for nothing, and CheckRows names it; put back as it
+// A row in which anything is changed counts for nothing, and CheckRows names it; put back as it
 // was it counts again.
 func TestAdversary_T9_RowsOfAnotherHand(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, s *Store, i intruder, o Options) {
@@ -427,7 +427,7 @@ func TestAdversary_T9_ANewCard(t *testing.T) {
 	})
 }
 
-// Rows get their MACs once for each key, whatever of that somebody takes away.
+// Rows get their MACs once for each key, also if somebody takes away what says that they did.
 func TestAdversary_T9_NoSecondBlessing(t *testing.T) {
 	older := func(i intruder) { // as an older release left it
 		i.exec("DELETE FROM meta WHERE name = $1", storeIDName)

@@ -50,7 +50,7 @@ func cleaned(body string) string {
 
 // Inbound gives at most limit updates of a source that nothing has handled yet,
 // in order of arrival (of the platform's ids within one millisecond). One that something else
-// than the desk stored is left out: nobody tapped there.
+// than the desk stored is left out: it is no tap of a person.
 func (s *Store) Inbound(ctx context.Context, source string, limit int) ([]core.Inbound, error) {
 	rows, err := s.read.query(ctx, openInbound, source, limit)
 	if err != nil {
