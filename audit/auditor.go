@@ -91,7 +91,11 @@ func (a *Auditor) Verify(ctx context.Context) (api.AuditReport, error) {
 	out := api.AuditReport{OK: err == nil, From: found.From, Records: found.To - found.From + 1, HeadHash: found.Head,
 		Checkpoints: found.Checkpoints, Covered: found.Covered}
 	if bad := (*core.BadRecord)(nil); errors.As(err, &bad) {
-		out.BadSeq, out.Problem = bad.Seq, bad.Error()
+		out.BadSeq, out.Problem = bad.Seq, err.Error()
+		return out, nil
+	}
+	if bad := (*core.BadRows)(nil); errors.As(err, &bad) {
+		out.Problem = bad.Error()
 		return out, nil
 	}
 	return out, err

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,10 +25,13 @@ type Log interface {
 	// Unlogged gives the key of an approval that was asked for after that time, and of
 	// which the log has no record; empty if there is none.
 	Unlogged(ctx context.Context, afterMs int64) (key string, err error)
+	// CheckRows calls found for every row of the store that is not as the desk wrote it, of
+	// approvals those that were asked for after that time. marked: their MACs were checked.
+	CheckRows(ctx context.Context, afterMs int64, found func(problem string)) (marked bool, err error)
 }
 
-// VerifyLog checks a whole log against its head, that only retention has cut it, and that
-// every approval is in it. It reads page by page and stops when ctx ends; passed hears of
+// VerifyLog checks a whole log against its head, that only retention has cut it, that every
+// approval is in it, and that the store's rows are as the desk wrote them. It reads page by page and stops when ctx ends; passed hears of
 // every thousandth record, and of the head.
 func VerifyLog(ctx context.Context, s Log, o proof.Options, passed func(seq, head int64)) (proof.Report, error) {
 	found, err := verifyLogOnce(ctx, s, o, passed)
@@ -74,10 +78,40 @@ func verifyLogOnce(
 	if err == nil {
 		err = behindHead(ctx, s, head)
 	}
+	after, failed := since(ctx, s, found)
+	if failed != nil {
+		return found, failed
+	}
 	if err == nil {
-		err = leftOut(ctx, s, found)
+		err = leftOut(ctx, s, found, after)
+	}
+	if bad := (*core.BadRecord)(nil); err == nil || errors.As(err, &bad) { // also if the log is damaged
+		rows := checkRows(ctx, s, after)
+		if err != nil && rows != nil {
+			return found, fmt.Errorf("%w; %w", err, rows)
+		}
+		err = cmp.Or(err, rows)
 	}
 	return found, err
+}
+
+// maxBadRows is how many rows are named.
+const maxBadRows = 1000
+
+// checkRows gives a [*core.BadRows] if rows are not as the desk wrote them.
+func checkRows(ctx context.Context, s Log, after int64) error {
+	var bad core.BadRows
+	_, err := s.CheckRows(ctx, after, func(problem string) {
+		if len(bad.Problems) == maxBadRows {
+			bad.More++
+			return
+		}
+		bad.Problems = append(bad.Problems, problem)
+	})
+	if err == nil && len(bad.Problems) > 0 {
+		return &bad
+	}
+	return err
 }
 
 // behindHead finds a record that stands behind the log's head. The head moves together
@@ -101,18 +135,22 @@ func behindHead(ctx context.Context, s Log, head int64) error {
 // instance has a clock of its own.
 const cutSlack = time.Hour
 
-// leftOut finds an approval that the log has no record of, as one that was emptied. What
-// retention has cut off says nothing of approvals of its time.
-func leftOut(ctx context.Context, s Log, found proof.Report) error {
-	var after int64
+// since is the time after which the log has records of approvals: what retention has cut off
+// says nothing of those of its time.
+func since(ctx context.Context, s Log, found proof.Report) (afterMs int64, err error) {
 	if found.From > 1 {
 		for e, err := range s.Entries(ctx, found.From, found.From) {
 			if err != nil {
-				return err
+				return 0, err
 			}
-			after = e.AtMs + cutSlack.Milliseconds()
+			afterMs = e.AtMs + cutSlack.Milliseconds()
 		}
 	}
+	return afterMs, nil
+}
+
+// leftOut finds an approval that the log has no record of, as one that was emptied.
+func leftOut(ctx context.Context, s Log, found proof.Report, after int64) error {
 	key, err := s.Unlogged(ctx, after)
 	if err != nil || key == "" {
 		return err

@@ -17,6 +17,7 @@ type Change struct {
 	Passkey    *PasskeyUse // what a signature used up
 	Redraw     bool        // every card of it wants to be edited to the new state
 	Handled    *InboundRef // the platform update that caused it: handled once this is committed
+	HandsOut   bool        // the call is handed out: the store refuses it if its log says otherwise than the approval
 	Unchanged  bool        // Approval is not to be written: the step found its work done
 	Refusal    *Error      // what the caller is told although the change is committed
 	// Policy is the hash of the policy that the step counts on, or empty: where that

@@ -2,7 +2,9 @@ package core
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"approvalbot/internal/fault"
@@ -52,12 +54,46 @@ func (a Approval) claim(in ClaimInput, call Call, policyDenies string, now int64
 		return c, nil
 	}
 	if repeat {
-		return Change{Approval: a, Unchanged: true}, nil
+		return Change{Approval: a, Unchanged: true, HandsOut: true}, nil
 	}
 	next := a.clone()
 	next.ClaimedAtMs, next.ClaimID, next.ClaimedAs = now, in.ClaimID, in.as
 	claimed := next.event(EventClaimed, now, eventData{By: "token:" + a.Owner})
-	return Change{Approval: next, Events: []Event{claimed}, Tool: next.toolSeen()}, nil
+	return Change{Approval: next, Events: []Event{claimed}, HandsOut: true, Tool: next.toolSeen()}, nil
+}
+
+// fallen says why an approval that people gave has its quorum no more, or nothing: a yes counts
+// by the authority that its voter has now, also if it waits to be claimed.
+func (a Approval) fallen(rules *Rules) string {
+	if !slices.ContainsFunc(a.Votes, byPeople) || slices.Contains(a.DecidedBy, "policy") {
+		return "" // people did not settle it; see [Gate.rejudge]
+	}
+	d, view := rules.People, a.underRules(rules)
+	view.Status = Pending // what has ended stays as it ended, otherwise
+	if view.tally(d).Outcome == Approved {
+		return ""
+	}
+	var lost []string
+	for _, v := range a.Votes {
+		if byPeople(v) && v.Verdict == Approve && view.weightNow(v, d) == (Weight{}) {
+			lost = append(lost, v.Voter.Name())
+		}
+	}
+	if len(lost) == 0 {
+		return a.Code + " has too few approvals under the rules of now; ask again."
+	}
+	return People(lost) + " may no longer decide " + a.Code + ", so its approval was taken back; ask again."
+}
+
+// takenBack revokes an approval that was to be claimed, and refuses the claim.
+func (a Approval) takenBack(why string, now int64) (Change, error) {
+	c, err := a.revoke("policy", why, now)
+	if err != nil {
+		return c, err
+	}
+	c.Refusal = notClaimable(WhyRevoked, why)
+	c.Events = append(c.Events, a.event(EventRefused, now, eventData{By: "token:" + a.Owner, Why: WhyRevoked}))
+	return c, nil
 }
 
 // sameCall refuses a claim for other bytes, or for another place, than approved.
@@ -96,11 +132,25 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 	if len(in.ClaimID) > 128 {
 		return Claimed{}, Invalid(FieldError{"claimId", "must be at most 128 bytes"})
 	}
-	rules, err := g.inForce()
+	key, err := g.ownKey(ctx, who, id)
 	if err != nil {
 		return Claimed{}, err
 	}
-	key, err := g.ownKey(ctx, who, id)
+	for range absenceTries {
+		got, err := g.claimOnce(ctx, key, id, in)
+		if !errors.Is(err, ErrAbsences) {
+			return got, err
+		}
+		if err := g.LearnAbsences(ctx); err != nil {
+			g.log.Error("who is away cannot be read, so no yes counts", "approval", key, "reason", err)
+			return Claimed{}, refuse(CodeUnavailable, "Who is away cannot be read now; try again in a moment.")
+		}
+	}
+	return Claimed{}, rulesChanged()
+}
+
+func (g *Gate) claimOnce(ctx context.Context, key, id string, in ClaimInput) (Claimed, error) {
+	rules, err := g.inForce()
 	if err != nil {
 		return Claimed{}, err
 	}
@@ -117,13 +167,20 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 	fault.Point("before-claim-committed")
 	defer fault.Point("after-claim-committed")
 	a, err = g.update(ctx, key, func(a Approval) (Change, error) {
-		now := nowMs()
-		c, err := a.claim(in, call, denies, now)
-		if c.Policy = rules.Policy.Hash(); a.Retries > 0 && !c.Unchanged {
-			c.NotDenied = a.notDenied(now)
+		now := time.Now()
+		asOf := rules.at(now)
+		c, err := a.claim(in, call, denies, now.UnixMilli())
+		if a.Retries > 0 && !c.Unchanged {
+			c.NotDenied = a.notDenied(now.UnixMilli())
 		}
 		if err == nil && errSealed != nil {
 			return Change{}, errSealed
+		}
+		if fallen := a.fallen(&asOf); err == nil && c.HandsOut && !c.Unchanged && fallen != "" {
+			c, err = a.takenBack(fallen, now.UnixMilli())
+		}
+		if c.Policy = rules.Policy.Hash(); slices.ContainsFunc(a.Votes, byPeople) {
+			c.Absences = rules.absences.Revision
 		}
 		return c, err
 	})

@@ -126,14 +126,10 @@ func (g Grant) Live(now int64) bool { return g.ExpiresAtMs == 0 || now < g.Expir
 // covers reports whether the grant stands for a call that policy would ask about
 // as a describes it. A grant never exceeds what a card could offer today: a scope
 // that is no longer offered, a higher class, another reason or more people needed ask again, and
-// so does a request of somebody who gave the grant (see givenByAsker), and what was given by a
-// person whom the configuration does not know any more.
+// so does a request of somebody who gave the grant (see givenByAsker), and what was given by
+// somebody who may not decide such a call any more.
 func (g Grant) covers(a Approval, r GrantScope, d *Directory, now int64) bool {
-	gone := func(name string) bool {
-		giver := d.voterNamed(name)
-		return giver.Person != "" && !d.Known(giver.Person)
-	}
-	lost := a.givenByAsker(g.By, g.Behind, d) || slices.ContainsFunc(slices.Concat(g.By, g.Behind), gone)
+	lost := a.givenByAsker(g.By, g.Behind, d) || g.giversLost(a.Rule.Needs, d)
 	another := g.Owner != a.Owner || g.AgentID != a.AgentID || a.Rule.StepUp // each call wants its own signature
 	stricter := a.Assessment.RiskClass > g.MaxClass || g.Rule.asksLess(a.Rule)
 	if lost || another || stricter || !g.Live(now) {
@@ -151,6 +147,38 @@ func (g Grant) covers(a Approval, r GrantScope, d *Directory, now int64) bool {
 		return g.Subject != "" && g.Subject == r.Program && Fits(g.Pattern, r.Words)
 	}
 	return false
+}
+
+// giversLost reports whether somebody on whose yes the grant rests could not give it any more: a
+// person whom the configuration does not know, one who may decide no call, or too few with a
+// role that is needed. Who writes a pattern need not decide calls. A right that a chat's role
+// gives is seen at a tap alone, so who may have one counts.
+func (g Grant) giversLost(needs []Need, d *Directory) bool {
+	behind := slices.Concat(g.By, g.Behind)
+	lost := func(name string) bool {
+		giver := d.voterNamed(name)
+		switch {
+		case giver.Person != "" && !d.Known(giver.Person):
+			return true
+		case g.Kind == PatternGrant || !strings.Contains(name, ":"): // a rule said yes, not a person
+			return false
+		case giver.Person != "":
+			return !d.decidesOnWeb(giver.Person) && !d.byRole(d.people[giver.Person])
+		}
+		return !d.MayDecide(giver) && len(d.roles[giver.Channel]) == 0
+	}
+	if slices.ContainsFunc(behind, lost) {
+		return true
+	}
+	return g.Kind != PatternGrant && slices.ContainsFunc(needs, func(n Need) bool {
+		have := 0
+		for _, name := range behind {
+			if giver := d.voterNamed(name); giver.Person != "" && d.mayHave(n.Role, d.people[giver.Person]) {
+				have++
+			}
+		}
+		return have < n.Min
+	})
 }
 
 // Fits reports whether the words of a command fit a pattern: word by word and

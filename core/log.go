@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"strings"
 )
 
 // Entry is an event with its place in the log's hash chain.
@@ -23,6 +24,21 @@ type BadRecord struct {
 
 // Error names the record.
 func (b *BadRecord) Error() string { return fmt.Sprintf("log record %d %s", b.Seq, b.Problem) }
+
+// BadRows is the error for a store whose rows are not as the desk wrote them.
+type BadRows struct {
+	Problems []string // a sentence each
+	More     int      // that are not among them
+}
+
+// Error says all that was found.
+func (b *BadRows) Error() string {
+	s := strings.Join(b.Problems, "; ")
+	if b.More > 0 {
+		s += fmt.Sprintf("; and %d more", b.More)
+	}
+	return s
+}
 
 // ChainHash is the hash of an entry: lower-case hex SHA-256 over the hash of the
 // entry before (empty for the first) and every field, each with its length in

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -96,6 +97,9 @@ func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
 		return drawing, nil
 	}
 	a, err := g.store.Bare(ctx, d.Key) // a card shows nothing of the other cards
+	if errors.Is(err, ErrDisbelieved) {
+		return Drawing{Skip: "its approval was changed by something else than the desk"}, nil
+	}
 	if err != nil {
 		return Drawing{}, err
 	}

@@ -30,6 +30,29 @@ func (a Approval) revoke(by, reason string, now int64) (Change, error) {
 		Events: []Event{next.event(EventRevoked, now, eventData{By: by})}}, nil
 }
 
+// RevokeUnclaimed takes back all that may still be claimed, for a store that was put back from a
+// backup: it may have been claimed since.
+func (g *Gate) RevokeUnclaimed(ctx context.Context, why string) error {
+	for f := (Filter{Status: Approved}); ; {
+		p, err := g.store.List(ctx, f)
+		if err != nil {
+			return err
+		}
+		for _, a := range p.Items {
+			if a.ClaimedAtMs != 0 || a.RevokedAtMs != 0 || nowMs() >= a.ClaimUntilMs {
+				continue
+			}
+			_, err := g.update(ctx, a.Key, func(a Approval) (Change, error) { return a.revoke("policy", why, nowMs()) })
+			if err != nil {
+				return err
+			}
+		}
+		if f.Cursor = p.Next; p.Next == "" {
+			return nil
+		}
+	}
+}
+
 // Revoke takes an approved, unclaimed approval back.
 func (g *Gate) Revoke(ctx context.Context, who Caller, ref, reason string) (Approval, error) {
 	if !who.MayDecide {

@@ -29,6 +29,7 @@ func (d *Daemon) gauges() {
 		{Name: "log_records", Help: "Number of the newest record of the audit log."},
 		{Name: "checkpoint_age_seconds", Help: "Age of the newest signed checkpoint of the audit log, in seconds."},
 		{Name: "judgements_cut_short", Help: "Calls that were not read to their end since the start, which ask."},
+		{Name: "rows_not_believed", Help: "Rows of the store met since the start that something else than the desk wrote."},
 		{Name: "calendars_failing", Help: "Duty calendars that could not be read at the last try."},
 		{Name: "duty_unknown", Help: "Rosters of which it is not known who is on duty, so that all of their people are."},
 		{Name: "objective_seconds", Help: "In how long people are to decide."},
@@ -61,6 +62,8 @@ func (d *Daemon) gauge(name, label string) (float64, bool) {
 		return truth(d.ready(ctx).Ready), true
 	case "judgements_cut_short":
 		return float64(d.Gate.CutShort()), true
+	case "rows_not_believed":
+		return float64(d.Store.Disbelieved()), true
 	case "calendars_failing", "duty_unknown":
 		return d.dutyTrouble(name), true
 	case "channel_up":

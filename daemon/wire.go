@@ -246,6 +246,10 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 	if err := d.Auditor.RecordLoss(ctx); err != nil {
 		d.log.Error("what the write-ahead log lost is not on record", "reason", err)
 	}
+	if err := d.settle(ctx); err != nil {
+		stopStore()
+		return errors.Join(err, <-stored, d.Store.Close())
+	}
 	d.loaded.Store(d.Store.Generation())
 	_, _ = d.endGone(ctx) // a removal while the desk was down; it has said why if it failed, and is tried again
 	d.reachedBy(ln)
@@ -280,6 +284,22 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 	d.telling.Wait()
 	stopStore()
 	return errors.Join(err, <-stored, d.Store.Close())
+}
+
+// settle takes back, before anything is served, what a store that was put back from a backup
+// would hand out: it may have been claimed since the backup was made.
+func (d *Daemon) settle(ctx context.Context) error {
+	if !d.Store.PutBack() {
+		return nil
+	}
+	err := d.Gate.RevokeUnclaimed(ctx, "the store was put back from a backup; ask again")
+	if err == nil {
+		err = d.Store.Settled(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("what a store that was put back would hand out cannot be revoked: %w", err)
+	}
+	return nil
 }
 
 // onTime does what time asks for: timers of approvals, and scheduled drills.

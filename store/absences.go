@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,20 +15,25 @@ import (
 const (
 	absencesName = "absences" // in meta: how often they have changed
 	readRevision = `SELECT value FROM meta WHERE name = 'absences'`
+	// absenceChanges is the last column of an absence's MAC.
+	absenceChanges = `COALESCE((` + readRevision + `), '')`
 	// One statement, so that both are of one moment.
-	readAbsences = `SELECT (` + readRevision + `), a.person, a.stand_in, a.since_ms, a.until_ms, a.said_by
+	readAbsences = `SELECT ` + absenceChanges + `, a.person, a.stand_in, a.since_ms, a.until_ms, a.said_by, a.mac
  FROM (SELECT 1 AS one) o LEFT JOIN absences a ON a.person <> '' ORDER BY a.person`
-	setAbsence = `INSERT INTO absences (person, stand_in, since_ms, until_ms, said_by) VALUES ($1, $2, $3, $4, $5)
- ON CONFLICT (person) DO UPDATE SET stand_in = excluded.stand_in, since_ms = excluded.since_ms,
- until_ms = excluded.until_ms, said_by = excluded.said_by`
-	endAbsence = `DELETE FROM absences WHERE person = $1`
+	addAbsence = `INSERT INTO absences (person, stand_in, since_ms, until_ms, said_by, mac)
+ VALUES ($1, $2, $3, $4, $5, $6)`
+	dropAbsences = `DELETE FROM absences`
 )
 
-// Absences gives the absences that were said and not taken back, over or not.
-func (s *Store) Absences(ctx context.Context) (core.Absences, error) { return absencesOf(ctx, s.read) }
+// Absences gives the absences that were said and not taken back, over or not. If one of them is
+// not believed there are none: it is not known any more who was away.
+func (s *Store) Absences(ctx context.Context) (core.Absences, error) {
+	return s.keys.absences(ctx, s.read)
+}
 
 // LookAbsences reads who is away from a store that may be open elsewhere, and changes
-// nothing in it. Where there is no store yet nobody is.
+// nothing in it. Where there is no store yet nobody is. It has no key and so believes every row:
+// its answer advises people and decides nothing.
 func LookAbsences(ctx context.Context, o Options) (none core.Absences, err error) {
 	if strings.HasPrefix(o.URL, "postgres") {
 		config, err := readURL(o.URL)
@@ -41,7 +47,7 @@ func LookAbsences(ctx context.Context, o Options) (none core.Absences, err error
 		if err := row.Scan(&missing); err != nil || missing {
 			return none, err
 		}
-		return absencesOf(ctx, p)
+		return keyring{}.absences(ctx, p)
 	}
 	if o.URL == "sqlite:"+memory || errors.Is(isThere(o.URL), fs.ErrNotExist) {
 		return none, nil
@@ -63,7 +69,7 @@ func (s *Store) Absent(
 	ctx context.Context, handled *core.InboundRef, fn func(core.Absences) (core.AbsenceChange, error),
 ) (after core.Absences, err error) {
 	err = s.doOn(ctx, locks{policy: setsPolicy}, func(t *tx) error {
-		before, err := absencesOf(ctx, t)
+		before, err := t.keys.absences(ctx, t)
 		if err != nil {
 			return err
 		}
@@ -81,7 +87,7 @@ func (s *Store) Absent(
 			return nil
 		}
 		t.absences = 0
-		if after, err = t.setAbsence(ctx, c, before.Revision); err == nil {
+		if after, err = t.setAbsence(ctx, c, before); err == nil {
 			t.own.events = append(t.own.events, c.Event)
 		}
 		return err
@@ -92,21 +98,28 @@ func (s *Store) Absent(
 	return after, nil
 }
 
-// setAbsence writes one person's absence, and the revision after that one.
-func (t *tx) setAbsence(ctx context.Context, c core.AbsenceChange, revision int64) (core.Absences, error) {
-	var err error
+// setAbsence writes one person's absence, and the revision after that one. All are written
+// anew, since their MACs are over the revision.
+func (t *tx) setAbsence(ctx context.Context, c core.AbsenceChange, before core.Absences) (core.Absences, error) {
+	all := slices.DeleteFunc(slices.Clone(before.All), func(a core.Absence) bool { return a.Person == c.Person })
 	if a := c.Absence; a != nil {
-		_, err = t.exec(setAbsence, c.Person, a.To, a.SinceMs, a.UntilMs, a.By)
-	} else {
-		_, err = t.exec(endAbsence, c.Person)
+		all = append(all, core.Absence{Person: c.Person, To: a.To, SinceMs: a.SinceMs, UntilMs: a.UntilMs, By: a.By})
 	}
+	changes := strconv.FormatInt(before.Revision, 10) // one more than so many changes
+	_, err := t.exec(setMeta, absencesName, changes)
 	if err == nil {
-		_, err = t.exec(setMeta, absencesName, strconv.FormatInt(revision, 10)) // one more than so many changes
+		_, err = t.exec(dropAbsences)
+	}
+	for _, a := range all {
+		columns := []any{a.Person, a.To, a.SinceMs, a.UntilMs, a.By}
+		if err == nil {
+			_, err = t.exec(addAbsence, append(columns, t.keys.rows.mac("absences", append(columns, changes)))...)
+		}
 	}
 	if err != nil {
 		return core.Absences{}, err
 	}
-	return absencesOf(ctx, t)
+	return t.keys.absences(ctx, t)
 }
 
 // sameAbsences refuses a change that counts a yes under absences that are not the newest. As
@@ -151,21 +164,31 @@ func (t text) revision() (int64, error) {
 	return n + 1, nil
 }
 
-func absencesOf(ctx context.Context, q querier) (all core.Absences, err error) {
+func (k keyring) absences(ctx context.Context, q querier) (all core.Absences, err error) {
 	rows, err := q.query(ctx, readAbsences)
 	if err != nil {
 		return all, err
 	}
 	var changes text
+	doubtful := false
 	err = each(rows, func() error {
 		var a core.Absence
+		var mac text
 		err := rows.Scan(&changes, (*text)(&a.Person), (*text)(&a.To), (*number)(&a.SinceMs), (*number)(&a.UntilMs),
-			(*text)(&a.By))
-		if a.Person != "" {
-			all.All = append(all.All, a)
+			(*text)(&a.By), &mac)
+		if err != nil || a.Person == "" {
+			return err
 		}
-		return err
+		if k.rows != nil && !k.rows.row("absences").text(a.Person).text(a.To).number(a.SinceMs).number(a.UntilMs).
+			text(a.By).text(string(changes)).fits(string(mac)) {
+			_, doubtful = k.rows.doubt("absences", a.Person), true // logged and counted
+		}
+		all.All = append(all.All, a)
+		return nil
 	})
+	if doubtful {
+		all.All = nil
+	}
 	if err == nil {
 		all.Revision, err = changes.revision()
 	}

@@ -10,17 +10,17 @@ import (
 const (
 	// insertApproval inserts nothing where there is an approval of that code.
 	insertApproval = `INSERT INTO approvals (key, version, owner, id, status, agent_id, session_key, tool_name,
- fingerprint, created_ms, expires_ms, timer_ms, resolved_ms, kept_ms, body, sealed)
+ fingerprint, created_ms, expires_ms, timer_ms, resolved_ms, kept_ms, body, sealed, mac)
  VALUES (COALESCE((SELECT key FROM approvals
- WHERE key >= $1 AND key < $2 LIMIT 1), $3),$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18)
+ WHERE key >= $1 AND key < $2 LIMIT 1), $3),$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19)
  ON CONFLICT (key) DO NOTHING`
 	// updateApproval leaves alone what the small indexes of pending approvals
 	// depend on; endApproval does not.
 	updateApproval = `UPDATE approvals SET version = $3, expires_ms = $4, timer_ms = $5, kept_ms = $6, body = $7,
- round_ms = $8
+ mac = $8, round_ms = $9
  WHERE key = $1 AND version = $2`
 	endApproval = `UPDATE approvals SET version = $3, expires_ms = $4, timer_ms = $5, kept_ms = $6, body = $7,
- status = $8, resolved_ms = $9
+ mac = $8, status = $9, resolved_ms = $10
  WHERE key = $1 AND version = $2`
 	nameApproval = `INSERT INTO approval_ids (id, owner, key) VALUES ($1, $2, $3) ON CONFLICT (id, owner) DO NOTHING`
 	sealCall     = `UPDATE approvals SET sealed = $2 WHERE key = $1`
@@ -55,6 +55,9 @@ func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) 
 		return a, err
 	case !fresh: // whoever was slow, or asleep, is not to count it twice
 		return a, core.ErrHandled
+	}
+	if err := t.handOut(c, before); err != nil {
+		return a, err
 	}
 	var err error
 	switch {
@@ -136,9 +139,11 @@ func (t *tx) insert(a core.Approval, call []byte) error {
 	if id == a.Key {
 		id = ""
 	}
+	body := string(a.Body())
 	err := t.putOne(insertApproval, first, end, a.Key, a.Version, a.Owner, id, string(a.Status), a.AgentID, a.SessionKey,
 		a.ToolName, a.Fingerprint,
-		a.CreatedAtMs, a.ExpiresAtMs, timer(a), a.ResolvedAtMs, a.KeptSinceMs(), string(a.Body()), t.keys.seal(a.Key, call))
+		a.CreatedAtMs, a.ExpiresAtMs, timer(a), a.ResolvedAtMs, a.KeptSinceMs(), body, t.keys.seal(a.Key, call),
+		t.keys.rows.approval(&a, id, body).end())
 	switch {
 	case errors.Is(err, errStale):
 		return core.ErrCodeTaken
@@ -153,7 +158,12 @@ func (t *tx) insert(a core.Approval, call []byte) error {
 
 // rewrite is the compare-and-swap: errStale when the version is another by now.
 func (t *tx) rewrite(before, a core.Approval) error {
-	args := []any{a.Key, before.Version, a.Version, a.ExpiresAtMs, timer(a), a.KeptSinceMs(), string(a.Body())}
+	id, body := a.ID, string(a.Body())
+	if id == a.Key {
+		id = ""
+	}
+	args := []any{a.Key, before.Version, a.Version, a.ExpiresAtMs, timer(a), a.KeptSinceMs(), body,
+		t.keys.rows.approval(&a, id, body).end()}
 	statement := updateApproval
 	if a.Status != before.Status || a.ResolvedAtMs != before.ResolvedAtMs {
 		statement = endApproval

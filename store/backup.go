@@ -8,12 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 )
 
 // OpenToRead opens a SQLite store to look at its log, without its lock, and
 // changes nothing in it. With Options.KeyFile that must be the store's key;
-// without one, what is sealed stays so. Close it.
+// without one, what is sealed stays so, and every row is believed. Close it.
 func OpenToRead(ctx context.Context, o Options) (_ *Store, err error) {
 	path, ok := strings.CutPrefix(o.URL, "sqlite:")
 	if !ok || path == "" || path == memory {
@@ -86,7 +87,21 @@ func theirKey(ctx context.Context, p *pool, file string) (keyring, error) {
 	if err == nil && known != ring.id {
 		err = fmt.Errorf("key file %s holds key %s, and this store was sealed with key %s", file, ring.id, known)
 	}
-	return ring, err
+	if err != nil {
+		return ring, err
+	}
+	value, err := readOne(ctx, p, readMeta, storeIDName)
+	if err != nil {
+		return ring, err
+	}
+	if value == "" {
+		schema, err := readOne(ctx, p, schemaNow)
+		if n, no := strconv.Atoi(schema); err == nil && (no != nil || n >= macSchema) {
+			err = fmt.Errorf("the store's row %s in table meta is gone, so no row's MAC can be checked: restore a backup", storeIDName)
+		}
+		return ring, err // an older release's rows have no MACs
+	}
+	return ring.withID(value, slog.New(slog.DiscardHandler))
 }
 
 // BackedUp is what [Backup] wrote.
@@ -137,7 +152,7 @@ func Backup(ctx context.Context, url, file string) (b BackedUp, err error) {
 	return b, syncDir(filepath.Dir(file))
 }
 
-// copyFile writes the database at path into another file, and both to the disk.
+// copyFile writes the database at path into another file, marked as a copy, to the disk.
 func copyFile(ctx context.Context, path, to string) error {
 	p, err := openPool(path, 1, []string{"busy_timeout(5000)"})
 	if err != nil {
@@ -146,6 +161,17 @@ func copyFile(ctx context.Context, path, to string) error {
 	_, err = p.db.ExecContext(ctx, `VACUUM INTO $1`, to)
 	if err = errors.Join(err, p.db.Close()); err != nil {
 		return fmt.Errorf("store %s cannot be copied: %w", path, err)
+	}
+	full, err := filepath.Abs(to)
+	if err != nil {
+		return err
+	}
+	if p, err = openPool(full, 1, nil); err != nil {
+		return err
+	}
+	_, err = p.db.ExecContext(ctx, setMeta, copyName, isBackup)
+	if err = errors.Join(err, p.db.Close()); err != nil {
+		return fmt.Errorf("the copy cannot be marked as one: %w", err)
 	}
 	f, err := os.OpenFile(to, os.O_RDWR, 0)
 	if err != nil {

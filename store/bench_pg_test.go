@@ -55,7 +55,7 @@ func resolveByHand(p *pool, key string) error {
 	if err != nil {
 		return err
 	}
-	all, err := scanApprovals(rows)
+	all, _, err := keyring{}.scanApprovals(rows)
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,8 @@ func (s *Store) Update(
 	ctx context.Context, key string, fn func(core.Approval) (core.Change, error),
 ) (core.Approval, error) {
 	var after core.Approval
-	on := locks{approval: key, policy: countsOnPolicy, reads: []read{{text: readPolicy}, {text: readRevision}, byKey(key)}}
+	on := locks{approval: key, policy: countsOnPolicy, reads: []read{{text: readPolicy}, {text: readRevision}, byKey(key),
+		outcomeOf(key)}}
 	err := s.doOn(ctx, on, func(t *tx) error {
 		return t.again(func() error {
 			before, err := t.approval(approvalByKey, key)
@@ -211,7 +212,8 @@ func (t *tx) unclaimed(look core.Lookup) (*core.Approval, error) {
 	return a, nil
 }
 
-// newest gives the newest of the approvals whose keys a query finds, or nil.
+// newest gives the newest of the approvals whose keys a query finds, or nil: also if that is
+// not believed, so that the call asks anew.
 func (t *tx) newest(query string, args ...any) (*core.Approval, error) {
 	rows, err := t.rows(query, args...)
 	if err != nil {
@@ -232,7 +234,11 @@ func (t *tx) newest(query string, args ...any) (*core.Approval, error) {
 	if err != nil || newest == "" {
 		return nil, err
 	}
-	return t.approval(approvalByKey, newest)
+	a, err := t.approval(approvalByKey, newest)
+	if _, doubted := errors.AsType[*Disbelieved](err); doubted {
+		return nil, nil
+	}
+	return a, err
 }
 
 // pendingOf counts an owner's pending approvals, with those that the batch has
@@ -262,25 +268,29 @@ func (t *tx) count(query string, args ...any) (int, error) {
 // approval gives the approval that a query finds, or nil. What was prefetched may
 // be older than another job's change of it: then the next look is newer.
 func (t *tx) approval(query string, args ...any) (*core.Approval, error) {
-	a, err := oneApproval(context.Background(), t, query, args...)
+	a, err := t.keys.oneApproval(context.Background(), t, query, args...)
 	if err != nil || a == nil {
 		return a, err
 	}
 	if query != approvalByKey && t.prefetched.changed[a.Key] {
-		a, err = oneApproval(context.Background(), t, query, args...)
+		a, err = t.keys.oneApproval(context.Background(), t, query, args...)
 	}
 	return a, err
 }
 
-// oneApproval gives the one approval that a query finds, or nil.
-func oneApproval(ctx context.Context, q querier, query string, args ...any) (*core.Approval, error) {
+// oneApproval gives the one approval that a query finds, or nil; a [*Disbelieved] is one that
+// is not believed.
+func (k keyring) oneApproval(ctx context.Context, q querier, query string, args ...any) (*core.Approval, error) {
 	rows, err := q.query(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
-	all, err := scanApprovals(rows)
+	all, doubted, err := k.scanApprovals(rows)
 	if err != nil || len(all) == 0 {
 		return nil, err
+	}
+	if not := doubted[all[0].Key]; not != nil {
+		return nil, not
 	}
 	return &all[0], nil
 }

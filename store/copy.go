@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,24 +17,24 @@ var copied = []struct {
 	columns string
 }{
 	{"approvals", 1, "key, version, owner, id, status, agent_id, session_key, tool_name, fingerprint, created_ms, " +
-		"expires_ms, timer_ms, resolved_ms, kept_ms, round_ms, body, sealed"},
+		"expires_ms, timer_ms, resolved_ms, kept_ms, round_ms, body, sealed, mac"},
 	{"owners", 1, "owner, pending"},
 	{"approval_ids", 2, "id, owner, key"},
 	{"deliveries", 2, `key, id, kind, channel, chat, thread, state, message_id, reply_to, for_user,
  attached, shown, deny_only, fallback, error, attempts, due_ms, revision, rank, created_ms, turn, since_ms,
  sent_ms, silent, mention, digest`},
 	{"digest_lists", 3, "key, id, version, keys, drawn_ms"},
-	{"grants", 1, "id, owner, agent_id, name, session_key, approval, created_ms, expires_ms, body"},
-	{"passkeys", 1, "id, person, sign_count, backed_up, used_ms, created_ms, body"},
-	{"suspended_passkeys", 1, "id, person, sign_count, backed_up, used_ms, created_ms, body, suspended_ms"},
+	{"grants", 1, "id, owner, agent_id, name, session_key, approval, created_ms, expires_ms, body, mac"},
+	{"passkeys", 1, "id, person, sign_count, backed_up, used_ms, created_ms, body, mac"},
+	{"suspended_passkeys", 1, "id, person, sign_count, backed_up, used_ms, created_ms, body, suspended_ms, mac"},
 	{"tools", 3, "owner, server, tool, hash"},
-	{"absences", 1, "person, stand_in, since_ms, until_ms, said_by"},
+	{"absences", 1, "person, stand_in, since_ms, until_ms, said_by, mac"},
 	{"moves", 2, "old_channel, old_chat, new_channel, new_chat"},
 	{"push_subscriptions", 1, "id, person, endpoint, p256dh, auth, browser, created_ms, session"},
 	{"silences", 2, "channel, chat, since_ms, tried_ms"},
-	{"inbound", 2, "source, id, body, received_ms, waited, handled_ms"},
-	{"sessions", 1, "id, cookie, person, how, browser, enrols, created_ms, used_ms, ends_ms"},
-	{"login_links", 1, "hash, person, made_by, enrols, ends_ms"},
+	{"inbound", 2, "source, id, body, received_ms, waited, handled_ms, mac"},
+	{"sessions", 1, "id, cookie, person, how, browser, enrols, created_ms, used_ms, ends_ms, mac"},
+	{"login_links", 1, "hash, person, made_by, enrols, ends_ms, mac"},
 	{"spent", 1, "hash, ends_ms"},
 	{"notices", 1, "id, channel, chat, text, session, created_ms, due_ms, attempts"},
 	{"events", 1, "seq, at_ms, type, key, owner, data, hash"},
@@ -142,13 +143,17 @@ func (t *tx) copyTable(ctx context.Context, from *Store, table string, columns [
 	next := "SELECT " + list + " FROM " + table + " WHERE (" + keys + ") > (" + placeholders(key) + ")" + order
 	insert := "INSERT INTO " + table + " (" + list + ") VALUES (" + placeholders(len(columns)) + ")"
 	query, args := first, []any(nil)
+	changes, err := readOne(ctx, from.read, readRevision)
+	if err != nil {
+		return 0, err
+	}
 	for {
 		page, err := from.page(ctx, len(columns), query, args...)
 		if err != nil {
 			return n, err
 		}
 		for _, row := range page {
-			if err := carry(table, row, from.keys, t.keys); err != nil {
+			if err := carry(table, columns, row, changes, from.keys, t.keys); err != nil {
 				return n, err
 			}
 			if _, err := t.exec(insert, row...); err != nil {
@@ -177,6 +182,11 @@ func (s *Store) page(ctx context.Context, columns int, query string, args ...any
 	if err != nil {
 		return nil, err
 	}
+	return wholeRows(rows, columns)
+}
+
+// wholeRows reads rows of so many columns; text is a string.
+func wholeRows(rows result, columns int) (all [][]any, err error) {
 	err = each(rows, func() error {
 		row, dest := make([]any, columns), make([]any, columns)
 		for i := range row {
@@ -194,12 +204,19 @@ func (s *Store) page(ctx context.Context, columns int, query string, args ...any
 	return all, err
 }
 
-// carry makes a row fit for the other store: sealed calls are sealed with its key,
-// and platform updates are valid text.
-func carry(table string, row []any, from, to keyring) error {
+// carry makes a row fit for the other store: sealed calls are sealed with its key, MACs are
+// checked and made anew, and platform updates are valid text.
+func carry(table string, names []string, row []any, changes string, from, to keyring) error {
+	for _, m := range marked {
+		if handled := table == "inbound" && row[5] != int64(0); m.name == table && !handled {
+			if err := m.carry(names, row, changes, from, to); err != nil {
+				return err
+			}
+		}
+	}
 	switch table {
 	case "approvals":
-		last := len(row) - 1
+		last := len(row) - 2
 		key, value := row[0].(string), row[last].(string)
 		if value == "" || from.id == to.id {
 			return nil
@@ -209,8 +226,34 @@ func carry(table string, row []any, from, to keyring) error {
 			return err
 		}
 		row[last] = to.seal(key, call)
-	case "inbound":
-		row[2] = cleaned(row[2].(string))
 	}
+	return nil
+}
+
+// carry gives a row, whose last column is its MAC, that of the other store. How often absences
+// have changed is copied before them.
+func (m markedTable) carry(names []string, row []any, changes string, from, to keyring) error {
+	columns := make([]any, len(m.columns))
+	for i, name := range m.columns {
+		switch name {
+		case absenceChanges:
+			columns[i] = changes
+			continue
+		case inboundKey:
+			columns[i] = inboundID(row[0].(string), row[1].(int64))
+			continue
+		}
+		columns[i] = row[slices.IndexFunc(names, func(n string) bool { return strings.TrimSpace(n) == name })]
+	}
+	last := len(row) - 1
+	if from.rows.mac(m.name, columns) != row[last] {
+		return fmt.Errorf("%w; remove that row from the store to copy from, or restore a backup in which it fits",
+			from.rows.doubt(m.name, fmt.Sprint(row[0])))
+	}
+	if m.name == "inbound" {
+		row[2] = cleaned(row[2].(string))
+		columns[1] = row[2]
+	}
+	row[last] = to.rows.mac(m.name, columns)
 	return nil
 }

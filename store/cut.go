@@ -94,8 +94,8 @@ func (s *Store) DropCut(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// copyMeta makes another store's log begin where this one's does, and gives it the
-// keys that this one had before.
+// copyMeta makes another store's log begin where this one's does, and gives it how often
+// absences have changed, and the keys that this one had before.
 func (s *Store) copyMeta(ctx context.Context, t *tx) error {
 	from, err := readLogStart(ctx, s.read)
 	if err != nil {
@@ -105,6 +105,16 @@ func (s *Store) copyMeta(ctx context.Context, t *tx) error {
 		if _, err := t.exec(setMeta, startName, strconv.FormatInt(from.seq, 10)+" "+from.before); err != nil {
 			return err
 		}
+	}
+	changes, err := readOne(ctx, s.read, readRevision)
+	if err == nil && changes != "" {
+		_, err = t.exec(setMeta, absencesName, changes)
+	}
+	if err == nil && s.put { // what it would hand out is still to be revoked
+		_, err = t.exec(setMeta, copyName, isRestored)
+	}
+	if err != nil {
+		return err
 	}
 	retired, err := s.Retired(ctx)
 	if err != nil || len(retired) == 0 {

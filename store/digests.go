@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"approvalbot/core"
@@ -244,7 +245,8 @@ func (t *tx) oneDelivery(query string, args ...any) (d core.Delivery, found bool
 	return d, found, err
 }
 
-// bareApprovals gives the approvals that a query finds, without deliveries.
+// bareApprovals gives the approvals that a query finds, without deliveries, and without those
+// that are not believed.
 func (t *tx) bareApprovals(query string, args ...any) (all []core.Approval, err error) {
 	rows, err := t.rows(query, args...)
 	if err != nil {
@@ -252,12 +254,16 @@ func (t *tx) bareApprovals(query string, args ...any) (all []core.Approval, err 
 	}
 	err = each(rows, func() error {
 		var a core.Approval
-		var body text
-		if err := rows.Scan(approvalDest(&a, &body)...); err != nil {
+		var body, mac text
+		if err := rows.Scan(approvalDest(&a, &body, &mac)...); err != nil {
 			return err
 		}
+		err := t.keys.readBody(&a, body, mac)
+		if _, doubted := errors.AsType[*Disbelieved](err); doubted {
+			return nil
+		}
 		all = append(all, a)
-		return readBody(&all[len(all)-1], []byte(body))
+		return err
 	})
 	return all, err
 }

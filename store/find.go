@@ -3,8 +3,10 @@ package store
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,7 +23,7 @@ const (
 
 // Get gives one approval by its key, with deliveries, or CodeNotFound.
 func (s *Store) Get(ctx context.Context, key string) (core.Approval, error) {
-	a, err := oneApproval(ctx, s.read, approvalByKey, key)
+	a, err := s.keys.oneApproval(ctx, s.read, approvalByKey, key)
 	if err != nil {
 		return core.Approval{}, err
 	}
@@ -41,17 +43,20 @@ func (s *Store) Bare(ctx context.Context, key string) (a core.Approval, err erro
 	}
 	found := false
 	err = each(rows, func() error {
-		var body text
-		if err := rows.Scan(approvalDest(&a, &body)...); err != nil {
+		var body, mac text
+		if err := rows.Scan(approvalDest(&a, &body, &mac)...); err != nil {
 			return err
 		}
 		found = true
-		return readBody(&a, []byte(body))
+		return s.keys.readBody(&a, body, mac)
 	})
 	if err == nil && !found {
 		err = notFound()
 	}
-	return a, err
+	if err != nil {
+		return core.Approval{}, err
+	}
+	return a, nil
 }
 
 // Keys finds approvals by name, each once. An id matches exactly, with Owner only
@@ -103,7 +108,7 @@ func (s *Store) Keys(ctx context.Context, q core.NameQuery) ([]core.Named, error
 const maxPage = 200
 
 // List gives approvals newest first, with deliveries. A Limit outside 1 to 200
-// means 200. A Cursor that List did not make is CodeInvalidRequest.
+// means 200. One that is not believed is left out. A Cursor that List did not make is CodeInvalidRequest.
 func (s *Store) List(ctx context.Context, f core.Filter) (core.Page, error) {
 	if f.Limit < 1 || f.Limit > maxPage {
 		f.Limit = maxPage
@@ -116,12 +121,18 @@ func (s *Store) List(ctx context.Context, f core.Filter) (core.Page, error) {
 	if err != nil {
 		return core.Page{}, err
 	}
-	all, err := scanApprovals(rows)
-	if err != nil || len(all) <= f.Limit {
-		return core.Page{Items: all}, err
+	all, doubted, err := s.keys.scanApprovals(rows)
+	if err != nil {
+		return core.Page{}, err
 	}
-	all = all[:f.Limit]
-	return core.Page{Items: all, Next: cursor(all[f.Limit-1])}, nil
+	p := core.Page{Items: all}
+	if len(all) > f.Limit {
+		p = core.Page{Items: all[:f.Limit], Next: cursor(all[f.Limit-1])}
+	}
+	if doubted != nil {
+		p.Items = slices.DeleteFunc(p.Items, func(a core.Approval) bool { return doubted[a.Key] != nil })
+	}
+	return p, nil
 }
 
 // listQuery selects one more approval than asked for, so that List knows whether
@@ -180,10 +191,41 @@ func parseCursor(s string) (created int64, key string, err error) {
 const dueApprovals = `SELECT key, timer_ms FROM approvals WHERE timer_ms IS NOT NULL
  ORDER BY timer_ms, key LIMIT CAST($1 AS BIGINT)`
 
+const clearTimer = `UPDATE approvals SET timer_ms = NULL WHERE key = $1`
+
 // Due gives the keys of at most limit pending approvals whose timer is at or
 // before now, earliest first, and the time of the first one that it did not give
-// (which is not after now when limit cut the list short; 0: there is none).
+// (which is not after now when limit cut the list short; 0: there is none). The timers of
+// those that are not believed are cleared: nothing is to be done for them.
 func (s *Store) Due(ctx context.Context, now int64, limit int) (keys []string, next int64, err error) {
+	if keys, next, err = s.dueKeys(ctx, now, limit); err != nil {
+		return nil, 0, err
+	}
+	var doubtful []string
+	for _, key := range keys {
+		_, err := s.Bare(ctx, key)
+		if _, is := errors.AsType[*Disbelieved](err); is {
+			doubtful = append(doubtful, key)
+		}
+	}
+	if doubtful == nil {
+		return keys, next, nil
+	}
+	err = s.do(ctx, func(t *tx) error {
+		for _, key := range doubtful {
+			if err := t.put(clearTimer, key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return s.Due(ctx, now, limit)
+}
+
+func (s *Store) dueKeys(ctx context.Context, now int64, limit int) (keys []string, next int64, err error) {
 	rows, err := s.read.query(ctx, dueApprovals, limit+1)
 	if err != nil {
 		return nil, 0, err

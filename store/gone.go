@@ -16,14 +16,14 @@ const (
 	endLink       = `DELETE FROM login_links WHERE hash = $1`
 	allCeremonies = `SELECT id, body FROM ceremonies WHERE kind <> $1 ORDER BY id`
 
-	suspendedColumns = `SELECT body, sign_count, backed_up, used_ms FROM suspended_passkeys `
-	suspendedOf      = suspendedColumns + `WHERE person = $1 ORDER BY created_ms, id`
-	allSuspended     = suspendedColumns + `ORDER BY created_ms, id`
-	isSuspended      = `SELECT COUNT(*) FROM suspended_passkeys WHERE id = $1`
-	suspendPasskey   = `INSERT INTO suspended_passkeys
- (id, person, sign_count, backed_up, used_ms, created_ms, body, suspended_ms)
- SELECT id, person, sign_count, backed_up, used_ms, created_ms, body, CAST($3 AS BIGINT) FROM passkeys
- WHERE id = $1 AND person = $2 ON CONFLICT (id) DO NOTHING`
+	suspendedColumns = `SELECT id, person, sign_count, backed_up, used_ms, created_ms, body, mac, suspended_ms
+ FROM suspended_passkeys `
+	suspendedOf    = suspendedColumns + `WHERE person = $1 ORDER BY created_ms, id`
+	allSuspended   = suspendedColumns + `ORDER BY created_ms, id`
+	isSuspended    = `SELECT COUNT(*) FROM suspended_passkeys WHERE id = $1`
+	suspendPasskey = `INSERT INTO suspended_passkeys
+ (id, person, sign_count, backed_up, used_ms, created_ms, body, suspended_ms, mac)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING`
 )
 
 // EndGone ends what everybody but the people known had, and suspends their passkeys, in one
@@ -82,7 +82,7 @@ func (t *tx) everywhere(policy string) (bool, error) {
 // gone reads what people have who are not known.
 func (t *tx) gone(known []string) (x core.Gone, err error) {
 	stranger := func(person string) bool { return !slices.Contains(known, person) }
-	if x.Sessions, err = scanSessions(t.rows(allSessions)); err != nil {
+	if x.Sessions, err = t.keys.scanSessions(t.rows(allSessions)); err != nil {
 		return x, err
 	}
 	x.Sessions = slices.DeleteFunc(x.Sessions, func(s core.Session) bool { return !stranger(s.Person) })
@@ -90,7 +90,7 @@ func (t *tx) gone(known []string) (x core.Gone, err error) {
 		return x, err
 	}
 	x.Push = slices.DeleteFunc(x.Push, func(p core.PushSubscription) bool { return !stranger(p.Person) })
-	if x.Passkeys, err = passkeys(context.Background(), t, allPasskeys); err != nil {
+	if x.Passkeys, err = t.keys.passkeys(context.Background(), t, "passkeys", allPasskeys); err != nil {
 		return x, err
 	}
 	x.Passkeys = slices.DeleteFunc(x.Passkeys, func(p core.Passkey) bool { return !stranger(p.Person) })
@@ -157,7 +157,13 @@ func (t *tx) end(x core.Gone) error {
 	}
 	now := nowMs()
 	for _, p := range x.Passkeys {
-		if err := t.put(suspendPasskey, p.ID, p.Person, now); err != nil {
+		row, err := t.keys.passkeyRow(context.Background(), t, p.ID)
+		if err != nil {
+			return err
+		}
+		row.suspended = number(now)
+		columns := row.columns("suspended_passkeys")
+		if err := t.put(suspendPasskey, append(columns, t.keys.rows.mac("suspended_passkeys", columns))...); err != nil {
 			return err
 		}
 		if err := t.put(removePasskey, p.ID, p.Person); err != nil {
@@ -171,7 +177,7 @@ func (t *tx) end(x core.Gone) error {
 // empty, oldest first.
 func (s *Store) SuspendedPasskeys(ctx context.Context, person string) ([]core.Passkey, error) {
 	if person == "" {
-		return passkeys(ctx, s.read, allSuspended)
+		return s.keys.passkeys(ctx, s.read, "suspended_passkeys", allSuspended)
 	}
-	return passkeys(ctx, s.read, suspendedOf, person)
+	return s.keys.passkeys(ctx, s.read, "suspended_passkeys", suspendedOf, person)
 }

@@ -2,16 +2,17 @@ package store
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"approvalbot/core"
 )
 
 const (
-	insertInbound = `INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms)
- VALUES ($1, $2, $3, $4, $5, 0)
+	insertInbound = `INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms, mac)
+ VALUES ($1, $2, $3, $4, $5, 0, $6)
  ON CONFLICT (source, id) DO NOTHING`
-	openInbound = `SELECT id, body, received_ms, waited FROM inbound WHERE source = $1 AND handled_ms = 0
+	openInbound = `SELECT id, body, received_ms, waited, mac FROM inbound WHERE source = $1 AND handled_ms = 0
  ORDER BY received_ms, id LIMIT CAST($2 AS BIGINT)`
 )
 
@@ -24,14 +25,22 @@ func (s *Store) SaveInbound(ctx context.Context, in []core.Inbound) error {
 	return s.do(ctx, func(t *tx) error {
 		t.own.inbound = true
 		for _, i := range in {
-			if _, err := t.exec(insertInbound, i.Source, i.ID, cleaned(string(i.Body)), i.ReceivedMs,
-				stored(i.Waited)); err != nil {
+			body := cleaned(string(i.Body))
+			mac := t.keys.rows.inbound(i.Source, i.ID, body, i.ReceivedMs, i.Waited).end()
+			if _, err := t.exec(insertInbound, i.Source, i.ID, body, i.ReceivedMs, stored(i.Waited), mac); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 }
+
+// inbound begins the MAC of a platform update that is not handled.
+func (r *rowKey) inbound(source string, id int64, body string, receivedMs int64, waited bool) *maker {
+	return r.row("inbound").text(inboundID(source, id)).text(body).number(receivedMs).number(stored(waited))
+}
+
+func inboundID(source string, id int64) string { return source + " " + strconv.FormatInt(id, 10) }
 
 // cleaned is a platform update as every engine can store it. JSON decoders read
 // U+FFFD for what is replaced here, so nothing that counts is lost.
@@ -40,7 +49,8 @@ func cleaned(body string) string {
 }
 
 // Inbound gives at most limit updates of a source that nothing has handled yet,
-// in order of arrival (of the platform's ids within one millisecond).
+// in order of arrival (of the platform's ids within one millisecond). One that something else
+// than the desk stored is left out: it is no tap of a person.
 func (s *Store) Inbound(ctx context.Context, source string, limit int) ([]core.Inbound, error) {
 	rows, err := s.read.query(ctx, openInbound, source, limit)
 	if err != nil {
@@ -49,11 +59,17 @@ func (s *Store) Inbound(ctx context.Context, source string, limit int) ([]core.I
 	var all []core.Inbound
 	err = each(rows, func() error {
 		i := core.Inbound{InboundRef: core.InboundRef{Source: source}}
-		var body text
-		err := rows.Scan((*number)(&i.ID), &body, (*number)(&i.ReceivedMs), (*truth)(&i.Waited))
+		var body, mac text
+		if err := rows.Scan((*number)(&i.ID), &body, (*number)(&i.ReceivedMs), (*truth)(&i.Waited), &mac); err != nil {
+			return err
+		}
+		if !s.keys.rows.inbound(source, i.ID, string(body), i.ReceivedMs, i.Waited).fits(string(mac)) {
+			_ = s.keys.rows.doubt("inbound", inboundID(source, i.ID)) // logged and counted
+			return nil
+		}
 		i.Body = []byte(body)
 		all = append(all, i)
-		return err
+		return nil
 	})
 	return all, err
 }

@@ -77,6 +77,7 @@ type Store struct {
 	closing chan struct{} // Close was called
 	ended   chan struct{} // no job will run any more
 	once    sync.Once
+	put     bool         // it was put back from a backup, see [Store.PutBack]
 	damage  *Damage      // of the write-ahead log that was found
 	broken  atomic.Bool  // something could not be written, and nothing has been since
 	wroteMs atomic.Int64 // when something was written last
@@ -143,8 +144,10 @@ func (s *Store) openMemory(ctx context.Context, o Options) (err error) {
 	if s.schema, err = migrate(ctx, s.write.db, s.dialect, memory, migrations()); err != nil {
 		return err
 	}
-	s.keys, err = loadKey(ctx, s.write, o.KeyFile, true)
-	return err
+	if s.keys, err = loadKey(ctx, s.write, o.KeyFile, true); err != nil {
+		return err
+	}
+	return s.identify(ctx, s.write, o.KeyFile)
 }
 
 func (s *Store) openFile(ctx context.Context, path string, o Options) (err error) {
@@ -173,8 +176,10 @@ func (s *Store) openFile(ctx context.Context, path string, o Options) (err error
 	if s.schema, err = migrate(ctx, s.write.db, s.dialect, path, migrations()); err != nil {
 		return err
 	}
-	s.keys, err = loadKey(ctx, s.write, o.KeyFile, false)
-	return err
+	if s.keys, err = loadKey(ctx, s.write, o.KeyFile, false); err != nil {
+		return err
+	}
+	return s.identify(ctx, s.write, o.KeyFile)
 }
 
 // afterDamage says what the write-ahead log has lost, and refuses a database that is not

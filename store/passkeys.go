@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"crypto/hmac"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,14 +16,18 @@ import (
 const maxCeremonies = 2000
 
 const (
-	passkeyColumns = `SELECT body, sign_count, backed_up, used_ms FROM passkeys `
+	passkeyColumns = `SELECT id, person, sign_count, backed_up, used_ms, created_ms, body, mac FROM passkeys `
 	passkeyByID    = passkeyColumns + `WHERE id = $1`
 	passkeysOf     = passkeyColumns + `WHERE person = $1 ORDER BY created_ms, id`
 	allPasskeys    = passkeyColumns + `ORDER BY created_ms, id`
-	addPasskey     = `INSERT INTO passkeys (id, person, sign_count, backed_up, used_ms, created_ms, body)
- VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
+	addPasskey     = `INSERT INTO passkeys (id, person, sign_count, backed_up, used_ms, created_ms, body, mac)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`
 	removePasskey = `DELETE FROM passkeys WHERE id = $1 AND person = $2`
-	usePasskey    = `UPDATE passkeys SET sign_count = $3, backed_up = $4, used_ms = $5 WHERE id = $1 AND sign_count = $2`
+	usePasskey    = `UPDATE passkeys SET sign_count = $3, backed_up = $4, used_ms = $5, mac = $6
+ WHERE id = $1 AND sign_count = $2`
+
+	passkeyLog = `SELECT type, data FROM events
+ WHERE type IN ('passkey.enrolled', 'passkey.removed', 'passkey.suspended') ORDER BY seq`
 
 	countCeremonies = `SELECT COUNT(*) FROM ceremonies WHERE kind = $1 AND expires_ms > $2`
 	keepCeremony    = `INSERT INTO ceremonies (id, kind, expires_ms, body) VALUES ($1, $2, $3, $4)
@@ -36,47 +42,99 @@ const (
  ORDER BY expires_ms LIMIT $2)`
 )
 
-// Passkey gives the passkey of that credential id, or CodeNotFound.
+// Passkey gives the passkey of that credential id, or CodeNotFound; a [*Disbelieved] is one
+// that something else than the desk wrote.
 func (s *Store) Passkey(ctx context.Context, id string) (core.Passkey, error) {
 	if !storable(id) {
 		return core.Passkey{}, noPasskey()
 	}
-	all, err := passkeys(ctx, s.read, passkeyByID, id)
-	if err == nil && len(all) == 0 {
-		err = noPasskey()
-	}
+	row, err := s.keys.passkeyRow(ctx, s.read, id)
 	if err != nil {
 		return core.Passkey{}, err
 	}
-	return all[0], nil
+	return row.passkey()
 }
 
-// Passkeys gives a person's passkeys, or everybody's where person is empty, oldest first.
+// Passkeys gives a person's passkeys, or everybody's where person is empty, oldest first, without
+// those that are not believed.
 func (s *Store) Passkeys(ctx context.Context, person string) ([]core.Passkey, error) {
 	if person == "" {
-		return passkeys(ctx, s.read, allPasskeys)
+		return s.keys.passkeys(ctx, s.read, "passkeys", allPasskeys)
 	}
-	return passkeys(ctx, s.read, passkeysOf, person)
+	return s.keys.passkeys(ctx, s.read, "passkeys", passkeysOf, person)
 }
 
-func passkeys(ctx context.Context, q querier, query string, args ...any) (all []core.Passkey, err error) {
+// passkeyRow is a row of passkeys, or of suspended_passkeys, as it is stored.
+type passkeyRow struct {
+	id, person              text
+	count, backed, used, at number
+	body, mac               text
+	suspended               number // of suspended_passkeys alone
+}
+
+// columns are what its MAC is over in that table.
+func (r passkeyRow) columns(table string) []any {
+	all := []any{string(r.id), string(r.person), int64(r.count), int64(r.backed), int64(r.used), int64(r.at), string(r.body)}
+	if table == "suspended_passkeys" {
+		all = append(all, int64(r.suspended))
+	}
+	return all
+}
+
+func (r passkeyRow) passkey() (p core.Passkey, err error) {
+	if err := json.Unmarshal([]byte(r.body), &p); err != nil {
+		return p, fmt.Errorf("a stored passkey cannot be read: %w", err)
+	}
+	p.SignCount, p.BackedUp, p.UsedMs = uint32(r.count), r.backed != 0, int64(r.used)
+	return p, nil
+}
+
+// passkeyRows reads the rows of one of the two tables that a query finds; err of each is a
+// [*Disbelieved] if its MAC does not fit.
+func (k keyring) passkeyRows(
+	ctx context.Context, q querier, table, query string, args []any, found func(r passkeyRow, err error) error,
+) error {
 	rows, err := q.query(ctx, query, args...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	err = each(rows, func() error {
-		var p core.Passkey
-		var body text
-		var count number
-		if err := rows.Scan(&body, &count, (*truth)(&p.BackedUp), (*number)(&p.UsedMs)); err != nil {
+	return each(rows, func() error {
+		var r passkeyRow
+		dest := []any{&r.id, &r.person, &r.count, &r.backed, &r.used, &r.at, &r.body, &r.mac}
+		if table == "suspended_passkeys" {
+			dest = append(dest, &r.suspended)
+		}
+		if err := rows.Scan(dest...); err != nil {
 			return err
 		}
-		if err := json.Unmarshal([]byte(body), &p); err != nil {
-			return fmt.Errorf("a stored passkey cannot be read: %w", err)
+		if k.rows != nil && !hmac.Equal([]byte(k.rows.mac(table, r.columns(table))), []byte(r.mac)) {
+			return found(r, k.rows.doubt(table, string(r.id)))
 		}
-		p.SignCount = uint32(count)
-		all = append(all, p)
+		return found(r, nil)
+	})
+}
+
+// passkeyRow reads one passkey, or is CodeNotFound.
+func (k keyring) passkeyRow(ctx context.Context, q querier, id string) (row passkeyRow, err error) {
+	err = noPasskey()
+	failed := k.passkeyRows(ctx, q, "passkeys", passkeyByID, []any{id}, func(r passkeyRow, doubt error) error {
+		row, err = r, doubt
 		return nil
+	})
+	return row, cmp.Or(failed, err)
+}
+
+// passkeys gives those that are believed.
+func (k keyring) passkeys(
+	ctx context.Context, q querier, table, query string, args ...any,
+) (all []core.Passkey, err error) {
+	err = k.passkeyRows(ctx, q, table, query, args, func(r passkeyRow, doubt error) error {
+		if doubt != nil {
+			return nil
+		}
+		p, err := r.passkey()
+		all = append(all, p)
+		return err
 	})
 	return all, err
 }
@@ -87,7 +145,7 @@ func (s *Store) ChangePasskeys(
 	ctx context.Context, person string, fn func([]core.Passkey) (core.PasskeyChange, error),
 ) error {
 	return s.doOn(ctx, locks{names: []int64{hash("passkeys", person)}}, func(t *tx) error {
-		held, err := passkeys(ctx, t, passkeysOf, person)
+		held, err := t.keys.passkeys(ctx, t, "passkeys", passkeysOf, person)
 		if err != nil {
 			return err
 		}
@@ -116,8 +174,8 @@ func (t *tx) addPasskey(p *core.Passkey) error {
 	if err != nil {
 		return err
 	}
-	n, err := t.exec(addPasskey, p.ID, p.Person, int64(p.SignCount), stored(p.BackedUp), p.UsedMs, p.CreatedMs,
-		string(body))
+	columns := []any{p.ID, p.Person, int64(p.SignCount), stored(p.BackedUp), p.UsedMs, p.CreatedMs, string(body)}
+	n, err := t.exec(addPasskey, append(columns, t.keys.rows.mac("passkeys", columns))...)
 	suspended := 0
 	if err == nil {
 		suspended, err = t.count(isSuspended, p.ID)
@@ -201,8 +259,42 @@ func (t *tx) spend(use *core.PasskeyUse) error {
 	if err := t.spentUnless(n, nil); err != nil {
 		return err
 	}
-	n, err = t.exec(usePasskey, use.Passkey, int64(use.Before), int64(use.After), stored(use.BackedUp), use.AtMs)
+	row, err := t.keys.passkeyRow(context.Background(), t, use.Passkey)
+	if core.CodeOf(err) == core.CodeNotFound {
+		return t.spentUnless(0, nil)
+	}
+	if err != nil {
+		return err
+	}
+	if err := t.enrolled(use.Passkey); err != nil {
+		return err
+	}
+	row.count, row.backed, row.used = number(use.After), number(stored(use.BackedUp)), number(use.AtMs)
+	n, err = t.exec(usePasskey, use.Passkey, int64(use.Before), int64(use.After), stored(use.BackedUp), use.AtMs,
+		t.keys.rows.mac("passkeys", row.columns("passkeys")))
 	return t.spentUnless(n, err)
+}
+
+// enrolled refuses a passkey of which the log says that it was removed or suspended: its row was
+// put back.
+func (t *tx) enrolled(id string) error {
+	rows, err := t.rows(passkeyLog)
+	if err != nil {
+		return err
+	}
+	var last text
+	err = each(rows, func() error {
+		var kind, data text
+		err := rows.Scan(&kind, &data)
+		if strings.Contains(string(data), `"id":"`+id+`"`) {
+			last = kind
+		}
+		return err
+	})
+	if kind := core.EventType(last); err == nil && kind != "" && kind != core.EventPasskeyEnrolled {
+		t.refused, err = true, t.keys.rows.doubt("passkeys", id)
+	}
+	return err
 }
 
 // spentUnless is core.ErrSpent unless a statement changed a row.
@@ -222,7 +314,8 @@ func noCeremony() error {
 }
 
 // PasskeysIn reads the passkeys of a store, which may be open elsewhere, and those that are
-// suspended. It changes nothing in it.
+// suspended. It changes nothing in it. It has no key and so believes every row: its answer
+// advises people and decides nothing.
 func PasskeysIn(ctx context.Context, o Options) (held, suspended []core.Passkey, err error) {
 	var from querier
 	if strings.HasPrefix(o.URL, "postgres") {
@@ -241,9 +334,10 @@ func PasskeysIn(ctx context.Context, o Options) (held, suspended []core.Passkey,
 		defer s.Close()
 		from = s.read
 	}
-	if held, err = passkeys(ctx, from, allPasskeys); err != nil {
+	var unchecked keyring
+	if held, err = unchecked.passkeys(ctx, from, "passkeys", allPasskeys); err != nil {
 		return nil, nil, err
 	}
-	suspended, err = passkeys(ctx, from, allSuspended)
+	suspended, err = unchecked.passkeys(ctx, from, "suspended_passkeys", allSuspended)
 	return held, suspended, err
 }

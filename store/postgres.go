@@ -86,6 +86,9 @@ func (s *Store) openPostgres(ctx context.Context, o Options) error {
 	s.read.db.SetMaxIdleConns(s.read.size)
 	s.listen = prepareConfig(config, nil)
 	if s.keys, err = loadKey(ctx, s.write, o.KeyFile, false); err == nil {
+		err = s.identify(ctx, setUp, o.KeyFile)
+	}
+	if err == nil {
 		s.opened, _, err = s.Head(ctx)
 	}
 	return err

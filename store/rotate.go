@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -111,6 +112,14 @@ func (t *tx) rekey(ctx context.Context, next keyring, public json.RawMessage) (n
 		return n, err
 	}
 	if err := t.retire(next, append(retired, public)); err != nil {
+		return n, err
+	}
+	next = next.of(t.keys.store, slog.New(slog.DiscardHandler))
+	if err := remark(ctx, t, t.keys, next); err != nil {
+		t.refused = true
+		return n, err
+	}
+	if err := next.writeID(t); err != nil {
 		return n, err
 	}
 	_, err = t.exec(setMeta, "key-id", next.id)

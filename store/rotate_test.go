@@ -90,7 +90,7 @@ func TestRotateKey(t *testing.T) {
 	require.EqualValues(t, 0o600, info.Mode().Perm())
 	names, err := filepath.Glob(filepath.Join(dir, "*"))
 	require.NoError(t, err)
-	require.Len(t, names, 6, "database, WAL, its index, lock, key and one old key: %v", names)
+	require.Len(t, names, 7, "database, WAL, its index, lock, key, its mark and one old key: %v", names)
 	require.NotContains(t, names, o.KeyFile+nextKey)
 }
 

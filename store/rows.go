@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -127,23 +128,27 @@ func scanDelivery(rows result, before []any, d *core.Delivery, after ...any) err
 }
 
 const approvalColumns = `a.key, a.version, a.owner, a.id, a.status, a.agent_id, a.session_key, a.tool_name,
- a.fingerprint, a.created_ms, a.expires_ms, a.resolved_ms, a.body`
+ a.fingerprint, a.created_ms, a.expires_ms, a.resolved_ms, a.body, a.mac`
 
 // approvalDest is where approvalColumns go; then see readBody.
-func approvalDest(a *core.Approval, body *text) []any {
+func approvalDest(a *core.Approval, body, mac *text) []any {
 	return []any{
 		(*text)(&a.Key), (*number)(&a.Version), (*text)(&a.Owner), (*text)(&a.ID), (*text)(&a.Status),
 		(*text)(&a.AgentID), (*text)(&a.SessionKey), (*text)(&a.ToolName), (*text)(&a.Fingerprint),
-		(*number)(&a.CreatedAtMs), (*number)(&a.ExpiresAtMs), (*number)(&a.ResolvedAtMs), body,
+		(*number)(&a.CreatedAtMs), (*number)(&a.ExpiresAtMs), (*number)(&a.ResolvedAtMs), body, mac,
 	}
 }
 
-// readBody completes an approval whose columns have been read.
-func readBody(a *core.Approval, body []byte) error {
+// readBody completes an approval whose columns have been read: the one place where approvals
+// are believed. A [*Disbelieved] is one whose MAC does not fit; all but its key is worthless.
+func (k keyring) readBody(a *core.Approval, body, mac text) error {
+	if k.rows != nil && !k.rows.approval(a, a.ID, string(body)).fits(string(mac)) {
+		return k.rows.doubt("approvals", a.Key)
+	}
 	if a.Code = core.KeyCode(a.Key); a.ID == "" {
 		a.ID = a.Key
 	}
-	if err := json.Unmarshal(body, a); err != nil {
+	if err := json.Unmarshal([]byte(body), a); err != nil {
 		return fmt.Errorf("approval %s cannot be read: %w", a.Key, err)
 	}
 	return nil
@@ -157,18 +162,23 @@ const selectApprovals = `SELECT ` + approvalColumns + `, ` + deliveryColumns + `
 const deliveriesInOrder = ` ORDER BY d.created_ms, d.id`
 
 // scanApprovals reads the rows of selectApprovals, those of one approval side by
-// side.
-func scanApprovals(rows result) ([]core.Approval, error) {
-	var all []core.Approval
-	err := each(rows, func() error {
+// side. doubted has the errors for those of all that are not believed, by key.
+func (k keyring) scanApprovals(rows result) (all []core.Approval, doubted map[string]*Disbelieved, err error) {
+	err = each(rows, func() error {
 		var a core.Approval
-		var body text
+		var body, mac text
 		var d core.Delivery
-		if err := scanDelivery(rows, approvalDest(&a, &body), &d); err != nil {
+		if err := scanDelivery(rows, approvalDest(&a, &body, &mac), &d); err != nil {
 			return err
 		}
 		if len(all) == 0 || all[len(all)-1].Key != a.Key {
-			if err := readBody(&a, []byte(body)); err != nil {
+			err := k.readBody(&a, body, mac)
+			if not, is := errors.AsType[*Disbelieved](err); is {
+				if doubted == nil {
+					doubted = map[string]*Disbelieved{}
+				}
+				doubted[a.Key] = not
+			} else if err != nil {
 				return err
 			}
 			all = append(all, a)
@@ -178,5 +188,5 @@ func scanApprovals(rows result) ([]core.Approval, error) {
 		}
 		return nil
 	})
-	return all, err
+	return all, doubted, err
 }

@@ -19,6 +19,9 @@ type keyring struct {
 	id    string // names the key without telling it
 	calls cipher.AEAD
 	seed  [keySize]byte // what signing keys are derived from
+	macs  []byte        // what the MACs of rows are made with
+	store string        // the store's own id; empty: not known
+	rows  *rowKey       // makes and checks them; nil: it is not known of which store, and none is checked
 }
 
 func newKeyring(key []byte) (keyring, error) {
@@ -40,7 +43,11 @@ func newKeyring(key []byte) (keyring, error) {
 	}
 	ring := keyring{id: hex.EncodeToString(id), calls: calls}
 	seed, err := hkdf.Key(sha256.New, key, nil, "approvalbot signing seed", keySize)
+	if err != nil {
+		return keyring{}, err
+	}
 	copy(ring.seed[:], seed)
+	ring.macs, err = hkdf.Key(sha256.New, key, nil, "approvalbot row mac", keySize)
 	return ring, err
 }
 

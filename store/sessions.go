@@ -7,17 +7,19 @@ import (
 )
 
 const (
-	insertLink = `INSERT INTO login_links (hash, person, made_by, enrols, ends_ms) VALUES ($1, $2, $3, $4, $5)`
-	selectLink = `SELECT hash, person, made_by, enrols, ends_ms FROM login_links WHERE hash = $1`
+	insertLink = `INSERT INTO login_links (hash, person, made_by, enrols, ends_ms, mac)
+ VALUES ($1, $2, $3, $4, $5, $6)`
+	selectLink = `SELECT hash, person, made_by, enrols, ends_ms, mac FROM login_links WHERE hash = $1`
 	spendLink  = `DELETE FROM login_links WHERE hash = $1 AND ends_ms > $2`
 	spendOnce  = `INSERT INTO spent (hash, ends_ms) VALUES ($1, $2) ON CONFLICT (hash) DO NOTHING`
 
-	sessionColumns = `id, person, how, browser, enrols, created_ms, used_ms, ends_ms`
-	insertSession  = `INSERT INTO sessions (cookie, ` + sessionColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
-	sessionOf      = `SELECT ` + sessionColumns + ` FROM sessions WHERE cookie = $1`
-	sessionsOf     = `SELECT ` + sessionColumns + ` FROM sessions WHERE person = $1 ORDER BY created_ms DESC, id`
-	touchSession   = `UPDATE sessions SET used_ms = $1 WHERE id = $2 AND used_ms < $1`
-	endSession     = `DELETE FROM sessions WHERE id = $1`
+	sessionColumns = `cookie, mac, id, person, how, browser, enrols, created_ms, used_ms, ends_ms`
+	insertSession  = `INSERT INTO sessions (` + sessionColumns + `)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+	sessionOf    = `SELECT ` + sessionColumns + ` FROM sessions WHERE cookie = $1`
+	sessionsOf   = `SELECT ` + sessionColumns + ` FROM sessions WHERE person = $1 ORDER BY created_ms DESC, id`
+	touchSession = `UPDATE sessions SET used_ms = $1 WHERE id = $2 AND used_ms < $1`
+	endSession   = `DELETE FROM sessions WHERE id = $1`
 
 	insertNotice = `INSERT INTO notices (id, channel, chat, text, session, created_ms, due_ms, attempts)
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
@@ -40,7 +42,8 @@ func (s *Store) AddLink(ctx context.Context, l core.LoginLink, e core.Event, han
 			return err
 		}
 		t.own.events = append(t.own.events, e)
-		return t.put(insertLink, l.Hash, l.Person, l.By, stored(l.Enrols), l.EndsMs)
+		columns := []any{l.Hash, l.Person, l.By, stored(l.Enrols), l.EndsMs}
+		return t.put(insertLink, append(columns, t.keys.rows.mac("login_links", columns))...)
 	})
 }
 
@@ -59,8 +62,13 @@ func (s *Store) Link(ctx context.Context, hash string) (l core.LoginLink, err er
 	if err != nil {
 		return l, err
 	}
+	var mac text
 	found, err := one(rows, (*text)(&l.Hash), (*text)(&l.Person), (*text)(&l.By), (*truth)(&l.Enrols),
-		(*number)(&l.EndsMs))
+		(*number)(&l.EndsMs), &mac)
+	if err == nil && found && !s.keys.rows.row("login_links").text(l.Hash).text(l.Person).text(l.By).
+		number(stored(l.Enrols)).number(l.EndsMs).fits(string(mac)) {
+		return core.LoginLink{}, s.keys.rows.doubt("login_links", hash)
+	}
 	if err == nil && !found {
 		err = core.Refuse(core.CodeNotFound, "There is no such link.")
 	}
@@ -81,7 +89,7 @@ func (s *Store) SignIn(ctx context.Context, in core.SignedIn) error {
 			return err
 		}
 		x := in.Session
-		return t.put(insertSession, in.Cookie, x.ID, x.Person, x.How, x.Browser, stored(x.Enrols), x.CreatedMs, x.UsedMs,
+		return t.put(insertSession, in.Cookie, t.keys.rows.session(in.Cookie, x).end(), x.ID, x.Person, x.How, x.Browser, stored(x.Enrols), x.CreatedMs, x.UsedMs,
 			x.EndsMs)
 	})
 }
@@ -110,7 +118,7 @@ func orRefuse(err error, code core.Code, text string) error {
 // Session gives the session of a cookie by its hash, or CodeNotFound. Whether it still
 // holds is not looked at.
 func (s *Store) Session(ctx context.Context, cookie string) (core.Session, error) {
-	all, err := scanSessions(s.read.query(ctx, sessionOf, cookie))
+	all, err := s.keys.scanSessions(s.read.query(ctx, sessionOf, cookie))
 	if err == nil && len(all) == 0 {
 		return core.Session{}, core.Refuse(core.CodeNotFound, "There is no such session, or it has ended.")
 	}
@@ -122,17 +130,29 @@ func (s *Store) Session(ctx context.Context, cookie string) (core.Session, error
 
 // Sessions gives a person's sessions that were not swept, newest first.
 func (s *Store) Sessions(ctx context.Context, person string) ([]core.Session, error) {
-	return scanSessions(s.read.query(ctx, sessionsOf, person))
+	return s.keys.scanSessions(s.read.query(ctx, sessionsOf, person))
 }
 
-func scanSessions(rows result, err error) (all []core.Session, _ error) {
+// session begins the MAC of a session; when it was used last is not part of it.
+func (r *rowKey) session(cookie string, x core.Session) *maker {
+	return r.row("sessions").text(x.ID).text(cookie).text(x.Person).text(x.How).text(x.Browser).number(stored(x.Enrols)).
+		number(x.CreatedMs).number(x.EndsMs)
+}
+
+// scanSessions reads sessions, without those that are not believed.
+func (k keyring) scanSessions(rows result, err error) (all []core.Session, _ error) {
 	if err != nil {
 		return nil, err
 	}
 	err = each(rows, func() error {
 		var x core.Session
-		err := rows.Scan((*text)(&x.ID), (*text)(&x.Person), (*text)(&x.How), (*text)(&x.Browser), (*truth)(&x.Enrols),
+		var cookie, mac text
+		err := rows.Scan(&cookie, &mac, (*text)(&x.ID), (*text)(&x.Person), (*text)(&x.How), (*text)(&x.Browser), (*truth)(&x.Enrols),
 			(*number)(&x.CreatedMs), (*number)(&x.UsedMs), (*number)(&x.EndsMs))
+		if err == nil && !k.rows.session(string(cookie), x).fits(string(mac)) {
+			_ = k.rows.doubt("sessions", x.ID) // logged and counted
+			return nil
+		}
 		all = append(all, x)
 		return err
 	})
@@ -162,7 +182,7 @@ func (s *Store) EndSessions(
 		if err != nil {
 			return err
 		}
-		all, err := scanSessions(t.rows(sessionsOf, f.Person))
+		all, err := t.keys.scanSessions(t.rows(sessionsOf, f.Person))
 		if err != nil {
 			return err
 		}

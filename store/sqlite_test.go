@@ -136,7 +136,8 @@ func TestPlans(t *testing.T) {
 		list(core.Filter{ToolName: "x", SessionKey: "y"}):                   "approvals_newest",
 		list(core.Filter{Owner: "x", Status: core.Denied, SessionKey: "y"}): "approvals_owner",
 		list(core.Filter{Status: core.Pending, ToolName: "x"}):              "approvals_pending_newest",
-		readLog: "INTEGER PRIMARY KEY",
+		readLog: "INTEGER PRIMARY KEY", readOutcome: "events_outcome", ofPage: "events_outcome", ofOne: "events_outcome",
+		passkeyLog: "events_passkeys",
 	} {
 		args := make([]any, strings.Count(query, "$"))
 		numbers := regexp.MustCompile(`\$\d+`).FindAllString(query, -1)

@@ -90,6 +90,17 @@ func (r *rig) meddle(statement string) {
 	require.NoError(r.t, db.Close())
 }
 
+// believe makes the store as an older release left it, so that the next start gives its rows
+// MACs as they are.
+func (r *rig) believe() {
+	r.t.Helper()
+	r.meddle(`DELETE FROM meta WHERE name = 'store-id'`)
+	for _, table := range []string{"approvals", "grants", "passkeys", "suspended_passkeys", "absences"} {
+		r.meddle(`UPDATE ` + table + ` SET mac = ''`)
+	}
+	require.NoError(r.t, os.Remove(filepath.Join(r.dir, "desk.key.marked")))
+}
+
 // foreignKey is the verifier key of another desk's log.
 const foreignKey = "approvalbot-6f54830cef34b00a+67ebe330+AeF3T/VJkmJvelm7L4sfVtM25jhmm0UqbgpVVIAyn3Im"
 
@@ -198,7 +209,7 @@ func TestAudit_TamperingIsFoundAndNamed(t *testing.T) {
 			"log record 99 stands behind the log's head", ""},
 		"the tail, badly": {`DELETE FROM events WHERE seq > 4`, "log record 5 is missing", ""},
 		"the tail, well": {`DELETE FROM events WHERE seq > 3; UPDATE log_head SET seq = 3, hash = (SELECT hash FROM events WHERE seq = 3)`,
-			"", "log record 4 is missing: the log ends before it, and the expected checkpoint is of"},
+			"the row says that it was handed out, and the log does not", "log record 4 is missing: the log ends before it, and the expected checkpoint is of"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -210,20 +221,17 @@ func TestAudit_TamperingIsFoundAndNamed(t *testing.T) {
 			require.Contains(t, r.good("audit", "verify", "--store", db, "--key-file", key, "--expect", kept), "is met")
 			r.meddle(tt.sql)
 			stopped := []string{"audit", "verify", "--store", db, "--key-file", key}
-			if tt.desk != "" {
-				require.Contains(t, r.bad(stopped...), tt.desk)
-			} else {
-				require.Contains(t, r.good(stopped...), "No checkpoint")
+			require.Contains(t, r.bad(stopped...), tt.desk)
+			if tt.against != "" {
 				require.Contains(t, r.bad(append(stopped, "--expect", kept)...), tt.against)
 			}
 			r.start()
-			if tt.desk != "" {
-				require.Contains(t, r.bad("audit", "verify"), tt.desk)
+			require.Contains(t, r.bad("audit", "verify"), tt.desk)
+			if tt.against == "" {
 				key := r.desk.Auditor.Keys()[0]
 				require.Contains(t, r.bad("audit", "verify", "--key", key), tt.desk)
 				return
 			}
-			require.Contains(t, r.bad("audit", "verify", "--expect", kept), "log record 4")
 			require.Contains(t, r.bad("audit", "verify", "--expect", kept, "--key", r.desk.Auditor.Keys()[0]), "log record 4")
 			require.Contains(t, r.good("audit", "verify", "--key", foreignKey), "Nothing in them is signed, so "+foreignKey)
 			export := r.file("audit.jsonl", r.good("audit", "export"))

@@ -219,6 +219,7 @@ func TestFlow_TapWhileDownCountsBeforeOverdueTimers(t *testing.T) {
 	r.stop()
 	tap := r.alice.Tap(r.group, card.ID, "Allow once")
 	r.meddle(`UPDATE approvals SET expires_ms = created_ms, timer_ms = created_ms`) // its time is over
+	r.believe()
 	r.start()
 	r.answer(tap)
 	require.EqualValues(t, "approved", r.final(a).Status)

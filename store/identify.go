@@ -1,0 +1,253 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"approvalbot/internal/fault"
+)
+
+const (
+	// storeIDName, in meta, is the store's own id, sealed: a store that has it has given all
+	// its rows their MACs.
+	storeIDName = "store-id"
+	// macSchema is the first schema with MACs.
+	macSchema = 10
+	// copyName, in meta, marks a copy: "backup" from the moment it is made until it is opened,
+	// then "restored" until [Store.Settled].
+	copyName   = "copy"
+	isBackup   = "backup"
+	isRestored = "restored"
+	dropMeta   = `DELETE FROM meta WHERE name = $1`
+	// markedSuffix: the file of that name beside the key file says that the key has made MACs.
+	// It is not in the database, so who writes to that alone cannot take it away.
+	markedSuffix = ".marked"
+)
+
+// identify reads the store's id, or gives it one. A store without one that has rows is of a
+// release before there were MACs: they get them now, in one transaction, once for each key. If
+// the key has made any before, or a row has one, the id was taken away, and the store is
+// refused. A store that is a backup gets another id, so that no row of the original fits it.
+func (s *Store) identify(ctx context.Context, p *pool, keyFile string) error {
+	mark := ""
+	if keyFile != "" {
+		mark = realKey(keyFile) + markedSuffix
+	}
+	w, err := p.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer w.Rollback()
+	q := plainTx{w}
+	if s.dialect.many { // of several that start at once one does it
+		if _, err := q.exec(`SELECT pg_advisory_xact_lock($1)`, hash(storeIDName)); err != nil {
+			return err
+		}
+	}
+	value, err := readOne(ctx, q, readMeta, storeIDName)
+	if err != nil {
+		return err
+	}
+	state, err := readOne(ctx, q, readMeta, copyName)
+	if err != nil {
+		return err
+	}
+	if value == "" {
+		err = s.firstID(ctx, q, mark)
+	} else {
+		err = s.knownID(ctx, q, value, state)
+	}
+	if err != nil {
+		return err
+	}
+	fault.Point("before-store-marked")
+	if err := w.Commit(); err != nil {
+		return err
+	}
+	fault.Point("after-store-marked")
+	s.put = state != ""
+	if mark != "" {
+		s.noteMarked(mark)
+	}
+	return nil
+}
+
+// firstID gives the store an id, and the rows of an older release their MACs.
+func (s *Store) firstID(ctx context.Context, q plainTx, mark string) error {
+	had := false
+	for _, table := range marked {
+		n, err := readOne(ctx, q, "SELECT CASE WHEN MAX(mac) <> '' THEN 'marked' ELSE 'some' END FROM "+table.name+
+			table.where("")+" HAVING COUNT(*) > 0")
+		if err != nil {
+			return err
+		}
+		if n == "marked" {
+			return fmt.Errorf("the store's row %s in table meta is gone, and table %s has rows with MACs: somebody took it "+
+				"away; restore a backup", storeIDName, table.name)
+		}
+		had = had || n != ""
+	}
+	if _, err := os.Stat(mark); had && err == nil {
+		return fmt.Errorf("the store's rows have no MACs, and by %s this key has made some before: restore a backup, or, if "+
+			"this is the store of an older release that you put back, remove that file and start again", mark)
+	} else if had && mark != "" && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	s.keys = s.keys.of(uuid.NewString(), s.log)
+	if had {
+		if err := remark(ctx, q, keyring{}, s.keys); err != nil {
+			return err
+		}
+		s.log.Info("the store's rows have MACs from now on; rows without one count for nothing")
+	}
+	return s.keys.writeID(q)
+}
+
+// knownID reads the id. A backup that is opened for the first time gets another.
+func (s *Store) knownID(ctx context.Context, q plainTx, value, state string) error {
+	keys, err := s.keys.withID(value, s.log)
+	if err != nil {
+		return err
+	}
+	if s.keys = keys; state != isBackup {
+		return nil
+	}
+	next := s.keys.of(uuid.NewString(), s.log)
+	if err := remark(ctx, q, s.keys, next); err != nil {
+		return fmt.Errorf("the backup cannot be used: %w", err)
+	}
+	s.keys = next
+	if _, err := q.exec(setMeta, copyName, isRestored); err != nil {
+		return err
+	}
+	return s.keys.writeID(q)
+}
+
+// withID is the keyring of the store whose id was sealed so.
+func (k keyring) withID(value string, log *slog.Logger) (keyring, error) {
+	id, err := k.open(storeIDName, value)
+	if err != nil {
+		return k, fmt.Errorf("the store's row %s in table meta was changed, so no row's MAC can be checked: restore a backup",
+			storeIDName)
+	}
+	return k.of(string(id), log), nil
+}
+
+func (k keyring) writeID(q marker) error {
+	_, err := q.exec(setMeta, storeIDName, k.seal(storeIDName, []byte(k.store)))
+	return err
+}
+
+// noteMarked writes down beside the key that it has made MACs, as far as that folder can be
+// written to.
+func (s *Store) noteMarked(mark string) {
+	f, err := os.OpenFile(mark, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return
+	}
+	if err == nil {
+		_, err = fmt.Fprintln(f, "This key has made MACs for the rows of a store: docs/operations.md, \"The key\".")
+		err = errors.Join(err, f.Sync(), f.Close(), syncDir(filepath.Dir(mark)))
+	}
+	if err != nil {
+		s.log.Warn("it cannot be noted beside the key file that the store's rows have MACs, so a database that is put "+
+			"back to an older release's state would be believed", "reason", err)
+	}
+}
+
+// PutBack reports whether the store is a backup that was put back, and [Store.Settled] was not
+// called since.
+func (s *Store) PutBack() bool { return s.put }
+
+// Settled says that all is done that a store that was put back needs.
+func (s *Store) Settled(ctx context.Context) error {
+	return s.do(ctx, func(t *tx) error { return t.put(dropMeta, copyName) })
+}
+
+// marker is a transaction in which MACs are made anew.
+type marker interface {
+	querier
+	exec(text string, args ...any) (int64, error)
+}
+
+// remark gives every row another MAC. from checks the one that it has, if it knows the store:
+// a row that does not fit ends it.
+func remark(ctx context.Context, q marker, from, to keyring) error {
+	for _, table := range marked {
+		write := "UPDATE " + table.name + " SET mac = $2 WHERE " + table.columns[0] + " = $1"
+		err := table.walk(ctx, q, func(row []any, mac string) error {
+			if from.rows != nil && from.rows.mac(table.name, row) != mac {
+				return fmt.Errorf("%w; remove that row, or restore a backup in which it fits",
+					from.rows.doubt(table.name, fmt.Sprint(row[0])))
+			}
+			_, err := q.exec(write, row[0], to.rows.mac(table.name, row))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walk calls fn with every row of the table, as it was when its page was read.
+func (m markedTable) walk(ctx context.Context, q querier, fn func(row []any, mac string) error) error {
+	list, key := strings.Join(m.columns, ", "), m.columns[0]
+	first := "SELECT " + list + ", mac FROM " + m.name
+	last := " ORDER BY " + key + " LIMIT CAST($1 AS BIGINT)"
+	query, args := first+m.where("")+last, []any{copyPage}
+	for {
+		rows, err := q.query(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		page, err := wholeRows(rows, len(m.columns)+1)
+		if err != nil {
+			return err
+		}
+		for _, row := range page {
+			mac, _ := row[len(row)-1].(string)
+			if err := fn(row[:len(row)-1], mac); err != nil {
+				return err
+			}
+		}
+		if len(page) < copyPage {
+			return nil
+		}
+		query, args = first+m.where(key+" > $2")+last, []any{copyPage, page[len(page)-1][0]}
+	}
+}
+
+// plainTx is a transaction while the store is being opened.
+type plainTx struct{ *sql.Tx }
+
+func (p plainTx) query(ctx context.Context, text string, args ...any) (result, error) {
+	return p.QueryContext(ctx, text, args...)
+}
+
+func (p plainTx) exec(text string, args ...any) (int64, error) {
+	done, err := p.Exec(text, args...)
+	if err != nil {
+		return 0, err
+	}
+	return done.RowsAffected()
+}
+
+// readOne gives the text that a query finds, or none.
+func readOne(ctx context.Context, q querier, query string, args ...any) (string, error) {
+	rows, err := q.query(ctx, query, args...)
+	if err != nil {
+		return "", err
+	}
+	var value text
+	_, err = one(rows, &value)
+	return string(value), err
+}

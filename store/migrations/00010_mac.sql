@@ -1,0 +1,19 @@
+-- approvalbot: unsafe
+-- +goose Up
+-- A MAC by the store's key over what of a row decides. A row without a valid one counts for
+-- nothing. Programs that know of none would write such rows.
+ALTER TABLE approvals ADD COLUMN mac TEXT NOT NULL DEFAULT '';
+ALTER TABLE grants ADD COLUMN mac TEXT NOT NULL DEFAULT '';
+ALTER TABLE passkeys ADD COLUMN mac TEXT NOT NULL DEFAULT '';
+ALTER TABLE suspended_passkeys ADD COLUMN mac TEXT NOT NULL DEFAULT '';
+ALTER TABLE absences ADD COLUMN mac TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN mac TEXT NOT NULL DEFAULT '';
+ALTER TABLE login_links ADD COLUMN mac TEXT NOT NULL DEFAULT '';
+ALTER TABLE inbound ADD COLUMN mac TEXT NOT NULL DEFAULT ''; -- of what is not handled yet
+
+-- What the log says of how an approval ended, whether it was handed out, and which grants ended.
+CREATE INDEX events_outcome ON events (key, seq)
+ WHERE type IN ('tool.approval.resolved', 'tool.approval.revoked', 'audit.claimed', 'audit.grant_ended');
+
+-- Which passkeys were removed.
+CREATE INDEX events_passkeys ON events (seq) WHERE type IN ('passkey.enrolled', 'passkey.removed', 'passkey.suspended');
