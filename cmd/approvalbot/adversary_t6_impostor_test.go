@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -89,7 +90,7 @@ var believers = map[string]asker{
 		answer, stdin := filepath.Join(t.TempDir(), "answer"), neverEnds{t.Context()}
 		question := `{"jsonrpc":"2.0","id":1,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"c",` +
 			`"kind":"execute","rawInput":{"command":"ls"}},"options":[{"optionId":"yes","kind":"allow_once"},{"optionId":"no","kind":"reject_once"}]}}`
-		var out, errs bytes.Buffer
+		var out, errs safeBuffer
 		run(t.Context(), []string{"acp", "--client", client, "--", "sh", "-c", `echo "$1"; head -n 1 >"$2"`, "sh", question, answer},
 			[]string{"HOME=" + t.TempDir()}, stdin, &out, &errs)
 		text, err := os.ReadFile(answer)
@@ -168,10 +169,13 @@ func (r *rig) takePlace(t *testing.T, by *tls.Certificate) *safeBuffer {
 	if by != nil { // what is said within TLS is overheard
 		listening = impostor{tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{*by}}), asked}
 	}
+	var mu sync.Mutex
 	var tool, params any
 	s := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		var in map[string]any
 		_ = json.NewDecoder(q.Body).Decode(&in)
+		mu.Lock()
+		defer mu.Unlock()
 		if in["toolName"] != nil {
 			tool, params = in["toolName"], in["params"]
 		}
