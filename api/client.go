@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -12,6 +14,11 @@ import (
 // ErrNotReached is in every error of a desk that did not answer at all.
 var ErrNotReached = errors.New("was not reached")
 
+// ErrNotBelieved is in every error of an answer that is not the desk's own: a claim that
+// [Client.Believe] refused, or a connection to something else, by a [Client.HTTP] that
+// says so.
+var ErrNotBelieved = errors.New("not believed")
+
 // Client speaks to one desk with one token. Its methods give a *Problem when
 // the desk refused (errors.As), [ErrNotReached] when it was not reached, and any
 // other error when its answer was not understood.
@@ -20,6 +27,20 @@ type Client struct {
 	Server string       // base URL, e.g. http://127.0.0.1:8787
 	Token  string       // bearer token
 	HTTP   *http.Client // nil: one that follows no redirects
+
+	// Believe, if not nil, checks each claim before it is given to the caller: with an error
+	// the caller gets that error and no claim. It is told what the caller asked for, so
+	// [CreateOptions].ClaimID, and ToolName, Params and ClaimID of a [ClaimRequest], must be
+	// given: without them nothing is claimed.
+	Believe func(ctx context.Context, asked Asked, claim Claim) error
+}
+
+// Asked is a call as the program that asked for it knows it, and the name of its claim.
+type Asked struct {
+	ToolName string
+	Params   json.RawMessage
+	Bind     *Bind // nil: the call was asked without one
+	ClaimID  string
 }
 
 // CreateOptions says what [Client.Create] waits for.
@@ -62,10 +83,43 @@ type Filter struct {
 // Create asks for one call. The same own id, or the same call of the same
 // session while it is pending, gives the approval that is there already.
 func (c *Client) Create(ctx context.Context, req CreateRequest, opts CreateOptions) (Approval, error) {
+	asked := Asked{req.ToolName, req.Params, req.Bind, opts.ClaimID}
+	if err := c.told(asked); opts.Claim && err != nil {
+		return Approval{}, err
+	}
 	var a Approval
 	err := c.do(ctx, call{method: http.MethodPost, path: "/v1/approvals", query: opts.Query(), in: req,
 		wait: opts.Wait}, &a)
-	return a, err
+	switch {
+	case err != nil:
+		return a, err
+	case !opts.Claim:
+		a.Claim = nil // it was not asked for
+	case a.Claim != nil:
+		if err := c.believed(ctx, asked, *a.Claim); err != nil {
+			return Approval{}, err
+		}
+	}
+	return a, nil
+}
+
+// told reports whether enough is known of a call for [Client.Believe].
+func (c *Client) told(asked Asked) error {
+	if c.Believe != nil && (asked.ToolName == "" || len(asked.Params) == 0 || asked.ClaimID == "") {
+		return fmt.Errorf("the claim would be %w: the program that claims does not say which call it asked for, "+
+			"and under which claimId; ask again for the call", ErrNotBelieved)
+	}
+	return nil
+}
+
+func (c *Client) believed(ctx context.Context, asked Asked, claim Claim) error {
+	if c.Believe == nil {
+		return nil
+	}
+	if err := c.Believe(ctx, asked, claim); err != nil {
+		return fmt.Errorf("the claim is %w: %w", ErrNotBelieved, err)
+	}
+	return nil
 }
 
 // Get gives one approval. With wait it blocks so long for its end, at most a
@@ -73,6 +127,7 @@ func (c *Client) Create(ctx context.Context, req CreateRequest, opts CreateOptio
 func (c *Client) Get(ctx context.Context, id string, wait time.Duration) (Approval, error) {
 	var a Approval
 	err := c.do(ctx, call{method: http.MethodGet, path: approvalPath(id, ""), query: waitQuery(wait), wait: wait}, &a)
+	a.Claim = nil // a look hands out nothing
 	return a, err
 }
 
@@ -118,7 +173,18 @@ func (c *Client) Withdraw(ctx context.Context, id string, req WithdrawRequest) (
 
 // Claim fetches an approved call, once, right before it runs.
 func (c *Client) Claim(ctx context.Context, id string, req ClaimRequest) (Claim, error) {
-	return post[Claim](ctx, c, id, "claim", req)
+	asked := Asked{req.ToolName, req.Params, req.Bind, req.ClaimID}
+	if err := c.told(asked); err != nil {
+		return Claim{}, err
+	}
+	got, err := post[Claim](ctx, c, id, "claim", req)
+	if err == nil {
+		err = c.believed(ctx, asked, got)
+	}
+	if err != nil {
+		return Claim{}, err
+	}
+	return got, nil
 }
 
 // Revoke takes an approved, unclaimed approval back.
@@ -136,6 +202,13 @@ func (c *Client) Ready(ctx context.Context) (Ready, error) {
 	var r Ready
 	err := c.do(ctx, call{method: http.MethodGet, path: "/readyz", accept: http.StatusServiceUnavailable}, &r)
 	return r, err
+}
+
+// DeskKeys gives the public keys by which the desk can be known. It needs no token.
+func (c *Client) DeskKeys(ctx context.Context) (DeskKeys, error) {
+	var k DeskKeys
+	err := c.do(ctx, call{method: http.MethodGet, path: "/.well-known/approvalbot-keys"}, &k)
+	return k, err
 }
 
 func post[T any](ctx context.Context, c *Client, id, verb string, in any) (T, error) {

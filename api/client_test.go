@@ -207,3 +207,60 @@ func TestNoDecisionIsNull(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, string(b), `"decision"`)
 }
+
+// A claim reaches the caller only past Believe, and a caller that does not say what it
+// asked for claims nothing.
+func TestAdversary_T6_NoClaimPastBelieve(t *testing.T) {
+	reached := 0
+	desk := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reached++
+		claim := `{"toolName":"x","params":{},"claimId":"c"}`
+		if strings.HasSuffix(r.URL.Path, "/claim") {
+			_, _ = io.WriteString(w, claim)
+			return
+		}
+		_, _ = io.WriteString(w, `{"id":"a","status":"approved","claim":`+claim+`}`)
+	}))
+	defer desk.Close()
+	refusal := errors.New("not the desk's")
+	said := refusal
+	var asked api.Asked
+	c := &api.Client{Server: desk.URL, Believe: func(_ context.Context, a api.Asked, got api.Claim) error {
+		require.Equal(t, "c", got.ClaimID)
+		asked = a
+		return said
+	}}
+	ctx, params, bind := t.Context(), json.RawMessage(`{"n":1}`), &api.Bind{Workdir: new("/w")}
+	req := api.CreateRequest{ToolName: "x", Params: params, Bind: bind}
+	claim := api.ClaimRequest{ToolName: "x", Params: params, Bind: bind, ClaimID: "mine"}
+	for _, said = range []error{refusal, nil} {
+		a, err := c.Create(ctx, req, api.CreateOptions{Claim: true, ClaimID: "mine"})
+		require.ErrorIs(t, err, said)
+		require.Equal(t, said == nil, a.Claim != nil)
+		require.Equal(t, api.Asked{ToolName: "x", Params: params, Bind: bind, ClaimID: "mine"}, asked)
+		asked = api.Asked{}
+		got, err := c.Claim(ctx, "a", claim)
+		require.ErrorIs(t, err, said)
+		require.Equal(t, said == nil, got.ToolName != "")
+		require.Equal(t, api.Asked{ToolName: "x", Params: params, Bind: bind, ClaimID: "mine"}, asked)
+	}
+	before := reached
+	for _, less := range []api.ClaimRequest{
+		{}, {ToolName: "x", Params: params}, {Params: params, ClaimID: "mine"}, {ToolName: "x", ClaimID: "mine"},
+	} {
+		_, err := c.Claim(ctx, "a", less)
+		require.ErrorIs(t, err, api.ErrNotBelieved)
+	}
+	_, err := c.Create(ctx, req, api.CreateOptions{Claim: true})
+	require.ErrorIs(t, err, api.ErrNotBelieved)
+	require.Equal(t, before, reached, "the desk still has it to hand out")
+	for _, look := range []func() (api.Approval, error){
+		func() (api.Approval, error) { return c.Get(ctx, "a", 0) },
+		func() (api.Approval, error) { return c.WaitFinal(ctx, "a") },
+		func() (api.Approval, error) { return c.Create(ctx, req, api.CreateOptions{}) },
+	} {
+		a, err := look()
+		require.NoError(t, err)
+		require.Nil(t, a.Claim, "a look hands out nothing")
+	}
+}

@@ -88,6 +88,8 @@ type ClaimRequest struct {
 	Params  json.RawMessage `json:"params,omitzero" doc:"What is about to run, if you say so; other values are a fingerprint_mismatch."`
 	Bind    *Bind           `json:"bind,omitzero" doc:"Where it is about to run, likewise."`
 	ClaimID string          `json:"claimId,omitzero" maxLength:"128" doc:"Names this claim, so that a lost answer can be asked for again."`
+
+	ToolName string `json:"-"` // for [Client.Believe]; not sent
 }
 
 // ResultRequest tells how the execution went.

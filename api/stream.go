@@ -90,7 +90,7 @@ func (s *stream) read(ctx context.Context) error {
 	}
 	res, err := s.client.http().Do(req)
 	if err != nil {
-		return fmt.Errorf("the approval desk at %s %w: %w", req.URL.Host, ErrNotReached, err)
+		return notReached(req.URL, err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {

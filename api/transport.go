@@ -38,7 +38,7 @@ func (c *Client) do(ctx context.Context, what call, out any) error {
 	}
 	res, err := c.http().Do(req)
 	if err != nil {
-		return fmt.Errorf("the approval desk at %s %w: %w", req.URL.Host, ErrNotReached, err)
+		return notReached(req.URL, err)
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
@@ -52,6 +52,16 @@ func (c *Client) do(ctx context.Context, what call, out any) error {
 		return fmt.Errorf("the approval desk's answer is not the JSON it should be: %w", err)
 	}
 	return nil
+}
+
+// notReached is the error of a request that got no answer. One whose answer is not
+// believed says why, and not that the desk is away.
+func notReached(to *url.URL, err error) error {
+	var where *url.Error
+	if errors.Is(err, ErrNotBelieved) && errors.As(err, &where) {
+		return where.Err
+	}
+	return fmt.Errorf("the approval desk at %s %w: %w", to.Host, ErrNotReached, err)
 }
 
 func (c *Client) request(ctx context.Context, what call) (*http.Request, error) {

@@ -32,6 +32,9 @@ func newPairCommand(a *app.App) *cobra.Command {
 			"It needs a token with operator.admin.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if said := a.TrustFirst(cmd.Context()); said != "" {
+				fmt.Fprintln(a.Stderr, said)
+			}
 			c, err := a.Client()
 			if err != nil {
 				return err

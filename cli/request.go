@@ -170,12 +170,10 @@ func makeRequest(ctx context.Context, a *app.App, req api.CreateRequest, wait bo
 
 // printStanding says how an approval stands and gives the matching exit status.
 func printStanding(a *app.App, got api.Approval) error {
-	if a.JSON {
-		if err := a.PrintJSON(got); err != nil {
-			return err
-		}
-		return app.ExitStatus(got)
+	if !a.JSON {
+		show.Fields(a.Stdout, 7, "ID", display.Escape(got.ID), "Code", display.Escape(got.Code), "Status", show.Ending(got))
+	} else if err := a.PrintJSON(got); err != nil {
+		return err
 	}
-	show.Fields(a.Stdout, 7, "ID", display.Escape(got.ID), "Code", display.Escape(got.Code), "Status", show.Ending(got))
-	return app.ExitStatus(got)
+	return a.Standing(got)
 }

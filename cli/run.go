@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"approvalbot/api"
@@ -156,7 +156,8 @@ func interrupted(ctx context.Context, a *app.App, c *api.Client, got api.Approva
 // was asked for. A lost answer is asked for again under the same claim id. It gives the
 // id that the desk knows the run by; empty: it takes none with a result.
 func claimCall(ctx context.Context, a *app.App, c *api.Client, id string, want call) (claimID string, err error) {
-	req := api.ClaimRequest{ClaimID: uuid.NewString(), Params: want.params, Bind: &api.Bind{Workdir: new(want.Workdir)}}
+	req := api.ClaimRequest{ClaimID: rand.Text(), ToolName: "exec", Params: want.params,
+		Bind: &api.Bind{Workdir: new(want.Workdir)}}
 	var got api.Claim
 	err = persist(ctx, claimPatience, func(ctx context.Context) (err error) {
 		got, err = c.Claim(ctx, id, req)

@@ -78,7 +78,7 @@ func persist(ctx context.Context, budget time.Duration, do func(context.Context)
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		err := do(ctx)
 		var refused *api.Problem
-		if err == nil || errors.As(err, &refused) && !app.Passing(refused) {
+		if err == nil || errors.As(err, &refused) && !app.Passing(refused) || errors.Is(err, api.ErrNotBelieved) {
 			return err
 		}
 		if refused != nil {

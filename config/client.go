@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"reflect"
 	"runtime"
 
@@ -12,12 +13,24 @@ import (
 	"approvalbot/display"
 )
 
-// ClientFile is what the verbs need to reach a desk without flags. serve --local
-// writes one for whoever asks and one for the operator.
+// ClientFile is what the verbs need to reach a desk without flags, and to know it. serve
+// --local writes one for whoever asks and one for the operator.
 type ClientFile struct {
-	Server string `yaml:"server"`
-	Token  Secret `yaml:"token"`
+	Server   string    `yaml:"server"`
+	Token    Secret    `yaml:"token"`
+	Socket   string    `yaml:"socket"`   // the desk's Unix socket, absolute; tried before Server
+	DeskKeys []DeskKey `yaml:"deskKeys"` // the desk's public keys; empty: what answers is believed, as before 0.2
+	PlainTCP bool      `yaml:"plainTCP"` // an http Server may be asked without TLS, and gets the token
 }
+
+// DeskKey is a public key of a desk, as GET /.well-known/approvalbot-keys gives it.
+type DeskKey struct {
+	ID        string `yaml:"id"`
+	PublicKey string `yaml:"publicKey"`
+}
+
+// KnowsDesk reports whether the file says by what its desk is known: a socket or keys.
+func (f ClientFile) KnowsDesk() bool { return f.Socket != "" || len(f.DeskKeys) > 0 }
 
 // OpenClientFile reads one client file. It must be its owner's alone, and that is
 // whoever reads it.
@@ -29,11 +42,21 @@ func OpenClientFileOf(path string, uid int) (ClientFile, error) {
 	if err != nil {
 		return ClientFile{}, err
 	}
+	return readClientFile(path, text)
+}
+
+func readClientFile(path string, text []byte) (ClientFile, error) {
 	r := &Report{file: path, places: map[string]Position{}}
 	d := &decoder{Report: r, override: map[*yaml.Node]string{}}
 	var out ClientFile
 	if root, ok := d.parse(text); ok {
 		d.decode(root, reflect.ValueOf(&out).Elem(), spot{source: path, literal: false})
+	}
+	if out.Socket != "" && !filepath.IsAbs(out.Socket) {
+		r.Mistake("socket", "must be an absolute path")
+	}
+	if r.Has("deskKeys") && len(out.DeskKeys) == 0 {
+		r.Mistake("deskKeys", "has no key; write the desk's (approvalbot keys trust does), or take the key out")
 	}
 	if len(r.mistakes) > 0 {
 		return ClientFile{}, r.mistakes

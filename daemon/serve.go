@@ -15,6 +15,7 @@ import (
 	"approvalbot/config"
 	"approvalbot/config/effective"
 	"approvalbot/config/local"
+	"approvalbot/proof"
 )
 
 // Start is what a desk is served with.
@@ -70,18 +71,36 @@ func Serve(ctx context.Context, s Start) error {
 		here.Server.Listen = ln.Addr().String() // the environment may name another address, or port 0
 		files, ok := local.FindClientFiles(filepath.Dir(s.Config), config.NewEnviron(s.Environ), cfg.HasToken)
 		if ok {
-			err = files.Point(here.LocalURL())
+			err = files.Point(clientDesk(here, d.Auditor.DeskKeys()))
 		}
 		if err != nil {
 			return errors.Join(err, ln.Close(), d.Store.Close())
 		}
 		fmt.Fprint(s.Stdout, local.Hints(here, files, o.Local))
+	} else if files := local.DeskFiles.In(filepath.Dir(cfg.File)); files.Of(cfg.HasToken) { // init's
+		own := clientDesk(cfg, d.Auditor.DeskKeys())
+		own.Server = "" // its operator's
+		if err := files.Point(own); err != nil {
+			log.Warn("the client files beside the configuration were not given this desk's keys", "error", err)
+		}
 	}
 	if err := d.Run(ctx, ln); err != nil {
 		return err
 	}
 	log.Info("the desk is closed; what was pending is still pending at the next start")
 	return nil
+}
+
+// clientDesk is what the client files of a desk on this machine say of it.
+func clientDesk(cfg config.Config, keys []proof.DeskKey) config.ClientDesk {
+	out := config.ClientDesk{Server: cfg.LocalURL()}
+	if path := cfg.SocketFile(); path != "" {
+		out.Socket, _ = filepath.Abs(path) // without a working directory there is none
+	}
+	for _, k := range keys {
+		out.DeskKeys = append(out.DeskKeys, config.DeskKey(k))
+	}
+	return out
 }
 
 // newLogger writes for people on a terminal and JSON otherwise.

@@ -98,14 +98,16 @@ type question struct {
 
 // claim is for what was waited for. Two hooks that a runtime fires for one and the same
 // call, as some do, both waited for the one approval: they make one claim of it. Whoever
-// comes when it is claimed already has another call, if of the same name.
+// comes when it is claimed already has another call, if of the same name. So the claim's
+// name is not random here: a receipt of it that somebody kept is believed again for this
+// very call of this session alone, and until it expires.
 func (q *question) claim() api.ClaimRequest {
 	id := rand.Text()
 	if q.call.ID != "" && q.call.Session != "" {
 		sum := sha256.Sum256([]byte(q.call.Session + "\x00" + q.call.ID))
 		id = "hook:" + hex.EncodeToString(sum[:16])
 	}
-	return api.ClaimRequest{ClaimID: id, Params: q.call.Params, Bind: q.call.Request().Bind}
+	return api.ClaimRequest{ClaimID: id, ToolName: q.call.Tool, Params: q.call.Params, Bind: q.call.Request().Bind}
 }
 
 // create asks for the call. An id that the runtime has used before names what is over:

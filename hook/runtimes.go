@@ -24,11 +24,12 @@ func claudeCode() Runtime {
 		Name: "claude-code", Aliases: []string{"claude"}, Title: "Claude Code", Tested: "2.1.330", Managed: true,
 		Ways: []Way{
 			{CommandHook, "PreToolUse", "every call, in every permission mode"},
-			{HTTPHook, "PreToolUse", "the same without a program; its URL and token stand in the settings"},
+			{HTTPHook, "PreToolUse", "the same without a program; its URL and token stand in the settings, and it cannot " +
+				"know the desk"},
 			{CommandHook, "PermissionRequest", "beside the terminal's dialog, first answer wins; never with " +
 				"PreToolUse"},
 			{HTTPHook, "PermissionRequest", "the same; a no in the terminal closes the connection, and that " +
-				"withdraws the card"},
+				"withdraws the card; it cannot know the desk"},
 			{PermissionPrompt, "", "headless runs: --permission-prompt-tool mcp__approvalbot__permission_prompt"},
 			{MCPToolHook, "PreToolUse", "the desk as an MCP server"},
 			{ACP, "", "through an editor"},
@@ -57,7 +58,8 @@ func claudeCode() Runtime {
 			`Modes auto and acceptEdits never ask, so PermissionRequest does not see their calls.`,
 			`Exit status 2 does not deny a PermissionRequest.`,
 			`A PermissionRequest hook is not told of a yes in the terminal (no closed connection, no signal): ` +
-				`the card is withdrawn by PostToolUse, once the call has run, and a tap before that changes nothing; after a no it is withdrawn at once.`,
+				`the card is withdrawn by PostToolUse, once the call has run, and a tap before that changes nothing; after a no it stays ` +
+				`until it expires or Claude Code ends.`,
 		},
 	}
 }

@@ -293,9 +293,7 @@ func within[T any](ctx context.Context, until time.Time, late error, read func()
 	}
 }
 
-// hookClient makes the client of a verb that a runtime starts, from its flags alone. A
-// repository's settings can set the environment of what its agent starts, so no proxy
-// and no certificates are taken from there either.
+// hookClient makes the client of a verb that a runtime starts, from its flags alone.
 func hookClient(a *app.App, f hookFlags) (*api.Client, error) {
 	server, token := a.Server, ""
 	switch {
@@ -324,20 +322,31 @@ func hookClient(a *app.App, f hookFlags) (*api.Client, error) {
 		if server != "" && server != file.Server {
 			return nil, errors.New("--server names another desk than the client file, whose token is for that alone")
 		}
-		server, token = file.Server, string(file.Token)
+		if file.Token == "" || file.Server == "" {
+			return nil, errNoToken
+		}
+		return app.Connect(file, a.ClientFile, hookTransport())
 	default:
 		return nil, errors.New("no desk is named: give --token-file or --client with an absolute path")
 	}
-	if token == "" || server == "" {
-		return nil, errors.New("the file that was named has no token, or no server")
+	if token == "" {
+		return nil, errNoToken
 	}
+	return &api.Client{Server: server, Token: token, HTTP: &http.Client{Transport: hookTransport(),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
+}
+
+var errNoToken = errors.New("the file that was named has no token, or no server")
+
+// hookTransport takes nothing from the environment, which a repository's settings can set
+// for what its agent starts: no proxy and no certificates.
+func hookTransport() *http.Transport {
 	_, _ = os.Unsetenv("SSL_CERT_FILE"), os.Unsetenv("SSL_CERT_DIR")
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Proxy = nil
 	transport.Protocols = &http.Protocols{} // GODEBUG can have version 2 print its headers, and so the token
 	transport.Protocols.SetHTTP1(true)
-	return &api.Client{Server: server, Token: token, HTTP: &http.Client{Transport: transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
+	return transport
 }
 
 // readNamed reads a file with a token that a flag names by its absolute path.

@@ -40,6 +40,9 @@ type App struct {
 	TokenFrom             string // where the token was found, for the sentence about a refusal
 	JSON                  bool
 
+	warned   bool // that the client file says not by what its desk is known
+	plainTCP bool // the client's answers are not the desk's for sure, but for claims
+
 	Verb  *cobra.Command // that runs; nil: none yet
 	Words []string       // that it was given
 }

@@ -11,6 +11,7 @@ import (
 	"approvalbot/api"
 	"approvalbot/config"
 	"approvalbot/config/local"
+	"approvalbot/display"
 )
 
 // readClientFile reads the client file: the one that --client or APPROVALBOT_CLIENT
@@ -60,6 +61,9 @@ func (a *App) Client() (*api.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if server == "" || server == file.Server {
+		defer a.warnUnknownDesk(file, path)
+	}
 	if token == "" {
 		if server != "" && file.Server != server && path != "" {
 			return nil, fmt.Errorf("no token for %s: %s is for another server; "+
@@ -71,7 +75,21 @@ func (a *App) Client() (*api.Client, error) {
 		return nil, errors.New("no API token: name a client file with --client or APPROVALBOT_CLIENT, " +
 			"or give a token with --token or APPROVALBOT_TOKEN; make run prints lines that do")
 	}
-	return &api.Client{Server: cmp.Or(server, file.Server, config.DefaultServer), Token: token}, nil
+	if path == "" || server != "" && server != file.Server {
+		return &api.Client{Server: cmp.Or(server, config.DefaultServer), Token: token}, nil
+	}
+	file.Token, a.plainTCP = config.Secret(token), file.PlainTCP && len(file.DeskKeys) > 0
+	return Connect(file, path, nil)
+}
+
+// warnUnknownDesk tells a person once that their client file is one of 0.1.0.
+func (a *App) warnUnknownDesk(file config.ClientFile, path string) {
+	if path == "" || a.warned || file.KnowsDesk() || a.JSON {
+		return
+	}
+	a.warned = true
+	fmt.Fprintf(a.Stderr, "approvalbot: %s has no deskKeys, so any program that answers at its server is taken for the desk; "+
+		"write them with: %s\n", display.Escape(path), trustLine(path))
 }
 
 // Desk makes the API client for a verb about approvals, and says so where they are

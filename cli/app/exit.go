@@ -125,6 +125,17 @@ var ErrDisabled = &api.Problem{
 	Detail: "approvals disabled", Code: "approvals_disabled",
 }
 
+// Standing is [ExitStatus] for a verb that claims nothing. What says over plain TCP that a
+// call is allowed may be anything; only a claim proves it.
+func (a *App) Standing(got api.Approval) error {
+	err := ExitStatus(got)
+	if err == nil && a.plainTCP {
+		return fmt.Errorf("the answer that approval %s is allowed came over plain TCP (plainTCP in the client file), "+
+			"so it is %w: approvalbot run checks the desk's receipt", got.Code, api.ErrNotBelieved)
+	}
+	return err
+}
+
 // ExitStatus is the exit status that tells scripts how an approval stands.
 func ExitStatus(a api.Approval) error {
 	switch {

@@ -79,8 +79,9 @@ var (
 			usage: "where the first that is set names no UTF-8, output for people is ASCII"},
 	}
 	files = []option{
-		{name: "client.yaml", usage: "a client file: server and token. Looked for where --client or APPROVALBOT_CLIENT says, else in CONFIGDIR, never in the working directory. " +
-			"It must be its owner's alone (chmod 600); its token goes to its server only"},
+		{name: "client.yaml", usage: "a client file: server and token, and by what the desk is known: socket (its Unix socket, tried first) and deskKeys (its public keys); plainTCP: true lets an http server be asked without TLS. " +
+			"Looked for where --client or APPROVALBOT_CLIENT says, else in CONFIGDIR, never in the working directory. " +
+			"It must be its owner's alone (chmod 600); its token goes to its desk only"},
 		{name: "operator.yaml", usage: "the client file with the operator's token that serve --local (make run) writes beside client.yaml, or both as approvalbot.client.yaml and approvalbot.operator.yaml " +
 			"into its own directory where CONFIGDIR has them already. It is never looked for: name it with --client. " +
 			"Whoever can read it decides"},
@@ -88,7 +89,7 @@ var (
 			"Looked for where --config or APPROVALBOT_CONFIG says, else in the working directory, " +
 			"in CONFIGDIR and in /etc/approvalbot"},
 		{name: "approvalbot.agent.token, approvalbot.operator.token",
-			usage: "fresh API tokens that init writes beside the configuration, each its owner's alone"},
+			usage: "fresh API tokens that init writes beside the configuration, each its owner's alone; approvalbot.client.yaml and approvalbot.operator.yaml there are client files with them, to which the desk adds its keys when it starts"},
 		{name: "approvalbot.local.yaml", usage: "the configuration that serve --local (make run) writes anew at each start until it is edited; name it with --config"},
 	}
 )

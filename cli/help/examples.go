@@ -78,6 +78,8 @@ var Examples = map[string]string{
 	"version": `  approvalbot version --json`,
 	"health":  `  approvalbot health --server http://127.0.0.1:8787`,
 	"backup":  `  approvalbot backup desk-$(date +%F).db`,
+	"keys trust": `  approvalbot keys trust
+  approvalbot keys trust --client ~/approvalbot/operator.yaml`,
 	"keys rotate": `  approvalbot keys rotate
   approvalbot keys rotate --exposed --discard-old`,
 	"store vacuum": `  approvalbot store vacuum`,

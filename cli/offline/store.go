@@ -110,7 +110,31 @@ func newKeysCommand(a *app.App) *cobra.Command {
 	rotate.Flags().BoolVar(&exposed, "exposed", false,
 		"others may have the old key: receipts signed with it count no longer, and clients do not follow it to the new one")
 	cmd := &cobra.Command{Use: "keys", Short: "Look after the key that seals and signs"}
-	cmd.AddCommand(rotate)
+	cmd.AddCommand(rotate, newTrustCommand(a))
+	return cmd
+}
+
+func newTrustCommand(a *app.App) *cobra.Command {
+	var replace bool
+	cmd := &cobra.Command{
+		Use:   "trust",
+		Short: "Write the desk's public keys into a client file, so that no other program is taken for the desk",
+		Long: "Ask the desk of the client file (--client, else as for every verb) for its public keys, without the token,\n" +
+			"and write them into the file as deskKeys. If the file has keys, these must lead to the desk's: keys rotate\n" +
+			"signs the next key with the last, unless the last was --exposed. A file without keys knows the desk by its\n" +
+			"socket or by the certificate of a public https name; if it has neither, the first answer is trusted, and the\n" +
+			"verb says so. All else in the file stays byte by byte.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			said, err := a.TrustDesk(cmd.Context(), replace)
+			if err == nil {
+				fmt.Fprintln(a.Stdout, said)
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&replace, "replace", false,
+		"take other keys in place of those in the file, as after keys rotate --exposed; be sure that the desk answers")
 	return cmd
 }
 

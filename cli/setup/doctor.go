@@ -56,7 +56,7 @@ func newDoctorCommand(a *app.App) *cobra.Command {
 func examine(ctx context.Context, a *app.App, offline bool) error {
 	cfg, found, err := checkedConfig(a)
 	if errors.Is(err, config.ErrNone) { // an agent's machine may have no desk
-		if found = hooksFindings(ctx, a, nil, offline); len(found) > 0 {
+		if found = append(hooksFindings(ctx, a, nil, offline), ownKeyFindings(ctx, a, offline)...); len(found) > 0 {
 			found, err = append(found, core.Warn("config", "there is none here, so no desk was looked at", "name one with --config")), nil
 		}
 	}
@@ -66,6 +66,7 @@ func examine(ctx context.Context, a *app.App, offline bool) error {
 	if cfg != nil {
 		found = append(found, core.Gather(looksAtOnce,
 			func() []core.Diagnostic { return clientFindings(a, *cfg) },
+			func() []core.Diagnostic { return ownKeyFindings(ctx, a, offline) },
 			func() []core.Diagnostic { return hooksFindings(ctx, a, cfg, offline) },
 			func() []core.Diagnostic { return storeFindings(ctx, *cfg) },
 			func() []core.Diagnostic { return certificateFindings(*cfg) },

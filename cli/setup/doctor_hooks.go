@@ -61,7 +61,6 @@ func installationFindings(
 ) (found []core.Diagnostic, fit bool) {
 	what := fmt.Sprintf("hook %s (%s)", o.Runtime.Name, o.Scope)
 	file, fileErr := config.OpenClientFileOf(o.Client, clientOwner(o.Client, o.Scope))
-	o.Server, o.Token = cmp.Or(file.Server, config.DefaultServer), string(file.Token) // a hook that posts has both
 	client := runtimeClient(ctx, a, o)
 	doubts := install.Doubts(ctx, o, client)
 	some := func(f install.Force) bool {
@@ -92,7 +91,7 @@ func installationFindings(
 		fit = fit && program.Level != core.LevelFail
 		found = append(found, program)
 	}
-	return append(found, deskFindings(ctx, what, o, fileErr, cfg, offline)...), fit
+	return append(found, deskFindings(ctx, what, o, file, fileErr, cfg, offline)...), fit
 }
 
 // programFinding says whether the program that a hook calls is this one. It is not started:
@@ -129,8 +128,10 @@ func isApprovalbot(path string) bool {
 // deskFindings says whether the desk of a hook's client file answers and takes its token,
 // and when it was last asked. The token goes to no other desk than the configuration's.
 func deskFindings(
-	ctx context.Context, what string, o install.Options, fileErr error, cfg *config.Config, offline bool,
+	ctx context.Context, what string, o install.Options, file config.ClientFile, fileErr error, cfg *config.Config,
+	offline bool,
 ) []core.Diagnostic {
+	server := cmp.Or(file.Server, config.DefaultServer)
 	again := fmt.Sprintf("run: approvalbot install %s --%s --client FILE", o.Runtime.Name, o.Scope)
 	switch {
 	case o.Client == "":
@@ -141,29 +142,36 @@ func deskFindings(
 	case fileErr != nil:
 		return []core.Diagnostic{core.Fail(what, "its client file cannot be used, so every call is denied: "+oneLine(fileErr),
 			again)}
-	case cfg != nil && !leadsTo(*cfg, o.Server):
+	case cfg != nil && !leadsTo(*cfg, server):
 		return []core.Diagnostic{core.Fail(what, fmt.Sprintf("%s names the desk %s, and that of %s is %s",
-			o.Client, o.Server, cfg.File, cfg.LocalURL()), "correct server there, or give that address as server.publicUrl")}
+			o.Client, server, cfg.File, cfg.LocalURL()), "correct server there, or give that address as server.publicUrl")}
 	case offline:
-		return []core.Diagnostic{core.OK(what, o.Client+" names the desk "+o.Server+", its owner's alone")}
+		return []core.Diagnostic{core.OK(what, o.Client+" names the desk "+server+", its owner's alone")}
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	desk := &api.Client{Server: o.Server, Token: o.Token}
+	found, known := deskKeyFindings(ctx, what, file, o.Client)
+	if !known {
+		return found // the token goes to no other desk
+	}
+	desk, err := app.Connect(file, o.Client, nil)
+	if err != nil {
+		return append(found, core.Fail(what, oneLine(err), again))
+	}
 	info, err := desk.TokenInfo(ctx)
 	switch {
 	case errors.Is(err, api.ErrNotReached):
-		return []core.Diagnostic{core.Fail(what, fmt.Sprintf("the desk %s of %s was not reached, so every call is denied",
-			o.Server, o.Client), "start it, or correct server there")}
+		return append(found, core.Fail(what, fmt.Sprintf("the desk %s of %s was not reached, so every call is denied",
+			server, o.Client), "start it, or correct server there"))
 	case err != nil:
-		return []core.Diagnostic{core.Fail(what, fmt.Sprintf(
-			"the desk of %s does not take its token, so every call is denied: %s", o.Client, oneLine(err)), "let server and token there be those of a running desk")}
+		return append(found, core.Fail(what, fmt.Sprintf(
+			"the desk of %s does not take its token, so every call is denied: %s", o.Client, oneLine(err)), "let server and token there be those of a running desk"))
 	}
 	if wrong := unfit(info); wrong != "" {
-		return []core.Diagnostic{core.Fail(what, fmt.Sprintf("the token %s of %s %s", info.Name, o.Client, wrong), again)}
+		return append(found, core.Fail(what, fmt.Sprintf("the token %s of %s %s", info.Name, o.Client, wrong), again))
 	}
-	found := []core.Diagnostic{core.OK(what, fmt.Sprintf("%s names the desk %s, which takes its token %s",
-		o.Client, o.Server, info.Name))}
+	found = append(found, core.OK(what, fmt.Sprintf("%s names the desk %s, which takes its token %s",
+		o.Client, server, info.Name)))
 	switch newest, err := desk.List(ctx, api.Filter{Limit: 1}); {
 	case err != nil:
 		return append(found, core.Warn(what, "when it last asked cannot be seen: "+oneLine(err), ""))

@@ -59,7 +59,7 @@ func doctorLive(ctx context.Context, a *app.App, name string) error {
 	if tried == nil {
 		return report(a, found)
 	}
-	program, err := ownProgram() // the plugin of OpenCode names none
+	program, err := ownProgram() // a plugin of 0.1.0 names none
 	if err != nil {
 		return err
 	}
@@ -126,12 +126,8 @@ func TryLive(ctx context.Context, a *app.App, l *live.Lab, r hook.Runtime, progr
 	if err != nil {
 		return nil, err
 	}
-	calls := "calls " + program
-	if r.Name == "opencode" {
-		calls = "loads the plugin"
-	}
-	client := fmt.Sprintf("%s %s %s, with a fake model, in a folder that is thrown away, and asks a desk of doctor's own",
-		r.Title, l.Version(ctx), calls)
+	client := fmt.Sprintf("%s %s calls %s, with a fake model, in a folder that is thrown away, and asks a desk of doctor's own",
+		r.Title, l.Version(ctx), program)
 	found := []core.Diagnostic{core.OK("client", client)}
 	var allowed, denied, down live.Result
 	err = desk.serving(ctx, allowsAll, func() (err error) { allowed, err = tryOnce(ctx, l); return err })
@@ -208,7 +204,7 @@ func lastRead(r live.Result) string {
 // liveOptions are install's, for the lab's own home.
 func liveOptions(l *live.Lab, r hook.Runtime, d *LiveDesk) install.Options {
 	o := install.Options{
-		Runtime: r, Scope: install.User, Program: d.Program, Client: filepath.Join(d.Dir, liveClient), Server: d.URL, Token: d.Token,
+		Runtime: r, Scope: install.User, Program: d.Program, Client: filepath.Join(d.Dir, liveClient),
 		Home: l.Home, Project: l.Project, OS: runtime.GOOS, Env: func(string) string { return "" },
 	}
 	if has := install.Has(r.Name); !slices.Contains(has, o.Scope) {

@@ -77,7 +77,10 @@ func writeStarter(a *app.App, cmd *cobra.Command, path string, s starter) error 
 	if err != nil {
 		return err
 	}
-	files := s.secrets(dir)
+	files, err := s.secrets(dir)
+	if err != nil {
+		return err
+	}
 	files = append(files, newFile{path, text})
 	if err := writeNew(files); err != nil {
 		return err
@@ -183,16 +186,26 @@ const (
 	botTokenFile      = "approvalbot.bot.token"
 )
 
-// secrets are the files with fresh tokens, and with the bot's if it was given.
-func (s *starter) secrets(dir string) []newFile {
+// secrets are the files with fresh tokens, the client files with these, and the bot's token
+// if it was given. The client files name the desk's socket; the desk adds its keys when it
+// is started.
+func (s *starter) secrets(dir string) ([]newFile, error) {
+	asks, decides := rand.Text(), rand.Text()
+	here, err := filepath.Abs(dir)
+	client := func(token string) string {
+		return fmt.Sprintf("server: %s\ntoken: %s\nsocket: %q\n", config.DefaultServer, token,
+			filepath.Join(here, "approvalbot.sock"))
+	}
 	files := []newFile{
-		{filepath.Join(dir, agentTokenFile), rand.Text() + "\n"},
-		{filepath.Join(dir, operatorTokenFile), rand.Text() + "\n"},
+		{filepath.Join(dir, agentTokenFile), asks + "\n"},
+		{filepath.Join(dir, operatorTokenFile), decides + "\n"},
+		{filepath.Join(dir, local.DeskFiles.Client), client(asks)},
+		{filepath.Join(dir, local.DeskFiles.Operator), client(decides)},
 	}
 	if s.secret != "" {
 		files = append(files, newFile{filepath.Join(dir, botTokenFile), s.secret + "\n"})
 	}
-	return files
+	return files, err
 }
 
 // writeNew writes files for their owner alone, all of them or none. None is
@@ -310,12 +323,12 @@ func sayStarted(a *app.App, path string, files []newFile, s starter) error {
 	for _, f := range files[:len(files)-1] {
 		fmt.Fprintf(a.Stdout, "  %s\n", display.Escape(f.path))
 	}
-	operator := "APPROVALBOT_TOKEN=$(cat " + display.ShellPath(files[1].path) + ") approvalbot"
+	operator := "approvalbot --client " + display.ShellPath(files[3].path)
 	fmt.Fprintf(a.Stdout, "\nNext:\n\n  approvalbot serve --config %s\n", display.ShellPath(path))
 	if s.decide != "terminal" && s.who == "" {
 		fmt.Fprintf(a.Stdout, "  %s pair     # in another terminal: who decides, and in which chat\n", operator)
 	}
-	fmt.Fprintf(a.Stdout, "  %s watch\n  APPROVALBOT_TOKEN=$(cat %s) approvalbot request --tool demo.greet --params '{\"say\":\"hello\"}' --wait\n",
-		operator, display.ShellPath(files[0].path))
+	fmt.Fprintf(a.Stdout, "  %s watch\n"+
+		"  approvalbot --client %s request --tool demo.greet --params '{\"say\":\"hello\"}' --wait\n", operator, display.ShellPath(files[2].path))
 	return nil
 }

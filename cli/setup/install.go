@@ -19,6 +19,7 @@ import (
 	"approvalbot/cli/app"
 	"approvalbot/cli/show"
 	"approvalbot/config"
+	"approvalbot/config/effective"
 	"approvalbot/display"
 	"approvalbot/hook"
 	"approvalbot/hook/install"
@@ -289,20 +290,59 @@ func agentClient(ctx context.Context, a *app.App, o *install.Options, unchecked 
 		}
 		return err
 	}
-	o.Client, o.Server, o.Token = path, cmp.Or(file.Server, config.DefaultServer), string(file.Token)
+	o.Client = path
 	if unchecked {
 		return nil
 	}
 	a.TokenFrom = path
-	info, err := (&api.Client{Server: o.Server, Token: o.Token}).TokenInfo(ctx)
+	if file, err = renewClient(ctx, a, file, path, o.Scope); err != nil {
+		return err
+	}
+	desk, err := app.Connect(file, path, nil)
+	if err != nil {
+		return err
+	}
+	info, err := desk.TokenInfo(ctx)
 	if err != nil {
 		return fmt.Errorf("whether the token of %s is fit for an agent cannot be seen: %w", path, err)
 	}
 	if wrong := unfit(info); wrong != "" {
-		fmt.Fprint(a.Stderr, tokenLines(o.Runtime, o.Server))
+		fmt.Fprint(a.Stderr, tokenLines(o.Runtime, desk.Server))
 		return fmt.Errorf("the token %s of %s %s; give the agent one of its own, as above", info.Name, path, wrong)
 	}
 	return nil
+}
+
+// renewClient lets the hook's client file have its desk's keys, before the token is sent.
+// A desk that publishes none is one of 0.1.0: then the file goes on as it is.
+func renewClient(
+	ctx context.Context, a *app.App, file config.ClientFile, path string, scope install.Scope,
+) (config.ClientFile, error) {
+	server := cmp.Or(file.Server, config.DefaultServer)
+	if cfg, _, err := effective.Load(a.Config, a.Environ, nil); err == nil && leadsTo(cfg, server) {
+		socket, err := filepath.Abs(cfg.SocketFile())
+		if err != nil {
+			return file, err
+		}
+		if conn, err := app.DialSocket(ctx, socket); err == nil { // it is this user's desk, and runs
+			_ = conn.Close()
+			if _, err := config.RenewClientFile(path, config.ClientDesk{Socket: socket}); err != nil {
+				return file, err
+			}
+			file.Socket = socket
+		}
+	}
+	said, err := app.RenewKeys(ctx, file, path, false)
+	if err != nil && !file.KnowsDesk() {
+		fmt.Fprintf(a.Stderr, "approvalbot: %s is left without the desk's keys, so any program that answers at its server "+
+			"is taken for the desk: %s\n", display.Escape(path), app.Sentence(err))
+		return file, nil
+	}
+	if err != nil {
+		return file, err
+	}
+	fmt.Fprintln(a.Stdout, said)
+	return config.OpenClientFileOf(path, clientOwner(path, scope))
 }
 
 // clientOwner is who may own the hook's client file: whoever installs, and for the

@@ -33,7 +33,7 @@ bot/textcmd: core display
 callback: core
 cli: api cli/app cli/show config core display schedule
 cli/agent: api cli/app config hook hook/acp hook/ask hook/mcp internal/panics
-cli/app: api cli/show config config/local display
+cli/app: api cli/show config config/local core display proof
 cli/help: api cli/app cli/show config display
 cli/offline: api audit cli/app cli/show config config/effective core display proof server server/auth store verifier
 cli/setup: api bot/discord bot/telegram cli/app cli/show config config/effective config/local core daemon deploy display hook hook/install hook/live schedule server/connection store verifier web
@@ -43,7 +43,7 @@ config: core display
 config/effective: api assertion bot/discord bot/telegram config config/local core policy policy/workspace routing schedule server/auth server/connection verifier
 config/local: config core display
 core: assertion display internal/fault schedule
-daemon: api audit bot/discord bot/telegram bot/textcmd callback config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool push routing schedule server server/connection server/events server/metrics store verifier web
+daemon: api audit bot/discord bot/telegram bot/textcmd callback config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool proof push routing schedule server server/connection server/events server/metrics store verifier web
 deploy:
 display:
 examples/receipt: proof

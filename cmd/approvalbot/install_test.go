@@ -117,7 +117,6 @@ func TestInstall_SaysWhatThereIs(t *testing.T) {
 		"install openclaw":                      "OpenClaw has no configuration file for hooks",
 		"install gemini --beside --user":        "leave out --beside",
 		"install goose --managed":               "it has --user",
-		"install claude --beside --project":     "--user",
 		"install claude --user --project":       "none of the others can be",
 		"doctor --live openclaw":                "those that can: claude-code, cline",
 		"doctor --live claude-code":             "nothing was tried: run approvalbot install claude-code",

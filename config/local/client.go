@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"approvalbot/config"
@@ -53,12 +52,17 @@ func FindClientFiles(dir string, env config.Environ, has func(token string) bool
 		places = append(places, HomeFiles.In(home))
 	}
 	for _, f := range places {
-		asks, decides, err := f.Tokens()
-		if err == nil && has(asks) && has(decides) {
+		if f.Of(has) {
 			return f, true
 		}
 	}
 	return ClientFiles{}, false
+}
+
+// Of reports whether both files are there, with tokens that the desk has.
+func (f ClientFiles) Of(has func(token string) bool) bool {
+	asks, decides, err := f.Tokens()
+	return err == nil && has(asks) && has(decides)
 }
 
 // tokensIn gives the tokens of the local desk in dir, whose configuration so far is
@@ -99,32 +103,12 @@ func (f ClientFiles) create(asks, decides string) error {
 	return nil
 }
 
-// Point lets both files name that server. All else in them stays as it is.
-func (f ClientFiles) Point(server string) error {
+// Point lets both files name that desk. All else in them stays as it is.
+func (f ClientFiles) Point(to config.ClientDesk) error {
 	for _, path := range f.Both() {
-		if err := pointClient(path, server); err != nil {
+		if _, err := config.RenewClientFile(path, to); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-func pointClient(path, server string) error {
-	client, err := config.OpenClientFile(path)
-	if err != nil || client.Server == server {
-		return err
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	line := "server: " + server
-	if client.Server == "" {
-		text = append([]byte(line+"\n"), text...)
-	} else {
-		text = serverLine.ReplaceAllLiteral(text, []byte(line))
-	}
-	return replaceFile(path, string(text)) // the token in it is nowhere else
-}
-
-var serverLine = regexp.MustCompile(`(?m)^server:.*$`)

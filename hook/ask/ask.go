@@ -6,9 +6,12 @@ package ask
 import (
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"approvalbot/api"
@@ -48,16 +51,39 @@ func (r *Refusal) Unwrap() error { return r.Cause }
 type Allowed struct {
 	Approval api.Approval // as last seen
 	Claim    api.Claim    // what runs is Claim.Params, and nothing else
+	proven   bool         // the claim was checked; the approval is what answered
 }
 
-// ByPerson reports whether a person decided it, and not policy or a grant.
+// ByPerson reports whether a person decided it, and not policy or a grant. If the claim
+// was checked, its receipt says so.
 func (a Allowed) ByPerson() bool {
+	if a.proven {
+		return byPerson(a.Claim.Receipt)
+	}
 	for _, v := range a.Approval.Votes {
 		if v.Voter != nil {
 			return true
 		}
 	}
 	return false
+}
+
+// byPerson reads who allowed a call from a receipt that was checked before.
+func byPerson(receipt string) bool {
+	var said struct {
+		By []string `json:"by"`
+	}
+	parts := strings.Split(receipt, ".")
+	if len(parts) != 3 {
+		return false
+	}
+	claims, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil || json.Unmarshal(claims, &said) != nil {
+		return false
+	}
+	return slices.ContainsFunc(said.By, func(who string) bool {
+		return strings.Contains(who, ":") && !strings.HasPrefix(who, "grant:")
+	})
 }
 
 // Ask asks for a call, waits for its end and claims it. waiting, if not nil, is called with
@@ -90,7 +116,12 @@ func (d Approvals) once(ctx context.Context, req api.CreateRequest, waiting func
 	if err != nil {
 		return Allowed{}, err
 	}
-	return d.claimed(ctx, a, claimID)
+	return d.claimed(ctx, a, claimOf(req, claimID))
+}
+
+// claimOf is the claim of a call that was asked for.
+func claimOf(req api.CreateRequest, claimID string) api.ClaimRequest {
+	return api.ClaimRequest{ToolName: req.ToolName, Params: req.Params, Bind: req.Bind, ClaimID: claimID}
 }
 
 // Hold asks for a call and waits at most so long: the approval may still be pending,
@@ -124,12 +155,13 @@ func (d Approvals) Look(ctx context.Context, id string, atMost time.Duration) (a
 	return a, nil
 }
 
-// Claim claims an approved approval.
-func (d Approvals) Claim(ctx context.Context, a api.Approval) (Allowed, error) {
+// Claim claims an approved approval of the call that req asked for; the zero req is of a
+// call that is not known, which a client with a desk's keys does not claim.
+func (d Approvals) Claim(ctx context.Context, a api.Approval, req api.CreateRequest) (Allowed, error) {
 	if err := d.fault(); err != nil {
 		return Allowed{}, err
 	}
-	return d.claimed(ctx, a, rand.Text())
+	return d.claimed(ctx, a, claimOf(req, rand.Text()))
 }
 
 // Report tells how an allowed call went, as well as it can: it has run, and that
@@ -217,16 +249,17 @@ func (d Approvals) withdraw(ctx context.Context, a api.Approval, why error) erro
 }
 
 // claimed hands out an approval that has ended: its call, if it was approved.
-func (d Approvals) claimed(ctx context.Context, a api.Approval, claimID string) (Allowed, error) {
+func (d Approvals) claimed(ctx context.Context, a api.Approval, req api.ClaimRequest) (Allowed, error) {
+	proven := d.Client.Believe != nil
 	switch {
 	case a.Status != api.Approved:
 		return Allowed{}, &Refusal{Approval: a, Text: Why(a)}
 	case a.Claim != nil:
-		return Allowed{a, *a.Claim}, nil
+		return Allowed{a, *a.Claim, proven}, nil
 	}
 	var got api.Claim
 	err := persist(ctx, claimPatience, func(ctx context.Context) (err error) {
-		got, err = d.Client.Claim(ctx, a.ID, api.ClaimRequest{ClaimID: claimID})
+		got, err = d.Client.Claim(ctx, a.ID, req)
 		return err
 	})
 	switch {
@@ -236,7 +269,7 @@ func (d Approvals) claimed(ctx context.Context, a api.Approval, claimID string) 
 		_ = d.Report(ctx, a.ID, api.ResultRequest{ClaimID: got.ClaimID, Status: "failed", Summary: "not run: nobody waits for it any more"})
 		return Allowed{}, refused(a, ctx.Err())
 	}
-	return Allowed{a, got}, nil
+	return Allowed{a, got, proven}, nil
 }
 
 // missing says why there is no desk; nil: there is one.
@@ -270,7 +303,7 @@ func persist(ctx context.Context, budget time.Duration, do func(context.Context)
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		err := do(ctx)
 		var p *api.Problem
-		if err == nil || errors.As(err, &p) && !passing(p) {
+		if err == nil || errors.As(err, &p) && !passing(p) || errors.Is(err, api.ErrNotBelieved) {
 			return err
 		}
 		if p != nil {

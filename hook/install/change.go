@@ -66,9 +66,6 @@ func Plan(o Options) ([]Change, error) {
 			if t.runs {
 				c.mode |= 0o111
 			}
-			if t.secret {
-				c.mode &^= 0o077
-			}
 		}
 		out = append(out, c)
 	}

@@ -151,20 +151,21 @@ func plainJSON(v any) string {
 
 // patterns finds the paths in what install writes: JSON strings, and shell words as
 // shellWord quotes them.
-var patterns = sync.OnceValue(func() (p struct{ jsonString, jsClient, hookWords *regexp.Regexp }) {
+var patterns = sync.OnceValue(func() (p struct{ jsonString, jsPaths, hookWords *regexp.Regexp }) {
 	const word = `([A-Za-z0-9/._-]+|'(?:[^']|'\\'')*')`
 	p.jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-	p.jsClient = regexp.MustCompile(`(?m)^const clientFile = ("(?:[^"\\]|\\.)*");$`)
+	const text = `("(?:[^"\\]|\\.)*")`
+	p.jsPaths = regexp.MustCompile(`(?m)^(?:const program = ` + text + `;\n)?const clientFile = ` + text + `;$`)
 	p.hookWords = regexp.MustCompile(word + ` hook (\S+) \S+ --client ` + word)
 	return p
 })
 
-// paths are the program and the client file that a part names; empty: it does not. The
-// plugin of OpenCode runs no program.
+// paths are the program and the client file that a part names; empty: it does not, as
+// OpenCode's plugin of 0.1.0 no program.
 func (o Options) paths(part string) (program, client string) {
-	if m := patterns().jsClient.FindStringSubmatch(part); m != nil {
-		_ = json.Unmarshal([]byte(m[1]), &client) // what is no string names no file
-		return "", client
+	if m := patterns().jsPaths.FindStringSubmatch(part); m != nil {
+		_, _ = json.Unmarshal([]byte(m[1]), &program), json.Unmarshal([]byte(m[2]), &client) // what is no string names no file
+		return program, client
 	}
 	lines := strings.Split(part, "\n") // a program of its own has the words on a line
 	for _, literal := range patterns().jsonString.FindAllString(part, -1) {

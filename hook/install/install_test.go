@@ -29,7 +29,7 @@ func machine(t *testing.T, runtime string, scope Scope) Options {
 	return Options{
 		Runtime: r, Scope: scope, Program: "/opt/approval bot/approvalbot", Client: "/home/u/it's mine/client.yaml",
 		Home: filepath.Join(dir, "home"), Project: filepath.Join(dir, "project"), Root: filepath.Join(dir, "root"),
-		Server: "http://127.0.0.1:8787", Token: "t0ken-of-the-agent", OS: "linux", Env: func(string) string { return "" },
+		OS: "linux", Env: func(string) string { return "" },
 	}
 }
 
@@ -193,9 +193,6 @@ func TestUninstall_KeepsWhatCameSince(t *testing.T) {
 func TestInstall_NeverBoth(t *testing.T) {
 	for _, name := range []string{"claude-code", "codex", "copilot-cli"} {
 		for _, scope := range Has(name) {
-			if name == "claude-code" && scope != User {
-				continue // that hook holds the token
-			}
 			o := machine(t, name, scope)
 			was := before(t, o)
 			changes, err := Plan(o)
@@ -209,7 +206,7 @@ func TestInstall_NeverBoth(t *testing.T) {
 					all += text
 				}
 			}
-			asks := strings.Count(all, "--client ") + strings.Count(all, "Bearer ") - strings.Count(all, " PostToolUse --client ")
+			asks := strings.Count(all, "--client ") - strings.Count(all, " PostToolUse --client ")
 			require.Equal(t, 1, asks, "%s: %s", name, all)
 			require.Regexp(t, `(?i)permissionrequest`, all)
 			changes, err = Undo(o)
@@ -219,35 +216,26 @@ func TestInstall_NeverBoth(t *testing.T) {
 	}
 }
 
-// A hook that holds the token is in the user's file alone, which then nobody else reads,
-// and no diff shows it.
-func TestInstall_KeepsTheToken(t *testing.T) {
+// No runtime posts to the desk by itself, as it can check nothing of the answer. What 0.1.0
+// wrote so is replaced and taken away, and no diff shows its token.
+func TestAdversary_T6_NoHookPostsByItself(t *testing.T) {
+	everything(t, func(t *testing.T, o Options) {
+		for _, target := range targets(o.Runtime.Name) {
+			require.NotRegexp(t, `(?i)"http"|https?://|Bearer|fetch\(`, target.text, "%s", o.Runtime.Name)
+		}
+	})
 	o := machine(t, "claude-code", User)
 	o.Beside = true
-	before(t, o)
-	changes, err := Plan(o)
-	require.NoError(t, err)
-	require.NotContains(t, changes[0].Diff(), o.Token)
-	require.Contains(t, string(changes[0].After), "Bearer "+o.Token)
-	require.Contains(t, string(changes[0].After), `/hooks/claude-code/PermissionRequest?limit=24h"`, "people have as long as the runtime waits")
-	require.NoError(t, changes[0].Write())
-	old := o.Token
-	o.Token = `an"other\`
+	path := filepath.Join(o.Home, ".claude", "settings.json")
+	old := `{"hooks": {"PermissionRequest": [{"matcher": "*", "hooks": [{"type": "http",
+		"url": "http://127.0.0.1:8787/hooks/claude-code/PermissionRequest?limit=24h", "headers": {"Authorization": "Bearer old-t0ken"}}]}]}}`
 	for _, plan := range []func(Options) ([]Change, error){Plan, Undo} {
-		changes, err = plan(o)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(old), 0o600))
+		changes, err := plan(o)
 		require.NoError(t, err)
-		require.Contains(t, changes[0].Diff(), "Bearer")
-		require.NotContains(t, changes[0].Diff(), old, "neither one that goes")
-		require.NotContains(t, changes[0].Diff(), "other")
-	}
-	for path := range files(t, filepath.Dir(o.Home)) {
-		info, err := os.Stat(path)
-		require.NoError(t, err)
-		require.Zero(t, info.Mode().Perm()&0o077, path)
-	}
-	for _, o.Scope = range []Scope{Managed, Project} {
-		_, err := Plan(o)
-		require.ErrorContains(t, err, "--user")
+		require.NotContains(t, changes[0].Diff(), "old-t0ken")
+		require.NotContains(t, string(changes[0].After), "old-t0ken")
 	}
 }
 

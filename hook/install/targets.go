@@ -31,8 +31,6 @@ type Options struct {
 	Beside  bool   // ask beside the runtime's own dialog, where it would have asked, and not before every call
 	Program string // approvalbot, absolute
 	Client  string // the client file that the hook uses, absolute
-	Server  string // what it says, for a runtime that asks the desk itself
-	Token   string
 	Home    string
 	Project string
 	OS      string // as runtime.GOOS
@@ -66,7 +64,6 @@ type target struct {
 	limit  string // the time limit that text gives the hook; empty: the runtime's default
 	beside bool   // it is for --beside
 	runs   bool   // of wholeFile: it is a program
-	secret bool   // the token stands in it
 }
 
 // claudeHook is Claude Code's form of a hook. Codex has taken over an older one.
@@ -81,13 +78,6 @@ const codexHook = `{
   "matcher": "*",
   "hooks": [
     {"type": "command", "command": COMMAND, "timeout": 86400}
-  ]
-}`
-
-const claudeHTTP = `{
-  "matcher": "*",
-  "hooks": [
-    {"type": "http", "url": ADDRESS, "headers": {"Authorization": BEARER}, "timeout": 86400, "onFailure": "block"}
   ]
 }`
 
@@ -130,16 +120,11 @@ func targets(runtime string) []target {
 				files),
 			everywhere(target{list: []string{"hooks", "PostToolUse"}, text: claudeReport, event: "PostToolUse",
 				limit: "30s"}, files),
-			// Claude Code leaves a program running when somebody refuses in its dialog; it
-			// closes a connection, and that withdraws the card. After a yes PostToolUse does.
-			// The token stands in the file, so it is the user's alone.
-			[]target{{
-				scope: User, path: files[User], list: []string{"hooks", "PermissionRequest"}, text: claudeHTTP,
-				event: "PermissionRequest", limit: day, beside: true, secret: true,
-			}, {
-				scope: User, path: files[User], list: []string{"hooks", "PostToolUse"}, text: claudeReport,
-				event: "PostToolUse", limit: "30s", beside: true, secret: true,
-			}},
+			everywhere(target{list: []string{"hooks", "PermissionRequest"}, text: claudeHook, event: "PermissionRequest",
+				limit: day, beside: true}, files),
+			// After a yes in the dialog this withdraws the card: Claude Code leaves the other one running.
+			everywhere(target{list: []string{"hooks", "PostToolUse"}, text: claudeReport, event: "PostToolUse",
+				limit: "30s", beside: true}, files),
 		)
 	case "codex":
 		files := map[Scope]string{User: "~/.codex/hooks.json", Project: "./.codex/hooks.json"}
@@ -344,23 +329,19 @@ func (o Options) run(t target) string {
 	return `"command": "/bin/sh", "args": ["-c", ` + quote(o.direct(t)) + `]`
 }
 
-// ours reports whether a hook, or a whole file, is what install wrote for that runtime.
+// ours reports whether a hook, or a whole file, is what install wrote for that runtime; one
+// that posts was written up to 0.1.0.
 func ours(text, runtime string) bool {
 	command := strings.Contains(text, " hook "+runtime+" ") && strings.Contains(text, " --client ")
 	posts := strings.Contains(text, "/hooks/"+runtime+"/") && strings.Contains(text, "\"Bearer ")
 	return command || posts || strings.Contains(text, "Written by approvalbot install") || text == goosePlugin
 }
 
-// address is where a runtime asks that posts its hooks to the desk.
-func (o Options) address(t target) string {
-	return strings.TrimSuffix(o.Server, "/") + "/hooks/" + o.Runtime.Name + "/" + t.event + "?limit=" + t.limit
-}
-
 // fill puts the command and the paths into a text.
 func (o Options) fill(t target) string {
 	return strings.NewReplacer(
 		"COMMAND", quote(o.command(t)), "RUN", o.run(t), "PROGRAM", shellWord(o.Program), "CLIENT", shellWord(o.Client),
-		"\"JSCLIENT\"", quote(o.Client), "ADDRESS", quote(o.address(t)), "BEARER", quote("Bearer "+o.Token),
+		"\"JSCLIENT\"", quote(o.Client), "\"JSPROGRAM\"", quote(o.Program),
 	).Replace(t.text)
 }
 
@@ -379,11 +360,6 @@ func (o Options) chosen() ([]target, error) {
 	}
 	if len(out) > 0 {
 		return out, nil
-	}
-	if o.Beside && slices.ContainsFunc(all, func(t target) bool { return t.beside }) {
-		return nil, fmt.Errorf("%s asks beside its dialog by a hook that holds the token, so only the user's "+
-			"file is written: --user",
-			o.Runtime.Title)
 	}
 	if o.Beside {
 		return nil, fmt.Errorf("%s has no event that asks beside its own dialog: leave out --beside", o.Runtime.Title)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -59,7 +60,8 @@ func (s Server) request(ctx context.Context, args json.RawMessage) *mcp.CallTool
 		SessionKey: cmp.Or(in.SessionKey, s.Session), Bind: bind(cmp.Or(in.Workdir, s.Workdir)),
 	}
 	a, err := s.Desk.Hold(ctx, req, s.holds())
-	return s.stands(ctx, a, err)
+	s.asked.keep(a, req)
+	return s.stands(ctx, a, req, err)
 }
 
 // await waits for an approval.
@@ -71,13 +73,47 @@ func (s Server) await(ctx context.Context, args json.RawMessage) *mcp.CallToolRe
 		return failed(nil, "not allowed: the arguments must be the id that request_approval gave")
 	}
 	a, err := s.Desk.Look(ctx, in.ID, s.holds())
-	return s.stands(ctx, a, err)
+	return s.stands(ctx, a, s.asked.of(in.ID), err)
+}
+
+// maxAsked is how many calls are remembered for await_approval.
+const maxAsked = 1000
+
+// askedCalls are what one client has asked for, by the approval's id: what is claimed
+// later is compared with it. A call that is not there is claimed only by a client
+// without a desk's keys.
+type askedCalls struct {
+	mu    sync.Mutex
+	byID  map[string]api.CreateRequest
+	order []string
+}
+
+func (c *askedCalls) keep(a api.Approval, req api.CreateRequest) {
+	if a.ID == "" || a.Status.Final() {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, again := c.byID[a.ID]; !again {
+		c.order = append(c.order, a.ID)
+	}
+	c.byID[a.ID] = req
+	if len(c.order) > maxAsked {
+		delete(c.byID, c.order[0])
+		c.order = c.order[1:]
+	}
+}
+
+func (c *askedCalls) of(id string) api.CreateRequest {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.byID[id]
 }
 
 func (s Server) holds() time.Duration { return cmp.Or(s.hold, holdTime) }
 
 // stands says how an approval stands, and hands out the call of one that was approved.
-func (s Server) stands(ctx context.Context, a api.Approval, err error) *mcp.CallToolResult {
+func (s Server) stands(ctx context.Context, a api.Approval, req api.CreateRequest, err error) *mcp.CallToolResult {
 	if err != nil {
 		return failed(nil, err.Error())
 	}
@@ -86,7 +122,7 @@ func (s Server) stands(ctx context.Context, a api.Approval, err error) *mcp.Call
 		out.Reason = ask.Why(a)
 		return structured(out)
 	}
-	got, err := s.Desk.Claim(ctx, a)
+	got, err := s.Desk.Claim(ctx, a, req)
 	if err != nil {
 		var refused *api.Problem
 		if errors.As(err, &refused) && refused.Code == "already_used" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"approvalbot/api"
 	"approvalbot/hook/ask"
 	"approvalbot/internal/panics"
 )
@@ -29,9 +30,10 @@ type Server struct {
 	Workdir string       // working directory of calls that name none
 	Log     *slog.Logger // nil: silent
 
-	hold time.Duration   // 0: holdTime
-	gone <-chan struct{} // closed: the client has gone; nil: its context says so
-	beat func()          // keeps the connection alive; nil: nothing does
+	asked *askedCalls     // by request_approval
+	hold  time.Duration   // 0: holdTime
+	gone  <-chan struct{} // closed: the client has gone; nil: its context says so
+	beat  func()          // keeps the connection alive; nil: nothing does
 }
 
 // Serve answers one client on its transport until that ends, or ctx does.
@@ -40,6 +42,7 @@ func (s Server) Serve(ctx context.Context, t mcp.Transport) error {
 }
 
 func (s Server) server() *mcp.Server {
+	s.asked = &askedCalls{byID: map[string]api.CreateRequest{}}
 	out := mcp.NewServer(&mcp.Implementation{Name: "approvalbot", Version: s.Version}, &mcp.ServerOptions{
 		Instructions: "Ask with request_approval before you do what needs a person's yes; run only what it hands back.",
 	})

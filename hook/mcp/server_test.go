@@ -192,6 +192,47 @@ func TestRequestApproval_HoldsAndThenIsPending(t *testing.T) {
 	require.NotContains(t, text, `"params"`)
 }
 
+// What await_approval hands out is compared with what request_approval asked for; a call
+// that this process does not know is not claimed.
+func TestAdversary_T6_AwaitComparesWhatWasAskedFor(t *testing.T) {
+	w := newWire(t, `{"id":"x","code":"K7QX2M","status":"pending"}`)
+	var asked []api.Asked
+	desk := w.desk()
+	desk.Client.Believe = func(_ context.Context, a api.Asked, _ api.Claim) error {
+		asked = append(asked, a)
+		return nil
+	}
+	client := connected(t, Server{Desk: desk, hold: 1})
+	call := func(tool string, args map[string]any) *mcp.CallToolResult {
+		got, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+		require.NoError(t, err)
+		return got
+	}
+	call("request_approval", map[string]any{"toolName": "deploy", "params": map[string]any{"to": "x"}, "workdir": "/w"})
+	w.approval = `{"id":"x","code":"K7QX2M","status":"approved","claim":{"toolName":"deploy","params":{"to":"evil"}}}`
+	require.False(t, call("await_approval", map[string]any{"id": "x"}).IsError)
+	require.Len(t, asked, 1)
+	require.Equal(t, "deploy", asked[0].ToolName)
+	require.JSONEq(t, `{"to":"x"}`, string(asked[0].Params))
+	require.Equal(t, "/w", *asked[0].Bind.Workdir)
+	require.NotEmpty(t, asked[0].ClaimID)
+	require.True(t, call("await_approval", map[string]any{"id": "y"}).IsError)
+	require.Len(t, asked, 1)
+}
+
+// connected is a client of a server that serves it alone.
+func connected(t *testing.T, s Server) *mcp.ClientSession {
+	t.Helper()
+	near, far := mcp.NewInMemoryTransports()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Serve(ctx, far) }()
+	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, near, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close(); cancel(); <-done })
+	return client
+}
+
 func TestAdversary_H2_ALargeBodyOfAStrangerIsNotKept(t *testing.T) {
 	h := Handler(Door{Knows: func(*http.Request) bool { return false }, Server: func(http.ResponseWriter, *http.Request) Server { panic("not reached") }})
 	w := httptest.NewRecorder()

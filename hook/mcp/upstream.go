@@ -315,7 +315,7 @@ const (
 	maxResumptions = 1000 // of one answer
 	firstPause     = time.Second
 	lastPause      = 30 * time.Second
-	maxAsked       = 5 * time.Minute // that the server may ask for
+	maxServerPause = 5 * time.Minute // that the server may ask for
 )
 
 // answer carries what comes until the answer to a request has come. A stream that ends before it is
@@ -446,7 +446,7 @@ func (c *remoteConn) events(ctx context.Context, id jsonrpc.ID, stream io.Reader
 			kind = value
 		case "retry":
 			if ms, err := strconv.ParseUint(value, 10, 31); err == nil {
-				at.retry = min(time.Duration(ms)*time.Millisecond, maxAsked)
+				at.retry = min(time.Duration(ms)*time.Millisecond, maxServerPause)
 			}
 		case "data":
 			data = append(append(data, value...), '\n')

@@ -1,0 +1,174 @@
+package app
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/ed25519"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+
+	"approvalbot/api"
+	"approvalbot/config"
+	"approvalbot/display"
+	"approvalbot/proof"
+)
+
+// DeskCheck is what a client file's desk says of its keys.
+type DeskCheck struct {
+	Keys []config.DeskKey // the desk's, as it publishes them
+	Old  bool             // the file has older ones, which lead to these
+	How  string           // how it is known that they are the desk's; empty: they are the first answer
+}
+
+// ErrOtherKeys is in the error of a client file whose keys do not lead to what answers.
+var ErrOtherKeys = errors.New("its keys are not those of deskKeys, and did not follow them")
+
+// CheckDesk asks a client file's desk for its keys, without the token, and says how far
+// they can be believed: by the socket or the file's keys, by the certificate of a public
+// name, else as the first answer. anew leaves out what the file's keys say.
+func CheckDesk(ctx context.Context, file config.ClientFile, path string, anew bool) (DeskCheck, error) {
+	if anew {
+		file.DeskKeys = nil
+	}
+	d, err := newDesk(file, path, nil)
+	if err != nil {
+		return DeskCheck{}, err
+	}
+	told, leaf, how, err := d.ask(ctx)
+	if err != nil {
+		return DeskCheck{}, err
+	}
+	var keys []proof.DeskKey
+	out := DeskCheck{How: how}
+	for _, k := range told.DeskKeys {
+		keys, out.Keys = append(keys, proof.DeskKey(k)), append(out.Keys, config.DeskKey(k))
+	}
+	pins, err := proof.Pins(keys)
+	if err != nil {
+		return DeskCheck{}, fmt.Errorf("what answers at %s is %w as the desk: %w", d.server.Host,
+			api.ErrNotBelieved, err)
+	}
+	known := slices.ContainsFunc(pins, func(pin ed25519.PublicKey) bool { return bytes.Equal(pin, leaf) })
+	if leaf != nil && !known {
+		return DeskCheck{}, fmt.Errorf("what answers at %s is %w as the desk: it has not the keys that it names",
+			d.server.Host, api.ErrNotBelieved)
+	}
+	if len(d.keys) == 0 {
+		return out, nil
+	}
+	next, err := proof.Follow(d.keys, told.Successions)
+	switch {
+	case err != nil || !sameKeys(next, keys):
+		return DeskCheck{}, fmt.Errorf("what answers at %s is %w as the desk of %s: %w", d.server.Host,
+			api.ErrNotBelieved, path, ErrOtherKeys)
+	case !sameKeys(next, d.keys):
+		out.Old = true
+	}
+	out.How = "by the keys in the file"
+	return out, nil
+}
+
+// ask gives what answers says of its keys, the key that it has shown by TLS (nil: none),
+// and how it is known; empty: not at all.
+func (d *desk) ask(ctx context.Context) (told api.DeskKeys, leaf []byte, how string, err error) {
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if d.server.Scheme == "http" && d.file.PlainTCP {
+			return d.base.DialContext(ctx, network, addr)
+		}
+		return d.dialTLS(ctx, network, addr, func(s tls.ConnectionState) error {
+			if d.server.Scheme == "http" { // a https server may have another certificate than the desk's own
+				leaf = append([]byte{}, keyOf(s.PeerCertificates[0])...)
+			}
+			return nil
+		})
+	}
+	certified := d.ordinary()
+	if conn, missing := DialSocket(ctx, d.file.Socket); missing == nil {
+		_ = conn.Close()
+		how, certified = "by its socket "+d.file.Socket, false
+		dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return DialSocket(ctx, d.file.Socket) }
+	}
+	t := d.base.Clone()
+	if certified {
+		how = "by the certificate of " + d.server.Hostname()
+	} else {
+		t.Proxy, t.DialContext, t.DialTLSContext = nil, dial, dial
+	}
+	defer t.CloseIdleConnections()
+	told, err = (&api.Client{Server: d.server.String(), HTTP: httpClient(t)}).DeskKeys(ctx)
+	return told, leaf, how, err
+}
+
+// TrustDesk writes the keys of the client file's desk into that file and says on a line
+// what was done. Without replace, a file that has keys is given only keys that follow them.
+func (a *App) TrustDesk(ctx context.Context, replace bool) (string, error) {
+	path, _ := a.ClientPath()
+	if path == "" {
+		return "", errors.New("there is no client file: name one with --client")
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	file, err := config.OpenClientFileOf(path, ownerFor(info))
+	if err != nil {
+		return "", err
+	}
+	return RenewKeys(ctx, file, path, replace)
+}
+
+// TrustFirst writes the desk's keys into a client file of 0.1.0 that a verb is about to
+// use, and says so on a line; empty: there is no such file, or no desk that has keys.
+func (a *App) TrustFirst(ctx context.Context) string {
+	explicit := a.ClientFile == "" && cmp.Or(a.Env["APPROVALBOT_SERVER"], a.Env["APPROVALBOT_TOKEN"]) != ""
+	if explicit || a.Server != "" || a.Token != "" {
+		return ""
+	}
+	file, path, err := a.readClientFile()
+	if err != nil || path == "" || file.KnowsDesk() || file.PlainTCP {
+		return ""
+	}
+	said, err := RenewKeys(ctx, file, path, false)
+	if err != nil {
+		return ""
+	}
+	return said
+}
+
+// ownerFor is who may own a client file that is renewed: root renews anybody's.
+func ownerFor(info os.FileInfo) int {
+	if os.Geteuid() == 0 {
+		return config.OwnerOf(info)
+	}
+	return os.Geteuid()
+}
+
+// RenewKeys is [App.TrustDesk] for the client file at path.
+func RenewKeys(ctx context.Context, file config.ClientFile, path string, replace bool) (string, error) {
+	got, err := CheckDesk(ctx, file, path, replace)
+	if errors.Is(err, ErrOtherKeys) {
+		err = fmt.Errorf("%w; if its operator says that the keys were rotated as exposed, add --replace to: "+
+			"approvalbot keys trust --client %s", err, display.ShellPath(path))
+	}
+	if err != nil {
+		return "", err
+	}
+	wrote, err := config.RenewClientFile(path, config.ClientDesk{DeskKeys: got.Keys})
+	shown := display.Escape(path)
+	switch {
+	case err != nil:
+		return "", err
+	case !wrote:
+		return fmt.Sprintf("%s has the desk's keys.", shown), nil
+	case got.How != "":
+		return fmt.Sprintf("Wrote the desk's keys into %s; it is known %s.", shown, display.Escape(got.How)), nil
+	}
+	return fmt.Sprintf("Wrote into %s the keys of what answers at %s, and trusted this first answer. "+
+		"If you are not sure of it,\ncompare the key's id %s with the first kid of\n"+
+		"/.well-known/jwks.json on the desk's machine.", shown, display.Escape(cmp.Or(file.Server, config.DefaultServer)), got.Keys[0].ID), nil
+}
