@@ -191,6 +191,9 @@ func looserExec(old, now config.Exec) bool {
 	if security(now.Security) > security(old.Security) || ask(now.Ask) > ask(old.Ask) {
 		return true
 	}
+	if old.Strict && !now.Strict {
+		return true
+	}
 	listed := lacks(old.Allowlist, now.Allowlist) || lacks(old.SafeBins, now.SafeBins)
 	return listed || fallback(now.AskFallback) > fallback(old.AskFallback)
 }
