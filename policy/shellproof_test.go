@@ -497,10 +497,13 @@ func (f *formReader) redirect() {
 		f.skipTo(fWord)
 	case !strings.Contains(op, "&"):
 		if place, _, _ := f.word(false, false); op != "<" {
-			f.u.files = append(f.u.files, place)
+			one := emptyParts.ReplaceAllString(place.String(), "/") // src//f and src/./f are src/f
+			f.u.files = append(f.u.files, regexp.MustCompile(one))
 		}
 	}
 }
+
+var emptyParts = regexp.MustCompile(`/(?:(?:\\\.)?/)+`)
 
 // command reads assignments, words and redirections of one command.
 func (f *formReader) command(sure, often bool) {
