@@ -198,6 +198,16 @@ func looserExec(old, now config.Exec) bool {
 	return listed || fallback(now.AskFallback) > fallback(old.AskFallback)
 }
 
+// LooserByVersion names, in words, what this version allows by that configuration that
+// 0.1 asked about.
+func LooserByVersion(c config.Config) (out []string) {
+	if x := c.Approvals.Exec; c.Approvals.Enabled() && x.Security == "allowlist" && x.Ask != "always" && !x.Strict {
+		out = append(out, "external reads that the desk's table knows (R2), such as kubectl get, run unasked; "+
+			"approvals.exec.strict: true lets them ask as before")
+	}
+	return out
+}
+
 func looserVerifier(old, now config.Verifier) bool {
 	if !old.Enabled {
 		return false
