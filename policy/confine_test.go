@@ -128,7 +128,7 @@ func TestNoCallSaysThatItIsSandboxed(t *testing.T) {
 
 // A classifier is not asked about what the sandbox answers for, and is about the rest.
 func TestAClassifierInASandbox(t *testing.T) {
-	e := engine(t, shipped, sandboxed, func(c *Config) { c.Classifier.Enabled = true })
+	e := engine(t, shipped, refusing, sandboxed, func(c *Config) { c.Classifier.Enabled = true })
 	require.False(t, boxed(t, e, "frobnicate").Unsure)
 	c := lineCall(t, "frobnicate; $X")
 	c.TokensAgent = true
