@@ -54,6 +54,7 @@ type Filter struct {
 	AgentID    string
 	SessionKey string
 	ToolName   string
+	Round      bool   // only approved calls that have an open retry round
 	Limit      int    // 1 to 200; 0: 50
 	Cursor     string // NextCursor of the page before
 }
@@ -86,6 +87,9 @@ func (c *Client) List(ctx context.Context, f Filter) (List, error) {
 		if v != "" {
 			q.Set(k, v)
 		}
+	}
+	if f.Round {
+		q.Set("round", "open")
 	}
 	if f.Limit != 0 {
 		q.Set("limit", strconv.Itoa(f.Limit))

@@ -17,6 +17,7 @@ import (
 	"approvalbot/api"
 	"approvalbot/cli/app"
 	"approvalbot/cli/show"
+	"approvalbot/core"
 	"approvalbot/display"
 )
 
@@ -85,6 +86,7 @@ func listApprovals(ctx context.Context, a *app.App, from reading, f api.Filter, 
 	defer closes()
 	all := api.List{Items: []api.Approval{}}
 	wanted := func(api.Approval) bool { return true }
+	rounds := f.Status == "" || f.Status == api.Pending
 	if f.Status == statusRevoked { // to the API these are approved ones
 		f.Status, wanted = api.Approved, show.Revoked
 	}
@@ -106,7 +108,28 @@ func listApprovals(ctx context.Context, a *app.App, from reading, f api.Filter, 
 	if a.JSON {
 		return a.PrintJSON(all)
 	}
-	return printList(a, all.Items, idsFor(ctx, c, all.Items))
+	if err := printList(a, all.Items, idsFor(ctx, c, all.Items)); err != nil || !rounds {
+		return err
+	}
+	return printRounds(ctx, a, c, f)
+}
+
+// printRounds names the calls on whose one more run people vote. A desk that is older than
+// this program knows no such list.
+func printRounds(ctx context.Context, a *app.App, c *api.Client, f api.Filter) error {
+	f.Status, f.Round, f.Cursor, f.Limit = "", true, "", app.PageSize
+	open, err := c.List(ctx, f)
+	var refused *api.Problem
+	if errors.As(err, &refused) && refused.Code == string(core.CodeInvalidRequest) {
+		return nil
+	}
+	for _, i := range open.Items {
+		if r := i.RetryRound; r != nil {
+			fmt.Fprintf(a.Stdout, "🔁 %s: %s, until %s; vote with: approvalbot retry %[1]s, or: approvalbot deny %[1]s\n",
+				display.Escape(i.Code), display.Escape(r.Text), show.When(r.ExpiresAtMs))
+		}
+	}
+	return err
 }
 
 // idsFor gives the form of ids that whoever holds the client's token may type: an

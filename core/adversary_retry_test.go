@@ -299,7 +299,7 @@ func TestAdversary_T3_RetryIsNoOtherVote(t *testing.T) {
 	_, err = d.Vote(ctx, a.Key, core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "2"}, Decision: core.Retry, Chat: &ops})
 	require.Equal(t, "decision_not_offered", why(err))
 	_, err = d.VoteAs(ctx, bob, a.Code, core.AllowOnce, "")
-	require.NoError(t, err, "the vote that bob gave then is answered as ever")
+	require.Equal(t, "already_resolved", why(err), "a yes to the call is none to one more run, and is not answered as one")
 	got, err := d.ByKey(ctx, a.Key)
 	require.NoError(t, err)
 	require.Len(t, got.Round.Votes, 1)

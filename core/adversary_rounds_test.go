@@ -225,6 +225,7 @@ func TestAdversary_T3_WhatIsNoDenyOfTheRound(t *testing.T) {
 		for _, b := range []core.Ballot{
 			{Chat: &ops, Code: a.Code, ReceivedMs: early},
 			{Chat: &ops, Code: a.Code, ReceivedMs: time.Now().UnixMilli(), Card: "4711"},
+			{Chat: &ops, Code: a.Code, ReceivedMs: time.Now().UnixMilli()}, // of a card that the desk knows, or a list
 		} {
 			b.Voter, b.Decision = core.Voter{Channel: "telegram", UserID: "2"}, core.Deny
 			got, err := d.Vote(ctx, a.Key, b)

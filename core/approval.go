@@ -71,8 +71,11 @@ type Approval struct {
 
 	RetriedBy []Retried   `json:"retriedBy,omitempty"`  // those that people voted on; DecidedBy, Votes and Rule are the last one's
 	Round     *RetryRound `json:"retryRound,omitempty"` // the last that was opened and not settled; see openRound
+	// RoundDenied is the deny that ended the last round; nil: none was opened, or it ended otherwise.
+	RoundDenied *Vote `json:"roundDenied,omitempty"`
 
 	ClaimID      string   `json:"claimId,omitempty"`
+	ClaimedAs    string   `json:"claimedAs,omitempty"` // the alias under which its owner claimed it; empty: under ID
 	Result       *Result  `json:"result,omitempty"`
 	RevokedBy    string   `json:"revokedBy,omitempty"`    // as in DecidedBy, or "token:ops"
 	RevokeReason string   `json:"revokeReason,omitempty"` // redacted

@@ -146,7 +146,7 @@ func (a Approval) draw(d Delivery, payload []Fact, r reader) Drawing {
 		return a.drawReminder(d, r.people)
 	}
 	if d.Kind == RetryAskedDelivery {
-		return a.drawRound(r.people, r.site, r.now)
+		return a.drawRound(payload, r.people, r.site, r.now)
 	}
 	if d.Kind == PushDelivery {
 		return a.drawNotification()
@@ -195,6 +195,9 @@ func (a Approval) card(payload []Fact, r reader) Card {
 	c := Card{
 		Code: a.Code, Status: a.Status, Risk: a.Assessment.RiskClass, Why: a.riskText(), Claims: a.claims(),
 		Warnings: a.warnings(odd), Details: a.details(), State: a.state(r),
+	}
+	if said := a.retryWithdrawnText(r.people); said != "" {
+		c.Claims = append(c.Claims, "denied the retry because: “"+clipped(display.Safe(said), maxClaim)+"”")
 	}
 	if display.Hides(text) {
 		c.State.Flags = append(c.State.Flags, "hidden characters")
@@ -253,7 +256,9 @@ func (a Approval) bareCard(c Card, r reader) *Card {
 		return &bare
 	}
 	plain := a
-	plain.RevokeReason = ""
+	if plain.RevokeReason = ""; a.RoundDenied != nil {
+		plain.RoundDenied = &Vote{Voter: a.RoundDenied.Voter}
+	}
 	if a.Status != Expired { // that one is the desk's own
 		plain.Reason = ""
 	}

@@ -156,13 +156,29 @@ func (a Approval) retriedBy() string {
 	return People(a.RetriedBy[len(a.RetriedBy)-1].By)
 }
 
-// asksAgain says that a retry round is open: "retry asked by alice, 1 of 2 yes (alice), until 18:05".
+// asksAgain says that a retry round is open: "retry asked by alice, 1 of 2 yes (alice), until 18:05";
+// or of the last one that somebody denied it.
 func (a Approval) asksAgain(r reader) Words {
 	round, open := a.OpenRound(r.people, r.now)
-	if !open {
+	no := a.RoundDenied
+	switch {
+	case !open && no != nil && no.Reason != "" && a.retryWithdrawnText(r.people) == "":
+		return own(" · 🔁 retry denied by " + People([]string{no.Voter.Name()}) + ": " + display.Escape(no.Reason))
+	case !open && no != nil:
+		return own(" · 🔁 retry denied by " + People([]string{no.Voter.Name()}))
+	case !open:
 		return nil
 	}
 	return Words{{Text: " · 🔁 " + round.Text() + ", until "}, r.at(a, round.ExpiresAtMs)}
+}
+
+// retryWithdrawnText is why somebody who asked for the call denied one more run of it, in their
+// words; empty: there is no such deny, or no reason.
+func (a Approval) retryWithdrawnText(d *Directory) string {
+	if no := a.RoundDenied; no != nil && d.isAsker(*no.Voter, a.Askers) {
+		return no.Reason
+	}
+	return ""
 }
 
 // badEnd reports an end that is to be noticed.
@@ -327,6 +343,10 @@ func (a Approval) VotedText(d Decision, people *Directory) string {
 		return "Denied. The very same call is refused unasked for " + minutes(coolDownMs) + "."
 	case a.Status != Approved || a.RevokedAtMs != 0:
 		return display.UpperFirst(a.Ending()) + "."
+	case a.ClaimedAtMs != 0:
+		return "Allowed. The agent has claimed the call."
+	case a.ClaimUntilMs != 0 && a.ClaimUntilMs <= nowMs():
+		return "Allowed, but the agent did not claim the call in time."
 	case a.Decision == AllowSession:
 		return "Allowed for the session. " + once + "; what the menu said is not asked again for " + hours(sessionGrantMs) + "."
 	case a.Decision == AllowAlways:

@@ -25,6 +25,9 @@ type Change struct {
 	// Absences is the revision of the absences that the step counts a yes under, or 0:
 	// where there are newer ones at the commit, nothing is written, and it is ErrAbsences.
 	Absences int64
+	// NotDenied is given, at the commit, the grants and cool-downs that could speak about the
+	// approval's call: with its error nothing is written. nil: they are not read.
+	NotDenied func([]Grant) error
 }
 
 // AbsenceChange is what somebody's word about their absence leaves behind. The zero one

@@ -2,6 +2,8 @@ package core
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"approvalbot/internal/fault"
 )
@@ -11,6 +13,8 @@ type ClaimInput struct {
 	Params  []byte // what it is about to run, if it says so; must be what was approved
 	Bind    *Bind  // where it is about to run it, likewise
 	ClaimID string // names this claim, so that a lost answer can be asked for again
+
+	as string // as in Approval.ClaimedAs
 }
 
 // claim hands an approved call out, once. call is what was sealed, policyDenies the
@@ -51,7 +55,7 @@ func (a Approval) claim(in ClaimInput, call Call, policyDenies string, now int64
 		return Change{Approval: a, Unchanged: true}, nil
 	}
 	next := a.clone()
-	next.ClaimedAtMs, next.ClaimID = now, in.ClaimID
+	next.ClaimedAtMs, next.ClaimID, next.ClaimedAs = now, in.ClaimID, in.as
 	claimed := next.event(EventClaimed, now, eventData{By: "token:" + a.Owner})
 	return Change{Approval: next, Events: []Event{claimed}, Tool: next.toolSeen()}, nil
 }
@@ -85,7 +89,8 @@ type Claimed struct {
 	Params   []byte // canonical JSON
 }
 
-// Claim hands an approved call to its owner, once and in time. Policy is asked
+// Claim hands an approved call to its owner, once and in time. id is remembered: a result
+// that is addressed by it is of this run. Policy is asked
 // again with the stored call: what it now denies is not handed out.
 func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) (Claimed, error) {
 	if len(in.ClaimID) > 128 {
@@ -103,10 +108,8 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 	if err != nil {
 		return Claimed{}, err
 	}
+	in.as = a.alias(id)
 	call, errSealed := g.openInTime(ctx, a, rules)
-	if err := g.deniedSince(ctx, a); err != nil {
-		return Claimed{}, err
-	}
 	denies := ""
 	if errSealed == nil {
 		denies = g.rejudge(ctx, a, call, rules)
@@ -114,8 +117,11 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 	fault.Point("before-claim-committed")
 	defer fault.Point("after-claim-committed")
 	a, err = g.update(ctx, key, func(a Approval) (Change, error) {
-		c, err := a.claim(in, call, denies, nowMs())
-		c.Policy = rules.Policy.Hash()
+		now := nowMs()
+		c, err := a.claim(in, call, denies, now)
+		if c.Policy = rules.Policy.Hash(); a.Retries > 0 && !c.Unchanged {
+			c.NotDenied = a.notDenied(now)
+		}
 		if err == nil && errSealed != nil {
 			return Change{}, errSealed
 		}
@@ -127,21 +133,21 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 	return Claimed{Approval: a, ToolName: call.ToolName, Params: call.Params}, nil
 }
 
-// deniedSince refuses a retry where a person has denied the very call since people let it
-// run again, and that still counts.
-func (g *Gate) deniedSince(ctx context.Context, a Approval) error {
-	if len(a.RetriedBy) == 0 || a.ClaimedAtMs != 0 {
+// notDenied refuses a retry that waits to be claimed, or one more vote for it, if a person's
+// deny of the very call counts at that moment. Grants are those that could speak about the call.
+func (a Approval) notDenied(now int64) func(grants []Grant) error {
+	return func(grants []Grant) error {
+		for _, cool := range grants {
+			if cool.refuses(a, now) {
+				return a.deniedLately(cool)
+			}
+		}
 		return nil
 	}
-	found, err := g.store.Covering(ctx, Lookup{Owner: a.Owner, AgentID: a.AgentID, Fingerprint: a.Fingerprint})
-	if err != nil {
-		return err
-	}
-	now, again := nowMs(), a.RetriedBy[len(a.RetriedBy)-1]
-	for _, cool := range found {
-		if cool.CreatedAtMs >= again.AtMs && cool.refuses(a, now) {
-			return notClaimable(WhyDenied, People(cool.By)+" denied this very call since people let it run again.")
-		}
-	}
-	return nil
+}
+
+func (a Approval) deniedLately(cool Grant) *Error {
+	return notClaimable(WhyDenied, fmt.Sprintf("%s denied this very call; it does not run again until %s, "+
+		"or until an operator ends that: approvalbot allowlist remove %s", People(cool.By),
+		timeText(cool.ExpiresAtMs, time.Local), cool.ID[:min(8, len(cool.ID))]))
 }

@@ -245,7 +245,7 @@ func TestReport(t *testing.T) {
 			if c.claimed {
 				a.ClaimedAtMs = 2000
 			}
-			got, err := a.report("", c.r, 3000)
+			got, err := a.report("", "", c.r, 3000)
 			require.Equal(t, c.want, whyOf(err))
 			require.Equal(t, c.same, got.Unchanged)
 			if c.want == "" && !c.same {
@@ -257,7 +257,7 @@ func TestReport(t *testing.T) {
 	}
 	a, _ := readCall(t)
 	a.ClaimedAtMs = 2000
-	got, err := a.report("", Result{Status: "succeeded"}, 3000)
+	got, err := a.report("", "", Result{Status: "succeeded"}, 3000)
 	require.NoError(t, err)
 	require.True(t, got.Unseal, "a once-approval that succeeded needs its call no more")
 }

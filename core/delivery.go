@@ -103,10 +103,15 @@ type Delivery struct {
 }
 
 // shownIn reports whether a card stands in the chat (any thread of it) and
-// everything that would run was delivered there.
+// everything that would run was delivered there; of a round, whether its message did so, since
+// an ended card no longer shows it.
 func (a Approval) shownIn(chat Target) bool {
+	kind := CardDelivery
+	if a.Retrying {
+		kind = RetryAskedDelivery
+	}
 	for _, d := range a.Deliveries {
-		if d.Kind == CardDelivery && d.Shown && d.Target.Chat() == chat.Normal().Chat() {
+		if d.Kind == kind && d.Shown && d.Target.Chat() == chat.Normal().Chat() {
 			return true
 		}
 	}
@@ -116,6 +121,10 @@ func (a Approval) shownIn(chat Target) bool {
 // unseenIn is the refusal of an allow from a chat where shownIn is false, with the way
 // out that there is: a card that stands there already shows all that it ever will.
 func (a Approval) unseenIn(chat Target) *Error {
+	if a.Retrying {
+		return refuse(CodeUnseenPayload, "Not everything that would run again has been shown in this chat. "+
+			"Vote on the request's page, or with: approvalbot retry %s", a.Code)
+	}
 	for _, d := range a.Deliveries {
 		here := d.Kind == CardDelivery && d.Target.Chat() == chat.Normal().Chat()
 		if here && (d.DenyOnly || d.MessageID != "") {

@@ -72,6 +72,9 @@ func (a Approval) event(t EventType, now int64, more eventData) Event {
 		CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs,
 		RevokedAtMs: a.RevokedAtMs, RevokedBy: a.RevokedBy, RevokeWhy: a.RevokeReason, eventData: more,
 	}
+	if t == EventJoined { // the records before it have the others
+		f.Askers = nil
+	}
 	if a.Origin != nil {
 		f.Channel = a.Origin.Channel
 	}

@@ -1,6 +1,9 @@
 package core
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // What the Gate tells: nothing here changes an approval.
 
@@ -26,11 +29,29 @@ func (g *Gate) List(ctx context.Context, who Caller, f Filter) (Page, error) {
 		}
 		f.Owner = who.Token
 	}
-	return g.store.List(ctx, f)
+	return g.list(ctx, f)
+}
+
+func (g *Gate) list(ctx context.Context, f Filter) (Page, error) {
+	now := nowMs()
+	if f.Round {
+		f.RoundAfterMs = now
+	}
+	page, err := g.store.List(ctx, f)
+	if f.Round {
+		page.Items = slices.DeleteFunc(page.Items, func(a Approval) bool { return a.openRound(now) == nil })
+	}
+	return page, err
 }
 
 // PendingCards lists pending approvals for people in chats, newest first.
 func (g *Gate) PendingCards(ctx context.Context, limit int) ([]Approval, error) {
-	page, err := g.store.List(ctx, Filter{Status: Pending, Limit: limit})
+	page, err := g.list(ctx, Filter{Status: Pending, Limit: limit})
+	return page.Items, err
+}
+
+// OpenRounds lists approved calls on whose one more run people vote, newest first.
+func (g *Gate) OpenRounds(ctx context.Context, limit int) ([]Approval, error) {
+	page, err := g.list(ctx, Filter{Round: true, Limit: limit})
 	return page.Items, err
 }

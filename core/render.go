@@ -100,7 +100,7 @@ func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
 		return Drawing{}, err
 	}
 	var facts []Fact
-	if !a.Final() {
+	if !a.Final() || d.Kind == RetryAskedDelivery {
 		if facts, err = g.Payload(ctx, a); err != nil {
 			return Drawing{}, err
 		}

@@ -7,13 +7,13 @@ import (
 )
 
 // report stores what the owner says about the execution of one run, once: the run that was
-// claimed under that id, or without one the newest that was claimed.
-func (a Approval) report(claimID string, r Result, now int64) (Change, error) {
+// claimed by that claimId, or without one that of the id that the result is addressed by, see runOf.
+func (a Approval) report(id, claimID string, r Result, now int64) (Change, error) {
 	r.Summary, r.AtMs = cleanText(r.Summary, maxResultSummary), now
 	earlier := a.earlierRun(claimID)
-	newest := a.ClaimedAtMs != 0 && (claimID == "" || claimID == a.ClaimID)
-	if claimID == "" && !newest {
-		earlier = a.lastClaimed()
+	newest := a.ClaimedAtMs != 0 && claimID == a.ClaimID
+	if claimID == "" {
+		newest, earlier = a.runOf(a.alias(id))
 	}
 	run := a.run()
 	if !newest && earlier >= 0 {
@@ -59,7 +59,8 @@ func (r Result) same(o Result) bool {
 func (a Approval) failed() bool { return a.Result != nil && a.Result.Status != "succeeded" }
 
 // Report stores the owner's word on how the execution of a run went, once, after its
-// claim. claimID names the run; empty: the newest that was claimed.
+// claim. claimID names the run; empty: it is the newest that was claimed under that id, else
+// the newest that was claimed.
 func (g *Gate) Report(ctx context.Context, who Caller, id, claimID string, r Result) (Approval, error) {
 	if r.Status != "succeeded" && r.Status != "failed" {
 		return Approval{}, Invalid(FieldError{"status", "must be succeeded or failed"})
@@ -70,5 +71,5 @@ func (g *Gate) Report(ctx context.Context, who Caller, id, claimID string, r Res
 	}
 	fault.Point("before-result-committed")
 	defer fault.Point("after-result-committed")
-	return g.update(ctx, key, func(a Approval) (Change, error) { return a.report(claimID, r, nowMs()) })
+	return g.update(ctx, key, func(a Approval) (Change, error) { return a.report(id, claimID, r, nowMs()) })
 }

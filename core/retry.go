@@ -55,9 +55,7 @@ func (a Approval) notAgain(b Ballot, round *RetryRound, t today, rules *Rules, n
 		return notClaimable(WhyPending, "No result was reported, so it may still be running. Wait for its result, or "+
 			"if you know that it has ended: approvalbot retry "+a.Code+" --without-result")
 	case t.coolDown != nil && t.coolDown.refuses(a, now):
-		return notClaimable(WhyDenied, fmt.Sprintf("%s denied this very call; it does not run again until %s, "+
-			"or until an operator ends that: approvalbot allowlist remove %s", People(t.coolDown.By),
-			timeText(t.coolDown.ExpiresAtMs, time.Local), t.coolDown.ID[:min(8, len(t.coolDown.ID))]))
+		return a.deniedLately(*t.coolDown)
 	}
 	if why := a.askerGone(rules); why != "" {
 		return notClaimable(WhyPolicy, why)
@@ -114,15 +112,20 @@ func (a Approval) voteAgain(b Ballot, t today, rules *Rules, now int64) (Change,
 	case b.Decision == Deny && round == nil:
 		return a.lateVote(v, b), nil
 	case b.Decision == Deny && asked:
-		return a.deniedAgain(a.again(*round), []string{v.Name()}, b, nil, now), nil
+		vote := Vote{Approver: UserRequest, Verdict: Reject, Decision: Deny, Voter: &v, Reason: b.Reason, DecidedAtMs: now}
+		return a.deniedAgain(a.again(*round), []string{v.Name()}, b, vote, now), nil
 	case asked:
 		return a.refusedAgain(v, b, refuse(CodeSelfApproval, "You cannot make your own request run again."), now), nil
 	case !a.weight(v, d).Deny:
 		return a.refusedAgain(v, b, notAnApprover(), now), nil
 	case b.Decision == Retry && a.letAgain(v, now):
 		return Change{Approval: a, Unchanged: true}, nil // the answer to their vote was lost
-	case b.Decision == Retry && (b.Chat != nil || b.Code != ""):
-		return a.refusedAgain(v, b, refuse(CodeDecisionNotOffered, "A retry is asked for by API, command line or page."), now), nil
+	case b.Decision == Retry && b.Code != "":
+		return a.refusedAgain(v, b, refuse(CodeDecisionNotOffered, "No button of a card votes for a retry."), now), nil
+	case b.Decision == Retry && b.Chat != nil && round != nil &&
+		b.ReceivedMs < round.OpenedAtMs/1000*1000: // platforms may date by the second
+		return a.refusedAgain(v, b, refuse(CodeDecisionNotOffered,
+			"That was said before this retry of %s was asked for; look at it, and say it again.", a.Code), now), nil
 	}
 	var view Approval
 	if b.Decision == Deny {
@@ -153,14 +156,14 @@ func (a Approval) voteAgain(b Ballot, t today, rules *Rules, now int64) (Change,
 	used := b.spent(vote.Signature, now)
 	switch {
 	case tally.Outcome == Denied:
-		return a.deniedAgain(view, tally.By, b, &vote, now), nil
+		return a.deniedAgain(view, tally.By, b, vote, now), nil
 	case tally.Outcome == Approved:
 		return a.runsAgain(view, *round, tally, b, vote, d, now), nil
 	case repeated:
 		return Change{Approval: a, Unchanged: true, Passkey: used}, nil
 	}
 	next := a.clone()
-	next.Round = round.of(view)
+	next.Round, next.RoundDenied = round.of(view), nil
 	c := Change{Approval: next, Redraw: true, Passkey: used, Events: next.votedAgain(vote, b, now)}
 	if a.openRound(now) == nil {
 		c.Deliveries = next.tellOfRound(rules, now)
@@ -197,7 +200,8 @@ func (a Approval) runsAgain(view Approval, round RetryRound, t Tally, b Ballot, 
 	next.Retries++
 	next.Votes, next.Rule, next.Assessment, next.PolicyHash = view.standing(d), view.Rule, view.Assessment, view.PolicyHash
 	next.DecidedBy, next.Reason = t.deciders(), t.Reason
-	next.ClaimedAtMs, next.ClaimID, next.Result, next.Round = 0, "", nil, nil
+	next.ClaimedAtMs, next.ClaimID, next.ClaimedAs, next.Result = 0, "", "", nil
+	next.Round, next.RoundDenied = nil, nil
 	next.ClaimUntilMs = now + claimWindowMs
 	what := eventData{By: vote.Voter.Name(), Until: next.ClaimUntilMs}
 	return Change{Approval: next, Redraw: true, Passkey: b.spent(vote.Signature, now),
@@ -209,14 +213,17 @@ func (a Approval) runsAgain(view Approval, round RetryRound, t Tally, b Ballot, 
 }
 
 // deniedAgain ends a round: the approval stays as it is, and the same call is refused for
-// a while, as after any deny of a person. vote is nil where who asked takes the call back.
-func (a Approval) deniedAgain(view Approval, by []string, b Ballot, vote *Vote, now int64) Change {
+// a while, as after any deny of a person.
+func (a Approval) deniedAgain(view Approval, by []string, b Ballot, vote Vote, now int64) Change {
 	denied := view
 	denied.DecidedBy = by
 	cool := Change{Approval: denied}.coolDown(now)
 	next := a.clone()
 	next.Round = nil
-	what := eventData{Vote: vote, By: by[0], Round: a.Round}
+	if vote.Verdict == Reject {
+		next.RoundDenied = &vote
+	}
+	what := eventData{Vote: &vote, By: by[0], Round: a.Round}
 	return Change{Approval: next, Redraw: true, Grants: cool.Grants, Passkey: b.spent(nil, now),
 		Events: append([]Event{next.event(EventVote, now, what)}, cool.Events...)}
 }
@@ -287,6 +294,9 @@ func (g *Gate) voteAgain(ctx context.Context, key string, b Ballot) (Approval, e
 		c = c.spending(b, now.UnixMilli())
 		if c.Handled = b.Handled; allows {
 			c.Policy, c.Absences = rules.Policy.Hash(), rules.absences.Revision
+			if !c.Unchanged {
+				c.NotDenied = a.notDenied(now.UnixMilli())
+			}
 		}
 		return c, err
 	}

@@ -36,6 +36,7 @@ type Retried struct {
 type Run struct {
 	By          []string `json:"by,omitempty"` // who let it run, as in DecidedBy
 	ClaimID     string   `json:"claimId,omitempty"`
+	ClaimedAs   string   `json:"claimedAs,omitempty"`   // as in Approval
 	ClaimedAtMs int64    `json:"claimedAtMs,omitempty"` // 0: it was never claimed
 	Result      *Result  `json:"result,omitempty"`
 }
@@ -66,6 +67,20 @@ func (a Approval) openRound(now int64) *RetryRound {
 		return nil
 	}
 	return r
+}
+
+// RoundEndsMs is until when the round is open that was opened last and is not settled; 0: none.
+func (a Approval) RoundEndsMs() int64 {
+	if a.Round == nil {
+		return 0
+	}
+	return a.Round.ExpiresAtMs
+}
+
+// roundAnswers refuses an allow in an open round: it was said to another question.
+func (a Approval) roundAnswers(r RetryRound, d *Directory) *Error {
+	return refuse(CodeAlreadyResolved, "%s was allowed before and is not allowed again by this; a retry of it is open (%s): "+
+		"vote with retry %[1]s or deny %[1]s.", a.Code, a.again(r).tally(d).approverText())
 }
 
 // newRound is a round without a person's vote. It counts under the rule that the call was
@@ -127,6 +142,9 @@ func (a Approval) OpenRound(d *Directory, now int64) (RoundState, bool) {
 	return s, true
 }
 
+// DeniedRound reports whether the voter's deny ended the last round.
+func (a Approval) DeniedRound(v Voter) bool { return a.RoundDenied != nil && a.RoundDenied.by(v) }
+
 // Text says who wants it to run again, and how many have said so: "retry asked by alice,
 // 1 of 2 yes (alice)".
 func (s RoundState) Text() string {
@@ -174,7 +192,32 @@ func (a Approval) mayRunOn() bool {
 }
 
 // run is the newest one.
-func (a Approval) run() Run { return Run{a.DecidedBy, a.ClaimID, a.ClaimedAtMs, a.Result} }
+func (a Approval) run() Run {
+	return Run{By: a.DecidedBy, ClaimID: a.ClaimID, ClaimedAs: a.ClaimedAs, ClaimedAtMs: a.ClaimedAtMs, Result: a.Result}
+}
+
+// runOf gives the run that a result without claimId is of: the newest that was claimed under
+// the id that it is addressed by (as in ClaimedAs), else the newest that was claimed. newest: it
+// is the approval's newest; else its index in RetriedBy, -1: none was claimed.
+func (a Approval) runOf(as string) (newest bool, earlier int) {
+	if a.ClaimedAtMs != 0 && a.ClaimedAs == as {
+		return true, -1
+	}
+	for i, r := range slices.Backward(a.RetriedBy) {
+		if r.Before.ClaimedAtMs != 0 && r.Before.ClaimedAs == as {
+			return false, i
+		}
+	}
+	return a.ClaimedAtMs != 0, a.lastClaimed()
+}
+
+// alias is an id of the approval as ClaimedAs has it.
+func (a Approval) alias(id string) string {
+	if id == a.ID {
+		return ""
+	}
+	return id
+}
 
 // runs says for the details of a card how the earlier runs went, and who let it run again.
 func (a Approval) runs() (out []Fact) {
@@ -226,8 +269,13 @@ func (a Approval) tellOfRound(rules *Rules, now int64) (out []Delivery) {
 	return out
 }
 
-// drawRound is what the message says that an open round is told with.
-func (a Approval) drawRound(d *Directory, site assertion.Site, now int64) Drawing {
+// maxRoundText bounds a round's message that shows the whole call, in characters: on the
+// narrowest platform 2,000 hold it with each of them escaped.
+const maxRoundText = 900
+
+// drawRound is what the message says that an open round is told with: the whole call, if it
+// fits, so that a vote may come from there. payload is that call.
+func (a Approval) drawRound(payload []Fact, d *Directory, site assertion.Site, now int64) Drawing {
 	round, open := a.OpenRound(d, now)
 	if !open {
 		return Drawing{Skip: "the retry was decided, or its time is over"}
@@ -239,8 +287,35 @@ func (a Approval) drawRound(d *Directory, site assertion.Site, now int64) Drawin
 	if site.ID != "" {
 		way = site.Link("/a/"+a.Code) + " or with: " + way
 	}
-	lines = append(lines, "Vote on it: "+way, "What: "+a.Headline())
-	return Drawing{Text: strings.Join(lines, "\n"), Times: Times{until: round.ExpiresAtMs}, Done: true}
+	out := Drawing{Times: Times{until: round.ExpiresAtMs}, Done: true}
+	if whole := a.wholeRound(append(slices.Clone(lines), "Vote here with: retry "+a.Code+", or: deny "+a.Code,
+		"Elsewhere: "+way), payload); whole != "" && !round.Rule.StepUp {
+		out.Text, out.Shown = whole, true
+		return out
+	}
+	lines = append(lines, "Vote on it: "+way, "Against it: deny "+a.Code, "What: "+a.Headline())
+	out.Text = strings.Join(lines, "\n")
+	return out
+}
+
+// wholeRound is the message with the whole call in it; empty: it does not fit, or is not known.
+func (a Approval) wholeRound(lines []string, payload []Fact) string {
+	asked := a.askersText(payload)
+	if len(payload) == 0 || display.Hides(asked) || len(display.Lookalikes(asked, 1)) > 0 {
+		return "" // of which a card would warn
+	}
+	lines = append(lines, "Risk: "+a.riskText(), "It would run "+display.Escape(a.ToolName)+":")
+	for _, f := range payload {
+		lines = append(lines, f.Label(a.ToolName)+":")
+		for line := range strings.SplitSeq(f.Value, "\n") {
+			lines = append(lines, display.Bar+line)
+		}
+	}
+	text := strings.Join(lines, "\n")
+	if charCount(text) > maxRoundText {
+		return ""
+	}
+	return text
 }
 
 // RetryOffer is what a person may do about one more run of an approved call.

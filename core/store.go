@@ -170,6 +170,9 @@ type Filter struct {
 	ToolName   string
 	Limit      int    // 1 to 200
 	Cursor     string // Page.Next of the page before
+	// Round: only those that have an open retry round. A page may then have fewer than Limit.
+	Round        bool
+	RoundAfterMs int64 // set by the Gate: the round ends after that time
 }
 
 // Page is one page of a listing.

@@ -75,7 +75,11 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 	v := d.Identify(b.Voter)
 	b.Reason = cleanText(b.Reason, maxReason)
 	if a.Final() {
-		return a.lateVote(v, b)
+		c := a.lateVote(v, b)
+		if round := a.openRound(now); round != nil && b.Decision.Allows() {
+			c.Refusal = a.roundAnswers(*round, d)
+		}
+		return c
 	}
 	if b.ReceivedMs >= a.ExpiresAtMs {
 		c := a.expire(now)
@@ -173,7 +177,8 @@ func (a Approval) lateVote(v Voter, b Ballot) Change {
 		return o.by(v) && o.Decision == b.Decision
 	})
 	withdrew := a.Status == Withdrawn && b.Decision == Deny && slices.Contains(a.DecidedBy, v.Name())
-	if !same && !withdrew {
+	endedRound := b.Decision == Deny && a.DeniedRound(v)
+	if !same && !withdrew && !endedRound {
 		c.Refusal = a.ended()
 	}
 	return c
@@ -255,7 +260,7 @@ func (g *Gate) voteOnce(ctx context.Context, key string, b Ballot, adopted []Del
 		// A button is none of the round's, and neither is a word from before it.
 		round := a.openRound(nowMs())
 		since := round != nil && (b.ReceivedMs == 0 || b.ReceivedMs >= round.OpenedAtMs)
-		if inRound = b.Decision == Deny && b.Card == "" && since; inRound {
+		if inRound = b.Decision == Deny && b.Card == "" && b.Code == "" && since; inRound {
 			return Change{Approval: a, Unchanged: true}, nil
 		}
 		open, allows := !a.Final(), b.Decision != Deny
@@ -380,6 +385,12 @@ func (a Approval) addReason(v Voter, reason string, now int64) (Change, error) {
 	if next.Status == Withdrawn && next.Reason == withdrawnByRequester && slices.Contains(next.DecidedBy, v.Name()) {
 		next.Reason = cleanText(reason, maxReason) // their deny withdrew it
 		given := next.event(EventReason, now, eventData{By: v.Name()})
+		return Change{Approval: next, Redraw: true, Events: []Event{given}}, nil
+	}
+	if a.DeniedRound(v) {
+		vote := *a.RoundDenied
+		vote.Reason, next.RoundDenied = cleanText(reason, maxReason), &vote
+		given := next.event(EventReason, now, eventData{Vote: &vote})
 		return Change{Approval: next, Redraw: true, Events: []Event{given}}, nil
 	}
 	i := slices.IndexFunc(next.Votes, func(o Vote) bool { return o.Verdict == Reject && o.by(v) })

@@ -76,6 +76,9 @@ func EscapeBlock(s string) string {
 // OneLine makes one line of what EscapeBlock gave, as Escape writes it.
 func OneLine(s string) string { return strings.ReplaceAll(s, "\n", lineFeed) }
 
+// Bar is written before each line of a text of several lines that is not the desk's own.
+const Bar = "│ "
+
 // lineFeed is how Escape writes one.
 const lineFeed = `\u{A}`
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"approvalbot/api"
 	"approvalbot/core"
@@ -83,7 +84,8 @@ type recordResolved struct {
 }
 
 // approvalResolve counts the vote of the token's person. An approval that has ended
-// is shown as it ended, whatever the decision: the client sees that it came too late.
+// is shown as it ended, whatever the decision: the client sees that it came too late. In an open
+// retry round retry and deny count for that.
 func approvalResolve(c *call, in recordVerdict) (any, error) {
 	if err := c.operator(); err != nil {
 		return nil, err
@@ -96,9 +98,10 @@ func approvalResolve(c *call, in recordVerdict) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ended := a.Final()
+	_, round := a.OpenRound(c.g.cfg.Gate.Rules().People, time.Now().UnixMilli())
+	ended := a.Final() && (!round || in.Decision != api.Deny && in.Decision != api.Retry)
 	if !ended {
-		in.ID = a.Key // the very approval that is shown
+		in.ID = a.Code // the very approval that is shown; its key is no id where its owner chose one
 		_, err = execResolve(c, in.execVerdict)
 		ended = core.CodeOf(err) == core.CodeAlreadyResolved
 		if err != nil && !ended {

@@ -95,6 +95,7 @@ type verdict struct {
 	ID       string       `json:"id"`
 	Decision api.Decision `json:"decision"`
 	Reason   string       `json:"reason"`
+	After    *int         `json:"after"` // with retry: as in api.ResolveRequest
 }
 
 type done struct {
@@ -107,7 +108,11 @@ func resolve(c *call, in verdict) (any, error) {
 	if err := c.operator(); err != nil {
 		return nil, err
 	}
-	_, err := c.g.cfg.Gate.VoteAs(c.ctx, c.who, in.ID, core.Decision(in.Decision), in.Reason)
+	var after []int
+	if in.After != nil {
+		after = append(after, *in.After)
+	}
+	_, err := c.g.cfg.Gate.VoteAs(c.ctx, c.who, in.ID, core.Decision(in.Decision), in.Reason, after...)
 	if core.CodeOf(err) == core.CodeDecisionNotOffered && in.Decision == api.AllowAlways {
 		return nil, &refusal{Code: invalidRequest, Message: err.Error(),
 			Details: &details{Reason: "APPROVAL_ALLOW_ALWAYS_UNAVAILABLE", Code: string(core.CodeDecisionNotOffered)}}

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -81,7 +82,7 @@ func Ask(ctx context.Context, d Approvals, c Call, until time.Time) Verdict {
 	}
 	claiming, cancel := context.WithTimeout(ctx, claimTime)
 	defer cancel()
-	if _, err = d.Claim(claiming, a.ID, q.claim()); err != nil {
+	if _, err = d.Claim(claiming, cmp.Or(q.id, a.ID), q.claim()); err != nil {
 		return q.failed(ctx, err)
 	}
 	return Verdict{Allow: true, Why: decidedBy(a)}
@@ -92,6 +93,7 @@ type question struct {
 	desk  Approvals
 	call  Call
 	until time.Time
+	id    string // under which it was asked for, and its result will be reported; empty: under none
 }
 
 // claim is for what was waited for. Two hooks that a runtime fires for one and the same
@@ -113,11 +115,12 @@ func (q *question) create(ctx context.Context) (api.Approval, error) {
 	ctx, cancel := context.WithDeadline(ctx, q.until)
 	defer cancel()
 	opts := api.CreateOptions{Claim: true, ClaimID: rand.Text(), Resume: req.SessionKey != ""}
+	q.id = req.ID
 	a, err := q.desk.Create(ctx, req, opts)
 	if req.ID == "" || !q.used(a, err) {
 		return a, err
 	}
-	req.ID = ""
+	req.ID, q.id = "", ""
 	return q.desk.Create(ctx, req, opts)
 }
 

@@ -37,6 +37,7 @@ func (d *Dispatcher) postText(ctx context.Context, m core.Delivery, drawing core
 	})
 	fault.Point("after-" + what)
 	if err == nil {
+		done.Shown = drawing.Shown
 		stands(done, posted, drawing.Done)
 	}
 	return err

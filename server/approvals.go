@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -40,16 +41,16 @@ func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
 	if created && !a.Final() {
 		out.status = http.StatusCreated
 	}
-	out.body, err = s.claimed(c, a, claim, claimID)
+	out.body, err = s.claimed(c, a, cmp.Or(in.ID, a.ID), claim, claimID)
 	return out, err
 }
 
 // claimed is an approval as its asker sees it, claimed in the same breath if that
-// was asked for and can be.
-func (s *Server) claimed(c *call, a core.Approval, claim bool, claimID string) (api.Approval, error) {
+// was asked for and can be. id is the one that the asker has for it.
+func (s *Server) claimed(c *call, a core.Approval, id string, claim bool, claimID string) (api.Approval, error) {
 	var handed *api.Claim
 	if claim && a.Status == core.Approved && connection.StillThere(c.ctx) {
-		got, err := s.gate.Claim(c.ctx, c.who, a.ID, core.ClaimInput{ClaimID: claimID})
+		got, err := s.gate.Claim(c.ctx, c.who, id, core.ClaimInput{ClaimID: claimID})
 		if err != nil {
 			return api.Approval{}, err
 		}
@@ -83,6 +84,7 @@ func (s *Server) list(c *call) (answer, error) {
 		Status: core.Status(c.query.text("status")), AgentID: c.query.text("agentId"),
 		SessionKey: c.query.text("sessionKey"),
 		ToolName:   c.query.text("toolName"), Limit: c.query.limit(), Cursor: c.query.text("cursor"),
+		Round: c.query.text("round") != "",
 	}
 	out, err := s.page(c.ctx, c.who, f, s.seen)
 	return answer{status: http.StatusOK, body: out}, err

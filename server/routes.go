@@ -57,6 +57,8 @@ func (s *Server) routes() []route {
 					"withdrawn"}},
 				{name: "agentId", kind: "string"}, {name: "sessionKey", kind: "string"},
 				{name: "toolName", kind: "string"},
+				{name: "round", kind: "string", enum: []string{"open"},
+					doc: "open: only approved calls on whose one more run people vote. A page may then have fewer than its limit."},
 				{name: "limit", kind: "integer", check: checkLimit, doc: "1 to 200; 50 if not given."},
 				{name: "cursor", kind: "string", doc: "nextCursor of the page before."}},
 			out: reflect.TypeFor[api.List](), status: ok, serve: without(s.list),

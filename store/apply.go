@@ -16,7 +16,8 @@ const (
  ON CONFLICT (key) DO NOTHING`
 	// updateApproval leaves alone what the small indexes of pending approvals
 	// depend on; endApproval does not.
-	updateApproval = `UPDATE approvals SET version = $3, expires_ms = $4, timer_ms = $5, kept_ms = $6, body = $7
+	updateApproval = `UPDATE approvals SET version = $3, expires_ms = $4, timer_ms = $5, kept_ms = $6, body = $7,
+ round_ms = $8
  WHERE key = $1 AND version = $2`
 	endApproval = `UPDATE approvals SET version = $3, expires_ms = $4, timer_ms = $5, kept_ms = $6, body = $7,
  status = $8, resolved_ms = $9
@@ -44,6 +45,9 @@ func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) 
 		return a, err
 	}
 	if err := t.sameAbsences(c.Absences); err != nil {
+		return a, err
+	}
+	if err := t.notDenied(c); err != nil {
 		return a, err
 	}
 	switch fresh, err := t.handled(c.Handled); {
@@ -154,6 +158,8 @@ func (t *tx) rewrite(before, a core.Approval) error {
 	if a.Status != before.Status || a.ResolvedAtMs != before.ResolvedAtMs {
 		statement = endApproval
 		args = append(args, string(a.Status), a.ResolvedAtMs)
+	} else {
+		args = append(args, a.RoundEndsMs())
 	}
 	err := t.putOne(statement, args...)
 	if before.Final() != a.Final() {

@@ -144,6 +144,9 @@ func listQuery(f core.Filter) (string, []any, error) {
 			where = append(where, c[0]+" = "+param(c[1]))
 		}
 	}
+	if f.RoundAfterMs != 0 { // the number is spelled out as the small index of rounds has it
+		where = append(where, "round_ms > 0 AND round_ms > "+param(f.RoundAfterMs))
+	}
 	// The first page has a bound too: it leads to an index in the right order.
 	created, key := int64(math.MaxInt64), ""
 	if f.Cursor != "" {

@@ -86,6 +86,19 @@ func (t *tx) grantsFor(look core.Lookup) ([]core.Grant, error) {
 	return covering(rows, look)
 }
 
+// notDenied asks a change that hangs on it what it makes of the grants and cool-downs of its call.
+func (t *tx) notDenied(c core.Change) error {
+	if c.NotDenied == nil {
+		return nil
+	}
+	a := c.Approval
+	found, err := t.grantsFor(core.Lookup{Owner: a.Owner, AgentID: a.AgentID, Fingerprint: a.Fingerprint, Grants: true})
+	if err != nil {
+		return err
+	}
+	return c.NotDenied(found)
+}
+
 // Covering gives the grants and cool-downs that could speak about a call, newest
 // first: those of its fingerprint or subject, session grants of its session only.
 func (s *Store) Covering(ctx context.Context, look core.Lookup) ([]core.Grant, error) {

@@ -43,7 +43,11 @@ type waiting struct {
 	Search      string
 	Page, Pages int
 	Operates    bool
+	Rounds      []roundRow // of the first page: on whose one more run people vote
 }
+
+// roundRow is an open retry round in the inbox; it is decided on the page of its request.
+type roundRow struct{ Code, Summary, Text, Until string }
 
 // Earlier is the address of the page before; empty: there is none.
 func (l waiting) Earlier() string { return l.at(l.Page - 1) }
@@ -90,6 +94,11 @@ func (w *Web) pending(ctx context.Context, v reader, q url.Values) (l waiting, e
 	l.Pages = max(1, (len(all)+inboxRows-1)/inboxRows)
 	asked, _ := strconv.Atoi(q.Get("page"))
 	l.Page = min(max(asked, 1), l.Pages)
+	if l.Page == 1 {
+		if l.Rounds, err = w.openRounds(ctx, v, l.Search); err != nil {
+			return l, err
+		}
+	}
 	page := all[(l.Page-1)*inboxRows : min(len(all), l.Page*inboxRows)]
 	for _, a := range page {
 		r, err := w.row(ctx, v, a)
@@ -104,6 +113,17 @@ func (w *Web) pending(ctx context.Context, v reader, q url.Values) (l waiting, e
 		}
 	}
 	return l, nil
+}
+
+// openRounds lists what people vote on to run once more, as that person sees it.
+func (w *Web) openRounds(ctx context.Context, v reader, search string) (out []roundRow, err error) {
+	items, _, err := w.list(ctx, v, core.Filter{Round: true, Limit: inboxRows})
+	for _, a := range items {
+		if round, open := a.OpenRound(v.people, v.now.UnixMilli()); open && speaksOf(a, search) {
+			out = append(out, roundRow{a.Code, a.Headline(), round.Text(), v.at(round.ExpiresAtMs)})
+		}
+	}
+	return out, err
 }
 
 func worst(all []core.Approval) (class core.RiskClass) {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"testing"
@@ -45,4 +46,44 @@ func TestAdversary_T3_RetryOnThePage(t *testing.T) {
 	_, err = d.gate.Report(ctx, deployer, a.ID, "2", core.Result{Status: "succeeded"})
 	require.NoError(t, err)
 	require.NotContains(t, d.sees("bob", "/a/"+a.Code), `value="retry"`)
+}
+
+// asksTwo is a policy that asks two people.
+type asksTwo struct{ core.Policy }
+
+func (p asksTwo) Judge(ctx context.Context, c core.Call) core.Judgement {
+	j := p.Policy.Judge(ctx, c)
+	j.Rule.MinApprovals = 2
+	return j
+}
+
+// T3: the inbox names the calls on whose one more run people vote, to those who see them.
+func TestAdversary_T3_TheInboxNamesOpenRounds(t *testing.T) {
+	t.Parallel()
+	d, ctx := newDesk(t), t.Context()
+	a := d.run("terraform plan -out p")
+	d.sees("bob", "/a/"+a.Code)
+	require.Equal(t, http.StatusSeeOther, d.votes("bob", a.Code, core.AllowOnce).Code)
+	_, err := d.gate.Claim(ctx, deployer, a.ID, core.ClaimInput{ClaimID: "1"})
+	require.NoError(t, err)
+	_, err = d.gate.Report(ctx, deployer, a.ID, "1", core.Result{Status: "failed"})
+	require.NoError(t, err)
+	require.NotContains(t, d.sees("bob", "/"), a.Code)
+	rules := d.gate.Rules()
+	rules.Policy = asksTwo{rules.Policy}
+	d.gate.Use(rules)
+	d.sees("bob", "/a/"+a.Code)
+	require.Equal(t, http.StatusSeeOther,
+		d.asks("bob", http.MethodPost, "/a/"+a.Code+"/vote", url.Values{"decision": {"retry"}, "after": {"0"}}).Code)
+	for _, who := range []string{"bob", "alice"} {
+		page := d.sees(who, "/")
+		require.Contains(t, page, `<a href="/a/`+a.Code+`">🔁 `+a.Code+`</a>`)
+		require.Contains(t, page, "retry asked by bob, 1 of 2 yes (bob)")
+	}
+	out := d.votes("alice", a.Code, core.Deny)
+	require.Equal(t, http.StatusSeeOther, out.Code)
+	require.Contains(t, d.sees("alice", out.Header().Get("Location")), "Denied: it does not run again.")
+	require.NotContains(t, d.sees("bob", "/"), "🔁")
+	require.Contains(t, d.sees("alice", "/a/"+a.Code), "retry denied by alice")
+	require.Equal(t, http.StatusSeeOther, d.votes("alice", a.Code, core.Deny).Code, "again")
 }

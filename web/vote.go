@@ -130,6 +130,9 @@ func (w *Web) voted(ctx context.Context, v reader, code string, d core.Decision)
 	if round, open := a.OpenRound(v.people, v.now.UnixMilli()); open {
 		given = append(given, round.Votes...)
 	}
+	if a.RoundDenied != nil {
+		given = append(given, *a.RoundDenied)
+	}
 	for _, x := range given {
 		if x.Voter != nil && x.Voter.Person == v.session.Person && x.Decision == d {
 			return a.Code + ": " + a.VotedText(d, v.people)

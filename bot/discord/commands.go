@@ -47,6 +47,8 @@ func commands() []command {
 	all := []command{
 		{Name: "approve", Description: "Allow a request", Options: []commandOption{code, scope, reason}},
 		{Name: "deny", Description: "Deny a request", Options: []commandOption{code, reason}},
+		{Name: "retry", Description: "Vote for one more run of a call, while that is asked for",
+			Options: []commandOption{code, reason}},
 		{Name: "pending", Description: "List what waits for a decision"},
 		{Name: "show", Description: "Show a request's card here", Options: []commandOption{code}},
 		{Name: "duty", Description: "Say who is on duty"},

@@ -89,6 +89,7 @@ func (b *Bot) setCommands(ctx context.Context) {
 	commands := []models.BotCommand{
 		{Command: "approve", Description: "Allow a request: CODE [session|always] [reason]"},
 		{Command: "deny", Description: "Deny a request: CODE [reason]"},
+		{Command: "retry", Description: "Vote for one more run of a call, while that is asked for: CODE [reason]"},
 		{Command: "pending", Description: "List what waits for a decision"},
 		{Command: "show", Description: "Show a request's card here: CODE"},
 		{Command: "duty", Description: "Say who is on duty"},

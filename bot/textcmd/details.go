@@ -14,11 +14,8 @@ func quoted(f core.Fact) string {
 	if f.Line() == f.Value {
 		return f.Value
 	}
-	return "\n" + bar + strings.ReplaceAll(f.Value, "\n", "\n"+bar)
+	return "\n" + display.Bar + strings.ReplaceAll(f.Value, "\n", "\n"+display.Bar)
 }
-
-// bar stands before each line of what an asker wrote in several.
-const bar = "│ "
 
 // claimed stands before what an asker says, on every line of it.
 const claimed = "💬 "

@@ -27,7 +27,7 @@ func (c Command) String() string {
 		b.WriteString(" " + strconv.FormatInt(c.Version, 10))
 	case Approve:
 		b.WriteString(scope(c.Decision, reason))
-	case Deny, Away:
+	case Deny, Retry, Away:
 		if reason != "" {
 			b.WriteString(" " + reason)
 		}

@@ -13,7 +13,7 @@ import (
 // Command Option Choice, name).
 const maxLabel = 100
 
-// Choice is a pending approval that a platform may suggest while a person types
+// Choice is an approval that people vote on, that a platform may suggest while a person types
 // a code. The label is safe to show.
 type Choice struct{ Code, Label string }
 
@@ -55,8 +55,8 @@ func (h *Handler) reason(ctx context.Context, m Message, code string) (Reply, bo
 	return Reply{Text: "Noted."}, true, nil
 }
 
-// Choices gives at most limit pending approvals whose code begins with what was
-// typed (m.Text), newest first: to approvers, where they may give commands, and
+// Choices gives at most limit approvals that people vote on, pending ones first, whose code
+// begins with what was typed (m.Text), newest first: to approvers, where they may give commands, and
 // to nobody else.
 func (h *Handler) Choices(ctx context.Context, m Message, limit int) ([]Choice, error) {
 	m.Chat = h.spelling(m)
@@ -67,9 +67,13 @@ func (h *Handler) Choices(ctx context.Context, m Message, limit int) ([]Choice, 
 	if err != nil {
 		return nil, err
 	}
+	rounds, err := h.gate.OpenRounds(ctx, 200)
+	if err != nil {
+		return nil, err
+	}
 	typed := lookAlikes.Replace(upper(strings.TrimSpace(m.Text)))
 	var out []Choice
-	for _, a := range all {
+	for _, a := range append(all, rounds...) {
 		if strings.HasPrefix(a.Code, typed) && len(out) < limit {
 			label, _ := display.Clip(a.Code+" · "+a.Assessment.RiskClass.String()+" · "+a.Headline(), maxLabel)
 			out = append(out, Choice{a.Code, label})

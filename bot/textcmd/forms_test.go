@@ -62,6 +62,8 @@ func (c *counter) PendingCards(context.Context, int) ([]core.Approval, error) {
 	return []core.Approval{c.a}, nil
 }
 
+func (c *counter) OpenRounds(context.Context, int) ([]core.Approval, error) { return nil, nil }
+
 func (c *counter) Card(context.Context, core.Approval) (core.Card, error) { return c.card, nil }
 
 func (c *counter) Rules() core.Rules { return c.rules }

@@ -12,8 +12,8 @@ import (
 const maxText = 16 << 10
 
 // Parse reads a typed message. ok is false when it is not for us: ordinary
-// talk, another bot's command, and slash-less lines that name no pending
-// approval and reply to no card. A slash-less approve that ends in a question
+// talk, another bot's command, and slash-less lines that name no approval that people
+// vote on and reply to no card. A slash-less approve or retry that ends in a question
 // mark is talk as well, and so is whatever no platform would carry (16 KiB).
 func Parse(text string, c Context) (cmd Command, ok bool) {
 	if len(text) > maxText {
@@ -56,7 +56,7 @@ func parseOne(text string, c Context) (Command, bool) {
 	switch {
 	case !addressed && c.card() == "" && !c.pending(cmd.Code):
 		return Command{}, false
-	case !slash && cmd.Verb == Approve && strings.HasSuffix(words[len(words)-1], "?"):
+	case !slash && cmd.Decision != "" && cmd.Decision != core.Deny && strings.HasSuffix(words[len(words)-1], "?"):
 		return Command{}, false
 	case !slash && cmd.Verb == Pair && len(cmd.Code) != core.PairingCodeLength: // "pair up" is talk
 		return Command{}, false
@@ -66,10 +66,10 @@ func parseOne(text string, c Context) (Command, bool) {
 	return cmd, true
 }
 
-// pending reports whether a word is the code of a pending approval.
+// pending reports whether a word is the code of an approval that people vote on.
 func (c Context) pending(code string) bool { return ValidCode(code) && c.isCode(code) }
 
-// verb reads the first word. Without a slash only approve, deny and reject
+// verb reads the first word. Without a slash only approve, deny, reject and retry
 // count, or, where we are mentioned, nearly
 // every verb ("allow me to …" and "unclear what …" are talk).
 func (c Context) verb(word string) (v Verb, slash, ok bool) {
@@ -77,7 +77,7 @@ func (c Context) verb(word string) (v Verb, slash, ok bool) {
 	if !slash {
 		name = strings.ToLower(strings.TrimRight(word, ".,:;!"))
 		v, ok = verbNamed(name)
-		plain := c.Mention || v == Approve || v == Deny
+		plain := c.Mention || v == Approve || v == Deny || v == Retry
 		talk := name == "allow" || v == Unclear
 		return v, false, ok && plain && !talk
 	}
@@ -91,7 +91,7 @@ func (c Context) verb(word string) (v Verb, slash, ok bool) {
 
 func verbNamed(name string) (Verb, bool) {
 	switch v := Verb(name); v {
-	case Approve, Deny, Pending, Show, WhoAmI, Pair, Duty, Away, Web, Help, More, Back, Details, DenyReason, Unclear:
+	case Approve, Deny, Retry, Pending, Show, WhoAmI, Pair, Duty, Away, Web, Help, More, Back, Details, DenyReason, Unclear:
 		return v, true
 	case "allow":
 		return Approve, true
@@ -117,7 +117,7 @@ func (c Context) read(verb Verb, words []string, addressed bool) Command {
 		return Command{Verb: verb, Code: pairingCode(words)}
 	case Away:
 		return Command{Verb: verb, Reason: joined(words)}
-	case Approve, Deny, DenyReason:
+	case Approve, Deny, Retry, DenyReason:
 		return c.vote(verb, words, addressed)
 	}
 	code, _, ok := c.takeCode(words, addressed)

@@ -68,6 +68,7 @@ type Queries interface {
 	ByCode(ctx context.Context, code string) (core.Approval, error)
 	ByKey(ctx context.Context, key string) (core.Approval, error)
 	PendingCards(ctx context.Context, limit int) ([]core.Approval, error)
+	OpenRounds(ctx context.Context, limit int) ([]core.Approval, error)
 	Draw(ctx context.Context, d core.Delivery) (core.Drawing, error)
 	Card(ctx context.Context, a core.Approval) (core.Card, error)
 	Rules() core.Rules
@@ -315,7 +316,8 @@ func (h *Handler) decide(
 	case err != nil:
 		return Reply{}, false, err
 	}
-	if cmd.Verb == DenyReason && after.Status == core.Denied && !m.Prompts {
+	denied := after.Status == core.Denied || after.DeniedRound(h.gate.Rules().People.Identify(m.Voter))
+	if cmd.Verb == DenyReason && denied && !m.Prompts {
 		if err := h.gate.AskReason(ctx, a.Key, m.Chat, m.MessageID, m.Voter.UserID); err != nil {
 			return Reply{}, false, err
 		}

@@ -152,3 +152,39 @@ func TestWhatWouldBeAGuessIsUnclear(t *testing.T) {
 		{"/approve K7QX2M it will cancel the old job", once("it will cancel the old job")},
 	}.check(t, Context{})
 }
+
+// T3: retry is a vote of its own, which nothing else is taken for; a deny beside it wins.
+func TestAdversary_T3_WordsForARetry(t *testing.T) {
+	retry := func(reason string) Command {
+		return Command{Verb: Retry, Code: code, Decision: core.Retry, Reason: reason}
+	}
+	voted := Context{IsCode: func(c string) bool { return c == code }}
+	for _, row := range []struct {
+		typed string
+		want  Command
+		ok    bool
+	}{
+		{"/retry " + code, retry(""), true},
+		{"/retry k7qx-2m it works now", retry("it works now"), true},
+		{"retry " + code, retry(""), true},
+		{"retry " + code + "?", Command{}, false},
+		{"retry " + code + " ok?", Command{}, false},
+		{"retry A1B2C3", Command{}, false},
+		{"retry the build", Command{}, false},
+		{"/retry " + code + " deny", denied(""), true},
+		{"/retry " + code + " please do not deny", unclear(), true},
+		{"/retry " + code + " always", retry("always"), true},
+		{"/approve " + code + " retry", once("retry"), true},
+		{"/deny " + code + " retry", denied("retry"), true},
+		{"/deny " + code + "\nretry " + code, unclear(), true},
+	} {
+		got, ok := Parse(row.typed, voted)
+		require.Equal(t, row.ok, ok, row.typed)
+		require.Equal(t, row.want, got, row.typed)
+		if ok && got.Verb == Retry {
+			again, ok := Parse(got.String(), voted)
+			require.True(t, ok)
+			require.Equal(t, got, again, row.typed)
+		}
+	}
+}

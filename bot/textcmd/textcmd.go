@@ -5,6 +5,7 @@
 //	/approve CODE session|always      a wider scope, as the last word
 //	/approve CODE session: reason     or directly before a colon
 //	/deny CODE [reason]
+//	/retry CODE [reason]              one more run, while a retry round is open
 //	/pending   /show CODE   /whoami   /pair PAIRINGCODE   /duty   /web   /help
 //	/away WHEN [to PERSON]   /back
 //
@@ -35,6 +36,7 @@ type Verb string
 const (
 	Approve Verb = "approve"
 	Deny    Verb = "deny"
+	Retry   Verb = "retry"
 	Pending Verb = "pending"
 	Show    Verb = "show"
 	WhoAmI  Verb = "whoami"
@@ -73,9 +75,9 @@ type Command struct {
 	// nothing was named.
 	Code string
 	// Decision is one of the allows for Approve, core.Deny for Deny and
-	// DenyReason, and empty for the others.
+	// DenyReason, core.Retry for Retry, and empty for the others.
 	Decision core.Decision
-	// Reason is the rest of the line, for Approve and Deny: one line, trimmed,
+	// Reason is the rest of the line, for Approve, Deny and Retry: one line, trimmed,
 	// single spaces, at most MaxReason characters. For Away it is how long, and to whom.
 	Reason string
 	// Version is the digest's, for DenyAll, whose Code is that of the approval that the
@@ -88,7 +90,7 @@ type Context struct {
 	BotName  string            // our name, as in /approve@approval_bot; a command for another bot is not ours
 	Mention  bool              // the adapter stripped a mention of the bot: the slash may be missing
 	CardCode string            // code of the card this message replies to, or empty
-	IsCode   func(string) bool // is this (valid, normalised) code the one of a pending approval? nil: none is
+	IsCode   func(string) bool // do people vote on the approval of this (valid, normalised) code now? nil: on none
 }
 
 func (c Context) isCode(code string) bool { return c.IsCode != nil && c.IsCode(code) }

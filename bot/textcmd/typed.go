@@ -12,8 +12,8 @@ import (
 	"approvalbot/display"
 )
 
-const helpText = "/approve CODE [reason] · /deny CODE [reason] · /pending · /show CODE · /duty · /away 2h [to NAME] · /back · /web · " +
-	"/whoami · /pair CODE. In a reply to a card the code may be left out."
+const helpText = "/approve CODE [reason] · /deny CODE [reason] · /retry CODE · /pending · /show CODE · /duty · " +
+	"/away 2h [to NAME] · /back · /web · /whoami · /pair CODE. In a reply to a card the code may be left out."
 
 // maxListed bounds /pending, maxListedCall what it says of each call.
 const (
@@ -29,9 +29,10 @@ func (h *Handler) typed(ctx context.Context, m Message, card core.Delivery, know
 		if err != nil && core.CodeOf(err) != core.CodeNotFound {
 			failed = err
 		}
-		return err == nil && !a.Final()
+		return err == nil && (!a.Final() || h.roundText(a) != "")
 	}}
-	ofCard := card.Kind == core.CardDelivery || card.Kind == core.ReminderDelivery
+	cards := []core.DeliveryKind{core.CardDelivery, core.ReminderDelivery, core.RetryAskedDelivery}
+	ofCard := slices.Contains(cards, card.Kind)
 	if known && ofCard && m.OwnMessage {
 		a, err := h.gate.ByKey(ctx, card.Key)
 		if err != nil {
@@ -142,7 +143,7 @@ func (h *Handler) command(ctx context.Context, m Message, cmd Command) (Reply, b
 		_, err := h.gate.Show(ctx, a.Key, m.Chat, m.Update)
 		return Reply{Text: "Here is " + a.Code + "."}, true, err
 	case a.Final():
-		return Reply{Text: a.Code + " has ended: " + a.Ending()}, false, nil
+		return Reply{Text: a.Code + " has ended: " + a.Ending() + h.roundText(a)}, false, nil
 	}
 	long, err := h.details(ctx, a)
 	return Reply{Long: long}, false, err
@@ -155,13 +156,26 @@ func (h *Handler) cardStands(a core.Approval, place core.Target) bool {
 	})
 }
 
-// pending lists what waits, riskiest and oldest first.
+// roundText says which retry round is open and how people vote in it; empty: none is.
+func (h *Handler) roundText(a core.Approval) string {
+	round, open := a.OpenRound(h.gate.Rules().People, time.Now().UnixMilli())
+	if !open {
+		return ""
+	}
+	return "; " + round.Text() + ": retry " + a.Code + " or deny " + a.Code
+}
+
+// pending lists what waits, riskiest and oldest first, and then the open retry rounds.
 func (h *Handler) pending(ctx context.Context) (Reply, error) {
 	all, err := h.gate.PendingCards(ctx, 200)
 	if err != nil {
 		return Reply{}, err
 	}
-	if len(all) == 0 {
+	rounds, err := h.gate.OpenRounds(ctx, maxListed)
+	if err != nil {
+		return Reply{}, err
+	}
+	if len(all)+len(rounds) == 0 {
 		return Reply{Long: "Nothing waits for a decision."}, nil
 	}
 	slices.SortStableFunc(all, func(a, b core.Approval) int {
@@ -179,6 +193,12 @@ func (h *Handler) pending(ctx context.Context) (Reply, error) {
 		end := until(time.UnixMilli(a.ExpiresAtMs), now)
 		times[end] = a.ExpiresAtMs
 		fmt.Fprintf(&b, "%s · %s · %s · until %s\n", a.Code, a.Assessment.RiskClass, what, end)
+	}
+	for _, a := range rounds {
+		what, _ := display.Clip(a.Headline(), maxListedCall)
+		end := until(time.UnixMilli(a.RoundEndsMs()), now)
+		times[end] = a.RoundEndsMs()
+		fmt.Fprintf(&b, "🔁 %s · %s · %s%s · until %s\n", a.Code, a.Assessment.RiskClass, what, h.roundText(a), end)
 	}
 	return Reply{Long: b.String(), Times: times}, nil
 }

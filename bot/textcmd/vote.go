@@ -16,6 +16,8 @@ func (c Context) vote(verb Verb, words []string, addressed bool) Command {
 	switch {
 	case verb == Approve:
 		return approve(code, before.decisions, after)
+	case verb == Retry:
+		return retry(code, before.decisions, after)
 	case verb == DenyReason && len(after) == 0:
 		return Command{Verb: DenyReason, Code: code, Decision: core.Deny}
 	}
@@ -50,7 +52,16 @@ func approve(code string, before []core.Decision, after []string) Command {
 	return allow(code, core.AllowOnce, after)
 }
 
-// contradicts reports whether the reason of an approve ends in a deny word, or
+// retry is a vote for one more run, unless approve would take the line for something else than a
+// yes. How far the first yes reached is nothing that it says.
+func retry(code string, before []core.Decision, after []string) Command {
+	if cmd := approve(code, before, after); cmd.Verb != Approve {
+		return cmd
+	}
+	return Command{Verb: Retry, Code: code, Decision: core.Retry, Reason: reasonFor(code, after)}
+}
+
+// contradicts reports whether the reason of an approve or retry ends in a deny word, or
 // has one before a colon: where a scope would count.
 func contradicts(reason []string) bool {
 	for i, word := range reason {

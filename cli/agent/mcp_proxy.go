@@ -83,11 +83,8 @@ func mcpProxy(ctx context.Context, a *app.App, f proxyFlags, argv []string) erro
 	if err != nil {
 		return err
 	}
-	own, err := streamsOf(a).Connect(ctx)
-	if err != nil {
-		return errors.Join(err, server.Close())
-	}
-	return quiet(ctx, p.Run(ctx, own, server))
+	own := streamsOf(a)
+	return quiet(ctx, p.Run(ctx, mcp.Lines(own.Reader, own.Writer), server))
 }
 
 // upstreamOf connects to the server that the proxy stands before.
@@ -103,11 +100,11 @@ func upstreamOf(ctx context.Context, a *app.App, f proxyFlags, argv []string, p 
 		}
 		remote := &mcp.Remote{URL: to, Header: header}
 		p.Negotiated = remote.Negotiated
-		return remote.Connect(ctx)
+		return remote.Connect(ctx), nil
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env, cmd.Stderr = outerEnviron(a), a.Stderr
-	server, err := mcp.Command(ctx, cmd)
+	server, err := mcp.Command(cmd)
 	if err != nil {
 		return nil, fmt.Errorf("the MCP server could not be started: %w", err)
 	}

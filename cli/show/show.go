@@ -188,6 +188,9 @@ func Standing(got api.Approval) string {
 	if got.Status == api.Pending {
 		return "still pending, " + Votes(got)
 	}
+	if r := got.RetryRound; r != nil {
+		return Ending(got) + "; " + display.Escape(r.Text)
+	}
 	return Ending(got)
 }
 

@@ -27,16 +27,24 @@ var answers = []answer{
 	{"y", "yes", "[y]es", api.AllowOnce, "allow this call, once"},
 	{"s", "session", "[s]ession", api.AllowSession, "allow what the line above says in this session"},
 	{"a", "always", "[a]lways", api.AllowAlways, "allow this very call from now on"},
+	{"r", "retry", "[r]etry", api.Retry, "vote that it runs once more"},
 	{"n", "no", "[n]o", api.Deny, "deny it; a reason is asked for"},
 	{"k", "skip", "s[k]ip", "", "leave it to somebody else, or for later"},
 }
 
 // offered gives the answers that make sense for a request.
 func offered(a api.Approval) []answer {
+	offers := a.Offers
+	if a.RetryRound != nil {
+		offers = []api.Decision{api.Retry, api.Deny}
+	}
 	return slices.DeleteFunc(slices.Clone(answers), func(x answer) bool {
-		return x.decision != "" && !slices.Contains(a.Offers, x.decision)
+		return x.decision != "" && !slices.Contains(offers, x.decision)
 	})
 }
+
+// over reports whether nothing is to be decided about a request, nor about one more run of it.
+func over(a api.Approval) bool { return a.Status.Final() && a.RetryRound == nil }
 
 // handle shows one request and sees to it until it is decided or skipped. One
 // that somebody else decides meanwhile is told with their name, and the next
@@ -51,7 +59,7 @@ func (w *watcher) handle(ctx context.Context, a api.Approval) error {
 	choices := offered(a)
 	for {
 		w.left(a, false)
-		fmt.Fprintf(w.Stdout, "%s ", w.Paint().Bold(promptOf(choices)))
+		fmt.Fprintf(w.Stdout, "%s ", w.Paint().Bold(promptOf(a, choices)))
 		line, ended, err := w.read(ctx, &a)
 		switch {
 		case err != nil:
@@ -89,12 +97,16 @@ func (w *watcher) explain(choices []answer) {
 	fmt.Fprintln(w.Stdout, "A reason may follow after a colon, as in y: looks fine. Ctrl-C ends watching.")
 }
 
-func promptOf(choices []answer) string {
+func promptOf(a api.Approval, choices []answer) string {
 	words := make([]string, len(choices))
 	for i, x := range choices {
 		words[i] = x.prompt
 	}
-	return "Approve? " + strings.Join(words, " / ") + ":"
+	question := "Approve? "
+	if a.RetryRound != nil {
+		question = "Let it run again? "
+	}
+	return question + strings.Join(words, " / ") + ":"
 }
 
 // voteTime is how long a vote may take.
@@ -115,7 +127,11 @@ func (w *watcher) vote(ctx context.Context, a api.Approval, d api.Decision, reas
 	// Ctrl-C does not cut a vote that is on its way: nobody could say whether it counts.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), voteTime)
 	defer cancel()
-	got, err := w.client.Resolve(ctx, a.Code, api.ResolveRequest{Decision: d, Reason: strings.TrimSpace(reason)})
+	req := api.ResolveRequest{Decision: d, Reason: strings.TrimSpace(reason)}
+	if d == api.Retry {
+		req.After = new(len(a.Retries)) // of the run that was shown
+	}
+	got, err := w.client.Resolve(ctx, a.Code, req)
 	if err != nil {
 		fmt.Fprintf(w.Stdout, "Not counted: %s\n", app.Sentence(err))
 		var refused *api.Problem
@@ -126,7 +142,7 @@ func (w *watcher) vote(ctx context.Context, a api.Approval, d api.Decision, reas
 		return nil
 	}
 	w.tell(got)
-	if got.Status == api.Pending {
+	if !over(got) {
 		w.skipped[a.Code] = true // so that its end is told
 	}
 	return nil
@@ -164,13 +180,13 @@ func (w *watcher) read(ctx context.Context, a *api.Approval) (string, *api.Appro
 		got, err := w.client.Get(ctx, a.Code, 0)
 		switch {
 		case err != nil:
-		case got.Status.Final():
+		case over(got), got.Status != a.Status:
 			return "", &got, nil
-		case len(got.Votes) != len(a.Votes):
+		case len(got.Votes) != len(a.Votes) && !got.Status.Final():
 			*a = got
 			fmt.Fprintf(w.Stdout, "\n%s: %s\n", display.Escape(got.Code), show.Votes(got))
 			w.left(got, false)
-			fmt.Fprintf(w.Stdout, "%s ", w.Paint().Bold(promptOf(offered(got))))
+			fmt.Fprintf(w.Stdout, "%s ", w.Paint().Bold(promptOf(got, offered(got))))
 		}
 	}
 }
@@ -181,7 +197,11 @@ func (w *watcher) left(a api.Approval, again bool) {
 	if !w.counts {
 		return
 	}
-	text := fmt.Sprintf("%s left", max(time.Until(time.UnixMilli(a.ExpiresAtMs)), 0).Round(time.Second))
+	ends := a.ExpiresAtMs
+	if a.RetryRound != nil {
+		ends = a.RetryRound.ExpiresAtMs
+	}
+	text := fmt.Sprintf("%s left", max(time.Until(time.UnixMilli(ends)), 0).Round(time.Second))
 	if again {
 		fmt.Fprintf(w.Stdout, "\x1b7\x1b[1A\r\x1b[2K%s\x1b8", w.Paint().Dim(text))
 		return

@@ -14,6 +14,9 @@ func (w *watcher) show(a api.Approval) {
 	fmt.Fprintln(w.Stdout)
 	show.Card(w.Stdout, w.Paint(), a)
 	show.Details(w.Stdout, w.Paint(), a)
+	if r := a.RetryRound; r != nil { // of what has ended, a card has less than the whole call
+		fmt.Fprintf(w.Stdout, "🔁 %s: %s\n", display.Escape(r.Text), show.Headline(a))
+	}
 	if a.Card == nil {
 		return
 	}

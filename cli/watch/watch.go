@@ -85,22 +85,22 @@ func (w *watcher) round(ctx context.Context, pending []api.Approval) (shown bool
 			continue
 		}
 		delete(w.skipped, id)
-		if got, err := w.client.Get(ctx, id, 0); err == nil && got.Status.Final() {
+		if got, err := w.client.Get(ctx, id, 0); err == nil && over(got) {
 			w.tell(got)
 		}
 	}
 	for _, a := range pending {
-		if w.seen[a.Code] {
+		if w.seen[shownAs(a)] {
 			continue
 		}
 		// It may have ended while another one was decided.
 		if now, err := w.client.Get(ctx, a.Code, 0); err == nil { // else the list's word is good enough
 			a = now
 		}
-		if a.Status.Final() {
+		if over(a) {
 			continue
 		}
-		w.seen[a.Code], shown = true, true
+		w.seen[shownAs(a)], shown = true, true
 		if err := w.handle(ctx, a); err != nil {
 			return shown, err
 		}
@@ -108,7 +108,15 @@ func (w *watcher) round(ctx context.Context, pending []api.Approval) (shown bool
 	return shown, nil
 }
 
-// pending lists what waits for a decision, oldest first. A desk that does not
+// shownAs names what was shown: a request, or one retry round of it.
+func shownAs(a api.Approval) string {
+	if a.RetryRound == nil {
+		return a.Code
+	}
+	return fmt.Sprint(a.Code, " ", a.RetryRound.OpenedAtMs)
+}
+
+// pending lists what waits for a decision, oldest first, and then the open retry rounds. A desk that does not
 // answer is waited for; one that refuses is an error.
 func (w *watcher) pending(ctx context.Context) ([]api.Approval, error) {
 	page, err := w.client.List(ctx, api.Filter{Status: api.Pending, Limit: app.PageSize})
@@ -126,8 +134,13 @@ func (w *watcher) pending(ctx context.Context) ([]api.Approval, error) {
 		w.away = false
 		fmt.Fprintln(w.Stdout, "The desk is back.")
 	}
+	rounds := api.List{}
+	if err == nil { // a desk that is older than this program knows no such list
+		rounds, _ = w.client.List(ctx, api.Filter{Round: true, Limit: app.PageSize})
+	}
 	slices.Reverse(page.Items)
-	return page.Items, nil
+	slices.Reverse(rounds.Items)
+	return append(page.Items, rounds.Items...), nil
 }
 
 // pause waits for the next look. Lines typed meanwhile answer nothing.

@@ -369,7 +369,8 @@ func TestAdversary_T1_AnElicitedAnswerIsAskedFor(t *testing.T) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "shop", Version: "1"}, nil)
 	var answered sync.Map
 	schema := json.RawMessage(`{"type":"object","properties":{"sum":{"type":"integer"}}}`)
-	server.AddTool(&sdk.Tool{Name: "order", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: &sdk.ToolAnnotations{
+	const input = `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}` // which the SDK's server insists on
+	server.AddTool(&sdk.Tool{Name: "order", InputSchema: json.RawMessage(input), Annotations: &sdk.ToolAnnotations{
 		ReadOnlyHint: true, OpenWorldHint: new(bool)}}, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		if got, ok := req.Params.InputResponses["sum"].(*sdk.ElicitResult); ok {
 			answered.Store(fmt.Sprint(got.Content["sum"]), true)
@@ -379,9 +380,15 @@ func TestAdversary_T1_AnElicitedAnswerIsAskedFor(t *testing.T) {
 	})
 	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
 	t.Cleanup(web.Close)
+	stateless := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server },
+		&sdk.StreamableHTTPOptions{Stateless: true}))
+	t.Cleanup(stateless.Close)
 	n := 0
 	for _, version := range []string{"2025-06-18", ""} {
-		for _, url := range []string{"", web.URL} {
+		for _, url := range []string{"", web.URL, stateless.URL} {
+			if url == stateless.URL && version != "" {
+				continue // it could not ask
+			}
 			t.Run(version+" "+url, func(t *testing.T) {
 				n++
 				sum := fmt.Sprint(n)
@@ -416,7 +423,7 @@ func TestAdversary_T1_AnElicitedAnswerIsAskedFor(t *testing.T) {
 				t.Cleanup(func() { _ = s.Close() })
 				_, err = s.ListTools(t.Context(), nil)
 				require.NoError(t, err)
-				got := callTool(t.Context(), s, "order", map[string]any{})
+				got := callTool(t.Context(), s, "order", map[string]any{"region": "Küste"})
 				a := r.onlyPending()
 				require.Contains(t, a.ReasonCodes, "beside-arguments")
 				require.Contains(t, a.ParamsSummary, sum)

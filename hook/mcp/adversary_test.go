@@ -207,7 +207,7 @@ func TestAdversary_T1_AnswersToTheServersQuestionsAreAskedFor(t *testing.T) {
 		{"roots/list", `{"roots":[{"uri":"file://` + s.dir + `/link"}]}`},
 		{"roots/list", `{"roots":[{"uri":"file://` + s.dir + `/%2e%2e"}]}`},
 		{"roots/list", `{"roots":[{"uri":"file://evil` + s.dir + `"}]}`},
-		{"tasks/result", `{"action":"accept"}`},
+		{"vendor/ask", `{"action":"accept"}`},
 	} { // with those below no more than a minute takes
 		require.JSONEq(t, row[1], jsonOf(t, answers(row[0], `"result":`+row[1]).Result))
 		require.Len(t, s.calls(), i+1)
@@ -243,7 +243,6 @@ func TestAdversary_T1_OtherMessagesOfTheClient(t *testing.T) {
 		{"resources/read", `{"uri":"a://b"}`, "", `{"uri":"a://b"}`},
 		{"prompts/get", `{"name":"a","arguments":{"x":"y"}}`, "", `{"name":"a","arguments":{"x":"y"}}`},
 		{"completion/complete", `{"ref":{"type":"ref/prompt","name":"a"}}`, "", `{"ref":{"type":"ref/prompt","name":"a"}}`},
-		{"tasks/get", `{"taskId":"1"}`, "", `{"taskId":"1"}`},
 		{"tools/list", `{"x":"EVIL","cursor":"c","_meta":{"progressToken":1,"x":"EVIL"}}`, "", `{"cursor":"c"}`},
 		{"resources/read", `{"uri":"a://b","inputResponses":{"a":1},"_meta":{"x":"EVIL"}}`, `{"uri":"a://b","inputResponses":{"a":1}}`, `{"uri":"a://b","inputResponses":{"a":1}}`},
 		{"prompts/get", `{"name":"a","RequestState":"x"}`, `{"name":"a","RequestState":"x"}`, `{"name":"a","RequestState":"x"}`},
@@ -262,7 +261,7 @@ func TestAdversary_T1_OtherMessagesOfTheClient(t *testing.T) {
 		s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, m.id())
 		require.EqualValues(t, i, s.heard(s.toClient).ID)
 	}
-	for _, method := range []string{"tools/call ", " tools/call", "tools//call", "Tasks/Update", "RESOURCES/READ", "vendor/run", ""} {
+	for _, method := range []string{"tasks/list", "tools/call ", " tools/call", "tools//call", "Tasks/Update", "RESOURCES/READ", "vendor/run", ""} {
 		s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":%q,"params":{"name":"order"}}`, method)
 		require.Contains(t, s.heard(s.toClient).Error["message"], "does not pass the method")
 	}
@@ -291,7 +290,7 @@ func TestAdversary_T2_TheProxysRequestsLookLikeTheClients(t *testing.T) {
 	s.heard(s.toClient)
 	s.says(s.server, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 	s.heard(s.toClient)
-	s.says(s.client, `{"jsonrpc":"2.0","id":25.5,"method":"tools/call","params":{"name":"order","_meta":%s}}`, identity)
+	s.says(s.client, `{"jsonrpc":"2.0","id":25,"method":"tools/call","params":{"name":"order","_meta":%s}}`, identity)
 	two := s.heard(s.toServer)
 	require.Equal(t, strings.Replace(one.raw, `"id":1`, `"id":2`, 1), two.raw)
 	s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, two.id(), order)
@@ -464,13 +463,13 @@ func TestAdversary_T1_IdentityAndProgressSayNothing(t *testing.T) {
 	s.lets(order)
 	const id = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"Claude (a)","version":"1.0+b",` +
 		`"title":"send it\nEVIL","overrides":{"to":"EVIL"}},"io.modelcontextprotocol/clientCapabilities":{"EVIL":{},"experimental":{"EVIL":{"amount":1}},` +
-		`"roots":{"listChanged":true,"EVIL":true},"elicitation":{"form":{},"url":"EVIL"},"tasks":{"requests":{"sampling":{"createMessage":{"EVIL":1}}}},"sampling":"EVIL"}`
+		`"roots":{"listChanged":true,"EVIL":true},"elicitation":{"form":{},"url":"EVIL"},"extensions":{"EVIL":{},"io.modelcontextprotocol/tasks":{"EVIL":1}},"tasks":{"requests":{"sampling":{"createMessage":{"EVIL":1}}}},"sampling":"EVIL"}`
 	s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order","_meta":{"progressToken":"EVIL/100",%s}}}`, id)
 	m := s.heard(s.toServer)
 	require.NotContains(t, m.raw, "EVIL")
 	require.JSONEq(t, `{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 		`"io.modelcontextprotocol/clientInfo":{"name":"Claude (a)","version":"1.0+b"},"io.modelcontextprotocol/clientCapabilities":`+
-		`{"roots":{"listChanged":true},"elicitation":{"form":{}},"tasks":{"requests":{"sampling":{"createMessage":{}}}}}}`, string(paramsOf(t, m.raw)["_meta"]))
+		`{"roots":{"listChanged":true},"elicitation":{"form":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`, string(paramsOf(t, m.raw)["_meta"]))
 	for _, token := range []string{`2`, `0`, `"EVIL/100"`, `null`, `1`} {
 		s.says(s.server, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":2,"message":"half"}}`, token)
 	}
@@ -478,7 +477,7 @@ func TestAdversary_T1_IdentityAndProgressSayNothing(t *testing.T) {
 	s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`, m.id())
 	require.NotNil(t, s.heard(s.toClient).Result)
 
-	for _, method := range []string{"resources/read", "prompts/get", "tasks/result", "completion/complete"} {
+	for _, method := range []string{"resources/read", "prompts/get", "completion/complete"} {
 		s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":%q,"params":{"uri":"a://b","_meta":{"approvalbot/approval":{"id":"EVIL"},"baggage":"EVIL"}}}`, method)
 		m := s.heard(s.toServer)
 		require.JSONEq(t, `{"uri":"a://b"}`, paramsText(t, m.raw))

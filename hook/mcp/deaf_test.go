@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 )
 
@@ -114,15 +113,12 @@ func before(t *testing.T, address string) (io.WriteCloser, *bufio.Reader, <-chan
 	t.Helper()
 	to, err := url.Parse(address)
 	require.NoError(t, err)
-	up, err := (&Remote{URL: to, Header: http.Header{}}).Connect(t.Context())
-	require.NoError(t, err)
+	r := &Remote{URL: to, Header: http.Header{}}
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
-	down, err := (&mcp.IOTransport{Reader: inR, Writer: outW}).Connect(ctx)
-	require.NoError(t, err)
 	done := make(chan struct{})
-	go func() { defer close(done); _ = (Proxy{Server: "shop"}).Run(ctx, down, up) }()
+	go func() { defer close(done); _ = (Proxy{Server: "shop"}).Run(ctx, Lines(inR, outW), r.Connect(ctx)) }()
 	t.Cleanup(func() { cancel(); _ = inW.Close(); _ = outR.Close(); <-done })
 	return inW, bufio.NewReader(outR), done
 }
@@ -132,7 +128,7 @@ func TestAdversary_T1_ARemotesAnswerIsBounded(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, _ = io.ReadAll(r.Body); r.Method == http.MethodPost {
 			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"x":"`+strings.Repeat("x", maxRemoteBody)+`"}}`)
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"x":"`+strings.Repeat("x", maxFrame)+`"}}`)
 		}
 	}))
 	t.Cleanup(web.Close)
@@ -140,11 +136,6 @@ func TestAdversary_T1_ARemotesAnswerIsBounded(t *testing.T) {
 	fmt.Fprintln(in, pings)
 	line, _ := out.ReadString('\n')
 	require.Less(t, len(line), 1<<10)
-
-	events := bounded{ReadCloser: io.NopCloser(strings.NewReader(strings.Repeat(strings.Repeat("x", 1<<20)+"\n\n", 32))), stream: true}
-	n, err := io.Copy(io.Discard, &events)
-	require.NoError(t, err, "each event by itself is small")
-	require.Greater(t, n, int64(maxRemoteBody))
 }
 
 // Of a server's questions few reach a person, and none is kept once it was taken back.

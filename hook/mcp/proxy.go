@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -49,7 +50,7 @@ var passes = map[string]bool{
 	"resources/list": false, "resources/templates/list": false, "resources/read": false,
 	"resources/subscribe": false, "resources/unsubscribe": false, "subscriptions/listen": false,
 	"prompts/list": false, "prompts/get": false, "completion/complete": false, "logging/setLevel": false,
-	"tasks/get": false, "tasks/list": false, "tasks/result": false, "tasks/cancel": false, updateTask: true,
+	"tasks/get": false, "tasks/result": false, "tasks/cancel": false, updateTask: true,
 }
 
 // notices are the client's notifications that reach the server, without params.
@@ -65,10 +66,12 @@ func (p Proxy) Run(ctx context.Context, client, server mcp.Connection) error {
 	defer cancel()
 	x := &relay{
 		Proxy: p, ctx: ctx, client: client, server: server,
-		requests: map[jsonrpc.ID]*pending{}, flights: map[jsonrpc.ID]chan *jsonrpc.Response{},
+		requests: map[jsonrpc.ID]*pending{}, flights: map[jsonrpc.ID]*flight{}, tasks: map[task]bool{},
 		questions: map[jsonrpc.ID]*question{}, shown: map[string]shown{}, people: map[string]bool{},
-		toServer: newLane(), toClient: newLane(),
+		toServer: newLane(), toClient: newLane(), says: make(chan string, maxNotices),
 	}
+	over, logged := make(chan struct{}), make(chan struct{})
+	go func() { defer close(logged); x.logs(over) }()
 	if _, many := server.(manyWriters); !many {
 		x.turn = make(chan struct{}, 1)
 	}
@@ -91,6 +94,8 @@ func (p Proxy) Run(ctx context.Context, client, server mcp.Connection) error {
 	_ = client.Close()
 	within(done, endTime)
 	within(closed, endTime)
+	close(over)
+	within(logged, stopTime)
 	return err
 }
 
@@ -121,12 +126,13 @@ type relay struct {
 	toClient       *lane
 
 	mu        sync.Mutex
-	requests  map[jsonrpc.ID]*pending               // of the client, not answered yet
-	flights   map[jsonrpc.ID]chan *jsonrpc.Response // requests that the server has not answered
-	sent      int64                                 // id of the last of them: the proxy numbers them all alike
-	questions map[jsonrpc.ID]*question              // the server's requests, not answered yet
-	people    map[string]bool                       // methods of those that wait for a person
-	minute    time.Time                             // in which people were asked for so many of them
+	requests  map[jsonrpc.ID]*pending  // of the client, not answered yet
+	flights   map[jsonrpc.ID]*flight   // requests that the server has not answered
+	sent      int64                    // id of the last of them: the proxy numbers them all alike
+	questions map[jsonrpc.ID]*question // the server's requests, not answered yet
+	people    map[string]bool          // methods of those that wait for a person
+	tasks     map[task]bool            // those of the client: see keepTask
+	minute    time.Time                // in which people were asked for so many of them
 	inMinute  int
 	identity  members               // the client's, of its first request that has one
 	lastMeta  members               // identity in the client's last tools/list or tools/call
@@ -140,9 +146,16 @@ type relay struct {
 	told      int                   // changes when own was asked for
 	ended     bool
 
-	delivery sync.Mutex // held while a list of tools is noted and given to the client
-	numbered int64      // the last progress token for the server
-	dropped  sync.Once  // says that members of _meta are dropped
+	delivery sync.Mutex  // held while a list of tools is noted and given to the client
+	numbered int64       // the last progress token for the server
+	says     chan string // lines of the log that are not written yet
+	dropped  sync.Once   // says that members of _meta are dropped
+}
+
+// flight is a request that the server has not answered.
+type flight struct {
+	got  chan *jsonrpc.Response
+	call bool // of a tool
 }
 
 // pending is a request of the client.
@@ -155,12 +168,17 @@ type pending struct {
 	gone     bool           // the client took it back
 	call     bool           // of a tool
 	shows    func()         // notes the tools that its answer gives the client; nil: it gives none
+	headers  http.Header    // those in which a call's arguments go to a server over HTTP
 }
 
 // fromClient carries what the client says. It is nil at the end of its input.
 func (x *relay) fromClient(ctx context.Context) error {
 	for {
 		msg, err := x.client.Read(ctx)
+		if bad := (unreadable{}); errors.As(err, &bad) {
+			x.unanswerable(ctx, jsonrpc.CodeParseError, "a message of the client is dropped: "+bad.why)
+			continue
+		}
 		if err != nil {
 			return ending(err)
 		}
@@ -171,6 +189,13 @@ func (x *relay) fromClient(ctx context.Context) error {
 			x.request(ctx, m)
 		}
 	}
+}
+
+// unanswerable tells the client of a message to which no answer can be given under an id. An answer
+// under the id of another request would be taken for that one's.
+func (x *relay) unanswerable(ctx context.Context, code int64, why string) {
+	x.log(why)
+	x.answer(ctx, &jsonrpc.Response{Error: &jsonrpc.Error{Code: code, Message: why}})
 }
 
 // request carries one request or notification of the client.
@@ -209,7 +234,8 @@ func (x *relay) serve(
 	x.mu.Unlock()
 	if twice {
 		cancel()
-		x.answer(ctx, failure(m.ID, "a request with this id is under way"))
+		x.unanswerable(ctx, jsonrpc.CodeInvalidRequest,
+			fmt.Sprintf("a request of the client is dropped: one with its id %.64q is under way", fmt.Sprint(m.ID.Raw())))
 		return
 	}
 	x.do(func() {
@@ -285,6 +311,10 @@ func (x *relay) fromServer(ctx context.Context) error {
 	defer x.serverEnded(ctx)
 	for {
 		msg, err := x.server.Read(ctx)
+		if bad := (unreadable{}); errors.As(err, &bad) {
+			x.log("a message of the MCP server is dropped: " + bad.why)
+			continue
+		}
 		if err != nil {
 			if err = ending(err); err == nil && ctx.Err() == nil {
 				err = errServerEnded
@@ -296,8 +326,13 @@ func (x *relay) fromServer(ctx context.Context) error {
 			if !m.IsCall() && m.Method == progress {
 				m = x.progressed(m)
 			}
-			if m != nil && x.asks(ctx, m) {
+			if m == nil || !m.IsCall() && !x.isOfKnownTask(m) {
+				continue
+			}
+			if refused, passed := x.asks(ctx, m); passed {
 				x.notify(ctx, m)
+			} else if refused != "" {
+				x.send(ctx, failure(m.ID, refused))
 			}
 		case *jsonrpc.Response:
 			x.response(m)
@@ -305,7 +340,8 @@ func (x *relay) fromServer(ctx context.Context) error {
 	}
 }
 
-// progressed is the server's word of progress with the client's token; nil: it is of no request.
+// progressed is the server's word of progress with the client's token; nil: it is of no request that
+// is at the server.
 func (x *relay) progressed(m *jsonrpc.Request) *jsonrpc.Request {
 	all, number := members{}, int64(0)
 	if strict(m.Params, &all) != nil || strict(all[progressToken], &number) != nil {
@@ -314,7 +350,7 @@ func (x *relay) progressed(m *jsonrpc.Request) *jsonrpc.Request {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, r := range x.requests {
-		if r.progress == number && number != 0 && !r.answered {
+		if r.progress == number && number != 0 && r.sent.IsValid() {
 			all[progressToken] = r.token
 			return &jsonrpc.Request{Method: progress, Params: stdjson.RawMessage(value(all))}
 		}
@@ -322,20 +358,22 @@ func (x *relay) progressed(m *jsonrpc.Request) *jsonrpc.Request {
 	return nil
 }
 
-// asks notes what the server says of its own accord, and reports whether the client gets it.
-func (x *relay) asks(ctx context.Context, m *jsonrpc.Request) bool {
+// asks notes what the server says of its own accord, and reports whether the client gets it, and
+// else with what the server is refused; empty: with nothing.
+func (x *relay) asks(ctx context.Context, m *jsonrpc.Request) (refused string, passed bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
 	case m.Method == "":
 		x.log("a message of the MCP server without a method is dropped")
-		return false
+		return "", false
 	case m.IsCall() && x.questions[m.ID] != nil:
 		x.log("a request of the MCP server with an id that is under way is dropped")
-		return false
+		return "", false
+	case m.IsCall() && strings.HasPrefix(m.Method, "tasks/"):
+		return "approvalbot carries no tasks of the client", false
 	case m.IsCall() && len(x.questions) >= maxQuestions:
-		x.do(func() { x.deliver(ctx, failure(m.ID, "too many requests are under way")) })
-		return false
+		return "too many requests are under way", false
 	case m.IsCall():
 		ctx, cancel := context.WithCancel(ctx)
 		x.questions[m.ID] = &question{ctx: ctx, cancel: cancel, method: m.Method, params: jsontext.Value(m.Params)}
@@ -348,21 +386,24 @@ func (x *relay) asks(ctx context.Context, m *jsonrpc.Request) bool {
 			delete(x.questions, id)
 		}
 	}
-	return true
+	return "", true
 }
 
 // response carries one answer of the server to the request that waits for it. Any other answer
 // is dropped.
 func (x *relay) response(m *jsonrpc.Response) {
 	x.mu.Lock()
-	got := x.flights[m.ID]
+	f := x.flights[m.ID]
 	delete(x.flights, m.ID) // one answer counts
 	x.mu.Unlock()
-	if got == nil {
+	if f == nil {
 		x.log("an answer of the MCP server to no request is dropped")
 		return
 	}
-	got <- m
+	if f.call {
+		x.keepTask(task{id: taskOf(m.Result)}) // before the server's next words, which may be of it
+	}
+	f.got <- m
 }
 
 // negotiated reads the answer to initialize.
@@ -380,8 +421,8 @@ func (x *relay) serverEnded(ctx context.Context) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.ended = true
-	for id, got := range x.flights {
-		close(got)
+	for id, f := range x.flights {
+		close(f.got)
 		delete(x.flights, id)
 	}
 	for _, r := range x.requests {
@@ -409,7 +450,7 @@ func (x *relay) roundTrip(
 		x.mu.Unlock()
 		return nil, err
 	}
-	x.flights[id] = got
+	x.flights[id] = &flight{got, method == callTool}
 	x.mu.Unlock()
 	defer func() {
 		x.mu.Lock()
@@ -419,13 +460,17 @@ func (x *relay) roundTrip(
 			own.sent = jsonrpc.ID{}
 		}
 	}()
-	err = x.write(ctx, &jsonrpc.Request{ID: id, Method: method, Params: params}, func() {
+	m := &jsonrpc.Request{ID: id, Method: method, Params: params}
+	if own != nil {
+		m.Extra = own.headers
+	}
+	err = x.write(ctx, m, func() {
 		if own != nil {
 			own.sent = id
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("the MCP server was not reached: %w", err)
+		return nil, fmt.Errorf("the MCP server gave no answer: %w", err)
 	}
 	select {
 	case res, ok := <-got:
@@ -443,9 +488,31 @@ func (x *relay) roundTrip(
 	}
 }
 
+// log has a line logged beside all else: a log that is not read keeps no cancel from being heard. What
+// is too much is dropped.
 func (x *relay) log(text string) {
-	if x.Log != nil {
-		x.Log(text)
+	select {
+	case x.says <- text:
+	default:
+	}
+}
+
+// logs writes the lines until over is closed, and those that are there by then.
+func (x *relay) logs(over <-chan struct{}) {
+	for {
+		text := ""
+		select {
+		case text = <-x.says:
+		case <-over:
+			select {
+			case text = <-x.says:
+			default:
+				return
+			}
+		}
+		if x.Log != nil {
+			x.Log(text)
+		}
 	}
 }
 

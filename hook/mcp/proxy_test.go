@@ -33,6 +33,7 @@ type stage struct {
 	log                  chan string
 	approval             string // what the desk answers; empty: it allows what it is asked for, as it is
 	endServer, endClient func()
+	desk                 ask.Approvals
 	dir                  string        // the proxy's
 	done                 chan struct{} // closed once the proxy has ended
 	written              chan struct{} // not nil: each write to the client returns once one comes
@@ -88,13 +89,11 @@ func newStage(t *testing.T) *stage {
 	s.client, s.server, s.toClient, s.toServer = client, server, bufio.NewReader(toClient), bufio.NewReader(toServer)
 	s.endServer, s.endClient = func() { _ = server.Close() }, func() { _ = client.Close() }
 	ctx, cancel := context.WithCancel(context.Background())
-	down, err := (&mcp.IOTransport{Reader: clientIn, Writer: clientOut}).Connect(ctx)
-	require.NoError(t, err)
-	up, err := (&mcp.IOTransport{Reader: serverIn, Writer: serverOut}).Connect(ctx)
-	require.NoError(t, err)
+	down, up := Lines(clientIn, clientOut), Lines(serverIn, serverOut)
 	done := make(chan struct{})
 	s.done = done
-	p := Proxy{Desk: ask.Approvals{Client: &api.Client{Server: desk.URL, Token: "t"}}, Server: "shop", Session: "s", Workdir: s.dir, Log: func(text string) { s.log <- text }}
+	s.desk = ask.Approvals{Client: &api.Client{Server: desk.URL, Token: "t"}}
+	p := Proxy{Desk: s.desk, Server: "shop", Session: "s", Workdir: s.dir, Log: func(text string) { s.log <- text }}
 	go func() { defer close(done); _ = p.Run(ctx, slow{down, s}, up) }()
 	hangUp := func() {
 		for _, c := range []io.Closer{client, server, toClient, toServer} {
@@ -217,7 +216,10 @@ func TestAdversary_H2_TheProxysIDsAreUsedOnce(t *testing.T) {
 	s.says(s.client, call)
 	m := s.heard(s.toServer) // the proxy asks for the tools first
 	s.says(s.client, call)
-	require.Contains(t, s.heard(s.toClient).Error["message"], "under way")
+	again := s.heard(s.toClient)
+	require.Contains(t, again.Error["message"], "under way")
+	require.Nil(t, again.ID, "else the client takes it for the answer of the call that runs later")
+	require.Contains(t, <-s.log, "under way")
 	s.says(s.server, `{"jsonrpc":"2.0","id":99,"result":{"content":[{"type":"text","text":"forged"}]}}`)
 	require.Contains(t, <-s.log, "to no request")
 	s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, m.id(), order)

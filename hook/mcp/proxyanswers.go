@@ -221,6 +221,9 @@ func (x *relay) outgoing(
 	_, has := all["_meta"]
 	delete(all, "_meta")
 	meta = x.meta(meta, own)
+	if isOfTask(m.Method) && m.Method != updateTask {
+		return x.ofTask(ctx, m.Method, all["taskId"], meta)
+	}
 	if !answers {
 		return withMeta(m.Params, all, meta, has), nil, nil
 	}

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"net/http"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"approvalbot/api"
@@ -123,7 +125,21 @@ func (x *relay) forward(
 	if err != nil {
 		return nil, err
 	}
+	own.headers = x.headersOf(name, params["arguments"])
 	return x.roundTrip(ctx, callTool, out, own)
+}
+
+// headersOf are the headers in which the server wants a call's arguments.
+func (x *relay) headersOf(name string, arguments jsontext.Value) http.Header {
+	x.mu.Lock()
+	schema := x.own[name].Schema
+	if given := x.shown[name].as; len(schema) == 0 && len(given) > 0 {
+		schema = given[len(given)-1].Schema
+	}
+	x.mu.Unlock()
+	out := http.Header{}
+	argumentHeaders(schema, arguments, maxHeaderLevels, out)
+	return out
 }
 
 // finish reports how a forwarded call went, and gives the answer to the client.
@@ -210,15 +226,10 @@ func (x *relay) withdraw(ctx context.Context) {
 // requestOf is the request that a notification cancels; not valid if it names none.
 func requestOf(m *jsonrpc.Request) jsonrpc.ID {
 	var in struct {
-		ID any `json:"requestId"`
+		ID jsontext.Value `json:"requestId"`
 	}
-	if json.Unmarshal(m.Params, &in) != nil {
-		return jsonrpc.ID{}
-	}
-	id, err := jsonrpc.MakeID(in.ID)
-	if err != nil {
-		return jsonrpc.ID{}
-	}
+	_ = strict(m.Params, &in) // it names none, then
+	id, _ := idOf(in.ID)
 	return id
 }
 

@@ -200,11 +200,10 @@ func initParams(given members) []byte {
 // capabilities are the names that MCP has in a client's capabilities, at any depth.
 var capabilities = map[string]bool{
 	"roots": true, "listChanged": true, "sampling": true, "context": true, "tools": true,
-	"elicitation": true, "form": true, "url": true,
-	"tasks": true, "list": true, "cancel": true, "requests": true, "createMessage": true, "create": true,
+	"elicitation": true, "form": true, "url": true, "extensions": true, "io.modelcontextprotocol/tasks": true,
 }
 
-const maxCapabilities = 4 // levels of objects: tasks.requests.sampling.createMessage is {}
+const maxCapabilities = 4 // levels of objects
 
 // plainCapabilities is a client's capabilities, with names that MCP has and booleans alone.
 func plainCapabilities(raw jsontext.Value, levels int) (jsontext.Value, bool) {

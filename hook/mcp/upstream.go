@@ -1,19 +1,30 @@
 package mcp
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
+	"math"
+	"mime"
 	"net/http"
 	"net/url"
+	"os"
 	"os/exec"
+	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -21,8 +32,43 @@ import (
 const stopTime = 2 * time.Second
 
 // Command starts an MCP server that speaks on its standard streams.
-func Command(ctx context.Context, cmd *exec.Cmd) (mcp.Connection, error) {
-	return (&mcp.CommandTransport{Command: cmd, TerminateDuration: stopTime}).Connect(ctx)
+func Command(cmd *exec.Cmd) (mcp.Connection, error) {
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return Lines(io.NopCloser(out), process{in, cmd}), nil
+}
+
+// process is the input of a server's process.
+type process struct {
+	io.WriteCloser
+	cmd *exec.Cmd
+}
+
+// Close has the process end: its input ends, then it is told to, then it is killed.
+func (p process) Close() error {
+	_ = p.WriteCloser.Close() // it may have gone
+	ended := make(chan error, 1)
+	go func() { ended <- p.cmd.Wait() }()
+	for _, then := range []os.Signal{syscall.SIGTERM, os.Kill} {
+		t := time.NewTimer(stopTime)
+		select {
+		case err := <-ended:
+			t.Stop()
+			return err
+		case <-t.C:
+			_ = p.cmd.Process.Signal(then) // it may have gone
+		}
+	}
+	return <-ended
 }
 
 // Remote is an MCP server that speaks streamable HTTP.
@@ -30,48 +76,18 @@ type Remote struct {
 	URL    *url.URL    // may hold a secret, and is in no error
 	Header http.Header // of every request
 
-	version atomic.Value // string: of the protocol, as it was negotiated
+	version atomic.Value                                     // string: of the protocol, as it was negotiated
+	pause   func(ctx context.Context, d time.Duration) error // nil: it lasts so long
 }
 
 // Connect makes the connection. Nothing is sent yet.
-func (r *Remote) Connect(ctx context.Context) (mcp.Connection, error) {
-	shown := url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host} // what errors say
-	client := &http.Client{Transport: dressed{r, outward()}}
-	t := &mcp.StreamableClientTransport{Endpoint: shown.String(), HTTPClient: client, DisableStandaloneSSE: true}
-	c, err := t.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return remoteConn{c}, nil
+func (r *Remote) Connect(ctx context.Context) mcp.Connection {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	return &remoteConn{Remote: r, to: outward(), in: make(chan frame), ctx: ctx, cancel: cancel}
 }
 
-// remoteConn is a connection over HTTP: each message is a request of its own.
-type remoteConn struct{ mcp.Connection }
-
-func (remoteConn) writesSideBySide() {}
-
-// maxRemoteBody is the size in bytes of an answer, or of an event of a stream.
-const maxRemoteBody = 16 << 20
-
-// bounded is a body that fails when it is too large.
-type bounded struct {
-	io.ReadCloser
-	stream bool
-	read   int
-}
-
-// Read implements io.Reader.
-func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	b.read += n
-	if end := bytes.LastIndex(p[:n], []byte("\n\n")); b.stream && end >= 0 {
-		b.read = n - end
-	}
-	if b.read > maxRemoteBody {
-		return 0, errors.New("the MCP server's answer is larger than 16 MiB")
-	}
-	return n, err
-}
+// Negotiated says which version of the protocol is spoken from now on.
+func (r *Remote) Negotiated(version string) { r.version.Store(version) }
 
 // outward goes by the environment's proxy only where that cannot read what it carries: a
 // repository's settings may have set it.
@@ -86,60 +102,366 @@ func outward() *http.Transport {
 	return t
 }
 
-// Negotiated says which version of the protocol is spoken from now on.
-func (r *Remote) Negotiated(version string) { r.version.Store(version) }
-
-// dressed adds what every request has.
-type dressed struct {
-	remote *Remote
-	base   http.RoundTripper
+// remoteConn is a connection over HTTP: each message is a request of its own, and Write returns once
+// its answer has come.
+type remoteConn struct {
+	*Remote
+	to      http.RoundTripper // follows no redirect: what is sent is for the server that was named
+	in      chan frame
+	ctx     context.Context // of all of it
+	cancel  context.CancelFunc
+	session atomic.Value // string
+	once    sync.Once
 }
 
-// RoundTrip implements http.RoundTripper. It follows no redirect: what is sent is for
-// the server that was named.
-func (d dressed) RoundTrip(r *http.Request) (*http.Response, error) {
-	const versionHeader = "Mcp-Protocol-Version"
-	r = r.Clone(r.Context())
-	r.URL = d.remote.URL
-	if user := r.URL.User; user != nil {
+func (*remoteConn) writesSideBySide() {}
+
+// Read implements mcp.Connection.
+func (c *remoteConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case f := <-c.in:
+		return f.msg, f.err
+	case <-c.ctx.Done():
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// SessionID implements mcp.Connection.
+func (c *remoteConn) SessionID() string {
+	id, _ := c.session.Load().(string)
+	return id
+}
+
+// Close implements mcp.Connection.
+func (c *remoteConn) Close() (err error) {
+	c.once.Do(func() {
+		defer c.cancel()
+		if c.SessionID() == "" {
+			return
+		}
+		ctx, cancel := context.WithTimeout(c.ctx, stopTime)
+		defer cancel()
+		var res *http.Response
+		if res, err = c.do(ctx, http.MethodDelete, nil, http.Header{}); err == nil {
+			err = res.Body.Close()
+		}
+	})
+	return err
+}
+
+// Names of headers.
+const (
+	versionHeader = "Mcp-Protocol-Version"
+	sessionHeader = "Mcp-Session-Id"
+	paramHeader   = "Mcp-Param-"
+
+	mirrorsFrom = "2026-07-28" // the first version that has a request's words in headers too
+)
+
+// do sends one request over HTTP.
+func (c *remoteConn) do(ctx context.Context, method string, body []byte, header http.Header) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, method, "/", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.URL, r.Header = c.URL, header
+	if version, _ := c.version.Load().(string); version != "" && header.Get(versionHeader) == "" {
+		header.Set(versionHeader, version)
+	}
+	if id := c.SessionID(); id != "" {
+		header.Set(sessionHeader, id)
+	}
+	if user := c.URL.User; user != nil {
 		password, _ := user.Password()
 		r.SetBasicAuth(user.Username(), password)
 	}
-	for name, values := range d.remote.Header {
-		r.Header[name] = values
+	for name, values := range c.Header {
+		header[name] = values
 	}
-	if version, _ := d.remote.version.Load().(string); version != "" && r.Header.Get(versionHeader) == "" {
-		r.Header.Set(versionHeader, version)
-	}
-	res, err := d.base.RoundTrip(r)
+	res, err := c.to.RoundTrip(r)
 	if err == nil && res.StatusCode/100 == 3 {
-		_ = res.Body.Close() // nobody reads it
+		_ = res.Body.Close() // it is not read
 		return nil, errors.New("it redirects elsewhere; give the address that it redirects to")
-	}
-	if err == nil && res.StatusCode/100 == 4 && notifies(r) {
-		_ = res.Body.Close()
-		res.StatusCode, res.Body = http.StatusAccepted, http.NoBody // it refuses that one message alone
-	}
-	if err == nil {
-		stream := strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream")
-		res.Body = &bounded{ReadCloser: res.Body, stream: stream}
 	}
 	return res, err
 }
 
-// notifies reports whether a request carries a notification, which nothing waits for.
-func notifies(r *http.Request) bool {
-	if r.GetBody == nil {
-		return false
-	}
-	body, err := r.GetBody()
+// Write implements mcp.Connection.
+func (c *remoteConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.ctx, cancel)()
+	body, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
-		return false
+		return err
 	}
+	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	request, _ := m.(*jsonrpc.Request)
+	if request != nil {
+		mirror(request, header)
+		if request.Method == initialize {
+			c.session.Store("")
+		}
+	}
+	res, err := c.do(ctx, http.MethodPost, body, header)
+	if err != nil {
+		return err
+	}
+	switch {
+	case request != nil && request.IsCall():
+		if request.Method == initialize {
+			c.session.Store(res.Header.Get(sessionHeader))
+		}
+		return c.answer(ctx, request.ID, res)
+	case res.StatusCode/100 == 2, res.StatusCode/100 == 4 && request != nil: // it refuses that notification alone
+		return res.Body.Close()
+	}
+	return errors.Join(refusedWith(res, ""), res.Body.Close())
+}
+
+// refusedWith says with which status a server answers, in no words of its own.
+func refusedWith(res *http.Response, more string) error {
+	return fmt.Errorf("it answers %d %s%s", res.StatusCode, http.StatusText(res.StatusCode), more)
+}
+
+// mirror sets the headers in which a request's own words are for those who route it. Each is taken
+// from what the request says; those of a tool's arguments are in Extra.
+func mirror(m *jsonrpc.Request, header http.Header) {
 	var in struct {
-		ID     jsontext.Value `json:"id"`
-		Method string         `json:"method"`
-		Other  members        `json:",embed"`
+		Name string  `json:"name"`
+		URI  string  `json:"uri"`
+		Task string  `json:"taskId"`
+		Meta members `json:"_meta"`
 	}
-	return json.UnmarshalRead(body, &in) == nil && len(in.ID) == 0 && in.Method != ""
+	_ = strict(m.Params, &in) // what it does not say is in no header
+	var version string
+	if strict(in.Meta[protocolVersion], &version) != nil {
+		return
+	}
+	header.Set(versionHeader, version)
+	if version < mirrorsFrom {
+		return
+	}
+	header.Set("Mcp-Method", m.Method)
+	switch {
+	case m.Method == callTool, m.Method == "prompts/get":
+		header.Set("Mcp-Name", headerText(in.Name))
+	case m.Method == "resources/read":
+		header.Set("Mcp-Name", headerText(in.URI))
+	case isOfTask(m.Method):
+		header.Set("Mcp-Name", headerText(in.Task))
+	}
+	arguments, _ := m.Extra.(http.Header)
+	for name, values := range arguments {
+		header[name] = values
+	}
+}
+
+// headerText is a text as the value of a header.
+func headerText(s string) string {
+	const begin, end = "=?base64?", "?="
+	plain := s != "" && strings.Trim(s, " \t") == s && !(strings.HasPrefix(s, begin) && strings.HasSuffix(s, end))
+	for _, b := range []byte(s) {
+		plain = plain && b >= ' ' && b <= '~'
+	}
+	if plain {
+		return s
+	}
+	return begin + base64.StdEncoding.EncodeToString([]byte(s)) + end
+}
+
+const maxHeaderLevels = 8
+
+var headerName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$")
+})
+
+// argumentHeaders adds the arguments of a call that the tool's schema wants in headers
+// (x-mcp-header), as far as so many levels down.
+func argumentHeaders(schema, arguments jsontext.Value, levels int, out http.Header) {
+	var in struct {
+		Properties members `json:"properties"`
+	}
+	var given members
+	if levels == 0 || strict(schema, &in) != nil || strict(arguments, &given) != nil {
+		return
+	}
+	for name, property := range in.Properties {
+		var to struct {
+			Header string `json:"x-mcp-header"`
+		}
+		v, text := given[name], ""
+		number, err := strconv.ParseInt(string(v), 10, 64)
+		switch {
+		case v.Kind() == '{':
+			argumentHeaders(property, v, levels-1, out)
+			continue
+		case v.Kind() == '"' && strict(v, &text) == nil:
+		case v.Kind() == 't', v.Kind() == 'f', err == nil && -roundedFrom < number && number < roundedFrom:
+			text = string(v)
+		default:
+			continue
+		}
+		if strict(property, &to) == nil && headerName().MatchString(to.Header) {
+			out.Set(paramHeader+to.Header, headerText(text))
+		}
+	}
+}
+
+// Pauses before an answer's stream is taken up again.
+const (
+	maxResumptions = 1000 // of one answer
+	firstPause     = time.Second
+	lastPause      = 30 * time.Second
+	maxAsked       = 5 * time.Minute // that the server may ask for
+)
+
+// answer carries what comes until the answer to a request has come. A stream that ends before it is
+// taken up again if it has said where.
+func (c *remoteConn) answer(ctx context.Context, id jsonrpc.ID, res *http.Response) error {
+	at := place{}
+	for resumed := 0; ; {
+		kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+		if kind != "text/event-stream" || res.StatusCode/100 != 2 {
+			return errors.Join(c.whole(ctx, id, res), res.Body.Close())
+		}
+		came, err := c.events(ctx, id, res.Body, &at)
+		_ = res.Body.Close() // what comes after the answer is not read
+		switch {
+		case came, err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case at.last == "":
+			return errors.New("its stream ended before the answer")
+		}
+		for res = nil; res == nil; {
+			if resumed++; resumed > maxResumptions {
+				return fmt.Errorf("its stream ended %d times before the answer", resumed)
+			}
+			grown := min(float64(lastPause), float64(firstPause)*math.Pow(1.5, float64(resumed-1)))
+			if err := c.waits(ctx, max(time.Duration(grown), at.retry)); err != nil {
+				return err
+			}
+			header := http.Header{"Accept": {"text/event-stream"}, "Last-Event-Id": {at.last}}
+			if res, err = c.do(ctx, http.MethodGet, nil, header); err == nil && res.StatusCode >= 500 {
+				_ = res.Body.Close() // it is asked again
+				res = nil
+			}
+		}
+	}
+}
+
+// waits lets so much time pass.
+func (c *remoteConn) waits(ctx context.Context, d time.Duration) error {
+	if c.pause != nil {
+		return c.pause(ctx, d)
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// whole carries an answer that is no stream.
+func (c *remoteConn) whole(ctx context.Context, id jsonrpc.ID, res *http.Response) error {
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxFrame+1))
+	switch {
+	case err != nil:
+		return err
+	case len(text) > maxFrame:
+		return errTooLong
+	case res.StatusCode/100 != 2:
+		var in struct {
+			Error *jsonrpc.Error `json:"error"`
+		}
+		if json.Unmarshal(text, &in, asWritten()) == nil && in.Error != nil {
+			return c.deliver(ctx, frame{msg: &jsonrpc.Response{ID: id, Error: in.Error}})
+		}
+		if res.StatusCode == http.StatusNotFound && c.SessionID() != "" {
+			_ = c.deliver(ctx, frame{err: errors.New("the MCP server has ended the session")})
+		}
+		return refusedWith(res, "")
+	}
+	came := false
+	if len(bytes.TrimSpace(text)) > 0 {
+		came, err = c.carry(ctx, id, text)
+	}
+	if err == nil && !came {
+		err = refusedWith(res, " without the answer")
+	}
+	return err
+}
+
+// carry carries one text, and reports whether the answer was in it.
+func (c *remoteConn) carry(ctx context.Context, id jsonrpc.ID, text []byte) (came bool, err error) {
+	for _, f := range framesOf(text) {
+		if err := c.deliver(ctx, f); err != nil {
+			return false, err
+		}
+		answer, is := f.msg.(*jsonrpc.Response)
+		came = came || is && answer.ID == id
+	}
+	return came, nil
+}
+
+func (c *remoteConn) deliver(ctx context.Context, f frame) error {
+	select {
+	case c.in <- f:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// place is where a stream ended.
+type place struct {
+	last  string // id of its last event
+	retry time.Duration
+}
+
+// events carries the messages of a stream until the answer, or until the stream ends.
+func (c *remoteConn) events(ctx context.Context, id jsonrpc.ID, stream io.Reader, at *place) (came bool, err error) {
+	r, data, kind := bufio.NewReader(stream), []byte(nil), ""
+	for {
+		line, err := readLine(r)
+		if errors.As(err, new(unreadable)) || len(data)+len(line) > maxFrame {
+			return false, errTooLong
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return false, nil // it may be taken up again
+		}
+		name, value, _ := strings.Cut(string(line), ":")
+		value = strings.TrimPrefix(value, " ")
+		switch name {
+		case "id":
+			at.last = value
+		case "event":
+			kind = value
+		case "retry":
+			if ms, err := strconv.ParseUint(value, 10, 31); err == nil {
+				at.retry = min(time.Duration(ms)*time.Millisecond, maxAsked)
+			}
+		case "data":
+			data = append(append(data, value...), '\n')
+		}
+		if len(line) > 0 {
+			continue
+		}
+		ended := err != nil
+		if len(bytes.TrimSpace(data)) > 0 && (kind == "" || kind == "message") {
+			if came, err := c.carry(ctx, id, data); came || err != nil {
+				return came, err
+			}
+		}
+		if data, kind = nil, ""; ended {
+			return false, nil
+		}
+	}
 }
