@@ -115,6 +115,7 @@ type ExecPolicy struct {
 	AskFallback string   `json:"askFallback" enum:"deny,allowlist,full" doc:"What happens where nobody can be asked."`
 	Allowlist   []string `json:"allowlist" doc:"Programs, globs and command beginnings that are a hit."`
 	SafeBins    []string `json:"safeBins" doc:"Programs that are a hit with options and numbers only."`
+	Strict      bool     `json:"strict" doc:"External reads (R2) are no hits by themselves."`
 }
 
 // ClassPolicy is what happens to calls of one class, and who could approve them

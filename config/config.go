@@ -248,6 +248,7 @@ type Exec struct {
 	AskFallback string       `yaml:"askFallback" oneof:"deny|allowlist|full"`
 	Allowlist   []AllowEntry `yaml:"allowlist"`
 	SafeBins    []string     `yaml:"safeBins"`
+	Strict      bool         `yaml:"strict"` // the table's external reads (R2) are no hits
 }
 
 // AgentShield is the fingerprint-only dialect.

@@ -42,6 +42,9 @@ type Changes interface {
 	// Append adds events to the log and marks handled (if not nil), without
 	// changing any approval.
 	Append(ctx context.Context, handled *InboundRef, events ...Event) error
+	// Once notes a name for good and appends the event, if the store does not have that name
+	// yet and is not new. It reports whether it appended.
+	Once(ctx context.Context, name string, e Event) (appended bool, err error)
 }
 
 // Queries finds approvals.

@@ -154,6 +154,22 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	return r, nil
 }
 
+// announceVersion tells, once in a store's life, what this version allows by the same
+// configuration that the version before asked about.
+func (d *Daemon) announceVersion(ctx context.Context) {
+	looser := list(effective.LooserByVersion(d.Config()))
+	told, err := d.Gate.AnnounceVersion(ctx, "0.2", looser)
+	if err != nil {
+		d.log.Error("what this version allows more than the one before is not on record", "reason", err)
+	}
+	if !told || len(looser) == 0 {
+		return
+	}
+	text := "The approval policy became looser by the new version of the desk: " + strings.Join(looser, "; ") + "."
+	d.log.Warn(text)
+	d.announce(context.WithoutCancel(ctx), text)
+}
+
 // reloader says for people who had the configuration read again.
 func reloader(by string) string {
 	kind, name, _ := strings.Cut(by, ":")
@@ -208,7 +224,7 @@ func (d *Daemon) policyView(context.Context) (api.Policy, error) {
 			Fallback:        placeNames(t.Routing.Fallback),
 			FallbackAfterMs: time.Duration(t.Routing.FallbackAfter).Milliseconds()},
 		Exec: api.ExecPolicy{Security: x.Security, Ask: x.Ask, AskFallback: x.AskFallback,
-			Allowlist: list(config.Texts(x.Allowlist)), SafeBins: list(x.SafeBins)},
+			Allowlist: list(config.Texts(x.Allowlist)), SafeBins: list(x.SafeBins), Strict: x.Strict},
 		Away: []api.Absence{},
 	}
 	for _, c := range classes {

@@ -251,6 +251,7 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 		return errors.Join(err, <-stored, d.Store.Close())
 	}
 	d.loaded.Store(d.Store.Generation())
+	d.announceVersion(ctx)
 	_, _ = d.endGone(ctx) // a removal while the desk was down; it has said why if it failed, and is tried again
 	d.reachedBy(ln)
 	work, ctx := errgroup.WithContext(ctx)

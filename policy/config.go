@@ -44,6 +44,7 @@ type Config struct {
 	ExecAsk         string   // "off", "on-miss" (default) or "always"
 	ExecAskFallback string   // "deny" (default), "allowlist" or "full": what happens when nobody can be asked
 	ExecAllowlist   []string // what is a hit: a program, a glob for its absolute path, or a command's first words; no wrapper or interpreter
+	ExecStrict      bool     // only what reads and changes the workspace alone (R1) is a hit by itself, and not what the table knows up to R2
 	ExecSafeBins    []string // programs that are a hit as long as they are given options and numbers only
 
 	Rules      []Rule   // the operator's own, in order; the first that matches counts

@@ -12,18 +12,19 @@ import (
 	"approvalbot/core"
 )
 
-// shipped is the policy of the example configuration: what reaches R3 asks,
-// what is R4 is refused, and of commands only what reads or changes the
-// workspace runs unasked (exec: security allowlist, ask on-miss).
+// shipped is the policy of the example configuration: what reaches R3 asks, and of commands
+// what the table recognises up to R2 runs unasked (exec: security allowlist, ask on-miss).
 func shipped(c *Config) {
 	c.Mode = "adaptive"
 	c.AllowedApprovers = []core.Factor{core.UserRequest, core.RulesBased}
 	c.MinApprovals = 1
-	c.RequireApprovalAtOrAbove, c.DenyAtOrAbove, c.RequireHumanApproverAtOrAbove = new(core.R3), new(core.R4), new(core.R3)
+	c.RequireApprovalAtOrAbove, c.RequireHumanApproverAtOrAbove = new(core.R3), new(core.R3)
 	c.RequireApprovalForExternalWrite, c.RequireApprovalForMessagingSend = new(true), new(true)
-	c.MinApprovalsByRisk = map[core.RiskClass]int{core.R3: 1, core.R4: 2}
 	c.ExecSecurity, c.ExecAsk = "allowlist", "on-miss"
 }
+
+// refusing is what an operator adds to it to have R4 refused.
+func refusing(c *Config) { c.DenyAtOrAbove = new(core.R4) }
 
 // example is one call of the corpus.
 type example struct {

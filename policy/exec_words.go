@@ -28,8 +28,8 @@ const (
 	execDenies
 )
 
-// judge says what the words mean for a command. A hit is what the allowlist
-// names, or permits by being harmless.
+// judge says what the words mean for a command. A hit is what the allowlist names, and what
+// the table recognises up to R2 (R1 with exec.strict).
 func (w execWords) judge(hit bool) execVerdict {
 	switch {
 	case w.security == "deny":
@@ -53,8 +53,12 @@ func execStage(e *Engine, j *judging) core.Outcome {
 	}
 	listed := j.class <= j.static && e.listed(j)
 	confined := j.bound && j.class <= core.R2 && j.certain(finding.Set{}).Class() <= core.R1
-	local := j.class <= core.R1 || confined
-	j.hit = local || listed || j.excused
+	known := core.R2
+	if e.cfg.ExecStrict {
+		known = core.R1
+	}
+	harmless := j.class <= known && (j.class <= core.R1 || j.static <= known) || confined
+	j.hit = harmless || listed || j.excused
 	configured := execWords{e.cfg.ExecSecurity, e.cfg.ExecAsk}
 	own := execWords{cmp.Or(j.exec.security, configured.security), cmp.Or(j.exec.ask, configured.ask)}
 	v := max(configured.judge(j.hit), own.judge(j.hit))

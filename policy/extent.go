@@ -7,80 +7,126 @@ import (
 
 	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/program"
 	"approvalbot/policy/tool"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
 
-// extent says where a call acts beside its workspace: the kinds of places and the
-// machines that it names, and which way a copy goes. It is a part of what a session's
-// yes covers, so that a yes for a copy to /tmp is none for a copy to /etc, and one for
-// sending a build none for sending .env, or for fetching a hook.
+// extent says where a call acts beside its workspace: the places and the machines that it
+// names, what its tool is to do there, and which way a copy goes. It is a part of what a
+// session's yes covers, so that a yes for a copy to /tmp is none for a copy to /etc, and one
+// for README.md none for .env, by a command as by a tool.
 //
-// It adds all that to a scope, as the subject has it and as people read it.
-func (e *Engine) extent(j *judging, s scope, base string, operands []string) scope {
-	var kinds placeKinds
-	place := &j.place
-	note := func(w workspace.Word) {
-		place.Resolve(w, func(file string, open bool) { kinds.add(place.Kind(file, open)) })
-	}
+// It adds all that to a scope, as the subject has it and as people read it. It reports false
+// for a call of which each one asks.
+func (e *Engine) extent(j *judging, s scope, base string, operands []string) (scope, bool) {
+	k := placeKinds{place: &j.place}
+	hosts := slices.Clone(e.hosts(j))
 	if j.Tool.Kind == tool.Exec {
 		there := false
 		for i, o := range operands {
 			file := command.AfterEquals(o)
 			name, rest, remote := strings.Cut(file, ":")
-			if remote = remote && (rest == "" || !strings.Contains(name, "/")); remote { // a machine, an image, a port
-				file, there = rest, true
+			if remote = remote && name != "" && (rest == "" || !strings.Contains(name, "/")); remote { // a machine, an image, a port
+				there = true
+				if copying[base] && strings.ContainsAny(rest, "/~.") && !strings.HasPrefix(rest, "//") {
+					k.name(name + ":" + path.Dir(rest) + "/")
+				}
+				k.known(rest)
 			} else {
-				note(workspace.Word{Text: file, Tilde: strings.HasPrefix(o, "~")})
+				k.add(workspace.Word{Text: file, Tilde: strings.HasPrefix(o, "~")})
 			}
-			lower := workspace.FoldPath(path.Clean(file))
-			if workspace.SecretPath(lower) || workspace.AccessPath(lower) {
-				kinds.add(workspace.ASecret)
-			}
-			if workspace.StartupPath(workspace.FoldPath(place.Below(path.Clean(file)))) {
-				kinds.add(workspace.Settings)
+			if base == "git" && strings.HasPrefix(o, ":") || strings.ContainsAny(file, "*?") {
+				k.whole = true // a pattern, as git's ":/", may be all of it
 			}
 			if copying[base] && !(i > 1 && words.Digits(o)) { // no port
-				kinds.fromThere = there && !remote
+				k.fromThere = there && !remote
 			}
 		}
+		hosts = command.Machines(base, operands)
 	} else {
 		j.place = j.agent.place(&j.Call, "", "")
-		list, _ := j.Fields()
-		for i := range list {
-			if f := &list[i]; f.Str && f.Text != "" && tool.PathKeys[f.Key] {
-				note(workspace.PathWord(f.Text))
-			}
+		what := j.Extent()
+		if what.Each {
+			return s, false
+		}
+		for _, w := range what.Places {
+			k.add(w)
 		}
 		if j.Tool.Kind == tool.Patcher { // which names its files in its text
+			list, _ := j.Fields()
 			var files []workspace.File
-			r := workspace.Reader{Own: &e.desk, Place: *place, Found: &finding.Set{}, Paths: &files}
+			r := workspace.Reader{Own: &e.desk, Place: j.place, Found: &finding.Set{}, Paths: &files}
 			(&tool.Params{Reader: r}).Patch(list)
 			for _, f := range files {
-				kinds.add(place.Kind(f.Path, f.Open))
+				k.file(f.Path, f.Open)
 			}
 		}
+		for _, said := range what.Said {
+			s = s.limit(program.Quoted(said), "with "+said+", ")
+		}
 	}
-	s = s.places(&kinds, j)
-	hosts := slices.Clone(e.hosts(j))
-	if j.Tool.Kind == tool.Exec {
-		hosts = command.Machines(base, operands)
+	if len(k.named) > maxNamed {
+		return s, false
 	}
+	s = s.places(&k, j)
 	slices.Sort(hosts)
 	if hosts = slices.Compact(hosts); len(hosts) > 0 {
 		s = s.limit("with "+strings.Join(hosts, " "), ", with "+strings.Join(hosts, ", "))
 	}
-	return s
+	return s, true
 }
 
-// placeKinds are those that a call names.
+// maxNamed is how many places outside the workspace's ordinary files people are shown.
+const maxNamed = 4
+
+// placeKinds are the places that a call names beside its workspace's ordinary files: the whole
+// workspace and /tmp by their kind, all others by themselves.
 type placeKinds struct {
-	named     [workspace.Settings + 1]bool
+	place     *workspace.Place
+	whole     bool
+	tmp       bool
+	named     []string
 	fromThere bool // a copy goes from another machine to this one
 }
 
-func (k *placeKinds) add(kind workspace.PlaceKind) { k.named[kind] = true }
+// add notes a word that may name files.
+func (k *placeKinds) add(w workspace.Word) { k.place.Resolve(w, k.file) }
+
+// known notes by its name alone what usually holds secrets, or is obeyed.
+func (k *placeKinds) known(text string) {
+	file := path.Clean(text)
+	if below := k.place.Below(file); below != file {
+		file = strings.TrimPrefix(below, "/")
+	}
+	lower := workspace.FoldPath(file)
+	if workspace.SecretPath(lower) || workspace.AccessPath(lower) || workspace.StartupPath(lower) {
+		k.name(file)
+	}
+}
+
+// file notes a file that a word resolved to.
+func (k *placeKinds) file(file string, open bool) {
+	switch k.place.Kind(file, open) {
+	case workspace.WholeWorkspace:
+		k.whole = true
+	case workspace.InTmp:
+		k.tmp = true
+	case workspace.Elsewhere:
+		if dir := path.Dir(file); dir != "/" && dir != "." {
+			file = dir + "/" // another file of the same directory is the same place
+		}
+		k.name(file)
+	}
+	k.known(file)
+}
+
+func (k *placeKinds) name(place string) {
+	if !slices.Contains(k.named, place) {
+		k.named = append(k.named, place)
+	}
+}
 
 // copying are the programs whose last operand is where they copy to.
 var copying = words.Set("scp rsync docker podman nerdctl kubectl oc aws")

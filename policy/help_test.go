@@ -37,6 +37,9 @@ func engine(t testing.TB, change ...func(*Config)) *Engine {
 	return e
 }
 
+// strict is the configuration in which what the table knows as R2 asks.
+func strict(c *Config) { c.ExecSecurity, c.ExecStrict = "allowlist", true }
+
 func params(t testing.TB, v any) json.RawMessage {
 	t.Helper()
 	b, err := json.Marshal(v)

@@ -121,6 +121,10 @@ func (e *Engine) commandCandidates(j *judging, out []int) []int {
 
 // unread are the findings after which a line may hold commands that were not
 // seen.
-var unread = finding.Of(finding.DynamicCommand, finding.UnusualShell, finding.ControlCharacters,
+var unread = unseen.Or(finding.Of(finding.UnusualShell))
+
+// unseen are those of them after which what tightens counts as found. A line that is merely
+// unusual was read in full: it asks, and a rule counts for what is seen or spelled in it.
+var unseen = finding.Of(finding.DynamicCommand, finding.ControlCharacters,
 	finding.UnparsableCommand, finding.CommandTooLong, finding.NestedTooDeep, finding.TooComplex,
 	finding.WindowsShell, finding.InterpreterInput, finding.EvaluatesText, finding.MalformedCall)

@@ -21,14 +21,20 @@ func TestParity(t *testing.T) {
 		{"deny", "off", "deny", "deny", "deny", "deny", "deny"},
 		{"deny", "on-miss", "deny", "deny", "deny", "deny", "deny"},
 		{"deny", "always", "deny", "deny", "deny", "deny", "deny"},
-		{"allowlist", "off", "allow", "allow", "miss", "miss", "miss"},
-		{"allowlist", "on-miss", "allow", "allow", "ask", "ask", "ask"},
+		{"allowlist", "off", "allow", "allow", "miss", "allow", "miss"},
+		{"allowlist", "on-miss", "allow", "allow", "ask", "allow", "ask"},
+		{"strict", "off", "allow", "allow", "miss", "miss", "miss"},
+		{"strict", "on-miss", "allow", "allow", "ask", "ask", "ask"},
 		{"allowlist", "always", "ask*", "ask*", "ask*", "ask*", "ask*"},
 		{"full", "off", "allow", "allow", "ask", "allow", "ask"},
 		{"full", "on-miss", "allow", "allow", "ask", "allow", "ask"},
 		{"full", "always", "ask*", "ask*", "ask*", "ask*", "ask*"},
 	} {
-		e := engine(t, func(c *Config) { c.ExecSecurity, c.ExecAsk, c.ExecAllowlist = r.security, r.ask, []string{"frob"} })
+		e := engine(t, func(c *Config) { 
+			if c.ExecSecurity, c.ExecAsk, c.ExecAllowlist = r.security, r.ask, []string{"frob"}; r.security == "strict" {
+				strict(c)
+			}
+		})
 		for line, want := range map[string]string{"ls": r.hit, "frob --now": r.listed, "frobnicate": r.miss, "curl https://x.org": r.r2, "rm -rf /": r.bad} {
 			c := lineCall(t, line)
 			c.SessionKey = "s1"

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"approvalbot/core"
@@ -35,9 +36,9 @@ func (j *judging) reachOfTool(e *Engine) core.GrantScope {
 	if server := j.Call.Context.Tool.Server; server != "" {
 		name += " of " + server // another server's tool of that name is another one
 	}
-	s := e.extent(j, scope{subject: name, words: "the tool " + name + ", "}, "", nil)
-	if j.facts.machines.Odd {
-		return core.GrantScope{} // it cannot be said which machine it is
+	s, ok := e.extent(j, scope{subject: name, words: "the tool " + name + ", "}, "", nil)
+	if !ok || j.facts.machines.Odd { // or it cannot be said which machine it is
+		return core.GrantScope{}
 	}
 	return j.within(s, core.GrantScope{})
 }
@@ -61,7 +62,10 @@ func (j *judging) reachOfCommand(e *Engine) core.GrantScope {
 	shown := "“" + strings.TrimPrefix(s.subject, "exec ") + "”"
 	if o, verbs := program.DataOf(name, words); o != nil {
 		s.words = shown + " without other options, "
-		return j.within(e.extent(j, s, name, kept(words, verbs)), r)
+		if s, ok = e.extent(j, s, name, kept(words, verbs)); !ok {
+			return r
+		}
+		return j.within(s, r)
 	}
 	s = s.limit("exactly", "exactly "+shown)
 	if j.place.Known() {
@@ -127,35 +131,36 @@ func (s scope) String() string {
 	return s.subject + " (" + s.limits + ")"
 }
 
-// placeWords are the kinds of places beside the workspace's files, as a subject has
-// them and as people read them.
-var placeWords = [...]struct{ key, words string }{
-	workspace.WholeWorkspace: {"all of it", "all of it"},
-	workspace.InTmp:          {"in /tmp", "files in /tmp"},
-	workspace.Elsewhere:      {"elsewhere", "files anywhere else on this machine"},
-	workspace.ASecret:        {"a secret", "files that usually hold secrets"},
-	workspace.Settings:       {"settings", "settings that programs obey"},
-}
-
-// places adds the kinds of places that a call names.
-func (s scope) places(kinds *placeKinds, j *judging) scope {
+// places adds the places that a call names.
+func (s scope) places(k *placeKinds, j *judging) scope {
 	var also []string
-	for kind := workspace.WholeWorkspace; kind <= workspace.Settings; kind++ {
-		if kinds.named[kind] {
-			p := &placeWords[kind]
-			also = append(also, p.words)
-			s = s.limit(p.key, "")
+	add := func(key, words string) {
+		also = append(also, words)
+		s = s.limit(key, "")
+	}
+	if k.whole {
+		add("all of it", "all of it")
+	}
+	if k.tmp {
+		add("in /tmp", "files in /tmp")
+	}
+	slices.Sort(k.named)
+	for _, place := range k.named {
+		words := place
+		if strings.HasSuffix(place, "/") {
+			words = "files in " + strings.TrimSuffix(place, "/")
 		}
+		add(program.Quoted(place), words)
 	}
 	switch {
 	case len(also) > 0:
 		s.words += "whatever it names in " + called(&j.place) + ", and also " + strings.Join(also, ", ")
 	case j.Tool.HasFiles() && j.place.Known():
-		s.words += "whatever it names but files outside " + called(&j.place)
+		s.words += "whatever it names but files outside " + called(&j.place) + ", secrets and settings"
 	default:
 		s.words += "whatever it names"
 	}
-	if kinds.fromThere {
+	if k.fromThere {
 		s = s.limit("from there", ", from there to here")
 	}
 	return s

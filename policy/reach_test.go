@@ -40,8 +40,8 @@ func TestReach(t *testing.T) {
 		"git push -o ci.skip origin main": "exec git push origin -o ci.skip", "git push --signed origin main -q -q": "exec git push main --signed origin -q", "git push git@h:a/b main": "exec git push git@h:a/b (with h)",
 		"git commit -am 'a text'": "exec git commit -am", "git commit -m -s": "exec git commit -m -s", "gh pr create --title 'A b' --body c -B dev": "exec gh pr create --body --title -B dev",
 		"npm publish --tag x": "exec npm publish --tag x", "npm run deploy": "exec npm run deploy (exactly)", "npm install -D lodash @types/node@20": "exec npm install -D", "npm i ./x y": "exec npm i ./x",
-		"aws s3 cp a b": "exec aws s3 cp", "gcloud compute instances list": "exec gcloud compute instances list (exactly)", "kubectl get pods": "exec kubectl get pods", "cp a /tmp/b": "exec cp (in /tmp)", "cp a /srv/b": "exec cp (elsewhere)", "rsync -a a/ h:x": "exec rsync -a (with h)", "rsync -a a/ b/": "exec rsync -a", "kubectl label pods x env=prod": "exec kubectl label env=prod",
-		"curl -sS -X POST https://x.org/y": "exec curl -X POST -sS (with x.org)", "rm x": "exec rm", "rm -- x -v": "exec rm -- -v", "chmod +x a b": "exec chmod +x", "tar xzf a.tgz -C /srv": "exec tar xzf -C /srv (elsewhere)", "make deploy": "exec make deploy (exactly)",
+		"aws s3 cp a b": "exec aws s3 cp", "gcloud compute instances list": "exec gcloud compute instances list (exactly)", "kubectl get pods": "exec kubectl get pods", "cp a /tmp/b": "exec cp (in /tmp)", "cp a /srv/b": "exec cp (/srv/)", "rsync -a a/ h:x": "exec rsync -a (with h)", "rsync -a a/ b/": "exec rsync -a", "kubectl label pods x env=prod": "exec kubectl label env=prod",
+		"curl -sS -X POST https://x.org/y": "exec curl -X POST -sS (with x.org)", "rm x": "exec rm", "rm -- x -v": "exec rm -- -v", "chmod +x a b": "exec chmod +x", "tar xzf a.tgz -C /srv": "exec tar xzf -C /srv (/srv)", "make deploy": "exec make deploy (exactly)",
 		"systemctl restart nginx": "exec systemctl restart", "docker stop -t 10 web": "exec docker stop -t 10", "frob (on)": "",
 	} {
 		r := reachOf(t, e, lineCall(t, line))
@@ -50,7 +50,7 @@ func TestReach(t *testing.T) {
 	require.Equal(t, []string{"frobnicate", "a; b", "c d"}, reachOf(t, e, lineCall(t, `frobnicate 'a; b' "c d"`)).Words)
 	argv := reachOf(t, e, callOf(t, "exec", map[string]any{"argv": []string{"git", "push", "$(x)", ""}}))
 	require.Equal(t, core.GrantScope{Subject: "exec git push '$(x)'", Program: "exec git push", Words: []string{"git", "push", "$(x)", ""},
-		Session: "“git push '$(x)'” without other options, whatever it names but files outside the workspace",
+		Session: "“git push '$(x)'” without other options, whatever it names but files outside the workspace, secrets and settings",
 		Always:  "exactly this call, in whatever directory it runs"}, argv)
 	require.Equal(t, "exec frob x (exactly)", reachOf(t, e, callOf(t, "Bash", map[string]any{"command": "frob x"})).Subject, "a command is a command, whatever its tool is called")
 	require.Equal(t, core.GrantScope{Subject: "webfetch (with x.org)", Session: "the tool webfetch, whatever it names, with x.org", Always: "exactly this call"}, reachOf(t, e, callOf(t, "web_fetch", map[string]any{"url": "https://x.org"})))
@@ -428,8 +428,8 @@ func TestAdversary_W6_AToolsYesStaysWhereItWasGiven(t *testing.T) {
 	fetch := func(u string) string { return subject("web_fetch", map[string]any{"url": u}) }
 	require.Equal(t, "write", write("/workspace/a.txt"))
 	require.Equal(t, "write (in /tmp)", write("/tmp/a"))
-	require.Equal(t, "write (elsewhere)", write("/etc/cron.d/x"))
-	require.Equal(t, "write (elsewhere)", write("~/x"))
+	require.Equal(t, "write (/etc/cron.d/)", write("/etc/cron.d/x"))
+	require.Equal(t, "write (~/)", write("~/x"))
 	require.Equal(t, "webfetch (with wiki.example.com)", fetch("https://wiki.example.com/a"))
 	require.Equal(t, fetch("https://wiki.example.com/a"), fetch("https://WIKI.example.com./b?c=d"))
 	require.NotEqual(t, fetch("https://wiki.example.com/a"), fetch("http://169.254.169.254/latest"))

@@ -197,7 +197,7 @@ func (e *Engine) maybe(r *opRule, j *judging) bool {
 		some := slices.ContainsFunc(e.files(j), func(f workspace.File) bool {
 			return slices.ContainsFunc(r.paths, func(p pattern.Path) bool { return p.MayBe(f, roots) })
 		})
-		if !some && !(j.Tool.Kind == tool.Exec && j.Found.Any(unread)) {
+		if !some && !(j.Tool.Kind == tool.Exec && j.Found.Any(unseen)) {
 			return false
 		}
 	}
@@ -205,7 +205,7 @@ func (e *Engine) maybe(r *opRule, j *judging) bool {
 		return true
 	}
 	list := e.hosts(j)
-	if j.facts.machines.Odd || j.Tool.Kind == tool.Exec && j.Found.Any(unread) {
+	if j.facts.machines.Odd || j.Tool.Kind == tool.Exec && j.Found.Any(unseen) {
 		return true
 	}
 	return slices.ContainsFunc(list, func(h string) bool {
@@ -217,7 +217,10 @@ func (e *Engine) maybeCommand(r *opRule, j *judging) bool {
 	if j.Tool.Kind != tool.Exec {
 		return false
 	}
-	if j.Found.Any(unread) {
+	if j.Found.Any(unseen) {
+		return true
+	}
+	if j.Found.Has(finding.UnusualShell) && slices.ContainsFunc(r.commands, func(p pattern.Command) bool { return p.In(j.text()) }) {
 		return true
 	}
 	fits := func(args []workspace.Word) bool {
@@ -230,4 +233,13 @@ func (e *Engine) maybeCommand(r *opRule, j *judging) bool {
 		}
 	}
 	return false
+}
+
+// text is the line, or the words of a command that no shell sees.
+func (j *judging) text() string {
+	text := strings.Join(j.argv, " ")
+	if j.line != nil {
+		text = *j.line + " " + text
+	}
+	return text
 }

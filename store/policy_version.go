@@ -99,6 +99,24 @@ func (t *tx) firstOf(build string) (bool, error) {
 	return n > 0, err
 }
 
+// Once notes a name in the store for good and appends the event to the log, in one
+// transaction, if the store does not have that name yet and has been served before. It
+// reports whether it appended.
+func (s *Store) Once(ctx context.Context, name string, e core.Event) (appended bool, err error) {
+	err = s.do(ctx, func(t *tx) error {
+		n, err := t.exec(noteBuild, "once:"+name, strconv.FormatInt(nowMs(), 10))
+		if err != nil || n == 0 {
+			return err
+		}
+		head, err := t.count(`SELECT seq FROM log_head`)
+		if appended = err == nil && head > 0; appended {
+			t.own.events = append(t.own.events, e)
+		}
+		return err
+	})
+	return appended, err
+}
+
 // inUse reports whether an instance runs that has a policy.
 func inUse(ctx context.Context, q querier, policyHash string) (bool, error) {
 	all, err := readInstances(ctx, q)

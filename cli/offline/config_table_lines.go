@@ -39,7 +39,10 @@ func thresholds(ask, deny, human config.Risk) string {
 func execLine(x config.Exec) string {
 	line := fmt.Sprintf("security %s, ask %s", x.Security, x.Ask)
 	if x.Security == "allowlist" && x.Ask == "on-miss" {
-		line += ": what is above R1 asks"
+		line += ": what is above R2 asks; strict: true lets R2 ask too"
+		if x.Strict {
+			line = fmt.Sprintf("security %s, strict, ask %s: what is above R1 asks", x.Security, x.Ask)
+		}
 	}
 	switch x.AskFallback {
 	case "allowlist":

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -138,6 +139,9 @@ func TestReleased_StoreGoesOn(t *testing.T) {
 				r.start()
 				t.Cleanup(r.stop)
 				goesOn(t, r)
+				r.stop()
+				r.start()
+				requireAnnouncedOnce(t, r)
 			})
 		}
 	}
@@ -199,4 +203,20 @@ func goesOn(t *testing.T, r *rig) {
 	report, err := r.operator().VerifyAudit(r.ctx())
 	require.NoError(t, err)
 	require.True(t, report.OK, report.Problem)
+}
+
+// requireAnnouncedOnce: what this version allows more by the same configuration is on record,
+// once, however often the desk starts.
+func requireAnnouncedOnce(t *testing.T, r *rig) {
+	t.Helper()
+	page, err := r.operator().Audit(r.ctx(), api.AuditOptions{Limit: 200})
+	require.NoError(t, err)
+	var told []string
+	for _, e := range page.Items {
+		if e.Type == "audit.policy" && strings.Contains(string(e.Data), `"by":"version"`) {
+			told = append(told, string(e.Data))
+		}
+	}
+	require.Len(t, told, 1)
+	require.Contains(t, told[0], "approvals.exec.strict: true")
 }

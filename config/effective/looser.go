@@ -191,8 +191,21 @@ func looserExec(old, now config.Exec) bool {
 	if security(now.Security) > security(old.Security) || ask(now.Ask) > ask(old.Ask) {
 		return true
 	}
+	if old.Strict && !now.Strict {
+		return true
+	}
 	listed := lacks(old.Allowlist, now.Allowlist) || lacks(old.SafeBins, now.SafeBins)
 	return listed || fallback(now.AskFallback) > fallback(old.AskFallback)
+}
+
+// LooserByVersion names, in words, what this version allows by that configuration that
+// 0.1 asked about.
+func LooserByVersion(c config.Config) (out []string) {
+	if x := c.Approvals.Exec; c.Approvals.Enabled() && x.Security == "allowlist" && x.Ask != "always" && !x.Strict {
+		out = append(out, "external reads that the desk's table knows (R2), such as kubectl get, run unasked; "+
+			"approvals.exec.strict: true lets them ask as before")
+	}
+	return out
 }
 
 func looserVerifier(old, now config.Verifier) bool {

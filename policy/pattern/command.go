@@ -81,6 +81,24 @@ func (p Command) Covers(args []workspace.Word) bool {
 	return p.Words[0] == name
 }
 
+// In reports whether all that the pattern spells out occurs in a text, in its order, quotes and
+// backslashes aside. It finds the command also if a shell takes the text otherwise than it was read.
+func (p Command) In(text string) bool {
+	text = unquoted.Replace(text)
+	for _, w := range p.Words {
+		for part := range strings.SplitSeq(w, "*") {
+			_, after, found := strings.Cut(text, part)
+			if !found {
+				return false
+			}
+			text = after
+		}
+	}
+	return true
+}
+
+var unquoted = strings.NewReplacer("'", "", `"`, "", "\\\n", "", `\`, "")
+
 // MayBe reports whether the command could be one that the pattern means,
 // whatever else stands in it: options between the words do not count, nor does
 // what follows them.

@@ -100,7 +100,7 @@ func (r role) word(x *command.Call, w workspace.Word) {
 	case addressRole:
 		x.Address(w.Text)
 	case hostRole:
-		if carries(w.Text) {
+		if carries(w.Text) || workspace.Carries(w.Text) {
 			x.Add(finding.UnknownOption)
 		}
 	case historyRole:

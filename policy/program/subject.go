@@ -144,7 +144,7 @@ var telling = map[string]func(i int, operand string) bool{
 	"git push": pushed, "git fetch": firstOperand, "git pull": firstOperand, "git clone": transport,
 	"npm": npmPackage, "pnpm": npmPackage, "yarn": npmPackage, "pip": otherPackage, "pip3": otherPackage, "uv": otherPackage, "poetry": otherPackage,
 	"cargo": otherPackage, "gem": otherPackage, "composer": otherPackage, "bundle": otherPackage, "conda": otherPackage, "mamba": otherPackage,
-	"apt": otherPackage, "apt-get": otherPackage, "dnf": otherPackage, "yum": otherPackage, "brew": otherPackage, "snap": otherPackage,
+	"apt": debianPackage, "apt-get": debianPackage, "dnf": otherPackage, "yum": otherPackage, "brew": otherPackage, "snap": otherPackage,
 	"kubectl get": firstOperand, "kubectl describe": firstOperand, "kubectl delete": firstOperand, "kubectl explain": firstOperand,
 	"oc get": firstOperand, "oc describe": firstOperand, "oc delete": firstOperand, "oc explain": firstOperand,
 	"systemctl": func(_ int, w string) bool { return strings.Contains(w, "/") },
@@ -178,6 +178,10 @@ func otherPackage(_ int, w string) bool {
 	}
 	return !nameOnly(name) || strings.ContainsAny(w, "/:\\ ")
 }
+
+// debianPackage also reports a name with a sign behind it: "sudo-" is removed, and "/" or "="
+// takes it from elsewhere.
+func debianPackage(i int, w string) bool { return strings.HasSuffix(w, "-") || otherPackage(i, w) }
 
 // nameOnly reports letters, digits and what joins them.
 func nameOnly(s string) bool {

@@ -8,8 +8,6 @@ const (
 	WholeWorkspace                  // the workspace itself
 	InTmp
 	Elsewhere
-	ASecret
-	Settings
 )
 
 // Kind says in which kind of place a file lies.

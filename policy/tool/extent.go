@@ -1,0 +1,76 @@
+package tool
+
+import (
+	"slices"
+	"strings"
+
+	"approvalbot/policy/finding"
+	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
+)
+
+// Extent is what a session's yes for a call of a tool is bound to, beside the tool.
+type Extent struct {
+	Said   []string         // "key=value" of members that say what is done, to whom, or run
+	Places []workspace.Word // what may be a file
+	Each   bool             // every call is another thing: no session's yes
+}
+
+var (
+	// saidKeys say what a call does, where deedKeys do not.
+	saidKeys = words.Set("request kind event type function tool toolname api commandtype cmdtype runtime")
+	// toKeys say who is spoken to, or paid.
+	toKeys = words.Set(`to recipient recipients cc bcc target targets channel channelid chat chatid thread threadid room
+		conversation conversationid user userid userids email emails phone number address audience session sessionid sessionkey
+		label agent agentid account accountid payee iban`)
+	// runsKeys are commands and statements, beside codeKeys and statementKeys.
+	runsKeys = words.Set("expression expr eval js javascript function cmdline commandline cli bash stdin cypher filter where")
+)
+
+// Extent reads the members of a call that runs no command by what they may name.
+func (x *Reading) Extent() (e Extent) {
+	list, ok := x.Fields()
+	kind := x.Tool.Kind
+	e.Each = !ok || kind == Payer || kind == Actor && x.Found.Any(finding.Of(finding.OtherHost, finding.FeedsProcess))
+	for i := range list {
+		f := &list[i]
+		if f.absent() {
+			continue
+		}
+		runs := codeKeys[f.Key] || statementKeys[f.Key] || runsKeys[f.Key]
+		files := kind.Group() == "fs"
+		switch {
+		case deedKeys[f.Key], saidKeys[f.Key] && !files, kind == Editor && f.Key == "command":
+			e.say(f)
+		case toKeys[f.Key] && (kind == Messenger || kind == Actor):
+			e.say(f)
+		case files:
+			if f.Str && (placeKeys[f.Key] || outKeys[f.Key] || globKeys[f.Key]) {
+				e.Places = append(e.Places, workspace.PathWord(f.Text))
+			}
+		case runs && kind == Other:
+			e.Each = true
+		case runs && kind != Messenger:
+			e.say(f)
+		case f.Str && namesFile(f):
+			e.Places = append(e.Places, workspace.PathWord(f.Text))
+			e.Each = e.Each || kind == Other
+		}
+	}
+	slices.Sort(e.Said)
+	e.Said = slices.Compact(e.Said)
+	return e
+}
+
+func (e *Extent) say(f *field) { e.Said = append(e.Said, f.Key+"="+f.Text) }
+
+// namesFile reports text that a tool of which nothing is known may take for a file: by the
+// member's name, by a slash, or because a secret or a start-up file is called so.
+func namesFile(f *field) bool {
+	if strings.Contains(f.Text, "://") && !strings.HasPrefix(strings.ToLower(f.Text), "file:") {
+		return false // a host, which is bound as one
+	}
+	lower := workspace.FoldPath(f.Text)
+	return placeKeys[f.Key] || outKeys[f.Key] || strings.ContainsAny(f.Text, `/\~`) || strings.HasPrefix(f.Text, ".") ||
+		workspace.SecretPath(lower) || workspace.AccessPath(lower) || workspace.StartupPath(lower)
+}
