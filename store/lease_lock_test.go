@@ -173,9 +173,9 @@ func TestAdversary_P2_ACutThatNeitherSideSees(t *testing.T) {
 	go func() { defer close(ended); a.keepLock(cut) }()
 	defer func() { stop(); <-ended }()
 	<-a.heartbeat.changed
-	everSeen(t, a)
 	l := taken(t, a, "hold timers")
 	require.NotNil(t, l)
+	everSeen(t, a) // a lease that is taken is trusted for eight seconds, whatever was said before
 	way.cut.Lock()
 	defer way.cut.Unlock()
 	<-l.lost

@@ -149,21 +149,26 @@ func TestHookFlow_BehindTheShellThatInstallWrites(t *testing.T) {
 	require.NoError(t, err)
 	var settings struct {
 		Hooks struct {
-			PreToolUse []struct{ Hooks []struct{ Command string } }
+			PreToolUse []struct {
+				Hooks []struct {
+					Command string
+					Args    []string
+				}
+			}
 		}
 	}
 	require.NoError(t, json.Unmarshal(changes[0].After, &settings))
-	command := settings.Hooks.PreToolUse[0].Hooks[0].Command
+	words := settings.Hooks.PreToolUse[0].Hooks[0]
 
-	code, out := r.started(exec.Command("sh", "-c", command), strings.Replace(hookBody, "npm publish", "ls", 1)).output(t)
+	code, out := r.started(exec.Command(words.Command, words.Args...), strings.Replace(hookBody, "npm publish", "ls", 1)).output(t)
 	require.Zero(t, code)
 	require.Contains(t, out, `"permissionDecision":"allow"`)
-	code, out = r.started(exec.Command("sh", "-c", command), "{").output(t)
+	code, out = r.started(exec.Command(words.Command, words.Args...), "{").output(t)
 	require.Zero(t, code)
 	require.Contains(t, out, `"permissionDecision":"deny"`)
 
 	// A shell stands for the runtime, and does not become its hook.
-	h := r.started(exec.Command("sh", "-c", `exec 3<&0; sh -c "$1" <&3 >/dev/null & wait`, "sh", command), strings.Replace(hookBody, "toolu_1", "toolu_2", 1))
+	h := r.started(exec.Command("sh", append([]string{"-c", `exec 3<&0; "$0" "$@" <&3 >/dev/null & wait`, words.Command}, words.Args...)...), strings.Replace(hookBody, "toolu_1", "toolu_2", 1))
 	card := r.card(r.askedAs("toolu_2"))
 	require.NoError(t, h.Process.Kill())
 	_, err = h.Process.Wait() // as whatever started a runtime does

@@ -281,7 +281,7 @@ func TestAdversary_T27_DoctorLooksAtTheHook(t *testing.T) {
 		harm func()
 		says string
 	}{
-		"an edited hook": {in(u.home, settingsFile, strings.Replace(settings, "exit 2'", "exit 0'", 1)), "the hook PreToolUse was changed in"},
+		"an edited hook": {in(u.home, settingsFile, strings.Replace(settings, `exit 2"`, `exit 0"`, 1)), "the hook PreToolUse was changed in"},
 		"for one tool":   {in(u.home, settingsFile, strings.Replace(settings, `"*"`, `"Read"`, 1)), "the hook PreToolUse was changed in"},
 		"not blocking":   {in(u.home, settingsFile, strings.Replace(settings, `, "onFailure": "block"`, "", 1)), "the hook PreToolUse was changed in"},
 		"no hook before": {in(u.home, settingsFile, strings.Replace(settings, "PreToolUse", "Stop", 1)), "the hook PreToolUse is missing in"},
