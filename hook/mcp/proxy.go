@@ -361,6 +361,9 @@ func (x *relay) progressed(m *jsonrpc.Request) *jsonrpc.Request {
 // asks notes what the server says of its own accord, and reports whether the client gets it, and
 // else with what the server is refused; empty: with nothing.
 func (x *relay) asks(ctx context.Context, m *jsonrpc.Request) (refused string, passed bool) {
+	if _, err := encode(orNull(jsontext.Value(m.Params))); err != nil && m.IsCall() {
+		return "the params have a member twice, or text that is not UTF-8", false
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {

@@ -175,9 +175,10 @@ const questionName = "question:"
 // askedBeside asks a person for something that reaches the server and is no call of a tool. It gives
 // what the desk handed out.
 func (x *relay) askedBeside(ctx context.Context, method string, all members) (members, ask.Allowed, error) {
-	params, err := encode(members{beside: value(all)})
+	params, err := encode(map[string]members{beside: all}) // what cannot be written must not become null
 	if err != nil {
-		return nil, ask.Allowed{}, err
+		return nil, ask.Allowed{}, errors.New("not allowed: no approver can be shown it: " +
+			"it has a member twice, text that is not UTF-8, or is nested too deep")
 	}
 	got, err := x.Desk.Ask(ctx, api.CreateRequest{
 		ToolName: x.named(questionName + method), Params: params, SessionKey: x.Session, Bind: bind(x.Workdir),
@@ -232,8 +233,8 @@ func (x *relay) outgoing(
 		return nil, nil, err
 	}
 	out := members{}
-	if err := strict(said["params"], &out); err != nil {
-		return nil, nil, err
+	if err := strict(said["params"], &out); err != nil || out == nil {
+		return nil, nil, errors.New("not allowed: the approval desk handed out no params")
 	}
 	return withMeta(nil, out, meta, true), &allowed, nil
 }

@@ -72,7 +72,11 @@ func (c call) params() ([]byte, error) {
 		all = members{}
 	}
 	if len(c.beside) > 0 {
-		all[beside] = value(c.beside)
+		given, err := encode(c.beside)
+		if err != nil {
+			return nil, err
+		}
+		all[beside] = jsontext.Value(given)
 	}
 	return encode(all)
 }
@@ -84,8 +88,8 @@ func claimed(params []byte) (members, error) {
 		return nil, err
 	}
 	if given, ok := arguments[beside]; ok {
-		if err := strict(given, &out); err != nil {
-			return nil, err
+		if err := strict(given, &out); err != nil || out == nil {
+			return nil, fmt.Errorf("%q is no object", beside)
 		}
 		delete(arguments, beside)
 	}
