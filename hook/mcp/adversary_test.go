@@ -170,14 +170,17 @@ func TestAdversary_T1_TheServersBytesAreAFunctionOfWhatWasAskedFor(t *testing.T)
 func TestAdversary_T1_AnswersToTheServersQuestionsAreAskedFor(t *testing.T) {
 	s := newStage(t)
 	s.approval = ""
-	question := func(method string) {
+	question := func(method string) string {
 		s.says(s.server, `{"jsonrpc":"2.0","id":"q","method":%q,"params":{"message":"how much?"}}`, method)
-		require.Equal(t, method, s.heard(s.toClient).Method)
+		m := s.heard(s.toClient)
+		require.Equal(t, method, m.Method)
+		return m.id()
 	}
+	last := ""
 	answers := func(method, answer string) message {
 		t.Helper()
-		question(method)
-		s.says(s.client, `{"jsonrpc":"2.0","id":"q",%s}`, answer)
+		last = question(method)
+		s.says(s.client, `{"jsonrpc":"2.0","id":%s,%s}`, last, answer)
 		m := s.heard(s.toServer)
 		require.Equal(t, "q", m.ID)
 		return m
@@ -224,7 +227,7 @@ func TestAdversary_T1_AnswersToTheServersQuestionsAreAskedFor(t *testing.T) {
 	for len(s.log) > 0 {
 		<-s.log
 	}
-	s.says(s.client, `{"jsonrpc":"2.0","id":"q","result":{"x":"EVIL"}}`)
+	s.says(s.client, `{"jsonrpc":"2.0","id":%s,"result":{"x":"EVIL"}}`, last)
 	require.Contains(t, <-s.log, "to no request")
 }
 

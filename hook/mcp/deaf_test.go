@@ -144,8 +144,7 @@ func TestAdversary_T1_AServerDoesNotFloodPeople(t *testing.T) {
 	s.approval = ""
 	for i := range 15 {
 		s.says(s.server, `{"jsonrpc":"2.0","id":"q%d","method":"sampling/createMessage"}`, i)
-		s.heard(s.toClient)
-		s.says(s.client, `{"jsonrpc":"2.0","id":"q%d","result":{"text":"yes"}}`, i)
+		s.says(s.client, `{"jsonrpc":"2.0","id":%s,"result":{"text":"yes"}}`, s.heard(s.toClient).id())
 		require.Equal(t, i >= maxInMinute, s.heard(s.toServer).Error != nil, i)
 	}
 	require.Len(t, s.calls(), maxInMinute)

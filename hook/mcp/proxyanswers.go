@@ -22,6 +22,7 @@ import (
 type question struct {
 	ctx      context.Context // ends when the server takes it back
 	cancel   context.CancelFunc
+	id       jsonrpc.ID // the server's
 	method   string
 	params   jsontext.Value
 	answered bool
@@ -48,7 +49,7 @@ func (x *relay) reply(ctx context.Context, m *jsonrpc.Response) {
 		}
 		x.mu.Unlock()
 		if q.ctx.Err() == nil {
-			x.deliver(ctx, &jsonrpc.Response{ID: m.ID, Result: json.RawMessage(result), Error: err})
+			x.deliver(ctx, &jsonrpc.Response{ID: q.id, Result: json.RawMessage(result), Error: err})
 		}
 		q.cancel()
 		if got != nil {

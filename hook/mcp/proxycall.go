@@ -218,7 +218,7 @@ func (x *relay) withdraw(ctx context.Context) {
 		if q.method != "ping" {
 			q.cancel()
 			delete(x.questions, id)
-			x.do(func() { x.deliver(ctx, failure(id, "the client took its call back")) })
+			x.do(func() { x.deliver(ctx, failure(q.id, "the client took its call back")) })
 		}
 	}
 }

@@ -38,3 +38,31 @@ func TestAdversary_T1_NoApproverSeesABlankCard(t *testing.T) {
 		require.Error(t, err)
 	})
 }
+
+// An answer is of the question that the client answered, if the server takes it back meanwhile and
+// asks another under its id.
+func TestAdversary_T1_AnAnswerIsOfItsQuestion(t *testing.T) {
+	s := newStage(t)
+	s.approval = ""
+	const asks = `{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":%q}}`
+	s.says(s.server, asks, "Delete the production database?")
+	first := s.heard(s.toClient)
+	for range 2 { // the second is of no request
+		s.says(s.server, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}`)
+	}
+	s.says(s.server, asks, "Show the release notes?")
+	cancel := s.heard(s.toClient)
+	require.Equal(t, "notifications/cancelled", cancel.Method)
+	require.JSONEq(t, `{"requestId":`+first.id()+`}`, paramsText(t, cancel.raw))
+	second := s.heard(s.toClient)
+	require.NotEqual(t, first.id(), second.id())
+	for _, m := range []message{first, second} {
+		s.says(s.client, `{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"of":%s}}}`, m.id(), m.id())
+	}
+	m := s.heard(s.toServer)
+	require.Equal(t, "q", m.ID)
+	require.Contains(t, m.raw, `{"of":`+second.id()+`}`)
+	require.Len(t, s.calls(), 1)
+	require.Contains(t, s.last(), "release notes")
+	require.Contains(t, <-s.log, "to no request")
+}
