@@ -538,3 +538,27 @@ func TestProxy_AClientTakesAnotherVersion(t *testing.T) {
 		s.heard(s.toClient)
 	}
 }
+
+// What was forgotten while a call waited for its yes asks at the next call.
+func TestAdversary_T2_AFloodWhileACallWaitsAsks(t *testing.T) {
+	s := newStage(t)
+	s.approval = ""
+	pad := strings.Repeat("x", 9<<20)
+	s.says(s.client, callOf, 1) // not listed: asks
+	own := s.heard(s.toServer)
+	s.asking, s.answering = make(chan struct{}), make(chan struct{})
+	s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, own.id(), order)
+	<-s.asking
+	s.lets(strings.Replace(order, "Orders.", "EVIL", 1))
+	for _, name := range []string{"a", "b"} {
+		s.lets(`{"name":"` + name + `","description":"` + pad + `"}`)
+	}
+	s.answering <- struct{}{}
+	s.lists(order) // the proxy looks again before the call
+	s.ran()
+	require.NotContains(t, s.told(), "EVIL")
+	s.asking = nil
+	s.lets(order)
+	s.calling(order)
+	require.Contains(t, s.told(), `"otherwise":true`)
+}

@@ -192,7 +192,10 @@ func (x *relay) facts(ctx context.Context, name string) (_ *api.Tool, gift int, 
 func (x *relay) handed(name string, gift int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	is := x.shown[name]
+	is, known := x.shown[name]
+	if !known {
+		is.other = x.forgotten // while the call waited
+	}
 	is.handed, is.forgot = true, max(is.forgot, gift)
 	x.shown[name] = is
 }
