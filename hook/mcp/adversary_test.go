@@ -217,7 +217,7 @@ func TestAdversary_T1_AnswersToTheServersQuestionsAreAskedFor(t *testing.T) {
 		asked := s.calls()[i]
 		require.True(t, asked.MustAsk)
 		require.Equal(t, "mcp__shop__question:"+row[0], asked.ToolName)
-		require.JSONEq(t, fmt.Sprintf(`{"approvalbot/mcp":{"method":%q,"params":{"message":"how much?"},"result":%s}}`, row[0], row[1]), s.last())
+		require.JSONEq(t, fmt.Sprintf(`{"approvalbot/mcp":{"method":%q,"params":{"message":"how much?"},"answer":%s}}`, row[0], row[1]), s.last())
 	}
 
 	s.approval = `{"id":"x","status":"denied","reason":"no"}`

@@ -82,11 +82,12 @@ func (x *relay) agreed(q *question, m *jsonrpc.Response) (jsontext.Value, *ask.A
 	}
 	defer done()
 	said, got, err := x.askedBeside(q.ctx, q.method, members{
-		"method": value(q.method), "params": orNull(q.params), "result": orNull(jsontext.Value(m.Result)),
+		"method": value(q.method), "params": orNull(q.params),
+		"answer": orNull(jsontext.Value(m.Result)), // its name sorts first: it is what is decided
 	})
 	switch {
 	case err == nil:
-		return said["result"], &got, nil
+		return said["answer"], &got, nil
 	case elicited:
 		return jsontext.Value(`{"action":"decline"}`), nil, nil
 	}
@@ -148,7 +149,7 @@ func (x *relay) rootsWithin(result []byte) jsontext.Value {
 	}
 	for _, r := range in.Roots {
 		at, err := url.Parse(r.URI)
-		if err != nil || at.Scheme != "file" || at.Host != "" || at.RawQuery != "" || at.Fragment != "" ||
+		if err != nil || (&url.URL{Scheme: "file", Path: at.Path}).String() != r.URI || // no user, host or query
 			path.Clean(at.Path) != at.Path || !isWithin(at.Path, x.Workdir) {
 			return nil
 		}

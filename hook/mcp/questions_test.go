@@ -66,3 +66,24 @@ func TestAdversary_T1_AnAnswerIsOfItsQuestion(t *testing.T) {
 	require.Contains(t, s.last(), "release notes")
 	require.Contains(t, <-s.log, "to no request")
 }
+
+// On the card the client's answer comes before the server's words, however long these are.
+func TestAdversary_T1_TheAnswerComesFirst(t *testing.T) {
+	s := newStage(t)
+	s.approval = ""
+	s.says(s.server, `{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":%q}}`, strings.Repeat("lorem ", 1000))
+	s.says(s.client, `{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"iban":"EVIL"}}}`, s.heard(s.toClient).id())
+	require.Contains(t, s.heard(s.toServer).raw, "EVIL")
+	require.Less(t, strings.Index(s.last(), "EVIL"), strings.Index(s.last(), "lorem"))
+}
+
+// Roots pass unasked in their plain form alone.
+func TestAdversary_T1_RootsPassInPlainFormAlone(t *testing.T) {
+	x := &relay{Proxy: Proxy{Workdir: t.TempDir()}}
+	for uri, passes := range map[string]bool{
+		"file://" + x.Workdir: true, "file://send:EVIL@" + x.Workdir: false, "file://evil" + x.Workdir: false, "file:" + x.Workdir: false,
+		"file://" + x.Workdir + "?": false, "file://" + x.Workdir + "?EVIL": false, "file://" + x.Workdir + "#": false, "FILE://" + x.Workdir: false,
+	} {
+		require.Equal(t, passes, x.rootsWithin([]byte(`{"roots":[{"uri":"`+uri+`"}]}`)) != nil, uri)
+	}
+}
