@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"approvalbot/api"
+	"approvalbot/hook/ask"
 )
 
 // listed lets the client have the server's list.
@@ -561,4 +566,44 @@ func TestAdversary_T2_AFloodWhileACallWaitsAsks(t *testing.T) {
 	s.lets(order)
 	s.calling(order)
 	require.Contains(t, s.told(), `"otherwise":true`)
+}
+
+// A client that says hello again is who it first was.
+func TestAdversary_T1_InitializeSaysWhoTheClientFirstWas(t *testing.T) {
+	s := newStage(t)
+	for _, name := range []string{"claude", "send EVIL 1000 to eve"} {
+		s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","clientInfo":{"name":%q}}}`, name)
+		m := s.heard(s.toServer)
+		require.Contains(t, m.raw, "claude")
+		require.NotContains(t, m.raw, "EVIL")
+		s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{}}`, m.id())
+		s.heard(s.toClient)
+	}
+}
+
+// A page of tools is few questions to the desk, and one that would be many is refused.
+func TestAdversary_T2_AListIsFewQuestionsToTheDesk(t *testing.T) {
+	n := 0
+	desk := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n++
+		var in api.ToolsRequest
+		_ = json.NewDecoder(r.Body).Decode(&in)
+		_ = json.NewEncoder(w).Encode(map[string]any{"allowed": in.Tools})
+	}))
+	defer desk.Close()
+	x := &relay{Proxy: Proxy{Server: "shop", Desk: ask.Approvals{Client: &api.Client{Server: desk.URL, Token: "t"}}}}
+	same, many := make([]listedTool, 3*maxTools), make([]listedTool, maxKnown+1)
+	for i := range same {
+		same[i].Name = "a"
+	}
+	for i := range many {
+		many[i].Name = fmt.Sprint("t", i)
+	}
+	kept, err := x.allowed(t.Context(), same)
+	require.NoError(t, err)
+	require.Len(t, kept, 1)
+	require.Equal(t, 1, n)
+	_, err = x.allowed(t.Context(), many)
+	require.ErrorContains(t, err, "more than")
+	require.Equal(t, 1, n)
 }

@@ -208,7 +208,7 @@ func (x *relay) outgoing(
 	var meta members
 	_ = strict(all["_meta"], &meta) // it has no identity, then
 	if m.Method == initialize {
-		return initParams(all), nil, nil
+		return x.initParams(all), nil, nil
 	}
 	if m.Method == listTools {
 		id := x.identified(meta)

@@ -455,10 +455,15 @@ func (x *relay) allowed(ctx context.Context, tools []listedTool) ([]listedTool, 
 	byName, kept, seen := map[string]bool{}, []listedTool(nil), map[string]bool{}
 	var names []string
 	for _, t := range tools {
-		if nameable(x.named(t.Name)) && !strings.HasPrefix(t.Name, questionName) {
+		if !seen[t.Name] && nameable(x.named(t.Name)) && !strings.HasPrefix(t.Name, questionName) {
+			seen[t.Name] = true
 			names = append(names, x.named(t.Name))
 		}
 	}
+	if len(names) > maxKnown {
+		return nil, fmt.Errorf("a page of them has more than %d", maxKnown)
+	}
+	clear(seen)
 	for len(names) > 0 {
 		n := min(len(names), maxTools)
 		if x.Desk.Fault != nil || x.Desk.Client == nil {
