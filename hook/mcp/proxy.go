@@ -405,7 +405,7 @@ func (x *relay) asks(ctx context.Context, m *jsonrpc.Request) (refused string, p
 // questionOf is the client's id of the server's request; not valid if it is not under way. x.mu is held.
 func (x *relay) questionOf(servers jsonrpc.ID) jsonrpc.ID {
 	for id, q := range x.questions {
-		if q.id == servers {
+		if q.id == servers && !q.over {
 			return id
 		}
 	}

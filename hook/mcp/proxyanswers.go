@@ -26,6 +26,7 @@ type question struct {
 	method   string
 	params   jsontext.Value
 	answered bool
+	over     bool // its id is free for the server again: its answer is being written
 }
 
 // reply carries the client's answer to a question of the server.
@@ -44,14 +45,15 @@ func (x *relay) reply(ctx context.Context, m *jsonrpc.Response) {
 	x.do(func() {
 		result, got, err := x.agreed(q, m)
 		x.mu.Lock()
-		if x.questions[m.ID] == q {
-			delete(x.questions, m.ID)
-		}
+		q.over = true
 		x.mu.Unlock()
 		if q.ctx.Err() == nil {
 			x.deliver(ctx, &jsonrpc.Response{ID: q.id, Result: json.RawMessage(result), Error: err})
 		}
 		q.cancel()
+		x.mu.Lock()
+		delete(x.questions, m.ID) // not before the server has it: what one that does not read asks is bounded
+		x.mu.Unlock()
 		if got != nil {
 			x.report(ctx, *got, "succeeded", "")
 		}

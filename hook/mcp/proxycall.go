@@ -215,7 +215,7 @@ func (x *relay) withdraw(ctx context.Context) {
 		}
 	}
 	for id, q := range x.questions {
-		if q.method != "ping" {
+		if q.method != "ping" && !q.over {
 			q.cancel()
 			delete(x.questions, id)
 			x.do(func() { x.deliver(ctx, failure(q.id, "the client took its call back")) })
