@@ -87,3 +87,14 @@ func TestAdversary_T1_RootsPassInPlainFormAlone(t *testing.T) {
 		require.Equal(t, passes, x.rootsWithin([]byte(`{"roots":[{"uri":"`+uri+`"}]}`)) != nil, uri)
 	}
 }
+
+// A task that an allowed call began needs no question, however long its id is.
+func TestAdversary_T1_ATaskWithALongIDIsKept(t *testing.T) {
+	x, long := &relay{tasks: map[task]bool{}}, strings.Repeat("t", 1<<20)
+	x.keepTask(task{id: long})
+	require.True(t, x.knowsTask(task{"tasks/get", long}))
+	require.False(t, x.knowsTask(task{"tasks/get", long + "t"}))
+	for kept := range x.tasks {
+		require.Len(t, kept.id, 64)
+	}
+}
