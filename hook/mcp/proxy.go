@@ -136,6 +136,7 @@ type relay struct {
 	minute     time.Time                // in which people were asked for so many of them
 	inMinute   int
 	identity   members               // the client's, of its first request that has one
+	denied     map[string]denial     // by the hash of what was asked for
 	greeted    members               // who the client is, of its first initialize
 	lastMeta   members               // identity in the client's last tools/list or tools/call
 	shown      map[string]shown      // tools as the client was given them

@@ -176,6 +176,15 @@ func isWithin(at, dir string) bool {
 // questionName begins the name as which an answer is asked for. No tool is passed on whose name does.
 const questionName = "question:"
 
+// denialTime is how long what people denied is not asked for again.
+const denialTime = 10 * time.Minute
+
+// denial is when people denied something, and what the asker was told.
+type denial struct {
+	at  time.Time
+	why error
+}
+
 // askedBeside asks a person for something that reaches the server and is no call of a tool. It gives
 // what the desk handed out.
 func (x *relay) askedBeside(ctx context.Context, method string, all members) (members, ask.Allowed, error) {
@@ -184,10 +193,25 @@ func (x *relay) askedBeside(ctx context.Context, method string, all members) (me
 		return nil, ask.Allowed{}, errors.New("not allowed: no approver can be shown it: " +
 			"it has a member twice, text that is not UTF-8, or is nested too deep")
 	}
+	key := hashOf(params)
+	x.mu.Lock()
+	no, denied := x.denied[key]
+	x.mu.Unlock()
+	if denied && time.Since(no.at) < denialTime {
+		return nil, ask.Allowed{}, no.why
+	}
 	got, err := x.Desk.Ask(ctx, api.CreateRequest{
 		ToolName: x.named(questionName + method), Params: params, SessionKey: x.Session, Bind: bind(x.Workdir),
 		MustAsk: true, Context: &api.Context{Tool: &api.Tool{Server: x.Name}},
 	}, nil)
+	if r := (*ask.Refusal)(nil); errors.As(err, &r) && r.Cause == nil && r.Approval.Status == api.Denied {
+		x.mu.Lock()
+		if x.denied == nil || len(x.denied) >= maxTasks {
+			x.denied = map[string]denial{}
+		}
+		x.denied[key] = denial{time.Now(), err}
+		x.mu.Unlock()
+	}
 	if err != nil {
 		return nil, ask.Allowed{}, err
 	}

@@ -98,3 +98,17 @@ func TestAdversary_T1_ATaskWithALongIDIsKept(t *testing.T) {
 		require.Len(t, kept.id, 64)
 	}
 }
+
+// What people denied is not a card again each time that it is asked for.
+func TestAdversary_T1_ADeniedAnswerIsNotAskedForAgain(t *testing.T) {
+	s := newStage(t)
+	s.approval = `{"id":"x","status":"denied","reason":"no"}`
+	for i := range 5 {
+		s.says(s.server, `{"jsonrpc":"2.0","id":"r%d","method":"roots/list"}`, i)
+		s.says(s.client, `{"jsonrpc":"2.0","id":%s,"result":{"roots":[{"uri":"file:///elsewhere"}]}}`, s.heard(s.toClient).id())
+		require.NotNil(t, s.heard(s.toServer).Error)
+		s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"t"}}`)
+		require.NotNil(t, s.heard(s.toClient).Error)
+	}
+	require.Len(t, s.calls(), 2)
+}
