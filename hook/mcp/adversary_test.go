@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"approvalbot/api"
+	"approvalbot/hook/ask"
 )
 
 // listed lets the client have the server's list.
@@ -170,14 +175,17 @@ func TestAdversary_T1_TheServersBytesAreAFunctionOfWhatWasAskedFor(t *testing.T)
 func TestAdversary_T1_AnswersToTheServersQuestionsAreAskedFor(t *testing.T) {
 	s := newStage(t)
 	s.approval = ""
-	question := func(method string) {
+	question := func(method string) string {
 		s.says(s.server, `{"jsonrpc":"2.0","id":"q","method":%q,"params":{"message":"how much?"}}`, method)
-		require.Equal(t, method, s.heard(s.toClient).Method)
+		m := s.heard(s.toClient)
+		require.Equal(t, method, m.Method)
+		return m.id()
 	}
+	last := ""
 	answers := func(method, answer string) message {
 		t.Helper()
-		question(method)
-		s.says(s.client, `{"jsonrpc":"2.0","id":"q",%s}`, answer)
+		last = question(method)
+		s.says(s.client, `{"jsonrpc":"2.0","id":%s,%s}`, last, answer)
 		m := s.heard(s.toServer)
 		require.Equal(t, "q", m.ID)
 		return m
@@ -214,7 +222,7 @@ func TestAdversary_T1_AnswersToTheServersQuestionsAreAskedFor(t *testing.T) {
 		asked := s.calls()[i]
 		require.True(t, asked.MustAsk)
 		require.Equal(t, "mcp__shop__question:"+row[0], asked.ToolName)
-		require.JSONEq(t, fmt.Sprintf(`{"approvalbot/mcp":{"method":%q,"params":{"message":"how much?"},"result":%s}}`, row[0], row[1]), s.last())
+		require.JSONEq(t, fmt.Sprintf(`{"approvalbot/mcp":{"method":%q,"params":{"message":"how much?"},"answer":%s}}`, row[0], row[1]), s.last())
 	}
 
 	s.approval = `{"id":"x","status":"denied","reason":"no"}`
@@ -224,7 +232,7 @@ func TestAdversary_T1_AnswersToTheServersQuestionsAreAskedFor(t *testing.T) {
 	for len(s.log) > 0 {
 		<-s.log
 	}
-	s.says(s.client, `{"jsonrpc":"2.0","id":"q","result":{"x":"EVIL"}}`)
+	s.says(s.client, `{"jsonrpc":"2.0","id":%s,"result":{"x":"EVIL"}}`, last)
 	require.Contains(t, <-s.log, "to no request")
 }
 
@@ -534,4 +542,68 @@ func TestProxy_AClientTakesAnotherVersion(t *testing.T) {
 		s.says(s.server, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32004,"message":"unsupported"}}`, m.id())
 		s.heard(s.toClient)
 	}
+}
+
+// What was forgotten while a call waited for its yes asks at the next call.
+func TestAdversary_T2_AFloodWhileACallWaitsAsks(t *testing.T) {
+	s := newStage(t)
+	s.approval = ""
+	pad := strings.Repeat("x", 9<<20)
+	s.says(s.client, callOf, 1) // not listed: asks
+	own := s.heard(s.toServer)
+	s.asking, s.answering = make(chan struct{}), make(chan struct{})
+	s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, own.id(), order)
+	<-s.asking
+	s.lets(strings.Replace(order, "Orders.", "EVIL", 1))
+	for _, name := range []string{"a", "b"} {
+		s.lets(`{"name":"` + name + `","description":"` + pad + `"}`)
+	}
+	s.answering <- struct{}{}
+	s.lists(order) // the proxy looks again before the call
+	s.ran()
+	require.NotContains(t, s.told(), "EVIL")
+	s.asking = nil
+	s.lets(order)
+	s.calling(order)
+	require.Contains(t, s.told(), `"otherwise":true`)
+}
+
+// A client that says hello again is who it first was.
+func TestAdversary_T1_InitializeSaysWhoTheClientFirstWas(t *testing.T) {
+	s := newStage(t)
+	for _, name := range []string{"claude", "send EVIL 1000 to eve"} {
+		s.says(s.client, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","clientInfo":{"name":%q}}}`, name)
+		m := s.heard(s.toServer)
+		require.Contains(t, m.raw, "claude")
+		require.NotContains(t, m.raw, "EVIL")
+		s.says(s.server, `{"jsonrpc":"2.0","id":%s,"result":{}}`, m.id())
+		s.heard(s.toClient)
+	}
+}
+
+// A page of tools is few questions to the desk, and one that would be many is refused.
+func TestAdversary_T2_AListIsFewQuestionsToTheDesk(t *testing.T) {
+	n := 0
+	desk := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n++
+		var in api.ToolsRequest
+		_ = json.NewDecoder(r.Body).Decode(&in)
+		_ = json.NewEncoder(w).Encode(map[string]any{"allowed": in.Tools})
+	}))
+	defer desk.Close()
+	x := &relay{Proxy: Proxy{Server: "shop", Desk: ask.Approvals{Client: &api.Client{Server: desk.URL, Token: "t"}}}}
+	same, many := make([]listedTool, 3*maxTools), make([]listedTool, maxKnown+1)
+	for i := range same {
+		same[i].Name = "a"
+	}
+	for i := range many {
+		many[i].Name = fmt.Sprint("t", i)
+	}
+	kept, err := x.allowed(t.Context(), same)
+	require.NoError(t, err)
+	require.Len(t, kept, 1)
+	require.Equal(t, 1, n)
+	_, err = x.allowed(t.Context(), many)
+	require.ErrorContains(t, err, "more than")
+	require.Equal(t, 1, n)
 }

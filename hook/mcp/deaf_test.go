@@ -144,8 +144,7 @@ func TestAdversary_T1_AServerDoesNotFloodPeople(t *testing.T) {
 	s.approval = ""
 	for i := range 15 {
 		s.says(s.server, `{"jsonrpc":"2.0","id":"q%d","method":"sampling/createMessage"}`, i)
-		s.heard(s.toClient)
-		s.says(s.client, `{"jsonrpc":"2.0","id":"q%d","result":{"text":"yes"}}`, i)
+		s.says(s.client, `{"jsonrpc":"2.0","id":%s,"result":{"text":"yes"}}`, s.heard(s.toClient).id())
 		require.Equal(t, i >= maxInMinute, s.heard(s.toServer).Error != nil, i)
 	}
 	require.Len(t, s.calls(), maxInMinute)
@@ -204,4 +203,18 @@ func TestProxy_ARefusedNotificationEndsNothing(t *testing.T) {
 	line, err := out.ReadString('\n')
 	require.NoError(t, err)
 	require.Contains(t, line, "here")
+}
+
+// Pings of a server that does not read, which clients answer by themselves, are bounded.
+func TestAdversary_T1_ADeafServersPingsAreBounded(t *testing.T) {
+	s := newStage(t)
+	for i := range maxQuestions {
+		s.says(s.server, `{"jsonrpc":"2.0","id":"p%d","method":"ping"}`, i)
+		s.says(s.client, `{"jsonrpc":"2.0","id":%s,"result":{}}`, s.heard(s.toClient).id())
+	}
+	s.says(s.client, `{"jsonrpc":"2.0","id":"read","method":"vendor/run"}`) // what it said before is read
+	require.Equal(t, "read", s.heard(s.toClient).ID)
+	s.says(s.server, `{"jsonrpc":"2.0","id":"more","method":"ping"}`)
+	s.says(s.server, `{"jsonrpc":"2.0","method":"notifications/message"}`)
+	require.Equal(t, "notifications/message", s.heard(s.toClient).Method)
 }

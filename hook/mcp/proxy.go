@@ -125,26 +125,29 @@ type relay struct {
 	toServer       *lane
 	toClient       *lane
 
-	mu        sync.Mutex
-	requests  map[jsonrpc.ID]*pending  // of the client, not answered yet
-	flights   map[jsonrpc.ID]*flight   // requests that the server has not answered
-	sent      int64                    // id of the last of them: the proxy numbers them all alike
-	questions map[jsonrpc.ID]*question // the server's requests, not answered yet
-	people    map[string]bool          // methods of those that wait for a person
-	tasks     map[task]bool            // those of the client: see keepTask
-	minute    time.Time                // in which people were asked for so many of them
-	inMinute  int
-	identity  members               // the client's, of its first request that has one
-	lastMeta  members               // identity in the client's last tools/list or tools/call
-	shown     map[string]shown      // tools as the client was given them
-	listing   int                   // which of the client's listings is the newest
-	gifts     int                   // how often the client was given a page of them
-	forgotten int                   // the last gift at which shown was emptied; 0: it never was
-	own       map[string]definition // tools as the proxy was given them; nil: it did not ask
-	asking    *ownList              // of the proxy, under way; nil: none is
-	changes   int                   // how often own, or its absence, came to be outdated
-	told      int                   // changes when own was asked for
-	ended     bool
+	mu         sync.Mutex
+	requests   map[jsonrpc.ID]*pending  // of the client, not answered yet
+	flights    map[jsonrpc.ID]*flight   // requests that the server has not answered
+	sent       int64                    // id of the last of them: the proxy numbers them all alike
+	questions  map[jsonrpc.ID]*question // the server's requests, not answered yet, by their ids for the client
+	questioned int64                    // the last of these ids, of which none is used again
+	people     map[string]bool          // methods of those that wait for a person
+	tasks      map[task]bool            // those of the client: see keepTask
+	minute     time.Time                // in which people were asked for so many of them
+	inMinute   int
+	identity   members               // the client's, of its first request that has one
+	denied     map[string]denial     // by the hash of what was asked for
+	greeted    members               // who the client is, of its first initialize
+	lastMeta   members               // identity in the client's last tools/list or tools/call
+	shown      map[string]shown      // tools as the client was given them
+	listing    int                   // which of the client's listings is the newest
+	gifts      int                   // how often the client was given a page of them
+	forgotten  int                   // the last gift at which shown was emptied; 0: it never was
+	own        map[string]definition // tools as the proxy was given them; nil: it did not ask
+	asking     *ownList              // of the proxy, under way; nil: none is
+	changes    int                   // how often own, or its absence, came to be outdated
+	told       int                   // changes when own was asked for
+	ended      bool
 
 	delivery sync.Mutex  // held while a list of tools is noted and given to the client
 	numbered int64       // the last progress token for the server
@@ -329,8 +332,8 @@ func (x *relay) fromServer(ctx context.Context) error {
 			if m == nil || !m.IsCall() && !x.isOfKnownTask(m) {
 				continue
 			}
-			if refused, passed := x.asks(ctx, m); passed {
-				x.notify(ctx, m)
+			if refused, passed := x.asks(ctx, m); passed != nil {
+				x.notify(ctx, passed)
 			} else if refused != "" {
 				x.send(ctx, failure(m.ID, refused))
 			}
@@ -358,35 +361,56 @@ func (x *relay) progressed(m *jsonrpc.Request) *jsonrpc.Request {
 	return nil
 }
 
-// asks notes what the server says of its own accord, and reports whether the client gets it, and
-// else with what the server is refused; empty: with nothing.
-func (x *relay) asks(ctx context.Context, m *jsonrpc.Request) (refused string, passed bool) {
+// asks notes what the server says of its own accord, and gives it as the client gets it; nil: it
+// does not, and the server is refused with this text; empty: with nothing.
+func (x *relay) asks(ctx context.Context, m *jsonrpc.Request) (refused string, passed *jsonrpc.Request) {
+	if _, err := encode(orNull(jsontext.Value(m.Params))); err != nil && m.IsCall() {
+		return "the params have a member twice, or text that is not UTF-8", nil
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
 	case m.Method == "":
 		x.log("a message of the MCP server without a method is dropped")
-		return "", false
-	case m.IsCall() && x.questions[m.ID] != nil:
+		return "", nil
+	case m.IsCall() && x.questionOf(m.ID).IsValid():
 		x.log("a request of the MCP server with an id that is under way is dropped")
-		return "", false
+		return "", nil
 	case m.IsCall() && strings.HasPrefix(m.Method, "tasks/"):
-		return "approvalbot carries no tasks of the client", false
+		return "approvalbot carries no tasks of the client", nil
 	case m.IsCall() && len(x.questions) >= maxQuestions:
-		return "too many requests are under way", false
+		return "too many requests are under way", nil
 	case m.IsCall():
+		x.questioned++
+		id, err := jsonrpc.MakeID(float64(x.questioned))
+		if err != nil {
+			return err.Error(), nil
+		}
 		ctx, cancel := context.WithCancel(ctx)
-		x.questions[m.ID] = &question{ctx: ctx, cancel: cancel, method: m.Method, params: jsontext.Value(m.Params)}
+		x.questions[id] = &question{ctx: ctx, cancel: cancel, id: m.ID, method: m.Method, params: jsontext.Value(m.Params)}
+		return "", &jsonrpc.Request{ID: id, Method: m.Method, Params: m.Params}
 	case m.Method == toolsChange:
 		x.changes++
 	case m.Method == cancelled:
-		id := requestOf(m)
-		if q := x.questions[id]; q != nil {
-			q.cancel()
-			delete(x.questions, id)
+		id := x.questionOf(requestOf(m))
+		if !id.IsValid() {
+			return "", nil
+		}
+		x.questions[id].cancel()
+		delete(x.questions, id)
+		return "", &jsonrpc.Request{Method: cancelled, Params: stdjson.RawMessage(object("requestId", id.Raw()))}
+	}
+	return "", m
+}
+
+// questionOf is the client's id of the server's request; not valid if it is not under way. x.mu is held.
+func (x *relay) questionOf(servers jsonrpc.ID) jsonrpc.ID {
+	for id, q := range x.questions {
+		if q.id == servers && !q.over {
+			return id
 		}
 	}
-	return "", true
+	return jsonrpc.ID{}
 }
 
 // response carries one answer of the server to the request that waits for it. Any other answer

@@ -34,6 +34,7 @@ type stage struct {
 	approval             string // what the desk answers; empty: it allows what it is asked for, as it is
 	endServer, endClient func()
 	desk                 ask.Approvals
+	asking, answering    chan struct{} // not nil: the desk says that it is asked, and answers once it is told
 	dir                  string        // the proxy's
 	done                 chan struct{} // closed once the proxy has ended
 	written              chan struct{} // not nil: each write to the client returns once one comes
@@ -74,6 +75,10 @@ func newStage(t *testing.T) *stage {
 			s.asked = append(s.asked, in)
 			approval := s.approval
 			s.mu.Unlock()
+			if s.asking != nil {
+				s.asking <- struct{}{}
+				<-s.answering
+			}
 			if approval == "" {
 				claim, _ := json.Marshal(api.Claim{ToolName: in.ToolName, Params: in.Params})
 				approval = fmt.Sprintf(`{"id":"x","code":"K7QX2M","status":"approved","decidedBy":["policy"],"claim":%s}`, claim)

@@ -22,9 +22,11 @@ import (
 type question struct {
 	ctx      context.Context // ends when the server takes it back
 	cancel   context.CancelFunc
+	id       jsonrpc.ID // the server's
 	method   string
 	params   jsontext.Value
 	answered bool
+	over     bool // its id is free for the server again: its answer is being written
 }
 
 // reply carries the client's answer to a question of the server.
@@ -43,14 +45,15 @@ func (x *relay) reply(ctx context.Context, m *jsonrpc.Response) {
 	x.do(func() {
 		result, got, err := x.agreed(q, m)
 		x.mu.Lock()
-		if x.questions[m.ID] == q {
-			delete(x.questions, m.ID)
-		}
+		q.over = true
 		x.mu.Unlock()
 		if q.ctx.Err() == nil {
-			x.deliver(ctx, &jsonrpc.Response{ID: m.ID, Result: json.RawMessage(result), Error: err})
+			x.deliver(ctx, &jsonrpc.Response{ID: q.id, Result: json.RawMessage(result), Error: err})
 		}
 		q.cancel()
+		x.mu.Lock()
+		delete(x.questions, m.ID) // not before the server has it: what one that does not read asks is bounded
+		x.mu.Unlock()
 		if got != nil {
 			x.report(ctx, *got, "succeeded", "")
 		}
@@ -81,11 +84,12 @@ func (x *relay) agreed(q *question, m *jsonrpc.Response) (jsontext.Value, *ask.A
 	}
 	defer done()
 	said, got, err := x.askedBeside(q.ctx, q.method, members{
-		"method": value(q.method), "params": orNull(q.params), "result": orNull(jsontext.Value(m.Result)),
+		"method": value(q.method), "params": orNull(q.params),
+		"answer": orNull(jsontext.Value(m.Result)), // its name sorts first: it is what is decided
 	})
 	switch {
 	case err == nil:
-		return said["result"], &got, nil
+		return said["answer"], &got, nil
 	case elicited:
 		return jsontext.Value(`{"action":"decline"}`), nil, nil
 	}
@@ -147,7 +151,7 @@ func (x *relay) rootsWithin(result []byte) jsontext.Value {
 	}
 	for _, r := range in.Roots {
 		at, err := url.Parse(r.URI)
-		if err != nil || at.Scheme != "file" || at.Host != "" || at.RawQuery != "" || at.Fragment != "" ||
+		if err != nil || (&url.URL{Scheme: "file", Path: at.Path}).String() != r.URI || // no user, host or query
 			path.Clean(at.Path) != at.Path || !isWithin(at.Path, x.Workdir) {
 			return nil
 		}
@@ -172,17 +176,42 @@ func isWithin(at, dir string) bool {
 // questionName begins the name as which an answer is asked for. No tool is passed on whose name does.
 const questionName = "question:"
 
+// denialTime is how long what people denied is not asked for again.
+const denialTime = 10 * time.Minute
+
+// denial is when people denied something, and what the asker was told.
+type denial struct {
+	at  time.Time
+	why error
+}
+
 // askedBeside asks a person for something that reaches the server and is no call of a tool. It gives
 // what the desk handed out.
 func (x *relay) askedBeside(ctx context.Context, method string, all members) (members, ask.Allowed, error) {
-	params, err := encode(members{beside: value(all)})
+	params, err := encode(map[string]members{beside: all}) // what cannot be written must not become null
 	if err != nil {
-		return nil, ask.Allowed{}, err
+		return nil, ask.Allowed{}, errors.New("not allowed: no approver can be shown it: " +
+			"it has a member twice, text that is not UTF-8, or is nested too deep")
+	}
+	key := hashOf(params)
+	x.mu.Lock()
+	no, denied := x.denied[key]
+	x.mu.Unlock()
+	if denied && time.Since(no.at) < denialTime {
+		return nil, ask.Allowed{}, no.why
 	}
 	got, err := x.Desk.Ask(ctx, api.CreateRequest{
 		ToolName: x.named(questionName + method), Params: params, SessionKey: x.Session, Bind: bind(x.Workdir),
 		MustAsk: true, Context: &api.Context{Tool: &api.Tool{Server: x.Name}},
 	}, nil)
+	if r := (*ask.Refusal)(nil); errors.As(err, &r) && r.Cause == nil && r.Approval.Status == api.Denied {
+		x.mu.Lock()
+		if x.denied == nil || len(x.denied) >= maxTasks {
+			x.denied = map[string]denial{}
+		}
+		x.denied[key] = denial{time.Now(), err}
+		x.mu.Unlock()
+	}
 	if err != nil {
 		return nil, ask.Allowed{}, err
 	}
@@ -205,7 +234,7 @@ func (x *relay) outgoing(
 	var meta members
 	_ = strict(all["_meta"], &meta) // it has no identity, then
 	if m.Method == initialize {
-		return initParams(all), nil, nil
+		return x.initParams(all), nil, nil
 	}
 	if m.Method == listTools {
 		id := x.identified(meta)
@@ -232,8 +261,8 @@ func (x *relay) outgoing(
 		return nil, nil, err
 	}
 	out := members{}
-	if err := strict(said["params"], &out); err != nil {
-		return nil, nil, err
+	if err := strict(said["params"], &out); err != nil || out == nil {
+		return nil, nil, errors.New("not allowed: the approval desk handed out no params")
 	}
 	return withMeta(nil, out, meta, true), &allowed, nil
 }

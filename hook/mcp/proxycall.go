@@ -215,10 +215,10 @@ func (x *relay) withdraw(ctx context.Context) {
 		}
 	}
 	for id, q := range x.questions {
-		if q.method != "ping" {
+		if q.method != "ping" && !q.over {
 			q.cancel()
 			delete(x.questions, id)
-			x.do(func() { x.deliver(ctx, failure(id, "the client took its call back")) })
+			x.do(func() { x.deliver(ctx, failure(q.id, "the client took its call back")) })
 		}
 	}
 }

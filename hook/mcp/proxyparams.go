@@ -72,7 +72,11 @@ func (c call) params() ([]byte, error) {
 		all = members{}
 	}
 	if len(c.beside) > 0 {
-		all[beside] = value(c.beside)
+		given, err := encode(c.beside)
+		if err != nil {
+			return nil, err
+		}
+		all[beside] = jsontext.Value(given)
 	}
 	return encode(all)
 }
@@ -84,8 +88,8 @@ func claimed(params []byte) (members, error) {
 		return nil, err
 	}
 	if given, ok := arguments[beside]; ok {
-		if err := strict(given, &out); err != nil {
-			return nil, err
+		if err := strict(given, &out); err != nil || out == nil {
+			return nil, fmt.Errorf("%q is no object", beside)
 		}
 		delete(arguments, beside)
 	}
@@ -183,11 +187,17 @@ func plainInfo(raw jsontext.Value) members {
 
 var versionWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^"[A-Za-z0-9.-]{1,32}"$`) })
 
-// initParams are the params of initialize: who the client is, in the same bounds as in _meta.
-func initParams(given members) []byte {
+// initParams are the params of initialize: who the client is, in the same bounds as in _meta, and as
+// the first initialize of the connection said.
+func (x *relay) initParams(given members) []byte {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.greeted == nil {
+		x.greeted = members{"clientInfo": given["clientInfo"], "capabilities": given["capabilities"]}
+	}
 	info, can := members{"name": value("client"), "version": value("0")}, jsontext.Value(`{}`)
-	maps.Copy(info, plainInfo(given["clientInfo"]))
-	if plain, ok := plainCapabilities(given["capabilities"], maxCapabilities); ok {
+	maps.Copy(info, plainInfo(x.greeted["clientInfo"]))
+	if plain, ok := plainCapabilities(x.greeted["capabilities"], maxCapabilities); ok {
 		can = plain
 	}
 	out := members{"clientInfo": value(info), "capabilities": can}

@@ -11,10 +11,7 @@ import (
 	"approvalbot/hook/ask"
 )
 
-const (
-	maxTasks  = 4096 // that are kept
-	maxTaskID = 256  // bytes
-)
+const maxTasks = 4096 // that are kept
 
 func isOfTask(method string) bool { return strings.HasPrefix(method, "tasks/") }
 
@@ -39,13 +36,16 @@ func taskOf(result []byte) string {
 // task is one of the client's tasks, for one method; empty: for all.
 type task struct{ method, id string }
 
+// key is the task as it is kept: of one size, however long its id is.
+func (t task) key() task { return task{t.method, hashOf([]byte(t.id))} }
+
 // keepTask notes a task that an allowed call began, or one for which a person allowed a method. What
 // is not kept is asked for.
 func (x *relay) keepTask(t task) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if t.id != "" && len(t.id) <= maxTaskID && len(x.tasks) < maxTasks {
-		x.tasks[t] = true
+	if t.id != "" && len(x.tasks) < maxTasks {
+		x.tasks[t.key()] = true
 	}
 }
 
@@ -53,7 +53,7 @@ func (x *relay) keepTask(t task) {
 func (x *relay) knowsTask(t task) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.tasks[t] || x.tasks[task{id: t.id}]
+	return x.tasks[t.key()] || x.tasks[task{id: t.id}.key()]
 }
 
 // ofTask gives the params with which a request for a task reaches the server: its id alone. If no

@@ -192,7 +192,10 @@ func (x *relay) facts(ctx context.Context, name string) (_ *api.Tool, gift int, 
 func (x *relay) handed(name string, gift int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	is := x.shown[name]
+	is, known := x.shown[name]
+	if !known {
+		is.other = x.forgotten // while the call waited
+	}
 	is.handed, is.forgot = true, max(is.forgot, gift)
 	x.shown[name] = is
 }
@@ -452,10 +455,15 @@ func (x *relay) allowed(ctx context.Context, tools []listedTool) ([]listedTool, 
 	byName, kept, seen := map[string]bool{}, []listedTool(nil), map[string]bool{}
 	var names []string
 	for _, t := range tools {
-		if nameable(x.named(t.Name)) && !strings.HasPrefix(t.Name, questionName) {
+		if !seen[t.Name] && nameable(x.named(t.Name)) && !strings.HasPrefix(t.Name, questionName) {
+			seen[t.Name] = true
 			names = append(names, x.named(t.Name))
 		}
 	}
+	if len(names) > maxKnown {
+		return nil, fmt.Errorf("a page of them has more than %d", maxKnown)
+	}
+	clear(seen)
 	for len(names) > 0 {
 		n := min(len(names), maxTools)
 		if x.Desk.Fault != nil || x.Desk.Client == nil {
