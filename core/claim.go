@@ -118,6 +118,9 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 	defer fault.Point("after-claim-committed")
 	a, err = g.update(ctx, key, func(a Approval) (Change, error) {
 		now := nowMs()
+		if why := a.askerGone(rules); a.Retries > 0 && why != "" {
+			denies = why
+		}
 		c, err := a.claim(in, call, denies, now)
 		if c.Policy = rules.Policy.Hash(); a.Retries > 0 && !c.Unchanged {
 			c.NotDenied = a.notDenied(now)
