@@ -63,3 +63,56 @@ func TestAdversary_T3_ARepeatedClaimInARoundWithoutResult(t *testing.T) {
 		})
 	}
 }
+
+// T3: a late result of the first run that names no run is stored as the second's, and is no end
+// of it: without a word that the second has ended no third is let run.
+func TestAdversary_T3_AnUnnamedResultIsNoEndOfTheNewestRun(t *testing.T) {
+	for name, ids := range map[string][2]string{"named runs": {"1", "2"}, "runs without a name": {}} {
+		t.Run(name, func(t *testing.T) {
+			d, ctx := newFixture(t), t.Context()
+			a := d.allowed(t, "ask")
+			d.ran(t, a, ids[0], "")
+			_, err := d.Retry(ctx, alice, a.Code, true, 0)
+			require.NoError(t, err)
+			d.ran(t, a, ids[1], "") // runs
+			_, err = d.Report(ctx, agent, a.ID, "", core.Result{Status: "failed"})
+			require.NoError(t, err)
+			_, err = d.Retry(ctx, bob, a.Code, false, 1)
+			require.Equal(t, "not_claimable pending", why(err), "it may be the result of the first run")
+			if ids[1] != "" {
+				_, err = d.Report(ctx, agent, a.ID, ids[1], core.Result{Status: "failed"})
+				require.NoError(t, err)
+			}
+			_, err = d.Retry(ctx, bob, a.Code, ids[1] == "", 1)
+			require.NoError(t, err, "the second has said so itself, or bob has")
+		})
+	}
+}
+
+// T3: the result of a named run is stored and told once, also if it came without the name first.
+func TestAdversary_T3_ANamedResultTwice(t *testing.T) {
+	d, ctx := newFixture(t), t.Context()
+	a := d.allowed(t, "ask")
+	d.ran(t, a, "1", "")
+	var was core.Approval
+	for _, id := range []string{"", "1", "1", ""} {
+		got, err := d.Report(ctx, agent, a.ID, id, core.Result{Status: "failed"})
+		require.NoError(t, err)
+		if id == "" && was.Result == nil {
+			was = got
+		}
+		require.Len(t, got.Deliveries, len(was.Deliveries))
+		require.Equal(t, was.Result.AtMs, got.Result.AtMs)
+	}
+	_, err := d.Report(ctx, agent, a.ID, "1", core.Result{Status: "succeeded"})
+	require.Equal(t, "already_used", why(err))
+	n := 0
+	events, err := d.store.Log(ctx, 0, 100)
+	require.NoError(t, err)
+	for _, e := range events {
+		if e.Type == core.EventResult {
+			n++
+		}
+	}
+	require.Equal(t, 1, n)
+}

@@ -38,7 +38,7 @@ func (a Approval) claim(in ClaimInput, call Call, policyDenies string, now int64
 	sameID := in.ClaimID != "" && in.ClaimID == a.ClaimID
 	repeat := a.ClaimedAtMs != 0 && a.Result == nil && sameID
 	if repeat && (a.Round != nil || a.RoundDenied != nil) { // which somebody opened on the word that it has ended
-		return Change{}, refuse(CodeAlreadyUsed, "The approval was claimed before, and people were told that this run has ended.")
+		return Change{}, refuse(CodeAlreadyUsed, "The approval was claimed before, and people were told that its run ended.")
 	}
 	if a.ClaimedAtMs != 0 && !repeat {
 		return Change{}, refuse(CodeAlreadyUsed, "The approval was claimed before.")

@@ -182,13 +182,24 @@ func (a Approval) lastClaimed() int {
 	return -1
 }
 
-// mayRunOn reports whether the newest run that was claimed has reported no result.
-func (a Approval) mayRunOn() bool {
-	run := a.run()
-	if i := a.lastClaimed(); run.ClaimedAtMs == 0 && i >= 0 {
-		run = a.RetriedBy[i].Before
+// claimed are the runs that were, oldest first.
+func (a Approval) claimed() (out []Run) {
+	for _, r := range a.RetriedBy {
+		out = append(out, r.Before)
 	}
-	return run.ClaimedAtMs != 0 && run.Result == nil
+	return slices.DeleteFunc(append(out, a.run()), func(r Run) bool { return r.ClaimedAtMs == 0 })
+}
+
+// mayRunOn reports whether the newest run that was claimed has reported no result: one that
+// does not name its run may be that of an earlier one, which has none.
+func (a Approval) mayRunOn() bool {
+	runs := a.claimed()
+	if len(runs) == 0 {
+		return false
+	}
+	last := runs[len(runs)-1].Result
+	return last == nil ||
+		last.Unnamed && slices.ContainsFunc(runs[:len(runs)-1], func(r Run) bool { return r.Result == nil })
 }
 
 // run is the newest one.
