@@ -90,7 +90,7 @@ func (a Approval) newRound(by string, withoutResult bool, j Judgement, rules *Ru
 	if !rule.AsksApprovers() {
 		rule = rule.instead("")
 	}
-	rule.MinApprovals, rule.RequiresHuman = max(1, rule.MinApprovals), true
+	rule.MinApprovals, rule.Unclamped, rule.RequiresHuman = max(1, rule.MinApprovals, rule.Unclamped), 0, true
 	disabled := slices.Contains(rule.Disabled, UserRequest) || slices.Contains(j.Rule.Disabled, UserRequest)
 	if !rule.Admits(UserRequest) && !disabled {
 		rule.Effective = append(slices.Clone(rule.Effective), UserRequest)

@@ -1,0 +1,59 @@
+package core_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+)
+
+// T3: a clamped round is met by the people there are, though each vote judges it anew.
+func TestAdversary_T3_AClampedRoundIsMet(t *testing.T) {
+	d, ctx := newFixture(t), t.Context()
+	d.use(func(r *core.Rules) { r.Clamp = true })
+	a := d.allowed(t, "many") // nine, clamped to two
+	require.Equal(t, core.Approved, a.Status)
+	d.ran(t, a, "1", "failed")
+	got, err := d.Retry(ctx, alice, a.Code, false, 0)
+	require.NoError(t, err)
+	require.Equal(t, 2, got.Round.Rule.MinApprovals)
+	got, err = d.Retry(ctx, bob, a.Code, false, 0)
+	require.NoError(t, err)
+	require.Len(t, got.RetriedBy, 1)
+	require.Equal(t, []string{"person:alice", "person:bob"}, got.RetriedBy[0].By)
+}
+
+// T3: a round whose quorum was clamped leaves the rule's own to the next one, also if policy
+// allows the call since.
+func TestAdversary_T3_AClampedQuorumDoesNotStay(t *testing.T) {
+	for name, policy := range map[string]core.Policy{"the same": byName{hash: "1"}, "it allows": allowsNow{byName{hash: "2"}}} {
+		t.Run(name, func(t *testing.T) {
+			d, ctx := newFixture(t), t.Context()
+			d.use(func(r *core.Rules) { r.Clamp, r.RetryWindowMs = true, time.Hour.Milliseconds() })
+			a := d.allowed(t, "two")
+			d.ran(t, a, "1", "failed")
+			both := d.rules.People
+			d.only(t, "alice")
+			a, err := d.Retry(ctx, alice, a.Code, false, 0)
+			require.NoError(t, err)
+			require.Equal(t, 1, a.Retries)
+			d.ran(t, a, "2", "failed")
+			d.use(func(r *core.Rules) { r.People, r.Policy = both, policy })
+			a, err = d.Retry(ctx, alice, a.Code, false, 1)
+			require.NoError(t, err)
+			require.NotNil(t, a.Round, "it was asked under a rule that wants two")
+			require.Equal(t, 2, a.Round.Rule.MinApprovals)
+		})
+	}
+}
+
+type allowsNow struct{ byName }
+
+func (p allowsNow) Judge(ctx context.Context, c core.Call) core.Judgement {
+	j := p.byName.Judge(ctx, c)
+	j.Outcome = core.OutcomeAllow
+	return j
+}
