@@ -57,3 +57,51 @@ func (p allowsNow) Judge(ctx context.Context, c core.Call) core.Judgement {
 	j.Outcome = core.OutcomeAllow
 	return j
 }
+
+// T3: the verifier's people that policy wants since may say yes and no to one more run.
+func TestAdversary_T3_TheVerifiersOwnPeopleVoteInARound(t *testing.T) {
+	zoe := core.Voter{Channel: core.WebChannel, UserID: "zoe"}
+	fromChat := core.Voter{Channel: "telegram", UserID: "9"}
+	for name, c := range map[string]struct {
+		voter core.Voter
+		say   core.Decision
+	}{"yes on the web": {zoe, core.Retry}, "no on the web": {zoe, core.Deny}, "no in a chat": {fromChat, core.Deny}} {
+		t.Run(name, func(t *testing.T) {
+			d, ctx := newFixture(t), t.Context()
+			with, err := core.NewDirectory(core.Rights{
+				People: []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}},
+					{Name: "bob", Accounts: map[string]string{"telegram": "2"}},
+					{Name: "zoe", Accounts: map[string]string{"telegram": "9"}}},
+				AllowedUsers: map[string][]string{"telegram": {"1", "2"}},
+				Tokens:       map[string]string{"alice-laptop": "alice", "bob-laptop": "bob"},
+				Verifiers:    map[string][]string{"": {"telegram:9"}},
+			})
+			require.NoError(t, err)
+			d.use(func(r *core.Rules) { r.People = with })
+			a := d.allowed(t, "ask")
+			d.ran(t, a, "1", "failed")
+			d.use(func(r *core.Rules) { r.Policy = asksZoe{byName{hash: "2"}} })
+			got, err := d.Retry(ctx, alice, a.Code, false)
+			require.NoError(t, err)
+			require.NotNil(t, got.Round)
+			require.True(t, got.Round.Rule.AsksVerifier())
+			require.True(t, got.Concerns(c.voter, d.Rules().People), "pages and words ask this")
+			b := core.Ballot{Voter: c.voter, Decision: c.say, Opens: true, ReceivedMs: time.Now().UnixMilli()}
+			if c.voter.Channel == "telegram" {
+				b.Chat = &ops
+			}
+			got, err = d.Vote(ctx, a.Key, b)
+			require.NoError(t, err, "she is the one whose word is wanted")
+			require.Nil(t, got.Round)
+		})
+	}
+}
+
+// asksZoe is byName where the verifier's own people must say yes, too.
+type asksZoe struct{ byName }
+
+func (p asksZoe) Judge(ctx context.Context, c core.Call) core.Judgement {
+	j := p.byName.Judge(ctx, c)
+	j.Rule.Verifier = &core.VerifierNeed{Accounts: []string{"telegram:9"}, Chats: []core.Target{ops}}
+	return j
+}
