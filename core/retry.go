@@ -127,7 +127,7 @@ func (a Approval) voteAgain(b Ballot, t today, rules *Rules, now int64) (Change,
 	case b.Decision == Retry && b.Code != "":
 		return a.refusedAgain(v, b, refuse(CodeDecisionNotOffered, "No button of a card votes for a retry."), now), nil
 	case b.Decision == Retry && b.Chat != nil && round != nil &&
-		b.ReceivedMs < round.OpenedAtMs/1000*1000: // platforms may date by the second
+		b.ReceivedMs < round.OpenedAtMs:
 		return a.refusedAgain(v, b, refuse(CodeDecisionNotOffered,
 			"That was said before this retry of %s was asked for; look at it, and say it again.", a.Code), now), nil
 	}
