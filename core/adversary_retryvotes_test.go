@@ -3,6 +3,7 @@ package core_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -104,4 +105,46 @@ func (p asksZoe) Judge(ctx context.Context, c core.Call) core.Judgement {
 	j := p.byName.Judge(ctx, c)
 	j.Rule.Verifier = &core.VerifierNeed{Accounts: []string{"telegram:9"}, Chats: []core.Target{ops}}
 	return j
+}
+
+// T3: a chat that has only shown an earlier round's message votes in no later one.
+func TestAdversary_T3_OnlyItsOwnMessageShowsARound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, ctx := newFixture(t), t.Context()
+		a := d.allowed(t, "two")
+		d.ran(t, a, "1", "failed")
+		show := func() (n int) {
+			a, err := d.ByKey(ctx, a.Key)
+			require.NoError(t, err)
+			for _, x := range a.Deliveries {
+				if x.Kind != core.RetryAskedDelivery {
+					continue
+				}
+				n++
+				what, err := d.Draw(ctx, x)
+				require.NoError(t, err)
+				require.NoError(t, d.store.Record(ctx, core.Delivered{ID: x.ID, Key: x.Key, Was: x, Revision: x.Revision,
+					State: core.Sent, MessageID: x.ID, Shown: what.Shown}))
+			}
+			return n
+		}
+		said := func() error {
+			_, err := d.Vote(ctx, a.Key, core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "2"}, Decision: core.Retry,
+				Chat: &ops, ReceivedMs: time.Now().UnixMilli()})
+			return err
+		}
+		_, err := d.Retry(ctx, alice, a.Code, false)
+		require.NoError(t, err)
+		require.Equal(t, 1, show())
+		time.Sleep(time.Second)
+		_, err = d.Retry(ctx, bob, a.Code, false)
+		require.NoError(t, err)
+		d.ran(t, a, "2", "failed")
+		time.Sleep(time.Second)
+		_, err = d.Retry(ctx, alice, a.Code, false)
+		require.NoError(t, err)
+		require.Equal(t, "unseen_payload", why(said()))
+		require.Equal(t, 2, show(), "told anew, though within the hour")
+		require.NoError(t, said())
+	})
 }

@@ -247,11 +247,23 @@ func (a Approval) runs() (out []Fact) {
 // one after the other does not ring all the same.
 const roundEveryMs = 60 * 60 * 1000
 
+// TellsOfRound reports whether the delivery is a message of the round that was opened last: it
+// was made in the same step.
+func (a Approval) TellsOfRound(d Delivery) bool {
+	return d.Kind == RetryAskedDelivery && a.Round != nil && d.CreatedMs == a.Round.OpenedAtMs
+}
+
+// tellsOfRun reports whether the delivery is a message of a round on one more run after the newest.
+func (a Approval) tellsOfRun(d Delivery) bool {
+	n := len(a.RetriedBy)
+	return d.Kind == RetryAskedDelivery && (n == 0 || d.CreatedMs > a.RetriedBy[n-1].AtMs)
+}
+
 // tellOfRound says below each card that somebody wants the call to run again; in the chats
-// that routing names, where no card is; at most once an hour.
+// that routing names, where no card is; at most once an hour and run.
 func (a Approval) tellOfRound(rules *Rules, now int64) (out []Delivery) {
 	if slices.ContainsFunc(a.Deliveries, func(d Delivery) bool {
-		return d.Kind == RetryAskedDelivery && now < d.CreatedMs+roundEveryMs
+		return a.tellsOfRun(d) && now < d.CreatedMs+roundEveryMs
 	}) {
 		return nil
 	}
@@ -286,9 +298,9 @@ const maxRoundText = 900
 
 // drawRound is what the message says that an open round is told with: the whole call, if it
 // fits, so that a vote may come from there. payload is that call.
-func (a Approval) drawRound(payload []Fact, d *Directory, site assertion.Site, now int64) Drawing {
+func (a Approval) drawRound(of Delivery, payload []Fact, d *Directory, site assertion.Site, now int64) Drawing {
 	round, open := a.OpenRound(d, now)
-	if !open {
+	if !open || !a.tellsOfRun(of) {
 		return Drawing{Skip: "the retry was decided, or its time is over"}
 	}
 	until := timeText(round.ExpiresAtMs, time.Local)
@@ -300,7 +312,7 @@ func (a Approval) drawRound(payload []Fact, d *Directory, site assertion.Site, n
 	}
 	out := Drawing{Times: Times{until: round.ExpiresAtMs}, Done: true}
 	if whole := a.wholeRound(append(slices.Clone(lines), "Vote here with: retry "+a.Code+", or: deny "+a.Code,
-		"Elsewhere: "+way), payload); whole != "" && !round.Rule.StepUp {
+		"Elsewhere: "+way), payload); whole != "" && !round.Rule.StepUp && a.TellsOfRound(of) {
 		out.Text, out.Shown = whole, true
 		return out
 	}

@@ -155,3 +155,22 @@ func TestAdversary_T3_AWordOfAnEarlierRoundThatComesLate(t *testing.T) {
 		require.Len(t, r.get(a).RetryRound.Votes, 1)
 	}, func(r *rig) { r.quorum = map[string]int{"R0": 2, "R1": 2, "R2": 2, "R3": 2} })
 }
+
+// T3: a vote for one more run refers to the message of its own round: a reply to an earlier one's is
+// none, and neither is a word in a chat that has only shown an earlier one.
+func TestAdversary_T3_AReplyToAnEarlierRoundsMessage(t *testing.T) {
+	onBoth(t, func(t *testing.T, r *rig, c chat) {
+		a, told := roundOf(t, r, c, `{"n":1}`)
+		require.Contains(t, c.say("bob", "retry", told.id), "It may run once more")
+		_, err := r.agent().Claim(r.ctx(), a.ID, api.ClaimRequest{ClaimID: "2"})
+		require.NoError(t, err)
+		_, err = r.client(aliceSecret).RetryWithoutResult(r.ctx(), a.Code)
+		require.NoError(t, err)
+		require.Contains(t, c.say("bob", "retry", told.id), "That message is of an earlier retry of "+a.Code)
+		require.Len(t, r.get(a).Retries, 1)
+		again := c.waitText(a.Code + ": alice asks to run it again (no result reported)")
+		r.remembers(c.platform(), again.id)
+		require.Contains(t, c.say("bob", "retry", again.id), "It may run once more")
+		require.Len(t, r.get(a).Retries, 2)
+	}, func(r *rig) { r.quorum = map[string]int{"R0": 2, "R1": 2, "R2": 2, "R3": 2} })
+}
