@@ -148,3 +148,54 @@ func TestAdversary_T3_OnlyItsOwnMessageShowsARound(t *testing.T) {
 		require.NoError(t, said())
 	})
 }
+
+// T3: a deny that the platform dates by the second, of the second in which the round was opened.
+func TestAdversary_T3_ADenyOfTheSecondInWhichTheRoundWasOpened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, ctx := newFixture(t), t.Context()
+		a := d.allowed(t, "two")
+		d.ran(t, a, "1", "failed")
+		time.Sleep(700 * time.Millisecond)
+		a, err := d.Retry(ctx, alice, a.Code, false)
+		require.NoError(t, err)
+		time.Sleep(200 * time.Millisecond)
+		_, err = d.Vote(ctx, a.Key, core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "2"}, Decision: core.Deny,
+			Chat: &ops, ReceivedMs: time.Now().UnixMilli() / 1000 * 1000})
+		require.NoError(t, err)
+	})
+}
+
+// T3: a deny by API, page or chat right after the round was opened by an instance whose clock is half a
+// minute ahead (the store reckons with a minute, store/sweep.go) is a deny of it.
+func TestAdversary_T3_ADenyOnAnInstanceWithASlowerClock(t *testing.T) {
+	for name, deny := range map[string]func(*fixture, core.Approval) (core.Approval, error){
+		"api": func(d *fixture, a core.Approval) (core.Approval, error) {
+			return d.VoteAs(context.Background(), bob, a.Code, core.Deny, "")
+		},
+		"web": func(d *fixture, a core.Approval) (core.Approval, error) {
+			return d.VoteOnWeb(context.Background(), signedInAs("bob"), a.Code, core.Deny, "")
+		},
+		"chat": func(d *fixture, a core.Approval) (core.Approval, error) {
+			return d.Vote(context.Background(), a.Key, core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "2"},
+				Decision: core.Deny, Chat: &ops, ReceivedMs: time.Now().UnixMilli()})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, ctx := newFixture(t), t.Context()
+			a := d.allowed(t, "two")
+			d.ran(t, a, "1", "failed")
+			_, err := d.Retry(ctx, alice, a.Code, false)
+			require.NoError(t, err)
+			a, err = d.store.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) { // as that instance writes it
+				round := *a.Round
+				round.OpenedAtMs, round.ExpiresAtMs = round.OpenedAtMs+30_000, round.ExpiresAtMs+30_000
+				a.Round = &round
+				return core.Change{Approval: a}, nil
+			})
+			require.NoError(t, err)
+			got, err := deny(d, a)
+			require.NoError(t, err)
+			require.Nil(t, got.Round)
+		})
+	}
+}

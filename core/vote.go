@@ -234,6 +234,9 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 	return Approval{}, rulesChanged()
 }
 
+// clocksApartMs is by how much the clocks of instances and platforms may differ.
+const clocksApartMs = 60 * 1000
+
 // absenceTries is how often a vote is counted anew, since somebody left or came back, or a
 // reload came in between.
 const absenceTries = 5
@@ -259,7 +262,7 @@ func (g *Gate) voteOnce(ctx context.Context, key string, b Ballot, adopted []Del
 		}
 		// A button is none of the round's, and neither is a word from before it.
 		round := a.openRound(nowMs())
-		since := round != nil && (b.ReceivedMs == 0 || b.ReceivedMs >= round.OpenedAtMs)
+		since := round != nil && (b.Chat == nil || b.ReceivedMs == 0 || b.ReceivedMs >= round.OpenedAtMs-clocksApartMs)
 		if inRound = b.Decision == Deny && b.Card == "" && b.Code == "" && since; inRound {
 			return Change{Approval: a, Unchanged: true}, nil
 		}
