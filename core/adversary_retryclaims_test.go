@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/store"
 )
 
 // T3: a retry that waits to be claimed is not handed out once those who asked for it may not ask
@@ -115,4 +116,30 @@ func TestAdversary_T3_ANamedResultTwice(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, n)
+}
+
+// T3: what waits for its retry, or is voted on, is not deleted meanwhile.
+func TestAdversary_T3_SweptWhileARetryWaits(t *testing.T) {
+	for _, decided := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			d, ctx := newFixture(t), t.Context()
+			window := 24 * time.Hour
+			d.use(func(r *core.Rules) { r.RetryWindowMs = window.Milliseconds() })
+			a := d.allowed(t, "two")
+			d.ran(t, a, "1", "failed")
+			time.Sleep(window - time.Minute)
+			_, err := d.Retry(ctx, alice, a.Code, false)
+			require.NoError(t, err)
+			if decided {
+				_, err = d.Retry(ctx, bob, a.Code, false)
+				require.NoError(t, err)
+			}
+			time.Sleep(2 * time.Minute)
+			keep := store.Keep{ApprovalsMs: window.Milliseconds(), CallsMs: window.Milliseconds()}
+			_, err = d.store.Sweep(ctx, time.Now().UnixMilli(), keep)
+			require.NoError(t, err)
+			_, err = d.ByKey(ctx, a.Key)
+			require.NoError(t, err)
+		})
+	}
 }
