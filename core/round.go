@@ -80,7 +80,7 @@ func (a Approval) RoundEndsMs() int64 {
 // roundAnswers refuses an allow in an open round: it was said to another question.
 func (a Approval) roundAnswers(r RetryRound, d *Directory) *Error {
 	return refuse(CodeAlreadyResolved, "%s was allowed before and is not allowed again by this; a retry of it is open (%s): "+
-		"vote with retry %[1]s or deny %[1]s.", a.Code, a.again(r).tally(d).approverText())
+		"vote with retry %[1]s or deny %[1]s.", a.Code, a.again(r).tally(d).roundText())
 }
 
 // newRound is a round without a person's vote. It counts under the rule that the call was
@@ -148,7 +148,7 @@ func (a Approval) DeniedRound(v Voter) bool { return a.RoundDenied != nil && a.R
 // Text says who wants it to run again, and how many have said so: "retry asked by alice,
 // 1 of 2 yes (alice)".
 func (s RoundState) Text() string {
-	return "retry asked by " + People([]string{s.By}) + ", " + s.Tally.approverText()
+	return "retry asked by " + People([]string{s.By}) + ", " + s.Tally.roundText()
 }
 
 // text says how the run before a retry ended, in the desk's words.
@@ -162,6 +162,18 @@ func (r Run) text() string {
 		return fmt.Sprintf("reported %s, exit status %d", r.Result.Status, *r.Result.ExitCode)
 	}
 	return "reported " + r.Result.Status
+}
+
+// lastText says how the newest run that was claimed ended, as far as it is known.
+func (a Approval) lastText() string {
+	runs := a.claimed()
+	switch {
+	case len(runs) == 0:
+		return a.run().text()
+	case runs[len(runs)-1].Result != nil && a.mayRunOn():
+		return runs[len(runs)-1].text() + ", perhaps of an earlier run"
+	}
+	return runs[len(runs)-1].text()
 }
 
 // allowedBy names whose yes the approval is, as in DecidedBy, whoever let it run again since.
@@ -260,7 +272,7 @@ func (a Approval) tellsOfRun(d Delivery) bool {
 }
 
 // tellOfRound says below each card that somebody wants the call to run again; in the chats
-// that routing names, where no card is; at most once an hour and run.
+// that routing names without one; at most once an hour and run.
 func (a Approval) tellOfRound(rules *Rules, now int64) (out []Delivery) {
 	if slices.ContainsFunc(a.Deliveries, func(d Delivery) bool {
 		return a.tellsOfRun(d) && now < d.CreatedMs+roundEveryMs
@@ -278,16 +290,10 @@ func (a Approval) tellOfRound(rules *Rules, now int64) (out []Delivery) {
 	}
 	a.Rule = a.Round.Rule
 	routes := rules.Router.Route(a)
-	for _, t := range routes.Verifier { // wanted since
-		if !a.hasCardAt(t) {
+	for _, t := range slices.Concat(routes.Verifier, routes.Targets) {
+		if !slices.ContainsFunc(out, func(d Delivery) bool { return d.Target.Normal() == t.Normal() }) {
 			out = append(out, a.delivery(RetryAskedDelivery, t.Normal(), now))
 		}
-	}
-	if len(out) > 0 {
-		return out
-	}
-	for _, t := range routes.Targets {
-		out = append(out, a.delivery(RetryAskedDelivery, t.Normal(), now))
 	}
 	return out
 }
@@ -305,7 +311,7 @@ func (a Approval) drawRound(of Delivery, payload []Fact, d *Directory, site asse
 	}
 	until := timeText(round.ExpiresAtMs, time.Local)
 	lines := []string{fmt.Sprintf("🔁 %s: %s asks to run it again (%s). %s, until %s.", a.Code, People([]string{round.By}),
-		a.run().text(), round.Tally.approverText(), until)}
+		a.lastText(), round.Tally.roundText(), until)}
 	way := "approvalbot retry " + a.Code
 	if site.ID != "" {
 		way = site.Link("/a/"+a.Code) + " or with: " + way

@@ -178,7 +178,12 @@ func (a Approval) lateVote(v Voter, b Ballot) Change {
 	})
 	withdrew := a.Status == Withdrawn && b.Decision == Deny && slices.Contains(a.DecidedBy, v.Name())
 	endedRound := b.Decision == Deny && a.DeniedRound(v)
-	if !same && !withdrew && !endedRound {
+	switch n := len(a.RetriedBy); {
+	case same || withdrew || endedRound:
+	case b.Decision == Deny && n > 0 && a.Status == Approved && a.RevokedAtMs == 0:
+		c.Refusal = refuse(CodeAlreadyResolved, "Already decided: %s, and %s let it run again; an operator takes that "+
+			"back until it is claimed: approvalbot revoke %s", a.Ending(), People(a.RetriedBy[n-1].By), a.Code)
+	default:
 		c.Refusal = a.ended()
 	}
 	return c
