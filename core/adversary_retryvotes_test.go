@@ -30,7 +30,9 @@ func TestAdversary_T3_AClampedRoundIsMet(t *testing.T) {
 // T3: a round whose quorum was clamped leaves the rule's own to the next one, also if policy
 // allows the call since.
 func TestAdversary_T3_AClampedQuorumDoesNotStay(t *testing.T) {
-	for name, policy := range map[string]core.Policy{"the same": byName{hash: "1"}, "it allows": allowsNow{byName{hash: "2"}}} {
+	for name, policy := range map[string]core.Policy{
+		"the same": byName{hash: "1"}, "it allows": allowsNow{byName{hash: "2"}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			d, ctx := newFixture(t), t.Context()
 			d.use(func(r *core.Rules) { r.Clamp, r.RetryWindowMs = true, time.Hour.Milliseconds() })
