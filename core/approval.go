@@ -177,7 +177,7 @@ type Result struct {
 	Summary  string `json:"summary,omitempty"`
 	ExitCode *int   `json:"exitCode,omitempty"`
 	AtMs     int64  `json:"atMs"`
-	// Unnamed: it did not name its run, though that has a name: it may be another run's.
+	// Unnamed: it did not name its run, though that has a name or is not the first: it may be another run's.
 	Unnamed bool `json:"unnamed,omitempty"`
 }
 

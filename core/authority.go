@@ -24,8 +24,11 @@ func (a Approval) verifierOnly(v Voter, d *Directory) bool {
 }
 
 // MayBeDecidedBy reports whether the voter may vote on this approval: an approver on
-// that channel, or one of the verifier's people whom it asks.
-func (a Approval) MayBeDecidedBy(v Voter, d *Directory) bool { return a.weight(d.Identify(v), d).Deny }
+// that channel, or one of the verifier's people whom it, or a round of it, asks.
+func (a Approval) MayBeDecidedBy(v Voter, d *Directory) bool {
+	who := d.Identify(v)
+	return a.weight(who, d).Deny || a.Round != nil && a.again(*a.Round).weight(who, d).Deny
+}
 
 // Concerns reports whether the voter may know how the approval ended: whoever
 // could decide it, and whoever asked.

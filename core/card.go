@@ -146,7 +146,7 @@ func (a Approval) draw(d Delivery, payload []Fact, r reader) Drawing {
 		return a.drawReminder(d, r.people)
 	}
 	if d.Kind == RetryAskedDelivery {
-		return a.drawRound(payload, r.people, r.site, r.now)
+		return a.drawRound(d, payload, r.people, r.site, r.now)
 	}
 	if d.Kind == PushDelivery {
 		return a.drawNotification()

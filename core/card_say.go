@@ -358,7 +358,7 @@ func (a Approval) VotedText(d Decision, people *Directory) string {
 // retriedText says to a person what their vote for one more run did.
 func (a Approval) retriedText(people *Directory) string {
 	if round, open := a.OpenRound(people, nowMs()); open {
-		return "Counted (" + round.Tally.approverText() + "); more are needed for it to run again."
+		return "Counted (" + round.Tally.roundText() + "); more are needed for it to run again."
 	}
 	return "It may run once more, within " + minutes(claimWindowMs) + "."
 }

@@ -39,6 +39,9 @@ func (a Approval) claim(in ClaimInput, call Call, policyDenies string, now int64
 	}
 	sameID := in.ClaimID != "" && in.ClaimID == a.ClaimID
 	repeat := a.ClaimedAtMs != 0 && a.Result == nil && sameID
+	if repeat && (a.Round != nil || a.RoundDenied != nil) { // which somebody opened on the word that it has ended
+		return Change{}, refuse(CodeAlreadyUsed, "The approval was claimed before, and people were told that its run ended.")
+	}
 	if a.ClaimedAtMs != 0 && !repeat {
 		return Change{}, refuse(CodeAlreadyUsed, "The approval was claimed before.")
 	}
@@ -169,6 +172,9 @@ func (g *Gate) claimOnce(ctx context.Context, key, id string, in ClaimInput) (Cl
 	a, err = g.update(ctx, key, func(a Approval) (Change, error) {
 		now := time.Now()
 		asOf := rules.at(now)
+		if why := a.askerGone(rules); a.Retries > 0 && why != "" {
+			denies = why
+		}
 		c, err := a.claim(in, call, denies, now.UnixMilli())
 		if a.Retries > 0 && !c.Unchanged {
 			c.NotDenied = a.notDenied(now.UnixMilli())

@@ -106,12 +106,12 @@ type Delivery struct {
 // everything that would run was delivered there; of a round, whether its message did so, since
 // an ended card no longer shows it.
 func (a Approval) shownIn(chat Target) bool {
-	kind := CardDelivery
-	if a.Retrying {
-		kind = RetryAskedDelivery
-	}
 	for _, d := range a.Deliveries {
-		if d.Kind == kind && d.Shown && d.Target.Chat() == chat.Normal().Chat() {
+		shows := d.Kind == CardDelivery
+		if a.Retrying {
+			shows = a.TellsOfRound(d)
+		}
+		if shows && d.Shown && d.Target.Chat() == chat.Normal().Chat() {
 			return true
 		}
 	}

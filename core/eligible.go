@@ -103,6 +103,7 @@ func (a Approval) cannotSign(d *Directory) func(Voter) bool {
 // it; it never goes below one.
 func (a *Approval) clamp(d *Directory) bool {
 	for a.Rule.MinApprovals > 1 && a.quorumImpossible(d) != "" {
+		a.Rule.Unclamped = max(a.Rule.Unclamped, a.Rule.MinApprovals)
 		a.Rule.MinApprovals--
 	}
 	return a.quorumImpossible(d) == ""

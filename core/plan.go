@@ -489,11 +489,15 @@ func (a Approval) mentioned(d Delivery, people *Directory) (out []Mentioned) {
 	return out
 }
 
-// lostRight reports whether a card is one that has not left yet to somebody who could not
+// lostRight reports whether a card, or a round's message, is one that has not left yet to somebody who could not
 // decide by now, and whom routing does not name: an escalation was to ask them.
 func (a Approval) lostRight(d Delivery, rules *Rules) bool {
 	r, private := d.Target.direct()
-	if !private || d.MessageID != "" || d.Kind != CardDelivery || a.Final() || a.couldDecide(r, rules.People) {
+	ofCard := d.Kind == CardDelivery
+	if d.Kind == RetryAskedDelivery && a.Round != nil {
+		a, ofCard = a.again(*a.Round), true
+	}
+	if !private || d.MessageID != "" || !ofCard || a.Final() || a.couldDecide(r, rules.People) {
 		return false
 	}
 	routes := rules.Router.Route(a)

@@ -83,6 +83,10 @@ func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, f
 	if j.Assessment.RiskClass > next.Assessment.RiskClass {
 		next.Assessment, next.Why = j.Assessment, j.Why
 	}
+	why := next.quorumImpossible(rules.People)
+	if why != "" && rules.Clamp && next.clamp(rules.People) { // before it is compared: a clamped quorum is no larger one
+		why = ""
+	}
 	asked := next.Rule.AsksApprovers() && !was.Rule.AsksApprovers()
 	reclassed := next.Assessment.RiskClass != was.Assessment.RiskClass || len(next.Offers) != len(was.Offers)
 	resign := slices.ContainsFunc(next.Votes, next.unsigned)
@@ -90,7 +94,7 @@ func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, f
 		next.Votes = slices.DeleteFunc(next.Votes, byPeople)
 		next.Why = append([]string{rulesChangedText}, next.Why...)
 	}
-	if why := next.quorumImpossible(rules.People); why != "" && !(rules.Clamp && next.clamp(rules.People)) {
+	if why != "" {
 		return next.insufficient(why), nil
 	}
 	routes := Routes{}
@@ -113,7 +117,7 @@ func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, f
 // tighten, is another one.
 func (r Rule) tightened(older Rule) bool {
 	signed, human := r.StepUp != older.StepUp, r.RequiresHuman != older.RequiresHuman
-	larger := r.MinApprovals != older.MinApprovals || len(r.Needs) != len(older.Needs)
+	larger := r.MinApprovals > older.MinApprovals || len(r.Needs) != len(older.Needs)
 	return larger || signed || human || len(r.Effective) != len(older.Effective)
 }
 

@@ -19,7 +19,7 @@ func (a Approval) report(id, claimID string, r Result, now int64) (Change, error
 	if !newest && earlier >= 0 {
 		run = a.RetriedBy[earlier].Before
 	}
-	r.Unnamed = claimID == "" && run.ClaimID != ""
+	r.Unnamed = claimID == "" && (run.ClaimID != "" || len(a.RetriedBy) > 0)
 	// The run's own word counts for more; but a success stays one, whichever run's it was.
 	replaces := run.Result != nil && run.Result.Unnamed && claimID != "" && (r.Status == "succeeded" || !run.ranWell())
 	switch {
@@ -28,17 +28,17 @@ func (a Approval) report(id, claimID string, r Result, now int64) (Change, error
 	case !newest && earlier < 0:
 		return Change{}, notClaimable(WhyPending, "Nothing was claimed yet, so there is no result to report.")
 	case run.Result != nil && run.Result.same(r):
-		return Change{Approval: a, Unchanged: true}, nil
+		if claimID == "" || !run.Result.Unnamed {
+			return Change{Approval: a, Unchanged: true}, nil
+		}
+		r.AtMs = run.Result.AtMs
+		return Change{Approval: a.withResult(newest, earlier, r)}, nil
 	case run.Result != nil && !replaces:
 		return Change{}, refuse(CodeAlreadyUsed, "A result was reported before.")
 	}
-	next := a.clone()
+	next := a.withResult(newest, earlier, r)
 	said := next // as the log has it: with the result of the run that it is of
-	if said.Result = &r; newest {
-		next.Result = &r
-	} else {
-		next.RetriedBy[earlier].Before.Result = &r
-	}
+	said.Result = &r
 	c := Change{
 		Approval: next, Unseal: next.KeptSinceMs() == 0, Redraw: true,
 		Events: []Event{said.event(EventResult, now, eventData{By: "token:" + a.Owner, ClaimID: run.ClaimID})},
@@ -50,6 +50,17 @@ func (a Approval) report(id, claimID string, r Result, now int64) (Change, error
 		c.Deliveries = next.callBack(now) // what it was told may be claimed no longer may
 	}
 	return c, nil
+}
+
+// withResult is the approval with a result of its newest run, or of an earlier one.
+func (a Approval) withResult(newest bool, earlier int, r Result) Approval {
+	next := a.clone()
+	if newest {
+		next.Result = &r
+	} else {
+		next.RetriedBy[earlier].Before.Result = &r
+	}
+	return next
 }
 
 func (r Result) same(o Result) bool {

@@ -108,6 +108,10 @@ func (a Approval) voteAgain(b Ballot, t today, rules *Rules, now int64) (Change,
 	v := d.Identify(b.Voter)
 	b.Reason = cleanText(b.Reason, maxReason)
 	asked := a.MayNotDecide(v, d) || a.askedWith(v)
+	asks := a // what says which of the verifier's people are asked
+	if round != nil {
+		asks = a.again(*round)
+	}
 	switch {
 	case b.Decision == Deny && round == nil:
 		return a.lateVote(v, b), nil
@@ -116,14 +120,14 @@ func (a Approval) voteAgain(b Ballot, t today, rules *Rules, now int64) (Change,
 		return a.deniedAgain(a.again(*round), []string{v.Name()}, b, vote, now), nil
 	case asked:
 		return a.refusedAgain(v, b, refuse(CodeSelfApproval, "You cannot make your own request run again."), now), nil
-	case !a.weight(v, d).Deny:
+	case !asks.weight(v, d).Deny:
 		return a.refusedAgain(v, b, notAnApprover(), now), nil
 	case b.Decision == Retry && a.letAgain(v, now):
 		return Change{Approval: a, Unchanged: true}, nil // the answer to their vote was lost
 	case b.Decision == Retry && b.Code != "":
 		return a.refusedAgain(v, b, refuse(CodeDecisionNotOffered, "No button of a card votes for a retry."), now), nil
 	case b.Decision == Retry && b.Chat != nil && round != nil &&
-		b.ReceivedMs < round.OpenedAtMs/1000*1000: // platforms may date by the second
+		b.ReceivedMs < round.OpenedAtMs:
 		return a.refusedAgain(v, b, refuse(CodeDecisionNotOffered,
 			"That was said before this retry of %s was asked for; look at it, and say it again.", a.Code), now), nil
 	}

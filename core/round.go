@@ -80,7 +80,7 @@ func (a Approval) RoundEndsMs() int64 {
 // roundAnswers refuses an allow in an open round: it was said to another question.
 func (a Approval) roundAnswers(r RetryRound, d *Directory) *Error {
 	return refuse(CodeAlreadyResolved, "%s was allowed before and is not allowed again by this; a retry of it is open (%s): "+
-		"vote with retry %[1]s or deny %[1]s.", a.Code, a.again(r).tally(d).approverText())
+		"vote with retry %[1]s or deny %[1]s.", a.Code, a.again(r).tally(d).roundText())
 }
 
 // newRound is a round without a person's vote. It counts under the rule that the call was
@@ -90,7 +90,7 @@ func (a Approval) newRound(by string, withoutResult bool, j Judgement, rules *Ru
 	if !rule.AsksApprovers() {
 		rule = rule.instead("")
 	}
-	rule.MinApprovals, rule.RequiresHuman = max(1, rule.MinApprovals), true
+	rule.MinApprovals, rule.Unclamped, rule.RequiresHuman = max(1, rule.MinApprovals, rule.Unclamped), 0, true
 	disabled := slices.Contains(rule.Disabled, UserRequest) || slices.Contains(j.Rule.Disabled, UserRequest)
 	if !rule.Admits(UserRequest) && !disabled {
 		rule.Effective = append(slices.Clone(rule.Effective), UserRequest)
@@ -148,7 +148,7 @@ func (a Approval) DeniedRound(v Voter) bool { return a.RoundDenied != nil && a.R
 // Text says who wants it to run again, and how many have said so: "retry asked by alice,
 // 1 of 2 yes (alice)".
 func (s RoundState) Text() string {
-	return "retry asked by " + People([]string{s.By}) + ", " + s.Tally.approverText()
+	return "retry asked by " + People([]string{s.By}) + ", " + s.Tally.roundText()
 }
 
 // text says how the run before a retry ended, in the desk's words.
@@ -162,6 +162,18 @@ func (r Run) text() string {
 		return fmt.Sprintf("reported %s, exit status %d", r.Result.Status, *r.Result.ExitCode)
 	}
 	return "reported " + r.Result.Status
+}
+
+// lastText says how the newest run that was claimed ended, as far as it is known.
+func (a Approval) lastText() string {
+	runs := a.claimed()
+	switch {
+	case len(runs) == 0:
+		return a.run().text()
+	case runs[len(runs)-1].Result != nil && a.mayRunOn():
+		return runs[len(runs)-1].text() + ", perhaps of an earlier run"
+	}
+	return runs[len(runs)-1].text()
 }
 
 // allowedBy names whose yes the approval is, as in DecidedBy, whoever let it run again since.
@@ -182,13 +194,24 @@ func (a Approval) lastClaimed() int {
 	return -1
 }
 
-// mayRunOn reports whether the newest run that was claimed has reported no result.
-func (a Approval) mayRunOn() bool {
-	run := a.run()
-	if i := a.lastClaimed(); run.ClaimedAtMs == 0 && i >= 0 {
-		run = a.RetriedBy[i].Before
+// claimed are the runs that were, oldest first.
+func (a Approval) claimed() (out []Run) {
+	for _, r := range a.RetriedBy {
+		out = append(out, r.Before)
 	}
-	return run.ClaimedAtMs != 0 && run.Result == nil
+	return slices.DeleteFunc(append(out, a.run()), func(r Run) bool { return r.ClaimedAtMs == 0 })
+}
+
+// mayRunOn reports whether the newest run that was claimed has reported no result: one that
+// does not name its run may be that of an earlier one, which has none.
+func (a Approval) mayRunOn() bool {
+	runs := a.claimed()
+	if len(runs) == 0 {
+		return false
+	}
+	last := runs[len(runs)-1].Result
+	return last == nil ||
+		last.Unnamed && slices.ContainsFunc(runs[:len(runs)-1], func(r Run) bool { return r.Result == nil })
 }
 
 // run is the newest one.
@@ -236,11 +259,23 @@ func (a Approval) runs() (out []Fact) {
 // one after the other does not ring all the same.
 const roundEveryMs = 60 * 60 * 1000
 
+// TellsOfRound reports whether the delivery is a message of the round that was opened last: it
+// was made in the same step.
+func (a Approval) TellsOfRound(d Delivery) bool {
+	return d.Kind == RetryAskedDelivery && a.Round != nil && d.CreatedMs == a.Round.OpenedAtMs
+}
+
+// tellsOfRun reports whether the delivery is a message of a round on one more run after the newest.
+func (a Approval) tellsOfRun(d Delivery) bool {
+	n := len(a.RetriedBy)
+	return d.Kind == RetryAskedDelivery && (n == 0 || d.CreatedMs > a.RetriedBy[n-1].AtMs)
+}
+
 // tellOfRound says below each card that somebody wants the call to run again; in the chats
-// that routing names, where no card is; at most once an hour.
+// that routing names without one; at most once an hour and run.
 func (a Approval) tellOfRound(rules *Rules, now int64) (out []Delivery) {
 	if slices.ContainsFunc(a.Deliveries, func(d Delivery) bool {
-		return d.Kind == RetryAskedDelivery && now < d.CreatedMs+roundEveryMs
+		return a.tellsOfRun(d) && now < d.CreatedMs+roundEveryMs
 	}) {
 		return nil
 	}
@@ -255,16 +290,10 @@ func (a Approval) tellOfRound(rules *Rules, now int64) (out []Delivery) {
 	}
 	a.Rule = a.Round.Rule
 	routes := rules.Router.Route(a)
-	for _, t := range routes.Verifier { // wanted since
-		if !a.hasCardAt(t) {
+	for _, t := range slices.Concat(routes.Verifier, routes.Targets) {
+		if !slices.ContainsFunc(out, func(d Delivery) bool { return d.Target.Normal() == t.Normal() }) {
 			out = append(out, a.delivery(RetryAskedDelivery, t.Normal(), now))
 		}
-	}
-	if len(out) > 0 {
-		return out
-	}
-	for _, t := range routes.Targets {
-		out = append(out, a.delivery(RetryAskedDelivery, t.Normal(), now))
 	}
 	return out
 }
@@ -275,21 +304,21 @@ const maxRoundText = 900
 
 // drawRound is what the message says that an open round is told with: the whole call, if it
 // fits, so that a vote may come from there. payload is that call.
-func (a Approval) drawRound(payload []Fact, d *Directory, site assertion.Site, now int64) Drawing {
+func (a Approval) drawRound(of Delivery, payload []Fact, d *Directory, site assertion.Site, now int64) Drawing {
 	round, open := a.OpenRound(d, now)
-	if !open {
+	if !open || !a.tellsOfRun(of) {
 		return Drawing{Skip: "the retry was decided, or its time is over"}
 	}
 	until := timeText(round.ExpiresAtMs, time.Local)
 	lines := []string{fmt.Sprintf("🔁 %s: %s asks to run it again (%s). %s, until %s.", a.Code, People([]string{round.By}),
-		a.run().text(), round.Tally.approverText(), until)}
+		a.lastText(), round.Tally.roundText(), until)}
 	way := "approvalbot retry " + a.Code
 	if site.ID != "" {
 		way = site.Link("/a/"+a.Code) + " or with: " + way
 	}
 	out := Drawing{Times: Times{until: round.ExpiresAtMs}, Done: true}
 	if whole := a.wholeRound(append(slices.Clone(lines), "Vote here with: retry "+a.Code+", or: deny "+a.Code,
-		"Elsewhere: "+way), payload); whole != "" && !round.Rule.StepUp {
+		"Elsewhere: "+way), payload); whole != "" && !round.Rule.StepUp && a.TellsOfRound(of) {
 		out.Text, out.Shown = whole, true
 		return out
 	}

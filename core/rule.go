@@ -9,6 +9,7 @@ type Rule struct {
 	Disabled      []Factor `json:"disabled"`
 	Effective     []Factor `json:"effective"` // Allowed without Disabled
 	MinApprovals  int      `json:"minApprovals"`
+	Unclamped     int      `json:"unclamped,omitempty"` // MinApprovals before it was clamped; 0: it was not
 	RequiresHuman bool     `json:"requiresHuman"`
 	Needs         []Need   `json:"needs,omitempty"` // each must be met beside MinApprovals
 	// StepUp: a person's yes counts only where their passkey signed it for this very call.

@@ -162,6 +162,9 @@ func (t Tally) Text() string {
 	return "approvers: " + approvers + "; " + verifier
 }
 
+// roundText is Text, and never empty.
+func (t Tally) roundText() string { return cmp.Or(t.Text(), t.approverText()) }
+
 func (t Tally) approverText() string {
 	s := ofNeed(t.By, t.Seats, t.Need, t.notes)
 	if len(t.Missing) > 0 {

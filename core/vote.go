@@ -178,7 +178,12 @@ func (a Approval) lateVote(v Voter, b Ballot) Change {
 	})
 	withdrew := a.Status == Withdrawn && b.Decision == Deny && slices.Contains(a.DecidedBy, v.Name())
 	endedRound := b.Decision == Deny && a.DeniedRound(v)
-	if !same && !withdrew && !endedRound {
+	switch n := len(a.RetriedBy); {
+	case same || withdrew || endedRound:
+	case b.Decision == Deny && n > 0 && a.Status == Approved && a.RevokedAtMs == 0:
+		c.Refusal = refuse(CodeAlreadyResolved, "Already decided: %s, and %s let it run again; an operator takes that "+
+			"back until it is claimed: approvalbot revoke %s", a.Ending(), People(a.RetriedBy[n-1].By), a.Code)
+	default:
 		c.Refusal = a.ended()
 	}
 	return c
@@ -234,6 +239,9 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 	return Approval{}, rulesChanged()
 }
 
+// clocksApartMs is by how much the clocks of instances and platforms may differ.
+const clocksApartMs = 60 * 1000
+
 // absenceTries is how often a vote is counted anew, since somebody left or came back, or a
 // reload came in between.
 const absenceTries = 5
@@ -259,7 +267,7 @@ func (g *Gate) voteOnce(ctx context.Context, key string, b Ballot, adopted []Del
 		}
 		// A button is none of the round's, and neither is a word from before it.
 		round := a.openRound(nowMs())
-		since := round != nil && (b.ReceivedMs == 0 || b.ReceivedMs >= round.OpenedAtMs)
+		since := round != nil && (b.Chat == nil || b.ReceivedMs == 0 || b.ReceivedMs >= round.OpenedAtMs-clocksApartMs)
 		if inRound = b.Decision == Deny && b.Card == "" && b.Code == "" && since; inRound {
 			return Change{Approval: a, Unchanged: true}, nil
 		}

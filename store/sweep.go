@@ -19,7 +19,7 @@ const (
 	// An approval cannot have ended before it was made: the index on created_ms
 	// narrows the search.
 	sweepApprovals = `DELETE FROM approvals WHERE key IN (SELECT key FROM approvals
- WHERE created_ms < $1 AND resolved_ms < $1 AND status <> 'pending' ORDER BY created_ms, key LIMIT $2)`
+ WHERE created_ms < $1 AND resolved_ms < $1 AND round_ms < $1 AND kept_ms < $1 AND status <> 'pending' ORDER BY created_ms, key LIMIT $2)`
 	sweepCalls = `UPDATE approvals SET sealed = '', kept_ms = 0 WHERE key IN (SELECT key FROM approvals
  WHERE kept_ms > 0 AND kept_ms <= $1 ORDER BY kept_ms LIMIT $2)`
 	sweepGrants = `DELETE FROM grants WHERE id IN (SELECT id FROM grants WHERE expires_ms > 0 AND expires_ms <= $1

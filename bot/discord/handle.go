@@ -90,11 +90,15 @@ func (b *Bot) attemptMessage(ctx, work context.Context, j *job, in *message) (ov
 	return true
 }
 
-// ask puts a message before the desk.
+// saidMs is when Discord took what has that id: a snowflake begins with the milliseconds since 2015
+// (API Reference, Snowflakes).
+func saidMs(id int64) int64 { return id>>22 + 1420070400000 }
+
+// ask puts a message before the desk. It was said when Discord took it: it may come late.
 func (b *Bot) ask(
 	ctx context.Context, j *job, m textcmd.Message,
 	handle func(context.Context, textcmd.Message) (textcmd.Reply, error),
 ) (textcmd.Reply, error) {
-	m.ReceivedMs, m.Update = j.ReceivedMs, &j.InboundRef
+	m.ReceivedMs, m.Update = min(j.ReceivedMs, saidMs(j.ID)), &j.InboundRef
 	return b.intake.Ask(ctx, j, m, handle)
 }

@@ -196,8 +196,9 @@ func TestTypedMessageTable(t *testing.T) {
 			if got := u.Message.command(); got != c.command {
 				t.Errorf("command %v, want %v", got, c.command)
 			}
+			u.Message.Date = 9
 			m := b.typedMessage(u.Message, core.Inbound{ReceivedMs: 10_000}, "bot")
-			if m.NotHuman != c.notHuman || m.MessageID != c.reply || m.OwnMessage != c.own || m.ReceivedMs != 10_000 {
+			if m.NotHuman != c.notHuman || m.MessageID != c.reply || m.OwnMessage != c.own || m.ReceivedMs != 9_999 {
 				t.Errorf("%+v", m)
 			}
 		})

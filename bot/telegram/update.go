@@ -111,16 +111,13 @@ func (m *message) command() bool {
 	return m.Text != "" && m.Forward == nil && m.ViaBot == nil
 }
 
-// typedMessage gives what a person typed, in the desk's words. name is the bot's
-// user name.
+// typedMessage gives what a person typed, in the desk's words, as of when they did: it may come
+// late. Telegram dates by the second, of which it is taken to be the end. name is the bot's user name.
 func (b *Bot) typedMessage(m *message, in core.Inbound, name string) textcmd.Message {
 	out := textcmd.Message{
 		Voter: voter(m.From), Name: m.From.name(), NotHuman: m.notHuman(), Chat: b.place(m),
 		Direct: m.Chat.direct(m.From),
-		Text:   m.Text, BotName: name, ReceivedMs: in.ReceivedMs, Update: &in.InboundRef,
-	}
-	if in.Waited {
-		out.ReceivedMs = min(in.ReceivedMs, m.Date*1000)
+		Text:   m.Text, BotName: name, ReceivedMs: min(in.ReceivedMs, m.Date*1000+999), Update: &in.InboundRef,
 	}
 	// In a topic every message looks like a reply to the one that made the topic.
 	if r := m.ReplyTo; r != nil && r.ID > 0 && r.TopicCreated == nil {

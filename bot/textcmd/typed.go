@@ -41,6 +41,16 @@ func (h *Handler) typed(ctx context.Context, m Message, card core.Delivery, know
 		c.CardCode = a.Code
 	}
 	cmd, ok := Parse(m.Text, c)
+	if known && ok && cmd.Decision == core.Retry && card.Kind == core.RetryAskedDelivery {
+		a, err := h.gate.ByKey(ctx, card.Key)
+		if err != nil {
+			return Reply{}, false, err
+		}
+		if a.Code == cmd.Code && a.Round != nil && !a.TellsOfRound(card) {
+			return Reply{Text: "That message is of an earlier retry of " + a.Code + ", so nothing was counted. " +
+				"Answer the newest one, or send: retry " + a.Code}, false, nil
+		}
+	}
 	another := ""
 	if below := known && c.CardCode == cmd.Code; below && ok && cmd.Decision != "" {
 		another = c.named(cmd.Reason)

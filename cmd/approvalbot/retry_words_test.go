@@ -3,10 +3,12 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
+	"approvalbot/bot/bottest"
 )
 
 // roundOf gives a call that two people allowed, that failed, and of which alice asks for one
@@ -120,4 +122,55 @@ func TestAdversary_T3_TheCommandLineInAnOpenRound(t *testing.T) {
 	require.Nil(t, r.get(b).RetryRound)
 	require.Empty(t, r.get(b).Retries)
 	require.Contains(t, run("", "deny", b.Code), b.Code, "again")
+}
+
+// T3: a "retry" that was typed in one round and comes late, since the platform was out of reach, is
+// no vote in the next one.
+func TestAdversary_T3_AWordOfAnEarlierRoundThatComesLate(t *testing.T) {
+	onBoth(t, func(t *testing.T, r *rig, c chat) {
+		a, _ := roundOf(t, r, c, `{"n":1}`)
+		back := func() {}
+		if c.platform() == "telegram" {
+			cut := r.tg.Fault(bottest.TelegramFault{Method: "getUpdates", Times: -1, Kind: bottest.HTML502})
+			c.say("alice", "/help") // ends the poll that began before
+			require.Eventually(t, func() bool { return cut.Hits() > 0 }, 10*time.Second, 10*time.Millisecond)
+			back = cut.Remove
+		} else {
+			r.dc.Gateway().Cut()
+		}
+		c.type_("bob", "/retry "+a.Code)
+		typed := time.Now()
+		_, err := r.client(operatorSecret).Retry(r.ctx(), a.Code)
+		require.NoError(t, err)
+		_, err = r.agent().Claim(r.ctx(), a.ID, api.ClaimRequest{ClaimID: "2"})
+		require.NoError(t, err)
+		if c.platform() == "telegram" { // which dates by the second
+			time.Sleep(time.Until(typed.Truncate(time.Second).Add(time.Second)))
+		}
+		_, err = r.client(aliceSecret).RetryWithoutResult(r.ctx(), a.Code)
+		require.NoError(t, err)
+		back()
+		c.waitText("That was said before this retry of " + a.Code)
+		require.Len(t, r.get(a).Retries, 1)
+		require.Len(t, r.get(a).RetryRound.Votes, 1)
+	}, func(r *rig) { r.quorum = map[string]int{"R0": 2, "R1": 2, "R2": 2, "R3": 2} })
+}
+
+// T3: a vote for one more run refers to the message of its own round: a reply to an earlier one's is
+// none, and neither is a word in a chat that has only shown an earlier one.
+func TestAdversary_T3_AReplyToAnEarlierRoundsMessage(t *testing.T) {
+	onBoth(t, func(t *testing.T, r *rig, c chat) {
+		a, told := roundOf(t, r, c, `{"n":1}`)
+		require.Contains(t, c.say("bob", "retry", told.id), "It may run once more")
+		_, err := r.agent().Claim(r.ctx(), a.ID, api.ClaimRequest{ClaimID: "2"})
+		require.NoError(t, err)
+		_, err = r.client(aliceSecret).RetryWithoutResult(r.ctx(), a.Code)
+		require.NoError(t, err)
+		require.Contains(t, c.say("bob", "retry", told.id), "That message is of an earlier retry of "+a.Code)
+		require.Len(t, r.get(a).Retries, 1)
+		again := c.waitText(a.Code + ": alice asks to run it again (no result reported)")
+		r.remembers(c.platform(), again.id)
+		require.Contains(t, c.say("bob", "retry", again.id), "It may run once more")
+		require.Len(t, r.get(a).Retries, 2)
+	}, func(r *rig) { r.quorum = map[string]int{"R0": 2, "R1": 2, "R2": 2, "R3": 2} })
 }
