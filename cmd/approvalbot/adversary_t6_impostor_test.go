@@ -564,12 +564,13 @@ func TestAdversary_T6_APersonsYesAndWhoSaysSo(t *testing.T) {
 			lie.look(method, a)
 		}
 	}}
-	for way, client := range map[string]string{
-		"TLS": r.clientFileFor(r.url, ""), "the socket": r.clientFileFor(r.url, r.socketLine()),
-		"a relay":          r.clientFileFor(relay{}.serve(t, r.url), "plainTCP: true\n"),
-		"a liar":           r.clientFileFor(lie.serve(t, r.url), "plainTCP: true\n"),
-		"a liar in a look": r.clientFileFor(later.serve(t, r.url), "plainTCP: true\n"),
+	for _, c := range [][2]string{ // the liars last: what is denied below them is not asked again
+		{"TLS", r.clientFileFor(r.url, "")}, {"the socket", r.clientFileFor(r.url, r.socketLine())},
+		{"a relay", r.clientFileFor(relay{}.serve(t, r.url), "plainTCP: true\n")},
+		{"a liar", r.clientFileFor(lie.serve(t, r.url), "plainTCP: true\n")},
+		{"a liar in a look", r.clientFileFor(later.serve(t, r.url), "plainTCP: true\n")},
 	} {
+		way, client := c[0], c[1]
 		t.Run(way, func(t *testing.T) {
 			for name, asks := range believers {
 				done := make(chan struct{})

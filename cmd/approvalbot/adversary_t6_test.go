@@ -85,7 +85,7 @@ func TestAdversary_T6_EveryClaimHasAReceiptOfItsOwn(t *testing.T) {
 
 	_, err = r.operator().RetryWithoutResult(r.ctx(), a.Code)
 	require.NoError(t, err)
-	require.Empty(t, claimOf(t, r.heard(owner).Receipt), "a call back names no claim, of an earlier run neither")
+	require.Empty(t, claimOf(t, r.heard(owner).Receipt))
 	retried, err := r.agent().Claim(r.ctx(), a.ID, api.ClaimRequest{ClaimID: "retry"})
 	require.NoError(t, err)
 	believed(&retried, askedExec("git push origin main", "retry"))
@@ -107,6 +107,22 @@ func TestAdversary_T6_EveryClaimHasAReceiptOfItsOwn(t *testing.T) {
 	require.NotNil(t, out.Calls[0].Claim)
 	require.NotEmpty(t, out.Calls[0].Claim.ClaimID)
 	believed(out.Calls[0].Claim, askedExec("git push origin talk", out.Calls[0].Claim.ClaimID))
+}
+
+// A call back that comes after the claim is of the approval, too.
+func TestAdversary_T6_ACallBackNamesNoClaim(t *testing.T) {
+	r, owner := newRig(t, withCallbacks), newCalled(t)
+	owner.away.Store(true)
+	a := r.exec("git push origin main", backTo(owner))
+	r.tap(r.alice, r.group, r.card(a).ID, "Allow once")
+	claim, err := r.agent().Claim(r.ctx(), a.ID, api.ClaimRequest{ClaimID: "mine"})
+	require.NoError(t, err)
+	require.Equal(t, "mine", claimOf(t, claim.Receipt))
+	r.outstanding("it has failed", func(c api.Callback) bool { return c.Error == "the owner answered 502" })
+	r.stop()
+	owner.away.Store(false)
+	r.start()
+	require.Empty(t, claimOf(t, r.heard(owner).Receipt))
 }
 
 // claimOf is the claim that a receipt names, unchecked.
@@ -150,6 +166,10 @@ func TestAdversary_T6_ClientsFollowRotationsUnlessAKeyIsExposed(t *testing.T) {
 	_, fourth, successions, said := rotate("--exposed")
 	require.Contains(t, said, "renew each client file by hand")
 	require.Empty(t, successions, "none leads to an exposed key, or away from it")
+	kept, err := r.desk.Store.Retired(r.ctx())
+	require.NoError(t, err)
+	require.Contains(t, string(kept[1]), "succession")
+	require.NotContains(t, string(kept[2]), "succession", "an exposed key signs nothing")
 	for _, pins := range [][]proof.PinnedKey{first, second, third} {
 		got, err := proof.Follow(pins, successions)
 		require.NoError(t, err)

@@ -83,7 +83,7 @@ func (c *chaos) decidedAcross(asks, claims *process, id string) {
 	require.Equal(c.t, api.Approved, c.ends(claims, a).Status)
 	claim, err := claims.client(agentSecret).Claim(c.t.Context(), a.ID, api.ClaimRequest{})
 	require.NoError(c.t, err)
-	require.JSONEq(c.t, `{}`, string(claim.Params))
+	require.JSONEq(c.t, fmt.Sprintf(`{"for":%q}`, id), string(claim.Params))
 }
 
 // An upgrade, program by program: where the schema's next step is safe, the old
@@ -106,7 +106,9 @@ func TestCluster_UpgradeToAnotherSchema(t *testing.T) {
 	require.NoError(t, old.await(t.Context()), old.tail())
 	c.decidedAcross(old, next, "job-again")
 	old.end(syscall.SIGTERM)
-	require.Contains(t, c.refuses(unsafe), `(version "v2") does: stop all instances`)
+	require.Eventually(t, func() bool { // the one that was killed counts as running for ten seconds
+		return strings.Contains(c.refuses(unsafe), `(version "v2") does: stop all instances`)
+	}, patient, 100*time.Millisecond)
 	c.decidedAcross(next, next, "job-5")
 
 	waiting := c.askAt(next, "job-6", 0)

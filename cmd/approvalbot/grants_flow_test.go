@@ -26,7 +26,7 @@ func TestAdversary_W6_ASessionsYesIsWhatTheCardSaid(t *testing.T) {
 	in := session("s")
 	first := r.exec("rsync -a a/ b/", in)
 	menu, card := r.scopes(first, "Allow session")
-	const says = "“rsync -a” without other options, whatever it names but files outside the workspace"
+	const says = "“rsync -a” without other options, whatever it names but files outside the workspace, secrets and settings"
 	require.Contains(t, menu, "Allow session: "+says+"; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most.")
 	require.Equal(t, says, r.get(first).SessionCovers)
 	r.tap(r.alice, r.group, card, "Allow session")
@@ -47,7 +47,7 @@ func TestAdversary_W13_ASessionsYesStaysInTheCallersDirectory(t *testing.T) {
 	in := session("s")
 	first := r.exec("cp a .env", in, workdir("/srv/app"))
 	menu, card := r.scopes(first, "Allow session")
-	require.Contains(t, menu, "Allow session: “cp” without other options, whatever it names in the workspace, and also files that usually hold secrets, which is /srv/app; by agent main")
+	require.Contains(t, menu, "Allow session: “cp” without other options, whatever it names in the workspace, and also .env, which is /srv/app; by agent main")
 	r.tap(r.alice, r.group, card, "Allow session")
 	require.EqualValues(t, "approved", r.tryExec("cp b .env", in, workdir("/srv/app")).Status)
 	require.EqualValues(t, "pending", r.tryExec("cp b .env", in, workdir("/srv/other")).Status)
