@@ -557,7 +557,7 @@ func TestAdversary_T3_NoRunWithoutItsQuorum(t *testing.T) {
 			require.LessOrEqual(t, len(now.RetriedBy), 3)
 			most = max(most, len(claims))
 		})
-		require.Greater(t, most, 2, "some ran more than twice")
+		require.Greater(t, most, 1, "some ran again")
 	})
 }
 
