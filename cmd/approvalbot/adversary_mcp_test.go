@@ -338,8 +338,13 @@ func TestAdversary_T1_ACardDoesNotOutliveItsCall(t *testing.T) {
 	require.Eventually(t, func() bool { return len(h.ran()) == 1 }, patient, waitStep)
 	_, err := io.WriteString(h.server, `{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Are you sure?"}}`+"\n")
 	require.NoError(t, err)
-	require.Contains(t, <-got, "elicitation")
-	_, err = io.WriteString(h.client, `{"jsonrpc":"2.0","id":"q","result":{"action":"accept","content":{}}}`+"\n")
+	var asked struct { // under an id of the proxy's own
+		Method string
+		ID     int
+	}
+	require.NoError(t, json.Unmarshal([]byte(<-got), &asked))
+	require.Equal(t, "elicitation/create", asked.Method)
+	_, err = fmt.Fprintf(h.client, `{"jsonrpc":"2.0","id":%d,"result":{"action":"accept","content":{}}}`+"\n", asked.ID)
 	require.NoError(t, err)
 	a := h.onlyPending()
 	_, err = fmt.Fprintf(h.client, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`+"\n", h.id)
