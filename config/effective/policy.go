@@ -21,7 +21,7 @@ func Policy(c config.Config) policy.Config {
 		ExecSecurity: c.Approvals.Exec.Security, ExecAsk: c.Approvals.Exec.Ask, ExecAskFallback: c.Approvals.Exec.AskFallback,
 		ExecAllowlist: config.Texts(c.Approvals.Exec.Allowlist), ExecSafeBins: c.Approvals.Exec.SafeBins,
 		ExecStrict: c.Approvals.Exec.Strict,
-		Roles: rolesOf(c), Workspaces: map[string][]string{},
+		Roles:      rolesOf(c), Workspaces: map[string][]string{},
 		Protected: workspace.Protected{Files: ownFiles(c), Port: c.Server.Listen},
 	}
 	for _, a := range c.Agents.List {
