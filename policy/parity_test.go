@@ -30,7 +30,7 @@ func TestParity(t *testing.T) {
 		{"full", "on-miss", "allow", "allow", "ask", "allow", "ask"},
 		{"full", "always", "ask*", "ask*", "ask*", "ask*", "ask*"},
 	} {
-		e := engine(t, func(c *Config) { 
+		e := engine(t, func(c *Config) {
 			if c.ExecSecurity, c.ExecAsk, c.ExecAllowlist = r.security, r.ask, []string{"frob"}; r.security == "strict" {
 				strict(c)
 			}
