@@ -64,6 +64,7 @@ golden: ## rewrite golden files from what the code does now; read the diff
 	$(GO) test ./cmd/approvalbot -run CLIDoc -update
 	$(GO) test ./messages -update
 	$(GO) test ./hook/install -run AgentsPage -update
+	$(GO) test ./policy/program -run TableIsMade -update
 	$(GO) test ./policy -run 'JudgementsStay|ReasonsPage|ProgramsPage' -update
 
 pictures: ## the README's pictures of cards, drawn by Chromium from what the bot sends

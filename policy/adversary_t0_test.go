@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"maps"
 	"runtime"
 	"strings"
 	"testing"
@@ -45,11 +44,16 @@ func TestAdversary_T0_EveryReaderConsumesOrRefuses(t *testing.T) {
 // words: each of its rounds begins with the function, and is one step.
 func looping(t *testing.T, round func(), change ...func(*Config)) *Engine {
 	e := engine(t, change...)
-	e.lines.Rules = maps.Clone(e.lines.Rules)
-	e.lines.Rules["loops"] = func(x *command.Call, _ string, _ []workspace.Word) {
-		for {
-			round()
-			x.Steps.Step()
+	rules := e.lines.Rules
+	e.lines.Rules = func(name string) command.Rule {
+		if name != "loops" {
+			return rules(name)
+		}
+		return func(x *command.Call, _ string, _ []workspace.Word) {
+			for {
+				round()
+				x.Steps.Step()
+			}
 		}
 	}
 	return e

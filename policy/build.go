@@ -17,7 +17,7 @@ import (
 // of it: the patterns take each name that ends in no t, or in a t behind no s. A test
 // finds what they leave out.
 //
-//go:embed *[^t].go *[^s]t.go */*[^t].go */*[^s]t.go program/data/*.yaml tool/*.yaml
+//go:embed *[^t].go *[^s]t.go */*[^t].go */*[^s]t.go program/table.txt tool/*.yaml
 var sources embed.FS
 
 // judgingModules are the modules whose code decides how a call is read.

@@ -49,11 +49,7 @@ func New(cfg Config) (*Engine, error) {
 		cfg.Clock = time.Now
 	}
 	e := &Engine{cfg: cfg, desk: workspace.NewOwn(cfg.Protected)}
-	rules, err := program.Rules()
-	if err != nil {
-		return nil, err
-	}
-	e.lines = line.New(&e.desk, rules)
+	e.lines = line.New(&e.desk, program.RuleOf)
 	var wrong [3]Mistakes
 	e.layers, wrong[0] = hardLayers(&cfg, written)
 	e.allowlist, e.safeBins, wrong[1] = allowlist(&cfg)
@@ -61,6 +57,7 @@ func New(cfg Config) (*Engine, error) {
 	if bad = slices.Concat(append(wrong[:], bad)...); len(bad) > 0 {
 		return nil, bad
 	}
+	var err error
 	if e.hash, err = cfg.hash(); err != nil {
 		return nil, err
 	}

@@ -100,7 +100,7 @@ func (e *Engine) listed(j *judging) bool {
 // option must be known; an option of another one must be spelled so that no value is in it.
 func (e *Engine) safe(args []workspace.Word, class core.RiskClass) bool {
 	name, words := args[0].Text, bareWord
-	if e.lines.Rules[name] != nil {
+	if e.lines.Rules(name) != nil {
 		words = plainWord
 	}
 	if !e.safeBins[name] || words == plainWord && class > core.R2 {

@@ -42,8 +42,7 @@ func TestRowsDoWhatTheySay(t *testing.T) {
 	e := engine(t, func(c *Config) {
 		c.ExecSecurity, c.Workspaces = "full", map[string][]string{"main": {work}}
 	})
-	samples, err := program.Samples()
-	require.NoError(t, err)
+	samples := program.Samples()
 	ran, missing := 0, map[string]bool{}
 	batches := map[string][]sample{} // by program and class
 	for _, args := range samples {

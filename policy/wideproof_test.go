@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,9 +33,13 @@ func TestAdversary_W11_AllowedLinesRunWhereTheySay(t *testing.T) {
 	}
 	e := engine(t, func(c *Config) { c.Workspaces = map[string][]string{"main": {p.work}} })
 	var said []placed
-	e.lines.Rules = maps.Clone(e.lines.Rules)
-	for name, rule := range e.lines.Rules {
-		e.lines.Rules[name] = func(x *command.Call, name string, args []workspace.Word) {
+	rules := e.lines.Rules
+	e.lines.Rules = func(name string) command.Rule {
+		rule := rules(name)
+		if rule == nil {
+			return nil
+		}
+		return func(x *command.Call, name string, args []workspace.Word) {
 			said = append(said, placed{slices.Clone(x.Place.Dirs), append([]workspace.Word{{Text: name}}, args...)})
 			rule(x, name, args)
 		}

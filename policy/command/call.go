@@ -60,7 +60,6 @@ type Call struct {
 	Given   string           // the text that a here-document gives it as input, where it does and is written out
 	Found   finding.Set
 	Effects []Effect
-	Rules   map[string]Rule
 	Steps   *budget.Budget // of the judgement
 }
 

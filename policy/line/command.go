@@ -66,7 +66,7 @@ func (s *Reading) judge(all []workspace.Word) {
 
 // known judges a command whose name was read.
 func (s *Reading) known(base string, args []workspace.Word) {
-	judge := s.wide.Rules[base]
+	judge := s.wide.Rules(base)
 	switch {
 	case judge == nil:
 		s.Found.Add(finding.UnknownCommand)
@@ -96,7 +96,7 @@ func (s *Reading) types(base string, args []workspace.Word) {
 
 // rule lets a command's rule judge it and applies what it says.
 func (s *Reading) rule(judge command.Rule, base string, args []workspace.Word) {
-	x := command.Call{Place: &s.Place, Looped: s.looped > s.apart, Rules: s.wide.Rules, Steps: s.steps}
+	x := command.Call{Place: &s.Place, Looped: s.looped > s.apart, Steps: s.steps}
 	x.Input, s.input, s.printed = s.input, nil, nil
 	x.Given, x.Piped, x.Empty, x.Idle, s.piped = s.given, s.piped, s.empty == nothing, s.empty == idle, false
 	judge(&x, base, language.ForTellers(base, args))

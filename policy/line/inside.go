@@ -62,7 +62,7 @@ func InsideWords(args []workspace.Word, fn func([]workspace.Word) bool) bool {
 // policy knowing how.
 func (e *Wide) MayHide(args []workspace.Word) bool {
 	base := program.ProgramOf(args[0])
-	return e.Rules[base] == nil || program.IsWrapper(base)
+	return e.Rules(base) == nil || program.IsWrapper(base)
 }
 
 // fileRunners run what a file says, one that they are given or that they look for.
@@ -85,7 +85,7 @@ func (e *Wide) RunsFile(args []workspace.Word, remote, fed bool) bool {
 	if base == "git" && slices.ContainsFunc(args[1:], func(w workspace.Word) bool { return gitFromFiles[w.Text] }) {
 		return true
 	}
-	known := e.Rules[base] != nil
+	known := e.Rules(base) != nil
 	if fileRunners[base] || !known && fed {
 		return true
 	}

@@ -21,7 +21,7 @@ func (s *Reading) Outward(text string) bool {
 			words = append(words, workspace.Word{Text: w})
 		}
 		for i := range words {
-			if base := program.ProgramOf(words[i]); s.wide.Rules[base] != nil || s.Own.IsProgram(base) {
+			if base := program.ProgramOf(words[i]); s.wide.Rules(base) != nil || s.Own.IsProgram(base) {
 				h.judge(words[i:min(len(words), i+MaxHunt)])
 			}
 		}

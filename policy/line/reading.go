@@ -74,7 +74,7 @@ type Reading struct {
 // Wide is the reader that sees in a line whatever a shell could take from it.
 type Wide struct {
 	own     *workspace.Own
-	Rules   map[string]command.Rule
+	Rules   func(name string) command.Rule // nil: it asks
 	parsers sync.Pool
 	forms   sync.Pool // of *forms
 }
@@ -83,7 +83,7 @@ type Wide struct {
 type forms struct{ plain, parsed [1 << 10]byte }
 
 // New makes a reader that knows the desk's own files and what programs do.
-func New(own *workspace.Own, rules map[string]command.Rule) *Wide {
+func New(own *workspace.Own, rules func(name string) command.Rule) *Wide {
 	w := &Wide{own: own, Rules: rules}
 	w.forms.New = func() any { return new(forms) }
 	w.parsers.New = func() any { return syntax.NewParser(syntax.KeepComments(true), syntax.Variant(syntax.LangBash)) }

@@ -12,13 +12,9 @@ import (
 
 // Describe writes the table as a page of Markdown: for each program, and each of its
 // subcommands, its codes and what becomes of its words.
-func Describe() (string, error) {
-	t, err := table()
-	if err != nil {
-		return "", err
-	}
+func Describe() string {
 	names := map[*entry][]string{}
-	for n, e := range t.entries {
+	for n, e := range entries() {
 		names[e] = append(names[e], n)
 	}
 	type program struct {
@@ -38,10 +34,11 @@ func Describe() (string, error) {
 		b.WriteString("\n")
 	}
 	b.WriteString("# Options that programs share\n\n")
-	for _, set := range slices.Sorted(maps.Keys(t.options)) {
-		fmt.Fprintf(&b, "- **%s**: %s\n", set, strings.Join(optionFacts(t.options[set]), "; "))
+	options := tables().options()
+	for _, set := range slices.Sorted(maps.Keys(options)) {
+		fmt.Fprintf(&b, "- **%s**: %s\n", set, strings.Join(optionFacts(options[set]), "; "))
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 func (e *entry) describe(b *strings.Builder, verb string) {

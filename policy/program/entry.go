@@ -158,14 +158,8 @@ type projectTool struct {
 	script   bool            // words after "--" go to a script
 }
 
-// known gives the row of a program.
-func known(name string) *entry { return rows[name] }
-
 // installed reports a tool that may stand where a project installs programs.
 func (e *entry) installed() bool { return e != nil && e.project != nil && e.project.bin }
 
 // module reports a tool that is a module of Python besides.
 func (e *entry) module() bool { return e.installed() && e.project.python }
-
-// rows are the table's once it is read, for rules that look up other programs.
-var rows map[string]*entry

@@ -1,19 +1,11 @@
 package program
 
 import (
-	"bytes"
-	"embed"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
-
-	"go.yaml.in/yaml/v3"
 
 	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
@@ -21,80 +13,14 @@ import (
 	"approvalbot/policy/words"
 )
 
-// The table of programs: one file for each family.
-//
-//go:embed data/*.yaml
-var data embed.FS
-
-// table reads the embedded table once.
-var table = sync.OnceValues(func() (*loaded, error) {
-	t, err := load(data)
-	if t != nil {
-		rows = t.entries
-	}
-	return t, err
-})
-
-// loaded is a table that was read: its rows by the names of the programs, and the sets
-// of options that they share.
-type loaded struct {
-	entries map[string]*entry
-	options map[string]row
-}
-
-// load reads a table. It refuses what is unknown, stands twice, cannot be reached, or
-// says of one option two things.
-func load(files fs.FS) (*loaded, error) {
-	names, err := fs.Glob(files, "data/*.yaml")
-	if err != nil {
-		return nil, err
-	}
-	l := loader{loaded: loaded{options: map[string]row{}, entries: map[string]*entry{}}}
-	all := map[string]file{}
-	for _, name := range names {
-		text, err := fs.ReadFile(files, name)
-		if err != nil {
-			return nil, err
-		}
-		d := yaml.NewDecoder(bytes.NewReader(text))
-		d.KnownFields(true)
-		var f file
-		if err := d.Decode(&f); err != nil {
-			return nil, fmt.Errorf("%s: %w", path.Base(name), err)
-		}
-		all[name] = f
-		for set, r := range f.Options {
-			if _, twice := l.options[set]; twice {
-				l.fail(path.Base(name), "the set of options %q stands twice", set)
-			}
-			l.options[set] = r
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		for _, programs := range slices.Sorted(maps.Keys(all[name].Programs)) {
-			l.program(path.Base(name), programs, all[name].Programs[programs])
-		}
-	}
-	return &l.loaded, errors.Join(l.errs...)
-}
-
+// loader builds the entries of rows, of which some share sets of options.
 type loader struct {
-	loaded
-	errs []error
+	options map[string]row
+	errs    []error // what is unknown, stands twice, cannot be reached, or says of one option two things
 }
 
 func (l *loader) fail(where, format string, args ...any) {
 	l.errs = append(l.errs, fmt.Errorf(where+": "+format, args...))
-}
-
-func (l *loader) program(file, names string, r row) {
-	e := l.entry(file+": "+names, r, nil)
-	for n := range strings.FieldsSeq(names) {
-		if l.entries[n] != nil {
-			l.fail(file, "%s stands twice", n)
-		}
-		l.entries[n] = e
-	}
 }
 
 // entry makes a row's entry. Subcommands have the options of what they belong to.

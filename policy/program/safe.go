@@ -12,11 +12,10 @@ import (
 // Unsafe says why a program is none that an operator can trust with any options, "writes
 // files"; empty where the table knows no such reason, or does not know the program.
 func Unsafe(name string) string {
-	t, err := table()
-	if err != nil || IsWrapper(name) {
+	if IsWrapper(name) {
 		return "runs other programs or code"
 	}
-	if e := t.entries[name]; e != nil {
+	if e := known(name); e != nil {
 		return e.unsafe()
 	}
 	return ""

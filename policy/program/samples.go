@@ -12,16 +12,23 @@ import (
 // Samples gives commands made from the table, for proving it: each row with each of its
 // options by itself, and files of names that say what they are ("in.txt" is read,
 // "out.txt" written).
-func Samples() ([][]string, error) {
-	t, err := table()
-	if err != nil {
-		return nil, err
+func Samples() (list [][]string) {
+	all := entries()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		all[name].samples([]string{name}, &list)
 	}
-	var list [][]string
-	for _, name := range slices.Sorted(maps.Keys(t.entries)) {
-		t.entries[name].samples([]string{name}, &list)
+	return list
+}
+
+// entries are the rows of all programs by their names.
+func entries() map[string]*entry {
+	all := map[string]*entry{}
+	for name := range tables().rows {
+		if e := known(name); e != nil {
+			all[name] = e
+		}
 	}
-	return list, nil
+	return all
 }
 
 func (e *entry) samples(path []string, list *[][]string) {
@@ -87,18 +94,14 @@ func (e *entry) sampleWords() []string {
 // Unasked gives the rows that may pass without a question: programs, and of each the
 // subcommands whose codes are all below R3. What runs the project's own code is left out,
 // since one key of the configuration decides it, and what only runs the command in its words.
-func Unasked() (map[string][]string, error) {
-	t, err := table()
-	if err != nil {
-		return nil, err
-	}
+func Unasked() map[string][]string {
 	rows := map[string][]string{}
-	for name, e := range t.entries {
+	for name, e := range entries() {
 		if list := e.unasked(""); len(list) > 0 {
 			rows[name] = list
 		}
 	}
-	return rows, nil
+	return rows
 }
 
 func (e *entry) unasked(path string) (list []string) {
