@@ -14,7 +14,7 @@ run: build ## the desk on embedded SQLite, with a generated local configuration
 	@exec $(BIN) serve --local .
 
 test: ## everything, with the race detector; ends with what this machine lacks the programs for
-	$(GO) run ./internal/testsum -race -timeout 20m ./...
+	$(GO) run ./internal/testsum -race -timeout 40m ./...
 
 # The version whose stores make fixture makes.
 RELEASED ?= 0.1.0

@@ -94,7 +94,11 @@ func coversCall(t *testing.T, e *Engine, tool, allowed, later string) bool {
 		require.True(t, json.Valid([]byte(params)), params)
 		return judge(e, core.Call{ToolName: tool, Params: json.RawMessage(params), AgentID: "main", SessionKey: "s"})
 	}
-	a, b := call(allowed), call(later)
+	return covered(call(allowed), call(later))
+}
+
+// covered reports whether a session's yes for the first call covers the second.
+func covered(a, b core.Judgement) bool {
 	other := func(code string) bool { return !slices.Contains(a.Assessment.ReasonCodes, code) }
 	return a.GrantScope.Subject != "" && a.GrantScope.Subject == b.GrantScope.Subject &&
 		b.Assessment.RiskClass <= a.Assessment.RiskClass && !slices.ContainsFunc(b.Assessment.ReasonCodes, other)

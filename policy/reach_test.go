@@ -42,7 +42,7 @@ func TestReach(t *testing.T) {
 		"npm publish --tag x": "exec npm publish --tag x", "npm run deploy": "exec npm run deploy (exactly)", "npm install -D lodash @types/node@20": "exec npm install -D", "npm i ./x y": "exec npm i ./x",
 		"aws s3 cp a b": "exec aws s3 cp", "gcloud compute instances list": "exec gcloud compute instances list (exactly)", "kubectl get pods": "exec kubectl get pods", "cp a /tmp/b": "exec cp (in /tmp)", "cp a /srv/b": "exec cp (/srv/)", "rsync -a a/ h:x": "exec rsync -a (with h)", "rsync -a a/ b/": "exec rsync -a", "kubectl label pods x env=prod": "exec kubectl label env=prod",
 		"curl -sS -X POST https://x.org/y": "exec curl -X POST -sS (with x.org)", "rm x": "exec rm", "rm -- x -v": "exec rm -- -v", "chmod +x a b": "exec chmod +x", "tar xzf a.tgz -C /srv": "exec tar xzf -C /srv (/srv)", "make deploy": "exec make deploy (exactly)",
-		"systemctl restart nginx": "exec systemctl restart", "docker stop -t 10 web": "exec docker stop -t 10", "frob (on)": "",
+		"systemctl restart nginx": "exec systemctl restart nginx", "docker stop -t 10 web": "exec docker stop web -t 10", "frob (on)": "",
 	} {
 		r := reachOf(t, e, lineCall(t, line))
 		require.Equal(t, want, r.Subject, line)
@@ -295,10 +295,10 @@ var coverings = []struct {
 	{"curl -sS https://a.example", list("curl -sS https://a.example/x"), list("curl -sS https://b.example | curl https://b.example | curl -K evil https://a.example | curl -sS -o x https://a.example | curl -sS https://a.example -d @x | curl -sS -X DELETE https://a.example | curl -sS --engine ./evil https://a.example | curl -sSo x https://a.example")},
 	{"curl -d a=1 https://a.example", list("curl https://a.example/x -d a=1"), list("curl https://b.example -d a=1 | curl -d a=2 https://a.example | curl -d @/etc/hosts https://a.example | curl -da=1 https://a.example")},
 	{"wget https://a.example/x", list("wget https://a.example/y"), list("wget https://b.example/y | wget -e use_askpass=./evil https://a.example/x | wget -O /srv/x https://a.example/x | wget --use-askpass=./evil https://a.example/x")},
-	{"kill 123", list("kill 124"), list("kill -9 123 | kill -s KILL 123")},
-	{"kill -9 123", list("kill -9 124"), list("kill 124 | kill -15 123")},
-	{"systemctl restart nginx", list("systemctl restart redis"), list("systemctl stop nginx | systemctl restart nginx -H evil | systemctl restart ./evil.service | systemctl link ./evil.service | systemctl enable nginx")},
-	{"systemctl enable nginx", list("systemctl enable redis"), list("systemctl enable /workspace/evil.service")},
+	{"kill 123", list("kill 123"), list("kill 124 | kill -9 123 | kill -s KILL 123")},
+	{"kill -9 123", list("kill -9 123"), list("kill -9 124 | kill 124 | kill -15 123")},
+	{"systemctl restart nginx", list("systemctl restart nginx"), list("systemctl restart redis | systemctl stop nginx | systemctl restart nginx -H evil | systemctl restart ./evil.service | systemctl link ./evil.service | systemctl enable nginx")},
+	{"systemctl enable nginx", list("systemctl enable nginx"), list("systemctl enable redis | systemctl enable /workspace/evil.service")},
 	{"service x start", list("service x start"), list("service y start | service x stop")},
 	{"ip addr add 10.0.0.1/8 dev x", list("ip addr add 10.0.0.2/8 dev y"), list("ip addr del 10.0.0.1/8 dev x | ip netns exec x ./evil | ip link set x up")},
 	{"ip link set x up", nil, list("ip link set y up | ip link set x xdp obj ./evil.o | ip link set x down")},
@@ -321,7 +321,7 @@ var coverings = []struct {
 	{"docker build -t x .", list("docker build -t x ."), list("docker build -t x /evil | docker build -t x -f evil . | docker build .")},
 	{"docker push x", list("docker push y"), list("docker push --all-tags x")},
 	{"docker cp a:b c", list("docker cp d:e f"), list("docker cp -L a:b c")},
-	{"docker stop web", list("docker stop db"), list("docker stop -t 1 web | docker rm web | docker exec web evil | docker -H evil stop web")},
+	{"docker stop web", list("docker stop web"), list("docker stop db | docker stop -t 1 web | docker rm web | docker exec web evil | docker -H evil stop web")},
 	{"kubectl get pods", list("kubectl get pods x"), list("kubectl get secrets | kubectl get --kubeconfig=./evil pods | kubectl get pods --kubeconfig ./evil | kubectl get pods -o yaml | kubectl get pods -A | kubectl get pods -n prod | kubectl get pods -- x")},
 	{"kubectl label pods x env=dev", list("kubectl label pods y env=dev"), list("kubectl label pods x env=prod")},
 	{"kubectl create job x --image=y -- a", nil, list("kubectl create job x --image=y -- evil")},

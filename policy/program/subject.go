@@ -22,8 +22,9 @@ type operands struct {
 // DataOnly are the programs and subcommands that a session grant covers with
 // operands other than those which people saw. For each line of a program: its
 // subcommands (a slash stands between two words, "-" is none), then the options
-// that take no value, and those ending in "=" whose value is text. Whatever is
-// not here is granted word for word.
+// that take no value, and those ending in "=" whose value is text. "each": what is named
+// is part of what is trusted, since another one that runs or is published is another deed.
+// Whatever is not here is granted word for word.
 var DataOnly = func() map[string]*operands {
 	m := map[string]*operands{}
 	for _, row := range [...]struct{ programs, verbs, options string }{
@@ -43,7 +44,7 @@ var DataOnly = func() map[string]*operands {
 		{"rsync", "-", "-avzrnhPuHAXSltpogDWcxiq --delete --progress --stats --dry-run --archive --compress --recursive --verbose"},
 		{"curl", "-", "-fsSLkviIgO#4 --fail --silent --show-error --location --compressed --insecure --head"},
 		{"wget", "-", "-qcnNvS --quiet --continue --no-verbose"},
-		{"kill pkill killall", "-", "-0123456789"},
+		{"kill pkill killall", "-", "each -0123456789"},
 		{"ping", "-", "-46nq"},
 		{"dig host nslookup traceroute whois", "-", ""},
 		{"umount", "-", "-lf"},
@@ -66,10 +67,10 @@ var DataOnly = func() map[string]*operands {
 
 		{"gh", "pr/create issue/create", "-dfw -t= -b= --title= --body= --draft --fill --web"},
 		{"gh", "pr/edit pr/comment pr/close pr/reopen pr/ready pr/view pr/list pr/status pr/checks pr/diff pr/checkout issue/edit issue/comment issue/close issue/reopen issue/view issue/list", "-t= -b= --title= --body= --comments --web"},
-		{"gh", "pr/review", "-acr -b= --body= --approve --comment --request-changes"},
-		{"gh", "pr/merge", "-smrd -t= -b= --subject= --body= --squash --merge --rebase --auto --delete-branch"},
+		{"gh", "pr/review", "each -acr -b= --body= --approve --comment --request-changes"},
+		{"gh", "pr/merge", "each -smrd -t= -b= --subject= --body= --squash --merge --rebase --auto --delete-branch"},
 		{"gh", "release/create release/edit release/upload release/view release/list",
-			"-t= -n= --title= --notes= --draft --prerelease --generate-notes --clobber"},
+			"each -t= -n= --title= --notes= --draft --prerelease --generate-notes --clobber"},
 		{"gh", "run/list run/view run/watch run/rerun run/cancel label/create", "--failed --log --log-failed"},
 		{"glab", "mr/create mr/note mr/close mr/merge mr/view mr/list issue/create issue/note issue/close issue/view issue/list", "--title= --description= --draft"},
 
@@ -92,14 +93,19 @@ var DataOnly = func() map[string]*operands {
 		{"brew", "install uninstall reinstall upgrade update", "-qvf --cask --formula --quiet --force"},
 		{"snap", "install remove refresh", "--classic"},
 
-		{"docker podman nerdctl", "push pull tag rm rmi stop start restart pause unpause kill rename cp network/create network/rm volume/create volume/rm image/rm container/rm", "-qf --force --quiet"},
-		{"kubectl oc", "get describe delete explain top wait cordon uncordon taint label annotate scale rollout/restart rollout/status rollout/undo rollout/history",
+		{"docker podman nerdctl", "push pull tag cp network/create volume/create", "-qf --force --quiet"},
+		{"docker podman nerdctl", "rm rmi stop start restart pause unpause kill rename network/rm volume/rm image/rm container/rm", "each -qf --force --quiet"},
+		{"kubectl oc", "get describe explain top wait label annotate rollout/status rollout/history",
 			"-Aw --all-namespaces --watch --show-labels --all --force --now --overwrite"},
+		{"kubectl oc", "delete cordon uncordon taint scale rollout/restart rollout/undo",
+			"each -Aw --all-namespaces --watch --show-labels --all --force --now --overwrite"},
 		{"kubectl oc", "logs", "-fp --follow --previous --all-containers --timestamps"},
 		{"kubectl oc", "apply cp", "-R --recursive --server-side"},
-		{"helm", "list history status rollback uninstall repo/update", "-aAq --wait"},
-		{"aws", "s3/cp s3/mv s3/sync s3/rm s3/ls", "--recursive --delete --dryrun --quiet"},
-		{"systemctl", "start stop restart reload try-restart status enable disable mask unmask is-active is-enabled daemon-reload", "-q --now --user --no-pager --quiet"},
+		{"helm", "list history status repo/update", "-aAq --wait"},
+		{"helm", "rollback uninstall", "each -aAq --wait"},
+		{"aws", "s3/cp s3/mv s3/sync s3/ls", "--recursive --delete --dryrun --quiet"},
+		{"aws", "s3/rm", "each --recursive --dryrun --quiet"},
+		{"systemctl", "start stop restart reload try-restart status enable disable mask unmask is-active is-enabled daemon-reload", "each -q --now --user --no-pager --quiet"},
 		{"ip", "addr/show addr/add addr/del route/show link/show neigh/show", ""},
 	} {
 		for program := range strings.FieldsSeq(row.programs) {
@@ -109,8 +115,10 @@ var DataOnly = func() map[string]*operands {
 					name += " " + strings.ReplaceAll(verb, "/", " ")
 				}
 				o := newOperands(row.options)
-				if o.counts = telling[program]; o.counts == nil {
-					o.counts = telling[name]
+				for _, of := range [...]string{program, name} {
+					if o.counts == nil {
+						o.counts = telling[of]
+					}
 				}
 				m[name] = o
 			}
@@ -124,6 +132,8 @@ func newOperands(options string) *operands {
 	for w := range strings.FieldsSeq(options) {
 		name, text := strings.CutSuffix(w, "=")
 		switch {
+		case name == "each":
+			o.counts = func(int, string) bool { return true }
 		case strings.HasPrefix(name, "--"):
 			o.long[name] = text
 		case text:
@@ -145,9 +155,8 @@ var telling = map[string]func(i int, operand string) bool{
 	"npm": npmPackage, "pnpm": npmPackage, "yarn": npmPackage, "pip": otherPackage, "pip3": otherPackage, "uv": otherPackage, "poetry": otherPackage,
 	"cargo": otherPackage, "gem": otherPackage, "composer": otherPackage, "bundle": otherPackage, "conda": otherPackage, "mamba": otherPackage,
 	"apt": debianPackage, "apt-get": debianPackage, "dnf": otherPackage, "yum": otherPackage, "brew": otherPackage, "snap": otherPackage,
-	"kubectl get": firstOperand, "kubectl describe": firstOperand, "kubectl delete": firstOperand, "kubectl explain": firstOperand,
-	"oc get": firstOperand, "oc describe": firstOperand, "oc delete": firstOperand, "oc explain": firstOperand,
-	"systemctl": func(_ int, w string) bool { return strings.Contains(w, "/") },
+	"kubectl get": firstOperand, "kubectl describe": firstOperand, "kubectl explain": firstOperand,
+	"oc get": firstOperand, "oc describe": firstOperand, "oc explain": firstOperand,
 }
 
 func firstOperand(i int, _ string) bool { return i == 0 }

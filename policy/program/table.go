@@ -75,7 +75,7 @@ func (t *table) read(name string) *shelved {
 		}
 		l := loader{options: t.options()}
 		if e := l.entry(s.names, r, nil); len(l.errs) == 0 {
-			s.entry, s.rule = e, e.judge
+			s.entry, s.rule = e, e.program
 		}
 	})
 	if s.entry == nil {

@@ -23,6 +23,11 @@ var (
 	toKeys = words.Set(`to recipient recipients cc bcc target targets channel channelid chat chatid thread threadid room
 		conversation conversationid user userid userids email emails phone number address audience session sessionid sessionkey
 		label agent agentid account accountid payee iban`)
+	// seenKeys are what people read of a thing on a screen that is acted upon, if it is said.
+	seenKeys = words.Set("element text label button title")
+	// moneyKeys are sums, and whose they are.
+	moneyKeys = words.Set(`amount amounts price total sum cost currency quantity qty iban bic card cardnumber accountnumber invoice
+		invoiceid payee payer payment paymentid paymentintent charge chargeid balance budget wallet`)
 	// runsKeys are commands and statements, beside codeKeys and statementKeys.
 	runsKeys = words.Set("expression expr eval js javascript function cmdline commandline cli bash stdin cypher filter where")
 )
@@ -31,7 +36,7 @@ var (
 func (x *Reading) Extent() (e Extent) {
 	list, ok := x.Fields()
 	kind := x.Tool.Kind
-	e.Each = !ok || kind == Payer || kind == Actor && x.Found.Any(finding.Of(finding.OtherHost, finding.FeedsProcess))
+	e.Each = !ok || kind == Payer || x.Found.Has(finding.KeywordPay) || kind == Actor && x.Found.Any(finding.Of(finding.OtherHost, finding.FeedsProcess))
 	for i := range list {
 		f := &list[i]
 		if f.absent() {
@@ -42,8 +47,10 @@ func (x *Reading) Extent() (e Extent) {
 		switch {
 		case deedKeys[f.Key], saidKeys[f.Key] && !files, kind == Editor && f.Key == "command":
 			e.say(f)
-		case toKeys[f.Key] && (kind == Messenger || kind == Actor):
+		case toKeys[f.Key] && (kind == Messenger || kind == Actor), seenKeys[f.Key] && kind == Actor:
 			e.say(f)
+		case moneyKeys[f.Key] && kind == Other:
+			e.Each = true
 		case files:
 			if f.Str && (placeKeys[f.Key] || outKeys[f.Key] || globKeys[f.Key]) {
 				e.Places = append(e.Places, workspace.PathWord(f.Text))

@@ -1,6 +1,9 @@
 package workspace
 
 import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -96,13 +99,28 @@ func hidesSecret(text string) bool { return text != "" && display.Redact(text) !
 func opaque(text string) (all int) {
 	for piece := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("/.-_&=,:;+% ", r) }) {
 		switch {
-		case len(piece) > maxOpaque:
+		case len(piece) > maxOpaque || len(piece) > minEncoded && encoded(piece):
 			return len(text) + maxMade
 		case len(piece) >= 8 && strings.ContainsAny(piece, "0123456789"):
 			all += len(piece)
 		}
 	}
 	return all
+}
+
+// minEncoded is from how many bytes on text that is encoded is told from an id: that so many are
+// all printable by chance happens once in a hundred thousand.
+const minEncoded = 12
+
+// encoded reports text that is other text in base64 or hexadecimal.
+func encoded(piece string) bool {
+	for _, decode := range [...]func(string) ([]byte, error){base64.RawStdEncoding.DecodeString, hex.DecodeString} {
+		text, err := decode(piece)
+		if err == nil && len(text) >= minEncoded && !bytes.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+			return true
+		}
+	}
+	return false
 }
 
 // Loopback reports an address of this machine, written in a plain way.
