@@ -343,6 +343,56 @@ func TestAdversary_T9_PutBack(t *testing.T) {
 	}
 }
 
+// An older row counts for no yes. What retention has forgotten, and what an older release wrote
+// without numbers, does not make a row older.
+func TestAdversary_T9_AnOlderRowOnEachEngine(t *testing.T) {
+	voted := func(t *testing.T, s *Store, a core.Approval) {
+		t.Helper()
+		change(t, s, a.Key, func(a core.Approval) core.Change {
+			return core.Change{Approval: a, Events: []core.Event{said(a, core.EventVote), {Type: core.EventReason, Key: a.Key}}}
+		})
+	}
+	for name, c := range map[string]struct {
+		since func(t *testing.T, s *Store, i intruder, a core.Approval)
+		fails bool
+	}{
+		"nothing has changed": {func(*testing.T, *Store, intruder, core.Approval) {}, false},
+		"voted":               {func(t *testing.T, s *Store, _ intruder, a core.Approval) { voted(t, s, a) }, false},
+		"voted, put back": {func(t *testing.T, s *Store, i intruder, a core.Approval) {
+			was := i.row(marked[0], a.Key)
+			voted(t, s, a)
+			i.put(marked[0], a.Key, was)
+		}, true},
+		"voted, and the log was cut": {func(t *testing.T, s *Store, i intruder, a core.Approval) {
+			voted(t, s, a)
+			i.exec("DELETE FROM events WHERE key = $1", a.Key)
+		}, false},
+		"voted by an older release": {func(t *testing.T, s *Store, _ intruder, a core.Approval) {
+			require.NoError(t, s.Append(ctx, nil, said(a, core.EventVote)))
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEachEngine(t, func(t *testing.T, s *Store, i intruder, _ Options) {
+				a := create(t, s, pendingApproval("bot"), core.Change{})
+				voted(t, s, a)
+				c.since(t, s, i, a)
+				absences, err := s.Absences(ctx)
+				require.NoError(t, err)
+				_, err = s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
+					return core.Change{Approval: a, Absences: absences.Revision, Events: []core.Event{said(a, core.EventVote)}}, nil
+				})
+				if c.fails {
+					require.Equal(t, core.CodeNotClaimable, core.CodeOf(err))
+					require.Contains(t, named(t, s), "approval "+a.Key)
+					return
+				}
+				require.NoError(t, err)
+				require.Empty(t, named(t, s))
+			})
+		})
+	}
+}
+
 // A claim in the same commit as the vote before it finds that in the batch.
 func TestAdversary_T9_ClaimInOneBatch(t *testing.T) {
 	s := openInMemory(t)

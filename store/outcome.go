@@ -3,17 +3,32 @@ package store
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
 
 	"approvalbot/core"
 )
 
-// readOutcome is what the log says of how an approval ended and was handed out, and of grants
-// that ended; the index events_outcome has the same condition.
-const readOutcome = `SELECT type, CASE WHEN type = 'audit.claimed' THEN '' ELSE data END FROM events WHERE key = $1
- AND type IN ('tool.approval.resolved', 'tool.approval.revoked', 'audit.claimed', 'audit.grant_ended') ORDER BY seq`
+const (
+	// recorded are the types of records that an approval counts, see [core.Approval.Records]: those
+	// of steps by which fewer calls could run than before, or by which one did.
+	recorded = `'tool.approval.vote', 'tool.approval.resolved', 'tool.approval.expired', 'tool.approval.withdrawn',
+ 'tool.approval.revoked', 'tool.approval.result', 'audit.claimed', 'audit.joined', 'audit.rejudged', 'audit.retry'`
+	// isOutcome is the condition of the index events_outcome.
+	isOutcome = `type IN (` + recorded + `, 'audit.grant_ended')`
+	// outcomeData is what is read of a record: all of it if it says how the approval or a grant
+	// ended, else its number.
+	outcomeData = `CASE WHEN type IN ('tool.approval.resolved', 'audit.grant_ended') THEN data ELSE substr(data, 1, 40) END`
+	// readOutcome is what the log says of what became of an approval, and of grants that ended.
+	readOutcome = `SELECT type, ` + outcomeData + ` FROM events WHERE key = $1 AND ` + isOutcome + ` ORDER BY seq`
+)
 
-var outcomeTypes = []core.EventType{core.EventResolved, core.EventRevoked, core.EventClaimed, core.EventUngranted}
+var (
+	recordedTypes = []core.EventType{core.EventVote, core.EventResolved, core.EventExpired, core.EventWithdrawn,
+		core.EventRevoked, core.EventResult, core.EventClaimed, core.EventJoined, core.EventRejudged, core.EventRetry}
+	outcomeTypes = append(slices.Clone(recordedTypes), core.EventUngranted)
+)
 
 func outcomeOf(key string) read { return read{readOutcome, []any{key}, []int64{keyName(key)}} }
 
@@ -28,9 +43,15 @@ type logged struct {
 	ended   [][]byte // data of the grants that were ended
 	// resolved is how many there are.
 	resolved int
+	record   int64 // the number of the newest record that has one
+	skips    bool  // a number did not follow the one before: an older row was put back, and went on
 }
 
 func (o *logged) add(kind core.EventType, data []byte) {
+	if n := numberOf(data); n != 0 {
+		o.skips = o.skips || o.record != 0 && n != o.record+1
+		o.record = n
+	}
 	switch kind {
 	case core.EventResolved:
 		var facts struct {
@@ -48,6 +69,43 @@ func (o *logged) add(kind core.EventType, data []byte) {
 	case core.EventUngranted:
 		o.ended = append(o.ended, data)
 	}
+}
+
+// numberMark is what a numbered record's data begins with. The number says which it is of all
+// that the log has of one thing; the thing's row has the newest, so an older row shows.
+const numberMark = `{"record":`
+
+// numbered is the data of a record with its number.
+func numbered(data []byte, n int64) []byte {
+	out := append(make([]byte, 0, len(data)+len(numberMark)+20), numberMark...)
+	out = strconv.AppendInt(out, n, 10)
+	if rest := bytes.TrimPrefix(data, []byte("{")); len(rest) > 1 {
+		return append(append(out, ','), rest...)
+	}
+	return append(out, '}')
+}
+
+// numberOf is the number of a record, of which the beginning is enough; 0: it has none.
+func numberOf(data []byte) int64 {
+	rest, is := bytes.CutPrefix(data, []byte(numberMark))
+	end := bytes.IndexAny(rest, ",}")
+	if !is || end < 0 {
+		return 0
+	}
+	n, _ := strconv.ParseInt(string(rest[:end]), 10, 64)
+	return n
+}
+
+// recording numbers those of a step's records that the approval counts, which is then at the newest.
+func recording(a *core.Approval, events []core.Event) []core.Event {
+	out := slices.Clone(events)
+	for i, e := range out {
+		if e.Key == a.Key && slices.Contains(recordedTypes, e.Type) {
+			a.Records++
+			out[i].Data = numbered(e.Data, a.Records)
+		}
+	}
+	return out
 }
 
 // outcome reads what the log says, with what the batch is going to add to it.
@@ -85,8 +143,23 @@ func claimsKnown(a core.Approval) int {
 	return n
 }
 
+// older says that the row of an approval is not the newest, or that an older one was put back
+// before, or nothing. What retention has forgotten, and a release that numbered none, says nothing.
+func (o logged) older(a core.Approval) string {
+	switch {
+	case o.skips:
+		return "the log says that an older row of it was put back"
+	case o.record != 0 && o.record != a.Records:
+		return fmt.Sprintf("the log's newest record of it is number %d, and the row's %d", o.record, a.Records)
+	}
+	return ""
+}
+
 // contradicts says what the log says otherwise than the row of an approval, or nothing.
 func (o logged) contradicts(a core.Approval) string {
+	if older := o.older(a); older != "" {
+		return older
+	}
 	switch {
 	case a.Status != core.Approved:
 		if o.allowed {
@@ -104,26 +177,28 @@ func (o logged) contradicts(a core.Approval) string {
 	return ""
 }
 
-// handOut refuses to hand out an approval of which the log says otherwise than its row.
-func (t *tx) handOut(c core.Change, before *core.Approval) error {
-	if !c.HandsOut {
-		return nil
-	}
-	if before == nil { // allowed and handed out in one commit
-		return nil
+// current refuses to hand out an approval of which the log says otherwise than its row, and to
+// count a yes for one whose row is not the newest.
+func (t *tx) current(c core.Change, before *core.Approval) error {
+	yes := c.Absences != 0 // it counts one
+	if before == nil || !c.HandsOut && !yes {
+		return nil // an approval that is allowed and handed out in one commit was not read
 	}
 	o, err := t.outcome(before.Key)
 	if err != nil {
 		return err
 	}
-	what := o.contradicts(*before)
+	what := o.older(*before)
+	if c.HandsOut {
+		what = o.contradicts(*before)
+	}
 	if what == "" {
 		return nil
 	}
 	t.refused = true
 	_ = t.keys.rows.doubt("events", before.Key) // logged and counted
 	return &core.Error{Code: core.CodeNotClaimable, Why: core.WhyPolicy, Message: "The desk's log and its record of " +
-		before.Code + " differ, so it is not handed out: " + what + "; an operator looks with: approvalbot audit verify."}
+		before.Code + " differ, so nothing lets it run: " + what + "; an operator looks with: approvalbot audit verify."}
 }
 
 // unended are the grants of which the log does not say that they ended: one that was removed
