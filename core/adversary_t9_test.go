@@ -271,3 +271,20 @@ func TestAdversary_T9_AnOlderRow(t *testing.T) {
 		}
 	}
 }
+
+// Who came back lends nothing when the absence is put back together with the count of changes, to an
+// instance that starts then.
+func TestAdversary_T9_AbsencesAndTheirCount(t *testing.T) {
+	d, i := onDisk(t)
+	d.needing(t)
+	d.away(t, alice, "alice", "bob")
+	putBack := i.keep("absences")
+	_, err := d.SetBack(t.Context(), alice, "alice")
+	require.NoError(t, err)
+	putBack()
+	i.exec("UPDATE meta SET value = '1' WHERE name = 'absences'")
+	again := d.another()
+	require.NoError(t, again.LearnAbsences(t.Context()))
+	a := again.submit(t, "ops")
+	require.Equal(t, core.Pending, again.allow(t, a, bob).Status, "bob for alice, who is back")
+}

@@ -462,6 +462,37 @@ func TestAdversary_T9_EndedAndPutBack(t *testing.T) {
 	})
 }
 
+// An absence that ended lends nothing when it is put back together with the count of changes, and the
+// next change goes on from what the log says.
+func TestAdversary_T9_AbsencesAndTheirCount(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, s *Store, i intruder, _ Options) {
+		away := func(person string) core.Absences {
+			t.Helper()
+			all, err := s.Absent(ctx, nil, leaving(core.Absence{Person: person, To: "bob", SinceMs: 1, UntilMs: 9}))
+			require.NoError(t, err)
+			return all
+		}
+		away("p1")
+		was := i.row(marked[4], "p1")
+		_, err := s.Absent(ctx, nil, func(core.Absences) (core.AbsenceChange, error) {
+			return core.AbsenceChange{Person: "p1", Event: core.Event{Type: core.EventBack}}, nil
+		})
+		require.NoError(t, err)
+		require.Empty(t, named(t, s))
+		i.put(marked[4], "p1", was)
+		i.exec(setMeta, absencesName, "1")
+		all, err := s.Absences(ctx)
+		require.NoError(t, err)
+		require.Equal(t, core.Absences{Revision: 3}, all)
+		require.Contains(t, named(t, s), "who is away")
+		require.Equal(t, 4, int(away("p2").Revision))
+		all, err = s.Absences(ctx)
+		require.NoError(t, err)
+		require.Len(t, all.All, 1, "what is not believed does not come back with the next change")
+		require.Empty(t, named(t, s))
+	})
+}
+
 // A request finds no row that is not believed, and becomes a new approval; timers do not stay on one.
 func TestAdversary_T9_ANewCard(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, s *Store, i intruder, _ Options) {

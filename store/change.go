@@ -97,7 +97,7 @@ func (s *Store) Update(
 	ctx context.Context, key string, fn func(core.Approval) (core.Change, error),
 ) (core.Approval, error) {
 	var after core.Approval
-	on := locks{approval: key, policy: countsOnPolicy, reads: []read{{text: readPolicy}, {text: readRevision}, byKey(key),
+	on := locks{approval: key, policy: countsOnPolicy, reads: []read{{text: readPolicy}, {text: countAbsences}, byKey(key),
 		outcomeOf(key)}}
 	err := s.doOn(ctx, on, func(t *tx) error {
 		return t.again(func() error {

@@ -37,6 +37,17 @@ func (s *Store) CheckRows(ctx context.Context, afterMs int64, found func(problem
 			return false, err
 		}
 	}
+	rows, err := s.read.query(ctx, countAbsences)
+	if err != nil {
+		return false, err
+	}
+	var changes, newest text
+	if _, err := one(rows, &changes, &newest); err != nil {
+		return false, err
+	}
+	if _, older, err := revision(changes, newest); err != nil || older {
+		found("who is away (the table absences, and its count in meta) is older than the log: it was put back, and lends nothing")
+	}
 	return s.keys.rows != nil, s.checkOutcomes(ctx, afterMs, found)
 }
 

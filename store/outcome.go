@@ -75,7 +75,7 @@ func (o *logged) add(kind core.EventType, data []byte) {
 // that the log has of one thing; the thing's row has the newest, so an older row shows.
 const numberMark = `{"record":`
 
-// numbered is the data of a record with its number.
+// numbered is the data of a record, a JSON object or nothing, with its number.
 func numbered(data []byte, n int64) []byte {
 	out := append(make([]byte, 0, len(data)+len(numberMark)+20), numberMark...)
 	out = strconv.AppendInt(out, n, 10)

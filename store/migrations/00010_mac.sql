@@ -19,3 +19,6 @@ CREATE INDEX events_outcome ON events (key, seq)
 
 -- Which passkeys were removed.
 CREATE INDEX events_passkeys ON events (seq) WHERE type IN ('passkey.enrolled', 'passkey.removed', 'passkey.suspended');
+
+-- How often the log says that absences have changed: the newest says it.
+CREATE INDEX events_absences ON events (seq) WHERE type IN ('person.away', 'person.back');
