@@ -288,3 +288,19 @@ func TestAdversary_T9_AbsencesAndTheirCount(t *testing.T) {
 	a := again.submit(t, "ops")
 	require.Equal(t, core.Pending, again.allow(t, a, bob).Status, "bob for alice, who is back")
 }
+
+// A grant that was ended and put back does not let run what waits to be claimed by it.
+func TestAdversary_T9_EndedGrantPutBackAtClaim(t *testing.T) {
+	d, i := onDisk(t)
+	_, err := d.VoteAs(t.Context(), bob, d.submit(t, "ask").Code, core.AllowAlways, "")
+	require.NoError(t, err)
+	a := d.submit(t, "ask")
+	require.Equal(t, core.Approved, a.Status)
+	putBack := i.keep("grants")
+	n, err := d.DropGrants(t.Context(), core.Caller{Token: "op", MayDecide: true}, core.GrantFilter{Owner: "agent"})
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	putBack()
+	_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{})
+	require.Equal(t, core.CodeNotClaimable, core.CodeOf(err))
+}
