@@ -172,6 +172,16 @@ func (a Approval) asOf(d *Directory) []Vote {
 	return out
 }
 
+// lentStill are the votes of an approval that has ended, in the stead and the seat in which they settled
+// it, though people left or came back since; but in nobody's stead who could not allow it any more.
+func (a Approval) lentStill(d *Directory) []Vote {
+	out := slices.Clone(a.Votes)
+	for i, v := range out {
+		out[i].For = slices.DeleteFunc(slices.Clone(v.For), func(lender string) bool { return !a.couldAllow(lender, d) })
+	}
+	return out
+}
+
 // standsForMore reports whether a vote may be taken in somebody's stead in whose the
 // voter's vote before it may not.
 func (a Approval) standsForMore(before, now Vote, d *Directory) bool {

@@ -304,3 +304,64 @@ func TestAdversary_T9_EndedGrantPutBackAtClaim(t *testing.T) {
 	_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{})
 	require.Equal(t, core.CodeNotClaimable, core.CodeOf(err))
 }
+
+// People who leave and come back between the yes and the claim take no yes away; who may no longer
+// allow the call, or has not the role that was lent any more, does.
+func TestAdversary_T9_AwayBeforeTheClaim(t *testing.T) {
+	lose := func(d *fixture, change func(r *core.Rights)) {
+		rights := core.Rights{
+			People: []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}, Roles: []string{"ops"}},
+				{Name: "bob", Accounts: map[string]string{"telegram": "2"}}},
+			AllowedUsers: map[string][]string{"telegram": {"1", "2"}},
+			Tokens:       map[string]string{"alice-laptop": "alice", "bob-laptop": "bob"},
+		}
+		change(&rights)
+		people, err := core.NewDirectory(rights)
+		require.NoError(t, err)
+		d.use(func(r *core.Rules) { r.People = people })
+	}
+	for name, c := range map[string]struct {
+		tool  string
+		by    []core.Caller
+		lent  bool // bob stands in for alice when they vote
+		since func(d *fixture)
+		falls bool
+	}{
+		"one of two leaves and lends to the other": {"two", []core.Caller{alice, bob}, false,
+			func(d *fixture) { d.away(t, alice, "alice", "bob") }, false},
+		"who lent is back": {"ops", []core.Caller{bob}, true,
+			func(d *fixture) {
+				_, err := d.SetBack(t.Context(), alice, "alice")
+				require.NoError(t, err)
+			}, false},
+		"nothing has changed": {"ops", []core.Caller{bob}, true, func(d *fixture) { lose(d, func(*core.Rights) {}) }, false},
+		"who lent was taken out": {"ops", []core.Caller{bob}, true, func(d *fixture) {
+			lose(d, func(r *core.Rights) { r.People, r.Tokens = r.People[1:], map[string]string{"bob-laptop": "bob"} })
+		}, true},
+		"who lent may not decide": {"ops", []core.Caller{bob}, true, func(d *fixture) {
+			lose(d, func(r *core.Rights) {
+				r.AllowedUsers["telegram"], r.Tokens = []string{"2"}, map[string]string{"bob-laptop": "bob"}
+			})
+		}, true},
+		"who lent has lost the role": {"ops", []core.Caller{bob}, true, func(d *fixture) {
+			lose(d, func(r *core.Rights) { r.People[0].Roles = nil })
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newFixture(t)
+			d.needing(t)
+			if c.lent {
+				d.away(t, alice, "alice", "bob")
+			}
+			a := d.submit(t, c.tool)
+			for _, by := range c.by {
+				a = d.allow(t, a, by)
+			}
+			require.Equal(t, core.Approved, a.Status)
+			c.since(d)
+			_, err := d.Claim(t.Context(), agent, a.ID, core.ClaimInput{})
+			require.Equal(t, c.falls, core.CodeOf(err) == core.CodeNotClaimable, "%v", err)
+			require.Equal(t, c.falls, err != nil)
+		})
+	}
+}
