@@ -365,3 +365,19 @@ func TestAdversary_T9_AwayBeforeTheClaim(t *testing.T) {
 		})
 	}
 }
+
+// A request under the id of a row that was changed is told to take another id, and then asks anew.
+func TestAdversary_T9_ARequestUnderTheIDOfAChangedRow(t *testing.T) {
+	d, i := onDisk(t)
+	named := func(id string) func(*core.Call) { return func(c *core.Call) { c.ID = id } }
+	a := d.submit(t, "ask", named("deploy-1"))
+	i.exec("UPDATE approvals SET body = body || ' ' WHERE key = ?", a.Key)
+	_, _, err := d.Submit(t.Context(), agent, call("ask", named("deploy-1")))
+	require.Equal(t, core.CodeIDConflict, core.CodeOf(err))
+	require.ErrorContains(t, err, "ask under another id")
+	_, _, err = d.Submit(t.Context(), agent, call("ask", func(c *core.Call) { c.ID, c.Supersedes = "deploy-2", "deploy-1" }))
+	require.Equal(t, core.CodeInvalidRequest, core.CodeOf(err))
+	b := d.submit(t, "ask", named("deploy-2"))
+	require.Equal(t, core.Pending, b.Status)
+	require.NotEqual(t, a.Key, b.Key)
+}
