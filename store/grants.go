@@ -106,17 +106,14 @@ func (t *tx) notDenied(c core.Change) error {
 }
 
 // Covering gives the grants and cool-downs that could speak about a call, newest
-// first: those of its fingerprint or subject, session grants of its session only.
+// first: those of its fingerprint or subject, session grants of its session only. One that ended
+// and was put back is among them, and not in the commit that counts.
 func (s *Store) Covering(ctx context.Context, look core.Lookup) ([]core.Grant, error) {
 	rows, err := s.read.query(ctx, grantsOfCall, grantArgs(look)...)
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.keys.covering(rows, look)
-	if err != nil {
-		return nil, err
-	}
-	return s.keys.unended(all, s.outcome(ctx))
+	return s.keys.covering(rows, look)
 }
 
 func (k keyring) covering(rows result, look core.Lookup) ([]core.Grant, error) {
