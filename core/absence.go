@@ -172,8 +172,8 @@ func (a Approval) asOf(d *Directory) []Vote {
 	return out
 }
 
-// lentStill are the votes of an approval that has ended, in the stead and the seat in which they settled
-// it, though people left or came back since; but in nobody's stead who could not allow it any more.
+// lentStill are the votes of an approval that has ended, with For and With as they settled it: people who
+// left or came back since change nothing. A lender who could not allow it any more is left out.
 func (a Approval) lentStill(d *Directory) []Vote {
 	out := slices.Clone(a.Votes)
 	for i, v := range out {

@@ -91,8 +91,8 @@ type Approval struct {
 
 	Retrying bool `json:"-"` // it is a view of the round, see again; never stored
 
-	// Records is the number of its newest record in the log, of those after which an older row would let more
-	// run. The store counts them: an older row that was put back has a lower one.
+	// Records is the number of its newest record in the log, of those that change what may run. The store counts
+	// them: an older row that was put back has a lower one.
 	Records int64 `json:"records,omitempty"`
 }
 

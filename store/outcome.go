@@ -13,14 +13,15 @@ import (
 
 const (
 	// recorded are the types of records that an approval counts, see [core.Approval.Records]: those
-	// of steps by which fewer calls could run than before, or by which one did.
+	// of steps that change what may run.
 	recorded = `'tool.approval.vote', 'tool.approval.resolved', 'tool.approval.expired', 'tool.approval.withdrawn',
  'tool.approval.revoked', 'tool.approval.result', 'audit.claimed', 'audit.joined', 'audit.rejudged', 'audit.retry'`
 	// isOutcome is the condition of the index events_outcome.
 	isOutcome = `type IN (` + recorded + `, 'audit.grant_ended')`
 	// outcomeData is what is read of a record: all of it if it says how the approval or a grant
 	// ended, else its number.
-	outcomeData = `CASE WHEN type IN ('tool.approval.resolved', 'audit.grant_ended') THEN data ELSE substr(data, 1, 40) END`
+	outcomeData = `CASE WHEN type IN ('tool.approval.resolved', 'audit.grant_ended') THEN data
+ ELSE substr(data, 1, 40) END`
 	// readOutcome is what the log says of what became of an approval, and of grants that ended.
 	readOutcome = `SELECT type, ` + outcomeData + ` FROM events WHERE key = $1 AND ` + isOutcome + ` ORDER BY seq`
 )
@@ -184,9 +185,9 @@ func (o logged) contradicts(a core.Approval) string {
 // current refuses to hand out an approval of which the log says otherwise than its row, and to
 // count a yes for one whose row is not the newest.
 func (t *tx) current(c core.Change, before *core.Approval) error {
-	yes := c.Absences != 0 // it counts one
-	if before == nil || !c.HandsOut && !yes {
-		return nil // an approval that is allowed and handed out in one commit was not read
+	countsYes := c.Absences != 0
+	if before == nil || !c.HandsOut && !countsYes {
+		return nil
 	}
 	o, err := t.outcome(before.Key)
 	if err != nil {
@@ -202,7 +203,8 @@ func (t *tx) current(c core.Change, before *core.Approval) error {
 	t.refused = true
 	_ = t.keys.rows.doubt("events", before.Key) // logged and counted
 	return &core.Error{Code: core.CodeNotClaimable, Why: core.WhyPolicy, Message: "The desk's log and its record of " +
-		before.Code + " differ, so nothing lets it run: " + what + "; an operator looks with: approvalbot audit verify."}
+		before.Code + " differ, so it is neither allowed nor handed out: " + what +
+		"; an operator looks with: approvalbot audit verify."}
 }
 
 // outcome is [tx.outcome] of what is committed.
