@@ -162,9 +162,6 @@ func (o logged) older(a core.Approval) string {
 
 // contradicts says what the log says otherwise than the row of an approval, or nothing.
 func (o logged) contradicts(a core.Approval) string {
-	if older := o.older(a); older != "" {
-		return older
-	}
 	switch {
 	case a.Status != core.Approved:
 		if o.allowed {
@@ -179,7 +176,7 @@ func (o logged) contradicts(a core.Approval) string {
 	case o.revoked && a.RevokedAtMs == 0:
 		return "the log says that it was revoked, and the row does not"
 	}
-	return ""
+	return o.older(a)
 }
 
 // current refuses to hand out an approval of which the log says otherwise than its row, and to
