@@ -172,6 +172,16 @@ func (a Approval) asOf(d *Directory) []Vote {
 	return out
 }
 
+// lentStill are the votes of an approval that has ended, with For and With as they settled it: people who
+// left or came back since change nothing. A lender who could not allow it any more is left out.
+func (a Approval) lentStill(d *Directory) []Vote {
+	out := slices.Clone(a.Votes)
+	for i, v := range out {
+		out[i].For = slices.DeleteFunc(slices.Clone(v.For), func(lender string) bool { return !a.couldAllow(lender, d) })
+	}
+	return out
+}
+
 // standsForMore reports whether a vote may be taken in somebody's stead in whose the
 // voter's vote before it may not.
 func (a Approval) standsForMore(before, now Vote, d *Directory) bool {

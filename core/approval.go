@@ -90,6 +90,10 @@ type Approval struct {
 	Deliveries []Delivery `json:"-"`
 
 	Retrying bool `json:"-"` // it is a view of the round, see again; never stored
+
+	// Records is the number of its newest record in the log, of those that change what may run. The store counts
+	// them: an older row that was put back has a lower one.
+	Records int64 `json:"records,omitempty"`
 }
 
 // Assessment is the judgement of a call's risk, as the adaptive-approval seed

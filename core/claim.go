@@ -72,7 +72,7 @@ func (a Approval) fallen(rules *Rules) string {
 		return "" // people did not settle it; see [Gate.rejudge]
 	}
 	d, view := rules.People, a.underRules(rules)
-	view.Status = Pending // what has ended stays as it ended, otherwise
+	view.Votes = view.lentStill(d)
 	if view.tally(d).Outcome == Approved {
 		return ""
 	}

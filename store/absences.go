@@ -17,8 +17,13 @@ const (
 	readRevision = `SELECT value FROM meta WHERE name = 'absences'`
 	// absenceChanges is the last column of an absence's MAC.
 	absenceChanges = `COALESCE((` + readRevision + `), '')`
-	// One statement, so that both are of one moment.
-	readAbsences = `SELECT ` + absenceChanges + `, a.person, a.stand_in, a.since_ms, a.until_ms, a.said_by, a.mac
+	// newestAbsence is the beginning of the newest record of a change: its number is how often the log
+	// says that absences have changed.
+	newestAbsence = `COALESCE((SELECT substr(data, 1, 40) FROM events WHERE type IN ('person.away', 'person.back')
+ ORDER BY seq DESC LIMIT 1), '')`
+	countAbsences = `SELECT ` + absenceChanges + `, ` + newestAbsence
+	// One statement, so that all is of one moment.
+	readAbsences = countAbsences + `, a.person, a.stand_in, a.since_ms, a.until_ms, a.said_by, a.mac
  FROM (SELECT 1 AS one) o LEFT JOIN absences a ON a.person <> '' ORDER BY a.person`
 	addAbsence = `INSERT INTO absences (person, stand_in, since_ms, until_ms, said_by, mac)
  VALUES ($1, $2, $3, $4, $5, $6)`
@@ -26,7 +31,7 @@ const (
 )
 
 // Absences gives the absences that were said and not taken back, over or not. If one of them is
-// not believed there are none: it is not known any more who was away.
+// not believed, or the log knows of a later change, there are none: it is not known any more who was away.
 func (s *Store) Absences(ctx context.Context) (core.Absences, error) {
 	return s.keys.absences(ctx, s.read)
 }
@@ -88,6 +93,7 @@ func (s *Store) Absent(
 		}
 		t.absences = 0
 		if after, err = t.setAbsence(ctx, c, before); err == nil {
+			c.Event.Data = numbered(c.Event.Data, before.Revision)
 			t.own.events = append(t.own.events, c.Event)
 		}
 		return err
@@ -129,7 +135,7 @@ func (t *tx) sameAbsences(revision int64) error {
 		return nil
 	}
 	if t.absences == 0 {
-		rows, err := t.rows(readRevision)
+		rows, err := t.rows(countAbsences)
 		if err != nil {
 			return err
 		}
@@ -145,23 +151,26 @@ func (t *tx) sameAbsences(revision int64) error {
 }
 
 func revisionOf(rows result) (int64, error) {
-	var value text
-	if _, err := one(rows, &value); err != nil {
+	var changes, newest text
+	if _, err := one(rows, &changes, &newest); err != nil {
 		return 0, err
 	}
-	return value.revision()
+	n, _, err := revision(changes, newest)
+	return n, err
 }
 
-// revision is one more than the changes that there were.
-func (t text) revision() (int64, error) {
-	if t == "" {
-		return 1, nil
+// revision is one more than the changes that there were, by the store's count or by the log's newest
+// record of one. older: the store's is lower, so it was put back. The log's may be: retention forgets, and
+// a change in the same commit is not in it yet.
+func revision(changes, newest text) (n int64, older bool, err error) {
+	if changes != "" {
+		n, err = strconv.ParseInt(string(changes), 10, 64)
+		if err != nil || n < 1 {
+			return 0, false, fmt.Errorf("the store's count of changed absences is %.40q, which is no number above 0", string(changes))
+		}
 	}
-	n, err := strconv.ParseInt(string(t), 10, 64)
-	if err != nil || n < 1 {
-		return 0, fmt.Errorf("the store's count of changed absences is %.40q, which is no number above 0", string(t))
-	}
-	return n + 1, nil
+	logged := numberOf([]byte(newest))
+	return max(n, logged) + 1, logged > n, nil
 }
 
 func (k keyring) absences(ctx context.Context, q querier) (all core.Absences, err error) {
@@ -169,12 +178,12 @@ func (k keyring) absences(ctx context.Context, q querier) (all core.Absences, er
 	if err != nil {
 		return all, err
 	}
-	var changes text
+	var changes, newest text
 	doubtful := false
 	err = each(rows, func() error {
 		var a core.Absence
 		var mac text
-		err := rows.Scan(&changes, (*text)(&a.Person), (*text)(&a.To), (*number)(&a.SinceMs), (*number)(&a.UntilMs),
+		err := rows.Scan(&changes, &newest, (*text)(&a.Person), (*text)(&a.To), (*number)(&a.SinceMs), (*number)(&a.UntilMs),
 			(*text)(&a.By), &mac)
 		if err != nil || a.Person == "" {
 			return err
@@ -186,14 +195,18 @@ func (k keyring) absences(ctx context.Context, q querier) (all core.Absences, er
 		all.All = append(all.All, a)
 		return nil
 	})
-	if doubtful {
-		all.All = nil
-	}
+	older := false
 	if err == nil {
-		all.Revision, err = changes.revision()
+		all.Revision, older, err = revision(changes, newest)
 	}
 	if err != nil {
 		return core.Absences{}, err
+	}
+	if older && k.rows != nil {
+		_ = k.rows.doubt("meta", absencesName) // logged and counted
+	}
+	if older || doubtful {
+		all.All = nil
 	}
 	return all, nil
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -151,7 +152,7 @@ func absencesUnderVotes(t *testing.T, here, there *Store) {
 				all, err := there.Absences(ctx)
 				require.NoError(t, err)
 				_, err = there.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
-					vote := core.Event{Type: core.EventVote, Key: a.Key, Data: []byte(strconv.FormatInt(all.Revision, 10))}
+					vote := core.Event{Type: core.EventVote, Key: a.Key, Data: fmt.Appendf(nil, `{"under":%d}`, all.Revision)}
 					return core.Change{Approval: a, Absences: all.Revision, Events: []core.Event{vote}}, nil
 				})
 				if !errors.Is(err, core.ErrAbsences) {
@@ -169,9 +170,9 @@ func absencesUnderVotes(t *testing.T, here, there *Store) {
 		case core.EventAway, core.EventBack:
 			revision++
 		case core.EventVote:
-			var under int64
-			require.NoError(t, json.Unmarshal(e.Data, &under))
-			require.Equal(t, revision, under, "record %d", e.Seq)
+			var said struct{ Under int64 }
+			require.NoError(t, json.Unmarshal(e.Data, &said))
+			require.Equal(t, revision, said.Under, "record %d", e.Seq)
 			votes++
 		}
 	}

@@ -343,6 +343,56 @@ func TestAdversary_T9_PutBack(t *testing.T) {
 	}
 }
 
+// An older row counts for no yes. What retention has forgotten, and what an older release wrote
+// without numbers, does not make a row older.
+func TestAdversary_T9_AnOlderRowOnEachEngine(t *testing.T) {
+	voted := func(t *testing.T, s *Store, a core.Approval) {
+		t.Helper()
+		change(t, s, a.Key, func(a core.Approval) core.Change {
+			return core.Change{Approval: a, Events: []core.Event{said(a, core.EventVote), {Type: core.EventReason, Key: a.Key}}}
+		})
+	}
+	for name, c := range map[string]struct {
+		since func(t *testing.T, s *Store, i intruder, a core.Approval)
+		fails bool
+	}{
+		"nothing has changed": {func(*testing.T, *Store, intruder, core.Approval) {}, false},
+		"voted":               {func(t *testing.T, s *Store, _ intruder, a core.Approval) { voted(t, s, a) }, false},
+		"voted, put back": {func(t *testing.T, s *Store, i intruder, a core.Approval) {
+			was := i.row(marked[0], a.Key)
+			voted(t, s, a)
+			i.put(marked[0], a.Key, was)
+		}, true},
+		"voted, and the log was cut": {func(t *testing.T, s *Store, i intruder, a core.Approval) {
+			voted(t, s, a)
+			i.exec("DELETE FROM events WHERE key = $1", a.Key)
+		}, false},
+		"voted by an older release": {func(t *testing.T, s *Store, _ intruder, a core.Approval) {
+			require.NoError(t, s.Append(ctx, nil, said(a, core.EventVote)))
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEachEngine(t, func(t *testing.T, s *Store, i intruder, _ Options) {
+				a := create(t, s, pendingApproval("bot"), core.Change{})
+				voted(t, s, a)
+				c.since(t, s, i, a)
+				absences, err := s.Absences(ctx)
+				require.NoError(t, err)
+				_, err = s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
+					return core.Change{Approval: a, Absences: absences.Revision, Events: []core.Event{said(a, core.EventVote)}}, nil
+				})
+				if c.fails {
+					require.Equal(t, core.CodeNotClaimable, core.CodeOf(err))
+					require.Contains(t, named(t, s), "approval "+a.Key)
+					return
+				}
+				require.NoError(t, err)
+				require.Empty(t, named(t, s))
+			})
+		})
+	}
+}
+
 // A claim in the same commit as the vote before it finds that in the batch.
 func TestAdversary_T9_ClaimInOneBatch(t *testing.T) {
 	s := openInMemory(t)
@@ -409,6 +459,37 @@ func TestAdversary_T9_EndedAndPutBack(t *testing.T) {
 		all, err = s.Absences(ctx)
 		require.NoError(t, err)
 		require.Len(t, all.All, 1, "what is not believed does not come back with the next change")
+	})
+}
+
+// An absence that ended lends nothing when it is put back together with the count of changes, and the
+// next change goes on from what the log says.
+func TestAdversary_T9_AbsencesAndTheirCount(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, s *Store, i intruder, _ Options) {
+		away := func(person string) core.Absences {
+			t.Helper()
+			all, err := s.Absent(ctx, nil, leaving(core.Absence{Person: person, To: "bob", SinceMs: 1, UntilMs: 9}))
+			require.NoError(t, err)
+			return all
+		}
+		away("p1")
+		was := i.row(marked[4], "p1")
+		_, err := s.Absent(ctx, nil, func(core.Absences) (core.AbsenceChange, error) {
+			return core.AbsenceChange{Person: "p1", Event: core.Event{Type: core.EventBack}}, nil
+		})
+		require.NoError(t, err)
+		require.Empty(t, named(t, s))
+		i.put(marked[4], "p1", was)
+		i.exec(setMeta, absencesName, "1")
+		all, err := s.Absences(ctx)
+		require.NoError(t, err)
+		require.Equal(t, core.Absences{Revision: 3}, all)
+		require.Contains(t, named(t, s), "who is away")
+		require.Equal(t, 4, int(away("p2").Revision))
+		all, err = s.Absences(ctx)
+		require.NoError(t, err)
+		require.Len(t, all.All, 1, "what is not believed does not come back with the next change")
+		require.Empty(t, named(t, s))
 	})
 }
 

@@ -56,8 +56,16 @@ func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) 
 	case !fresh: // whoever was slow, or asleep, is not to count it twice
 		return a, core.ErrHandled
 	}
-	if err := t.handOut(c, before); err != nil {
+	if err := t.current(c, before); err != nil {
 		return a, err
+	}
+	a.Records = 0
+	if before != nil {
+		a.Records = before.Records
+	}
+	events := c.Events
+	if !c.Unchanged {
+		events = recording(&a, events)
 	}
 	var err error
 	switch {
@@ -96,7 +104,7 @@ func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) 
 	if a.Deliveries, err = t.deliver(before, a, c); err != nil {
 		return a, err
 	}
-	t.own.events = append(t.own.events, c.Events...)
+	t.own.events = append(t.own.events, events...)
 	t.changed(a, c)
 	return a, nil
 }

@@ -97,7 +97,7 @@ func (s *Store) Update(
 	ctx context.Context, key string, fn func(core.Approval) (core.Change, error),
 ) (core.Approval, error) {
 	var after core.Approval
-	on := locks{approval: key, policy: countsOnPolicy, reads: []read{{text: readPolicy}, {text: readRevision}, byKey(key),
+	on := locks{approval: key, policy: countsOnPolicy, reads: []read{{text: readPolicy}, {text: countAbsences}, byKey(key),
 		outcomeOf(key)}}
 	err := s.doOn(ctx, on, func(t *tx) error {
 		return t.again(func() error {
@@ -141,7 +141,12 @@ func (s *Store) Append(ctx context.Context, handled *core.InboundRef, events ...
 // lookup finds what a new approval could collide with.
 func (t *tx) lookup(look core.Lookup) (f core.Existing, err error) {
 	if look.ID != "" {
-		if f.ByID, err = t.approval(approvalByID, look.ID, look.Owner); err != nil {
+		f.ByID, err = t.approval(approvalByID, look.ID, look.Owner)
+		if _, doubted := errors.AsType[*Disbelieved](err); doubted {
+			return f, core.Refuse(core.CodeIDConflict, "Something else than the desk has changed its record of your request "+
+				"of that id, so it counts for nothing; ask under another id.")
+		}
+		if err != nil {
 			return f, err
 		}
 		if f.Another, err = t.another(look.ID); err != nil {
@@ -167,7 +172,8 @@ func (t *tx) lookup(look core.Lookup) (f core.Existing, err error) {
 		}
 	}
 	if look.Supersedes != "" {
-		if f.Superseded, err = t.approval(approvalByID, look.Supersedes, look.Owner); err != nil {
+		f.Superseded, err = t.approval(approvalByID, look.Supersedes, look.Owner)
+		if _, doubted := errors.AsType[*Disbelieved](err); err != nil && !doubted { // what is not believed is not there
 			return f, err
 		}
 	}

@@ -12,14 +12,12 @@ import (
 const (
 	schemaNow = `SELECT CAST(MAX(version_id) AS TEXT) FROM goose_db_version`
 	// ofPage are the outcomes of a page of approvals, by the index events_outcome.
-	ofPage = `SELECT key, type, CASE WHEN type = 'audit.claimed' THEN '' ELSE data END FROM events
- WHERE key >= $1 AND key <= $2
- AND type IN ('tool.approval.resolved', 'tool.approval.revoked', 'audit.claimed', 'audit.grant_ended') ORDER BY key, seq`
+	ofPage = `SELECT key, type, ` + outcomeData + ` FROM events
+ WHERE key >= $1 AND key <= $2 AND ` + isOutcome + ` ORDER BY key, seq`
 	// ofOne is an approval and its outcome at one moment.
-	ofOne = `SELECT ` + approvalColumns + `, e.type, CASE WHEN e.type = 'audit.claimed' THEN '' ELSE e.data END
- FROM approvals a LEFT JOIN events e ON e.key = a.key
- AND e.type IN ('tool.approval.resolved', 'tool.approval.revoked', 'audit.claimed', 'audit.grant_ended')
- WHERE a.key = $1 ORDER BY e.seq`
+	ofOne = `SELECT ` + approvalColumns + `, e.type, e.data FROM approvals a
+ LEFT JOIN (SELECT key, seq, type, ` + outcomeData + ` AS data FROM events WHERE key = $1 AND ` + isOutcome + `) e
+ ON e.key = a.key WHERE a.key = $1 ORDER BY e.seq`
 )
 
 // CheckRows calls found with a sentence for every row that is not as the desk wrote it: its MAC
@@ -38,6 +36,17 @@ func (s *Store) CheckRows(ctx context.Context, afterMs int64, found func(problem
 		if err := s.checkMACs(ctx, found); err != nil {
 			return false, err
 		}
+	}
+	rows, err := s.read.query(ctx, countAbsences)
+	if err != nil {
+		return false, err
+	}
+	var changes, newest text
+	if _, err := one(rows, &changes, &newest); err != nil {
+		return false, err
+	}
+	if _, older, err := revision(changes, newest); err != nil || older {
+		found("who is away (the table absences, and its count in meta) is older than the log: it was put back, and lends nothing")
 	}
 	return s.keys.rows != nil, s.checkOutcomes(ctx, afterMs, found)
 }

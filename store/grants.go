@@ -89,7 +89,7 @@ func (t *tx) grantsFor(look core.Lookup) ([]core.Grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.unended(all)
+	return t.keys.unended(all, t.outcome)
 }
 
 // notDenied asks a change that hangs on it what it makes of the grants and cool-downs of its call.
@@ -106,7 +106,8 @@ func (t *tx) notDenied(c core.Change) error {
 }
 
 // Covering gives the grants and cool-downs that could speak about a call, newest
-// first: those of its fingerprint or subject, session grants of its session only.
+// first: those of its fingerprint or subject, session grants of its session only. One that ended
+// and was put back is among them, and not in the commit that counts.
 func (s *Store) Covering(ctx context.Context, look core.Lookup) ([]core.Grant, error) {
 	rows, err := s.read.query(ctx, grantsOfCall, grantArgs(look)...)
 	if err != nil {
@@ -126,7 +127,8 @@ func (k keyring) covering(rows result, look core.Lookup) ([]core.Grant, error) {
 	return live, err
 }
 
-// Grants gives grants and cool-downs, newest first, at most f.Limit.
+// Grants gives grants and cool-downs, newest first, at most f.Limit. A list may have one that ended
+// and was put back, which covers nothing; one that is asked for by its id is not given then.
 func (s *Store) Grants(ctx context.Context, f core.GrantFilter) ([]core.Grant, error) {
 	where, args := grantWhere(f)
 	limit := f.Limit
@@ -138,7 +140,11 @@ func (s *Store) Grants(ctx context.Context, f core.GrantFilter) ([]core.Grant, e
 	if err != nil {
 		return nil, err
 	}
-	return s.keys.scanGrants(rows)
+	all, err := s.keys.scanGrants(rows)
+	if err != nil || f.ID == "" {
+		return all, err
+	}
+	return s.keys.unended(all, s.outcome(ctx))
 }
 
 // DropGrants removes the grants that the filter selects and appends what event

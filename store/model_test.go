@@ -113,6 +113,7 @@ func (m *model) update(t *rapid.T, s *Store) {
 	m.events++
 	if kind != "unchanged" {
 		want.Version++
+		want.Records++
 	}
 	switch kind {
 	case "reason":

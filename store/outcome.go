@@ -2,18 +2,35 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
 
 	"approvalbot/core"
 )
 
-// readOutcome is what the log says of how an approval ended and was handed out, and of grants
-// that ended; the index events_outcome has the same condition.
-const readOutcome = `SELECT type, CASE WHEN type = 'audit.claimed' THEN '' ELSE data END FROM events WHERE key = $1
- AND type IN ('tool.approval.resolved', 'tool.approval.revoked', 'audit.claimed', 'audit.grant_ended') ORDER BY seq`
+const (
+	// recorded are the types of records that an approval counts, see [core.Approval.Records]: those
+	// of steps that change what may run.
+	recorded = `'tool.approval.vote', 'tool.approval.resolved', 'tool.approval.expired', 'tool.approval.withdrawn',
+ 'tool.approval.revoked', 'tool.approval.result', 'audit.claimed', 'audit.joined', 'audit.rejudged', 'audit.retry'`
+	// isOutcome is the condition of the index events_outcome.
+	isOutcome = `type IN (` + recorded + `, 'audit.grant_ended')`
+	// outcomeData is what is read of a record: all of it if it says how the approval or a grant
+	// ended, else its number.
+	outcomeData = `CASE WHEN type IN ('tool.approval.resolved', 'audit.grant_ended') THEN data
+ ELSE substr(data, 1, 40) END`
+	// readOutcome is what the log says of what became of an approval, and of grants that ended.
+	readOutcome = `SELECT type, ` + outcomeData + ` FROM events WHERE key = $1 AND ` + isOutcome + ` ORDER BY seq`
+)
 
-var outcomeTypes = []core.EventType{core.EventResolved, core.EventRevoked, core.EventClaimed, core.EventUngranted}
+var (
+	recordedTypes = []core.EventType{core.EventVote, core.EventResolved, core.EventExpired, core.EventWithdrawn,
+		core.EventRevoked, core.EventResult, core.EventClaimed, core.EventJoined, core.EventRejudged, core.EventRetry}
+	outcomeTypes = append(slices.Clone(recordedTypes), core.EventUngranted)
+)
 
 func outcomeOf(key string) read { return read{readOutcome, []any{key}, []int64{keyName(key)}} }
 
@@ -28,9 +45,23 @@ type logged struct {
 	ended   [][]byte // data of the grants that were ended
 	// resolved is how many there are.
 	resolved int
+	record   int64 // the number of the newest record that has one
+	skips    bool  // a number did not follow the one before: an older row was put back, and went on
+}
+
+// scan adds a row of [readOutcome].
+func (o *logged) scan(rows result) error {
+	var kind, data text
+	err := rows.Scan(&kind, &data)
+	o.add(core.EventType(kind), []byte(data))
+	return err
 }
 
 func (o *logged) add(kind core.EventType, data []byte) {
+	if n := numberOf(data); n != 0 {
+		o.skips = o.skips || o.record != 0 && n != o.record+1
+		o.record = n
+	}
 	switch kind {
 	case core.EventResolved:
 		var facts struct {
@@ -50,18 +81,50 @@ func (o *logged) add(kind core.EventType, data []byte) {
 	}
 }
 
+// numberMark is what a numbered record's data begins with. The number says which it is of all
+// that the log has of one thing; the thing's row has the newest, so an older row shows.
+const numberMark = `{"record":`
+
+// numbered is the data of a record, a JSON object or nothing, with its number.
+func numbered(data []byte, n int64) []byte {
+	out := append(make([]byte, 0, len(data)+len(numberMark)+20), numberMark...)
+	out = strconv.AppendInt(out, n, 10)
+	if rest := bytes.TrimPrefix(data, []byte("{")); len(rest) > 1 {
+		return append(append(out, ','), rest...)
+	}
+	return append(out, '}')
+}
+
+// numberOf is the number of a record, of which the beginning is enough; 0: it has none.
+func numberOf(data []byte) int64 {
+	rest, is := bytes.CutPrefix(data, []byte(numberMark))
+	end := bytes.IndexAny(rest, ",}")
+	if !is || end < 0 {
+		return 0
+	}
+	n, _ := strconv.ParseInt(string(rest[:end]), 10, 64)
+	return n
+}
+
+// recording numbers those of a step's records that the approval counts, which is then at the newest.
+func recording(a *core.Approval, events []core.Event) []core.Event {
+	out := slices.Clone(events)
+	for i, e := range out {
+		if e.Key == a.Key && slices.Contains(recordedTypes, e.Type) {
+			a.Records++
+			out[i].Data = numbered(e.Data, a.Records)
+		}
+	}
+	return out
+}
+
 // outcome reads what the log says, with what the batch is going to add to it.
 func (t *tx) outcome(key string) (o logged, err error) {
 	rows, err := t.rows(readOutcome, key)
 	if err != nil {
 		return o, err
 	}
-	err = each(rows, func() error {
-		var kind, data text
-		err := rows.Scan(&kind, &data)
-		o.add(core.EventType(kind), []byte(data))
-		return err
-	})
+	err = each(rows, func() error { return o.scan(rows) })
 	for _, e := range slices.Concat(t.done.events, t.own.events) {
 		if e.Key == key && slices.Contains(outcomeTypes, e.Type) {
 			o.add(e.Type, e.Data)
@@ -85,6 +148,18 @@ func claimsKnown(a core.Approval) int {
 	return n
 }
 
+// older says that the row of an approval is not the newest, or that an older one was put back
+// before, or nothing. What retention has forgotten, and a release that numbered none, says nothing.
+func (o logged) older(a core.Approval) string {
+	switch {
+	case o.skips:
+		return "the log says that an older row of it was put back"
+	case o.record != 0 && o.record != a.Records:
+		return fmt.Sprintf("the log's newest record of it is number %d, and the row's %d", o.record, a.Records)
+	}
+	return ""
+}
+
 // contradicts says what the log says otherwise than the row of an approval, or nothing.
 func (o logged) contradicts(a core.Approval) string {
 	switch {
@@ -101,34 +176,48 @@ func (o logged) contradicts(a core.Approval) string {
 	case o.revoked && a.RevokedAtMs == 0:
 		return "the log says that it was revoked, and the row does not"
 	}
-	return ""
+	return o.older(a)
 }
 
-// handOut refuses to hand out an approval of which the log says otherwise than its row.
-func (t *tx) handOut(c core.Change, before *core.Approval) error {
-	if !c.HandsOut {
-		return nil
-	}
-	if before == nil { // allowed and handed out in one commit
+// current refuses to hand out an approval of which the log says otherwise than its row, and to
+// count a yes for one whose row is not the newest.
+func (t *tx) current(c core.Change, before *core.Approval) error {
+	countsYes := c.Absences != 0
+	if before == nil || !c.HandsOut && !countsYes {
 		return nil
 	}
 	o, err := t.outcome(before.Key)
 	if err != nil {
 		return err
 	}
-	what := o.contradicts(*before)
+	what := o.older(*before)
+	if c.HandsOut {
+		what = o.contradicts(*before)
+	}
 	if what == "" {
 		return nil
 	}
 	t.refused = true
 	_ = t.keys.rows.doubt("events", before.Key) // logged and counted
 	return &core.Error{Code: core.CodeNotClaimable, Why: core.WhyPolicy, Message: "The desk's log and its record of " +
-		before.Code + " differ, so it is not handed out: " + what + "; an operator looks with: approvalbot audit verify."}
+		before.Code + " differ, so it is neither allowed nor handed out: " + what +
+		"; an operator looks with: approvalbot audit verify."}
+}
+
+// outcome is [tx.outcome] of what is committed.
+func (s *Store) outcome(ctx context.Context) func(key string) (logged, error) {
+	return func(key string) (o logged, err error) {
+		rows, err := s.read.query(ctx, readOutcome, key)
+		if err == nil {
+			err = each(rows, func() error { return o.scan(rows) })
+		}
+		return o, err
+	}
 }
 
 // unended are the grants of which the log does not say that they ended: one that was removed
 // may have been put back.
-func (t *tx) unended(all []core.Grant) ([]core.Grant, error) {
+func (k keyring) unended(all []core.Grant, outcome func(key string) (logged, error)) ([]core.Grant, error) {
 	said := map[string]logged{}
 	var failed error
 	all = slices.DeleteFunc(all, func(g core.Grant) bool {
@@ -137,7 +226,7 @@ func (t *tx) unended(all []core.Grant) ([]core.Grant, error) {
 		}
 		o, known := said[g.Approval]
 		if !known {
-			if o, failed = t.outcome(g.Approval); failed != nil {
+			if o, failed = outcome(g.Approval); failed != nil {
 				return false
 			}
 			said[g.Approval] = o
@@ -145,8 +234,8 @@ func (t *tx) unended(all []core.Grant) ([]core.Grant, error) {
 		ended := g.Approval != "" && o.undone || slices.ContainsFunc(o.ended, func(data []byte) bool {
 			return bytes.Contains(data, []byte(g.ID))
 		})
-		if ended {
-			_ = t.keys.rows.doubt("grants", g.ID) // logged and counted
+		if ended && k.rows != nil {
+			_ = k.rows.doubt("grants", g.ID) // logged and counted
 		}
 		return ended
 	})

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -250,7 +249,7 @@ func TestAgreeBetweenCommits(t *testing.T) {
 				_, err := s.Update(ctx, x.Key, func(x core.Approval) (core.Change, error) {
 					c, err := vote(x)
 					c.Policy = strconv.Itoa(n % 20)
-					c.Events[0].Data = json.RawMessage(`"` + c.Policy + `"`)
+					c.Events[0].Data = json.RawMessage(`{"policy":` + c.Policy + `}`)
 					return c, err
 				})
 				if err != nil && core.CodeOf(err) != core.CodeUnavailable {
@@ -276,12 +275,12 @@ func TestAgreeBetweenCommits(t *testing.T) {
 		if e.Type != core.EventVote {
 			continue
 		}
-		policy, err := strconv.Atoi(strings.Trim(string(e.Data), `"`))
-		require.NoError(t, err)
-		require.GreaterOrEqual(t, policy, last, "entry %d", e.Seq)
-		last = policy
-		if policy+1 < len(turns) {
-			require.LessOrEqual(t, e.Seq, turns[policy+1])
+		var said struct{ Policy int }
+		require.NoError(t, json.Unmarshal(e.Data, &said))
+		require.GreaterOrEqual(t, said.Policy, last, "entry %d", e.Seq)
+		last = said.Policy
+		if last+1 < len(turns) {
+			require.LessOrEqual(t, e.Seq, turns[last+1])
 		}
 	}
 	require.Positive(t, last)
