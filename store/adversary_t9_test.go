@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,10 +29,18 @@ func (i intruder) exec(statement string, args ...any) {
 	require.NoError(i.t, err)
 }
 
+// words is a row's key in one text, as SQL.
+func (m markedTable) words() string {
+	if m.columns[0] == inboundKey {
+		return inboundKey
+	}
+	return strings.Join(m.keys(), " || ' ' || ")
+}
+
 // row is a whole row of a table of MACs, its MAC last.
 func (i intruder) row(m markedTable, key string) []any {
 	i.t.Helper()
-	rows, err := i.db.Query("SELECT * FROM "+m.name+" WHERE "+m.columns[0]+" = $1", key)
+	rows, err := i.db.Query("SELECT * FROM "+m.name+" WHERE "+m.words()+" = $1", key)
 	require.NoError(i.t, err)
 	names, err := rows.Columns()
 	require.NoError(i.t, err)
@@ -44,7 +53,7 @@ func (i intruder) row(m markedTable, key string) []any {
 // put puts a row as it was in the place of the one with its key.
 func (i intruder) put(m markedTable, key string, row []any) {
 	i.t.Helper()
-	i.exec("DELETE FROM "+m.name+" WHERE "+m.columns[0]+" = $1", key)
+	i.exec("DELETE FROM "+m.name+" WHERE "+m.words()+" = $1", key)
 	i.exec("INSERT INTO "+m.name+" VALUES ("+placeholders(len(row))+")", row...)
 }
 
@@ -92,6 +101,7 @@ func kept(t *testing.T, s *Store, n int) map[string]string {
 	t.Helper()
 	name := fmt.Sprintf("p%d", n)
 	a := create(t, s, pendingApproval("bot"), core.Change{})
+	create(t, s, pendingApproval("bot"), core.Change{Aliases: []string{"a" + name}}) // not the one that is put back
 	g := core.Grant{ID: uuid.NewString(), Kind: core.AlwaysGrant, Owner: "bot", AgentID: "main", Fingerprint: "f" + name,
 		By: []string{"person:alice"}}
 	require.NoError(t, s.AddGrant(ctx, g, core.Event{Type: core.EventGranted}))
@@ -109,7 +119,7 @@ func kept(t *testing.T, s *Store, n int) map[string]string {
 		Body: []byte("tap"), ReceivedMs: 1}}))
 	return map[string]string{"sessions": name + "-s", "login_links": "l" + name, "inbound": fmt.Sprint("telegram ", n),
 		"approvals": a.Key, "grants": g.ID, "passkeys": "k" + name, "suspended_passkeys": "s" + name,
-		"absences": name}
+		"absences": name, "approval_ids": "a" + name + " bot"}
 }
 
 // believed reports whether the store gives what kept has made, by table, and whether it says
@@ -162,6 +172,15 @@ func believed(t *testing.T, s *Store, of map[string]string, table string) bool {
 	case "login_links":
 		_, err := s.Link(ctx, of[table])
 		return err == nil
+	case "approval_ids":
+		id := "a" + name
+		mine, err := s.Keys(ctx, core.NameQuery{ID: id, Owner: "bot"})
+		require.NoError(t, err)
+		anybodys, err := s.Keys(ctx, core.NameQuery{ID: id})
+		require.NoError(t, err)
+		require.Equal(t, len(mine), len(anybodys))
+		require.Equal(t, len(mine) > 0, found(t, s, core.Lookup{Owner: "bot", ID: id}).ByID != nil)
+		return len(mine) > 0
 	case "inbound":
 		all, err := s.Inbound(ctx, "telegram", 10)
 		require.NoError(t, err)
@@ -204,11 +223,11 @@ func TestAdversary_T9_RowsOfAnotherHand(t *testing.T) {
 		require.Empty(t, named(t, s))
 		for _, m := range marked {
 			key := mine[m.name]
-			where := " WHERE " + m.columns[0] + " = '" + key + "'"
+			where := " WHERE " + m.words() + " = '" + key + "'"
 			was := i.row(m, key)
 			columns := make([]any, len(m.columns))
-			require.NoError(t, m.walk(ctx, s.read, func(row []any, mac string) error {
-				if row[0] == key {
+			require.NoError(t, m.walk(ctx, s.read, func(row []any, mac string, k []any) error {
+				if words(k) == key {
 					copy(columns, row)
 				}
 				return nil
@@ -216,7 +235,7 @@ func TestAdversary_T9_RowsOfAnotherHand(t *testing.T) {
 			deeds := map[string]func(){
 				"the MAC emptied": func() { i.exec("UPDATE " + m.name + " SET mac = ''" + where) },
 				"the MAC of another row": func() {
-					i.exec("UPDATE "+m.name+" SET mac = (SELECT mac FROM "+m.name+" WHERE "+m.columns[0]+" = $1)"+where,
+					i.exec("UPDATE "+m.name+" SET mac = (SELECT mac FROM "+m.name+" WHERE "+m.words()+" = $1)"+where,
 						others[m.name])
 				},
 				"a row of another store": func() {
@@ -227,7 +246,7 @@ func TestAdversary_T9_RowsOfAnotherHand(t *testing.T) {
 				},
 			}
 			for _, c := range m.columns[1:] {
-				if c == absenceChanges {
+				if c == absenceChanges || slices.Contains(m.key, c) {
 					continue
 				}
 				deeds["changed "+c] = func() {
@@ -237,6 +256,8 @@ func TestAdversary_T9_RowsOfAnotherHand(t *testing.T) {
 						other = c + " + 1"
 					case c == "backed_up", c == "enrols", c == "waited":
 						other = "1 - " + c
+					case m.name == "approval_ids":
+						other = "(SELECT MIN(key) FROM approvals WHERE key <> approval_ids.key)"
 					}
 					i.exec("UPDATE " + m.name + " SET " + c + " = " + other + where)
 				}
@@ -429,22 +450,38 @@ func TestAdversary_T9_ANewCard(t *testing.T) {
 
 // Rows get their MACs once for each key, also if somebody takes away what says that they did.
 func TestAdversary_T9_NoSecondBlessing(t *testing.T) {
-	older := func(i intruder) { // as an older release left it
+	bare := func(i intruder) {
 		i.exec("DELETE FROM meta WHERE name = $1", storeIDName)
 		for _, m := range marked {
 			i.exec("UPDATE " + m.name + " SET mac = ''")
 		}
 	}
+	older := func(i intruder) { // as an older release left it
+		i.exec("DELETE FROM meta WHERE name = $1", storeIDName)
+		for _, m := range marked {
+			if m.later {
+				i.exec("ALTER TABLE " + m.name + " DROP COLUMN mac")
+			} else {
+				i.exec("UPDATE " + m.name + " SET mac = ''")
+			}
+		}
+		i.exec("DELETE FROM goose_db_version WHERE version_id >= $1", macSchema)
+	}
+	forget := func(i intruder, mark string) { require.NoError(i.t, os.Remove(mark)) } // on another host
 	for name, c := range map[string]struct {
 		deed func(i intruder, mark string)
 		says string
 	}{
-		"the first time": {func(i intruder, mark string) {
-			older(i)
-			require.NoError(i.t, os.Remove(mark))
-		}, ""},
-		"the id is gone":         {func(i intruder, _ string) { i.exec("DELETE FROM meta WHERE name = $1", storeIDName) }, "took it away"},
-		"the id and all MACs":    {func(i intruder, _ string) { older(i) }, "has made some before"},
+		"the first time":                   {func(i intruder, mark string) { older(i); forget(i, mark) }, ""},
+		"older, and the key has made some": {func(i intruder, _ string) { older(i) }, "has made some before"},
+		"the id is gone":                   {func(i intruder, _ string) { i.exec("DELETE FROM meta WHERE name = $1", storeIDName) }, "took it away"},
+		"the id and all MACs":              {func(i intruder, _ string) { bare(i) }, "took them away"},
+		"on another host":                  {func(i intruder, mark string) { bare(i); forget(i, mark) }, "took them away"},
+		"on another host, said to be due": {func(i intruder, mark string) {
+			bare(i)
+			forget(i, mark)
+			i.exec(setMeta, dueName, dueName)
+		}, "took them away"},
 		"the id is another text": {func(i intruder, _ string) { i.exec("UPDATE meta SET value = 'x' WHERE name = $1", storeIDName) }, "was changed"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -533,4 +570,30 @@ func TestAdversary_T9_RotatedCopiedRestored(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An owner's id that somebody gave a row of his own is nobody's: a request under it is a new one, and
+// it is that one's from then on.
+func TestAdversary_T9_IDByHand(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, s *Store, i intruder, _ Options) {
+		victim := pendingApproval("bot")
+		victim.ID = "mine"
+		victim = create(t, s, victim, core.Change{})
+		for _, id := range []string{"mine", "other"} { // as the victim calls it, and not
+			i.exec("INSERT INTO approval_ids (id, owner, key, mac) SELECT $1, 'mallory', key, mac FROM approval_ids "+
+				"WHERE owner = 'bot'", id)
+			look := core.Lookup{Owner: "mallory", ID: id}
+			require.Nil(t, found(t, s, look).ByID)
+			require.Nil(t, found(t, s, core.Lookup{Owner: "mallory", Supersedes: id}).Superseded)
+			named, err := s.Keys(ctx, core.NameQuery{Owner: "mallory", ID: id})
+			require.NoError(t, err)
+			require.Empty(t, named)
+			a := pendingApproval("mallory")
+			a.ID = id
+			a = create(t, s, a, core.Change{})
+			require.Equal(t, a.Key, found(t, s, look).ByID.Key)
+		}
+		require.Equal(t, victim.Key, found(t, s, core.Lookup{Owner: "bot", ID: "mine"}).ByID.Key)
+		require.Empty(t, named(t, s))
+	})
 }

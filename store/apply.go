@@ -22,7 +22,9 @@ const (
 	endApproval = `UPDATE approvals SET version = $3, expires_ms = $4, timer_ms = $5, kept_ms = $6, body = $7,
  mac = $8, status = $9, resolved_ms = $10
  WHERE key = $1 AND version = $2`
-	nameApproval = `INSERT INTO approval_ids (id, owner, key) VALUES ($1, $2, $3) ON CONFLICT (id, owner) DO NOTHING`
+	nameApproval = `INSERT INTO approval_ids (id, owner, key, mac) VALUES ($1, $2, $3, $4)
+ ON CONFLICT (id, owner) DO NOTHING`
+	dropName     = `DELETE FROM approval_ids WHERE id = $1 AND owner = $2`
 	sealCall     = `UPDATE approvals SET sealed = $2 WHERE key = $1`
 	countInbound = `SELECT COUNT(*) FROM inbound WHERE source = $1 AND id = $2`
 	markDone     = `UPDATE inbound SET handled_ms = $1, body = '' WHERE source = $2 AND id = $3 AND handled_ms = 0`
@@ -181,20 +183,21 @@ func (t *tx) rewrite(before, a core.Approval) error {
 // name lets the approval's owner find it under that id; errStale when the owner
 // has another approval of that id, which a new look finds.
 func (t *tx) name(a core.Approval, id string) error {
-	rows, err := t.rows(keyOfID, id, a.Owner)
-	if err != nil {
-		return err
-	}
-	var key text
-	switch found, err := one(rows, &key); {
+	key, foreign, err := t.meaning(id, a.Owner)
+	switch {
 	case err != nil:
 		return err
-	case found && string(key) == a.Key:
+	case key == a.Key:
 		return nil
-	case found:
+	case key != "":
 		return fmt.Errorf("id %q of owner %q is taken: %w", id, a.Owner, errStale)
+	case foreign:
+		if err := t.put(dropName, id, a.Owner); err != nil {
+			return err
+		}
 	}
-	return t.putOne(nameApproval, id, a.Owner, a.Key)
+	columns := []any{id, a.Owner, a.Key}
+	return t.putOne(nameApproval, append(columns, t.keys.rows.mac("approval_ids", columns))...)
 }
 
 // sealing writes what a change of a stored approval says about its call.

@@ -44,11 +44,11 @@ func (s *Store) CheckRows(ctx context.Context, afterMs int64, found func(problem
 
 func (s *Store) checkMACs(ctx context.Context, found func(problem string)) error {
 	for _, table := range marked {
-		err := table.walk(ctx, s.read, func(row []any, mac string) error {
+		err := table.walk(ctx, s.read, func(row []any, mac string, key []any) error {
 			if s.keys.rows.mac(table.name, row) == mac {
 				return ctx.Err()
 			}
-			id := fmt.Sprint(row[0])
+			id := words(key)
 			_ = s.keys.rows.doubt(table.name, id) // logged and counted
 			if table.name == "approvals" {
 				id += " (" + core.KeyCode(id) + ")"

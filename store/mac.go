@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -121,14 +122,37 @@ var marked = []markedTable{
 	{name: "absences", columns: []string{"person", "stand_in", "since_ms", "until_ms", "said_by", absenceChanges}},
 	{name: "sessions", columns: []string{"id", "cookie", "person", "how", "browser", "enrols", "created_ms", "ends_ms"}},
 	{name: "login_links", columns: []string{"hash", "person", "made_by", "enrols", "ends_ms"}},
-	{name: "inbound", columns: []string{inboundKey, "body", "received_ms", "waited"}, only: "handled_ms = 0"},
+	{name: "approval_ids", columns: []string{"id", "owner", "key"}, key: []string{"id", "owner"}, later: true},
+	{name: "inbound", columns: []string{inboundKey, "body", "received_ms", "waited"}, only: "handled_ms = 0",
+		key: []string{"source", "id"}},
 }
 
 type markedTable struct {
 	name    string
 	columns []string
-	only    string // the condition of the rows that have one; empty: all
+	only    string   // the condition of the rows that have one; empty: all
+	key     []string // of a row; empty: the first column
+	later   bool     // its rows have MACs since [macSchema] alone
 }
+
+func (m markedTable) keys() []string {
+	if m.key == nil {
+		return m.columns[:1]
+	}
+	return m.key
+}
+
+// isRow is the condition that names a row by its key, whose values follow that placeholder.
+func (m markedTable) isRow(after int) string {
+	var all []string
+	for i, name := range m.keys() {
+		all = append(all, name+" = $"+strconv.Itoa(after+1+i))
+	}
+	return strings.Join(all, " AND ")
+}
+
+// words is a row's key as people read it.
+func words(key []any) string { return strings.TrimSpace(fmt.Sprintln(key...)) }
 
 // inboundKey is the key of a platform update in one text.
 const inboundKey = "source || ' ' || CAST(id AS TEXT)"

@@ -98,6 +98,8 @@ func (r *rig) believe() {
 	for _, table := range []string{"approvals", "grants", "passkeys", "suspended_passkeys", "absences"} {
 		r.meddle(`UPDATE ` + table + ` SET mac = ''`)
 	}
+	r.meddle(`ALTER TABLE approval_ids DROP COLUMN mac`)
+	r.meddle(`DELETE FROM goose_db_version WHERE version_id >= 13`)
 	require.NoError(r.t, os.Remove(filepath.Join(r.dir, "desk.key.marked")))
 }
 

@@ -1,0 +1,64 @@
+package core_test
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+	"approvalbot/store"
+)
+
+// besideFile is a fixture whose store is a file, and what writes to that beside the desk, without its key.
+func besideFile(t *testing.T) (d *fixture, change func(statement string, args ...any)) {
+	t.Helper()
+	d = newFixture(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "desk.db")
+	s, err := store.Open(t.Context(), store.Options{URL: "sqlite:" + file, KeyFile: filepath.Join(dir, "desk.key")})
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(context.Background()) }()
+	t.Cleanup(func() { require.NoError(t, s.Close()); require.NoError(t, <-ended) })
+	db, err := sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(5000)")
+	require.NoError(t, err)
+	t.Cleanup(func() { db.Close() })
+	d.store, d.Gate = s, core.NewGate(s, d.rules, slog.New(slog.DiscardHandler))
+	return d, func(statement string, args ...any) {
+		t.Helper()
+		_, err := db.Exec(statement, args...)
+		require.NoError(t, err)
+	}
+}
+
+// rowsNamed reports how many rows the check of the store names.
+func rowsNamed(t *testing.T, d *fixture) (n int) {
+	t.Helper()
+	_, err := d.store.CheckRows(t.Context(), 0, func(string) { n++ })
+	require.NoError(t, err)
+	return n
+}
+
+// A row that names another owner's call gives it to no caller.
+func TestAdversary_T9_AnothersCallByID(t *testing.T) {
+	d, change := besideFile(t)
+	a := d.submit(t, "ask")
+	d.allow(t, a, bob)
+	change("INSERT INTO approval_ids (id, owner, key) VALUES ('mine', 'mallory', ?)", a.Key)
+	mallory := core.Caller{Token: "mallory", MayRequest: true}
+	_, err := d.Get(t.Context(), mallory, "mine")
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	_, err = d.Withdraw(t.Context(), mallory, "mine", "")
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	_, err = d.Claim(t.Context(), mallory, "mine", core.ClaimInput{})
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	_, err = d.Report(t.Context(), mallory, "mine", "", core.Result{Status: "succeeded"})
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	require.NotZero(t, rowsNamed(t, d))
+	_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{})
+	require.NoError(t, err)
+}
