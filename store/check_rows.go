@@ -39,7 +39,29 @@ func (s *Store) CheckRows(ctx context.Context, afterMs int64, found func(problem
 			return false, err
 		}
 	}
+	if err := s.checkLegible(ctx, found); err != nil {
+		return false, err
+	}
 	return s.keys.rows != nil, s.checkOutcomes(ctx, afterMs, found)
+}
+
+// checkLegible names the records that no look-up by type or key finds.
+func (s *Store) checkLegible(ctx context.Context, found func(problem string)) error {
+	if s.dialect.many {
+		return nil
+	}
+	rows, err := s.read.query(ctx, `SELECT seq FROM events WHERE `+odd+` ORDER BY seq`)
+	if err != nil {
+		return err
+	}
+	return each(rows, func() error {
+		var seq number
+		err := rows.Scan(&seq)
+		if err == nil {
+			found(fmt.Sprintf("record %d was not written by the desk: its type or key is no text", seq))
+		}
+		return err
+	})
 }
 
 func (s *Store) checkMACs(ctx context.Context, found func(problem string)) error {

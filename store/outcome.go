@@ -3,7 +3,9 @@ package store
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
+	"strconv"
 
 	"approvalbot/core"
 )
@@ -12,6 +14,16 @@ import (
 // that ended; the index events_outcome has the same condition.
 const readOutcome = `SELECT type, CASE WHEN type = 'audit.claimed' THEN '' ELSE data END FROM events WHERE key = $1
  AND type IN ('tool.approval.resolved', 'tool.approval.revoked', 'audit.claimed', 'audit.grant_ended') ORDER BY seq`
+
+// endedSince counts the records since a time that an operator's grant ended, by the index events_ended.
+const endedSince = `SELECT COUNT(*) FROM events WHERE key = '' AND type = 'audit.grant_ended' AND at_ms >= $1 AND data LIKE $2`
+
+// oddOf is a record of an approval, or of none, whose type or key is no text: on SQLite a record that
+// was made bytes is not found by these, though its hash fits. PostgreSQL keeps no bytes there.
+const (
+	odd   = `(type || '' <> type OR key || '' <> key)`
+	oddOf = `SELECT seq FROM events WHERE ` + odd + ` AND key || '' = $1 LIMIT 1`
+)
 
 var outcomeTypes = []core.EventType{core.EventResolved, core.EventRevoked, core.EventClaimed, core.EventUngranted}
 
@@ -50,8 +62,24 @@ func (o *logged) add(kind core.EventType, data []byte) {
 	}
 }
 
+// legible refuses to go by the log's records of an approval, or of none, if one cannot be found by its
+// type or key: a [*Disbelieved].
+func (t *tx) legible(key string) error {
+	if t.dialect.many {
+		return nil
+	}
+	n, err := t.count(oddOf, key)
+	if err == nil && n > 0 {
+		t.refused, err = true, t.keys.rows.doubt("events", strconv.Itoa(n))
+	}
+	return err
+}
+
 // outcome reads what the log says, with what the batch is going to add to it.
 func (t *tx) outcome(key string) (o logged, err error) {
+	if err := t.legible(key); err != nil {
+		return o, err
+	}
 	rows, err := t.rows(readOutcome, key)
 	if err != nil {
 		return o, err
@@ -135,20 +163,38 @@ func (t *tx) unended(all []core.Grant) ([]core.Grant, error) {
 		if g.Kind == core.CoolDown || failed != nil { // it only refuses
 			return false
 		}
-		o, known := said[g.Approval]
-		if !known {
-			if o, failed = t.outcome(g.Approval); failed != nil {
-				return false
-			}
-			said[g.Approval] = o
+		ended, err := t.ended(g, said)
+		if _, doubted := errors.AsType[*Disbelieved](err); doubted {
+			return true
 		}
-		ended := g.Approval != "" && o.undone || slices.ContainsFunc(o.ended, func(data []byte) bool {
-			return bytes.Contains(data, []byte(g.ID))
-		})
+		failed = err
 		if ended {
 			_ = t.keys.rows.doubt("grants", g.ID) // logged and counted
 		}
 		return ended
 	})
 	return all, failed
+}
+
+// ended reports whether the log says that a grant ended. said has what it says of approvals so far.
+func (t *tx) ended(g core.Grant, said map[string]logged) (ended bool, err error) {
+	if g.Approval == "" { // of these the log has many, and each grant only those since it was made
+		if err := t.legible(""); err != nil {
+			return false, err
+		}
+		n, err := t.count(endedSince, g.CreatedAtMs-clocksApartMs, "%"+g.ID+"%")
+		return n > 0 || slices.ContainsFunc(slices.Concat(t.done.events, t.own.events), func(e core.Event) bool {
+			return e.Type == core.EventUngranted && bytes.Contains(e.Data, []byte(g.ID))
+		}), err
+	}
+	o, known := said[g.Approval]
+	if !known {
+		if o, err = t.outcome(g.Approval); err != nil {
+			return false, err
+		}
+		said[g.Approval] = o
+	}
+	return o.undone || slices.ContainsFunc(o.ended, func(data []byte) bool {
+		return bytes.Contains(data, []byte(g.ID))
+	}), nil
 }

@@ -278,6 +278,9 @@ func (t *tx) spend(use *core.PasskeyUse) error {
 // enrolled refuses a passkey of which the log says that it was removed or suspended: its row was
 // put back.
 func (t *tx) enrolled(id string) error {
+	if err := t.legible(""); err != nil {
+		return err
+	}
 	rows, err := t.rows(passkeyLog)
 	if err != nil {
 		return err
