@@ -668,3 +668,45 @@ func TestAdversary_T9_EndedGrantsCostNothing(t *testing.T) {
 		require.Empty(t, found(t, s, look).Grants)
 	})
 }
+
+// A stored update that was handled and is put back is not handled again. Updates by hand, however many
+// and old, keep none of a person's from being handled.
+func TestAdversary_T9_UpdatesOfAnotherHand(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, s *Store, i intruder, _ Options) {
+		inbound := marked[slices.IndexFunc(marked, func(m markedTable) bool { return m.name == "inbound" })]
+		open := func() (ids []int64) {
+			all, err := s.Inbound(ctx, "telegram", 5)
+			require.NoError(t, err)
+			for _, u := range all {
+				ids = append(ids, u.ID)
+			}
+			return ids
+		}
+		receive := func(id int64) core.InboundRef {
+			in := core.Inbound{InboundRef: core.InboundRef{Source: "telegram", ID: id}, Body: []byte("tap"), ReceivedMs: nowMs()}
+			require.NoError(t, s.SaveInbound(ctx, []core.Inbound{in}))
+			return in.InboundRef
+		}
+		done := receive(7)
+		was := i.row(inbound, "telegram 7")
+		require.NoError(t, s.Append(ctx, &done, core.Event{Type: core.EventRefused}))
+		i.put(inbound, "telegram 7", was)
+		for n := range 20 {
+			i.exec("INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms, mac) VALUES ('telegram', $1, 'x', 1, 0, 0, '')",
+				100+n)
+		}
+		require.Empty(t, open())
+		require.Contains(t, named(t, s), "telegram 7 of table inbound was put back")
+		before := count(t, s, "SELECT COUNT(*) FROM events")
+		require.NoError(t, s.Append(ctx, &done, core.Event{Type: core.EventRefused}))
+		require.ErrorIs(t, s.AddLink(ctx, core.LoginLink{Hash: "l", Person: "alice"}, core.Event{Type: core.EventLoginLink}, &done),
+			core.ErrHandled)
+		require.Equal(t, before, count(t, s, "SELECT COUNT(*) FROM events"), "as handled before, also if it was read just then")
+
+		next := receive(8)
+		require.Equal(t, []int64{8}, open())
+		require.NoError(t, s.Append(ctx, &next))
+		require.Equal(t, before, count(t, s, "SELECT COUNT(*) FROM events"), "what changed nothing is not on record")
+		require.Empty(t, open())
+	})
+}

@@ -27,8 +27,10 @@ const (
 	dropName     = `DELETE FROM approval_ids WHERE id = $1 AND owner = $2`
 	sealCall     = `UPDATE approvals SET sealed = $2 WHERE key = $1`
 	countInbound = `SELECT COUNT(*) FROM inbound WHERE source = $1 AND id = $2`
-	markDone     = `UPDATE inbound SET handled_ms = $1, body = '' WHERE source = $2 AND id = $3 AND handled_ms = 0`
-	storeDone    = `INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms)
+	// markDone marks no update of which the log says that it was handled: its row was put back.
+	markDone = `UPDATE inbound SET handled_ms = $1, body = '' WHERE source = $2 AND id = $3 AND handled_ms = 0
+ AND NOT EXISTS (SELECT 1 FROM events WHERE data || '' LIKE '{"update":%' AND data || '' = $4)`
+	storeDone = `INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms)
  VALUES ($1, $2, '', $3, $4, $5)
  ON CONFLICT (source, id) DO UPDATE SET handled_ms = excluded.handled_ms, body = '' WHERE inbound.handled_ms = 0`
 )
@@ -225,7 +227,9 @@ func (t *tx) handled(ref *core.InboundRef) (fresh bool, err error) {
 		n, err := t.writer.exec(storeDone, ref.Source, ref.ID, u.ReceivedMs, stored(u.Waited), nowMs())
 		return n > 0, err
 	}
-	if n, err := t.writer.exec(markDone, nowMs(), ref.Source, ref.ID); err != nil || n > 0 {
+	mark := updateMark(ref.Source, ref.ID)
+	if n, err := t.writer.exec(markDone, nowMs(), ref.Source, ref.ID, mark); err != nil || n > 0 {
+		t.update = mark
 		return err == nil, err
 	}
 	n, err := t.count(countInbound, ref.Source, ref.ID)

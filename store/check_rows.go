@@ -39,10 +39,28 @@ func (s *Store) CheckRows(ctx context.Context, afterMs int64, found func(problem
 			return false, err
 		}
 	}
-	if err := s.checkLegible(ctx, found); err != nil {
-		return false, err
+	for _, check := range []func(context.Context, func(string)) error{s.checkInbound, s.checkLegible} {
+		if err := check(ctx, found); err != nil {
+			return false, err
+		}
 	}
 	return s.keys.rows != nil, s.checkOutcomes(ctx, afterMs, found)
+}
+
+// checkInbound names the stored updates that the log says were handled.
+func (s *Store) checkInbound(ctx context.Context, found func(problem string)) error {
+	rows, err := s.read.query(ctx, putBackInbound)
+	if err != nil {
+		return err
+	}
+	return each(rows, func() error {
+		var id text
+		err := rows.Scan(&id)
+		if err == nil {
+			found(fmt.Sprintf("the row %s of table inbound was put back: the log says that it was handled", id))
+		}
+		return err
+	})
 }
 
 // checkLegible names the records that no look-up by type or key finds.

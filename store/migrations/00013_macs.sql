@@ -7,3 +7,5 @@ ALTER TABLE approval_ids ADD COLUMN mac TEXT NOT NULL DEFAULT '';
 CREATE INDEX events_odd ON events (seq) WHERE type || '' <> type OR key || '' <> key;
 -- Operators' grants that ended, which are of no approval.
 CREATE INDEX events_ended ON events (at_ms) WHERE key = '' AND type = 'audit.grant_ended';
+-- Which platform updates that were stored changed something; also if such a record was made bytes.
+CREATE INDEX events_updates ON events ((data || '')) WHERE data || '' LIKE '{"update":%';
