@@ -62,3 +62,19 @@ func TestAdversary_T9_AnothersCallByID(t *testing.T) {
 	_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{})
 	require.NoError(t, err)
 }
+
+// A row says where a card is, that it showed the whole call, and that it has a button for a yes: one that
+// the desk did not write so counts for nothing.
+func TestAdversary_T9_DeliveryByHand(t *testing.T) {
+	d, change := besideFile(t)
+	a := d.submit(t, "ask")
+	require.NotEmpty(t, a.Deliveries)
+	change("UPDATE deliveries SET shown = 1, message_id = '5', state = 'sent'")
+	_, err := d.Vote(t.Context(), a.Key, core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "2"},
+		Decision: core.AllowOnce, Chat: &ops, ReceivedMs: a.CreatedAtMs + 1})
+	require.Error(t, err, "no card was shown")
+	require.NotZero(t, rowsNamed(t, d))
+	got, err := d.store.Get(t.Context(), a.Key)
+	require.NoError(t, err)
+	require.Empty(t, got.Deliveries)
+}

@@ -103,7 +103,8 @@ func kept(t *testing.T, s *Store, n int) map[string]string {
 	t.Helper()
 	name := fmt.Sprintf("p%d", n)
 	a := create(t, s, pendingApproval("bot"), core.Change{})
-	create(t, s, pendingApproval("bot"), core.Change{Aliases: []string{"a" + name}}) // not the one that is put back
+	x := create(t, s, pendingApproval("bot"), core.Change{Aliases: []string{"a" + name}, // not the one that is put back
+		Deliveries: []core.Delivery{card("1", 1, 1)}})
 	g := core.Grant{ID: uuid.NewString(), Kind: core.AlwaysGrant, Owner: "bot", AgentID: "main", Fingerprint: "f" + name,
 		By: []string{"person:alice"}}
 	require.NoError(t, s.AddGrant(ctx, g, core.Event{Type: core.EventGranted}))
@@ -119,9 +120,13 @@ func kept(t *testing.T, s *Store, n int) map[string]string {
 	require.NoError(t, s.SignIn(ctx, signedIn(name, name+"-s")))
 	require.NoError(t, s.SaveInbound(ctx, []core.Inbound{{InboundRef: core.InboundRef{Source: "telegram", ID: int64(n)},
 		Body: []byte("tap"), ReceivedMs: 1}}))
-	return map[string]string{"sessions": name + "-s", "login_links": "l" + name, "inbound": fmt.Sprint("telegram ", n),
+	require.NoError(t, s.do(ctx, func(t *tx) error {
+		return t.move(core.Target{Channel: "telegram", To: "old" + name}, core.Target{Channel: "telegram", To: "new" + name})
+	}))
+	return map[string]string{"moves": "telegram old" + name, "sessions": name + "-s", "login_links": "l" + name, "inbound": fmt.Sprint("telegram ", n),
 		"approvals": a.Key, "grants": g.ID, "passkeys": "k" + name, "suspended_passkeys": "s" + name,
-		"absences": name, "approval_ids": "a" + name + " bot"}
+		"absences": name, "approval_ids": "a" + name + " bot",
+		"deliveries": x.Key + " " + x.Deliveries[0].ID}
 }
 
 // believed reports whether the store gives what kept has made, by table, and whether it says
@@ -174,6 +179,15 @@ func believed(t *testing.T, s *Store, of map[string]string, table string) bool {
 	case "login_links":
 		_, err := s.Link(ctx, of[table])
 		return err == nil
+	case "moves":
+		all, err := s.Moves(ctx)
+		require.NoError(t, err)
+		return all[core.Target{Channel: "telegram", To: "old" + name}].To != ""
+	case "deliveries":
+		key, _, _ := strings.Cut(of[table], " ")
+		a, err := s.Get(ctx, key)
+		require.NoError(t, err)
+		return len(a.Deliveries) > 0
 	case "approval_ids":
 		id := "a" + name
 		mine, err := s.Keys(ctx, core.NameQuery{ID: id, Owner: "bot"})
@@ -256,7 +270,7 @@ func TestAdversary_T9_RowsOfAnotherHand(t *testing.T) {
 					switch {
 					case strings.HasSuffix(c, "_ms"), c == "version", c == "sign_count":
 						other = c + " + 1"
-					case c == "backed_up", c == "enrols", c == "waited":
+					case c == "backed_up", c == "enrols", c == "waited", c == "shown", c == "deny_only":
 						other = "1 - " + c
 					case m.name == "approval_ids":
 						other = "(SELECT MIN(key) FROM approvals WHERE key <> approval_ids.key)"
@@ -708,5 +722,63 @@ func TestAdversary_T9_UpdatesOfAnotherHand(t *testing.T) {
 		require.NoError(t, s.Append(ctx, &next))
 		require.Equal(t, before, count(t, s, "SELECT COUNT(*) FROM events"), "what changed nothing is not on record")
 		require.Empty(t, open())
+	})
+}
+
+// Deliveries by hand are posted nowhere, however urgent they are, and keep no card from being posted.
+// One that is recorded, redrawn and moved to another chat stays believed.
+func TestAdversary_T9_DeliveriesOfAnotherHand(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, s *Store, i intruder, _ Options) {
+		a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("7", 1, nowMs())}})
+		real := a.Deliveries[0]
+		deliveries := marked[slices.IndexFunc(marked, func(m markedTable) bool { return m.name == "deliveries" })]
+		row := i.row(deliveries, a.Key+" "+real.ID)
+		for n := range queueLength + 5 {
+			row[1] = fmt.Sprint("evil", n)
+			i.exec("INSERT INTO deliveries VALUES ("+placeholders(len(row))+")", row...)
+		}
+		i.exec("UPDATE deliveries SET chat = '666' WHERE id = 'evil0'")
+		i.exec("UPDATE deliveries SET turn = -100 WHERE id <> $1", real.ID)
+		var got []string
+		for {
+			place, ok, _, err := s.ClaimChat(ctx, "telegram", nowMs())
+			require.NoError(t, err)
+			if !ok {
+				break
+			}
+			d, ok, err := s.NextDelivery(ctx, place, nowMs())
+			require.NoError(t, err)
+			if ok {
+				got = append(got, d.ID)
+				require.NoError(t, s.Record(ctx, core.Delivered{Was: d, Key: d.Key, ID: d.ID, Revision: d.Revision, MessageID: "5",
+					State: core.Sent, Shown: true, Outcome: core.Answered}))
+			}
+			require.NoError(t, s.ReleaseChat(ctx, place, 0))
+		}
+		require.Equal(t, []string{real.ID}, got)
+		require.Zero(t, count(t, s, "SELECT COUNT(*) FROM deliveries WHERE due_ms > 0"))
+		one := func() core.Delivery {
+			t.Helper()
+			a, err := s.Get(ctx, a.Key)
+			require.NoError(t, err)
+			require.Len(t, a.Deliveries, 1)
+			return a.Deliveries[0]
+		}
+		require.True(t, one().Shown)
+		i.exec("DELETE FROM deliveries WHERE id <> $1", real.ID)
+		change(t, s, a.Key, func(a core.Approval) core.Change { return core.Change{Approval: a, Redraw: true} })
+		d := one()
+		moved := core.Target{Channel: "telegram", To: "-777"}
+		require.NoError(t, s.Record(ctx, core.Delivered{Was: d, Key: d.Key, ID: d.ID, Revision: d.Revision, State: core.Queued,
+			DueMs: nowMs(), MovedTo: &moved, Outcome: core.Answered}))
+		require.Equal(t, "-777", one().Target.To)
+		require.Empty(t, named(t, s))
+		i.exec("UPDATE deliveries SET chat = '666'")
+		require.NoError(t, s.do(ctx, func(t *tx) error {
+			return t.move(core.Target{Channel: "telegram", To: "666"}, core.Target{Channel: "telegram", To: "667"})
+		}))
+		got2, err := s.Get(ctx, a.Key)
+		require.NoError(t, err)
+		require.Empty(t, got2.Deliveries, "a chat that moves makes nothing believed")
 	})
 }

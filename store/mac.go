@@ -123,6 +123,11 @@ var marked = []markedTable{
 	{name: "sessions", columns: []string{"id", "cookie", "person", "how", "browser", "enrols", "created_ms", "ends_ms"}},
 	{name: "login_links", columns: []string{"hash", "person", "made_by", "enrols", "ends_ms"}},
 	{name: "approval_ids", columns: []string{"id", "owner", "key"}, key: []string{"id", "owner"}, later: true},
+	// What is shown, where and to whom, and with which buttons; not which message it is.
+	{name: "deliveries", columns: []string{"key", "id", "kind", "channel", "chat", "thread", "for_user", "shown", "deny_only"},
+		key: []string{"key", "id"}, later: true},
+	{name: "moves", columns: []string{"old_channel", "old_chat", "new_channel", "new_chat"},
+		key: []string{"old_channel", "old_chat"}, later: true},
 	{name: "inbound", columns: []string{inboundKey, "body", "received_ms", "waited"}, only: "handled_ms = 0",
 		key: []string{"source", "id"}},
 }

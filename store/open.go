@@ -127,7 +127,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.due.alone = !s.dialect.many
+	s.due.alone, s.due.keys, s.due.fail = !s.dialect.many, s.keys, s.failDoubted
 	s.writer = writer{db: s.write.db, build: s.build, dialect: s.dialect, share: s.read == s.write}
 	return s, nil
 }

@@ -2,6 +2,8 @@
 -- +goose Up
 -- Further tables whose rows have MACs.
 ALTER TABLE approval_ids ADD COLUMN mac TEXT NOT NULL DEFAULT '';
+ALTER TABLE moves ADD COLUMN mac TEXT NOT NULL DEFAULT '';
+ALTER TABLE deliveries ADD COLUMN mac TEXT NOT NULL DEFAULT '';
 
 -- SQLite takes bytes for a text, and then no look-up finds them.
 CREATE INDEX events_odd ON events (seq) WHERE type || '' <> type OR key || '' <> key;
