@@ -123,7 +123,9 @@ func kept(t *testing.T, s *Store, n int) map[string]string {
 	require.NoError(t, s.do(ctx, func(t *tx) error {
 		return t.move(core.Target{Channel: "telegram", To: "old" + name}, core.Target{Channel: "telegram", To: "new" + name})
 	}))
-	return map[string]string{"moves": "telegram old" + name, "sessions": name + "-s", "login_links": "l" + name, "inbound": fmt.Sprint("telegram ", n),
+	require.NoError(t, s.KeepChallenge(ctx, core.Challenge{ID: "c" + name, Kind: core.YesChallenge, ExpiresMs: nowMs() + day}))
+	require.NoError(t, s.TouchSession(ctx, name+"-s", nowMs()+1000))
+	return map[string]string{"ceremonies": "c" + name, "moves": "telegram old" + name, "sessions": name + "-s", "login_links": "l" + name, "inbound": fmt.Sprint("telegram ", n),
 		"approvals": a.Key, "grants": g.ID, "passkeys": "k" + name, "suspended_passkeys": "s" + name,
 		"absences": name, "approval_ids": "a" + name + " bot",
 		"deliveries": x.Key + " " + x.Deliveries[0].ID}
@@ -178,6 +180,9 @@ func believed(t *testing.T, s *Store, of map[string]string, table string) bool {
 		return err == nil
 	case "login_links":
 		_, err := s.Link(ctx, of[table])
+		return err == nil
+	case "ceremonies":
+		_, err := s.Challenge(ctx, of[table])
 		return err == nil
 	case "moves":
 		all, err := s.Moves(ctx)

@@ -120,7 +120,9 @@ var marked = []markedTable{
 		"suspended_ms"}},
 	// With how often absences have changed: one that was put back does not fit any more.
 	{name: "absences", columns: []string{"person", "stand_in", "since_ms", "until_ms", "said_by", absenceChanges}},
-	{name: "sessions", columns: []string{"id", "cookie", "person", "how", "browser", "enrols", "created_ms", "ends_ms"}},
+	{name: "sessions", columns: []string{"id", "cookie", "person", "how", "browser", "enrols", "created_ms", "used_ms",
+		"ends_ms"}},
+	{name: "ceremonies", columns: []string{"id", "kind", "expires_ms", "body"}, later: true},
 	{name: "login_links", columns: []string{"hash", "person", "made_by", "enrols", "ends_ms"}},
 	{name: "approval_ids", columns: []string{"id", "owner", "key"}, key: []string{"id", "owner"}, later: true},
 	// What is shown, where and to whom, and with which buttons; not which message it is.
