@@ -106,3 +106,25 @@ func TestAdversary_T9_ConfirmedByHand(t *testing.T) {
 	require.Error(t, err)
 	require.NotZero(t, rowsNamed(t, d))
 }
+
+// A row with a text in a column of numbers, which SQLite keeps, counts for nothing and stops nothing else.
+func TestAdversary_T9_NoNumbers(t *testing.T) {
+	d, change := besideFile(t)
+	a, b := d.submit(t, "ask"), d.submit(t, "serious")
+	change("UPDATE approvals SET resolved_ms = 'x', timer_ms = 'x' WHERE key = ?", a.Key)
+	change("INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms, mac) VALUES ('telegram', 1, 'x', 'y', 0, 0, '')")
+	change("INSERT INTO absences (person, stand_in, since_ms, until_ms, said_by, mac) VALUES ('zed', '', 'y', 0, '', '')")
+	all, err := d.PendingCards(t.Context(), 10)
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	require.Equal(t, b.Key, all[0].Key)
+	updates, err := d.store.Inbound(t.Context(), "telegram", 10)
+	require.NoError(t, err)
+	require.Empty(t, updates)
+	away, err := d.store.Absences(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, away.All)
+	_, _, err = d.store.Due(t.Context(), time.Now().UnixMilli(), 10)
+	require.NoError(t, err)
+	require.Equal(t, 3, rowsNamed(t, d))
+}

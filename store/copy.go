@@ -240,7 +240,7 @@ func (m markedTable) carry(names []string, row []any, changes string, from, to k
 			columns[i] = changes
 			continue
 		case inboundKey:
-			columns[i] = inboundID(row[0].(string), row[1].(int64))
+			columns[i] = words(row[:2])
 			continue
 		}
 		columns[i] = row[slices.IndexFunc(names, func(n string) bool { return strings.TrimSpace(n) == name })]
