@@ -563,19 +563,19 @@ func TestAdversary_T9_RotatedCopiedRestored(t *testing.T) {
 			_, err := Backup(ctx, o.URL, backup)
 			require.NoError(t, err)
 			if s := whole(Options{URL: "sqlite:" + backup, KeyFile: o.KeyFile}); s != nil {
-				require.True(t, s.PutBack())
+				require.True(t, putBack(t, s))
 				further := fileOptions(t.TempDir())
 				openAndClose(t, further, func(to *Store) {
 					_, err := Copy(ctx, s, to)
 					require.NoError(t, err)
 				})
-				openAndClose(t, further, func(to *Store) { require.True(t, to.PutBack(), "a copy of it is one too") })
+				openAndClose(t, further, func(to *Store) { require.True(t, putBack(t, to), "a copy of it is one too") })
 				require.NoError(t, start(t, s).Settled(context.Background()))
 			}
 
 			from, err := Open(ctx, o)
 			require.NoError(t, err)
-			require.False(t, from.PutBack())
+			require.False(t, putBack(t, from))
 			to := fileOptions(t.TempDir())
 			target, err := Open(ctx, to)
 			require.NoError(t, err)
@@ -789,4 +789,29 @@ func TestAdversary_T9_DeliveriesOfAnotherHand(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, got2.Deliveries, "a chat that moves makes nothing believed")
 	})
+}
+
+func putBack(t *testing.T, s *Store) bool {
+	t.Helper()
+	put, err := s.PutBack(ctx)
+	require.NoError(t, err)
+	return put
+}
+
+// Two instances open a database that was put back: once one has settled it, the other does not take back
+// what is allowed since.
+func TestAdversary_T9_SettledByAnother(t *testing.T) {
+	o := pgOptions(t, pgtest.New(t))
+	openAndClose(t, o, func(s *Store) {
+		require.NoError(t, s.do(ctx, func(t *tx) error { return t.put(setMeta, copyName, isBackup) }))
+	})
+	var both []*Store
+	for range 2 {
+		s, err := Open(ctx, o)
+		require.NoError(t, err)
+		both = append(both, start(t, s))
+		require.True(t, putBack(t, s))
+	}
+	require.NoError(t, both[0].Settled(ctx))
+	require.False(t, putBack(t, both[1]))
 }

@@ -216,8 +216,14 @@ func (s *Store) noteMarked(mark string) {
 }
 
 // PutBack reports whether the store is a backup that was put back, and [Store.Settled] was not
-// called since.
-func (s *Store) PutBack() bool { return s.put }
+// called since, in any instance.
+func (s *Store) PutBack(ctx context.Context) (bool, error) {
+	if !s.put {
+		return false, nil
+	}
+	state, err := readOne(ctx, s.read, readMeta, copyName)
+	return state != "", err
+}
 
 // Settled says that all is done that a store that was put back needs.
 func (s *Store) Settled(ctx context.Context) error {
