@@ -163,8 +163,8 @@ func (k *chat) blank(now int64) bool {
 // says that none does. A parameter behind LIMIT costs the same.
 const (
 	chatsWithWork = `SELECT DISTINCT channel, chat FROM deliveries WHERE due_ms > 0`
-	failDoubted   = `UPDATE deliveries SET state = 'failed', error = 'not written by this desk', due_ms = 0, turn = 0, since_ms = 0
- WHERE key = $1 AND id || '' = $2`
+	failDoubted   = `UPDATE deliveries SET state = 'failed', error = 'not written by this desk', due_ms = 0, turn = 0,
+ since_ms = 0 WHERE key = $1 AND id || '' = $2`
 	nextDue = `SELECT MIN(due_ms) FROM deliveries
  WHERE channel = CAST($1 AS TEXT) AND chat = $2 AND due_ms > 0 AND due_ms > $3`
 	dueDeliveries = `SELECT ` + deliveryColumns + `, d.turn, d.since_ms, a.version

@@ -16,7 +16,8 @@ const readOutcome = `SELECT type, CASE WHEN type = 'audit.claimed' THEN '' ELSE 
  AND type IN ('tool.approval.resolved', 'tool.approval.revoked', 'audit.claimed', 'audit.grant_ended') ORDER BY seq`
 
 // endedSince counts the records since a time that an operator's grant ended, by the index events_ended.
-const endedSince = `SELECT COUNT(*) FROM events WHERE key = '' AND type = 'audit.grant_ended' AND at_ms >= $1 AND data LIKE $2`
+const endedSince = `SELECT COUNT(*) FROM events WHERE key = '' AND type = 'audit.grant_ended' AND at_ms >= $1
+ AND data LIKE $2`
 
 // oddOf is a record of an approval, or of none, whose type or key is no text: on SQLite a record that
 // was made bytes is not found by these, though its hash fits. PostgreSQL keeps no bytes there.
