@@ -51,8 +51,9 @@ type maker struct {
 		Sum([]byte) []byte
 		Reset()
 	}
-	buf []byte
-	sum [sha256.Size]byte
+	buf    []byte
+	sum    [sha256.Size]byte
+	text64 []byte
 }
 
 func (m *maker) text(s string) *maker {
@@ -82,16 +83,25 @@ func (m *maker) value(v any) *maker {
 
 // end gives the MAC; the maker must not be used any more.
 func (m *maker) end() string {
-	m.mac.Reset()
-	m.mac.Write(m.buf)
-	sum := m.mac.Sum(m.sum[:0])
-	text := base64.RawStdEncoding.EncodeToString(sum)
-	m.of.makers.Put(m)
-	return text
+	defer m.of.makers.Put(m)
+	return string(m.made())
 }
 
-// fits reports whether that is the MAC.
-func (m *maker) fits(mac string) bool { return hmac.Equal([]byte(m.end()), []byte(mac)) }
+// made is the MAC, until the maker makes another.
+func (m *maker) made() []byte {
+	m.mac.Reset()
+	m.mac.Write(m.buf)
+	m.text64 = base64.RawStdEncoding.AppendEncode(m.text64[:0], m.mac.Sum(m.sum[:0]))
+	return m.text64
+}
+
+// fits reports whether that is the MAC; the maker must not be used any more.
+func (m *maker) fits(mac string) bool {
+	defer m.of.makers.Put(m)
+	made := m.made()
+	m.buf = append(m.buf[:0], mac...)
+	return hmac.Equal(made, m.buf)
+}
 
 // mac is the MAC of a row, whose columns are in the order of [markedTable.columns].
 func (r *rowKey) mac(table string, columns []any) string {
