@@ -290,12 +290,18 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 // settle takes back, before anything is served, what a store that was put back from a backup
 // would hand out: it may have been claimed since the backup was made.
 func (d *Daemon) settle(ctx context.Context) error {
-	if !d.Store.PutBack() {
-		return nil
-	}
-	err := d.Gate.RevokeUnclaimed(ctx, "the store was put back from a backup; ask again")
-	if err == nil {
-		err = d.Store.Settled(ctx)
+	put, err := d.Store.PutBack(ctx)
+	if err == nil && put {
+		err = d.Store.Hold(ctx, "settle", func(ctx context.Context, _ int64) error {
+			if put, err := d.Store.PutBack(ctx); err != nil || !put { // another instance was first, and may serve already
+				return err
+			}
+			if err := d.Gate.RevokeUnclaimed(ctx, "the store was put back from a backup; ask again"); err != nil {
+				return err
+			}
+			return d.Store.Settled(ctx)
+		})
+		err = cmp.Or(err, context.Cause(ctx)) // then it may not be done
 	}
 	if err != nil {
 		return fmt.Errorf("what a store that was put back would hand out cannot be revoked: %w", err)

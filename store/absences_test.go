@@ -68,7 +68,7 @@ func testAbsences(t *testing.T, s *Store) {
 	require.Equal(t, after, read)
 	log, err := s.Log(ctx, 0, 100)
 	require.NoError(t, err)
-	require.Len(t, log, 4)
+	require.Len(t, log, 5, "and the update")
 	_, _, err = s.Verify(ctx)
 	require.NoError(t, err)
 

@@ -4,8 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,10 +31,18 @@ func (i intruder) exec(statement string, args ...any) {
 	require.NoError(i.t, err)
 }
 
+// words is a row's key in one text, as SQL.
+func (m markedTable) words() string {
+	if m.columns[0] == inboundKey {
+		return inboundKey
+	}
+	return strings.Join(m.keys(), " || ' ' || ")
+}
+
 // row is a whole row of a table of MACs, its MAC last.
 func (i intruder) row(m markedTable, key string) []any {
 	i.t.Helper()
-	rows, err := i.db.Query("SELECT * FROM "+m.name+" WHERE "+m.columns[0]+" = $1", key)
+	rows, err := i.db.Query("SELECT * FROM "+m.name+" WHERE "+m.words()+" = $1", key)
 	require.NoError(i.t, err)
 	names, err := rows.Columns()
 	require.NoError(i.t, err)
@@ -44,7 +55,7 @@ func (i intruder) row(m markedTable, key string) []any {
 // put puts a row as it was in the place of the one with its key.
 func (i intruder) put(m markedTable, key string, row []any) {
 	i.t.Helper()
-	i.exec("DELETE FROM "+m.name+" WHERE "+m.columns[0]+" = $1", key)
+	i.exec("DELETE FROM "+m.name+" WHERE "+m.words()+" = $1", key)
 	i.exec("INSERT INTO "+m.name+" VALUES ("+placeholders(len(row))+")", row...)
 }
 
@@ -92,6 +103,8 @@ func kept(t *testing.T, s *Store, n int) map[string]string {
 	t.Helper()
 	name := fmt.Sprintf("p%d", n)
 	a := create(t, s, pendingApproval("bot"), core.Change{})
+	x := create(t, s, pendingApproval("bot"), core.Change{Aliases: []string{"a" + name}, // not the one that is put back
+		Deliveries: []core.Delivery{card("1", 1, 1)}})
 	g := core.Grant{ID: uuid.NewString(), Kind: core.AlwaysGrant, Owner: "bot", AgentID: "main", Fingerprint: "f" + name,
 		By: []string{"person:alice"}}
 	require.NoError(t, s.AddGrant(ctx, g, core.Event{Type: core.EventGranted}))
@@ -107,9 +120,15 @@ func kept(t *testing.T, s *Store, n int) map[string]string {
 	require.NoError(t, s.SignIn(ctx, signedIn(name, name+"-s")))
 	require.NoError(t, s.SaveInbound(ctx, []core.Inbound{{InboundRef: core.InboundRef{Source: "telegram", ID: int64(n)},
 		Body: []byte("tap"), ReceivedMs: 1}}))
-	return map[string]string{"sessions": name + "-s", "login_links": "l" + name, "inbound": fmt.Sprint("telegram ", n),
+	require.NoError(t, s.do(ctx, func(t *tx) error {
+		return t.move(core.Target{Channel: "telegram", To: "old" + name}, core.Target{Channel: "telegram", To: "new" + name})
+	}))
+	require.NoError(t, s.KeepChallenge(ctx, core.Challenge{ID: "c" + name, Kind: core.YesChallenge, ExpiresMs: nowMs() + day}))
+	require.NoError(t, s.TouchSession(ctx, name+"-s", nowMs()+1000))
+	return map[string]string{"ceremonies": "c" + name, "moves": "telegram old" + name, "sessions": name + "-s", "login_links": "l" + name, "inbound": fmt.Sprint("telegram ", n),
 		"approvals": a.Key, "grants": g.ID, "passkeys": "k" + name, "suspended_passkeys": "s" + name,
-		"absences": name}
+		"absences": name, "approval_ids": "a" + name + " bot",
+		"deliveries": x.Key + " " + x.Deliveries[0].ID}
 }
 
 // believed reports whether the store gives what kept has made, by table, and whether it says
@@ -162,6 +181,27 @@ func believed(t *testing.T, s *Store, of map[string]string, table string) bool {
 	case "login_links":
 		_, err := s.Link(ctx, of[table])
 		return err == nil
+	case "ceremonies":
+		_, err := s.Challenge(ctx, of[table])
+		return err == nil
+	case "moves":
+		all, err := s.Moves(ctx)
+		require.NoError(t, err)
+		return all[core.Target{Channel: "telegram", To: "old" + name}].To != ""
+	case "deliveries":
+		key, _, _ := strings.Cut(of[table], " ")
+		a, err := s.Get(ctx, key)
+		require.NoError(t, err)
+		return len(a.Deliveries) > 0
+	case "approval_ids":
+		id := "a" + name
+		mine, err := s.Keys(ctx, core.NameQuery{ID: id, Owner: "bot"})
+		require.NoError(t, err)
+		anybodys, err := s.Keys(ctx, core.NameQuery{ID: id})
+		require.NoError(t, err)
+		require.Equal(t, len(mine), len(anybodys))
+		require.Equal(t, len(mine) > 0, found(t, s, core.Lookup{Owner: "bot", ID: id}).ByID != nil)
+		return len(mine) > 0
 	case "inbound":
 		all, err := s.Inbound(ctx, "telegram", 10)
 		require.NoError(t, err)
@@ -204,11 +244,11 @@ func TestAdversary_T9_RowsOfAnotherHand(t *testing.T) {
 		require.Empty(t, named(t, s))
 		for _, m := range marked {
 			key := mine[m.name]
-			where := " WHERE " + m.columns[0] + " = '" + key + "'"
+			where := " WHERE " + m.words() + " = '" + key + "'"
 			was := i.row(m, key)
 			columns := make([]any, len(m.columns))
-			require.NoError(t, m.walk(ctx, s.read, func(row []any, mac string) error {
-				if row[0] == key {
+			require.NoError(t, m.walk(ctx, s.read, func(row []any, mac string, k []any) error {
+				if words(k) == key {
 					copy(columns, row)
 				}
 				return nil
@@ -216,7 +256,7 @@ func TestAdversary_T9_RowsOfAnotherHand(t *testing.T) {
 			deeds := map[string]func(){
 				"the MAC emptied": func() { i.exec("UPDATE " + m.name + " SET mac = ''" + where) },
 				"the MAC of another row": func() {
-					i.exec("UPDATE "+m.name+" SET mac = (SELECT mac FROM "+m.name+" WHERE "+m.columns[0]+" = $1)"+where,
+					i.exec("UPDATE "+m.name+" SET mac = (SELECT mac FROM "+m.name+" WHERE "+m.words()+" = $1)"+where,
 						others[m.name])
 				},
 				"a row of another store": func() {
@@ -227,16 +267,21 @@ func TestAdversary_T9_RowsOfAnotherHand(t *testing.T) {
 				},
 			}
 			for _, c := range m.columns[1:] {
-				if c == absenceChanges {
+				if c == absenceChanges || slices.Contains(m.key, c) {
 					continue
+				}
+				if number := strings.HasSuffix(c, "_ms") || c == "version" || c == "sign_count"; number && !s.dialect.many {
+					deeds["no number in "+c] = func() { i.exec("UPDATE " + m.name + " SET " + c + " = 'x'" + where) }
 				}
 				deeds["changed "+c] = func() {
 					other := c + " || ' '"
 					switch {
 					case strings.HasSuffix(c, "_ms"), c == "version", c == "sign_count":
 						other = c + " + 1"
-					case c == "backed_up", c == "enrols", c == "waited":
+					case c == "backed_up", c == "enrols", c == "waited", c == "shown", c == "deny_only":
 						other = "1 - " + c
+					case m.name == "approval_ids":
+						other = "(SELECT MIN(key) FROM approvals WHERE key <> approval_ids.key)"
 					}
 					i.exec("UPDATE " + m.name + " SET " + c + " = " + other + where)
 				}
@@ -510,22 +555,43 @@ func TestAdversary_T9_ANewCard(t *testing.T) {
 
 // Rows get their MACs once for each key, also if somebody takes away what says that they did.
 func TestAdversary_T9_NoSecondBlessing(t *testing.T) {
-	older := func(i intruder) { // as an older release left it
+	bare := func(i intruder) {
 		i.exec("DELETE FROM meta WHERE name = $1", storeIDName)
 		for _, m := range marked {
 			i.exec("UPDATE " + m.name + " SET mac = ''")
 		}
 	}
+	older := func(i intruder) { // as an older release left it
+		i.exec("DELETE FROM meta WHERE name = $1", storeIDName)
+		for _, m := range marked {
+			i.exec("UPDATE " + m.name + " SET mac = ''")
+		}
+		i.exec("DELETE FROM goose_db_version WHERE version_id >= $1", macSchema)
+		text, err := fs.ReadFile(migrations(), "00013_macs.sql")
+		require.NoError(i.t, err)
+		for _, m := range regexp.MustCompile(`CREATE INDEX (\w+)|(ALTER TABLE \w+) ADD (COLUMN \w+)`).FindAllStringSubmatch(string(text), -1) {
+			if m[1] != "" {
+				i.exec("DROP INDEX " + m[1])
+			} else {
+				i.exec(m[2] + " DROP " + m[3])
+			}
+		}
+	}
+	forget := func(i intruder, mark string) { require.NoError(i.t, os.Remove(mark)) } // on another host
 	for name, c := range map[string]struct {
 		deed func(i intruder, mark string)
 		says string
 	}{
-		"the first time": {func(i intruder, mark string) {
-			older(i)
-			require.NoError(i.t, os.Remove(mark))
-		}, ""},
-		"the id is gone":         {func(i intruder, _ string) { i.exec("DELETE FROM meta WHERE name = $1", storeIDName) }, "took it away"},
-		"the id and all MACs":    {func(i intruder, _ string) { older(i) }, "has made some before"},
+		"the first time":                   {func(i intruder, mark string) { older(i); forget(i, mark) }, ""},
+		"older, and the key has made some": {func(i intruder, _ string) { older(i) }, "has made some before"},
+		"the id is gone":                   {func(i intruder, _ string) { i.exec("DELETE FROM meta WHERE name = $1", storeIDName) }, "took it away"},
+		"the id and all MACs":              {func(i intruder, _ string) { bare(i) }, "took them away"},
+		"on another host":                  {func(i intruder, mark string) { bare(i); forget(i, mark) }, "took them away"},
+		"on another host, said to be due": {func(i intruder, mark string) {
+			bare(i)
+			forget(i, mark)
+			i.exec(setMeta, dueName, dueName)
+		}, "took them away"},
 		"the id is another text": {func(i intruder, _ string) { i.exec("UPDATE meta SET value = 'x' WHERE name = $1", storeIDName) }, "was changed"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -578,19 +644,19 @@ func TestAdversary_T9_RotatedCopiedRestored(t *testing.T) {
 			_, err := Backup(ctx, o.URL, backup)
 			require.NoError(t, err)
 			if s := whole(Options{URL: "sqlite:" + backup, KeyFile: o.KeyFile}); s != nil {
-				require.True(t, s.PutBack())
+				require.True(t, putBack(t, s))
 				further := fileOptions(t.TempDir())
 				openAndClose(t, further, func(to *Store) {
 					_, err := Copy(ctx, s, to)
 					require.NoError(t, err)
 				})
-				openAndClose(t, further, func(to *Store) { require.True(t, to.PutBack(), "a copy of it is one too") })
+				openAndClose(t, further, func(to *Store) { require.True(t, putBack(t, to), "a copy of it is one too") })
 				require.NoError(t, start(t, s).Settled(context.Background()))
 			}
 
 			from, err := Open(ctx, o)
 			require.NoError(t, err)
-			require.False(t, from.PutBack())
+			require.False(t, putBack(t, from))
 			to := fileOptions(t.TempDir())
 			target, err := Open(ctx, to)
 			require.NoError(t, err)

@@ -22,11 +22,15 @@ const (
 	endApproval = `UPDATE approvals SET version = $3, expires_ms = $4, timer_ms = $5, kept_ms = $6, body = $7,
  mac = $8, status = $9, resolved_ms = $10
  WHERE key = $1 AND version = $2`
-	nameApproval = `INSERT INTO approval_ids (id, owner, key) VALUES ($1, $2, $3) ON CONFLICT (id, owner) DO NOTHING`
+	nameApproval = `INSERT INTO approval_ids (id, owner, key, mac) VALUES ($1, $2, $3, $4)
+ ON CONFLICT (id, owner) DO NOTHING`
+	dropName     = `DELETE FROM approval_ids WHERE id = $1 AND owner = $2`
 	sealCall     = `UPDATE approvals SET sealed = $2 WHERE key = $1`
 	countInbound = `SELECT COUNT(*) FROM inbound WHERE source = $1 AND id = $2`
-	markDone     = `UPDATE inbound SET handled_ms = $1, body = '' WHERE source = $2 AND id = $3 AND handled_ms = 0`
-	storeDone    = `INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms)
+	// markDone marks no update of which the log says that it was handled: its row was put back.
+	markDone = `UPDATE inbound SET handled_ms = $1, body = '' WHERE source = $2 AND id = $3 AND handled_ms = 0
+ AND NOT EXISTS (SELECT 1 FROM events WHERE data || '' LIKE '{"update":%' AND data || '' = $4)`
+	storeDone = `INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms)
  VALUES ($1, $2, '', $3, $4, $5)
  ON CONFLICT (source, id) DO UPDATE SET handled_ms = excluded.handled_ms, body = '' WHERE inbound.handled_ms = 0`
 )
@@ -189,20 +193,21 @@ func (t *tx) rewrite(before, a core.Approval) error {
 // name lets the approval's owner find it under that id; errStale when the owner
 // has another approval of that id, which a new look finds.
 func (t *tx) name(a core.Approval, id string) error {
-	rows, err := t.rows(keyOfID, id, a.Owner)
-	if err != nil {
-		return err
-	}
-	var key text
-	switch found, err := one(rows, &key); {
+	key, foreign, err := t.meaning(id, a.Owner)
+	switch {
 	case err != nil:
 		return err
-	case found && string(key) == a.Key:
+	case key == a.Key:
 		return nil
-	case found:
+	case key != "":
 		return fmt.Errorf("id %q of owner %q is taken: %w", id, a.Owner, errStale)
+	case foreign:
+		if err := t.put(dropName, id, a.Owner); err != nil {
+			return err
+		}
 	}
-	return t.putOne(nameApproval, id, a.Owner, a.Key)
+	columns := []any{id, a.Owner, a.Key}
+	return t.putOne(nameApproval, append(columns, t.keys.rows.mac("approval_ids", columns))...)
 }
 
 // sealing writes what a change of a stored approval says about its call.
@@ -230,7 +235,9 @@ func (t *tx) handled(ref *core.InboundRef) (fresh bool, err error) {
 		n, err := t.writer.exec(storeDone, ref.Source, ref.ID, u.ReceivedMs, stored(u.Waited), nowMs())
 		return n > 0, err
 	}
-	if n, err := t.writer.exec(markDone, nowMs(), ref.Source, ref.ID); err != nil || n > 0 {
+	mark := updateMark(ref.Source, ref.ID)
+	if n, err := t.writer.exec(markDone, nowMs(), ref.Source, ref.ID, mark); err != nil || n > 0 {
+		t.update = mark
 		return err == nil, err
 	}
 	n, err := t.count(countInbound, ref.Source, ref.ID)

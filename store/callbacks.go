@@ -24,8 +24,10 @@ func (s *Store) Callbacks(ctx context.Context, limit int) (all []core.Delivery, 
 	}
 	err = each(rows, func() error {
 		var d core.Delivery
-		err := scanDelivery(rows, nil, &d)
-		all = append(all, d)
+		believed, err := s.keys.scanDelivery(rows, nil, &d)
+		if believed {
+			all = append(all, d)
+		}
 		return err
 	})
 	return all, err
@@ -43,11 +45,7 @@ func (s *Store) RetryCallback(ctx context.Context, id string) (d core.Delivery, 
 			t.refused = true
 			return core.Refuse(core.CodeNotFound, "There is no call of that id that was given up.")
 		}
-		rows, err := t.rows(callbackByID, id)
-		if err != nil {
-			return err
-		}
-		err = each(rows, func() error { return scanDelivery(rows, nil, &d) })
+		d, _, err = t.oneDelivery(callbackByID, id)
 		t.own.stirred = append(t.own.stirred, anything(d.Target))
 		return err
 	})

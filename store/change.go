@@ -13,12 +13,15 @@ const retries = 10
 
 const (
 	approvalByKey = selectApprovals + `a.key = $1` + deliveriesInOrder
-	approvalByID  = selectApprovals + `a.key = (` + keyOfID + `)` + deliveriesInOrder
+	approvalByID  = selectApprovals + `a.key = (` + keyOfID + ` LIMIT 1)` + deliveriesInOrder
 	// keyOfID: an id is the key itself or stands in approval_ids, never both. The
 	// empty text keeps PostgreSQL from walking all that the owner ever asked, which it
 	// takes for short until it has counted.
 	keyOfID = `SELECT key FROM approvals WHERE key = $1 AND id = '' AND owner || '' = $2
  UNION ALL SELECT key FROM approval_ids WHERE id = $1 AND owner = $2`
+	// meaningOf is keyOfID with the MAC of the row that says so.
+	meaningOf = `SELECT key, 0, '' FROM approvals WHERE key = $1 AND id = '' AND owner || '' = $2
+ UNION ALL SELECT key, 1, mac FROM approval_ids WHERE id = $1 AND owner = $2`
 	oneBetween = `SELECT key FROM approvals WHERE key >= $1 AND key < $2 LIMIT 1`
 	keysOfSame = `SELECT key, created_ms FROM approvals
  WHERE owner = $1 AND fingerprint = $2 AND status = 'pending' AND agent_id = $3 AND session_key = $4
@@ -141,7 +144,7 @@ func (s *Store) Append(ctx context.Context, handled *core.InboundRef, events ...
 // lookup finds what a new approval could collide with.
 func (t *tx) lookup(look core.Lookup) (f core.Existing, err error) {
 	if look.ID != "" {
-		f.ByID, err = t.approval(approvalByID, look.ID, look.Owner)
+		f.ByID, err = t.called(look.ID, look.Owner)
 		if _, doubted := errors.AsType[*Disbelieved](err); doubted {
 			return f, core.Refuse(core.CodeIDConflict, "Something else than the desk has changed its record of your request "+
 				"of that id, so it counts for nothing; ask under another id.")
@@ -172,7 +175,7 @@ func (t *tx) lookup(look core.Lookup) (f core.Existing, err error) {
 		}
 	}
 	if look.Supersedes != "" {
-		f.Superseded, err = t.approval(approvalByID, look.Supersedes, look.Owner)
+		f.Superseded, err = t.called(look.Supersedes, look.Owner)
 		if _, doubted := errors.AsType[*Disbelieved](err); err != nil && !doubted { // what is not believed is not there
 			return f, err
 		}
@@ -184,6 +187,50 @@ func (t *tx) lookup(look core.Lookup) (f core.Existing, err error) {
 	}
 	f.Grants, err = t.grantsFor(look)
 	return f, err
+}
+
+// meaning gives the key of the approval that an owner calls so, or none. foreign says that there is a
+// row of that name, which is not believed.
+func (t *tx) meaning(id, owner string) (key string, foreign bool, err error) {
+	rows, err := t.rows(meaningOf, id, owner)
+	if err != nil {
+		return "", false, err
+	}
+	err = each(rows, func() error {
+		var k, mac text
+		var row truth
+		err := rows.Scan(&k, &row, &mac)
+		if err == nil && bool(row) && !t.keys.isName(id, owner, string(k), string(mac)) {
+			foreign = true
+		} else {
+			key = string(k)
+		}
+		return err
+	})
+	return key, foreign, err
+}
+
+// isName reports whether a row of approval_ids is believed.
+func (k keyring) isName(id, owner, key, mac string) bool {
+	if k.rows == nil || k.rows.row("approval_ids").text(id).text(owner).text(key).fits(mac) {
+		return true
+	}
+	_ = k.rows.doubt("approval_ids", id+" "+owner) // logged and counted
+	return false
+}
+
+// called gives the approval that an owner calls so, or nil. The approval itself, which is believed,
+// says its owner and the id that it was asked under; for a further one a row does.
+func (t *tx) called(id, owner string) (*core.Approval, error) {
+	a, err := t.approval(approvalByID, id, owner)
+	if err != nil || a == nil || a.Owner == owner && a.ID == id {
+		return a, err
+	}
+	key, _, err := t.meaning(id, owner)
+	if err != nil || key != a.Key {
+		return nil, err
+	}
+	return a, nil
 }
 
 // another reports whether people could mean an approval by that id.

@@ -160,3 +160,20 @@ func TestAdversary_P2_ChatOfADeadInstance(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "posted by b", p.Deliveries[0].MessageID)
 }
+
+// A holder that lives on and has lost a chat's lease gives it back at its next beat, also if it has
+// nothing to do there.
+func TestAdversary_T9_LapsedChatLeaseIsGivenBack(t *testing.T) {
+	t.Parallel()
+	url := pgtest.New(t)
+	a, kill := locked(t, url)
+	b := openPG(t, url)
+	l := taken(t, a, "chat telegram:1")
+	require.NotNil(t, l)
+	kill()
+	<-l.lost
+	require.NoError(t, a.beat(ctx))
+	require.NotNil(t, taken(t, b, "chat telegram:1"))
+	names, _ := a.heartbeat.idle()
+	require.Empty(t, names)
+}

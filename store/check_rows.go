@@ -37,27 +37,72 @@ func (s *Store) CheckRows(ctx context.Context, afterMs int64, found func(problem
 			return false, err
 		}
 	}
-	rows, err := s.read.query(ctx, countAbsences)
-	if err != nil {
-		return false, err
-	}
-	var changes, newest text
-	if _, err := one(rows, &changes, &newest); err != nil {
-		return false, err
-	}
-	if _, older, err := revision(changes, newest); err != nil || older {
-		found("who is away (the table absences, and its count in meta) is older than the log: it was put back, and lends nothing")
+	for _, check := range []func(context.Context, func(string)) error{s.checkAbsences, s.checkInbound, s.checkLegible} {
+		if err := check(ctx, found); err != nil {
+			return false, err
+		}
 	}
 	return s.keys.rows != nil, s.checkOutcomes(ctx, afterMs, found)
 }
 
+// checkAbsences says if who is away is older than the log.
+func (s *Store) checkAbsences(ctx context.Context, found func(problem string)) error {
+	rows, err := s.read.query(ctx, countAbsences)
+	if err != nil {
+		return err
+	}
+	var changes, newest text
+	if _, err := one(rows, &changes, &newest); err != nil {
+		return err
+	}
+	if _, older, err := revision(changes, newest); err != nil || older {
+		found("who is away (the table absences, and its count in meta) is older than the log: it was put back, and lends nothing")
+	}
+	return nil
+}
+
+// checkInbound names the stored updates that the log says were handled.
+func (s *Store) checkInbound(ctx context.Context, found func(problem string)) error {
+	rows, err := s.read.query(ctx, putBackInbound)
+	if err != nil {
+		return err
+	}
+	return each(rows, func() error {
+		var id text
+		err := rows.Scan(&id)
+		if err == nil {
+			found(fmt.Sprintf("the row %s of table inbound was put back: the log says that it was handled", id))
+		}
+		return err
+	})
+}
+
+// checkLegible names the records that no look-up by type or key finds.
+func (s *Store) checkLegible(ctx context.Context, found func(problem string)) error {
+	if s.dialect.many {
+		return nil
+	}
+	rows, err := s.read.query(ctx, `SELECT seq FROM events WHERE `+odd+` ORDER BY seq`)
+	if err != nil {
+		return err
+	}
+	return each(rows, func() error {
+		var seq number
+		err := rows.Scan(&seq)
+		if err == nil {
+			found(fmt.Sprintf("record %d was not written by the desk: its type or key is no text", seq))
+		}
+		return err
+	})
+}
+
 func (s *Store) checkMACs(ctx context.Context, found func(problem string)) error {
 	for _, table := range marked {
-		err := table.walk(ctx, s.read, func(row []any, mac string) error {
+		err := table.walk(ctx, s.read, func(row []any, mac string, key []any) error {
 			if s.keys.rows.mac(table.name, row) == mac {
 				return ctx.Err()
 			}
-			id := fmt.Sprint(row[0])
+			id := words(key)
 			_ = s.keys.rows.doubt(table.name, id) // logged and counted
 			if table.name == "approvals" {
 				id += " (" + core.KeyCode(id) + ")"

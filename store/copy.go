@@ -19,17 +19,17 @@ var copied = []struct {
 	{"approvals", 1, "key, version, owner, id, status, agent_id, session_key, tool_name, fingerprint, created_ms, " +
 		"expires_ms, timer_ms, resolved_ms, kept_ms, round_ms, body, sealed, mac"},
 	{"owners", 1, "owner, pending"},
-	{"approval_ids", 2, "id, owner, key"},
+	{"approval_ids", 2, "id, owner, key, mac"},
 	{"deliveries", 2, `key, id, kind, channel, chat, thread, state, message_id, reply_to, for_user,
  attached, shown, deny_only, fallback, error, attempts, due_ms, revision, rank, created_ms, turn, since_ms,
- sent_ms, silent, mention, digest`},
+ sent_ms, silent, mention, digest, mac`},
 	{"digest_lists", 3, "key, id, version, keys, drawn_ms"},
 	{"grants", 1, "id, owner, agent_id, name, session_key, approval, created_ms, expires_ms, body, mac"},
 	{"passkeys", 1, "id, person, sign_count, backed_up, used_ms, created_ms, body, mac"},
 	{"suspended_passkeys", 1, "id, person, sign_count, backed_up, used_ms, created_ms, body, suspended_ms, mac"},
 	{"tools", 3, "owner, server, tool, hash"},
 	{"absences", 1, "person, stand_in, since_ms, until_ms, said_by, mac"},
-	{"moves", 2, "old_channel, old_chat, new_channel, new_chat"},
+	{"moves", 2, "old_channel, old_chat, new_channel, new_chat, mac"},
 	{"push_subscriptions", 1, "id, person, endpoint, p256dh, auth, browser, created_ms, session"},
 	{"silences", 2, "channel, chat, since_ms, tried_ms"},
 	{"inbound", 2, "source, id, body, received_ms, waited, handled_ms, mac"},
@@ -240,7 +240,7 @@ func (m markedTable) carry(names []string, row []any, changes string, from, to k
 			columns[i] = changes
 			continue
 		case inboundKey:
-			columns[i] = inboundID(row[0].(string), row[1].(int64))
+			columns[i] = words(row[:2])
 			continue
 		}
 		columns[i] = row[slices.IndexFunc(names, func(n string) bool { return strings.TrimSpace(n) == name })]

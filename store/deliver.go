@@ -15,8 +15,8 @@ import (
 const (
 	insertDelivery = `INSERT INTO deliveries (id, key, kind, channel, chat, thread, state, message_id, reply_to, for_user,
  attached, shown, deny_only, fallback, error, attempts, due_ms, revision, rank, created_ms, turn, since_ms,
- sent_ms, silent, mention, digest)
- VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26)`
+ sent_ms, silent, mention, digest, mac)
+ VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26,$27)`
 	redrawCard = `UPDATE deliveries SET due_ms = $1, revision = $2, turn = $3, since_ms = $4
  WHERE key = $5 AND id = $6 AND (state = 'queued' OR (state IN ('sent', 'settled') AND message_id <> ''))`
 	calmCards = `UPDATE deliveries SET turn = 0, since_ms = due_ms WHERE key = $1 AND turn < 0`
@@ -122,7 +122,7 @@ func (t *tx) stands(d core.Delivery, version, turn, since int64) {
 func (t *tx) addDelivery(a core.Approval, d core.Delivery) (_ core.Delivery, added bool, err error) {
 	d.Key, d.Target = a.Key, d.Target.Normal()
 	if d.MessageID != "" {
-		known, found, err := byMessage(context.Background(), t, d.Target, d.MessageID)
+		known, found, err := t.keys.byMessage(context.Background(), t, d.Target, d.MessageID)
 		if err != nil || found && known.Key == a.Key {
 			return d, false, err
 		}
@@ -142,7 +142,7 @@ func (t *tx) addDelivery(a core.Approval, d core.Delivery) (_ core.Delivery, add
 		string(d.State), d.MessageID, d.ReplyTo, d.ForUser,
 		stored(d.Attached), stored(d.Shown), stored(d.DenyOnly), stored(d.Fallback), d.Error,
 		int64(d.Attempts), d.DueMs, d.Revision, int64(d.Rank), d.CreatedMs, turn, since, d.SentMs,
-		stored(d.Silent), strings.Join(d.Mention, " "), d.Digest)
+		stored(d.Silent), strings.Join(d.Mention, " "), d.Digest, t.keys.rows.delivery(d).end())
 	t.stands(d, a.Version, turn, since)
 	return d, true, err
 }
@@ -158,7 +158,7 @@ func (s *Store) ByMessage(ctx context.Context, chat core.Target, messageID strin
 	if d, ok := s.posted.find(chat.Normal().Chat(), messageID); ok {
 		return d, true, nil
 	}
-	return byMessage(ctx, s.read, chat.Normal(), messageID)
+	return s.keys.byMessage(ctx, s.read, chat.Normal(), messageID)
 }
 
 // posted are the messages that stand in chats and whose records are queued.
@@ -211,13 +211,21 @@ func (s *Store) Posted() <-chan struct{} {
 	return s.posted.more
 }
 
-func byMessage(ctx context.Context, q querier, chat core.Target, messageID string) (core.Delivery, bool, error) {
-	var d core.Delivery
+func (k keyring) byMessage(
+	ctx context.Context, q querier, chat core.Target, messageID string,
+) (d core.Delivery, found bool, err error) {
 	rows, err := q.query(ctx, selectByMessage, chat.Channel, chat.To, messageID)
 	if err != nil {
 		return d, false, err
 	}
-	found := false
-	err = each(rows, func() error { found = true; return scanDelivery(rows, nil, &d) })
+	return k.oneDelivery(rows)
+}
+
+// oneDelivery gives the one delivery of rows, if there is one and it is believed.
+func (k keyring) oneDelivery(rows result) (d core.Delivery, found bool, err error) {
+	err = each(rows, func() (err error) { found, err = k.scanDelivery(rows, nil, &d); return err })
+	if !found {
+		d = core.Delivery{}
+	}
 	return d, found, err
 }

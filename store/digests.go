@@ -241,8 +241,7 @@ func (t *tx) oneDelivery(query string, args ...any) (d core.Delivery, found bool
 	if err != nil {
 		return d, false, err
 	}
-	err = each(rows, func() error { found = true; return scanDelivery(rows, nil, &d) })
-	return d, found, err
+	return t.keys.oneDelivery(rows)
 }
 
 // bareApprovals gives the approvals that a query finds, without deliveries, and without those

@@ -22,6 +22,8 @@ type dueQueue struct {
 	alone   bool       // this process alone writes
 	claim   sync.Mutex // held over a whole claim
 	foreign foreignLeases
+	keys    keyring
+	fail    func(ctx context.Context, doubted []core.Delivery) error
 
 	mu    sync.Mutex // never held over a query: the commit loop takes it
 	known map[core.Target]*chat
@@ -161,7 +163,9 @@ func (k *chat) blank(now int64) bool {
 // says that none does. A parameter behind LIMIT costs the same.
 const (
 	chatsWithWork = `SELECT DISTINCT channel, chat FROM deliveries WHERE due_ms > 0`
-	nextDue       = `SELECT MIN(due_ms) FROM deliveries
+	failDoubted   = `UPDATE deliveries SET state = 'failed', error = 'not written by this desk', due_ms = 0, turn = 0,
+ since_ms = 0 WHERE key = $1 AND id || '' = $2`
+	nextDue = `SELECT MIN(due_ms) FROM deliveries
  WHERE channel = CAST($1 AS TEXT) AND chat = $2 AND due_ms > 0 AND due_ms > $3`
 	dueDeliveries = `SELECT ` + deliveryColumns + `, d.turn, d.since_ms, a.version
  FROM deliveries d JOIN approvals a ON a.key = d.key
@@ -318,7 +322,7 @@ func (d *dueQueue) look(ctx context.Context, q querier, t core.Target, now int64
 	k := d.of(t)
 	touches := k.touches
 	d.mu.Unlock()
-	list, err := dueIn(ctx, q, t, now)
+	list, err := d.dueIn(ctx, q, t, now)
 	if err != nil {
 		return err
 	}
@@ -346,8 +350,10 @@ func (d *dueQueue) look(ctx context.Context, q querier, t core.Target, now int64
 	return nil
 }
 
-// dueIn gives a chat's most urgent due deliveries.
-func dueIn(ctx context.Context, q querier, t core.Target, now int64) (list []waiting, err error) {
+// dueIn gives a chat's most urgent due deliveries. Those that are not believed fail, so that they are in
+// nobody's way.
+func (d *dueQueue) dueIn(ctx context.Context, q querier, t core.Target, now int64) (list []waiting, err error) {
+	var doubted []core.Delivery
 	rows, err := q.query(ctx, dueDeliveries, t.Channel, t.To, now, queueLength)
 	if err != nil {
 		return nil, err
@@ -355,12 +361,38 @@ func dueIn(ctx context.Context, q querier, t core.Target, now int64) (list []wai
 	err = each(rows, func() error {
 		var w waiting
 		var version number
-		err := scanDelivery(rows, nil, &w.Delivery, (*number)(&w.turn), (*number)(&w.since), &version)
+		believed, err := d.keys.scanDelivery(rows, nil, &w.Delivery, (*number)(&w.turn), (*number)(&w.since), &version)
 		w.Version = int64(version)
-		list = append(list, w)
+		if believed {
+			list = append(list, w)
+		} else {
+			doubted = append(doubted, w.Delivery)
+		}
 		return err
 	})
-	return list, err
+	if err != nil || doubted == nil {
+		return list, err
+	}
+	if err := d.fail(ctx, doubted); err != nil {
+		return nil, err
+	}
+	return d.dueIn(ctx, q, t, now)
+}
+
+// failDoubted has deliveries that are not believed fail, and their approvals see who else can be asked.
+func (s *Store) failDoubted(ctx context.Context, doubted []core.Delivery) error {
+	return s.do(ctx, func(t *tx) error {
+		for _, d := range doubted {
+			t.changedKey(d.Key)
+			if err := t.put(failDoubted, d.Key, d.ID); err != nil {
+				return err
+			}
+			if err := t.put(hurryApproval, d.Key, nowMs()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // ReleaseChat gives a chat back that ClaimChat gave, and lets nobody have it

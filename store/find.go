@@ -14,11 +14,14 @@ import (
 )
 
 const (
-	keysByID = `SELECT key, status FROM approvals WHERE key = $1 AND id = ''
- UNION ALL SELECT a.key, a.status FROM approval_ids i JOIN approvals a ON a.key = i.key WHERE i.id = $1`
-	keysByOwnerID = `SELECT key, status FROM approvals WHERE key = (` + keyOfID + `)`
-	keysByCode    = `SELECT key, status FROM approvals WHERE key >= $1 AND key < $2`
-	keysByPrefix  = `SELECT key, status FROM approvals WHERE key >= $1 AND key < $2 AND id = '' ORDER BY key LIMIT 100`
+	// By the key itself, which needs no MAC, since the approval has one, or by a row of approval_ids.
+	keyNamed = `SELECT key, status, 0, '', '' FROM approvals `
+	rowNamed = ` UNION ALL SELECT a.key, a.status, 1, i.owner, i.mac FROM approval_ids i JOIN approvals a
+ ON a.key = i.key WHERE i.id = $1`
+	keysByID      = keyNamed + `WHERE key = $1 AND id = ''` + rowNamed
+	keysByOwnerID = keyNamed + `WHERE key = $1 AND id = '' AND owner || '' = $2` + rowNamed + ` AND i.owner = $2`
+	keysByCode    = keyNamed + `WHERE key >= $1 AND key < $2`
+	keysByPrefix  = keyNamed + `WHERE key >= $1 AND key < $2 AND id = '' ORDER BY key LIMIT 100`
 )
 
 // Get gives one approval by its key, with deliveries, or CodeNotFound.
@@ -72,7 +75,12 @@ func (s *Store) Keys(ctx context.Context, q core.NameQuery) ([]core.Named, error
 		}
 		return each(rows, func() error {
 			n := core.Named{By: by}
-			err := rows.Scan((*text)(&n.Key), (*text)(&n.Status))
+			var row truth
+			var owner, mac text
+			err := rows.Scan((*text)(&n.Key), (*text)(&n.Status), &row, &owner, &mac)
+			if err == nil && bool(row) && !s.keys.isName(q.ID, string(owner), n.Key, string(mac)) {
+				return nil
+			}
 			if err == nil && !seen[n.Key] {
 				seen[n.Key] = true
 				all = append(all, n)

@@ -89,7 +89,7 @@ func (t *tx) grantsFor(look core.Lookup) ([]core.Grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.keys.unended(all, t.outcome)
+	return t.says().unended(all)
 }
 
 // notDenied asks a change that hangs on it what it makes of the grants and cool-downs of its call.
@@ -144,7 +144,7 @@ func (s *Store) Grants(ctx context.Context, f core.GrantFilter) ([]core.Grant, e
 	if err != nil || f.ID == "" {
 		return all, err
 	}
-	return s.keys.unended(all, s.outcome(ctx))
+	return s.says(ctx).unended(all)
 }
 
 // DropGrants removes the grants that the filter selects and appends what event

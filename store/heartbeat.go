@@ -30,6 +30,7 @@ type heartbeat struct {
 	expiry  *time.Timer
 	lock    int64 // that this instance holds, see lease_lock.go; 0: none
 	held    map[string]*lease
+	leaving []*lease         // of chats: not held any more, and the database does not know that yet
 	serving map[string]int64 // tokens of chats that a dispatcher works on
 	freed   chan struct{}    // closed when somebody has given something back
 	policy  policyVersion
@@ -102,8 +103,11 @@ func (h *heartbeat) lapse() {
 		h.lock = 0
 	}
 	for _, l := range h.held {
-		if !h.trusts(l) {
-			h.forget(l)
+		if h.trusts(l) {
+			continue
+		}
+		if h.forget(l); isChat(l.name) { // others wait for their own again
+			h.leaving = append(h.leaving, l)
 		}
 	}
 }
@@ -161,17 +165,31 @@ func (h *heartbeat) wake() {
 	h.freed = make(chan struct{})
 }
 
-// idle drops the leases of chats that were of no use for a while, and gives them.
+// idle drops the leases of chats that were of no use for a while, and gives all that are to be given
+// back: these, and those that could not be counted on any more.
 func (h *heartbeat) idle() (names []string, tokens []int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, l := range h.held {
 		if _, busy := h.serving[l.name]; !busy && isChat(l.name) && time.Since(l.used) > restAfter {
-			names, tokens = append(names, l.name), append(tokens, l.token)
+			h.leaving = append(h.leaving, l)
 			h.forget(l)
 		}
 	}
+	for _, l := range h.leaving {
+		names, tokens = append(names, l.name), append(tokens, l.token)
+	}
 	return names, tokens
+}
+
+// gave notes that the database knows of those.
+func (h *heartbeat) gave(names []string, tokens []int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.leaving = slices.DeleteFunc(h.leaving, func(l *lease) bool {
+		i := slices.Index(names, l.name)
+		return i >= 0 && tokens[i] == l.token
+	})
 }
 
 const (
@@ -211,6 +229,7 @@ func (s *Store) beat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.heartbeat.gave(idle, idleTokens)
 	s.heartbeat.extend(began.Add(trustFor))
 	s.heartbeat.keep(leases, tokens)
 	return s.refreshPolicy(ctx)

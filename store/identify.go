@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -19,8 +21,12 @@ const (
 	// storeIDName, in meta, is the store's own id, sealed: a store that has it has given all
 	// its rows their MACs.
 	storeIDName = "store-id"
-	// macSchema is the first schema with MACs.
-	macSchema = 10
+	// macSchema is the first schema in which all rows of [marked] have MACs. Some tables had them from
+	// schema 10 on.
+	macSchema = 13
+	// dueName, in meta, sealed, says that the store has an older schema and its rows are to get MACs. It
+	// is there from before the migration until they have them: nothing else gives rows their first ones.
+	dueName = "macs-due"
 	// copyName, in meta, marks a copy: "backup" from the moment it is made until it is opened,
 	// then "restored" until [Store.Settled].
 	copyName   = "copy"
@@ -32,10 +38,33 @@ const (
 	markedSuffix = ".marked"
 )
 
-// identify reads the store's id, or gives it one. A store without one that has rows is of a
-// release before there were MACs: they get them now, in one transaction, once for each key. If
-// the key has made any before, or a row has one, the id was taken away, and the store is
-// refused. A store that is a backup gets another id, so that no row of the original fits it.
+// prepare brings the schema up to date, loads the key and reads the store's id.
+func (s *Store) prepare(ctx context.Context, p *pool, path, keyFile string) (err error) {
+	s.schema, err = migrate(ctx, p.db, s.dialect, path, migrations(), func(have int64) error {
+		if have >= macSchema {
+			return nil
+		}
+		keys, err := loadKey(ctx, p, keyFile, false)
+		if err == nil {
+			_, err = p.db.ExecContext(ctx, setMeta, dueName, keys.seal(dueName, []byte(dueName)))
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	fault.Point("before-store-identified")
+	if s.keys, err = loadKey(ctx, p, keyFile, path == memory); err != nil {
+		return err
+	}
+	return s.identify(ctx, p, keyFile)
+}
+
+// identify reads the store's id, or gives it one. Rows get their first MACs here, in one
+// transaction, if this program or one that was killed before has brought the store up from a
+// schema without; if the key file's host knows that the key has made any before, or a row has one,
+// the store is refused. A store that is not of an older schema and has rows, but no id, is refused
+// on every host. A store that is a backup gets another id, so that no row of the original fits it.
 func (s *Store) identify(ctx context.Context, p *pool, keyFile string) error {
 	mark := ""
 	if keyFile != "" {
@@ -60,10 +89,22 @@ func (s *Store) identify(ctx context.Context, p *pool, keyFile string) error {
 	if err != nil {
 		return err
 	}
+	sealed, err := readOne(ctx, q, readMeta, dueName)
+	if err != nil {
+		return err
+	}
+	due := false
+	if sealed != "" {
+		_, foreign := s.keys.open(dueName, sealed)
+		due = foreign == nil
+	}
 	if value == "" {
-		err = s.firstID(ctx, q, mark)
+		err = s.firstID(ctx, q, mark, due)
 	} else {
-		err = s.knownID(ctx, q, value, state)
+		err = s.knownID(ctx, q, value, state, due)
+	}
+	if err == nil && sealed != "" {
+		_, err = q.exec(dropMeta, dueName)
 	}
 	if err != nil {
 		return err
@@ -80,8 +121,8 @@ func (s *Store) identify(ctx context.Context, p *pool, keyFile string) error {
 	return nil
 }
 
-// firstID gives the store an id, and the rows of an older release their MACs.
-func (s *Store) firstID(ctx context.Context, q plainTx, mark string) error {
+// firstID gives the store an id, and the rows of an older release their MACs if these are due.
+func (s *Store) firstID(ctx context.Context, q plainTx, mark string, due bool) error {
 	had := false
 	for _, table := range marked {
 		n, err := readOne(ctx, q, "SELECT CASE WHEN MAX(mac) <> '' THEN 'marked' ELSE 'some' END FROM "+table.name+
@@ -95,6 +136,10 @@ func (s *Store) firstID(ctx context.Context, q plainTx, mark string) error {
 		}
 		had = had || n != ""
 	}
+	if had && !due {
+		return fmt.Errorf("the store's row %s in table meta is gone, and with it its rows' MACs: somebody took them away; "+
+			"restore a backup", storeIDName)
+	}
 	if _, err := os.Stat(mark); had && err == nil {
 		return fmt.Errorf("the store's rows have no MACs, and by %s this key has made some before: restore a backup, or, if "+
 			"this is the store of an older release that you put back, remove that file and start again", mark)
@@ -103,7 +148,7 @@ func (s *Store) firstID(ctx context.Context, q plainTx, mark string) error {
 	}
 	s.keys = s.keys.of(uuid.NewString(), s.log)
 	if had {
-		if err := remark(ctx, q, keyring{}, s.keys); err != nil {
+		if err := remark(ctx, q, keyring{}, s.keys, marked); err != nil {
 			return err
 		}
 		s.log.Info("the store's rows have MACs from now on; rows without one count for nothing")
@@ -111,17 +156,24 @@ func (s *Store) firstID(ctx context.Context, q plainTx, mark string) error {
 	return s.keys.writeID(q)
 }
 
-// knownID reads the id. A backup that is opened for the first time gets another.
-func (s *Store) knownID(ctx context.Context, q plainTx, value, state string) error {
+// knownID reads the id, and gives the rows MACs that had none before [macSchema], if these are due. A
+// backup that is opened for the first time gets another id.
+func (s *Store) knownID(ctx context.Context, q plainTx, value, state string, due bool) error {
 	keys, err := s.keys.withID(value, s.log)
 	if err != nil {
 		return err
+	}
+	if due {
+		later := slices.DeleteFunc(slices.Clone(marked), func(m markedTable) bool { return !m.later })
+		if err := remark(ctx, q, keyring{}, keys, later); err != nil {
+			return err
+		}
 	}
 	if s.keys = keys; state != isBackup {
 		return nil
 	}
 	next := s.keys.of(uuid.NewString(), s.log)
-	if err := remark(ctx, q, s.keys, next); err != nil {
+	if err := remark(ctx, q, s.keys, next, marked); err != nil {
 		return fmt.Errorf("the backup cannot be used: %w", err)
 	}
 	s.keys = next
@@ -164,8 +216,14 @@ func (s *Store) noteMarked(mark string) {
 }
 
 // PutBack reports whether the store is a backup that was put back, and [Store.Settled] was not
-// called since.
-func (s *Store) PutBack() bool { return s.put }
+// called since, in any instance.
+func (s *Store) PutBack(ctx context.Context) (bool, error) {
+	if !s.put {
+		return false, nil
+	}
+	state, err := readOne(ctx, s.read, readMeta, copyName)
+	return state != "", err
+}
 
 // Settled says that all is done that a store that was put back needs.
 func (s *Store) Settled(ctx context.Context) error {
@@ -178,17 +236,17 @@ type marker interface {
 	exec(text string, args ...any) (int64, error)
 }
 
-// remark gives every row another MAC. from checks the one that it has, if it knows the store:
-// a row that does not fit ends it.
-func remark(ctx context.Context, q marker, from, to keyring) error {
-	for _, table := range marked {
-		write := "UPDATE " + table.name + " SET mac = $2 WHERE " + table.columns[0] + " = $1"
-		err := table.walk(ctx, q, func(row []any, mac string) error {
+// remark gives every row of the tables another MAC. from checks the one that it has, if it knows the
+// store: a row that does not fit ends it.
+func remark(ctx context.Context, q marker, from, to keyring, tables []markedTable) error {
+	for _, table := range tables {
+		write := "UPDATE " + table.name + " SET mac = $1 WHERE " + table.isRow(1)
+		err := table.walk(ctx, q, func(row []any, mac string, key []any) error {
 			if from.rows != nil && from.rows.mac(table.name, row) != mac {
 				return fmt.Errorf("%w; remove that row, or restore a backup in which it fits",
-					from.rows.doubt(table.name, fmt.Sprint(row[0])))
+					from.rows.doubt(table.name, words(key)))
 			}
-			_, err := q.exec(write, row[0], to.rows.mac(table.name, row))
+			_, err := q.exec(write, append([]any{to.rows.mac(table.name, row)}, key...)...)
 			return err
 		})
 		if err != nil {
@@ -198,31 +256,34 @@ func remark(ctx context.Context, q marker, from, to keyring) error {
 	return nil
 }
 
-// walk calls fn with every row of the table, as it was when its page was read.
-func (m markedTable) walk(ctx context.Context, q querier, fn func(row []any, mac string) error) error {
-	list, key := strings.Join(m.columns, ", "), m.columns[0]
-	first := "SELECT " + list + ", mac FROM " + m.name
-	last := " ORDER BY " + key + " LIMIT CAST($1 AS BIGINT)"
-	query, args := first+m.where("")+last, []any{copyPage}
+// walk calls fn with every row of the table, as it was when its page was read, and with its key.
+func (m markedTable) walk(ctx context.Context, q querier, fn func(row []any, mac string, key []any) error) error {
+	keys := m.keys()
+	key := strings.Join(keys, ", ")
+	first := "SELECT " + strings.Join(m.columns, ", ") + ", mac, " + key + " FROM " + m.name
+	last := " ORDER BY " + key + " LIMIT " + strconv.Itoa(copyPage)
+	query, args := first+m.where("")+last, []any(nil)
+	n := len(m.columns)
 	for {
 		rows, err := q.query(ctx, query, args...)
 		if err != nil {
 			return err
 		}
-		page, err := wholeRows(rows, len(m.columns)+1)
+		page, err := wholeRows(rows, n+1+len(keys))
 		if err != nil {
 			return err
 		}
 		for _, row := range page {
-			mac, _ := row[len(row)-1].(string)
-			if err := fn(row[:len(row)-1], mac); err != nil {
+			mac, _ := row[n].(string)
+			args = row[n+1:]
+			if err := fn(row[:n], mac, args); err != nil {
 				return err
 			}
 		}
 		if len(page) < copyPage {
 			return nil
 		}
-		query, args = first+m.where(key+" > $2")+last, []any{copyPage, page[len(page)-1][0]}
+		query = first + m.where("("+key+") > ("+placeholders(len(keys))+")") + last
 	}
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"strings"
 
@@ -12,8 +13,13 @@ const (
 	insertInbound = `INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms, mac)
  VALUES ($1, $2, $3, $4, $5, 0, $6)
  ON CONFLICT (source, id) DO NOTHING`
-	openInbound = `SELECT id, body, received_ms, waited, mac FROM inbound WHERE source = $1 AND handled_ms = 0
- ORDER BY received_ms, id LIMIT CAST($2 AS BIGINT)`
+	// openInbound is a page of them, and whether the log says that each was handled.
+	openInbound = `SELECT id, body, received_ms, waited, mac, CASE WHEN ` + inLog + ` THEN 1 ELSE 0 END FROM inbound
+ WHERE source = $1 AND handled_ms = 0 AND (received_ms, id) > ($2, $3)
+ ORDER BY received_ms, id LIMIT CAST($4 AS BIGINT)`
+	inLog = `EXISTS (SELECT 1 FROM events WHERE data || '' LIKE '{"update":%'
+ AND data || '' = '{"update":"' || ` + inboundKey + ` || '"}')`
+	putBackInbound = `SELECT ` + inboundKey + ` FROM inbound WHERE handled_ms = 0 AND ` + inLog
 )
 
 // SaveInbound stores platform updates, all or none; those that are known already
@@ -42,6 +48,9 @@ func (r *rowKey) inbound(source string, id int64, body string, receivedMs int64,
 
 func inboundID(source string, id int64) string { return source + " " + strconv.FormatInt(id, 10) }
 
+// updateMark is what the log says of a platform update that changed something, see inLog.
+func updateMark(source string, id int64) string { return `{"update":"` + inboundID(source, id) + `"}` }
+
 // cleaned is a platform update as every engine can store it. JSON decoders read
 // U+FFFD for what is replaced here, so nothing that counts is lost.
 func cleaned(body string) string {
@@ -50,26 +59,35 @@ func cleaned(body string) string {
 
 // Inbound gives at most limit updates of a source that nothing has handled yet,
 // in order of arrival (of the platform's ids within one millisecond). One that something else
-// than the desk stored is left out: it is no tap of a person.
-func (s *Store) Inbound(ctx context.Context, source string, limit int) ([]core.Inbound, error) {
-	rows, err := s.read.query(ctx, openInbound, source, limit)
-	if err != nil {
-		return nil, err
-	}
-	var all []core.Inbound
-	err = each(rows, func() error {
-		i := core.Inbound{InboundRef: core.InboundRef{Source: source}}
-		var body, mac text
-		if err := rows.Scan((*number)(&i.ID), &body, (*number)(&i.ReceivedMs), (*truth)(&i.Waited), &mac); err != nil {
-			return err
+// than the desk stored, or put back, is left out, however many there are: it is no tap of a person.
+func (s *Store) Inbound(ctx context.Context, source string, limit int) (all []core.Inbound, err error) {
+	after := core.Inbound{ReceivedMs: math.MinInt64, InboundRef: core.InboundRef{ID: math.MinInt64}}
+	for {
+		rows, err := s.read.query(ctx, openInbound, source, after.ReceivedMs, after.ID, limit)
+		if err != nil {
+			return nil, err
 		}
-		if !s.keys.rows.inbound(source, i.ID, string(body), i.ReceivedMs, i.Waited).fits(string(mac)) {
-			_ = s.keys.rows.doubt("inbound", inboundID(source, i.ID)) // logged and counted
+		n := 0
+		err = each(rows, func() error {
+			i := core.Inbound{InboundRef: core.InboundRef{Source: source}}
+			var body, mac text
+			var handled truth
+			err := rows.Scan((*number)(&i.ID), &body, (*number)(&i.ReceivedMs), (*truth)(&i.Waited), &mac, &handled)
+			if err != nil {
+				return err
+			}
+			n++
+			after = i
+			i.Body = []byte(body)
+			if bool(handled) || !s.keys.rows.inbound(source, i.ID, string(body), i.ReceivedMs, i.Waited).fits(string(mac)) {
+				_ = s.keys.rows.doubt("inbound", inboundID(source, i.ID)) // logged and counted
+			} else if len(all) < limit {
+				all = append(all, i)
+			}
 			return nil
+		})
+		if err != nil || n < limit || len(all) == limit {
+			return all, err
 		}
-		i.Body = []byte(body)
-		all = append(all, i)
-		return nil
-	})
-	return all, err
+	}
 }

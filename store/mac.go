@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,8 +51,9 @@ type maker struct {
 		Sum([]byte) []byte
 		Reset()
 	}
-	buf []byte
-	sum [sha256.Size]byte
+	buf    []byte
+	sum    [sha256.Size]byte
+	text64 []byte
 }
 
 func (m *maker) text(s string) *maker {
@@ -81,16 +83,25 @@ func (m *maker) value(v any) *maker {
 
 // end gives the MAC; the maker must not be used any more.
 func (m *maker) end() string {
-	m.mac.Reset()
-	m.mac.Write(m.buf)
-	sum := m.mac.Sum(m.sum[:0])
-	text := base64.RawStdEncoding.EncodeToString(sum)
-	m.of.makers.Put(m)
-	return text
+	defer m.of.makers.Put(m)
+	return string(m.made())
 }
 
-// fits reports whether that is the MAC.
-func (m *maker) fits(mac string) bool { return hmac.Equal([]byte(m.end()), []byte(mac)) }
+// made is the MAC, until the maker makes another.
+func (m *maker) made() []byte {
+	m.mac.Reset()
+	m.mac.Write(m.buf)
+	m.text64 = base64.RawStdEncoding.AppendEncode(m.text64[:0], m.mac.Sum(m.sum[:0]))
+	return m.text64
+}
+
+// fits reports whether that is the MAC; the maker must not be used any more.
+func (m *maker) fits(mac string) bool {
+	defer m.of.makers.Put(m)
+	made := m.made()
+	m.buf = append(m.buf[:0], mac...)
+	return hmac.Equal(made, m.buf)
+}
 
 // mac is the MAC of a row, whose columns are in the order of [markedTable.columns].
 func (r *rowKey) mac(table string, columns []any) string {
@@ -119,16 +130,46 @@ var marked = []markedTable{
 		"suspended_ms"}},
 	// With how often absences have changed: one that was put back does not fit any more.
 	{name: "absences", columns: []string{"person", "stand_in", "since_ms", "until_ms", "said_by", absenceChanges}},
-	{name: "sessions", columns: []string{"id", "cookie", "person", "how", "browser", "enrols", "created_ms", "ends_ms"}},
+	{name: "sessions", columns: []string{"id", "cookie", "person", "how", "browser", "enrols", "created_ms", "used_ms",
+		"ends_ms"}},
+	{name: "ceremonies", columns: []string{"id", "kind", "expires_ms", "body"}, later: true},
 	{name: "login_links", columns: []string{"hash", "person", "made_by", "enrols", "ends_ms"}},
-	{name: "inbound", columns: []string{inboundKey, "body", "received_ms", "waited"}, only: "handled_ms = 0"},
+	{name: "approval_ids", columns: []string{"id", "owner", "key"}, key: []string{"id", "owner"}, later: true},
+	// What is shown, where and to whom, and with which buttons; not which message it is.
+	{name: "deliveries", columns: []string{"key", "id", "kind", "channel", "chat", "thread", "for_user", "shown", "deny_only"},
+		key: []string{"key", "id"}, later: true},
+	{name: "moves", columns: []string{"old_channel", "old_chat", "new_channel", "new_chat"},
+		key: []string{"old_channel", "old_chat"}, later: true},
+	{name: "inbound", columns: []string{inboundKey, "body", "received_ms", "waited"}, only: "handled_ms = 0",
+		key: []string{"source", "id"}},
 }
 
 type markedTable struct {
 	name    string
 	columns []string
-	only    string // the condition of the rows that have one; empty: all
+	only    string   // the condition of the rows that have one; empty: all
+	key     []string // of a row; empty: the first column
+	later   bool     // its rows have MACs since [macSchema] alone
 }
+
+func (m markedTable) keys() []string {
+	if m.key == nil {
+		return m.columns[:1]
+	}
+	return m.key
+}
+
+// isRow is the condition that names a row by its key, whose values follow that placeholder.
+func (m markedTable) isRow(after int) string {
+	var all []string
+	for i, name := range m.keys() {
+		all = append(all, name+" = $"+strconv.Itoa(after+1+i))
+	}
+	return strings.Join(all, " AND ")
+}
+
+// words is a row's key as people read it.
+func words(key []any) string { return strings.TrimSpace(fmt.Sprintln(key...)) }
 
 // inboundKey is the key of a platform update in one text.
 const inboundKey = "source || ' ' || CAST(id AS TEXT)"

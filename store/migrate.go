@@ -39,8 +39,11 @@ const needsName = "schema-needs"
 // migrate brings the schema up to date, each numbered file in a transaction of
 // its own, and gives the version that this program knows. A newer schema stays as it is
 // where all that this program does not know of it is additive, and is refused otherwise.
-// Of several instances that start at once, one does the work and the others wait.
-func migrate(ctx context.Context, db *sql.DB, d dialect, path string, files fs.FS) (int64, error) {
+// Of several instances that start at once, one does the work and the others wait. before, if
+// not nil, is called with the version of a store that is there and is going to be brought up.
+func migrate(
+	ctx context.Context, db *sql.DB, d dialect, path string, files fs.FS, before func(have int64) error,
+) (int64, error) {
 	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
 	if d.many {
 		turns, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 120))
@@ -66,6 +69,11 @@ func migrate(ctx context.Context, db *sql.DB, d dialect, path string, files fs.F
 	}
 	if have > 0 && have < needs {
 		if err := shutOut(ctx, db, d, needs); err != nil {
+			return 0, fmt.Errorf("store %s: %w", path, err)
+		}
+	}
+	if have > 0 && have < newest && before != nil {
+		if err := before(have); err != nil {
 			return 0, fmt.Errorf("store %s: %w", path, err)
 		}
 	}

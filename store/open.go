@@ -127,7 +127,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.due.alone = !s.dialect.many
+	s.due.alone, s.due.keys, s.due.fail = !s.dialect.many, s.keys, s.failDoubted
 	s.writer = writer{db: s.write.db, build: s.build, dialect: s.dialect, share: s.read == s.write}
 	return s, nil
 }
@@ -141,13 +141,7 @@ func (s *Store) openMemory(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	s.read = s.write
-	if s.schema, err = migrate(ctx, s.write.db, s.dialect, memory, migrations()); err != nil {
-		return err
-	}
-	if s.keys, err = loadKey(ctx, s.write, o.KeyFile, true); err != nil {
-		return err
-	}
-	return s.identify(ctx, s.write, o.KeyFile)
+	return s.prepare(ctx, s.write, memory, o.KeyFile)
 }
 
 func (s *Store) openFile(ctx context.Context, path string, o Options) (err error) {
@@ -173,13 +167,7 @@ func (s *Store) openFile(ctx context.Context, path string, o Options) (err error
 	if err = s.afterDamage(ctx, path); err != nil {
 		return err
 	}
-	if s.schema, err = migrate(ctx, s.write.db, s.dialect, path, migrations()); err != nil {
-		return err
-	}
-	if s.keys, err = loadKey(ctx, s.write, o.KeyFile, false); err != nil {
-		return err
-	}
-	return s.identify(ctx, s.write, o.KeyFile)
+	return s.prepare(ctx, s.write, path, o.KeyFile)
 }
 
 // afterDamage says what the write-ahead log has lost, and refuses a database that is not

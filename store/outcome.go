@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -24,6 +25,17 @@ const (
  ELSE substr(data, 1, 40) END`
 	// readOutcome is what the log says of what became of an approval, and of grants that ended.
 	readOutcome = `SELECT type, ` + outcomeData + ` FROM events WHERE key = $1 AND ` + isOutcome + ` ORDER BY seq`
+)
+
+// endedSince counts the records since a time that an operator's grant ended, by the index events_ended.
+const endedSince = `SELECT COUNT(*) FROM events WHERE key = '' AND type = 'audit.grant_ended' AND at_ms >= $1
+ AND data LIKE $2`
+
+// oddOf is a record of an approval, or of none, whose type or key is no text: on SQLite a record that
+// was made bytes is not found by these, though its hash fits. PostgreSQL keeps no bytes there.
+const (
+	odd   = `(type || '' <> type OR key || '' <> key)`
+	oddOf = `SELECT seq FROM events WHERE ` + odd + ` AND key || '' = $1 LIMIT 1`
 )
 
 var (
@@ -118,14 +130,57 @@ func recording(a *core.Approval, events []core.Event) []core.Event {
 	return out
 }
 
-// outcome reads what the log says, with what the batch is going to add to it.
-func (t *tx) outcome(key string) (o logged, err error) {
-	rows, err := t.rows(readOutcome, key)
+// saying reads what the log says, in a transaction or of what is committed.
+type saying struct {
+	keys    keyring
+	many    bool // of PostgreSQL
+	query   func(text string, args ...any) (result, error)
+	pending []core.Event // what the batch is going to add
+}
+
+// says is what the log says, with what the batch is going to add to it.
+func (t *tx) says() saying {
+	return saying{t.keys, t.dialect.many, t.rows, slices.Concat(t.done.events, t.own.events)}
+}
+
+// says is what the committed log says.
+func (s *Store) says(ctx context.Context) saying {
+	query := func(text string, args ...any) (result, error) { return s.read.query(ctx, text, args...) }
+	return saying{keys: s.keys, many: s.dialect.many, query: query}
+}
+
+// legible refuses to go by the log's records of an approval, or of none, if one cannot be found by its
+// type or key: a [*Disbelieved].
+func (l saying) legible(key string) error {
+	if l.many {
+		return nil
+	}
+	n, err := l.count(oddOf, key)
+	if err == nil && n > 0 {
+		err = l.keys.rows.doubt("events", strconv.Itoa(int(n)))
+	}
+	return err
+}
+
+func (l saying) count(text string, args ...any) (n number, err error) {
+	rows, err := l.query(text, args...)
+	if err == nil {
+		_, err = one(rows, &n)
+	}
+	return n, err
+}
+
+// outcome reads what the log says of an approval. If it is not legible it is a [*Disbelieved].
+func (l saying) outcome(key string) (o logged, err error) {
+	if err := l.legible(key); err != nil {
+		return o, err
+	}
+	rows, err := l.query(readOutcome, key)
 	if err != nil {
 		return o, err
 	}
 	err = each(rows, func() error { return o.scan(rows) })
-	for _, e := range slices.Concat(t.done.events, t.own.events) {
+	for _, e := range l.pending {
 		if e.Key == key && slices.Contains(outcomeTypes, e.Type) {
 			o.add(e.Type, e.Data)
 		}
@@ -186,8 +241,10 @@ func (t *tx) current(c core.Change, before *core.Approval) error {
 	if before == nil || !c.HandsOut && !countsYes {
 		return nil
 	}
-	o, err := t.outcome(before.Key)
+	o, err := t.says().outcome(before.Key)
 	if err != nil {
+		_, doubted := errors.AsType[*Disbelieved](err)
+		t.refused = t.refused || doubted
 		return err
 	}
 	what := o.older(*before)
@@ -204,40 +261,47 @@ func (t *tx) current(c core.Change, before *core.Approval) error {
 		"; an operator looks with: approvalbot audit verify."}
 }
 
-// outcome is [tx.outcome] of what is committed.
-func (s *Store) outcome(ctx context.Context) func(key string) (logged, error) {
-	return func(key string) (o logged, err error) {
-		rows, err := s.read.query(ctx, readOutcome, key)
-		if err == nil {
-			err = each(rows, func() error { return o.scan(rows) })
-		}
-		return o, err
-	}
-}
-
 // unended are the grants of which the log does not say that they ended: one that was removed
 // may have been put back.
-func (k keyring) unended(all []core.Grant, outcome func(key string) (logged, error)) ([]core.Grant, error) {
+func (l saying) unended(all []core.Grant) ([]core.Grant, error) {
 	said := map[string]logged{}
 	var failed error
 	all = slices.DeleteFunc(all, func(g core.Grant) bool {
 		if g.Kind == core.CoolDown || failed != nil { // it only refuses
 			return false
 		}
-		o, known := said[g.Approval]
-		if !known {
-			if o, failed = outcome(g.Approval); failed != nil {
-				return false
-			}
-			said[g.Approval] = o
+		ended, err := l.ended(g, said)
+		if _, doubted := errors.AsType[*Disbelieved](err); doubted {
+			return true
 		}
-		ended := g.Approval != "" && o.undone || slices.ContainsFunc(o.ended, func(data []byte) bool {
-			return bytes.Contains(data, []byte(g.ID))
-		})
-		if ended && k.rows != nil {
-			_ = k.rows.doubt("grants", g.ID) // logged and counted
+		failed = err
+		if ended && l.keys.rows != nil {
+			_ = l.keys.rows.doubt("grants", g.ID) // logged and counted
 		}
 		return ended
 	})
 	return all, failed
+}
+
+// ended reports whether the log says that a grant ended. said has what it says of approvals so far.
+func (l saying) ended(g core.Grant, said map[string]logged) (ended bool, err error) {
+	if g.Approval == "" { // of these the log has many, and each grant only those since it was made
+		if err := l.legible(""); err != nil {
+			return false, err
+		}
+		n, err := l.count(endedSince, g.CreatedAtMs-clocksApartMs, "%"+g.ID+"%")
+		return n > 0 || slices.ContainsFunc(l.pending, func(e core.Event) bool {
+			return e.Type == core.EventUngranted && bytes.Contains(e.Data, []byte(g.ID))
+		}), err
+	}
+	o, known := said[g.Approval]
+	if !known {
+		if o, err = l.outcome(g.Approval); err != nil {
+			return false, err
+		}
+		said[g.Approval] = o
+	}
+	return o.undone || slices.ContainsFunc(o.ended, func(data []byte) bool {
+		return bytes.Contains(data, []byte(g.ID))
+	}), nil
 }

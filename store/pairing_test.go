@@ -41,7 +41,7 @@ func testPairing(t *testing.T, s *Store) {
 	require.Equal(t, core.Pairing{ID: "p", CodeHash: "h", ExpiresAtMs: 9, Wrong: 9}, got)
 	log, err := s.Log(ctx, 0, 100)
 	require.NoError(t, err)
-	require.Len(t, log, 10)
+	require.Len(t, log, 11, "and the update")
 	_, _, err = s.Verify(ctx)
 	require.NoError(t, err)
 }

@@ -30,13 +30,14 @@ const (
  WHERE type IN ('passkey.enrolled', 'passkey.removed', 'passkey.suspended') ORDER BY seq`
 
 	countCeremonies = `SELECT COUNT(*) FROM ceremonies WHERE kind = $1 AND expires_ms > $2`
-	keepCeremony    = `INSERT INTO ceremonies (id, kind, expires_ms, body) VALUES ($1, $2, $3, $4)
- ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, expires_ms = excluded.expires_ms, body = excluded.body`
+	keepCeremony    = `INSERT INTO ceremonies (id, kind, expires_ms, body, mac) VALUES ($1, $2, $3, $4, $5)
+ ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, expires_ms = excluded.expires_ms, body = excluded.body,
+ mac = excluded.mac`
 	dropCeremonies = `DELETE FROM ceremonies WHERE id IN (SELECT id FROM ceremonies WHERE kind = $1 AND expires_ms > $2
  ORDER BY expires_ms LIMIT $3)`
-	readCeremony  = `SELECT expires_ms, body FROM ceremonies WHERE id = $1 AND expires_ms > $2`
+	readCeremony  = `SELECT kind, expires_ms, body, mac FROM ceremonies WHERE id = $1 AND expires_ms > $2`
 	endCeremony   = `DELETE FROM ceremonies WHERE id = $1`
-	spendCeremony = `INSERT INTO ceremonies (id, kind, expires_ms, body) VALUES ($1, 'spent', $2, '{"kind":"spent"}')
+	spendCeremony = `INSERT INTO ceremonies (id, kind, expires_ms, body, mac) VALUES ($1, $2, $3, $4, $5)
  ON CONFLICT (id) DO NOTHING`
 	sweepCeremonies = `DELETE FROM ceremonies WHERE id IN (SELECT id FROM ceremonies WHERE expires_ms <= $1
  ORDER BY expires_ms LIMIT $2)`
@@ -202,11 +203,18 @@ func (s *Store) KeepChallenge(ctx context.Context, c core.Challenge) error {
 		if err != nil {
 			return err
 		}
-		return t.put(keepCeremony, c.ID, string(c.Kind), c.ExpiresMs, string(body))
+		return t.put(keepCeremony, t.keys.ceremony(c.ID, kind, c.ExpiresMs, string(body))...)
 	})
 }
 
-// Challenge gives a ceremony that has not ended, or CodeNotFound.
+// ceremony is a row of ceremonies.
+func (k keyring) ceremony(id, kind string, expiresMs int64, body string) []any {
+	columns := []any{id, kind, expiresMs, body}
+	return append(columns, k.rows.mac("ceremonies", columns))
+}
+
+// Challenge gives a ceremony that has not ended, or CodeNotFound, a [*Disbelieved] for one that something
+// else than the desk wrote.
 func (s *Store) Challenge(ctx context.Context, id string) (c core.Challenge, err error) {
 	if !storable(id) {
 		return c, noCeremony()
@@ -215,12 +223,14 @@ func (s *Store) Challenge(ctx context.Context, id string) (c core.Challenge, err
 	if err != nil {
 		return c, err
 	}
-	var body text
-	switch found, err := one(rows, (*number)(&c.ExpiresMs), &body); {
+	var kind, body, mac text
+	switch found, err := one(rows, &kind, (*number)(&c.ExpiresMs), &body, &mac); {
 	case err != nil:
 		return c, err
 	case !found:
 		return c, noCeremony()
+	case !s.keys.rows.row("ceremonies").text(id).text(string(kind)).number(c.ExpiresMs).text(string(body)).fits(string(mac)):
+		return core.Challenge{}, s.keys.rows.doubt("ceremonies", id)
 	}
 	if c.ID = id; json.Unmarshal([]byte(body), &c) != nil {
 		return c, errors.New("a stored ceremony cannot be read")
@@ -249,7 +259,7 @@ func (t *tx) spend(use *core.PasskeyUse) error {
 	var n int64
 	var err error
 	if use.RememberMs != 0 {
-		n, err = t.exec(spendCeremony, use.Challenge, use.RememberMs)
+		n, err = t.exec(spendCeremony, t.keys.ceremony(use.Challenge, "spent", use.RememberMs, `{"kind":"spent"}`)...)
 	} else {
 		n, err = t.exec(endCeremony, use.Challenge)
 	}
@@ -278,6 +288,10 @@ func (t *tx) spend(use *core.PasskeyUse) error {
 // enrolled refuses a passkey of which the log says that it was removed or suspended: its row was
 // put back.
 func (t *tx) enrolled(id string) error {
+	if err := t.says().legible(""); err != nil {
+		t.refused = true
+		return err
+	}
 	rows, err := t.rows(passkeyLog)
 	if err != nil {
 		return err

@@ -67,7 +67,7 @@ func (s *Store) openPostgres(ctx context.Context, o Options) error {
 	}
 	setUp := openPostgres(config, pgConnector{}, nil)
 	defer setUp.db.Close()
-	if s.schema, err = migrate(ctx, setUp.db, s.dialect, config.Database, migrations()); err != nil {
+	if err = s.prepare(ctx, setUp, config.Database, o.KeyFile); err != nil {
 		return err
 	}
 	config.ConnectTimeout = connectPatience
@@ -85,12 +85,7 @@ func (s *Store) openPostgres(ctx context.Context, o Options) error {
 	s.read.db.SetMaxOpenConns(s.read.size)
 	s.read.db.SetMaxIdleConns(s.read.size)
 	s.listen = prepareConfig(config, nil)
-	if s.keys, err = loadKey(ctx, s.write, o.KeyFile, false); err == nil {
-		err = s.identify(ctx, setUp, o.KeyFile)
-	}
-	if err == nil {
-		s.opened, _, err = s.Head(ctx)
-	}
+	s.opened, _, err = s.Head(ctx)
 	return err
 }
 

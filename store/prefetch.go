@@ -189,7 +189,7 @@ func readsOf(look core.Lookup) (all []read) {
 		}
 	}
 	if look.ID != "" {
-		all = append(all, read{keyOfID, []any{look.ID, look.Owner}, []int64{idName(look.Owner, look.ID)}})
+		all = append(all, read{meaningOf, []any{look.ID, look.Owner}, []int64{idName(look.Owner, look.ID)}})
 	}
 	if first, end := core.KeysCalled(look.ID); first != "" {
 		all = append(all, read{oneBetween, []any{first, end}, []int64{codeName(core.KeyCode(first))}})

@@ -13,17 +13,17 @@ const (
 	deliveryByID = `SELECT ` + deliveryColumns + `, a.status FROM deliveries d JOIN approvals a ON a.key = d.key
  WHERE d.key = $1 AND d.id = $2`
 	recordTry = `UPDATE deliveries SET message_id = $1, state = $2, attached = $3, deny_only = $4, shown = $5,
- error = $6, attempts = $7, due_ms = $8, turn = $9, since_ms = $10, sent_ms = $11 WHERE key = $12 AND id = $13`
+ error = $6, attempts = $7, due_ms = $8, turn = $9, since_ms = $10, sent_ms = $11, mac = $12 WHERE key = $13 AND id = $14`
 	// recordDone is recordTry for what most tries end in, where nothing has changed
 	// since the delivery was read. recordEdit is that for a message that stood there
 	// before, and leaves the index of messages alone.
 	recordDone = `UPDATE deliveries SET message_id = $1, sent_ms = $2, state = $3, attached = $4, deny_only = $5,
  shown = $6, error = $7, attempts = $8,
- due_ms = 0, turn = 0, since_ms = 0 WHERE key = $9 AND id = $10 AND revision = $11 AND channel = CAST($12 AS TEXT)
- AND chat = $13`
+ mac = $9, due_ms = 0, turn = 0, since_ms = 0 WHERE key = $10 AND id = $11 AND revision = $12
+ AND channel = CAST($13 AS TEXT) AND chat = $14`
 	recordEdit = `UPDATE deliveries SET state = $1, attached = $2, deny_only = $3, shown = $4, error = $5, attempts = $6,
- due_ms = 0, turn = 0, since_ms = 0 WHERE key = $7 AND id = $8 AND revision = $9 AND channel = CAST($10 AS TEXT)
- AND chat = $11 AND message_id = $12`
+ mac = $7, due_ms = 0, turn = 0, since_ms = 0 WHERE key = $8 AND id = $9 AND revision = $10
+ AND channel = CAST($11 AS TEXT) AND chat = $12 AND message_id = $13`
 	hurryApproval = `UPDATE approvals SET timer_ms = $2
  WHERE key = $1 AND status = 'pending' AND (timer_ms IS NULL OR timer_ms > $2)`
 
@@ -45,11 +45,13 @@ const (
  WHERE channel = $1 AND chat = $2 AND message_id <> '' AND state = 'sent'`
 	moveDeliveries = `UPDATE deliveries SET channel = $3, chat = $4, message_id = '', shown = 0, attached = 0
  WHERE channel = $1 AND chat = $2`
-	moveMoves  = `UPDATE moves SET new_channel = $3, new_chat = $4 WHERE new_channel = $1 AND new_chat = $2`
-	insertMove = `INSERT INTO moves (old_channel, old_chat, new_channel, new_chat) VALUES ($1, $2, $3, $4)
- ON CONFLICT (old_channel, old_chat) DO UPDATE SET new_channel = excluded.new_channel, new_chat = excluded.new_chat`
+	insertMove = `INSERT INTO moves (old_channel, old_chat, new_channel, new_chat, mac) VALUES ($1, $2, $3, $4, $5)
+ ON CONFLICT (old_channel, old_chat) DO UPDATE SET new_channel = excluded.new_channel, new_chat = excluded.new_chat,
+ mac = excluded.mac`
 	deleteMove  = `DELETE FROM moves WHERE old_channel = $1 AND old_chat = $2`
-	selectMoves = `SELECT old_channel, old_chat, new_channel, new_chat FROM moves`
+	ofChat      = `SELECT ` + deliveryColumns + ` FROM deliveries d WHERE d.channel = CAST($1 AS TEXT) AND d.chat = $2`
+	markMoved   = `UPDATE deliveries SET mac = $1 WHERE key = $2 AND id = $3`
+	selectMoves = `SELECT old_channel, old_chat, new_channel, new_chat, mac FROM moves`
 )
 
 // Record writes down what became of one try at a delivery, durably.
@@ -107,7 +109,7 @@ func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 			}
 			t.wrote, t.batch.wrote = true, true
 			t.changedKey(d.Key)
-			statement, args := recordAll(d, nowMs())
+			statement, args := t.keys.recordAll(d, nowMs())
 			n, err := t.writer.exec(statement, args...)
 			if n > 0 {
 				t.stands(core.Delivery{ID: d.ID, Target: d.Was.Target}, 0, 0, 0)
@@ -147,9 +149,11 @@ func finished(d core.Delivered) bool {
 }
 
 // recordAll writes down a try that left nothing to do.
-func recordAll(d core.Delivered, now int64) (statement string, args []any) {
+func (k keyring) recordAll(d core.Delivered, now int64) (statement string, args []any) {
+	row := d.Was
+	row.Key, row.Shown, row.DenyOnly = d.Key, d.Shown, d.DenyOnly
 	args = []any{string(d.State), stored(d.Attached), stored(d.DenyOnly), stored(d.Shown), d.Error, int64(d.Attempts),
-		d.Key, d.ID, d.Revision, d.Was.Target.Channel, d.Was.Target.To}
+		k.rows.delivery(row).end(), d.Key, d.ID, d.Revision, d.Was.Target.Channel, d.Was.Target.To}
 	if d.Was.MessageID == d.MessageID {
 		return recordEdit, append(args, d.MessageID)
 	}
@@ -178,12 +182,12 @@ func (t *tx) record(row core.Delivery, status core.Status, d core.Delivered, now
 	}
 	turn, since := urgency(row, pending)
 	t.changedKey(row.Key)
-	err := t.put(recordTry, row.MessageID, string(row.State), stored(d.Attached), stored(d.DenyOnly), stored(d.Shown),
-		row.Error, int64(row.Attempts), row.DueMs, turn, since, row.SentMs, row.Key, row.ID)
+	row.Attached, row.DenyOnly, row.Shown = d.Attached, d.DenyOnly, d.Shown
+	err := t.put(recordTry, row.MessageID, string(row.State), stored(row.Attached), stored(row.DenyOnly), stored(row.Shown),
+		row.Error, int64(row.Attempts), row.DueMs, turn, since, row.SentMs, t.keys.rows.delivery(row).end(), row.Key, row.ID)
 	if err != nil {
 		return err
 	}
-	row.Attached, row.DenyOnly, row.Shown = d.Attached, d.DenyOnly, d.Shown
 	t.stands(row, 0, turn, since)
 	if d.State == core.Failed && pending {
 		if err := t.put(hurryApproval, row.Key, now); err != nil {
@@ -201,8 +205,12 @@ func (t *tx) delivery(key, id string) (d core.Delivery, status core.Status, err 
 	if err != nil {
 		return d, "", err
 	}
-	err = each(rows, func() error { return scanDelivery(rows, nil, &d, (*text)(&status)) })
-	if err == nil && d.ID == "" {
+	believed := false
+	err = each(rows, func() (err error) {
+		believed, err = t.keys.scanDelivery(rows, nil, &d, (*text)(&status))
+		return err
+	})
+	if err == nil && !believed {
 		err = core.Refuse(core.CodeNotFound, "There is no such delivery.")
 	}
 	return d, status, err
@@ -213,6 +221,22 @@ func (t *tx) move(from, to core.Target) error {
 	if from == to {
 		return nil
 	}
+	rows, err := t.rows(ofChat, from.Channel, from.To)
+	if err != nil {
+		return err
+	}
+	var all []core.Delivery
+	err = each(rows, func() error {
+		var d core.Delivery
+		believed, err := t.keys.scanDelivery(rows, nil, &d)
+		if believed {
+			all = append(all, d)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
 	if _, err := t.exec(leaveBehind, from.Channel, from.To); err != nil {
 		return err
 	}
@@ -220,28 +244,56 @@ func (t *tx) move(from, to core.Target) error {
 		return err
 	}
 	args := []any{from.Channel, from.To, to.Channel, to.To}
-	for _, statement := range []string{failDoubles, moveDeliveries, moveMoves, insertMove} {
+	for _, statement := range []string{failDoubles, moveDeliveries} {
 		if _, err := t.exec(statement, args...); err != nil {
 			return err
 		}
 	}
+	known, err := t.keys.moves(context.Background(), t)
+	if err != nil {
+		return err
+	}
+	known[from] = from
+	for old, now := range known {
+		if now == from {
+			columns := []any{old.Channel, old.To, to.Channel, to.To}
+			if err := t.put(insertMove, append(columns, t.keys.rows.mac("moves", columns))...); err != nil {
+				return err
+			}
+		}
+	}
+	for _, d := range all { // moveDeliveries changes these of what their MACs are over
+		d.Target.Channel, d.Target.To, d.Shown = to.Channel, to.To, false
+		if err := t.put(markMoved, t.keys.rows.delivery(d).end(), d.Key, d.ID); err != nil {
+			return err
+		}
+	}
 	t.own.stirred, t.own.moved = append(t.own.stirred, anything(from), anything(to)), true
-	_, err := t.exec(deleteMove, to.Channel, to.To) // it is back where it once left
+	_, err = t.exec(deleteMove, to.Channel, to.To) // it is back where it once left
 	return err
 }
 
 // Moves gives the chats that live elsewhere now, each with the new one. Who moved
 // twice is found under both old names.
 func (s *Store) Moves(ctx context.Context) (map[core.Target]core.Target, error) {
-	rows, err := s.read.query(ctx, selectMoves)
+	return s.keys.moves(ctx, s.read)
+}
+
+func (k keyring) moves(ctx context.Context, q querier) (map[core.Target]core.Target, error) {
+	rows, err := q.query(ctx, selectMoves)
 	if err != nil {
 		return nil, err
 	}
 	all := map[core.Target]core.Target{}
 	err = each(rows, func() error {
 		var from, to core.Target
-		err := rows.Scan((*text)(&from.Channel), (*text)(&from.To), (*text)(&to.Channel), (*text)(&to.To))
-		all[from] = to
+		var mac text
+		err := rows.Scan((*text)(&from.Channel), (*text)(&from.To), (*text)(&to.Channel), (*text)(&to.To), &mac)
+		if err == nil && !k.rows.row("moves").text(from.Channel).text(from.To).text(to.Channel).text(to.To).fits(string(mac)) {
+			_ = k.rows.doubt("moves", from.Channel+" "+from.To) // logged and counted
+		} else {
+			all[from] = to
+		}
 		return err
 	})
 	return all, err

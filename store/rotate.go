@@ -115,7 +115,7 @@ func (t *tx) rekey(ctx context.Context, next keyring, public json.RawMessage) (n
 		return n, err
 	}
 	next = next.of(t.keys.store, slog.New(slog.DiscardHandler))
-	if err := remark(ctx, t, t.keys, next); err != nil {
+	if err := remark(ctx, t, t.keys, next, marked); err != nil {
 		t.refused = true
 		return n, err
 	}

@@ -4,13 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"approvalbot/core"
 )
 
 // text, number and truth scan a column into a string, an int64 or a bool; NULL
-// leaves the zero value, as outer joins need it.
+// leaves the zero value, as outer joins need it. SQLite keeps anything in a column of
+// numbers: what is none is noNumber, which the desk writes nowhere and no MAC fits, so that
+// such a row is not believed and stops no other.
 type (
 	text   string
 	number int64
@@ -32,6 +35,8 @@ func (t *text) Scan(v any) error {
 	return nil
 }
 
+const noNumber = math.MinInt64
+
 // Scan implements sql.Scanner.
 func (n *number) Scan(v any) error {
 	switch v := v.(type) {
@@ -39,7 +44,7 @@ func (n *number) Scan(v any) error {
 	case int64:
 		*n = number(v)
 	default:
-		return fmt.Errorf("column is %T, not a whole number", v)
+		*n = noNumber
 	}
 	return nil
 }
@@ -104,27 +109,41 @@ func each(rows result, scan func() error) error {
 const deliveryColumns = `d.id, d.key, d.kind, d.channel, d.chat, d.thread, d.state, d.message_id, d.reply_to,
  d.for_user,
  d.attached, d.shown, d.deny_only, d.fallback, d.error, d.attempts, d.due_ms, d.revision, d.rank, d.created_ms,
- d.sent_ms, d.silent, d.mention, d.digest`
+ d.sent_ms, d.silent, d.mention, d.digest, d.mac`
 
 // deliveryDest is where deliveryColumns go.
-func deliveryDest(d *core.Delivery, attempts, rank *number) []any {
+func deliveryDest(d *core.Delivery, attempts, rank *number, mac *text) []any {
 	return []any{
 		(*text)(&d.ID), (*text)(&d.Key), (*text)(&d.Kind),
 		(*text)(&d.Target.Channel), (*text)(&d.Target.To), (*text)(&d.Target.ThreadID),
 		(*text)(&d.State), (*text)(&d.MessageID), (*text)(&d.ReplyTo), (*text)(&d.ForUser),
 		(*truth)(&d.Attached), (*truth)(&d.Shown), (*truth)(&d.DenyOnly), (*truth)(&d.Fallback), (*text)(&d.Error),
 		attempts, (*number)(&d.DueMs), (*number)(&d.Revision), rank, (*number)(&d.CreatedMs),
-		(*number)(&d.SentMs), (*truth)(&d.Silent), (*list)(&d.Mention), (*text)(&d.Digest),
+		(*number)(&d.SentMs), (*truth)(&d.Silent), (*list)(&d.Mention), (*text)(&d.Digest), mac,
 	}
 }
 
-// scanDelivery scans the current row: deliveryColumns, then more.
-func scanDelivery(rows result, before []any, d *core.Delivery, after ...any) error {
+// scanDelivery scans the current row: deliveryColumns, then more. believed is false if its MAC does not
+// fit: it counts for nothing.
+func (k keyring) scanDelivery(
+	rows result, before []any, d *core.Delivery, after ...any,
+) (believed bool, err error) {
 	*d = core.Delivery{}
 	var attempts, rank number
-	err := rows.Scan(append(append(before, deliveryDest(d, &attempts, &rank)...), after...)...)
+	var mac text
+	err = rows.Scan(append(append(before, deliveryDest(d, &attempts, &rank, &mac)...), after...)...)
 	d.Attempts, d.Rank = int(attempts), int(rank)
-	return err
+	if err == nil && d.ID != "" && k.rows != nil && !k.rows.delivery(*d).fits(string(mac)) {
+		_ = k.rows.doubt("deliveries", d.Key+" "+d.ID) // logged and counted
+		return false, nil
+	}
+	return true, err
+}
+
+// delivery begins the MAC of a delivery.
+func (r *rowKey) delivery(d core.Delivery) *maker {
+	return r.row("deliveries").text(d.Key).text(d.ID).text(string(d.Kind)).text(d.Target.Channel).text(d.Target.To).
+		text(d.Target.ThreadID).text(d.ForUser).number(stored(d.Shown)).number(stored(d.DenyOnly))
 }
 
 const approvalColumns = `a.key, a.version, a.owner, a.id, a.status, a.agent_id, a.session_key, a.tool_name,
@@ -168,7 +187,8 @@ func (k keyring) scanApprovals(rows result) (all []core.Approval, doubted map[st
 		var a core.Approval
 		var body, mac text
 		var d core.Delivery
-		if err := scanDelivery(rows, approvalDest(&a, &body, &mac), &d); err != nil {
+		believed, err := k.scanDelivery(rows, approvalDest(&a, &body, &mac), &d)
+		if err != nil {
 			return err
 		}
 		if len(all) == 0 || all[len(all)-1].Key != a.Key {
@@ -183,7 +203,7 @@ func (k keyring) scanApprovals(rows result) (all []core.Approval, doubted map[st
 			}
 			all = append(all, a)
 		}
-		if last := &all[len(all)-1]; d.ID != "" {
+		if last := &all[len(all)-1]; d.ID != "" && believed {
 			last.Deliveries = append(last.Deliveries, d)
 		}
 		return nil

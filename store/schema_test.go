@@ -83,12 +83,12 @@ func TestSchemaSteps(t *testing.T) {
 	db := openPostgres(s.listen, pgConnector{}, nil).db
 	defer db.Close()
 	takesAway := schemaWith(t, unsafe+"-- +goose Up\nALTER TABLE approvals DROP COLUMN tool_name;\n")
-	_, err := migrate(ctx, db, postgres, "desk", takesAway)
+	_, err := migrate(ctx, db, postgres, "desk", takesAway, nil)
 	require.ErrorContains(t, err, fmt.Sprintf("schema %d must not be set up while older programs run, and instance %s",
 		newest(t)+1, s.heartbeat.id))
 	create(t, s, pendingApproval("bot"), core.Change{}) // nothing was done
 
-	ahead, err := migrate(ctx, db, postgres, "desk", schemaWith(t, additive))
+	ahead, err := migrate(ctx, db, postgres, "desk", schemaWith(t, additive), nil)
 	require.NoError(t, err)
 	require.EqualValues(t, newest(t)+1, ahead)
 	create(t, s, pendingApproval("bot"), core.Change{}) // the older one goes on
@@ -108,7 +108,7 @@ func TestSchemaSteps_OlderProgramOnAFile(t *testing.T) {
 		require.NoError(t, err)
 		defer write.db.Close()
 		defer read.db.Close()
-		_, err = migrate(ctx, write.db, sqlite, "desk", schemaWith(t, next...))
+		_, err = migrate(ctx, write.db, sqlite, "desk", schemaWith(t, next...), nil)
 		require.NoError(t, err)
 	}
 	upgrade(additive)

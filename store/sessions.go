@@ -18,7 +18,8 @@ const (
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 	sessionOf    = `SELECT ` + sessionColumns + ` FROM sessions WHERE cookie = $1`
 	sessionsOf   = `SELECT ` + sessionColumns + ` FROM sessions WHERE person = $1 ORDER BY created_ms DESC, id`
-	touchSession = `UPDATE sessions SET used_ms = $1 WHERE id = $2 AND used_ms < $1`
+	sessionByID  = `SELECT ` + sessionColumns + ` FROM sessions WHERE id = $1`
+	touchSession = `UPDATE sessions SET used_ms = $1, mac = $3 WHERE id = $2 AND used_ms < $1`
 	endSession   = `DELETE FROM sessions WHERE id = $1`
 
 	insertNotice = `INSERT INTO notices (id, channel, chat, text, session, created_ms, due_ms, attempts)
@@ -133,18 +134,24 @@ func (s *Store) Sessions(ctx context.Context, person string) ([]core.Session, er
 	return s.keys.scanSessions(s.read.query(ctx, sessionsOf, person))
 }
 
-// session begins the MAC of a session; when it was used last is not part of it.
+// session begins the MAC of a session.
 func (r *rowKey) session(cookie string, x core.Session) *maker {
 	return r.row("sessions").text(x.ID).text(cookie).text(x.Person).text(x.How).text(x.Browser).number(stored(x.Enrols)).
-		number(x.CreatedMs).number(x.EndsMs)
+		number(x.CreatedMs).number(x.UsedMs).number(x.EndsMs)
 }
 
 // scanSessions reads sessions, without those that are not believed.
 func (k keyring) scanSessions(rows result, err error) (all []core.Session, _ error) {
+	failed := k.eachSession(rows, err, func(x core.Session, _ string) { all = append(all, x) })
+	return all, failed
+}
+
+// eachSession calls found with each session that is believed, and the hash of its cookie.
+func (k keyring) eachSession(rows result, err error, found func(x core.Session, cookie string)) error {
 	if err != nil {
-		return nil, err
+		return err
 	}
-	err = each(rows, func() error {
+	return each(rows, func() error {
 		var x core.Session
 		var cookie, mac text
 		err := rows.Scan(&cookie, &mac, (*text)(&x.ID), (*text)(&x.Person), (*text)(&x.How), (*text)(&x.Browser), (*truth)(&x.Enrols),
@@ -153,16 +160,26 @@ func (k keyring) scanSessions(rows result, err error) (all []core.Session, _ err
 			_ = k.rows.doubt("sessions", x.ID) // logged and counted
 			return nil
 		}
-		all = append(all, x)
+		if err == nil {
+			found(x, string(cookie))
+		}
 		return err
 	})
-	return all, err
 }
 
 // TouchSession writes down that a session was used. One that has ended meanwhile stays so.
 func (s *Store) TouchSession(ctx context.Context, id string, usedMs int64) error {
 	return s.do(ctx, func(t *tx) error {
-		_, err := t.exec(touchSession, usedMs, id)
+		mac := ""
+		rows, err := t.rows(sessionByID, id)
+		err = t.keys.eachSession(rows, err, func(x core.Session, cookie string) {
+			x.UsedMs = usedMs
+			mac = t.keys.rows.session(cookie, x).end()
+		})
+		if err != nil || mac == "" {
+			return err
+		}
+		_, err = t.exec(touchSession, usedMs, id, mac)
 		return err
 	})
 }

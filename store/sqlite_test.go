@@ -80,7 +80,7 @@ func TestLogAfterAFailedCommit(t *testing.T) {
 		if _, err := t.exec("PRAGMA defer_foreign_keys = 1"); err != nil { // or the insert would fail, not the commit
 			return err
 		}
-		return t.put(nameApproval, "id", "bot", "nothing")
+		return t.put(nameApproval, "id", "bot", "nothing", "")
 	})
 	require.ErrorContains(t, err, "could not commit, nothing was written")
 	require.NoError(t, s.Append(ctx, nil, e))

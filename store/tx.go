@@ -64,7 +64,8 @@ type tx struct {
 	own     effects // of this job
 	keys    keyring
 	wrote   bool
-	refused bool // the error is no failure of the database's
+	update  string // data of the record that a stored platform update was handled
+	refused bool   // the error is no failure of the database's
 }
 
 func (w *writer) begin(careful bool) (*batch, error) {
@@ -95,6 +96,9 @@ func (b *batch) run(j *job, keys keyring) (o outcome) {
 				b.failed, o.err = errors.Join(o.err, err), nil // the cause first
 			}
 			return
+		}
+		if t.update != "" && len(t.own.events) > 0 { // without any it changed nothing
+			t.own.events = append(t.own.events, core.Event{AtMs: nowMs(), Type: core.EventUpdate, Data: []byte(t.update)})
 		}
 		b.done.add(t.own)
 	}()
@@ -186,7 +190,7 @@ func (t *tx) putOne(text string, args ...any) error {
 // nothing, and the database has not failed either (after some failures SQLite
 // has ended the transaction, and what followed would be on its own).
 func (t *tx) undo() error {
-	t.own, t.policy, t.absences = effects{}, nil, 0
+	t.own, t.policy, t.absences, t.update = effects{}, nil, 0, ""
 	if !t.careful {
 		if t.wrote || !t.refused {
 			return errCareful

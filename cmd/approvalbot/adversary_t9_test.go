@@ -64,7 +64,7 @@ func TestAdversary_T9_PutBackFromABackup(t *testing.T) {
 func TestAdversary_T9_KilledAtTheFirstStart(t *testing.T) {
 	bin, err := faultyBinary()
 	require.NoError(t, err)
-	for _, point := range []string{"before-store-marked", "after-store-marked"} {
+	for _, point := range []string{"before-store-identified", "before-store-marked", "after-store-marked"} {
 		t.Run(point, func(t *testing.T) {
 			r := newRig(t)
 			a := r.ask(`{"n":1}`)
