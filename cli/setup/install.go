@@ -318,18 +318,14 @@ func agentClient(ctx context.Context, a *app.App, o *install.Options, unchecked 
 func renewClient(
 	ctx context.Context, a *app.App, file config.ClientFile, path string, scope install.Scope,
 ) (config.ClientFile, error) {
-	server := cmp.Or(file.Server, config.DefaultServer)
-	if cfg, _, err := effective.Load(a.Config, a.Environ, nil); err == nil && leadsTo(cfg, server) {
-		socket, err := filepath.Abs(cfg.SocketFile())
+	if socket, of := ownSocket(ctx, a, cmp.Or(file.Server, config.DefaultServer)); socket != "" {
+		wrote, err := config.RenewClientFile(path, config.ClientDesk{Socket: socket})
 		if err != nil {
 			return file, err
 		}
-		if conn, err := app.DialSocket(ctx, socket); err == nil { // it is this user's desk, and runs
-			_ = conn.Close()
-			if _, err := config.RenewClientFile(path, config.ClientDesk{Socket: socket}); err != nil {
-				return file, err
-			}
-			file.Socket = socket
+		if file.Socket = socket; wrote {
+			fmt.Fprintf(a.Stdout, "Wrote into %s the socket %s, which %s names.\n", display.Escape(path),
+				display.Escape(socket), display.Escape(of))
 		}
 	}
 	said, err := app.RenewKeys(ctx, file, path, false)
@@ -343,6 +339,27 @@ func renewClient(
 	}
 	fmt.Fprintln(a.Stdout, said)
 	return config.OpenClientFileOf(path, clientOwner(path, scope))
+}
+
+// ownSocket is the socket of this user's desk, if it runs and the server is its address, and the
+// configuration that names it; empty: none. The working directory's configuration does not count.
+func ownSocket(ctx context.Context, a *app.App, server string) (socket, of string) {
+	if of = config.FindOwn(a.Config, a.Env); of == "" {
+		return "", ""
+	}
+	cfg, _, err := effective.Load(of, a.Environ, nil)
+	if err != nil || cfg.SocketFile() == "" || !leadsTo(cfg, server) {
+		return "", ""
+	}
+	if socket, err = filepath.Abs(cfg.SocketFile()); err != nil {
+		return "", ""
+	}
+	conn, err := app.DialSocket(ctx, socket)
+	if err != nil {
+		return "", ""
+	}
+	_ = conn.Close()
+	return socket, of
 }
 
 // clientOwner is who may own the hook's client file: whoever installs, and for the

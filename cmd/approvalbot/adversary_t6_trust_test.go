@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/config"
+)
+
+// serveKeys answers as a desk with those keys would, allows everything, and keeps what it was
+// asked, with the tokens.
+func serveKeys(t *testing.T, ln net.Listener, keys func() any) (heard *safeBuffer) {
+	t.Helper()
+	heard = &safeBuffer{}
+	s := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		_, _ = heard.Write([]byte(q.URL.Path + " " + q.Header.Get("Authorization") + "\n"))
+		var out any = map[string]any{"id": "x", "code": "7KQ2M5", "status": "approved", "decision": "allow-once", "decidedBy": []string{"policy"},
+			"name": "agent", "scopes": []string{"approvals.request"}, "agentId": "main", "ready": true, "policy": "ok"}
+		if strings.HasSuffix(q.URL.Path, "approvalbot-keys") {
+			out = keys()
+		}
+		_ = json.NewEncoder(w).Encode(out)
+	})}
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Serve(ln) }()
+	t.Cleanup(func() { _ = s.Close(); <-done })
+	return heard
+}
+
+// withHome runs a command line in a home, with further variables.
+func withHome(t *testing.T, home string, env []string, words ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs safeBuffer
+	code = run(t.Context(), words, append([]string{"HOME=" + home}, env...), strings.NewReader(""), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// A configuration in the working directory, as a repository brings one along, does not say at
+// which socket this user's desk is; one that the user named or has in a folder of their own does.
+func TestAdversary_T6_TheWorkingDirectoryNamesNoSocket(t *testing.T) {
+	r := newRig(t, allowsAll, func(r *rig) { r.agentHas = ", agentId: main" })
+	repo, err := os.MkdirTemp("/tmp", "ab")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(repo) })
+	t.Chdir(repo)
+	sock := filepath.Join(repo, "s")
+	ln, err := net.Listen("unix", sock)
+	require.NoError(t, err)
+	keys := map[string]any{"deskKeys": r.desk.Auditor.DeskKeys(), "successions": []string{}} // they are public
+	heard := serveKeys(t, ln, func() any { return keys })
+	text := strings.Replace(r.yaml(), "listen: 127.0.0.1:0", "listen: "+r.addr+"\n  socket: "+sock, 1)
+	write := func(path string) string {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	here := write(filepath.Join(repo, "approvalbot.yaml"))
+	for name, own := range map[string]func(home string) (of string, env, words []string){
+		"only the working directory": func(string) (string, []string, []string) { return "", nil, nil },
+		"--config":                   func(string) (string, []string, []string) { return here, nil, []string{"--config", here} },
+		"APPROVALBOT_CONFIG":         func(string) (string, []string, []string) { return here, []string{"APPROVALBOT_CONFIG=" + here}, nil },
+		"the user's folder": func(home string) (string, []string, []string) {
+			return write(filepath.Join(config.Home(config.Environ{"HOME": home}), "approvalbot.yaml")), nil, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home, client := t.TempDir(), r.clientFileFor(r.url, "")
+			of, env, words := own(home)
+			before := strings.Count(heard.String(), agentSecret)
+			code, out, errs := withHome(t, home, env, append(words, "install", "claude-code", "--user", "--client", client)...)
+			require.Zero(t, code, errs)
+			file, err := config.OpenClientFile(client)
+			require.NoError(t, err)
+			if of == "" {
+				require.Empty(t, file.Socket)
+				require.Equal(t, before, strings.Count(heard.String(), agentSecret))
+				return
+			}
+			require.Equal(t, sock, file.Socket)
+			require.Contains(t, out, "the socket "+sock+", which "+of+" names")
+		})
+	}
+}
