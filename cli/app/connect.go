@@ -107,7 +107,7 @@ func (d *desk) transport(dial func(ctx context.Context, network, addr string) (n
 		if missing == nil {
 			return conn, nil
 		}
-		if len(d.file.DeskKeys) == 0 && d.server.Scheme == "http" && !d.file.PlainTCP {
+		if len(d.file.DeskKeys) == 0 {
 			return nil, fmt.Errorf("%w, and %s has no deskKeys by which its server could be known instead; "+
 				"start the desk, then run: %s", missing, d.path, trustLine(d.path))
 		}

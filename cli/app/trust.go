@@ -29,8 +29,9 @@ type DeskCheck struct {
 var ErrOtherKeys = errors.New("its keys are not those of deskKeys, and did not follow them")
 
 // CheckDesk asks a client file's desk for its keys, without the token, and says how far
-// they can be believed: by the socket or the file's keys, by the certificate of a public
-// name, else as the first answer. anew leaves out what the file's keys say.
+// they can be believed: by the socket or the file's keys, by the certificate of an https
+// server, else, on loopback and if the file names no socket, as the first answer. anew leaves
+// out what the file's keys say.
 func CheckDesk(ctx context.Context, file config.ClientFile, path string, anew bool) (DeskCheck, error) {
 	if anew {
 		file.DeskKeys = nil
@@ -87,11 +88,20 @@ func (d *desk) ask(ctx context.Context) (told api.DeskKeys, leaf []byte, how str
 			return nil
 		})
 	}
-	certified := d.ordinary()
-	if conn, missing := DialSocket(ctx, d.file.Socket); missing == nil {
+	certified, first := d.ordinary(), len(d.keys) == 0
+	switch conn, missing := DialSocket(ctx, d.file.Socket); {
+	case missing == nil:
 		_ = conn.Close()
 		how, certified = "by its socket "+d.file.Socket, false
 		dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return DialSocket(ctx, d.file.Socket) }
+	case first && d.file.Socket != "":
+		return told, nil, "", fmt.Errorf("%w; %s names that socket, so what answers at %s instead is not trusted: "+
+			"start the desk, or correct socket there", missing, d.path, d.server.Host)
+	case first && d.server.Scheme == "https":
+		certified = true
+	case first && !config.Loopback(d.server.Hostname()):
+		return told, nil, "", fmt.Errorf("%s is another machine without a certificate, so its first answer is not trusted: "+
+			"let server in %s be an https URL, or copy deskKeys from a client file of the desk's machine", d.server.Host, d.path)
 	}
 	t := d.base.Clone()
 	if certified {

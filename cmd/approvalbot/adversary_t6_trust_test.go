@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/ed25519"
+	"crypto/tls"
 	"encoding/json"
 	"io"
 	"log"
@@ -14,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/config"
+	"approvalbot/proof"
 )
 
 // serveKeys answers as a desk with those keys would, allows everything, and keeps what it was
@@ -25,8 +28,11 @@ func serveKeys(t *testing.T, ln net.Listener, keys func() any) (heard *safeBuffe
 		_, _ = heard.Write([]byte(q.URL.Path + " " + q.Header.Get("Authorization") + "\n"))
 		var out any = map[string]any{"id": "x", "code": "7KQ2M5", "status": "approved", "decision": "allow-once", "decidedBy": []string{"policy"},
 			"name": "agent", "scopes": []string{"approvals.request"}, "agentId": "main", "ready": true, "policy": "ok"}
-		if strings.HasSuffix(q.URL.Path, "approvalbot-keys") {
+		switch {
+		case strings.HasSuffix(q.URL.Path, "approvalbot-keys"):
 			out = keys()
+		case strings.HasPrefix(q.URL.Path, "/v1/pairings"):
+			w.WriteHeader(http.StatusNotFound) // else pair would wait
 		}
 		_ = json.NewEncoder(w).Encode(out)
 	})}
@@ -89,4 +95,62 @@ func TestAdversary_T6_TheWorkingDirectoryNamesNoSocket(t *testing.T) {
 			require.Contains(t, out, "the socket "+sock+", which "+of+" names")
 		})
 	}
+}
+
+// A client file without keys is not given those of what happens to answer, if it names a socket or an
+// https server: by these the desk is known. A first answer is trusted on loopback alone. --replace
+// takes other keys, by the same ways.
+func TestAdversary_T6_AFirstTrustKeepsToTheWayThatTheFileNames(t *testing.T) {
+	r := newRig(t, allowsAll)
+	line, token, pinned := r.socketLine(), "token: "+agentSecret+"\n", r.clientFileFor(r.url, r.socketLine())
+	both, err := os.ReadFile(pinned)
+	require.NoError(t, err)
+	r.stop()
+	by := selfSigned(t, nil)
+	key := proof.DeskKeyOf(by.PrivateKey.(ed25519.PrivateKey).Public().(ed25519.PublicKey))
+	keys := map[string]any{"deskKeys": []proof.DeskKey{key}, "successions": []string{}}
+	serve := func(config *tls.Config) (addr string, heard *safeBuffer) {
+		at := r.addr
+		if config == nil {
+			at = "127.0.0.1:0"
+		}
+		ln, err := net.Listen("tcp", at)
+		require.NoError(t, err)
+		if config != nil {
+			ln = tls.NewListener(ln, config)
+		}
+		return ln.Addr().String(), serveKeys(t, ln, func() any { return keys })
+	}
+	_, heard := serve(&tls.Config{Certificates: []tls.Certificate{*by}})
+	plain, heardPlain := serve(nil)
+	all := []string{"install", "pair", "keys trust", "keys trust --replace"}
+	for name, c := range map[string]struct {
+		text, says string
+		verbs      []string
+	}{
+		"https":                      {"server: https://" + r.addr + "\n" + token, "certificate", all},
+		"https, the socket gone":     {"server: https://" + r.addr + "\n" + token + line, "start the desk", all},
+		"http, the socket gone":      {"server: " + r.url + "\n" + token + line, "start the desk", all},
+		"plainTCP, the socket gone":  {"server: http://" + plain + "\nplainTCP: true\n" + token + line, "start the desk", all},
+		"with keys, the socket gone": {string(both), "start the desk", all[3:]},
+		"another machine":            {"server: http://192.0.2.1:9\n" + token, "copy deskKeys", all[2:]}, // it is not dialled
+		"another one by plainTCP":    {"server: http://192.0.2.1:9\nplainTCP: true\n" + token, "copy deskKeys", all[2:]},
+	} {
+		for _, verb := range c.verbs {
+			words := strings.Fields(verb)
+			if verb == "install" {
+				words = append(words, "claude-code", "--user")
+			}
+			t.Run(name+", "+verb, func(t *testing.T) {
+				client := r.clientFile(c.text)
+				code, _, errs := hookWords(t, "", append([]string{"--client", client}, words...)...)
+				require.NotZero(t, code)
+				require.Contains(t, errs, c.says)
+				after, err := os.ReadFile(client)
+				require.NoError(t, err)
+				require.Equal(t, c.text, string(after))
+			})
+		}
+	}
+	require.NotContains(t, heard.String()+heardPlain.String(), agentSecret)
 }
