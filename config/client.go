@@ -74,9 +74,15 @@ func readOwnedBy(path string, uid int) ([]byte, error) {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
+	}
+	return readOwn(f, info, path, uid)
+}
+
+// readOwn reads what was opened at path.
+func readOwn(f *os.File, info os.FileInfo, path string, uid int) ([]byte, error) {
+	switch {
 	case !ownedBy(info, uid):
 		return nil, fmt.Errorf("%s belongs to another user, who could name another desk in it; use a file of your own", path)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:

@@ -121,15 +121,12 @@ func (a *App) TrustDesk(ctx context.Context, replace bool) (string, error) {
 	if path == "" {
 		return "", errors.New("there is no client file: name one with --client")
 	}
-	info, err := os.Stat(path)
+	file, err := config.OpenToRenew(path, os.Geteuid() == 0) // root renews any user's
 	if err != nil {
 		return "", err
 	}
-	file, err := config.OpenClientFileOf(path, ownerFor(info))
-	if err != nil {
-		return "", err
-	}
-	return RenewKeys(ctx, file, path, replace)
+	defer file.Close()
+	return RenewKeys(ctx, file, replace)
 }
 
 // TrustFirst writes the desk's keys into a client file of 0.1.0 that a verb is about to
@@ -139,37 +136,39 @@ func (a *App) TrustFirst(ctx context.Context) string {
 	if explicit || a.Server != "" || a.Token != "" {
 		return ""
 	}
-	file, path, err := a.readClientFile()
-	if err != nil || path == "" || file.KnowsDesk() || file.PlainTCP {
+	path, _ := a.ClientPath()
+	if path == "" {
 		return ""
 	}
-	said, err := RenewKeys(ctx, file, path, false)
+	file, err := config.OpenToRenew(path, false)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	if file.KnowsDesk() || file.PlainTCP {
+		return ""
+	}
+	said, err := RenewKeys(ctx, file, false)
 	if err != nil {
 		return ""
 	}
 	return said
 }
 
-// ownerFor is who may own a client file that is renewed: root renews anybody's.
-func ownerFor(info os.FileInfo) int {
-	if os.Geteuid() == 0 {
-		return config.OwnerOf(info)
-	}
-	return os.Geteuid()
-}
-
-// RenewKeys is [App.TrustDesk] for the client file at path.
-func RenewKeys(ctx context.Context, file config.ClientFile, path string, replace bool) (string, error) {
-	got, err := CheckDesk(ctx, file, path, replace)
+// RenewKeys is [App.TrustDesk] for an open client file. Members of it that its caller has
+// changed are written, too.
+func RenewKeys(ctx context.Context, file *config.Renewal, replace bool) (string, error) {
+	got, err := CheckDesk(ctx, file.ClientFile, file.Path, replace)
 	if errors.Is(err, ErrOtherKeys) {
 		err = fmt.Errorf("%w; if its operator says that the keys were rotated as exposed, add --replace to: "+
-			"approvalbot keys trust --client %s", err, display.ShellPath(path))
+			"approvalbot keys trust --client %s", err, display.ShellPath(file.Path))
 	}
 	if err != nil {
 		return "", err
 	}
-	wrote, err := config.RenewClientFile(path, config.ClientDesk{DeskKeys: got.Keys})
-	shown := display.Escape(path)
+	file.DeskKeys = got.Keys
+	wrote, err := file.Write(config.ClientDesk{Socket: file.Socket, DeskKeys: got.Keys})
+	shown := display.Escape(file.Path)
 	switch {
 	case err != nil:
 		return "", err

@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"crypto/tls"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -31,7 +32,7 @@ func serveKeys(t *testing.T, ln net.Listener, keys func() any) (heard *safeBuffe
 		switch {
 		case strings.HasSuffix(q.URL.Path, "approvalbot-keys"):
 			out = keys()
-		case strings.HasPrefix(q.URL.Path, "/v1/pairings"):
+		case strings.HasPrefix(q.URL.Path, "/v1/pairing"):
 			w.WriteHeader(http.StatusNotFound) // else pair would wait
 		}
 		_ = json.NewEncoder(w).Encode(out)
@@ -40,6 +41,12 @@ func serveKeys(t *testing.T, ln net.Listener, keys func() any) (heard *safeBuffe
 	go func() { defer close(done); _ = s.Serve(ln) }()
 	t.Cleanup(func() { _ = s.Close(); <-done })
 	return heard
+}
+
+// keysOf is what a desk of that certificate publishes.
+func keysOf(by *tls.Certificate) map[string]any {
+	key := proof.DeskKeyOf(by.PrivateKey.(ed25519.PrivateKey).Public().(ed25519.PublicKey))
+	return map[string]any{"deskKeys": []proof.DeskKey{key}, "successions": []string{}}
 }
 
 // withHome runs a command line in a home, with further variables.
@@ -107,8 +114,7 @@ func TestAdversary_T6_AFirstTrustKeepsToTheWayThatTheFileNames(t *testing.T) {
 	require.NoError(t, err)
 	r.stop()
 	by := selfSigned(t, nil)
-	key := proof.DeskKeyOf(by.PrivateKey.(ed25519.PrivateKey).Public().(ed25519.PublicKey))
-	keys := map[string]any{"deskKeys": []proof.DeskKey{key}, "successions": []string{}}
+	keys := keysOf(by)
 	serve := func(config *tls.Config) (addr string, heard *safeBuffer) {
 		at := r.addr
 		if config == nil {
@@ -153,4 +159,56 @@ func TestAdversary_T6_AFirstTrustKeepsToTheWayThatTheFileNames(t *testing.T) {
 		}
 	}
 	require.NotContains(t, heard.String()+heardPlain.String(), agentSecret)
+}
+
+// The file that is renewed is the one that was read. Root renews an agent's file, and while the desk
+// that this names is asked, the agent has the path lead to another file.
+func TestAdversary_T6_TheFileIsSwappedWhileItsDeskIsAsked(t *testing.T) {
+	by := selfSigned(t, nil)
+	for name, swap := range map[string]func(t *testing.T, agents, others string){
+		"a link": func(t *testing.T, agents, others string) {
+			require.NoError(t, os.Remove(agents))
+			require.NoError(t, os.Symlink(others, agents))
+		},
+		"a hard link": func(t *testing.T, agents, others string) {
+			require.NoError(t, os.Remove(agents))
+			require.NoError(t, os.Link(others, agents))
+		},
+		"its directory is a link": func(t *testing.T, agents, others string) {
+			require.NoError(t, os.RemoveAll(filepath.Dir(agents)))
+			require.NoError(t, os.Symlink(filepath.Dir(others), filepath.Dir(agents)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			var paths [2]string
+			const text = "server: http://%s\ntoken: %s\n"
+			ln, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			for i, who := range [2]string{"agent", "other"} {
+				paths[i] = filepath.Join(dir, who, "client.yaml")
+				require.NoError(t, os.Mkdir(filepath.Dir(paths[i]), 0o700))
+				require.NoError(t, os.WriteFile(paths[i], fmt.Appendf(nil, text, ln.Addr(), who), 0o600))
+			}
+			if os.Geteuid() == 0 {
+				require.NoError(t, os.Chown(paths[0], 65534, -1))
+			}
+			swapped := false
+			serveKeys(t, tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{*by}}), func() any {
+				swap(t, paths[0], paths[1])
+				swapped = true
+				return keysOf(by)
+			})
+			code, _, errs := hookWords(t, "", "keys", "trust", "--client", paths[0])
+			require.True(t, swapped)
+			require.NotZero(t, code)
+			require.Contains(t, errs, paths[0])
+			after, err := os.ReadFile(paths[1])
+			require.NoError(t, err)
+			require.Equal(t, fmt.Sprintf(text, ln.Addr(), "other"), string(after))
+			entries, err := os.ReadDir(filepath.Dir(paths[1]))
+			require.NoError(t, err)
+			require.Len(t, entries, 1)
+		})
+	}
 }
