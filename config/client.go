@@ -20,6 +20,7 @@ type ClientFile struct {
 	Token    Secret    `yaml:"token"`
 	Socket   string    `yaml:"socket"`   // the desk's Unix socket, absolute; tried before Server
 	DeskKeys []DeskKey `yaml:"deskKeys"` // the desk's public keys; empty: what answers is believed, as before 0.2
+	Owner    string    `yaml:"owner"`    // the token's name at the desk, for which receipts must be; empty: for any token
 	PlainTCP bool      `yaml:"plainTCP"` // an http Server may be asked without TLS, and gets the token
 }
 

@@ -16,6 +16,7 @@ import (
 type ClientDesk struct {
 	Server, Socket string
 	DeskKeys       []DeskKey
+	Owner          string
 }
 
 // Renewal is a client file that is held open between its reading and its renewal, so that the file that
@@ -100,6 +101,9 @@ func (c *Renewal) Write(set ClientDesk) (wrote bool, err error) {
 	if set.Socket != "" && set.Socket != was.Socket {
 		want.Socket, after = set.Socket, setLine(after, "socket", fmt.Sprintf("%q", set.Socket))
 	}
+	if set.Owner != "" && set.Owner != was.Owner {
+		want.Owner, after = set.Owner, setLine(after, "owner", fmt.Sprintf("%q", set.Owner))
+	}
 	if len(set.DeskKeys) > 0 && !reflect.DeepEqual(set.DeskKeys, was.DeskKeys) {
 		want.DeskKeys, after = set.DeskKeys, setKeys(after, set.DeskKeys)
 	}
@@ -108,7 +112,8 @@ func (c *Renewal) Write(set ClientDesk) (wrote bool, err error) {
 	}
 	if is, err := readClientFile(c.Path, []byte(after)); err != nil || !reflect.DeepEqual(is, want) {
 		return false, fmt.Errorf("%s is written so that nothing can be replaced in it; write into it by hand:\n\n%s", c.Path,
-			setKeys(setLine("", "socket", fmt.Sprintf("%q", want.Socket)), want.DeskKeys))
+			setKeys(setLine(setLine("", "socket", fmt.Sprintf("%q", want.Socket)), "owner", fmt.Sprintf("%q", want.Owner)),
+				want.DeskKeys))
 	}
 	if err := c.replace(after); err != nil {
 		return false, fmt.Errorf("%s cannot be written: %w", c.Path, err)

@@ -78,6 +78,9 @@ func (a *App) Client() (*api.Client, error) {
 	if path == "" || server != "" && server != file.Server {
 		return &api.Client{Server: cmp.Or(server, config.DefaultServer), Token: token}, nil
 	}
+	if string(file.Token) != token {
+		file.Owner = "" // it is the name of the file's own
+	}
 	file.Token, a.plainTCP = config.Secret(token), file.PlainTCP && len(file.DeskKeys) > 0
 	return Connect(file, path, nil)
 }

@@ -126,7 +126,7 @@ func (a *App) TrustDesk(ctx context.Context, replace bool) (string, error) {
 		return "", err
 	}
 	defer file.Close()
-	return RenewKeys(ctx, file, replace)
+	return RenewKeys(ctx, file, replace, replace)
 }
 
 // TrustFirst writes the desk's keys into a client file of 0.1.0 that a verb is about to
@@ -148,16 +148,16 @@ func (a *App) TrustFirst(ctx context.Context) string {
 	if file.KnowsDesk() || file.PlainTCP {
 		return ""
 	}
-	said, err := RenewKeys(ctx, file, false)
+	said, err := RenewKeys(ctx, file, false, true)
 	if err != nil {
 		return ""
 	}
 	return said
 }
 
-// RenewKeys is [App.TrustDesk] for an open client file. Members of it that its caller has
-// changed are written, too.
-func RenewKeys(ctx context.Context, file *config.Renewal, replace bool) (string, error) {
+// RenewKeys is [App.TrustDesk] for an open client file, whose socket its caller may have set. The desk's
+// name for the token is written, too, if the desk is known, or the caller uses the token there anyway.
+func RenewKeys(ctx context.Context, file *config.Renewal, replace, uses bool) (string, error) {
 	got, err := CheckDesk(ctx, file.ClientFile, file.Path, replace)
 	if errors.Is(err, ErrOtherKeys) {
 		err = fmt.Errorf("%w; if its operator says that the keys were rotated as exposed, add --replace to: "+
@@ -167,7 +167,15 @@ func RenewKeys(ctx context.Context, file *config.Renewal, replace bool) (string,
 		return "", err
 	}
 	file.DeskKeys = got.Keys
-	wrote, err := file.Write(config.ClientDesk{Socket: file.Socket, DeskKeys: got.Keys})
+	kept := file.Owner != "" && file.PlainTCP && !replace // a relay may say any name
+	if !kept && file.Token != "" && (uses || got.How != "") {
+		name, err := tokenName(ctx, file.ClientFile, file.Path)
+		if err != nil {
+			return "", err
+		}
+		file.Owner = cmp.Or(name, file.Owner)
+	}
+	wrote, err := file.Write(config.ClientDesk{Socket: file.Socket, DeskKeys: got.Keys, Owner: file.Owner})
 	shown := display.Escape(file.Path)
 	switch {
 	case err != nil:
@@ -175,9 +183,23 @@ func RenewKeys(ctx context.Context, file *config.Renewal, replace bool) (string,
 	case !wrote:
 		return fmt.Sprintf("%s has the desk's keys.", shown), nil
 	case got.How != "":
-		return fmt.Sprintf("Wrote the desk's keys into %s; it is known %s.", shown, display.Escape(got.How)), nil
+		return fmt.Sprintf("Renewed %s; its desk was known %s.", shown, display.Escape(got.How)), nil
 	}
 	return fmt.Sprintf("Wrote into %s the keys of what answers at %s, and trusted this first answer. "+
 		"If you are not sure of it,\ncompare the key's id %s with the first kid of\n"+
 		"/.well-known/jwks.json on the desk's machine.", shown, display.Escape(cmp.Or(file.Server, config.DefaultServer)), got.Keys[0].ID), nil
+}
+
+// tokenName asks the desk what it calls the file's token; empty: it does not take that token.
+func tokenName(ctx context.Context, file config.ClientFile, path string) (string, error) {
+	c, err := Connect(file, path, nil)
+	if err != nil {
+		return "", err
+	}
+	info, err := c.TokenInfo(ctx)
+	var refused *api.Problem
+	if errors.As(err, &refused) {
+		return "", nil
+	}
+	return info.Name, err
 }

@@ -324,7 +324,7 @@ func renewClient(ctx context.Context, a *app.App, path string, scope install.Sco
 	socket, of := ownSocket(ctx, a, cmp.Or(file.Server, config.DefaultServer))
 	before := file.Socket
 	file.Socket = cmp.Or(socket, before)
-	said, err := app.RenewKeys(ctx, file, false)
+	said, err := app.RenewKeys(ctx, file, false, true)
 	switch {
 	case err != nil && !file.KnowsDesk():
 		fmt.Fprintf(a.Stderr, "approvalbot: %s is left without the desk's keys, so over http any program that answers at its "+

@@ -212,3 +212,60 @@ func TestAdversary_T6_TheFileIsSwappedWhileItsDeskIsAsked(t *testing.T) {
 		})
 	}
 }
+
+// A relay has a token of its own and asks with it: the desk's allow for that token counts for no other.
+// Who knows the desk writes the token's name into the file; a relay cannot change it.
+func TestAdversary_T6_AReceiptForAnotherToken(t *testing.T) {
+	r := newRig(t, allowsAll, func(r *rig) { r.agentHas = ", agentId: main" })
+	second := func(q *http.Request, _ map[string]any) { q.Header.Set("Authorization", "Bearer "+secondSecret) }
+	by := relay{ask: second}.serve(t, r.url)
+	honest := relay{}.serve(t, r.url)
+	for name, c := range map[string]struct {
+		server, owner string
+		runs          bool
+	}{
+		"the file names no owner, as before 0.2": {by, "", true},
+		"the file names the owner":               {by, "owner: agent\n", false},
+		"an honest relay":                        {honest, "owner: agent\n", true},
+	} {
+		client := r.clientFileFor(c.server, "plainTCP: true\n"+c.owner)
+		for verb, asks := range believers {
+			if verb == "request" {
+				continue // it believes nothing by plainTCP
+			}
+			ran, said := asks(t, client)
+			require.Equal(t, c.runs, ran, "%s: %s: %s", name, verb, said)
+		}
+	}
+	owner := func(text string, words ...string) string {
+		client := r.clientFile(text)
+		code, _, errs := hookWords(t, "", append(words, "--client", client)...)
+		require.Zero(t, code, errs)
+		file, err := config.OpenClientFile(client)
+		require.NoError(t, err)
+		return file.Owner
+	}
+	read := func(client string) string { return string(must(os.ReadFile(client))) }
+	known, plain := read(r.clientFileFor(r.url, "")), read(r.clientFileFor(by, "plainTCP: true\nowner: agent\n"))
+	trust, hooks := []string{"keys", "trust"}, []string{"install", "claude-code", "--user"}
+	require.Equal(t, "agent", owner(known, trust...))
+	require.Equal(t, "agent", owner(known, hooks...))
+	require.Equal(t, "agent", owner(known+"owner: renamed\n", trust...), "a desk that is known says how it calls the token")
+	require.Equal(t, "agent", owner("server: "+r.url+"\ntoken: "+agentSecret+"\n", hooks...), "install uses the token there at once")
+	require.Empty(t, owner("server: "+r.url+"\ntoken: "+agentSecret+"\n", trust...), "a first answer is not given the token")
+	require.Equal(t, "agent", owner(plain, trust...))
+}
+
+// A token from elsewhere has not the name of the file's.
+func TestAdversary_T6_TheOwnerIsTheFilesOwnTokens(t *testing.T) {
+	r := newRig(t, allowsAll)
+	client := r.clientFileFor(r.url, "owner: agent\n")
+	for token, env := range map[string][]string{"the file's": nil, "another": {"APPROVALBOT_TOKEN=" + secondSecret, "APPROVALBOT_CLIENT=" + client}} {
+		words := []string{"run", "--", "true"}
+		if env == nil {
+			words = append([]string{"--client", client}, words...)
+		}
+		code, _, errs := withHome(t, t.TempDir(), env, words...)
+		require.Zero(t, code, "%s: %s", token, errs)
+	}
+}
