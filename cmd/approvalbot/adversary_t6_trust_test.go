@@ -269,3 +269,34 @@ func TestAdversary_T6_TheOwnerIsTheFilesOwnTokens(t *testing.T) {
 		require.Zero(t, code, "%s: %s", token, errs)
 	}
 }
+
+// A token without a client file goes to anything that answers at the port: people are told so, once and
+// on standard error; a runtime that reads what a hook writes is not, nor is a program that reads JSON.
+func TestAdversary_T6_ATokenWithoutAClientFile(t *testing.T) {
+	r := newRig(t, allowsAll)
+	const says = "any program that answers at "
+	secret := r.tokenFile(agentSecret)
+	both := []string{"APPROVALBOT_SERVER=" + r.url, "APPROVALBOT_TOKEN=" + agentSecret}
+	flags := []string{"--server", r.url, "--token-file", secret}
+	for name, c := range map[string]struct {
+		env, words []string
+		times      int
+	}{
+		"the environment": {both, []string{"list"}, 1},
+		"a run":           {both, []string{"run", "--", "true"}, 1},
+		"flags":           {nil, []string{"--server", r.url, "--token", agentSecret, "list"}, 1},
+		"JSON":            {both, []string{"list", "--json"}, 0},
+		"https":           {[]string{"APPROVALBOT_SERVER=https://" + r.addr, both[1]}, []string{"list"}, 0},
+		"a client file":   {[]string{"APPROVALBOT_CLIENT=" + r.clientFileFor(r.url, "")}, []string{"list"}, 0},
+		"mcp":             {nil, append([]string{"mcp"}, flags...), 1},
+		"mcp-proxy":       {nil, append(append([]string{"mcp-proxy", "--name", "x"}, flags...), "--", "true"), 1},
+		"acp":             {nil, append(append([]string{"acp"}, flags...), "--", "true"), 1},
+		"hook":            {nil, append([]string{"hook", "claude-code", "PreToolUse"}, flags...), 0},
+	} {
+		_, _, errs := withHome(t, t.TempDir(), c.env, c.words...)
+		require.Equal(t, c.times, strings.Count(errs, says), "%s: %s", name, errs)
+		require.NotContains(t, errs, agentSecret)
+	}
+	_, out, _ := withHome(t, t.TempDir(), both, "doctor", "--config", r.configFile())
+	require.Contains(t, out, "warn  client: APPROVALBOT_SERVER and APPROVALBOT_TOKEN")
+}
