@@ -22,14 +22,15 @@ type ClientDesk struct {
 // Renewal is a client file that is held open between its reading and its renewal, so that the file that
 // is written is the one that was read: meanwhile another user may have put a link at its path.
 type Renewal struct {
-	ClientFile // as it was read
+	ClientFile // as it was read, or as its caller changed it
 	Path       string
 
 	dir  *os.Root // its directory, without symlinks
 	name string   // in dir
-	was  *os.File
+	file *os.File
 	info os.FileInfo
 	text string
+	was  ClientFile // what the text says
 }
 
 // OpenToRenew opens the client file at path. It must be this user's alone, or, with anyones, its owner's
@@ -51,27 +52,28 @@ func OpenToRenew(path string, anyones bool) (c *Renewal, err error) {
 }
 
 func (c *Renewal) read(anyones bool) (err error) {
-	if c.was, err = c.dir.Open(c.name); err != nil {
+	if c.file, err = c.dir.Open(c.name); err != nil {
 		return err
 	}
-	if c.info, err = c.was.Stat(); err != nil {
+	if c.info, err = c.file.Stat(); err != nil {
 		return err
 	}
 	uid := os.Geteuid()
 	if anyones {
 		uid = OwnerOf(c.info)
 	}
-	text, err := readOwn(c.was, c.info, c.Path, uid)
+	text, err := readOwn(c.file, c.info, c.Path, uid)
 	if err == nil {
 		c.text = string(text)
-		c.ClientFile, err = readClientFile(c.Path, text)
+		c.was, err = readClientFile(c.Path, text)
 	}
+	c.ClientFile = c.was
 	return err
 }
 
 // Close lets go of the file.
 func (c *Renewal) Close() {
-	_ = c.was.Close() // nil, or already closed, is an error too
+	_ = c.file.Close() // nil, or already closed, is an error too
 	_ = c.dir.Close()
 }
 
@@ -90,11 +92,7 @@ func RenewClientFile(path string, set ClientDesk) (wrote bool, err error) {
 // owner's alone; a crash leaves the old file or the new one. If another file is at its path by
 // now, nothing is written.
 func (c *Renewal) Write(set ClientDesk) (wrote bool, err error) {
-	was, err := readClientFile(c.Path, []byte(c.text))
-	if err != nil {
-		return false, err
-	}
-	want, after := was, c.text
+	was, want, after := c.was, c.was, c.text
 	if set.Server != "" && set.Server != was.Server {
 		want.Server, after = set.Server, setLine(after, "server", set.Server)
 	}
@@ -119,6 +117,11 @@ func (c *Renewal) Write(set ClientDesk) (wrote bool, err error) {
 		return false, fmt.Errorf("%s cannot be written: %w", c.Path, err)
 	}
 	return true, nil
+}
+
+// Has reports whether the file says already where the desk is and which keys it has.
+func (c *Renewal) Has(set ClientDesk) bool {
+	return set.Socket == c.was.Socket && reflect.DeepEqual(set.DeskKeys, c.was.DeskKeys)
 }
 
 // replace puts a file of that text in the place of the one that was read.
@@ -147,7 +150,7 @@ func (c *Renewal) replace(text string) (err error) {
 	if err != nil || !os.SameFile(now, c.info) {
 		return errors.New("another file is there than at first; look what changes it, then run the command again")
 	}
-	_ = c.was.Close() // until now no other file could have its number; Windows replaces no open file
+	_ = c.file.Close() // until now no other file could have its number; Windows replaces no open file
 	return c.dir.Rename(made, c.name)
 }
 

@@ -166,20 +166,23 @@ func RenewKeys(ctx context.Context, file *config.Renewal, replace, uses bool) (s
 	if err != nil {
 		return "", err
 	}
-	file.DeskKeys = got.Keys
+	set := config.ClientDesk{Socket: file.Socket, DeskKeys: got.Keys}
 	kept := file.Owner != "" && file.PlainTCP && !replace // a relay may say any name
 	if !kept && file.Token != "" && (uses || got.How != "") {
-		name, err := tokenName(ctx, file.ClientFile, file.Path)
-		if err != nil {
-			return "", err
-		}
-		file.Owner = cmp.Or(name, file.Owner)
+		known := file.ClientFile
+		known.DeskKeys = got.Keys
+		set.Owner = tokenName(ctx, known, file.Path)
 	}
-	wrote, err := file.Write(config.ClientDesk{Socket: file.Socket, DeskKeys: got.Keys, Owner: file.Owner})
+	wrote, err := file.Write(set)
 	shown := display.Escape(file.Path)
 	switch {
+	case err != nil && file.Has(set):
+		return fmt.Sprintf("%s has the desk's keys, but not its name for the token: %s", shown, Sentence(err)), nil
 	case err != nil:
 		return "", err
+	}
+	file.DeskKeys, file.Owner = got.Keys, cmp.Or(set.Owner, file.Owner)
+	switch {
 	case !wrote:
 		return fmt.Sprintf("%s has the desk's keys.", shown), nil
 	case got.How != "":
@@ -190,16 +193,15 @@ func RenewKeys(ctx context.Context, file *config.Renewal, replace, uses bool) (s
 		"/.well-known/jwks.json on the desk's machine.", shown, display.Escape(cmp.Or(file.Server, config.DefaultServer)), got.Keys[0].ID), nil
 }
 
-// tokenName asks the desk what it calls the file's token; empty: it does not take that token.
-func tokenName(ctx context.Context, file config.ClientFile, path string) (string, error) {
+// tokenName asks the desk what it calls the file's token; empty: it does not say.
+func tokenName(ctx context.Context, file config.ClientFile, path string) string {
 	c, err := Connect(file, path, nil)
 	if err != nil {
-		return "", err
+		return ""
 	}
 	info, err := c.TokenInfo(ctx)
-	var refused *api.Problem
-	if errors.As(err, &refused) {
-		return "", nil
+	if err != nil {
+		return ""
 	}
-	return info.Name, err
+	return info.Name
 }

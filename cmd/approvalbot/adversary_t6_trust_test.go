@@ -254,6 +254,10 @@ func TestAdversary_T6_AReceiptForAnotherToken(t *testing.T) {
 	require.Equal(t, "agent", owner("server: "+r.url+"\ntoken: "+agentSecret+"\n", hooks...), "install uses the token there at once")
 	require.Empty(t, owner("server: "+r.url+"\ntoken: "+agentSecret+"\n", trust...), "a first answer is not given the token")
 	require.Equal(t, "agent", owner(plain, trust...))
+	key := r.desk.Auditor.DeskKeys()
+	flow := fmt.Sprintf("{server: %q, token: %q, deskKeys: [{id: %q, publicKey: %q}, {id: %q, publicKey: %q}]}\n", r.url, agentSecret,
+		key[0].ID, key[0].PublicKey, key[1].ID, key[1].PublicKey)
+	require.Empty(t, owner(flow, hooks...), "a file in which nothing can be written goes on with its keys")
 }
 
 // A token from elsewhere has not the name of the file's.
