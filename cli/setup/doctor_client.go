@@ -25,8 +25,8 @@ func clientFindings(a *app.App, cfg config.Config) []core.Diagnostic {
 			fmt.Sprintf("APPROVALBOT_TOKEN is the operator's token %s, and every program started here has it", t), apart))
 	}
 	if server := a.Env["APPROVALBOT_SERVER"]; a.Env["APPROVALBOT_TOKEN"] != "" && strings.HasPrefix(server, "http:") {
-		found = append(found, core.Warn("client", "APPROVALBOT_SERVER and APPROVALBOT_TOKEN say not by what the desk is known: any "+
-			"program that answers there while the desk is down gets the token and is believed",
+		found = append(found, core.Warn("client", "APPROVALBOT_SERVER and APPROVALBOT_TOKEN pin no key: any program that "+
+			"answers at that address gets the token and is believed",
 			"write both into a client file, name that in APPROVALBOT_CLIENT, and run: approvalbot keys trust"))
 	}
 	path, _ := (&app.App{Env: a.Env}).ClientPath() // --client is the operator's own affair
