@@ -20,6 +20,7 @@ type ClientFile struct {
 	Token    Secret    `yaml:"token"`
 	Socket   string    `yaml:"socket"`   // the desk's Unix socket, absolute; tried before Server
 	DeskKeys []DeskKey `yaml:"deskKeys"` // the desk's public keys; empty: what answers is believed, as before 0.2
+	Owner    string    `yaml:"owner"`    // the token's name at the desk, for which receipts must be; empty: for any token
 	PlainTCP bool      `yaml:"plainTCP"` // an http Server may be asked without TLS, and gets the token
 }
 
@@ -74,9 +75,15 @@ func readOwnedBy(path string, uid int) ([]byte, error) {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
+	}
+	return readOwn(f, info, path, uid)
+}
+
+// readOwn reads what was opened at path.
+func readOwn(f *os.File, info os.FileInfo, path string, uid int) ([]byte, error) {
+	switch {
 	case !ownedBy(info, uid):
 		return nil, fmt.Errorf("%s belongs to another user, who could name another desk in it; use a file of your own", path)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:

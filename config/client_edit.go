@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -15,62 +16,129 @@ import (
 type ClientDesk struct {
 	Server, Socket string
 	DeskKeys       []DeskKey
+	Owner          string
 }
 
-// RenewClientFile writes that into a client file, if it is not what the file says, and
-// reports whether it wrote. All else in the file stays byte by byte, and so do its owner
-// and that it is its owner's alone; a crash leaves the old file or the new one.
+// Renewal is a client file that is held open between its reading and its renewal, so that the file that
+// is written is the one that was read: meanwhile another user may have put a link at its path.
+type Renewal struct {
+	ClientFile // as it was read, or as its caller changed it
+	Path       string
+
+	dir  *os.Root // its directory, without symlinks
+	name string   // in dir
+	file *os.File
+	info os.FileInfo
+	text string
+	was  ClientFile // what the text says
+}
+
+// OpenToRenew opens the client file at path. It must be this user's alone, or, with anyones, its owner's
+// alone. Its caller closes it.
+func OpenToRenew(path string, anyones bool) (c *Renewal, err error) {
+	to, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	c = &Renewal{Path: path, name: filepath.Base(to)}
+	if c.dir, err = os.OpenRoot(filepath.Dir(to)); err != nil {
+		return nil, err
+	}
+	if err = c.read(anyones); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Renewal) read(anyones bool) (err error) {
+	if c.file, err = c.dir.Open(c.name); err != nil {
+		return err
+	}
+	if c.info, err = c.file.Stat(); err != nil {
+		return err
+	}
+	uid := os.Geteuid()
+	if anyones {
+		uid = OwnerOf(c.info)
+	}
+	text, err := readOwn(c.file, c.info, c.Path, uid)
+	if err == nil {
+		c.text = string(text)
+		c.was, err = readClientFile(c.Path, text)
+	}
+	c.ClientFile = c.was
+	return err
+}
+
+// Close lets go of the file.
+func (c *Renewal) Close() {
+	_ = c.file.Close() // nil, or already closed, is an error too
+	_ = c.dir.Close()
+}
+
+// RenewClientFile writes that into this user's client file at path, as [Renewal.Write] does.
 func RenewClientFile(path string, set ClientDesk) (wrote bool, err error) {
-	path, err = filepath.EvalSymlinks(path)
+	c, err := OpenToRenew(path, false)
 	if err != nil {
 		return false, err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return false, err
-	}
-	text, err := readOwnedBy(path, OwnerOf(info))
-	if err != nil {
-		return false, err
-	}
-	was, err := readClientFile(path, text)
-	if err != nil {
-		return false, err
-	}
-	want, after := was, string(text)
+	defer c.Close()
+	return c.Write(set)
+}
+
+// Write writes that into the file, once, if it is not what the file says, and reports whether
+// it wrote. All else in the file stays byte by byte, and so do its owner and that it is its
+// owner's alone; a crash leaves the old file or the new one. If another file is at its path by
+// now, nothing is written.
+func (c *Renewal) Write(set ClientDesk) (wrote bool, err error) {
+	was, want, after := c.was, c.was, c.text
 	if set.Server != "" && set.Server != was.Server {
 		want.Server, after = set.Server, setLine(after, "server", set.Server)
 	}
 	if set.Socket != "" && set.Socket != was.Socket {
 		want.Socket, after = set.Socket, setLine(after, "socket", fmt.Sprintf("%q", set.Socket))
 	}
+	if set.Owner != "" && set.Owner != was.Owner {
+		want.Owner, after = set.Owner, setLine(after, "owner", fmt.Sprintf("%q", set.Owner))
+	}
 	if len(set.DeskKeys) > 0 && !reflect.DeepEqual(set.DeskKeys, was.DeskKeys) {
 		want.DeskKeys, after = set.DeskKeys, setKeys(after, set.DeskKeys)
 	}
-	if after == string(text) {
+	if after == c.text {
 		return false, nil
 	}
-	if is, err := readClientFile(path, []byte(after)); err != nil || !reflect.DeepEqual(is, want) {
-		return false, fmt.Errorf("%s is written so that nothing can be replaced in it; write into it by hand:\n\n%s", path,
-			setKeys(setLine("", "socket", fmt.Sprintf("%q", want.Socket)), want.DeskKeys))
+	if is, err := readClientFile(c.Path, []byte(after)); err != nil || !reflect.DeepEqual(is, want) {
+		return false, fmt.Errorf("%s is written so that nothing can be replaced in it; write into it by hand:\n\n%s", c.Path,
+			setKeys(setLine(setLine("", "socket", fmt.Sprintf("%q", want.Socket)), "owner", fmt.Sprintf("%q", want.Owner)),
+				want.DeskKeys))
 	}
-	return true, replaceOwn(path, after, info)
+	if err := c.replace(after); err != nil {
+		return false, fmt.Errorf("%s cannot be written: %w", c.Path, err)
+	}
+	return true, nil
 }
 
-// replaceOwn puts a file of that text in the place of one.
-func replaceOwn(path, text string, was os.FileInfo) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.new") // 0600
+// Has reports whether the file says already where the desk is and which keys it has.
+func (c *Renewal) Has(set ClientDesk) bool {
+	return set.Socket == c.was.Socket && reflect.DeepEqual(set.DeskKeys, c.was.DeskKeys)
+}
+
+// replace puts a file of that text in the place of the one that was read.
+func (c *Renewal) replace(text string) (err error) {
+	made := c.name + "." + rand.Text() + ".new"
+	f, err := c.dir.OpenFile(made, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
+			err = errors.Join(err, c.dir.Remove(made))
 		}
 	}()
 	_, err = f.WriteString(text)
-	if err == nil && !ownedBy(was, os.Geteuid()) {
-		err = f.Chown(OwnerOf(was), -1)
+	if err == nil && !ownedBy(c.info, os.Geteuid()) {
+		err = f.Chown(OwnerOf(c.info), -1)
 	}
 	if err == nil {
 		err = f.Sync()
@@ -78,7 +146,12 @@ func replaceOwn(path, text string, was os.FileInfo) (err error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	now, err := c.dir.Lstat(c.name)
+	if err != nil || !os.SameFile(now, c.info) {
+		return errors.New("another file is there than at first; look what changes it, then run the command again")
+	}
+	_ = c.file.Close() // until now no other file could have its number; Windows replaces no open file
+	return c.dir.Rename(made, c.name)
 }
 
 // setLine gives a text in which a key at its top has that value.

@@ -35,11 +35,11 @@ func TestRenewClientFile(t *testing.T) {
 		unreplaced bool
 	}{
 		"one of 0.1.0":     {set: ClientDesk{DeskKeys: keys}, was: "# mine\nserver: x # y\ntoken: t", is: "# mine\nserver: x # y\ntoken: t\n" + written},
-		"all of it":        {set: ClientDesk{"http://h", "/s.sock", keys}, was: "token: t\n", is: "token: t\nserver: http://h\nsocket: \"/s.sock\"\n" + written},
+		"all of it":        {set: ClientDesk{"http://h", "/s.sock", keys, "a"}, was: "token: t\n", is: "token: t\nserver: http://h\nsocket: \"/s.sock\"\nowner: \"a\"\n" + written},
 		"older keys":       {set: ClientDesk{DeskKeys: keys}, was: "deskKeys:\n- {id: o, publicKey: O}\n- id: p\n  publicKey: P\ntoken: t # t\n", is: written + "token: t # t\n"},
 		"keys on one line": {set: ClientDesk{DeskKeys: keys}, was: "deskKeys: [{id: o, publicKey: O}]\n\n# end\ntoken: t\n", is: written + "\n# end\ntoken: t\n"},
 		"another server":   {set: ClientDesk{Server: "http://h"}, was: "server: x\nplainTCP: true\ntoken: t\n", is: "server: http://h\nplainTCP: true\ntoken: t\n"},
-		"the same":         {set: ClientDesk{"x", "/s", keys[:1]}, was: "{server: x, token: t, socket: /s, deskKeys: [{id: -a, publicKey: AA}]}\n"},
+		"the same":         {set: ClientDesk{"x", "/s", keys[:1], "a"}, was: "{server: x, token: t, owner: a, socket: /s, deskKeys: [{id: -a, publicKey: AA}]}\n"},
 		"a flow":           {set: ClientDesk{DeskKeys: keys}, was: "{server: x, token: t}\n", unreplaced: true},
 		"a line between":   {set: ClientDesk{DeskKeys: keys}, was: "token: t\ndeskKeys:\n  - {id: o, publicKey: O}\n\n  - {id: p, publicKey: P}\n", unreplaced: true},
 	} {

@@ -267,8 +267,16 @@ type Risk struct {
 func (r Risk) Reaches(c core.RiskClass) bool { return r.Set && c >= r.Class }
 
 // HasToken reports whether a caller may come with that token.
-func (c Config) HasToken(token string) bool {
-	return slices.ContainsFunc(c.Server.Tokens, func(t Token) bool { return string(t.Token) == token })
+func (c Config) HasToken(token string) bool { return c.TokenName(token) != "" }
+
+// TokenName is the name of that token; empty: a caller may not come with it.
+func (c Config) TokenName(token string) string {
+	for _, t := range c.Server.Tokens {
+		if string(t.Token) == token {
+			return t.Name
+		}
+	}
+	return ""
 }
 
 // DatabaseFile is the path of the SQLite file; empty for a store in memory.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -51,10 +52,9 @@ func findConfig(path string, env Environ) (string, error) {
 	v.SetConfigName("approvalbot.yaml") // with the type set, the very name
 	v.SetConfigType("yaml")
 	v.AddConfigPath(".")
-	if dir := Home(env); dir != "" {
+	for _, dir := range ownFolders(env) {
 		v.AddConfigPath(dir)
 	}
-	v.AddConfigPath("/etc/approvalbot")
 	var none viper.ConfigFileNotFoundError
 	if err := v.ReadInConfig(); errors.As(err, &none) {
 		if _, err := os.Stat(LocalFile); err == nil {
@@ -64,6 +64,30 @@ func findConfig(path string, env Environ) (string, error) {
 			"config.example.yaml shows every key)", ErrNone)
 	}
 	return v.ConfigFileUsed(), nil // what is wrong with its text is for the strict reader to say
+}
+
+// ownFolders are where a configuration is looked for from any working directory.
+func ownFolders(env Environ) []string {
+	if dir := Home(env); dir != "" {
+		return []string{dir, "/etc/approvalbot"}
+	}
+	return []string{"/etc/approvalbot"}
+}
+
+// FindOwn gives the path of the configuration that was named, by flag or by APPROVALBOT_CONFIG, else of
+// the one in the user's configuration directory or in /etc/approvalbot; empty: there is none. It does not
+// look into the working directory: a repository's file must not say which desk is this user's.
+func FindOwn(path string, env Environ) string {
+	if path = cmp.Or(path, env["APPROVALBOT_CONFIG"]); path != "" {
+		return path
+	}
+	for _, dir := range ownFolders(env) {
+		file := filepath.Join(dir, "approvalbot.yaml")
+		if _, err := os.Stat(file); err == nil {
+			return file
+		}
+	}
+	return ""
 }
 
 // Home is the user's directory for approvalbot's files, or empty: below

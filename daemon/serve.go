@@ -71,7 +71,7 @@ func Serve(ctx context.Context, s Start) error {
 		here.Server.Listen = ln.Addr().String() // the environment may name another address, or port 0
 		files, ok := local.FindClientFiles(filepath.Dir(s.Config), config.NewEnviron(s.Environ), cfg.HasToken)
 		if ok {
-			err = files.Point(clientDesk(here, d.Auditor.DeskKeys()))
+			err = files.Point(clientDesk(here, d.Auditor.DeskKeys()), cfg.TokenName)
 		}
 		if err != nil {
 			return errors.Join(err, ln.Close(), d.Store.Close())
@@ -80,7 +80,7 @@ func Serve(ctx context.Context, s Start) error {
 	} else if files := local.DeskFiles.In(filepath.Dir(cfg.File)); files.Of(cfg.HasToken) { // init's
 		own := clientDesk(cfg, d.Auditor.DeskKeys())
 		own.Server = "" // its operator's
-		if err := files.Point(own); err != nil {
+		if err := files.Point(own, cfg.TokenName); err != nil {
 			log.Warn("the client files beside the configuration were not given this desk's keys", "error", err)
 		}
 	}

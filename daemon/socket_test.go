@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -88,6 +89,78 @@ func TestAdversary_T6_NoSocketIfOthersCouldReplaceIt(t *testing.T) {
 	require.ErrorContains(t, open("s", func(dir, path string) { require.NoError(t, os.Symlink(filepath.Join(dir, "x"), path)) }), "something else than a socket")
 	if os.Geteuid() == 0 {
 		require.ErrorContains(t, open("s", func(dir, _ string) { require.NoError(t, os.Chown(dir, 12345, 12345)) }), "another user's")
+	}
+}
+
+// Another user who may look into the directory cannot keep the desk from its socket by a lock on it.
+func TestAdversary_T6_AnotherUsersLockOnTheDirectory(t *testing.T) {
+	dir := folder(t)
+	require.NoError(t, os.Chmod(dir, 0o755))
+	theirs, err := os.Open(dir)
+	require.NoError(t, err)
+	defer theirs.Close()
+	require.NoError(t, syscall.Flock(int(theirs.Fd()), syscall.LOCK_EX))
+	s, err := openSocket(filepath.Join(dir, "desk.sock"))
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}
+
+// A process that keeps the lock keeps a desk neither from saying so nor from stopping.
+func TestAdversary_T6_ALockThatIsKept(t *testing.T) {
+	dir := folder(t)
+	path := filepath.Join(dir, "desk.sock")
+	s, err := openSocket(path)
+	require.NoError(t, err)
+	lock := filepath.Join(dir, socketLock)
+	theirs, err := os.OpenFile(lock, os.O_RDWR|os.O_CREATE, 0o600)
+	require.NoError(t, err)
+	defer theirs.Close()
+	require.NoError(t, syscall.Flock(int(theirs.Fd()), syscall.LOCK_EX))
+	synctest.Test(t, func(t *testing.T) {
+		_, err := openSocket(filepath.Join(dir, "other.sock"))
+		require.ErrorContains(t, err, "has the lock "+lock)
+		require.NoError(t, s.Close())
+	})
+	require.FileExists(t, path)
+	require.NoError(t, theirs.Close())
+	s, err = openSocket(path)
+	require.NoError(t, err, "what stayed is replaced, and a lock file that a crash left is no lock")
+	require.NoError(t, s.Close())
+	require.NoFileExists(t, lock)
+}
+
+// What is at the draft's name is removed only if a start has left it there.
+func TestAdversary_T6_WhatIsAtTheDraftsName(t *testing.T) {
+	for name, put := range map[string]func(dir, draft string) (stays string){
+		"a file": func(_, draft string) string {
+			require.NoError(t, os.WriteFile(draft, []byte("mine"), 0o600))
+			return draft
+		},
+		"a link to a directory": func(dir, draft string) string {
+			mine := filepath.Join(dir, "mine")
+			require.NoError(t, os.Mkdir(mine, 0o700))
+			stale(t, filepath.Join(mine, "s"))
+			require.NoError(t, os.Symlink(mine, draft))
+			return filepath.Join(mine, "s")
+		},
+		"a directory with a file": func(_, draft string) string {
+			require.NoError(t, os.Mkdir(draft, 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(draft, "s"), []byte("mine"), 0o600))
+			return filepath.Join(draft, "s")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := folder(t)
+			stays := put(dir, filepath.Join(dir, socketDraft))
+			_, err := openSocket(filepath.Join(dir, "desk.sock"))
+			require.ErrorContains(t, err, "move away")
+			_, err = os.Lstat(stays)
+			require.NoError(t, err)
+			require.NoFileExists(t, filepath.Join(dir, socketLock))
+		})
 	}
 }
 

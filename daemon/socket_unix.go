@@ -16,7 +16,10 @@ import (
 const (
 	hasSockets    = true
 	socketDraft   = ".ab"       // the private directory in which a socket is made; a short name, as its path is bounded too
+	socketLock    = ".ab.lock"  // held by the desk that makes or removes a socket in the directory
 	socketAnswers = time.Second // how long a process that has the socket may take to say so
+	lockTries     = 30          // with lockPause between them: longer than a desk that starts needs
+	lockPause     = 100 * time.Millisecond
 )
 
 // socket is the desk's Unix socket.
@@ -46,10 +49,14 @@ func openSocket(path string) (*socket, error) {
 	}
 	draft := filepath.Join(dir, socketDraft)
 	made := filepath.Join(draft, "s")
-	_ = os.Remove(made) // what a crash left
-	_ = os.Remove(draft)
+	if info, err := os.Lstat(draft); err == nil && info.IsDir() { // what a crash left
+		if info, err := os.Lstat(made); err == nil && info.Mode().Type() == os.ModeSocket {
+			_ = os.Remove(made)
+		}
+		_ = os.Remove(draft)
+	}
 	if err := os.Mkdir(draft, 0o700); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the directory in which a socket is made cannot be made anew: %w; move away what is there", err)
 	}
 	defer func() { _ = os.Remove(draft) }()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: made, Net: "unix"})
@@ -87,16 +94,40 @@ func privateEnough(dir string) error {
 	return nil
 }
 
-// lockFolder keeps other desks from making or removing a socket in that directory.
+// lockFolder keeps other desks from making or removing a socket in that directory. No other
+// user can hold the lock: its file is this one's alone.
 func lockFolder(dir string) (unlock func(), err error) {
-	f, err := os.Open(dir)
+	path := filepath.Join(dir, socketLock)
+	for try := range lockTries {
+		if try > 0 {
+			time.Sleep(lockPause)
+		}
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("its directory cannot be locked: %w; remove what is there", err)
+		}
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil && still(f, path) {
+			return func() { _ = os.Remove(path); _ = f.Close() }, nil
+		}
+		_ = f.Close()
+		if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("%s cannot be locked: %w", path, err)
+		}
+	}
+	return nil, fmt.Errorf("another process of this user has the lock %s; is a desk starting there, or one that is stopped "+
+		"(kill -CONT, or end it)?", path)
+}
+
+// still reports whether the file that was opened is at the path: who had the lock before
+// may have removed it.
+func still(f *os.File, path string) bool {
+	opened, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return false
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		return nil, errors.Join(fmt.Errorf("its directory %s cannot be locked: %w", dir, err), f.Close())
-	}
-	return func() { _ = f.Close() }, nil
+	now, err := os.Lstat(path)
+	return err == nil && os.SameFile(opened, now)
 }
 
 // vacant reports an error unless nothing is at the path, or a socket at which nothing
@@ -123,7 +154,8 @@ func vacant(path string) error {
 	return fmt.Errorf("a socket is there of which it is not known whether another process answers: %w", err)
 }
 
-// Close implements net.Listener. It removes the socket if it is still this desk's.
+// Close implements net.Listener. It removes the socket if it is still this desk's. If the lock
+// is not to be had, the socket stays, and the next start replaces it.
 func (s *socket) Close() error {
 	s.close.Do(func() {
 		if unlock, err := lockFolder(filepath.Dir(s.path)); err == nil {

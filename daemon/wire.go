@@ -248,7 +248,10 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 	}
 	if err := d.settle(ctx); err != nil {
 		stopStore()
-		return errors.Join(err, <-stored, d.Store.Close())
+		if socket != nil {
+			err = errors.Join(err, socket.Close())
+		}
+		return errors.Join(err, ln.Close(), <-stored, d.Store.Close())
 	}
 	d.loaded.Store(d.Store.Generation())
 	d.announceVersion(ctx)

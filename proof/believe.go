@@ -16,11 +16,12 @@ type Asked struct {
 	Params   json.RawMessage
 	Bind     *core.Bind // nil if the call was asked without one
 	ClaimID  string     // random, of this call alone
+	Owner    string     // the name of the program's own token; empty: any token's receipt counts
 }
 
 // Believe checks that an allow is the desk's own: receipt is signed by one of the
-// pinned keys, for exactly the asked call and the claim of that name, and it counts at
-// now, with a minute for clocks that differ. An empty ClaimID is never believed: any
+// pinned keys, for exactly the asked call, the claim of that name and, if it is known, the
+// token of that name: another one may be allowed what this one is not. It counts at now, with a minute for clocks that differ. An empty ClaimID is never believed: any
 // earlier receipt of the same call would do. The error is one sentence without any
 // value of the receipt.
 func Believe(receipt string, pins []ed25519.PublicKey, want Asked, now time.Time) error {
@@ -44,6 +45,8 @@ func Believe(receipt string, pins []ed25519.PublicKey, want Asked, now time.Time
 		return fail("the claim has no claimId, so an earlier receipt could be shown again")
 	case r.ClaimID != want.ClaimID:
 		return fail("its receipt is of another claim")
+	case want.Owner != "" && r.Owner != want.Owner:
+		return fail("its receipt is for what another token asked")
 	}
 	print, err := Fingerprint(want.ToolName, want.Params, want.Bind)
 	if err != nil {

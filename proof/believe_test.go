@@ -46,6 +46,8 @@ func TestAdversary_T6_OnlyTheAskedClaimIsBelieved(t *testing.T) {
 		"no pins":              with(func(x *try) { x.pins, x.why = nil, "none of the pinned keys" }),
 		"another claim":        with(func(x *try) { x.receipt, x.why = sign(s, "theirs"), "another claim" }),
 		"a call back":          with(func(x *try) { x.receipt, x.why = sign(s, ""), "another claim" }),
+		"this token":           with(func(x *try) { x.asked.Owner = "main-agent" }),
+		"another token":        with(func(x *try) { x.asked.Owner, x.why = "other", "another token" }),
 		"a claim without name": with(func(x *try) { x.receipt, x.asked.ClaimID, x.why = sign(s, ""), "", "has no claimId" }),
 		"other params": with(func(x *try) {
 			x.asked.Params, x.why = json.RawMessage(`{"argv":["git","push","-f"]}`), "another call"

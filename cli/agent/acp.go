@@ -26,8 +26,8 @@ func newACPCommand(a *app.App) *cobra.Command {
 		Long: "Stand between an editor and an agent that speaks the Agent Client Protocol, and have the desk answer\n" +
 			"session/request_permission: with the first option to allow it once, never one to allow it always, else a refusal.\n" +
 			"The editor does not see these questions; all else passes as it is. What the agent does without asking is not\n" +
-			"seen: choose its mode so that it asks. Of the desk only these flags are asked: --server, and --token-file or\n" +
-			"--client with an absolute path.",
+			"seen: choose its mode so that it asks. Of the desk only these flags are asked: --server, and --client or\n" +
+			"--token-file with an absolute path.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, argv []string) error { return serveACP(cmd.Context(), a, f, argv) },
 	}
@@ -37,7 +37,7 @@ func newACPCommand(a *app.App) *cobra.Command {
 }
 
 func serveACP(ctx context.Context, a *app.App, f hookFlags, argv []string) error {
-	client, err := hookClient(a, f)
+	client, err := streamClient(a, f)
 	if err != nil {
 		return err
 	}

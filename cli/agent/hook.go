@@ -42,7 +42,7 @@ type hookFlags struct {
 
 func (f *hookFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.tokenFile, "token-file", "",
-		"file with the API token and nothing else, its owner's alone; an absolute path")
+		"file with the API token and nothing else, its owner's alone; an absolute path. It says not by what the desk is known, as --client does")
 }
 
 func newHookCommand(a *app.App) *cobra.Command {
@@ -54,7 +54,7 @@ func newHookCommand(a *app.App) *cobra.Command {
 			strings.Join(commandRuntimes(), ", ") + ".\n" +
 			"Whatever goes wrong is that runtime's deny, with a sentence for its model. Where nobody decides before\n" +
 			"the runtime's time limit, the deny names the approval, and the same call again takes it up.\n" +
-			"Which desk is asked, and as whom, say --server, and --token-file or --client with an absolute path:\n" +
+			"Which desk is asked, and as whom, say --server, and --client or --token-file with an absolute path:\n" +
 			"no environment variable does, and no file that is not named.",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -291,6 +291,15 @@ func within[T any](ctx context.Context, until time.Time, late error, read func()
 	case <-ctx.Done():
 		return out, late
 	}
+}
+
+// streamClient is hookClient for a verb whose standard error people read.
+func streamClient(a *app.App, f hookFlags) (*api.Client, error) {
+	c, err := hookClient(a, f)
+	if err == nil && f.tokenFile != "" {
+		a.WarnUnpinned(c.Server)
+	}
+	return c, err
 }
 
 // hookClient makes the client of a verb that a runtime starts, from its flags alone.

@@ -23,13 +23,13 @@ func newMCPCommand(a *app.App) *cobra.Command {
 		Use:   "mcp",
 		Short: "Serve the desk to an agent as an MCP server on standard input and output",
 		Long: "Serve the desk to an agent as an MCP server on standard input and output: tools hook, permission_prompt,\n" +
-			"request_approval and await_approval. Of the desk only these flags are asked: --server, and --token-file or\n" +
-			"--client with an absolute path. " +
+			"request_approval and await_approval. Of the desk only these flags are asked: --server, and --client or\n" +
+			"--token-file with an absolute path. " +
 			"Without them, or where the desk cannot be reached, every answer is a deny.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			desk := ask.Approvals{}
-			if desk.Client, desk.Fault = hookClient(a, f); desk.Fault != nil {
+			if desk.Client, desk.Fault = streamClient(a, f); desk.Fault != nil {
 				fmt.Fprintf(a.Stderr, "approvalbot: every call is denied: %s\n", app.Sentence(desk.Fault))
 			}
 			s := mcp.Server{

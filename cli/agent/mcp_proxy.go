@@ -38,7 +38,7 @@ func newMCPProxyCommand(a *app.App) *cobra.Command {
 		Long: "Stand before an MCP server and ask the desk for every call of its tools. What is denied is a tool error with the\n" +
 			"reason; what is allowed is claimed, passed on with the very params that were approved, and its result reported.\n" +
 			"Tools that the desk refuses whatever the call are not listed. Of the desk only these flags are asked: --server,\n" +
-			"and --token-file or --client with an absolute path.",
+			"and --client or --token-file with an absolute path.",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, argv []string) error { return mcpProxy(cmd.Context(), a, f, argv) },
 	}
@@ -65,7 +65,7 @@ func mcpProxy(ctx context.Context, a *app.App, f proxyFlags, argv []string) erro
 	case f.headers != "" && f.url == "":
 		return errors.New("--header-file is for --url")
 	}
-	client, err := hookClient(a, f.hookFlags)
+	client, err := streamClient(a, f.hookFlags)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"path/filepath"
 
 	"approvalbot/api"
@@ -55,6 +56,7 @@ func (a *App) Client() (*api.Client, error) {
 		a.TokenFrom = "APPROVALBOT_TOKEN"
 	}
 	if server != "" && token != "" {
+		a.WarnUnpinned(server)
 		return &api.Client{Server: server, Token: token}, nil
 	}
 	file, path, err := a.readClientFile()
@@ -76,7 +78,12 @@ func (a *App) Client() (*api.Client, error) {
 			"or give a token with --token or APPROVALBOT_TOKEN; make run prints lines that do")
 	}
 	if path == "" || server != "" && server != file.Server {
-		return &api.Client{Server: cmp.Or(server, config.DefaultServer), Token: token}, nil
+		server = cmp.Or(server, config.DefaultServer)
+		a.WarnUnpinned(server)
+		return &api.Client{Server: server, Token: token}, nil
+	}
+	if string(file.Token) != token {
+		file.Owner = "" // it is the name of the file's own
 	}
 	file.Token, a.plainTCP = config.Secret(token), file.PlainTCP && len(file.DeskKeys) > 0
 	return Connect(file, path, nil)
@@ -90,6 +97,18 @@ func (a *App) warnUnknownDesk(file config.ClientFile, path string) {
 	a.warned = true
 	fmt.Fprintf(a.Stderr, "approvalbot: %s has no deskKeys, so any program that answers at its server is taken for the desk; "+
 		"write them with: %s\n", display.Escape(path), trustLine(path))
+}
+
+// WarnUnpinned tells a person once that a token without a client file goes to anything that
+// answers at an http server.
+func (a *App) WarnUnpinned(server string) {
+	at, err := url.Parse(server)
+	if err != nil || at.Scheme != "http" || a.warned || a.JSON {
+		return
+	}
+	a.warned = true
+	fmt.Fprintf(a.Stderr, "approvalbot: without a client file nothing says by what the desk is known, so any program that "+
+		"answers at %s is taken for it; write server and token into a file of yours, and use --client\n", display.Escape(at.Host))
 }
 
 // Desk makes the API client for a verb about approvals, and says so where they are

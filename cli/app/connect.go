@@ -85,9 +85,9 @@ func newDesk(file config.ClientFile, path string, base *http.Transport) (*desk, 
 	return d, nil
 }
 
-// renew is the way out where the file's keys are not the desk's.
+// renew is the way out if what the file says of the desk is not so.
 func (d *desk) renew() string {
-	return "if the desk was given other keys, write them with: " + trustLine(d.path)
+	return "if the desk was given other keys, or the token another name, write them with: " + trustLine(d.path)
 }
 
 func trustLine(path string) string {
@@ -107,7 +107,7 @@ func (d *desk) transport(dial func(ctx context.Context, network, addr string) (n
 		if missing == nil {
 			return conn, nil
 		}
-		if len(d.file.DeskKeys) == 0 && d.server.Scheme == "http" && !d.file.PlainTCP {
+		if len(d.file.DeskKeys) == 0 {
 			return nil, fmt.Errorf("%w, and %s has no deskKeys by which its server could be known instead; "+
 				"start the desk, then run: %s", missing, d.path, trustLine(d.path))
 		}
@@ -262,7 +262,7 @@ func (d *desk) published(ctx context.Context) (api.DeskKeys, error) {
 // what was asked, and what was handed out is the same.
 func (d *desk) believe(ctx context.Context, asked api.Asked, claim api.Claim) error {
 	want := proof.Asked{ToolName: asked.ToolName, Params: asked.Params, Bind: (*core.Bind)(asked.Bind),
-		ClaimID: asked.ClaimID}
+		ClaimID: asked.ClaimID, Owner: d.file.Owner}
 	err := proof.Believe(claim.Receipt, d.pins(), want, time.Now())
 	if err != nil && d.follow(ctx) {
 		err = proof.Believe(claim.Receipt, d.pins(), want, time.Now())

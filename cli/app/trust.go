@@ -29,8 +29,9 @@ type DeskCheck struct {
 var ErrOtherKeys = errors.New("its keys are not those of deskKeys, and did not follow them")
 
 // CheckDesk asks a client file's desk for its keys, without the token, and says how far
-// they can be believed: by the socket or the file's keys, by the certificate of a public
-// name, else as the first answer. anew leaves out what the file's keys say.
+// they can be believed: by the socket or the file's keys, by the certificate of an https
+// server, else, on loopback and if the file names no socket, as the first answer. anew leaves
+// out what the file's keys say.
 func CheckDesk(ctx context.Context, file config.ClientFile, path string, anew bool) (DeskCheck, error) {
 	if anew {
 		file.DeskKeys = nil
@@ -87,11 +88,20 @@ func (d *desk) ask(ctx context.Context) (told api.DeskKeys, leaf []byte, how str
 			return nil
 		})
 	}
-	certified := d.ordinary()
-	if conn, missing := DialSocket(ctx, d.file.Socket); missing == nil {
+	certified, first := d.ordinary(), len(d.keys) == 0
+	switch conn, missing := DialSocket(ctx, d.file.Socket); {
+	case missing == nil:
 		_ = conn.Close()
 		how, certified = "by its socket "+d.file.Socket, false
 		dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return DialSocket(ctx, d.file.Socket) }
+	case first && d.file.Socket != "":
+		return told, nil, "", fmt.Errorf("%w; %s names that socket, so what answers at %s instead is not trusted: "+
+			"start the desk, or correct socket there", missing, d.path, d.server.Host)
+	case first && d.server.Scheme == "https":
+		certified = true
+	case first && !config.Loopback(d.server.Hostname()):
+		return told, nil, "", fmt.Errorf("%s is another machine without a certificate, so its first answer is not trusted: "+
+			"let server in %s be an https URL, or copy deskKeys from a client file of the desk's machine", d.server.Host, d.path)
 	}
 	t := d.base.Clone()
 	if certified {
@@ -111,15 +121,12 @@ func (a *App) TrustDesk(ctx context.Context, replace bool) (string, error) {
 	if path == "" {
 		return "", errors.New("there is no client file: name one with --client")
 	}
-	info, err := os.Stat(path)
+	file, err := config.OpenToRenew(path, os.Geteuid() == 0) // root renews any user's
 	if err != nil {
 		return "", err
 	}
-	file, err := config.OpenClientFileOf(path, ownerFor(info))
-	if err != nil {
-		return "", err
-	}
-	return RenewKeys(ctx, file, path, replace)
+	defer file.Close()
+	return RenewKeys(ctx, file, replace, replace)
 }
 
 // TrustFirst writes the desk's keys into a client file of 0.1.0 that a verb is about to
@@ -129,46 +136,72 @@ func (a *App) TrustFirst(ctx context.Context) string {
 	if explicit || a.Server != "" || a.Token != "" {
 		return ""
 	}
-	file, path, err := a.readClientFile()
-	if err != nil || path == "" || file.KnowsDesk() || file.PlainTCP {
+	path, _ := a.ClientPath()
+	if path == "" {
 		return ""
 	}
-	said, err := RenewKeys(ctx, file, path, false)
+	file, err := config.OpenToRenew(path, false)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	if file.KnowsDesk() || file.PlainTCP {
+		return ""
+	}
+	said, err := RenewKeys(ctx, file, false, true)
 	if err != nil {
 		return ""
 	}
 	return said
 }
 
-// ownerFor is who may own a client file that is renewed: root renews anybody's.
-func ownerFor(info os.FileInfo) int {
-	if os.Geteuid() == 0 {
-		return config.OwnerOf(info)
-	}
-	return os.Geteuid()
-}
-
-// RenewKeys is [App.TrustDesk] for the client file at path.
-func RenewKeys(ctx context.Context, file config.ClientFile, path string, replace bool) (string, error) {
-	got, err := CheckDesk(ctx, file, path, replace)
+// RenewKeys is [App.TrustDesk] for an open client file, whose socket its caller may have set. The desk's
+// name for the token is written, too, if the desk is known, or the caller uses the token there anyway.
+func RenewKeys(ctx context.Context, file *config.Renewal, replace, uses bool) (string, error) {
+	got, err := CheckDesk(ctx, file.ClientFile, file.Path, replace)
 	if errors.Is(err, ErrOtherKeys) {
 		err = fmt.Errorf("%w; if its operator says that the keys were rotated as exposed, add --replace to: "+
-			"approvalbot keys trust --client %s", err, display.ShellPath(path))
+			"approvalbot keys trust --client %s", err, display.ShellPath(file.Path))
 	}
 	if err != nil {
 		return "", err
 	}
-	wrote, err := config.RenewClientFile(path, config.ClientDesk{DeskKeys: got.Keys})
-	shown := display.Escape(path)
+	set := config.ClientDesk{Socket: file.Socket, DeskKeys: got.Keys}
+	kept := file.Owner != "" && file.PlainTCP && !replace // a relay may say any name
+	if !kept && file.Token != "" && (uses || got.How != "") {
+		known := file.ClientFile
+		known.DeskKeys = got.Keys
+		set.Owner = tokenName(ctx, known, file.Path)
+	}
+	wrote, err := file.Write(set)
+	shown := display.Escape(file.Path)
 	switch {
+	case err != nil && file.Has(set):
+		return fmt.Sprintf("%s has the desk's keys, but not its name for the token: %s", shown, Sentence(err)), nil
 	case err != nil:
 		return "", err
+	}
+	file.DeskKeys, file.Owner = got.Keys, cmp.Or(set.Owner, file.Owner)
+	switch {
 	case !wrote:
 		return fmt.Sprintf("%s has the desk's keys.", shown), nil
 	case got.How != "":
-		return fmt.Sprintf("Wrote the desk's keys into %s; it is known %s.", shown, display.Escape(got.How)), nil
+		return fmt.Sprintf("Renewed %s; its desk was known %s.", shown, display.Escape(got.How)), nil
 	}
 	return fmt.Sprintf("Wrote into %s the keys of what answers at %s, and trusted this first answer. "+
 		"If you are not sure of it,\ncompare the key's id %s with the first kid of\n"+
 		"/.well-known/jwks.json on the desk's machine.", shown, display.Escape(cmp.Or(file.Server, config.DefaultServer)), got.Keys[0].ID), nil
+}
+
+// tokenName asks the desk what it calls the file's token; empty: it does not say.
+func tokenName(ctx context.Context, file config.ClientFile, path string) string {
+	c, err := Connect(file, path, nil)
+	if err != nil {
+		return ""
+	}
+	info, err := c.TokenInfo(ctx)
+	if err != nil {
+		return ""
+	}
+	return info.Name
 }

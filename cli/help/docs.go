@@ -79,7 +79,7 @@ var (
 			usage: "where the first that is set names no UTF-8, output for people is ASCII"},
 	}
 	files = []option{
-		{name: "client.yaml", usage: "a client file: server and token, and by what the desk is known: socket (its Unix socket, tried first) and deskKeys (its public keys); plainTCP: true lets an http server be asked without TLS. " +
+		{name: "client.yaml", usage: "a client file: server and token, and by what the desk is known: socket (its Unix socket, tried first) and deskKeys (its public keys); owner is the token's name there, and receipts for another token are refused; plainTCP: true lets an http server be asked without TLS. " +
 			"Looked for where --client or APPROVALBOT_CLIENT says, else in CONFIGDIR, never in the working directory. " +
 			"It must be its owner's alone (chmod 600); its token goes to its desk only"},
 		{name: "operator.yaml", usage: "the client file with the operator's token that serve --local (make run) writes beside client.yaml, or both as approvalbot.client.yaml and approvalbot.operator.yaml " +

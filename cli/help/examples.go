@@ -35,16 +35,16 @@ var Examples = map[string]string{
 	"policy reload": `  approvalbot policy reload`,
 	"config check":  `  approvalbot config check approvalbot.yaml`,
 	"verifier test": `  approvalbot verifier test --config approvalbot.yaml`,
-	"mcp":           `  approvalbot mcp --token-file /home/u/.config/approvalbot/agent.token`,
+	"mcp":           `  approvalbot mcp --client /home/u/.config/approvalbot/agent.yaml`,
 	"mcp-proxy": `  approvalbot mcp-proxy --name github \
-    --token-file /home/u/.config/approvalbot/github.token \
+    --client /home/u/.config/approvalbot/github.yaml \
     -- npx -y @modelcontextprotocol/server-github
   approvalbot mcp-proxy --name wiki --url https://wiki.example.com/mcp \
-    --token-file /home/u/.config/approvalbot/wiki.token`,
-	"acp": `  approvalbot acp --token-file /home/u/.config/approvalbot/gemini.token \
+    --client /home/u/.config/approvalbot/wiki.yaml`,
+	"acp": `  approvalbot acp --client /home/u/.config/approvalbot/gemini.yaml \
     -- gemini --acp`,
 	"hook": `  approvalbot hook claude-code PreToolUse --limit 24h \
-    --token-file /home/u/.config/approvalbot/claude-code.token`,
+    --client /home/u/.config/approvalbot/claude-code.yaml`,
 	"audit list": `  approvalbot audit list --limit 20
   approvalbot audit list --csv > log.csv`,
 	"audit verify": `  approvalbot audit verify

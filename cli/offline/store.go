@@ -122,8 +122,9 @@ func newTrustCommand(a *app.App) *cobra.Command {
 		Long: "Ask the desk of the client file (--client, else as for every verb) for its public keys, without the token,\n" +
 			"and write them into the file as deskKeys. If the file has keys, these must lead to the desk's: keys rotate\n" +
 			"signs the next key with the last, unless the last was --exposed. A file without keys knows the desk by its\n" +
-			"socket or by the certificate of a public https name; if it has neither, the first answer is trusted, and the\n" +
-			"verb says so. All else in the file stays byte by byte.",
+			"socket or by the certificate of an https server; if it names neither, the first answer is trusted on loopback\n" +
+			"alone, and the verb says so. Once the desk is known, it is asked what it calls the file's token, and that\n" +
+			"is written as owner (a file with plainTCP that has one keeps it). All else in the file stays byte by byte.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			said, err := a.TrustDesk(cmd.Context(), replace)

@@ -24,6 +24,11 @@ func clientFindings(a *app.App, cfg config.Config) []core.Diagnostic {
 		found = append(found, core.Warn("client",
 			fmt.Sprintf("APPROVALBOT_TOKEN is the operator's token %s, and every program started here has it", t), apart))
 	}
+	if server := a.Env["APPROVALBOT_SERVER"]; a.Env["APPROVALBOT_TOKEN"] != "" && strings.HasPrefix(server, "http:") {
+		found = append(found, core.Warn("client", "APPROVALBOT_SERVER and APPROVALBOT_TOKEN pin no key: any program that "+
+			"answers at that address gets the token and is believed",
+			"write both into a client file, name that in APPROVALBOT_CLIENT, and run: approvalbot keys trust"))
+	}
 	path, _ := (&app.App{Env: a.Env}).ClientPath() // --client is the operator's own affair
 	file, err := config.OpenClientFile(path)
 	switch t, decides := operatorOf(cfg, string(file.Token)); {

@@ -170,6 +170,10 @@ func deskFindings(
 	if wrong := unfit(info); wrong != "" {
 		return append(found, core.Fail(what, fmt.Sprintf("the token %s of %s %s", info.Name, o.Client, wrong), again))
 	}
+	if file.Owner != "" && file.Owner != info.Name {
+		found = append(found, core.Fail(what, fmt.Sprintf("owner in %s is not %s, as the desk calls its token, so every allow "+
+			"is refused", o.Client, info.Name), "correct owner there, if nothing but the desk answers at "+server))
+	}
 	found = append(found, core.OK(what, fmt.Sprintf("%s names the desk %s, which takes its token %s",
 		o.Client, server, info.Name)))
 	switch newest, err := desk.List(ctx, api.Filter{Limit: 1}); {

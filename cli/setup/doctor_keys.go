@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"approvalbot/api"
 	"approvalbot/cli/app"
@@ -43,6 +44,10 @@ func deskKeyFindings(
 			"let server be the desk's own address, and take plainTCP out"))
 	case !file.KnowsDesk():
 		found = append(found, core.Warn(what, path+" has no deskKeys:"+while+" and is believed", renew))
+	}
+	if file.Owner == "" && len(file.DeskKeys) > 0 && (file.PlainTCP || strings.HasPrefix(server, "https:")) {
+		found = append(found, core.Warn(what, path+" has no owner: what stands between it and the desk could ask with "+
+			"another token, and the desk's allow for that counts", renew))
 	}
 	var away []core.Diagnostic
 	if file.Socket != "" {

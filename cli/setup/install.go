@@ -295,7 +295,7 @@ func agentClient(ctx context.Context, a *app.App, o *install.Options, unchecked 
 		return nil
 	}
 	a.TokenFrom = path
-	if file, err = renewClient(ctx, a, file, path, o.Scope); err != nil {
+	if file, err = renewClient(ctx, a, path, o.Scope); err != nil {
 		return err
 	}
 	desk, err := app.Connect(file, path, nil)
@@ -315,34 +315,50 @@ func agentClient(ctx context.Context, a *app.App, o *install.Options, unchecked 
 
 // renewClient lets the hook's client file have its desk's keys, before the token is sent.
 // A desk that publishes none is one of 0.1.0: then the file goes on as it is.
-func renewClient(
-	ctx context.Context, a *app.App, file config.ClientFile, path string, scope install.Scope,
-) (config.ClientFile, error) {
-	server := cmp.Or(file.Server, config.DefaultServer)
-	if cfg, _, err := effective.Load(a.Config, a.Environ, nil); err == nil && leadsTo(cfg, server) {
-		socket, err := filepath.Abs(cfg.SocketFile())
-		if err != nil {
-			return file, err
-		}
-		if conn, err := app.DialSocket(ctx, socket); err == nil { // it is this user's desk, and runs
-			_ = conn.Close()
-			if _, err := config.RenewClientFile(path, config.ClientDesk{Socket: socket}); err != nil {
-				return file, err
-			}
-			file.Socket = socket
-		}
-	}
-	said, err := app.RenewKeys(ctx, file, path, false)
-	if err != nil && !file.KnowsDesk() {
-		fmt.Fprintf(a.Stderr, "approvalbot: %s is left without the desk's keys, so any program that answers at its server "+
-			"is taken for the desk: %s\n", display.Escape(path), app.Sentence(err))
-		return file, nil
-	}
+func renewClient(ctx context.Context, a *app.App, path string, scope install.Scope) (config.ClientFile, error) {
+	file, err := config.OpenToRenew(path, scope == install.Managed && os.Geteuid() == 0)
 	if err != nil {
-		return file, err
+		return config.ClientFile{}, err
+	}
+	defer file.Close()
+	socket, of := ownSocket(ctx, a, cmp.Or(file.Server, config.DefaultServer))
+	before := file.Socket
+	file.Socket = cmp.Or(socket, before)
+	said, err := app.RenewKeys(ctx, file, false, true)
+	switch {
+	case err != nil && !file.KnowsDesk():
+		fmt.Fprintf(a.Stderr, "approvalbot: %s is left without the desk's keys, so over http any program that answers at its "+
+			"server is taken for the desk: %s\n", display.Escape(path), app.Sentence(err))
+		return file.ClientFile, nil
+	case err != nil:
+		return config.ClientFile{}, err
+	case file.Socket != before:
+		fmt.Fprintf(a.Stdout, "Wrote into %s the socket %s, which %s names.\n", display.Escape(path),
+			display.Escape(socket), display.Escape(of))
 	}
 	fmt.Fprintln(a.Stdout, said)
-	return config.OpenClientFileOf(path, clientOwner(path, scope))
+	return file.ClientFile, nil
+}
+
+// ownSocket is the socket of this user's desk, if it runs and the server is its address, and the
+// configuration that names it; empty: none. The working directory's configuration does not count.
+func ownSocket(ctx context.Context, a *app.App, server string) (socket, of string) {
+	if of = config.FindOwn(a.Config, a.Env); of == "" {
+		return "", ""
+	}
+	cfg, _, err := effective.Load(of, a.Environ, nil)
+	if err != nil || cfg.SocketFile() == "" || !leadsTo(cfg, server) {
+		return "", ""
+	}
+	if socket, err = filepath.Abs(cfg.SocketFile()); err != nil {
+		return "", ""
+	}
+	conn, err := app.DialSocket(ctx, socket)
+	if err != nil {
+		return "", ""
+	}
+	_ = conn.Close()
+	return socket, of
 }
 
 // clientOwner is who may own the hook's client file: whoever installs, and for the

@@ -483,6 +483,8 @@ func TestAdversary_T6_AClientFileOf010(t *testing.T) {
 		require.NotContains(t, said, "keys trust", name)
 	}
 	_, out, _ = hookWords(t, "", "keys", "trust", "--client", old)
+	require.Contains(t, out, "known by the keys in the file", "now the desk is asked for the token's name")
+	_, out, _ = hookWords(t, "", "keys", "trust", "--client", old)
 	require.Contains(t, out, "has the desk's keys")
 }
 
@@ -500,7 +502,8 @@ func TestAdversary_T6_DoctorLooksWhoAnswers(t *testing.T) {
 	good := asked(r.clientFileFor(r.url, line))
 	require.Contains(t, good, "ok    client: "+r.url+" has a key of deskKeys")
 	require.Contains(t, good, "ok    client: the socket ")
-	require.Contains(t, asked(r.clientFileFor(r.url, "plainTCP: true\n")), "warn  client: ")
+	require.Contains(t, asked(r.clientFileFor(r.url, "plainTCP: true\n")), "has no owner")
+	require.NotContains(t, asked(r.clientFileFor(r.url, "plainTCP: true\nowner: agent\n")), "has no owner")
 	pinned, other := r.clientFileFor(r.url, ""), newRig(t, allowsAll)
 	require.Contains(t, asked(other.clientFileFor(r.url, "")), "FAIL  client: what answers at "+r.addr)
 	require.Contains(t, asked(r.clientFileFor(r.url, other.socketLine())), "FAIL  client: what answers")
@@ -541,6 +544,7 @@ func TestAdversary_T6_TheClientFilesOfOurOwn(t *testing.T) {
 					return err == nil && conn.Close() == nil && len(file.DeskKeys) == 2
 				}, patient, 5*time.Millisecond, "%s", &errs)
 				require.Equal(t, filepath.Join(dir, "approvalbot.sock"), file.Socket)
+				require.NotEmpty(t, file.Owner)
 				code, _, said := hookWords(t, "", "--client", files.Operator, "list")
 				require.Zero(t, code, said)
 				require.Empty(t, said)

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -51,6 +53,13 @@ func TestAdversary_T9_PutBackFromABackup(t *testing.T) {
 		_ = os.Remove(file + side)
 	}
 	require.NoError(t, os.Rename(backup, file))
+	ctx, end := context.WithCancel(r.ctx()) // a desk that cannot take back what it must serves nothing, and leaves nothing open
+	d := r.open(ctx)
+	ln, err := net.Listen("tcp", r.addr)
+	require.NoError(t, err)
+	end()
+	require.ErrorContains(t, d.Run(ctx, ln), "cannot be revoked")
+	require.NoFileExists(t, d.Config().SocketFile())
 	r.start()
 	_, err = r.agent().Claim(r.ctx(), allowed.ID, api.ClaimRequest{})
 	require.ErrorContains(t, err, "taken back")

@@ -103,10 +103,16 @@ func (f ClientFiles) create(asks, decides string) error {
 	return nil
 }
 
-// Point lets both files name that desk. All else in them stays as it is.
-func (f ClientFiles) Point(to config.ClientDesk) error {
+// Point lets both files name that desk, and its name for their tokens. All else in them
+// stays as it is.
+func (f ClientFiles) Point(to config.ClientDesk, name func(token string) string) error {
 	for _, path := range f.Both() {
-		if _, err := config.RenewClientFile(path, to); err != nil {
+		file, err := config.OpenClientFile(path)
+		if err == nil {
+			to.Owner = name(string(file.Token))
+			_, err = config.RenewClientFile(path, to)
+		}
+		if err != nil {
 			return err
 		}
 	}

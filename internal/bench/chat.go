@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"approvalbot/bot/bottest"
@@ -225,7 +224,7 @@ func fdatasync(dir string, count int) (time.Duration, error) {
 		if _, err := f.Write(page); err != nil {
 			return 0, err
 		}
-		if err := syscall.Fdatasync(int(f.Fd())); err != nil {
+		if err := syncData(f); err != nil {
 			return 0, err
 		}
 		took = append(took, time.Since(began))
