@@ -89,7 +89,7 @@ func (t *tx) grantsFor(look core.Lookup) ([]core.Grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.keys.unended(all, t.outcome)
+	return t.unended(all)
 }
 
 // notDenied asks a change that hangs on it what it makes of the grants and cool-downs of its call.
@@ -141,10 +141,14 @@ func (s *Store) Grants(ctx context.Context, f core.GrantFilter) ([]core.Grant, e
 		return nil, err
 	}
 	all, err := s.keys.scanGrants(rows)
-	if err != nil || f.ID == "" {
+	if err != nil || f.ID == "" || len(all) == 0 {
 		return all, err
 	}
-	return s.keys.unended(all, s.outcome(ctx))
+	err = s.do(ctx, func(t *tx) (err error) { // with what the commits before it say
+		all, err = t.unended(all)
+		return err
+	})
+	return all, err
 }
 
 // DropGrants removes the grants that the filter selects and appends what event

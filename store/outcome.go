@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -47,14 +46,6 @@ type logged struct {
 	resolved int
 	record   int64 // the number of the newest record that has one
 	skips    bool  // a number did not follow the one before: an older row was put back, and went on
-}
-
-// scan adds a row of [readOutcome].
-func (o *logged) scan(rows result) error {
-	var kind, data text
-	err := rows.Scan(&kind, &data)
-	o.add(core.EventType(kind), []byte(data))
-	return err
 }
 
 func (o *logged) add(kind core.EventType, data []byte) {
@@ -124,7 +115,12 @@ func (t *tx) outcome(key string) (o logged, err error) {
 	if err != nil {
 		return o, err
 	}
-	err = each(rows, func() error { return o.scan(rows) })
+	err = each(rows, func() error {
+		var kind, data text
+		err := rows.Scan(&kind, &data)
+		o.add(core.EventType(kind), []byte(data))
+		return err
+	})
 	for _, e := range slices.Concat(t.done.events, t.own.events) {
 		if e.Key == key && slices.Contains(outcomeTypes, e.Type) {
 			o.add(e.Type, e.Data)
@@ -204,20 +200,9 @@ func (t *tx) current(c core.Change, before *core.Approval) error {
 		"; an operator looks with: approvalbot audit verify."}
 }
 
-// outcome is [tx.outcome] of what is committed.
-func (s *Store) outcome(ctx context.Context) func(key string) (logged, error) {
-	return func(key string) (o logged, err error) {
-		rows, err := s.read.query(ctx, readOutcome, key)
-		if err == nil {
-			err = each(rows, func() error { return o.scan(rows) })
-		}
-		return o, err
-	}
-}
-
 // unended are the grants of which the log does not say that they ended: one that was removed
 // may have been put back.
-func (k keyring) unended(all []core.Grant, outcome func(key string) (logged, error)) ([]core.Grant, error) {
+func (t *tx) unended(all []core.Grant) ([]core.Grant, error) {
 	said := map[string]logged{}
 	var failed error
 	all = slices.DeleteFunc(all, func(g core.Grant) bool {
@@ -226,7 +211,7 @@ func (k keyring) unended(all []core.Grant, outcome func(key string) (logged, err
 		}
 		o, known := said[g.Approval]
 		if !known {
-			if o, failed = outcome(g.Approval); failed != nil {
+			if o, failed = t.outcome(g.Approval); failed != nil {
 				return false
 			}
 			said[g.Approval] = o
@@ -234,8 +219,8 @@ func (k keyring) unended(all []core.Grant, outcome func(key string) (logged, err
 		ended := g.Approval != "" && o.undone || slices.ContainsFunc(o.ended, func(data []byte) bool {
 			return bytes.Contains(data, []byte(g.ID))
 		})
-		if ended && k.rows != nil {
-			_ = k.rows.doubt("grants", g.ID) // logged and counted
+		if ended {
+			_ = t.keys.rows.doubt("grants", g.ID) // logged and counted
 		}
 		return ended
 	})
