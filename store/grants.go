@@ -141,10 +141,14 @@ func (s *Store) Grants(ctx context.Context, f core.GrantFilter) ([]core.Grant, e
 		return nil, err
 	}
 	all, err := s.keys.scanGrants(rows)
-	if err != nil || f.ID == "" {
+	if err != nil || f.ID == "" || len(all) == 0 {
 		return all, err
 	}
-	return s.says(ctx).unended(all)
+	err = s.do(ctx, func(t *tx) (err error) { // with what the commits before it say
+		all, err = t.says().unended(all)
+		return err
+	})
+	return all, err
 }
 
 // DropGrants removes the grants that the filter selects and appends what event

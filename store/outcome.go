@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,14 +58,6 @@ type logged struct {
 	resolved int
 	record   int64 // the number of the newest record that has one
 	skips    bool  // a number did not follow the one before: an older row was put back, and went on
-}
-
-// scan adds a row of [readOutcome].
-func (o *logged) scan(rows result) error {
-	var kind, data text
-	err := rows.Scan(&kind, &data)
-	o.add(core.EventType(kind), []byte(data))
-	return err
 }
 
 func (o *logged) add(kind core.EventType, data []byte) {
@@ -130,7 +121,7 @@ func recording(a *core.Approval, events []core.Event) []core.Event {
 	return out
 }
 
-// saying reads what the log says, in a transaction or of what is committed.
+// saying reads what the log says, in a transaction.
 type saying struct {
 	keys    keyring
 	many    bool // of PostgreSQL
@@ -141,12 +132,6 @@ type saying struct {
 // says is what the log says, with what the batch is going to add to it.
 func (t *tx) says() saying {
 	return saying{t.keys, t.dialect.many, t.rows, slices.Concat(t.done.events, t.own.events)}
-}
-
-// says is what the committed log says.
-func (s *Store) says(ctx context.Context) saying {
-	query := func(text string, args ...any) (result, error) { return s.read.query(ctx, text, args...) }
-	return saying{keys: s.keys, many: s.dialect.many, query: query}
 }
 
 // legible refuses to go by the log's records of an approval, or of none, if one cannot be found by its
@@ -179,7 +164,12 @@ func (l saying) outcome(key string) (o logged, err error) {
 	if err != nil {
 		return o, err
 	}
-	err = each(rows, func() error { return o.scan(rows) })
+	err = each(rows, func() error {
+		var kind, data text
+		err := rows.Scan(&kind, &data)
+		o.add(core.EventType(kind), []byte(data))
+		return err
+	})
 	for _, e := range l.pending {
 		if e.Key == key && slices.Contains(outcomeTypes, e.Type) {
 			o.add(e.Type, e.Data)
@@ -275,7 +265,7 @@ func (l saying) unended(all []core.Grant) ([]core.Grant, error) {
 			return true
 		}
 		failed = err
-		if ended && l.keys.rows != nil {
+		if ended {
 			_ = l.keys.rows.doubt("grants", g.ID) // logged and counted
 		}
 		return ended
