@@ -49,6 +49,7 @@ func New(cfg Config) (*Engine, error) {
 		cfg.Clock = time.Now
 	}
 	e := &Engine{cfg: cfg, desk: workspace.NewOwn(cfg.Protected)}
+	e.desk.Instructions = cfg.AgentInstructions == "allow"
 	rules, err := program.Rules()
 	if err != nil {
 		return nil, err

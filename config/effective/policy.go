@@ -21,7 +21,7 @@ func Policy(c config.Config) policy.Config {
 		ExecSecurity: c.Approvals.Exec.Security, ExecAsk: c.Approvals.Exec.Ask, ExecAskFallback: c.Approvals.Exec.AskFallback,
 		ExecAllowlist: config.Texts(c.Approvals.Exec.Allowlist), ExecSafeBins: c.Approvals.Exec.SafeBins,
 		ExecStrict: c.Approvals.Exec.Strict,
-		Roles: rolesOf(c), Workspaces: map[string][]string{},
+		Roles:      rolesOf(c), Workspaces: map[string][]string{},
 		Protected: workspace.Protected{Files: ownFiles(c), Port: c.Server.Listen},
 	}
 	for _, a := range c.Agents.List {
@@ -40,7 +40,7 @@ func Policy(c config.Config) policy.Config {
 	out.RequireApprovalForExternalWrite = &t.Policy.RequireApprovalForExternalWrite
 	out.RequireApprovalForMessagingSend = &t.Policy.RequireApprovalForMessagingSend
 	out.MinApprovalsByRisk = byClass(t.Policy.MinApprovalsByRisk)
-	out.ProjectCode = t.Policy.ProjectCode
+	out.AgentInstructions, out.ProjectCode = t.Policy.AgentInstructions, t.Policy.ProjectCode
 	out.Classifier = policy.ClassifierRules{
 		Enabled: t.Classifier.Enabled, MinConfidence: t.Classifier.MinConfidence, OnLowConfidence: t.Classifier.OnLowConfidence,
 	}

@@ -47,6 +47,7 @@ const (
 	OpensTerminal
 	ApprovesPlan
 	ControlsAgent
+	StartsAgent
 
 	UnknownCommand
 	UnknownOption
@@ -94,6 +95,7 @@ const (
 	PathClimbs
 	WritesSecret
 	WritesStartup
+	WritesInstructions
 	MisleadingName
 	MakesLink
 	WritesSystem
@@ -130,6 +132,7 @@ const (
 	RunsDownload
 	DestructiveWord
 	Payment
+	WritesAgentSettings
 	TouchesDesk
 
 	// What follows says why the desk asks or refuses; it adds no risk.

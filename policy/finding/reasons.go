@@ -88,6 +88,8 @@ var Reasons = [CodeCount]reason{
 	ControlsAgent: {"controls-agent", core.R3, ProcExec | securityChange,
 		"It changes the agent's own runtime: its settings, version or devices."},
 
+	StartsAgent: {"starts-agent", core.R3, ProcExec,
+		"It starts another agent, which may act without asking this desk."},
 	DeclaredDestructive: {"declared-destructive", core.R3, ExternalWrite | dataLoss,
 		"The tool's server declares that it may delete or overwrite."},
 
@@ -144,6 +146,8 @@ var Reasons = [CodeCount]reason{
 	WritesSecret:  {"writes-secret", core.R3, fsWrite | credentials, "It changes a file that usually holds secrets."},
 	WritesStartup: {"writes-startup", core.R3, fsWrite | securityChange,
 		"It changes a file that other programs run or obey, such as hooks or settings."},
+	WritesInstructions: {"writes-instructions", core.R3, fsWrite | securityChange,
+		"It changes a file that tells agents what to do, such as AGENTS.md."},
 	MisleadingName: {"misleading-name", core.R3, fsWrite,
 		"It makes a file whose name other commands can take for an option or for another file."},
 	MakesLink:          {"makes-link", core.R3, fsWrite, "It makes a symbolic link or a submodule, which can lead out of the workspace."},
@@ -186,6 +190,8 @@ var Reasons = [CodeCount]reason{
 	DestructiveWord: {"destructive-word", core.R4, dataLoss,
 		"It cannot be read completely, and words in it belong to destructive commands."},
 	Payment: {"payment", core.R4, pays, "It moves money."},
+	WritesAgentSettings: {"writes-agent-settings", core.R4, fsWrite | securityChange,
+		"It changes settings, hooks or servers of an agent's runtime, by which its calls come to this desk or do not."},
 	TouchesDesk: {"touches-the-desk", core.R4, securityChange,
 		"It touches this approval desk itself: its program, files or port."},
 

@@ -93,8 +93,8 @@ func copiesFrom(x *command.Call, name string, f workspace.Word, whole bool) {
 	if f.Is("/dev/null") {
 		x.Add(finding.DeletesFile) // it empties the other one
 	}
-	if workspace.StartupPath("/" + workspace.FoldPath(f.Text)) {
-		x.Add(finding.WritesStartup) // a copy under another name can be changed and put back
+	if c, obeyed := workspace.Obeyed("/" + workspace.FoldPath(f.Text)); obeyed && c != finding.WritesInstructions {
+		x.Add(c) // a copy under another name can be changed and put back
 	}
 	switch {
 	case name == "mv" && x.LocalGlob(f) && !f.MayBeOption():

@@ -10,6 +10,7 @@ import (
 	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // scan looks through text that could not be read for the words of destructive
@@ -21,6 +22,9 @@ func (s *Reading) scan(text string) {
 	s.scanned = text
 	if s.Own.InText(text) {
 		s.Found.Add(finding.TouchesDesk)
+	}
+	if s.Found.Any(finding.Unread) && workspace.SettingsIn(text) {
+		s.Found.Add(finding.WritesAgentSettings)
 	}
 	words := WordsOf(text)
 	if Destructive(words) || s.hides(text) {

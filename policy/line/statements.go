@@ -8,6 +8,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"approvalbot/core"
 	grammar "approvalbot/policy/shell"
 
 	"approvalbot/policy/finding"
@@ -22,6 +23,9 @@ func (s *Reading) Finish(text string) finding.Set {
 	runsSaved := saved && (s.scripted || s.Found.Has(finding.ProgramByPath))
 	if s.fetches && (s.runs || runsSaved) {
 		s.Found.Add(finding.RunsDownload)
+	}
+	if s.settings && s.Found.Without(finding.OnlyReads).Class() >= core.R3 {
+		s.Found.Add(finding.WritesAgentSettings)
 	}
 	if s.Found.Any(finding.Opaque) {
 		s.scan(text)

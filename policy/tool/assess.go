@@ -140,6 +140,12 @@ func (x *Reading) assessOther() {
 			}
 		}
 	}
+	list, _ := x.Fields()
+	for i := range list {
+		if f := &list[i]; f.Str && workspace.SettingsIn(f.Text) && (codeKeys[f.Key] || !strings.ContainsAny(f.Text, " \n")) {
+			x.Found.Add(finding.WritesAgentSettings) // it is not known to only read it
+		}
+	}
 	if x.assessName()&saysDatabase != 0 {
 		x.assessDatabase()
 		return

@@ -322,8 +322,8 @@ var startupNames = words.NewLexicon(`.git git~1 .hg .svn .bzr .fslckout _fossil_
 	.simple-git-hooks.json .simple-git-hooks.js .simple-git-hooks.cjs .rvmrc .autoenv.zsh .dir-locals.el .nvim.lua
 	.buildkite .gitea .forgejo .drone.yml .woodpecker .woodpecker.yml .woodpecker.yaml appveyor.yml .appveyor.yml .cirrus.yml .semaphore .tekton .builds .build.yml
 	.vscode .idea .devcontainer .devcontainer.json .fleet .zed .envrc .direnv .mise.toml mise.toml .mise .autoenv .cargo .mvn
-	.claude .claude.json .codex .gemini .cursor .cursorrules .opencode .openclaw .continue .kiro .aider.conf.yml .mcp.json mcp.json opencode.json openclaw.json
-	.windsurf .windsurfrules .codeium .amazonq .qwen .goose .goosehints .cline .clinerules .roo .roomodes .kilocode .trae .augment .factory .crush crush.json .copilot .agents .junie
+	.claude .claude.json .codex .gemini .cursor .opencode .openclaw .continue .kiro .aider.conf.yml .mcp.json mcp.json opencode.json openclaw.json
+	.windsurf .codeium .amazonq .qwen .goose .cline .clinerules .roo .roomodes .kilocode .trae .augment .factory .crush crush.json .copilot .agents .junie
 	.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .login .zshrc .zshenv .zprofile .zlogin .kshrc .cshrc .tcshrc
 	.inputrc .vimrc .exrc .nvimrc .emacs .emacs.d .tmux.conf .screenrc .xinitrc .xsession .npmrc .yarnrc .yarnrc.yml .pypirc .condarc
 	.config .local .ssh site-packages sitecustomize.py usercustomize.py launchagents launchdaemons autostart crontab .wgetrc .curlrc .ripgreprc .jq .gdbinit .lldbinit .pythonrc .irbrc
