@@ -33,6 +33,7 @@ const (
 	KeywordShell
 	KeywordSend
 	KeywordPay
+	KeywordSecret
 	MalformedCall
 	UnknownParameters
 	MessageSend
@@ -87,6 +88,7 @@ const (
 	ReadsSecret
 	MayReadSecret
 	MetadataService
+	ControlPlane
 	PrivateAddress
 	OddAddress
 

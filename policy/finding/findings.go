@@ -83,7 +83,7 @@ var Opaque = Of(DynamicCommand, UnusualShell, ControlCharacters, UnparsableComma
 var Unread = Opaque.Without(Of(UnusualShell, DatabaseClient))
 
 // OnlyReads are the findings of R3 about what is read, and of nothing that is changed.
-var OnlyReads = Of(ReadsSecret, MayReadSecret, ReadsEnvironment, MetadataService, PrivateAddress, OddAddress)
+var OnlyReads = Of(ReadsSecret, MayReadSecret, ReadsEnvironment, MetadataService, ControlPlane, PrivateAddress, OddAddress)
 
 // Unrecognised are the findings that say nothing but that policy does not know what
 // it is: a classifier may, where it is sure.
