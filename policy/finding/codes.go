@@ -11,6 +11,7 @@ const (
 	ReadOnlyCommand
 
 	WorkspaceWrite
+	ScratchWrite
 	LocalBuild
 	LocalGit
 	RunsProjectCode

@@ -40,6 +40,7 @@ var Reasons = [CodeCount]reason{
 	ReadOnlyCommand: {"read-only-command", core.R0, fsRead, "The command only reads."},
 
 	WorkspaceWrite: {"workspace-write", core.R1, fsWrite, "It changes files inside the agent's workspace."},
+	ScratchWrite:   {"scratch-write", core.R1, fsWrite, "It changes or deletes scratch files in /tmp."},
 	LocalBuild:     {"local-build", core.R1, fsWrite, "It compiles code inside the agent's workspace without running it."},
 	LocalGit:       {"local-git", core.R1, fsWrite, "It adds to the local git repository."},
 

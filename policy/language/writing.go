@@ -66,13 +66,16 @@ func copies(x *command.Call, name string, args []workspace.Word) {
 		into = &workspace.Word{Text: "."}
 	}
 	contents := whole && slices.ContainsFunc(files, func(f workspace.Word) bool { return strings.HasSuffix(f.Text, "/") }) // to macOS
-	if onto || contents || !x.Place.IsRoot(*into) {
+	tmp := into.Kind == workspace.Literal && path.Clean(into.Text) == "/tmp"
+	if onto || contents || !tmp && !x.Place.IsRoot(*into) {
 		x.Fill(*into)
 	}
 	for _, f := range files {
 		copiesFrom(x, name, f, whole)
 		base := path.Base(f.Text)
-		if name != "cp" && writtenAgain(x, workspace.Word{Text: path.Join(into.Text, base), Kind: into.Kind}) && !writtenAgain(x, f) {
+		at := workspace.Word{Text: path.Join(into.Text, base), Kind: into.Kind}
+		deleted := func(w workspace.Word) bool { return writtenAgain(x, w) || x.Place.IsScratch(w) }
+		if name != "cp" && deleted(at) && !deleted(f) {
 			x.Add(finding.DeletesFile) // what nobody keeps anything in is deleted unasked
 		}
 		switch {
@@ -140,6 +143,10 @@ func rm(x *command.Call, _ string, args []workspace.Word) {
 			x.DeskTree(f)
 			x.DeskPath(f)
 			x.Add(finding.RemovesBuildOutput)
+			continue
+		}
+		if !recursive && x.Place.IsScratch(f) {
+			x.Remove(f)
 			continue
 		}
 		x.Add(finding.DeletesFile)
@@ -247,7 +254,7 @@ func permissions(x *command.Call, name string, args []workspace.Word) {
 			first = false
 			plain = plain && w.Kind == workspace.Literal && plainMode(w.Text)
 		default:
-			plain = plain && !strings.HasPrefix(w.Text, "/dev") // a device is no sink here
+			plain = plain && !strings.HasPrefix(w.Text, "/dev") && !x.Place.IsScratch(w) // a device is no sink here, and others may run what is in /tmp
 			x.Write(w)
 			if whole && !x.Place.Local(w) {
 				x.Add(finding.RecursivePermissions)

@@ -19,7 +19,7 @@ import (
 // whether that is worse than unknown. A line that was read and that shells may
 // read otherwise is unusual, and no worse.
 func (s *Reading) Finish(text string) finding.Set {
-	saved := s.Found.Any(finding.Of(finding.SavesDownload, finding.WorkspaceWrite, finding.WritesOutside))
+	saved := s.Found.Any(finding.Of(finding.SavesDownload, finding.WorkspaceWrite, finding.ScratchWrite, finding.WritesOutside))
 	runsSaved := saved && (s.scripted || s.Found.Has(finding.ProgramByPath))
 	if s.fetches && (s.runs || runsSaved) {
 		s.Found.Add(finding.RunsDownload)

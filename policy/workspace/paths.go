@@ -162,6 +162,8 @@ func (r *Reader) written1(file string, open bool) finding.Code {
 		return finding.WorkspaceWrite
 	case open || !r.Place.Known():
 		return finding.NoWorkspace
+	case r.Place.Scratch(file):
+		return finding.ScratchWrite
 	}
 	return finding.WritesOutside
 }
