@@ -30,7 +30,7 @@ func TestTmpIsScratch(t *testing.T) {
 	})
 	checkTools(t, e, []toolRow{{"apply_patch", `{"input":"*** Begin Patch\n*** Update File: a.go\n*** Move to: /tmp/x\n*** End Patch"}`, "R3 writes-outside"}, {"write", `{"path":"a","destination":"/tmp/x"}`, "R3 writes-outside"}})
 	beside := engine(t, func(c *Config) { c.Workspaces = map[string][]string{"main": {"/tmp/project", "/tmp/a/b"}} })
-	checkLines(t, beside, lines("R3 writes-outside", "touch /tmp/go.work", "touch /tmp/a/x", "touch /tmp/x"))
+	checkLines(t, beside, lines("R3 writes-outside", "touch /tmp/go.work", "touch /tmp/a/x", "touch /tmp/x", "touch /tmp/project2/../a/c/x", "ln -s /tmp/z/a b"))
 	checkLines(t, beside, []row{{"touch /tmp/project/x", "R1 workspace-write"}, {"touch /tmp/other/x", "R1 scratch-write"}, {"rm /tmp/project/x", "R3 deletes-file"}})
 	checkLines(t, engine(t, func(c *Config) { c.Workspaces = nil }), lines("R3 no-workspace", "touch /tmp/x"))
 }

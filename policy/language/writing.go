@@ -108,6 +108,9 @@ func copiesFrom(x *command.Call, name string, f workspace.Word, whole bool) {
 		x.Remove(f)
 	case name == "ln":
 		x.Write(f) // what is linked can be changed through the link
+		if x.Place.IsScratch(f) {
+			x.Add(finding.WritesOutside)
+		}
 		x.DeskTree(f)
 	case whole:
 		x.DeskTree(f)

@@ -11,14 +11,15 @@ import (
 // Scratch reports a file below /tmp that a session of the agent may have made, by its clean path.
 // None is what others may run or obey, or have made themselves: scripts and programs, hidden
 // files, settings, secrets, sockets, directories that programs keep there, and what lies
-// in a directory in which a workspace lies as well.
+// beside a workspace.
 func (p *Place) Scratch(file string) bool {
 	rest, below := strings.CutPrefix(file, "/tmp/")
 	if !below || !p.Known() || p.LocalPath(file) {
 		return false
 	}
 	lower := FoldPath(rest)
-	first, _, _ := strings.Cut(lower, "/")
+	top, _, _ := strings.Cut(rest, "/")
+	first := FoldPath(top)
 	base := path.Base(lower)
 	switch {
 	case Hidden("/" + lower), Apart(lower), words.Begins(first, othersTmp...):
@@ -26,7 +27,8 @@ func (p *Place) Scratch(file string) bool {
 	case runEnds.Has(path.Ext(base)), words.Any(base, "package.json", "node_modules", "pyvenv.cfg"), AnyPart(lower, isBin):
 		return false
 	}
-	return !slices.ContainsFunc(p.Roots, func(root string) bool { return Under(root, path.Dir(file)) || Under(root, file) })
+	// A project may have more there than its workspace.
+	return !slices.ContainsFunc(p.Roots, func(root string) bool { return Under(root, path.Dir(file)) || Under(root, "/tmp/"+top) })
 }
 
 // IsScratch reports a word that names such files and nothing else.
