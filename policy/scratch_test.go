@@ -9,7 +9,7 @@ func TestTmpIsScratch(t *testing.T) {
 	checkLines(t, e, lines("R1 scratch-write",
 		"echo x > /tmp/test.log", "go version | tee /tmp/x", "rm /tmp/x", "rm -f /tmp/x", "rm -f /tmp/server.log /tmp/out.txt", "touch /tmp/a.json", "mkdir -p /tmp/work/a", "cp README.md /tmp/", "cp README.md /tmp", "cp a /tmp/b",
 		"mv /tmp/a /tmp/b", ": > /tmp/x", "sort -o /tmp/x /tmp/x", "git diff > /tmp/x.patch", "go test ./... > /tmp/test.log 2>&1", "echo x > /tmp/a && go test ./...", "cat > /tmp/msg.txt <<'E'\nhi\nE", "rm /tmp/work/a/b.csv",
-		"sed -i s/a/b/ /tmp/x.txt", "cd /tmp && touch x"))
+		"sed -i s/a/b/ /tmp/x.txt", "cd /tmp && touch x", "go test -coverprofile=/tmp/c.out ./..."))
 	checkLines(t, e, lines("R0", "cat /tmp/x", "grep -n a /tmp/test.log"))
 	for _, want := range []struct {
 		class string

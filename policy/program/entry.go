@@ -137,7 +137,7 @@ func (e *entry) option(x *command.Call, t command.Token) {
 		}
 	}
 	builds := slices.Contains(e.codes, finding.LocalBuild) || e.project != nil
-	if builds && e.roles[t.Option] == makesRole && x.Place.IsScratch(t.Word) {
+	if builds && t.Option == "o" && x.Place.IsScratch(t.Word) {
 		x.Add(finding.WritesOutside) // a program, which others may run
 	}
 	e.roles[t.Option].word(x, t.Word)
