@@ -257,7 +257,8 @@ func permissions(x *command.Call, name string, args []workspace.Word) {
 			first = false
 			plain = plain && w.Kind == workspace.Literal && plainMode(w.Text)
 		default:
-			plain = plain && !strings.HasPrefix(w.Text, "/dev") && !x.Place.IsScratch(w) // a device is no sink here, and others may run what is in /tmp
+			plain = plain && !strings.HasPrefix(w.Text, "/dev") // a device is no sink here
+			plain = plain && !x.Place.IsScratch(w)              // which others may run then
 			x.Write(w)
 			if whole && !x.Place.Local(w) {
 				x.Add(finding.RecursivePermissions)

@@ -123,7 +123,8 @@ func (e *Wide) RunsChanging(args []workspace.Word, remote bool) bool {
 	case e.RunsFile(args, false, false):
 		return true
 	}
-	return remote && base != "gh" && base != "glab" && slices.ContainsFunc(args[1:], func(w workspace.Word) bool { return fromFiles[w.Text] })
+	sends := func(w workspace.Word) bool { return fromFiles[w.Text] }
+	return remote && base != "gh" && base != "glab" && slices.ContainsFunc(args[1:], sends)
 }
 
 // looksLikeFile reports a word with a directory in it, or with an ending of letters.

@@ -51,15 +51,16 @@ func (p Path) Covers(f workspace.File, roots []string) bool {
 // beside it is matched by a wildcard.
 func (p Path) reachesApart(name string) bool {
 	globs, names := strings.Split(p.glob, "/"), strings.Split(workspace.FoldPath(name), "/")
-	spells := func(glob, name string) bool {
+	spells := func(glob string) bool {
 		literal := strings.TrimRight(glob, "*?")
-		return glob == name || !strings.ContainsAny(glob, "*?[{\\") || literal != "" && !strings.ContainsAny(literal, "*?[{\\") && workspace.Apart(strings.ToLower(literal))
+		plain := !strings.ContainsAny(literal, "*?[{\\")
+		return plain && (literal == glob || literal != "" && workspace.Apart(strings.ToLower(literal)))
 	}
 	from, to, back := 0, len(names), len(globs)
-	for from < min(len(globs), to) && spells(globs[from], names[from]) {
+	for from < min(len(globs), to) && spells(globs[from]) {
 		from++
 	}
-	for back > from && to > from && spells(globs[back-1], names[to-1]) {
+	for back > from && to > from && spells(globs[back-1]) {
 		back, to = back-1, to-1
 	}
 	if from == to {

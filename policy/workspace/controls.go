@@ -37,5 +37,6 @@ func metadata(host string, u *url.URL) bool {
 // controls reports an address of such a control plane.
 func controls(u *url.URL) bool {
 	port, lower := u.Port(), strings.ToLower(u.Path)
-	return controlPorts[strings.TrimLeft(port, "0")] || port == "8001" && strings.HasPrefix(lower, "/api") || controlPaths.MatchString(lower) && port != ""
+	proxy := port == "8001" && strings.HasPrefix(lower, "/api") // kubectl's, beside many a server of a project
+	return controlPorts[strings.TrimLeft(port, "0")] || proxy || port != "" && controlPaths.MatchString(lower)
 }

@@ -28,7 +28,8 @@ func (p *Place) Scratch(file string) bool {
 		return false
 	}
 	// A project may have more there than its workspace.
-	return !slices.ContainsFunc(p.Roots, func(root string) bool { return Under(root, path.Dir(file)) || Under(root, "/tmp/"+top) })
+	beside := func(root string) bool { return Under(root, path.Dir(file)) || Under(root, "/tmp/"+top) }
+	return !slices.ContainsFunc(p.Roots, beside)
 }
 
 // IsScratch reports a word that names such files and nothing else.
