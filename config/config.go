@@ -218,6 +218,7 @@ type Policy struct {
 	RequireApprovalForMessagingSend bool           `yaml:"requireApprovalForMessagingSend"`
 	RequireHumanApproverAtOrAbove   Risk           `yaml:"requireHumanApproverAtOrAbove"`
 	MinApprovalsByRisk              map[string]int `yaml:"minApprovalsByRisk"`
+	AgentInstructions               string         `yaml:"agentInstructions" oneof:"ask|allow"`
 	ProjectCode                     string         `yaml:"projectCode" oneof:"allow|ask"`
 	StepUpAtOrAbove                 Risk           `yaml:"stepUpAtOrAbove" unset:"empty"` // or none
 	BreaksQuietAtOrAbove            Risk           `yaml:"breaksQuietAtOrAbove"`

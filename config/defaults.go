@@ -42,6 +42,7 @@ func (t *ApprovalTools) setDefaults() {
 			RequireApprovalAtOrAbove:        Risk{Class: core.R3, Set: true},
 			RequireApprovalForExternalWrite: true,
 			RequireApprovalForMessagingSend: true,
+			AgentInstructions:               "ask",
 			ProjectCode:                     "allow",
 			RequireHumanApproverAtOrAbove:   Risk{Class: core.R3, Set: true},
 			BreaksQuietAtOrAbove:            Risk{Class: core.R4, Set: true},

@@ -38,9 +38,23 @@ var (
 		finding.WritesStartup, finding.WritesSystem, finding.WritesAccess))
 	shiftingTool = finding.Of(finding.InterpreterCode, finding.InterpreterInput, finding.EvaluatesText,
 		finding.RunsScript, finding.RunsWorkspaceCode, finding.RunsProjectCode,
-		finding.WritesAndRuns, finding.FeedsProcess, finding.ApprovesPlan, finding.BrowserActs, finding.KeywordExecute,
+		finding.WritesAndRuns, finding.FeedsProcess, finding.ApprovesPlan, finding.BrowserActs, finding.StartsAgent, finding.KeywordExecute,
 		finding.KeywordCommand, finding.KeywordShell)
 )
+
+// remote are the findings of commands that act on containers, services or another system.
+var remote = finding.Of(finding.RunsContainer, finding.RemoteSystem, finding.ChangesServices, finding.DestroysContainers)
+
+// changing reports a command that runs or sends what files say that may change under the same
+// words, so that not even a session's yes is offered. Installing packages by their names is not
+// such a command, though managers run scripts of the project beside it.
+func (j *judging) changing(e *Engine, args []workspace.Word) bool {
+	runs := shiftingTool.Or(finding.Of(finding.ProgramByPath, finding.OutsideProject))
+	if j.Found.Any(finding.Of(finding.InstallsPackages, finding.PublishesPackage)) && !line.TakesFiles(args) {
+		runs = runs.Without(finding.Of(finding.RunsWorkspaceCode))
+	}
+	return j.Found.Any(runs) || e.lines.RunsChanging(args, j.Found.Any(remote))
+}
 
 // fixed reports whether a command with these words runs the same whenever it runs.
 func (j *judging) fixed(e *Engine) bool {
@@ -55,12 +69,12 @@ func (j *judging) fixed(e *Engine) bool {
 		}
 		return strings.Contains(*j.line, "<") || i > 0 && strings.Contains(*j.line, "|")
 	}
-	remote := j.Found.Any(finding.Of(finding.RunsContainer, finding.RemoteSystem, finding.ChangesServices, finding.DestroysContainers))
+	far := j.Found.Any(remote)
 	for i, c := range v.Commands {
 		args := v.Args(c)
 		literal := !slices.ContainsFunc(args, func(w workspace.Word) bool { return w.Kind != workspace.Literal })
 		others := literal && program.RunsOthers(args) && !line.Opens(args, c.Inner)
-		if !literal || others || e.lines.RunsFile(args, remote, fed(i)) {
+		if !literal || others || e.lines.RunsFile(args, far, fed(i)) {
 			return false
 		}
 	}

@@ -34,6 +34,7 @@ type Config struct {
 	StepUpAtOrAbove                 *core.RiskClass // default: no yes must be signed by a passkey for its class
 	RequireApprovalForExternalWrite *bool           // default: true
 	RequireApprovalForMessagingSend *bool           // default: true
+	AgentInstructions               string          // changes of what tells agents what to do, as AGENTS.md: "ask" (default) or "allow"
 	ProjectCode                     string          // what runs the workspace's own code: "allow" (default) or "ask"
 
 	ToolsAllow []string // not empty: every other tool is denied; names, globs with *, and group:name
@@ -160,6 +161,7 @@ func (c Config) normal() (_ Config, bad Mistakes) {
 		}
 	}
 	word(&c.Mode, "tools.mode", "adaptive", "off", "adaptive", "always")
+	word(&c.AgentInstructions, "tools.policy.agentInstructions", "ask", "ask", "allow")
 	word(&c.ProjectCode, "tools.policy.projectCode", "allow", "allow", "ask")
 	word(&c.ExecSecurity, "exec.security", "allowlist", "deny", "allowlist", "full")
 	word(&c.ExecAsk, "exec.ask", "on-miss", "off", "on-miss", "always")

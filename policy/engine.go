@@ -50,6 +50,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{cfg: cfg, desk: workspace.NewOwn(cfg.Protected)}
 	e.lines = line.New(&e.desk, program.RuleOf)
+	e.desk.Instructions = cfg.AgentInstructions == "allow"
 	var wrong [3]Mistakes
 	e.layers, wrong[0] = hardLayers(&cfg, written)
 	e.allowlist, e.safeBins, wrong[1] = allowlist(&cfg)

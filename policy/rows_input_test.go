@@ -12,7 +12,7 @@ func TestRows_Input(t *testing.T) {
 		"psql -d app_dev <<'SQL'\nEXPLAIN SELECT o.id FROM orders o WHERE a > now() - interval '7 days';\n\\d orders\nSQL", "psql app_dev <<'SQL'\n\\timing on\n\\x\nselect 1;\n-- what it is\n\\dt\nSQL", "timeout 5 psql -d x <<'SQL'\nselect 1;\nSQL",
 		"git apply --recount <<'EOF'\n--- a/src/math.c\n+++ b/src/math.c\n@@ -10,3 +10,3 @@ int clamp(int v)\n {\n-    a;\n+    b;\nEOF", "git apply <<'EOF'\ndiff --git a/x.md b/x.md\nnew file mode 100644\nindex 000..1ab\n--- /dev/null\n+++ b/x.md\n@@ -0,0 +1 @@\n+x\nEOF",
 	}, []string{
-		"yq -i '.a = load(\"/etc/x\")' a.yml", "yq -i '.a = 1' .github/workflows/ci.yml", "yq -i '.a = 1' /tmp/x.yml", "yq -i .github/workflows/ci.yml a.yml", "yq -i '.a = 1'", "yq '.a = 1' -i x.yml", "yq -i \"$x\" a.yml", "yq -i '.a = 1' .env", "yq -i '.a=1' $f",
+		"yq -i '.a = load(\"/etc/x\")' a.yml", "yq -i '.a = 1' .github/workflows/ci.yml", "yq -i '.a = 1' /srv/x.yml", "yq -i .github/workflows/ci.yml a.yml", "yq -i '.a = 1'", "yq '.a = 1' -i x.yml", "yq -i \"$x\" a.yml", "yq -i '.a = 1' .env", "yq -i '.a=1' $f",
 		"jq -i '.a = 1' x.json", "for d in modules/*/; do (cd $d && terraform fmt -check); done", "for d in modules/*/; do cd \"$d\" && npm test; done", "for d in /tmp/*/; do (cd \"$d\" && npm test); done", "for d in .*/; do (cd \"$d\" && cat config); done",
 		"for d in .git/*/; do (cd \"$d\" && echo x > y); done", "for d in ../*/; do (cd \"$d\" && npm test); done", "for d in modules/*/; do (cd \"$d\" && cat .env); done", "for d in modules/*/; do (cd \"$d\" && rm x); done", "for d in modules/*/; do (cd \"$d/../..\" && npm test); done",
 		"for d in modules/*/; do (cd \"$d\" && npm run deploy); done", "for d in modules/*/; do (cd \"$d\" && echo x > .git/hooks/y); done",

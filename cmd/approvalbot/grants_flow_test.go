@@ -63,10 +63,10 @@ func TestAdversary_W6_APatchStaysWhereItWas(t *testing.T) {
 		require.NoError(t, err)
 		return a
 	}
-	menu, card := r.scopes(patch("/tmp/a"), "Allow session")
+	menu, card := r.scopes(patch("/tmp/a.sh"), "Allow session")
 	require.Contains(t, menu, "Allow session: the tool applypatch, whatever it names in the workspace, and also files in /tmp; by agent main")
 	r.tap(r.alice, r.group, card, "Allow session")
-	require.EqualValues(t, "approved", patch("/tmp/b").Status)
+	require.EqualValues(t, "approved", patch("/tmp/b.sh").Status)
 	require.EqualValues(t, "pending", patch("/srv/b").Status)
 }
 

@@ -32,6 +32,7 @@ func Looser(old, now config.Config) (out []string) {
 	say(a.Policy.RequireApprovalForExternalWrite && !b.Policy.RequireApprovalForExternalWrite,
 		"external writes need no approval by themselves")
 	say(a.Policy.RequireApprovalForMessagingSend && !b.Policy.RequireApprovalForMessagingSend, "messages need no approval by themselves")
+	say(a.Policy.AgentInstructions != "allow" && b.Policy.AgentInstructions == "allow", "agents change what tells them what to do (AGENTS.md) unasked")
 	say(a.Policy.ProjectCode == "ask" && b.Policy.ProjectCode != "ask", "tests and builds run the workspace's own code unasked")
 	out = append(out, looserAgents(old.Agents.List, now.Agents.List)...)
 	say(a.SelfApproval != "solo" && b.SelfApproval == "solo", "people may approve their own requests")

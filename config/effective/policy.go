@@ -40,7 +40,7 @@ func Policy(c config.Config) policy.Config {
 	out.RequireApprovalForExternalWrite = &t.Policy.RequireApprovalForExternalWrite
 	out.RequireApprovalForMessagingSend = &t.Policy.RequireApprovalForMessagingSend
 	out.MinApprovalsByRisk = byClass(t.Policy.MinApprovalsByRisk)
-	out.ProjectCode = t.Policy.ProjectCode
+	out.AgentInstructions, out.ProjectCode = t.Policy.AgentInstructions, t.Policy.ProjectCode
 	out.Classifier = policy.ClassifierRules{
 		Enabled: t.Classifier.Enabled, MinConfidence: t.Classifier.MinConfidence, OnLowConfidence: t.Classifier.OnLowConfidence,
 	}

@@ -11,6 +11,7 @@ const (
 	ReadOnlyCommand
 
 	WorkspaceWrite
+	ScratchWrite
 	LocalBuild
 	LocalGit
 	RunsProjectCode
@@ -33,6 +34,7 @@ const (
 	KeywordShell
 	KeywordSend
 	KeywordPay
+	KeywordSecret
 	MalformedCall
 	UnknownParameters
 	MessageSend
@@ -47,6 +49,7 @@ const (
 	OpensTerminal
 	ApprovesPlan
 	ControlsAgent
+	StartsAgent
 
 	UnknownCommand
 	UnknownOption
@@ -86,6 +89,7 @@ const (
 	ReadsSecret
 	MayReadSecret
 	MetadataService
+	ControlPlane
 	PrivateAddress
 	OddAddress
 
@@ -94,6 +98,7 @@ const (
 	PathClimbs
 	WritesSecret
 	WritesStartup
+	WritesInstructions
 	MisleadingName
 	MakesLink
 	WritesSystem
@@ -130,6 +135,7 @@ const (
 	RunsDownload
 	DestructiveWord
 	Payment
+	WritesAgentSettings
 	TouchesDesk
 
 	// What follows says why the desk asks or refuses; it adds no risk.

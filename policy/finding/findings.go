@@ -79,6 +79,12 @@ var OfClass = func() (sets [core.R4 + 1]Set) {
 var Opaque = Of(DynamicCommand, UnusualShell, ControlCharacters, UnparsableCommand, CommandTooLong,
 	NestedTooDeep, TooComplex, WindowsShell, InterpreterCode, InterpreterInput, EvaluatesText, DatabaseClient)
 
+// Unread are those of them after which a part of the text was not read as what it is.
+var Unread = Opaque.Without(Of(UnusualShell, DatabaseClient))
+
+// OnlyReads are the findings of R3 about what is read, and of nothing that is changed.
+var OnlyReads = Of(ReadsSecret, MayReadSecret, ReadsEnvironment, MetadataService, ControlPlane, PrivateAddress, OddAddress)
+
 // Unrecognised are the findings that say nothing but that policy does not know what
 // it is: a classifier may, where it is sure.
 var Unrecognised = Of(UnknownTool, UnknownCommand, UnusualShell)

@@ -40,6 +40,7 @@ var Reasons = [CodeCount]reason{
 	ReadOnlyCommand: {"read-only-command", core.R0, fsRead, "The command only reads."},
 
 	WorkspaceWrite: {"workspace-write", core.R1, fsWrite, "It changes files inside the agent's workspace."},
+	ScratchWrite:   {"scratch-write", core.R1, fsWrite, "It changes or deletes scratch files in /tmp."},
 	LocalBuild:     {"local-build", core.R1, fsWrite, "It compiles code inside the agent's workspace without running it."},
 	LocalGit:       {"local-git", core.R1, fsWrite, "It adds to the local git repository."},
 
@@ -66,6 +67,7 @@ var Reasons = [CodeCount]reason{
 	KeywordShell:   {"keyword-shell", core.R3, ProcExec, "The unknown tool's name or description speaks of a shell."},
 	KeywordSend:    {"keyword-send", core.R3, SendsMessage, "The unknown tool's name or description speaks of sending."},
 	KeywordPay:     {"keyword-pay", core.R3, pays, "The unknown tool's name or description speaks of payments."},
+	KeywordSecret:  {"keyword-secret", core.R3, credentials, "The unknown tool's name speaks of secrets."},
 	MalformedCall:  {"malformed-call", core.R3, 0, "The desk cannot read the parameters of this call."},
 	UnknownParameters: {"unknown-parameters", core.R3, 0,
 		"The call has parameters that the desk does not know, and they may change what it does."},
@@ -88,6 +90,8 @@ var Reasons = [CodeCount]reason{
 	ControlsAgent: {"controls-agent", core.R3, ProcExec | securityChange,
 		"It changes the agent's own runtime: its settings, version or devices."},
 
+	StartsAgent: {"starts-agent", core.R3, ProcExec,
+		"It starts another agent, which may act without asking this desk."},
 	DeclaredDestructive: {"declared-destructive", core.R3, ExternalWrite | dataLoss,
 		"The tool's server declares that it may delete or overwrite."},
 
@@ -134,6 +138,8 @@ var Reasons = [CodeCount]reason{
 		"It may read files that hold secrets: which ones is open or out of the workspace."},
 	MetadataService: {"metadata-service", core.R3, credentials | netRead,
 		"It reads the cloud's metadata service, which hands out credentials."},
+	ControlPlane: {"control-plane", core.R3, credentials | netRead,
+		"It reads from a service that controls a machine, a cluster or a browser, and often trusts every caller."},
 	PrivateAddress: {"private-address", core.R3, netRead,
 		"It reads from a private network, whose services often trust whoever asks."},
 	OddAddress: {"odd-address", core.R3, netRead, "It uses a network address that the desk cannot read."},
@@ -144,6 +150,8 @@ var Reasons = [CodeCount]reason{
 	WritesSecret:  {"writes-secret", core.R3, fsWrite | credentials, "It changes a file that usually holds secrets."},
 	WritesStartup: {"writes-startup", core.R3, fsWrite | securityChange,
 		"It changes a file that other programs run or obey, such as hooks or settings."},
+	WritesInstructions: {"writes-instructions", core.R3, fsWrite | securityChange,
+		"It changes a file that tells agents what to do, such as AGENTS.md."},
 	MisleadingName: {"misleading-name", core.R3, fsWrite,
 		"It makes a file whose name other commands can take for an option or for another file."},
 	MakesLink:          {"makes-link", core.R3, fsWrite, "It makes a symbolic link or a submodule, which can lead out of the workspace."},
@@ -186,6 +194,8 @@ var Reasons = [CodeCount]reason{
 	DestructiveWord: {"destructive-word", core.R4, dataLoss,
 		"It cannot be read completely, and words in it belong to destructive commands."},
 	Payment: {"payment", core.R4, pays, "It moves money."},
+	WritesAgentSettings: {"writes-agent-settings", core.R4, fsWrite | securityChange,
+		"It changes settings, hooks or servers of an agent's runtime, by which its calls come to this desk or do not."},
 	TouchesDesk: {"touches-the-desk", core.R4, securityChange,
 		"It touches this approval desk itself: its program, files or port."},
 

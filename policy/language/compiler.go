@@ -30,6 +30,9 @@ func compiler(x *command.Call, name string, args []workspace.Word) {
 		case w.Is("-o") && i+1 < len(args):
 			i++
 			x.Write(args[i])
+			if x.Place.IsScratch(args[i]) {
+				x.Add(finding.WritesOutside) // a program, which others may run
+			}
 		case w.Is("-E"):
 			x.Add(finding.MayReadSecret) // it prints whatever the source includes
 		case w.MayBeOption() && (w.Kind != workspace.Literal || !compilerOption.MatchString(w.Text)):

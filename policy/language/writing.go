@@ -66,13 +66,16 @@ func copies(x *command.Call, name string, args []workspace.Word) {
 		into = &workspace.Word{Text: "."}
 	}
 	contents := whole && slices.ContainsFunc(files, func(f workspace.Word) bool { return strings.HasSuffix(f.Text, "/") }) // to macOS
-	if onto || contents || !x.Place.IsRoot(*into) {
+	tmp := into.Kind == workspace.Literal && path.Clean(into.Text) == "/tmp"
+	if onto || contents || !tmp && !x.Place.IsRoot(*into) {
 		x.Fill(*into)
 	}
 	for _, f := range files {
 		copiesFrom(x, name, f, whole)
 		base := path.Base(f.Text)
-		if name != "cp" && writtenAgain(x, workspace.Word{Text: path.Join(into.Text, base), Kind: into.Kind}) && !writtenAgain(x, f) {
+		at := workspace.Word{Text: path.Join(into.Text, base), Kind: into.Kind}
+		deleted := func(w workspace.Word) bool { return writtenAgain(x, w) || x.Place.IsScratch(w) }
+		if name != "cp" && deleted(at) && !deleted(f) {
 			x.Add(finding.DeletesFile) // what nobody keeps anything in is deleted unasked
 		}
 		switch {
@@ -93,8 +96,8 @@ func copiesFrom(x *command.Call, name string, f workspace.Word, whole bool) {
 	if f.Is("/dev/null") {
 		x.Add(finding.DeletesFile) // it empties the other one
 	}
-	if workspace.StartupPath("/" + workspace.FoldPath(f.Text)) {
-		x.Add(finding.WritesStartup) // a copy under another name can be changed and put back
+	if c, obeyed := workspace.Obeyed("/" + workspace.FoldPath(f.Text)); obeyed && c != finding.WritesInstructions {
+		x.Add(c) // a copy under another name can be changed and put back
 	}
 	switch {
 	case name == "mv" && x.LocalGlob(f) && !f.MayBeOption():
@@ -105,6 +108,9 @@ func copiesFrom(x *command.Call, name string, f workspace.Word, whole bool) {
 		x.Remove(f)
 	case name == "ln":
 		x.Write(f) // what is linked can be changed through the link
+		if x.Place.IsScratch(f) {
+			x.Add(finding.WritesOutside)
+		}
 		x.DeskTree(f)
 	case whole:
 		x.DeskTree(f)
@@ -140,6 +146,10 @@ func rm(x *command.Call, _ string, args []workspace.Word) {
 			x.DeskTree(f)
 			x.DeskPath(f)
 			x.Add(finding.RemovesBuildOutput)
+			continue
+		}
+		if !recursive && x.Place.IsScratch(f) {
+			x.Remove(f)
 			continue
 		}
 		x.Add(finding.DeletesFile)
@@ -248,6 +258,7 @@ func permissions(x *command.Call, name string, args []workspace.Word) {
 			plain = plain && w.Kind == workspace.Literal && plainMode(w.Text)
 		default:
 			plain = plain && !strings.HasPrefix(w.Text, "/dev") // a device is no sink here
+			plain = plain && !x.Place.IsScratch(w)              // which others may run then
 			x.Write(w)
 			if whole && !x.Place.Local(w) {
 				x.Add(finding.RecursivePermissions)

@@ -395,7 +395,7 @@ func (s *Reading) hunt(args []workspace.Word) {
 // touches looks for the desk in a command: its files in any word, and for a
 // command that is more than local, its programs and its port.
 func (s *Reading) touches(all []workspace.Word) {
-	class := s.Found.Class()
+	class, changes := s.Found.Class(), s.Found.Without(finding.OnlyReads).Class() >= core.R3
 	for i, w := range all {
 		s.DeskPath(w)
 		if v := command.AfterEquals(w.Text); v != w.Text {
@@ -405,6 +405,9 @@ func (s *Reading) touches(all []workspace.Word) {
 		}
 		if s.meansDesk(w.Text, class, i == 0) {
 			s.Found.Add(finding.TouchesDesk)
+		}
+		if changes && i > 0 && workspace.SettingsPath(workspace.FoldPath(command.AfterEquals(w.Text))) {
+			s.Found.Add(finding.WritesAgentSettings) // it is not known to only read it
 		}
 	}
 }

@@ -88,10 +88,10 @@ func (s *Reading) emptied(effects []command.Effect) {
 	}
 }
 
-// empties judges a file that is emptied. Logs are emptied every day.
+// empties judges a file that is emptied. Logs and scratch files are emptied every day.
 func (s *Reading) empties(w workspace.Word) {
 	log := w.Kind == workspace.Literal && (strings.HasSuffix(w.Text, ".log") || strings.HasSuffix(w.Text, ".out"))
-	if !log && !workspace.Sink(w.Text) {
+	if !log && !s.Place.IsScratch(w) && !workspace.Sink(w.Text) {
 		s.Found.Add(finding.DeletesFile)
 	}
 }
@@ -127,7 +127,7 @@ func (s *Reading) overwritten(w workspace.Word, place *workspace.Place, read []r
 		files := named(&at, r.file)
 		return r.file.Kind == w.Kind && slices.ContainsFunc(named(place, w), func(file string) bool { return slices.Contains(files, file) })
 	}
-	if !workspace.Sink(w.Text) && slices.ContainsFunc(read, same) {
+	if !workspace.Sink(w.Text) && !place.IsScratch(w) && slices.ContainsFunc(read, same) {
 		s.Found.Add(finding.DeletesFile)
 	}
 }

@@ -1,6 +1,7 @@
 package line
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -69,13 +70,28 @@ func (e *Wide) MayHide(args []workspace.Word) bool {
 var fileRunners = words.Set(`docker-compose podman-compose ansible-playbook salt fab pssh sftp ftp lftp telnet
 	vagrant tilt skaffold serverless sls cdk
 	pm2 supervisorctl helm helmfile flatpak crontab patch tar bsdtar unzip
-	fastlane mage goreleaser wrangler firebase scons snakemake nix-build dvc earthly quarto jekyll`)
+	fastlane mage goreleaser wrangler firebase scons snakemake nix-build dvc earthly quarto jekyll
+	java javaw wasmtime wasmer mono wine open xdg-open flatpak-builder`)
 
 // fromFiles are subcommands of programs for containers that do.
-var fromFiles = words.Set("build buildx bake up compose stack play apply create replace patch")
+var fromFiles = words.Set("build buildx bake up compose stack play apply create replace patch deploy submit")
 
 // gitFromFiles are commands of git that do what a file or a setting says.
 var gitFromFiles = words.Set("apply am config")
+
+// TakesFiles reports a command of a package manager that takes packages, or lists of them, from
+// files, or publishes what is here.
+func TakesFiles(args []workspace.Word) bool {
+	return slices.ContainsFunc(args[1:], func(w workspace.Word) bool {
+		local := words.Begins(w.Text, ".", "/", "~", "file:", "-r", "--requirement", "--path")
+		return local || words.Any(w.Text, "publish", "pack") || packageFiles[path.Ext(w.Text)]
+	})
+}
+
+var packageFiles = words.Set(".whl .tgz .gz .zip .deb .rpm .gem .rb .pkg .jar .crate .txt")
+
+// unpackers put what a file holds among others, and run nothing of it.
+var unpackers = words.Set("tar bsdtar unzip")
 
 // RunsFile reports a command that may run what a file says, or its input where it is
 // fed: of a program that policy does not know, any file may be such a one. remote says
@@ -92,6 +108,23 @@ func (e *Wide) RunsFile(args []workspace.Word, remote, fed bool) bool {
 	return (!known || remote) && slices.ContainsFunc(args[1:], func(w workspace.Word) bool {
 		return looksLikeFile(w.Text) || remote && fromFiles[w.Text]
 	})
+}
+
+// RunsChanging reports a command that surely does what a file says, which may change under the
+// same words, or that puts on another system (remote) what it finds. A forge is given text.
+func (e *Wide) RunsChanging(args []workspace.Word, remote bool) bool {
+	base, one := program.ProgramOf(args[0]), ""
+	if len(args) > 1 {
+		one = args[1].Text
+	}
+	switch {
+	case unpackers[base], base == "git" && one == "config":
+		return false
+	case e.RunsFile(args, false, false):
+		return true
+	}
+	sends := func(w workspace.Word) bool { return fromFiles[w.Text] }
+	return remote && base != "gh" && base != "glab" && slices.ContainsFunc(args[1:], sends)
 }
 
 // looksLikeFile reports a word with a directory in it, or with an ending of letters.

@@ -60,6 +60,7 @@ type Reading struct {
 	writes   bool             // a file was written that could be code
 	brought  bool             // git has fetched what others wrote
 	written  bool             // the same, by an earlier statement
+	settings bool             // a computed word ends in the name of a runtime's settings
 	logs     []string         // the names of logs that were written
 	ran      []workspace.Word // what stood in loops beside the project's code that ran
 	scripted bool             // a script of the project was run by its path

@@ -112,7 +112,7 @@ func (s *Reading) content(w workspace.Word) {
 	s.Write(w)
 	switch ext := path.Ext(w.Text); {
 	case workspace.Sink(w.Text):
-	case w.Kind == workspace.Literal && (ext == ".log" || ext == ".out"):
+	case w.Kind == workspace.Literal && (ext == ".log" || ext == ".out"), s.Place.IsScratch(w):
 		s.logs = append(s.logs, path.Base(w.Text))
 	default:
 		s.writes = true

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/words"
+	"approvalbot/policy/workspace"
 )
 
 // scan looks through text that could not be read for the words of destructive
@@ -21,6 +23,9 @@ func (s *Reading) scan(text string) {
 	s.scanned = text
 	if s.Own.InText(text) {
 		s.Found.Add(finding.TouchesDesk)
+	}
+	if s.Found.Any(finding.Unread) && workspace.SettingsIn(text) {
+		s.Found.Add(finding.WritesAgentSettings)
 	}
 	words := WordsOf(text)
 	if Destructive(words) || s.hides(text) {
@@ -213,6 +218,21 @@ func Destructive(words []string) bool {
 	}
 	return false
 }
+
+// Uncompared gives a statement without the texts that a column is compared with, which are
+// data. Of what dialects may read in several ways it gives all.
+func Uncompared(sql string) string {
+	if !compares.MatchString(sql) || words.Holds(sql, "\\", "--", "/*", "$", "#", "`", `"`) {
+		return sql
+	}
+	return compared.ReplaceAllString(sql, "$1 ''")
+}
+
+var (
+	// compares is one statement that only selects, and ends where it ends.
+	compares = regexp.MustCompile(`(?is)^\s*(?:select|with)\b(?:[^';]|'[^']*')*;?\s*$`)
+	compared = regexp.MustCompile(`(?is)(\b(?:i?like|similar\s+to)|[\w)\s](?:=|<>|!=|~\*?))\s*'[^']*'`)
+)
 
 func follows(words, rest []string) bool {
 	if len(words) < len(rest) {

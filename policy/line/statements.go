@@ -8,6 +8,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"approvalbot/core"
 	grammar "approvalbot/policy/shell"
 
 	"approvalbot/policy/finding"
@@ -18,10 +19,13 @@ import (
 // whether that is worse than unknown. A line that was read and that shells may
 // read otherwise is unusual, and no worse.
 func (s *Reading) Finish(text string) finding.Set {
-	saved := s.Found.Any(finding.Of(finding.SavesDownload, finding.WorkspaceWrite, finding.WritesOutside))
+	saved := s.Found.Any(finding.Of(finding.SavesDownload, finding.WorkspaceWrite, finding.ScratchWrite, finding.WritesOutside))
 	runsSaved := saved && (s.scripted || s.Found.Has(finding.ProgramByPath))
 	if s.fetches && (s.runs || runsSaved) {
 		s.Found.Add(finding.RunsDownload)
+	}
+	if s.settings && s.Found.Without(finding.OnlyReads).Class() >= core.R3 {
+		s.Found.Add(finding.WritesAgentSettings)
 	}
 	if s.Found.Any(finding.Opaque) {
 		s.scan(text)

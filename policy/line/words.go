@@ -37,8 +37,12 @@ func (s *Reading) Word(w *syntax.Word) workspace.Word {
 	}
 	s.subscripts(w.Parts)
 	b.out.Status = status(w.Parts)
-	if b.out.Kind == workspace.Computed && s.Own.IsClient(strings.ToLower(lastText(w.Parts))) {
-		s.Found.Add(finding.TouchesDesk) // as in $HOME/.config/approvalbot/client.yaml
+	if b.out.Kind == workspace.Computed {
+		end := workspace.FoldPath(lastText(w.Parts))
+		if s.Own.IsClient(end) {
+			s.Found.Add(finding.TouchesDesk) // as in $HOME/.config/approvalbot/client.yaml
+		}
+		s.settings = s.settings || workspace.SettingsPath(end)
 	}
 	return b.word()
 }

@@ -30,7 +30,8 @@ func NewPath(text string) (Path, error) {
 func clean(glob string) bool { return doublestar.ValidatePattern(glob) && path.Clean(glob) == glob }
 
 // Covers reports whether the file is certainly meant. Letter case counts. A
-// pattern that is not rooted counts from each of the agent's workspaces.
+// pattern that is not rooted counts from each of the agent's workspaces. Wildcards stand
+// for no secret, and nothing that others obey: a pattern spells these.
 func (p Path) Covers(f workspace.File, roots []string) bool {
 	sure := f.Kind == workspace.Literal && !f.Open && !f.Climb
 	if !sure || !path.IsAbs(f.Path) {
@@ -38,12 +39,35 @@ func (p Path) Covers(f workspace.File, roots []string) bool {
 	}
 	fits := func(name string, below bool) bool {
 		ok, err := doublestar.Match(p.glob, name)
-		return below && ok && err == nil
+		return below && ok && err == nil && !p.reachesApart(name)
 	}
 	if p.rooted {
 		return fits(f.Path, true)
 	}
 	return slices.ContainsFunc(roots, func(root string) bool { return fits(strings.CutPrefix(f.Path, root+"/")) })
+}
+
+// reachesApart reports a file that the pattern matches where what sets it apart from the files
+// beside it is matched by a wildcard.
+func (p Path) reachesApart(name string) bool {
+	globs, names := strings.Split(p.glob, "/"), strings.Split(workspace.FoldPath(name), "/")
+	spells := func(glob string) bool {
+		literal := strings.TrimRight(glob, "*?")
+		plain := !strings.ContainsAny(literal, "*?[{\\")
+		return plain && (literal == glob || literal != "" && workspace.Apart(strings.ToLower(literal)))
+	}
+	from, to, back := 0, len(names), len(globs)
+	for from < min(len(globs), to) && spells(globs[from]) {
+		from++
+	}
+	for back > from && to > from && spells(globs[back-1]) {
+		back, to = back-1, to-1
+	}
+	if from == to {
+		return false
+	}
+	spelled := strings.Join(append(slices.Clone(names[:from]), names[to:]...), "/")
+	return workspace.Apart(strings.Join(names[from:to], "/")) || !workspace.Apart(spelled) && workspace.Apart(strings.Join(names, "/"))
 }
 
 // MayBe reports whether the file could be one that is meant.

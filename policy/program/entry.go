@@ -2,6 +2,7 @@ package program
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"approvalbot/policy/command"
@@ -134,6 +135,10 @@ func (e *entry) option(x *command.Call, t command.Token) {
 		if w := t.Word.Sampled(); w.Kind != workspace.Literal || !shape.MatchString(w.Text) {
 			x.Add(finding.UnknownOption)
 		}
+	}
+	builds := slices.Contains(e.codes, finding.LocalBuild) || e.project != nil
+	if builds && t.Option == "o" && x.Place.IsScratch(t.Word) {
+		x.Add(finding.WritesOutside) // a program, which others may run
 	}
 	e.roles[t.Option].word(x, t.Word)
 }

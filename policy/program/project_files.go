@@ -58,6 +58,8 @@ func (p *pointedAt) file(x *command.Call, w workspace.Word) {
 	for _, file := range list {
 		base, lower := path.Base(file), workspace.FoldPath(path.Clean(file))
 		switch {
+		case !p.checks && workspace.SettingsPath(lower):
+			x.Add(finding.WritesAgentSettings)
 		case !p.checks && workspace.StartupPath(lower) && !strings.EqualFold(base, "head"):
 			x.Add(finding.WritesStartup)
 		case strings.ContainsAny(file, "*?[") && workspace.AimsAtSecret(file),
@@ -88,10 +90,11 @@ func takesProjectFile(x *command.Call, w workspace.Word) {
 func buildsFile(x *command.Call, w workspace.Word) {
 	language.ProjectWord(x, w)
 	for _, file := range append(language.WordParts(w.Text), w.Text) {
-		switch lower := workspace.FoldPath(path.Clean(file)); {
-		case workspace.StartupPath(lower):
-			x.Add(finding.WritesStartup)
-		case workspace.SecretLower(lower):
+		lower := workspace.FoldPath(path.Clean(file))
+		if c, obeyed := workspace.Obeyed(lower); obeyed {
+			x.Add(c)
+		}
+		if workspace.SecretLower(lower) {
 			x.Add(finding.WritesSecret)
 		}
 	}

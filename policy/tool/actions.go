@@ -202,7 +202,7 @@ func (x *Reading) assessDatabase() {
 	x.Found.Add(finding.DatabaseClient)
 	list, _ := x.Fields()
 	for _, f := range list {
-		if f.Str && line.Destructive(line.WordsOf(f.Text)) {
+		if f.Str && line.Destructive(line.WordsOf(line.Uncompared(f.Text))) {
 			x.Found.Add(finding.DestructiveWord)
 		}
 	}

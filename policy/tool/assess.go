@@ -52,12 +52,15 @@ func (x *Reading) assessFiles() {
 	default:
 		r.files(list, kind)
 	}
+	if x.Found.Has(finding.ScratchWrite) && x.Found.Has(finding.WorkspaceWrite) {
+		x.Found.Add(finding.WritesOutside) // what it moves there is deleted unasked
+	}
 }
 
 // written reads a tool that changes the files it names.
 func (r *Params) written(list []field, c finding.Code) {
 	r.standsIn(list, finding.DynamicPath)
-	named := false
+	named, scratch := false, true
 	for i := range list {
 		f := &list[i]
 		within := f.direct() || PathKeys[f.root] || contentKeys[f.root]
@@ -67,7 +70,7 @@ func (r *Params) written(list []field, c finding.Code) {
 		case f.odd || !within || code:
 			r.Found.Add(finding.UnknownParameters)
 		case f.Str && PathKeys[f.Key]:
-			named = true
+			named, scratch = true, scratch && r.Place.IsScratch(workspace.PathWord(f.Text))
 			r.Write(workspace.PathWord(f.Text))
 			if c == finding.DeletesFile {
 				r.DeskTree(workspace.PathWord(f.Text))
@@ -89,10 +92,10 @@ func (r *Params) written(list []field, c finding.Code) {
 	if !named {
 		r.Found.Add(finding.MalformedCall)
 	}
-	if c != finding.WorkspaceWrite {
+	if c != finding.WorkspaceWrite && !(named && scratch) {
 		r.Found.Add(c)
 	}
-	if named && empties(list) {
+	if named && !scratch && empties(list) {
 		r.Found.Add(finding.DeletesFile)
 	}
 }
@@ -138,6 +141,12 @@ func (x *Reading) assessOther() {
 			if strings.Contains(text, k.word) {
 				x.Found.Add(k.code)
 			}
+		}
+	}
+	list, _ := x.Fields()
+	for i := range list {
+		if f := &list[i]; f.Str && workspace.SettingsIn(f.Text) && (codeKeys[f.Key] || !strings.ContainsAny(f.Text, " \n")) {
+			x.Found.Add(finding.WritesAgentSettings) // it is not known to only read it
 		}
 	}
 	if x.assessName()&saysDatabase != 0 {

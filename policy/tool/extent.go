@@ -79,5 +79,5 @@ func namesFile(f *field) bool {
 	}
 	lower := workspace.FoldPath(f.Text)
 	return placeKeys[f.Key] || outKeys[f.Key] || strings.ContainsAny(f.Text, `/\~`) || strings.HasPrefix(f.Text, ".") ||
-		workspace.SecretPath(lower) || workspace.AccessPath(lower) || workspace.StartupPath(lower)
+		workspace.Apart(lower)
 }

@@ -77,11 +77,15 @@ func (x *Reading) assessText() {
 		if x.Own.InText(f.Text) {
 			x.Found.Add(finding.TouchesDesk)
 		}
+		text := f.Text
+		if f.Key == "sql" {
+			text = line.Uncompared(text)
+		}
 		switch {
 		case codeKeys[f.Key] && f.top:
-			lines = append(lines, f.Text)
+			lines = append(lines, text)
 		case codeKeys[f.Key]:
-			lines, argv = append(lines, f.Text), append(argv, f.Text)
+			lines, argv = append(lines, text), append(argv, text)
 		}
 	}
 	if len(lines) == 0 {

@@ -115,7 +115,7 @@ func (r *rowReader) judge(role Role, f *field) {
 		r.urls(f)
 	case Statements:
 		r.Found.Add(finding.DatabaseClient)
-		if line.Destructive(line.WordsOf(f.Text)) {
+		if line.Destructive(line.WordsOf(line.Uncompared(f.Text))) {
 			r.Found.Add(finding.DestructiveWord)
 		}
 	case Runs:

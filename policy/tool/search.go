@@ -226,10 +226,10 @@ func (r *Params) glob(text string, kind Kind) {
 // wholeFiles reports a search that may show whole files of a directory, or the
 // lines that hold secrets: its pattern has no word of its own, many lines around
 // what it finds are shown, or it looks for the variables of secrets in the capitals
-// that these are written in; and the names of the files it looks at leave secrets
+// that these are written in, or shows the lines that it finds; and the names of the files it looks at leave secrets
 // among them.
 func wholeFiles(list []field) bool {
-	words, asked, typed, near, folded := true, false, false, false, false
+	words, asked, typed, near, folded, shown := true, false, false, false, false, false
 	globs, paths, told := names{}, names{}, names{}
 	for i := range list {
 		f := &list[i]
@@ -237,12 +237,14 @@ func wholeFiles(list []field) bool {
 		case f.Key == "outputmode":
 			m, _ := foldKey(f.Text)
 			told.add(m == "fileswithmatches" || m == "count")
+			shown = shown || m == "content"
 		case f.Key == "namesonly" && !f.off():
 			told.add(true)
 		case searchKeys[f.Key] && f.Str:
 			asked = true
 			words = words && workspace.OwnWord(strings.ToLower(f.Text))
 			near = near || workspace.NearSecret(f.Text)
+			shown = shown || workspace.LikeSecret(f.Text)
 			folded = folded || strings.ToUpper(f.Text) == f.Text || strings.Contains(f.Text, "(?i")
 		case globKeys[f.Key] && f.Str && f.Text != "":
 			globs.add(workspace.SourceGlobs(f.Text))
@@ -264,7 +266,7 @@ func wholeFiles(list []field) bool {
 	if typed || paths.all() || told.all() {
 		return false
 	}
-	secrets := near && folded
+	secrets := near && (folded || shown)
 	return secrets || !words || !asked
 }
 

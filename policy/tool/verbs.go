@@ -12,8 +12,15 @@ var (
 	writingVerbs = words.Set(`create update edit push merge fork add post put patch upload publish comment reply
 		close reopen assign invite deploy release set insert
 		move rename archive share grant approve submit sync import trigger start stop restart run execute transition
-		label star subscribe click fill type select drag evaluate`)
+		label star subscribe click fill type select drag evaluate
+		shutdown reboot poweroff halt revoke drain kill eval exec decrypt unlock disable enable reset rotate flush cancel evict cordon
+		uncordon restore rollback impersonate logout ban unban block unblock detach unmount suspend quarantine`)
 	endingVerbs = words.Set("delete drop destroy purge terminate wipe truncate erase")
+	// secretWords are secrets, and so are keys beside one of whichKeys.
+	secretWords = words.Set(`secret secrets token tokens credential credentials creds password passwords passwd passphrase passphrases apikey apikeys
+		privatekey privatekeys kubeconfig keystore keychain keyring vault otp totp cookie cookies`)
+	keysWords   = words.Set("key keys")
+	whichKeys   = words.Set("api private access ssh gpg pgp signing encryption master kms deploy service host account")
 	wholeThings = words.Set(`repository repositories repo repos project projects database databases db table tables
 		collection collections bucket buckets cluster clusters namespace
 		namespaces instance instances vm server servers volume volumes disk disks stack stacks deployment
@@ -31,12 +38,16 @@ const (
 	saysEnd
 	saysWhole
 	saysDatabase
+	saysSecret
+	saysKey
+	saysWhichKey
 )
 
 var nameWords = func() map[string]nameSays {
 	m := map[string]nameSays{}
 	for says, words := range map[nameSays]map[string]bool{saysWrite: writingVerbs, saysEnd: endingVerbs,
-		saysWhole: wholeThings, saysDatabase: databaseWords} {
+		saysWhole: wholeThings, saysDatabase: databaseWords,
+		saysSecret: secretWords, saysKey: keysWords, saysWhichKey: whichKeys} {
 		for w := range words {
 			m[w] |= says
 		}
@@ -85,6 +96,9 @@ func (x *Reading) assessName() nameSays {
 	}
 	if n&saysDatabase != 0 {
 		x.Found.Add(finding.DatabaseClient)
+	}
+	if n&saysSecret != 0 || n&saysKey != 0 && n&saysWhichKey != 0 {
+		x.Found.Add(finding.KeywordSecret)
 	}
 	return n
 }

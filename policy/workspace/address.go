@@ -46,8 +46,10 @@ func (r *Reader) Address(s string) {
 	}
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	switch {
-	case MetadataHosts[host]:
+	case metadata(host, u):
 		r.Found.Add(finding.MetadataService)
+	case controls(u):
+		r.Found.Add(finding.ControlPlane)
 	case privateHost(host):
 		r.Found.Add(finding.PrivateAddress)
 	case oddHost(host):
@@ -153,10 +155,6 @@ func (r *Reader) AddressesIn(text string) {
 	}
 	r.deskAddress(text)
 }
-
-// MetadataHosts hand out a cloud machine's credentials.
-var MetadataHosts = words.Set(`169.254.169.254 169.254.170.2 169.254.170.23 metadata.google.internal metadata
-	metadata.goog 100.100.100.200 fd00:ec2::254 192.0.0.192 instance-data`)
 
 // privateHost reports an address of a private network. The machine itself is
 // none: agents look at the servers they start.

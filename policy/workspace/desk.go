@@ -18,6 +18,8 @@ type Own struct {
 	programs []string
 	settings []string // how the variables that configure programs begin
 	port     string
+
+	Instructions bool // what tells agents what to do is a file of the workspace like any other
 }
 
 // Protected names the desk itself. A call that touches any of it is R4.

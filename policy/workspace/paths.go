@@ -140,7 +140,10 @@ func (r *Reader) Write(w Word) {
 func (r *Reader) written1(file string, open bool) finding.Code {
 	lower := FoldPath(file)
 	inside := r.Place.Inside(file)
+	c, obeyed := r.Place.obeyed(file)
 	switch {
+	case c == finding.WritesAgentSettings && obeyed:
+		return c
 	case Under(lower, "/dev/tcp"), Under(lower, "/dev/udp"):
 		return finding.SendsData
 	case Under(lower, "/dev"), Under(lower, "/proc"), Under(lower, "/sys"):
@@ -151,12 +154,16 @@ func (r *Reader) written1(file string, open bool) finding.Code {
 		return finding.WritesSystem
 	case SecretLower(lower):
 		return finding.WritesSecret
-	case StartupPath(FoldPath(r.Place.Below(file))), inside && ownProgram(lower):
+	case obeyed && !(c == finding.WritesInstructions && inside && r.Own.Instructions):
+		return c
+	case inside && ownProgram(lower):
 		return finding.WritesStartup
 	case inside:
 		return finding.WorkspaceWrite
 	case open || !r.Place.Known():
 		return finding.NoWorkspace
+	case r.Place.Scratch(file):
+		return finding.ScratchWrite
 	}
 	return finding.WritesOutside
 }

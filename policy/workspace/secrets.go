@@ -21,6 +21,7 @@ var secretNames = words.NewLexicon(`.ssh .aws .azure .gnupg .kube .docker .gclou
 	debian.cnf k3s.yaml chap-secrets pap-secrets ipsec.secrets sasl_passwd opasswd shadow- gshadow master.passwd sudoers sudoers.d krb5.keytab
 	keychains login.keychain-db wallet.dat logins.json key4.db cookies.sqlite kubeconfig terraform.tfstate
 	service-account.json serviceaccount.json service_account.json tokens.json gshadow- passwd- .dev.vars .vault_pass .vault-pass .vault_password kubeconfig.yaml kubeconfig.yml terraform.tfstate.backup
+	.apikey .api_key .pg_service.conf pg_service.conf .passwd-s3fs .passwd-s3cmd .smbcredentials
 	.secret .token secring.gpg wp-config.php local.settings.json vault_pass.txt vault-pass.txt cookies.txt`)
 
 // secretBases are names of files with secrets that are ordinary names of
@@ -30,7 +31,7 @@ var secretBases = words.NewLexicon("shadow cookies login_data web_data")
 var allSecretNames = append(slices.Collect(maps.Keys(secretNames.Words)), slices.Collect(maps.Keys(secretBases.Words))...)
 
 // secretEnds are how names of files with keys end.
-var secretEnds = words.NewLexicon(".env .pem .key .p12 .pfx .kdbx .jks .keystore .ppk .p8 .agekey .tfstate .tfvars .ovpn .keytab")
+var secretEnds = words.NewLexicon(".env .pem .key .p12 .pfx .kdbx .jks .keystore .ppk .p8 .agekey .tfstate .tfvars .ovpn .keytab .kubeconfig .apikey .pat .keyring")
 
 // secretWords, in the name of a file that is data and not code, mean a secret.
 var secretWords = [...]string{"secret", "credential", "password", "passwd", "apikey", "api_key", "api-key",
@@ -71,7 +72,8 @@ func keepsSecrets(c string) bool { return words.Any(c, "secrets", "secret", "cre
 var secretDirs = [...]string{"/run/secrets", "/var/run/secrets", "/etc/ssl/private", "/etc/pki/tls/private", "/etc/letsencrypt/accounts",
 	"/etc/kubernetes", "/var/lib/kubelet", "/etc/rancher", "/var/lib/rancher", "/etc/wireguard", "/etc/openvpn", "/etc/ipsec.d/private", "/etc/swanctl/private",
 	"/etc/networkmanager/system-connections", "/etc/wpa_supplicant", "/etc/mysql/debian.cnf", "/etc/security/opasswd", "/etc/exim4/passwd.client", "/etc/postfix/sasl_passwd",
-	"/var/lib/samba/private", "/var/backups", "/var/lib/cloud", "/etc/credstore", "/etc/credstore.encrypted", "/run/credentials"}
+	"/var/lib/samba/private", "/var/backups", "/var/lib/cloud", "/etc/credstore", "/etc/credstore.encrypted", "/run/credentials",
+	"/etc/gitlab-runner/config.toml", "/etc/apt/auth.conf", "/etc/apt/auth.conf.d", "/etc/docker/key.json", "/etc/ceph"}
 
 // secretPlace reports a lower-case path in one of secretDirs.
 func secretPlace(file string) bool {
@@ -129,7 +131,10 @@ func secretName(c string) bool {
 	if strings.HasPrefix(c, "id_rsa") && !strings.HasSuffix(c, ".pub") {
 		return true
 	}
-	if strings.HasPrefix(c, "ssh_host_") && strings.HasSuffix(c, "_key") {
+	if strings.HasPrefix(c, "ssh_host_") && strings.HasSuffix(c, "_key") || strings.HasPrefix(c, "krb5cc_") {
+		return true
+	}
+	if madeKey(c) {
 		return true
 	}
 	dot := strings.LastIndexByte(c, '.')
@@ -141,6 +146,17 @@ func secretName(c string) bool {
 	}
 	account := strings.HasPrefix(c, "service-account-") && strings.HasSuffix(c, ".json")
 	return account || secretEnds.Has(c[dot:]) || strings.HasSuffix(c, ".tfvars.json")
+}
+
+// madeKey reports a name as people give it to a key that they made: deploy_rsa, private.asc.
+func madeKey(c string) bool {
+	for _, kind := range [...]string{"rsa", "dsa", "ecdsa", "ed25519"} {
+		if name, ok := strings.CutSuffix(c, kind); ok && len(name) > 1 && strings.ContainsAny(name[len(name)-1:], "_-") {
+			return true
+		}
+	}
+	pgp := words.Any(path.Ext(c), ".asc", ".gpg", ".pgp")
+	return pgp && words.Holds(c, "private", "secret")
 }
 
 // copyEnds are how names of copies end.
@@ -181,8 +197,14 @@ func secretData(name string) bool {
 
 // secretHints are parts of words on the lines that hold secrets.
 var secretHints = [...]string{"key", "token", "secret", "pass", "pwd", "cred", "auth", "private", "begin", "bearer",
-	"eyj", "dsn", "database_url", "akia", "ghp_", "sk_", "sk-", "xox",
+	"eyj", "dsn", "database_url", "akia", "aiza", "ghp_", "gho_", "ghs_", "github_pat", "glpat", "sk_", "sk-", "xox", "npm_", "live_",
 	"postgres:", "postgresql:", "mysql:", "mongodb:", "mongodb+", `mongodb\+`, "redis:", "rediss:", "amqp:", "amqps:"}
+
+// secretForms are how secrets themselves begin, of secretHints.
+var secretForms = strings.Fields("eyj akia aiza ghp_ gho_ ghs_ github_pat glpat sk_ sk- xox npm_ live_ _authtoken secret_access_key begin :// password: password=")
+
+// LikeSecret reports a pattern that looks for secrets by how they begin.
+func LikeSecret(pattern string) bool { return words.Holds(strings.ToLower(pattern), secretForms...) }
 
 // secretOwners are beginnings of the names of variables that hold secrets.
 var secretOwners = words.Set(`aws stripe twilio sendgrid slack github gitlab openai anthropic gemini google azure gcp heroku datadog sentry cloudflare digitalocean npm pypi docker
@@ -322,8 +344,8 @@ var startupNames = words.NewLexicon(`.git git~1 .hg .svn .bzr .fslckout _fossil_
 	.simple-git-hooks.json .simple-git-hooks.js .simple-git-hooks.cjs .rvmrc .autoenv.zsh .dir-locals.el .nvim.lua
 	.buildkite .gitea .forgejo .drone.yml .woodpecker .woodpecker.yml .woodpecker.yaml appveyor.yml .appveyor.yml .cirrus.yml .semaphore .tekton .builds .build.yml
 	.vscode .idea .devcontainer .devcontainer.json .fleet .zed .envrc .direnv .mise.toml mise.toml .mise .autoenv .cargo .mvn
-	.claude .claude.json .codex .gemini .cursor .cursorrules .opencode .openclaw .continue .kiro .aider.conf.yml .mcp.json mcp.json opencode.json openclaw.json
-	.windsurf .windsurfrules .codeium .amazonq .qwen .goose .goosehints .cline .clinerules .roo .roomodes .kilocode .trae .augment .factory .crush crush.json .copilot .agents .junie
+	.claude .claude.json .codex .gemini .cursor .opencode .openclaw .continue .kiro .aider.conf.yml .mcp.json mcp.json opencode.json openclaw.json
+	.windsurf .codeium .amazonq .qwen .goose .cline .clinerules .roo .roomodes .kilocode .trae .augment .factory .crush crush.json .copilot .agents .junie
 	.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .login .zshrc .zshenv .zprofile .zlogin .kshrc .cshrc .tcshrc
 	.inputrc .vimrc .exrc .nvimrc .emacs .emacs.d .tmux.conf .screenrc .xinitrc .xsession .npmrc .yarnrc .yarnrc.yml .pypirc .condarc
 	.config .local .ssh site-packages sitecustomize.py usercustomize.py launchagents launchdaemons autostart crontab .wgetrc .curlrc .ripgreprc .jq .gdbinit .lldbinit .pythonrc .irbrc
