@@ -27,7 +27,11 @@ type Ballot struct {
 	Opens      bool        // with Retry: it opens a round if none is open
 	// WithoutResult: with Opens, although no result says that the run before has ended.
 	WithoutResult bool
-	After         *int // with Retry: how many retries the run that it follows had; nil: it is not said
+	After         *int   // with Retry: how many retries the run that it follows had; nil: it is not said
+	Unconfirmed   bool   // of a page, that did not ask a second time
+	Proof         string // see [Gate.Confirmation]; empty: the person was not asked a second time
+
+	confirmed bool // Proof is right
 
 	evidence *evidence      // what the desk has of Signed
 	site     assertion.Site // where a yes can be signed
@@ -89,6 +93,9 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 	if refusal := a.admits(v, b, d); refusal != nil {
 		if refusal.Code == CodeSelfApproval && b.Decision == Deny {
 			return a.looked(now).withdraw(v.Name(), cmp.Or(b.Reason, withdrawnByRequester), now).coolDown(now)
+		}
+		if refusal.Code == CodeUnconfirmed {
+			return a.toConfirm(refusal, now)
 		}
 		return a.refused(v, b, refusal, now)
 	}
@@ -162,7 +169,7 @@ func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
 	case b.Unseen:
 		return a.unseenOnWeb()
 	}
-	return nil
+	return a.unconfirmed(b)
 }
 
 func notAnApprover() *Error {
@@ -281,6 +288,7 @@ func (g *Gate) voteOnce(ctx context.Context, key string, b Ballot, adopted []Del
 			return Change{Approval: a, Unchanged: true}, nil
 		}
 		otherRules = false
+		b.confirmed = g.confirms.confirms(b, a)
 		now := time.Now() // whoever was away may be back since the vote began to wait for its turn
 		asOf := rules.at(now)
 		c := a.vote(b, adopted, fresh, &asOf, now.UnixMilli()).spending(b, now.UnixMilli())

@@ -153,6 +153,21 @@ func TestADialogShowsEveryByte(t *testing.T) {
 	require.Equal(t, core.Denied, d.now(long.Code).Status, "a deny needs no reading")
 }
 
+// A yes to an R4 call is asked for a second time, also where a script watches over the window.
+func TestConfirm_TheDialogAsksTwiceForR4(t *testing.T) {
+	t.Parallel()
+	d := newDialogDesk(t)
+	grave := d.ask("grave", `{"path":"a"}`)
+	page := d.do("GET", "/dialog/"+grave.Code, "alice", "").text
+	again := d.post(grave.Code, "alice", armed(page, core.AllowOnce)).text
+	require.Contains(t, again, "You chose: Allow once. Is that what you want?")
+	require.Empty(t, d.now(grave.Code).Votes)
+	v := armed(again, core.AllowOnce)
+	v.Set("confirm", "1")
+	d.post(grave.Code, "alice", v)
+	require.NotEmpty(t, d.now(grave.Code).Votes)
+}
+
 // What is not offered, or not theirs, is refused in the desk's words, and decides nothing.
 func TestTheDialogRefuses(t *testing.T) {
 	t.Parallel()
