@@ -294,7 +294,7 @@ func (g *Gate) voteAgain(ctx context.Context, key string, b Ballot) (Approval, e
 	step := func(a Approval) (Change, error) {
 		now := time.Now()
 		asOf := rules.at(now)
-		b.confirmed = g.confirms.confirms(b, a)
+		b.confirmed, b.atVerifier = g.confirms.confirms(b, a), rules.atVerifier(b, a)
 		c, err := a.voteAgain(b, t, &asOf, now.UnixMilli())
 		if no, is := errors.AsType[*Error](err); is && b.evidence != nil { // what was signed is used up
 			c, err = Change{Approval: a, Unchanged: true, Refusal: no}, nil

@@ -31,7 +31,8 @@ type Ballot struct {
 	Unconfirmed   bool   // of a page, that did not ask a second time
 	Proof         string // see [Gate.Confirmation]; empty: the person was not asked a second time
 
-	confirmed bool // Proof is right
+	confirmed  bool // Proof is right
+	atVerifier bool // Chat is the verifier's own: only its people are asked there
 
 	evidence *evidence      // what the desk has of Signed
 	site     assertion.Site // where a yes can be signed
@@ -145,7 +146,7 @@ func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
 	switch {
 	case a.MayNotDecide(v, d):
 		return refuse(CodeSelfApproval, "You cannot approve your own request.")
-	case !w.Deny:
+	case !w.Deny, b.atVerifier && !w.Verifier:
 		return notAnApprover()
 	case !a.Rule.Admits(UserRequest) && !w.Verifier:
 		return refuse(CodeDecisionNotOffered, "Policy does not let people decide this request.")
@@ -288,7 +289,7 @@ func (g *Gate) voteOnce(ctx context.Context, key string, b Ballot, adopted []Del
 			return Change{Approval: a, Unchanged: true}, nil
 		}
 		otherRules = false
-		b.confirmed = g.confirms.confirms(b, a)
+		b.confirmed, b.atVerifier = g.confirms.confirms(b, a), rules.atVerifier(b, a)
 		now := time.Now() // whoever was away may be back since the vote began to wait for its turn
 		asOf := rules.at(now)
 		c := a.vote(b, adopted, fresh, &asOf, now.UnixMilli()).spending(b, now.UnixMilli())

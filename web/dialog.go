@@ -79,6 +79,10 @@ func (w *Web) dialogPage(out http.ResponseWriter, r *http.Request, s core.Sessio
 		w.noDialog(out, s, err)
 		return
 	}
+	if r.Header.Get("X-Dialog") != "" { // the open window asks whether it has ended
+		out.WriteHeader(map[bool]int{true: http.StatusNoContent, false: http.StatusAccepted}[a.Final()])
+		return
+	}
 	w.showDialog(out, r, s, a, func(*dialog) {})
 }
 
