@@ -65,7 +65,10 @@ func topValue(d *json.Decoder, k kind) (string, error) {
 		if !strings.Contains(body, "\n") {
 			body = shown
 		}
-		if isAmbiguous(body) {
+		// A text of several lines may begin indented.
+		first := strings.TrimLeftFunc(body, isBlank)
+		indented := strings.Contains(body, "\n") && first != "" && first[0] != '"'
+		if isAmbiguous(body) && !(indented && !isAmbiguous(first)) {
 			shown = quoteJSON(shown)
 		}
 		return EscapeBlock(shown), nil
