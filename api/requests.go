@@ -17,6 +17,7 @@ type CreateRequest struct {
 	Bind          *Bind           `json:"bind,omitzero" doc:"Ties the approval to where the call runs."`
 	CallbackURL   string          `json:"callbackUrl,omitzero" maxLength:"2048" doc:"Where the ended approval is POSTed, signed with the token's callbackSecret; tried for a day."`
 	MustAsk       bool            `json:"mustAsk,omitzero" doc:"A person is asked also where policy would let the call run."`
+	Offers        []Decision      `json:"offers,omitzero" maxItems:"4" doc:"The decisions that people may give, of those that policy offers; deny always. Empty: all of them."`
 	TimeoutMs     int64           `json:"timeoutMs,omitzero" minimum:"1" doc:"Clamped to the configured maximum."`
 	Supersedes    string          `json:"supersedes,omitzero" maxLength:"128" doc:"A pending approval of yours whose call has changed; it ends withdrawn."`
 }

@@ -25,7 +25,7 @@ func newHealthCommand(a *app.App) *cobra.Command {
 		Use:   "health",
 		Short: "Ask the desk's /readyz, for probes: exit status 0 if it is ready, else 1",
 		Long: "Ask the desk's /readyz, at --server, else APPROVALBOT_SERVER, else " + config.DefaultServer + ". No token is needed or sent,\n" +
-			"so the desk's certificate is not checked. Exit status: 0 if it is ready to take requests, else 1.",
+			"so the desk's certificate is not checked. --json prints the whole answer. Exit status: 0 if it is ready to take requests, else 1.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), healthTime)
@@ -34,9 +34,14 @@ func newHealthCommand(a *app.App) *cobra.Command {
 				DisableKeepAlives: true}}
 			r, err := (&api.Client{Server: cmp.Or(a.Server, a.Env["APPROVALBOT_SERVER"], config.DefaultServer),
 				HTTP: probe}).Ready(ctx)
+			if a.JSON && err == nil {
+				err = a.PrintJSON(r)
+			}
 			switch {
 			case err != nil:
 				return err
+			case a.JSON && r.Ready:
+				return nil
 			case !r.Ready:
 				return fmt.Errorf("the desk is not ready: store %s, policy %s", cmp.Or(r.Store, "unknown"),
 					cmp.Or(r.Policy, "unknown"))

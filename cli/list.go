@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -158,12 +159,17 @@ func printList(a *app.App, items []api.Approval, id func(api.Approval) string) e
 		fmt.Fprintln(a.Stdout, "none")
 		return nil
 	}
-	more := max(0, terminalWidth(a.Stdout)-listWidth)
+	width := terminalWidth(a.Stdout)
+	whole := width == 0 // a pipe's cells are whole: a program reads them
+	more := max(0, width-listWidth)
 	now := time.Now()
 	rows := [][]string{{"ID", "Tool", "Agent", "Status", "Age", "Left", "Risk", "Code", "Command"}}
 	for _, i := range items {
-		rows = append(rows, []string{display.Escape(id(i)), show.Cell(i.ToolName, nameWidth+more/3),
-			show.Cell(i.AgentID, nameWidth+more/6),
+		tool, agent := show.Cell(i.ToolName, nameWidth+more/3), show.Cell(i.AgentID, nameWidth+more/6)
+		if whole {
+			tool, agent = display.Escape(cmp.Or(i.ToolName, "-")), display.Escape(cmp.Or(i.AgentID, "-"))
+		}
+		rows = append(rows, []string{display.Escape(id(i)), tool, agent,
 			display.Escape(show.Status(i)), show.Age(i.CreatedAtMs, now),
 			left(i, now), display.Escape(i.RiskClass), display.Escape(i.Code), i.ParamsSummary})
 	}
@@ -178,7 +184,10 @@ func printList(a *app.App, items []api.Approval, id func(api.Approval) string) e
 	}
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	for n, row := range rows {
-		if n > 0 {
+		switch {
+		case n > 0 && whole:
+			row[last] = display.Escape(cmp.Or(row[last], "-"))
+		case n > 0:
 			row[last] = show.Cell(row[last], max(room, commandWidth))
 		}
 		fmt.Fprintln(w, strings.Join(row, "\t"))

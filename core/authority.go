@@ -89,3 +89,15 @@ type Weight struct {
 	Approvers bool // a yes counts toward the approvers' need
 	Verifier  bool // a yes counts toward the verifier's need
 }
+
+// atVerifier reports whether a ballot was given in a chat of the verifier's own, which gets the card
+// for its people alone. A chat where approvers are asked as well is none.
+func (r *Rules) atVerifier(b Ballot, a Approval) bool {
+	if b.Chat == nil || a.Rule.Verifier == nil || a.Rule.Verifier.Optional {
+		return false
+	}
+	chat, routes := b.Chat.Normal().Chat(), r.Router.Route(a)
+	here := func(t Target) bool { return t.Chat() == chat }
+	return slices.ContainsFunc(routes.Verifier, here) && !slices.ContainsFunc(routes.Targets, here) &&
+		!slices.ContainsFunc(routes.Fallback, here)
+}

@@ -26,10 +26,11 @@ type Call struct {
 	Justification string     // the asker's words, shown as a claim
 	ActionSummary string     // the asker's words, shown as a claim
 	Context       CallContext
-	CallbackURL   string // where the ended approval is POSTed, or empty
-	MustAsk       bool   // a person is asked also where policy would let it run; a grant is one's yes
-	Resume        bool   // an approved call that is the same and that nobody has claimed answers too
-	TimeoutMs     int64  // 0: the configured default
+	CallbackURL   string     // where the ended approval is POSTed, or empty
+	MustAsk       bool       // a person is asked also where policy would let it run; a grant is one's yes
+	Offers        []Decision // what people may decide, of what policy offers; deny always. Empty: all of it
+	Resume        bool       // an approved call that is the same and that nobody has claimed answers too
+	TimeoutMs     int64      // 0: the configured default
 	Supersedes    string
 	Explain       bool   // the Trace of its judgement is wanted
 	Dialect       string // the words it was asked in: "", DialectExec or DialectAgentShield; set by the door
@@ -155,6 +156,8 @@ func (c Call) validate() []FieldError {
 	check(c.ID == "" || ValidID(c.ID), "id", `must be 1 to 128 of A-Z a-z 0-9 . _ : - and not "." or ".."`)
 	check(len(c.Params) > 0, "params", "is required and must be a JSON object")
 	check(c.TimeoutMs >= 0, "timeoutMs", "must be a positive number of milliseconds")
+	check(!slices.ContainsFunc(c.Offers, func(d Decision) bool { return d != Deny && !d.Allows() }), "offers",
+		"must be of allow-once, allow-session, allow-always and deny")
 	text := func(s, field string, limit int) {
 		if len(s) > limit || !utf8.ValidString(s) || strings.IndexByte(s, 0) >= 0 {
 			bad = append(bad, FieldError{field, fmt.Sprintf("must be text of at most %d bytes without NUL", limit)})

@@ -209,7 +209,7 @@ const changeName = "change"
 // changes shows an old text and the new one line by line: what goes, what comes, and what
 // stays around them.
 func changes(old, fresh string) string {
-	was, is := strings.Split(old, "\n"), strings.Split(fresh, "\n")
+	was, is := strings.Split(unquoted(old), "\n"), strings.Split(unquoted(fresh), "\n")
 	same := 0
 	for same < min(len(was), len(is)) && was[same] == is[same] {
 		same++
@@ -230,6 +230,22 @@ func changes(old, fresh string) string {
 	add("  ", was[len(was)-tail:])
 	return strings.Join(out, "\n")
 }
+
+// unquoted is a text that is shown in quotes for the blanks at its ends, as lines. Nothing that was
+// escaped is brought back but line feeds and the tabs that a line begins with.
+func unquoted(s string) string {
+	inner, ok := strings.CutPrefix(s, `"`)
+	if inner, ok = strings.CutSuffix(inner, `"`); !ok || !strings.HasPrefix(s, `"`) {
+		return s
+	}
+	lines := strings.Split(strings.TrimSuffix(quotedText.Replace(inner), "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = display.EscapeLine(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+var quotedText = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n", `\t`, "\t")
 
 // linesText says how many lines a text has, where they are shown as lines.
 func linesText(s string) string {

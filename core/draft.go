@@ -54,10 +54,13 @@ func outline(who Caller, call Call, fingerprint string, j Judgement, rules *Rule
 	return a.settledByPolicy(j, rules)
 }
 
-// grantableOffers drops the scopes that would cover nothing: no session scope without a
-// session or a subject, and none for always where policy has no words for it.
+// grantableOffers drops what the asker does not want decided, and the scopes that would cover nothing:
+// no session scope without a session or a subject, and none for always if policy has no words for it.
 func grantableOffers(j Judgement, call Call, subject string) []Decision {
 	return slices.DeleteFunc(slices.Clone(j.Offers), func(d Decision) bool {
+		if d != Deny && len(call.Offers) > 0 && !slices.Contains(call.Offers, d) {
+			return true
+		}
 		switch d {
 		case AllowSession:
 			return call.SessionKey == "" || subject == ""

@@ -23,6 +23,7 @@ type Gate struct {
 	notices  bell
 	refusals refusals
 	signIns  signInKey
+	confirms confirmKey
 	cutShort atomic.Int64 // calls that were not read to their end
 }
 
@@ -34,7 +35,7 @@ func (g *Gate) CutShort() int64 { return g.cutShort.Load() }
 // caller's goroutine, and must be quick: it wakes the dispatcher and counts.
 func NewGate(store Store, rules Rules, log *slog.Logger, after ...func(Change)) *Gate {
 	g := &Gate{store: store, log: log, after: after, waits: waitlist{m: map[string]*waiter{}}, notices: make(bell, 1),
-		signIns: randomSignInKey()}
+		signIns: randomSignInKey(), confirms: randomConfirmKey()}
 	g.rules.Store(&rules)
 	g.absences.Store(&unread)
 	return g

@@ -149,6 +149,9 @@ func (a Approval) voteAgain(b Ballot, t today, rules *Rules, now int64) (Change,
 		return c, nil
 	}
 	if no := view.admits(v, b, d); no != nil {
+		if no.Code == CodeUnconfirmed {
+			return a.toConfirm(no, now), nil
+		}
 		return a.refusedAgain(v, b, no, now), nil
 	}
 	vote, no := view.voteOf(v, b, d, now)
@@ -291,6 +294,7 @@ func (g *Gate) voteAgain(ctx context.Context, key string, b Ballot) (Approval, e
 	step := func(a Approval) (Change, error) {
 		now := time.Now()
 		asOf := rules.at(now)
+		b.confirmed, b.atVerifier = g.confirms.confirms(b, a), rules.atVerifier(b, a)
 		c, err := a.voteAgain(b, t, &asOf, now.UnixMilli())
 		if no, is := errors.AsType[*Error](err); is && b.evidence != nil { // what was signed is used up
 			c, err = Change{Approval: a, Unchanged: true, Refusal: no}, nil

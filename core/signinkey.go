@@ -32,6 +32,7 @@ func (g *Gate) ShareSeed(seed [32]byte) error {
 	key, err := hkdf.Key(sha256.New, seed[:], nil, signInPurpose, len(seed))
 	if err == nil {
 		copy(g.signIns[:], key)
+		err = g.confirms.derive(seed)
 	}
 	return err
 }

@@ -27,7 +27,12 @@ type Ballot struct {
 	Opens      bool        // with Retry: it opens a round if none is open
 	// WithoutResult: with Opens, although no result says that the run before has ended.
 	WithoutResult bool
-	After         *int // with Retry: how many retries the run that it follows had; nil: it is not said
+	After         *int   // with Retry: how many retries the run that it follows had; nil: it is not said
+	Unconfirmed   bool   // of a page, that did not ask a second time
+	Proof         string // see [Gate.Confirmation]; empty: the person was not asked a second time
+
+	confirmed  bool // Proof is right
+	atVerifier bool // Chat is the verifier's own: only its people are asked there
 
 	evidence *evidence      // what the desk has of Signed
 	site     assertion.Site // where a yes can be signed
@@ -90,6 +95,9 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 		if refusal.Code == CodeSelfApproval && b.Decision == Deny {
 			return a.looked(now).withdraw(v.Name(), cmp.Or(b.Reason, withdrawnByRequester), now).coolDown(now)
 		}
+		if refusal.Code == CodeUnconfirmed {
+			return a.toConfirm(refusal, now)
+		}
 		return a.refused(v, b, refusal, now)
 	}
 	vote, refusal := a.voteOf(v, b, d, now)
@@ -138,7 +146,7 @@ func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
 	switch {
 	case a.MayNotDecide(v, d):
 		return refuse(CodeSelfApproval, "You cannot approve your own request.")
-	case !w.Deny:
+	case !w.Deny, b.atVerifier && !w.Verifier:
 		return notAnApprover()
 	case !a.Rule.Admits(UserRequest) && !w.Verifier:
 		return refuse(CodeDecisionNotOffered, "Policy does not let people decide this request.")
@@ -162,7 +170,7 @@ func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
 	case b.Unseen:
 		return a.unseenOnWeb()
 	}
-	return nil
+	return a.unconfirmed(b)
 }
 
 func notAnApprover() *Error {
@@ -281,6 +289,7 @@ func (g *Gate) voteOnce(ctx context.Context, key string, b Ballot, adopted []Del
 			return Change{Approval: a, Unchanged: true}, nil
 		}
 		otherRules = false
+		b.confirmed, b.atVerifier = g.confirms.confirms(b, a), rules.atVerifier(b, a)
 		now := time.Now() // whoever was away may be back since the vote began to wait for its turn
 		asOf := rules.at(now)
 		c := a.vote(b, adopted, fresh, &asOf, now.UnixMilli()).spending(b, now.UnixMilli())

@@ -36,6 +36,14 @@ func (g *Gate) VoteUnseen(ctx context.Context, s Session, code string, d Decisio
 	return g.voteOnWeb(ctx, code, Ballot{Voter: s.Voter(), Decision: d, Reason: reason, Unseen: true})
 }
 
+// VoteUnconfirmed is [Gate.VoteOnWeb] where the page has not asked a second time: an allow that
+// takes two steps is CodeUnconfirmed.
+func (g *Gate) VoteUnconfirmed(
+	ctx context.Context, s Session, code string, d Decision, reason string,
+) (Approval, error) {
+	return g.voteOnWeb(ctx, code, Ballot{Voter: s.Voter(), Decision: d, Reason: reason, Unconfirmed: true})
+}
+
 // RetryOnWeb counts the vote "retry" of who is signed in, as [Gate.Retry] does for a token.
 // unseen: the session was not shown all that would run.
 func (g *Gate) RetryOnWeb(

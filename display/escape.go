@@ -48,8 +48,8 @@ func Escape(s string) string { return escape(s, false) }
 func EscapeLines(s string) string { return escape(s, true) }
 
 // EscapeBlock is Escape for a text that is shown in a block of its own, in which no
-// line of it can be taken for anybody else's: its line feeds stay, the only control
-// characters that do. Those at either end, and those that would put more than one
+// line of it can be taken for anybody else's: its line feeds stay, and up to 20 tabs that a line
+// begins with, the only control characters that do. Line feeds at either end, and those that would put more than one
 // empty line between two others, are escaped all the same: nothing can be pushed out
 // of sight, and none is dropped unseen.
 func EscapeBlock(s string) string {
@@ -68,13 +68,26 @@ func EscapeBlock(s string) string {
 		default:
 			out.WriteByte('\n')
 		}
-		out.WriteString(Escape(line))
+		out.WriteString(EscapeLine(line))
 	}
 	return out.String()
 }
 
+// EscapeLine is Escape for a line of a text that is shown in a block of its own: tabs that it begins
+// with stay.
+func EscapeLine(line string) string {
+	text := strings.TrimLeft(line, "\t")
+	if tabs := len(line) - len(text); tabs > maxTabs || text == "" {
+		text = line
+	}
+	return line[:len(line)-len(text)] + Escape(text)
+}
+
+// maxTabs is how many tabs indent a line: more would push it out of sight.
+const maxTabs = 20
+
 // OneLine makes one line of what EscapeBlock gave, as Escape writes it.
-func OneLine(s string) string { return strings.ReplaceAll(s, "\n", lineFeed) }
+func OneLine(s string) string { return Escape(s) }
 
 // Bar is written before each line of a text of several lines that is not the desk's own.
 const Bar = "│ "

@@ -17,8 +17,8 @@ type Field struct{ Name, Value string }
 // order of the text. A string is shown as itself, in quotes where it could be
 // taken for something else: if it is empty, has a space at either end, or
 // reads as JSON. All else is compact JSON, numbers as they were sent. Secrets
-// are hidden by the rules of Redact, at any depth, also where only the
-// member's name tells of them. An error means that params are not one valid
+// are hidden by the rules of Redact, at any depth, also if only the
+// member's name tells of them (see Sensitive). An error means that params are not one valid
 // JSON object, or not UTF-8.
 func Params(params []byte) ([]Field, error) {
 	if !utf8.Valid(params) || !json.Valid(params) || bytes.TrimLeft(params, " \t\r\n")[0] != '{' {
@@ -35,7 +35,7 @@ func Params(params []byte) ([]Field, error) {
 		if err != nil {
 			return nil, err
 		}
-		value, err := topValue(d, kindOf(name))
+		value, err := topValue(d, kindOfParam(name))
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +65,10 @@ func topValue(d *json.Decoder, k kind) (string, error) {
 		if !strings.Contains(body, "\n") {
 			body = shown
 		}
-		if isAmbiguous(body) {
+		// A text of several lines may begin indented.
+		first := strings.TrimLeftFunc(body, isBlank)
+		indented := strings.Contains(body, "\n") && first != "" && first[0] != '"'
+		if isAmbiguous(body) && !(indented && !isAmbiguous(first)) {
 			shown = quoteJSON(shown)
 		}
 		return EscapeBlock(shown), nil
@@ -146,10 +149,10 @@ func writeObject(out *strings.Builder, d *json.Decoder) error {
 		if err != nil {
 			return err
 		}
-		k := kindOf(name)
+		k := kindOfParam(name)
 		switch v, isString := token.(string); {
 		case isString && (name == "name" || name == "key"):
-			named, k = kindOf(v), ordinary
+			named, k = kindOfParam(v), ordinary
 		case name == "value":
 			k = max(k, named)
 		}

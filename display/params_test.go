@@ -58,7 +58,7 @@ func TestAdversary_S2_Blocks(t *testing.T) {
 		"a\n \n  \n \nb":      "a\n \\u{A}  \\u{A} \nb",
 		"\na":                 "\\u{A}a",
 		"\n\na":               "\\u{A}\na",
-		"a\r\n\tb\u2028c":     "a\\u{D}\n\\u{9}b\\u{2028}c",
+		"a\r\n\tb\u2028c":     "a\\u{D}\n\tb\\u{2028}c",
 	} {
 		require.Equal(t, want, EscapeBlock(in), "%q", in)
 		require.Equal(t, Escape(in), OneLine(EscapeBlock(in)), "%q", in)

@@ -192,7 +192,7 @@ func TestAdversary_S6_S8_WhatIsHidden(t *testing.T) {
 		require.Equal(t, "counted", got[0].Vote, "%s %v", args, got)
 	}
 	for _, args := range []string{
-		`{"token":"$(rm -rf ~)"}`, `{"auth_cmd":"rm -rf /"}`, `{"key":{"command":"rm"}}`, `{"secret":"` + strings.Repeat("a", 201) + `"}`, `{"author":"a\nb"}`,
+		`{"token":"$(rm -rf ~)"}`, `{"auth_cmd":"rm -rf /"}`, `{"key":{"command":"rm"}}`, `{"secret":"` + strings.Repeat("a", 201) + `"}`, `{"xauth":"a\nb"}`,
 	} {
 		message, id := o.pendingCall("c", "deploy", args)
 		require.Contains(t, message, `\"options\":[\"Cancel\"]`)

@@ -248,6 +248,7 @@ func (in *interceptor) submit(ctx context.Context, it item, t api.MessageTool) (
 		ToolName: it.name, Params: it.args, SessionKey: in.req.SessionKey,
 		AgentID: in.req.AgentID, Origin: in.req.Origin, Requester: in.req.Requester, Context: in.req.Context,
 		Bind: in.req.Bind, TimeoutMs: in.req.TimeoutMs,
+		Justification: ownMessage(t), Offers: decisionsOf(t),
 	}
 	if t.Description != "" && (req.Context == nil || req.Context.ToolDescription == "") {
 		more := api.Context{}

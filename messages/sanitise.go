@@ -3,7 +3,6 @@ package messages
 import (
 	"encoding/json"
 	"strings"
-	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -16,12 +15,9 @@ const redacted = "[REDACTED]"
 // maxDepth is how deep args may nest: what the desk takes.
 const maxDepth = 64
 
-// sensitive are the words that make the value under a name a secret.
-var sensitive = [...]string{"key", "password", "token", "secret", "auth"}
-
 // Sanitise gives args (any JSON value) as a person may see them. At any depth the
-// value of a member whose name contains key, password, token, secret or auth, in
-// any case, becomes "[REDACTED]", and of every other text the literal secrets in
+// value of a member whose name contains key, password, token, secret or auth (see
+// display.Sensitive) becomes "[REDACTED]", and of every other text the literal secrets in
 // it. What is not JSON, or nests deeper than 64 levels, becomes "[REDACTED]" as a
 // whole.
 func Sanitise(args []byte) []byte {
@@ -48,7 +44,7 @@ func sanitise(raw json.RawMessage, depth int) (out json.RawMessage, honest bool)
 		honest = true
 		for i, m := range o {
 			ok := true
-			if isSensitive(m.name) {
+			if display.Sensitive(m.name) {
 				o[i].value, ok = quote(redacted), literal(m.value)
 			} else {
 				o[i].value, ok = sanitise(m.value, depth+1)
@@ -77,23 +73,6 @@ func sanitise(raw json.RawMessage, depth int) (out json.RawMessage, honest bool)
 		return raw, true
 	}
 	return quote(redacted), false
-}
-
-// isSensitive reports whether a name contains one of the words, characters that
-// nobody sees left out.
-func isSensitive(name string) bool {
-	name = strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, name)
-	for _, word := range sensitive {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
 }
 
 // literal reports whether a value is one plain word of at most 200 characters,

@@ -4,12 +4,16 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"approvalbot/api"
 )
 
 // RequestApproval is the name of the call that stands for one that waits.
 const RequestApproval = "client.requestApproval"
+
+// maxClaim is the longest claim that the desk takes, in bytes.
+const maxClaim = 2000
 
 // idPrefix marks the ids of injected calls; the approval's own id follows.
 const idPrefix = "approval_"
@@ -72,6 +76,34 @@ func optionsOf(t api.MessageTool, offers []api.Decision) []string {
 		out = append(out, Always)
 	}
 	return out
+}
+
+// decisionsOf are the decisions that the tool's own options stand for; nil: it names none.
+func decisionsOf(t api.MessageTool) []api.Decision {
+	if t.Approval == nil || len(t.Approval.Options) == 0 {
+		return nil
+	}
+	out := []api.Decision{api.Deny}
+	if slices.Contains(t.Approval.Options, Once) {
+		out = append(out, api.AllowOnce)
+	}
+	if slices.Contains(t.Approval.Options, Always) {
+		out = append(out, api.AllowSession, api.AllowAlways)
+	}
+	return out
+}
+
+// ownMessage is the tool's own message, as much of it as the desk takes for a claim.
+func ownMessage(t api.MessageTool) string {
+	if t.Approval == nil {
+		return ""
+	}
+	s := strings.ToValidUTF8(strings.ReplaceAll(t.Approval.Message, "\x00", ""), "\uFFFD")
+	for len(s) > maxClaim {
+		_, last := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-last]
+	}
+	return s
 }
 
 // toolsOf checks the descriptions of tools and gives them by name.

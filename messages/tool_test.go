@@ -17,9 +17,9 @@ import (
 func TestSanitise(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"key":1,"PASSWORD":"x","accessToken":["a"],"client_secret":{"a":1},"Authorization":null,"path":"/x","n":1.0}`: `{"key":"[REDACTED]","PASSWORD":"[REDACTED]","accessToken":"[REDACTED]","client_secret":"[REDACTED]","Authorization":"[REDACTED]","path":"/x","n":1.0}`,
-		`{"a":{"b":[{"apiKey":"x","c":"d"}]}}`: `{"a":{"b":[{"apiKey":"[REDACTED]","c":"d"}]}}`,
-		`{"monkey":"banana"}`:                  `{"monkey":"[REDACTED]"}`,
-		`[]`:                                   `[]`, `"plain"`: `"plain"`, `{}`: `{}`,
+		`{"a":{"b":[{"apiKey":"x","c":"d"}]}}`:  `{"a":{"b":[{"apiKey":"[REDACTED]","c":"d"}]}}`,
+		`{"monkey":"banana","my_secret_x":"b"}`: `{"monkey":"banana","my_secret_x":"[REDACTED]"}`,
+		`[]`:                                    `[]`, `"plain"`: `"plain"`, `{}`: `{}`,
 		`{"url":"postgres://u:hunter2hunter2@db/x"}`:      `{"url":"postgres://u:[REDACTED]@db/x"}`,
 		strings.Repeat(`[`, 70) + strings.Repeat(`]`, 70): strings.Repeat(`[`, 65) + `"[REDACTED]"` + strings.Repeat(`]`, 65),
 		`{"a":1,"a":2}`: `"[REDACTED]"`, `nope`: `"[REDACTED]"`, ``: `"[REDACTED]"`,

@@ -111,3 +111,18 @@ func TestOnlyWhatSurelyExecutesIsR4(t *testing.T) {
 		require.NotEqual(t, core.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
 	}
 }
+
+// A refusal for a call's class names the key that refuses it.
+func TestRefusedForItsClassNamesTheKey(t *testing.T) {
+	for want, change := range map[string]func(*Config){
+		"approvals.tools.policy.denyAtOrAbove": refusing,
+		"the agent's tools.policy.denyAtOrAbove": func(c *Config) {
+			c.Layers.Agents = map[string]AgentLayer{"main": {DenyAtOrAbove: new(core.R4)}}
+		},
+	} {
+		c := core.Call{ToolName: "exec", Params: []byte(`{"command":"rm -rf /"}`), AgentID: "main"}
+		j := judge(engine(t, change), c)
+		require.Equal(t, core.OutcomeDeny, j.Outcome)
+		require.Contains(t, j.Reason, want)
+	}
+}

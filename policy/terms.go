@@ -41,10 +41,19 @@ func newTerms(c *Config, a AgentLayer) *terms {
 	for class := range core.R4 + 1 { // a class needs at least what any class below it needs
 		need = max(need, c.MinApprovalsByRisk[class], a.MinApprovalsByRisk[class])
 		t.quorum[class] = need
-		t.refusal[class] = fmt.Sprintf("Policy denies risk class %v and above, and this call is %v (%s); find a safer way or ask the operator to do it.",
-			t.deny, class, class.Text())
+		t.refusal[class] = fmt.Sprintf("Policy denies risk class %v and above (%s), and this call is %v (%s); "+
+			"find a safer way or ask the operator to do it.", t.deny, denyKey(c, a), class, class.Text())
 	}
 	return t
+}
+
+// denyKey names the key of the configuration by which a class is denied.
+func denyKey(c *Config, a AgentLayer) string {
+	own := a.DenyAtOrAbove != nil && (c.DenyAtOrAbove == nil || *a.DenyAtOrAbove < *c.DenyAtOrAbove)
+	if own {
+		return "the agent's tools.policy.denyAtOrAbove"
+	}
+	return "approvals.tools.policy.denyAtOrAbove"
 }
 
 func lower(t *core.RiskClass, own *core.RiskClass) {

@@ -68,3 +68,35 @@ func TestClaimsOfMessagesHaveReceipts(t *testing.T) {
 	_, err = approvals.Claim(ctx, a.ID, "")
 	refusal(t, err, core.CodeAlreadyUsed)
 }
+
+// A tool's own options and message count wherever people decide: what it does not offer is nobody's to
+// give, and its message is a claim of the asker's.
+func TestAToolsOptionsAndMessageCountEverywhere(t *testing.T) {
+	d := newDesk(t)
+	offersOf := func(tool string) core.Approval {
+		r := d.do("POST", "/v1/messages/intercept", "agent", `{"sessionKey":"s","message":{"role":"assistant","content":null,"tool_calls":[`+
+			`{"id":"`+tool+`","type":"function","function":{"name":"ask","arguments":"{\"n\":\"`+tool+`\"}"}}]},"tools":[{"name":"ask","approval":`+
+			map[string]string{"all": `{"required":true}`,
+				"once":   `{"required":true,"options":["Cancel","Once"],"message":"Moves 2 pallets."}`,
+				"cancel": `{"required":true,"options":["Cancel"]}`}[tool]+`}]}`)
+		require.Equal(t, 200, r.StatusCode, r.text)
+		var got api.InterceptAnswer
+		require.NoError(t, json.Unmarshal([]byte(r.text), &got))
+		a, err := d.gate.Get(t.Context(), requesting, got.Calls[0].ApprovalID)
+		require.NoError(t, err)
+		return a
+	}
+	require.Equal(t, []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways, core.Deny}, offersOf("all").Offers)
+	a := offersOf("once")
+	require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, a.Offers)
+	require.Equal(t, "Moves 2 pallets.", a.Justification)
+	card, err := d.gate.Card(t.Context(), a)
+	require.NoError(t, err)
+	require.Contains(t, card.Claims[0], "“Moves 2 pallets.”")
+	require.Empty(t, card.Wider)
+	require.Equal(t, "decision_not_offered", d.do("POST", "/v1/approvals/"+a.Code+"/resolve", "alice",
+		`{"decision":"allow-always"}`).problem(t).Code)
+	require.Equal(t, []core.Decision{core.Deny}, offersOf("cancel").Offers)
+	require.Equal(t, []string{"offers"}, fieldsOf(d.do("POST", "/v1/approvals", "agent",
+		`{"toolName":"ask","params":{},"offers":["retry"]}`).problem(t)))
+}

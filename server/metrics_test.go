@@ -46,18 +46,18 @@ func TestMetrics(t *testing.T) {
 
 	text := d.do("GET", "/metrics", "", "").text
 	for _, line := range []string{
-		`tool_approval_requests_total{channel="none",risk_class="R3",tool="other"} 1`,
-		`tool_approval_requests_total{channel="telegram",risk_class="R3",tool="mail.send"} 1`,
-		`tool_approval_requests_total{channel="none",risk_class="R0",tool="read"} 1`,
-		`tool_approval_resolutions_total{decision="allow-once",resolver_type="person"} 1`,
-		`tool_approval_resolutions_total{decision="allow-once",resolver_type="policy"} 1`,
-		`tool_approval_resolutions_total{decision="deny",resolver_type="person"} 1`,
-		`tool_approval_resolutions_total{decision="deny",resolver_type="policy"} 3`,
+		`tool_approval_requests_total{channel="none",riskClass="R3",risk_class="R3",tool="other"} 1`,
+		`tool_approval_requests_total{channel="telegram",riskClass="R3",risk_class="R3",tool="mail.send"} 1`,
+		`tool_approval_requests_total{channel="none",riskClass="R0",risk_class="R0",tool="read"} 1`,
+		`tool_approval_resolutions_total{decision="allow-once",resolverType="person",resolver_type="person"} 1`,
+		`tool_approval_resolutions_total{decision="allow-once",resolverType="policy",resolver_type="policy"} 1`,
+		`tool_approval_resolutions_total{decision="deny",resolverType="person",resolver_type="person"} 1`,
+		`tool_approval_resolutions_total{decision="deny",resolverType="policy",resolver_type="policy"} 3`,
 		`tool_approval_timeout_total{tool="exec"} 1`,
-		`tool_approval_factor_results_total{approver_id="user_request",verdict="approve"} 1`,
-		`tool_approval_factor_results_total{approver_id="user_request",verdict="reject"} 1`,
-		`tool_approval_quorum_unmet_total{min_approvals="2",risk_class="R4"} 1`,
-		`tool_approval_quorum_unmet_total{min_approvals="1",risk_class="R3"} 1`,
+		`tool_approval_factor_results_total{approverId="user_request",approver_id="user_request",verdict="approve"} 1`,
+		`tool_approval_factor_results_total{approverId="user_request",approver_id="user_request",verdict="reject"} 1`,
+		`tool_approval_quorum_unmet_total{minApprovals="2",min_approvals="2",riskClass="R4",risk_class="R4"} 1`,
+		`tool_approval_quorum_unmet_total{minApprovals="1",min_approvals="1",riskClass="R3",risk_class="R3"} 1`,
 		`approvalbot_http_requests_total{method="POST",route="/v1/approvals/{id}/resolve",status="200"} 2`,
 		`approvalbot_waiting_requests 0`,
 		`go_goroutines`,
@@ -81,8 +81,8 @@ func TestARevoteCountsOnce(t *testing.T) {
 	vote(second, d.alice, api.AllowOnce)
 	vote(second, d.alice, api.Deny)
 	text := d.do("GET", "/metrics", "", "").text
-	require.Contains(t, text, `tool_approval_factor_results_total{approver_id="user_request",verdict="approve"} 2`)
-	require.Contains(t, text, `tool_approval_factor_results_total{approver_id="user_request",verdict="reject"} 1`)
+	require.Contains(t, text, `tool_approval_factor_results_total{approverId="user_request",approver_id="user_request",verdict="approve"} 2`)
+	require.Contains(t, text, `tool_approval_factor_results_total{approverId="user_request",approver_id="user_request",verdict="reject"} 1`)
 }
 
 // How soon people heard of it, looked and decided is counted when an approval ends, by

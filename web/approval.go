@@ -27,25 +27,27 @@ const likeShown = 5
 // approvalView is what the page of one approval shows.
 type approvalView struct {
 	core.Card
-	Key, Status string
-	Final       bool
-	Call        []part // the call, while it waits; after the end, while it is kept
-	Commands    []core.CommandRead
-	File        string // where the whole call is as a file
-	Cut         bool   // the page has not all of it
-	Offers      []offer
-	Sign        bool   // a yes is signed on a page of its own
-	Deny        string // what the button against it says; empty: there is none
-	NotAllowed  string // why there is no allow
-	Mine        bool
-	Retry       core.RetryOffer // one more run, which they could vote for here
-	RetryUntil  string
-	Votes       []voteView
-	Deliveries  []deliveryView
-	Line        []moment
-	Receipt     string
-	Like        []likeView
-	Fingerprint string
+	Key, Status  string
+	Final        bool
+	Call         []part // the call, while it waits; after the end, while it is kept
+	Commands     []core.CommandRead
+	File         string // where the whole call is as a file
+	Cut          bool   // the page has not all of it
+	Offers       []offer
+	Confirm      bool // an allow opens a confirmation in place; R4 offers no wider scope
+	ConfirmRetry bool
+	Sign         bool   // a yes is signed on a page of its own
+	Deny         string // what the button against it says; empty: there is none
+	NotAllowed   string // why there is no allow
+	Mine         bool
+	Retry        core.RetryOffer // one more run, which they could vote for here
+	RetryUntil   string
+	Votes        []voteView
+	Deliveries   []deliveryView
+	Line         []moment
+	Receipt      string
+	Like         []likeView
+	Fingerprint  string
 }
 
 // offer is one allow that may be given.
@@ -113,6 +115,8 @@ func (w *Web) approvalView(ctx context.Context, v reader, code string) (out appr
 	seen := whole || len(payload) > 0 && w.shown.to(v.session, a)
 	offers, deny := v.buttons(a, c, seen)
 	out.Deny, out.Offers = deny, offersOf(offers, c.Wider)
+	out.ConfirmRetry = a.ConfirmsTwice()
+	out.Confirm = out.ConfirmRetry && len(offers) > 0
 	out.Sign = a.Rule.StepUp && v.whyNot(a, len(payload) > 0, true) == "" && !a.Final()
 	out.NotAllowed = v.whyNot(a, len(payload) > 0, seen)
 	if len(payload) > 0 {

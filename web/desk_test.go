@@ -212,7 +212,11 @@ func (d *desk) sees(person, path string) string {
 func (d *desk) votes(person, code string, decision core.Decision,
 	more ...func(*http.Request)) *httptest.ResponseRecorder {
 	d.t.Helper()
-	return d.asks(person, http.MethodPost, "/a/"+code+"/vote", url.Values{"decision": {string(decision)}}, more...)
+	form := url.Values{"decision": {string(decision)}}
+	if decision.Allows() {
+		form.Set("confirm", string(decision)) // the second step, which an R4 call has
+	}
+	return d.asks(person, http.MethodPost, "/a/"+code+"/vote", form, more...)
 }
 
 // codes are those of the inbox, in its order, as bob sees it.

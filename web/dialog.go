@@ -79,6 +79,10 @@ func (w *Web) dialogPage(out http.ResponseWriter, r *http.Request, s core.Sessio
 		w.noDialog(out, s, err)
 		return
 	}
+	if r.Header.Get("X-Dialog") != "" { // the open window asks whether it has ended
+		out.WriteHeader(map[bool]int{true: http.StatusNoContent, false: http.StatusAccepted}[a.Final()])
+		return
+	}
 	w.showDialog(out, r, s, a, func(*dialog) {})
 }
 
@@ -167,7 +171,7 @@ func lengthOf(payload []core.Fact) (n int) {
 }
 
 // decideInDialog counts what a dialog's form says. Without a script that watches over the
-// window's focus it asks once more first, on another page.
+// window's focus, and of an R4 call, it asks once more first, on another page.
 func (w *Web) decideInDialog(out http.ResponseWriter, r *http.Request, s core.Session) {
 	r.Body = http.MaxBytesReader(out, r.Body, 16<<10)
 	decision := core.Decision(r.PostFormValue("decision"))
@@ -178,8 +182,9 @@ func (w *Web) decideInDialog(out http.ResponseWriter, r *http.Request, s core.Se
 	}
 	allows := decision.Allows() && !a.Final()
 	watched := r.PostFormValue("armed") != "" || r.PostFormValue("confirm") != ""
+	again := decision == core.AllowOnce && !a.Final() && a.ConfirmsTwice() && r.PostFormValue("confirm") == ""
 	switch {
-	case !watched || !inTime(r.PostFormValue("made"), time.Now()):
+	case again || !watched || !inTime(r.PostFormValue("made"), time.Now()):
 		w.showDialog(out, r, s, a, func(d *dialog) { d.confirm(decision) })
 	case allows && r.PostFormValue("shown") != a.Fingerprint:
 		w.showDialog(out, r, s, a, func(d *dialog) { d.Sentence = "Read the whole call first." })

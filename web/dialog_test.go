@@ -153,6 +153,33 @@ func TestADialogShowsEveryByte(t *testing.T) {
 	require.Equal(t, core.Denied, d.now(long.Code).Status, "a deny needs no reading")
 }
 
+// An open window asks how it stands, and is shown again once the approval has ended.
+func TestTheOpenDialogHearsOfItsEnd(t *testing.T) {
+	t.Parallel()
+	d := newDialogDesk(t)
+	a := d.ask("act", `{"path":"a"}`)
+	state := func(who string) int { return d.do("GET", "/dialog/"+a.Code, who, "", "X-Dialog", "state").StatusCode }
+	require.Equal(t, http.StatusAccepted, state("alice"))
+	require.Equal(t, http.StatusNotFound, state("nobody"))
+	d.post(a.Code, "alice", armed(d.do("GET", "/dialog/"+a.Code, "alice", "").text, core.Deny))
+	require.Equal(t, http.StatusNoContent, state("alice"))
+}
+
+// A yes to an R4 call is asked for a second time, also where a script watches over the window.
+func TestConfirm_TheDialogAsksTwiceForR4(t *testing.T) {
+	t.Parallel()
+	d := newDialogDesk(t)
+	grave := d.ask("grave", `{"path":"a"}`)
+	page := d.do("GET", "/dialog/"+grave.Code, "alice", "").text
+	again := d.post(grave.Code, "alice", armed(page, core.AllowOnce)).text
+	require.Contains(t, again, "You chose: Allow once. Is that what you want?")
+	require.Empty(t, d.now(grave.Code).Votes)
+	v := armed(again, core.AllowOnce)
+	v.Set("confirm", "1")
+	d.post(grave.Code, "alice", v)
+	require.NotEmpty(t, d.now(grave.Code).Votes)
+}
+
 // What is not offered, or not theirs, is refused in the desk's words, and decides nothing.
 func TestTheDialogRefuses(t *testing.T) {
 	t.Parallel()

@@ -12,11 +12,12 @@ import (
 // row is a pending approval in the inbox: its card, and what may be done there.
 type row struct {
 	core.Card
-	Call  []part
-	Mine  bool   // it waits for whoever looks
-	Whole bool   // all that would run is in the row
-	Allow bool   // it may be allowed once from here
-	Deny  string // what the button against it says; empty: there is none
+	Call    []part
+	Mine    bool   // it waits for whoever looks
+	Whole   bool   // all that would run is in the row
+	Allow   bool   // it may be allowed once from here
+	Confirm bool   // it may be allowed once, and its own page asks twice
+	Deny    string // what the button against it says; empty: there is none
 }
 
 // buttons are those that a person has on an approval whose whole call they were
@@ -46,7 +47,9 @@ func (w *Web) row(ctx context.Context, v reader, a core.Approval) (row, error) {
 	call, _ := parts(a, c.Payload)
 	r := row{Card: c, Call: call, Whole: whole, Mine: a.WaitsFor(v.session.Voter(), v.people)}
 	offers, deny := v.buttons(a, c, whole)
-	r.Allow, r.Deny = slices.Contains(offers, core.AllowOnce), deny
+	allow := slices.Contains(offers, core.AllowOnce)
+	r.Confirm = allow && a.ConfirmsTwice()
+	r.Allow, r.Deny = allow && !r.Confirm, deny
 	return r, nil
 }
 

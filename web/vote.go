@@ -31,11 +31,15 @@ func statusOf(err error) int { return cmp.Or(statuses[core.CodeOf(err)], http.St
 // became of it.
 func (w *Web) vote(out http.ResponseWriter, r *http.Request, s core.Session) {
 	r.Body = http.MaxBytesReader(out, r.Body, maxFields)
-	code, d := r.PathValue("code"), core.Decision(r.PostFormValue("decision"))
+	confirmed := r.PostFormValue("confirm")
+	code, d := r.PathValue("code"), core.Decision(cmp.Or(confirmed, r.PostFormValue("decision")))
 	v := w.reader(s)
 	count := castVote(w.voteOn)
+	if confirmed == "" {
+		count = w.voteOnce
+	}
 	if d == core.Retry {
-		count = w.retryOn(r.PostFormValue("withoutResult") != "", r.PostFormValue("after"))
+		count = w.retryOn(r.PostFormValue("withoutResult") != "", confirmed != "", r.PostFormValue("after"))
 	}
 	a, err := count(r.Context(), s, code, d, r.PostFormValue("reason"))
 	if err != nil {
@@ -67,12 +71,25 @@ func (w *Web) voteOn(ctx context.Context, s core.Session, code string, d core.De
 	return w.gate.VoteUnseen(ctx, s, a.Code, d, reason)
 }
 
+// voteOnce is voteOn for a form that did not ask a second time.
+func (w *Web) voteOnce(ctx context.Context, s core.Session, code string, d core.Decision,
+	reason string) (core.Approval, error) {
+	a, err := w.gate.ByCode(ctx, code)
+	if err == nil && d.Allows() && w.shown.to(s, a) {
+		return w.gate.VoteUnconfirmed(ctx, s, a.Code, d, reason)
+	}
+	return w.voteOn(ctx, s, code, d, reason)
+}
+
 // retryOn counts a "retry" likewise. after is the number of retries that the page showed.
-func (w *Web) retryOn(withoutResult bool, after string) castVote {
+func (w *Web) retryOn(withoutResult, confirmed bool, after string) castVote {
 	return func(ctx context.Context, s core.Session, code string, _ core.Decision, reason string) (core.Approval, error) {
 		a, err := w.gate.ByCode(ctx, code)
 		if err != nil {
 			return a, err
+		}
+		if !confirmed && a.ConfirmsTwice() {
+			return a, core.Refuse(core.CodeUnconfirmed, "Not counted yet: open Retry on the request's page, and confirm it.")
 		}
 		n, err := strconv.Atoi(after)
 		if err != nil {

@@ -79,6 +79,36 @@ func TestAdversary_S1_ACallTooLongForAPage(t *testing.T) {
 	require.Equal(t, core.Approved, d.get(a).Status)
 }
 
+// A yes to an R4 call opens a confirmation in place, and only that counts: on its own page, in a row
+// of the inbox and in the dialog.
+func TestConfirm_PagesAskTwiceForR4(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	a := d.ask("exec", `{"command":"terraform apply x"}`)
+	low := d.ask("exec", `{"command":"make x"}`)
+	page, inbox := d.sees("bob", "/a/"+a.Code), d.sees("bob", "/")
+	require.Contains(t, page, `<details class="confirm">`)
+	require.NotContains(t, page, `name="decision" value="allow-once"`)
+	require.Contains(t, d.sees("bob", "/a/"+low.Code), `name="decision" value="allow-once"`)
+	row := func(a core.Approval) string {
+		_, after, _ := strings.Cut(inbox, `id="row-`+a.Code)
+		in, _, _ := strings.Cut(after, "</li>")
+		return in
+	}
+	require.NotContains(t, row(a), "allow-once")
+	require.Contains(t, row(low), "allow-once")
+
+	one := url.Values{"decision": {"allow-once"}}
+	out := d.asks("bob", http.MethodPost, "/a/"+a.Code+"/vote", one)
+	require.Equal(t, http.StatusConflict, out.Code)
+	require.Contains(t, out.Body.String(), "Not counted yet.")
+	require.Empty(t, d.get(a).Votes)
+	require.Equal(t, http.StatusSeeOther, d.asks("bob", http.MethodPost, "/a/"+low.Code+"/vote", one).Code)
+	require.Equal(t, http.StatusSeeOther, d.asks("bob", http.MethodPost, "/a/"+a.Code+"/vote",
+		url.Values{"confirm": {"allow-once"}}).Code)
+	require.Len(t, d.get(a).Votes, 1)
+}
+
 // Whoever asked, a stranger, and a person without rights decide nothing on the web.
 func TestAdversary_I5_OnTheWeb(t *testing.T) {
 	t.Parallel()

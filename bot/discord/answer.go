@@ -38,7 +38,14 @@ func (b *Bot) answer(ctx context.Context, j *job, i *interaction, m textcmd.Mess
 	b.acks.wait(ctx, i.ID)
 	parts := render.Split(render.Lines(strings.TrimSuffix(r.Text, r.Link), r.Long), render.MaxText, r.Times)
 	var rows []render.Component
-	if r.Menu != "" {
+	switch {
+	case r.Rows != nil:
+		card := ""
+		if r.Menu != "" {
+			card = ofCard(m.MessageID)
+		}
+		rows = render.Buttons(render.Menu(r.Rows), card)
+	case r.Menu != "":
 		rows = render.Buttons(render.Menu(textcmd.Buttons(*r.Card, r.Menu)), ofCard(m.MessageID))
 		parts = render.Split(render.Lines(textcmd.About(*r.Card), menuText), render.MaxText, nil)
 	}
@@ -94,11 +101,15 @@ func again(err error) bool {
 }
 
 // replyTo posts a text as a reply to what was typed, in as many messages as it needs,
-// and below it a line to copy and an address to open, where there are any.
+// and below it a line to copy, an address to open and buttons, if there are any.
 func (b *Bot) replyTo(ctx context.Context, to *message, r textcmd.Reply) {
-	for _, part := range render.Split(strings.TrimSuffix(r.Text, r.Link), render.MaxText, r.Times) {
+	parts := render.Split(strings.TrimSuffix(r.Text, r.Link), render.MaxText, r.Times)
+	for n, part := range parts {
 		message := render.Text(part, "", r.Times).Linking(r.Link)
 		message.Content += render.Copyable(r.Copy)
+		if r.Rows != nil && n == len(parts)-1 {
+			message = message.WithButtons(r.Rows)
+		}
 		message = message.Answering(to.ID).Once(render.Nonce(to.ID, part))
 		for try := range replyTries {
 			err := b.judge(rest.Posting,

@@ -55,7 +55,8 @@ func (b *Bot) tapMessage(i *interaction) textcmd.Message {
 	m.MessageID, m.OwnMessage = i.Message.ID, b.sent(i.Message)
 	if m.OwnMessage && i.Message.Flags&render.Ephemeral != 0 {
 		m.Text, m.MessageID = cutCard(i.Data.CustomID)
-		m.OwnMessage = m.MessageID != ""
+		cmd, _ := textcmd.ParsePayload(m.Text) // below the answer to a slash command it names no card
+		m.OwnMessage = m.MessageID != "" || cmd.Verb == textcmd.Confirm
 	}
 	return m
 }

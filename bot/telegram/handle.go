@@ -133,7 +133,11 @@ func (b *Bot) respond(ctx, work context.Context, j *job, m textcmd.Message, r te
 		var menu render.MenuPage
 		if r.Menu != "" {
 			menu = render.Menu(*r.Card, r.Menu)
-			r.Text, r.Alert, r.Long = menu.Answer, menu.Reply != "", menu.Reply
+			if r.Rows != nil {
+				menu.Rows = r.Rows
+			} else {
+				r.Text, r.Alert, r.Long = menu.Answer, menu.Reply != "", menu.Reply
+			}
 		}
 		if !j.Answered {
 			j.Answered = true

@@ -62,13 +62,13 @@ func (b *Bot) reply(ctx, work context.Context, to core.Target, replyTo int64, te
 }
 
 // replyWith is reply with what stands below a sentence: a line that a tap copies (Bot API,
-// MessageEntity: code), an address that one opens.
+// MessageEntity: code), an address that one opens, buttons.
 func (b *Bot) replyWith(ctx, work context.Context, to core.Target, replyTo int64, r textcmd.Reply) {
 	parts := render.Texts(strings.TrimSuffix(r.Text, r.Link), r.Copy)
 	if r.Link != "" {
 		parts[len(parts)-1] += "\n" + render.Link(r.Link)
 	}
-	rest, wait := b.postParts(work, to, replyTo, parts)
+	rest, wait := b.postParts(work, to, replyTo, parts, r.Rows)
 	if len(rest) == 0 || wait > replyPatience {
 		return
 	}
@@ -77,21 +77,26 @@ func (b *Bot) replyWith(ctx, work context.Context, to core.Target, replyTo int64
 			if !textcmd.Sleep(ctx, wait) {
 				return
 			}
-			rest, wait = b.postParts(work, to, replyTo, rest)
+			rest, wait = b.postParts(work, to, replyTo, rest, r.Rows)
 		}
 	})
 }
 
 // postParts posts messages, in HTML, until one fails, and gives those that are left and
-// how long to wait; nothing is left when trying again is no use.
+// how long to wait; nothing is left when trying again is no use. The last one has the buttons.
 func (b *Bot) postParts(
-	ctx context.Context, to core.Target, replyTo int64, parts []string,
+	ctx context.Context, to core.Target, replyTo int64, parts []string, rows [][]textcmd.Button,
 ) (rest []string, wait time.Duration) {
 	for i, part := range parts {
+		var markup models.ReplyMarkup
+		if rows != nil && i == len(parts)-1 {
+			markup = keyboard(rows)
+		}
 		err := b.send(ctx, posting, to, func(ctx context.Context, to address) error {
 			_, err := b.api.SendMessage(ctx, &tg.SendMessageParams{
 				ChatID: to.chat, MessageThreadID: to.thread, Text: part, ParseMode: models.ParseModeHTML,
 				LinkPreviewOptions: noPreview(), ReplyParameters: replyParameters(int(replyTo)),
+				ReplyMarkup: markup,
 			})
 			return err
 		})

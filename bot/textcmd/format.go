@@ -25,6 +25,8 @@ func (c Command) String() string {
 	switch c.Verb {
 	case DenyAll:
 		b.WriteString(" " + strconv.FormatInt(c.Version, 10))
+	case Confirm:
+		b.WriteString(" " + string(c.Decision) + " " + c.Proof)
 	case Approve:
 		b.WriteString(scope(c.Decision, reason))
 	case Deny, Retry, Away:
@@ -53,6 +55,9 @@ func scope(d core.Decision, reason string) string {
 func ParsePayload(data string) (Command, bool) {
 	cmd, ok := parseDenyAll(data)
 	if !ok {
+		cmd, ok = parseConfirm(data)
+	}
+	if !ok {
 		cmd, ok = Parse(data, Context{})
 	}
 	ofApproval := ValidCode(cmd.Code) && cmd.Reason == ""
@@ -62,7 +67,17 @@ func ParsePayload(data string) (Command, bool) {
 	return cmd, true
 }
 
-// parseDenyAll reads the one command that nobody can type: what it names is what stands
+// parseConfirm reads a command that is on buttons only: the desk alone makes its proof.
+func parseConfirm(data string) (Command, bool) {
+	words := strings.Fields(data)
+	if len(words) != 4 || words[0] != "/"+string(Confirm) {
+		return Command{}, false
+	}
+	d := core.Decision(words[2])
+	return Command{Verb: Confirm, Code: words[1], Decision: d, Proof: words[3]}, d == core.AllowOnce || d == core.Retry
+}
+
+// parseDenyAll reads a command that is on buttons only: what it names is what stands
 // above its button.
 func parseDenyAll(data string) (Command, bool) {
 	words := strings.Fields(data)

@@ -72,6 +72,7 @@ type Queries interface {
 	Draw(ctx context.Context, d core.Delivery) (core.Drawing, error)
 	Card(ctx context.Context, a core.Approval) (core.Card, error)
 	Rules() core.Rules
+	Confirmation(a core.Approval, v core.Voter, d core.Decision) (label, proof string)
 }
 
 // Digests read what digests have listed.
@@ -214,6 +215,9 @@ func (h *Handler) tapped(ctx context.Context, m Message, card core.Delivery, kno
 	if !known {
 		unknown = m.MessageID
 	}
+	if cmd.Verb == Confirm { // below a reply to what was typed, which is no copy of the card
+		return h.decide(ctx, m, cmd, a, "")
+	}
 	if unknown != "" && a.Final() {
 		// Whatever is tapped on a lost copy of an ended card brings it back: it
 		// is adopted with a vote that comes too late to count.
@@ -297,9 +301,9 @@ func (h *Handler) decide(
 	chat := m.Chat
 	b := core.Ballot{
 		Voter: m.Voter, Decision: cmd.Decision, Reason: cmd.Reason, Chat: &chat,
-		ReceivedMs: m.ReceivedMs, Card: unknownCard, Handled: m.Update,
+		ReceivedMs: m.ReceivedMs, Card: unknownCard, Handled: m.Update, Proof: cmd.Proof,
 	}
-	if m.Tap {
+	if m.Tap && cmd.Decision != core.Retry {
 		b.Code = cmd.Code
 	}
 	after, err := h.gate.Vote(ctx, a.Key, b)
@@ -308,6 +312,8 @@ func (h *Handler) decide(
 	}
 	refusal := refusalOf(err)
 	switch {
+	case refusal != nil && refusal.Code == core.CodeUnconfirmed:
+		return h.confirm(ctx, m, cmd, after, refusal)
 	case refusal != nil:
 		// A refusal from the vote itself is committed with the update handled;
 		// one from before it is not, and marking it again does no harm.

@@ -38,6 +38,7 @@ type Reply struct {
 	Link    string     // an address of the desk's own to open; Text may end with it
 	Long    string     // several lines to post into the chat as a reply (lists, details); plain text, already safe
 	Times   core.Times // in Long
+	Rows    [][]Button // buttons below Text, or with Menu in place of the card's own; nil: as always
 	Menu    Menu       // the person wants to see this menu of the tapped card; empty: none
 	Card    *core.Card // with Menu: the card as it stands; nobody may change it
 	Key     string     // with Menu: the card's approval, and the version of it that Card shows, for
@@ -47,10 +48,12 @@ type Reply struct {
 // Menu is the row of buttons that a card shows.
 type Menu string
 
-// The menus: the first row, and what More opens.
+// The menus: the first row, what More opens, and the second step of an R4 call's yes.
 const (
 	MenuMain Menu = "main"
 	MenuMore Menu = "more"
+	// MenuConfirm asks the person who tapped an R4 call's Allow once more: with Reply.Rows.
+	MenuConfirm Menu = "confirm"
 )
 
 // Button is one button of a card. Data is a Command's canonical text.

@@ -54,3 +54,27 @@ func TestPayloadIsOnlyTheCanonicalForm(t *testing.T) {
 		require.Zero(t, cmd)
 	}
 }
+
+// The second button of an R4 call is on buttons only, in one spelling.
+func TestConfirmIsOnButtonsOnly(t *testing.T) {
+	const proof = "jYKDSB194eAL2UWN"
+	for data, want := range map[string]Command{
+		"/confirm K7QX2M allow-once " + proof: {Verb: Confirm, Code: code, Decision: core.AllowOnce, Proof: proof},
+		"/confirm K7QX2M retry " + proof:      {Verb: Confirm, Code: code, Decision: core.Retry, Proof: proof},
+	} {
+		cmd, ok := ParsePayload(data)
+		require.True(t, ok, data)
+		require.Equal(t, want, cmd)
+		require.LessOrEqual(t, len(data), 64)
+		typed, _ := Parse(data, Context{})
+		require.NotEqual(t, Confirm, typed.Verb, "nobody types it")
+	}
+	for _, data := range []string{
+		"/confirm K7QX2M", "/confirm K7QX2M allow-once", "/confirm K7QX2M allow-session " + proof, "/confirm K7QX2M allow-always " + proof,
+		"/confirm K7QX2M deny " + proof, "/confirm k7qx2m allow-once " + proof, "/confirm K7QX2M allow-once  " + proof,
+		"/confirm K7QX2M allow-once " + proof + " x", "/confirm NONSENSE allow-once " + proof,
+	} {
+		_, ok := ParsePayload(data)
+		require.False(t, ok, data)
+	}
+}

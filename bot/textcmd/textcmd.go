@@ -54,6 +54,8 @@ const (
 
 	// DenyAll denies what a version of a digest lists. It is on buttons only.
 	DenyAll Verb = "denyall"
+	// Confirm is the second button to an R4 call's yes. It is on buttons only.
+	Confirm Verb = "confirm"
 
 	// Unclear is a line for us that says two things at once: approve with a
 	// trailing "deny", or several commands in one message. Nobody has voted; the
@@ -75,7 +77,8 @@ type Command struct {
 	// nothing was named.
 	Code string
 	// Decision is one of the allows for Approve, core.Deny for Deny and
-	// DenyReason, core.Retry for Retry, and empty for the others.
+	// DenyReason, core.Retry for Retry, allow-once or core.Retry for Confirm, and empty
+	// for the others.
 	Decision core.Decision
 	// Reason is the rest of the line, for Approve, Deny and Retry: one line, trimmed,
 	// single spaces, at most MaxReason characters. For Away it is how long, and to whom.
@@ -83,6 +86,8 @@ type Command struct {
 	// Version is the digest's, for DenyAll, whose Code is that of the approval that the
 	// digest began with.
 	Version int64
+	// Proof is Confirm's: see core.Gate.Confirmation.
+	Proof string
 }
 
 // Context is what the grammar has to know about a message.

@@ -170,6 +170,10 @@ type chat interface {
 	// the answer.
 	tap(who, id, label string) string
 	press(who, id, data string) string
+	// once taps Allow once on an R4 card, and gives the message and the data of the second button.
+	once(who, id, code string) (message, data string)
+	// typed types a yes to an R4 call, and gives the message and the data of the second button.
+	typed(who, text string) (message, data string)
 	// say types something to the bot, also as a reply to a message, and gives
 	// the bot's reply.
 	say(who, text string, to ...string) string
@@ -384,12 +388,27 @@ func (r *rig) told(i *bottest.DiscordInteraction) string {
 
 func (c dcChat) tap(who, id, label string) string {
 	c.r.t.Helper()
-	return c.r.told(c.user(who).Click(c.chat, id, label))
+	click := c.user(who).Click(c.chat, id, label)
+	if told := c.r.told(click); !asksAgain(told) {
+		return told
+	}
+	menu, data := c.asked(click)
+	return c.press(who, menu, data)
 }
 
 func (c dcChat) press(who, id, data string) string {
 	c.r.t.Helper()
-	return c.r.told(c.user(who).ClickData(c.chat, id, data))
+	before, _ := c.chat.Message(id)
+	click := c.user(who).ClickData(c.chat, id, data)
+	if !before.Ephemeral {
+		return c.r.told(click)
+	}
+	after := before // which is edited
+	require.NoError(c.r.t, c.r.dc.WaitFor(c.r.ctx(), func() bool {
+		after, _ = click.Original()
+		return after.ID != "" && after.Text() != before.Text()
+	}))
+	return dcText(after.Text())
 }
 
 func (c dcChat) begin(who, id, data string) func() string {

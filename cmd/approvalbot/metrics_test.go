@@ -56,7 +56,7 @@ func TestMetricsKnowTheToolsThatRulesName(t *testing.T) {
 		require.NoError(t, err)
 	}
 	count := func(tool string) string {
-		m := regexp.MustCompile(`tool_approval_requests_total\{channel="none",risk_class="R3",tool="` + tool + `"\} (\d+)`).
+		m := regexp.MustCompile(`tool_approval_requests_total\{channel="none",riskClass="R3",risk_class="R3",tool="` + tool + `"\} (\d+)`).
 			FindStringSubmatch(r.body("/metrics", ""))
 		if m == nil {
 			return ""

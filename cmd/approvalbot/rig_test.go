@@ -337,10 +337,14 @@ func (r *rig) settled(chat *bottest.TelegramChat, id int, words ...string) botte
 	return m
 }
 
-// tap taps a button and gives the answer.
+// tap taps a button and gives the answer. An R4 card's Allow is confirmed.
 func (r *rig) tap(u *bottest.TelegramUser, chat *bottest.TelegramChat, id int, label string) bottest.TelegramAnswer {
 	r.t.Helper()
-	return r.answer(u.Tap(chat, id, label))
+	answer := r.answer(u.Tap(chat, id, label))
+	if asksAgain(answer.Text) {
+		return r.answer(u.TapData(chat, id, r.yes(chat, id)))
+	}
+	return answer
 }
 
 func (r *rig) answer(tap *bottest.TelegramTap) bottest.TelegramAnswer {

@@ -141,6 +141,28 @@ func TestAdversary_I6_OnlyTheVerifiersPeopleAllowWhatOnlyTheyAreAskedAbout(t *te
 	})
 }
 
+// I6: in a chat of the verifier's own only its people tap and type; an approver who is none of them
+// decides where approvers are asked.
+func TestAdversary_I6_InTheVerifiersChatOnlyItsPeopleTap(t *testing.T) {
+	bots(t, func(t *testing.T, ownBot bool) {
+		r := newRig(t)
+		room := r.withVerifier(ownBot, "")
+		bob := r.bob
+		if ownBot {
+			bob = room.tg.AddUser(bottest.TelegramProfile{ID: r.bob.ID, FirstName: "Bob"})
+		}
+		a := r.exec("git push origin main")
+		own, card := r.cardIn(room.TelegramChat, a), r.card(a)
+		for _, label := range []string{"Allow once", "Deny"} {
+			require.Equal(t, refusal, r.tap(bob, room.TelegramChat, own.ID, label).Text, label)
+		}
+		require.Equal(t, refusal, r.reply(room.TelegramChat, bob.Say(room.TelegramChat, "/approve@"+botName(ownBot)+" "+a.Code)).Text)
+		require.Empty(t, r.get(a).Votes)
+		require.Contains(t, r.tap(r.bob, r.group, card.ID, "Allow once").Text, "approvers: 1 of 1 yes (bob)")
+		require.Contains(t, r.tap(room.vera, room.TelegramChat, own.ID, "Allow once").Text, "Allowed. It may run once")
+	})
+}
+
 // W6: a grant stands for the approvers' yes and for nobody else's, and does so no
 // longer than it lives.
 func TestAdversary_W6_AGrantDoesNotStandForTheVerifiersPeople(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 )
 
 // wellKnown are tool names that agents' runtimes have. A name that is neither here
-// nor given to New or Use counts as "other": labels must not grow with
-// what callers send, nor carry it.
+// nor given to New or Use, nor frequent, counts as "other": labels must not grow with
+// what callers send.
 var wellKnown = []string{
 	"exec", "bash", "Bash", "shell", "process", "read", "Read", "write", "Write", "edit", "Edit", "apply_patch",
 	"ls", "find", "grep", "glob",
@@ -46,7 +46,8 @@ type Set struct {
 	registry *prometheus.Registry
 	names    *prometheus.Registry // what names people
 	nameless *prometheus.Registry // and the same without their names
-	tools    map[string]bool
+	named    map[string]bool
+	tools    frequent
 	known    atomic.Pointer[known]
 
 	requests    *prometheus.CounterVec
@@ -74,16 +75,16 @@ func New(tools ...string) *Set {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	m := &Set{
-		registry: prometheus.NewRegistry(), names: prometheus.NewRegistry(), nameless: prometheus.NewRegistry(), tools: map[string]bool{},
+		registry: prometheus.NewRegistry(), names: prometheus.NewRegistry(), nameless: prometheus.NewRegistry(), named: map[string]bool{},
 		requests: counter("tool_approval_requests_total", "Calls that were asked, settled at once or not.",
-			"tool", "risk_class", "channel"),
+			"tool", "risk_class", "channel", "riskClass"),
 		resolutions: counter("tool_approval_resolutions_total",
-			"Approvals that were approved or denied, and by what kind of resolver.", "decision", "resolver_type"),
+			"Approvals that were approved or denied, and by what kind of resolver.", "decision", "resolver_type", "resolverType"),
 		timeouts: counter("tool_approval_timeout_total", "Approvals that expired.", "tool"),
 		factors: counter("tool_approval_factor_results_total", "What each person and factor said in the end.",
-			"approver_id", "verdict"),
+			"approver_id", "verdict", "approverId"),
 		unmet: counter("tool_approval_quorum_unmet_total",
-			"Approvals whose quorum was not met in time, or never could be.", "risk_class", "min_approvals"),
+			"Approvals whose quorum was not met in time, or never could be.", "risk_class", "min_approvals", "riskClass", "minApprovals"),
 		drills: counter("approvalbot_drill_runs_total",
 			"Scheduled drills that are over: ok, or failed where a chat got no card.", "result"),
 		http: counter("approvalbot_http_requests_total", "API requests.", "method", "route", "status"),
@@ -106,7 +107,7 @@ func New(tools ...string) *Set {
 				"address or in total, or out of files.", "reason"),
 	}
 	for _, t := range append(tools, wellKnown...) {
-		m.tools[t] = true
+		m.named[t] = true
 	}
 	m.Use(Known{})
 	m.registry.MustRegister(m.requests, m.resolutions, m.timeouts, m.factors, m.unmet, m.drills, m.http, m.seconds, m.waiters,
@@ -135,16 +136,16 @@ func set(names []string) map[string]bool {
 
 // begin makes a series of each family, so that a first scrape shows them all.
 func (m *Set) begin() {
-	m.requests.WithLabelValues("other", core.R0.String(), "none")
+	m.request("other", core.R0.String(), "none")
 	for _, d := range []core.Decision{core.AllowOnce, core.Deny} {
-		m.resolutions.WithLabelValues(string(d), "person")
-		m.resolutions.WithLabelValues(string(d), "policy")
+		m.resolution(d, "person")
+		m.resolution(d, "policy")
 	}
 	m.timeouts.WithLabelValues("other")
 	for _, v := range []core.Verdict{core.Approve, core.Reject} {
-		m.factors.WithLabelValues(string(core.UserRequest), string(v))
+		m.factor(core.UserRequest, v)
 	}
-	m.unmet.WithLabelValues(core.R3.String(), "1")
+	m.unmetOf(core.R3.String(), "1")
 	m.http.WithLabelValues(http.MethodPost, "/v1/approvals", "201")
 	m.fallbacks.WithLabelValues("timeout")
 	for _, reason := range []string{"late", "address", "total", "files"} {
@@ -170,8 +171,9 @@ func (m *Set) Observe(c core.Change) {
 		if a.Origin != nil {
 			channel = a.Origin.Channel
 		}
-		m.requests.WithLabelValues(m.tool(a.ToolName), a.Assessment.RiskClass.String(), channel).Inc()
-		m.people.called(a, m.tool(a.ToolName), m.agent(a.AgentID))
+		tool := m.tools.asked(a.ToolName, m.configured(a.ToolName))
+		m.request(tool, a.Assessment.RiskClass.String(), channel).Inc()
+		m.people.called(a, tool, m.agent(a.AgentID))
 	}
 	for _, e := range c.Events {
 		switch e.Type {
@@ -184,7 +186,7 @@ func (m *Set) Observe(c core.Change) {
 				continue // said again because it may be claimed again
 			}
 			m.ended(c)
-			m.resolutions.WithLabelValues(string(a.Decision), resolver(a.DecidedBy)).Inc()
+			m.resolution(a.Decision, resolver(a.DecidedBy)).Inc()
 			if hasCode(a, core.ReasonInsufficient) {
 				m.quorumUnmet(a)
 			}
@@ -200,7 +202,7 @@ func (m *Set) Observe(c core.Change) {
 func (m *Set) ended(c core.Change) {
 	a := c.Approval
 	for _, v := range a.Votes {
-		m.factors.WithLabelValues(string(v.Approver), string(v.Verdict)).Inc()
+		m.factor(v.Approver, v.Verdict).Inc()
 	}
 	if !c.New {
 		m.people.ended(a, m.agent(a.AgentID), m.known.Load().objective)
@@ -217,15 +219,37 @@ func (m *Set) Classified(took time.Duration, failed string) {
 }
 
 func (m *Set) quorumUnmet(a core.Approval) {
-	m.unmet.WithLabelValues(a.Assessment.RiskClass.String(), strconv.Itoa(max(1, a.Rule.MinApprovals))).Inc()
+	m.unmetOf(a.Assessment.RiskClass.String(), strconv.Itoa(max(1, a.Rule.MinApprovals))).Inc()
 }
 
+// Until 1.0 the metrics of the tool approval blueprint have its labels beside those of before, with
+// the same values.
+
+func (m *Set) request(tool, class, channel string) prometheus.Counter {
+	return m.requests.WithLabelValues(tool, class, channel, class)
+}
+
+func (m *Set) resolution(d core.Decision, resolver string) prometheus.Counter {
+	return m.resolutions.WithLabelValues(string(d), resolver, resolver)
+}
+
+func (m *Set) factor(by core.Factor, v core.Verdict) prometheus.Counter {
+	return m.factors.WithLabelValues(string(by), string(v), string(by))
+}
+
+func (m *Set) unmetOf(class, need string) prometheus.Counter {
+	return m.unmet.WithLabelValues(class, need, class, need)
+}
+
+// tool is the tool's label, where its call was counted before.
 func (m *Set) tool(name string) string {
-	if m.tools[name] || m.known.Load().tools[name] {
+	if m.configured(name) || m.tools.frequent(name) {
 		return name
 	}
 	return "other"
 }
+
+func (m *Set) configured(name string) bool { return m.named[name] || m.known.Load().tools[name] }
 
 func (m *Set) agent(id string) string {
 	switch {

@@ -20,6 +20,9 @@ func CallOf(in api.CreateRequest) core.Call {
 		CallbackURL: in.CallbackURL, Supersedes: in.Supersedes,
 		MustAsk: in.MustAsk,
 	}
+	for _, d := range in.Offers {
+		call.Offers = append(call.Offers, core.Decision(d))
+	}
 	if t := in.Origin; t != nil {
 		call.Origin = &core.Target{Channel: t.Channel, To: t.To, ThreadID: t.ThreadID}
 	}

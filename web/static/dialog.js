@@ -29,6 +29,16 @@
     again();
   }
 
+  // What ends elsewhere, or in time, ends here: the desk is asked how it stands while somebody looks.
+  if (form) {
+    const ended = async () => {
+      if (document.visibilityState !== "visible") return;
+      const now = await fetch(location.pathname, { headers: { "X-Dialog": "state" }, cache: "no-store" });
+      if (now.status === 204) location.replace(location.pathname);
+    };
+    setInterval(() => ended().catch(() => {}), 2000);
+  }
+
   // Whoever opened the window is told how it was decided, if it is one of the origins that may know.
   const answer = document.getElementById("answer");
   if (answer && opener) {

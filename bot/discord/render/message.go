@@ -120,9 +120,15 @@ func (o Message) Linking(address string) Message {
 // EndingSession puts the button that ends a session below the message.
 func (o Message) EndingSession(id string) Message {
 	if rows := textcmd.NoticeButtons(id); rows != nil {
-		buttons := Buttons(rows, "")
-		o.Components = &buttons
+		return o.WithButtons(rows)
 	}
+	return o
+}
+
+// WithButtons puts buttons below the message.
+func (o Message) WithButtons(rows [][]textcmd.Button) Message {
+	buttons := Buttons(rows, "")
+	o.Components = &buttons
 	return o
 }
 

@@ -1,0 +1,57 @@
+package textcmd
+
+import (
+	"context"
+	"slices"
+	"unicode/utf8"
+
+	"approvalbot/core"
+	"approvalbot/display"
+)
+
+const tapYes = " Only “Yes, run” counts: tap it, or deny."
+
+// confirm answers an R4 call's yes with a second button, and only that counts: on the card itself, or
+// below the answer to what was typed. Its data binds it to the account, the decision and the approval
+// as it is now, so it needs no memory. Another person who taps it on a card is asked in their turn.
+func (h *Handler) confirm(
+	ctx context.Context, m Message, cmd Command, a core.Approval, why *core.Error,
+) (Reply, bool, error) {
+	label, proof := h.gate.Confirmation(a, m.Voter, cmd.Decision)
+	yes := Button{Label: label, Style: Allowing,
+		Data: Command{Verb: Confirm, Code: a.Code, Decision: cmd.Decision, Proof: proof}.String()}
+	why.Message, _ = display.Clip(why.Message, maxAnswer-1-utf8.RuneCountInString(tapYes))
+	r := Reply{Text: why.Message + "." + tapYes}
+	if !m.Tap {
+		r.Rows = [][]Button{{yes}}
+		return r, true, nil
+	}
+	i := slices.IndexFunc(a.Deliveries, func(o core.Delivery) bool {
+		return o.Kind == core.CardDelivery && o.MessageID == m.MessageID
+	})
+	if i < 0 { // below an answer: the message is no card that could ask again
+		word := "approve "
+		if cmd.Decision == core.Retry {
+			word = "retry "
+		}
+		return Reply{Text: "Not counted: this button is another person's, or " + a.Code + " has changed since. Send: " +
+			word + a.Code, Alert: true}, true, nil
+	}
+	drawing, err := h.gate.Draw(ctx, a.Deliveries[i])
+	if err != nil || drawing.Card == nil {
+		return Reply{}, true, err
+	}
+	r.Rows = confirmRows(a.Code, yes)
+	r.Menu, r.Card, r.Key, r.Version = MenuConfirm, drawing.Card, a.Key, a.Version
+	return r, true, nil
+}
+
+// confirmRows are a card's buttons while it asks a second time. Where Allow once was is nothing that
+// allows, so a double tap counts for nothing.
+func confirmRows(code string, yes Button) [][]Button {
+	return [][]Button{
+		{{"Back", Command{Verb: Back, Code: code}.String(), Neutral},
+			{"Deny", Command{Verb: Deny, Code: code, Decision: core.Deny}.String(), Denying}},
+		{yes},
+	}
+}

@@ -1,0 +1,87 @@
+package core
+
+import (
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+
+	"approvalbot/display"
+)
+
+// CodeUnconfirmed refuses an allow of an R4 call from a chat that the person has not confirmed. The
+// approval comes with it: [Gate.Confirmation] makes what confirms it. The API never sends it.
+const CodeUnconfirmed Code = "unconfirmed"
+
+const (
+	confirmPurpose = "approvalbot confirmation of an R4 call"
+	proofLength    = 12 // bytes: a button's data has little room, and a guess is a tap that is on record
+	maxConfirmed   = 44 // characters of the call on the button
+)
+
+// confirmKey makes confirmations. They are kept nowhere: every instance with the store's key knows
+// those of every other, also after a restart.
+type confirmKey [32]byte
+
+func randomConfirmKey() (k confirmKey) {
+	_, _ = rand.Read(k[:]) // never fails (crypto/rand)
+	return k
+}
+
+// derive takes the key that all instances of the store have.
+func (k *confirmKey) derive(seed [32]byte) error {
+	key, err := hkdf.Key(sha256.New, seed[:], nil, confirmPurpose, len(k))
+	if err == nil {
+		copy(k[:], key)
+	}
+	return err
+}
+
+// proof names one decision of one account on one version of an approval: whatever changes it (a vote,
+// another rule, a further asker, a reminder) makes earlier proofs void.
+func (k *confirmKey) proof(a Approval, v Voter, d Decision) string {
+	h := hmac.New(sha256.New, k[:])
+	for _, part := range []string{a.Key, v.Channel, v.UserID, string(d)} {
+		h.Write(binary.BigEndian.AppendUint32(nil, uint32(len(part))))
+		h.Write([]byte(part))
+	}
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(a.Version)))
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:proofLength])
+}
+
+// confirms reports whether the ballot carries the proof for the approval as it is now.
+func (k *confirmKey) confirms(b Ballot, a Approval) bool {
+	return hmac.Equal([]byte(b.Proof), []byte(k.proof(a, b.Voter, b.Decision)))
+}
+
+// Confirmation is the second button to an allow or a retry of an R4 call: its label, and the proof
+// that a [Ballot] of that voter then carries. It holds until the approval changes.
+func (g *Gate) Confirmation(a Approval, v Voter, d Decision) (label, proof string) {
+	label = "Yes, run: "
+	if d == Retry {
+		label = "Yes, run again: "
+	}
+	what, _ := display.Clip(a.Headline(), maxConfirmed)
+	return label + what, g.confirms.proof(a, v, d)
+}
+
+// ConfirmsTwice reports whether a yes in a chat or on a page takes a second step that repeats what
+// would run.
+func (a Approval) ConfirmsTwice() bool { return a.Assessment.RiskClass >= R4 && !a.Rule.StepUp }
+
+// unconfirmed refuses an R4 call's yes that was given with one tap, one line or one click.
+func (a Approval) unconfirmed(b Ballot) *Error {
+	inChat := b.Chat != nil && !b.confirmed
+	if !inChat && !b.Unconfirmed || !a.ConfirmsTwice() {
+		return nil
+	}
+	return refuse(CodeUnconfirmed, "Not counted yet. %s", display.UpperFirst(a.riskText()))
+}
+
+// toConfirm answers an unconfirmed yes. Nothing but that somebody looked is on record: a second step
+// follows, or none.
+func (a Approval) toConfirm(no *Error, now int64) Change {
+	return Change{Approval: a.looked(now), Unchanged: a.LookedAtMs != 0, Refusal: no}
+}
