@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"slices"
+	"strings"
 )
 
 // Preview is what policy says of a call without anything being created, sent or
@@ -61,7 +62,8 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 	case settled.Status == Denied && settled.byRecord():
 		p.deny(settled)
 		p.By = by[0]
-		p.addStep("grants", p.By, "deny", settled.Reason)
+		id := strings.TrimPrefix(p.By, "grant:")
+		p.addStep("grants", p.By, "deny", settled.Reason+". To end that now: approvalbot allowlist remove "+id[:min(8, len(id))])
 	case settled.Status == Denied:
 		p.deny(settled)
 	case !settled.Rule.AsksApprovers() && d.Rule.AsksApprovers():
