@@ -65,7 +65,7 @@ type Assessment struct {
 
 // Step is one rule that spoke.
 type Step struct {
-	Stage   string `json:"stage" doc:"layers, risk, rules, exec, policy, classifier, verifier, grants or people; in this order."`
+	Stage   string `json:"stage" doc:"layers, risk, rules, exec, policy, classifier, verifier, grants, people or suggestion; in this order."`
 	Rule    string `json:"rule"`
 	Outcome string `json:"outcome" doc:"allow, ask, deny, or what the stage found."`
 	Text    string `json:"text" doc:"Why, in one sentence."`
