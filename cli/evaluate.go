@@ -203,6 +203,12 @@ func reloadPolicy(ctx context.Context, a *app.App) error {
 	for _, l := range r.Looser {
 		fmt.Fprintf(a.Stdout, "looser: %s\n", display.Escape(l))
 	}
+	for _, l := range r.Unproved {
+		fmt.Fprintf(a.Stdout, "changed: %s\n", display.Escape(l))
+	}
+	for _, l := range r.Tighter {
+		fmt.Fprintf(a.Stdout, "tighter: %s\n", display.Escape(l))
+	}
 	for _, had := range r.Ended {
 		fmt.Fprintf(a.Stdout, "%s: %s\n", map[bool]string{false: "ended or suspended",
 			true: "ends or is suspended when every instance has this configuration"}[r.EndsLater], display.Escape(had))

@@ -247,8 +247,23 @@ func TestFlow_ReloadIsAllOrNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, stricter.Changed)
 	require.Empty(t, stricter.Looser)
+	require.Equal(t, []string{"the operator's rules ask or deny more"}, stricter.Tighter)
 	require.EqualValues(t, "denied", r.final(waiting).Status, "a stricter policy denies what is pending at once")
 	r.settled(r.group, card.ID, "Denied by policy")
+
+	// What a rule that set a class did to a call is not in its form.
+	deny := r.tools
+	r.tools += "      - {name: fine, match: {command: git tag *}, risk: R2}\n"
+	write(r.yaml())
+	_, err = r.operator().Reload(ctx)
+	require.NoError(t, err)
+	r.tools = deny
+	write(r.yaml())
+	require.Contains(t, r.good("policy", "reload"), "changed: the operator's rules changed, and their form does not prove that they allow no more\n")
+	_, err = r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
+		return strings.Contains(m.Text, "The approval policy changed (loaded by olga): the operator's rules changed")
+	})
+	require.NoError(t, err)
 
 	r.tools = "    policy: {requireApprovalAtOrAbove: R4}\n"
 	write(strings.Replace(r.yaml(), "    policy: {minApprovalsByRisk: {}}\n", "", 1))
