@@ -182,7 +182,13 @@ func begin(
 	if first = asked.next(draft); first != "" {
 		return nil, false, first, nil
 	}
-	changes := []Change{open(draft, suggested, f.Cards, rules, now).notifications(f.Pushed, f.Cards, rules, now)}
+	c := open(draft, suggested, f.Cards, rules, now).notifications(f.Pushed, f.Cards, rules, now)
+	if c.Approval.Status == Pending && len(c.Deliveries) == 0 {
+		// A terminal or a page could decide it, so nothing runs, but no person is told.
+		c.Approval.Unreached = false
+		c = c.unreached(now)
+	}
+	changes := []Change{c}
 	changes[0].Events = append(asked.events(draft, now), changes[0].Events...)
 	if f.Superseded != nil {
 		changes = append(changes, f.Superseded.supersede(draft, now))
@@ -191,7 +197,8 @@ func begin(
 }
 
 // open makes the first change of a new approval: settled by policy, or with
-// cards on their way. suggested is what would have let it run unasked, cards how many of its owner's were made lately for each place.
+// cards on their way. suggested is what would have let it run unasked, cards is how many of its owner's
+// were made lately for each place.
 func open(a Approval, suggested string, cards map[Target]int, rules *Rules, now int64) Change {
 	if a.Final() {
 		c := Change{Approval: a, New: true}.end(EventResolved, now)
@@ -204,7 +211,8 @@ func open(a Approval, suggested string, cards map[Target]int, rules *Rules, now 
 	if a.tally(rules.People).Outcome == Pending {
 		a = a.withoutApprovers(rules.People)
 	}
-	c := Change{Approval: a, New: true, Events: []Event{a.event(EventRequested, now, eventData{Solo: a.Solo, Suggestion: suggested})}}
+	asked := a.event(EventRequested, now, eventData{Solo: a.Solo, Suggestion: suggested})
+	c := Change{Approval: a, New: true, Events: []Event{asked}}
 	if t := a.tally(rules.People); t.Outcome != Pending {
 		return c.settle(rules.People, now)
 	}
