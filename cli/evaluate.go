@@ -125,8 +125,8 @@ func newExplainCommand(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain -- COMMAND…",
 		Short: "Say what policy makes of a command, and what would let it run unasked",
-		Long: "Say what policy makes of a command, as evaluate does: each rule that spoke and, with an operator's token, what would\n" +
-			"let it run unasked and what else that lets run. One argument is a shell line; several are the words of one command.",
+		Long: `Say what policy makes of a command, as evaluate does: each rule that spoke and, with an operator's token, what would
+let it run unasked and what else that lets run. One argument is a shell line; several are the words of one command.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			of := map[string]any{"argv": args}

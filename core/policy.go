@@ -206,7 +206,8 @@ func (s Suggestion) brief() string {
 // others than policy ask.
 func (c consulted) suggestion(ctx context.Context, call Call, rules *Rules) Suggestion {
 	s, can := rules.Policy.(Suggester)
-	if !can || c.base.Outcome != OutcomeAsk || c.Outcome != OutcomeAsk || call.MustAsk || c.verifier || c.verdict.People != nil || call.drill() {
+	others := call.MustAsk || c.verifier || c.verdict.People != nil || call.drill()
+	if !can || others || c.base.Outcome != OutcomeAsk || c.Outcome != OutcomeAsk {
 		return Suggestion{}
 	}
 	return s.Suggest(ctx, call)

@@ -153,7 +153,8 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 		became = "changed"
 	}
 	if said := slices.Concat(r.Looser, r.Unproved); newest && len(said) > 0 {
-		d.announce(context.WithoutCancel(ctx), "The approval policy "+became+" ("+reloader(by)+"): "+strings.Join(said, "; ")+".")
+		d.announce(context.WithoutCancel(ctx),
+			"The approval policy "+became+" ("+reloader(by)+"): "+strings.Join(said, "; ")+".")
 	}
 	return r, nil
 }

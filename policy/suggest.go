@@ -19,15 +19,15 @@ import (
 var _ core.Suggester = (*Engine)(nil)
 
 // neverSuggested are the findings of which no rule is suggested, although an operator may write one.
-var neverSuggested = finding.Of(finding.ReadsSecret, finding.MayReadSecret, finding.ReadsEnvironment, finding.MetadataService,
-	finding.PrivateAddress, finding.OddAddress, finding.SendsData, finding.SavesDownload, finding.WritesSecret,
-	finding.PathClimbs, finding.MakesLink, finding.MisleadingName, finding.RunsAsRoot).
+var neverSuggested = finding.Of(finding.ReadsSecret, finding.MayReadSecret, finding.ReadsEnvironment,
+	finding.MetadataService, finding.PrivateAddress, finding.OddAddress, finding.SendsData, finding.SavesDownload,
+	finding.WritesSecret, finding.PathClimbs, finding.MakesLink, finding.MisleadingName, finding.RunsAsRoot).
 	Or(finding.Unsure).Or(shifting).Or(eachAsks)
 
 // suggested are the commands above R2 of which a rule is suggested: what they print is no secret, and
 // what they do is in their words. Codes alone cannot tell: "vault read" and "gh pr merge" have the same.
-var suggested = [...]string{"git push", "gh pr merge", "gh pr comment", "gh pr close", "gh pr reopen", "gh issue comment",
-	"gh issue close", "gh issue reopen", "gh run rerun", "gh workflow run", "glab mr merge", "kubectl scale",
+var suggested = [...]string{"git push", "gh pr merge", "gh pr comment", "gh pr close", "gh pr reopen",
+	"gh issue comment", "gh issue close", "gh issue reopen", "glab mr merge", "kubectl scale",
 	"kubectl rollout restart", "kubectl cordon", "kubectl uncordon"}
 
 // Suggest implements core.Suggester. A rule that it gives names exactly the words of one command,
@@ -49,7 +49,7 @@ func (e *Engine) Suggest(ctx context.Context, call core.Call) core.Suggestion {
 	return s
 }
 
-// trying is the engine with one more rule, behind all others; nil if the rule cannot be read.
+// trying is the engine with one more rule, behind all others; without it if it cannot be read.
 func (e *Engine) trying(r Rule) *Engine {
 	cfg := e.cfg
 	cfg.Rules = []Rule{r}
@@ -93,7 +93,8 @@ func (e *Engine) ruleFor(ctx context.Context, call core.Call) (Rule, core.Sugges
 	sum := sha256.Sum256([]byte(strings.Join(append(r.Match.Command, j.Call.AgentID), "\x00")))
 	r.Name = "allow-" + hex.EncodeToString(sum[:4])
 	s.Value = r.flow()
-	s.Also = "the same words again, by " + by + " in any session, also in lines with commands that run unasked by themselves"
+	s.Also = "the same words again, by " + by + " in any session, also in lines with commands that run unasked " +
+		"by themselves"
 	return r, s
 }
 

@@ -58,7 +58,8 @@ func denies(c config.Config, r config.Rule) bool {
 func (c *checker) tooFew(rule string, r config.Rule, quorum bool) {
 	missing := "cannot be met by those who may approve now"
 	if r.Role != "" {
-		missing = fmt.Sprintf("needs %d with role %s, and too few of those who may approve now have it", max(1, r.MinApprovals), r.Role)
+		missing = fmt.Sprintf("needs %d with role %s, and too few of those who may approve now have it",
+			max(1, r.MinApprovals), r.Role)
 	}
 	if quorum {
 		c.Mistake(rule+".minApprovals", "%s: every call that it makes ask would be denied", missing)

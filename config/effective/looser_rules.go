@@ -150,7 +150,8 @@ func sameCalls(r config.Rule, o config.Rule) bool {
 	if mild := loosens(r); !during && mild == loosens(o) {
 		during = mild && longer(o.During, r.During) || !mild && longer(r.During, o.During)
 	}
-	return during && r.When == o.When && reflect.DeepEqual(r.Match, o.Match) && reflect.DeepEqual(r.SideEffects, o.SideEffects)
+	match := r.When == o.When && reflect.DeepEqual(r.Match, o.Match)
+	return during && match && reflect.DeepEqual(r.SideEffects, o.SideEffects)
 }
 
 // longer reports whether a rule's time surely holds all of another one.
