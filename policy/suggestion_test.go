@@ -114,5 +114,5 @@ func suggestionsOf(t *testing.T, base func(*Config)) {
 			}
 		}
 	}
-	require.Greater(t, count, 20)
+	require.Greater(t, count, 15)
 }
