@@ -65,7 +65,7 @@ type Assessment struct {
 
 // Step is one rule that spoke.
 type Step struct {
-	Stage   string `json:"stage" doc:"layers, risk, rules, exec, policy, classifier, verifier, grants or people; in this order."`
+	Stage   string `json:"stage" doc:"layers, risk, rules, exec, policy, classifier, verifier, grants, people or suggestion; in this order."`
 	Rule    string `json:"rule"`
 	Outcome string `json:"outcome" doc:"allow, ask, deny, or what the stage found."`
 	Text    string `json:"text" doc:"Why, in one sentence."`
@@ -155,6 +155,8 @@ type Reloaded struct {
 	PolicyHash string   `json:"policyHash"`
 	Changed    bool     `json:"changed" doc:"Whether another policy is in force now."`
 	Looser     []string `json:"looser" doc:"What the new policy allows that the old one did not, in words."`
+	Unproved   []string `json:"unproved,omitempty" doc:"What changed, if the form of the new policy proves neither that it allows more nor that it does not."`
+	Tighter    []string `json:"tighter,omitempty" doc:"What changed, if its form proves that it allows no more."`
 	Restart    []string `json:"restart" doc:"Keys that have changed and that only a restart puts in force."`
 	Ended      []string `json:"ended,omitempty" doc:"What people had whom the configuration no longer names, one person each: sessions, login links and push subscriptions that are ended, passkeys that are suspended."`
 	EndsLater  bool     `json:"endsLater,omitempty" doc:"That it ends when every instance has this configuration."`

@@ -138,7 +138,14 @@ type Approvers struct {
 	MinApprovals  int      `json:"minApprovals" doc:"How many different approvers must say yes; 0: none, policy or a grant stands for them, and only the verifier's people are asked."`
 	RequiresHuman bool     `json:"requiresHuman" doc:"At least one of them must be a person."`
 	StepUp        bool     `json:"stepUp,omitzero" doc:"A person's yes counts only where their passkey signed it."`
+	Roles         []Role   `json:"roles,omitzero" doc:"Which roles some of them must have."`
 	Verifier      bool     `json:"verifier,omitzero" doc:"One of the verifier's own people must say yes as well. Their yes counts for this alone."`
+}
+
+// Role is how many of the approvers must have a role.
+type Role struct {
+	Role string `json:"role" doc:"A role of people, or onDuty:ROSTER."`
+	Min  int    `json:"min"`
 }
 
 // Vote is one approver's verdict.

@@ -18,7 +18,7 @@ import (
 
 func newAllowlistCommand(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{Use: "allowlist", Aliases: []string{"grants"},
-		Short: "Standing permissions: what allow-session and allow-always left, and cool-downs"}
+		Short: "Grants that allow-session and allow-always left, and cool-downs after a deny"}
 	var filter api.GrantFilter
 	list := &cobra.Command{Use: "list", Short: "List grants and cool-downs in force, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return listGrants(cmd.Context(), a, filter) }}

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -111,10 +112,40 @@ func newPolicyCommand(a *app.App) *cobra.Command {
 		&cobra.Command{Use: "show", Short: "Print the policy in force and who could approve each class now",
 			Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return showPolicy(cmd.Context(), a) }},
+		newExplainCommand(a),
 		&cobra.Command{Use: "reload", Short: "Have the desk read its configuration again, all or nothing",
 			Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return reloadPolicy(cmd.Context(), a) }},
 	)
+	return cmd
+}
+
+func newExplainCommand(a *app.App) *cobra.Command {
+	var agent, workdir string
+	cmd := &cobra.Command{
+		Use:   "explain -- COMMAND…",
+		Short: "Say what policy makes of a command, and what would let it run unasked",
+		Long: `Say what policy makes of a command, as evaluate does: each rule that spoke and, with an operator's token, what would
+let it run unasked and what else that lets run. One argument is a shell line; several are the words of one command.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			of := map[string]any{"argv": args}
+			if len(args) == 1 {
+				of = map[string]any{"command": args[0]}
+			}
+			params, err := json.Marshal(of)
+			if err != nil {
+				return err
+			}
+			req := api.CreateRequest{ToolName: "exec", Params: params, AgentID: agent}
+			if workdir != "" {
+				req.Bind = &api.Bind{Workdir: &workdir}
+			}
+			return evaluateCall(cmd.Context(), a, req)
+		},
+	}
+	cmd.Flags().StringVar(&agent, "agent", "", "agent id")
+	cmd.Flags().StringVar(&workdir, "bind-workdir", "", "the directory it runs in")
 	return cmd
 }
 
@@ -171,6 +202,12 @@ func reloadPolicy(ctx context.Context, a *app.App) error {
 	fmt.Fprintf(a.Stdout, "policy %s %s\n", r.PolicyHash[:min(12, len(r.PolicyHash))], state)
 	for _, l := range r.Looser {
 		fmt.Fprintf(a.Stdout, "looser: %s\n", display.Escape(l))
+	}
+	for _, l := range r.Unproved {
+		fmt.Fprintf(a.Stdout, "changed: %s\n", display.Escape(l))
+	}
+	for _, l := range r.Tighter {
+		fmt.Fprintf(a.Stdout, "tighter: %s\n", display.Escape(l))
 	}
 	for _, had := range r.Ended {
 		fmt.Fprintf(a.Stdout, "%s: %s\n", map[bool]string{false: "ended or suspended",

@@ -48,6 +48,12 @@ func (c Call) ParseExec() (Exec, []FieldError) {
 	return ParseExec(c.Params)
 }
 
+// WithParams is the call with other params.
+func (c Call) WithParams(params json.RawMessage) Call {
+	c.Params, c.exec = params, nil
+	return c
+}
+
 // The dialects of the gateway in which a call can be asked. Of a call that was
 // asked in DialectAgentShield nobody sees more than its fingerprint.
 const (

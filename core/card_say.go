@@ -91,7 +91,7 @@ func (a Approval) asker() string {
 // outcome says how the approval ended: what counts now comes first.
 func (a Approval) outcome(r reader) Words {
 	by := ""
-	if who := a.allowedBy(); len(who) > 0 {
+	if who := a.allowedBy(); len(who) > 0 && !a.coolingDown() {
 		by = " by " + People(who)
 	}
 	when := func(ms int64, head string) Words { return Words{{Text: head + ", "}, r.at(a, ms)} }

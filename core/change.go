@@ -29,6 +29,8 @@ type Change struct {
 	// NotDenied is given, at the commit, the grants and cool-downs that could speak about the
 	// approval's call: with its error nothing is written. nil: they are not read.
 	NotDenied func([]Grant) error
+	// CoolDownReason, if not empty, is the reason of the cool-down that this approval left, if one lasts.
+	CoolDownReason string
 }
 
 // AbsenceChange is what somebody's word about their absence leaves behind. The zero one

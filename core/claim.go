@@ -3,7 +3,6 @@ package core
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -202,15 +201,14 @@ func (a Approval) notDenied(now int64) func(grants []Grant) error {
 	return func(grants []Grant) error {
 		for _, cool := range grants {
 			if cool.refuses(a, now) {
-				return a.deniedLately(cool)
+				return deniedLately(cool, now)
 			}
 		}
 		return nil
 	}
 }
 
-func (a Approval) deniedLately(cool Grant) *Error {
-	return notClaimable(WhyDenied, fmt.Sprintf("%s denied this very call; it does not run again until %s, "+
-		"or until an operator ends that: approvalbot allowlist remove %s", People(cool.By),
-		timeText(cool.ExpiresAtMs, time.Local), cool.ID[:min(8, len(cool.ID))]))
+func deniedLately(cool Grant, now int64) *Error {
+	return notClaimable(WhyDenied, cool.deniedText(now)+"; it does not run again until "+
+		timeText(cool.ExpiresAtMs, time.Local))
 }

@@ -16,7 +16,7 @@ func (a Approval) ended() *Error {
 // behind them; what an asker says is a claim and stands elsewhere, see withdrawalText.
 func (a Approval) Ending() string {
 	by := ""
-	if who := a.allowedBy(); len(who) > 0 {
+	if who := a.allowedBy(); len(who) > 0 && !a.coolingDown() {
 		by = " by " + People(who)
 	}
 	because := func(reason string) string {

@@ -15,7 +15,7 @@ type Preview struct {
 // Evaluate judges a call by what is known here: policy, and the grants on
 // record. Classifier and verifier are not asked; the trace, which only those who
 // may decide get, says that they would be.
-func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, error) {
+func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (p Preview, err error) {
 	rules, err := g.inForce()
 	if err != nil {
 		return Preview{}, err
@@ -32,17 +32,24 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 		}
 	}
 	call.Explain = who.MayDecide // nobody else is told which rule spoke
-	call, sealed, c, err := g.judge(ctx, who, call, rules)
+	var sealed Sealed
+	var c consulted
+	call, sealed, c, err = g.judge(ctx, who, call, rules)
 	if err != nil {
 		return Preview{}, err
 	}
 	if err := g.withHolders(ctx, c.Rule, rules); err != nil {
 		return Preview{}, err
 	}
-	p := Preview{Judgement: c.Judgement}
+	p = Preview{Judgement: c.Judgement}
 	if c.Outcome != OutcomeAsk {
 		return p, nil
 	}
+	defer func() {
+		if who.MayDecide && err == nil && p.By == "" && p.Outcome != OutcomeAllow {
+			p.suggest(c.suggestion(ctx, call, rules))
+		}
+	}()
 	d := outline(who, call, sealed.Fingerprint, c.Judgement, rules)
 	p.Offers = d.Offers
 	found, err := g.store.Covering(ctx, Lookup{Owner: d.Owner, AgentID: d.AgentID, SessionKey: d.SessionKey,
@@ -70,6 +77,13 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (Preview, er
 			"A standing grant covers this call; the verifier's people are asked all the same.")
 	}
 	return p, nil
+}
+
+// suggest ends the trace with what would let the call run unasked.
+func (p *Preview) suggest(s Suggestion) {
+	if text := s.text(); text != "" {
+		p.addStep("suggestion", s.Key, p.Outcome.String(), text)
+	}
 }
 
 func (p *Preview) deny(a Approval) {

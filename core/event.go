@@ -25,6 +25,8 @@ type eventData struct {
 	Held   []string `json:"held,omitempty"`   // people who are left alone in their quiet hours
 	To     string   `json:"to,omitempty"`     // of an escalation: onDuty:NAME, role:NAME, or a chat
 	Silent bool     `json:"silent,omitempty"` // it made no sound
+	// Suggestion is for auditors alone: what would let such a call run unasked, without its params.
+	Suggestion string `json:"suggestion,omitempty"`
 	// Joined are those who stand behind an identical call that was joined.
 	Joined []Requester `json:"-"`
 }

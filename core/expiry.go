@@ -66,6 +66,9 @@ func (a Approval) expire(now int64) Change {
 	next.Status, next.Reason = Expired, nobodyDecided
 	if slices.ContainsFunc(a.Votes, byPeople) {
 		next.Reason = "too few approvals in time"
+		for _, n := range a.Rule.Needs {
+			next.Reason += ", of which it needed " + n.text(n.Min)
+		}
 	}
 	return Change{Approval: next}.end(EventExpired, now)
 }

@@ -123,4 +123,6 @@ func TestAnExpiryThatSomeVotedOnSaysSo(t *testing.T) {
 	require.Equal(t, "nobody decided in time", a.expire(1000).Approval.Reason)
 	a.Votes = []Vote{yes("alice", AllowOnce)}
 	require.Equal(t, "too few approvals in time", a.expire(1000).Approval.Reason)
+	a.Rule.Needs = []Need{{Role: "ops", Min: 1}}
+	require.Equal(t, "too few approvals in time, of which it needed 1 with role ops", a.expire(1000).Approval.Reason)
 }

@@ -41,6 +41,7 @@ type Grant struct {
 	Pattern     []string  `json:"pattern,omitempty"`     // PatternGrant: words, see Fits
 	ToolName    string    `json:"toolName"`
 	Summary     string    `json:"summary"`               // of the call that left it; redacted, escaped, cut
+	Reason      string    `json:"reason,omitempty"`      // CoolDown: why they denied; redacted
 	MaxClass    RiskClass `json:"maxClass"`              // it covers calls up to this class
 	ReasonCodes []string  `json:"reasonCodes,omitempty"` // SessionGrant: it covers calls with no others
 	Rule        Rule      `json:"rule"`                  // whose yes it was given with: where more is needed today, it does not hold
@@ -77,7 +78,7 @@ func (c Change) leaveGrant(by []string, now int64) Change {
 		g = a.grant(AlwaysGrant, now)
 		g.Fingerprint = a.Fingerprint
 	case a.Status == Denied && slices.ContainsFunc(a.Votes, Vote.personsDeny):
-		return c.coolDown(now)
+		return c.coolDown(a.Reason, now)
 	default:
 		return c
 	}
@@ -87,9 +88,11 @@ func (c Change) leaveGrant(by []string, now int64) Change {
 
 func (v Vote) personsDeny() bool { return v.Approver == UserRequest && v.Verdict == Reject }
 
-// coolDown refuses the same call for a while, because a person said no.
-func (c Change) coolDown(now int64) Change {
+// coolDown refuses the same call for a while, because a person said no. reason is the approver's,
+// and empty if the asker said no.
+func (c Change) coolDown(reason string, now int64) Change {
 	g := c.Approval.grant(CoolDown, now)
+	g.Reason = reason
 	g.Fingerprint, g.ExpiresAtMs = c.Approval.Fingerprint, now+coolDownMs
 	return c.addGrant(g, now)
 }
@@ -204,15 +207,23 @@ func (g Grant) refuses(a Approval, now int64) bool {
 	return g.Kind == CoolDown && same && g.Live(now)
 }
 
+// deniedText says who denied the cool-down's call, how long ago and why. The asking agent reads
+// it: how an operator ends the cool-down is not in it.
+func (g Grant) deniedText(now int64) string {
+	text := fmt.Sprintf("%s denied this very call %s ago", People(g.By), spanText(now-g.CreatedAtMs))
+	if g.Reason != "" {
+		text += ": " + g.Reason
+	}
+	return text
+}
+
 // byGrant settles the draft by what was granted or refused before, if anything
 // speaks about it.
 func (a Approval) byGrant(f Existing, r GrantScope, d *Directory, now int64) Approval {
 	for _, g := range f.Grants {
 		if a.Status != Denied && g.refuses(a, now) {
 			a.Status, a.Decision, a.DecidedBy = Denied, Deny, []string{"grant:" + g.ID}
-			a.Reason = fmt.Sprintf("%s denied this very call; it is refused without asking again until %s, "+
-				"or until an operator ends that: approvalbot allowlist remove %s",
-				People(g.By), timeText(g.ExpiresAtMs, time.Local), g.ID[:min(8, len(g.ID))])
+			a.Reason = g.deniedText(now) + "; it is refused without asking again until " + timeText(g.ExpiresAtMs, time.Local)
 			a.Assessment.ReasonCodes = append(slices.Clone(a.Assessment.ReasonCodes), ReasonRecentlyDenied)
 			return a
 		}
@@ -231,6 +242,11 @@ func (a Approval) byGrant(f Existing, r GrantScope, d *Directory, now int64) App
 		}
 	}
 	return a
+}
+
+// coolingDown reports whether a cool-down refused the call, and no person was asked.
+func (a Approval) coolingDown() bool {
+	return a.Status == Denied && slices.Contains(a.Assessment.ReasonCodes, ReasonRecentlyDenied)
 }
 
 // byRecord reports whether a grant or a cool-down settled the approval, or a grant

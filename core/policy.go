@@ -161,6 +161,58 @@ func (j Judgement) denies(granted bool) (why string, denied bool) {
 	return "", false
 }
 
+// Suggester is a Policy that can say what would let a call run unasked.
+type Suggester interface {
+	// Suggest answers for a call that Judge asks about. It is for operators, never for the asker.
+	Suggest(ctx context.Context, call Call) Suggestion
+}
+
+// Suggestion is one change after which policy allows a call that it asks about. It was tried, and it
+// lets no call of R4, none that reads secrets, and nothing that is computed run unasked. The zero
+// one says nothing.
+type Suggestion struct {
+	Key   string // the list of the configuration that Value is added to; empty: Value is a shell line to run instead
+	Value string // YAML, an entry of the list
+	Also  string // what else runs unasked then
+	Brief string // what Value permits, without the call's params: for the log
+	None  string // why there is none
+}
+
+// text is the suggestion in one sentence, or empty.
+func (s Suggestion) text() string {
+	switch {
+	case s.None != "":
+		return "No change is suggested that would let it run unasked: " + s.None + "."
+	case s.Value == "":
+		return ""
+	case s.Key == "":
+		return "With " + s.Brief + " it runs unasked: " + s.Value + ". What else that lets run: " + s.Also + "."
+	}
+	return "To let it run unasked, add to " + s.Key + ": " + s.Value + ". What else that lets run: " + s.Also + "."
+}
+
+// brief is the same without the call's params, or empty.
+func (s Suggestion) brief() string {
+	switch {
+	case s.Value == "":
+		return ""
+	case s.Key == "":
+		return "it runs unasked with " + s.Brief
+	}
+	return "a rule in " + s.Key + " for " + s.Brief + " would let it run; evaluate writes it"
+}
+
+// suggestion says what would let policy's question about the call go away; it is empty if
+// others than policy ask.
+func (c consulted) suggestion(ctx context.Context, call Call, rules *Rules) Suggestion {
+	s, can := rules.Policy.(Suggester)
+	others := call.MustAsk || c.verifier || c.verdict.People != nil || call.drill()
+	if !can || others || c.base.Outcome != OutcomeAsk || c.Outcome != OutcomeAsk {
+		return Suggestion{}
+	}
+	return s.Suggest(ctx, call)
+}
+
 // CommandRead is one command of a line, as policy reads it by itself. Its text is as the
 // asker wrote it.
 type CommandRead struct {

@@ -55,7 +55,7 @@ func (a Approval) notAgain(b Ballot, round *RetryRound, t today, rules *Rules, n
 		return notClaimable(WhyPending, "No result was reported, so it may still be running. Wait for its result, or "+
 			"if you know that it has ended: approvalbot retry "+a.Code+" --without-result")
 	case t.coolDown != nil && t.coolDown.refuses(a, now):
-		return a.deniedLately(*t.coolDown)
+		return deniedLately(*t.coolDown, now)
 	}
 	if why := a.askerGone(rules); why != "" {
 		return notClaimable(WhyPolicy, why)
@@ -117,7 +117,7 @@ func (a Approval) voteAgain(b Ballot, t today, rules *Rules, now int64) (Change,
 		return a.lateVote(v, b), nil
 	case b.Decision == Deny && asked:
 		vote := Vote{Approver: UserRequest, Verdict: Reject, Decision: Deny, Voter: &v, Reason: b.Reason, DecidedAtMs: now}
-		return a.deniedAgain(a.again(*round), []string{v.Name()}, b, vote, now), nil
+		return a.deniedAgain(a.again(*round), []string{v.Name()}, "", b, vote, now), nil
 	case asked:
 		return a.refusedAgain(v, b, refuse(CodeSelfApproval, "You cannot make your own request run again."), now), nil
 	case !asks.weight(v, d).Deny:
@@ -163,7 +163,7 @@ func (a Approval) voteAgain(b Ballot, t today, rules *Rules, now int64) (Change,
 	used := b.spent(vote.Signature, now)
 	switch {
 	case tally.Outcome == Denied:
-		return a.deniedAgain(view, tally.By, b, vote, now), nil
+		return a.deniedAgain(view, tally.By, vote.Reason, b, vote, now), nil
 	case tally.Outcome == Approved:
 		return a.runsAgain(view, *round, tally, b, vote, d, now), nil
 	case repeated:
@@ -221,10 +221,10 @@ func (a Approval) runsAgain(view Approval, round RetryRound, t Tally, b Ballot, 
 
 // deniedAgain ends a round: the approval stays as it is, and the same call is refused for
 // a while, as after any deny of a person.
-func (a Approval) deniedAgain(view Approval, by []string, b Ballot, vote Vote, now int64) Change {
+func (a Approval) deniedAgain(view Approval, by []string, reason string, b Ballot, vote Vote, now int64) Change {
 	denied := view
 	denied.DecidedBy = by
-	cool := Change{Approval: denied}.coolDown(now)
+	cool := Change{Approval: denied}.coolDown(reason, now)
 	next := a.clone()
 	next.Round = nil
 	if vote.Verdict == Reject {

@@ -83,11 +83,15 @@ func (g *Gate) create(
 	if draft.Status != Pending && !asked.classifier {
 		look.SessionKey = "" // no pending approval answers what policy has settled: see stricter
 	}
+	suggested := ""
+	if draft.Status == Pending {
+		suggested = asked.suggestion(ctx, call, rules).brief()
+	}
 	for tries := 0; ; tries++ {
 		look.Code = draft.Code
 		watch = g.expect(draft.Key)
 		err = g.store.Create(ctx, look, func(f Existing) (_ []Change, err error) {
-			changes, created, first, err = begin(who, call, draft, asked, f, rules, nowMs())
+			changes, created, first, err = begin(who, call, draft, asked, suggested, f, rules, nowMs())
 			for i := range changes {
 				changes[i].Policy = rules.Policy.Hash()
 				if changes[i].New && changes[i].Approval.Status != Denied {
@@ -122,7 +126,7 @@ func (g *Gate) create(
 // first change is the one that answers the caller; there is none where an authority
 // must be asked first.
 func begin(
-	who Caller, call Call, draft Approval, asked consulted, f Existing, rules *Rules, now int64,
+	who Caller, call Call, draft Approval, asked consulted, suggested string, f Existing, rules *Rules, now int64,
 ) (_ []Change, created bool, first authority, err error) {
 	if f.ByID != nil {
 		if f.ByID.Fingerprint != draft.Fingerprint {
@@ -178,7 +182,13 @@ func begin(
 	if first = asked.next(draft); first != "" {
 		return nil, false, first, nil
 	}
-	changes := []Change{open(draft, f.Cards, rules, now).notifications(f.Pushed, f.Cards, rules, now)}
+	c := open(draft, suggested, f.Cards, rules, now).notifications(f.Pushed, f.Cards, rules, now)
+	if c.Approval.Status == Pending && len(c.Deliveries) == 0 {
+		// A terminal or a page could decide it, so nothing runs, but no person is told.
+		c.Approval.Unreached = false
+		c = c.unreached(now)
+	}
+	changes := []Change{c}
 	changes[0].Events = append(asked.events(draft, now), changes[0].Events...)
 	if f.Superseded != nil {
 		changes = append(changes, f.Superseded.supersede(draft, now))
@@ -187,16 +197,22 @@ func begin(
 }
 
 // open makes the first change of a new approval: settled by policy, or with
-// cards on their way. cards is how many of its owner's were made lately for each place.
-func open(a Approval, cards map[Target]int, rules *Rules, now int64) Change {
+// cards on their way. suggested is what would have let it run unasked, cards is how many of its owner's
+// were made lately for each place.
+func open(a Approval, suggested string, cards map[Target]int, rules *Rules, now int64) Change {
 	if a.Final() {
-		return Change{Approval: a, New: true}.end(EventResolved, now)
+		c := Change{Approval: a, New: true}.end(EventResolved, now)
+		if a.Status == Denied && suggested != "" && !a.byRecord() {
+			c.Events[0] = c.Approval.event(EventResolved, now, eventData{Suggestion: suggested})
+		}
+		return c
 	}
 	a = a.withoutNeedlessApprovers(rules.People)
 	if a.tally(rules.People).Outcome == Pending {
 		a = a.withoutApprovers(rules.People)
 	}
-	c := Change{Approval: a, New: true, Events: []Event{a.event(EventRequested, now, eventData{Solo: a.Solo})}}
+	asked := a.event(EventRequested, now, eventData{Solo: a.Solo, Suggestion: suggested})
+	c := Change{Approval: a, New: true, Events: []Event{asked}}
 	if t := a.tally(rules.People); t.Outcome != Pending {
 		return c.settle(rules.People, now)
 	}

@@ -93,7 +93,7 @@ func (a Approval) count(b Ballot, d *Directory, now int64) Change {
 	}
 	if refusal := a.admits(v, b, d); refusal != nil {
 		if refusal.Code == CodeSelfApproval && b.Decision == Deny {
-			return a.looked(now).withdraw(v.Name(), cmp.Or(b.Reason, withdrawnByRequester), now).coolDown(now)
+			return a.looked(now).withdraw(v.Name(), cmp.Or(b.Reason, withdrawnByRequester), now).coolDown("", now)
 		}
 		if refusal.Code == CodeUnconfirmed {
 			return a.toConfirm(refusal, now)
@@ -419,5 +419,5 @@ func (a Approval) addReason(v Voter, reason string, now int64) (Change, error) {
 		next.Reason = next.Votes[i].Reason
 	}
 	given := next.event(EventReason, now, eventData{Vote: &next.Votes[i]})
-	return Change{Approval: next, Redraw: true, Events: []Event{given}}, nil
+	return Change{Approval: next, Redraw: true, Events: []Event{given}, CoolDownReason: next.Reason}, nil
 }

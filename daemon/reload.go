@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -114,9 +115,9 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 		return api.Reloaded{}, err
 	}
 	r := api.Reloaded{PolicyHash: rules.Policy.Hash(), Changed: rules.Policy.Hash() != d.Gate.PolicyHash(),
-		Looser: effective.Looser(old, next), Restart: list(fixed)}
-	r.Looser = list(r.Looser)
-	if err := d.Gate.Announce(ctx, by, r.PolicyHash, r.Looser); err != nil {
+		Looser: list(effective.Looser(old, next)), Unproved: effective.Unproved(old, next),
+		Tighter: effective.Tighter(old, next), Restart: list(fixed)}
+	if err := d.Gate.Announce(ctx, by, r.PolicyHash, slices.Concat(r.Looser, r.Unproved)); err != nil {
 		return r, err
 	}
 	if err := d.Server.Tokens.Use(effective.Tokens(next)); err != nil {
@@ -140,16 +141,20 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 			"until a reload here succeeds, one of the policies judges nothing", "reason", err)
 	}
 	d.log.Info("the configuration was reloaded", "policy", r.PolicyHash[:12], "changed", r.Changed, "by", by, "looser",
-		strings.Join(r.Looser, "; "))
+		strings.Join(r.Looser, "; "), "unproved", strings.Join(r.Unproved, "; "), "tighter", strings.Join(r.Tighter, "; "))
 	if gone, err := d.endGone(context.WithoutCancel(ctx)); err == nil {
 		r.Ended, r.EndsLater = list(gone.Lines()), gone.Waits
 	}
 	if err := d.Gate.Rejudge(context.WithoutCancel(ctx)); err != nil {
 		d.log.Error("pending approvals could not all be judged again; each will be at its next vote", "reason", err)
 	}
-	if newest && len(r.Looser) > 0 {
+	became := "became looser"
+	if len(r.Looser) == 0 {
+		became = "changed"
+	}
+	if said := slices.Concat(r.Looser, r.Unproved); newest && len(said) > 0 {
 		d.announce(context.WithoutCancel(ctx),
-			"The approval policy became looser ("+reloader(by)+"): "+strings.Join(r.Looser, "; ")+".")
+			"The approval policy "+became+" ("+reloader(by)+"): "+strings.Join(said, "; ")+".")
 	}
 	return r, nil
 }

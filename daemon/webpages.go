@@ -40,7 +40,7 @@ func (d *Daemon) onDisk(context.Context) web.OnDisk {
 		return web.OnDisk{Mistake: err.Error()}
 	}
 	if out.Same = rules.Policy.Hash() == d.Gate.PolicyHash(); !out.Same {
-		out.Looser = effective.Looser(old, next)
+		out.Looser = append(effective.Looser(old, next), effective.Unproved(old, next)...)
 	}
 	return out
 }

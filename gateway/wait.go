@@ -87,21 +87,22 @@ func (c *call) ask(in core.Call, twoPhase bool, words dialect) (any, error) {
 	if twoPhase {
 		first := accepted{Status: "accepted", ID: a.ID, CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs}
 		if in.Dialect == core.DialectExec {
-			first.DeliveryRoute = route(a)
+			first.DeliveryRoute = route(a, c.g.cfg.Gate.Rules().People.AnyToken())
 		}
 		c.answer(c.id, first)
 	}
 	return c.await(a, words)
 }
 
-// route says, in the words of exec's clients, how people are notified of an approval.
-func route(a core.Approval) string {
+// route says, in the words of exec's clients, how people are notified of an approval. decidable: a
+// token's person could decide it, though no chat gets a card.
+func route(a core.Approval, decidable bool) string {
 	for _, d := range a.Deliveries {
 		if d.Kind == core.CardDelivery {
 			return "forwarder"
 		}
 	}
-	if a.Reached {
+	if a.Reached || decidable {
 		return "approval-client"
 	}
 	return "none"

@@ -200,8 +200,10 @@ func TestDecidedBy(t *testing.T) {
 	for want, a := range map[string]api.Approval{
 		"allowed by alice in Discord and telegram:7": {Status: api.Approved, DecidedBy: []string{"person:alice", "telegram:7"}, Votes: []api.Vote{alice}},
 		"allowed by a standing permission":           {Status: api.Approved, DecidedBy: []string{"grant:1"}},
-		"denied by policy: It deletes. All of it.":   {Status: api.Denied, DecidedBy: []string{"policy"}, Why: []string{"It deletes.", "All of it."}},
-		"withdrawn by token:agent: gone":             {Status: api.Withdrawn, DecidedBy: []string{"token:agent"}, Reason: "gone"},
+		"denied: alice denied this very call 4 min ago": {Status: api.Denied, DecidedBy: []string{"grant:1"},
+			ReasonCodes: []string{"recently-denied"}, Reason: "alice denied this very call 4 min ago"},
+		"denied by policy: It deletes. All of it.": {Status: api.Denied, DecidedBy: []string{"policy"}, Why: []string{"It deletes.", "All of it."}},
+		"withdrawn by token:agent: gone":           {Status: api.Withdrawn, DecidedBy: []string{"token:agent"}, Reason: "gone"},
 	} {
 		require.Equal(t, want, decidedBy(a))
 	}

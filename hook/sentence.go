@@ -65,7 +65,11 @@ func decidedBy(a api.Approval) string {
 		return Failed(errors.New("its answer has no status that is known here"))
 	}
 	var who []string
+	cooling := slices.Contains(a.ReasonCodes, "recently-denied") // the reason says who denied it
 	for _, name := range a.DecidedBy {
+		if cooling && strings.HasPrefix(name, "grant:") {
+			continue
+		}
 		who = append(who, person(name, a.Votes))
 	}
 	if len(who) > 0 {

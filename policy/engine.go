@@ -35,7 +35,7 @@ type Engine struct {
 	index     index
 	wants     bool          // some rule looks at paths
 	timed     bool          // some rule holds only in its window
-	calls     sync.Pool     // of *judging
+	calls     *sync.Pool    // of *judging
 	turns     chan struct{} // one for each judgement under way; a core stays free if there are two
 }
 
@@ -95,9 +95,7 @@ func New(cfg Config) (*Engine, error) {
 	for _, id := range cfg.Sandboxed {
 		known(id).sandboxed = true
 	}
-	e.calls.New = func() any {
-		return &judging{seen: line.NewSeen()}
-	}
+	e.calls = &sync.Pool{New: func() any { return &judging{seen: line.NewSeen()} }}
 	e.turns = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))
 	return e, nil
 }

@@ -37,9 +37,12 @@ func (p asking) Permits(_ core.Call) (string, bool) { return "", true }
 func (p asking) JudgeWith(ctx context.Context, c core.Call, _ core.Opinion) core.Judgement {
 	return p.Judge(ctx, c)
 }
-func (asking) Hash() string                    { return "7e57" }
-func (asking) Route(core.Approval) core.Routes { return core.Routes{} }
-func (asking) Names(core.Target) bool          { return true }
+func (asking) Hash() string { return "7e57" }
+func (asking) Route(core.Approval) core.Routes {
+	return core.Routes{Targets: []core.Target{{Channel: "telegram", To: "-1"}}}
+}
+
+func (asking) Names(core.Target) bool { return true }
 
 var agent = core.Caller{Token: "main-agent", MayRequest: true}
 

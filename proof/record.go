@@ -51,8 +51,10 @@ type Record struct {
 	Transport []string `json:"transport,omitempty"` // by which way: "telegram", "discord", "web", "api"; a policy has none
 	Reason    string   `json:"reason,omitempty"`
 	Solo      bool     `json:"soloSelfApproval,omitempty"`
-	Asked     []string `json:"asked,omitempty"`     // of a reminder or an escalation: people and chats
-	Execution string   `json:"execution,omitempty"` // "claimed", then "succeeded" or "failed" as its owner says
+	// Suggestion says what would have let a call run unasked that policy asked about.
+	Suggestion string   `json:"suggestion,omitempty"`
+	Asked      []string `json:"asked,omitempty"`     // of a reminder or an escalation: people and chats
+	Execution  string   `json:"execution,omitempty"` // "claimed", then "succeeded" or "failed" as its owner says
 
 	Hash string `json:"hash"`
 }
@@ -108,6 +110,7 @@ type facts struct {
 	Result           struct{ Status string }
 	SoloSelfApproval bool
 	By, Why          string
+	Suggestion       string
 	Asked, Chats     []string
 	Person, To       string // entries about a person have these instead
 	UntilMs          int64
@@ -153,6 +156,7 @@ func RecordOf(e core.Entry) Record {
 		Approvers: f.Approvers,
 		Requester: f.Requester, Askers: f.Askers, Joined: f.Joined,
 		Status: f.Status, Decision: f.Decision, Reason: f.Reason, Solo: f.SoloSelfApproval, Execution: f.Result.Status,
+		Suggestion: f.Suggestion,
 	}
 	if r.Execution == "" && e.Type == core.EventClaimed {
 		r.Execution = "claimed"

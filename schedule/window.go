@@ -207,5 +207,18 @@ func (w Window) Ends(t time.Time) string {
 	return Moment(end, t, w.zone)
 }
 
+// Holds reports whether another window surely lies in this one, whenever that comes.
+func (w Window) Holds(o Window) bool {
+	switch whole := w.period * dayMinutes; {
+	case w.IsZero() || o.IsZero() || w.period != o.period:
+		return false
+	case w.period == 0:
+		return !w.start.After(o.start) && !w.end.Before(o.end)
+	default:
+		later := ((o.from-w.from)%whole + whole) % whole
+		return w.zone.String() == o.zone.String() && later+o.span <= w.span
+	}
+}
+
 // IsZero reports a Window that contains nothing.
 func (w Window) IsZero() bool { return w == Window{} }

@@ -52,7 +52,7 @@ const gatewayPath = "/v1/gateway"
 var tags = []*huma.Tag{
 	{Name: "approvals", Description: "Ask, wait, decide, claim, report."},
 	{Name: "policy", Description: "What would be asked, and by what rules."},
-	{Name: "grants", Description: "Standing permissions and cool-downs."},
+	{Name: "grants", Description: "Grants and cool-downs."},
 	{Name: "events", Description: "What happens, as it happens."},
 	{Name: "hooks", Description: "Agent runtimes ask in their own words."},
 	{Name: "messages", Description: "Approvals for agents whose state is a list of chat messages."},

@@ -69,7 +69,23 @@ func (t *tx) granting(c core.Change) error {
 			return err
 		}
 	}
-	return nil
+	return t.coolDownReason(c)
+}
+
+// coolDownReason writes the reason that an approver gave after the deny into the cool-down.
+func (t *tx) coolDownReason(c core.Change) error {
+	if c.CoolDownReason == "" {
+		return nil
+	}
+	a := c.Approval
+	found, err := t.grantsFor(core.Lookup{Owner: a.Owner, AgentID: a.AgentID, Fingerprint: a.Fingerprint, Grants: true})
+	for _, g := range found {
+		if g.Kind == core.CoolDown && g.Approval == a.Key && err == nil {
+			g.Reason = c.CoolDownReason
+			err = t.addGrant(g) // in place of the one without
+		}
+	}
+	return err
 }
 
 func grantArgs(look core.Lookup) []any {

@@ -10,7 +10,7 @@ import (
 
 func safe(s string) string { return display.Safe(s) }
 
-// grantView is a standing permission, or a cool-down.
+// grantView is a grant or a cool-down.
 type grantView struct {
 	ID, Kind, What, Tool, Owner, Agent, Session, By, Since, Until, Risk string
 	Used                                                                string // when a call last ran by it

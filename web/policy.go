@@ -13,7 +13,7 @@ import (
 type OnDisk struct {
 	Mistake string   // why it could not be loaded; the rest is empty then
 	Same    bool     // its policy is the one in force
-	Looser  []string // what a reload would loosen
+	Looser  []string // what a reload would loosen, or may
 	Restart []string // keys that have changed and wait for a restart
 }
 

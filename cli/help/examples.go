@@ -31,7 +31,9 @@ var Examples = map[string]string{
 	"sessions end":  `  approvalbot sessions end nightly`,
 	"evaluate": `  approvalbot evaluate --tool exec --params '{"command":"npm publish"}'
   approvalbot evaluate --agent main --tool write --params @call.json --json`,
-	"policy show":   `  approvalbot policy show`,
+	"policy show": `  approvalbot policy show`,
+	"policy explain": `  approvalbot policy explain -- git push origin main
+  approvalbot policy explain --agent main --bind-workdir /srv/app 'git fetch && git push'`,
 	"policy reload": `  approvalbot policy reload`,
 	"config check":  `  approvalbot config check approvalbot.yaml`,
 	"verifier test": `  approvalbot verifier test --config approvalbot.yaml`,

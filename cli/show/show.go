@@ -145,6 +145,7 @@ func Votes(a api.Approval) string {
 	if len(names) > 0 {
 		text += ": " + strings.Join(names, ", ")
 	}
+	text += roles(a.Approvers)
 	if len(verifier) > 0 {
 		text += "; for the verifier: " + strings.Join(verifier, ", ")
 	}
@@ -154,6 +155,7 @@ func Votes(a api.Approval) string {
 // Needs adds the verifier's people to what approvers must give; where nobody else
 // is asked they are all.
 func Needs(approvers string, a api.Approvers) string {
+	approvers += roles(a)
 	switch {
 	case !a.Verifier:
 		return approvers
@@ -161,6 +163,14 @@ func Needs(approvers string, a api.Approvers) string {
 		return "one of the verifier's people"
 	}
 	return approvers + "; one of the verifier's people beside"
+}
+
+// roles says which roles some of the approvers must have: ", 1 with role ops".
+func roles(a api.Approvers) (text string) {
+	for _, r := range a.Roles {
+		text += fmt.Sprintf(", %d with role %s", r.Min, display.Escape(r.Role))
+	}
+	return text
 }
 
 // Voter names who voted: a configured person by name, anybody else by account.

@@ -16,6 +16,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/bot/bottest"
+	"approvalbot/cli/app"
 )
 
 func session(key string) func(*api.CreateRequest) {
@@ -176,10 +177,41 @@ func TestAdversary_W10_InTheChat(t *testing.T) {
 	require.Len(t, r.group.FromBot(), before)
 
 	refused := r.tryExec("git push origin main", session("s1"))
-	_, end, ok := strings.Cut(refused.Reason, "or until an operator ends that: approvalbot ")
-	require.True(t, ok, refused.Reason)
-	require.Contains(t, r.good(strings.Fields(end)...), "removed: cooldown")
+	require.NotContains(t, refused.Reason, "approvalbot", "a model would try it")
+	id, _, _ := strings.Cut(strings.SplitN(r.good("allowlist", "list"), "\n", 4)[2], " ")
+	require.Contains(t, r.good("allowlist", "remove", id), "removed: cooldown")
 	require.EqualValues(t, "pending", r.tryExec("git push origin main", session("s1")).Status)
+}
+
+// An operator is told what would let a call run, writes it, and it runs; the agent is not told.
+func TestFlow_HowToStopItAsking(t *testing.T) {
+	r, ctx := newRig(t, func(r *rig) { r.top = "agents: {list: [{id: main, workspace: /srv/app}]}\n" }), t.Context()
+	const line = "git fetch origin && git push origin main"
+	in := func(c *api.CreateRequest) { c.Bind = &api.Bind{Workdir: new("/srv/app")} }
+	require.EqualValues(t, "pending", r.tryExec(line, in).Status)
+	call := api.CreateRequest{ToolName: "exec", Params: fmt.Appendf(nil, `{"command":%q}`, line), AgentID: "main"}
+	in(&call)
+	e, err := r.agent().Evaluate(ctx, call)
+	require.NoError(t, err)
+	require.Empty(t, e.Trace)
+	got := r.cli(operatorSecret, strings.NewReader(""), "policy", "explain", "--agent", "main", "--bind-workdir", "/srv/app", line)
+	require.Equal(t, app.ExitPending, got.code, got.errors)
+	said := strings.Join(strings.Fields(got.out), " ")
+	_, rule, ok := strings.Cut(said, "add to approvals.tools.rules: ")
+	require.True(t, ok, said)
+	rule, also, ok := strings.Cut(rule, " What else that lets run: ")
+	require.True(t, ok, said)
+	require.Contains(t, also, "the same words again, by this agent in any session")
+	records := r.good("audit", "list", "--json")
+	require.Contains(t, records, "a rule in approvals.tools.rules for exactly these words of git, git would let it run")
+	require.NotContains(t, records, "origin main")
+
+	r.tools = "    rules: [" + strings.TrimSuffix(rule, ".") + "]\n"
+	require.NoError(t, os.WriteFile(filepath.Join(r.dir, "approvalbot.yaml"), []byte(r.yaml()), 0o600))
+	_, err = r.operator().Reload(ctx)
+	require.NoError(t, err, r.yaml())
+	require.EqualValues(t, "approved", r.tryExec(line, in, session("s2")).Status)
+	require.EqualValues(t, "pending", r.tryExec(line+" --tags", in).Status)
 }
 
 func TestFlow_ReloadIsAllOrNothing(t *testing.T) {
@@ -215,8 +247,23 @@ func TestFlow_ReloadIsAllOrNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, stricter.Changed)
 	require.Empty(t, stricter.Looser)
+	require.Equal(t, []string{"the operator's rules ask or deny more"}, stricter.Tighter)
 	require.EqualValues(t, "denied", r.final(waiting).Status, "a stricter policy denies what is pending at once")
 	r.settled(r.group, card.ID, "Denied by policy")
+
+	// What a rule that set a class did to a call is not in its form.
+	deny := r.tools
+	r.tools += "      - {name: fine, match: {command: git tag *}, risk: R2}\n"
+	write(r.yaml())
+	_, err = r.operator().Reload(ctx)
+	require.NoError(t, err)
+	r.tools = deny
+	write(r.yaml())
+	require.Contains(t, r.good("policy", "reload"), "changed: the operator's rules changed, and their form does not prove that they allow no more\n")
+	_, err = r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
+		return strings.Contains(m.Text, "The approval policy changed (loaded by olga): the operator's rules changed")
+	})
+	require.NoError(t, err)
 
 	r.tools = "    policy: {requireApprovalAtOrAbove: R4}\n"
 	write(strings.Replace(r.yaml(), "    policy: {minApprovalsByRisk: {}}\n", "", 1))

@@ -131,3 +131,19 @@ func TestAdversary_P4_ACardArrivesAfterAll(t *testing.T) {
 	require.True(t, got.Reached)
 	require.NotContains(t, got.ReasonCodes, "no-approver-reachable", "nor once it has ended")
 }
+
+// Without any target nobody is told of a call: it waits for a terminal, and nothing runs for that.
+func TestWithoutTargetsNobodyIsReached(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(r *rig) {
+		r.routing, r.after = "{mode: targets, targets: []}", "  exec: {askFallback: full}\n"
+	})
+	a := r.exec("git push origin main")
+	require.False(t, a.Reached)
+	require.Contains(t, a.ReasonCodes, "no-approver-reachable")
+	require.Equal(t, api.Pending, a.Status)
+	require.Contains(t, r.good("view", a.Code), "nobody yet")
+	got, err := r.operator().Resolve(r.ctx(), a.Code, api.ResolveRequest{Decision: api.AllowOnce})
+	require.NoError(t, err)
+	require.Equal(t, api.Approved, got.Status)
+}

@@ -1,6 +1,8 @@
 package effective
 
 import (
+	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode"
@@ -53,12 +55,17 @@ func denies(c config.Config, r config.Rule) bool {
 }
 
 // tooFew says that nobody, or too few, could meet a rule.
-func (c *checker) tooFew(rule string, quorum bool) {
+func (c *checker) tooFew(rule string, r config.Rule, quorum bool) {
+	missing := "cannot be met by those who may approve now"
+	if r.Role != "" {
+		missing = fmt.Sprintf("needs %d with role %s, and too few of those who may approve now have it",
+			max(1, r.MinApprovals), r.Role)
+	}
 	if quorum {
-		c.Mistake(rule+".minApprovals", "cannot be met by those who may approve now: every call that it makes ask would be denied")
+		c.Mistake(rule+".minApprovals", "%s: every call that it makes ask would be denied", missing)
 		return
 	}
-	c.Warn(rule, "cannot be met by those who may approve now: every call that it makes ask is denied")
+	c.Warn(rule, "%s: every call that it makes ask is denied", missing)
 }
 
 // patterns reports entries that are empty, cannot be seen, or stand there twice.
@@ -95,7 +102,7 @@ func (c *checker) checkRules(key string, cfg *config.Config) {
 		} else if r.Role != "" && !slices.Contains(rolesOf(*cfg), r.Role) {
 			c.Mistake(at+".role", "is the role of nobody among people")
 		} else if !enough(*cfg, r.Role, r.MinApprovals) {
-			c.tooFew(at, denies(*cfg, r))
+			c.tooFew(at, r, denies(*cfg, r))
 		}
 		if roster, duty := core.DutyRole(r.Role); duty && r.MinApprovals > 1 && inTurns(*cfg, roster) {
 			c.Warn(at+".minApprovals", "needs %d of those on duty by %s, which is one person a turn: only a handover "+
@@ -109,9 +116,34 @@ func (c *checker) checkRules(key string, cfg *config.Config) {
 		}
 		if r.Approve && !slices.Contains(cfg.Approvals.Tools.EffectiveApprovers(), string(core.RulesBased)) {
 			c.Warn(at+".approve", "never counts: rules_based is not among the approvers")
+		} else if why := neverCounts(*cfg, i); why != "" {
+			c.Warn(at, "never counts: %s", why)
 		}
 	}
 	c.names(key, "name", names)
+}
+
+// neverCounts says why no call can be decided by a rule; empty if one may be.
+func neverCounts(cfg config.Config, i int) string {
+	rules := cfg.ApprovalTools().Rules
+	r := rules[i]
+	denied := func(name string) bool { return slices.Contains(cfg.Tools.Deny, name) }
+	before := slices.IndexFunc(rules[:i], func(o config.Rule) bool {
+		widely := o.Outcome == "deny" || o.Outcome == "ask" || o.Risk.Set && o.Risk.Class == core.R4
+		always := o.During == (config.During{}) && (o.When == "" || o.When == r.When)
+		return widely && always && (reflect.DeepEqual(o.Match, config.Match{}) || reflect.DeepEqual(o.Match, r.Match))
+	})
+	switch {
+	case cfg.ApprovalTools().Mode == "off":
+		return "approvals.tools.mode is off"
+	case before >= 0:
+		return "the rule " + rules[before].Name + " is before it, and about all of its calls"
+	case len(r.Match.Tool) > 0 && !slices.ContainsFunc(r.Match.Tool, func(name string) bool { return !denied(name) }):
+		return "tools.deny takes its tools away"
+	case r.Outcome == "allow" && len(r.Match.Command) > 0 && cfg.Approvals.Exec.Security == "deny":
+		return "approvals.exec.security denies all commands"
+	}
+	return ""
 }
 
 // inTurns reports whether one person a turn is on duty by a roster.

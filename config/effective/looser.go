@@ -11,7 +11,7 @@ import (
 
 // Looser names, in words, what the new configuration allows that the old one did
 // not, key by key. It may name what turns out to change nothing; it leaves
-// nothing out that an operator wrote to loosen.
+// nothing out that an operator wrote to loosen, but rules that [Unproved] names.
 func Looser(old, now config.Config) (out []string) {
 	say := func(cond bool, format string, args ...any) {
 		if cond {
@@ -39,7 +39,7 @@ func Looser(old, now config.Config) (out []string) {
 	say(!a.ClampMinApprovals && b.ClampMinApprovals, "a quorum shrinks to the people there are")
 	say(lacks(a.EffectiveApprovers(), b.EffectiveApprovers()), "more kinds of approvers count")
 	out = append(out, moreOnDuty(a.OnDuty, b.OnDuty)...)
-	say(looserRules(a.Rules, b.Rules), "the operator's rules allow more")
+	say(changeOfRules(old, now) == looser, "the operator's rules allow more")
 	say(looserExec(old.Approvals.Exec, now.Approvals.Exec), "commands need less approval (approvals.exec)")
 	say(a.Classifier.OnLowConfidence != "allow" && b.Classifier.OnLowConfidence == "allow", "an unsure classifier lets calls run")
 	say(lacks(now.Tools.Deny, old.Tools.Deny), "tools.deny is shorter")
@@ -106,85 +106,6 @@ func moreTrusted(old, now config.Config) (names []string) {
 
 // strictness orders outcomes.
 func strictness(outcome string) int { return slices.Index([]string{"allow", "ask", "deny"}, outcome) }
-
-// looserRules reports whether the rules may allow more than before. The first one
-// that matches a call counts, so what a rule stood in front of counts too. It goes
-// through both lists side by side; where it cannot tell, the answer is yes.
-func looserRules(old, now []config.Rule) bool {
-	for k, n := range now {
-		switch at := slices.IndexFunc(old, func(o config.Rule) bool { return reflect.DeepEqual(o, n) }); {
-		case at >= 0:
-			for _, gone := range old[:at] {
-				if loosensGone(gone, now[k:]) {
-					return true
-				}
-			}
-			old = old[at+1:]
-		case len(old) > 0 && sameCalls(n, old[0]) && !slices.ContainsFunc(now[k:],
-			func(x config.Rule) bool { return reflect.DeepEqual(x, old[0]) }):
-			if !asStrict(n, old[0]) {
-				return true
-			}
-			old = old[1:]
-		case loosensBefore(n, old):
-			return true
-		}
-	}
-	return slices.ContainsFunc(old, func(gone config.Rule) bool { return loosensGone(gone, nil) })
-}
-
-// sameCalls reports whether two rules are about the same calls.
-func sameCalls(r config.Rule, o config.Rule) bool {
-	when := r.When == o.When && r.During == o.During
-	return when && reflect.DeepEqual(r.Match, o.Match) && reflect.DeepEqual(r.SideEffects, o.SideEffects)
-}
-
-// asStrict reports whether a rule is surely no milder than another one about the same
-// calls.
-func asStrict(r config.Rule, o config.Rule) bool {
-	switch r.Outcome {
-	case "deny":
-		return true
-	case "ask":
-		if o.StepUp && !r.StepUp {
-			return false
-		}
-		if o.Outcome == "allow" || needsNobody(o) {
-			return true
-		}
-		role := o.Role == "" || o.Role == r.Role
-		return role && o.Outcome == "ask" && r.MinApprovals >= o.MinApprovals
-	}
-	r.Name = o.Name
-	return reflect.DeepEqual(r, o)
-}
-
-// needsNobody reports a rule whose yes is enough.
-func needsNobody(r config.Rule) bool {
-	return r.Approve && r.MinApprovals == 0 && r.Role == "" && !r.StepUp
-}
-
-// loosensBefore reports whether a new rule may make the answer milder that those after
-// it gave so far.
-func loosensBefore(r config.Rule, after []config.Rule) bool {
-	switch r.Outcome {
-	case "deny":
-		return false
-	case "ask":
-		mine := ruleOf(r).Match
-		return slices.ContainsFunc(after, func(o config.Rule) bool { return !asStrict(r, o) && !mine.Apart(ruleOf(o).Match) })
-	}
-	return true
-}
-
-// loosensGone reports whether the answer may be milder without a rule, where those
-// after it count.
-func loosensGone(r config.Rule, after []config.Rule) bool {
-	if needsNobody(r) {
-		return slices.ContainsFunc(after, func(o config.Rule) bool { return o.Outcome == "allow" || o.Risk.Set })
-	}
-	return r.Outcome != "allow"
-}
 
 func looserExec(old, now config.Exec) bool {
 	order := func(words ...string) func(string) int { return func(w string) int { return slices.Index(words, w) } }

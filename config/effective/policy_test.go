@@ -215,9 +215,42 @@ server: {tokens: [{name: agent, token: 0123456789abcdef, scopes: [approvals.requ
 		"f.yaml:9: approvals.tools: nobody could say yes now: every call that asks is denied until somebody may decide " +
 			"in a chat (allowedUserIds) or with a token (operator.approvals and a person)",
 		"f.yaml:14: approvals.tools.rules[0]: has neither match nor when: it is about every call",
-		"f.yaml:15: approvals.tools.rules[1]: cannot be met by those who may approve now: every call that it makes ask is denied",
+		"f.yaml:15: approvals.tools.rules[1]: needs 1 with role ops, and too few of those who may approve now have it: every call that it makes ask is denied",
+		"f.yaml:15: approvals.tools.rules[1]: never counts: the rule any is before it, and about all of its calls",
 		"f.yaml:16: approvals.tools.rules[2].approve: never counts: rules_based is not among the approvers",
 	}, got)
+}
+
+// A rule that no call reaches is named; one that some call may reach is not.
+func TestARuleThatNeverCountsIsNamed(t *testing.T) {
+	t.Parallel()
+	const yes = "{name: yes, match: {command: [git push *]}, outcome: allow}"
+	for rules, want := range map[string]string{
+		yes: "",
+		"{name: no, match: {command: [git push *]}, outcome: deny}, " + yes:                                                "the rule no is before it, and about all of its calls",
+		"{name: no, match: {command: [git push *]}, risk: R4}, " + yes:                                                     "the rule no is before it, and about all of its calls",
+		"{name: no, match: {command: [git push *]}, risk: R3}, " + yes + ", {name: x, match: {tool: exec}, outcome: deny}": "",
+		"{name: no, outcome: ask, when: 'call.class > 3'}, " + yes:                                                         "",
+		"{name: no, outcome: deny, match: {tool: exec}, during: {weekly: Fri 16:00-Mon 08:00, timezone: UTC}}, " + yes:     "",
+		"{name: no, outcome: deny, match: {command: [git push *], agent: [main]}}, " + yes:                                 "",
+	} {
+		_, warnings := load(t, "approvals: {tools: {enabled: true, rules: ["+rules+"]}}")
+		got := ""
+		for _, w := range warnings {
+			if _, why, is := strings.Cut(w, "never counts: "); is {
+				got += why
+			}
+		}
+		require.Equal(t, want, got, rules)
+	}
+	for text, want := range map[string]string{
+		"tools: {deny: [exec]}\napprovals: {tools: {enabled: true, rules: [{name: yes, match: {tool: exec}, outcome: ask}]}}": "tools.deny takes its tools away",
+		"approvals: {exec: {security: deny}, tools: {enabled: true, rules: [" + yes + "]}}":                                   "approvals.exec.security denies all commands",
+		"approvals: {tools: {enabled: true, mode: off, rules: [" + yes + "]}}":                                                "approvals.tools.mode is off",
+	} {
+		_, warnings := load(t, text)
+		require.Contains(t, strings.Join(warnings, "\n"), "rules[0]: never counts: "+want, text)
+	}
 }
 
 // An agent's block cannot open what is closed for all.

@@ -76,7 +76,7 @@ func TestQuorumNobodyCanMeet(t *testing.T) {
 	const (
 		three = "needs 3 approvals, and only alice, bob could give one: every such call would be denied; let more people decide, " +
 			"each mapped under people, or set approvals.tools.clampMinApprovals"
-		unmet = "cannot be met by those who may approve now: every call that it makes ask would be denied"
+		unmet = "needs 2 with role ops, and too few of those who may approve now have it: every call that it makes ask would be denied"
 	)
 	for _, c := range []struct{ text, key, want string }{
 		{"  tools: {minApprovals: 2}", "", ""},

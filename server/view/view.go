@@ -147,6 +147,9 @@ func ApproversOf(r core.Rule) api.Approvers {
 	}
 	if r.AsksApprovers() {
 		out.MinApprovals, out.RequiresHuman = r.MinApprovals, r.RequiresHuman
+		for _, n := range r.Needs {
+			out.Roles = append(out.Roles, api.Role(n))
+		}
 	}
 	return out
 }
