@@ -106,7 +106,7 @@ func (e *Wide) RunsFile(args []workspace.Word, remote, fed bool) bool {
 		return true
 	}
 	return (!known || remote) && slices.ContainsFunc(args[1:], func(w workspace.Word) bool {
-		return looksLikeFile(w.Text) || remote && fromFiles[w.Text]
+		return looksLikeFile(w.Text) || remote && sends(base, w.Text)
 	})
 }
 
@@ -123,8 +123,14 @@ func (e *Wide) RunsChanging(args []workspace.Word, remote bool) bool {
 	case e.RunsFile(args, false, false):
 		return true
 	}
-	sends := func(w workspace.Word) bool { return fromFiles[w.Text] }
-	return remote && base != "gh" && base != "glab" && slices.ContainsFunc(args[1:], sends)
+	return remote && base != "gh" && base != "glab" && slices.ContainsFunc(args[1:], func(w workspace.Word) bool {
+		return sends(base, w.Text)
+	})
+}
+
+// sends reports one of fromFiles; "deploy" is what kubectl calls a kind of object, too.
+func sends(base, word string) bool {
+	return fromFiles[word] && (word != "deploy" || base != "kubectl" && base != "oc")
 }
 
 // looksLikeFile reports a word with a directory in it, or with an ending of letters.
