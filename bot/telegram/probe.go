@@ -159,6 +159,9 @@ func (p *probe) user(ctx context.Context, id string, places []core.Target) core.
 	case c.Type != "private":
 		return core.Warn(what, "is a "+c.Type+", not a person", "name the numeric id that /whoami gives")
 	}
+	if slices.ContainsFunc(places, func(t core.Target) bool { return t.To == id }) {
+		return core.OK(what, p.wire.clean(c.Name)+" is asked in their own chat with the bot")
+	}
 	return core.Warn(what, p.wire.clean(c.Name)+" has written to the bot, but is in none of the target chats",
 		"add the person to one, or make their private chat a target")
 }

@@ -92,8 +92,10 @@ func TestProbeSaysWhoIsAHuman(t *testing.T) {
 	absent := tg.AddUser(bottest.TelegramProfile{FirstName: "Bob"})
 	writer := tg.AddUser(bottest.TelegramProfile{FirstName: "Carol"})
 	writer.Start("")
+	own := tg.AddUser(bottest.TelegramProfile{FirstName: "Dora"})
+	own.Start("")
 	group := tg.AddSupergroup("ops", alice, robot)
-	found := look(t, tg, telegram.Config{}, []core.Target{at(group.ID, "")}, fmt.Sprint(alice.ID), fmt.Sprint(robot.ID), fmt.Sprint(absent.ID), fmt.Sprint(writer.ID), "1087968824")
+	found := look(t, tg, telegram.Config{}, []core.Target{at(group.ID, ""), at(own.ID, "")}, fmt.Sprint(own.ID), fmt.Sprint(alice.ID), fmt.Sprint(robot.ID), fmt.Sprint(absent.ID), fmt.Sprint(writer.ID), "1087968824")
 	for id, want := range map[string]struct {
 		level core.Level
 		says  string
@@ -102,6 +104,7 @@ func TestProbeSaysWhoIsAHuman(t *testing.T) {
 		fmt.Sprint(robot.ID):  {core.LevelWarn, "is a bot (Robby)"},
 		fmt.Sprint(absent.ID): {core.LevelWarn, "never wrote to the bot"},
 		fmt.Sprint(writer.ID): {core.LevelWarn, "Carol has written to the bot"},
+		fmt.Sprint(own.ID):    {core.LevelOK, "Dora is asked in their own chat"},
 		"1087968824":          {core.LevelWarn, "anonymous administrators"},
 	} {
 		f := found["telegram user "+id]
