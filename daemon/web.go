@@ -63,6 +63,7 @@ func (d *Daemon) mountPages() {
 	for pattern, h := range d.web.Handlers() {
 		d.Server.Mount(pattern, noPages(h))
 	}
+	d.Server.NoSuchPage(d.web.NoSuchPage())
 }
 
 // linkTo is the address of a login link; nil where the desk has no pages.

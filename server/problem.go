@@ -84,7 +84,12 @@ func problem(e *core.Error) api.Problem {
 	return p
 }
 
-// nothingHere answers paths that no route has.
+// nothingHere answers paths that no route has: to browsers as a page, if there are pages.
 func (s *Server) nothingHere(w http.ResponseWriter, r *http.Request) {
+	read := r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/v1/")
+	if s.cfg.NoSuchPage != nil && read && strings.Contains(r.Header.Get("Accept"), "text/html") {
+		s.cfg.NoSuchPage.ServeHTTP(w, r)
+		return
+	}
 	s.refuse(w, r, core.Refuse(core.CodeNotFound, "There is nothing here; GET /openapi.json describes what there is."))
 }

@@ -60,6 +60,7 @@ type Config struct {
 
 	CertFile, KeyFile string                  // both or none: serve TLS; read anew when they change
 	Own               *tls.Certificate        // without CertFile: TLS beside plain HTTP, on the same port; nil: none
+	NoSuchPage        http.Handler            // answers browsers whose path no route has; nil: nothing does
 	Mount             map[string]http.Handler // further ServeMux patterns, e.g. a chat's webhook
 }
 
@@ -126,6 +127,9 @@ func New(cfg Config) (*Server, error) {
 // Mount adds a handler under a ServeMux pattern, beside those of Config.Mount.
 // It counts for handlers made from then on: call it before [Server.Serve].
 func (s *Server) Mount(pattern string, h http.Handler) { s.cfg.Mount[pattern] = h }
+
+// NoSuchPage sets Config.NoSuchPage. Call it before [Server.Serve].
+func (s *Server) NoSuchPage(h http.Handler) { s.cfg.NoSuchPage = h }
 
 // EndWaits answers every waiting request with the current state, now and from
 // now on. [Server.Serve] does it when it stops.

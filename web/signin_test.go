@@ -273,7 +273,7 @@ func TestSignInPage(t *testing.T) {
 	v := x.visitor()
 	a := v.get("/signin")
 	require.Contains(t, a.text, "<code>/web</code>")
-	require.Contains(t, a.text, "<code>approvalbot login</code>")
+	require.Contains(t, a.text, "<code>approvalbot --client FILE login</code>")
 	require.NotContains(t, a.text, "/signin/oidc")
 	require.Equal(t, http.StatusNotFound, v.get("/signin/oidc").StatusCode)
 	in := x.signedInAs("alice")

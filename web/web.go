@@ -120,6 +120,13 @@ func (w *Web) Handlers() map[string]http.Handler {
 	return out
 }
 
+// NoSuchPage answers for a path that no route has.
+func (w *Web) NoSuchPage() http.Handler {
+	return w.guard(page{open: true, serve: func(out http.ResponseWriter, _ *http.Request, s core.Session) {
+		w.say(out, http.StatusNotFound, s, "There is no such page", "Look whether the address is whole.")
+	}})
+}
+
 // show answers with a page made of that template, whole or not at all. Every
 // template is given a [view].
 func (w *Web) show(out http.ResponseWriter, status int, name string, v view) {

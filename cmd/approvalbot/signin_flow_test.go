@@ -246,3 +246,26 @@ func TestFlow_PolicyOnDisk(t *testing.T) {
 	r.write("server: {listen: nowhere}\n")
 	sees("It could not be loaded")
 }
+
+// A browser gets a page for an address that is none of the desk's; a program, and who asks the API,
+// what says where the API is described.
+func TestAPageThatDoesNotExistIsAPage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for accept, want := range map[string]string{"text/html,*/*;q=0.8": "text/html; charset=utf-8", "*/*": "application/problem+json"} {
+		for path, want := range map[string]string{"/nosuch": want, "/v1/nosuch": "application/problem+json"} {
+			in, err := http.NewRequestWithContext(r.ctx(), http.MethodGet, r.url+path, nil)
+			require.NoError(t, err)
+			in.Host = "localhost:8787"
+			in.Header.Set("Accept", accept)
+			out, err := http.DefaultTransport.RoundTrip(in)
+			require.NoError(t, err)
+			text, err := io.ReadAll(out.Body)
+			require.NoError(t, err)
+			require.NoError(t, out.Body.Close())
+			require.Equal(t, http.StatusNotFound, out.StatusCode)
+			require.Equal(t, want, out.Header.Get("Content-Type"), "%s %s", accept, path)
+			require.Equal(t, want == "text/html; charset=utf-8", strings.Contains(string(text), "There is no such page"))
+		}
+	}
+}
