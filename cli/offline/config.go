@@ -3,6 +3,9 @@ package offline
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,15 +31,44 @@ func newConfigCommand(a *app.App) *cobra.Command {
 	return cmd
 }
 
+// unitSets are variables that systemd sets for the packages' unit alone, and what they are there. The
+// credentials are where it takes them from.
+var unitSets = map[string]string{
+	"RUNTIME_DIRECTORY": "/run/approvalbot", "STATE_DIRECTORY": "/var/lib/approvalbot",
+	"CREDENTIALS_DIRECTORY": "/etc/approvalbot/credentials",
+}
+
+// likeTheUnit sets those of them that a configuration names and a shell has not, and says which.
+func likeTheUnit(env config.Environ, text string) (assumed []string) {
+	for _, name := range slices.Sorted(maps.Keys(unitSets)) {
+		if _, set := env[name]; !set && strings.Contains(text, "${"+name+"}") {
+			env[name] = unitSets[name]
+			assumed = append(assumed, name)
+		}
+	}
+	return assumed
+}
+
 // checkConfig prints the mistakes on stderr and fails, or prints warnings, the
 // effective policy, and who could approve each class now.
 func checkConfig(a *app.App, path string) error {
-	cfg, warnings, err := effective.Load(path, a.Environ, nil, effective.Certificate, effective.KeyFolder, effective.Calendars)
+	env := config.NewEnviron(a.Environ)
+	var cfg config.Config
+	var warnings []config.Warning
+	var assumed []string
+	file, text, err := config.Find(path, env)
+	if err == nil {
+		assumed = likeTheUnit(env, string(text))
+		cfg, warnings, err = effective.Parse(file, text, env, nil, effective.Certificate, effective.KeyFolder, effective.Calendars)
+	}
 	if err == nil {
 		_, err = effective.Rules(cfg, effective.Table(cfg))
 	}
 	if a.JSON {
 		return printCheckJSON(a, cfg, warnings, err)
+	}
+	for _, variable := range assumed {
+		fmt.Fprintf(a.Stderr, "approvalbot: %s is not set here; it is taken to be %s, as in the packages' unit\n", variable, env[variable])
 	}
 	if err != nil {
 		return err
