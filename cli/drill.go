@@ -64,7 +64,11 @@ func runDrill(ctx context.Context, a *app.App, ask askFlags, wait time.Duration)
 		return err
 	}
 	d := &drill{App: a, client: c, asked: time.Now(), reported: map[string]bool{}}
-	if d.last, err = c.Create(ctx, req, api.CreateOptions{}); err != nil {
+	d.last, err = c.Create(ctx, req, api.CreateOptions{})
+	if p := (*api.Problem)(nil); errors.As(err, &p) && p.Code == "forbidden" {
+		return fmt.Errorf("%w; a drill asks as an agent does: name an agent's client file with --client", err)
+	}
+	if err != nil {
 		return err
 	}
 	if !d.last.Status.Final() {
