@@ -127,6 +127,9 @@ func LooserByVersion(c config.Config) (out []string) {
 		out = append(out, "external reads that the desk's table knows (R2), such as kubectl get, run unasked; "+
 			"approvals.exec.strict: true lets them ask as before")
 	}
+	if p := c.ApprovalTools(); c.Approvals.Enabled() && p.Mode != "always" && c.Approvals.Exec.Ask != "always" {
+		out = append(out, "ordinary files in /tmp are written and removed unasked (R1)")
+	}
 	return out
 }
 
