@@ -48,6 +48,12 @@ func TestAdversary_T10_AToolsYesCoversWhatItShowed(t *testing.T) {
 		{"send_message", `{"to":"alice","text":"x"}`, `{"to":"everyone","text":"x"}`},
 		{"mcp__x__do", `{"name":"a"}`, `{"name":"b"}`}, {"mcp__drive__share", `{"file":"a","email":"x@a"}`, `{"file":"a","email":"y@b"}`},
 		{"mcp__x__do", `{"name":"a"}`, `{"name":"a","everyone":true}`}, {"browser_click", `{"element":"Next"}`, `{"element":"Delete"}`},
+		{"message", `{"action":"send","to":{"id":"1"},"text":"x"}`, `{"action":"send","to":{"id":"2"},"text":"x"}`},
+		{"message", `{"action":"send","to":"a","text":"x"}`, `{"action":"send","to":"a","text":"x","group":"all"}`},
+		{"gateway", `{"action":"config.patch","raw":"{}"}`, `{"action":"config.patch","raw":"{\"approvals\":\"off\"}"}`},
+		{"browser", `{"action":"act","fn":"a"}`, `{"action":"act","fn":"() => document.cookie"}`},
+		{"delete_file", `{"path":"a.txt"}`, `{"path":"**/*"}`}, {"trigger_pipeline", `{"ref":"dev"}`, `{"ref":"main"}`}, {"cron", `{"action":"run","jobId":"a"}`, `{"action":"run","jobId":"b"}`}, {"deploy_app", `{"app":"a","environment":"staging"}`, `{"app":"a","environment":"production"}`},
+		{"http_request", `{"url":"https://h.io/a","method":"POST"}`, `{"url":"https://h.io/admin","method":"POST"}`},
 		{"pay", `{"amount":1,"to":"a"}`, `{"amount":1000,"to":"a"}`},
 		{"run_query", `{"sql":"select 1"}`, `{"sql":"select 2"}`},
 	} {
@@ -58,7 +64,7 @@ func TestAdversary_T10_AToolsYesCoversWhatItShowed(t *testing.T) {
 		{"Edit", `{"file_path":".vscode/settings.json","old_string":"a","new_string":"b"}`, `{"file_path":".vscode/settings.json","old_string":"c","new_string":"d"}`},
 		{"browser", `{"action":"click","ref":"a"}`, `{"action":"click","ref":"b"}`},
 		{"send_message", `{"to":"alice","text":"x"}`, `{"to":"alice","text":"y"}`},
-		{"mcp__x__do", `{"name":"a","title":"x"}`, `{"name":"a","title":"y"}`}, {"browser_click", `{"element":"Next","ref":"a"}`, `{"element":"Next","ref":"b"}`},
+		{"mcp__x__do", `{"name":"a","title":"x"}`, `{"name":"a","title":"y"}`},
 	} {
 		require.True(t, coversCall(t, e, p.tool, p.allowed, p.worse), "%s %s does not cover %s", p.tool, p.allowed, p.worse)
 	}
@@ -77,13 +83,16 @@ func TestAdversary_T10_ACommandsYesCoversWhatItShowed(t *testing.T) {
 		{"", "git restore a.txt", "git restore ':!x'"}, {"", "git checkout -- a", "git checkout -- ':/'"}, {"", "git rm a", "git rm '*.go'"},
 		{"", "scp a h:b", "scp a h:/etc/cron.d/x"}, {"", "scp a h:/srv/b", "scp a h:/usr/local/bin/git"}, {"", "docker cp a c:/srv/b", "docker cp a c:/etc/b"},
 		{"", "scp h:/srv/a b", "scp h:/root/a b"}, {"", "apt-get install -y jq", "apt-get install -y sudo-"}, {"", "npm i vitest", "npm i vitset"}, {"", "docker push a:pr", "docker push a:latest"},
-		{"", "cp a .vscode/settings.json", "cp a .git/hooks/pre-commit"}, {"", "cp a /srv/a/x", "cp a /srv/b/x"},
+		{"", "cp a .vscode/settings.json", "cp a .git/hooks/pre-commit"}, {"", "cp a /srv/a/x", "cp a /srv/b/x"}, {"", "cp a /srv/a/x", "cp a /srv/a/y"}, {"", "scp a h:/srv/b", "scp a h:/srv/d"},
+		{"", "git clone https://github.com/acme/lib", "git clone https://github.com/acme/.claude.git"}, {"", "kubectl cp a.txt dev/pod:/tmp/x", "kubectl cp a.txt prod/db-0:/tmp/x"},
+		{"", "rsync -av dist/ h:/srv/app", "rsync -av dist/ h:/srv/db"}, {"", "curl -X DELETE https://api.x.io/v1/tests/1", "curl -X DELETE https://api.x.io/v1/users"},
+		{"", "kubectl label pod web tier=a", "kubectl label ns prod tier=a"}, {"", "git branch -D tmp", "git branch -D main"}, {"", "umount /mnt/a", "umount /mnt/prod"},
 		{"", "systemctl start nginx", "systemctl start poweroff.target"},
 	} {
 		require.False(t, coversCall(t, e, "exec", line(p.allowed), line(p.worse)), "%s covers %s", p.allowed, p.worse)
 	}
 	for _, p := range []grantPair{
-		{"", "git restore a.txt", "git restore b.txt"}, {"", "scp a h:/srv/b", "scp c h:/srv/d"}, {"", "cp a /srv/a/x", "cp b /srv/a/y"}, {"", "apt-get install -y jq", "apt-get install -y jq"},
+		{"", "git restore a.txt", "git restore b.txt"}, {"", "scp a h:/srv/b", "scp c h:/srv/b"}, {"", "cp a /srv/a/x", "cp b /srv/a/x"}, {"", "apt-get install -y jq", "apt-get install -y jq"},
 	} {
 		require.True(t, coversCall(t, e, "exec", line(p.allowed), line(p.worse)), "%s does not cover %s", p.allowed, p.worse)
 	}

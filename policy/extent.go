@@ -24,17 +24,26 @@ func (e *Engine) extent(j *judging, s scope, base string, operands []string) (sc
 	k := placeKinds{place: &j.place}
 	hosts := slices.Clone(e.hosts(j))
 	if j.Tool.Kind == tool.Exec {
-		there := false
+		there, slashes := false, 0
+		if base == "kubectl" || base == "oc" {
+			slashes = 1 // namespace/pod:path
+		}
 		for i, o := range operands {
 			file := command.AfterEquals(o)
 			name, rest, remote := strings.Cut(file, ":")
-			if remote = remote && name != "" && (rest == "" || !strings.Contains(name, "/")); remote { // a machine, an image, a port
+			if remote = remote && name != "" && (rest == "" || strings.Count(name, "/") <= slashes); remote { // a machine, an image, a port
 				there = true
-				if copying[base] && strings.ContainsAny(rest, "/~.") && !strings.HasPrefix(rest, "//") {
-					k.name(name + ":" + path.Dir(rest) + "/")
+				if copying[base] && !strings.HasPrefix(rest, "//") {
+					k.name(name + ":" + path.Clean(rest))
+				}
+				if base == "git" { // what a clone is called
+					rest = strings.TrimSuffix(strings.TrimRight(rest, "/"), ".git")
 				}
 				k.known(rest)
 			} else {
+				if base == "git" && strings.Contains(file, "://") {
+					k.known(strings.TrimSuffix(strings.TrimRight(file, "/"), ".git"))
+				}
 				k.add(workspace.Word{Text: file, Tilde: strings.HasPrefix(o, "~")})
 			}
 			if base == "git" && strings.HasPrefix(o, ":") || strings.ContainsAny(file, "*?") {
@@ -114,9 +123,6 @@ func (k *placeKinds) file(file string, open bool) {
 	case workspace.InTmp:
 		k.tmp = true
 	case workspace.Elsewhere:
-		if dir := path.Dir(file); dir != "/" && dir != "." {
-			file = dir + "/" // another file of the same directory is the same place
-		}
 		k.name(file)
 	}
 	k.known(file)

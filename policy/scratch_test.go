@@ -24,7 +24,7 @@ func TestTmpIsScratch(t *testing.T) {
 		checkLines(t, e, lines(want.class, want.lines...))
 	}
 	checkTools(t, e, []toolRow{
-		{"Write", `{"file_path":"/tmp/notes.md","content":"x"}`, "R1 scratch-write"}, {"Write", `{"file_path":"/tmp/x","content":""}`, "R1 scratch-write"}, {"delete_file", `{"path":"/tmp/x"}`, "R1 scratch-write"}, {"Read", `{"file_path":"/tmp/x"}`, "R0"},
+		{"Write", `{"file_path":"/tmp/notes.md","content":"x"}`, "R1 scratch-write"}, {"Write", `{"file_path":"/tmp/x","content":""}`, "R1 scratch-write"}, {"delete_file", `{"path":"/tmp/x.txt"}`, "R1 scratch-write"}, {"delete_file", `{"path":"/tmp/*"}`, "R3"}, {"delete_file", `{"path":"/tmp/dir"}`, "R3 deletes-file"}, {"Read", `{"file_path":"/tmp/x"}`, "R0"},
 		{"Write", `{"file_path":"/tmp/x.sh","content":"x"}`, "R3 writes-outside"}, {"delete_file", `{"paths":["/tmp/x","a.go"]}`, "R3 deletes-file"}, {"Write", `{"file_path":"/tmp/.bashrc","content":"x"}`, "R3 writes-startup"},
 		{"apply_patch", `{"input":"*** Begin Patch\n*** Delete File: a.go\n*** End Patch"}`, "R3 deletes-file"},
 	})

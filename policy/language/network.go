@@ -99,7 +99,7 @@ func savesFile(x *command.Call, w workspace.Word) {
 		return
 	}
 	x.Fill(w)
-	if !inertFile(w.Text) {
+	if !InertFile(w.Text) {
 		x.Add(finding.SavesDownload)
 	}
 }
@@ -110,9 +110,9 @@ var inertEnds = words.Set(`.txt .md .rst .html .htm .csv .tsv .jsonl .ndjson .pd
 	.ico .zip .tar .gz .tgz .xz .bz2 .zst .sql .log
 	.parquet .geojson .pem .crt .woff .woff2 .ttf .mp3 .mp4 .wav .sha256 .asc .sig`)
 
-// inertFile reports a name of such a file, or of data in JSON or YAML that no tool takes
+// InertFile reports a name of such a file, or of data in JSON or YAML that no tool takes
 // for its settings.
-func inertFile(name string) bool {
+func InertFile(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	ext := path.Ext(base)
 	data := ext == ".json" || ext == ".yaml" || ext == ".yml"
@@ -133,7 +133,7 @@ func savesAs(x *command.Call, address workspace.Word, dir, other string) {
 	if name == "" {
 		name = other
 	}
-	if address.Kind != workspace.Literal || !savedName.MatchString(name) || !inertFile(name) {
+	if address.Kind != workspace.Literal || !savedName.MatchString(name) || !InertFile(name) {
 		x.Add(finding.SavesDownload)
 		return
 	}

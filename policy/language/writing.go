@@ -74,6 +74,9 @@ func copies(x *command.Call, name string, args []workspace.Word) {
 		copiesFrom(x, name, f, whole)
 		base := path.Base(f.Text)
 		at := workspace.Word{Text: path.Join(into.Text, base), Kind: into.Kind}
+		if whole && (x.Place.IsRoot(f) || strings.HasPrefix(base, ".")) && x.Place.IsScratch(at) {
+			x.Add(finding.MayReadSecret) // others can read there
+		}
 		deleted := func(w workspace.Word) bool { return writtenAgain(x, w) || x.Place.IsScratch(w) }
 		if name != "cp" && deleted(at) && !deleted(f) {
 			x.Add(finding.DeletesFile) // what nobody keeps anything in is deleted unasked

@@ -101,6 +101,9 @@ func (s *Reading) rule(judge command.Rule, base string, args []workspace.Word) {
 	x.Given, x.Piped, x.Empty, x.Idle, s.piped = s.given, s.piped, s.empty == nothing, s.empty == idle, false
 	judge(&x, base, language.ForTellers(base, args))
 	language.ListsFiles(&x, base, args)
+	if x.Found.Class() == core.R2 && slices.ContainsFunc(args, func(w workspace.Word) bool { return workspace.Carries(w.Text) }) {
+		x.Add(finding.SendsData) // also in a header, or in what is searched for
+	}
 	s.Found = s.Found.Or(x.Found)
 	s.silent = false
 	before := s.read

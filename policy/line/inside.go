@@ -71,10 +71,10 @@ var fileRunners = words.Set(`docker-compose podman-compose ansible-playbook salt
 	vagrant tilt skaffold serverless sls cdk
 	pm2 supervisorctl helm helmfile flatpak crontab patch tar bsdtar unzip
 	fastlane mage goreleaser wrangler firebase scons snakemake nix-build dvc earthly quarto jekyll
-	java javaw wasmtime wasmer mono wine open xdg-open flatpak-builder`)
+	nomad dpkg mise direnv eb flyway liquibase java javaw wasmtime wasmer mono wine open xdg-open flatpak-builder`)
 
 // fromFiles are subcommands of programs for containers that do.
-var fromFiles = words.Set("build buildx bake up compose stack play apply create replace patch deploy submit")
+var fromFiles = words.Set("build buildx bake up compose stack play apply create replace patch deploy submit load")
 
 // gitFromFiles are commands of git that do what a file or a setting says.
 var gitFromFiles = words.Set("apply am config")
@@ -136,6 +136,9 @@ func sends(base, word string) bool {
 // looksLikeFile reports a word with a directory in it, or with an ending of letters.
 func looksLikeFile(text string) bool {
 	text = command.AfterEquals(text)
+	if strings.HasPrefix(text, "file://") || strings.HasPrefix(text, "fileb://") {
+		return true
+	}
 	if strings.Contains(text, "://") {
 		return false
 	}

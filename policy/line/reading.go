@@ -58,6 +58,7 @@ type Reading struct {
 	hunting  bool             // only what is R4 matters: see hunt
 	scanned  string           // the text that scan looked through last
 	writes   bool             // a file was written that could be code
+	saves    bool             // a file was written that may be run or obeyed
 	brought  bool             // git has fetched what others wrote
 	written  bool             // the same, by an earlier statement
 	settings bool             // a computed word ends in the name of a runtime's settings

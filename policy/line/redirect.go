@@ -9,6 +9,7 @@ import (
 
 	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
+	"approvalbot/policy/language"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
@@ -110,6 +111,7 @@ func (s *Reading) output(w workspace.Word) {
 // may be that; a log only where it is named.
 func (s *Reading) content(w workspace.Word) {
 	s.Write(w)
+	s.saves = s.saves || !workspace.Sink(w.Text) && !strings.HasPrefix(w.Text, "/dev/") && !s.Place.IsScratch(w) && !language.InertFile(w.Text) && path.Ext(w.Text) != ".out"
 	switch ext := path.Ext(w.Text); {
 	case workspace.Sink(w.Text):
 	case w.Kind == workspace.Literal && (ext == ".log" || ext == ".out"), s.Place.IsScratch(w):

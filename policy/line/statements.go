@@ -24,6 +24,9 @@ func (s *Reading) Finish(text string) finding.Set {
 	if s.fetches && (s.runs || runsSaved) {
 		s.Found.Add(finding.RunsDownload)
 	}
+	if s.fetches && s.saves {
+		s.Found.Add(finding.SavesDownload)
+	}
 	if s.settings && s.Found.Without(finding.OnlyReads).Class() >= core.R3 {
 		s.Found.Add(finding.WritesAgentSettings)
 	}

@@ -177,7 +177,10 @@ func (x *Reading) assessQuiet() {
 		if f.root == "allowedprompts" { // commands that the runtime then asks nobody for
 			x.Found.Add(finding.ControlsAgent)
 		}
-		if f.Str && words.Any(f.Key, "mode", "permissionmode") && loosens(strings.ToLower(f.Text)) {
+		if words.Any(f.Key, "dangerouslyskip", "dangerouslyskippermissions", "skippermissions", "yolo") && !f.off() {
+			x.Found.Add(finding.ControlsAgent)
+		}
+		if f.Str && words.Any(f.Key, "mode", "permissionmode", "sandboxmode", "approvalmode", "approvalpolicy", "sandbox") && loosens(strings.ToLower(f.Text)) {
 			x.Found.Add(finding.ControlsAgent)
 		}
 	}

@@ -57,6 +57,9 @@ func (x *Reading) assessFiles() {
 	}
 }
 
+// oneFile reports a path that a tool cannot take for a pattern, and that is no directory by its name.
+func oneFile(file string) bool { return !strings.ContainsAny(file, "*?[]{}") && path.Ext(file) != "" }
+
 // written reads a tool that changes the files it names.
 func (r *Params) written(list []field, c finding.Code) {
 	r.standsIn(list, finding.DynamicPath)
@@ -70,7 +73,7 @@ func (r *Params) written(list []field, c finding.Code) {
 		case f.odd || !within || code:
 			r.Found.Add(finding.UnknownParameters)
 		case f.Str && PathKeys[f.Key]:
-			named, scratch = true, scratch && r.Place.IsScratch(workspace.PathWord(f.Text))
+			named, scratch = true, scratch && r.Place.IsScratch(workspace.PathWord(f.Text)) && (c != finding.DeletesFile || oneFile(f.Text))
 			r.Write(workspace.PathWord(f.Text))
 			if c == finding.DeletesFile {
 				r.DeskTree(workspace.PathWord(f.Text))

@@ -89,7 +89,8 @@ func attaches(name string) bool {
 var (
 	// runtimeFiles hold such settings wherever they are.
 	runtimeFiles = words.Set(`.claude.json .mcp.json mcp.json opencode.json opencode.jsonc crush.json .crush.json crushrc .crushrc openclaw.json
-		.aider.conf.yml .aider.conf.yaml managed-settings.json managed-mcp.json .goose.yaml .ampcode.json .codex.json`)
+		.aider.conf.yml .aider.conf.yaml managed-settings.json managed-mcp.json mcp_settings.json cline_mcp_settings.json claude_desktop_config.json .mcphub.json
+		gemini-extension.json .goose.yaml .ampcode.json .codex.json`)
 
 	// runtimeDirs are directories of runtimes; with a dot in a project or a home, without one
 	// below /etc and ~/.config.
@@ -108,11 +109,14 @@ var (
 
 // instructionNames are files that agents take for what people told them to do.
 var instructionNames = words.NewLexicon(`agents.md agent.md agents.override.md agents.local.md claude.md claude.local.md gemini.md qwen.md crush.md crush.local.md
-	warp.md codex.md copilot-instructions.md openhands.md soul.md .cursorrules .windsurfrules .goosehints .rules`)
+	heartbeat.md identity.md bootstrap.md memory.md conventions.md skill.md .roorules .kilocoderules .continuerules .augmentrules .augment-guidelines
+	airules.md warp.md codex.md copilot-instructions.md openhands.md soul.md .cursorrules .windsurfrules .goosehints .rules`)
 
 // InstructionPath reports a file that tells agents what to do, by its folded path.
 func InstructionPath(lower string) bool {
-	return instructionNames.Has(path.Base(lower)) || strings.HasSuffix(lower, ".instructions.md")
+	name := strings.TrimRight(path.Base(lower), ". ") // Windows drops them
+	return instructionNames.Has(name) || strings.HasSuffix(name, ".instructions.md") || strings.HasSuffix(name, ".chatmode.md") ||
+		strings.HasSuffix(name, ".agent.md")
 }
 
 // obeyed is [Obeyed] of the part of a path below the workspace, whose own name counts.
