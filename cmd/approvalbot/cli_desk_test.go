@@ -66,7 +66,7 @@ func TestRun_AllowedRunsAndReports(t *testing.T) {
 // Denied, expired, withdrawn, refused, unreachable: the command never runs.
 func TestRun_WhatIsNotAllowedNeverRuns(t *testing.T) {
 	r := newRig(t)
-	file := filepath.Join(t.TempDir(), "never")
+	file := filepath.Join(t.TempDir(), "never.sh") // a script, which is not scratch
 	command := []string{"sh", "-c", "touch " + file}
 	tests := []struct {
 		name string
