@@ -94,6 +94,12 @@ func (s *Reading) types(base string, args []workspace.Word) {
 	}
 }
 
+// carries reports a word that hands data out. The digest of an image is none.
+func carries(w workspace.Word) bool {
+	name, digest, is := strings.Cut(w.Text, "@sha256:")
+	return workspace.Carries(name) || is && (len(digest) != 64 || strings.Trim(digest, "0123456789abcdef") != "")
+}
+
 // rule lets a command's rule judge it and applies what it says.
 func (s *Reading) rule(judge command.Rule, base string, args []workspace.Word) {
 	x := command.Call{Place: &s.Place, Looped: s.looped > s.apart, Steps: s.steps}
@@ -101,7 +107,7 @@ func (s *Reading) rule(judge command.Rule, base string, args []workspace.Word) {
 	x.Given, x.Piped, x.Empty, x.Idle, s.piped = s.given, s.piped, s.empty == nothing, s.empty == idle, false
 	judge(&x, base, language.ForTellers(base, args))
 	language.ListsFiles(&x, base, args)
-	if x.Found.Class() == core.R2 && slices.ContainsFunc(args, func(w workspace.Word) bool { return workspace.Carries(w.Text) }) {
+	if x.Found.Class() == core.R2 && slices.ContainsFunc(args, carries) {
 		x.Add(finding.SendsData) // also in a header, or in what is searched for
 	}
 	s.Found = s.Found.Or(x.Found)
