@@ -234,8 +234,9 @@ func changes(old, fresh string) string {
 // unquoted is a text that is shown in quotes for the blanks at its ends, as lines. Nothing that was
 // escaped is brought back but line feeds and the tabs that a line begins with.
 func unquoted(s string) string {
-	inner, ok := strings.CutPrefix(s, `"`)
-	if inner, ok = strings.CutSuffix(inner, `"`); !ok || !strings.HasPrefix(s, `"`) {
+	inner, begins := strings.CutPrefix(s, `"`)
+	inner, ends := strings.CutSuffix(inner, `"`)
+	if !begins || !ends {
 		return s
 	}
 	lines := strings.Split(strings.TrimSuffix(quotedText.Replace(inner), "\n"), "\n")

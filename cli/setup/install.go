@@ -281,7 +281,7 @@ func agentClient(ctx context.Context, a *app.App, o *install.Options, unchecked 
 	if err != nil {
 		return err
 	}
-	file, err := config.OpenClientFileOf(path, clientOwner(path, o.Scope))
+	_, err = config.OpenClientFileOf(path, clientOwner(path, o.Scope))
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !(unchecked && missing) {
 		if missing {
@@ -295,7 +295,8 @@ func agentClient(ctx context.Context, a *app.App, o *install.Options, unchecked 
 		return nil
 	}
 	a.TokenFrom = path
-	if file, err = renewClient(ctx, a, path, o.Scope); err != nil {
+	file, err := renewClient(ctx, a, path, o.Scope)
+	if err != nil {
 		return err
 	}
 	desk, err := app.Connect(file, path, nil)

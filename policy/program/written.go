@@ -93,9 +93,3 @@ type projectRow struct {
 	Command   string // its operands are a command: any of the project, a tool from npm, a script, a task, one that is measured
 	Installed string // where projects install it: "bin", "npm" where npm's registry has it under this name, "python" where it is a module besides
 }
-
-// file is one file of the table.
-type file struct {
-	Options  map[string]row // sets of options that rows share
-	Programs map[string]row // rows by the names of the programs
-}
