@@ -109,7 +109,7 @@ func listApprovals(ctx context.Context, a *app.App, from reading, f api.Filter, 
 	if a.JSON {
 		return a.PrintJSON(all)
 	}
-	if err := printList(a, all.Items, idsFor(ctx, c, all.Items)); err != nil || !rounds {
+	if err := printList(a, terminalWidth(a.Stdout), all.Items, idsFor(ctx, c, all.Items)); err != nil || !rounds {
 		return err
 	}
 	return printRounds(ctx, a, c, f)
@@ -149,7 +149,10 @@ func idsFor(ctx context.Context, c *api.Client, items []api.Approval) func(api.A
 
 // printList prints the columns of the AgentShield seed, then what a person decides by.
 // Where that feature is on, the table has its name.
-func printList(a *app.App, items []api.Approval, id func(api.Approval) string) error {
+//
+// width is how many characters a line of the terminal has; with 0, of a pipe, each cell
+// is whole, since a program reads it.
+func printList(a *app.App, width int, items []api.Approval, id func(api.Approval) string) error {
 	title := "Approvals"
 	if a.Env["AGENTSHIELD_APPROVALS_ENABLED"] == "1" {
 		title = "AgentShield Approvals"
@@ -159,8 +162,7 @@ func printList(a *app.App, items []api.Approval, id func(api.Approval) string) e
 		fmt.Fprintln(a.Stdout, "none")
 		return nil
 	}
-	width := terminalWidth(a.Stdout)
-	whole := width == 0 // a pipe's cells are whole: a program reads them
+	whole := width == 0
 	more := max(0, width-listWidth)
 	now := time.Now()
 	rows := [][]string{{"ID", "Tool", "Agent", "Status", "Age", "Left", "Risk", "Code", "Command"}}

@@ -118,16 +118,19 @@ func TestLeasesLapseWhateverComesFirst(t *testing.T) {
 func TestListenOnADeadLine(t *testing.T) {
 	t.Parallel()
 	url := pgtest.New(t)
-	a, b := openPG(t, url), openPG(t, url)
+	a := openPG(t, url)
+	b, err := Open(ctx, pgOptions(t, url))
+	require.NoError(t, err)
 	dead, stop := silent(t)
 	b.listen.Host, b.listen.Port, b.listen.Fallbacks = dead.IP.String(), uint16(dead.Port), nil
 	b.listen.ConnectTimeout = time.Hour // as long as it takes
+	start(t, b)
 	heard, done := make(chan Changed, 1000), make(chan error, 1)
 	listening, end := context.WithCancel(ctx)
 	go func() { done <- b.Listen(listening, func(c Changed) { heard <- c }) }()
 	<-heard
 	p := create(t, a, pendingApproval("bot"), core.Change{})
-	_, err := a.Update(ctx, p.Key, vote)
+	_, err = a.Update(ctx, p.Key, vote)
 	require.NoError(t, err)
 	for c := range heard {
 		if slices.Contains(c.Keys, p.Key) {

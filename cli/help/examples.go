@@ -33,7 +33,7 @@ var Examples = map[string]string{
   approvalbot evaluate --agent main --tool write --params @call.json --json`,
 	"policy show": `  approvalbot policy show`,
 	"policy explain": `  approvalbot policy explain -- git push origin main
-  approvalbot policy explain --agent main --bind-workdir /srv/app 'git fetch && git push'`,
+  approvalbot policy explain --bind-workdir /srv/app 'git fetch && git push'`,
 	"policy reload": `  approvalbot policy reload`,
 	"config check":  `  approvalbot config check approvalbot.yaml`,
 	"verifier test": `  approvalbot verifier test --config approvalbot.yaml`,

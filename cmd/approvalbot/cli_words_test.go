@@ -1,33 +1,10 @@
 package main
 
 import (
-	"strings"
 	"testing"
-	"time"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
-
-// Tables fit 80 characters, whatever names are in them.
-func TestTablesFitTheTerminal(t *testing.T) {
-	t.Parallel()
-	d := deskFor(t)
-	long := newApproval(deskID, "7KQ2M5")
-	long["toolName"], long["agentId"], long["status"] = strings.Repeat("t", 128), strings.Repeat("ä", 200), "withdrawn"
-	long["createdAtMs"] = time.Now().Add(-999 * 24 * time.Hour).UnixMilli()
-	d.listed = []map[string]any{long, newApproval("my-own-id:17", "8AAAAA")}
-	out := runCLI(t, d, "", "list")
-	requireWidth(t, out.stdout)
-	require.Contains(t, out.stdout, "\nmy-own-id:17  exec")
-}
-
-func requireWidth(t *testing.T, text string) {
-	t.Helper()
-	for _, line := range strings.Split(text, "\n") {
-		require.LessOrEqual(t, utf8.RuneCountInString(line), 80, line)
-	}
-}
 
 // Nothing that the desk sends reaches the terminal as a control sequence.
 func TestAdversary_S2_TerminalShowsTricks(t *testing.T) {

