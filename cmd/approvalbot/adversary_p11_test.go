@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -174,10 +175,13 @@ func (c *crashRig) fallsBack(command string, labels []string) {
 		}
 		require.Contains(t, said, "; rm -rf /\n", "all of it stands above")
 	}
-	c.alice.Tap(c.group, card.ID, labels[0])
 	c.until("vote", func(ctx context.Context) error {
-		if m, _ := c.group.Message(card.ID); yesOn(m.Buttons) != "" { // the line ends in rm -rf /, which is R4
-			c.alice.TapData(c.group, card.ID, yesOn(m.Buttons))
+		m, _ := c.group.Message(card.ID)
+		switch yes := yesOn(m.Buttons); {
+		case yes != "": // the line ends in rm -rf /, which is R4
+			c.alice.TapData(c.group, card.ID, yes)
+		case slices.Contains(m.Labels(), labels[0]): // again, if the desk died before it had shown everything
+			c.alice.Tap(c.group, card.ID, labels[0])
 		}
 		got, err := c.operator().Get(ctx, a.Code, 4*time.Second)
 		if err != nil {
