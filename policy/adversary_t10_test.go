@@ -85,14 +85,14 @@ func TestAdversary_T10_ACommandsYesCoversWhatItShowed(t *testing.T) {
 		{"", "scp h:/srv/a b", "scp h:/root/a b"}, {"", "apt-get install -y jq", "apt-get install -y sudo-"}, {"", "npm i vitest", "npm i vitset"}, {"", "docker push a:pr", "docker push a:latest"},
 		{"", "cp a .vscode/settings.json", "cp a .git/hooks/pre-commit"}, {"", "cp a /srv/a/x", "cp a /srv/b/x"}, {"", "cp a /srv/a/x", "cp a /srv/a/y"}, {"", "scp a h:/srv/b", "scp a h:/srv/d"},
 		{"", "git clone https://github.com/acme/lib", "git clone https://github.com/acme/.claude.git"}, {"", "kubectl cp a.txt dev/pod:/tmp/x", "kubectl cp a.txt prod/db-0:/tmp/x"},
-		{"", "rsync -av dist/ h:/srv/app", "rsync -av dist/ h:/srv/db"}, {"", "curl -X DELETE https://api.x.io/v1/tests/1", "curl -X DELETE https://api.x.io/v1/users"},
+		{"", "rsync -av dist/ h:/srv/app", "rsync -av dist/ h:/srv/db"}, {"", "rsync -av dist/ h:/srv/app", "rsync -av .git/ h:/srv/app"}, {"", "scp a h:/srv/b", "scp c h:/srv/b"}, {"", "curl -X DELETE https://api.x.io/v1/tests/1", "curl -X DELETE https://api.x.io/v1/users"},
 		{"", "kubectl label pod web tier=a", "kubectl label ns prod tier=a"}, {"", "git branch -D tmp", "git branch -D main"}, {"", "umount /mnt/a", "umount /mnt/prod"},
 		{"", "systemctl start nginx", "systemctl start poweroff.target"},
 	} {
 		require.False(t, coversCall(t, e, "exec", line(p.allowed), line(p.worse)), "%s covers %s", p.allowed, p.worse)
 	}
 	for _, p := range []grantPair{
-		{"", "git restore a.txt", "git restore b.txt"}, {"", "scp a h:/srv/b", "scp c h:/srv/b"}, {"", "cp a /srv/a/x", "cp b /srv/a/x"}, {"", "apt-get install -y jq", "apt-get install -y jq"},
+		{"", "git restore a.txt", "git restore b.txt"}, {"", "cp a /srv/a/x", "cp b /srv/a/x"}, {"", "apt-get install -y jq", "apt-get install -y jq"},
 	} {
 		require.True(t, coversCall(t, e, "exec", line(p.allowed), line(p.worse)), "%s does not cover %s", p.allowed, p.worse)
 	}

@@ -9,52 +9,29 @@ import (
 	"approvalbot/policy/finding"
 	"approvalbot/policy/program"
 	"approvalbot/policy/tool"
-	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
 
-// extent says where a call acts beside its workspace: the places and the machines that it
-// names, what its tool is to do there, and which way a copy goes. It is a part of what a
-// session's yes covers, so that a yes for a copy to /tmp is none for a copy to /etc, and one
-// for README.md none for .env, by a command as by a tool.
+// extent says where a call acts beside its workspace's ordinary files: the places and the
+// machines that it names, and what its tool is to do there. It is a part of what a session's
+// yes covers, so that a yes for a copy to /tmp is none for a copy to /etc, and one for
+// README.md none for .env, by a command as by a tool. files are a command's operands.
 //
 // It adds all that to a scope, as the subject has it and as people read it. It reports false
 // for a call of which each one asks.
-func (e *Engine) extent(j *judging, s scope, base string, operands []string) (scope, bool) {
+func (e *Engine) extent(j *judging, s scope, files []string) (scope, bool) {
 	k := placeKinds{place: &j.place}
-	hosts := slices.Clone(e.hosts(j))
+	var hosts []string
 	if j.Tool.Kind == tool.Exec {
-		there, slashes := false, 0
-		if base == "kubectl" || base == "oc" {
-			slashes = 1 // namespace/pod:path
-		}
-		for i, o := range operands {
+		for _, o := range files {
 			file := command.AfterEquals(o)
-			name, rest, remote := strings.Cut(file, ":")
-			if remote = remote && name != "" && (rest == "" || strings.Count(name, "/") <= slashes); remote { // a machine, an image, a port
-				there = true
-				if copying[base] && !strings.HasPrefix(rest, "//") {
-					k.name(name + ":" + path.Clean(rest))
-				}
-				if base == "git" { // what a clone is called
-					rest = strings.TrimSuffix(strings.TrimRight(rest, "/"), ".git")
-				}
-				k.known(rest)
-			} else {
-				if base == "git" && strings.Contains(file, "://") {
-					k.known(strings.TrimSuffix(strings.TrimRight(file, "/"), ".git"))
-				}
-				k.add(workspace.Word{Text: file, Tilde: strings.HasPrefix(o, "~")})
-			}
-			if base == "git" && strings.HasPrefix(o, ":") || strings.ContainsAny(file, "*?") {
+			k.add(workspace.Word{Text: file, Tilde: strings.HasPrefix(o, "~")})
+			if strings.HasPrefix(file, ":") || strings.ContainsAny(file, "*?[") {
 				k.whole = true // a pattern, as git's ":/", may be all of it
 			}
-			if copying[base] && !(i > 1 && words.Digits(o)) { // no port
-				k.fromThere = there && !remote
-			}
 		}
-		hosts = command.Machines(base, operands)
 	} else {
+		hosts = slices.Clone(e.hosts(j))
 		j.place = j.agent.place(&j.Call, "", "")
 		what := j.Extent()
 		if what.Each {
@@ -93,11 +70,10 @@ const maxNamed = 4
 // placeKinds are the places that a call names beside its workspace's ordinary files: the whole
 // workspace and /tmp by their kind, all others by themselves.
 type placeKinds struct {
-	place     *workspace.Place
-	whole     bool
-	tmp       bool
-	named     []string
-	fromThere bool // a copy goes from another machine to this one
+	place *workspace.Place
+	whole bool
+	tmp   bool
+	named []string
 }
 
 // add notes a word that may name files.
@@ -132,18 +108,4 @@ func (k *placeKinds) name(place string) {
 	if !slices.Contains(k.named, place) {
 		k.named = append(k.named, place)
 	}
-}
-
-// copying are the programs whose last operand is where they copy to.
-var copying = words.Set("scp rsync docker podman nerdctl kubectl oc aws")
-
-// kept gives the words of a command that are neither its base and subcommand nor
-// spelled out in its subject.
-func kept(words []string, verbs int) (operands []string) {
-	for _, w := range words[min(1+verbs, len(words)):] {
-		if w != "" && (w[0] != '-' || strings.Contains(w, "=")) {
-			operands = append(operands, w)
-		}
-	}
-	return operands
 }

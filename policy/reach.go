@@ -36,7 +36,7 @@ func (j *judging) reachOfTool(e *Engine) core.GrantScope {
 	if server := j.Call.Context.Tool.Server; server != "" {
 		name += " of " + server // another server's tool of that name is another one
 	}
-	s, ok := e.extent(j, scope{subject: name, words: "the tool " + name + ", "}, "", nil)
+	s, ok := e.extent(j, scope{subject: name, words: "the tool " + name + ", "}, nil)
 	if !ok || j.facts.machines.Odd { // or it cannot be said which machine it is
 		return core.GrantScope{}
 	}
@@ -63,9 +63,9 @@ func (j *judging) reachOfCommand(e *Engine) core.GrantScope {
 	}
 	s := scope{subject: program.SubjectOf(name, words)}
 	shown := "“" + strings.TrimPrefix(s.subject, "exec ") + "”"
-	if o, verbs := program.DataOf(name, words); o != nil {
+	if files, ok := program.FilesOf(name, words); ok {
 		s.words = shown + " without other options, "
-		if s, ok = e.extent(j, s, name, kept(words, verbs)); !ok {
+		if s, ok = e.extent(j, s, files); !ok {
 			return r
 		}
 		return j.within(s, r)
@@ -162,9 +162,6 @@ func (s scope) places(k *placeKinds, j *judging) scope {
 		s.words += "whatever it names but files outside " + called(&j.place) + ", secrets and settings"
 	default:
 		s.words += "whatever it names"
-	}
-	if k.fromThere {
-		s = s.limit("from there", ", from there to here")
 	}
 	return s
 }

@@ -176,7 +176,7 @@ func TestAdversary_W6_AGrantDoesNotStandForTheVerifiersPeople(t *testing.T) {
 	require.Equal(t, []string{"person:bob"}, grants.Items[0].By)
 
 	again := func() api.Approval {
-		b := r.tryExec("git push origin next", inSessionS)
+		b := r.tryExec("git push origin main", inSessionS)
 		require.EqualValues(t, "pending", b.Status, "the verifier's people are asked about each call")
 		require.Equal(t, []string{room.place}, places(b))
 		r.tap(room.vera, room.TelegramChat, r.cardIn(room.TelegramChat, b).ID, "Allow once")
@@ -188,8 +188,8 @@ func TestAdversary_W6_AGrantDoesNotStandForTheVerifiersPeople(t *testing.T) {
 	require.NoError(t, err)
 
 	// Who gave the grant does not get their own call through by joining another's.
-	c := r.tryExec("git push origin third", inSessionS, func(c *api.CreateRequest) { c.ID = "third" })
-	r.tryExec("git push origin third", inSessionS, func(c *api.CreateRequest) {
+	c := r.tryExec("git push origin main", inSessionS, func(c *api.CreateRequest) { c.ID = "third" })
+	r.tryExec("git push origin main", inSessionS, func(c *api.CreateRequest) {
 		c.ID, c.Requester = "third", &api.Requester{Person: "bob"}
 	})
 	r.tap(room.vera, room.TelegramChat, r.cardIn(room.TelegramChat, c).ID, "Allow once")

@@ -42,37 +42,3 @@ func (h *Hosts) Address(s string) {
 	}
 	h.Names = append(h.Names, strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")))
 }
-
-// Machines gives the machines among the operands of a command: of addresses, and
-// of "user@host:path". A file of the workspace with a dot is none.
-func Machines(base string, operands []string) []string {
-	var h Hosts
-	for _, o := range operands {
-		o = AfterEquals(o)
-		colon, slash := strings.IndexByte(o, ':'), strings.IndexByte(o, '/')
-		host := slash > 0 && o[0] != '.' && hostLike(o[:slash])
-		switch {
-		case strings.Contains(o, "://"):
-			h.Address(o)
-		case registries[base] && host:
-			h.Address(o[:slash])
-		case copiers[base] && colon > 0 && !strings.Contains(o[:colon], "/"):
-			h.Address(o[strings.LastIndexByte(o[:colon], '@')+1 : colon])
-		case fetchers[base] && hostLike(o):
-			h.Address(words.CutAny(o, "/"))
-		}
-	}
-	return h.Names
-}
-
-// hostLike reports what could begin with the name of a machine.
-func hostLike(text string) bool { return text == "localhost" || strings.ContainsAny(text, ".:") }
-
-// fetchers are the programs to which a word without a scheme is an address.
-var fetchers = words.Set("curl wget")
-
-// copiers are the programs to which "host:path" is another machine's.
-var copiers = words.Set("scp rsync sftp git tar bsdtar")
-
-// registries are the programs to which "host/name" is an image of another machine's.
-var registries = words.Set("docker podman nerdctl")

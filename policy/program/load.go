@@ -56,7 +56,7 @@ func (l *loader) entry(where string, r row, parent *entry) *entry {
 	}
 	l.prints(where, r, e)
 	l.needs(where, r, e)
-	e.typed = l.typing(where, r.Typed)
+	e.typed, e.session = l.typing(where, r.Typed), l.session(where, r.Session)
 	l.shape(where, r, e)
 	l.options1(where, r, e)
 	return e
