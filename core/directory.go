@@ -253,21 +253,20 @@ func (d *Directory) Meets(n Need, v Vote, instead string) bool {
 	return d.mayHave(n.Role, who)
 }
 
-// Enough reports whether as many people with the role as are needed could vote,
-// without those whom barred names (nil: nobody). Of a role that being on duty gives,
-// all who may be on duty count.
-func (d *Directory) Enough(n Need, barred func(Voter) bool) bool {
-	all := slices.DeleteFunc(d.accounts(), func(v Voter) bool { return !d.mayHave(n.Role, d.people[d.Identify(v).Person]) })
+// Having counts the people with a role who could vote, without those whom barred names
+// (nil: no one). Of a role that being on duty gives, all who may be on duty count.
+func (d *Directory) Having(role string, barred func(Voter) bool) int {
+	all := slices.DeleteFunc(d.accounts(), func(v Voter) bool { return !d.mayHave(role, d.people[d.Identify(v).Person]) })
 	names := d.distinct(barred, all)
 	for _, p := range d.people {
-		if d.mayHave(n.Role, p) && d.byRole(p) { // they may hold an allowed chat role
+		if d.mayHave(role, p) && d.byRole(p) { // they may hold an allowed chat role
 			v := Voter{Person: p.Name}
 			if barred == nil || !barred(v) {
 				names[v.Name()] = true
 			}
 		}
 	}
-	return len(names) >= n.Min
+	return len(names)
 }
 
 // verifies reports whether the voter is one of the verifier's people who are asked

@@ -37,7 +37,7 @@ func (a Approval) quorumImpossible(d *Directory) string {
 		return ""
 	}
 	for _, n := range a.Rule.Needs {
-		if !d.Enough(n, barred) {
+		if d.Having(n.Role, barred) < n.Min {
 			return "There are too few approvers for this: it needs " + n.text(n.Min) + " beside whoever asked" + signing + "."
 		}
 	}

@@ -221,11 +221,12 @@ func ruleLines(c config.Config) ([]namedLine, error) {
 	if err != nil {
 		return nil, err
 	}
+	having := effective.WithRoles(c, dir)
 	for _, r := range c.ApprovalTools().Rules {
 		text := ruleEffect(r)
 		if r.Role != "" {
 			text += fmt.Sprintf(" by %d of %s (%s)", max(1, r.MinApprovals), r.Role,
-				cmp.Or(strings.Join(effective.WithRole(c, r.Role, dir), ", "), "nobody"))
+				cmp.Or(strings.Join(having[r.Role], ", "), "nobody"))
 		} else if r.MinApprovals > 0 {
 			text += fmt.Sprintf(" by %d", r.MinApprovals)
 		}

@@ -27,12 +27,13 @@ func (c *checker) checkReach(cfg *config.Config) {
 	if t.ClampMinApprovals || open {
 		return
 	}
+	here, ever := approversOf(*cfg), approversOf(allOn(*cfg))
 	for _, q := range quorumsOf(*cfg) {
 		switch {
-		case few(allOn(*cfg), q.need):
+		case few(ever, q.need):
 			c.Mistake(q.key, "needs %d approvals, and %s could give one: every such call would be denied; let more people "+
 				"decide, each mapped under people, or set approvals.tools.clampMinApprovals", q.need, whoDecides(allOn(*cfg)))
-		case few(*cfg, q.need):
+		case few(here, q.need):
 			c.Warn(q.key, "needs %d approvals, and %s could give one as long as a chat is off: every such call is denied",
 				q.need, whoDecides(*cfg))
 		}
@@ -46,7 +47,7 @@ func allOn(c config.Config) config.Config {
 }
 
 // few reports whether a quorum of several is larger than the people who may decide.
-func few(c config.Config, need int) bool { return need > 1 && !enough(c, "", need) }
+func few(of approvers, need int) bool { return need > 1 && !of.enough("", need) }
 
 // whoDecides says who of people may decide.
 func whoDecides(c config.Config) string {
@@ -149,19 +150,37 @@ func KeyFolder(r *config.Report, cfg config.Config) {
 	}
 }
 
+// approvers are the people of a configuration, counted for one rule after the other.
+type approvers struct {
+	people *core.Directory // nil if they contradict each other, which is named elsewhere
+	having map[string]int  // by role, what was counted
+}
+
+func approversOf(c config.Config) approvers {
+	dir, err := core.NewDirectory(Rights(c))
+	if err != nil {
+		dir = nil
+	}
+	return approvers{dir, map[string]int{}}
+}
+
 // enough reports whether as many people, of a role if one is named, could approve
 // now. Where that cannot be counted the answer is yes.
-func enough(c config.Config, role string, least int) bool {
-	dir, err := core.NewDirectory(Rights(c))
+func (a approvers) enough(role string, least int) bool {
 	switch {
-	case err != nil:
-		return true // a mistake that is named elsewhere
+	case a.people == nil:
+		return true
 	case role == "" && least == 0:
 		return true // no more than every call needs
 	case role != "":
-		return dir.Enough(core.Need{Role: role, Min: max(1, least)}, nil)
+		n, counted := a.having[role]
+		if !counted {
+			n = a.people.Having(role, nil)
+			a.having[role] = n
+		}
+		return n >= max(1, least)
 	}
-	mapped, unmapped, open := dir.Eligible(nil)
+	mapped, unmapped, open := a.people.Eligible(nil)
 	if least == 1 { // with a larger quorum only mapped people count
 		mapped += unmapped
 	}

@@ -46,12 +46,12 @@ func (c *checker) brackets(key string, paths []string) {
 }
 
 // denies reports a rule that asks for more people than there could ever be.
-func denies(c config.Config, r config.Rule) bool {
+func denies(c config.Config, ever approvers, r config.Rule) bool {
 	quorum := r.MinApprovals > 1 && r.Outcome != "allow" && r.Outcome != "deny"
 	if !quorum || !c.Approvals.Enabled() || c.ApprovalTools().ClampMinApprovals {
 		return false
 	}
-	return !enough(allOn(c), r.Role, r.MinApprovals)
+	return !ever.enough(r.Role, r.MinApprovals)
 }
 
 // tooFew says that nobody, or too few, could meet a rule.
@@ -82,6 +82,7 @@ func (c *checker) patterns(key string, list []string) {
 // policy to check.
 func (c *checker) checkRules(key string, cfg *config.Config) {
 	names := make([]string, len(cfg.Approvals.Tools.Rules))
+	here, ever, roles := approversOf(*cfg), approversOf(allOn(*cfg)), rolesOf(*cfg)
 	for i, r := range cfg.Approvals.Tools.Rules {
 		at := config.Index(key, i)
 		names[i] = r.Name
@@ -97,12 +98,12 @@ func (c *checker) checkRules(key string, cfg *config.Config) {
 		if c.Has(at + ".minApprovals") {
 			c.atLeast(at+".minApprovals", r.MinApprovals, 1)
 		}
-		if roster, duty := core.DutyRole(r.Role); duty && !slices.Contains(rolesOf(*cfg), r.Role) {
+		if roster, duty := core.DutyRole(r.Role); duty && !slices.Contains(roles, r.Role) {
 			c.Mistake(at+".role", "names a roster that is not in approvals.tools.onDuty%s", config.DidYouMean(roster, rosterNames(*cfg)))
-		} else if r.Role != "" && !slices.Contains(rolesOf(*cfg), r.Role) {
+		} else if r.Role != "" && !slices.Contains(roles, r.Role) {
 			c.Mistake(at+".role", "is the role of nobody among people")
-		} else if !enough(*cfg, r.Role, r.MinApprovals) {
-			c.tooFew(at, r, denies(*cfg, r))
+		} else if !here.enough(r.Role, r.MinApprovals) {
+			c.tooFew(at, r, denies(*cfg, ever, r))
 		}
 		if roster, duty := core.DutyRole(r.Role); duty && r.MinApprovals > 1 && inTurns(*cfg, roster) {
 			c.Warn(at+".minApprovals", "needs %d of those on duty by %s, which is one person a turn: only a handover "+
@@ -116,7 +117,7 @@ func (c *checker) checkRules(key string, cfg *config.Config) {
 		}
 		if r.Approve && !slices.Contains(cfg.Approvals.Tools.EffectiveApprovers(), string(core.RulesBased)) {
 			c.Warn(at+".approve", "never counts: rules_based is not among the approvers")
-		} else if why := neverCounts(*cfg, i); why != "" {
+		} else if why := neverCounts(cfg, i); why != "" {
 			c.Warn(at, "never counts: %s", why)
 		}
 	}
@@ -124,15 +125,20 @@ func (c *checker) checkRules(key string, cfg *config.Config) {
 }
 
 // neverCounts says why no call can be decided by a rule; empty if one may be.
-func neverCounts(cfg config.Config, i int) string {
+func neverCounts(cfg *config.Config, i int) string {
 	rules := cfg.ApprovalTools().Rules
-	r := rules[i]
+	r := &rules[i]
 	denied := func(name string) bool { return slices.Contains(cfg.Tools.Deny, name) }
-	before := slices.IndexFunc(rules[:i], func(o config.Rule) bool {
+	before := -1
+	for j := range rules[:i] {
+		o := &rules[j]
 		widely := o.Outcome == "deny" || o.Outcome == "ask" || o.Risk.Set && o.Risk.Class == core.R4
 		always := o.During == (config.During{}) && (o.When == "" || o.When == r.When)
-		return widely && always && (reflect.DeepEqual(o.Match, config.Match{}) || reflect.DeepEqual(o.Match, r.Match))
-	})
+		if widely && always && (reflect.DeepEqual(&o.Match, &config.Match{}) || reflect.DeepEqual(&o.Match, &r.Match)) {
+			before = j
+			break
+		}
+	}
 	switch {
 	case cfg.ApprovalTools().Mode == "off":
 		return "approvals.tools.mode is off"
@@ -158,15 +164,23 @@ func matches(r config.Rule) bool {
 	return r.When != "" || len(m.Tool)+len(m.Command)+len(m.Path)+len(m.Host)+len(m.Agent)+len(m.Session) > 0
 }
 
-// WithRole names the people of a role, also of one that being on duty gives them, who
-// may decide somewhere.
-func WithRole(c config.Config, role string, dir *core.Directory) []string {
-	return slices.DeleteFunc(decidersOf(c, dir), func(name string) bool {
-		if roster, duty := core.DutyRole(role); duty {
-			return !slices.Contains(Duty(c).Among(roster), name)
+// WithRoles names, by role, the people who have it and may decide somewhere, in order; also
+// by the roles that being on duty gives.
+func WithRoles(c config.Config, dir *core.Directory) map[string][]string {
+	roles := map[string][]string{} // by person
+	for _, p := range c.People {
+		roles[p.Name] = slices.Clone(p.Roles)
+	}
+	for _, roster := range rosterNames(c) {
+		for _, name := range Duty(c).Among(roster) {
+			roles[name] = append(roles[name], core.RoleOnDuty(roster))
 		}
-		return !slices.ContainsFunc(c.People, func(p config.Person) bool {
-			return p.Name == name && slices.Contains(p.Roles, role)
-		})
-	})
+	}
+	out := map[string][]string{}
+	for _, name := range decidersOf(c, dir) {
+		for _, role := range roles[name] {
+			out[role] = append(out[role], name)
+		}
+	}
+	return out
 }

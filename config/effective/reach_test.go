@@ -1,6 +1,7 @@
 package effective
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -107,4 +108,23 @@ func TestQuorumNobodyCanMeet(t *testing.T) {
 	agent := strings.Replace(inReach, "{id: main}", "{id: main, approvals: {minApprovals: 3}}", 1)
 	_, _, err := Parse("f.yaml", []byte(agent+"approvals: {tools: {}}\n"), config.Environ{"BOT": "1:a"}, nil)
 	require.ErrorContains(t, err, "f.yaml:4: agents.list[0].approvals.minApprovals: "+three)
+}
+
+// What a check costs grows with people and with rules, not with the one times the other.
+func TestACheckCountsPeopleOnce(t *testing.T) {
+	const people, rules = 1000, 200
+	var text, ids strings.Builder
+	text.WriteString("people:\n")
+	for i := range people {
+		fmt.Fprintf(&text, "  - {name: p%d, telegram: %d, roles: [r%d]}\n", i, 1000+i, i%5)
+		fmt.Fprintf(&ids, "%d,", 1000+i)
+	}
+	fmt.Fprintf(&text, "channels: {telegram: {botToken: '1:T', allowedUserIds: [%s]}}\n", strings.TrimSuffix(ids.String(), ","))
+	text.WriteString("approvals:\n  tools:\n    enabled: true\n    rules:\n")
+	for i := range rules {
+		fmt.Fprintf(&text, "      - {name: n%d, match: {command: 'tool%d *'}, outcome: ask, role: r%d, minApprovals: %d}\n", i, i, i%5, 1+i%7)
+	}
+	cfg, _ := load(t, text.String())
+	got := testing.AllocsPerRun(1, func() { (&checker{&config.Report{}}).checkRules("approvals.tools.rules", &cfg) })
+	require.Less(t, got, float64(people*rules/2), "allocations; a count of people for each rule takes more than one a person")
 }
