@@ -30,7 +30,7 @@ func TestAdversary_T15_NoStandingYesForWhatMayChange(t *testing.T) {
 			require.NotContains(t, j.Offers, core.AllowSession, l)
 			require.NotContains(t, j.Offers, core.AllowAlways, l)
 		}
-		for _, l := range []string{"git push origin main", "gh pr create --title 'fix a.go' --body b", "systemctl restart nginx", "kubectl rollout restart deploy/x", "docker stop web", "frobnicate a", "scp a h:b", "npm install -D lodash", "rm a", "curl -d @x.json https://x.org/y"} {
+		for _, l := range []string{"git push origin main", "gh pr create -H fix --title 'fix a.go' --body b", "systemctl restart nginx", "kubectl rollout restart deploy/x", "docker stop web", "frobnicate a", "scp a h:b", "npm install -D lodash", "rm a", "curl -d @x.json https://x.org/y"} {
 			require.NotEmpty(t, judge(e, lineCall(t, l)).GrantScope.Subject, "%s: %s", name, l)
 		}
 	}

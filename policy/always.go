@@ -43,17 +43,24 @@ var (
 )
 
 // remote are the findings of commands that act on containers, services or another system.
-var remote = finding.Of(finding.RunsContainer, finding.RemoteSystem, finding.ChangesServices, finding.DestroysContainers)
+var remote = finding.Of(finding.RunsContainer, finding.RemoteSystem, finding.ChangesServices, finding.DestroysContainers, finding.ChangesNetwork)
 
-// changing reports a command that runs or sends what files say that may change under the same
-// words, so that not even a session's yes is offered. Installing packages by their names is not
-// such a command, though managers run scripts of the project beside it.
+// changing reports a command that may do, under the same words, what a file says that may change,
+// or that is about the branch that is checked out: neither a session's yes nor an always is
+// offered. An option that policy does not know may name such a file. What is merely sent or
+// copied may have changed too, and people know that.
 func (j *judging) changing(e *Engine, args []workspace.Word) bool {
-	runs := shiftingTool.Or(finding.Of(finding.ProgramByPath, finding.OutsideProject))
-	if j.Found.Any(finding.Of(finding.InstallsPackages, finding.PublishesPackage)) && !line.TakesFiles(args) {
-		runs = runs.Without(finding.Of(finding.RunsWorkspaceCode))
+	runs := shiftingTool.Or(finding.Of(finding.ProgramByPath, finding.OutsideProject, finding.PublishesPackage, finding.UnknownOption))
+	if j.Found.Has(finding.InstallsPackages) {
+		if line.TakesFiles(args) {
+			return true
+		}
+		runs = runs.Without(finding.Of(finding.RunsWorkspaceCode)) // managers run scripts of the project beside it
 	}
-	return j.Found.Any(runs) || e.lines.RunsChanging(args, j.Found.Any(remote))
+	if j.Found.Has(finding.RemoteCommand) {
+		runs = runs.Without(finding.Of(finding.UnknownOption)) // so a machine is called, of which no operand is known
+	}
+	return j.Found.Any(runs) || program.OfTheBranch(args) || e.lines.RunsChanging(args, j.Found.Any(remote))
 }
 
 // fixed reports whether a command with these words runs the same whenever it runs.
@@ -74,7 +81,7 @@ func (j *judging) fixed(e *Engine) bool {
 		args := v.Args(c)
 		literal := !slices.ContainsFunc(args, func(w workspace.Word) bool { return w.Kind != workspace.Literal })
 		others := literal && program.RunsOthers(args) && !line.Opens(args, c.Inner)
-		if !literal || others || e.lines.RunsFile(args, far, fed(i)) {
+		if !literal || others || j.changing(e, args) || e.lines.RunsFile(args, far, fed(i)) {
 			return false
 		}
 	}

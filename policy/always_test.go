@@ -16,7 +16,7 @@ func TestAlwaysIsOfferedForTheSameWords(t *testing.T) {
 	offered := func(c core.Call) bool { return reachOf(t, e, c).Always != "" }
 	for _, line := range []string{
 		"frob", "frob a --now", "frob --level 3 v7.2", "sudo systemctl restart nginx", "env CI=1 frob", "timeout 5 frob", "nice -n 5 frob", "sh -c frob", "bash -lc 'git push origin main'",
-		"git push -u origin main", "git push && git push --tags", "frob; frob", "frob | cat", "frob | tail -5", "frob 2>&1", "frob > out.txt", "! frob", "(frob)", "if true; then frob; fi", "cd sub && frob", "CI=1 frob",
+		"git push -u origin main", "git push origin main && git push origin v1", "frob; frob", "frob | cat", "frob | tail -5", "frob 2>&1", "frob > out.txt", "! frob", "(frob)", "if true; then frob; fi", "cd sub && frob", "CI=1 frob",
 		"kubectl -n x cordon y", "rm x", "rm -- -v", "cp a /srv/b", "scp a h:b", "curl -X POST -d @a https://x.org", "docker stop web", "docker restart -t 5 web", "aws s3 ls", "kubectl get secrets", "chmod +x a", "kill 123", "cat .env", "git clone https://x.org/y",
 	} {
 		assert.True(t, offered(lineCall(t, line)), line)

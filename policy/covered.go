@@ -21,6 +21,7 @@ func (j *judging) came(x core.Exec, s *line.Reading) {
 	}
 	j.line, j.argv, j.place = x.Command, x.Argv, s.Place
 	bound, _, _ := j.Call.Bind.Fields()
+	j.dirs, j.host = [2]string{x.Workdir, bound}, x.Host
 	j.unplaced = !path.IsAbs(x.Workdir) && !path.IsAbs(bound)
 	j.stays = len(x.Env) == 0 && s.Place.Stays()
 }

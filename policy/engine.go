@@ -134,6 +134,8 @@ type judging struct {
 	facts    facts
 	line     *string   // of an exec tool
 	argv     []string  // the same
+	dirs     [2]string // where the call says that it runs: its param, and what it is bound to
+	host     string    // on which machine, by its param
 	exec     execWords // what a call of an exec tool says about itself
 	stays    bool      // it runs in the workspace, with the environment as it is
 	unsure   string    // why shells may read its line otherwise, "" where they do not

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/policy/command"
 	"approvalbot/policy/finding"
 	"approvalbot/policy/program"
 	"approvalbot/policy/tool"
@@ -24,18 +23,25 @@ func (e *Engine) extent(j *judging, s scope, files []string) (scope, bool) {
 	var hosts []string
 	if j.Tool.Kind == tool.Exec {
 		for _, o := range files {
-			file := command.AfterEquals(o)
-			k.add(workspace.Word{Text: file, Tilde: strings.HasPrefix(o, "~")})
-			if strings.HasPrefix(file, ":") || strings.ContainsAny(file, "*?[") {
+			k.add(workspace.Word{Text: o, Tilde: strings.HasPrefix(o, "~")})
+			if strings.HasPrefix(o, ":") || strings.ContainsAny(o, "*?[") {
 				k.whole = true // a pattern, as git's ":/", may be all of it
 			}
 		}
 	} else {
-		hosts = slices.Clone(e.hosts(j))
-		j.place = j.agent.place(&j.Call, "", "")
 		what := j.Extent()
 		if what.Each {
 			return s, false
+		}
+		if what.Bound != "" {
+			s = s.limit("of "+what.Bound, "")
+		}
+		if what.Exact {
+			s.words = "exactly this call of " + strings.TrimSuffix(s.words, ", ")
+			return s.at(j), true
+		}
+		if hosts = what.Hosts; j.Tool.Kind != tool.Web {
+			hosts = slices.Clone(e.hosts(j))
 		}
 		for _, w := range what.Places {
 			k.add(w)
@@ -53,7 +59,7 @@ func (e *Engine) extent(j *judging, s scope, files []string) (scope, bool) {
 			s = s.limit(program.Quoted(said), "with "+said+", ")
 		}
 	}
-	if len(k.named) > maxNamed {
+	if k.open || len(k.named) > maxNamed {
 		return s, false
 	}
 	s = s.places(&k, j)
@@ -68,16 +74,19 @@ func (e *Engine) extent(j *judging, s scope, files []string) (scope, bool) {
 const maxNamed = 4
 
 // placeKinds are the places that a call names beside its workspace's ordinary files: the whole
-// workspace and /tmp by their kind, all others by themselves.
+// workspace by its kind, all others by themselves.
 type placeKinds struct {
 	place *workspace.Place
 	whole bool
-	tmp   bool
 	named []string
+	open  bool // one of them may be anywhere
 }
 
 // add notes a word that may name files.
-func (k *placeKinds) add(w workspace.Word) { k.place.Resolve(w, k.file) }
+func (k *placeKinds) add(w workspace.Word) {
+	k.open = k.open || workspace.WindowsPath(w.Text) || strings.ContainsAny(w.Text, "$`%\\")
+	k.place.Resolve(w, k.file)
+}
 
 // known notes by its name alone what usually holds secrets, or is obeyed.
 func (k *placeKinds) known(text string) {
@@ -93,12 +102,12 @@ func (k *placeKinds) known(text string) {
 
 // file notes a file that a word resolved to.
 func (k *placeKinds) file(file string, open bool) {
-	switch k.place.Kind(file, open) {
-	case workspace.WholeWorkspace:
+	switch {
+	case open:
+		k.open = true
+	case k.place.RootPath(file):
 		k.whole = true
-	case workspace.InTmp:
-		k.tmp = true
-	case workspace.Elsewhere:
+	case !k.place.Inside(file):
 		k.name(file)
 	}
 	k.known(file)

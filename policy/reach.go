@@ -30,14 +30,20 @@ func (j *judging) reach(e *Engine, class core.RiskClass) (r core.GrantScope) {
 // into a program, what a plan says and what answers a server is another thing each time.
 var eachAsks = finding.Of(finding.FeedsProcess, finding.ApprovesPlan, finding.BesideArguments)
 
+// obeyed are the findings of files that others run or obey: a yes for the session is for other
+// contents too, and of those people saw none.
+var obeyed = finding.Of(finding.WritesStartup, finding.WritesSystem, finding.WritesAccess, finding.WritesInstructions)
+
 // reachOfTool is what a yes for a tool that runs no command may cover.
 func (j *judging) reachOfTool(e *Engine) core.GrantScope {
 	name := j.Tool.Name
 	if server := j.Call.Context.Tool.Server; server != "" {
 		name += " of " + server // another server's tool of that name is another one
 	}
+	j.place = j.agent.place(&j.Call, "", "")
+	j.dirs[1], _, _ = j.Call.Bind.Fields()
 	s, ok := e.extent(j, scope{subject: name, words: "the tool " + name + ", "}, nil)
-	if !ok || j.facts.machines.Odd { // or it cannot be said which machine it is
+	if !ok || j.facts.machines.Odd || j.Found.Any(obeyed) { // or it cannot be said which machine it is
 		return core.GrantScope{}
 	}
 	return j.within(s, core.GrantScope{})
@@ -58,33 +64,51 @@ func (j *judging) reachOfCommand(e *Engine) core.GrantScope {
 		words[i] = w.Text
 	}
 	r := core.GrantScope{Program: scope{subject: prefix}.bind(j.Call.Bind).String(), Words: words}
-	if j.changing(e, args) {
+	if j.changing(e, args) || j.Found.Any(obeyed) {
 		return r // an operator's pattern may name it still
 	}
-	s := scope{subject: program.SubjectOf(name, words)}
-	shown := "“" + strings.TrimPrefix(s.subject, "exec ") + "”"
-	if files, ok := program.FilesOf(name, words); ok {
-		s.words = shown + " without other options, "
-		if s, ok = e.extent(j, s, files); !ok {
-			return r
+	if subject, files, ok := program.FilesOf(name, words); ok {
+		s := scope{subject: subject, words: "“" + strings.TrimPrefix(subject, "exec ") + "” without other options, "}
+		if s, ok = e.extent(j, s, files); ok {
+			return j.within(s, r)
 		}
-		return j.within(s, r)
 	}
-	s = s.limit("exactly", "exactly "+shown)
-	if j.place.Known() {
-		s.words += ", anywhere in " + called(&j.place)
+	all := program.Line(words)
+	return j.within(scope{subject: "exec " + all, words: "exactly “" + all + "”"}.at(j), r)
+}
+
+// at makes the scope that of exactly these words, which mean the same files in the same directory
+// alone.
+func (s scope) at(j *judging) scope {
+	s.exact = true
+	s = s.limit("exactly", "")
+	for i, dir := range j.dirs {
+		if dir != "" && (i == 0 || dir != j.dirs[0]) {
+			s = s.limit("in "+program.Quoted(dir), ", in "+dir)
+		}
 	}
-	return j.within(s, r)
+	return s
 }
 
 // within gives the reach of a scope that people can read, bound to where the call's
 // commands run.
 func (j *judging) within(s scope, r core.GrantScope) core.GrantScope {
+	anywhere := !j.place.Known()
+	if s.exact {
+		anywhere = j.dirs == [2]string{}
+	}
 	switch p := &j.place; {
-	case p.Own && j.Tool.HasFiles():
-		s = s.limit("in "+program.Quoted(p.Roots[0]), ", which is "+p.Roots[0])
-	case j.Tool.HasFiles() && !p.Known():
+	case !j.Tool.HasFiles():
+	case anywhere:
 		s = s.limit("", ", in whatever directory it runs")
+	case p.Own && !s.exact:
+		s = s.limit("in "+program.Quoted(p.Roots[0]), ", which is "+p.Roots[0])
+	}
+	_, bound, _ := j.Call.Bind.Fields()
+	for i, host := range [...]string{j.host, bound} {
+		if host != "" && workspace.LocalHosts[host] && (i == 0 || host != j.host) {
+			s = s.limit("on "+host, ", on "+host) // a sandbox is not what is around it
+		}
 	}
 	s = s.bind(j.Call.Bind)
 	subject := s.String()
@@ -101,6 +125,7 @@ type scope struct {
 	subject string
 	limits  string
 	words   string
+	exact   bool // exactly the words, or the call
 }
 
 // limit adds a limit, and what people read of it.
@@ -143,9 +168,6 @@ func (s scope) places(k *placeKinds, j *judging) scope {
 	}
 	if k.whole {
 		add("all of it", "all of it")
-	}
-	if k.tmp {
-		add("in /tmp", "files in /tmp")
 	}
 	slices.Sort(k.named)
 	for _, place := range k.named {

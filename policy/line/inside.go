@@ -80,15 +80,22 @@ var fromFiles = words.Set("build buildx bake up compose stack play apply create 
 var gitFromFiles = words.Set("apply am config")
 
 // TakesFiles reports a command of a package manager that takes packages, or lists of them, from
-// files, or publishes what is here.
+// files: it names one, or no package at all.
 func TakesFiles(args []workspace.Word) bool {
-	return slices.ContainsFunc(args[1:], func(w workspace.Word) bool {
-		local := words.Begins(w.Text, ".", "/", "~", "file:", "-r", "--requirement", "--path")
-		return local || words.Any(w.Text, "publish", "pack") || packageFiles[path.Ext(w.Text)]
-	})
+	operands := 0
+	for _, w := range args[1:] {
+		switch {
+		case words.Begins(w.Text, ".", "/", "~", "file:", "-r", "-e", "-c", "-if", "--req", "--con", "--edit", "--path", "--file", "--gemdeps", "--manifest", "--dangerous"),
+			words.Any(w.Text, "bundle", "bundler", "make"), packageFiles[path.Ext(w.Text)]:
+			return true
+		case !strings.HasPrefix(w.Text, "-"):
+			operands++
+		}
+	}
+	return operands < 2 // the verb, or no more than the program has by itself
 }
 
-var packageFiles = words.Set(".whl .tgz .gz .zip .deb .rpm .gem .rb .pkg .jar .crate .txt")
+var packageFiles = words.Set(".whl .tgz .gz .xz .bz2 .zip .deb .rpm .gem .rb .pkg .jar .crate .txt .apk .snap .nix .toml .yaml .yml .json .lock")
 
 // unpackers put what a file holds among others, and run nothing of it.
 var unpackers = words.Set("tar bsdtar unzip")
@@ -111,7 +118,7 @@ func (e *Wide) RunsFile(args []workspace.Word, remote, fed bool) bool {
 }
 
 // RunsChanging reports a command that surely does what a file says, which may change under the
-// same words, or that puts on another system (remote) what it finds. A forge is given text.
+// same words, or that puts on another system (remote) what it finds or a file says.
 func (e *Wide) RunsChanging(args []workspace.Word, remote bool) bool {
 	base, one := program.ProgramOf(args[0]), ""
 	if len(args) > 1 {
@@ -123,10 +130,25 @@ func (e *Wide) RunsChanging(args []workspace.Word, remote bool) bool {
 	case e.RunsFile(args, false, false):
 		return true
 	}
-	return remote && base != "gh" && base != "glab" && slices.ContainsFunc(args[1:], func(w workspace.Word) bool {
-		return sends(base, w.Text)
+	forge := base == "gh" || base == "glab" // is given text
+	return slices.ContainsFunc(args[1:], func(w workspace.Word) bool {
+		text := command.AfterEquals(w.Text)
+		told := words.Begins(text, "file://", "fileb://") || words.Begins(w.Text, "--files-from", "--include-from", "--exclude-from", "--config", "--from-file")
+		return told || remote && (!forge && sends(base, text) || namesFile(text))
 	})
 }
+
+// namesFile reports a word that is sure to be a file of this machine: it begins like a path, or
+// with the @ that many programs read a file for, or ends as texts and lists do.
+func namesFile(text string) bool {
+	if strings.ContainsAny(text, " :\n") {
+		return false // text, an address, or a file of another machine
+	}
+	return words.Begins(text, "./", "../", "/", "~", "@") || fileEnds[strings.ToLower(path.Ext(text))]
+}
+
+var fileEnds = words.Set(`.json .yaml .yml .toml .xml .ini .conf .cfg .cnf .hcl .tf .tfstate .txt .csv .tsv .list .sql .sh .bash .py .js .rb .pl .lua .ps1
+	.env .key .pem .crt .rules .tmpl .tpl .j2 .zip .tgz .gz .tar .jar .war .whl .rpm .deb .iso .img .bin .ko .so .dat .data .out .html .md`)
 
 // sends reports one of fromFiles; "deploy" is what kubectl calls a kind of object, too.
 func sends(base, word string) bool {

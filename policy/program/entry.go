@@ -50,7 +50,7 @@ type entry struct {
 	project   *projectTool              // it runs the project's own code
 	prelude   language.Prelude          // what stands before the subcommand, where it has rules of its own
 	rule      command.Rule              // of a program with a language of its own
-	session   *session                  // what a session's yes covers besides the very same words; nil for nothing
+	session   map[string]bool           // with which options a session's yes covers other files; nil: only the very words
 	doc       row                       // as it is written
 }
 

@@ -74,7 +74,7 @@ type row struct {
 	Unread      string            // codes of the command besides, where some word is not recognised
 	Runs        *projectRow       // it runs the project's own code
 	Prelude     string            // what reads the words before the subcommand, by its name in preludes
-	Session     string            // how a session's yes covers it with other files: see session
+	Session     string            // options with which a session's yes covers it with other files: see session
 	Rule        string            // the language of its own in which it is read, by its name in languages
 }
 

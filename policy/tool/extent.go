@@ -1,33 +1,45 @@
 package tool
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"approvalbot/policy/finding"
 	"approvalbot/policy/words"
 	"approvalbot/policy/workspace"
 )
 
-// Extent is what a session's yes for a call of a tool is bound to, beside the tool.
+// Extent is what a session's yes for a call of a tool covers, beside the tool.
+//
+// A tool of files covers other files of the workspace; a message covers another text to the same
+// people; a tool that acts covers another place of the same screen; a plain look at the web
+// covers other pages of the same machine. Of each other tool a yes covers the very call.
 type Extent struct {
-	Said   []string         // "key=value" of members that say what is done, to whom, or run
-	Places []workspace.Word // what may be a file
 	Each   bool             // every call is another thing: no session's yes
+	Bound  string           // hash of all that has to be the same; empty: the Places and Hosts alone
+	Exact  bool             // which is all that the call is told
+	Said   []string         // "key=value" of what has to be the same, for people
+	Places []workspace.Word // what may be a file
+	Hosts  []string         // machines with their ports that a look at the web names
 }
 
 var (
-	// saidKeys say what a call does, where deedKeys do not.
-	saidKeys = words.Set("request kind event type function tool toolname api commandtype cmdtype runtime")
 	// moneyKeys are sums, and whose they are.
 	moneyKeys = words.Set(`amount amounts price total sum cost currency quantity qty iban bic card cardnumber accountnumber invoice
 		invoiceid payee payer payment paymentid paymentintent charge chargeid balance budget wallet`)
-	// screenKeys are how much or where of a list or a screen.
+	// screenKeys are how much or where of a screen.
 	screenKeys = words.Set("limit offset page pagesize perpage cursor count ref x y coordinate coordinates timeout")
-	// freeKeys are what one may say otherwise in a message, and in a call of a tool that nobody knows: prose
-	// besides. All else names what it is about.
-	freeKeys = words.Set(`title text body message content contents description details summary subject comment comments note
-		notes explanation reason limit offset page pagesize perpage cursor count timeout`)
+	// proseKeys are what a message says.
+	proseKeys = words.Set("title text body message content contents description details summary subject comment comments note notes explanation reason")
+	// lookKeys are all that a plain look at the web may be told.
+	lookKeys = words.Set(`url uri query q prompt format extractmode maxchars raw timeout limit offset page count`)
 	// runsKeys are commands and statements, beside codeKeys and statementKeys.
 	runsKeys = words.Set("expression expr eval js javascript function cmdline commandline cli bash stdin cypher filter where")
 )
@@ -43,54 +55,134 @@ func (x *Reading) Extent() (e Extent) {
 	list, ok := x.Fields()
 	kind := x.Tool.Kind
 	e.Each = !ok || kind == Payer || x.Found.Has(finding.KeywordPay) || kind == Actor && x.Found.Any(finding.Of(finding.OtherHost, finding.FeedsProcess))
-	files, free := kind.Group() == "fs", screenKeys
-	if kind == Other || kind == Messenger {
-		free = freeKeys
+	secret := x.Found.Any(finding.Of(finding.ReadsSecret, finding.MayReadSecret))
+	if kind.Group() == "fs" && kind != Deleter && !(secret && kind != Reader) {
+		e.files(list)
+		return e
 	}
-	var addresses []*field
-	deed := false
+	free := x.free(list)
 	for i := range list {
 		f := &list[i]
 		if f.absent() {
 			continue
 		}
 		runs := codeKeys[f.Key] || statementKeys[f.Key] || runsKeys[f.Key]
-		switch {
-		case deedKeys[f.Key], saidKeys[f.Key] && !files, strings.HasSuffix(f.Key, "method"), kind == Editor && f.Key == "command":
-			deed = true
-			e.say(f)
-		case files:
-			if kind == Deleter && strings.ContainsAny(f.Text, "*?[{") {
-				e.Each = true // a tool may take it for a pattern
-			}
-			if f.Str && (placeKeys[f.Key] || outKeys[f.Key] || globKeys[f.Key]) {
-				e.Places = append(e.Places, workspace.PathWord(f.Text))
-			}
-		case kind == Other && (moneyKeys[f.Key] || runs), f.Key == "subject" && strings.ContainsAny(f.Text, "\r\n"):
-			e.Each = true
-		case (kind == Other || kind == Web) && f.Str && strings.Contains(f.Text, "://"): // whose host is bound
-			addresses = append(addresses, f)
-		case f.Str && namesFile(f):
+		names := f.Str && namesFile(f)
+		if names {
 			e.Places = append(e.Places, workspace.PathWord(f.Text))
-			e.Each = e.Each || kind == Other
-			e.say(f)
-		case !free[f.Key]:
+		}
+		ofEach := kind == Other && (names || moneyKeys[f.Key] || runs)
+		e.Each = e.Each || ofEach || f.Key == "subject" && strings.ContainsAny(f.Text, "\r\n")
+		switch host, address := f.host(); {
+		case free == nil, f.top && free[f.Key] && !address:
+		case kind == Web:
+			e.Hosts = append(e.Hosts, host) // of a look every address is a plain one
+		default:
 			e.say(f)
 		}
 	}
-	for _, f := range addresses {
-		if deed {
-			e.say(f)
-		}
-	}
-	slices.Sort(e.Said)
-	e.Said = slices.Compact(e.Said)
+	e.Exact = free == nil
 	long := func(said string) bool { return len(said) > maxSaid }
-	e.Each = e.Each || !files && (len(e.Said) > mostSaid || slices.ContainsFunc(e.Said, long))
+	e.Each = e.Each || len(e.Said) > mostSaid || slices.ContainsFunc(e.Said, long)
+	if look := kind == Web && !e.Exact; !look && !e.Each {
+		e.Bound, ok = bound(x.Call.Params, free)
+		e.Each = !ok
+	}
 	return e
 }
 
-// say binds a member, by its own name and that of the param in which it is.
+// files reads the members of a call of a tool of files.
+func (e *Extent) files(list []field) {
+	for i := range list {
+		f := &list[i]
+		switch {
+		case f.absent():
+		case deedKeys[f.Key], strings.HasSuffix(f.Key, "method"), f.Key == "command":
+			e.say(f)
+		case f.Str && (placeKeys[f.Key] || outKeys[f.Key] || globKeys[f.Key]):
+			e.Places = append(e.Places, workspace.PathWord(f.Text))
+		}
+	}
+}
+
+// free gives the members of params that may be others another time, if they are no lists and no
+// objects; nil for none.
+func (x *Reading) free(list []field) map[string]bool {
+	switch kind := x.Tool.Kind; {
+	case kind == Messenger && x.Tool.Name != "sessionssend": // another agent does what it is told
+		return proseKeys
+	case kind == Actor:
+		return screenKeys
+	case kind == Web && !x.Found.Any(moreThanALook) && !slices.ContainsFunc(list, func(f field) bool { return !f.isLook() }):
+		return lookKeys
+	}
+	return nil
+}
+
+var moreThanALook = finding.Of(finding.MetadataService, finding.ControlPlane, finding.PrivateAddress, finding.SendsData,
+	finding.OddAddress, finding.UnknownParameters, finding.MalformedCall)
+
+// isLook reports a member of a plain look at the web.
+func (f *field) isLook() bool {
+	host, address := f.host()
+	return f.top && lookKeys[f.Key] && (host != "" || !address)
+}
+
+// host gives the machine, with its port, of a text that is an address, or has one in it: then
+// it is empty if that address is no plain one of the web.
+func (f *field) host() (host string, address bool) {
+	if !f.Str || !strings.Contains(f.Text, "://") {
+		return "", false
+	}
+	u, err := url.Parse(f.Text)
+	if err != nil || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return "", true
+	}
+	return strings.ToLower(u.Host), true
+}
+
+// bound is a hash of params without the members that are free; false if they cannot be read.
+func bound(params []byte, free map[string]bool) (string, bool) {
+	d := jsontext.NewDecoder(bytes.NewReader(params))
+	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
+		return "", false
+	}
+	kept := jsontext.Value("{")
+	for d.PeekKind() != '}' {
+		name, err := d.ReadValue()
+		if err != nil {
+			return "", false
+		}
+		folded, err := jsontext.AppendUnquote(nil, name)
+		if err != nil {
+			return "", false
+		}
+		key, _ := foldKey(string(folded))
+		name = append(jsontext.Value{}, name...) // the decoder reuses its own
+		value, err := d.ReadValue()
+		if err != nil {
+			return "", false
+		}
+		if kind := value.Kind(); free[key] && kind != '{' && kind != '[' {
+			continue
+		}
+		if len(kept) > 1 {
+			kept = append(kept, ',')
+		}
+		kept = append(append(append(kept, name...), ':'), value...)
+	}
+	kept = append(kept, '}')
+	if _, err := d.ReadToken(); err != nil {
+		return "", false
+	}
+	if _, err := d.ReadToken(); err != io.EOF || kept.Canonicalize() != nil {
+		return "", false
+	}
+	sum := sha256.Sum256(kept)
+	return hex.EncodeToString(sum[:16]), true
+}
+
+// say notes a member, by its own name and that of the param in which it is.
 func (e *Extent) say(f *field) {
 	name := f.Key
 	if f.root != "" && f.root != f.Key {
