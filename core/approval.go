@@ -82,6 +82,8 @@ type Approval struct {
 	DrilledAtMs  int64    `json:"drilledAtMs,omitempty"`  // of a scheduled drill: when its cards were looked at; 0: not yet
 	Missing      []string `json:"missing,omitempty"`      // of a scheduled drill: chats without a card, and why
 	SupersededBy string   `json:"supersededBy,omitempty"` // code of the approval that replaced it
+	CoolsUntilMs int64    `json:"coolsUntilMs,omitempty"` // until when a person's deny of it refuses the very same call; 0: it does not
+	AskAgainBy   string   `json:"askAgainBy,omitempty"`   // who ended that before its time, as in DecidedBy
 
 	AlsoAsked []string `json:"alsoAsked,omitempty"` // people and chats that escalations have asked, in order
 	AskedWhy  string   `json:"askedWhy,omitempty"`  // why others than those who are named in the plan; or empty
