@@ -60,9 +60,12 @@ type Approval struct {
 	ExpiresAtMs  int64 `json:"-"`
 	FallbackAtMs int64 `json:"fallbackAtMs,omitempty"` // when to look whether anybody was reached; 0: done
 	FallbackDone bool  `json:"fallbackDone,omitempty"` // the fallback targets have been added
-	LookedAtMs   int64 `json:"lookedAtMs,omitempty"`   // the first tap or vote, also one that was refused; 0: none yet
-	PlanMs       int64 `json:"planMs,omitempty"`       // when the plan's next step is due; 0: there is none
-	PlanDoneMs   int64 `json:"planDoneMs,omitempty"`   // the plan's steps until then were taken; 0: none
+	// VerifierLookMs is when to look whether the verifier's chat was reached; 0: done, or nobody is asked there.
+	VerifierLookMs int64 `json:"verifierLookMs,omitempty"`
+
+	LookedAtMs   int64 `json:"lookedAtMs,omitempty"` // the first tap or vote, also one that was refused; 0: none yet
+	PlanMs       int64 `json:"planMs,omitempty"`     // when the plan's next step is due; 0: there is none
+	PlanDoneMs   int64 `json:"planDoneMs,omitempty"` // the plan's steps until then were taken; 0: none
 	ResolvedAtMs int64 `json:"-"`
 	ClaimUntilMs int64 `json:"claimUntilMs,omitempty"`
 	ClaimedAtMs  int64 `json:"claimedAtMs,omitempty"`

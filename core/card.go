@@ -181,7 +181,7 @@ func (a Approval) drawCard(d Delivery, payload []Fact, r reader) Drawing {
 		where = "and the rest cannot be shown here"
 	}
 	out.File = a.placePayload(&c, payload, where)
-	out.Shown, out.FailsOpen = len(payload) > 0 && (out.File == nil || d.Attached), a.Unreached
+	out.Shown, out.FailsOpen = len(payload) > 0 && (out.File == nil || d.Attached), a.failsOpen()
 	if c.DenyOnly = a.denyOnly(d, len(payload) > 0, out.File != nil); c.DenyOnly != "" || len(payload) == 0 {
 		c.Offers, c.Wider = nil, nil
 	}

@@ -226,6 +226,9 @@ func open(a Approval, suggested string, cards map[Target]int, rules *Rules, now 
 	switch {
 	case len(places) > 0:
 		c.Approval.FallbackAtMs = now + routes.FallbackAfterMs
+		if a.Rule.AsksVerifier() {
+			c.Approval.VerifierLookMs = now + routes.FallbackAfterMs
+		}
 	case routes.Originless:
 		c.Approval.Unreached = false // nothing runs for who leaves the chat out
 		c = c.unreached(now)
