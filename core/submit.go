@@ -24,6 +24,9 @@ func (g *Gate) SubmitAndWatch(
 	ctx context.Context, who Caller, call Call,
 ) (a Approval, created bool, w *Watch, err error) {
 	rules, outdated := g.inForce()
+	if call.drill() && who.MayDecide {
+		who = who.drilling()
+	}
 	switch {
 	case !who.MayRequest:
 		return a, false, nil, refuse(CodeForbidden, "This token may not ask: it needs the scope approvals.request.")
