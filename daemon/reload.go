@@ -46,6 +46,9 @@ func (d *Daemon) reloadFor(ctx context.Context, who core.Caller) (api.Reloaded, 
 		by = "person:" + who.Person
 	}
 	r, err := d.Reload(ctx, by)
+	if !who.MayDecide && len(r.Otherwise) > 0 { // who may not list requests reads of none
+		r.Otherwise = r.Otherwise[:1]
+	}
 	var mistakes config.Mistakes
 	switch {
 	case errors.As(err, &mistakes):
