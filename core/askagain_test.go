@@ -1,10 +1,13 @@
 package core_test
 
 import (
+	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
@@ -137,4 +140,44 @@ func (d *fixture) shown(t *testing.T, a core.Approval) core.Card {
 	c, err := d.Card(t.Context(), a)
 	require.NoError(t, err)
 	return c
+}
+
+// A deny that ended a retry round left a cool-down too, of the call and of further rounds; the card offers its end.
+func TestEndCoolDown_OfARetryRound(t *testing.T) {
+	d := newFixture(t)
+	a := d.allowed(t, "two")
+	d.ran(t, a, "1", "failed")
+	_, err := d.Retry(t.Context(), alice, a.Code, false)
+	require.NoError(t, err)
+	_, err = d.VoteAs(t.Context(), bob, a.Code, core.Deny, "")
+	require.NoError(t, err)
+	require.EqualValues(t, "denied", d.submit(t, "two").Status)
+	a, err = d.ByKey(t.Context(), a.Key)
+	require.NoError(t, err)
+	require.True(t, d.shown(t, a).Again)
+	_, err = d.Retry(t.Context(), alice, a.Code, false)
+	require.Equal(t, core.CodeNotClaimable, core.CodeOf(err))
+	after, err := d.endCoolDown(t, a, "2")
+	require.NoError(t, err)
+	require.EqualValues(t, "approved", after.Status)
+	require.False(t, d.shown(t, after).Again)
+	_, err = d.Retry(t.Context(), alice, a.Code, false)
+	require.NoError(t, err)
+	require.EqualValues(t, "pending", d.submit(t, "two").Status)
+}
+
+// Many taps at once end one cool-down, once.
+func TestEndCoolDown_AtOnce(t *testing.T) {
+	d := newFixture(t)
+	a := d.denied(t, "ask")
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			_, err := d.endCoolDown(t, a, fmt.Sprint(1+i%2))
+			assert.NoError(t, err)
+		})
+	}
+	all.Wait()
+	d.told(t, a, core.EventUngranted, 1)
+	require.EqualValues(t, "pending", d.submit(t, "ask").Status)
 }
