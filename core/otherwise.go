@@ -24,14 +24,7 @@ const (
 // desk was asked for, as far as their calls are kept, and examples. Each line is safe to show, the calls that would
 // run now first. It puts nothing in force and asks nobody outside.
 func (g *Gate) Otherwise(ctx context.Context, next Policy, examples []Call) (Differences, error) {
-	now := g.rules.Load().Policy
-	out := Differences{Examples: len(examples)}
-	try := func(call Call, name string) {
-		was, is := now.Judge(ctx, call), next.Judge(ctx, call)
-		if x := (difference{name, was.verdict(), is.verdict(), is.Outcome}); x.was != x.is {
-			out.all = append(out.all, x)
-		}
-	}
+	now, out := g.rules.Load().Policy, Differences{}
 	asked, err := g.store.List(ctx, Filter{Limit: lookedAt})
 	if err != nil {
 		return out, err
@@ -49,16 +42,34 @@ func (g *Gate) Otherwise(ctx context.Context, next Policy, examples []Call) (Dif
 			continue
 		}
 		out.Asked++
-		try(call, clipped(a.Headline(), maxNamed)+", asked by "+a.asker())
+		out.try(ctx, now, next, call, clipped(a.Headline(), maxNamed)+", asked by "+a.asker())
 	}
+	return out.on(ctx, now, next, examples)
+}
+
+// OtherwiseOn is [Gate.Otherwise] of two policies where there is no desk: it knows the examples alone.
+func OtherwiseOn(ctx context.Context, now, next Policy, examples []Call) (Differences, error) {
+	return Differences{}.on(ctx, now, next, examples)
+}
+
+func (d *Differences) try(ctx context.Context, now, next Policy, call Call, name string) {
+	was, is := now.Judge(ctx, call), next.Judge(ctx, call)
+	if x := (difference{name, was.verdict(), is.verdict(), is.Outcome}); x.was != x.is {
+		d.all = append(d.all, x)
+	}
+}
+
+// on is what is known of the calls that were asked for, with the examples, in order.
+func (d Differences) on(ctx context.Context, now, next Policy, examples []Call) (Differences, error) {
+	d.Examples = len(examples)
 	for _, call := range examples {
 		if ctx.Err() != nil {
-			return out, ctx.Err()
+			return d, ctx.Err()
 		}
-		try(call, "example: "+exampleName(call))
+		d.try(ctx, now, next, call, "example: "+exampleName(call))
 	}
-	slices.SortStableFunc(out.all, func(x, y difference) int { return cmp.Compare(x.order(), y.order()) })
-	return out, nil
+	slices.SortStableFunc(d.all, func(x, y difference) int { return cmp.Compare(x.order(), y.order()) })
+	return d, nil
 }
 
 // keptCall is the call of an approval: the sealed one, or, since that goes when the call has ended, the command that its
@@ -128,7 +139,10 @@ func (x difference) order() int {
 
 // Count says how many there are among how many.
 func (d Differences) Count() string {
-	said := fmt.Sprintf("%d of %d calls that were asked for lately and of %d examples", len(d.all), d.Asked, d.Examples)
+	said := fmt.Sprintf("%d of %d examples", len(d.all), d.Examples)
+	if d.Asked+d.Gone > 0 {
+		said = fmt.Sprintf("%d of %d calls that were asked for lately and of %d examples", len(d.all), d.Asked, d.Examples)
+	}
 	if d.Gone > 0 {
 		said += fmt.Sprintf(" (%d more are not kept)", d.Gone)
 	}
