@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"strings"
-	"sync"
 
 	"approvalbot/core"
 )
@@ -13,8 +12,9 @@ import (
 var corpusText string
 
 // Examples are calls that agents make, harmless and dangerous ones, of no agent and in no directory: what a
-// change of the policy is tried on beside the calls that a desk was asked for.
-var Examples = sync.OnceValue(func() (calls []core.Call) {
+// change of the policy is tried on beside the calls that a desk was asked for. A desk needs them rarely, so they are
+// not kept.
+func Examples() (calls []core.Call) {
 	for line := range strings.Lines(corpusText) {
 		cols := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 5)
 		if len(cols) != 5 || strings.HasPrefix(line, "#") {
@@ -31,4 +31,4 @@ var Examples = sync.OnceValue(func() (calls []core.Call) {
 		calls = append(calls, core.Call{ToolName: tool, Params: params})
 	}
 	return calls
-})
+}
