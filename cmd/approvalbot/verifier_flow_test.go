@@ -363,3 +363,25 @@ func TestFlow_TheVerifiersChatCannotBeReached(t *testing.T) {
 		require.Contains(t, denied.Reason, "the verifier's people could not be asked")
 	})
 }
+
+// A platform that answers nothing is a chat that cannot be reached; one that limits the desk is only late, whatever
+// an agent asks meanwhile.
+func TestFlow_TheVerifiersPlatformIsAway(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(r *rig) {
+		r.routing = `{mode: targets, targets: [{channel: telegram, to: "GROUP"}], fallbackAfter: 500ms}`
+	})
+	room := r.withVerifier(true, ", failMode: allow")
+	limited := room.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Times: -1, Kind: bottest.TooManyRequests, RetryAfter: 1})
+	a := r.tryExec("ls")
+	r.looked(a, time.Now())
+	require.EqualValues(t, "pending", r.get(a).Status, "its card waits behind a limit")
+	limited.Remove()
+	r.cardIn(room.TelegramChat, a)
+
+	room.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Times: -1, Kind: bottest.Reset})
+	b := r.final(r.tryExec("ls -la"))
+	require.EqualValues(t, "approved", b.Status)
+	require.Equal(t, []string{"policy"}, b.DecidedBy)
+	require.EqualValues(t, "pending", r.get(a).Status)
+}
