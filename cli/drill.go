@@ -32,7 +32,7 @@ func newDrillCommand(a *app.App) *cobra.Command {
 			"took. Cards go at once to every chat that any approval can reach: the targets, the fallback chats, those of agentshield\n" +
 			"and of the verifier's own people. Policy, grants and the verifier's webhook have no say. Tap a button to try the way\n" +
 			"back: one person's tap decides; a drill that is still pending at the end is withdrawn. Exit status: 0 if every chat got\n" +
-			"its card, else 1.",
+			"its card, else 1. An agent's token or an operator's (operator.approvals) will do.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if wait <= 0 {
@@ -65,9 +65,6 @@ func runDrill(ctx context.Context, a *app.App, ask askFlags, wait time.Duration)
 	}
 	d := &drill{App: a, client: c, asked: time.Now(), reported: map[string]bool{}}
 	d.last, err = c.Create(ctx, req, api.CreateOptions{})
-	if p := (*api.Problem)(nil); errors.As(err, &p) && p.Code == "forbidden" {
-		return fmt.Errorf("%w; a drill asks as an agent does: name an agent's client file with --client", err)
-	}
 	if err != nil {
 		return err
 	}

@@ -206,6 +206,9 @@ func reloadPolicy(ctx context.Context, a *app.App) error {
 	for _, l := range r.Unproved {
 		fmt.Fprintf(a.Stdout, "changed: %s\n", display.Escape(l))
 	}
+	for _, l := range r.Otherwise {
+		fmt.Fprintf(a.Stdout, "  %s\n", display.Escape(l))
+	}
 	for _, l := range r.Tighter {
 		fmt.Fprintf(a.Stdout, "tighter: %s\n", display.Escape(l))
 	}

@@ -60,9 +60,12 @@ type Approval struct {
 	ExpiresAtMs  int64 `json:"-"`
 	FallbackAtMs int64 `json:"fallbackAtMs,omitempty"` // when to look whether anybody was reached; 0: done
 	FallbackDone bool  `json:"fallbackDone,omitempty"` // the fallback targets have been added
-	LookedAtMs   int64 `json:"lookedAtMs,omitempty"`   // the first tap or vote, also one that was refused; 0: none yet
-	PlanMs       int64 `json:"planMs,omitempty"`       // when the plan's next step is due; 0: there is none
-	PlanDoneMs   int64 `json:"planDoneMs,omitempty"`   // the plan's steps until then were taken; 0: none
+	// VerifierLookMs is when to look whether the verifier's chat was reached; 0: done, or nobody is asked there.
+	VerifierLookMs int64 `json:"verifierLookMs,omitempty"`
+
+	LookedAtMs   int64 `json:"lookedAtMs,omitempty"` // the first tap or vote, also one that was refused; 0: none yet
+	PlanMs       int64 `json:"planMs,omitempty"`     // when the plan's next step is due; 0: there is none
+	PlanDoneMs   int64 `json:"planDoneMs,omitempty"` // the plan's steps until then were taken; 0: none
 	ResolvedAtMs int64 `json:"-"`
 	ClaimUntilMs int64 `json:"claimUntilMs,omitempty"`
 	ClaimedAtMs  int64 `json:"claimedAtMs,omitempty"`
@@ -82,6 +85,8 @@ type Approval struct {
 	DrilledAtMs  int64    `json:"drilledAtMs,omitempty"`  // of a scheduled drill: when its cards were looked at; 0: not yet
 	Missing      []string `json:"missing,omitempty"`      // of a scheduled drill: chats without a card, and why
 	SupersededBy string   `json:"supersededBy,omitempty"` // code of the approval that replaced it
+	CoolsUntilMs int64    `json:"coolsUntilMs,omitempty"` // until when a person's deny of it refuses the very same call; 0: it does not
+	AskAgainBy   string   `json:"askAgainBy,omitempty"`   // who ended that before its time, as in DecidedBy
 
 	AlsoAsked []string `json:"alsoAsked,omitempty"` // people and chats that escalations have asked, in order
 	AskedWhy  string   `json:"askedWhy,omitempty"`  // why others than those who are named in the plan; or empty

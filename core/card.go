@@ -99,6 +99,7 @@ type Card struct {
 
 	Offers []Decision // allows that may be tapped here; empty: deny only
 	Wider  []string   // a sentence for each offered scope wider than once: what it covers
+	Again  bool       // the very same call is refused unasked, which may be ended here
 	Bad    bool       // it was denied, taken back or failed: an end to be noticed
 	Digest *Digest    // not nil: it is a list of approvals, and all else but Code, Status and Headline is empty
 }
@@ -180,7 +181,7 @@ func (a Approval) drawCard(d Delivery, payload []Fact, r reader) Drawing {
 		where = "and the rest cannot be shown here"
 	}
 	out.File = a.placePayload(&c, payload, where)
-	out.Shown, out.FailsOpen = len(payload) > 0 && (out.File == nil || d.Attached), a.Unreached
+	out.Shown, out.FailsOpen = len(payload) > 0 && (out.File == nil || d.Attached), a.failsOpen()
 	if c.DenyOnly = a.denyOnly(d, len(payload) > 0, out.File != nil); c.DenyOnly != "" || len(payload) == 0 {
 		c.Offers, c.Wider = nil, nil
 	}
@@ -209,7 +210,7 @@ func (a Approval) card(payload []Fact, r reader) Card {
 		c.Link = a.stepUp(r.site, "").URL
 	}
 	if a.Final() {
-		c.Outcome, c.Bad, c.Why = a.outcome(r), a.badEnd(), a.riskWords()
+		c.Outcome, c.Bad, c.Why, c.Again = a.outcome(r), a.badEnd(), a.riskWords(), a.coolsDown(r.now)
 		c.Headline, c.Summary = own(a.asker()+" asked for"), clipped(toolPrefix(a.ToolName)+a.Summary, maxSummary)
 		return c
 	}
@@ -246,7 +247,7 @@ func (a Approval) denyOnly(d Delivery, known, file bool) string {
 // written in a way that keeps people from hearing of it.
 func (a Approval) bareCard(c Card, r reader) *Card {
 	bare := Card{
-		Code: c.Code, Status: c.Status, Risk: c.Risk, Bad: c.Bad, State: c.State, Why: a.riskWords(),
+		Code: c.Code, Status: c.Status, Risk: c.Risk, Bad: c.Bad, Again: c.Again, State: c.State, Why: a.riskWords(),
 		Headline: own(clipped(display.Safe(a.Owner), maxFact) + " asks for a call that cannot be shown in this chat"),
 		Details:  []Fact{a.shortFingerprint()},
 	}

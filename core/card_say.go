@@ -90,6 +90,15 @@ func (a Approval) asker() string {
 
 // outcome says how the approval ended: what counts now comes first.
 func (a Approval) outcome(r reader) Words {
+	ended := a.howItEnded(r)
+	if a.AskAgainBy != "" {
+		ended = append(ended, Word{Text: " · may be asked again, says " + People([]string{a.AskAgainBy})})
+	}
+	return ended
+}
+
+// howItEnded is outcome without what was said of a cool-down.
+func (a Approval) howItEnded(r reader) Words {
 	by := ""
 	if who := a.allowedBy(); len(who) > 0 && !a.coolingDown() {
 		by = " by " + People(who)

@@ -13,6 +13,7 @@ type Change struct {
 	Open       []Target    // the cards that are folded there are sent now
 	Grants     []Grant     // standing permissions and cool-downs that the step leaves
 	EndGrants  bool        // the grants that this approval left end
+	EndGrant   string      // id of the cool-down that ends before its time; empty: none
 	Tool       *ToolSeen   // what was said of the tool of a call that is handed out
 	Passkey    *PasskeyUse // what a signature used up
 	Redraw     bool        // every card of it wants to be edited to the new state

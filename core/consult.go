@@ -151,7 +151,7 @@ func (c *consulted) applyVerifier() {
 
 // need is the yes of one of them, beside the approvers'.
 func (p *VerifierPeople) need() *VerifierNeed {
-	return &VerifierNeed{Accounts: p.Accounts, Chats: []Target{p.Place.Normal()}}
+	return &VerifierNeed{Accounts: p.Accounts, Chats: []Target{p.Place.Normal()}, FailOpen: p.FailOpen}
 }
 
 func (c *consulted) addReason(code, why string) {

@@ -21,6 +21,12 @@ func (c Call) drill() bool { return c.ToolName == DrillTool && c.Dialect == "" }
 // Drill reports whether the approval is of a drill.
 func (a Approval) Drill() bool { return a.ToolName == DrillTool && a.Dialect == "" }
 
+// drilling is an operator who asks for a drill. Nothing of it can run, so they may answer it too.
+func (c Caller) drilling() Caller {
+	c.MayRequest, c.Person, c.RequireRequester = true, "", false
+	return c
+}
+
 // judgeStored asks policy anew about the call of an approval. The class that a classifier
 // gave it counts still, and the Rule has the people whom the verifier wants today; nobody
 // outside is asked. A drill is not policy's to settle: it tries the ways to people and

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -47,7 +48,7 @@ func (a Approval) tick(routes Routes, unreachable map[Target]Unreachable, now in
 		return Change{}, true
 	}
 	again := now + max(routes.FallbackAfterMs, leastLookMs)
-	if look := a.nextLook(unreachable, routes.FallbackAfterMs, again, now); look != 0 {
+	if look := nextLook(a.Deliveries, a.Unreached, unreachable, routes.FallbackAfterMs, again, now); look != 0 {
 		c.Approval.FallbackAtMs = max(look, now+leastLookMs)
 		return c, false
 	}
@@ -79,7 +80,7 @@ func (a Approval) TimerMs() int64 {
 		return 0
 	}
 	next := a.ExpiresAtMs
-	for _, at := range []int64{a.FallbackAtMs, a.PlanMs} {
+	for _, at := range []int64{a.FallbackAtMs, a.VerifierLookMs, a.PlanMs} {
 		if at != 0 && (next == 0 || at < next) {
 			next = at
 		}
@@ -92,18 +93,26 @@ func (a Approval) TimerMs() int64 {
 func (g *Gate) Tick(ctx context.Context, key string) error {
 	var unreachable map[Target]Unreachable
 	var lookUp, otherRules bool // what is to be known first: who is unreachable, what other rules say
-	stepped := false
+	stepped, passed := false, false
 	tick := func(a Approval) (c Change, err error) {
 		now := nowMs()
 		rules := g.snapshot(time.UnixMilli(now))
 		c, lookUp = a.tick(rules.Router.Route(a), unreachable, now)
-		unasked := c.Approval.Status == Approved && !c.Unchanged // approvals.exec.askFallback
+		if !lookUp {
+			c, lookUp = c.verifierChat(&rules, unreachable, now)
+		}
+		unasked := c.Approval.Status == Approved && !c.Unchanged // approvals.exec.askFallback, tools.verifier.failMode
+		passed = false
 		if otherRules = unasked && a.PolicyHash != rules.Policy.Hash(); lookUp || otherRules {
 			return Change{Approval: a, Unchanged: true}, nil
 		}
 		if unasked {
 			c.Policy = rules.Policy.Hash()
+			if slices.ContainsFunc(a.Votes, byPeople) {
+				c.Absences = rules.absences.Revision
+			}
 		}
+		passed = c.Approval.Rule.passed() && !a.Rule.passed()
 		c.Approval.hush(c.Deliveries, &rules, now) // those at fallback targets
 		c, stepped = c.follow(&rules, now)
 		if stepped {
@@ -117,10 +126,16 @@ func (g *Gate) Tick(ctx context.Context, key string) error {
 			fault.Point("after-step-committed")
 		}
 		switch {
+		case errors.Is(err, ErrAbsences):
+			err = g.LearnAbsences(ctx)
 		case err == nil && lookUp:
 			unreachable, err = g.store.Unreachable(ctx)
 		case err == nil && otherRules: // they may say something else, as after a restart
 			err = g.rejudgeOne(ctx, key)
+		case err == nil && passed:
+			g.log.Warn("a call runs without the yes of the verifier's people: their chat could not be reached",
+				"approval", key, "key", failModeKey)
+			return nil
 		default:
 			return err
 		}

@@ -15,15 +15,18 @@ const leastLookMs = 1000
 // chat that was tried since, and has answered nothing for as long as fallback targets
 // are waited for. Its tries must go over half of that time: one in which nobody tried,
 // as while the desk was down, says nothing.
-func (a Approval) nextLook(unreachable map[Target]Unreachable, afterMs, again, now int64) (look int64) {
-	for _, d := range a.Deliveries {
+// open: the call may run if nobody can be.
+func nextLook(
+	cards []Delivery, open bool, unreachable map[Target]Unreachable, afterMs, again, now int64,
+) (look int64) {
+	for _, d := range cards {
 		if d.Kind != CardDelivery || d.State != Queued && d.State != Folded {
 			continue
 		}
 		switch s, ok := unreachable[d.Target.Chat()]; {
 		case ok && s.SinceMs+afterMs > now:
 			look = max(look, s.SinceMs+afterMs)
-		case !ok, s.TriedMs < d.CreatedMs, s.TriedMs-s.SinceMs < afterMs/2, a.Unreached && d.Attempts < openTries:
+		case !ok, s.TriedMs < d.CreatedMs, s.TriedMs-s.SinceMs < afterMs/2, open && d.Attempts < openTries:
 			look = max(look, again)
 		}
 	}

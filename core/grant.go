@@ -94,6 +94,7 @@ func (c Change) coolDown(reason string, now int64) Change {
 	g := c.Approval.grant(CoolDown, now)
 	g.Reason = reason
 	g.Fingerprint, g.ExpiresAtMs = c.Approval.Fingerprint, now+coolDownMs
+	c.Approval.CoolsUntilMs, c.Approval.AskAgainBy = g.ExpiresAtMs, ""
 	return c.addGrant(g, now)
 }
 

@@ -147,6 +147,7 @@ type VerifierPeople struct {
 	Place     Target   // one more card goes there
 	Accounts  []string // who may tap, as "telegram:123456789"
 	TimeoutMs int64    // how long they have; 0: the approval's own time
+	FailOpen  bool     // if Place cannot be reached, their yes is not needed
 }
 
 // denies says why policy's new judgement ends what was asked or allowed under

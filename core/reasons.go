@@ -14,5 +14,7 @@ const (
 	ReasonRecentlyDenied = "recently-denied"
 	ReasonVerifierDenied = "verifier-denied"
 	ReasonVerifierPeople = "verifier-people"
-	ReasonMustAsk        = "must-ask"
+	// ReasonVerifierUnreached: the verifier's chat could not be reached.
+	ReasonVerifierUnreached = "verifier-unreachable"
+	ReasonMustAsk           = "must-ask"
 )

@@ -60,6 +60,7 @@ func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, f
 		need := *j.Rule.Verifier
 		if next.Rule.Verifier != nil {
 			need.Instead = next.Rule.Verifier.Instead
+			need.FailOpen = need.FailOpen && next.Rule.Verifier.FailOpen
 		}
 		next.Rule.Verifier = &need
 	}
@@ -108,6 +109,9 @@ func (a Approval) rejudged(j *Judgement, rules *Rules, now int64) (_ Approval, f
 		if !next.hasCardAt(place) {
 			further = append(further, next.furtherCard(place, now))
 		}
+	}
+	if next.Rule.AsksVerifier() && j.Rule.AsksVerifier() {
+		next.VerifierLookMs = now + routes.FallbackAfterMs
 	}
 	next.hush(further, rules, now)
 	return next, further
@@ -186,7 +190,7 @@ func (g *Gate) rejudge(ctx context.Context, a Approval, call Call, rules *Rules)
 		return "it denies it without a reason"
 	case !denied && j.Rule.StepUp && !a.Rule.StepUp && slices.ContainsFunc(a.Votes, byPeople):
 		return "a passkey must sign the yes now, and none did; ask again"
-	case !denied && j.Rule.AsksVerifier() && !a.Rule.AsksVerifier():
+	case !denied && j.Rule.AsksVerifier() && !a.Rule.AsksVerifier() && !a.Rule.passesUnreached(j.Rule):
 		return "the verifier's people must say yes to it now, and were not asked; ask again"
 	case denied || a.PolicyHash == rules.Policy.Hash() || a.approversVoted():
 		return why

@@ -226,7 +226,7 @@ func (a Approval) deniedAgain(view Approval, by []string, reason string, b Ballo
 	denied.DecidedBy = by
 	cool := Change{Approval: denied}.coolDown(reason, now)
 	next := a.clone()
-	next.Round = nil
+	next.Round, next.CoolsUntilMs, next.AskAgainBy = nil, cool.Approval.CoolsUntilMs, ""
 	if vote.Verdict == Reject {
 		next.RoundDenied = &vote
 	}

@@ -32,6 +32,9 @@ type VerifierNeed struct {
 	// Instead says what stands for the approvers' yes, so that nobody else is asked:
 	// "policy", or "grant:<id>". Empty: the approvers must say yes as well.
 	Instead string `json:"instead,omitempty"`
+	// FailOpen: if none of the chats can be reached, the need counts as met (failMode allow). Passed: it did.
+	FailOpen bool `json:"failOpen,omitempty"`
+	Passed   bool `json:"passed,omitempty"`
 	// Optional, of a drill only: they may answer as an approver may, and nobody must.
 	Optional bool `json:"optional,omitempty"`
 }
@@ -43,7 +46,9 @@ func (r Rule) AsksApprovers() bool {
 }
 
 // AsksVerifier reports whether one of the verifier's people must say yes.
-func (r Rule) AsksVerifier() bool { return r.Verifier != nil && !r.Verifier.Optional }
+func (r Rule) AsksVerifier() bool {
+	return r.Verifier != nil && !r.Verifier.Optional && !r.passed()
+}
 
 // instead is the rule where something else stands for the approvers' yes; empty:
 // nothing does.
@@ -70,7 +75,8 @@ func (r Rule) weaker(today Rule) bool {
 		return false
 	}
 	more := func(account string) bool { return !slices.Contains(today.Verifier.Accounts, account) }
-	return !r.AsksVerifier() || slices.ContainsFunc(r.Verifier.Accounts, more)
+	opens := r.AsksVerifier() && r.Verifier.FailOpen && !today.Verifier.FailOpen
+	return opens || !r.AsksVerifier() || slices.ContainsFunc(r.Verifier.Accounts, more)
 }
 
 // asksLess reports whether the rule asked less of approvers than today's does.

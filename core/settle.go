@@ -24,7 +24,7 @@ func (c Change) settle(d *Directory, now int64) Change {
 func (c Change) end(event EventType, now int64) Change {
 	c.Approval = c.Approval.reachedAfterAll()
 	a := &c.Approval
-	a.ResolvedAtMs, a.FallbackAtMs = now, 0
+	a.ResolvedAtMs, a.FallbackAtMs, a.VerifierLookMs = now, 0, 0
 	if a.Status == Approved {
 		a.ClaimUntilMs = now + claimWindowMs
 	} else {

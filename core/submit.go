@@ -24,6 +24,9 @@ func (g *Gate) SubmitAndWatch(
 	ctx context.Context, who Caller, call Call,
 ) (a Approval, created bool, w *Watch, err error) {
 	rules, outdated := g.inForce()
+	if call.drill() && who.MayDecide {
+		who = who.drilling()
+	}
 	switch {
 	case !who.MayRequest:
 		return a, false, nil, refuse(CodeForbidden, "This token may not ask: it needs the scope approvals.request.")
@@ -226,6 +229,9 @@ func open(a Approval, suggested string, cards map[Target]int, rules *Rules, now 
 	switch {
 	case len(places) > 0:
 		c.Approval.FallbackAtMs = now + routes.FallbackAfterMs
+		if a.Rule.AsksVerifier() {
+			c.Approval.VerifierLookMs = now + routes.FallbackAfterMs
+		}
 	case routes.Originless:
 		c.Approval.Unreached = false // nothing runs for who leaves the chat out
 		c = c.unreached(now)

@@ -16,6 +16,7 @@ import (
 	"approvalbot/config"
 	"approvalbot/config/effective"
 	"approvalbot/core"
+	"approvalbot/policy"
 )
 
 // announceTime bounds how long one chat may take to be notified of a new policy.
@@ -45,6 +46,9 @@ func (d *Daemon) reloadFor(ctx context.Context, who core.Caller) (api.Reloaded, 
 		by = "person:" + who.Person
 	}
 	r, err := d.Reload(ctx, by)
+	if !who.MayDecide && len(r.Otherwise) > 0 { // who may not list requests reads of none
+		r.Otherwise = r.Otherwise[:1]
+	}
 	var mistakes config.Mistakes
 	switch {
 	case errors.As(err, &mistakes):
@@ -117,6 +121,9 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	r := api.Reloaded{PolicyHash: rules.Policy.Hash(), Changed: rules.Policy.Hash() != d.Gate.PolicyHash(),
 		Looser: list(effective.Looser(old, next)), Unproved: effective.Unproved(old, next),
 		Tighter: effective.Tighter(old, next), Restart: list(fixed)}
+	if len(r.Unproved) > 0 {
+		r.Otherwise = d.otherwise(ctx, rules.Policy)
+	}
 	if err := d.Gate.Announce(ctx, by, r.PolicyHash, slices.Concat(r.Looser, r.Unproved)); err != nil {
 		return r, err
 	}
@@ -141,7 +148,8 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 			"until a reload here succeeds, one of the policies judges nothing", "reason", err)
 	}
 	d.log.Info("the configuration was reloaded", "policy", r.PolicyHash[:12], "changed", r.Changed, "by", by, "looser",
-		strings.Join(r.Looser, "; "), "unproved", strings.Join(r.Unproved, "; "), "tighter", strings.Join(r.Tighter, "; "))
+		strings.Join(r.Looser, "; "), "unproved", strings.Join(r.Unproved, "; "), "otherwise", strings.Join(r.Otherwise, "; "),
+		"tighter", strings.Join(r.Tighter, "; "))
 	if gone, err := d.endGone(context.WithoutCancel(ctx)); err == nil {
 		r.Ended, r.EndsLater = list(gone.Lines()), gone.Waits
 	}
@@ -152,11 +160,22 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	if len(r.Looser) == 0 {
 		became = "changed"
 	}
-	if said := slices.Concat(r.Looser, r.Unproved); newest && len(said) > 0 {
+	if said := slices.Concat(r.Looser, r.Unproved, r.Otherwise[:min(1, len(r.Otherwise))]); newest && len(said) > 0 {
 		d.announce(context.WithoutCancel(ctx),
 			"The approval policy "+became+" ("+reloader(by)+"): "+strings.Join(said, "; ")+".")
 	}
 	return r, nil
+}
+
+// otherwise says which known calls a policy would judge otherwise than the one in force. No reload
+// waits for what cannot be read.
+func (d *Daemon) otherwise(ctx context.Context, next core.Policy) []string {
+	found, err := d.Gate.Otherwise(ctx, next, policy.Examples())
+	if err != nil {
+		d.log.Warn("which calls are judged otherwise now could not be found out", "reason", err)
+		return nil
+	}
+	return found.Lines()
 }
 
 // announceVersion tells, once in a store's life, what this version allows by the same

@@ -28,7 +28,7 @@ func (d *Daemon) webConfig() web.Config {
 }
 
 // onDisk is how the configuration file differs from what is in force. It puts nothing in force.
-func (d *Daemon) onDisk(context.Context) web.OnDisk {
+func (d *Daemon) onDisk(ctx context.Context) web.OnDisk {
 	next, _, err := d.options.Load()
 	if err != nil {
 		return web.OnDisk{Mistake: err.Error()}
@@ -40,7 +40,11 @@ func (d *Daemon) onDisk(context.Context) web.OnDisk {
 		return web.OnDisk{Mistake: err.Error()}
 	}
 	if out.Same = rules.Policy.Hash() == d.Gate.PolicyHash(); !out.Same {
-		out.Looser = append(effective.Looser(old, next), effective.Unproved(old, next)...)
+		unproved := effective.Unproved(old, next)
+		out.Looser = append(effective.Looser(old, next), unproved...)
+		if len(unproved) > 0 {
+			out.Otherwise = d.otherwise(ctx, rules.Policy)
+		}
 	}
 	return out
 }

@@ -85,3 +85,13 @@ func TestCorpus(t *testing.T) {
 	require.GreaterOrEqual(t, count["destructive"]["all"], 100)
 	require.GreaterOrEqual(t, daily["all"]+count["risky"]["all"]+count["destructive"]["all"], 420)
 }
+
+// A desk tries a change of its policy on the whole corpus.
+func TestExamplesAreTheCorpus(t *testing.T) {
+	t.Parallel()
+	examples, e := Examples(), engine(t, shipped)
+	require.Len(t, examples, len(corpus(t)))
+	for _, c := range examples {
+		require.NotContains(t, e.Judge(t.Context(), c).Assessment.ReasonCodes, "malformed-call", string(c.Params))
+	}
+}

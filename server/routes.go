@@ -32,8 +32,8 @@ func (s *Server) routes() []route {
 	one := "/v1/approvals/{id}"
 	return []route{
 		{
-			method: "POST", path: "/v1/approvals", name: "createApproval", scopes: asker,
-			summary: "Ask for one call. 201 when an approval was created and is still pending at the time of the " +
+			method: "POST", path: "/v1/approvals", name: "createApproval", scopes: either,
+			summary: "Ask for one call (with operator.approvals alone: for a drill). 201 when an approval was created and is still pending at the time of the " +
 				"answer.",
 			query: []param{waitParam,
 				{name: "claim", kind: "string", enum: []string{"1", "0", "true", "false"},
@@ -79,7 +79,7 @@ func (s *Server) routes() []route {
 				core.CodeAlreadyResolved, core.CodeDecisionNotOffered},
 		},
 		{
-			method: "POST", path: one + "/withdraw", name: "withdrawApproval", scopes: asker,
+			method: "POST", path: one + "/withdraw", name: "withdrawApproval", scopes: either,
 			summary: "The asker no longer needs it.",
 			in:      reflect.TypeFor[api.WithdrawRequest](), out: approval, status: ok, serve: with(s.withdraw),
 			codes: []core.Code{core.CodeNotFound, core.CodeAlreadyResolved},

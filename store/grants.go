@@ -20,6 +20,7 @@ const (
 	// endCoolDown: of one call there is one cool-down, the newest.
 	endCoolDown = `DELETE FROM grants WHERE owner = $1 AND agent_id = $2 AND name = $3`
 	endGrants   = `DELETE FROM grants WHERE approval = $1 AND approval <> ''`
+	endGrant    = `DELETE FROM grants WHERE id = $1`
 	maxGrants   = 1000
 )
 
@@ -61,6 +62,12 @@ func (t *tx) granting(c core.Change) error {
 	if c.EndGrants {
 		t.touch(grantsName)
 		if err := t.put(endGrants, c.Approval.Key); err != nil {
+			return err
+		}
+	}
+	if c.EndGrant != "" {
+		t.touch(grantsName)
+		if err := t.put(endGrant, c.EndGrant); err != nil {
 			return err
 		}
 	}

@@ -117,14 +117,14 @@ func (c *checker) settings(s Settings, key string) {
 	c.seconds(s.Telegram.Timeout, maxTimeout, key+".telegram.timeout")
 }
 
-// failsOpen says what failMode allow does: it is about the webhook alone.
+// failsOpen says what failMode allow does.
 func (s Settings) failsOpen() string {
 	switch {
 	case s.Telegram.Enabled && s.Webhook.URL == "":
-		return "allow has no effect on people: without their yes in telegram, a call does not run"
+		return "allow fails open: while the chat in telegram cannot be reached, calls run without its people's yes"
 	case s.Telegram.Enabled:
-		return "allow fails open for the webhook alone: without its valid answer, calls run as soon as people in " +
-			"telegram say yes"
+		return "allow fails open: without the webhook's valid answer, and while the chat in telegram cannot be " +
+			"reached, calls run unverified"
 	}
 	return "allow fails open: when the verifier gives no valid answer, calls run unverified"
 }

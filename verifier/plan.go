@@ -34,7 +34,9 @@ func planFor(all, own Settings, name string) *plan {
 		p.scopes = append(p.scopes, own.Scope.compile())
 	}
 	p.asked = endpoints(all, own, name, p.open)
-	p.people = peopleFor(all, own)
+	if p.people = peopleFor(all, own); p.people != nil {
+		p.people.FailOpen = p.open
+	}
 	return p
 }
 

@@ -119,6 +119,8 @@ func (w *Web) approvalView(ctx context.Context, v reader, code string) (out appr
 	out.Confirm = out.ConfirmRetry && len(offers) > 0
 	out.Sign = a.Rule.StepUp && v.whyNot(a, len(payload) > 0, true) == "" && !a.Final()
 	out.NotAllowed = v.whyNot(a, len(payload) > 0, seen)
+	voter := v.people.Identify(v.session.Voter())
+	out.Again = c.Again && a.MayBeDecidedBy(voter, v.people) && !a.MayNotDecide(voter, v.people)
 	if len(payload) > 0 {
 		if out.Retry, err = w.gate.RetryOffer(ctx, v.session, a); err != nil {
 			return out, err

@@ -22,6 +22,7 @@ func (w *Web) inboxPages() []page {
 		{pattern: "GET /a/{code}", serve: w.approval},
 		{pattern: "GET /a/{code}/call", serve: w.download},
 		{pattern: "POST /a/{code}/vote", serve: w.vote},
+		{pattern: "POST /a/{code}/again", serve: w.again},
 		{pattern: "GET /history", serve: w.history},
 		{pattern: "GET /grants", serve: w.grants},
 		{pattern: "POST /grants/{id}/end", serve: w.endGrant},

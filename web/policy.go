@@ -14,7 +14,9 @@ type OnDisk struct {
 	Mistake string   // why it could not be loaded; the rest is empty then
 	Same    bool     // its policy is the one in force
 	Looser  []string // what a reload would loosen, or may
-	Restart []string // keys that have changed and wait for a restart
+	// Otherwise are calls that a reload would have judged otherwise, if the form of the change does not tell.
+	Otherwise []string
+	Restart   []string // keys that have changed and wait for a restart
 }
 
 // policyPage is what the page shows.

@@ -107,5 +107,5 @@ var eventTexts = map[core.EventType]string{
 	core.EventUnreached: "nobody could be asked", core.EventFallback: "further chats were asked",
 	core.EventGranted: "a grant or cool-down was left", core.EventRejudged: "judged again, since the rules changed",
 	core.EventRetry: "may run once more", core.EventFailOpen: "a key that fails open was used",
-	core.EventDrilled: "the drill is over",
+	core.EventDrilled: "the drill is over", core.EventUngranted: "what it left was ended",
 }

@@ -99,6 +99,26 @@ func (w *Web) retryOn(withoutResult, confirmed bool, after string) castVote {
 	}
 }
 
+// again ends the cool-down that a deny of the approval left. The page that it leads to says what became of it.
+func (w *Web) again(out http.ResponseWriter, r *http.Request, s core.Session) {
+	v := w.reader(s)
+	a, err := w.find(r.Context(), v, r.PathValue("code"))
+	if err == nil {
+		a, err = w.gate.EndCoolDown(r.Context(), a.Key, core.Ballot{Voter: s.Voter()})
+	}
+	switch {
+	case err != nil:
+		w.notCounted(out, r, v, r.PathValue("code"), err)
+	case r.Header.Get("HX-Request") != "":
+		w.notice(out, http.StatusOK, a.Code+": "+a.AskAgainText())
+	default:
+		http.Redirect(out, r, "/a/"+a.Code+"?"+url.Values{"voted": {a.Code}, "as": {askedAgain}}.Encode(), http.StatusSeeOther)
+	}
+}
+
+// askedAgain stands for no vote: the cool-down was to end.
+const askedAgain = "again"
+
 // notCounted says why a vote did not count, above the approval as it stands. Whoever may
 // not see the approval learns no more than that there is none.
 func (w *Web) notCounted(out http.ResponseWriter, r *http.Request, v reader, code string, err error) {
@@ -142,6 +162,9 @@ func (w *Web) voted(ctx context.Context, v reader, code string, d core.Decision)
 	a, err := w.find(ctx, v, code)
 	if err != nil {
 		return ""
+	}
+	if d == askedAgain && a.Final() {
+		return a.Code + ": " + a.AskAgainText()
 	}
 	given := a.Votes
 	if round, open := a.OpenRound(v.people, v.now.UnixMilli()); open {

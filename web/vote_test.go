@@ -271,3 +271,25 @@ func TestPagesOpen(t *testing.T) {
 	require.Contains(t, d.sees("bob", "/people"), ", bob stands in")
 	require.Equal(t, "/signin", d.asks("", http.MethodGet, "/", nil).Header().Get("Location"))
 }
+
+// Who denied a call lets it be asked again from its page; who asked, and who may decide nothing, do not.
+func TestVote_AskAgain(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	a := d.run("make it")
+	again := "/a/" + a.Code + "/again"
+	require.Equal(t, http.StatusConflict, d.asks("bob", http.MethodPost, again, url.Values{}).Code, "it waits yet")
+	d.votes("bob", a.Code, core.Deny)
+	require.Contains(t, d.sees("bob", "/a/"+a.Code), "Allow again now")
+	require.Equal(t, http.StatusNotFound, d.asks("carol", http.MethodPost, again, url.Values{}).Code)
+	refused, _, err := d.gate.Submit(t.Context(), deployer, core.Call{ToolName: "exec", Params: []byte(`{"command":"make it"}`)})
+	require.NoError(t, err)
+	require.Equal(t, core.Denied, refused.Status)
+	out := d.asks("bob", http.MethodPost, again, url.Values{})
+	require.Equal(t, http.StatusSeeOther, out.Code, out.Body.String())
+	page := d.sees("bob", out.Header().Get("Location"))
+	require.Contains(t, page, "The very same call asks again from now on, as bob said.")
+	require.NotContains(t, page, "Allow again now")
+	require.Equal(t, http.StatusSeeOther, d.asks("alice", http.MethodPost, again, url.Values{}).Code, "a second time nothing happens")
+	require.Equal(t, core.Pending, d.run("make it").Status)
+}

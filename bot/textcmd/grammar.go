@@ -91,7 +91,8 @@ func (c Context) verb(word string) (v Verb, slash, ok bool) {
 
 func verbNamed(name string) (Verb, bool) {
 	switch v := Verb(name); v {
-	case Approve, Deny, Retry, Pending, Show, WhoAmI, Pair, Duty, Away, Web, Help, More, Back, Details, DenyReason, Unclear:
+	case Approve, Deny, Retry, Pending, Show, WhoAmI, Pair, Duty, Away, Web, Help, More, Back, Details, DenyReason, Again,
+		Unclear:
 		return v, true
 	case "allow":
 		return Approve, true
@@ -105,7 +106,7 @@ func verbNamed(name string) (Verb, bool) {
 
 // onCards reports whether v means something for one existing card only.
 func (v Verb) onCards() bool {
-	return slices.Contains([]Verb{More, Back, Details, DenyReason}, v)
+	return slices.Contains([]Verb{More, Back, Details, DenyReason, Again}, v)
 }
 
 // read reads what follows the verb.

@@ -48,6 +48,7 @@ type Steps interface {
 	AddReason(
 		ctx context.Context, key string, v core.Voter, reason string, handled *core.InboundRef,
 	) (core.Approval, error)
+	EndCoolDown(ctx context.Context, key string, b core.Ballot) (core.Approval, error)
 	Redraw(ctx context.Context, key string) error
 	AskReason(ctx context.Context, key string, place core.Target, replyTo, userID string) error
 	Show(ctx context.Context, key string, place core.Target, handled *core.InboundRef) (core.Approval, error)
@@ -226,6 +227,9 @@ func (h *Handler) tapped(ctx context.Context, m Message, card core.Delivery, kno
 	if cmd.Decision != "" {
 		return h.decide(ctx, m, cmd, a, unknown)
 	}
+	if cmd.Verb == Again {
+		return h.again(ctx, m, a)
+	}
 	return h.menu(ctx, m, cmd, a)
 }
 
@@ -329,6 +333,16 @@ func (h *Handler) decide(
 		}
 	}
 	return Reply{Text: after.VotedText(cmd.Decision, h.gate.Rules().People)}, true, nil
+}
+
+// again ends the cool-down that a deny left.
+func (h *Handler) again(ctx context.Context, m Message, a core.Approval) (Reply, bool, error) {
+	chat := m.Chat
+	after, err := h.gate.EndCoolDown(ctx, a.Key, core.Ballot{Voter: m.Voter, Chat: &chat, Handled: m.Update})
+	if refusal := refusalOf(err); refusal != nil { // it is committed, see decide
+		return Reply{Text: sentence(refusal), Alert: true, Before: errors.Is(err, core.ErrHandled)}, false, nil
+	}
+	return Reply{Text: after.AskAgainText()}, err == nil, err
 }
 
 // refusalOf gives the refusal that an error is, nil for any other. A store that is

@@ -51,6 +51,7 @@ const (
 	Back       Verb = "back"       // menu: close them
 	Details    Verb = "details"    // menu: the whole of what would run
 	DenyReason Verb = "denyreason" // menu: deny now, ask for the reason afterwards
+	Again      Verb = "again"      // on a denied card: end the cool-down
 
 	// DenyAll denies what a version of a digest lists. It is on buttons only.
 	DenyAll Verb = "denyall"

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,22 +13,30 @@ import (
 	"approvalbot/cli/app"
 	"approvalbot/config"
 	"approvalbot/config/effective"
+	"approvalbot/display"
 )
 
 func newConfigCommand(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{Use: "config", Short: "Look at the desk's configuration"}
-	cmd.AddCommand(&cobra.Command{
+	against := ""
+	check := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Print every mistake of the configuration, or what it means",
 		Args:  cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			path := a.Config
 			if len(args) > 0 {
 				path = args[0]
 			}
+			if against != "" {
+				return compareConfigs(cmd.Context(), a, against, path)
+			}
 			return checkConfig(a, path)
 		},
-	})
+	}
+	check.Flags().StringVar(&against, "against", "", "print what a reload from that file to this one changes, and which of the\n"+
+		"desk's examples it judges otherwise")
+	cmd.AddCommand(check)
 	return cmd
 }
 
@@ -47,6 +56,48 @@ func likeTheUnit(env config.Environ, text string) (assumed []string) {
 		}
 	}
 	return assumed
+}
+
+// compareConfigs prints what changes if a desk with one configuration is given another.
+func compareConfigs(ctx context.Context, a *app.App, old, path string) error {
+	was, err := parsed(a, old)
+	if err != nil {
+		return err
+	}
+	is, err := parsed(a, path)
+	if err != nil {
+		return err
+	}
+	found, err := effective.Otherwise(ctx, was, is)
+	if err != nil {
+		return err
+	}
+	out := map[string][]string{"looser": effective.Looser(was, is), "changed": effective.Unproved(was, is),
+		"tighter": effective.Tighter(was, is), "otherwise": found.Lines()}
+	if a.JSON {
+		return a.PrintJSON(out)
+	}
+	for _, kind := range []string{"looser", "changed", "tighter"} {
+		for _, line := range out[kind] {
+			fmt.Fprintf(a.Stdout, "%s: %s\n", kind, display.Escape(line))
+		}
+	}
+	for _, line := range out["otherwise"] {
+		fmt.Fprintln(a.Stdout, display.Escape(line))
+	}
+	return nil
+}
+
+// parsed is a configuration without mistakes.
+func parsed(a *app.App, path string) (config.Config, error) {
+	env := config.NewEnviron(a.Environ)
+	file, text, err := config.Find(path, env)
+	if err != nil {
+		return config.Config{}, err
+	}
+	likeTheUnit(env, string(text))
+	cfg, _, err := effective.Parse(file, text, env, nil, effective.Certificate, effective.KeyFolder, effective.Calendars)
+	return cfg, err
 }
 
 // checkConfig prints the mistakes on stderr and fails, or prints warnings, the

@@ -70,7 +70,7 @@ func (r tgRoom) waitFor(ctx context.Context, message string, a api.Approval) (te
 	err = r.c.tg.WaitFor(ctx, func() bool {
 		m, ok := r.chat.Message(messageNumber(message))
 		text = m.Text
-		return ok && len(m.Buttons) == 0 && showsEnd(text, a)
+		return ok && !decides(m.Labels()) && showsEnd(text, a)
 	})
 	return text, err
 }
@@ -109,7 +109,7 @@ func (r dcRoom) waitFor(ctx context.Context, message string, a api.Approval) (te
 	err = r.c.dc.WaitFor(ctx, func() bool {
 		m, ok := r.channel.Message(message)
 		text = dcText(m.Text())
-		return ok && len(m.Rows) == 0 && showsEnd(text, a)
+		return ok && !decides(m.Labels()) && showsEnd(text, a)
 	})
 	return text, err
 }

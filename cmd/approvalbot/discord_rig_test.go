@@ -162,7 +162,7 @@ type chat interface {
 	account(who string) string
 	// card waits for an approval's open card.
 	card(a api.Approval) shown
-	// settled waits until a message has no buttons, and says the words.
+	// settled waits until a message has no buttons that decide, and says the words.
 	settled(id string, words ...string) shown
 	// waitText waits for a message of the bot that says so.
 	waitText(words string) shown
@@ -366,7 +366,7 @@ func (c dcChat) settled(id string, words ...string) shown {
 		for _, w := range words {
 			ok = ok && strings.Contains(s.text, w)
 		}
-		return ok && len(m.Rows) == 0
+		return ok && !decides(m.Labels())
 	}), "message %s never showed %q", id, words)
 	return s
 }

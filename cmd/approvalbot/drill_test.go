@@ -196,3 +196,34 @@ func TestDrill_InterruptedIsWithdrawn(t *testing.T) {
 	require.Contains(t, s.out.String(), "No chat got a card")
 	require.Contains(t, d.requests(), `/withdraw {"reason":"the drill is over"}`)
 }
+
+// An operator drills with their own token, and may answer: nothing of a drill can run. For any other call the token
+// may not ask, and that is on record.
+func TestDrill_WithAnOperatorsToken(t *testing.T) {
+	for name, secret := range map[string]string{"an operator": operatorSecret, "who taps it too": aliceSecret} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			done := make(chan cliRun, 1)
+			go func() { done <- r.cliUntil(r.ctx(), secret, nil, "drill", "--wait", "1m") }()
+			a := r.drilled()
+			card := r.card(a)
+			require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "It was a drill: nothing runs.")
+			got := <-done
+			require.Zero(t, got.code, got.out+got.errors)
+			require.Contains(t, got.out, "The way back works: approved (allow-once) by alice")
+			_, err := r.client(secret).Claim(r.ctx(), a.ID, api.ClaimRequest{})
+			require.Error(t, err)
+		})
+	}
+	r := newRig(t)
+	_, err := r.operator().Create(r.ctx(), api.CreateRequest{ToolName: "exec", Params: []byte(`{"command":"ls"}`)}, api.CreateOptions{})
+	requireProblem(t, err, "forbidden", "")
+	require.Contains(t, r.good("audit", "list", "--type", "audit.refused", "--json"), "POST /v1/approvals")
+
+	ctx, interrupt := context.WithCancel(r.ctx())
+	done := make(chan cliRun, 1)
+	go func() { done <- r.cliUntil(ctx, operatorSecret, nil, "drill", "--wait", "1m") }()
+	r.until(r.drilled(), "its card", func(a api.Approval) bool { return len(came(a)) == 1 })
+	interrupt()
+	require.Contains(t, (<-done).out, "Nobody decided; the drill is withdrawn.")
+}

@@ -254,15 +254,20 @@ func TestFlow_ReloadIsAllOrNothing(t *testing.T) {
 
 	// What a rule that set a class did to a call is not in its form.
 	deny := r.tools
-	r.tools += "      - {name: fine, match: {command: git tag *}, risk: R2}\n"
+	r.tools += "      - {name: fine, match: {command: git tag *}, risk: R1}\n"
 	write(r.yaml())
 	_, err = r.operator().Reload(ctx)
 	require.NoError(t, err)
+	require.EqualValues(t, "approved", r.tryExec("git tag -d v1").Status)
 	r.tools = deny
 	write(r.yaml())
-	require.Contains(t, r.good("policy", "reload"), "changed: the operator's rules changed, and their form does not prove that they allow no more\n")
+	require.Regexp(t, `changed: the operator's rules changed, and their form does not prove that they allow no more
+  \d+ of \d+ calls that were asked for lately and of \d+ examples .*would be judged otherwise
+  git tag -d v1, asked by agent: asked \(1 approver, a person among them\), and was allowed
+`, r.good("policy", "reload"))
 	_, err = r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
-		return strings.Contains(m.Text, "The approval policy changed (loaded by olga): the operator's rules changed")
+		return strings.Contains(m.Text, "The approval policy changed (loaded by olga): the operator's rules changed") &&
+			strings.HasSuffix(m.Text, "would be judged otherwise.")
 	})
 	require.NoError(t, err)
 

@@ -317,14 +317,19 @@ func (r *rig) shownIn(chat *bottest.TelegramChat, a api.Approval) bottest.Telegr
 	return m
 }
 
-// settled waits until a message shows no buttons and contains the words.
+// decides reports whether one of the buttons decides: that which ends a cool-down does not.
+func decides(labels []string) bool {
+	return len(labels) > 0 && !slices.Equal(labels, []string{"Allow again now"})
+}
+
+// settled waits until a message shows no buttons that decide and contains the words.
 func (r *rig) settled(chat *bottest.TelegramChat, id int, words ...string) bottest.TelegramMessage {
 	r.t.Helper()
 	var m bottest.TelegramMessage
 	require.NoError(r.t, r.tg.WaitFor(r.ctx(), func() bool {
 		var ok bool
 		m, ok = chat.Message(id)
-		if !ok || len(m.Buttons) > 0 {
+		if !ok || decides(m.Labels()) {
 			return false
 		}
 		for _, w := range words {

@@ -320,3 +320,68 @@ func TestCluster_TheVerifiersBotHasOnePoller(t *testing.T) {
 		require.NotEqual(t, http.StatusConflict, call.Status, "two pollers on one token")
 	}
 }
+
+// failMode is about the verifier's chat, too: where it cannot be reached, allow lets a call run that policy allows,
+// loudly, and deny refuses it at once. That its people say nothing allows nothing.
+func TestFlow_TheVerifiersChatCannotBeReached(t *testing.T) {
+	t.Parallel()
+	bots(t, func(t *testing.T, ownBot bool) {
+		r := newRig(t, func(r *rig) {
+			r.routing = `{mode: targets, targets: [{channel: telegram, to: "GROUP"}], fallbackAfter: 500ms}`
+		})
+		room := r.withVerifier(ownBot, ", failMode: allow")
+		asked := r.tryExec("ls")
+		r.cardIn(room.TelegramChat, asked)
+		room.Kick()
+
+		passed := r.final(r.tryExec("ls -la"))
+		require.EqualValues(t, "approved", passed.Status)
+		require.Equal(t, []string{"policy"}, passed.DecidedBy)
+		require.Contains(t, passed.Reason, "tools.verifier.failMode lets the call pass")
+		require.Contains(t, passed.ReasonCodes, "verifier-unreachable")
+		_, err := r.agent().Claim(r.ctx(), passed.ID, api.ClaimRequest{})
+		require.NoError(t, err)
+		require.Contains(t, r.good("audit", "list", "--type", "audit.failed_open", "--json"), "tools.verifier.failMode")
+		require.Contains(t, r.logs.String(), "a call runs without the yes of the verifier's people")
+		require.EqualValues(t, "pending", r.get(asked).Status, "its card is in the chat, and is silent")
+
+		both := r.tryExec("git push origin main")
+		card := r.card(both)
+		r.until(both, "only approvers are asked", func(a api.Approval) bool { return !a.Approvers.Verifier })
+		require.EqualValues(t, "pending", r.get(both).Status, "policy asks approvers, whose yes nothing stands for")
+		r.tap(r.bob, r.group, card.ID, "Allow once")
+		require.EqualValues(t, "approved", r.final(both).Status)
+
+		late := r.final(r.tryExec("ls -l"))
+		r.top = strings.Replace(r.top, "failMode: allow", "failMode: deny", 1)
+		r.reload()
+		_, err = r.agent().Claim(r.ctx(), late.ID, api.ClaimRequest{})
+		require.ErrorContains(t, err, "the verifier's people must say yes to it now")
+
+		denied := r.final(r.tryExec("ls -a"))
+		require.EqualValues(t, "denied", denied.Status)
+		require.Contains(t, denied.Reason, "the verifier's people could not be asked")
+	})
+}
+
+// A platform that answers nothing is a chat that cannot be reached; one that limits the desk is only late, whatever
+// an agent asks meanwhile.
+func TestFlow_TheVerifiersPlatformIsAway(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(r *rig) {
+		r.routing = `{mode: targets, targets: [{channel: telegram, to: "GROUP"}], fallbackAfter: 500ms}`
+	})
+	room := r.withVerifier(true, ", failMode: allow")
+	limited := room.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Times: -1, Kind: bottest.TooManyRequests, RetryAfter: 1})
+	a := r.tryExec("ls")
+	r.looked(a, time.Now())
+	require.EqualValues(t, "pending", r.get(a).Status, "its card waits behind a limit")
+	limited.Remove()
+	r.cardIn(room.TelegramChat, a)
+
+	room.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Times: -1, Kind: bottest.Reset})
+	b := r.final(r.tryExec("ls -la"))
+	require.EqualValues(t, "approved", b.Status)
+	require.Equal(t, []string{"policy"}, b.DecidedBy)
+	require.EqualValues(t, "pending", r.get(a).Status)
+}

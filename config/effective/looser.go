@@ -127,6 +127,12 @@ func LooserByVersion(c config.Config) (out []string) {
 		out = append(out, "external reads that the desk's table knows (R2), such as kubectl get, run unasked; "+
 			"approvals.exec.strict: true lets them ask as before")
 	}
+	for _, v := range verifiersOf(c) {
+		if c.Approvals.Enabled() && AsksVerifier(c) && v.Telegram.Enabled && c.Tools.Verifier.FailMode == "allow" {
+			out = append(out, "calls run without the verifier's people while their chat cannot be reached (tools.verifier.failMode: allow)")
+			break
+		}
+	}
 	if p := c.ApprovalTools(); c.Approvals.Enabled() && p.Mode != "always" && c.Approvals.Exec.Ask != "always" {
 		out = append(out, "ordinary files in /tmp are written and removed unasked (R1)")
 	}

@@ -1,6 +1,8 @@
 package effective
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -126,4 +128,18 @@ func TestLooserRequesters(t *testing.T) {
 	require.Equal(t, []string{"a"}, mayOmitRequester(tokens(true, true), tokens(false, true)))
 	require.Empty(t, mayOmitRequester(tokens(false, true), tokens(true)), "a token that is gone asks nothing")
 	require.Contains(t, Looser(tokens(true), tokens(false)), "token a need not say who asked")
+}
+
+// A version that lets calls pass where the one before waited says so, and only if the configuration has the keys.
+func TestLooserByVersion_TheVerifiersChat(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{enabled: true, failMode: allow, telegram: ` + verifierChat + `}`:          true,
+		`{enabled: true, failMode: deny, telegram: ` + verifierChat + `}`:           false,
+		`{enabled: true, failMode: allow, webhook: {url: "https://v.example.org"}}`: false,
+		`{enabled: false, failMode: allow, telegram: ` + verifierChat + `}`:         false,
+	} {
+		cfg, _ := load(t, inReach+"tools: {verifier: "+text+"}\napprovals: {tools: {}}\n", "BOT=1:a")
+		said := slices.ContainsFunc(LooserByVersion(cfg), func(s string) bool { return strings.Contains(s, "verifier's people") })
+		require.Equal(t, want, said, text)
+	}
 }

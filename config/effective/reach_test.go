@@ -39,8 +39,8 @@ approvals:
 		`for the sign itself write \[ in a path, and * in a program's`
 	require.Equal(t, []string{
 		"f.yaml:3: server.tokens[0].agentId: names an agent that is not in agents.list (did you mean main?)",
-		"f.yaml:6: tools.verifier.failMode: allow fails open for the webhook alone: without its valid answer, " +
-			"calls run as soon as people in telegram say yes",
+		"f.yaml:6: tools.verifier.failMode: allow fails open: without the webhook's valid answer, and while the chat in telegram " +
+			"cannot be reached, calls run unverified",
 		"f.yaml:8: approvals.exec.allowlist[0]: " + bracket,
 		"f.yaml:10: approvals.tools.classifier.apiKey: is empty: a provider that wants a key gives no opinion, " +
 			"and static rules alone decide",
@@ -55,8 +55,8 @@ approvals:
 	_, got = load(t, inReach+`tools: {verifier: {enabled: true, failMode: allow, telegram: `+verifierChat+`}}
 approvals: {tools: {classifier: {enabled: true, provider: ollama, model: m, apiUrl: "http://127.0.0.1:11434/v1"}}}
 `, "BOT=1:a")
-	require.Contains(t, got, "f.yaml:5: tools.verifier.failMode: allow has no effect on people: "+
-		"without their yes in telegram, a call does not run")
+	require.Contains(t, got, "f.yaml:5: tools.verifier.failMode: allow fails open: "+
+		"while the chat in telegram cannot be reached, calls run without its people's yes")
 	require.NotContains(t, strings.Join(got, "\n"), "apiKey", "a model on this machine wants none")
 }
 

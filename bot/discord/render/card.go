@@ -40,7 +40,7 @@ func Card(c core.Card) (Message, core.Card) {
 	}
 	box.Components = []Component{{Type: kindText, Content: strings.Join(all, "\n")}}
 	rows := textcmd.Buttons(c, textcmd.MenuMain)
-	if last := len(rows) - 1; last >= 0 {
+	if last := len(rows) - 1; last >= 0 && !c.Status.Final() {
 		rows[last] = append(rows[last], textcmd.DetailsButton(c))
 	}
 	components := append([]Component{box}, Buttons(rows, "")...)

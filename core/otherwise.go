@@ -1,0 +1,162 @@
+package core
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"approvalbot/display"
+)
+
+// Limits of what a change of the policy is tried on, and of what is said of it.
+const (
+	lookedAt     = 400 // newest approvals that are looked at
+	triedOn      = 200 // different calls of those
+	maxOtherwise = 10  // calls that are named
+	maxNamed     = 100 // characters of one of them
+)
+
+// Otherwise says which known calls a policy would judge otherwise than the one in force: the newest that the
+// desk was asked for, as far as their calls are kept, and examples. Each line is safe to show, the calls that would
+// run now first. It puts nothing in force and asks nobody outside.
+func (g *Gate) Otherwise(ctx context.Context, next Policy, examples []Call) (Differences, error) {
+	now, out := g.rules.Load().Policy, Differences{}
+	asked, err := g.store.List(ctx, Filter{Limit: lookedAt})
+	if err != nil {
+		return out, err
+	}
+	seen := map[string]bool{}
+	for _, a := range asked.Items {
+		one := a.Owner + "\x00" + a.AgentID + "\x00" + a.Fingerprint
+		if seen[one] || len(seen) == triedOn || a.ToolName == DrillTool {
+			continue
+		}
+		seen[one] = true
+		call, kept := g.keptCall(ctx, a)
+		if !kept {
+			out.Gone++
+			continue
+		}
+		out.Asked++
+		out.try(ctx, now, next, call, clipped(a.Headline(), maxNamed)+", asked by "+a.asker())
+	}
+	return out.on(ctx, now, next, examples)
+}
+
+// OtherwiseOn is [Gate.Otherwise] of two policies where there is no desk: it knows the examples alone.
+func OtherwiseOn(ctx context.Context, now, next Policy, examples []Call) (Differences, error) {
+	return Differences{}.on(ctx, now, next, examples)
+}
+
+func (d *Differences) try(ctx context.Context, now, next Policy, call Call, name string) {
+	was, is := now.Judge(ctx, call), next.Judge(ctx, call)
+	if x := (difference{name, was.verdict(), is.verdict(), is.Outcome}); x.was != x.is {
+		d.all = append(d.all, x)
+	}
+}
+
+// on is what is known of the calls that were asked for, with the examples, in order.
+func (d Differences) on(ctx context.Context, now, next Policy, examples []Call) (Differences, error) {
+	d.Examples = len(examples)
+	for _, call := range examples {
+		if ctx.Err() != nil {
+			return d, ctx.Err()
+		}
+		d.try(ctx, now, next, call, "example: "+exampleName(call))
+	}
+	slices.SortStableFunc(d.all, func(x, y difference) int { return cmp.Compare(x.order(), y.order()) })
+	return d, nil
+}
+
+// keptCall is the call of an approval: the sealed one, or, since that goes when the call has ended, the command that its
+// row names if that has the very fingerprint, so that it is the whole call and nothing of it was hidden.
+func (g *Gate) keptCall(ctx context.Context, a Approval) (Call, bool) {
+	command, where, _ := strings.Cut(a.Summary, " · in ")
+	for _, params := range []map[string]string{{"command": a.Summary}, {"command": command}, {"command": command, "workdir": where}} {
+		raw, err := json.Marshal(params)
+		if err != nil || a.ToolName != "exec" {
+			break
+		}
+		if s, err := Canonical(a.ToolName, raw, a.Bind); err == nil && s.Fingerprint == a.Fingerprint {
+			return a.asCall(a.ToolName, raw, a.Bind), true
+		}
+	}
+	if a.Final() && (a.Status != Approved || a.RevokedAtMs != 0 || a.ranWell()) {
+		return Call{}, false // it went with the end
+	}
+	call, err := g.openSealed(ctx, a)
+	return call, err == nil
+}
+
+func exampleName(c Call) string {
+	var exec struct{ Command string }
+	if c.ToolName == "exec" && json.Unmarshal(c.Params, &exec) == nil && exec.Command != "" {
+		return clipped(display.OneLine(display.Safe(exec.Command)), maxNamed)
+	}
+	return clipped(display.Safe(c.ToolName+" "+string(bytes.TrimSpace(c.Params))), maxNamed)
+}
+
+// verdict is what a policy does with a call, in words.
+func (j Judgement) verdict() string {
+	switch {
+	case j.Outcome == OutcomeAllow:
+		return "allowed"
+	case j.Outcome != OutcomeAsk:
+		return "denied"
+	case j.Rule.StepUp:
+		return "asked (" + j.Rule.text() + ", signed by a passkey)"
+	}
+	return "asked (" + j.Rule.text() + ")"
+}
+
+// Differences are the calls that two policies judge otherwise.
+type Differences struct {
+	Asked    int // calls that the desk was asked for and that were tried
+	Gone     int // calls that are not kept
+	Examples int
+	all      []difference
+}
+
+type difference struct {
+	call, was, is string
+	outcome       Outcome
+}
+
+// order puts what would run first.
+func (x difference) order() int {
+	switch x.outcome {
+	case OutcomeAllow:
+		return 0
+	case OutcomeAsk:
+		return 1
+	}
+	return 2
+}
+
+// Count says how many there are among how many.
+func (d Differences) Count() string {
+	said := fmt.Sprintf("%d of %d examples", len(d.all), d.Examples)
+	if d.Asked+d.Gone > 0 {
+		said = fmt.Sprintf("%d of %d calls that were asked for lately and of %d examples", len(d.all), d.Asked, d.Examples)
+	}
+	if d.Gone > 0 {
+		said += fmt.Sprintf(" (%d more are not kept)", d.Gone)
+	}
+	return said + " would be judged otherwise"
+}
+
+// Lines names them, at most ten, then how many more there are.
+func (d Differences) Lines() []string {
+	lines := []string{d.Count()}
+	for _, x := range clip(d.all, maxOtherwise) {
+		lines = append(lines, fmt.Sprintf("%s: %s, and was %s", x.call, x.is, x.was))
+	}
+	if n := len(d.all) - maxOtherwise; n > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", n))
+	}
+	return lines
+}
