@@ -58,3 +58,23 @@ func TestAskAgain_Removed(t *testing.T) {
 	require.Contains(t, r.tap(r.alice, r.group, card.ID, againButton).Text, "You are not authorized")
 	require.EqualValues(t, "denied", r.tryExec("git push origin main").Status)
 }
+
+// A cool-down that is ended at one instance is ended at all, and the log that says so is whole.
+func TestCluster_AskAgain(t *testing.T) {
+	a := newRig(t, onPostgres(t))
+	b := a.another()
+	const line = "git push origin main"
+	x := a.exec(line)
+	card := a.card(x)
+	a.tap(a.alice, a.group, card.ID, "Deny")
+	a.settled(a.group, card.ID, "Denied by alice")
+	require.EqualValues(t, "denied", b.tryExec(line).Status)
+	a.stop() // b takes the tap
+	require.Contains(t, b.tap(b.bob, b.group, card.ID, againButton).Text, "as bob said")
+	b.settled(b.group, card.ID, "may be asked again, says bob")
+	a.start()
+	require.EqualValues(t, "pending", a.tryExec(line).Status)
+	report, err := b.operator().VerifyAudit(b.ctx())
+	require.NoError(t, err)
+	require.True(t, report.OK, report.Problem)
+}
