@@ -3,24 +3,27 @@ package core
 // Change is what one step leaves behind. The store commits it whole, in one
 // transaction, or not at all; what is empty costs nothing.
 type Change struct {
-	Approval   Approval    // the new state; the store raises Version
-	New        bool        // Approval is to be inserted, not updated
-	Aliases    []string    // further ids under which its owner finds it
-	Events     []Event     // appended to the log, in order
-	Seal       []byte      // canonical call to keep sealed
-	Unseal     bool        // delete the sealed call
-	Deliveries []Delivery  // new deliveries; a card whose state is Folded joins its place's digest
-	Open       []Target    // the cards that are folded there are sent now
-	Grants     []Grant     // standing permissions and cool-downs that the step leaves
-	EndGrants  bool        // the grants that this approval left end
-	EndGrant   string      // id of the cool-down that ends before its time; empty: none
-	Tool       *ToolSeen   // what was said of the tool of a call that is handed out
-	Passkey    *PasskeyUse // what a signature used up
-	Redraw     bool        // every card of it wants to be edited to the new state
-	Handled    *InboundRef // the platform update that caused it: handled once this is committed
-	HandsOut   bool        // the call is handed out: the store refuses it if its log says otherwise than the approval
-	Unchanged  bool        // Approval is not to be written: the step found its work done
-	Refusal    *Error      // what the caller is told although the change is committed
+	Approval   Approval   // the new state; the store raises Version
+	New        bool       // Approval is to be inserted, not updated
+	Aliases    []string   // further ids under which its owner finds it
+	Events     []Event    // appended to the log, in order
+	Seal       []byte     // canonical call to keep sealed
+	Unseal     bool       // delete the sealed call
+	Deliveries []Delivery // new deliveries; a card whose state is Folded joins its place's digest
+	Open       []Target   // the cards that are folded there are sent now
+	Grants     []Grant    // standing permissions and cool-downs that the step leaves
+	EndGrants  bool       // the grants that this approval left end
+	EndGrant   string     // id of the cool-down that ends before its time; empty: none
+	// Ends, if not nil, is asked of each grant that could speak about the approval's call, before Grants
+	// are added: true ends it, with that event in the log.
+	Ends      func(Grant) (Event, bool)
+	Tool      *ToolSeen   // what was said of the tool of a call that is handed out
+	Passkey   *PasskeyUse // what a signature used up
+	Redraw    bool        // every card of it wants to be edited to the new state
+	Handled   *InboundRef // the platform update that caused it: handled once this is committed
+	HandsOut  bool        // the call is handed out: the store refuses it if its log says otherwise than the approval
+	Unchanged bool        // Approval is not to be written: the step found its work done
+	Refusal   *Error      // what the caller is told although the change is committed
 	// Policy is the hash of the policy that the step counts on, or empty: where that
 	// is not the one that counts at the commit, nothing is written (see Store.Agreed).
 	Policy string

@@ -43,6 +43,8 @@ type Grant struct {
 	Summary     string    `json:"summary"`               // of the call that left it; redacted, escaped, cut
 	Reason      string    `json:"reason,omitempty"`      // CoolDown: why they denied; redacted
 	MaxClass    RiskClass `json:"maxClass"`              // it covers calls up to this class
+	Server      string    `json:"server,omitempty"`      // SessionGrant and AlwaysGrant: whose tool it was (ToolFacts.Server)
+	Sandboxed   bool      `json:"sandboxed,omitempty"`   // likewise: it covers calls in a sandbox alone
 	ReasonCodes []string  `json:"reasonCodes,omitempty"` // SessionGrant: it covers calls with no others
 	Rule        Rule      `json:"rule"`                  // whose yes it was given with: where more is needed today, it does not hold
 	By          []string  `json:"by"`                    // who gave it: "person:alice"
@@ -83,6 +85,9 @@ func (c Change) leaveGrant(by []string, now int64) Change {
 		return c
 	}
 	g.By, g.Behind = by, lentTo(a.Votes)
+	if len(g.Behind) > 0 { // a stand-in's yes is not for good
+		g.ExpiresAtMs = now + sessionGrantMs
+	}
 	return c.addGrant(g, now)
 }
 
@@ -95,6 +100,11 @@ func (c Change) coolDown(reason string, now int64) Change {
 	g.Reason = reason
 	g.Fingerprint, g.ExpiresAtMs = c.Approval.Fingerprint, now+coolDownMs
 	c.Approval.CoolsUntilMs, c.Approval.AskAgainBy = g.ExpiresAtMs, ""
+	if by := strings.Join(c.Approval.DecidedBy, ", "); c.Approval.Subject != "" && c.Approval.SessionKey != "" {
+		c.Ends = func(old Grant) (Event, bool) { // a no is the newer word on all that a session's yes covered
+			return old.event(EventUngranted, by, now), old.Kind == SessionGrant
+		}
+	}
 	return c.addGrant(g, now)
 }
 
@@ -109,6 +119,7 @@ func (a Approval) grant(kind GrantKind, now int64) Grant {
 	return Grant{
 		ID: uuid.NewString(), Kind: kind, Owner: a.Owner, AgentID: a.AgentID, ToolName: a.ToolName, Summary: a.Summary,
 		MaxClass: a.Assessment.RiskClass, Rule: a.Rule, By: a.DecidedBy, Approval: a.Key, CreatedAtMs: now,
+		Server: a.Context.Tool.Server, Sandboxed: a.Context.Sandboxed,
 	}
 }
 
@@ -137,6 +148,9 @@ func (g Grant) covers(a Approval, r GrantScope, d *Directory, now int64) bool {
 	another := g.Owner != a.Owner || g.AgentID != a.AgentID || a.Rule.StepUp // each call wants its own signature
 	stricter := a.Assessment.RiskClass > g.MaxClass || g.Rule.asksLess(a.Rule)
 	if lost || another || stricter || !g.Live(now) {
+		return false
+	}
+	if elsewhere := g.Server != a.Context.Tool.Server || g.Sandboxed && !a.Context.Sandboxed; elsewhere && g.Kind != PatternGrant {
 		return false
 	}
 	switch g.Kind {

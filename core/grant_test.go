@@ -54,7 +54,11 @@ func TestWhatAGrantCovers(t *testing.T) {
 		"but where people approve their own": {
 			g: always, a: func(a *Approval) { a.Askers, a.Solo = []Requester{{Person: "dan"}}, true }, want: true,
 		},
-		"not of somebody who is gone": {g: always, more: func(g *Grant) { g.By = []string{"person:eve"} }},
+		"not another server's tool of that name": {g: always, a: func(a *Approval) { a.Context.Tool.Server = "prod" }},
+		"nor its own for none":                   {g: session, more: func(g *Grant) { g.Server = "staging" }},
+		"not outside the sandbox that it was in": {g: always, more: func(g *Grant) { g.Sandboxed = true }},
+		"but inside one":                         {g: always, a: func(a *Approval) { a.Context.Sandboxed = true }, want: true},
+		"not of somebody who is gone":            {g: always, more: func(g *Grant) { g.By = []string{"person:eve"} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := needing(1, nil)
@@ -153,4 +157,22 @@ func TestWhichRuleIsWeaker(t *testing.T) {
 		t, []Need{{"ops", 2}, {"dev", 1}, {"ops", 3}},
 		mergeNeeds([]Need{{"ops", 2}, {"dev", 1}}, []Need{{"ops", 1}, {"ops", 3}}),
 	)
+}
+
+// A session's yes is offered for nothing that people are not shown.
+func TestNoSubjectOfAHiddenCall(t *testing.T) {
+	j := Judgement{GrantScope: GrantScope{Subject: "write (/srv/x)"}}
+	require.Equal(t, "write (/srv/x)", j.subject(Call{}))
+	require.Empty(t, j.subject(Call{Dialect: DialectAgentShield}))
+}
+
+// Who stands in for somebody leaves no yes for good.
+func TestAnAlwaysInSomebodysSteadEnds(t *testing.T) {
+	a := needing(1, nil)
+	a.Status, a.Decision, a.Fingerprint = Approved, AllowAlways, "f"
+	c := Change{Approval: a}.leaveGrant([]string{"person:bob"}, 1000)
+	require.Zero(t, c.Grants[0].ExpiresAtMs)
+	c.Grants, c.Approval.Votes = nil, []Vote{{Approver: UserRequest, Verdict: Approve, For: []string{"alice"}}}
+	c = c.leaveGrant([]string{"person:bob"}, 1000)
+	require.EqualValues(t, 1000+sessionGrantMs, c.Grants[0].ExpiresAtMs)
 }

@@ -88,12 +88,11 @@ type GrantScope struct {
 	Words []string
 }
 
-// subject is what a session grant for the call would cover. It is empty where
-// people could not read all of it as it is, and for a command that people are
-// not shown.
+// subject is what a session grant for the call would cover. It is empty if people could not
+// read all of it as it is, and for a call that they are not shown.
 func (j Judgement) subject(call Call) string {
 	s := j.GrantScope.Subject
-	if display.Safe(s) != s || len(j.GrantScope.Words) > 0 && call.Dialect == DialectAgentShield {
+	if display.Safe(s) != s || call.Dialect == DialectAgentShield {
 		return ""
 	}
 	return s

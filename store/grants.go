@@ -65,6 +65,9 @@ func (t *tx) granting(c core.Change) error {
 			return err
 		}
 	}
+	if err := t.endGrantsOf(c); err != nil {
+		return err
+	}
 	if c.EndGrant != "" {
 		t.touch(grantsName)
 		if err := t.put(endGrant, c.EndGrant); err != nil {
@@ -77,6 +80,26 @@ func (t *tx) granting(c core.Change) error {
 		}
 	}
 	return t.coolDownReason(c)
+}
+
+// endGrantsOf ends the grants that a change ends of those that could speak about its call.
+func (t *tx) endGrantsOf(c core.Change) error {
+	if c.Ends == nil {
+		return nil
+	}
+	a := c.Approval
+	found, err := t.grantsFor(core.Lookup{Owner: a.Owner, AgentID: a.AgentID, SessionKey: a.SessionKey,
+		Fingerprint: a.Fingerprint, Subject: a.Subject, Grants: true})
+	for _, g := range found {
+		event, ends := c.Ends(g)
+		if !ends || err != nil {
+			continue
+		}
+		t.touch(grantsName)
+		t.own.events = append(t.own.events, event)
+		err = t.put(endGrant, g.ID)
+	}
+	return err
 }
 
 // coolDownReason writes the reason that an approver gave after the deny into the cool-down.

@@ -45,11 +45,11 @@ func TestAdversary_W6_ASessionsYesIsWhatTheCardSaid(t *testing.T) {
 func TestAdversary_W6_ASessionsYesForACommandIsItsWords(t *testing.T) {
 	r := newRig(t, func(r *rig) { r.top = "agents: {list: [{id: main, workspace: /work/app}]}\n" })
 	in := session("s")
-	menu, card := r.scopes(r.exec("rsync -a a/ b/", in), "Allow session")
-	require.Contains(t, menu, "Allow session: exactly “rsync -a a/ b/”, anywhere in the workspace; by agent main")
+	menu, card := r.scopes(r.exec("rsync -a a/ h:b/", in), "Allow session")
+	require.Contains(t, menu, "Allow session: exactly “rsync -a a/ h:b/”, in whatever directory it runs; by agent main")
 	r.tap(r.alice, r.group, card, "Allow session")
-	require.EqualValues(t, "approved", r.tryExec("rsync -a a/ b/", in).Status)
-	for _, other := range []string{"rsync -a a/ evil:/x", "rsync -a c/ b/", "rsync -av a/ b/", "rsync -a a/", "rsync -a -e ./x a/ b/"} {
+	require.EqualValues(t, "approved", r.tryExec("rsync  -a a/ h:b/", in).Status)
+	for _, other := range []string{"rsync -a a/ evil:/x", "rsync -a c/ h:b/", "rsync -av a/ h:b/", "rsync -a h:b/ a/", "rsync -a -e ./x a/ h:b/"} {
 		require.NotEqualValues(t, "approved", r.tryExec(other, in).Status, other)
 	}
 }
@@ -58,13 +58,27 @@ func TestAdversary_W6_ASessionsYesForACommandIsItsWords(t *testing.T) {
 func TestAdversary_W13_ASessionsYesStaysInTheCallersDirectory(t *testing.T) {
 	r := newRig(t)
 	in := session("s")
-	first := r.exec("cp a .env", in, workdir("/srv/app"))
+	first := r.exec("rm -f a .env", in, workdir("/srv/app"))
 	menu, card := r.scopes(first, "Allow session")
-	require.Contains(t, menu, "Allow session: “cp” without other options, whatever it names in the workspace, and also .env, which is /srv/app; by agent main")
+	require.Contains(t, menu, "Allow session: “rm -f” without other options, whatever it names in the workspace, and also .env, which is /srv/app; by agent main")
 	r.tap(r.alice, r.group, card, "Allow session")
-	require.EqualValues(t, "approved", r.tryExec("cp b .env", in, workdir("/srv/app")).Status)
-	require.EqualValues(t, "pending", r.tryExec("cp b .env", in, workdir("/srv/other")).Status)
-	require.EqualValues(t, "pending", r.tryExec("cp b .env", in).Status)
+	require.EqualValues(t, "approved", r.tryExec("rm -f b .env", in, workdir("/srv/app")).Status)
+	require.EqualValues(t, "pending", r.tryExec("rm -f b .env", in, workdir("/srv/other")).Status)
+	require.EqualValues(t, "pending", r.tryExec("rm -f b .env", in).Status)
+}
+
+// A person's no is the newer word on all that a session's yes covered: the same in other words asks.
+func TestAdversary_T10_ANoEndsTheSessionsYes(t *testing.T) {
+	r := newRig(t, func(r *rig) { r.top = "agents: {list: [{id: main, workspace: /work/app}]}\n" })
+	in := session("s")
+	denied := r.exec("rm -f prod.sqlite", in)
+	_, card := r.scopes(r.exec("rm -f a.go", in), "Allow session")
+	r.tap(r.alice, r.group, card, "Allow session")
+	require.EqualValues(t, "approved", r.tryExec("rm -f ./prod.sqlite", in).Status, "before the no")
+	r.tap(r.alice, r.group, r.card(denied).ID, "Deny")
+	for _, again := range []string{"rm -f ./prod.sqlite ", "rm -f 'prod.sqlite'", "rm -f a.go"} {
+		require.EqualValues(t, "pending", r.tryExec(again, in).Status, again)
+	}
 }
 
 // A yes for a patch covers no files of another kind.
@@ -77,9 +91,10 @@ func TestAdversary_W6_APatchStaysWhereItWas(t *testing.T) {
 		return a
 	}
 	menu, card := r.scopes(patch("/tmp/a.sh"), "Allow session")
-	require.Contains(t, menu, "Allow session: the tool applypatch, whatever it names in the workspace, and also files in /tmp; by agent main")
+	require.Contains(t, menu, "Allow session: the tool applypatch, whatever it names in the workspace, and also /tmp/a.sh; by agent main")
 	r.tap(r.alice, r.group, card, "Allow session")
-	require.EqualValues(t, "approved", patch("/tmp/b.sh").Status)
+	require.EqualValues(t, "approved", patch("/tmp/a.sh").Status)
+	require.EqualValues(t, "pending", patch("/tmp/b.sh").Status)
 	require.EqualValues(t, "pending", patch("/srv/b").Status)
 }
 

@@ -137,6 +137,7 @@ func (r request) call(workdir string) api.CreateRequest {
 	out.ToolName, out.Params, out.Justification = r.structured()
 	if out.ToolName == "" {
 		out.ToolName, out.Params, out.MustAsk = r.described()
+		out.Offers = []api.Decision{api.AllowOnce, api.Deny} // the same words may be for something else next time
 	}
 	return out
 }
