@@ -20,7 +20,6 @@ import (
 // for a call of which each one asks.
 func (e *Engine) extent(j *judging, s scope, files []string) (scope, bool) {
 	k := placeKinds{place: &j.place}
-	var hosts []string
 	if j.Tool.Kind == tool.Exec {
 		for _, o := range files {
 			k.add(workspace.Word{Text: o, Tilde: strings.HasPrefix(o, "~")})
@@ -28,46 +27,44 @@ func (e *Engine) extent(j *judging, s scope, files []string) (scope, bool) {
 				k.whole = true // a pattern, as git's ":/", may be all of it
 			}
 		}
-	} else {
-		what := j.Extent()
-		if what.Each {
-			return s, false
-		}
-		if what.Bound != "" {
-			s = s.limit("of "+what.Bound, "")
-		}
-		if what.Exact {
-			s.words = "exactly this call of " + strings.TrimSuffix(s.words, ", ")
-			return s.at(j), true
-		}
-		if hosts = what.Hosts; j.Tool.Kind != tool.Web {
-			hosts = slices.Clone(e.hosts(j))
-		}
-		for _, w := range what.Places {
-			k.add(w)
-		}
-		if j.Tool.Kind == tool.Patcher { // which names its files in its text
-			list, _ := j.Fields()
-			var files []workspace.File
-			r := workspace.Reader{Own: &e.desk, Place: j.place, Found: &finding.Set{}, Paths: &files}
-			(&tool.Params{Reader: r}).Patch(list)
-			for _, f := range files {
-				k.file(f.Path, f.Open)
-			}
-		}
-		for _, said := range what.Said {
-			s = s.limit(program.Quoted(said), "with "+said+", ")
+		return s.places(&k, j), !k.open && len(k.named) <= maxNamed
+	}
+	what := j.Extent()
+	for _, w := range what.Places {
+		k.add(w)
+	}
+	if j.Tool.Kind == tool.Patcher { // which names its files in its text
+		list, _ := j.Fields()
+		var files []workspace.File
+		r := workspace.Reader{Own: &e.desk, Place: j.place, Found: &finding.Set{}, Paths: &files}
+		(&tool.Params{Reader: r}).Patch(list)
+		for _, f := range files {
+			k.file(f.Path, f.Open)
 		}
 	}
-	if k.open || len(k.named) > maxNamed {
-		return s, false
+	if len(k.named) > 0 && j.Tool.Changes() {
+		what = j.Whole() // another content there may be worse
+	}
+	if what.Bound != "" {
+		s = s.limit("of "+what.Bound, "")
+	}
+	if what.Exact {
+		s.words = "exactly this call of " + strings.TrimSuffix(s.words, ", ")
+		return s.at(j), !what.Each
+	}
+	for _, said := range what.Said {
+		s = s.limit(program.Quoted(said), "with "+said+", ")
 	}
 	s = s.places(&k, j)
+	hosts := what.Hosts
+	if j.Tool.Kind != tool.Web {
+		hosts = slices.Clone(e.hosts(j))
+	}
 	slices.Sort(hosts)
 	if hosts = slices.Compact(hosts); len(hosts) > 0 {
 		s = s.limit("with "+strings.Join(hosts, " "), ", with "+strings.Join(hosts, ", "))
 	}
-	return s, true
+	return s, !what.Each && !k.open && len(k.named) <= maxNamed
 }
 
 // maxNamed is how many places outside the workspace's ordinary files people are shown.
@@ -83,10 +80,7 @@ type placeKinds struct {
 }
 
 // add notes a word that may name files.
-func (k *placeKinds) add(w workspace.Word) {
-	k.open = k.open || workspace.WindowsPath(w.Text) || strings.ContainsAny(w.Text, "$`%\\")
-	k.place.Resolve(w, k.file)
-}
+func (k *placeKinds) add(w workspace.Word) { k.place.Resolve(w, k.file) }
 
 // known notes by its name alone what usually holds secrets, or is obeyed.
 func (k *placeKinds) known(text string) {
@@ -103,7 +97,7 @@ func (k *placeKinds) known(text string) {
 // file notes a file that a word resolved to.
 func (k *placeKinds) file(file string, open bool) {
 	switch {
-	case open:
+	case open, workspace.WindowsPath(path.Base(file)), strings.ContainsAny(file, "$`%\\"), strings.Contains(file, ":/"):
 		k.open = true
 	case k.place.RootPath(file):
 		k.whole = true

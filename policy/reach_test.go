@@ -429,10 +429,10 @@ func TestAdversary_W6_AToolsYesStaysWhereItWasGiven(t *testing.T) {
 	write := func(p string) string { return subject("write", map[string]any{"path": p, "content": "x"}) }
 	fetch := func(u string) string { return subject("web_fetch", map[string]any{"url": u}) }
 	require.Equal(t, "write", write("/workspace/a.txt"))
-	require.Equal(t, "write (/tmp/a)", write("/tmp/a"))
+	require.NotEqual(t, write("/tmp/a"), write("/tmp/b"))
 	require.Empty(t, write("/etc/cron.d/x"), "which is obeyed")
-	require.Equal(t, "write (/srv/x)", write("/srv/x"))
-	require.Equal(t, "write (~/x)", write("~/x"))
+	require.Regexp(t, `^write \(of [0-9a-f]{32}, exactly\)$`, write("/srv/x"))
+	require.NotEqual(t, write("/workspace/a.txt"), write("~/x"))
 	require.Equal(t, "webfetch (with wiki.example.com)", fetch("https://wiki.example.com/a"))
 	require.Equal(t, fetch("https://wiki.example.com/a"), fetch("https://WIKI.example.com/b?c=d"))
 	require.NotEqual(t, fetch("https://wiki.example.com/a"), fetch("http://169.254.169.254/latest"))

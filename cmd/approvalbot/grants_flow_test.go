@@ -91,7 +91,7 @@ func TestAdversary_W6_APatchStaysWhereItWas(t *testing.T) {
 		return a
 	}
 	menu, card := r.scopes(patch("/tmp/a.sh"), "Allow session")
-	require.Contains(t, menu, "Allow session: the tool applypatch, whatever it names in the workspace, and also /tmp/a.sh; by agent main")
+	require.Contains(t, menu, "Allow session: exactly this call of the tool applypatch, in whatever directory it runs; by agent main")
 	r.tap(r.alice, r.group, card, "Allow session")
 	require.EqualValues(t, "approved", patch("/tmp/a.sh").Status)
 	require.EqualValues(t, "pending", patch("/tmp/b.sh").Status)

@@ -141,6 +141,15 @@ func (f *field) host() (host string, address bool) {
 	return strings.ToLower(u.Host), true
 }
 
+// Changes reports a tool that changes files that its call names, other than by deleting them.
+func (t Tool) Changes() bool { return t.Kind == Writer || t.Kind == Editor || t.Kind == Patcher }
+
+// Whole is the Extent of exactly this call.
+func (x *Reading) Whole() (e Extent) {
+	hash, ok := bound(x.Call.Params, nil)
+	return Extent{Each: !ok, Exact: true, Bound: hash}
+}
+
 // bound is a hash of params without the members that are free; false if they cannot be read.
 func bound(params []byte, free map[string]bool) (string, bool) {
 	d := jsontext.NewDecoder(bytes.NewReader(params))
