@@ -62,6 +62,7 @@ func TestAdversary_G6_AYesToRunIsForItsEnvironment(t *testing.T) {
 			r := newRig(t)
 			got := r.runUnder("s", "PROFILE=dev", "TERM=xterm", "OLDPWD=/srv")
 			a := r.onlyPending()
+			require.Contains(t, r.cli(operatorSecret, nil, "view", a.Code).out, ", environment "+*a.Bind.EnvHash+"\n")
 			r.decides(a, scope, "")
 			require.Equal(t, "deployed dev\n", (<-got).out, "it gets what counts, and not what is withheld")
 			require.Equal(t, "deployed dev\n", (<-r.runUnder("s", "TERM=dumb", "COLUMNS=80", "PROFILE=dev", "TMUX_PANE=%7")).out)
