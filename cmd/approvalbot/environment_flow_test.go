@@ -75,6 +75,23 @@ func TestAdversary_G6_AYesToRunIsForItsEnvironment(t *testing.T) {
 	}
 }
 
+// An operator's pattern on the allowlist names no environment, so it covers no call that is
+// bound to one. A rule of the configuration is for words alone.
+func TestRun_APatternNamesNoEnvironment(t *testing.T) {
+	t.Setenv("PATH", deploytool(t, "deployed")+":"+os.Getenv("PATH"))
+	r := newRig(t)
+	added := r.cli(operatorSecret, nil, "allowlist", "add", "--owner", "agent", "--yes", "--", "deploytool", "*")
+	require.Contains(t, added.out, "granted: ")
+	got := r.runUnder("s")
+	r.decides(r.onlyPending(), api.Deny, "")
+	require.Equal(t, app.ExitDenied, (<-got).code)
+
+	ruled := newRig(t, func(r *rig) {
+		r.tools = "    rules: [{name: status, match: {command: \"deploytool status\"}, outcome: allow}]\n"
+	})
+	require.Equal(t, "deployed dev\n", (<-ruled.runUnder("s", "PROFILE=dev")).out)
+}
+
 // refreshed calls the tool of a server behind mcp-proxy, and gives its answer.
 func (r *rig) refreshed(t *testing.T, env []string, args ...string) <-chan result {
 	t.Helper()
