@@ -32,7 +32,9 @@ func newRunCommand(a *app.App) *cobra.Command {
 		Use:   "run [flags] -- CMD [ARG...]",
 		Short: "Ask for a command, and run it only if it is allowed",
 		Long: "Ask for a command, and run it only if it is allowed. Exit status: the command's own, or, when it did not run,\n" +
-			"10 denied, 11 expired, 12 withdrawn, 1 error. Interrupting it while it waits withdraws the request.",
+			"10 denied, 11 expired, 12 withdrawn, 1 error. Interrupting it while it waits withdraws the request.\n" +
+			"A yes for later calls is for this directory and this environment. Variables that say in which window the caller is,\n" +
+			"such as TMUX, are not handed on.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, argv []string) error {
 			return runCommand(cmd.Context(), a, ask, argv)
@@ -54,7 +56,7 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv []string) er
 	if err != nil {
 		return notRun(a, app.ExitCode(app.ExitError), err)
 	}
-	call, err := newCall(argv)
+	call, err := newCall(argv, a.Environ, c.Token)
 	if err != nil {
 		return notRun(a, app.ExitCode(app.ExitError), err)
 	}
@@ -62,7 +64,7 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv []string) er
 	if err != nil {
 		return notRun(a, app.ExitCode(app.ExitError), err)
 	}
-	req.Bind = &api.Bind{Workdir: new(call.Workdir)}
+	req.Bind = call.bind
 	got, err := c.Create(ctx, req, api.CreateOptions{})
 	if err != nil {
 		return notRun(a, app.ExitCode(app.ExitError), err)
@@ -80,15 +82,18 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv []string) er
 	return runClaimed(ctx, a, c, got.ID, claim, call)
 }
 
-// call is the command that was asked for, and its params as they were sent.
+// call is the command that was asked for, its params as they were sent, and what it
+// is bound to: its directory, and the environment that it is started with.
 type call struct {
 	execParams
-	params json.RawMessage
+	params  json.RawMessage
+	bind    *api.Bind
+	environ []string
 }
 
-// newCall makes the call for a command in the working directory. What JSON could
-// not carry unchanged is refused.
-func newCall(argv []string) (call, error) {
+// newCall makes the call for a command in the working directory, which the token asks
+// for. What JSON could not carry unchanged is refused.
+func newCall(argv, environ []string, token string) (call, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return call{}, err
@@ -99,7 +104,8 @@ func newCall(argv []string) (call, error) {
 				errors.New("the command or its working directory is not UTF-8 text, so it cannot be shown to anybody")
 		}
 	}
-	c := call{execParams: execParams{Argv: argv, Workdir: dir}}
+	c := call{execParams: execParams{Argv: argv, Workdir: dir}, environ: app.Environment(environ, dir)}
+	c.bind = &api.Bind{Workdir: &dir, EnvHash: new(app.EnvironmentHash(token, c.environ))}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -156,8 +162,7 @@ func interrupted(ctx context.Context, a *app.App, c *api.Client, got api.Approva
 // was asked for. A lost answer is asked for again under the same claim id. It gives the
 // id that the desk knows the run by; empty: it takes none with a result.
 func claimCall(ctx context.Context, a *app.App, c *api.Client, id string, want call) (claimID string, err error) {
-	req := api.ClaimRequest{ClaimID: rand.Text(), ToolName: "exec", Params: want.params,
-		Bind: &api.Bind{Workdir: new(want.Workdir)}}
+	req := api.ClaimRequest{ClaimID: rand.Text(), ToolName: "exec", Params: want.params, Bind: want.bind}
 	var got api.Claim
 	err = persist(ctx, claimPatience, func(ctx context.Context) (err error) {
 		got, err = c.Claim(ctx, id, req)

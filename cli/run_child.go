@@ -19,7 +19,7 @@ import (
 // it went and gives its exit status.
 func runClaimed(ctx context.Context, a *app.App, c *api.Client, id, claim string, what call) error {
 	cmd := exec.Command(what.Argv[0], what.Argv[1:]...)
-	cmd.Dir = what.Workdir
+	cmd.Dir, cmd.Env = what.Workdir, what.environ
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Stdin, a.Stdout, a.Stderr
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

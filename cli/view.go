@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -61,7 +62,11 @@ func printView(a *app.App, v api.Approval) {
 		"Effects", safeAll(v.SideEffects, ", "),
 	)
 	workdir, host, envHash := (*core.Bind)(v.Bind).Fields()
-	show.Fields(a.Stdout, width, "Bound to", display.Escape(strings.TrimSpace(workdir+" "+host+" "+envHash)))
+	if envHash != "" {
+		envHash = "environment " + envHash
+	}
+	bound := slices.DeleteFunc([]string{workdir, host, envHash}, func(s string) bool { return s == "" })
+	show.Fields(a.Stdout, width, "Bound to", display.Escape(strings.Join(bound, ", ")))
 	printVotes(a, v)
 	for _, c := range v.Consulted {
 		words := fmt.Sprintf("%s %s: %s (%s) in %d ms", c.Authority, c.Endpoint, c.Verdict, c.Cause, c.LatencyMs)

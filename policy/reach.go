@@ -63,7 +63,7 @@ func (j *judging) reachOfCommand(e *Engine) core.GrantScope {
 	for i, w := range args {
 		words[i] = w.Text
 	}
-	r := core.GrantScope{Program: scope{subject: prefix}.bind(j.Call.Bind).String(), Words: words}
+	r := core.GrantScope{Program: scope{subject: prefix}.on(j.Call.Bind).String(), Words: words} // in any environment
 	if j.changing(e, args) || j.Found.Any(obeyed) {
 		return r // an operator's pattern may name it still
 	}
@@ -137,14 +137,19 @@ func (s scope) limit(key, words string) scope {
 	return s
 }
 
-// bind adds the machine and the environment that a call is bound to: a grant for one
-// of them is none for another.
-func (s scope) bind(b *core.Bind) scope {
-	_, host, envHash := b.Fields()
-	if !workspace.LocalHosts[host] {
+// on adds the machine that a call is bound to, if it is not the desk's: a grant for one is none for
+// another.
+func (s scope) on(b *core.Bind) scope {
+	if _, host, _ := b.Fields(); !workspace.LocalHosts[host] {
 		s = s.limit("on "+program.Quoted(host), ", on "+host)
 	}
-	if envHash != "" {
+	return s
+}
+
+// bind adds the machine and the environment that a call is bound to.
+func (s scope) bind(b *core.Bind) scope {
+	s = s.on(b)
+	if _, _, envHash := b.Fields(); envHash != "" {
 		s = s.limit("with environment "+program.Quoted(envHash), ", with this environment")
 	}
 	return s

@@ -87,7 +87,8 @@ func mcpProxy(ctx context.Context, a *app.App, f proxyFlags, argv []string) erro
 	return quiet(ctx, p.Run(ctx, mcp.Lines(own.Reader, own.Writer), server))
 }
 
-// upstreamOf connects to the server that the proxy stands before.
+// upstreamOf connects to the server that the proxy stands before, and binds p's calls to it: to its
+// words and environment, or to its address and headers, also if it has a name.
 func upstreamOf(ctx context.Context, a *app.App, f proxyFlags, argv []string, p *mcp.Proxy) (sdk.Connection, error) {
 	if f.url != "" {
 		to, err := url.Parse(f.url)
@@ -98,12 +99,16 @@ func upstreamOf(ctx context.Context, a *app.App, f proxyFlags, argv []string, p 
 		if err != nil {
 			return nil, err
 		}
+		var headers strings.Builder
+		_ = header.Write(&headers) // a Builder takes all
+		p.EnvHash = app.EnvironmentHash(p.Desk.Client.Token, nil, f.url, headers.String())
 		remote := &mcp.Remote{URL: to, Header: header}
 		p.Negotiated = remote.Negotiated
 		return remote.Connect(ctx), nil
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env, cmd.Stderr = outerEnviron(a), a.Stderr
+	cmd.Env, cmd.Stderr = app.Environment(outerEnviron(a), p.Workdir), a.Stderr
+	p.EnvHash = app.EnvironmentHash(p.Desk.Client.Token, cmd.Env, argv...)
 	server, err := mcp.Command(cmd)
 	if err != nil {
 		return nil, fmt.Errorf("the MCP server could not be started: %w", err)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -142,8 +143,8 @@ func TestRunRefusesWhatCannotBeShown(t *testing.T) {
 	require.Empty(t, strings.TrimSpace(d.requests()))
 }
 
-// The very argv is asked for, its working directory bound, and the claim is for
-// the same.
+// The very argv is asked for, its working directory and environment bound, and the
+// claim is for the same.
 func TestRunAsksForTheArgv(t *testing.T) {
 	t.Parallel()
 	d := deskFor(t)
@@ -152,7 +153,8 @@ func TestRunAsksForTheArgv(t *testing.T) {
 	out := runCLI(t, d, "", "run", "--session", "s", "--justification", "because <b>", "--", "sh", "-c", "exit 3", "a  b", "")
 	require.Equal(t, 3, out.code)
 	params := `"params":{"argv":["sh","-c","exit 3","a  b",""],"workdir":"` + dir + `"}`
-	require.Contains(t, d.requests(), `"toolName":"exec",`+params+`,"sessionKey":"s","justification":"because <b>","bind":{"workdir":"`+dir+`"}`)
-	require.Contains(t, d.requests(), `/claim {`+params+`,"bind":{"workdir":"`+dir+`"},"claimId":"`)
+	bind := `"bind":{"workdir":"` + dir + `","envHash":"` + regexp.MustCompile(`[0-9a-f]{32}`).FindString(d.requests()) + `"}`
+	require.Contains(t, d.requests(), `"toolName":"exec",`+params+`,"sessionKey":"s","justification":"because <b>",`+bind)
+	require.Contains(t, d.requests(), `/claim {`+params+`,`+bind+`,"claimId":"`)
 	require.Contains(t, d.requests(), `/result {"status":"failed","exitCode":3}`)
 }

@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(tidily{m}, map[string]func(){"approvalbot": main, "fakeclaude": fakeclaude.Main})
+	testscript.Main(tidily{m}, map[string]func(){"approvalbot": main, "fakeclaude": fakeclaude.Main, "warehouse": warehouse})
 }
 
 // leftovers are directories that all tests share, and that go in the end.

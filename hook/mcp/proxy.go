@@ -26,6 +26,7 @@ type Proxy struct {
 	Server  string // tells servers without a name apart, and stands in the names of tools
 	Session string // sessionKey of its calls
 	Workdir string
+	EnvHash string       // of what the server is started with or sent; its calls are bound to it, as to Workdir
 	Log     func(string) // nil: silent
 
 	// Negotiated, if not nil, is called with which version of the protocol the two agree on.

@@ -201,7 +201,7 @@ func (x *relay) askedBeside(ctx context.Context, method string, all members) (me
 		return nil, ask.Allowed{}, no.why
 	}
 	got, err := x.Desk.Ask(ctx, api.CreateRequest{
-		ToolName: x.named(questionName + method), Params: params, SessionKey: x.Session, Bind: bind(x.Workdir),
+		ToolName: x.named(questionName + method), Params: params, SessionKey: x.Session, Bind: bind(x.Workdir, x.EnvHash),
 		MustAsk: true, Context: &api.Context{Tool: &api.Tool{Server: x.Name}},
 	}, nil)
 	if r := (*ask.Refusal)(nil); errors.As(err, &r) && r.Cause == nil && r.Approval.Status == api.Denied {

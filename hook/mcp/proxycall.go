@@ -81,7 +81,7 @@ func (x *relay) requestFor(ctx context.Context, in call) (api.CreateRequest, int
 	}
 	params, err := in.params()
 	return api.CreateRequest{
-		ToolName: x.named(in.name), Params: params, SessionKey: x.Session, Bind: bind(x.Workdir),
+		ToolName: x.named(in.name), Params: params, SessionKey: x.Session, Bind: bind(x.Workdir, x.EnvHash),
 		Context: &api.Context{Tool: tool},
 	}, gift, err
 }

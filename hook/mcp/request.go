@@ -57,7 +57,7 @@ func (s Server) request(ctx context.Context, args json.RawMessage) *mcp.CallTool
 	req := api.CreateRequest{
 		ID: in.ID, ToolName: in.ToolName, Params: in.Params, Justification: cut(in.Justification),
 		TimeoutMs:  in.TimeoutMs,
-		SessionKey: cmp.Or(in.SessionKey, s.Session), Bind: bind(cmp.Or(in.Workdir, s.Workdir)),
+		SessionKey: cmp.Or(in.SessionKey, s.Session), Bind: bind(cmp.Or(in.Workdir, s.Workdir), ""),
 	}
 	a, err := s.Desk.Hold(ctx, req, s.holds())
 	s.asked.keep(a, req)
@@ -135,11 +135,19 @@ func (s Server) stands(ctx context.Context, a api.Approval, req api.CreateReques
 	return structured(out)
 }
 
-func bind(workdir string) *api.Bind {
-	if workdir == "" {
+// bind is what a call is bound to, of what is known; nil: nothing.
+func bind(workdir, envHash string) *api.Bind {
+	var b api.Bind
+	if workdir != "" {
+		b.Workdir = &workdir
+	}
+	if envHash != "" {
+		b.EnvHash = &envHash
+	}
+	if b == (api.Bind{}) {
 		return nil
 	}
-	return &api.Bind{Workdir: &workdir}
+	return &b
 }
 
 // cut keeps what the desk takes of a text.
