@@ -311,7 +311,7 @@ func TestAdversary_T1_AnAnswerIsAllowedOnce(t *testing.T) {
 	got := h.request("tools/call", `{"name":"order","arguments":{"n":1}}`)
 	h.decides(h.onlyPending(), api.AllowSession, "")
 	require.Contains(t, <-got, `"ran"`)
-	require.Contains(t, <-h.request("tools/call", `{"name":"order","arguments":{"n":1,"note":"again"}}`), `"ran"`)
+	require.Contains(t, <-h.request("tools/call", `{"name":"order","arguments":{"n":1}}`), `"ran"`)
 
 	const call = `{"name":"order","arguments":{"n":1},"requestState":"half","inputResponses":{"sum":{"action":"accept"}}}`
 	got = h.request("tools/call", call)

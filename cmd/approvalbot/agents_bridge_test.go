@@ -84,6 +84,7 @@ func TestExamples_OpenCodeBridge(t *testing.T) {
 	require.Contains(t, card.Text, "tidy up")
 	r.tap(r.alice, r.group, card.ID, "Allow once")
 	require.Equal(t, reply{"per_waits", "once", "", "/home/u/project"}, got())
+	r.settled(r.group, card.ID) // the next card says the same
 
 	events <- asked("per_comes", "mv build build.old")
 	r.tap(r.alice, r.group, r.asked("mv it away").ID, "Deny")
