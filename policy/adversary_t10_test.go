@@ -17,6 +17,7 @@ type grantPair struct{ tool, allowed, worse string }
 // TestAdversary_T10_AToolsYesCoversWhatItShowed: a session's yes for one call of a tool covers no
 // secret, no settings, no other deed, no other command or statement and no other person.
 func TestAdversary_T10_AToolsYesCoversWhatItShowed(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, p := range []grantPair{
 		{"mcp__files__get", `{"path":"README.md"}`, `{"path":".env"}`},
@@ -106,6 +107,7 @@ func TestAdversary_T10_AToolsYesCoversWhatItShowed(t *testing.T) {
 
 // TestAdversary_T10_ACommandsYesCoversWhatItShowed likewise, of commands.
 func TestAdversary_T10_ACommandsYesCoversWhatItShowed(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	line := func(s string) string {
 		text, err := json.Marshal(map[string]string{"command": s})
@@ -155,6 +157,7 @@ func covered(a, b core.Judgement) bool {
 // TestAdversary_T10_NoStandingYesWhereAFileDecides: neither a session's yes nor an always is for
 // words under which a file says what is done, or the branch that is checked out: both change unasked.
 func TestAdversary_T10_NoStandingYesWhereAFileDecides(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, line := range []string{
 		"pip install -r r.txt", "pip install -c c.txt x", "pip install -e ./x", "pip install -rr.txt", "pip install --requirement=r.txt", "conda install --file a.txt",

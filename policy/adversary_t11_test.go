@@ -11,6 +11,7 @@ import (
 // TestAdversary_T11_SettingsOfRuntimesAreR4: what attaches a runtime to the desk or detaches it
 // is R4 under every name, by every program and tool, and no grant covers it.
 func TestAdversary_T11_SettingsOfRuntimesAreR4(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, file := range []string{
 		".claude/settings.json", ".claude/settings.local.json", ".claude/hooks/x.sh", ".codex/config.toml", ".codex/hooks.json", ".gemini/settings.json", ".qwen/settings.json",
@@ -55,6 +56,7 @@ func TestAdversary_T11_SettingsOfRuntimesAreR4(t *testing.T) {
 // TestAdversary_T11_InstructionsAskUnlessAllowed: what tells agents what to do asks, and is a file of
 // the workspace with agentInstructions: allow.
 func TestAdversary_T11_InstructionsAskUnlessAllowed(t *testing.T) {
+	t.Parallel()
 	asks, allows := engine(t, shipped), engine(t, shipped, func(c *Config) { c.AgentInstructions = "allow" })
 	for _, name := range []string{"AGENTS.md", "CLAUDE.md", "sub/claude.md", "GEMINI.md", "QWEN.md", "AGENTS.override.md", "CLAUDE.local.md", ".cursorrules", ".goosehints", "x.instructions.md"} {
 		checkLines(t, asks, lines("R3 writes-instructions", "touch "+name, "cp a "+name, "echo x >> "+name))

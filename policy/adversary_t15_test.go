@@ -11,6 +11,7 @@ import (
 // TestAdversary_T15_NoStandingYesForWhatMayChange: neither session nor always is offered for a command
 // that runs what a file says which may change under the same words, or that starts another agent.
 func TestAdversary_T15_NoStandingYesForWhatMayChange(t *testing.T) {
+	t.Parallel()
 	for name, e := range map[string]*Engine{"shipped": engine(t, shipped), "projectCode: ask": engine(t, shipped, func(c *Config) { c.ProjectCode = "ask" })} {
 		for _, l := range []string{
 			"git apply x.patch", "git am x.patch", "patch -p1 -i x.patch", "npm run build", "npm run deploy", "npm test", "yarn deploy", "make", "make deploy", "just deploy", "go test ./...", "npm publish", "cargo publish",

@@ -21,6 +21,7 @@ var typable = []string{
 // TestAdversary_T26_TypedCommands: what takes commands from a terminal is no reading where the
 // call may have one, and neither a list nor a rule covers it.
 func TestAdversary_T26_TypedCommands(t *testing.T) {
+	t.Parallel()
 	e, listed := engine(t, shipped), engine(t, shipped, func(c *Config) {
 		c.ExecAllowlist = []string{"journalctl", "systemctl", "git commit", "bat"}
 		c.Rules = []Rule{{Name: "a", Match: Match{Command: []string{"journalctl *", "apt *"}}, Outcome: "allow"}}
@@ -62,6 +63,7 @@ func TestAdversary_T26_TypedCommands(t *testing.T) {
 // TestAdversary_T26_ATerminalAsks: a call that says that it has a terminal asks, whatever runs
 // in it: any program that reads its input can be typed into.
 func TestAdversary_T26_ATerminalAsks(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped, func(c *Config) {
 		c.ExecAllowlist = []string{"frobx"}
 		c.Rules = []Rule{{Name: "a", Match: Match{Command: []string{"frobx *"}}, Outcome: "allow"}}
@@ -88,6 +90,7 @@ func TestAdversary_T26_ATerminalAsks(t *testing.T) {
 // TestAdversary_T26_TypingAsks: typing into a program that runs asks each time, also where
 // calls of its class pass.
 func TestAdversary_T26_TypingAsks(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped, func(c *Config) {
 		c.RequireApprovalAtOrAbove, c.Rules = new(core.R4), []Rule{{Name: "a", Match: Match{Tool: []string{"write_stdin", "process"}}, Risk: new(core.R0)}}
 	})

@@ -11,6 +11,7 @@ import (
 // TestAdversary_T30_APlanIsAPersonsToApprove: a call that ends planning asks a person each
 // time, whatever threshold, factor or class would let it pass, and its plan is shown as text.
 func TestAdversary_T30_APlanIsAPersonsToApprove(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*Config){
 		"shipped": func(*Config) {},
 		"R4": func(c *Config) {

@@ -13,6 +13,7 @@ import (
 // TestAdversary_W15_WaysOutOfAnAddress: whatever part of an address holds the data,
 // and however it is cut or written.
 func TestAdversary_W15_WaysOutOfAnAddress(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	hex := strings.Repeat("5ca1ab1e", 5)                    // as long as a commit's hash
 	key := "ghp_0123456789abcdefghijABCDEFGHIJ012345"       // the form of a token

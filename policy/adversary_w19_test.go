@@ -12,6 +12,7 @@ import (
 // TestAdversary_W19_TheShellEmptiesFirst: what a line reads and overwrites is empty before
 // it is read, in one command, one pipe or one group.
 func TestAdversary_W19_TheShellEmptiesFirst(t *testing.T) {
+	t.Parallel()
 	asksFor(t, []string{
 		"sort f > f", "jq . x > x", "cat a b > a", "sed s/a/b/ f > f", "grep x f | sort > f", "sort < f > f", "cat ./f > f", "cat /workspace/f > f", "cat f > F", "(cat f; echo x) > f",
 		"{ echo head; cat f; } > f", "while read -r l; do echo \"$l\"; done < f > f", "cat f | tee f", "sort f | uniq | tee f > /dev/null", "cat f | (grep x; ls > f)", "wc -l f > f", "tar tf x.tar > x.tar", "npx tsc -p tsconfig.json > tsconfig.json",
@@ -25,6 +26,7 @@ func TestAdversary_W19_TheShellEmptiesFirst(t *testing.T) {
 // TestAdversary_W19_NothingIsPrinted: what surely prints nothing, or errors alone, leaves
 // nothing of the file that it goes to.
 func TestAdversary_W19_NothingIsPrinted(t *testing.T) {
+	t.Parallel()
 	asksFor(t, []string{
 		"awk 'BEGIN{}' > f", "awk 'BEGIN{}' x > f", "awk '{x=1}' x > f", "git diff --quiet > f", "git diff -s > f", "git add . > f", "git grep -q x > f", "mkdir -p x > f", "touch a > f", "jq empty x > f", "echo -ne '' > f",
 		"rg -q x > f", "sed -n s/a/b/ x > f", "sort -c x > f", "cmp -s a b > f", "printf '\\c' > f", "git merge-base --is-ancestor a b > f",
@@ -38,18 +40,21 @@ func TestAdversary_W19_NothingIsPrinted(t *testing.T) {
 // TestAdversary_W19_NobodyTypes: a program that is given nothing to read reads what the
 // agent's runtime gives a command, which is nothing.
 func TestAdversary_W19_NobodyTypes(t *testing.T) {
+	t.Parallel()
 	asksFor(t, []string{"cat > main.go", "tee main.go", "sort > x", "sed s/a/b/ > x", "grep foo > x", "ls && cat > x", "find . -name '*.go' -exec tee main.go \\;"},
 		[]string{"cat x > y", "ls | tee y", "cat > x.go <<'EOF'\nhello\nEOF", "tr a b < y > x", "while read -r l; do cat > x; done < y", "{ cat a; } | tee x", "wc -l > x", "cat >> x"})
 }
 
 // TestAdversary_W19_OneNameForMany: what gets a name takes the place of what had it.
 func TestAdversary_W19_OneNameForMany(t *testing.T) {
+	t.Parallel()
 	asksFor(t, []string{"find . -name '*.go' -exec mv {} main.go \\;", "find . -name '*.go' -exec mv {} docs \\;", "find . -name '*.go' -exec git mv {} x.go \\;", "for f in a.go b.go; do mv $f main.go; done", "mv a.go x.go; mv b.go x.go"},
 		[]string{"find . -name '*.go' -exec mv {} docs/ \\;", "for f in a.go b.go; do mv $f docs; done", "for f in a.go b.go; do mv $f $f.bak; done", "mv a.txt a.tmp && mv b.txt a.txt && mv a.tmp b.txt", "mv a.go b.go docs"})
 }
 
 // TestAdversary_W19_EveryLineDeleted: a pattern that any line has deletes all of them.
 func TestAdversary_W19_EveryLineDeleted(t *testing.T) {
+	t.Parallel()
 	asksFor(t, []string{"sed -i '/./d' x", "sed -i '/a*/d' x", "sed -i '1,99999d' x", "sed -i '/[^z]*/d' x", "sed -i 'd;p' x", "sed -i '0,$d' x", "sed -e '/./d' -i x", "sed '/[^a-z]/d' x > f"},
 		[]string{"sed -i '/^$/d' x", "sed -i '/^#/d' x", "sed -i '/foo/d' x", "sed -i '1,10d' x", "sed -i -E '/(a|b)/d' x", "sed -i '1!d' x", "sed '/./d' x"})
 }
@@ -57,6 +62,7 @@ func TestAdversary_W19_EveryLineDeleted(t *testing.T) {
 // TestAdversary_W19_ToolsThatEmpty: a tool that writes a file from nothing empties it as
 // ": > x" does.
 func TestAdversary_W19_ToolsThatEmpty(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	on := func(tool, params string) core.Outcome {
 		var m map[string]any
@@ -81,6 +87,7 @@ func TestAdversary_W19_ToolsThatEmpty(t *testing.T) {
 // TestAdversary_W12_WhatWasStoredIsRun: git puts changes among the files that nobody has
 // read, and the same line runs them. Own branches, and what a build makes, are no such thing.
 func TestAdversary_W12_WhatWasStoredIsRun(t *testing.T) {
+	t.Parallel()
 	asksFor(t, []string{"git stash pop && npm test", "git stash apply; make", "git cherry-pick abc && npm test", "git apply x && make"},
 		[]string{"git stash && npm test", "git stash && npm test; git stash pop", "git checkout main && npm test", "git merge x && npm test", "tsc && npm test", "npx tsc && npm test", "npm run build && npm test"})
 }
@@ -88,6 +95,7 @@ func TestAdversary_W12_WhatWasStoredIsRun(t *testing.T) {
 // TestAdversary_W14_AllLinesThatGitTracks: a pattern that finds every line, and the whole
 // history, show whatever was committed.
 func TestAdversary_W14_AllLinesThatGitTracks(t *testing.T) {
+	t.Parallel()
 	asksFor(t, []string{
 		"git grep ''", "git grep -n .", "git grep . src", "git grep -e ''", "git grep -v foo", "git grep -50 foo", "git grep -W foo", "git grep -i apikey", "git log -p", "git log -p HEAD", "git log --patch --all",
 	}, []string{
@@ -99,12 +107,14 @@ func TestAdversary_W14_AllLinesThatGitTracks(t *testing.T) {
 // TestAdversary_W18_DirectoriesOfSecrets: data in a directory that is called so are secrets;
 // its code is not.
 func TestAdversary_W18_DirectoriesOfSecrets(t *testing.T) {
+	t.Parallel()
 	asksFor(t, []string{"cat secrets/x.yaml", "cat config/secrets/prod.json", "cat creds/db.txt", "grep -n foo Secrets/a.yml", "cat credentials/a.ini"},
 		[]string{"cat src/secrets/store.go", "cat secrets/README.md", "ls secrets", "go test ./internal/secrets/...", "git log --oneline -- src/credentials/a.ts"})
 }
 
 // An editor runs the tasks of a project that it opens, whatever the file is called.
 func TestAdversary_W18_ProjectsOfEditors(t *testing.T) {
+	t.Parallel()
 	asksFor(t, []string{"echo x > a.code-workspace", "echo x > sub/.code-workspace", "touch 'a.CODE-WORKSPACE '", "cp a b.sublime-project", "echo x > .idea/runConfigurations/a.xml", "echo x > .vscode/tasks.json", "echo x > .run/a.xml"},
 		[]string{"echo x > a.workspace", "cat a.code-workspace", "echo x > code-workspace"})
 }

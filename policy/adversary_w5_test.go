@@ -12,6 +12,7 @@ import (
 // a path is cleaned before it is compared. Where a link points is not seen here:
 // what the tool is given is what is compared.
 func TestAdversary_W5_PatternsReachNoFurther(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped, func(c *Config) {
 		c.RequireApprovalAtOrAbove = new(core.R1)
 		c.Rules = []Rule{

@@ -11,6 +11,7 @@ import (
 // TestAdversary_W14_WordsThatProgramsReadOtherwise: what a program takes for another
 // command, an option or a file than it looks like asks.
 func TestAdversary_W14_WordsThatProgramsReadOtherwise(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	for _, lines := range [][]string{
 		{ // "+" ends find's command behind {} only, ";" ends fd's
@@ -51,6 +52,7 @@ func TestAdversary_W14_WordsThatProgramsReadOtherwise(t *testing.T) {
 
 // Names that stand for private addresses are such addresses.
 func TestAdversary_W15_NamesOfPrivateAddresses(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	for _, host := range []string{"10.0.0.1.nip.io", "169-254-169-254.sslip.io:80", "A.LOCALTEST.ME", "lvh.me."} {
 		j := judge(e, callOf(t, "web_fetch", map[string]any{"url": "http://" + host + "/x"}))

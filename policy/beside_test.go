@@ -15,6 +15,7 @@ import (
 // No row of a server, no hint, no rule of the operator and no classifier lets a call run, or be
 // covered by a session's yes, that gives the server something beside the tool's arguments.
 func TestAdversary_T1_WhatIsBesideTheArgumentsAsksWhateverPermitsTheTool(t *testing.T) {
+	t.Parallel()
 	beside := at{"inputResponses": at{"sum": at{"action": "accept"}}}
 	asks := func(e *Engine, c core.Call, why string) {
 		t.Helper()
@@ -75,6 +76,7 @@ const besideMember = "approvalbot/mcp"
 
 // A tool that has changed is not run on a rule's approval alone.
 func TestAdversary_T2_ARulesApprovalIsForTheToolAsItWas(t *testing.T) {
+	t.Parallel()
 	e := bridged(t, humansFromR4, func(c *Config) {
 		c.Rules = []Rule{{Name: "a", Match: Match{Tool: []string{"mcp__shop__look"}}, Approve: true}}
 		c.AllowedApprovers = []core.Factor{core.UserRequest, core.RulesBased}

@@ -63,6 +63,7 @@ func nestedWords(size int) string {
 }
 
 func TestBombsAreNeverAllowed(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for name, c := range bombs(t) {
 		require.NotEqual(t, core.R4+1, judge(e, c).Assessment.RiskClass, name)
@@ -88,6 +89,7 @@ func BenchmarkBombs(b *testing.B) {
 // TestBombsAreCounted: how much is read of a line is limited by counts, not by
 // how long it takes.
 func TestBombsAreCounted(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for name, c := range bombs(t) {
 		x, bad := core.ParseExec(c.Params)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestConditions(t *testing.T) {
+	t.Parallel()
 	holds := func(when string, c core.Call) bool {
 		t.Helper()
 		return outcomeOf(ruleEngine(t, Rule{When: when, Outcome: "deny"}), c) == core.OutcomeDeny
@@ -44,6 +45,7 @@ func TestConditions(t *testing.T) {
 }
 
 func TestConditionMistakes(t *testing.T) {
+	t.Parallel()
 	for want, r := range map[string]Rule{
 		"undefined field 'agent'": {Name: "r", Outcome: "deny", When: `call.agent == "x"`},
 		"no matching overload":    {Name: "r", Outcome: "deny", When: `call.agentId == 1`},

@@ -11,6 +11,7 @@ import (
 // Whoever writes a client file names the desk whose word counts for the asker, so
 // that is no ordinary write, wherever the file is and whatever writes it.
 func TestAdversary_N7_ClientFilesAreTheDesks(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	checkLines(t, e, lines("R4 touches-the-desk",
 		"echo 'server: http://evil' > approvalbot.client.yaml", "echo x >> ./sub/approvalbot.client.yaml", "printf x | tee approvalbot.client.yaml", "cp evil.yaml approvalbot.client.yaml", "cp -t . approvalbot.client.yaml", "mv evil.yaml sub/../approvalbot.client.yaml", "ln -sf evil.yaml Approvalbot.Client.yaml",

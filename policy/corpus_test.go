@@ -59,6 +59,7 @@ func corpus(t testing.TB) (list []example) {
 // TestCorpus judges calls that agents make, everyday ones, risky ones and
 // destructive ones, the last in every disguise, under the shipped policy.
 func TestCorpus(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	count := map[string]map[string]int{}
 	for _, x := range corpus(t) {

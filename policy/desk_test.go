@@ -9,6 +9,7 @@ import (
 )
 
 func TestAdversary_I10_CommandsThatTouchTheDesk(t *testing.T) {
+	t.Parallel()
 	checkLines(t, engine(t), lines("R4 touches-the-desk",
 		"approvalbot decide ABC123 --decision allow-once", "approvalbot approve ABC allow-once", "approvalbot retry X", "approvalbot allowlist remove x", "approvalbot keys rotate", "approvalbot grants list", "approvalbot serve", "approvalbot config check", "approvalbot watch", "approvalbot list", "approvalbot", "approvalbot hook", "approvalbot version",
 		"/usr/local/bin/approvalbot decide X", "./bin/approvalbot decide X", "Approvalbot decide X", "approvalbot --server http://x decide Y", "approvalbot $verb", "sudo approvalbot decide X", "env A=b approvalbot decide X", "bash -c 'approvalbot decide X'", "echo y | approvalbot watch", "$(approvalbot decide X)", "ls; approvalbot decide X",
@@ -22,6 +23,7 @@ func TestAdversary_I10_CommandsThatTouchTheDesk(t *testing.T) {
 }
 
 func TestTheDeskMayBeAsked(t *testing.T) {
+	t.Parallel()
 	checkLines(t, engine(t), []row{
 		{"approvalbot request --tool exec --params '{}'", "R2 asks-the-desk"}, {"approvalbot wait ID", "R2 asks-the-desk"}, {"approvalbot run -- ls", "R2 asks-the-desk"}, {"approvalbot run -- rm -rf /", "R4 recursive-delete"}, {"approvalbot evaluate --tool x --params '{}'", "R2 asks-the-desk"}, {"approvalbot --version", "R0"}, {"approvalbot help run", "R0"},
 		{"ls approvalbot", "R0"}, {"cat approvalbot/README.md", "R0"}, {"go build ./cmd/approvalbot", "R1"}, {"cat config.yaml", "R0"}, {"sleep 8787", "R0"}, {"ls /etc/approvalbot", "R0"},
@@ -29,6 +31,7 @@ func TestTheDeskMayBeAsked(t *testing.T) {
 }
 
 func TestAdversary_I10_ToolsThatTouchTheDesk(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, c := range []core.Call{
 		callOf(t, "read", map[string]any{"path": "/etc/approvalbot/config.yaml"}),

@@ -32,6 +32,7 @@ var destructiveLines = []row{
 func TestDestructiveCommands(t *testing.T) { checkLines(t, engine(t), destructiveLines) }
 
 func TestDestructiveCommandsAskUnlessDenied(t *testing.T) {
+	t.Parallel()
 	deny := engine(t, func(c *Config) { c.DenyAtOrAbove = new(core.R4) })
 	for _, r := range destructiveLines {
 		require.Equal(t, core.OutcomeAsk, judge(engine(t), lineCall(t, r.input)).Outcome, r.input)
@@ -45,6 +46,7 @@ func TestDestructiveCommandsAskUnlessDenied(t *testing.T) {
 var wrap = []string{"sudo ", "doas ", "env ", "env A=b ", "env -i ", "nohup ", "timeout 5 ", "timeout -s KILL 5 ", "nice ", "nice -n 5 ", "time ", "stdbuf -oL ", "setsid ", "xargs ", "xargs -0 -n1 ", "find / -exec ", "busybox ", "script -c ", "flock /tmp/x ", "parallel ", "ssh host ", "docker exec c ", "docker run --rm x ", "kubectl exec pod -- ", "chroot /x ", "watch ", "strace -f ", "ionice -c 3 ", "exec ", "command ", "builtin ", "eval ", "su -c ", "frobnicate --x y ", "systemd-run ", "unshare -r ", "! ", "caffeinate ", "X=y ", "taskset 1 "}
 
 func TestAdversary_W1_TheWrapperIsNeverWhatIsTrusted(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, w := range wrap {
 		for _, inner := range []string{"rm -rf /", "mkfs /dev/sda", "git push --force"} {
@@ -63,6 +65,7 @@ func TestAdversary_W1_TheWrapperIsNeverWhatIsTrusted(t *testing.T) {
 }
 
 func TestAdversary_W2_EveryPartIsJudged(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, join := range []string{"; ", " && ", " || ", " | ", "\n", " & ", " |& "} {
 		for _, first := range []string{"ls", "echo hi > /dev/null", "git status"} {
@@ -80,6 +83,7 @@ func TestAdversary_W2_EveryPartIsJudged(t *testing.T) {
 }
 
 func TestAdversary_W3_TooDeepFailsClosed(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, w := range []string{"env ", "nohup ", "timeout 5 ", "sudo "} {
 		deep, shallow := "", ""
@@ -96,12 +100,14 @@ func TestAdversary_W3_TooDeepFailsClosed(t *testing.T) {
 }
 
 func TestAdversary_W4_InterpretersAsk(t *testing.T) {
+	t.Parallel()
 	checkLines(t, engine(t), lines("R3", "python -c 'print(1)'", "python3 -", "python3 x.py", "node -e 1", "node x.js", "perl -e 1", "ruby -e 1", "deno run x.ts", "php -r 1", "osascript -e 1", "bash x.sh", "sh ./x.sh", "./x.sh", "make deploy", "npm run start", "go run .", "go generate ./...", "cargo run", "python3 -m http.server", "uv run x.py", "poetry run python -c 1", "bun x.ts", "bun run x.ts", "deno run -A x.ts", "npx ts-node x.ts", "go test -exec ./x ./...", "go build -toolexec ./x ./..."))
 }
 
 // TestOnlyWhatSurelyExecutesIsR4: the text of a pattern, a comment, help, and what a
 // program is told only to rehearse ask at most. Doubt is R3.
 func TestOnlyWhatSurelyExecutesIsR4(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	checkLines(t, e, lines("R3", "grep -rn 'rm -rf /' scripts/", "git status # ; rm -rf /", "helm uninstall x --dry-run", "git push --force --dry-run", "git clean -fdxn", "curl -d 'rm -rf /' https://example.com", "ls # x; rm -rf /", "aws ec2 terminate-instances --dry-run"))
 	checkLines(t, e, lines("R2", "kubectl auth can-i delete pods", "kubectl delete pod x --dry-run=client"))
@@ -114,6 +120,7 @@ func TestOnlyWhatSurelyExecutesIsR4(t *testing.T) {
 
 // A refusal for a call's class names the key that refuses it.
 func TestRefusedForItsClassNamesTheKey(t *testing.T) {
+	t.Parallel()
 	for want, change := range map[string]func(*Config){
 		"approvals.tools.policy.denyAtOrAbove": refusing,
 		"the agent's tools.policy.denyAtOrAbove": func(c *Config) {

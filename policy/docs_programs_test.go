@@ -22,6 +22,7 @@ A program, a subcommand or an option that is not listed asks. "-abc" are three o
 
 // docs/programs.md is what the table says.
 func TestProgramsPage(t *testing.T) {
+	t.Parallel()
 	page := program.Describe()
 	page = programsHead + page
 	if flag.Lookup("update").Value.String() == "true" {

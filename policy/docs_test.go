@@ -35,6 +35,7 @@ These say why the desk asks or refuses, and add no risk:
 
 // docs/reasons.md is what the table says, the lowest class first.
 func TestReasonsPage(t *testing.T) {
+	t.Parallel()
 	found, add := make([]string, core.R4+1), addNoRisk
 	for c := range finding.CodeCount {
 		r := finding.Reasons[c]
@@ -55,6 +56,7 @@ func TestReasonsPage(t *testing.T) {
 
 // The page for operators names every group, profile and factor of a rule.
 func TestThePageNamesEverything(t *testing.T) {
+	t.Parallel()
 	b, err := os.ReadFile("../docs/policy.md")
 	require.NoError(t, err)
 	page := string(b)
@@ -68,6 +70,7 @@ func TestThePageNamesEverything(t *testing.T) {
 
 // The first three rules of the page do what it says.
 func TestTheFirstThreeRules(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) {
 		c.Roles = []string{"ops"}
 		c.Rules = []Rule{

@@ -43,6 +43,7 @@ func gateWith(t *testing.T, rules ...Rule) *core.Gate {
 // decide when it ends, and is over by itself: under the real Gate, from Saturday,
 // 1 January 2000, 01:00 CET on.
 func TestRuleDuring(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		weekend := During{Weekly: "Fri 16:00–Mon 08:00", Timezone: "Europe/Berlin"}
 		g := gateWith(t,

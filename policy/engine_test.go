@@ -21,6 +21,7 @@ func outcome(t *testing.T, c core.Call, change ...func(*Config)) core.Outcome {
 }
 
 func TestClassesBecomeOutcomes(t *testing.T) {
+	t.Parallel()
 	r0, r1, r3, r4 := lineCall(t, "ls"), lineCall(t, "touch x"), lineCall(t, "frobnicate"), lineCall(t, "rm -rf /")
 	r2 := callOf(t, "web_fetch", map[string]any{"url": "https://x.org"})
 	calls := []core.Call{r0, r1, r2, r3, r4}
@@ -49,6 +50,7 @@ func TestClassesBecomeOutcomes(t *testing.T) {
 }
 
 func TestSideEffectsAskByThemselves(t *testing.T) {
+	t.Parallel()
 	high := func(c *Config) { c.RequireApprovalAtOrAbove = new(core.R4); c.ExecSecurity = "full" }
 	message := callOf(t, "message", map[string]any{"to": "bob"})
 	push := lineCall(t, "git push")
@@ -61,6 +63,7 @@ func TestSideEffectsAskByThemselves(t *testing.T) {
 }
 
 func TestHardLayers(t *testing.T) {
+	t.Parallel()
 	ls, read := lineCall(t, "ls"), callOf(t, "read", map[string]any{"path": "x"})
 	bash := callOf(t, "bash", map[string]any{"command": "ls"})
 	deny := func(names ...string) func(*Config) { return func(c *Config) { c.ToolsDeny = names } }
@@ -84,6 +87,7 @@ func TestHardLayers(t *testing.T) {
 }
 
 func TestACallersWordsOnlyTighten(t *testing.T) {
+	t.Parallel()
 	order := map[string][]string{"security": {"", "full", "allowlist", "deny"}, "ask": {"", "off", "on-miss", "always"}}
 	for _, line := range []string{"ls", "curl https://x.org", "frobnicate", "rm -rf /"} {
 		for _, security := range order["security"] {
@@ -110,6 +114,7 @@ func TestACallersWordsOnlyTighten(t *testing.T) {
 }
 
 func TestContextOnlyTightens(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, c := range []core.Call{lineCall(t, "ls"), lineCall(t, "rm -rf /"), callOf(t, "frob", map[string]any{})} {
 		plain := judge(e, c)
@@ -125,6 +130,7 @@ func TestContextOnlyTightens(t *testing.T) {
 }
 
 func TestRule(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) {
 		c.MinApprovalsByRisk = map[core.RiskClass]int{core.R2: 3, core.R4: 2}
 		c.AllowedApprovers = []core.Factor{core.UserRequest, core.RulesBased, core.LLMEvaluation}
@@ -147,6 +153,7 @@ func TestRule(t *testing.T) {
 }
 
 func TestAJudgementIsTheCallersToKeep(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	j := judge(e, lineCall(t, "rm -rf /"))
 	want, err := json.Marshal(j)
@@ -165,6 +172,7 @@ func TestAJudgementIsTheCallersToKeep(t *testing.T) {
 }
 
 func TestEveryReasonHasItsSentence(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for c := range finding.CodeCount {
 		r := finding.Reasons[c]
@@ -184,6 +192,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 }
 
 func TestAssessment(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	a := judge(e, lineCall(t, "ls")).Assessment
 	require.Equal(t, core.Assessment{RiskClass: core.R0, SideEffects: []core.SideEffect{core.FilesystemRead, core.ProcessExec}, Confidence: 1, Source: "static", ReasonCodes: []string{"read-only-command"}}, a)
@@ -195,6 +204,7 @@ func TestAssessment(t *testing.T) {
 }
 
 func TestTraceTellsEveryStage(t *testing.T) {
+	t.Parallel()
 	j := judge(engine(t), lineCall(t, "frobnicate; rm -rf /"))
 	var told []string
 	for _, s := range j.Trace {
@@ -206,6 +216,7 @@ func TestTraceTellsEveryStage(t *testing.T) {
 }
 
 func TestATraceIsForThoseWhoAskForOne(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) {
 		c.Rules = []Rule{{Name: "r", Match: Match{Command: []string{"frobnicate"}}, Approve: true}}
 	})
@@ -218,6 +229,7 @@ func TestATraceIsForThoseWhoAskForOne(t *testing.T) {
 }
 
 func TestHash(t *testing.T) {
+	t.Parallel()
 	h := func(change ...func(*Config)) string { return engine(t, change...).Hash() }
 	require.Len(t, h(), 64)
 	require.Equal(t, h(), h(func(c *Config) { c.Mode = "adaptive"; c.MinApprovals = 1; c.RequireApprovalAtOrAbove = new(core.R3) }), "a default written out is the same policy")
@@ -245,6 +257,7 @@ func TestHash(t *testing.T) {
 }
 
 func TestNewNamesEveryMistake(t *testing.T) {
+	t.Parallel()
 	bad := core.RiskClass(9)
 	_, err := New(Config{Mode: "x", ExecSecurity: "x", ExecAsk: "x", MinApprovals: -1, MinApprovalsByRisk: map[core.RiskClass]int{bad: 1}, RequireApprovalAtOrAbove: &bad, DenyAtOrAbove: &bad, RequireHumanApproverAtOrAbove: &bad,
 		AllowedApprovers: []core.Factor{"x"}, ToolsDeny: []string{"group:x"}, ToolsAllow: []string{"raed"}, ExecAskFallback: "x", ExecAllowlist: []string{"sudo"}, ExecSafeBins: []string{"awk"}, Rules: []Rule{{Name: "r"}},
@@ -260,6 +273,7 @@ func TestNewNamesEveryMistake(t *testing.T) {
 }
 
 func TestNewKeepsNoReferenceToItsConfig(t *testing.T) {
+	t.Parallel()
 	cfg := desked()
 	cfg.RequireApprovalAtOrAbove, cfg.ToolsDeny = new(core.R3), []string{"x"}
 	e, err := New(cfg)
@@ -272,6 +286,7 @@ func TestNewKeepsNoReferenceToItsConfig(t *testing.T) {
 }
 
 func TestOneEngineJudgesManyCallsAtOnce(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	var wg sync.WaitGroup
 	for i := range 8 {

@@ -12,6 +12,7 @@ import (
 )
 
 func TestWhatFindFoundIsReadLikeItsNames(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	checkLines(t, e, lines("R0",
 		"grep -rn foobar . --include=*.go", "grep -rn foobar --include=*_test.go src", `find . -type f -name "*.py" | xargs grep -l foo`, "find . -name '*.go' -print0 | xargs -0 grep -n foobar", "find . -name '*.go' -exec grep -l foo {} +", "find . -name '*.go' -exec cat {} \\;", "find src web -iname '*.ts' -not -path '*/node_modules/*' | xargs cat",
@@ -34,6 +35,7 @@ func TestWhatFindFoundIsReadLikeItsNames(t *testing.T) {
 }
 
 func TestNamesThatTurnIntoSomethingElse(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	checkLines(t, e, lines("R3 misleading-name", "touch ./-rve.go", "mkdir -p 'x /etc'", "echo x > 'a /etc/passwd.go'", "cp a.go 'b -rv.go'", "touch 'a .env'", "mkdir src/-x", "tee 'a ../x'", "touch ' -x'", "touch 'a ~/x'", "touch 'a id_rsa'", "touch -- -x"))
 	checkLines(t, e, lines("R1", "touch 'My Notes - draft.md'", "mkdir 'a b'", "touch a-b", "echo x > 'release notes.txt'"))
@@ -42,6 +44,7 @@ func TestNamesThatTurnIntoSomethingElse(t *testing.T) {
 // TestNoGlobHidesTheDesk: a glob that a shell expands to one of the desk's own
 // files is R4, and what find finds of them never runs unasked.
 func TestNoGlobHidesTheDesk(t *testing.T) {
+	t.Parallel()
 	engines := map[string]*Engine{}
 	for _, dir := range []string{"/etc/approvalbot", "/tmp/a/b/c", "/workspace/sub/desk", "/workspace"} {
 		engines[dir] = engine(t, deskIn(dir))

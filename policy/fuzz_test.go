@@ -92,6 +92,7 @@ func wellFormed() *rapid.Generator[string] {
 }
 
 func TestAddingADestructiveCommandIsAlwaysR4(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		line := wellFormed().Draw(rt, "line")
@@ -107,6 +108,7 @@ func TestAddingADestructiveCommandIsAlwaysR4(t *testing.T) {
 }
 
 func TestMoreIsNeverLess(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	class := func(line string) core.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
 	rapid.Check(t, func(rt *rapid.T) {
@@ -121,6 +123,7 @@ func TestMoreIsNeverLess(t *testing.T) {
 }
 
 func TestWrappingNeverLowersTheClass(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	class := func(line string) core.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
 	inner := []string{"frobnicate", "rm -rf /", "rm x", "cat .env", "git push -f", "python3 -c 1", "mkfs x", "approvalbot decide X", "curl -d x https://x.org", "chmod -R 777 /", "terraform destroy", "kill -9 -1"}
@@ -137,6 +140,7 @@ func TestWrappingNeverLowersTheClass(t *testing.T) {
 }
 
 func TestArgvAndLineAgree(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, line := range []string{"ls -la", "cat .env", "rm -rf /", "git push -f", "sudo ls", "env A=b ls", "find . -name x", "curl https://x.org", "approvalbot decide X", "frobnicate", "touch x", "go test ./...", "timeout 5 ls", "kubectl delete x", "cp a b", "sort -o x y", "date -s x", "git -c a=b log"} {
 		a := judge(e, lineCall(t, line)).Assessment
@@ -148,6 +152,7 @@ func TestArgvAndLineAgree(t *testing.T) {
 }
 
 func TestBombsAreRefusedQuickly(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, s := range []string{"(", "{ ", "$(", "`", "if ", "while ", "! ", "time ", "a|", "a&&", "a;", "<<a ", "${a:-", "$((", "((", "[[ (", "a=(", "f() ", "\"$(", "a <(", "${a[", "((a?", "env ", "sudo ", "sh -c ", "x ", "'a b' ", "*", "{a,", "\\\n", "eval ", "find -exec "} {
 		for _, n := range []int{line.MaxLine / len(s), 4 * line.MaxLine / len(s), 700} {

@@ -21,6 +21,7 @@ func deskIn(dir string) func(*Config) {
 }
 
 func TestReadingByGlobIsReadingByName(t *testing.T) {
+	t.Parallel()
 	for _, dir := range []string{"/tmp/at45/d1", "/etc/approvalbot", "/workspace/.desk"} {
 		e := engine(t, deskIn(dir))
 		checkLines(t, e, lines("R0", "cat src/*/*.go", "cat */*.go", "head -5 src/*/*.go docs/*.md",
@@ -45,6 +46,7 @@ func TestReadingByGlobIsReadingByName(t *testing.T) {
 // "**/" is any number of directories to zsh and one to the others: it is judged as
 // the worst of them.
 func TestTreesAreJudgedAsAllThatTheyStandFor(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped, deskIn("/workspace/sub/desk"))
 	class := func(line string) core.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
 	one := regexp.MustCompile(`(^|[ /])\*/`)
@@ -86,6 +88,7 @@ func TestTreesAreJudgedAsAllThatTheyStandFor(t *testing.T) {
 // A brace list is several words to some shells and one to others: it is judged as
 // the worse of both.
 func TestBraceListsAreJudgedAsBothReadings(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped, deskIn("/workspace/sub/desk"))
 	class := func(line string) core.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
 	allowed := 0
@@ -107,6 +110,7 @@ func TestBraceListsAreJudgedAsBothReadings(t *testing.T) {
 }
 
 func TestToolsThatReadWholeDirectoriesOfTheDesk(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, p := range []row{
 		{"grep", "/etc/approvalbot"}, {"Grep", "/etc"}, {"grep", "/"}, {"grep_search", "/var/lib/approvalbot/"}, {"read_many_files", "/etc/approvalbot"}, {"read_many_files", "/etc/approvalbot/**"}, {"read_many_files", "/etc/**/*.yaml"},
@@ -123,6 +127,7 @@ func TestToolsThatReadWholeDirectoriesOfTheDesk(t *testing.T) {
 }
 
 func TestGlobsMatchPathsComponentByComponent(t *testing.T) {
+	t.Parallel()
 	for _, x := range []struct {
 		glob, file string
 		want       bool
@@ -136,6 +141,7 @@ func TestGlobsMatchPathsComponentByComponent(t *testing.T) {
 
 // Whoever asks writes the glob: however many "**" are in it, reading it ends.
 func TestGlobsOfManyTreesEnd(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, line := range []string{
 		"ls /" + strings.Repeat("**/", 300) + "zz", "ls /" + strings.Repeat("**/*/", 300) + "zz", "ls /**/*" + strings.Repeat("a*", 2000) + "b",
@@ -148,6 +154,7 @@ func TestGlobsOfManyTreesEnd(t *testing.T) {
 
 // The quick way gives what trying everything gives.
 func TestGlobsAsIfAllWasTried(t *testing.T) {
+	t.Parallel()
 	var all func(glob, file []string) bool
 	all = func(glob, file []string) bool {
 		switch {

@@ -12,6 +12,7 @@ import (
 
 // The index of rules finds the rule that asking every one of them would find.
 func TestTheIndexMissesNoRule(t *testing.T) {
+	t.Parallel()
 	var rules []Rule
 	for i, m := range []Match{
 		{Command: []string{"git push"}}, {Command: []string{"rm", "curl *"}}, {Command: []string{"*sh -c *"}}, {Tool: []string{"group:fs"}}, {Tool: []string{"exec"}, Command: []string{"docker"}}, {Tool: []string{"Web_Fetch"}},
@@ -58,6 +59,7 @@ func TestTheIndexMissesNoRule(t *testing.T) {
 // Settings of the shell that an earlier command could leave behind do not slip
 // under a permission.
 func TestNothingBeforeAPermittedCommandChangesIt(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) {
 		c.ExecAllowlist = []string{"frob"}
 		c.Rules = []Rule{{Name: "r", Match: Match{Command: []string{"frob *"}}, Outcome: "allow"}}

@@ -19,6 +19,7 @@ const judgements = "testdata/judgements.tsv"
 // before: class, outcome and reason codes, under the shipped policy. A change of
 // policy shows here line by line, also where no other test looks.
 func TestJudgementsStay(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	stored, err := os.ReadFile(judgements)
 	require.NoError(t, err)

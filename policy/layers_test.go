@@ -32,6 +32,7 @@ func used(t *testing.T, ctx core.CallContext, tools string, change ...func(*Conf
 const someTools = "read write apply_patch exec bash web_fetch message sessions_send session_status memory_get browser cron jira__create image think"
 
 func TestProfilesAndGroups(t *testing.T) {
+	t.Parallel()
 	allow := func(names ...string) func(*Config) { return func(c *Config) { c.ToolsAllow = names } }
 	deny := func(names ...string) func(*Config) { return func(c *Config) { c.ToolsDeny = names } }
 	profile := func(p string) func(*Config) { return func(c *Config) { c.Layers.Profile = p } }
@@ -71,6 +72,7 @@ func TestProfilesAndGroups(t *testing.T) {
 }
 
 func TestLayersOnlyTakeAway(t *testing.T) {
+	t.Parallel()
 	const tools = "read write exec"
 	base := func(c *Config) {
 		c.Layers = Layers{
@@ -110,6 +112,7 @@ func TestLayersOnlyTakeAway(t *testing.T) {
 }
 
 func TestLayersMistakes(t *testing.T) {
+	t.Parallel()
 	for want, change := range map[string]func(*Config){
 		`tools.allow: raed names`:                func(c *Config) { c.ToolsAllow = []string{"raed"} },
 		`tools.providers.p.allow: a, b`:          func(c *Config) { c.Layers.Providers = map[string]Layer{"p": {Allow: []string{"a", "b"}}} },
@@ -127,6 +130,7 @@ func TestLayersMistakes(t *testing.T) {
 }
 
 func TestAdversary_W9_AnAgentCanOnlyTighten(t *testing.T) {
+	t.Parallel()
 	strict := func(c *Config) {
 		c.Mode, c.MinApprovals, c.DenyAtOrAbove = "adaptive", 2, new(core.R4)
 		c.Layers.Agents = map[string]AgentLayer{
@@ -160,6 +164,7 @@ func TestAdversary_W9_AnAgentCanOnlyTighten(t *testing.T) {
 // TestGroupsCountByTheChatOfTheSession: a call from a group's chat obeys the
 // group's layer, also where its context leaves the group out.
 func TestGroupsCountByTheChatOfTheSession(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) {
 		c.Layers.Groups = map[string]Layer{"-1001234567890": {Deny: []string{"read"}}}
 	})

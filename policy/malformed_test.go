@@ -14,6 +14,7 @@ import (
 // What a tool of R3 and above acts on is there and of its type, or the call is refused.
 // A member that the desk does not know may stand for it, so such a call asks.
 func TestMalformedCallsOfRiskyToolsAreDenied(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, c := range []struct {
 		tool, want string
@@ -59,6 +60,7 @@ func TestMalformedCallsOfRiskyToolsAreDenied(t *testing.T) {
 
 // No rule, mode or class gets around it, but for mode off, which leaves the hard layers.
 func TestNothingAllowsAMalformedCall(t *testing.T) {
+	t.Parallel()
 	call := core.Call{ToolName: "rm", Params: json.RawMessage(`{"path":null}`), AgentID: "main"}
 	allow := func(c *Config) {
 		c.Rules = []Rule{{Name: "rm", Match: Match{Tool: []string{"rm"}}, Outcome: "allow"}}

@@ -17,6 +17,7 @@ import (
 // runtimes send every day runs, and a member that could name a file, a host, a
 // method, a body or code never leaves a call at an automatic allow.
 func TestMembers(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	f, err := os.Open("testdata/members.txt")
 	require.NoError(t, err)
@@ -42,6 +43,7 @@ func TestMembers(t *testing.T) {
 
 // TestMembersSay: people are told what is wrong with a member.
 func TestMembersSay(t *testing.T) {
+	t.Parallel()
 	checkTools(t, engine(t), []toolRow{
 		{"apply_patch", `{"input":"*** Update File: cron.d/job","workdir":"/etc"}`, "R3 writes-system"}, {"write", `{"path":"x","cwd":"/srv/x"}`, "R3 writes-outside"}, {"write", `{"path":"hooks/x","cwd":".git"}`, "R3 writes-startup"}, {"write", `{"path":"sda","cwd":"/dev"}`, "R4 writes-device"},
 		{"apply_patch", `{"patch":"diff --git a/l b/l\nnew file mode 120000\n"}`, "R3 makes-link"}, {"apply_patch", `{"patch":"diff --git a/l b/l\nnew mode 104755\n"}`, "R3 changes-permissions"}, {"apply_patch", `{"patch":"copy from .env\ncopy to x"}`, "R3 reads-secret"},
@@ -54,6 +56,7 @@ func TestMembersSay(t *testing.T) {
 // TestManyMembersEnd: whoever asks writes the members; however many directories
 // and globs they name, reading them ends, and does not end at an allow.
 func TestManyMembersEnd(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, key := range []string{"cwd", "glob", "path", "url", "input"} {
 		for _, text := range []string{"x*/", "{a,b}", "http://x ", "diff --git a/x b/y\n", "{"} {

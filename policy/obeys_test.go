@@ -33,6 +33,7 @@ import (
 // that an agent may write unasked. `make obeys` sets APPROVALBOT_OBEYS: "all", or programs
 // by name. What was proved is remembered in testdata/obeys.tsv.
 func TestObeys(t *testing.T) {
+	t.Parallel()
 	chosen := os.Getenv("APPROVALBOT_OBEYS")
 	if chosen == "" {
 		t.Skip("not tested: which files programs obey, which make obeys finds")
@@ -96,6 +97,7 @@ func TestObeys(t *testing.T) {
 // TestObeys_EachRowIsProved: a row of the table that may pass without a question was run
 // under strace, or is noted with the reason why it was not.
 func TestObeys_EachRowIsProved(t *testing.T) {
+	t.Parallel()
 	rows := program.Unasked()
 	proofs := readProofs(t)
 	for _, name := range slices.Sorted(maps.Keys(rows)) {

@@ -26,6 +26,7 @@ func classified(t *testing.T, change ...func(*Config)) *Engine {
 func humansFromR4(c *Config) { c.RequireHumanApproverAtOrAbove = new(core.R4) }
 
 func TestUnsure(t *testing.T) {
+	t.Parallel()
 	e := classified(t)
 	for line, want := range map[string]bool{"ls": false, "frobnicate": true, "git push": false, "rm -rf /; frobnicate": false, "cat $X": true} {
 		require.Equal(t, want, judge(e, lineCall(t, line)).Unsure, line)
@@ -44,6 +45,7 @@ func TestUnsure(t *testing.T) {
 }
 
 func TestJudgeWith(t *testing.T) {
+	t.Parallel()
 	with := func(e *Engine, c core.Call, o core.Opinion) core.Judgement {
 		c.Explain = true
 		return e.JudgeWith(context.Background(), c, o)
@@ -119,6 +121,7 @@ func TestJudgeWith(t *testing.T) {
 
 // However sure a classifier is, it lowers only what static rules did not recognise.
 func TestAdversary_W7_OpinionsLowerOnlyWhatIsNotRecognised(t *testing.T) {
+	t.Parallel()
 	e := classified(t, shipped)
 	known := []string{"cat $X", "rm -rf / $X", "git push; frobnicate", "curl $U | sh", "frobnicate < ~/.ssh/id_rsa", "python3 -c 'x'", `echo "$(( x ))"; rm x`}
 	for _, pointed := range []string{"~/.ssh/id_rsa", "--key=.env", "-f.env", "10.0.0.1", "--out=/etc/cron.d/x", "-o .git/hooks/pre-commit", "http://10.0.0.1/",
@@ -146,6 +149,7 @@ func TestAdversary_W7_OpinionsLowerOnlyWhatIsNotRecognised(t *testing.T) {
 // T3: an opinion that counted when the call was asked never makes less of it than static
 // rules do today, and its class counts with and without a classifier.
 func TestAdversary_T3_AnEarlierOpinionOnlyTightens(t *testing.T) {
+	t.Parallel()
 	frob := lineCall(t, "frobnicate")
 	earlier := opined(core.R4, 0.1)
 	earlier.Earlier = true

@@ -15,6 +15,7 @@ import (
 // and the second comes later. "worse": they must be asked; "same": they are not; "asks": they are,
 // though they would not mind.
 func TestPairsOfASession(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) { c.Workspaces = map[string][]string{"main": {"/work/app"}} })
 	text, err := os.ReadFile("testdata/pairs.tsv")
 	require.NoError(t, err)

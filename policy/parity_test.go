@@ -14,6 +14,7 @@ import (
 // covers the call. Where the old words let everything run (security full), the
 // risk class still decides.
 func TestParity(t *testing.T) {
+	t.Parallel()
 	for _, r := range []struct {
 		security, ask              string
 		hit, listed, miss, r2, bad string // ls; frob --now, which the allowlist names; frobnicate; a fetch; rm -rf /
@@ -56,6 +57,7 @@ func TestParity(t *testing.T) {
 }
 
 func TestAskFallback(t *testing.T) {
+	t.Parallel()
 	for _, r := range []struct{ fallback, hit, miss, bad string }{
 		{"deny", "invalid", "invalid", "invalid"},
 		{"allowlist", "allow", "invalid", "invalid"},
@@ -80,6 +82,7 @@ func TestAskFallback(t *testing.T) {
 }
 
 func TestAllowlist(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) {
 		c.ExecAllowlist = []string{"frob", "git push", "/opt/tools/*", "npm run build-*", "cargo publish --dry-run"}
 		c.ExecSafeBins = []string{"fold2"}
@@ -107,6 +110,7 @@ func TestAllowlist(t *testing.T) {
 func outcomeOf(e *Engine, c core.Call) core.Outcome { return judge(e, c).Outcome }
 
 func TestAdversary_W1_WrappersAreNeverOnTheList(t *testing.T) {
+	t.Parallel()
 	for _, w := range []string{"sh", "bash -c", "env", "sudo", "timeout", "nohup", "xargs", "find . -exec", "busybox", "script", "flock", "time", "/usr/bin/env", "nice", "python3", "python3.12", "node -e", "perl",
 		"awk", "sed", "npx", "docker exec", "npm exec", "go run", "ssh", "parallel", "*", "fr*", "./frob", "a/b", "frob | x", "", `frob "x"`} {
 		cfg := desked()
@@ -138,6 +142,7 @@ func TestAdversary_W1_WrappersAreNeverOnTheList(t *testing.T) {
 }
 
 func TestAdversary_W2_EveryPartMustBeAllowed(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) {
 		c.ExecAllowlist = []string{"frob"}
 		c.Rules = []Rule{{Name: "r", Match: Match{Command: []string{"frob *"}}, Risk: new(core.R0)}, {Name: "s", Match: Match{Command: []string{"frob *"}}, Outcome: "allow"}}

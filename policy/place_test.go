@@ -20,6 +20,7 @@ import (
 // file to a real shell, where policy allows them: what they write is in the
 // workspace, whatever succeeds and fails on the way.
 func TestAllowedChangesStayInside(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts shells")
 	}

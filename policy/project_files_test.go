@@ -4,6 +4,7 @@ import "testing"
 
 // Build tools empty the directory that they build into.
 func TestOutputDirectoriesAsk(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	checkLines(t, e, lines("R3 deletes-file", "vite build --outDir src", "vite build --outDir docs", "vite build --outDir=.", "npx vite build --outDir /workspace/src", "tsup --clean --out-dir .", "tsup src/x.ts --out-dir src", "astro build --outDir src",
 		"astro build --outDir=dist/../src", "deno test --clean --coverage=src", "coverage erase --data-file=src/app.py", "npm run build -- --outDir src", "yarn build --outDir src", "turbo run build -- --outDir=src"))
@@ -21,6 +22,7 @@ func TestOutputDirectoriesAsk(t *testing.T) {
 // Formatters and linters print what they are pointed at, or the lines that they
 // cannot read.
 func TestProjectToolsPrintWhatTheyRead(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	checkLines(t, e, lines("R3 reads-secret", "prettier secrets.json", "npx prettier config/credentials.json", "shfmt .env", "clang-format id_rsa", "autopep8 .env", "esbuild secrets.json", "tofu fmt terraform.tfvars", "terraform fmt prod.tfvars", "biome format secrets.json", "ruff check .env",
 		"black --diff .env", "python3 -m py_compile .env", "flake8 --show-source .env", "node_modules/.bin/prettier .env.production.json", "deno fmt secrets.json", "taplo fmt secrets.toml", "rubocop .env", "goimports .env", "buf format id_rsa", "node --test .env", "prettier 'x/{a.js,.env}' --check", "prettier '{secrets,x}.json' --check", "pytest .env", "npm run lint -- .env"))

@@ -11,6 +11,7 @@ import (
 // TestProjectToolsTurnedIntoSomethingElse: what builds and tests is allowed, and
 // nothing that only looks like it.
 func TestProjectToolsTurnedIntoSomethingElse(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	for _, line := range []string{
 		"go test -exec=./x ./...", "go test --exec ./x ./...", "go test -toolexec=./x .", "go vet -vettool=./x .", "go test -C /opt/x .", "go test -c -o /usr/bin/x .", "go test -coverprofile=/etc/x .", "go test -coverprofile .git/hooks/pre-commit .", "go test ../x", "go test /opt/x", "go test x@latest", "go test $x", "go test \"$x\"", "go test \"./$x\"", "go test ./... -args -x", "go build -ldflags='-extld=./x' .", "go build -ldflags \"-X a=b -extldflags=./x\" .", "go build -gcflags=-trimpath=/x .", "GOFLAGS=-exec=./x go test ./...", "go mod edit -replace a=b", "go tool ./x", "go tool cover -o /etc/x", "cd /opt/x && go test ./...", "cd .. && go test ./...", "go test -vet=off -exec ./x",
@@ -27,6 +28,7 @@ func TestProjectToolsTurnedIntoSomethingElse(t *testing.T) {
 }
 
 func TestProjectToolsNeedAWorkspace(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, line := range []string{"go test ./...", "npm test", "pytest", "make", "cargo build", "gcc a.c", "mvn test", "cmake .", ".venv/bin/pytest", "source .venv/bin/activate", "grep -r handler"} {
 		c := lineCall(t, line)
@@ -39,6 +41,7 @@ func TestProjectToolsNeedAWorkspace(t *testing.T) {
 // TestCdThatMustHaveWorked: behind "&&" a directory is the new one, and
 // everywhere else it may be the old one, too.
 func TestCdThatMustHaveWorked(t *testing.T) {
+	t.Parallel()
 	checkLines(t, engine(t), []row{
 		{"mkdir -p build && cd build && cmake .. && make", "R1"}, {"cd a && cd b && pytest ../../x", "R1"}, {"cd web && npm test && cd .. && go test ./...", "R1"}, {"cd web && npm test; cd .. && go test ./...", "R3 outside-project"},
 		{"cd build; cmake ..", "R3 outside-project"}, {"cd build || true && cmake ..", "R3 outside-project"}, {"! cd build && cmake ..", "R3 outside-project"}, {"(cd build) && cmake ..", "R3 outside-project"}, {"env cd build && cmake ..", "R3 outside-project"}, {"sh -c 'cd build' && cmake ..", "R3 outside-project"}, {"cd build | true && cmake ..", "R3 outside-project"}, {"cd build & cmake ..", "R3 outside-project"}, {"cd $x && cmake ..", "R3 outside-project"}, {"cd build && cd - && make", "R3 outside-project"}, {"for d in a b; do cd $d && make; done", "R3 outside-project"},

@@ -59,6 +59,7 @@ var quotings = []func(string) string{
 }
 
 func TestAPartMoreNeverLowersTheClass(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	lines := plainLines(t, e)
 	class := func(line string) core.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
@@ -84,6 +85,7 @@ func TestAPartMoreNeverLowersTheClass(t *testing.T) {
 }
 
 func TestAWrapperNeverLowersTheClass(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	lines := plainLines(t, e)
 	class := func(line string) core.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
@@ -116,6 +118,7 @@ func TestAWrapperNeverLowersTheClass(t *testing.T) {
 }
 
 func TestQuotesNeverLowerTheClass(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	class := func(line string) core.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
 	var simple [][]string
@@ -147,6 +150,7 @@ func TestQuotesNeverLowerTheClass(t *testing.T) {
 // TestCorpusInEveryPlace puts each line that asks or is refused behind each
 // harmless beginning: it is never taken for less.
 func TestCorpusInEveryPlace(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, line := range plainLines(t, e) {
 		alone := judge(e, lineCall(t, line)).Assessment.RiskClass

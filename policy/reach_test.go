@@ -31,6 +31,7 @@ func beyond(t *testing.T, e *Engine, c core.Call) core.GrantScope {
 }
 
 func TestReach(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for line, want := range map[string]string{
 		"frobnicate": "exec frobnicate (exactly)", "frobnicate a b": "exec frobnicate a b (exactly)", "frobnicate 'a; b' \"c d\" ''": "exec frobnicate 'a; b' 'c d' '' (exactly)",
@@ -61,6 +62,7 @@ func TestReach(t *testing.T) {
 // What is longer than people read on a card leaves no session grant; the exact
 // call may still be granted.
 func TestReachOfALongCommand(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	fits := "frob " + strings.Repeat("x", core.MaxSubject-len("exec frob  (exactly)"))
 	r := reachOf(t, e, lineCall(t, fits))
@@ -73,6 +75,7 @@ func TestReachOfALongCommand(t *testing.T) {
 }
 
 func TestOffers(t *testing.T) {
+	t.Parallel()
 	offers := func(line, session string, change ...func(*Config)) []core.Decision {
 		c := lineCall(t, line)
 		c.SessionKey = session
@@ -90,6 +93,7 @@ func TestOffers(t *testing.T) {
 // Nothing that runs other programs, and no line that is more than one plain
 // command, leaves a grant behind.
 func TestAdversary_W1_NoGrantForWrappers(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for line := range strings.Lines(`sh -c frob
 		bash -lc 'git push'
@@ -168,6 +172,7 @@ func TestAdversary_W1_NoGrantForWrappers(t *testing.T) {
 }
 
 func TestAdversary_W2_NoGrantForMoreThanOnePlainCommand(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, line := range []string{"frob $(x)", "frob `x`", "frob; frob", "frob && frob", "frob | frob", "frob\nfrob", "frob > x", "frob >/dev/null", "frob 2>&1", "frob <<E\nE", "frob < x", "A=1 frob", "frob &", "! frob", "(frob)", "{ frob; }",
 		"frob # x", "frob *", "frob ?", "frob {a,b}", "frob $X", "frob \"$X\"", "frob ~", "$X", "frob 'x", "./frob", "/tmp/frob", "~/frob", "/usr/bin/../../tmp/frob", "FROB x", "git -C /x push", "git --no-pager push", "kubectl -n x get pods",
@@ -190,6 +195,7 @@ func TestAdversary_W2_NoGrantForMoreThanOnePlainCommand(t *testing.T) {
 }
 
 func TestAdversary_W4_InterpretersAreNeverTrusted(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) { c.ExecAllowlist = []string{"/opt/**", "frob"} })
 	for _, line := range []string{"python -c 'x'", "python3 script.py", "node -e x", "perl -e x", "ruby -e x", "/opt/bin/python3 -c x", "/opt/bin/node x.js", "php x", "bash x.sh", "frob | python3"} {
 		c := lineCall(t, line)
@@ -201,6 +207,7 @@ func TestAdversary_W4_InterpretersAreNeverTrusted(t *testing.T) {
 // What keeps a session grant to its session is the tally's; policy names a
 // subject that never covers another program, and none without a session.
 func TestAdversary_W6_SubjectsDoNotOverlap(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	seen := map[string]string{}
 	for _, line := range []string{"git push", "git pull", "git-push", "npm run deploy", "npm run-script deploy", "npm run test", "gh pr merge 1", "gh pr view 1", "aws s3 cp a b", "aws s3 rm a", "terraform plan", "terraform apply", "frob push", "frobpush"} {
@@ -217,6 +224,7 @@ func TestAdversary_W6_SubjectsDoNotOverlap(t *testing.T) {
 
 // W6: a grant for one machine or environment is none for another.
 func TestAdversary_W6_AGrantIsForOneEnvironment(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	on := func(tool string, params map[string]any, b *core.Bind) string {
 		c := callOf(t, tool, params)
@@ -237,6 +245,7 @@ func TestAdversary_W6_AGrantIsForOneEnvironment(t *testing.T) {
 // W1: with some options an ordinary program runs another one, or code. Neither a
 // grant nor the operator's allowlist means that.
 func TestAdversary_W1_OptionsThatNamePrograms(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) {
 		c.ExecAllowlist = []string{"git", "tar", "rsync", "make deploy", "scp", "sftp", "split", "tcpdump"}
 	})
@@ -364,6 +373,7 @@ func list(lines string) (out []string) {
 }
 
 func TestAdversary_W1_ASessionGrantCoversWhatItsCardSaid(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	covers := func(allowed, later string) bool {
 		a, b := judge(e, lineCall(t, allowed)), judge(e, lineCall(t, later))
@@ -389,6 +399,7 @@ func TestAdversary_W1_ASessionGrantCoversWhatItsCardSaid(t *testing.T) {
 // Whatever has an option that the approved command had not is never covered, nor
 // what lacks one that it had.
 func TestProperty_ASessionGrantCoversNoOtherOption(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	names := []string{"rm", "mkdir", "rmdir", "cp", "mv", "ln", "touch", "truncate", "chmod", "chown", "git add", "git rm", "git mv",
 		"git restore", "git commit"}
@@ -422,6 +433,7 @@ func TestProperty_ASessionGrantCoversNoOtherOption(t *testing.T) {
 
 // What tools other than commands may do is bound to where they did it.
 func TestAdversary_W6_AToolsYesStaysWhereItWasGiven(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	subject := func(tool string, params map[string]any) string {
 		return judge(e, callOf(t, tool, params)).GrantScope.Subject
@@ -441,6 +453,7 @@ func TestAdversary_W6_AToolsYesStaysWhereItWasGiven(t *testing.T) {
 // A yes for a command covers no secret, no settings, not the whole workspace and not
 // the other way, where what people saw was none of that.
 func TestAdversary_W6_ACommandsYesStaysWithItsKindOfFiles(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	subject := func(line string) string { return judge(e, lineCall(t, line)).GrantScope.Subject }
 	for seen, others := range map[string][]string{

@@ -11,6 +11,7 @@ import (
 // TestRefusesNothingThatOnlyLooksDestructive: with denyAtOrAbove R4, help and data that are compared are
 // not refused; what destroys is.
 func TestRefusesNothingThatOnlyLooksDestructive(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped, refusing)
 	for _, l := range []string{"shutdown --help", "reboot --help", "rm -f /tmp/x", "psql -c \"select * from log where q ilike '%drop table%'\""} {
 		require.NotEqual(t, core.OutcomeDeny, judge(e, lineCall(t, l)).Outcome, l)

@@ -5,6 +5,7 @@ import "testing"
 // TestRows_ProgramsByPath: tools, scripts and tests of the project that are run by their
 // paths, and what only looks like them.
 func TestRows_ProgramsByPath(t *testing.T) {
+	t.Parallel()
 	harmlessAndTwins(t, []string{
 		"bin/rails routes -g admin", "bin/rspec spec/models", "bin/rake test", "bin/rubocop -a app", "bin/rails test test/models/user_test.rb", "bin/test", "script/test", "./scripts/lint.sh", "./run_tests.sh", "scripts/check-types.py",
 		"./test.sh unit", "./build.sh", "chmod +x scripts/lint.sh && ./scripts/lint.sh 2>&1 | tail -20", "timeout 60 ./build/tests/test_queue", "./build/bin/parser_test --gtest_filter='Lexer.*'", "target/debug/integration-tests -v",

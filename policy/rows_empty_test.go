@@ -5,6 +5,7 @@ import "testing"
 // TestEmptyingAsks: what writes a file from nothing deletes what is in it, whichever
 // program does it. A file that is overwritten with something is a write like any other.
 func TestEmptyingAsks(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	checkLines(t, e, lines("R3 deletes-file",
 		"sort -o src/main.rs /dev/null", "sort /dev/null -o src/main.rs", "sort -u --output=src/main.rs < /dev/null", "tee src/main.rs < /dev/null", "cat /dev/null | tee src/main.rs",

@@ -4,6 +4,7 @@ import "testing"
 
 // TestRows_Everyday: what agents run every day, and its twins.
 func TestRows_Everyday(t *testing.T) {
+	t.Parallel()
 	harmlessAndTwins(t, []string{
 		"cmake --build build --parallel 8", "cmake --build build --parallel --target test", "cmake --build build -j --target test", "ctest --test-dir build --parallel 4", "lsof -nP -iTCP:3000 -sTCP:LISTEN", "lsof -i :3000", "sw_vers -productVersion",
 		"xcodebuild -scheme Notes -showdestinations", "xcodebuild -list -json", "xcodebuild test -scheme Notes -destination 'platform=iOS Simulator,name=iPhone 15' -only-testing:NotesTests/x CODE_SIGNING_ALLOWED=NO",

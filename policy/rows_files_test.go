@@ -66,6 +66,7 @@ var twins = []struct{ harmless, dangerous string }{
 }
 
 func TestTwins(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped, func(c *Config) { c.ExecSecurity = "full" })
 	for _, x := range twins {
 		if j := judge(e, lineCall(t, x.harmless)); j.Outcome != core.OutcomeAllow || j.Assessment.RiskClass > core.R2 {
@@ -81,6 +82,7 @@ func TestTwins(t *testing.T) {
 
 // Spelling changes neither class nor codes.
 func TestOneCommandInSeveralSpellings(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, list := range [][]string{
 		{"rm -rf dist", "rm -r -f dist", "rm -fr dist", "rm --recursive --force dist", "rm dist -rf", "rm -rf -- dist"},

@@ -5,6 +5,7 @@ import "testing"
 // TestForeignCodeAsks: what git brings is written by others, and a line that runs the
 // project's code then runs it. A change between one's own branches is none of that.
 func TestForeignCodeAsks(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	checkLines(t, e, lines("R3 writes-and-runs",
 		"git pull && ./scripts/test.sh", "git pull && make test", "git pull; npm test", "git pull --rebase origin main && go test ./...", "git fetch && git checkout origin/x && npm test",
@@ -16,6 +17,7 @@ func TestForeignCodeAsks(t *testing.T) {
 
 // TestProductionAsks: tests and builds that are run against production are a deployment.
 func TestProductionAsks(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	checkLines(t, e, lines("R3 remote-system",
 		"mvn -P prod test", "mvn test -P dev,prod", "mvn --activate-profiles live-eu package", "./mvnw -P Production verify", "dbt compile --target prod", "dbt compile --target=production", "dbt ls -t prd", "dbt compile -t \"$t\"",
@@ -26,6 +28,7 @@ func TestProductionAsks(t *testing.T) {
 
 // TestSettingsThatRunCodeAsk: later commands obey these files, also ones that only look.
 func TestSettingsThatRunCodeAsk(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, file := range []string{".tool-versions", "bunfig.toml", ".bundle/config", ".npmrc", ".envrc", ".mise.toml", "mise.local.toml", "rust-toolchain.toml", "rust-toolchain", ".yarn/releases/yarn.cjs", ".pnp.cjs", "web/.pnpmfile.cjs", ".bazelrc", ".jvmopts", ".pdbrc", "devbox.json"} {
 		checkLines(t, e, []row{{"echo x > " + file, "R3"}, {"cp a.txt " + file, "R3"}, {"sed -i s/a/b/ " + file, "R3"}})

@@ -10,6 +10,7 @@ import (
 
 // What git and the forges' clients only tell, and what is one option away from it.
 func TestRowsOfGitAndForges(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) { c.ExecSecurity = "full" })
 	for line, twin := range map[string]string{
 		"git log --oneline -10 --format='%h %s'":                                  "git log --output=/workspace/x",

@@ -5,6 +5,7 @@ import "testing"
 // TestGroupsAndWholeLines: braces group commands and "IFS= read" takes lines as they are;
 // what stands in them counts as it does alone.
 func TestGroupsAndWholeLines(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	checkLines(t, e, lines("R0", "{ ls; pwd; }", "{ git status; git diff --stat; } 2>&1 | head -50", "ls | { grep x; wc -l; }", "if [ -f a ]; then { cat a; }; fi", "{\nls\n} && pwd",
 		"while IFS= read -r l; do echo \"$l\"; done < f.txt", "git ls-files '*.go' | while IFS= read -r f; do wc -l \"$f\"; done", "IFS= read -r line < VERSION"))

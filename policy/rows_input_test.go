@@ -5,6 +5,7 @@ import "testing"
 // TestRows_Input: what is changed in place, entered, asked of a forge or a database, and
 // their twins.
 func TestRows_Input(t *testing.T) {
+	t.Parallel()
 	harmlessAndTwins(t, []string{
 		`yq -i '.log.level = "debug" | .server.port = 0' config/app.yaml`, "yq e -i 'del(.a)' x.yml", "for d in modules/*/; do echo \"=== $d\"; (cd \"$d\" && terraform fmt -check -no-color) || true; done",
 		"for d in packages/*/; do (cd \"$d\" && npm test); done", "for d in a b; do (cd \"$d\" && go test ./...); done", "for d in */; do (cd \"$d\" && git status --short && cat README.md); done",

@@ -5,6 +5,7 @@ import "testing"
 // TestRows_Languages: builds, tests and checks of smaller languages, of schemas and of
 // documents, and their twins.
 func TestRows_Languages(t *testing.T) {
+	t.Parallel()
 	harmlessAndTwins(t, []string{
 		"dune build", "dune build @fmt", "dune runtest --force", "dune test src", "ocamlformat --check a.ml", "lein test", "clj-kondo --lint src", "ginkgo -r --race ./...", "alembic history -v", "alembic current", "flask routes", "bundle exec brakeman -q --no-pager",
 		"bundle exec srb tc", "bundle exec jekyll build -d _site/build", "detekt -i src -r html:build/detekt.html", "swift-format lint -r Sources", "prove -lr t", "perlcritic --stern lib", "gleam test", "elm make src/Main.elm --output=/dev/null", "spago test",
@@ -29,6 +30,7 @@ func TestRows_Languages(t *testing.T) {
 
 // TestRows_Telling: what tells of files, tables and processes, and its twins.
 func TestRows_Telling(t *testing.T) {
+	t.Parallel()
 	harmlessAndTwins(t, []string{
 		"tokei", "cloc . --json", "scc --by-file src", "csvcut -n a.csv", "csvstat a.csv", "gron a.json", "echo '1+1' | bc -l", "pstree -p", "tput cols", "stty size", "split -l 100 a.csv part-", "split -d -b 1M --additional-suffix=.csv a.csv out/p-", "install -d build/x", "dos2unix a.txt",
 		"patch --dry-run -p1 < a.diff", "patch -p1 --dry-run -i a.diff", "7z l a.7z", "pdfinfo a.pdf", "colordiff -u a.c b.c", "difft a.c b.c", "otool -L a", "lipo -info a", "plutil -lint a.plist", "xcode-select -p", "xcrun simctl list devices", "xcrun --show-sdk-path", "rpm -qa", "pacman -Q", "snap list", "opam list",

@@ -5,6 +5,7 @@ import "testing"
 // TestRows_Hashes: commands that are given hashes which git printed, and what only looks
 // like them.
 func TestRows_Hashes(t *testing.T) {
+	t.Parallel()
 	harmlessAndTwins(t, []string{
 		"git show $(git rev-list -1 HEAD -- src/a.ts) --stat", "git branch --contains $(git rev-parse HEAD~4)", `git diff "$(git rev-parse --short origin/main)"..HEAD -- src/a.go`, `git log --oneline "$(git log -1 --format=%H -- go.mod)"..HEAD`,
 		"git log --format=%h -5 | xargs -I{} git show --stat --oneline {}", "git log --format=%H -n 5 -- src | xargs -I % git diff --stat %^ %", "git rev-list --max-count=5 HEAD | xargs -n1 git show --no-patch --oneline",
@@ -21,6 +22,7 @@ func TestRows_Hashes(t *testing.T) {
 
 // TestRows_PipesAndChecks: a search of what a pipe gives, and options of tools that check.
 func TestRows_PipesAndChecks(t *testing.T) {
+	t.Parallel()
 	harmlessAndTwins(t, []string{
 		"rg --files | rg -i 'auth' | head -30", "npm test 2>&1 | rg -n '.' | head", "git ls-files | rg -v vendor | xargs wc -l", "git status --short | rg -e '^ M' 2>/dev/null",
 		"git format-patch -1 --stdout | head -40", "git tag -a v1.2.0 -m 'Release 1.2.0'", "git tag -am one v1", "git tag -a v1 --message=x HEAD~1",

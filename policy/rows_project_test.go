@@ -11,6 +11,7 @@ import (
 // TestRows_ProjectTools: what tools of a project do without asking, each beside the
 // twins of it that do something else.
 func TestRows_ProjectTools(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	for _, r := range []struct {
 		harmless  []string

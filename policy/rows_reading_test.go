@@ -5,6 +5,7 @@ import "testing"
 // TestRows_Reading: addresses of sed, patterns of grep and checks of scripts, and their
 // twins.
 func TestRows_Reading(t *testing.T) {
+	t.Parallel()
 	harmlessAndTwins(t, []string{
 		`sed -n '/^## \[Unreleased\]/,/^## \[1/p' CHANGELOG.md`, `sed -n '/func (s \*Server)/,/^}/p' x.go`, `sed -n '/[0-9]\/[a-z]/p' x`, `sed '/^\s*$/d' x`, `grep -rhoE "process\.env\.[A-Z_]+" src`,
 		`grep -rniE "create (unique )?index" db/migrate db/structure.sql`, "for f in scripts/*.sh; do bash -n \"$f\" || echo \"BAD: $f\"; done", "bash -n scripts/a.sh",

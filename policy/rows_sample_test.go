@@ -5,6 +5,7 @@ import "testing"
 // TestRows_Samples: numbers, hashes and dates that are computed, and what only looks
 // like them.
 func TestRows_Samples(t *testing.T) {
+	t.Parallel()
 	harmlessAndTwins(t, []string{
 		`cmake --build build -j"$(nproc)"`, "make -j$(nproc) test", "make -j $(nproc) test", `ninja -C build -j "$(nproc 2>/dev/null || sysctl -n hw.ncpu)"`, `make -j"$(getconf _NPROCESSORS_ONLN)"`, `cargo test -j "$(nproc)"`,
 		`git diff --stat "$(git merge-base main HEAD)"`, "git diff $(git merge-base HEAD origin/main)..HEAD -- src", `git log --oneline "$(git merge-base main HEAD)..HEAD"`, `git log "$(git rev-list --count HEAD)..HEAD"`,

@@ -12,6 +12,7 @@ import (
 
 // What looks at systems and changes nothing needs nobody.
 func TestSystemsAreLookedAt(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for line := range strings.Lines(looksAtSystems) {
 		a := judge(e, lineCall(t, strings.TrimSuffix(line, "\n"))).Assessment
@@ -21,6 +22,7 @@ func TestSystemsAreLookedAt(t *testing.T) {
 
 // Its twins, which change something, show a secret, or go where the caller says, ask.
 func TestSystemsAreNotChangedUnasked(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for line := range strings.Lines(changesSystems) {
 		a := judge(e, lineCall(t, strings.TrimSuffix(line, "\n"))).Assessment
@@ -34,6 +36,7 @@ func TestSystemsAreNotChangedUnasked(t *testing.T) {
 
 // One command in two spellings has one class and the same codes.
 func TestSystemsInTwoSpellings(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, pair := range [...][2]string{
 		{`docker run --pid=host x`, `docker run --pid host x`},

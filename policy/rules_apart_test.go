@@ -11,6 +11,7 @@ import (
 // TestAPathThatLoosensSpellsWhatIsApart: a rule that allows files below a directory allows no hooks,
 // settings or secrets below it, unless its path names them.
 func TestAPathThatLoosensSpellsWhatIsApart(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		path, tool, file string
 		allowed          bool

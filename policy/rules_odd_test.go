@@ -11,6 +11,7 @@ import (
 // A rule that denies refuses what is seen or spelled in a line, and what a shell computes; a line
 // that is merely unusual asks.
 func TestADenyRuleRefusesWhatItSees(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped, func(c *Config) {
 		c.Rules = []Rule{{Name: "no-prod", Match: Match{Command: []string{"kubectl * prod-*"}}, Outcome: "deny"}}
 	})

@@ -19,6 +19,7 @@ func ruleEngine(t testing.TB, rules ...Rule) *Engine {
 }
 
 func TestRulesTighten(t *testing.T) {
+	t.Parallel()
 	deny := func(m Match) *Engine { return ruleEngine(t, Rule{Match: m, Outcome: "deny"}) }
 	hits := func(e *Engine, yes bool, list ...string) {
 		t.Helper()
@@ -70,6 +71,7 @@ func TestRulesTighten(t *testing.T) {
 }
 
 func TestRulesSay(t *testing.T) {
+	t.Parallel()
 	e := ruleEngine(t,
 		Rule{Name: "first", Match: Match{Command: []string{"ls first"}}, Outcome: "deny"},
 		Rule{Name: "ask-ls", Match: Match{Command: []string{"ls"}}, Outcome: "ask", Role: "ops", MinApprovals: 2, SideEffects: []core.SideEffect{core.CredentialAccess}},
@@ -109,6 +111,7 @@ func TestRulesSay(t *testing.T) {
 }
 
 func TestRulesLoosen(t *testing.T) {
+	t.Parallel()
 	e := ruleEngine(t,
 		Rule{Match: Match{Command: []string{"frob test"}}, Risk: new(core.R1)},
 		Rule{Match: Match{Command: []string{"git push origin dev"}}, Outcome: "allow"},
@@ -158,6 +161,7 @@ func TestRulesLoosen(t *testing.T) {
 }
 
 func TestRulesMistakes(t *testing.T) {
+	t.Parallel()
 	tool := Match{Tool: []string{"read"}}
 	for want, r := range map[string]Rule{
 		"name must be":                   {Name: "a b", Outcome: "ask"},
@@ -199,6 +203,7 @@ func TestRulesMistakes(t *testing.T) {
 // TestARuleForAHostMeansEveryMachineOfTheCall: also one that is named as a proxy,
 // a socket or a fixed address.
 func TestARuleForAHostMeansEveryMachineOfTheCall(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) {
 		c.Rules = []Rule{{Name: "own", Match: Match{Tool: []string{"web_fetch"}, Host: []string{"*.example.org"}}, Outcome: "allow"}}
 	})

@@ -5,6 +5,7 @@ import "testing"
 // TestTmpIsScratch: files below /tmp that the session may have made are written, read and removed
 // unasked, but for what others may run, obey or have made.
 func TestTmpIsScratch(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	checkLines(t, e, lines("R1 scratch-write",
 		"echo x > /tmp/test.log", "go version | tee /tmp/x", "rm /tmp/x", "rm -f /tmp/x", "rm -f /tmp/server.log /tmp/out.txt", "touch /tmp/a.json", "mkdir -p /tmp/work/a", "cp README.md /tmp/", "cp README.md /tmp", "cp a /tmp/b",

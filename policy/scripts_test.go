@@ -25,6 +25,7 @@ var scriptPieces = map[string][]string{
 // TestAllowedScriptsOnlyPrint gives programs of sed and awk that policy allows
 // to the real ones: none runs the canary, and none writes a file.
 func TestAllowedScriptsOnlyPrint(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts programs")
 	}

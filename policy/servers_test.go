@@ -30,6 +30,7 @@ type at map[string]any
 
 // What the rows say of calls of well-known servers.
 func TestServers_Rows(t *testing.T) {
+	t.Parallel()
 	e := bridged(t)
 	overwrites := core.Hints{ReadOnly: core.HintNo, Destructive: core.HintYes, OpenWorld: core.HintNo}
 	for _, r := range []struct {
@@ -107,6 +108,7 @@ func TestServers_Rows(t *testing.T) {
 
 // A tool that is merely not known is what its server declares.
 func TestServers_Hints(t *testing.T) {
+	t.Parallel()
 	e := bridged(t)
 	reads := core.Hints{ReadOnly: core.HintYes, OpenWorld: core.HintNo}
 	open := core.Hints{ReadOnly: core.HintYes}
@@ -166,6 +168,7 @@ func TestServers_Hints(t *testing.T) {
 
 // Whatever a caller without trustToolHints says of a tool, nothing gets milder by it.
 func TestAdversary_H5_HintsCountOnlyForTrustedTokens(t *testing.T) {
+	t.Parallel()
 	table, err := tool.Servers()
 	require.NoError(t, err)
 	said := []core.Hints{{}, {ReadOnly: core.HintYes}, {ReadOnly: core.HintYes, Destructive: core.HintNo, Idempotent: core.HintYes, OpenWorld: core.HintNo}, {Destructive: core.HintYes}}
@@ -213,6 +216,7 @@ func nonePraising(j core.Judgement) []string {
 // The layers look at the call's own tool: no server's name leads around them, and no
 // session's yes for one server's tool covers another's.
 func TestAdversary_H5_ServersNamesLeadNowhereElse(t *testing.T) {
+	t.Parallel()
 	e := bridged(t, func(c *Config) { c.ToolsDeny = []string{"exec", "mcp__github__list_issues"} })
 	require.Equal(t, core.OutcomeDeny, judge(e, atOf(t, "github", "exec", at{"command": "ls"})).Outcome)
 	require.Equal(t, core.OutcomeDeny, judge(e, atOf(t, "github", "mcp__github__list_issues", at{"owner": "a", "repo": "b"})).Outcome)
@@ -228,6 +232,7 @@ func TestAdversary_H5_ServersNamesLeadNowhereElse(t *testing.T) {
 
 // No row stands for a tool that runs commands: those are read as commands.
 func TestServers_HaveNoRowForCommands(t *testing.T) {
+	t.Parallel()
 	table, err := tool.Servers()
 	require.NoError(t, err)
 	for server, tools := range table {
@@ -239,6 +244,7 @@ func TestServers_HaveNoRowForCommands(t *testing.T) {
 
 // Rules by path see what a row's params name.
 func TestServers_RulesSeePaths(t *testing.T) {
+	t.Parallel()
 	e := bridged(t, func(c *Config) {
 		c.Rules = []Rule{{Name: "no-notes", Match: Match{Path: []string{"notes*"}}, Outcome: "deny"}}
 	})

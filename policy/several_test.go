@@ -12,6 +12,7 @@ import (
 // What stands as one word in the line can be several when it runs. The second of
 // them is an option, a file, or the command that a wrapper runs.
 func TestAWordThatBecomesSeveralAsks(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, line := range []string{
 		"nice -n $(echo 5 rm -rf ~) ls", "x='5 rm -rf foo'; nice -n $x ls", "nice -n {5,rm,-rf,foo} ls", "nice -n `echo 5 rm x` ls", "timeout -s {KILL,5,rm,x} 5 ls", "timeout -k $x 5 ls", "timeout --signal $x 5 ls",
@@ -39,6 +40,7 @@ func TestAWordThatBecomesSeveralAsks(t *testing.T) {
 // Whatever a line with an unquoted variable may do, it may do whatever stands in
 // the variable: each word of lines that are allowed is tried.
 func TestAllowedWithAVariableIsAllowedWithItsValues(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	values := []string{"a -delete", "5 rm -rf foo", "5 ./evil", "--pre=./evil", "1 --output=/etc/x", "-o /etc/x", "a -exec rm {} ;", "x -t /etc", "-f .env", ".env", "a /etc/shadow", "@.netrc", "-s 12:00", "x PATH"}
 	seen := map[string]bool{}

@@ -10,6 +10,7 @@ import (
 )
 
 func TestReadingCommandsAllow(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	rows := lines("R0 read-only-command",
 		"ls", "ls -la", "pwd", "echo hello world", "cat README.md", "cat /workspace/main.go", "head -n 20 x.go", "head -20 x.go", "tail -f log.txt",
@@ -41,6 +42,7 @@ func TestReadingCommandsAllow(t *testing.T) {
 // that shells do not all read alike. Policy does not tell these from the ones that
 // hide a command (policy/shell).
 func TestOutsideTheGrammarAsks(t *testing.T) {
+	t.Parallel()
 	checkLines(t, engine(t), lines("R3 unusual-shell", "echo $#", "ls &>/dev/null", "cat <<< hello", "nohup ls", "case x in a) ls;; esac", "IFS=, read -r a < f", "echo `pwd`",
 		"source <(ls)", "ls < <(ls)", "tee >(ls)", "for f in <(ls); do wc $f; done", "export LANG=C; ls", "'ls' -l", `"ls"`, "echo a{b", "echo ${x:-none}", "echo ${#x}", "echo ${f%.txt}", "echo $((1+2))", "[[ -f x ]]", "ls **x/*.go",
 		"cat > y.txt <<EOF\n${x:-a}\nEOF", "ls & pwd", "[ a == b ]", "export NODE_ENV=test", "LANG= ls"))
@@ -49,6 +51,7 @@ func TestOutsideTheGrammarAsks(t *testing.T) {
 // What stands in <( ) is judged like any command, and changes nothing: it runs beside
 // the rest of the line.
 func TestWhatIsReadFromCommands(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	checkLines(t, e, lines("R0", "diff <(ls a) <(ls b)", "comm -12 <(sort a | uniq) <(sort b)", "diff <(git show HEAD:a.go) a.go", "diff -u <(cd web && ls) <(cd api && ls)", "grep -f <(cut -d, -f1 a.csv) b.csv", "cat <(cat <(ls)) | head", "diff <(cd / && ls) x; git status"))
 	checkLines(t, e, lines("R2", "diff <(curl -s https://example.com/a) a"))
@@ -63,6 +66,7 @@ func TestWhatIsReadFromCommands(t *testing.T) {
 // The status of a command is a number wherever one is compared or handed on; and no
 // other variable is.
 func TestStatusesAreNumbers(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	checkLines(t, e, lines("R0", "ls; exit $?", "ls | wc -l; exit ${PIPESTATUS[0]}", "ls; [ $? -eq 0 ] && pwd", "ls | wc; [ ${PIPESTATUS[0]} -ne 0 ] || pwd", "ls | wc; test \"${pipestatus[1]}\" -eq 0", "ls | wc; echo \"exit ${PIPESTATUS[0]}\" ${pipestatus[1]}"))
 	checkLines(t, e, lines("R3 unusual-shell", "ls; [ $x -eq 0 ]", "[ $? -eq $x ]", "ls | wc; exit $PIPESTATUS", "echo ${PIPESTATUS[@]}", "echo ${PIPESTATUS[$x]}", "exit ${x[0]}", "exit ${PIPESTATUS[0]}$x", "PIPESTATUS=1; exit ${PIPESTATUS[0]}", "[ -e ${PIPESTATUS[0]} ]", "shift ${PIPESTATUS[0]}"))
@@ -70,6 +74,7 @@ func TestStatusesAreNumbers(t *testing.T) {
 }
 
 func TestLocalChangesAllow(t *testing.T) {
+	t.Parallel()
 	rows := lines("R1 workspace-write",
 		"mkdir -p src/a", "touch x", "cp a.go b.go", "cp src/a.go .", "cp -r src lib", "mv a.go b.go", "ln -s a.go b.go", "echo hi > x.txt", "echo hi >> /workspace/x.txt", "ls | tee out.txt", "cat a.go > b.go",
 		"cat > y.txt <<'EOF'\n(a) <b> & c; d | e $x\nEOF", "cat > main.go <<'EOF'\npackage main\nfunc main() { println(\"rm -rf /\") }\nEOF", "gofmt -w main.go", "go fmt ./...", "chmod +x run.sh", "chmod 644 a.go", "rmdir old", ": > x.log", "flock x.lock ls",
@@ -85,6 +90,7 @@ func TestLocalChangesAllow(t *testing.T) {
 }
 
 func TestNetworkReadsAreR2(t *testing.T) {
+	t.Parallel()
 	rows := lines("R2 network-read", "curl https://example.com", "curl -sSL https://example.com/a?b=c", "curl -I https://example.com", "curl -o /dev/null -s https://example.com",
 		"wget -qO- https://example.com", "wget --spider https://example.com", "curl -H 'Accept: x' https://example.com | jq .a", "git fetch", "git fetch origin", "ping -c 1 example.com", "dig example.com")
 	checkLines(t, engine(t), rows)
@@ -97,6 +103,7 @@ func TestNetworkReadsAreR2(t *testing.T) {
 }
 
 func TestTheRestAsks(t *testing.T) {
+	t.Parallel()
 	rows := []row{
 		{"frobnicate", "R3 unknown-command"}, {"./run.sh", "R3 program-by-path"}, {"/tmp/ls", "R3 program-by-path"}, {"bin/ls", "R3 program-by-path"}, {"~/bin/ls", "R3 program-by-path"}, {"LS", "R3 unknown-command"},
 		{"ls --frob; sort --frob x.go", "R3 unknown-option"}, {"sort --compress-program=sh x.go", "R3 unknown-option"},

@@ -39,6 +39,7 @@ var provenShells = [][]string{{"bash"}, {"dash"}, {"zsh", "-f"}, {"mksh"}, {"bus
 // search goes on (make shellproof), and APPROVALBOT_SHELLPROOF_ONLY is an expression
 // for the lines of which it tries no others.
 func TestAdversary_W11_AllowedLinesRunWhatTheySay(t *testing.T) {
+	t.Parallel()
 	p := newProof(t)
 	e := engine(t, func(c *Config) { c.Workspaces = map[string][]string{"main": {p.work}} })
 	below := func(line string) bool {

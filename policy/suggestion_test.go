@@ -20,6 +20,7 @@ func suggest(e *Engine, c core.Call) core.Suggestion {
 }
 
 func TestWhatWouldLetACallRun(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	for line, want := range map[string]string{
 		"ls -la":                                "",
@@ -63,6 +64,7 @@ func TestWhatWouldLetACallRun(t *testing.T) {
 // Each suggestion lets its call run, and nothing else of the corpus that reads secrets, is
 // computed or is R4, however its call is continued.
 func TestASuggestionLetsItsCallRunAndNoWorse(t *testing.T) {
+	t.Parallel()
 	for _, base := range []func(*Config){shipped, strict} {
 		suggestionsOf(t, base)
 	}

@@ -28,6 +28,7 @@ func checkTools(t *testing.T, e *Engine, rows []toolRow) {
 }
 
 func TestTools(t *testing.T) {
+	t.Parallel()
 	checkTools(t, engine(t), []toolRow{
 		{"read", `{"path":"main.go"}`, "R0 read-only-tool"}, {"Read", `{"file_path":"/workspace/main.go","offset":1,"limit":10}`, "R0 read-only-tool"}, {"read_file", `{"absolute_path":"/etc/hosts"}`, "R0"},
 		{"read_many_files", `{"paths":["a.go","b/**/*.ts"]}`, "R0"}, {"Glob", `{"pattern":"**/*.env"}`, "R0"}, {"LS", `{"path":"/home/u/.ssh"}`, "R0"}, {"list_dir", `{}`, "R0"}, {"Grep", `{"pattern":"id_rsa","glob":"*.go"}`, "R0"}, {"view", `{"path":"x"}`, "R0"},
@@ -49,6 +50,7 @@ func TestTools(t *testing.T) {
 }
 
 func TestExecParams(t *testing.T) {
+	t.Parallel()
 	checkTools(t, engine(t), []toolRow{
 		{"exec", `{"command":"ls"}`, "R0"}, {"exec", `{"argv":["ls","-la"]}`, "R0"}, {"exec", `{"argv":["ls","; rm -rf /"]}`, "R0"}, {"exec", `{"argv":["echo","$(rm -rf /)"]}`, "R0"}, {"exec", `{"argv":["cat","*"]}`, "R0"}, {"exec", `{"argv":["cat",".env"]}`, "R3 reads-secret"}, {"exec", `{"argv":["rm","-rf","/"]}`, "R4"}, {"exec", `{"argv":["ls -la"]}`, "R3 unknown-command"},
 		{"exec", `{"argv":["sh","-c","ls"]}`, "R0"}, {"exec", `{"argv":["sh","-c","rm -rf /"]}`, "R4"}, {"exec", `{"argv":["sh","-c","$0","ls"]}`, "R3 dynamic-command"}, {"exec", `{"argv":["sh","-c","$0 \"$@\"","rm","-rf","/"]}`, "R4"}, {"exec", `{"argv":["sh","-c","cat \"$1\"","_",".env"]}`, "R3 may-read-secret"}, {"exec", `{"argv":["env","ls"]}`, "R0"}, {"exec", `{"argv":["/tmp/ls"]}`, "R3 program-by-path"},
@@ -60,6 +62,7 @@ func TestExecParams(t *testing.T) {
 }
 
 func TestWithoutAWorkspaceTheCallsOwnDirectoryIsLocal(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	ask := func(command, workdir, bound string) string {
 		c := callOf(t, "exec", map[string]any{"command": command, "workdir": workdir})
@@ -83,6 +86,7 @@ func TestWithoutAWorkspaceTheCallsOwnDirectoryIsLocal(t *testing.T) {
 }
 
 func TestAdversary_S5_ArgvIsNoShellLine(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for _, word := range []string{";", "&&", "|", "$(x)", "`x`", ">", "*", "~", "a b", "$x", "'", "\"", "\n", "{a,b}", "#"} {
 		j := judge(e, callOf(t, "exec", map[string]any{"argv": []string{"echo", word, "rm", "-rf", "/"}}))
@@ -96,6 +100,7 @@ func TestAdversary_S5_ArgvIsNoShellLine(t *testing.T) {
 
 // TestRuntimesTools: what the agent runtimes bring beside files and commands.
 func TestRuntimesTools(t *testing.T) {
+	t.Parallel()
 	checkTools(t, engine(t), []toolRow{
 		{"Task", `{"prompt":"rm -rf /"}`, "R0 harmless-tool"}, {"spawn_agent", `{"message":"x"}`, "R0"}, {"KillShell", `{"shell_id":"x"}`, "R0"}, {"ExitPlanMode", `{}`, "R3 approves-plan"}, {"ListMcpResourcesTool", `{}`, "R0"},
 		{"browser", `{"action":"snapshot"}`, "R2 network-read"}, {"browser", `{"action":"open","targetUrl":"https://x.org"}`, "R2"}, {"browser", `{"action":"open","targetUrl":"http://169.254.169.254/"}`, "R3 metadata-service"}, {"browser", `{"action":"act","request":{"kind":"type"}}`, "R3 browser-acts"}, {"browser", `{}`, "R3 browser-acts"}, {"browser", `{"action":["snapshot"]}`, "R3 browser-acts"}, {"browser", `{"action":"frob"}`, "R3 browser-acts"}, {"browser", `{"sub":{"action":"snapshot"}}`, "R3 browser-acts"}, {"browser", `nope`, "R3 malformed-call"},
@@ -111,6 +116,7 @@ func TestRuntimesTools(t *testing.T) {
 // TestNamesOnlyMakeItWorse: no name of a tool that another server brings gets it
 // below an unknown tool.
 func TestNamesOnlyMakeItWorse(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	for name := range tool.Kinds {
 		for _, foreign := range []string{"mcp__server__" + name, "server." + name, "MCP:" + name, "server/" + name} {

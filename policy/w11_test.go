@@ -19,6 +19,7 @@ var misread = []string{
 // TestAdversary_W11_ParserAndShellDisagree: no such line runs unasked, however it is
 // given, and the trace says where it leaves the grammar.
 func TestAdversary_W11_ParserAndShellDisagree(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped)
 	for _, line := range misread {
 		calls := []core.Call{lineCall(t, line), callOf(t, "Bash", map[string]any{"command": line})}

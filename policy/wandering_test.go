@@ -4,6 +4,7 @@ import "testing"
 
 // Two directories are compared file by file, wherever they are.
 func TestComparingDirectoriesAsks(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	checkLines(t, e, lines("R3 may-read-secret", "diff e ~", "diff e /root", "diff /root src", "git diff /tmp/e /root", "git diff src /root", "git diff ~ src", "git diff --stat /tmp/e /root", "git diff -- src /root", "git diff e /root/x.txt", "git diff e /root/*"))
 	checkLines(t, e, lines("R3 unknown-option", "diff -N src .", "diff -Nu e .", "diff --new-file e config"))
@@ -15,6 +16,7 @@ func TestComparingDirectoriesAsks(t *testing.T) {
 // Where ps cannot read an option, "e" shows what the processes have in their
 // environment.
 func TestEnvironmentOfProcessesAsks(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	checkLines(t, e, lines("R3 reads-environment", "ps -axe", "ps -xe", "ps -uxe", "ps -auxwwe", "ps -jaxe", "ps -alxe", "ps -e -x", "ps -ax -e", "ps -eg", "ps -eu x", "ps -eC x", "ps -o environ", "ps -eo pid,environ", "ps --format=pid,ENVIRON", "ps aux -e"))
 	checkLines(t, e, lines("R0", "ps", "ps aux", "ps -ef", "ps -efww", "ps -eo pid,args", "ps -eo pid,ppid,cmd --sort=-pid", "ps -aux", "ps -p 1 -o args", "ps -eLf", "ps -ejH", "ps -A", "ps auxww", "ps -axo pid,comm"))
@@ -22,6 +24,7 @@ func TestEnvironmentOfProcessesAsks(t *testing.T) {
 
 // What a file is, is open where a line went to a directory that cannot be read.
 func TestReadingWhereALineWentAsks(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	checkLines(t, e, lines("R3 reads-secret", "cd ~/.kube && cat config", "cd ~/.docker && cat config.json", "cd ~/.ssh && cat work_key", "cd ~/.aws; cat config", "cd && cd .kube && cat config", "cd ~ && cat .kube/config"))
 	checkLines(t, e, lines("R3 may-read-secret", `cd "$HOME/.kube" && cat config`, "cd ~/../../proc/self && cat environ", "cd $HOME/../proc/self && cat environ", "cd ~; cd ../../proc/self; cat environ", "cd $(echo /root/.kube) && cat config", "cd - && cat x", "cd ~/.x && cat y", "cd && cat config.yaml",

@@ -25,6 +25,7 @@ import (
 // what the wide reader gave the rules of programs: its words, and the directory where it
 // runs. The other proof is of the plain reader, which follows neither values nor cd.
 func TestAdversary_W11_AllowedLinesRunWhereTheySay(t *testing.T) {
+	t.Parallel()
 	p := newProof(t)
 	for name, how := range map[string]string{"ls git find": "-DLIST", "grep": "-DEXITS=1", "wc head cut sort stat file du diff basename": "-DEXITS=0"} {
 		for name := range strings.FieldsSeq(name) {

@@ -18,6 +18,7 @@ import (
 // as the form in which both readers agreed: what is written out there is literal and
 // the same text, and nothing that is computed or a pattern there is literal.
 func TestJudgedWordsAreTheFormsWords(t *testing.T) {
+	t.Parallel()
 	e := engine(t)
 	stored, err := os.ReadFile(judgements)
 	require.NoError(t, err)

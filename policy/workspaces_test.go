@@ -11,6 +11,7 @@ import (
 
 // An agent may have several workspaces: what lies in any of them is local.
 func TestSeveralWorkspaces(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped, func(c *Config) {
 		c.Workspaces = map[string][]string{"main": {"/work/app", "/work/docs/", "/work/app"}}
 	})
@@ -49,6 +50,7 @@ func TestSeveralWorkspaces(t *testing.T) {
 
 // A relative pattern of a rule counts from each workspace.
 func TestRulesCountFromEachWorkspace(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) {
 		c.Workspaces = map[string][]string{"main": {"/work/app", "/work/docs"}}
 		c.Rules = []Rule{
@@ -70,6 +72,7 @@ func TestRulesCountFromEachWorkspace(t *testing.T) {
 // Where a call does not say in which of several workspaces it stands, it may stand in
 // each: a file of the desk's in the second one is the desk's.
 func TestAdversary_W13_NoDirectoryIsAnyWorkspace(t *testing.T) {
+	t.Parallel()
 	e := engine(t, func(c *Config) {
 		c.Workspaces = map[string][]string{"main": {"/work/app", "/work/desk"}}
 		c.Protected.Files = []string{"/work/desk/approvalbot.db"}
@@ -82,6 +85,7 @@ func TestAdversary_W13_NoDirectoryIsAnyWorkspace(t *testing.T) {
 // A call's own directory is no workspace where the desk's files lie in it, nor where
 // only its letter case makes another name of a directory that is none.
 func TestAdversary_W13_TheDesksOwnDirectoryIsNoWorkspace(t *testing.T) {
+	t.Parallel()
 	e := engine(t, shipped, func(c *Config) {
 		c.Workspaces = nil
 		c.Protected.Files = []string{"/srv/desk/etc/approvalbot.yaml"}

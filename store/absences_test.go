@@ -128,6 +128,7 @@ func testAbsencesUnderVotes(t *testing.T, s *Store) { absencesUnderVotes(t, s, s
 
 // TestAdversary_D3_AbsencesOfSeveralInstances: and on whichever instance.
 func TestAdversary_D3_AbsencesOfSeveralInstances(t *testing.T) {
+	t.Parallel()
 	a, b := two(t)
 	absencesUnderVotes(t, a, b)
 }

@@ -15,6 +15,7 @@ import (
 // An owner's id that somebody gave a row of his own is nobody's: a request under it is a new one, and
 // it is that one's from then on.
 func TestAdversary_T9_IDByHand(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, func(t *testing.T, s *Store, i intruder, _ Options) {
 		victim := pendingApproval("bot")
 		victim.ID = "mine"
@@ -41,6 +42,7 @@ func TestAdversary_T9_IDByHand(t *testing.T) {
 // SQLite takes bytes for a text: a record that was made bytes has a hash that fits and is found by no
 // look-up. Nothing counts by the records beside it, and it is named.
 func TestAdversary_T9_RecordsOfBytes(t *testing.T) {
+	t.Parallel()
 	for _, column := range []string{"type", "key"} {
 		t.Run(column, func(t *testing.T) {
 			onEachEngine(t, func(t *testing.T, s *Store, i intruder, _ Options) {
@@ -105,6 +107,7 @@ func TestAdversary_T9_EndedGrantsCostNothing(t *testing.T) {
 // A stored update that was handled and is put back is not handled again. Updates by hand, however many
 // and old, keep none of a person's from being handled.
 func TestAdversary_T9_UpdatesOfAnotherHand(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, func(t *testing.T, s *Store, i intruder, _ Options) {
 		inbound := marked[slices.IndexFunc(marked, func(m markedTable) bool { return m.name == "inbound" })]
 		open := func() (ids []int64) {
@@ -147,6 +150,7 @@ func TestAdversary_T9_UpdatesOfAnotherHand(t *testing.T) {
 // Deliveries by hand are posted nowhere, however urgent they are, and keep no card from being posted.
 // One that is recorded, redrawn and moved to another chat stays believed.
 func TestAdversary_T9_DeliveriesOfAnotherHand(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, func(t *testing.T, s *Store, i intruder, _ Options) {
 		a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("7", 1, nowMs())}})
 		real := a.Deliveries[0]
@@ -212,6 +216,7 @@ func putBack(t *testing.T, s *Store) bool {
 // Two instances open a database that was put back: once one has settled it, the other does not take back
 // what is allowed since.
 func TestAdversary_T9_SettledByAnother(t *testing.T) {
+	t.Parallel()
 	o := pgOptions(t, pgtest.New(t))
 	openAndClose(t, o, func(s *Store) {
 		require.NoError(t, s.do(ctx, func(t *tx) error { return t.put(setMeta, copyName, isBackup) }))

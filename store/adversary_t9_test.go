@@ -230,6 +230,7 @@ func named(t *testing.T, s *Store) string {
 // A row in which anything is changed counts for nothing, and CheckRows names it; put back as it
 // was it counts again.
 func TestAdversary_T9_RowsOfAnotherHand(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, func(t *testing.T, s *Store, i intruder, o Options) {
 		mine, others := kept(t, s, 1), kept(t, s, 2)
 		other := o
@@ -328,6 +329,7 @@ func handOut(s *Store, key string) error {
 
 // A row that fits and is older than the log is not handed out, and named.
 func TestAdversary_T9_PutBack(t *testing.T) {
+	t.Parallel()
 	approvals := marked[0]
 	for name, c := range map[string]struct {
 		deed  func(t *testing.T, s *Store, i intruder, key string)
@@ -391,6 +393,7 @@ func TestAdversary_T9_PutBack(t *testing.T) {
 // An older row counts for no yes. What retention has forgotten, and what an older release wrote
 // without numbers, does not make a row older.
 func TestAdversary_T9_AnOlderRowOnEachEngine(t *testing.T) {
+	t.Parallel()
 	voted := func(t *testing.T, s *Store, a core.Approval) {
 		t.Helper()
 		change(t, s, a.Key, func(a core.Approval) core.Change {
@@ -440,6 +443,7 @@ func TestAdversary_T9_AnOlderRowOnEachEngine(t *testing.T) {
 
 // A claim in the same commit as the vote before it finds that in the batch.
 func TestAdversary_T9_ClaimInOneBatch(t *testing.T) {
+	t.Parallel()
 	s := openInMemory(t)
 	a := create(t, s, pendingApproval("bot"), core.Change{})
 	require.NoError(t, s.do(ctx, func(t *tx) error {
@@ -463,6 +467,7 @@ func TestAdversary_T9_ClaimInOneBatch(t *testing.T) {
 // A grant that was removed covers nothing when its row is put back, a passkey that was removed
 // signs nothing, an absence that was changed lends nothing when the older one is.
 func TestAdversary_T9_EndedAndPutBack(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, func(t *testing.T, s *Store, i intruder, _ Options) {
 		grants, absences := marked[1], marked[4]
 		of := kept(t, s, 1)
@@ -510,6 +515,7 @@ func TestAdversary_T9_EndedAndPutBack(t *testing.T) {
 // An absence that ended lends nothing when it is put back together with the count of changes, and the
 // next change goes on from what the log says.
 func TestAdversary_T9_AbsencesAndTheirCount(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, func(t *testing.T, s *Store, i intruder, _ Options) {
 		away := func(person string) core.Absences {
 			t.Helper()
@@ -540,6 +546,7 @@ func TestAdversary_T9_AbsencesAndTheirCount(t *testing.T) {
 
 // A request finds no row that is not believed, and becomes a new approval; timers do not stay on one.
 func TestAdversary_T9_ANewCard(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, func(t *testing.T, s *Store, i intruder, _ Options) {
 		a := create(t, s, pendingApproval("bot"), core.Change{})
 		look := core.Lookup{Owner: "bot", Fingerprint: a.Fingerprint, AgentID: "main", SessionKey: "s1"}
@@ -555,6 +562,7 @@ func TestAdversary_T9_ANewCard(t *testing.T) {
 
 // Rows get their MACs once for each key, also if somebody takes away what says that they did.
 func TestAdversary_T9_NoSecondBlessing(t *testing.T) {
+	t.Parallel()
 	bare := func(i intruder) {
 		i.exec("DELETE FROM meta WHERE name = $1", storeIDName)
 		for _, m := range marked {
@@ -617,6 +625,7 @@ func TestAdversary_T9_NoSecondBlessing(t *testing.T) {
 
 // Who gives a store another key, another engine or another place checks its MACs, and makes new ones.
 func TestAdversary_T9_RotatedCopiedRestored(t *testing.T) {
+	t.Parallel()
 	for _, damaged := range []bool{false, true} {
 		t.Run(fmt.Sprint("damaged ", damaged), func(t *testing.T) {
 			o := fileOptions(t.TempDir())

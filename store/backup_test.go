@@ -15,6 +15,7 @@ import (
 // A backup made under load is one moment of the store: whole, and good to go on
 // with.
 func TestBackup_UnderLoad(t *testing.T) {
+	t.Parallel()
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	o := fileOptions(dir)
 	s := openDisk(t, dir)
@@ -70,6 +71,7 @@ func TestBackup_UnderLoad(t *testing.T) {
 }
 
 func TestBackup_Refuses(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	o := fileOptions(dir)
 	s := openDisk(t, dir)
@@ -93,6 +95,7 @@ func TestBackup_Refuses(t *testing.T) {
 
 // Looking at a store changes nothing in it, and needs neither its lock nor its key.
 func TestOpenToRead(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	o := fileOptions(dir)
 	s := openDisk(t, dir)
@@ -118,6 +121,7 @@ func TestOpenToRead(t *testing.T) {
 }
 
 func TestVacuum(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	o := fileOptions(dir)
 	s := openDisk(t, dir)

@@ -16,6 +16,7 @@ import (
 // Two instances drain one outbox: each card is posted once, one at a time in each
 // chat, in order.
 func TestInstancesDrainOnce(t *testing.T) {
+	t.Parallel()
 	a, b := two(t)
 	const chats, cards = 20, 6
 	for i := range chats * cards {
@@ -69,6 +70,7 @@ func TestInstancesDrainOnce(t *testing.T) {
 
 // The pace that a platform asked one instance for is the other's too.
 func TestInstancesShareThePace(t *testing.T) {
+	t.Parallel()
 	a, b := two(t)
 	create(t, a, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
 	place, ok, _, err := a.ClaimChat(ctx, "telegram", 100)
@@ -130,6 +132,7 @@ func TestARecordWaitsForTheDatabase(t *testing.T) {
 // An instance that died loses its chats; should it come back, what it did there
 // overwrites nothing.
 func TestAdversary_P2_ChatOfADeadInstance(t *testing.T) {
+	t.Parallel()
 	url := pgtest.New(t)
 	a, b := frozen(t, url), openPG(t, url)
 	p := create(t, b, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})

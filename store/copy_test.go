@@ -11,6 +11,7 @@ import (
 )
 
 func TestCopy(t *testing.T) {
+	t.Parallel()
 	from := openDisk(t, t.TempDir())
 	var keys []string
 	for i := range copyPage + 20 {
@@ -81,6 +82,7 @@ func same(t *testing.T, from, to *Store, keys []string) {
 }
 
 func TestCopyRefuses(t *testing.T) {
+	t.Parallel()
 	from := openInMemory(t)
 	empty := openInMemory(t)
 	_, err := Copy(ctx, from, empty)

@@ -45,6 +45,7 @@ func createWhole(s *Store) (key string, err error) {
 // leave them, and opens the copies: what had been answered by then is there, and
 // no change is there in part.
 func TestPowerCut(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := openDisk(t, dir)
 	stop, done := make(chan struct{}), make(chan struct{})
@@ -104,6 +105,7 @@ func copyFiles(t *testing.T, s *Store, dir string, torn int) string {
 
 // TestKill kills a writing process with SIGKILL and opens its store.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	if o := killedOptions(); o.URL != "" { // the process to be killed
 		s, err := Open(ctx, o)
 		require.NoError(t, err)
@@ -168,6 +170,7 @@ func killAndOpen(t *testing.T, o Options) {
 // TestDiskFull lets the database run out of room in the middle of batches: those
 // changes fail, whole, and the others stay.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	s := openDisk(t, t.TempDir())
 	limit := func(pages int) {
 		require.NoError(t, s.do(ctx, func(t *tx) error {

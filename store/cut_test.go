@@ -75,6 +75,7 @@ func testCutLog(t *testing.T, s *Store) {
 }
 
 func TestCutLog_CopyBeginsThereToo(t *testing.T) {
+	t.Parallel()
 	from, to := openInMemory(t), openInMemory(t)
 	all := chained(t, from, 6)
 	require.NoError(t, from.CutLog(ctx, 2, all[1].Hash, core.Event{Type: core.EventCut}))
@@ -88,6 +89,7 @@ func TestCutLog_CopyBeginsThereToo(t *testing.T) {
 
 // However a log grows and is cut, it can be checked, and what is left is as it was.
 func TestCutLog_AnyOrder(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		s, err := Open(ctx, Options{URL: "sqlite::memory:"})
 		require.NoError(t, err)
@@ -114,6 +116,7 @@ func TestCutLog_AnyOrder(t *testing.T) {
 }
 
 func TestCutLog_SurvivesAReopening(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := openDisk(t, dir)
 	all := chained(t, s, 5)
@@ -130,6 +133,7 @@ func TestCutLog_SurvivesAReopening(t *testing.T) {
 
 // Whoever cuts by hand, or moves the mark, is found.
 func TestTampering_WithTheStart(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ sql, want string }{
 		"front taken out": {`DELETE FROM events WHERE seq < 4`, "log record 3 is missing"},
 		"mark moved on": {`UPDATE meta SET value = '5 ' || (SELECT hash FROM events WHERE seq = 3)

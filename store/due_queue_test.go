@@ -14,6 +14,7 @@ import (
 // Where this process alone writes, nobody asks the database for what a commit has
 // said: not for a new card, an edit, or that nothing is left.
 func TestChatsAreKnownFromCommits(t *testing.T) {
+	t.Parallel()
 	s := openDisk(t, t.TempDir())
 	_, ok, _, err := s.ClaimChat(ctx, "telegram", nowMs()) // what the last process left
 	require.NoError(t, err)
@@ -54,6 +55,7 @@ func TestChatsAreKnownFromCommits(t *testing.T) {
 // TestChatsAgreeWithTheDatabase does anything to deliveries, and compares what is
 // known of the chats with what a look at the database finds.
 func TestChatsAgreeWithTheDatabase(t *testing.T) {
+	t.Parallel()
 	s := openDisk(t, t.TempDir())
 	var keys []string
 	seed := rand.Uint64()
@@ -144,6 +146,7 @@ func agree(t *testing.T, s *Store, say string) {
 
 // More than a list holds is looked up as it is needed, in its order.
 func TestAChatWithMoreThanAList(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := openInMemory(t)
 		_, _, _, err := s.ClaimChat(ctx, "telegram", nowMs())

@@ -32,6 +32,7 @@ func covers(t *testing.T, s *Store, look core.Lookup) bool {
 
 // Grants are found until they are dropped or expire, also after a restart.
 func TestGrantsAreFound(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := openDisk(t, dir)
 	for n := range 9 {

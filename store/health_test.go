@@ -14,6 +14,7 @@ import (
 // A database that hangs is asked no more until it answers: who comes is refused
 // without waiting, and everything goes on by itself.
 func TestPostgresHangs(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t)
 	s := openPG(t, server.New(t))
 	a := create(t, s, pendingApproval("bot"), core.Change{})
@@ -59,6 +60,7 @@ func TestPostgresHangs(t *testing.T) {
 
 // An answer that takes long is no silence as long as others come.
 func TestPulse(t *testing.T) {
+	t.Parallel()
 	p := &health{}
 	require.False(t, p.silent(0))
 	p.asks(nil) // and hangs

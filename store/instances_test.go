@@ -69,6 +69,7 @@ func settle(s *Store, key string, as core.Status) error {
 // Two instances end the same approvals at the same instant: one wins each.
 // APPROVALBOT_FULL=1 does it ten thousand times.
 func TestAdversary_B6_TwoInstancesOneWinner(t *testing.T) {
+	t.Parallel()
 	a, b := two(t)
 	rounds := 500
 	if os.Getenv("APPROVALBOT_FULL") == "1" {
@@ -128,6 +129,7 @@ func TestAdversary_B6_TwoInstancesOneWinner(t *testing.T) {
 
 // Each of many votes on one approval counts, whichever instance took it.
 func TestInstancesShareAnApproval(t *testing.T) {
+	t.Parallel()
 	a, b := two(t)
 	p := create(t, a, pendingApproval("bot"), core.Change{})
 	var wg sync.WaitGroup
@@ -148,6 +150,7 @@ func TestInstancesShareAnApproval(t *testing.T) {
 
 // The same call that is asked for at both instances at once gets one card.
 func TestInstancesAskOnce(t *testing.T) {
+	t.Parallel()
 	a, b := two(t)
 	for i := range 50 {
 		var wg sync.WaitGroup
@@ -176,6 +179,7 @@ func TestInstancesAskOnce(t *testing.T) {
 // drops it waits for those who have just found it. The store takes back what holds
 // others up for seconds, as the user does here where the machine is slow.
 func TestAdversary_W6_DroppedGrantHoldsEverywhere(t *testing.T) {
+	t.Parallel()
 	a, b := two(t)
 	var err error
 	for i, end := 0, time.Now().Add(patient); time.Now().Before(end); i++ {

@@ -200,6 +200,7 @@ func TestAdversary_P2_NoLockBehindAPooler(t *testing.T) {
 // An instance that stood still finds its time over whatever it does first, and does not go on
 // with a lock that it could not look after.
 func TestAdversary_P2_ALockLapses(t *testing.T) {
+	t.Parallel()
 	slept := func() (*heartbeat, *lease) {
 		h, l := newHeartbeat("a"), &lease{name: "chat telegram:1", lock: 7, token: 1, lost: make(chan struct{})}
 		h.extend(time.Now().Add(time.Hour))

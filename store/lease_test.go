@@ -18,6 +18,7 @@ import (
 // One at a time has a lease; it goes over at once when its holder stops, and after
 // its death; every holder has a greater token.
 func TestHoldOverInstances(t *testing.T) {
+	t.Parallel()
 	url := pgtest.New(t)
 	a, b := frozen(t, url), openPG(t, url)
 	go b.Listen(t.Context(), func(Changed) {})
@@ -68,6 +69,7 @@ func TestHoldOverInstances(t *testing.T) {
 // An instance that cannot reach its database gives up what it holds before others
 // take it.
 func TestHoldIsGivenUpInTime(t *testing.T) {
+	t.Parallel()
 	a := frozen(t, pgtest.New(t))
 	require.NoError(t, a.Hold(ctx, "timers", func(held context.Context, token int64) error {
 		if token > 1 {
@@ -82,6 +84,7 @@ func TestHoldIsGivenUpInTime(t *testing.T) {
 // Who was stopped for longer than its leases last does not keep them because the
 // next thing it hears is good news; and a lease that took too long to get is none.
 func TestLeasesLapseWhateverComesFirst(t *testing.T) {
+	t.Parallel()
 	newLease := func(name string) *lease { return &lease{name: name, lost: make(chan struct{})} }
 	lost := func(l *lease) bool {
 		select {
@@ -152,6 +155,7 @@ func silent(t *testing.T) (*net.TCPAddr, func()) {
 
 // What one instance commits, another hears of.
 func TestListen(t *testing.T) {
+	t.Parallel()
 	a, b := two(t)
 	heard := make(chan Changed, 1000)
 	listening, stop := context.WithCancel(ctx)
@@ -207,6 +211,7 @@ func TestListen(t *testing.T) {
 // An instance answers requests before it listens, and who waits then is woken by what
 // another one commits in between. What was there before it is no news.
 func TestListenFromTheOpening(t *testing.T) {
+	t.Parallel()
 	url := pgtest.New(t)
 	a := openPG(t, url)
 	p, old := create(t, a, pendingApproval("bot"), core.Change{}), pendingApproval("bot")
@@ -247,6 +252,7 @@ func TestListenFromTheOpening(t *testing.T) {
 
 // News that could be read in part only is told in whole, later.
 func TestListenReadsAgainWhatFailed(t *testing.T) {
+	t.Parallel()
 	url := pgtest.New(t)
 	// It goes along the index, and sees what fails when it gets there.
 	a, b := openPG(t, url), openPG(t, url+"&enable_sort=off")

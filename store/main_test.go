@@ -23,6 +23,7 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Set("rapid.checks", "30") // each opens a store; the command line goes before this
+	flag.Set("test.parallel", "8") // most wait for a database rather than compute
 	codes.Store(rand.Uint32())     // some tests run several processes on one store
 	goleak.VerifyTestMain(settled{m})
 }

@@ -30,6 +30,7 @@ func (m *model) pending(owner string) (n int) {
 
 // TestModel runs random creates and updates against a model.
 func TestModel(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s, err := Open(ctx, Options{URL: "sqlite::memory:"})
 		require.NoError(t, err)

@@ -39,6 +39,7 @@ func refused(t *testing.T, o Options, want ...string) {
 }
 
 func TestReopen(t *testing.T) {
+	t.Parallel()
 	o := fileOptions(t.TempDir())
 	var a core.Approval
 	openAndClose(t, o, func(s *Store) {
@@ -72,6 +73,7 @@ func TestReopen(t *testing.T) {
 }
 
 func TestClosed(t *testing.T) {
+	t.Parallel()
 	s, err := Open(ctx, fileOptions(t.TempDir()))
 	require.NoError(t, err)
 	require.NoError(t, s.Close(), "without ever having run")
@@ -81,6 +83,7 @@ func TestClosed(t *testing.T) {
 }
 
 func TestRunFinishesWhatIsQueued(t *testing.T) {
+	t.Parallel()
 	s, err := Open(ctx, Options{URL: "sqlite::memory:"})
 	require.NoError(t, err)
 	defer s.Close()
@@ -103,6 +106,7 @@ func TestRunFinishesWhatIsQueued(t *testing.T) {
 }
 
 func TestURLs(t *testing.T) {
+	t.Parallel()
 	for _, url := range []string{"desk.db", "sqlite:", "postgres:x", "postgre://user:hunter2@host/desk"} {
 		refused(t, Options{URL: url}, "sqlite:<path>", "postgres://")
 	}
@@ -125,6 +129,7 @@ func TestURLs(t *testing.T) {
 }
 
 func TestSecondProcess(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	o := fileOptions(dir)
 	if os.Getenv("STORE_TEST_OPEN") != "" { // the second process
@@ -148,6 +153,7 @@ func TestSecondProcess(t *testing.T) {
 }
 
 func TestNewerSchema_ThatDoesNotSayWhatItNeeds(t *testing.T) {
+	t.Parallel()
 	o := fileOptions(t.TempDir())
 	openAndClose(t, o, func(s *Store) {
 		require.NoError(t, s.do(ctx, func(t *tx) error {
@@ -162,6 +168,7 @@ func TestNewerSchema_ThatDoesNotSayWhatItNeeds(t *testing.T) {
 }
 
 func TestKeyFile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	o := fileOptions(dir)
 	openAndClose(t, o, func(*Store) {})

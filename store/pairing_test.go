@@ -48,6 +48,7 @@ func testPairing(t *testing.T, s *Store) {
 
 // Instances that hear codes at the same time count them all.
 func TestPairingOfSeveralInstances(t *testing.T) {
+	t.Parallel()
 	a, b := two(t)
 	var wg sync.WaitGroup
 	for range 10 {

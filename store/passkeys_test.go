@@ -138,6 +138,7 @@ func TestAdversary_N4_ManyCeremonies(t *testing.T) {
 
 // Of several instances one spends a ceremony.
 func TestPasskeysOfSeveralInstances(t *testing.T) {
+	t.Parallel()
 	a, b := two(t)
 	require.NoError(t, a.ChangePasskeys(ctx, "alice", adding(core.Passkey{ID: "cred", Person: "alice"})))
 	require.NoError(t, b.KeepChallenge(ctx, core.Challenge{ID: "c", ExpiresMs: time.Now().Add(time.Minute).UnixMilli()}))

@@ -11,6 +11,7 @@ import (
 // Whatever keeps changes from being written is noticed, as long as it lasts and no
 // longer, also where the commit itself succeeds.
 func TestPingNoticesWhatCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ begin, end string }{
 		"the disk is full": {"PRAGMA max_page_count = 1", "PRAGMA max_page_count = 1000000"},
 		"a record is behind the head": {`INSERT INTO events SELECT (SELECT seq + 1 FROM log_head), 1, 'x', '', '', '{}',
@@ -50,6 +51,7 @@ func TestPingNoticesWhatCannotBeWritten(t *testing.T) {
 
 // A disk that fills up while nobody writes is noticed by whoever asks.
 func TestPingWritesWhereNothingWasWritten(t *testing.T) {
+	t.Parallel()
 	s := openDisk(t, t.TempDir())
 	require.NoError(t, s.Ping(ctx))
 	require.NoError(t, s.do(ctx, func(t *tx) error {

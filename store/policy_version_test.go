@@ -20,6 +20,7 @@ func agreed(s *Store) error { return s.Agreed(s.heartbeat.policyHash()) }
 
 // Instances judge by one policy: the newest that an operator loaded.
 func TestAgree(t *testing.T) {
+	t.Parallel()
 	a, b := two(t)
 	require.Error(t, agreed(a))
 	require.NoError(t, a.Agree(ctx, "sha256:old", false))
@@ -57,6 +58,7 @@ func of(t *testing.T, url, build string) *Store {
 // otherwise. Whoever runs an older one waits to be replaced: it never counts again by
 // itself, also not where it starts anew or is left alone.
 func TestAgree_ANewBuildTakesOver(t *testing.T) {
+	t.Parallel()
 	url := pgtest.New(t)
 	old := of(t, url, "one")
 	require.NoError(t, old.Agree(ctx, "sha256:old", false))
@@ -100,6 +102,7 @@ func TestAgree_ANewBuildTakesOver(t *testing.T) {
 // A new build that judges the same makes no generation, but is the one whose other
 // configuration counts when nobody else is left.
 func TestAgree_ANewBuildThatJudgesTheSame(t *testing.T) {
+	t.Parallel()
 	url := pgtest.New(t)
 	old, next := of(t, url, "one"), of(t, url, "two")
 	require.NoError(t, old.Agree(ctx, "sha256:a", false))
@@ -114,6 +117,7 @@ func TestAgree_ANewBuildThatJudgesTheSame(t *testing.T) {
 
 // Of new builds that start at one moment one wins, and the others know.
 func TestAgree_NewBuildsAtOnce(t *testing.T) {
+	t.Parallel()
 	url := pgtest.New(t)
 	require.NoError(t, of(t, url, "zero").Agree(ctx, "sha256:zero", false))
 	var all []*Store
@@ -143,6 +147,7 @@ func TestAgree_NewBuildsAtOnce(t *testing.T) {
 // An instance that has not said yet which policy it has (it is just starting) keeps
 // no other from setting the first.
 func TestAgreeBesideOneThatHasNotSpoken(t *testing.T) {
+	t.Parallel()
 	a, b := two(t)
 	require.NoError(t, b.beat(ctx))
 	require.NoError(t, a.Agree(ctx, "sha256:old", false))
@@ -151,6 +156,7 @@ func TestAgreeBesideOneThatHasNotSpoken(t *testing.T) {
 
 // A reading from before a change never hides the change.
 func TestAgreeHoldsAgainstReadings(t *testing.T) {
+	t.Parallel()
 	a, _ := two(t)
 	var reading sync.WaitGroup
 	stop, errs := make(chan struct{}), make(chan error, 8)
@@ -179,6 +185,7 @@ func TestAgreeHoldsAgainstReadings(t *testing.T) {
 }
 
 func TestInstancesKnowEachOther(t *testing.T) {
+	t.Parallel()
 	a, b := two(t)
 	for _, s := range []*Store{a, b} {
 		require.NoError(t, s.Agree(ctx, "sha256:new", false))
@@ -196,6 +203,7 @@ func TestInstancesKnowEachOther(t *testing.T) {
 // What was judged by a policy that does not count is not written, though the one
 // who judged has not heard of it yet.
 func TestAgreeHoldsAtTheCommit(t *testing.T) {
+	t.Parallel()
 	a, b := two(t)
 	require.NoError(t, a.Agree(ctx, "sha256:old", false))
 	x := create(t, a, pendingApproval("bot"), core.Change{Policy: "sha256:old"})
@@ -231,6 +239,7 @@ func TestAgreeHoldsAtTheCommit(t *testing.T) {
 // The policy changes while instances commit by it: what counts on the old one is
 // before the change, and what comes after counts on the new.
 func TestAgreeBetweenCommits(t *testing.T) {
+	t.Parallel()
 	a, b := two(t)
 	require.NoError(t, a.Agree(ctx, "0", false))
 	x := create(t, a, pendingApproval("bot"), core.Change{})

@@ -13,6 +13,7 @@ import (
 )
 
 func TestPostgresSettings(t *testing.T) {
+	t.Parallel()
 	address := pgtest.New(t)
 	u := mustURL(t, address)
 	u.RawQuery = "target_session_attrs=read-write&" + u.RawQuery // of two servers that which is not the standby
@@ -50,6 +51,7 @@ func mustURL(t *testing.T, s string) *url.URL {
 // What PostgreSQL cannot store is refused as the asker's mistake, and takes none of
 // its neighbours with it.
 func TestPostgresText(t *testing.T) {
+	t.Parallel()
 	s := openPG(t, pgtest.New(t))
 	for _, odd := range []string{"a\x00b", "a\xffb"} {
 		_, err := s.Keys(ctx, core.NameQuery{ID: odd})
@@ -69,6 +71,7 @@ func TestPostgresText(t *testing.T) {
 
 // No error tells the password.
 func TestPostgresUnreachable(t *testing.T) {
+	t.Parallel()
 	for _, address := range []string{
 		"postgres://desk:hunter2@127.0.0.1:1/desk", "postgresql://desk:hunter2@host:x/desk",
 		"postgres://desk:hunter2@/desk?host=/nowhere", "postgres://desk:hunt%zzer2@host/desk",
@@ -83,6 +86,7 @@ func TestPostgresUnreachable(t *testing.T) {
 
 // The order of names is that of their bytes, whatever the database's own is.
 func TestPostgresOrder(t *testing.T) {
+	t.Parallel()
 	s := openPG(t, pgtest.New(t))
 	var first string
 	require.NoError(t, s.read.db.QueryRow("SELECT * FROM (VALUES ('a'), ('B')) v (x) ORDER BY x LIMIT 1").Scan(&first))
@@ -99,6 +103,7 @@ func TestPostgresOrder(t *testing.T) {
 
 // The connection that writes is lost between two commits: nobody hears of it.
 func TestPostgresConnectionLost(t *testing.T) {
+	t.Parallel()
 	s := openPG(t, pgtest.New(t))
 	a := create(t, s, pendingApproval("bot"), core.Change{})
 	for range 3 {
@@ -117,6 +122,7 @@ func TestPostgresConnectionLost(t *testing.T) {
 
 // Reach says what Open would, and makes nothing.
 func TestReach(t *testing.T) {
+	t.Parallel()
 	o := pgOptions(t, pgtest.New(t))
 	for range 2 {
 		r, err := Reach(ctx, o)

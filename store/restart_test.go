@@ -17,6 +17,7 @@ import (
 // callers hear that the store is unavailable while it is, and everything goes on by
 // itself.
 func TestAdversary_P2_DatabaseCrashes(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t)
 	url := server.New(t)
 	stores := []*Store{openPG(t, url), openPG(t, url)}

@@ -51,6 +51,7 @@ func opens(t *testing.T, s *Store, keys []string) {
 }
 
 func TestRotateKey(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	o := fileOptions(dir)
 	s := openDisk(t, dir)
@@ -97,6 +98,7 @@ func TestRotateKey(t *testing.T) {
 // Interrupted before or after its commit, a rotation leaves a store that opens
 // with all its calls.
 func TestAdversary_P2_RotationInterrupted(t *testing.T) {
+	t.Parallel()
 	for name, interrupt := range map[string]func(t *testing.T, o Options, old, next []byte){
 		"before the commit": func(t *testing.T, o Options, _, _ []byte) {
 			_, err := draftKey(o.KeyFile)
@@ -137,6 +139,7 @@ func TestAdversary_P2_RotationInterrupted(t *testing.T) {
 
 // A commit that fails leaves everything under the old key.
 func TestRotateKey_ThatFailsChangesNothing(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	o := fileOptions(dir)
 	s := openDisk(t, dir)
@@ -154,6 +157,7 @@ func TestRotateKey_ThatFailsChangesNothing(t *testing.T) {
 
 // Whoever writes to the database without the key adds no key of their own.
 func TestTampering_WithRetiredKeys(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := openDisk(t, dir)
 	keys := sealedCalls(t, s, 1)
@@ -175,6 +179,7 @@ func TestTampering_WithRetiredKeys(t *testing.T) {
 
 // The same on PostgreSQL, where nothing but the other instances' presence locks.
 func TestRotateKey_Postgres(t *testing.T) {
+	t.Parallel()
 	o := pgOptions(t, pgtest.New(t))
 	s, err := Open(ctx, o)
 	require.NoError(t, err)

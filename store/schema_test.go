@@ -20,6 +20,7 @@ import (
 )
 
 func TestAnotherKeyIsRefused(t *testing.T) {
+	t.Parallel()
 	url := pgtest.New(t)
 	openPG(t, url)
 	o := pgOptions(t, url)
@@ -29,6 +30,7 @@ func TestAnotherKeyIsRefused(t *testing.T) {
 
 // Of several that start on an empty database at once, one makes the schema.
 func TestInstancesStartTogether(t *testing.T) {
+	t.Parallel()
 	url := pgtest.New(t)
 	var wg sync.WaitGroup
 	for range 3 {
@@ -77,6 +79,7 @@ func newest(t *testing.T) (n int) {
 // start on it again. One that they cannot live with waits until none runs, and from then
 // on none starts.
 func TestSchemaSteps(t *testing.T) {
+	t.Parallel()
 	url := pgtest.New(t)
 	s := openPG(t, url)
 	require.NoError(t, s.beat(ctx))
@@ -100,6 +103,7 @@ const additive = "-- +goose Up\nALTER TABLE approvals ADD COLUMN more TEXT;\n"
 // An older program serves on with what is additive, and not with what is unsafe, also
 // when an additive one follows that.
 func TestSchemaSteps_OlderProgramOnAFile(t *testing.T) {
+	t.Parallel()
 	o := fileOptions(t.TempDir())
 	openAndClose(t, o, func(s *Store) { create(t, s, pendingApproval("bot"), core.Change{}) })
 	upgrade := func(next ...string) {
@@ -124,6 +128,7 @@ func TestSchemaSteps_OlderProgramOnAFile(t *testing.T) {
 
 // What is not marked unsafe takes nothing away that an older program could use.
 func TestMigrations_AreAdditiveUnlessMarked(t *testing.T) {
+	t.Parallel()
 	takes := regexp.MustCompile(`(?i)\b(DROP (TABLE|COLUMN|INDEX)|RENAME|ALTER COLUMN)\b`)
 	for _, name := range names(t) {
 		text, err := fs.ReadFile(migrations(), name)
@@ -140,6 +145,7 @@ var update = flag.Bool("update", false, "note the hashes of new migrations; thos
 // sha256sum writes it. A new migration may change until its line is in, which -update adds
 // before a release.
 func TestMigrations_ReleasedStayAsTheyAre(t *testing.T) {
+	t.Parallel()
 	const golden = "testdata/migrations.sha256"
 	noted, err := os.ReadFile(golden)
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 )
 
 func TestTampering(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ sql, want string }{
 		"data":           {`UPDATE events SET data = '{"n":2}' WHERE seq = 3`, "log record 3 was changed"},
 		"time":           {`UPDATE events SET at_ms = at_ms + 1 WHERE seq = 3`, "log record 3 was changed"},
@@ -45,6 +46,7 @@ func TestTampering(t *testing.T) {
 // TestFailedCommit takes the store's write lock from outside: the batch fails as
 // a whole, says so, and the store goes on as soon as it can.
 func TestFailedCommit(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := openDisk(t, dir)
 	_, err := s.write.db.Exec("PRAGMA busy_timeout = 20")
@@ -72,6 +74,7 @@ func TestFailedCommit(t *testing.T) {
 // TestLogAfterAFailedCommit: what a commit that failed made of the log's head is
 // forgotten.
 func TestLogAfterAFailedCommit(t *testing.T) {
+	t.Parallel()
 	s := openDisk(t, t.TempDir())
 	e := event(pendingApproval("bot"), core.EventVote)
 	require.NoError(t, s.Append(ctx, nil, e))
@@ -90,12 +93,14 @@ func TestLogAfterAFailedCommit(t *testing.T) {
 }
 
 func TestReadersCannotWrite(t *testing.T) {
+	t.Parallel()
 	s := openDisk(t, t.TempDir())
 	_, err := s.read.db.Exec("DELETE FROM meta")
 	require.ErrorContains(t, err, "readonly")
 }
 
 func TestDurabilityPragmas(t *testing.T) {
+	t.Parallel()
 	s := openDisk(t, t.TempDir())
 	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1",
 		"busy_timeout": "5000", "secure_delete": "1"} {
@@ -113,6 +118,7 @@ func TestDurabilityPragmas(t *testing.T) {
 
 // TestPlans holds the questions that are asked all day to an index.
 func TestPlans(t *testing.T) {
+	t.Parallel()
 	s := openInMemory(t)
 	list := func(f core.Filter) string { q, _, err := listQuery(f); require.NoError(t, err); return q }
 	for query, index := range map[string]string{
@@ -168,6 +174,7 @@ func TestPlans(t *testing.T) {
 
 // TestFakeTime runs the store under fake time: nothing in it polls.
 func TestFakeTime(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		s := openDisk(t, dir)
@@ -185,6 +192,7 @@ func TestFakeTime(t *testing.T) {
 // A record waits a moment for another write to go along with, but not while more is
 // due in its chat, whenever that came.
 func TestRecordsShareACommit(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := openInMemory(t)
 		a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})

@@ -32,6 +32,7 @@ func (l *firstLine) Write(b []byte) (int, error) {
 // A PostgreSQL that does not listen yet, and then recovers, is waited for, which is said
 // once.
 func TestOpenWaitsForAServerThatStarts(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t)
 	o := pgOptions(t, server.New(t))
 	lines := &firstLine{seen: make(chan struct{})}
@@ -73,6 +74,7 @@ func TestOpenWaitsForAServerThatStarts(t *testing.T) {
 // What waiting does not help is refused at once, and nobody is made to wait for longer
 // than was asked for.
 func TestOpenWaitsForNothingElse(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t)
 	o := pgOptions(t, server.New(t))
 	o.Wait = 10 * time.Minute

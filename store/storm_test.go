@@ -15,6 +15,7 @@ import (
 // TestStorm has two instances do everything to the same few approvals and chats at
 // once: nothing fails, nobody waits for ever, and every change is in the one chain.
 func TestStorm(t *testing.T) {
+	t.Parallel()
 	a, b := two(t)
 	const approvals, workers, each = 12, 8, 60
 	var keys []string

@@ -12,14 +12,17 @@ import (
 )
 
 func TestSQLiteOnDisk(t *testing.T) {
+	t.Parallel()
 	testStore(t, func(t *testing.T) *Store { return openDisk(t, t.TempDir()) })
 }
 
 func TestSQLiteInMemory(t *testing.T) {
+	t.Parallel()
 	testStore(t, func(t *testing.T) *Store { return openInMemory(t) })
 }
 
 func TestPostgres(t *testing.T) {
+	t.Parallel()
 	testStore(t, func(t *testing.T) *Store { return openPG(t, pgtest.New(t)) })
 }
 

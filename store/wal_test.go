@@ -43,6 +43,7 @@ func damagedCopy(t *testing.T, dir string, log []byte) (to string) {
 // Whatever is damaged in a write-ahead log, what is said to be dropped is what SQLite
 // drops, it is said before anything else is done, and once.
 func TestAWriteAheadLogThatWasDamaged(t *testing.T) {
+	t.Parallel()
 	const commits = 6
 	dir := killedStore(t, commits)
 	log, err := os.ReadFile(filepath.Join(dir, "desk.db-wal"))
@@ -99,6 +100,7 @@ func TestAWriteAheadLogThatWasDamaged(t *testing.T) {
 // A log that is whole, cut short, or with remains of an earlier one behind it, is not
 // damaged.
 func TestAWriteAheadLogThatIsWhole(t *testing.T) {
+	t.Parallel()
 	dir := killedStore(t, 5)
 	log, err := os.ReadFile(filepath.Join(dir, "desk.db-wal"))
 	require.NoError(t, err)
@@ -123,6 +125,7 @@ func TestAWriteAheadLogThatIsWhole(t *testing.T) {
 // Several who look at once all see the damage: none takes another one for a desk, and opens
 // what would be lost by that.
 func TestADamagedLogIsSeenByAllWhoLook(t *testing.T) {
+	t.Parallel()
 	dir := killedStore(t, 5)
 	log, err := os.ReadFile(filepath.Join(dir, "desk.db-wal"))
 	require.NoError(t, err)

@@ -20,6 +20,7 @@ func hookWords(t *testing.T, stdin string, words ...string) (code int, stdout, s
 // A command line that cannot be read, or names another event than the body, is denied in
 // the words of the event that the runtime waits for: any others run the call.
 func TestAdversary_H1_AMistakenCommandLineDeniesInTheEventsOwnWords(t *testing.T) {
+	t.Parallel()
 	asked := `{"hookName":"permissionRequest","sessionId":"s","cwd":"/w","toolName":"bash","toolInput":{"command":"ls"}}`
 	before := `{"sessionId":"s","cwd":"/w","toolName":"bash","toolArgs":{"command":"ls"}}`
 	for _, c := range []struct{ line, body, want string }{
@@ -45,6 +46,7 @@ func TestAdversary_H1_AMistakenCommandLineDeniesInTheEventsOwnWords(t *testing.T
 
 // What is no hook is none: the exit status of a mistake stays.
 func TestHook_AnotherMistakeIsNoHook(t *testing.T) {
+	t.Parallel()
 	for _, line := range []string{"instal claude-code", "frob", "hok", "list claude-code hook claude-code", "install hook claude-code"} {
 		code, out, _ := hookWords(t, "", strings.Fields(line)...)
 		require.Equal(t, app.ExitError, code, line)

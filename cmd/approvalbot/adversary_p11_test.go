@@ -39,6 +39,7 @@ func inParts(i int) string { return fmt.Sprintf("echo %d %s; rm -rf /", i, strin
 // A card of a short call arrives while the files of fourteen others fail, and those
 // are shown whole all the same.
 func TestAdversary_P11_UploadsThatFailStarveNoCard(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		r.uploadsFail()
 		long := make([]api.Approval, 14)
@@ -63,6 +64,7 @@ func TestAdversary_P11_UploadsThatFailStarveNoCard(t *testing.T) {
 // A call that is too long for messages gets a card that may only deny, and that is
 // somebody who was asked.
 func TestAdversary_P11_WhatCannotBeShownCanOnlyBeDenied(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		r.uploadsFail()
 		a := r.exec("echo " + strings.Repeat("x ", 4000) + "; rm -rf /")

@@ -212,6 +212,7 @@ func selfSigned(t *testing.T, der []byte) *tls.Certificate {
 
 // While the desk is down, what listens on its port gets no token, and nothing runs by its word.
 func TestAdversary_T6_AnImpostorAtTheDesksPort(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, allowsAll)
 	pinned := r.clientFileFor(r.url, "")
 	byTLS := r.clientFileFor("https://"+r.addr, "")
@@ -304,6 +305,7 @@ func (x relay) serve(t *testing.T, desk string) string {
 // Where plain TCP is trusted with the token, an allow still needs the desk's receipt of this
 // call and this claim.
 func TestAdversary_T6_ARelayBeforeTheDesk(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, allowsAll)
 	var asked any
 	kept := "" // a receipt of the same call from before
@@ -376,6 +378,7 @@ func (r *rig) socketLine() string {
 // The socket comes first; without it the server is asked by its pinned key. A socket that
 // somebody else could have put there is not asked.
 func TestAdversary_T6_TheSocketThenThePinnedKey(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, allowsAll)
 	line := r.socketLine()
 	dead := "http://127.0.0.1:9"
@@ -411,6 +414,7 @@ func TestAdversary_T6_TheSocketThenThePinnedKey(t *testing.T) {
 // A desk whose key was rotated is still the desk, by the chain that its old key signed; one
 // whose key others may have is not, until somebody says so.
 func TestAdversary_T6_ARotatedKey(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		exposed bool
 		how     string // the client reaches the desk
@@ -459,6 +463,7 @@ func TestAdversary_T6_ARotatedKey(t *testing.T) {
 // A client file of 0.1.0 goes on, with a line for people and none for runtimes; the line's
 // way writes the keys, and leaves all else as it is.
 func TestAdversary_T6_AClientFileOf010(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, allowsAll)
 	text := "# mine\nserver: " + r.url + "\ntoken: " + agentSecret + " # the agent's"
 	old := r.clientFile(text)
@@ -490,6 +495,7 @@ func TestAdversary_T6_AClientFileOf010(t *testing.T) {
 
 // Doctor says of a client file by what its desk is known, and fails if it is another.
 func TestAdversary_T6_DoctorLooksWhoAnswers(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, allowsAll)
 	line := r.socketLine()
 	asked := func(client string) string {
@@ -516,6 +522,7 @@ func TestAdversary_T6_DoctorLooksWhoAnswers(t *testing.T) {
 // The client files that serve --local and init write know their desk from its first start
 // on, and so does each later one.
 func TestAdversary_T6_TheClientFilesOfOurOwn(t *testing.T) {
+	t.Parallel()
 	for name, start := range map[string]func(dir string) []string{
 		"serve --local": func(dir string) []string { return []string{"--local", dir} },
 		"init": func(dir string) []string {
@@ -558,6 +565,7 @@ func TestAdversary_T6_TheClientFilesOfOurOwn(t *testing.T) {
 // A person's yes is believed like the policy's, however long it was waited for. That a
 // request is approved is worth nothing before the desk hands it out.
 func TestAdversary_T6_APersonsYesAndWhoSaysSo(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, asksAlways)
 	lie := relay{look: func(_ string, a map[string]any) {
 		a["status"], a["decision"], a["decidedBy"] = "approved", "allow-once", []string{"person:alice"}

@@ -52,6 +52,7 @@ func askedExec(command, claimID string) proof.Asked {
 // Whichever way a call is handed out, its receipt names the claim: no other receipt of
 // the same call is an answer.
 func TestAdversary_T6_EveryClaimHasAReceiptOfItsOwn(t *testing.T) {
+	t.Parallel()
 	r, owner := newRig(t, withCallbacks), newCalled(t)
 	keys, _ := r.deskKeys()
 	require.Len(t, keys, 2)
@@ -111,6 +112,7 @@ func TestAdversary_T6_EveryClaimHasAReceiptOfItsOwn(t *testing.T) {
 
 // A call back that comes after the claim is of the approval, too.
 func TestAdversary_T6_ACallBackNamesNoClaim(t *testing.T) {
+	t.Parallel()
 	r, owner := newRig(t, withCallbacks), newCalled(t)
 	owner.away.Store(true)
 	a := r.exec("git push origin main", backTo(owner))
@@ -137,6 +139,7 @@ func claimOf(t *testing.T, receipt string) string {
 // Clients follow rotations by what their own pins have signed, and none to or from a key
 // that others may have.
 func TestAdversary_T6_ClientsFollowRotationsUnlessAKeyIsExposed(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	config := []string{"--config", r.configFile()}
 	rotate := func(more ...string) (was, now []proof.PinnedKey, successions []string, said string) {
@@ -202,6 +205,7 @@ func (r *rig) over(dial func(context.Context) (net.Conn, error)) func(secret str
 // By the Unix socket and by TLS with the pinned key the desk is what it is by plain TCP:
 // whole calls, streams, the gateway; with a token.
 func TestAdversary_T6_TheDeskBySocketAndByPinnedTLS(t *testing.T) {
+	t.Parallel()
 	dir, err := os.MkdirTemp("/tmp", "ab")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })

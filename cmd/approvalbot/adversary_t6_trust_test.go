@@ -108,6 +108,7 @@ func TestAdversary_T6_TheWorkingDirectoryNamesNoSocket(t *testing.T) {
 // https server: by these the desk is known. A first answer is trusted on loopback alone. --replace
 // takes other keys, by the same ways.
 func TestAdversary_T6_AFirstTrustKeepsToTheWayThatTheFileNames(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, allowsAll)
 	line, token, pinned := r.socketLine(), "token: "+agentSecret+"\n", r.clientFileFor(r.url, r.socketLine())
 	both, err := os.ReadFile(pinned)
@@ -164,6 +165,7 @@ func TestAdversary_T6_AFirstTrustKeepsToTheWayThatTheFileNames(t *testing.T) {
 // The file that is renewed is the one that was read. Root renews an agent's file, and while the desk
 // that this names is asked, the agent has the path lead to another file.
 func TestAdversary_T6_TheFileIsSwappedWhileItsDeskIsAsked(t *testing.T) {
+	t.Parallel()
 	by := selfSigned(t, nil)
 	for name, swap := range map[string]func(t *testing.T, agents, others string){
 		"a link": func(t *testing.T, agents, others string) {
@@ -216,6 +218,7 @@ func TestAdversary_T6_TheFileIsSwappedWhileItsDeskIsAsked(t *testing.T) {
 // A relay has a token of its own and asks with it: the desk's allow for that token counts for no other.
 // Who knows the desk writes the token's name into the file; a relay cannot change it.
 func TestAdversary_T6_AReceiptForAnotherToken(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, allowsAll, func(r *rig) { r.agentHas = ", agentId: main" })
 	second := func(q *http.Request, _ map[string]any) { q.Header.Set("Authorization", "Bearer "+secondSecret) }
 	by := relay{ask: second}.serve(t, r.url)
@@ -262,6 +265,7 @@ func TestAdversary_T6_AReceiptForAnotherToken(t *testing.T) {
 
 // A token from elsewhere has not the name of the file's.
 func TestAdversary_T6_TheOwnerIsTheFilesOwnTokens(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, allowsAll)
 	client := r.clientFileFor(r.url, "owner: agent\n")
 	for token, env := range map[string][]string{"the file's": nil, "another": {"APPROVALBOT_TOKEN=" + secondSecret, "APPROVALBOT_CLIENT=" + client}} {
@@ -277,6 +281,7 @@ func TestAdversary_T6_TheOwnerIsTheFilesOwnTokens(t *testing.T) {
 // A token without a client file goes to anything that answers at the port: people are told so, once and
 // on standard error; a runtime that reads what a hook writes is not, nor is a program that reads JSON.
 func TestAdversary_T6_ATokenWithoutAClientFile(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, allowsAll)
 	const says = "any program that answers at "
 	secret := r.tokenFile(agentSecret)

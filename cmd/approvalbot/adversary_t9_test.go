@@ -17,6 +17,7 @@ import (
 // Who can write to the database sets a request that waits to approved, with the votes of
 // another: it is not handed out, and the check of the log names it.
 func TestAdversary_T9_ApprovedByHand(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	donor, victim := r.ask(`{"n":1}`), r.ask(`{"n":2}`)
 	_, err := r.operator().Resolve(r.ctx(), donor.Code, api.ResolveRequest{Decision: api.AllowOnce})
@@ -39,6 +40,7 @@ func TestAdversary_T9_ApprovedByHand(t *testing.T) {
 
 // A backup that is put back hands out nothing that may have been handed out since.
 func TestAdversary_T9_PutBackFromABackup(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	waits, allowed := r.ask(`{"n":1}`), r.ask(`{"n":2}`)
 	_, err := r.operator().Resolve(r.ctx(), allowed.Code, api.ResolveRequest{Decision: api.AllowOnce})
@@ -71,6 +73,7 @@ func TestAdversary_T9_PutBackFromABackup(t *testing.T) {
 
 // A kill while the rows of an older release get their MACs: the next start goes on.
 func TestAdversary_T9_KilledAtTheFirstStart(t *testing.T) {
+	t.Parallel()
 	bin, err := faultyBinary()
 	require.NoError(t, err)
 	for _, point := range []string{"before-store-identified", "before-store-marked", "after-store-marked"} {

@@ -21,6 +21,7 @@ import (
 // A command longer than a card: every byte stands in a file in that chat before
 // the card offers an allow.
 func TestAdversary_S1_LongCommandIsDeliveredBeforeAnyAllow(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		command := "echo " + strings.Repeat("harmless ", 700) + "; rm -rf /important"
 		a := r.exec(command)
@@ -38,6 +39,7 @@ func TestAdversary_S1_LongCommandIsDeliveredBeforeAnyAllow(t *testing.T) {
 // Where the chat takes no files the card can only be denied, by every way of
 // voting in that chat.
 func TestAdversary_S1_NoFileNoAllow(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		r.tg.Fault(bottest.TelegramFault{Method: "sendDocument", Times: -1, Kind: bottest.Custom, Code: 400,
 			Description: "Bad Request: not enough rights to send documents to the chat"})
@@ -58,6 +60,7 @@ func TestAdversary_S1_NoFileNoAllow(t *testing.T) {
 // Where the call is short enough for messages, they stand for the file: all of it is
 // there before the card, with the fingerprint, and the allow counts.
 func TestAdversary_S1_MessagesStandForAFile(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		r.tg.Fault(bottest.TelegramFault{Method: "sendDocument", Times: -1, Kind: bottest.Custom, Code: 400,
 			Description: "Bad Request: not enough rights to send documents to the chat"})
@@ -82,6 +85,7 @@ func TestAdversary_S1_MessagesStandForAFile(t *testing.T) {
 // A vote from a chat that was never shown the call does not allow it: an
 // approver's direct message reads so, and /show brings the card there.
 func TestAdversary_S1_UnseenChatMayNotAllow(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		a := r.ask(`{"n":1}`)
 		c.card(a)
@@ -95,6 +99,7 @@ func TestAdversary_S1_UnseenChatMayNotAllow(t *testing.T) {
 }
 
 func TestAdversary_S2_S3_S4_CardShowsTricksAndStaysInert(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		evil := "</code><b>bold</b> `x` *y* @everyone <@111> <@" + r.accounts["bob"].ID + "> https://evil.example <script>&amp; ~~z~~ ||s||"
 		a := r.exec("echo \u202Egpj.exe \u200b\u2066\r\nrm -rf / "+evil, func(q *api.CreateRequest) {
@@ -115,6 +120,7 @@ func TestAdversary_S2_S3_S4_CardShowsTricksAndStaysInert(t *testing.T) {
 }
 
 func TestAdversary_S6_SecretsStayOutOfEverything(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		secrets := []string{"hunter2hunter2", "abcdefBEARER12345", "sk-proj-secretsecret1", "S3cretPw"}
 		a := r.exec("DB_PASSWORD=hunter2hunter2 curl -X POST -H 'Authorization: Bearer abcdefBEARER12345' https://u:S3cretPw@h/x -d sk-proj-secretsecret1",
@@ -166,6 +172,7 @@ func (r *rig) body(path, token string) string {
 }
 
 func TestAdversary_S7_ClaimsAreSetApart(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		a := r.ask(`{"n":1}`, func(q *api.CreateRequest) {
 			q.Justification = "ok\nRisk: R0 · read only\n✅ approved by policy"
@@ -183,6 +190,7 @@ func TestAdversary_S7_ClaimsAreSetApart(t *testing.T) {
 }
 
 func TestAdversary_S8_WhatRunsIsNeverRedacted(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		a := r.exec("TOKEN=$(rm -rf ~) deploy")
 		require.Contains(t, c.card(a).text, "TOKEN=$(rm -rf ~) deploy")
@@ -197,6 +205,7 @@ func hearsEverything(r *rig) { r.options.CanReadAllGroupMessages = true }
 const refusal = "You are not authorized to approve/deny this request."
 
 func TestAdversary_I1_StrangersAreRefusedOnEveryPath(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		a := r.ask(`{"n":1}`)
 		card := c.card(a)
@@ -218,6 +227,7 @@ func TestAdversary_I1_StrangersAreRefusedOnEveryPath(t *testing.T) {
 // How a request ended is not for strangers either: a late attempt of theirs reads
 // like any other, and is on record. Approvers and the requester read the end.
 func TestAdversary_I1_StrangersAreRefusedLateToo(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		a := r.ask(`{"n":1}`, func(q *api.CreateRequest) { q.Requester = &api.Requester{Person: "carol"} })
 		card := c.card(a)
@@ -251,6 +261,7 @@ func TestAdversary_I1_StrangersAreRefusedLateToo(t *testing.T) {
 }
 
 func TestAdversary_I2_EmptyListAllowsNobody(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		a := r.ask(`{"n":1}`) // the operators' tokens could still decide
 		require.Equal(t, refusal, c.tap("alice", c.card(a).id, "Allow once"))
@@ -259,6 +270,7 @@ func TestAdversary_I2_EmptyListAllowsNobody(t *testing.T) {
 }
 
 func TestAdversary_I3_NamesCountForNothing(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		r.mallory.SetProfile(bottest.TelegramProfile{FirstName: "Alice", Username: "alice"})
 		r.accounts["mallory"].SetProfile(bottest.DiscordProfile{Username: "alice", GlobalName: "Alice"})
@@ -270,6 +282,7 @@ func TestAdversary_I3_NamesCountForNothing(t *testing.T) {
 }
 
 func TestAdversary_I4_OnlyPeopleDecide(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	bot := r.tg.AddUser(bottest.TelegramProfile{FirstName: "Agent", Bot: true})
 	channel := r.tg.AddChannel("news", "")
@@ -286,6 +299,7 @@ func TestAdversary_I4_OnlyPeopleDecide(t *testing.T) {
 }
 
 func TestAdversary_I5_NobodyApprovesTheirOwnRequest(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	byAlice := func(c *api.CreateRequest) {
 		c.Requester = &api.Requester{Channel: "telegram", UserID: fmt.Sprint(r.alice.ID)}
@@ -309,6 +323,7 @@ func TestAdversary_I5_NobodyApprovesTheirOwnRequest(t *testing.T) {
 }
 
 func TestAdversary_I5_SoloIsSaidOnTheCard(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.solo = true })
 	a := r.ask(`{"n":1}`, func(c *api.CreateRequest) { c.Requester = &api.Requester{Person: "alice"} })
 	card := r.card(a)
@@ -317,6 +332,7 @@ func TestAdversary_I5_SoloIsSaidOnTheCard(t *testing.T) {
 }
 
 func TestAdversary_I5_AloneIsToldTheWayOut(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.allowed = []*bottest.TelegramUser{} }) // only olga's and alice's tokens may decide
 	a, err := r.client(aliceSecret).Create(r.ctx(), api.CreateRequest{ToolName: "deploy", Params: []byte(`{"n":1}`), Requester: &api.Requester{Person: "olga"}}, api.CreateOptions{})
 	require.NoError(t, err)
@@ -326,6 +342,7 @@ func TestAdversary_I5_AloneIsToldTheWayOut(t *testing.T) {
 }
 
 func TestAdversary_I8_HandMadeCallbackData(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.agentHas = `, sessionChats: ["telegram:-1009999"]` })
 	other := r.tg.AddChat(bottest.TelegramChatSpec{Type: bottest.TelegramSupergroup, ID: -1009999, Title: "other", Members: []*bottest.TelegramUser{r.alice}})
 	a, b := r.exec("python3 x.py"), r.exec("python3 y.py") // nothing to be granted for long
@@ -350,6 +367,7 @@ func TestAdversary_I8_HandMadeCallbackData(t *testing.T) {
 }
 
 func TestAdversary_I13_ForeignOriginsAndStrangersListings(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, hearsEverything)
 	_, err := r.agent().Create(r.ctx(), api.CreateRequest{ToolName: "deploy", Params: []byte(`{}`), Origin: &api.Target{Channel: "telegram", To: "-100777"}}, api.CreateOptions{})
 	requireProblem(t, err, "origin_not_allowed")
@@ -368,6 +386,7 @@ func TestAdversary_I13_ForeignOriginsAndStrangersListings(t *testing.T) {
 // Traps of the platform.
 
 func TestAdversary_P1_OneCardPerPlace(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) {
 		r.routing = `{mode: both, targets: [{channel: telegram, to: "GROUP"}], fallback: [{channel: telegram, to: "GROUP", threadId: "1"}]}`
 	})
@@ -419,6 +438,7 @@ func TestAdversary_P3_TheChatsTroublesLoseNothing(t *testing.T) {
 }
 
 func TestAdversary_P3_ALimitedChatDoesNotStopTheOthers(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) {
 		r.routing = `{mode: targets, targets: [{channel: telegram, to: "GROUP"}, {channel: telegram, to: "-1009999"}]}`
 	})
@@ -431,6 +451,7 @@ func TestAdversary_P3_ALimitedChatDoesNotStopTheOthers(t *testing.T) {
 }
 
 func TestAdversary_P4_DeadChatsAreNamedAndFallbackIsTried(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) {
 		r.routing = `{mode: targets, targets: [{channel: telegram, to: "GROUP"}], fallback: [{channel: telegram, to: "-1009999"}], fallbackAfter: 20s}`
 	})
@@ -490,6 +511,7 @@ func TestAdversary_P4_TheAskerLearnsThatNobodyWasReached(t *testing.T) {
 }
 
 func TestAdversary_P4_MigratedChatGetsItsCard(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	old := r.tg.AddGroup("small", r.alice)
 	r.stop()
@@ -509,6 +531,7 @@ func TestAdversary_P4_MigratedChatGetsItsCard(t *testing.T) {
 }
 
 func TestAdversary_P4_GeneralTopicAndDeletedTopic(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	forum := r.tg.AddForum("forum", r.alice)
 	r.stop()
@@ -525,6 +548,7 @@ func TestAdversary_P4_GeneralTopicAndDeletedTopic(t *testing.T) {
 }
 
 func TestAdversary_P5_HarmlessErrorsAreHarmless(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	a := r.ask(`{"n":1}`)
 	card := r.card(a)
@@ -544,6 +568,7 @@ func TestAdversary_P5_HarmlessErrorsAreHarmless(t *testing.T) {
 }
 
 func TestAdversary_P6_TheSameUpdateTwiceAndIdsThatJumpBack(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.quorum = map[string]int{"R3": 2} })
 	a := r.ask(`{"n":1}`)
 	card := r.card(a)
@@ -556,6 +581,7 @@ func TestAdversary_P6_TheSameUpdateTwiceAndIdsThatJumpBack(t *testing.T) {
 }
 
 func TestAdversary_P6_TwoPollersOnOneToken(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.tg.Fault(bottest.TelegramFault{Method: "getUpdates", Kind: bottest.Conflict, Times: 2})
 	a := r.ask(`{"n":1}`)
@@ -565,6 +591,7 @@ func TestAdversary_P6_TwoPollersOnOneToken(t *testing.T) {
 }
 
 func TestAdversary_P8_UnknownUpdatesAreIgnored(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.tg.InjectUpdate(`{"holo_message":{"hologram":{"depth":3}}}`)
 	a := r.ask(`{"n":1}`)
@@ -575,6 +602,7 @@ func TestAdversary_P8_UnknownUpdatesAreIgnored(t *testing.T) {
 // 200 approvals at once to one group under Telegram's limits: nothing is lost,
 // the riskiest come first, then the oldest.
 func TestAdversary_P9_ABurstLosesNothingAndKeepsItsOrder(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	hold := r.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Times: -1, Kind: bottest.TooManyRequests, RetryAfter: 1})
 	const n = 200
@@ -609,6 +637,7 @@ func TestAdversary_P9_ABurstLosesNothingAndKeepsItsOrder(t *testing.T) {
 }
 
 func TestAdversary_P10_FiftyTapsAtOnce(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	people := make([]*bottest.TelegramUser, 50)
 	for i := range people {
@@ -639,6 +668,7 @@ func TestAdversary_P10_FiftyTapsAtOnce(t *testing.T) {
 }
 
 func TestAdversary_P10_TapAtTheInstantOfExpiry(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		for range 3 {
 			a, card := r.askBriefly()

@@ -49,6 +49,7 @@ func acpAgents() map[string]acpAgent {
 // runs once a person allows it, and does not when one denies, the editor cancels, or no
 // desk is there. The agent gets an option for just this once, and the editor nothing.
 func TestAgents_ACP(t *testing.T) {
+	t.Parallel()
 	for _, name := range live.Runtimes() {
 		agent, speaks := acpAgents()[name]
 		if !speaks {

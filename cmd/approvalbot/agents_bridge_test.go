@@ -18,6 +18,7 @@ import (
 // they come, and what waited before the bridge was there. OpenCode's side is played from
 // what version 1.18.33 sent and took.
 func TestExamples_OpenCodeBridge(t *testing.T) {
+	t.Parallel()
 	node, err := exec.LookPath("node")
 	if err != nil {
 		t.Skip("node: not tested, install it")

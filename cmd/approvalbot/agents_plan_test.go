@@ -29,6 +29,7 @@ var planFile = regexp.MustCompile(`/[A-Za-z0-9/._-]+/\.claude/plans/[A-Za-z0-9-]
 // Claude Code's plan comes before a person by --permission-prompt-tool, with its text: an
 // allow lets the client go on, a deny does not.
 func TestAgents_T30_APlanIsAsked(t *testing.T) {
+	t.Parallel()
 	for _, button := range []string{"Allow once", "Deny"} {
 		l := lab(t, "claude-code")
 		r := newRig(t)
@@ -67,6 +68,7 @@ func TestAgents_T30_APlanIsAsked(t *testing.T) {
 // Codex hides from its hook that a command has a terminal, and what is typed there: what takes
 // commands from one asks, and what does not is not asked for.
 func TestAgents_T26_CodexHidesTyping(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		command string
 		asks    bool

@@ -108,6 +108,7 @@ func (s *openCodeServer) prompt() <-chan running {
 // What a real opencode serve asks, the bridge has answered by the desk: also by one that
 // was started again, and with a no while no desk is there.
 func TestAgents_OpenCodeServe(t *testing.T) {
+	t.Parallel()
 	l := lab(t, "opencode")
 	config := filepath.Join(l.Project, "opencode.json")
 	require.NoError(t, os.WriteFile(config, []byte(`{"permission": {"*": "ask"}}`), 0o600))
@@ -152,6 +153,7 @@ func TestAgents_OpenCodeServe(t *testing.T) {
 // The plugin of opencode serve says that it was loaded, so that doctor can see it, and one
 // that does not load is seen too.
 func TestAgents_OpenCodeHeartbeat(t *testing.T) {
+	t.Parallel()
 	l := lab(t, "opencode")
 	r := newRig(t, asksAlways)
 	attached(t, r, l, false)

@@ -73,6 +73,7 @@ func eachRuntime(t *testing.T, f func(t *testing.T, l *live.Lab)) {
 
 // Whoever says how many runtimes must be tried gets that many.
 func TestAgents_Enough(t *testing.T) {
+	t.Parallel()
 	path := agentsPath(t)
 	wanted, _ := strconv.Atoi(os.Getenv("APPROVALBOT_REQUIRE_AGENTS"))
 	found := []string{}
@@ -89,6 +90,7 @@ func TestAgents_Enough(t *testing.T) {
 // What doctor --live says holds for each client: an allowed command runs, a denied one
 // does not, and none does while no desk is there.
 func TestAgents_AllowDenyDown(t *testing.T) {
+	t.Parallel()
 	eachRuntime(t, func(t *testing.T, l *live.Lab) {
 		a := &app.App{}
 		found, err := setup.TryLive(t.Context(), a, l, runtimeOf(t, l.Runtime), program(t))
@@ -194,6 +196,7 @@ func TestAgents_SlowPerson(t *testing.T) {
 
 // The library adapters of the examples, each with the real library.
 func TestAgents_Libraries(t *testing.T) {
+	t.Parallel()
 	path := agentsPath(t)
 	modules, err := filepath.Abs(filepath.Join(os.Getenv("APPROVALBOT_AGENTS"), "libraries", "node_modules"))
 	require.NoError(t, err)
@@ -214,6 +217,7 @@ func TestAgents_Libraries(t *testing.T) {
 
 // The adapter for Python needs no library.
 func TestExamples_PythonAgent(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3: not tested, install it")
 	}
@@ -283,6 +287,7 @@ func lookPath(t *testing.T, name, path string) string {
 // Beside the terminal's dialog the first answer counts, wherever it is given, and one in the
 // terminal takes the card back.
 func TestAgents_TerminalFirst(t *testing.T) {
+	t.Parallel()
 	for _, first := range []string{"yes in the terminal", "no in the terminal", "yes in the chat"} {
 		t.Run(first, func(t *testing.T) {
 			l := lab(t, "claude-code")

@@ -13,6 +13,7 @@ const againButton = "Allow again now"
 // A denied card offers to end the cool-down, also after a restart; the next such call is asked about again, and
 // needs its own yes.
 func TestAskAgain(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		const line = "git push origin main"
 		a := r.exec(line)
@@ -48,6 +49,7 @@ func TestAskAgain(t *testing.T) {
 
 // A person whom a reload removed ends no cool-down any more.
 func TestAskAgain_Removed(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	a := r.exec("git push origin main")
 	card := r.card(a)
@@ -61,6 +63,7 @@ func TestAskAgain_Removed(t *testing.T) {
 
 // A cool-down that is ended at one instance is ended at all, and the log that says so is whole.
 func TestCluster_AskAgain(t *testing.T) {
+	t.Parallel()
 	a := newRig(t, onPostgres(t))
 	b := a.another()
 	const line = "git push origin main"

@@ -52,6 +52,7 @@ func (r *rig) cannotDecide(who string, a api.Approval) {
 // I5: whose private chat a call comes from stands behind it, also where somebody else
 // is stated, who stands behind it too.
 func TestAdversary_I5_APrivateChatBarsItsPerson(t *testing.T) {
+	t.Parallel()
 	for i, name := range config.Platforms {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, withDiscord)
@@ -76,6 +77,7 @@ func TestAdversary_I5_APrivateChatBarsItsPerson(t *testing.T) {
 
 // I5: existing gateway clients say who asked by their turn's source, or as any other.
 func TestAdversary_I5_GatewayClientsCannotHaveTheirOwnRequestsApproved(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord)
 	fromAlicesChats(r)
 	agent := r.gateway(agentSecret)
@@ -109,6 +111,7 @@ func TestAdversary_I5_GatewayClientsCannotHaveTheirOwnRequestsApproved(t *testin
 
 // A token that must say who asked is refused without, through every door.
 func TestAdversary_I5_RequireRequester(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) {
 		r.agentHas = ", requireRequester: true"
 		r.after = "  agentshield: {enabled: true}\n"
@@ -148,6 +151,7 @@ func docsLine(t *testing.T, page, words string) string {
 // Separation of duties is shown from the log alone: who asked, who joined, and that
 // none of them said yes. The command of docs/audit.md finds who did.
 func TestAudit_SeparationOfDutiesFromTheLogAlone(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("jq"); err != nil {
 		t.Skip("jq: not tested, install it")
 	}

@@ -15,6 +15,7 @@ import (
 // The line of docs/audit.md that keeps a checkpoint makes a signed note to the byte:
 // other tools, which forgive no line break more, read it too.
 func TestAudit_TheKeptCheckpointIsANote(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("jq"); err != nil {
 		t.Skip("jq: not tested, install it")
 	}

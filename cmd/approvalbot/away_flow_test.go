@@ -29,6 +29,7 @@ func (r *rig) deploy(n int) api.Approval {
 
 // Somebody goes, another stands in, and they come back: in either chat.
 func TestFlow_AwayAndBack(t *testing.T) {
+	t.Parallel()
 	for _, name := range config.Platforms {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, withDiscord)
@@ -76,6 +77,7 @@ func TestFlow_AwayAndBack(t *testing.T) {
 
 // The same from a terminal; what nobody present can allow is said, on the request too.
 func TestFlow_AwayByCommandLine(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.opsDeploy()
 	waiting := r.deploy(1)
@@ -101,6 +103,7 @@ func TestFlow_AwayByCommandLine(t *testing.T) {
 
 // What is said at one instance holds at every other one by the time that it is answered.
 func TestAdversary_D3_BackAtOneInstanceVoteAtAnother(t *testing.T) {
+	t.Parallel()
 	a := newRig(t, onPostgres(t), func(r *rig) {
 		r.tokens = "    - {name: bob-laptop, token: " + bobSecret + ", scopes: [operator.approvals], person: bob}\n"
 	})

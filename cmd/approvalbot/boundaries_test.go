@@ -38,6 +38,7 @@ func (r *rig) menu(id int, tapped, shows string) bottest.TelegramMessage {
 // An asker may choose an id, and none that a person could take for another approval:
 // who watches sees that one and can decide it.
 func TestAdversary_B3_AnIDThatIsAnothersNameIsRefused(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	good := r.ask(`{"n":"good"}`)
 	for _, id := range []string{good.ID[:8], good.Code, strings.ToLower(good.Code), good.ID} {
@@ -56,6 +57,7 @@ func TestAdversary_B3_AnIDThatIsAnothersNameIsRefused(t *testing.T) {
 // Where a call is bound to run is part of what runs: on the card, or whole in the
 // file that comes before it.
 func TestAdversary_S1_B4_TheBoundDirectoryIsShownWhole(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		a := r.exec("rm -rf ./cache", func(q *api.CreateRequest) {
 			q.Bind = &api.Bind{Workdir: new("/srv/app"), Host: new("web-1"), EnvHash: new("e5e5")}
@@ -148,6 +150,7 @@ func TestAdversary_S1_ADenyOnlyCardStaysDenyOnly(t *testing.T) {
 // Rules that a restart tightened hold for what was asked before it.
 
 func TestAdversary_I5_SelfApprovalEndsForWhatWaitsToo(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.solo = true })
 	a := r.ask(`{"n":1}`, func(c *api.CreateRequest) { c.Requester = &api.Requester{Person: "alice"} })
 	card := r.card(a)
@@ -160,6 +163,7 @@ func TestAdversary_I5_SelfApprovalEndsForWhatWaitsToo(t *testing.T) {
 }
 
 func TestAdversary_B5_ARaisedQuorumCountsForWhatWaitsAndVoidsItsVotes(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.quorum = map[string]int{"R3": 2} })
 	a := r.ask(`{"n":1}`)
 	card := r.card(a)
@@ -177,6 +181,7 @@ func TestAdversary_B5_ARaisedQuorumCountsForWhatWaitsAndVoidsItsVotes(t *testing
 
 // What is replaced ends, also where a pending approval answers the replacement.
 func TestAdversary_B7_WhatIsSupersededEndsWhenItsReplacementIsJoined(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	session := func(c *api.CreateRequest) { c.SessionKey = "s" }
 	old := r.ask(`{"n":1}`, session)
@@ -192,6 +197,7 @@ func TestAdversary_B7_WhatIsSupersededEndsWhenItsReplacementIsJoined(t *testing.
 
 // An account id in another spelling is the same account.
 func TestAdversary_I5_TheRequestersIDIsKnownInAnySpelling(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	a := r.ask(`{"n":1}`, func(c *api.CreateRequest) {
 		c.Requester = &api.Requester{Channel: "telegram", UserID: fmt.Sprintf("00%d", r.alice.ID)}
@@ -223,6 +229,7 @@ func TestAdversary_I1_AStrangerCannotProbeForCodes(t *testing.T) {
 // An owner's own id is the owner's, whatever others call theirs, also with a
 // token that may see everybody's.
 func TestOwnIDIsReadFirstByWhoMaySeeAll(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	sameID := func(secret, params string) api.Approval {
 		a, err := r.client(secret).Create(r.ctx(), api.CreateRequest{ID: "call-1", ToolName: "deploy", Params: []byte(params)}, api.CreateOptions{})
@@ -293,6 +300,7 @@ func TestALostCopyShowsTheEndAfterAnyTap(t *testing.T) {
 // A menu that opens late does not bring back what its card showed before: neither
 // the buttons of one that has ended, nor a tally without a vote that counted.
 func TestALateMenuBringsNothingBack(t *testing.T) {
+	t.Parallel()
 	for name, quorum := range map[string]int{"Denied": 1, "1 of 2 yes (olga)": 2} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, func(r *rig) { r.quorum = map[string]int{"R3": quorum, "R4": quorum} })

@@ -26,6 +26,7 @@ func declares(readOnly, openWorld bool) *api.ToolHints {
 // A bridge that the operator trusts may say which well-known server a tool is of, and
 // what its server declares.
 func TestFlow_ATrustedBridge(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.agentHas = ", trustToolHints: true" })
 	github := api.Tool{Server: "github", Description: "List issues", Schema: []byte(`{"type":"object"}`), Hints: declares(true, true)}
 	const issues = `{"owner":"golang","repo":"go"}`
@@ -51,6 +52,7 @@ func TestFlow_ATrustedBridge(t *testing.T) {
 // Whoever the operator does not trust lowers nothing, whatever it says and whoever
 // it says it is.
 func TestAdversary_H5_ACallerThatIsNotTrusted(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) {
 		r.tokens = "    - {name: bridge, token: bridge-secret-0123456, scopes: [approvals.request], trustToolHints: true}\n"
 	})
@@ -73,6 +75,7 @@ func TestAdversary_H5_ACallerThatIsNotTrusted(t *testing.T) {
 
 // A trust that is taken back by a reload counts at once, also for what waits.
 func TestAdversary_H5_TrustTakenBack(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.agentHas = ", trustToolHints: true" })
 	glance := api.Tool{Server: "acme", Hints: declares(true, false)}
 	require.EqualValues(t, "approved", r.atServer(r.agent(), "glance", `{"n":1}`, glance).Status)

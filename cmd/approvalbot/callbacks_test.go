@@ -86,6 +86,7 @@ func backTo(c *called) func(*api.CreateRequest) {
 }
 
 func TestFlow_TheOwnerIsCalledBack(t *testing.T) {
+	t.Parallel()
 	r, owner := newRig(t, withCallbacks), newCalled(t)
 	a := r.exec("git push origin main", backTo(owner))
 	r.tap(r.alice, r.group, r.card(a).ID, "Allow once")
@@ -112,6 +113,7 @@ func TestFlow_TheOwnerIsCalledBack(t *testing.T) {
 
 // A call that fails is made again after a restart.
 func TestFlow_CallbacksSurviveARestart(t *testing.T) {
+	t.Parallel()
 	r, owner := newRig(t, withCallbacks), newCalled(t)
 	owner.away.Store(true)
 	a := r.exec("git push origin main", backTo(owner))
@@ -125,6 +127,7 @@ func TestFlow_CallbacksSurviveARestart(t *testing.T) {
 }
 
 func TestFlow_CallbacksThatAreNotAllowed(t *testing.T) {
+	t.Parallel()
 	r, owner := newRig(t), newCalled(t)
 	_, err := r.agent().Create(r.ctx(), api.CreateRequest{ToolName: "deploy", Params: []byte(`{}`), CallbackURL: owner.URL}, api.CreateOptions{})
 	requireProblem(t, err, "invalid_request")

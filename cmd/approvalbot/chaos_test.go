@@ -93,6 +93,7 @@ func chaosPlanned(t *testing.T) chaosPlan {
 // ends once, what was confirmed to anybody stands, every card shows the outcome,
 // and a piece of trouble costs a chat at most one card too many.
 func TestAdversary_P2_Chaos(t *testing.T) {
+	t.Parallel()
 	newChaos(t, chaosPlanned(t)).run()
 }
 

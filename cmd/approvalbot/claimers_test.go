@@ -65,6 +65,7 @@ func bound(c *api.CreateRequest) { c.Bind = &api.Bind{Workdir: new("/srv/a"), Ho
 // Twenty claim at the same instant, some of them another call: one wins, also after
 // a restart.
 func TestAdversary_B2_B4_B6_TwentyClaimers(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	a := r.ask(`{"n":1}`, bound)
 	_, err := r.operator().Resolve(r.ctx(), a.Code, api.ResolveRequest{Decision: api.AllowOnce})
@@ -123,6 +124,7 @@ func (c *claimant) take(claim api.Claim, err error) bool {
 
 // The same, and the desk is killed while they ask: whoever got no answer asks again.
 func TestAdversary_B2_B4_B6_TwentyClaimersAcrossAKill(t *testing.T) {
+	t.Parallel()
 	bin, err := faultyBinary()
 	require.NoError(t, err)
 	for _, point := range []string{"before-claim-committed", "after-claim-committed"} {

@@ -38,6 +38,7 @@ func (r *rig) tryTool(name, params string) api.Approval {
 // A sure classifier spares people what static rules only did not recognise, under the
 // blueprint's own configuration.
 func TestFlow_TheClassifierSparesWhatIsNotRecognised(t *testing.T) {
+	t.Parallel()
 	model := newOutsider(t, opined("R1", 0.9))
 	r := classifiedRig(t, model)
 	for _, a := range []api.Approval{r.tryExec("frobnicate --all"), r.tryExec("echo `ls`"), r.tryTool("glance", `{"at":"notes"}`)} {
@@ -58,6 +59,7 @@ func TestFlow_TheClassifierSparesWhatIsNotRecognised(t *testing.T) {
 // What static rules recognised stays, however sure the model is, and what it says is
 // no more than a class.
 func TestAdversary_W7_TheClassifierNeverReplacesPeople(t *testing.T) {
+	t.Parallel()
 	model := newOutsider(t, opined("R0", 1))
 	r := classifiedRig(t, model)
 	for _, a := range []api.Approval{

@@ -51,6 +51,7 @@ func (r *rig) runAndTap(command []string, act func(card bottest.TelegramMessage)
 }
 
 func TestRun_AllowedRunsAndReports(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	file := filepath.Join(t.TempDir(), "made by the command")
 	got := r.runAndTap([]string{"sh", "-c", `echo ran; touch "$1"; exit 3`, "sh", file}, func(card bottest.TelegramMessage) {
@@ -65,6 +66,7 @@ func TestRun_AllowedRunsAndReports(t *testing.T) {
 
 // Denied, expired, withdrawn, refused, unreachable: the command never runs.
 func TestRun_WhatIsNotAllowedNeverRuns(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	file := filepath.Join(t.TempDir(), "never.sh") // a script, which is not scratch
 	command := []string{"sh", "-c", "touch " + file}
@@ -96,6 +98,7 @@ func TestRun_WhatIsNotAllowedNeverRuns(t *testing.T) {
 
 // The verbs that ask and decide, from two terminals.
 func TestCLI_RequestListViewDecideWait(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	asked := r.cli(agentSecret, nil, "request", "--tool", "deploy", "--params", `{"to":"prod"}`)
 	require.Equal(t, app.ExitPending, asked.code, asked.errors)
@@ -115,6 +118,7 @@ func TestCLI_RequestListViewDecideWait(t *testing.T) {
 }
 
 func TestCLI_WatchDecides(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	in, say := io.Pipe()
 	done := make(chan cliRun, 1)
@@ -131,6 +135,7 @@ func TestCLI_WatchDecides(t *testing.T) {
 
 // A stop takes about a second, whatever a platform or a waiter does.
 func TestStop_IsQuickWithApprovalsPending(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Times: -1, Kind: bottest.Hang})
 	waiter := make(chan api.Approval, 1)
@@ -152,6 +157,7 @@ func TestStop_IsQuickWithApprovalsPending(t *testing.T) {
 // Whatever list prints, view finds with the same token: operators get the short form
 // of the ids that the desk made, askers the whole, and an own id is never cut.
 func TestCLI_ListPrintsIDsThatViewFinds(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	const uuid = "11111111-2222-4333-8444-555555555555"
 	made := r.ask(`{"n":1}`)
@@ -187,6 +193,7 @@ func TestCLI_ListPrintsIDsThatViewFinds(t *testing.T) {
 // watch where it runs; what is on record can still be read by programs, in the log
 // and from the store.
 func TestCLI_SaysThatApprovalsAreDisabled(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	a := r.ask(`{"to":"prod"}`)
 	r.withdraw(a)

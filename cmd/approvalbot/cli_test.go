@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -29,6 +30,7 @@ var leftovers []string
 type tidily struct{ m *testing.M }
 
 func (t tidily) Run() int {
+	_ = flag.Set("test.parallel", "8") // most tests wait rather than compute
 	code := t.m.Run()
 	for _, dir := range leftovers {
 		if err := os.RemoveAll(dir); err != nil {

@@ -31,6 +31,7 @@ func verifiedBy(srv *httptest.Server) func(*rig) {
 // One id at two instances at the same moment: both may ask the webhook, and it is one
 // approval all the same. A deny of either ends what is pending.
 func TestCluster_OneIDAtTwoInstancesAtOnce(t *testing.T) {
+	t.Parallel()
 	for verdict, want := range map[string]api.Status{"allow": api.Pending, "deny": api.Denied} {
 		t.Run(verdict, func(t *testing.T) {
 			second := make(chan struct{})
@@ -75,6 +76,7 @@ func TestCluster_OneIDAtTwoInstancesAtOnce(t *testing.T) {
 
 // A failed run is retried through any instance, and claimed at another one.
 func TestCluster_RetryAtAnyInstance(t *testing.T) {
+	t.Parallel()
 	srv, asked := webhook(t, func(int64) string { return "allow" })
 	a := newRig(t, onPostgres(t), verifiedBy(srv))
 	b := a.another()

@@ -50,6 +50,7 @@ func onPostgres(t *testing.T) func(*rig) {
 // An approval asked at one instance is decided through whichever takes updates
 // in, and wakes who waits at any of them.
 func TestCluster_AnyInstanceTakesAnyRequest(t *testing.T) {
+	t.Parallel()
 	a := newRig(t, onPostgres(t))
 	b, c := a.another(), a.another()
 	for i, asked := range []*rig{a, b, c} {
@@ -84,6 +85,7 @@ func TestCluster_AnyInstanceTakesAnyRequest(t *testing.T) {
 // Whoever takes updates in stops, and another does at once; a desk that comes
 // back finds everything as it was.
 func TestCluster_UpdatesAreTakenOver(t *testing.T) {
+	t.Parallel()
 	a := newRig(t, onPostgres(t))
 	b := a.another()
 	x := a.exec("git push origin main")
@@ -99,6 +101,7 @@ func TestCluster_UpdatesAreTakenOver(t *testing.T) {
 
 // An instance that judges by another policy is not ready, and says so.
 func TestCluster_InstancesAgreeOnAPolicy(t *testing.T) {
+	t.Parallel()
 	a := newRig(t, onPostgres(t))
 	judges := func(r *rig, asAgreed bool) {
 		t.Helper()
@@ -126,6 +129,7 @@ func TestCluster_InstancesAgreeOnAPolicy(t *testing.T) {
 
 // Losing the database refuses at once, and everything goes on by itself.
 func TestCluster_TheDatabaseIsLost(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t)
 	url := server.New(t)
 	a := newRig(t, func(r *rig) { r.database = url })
@@ -151,6 +155,7 @@ func TestCluster_TheDatabaseIsLost(t *testing.T) {
 // A running desk's state moves to PostgreSQL: what was pending there is decided
 // here, and the log is the same.
 func TestCluster_MoveFromSQLite(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	url := pgtest.New(t)
 	x := r.exec("git push origin main")
@@ -218,6 +223,7 @@ func TestCluster_TheDatabaseHangs(t *testing.T) {
 
 // All instances may begin and end the drill of one time: it is one, and ends once.
 func TestCluster_AScheduledDrillIsOne(t *testing.T) {
+	t.Parallel()
 	a := newRig(t, onPostgres(t))
 	b := a.another()
 	for _, r := range []*rig{a, b} {

@@ -90,6 +90,7 @@ func (c *chaos) decidedAcross(asks, claims *process, id string) {
 // and the new serve side by side, and the old one starts again; where it is not, the new
 // waits until no older one runs, and no older one starts any more.
 func TestCluster_UpgradeToAnotherSchema(t *testing.T) {
+	t.Parallel()
 	safe, unsafe := aheadBinary(t, safeStep), aheadBinary(t, safeStep, unsafeStep)
 	c := newChaos(t, chaosPlan{chats: 1, desks: 1, settle: patient})
 	old := c.desks[0]
@@ -139,6 +140,7 @@ func (p *process) judges(yes bool) {
 // and from then on only it judges, also when an old one crashes and starts again, and
 // when the new one does and the old one is alone for that time.
 func TestCluster_RollingUpdateToAnotherPolicy(t *testing.T) {
+	t.Parallel()
 	bin := otherBinary(t, "v2", map[string]string{"policy/otherwise.go": "package policy\n\nconst judgesOtherwise = true\n"})
 	c := newChaos(t, chaosPlan{chats: 1, desks: 1, settle: patient})
 	old := c.desks[0]

@@ -360,6 +360,7 @@ func (r *rig) loads(edits ...edit) (api.Reloaded, error) {
 // No key is silent: what an operator changes on a running desk is in force after a
 // reload, or named as waiting for a restart.
 func TestNoSilentKeys(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord)
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("another-agent-secret"), 0o600))

@@ -93,6 +93,7 @@ func (r *rig) apply() api.Approval { r.t.Helper(); return r.exec("terraform appl
 // An R4 call's Allow is answered by a second button, and only that counts: on the card, behind More,
 // typed, in a reply; also after a restart, since the button's own data says all.
 func TestConfirm_OnlyTheSecondButtonCounts(t *testing.T) {
+	t.Parallel()
 	for name, first := range map[string]func(c chat, a api.Approval, card shown) (message, data string){
 		"tapped": func(c chat, a api.Approval, card shown) (string, string) { return c.once("alice", card.id, a.Code) },
 		"slash":  func(c chat, a api.Approval, _ shown) (string, string) { return c.typed("alice", "/approve "+a.Code) },
@@ -125,6 +126,7 @@ func TestConfirm_OnlyTheSecondButtonCounts(t *testing.T) {
 
 // The second button is one person's, for one decision on one state of one call.
 func TestConfirm_TheButtonIsBound(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		a, other := r.apply(), r.exec("rm -rf ./cache")
 		card, otherCard := c.card(a), c.card(other)
@@ -162,6 +164,7 @@ func withQuorumOfTwo(r *rig) { r.quorum = map[string]int{"R4": 2} }
 
 // Each of a quorum confirms, and a vote in between makes a button from before it void.
 func TestConfirm_QuorumEachConfirms(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		a := r.apply()
 		card := c.card(a)
@@ -180,6 +183,7 @@ func TestConfirm_QuorumEachConfirms(t *testing.T) {
 
 // A call below R4 is decided by one tap, as before.
 func TestConfirm_BelowR4OneTapDecides(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		a := r.ask(`{"n":1}`)
 		require.Contains(t, c.press("alice", c.card(a).id, "/approve "+a.Code), "Allowed.")

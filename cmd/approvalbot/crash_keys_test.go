@@ -26,6 +26,7 @@ var rotationPoints = []string{
 // step of keys rotate. The desk then starts with whichever key the store is sealed
 // with, every call opens, the log's chain is whole, and another rotation works.
 func TestAdversary_P2_KilledAtEveryStepOfARotation(t *testing.T) {
+	t.Parallel()
 	bin, err := faultyBinary()
 	require.NoError(t, err)
 	for _, engine := range []string{"SQLite", "PostgreSQL"} {

@@ -19,6 +19,7 @@ import (
 // an escalation and a restart, everybody who is to hear of it has, and at most one
 // message too many stands in the chats, on each platform.
 func TestAdversary_P2_KilledAtEveryStepOfThePlan(t *testing.T) {
+	t.Parallel()
 	bin, err := faultyBinary()
 	require.NoError(t, err)
 	points := []string{

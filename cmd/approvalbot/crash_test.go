@@ -55,6 +55,7 @@ type crashRig struct {
 // the approval ends in exactly one state, no vote is lost, cards work again, and
 // at most one card too many stands in the chat.
 func TestAdversary_P2_KilledAtEveryPoint(t *testing.T) {
+	t.Parallel()
 	bin, err := faultyBinary()
 	require.NoError(t, err)
 	for _, point := range crashPoints {
@@ -73,6 +74,7 @@ func TestAdversary_P2_KilledAtEveryPoint(t *testing.T) {
 // is stored before it is handled, unlike others. It counts, wherever the desk dies
 // next.
 func TestAdversary_P2_KilledWithATapThatWaited(t *testing.T) {
+	t.Parallel()
 	bin, err := faultyBinary()
 	require.NoError(t, err)
 	for _, point := range []string{"before-update-stored", "after-update-stored", "before-update-confirmed", "before-vote-committed", "after-vote-committed"} {

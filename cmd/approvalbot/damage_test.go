@@ -16,6 +16,7 @@ import (
 // A write-ahead log that was damaged while no desk ran is said by doctor and by the verbs
 // that read the store, then at the start, once, and stands on record.
 func TestADamagedWriteAheadLogIsSaid(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	for range 5 {
 		r.claimed(`{"to":"prod"}`)

@@ -140,6 +140,7 @@ func table(text string) map[string][]string {
 
 // The directions between rooms hold: nobody imports what it may not know.
 func TestRooms(t *testing.T) {
+	t.Parallel()
 	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "approvalbot/...").Output()
 	require.NoError(t, err)
 	d := json.NewDecoder(strings.NewReader(string(out)))

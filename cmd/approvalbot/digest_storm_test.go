@@ -189,6 +189,7 @@ func labels(m bottest.TelegramMessage) (all []string) {
 // have their cards within five seconds of what the chat takes, everything else is in one
 // digest, and nothing is lost.
 func TestStormOf500(t *testing.T) {
+	t.Parallel()
 	inStorm(t, func(w *stormy) {
 		t := w.t
 		w.tg.SetLimits(bottest.TelegramFAQLimits())
@@ -249,6 +250,7 @@ func TestStormOf500(t *testing.T) {
 // Deny all denies what the tapped version listed, of that what the person may decide, and
 // no more.
 func TestDenyAll(t *testing.T) {
+	t.Parallel()
 	inStorm(t, func(w *stormy) {
 		t := w.t
 		folded, digest := w.flood(8)
@@ -287,6 +289,7 @@ func TestDenyAll(t *testing.T) {
 
 // Open sends the card of one, on which it can be allowed; the list goes on without it.
 func TestOpen(t *testing.T) {
+	t.Parallel()
 	inStorm(t, func(w *stormy) {
 		t := w.t
 		folded, digest := w.flood(8)
@@ -312,6 +315,7 @@ func TestOpen(t *testing.T) {
 
 // Typed commands work on what is folded as on what has a card.
 func TestCommandsOnWhatIsFolded(t *testing.T) {
+	t.Parallel()
 	inStorm(t, func(w *stormy) {
 		t := w.t
 		folded, digest := w.flood(8)
@@ -340,6 +344,7 @@ func TestCommandsOnWhatIsFolded(t *testing.T) {
 
 // A digest that cannot be sent is none: what it lists is said to have reached nobody.
 func TestADigestOfAChatThatIsGone(t *testing.T) {
+	t.Parallel()
 	inStorm(t, func(w *stormy) {
 		t := w.t
 		w.group.Kick()
@@ -360,6 +365,7 @@ func TestADigestOfAChatThatIsGone(t *testing.T) {
 
 // A digest that stands in a chat whose bot is gone is tried once more, and then has reached nobody.
 func TestADigestOfAChatThatGoes(t *testing.T) {
+	t.Parallel()
 	inStorm(t, func(w *stormy) {
 		t := w.t
 		folded, _ := w.flood(7)
@@ -377,6 +383,7 @@ func TestADigestOfAChatThatGoes(t *testing.T) {
 
 // A copy of a digest whose id was lost has the same buttons, and they count.
 func TestALostCopyOfADigest(t *testing.T) {
+	t.Parallel()
 	inStorm(t, func(w *stormy) {
 		t := w.t
 		lost := w.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Nth: 6, Kind: bottest.Truncated, When: bottest.After})

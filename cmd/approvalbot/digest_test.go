@@ -41,6 +41,7 @@ func listed(c chat, all ...api.Approval) shown {
 // The digest on both platforms: a list in which nothing of the asker's is alive, cards
 // that it opens, and one tap that denies what it lists, by whoever may.
 func TestAdversary_P11_AFloodIsOneMessage(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		all := r.flood(6)
 		folded := all[2:]
@@ -81,6 +82,7 @@ func TestAdversary_P11_AFloodIsOneMessage(t *testing.T) {
 
 // What is folded when the desk stops is listed when it runs again.
 func TestAFloodAcrossARestart(t *testing.T) {
+	t.Parallel()
 	for _, database := range []string{"SQLite", "PostgreSQL"} {
 		t.Run(database, func(t *testing.T) {
 			onBoth(t, func(t *testing.T, r *rig, c chat) {
@@ -108,6 +110,7 @@ var digestPoints = []string{"create-committed:2", "digest-listed", "digest-sent"
 // TestAdversary_P2_KilledWhileFolding: wherever the desk dies, nothing that was asked is
 // lost, each ends by one vote, and at most one copy of the digest is too many.
 func TestAdversary_P2_KilledWhileFolding(t *testing.T) {
+	t.Parallel()
 	bin, err := faultyBinary()
 	require.NoError(t, err)
 	for _, point := range digestPoints {
@@ -170,6 +173,7 @@ func TestAdversary_P2_KilledWhileFolding(t *testing.T) {
 
 // In a Discord forum a digest is a post, and what it opens is another one.
 func TestAFloodInAForum(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord)
 	forum := r.guild.AddForum("asks")
 	r.stop()

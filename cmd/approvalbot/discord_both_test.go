@@ -16,6 +16,7 @@ import (
 // ends both.
 
 func TestBoth_DecidedOnOneShownOnBoth(t *testing.T) {
+	t.Parallel()
 	for i, name := range config.Platforms {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, withDiscord)
@@ -48,6 +49,7 @@ func TestBoth_DecidedOnOneShownOnBoth(t *testing.T) {
 func twoNeeded(r *rig) { r.quorum = map[string]int{"R3": 2, "R4": 2} }
 
 func TestBoth_QuorumOfTwoMetAcrossPlatforms(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, twoNeeded)
 	tg, dc := r.chatOn("telegram"), r.chatOn("discord")
 	a := r.ask(`{"n":1}`)
@@ -68,6 +70,7 @@ func TestBoth_QuorumOfTwoMetAcrossPlatforms(t *testing.T) {
 
 // One person is one vote, whatever account or token it comes by.
 func TestAdversary_I6_OnePersonOneVote(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, twoNeeded)
 	tg, dc := r.chatOn("telegram"), r.chatOn("discord")
 	a := r.ask(`{"n":1}`)
@@ -89,6 +92,7 @@ func TestAdversary_I6_OnePersonOneVote(t *testing.T) {
 
 // The requester is one person on both platforms.
 func TestAdversary_I5_RequesterIsKnownAcrossPlatforms(t *testing.T) {
+	t.Parallel()
 	const own = "You cannot approve your own request."
 	for i, name := range config.Platforms {
 		t.Run(name, func(t *testing.T) {
@@ -113,6 +117,7 @@ func TestAdversary_I5_RequesterIsKnownAcrossPlatforms(t *testing.T) {
 
 // Twenty taps at once from both platforms, mixed: one outcome, everyone answered.
 func TestAdversary_P10_TapsAtOnceFromBothPlatforms(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord)
 	r.stop()
 	r.allowed, r.inOps = []*bottest.TelegramUser{r.alice, r.bob}, []string{"alice", "bob"}

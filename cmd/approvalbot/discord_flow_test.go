@@ -12,6 +12,7 @@ import (
 
 // The main job, whole, on Discord.
 func TestDiscord_AskTapClaimReport(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps)
 	ops := r.chatOn("discord")
 	waited := make(chan api.Approval, 1)
@@ -69,6 +70,7 @@ func (r *rig) denyWithAReason(who string, card shown) *bottest.DiscordInteractio
 
 // The deny counts at the tap; the reason of the form follows, or never comes.
 func TestDiscord_DenyWithAReason(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps)
 	ops := r.chatOn("discord")
 	a := r.ask(`{"n":1}`)
@@ -88,6 +90,7 @@ func TestDiscord_DenyWithAReason(t *testing.T) {
 }
 
 func TestDiscord_SlashCommands(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps)
 	ops, alice, bob, mallory := r.chatOn("discord"), r.accounts["alice"], r.accounts["bob"], r.accounts["mallory"]
 	a := r.ask(`{"n":1}`)
@@ -120,6 +123,7 @@ func TestDiscord_SlashCommands(t *testing.T) {
 
 // What is typed counts with a mention of the bot, or as a reply to a card.
 func TestDiscord_TypedCommands(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps)
 	ops := r.chatOn("discord")
 	a := r.ask(`{"n":1}`)
@@ -142,6 +146,7 @@ func TestDiscord_TypedCommands(t *testing.T) {
 // A card's place may be a thread or a post, by itself or below its channel, and
 // somebody's direct messages.
 func TestDiscord_OtherPlaces(t *testing.T) {
+	t.Parallel()
 	for name, where := range map[string]func(*rig) (target string, c *bottest.DiscordChannel){
 		"a thread of the channel": func(r *rig) (string, *bottest.DiscordChannel) {
 			thread := r.ops.AddThread("approvals")
@@ -205,6 +210,7 @@ func TestDiscord_OtherPlaces(t *testing.T) {
 }
 
 func TestDiscord_QuorumAndRevoke(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps, twoNeeded)
 	ops := r.chatOn("discord")
 	a := r.ask(`{"n":1}`)

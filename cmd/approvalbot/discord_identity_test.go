@@ -13,6 +13,7 @@ import (
 
 // A role counts as it is at the tap, not as it was when the card was posted.
 func TestAdversary_I7_RolesCountAtTheTap(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps, func(r *rig) { r.byRole, r.inOps = true, []string{"bob"} })
 	dc, carol := r.chatOn("discord"), r.accounts["carol"]
 	r.guild.AddMember(carol, r.approvers)
@@ -31,6 +32,7 @@ func TestAdversary_I7_RolesCountAtTheTap(t *testing.T) {
 // In direct messages there are no roles, and a role of another server with the
 // same name is another role.
 func TestAdversary_I7_NoRolesElsewhere(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps, func(r *rig) { r.byRole, r.inOps = true, []string{"bob"} })
 	carol, mallory := r.accounts["carol"], r.accounts["mallory"]
 	r.guild.AddMember(carol, r.approvers)
@@ -52,6 +54,7 @@ func TestAdversary_I7_NoRolesElsewhere(t *testing.T) {
 
 // An approver in the role needs a person only where more than one must approve.
 func TestAdversary_I4_OnlyPeopleDecideOnDiscord(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps, func(r *rig) { r.byRole = true })
 	dc := r.chatOn("discord")
 	r.accounts["agent"] = r.dc.AddUser(bottest.DiscordProfile{Username: "agent", Bot: true})
@@ -69,6 +72,7 @@ func TestAdversary_I4_OnlyPeopleDecideOnDiscord(t *testing.T) {
 }
 
 func TestAdversary_I8_HandMadeCustomIDs(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, func(r *rig) {
 		r.routing = "{mode: targets, targets: [" + inOps + "]}"
 	})
@@ -114,6 +118,7 @@ func TestAdversary_I8_HandMadeCustomIDs(t *testing.T) {
 
 // A stranger who sends the form that an approver was shown gives no reason.
 func TestAdversary_I8_SomebodyElsesForm(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps)
 	dc := r.chatOn("discord")
 	a := r.ask(`{"n":1}`)
@@ -129,6 +134,7 @@ func TestAdversary_I8_SomebodyElsesForm(t *testing.T) {
 }
 
 func TestAdversary_I13_ForeignPlacesOnDiscord(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps)
 	_, err := r.agent().Create(r.ctx(), api.CreateRequest{ToolName: "deploy", Params: []byte(`{}`), Origin: &api.Target{Channel: "discord", To: "777"}}, api.CreateOptions{})
 	requireProblem(t, err, "origin_not_allowed")
@@ -187,6 +193,7 @@ func TestAdversary_P7_TheGatewayComesAndGoes(t *testing.T) {
 
 // What is done while the connection is away is heard once it resumes.
 func TestAdversary_P7_ATapDuringADropCounts(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps)
 	dc, g := r.chatOn("discord"), r.dc.Gateway()
 	a := r.ask(`{"n":1}`)

@@ -17,6 +17,7 @@ import (
 // Traps of the platform.
 
 func TestAdversary_P1_OneCardPerPlaceOnDiscord(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, func(r *rig) {
 		r.routing = "{mode: both, targets: [" + inOps + `], fallback: [{channel: discord, to: "0OPS"}]}`
 		r.agentHas = `, sessionChats: ["discord:OPS"]`
@@ -76,6 +77,7 @@ func TestAdversary_P3_DiscordsTroublesLoseNothing(t *testing.T) {
 }
 
 func TestAdversary_P3_ALimitedChannelDoesNotStopTheOthers(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord)
 	r.dc.Fault(bottest.DiscordFault{Method: http.MethodPost, Route: bottest.RouteMessages, Channel: r.ops.ID, Times: -1, Kind: bottest.TooManyRequests, RetryAfter: 3600})
 	other := r.guild.AddChannel("other")
@@ -124,6 +126,7 @@ func TestAdversary_P4_DeadChannelsAreNamedAndFallbackIsTried(t *testing.T) {
 }
 
 func TestAdversary_P4_TheAskerLearnsThatNobodyWasReachedOnDiscord(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, func(r *rig) {
 		r.routing = "{mode: targets, targets: [" + inOps + "]}"
 		r.agentHas = `, sessionChats: ["telegram:GROUP"]`
@@ -137,6 +140,7 @@ func TestAdversary_P4_TheAskerLearnsThatNobodyWasReachedOnDiscord(t *testing.T) 
 }
 
 func TestAdversary_P5_HarmlessErrorsOfDiscord(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps)
 	dc := r.chatOn("discord")
 	for i, f := range []bottest.DiscordFault{
@@ -166,6 +170,7 @@ func TestAdversary_P5_HarmlessErrorsOfDiscord(t *testing.T) {
 }
 
 func TestAdversary_P5_ADeletedCardIsGivenUp(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps)
 	a := r.ask(`{"n":1}`)
 	card := r.chatOn("discord").card(a)
@@ -202,6 +207,7 @@ func TestAdversary_P2_StoppedWithoutTheCardsID(t *testing.T) {
 // The request ends while Discord has its card and the desk does not know it: the
 // card that the nonce finds shows the end all the same.
 func TestAdversary_P2_EndedWithoutTheCardsID(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, inTheSession)
 	dc := r.chatOn("discord")
 	fault := r.dc.Fault(bottest.DiscordFault{Method: http.MethodPost, Route: bottest.RouteMessages, Kind: bottest.Reset, When: bottest.After, Times: -1})
@@ -217,6 +223,7 @@ func TestAdversary_P2_EndedWithoutTheCardsID(t *testing.T) {
 // A request ends before its card: its session chat is told in words, and what
 // comes later is drawn there.
 func TestDiscord_WhatCameTooLateForACardIsDrawnAnew(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, inTheSession)
 	dc := r.chatOn("discord")
 	fault := r.dc.Fault(bottest.DiscordFault{Method: http.MethodPost, Route: bottest.RouteMessages, Kind: bottest.Status500, Times: -1})
@@ -251,6 +258,7 @@ func byHTTP(r *rig) {
 
 // An interaction that was stored and acknowledged counts after a restart.
 func TestAdversary_P2_StoredTapCountsAfterARestart(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps, byHTTP)
 	dc := r.chatOn("discord")
 	endpoint := r.url + daemon.InteractionsPath
@@ -275,6 +283,7 @@ func TestAdversary_P2_StoredTapCountsAfterARestart(t *testing.T) {
 }
 
 func TestDiscord_HTTPInteractions(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps, byHTTP)
 	dc := r.chatOn("discord")
 	endpoint := r.url + daemon.InteractionsPath
@@ -296,6 +305,7 @@ func TestDiscord_HTTPInteractions(t *testing.T) {
 // A Discord that is away when the desk starts holds up no timer of Telegram's,
 // also where an interaction waits to be handled.
 func TestBoth_TimersRunWhileDiscordIsAway(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, byHTTP)
 	dc := r.chatOn("discord")
 	require.NoError(t, r.dc.SetEndpoint(r.ctx(), r.url+daemon.InteractionsPath))
@@ -315,6 +325,7 @@ func TestBoth_TimersRunWhileDiscordIsAway(t *testing.T) {
 // A burst to one limited channel: nothing is lost, the riskiest come first, then
 // the oldest.
 func TestAdversary_P9_ABurstToDiscordKeepsItsOrder(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps)
 	hold := r.dc.Fault(bottest.DiscordFault{Method: http.MethodPost, Route: bottest.RouteMessages, Times: -1, Kind: bottest.TooManyRequests, RetryAfter: 1})
 	const n = 60
@@ -348,6 +359,7 @@ func TestAdversary_P9_ABurstToDiscordKeepsItsOrder(t *testing.T) {
 // Kinds and fields that do not exist yet are ignored, a replayed or old request
 // is refused, and the desk goes on.
 func TestAdversary_P8_I11_UnknownAndReplayedInteractions(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps, byHTTP)
 	dc, url := r.chatOn("discord"), r.url+daemon.InteractionsPath
 	require.NoError(t, r.dc.SetEndpoint(r.ctx(), url))

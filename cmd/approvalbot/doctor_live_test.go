@@ -16,6 +16,7 @@ import (
 // What doctor --live says is what the client does: as far as a client that is no more
 // than its hooks can show it, with the hook that install writes and a real desk.
 func TestDoctorLive_OnAClientThatIsNoMoreThanItsHooks(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "claude"), []byte("#!/bin/sh\nexec fakeclaude \"$@\"\n"), 0o700))
 	l, err := live.Open("claude-code", dir+string(os.PathListSeparator)+os.Getenv("PATH"), t.TempDir())

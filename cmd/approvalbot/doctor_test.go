@@ -41,6 +41,7 @@ func (r *rig) doctor(args ...string) cliRun {
 // Beside a running desk everything is found well, nobody is written to, and the
 // desk goes on as before.
 func TestDoctor_BesideARunningDesk(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord).connected()
 	polls := len(r.tg.Calls("getUpdates"))
 	got := r.doctor()
@@ -71,6 +72,7 @@ func TestDoctor_BesideARunningDesk(t *testing.T) {
 
 // PostgreSQL is connected to, and the key is held against its store.
 func TestDoctor_LooksAtPostgreSQL(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.database = pgtest.New(t) }).connected()
 	got := r.doctor()
 	require.Zero(t, got.code, got.out)
@@ -89,6 +91,7 @@ func TestDoctor_LooksAtPostgreSQL(t *testing.T) {
 // One chat that is broken is a warning while the other brings cards; when none
 // does, it is a failure.
 func TestDoctor_FailsOnlyWhereApprovalsStop(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord).connected()
 	r.group.Kick()
 	got := r.doctor()
@@ -108,6 +111,7 @@ func TestDoctor_FailsOnlyWhereApprovalsStop(t *testing.T) {
 }
 
 func TestDoctor_OfARevokedTokenAndAStoppedDesk(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.stop()
 	r.tg.RevokeToken()
@@ -131,6 +135,7 @@ func TestDoctor_OfARevokedTokenAndAStoppedDesk(t *testing.T) {
 }
 
 func TestDoctor_AsksVerifierAndClassifier(t *testing.T) {
+	t.Parallel()
 	answer := `{"decision":"allow"}`
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) }))
 	t.Cleanup(hook.Close)
@@ -151,6 +156,7 @@ func TestDoctor_AsksVerifierAndClassifier(t *testing.T) {
 
 // A clock that runs off is told, and stops nothing.
 func TestDoctor_TellsOfAWrongClock(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).connected()
 	r.tg.Advance(5 * time.Minute)
 	got := r.doctor()

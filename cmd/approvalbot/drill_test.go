@@ -44,6 +44,7 @@ func came(a api.Approval) []api.Delivery {
 // A drill goes to every chat, a tap on it comes back, and an approved one is never
 // handed out to run.
 func TestDrill_ThereAndBackAndNeverRuns(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord)
 	done, _ := r.drilling("--wait", "1m")
 	card, err := r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return len(m.Buttons) > 0 })
@@ -86,6 +87,7 @@ func (r *rig) drilled() (a api.Approval) {
 // Nobody taps: the drill is withdrawn. An earlier always or deny of a drill leaves
 // nothing that would keep the next one from people.
 func TestDrill_IsWithdrawnAndAsksEachTime(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	for range 2 {
 		got := r.drilledOut(1, "--wait", "1m", "--json")
@@ -110,6 +112,7 @@ func TestDrill_IsWithdrawnAndAsksEachTime(t *testing.T) {
 // A drill tries every chat that any approval could go to, and whoever may answer
 // there may answer it; nothing that policy or an outsider says settles it.
 func TestDrill_TakesEveryWayWhateverPolicySays(t *testing.T) {
+	t.Parallel()
 	hook := newOutsider(t, `{"decision":"deny","reason":"never"}`)
 	for name, policy := range map[string]struct {
 		tools, layers string
@@ -161,6 +164,7 @@ func TestDrill_TakesEveryWayWhateverPolicySays(t *testing.T) {
 
 // Other rules that come into force while a drill waits do not settle it.
 func TestDrill_OutlivesAReload(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	done, _ := r.drilling("--wait", "1m")
 	a := r.drilled()
@@ -177,6 +181,7 @@ func TestDrill_OutlivesAReload(t *testing.T) {
 
 // A chat that gets no card makes it fail.
 func TestDrill_FailsWhereACardIsMissing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, withDiscord)
 	r.group.Kick()
 	got := r.drilledOut(2, "--wait", "1m")
@@ -187,6 +192,7 @@ func TestDrill_FailsWhereACardIsMissing(t *testing.T) {
 
 // Ctrl-C ends it and withdraws.
 func TestDrill_InterruptedIsWithdrawn(t *testing.T) {
+	t.Parallel()
 	d := deskFor(t)
 	d.create = "pending"
 	s := start(t, d, "drill")
@@ -200,6 +206,7 @@ func TestDrill_InterruptedIsWithdrawn(t *testing.T) {
 // An operator drills with their own token, and may answer: nothing of a drill can run. For any other call the token
 // may not ask, and that is on record.
 func TestDrill_WithAnOperatorsToken(t *testing.T) {
+	t.Parallel()
 	for name, secret := range map[string]string{"an operator": operatorSecret, "who taps it too": aliceSecret} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)

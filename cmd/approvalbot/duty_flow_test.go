@@ -43,6 +43,7 @@ func (r *rig) duty(want func(api.Duty) bool) api.Duties {
 }
 
 func TestFlow_Duty(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, onDuty, func(r *rig) {
 		require.NoError(t, os.WriteFile(filepath.Join(r.dir, "web.ics"), []byte("nothing"), 0o600))
 	})

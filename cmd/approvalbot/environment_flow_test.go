@@ -101,6 +101,7 @@ func (r *rig) refreshed(t *testing.T, env []string, args ...string) <-chan resul
 
 // Servers of one name are told apart by what they are started with, or by address and headers.
 func TestAdversary_G5_AYesToAToolIsForItsServer(t *testing.T) {
+	t.Parallel()
 	keys := t.TempDir()
 	header := func(tenant string) string {
 		path := filepath.Join(keys, tenant)

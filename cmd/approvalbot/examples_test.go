@@ -104,6 +104,7 @@ func (r *rig) asked(words string) bottest.TelegramMessage {
 
 // The example programs run exactly the words that were approved, and report.
 func TestFlow_ExamplesAskClaimAndRun(t *testing.T) {
+	t.Parallel()
 	eachExample(t, func(t *testing.T, e example) {
 		r := newRig(t)
 		done := e.start(r.url, agentSecret, "./deploytool", "one", "a b", "$HOME", "'; touch ran2 #", "new\nline", "", "-n", "--", "*", `\n"ä`)
@@ -149,6 +150,7 @@ func TestFlow_ExamplesAskClaimAndRun(t *testing.T) {
 
 // They say that they wait, and withdraw the request when nobody waits for it any more.
 func TestFlow_ExamplesWithdrawWhenInterrupted(t *testing.T) {
+	t.Parallel()
 	eachExample(t, func(t *testing.T, e example) {
 		r := newRig(t)
 		for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
@@ -181,6 +183,7 @@ func TestFlow_ExamplesWithdrawWhenInterrupted(t *testing.T) {
 
 // Without a token, or a command, nobody is asked.
 func TestFlow_ExamplesSayHowTheyAreUsed(t *testing.T) {
+	t.Parallel()
 	eachExample(t, func(t *testing.T, e example) {
 		desk := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the desk was asked") }))
 		defer desk.Close()
@@ -193,6 +196,7 @@ func TestFlow_ExamplesSayHowTheyAreUsed(t *testing.T) {
 
 // Whatever a desk answers but the claim of this very call, nothing runs.
 func TestFlow_ExamplesRunNothingOdd(t *testing.T) {
+	t.Parallel()
 	eachExample(t, func(t *testing.T, e example) {
 		answer := func(status int, text string) output {
 			odd := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

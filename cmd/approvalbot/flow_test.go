@@ -15,6 +15,7 @@ import (
 // The main job, whole: asked over HTTP, a card in the group, a tap, the asker is
 // told, the call is claimed and its result shown on the card.
 func TestFlow_AskTapClaimReport(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	waited := make(chan api.Approval, 1)
 	go func() {
@@ -55,6 +56,7 @@ func TestFlow_AskTapClaimReport(t *testing.T) {
 }
 
 func TestFlow_DenyWithAReasonReachesTheAsker(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	a := r.ask(`{"to":"prod"}`)
 	card := r.card(a)
@@ -79,6 +81,7 @@ func TestFlow_DenyWithAReasonReachesTheAsker(t *testing.T) {
 }
 
 func TestFlow_TypedCommands(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	a := r.ask(`{"n":1}`, func(c *api.CreateRequest) { c.TimeoutMs = 24 * 60 * 60 * 1000 })
 	card := r.card(a)
@@ -109,6 +112,7 @@ func TestFlow_TypedCommands(t *testing.T) {
 }
 
 func TestFlow_QuorumOfTwoShowsTheTallyAsItGrows(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.quorum = map[string]int{"R3": 2, "R4": 2} })
 	a := r.ask(`{"n":1}`)
 	card := r.card(a)
@@ -126,6 +130,7 @@ func TestFlow_QuorumOfTwoShowsTheTallyAsItGrows(t *testing.T) {
 }
 
 func TestFlow_WithdrawnAndSupersededCardsSaySo(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	a := r.ask(`{"n":1}`)
 	card := r.card(a)
@@ -138,6 +143,7 @@ func TestFlow_WithdrawnAndSupersededCardsSaySo(t *testing.T) {
 }
 
 func TestFlow_RevokedCardSaysSo(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	a := r.ask(`{"n":1}`)
 	card := r.card(a)
@@ -164,6 +170,7 @@ func saysRevoked(a api.Approval, allowed string, at func(ms int64) string) strin
 }
 
 func TestFlow_SilenceExpires(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	a := r.ask(`{"n":1}`, func(c *api.CreateRequest) { c.TimeoutMs = 300 })
 	require.EqualValues(t, "expired", r.final(a).Status)
@@ -176,6 +183,7 @@ func TestFlow_SilenceExpires(t *testing.T) {
 // Where the session's chat gets no card, the outcome and the result are told
 // there; where it has one, the card says it all.
 func TestFlow_SessionChatIsTold(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) {
 		r.routing = `{mode: targets, targets: [{channel: telegram, to: "GROUP"}]}`
 		r.agentHas = `, sessionChats: ["telegram:-1009999"]`
@@ -199,6 +207,7 @@ func TestFlow_SessionChatIsTold(t *testing.T) {
 }
 
 func TestFlow_GracefulStopKeepsWhatIsPending(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	a := r.ask(`{"n":1}`)
 	card := r.card(a)
@@ -213,6 +222,7 @@ func TestFlow_GracefulStopKeepsWhatIsPending(t *testing.T) {
 // A tap made while the desk was down counts after the restart, before overdue
 // timers fire.
 func TestFlow_TapWhileDownCountsBeforeOverdueTimers(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	a := r.ask(`{"n":1}`)
 	card := r.card(a)
@@ -227,6 +237,7 @@ func TestFlow_TapWhileDownCountsBeforeOverdueTimers(t *testing.T) {
 }
 
 func TestFlow_WebhookMode(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) {
 		r.addr = ownAddr(t)
 		r.updates = fmt.Sprintf("{webhook: {url: \"http://%s/telegram/webhook\", secret: hook-secret-0123}}", r.addr)

@@ -77,6 +77,7 @@ func (w *wire) answer(id string) frame {
 // An existing gateway client asks in exec's dialect, in two phases; a person taps
 // in the chat; the client is told on the same request.
 func TestFlow_AGatewayClientAsks(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	agent := r.gateway(agentSecret)
 	agent.send("7", "exec.approval.request", `{"id":"job-1","command":"git push origin main","cwd":"/srv","host":"gateway","security":"allowlist","ask":"on-miss","agentId":"main","sessionKey":"agent:main:main","timeoutMs":60000,"twoPhase":true}`)
@@ -92,6 +93,7 @@ func TestFlow_AGatewayClientAsks(t *testing.T) {
 
 // The fingerprint-only dialect shows no chat what would run, and no chat may allow it.
 func TestFlow_AgentShieldShowsFingerprintsOnly(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.after = "  agentshield: {enabled: true}\n" })
 	agent := r.gateway(agentSecret)
 	agent.send("1", "agentshield.approval.request", `{"toolName":"http_post","params":{"url":"https://example.com","body":"top-secret-words"},"agentId":"main"}`)

@@ -22,6 +22,7 @@ func (r *rig) scopes(a api.Approval, button string) (menu string, card int) {
 
 // The card says in one line what a session's yes will cover, and it covers no more.
 func TestAdversary_W6_ASessionsYesIsWhatTheCardSaid(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.top = "agents: {list: [{id: main, workspace: /work/app}]}\n" })
 	in := session("s")
 	first := r.exec("rm -f a/x.go", in)
@@ -43,6 +44,7 @@ func TestAdversary_W6_ASessionsYesIsWhatTheCardSaid(t *testing.T) {
 
 // Of a command that is not about files alone, a session's yes covers the very words.
 func TestAdversary_W6_ASessionsYesForACommandIsItsWords(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.top = "agents: {list: [{id: main, workspace: /work/app}]}\n" })
 	in := session("s")
 	menu, card := r.scopes(r.exec("rsync -a a/ h:b/", in), "Allow session")
@@ -56,6 +58,7 @@ func TestAdversary_W6_ASessionsYesForACommandIsItsWords(t *testing.T) {
 
 // Where the call itself said where the workspace is, the yes is for that place.
 func TestAdversary_W13_ASessionsYesStaysInTheCallersDirectory(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	in := session("s")
 	first := r.exec("rm -f a .env", in, workdir("/srv/app"))
@@ -69,6 +72,7 @@ func TestAdversary_W13_ASessionsYesStaysInTheCallersDirectory(t *testing.T) {
 
 // A person's no is the newer word on all that a session's yes covered: the same in other words asks.
 func TestAdversary_T10_ANoEndsTheSessionsYes(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.top = "agents: {list: [{id: main, workspace: /work/app}]}\n" })
 	in := session("s")
 	denied := r.exec("rm -f prod.sqlite", in)
@@ -83,6 +87,7 @@ func TestAdversary_T10_ANoEndsTheSessionsYes(t *testing.T) {
 
 // A yes for a patch covers no files of another kind.
 func TestAdversary_W6_APatchStaysWhereItWas(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.top = "agents: {list: [{id: main, workspace: /work/app}]}\n" })
 	patch := func(file string) api.Approval {
 		a, err := r.agent().Create(r.ctx(), api.CreateRequest{ToolName: "apply_patch", AgentID: "main", SessionKey: "s",
@@ -101,6 +106,7 @@ func TestAdversary_W6_APatchStaysWhereItWas(t *testing.T) {
 // An always is the very call, with no session, no subject and no workspace, and is
 // offered by no way of voting for what changes under the same words.
 func TestAdversary_W1_AnAlwaysIsTheVeryCall(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	line := "frob --all | tail -5 && sudo systemctl restart app"
 	first := r.exec(line)
@@ -131,6 +137,7 @@ func TestAdversary_W1_AnAlwaysIsTheVeryCall(t *testing.T) {
 // What an operator wrote as a pattern holds also where a card offers no always, and
 // never where every command is to be asked for.
 func TestAPatternForProjectCode(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	_, err := r.operator().AddGrant(r.ctx(), api.GrantRequest{Owner: "agent", AgentID: "main", ToolName: "exec", Pattern: []string{"make", "deploy"}, MaxRiskClass: "R3"})
 	require.NoError(t, err)

@@ -78,6 +78,7 @@ func (r *rig) askedAs(id string) (a api.Approval) {
 // A tap in a chat lets a call of Claude Code run, or keeps it from running, and its
 // model reads who it was. The desk may be started again meanwhile.
 func TestHookFlow(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	yes := r.hook(hookBody, "claude-code", "PreToolUse", "--limit", "1h")
 	a := r.askedAs("toolu_1")
@@ -106,6 +107,7 @@ func TestHookFlow(t *testing.T) {
 
 // The runtime ends its hook, or is gone: the card is withdrawn.
 func TestAdversary_H4_AnEndedHookWithdraws(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	for i, how := range []string{"TERM", "HUP", "the runtime is killed"} {
 		id := fmt.Sprint("toolu_", i)
@@ -137,6 +139,7 @@ func TestAdversary_H4_AnEndedHookWithdraws(t *testing.T) {
 // As install writes it, a hook stands behind a shell: its answer passes as it is, and it
 // ends with the runtime behind that shell.
 func TestHookFlow_BehindTheShellThatInstallWrites(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	program, err := exec.LookPath("approvalbot")
 	require.NoError(t, err)
@@ -178,6 +181,7 @@ func TestHookFlow_BehindTheShellThatInstallWrites(t *testing.T) {
 
 // A desk that takes connections and says nothing is denied before the runtime's limit.
 func TestAdversary_H2_ASilentDeskDenies(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
@@ -220,6 +224,7 @@ func TestAdversary_H2_ASilentDeskDenies(t *testing.T) {
 // An HTTP hook, with the real policy and store: allowed at once, asked, and without a
 // card where policy denies.
 func TestHookFlow_HTTP(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	post := func(body string) string {
 		t.Helper()

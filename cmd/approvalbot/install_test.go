@@ -55,6 +55,7 @@ func (n newcomer) client(name string) string {
 // One line attaches a runtime, with the client file that is there, and one gives the
 // very bytes back.
 func TestInstall(t *testing.T) {
+	t.Parallel()
 	n := newNewcomer(t)
 	const before = "{\n  // mine\n  \"sandbox\": {\"enabled\": true}\n}"
 	n.write(".claude/settings.json", before)
@@ -83,6 +84,7 @@ func TestInstall(t *testing.T) {
 // A token that may do more than an agent's is refused before anything is written, with
 // the lines that mend it.
 func TestInstall_WantsAnAgentsToken(t *testing.T) {
+	t.Parallel()
 	n := newNewcomer(t)
 	for name, why := range map[string]string{
 		"operator": "may not ask (approvals.request)",
@@ -111,6 +113,7 @@ func TestInstall_WantsAnAgentsToken(t *testing.T) {
 
 // What install does not know it says, with what it does know.
 func TestInstall_SaysWhatThereIs(t *testing.T) {
+	t.Parallel()
 	n := newNewcomer(t)
 	for line, why := range map[string]string{
 		"install nosuch":                        "known are claude-code, codex",
@@ -130,6 +133,7 @@ func TestInstall_SaysWhatThereIs(t *testing.T) {
 
 // Uninstall takes the trace of a plugin that was loaded along.
 func TestInstall_APluginsTraceGoesWithIt(t *testing.T) {
+	t.Parallel()
 	n := newNewcomer(t)
 	out := n.run("install", "opencode", "--user")
 	require.Zero(t, out.code, out.stderr)

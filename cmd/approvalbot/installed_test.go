@@ -106,6 +106,7 @@ func clientPath(t *testing.T, runtime string) string {
 // doctor --live tries what is installed, with each real client, and leaves the user's home as
 // it was. Its desk and its people hear nothing of that.
 func TestAgents_DoctorLiveOfAnInstallation(t *testing.T) {
+	t.Parallel()
 	for _, name := range live.Runtimes() {
 		t.Run(name, func(t *testing.T) {
 			u := newUser(t, clientPath(t, name))
@@ -146,6 +147,7 @@ func homeFiles(t *testing.T, home string) map[string]string {
 // A hook that Codex does not trust yet is skipped without a word: install says so and fails,
 // however the trust is missing, and the same line with --trust completes it.
 func TestAdversary_T27_AnUntrustedCodexHook(t *testing.T) {
+	t.Parallel()
 	codexes(t, func(t *testing.T, path string) {
 		u := newUser(t, path)
 		for stdin, words := range map[string][]string{"": {"install", "codex", "--user"}, "no\n": {"install", "codex", "--user"}} {
@@ -208,6 +210,7 @@ func TestAdversary_T27_AnUntrustedCodexHook(t *testing.T) {
 // doctor --live proves an installation: without one it fails, though the client is there and
 // its dialect is known.
 func TestAdversary_T27_DoctorLiveWithoutAnInstallation(t *testing.T) {
+	t.Parallel()
 	u := newUser(t, onPath(t, "claude", "#!/bin/sh\nexec fakeclaude \"$@\"\n"))
 	out := u.run("", "doctor", "--live", "claude-code")
 	require.Equal(t, 1, out.code, out.stdout)
@@ -240,6 +243,7 @@ func TestAdversary_T27_DoctorLiveWithoutAnInstallation(t *testing.T) {
 
 // Doctor finds what keeps a hook that is installed from asking.
 func TestAdversary_T27_DoctorLooksAtTheHook(t *testing.T) {
+	t.Parallel()
 	u := newUser(t, onPath(t, "claude", "#!/bin/sh\necho '2.1.294 (Claude Code)'\n"))
 	require.Zero(t, u.run("", "doctor", "--offline", "--config", filepath.Join(u.rig.dir, "approvalbot.yaml")).code)
 	lines, _ := u.hooks()
@@ -341,6 +345,7 @@ func postToolUse(t *testing.T, settings string) string {
 // What install says is so: no advice that doctor refuses, no copy of what was not there, and
 // each runtime's own limits.
 func TestInstall_SaysWhatIsSo(t *testing.T) {
+	t.Parallel()
 	u := newUser(t, "/usr/bin:/bin")
 	for runtime, says := range map[string][]string{
 		"windsurf":   {"Windsurf asks the desk before it runs a command, calls an MCP tool or writes a file.", "is not asked about"},

@@ -124,6 +124,7 @@ var bashCall = map[string]any{"tool_name": "Bash", "input": map[string]any{"comm
 	"tool_use_id": "toolu_c11f566b42b44e5e"}
 
 func TestMCP_PermissionPromptAnswersInClaudesWords(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	s := r.mcp(agentSecret)
 	got := callTool(r.ctx(), s, "permission_prompt", bashCall)
@@ -146,6 +147,7 @@ func TestMCP_PermissionPromptAnswersInClaudesWords(t *testing.T) {
 
 // A runtime takes an error, an empty answer and a broken connection for a yes.
 func TestAdversary_H2_EveryFailureOfToolHookIsADeny(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	hook := func(s *sdk.ClientSession, args any) {
 		t.Helper()
@@ -167,6 +169,7 @@ func TestAdversary_H2_EveryFailureOfToolHookIsADeny(t *testing.T) {
 }
 
 func TestMCP_RequestApprovalHandsTheCallOutOnce(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	s := r.mcp(agentSecret)
 	got := callTool(r.ctx(), s, "request_approval", map[string]any{"toolName": "deploy", "params": map[string]any{"to": "production"}, "justification": "release"})
@@ -186,6 +189,7 @@ func TestMCP_RequestApprovalHandsTheCallOutOnce(t *testing.T) {
 
 // A client that goes withdraws what it asked for.
 func TestAdversary_H4_TheCallOfAClientThatGoesIsWithdrawn(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	ctx, cancel := context.WithCancel(r.ctx())
 	got := callTool(ctx, r.mcp(agentSecret), "permission_prompt", bashCall)
@@ -197,6 +201,7 @@ func TestAdversary_H4_TheCallOfAClientThatGoesIsWithdrawn(t *testing.T) {
 
 // What waits when the desk stops is denied in words, not by a broken connection.
 func TestAdversary_H2_AStopIsADenyInWords(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	got := callTool(r.ctx(), r.mcp(agentSecret), "hook", map[string]any{"tool_name": "Bash", "tool_input": bashCall["input"]})
 	r.onlyPending()
@@ -216,6 +221,7 @@ func (r *rig) tokenFile(secret string) string {
 }
 
 func TestMCP_StandardStreamsAskTheDeskOfTheFlags(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	s := stdioMCP(t, nil, "mcp", "--server", r.url, "--token-file", r.tokenFile(agentSecret))
 	got := callTool(r.ctx(), s, "permission_prompt", bashCall)
@@ -225,6 +231,7 @@ func TestMCP_StandardStreamsAskTheDeskOfTheFlags(t *testing.T) {
 
 // Neither the environment nor a relative path says which desk decides.
 func TestAdversary_N7_TheEnvironmentNamesNoDesk(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	env := []string{"APPROVALBOT_SERVER=" + r.url, "APPROVALBOT_TOKEN=" + agentSecret, "APPROVALBOT_CLIENT=/nowhere", "HOME=" + t.TempDir()}
 	call := map[string]any{"tool_name": "Read", "input": map[string]any{"file_path": "/etc/hostname"}}
@@ -240,6 +247,7 @@ func TestAdversary_N7_TheEnvironmentNamesNoDesk(t *testing.T) {
 }
 
 func TestAdversary_T30_AnAllowedPlanIsHandedBack(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	s := r.mcp(agentSecret)
 	plan := map[string]any{"tool_name": "ExitPlanMode", "input": map[string]any{"plan": "1. x\n2. y"}, "tool_use_id": "toolu_1"}
@@ -252,6 +260,7 @@ func TestAdversary_T30_AnAllowedPlanIsHandedBack(t *testing.T) {
 
 // Who configures a hook without its runtime may be one that hides what is typed.
 func TestAdversary_T26_AHookOfNoRuntimeHidesTyping(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	hook := map[string]any{"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": map[string]any{"command": "less README.md"}, "session_id": "s"}
 	got := callTool(r.ctx(), r.mcp(agentSecret), "hook", hook)

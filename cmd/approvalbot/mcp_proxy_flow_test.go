@@ -85,6 +85,7 @@ func (s *shop) tools() (names []string) {
 }
 
 func TestMCPProxy_AsksClaimsForwardsAndReports(t *testing.T) {
+	t.Parallel()
 	s := newShop(newRig(t), agentSecret, nil)
 	got := callTool(s.ctx(), s.client, "order", map[string]any{"what": "tea", "count": 2})
 	a := s.onlyPending()
@@ -99,6 +100,7 @@ func TestMCPProxy_AsksClaimsForwardsAndReports(t *testing.T) {
 }
 
 func TestMCPProxy_ADenyIsAToolErrorWithTheReason(t *testing.T) {
+	t.Parallel()
 	s := newShop(newRig(t), agentSecret, nil)
 	got := callTool(s.ctx(), s.client, "order", map[string]any{})
 	s.decides(s.onlyPending(), api.Deny, "too dear")
@@ -109,6 +111,7 @@ func TestMCPProxy_ADenyIsAToolErrorWithTheReason(t *testing.T) {
 }
 
 func TestMCPProxy_HidesWhatTheHardLayersDeny(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.top = "tools: {deny: [mcp__shop__burn]}\n" })
 	s := newShop(r, agentSecret, func(s *shop) { s.add("burn", "Burns it all.", "burnt") })
 	require.Equal(t, []string{"order"}, s.tools())
@@ -119,6 +122,7 @@ func TestMCPProxy_HidesWhatTheHardLayersDeny(t *testing.T) {
 
 // Two identical calls at once share a card, and each runs only on a yes of its own.
 func TestMCPProxy_ParallelIdenticalCallsEachNeedAYes(t *testing.T) {
+	t.Parallel()
 	s := newShop(newRig(t), agentSecret, nil)
 	one := callTool(s.ctx(), s.client, "order", map[string]any{})
 	first := s.onlyPending()
@@ -133,6 +137,7 @@ func TestMCPProxy_ParallelIdenticalCallsEachNeedAYes(t *testing.T) {
 }
 
 func TestMCPProxy_ACancelledCallIsWithdrawn(t *testing.T) {
+	t.Parallel()
 	s := newShop(newRig(t), agentSecret, nil)
 	ctx, cancel := context.WithCancel(s.ctx())
 	got := callTool(ctx, s.client, "order", map[string]any{})
@@ -144,6 +149,7 @@ func TestMCPProxy_ACancelledCallIsWithdrawn(t *testing.T) {
 }
 
 func TestMCPProxy_AClientThatGoesLeavesNothingOpen(t *testing.T) {
+	t.Parallel()
 	s := newShop(newRig(t), agentSecret, nil)
 	callTool(s.ctx(), s.client, "order", map[string]any{})
 	a := s.onlyPending()
@@ -155,6 +161,7 @@ func TestMCPProxy_AClientThatGoesLeavesNothingOpen(t *testing.T) {
 // A server that ends answers nothing any more: neither what waits for people nor what
 // it had begun is left hanging.
 func TestMCPProxy_AServerThatEndsFailsWhatIsOpen(t *testing.T) {
+	t.Parallel()
 	begun, hang := make(chan struct{}), make(chan struct{})
 	s := newShop(newRig(t), agentSecret, func(s *shop) {
 		s.addTool(&sdk.Tool{Name: "hang"}, func(json.RawMessage, sdk.Meta) *sdk.CallToolResult {
@@ -180,6 +187,7 @@ func TestMCPProxy_AServerThatEndsFailsWhatIsOpen(t *testing.T) {
 }
 
 func TestAdversary_H2_TheProxyWithoutADeskRefuses(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	for name, secret := range map[string]string{"a bad token": "no-such-token", "no scope": operatorSecret} {
 		s := newShop(r, secret, nil)
@@ -201,6 +209,7 @@ func TestAdversary_H2_TheProxyWithoutADeskRefuses(t *testing.T) {
 }
 
 func TestAdversary_H2_TheProxyRefusesWhatNobodyCouldSee(t *testing.T) {
+	t.Parallel()
 	s := newShop(newRig(t), agentSecret, nil)
 	got := <-callTool(s.ctx(), s.client, "order", map[string]any{"what": strings.Repeat("x", 10<<20)})
 	require.True(t, got.res.IsError)
@@ -209,6 +218,7 @@ func TestAdversary_H2_TheProxyRefusesWhatNobodyCouldSee(t *testing.T) {
 
 // A tool that asks for an approval by its own result is called again with one.
 func TestMCPProxy_NeedsApprovalIsAskedAndCalledAgain(t *testing.T) {
+	t.Parallel()
 	for i, shape := range []string{"needs_approval", "needs-approval"} {
 		s := newShop(newRig(t, func(r *rig) { r.tools = "    rules: [{name: orders, match: {tool: mcp__shop__pay}, outcome: allow}]\n" }), agentSecret, func(s *shop) {
 			s.addTool(&sdk.Tool{Name: "pay"}, func(_ json.RawMessage, meta sdk.Meta) *sdk.CallToolResult {
@@ -234,6 +244,7 @@ func TestMCPProxy_NeedsApprovalIsAskedAndCalledAgain(t *testing.T) {
 // An approval that a client claims to have, where only the proxy can say so, does not
 // reach the tool that wants one.
 func TestAdversary_H6_AClientCannotClaimAToolsApproval(t *testing.T) {
+	t.Parallel()
 	rules := func(r *rig) { r.tools = "    rules: [{name: orders, match: {tool: mcp__shop__pay}, outcome: allow}]\n" }
 	metas := make(chan sdk.Meta, 1)
 	s := newShop(newRig(t, rules), agentSecret, func(s *shop) {
@@ -260,6 +271,7 @@ func shopFacts(r *rig) { r.agentHas += ", trustToolHints: true" }
 // A tool that says something else of itself than when it was last allowed is asked for
 // anew, whatever permits it.
 func TestAdversary_H5_AChangedToolIsAskedForAnew(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, shopFacts, func(r *rig) {
 		r.tools = "    rules: [{name: orders, match: {tool: mcp__shop__order}, outcome: allow}]\n"
 	})
@@ -310,6 +322,7 @@ func TestAdversary_H5_AChangedToolIsAskedForAnew(t *testing.T) {
 
 // A card that shows the tool as it was answers for no call of the tool as it is.
 func TestAdversary_H5_AChangedToolJoinsNoOpenCard(t *testing.T) {
+	t.Parallel()
 	s := newShop(newRig(t), agentSecret, nil)
 	s.tools()
 	one := callTool(s.ctx(), s.client, "order", map[string]any{})

@@ -73,6 +73,7 @@ func callOf(tool string, args any) map[string]any {
 
 // The official client at the desk itself, and at approvalbot mcp.
 func TestMCP_TheOfficialClient(t *testing.T) {
+	t.Parallel()
 	sdkFolder(t)
 	bin, err := faultyBinary()
 	require.NoError(t, err)

@@ -53,6 +53,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 // Tools that the operator names are counted by their names, others are not; and a
 // reload changes that.
 func TestMetricsKnowTheToolsThatRulesName(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) {
 		r.tools = "    rules: [{name: ship, match: {tool: [ship_it, \"jira__*\"]}, outcome: ask}]\n"
 	})
@@ -84,6 +85,7 @@ func TestMetricsKnowTheToolsThatRulesName(t *testing.T) {
 // An opinion that is not sure enough is a fallback as a missing one is, and its reason
 // codes have one prefix.
 func TestMetricsCountAnUnsureClassifier(t *testing.T) {
+	t.Parallel()
 	opinion := func(confidence string) string {
 		return `{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":` +
 			fmt.Sprintf("%q", `{"riskClass":"R4","sideEffects":["none"],"confidence":`+confidence+`,"reasonCodes":["mass-mail"]}`) + `}}]}`

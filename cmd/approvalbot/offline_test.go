@@ -21,6 +21,7 @@ func (r *rig) offline(args ...string) cliRun {
 // What is on record can be read when the desk is stopped, and beside a running
 // one, in the same words.
 func TestOffline_ReadsTheStore(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	a := r.ask(`{"to":"prod"}`)
 	b := r.exec("rm -rf /srv/www")

@@ -63,6 +63,7 @@ func requireCleanFiles(t *testing.T, dir string) (names []string) {
 // store, its write-ahead log, a backup, the desk's log, cards, events, metrics, the
 // audit log or any export of it, whatever became of the call.
 func TestAdversary_S6_PlantedSecretsAreInTheClaimAlone(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	outputs := map[string]string{}
 	note := func(name string, args ...string) { outputs[name] = r.good(args...) }

@@ -50,6 +50,7 @@ func (r *rig) more(u *bottest.TelegramUser, card bottest.TelegramMessage, button
 // A person allows a command for a session; the same then runs
 // without a card, until an operator ends the grant.
 func TestFlow_AllowedForTheSession(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	first := r.exec("git push origin main", session("nightly"))
 	card := r.more(r.alice, r.card(first), "Allow session")
@@ -85,6 +86,7 @@ func TestFlow_AllowedForTheSession(t *testing.T) {
 // What a program does with its words is not known of every one: there a session's
 // yes is for the very words that people saw, and all of them are shown.
 func TestFlow_AllowedForTheSessionWordForWord(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	first := r.exec("frob 'a b' c", session("s1"))
 	card := r.more(r.alice, r.card(first), "Allow session")
@@ -107,6 +109,7 @@ func TestFlow_AllowedForTheSessionWordForWord(t *testing.T) {
 }
 
 func TestFlow_AlwaysAndTheOperatorsPattern(t *testing.T) {
+	t.Parallel()
 	r, ctx := newRig(t), t.Context()
 	first := r.exec("git push origin main")
 	card := r.more(r.bob, r.card(first), "Always")
@@ -164,6 +167,7 @@ func TestFlow_AlwaysAndTheOperatorsPattern(t *testing.T) {
 
 // After a person's deny the same call is refused without a card.
 func TestAdversary_W10_InTheChat(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	a := r.exec("git push origin main", session("s1"))
 	card := r.card(a)
@@ -186,6 +190,7 @@ func TestAdversary_W10_InTheChat(t *testing.T) {
 
 // An operator is told what would let a call run, writes it, and it runs; the agent is not told.
 func TestFlow_HowToStopItAsking(t *testing.T) {
+	t.Parallel()
 	r, ctx := newRig(t, func(r *rig) { r.top = "agents: {list: [{id: main, workspace: /srv/app}]}\n" }), t.Context()
 	const line = "git fetch origin && git push origin main"
 	in := func(c *api.CreateRequest) { c.Bind = &api.Bind{Workdir: new("/srv/app")} }
@@ -216,6 +221,7 @@ func TestFlow_HowToStopItAsking(t *testing.T) {
 }
 
 func TestFlow_ReloadIsAllOrNothing(t *testing.T) {
+	t.Parallel()
 	r, ctx := newRig(t), t.Context()
 	write := func(text string) {
 		require.NoError(t, os.WriteFile(filepath.Join(r.dir, "approvalbot.yaml"), []byte(text), 0o600))
@@ -334,6 +340,7 @@ func (o *outsider) asked() int {
 }
 
 func TestFlow_TheVerifierHasTheLastWord(t *testing.T) {
+	t.Parallel()
 	hook := newOutsider(t, `{"decision":"deny","reason":"not from here"}`)
 	r := newRig(t, func(r *rig) {
 		r.top = fmt.Sprintf("tools:\n  verifier: {enabled: true, scope: {include: [exec]}, webhook: {url: %q, secret: hush-hush-hush}}\n", hook.URL)
@@ -358,6 +365,7 @@ func TestFlow_TheVerifierHasTheLastWord(t *testing.T) {
 }
 
 func TestFlow_TheVerifiersOwnPeople(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) {
 		r.people = "  - {name: bob, telegram: 999999}\n"
 	})

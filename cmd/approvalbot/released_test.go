@@ -51,6 +51,7 @@ func releasedRig(t *testing.T) *rig {
 // Each holds a request that waits, one that has the first of two votes, one that ran, and
 // one that was denied.
 func TestReleased_Make(t *testing.T) {
+	t.Parallel()
 	if *makeReleased == "" {
 		return
 	}

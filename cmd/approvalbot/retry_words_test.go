@@ -34,6 +34,7 @@ func roundOf(t *testing.T, r *rig, c chat, params string) (api.Approval, shown) 
 // T3: what people type while a retry round is open. A yes to the call is no yes to one more
 // run of it; retry and deny count, with a slash, without, and in a reply to the round's message.
 func TestAdversary_T3_WordsInAnOpenRound(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		no := func(a api.Approval, who, said string, to ...string) {
 			t.Helper()
@@ -80,6 +81,7 @@ func TestAdversary_T3_WordsInAnOpenRound(t *testing.T) {
 
 // T3: a vote for one more run counts only from a chat that has shown the whole call anew.
 func TestAdversary_T3_ARoundThatIsTooLongForAChat(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		long := ""
 		for range 100 {
@@ -96,6 +98,7 @@ func TestAdversary_T3_ARoundThatIsTooLongForAChat(t *testing.T) {
 // T3: the command line names open rounds in its lists, votes in them while it watches, and
 // does not take an approve for a vote in one.
 func TestAdversary_T3_TheCommandLineInAnOpenRound(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.quorum = map[string]int{"R0": 2, "R1": 2, "R2": 2, "R3": 2} })
 	c := r.chatOn("telegram")
 	run := func(stdin string, args ...string) string {
@@ -127,6 +130,7 @@ func TestAdversary_T3_TheCommandLineInAnOpenRound(t *testing.T) {
 // T3: a "retry" that was typed in one round and comes late, since the platform was out of reach, is
 // no vote in the next one.
 func TestAdversary_T3_AWordOfAnEarlierRoundThatComesLate(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		a, _ := roundOf(t, r, c, `{"n":1}`)
 		back := func() {}
@@ -159,6 +163,7 @@ func TestAdversary_T3_AWordOfAnEarlierRoundThatComesLate(t *testing.T) {
 // T3: a vote for one more run refers to the message of its own round: a reply to an earlier one's is
 // none, and neither is a word in a chat that has only shown an earlier one.
 func TestAdversary_T3_AReplyToAnEarlierRoundsMessage(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
 		a, told := roundOf(t, r, c, `{"n":1}`)
 		require.Contains(t, c.say("bob", "retry", told.id), "It may run once more")

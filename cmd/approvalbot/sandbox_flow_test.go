@@ -17,6 +17,7 @@ import (
 // The commands of an agent that the operator vouches for run unasked where its own
 // token asks. Whoever merely says that it is this agent is asked about as ever.
 func TestFlow_ASandboxIsTheOperatorsWord(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) {
 		r.agentHas = ", agentId: main"
 		r.top = "agents: {list: [{id: main, workspace: [/work/a, /work/b], sandboxed: true}]}\n"
@@ -48,6 +49,7 @@ func TestFlow_ASandboxIsTheOperatorsWord(t *testing.T) {
 
 // An operator's evaluate shows what would be for the agent that it names.
 func TestEvaluateInASandbox(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) {
 		r.agentHas = ", agentId: main"
 		r.top = "agents: {list: [{id: main, sandboxed: true}]}\n"
@@ -66,6 +68,7 @@ func TestEvaluateInASandbox(t *testing.T) {
 
 // What is loosened by a reload is told: sandboxes, project code, further directories.
 func TestLooserAgents(t *testing.T) {
+	t.Parallel()
 	with := func(agents, code string) config.Config {
 		cfg, _ := loadText(t, fmt.Sprintf("agents: {list: %s}\napprovals: {tools: {enabled: true, policy: {projectCode: %s}}}\n", agents, code))
 		return cfg
@@ -79,6 +82,7 @@ func TestLooserAgents(t *testing.T) {
 
 // What config check says of workspaces, sandboxes and project code.
 func TestConfigCheckSaysWhatIsLocal(t *testing.T) {
+	t.Parallel()
 	text := `server: {tokens: [{name: m, token: 0123456789abcdef, scopes: [approvals.request], agentId: main}]}
 agents:
   list:

@@ -20,6 +20,7 @@ import (
 // addresses. If another program holds the second one, there are no pages and no links
 // that a browser could take there.
 func TestAdversary_T5_LocalhostIsTwoAddresses(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, listen, other string
 		taken, pages        bool
@@ -79,6 +80,7 @@ func TestAdversary_T5_LocalhostIsTwoAddresses(t *testing.T) {
 
 // The lines to paste reach the desk wherever it listens, and the tokens stay.
 func TestLocalClientFileNamesTheAddressInForce(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	files := local.DeskFiles.In(dir)
 	before := ""

@@ -229,6 +229,7 @@ func TestSignIn_SeveralInstances(t *testing.T) {
 // The policy page says how the file on disk differs from what is in force, and puts nothing
 // in force by that.
 func TestFlow_PolicyOnDisk(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	l, err := r.operator().LoginLink(r.ctx(), api.LoginRequest{Person: "alice"})
 	require.NoError(t, err)

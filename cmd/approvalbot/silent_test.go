@@ -76,6 +76,7 @@ func (p *pipe) Close() error {
 // Who posts to the chats' own addresses without a body holds no connection either,
 // before its secret or signature is looked at, and with a right secret.
 func TestAdversary_P12_SilentWebhooks(t *testing.T) {
+	t.Parallel()
 	const webhookSecret = "webhook-secret-0123456789"
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o700))

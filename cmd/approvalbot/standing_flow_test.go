@@ -144,6 +144,7 @@ func TestFlow_NoCardAnywhere(t *testing.T) {
 
 // Whatever a session is called, the command line ends its grants.
 func TestSessions_EndWhateverTheKey(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	for i, key := range []string{"/home/me/project", "a/../b", "..", "/"} {
 		session := func(c *api.CreateRequest) { c.SessionKey = key }

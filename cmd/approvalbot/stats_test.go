@@ -11,6 +11,7 @@ import (
 // Opening a part of the card is a look, and the first one counts; the card is known to
 // stand in its chat from then on when it was sent.
 func TestStats_FirstCardFirstLookDecision(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	x := r.exec("git push origin main")
 	card := r.card(x)

@@ -76,6 +76,7 @@ func places(a api.Approval) []string {
 // I6: the verifier's people fill the verifier's need. They fill no quorum, are not the
 // human that policy wants, give no wider scope, and leave no grant.
 func TestAdversary_I6_TheVerifiersPeopleFillNoQuorum(t *testing.T) {
+	t.Parallel()
 	bots(t, func(t *testing.T, ownBot bool) {
 		r := newRig(t, withDiscord, twoNeeded)
 		room := r.withVerifier(ownBot, "")
@@ -114,6 +115,7 @@ func TestAdversary_I6_TheVerifiersPeopleFillNoQuorum(t *testing.T) {
 // I6: what only the verifier wants is asked in its chat alone, and only its people can
 // allow it. Who is in both lists counts for both.
 func TestAdversary_I6_OnlyTheVerifiersPeopleAllowWhatOnlyTheyAreAskedAbout(t *testing.T) {
+	t.Parallel()
 	bots(t, func(t *testing.T, ownBot bool) {
 		r := newRig(t, withDiscord)
 		room := r.withVerifier(ownBot, "")
@@ -144,6 +146,7 @@ func TestAdversary_I6_OnlyTheVerifiersPeopleAllowWhatOnlyTheyAreAskedAbout(t *te
 // I6: in a chat of the verifier's own only its people tap and type; an approver who is none of them
 // decides where approvers are asked.
 func TestAdversary_I6_InTheVerifiersChatOnlyItsPeopleTap(t *testing.T) {
+	t.Parallel()
 	bots(t, func(t *testing.T, ownBot bool) {
 		r := newRig(t)
 		room := r.withVerifier(ownBot, "")
@@ -166,6 +169,7 @@ func TestAdversary_I6_InTheVerifiersChatOnlyItsPeopleTap(t *testing.T) {
 // W6: a grant stands for the approvers' yes and for nobody else's, and does so no
 // longer than it lives.
 func TestAdversary_W6_AGrantDoesNotStandForTheVerifiersPeople(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	room := r.withVerifier(true, "")
 	a := r.exec("git push origin main", inSessionS)
@@ -206,6 +210,7 @@ func TestAdversary_W6_AGrantDoesNotStandForTheVerifiersPeople(t *testing.T) {
 // B5: where approvers must say yes from now on, they get cards, and what the
 // verifier's people said before is void. Whom the verifier lists no more has no say.
 func TestAdversary_B5_ApproversAreAskedBesideTheVerifier(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	room := r.withVerifier(true, "")
 	a := r.tryExec("ls")
@@ -233,6 +238,7 @@ func TestAdversary_B5_ApproversAreAskedBesideTheVerifier(t *testing.T) {
 // The verifier's own bot has the whole life of a bot: it asks, hears taps and typed
 // commands, shows how it ended, also after a restart, and is looked at.
 func TestFlow_TheVerifiersOwnBot(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	room := r.withVerifier(true, "")
 	ready := func() api.Ready { s, err := r.agent().Ready(r.ctx()); require.NoError(t, err); return s }
@@ -280,6 +286,7 @@ func TestFlow_TheVerifiersOwnBot(t *testing.T) {
 
 // Without another chat the verifier's own bot is enough.
 func TestFlow_TheVerifiersBotAlone(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	room := r.withVerifier(true, ", scope: {include: [exec]}")
 	r.stop()
@@ -305,6 +312,7 @@ func inSessionS(c *api.CreateRequest) { c.SessionKey = "s" }
 // Several instances have one poller of the verifier's own bot; any takes the request, and
 // what waits on one that ends is heard by the next.
 func TestCluster_TheVerifiersBotHasOnePoller(t *testing.T) {
+	t.Parallel()
 	a := newRig(t, onPostgres(t))
 	room := a.withVerifier(true, "")
 	b := a.another()

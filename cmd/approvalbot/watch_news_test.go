@@ -25,6 +25,7 @@ func (r *rig) watching(secret string) *started {
 // Two people watch the same desk: each vote is told to the other one with a name,
 // and the prompt goes when the request is decided.
 func TestWatch_SeveralPeopleAtOnce(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.quorum = map[string]int{"R3": 2} })
 	olga, alice := r.watching(operatorSecret), r.watching(aliceSecret)
 	olga.says(t, "Watching")
@@ -53,6 +54,7 @@ func TestWatch_SeveralPeopleAtOnce(t *testing.T) {
 
 // A desk that restarts is waited for, and what came meanwhile is shown.
 func TestWatch_OutlivesTheDesk(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	s := r.watching(operatorSecret)
 	a := r.ask(`{"n":1}`)
