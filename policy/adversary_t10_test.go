@@ -98,7 +98,7 @@ func TestAdversary_T10_AToolsYesCoversWhatItShowed(t *testing.T) {
 		{"Write", `{"file_path":"a.go","content":"x"}`, `{"file_path":"b.go","content":"y"}`},
 		{"browser", `{"action":"click","ref":"a"}`, `{"action":"click","ref":"b"}`},
 		{"send_message", `{"to":"alice","text":"x"}`, `{"to":"alice","text":"y"}`},
-		{"mcp__x__do", `{"name":"a","title":"x"}`, `{"title":"x","name":"a"}`},
+		{"mcp__x__do", `{"name":"a","title":"x"}`, `{"title":"x","name":"a"}`}, {"cron", `{"action":"run","jobId":"a"}`, `{"jobId":"a","action":"run"}`},
 		{"web_fetch", `{"url":"https://x.org:8443/a","prompt":"x"}`, `{"url":"https://x.org:8443/b","prompt":"y"}`},
 	} {
 		require.True(t, coversCall(t, e, p.tool, p.allowed, p.worse), "%s %s does not cover %s", p.tool, p.allowed, p.worse)

@@ -53,7 +53,11 @@ func (e *Engine) extent(j *judging, s scope, files []string) (scope, bool) {
 		return s.at(j), !what.Each
 	}
 	for _, said := range what.Said {
-		s = s.limit(program.Quoted(said), "with "+said+", ")
+		key := program.Quoted(said)
+		if what.Bound != "" {
+			key = "" // it is in the hash
+		}
+		s = s.limit(key, "with "+said+", ")
 	}
 	s = s.places(&k, j)
 	hosts := what.Hosts
