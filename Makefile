@@ -9,7 +9,7 @@ TOOL    := $(GO) tool -modfile=tools.mod
 # to Go, has no goroutines, and under the detector takes sixteen times as long.
 RACE := -race -gcflags='modernc.org/sqlite/lib=-race=false' -gcflags='modernc.org/libc/...=-race=false'
 
-.PHONY: build run test agents lint bench chaos shellproof obeys golden pictures vulnerabilities release fixture clean
+.PHONY: build run check test agents lint bench chaos shellproof obeys golden pictures vulnerabilities release fixture clean
 
 build: ## the one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/approvalbot
@@ -19,6 +19,12 @@ run: build ## the desk on embedded SQLite, with a generated local configuration
 
 test: ## everything, with the race detector; ends with what this machine lacks the programs for
 	$(GO) run ./internal/testsum $(RACE) -timeout 40m ./...
+
+# Packages whose tests start whole desks, databases or browsers.
+WHOLE := -e '/cmd/approvalbot$$' -e '/server$$' -e '/store$$' -e '/web$$'
+
+check: lint ## for every commit: lint, and the tests that start no whole desk, database or browser
+	$(GO) test -short $$($(GO) list ./... | grep -v $(WHOLE))
 
 # The version whose stores make fixture makes.
 RELEASED ?= 0.1.0
