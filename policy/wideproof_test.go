@@ -45,7 +45,7 @@ func TestAdversary_W11_AllowedLinesRunWhereTheySay(t *testing.T) {
 			rule(x, name, args)
 		}
 	}
-	kept := []string{"ls | while IFS= read -r f; do for n in *; do CI=1 stat ${n} ${n}; done; (cd pkg/a); done", "cd missing && cd src; wc a.go", "cd src || ls; wc c.go", "(cd pkg; ls) && wc *", "{ cd src; }; ls sub", "for f in *.go; do wc $f \"$f\"; done", "for d in pkg/*/; do (cd \"$d\" && ls); done; wc a.go"}
+	kept := []string{"ls | while IFS= read -r f; do for n in *; do CI=1 stat ${n} ${n}; done; (cd pkg/a); done", "cd missing && cd src; wc a.go", "cd src || ls; wc c.go", "(cd pkg; ls) && wc *", "{ cd src; }; ls sub", "for f in *.go; do wc $f \"$f\"; done", "git ls-files '*.go' | while read -r f; do ls --x=$f / > dist/x; done", "for d in pkg/*/; do (cd \"$d\" && ls); done; wc a.go"}
 	until, lines := p.limits()
 	tried, proven := 0, 0
 	for ; proven < lines && time.Now().Before(until); tried++ {
@@ -149,7 +149,8 @@ func becomes(w workspace.Word, text string) bool {
 	case w.Listed || w.Sample != "":
 		return true
 	case w.Kind == workspace.Pattern:
-		return text == w.Text || torn[filepath.Base(text)] || workspace.MatchesName(strings.ReplaceAll(w.Text, "**/", "*"), text)
+		part := strings.TrimPrefix(text, w.Text[:max(0, strings.IndexAny(w.Text, "*?["))]) // of --x=$f that is --x=b, too
+		return text == w.Text || torn[filepath.Base(part)] || workspace.MatchesName(strings.ReplaceAll(w.Text, "**/", "*"), text)
 	}
 	return w.Split || strings.ContainsAny(w.Text, "*?[") || strings.HasPrefix(text, w.Text)
 }
