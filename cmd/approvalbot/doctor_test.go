@@ -20,12 +20,14 @@ import (
 	"approvalbot/store/pgtest"
 )
 
-// connected waits until the running desk says that its chats are there.
+// connected waits until the running desk says that its chats are there, and has them itself: before
+// it takes updates in it waits for another instance's chats.
 func (r *rig) connected() *rig {
 	r.t.Helper()
 	require.Eventually(r.t, func() bool {
 		s, err := r.agent().Ready(r.ctx())
-		return err == nil && s.Channels["telegram"].Up && (r.dc == nil || s.Channels["discord"].Up)
+		own := strings.Contains(r.logs.String(), "Telegram is connected")
+		return err == nil && own && s.Channels["telegram"].Up && (r.dc == nil || s.Channels["discord"].Up)
 	}, patient, 5*time.Millisecond)
 	return r
 }
