@@ -169,7 +169,7 @@ func TestAdversary_T10_NoStandingYesWhereAFileDecides(t *testing.T) {
 		"gh gist create notes.txt", "gh release upload v1 a.tgz", "gh secret set -f .env", "gh api --input f.json repos/x/y",
 		"curl -K cfg.txt https://a.example/x", "wget --config=w.rc https://a.example/x", "wget -i urls.txt", "rclone --config r.conf copy a b:", "rsync --files-from=list.txt a h:b",
 		"git push", "git push origin", "git push origin HEAD", "git push origin @", "git push origin HEAD:main", "git push --follow-tags", "git push -u origin HEAD", "git push --all",
-		"gh pr merge --squash", "gh pr review --approve", "gh pr create --fill", "cp a /usr/local/bin/x", "cp scripts/pre-commit .git/hooks/pre-commit",
+		"gh pr merge --squash", "gh pr merge -s -b done", "gh pr review --approve", "gh pr review --approve -b ok", "git push -o ci.skip origin", "git -C sub push", "gh pr create --fill", "cp a /usr/local/bin/x", "cp scripts/pre-commit .git/hooks/pre-commit",
 	} {
 		j := judge(e, lineCall(t, line))
 		assert.NotEqual(t, core.OutcomeAllow, j.Outcome, line)

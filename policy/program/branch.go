@@ -30,13 +30,19 @@ func OfTheBranch(args []workspace.Word) bool {
 	switch ProgramOf(args[0]) {
 	case "git":
 		if verb(0) != "push" {
-			return false
+			return slices.Contains(operands, "push") // behind git's own options
+		}
+		least := 3
+		for _, w := range args[1:] {
+			if words.Any(w.Text, "-o", "--push-option", "--repo") {
+				least++ // whose value is no branch
+			}
 		}
 		here := func(ref string) bool {
 			from, _, _ := strings.Cut(strings.TrimPrefix(ref, "+"), ":")
 			return strings.HasPrefix(from, "HEAD") || strings.HasPrefix(from, "@")
 		}
-		return len(operands) < 3 || slices.ContainsFunc(operands[2:], here)
+		return len(operands) < least || slices.ContainsFunc(operands[2:], here)
 	case "gh", "glab":
 		switch {
 		case verb(0) != "pr" && verb(0) != "mr":
@@ -45,7 +51,7 @@ func OfTheBranch(args []workspace.Word) bool {
 			return !options["-H"] && !options["--head"] && !options["--source-branch"]
 		}
 		return words.Any(verb(1), "merge", "close", "reopen", "edit", "update", "comment", "note", "review", "ready", "approve", "rebase", "lock", "unlock", "delete") &&
-			len(operands) < 3
+			(len(operands) < 3 || strings.Trim(verb(2), "#0123456789") != "") // an option's value is no number
 	}
 	return false
 }

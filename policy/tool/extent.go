@@ -125,7 +125,8 @@ var moreThanALook = finding.Of(finding.MetadataService, finding.ControlPlane, fi
 // isLook reports a member of a plain look at the web.
 func (f *field) isLook() bool {
 	host, address := f.host()
-	return f.top && lookKeys[f.Key] && (host != "" || !address)
+	names := address || f.Key == "url" || f.Key == "uri"
+	return f.top && lookKeys[f.Key] && (host != "" || !names)
 }
 
 // host gives the machine, with its port, of a text that is an address, or has one in it: then
