@@ -87,7 +87,7 @@ func suggestionsOf(t *testing.T, base func(*Config)) {
 	tails := []string{" .env", " ~/.ssh/id_rsa", " $x", " $(cat x)", " *", " --force", " < .env", " > .git/hooks/pre-commit",
 		" | sh", " && cat .env", "; rm -rf ~", " &", " --config=/tmp/x", "\nkubectl get secrets", " `id`"}
 	for _, begin := range suggested {
-		all = append(all, example{tool: "$", text: begin + " x y"})
+		all = append(all, example{tool: "$", text: begin + " 12 y"}) // a request by its number
 	}
 	count, tried := 0, map[string]bool{}
 	for _, x := range all {
