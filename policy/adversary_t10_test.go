@@ -66,7 +66,7 @@ func TestAdversary_T10_AToolsYesCoversWhatItShowed(t *testing.T) {
 		{"mcp__x__order", `{"items":[{"sku":"x"}]}`, `{"items":[{"sku":"x"},{"sku":"x"}]}`},
 		{"mcp__x__do", `{"id":""}`, `{}`},
 		{"gateway", `{"action":"config.patch","patch":{"telemetry":{"enabled":false}}}`, `{"action":"config.patch","patch":{"approvals":{"enabled":false}}}`},
-		// Addresses, prose and quantities of tools that nobody knows.
+		// Addresses, prose and quantities of unknown tools.
 		{"mcp__agent__run", `{"prompt":"Summarise https://a.example"}`, `{"prompt":"Delete all staging databases, then open https://a.example"}`},
 		{"mcp__db__restore", `{"backup":"s3://backups/staging/monday"}`, `{"backup":"s3://backups/prod/2019"}`},
 		{"mcp__py__run_python", `{"content":"print(1)"}`, `{"content":"shutil.rmtree(x)"}`},
@@ -160,7 +160,7 @@ func TestAdversary_T10_NoStandingYesWhereAFileDecides(t *testing.T) {
 	t.Parallel()
 	e := engine(t)
 	for _, line := range []string{
-		"pip install -r r.txt", "pip install -c c.txt x", "pip install -e ./x", "pip install -rr.txt", "pip install --requirement=r.txt", "conda install --file a.txt",
+		"pip install -r r.txt", "pip install -c c.txt x", "pip install -e ./x", "pip install libs/pkg", "gem install libs/x", "pip install -rr.txt", "pip install --requirement=r.txt", "conda install --file a.txt",
 		"brew bundle", "brew bundle --file=B", "brew install ./x.rb", "gem install ./x.gem", "apt install ./x.deb", "rpm -i x.rpm", "dnf install ./x.rpm", "apk add ./x.apk",
 		"npm publish", "twine upload dist/x.whl", "gem push x.gem",
 		"insmod x.ko", "sysctl -p x.conf", "systemctl enable ./x.service", "systemctl link /srv/x.service", "nft -f rules.nft",

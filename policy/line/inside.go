@@ -84,18 +84,28 @@ var gitFromFiles = words.Set("apply am config")
 func TakesFiles(args []workspace.Word) bool {
 	operands := 0
 	for _, w := range args[1:] {
-		switch {
-		case words.Begins(w.Text, ".", "/", "~", "file:", "-r", "-e", "-c", "-if", "--req", "--con", "--edit", "--path", "--file", "--gemdeps", "--manifest", "--dangerous"),
-			words.Any(w.Text, "bundle", "bundler", "make"), packageFiles[path.Ext(w.Text)]:
+		if namesPackageFile(w.Text) {
 			return true
-		case !strings.HasPrefix(w.Text, "-"):
+		}
+		if !strings.HasPrefix(w.Text, "-") {
 			operands++
 		}
 	}
 	return operands < 2 // the verb, or no more than the program has by itself
 }
 
-var packageFiles = words.Set(".whl .tgz .gz .xz .bz2 .zip .deb .rpm .gem .rb .pkg .jar .crate .txt .apk .snap .nix .toml .yaml .yml .json .lock")
+// namesPackageFile reports a word for a package, or for a list of them, that is a file or in a folder.
+// With a slash it may be one, but for a scope (@types/node) and an address.
+func namesPackageFile(text string) bool {
+	local := words.Begins(text, ".", "/", "~", "file:") || packageFiles[path.Ext(text)]
+	option := words.Begins(text, "-r", "-e", "-c", "-if", "--req", "--con", "--edit", "--path", "--file", "--gemdeps",
+		"--manifest", "--dangerous")
+	folder := strings.Contains(text, "/") && !strings.Contains(text, "://") && !strings.HasPrefix(text, "@")
+	return local || option || folder || words.Any(text, "bundle", "bundler", "make")
+}
+
+var packageFiles = words.Set(".whl .tgz .gz .xz .bz2 .zip .deb .rpm .gem .rb .pkg .jar .crate .txt " +
+	".apk .snap .nix .toml .yaml .yml .json .lock")
 
 // unpackers put what a file holds among others, and run nothing of it.
 var unpackers = words.Set("tar bsdtar unzip")
@@ -133,7 +143,8 @@ func (e *Wide) RunsChanging(args []workspace.Word, remote bool) bool {
 	forge := base == "gh" || base == "glab" // is given text
 	return slices.ContainsFunc(args[1:], func(w workspace.Word) bool {
 		text := command.AfterEquals(w.Text)
-		told := words.Begins(text, "file://", "fileb://") || words.Begins(w.Text, "--files-from", "--include-from", "--exclude-from", "--config", "--from-file")
+		told := words.Begins(text, "file://", "fileb://") ||
+			words.Begins(w.Text, "--files-from", "--include-from", "--exclude-from", "--config", "--from-file")
 		return told || remote && (!forge && sends(base, text) || namesFile(text))
 	})
 }
@@ -147,8 +158,10 @@ func namesFile(text string) bool {
 	return words.Begins(text, "./", "../", "/", "~", "@") || fileEnds[strings.ToLower(path.Ext(text))]
 }
 
-var fileEnds = words.Set(`.json .yaml .yml .toml .xml .ini .conf .cfg .cnf .hcl .tf .tfstate .txt .csv .tsv .list .sql .sh .bash .py .js .rb .pl .lua .ps1
-	.env .key .pem .crt .rules .tmpl .tpl .j2 .zip .tgz .gz .tar .jar .war .whl .rpm .deb .iso .img .bin .ko .so .dat .data .out .html .md`)
+var fileEnds = words.Set(`.json .yaml .yml .toml .xml .ini .conf .cfg .cnf .hcl .tf .tfstate .txt .csv .tsv .list
+	.sql .sh .bash .py .js .rb .pl .lua .ps1
+	.env .key .pem .crt .rules .tmpl .tpl .j2 .zip .tgz .gz .tar .jar .war .whl .rpm .deb
+	.iso .img .bin .ko .so .dat .data .out .html .md`)
 
 // sends reports one of fromFiles; "deploy" is what kubectl calls a kind of object, too.
 func sends(base, word string) bool {
