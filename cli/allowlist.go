@@ -43,8 +43,8 @@ func newAllowlistAddCommand(a *app.App) *cobra.Command {
 		Short: "Allow the commands of one agent that fit a pattern, after showing what it would have allowed",
 		Long: "Allow the commands of one agent that fit a pattern. * stands for any one word, a last ** for any further ones,\nand neither for an option:\n" +
 			"  approvalbot allowlist add --owner main-agent --agent main -- git push origin '*'\n" +
-			"It first shows the calls on record that the pattern would have allowed; --yes stores it. It names no host and no\n" +
-			"environment, so it covers no call that is bound to one, such as those of approvalbot run.",
+			"It first shows the calls on record that the pattern would have allowed; --yes stores it. It is for the words\n" +
+			"in any environment, and for no call that is bound to another host.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.ToolName, req.Pattern, req.TTLMs, req.Preview = "exec", args, ttl.Milliseconds(), !yes
