@@ -60,7 +60,7 @@ type Approval struct {
 	ExpiresAtMs  int64 `json:"-"`
 	FallbackAtMs int64 `json:"fallbackAtMs,omitempty"` // when to look whether anybody was reached; 0: done
 	FallbackDone bool  `json:"fallbackDone,omitempty"` // the fallback targets have been added
-	// VerifierLookMs is when to look whether the verifier's chat was reached; 0: done, or nobody is asked there.
+	// VerifierLookMs is when to look whether the verifier's chat was reached; 0: done, or no one is asked there.
 	VerifierLookMs int64 `json:"verifierLookMs,omitempty"`
 
 	LookedAtMs   int64 `json:"lookedAtMs,omitempty"` // the first tap or vote, also one that was refused; 0: none yet

@@ -13,8 +13,8 @@ func (a Approval) coolsDown(now int64) bool {
 }
 
 // endCoolDown ends the cool-down that a deny of this approval left: the next such call asks. Nothing is
-// allowed by it, so it needs no quorum, signature or second step; whoever may deny the call may say so, and no
-// asker. found are the grants and cool-downs of the call.
+// allowed by it, so it needs no quorum, signature or second step. Each approver who may deny the call
+// may say so, but none who asked for it. found are the grants and cool-downs of the call.
 func (a Approval) endCoolDown(b Ballot, found []Grant, rules *Rules, now int64) Change {
 	a = a.underRules(rules)
 	v := rules.People.Identify(b.Voter)

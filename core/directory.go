@@ -253,7 +253,7 @@ func (d *Directory) Meets(n Need, v Vote, instead string) bool {
 	return d.mayHave(n.Role, who)
 }
 
-// Having counts the people with a role who could vote, without those whom barred names
+// Having counts the people with a role who could vote, without those that barred names
 // (nil: no one). Of a role that being on duty gives, all who may be on duty count.
 func (d *Directory) Having(role string, barred func(Voter) bool) int {
 	all := slices.DeleteFunc(d.accounts(), func(v Voter) bool { return !d.mayHave(role, d.people[d.Identify(v).Person]) })

@@ -15,7 +15,7 @@ const leastLookMs = 1000
 // chat that was tried since, and has answered nothing for as long as fallback targets
 // are waited for. Its tries must go over half of that time: one in which nobody tried,
 // as while the desk was down, says nothing.
-// open: the call may run if nobody can be.
+// open: the call may run if no chat can be.
 func nextLook(
 	cards []Delivery, open bool, unreachable map[Target]Unreachable, afterMs, again, now int64,
 ) (look int64) {

@@ -150,7 +150,8 @@ func (g Grant) covers(a Approval, r GrantScope, d *Directory, now int64) bool {
 	if lost || another || stricter || !g.Live(now) {
 		return false
 	}
-	if elsewhere := g.Server != a.Context.Tool.Server || g.Sandboxed && !a.Context.Sandboxed; elsewhere && g.Kind != PatternGrant {
+	elsewhere := g.Server != a.Context.Tool.Server || g.Sandboxed && !a.Context.Sandboxed
+	if elsewhere && g.Kind != PatternGrant {
 		return false
 	}
 	switch g.Kind {

@@ -166,7 +166,7 @@ func TestNoSubjectOfAHiddenCall(t *testing.T) {
 	require.Empty(t, j.subject(Call{Dialect: DialectAgentShield}))
 }
 
-// Who stands in for somebody leaves no yes for good.
+// An approver who decides in somebody's stead leaves no yes for good.
 func TestAnAlwaysInSomebodysSteadEnds(t *testing.T) {
 	a := needing(1, nil)
 	a.Status, a.Decision, a.Fingerprint = Approved, AllowAlways, "f"

@@ -96,8 +96,10 @@ func (c consulted) answeredBy(pending *Approval, draft, granted Approval, now in
 	if pending.Rule.weaker(draft.Rule) || pending.Context.Tool != draft.Context.Tool {
 		return false
 	}
-	if asked, now := pending.Context, draft.Context; asked.Sandboxed && !now.Sandboxed || now.Terminal != "" && now.Terminal != asked.Terminal {
-		return false // people saw a call in a sandbox, or one into which nobody types
+	shown, wanted := pending.Context, draft.Context
+	leaves := shown.Sandboxed && !wanted.Sandboxed
+	if typed := wanted.Terminal != "" && wanted.Terminal != shown.Terminal; leaves || typed {
+		return false // people saw a call in a sandbox, or one without that terminal
 	}
 	offers := func(d Decision) bool { return !slices.Contains(draft.Offers, d) }
 	if slices.ContainsFunc(pending.Offers, offers) {

@@ -22,7 +22,7 @@ const (
 
 // Otherwise says which known calls a policy would judge otherwise than the one in force: the newest that the
 // desk was asked for, as far as their calls are kept, and examples. Each line is safe to show, the calls that would
-// run now first. It puts nothing in force and asks nobody outside.
+// run now first. It puts nothing in force and asks no outside authority.
 func (g *Gate) Otherwise(ctx context.Context, next Policy, examples []Call) (Differences, error) {
 	now, out := g.rules.Load().Policy, Differences{}
 	asked, err := g.store.List(ctx, Filter{Limit: lookedAt})

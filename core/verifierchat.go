@@ -50,7 +50,7 @@ func (c Change) verifierChat(rules *Rules, unreachable map[Target]Unreachable, n
 	need.Passed, a.Rule.Verifier = true, &need
 	a.Why = append(a.Why, verifierPassedWhy)
 	c.Events = append(c.Events, a.event(EventFailOpen, now, eventData{Why: failModeKey}))
-	if t := a.tally(rules.People); t.Outcome == Approved && len(t.deciders()) == 0 { // policy or a grant stands for them
+	if t := a.tally(rules.People); t.Outcome == Approved && len(t.deciders()) == 0 { // policy or a grant is their yes
 		a.Status, a.Decision, a.DecidedBy, a.Reason = Approved, AllowOnce, []string{need.Instead}, verifierPassed
 		return c.end(EventResolved, now), false
 	}
@@ -81,7 +81,7 @@ func (r Rule) passesUnreached(today Rule) bool {
 	return r.passed() && today.Verifier.FailOpen && !today.StepUp
 }
 
-// failsOpen reports whether the call runs where nobody, or none of the verifier's people, can be asked.
+// failsOpen reports whether the call runs if no approver, or none of the verifier's people, can be asked.
 func (a Approval) failsOpen() bool {
 	return a.Unreached || a.Rule.AsksVerifier() && a.Rule.Verifier.FailOpen
 }

@@ -43,14 +43,16 @@ var (
 )
 
 // remote are the findings of commands that act on containers, services or another system.
-var remote = finding.Of(finding.RunsContainer, finding.RemoteSystem, finding.ChangesServices, finding.DestroysContainers, finding.ChangesNetwork)
+var remote = finding.Of(finding.RunsContainer, finding.RemoteSystem, finding.ChangesServices, finding.DestroysContainers,
+	finding.ChangesNetwork)
 
 // changing reports a command that may do, under the same words, what a file says that may change,
 // or that is about the branch that is checked out: neither a session's yes nor an always is
 // offered. An option that policy does not know may name such a file. What is merely sent or
 // copied may have changed too, and people know that.
 func (j *judging) changing(e *Engine, args []workspace.Word) bool {
-	runs := shiftingTool.Or(finding.Of(finding.ProgramByPath, finding.OutsideProject, finding.PublishesPackage, finding.UnknownOption))
+	runs := shiftingTool.Or(finding.Of(finding.ProgramByPath, finding.OutsideProject, finding.PublishesPackage,
+		finding.UnknownOption))
 	if j.Found.Has(finding.InstallsPackages) {
 		if line.TakesFiles(args) {
 			return true

@@ -11,13 +11,11 @@ import (
 	"approvalbot/policy/workspace"
 )
 
-// extent says where a call acts beside its workspace's ordinary files: the places and the
-// machines that it names, and what its tool is to do there. It is a part of what a session's
-// yes covers, so that a yes for a copy to /tmp is none for a copy to /etc, and one for
-// README.md none for .env, by a command as by a tool. files are a command's operands.
-//
-// It adds all that to a scope, as the subject has it and as people read it. It reports false
-// for a call of which each one asks.
+// extent adds to a scope what a session's yes for the call is bound to beside its program or tool,
+// as the subject has it and as people read it: all that a tool is told, or the places and machines
+// that a call names, so that a yes for README.md is none for .env. files are the operands of a
+// command that is covered with other files. It reports false if every such call asks; a command is
+// then covered word for word.
 func (e *Engine) extent(j *judging, s scope, files []string) (scope, bool) {
 	k := placeKinds{place: &j.place}
 	if j.Tool.Kind == tool.Exec {

@@ -116,7 +116,7 @@ func (w *Web) again(out http.ResponseWriter, r *http.Request, s core.Session) {
 	}
 }
 
-// askedAgain stands for no vote: the cool-down was to end.
+// askedAgain is no decision: the cool-down was to end.
 const askedAgain = "again"
 
 // notCounted says why a vote did not count, above the approval as it stands. Whoever may

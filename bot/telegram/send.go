@@ -44,7 +44,8 @@ func (b *Bot) Post(ctx context.Context, to core.Target, p core.Posting) (core.Po
 	return core.Posted{MessageID: strconv.Itoa(sent.ID), DenyOnly: what.denyOnly}, nil
 }
 
-// Edit draws a card anew (Bot API, editMessageText), once it has ended without the buttons that decide. A bot may edit its own messages for ever.
+// Edit draws a card anew (Bot API, editMessageText), once it has ended without the buttons that
+// decide. A bot may edit its own messages for ever.
 func (b *Bot) Edit(ctx context.Context, to core.Target, messageID string, card core.Card) error {
 	text, card := render.Card(card)
 	return b.edit(ctx, to, messageID, text, textcmd.Buttons(card, textcmd.MenuMain))

@@ -8,6 +8,9 @@ import (
 	"approvalbot/policy/workspace"
 )
 
+// ofOneRequest are commands of gh pr and glab mr that take the branch's request if none is named.
+var ofOneRequest = words.Set(`merge close reopen edit update comment note review ready approve rebase lock unlock delete`)
+
 // OfTheBranch reports a command that is about the branch which is checked out, because it names no
 // other: the same words mean another branch, or another pull request, after git switch.
 func OfTheBranch(args []workspace.Word) bool {
@@ -50,8 +53,8 @@ func OfTheBranch(args []workspace.Word) bool {
 		case words.Any(verb(1), "create", "new"):
 			return !options["-H"] && !options["--head"] && !options["--source-branch"]
 		}
-		return words.Any(verb(1), "merge", "close", "reopen", "edit", "update", "comment", "note", "review", "ready", "approve", "rebase", "lock", "unlock", "delete") &&
-			(len(operands) < 3 || strings.Trim(verb(2), "#0123456789") != "") // an option's value is no number
+		numbered := len(operands) > 2 && strings.Trim(verb(2), "#0123456789") == "" // an option's value is no number
+		return ofOneRequest[verb(1)] && !numbered
 	}
 	return false
 }

@@ -37,7 +37,8 @@ var (
 	// screenKeys are how much or where of a screen.
 	screenKeys = words.Set("limit offset page pagesize perpage cursor count ref x y coordinate coordinates timeout")
 	// proseKeys are what a message says.
-	proseKeys = words.Set("title text body message content contents description details summary subject comment comments note notes explanation reason")
+	proseKeys = words.Set(`title text body message content contents description details summary subject comment comments
+		note notes explanation reason`)
 	// lookKeys are all that a plain look at the web may be told.
 	lookKeys = words.Set(`url uri query q prompt format extractmode maxchars raw timeout limit offset page count`)
 	// runsKeys are commands and statements, beside codeKeys and statementKeys.
@@ -113,10 +114,14 @@ func (x *Reading) free(list []field) map[string]bool {
 		return proseKeys
 	case kind == Actor:
 		return screenKeys
-	case kind == Web && !x.Found.Any(moreThanALook) && !slices.ContainsFunc(list, func(f field) bool { return !f.isLook() }):
+	case kind == Web && !x.Found.Any(moreThanALook) && allLook(list):
 		return lookKeys
 	}
 	return nil
+}
+
+func allLook(list []field) bool {
+	return !slices.ContainsFunc(list, func(f field) bool { return !f.isLook() })
 }
 
 var moreThanALook = finding.Of(finding.MetadataService, finding.ControlPlane, finding.PrivateAddress, finding.SendsData,
