@@ -231,8 +231,9 @@ func (a Approval) deniedAgain(view Approval, by []string, reason string, b Ballo
 		next.RoundDenied = &vote
 	}
 	what := eventData{Vote: &vote, By: by[0], Round: a.Round}
-	return Change{Approval: next, Redraw: true, Grants: cool.Grants, Passkey: b.spent(nil, now),
-		Events: append([]Event{next.event(EventVote, now, what)}, cool.Events...)}
+	return Change{Approval: next, Redraw: true, Grants: cool.Grants, Ends: cool.Ends,
+		Passkey: b.spent(nil, now),
+		Events:  append([]Event{next.event(EventVote, now, what)}, cool.Events...)}
 }
 
 // votedAgain is the log's word on a vote of a round.
