@@ -51,7 +51,7 @@ release: ## binaries for five platforms, deb, rpm, image archive, modules with l
 	$(GO) run -C internal/release . -out '$(CURDIR)/dist'
 
 fixture: ## before a release: stores as RELEASED leaves them behind, and hashes of its migrations (docs/upgrading.md)
-	$(GO) test ./store -run Migrations_Released -update
+	$(GO) test ./internal/store -run Migrations_Released -update
 	$(GO) test ./cmd/approvalbot -run Released_Make -count=1 -released '$(RELEASED)'
 	$(GO) test ./cmd/approvalbot -run Released_StoreGoesOn -count=1
 
@@ -62,20 +62,20 @@ chaos: ## two minutes of trouble for three instances on one PostgreSQL; APPROVAL
 	APPROVALBOT_CHAOS=$${APPROVALBOT_CHAOS:-2m} $(GO) test ./cmd/approvalbot -run 'TestAdversary_P2_Chaos$$' -count=1 -timeout 20m -v
 
 shellproof: ## ten minutes each of what the two readers say of allowed lines, in five shells; APPROVALBOT_SHELLPROOF_SEED=… for the same again
-	APPROVALBOT_REQUIRE_SHELLS=1 APPROVALBOT_SHELLPROOF=$${APPROVALBOT_SHELLPROOF:-10m} $(GO) test ./policy -run 'W11_AllowedLines' -count=1 -timeout 60m -v
+	APPROVALBOT_REQUIRE_SHELLS=1 APPROVALBOT_SHELLPROOF=$${APPROVALBOT_SHELLPROOF:-10m} $(GO) test ./internal/policy -run 'W11_AllowedLines' -count=1 -timeout 60m -v
 
 obeys: ## which files of its directory each program obeys that may run unasked, under strace (Linux, 15 minutes); OBEYS='ctags git' for some
-	APPROVALBOT_OBEYS='$(or $(OBEYS),all)' $(GO) test ./policy -run 'TestObeys$$' -count=1 -timeout 90m -v
+	APPROVALBOT_OBEYS='$(or $(OBEYS),all)' $(GO) test ./internal/policy -run 'TestObeys$$' -count=1 -timeout 90m -v
 
 golden: ## rewrite golden files from what the code does now; read the diff
 	$(GO) test ./bot/telegram/render ./bot/discord/render -run Golden -update
-	$(GO) test ./server -run OpenAPI -update
-	$(GO) test ./gateway -run SchemaSays -update
+	$(GO) test ./internal/server -run OpenAPI -update
+	$(GO) test ./internal/gateway -run SchemaSays -update
 	$(GO) test ./cmd/approvalbot -run CLIDoc -update
-	$(GO) test ./messages -update
-	$(GO) test ./hook/install -run AgentsPage -update
-	$(GO) test ./policy/program -run TableIsMade -update
-	$(GO) test ./policy -run 'JudgementsStay|ReasonsPage|ProgramsPage' -update
+	$(GO) test ./internal/messages -update
+	$(GO) test ./internal/hook/install -run AgentsPage -update
+	$(GO) test ./internal/policy/program -run TableIsMade -update
+	$(GO) test ./internal/policy -run 'JudgementsStay|ReasonsPage|ProgramsPage' -update
 
 pictures: ## the README's pictures of cards, drawn by Chromium from what the bot sends
 	$(GO) run ./internal/pictures docs/pictures

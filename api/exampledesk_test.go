@@ -10,11 +10,11 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
-	"approvalbot/policy"
-	"approvalbot/server"
-	"approvalbot/server/auth"
-	"approvalbot/server/events"
-	"approvalbot/store"
+	"approvalbot/internal/policy"
+	"approvalbot/internal/server"
+	"approvalbot/internal/server/auth"
+	"approvalbot/internal/server/events"
+	"approvalbot/internal/store"
 )
 
 // exampleDesk is a desk in this process, without chats: the real store, policy,

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"approvalbot/schedule"
+	"approvalbot/internal/schedule"
 )
 
 // lending is a desk of alice, bob, carl and dave, approvers on Telegram; alice and dave

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
-	"approvalbot/store"
+	"approvalbot/internal/store"
 )
 
 // T3: a retry that waits to be claimed is not handed out once those who asked for it may not ask

@@ -168,7 +168,7 @@ func TestAdversary_T3_ADenyOfTheSecondInWhichTheRoundWasOpened(t *testing.T) {
 }
 
 // T3: a deny by API, page or chat right after the round was opened by an instance whose clock is half a
-// minute ahead (the store reckons with a minute, store/sweep.go) is a deny of it.
+// minute ahead (the store reckons with a minute, internal/store/sweep.go) is a deny of it.
 func TestAdversary_T3_ADenyOnAnInstanceWithASlowerClock(t *testing.T) {
 	for name, deny := range map[string]func(*fixture, core.Approval) (core.Approval, error){
 		"api": func(d *fixture, a core.Approval) (core.Approval, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
-	"approvalbot/store"
+	"approvalbot/internal/store"
 )
 
 // besideFile is a fixture whose store is a file, and what writes to that beside the desk, without its key.

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
-	"approvalbot/store"
+	"approvalbot/internal/store"
 )
 
 // intruder writes to a desk's database beside it, and has not its key.

@@ -3,7 +3,7 @@ package core
 import (
 	"slices"
 
-	"approvalbot/assertion"
+	"approvalbot/internal/assertion"
 )
 
 // Approval is the request for one call, from creation to a final status. It is

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/assertion"
-	"approvalbot/schedule"
+	"approvalbot/internal/assertion"
+	"approvalbot/internal/schedule"
 )
 
 // maxAway is how long somebody may be away at a time.

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
-	"approvalbot/schedule"
-	"approvalbot/store"
+	"approvalbot/internal/schedule"
+	"approvalbot/internal/store"
 )
 
 var (

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/assertion"
-	"approvalbot/display"
+	"approvalbot/internal/assertion"
+	"approvalbot/internal/display"
 )
 
 // Limits of a card, in characters. Together they stay below 4,096, the shortest

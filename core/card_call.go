@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // Limits of a call on one line, in characters.

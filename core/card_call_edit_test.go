@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // An edit of indented text is shown line by line, tabs as tabs, also if it begins or ends with a blank.

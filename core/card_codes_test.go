@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
-	"approvalbot/policy/finding"
+	"approvalbot/internal/policy/finding"
 )
 
 // What cards say of reasons is about codes that there are.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // File is a text attached before a card, because the payload is too long for it.

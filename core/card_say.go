@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // State is the line of a card that says how far it is.

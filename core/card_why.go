@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // Limits of the line about the risk.

@@ -8,7 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // CodeUnconfirmed refuses an allow of an R4 call from a chat that the person has not confirmed. The

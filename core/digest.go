@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"approvalbot/display"
+	"approvalbot/internal/display"
 	"approvalbot/internal/fault"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/schedule"
+	"approvalbot/internal/schedule"
 )
 
 // Person is a human with known accounts. Whatever they tap with, they are one

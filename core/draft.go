@@ -3,7 +3,7 @@ package core
 import (
 	"slices"
 
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // draft makes the approval that a call would become.

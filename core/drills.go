@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // DrillOwner asks for scheduled drills. No token may be called so.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/schedule"
+	"approvalbot/internal/schedule"
 )
 
 // weekly is a desk of alice, bob and carl, approvers on Telegram, of whom alice and bob

@@ -3,7 +3,7 @@ package core
 import (
 	"time"
 
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // ended is the refusal that says how the approval ended.

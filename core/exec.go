@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // Exec is the params of tool "exec": exactly one of Command (a shell line) and

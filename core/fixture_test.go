@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
-	"approvalbot/store"
+	"approvalbot/internal/store"
 )
 
 // A fixture is a Gate on a real store: "agent" asks, alice and bob decide from telegram, by API or

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/schedule"
+	"approvalbot/internal/schedule"
 )
 
 // ReadLeave reads what somebody says when they go away: how long or until when, in the

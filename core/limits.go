@@ -1,6 +1,6 @@
 package core
 
-import "approvalbot/display"
+import "approvalbot/internal/display"
 
 // Limits on what a caller sends, in bytes unless named otherwise.
 const (

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // messageText is what a message that is no card says. Words of people and of the agent stand

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // Limits of what a change of the policy is tried on, and of what is said of it.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"approvalbot/assertion"
-	"approvalbot/display"
+	"approvalbot/internal/assertion"
+	"approvalbot/internal/display"
 )
 
 // CeremonyLife is how long a person has to answer a challenge.

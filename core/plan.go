@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/display"
-	"approvalbot/schedule"
+	"approvalbot/internal/display"
+	"approvalbot/internal/schedule"
 )
 
 // planned gives what is left to do about a pending approval that nobody decides. groups are

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"approvalbot/schedule"
+	"approvalbot/internal/schedule"
 )
 
 const sundayNight = "2026-11-22T03:10:00+01:00"

@@ -3,7 +3,7 @@ package core
 import (
 	"context"
 
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // Policy judges calls. An implementation is an immutable snapshot: it gives the

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // PushChannel is the channel of notifications to browsers; its chats are the ids of

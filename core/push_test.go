@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
-	"approvalbot/schedule"
+	"approvalbot/internal/schedule"
 )
 
 // goodKey is a point on P-256, and goodAuth sixteen bytes, in base64url.

@@ -1,6 +1,6 @@
 package core
 
-import "approvalbot/display"
+import "approvalbot/internal/display"
 
 // An asker chooses the ids of its agent and its session, and some are made with a secret in
 // them. The store keeps them as they came, since calls and grants are matched by them; the log

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // maxRendered is how many drawings are remembered. They are for cards that go to

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/assertion"
-	"approvalbot/display"
+	"approvalbot/internal/assertion"
+	"approvalbot/internal/display"
 )
 
 // RetryRound is the vote on whether an approved call runs once more: the votes, and the

@@ -3,8 +3,8 @@ package core
 import (
 	"time"
 
-	"approvalbot/assertion"
-	"approvalbot/schedule"
+	"approvalbot/internal/assertion"
+	"approvalbot/internal/schedule"
 )
 
 // Rules is what the operator configured, as one immutable snapshot.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/assertion"
-	"approvalbot/assertion/softkey"
 	"approvalbot/core"
+	"approvalbot/internal/assertion"
+	"approvalbot/internal/assertion/softkey"
 )
 
 // An address is somebody's whatever the case of its letters, but no other letter is one of

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // How long a session holds, whoever uses it, and how long without being used.

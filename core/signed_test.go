@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/assertion"
+	"approvalbot/internal/assertion"
 )
 
 // Where a yes must be signed, one that is not, or is under another policy, counts for

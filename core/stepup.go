@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"approvalbot/assertion"
+	"approvalbot/internal/assertion"
 )
 
 // signedYes is the judgement where a person's yes must be signed: it is good for this

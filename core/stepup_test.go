@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/assertion"
-	"approvalbot/assertion/softkey"
 	"approvalbot/core"
+	"approvalbot/internal/assertion"
+	"approvalbot/internal/assertion/softkey"
 )
 
 const deskURL = "https://desk.example.org"

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"approvalbot/assertion"
-	"approvalbot/display"
+	"approvalbot/internal/assertion"
+	"approvalbot/internal/display"
 	"approvalbot/internal/fault"
 )
 

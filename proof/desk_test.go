@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
-	"approvalbot/display"
+	"approvalbot/internal/display"
+	"approvalbot/internal/store"
 	"approvalbot/proof"
-	"approvalbot/store"
 )
 
 // asking is a policy that asks two people about everything.

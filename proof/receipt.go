@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/assertion"
 	"approvalbot/core"
+	"approvalbot/internal/assertion"
 )
 
 // Receipt is what a desk signs of an approved call, when it is claimed and when

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/assertion"
-	"approvalbot/assertion/softkey"
 	"approvalbot/core"
+	"approvalbot/internal/assertion"
+	"approvalbot/internal/assertion/softkey"
 )
 
 // signedBy is claimed, with a yes that each of those people's passkeys signed.

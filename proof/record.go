@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"approvalbot/core"
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // Record is a log entry as an auditor reads it: who asked for what, how risky it

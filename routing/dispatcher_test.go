@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/store"
 	"approvalbot/routing"
-	"approvalbot/store"
 )
 
 // askAll is a policy that asks one person for everything.

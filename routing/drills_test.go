@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/schedule"
 	"approvalbot/routing"
-	"approvalbot/schedule"
 )
 
 // monday is one on which drills are due at nine.

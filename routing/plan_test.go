@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/schedule"
 	"approvalbot/routing"
-	"approvalbot/schedule"
 )
 
 // planned is a world in which people are reminded and asked as the contact says: alice,

@@ -9,28 +9,28 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/bot/bottest"
 	"approvalbot/bot/discord/rest"
+	"approvalbot/internal/fakechat"
 )
 
 // P7: whatever the gateway does, the next tap is heard, by resuming where that is
 // possible.
 func TestAdversary_P7_GatewayComesBack(t *testing.T) {
 	cases := map[string]struct {
-		do         func(*bottest.DiscordGateway)
+		do         func(*fakechat.DiscordGateway)
 		identifies int
 	}{
-		"dropped":             {func(g *bottest.DiscordGateway) { g.Drop() }, 1},
-		"closed with 4000":    {func(g *bottest.DiscordGateway) { g.CloseWith(4000) }, 1},
-		"op 7":                {func(g *bottest.DiscordGateway) { g.Reconnect() }, 1},
-		"op 9, resumable":     {func(g *bottest.DiscordGateway) { g.InvalidSession(true) }, 1},
-		"op 9, not resumable": {func(g *bottest.DiscordGateway) { g.InvalidSession(false) }, 2},
-		"closed with 4009":    {func(g *bottest.DiscordGateway) { g.CloseWith(4009) }, 2},
-		"sessions are gone":   {func(g *bottest.DiscordGateway) { g.EndSessions(); g.Drop() }, 2},
-		"heartbeat asked for": {func(g *bottest.DiscordGateway) { g.RequestHeartbeat() }, 1},
-		"zombie":              {func(g *bottest.DiscordGateway) { g.Zombie(true); time.Sleep(time.Minute); g.Zombie(false) }, 1},
-		"no acknowledgements": {func(g *bottest.DiscordGateway) { g.StopAcks(true); time.Sleep(90 * time.Second); g.StopAcks(false) }, 0},
-		"HELLO held for a bit": {func(g *bottest.DiscordGateway) {
+		"dropped":             {func(g *fakechat.DiscordGateway) { g.Drop() }, 1},
+		"closed with 4000":    {func(g *fakechat.DiscordGateway) { g.CloseWith(4000) }, 1},
+		"op 7":                {func(g *fakechat.DiscordGateway) { g.Reconnect() }, 1},
+		"op 9, resumable":     {func(g *fakechat.DiscordGateway) { g.InvalidSession(true) }, 1},
+		"op 9, not resumable": {func(g *fakechat.DiscordGateway) { g.InvalidSession(false) }, 2},
+		"closed with 4009":    {func(g *fakechat.DiscordGateway) { g.CloseWith(4009) }, 2},
+		"sessions are gone":   {func(g *fakechat.DiscordGateway) { g.EndSessions(); g.Drop() }, 2},
+		"heartbeat asked for": {func(g *fakechat.DiscordGateway) { g.RequestHeartbeat() }, 1},
+		"zombie":              {func(g *fakechat.DiscordGateway) { g.Zombie(true); time.Sleep(time.Minute); g.Zombie(false) }, 1},
+		"no acknowledgements": {func(g *fakechat.DiscordGateway) { g.StopAcks(true); time.Sleep(90 * time.Second); g.StopAcks(false) }, 0},
+		"HELLO held for a bit": {func(g *fakechat.DiscordGateway) {
 			g.HoldHello(true)
 			g.Drop()
 			time.Sleep(15 * time.Second)
@@ -114,13 +114,13 @@ func TestIdentifyBudget(t *testing.T) {
 		r.dc.Gateway().RefuseWith(4000, -1)
 		r.run()
 		time.Sleep(24 * time.Hour)
-		require.Less(t, len(r.dc.Gateway().Log(bottest.GatewayIdentified))+len(r.dc.Gateway().Log(bottest.GatewayConnected)), 900)
+		require.Less(t, len(r.dc.Gateway().Log(fakechat.GatewayIdentified))+len(r.dc.Gateway().Log(fakechat.GatewayConnected)), 900)
 	})
 	scene(t, func(r *rig) {
 		r.dc.Gateway().SpendIdentifies(1000)
 		r.run()
 		time.Sleep(time.Hour)
-		require.Empty(t, r.dc.Gateway().Log(bottest.GatewayConnected))
+		require.Empty(t, r.dc.Gateway().Log(fakechat.GatewayConnected))
 		require.Contains(t, r.bot.State().Detail, "no more sessions")
 	})
 }
@@ -133,14 +133,14 @@ func TestStopIsQuick(t *testing.T) {
 		"zombie":     func(r *rig) { r.running(); r.dc.Gateway().Zombie(true) },
 		"between":    func(r *rig) { r.running(); r.dc.Gateway().Drop() },
 		"REST hangs": func(r *rig) {
-			r.dc.Fault(bottest.DiscordFault{Times: -1, Kind: bottest.Hang})
+			r.dc.Fault(fakechat.DiscordFault{Times: -1, Kind: fakechat.Hang})
 			r.run()
 			time.Sleep(time.Second)
 		},
 		"a tap hangs": func(r *rig) {
 			card := r.card()
 			r.running()
-			r.dc.Fault(bottest.DiscordFault{Times: -1, Kind: bottest.Hang})
+			r.dc.Fault(fakechat.DiscordFault{Times: -1, Kind: fakechat.Hang})
 			r.alice.Click(r.ops, card, "Deny")
 			time.Sleep(time.Second)
 		},
@@ -159,10 +159,10 @@ func TestStopIsQuick(t *testing.T) {
 
 // Discord away in any way is told, and got over.
 func TestDiscordAway(t *testing.T) {
-	for _, kind := range []bottest.FaultKind{bottest.HTML502, bottest.Hang, bottest.Reset, bottest.Truncated} {
+	for _, kind := range []fakechat.FaultKind{fakechat.HTML502, fakechat.Hang, fakechat.Reset, fakechat.Truncated} {
 		t.Run(kind.String(), func(t *testing.T) {
 			scene(t, func(r *rig) {
-				fault := r.dc.Fault(bottest.DiscordFault{Times: -1, Kind: kind})
+				fault := r.dc.Fault(fakechat.DiscordFault{Times: -1, Kind: kind})
 				r.run()
 				<-r.bot.CaughtUp()
 				time.Sleep(2 * time.Minute)
@@ -176,8 +176,8 @@ func TestDiscordAway(t *testing.T) {
 
 // Over a real connection, with the race detector's eyes on the library.
 func TestOverTCP(t *testing.T) {
-	dc := bottest.NewDiscord(t, bottest.DiscordOptions{AckWindow: time.Minute})
-	alice := dc.AddUser(bottest.DiscordProfile{Username: "alice"})
+	dc := fakechat.NewDiscord(t, fakechat.DiscordOptions{AckWindow: time.Minute})
+	alice := dc.AddUser(fakechat.DiscordProfile{Username: "alice"})
 	ops := dc.AddGuild("desk", alice).AddChannel("ops")
 	r := &rig{t: t, dc: dc, inbox: newMemory(), logs: &lockedBuffer{}, ops: ops, alice: alice, cfg: Config{Token: dc.Token(), APIURL: dc.URL()}}
 	r.desk = &recorder{inbox: r.inbox}

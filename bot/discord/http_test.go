@@ -13,14 +13,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/bot/bottest"
 	"approvalbot/bot/discord/gateway"
+	"approvalbot/internal/fakechat"
 )
 
 // desk of HTTP interactions over real connections: Discord's side sends them.
 func httpRig(t *testing.T) (*rig, string) {
-	dc := bottest.NewDiscord(t, bottest.DiscordOptions{AckWindow: time.Minute})
-	alice := dc.AddUser(bottest.DiscordProfile{Username: "alice"})
+	dc := fakechat.NewDiscord(t, fakechat.DiscordOptions{AckWindow: time.Minute})
+	alice := dc.AddUser(fakechat.DiscordProfile{Username: "alice"})
 	guild := dc.AddGuild("desk", alice)
 	r := &rig{t: t, dc: dc, inbox: newMemory(), logs: &lockedBuffer{}, guild: guild, ops: guild.AddChannel("ops"), alice: alice}
 	r.cfg = Config{Token: dc.Token(), APIURL: dc.URL(), Updates: Interactions, PublicKey: dc.PublicKey()}

@@ -12,22 +12,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/bot/bottest"
 	"approvalbot/bot/discord"
 	"approvalbot/core"
+	"approvalbot/internal/fakechat"
 )
 
 // probed is a fake Discord with a server and a channel in it.
 type probed struct {
-	dc   *bottest.Discord
-	g    *bottest.DiscordGuild
-	ops  *bottest.DiscordChannel
-	user *bottest.DiscordUser
+	dc   *fakechat.Discord
+	g    *fakechat.DiscordGuild
+	ops  *fakechat.DiscordChannel
+	user *fakechat.DiscordUser
 }
 
 func newProbed(t *testing.T) *probed {
-	dc := bottest.NewDiscord(t, bottest.DiscordOptions{})
-	alice := dc.AddUser(bottest.DiscordProfile{Username: "alice", GlobalName: "Alice"})
+	dc := fakechat.NewDiscord(t, fakechat.DiscordOptions{})
+	alice := dc.AddUser(fakechat.DiscordProfile{Username: "alice", GlobalName: "Alice"})
 	g := dc.AddGuild("acme", alice)
 	return &probed{dc, g, g.AddChannel("ops"), alice}
 }
@@ -42,7 +42,7 @@ func (p *probed) look(t *testing.T, cfg discord.Config, places []core.Target, us
 		require.NotContains(t, f.Text+f.Fix, p.dc.Token())
 		found[f.What] = f
 	}
-	for _, route := range []string{bottest.RouteOpenDM, bottest.RouteMessages} {
+	for _, route := range []string{fakechat.RouteOpenDM, fakechat.RouteMessages} {
 		require.Empty(t, p.dc.Calls("POST", route))
 	}
 	require.Zero(t, p.dc.Gateway().Identifies())
@@ -68,24 +68,24 @@ func TestProbeComputesPermissions(t *testing.T) {
 			return at(f)
 		}, core.LevelFail, "wants a tag"},
 		{"everyone may not see it", func(p *probed) core.Target {
-			p.ops.OverwriteRole(p.g.ID, 0, bottest.PermissionViewChannel)
+			p.ops.OverwriteRole(p.g.ID, 0, fakechat.PermissionViewChannel)
 			return at(p.ops)
 		}, core.LevelFail, "cannot see"},
 		{"everyone may not write, the bot may", func(p *probed) core.Target {
-			p.ops.OverwriteRole(p.g.ID, 0, bottest.PermissionSendMessages)
-			p.ops.OverwriteMember(p.dc.BotUserID(), bottest.PermissionSendMessages, 0)
+			p.ops.OverwriteRole(p.g.ID, 0, fakechat.PermissionSendMessages)
+			p.ops.OverwriteMember(p.dc.BotUserID(), fakechat.PermissionSendMessages, 0)
 			return at(p.ops)
 		}, core.LevelOK, "may post"},
 		{"the bot may not write", func(p *probed) core.Target {
-			p.ops.SetAccess(bottest.DiscordNoSend)
+			p.ops.SetAccess(fakechat.DiscordNoSend)
 			return at(p.ops)
 		}, core.LevelFail, "may not write"},
 		{"threads are closed to it", func(p *probed) core.Target {
-			p.ops.OverwriteMember(p.dc.BotUserID(), 0, bottest.PermissionSendInThreads)
+			p.ops.OverwriteMember(p.dc.BotUserID(), 0, fakechat.PermissionSendInThreads)
 			return at(p.ops.AddThread("deploys"))
 		}, core.LevelFail, "may not write"},
 		{"no files", func(p *probed) core.Target {
-			p.ops.OverwriteMember(p.dc.BotUserID(), 0, bottest.PermissionAttachFiles)
+			p.ops.OverwriteMember(p.dc.BotUserID(), 0, fakechat.PermissionAttachFiles)
 			return at(p.ops)
 		}, core.LevelWarn, "Attach Files"},
 		{"archived", func(p *probed) core.Target {
@@ -104,7 +104,7 @@ func TestProbeComputesPermissions(t *testing.T) {
 		}, core.LevelFail, "no such channel"},
 		{"a person", func(p *probed) core.Target { return core.Target{Channel: "discord", To: "dm:" + p.user.ID} }, core.LevelOK, "Alice, a person"},
 		{"a bot's direct messages", func(p *probed) core.Target {
-			return core.Target{Channel: "discord", To: "dm:" + p.dc.AddUser(bottest.DiscordProfile{Bot: true}).ID}
+			return core.Target{Channel: "discord", To: "dm:" + p.dc.AddUser(fakechat.DiscordProfile{Bot: true}).ID}
 		}, core.LevelFail, "is a bot"},
 	}
 	for _, tt := range tests {
@@ -119,7 +119,7 @@ func TestProbeComputesPermissions(t *testing.T) {
 	}
 }
 
-func at(c *bottest.DiscordChannel) core.Target {
+func at(c *fakechat.DiscordChannel) core.Target {
 	if c.Parent != nil {
 		return core.Target{Channel: "discord", To: c.Parent.ID, ThreadID: c.ID}
 	}
@@ -128,7 +128,7 @@ func at(c *bottest.DiscordChannel) core.Target {
 
 func TestProbeFindsUsersAndRoles(t *testing.T) {
 	p := newProbed(t)
-	robot := p.dc.AddUser(bottest.DiscordProfile{Username: "robby", Bot: true})
+	robot := p.dc.AddUser(fakechat.DiscordProfile{Username: "robby", Bot: true})
 	role := p.g.AddRole("ops", 0)
 	found := p.look(t, discord.Config{}, []core.Target{at(p.ops)}, []string{p.user.ID, robot.ID, "404"}, []string{role.ID, "405"})
 	require.Contains(t, found["discord user "+p.user.ID].Text, "Alice, a person")

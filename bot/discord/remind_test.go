@@ -7,15 +7,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/bot/bottest"
 	"approvalbot/bot/discord/render"
 	"approvalbot/core"
+	"approvalbot/internal/fakechat"
 )
 
 // A reminder answers the card and notifies exactly its people, by their ids.
 func TestAReminderMentions(t *testing.T) {
 	scene(t, func(r *rig) {
-		card, bob := r.card(), r.dc.AddUser(bottest.DiscordProfile{Username: "bob"})
+		card, bob := r.card(), r.dc.AddUser(fakechat.DiscordProfile{Username: "bob"})
 		text := "⏰ 7KQ2AB still waits <@1> @everyone"
 		posted, err := r.bot.Post(r.ctx(), place(r.ops), core.Posting{Text: text, ReplyTo: card, Nonce: "n", Mention: []core.Mentioned{
 			{Name: "alice", UserID: r.alice.ID}, {Name: "bob", UserID: bob.ID}, {Name: "x", UserID: "1> @everyone <@2"}}})
@@ -24,7 +24,7 @@ func TestAReminderMentions(t *testing.T) {
 		require.Equal(r.t, card, m.ReplyTo)
 		require.ElementsMatch(r.t, []string{r.alice.ID, bob.ID}, m.Pings)
 		require.Zero(r.t, m.Flags&silentFlag)
-		calls := r.dc.Calls(http.MethodPost, bottest.RouteMessages)
+		calls := r.dc.Calls(http.MethodPost, fakechat.RouteMessages)
 		var sent render.Message
 		require.NoError(r.t, json.Unmarshal(calls[len(calls)-1].Body, &sent))
 		require.Equal(r.t, render.Mentions{Parse: []string{}, Users: []string{r.alice.ID, bob.ID}}, sent.Mentions)
@@ -68,7 +68,7 @@ func TestOnlyRemindersMention(t *testing.T) {
 			m, _ := r.ops.Message(posted.MessageID)
 			require.Empty(r.t, m.Pings, "%+v", m)
 		}
-		for _, call := range r.dc.Calls(http.MethodPost, bottest.RouteMessages) {
+		for _, call := range r.dc.Calls(http.MethodPost, fakechat.RouteMessages) {
 			require.Contains(r.t, string(call.Body), `"allowed_mentions":{"parse":[]}`)
 		}
 	})

@@ -14,9 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/bot/bottest"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/fakechat"
 )
 
 var errDown = errors.New("the store is away")
@@ -156,7 +156,7 @@ func (b *lockedBuffer) String() string {
 // rig is a bot beside a Discord, in a bubble of its own time.
 type rig struct {
 	t     *testing.T
-	dc    *bottest.Discord
+	dc    *fakechat.Discord
 	inbox *memory
 	desk  *recorder
 	bot   *Bot
@@ -164,25 +164,25 @@ type rig struct {
 	stop  func()
 	cfg   Config
 
-	alice *bottest.DiscordUser
-	guild *bottest.DiscordGuild
-	ops   *bottest.DiscordChannel
+	alice *fakechat.DiscordUser
+	guild *fakechat.DiscordGuild
+	ops   *fakechat.DiscordChannel
 }
 
 // scene runs a story in a bubble: the bot is not started yet.
-func scene(t *testing.T, story func(*rig), opts ...func(*bottest.DiscordOptions)) {
+func scene(t *testing.T, story func(*rig), opts ...func(*fakechat.DiscordOptions)) {
 	t.Helper()
 	outer := t
 	synctest.Test(t, func(t *testing.T) {
-		o := bottest.DiscordOptions{InMemory: true}
+		o := fakechat.DiscordOptions{InMemory: true}
 		for _, f := range opts {
 			f(&o)
 		}
-		r := &rig{t: t, dc: bottest.NewDiscord(t, o), inbox: newMemory(), logs: &lockedBuffer{}, stop: func() {}}
+		r := &rig{t: t, dc: fakechat.NewDiscord(t, o), inbox: newMemory(), logs: &lockedBuffer{}, stop: func() {}}
 		r.desk = &recorder{inbox: r.inbox, strangers: map[string]bool{}}
 		r.desk.reply(func(m textcmd.Message) (textcmd.Reply, error) { return textcmd.Reply{Text: "heard " + m.Text}, nil })
 		r.cfg = Config{Token: r.dc.Token(), APIURL: r.dc.URL(), Transport: r.dc.HTTPClient().Transport, Dial: r.dc.DialContext}
-		r.alice = r.dc.AddUser(bottest.DiscordProfile{Username: "alice"})
+		r.alice = r.dc.AddUser(fakechat.DiscordProfile{Username: "alice"})
 		r.guild = r.dc.AddGuild("desk", r.alice)
 		r.ops = r.guild.AddChannel("ops")
 		defer func() {
@@ -257,7 +257,7 @@ func (r *rig) ctx() context.Context {
 }
 
 // told waits for what only that person sees of an interaction's answer.
-func (r *rig) told(i *bottest.DiscordInteraction) string {
+func (r *rig) told(i *fakechat.DiscordInteraction) string {
 	r.t.Helper()
 	require.NoError(r.t, i.Err)
 	s, err := i.EphemeralText(r.ctx())
@@ -281,7 +281,7 @@ func (r *rig) texts() []string {
 	return all
 }
 
-func place(c *bottest.DiscordChannel) core.Target {
+func place(c *fakechat.DiscordChannel) core.Target {
 	return core.Target{Channel: "discord", To: c.ID}
 }
 

@@ -12,10 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/bot/bottest"
 	"approvalbot/bot/discord/render"
 	"approvalbot/bot/discord/rest"
 	"approvalbot/core"
+	"approvalbot/internal/fakechat"
 )
 
 func deliveryError(t *testing.T, err error) *core.DeliveryError {
@@ -34,7 +34,7 @@ func TestPostACard(t *testing.T) {
 		all := r.ops.Messages()
 		require.Len(t, all, 1)
 		require.Equal(t, []string{"Allow once", "Deny", "More", "Details"}, all[0].Labels())
-		call := r.dc.Calls(http.MethodPost, bottest.RouteMessages)[0]
+		call := r.dc.Calls(http.MethodPost, fakechat.RouteMessages)[0]
 		var sent render.Message
 		require.NoError(t, json.Unmarshal(call.Body, &sent))
 		require.Equal(t, render.FlagComponents, sent.Flags)
@@ -46,7 +46,7 @@ func TestPostACard(t *testing.T) {
 // P3: a cut connection after the effect does not double a card.
 func TestAdversary_P3_ResetAfterEffect(t *testing.T) {
 	scene(t, func(r *rig) {
-		r.dc.Fault(bottest.DiscordFault{Route: bottest.RouteMessages, When: bottest.After, Kind: bottest.Reset})
+		r.dc.Fault(fakechat.DiscordFault{Route: fakechat.RouteMessages, When: fakechat.After, Kind: fakechat.Reset})
 		p := core.Posting{Card: pendingCard(), Nonce: "n2"}
 		_, err := r.bot.Post(r.ctx(), place(r.ops), p)
 		require.Error(t, err)
@@ -62,29 +62,29 @@ func TestAdversary_P3_ResetAfterEffect(t *testing.T) {
 func TestAdversary_P3_RateLimits(t *testing.T) {
 	scene(t, func(r *rig) {
 		other := r.guild.AddChannel("other")
-		r.dc.Fault(bottest.DiscordFault{Route: bottest.RouteMessages, Kind: bottest.TooManyRequests, RetryAfter: 2.5})
-		post := func(c *bottest.DiscordChannel) error {
+		r.dc.Fault(fakechat.DiscordFault{Route: fakechat.RouteMessages, Kind: fakechat.TooManyRequests, RetryAfter: 2.5})
+		post := func(c *fakechat.DiscordChannel) error {
 			_, err := r.bot.Post(r.ctx(), place(c), core.Posting{Text: "hello"})
 			return err
 		}
 		require.Equal(t, 2500*time.Millisecond, deliveryError(t, post(r.ops)).RetryAfter)
-		n := len(r.dc.Calls(http.MethodPost, bottest.RouteMessages))
+		n := len(r.dc.Calls(http.MethodPost, fakechat.RouteMessages))
 		require.Positive(t, deliveryError(t, post(r.ops)).RetryAfter)
-		require.Len(t, r.dc.Calls(http.MethodPost, bottest.RouteMessages), n, "it was not asked again")
+		require.Len(t, r.dc.Calls(http.MethodPost, fakechat.RouteMessages), n, "it was not asked again")
 		require.NoError(t, post(other))
 		time.Sleep(3 * time.Second)
 		require.NoError(t, post(r.ops))
 
-		r.dc.Fault(bottest.DiscordFault{Route: bottest.RouteMessages, Kind: bottest.TooManyRequests, RetryAfter: 1.5, Scope: "global"})
+		r.dc.Fault(fakechat.DiscordFault{Route: fakechat.RouteMessages, Kind: fakechat.TooManyRequests, RetryAfter: 1.5, Scope: "global"})
 		require.Positive(t, deliveryError(t, post(r.ops)).RetryAfter)
 		require.Positive(t, deliveryError(t, post(other)).RetryAfter)
 		time.Sleep(2 * time.Second)
 
-		r.dc.Fault(bottest.DiscordFault{Route: bottest.RouteMessages, Kind: bottest.HTML429})
+		r.dc.Fault(fakechat.DiscordFault{Route: fakechat.RouteMessages, Kind: fakechat.HTML429})
 		require.GreaterOrEqual(t, deliveryError(t, post(r.ops)).RetryAfter, rest.ProxyPause)
 		time.Sleep(2 * time.Hour)
-		for _, kind := range []bottest.FaultKind{bottest.Status500, bottest.HTML502, bottest.Truncated, bottest.Hang} {
-			r.dc.Fault(bottest.DiscordFault{Route: bottest.RouteMessages, Kind: kind})
+		for _, kind := range []fakechat.FaultKind{fakechat.Status500, fakechat.HTML502, fakechat.Truncated, fakechat.Hang} {
+			r.dc.Fault(fakechat.DiscordFault{Route: fakechat.RouteMessages, Kind: kind})
 			err := post(r.ops)
 			require.Error(t, err)
 			require.False(t, errors.As(err, new(*core.DeliveryError)), "%v: %v", kind, err)
@@ -100,7 +100,7 @@ func TestAdversary_P4_ChatsGone(t *testing.T) {
 		words string
 	}{
 		"no such channel": {func(*rig) core.Target { return core.Target{Channel: "discord", To: "42"} }, "no such channel"},
-		"no access":       {func(r *rig) core.Target { r.ops.SetAccess(bottest.DiscordNoAccess); return place(r.ops) }, "View Channel"},
+		"no access":       {func(r *rig) core.Target { r.ops.SetAccess(fakechat.DiscordNoAccess); return place(r.ops) }, "View Channel"},
 		"closed dm": {func(r *rig) core.Target {
 			r.alice.CloseDMs(true)
 			return core.Target{Channel: "discord", To: "dm:" + r.alice.ID}
@@ -143,7 +143,7 @@ func TestAdversary_P5_Edits(t *testing.T) {
 		require.Empty(t, m.Labels())
 		require.Contains(t, m.Text(), "Allowed once by alice")
 
-		r.dc.Fault(bottest.DiscordFault{Method: http.MethodPatch, Kind: bottest.Custom, Status: 429, Code: rest.TooManyOldEdits, Message: "Maximum number of edits to messages older than 1 hour reached. Try again later.", Times: 2})
+		r.dc.Fault(fakechat.DiscordFault{Method: http.MethodPatch, Kind: fakechat.Custom, Status: 429, Code: rest.TooManyOldEdits, Message: "Maximum number of edits to messages older than 1 hour reached. Try again later.", Times: 2})
 		require.NoError(t, r.bot.Edit(r.ctx(), place(r.ops), card, *pendingCard()))
 		require.Len(t, r.ops.Messages(), 1)
 		require.NoError(t, r.bot.Edit(r.ctx(), place(r.ops), card, endedCard()))
@@ -205,7 +205,7 @@ func TestAttach(t *testing.T) {
 		m := r.ops.Messages()[0]
 		require.Len(t, m.Attachments, 1)
 		require.Equal(t, f.Text, string(m.Attachments[0].Data))
-		r.dc.Fault(bottest.DiscordFault{Kind: bottest.Custom, Status: 403, Code: 50013, Message: "Missing Permissions"})
+		r.dc.Fault(fakechat.DiscordFault{Kind: fakechat.Custom, Status: 403, Code: 50013, Message: "Missing Permissions"})
 		require.True(t, deliveryError(t, r.bot.Attach(r.ctx(), place(r.ops), f)).NoFiles)
 
 		// Messages stand for a file that is short enough.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/bot/bottest"
 	"approvalbot/bot/discord/render"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/fakechat"
 )
 
 // A tap is stored, deferred, put before the desk in its words, and answered to
@@ -111,7 +111,7 @@ func TestTapInADirectMessage(t *testing.T) {
 		require.Equal(t, to, m.Chat)
 		require.True(t, m.Direct)
 		require.Nil(t, m.Voter.Roles)
-		opened := len(r.dc.Calls(http.MethodPost, bottest.RouteOpenDM))
+		opened := len(r.dc.Calls(http.MethodPost, fakechat.RouteOpenDM))
 		require.Equal(t, 1, opened)
 	})
 }
@@ -180,9 +180,9 @@ func TestAdversary_P10_FiftyTaps(t *testing.T) {
 			time.Sleep(200 * time.Millisecond)
 			return textcmd.Reply{Text: "ok"}, nil
 		})
-		var taps []*bottest.DiscordInteraction
+		var taps []*fakechat.DiscordInteraction
 		for i := range 50 {
-			u := r.dc.AddUser(bottest.DiscordProfile{Username: fmt.Sprint("u", i)})
+			u := r.dc.AddUser(fakechat.DiscordProfile{Username: fmt.Sprint("u", i)})
 			r.guild.AddMember(u)
 			taps = append(taps, u.Click(r.ops, card, "Allow once"), u.Click(r.ops, card, "Deny"))
 		}
@@ -199,13 +199,13 @@ func TestATapThatDiscordGaveUpHoldsUpNoOther(t *testing.T) {
 	scene(t, func(r *rig) {
 		card := r.card()
 		r.running()
-		fault := r.dc.Fault(bottest.DiscordFault{Route: bottest.RouteCallback, Kind: bottest.Reset, Times: -1})
+		fault := r.dc.Fault(fakechat.DiscordFault{Route: fakechat.RouteCallback, Kind: fakechat.Reset, Times: -1})
 		tap := r.alice.Click(r.ops, card, "Allow once")
 		r.until("it failed", tap.Failed)
 		fault.Remove()
 		require.Equal(t, "heard /deny 7KQ2AB", r.told(r.alice.Click(r.ops, card, "Deny")))
 		require.Equal(t, []string{"/approve 7KQ2AB", "/deny 7KQ2AB"}, r.texts())
-		require.Equal(t, 2, len(r.dc.Calls(http.MethodPatch, bottest.RouteFollowup)), "one for each tap")
+		require.Equal(t, 2, len(r.dc.Calls(http.MethodPatch, fakechat.RouteFollowup)), "one for each tap")
 	})
 }
 

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/bot/bottest"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/fakechat"
 )
 
 func testLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
@@ -22,19 +22,19 @@ func TestSlashCommands(t *testing.T) {
 		r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) > 0 })
 		for want, c := range map[string]struct {
 			name string
-			args bottest.DiscordArgs
+			args fakechat.DiscordArgs
 		}{
-			"/approve 7KQ2AB":                      {"approve", bottest.DiscordArgs{"code": "7KQ2AB"}},
-			"/approve 7KQ2AB session":              {"approve", bottest.DiscordArgs{"code": "7KQ2AB", "scope": "session"}},
-			"/approve 7KQ2AB always: why\u00a0not": {"approve", bottest.DiscordArgs{"code": "7KQ2AB", "scope": "always", "reason": "why\nnot"}},
-			"/approve 7KQ2AB once: deny":           {"approve", bottest.DiscordArgs{"code": "7KQ2AB", "reason": "deny"}},
-			"/deny 7KQ2AB too risky":               {"deny", bottest.DiscordArgs{"code": "7KQ2AB", "reason": "too risky"}},
+			"/approve 7KQ2AB":                      {"approve", fakechat.DiscordArgs{"code": "7KQ2AB"}},
+			"/approve 7KQ2AB session":              {"approve", fakechat.DiscordArgs{"code": "7KQ2AB", "scope": "session"}},
+			"/approve 7KQ2AB always: why\u00a0not": {"approve", fakechat.DiscordArgs{"code": "7KQ2AB", "scope": "always", "reason": "why\nnot"}},
+			"/approve 7KQ2AB once: deny":           {"approve", fakechat.DiscordArgs{"code": "7KQ2AB", "reason": "deny"}},
+			"/deny 7KQ2AB too risky":               {"deny", fakechat.DiscordArgs{"code": "7KQ2AB", "reason": "too risky"}},
 			"/pending":                             {"pending", nil},
 			"/duty":                                {"duty", nil},
-			"/away Fri 16:00 to bob":               {"away", bottest.DiscordArgs{"until": "Fri 16:00", "to": "bob"}},
-			"/away 2h":                             {"away", bottest.DiscordArgs{"until": "2h"}},
+			"/away Fri 16:00 to bob":               {"away", fakechat.DiscordArgs{"until": "Fri 16:00", "to": "bob"}},
+			"/away 2h":                             {"away", fakechat.DiscordArgs{"until": "2h"}},
 			"/back":                                {"back", nil},
-			"/show 7KQ2AB":                         {"show", bottest.DiscordArgs{"code": " 7KQ2AB\n/approve"}},
+			"/show 7KQ2AB":                         {"show", fakechat.DiscordArgs{"code": " 7KQ2AB\n/approve"}},
 			"/whoami":                              {"whoami", nil},
 		} {
 			_ = want
@@ -81,7 +81,7 @@ func TestAutocomplete(t *testing.T) {
 		r.running()
 		r.until("the commands are known", func() bool { return len(r.dc.Commands(nil)) > 0 })
 		suggest := func() []string {
-			i := r.alice.Autocomplete(r.ops, "approve", bottest.DiscordArgs{"code": "7K"}, "code")
+			i := r.alice.Autocomplete(r.ops, "approve", fakechat.DiscordArgs{"code": "7K"}, "code")
 			response, err := i.Response(r.ctx())
 			require.NoError(t, err)
 			return response.Choices
@@ -99,7 +99,7 @@ func TestAdversary_I1_Typed(t *testing.T) {
 	scene(t, func(r *rig) {
 		card := r.card()
 		r.running()
-		said := r.alice.Say(r.ops, "approve 7KQ2AB", bottest.DiscordSay{MentionBot: true, ReplyTo: card})
+		said := r.alice.Say(r.ops, "approve 7KQ2AB", fakechat.DiscordSay{MentionBot: true, ReplyTo: card})
 		r.until("answered", func() bool { return len(r.ops.FromBot()) == 2 })
 		m := r.desk.messages()[0]
 		require.Equal(t, "approve 7KQ2AB", m.Text)
@@ -128,7 +128,7 @@ func TestAdversary_I4_NoPeople(t *testing.T) {
 		r.desk.reply(func(textcmd.Message) (textcmd.Reply, error) { return textcmd.Reply{Text: "refused"}, nil })
 		text := "<@" + r.dc.BotUserID() + "> /approve 7KQ2AB"
 		r.ops.SayWebhook("alice", text)
-		robot := r.dc.AddUser(bottest.DiscordProfile{Username: "robot", Bot: true})
+		robot := r.dc.AddUser(fakechat.DiscordProfile{Username: "robot", Bot: true})
 		r.guild.AddMember(robot)
 		robot.Say(r.ops, text)
 		r.until("the desk has both", func() bool { return len(r.desk.messages()) == 2 })

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"approvalbot/bot/bottest"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/fakechat"
 )
 
 // Taps that waited on Telegram are handled before CaughtUp, and bear no time;
@@ -92,10 +92,10 @@ func TestCaughtUpWithNothingWaiting(t *testing.T) {
 }
 
 func TestCaughtUpWhenTelegramIsAway(t *testing.T) {
-	for _, kind := range []bottest.FaultKind{bottest.HTML502, bottest.Hang, bottest.Reset} {
+	for _, kind := range []fakechat.FaultKind{fakechat.HTML502, fakechat.Hang, fakechat.Reset} {
 		t.Run(kind.String(), func(t *testing.T) {
 			scene(t, func(r *rig) {
-				fault := r.tg.Fault(bottest.TelegramFault{Times: -1, Kind: kind})
+				fault := r.tg.Fault(fakechat.TelegramFault{Times: -1, Kind: kind})
 				began := time.Now()
 				r.run()
 				r.until("given up", r.caughtUp)
@@ -117,8 +117,8 @@ func TestOneFaultAtStartLosesNoWaitingTap(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.call("getUpdates", `allowed_updates=["callback_query"]`)
 		r.alice.TapData(r.group, r.card(), "/approve 7KQ2AB")
-		r.tg.Fault(bottest.TelegramFault{Method: "getMe", Kind: bottest.HTML502})
-		r.tg.Fault(bottest.TelegramFault{Method: "getUpdates", Kind: bottest.TooManyRequests, RetryAfter: 1})
+		r.tg.Fault(fakechat.TelegramFault{Method: "getMe", Kind: fakechat.HTML502})
+		r.tg.Fault(fakechat.TelegramFault{Method: "getUpdates", Kind: fakechat.TooManyRequests, RetryAfter: 1})
 		r.run()
 		r.until("caught up", r.caughtUp)
 		if len(r.desk.messages()) != 1 {
@@ -147,7 +147,7 @@ func TestTypedWaitsForTheBotsName(t *testing.T) {
 		body := `{"update_id":9,"message":{"message_id":4,"date":1,"from":{"id":7},"chat":{"id":7,"type":"private"},"text":"/help@approval_test_bot"}}`
 		ref := core.InboundRef{Source: "telegram:123456", ID: 9}
 		r.inbox.SaveInbound(r.t.Context(), []core.Inbound{{InboundRef: ref, Body: []byte(body), ReceivedMs: 5}})
-		fault := r.tg.Fault(bottest.TelegramFault{Times: -1, Kind: bottest.Reset})
+		fault := r.tg.Fault(fakechat.TelegramFault{Times: -1, Kind: fakechat.Reset})
 		r.run()
 		r.until("given up", r.caughtUp)
 		if n := len(r.desk.messages()); n != 0 {

@@ -9,14 +9,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/bot/bottest"
 	"approvalbot/bot/telegram"
 	"approvalbot/core"
+	"approvalbot/internal/fakechat"
 )
 
 // look gives what Probe finds, by what was looked at, and checks that it asked
 // nothing that a running desk could feel.
-func look(t *testing.T, tg *bottest.Telegram, cfg telegram.Config, places []core.Target, users ...string) map[string][]core.Diagnostic {
+func look(t *testing.T, tg *fakechat.Telegram, cfg telegram.Config, places []core.Target, users ...string) map[string][]core.Diagnostic {
 	t.Helper()
 	cfg.Token, cfg.APIURL = tg.Token(), tg.URL()
 	found := map[string][]core.Diagnostic{}
@@ -37,35 +37,35 @@ func at(id int64, thread string) core.Target {
 func TestProbeSaysWhetherCardsGetThere(t *testing.T) {
 	tests := []struct {
 		name  string
-		place func(*bottest.Telegram) (*bottest.TelegramChat, string)
+		place func(*fakechat.Telegram) (*fakechat.TelegramChat, string)
 		level core.Level
 		says  string
 	}{
-		{"a group", func(tg *bottest.Telegram) (*bottest.TelegramChat, string) { return tg.AddSupergroup("ops"), "" }, core.LevelOK, "may post and edit"},
-		{"a forum's topic", func(tg *bottest.Telegram) (*bottest.TelegramChat, string) { return tg.AddForum("ops"), "7" }, core.LevelOK, "whether topic 7 is there"},
-		{"a topic where there are none", func(tg *bottest.Telegram) (*bottest.TelegramChat, string) { return tg.AddSupergroup("ops"), "7" }, core.LevelWarn, "has no topics"},
-		{"kicked", func(tg *bottest.Telegram) (*bottest.TelegramChat, string) {
+		{"a group", func(tg *fakechat.Telegram) (*fakechat.TelegramChat, string) { return tg.AddSupergroup("ops"), "" }, core.LevelOK, "may post and edit"},
+		{"a forum's topic", func(tg *fakechat.Telegram) (*fakechat.TelegramChat, string) { return tg.AddForum("ops"), "7" }, core.LevelOK, "whether topic 7 is there"},
+		{"a topic where there are none", func(tg *fakechat.Telegram) (*fakechat.TelegramChat, string) { return tg.AddSupergroup("ops"), "7" }, core.LevelWarn, "has no topics"},
+		{"kicked", func(tg *fakechat.Telegram) (*fakechat.TelegramChat, string) {
 			c := tg.AddSupergroup("ops")
 			c.Kick()
 			return c, ""
 		}, core.LevelFail, "The bot was removed"},
-		{"left", func(tg *bottest.Telegram) (*bottest.TelegramChat, string) {
+		{"left", func(tg *fakechat.Telegram) (*fakechat.TelegramChat, string) {
 			c := tg.AddGroup("ops")
 			c.Leave()
 			return c, ""
 		}, core.LevelFail, "not in this chat"},
-		{"no rights", func(tg *bottest.Telegram) (*bottest.TelegramChat, string) {
+		{"no rights", func(tg *fakechat.Telegram) (*fakechat.TelegramChat, string) {
 			c := tg.AddSupergroup("ops")
 			c.NoRights()
 			return c, ""
 		}, core.LevelFail, "may not write"},
-		{"a channel", func(tg *bottest.Telegram) (*bottest.TelegramChat, string) { return tg.AddChannel("ops", ""), "" }, core.LevelOK, "may post"},
-		{"a channel as a mere member", func(tg *bottest.Telegram) (*bottest.TelegramChat, string) {
+		{"a channel", func(tg *fakechat.Telegram) (*fakechat.TelegramChat, string) { return tg.AddChannel("ops", ""), "" }, core.LevelOK, "may post"},
+		{"a channel as a mere member", func(tg *fakechat.Telegram) (*fakechat.TelegramChat, string) {
 			c := tg.AddChannel("ops", "")
 			c.Demote()
 			return c, ""
 		}, core.LevelFail, "may not post in this channel"},
-		{"gone", func(tg *bottest.Telegram) (*bottest.TelegramChat, string) {
+		{"gone", func(tg *fakechat.Telegram) (*fakechat.TelegramChat, string) {
 			c := tg.AddSupergroup("ops")
 			c.NotFound()
 			return c, ""
@@ -73,7 +73,7 @@ func TestProbeSaysWhetherCardsGetThere(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tg := bottest.NewTelegram(t, bottest.TelegramOptions{})
+			tg := fakechat.NewTelegram(t, fakechat.TelegramOptions{})
 			c, thread := tt.place(tg)
 			target := at(c.ID, thread)
 			f := look(t, tg, telegram.Config{}, []core.Target{target})[target.String()]
@@ -86,13 +86,13 @@ func TestProbeSaysWhetherCardsGetThere(t *testing.T) {
 }
 
 func TestProbeSaysWhoIsAHuman(t *testing.T) {
-	tg := bottest.NewTelegram(t, bottest.TelegramOptions{})
-	alice := tg.AddUser(bottest.TelegramProfile{FirstName: "Alice"})
-	robot := tg.AddUser(bottest.TelegramProfile{FirstName: "Robby", Bot: true})
-	absent := tg.AddUser(bottest.TelegramProfile{FirstName: "Bob"})
-	writer := tg.AddUser(bottest.TelegramProfile{FirstName: "Carol"})
+	tg := fakechat.NewTelegram(t, fakechat.TelegramOptions{})
+	alice := tg.AddUser(fakechat.TelegramProfile{FirstName: "Alice"})
+	robot := tg.AddUser(fakechat.TelegramProfile{FirstName: "Robby", Bot: true})
+	absent := tg.AddUser(fakechat.TelegramProfile{FirstName: "Bob"})
+	writer := tg.AddUser(fakechat.TelegramProfile{FirstName: "Carol"})
 	writer.Start("")
-	own := tg.AddUser(bottest.TelegramProfile{FirstName: "Dora"})
+	own := tg.AddUser(fakechat.TelegramProfile{FirstName: "Dora"})
 	own.Start("")
 	group := tg.AddSupergroup("ops", alice, robot)
 	found := look(t, tg, telegram.Config{}, []core.Target{at(group.ID, ""), at(own.ID, "")}, fmt.Sprint(own.ID), fmt.Sprint(alice.ID), fmt.Sprint(robot.ID), fmt.Sprint(absent.ID), fmt.Sprint(writer.ID), "1087968824")
@@ -115,7 +115,7 @@ func TestProbeSaysWhoIsAHuman(t *testing.T) {
 }
 
 func TestProbeSaysWhetherTapsComeIn(t *testing.T) {
-	tg := bottest.NewTelegram(t, bottest.TelegramOptions{AnyWebhook: true})
+	tg := fakechat.NewTelegram(t, fakechat.TelegramOptions{AnyWebhook: true})
 	worst := func(cfg telegram.Config) core.Diagnostic {
 		all := look(t, tg, cfg, nil)["telegram"]
 		return all[len(all)-1]
@@ -136,7 +136,7 @@ func TestProbeSaysWhetherTapsComeIn(t *testing.T) {
 }
 
 // set sets a webhook as another program would.
-func set(t *testing.T, tg *bottest.Telegram, address string) {
+func set(t *testing.T, tg *fakechat.Telegram, address string) {
 	t.Helper()
 	tg.Advance(2 * time.Second) // setWebhook is allowed once a second
 	resp, err := tg.HTTPClient().Get(tg.URL() + "/bot" + tg.Token() + "/setWebhook?url=" + address)
@@ -146,7 +146,7 @@ func set(t *testing.T, tg *bottest.Telegram, address string) {
 }
 
 func TestProbeOfABadTokenOrNobodyThere(t *testing.T) {
-	tg := bottest.NewTelegram(t, bottest.TelegramOptions{})
+	tg := fakechat.NewTelegram(t, fakechat.TelegramOptions{})
 	tg.RevokeToken()
 	found := look(t, tg, telegram.Config{}, []core.Target{at(-5, "")})
 	require.Len(t, found, 1)
@@ -163,7 +163,7 @@ func TestProbeOfABadTokenOrNobodyThere(t *testing.T) {
 }
 
 func TestProbeComparesTheClock(t *testing.T) {
-	tg := bottest.NewTelegram(t, bottest.TelegramOptions{})
+	tg := fakechat.NewTelegram(t, fakechat.TelegramOptions{})
 	require.Equal(t, core.LevelOK, look(t, tg, telegram.Config{}, nil)["clock"][0].Level)
 	tg.Advance(time.Hour)
 	f := look(t, tg, telegram.Config{}, nil)["clock"][0]
@@ -174,10 +174,10 @@ func TestProbeComparesTheClock(t *testing.T) {
 // A Telegram that hangs holds nobody up for longer than the time of one look.
 func TestProbeEndsWhereTelegramHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tg := bottest.NewTelegram(t, bottest.TelegramOptions{InMemory: true})
+		tg := fakechat.NewTelegram(t, fakechat.TelegramOptions{InMemory: true})
 		client := tg.HTTPClient()
 		defer client.CloseIdleConnections()
-		hung := tg.Fault(bottest.TelegramFault{Method: "getChat", Times: -1, Kind: bottest.Hang})
+		hung := tg.Fault(fakechat.TelegramFault{Method: "getChat", Times: -1, Kind: fakechat.Hang})
 		begun := time.Now()
 		cfg := telegram.Config{Token: tg.Token(), APIURL: tg.URL(), Transport: client.Transport}
 		found := telegram.Probe(t.Context(), cfg, []core.Target{at(-5, ""), at(-6, ""), at(-7, "")}, []string{"111"})

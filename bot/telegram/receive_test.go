@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"approvalbot/bot/bottest"
 	"approvalbot/bot/textcmd"
+	"approvalbot/internal/fakechat"
 )
 
 func TestAsksOnlyForWhatItReads(t *testing.T) {
@@ -47,7 +47,7 @@ func TestAdversary_I1_EditsNeverCount(t *testing.T) {
 func TestAdversary_P6_CrashBetweenStoreAndConfirm(t *testing.T) {
 	scene(t, func(r *rig) {
 		tap := r.alice.TapData(r.group, r.card(), "/approve 7KQ2AB")
-		confirm := r.tg.Fault(bottest.TelegramFault{Method: "getUpdates", Nth: 2, Times: -1, Kind: bottest.HTML502})
+		confirm := r.tg.Fault(fakechat.TelegramFault{Method: "getUpdates", Nth: 2, Times: -1, Kind: fakechat.HTML502})
 		r.run()
 		r.answered(tap)
 		// Else the confirmation may still be on its way at the crash, and get through after it.
@@ -134,13 +134,13 @@ func TestAdversary_P6_IDsThatJumpBack(t *testing.T) {
 		}
 		r.until("two", func() bool { return len(r.desk.messages()) == 2 })
 		r.until("confirmed", func() bool { return r.tg.Confirmed(999_995) })
-	}, func(o *bottest.TelegramOptions) { o.FirstUpdateID = 1_000_000 })
+	}, func(o *fakechat.TelegramOptions) { o.FirstUpdateID = 1_000_000 })
 }
 
 func TestAdversary_P6_TwoPollers(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
-		r.tg.Fault(bottest.TelegramFault{Method: "getUpdates", Times: 4, Kind: bottest.Conflict})
+		r.tg.Fault(fakechat.TelegramFault{Method: "getUpdates", Times: 4, Kind: fakechat.Conflict})
 		other := r.tg.HTTPClient()
 		resp, err := other.Get(r.tg.URL() + "/bot" + r.tg.Token() + "/getUpdates?timeout=1&offset=0")
 		if err != nil {
@@ -200,14 +200,14 @@ func TestRevokedTokenIsStatedAndTriedAgain(t *testing.T) {
 }
 
 func TestAdversary_P3_FaultsOfPollingLoseNothing(t *testing.T) {
-	kinds := []bottest.FaultKind{bottest.Status500, bottest.HTML502, bottest.Truncated, bottest.TooManyRequests, bottest.Conflict, bottest.Reset}
+	kinds := []fakechat.FaultKind{fakechat.Status500, fakechat.HTML502, fakechat.Truncated, fakechat.TooManyRequests, fakechat.Conflict, fakechat.Reset}
 	for _, kind := range kinds {
-		for _, when := range []bottest.FaultWhen{bottest.Before, bottest.After} {
+		for _, when := range []fakechat.FaultWhen{fakechat.Before, fakechat.After} {
 			t.Run(fmt.Sprintf("%v/%d", kind, when), func(t *testing.T) {
 				scene(t, func(r *rig) {
 					r.running()
-					r.tg.Fault(bottest.TelegramFault{Method: "getUpdates", Times: 3, Kind: kind, When: when, RetryAfter: 7})
-					var taps []*bottest.TelegramTap
+					r.tg.Fault(fakechat.TelegramFault{Method: "getUpdates", Times: 3, Kind: kind, When: when, RetryAfter: 7})
+					var taps []*fakechat.TelegramTap
 					for i := range 5 {
 						taps = append(taps, r.alice.TapData(r.group, 1, fmt.Sprint(i)))
 					}
@@ -230,11 +230,11 @@ func TestAdversary_P3_FaultsOfPollingLoseNothing(t *testing.T) {
 func TestRetryAfterIsObeyedByPolling(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
-		r.tg.Fault(bottest.TelegramFault{Method: "getUpdates", Kind: bottest.TooManyRequests, RetryAfter: 40})
+		r.tg.Fault(fakechat.TelegramFault{Method: "getUpdates", Kind: fakechat.TooManyRequests, RetryAfter: 40})
 		r.alice.Say(r.group, "x") // ends the poll that waits
 		r.until("confirmed", func() bool { return len(r.tg.PendingUpdates()) == 0 })
 		calls := r.tg.Calls("getUpdates")
-		i := slices.IndexFunc(calls, func(c bottest.TelegramCall) bool { return c.Status == tooManyRequests })
+		i := slices.IndexFunc(calls, func(c fakechat.TelegramCall) bool { return c.Status == tooManyRequests })
 		if i < 0 || i+1 >= len(calls) {
 			t.Fatal("no call was refused")
 		}

@@ -8,15 +8,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/bot/bottest"
 	"approvalbot/core"
+	"approvalbot/internal/fakechat"
 )
 
 // A reminder answers the card, with a mention of each of its people by their id, under
 // their name as it is written in the configuration.
 func TestAReminderMentions(t *testing.T) {
 	scene(t, func(r *rig) {
-		card, bob := r.card(), r.tg.AddUser(bottest.TelegramProfile{FirstName: "Bob"})
+		card, bob := r.card(), r.tg.AddUser(fakechat.TelegramProfile{FirstName: "Bob"})
 		id, err := r.post(r.place(), core.Posting{Text: "⏰ 7KQ2AB still waits", ReplyTo: fmt.Sprint(card), Mention: []core.Mentioned{
 			{Name: "alice <b>&", UserID: fmt.Sprint(r.alice.ID)}, {Name: "bob", UserID: fmt.Sprint(bob.ID)}, {Name: "x", UserID: `1"><b>`}}})
 		require.NoError(r.t, err)
@@ -72,4 +72,4 @@ func TestOnlyRemindersMention(t *testing.T) {
 	})
 }
 
-func mentions(e bottest.TelegramEntity) bool { return strings.Contains(e.Type, "mention") }
+func mentions(e fakechat.TelegramEntity) bool { return strings.Contains(e.Type, "mention") }

@@ -14,9 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"approvalbot/bot/bottest"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/fakechat"
 )
 
 const secretPart = "AAsecretSECRETsecret"
@@ -150,7 +150,7 @@ func (d *recorder) messages() []textcmd.Message {
 // rig is a bot beside a Telegram, in a bubble of its own time.
 type rig struct {
 	t     *testing.T
-	tg    *bottest.Telegram
+	tg    *fakechat.Telegram
 	inbox *memory
 	desk  *recorder
 	bot   *Bot
@@ -158,8 +158,8 @@ type rig struct {
 	stop  func()
 	cfg   Config
 
-	alice *bottest.TelegramUser
-	group *bottest.TelegramChat
+	alice *fakechat.TelegramUser
+	group *fakechat.TelegramChat
 }
 
 type lockedBuffer struct {
@@ -180,19 +180,19 @@ func (b *lockedBuffer) String() string {
 }
 
 // scene runs a story in a bubble: the bot is not started yet.
-func scene(t *testing.T, story func(*rig), opts ...func(*bottest.TelegramOptions)) {
+func scene(t *testing.T, story func(*rig), opts ...func(*fakechat.TelegramOptions)) {
 	t.Helper()
 	outer := t
 	synctest.Test(t, func(t *testing.T) {
-		o := bottest.TelegramOptions{Token: "123456:" + secretPart, InMemory: true, CanReadAllGroupMessages: true}
+		o := fakechat.TelegramOptions{Token: "123456:" + secretPart, InMemory: true, CanReadAllGroupMessages: true}
 		for _, f := range opts {
 			f(&o)
 		}
-		r := &rig{t: t, tg: bottest.NewTelegram(t, o), inbox: newMemory(), logs: &lockedBuffer{}, stop: func() {}}
+		r := &rig{t: t, tg: fakechat.NewTelegram(t, o), inbox: newMemory(), logs: &lockedBuffer{}, stop: func() {}}
 		r.desk = &recorder{inbox: r.inbox}
 		r.desk.reply(func(m textcmd.Message) (textcmd.Reply, error) { return textcmd.Reply{Text: "heard " + m.Text}, nil })
 		r.cfg = Config{Token: r.tg.Token(), APIURL: r.tg.URL(), Transport: r.tg.HTTPClient().Transport}
-		r.alice = r.tg.AddUser(bottest.TelegramProfile{FirstName: "Alice"})
+		r.alice = r.tg.AddUser(fakechat.TelegramProfile{FirstName: "Alice"})
 		r.group = r.tg.AddSupergroup("ops", r.alice)
 		defer func() {
 			r.stop()
@@ -262,7 +262,7 @@ func (r *rig) until(what string, cond func() bool) {
 	}
 }
 
-func (r *rig) answered(tap *bottest.TelegramTap) bottest.TelegramAnswer {
+func (r *rig) answered(tap *fakechat.TelegramTap) fakechat.TelegramAnswer {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 	"approvalbot/bot/telegram/render"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // Post sends a card with its buttons, or a text (Bot API, sendMessage). The

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"approvalbot/bot/bottest"
 	"approvalbot/bot/telegram/render"
 	"approvalbot/core"
+	"approvalbot/internal/fakechat"
 )
 
 func (r *rig) post(to core.Target, p core.Posting) (int, error) {
@@ -148,7 +148,7 @@ func TestAdversary_P4_GeneralTopicAndMigration(t *testing.T) {
 func TestAdversary_P3_RetryAfterIsPerChat(t *testing.T) {
 	scene(t, func(r *rig) {
 		other := r.tg.AddSupergroup("other", r.alice)
-		r.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Chat: r.group.ID, Kind: bottest.TooManyRequests, RetryAfter: 35})
+		r.tg.Fault(fakechat.TelegramFault{Method: "sendMessage", Chat: r.group.ID, Kind: fakechat.TooManyRequests, RetryAfter: 35})
 		_, err := r.post(r.place(), core.Posting{Card: pendingCard()})
 		if d := refusal(t, err); d.RetryAfter != 35*time.Second || d.Gone {
 			t.Errorf("%+v", d)
@@ -174,11 +174,11 @@ func TestAdversary_P3_RetryAfterIsPerChat(t *testing.T) {
 
 // What may pass is no DeliveryError, whether it struck before or after the effect.
 func TestAdversary_P3_PassingFaults(t *testing.T) {
-	for _, kind := range []bottest.FaultKind{bottest.Status500, bottest.HTML502, bottest.Truncated, bottest.Reset, bottest.Hang} {
-		for _, when := range []bottest.FaultWhen{bottest.Before, bottest.After} {
+	for _, kind := range []fakechat.FaultKind{fakechat.Status500, fakechat.HTML502, fakechat.Truncated, fakechat.Reset, fakechat.Hang} {
+		for _, when := range []fakechat.FaultWhen{fakechat.Before, fakechat.After} {
 			t.Run(fmt.Sprintf("%v/%d", kind, when), func(t *testing.T) {
 				scene(t, func(r *rig) {
-					r.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Kind: kind, When: when})
+					r.tg.Fault(fakechat.TelegramFault{Method: "sendMessage", Kind: kind, When: when})
 					_, err := r.post(r.place(), core.Posting{Card: pendingCard()})
 					var d *core.DeliveryError
 					if err == nil || errors.As(err, &d) {
@@ -230,7 +230,7 @@ func TestAttach(t *testing.T) {
 // A refusal that names no chat is one of the message.
 func TestAdversary_P11_AnUnheardOfRefusalIsOfTheMessage(t *testing.T) {
 	scene(t, func(r *rig) {
-		r.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Kind: bottest.Custom, Code: 400, Description: "Bad Request: SOMETHING_NEW"})
+		r.tg.Fault(fakechat.TelegramFault{Method: "sendMessage", Kind: fakechat.Custom, Code: 400, Description: "Bad Request: SOMETHING_NEW"})
 		_, err := r.post(r.place(), core.Posting{Card: pendingCard()})
 		if d := refusal(t, err); !d.Refused || d.Gone || !strings.Contains(d.Message, "SOMETHING_NEW") {
 			t.Errorf("%+v", d)
@@ -243,7 +243,7 @@ func TestAttachWhereNoFilesAreTaken(t *testing.T) {
 		"Bad Request: not enough rights to send documents to the chat", "Bad Request: CHAT_SEND_DOCS_FORBIDDEN", "Bad Request: SOMETHING_NEW",
 	} {
 		scene(t, func(r *rig) {
-			r.tg.Fault(bottest.TelegramFault{Method: "sendDocument", Kind: bottest.Custom, Code: 400, Description: description})
+			r.tg.Fault(fakechat.TelegramFault{Method: "sendDocument", Kind: fakechat.Custom, Code: 400, Description: description})
 			d := refusal(t, r.bot.Attach(r.t.Context(), r.place(), core.File{Name: "x.txt", Text: strings.Repeat("x", 7000)}))
 			if !d.NoFiles || d.Gone {
 				t.Errorf("%s: %+v", description, d)
@@ -269,7 +269,7 @@ func TestAttachWhereNoFilesAreTaken(t *testing.T) {
 		}
 	})
 	scene(t, func(r *rig) { // one of them is refused for good: no card may say that all is there
-		r.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Kind: bottest.Custom, Code: 400, Description: "Bad Request: SOMETHING_NEW"})
+		r.tg.Fault(fakechat.TelegramFault{Method: "sendMessage", Kind: fakechat.Custom, Code: 400, Description: "Bad Request: SOMETHING_NEW"})
 		if d := refusal(t, r.bot.AttachParts(r.t.Context(), r.place(), core.File{Name: "x.txt", Text: "x"})); !d.NoFiles || d.Gone {
 			t.Errorf("%+v", d)
 		}

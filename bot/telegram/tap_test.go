@@ -10,10 +10,10 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"approvalbot/bot/bottest"
 	"approvalbot/bot/telegram/render"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/fakechat"
 )
 
 func TestTapIsTakenInAndAnswered(t *testing.T) {
@@ -70,7 +70,7 @@ func TestAdversary_I8_TapsOnWhatIsNotTheCard(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
 		card := r.card()
-		mallory := r.tg.AddUser(bottest.TelegramProfile{FirstName: "Mallory"})
+		mallory := r.tg.AddUser(fakechat.TelegramProfile{FirstName: "Mallory"})
 		others := r.alice.Say(r.group, "no card")
 		elsewhere := r.tg.AddGroup("elsewhere", mallory)
 		r.until("talk is handled", func() bool { return len(r.desk.messages()) == 1 })
@@ -111,7 +111,7 @@ func TestAdversary_I4_TapsByBots(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
 		card := r.card()
-		robot := r.tg.AddUser(bottest.TelegramProfile{FirstName: "R2", Bot: true})
+		robot := r.tg.AddUser(fakechat.TelegramProfile{FirstName: "R2", Bot: true})
 		for id, who := range map[int64]string{robot.ID: "a bot", 1087968824: "an anonymous administrator", 136817688: "a channel", 777000: "Telegram itself"} {
 			n := len(r.desk.messages())
 			r.tg.InjectUpdate(fmt.Sprintf(`{"callback_query":{"id":"1","from":{"id":%d,"is_bot":%v},"message":{"message_id":%d,"date":1,"chat":{"id":%d,"type":"supergroup"},"from":{"id":123456}},"data":"x"}}`,
@@ -141,9 +141,9 @@ func TestAdversary_P10_FiftyTapsAtOnceAreAllAnswered(t *testing.T) {
 			mu.Unlock()
 			return textcmd.Reply{Text: "seen " + m.Text}, nil
 		})
-		var taps []*bottest.TelegramTap
+		var taps []*fakechat.TelegramTap
 		for i := range 50 {
-			u := r.tg.AddUser(bottest.TelegramProfile{FirstName: fmt.Sprint("u", i)})
+			u := r.tg.AddUser(fakechat.TelegramProfile{FirstName: fmt.Sprint("u", i)})
 			taps = append(taps, u.TapData(r.group, card, fmt.Sprint(i, "a")), u.TapData(r.group, card, fmt.Sprint(i, "b")))
 		}
 		for i, tap := range taps {
@@ -175,7 +175,7 @@ func TestTapWhileTheDeskCannotWork(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
 		card := r.card()
-		bob := r.tg.AddUser(bottest.TelegramProfile{FirstName: "Bob"})
+		bob := r.tg.AddUser(fakechat.TelegramProfile{FirstName: "Bob"})
 		broken := true
 		var mu sync.Mutex
 		r.desk.reply(func(m textcmd.Message) (textcmd.Reply, error) {
@@ -291,7 +291,7 @@ func TestMoreSaysWhatItGrantsUntilBack(t *testing.T) {
 		// Once more: nothing changes, and that is harmless. So is a deleted card,
 		// and a chat that is to be left alone.
 		r.answered(r.alice.TapData(r.group, card, "again"))
-		r.tg.Fault(bottest.TelegramFault{Method: "editMessageText", Kind: bottest.TooManyRequests, RetryAfter: 30})
+		r.tg.Fault(fakechat.TelegramFault{Method: "editMessageText", Kind: fakechat.TooManyRequests, RetryAfter: 30})
 		r.answered(r.alice.TapData(r.group, card, "again"))
 		r.alice.Delete(r.group, card)
 		r.answered(r.alice.TapData(r.group, card, "again"))
@@ -368,7 +368,7 @@ func TestAdversary_P5_LateAndRepeatedAnswersAreHarmless(t *testing.T) {
 		}
 		r.desk.reply(func(textcmd.Message) (textcmd.Reply, error) { return textcmd.Reply{Text: "in time"}, nil })
 		// The answer arrives, its acknowledgement does not: it is given twice.
-		r.tg.Fault(bottest.TelegramFault{Method: "answerCallbackQuery", When: bottest.After, Kind: bottest.Reset})
+		r.tg.Fault(fakechat.TelegramFault{Method: "answerCallbackQuery", When: fakechat.After, Kind: fakechat.Reset})
 		if got := r.answered(r.alice.TapData(r.group, card, "y")); got.Text != "in time" {
 			t.Errorf("answered %q", got.Text)
 		}
@@ -394,11 +394,11 @@ func TestAnswersAreCutWhereTelegramEnds(t *testing.T) {
 }
 
 func TestAnswersAreTriedAgain(t *testing.T) {
-	for _, kind := range []bottest.FaultKind{bottest.HTML502, bottest.Status500, bottest.Reset, bottest.Truncated, bottest.TooManyRequests} {
+	for _, kind := range []fakechat.FaultKind{fakechat.HTML502, fakechat.Status500, fakechat.Reset, fakechat.Truncated, fakechat.TooManyRequests} {
 		t.Run(kind.String(), func(t *testing.T) {
 			scene(t, func(r *rig) {
 				r.running()
-				r.tg.Fault(bottest.TelegramFault{Method: "answerCallbackQuery", Times: 2, Kind: kind, RetryAfter: 2})
+				r.tg.Fault(fakechat.TelegramFault{Method: "answerCallbackQuery", Times: 2, Kind: kind, RetryAfter: 2})
 				if got := r.answered(r.alice.TapData(r.group, r.card(), "x")); got.Text != "heard x" {
 					t.Errorf("answered %q", got.Text)
 				}

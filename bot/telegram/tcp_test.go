@@ -8,9 +8,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"approvalbot/bot/bottest"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/fakechat"
 )
 
 // Over real connections, in real time: a card goes out, a tap comes in and is
@@ -21,7 +21,7 @@ func TestOverTCP(t *testing.T) {
 		for end := time.Now().Add(time.Minute); goleak.Find() != nil && time.Now().Before(end); {
 		}
 	}()
-	server, err := bottest.StartTelegram(bottest.TelegramOptions{AnswerWindow: time.Minute, Token: "123456:" + secretPart})
+	server, err := fakechat.StartTelegram(fakechat.TelegramOptions{AnswerWindow: time.Minute, Token: "123456:" + secretPart})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestOverTCP(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- b.Run(run) }()
 	<-b.CaughtUp()
-	alice := server.AddUser(bottest.TelegramProfile{FirstName: "Alice"})
+	alice := server.AddUser(fakechat.TelegramProfile{FirstName: "Alice"})
 	alice.Start("")
 	posted, err := b.Post(ctx, target(alice.ID), core.Posting{Card: pendingCard()})
 	if err != nil {

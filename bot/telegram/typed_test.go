@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"approvalbot/bot/bottest"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/fakechat"
 )
 
 func TestTypedIsAnsweredInItsThread(t *testing.T) {
@@ -17,7 +17,7 @@ func TestTypedIsAnsweredInItsThread(t *testing.T) {
 		forum := r.tg.AddForum("forum", r.alice)
 		forum.AddTopic("first") // takes id 1, which is General's
 		topic := forum.AddTopic("deploys")
-		said := r.alice.Say(forum, "/pending", bottest.TelegramSay{ThreadID: topic})
+		said := r.alice.Say(forum, "/pending", fakechat.TelegramSay{ThreadID: topic})
 		r.until("answered", func() bool { return len(forum.FromBot()) == 1 })
 		reply := forum.FromBot()[0]
 		if reply.ThreadID != topic || reply.ReplyTo != said.ID || reply.Text != "heard /pending" || !reply.NoPreview {
@@ -36,8 +36,8 @@ func TestRepliesNameTheirMessage(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
 		card, other := r.card(), r.alice.Say(r.group, "chat")
-		r.alice.Say(r.group, "deny", bottest.TelegramSay{ReplyTo: card})
-		r.alice.Say(r.group, "deny", bottest.TelegramSay{ReplyTo: other.ID})
+		r.alice.Say(r.group, "deny", fakechat.TelegramSay{ReplyTo: card})
+		r.alice.Say(r.group, "deny", fakechat.TelegramSay{ReplyTo: other.ID})
 		r.until("seen", func() bool { return len(r.desk.messages()) == 3 })
 		all := r.desk.messages()
 		if m := all[1]; m.MessageID != fmt.Sprint(card) || !m.OwnMessage || m.Chat.ThreadID != "" {
@@ -65,9 +65,9 @@ func TestAdversary_I4_WhoIsNoPerson(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
 		channel := r.tg.AddChannel("news", "")
-		robot := r.tg.AddUser(bottest.TelegramProfile{FirstName: "R2", Bot: true})
-		r.alice.Say(r.group, "/approve 1", bottest.TelegramSay{Anonymous: true})
-		r.alice.Say(r.group, "/approve 2", bottest.TelegramSay{As: channel})
+		robot := r.tg.AddUser(fakechat.TelegramProfile{FirstName: "R2", Bot: true})
+		r.alice.Say(r.group, "/approve 1", fakechat.TelegramSay{Anonymous: true})
+		r.alice.Say(r.group, "/approve 2", fakechat.TelegramSay{As: channel})
 		robot.Say(r.group, "/approve@approval_test_bot 3")
 		r.until("seen", func() bool { return len(r.desk.messages()) == 3 })
 		for _, m := range r.desk.messages() {
@@ -82,7 +82,7 @@ func TestAdversary_I4_WhoIsNoPerson(t *testing.T) {
 		if n := len(r.desk.messages()); n != 4 {
 			t.Errorf("the desk saw %q", r.texts())
 		}
-	}, func(o *bottest.TelegramOptions) { o.BotToBot = true })
+	}, func(o *fakechat.TelegramOptions) { o.BotToBot = true })
 }
 
 func TestForwardedCommandsDoNotCount(t *testing.T) {
@@ -104,7 +104,7 @@ func TestForwardedCommandsDoNotCount(t *testing.T) {
 func TestAdversary_I12_LargeUserIDs(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
-		carol := r.tg.AddUser(bottest.TelegramProfile{ID: 1<<52 - 1, FirstName: "Carol"})
+		carol := r.tg.AddUser(fakechat.TelegramProfile{ID: 1<<52 - 1, FirstName: "Carol"})
 		carol.Start("")
 		r.until("seen", func() bool { return len(r.desk.messages()) == 1 })
 		m := r.desk.messages()[0]
@@ -132,7 +132,7 @@ func TestMembershipAndMigrationAreLogged(t *testing.T) {
 func TestReplyWaitsForItsChat(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
-		r.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Chat: r.group.ID, Kind: bottest.TooManyRequests, RetryAfter: 20})
+		r.tg.Fault(fakechat.TelegramFault{Method: "sendMessage", Chat: r.group.ID, Kind: fakechat.TooManyRequests, RetryAfter: 20})
 		r.alice.Say(r.group, "/pending")
 		tap := r.alice.TapData(r.alice.Chat(), 1, "x")
 		if got := r.answered(tap); got.Text != "heard x" {

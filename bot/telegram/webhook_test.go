@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"approvalbot/bot/bottest"
 	"approvalbot/bot/textcmd"
+	"approvalbot/internal/fakechat"
 )
 
 const hookSecret = "hook-Secret_1"
@@ -35,7 +35,7 @@ func hooked(t *testing.T, story func(*rig)) {
 		r.cfg.Updates, r.cfg.WebhookURL, r.cfg.WebhookSecret = Webhook, "https://desk.example/telegram", hookSecret
 		r.bot = r.newBot()
 		story(r)
-	}, func(o *bottest.TelegramOptions) { o.AnyWebhook, o.WebhookClient = true, client })
+	}, func(o *fakechat.TelegramOptions) { o.AnyWebhook, o.WebhookClient = true, client })
 }
 
 func TestWebhookBringsUpdates(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"approvalbot/core"
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // Times of the wire. Telegram holds a getUpdates call for at most 50 seconds

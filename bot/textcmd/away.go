@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"approvalbot/core"
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // away says that who writes is away, in the words of the command.

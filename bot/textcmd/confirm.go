@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"approvalbot/core"
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 const tapYes = " Only “Yes, run” counts: tap it, or deny."

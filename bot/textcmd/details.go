@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // quoted is a value as details write it: of several lines, each stands behind a bar.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // duty says who is on duty, until when, and who follows, in the zone of who asks, or

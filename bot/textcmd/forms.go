@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // maxLabel is the length of a choice's label in characters (Discord, Application

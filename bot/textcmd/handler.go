@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"approvalbot/core"
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // notAuthorized is what every stranger reads, on every path.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 const pairedText = "The desk's operator sees this chat and your account now. " +

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"approvalbot/core"
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 const helpText = "/approve CODE [reason] · /deny CODE [reason] · /retry CODE · /pending · /show CODE · /duty · " +

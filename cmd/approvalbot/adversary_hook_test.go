@@ -1,7 +1,7 @@
 package main
 
 import (
-	"approvalbot/cli/app"
+	"approvalbot/internal/cli/app"
 	"bytes"
 	"strings"
 	"testing"

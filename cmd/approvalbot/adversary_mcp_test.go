@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/hook/ask"
-	"approvalbot/hook/mcp"
+	"approvalbot/internal/hook/ask"
+	"approvalbot/internal/hook/mcp"
 )
 
 // hostile is a proxy between a client that writes what the test says and a server that answers

@@ -13,16 +13,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 // One kind of message that always fails, beside good ones.
 
 // uploadsFail has both platforms answer 500 to every file.
 func (r *rig) uploadsFail() {
-	r.tg.Fault(bottest.TelegramFault{Method: "sendDocument", Times: -1, Kind: bottest.Status500})
+	r.tg.Fault(fakechat.TelegramFault{Method: "sendDocument", Times: -1, Kind: fakechat.Status500})
 	if r.dc != nil {
-		r.dc.Fault(bottest.DiscordFault{Method: http.MethodPost, Uploads: true, Times: -1, Kind: bottest.Status500})
+		r.dc.Fault(fakechat.DiscordFault{Method: http.MethodPost, Uploads: true, Times: -1, Kind: fakechat.Status500})
 	}
 }
 
@@ -83,18 +83,18 @@ func TestAdversary_P11_WhatCannotBeShownCanOnlyBeDenied(t *testing.T) {
 // A call whose card the platform refuses, or fails with, is not one that nobody could
 // be asked about: people get a card without it, that may only deny, and nothing runs.
 func TestAdversary_P11_ACardThatIsRefusedOpensNothing(t *testing.T) {
-	fails := func(r *rig, method, verb string, times int, kind bottest.FaultKind) {
-		r.tg.Fault(bottest.TelegramFault{Method: method, Chat: r.group.ID, Times: times, Kind: kind, Code: 400, Description: "Bad Request: can't parse entities"})
-		r.dc.Fault(bottest.DiscordFault{Method: verb, Channel: r.ops.ID, Times: times, Kind: kind, Code: 50035, Message: "Invalid Form Body"})
+	fails := func(r *rig, method, verb string, times int, kind fakechat.FaultKind) {
+		r.tg.Fault(fakechat.TelegramFault{Method: method, Chat: r.group.ID, Times: times, Kind: kind, Code: 400, Description: "Bad Request: can't parse entities"})
+		r.dc.Fault(fakechat.DiscordFault{Method: verb, Channel: r.ops.ID, Times: times, Kind: kind, Code: 50035, Message: "Invalid Form Body"})
 	}
 	opens := func(r *rig) {
 		r.after = "  exec: {askFallback: full}\n"
 		r.routing = `{mode: targets, targets: [PLACE], fallbackAfter: 8s}`
 	}
 	for name, c := range map[string]struct {
-		kind  bottest.FaultKind
+		kind  fakechat.FaultKind
 		times int // the card with the call on it is tried so often
-	}{"refused": {bottest.Custom, 1}, "failed with": {bottest.Status500, 2}, "unanswered": {bottest.Reset, 2}} {
+	}{"refused": {fakechat.Custom, 1}, "failed with": {fakechat.Status500, 2}, "unanswered": {fakechat.Reset, 2}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			onBoth(t, func(t *testing.T, r *rig, chat chat) {
@@ -117,7 +117,7 @@ func TestAdversary_P11_ACardThatIsRefusedOpensNothing(t *testing.T) {
 	t.Run("without the call too", func(t *testing.T) {
 		t.Parallel()
 		onBoth(t, func(t *testing.T, r *rig, _ chat) {
-			fails(r, "sendMessage", http.MethodPost, -1, bottest.Custom)
+			fails(r, "sendMessage", http.MethodPost, -1, fakechat.Custom)
 			a := r.exec("git push origin main")
 			got := r.until(a, "it is known that nobody was asked", func(a api.Approval) bool { return !a.Reached || a.Status != api.Pending })
 			require.EqualValues(t, "pending", got.Status)
@@ -164,9 +164,9 @@ func (c *crashRig) fallsBack(command string, labels []string) {
 		a, err = c.agent().Create(ctx, req, api.CreateOptions{})
 		return err
 	})
-	var card bottest.TelegramMessage
+	var card fakechat.TelegramMessage
 	c.until("card", func(ctx context.Context) (err error) {
-		card, err = c.group.WaitMessage(ctx, func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, a.Code) && len(m.Buttons) > 0 })
+		card, err = c.group.WaitMessage(ctx, func(m fakechat.TelegramMessage) bool { return strings.Contains(m.Text, a.Code) && len(m.Buttons) > 0 })
 		return err
 	})
 	require.Equal(t, labels, card.Labels())

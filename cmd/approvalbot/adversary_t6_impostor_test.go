@@ -25,11 +25,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/cli/app"
-	"approvalbot/config"
-	"approvalbot/config/local"
-	"approvalbot/hook/ask"
-	"approvalbot/hook/mcp"
+	"approvalbot/internal/cli/app"
+	"approvalbot/internal/config"
+	"approvalbot/internal/config/local"
+	"approvalbot/internal/hook/ask"
+	"approvalbot/internal/hook/mcp"
 )
 
 // allowsAll is a desk that allows every call by policy, so that all that runs not is

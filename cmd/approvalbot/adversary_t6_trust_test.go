@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/config"
+	"approvalbot/internal/config"
 	"approvalbot/proof"
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/assertion/softkey"
 	"approvalbot/core"
+	"approvalbot/internal/assertion/softkey"
 )
 
 // holdings is all that signs bob in, or speaks for him, before he is removed.

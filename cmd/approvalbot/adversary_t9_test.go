@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/store"
+	"approvalbot/internal/store"
 )
 
 // Who can write to the database sets a request that waits to approved, with the votes of

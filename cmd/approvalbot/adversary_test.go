@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 // What was shown is not what ran.
@@ -41,10 +41,10 @@ func TestAdversary_S1_LongCommandIsDeliveredBeforeAnyAllow(t *testing.T) {
 func TestAdversary_S1_NoFileNoAllow(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
-		r.tg.Fault(bottest.TelegramFault{Method: "sendDocument", Times: -1, Kind: bottest.Custom, Code: 400,
+		r.tg.Fault(fakechat.TelegramFault{Method: "sendDocument", Times: -1, Kind: fakechat.Custom, Code: 400,
 			Description: "Bad Request: not enough rights to send documents to the chat"})
-		r.dc.Fault(bottest.DiscordFault{Method: http.MethodPost, Route: bottest.RouteMessages, // the first one is the file
-			Kind: bottest.Custom, Status: 403, Code: 50013, Message: "Missing Permissions"})
+		r.dc.Fault(fakechat.DiscordFault{Method: http.MethodPost, Route: fakechat.RouteMessages, // the first one is the file
+			Kind: fakechat.Custom, Status: 403, Code: 50013, Message: "Missing Permissions"})
 		a := r.exec("echo " + strings.Repeat("x ", 4000) + "; rm -rf /")
 		card := c.card(a)
 		require.Equal(t, []string{"Deny", "More"}, card.labels)
@@ -62,10 +62,10 @@ func TestAdversary_S1_NoFileNoAllow(t *testing.T) {
 func TestAdversary_S1_MessagesStandForAFile(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
-		r.tg.Fault(bottest.TelegramFault{Method: "sendDocument", Times: -1, Kind: bottest.Custom, Code: 400,
+		r.tg.Fault(fakechat.TelegramFault{Method: "sendDocument", Times: -1, Kind: fakechat.Custom, Code: 400,
 			Description: "Bad Request: not enough rights to send documents to the chat"})
-		r.dc.Fault(bottest.DiscordFault{Method: http.MethodPost, Route: bottest.RouteMessages, // the first one is the file
-			Kind: bottest.Custom, Status: 403, Code: 50013, Message: "Missing Permissions"})
+		r.dc.Fault(fakechat.DiscordFault{Method: http.MethodPost, Route: fakechat.RouteMessages, // the first one is the file
+			Kind: fakechat.Custom, Status: 403, Code: 50013, Message: "Missing Permissions"})
 		a := r.exec("echo " + strings.Repeat("x ", 2000) + "; rm -rf /")
 		card := c.card(a)
 		require.Equal(t, []string{"Allow once", "Deny", "More"}, card.labels)
@@ -266,14 +266,14 @@ func TestAdversary_I2_EmptyListAllowsNobody(t *testing.T) {
 		a := r.ask(`{"n":1}`) // the operators' tokens could still decide
 		require.Equal(t, refusal, c.tap("alice", c.card(a).id, "Allow once"))
 		require.EqualValues(t, "pending", r.get(a).Status)
-	}, func(r *rig) { r.allowed, r.inOps = []*bottest.TelegramUser{}, []string{} })
+	}, func(r *rig) { r.allowed, r.inOps = []*fakechat.TelegramUser{}, []string{} })
 }
 
 func TestAdversary_I3_NamesCountForNothing(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, r *rig, c chat) {
-		r.mallory.SetProfile(bottest.TelegramProfile{FirstName: "Alice", Username: "alice"})
-		r.accounts["mallory"].SetProfile(bottest.DiscordProfile{Username: "alice", GlobalName: "Alice"})
+		r.mallory.SetProfile(fakechat.TelegramProfile{FirstName: "Alice", Username: "alice"})
+		r.accounts["mallory"].SetProfile(fakechat.DiscordProfile{Username: "alice", GlobalName: "Alice"})
 		r.guild.SetNick(r.accounts["mallory"], "alice")
 		a := r.ask(`{"n":1}`)
 		require.Equal(t, refusal, c.tap("mallory", c.card(a).id, "Allow once"))
@@ -284,13 +284,13 @@ func TestAdversary_I3_NamesCountForNothing(t *testing.T) {
 func TestAdversary_I4_OnlyPeopleDecide(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	bot := r.tg.AddUser(bottest.TelegramProfile{FirstName: "Agent", Bot: true})
+	bot := r.tg.AddUser(fakechat.TelegramProfile{FirstName: "Agent", Bot: true})
 	channel := r.tg.AddChannel("news", "")
 	a := r.ask(`{"n":1}`)
 	card := r.card(a)
-	anonymous := r.alice.Say(r.group, "/approve "+a.Code, bottest.TelegramSay{Anonymous: true})
+	anonymous := r.alice.Say(r.group, "/approve "+a.Code, fakechat.TelegramSay{Anonymous: true})
 	require.Equal(t, refusal, r.reply(r.group, anonymous).Text)
-	asChannel := r.alice.Say(r.group, "/approve@approval_test_bot "+a.Code, bottest.TelegramSay{As: channel})
+	asChannel := r.alice.Say(r.group, "/approve@approval_test_bot "+a.Code, fakechat.TelegramSay{As: channel})
 	require.Equal(t, refusal, r.reply(r.group, asChannel).Text)
 	require.Equal(t, refusal, r.answer(bot.TapData(r.group, card.ID, "/approve "+a.Code)).Text)
 	require.EqualValues(t, "pending", r.get(a).Status)
@@ -333,7 +333,7 @@ func TestAdversary_I5_SoloIsSaidOnTheCard(t *testing.T) {
 
 func TestAdversary_I5_AloneIsToldTheWayOut(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(r *rig) { r.allowed = []*bottest.TelegramUser{} }) // only olga's and alice's tokens may decide
+	r := newRig(t, func(r *rig) { r.allowed = []*fakechat.TelegramUser{} }) // only olga's and alice's tokens may decide
 	a, err := r.client(aliceSecret).Create(r.ctx(), api.CreateRequest{ToolName: "deploy", Params: []byte(`{"n":1}`), Requester: &api.Requester{Person: "olga"}}, api.CreateOptions{})
 	require.NoError(t, err)
 	require.EqualValues(t, "denied", a.Status)
@@ -344,11 +344,11 @@ func TestAdversary_I5_AloneIsToldTheWayOut(t *testing.T) {
 func TestAdversary_I8_HandMadeCallbackData(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(r *rig) { r.agentHas = `, sessionChats: ["telegram:-1009999"]` })
-	other := r.tg.AddChat(bottest.TelegramChatSpec{Type: bottest.TelegramSupergroup, ID: -1009999, Title: "other", Members: []*bottest.TelegramUser{r.alice}})
+	other := r.tg.AddChat(fakechat.TelegramChatSpec{Type: fakechat.TelegramSupergroup, ID: -1009999, Title: "other", Members: []*fakechat.TelegramUser{r.alice}})
 	a, b := r.exec("python3 x.py"), r.exec("python3 y.py") // nothing to be granted for long
 	cardA := r.card(a)
 	r.card(b)
-	for what, tap := range map[string]*bottest.TelegramTap{
+	for what, tap := range map[string]*fakechat.TelegramTap{
 		"another approval's code on this card": r.alice.TapData(r.group, cardA.ID, "/approve "+b.Code),
 		"an unknown payload":                   r.alice.TapData(r.group, cardA.ID, "approve everything"),
 		"an unknown code":                      r.alice.TapData(r.group, cardA.ID, "/approve ZZZZZZ"),
@@ -401,18 +401,18 @@ func TestAdversary_P1_OneCardPerPlace(t *testing.T) {
 }
 
 func TestAdversary_P3_TheChatsTroublesLoseNothing(t *testing.T) {
-	for name, fault := range map[string]bottest.TelegramFault{
-		"429":             {Method: "sendMessage", Kind: bottest.TooManyRequests, RetryAfter: 1},
-		"500":             {Method: "sendMessage", Kind: bottest.Status500},
-		"502 with a page": {Method: "sendMessage", Kind: bottest.HTML502},
-		"reset before":    {Method: "sendMessage", Kind: bottest.Reset},
-		"reset after":     {Method: "sendMessage", Kind: bottest.Reset, When: bottest.After},
-		"truncated after": {Method: "sendMessage", Kind: bottest.Truncated, When: bottest.After},
-		"edit 429":        {Method: "editMessageText", Kind: bottest.TooManyRequests, RetryAfter: 1},
-		"edit 502":        {Method: "editMessageText", Kind: bottest.HTML502},
-		"answer lost":     {Method: "answerCallbackQuery", Kind: bottest.Reset, When: bottest.After},
-		"poll 502":        {Method: "getUpdates", Kind: bottest.HTML502, Times: 2},
-		"poll truncated":  {Method: "getUpdates", Kind: bottest.Truncated, When: bottest.After},
+	for name, fault := range map[string]fakechat.TelegramFault{
+		"429":             {Method: "sendMessage", Kind: fakechat.TooManyRequests, RetryAfter: 1},
+		"500":             {Method: "sendMessage", Kind: fakechat.Status500},
+		"502 with a page": {Method: "sendMessage", Kind: fakechat.HTML502},
+		"reset before":    {Method: "sendMessage", Kind: fakechat.Reset},
+		"reset after":     {Method: "sendMessage", Kind: fakechat.Reset, When: fakechat.After},
+		"truncated after": {Method: "sendMessage", Kind: fakechat.Truncated, When: fakechat.After},
+		"edit 429":        {Method: "editMessageText", Kind: fakechat.TooManyRequests, RetryAfter: 1},
+		"edit 502":        {Method: "editMessageText", Kind: fakechat.HTML502},
+		"answer lost":     {Method: "answerCallbackQuery", Kind: fakechat.Reset, When: fakechat.After},
+		"poll 502":        {Method: "getUpdates", Kind: fakechat.HTML502, Times: 2},
+		"poll truncated":  {Method: "getUpdates", Kind: fakechat.Truncated, When: fakechat.After},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -442,8 +442,8 @@ func TestAdversary_P3_ALimitedChatDoesNotStopTheOthers(t *testing.T) {
 	r := newRig(t, func(r *rig) {
 		r.routing = `{mode: targets, targets: [{channel: telegram, to: "GROUP"}, {channel: telegram, to: "-1009999"}]}`
 	})
-	r.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Chat: r.group.ID, Times: -1, Kind: bottest.TooManyRequests, RetryAfter: 3600})
-	other := r.tg.AddChat(bottest.TelegramChatSpec{Type: bottest.TelegramSupergroup, ID: -1009999, Title: "other"})
+	r.tg.Fault(fakechat.TelegramFault{Method: "sendMessage", Chat: r.group.ID, Times: -1, Kind: fakechat.TooManyRequests, RetryAfter: 3600})
+	other := r.tg.AddChat(fakechat.TelegramChatSpec{Type: fakechat.TelegramSupergroup, ID: -1009999, Title: "other"})
 	a := r.ask(`{"n":1}`)
 	card := r.cardIn(other, a)
 	require.Contains(t, r.tap(r.alice, other, card.ID, "Allow once").Text, "Allowed. It may run once")
@@ -455,7 +455,7 @@ func TestAdversary_P4_DeadChatsAreNamedAndFallbackIsTried(t *testing.T) {
 	r := newRig(t, func(r *rig) {
 		r.routing = `{mode: targets, targets: [{channel: telegram, to: "GROUP"}], fallback: [{channel: telegram, to: "-1009999"}], fallbackAfter: 20s}`
 	})
-	spare := r.tg.AddChat(bottest.TelegramChatSpec{Type: bottest.TelegramSupergroup, ID: -1009999, Title: "spare"})
+	spare := r.tg.AddChat(fakechat.TelegramChatSpec{Type: fakechat.TelegramSupergroup, ID: -1009999, Title: "spare"})
 	r.group.Kick()
 	a := r.ask(`{"n":1}`)
 	card := r.cardIn(spare, a)
@@ -488,9 +488,9 @@ func TestAdversary_P4_WhoNamesNoChatReachesNobody(t *testing.T) {
 }
 
 func TestAdversary_P4_TheAskerLearnsThatNobodyWasReached(t *testing.T) {
-	for name, kill := range map[string]func(*bottest.TelegramChat){
-		"kicked": (*bottest.TelegramChat).Kick, "not found": (*bottest.TelegramChat).NotFound, "no rights": (*bottest.TelegramChat).NoRights,
-		"deleted": (*bottest.TelegramChat).Delete, "restricted": (*bottest.TelegramChat).Restrict,
+	for name, kill := range map[string]func(*fakechat.TelegramChat){
+		"kicked": (*fakechat.TelegramChat).Kick, "not found": (*fakechat.TelegramChat).NotFound, "no rights": (*fakechat.TelegramChat).NoRights,
+		"deleted": (*fakechat.TelegramChat).Delete, "restricted": (*fakechat.TelegramChat).Restrict,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -498,13 +498,13 @@ func TestAdversary_P4_TheAskerLearnsThatNobodyWasReached(t *testing.T) {
 				r.routing = `{mode: targets, targets: [{channel: telegram, to: "GROUP"}]}`
 				r.agentHas = `, sessionChats: ["telegram:-1009999"]`
 			})
-			session := r.tg.AddChat(bottest.TelegramChatSpec{Type: bottest.TelegramSupergroup, ID: -1009999, Title: "session"})
+			session := r.tg.AddChat(fakechat.TelegramChatSpec{Type: fakechat.TelegramSupergroup, ID: -1009999, Title: "session"})
 			kill(r.group)
 			a := r.ask(`{"n":1}`, func(c *api.CreateRequest) { c.Origin = &api.Target{Channel: "telegram", To: "-1009999"} })
 			got := r.until(a, "reached is false", func(a api.Approval) bool { return !a.Reached })
 			require.Contains(t, got.ReasonCodes, "no-approver-reachable")
 			require.EqualValues(t, "pending", got.Status, "an operator may still decide")
-			_, err := session.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, "Nobody could be asked") })
+			_, err := session.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool { return strings.Contains(m.Text, "Nobody could be asked") })
 			require.NoError(t, err)
 		})
 	}
@@ -552,9 +552,9 @@ func TestAdversary_P5_HarmlessErrorsAreHarmless(t *testing.T) {
 	r := newRig(t)
 	a := r.ask(`{"n":1}`)
 	card := r.card(a)
-	r.tg.Fault(bottest.TelegramFault{Method: "answerCallbackQuery", Kind: bottest.Custom, Code: 400,
+	r.tg.Fault(fakechat.TelegramFault{Method: "answerCallbackQuery", Kind: fakechat.Custom, Code: 400,
 		Description: "Bad Request: query is too old and response timeout expired or query ID is invalid"})
-	r.tg.Fault(bottest.TelegramFault{Method: "editMessageText", Kind: bottest.Custom, Code: 400,
+	r.tg.Fault(fakechat.TelegramFault{Method: "editMessageText", Kind: fakechat.Custom, Code: 400,
 		Description: "Bad Request: message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message"})
 	r.alice.Tap(r.group, card.ID, "Allow once")
 	require.EqualValues(t, "approved", r.final(a).Status)
@@ -583,7 +583,7 @@ func TestAdversary_P6_TheSameUpdateTwiceAndIdsThatJumpBack(t *testing.T) {
 func TestAdversary_P6_TwoPollersOnOneToken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.tg.Fault(bottest.TelegramFault{Method: "getUpdates", Kind: bottest.Conflict, Times: 2})
+	r.tg.Fault(fakechat.TelegramFault{Method: "getUpdates", Kind: fakechat.Conflict, Times: 2})
 	a := r.ask(`{"n":1}`)
 	card := r.card(a)
 	r.alice.Tap(r.group, card.ID, "Allow once")
@@ -604,7 +604,7 @@ func TestAdversary_P8_UnknownUpdatesAreIgnored(t *testing.T) {
 func TestAdversary_P9_ABurstLosesNothingAndKeepsItsOrder(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	hold := r.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Times: -1, Kind: bottest.TooManyRequests, RetryAfter: 1})
+	hold := r.tg.Fault(fakechat.TelegramFault{Method: "sendMessage", Times: -1, Kind: fakechat.TooManyRequests, RetryAfter: 1})
 	const n = 200
 	asked := make([]api.Approval, n)
 	for i := range asked {
@@ -615,7 +615,7 @@ func TestAdversary_P9_ABurstLosesNothingAndKeepsItsOrder(t *testing.T) {
 		}
 	}
 	hold.Remove()
-	messages, err := r.group.WaitMessages(r.ctx(), func(m []bottest.TelegramMessage) bool { return len(m) >= n })
+	messages, err := r.group.WaitMessages(r.ctx(), func(m []fakechat.TelegramMessage) bool { return len(m) >= n })
 	require.NoError(t, err)
 	require.Len(t, messages, n, "one card each")
 	place := map[string]int{}
@@ -639,12 +639,12 @@ func TestAdversary_P9_ABurstLosesNothingAndKeepsItsOrder(t *testing.T) {
 func TestAdversary_P10_FiftyTapsAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	people := make([]*bottest.TelegramUser, 50)
+	people := make([]*fakechat.TelegramUser, 50)
 	for i := range people {
-		people[i] = r.tg.AddUser(bottest.TelegramProfile{FirstName: fmt.Sprint("P", i)})
+		people[i] = r.tg.AddUser(fakechat.TelegramProfile{FirstName: fmt.Sprint("P", i)})
 	}
 	r.stop()
-	r.allowed = append([]*bottest.TelegramUser{r.alice, r.bob}, people...)
+	r.allowed = append([]*fakechat.TelegramUser{r.alice, r.bob}, people...)
 	r.start()
 	a := r.ask(`{"n":1}`)
 	card := r.card(a)

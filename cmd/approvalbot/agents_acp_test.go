@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/hook/live"
+	"approvalbot/internal/hook/live"
 )
 
 // acpAgent is how a client speaks the Agent Client Protocol, asking before it runs

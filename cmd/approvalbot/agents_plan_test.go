@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/hook/live"
+	"approvalbot/internal/hook/live"
 )
 
 // useTool has a lab's model ask for a tool of the runtime's own, or for a command with

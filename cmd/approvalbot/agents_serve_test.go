@@ -17,8 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/hook/install"
-	"approvalbot/hook/live"
+	"approvalbot/internal/hook/install"
+	"approvalbot/internal/hook/live"
 )
 
 // openCodeServer is opencode serve in a lab.

@@ -16,11 +16,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/cli/app"
-	"approvalbot/cli/setup"
 	"approvalbot/core"
-	"approvalbot/hook"
-	"approvalbot/hook/live"
+	"approvalbot/internal/cli/app"
+	"approvalbot/internal/cli/setup"
+	"approvalbot/internal/hook"
+	"approvalbot/internal/hook/live"
 )
 
 // The real clients of agent runtimes, with a fake model: make agents installs them and

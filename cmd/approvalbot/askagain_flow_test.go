@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 const againButton = "Allow again now"
@@ -55,7 +55,7 @@ func TestAskAgain_Removed(t *testing.T) {
 	card := r.card(a)
 	r.tap(r.alice, r.group, card.ID, "Deny")
 	r.settled(r.group, card.ID, "Denied by alice")
-	r.allowed = []*bottest.TelegramUser{r.bob}
+	r.allowed = []*fakechat.TelegramUser{r.bob}
 	r.reload()
 	require.Contains(t, r.tap(r.alice, r.group, card.ID, againButton).Text, "You are not authorized")
 	require.EqualValues(t, "denied", r.tryExec("git push origin main").Status)

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
-	"approvalbot/config"
+	"approvalbot/internal/config"
+	"approvalbot/internal/fakechat"
 )
 
 // privateChat is alice's private chat on a platform, as an origin.
@@ -29,7 +29,7 @@ func fromAlicesChats(r *rig) {
 	alice := r.privateChat("telegram")
 	r.stop()
 	r.agentHas += fmt.Sprintf(`, sessionChats: ["telegram:%s", "discord:dm:%s"]`, alice.To, r.accounts["alice"].ID)
-	r.allowed, r.inOps = []*bottest.TelegramUser{r.alice, r.bob, r.carol}, []string{"alice", "bob", "carol"}
+	r.allowed, r.inOps = []*fakechat.TelegramUser{r.alice, r.bob, r.carol}, []string{"alice", "bob", "carol"}
 	r.after = "  agentshield: {enabled: true}\n"
 	r.start()
 	r.discordReady()

@@ -20,12 +20,12 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"approvalbot/api"
-	"approvalbot/audit"
-	"approvalbot/bot/bottest"
-	"approvalbot/cli/app"
-	"approvalbot/config"
-	"approvalbot/config/effective"
 	"approvalbot/core"
+	"approvalbot/internal/audit"
+	"approvalbot/internal/cli/app"
+	"approvalbot/internal/config"
+	"approvalbot/internal/config/effective"
+	"approvalbot/internal/fakechat"
 	"approvalbot/proof"
 )
 
@@ -99,7 +99,7 @@ func (r *rig) believe() {
 		r.meddle(`UPDATE ` + table + ` SET mac = ''`)
 	}
 	r.meddle(`DELETE FROM goose_db_version WHERE version_id >= 13`)
-	text, err := os.ReadFile("../../store/migrations/00013_macs.sql")
+	text, err := os.ReadFile("../../internal/store/migrations/00013_macs.sql")
 	require.NoError(r.t, err)
 	for _, m := range regexp.MustCompile(`CREATE INDEX (\w+)|(ALTER TABLE \w+) ADD (COLUMN \w+)`).FindAllStringSubmatch(string(text), -1) {
 		if m[1] != "" {
@@ -594,7 +594,7 @@ func TestAudit_DailyCheckpointInAChat(t *testing.T) {
 	})
 	r.claimed(`{"n":1}`)
 	require.NoError(t, r.desk.Auditor.Checkpoint(r.ctx()))
-	isNote := func(m bottest.TelegramMessage) bool { return strings.HasPrefix(m.Text, "approvalbot log ") }
+	isNote := func(m fakechat.TelegramMessage) bool { return strings.HasPrefix(m.Text, "approvalbot log ") }
 	m, err := r.group.WaitMessage(r.ctx(), isNote)
 	require.NoError(t, err)
 	kept := r.file("copied.txt", m.Text)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/config"
+	"approvalbot/internal/config"
 )
 
 // opsDeploy has a deploy need somebody of ops, which alice is.

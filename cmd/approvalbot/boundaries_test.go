@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 // What a decision is tied to: one call, one card, the people and the rules of now.
@@ -19,16 +19,16 @@ import (
 var unshowable = `{"n":"` + strings.Repeat("x ", 4000) + `"}`
 
 // whoami makes the bot post a message that is no card and has no buttons.
-func (r *rig) whoami() bottest.TelegramMessage {
+func (r *rig) whoami() fakechat.TelegramMessage {
 	r.t.Helper()
 	return r.reply(r.group, r.mallory.Say(r.group, "/whoami"))
 }
 
 // menu taps More or Back and waits until the card shows that label.
-func (r *rig) menu(id int, tapped, shows string) bottest.TelegramMessage {
+func (r *rig) menu(id int, tapped, shows string) fakechat.TelegramMessage {
 	r.t.Helper()
 	r.tap(r.alice, r.group, id, tapped)
-	m, err := r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
+	m, err := r.group.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool {
 		return m.ID == id && slices.Contains(m.Labels(), shows)
 	})
 	require.NoError(r.t, err)
@@ -98,7 +98,7 @@ func TestAdversary_P4_MigratedChatForgetsTheOldMessageIDs(t *testing.T) {
 		chatter = r.bob.Say(super, "shall we have lunch?")
 	}
 	require.Equal(t, stale.ID, chatter.ID)
-	r.alice.Say(super, "approve of that, fine", bottest.TelegramSay{ReplyTo: chatter.ID})
+	r.alice.Say(super, "approve of that, fine", fakechat.TelegramSay{ReplyTo: chatter.ID})
 	r.reply(super, r.alice.Say(super, "/whoami")) // what came before it has been handled
 	require.EqualValues(t, "pending", r.get(a).Status)
 	require.Empty(t, r.get(a).Votes)
@@ -127,11 +127,11 @@ func TestAdversary_I8_AMessageWithoutThatButtonIsNoCard(t *testing.T) {
 func TestAdversary_S1_ADenyOnlyCardStaysDenyOnly(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.tg.Fault(bottest.TelegramFault{Method: "sendDocument", Times: -1, Kind: bottest.Custom, Code: 400,
+	r.tg.Fault(fakechat.TelegramFault{Method: "sendDocument", Times: -1, Kind: fakechat.Custom, Code: 400,
 		Description: "Bad Request: not enough rights to send documents to the chat"})
-	r.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Kind: bottest.Reset, When: bottest.After}) // leaves a copy with an unknown id
+	r.tg.Fault(fakechat.TelegramFault{Method: "sendMessage", Kind: fakechat.Reset, When: fakechat.After}) // leaves a copy with an unknown id
 	a := r.ask(unshowable)
-	copies, err := r.group.WaitMessages(r.ctx(), func(m []bottest.TelegramMessage) bool { return len(m) == 2 })
+	copies, err := r.group.WaitMessages(r.ctx(), func(m []fakechat.TelegramMessage) bool { return len(m) == 2 })
 	require.NoError(t, err)
 	r.until(a, "the second copy is known", func(a api.Approval) bool { return a.Deliveries[0].State == "sent" })
 	for _, m := range copies {
@@ -170,7 +170,7 @@ func TestAdversary_B5_ARaisedQuorumCountsForWhatWaitsAndVoidsItsVotes(t *testing
 	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "1 of 2 yes (alice)")
 	r.stop()
 	r.quorum = map[string]int{"R3": 3}
-	r.allowed = []*bottest.TelegramUser{r.alice, r.bob, r.carol}
+	r.allowed = []*fakechat.TelegramUser{r.alice, r.bob, r.carol}
 	r.start()
 	require.Contains(t, r.tap(r.bob, r.group, card.ID, "Allow once").Text, "1 of 3 yes (bob)")
 	require.Contains(t, r.tap(r.carol, r.group, card.ID, "Allow once").Text, "2 of 3 yes (bob, carol)")
@@ -268,7 +268,7 @@ func TestARefusedEditIsTriedAgainAtTheEnd(t *testing.T) {
 	r := newRig(t, func(r *rig) { r.quorum = map[string]int{"R3": 2} })
 	a := r.ask(`{"n":1}`)
 	card := r.card(a)
-	r.tg.Fault(bottest.TelegramFault{Method: "editMessageText", Kind: bottest.Custom, Code: 403,
+	r.tg.Fault(fakechat.TelegramFault{Method: "editMessageText", Kind: fakechat.Custom, Code: 403,
 		Description: "Forbidden: bot was kicked from the supergroup chat"})
 	r.tap(r.alice, r.group, card.ID, "Allow once")
 	r.until(a, "the refused edit is visible", func(a api.Approval) bool { return a.Deliveries[0].Error != "" })
@@ -284,9 +284,9 @@ func TestALostCopyShowsTheEndAfterAnyTap(t *testing.T) {
 		t.Run(label, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
-			r.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Kind: bottest.Reset, When: bottest.After})
+			r.tg.Fault(fakechat.TelegramFault{Method: "sendMessage", Kind: fakechat.Reset, When: fakechat.After})
 			a := r.ask(`{"n":1}`)
-			copies, err := r.group.WaitMessages(r.ctx(), func(m []bottest.TelegramMessage) bool { return len(m) == 2 })
+			copies, err := r.group.WaitMessages(r.ctx(), func(m []fakechat.TelegramMessage) bool { return len(m) == 2 })
 			require.NoError(t, err)
 			r.until(a, "the second copy is known", func(a api.Approval) bool { return a.Deliveries[0].State == "sent" })
 			r.tap(r.bob, r.group, copies[1].ID, "Deny")
@@ -306,7 +306,7 @@ func TestALateMenuBringsNothingBack(t *testing.T) {
 			r := newRig(t, func(r *rig) { r.quorum = map[string]int{"R3": quorum, "R4": quorum} })
 			a := r.ask(`{"n":1}`)
 			card := r.card(a)
-			menu := r.tg.Fault(bottest.TelegramFault{Method: "editMessageText", Kind: bottest.Hang})
+			menu := r.tg.Fault(fakechat.TelegramFault{Method: "editMessageText", Kind: fakechat.Hang})
 			r.tap(r.alice, r.group, card.ID, "More")
 			require.NoError(t, r.tg.WaitFor(r.ctx(), func() bool { return r.began("editMessageText") > 0 }))
 			decision := map[int]api.Decision{1: api.Deny, 2: api.AllowOnce}[quorum]

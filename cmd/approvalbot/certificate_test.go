@@ -19,7 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/cli/app"
+	"approvalbot/internal/cli/app"
 )
 
 // certificateUntil writes a TLS pair whose certificate ends then.

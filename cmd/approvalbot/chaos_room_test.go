@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 // room is a chat on either platform, as the load uses it.
@@ -55,7 +55,7 @@ func (c *chaos) roomNamed(place string) room {
 
 type tgRoom struct {
 	c    *chaos
-	chat *bottest.TelegramChat
+	chat *fakechat.TelegramChat
 }
 
 func (r tgRoom) target() api.Target {
@@ -81,7 +81,7 @@ func messageNumber(id string) int {
 	return n
 }
 
-type tgTouch struct{ *bottest.TelegramTap }
+type tgTouch struct{ *fakechat.TelegramTap }
 
 func (t tgTouch) said() (string, bool) {
 	said, ok := t.Answered()
@@ -96,7 +96,7 @@ func (t tgTouch) lost() bool {
 
 type dcRoom struct {
 	c       *chaos
-	channel *bottest.DiscordChannel
+	channel *fakechat.DiscordChannel
 }
 
 func (r dcRoom) target() api.Target { return api.Target{Channel: "discord", To: r.channel.ID} }
@@ -114,7 +114,7 @@ func (r dcRoom) waitFor(ctx context.Context, message string, a api.Approval) (te
 	return text, err
 }
 
-type dcTouch struct{ *bottest.DiscordInteraction }
+type dcTouch struct{ *fakechat.DiscordInteraction }
 
 func (t dcTouch) said() (string, bool) {
 	for _, m := range t.Replies() {

@@ -16,8 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/bot/bottest"
-	"approvalbot/store/pgtest"
+	"approvalbot/internal/fakechat"
+	"approvalbot/internal/store/pgtest"
 )
 
 // chaos is three instances on one PostgreSQL, a fake Telegram and a fake Discord,
@@ -28,12 +28,12 @@ type chaos struct {
 	plan chaosPlan
 	dir  string
 
-	tg       *bottest.Telegram
-	people   []*bottest.TelegramUser // as chaosPeople
-	chats    []*bottest.TelegramChat
-	dc       *bottest.Discord       // nil where no channels are planned
-	accounts []*bottest.DiscordUser // as chaosPeople
-	channels []*bottest.DiscordChannel
+	tg       *fakechat.Telegram
+	people   []*fakechat.TelegramUser // as chaosPeople
+	chats    []*fakechat.TelegramChat
+	dc       *fakechat.Discord       // nil where no channels are planned
+	accounts []*fakechat.DiscordUser // as chaosPeople
+	channels []*fakechat.DiscordChannel
 	seen     *witness
 	owner    *callee
 
@@ -123,9 +123,9 @@ func newChaos(t *testing.T, plan chaosPlan) *chaos {
 	require.NoError(t, err)
 	c.server = pgtest.Start(t)
 	c.database = c.server.New(t)
-	c.tg = bottest.NewTelegram(t, bottest.TelegramOptions{})
+	c.tg = fakechat.NewTelegram(t, fakechat.TelegramOptions{})
 	for _, name := range chaosPeople {
-		c.people = append(c.people, c.tg.AddUser(bottest.TelegramProfile{FirstName: name}))
+		c.people = append(c.people, c.tg.AddUser(fakechat.TelegramProfile{FirstName: name}))
 	}
 	for i := range c.plan.chats {
 		c.chats = append(c.chats, c.tg.AddSupergroup(fmt.Sprint("ops", i), c.people...))
@@ -159,10 +159,10 @@ func (c *chaos) config() string { return filepath.Join(c.dir, "approvalbot.yaml"
 // addDiscord puts a Discord with the same people beside the Telegram, and gives
 // where the instances reach it.
 func (c *chaos) addDiscord() string {
-	c.dc = bottest.NewDiscord(c.t, bottest.DiscordOptions{})
+	c.dc = fakechat.NewDiscord(c.t, fakechat.DiscordOptions{})
 	guild := c.dc.AddGuild("desk")
 	for _, name := range chaosPeople {
-		u := c.dc.AddUser(bottest.DiscordProfile{Username: name})
+		u := c.dc.AddUser(fakechat.DiscordProfile{Username: name})
 		guild.AddMember(u)
 		c.accounts = append(c.accounts, u)
 	}

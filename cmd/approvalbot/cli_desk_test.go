@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
-	"approvalbot/cli/app"
+	"approvalbot/internal/cli/app"
+	"approvalbot/internal/fakechat"
 )
 
 // cli runs one command line against the rig's desk.
@@ -36,14 +36,14 @@ func (r *rig) cliUntil(ctx context.Context, secret string, stdin io.Reader, args
 }
 
 // runAndTap starts "run -- CMD" and does something with the card it brings.
-func (r *rig) runAndTap(command []string, act func(card bottest.TelegramMessage)) cliRun {
+func (r *rig) runAndTap(command []string, act func(card fakechat.TelegramMessage)) cliRun {
 	r.t.Helper()
 	seen := len(r.group.Messages())
 	done := make(chan cliRun, 1)
 	go func() {
 		done <- r.cli(agentSecret, strings.NewReader(""), append([]string{"run", "--"}, command...)...)
 	}()
-	messages, err := r.group.WaitMessages(r.ctx(), func(all []bottest.TelegramMessage) bool { return len(all) > seen })
+	messages, err := r.group.WaitMessages(r.ctx(), func(all []fakechat.TelegramMessage) bool { return len(all) > seen })
 	require.NoError(r.t, err)
 	r.remembers("telegram", fmt.Sprint(messages[seen].ID))
 	act(messages[seen])
@@ -54,7 +54,7 @@ func TestRun_AllowedRunsAndReports(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	file := filepath.Join(t.TempDir(), "made by the command")
-	got := r.runAndTap([]string{"sh", "-c", `echo ran; touch "$1"; exit 3`, "sh", file}, func(card bottest.TelegramMessage) {
+	got := r.runAndTap([]string{"sh", "-c", `echo ran; touch "$1"; exit 3`, "sh", file}, func(card fakechat.TelegramMessage) {
 		require.Contains(t, card.Text, "'"+file+"'")
 		r.tap(r.alice, r.group, card.ID, "Allow once")
 	})
@@ -73,10 +73,10 @@ func TestRun_WhatIsNotAllowedNeverRuns(t *testing.T) {
 	tests := []struct {
 		name string
 		code int
-		act  func(card bottest.TelegramMessage)
+		act  func(card fakechat.TelegramMessage)
 	}{
-		{"denied", app.ExitDenied, func(card bottest.TelegramMessage) { r.tap(r.bob, r.group, card.ID, "Deny") }},
-		{"withdrawn", app.ExitWithdrawn, func(bottest.TelegramMessage) {
+		{"denied", app.ExitDenied, func(card fakechat.TelegramMessage) { r.tap(r.bob, r.group, card.ID, "Deny") }},
+		{"withdrawn", app.ExitWithdrawn, func(fakechat.TelegramMessage) {
 			l, err := r.agent().List(r.ctx(), api.Filter{Status: "pending"})
 			require.NoError(t, err)
 			_, err = r.agent().Withdraw(r.ctx(), l.Items[0].ID, api.WithdrawRequest{})
@@ -137,7 +137,7 @@ func TestCLI_WatchDecides(t *testing.T) {
 func TestStop_IsQuickWithApprovalsPending(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Times: -1, Kind: bottest.Hang})
+	r.tg.Fault(fakechat.TelegramFault{Method: "sendMessage", Times: -1, Kind: fakechat.Hang})
 	waiter := make(chan api.Approval, 1)
 	go func() {
 		got, err := r.agent().Create(r.ctx(), api.CreateRequest{ToolName: "deploy", Params: []byte(`{"n":1}`)}, api.CreateOptions{Wait: 50 * time.Second})

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/cli/app"
+	"approvalbot/internal/cli/app"
 )
 
 // output is what one command line left.

@@ -15,7 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/cli/app"
+	"approvalbot/internal/cli/app"
 	"approvalbot/internal/fakeclaude"
 )
 

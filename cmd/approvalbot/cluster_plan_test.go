@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 // Of three instances one takes each step of each plan, wherever it was asked, also where
@@ -18,14 +18,14 @@ func TestCluster_EachStepOfThePlanOnce(t *testing.T) {
 		r.routing = `{mode: targets, targets: [{channel: telegram, to: "GROUP"}], remindAfter: [1s, 6s], escalate: [{after: 3s, to: onDuty}, {after: 7s, to: "telegram:-1009999"}]}`
 		r.tools = "    onDuty: [{name: ops, among: [bob], timezone: UTC, rotation: [bob], handoff: \"09:00\"}]\n"
 	})
-	lobby := a.tg.AddChat(bottest.TelegramChatSpec{Type: bottest.TelegramSupergroup, ID: -1009999, Title: "lobby"})
+	lobby := a.tg.AddChat(fakechat.TelegramChatSpec{Type: fakechat.TelegramSupergroup, ID: -1009999, Title: "lobby"})
 	a.bob.Start("")
 	b, c := a.another(), a.another()
 	var asked []api.Approval
 	for _, at := range []*rig{a, b, c, a, b, c} {
 		asked = append(asked, at.ask(`{"n":`+string(rune('1'+len(asked)))+`}`))
 	}
-	count := func(chat *bottest.TelegramChat, of api.Approval, reply bool) (n int) {
+	count := func(chat *fakechat.TelegramChat, of api.Approval, reply bool) (n int) {
 		for _, m := range chat.FromBot() {
 			if strings.Contains(m.Text, of.Code) && (m.ReplyTo != 0) == reply {
 				n++
@@ -33,7 +33,7 @@ func TestCluster_EachStepOfThePlanOnce(t *testing.T) {
 		}
 		return n
 	}
-	seen := func(chat *bottest.TelegramChat, n int, reply bool) func() bool {
+	seen := func(chat *fakechat.TelegramChat, n int, reply bool) func() bool {
 		return func() bool {
 			for _, x := range asked {
 				if count(chat, x, reply) < n {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/config"
 	"approvalbot/core"
+	"approvalbot/internal/config"
 )
 
 const letDeploy = "    rules:\n      - {name: let-deploy, match: {tool: deploy}, outcome: allow}\n"

@@ -15,7 +15,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
-	"approvalbot/store/pgtest"
+	"approvalbot/internal/store/pgtest"
 )
 
 // another starts a further instance beside the rig's own, at an address if one is

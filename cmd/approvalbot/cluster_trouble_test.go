@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 // twoProcesses are two instances in processes of their own.
@@ -55,7 +55,7 @@ func (c *chaos) recorded(a api.Approval, p *process) (api.Approval, error) {
 }
 
 // told waits for the answer to a tap.
-func (c *chaos) told(tap *bottest.TelegramTap) string {
+func (c *chaos) told(tap *fakechat.TelegramTap) string {
 	c.t.Helper()
 	answer, err := tap.Answer(c.t.Context())
 	require.NoError(c.t, err)
@@ -104,7 +104,7 @@ func TestAdversary_P2_TheSleeperWakes(t *testing.T) {
 	sleeper, others := receiver(t, t.Context(), c.desks)
 	other := others[0]
 	other.freeze() // so that the card is the sleeper's to post
-	hang := c.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Kind: bottest.Hang})
+	hang := c.tg.Fault(fakechat.TelegramFault{Method: "sendMessage", Kind: fakechat.Hang})
 	a := c.askAt(sleeper, "job-1", 0)
 	require.NoError(t, c.tg.WaitFor(t.Context(), func() bool { return hang.Hits() > 0 }))
 	sleeper.freeze()

@@ -27,13 +27,13 @@ const (
 // aheadBinary builds the program as it would be with further steps of the schema.
 func aheadBinary(t *testing.T, steps ...string) string {
 	t.Helper()
-	have, err := os.ReadDir("../../store/migrations")
+	have, err := os.ReadDir("../../internal/store/migrations")
 	require.NoError(t, err)
 	newest, more := 0, map[string]string{}
 	_, err = fmt.Sscanf(have[len(have)-1].Name(), "%d_", &newest)
 	require.NoError(t, err)
 	for i, step := range steps {
-		more[fmt.Sprintf("store/migrations/%05d_ahead.sql", newest+i+1)] = step
+		more[fmt.Sprintf("internal/store/migrations/%05d_ahead.sql", newest+i+1)] = step
 	}
 	return otherBinary(t, fmt.Sprintf("v%d", 1+len(steps)), more)
 }
@@ -141,7 +141,7 @@ func (p *process) judges(yes bool) {
 // when the new one does and the old one is alone for that time.
 func TestCluster_RollingUpdateToAnotherPolicy(t *testing.T) {
 	t.Parallel()
-	bin := otherBinary(t, "v2", map[string]string{"policy/otherwise.go": "package policy\n\nconst judgesOtherwise = true\n"})
+	bin := otherBinary(t, "v2", map[string]string{"internal/policy/otherwise.go": "package policy\n\nconst judgesOtherwise = true\n"})
 	c := newChaos(t, chaosPlan{chats: 1, desks: 1, settle: patient})
 	old := c.desks[0]
 	c.decidedAcross(old, old, "job-1")

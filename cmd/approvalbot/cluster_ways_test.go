@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
-	"approvalbot/daemon"
+	"approvalbot/internal/daemon"
+	"approvalbot/internal/fakechat"
 )
 
 // Telegram sends its updates to an instance that does not look after the webhook:
@@ -83,7 +83,7 @@ func TestCluster_AChatHasOneOrderAndOnePace(t *testing.T) {
 	t.Parallel()
 	a := newRig(t, onPostgres(t))
 	desks := []*rig{a, a.another(), a.another()}
-	pause := a.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Kind: bottest.TooManyRequests, RetryAfter: 2})
+	pause := a.tg.Fault(fakechat.TelegramFault{Method: "sendMessage", Kind: fakechat.TooManyRequests, RetryAfter: 2})
 	const n = 24
 	var codes []string
 	for i := range n {

@@ -17,10 +17,10 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"approvalbot/api"
-	"approvalbot/config"
-	"approvalbot/config/effective"
-	"approvalbot/schedule"
-	"approvalbot/server/auth"
+	"approvalbot/internal/config"
+	"approvalbot/internal/config/effective"
+	"approvalbot/internal/schedule"
+	"approvalbot/internal/server/auth"
 )
 
 const configExample = "../../config.example.yaml"

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/config/effective"
-	"approvalbot/store"
+	"approvalbot/internal/config/effective"
+	"approvalbot/internal/store"
 )
 
 // Relative paths count from the configuration file, for every command and wherever it

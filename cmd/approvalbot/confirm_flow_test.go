@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 // asksAgain reports whether an answer asks for the second button of an R4 call.
 func asksAgain(answer string) bool { return strings.Contains(answer, "Only “Yes, run” counts") }
 
 // yesOn is the data of the second button on a message; empty: it has none.
-func yesOn(rows [][]bottest.TelegramButton) string {
+func yesOn(rows [][]fakechat.TelegramButton) string {
 	for _, b := range slices.Concat(rows...) {
 		if strings.HasPrefix(b.Text, "Yes, run") {
 			return b.CallbackData
@@ -25,9 +25,9 @@ func yesOn(rows [][]bottest.TelegramButton) string {
 }
 
 // yes waits for the second button on a message.
-func (r *rig) yes(chat *bottest.TelegramChat, id int) (data string) {
+func (r *rig) yes(chat *fakechat.TelegramChat, id int) (data string) {
 	r.t.Helper()
-	_, err := chat.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
+	_, err := chat.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool {
 		if m.ID == id {
 			data = yesOn(m.Buttons)
 		}
@@ -41,7 +41,7 @@ func (c tgChat) once(who, id, code string) (string, string) {
 	c.r.t.Helper()
 	if m, _ := c.chat.Message(c.number(id)); yesOn(m.Buttons) != "" { // of whoever tapped before
 		c.press(who, id, "/back "+code)
-		_, err := c.chat.WaitMessage(c.r.ctx(), func(m bottest.TelegramMessage) bool {
+		_, err := c.chat.WaitMessage(c.r.ctx(), func(m fakechat.TelegramMessage) bool {
 			return m.ID == c.number(id) && yesOn(m.Buttons) == ""
 		})
 		require.NoError(c.r.t, err)
@@ -63,7 +63,7 @@ func (c dcChat) once(who, id, code string) (string, string) {
 }
 
 // asked gives the second button that a click brought, for that person alone.
-func (c dcChat) asked(click *bottest.DiscordInteraction) (message, data string) {
+func (c dcChat) asked(click *fakechat.DiscordInteraction) (message, data string) {
 	c.r.t.Helper()
 	m, err := click.Ephemeral(c.r.ctx())
 	require.NoError(c.r.t, err)
@@ -71,7 +71,7 @@ func (c dcChat) asked(click *bottest.DiscordInteraction) (message, data string) 
 	return m.ID, dcYes(m)
 }
 
-func dcYes(m bottest.DiscordMessage) string {
+func dcYes(m fakechat.DiscordMessage) string {
 	for _, b := range slices.Concat(m.Rows...) {
 		if strings.HasPrefix(b.Label, "Yes, run") {
 			return b.CustomID
@@ -83,7 +83,7 @@ func dcYes(m bottest.DiscordMessage) string {
 func (c dcChat) typed(who, text string) (string, string) {
 	c.r.t.Helper()
 	said := c.said(who, text)
-	m, err := c.chat.WaitMessage(c.r.ctx(), func(m bottest.DiscordMessage) bool { return m.ReplyTo == said.ID })
+	m, err := c.chat.WaitMessage(c.r.ctx(), func(m fakechat.DiscordMessage) bool { return m.ReplyTo == said.ID })
 	require.NoError(c.r.t, err)
 	return m.ID, dcYes(m)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/store/pgtest"
+	"approvalbot/internal/store/pgtest"
 )
 
 // rotationPoints are the named moments of a key's rotation, in their order; from

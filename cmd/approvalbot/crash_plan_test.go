@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 // TestAdversary_P2_KilledAtEveryStepOfThePlan: after a kill at each point of a reminder or
@@ -59,7 +59,7 @@ type planMessage struct {
 func onTelegram(c *crashRig) planned {
 	c.bob.Start("")
 	c.people = fmt.Sprintf("  - {name: alice, telegram: %d}\n  - {name: bob, telegram: %d, roles: [leads]}\n", c.alice.ID, c.bob.ID)
-	read := func(of func() []bottest.TelegramMessage) func() []planMessage {
+	read := func(of func() []fakechat.TelegramMessage) func() []planMessage {
 		return func() (out []planMessage) {
 			for _, m := range of() {
 				out = append(out, planMessage{m.Text, len(m.Buttons) > 0, m.ReplyTo != 0})
@@ -74,7 +74,7 @@ func onlyDiscord(c *crashRig) planned {
 	c.addDiscord()
 	alice, bob := c.accounts["alice"], c.accounts["bob"]
 	c.people = fmt.Sprintf("  - {name: alice, discord: %q}\n  - {name: bob, discord: %q, roles: [leads]}\n", alice.ID, bob.ID)
-	read := func(of func() []bottest.DiscordMessage) func() []planMessage {
+	read := func(of func() []fakechat.DiscordMessage) func() []planMessage {
 		return func() (out []planMessage) {
 			for _, m := range of() {
 				out = append(out, planMessage{strings.Join(append(m.Texts, m.Content), "\n"), len(m.Rows) > 0, m.ReplyTo != ""})

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 // crashPoints are the named moments at which the desk is killed with SIGKILL.
@@ -45,7 +45,7 @@ var faultyBinary = sync.OnceValues(func() (string, error) {
 type crashRig struct {
 	*rig
 	bin     string
-	session *bottest.TelegramChat
+	session *fakechat.TelegramChat
 	cmd     *exec.Cmd
 	gone    chan struct{}
 	killed  int
@@ -86,9 +86,9 @@ func TestAdversary_P2_KilledWithATapThatWaited(t *testing.T) {
 				a, err = c.agent().Create(ctx, api.CreateRequest{ID: "job-1", ToolName: "deploy", Params: []byte(`{"n":1}`)}, api.CreateOptions{})
 				return err
 			})
-			var card bottest.TelegramMessage
+			var card fakechat.TelegramMessage
 			c.until("card", func(ctx context.Context) (err error) {
-				card, err = c.group.WaitMessage(ctx, func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, a.Code) && len(m.Buttons) > 0 })
+				card, err = c.group.WaitMessage(ctx, func(m fakechat.TelegramMessage) bool { return strings.Contains(m.Text, a.Code) && len(m.Buttons) > 0 })
 				return err
 			})
 			require.NoError(t, c.cmd.Process.Kill())
@@ -120,15 +120,15 @@ func TestAdversary_P2_KilledWithATapThatWaited(t *testing.T) {
 
 func newCrashRig(t *testing.T, bin string) *crashRig {
 	r := &rig{t: t, dir: t.TempDir(), addr: ownAddr(t), logs: &safeBuffer{}}
-	r.tg = bottest.NewTelegram(t, bottest.TelegramOptions{})
-	r.alice, r.bob = r.tg.AddUser(bottest.TelegramProfile{FirstName: "Alice"}), r.tg.AddUser(bottest.TelegramProfile{FirstName: "Bob"})
+	r.tg = fakechat.NewTelegram(t, fakechat.TelegramOptions{})
+	r.alice, r.bob = r.tg.AddUser(fakechat.TelegramProfile{FirstName: "Alice"}), r.tg.AddUser(fakechat.TelegramProfile{FirstName: "Bob"})
 	r.carol = r.bob
 	r.people = fmt.Sprintf("  - {name: alice, telegram: %d}\n  - {name: bob, telegram: %d}\n", r.alice.ID, r.bob.ID)
 	r.group = r.tg.AddSupergroup("ops", r.alice, r.bob)
 	r.routing, r.agentHas = `{mode: targets, targets: [{channel: telegram, to: "GROUP"}]}`, `, sessionChats: ["telegram:-1009999"]`
 	r.url = "http://" + r.addr
 	c := &crashRig{rig: r, bin: bin}
-	c.session = r.tg.AddChat(bottest.TelegramChatSpec{Type: bottest.TelegramSupergroup, ID: -1009999, Title: "session"})
+	c.session = r.tg.AddChat(fakechat.TelegramChatSpec{Type: fakechat.TelegramSupergroup, ID: -1009999, Title: "session"})
 	t.Cleanup(func() {
 		_ = c.cmd.Process.Kill()
 		<-c.gone
@@ -250,9 +250,9 @@ func (c *crashRig) scenario() {
 		a, err = c.agent().Create(ctx, req, api.CreateOptions{})
 		return err
 	})
-	var card bottest.TelegramMessage
+	var card fakechat.TelegramMessage
 	c.until("card", func(ctx context.Context) (err error) {
-		card, err = c.group.WaitMessage(ctx, func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, a.Code) && len(m.Buttons) > 0 })
+		card, err = c.group.WaitMessage(ctx, func(m fakechat.TelegramMessage) bool { return strings.Contains(m.Text, a.Code) && len(m.Buttons) > 0 })
 		return err
 	})
 	tap := c.alice.Tap(c.group, card.ID, "Allow once")
@@ -272,7 +272,7 @@ func (c *crashRig) scenario() {
 		require.Contains(t, answer.Text, "llowed")
 	}
 	c.until("outcome", func(ctx context.Context) error {
-		_, err := c.session.WaitMessage(ctx, func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, "allowed once by alice") })
+		_, err := c.session.WaitMessage(ctx, func(m fakechat.TelegramMessage) bool { return strings.Contains(m.Text, "allowed once by alice") })
 		return err
 	})
 	c.execution("failed")
@@ -284,7 +284,7 @@ func (c *crashRig) scenario() {
 	// A further update makes the poll return that confirmed the tap.
 	c.bob.Say(c.group, "/whoami@approval_test_bot")
 	c.until("whoami", func(ctx context.Context) error {
-		_, err := c.group.WaitMessage(ctx, func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, "You are a telegram user") })
+		_, err := c.group.WaitMessage(ctx, func(m fakechat.TelegramMessage) bool { return strings.Contains(m.Text, "You are a telegram user") })
 		return err
 	})
 	c.allCopiesEnd(a)
@@ -304,7 +304,7 @@ func (c *crashRig) execution(status string) {
 		return err
 	})
 	c.until("result told", func(ctx context.Context) error {
-		_, err := c.session.WaitMessage(ctx, func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, status) })
+		_, err := c.session.WaitMessage(ctx, func(m fakechat.TelegramMessage) bool { return strings.Contains(m.Text, status) })
 		return err
 	})
 }
@@ -379,9 +379,9 @@ func (c *crashRig) discordScenario() {
 		a, err = c.agent().Create(ctx, api.CreateRequest{ID: "job-1", ToolName: "deploy", Params: []byte(`{"n":1}`)}, api.CreateOptions{})
 		return err
 	})
-	var card bottest.DiscordMessage
+	var card fakechat.DiscordMessage
 	c.until("card", func(ctx context.Context) (err error) {
-		card, err = c.ops.WaitMessage(ctx, func(m bottest.DiscordMessage) bool { return strings.Contains(m.Text(), a.Code) && len(m.Labels()) > 0 })
+		card, err = c.ops.WaitMessage(ctx, func(m fakechat.DiscordMessage) bool { return strings.Contains(m.Text(), a.Code) && len(m.Labels()) > 0 })
 		return err
 	})
 	c.until("vote", func(ctx context.Context) error {

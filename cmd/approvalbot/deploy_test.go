@@ -20,10 +20,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"approvalbot/cli/app"
-	"approvalbot/config"
-	"approvalbot/config/effective"
 	"approvalbot/deploy"
+	"approvalbot/internal/cli/app"
+	"approvalbot/internal/config"
+	"approvalbot/internal/config/effective"
 )
 
 const (

@@ -14,9 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/config"
-	"approvalbot/config/effective"
-	"approvalbot/daemon"
+	"approvalbot/internal/config"
+	"approvalbot/internal/config/effective"
+	"approvalbot/internal/daemon"
 )
 
 // BenchmarkEvaluate is what the desk does of POST /v1/evaluate on the shipped

@@ -14,12 +14,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/bot/bottest"
 	"approvalbot/bot/telegram"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/fakechat"
+	"approvalbot/internal/store"
 	"approvalbot/routing"
-	"approvalbot/store"
 )
 
 // stormy is a desk from the Gate to the wire of a fake Telegram, in a bubble where time is
@@ -28,10 +28,10 @@ type stormy struct {
 	t     *testing.T
 	store *store.Store
 	gate  *core.Gate
-	tg    *bottest.Telegram
+	tg    *fakechat.Telegram
 
-	alice, bob, mallory *bottest.TelegramUser
-	group               *bottest.TelegramChat
+	alice, bob, mallory *fakechat.TelegramUser
+	group               *fakechat.TelegramChat
 }
 
 // risky is a policy that asks for everything, at the class that the tool is named for.
@@ -60,9 +60,9 @@ func inStorm(t *testing.T, test func(w *stormy)) {
 		ctx, stop := context.WithCancel(t.Context())
 		s, err := store.Open(ctx, store.Options{URL: "sqlite::memory:"})
 		require.NoError(t, err)
-		tg := bottest.NewTelegram(t, bottest.TelegramOptions{InMemory: true})
-		w := &stormy{t: t, store: s, tg: tg, alice: tg.AddUser(bottest.TelegramProfile{FirstName: "Alice"}),
-			bob: tg.AddUser(bottest.TelegramProfile{FirstName: "Bob"}), mallory: tg.AddUser(bottest.TelegramProfile{FirstName: "M"})}
+		tg := fakechat.NewTelegram(t, fakechat.TelegramOptions{InMemory: true})
+		w := &stormy{t: t, store: s, tg: tg, alice: tg.AddUser(fakechat.TelegramProfile{FirstName: "Alice"}),
+			bob: tg.AddUser(fakechat.TelegramProfile{FirstName: "Bob"}), mallory: tg.AddUser(fakechat.TelegramProfile{FirstName: "M"})}
 		w.group = tg.AddSupergroup("ops", w.alice, w.bob, w.mallory)
 		ids := []string{fmt.Sprint(w.alice.ID), fmt.Sprint(w.bob.ID)}
 		people, err := core.NewDirectory(core.Rights{
@@ -140,7 +140,7 @@ func (w *stormy) get(a core.Approval) core.Approval {
 }
 
 // flood asks so many R2s, and gives those that are folded with the digest that lists them.
-func (w *stormy) flood(n int) (folded []core.Approval, digest bottest.TelegramMessage) {
+func (w *stormy) flood(n int) (folded []core.Approval, digest fakechat.TelegramMessage) {
 	w.t.Helper()
 	for i := range n {
 		if a := w.ask("R2", i); i >= 5 {
@@ -148,14 +148,14 @@ func (w *stormy) flood(n int) (folded []core.Approval, digest bottest.TelegramMe
 		}
 		time.Sleep(time.Millisecond)
 	}
-	return folded, w.digest(func(m bottest.TelegramMessage) bool { return true })
+	return folded, w.digest(func(m fakechat.TelegramMessage) bool { return true })
 }
 
 // digest waits for the digest to be as it should.
-func (w *stormy) digest(is func(bottest.TelegramMessage) bool) (digest bottest.TelegramMessage) {
+func (w *stormy) digest(is func(fakechat.TelegramMessage) bool) (digest fakechat.TelegramMessage) {
 	w.t.Helper()
 	w.until("the digest", func() bool {
-		i := slices.IndexFunc(w.group.FromBot(), func(m bottest.TelegramMessage) bool {
+		i := slices.IndexFunc(w.group.FromBot(), func(m fakechat.TelegramMessage) bool {
 			digest = m
 			return isDigest(m) && is(m)
 		})
@@ -164,11 +164,11 @@ func (w *stormy) digest(is func(bottest.TelegramMessage) bool) (digest bottest.T
 	return digest
 }
 
-func isDigest(m bottest.TelegramMessage) bool {
+func isDigest(m fakechat.TelegramMessage) bool {
 	return strings.Contains(m.Text, "asks much at once") || strings.Contains(m.Text, "Nothing of this list")
 }
 
-func (w *stormy) answer(tap *bottest.TelegramTap) string {
+func (w *stormy) answer(tap *fakechat.TelegramTap) string {
 	w.t.Helper()
 	answer, err := tap.Answer(w.t.Context())
 	require.NoError(w.t, err)
@@ -176,7 +176,7 @@ func (w *stormy) answer(tap *bottest.TelegramTap) string {
 }
 
 // labels are a message's buttons.
-func labels(m bottest.TelegramMessage) (all []string) {
+func labels(m fakechat.TelegramMessage) (all []string) {
 	for _, row := range m.Buttons {
 		for _, b := range row {
 			all = append(all, b.Text)
@@ -192,7 +192,7 @@ func TestStormOf500(t *testing.T) {
 	t.Parallel()
 	inStorm(t, func(w *stormy) {
 		t := w.t
-		w.tg.SetLimits(bottest.TelegramFAQLimits())
+		w.tg.SetLimits(fakechat.TelegramFAQLimits())
 		var all, grave []core.Approval
 		for n := range 500 {
 			tool := "R" + fmt.Sprint(2+n%2)
@@ -206,9 +206,9 @@ func TestStormOf500(t *testing.T) {
 			time.Sleep(120 * time.Millisecond)
 		}
 		for _, a := range grave {
-			var card bottest.TelegramMessage
+			var card fakechat.TelegramMessage
 			w.until("the card of an R4", func() bool {
-				i := slices.IndexFunc(w.group.FromBot(), func(m bottest.TelegramMessage) bool {
+				i := slices.IndexFunc(w.group.FromBot(), func(m fakechat.TelegramMessage) bool {
 					card = m
 					return strings.Contains(m.Text, a.Code) && slices.Contains(labels(m), "Allow once")
 				})
@@ -216,7 +216,7 @@ func TestStormOf500(t *testing.T) {
 			})
 			require.LessOrEqual(t, card.Date.Sub(time.UnixMilli(a.CreatedAtMs)), 5*time.Second, a.Code)
 		}
-		last := w.digest(func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, ": 490 more requests wait") })
+		last := w.digest(func(m fakechat.TelegramMessage) bool { return strings.Contains(m.Text, ": 490 more requests wait") })
 		require.NotContains(t, strings.Join(labels(last), " "), "Allow")
 		require.Contains(t, last.Text, "and 470 more: /pending")
 		posts := w.group.FromBot()
@@ -229,13 +229,13 @@ func TestStormOf500(t *testing.T) {
 
 		// Nothing is lost: what nobody could see yet comes up as the list empties.
 		for range 30 {
-			digest := w.digest(func(bottest.TelegramMessage) bool { return true })
+			digest := w.digest(func(fakechat.TelegramMessage) bool { return true })
 			if len(digest.Buttons) == 0 {
 				break
 			}
 			deny := labels(digest)[len(labels(digest))-1]
 			w.answer(w.alice.Tap(w.group, digest.ID, deny))
-			w.digest(func(m bottest.TelegramMessage) bool { return m.Text != digest.Text })
+			w.digest(func(m fakechat.TelegramMessage) bool { return m.Text != digest.Text })
 		}
 		left := 0
 		for _, a := range all {
@@ -274,7 +274,7 @@ func TestDenyAll(t *testing.T) {
 		}
 		require.Equal(t, core.Pending, w.get(later).Status, "it was not listed then")
 
-		digest = w.digest(func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, later.Code) })
+		digest = w.digest(func(m fakechat.TelegramMessage) bool { return strings.Contains(m.Text, later.Code) })
 		require.Equal(t, []string{"Open 1", "Deny"}, labels(digest))
 		require.Equal(t, "Denied 2 of the 3 listed; 1 had ended before.", w.answer(w.alice.TapData(w.group, digest.ID, old)),
 			"an old version is what it was")
@@ -282,7 +282,7 @@ func TestDenyAll(t *testing.T) {
 		forged := strings.Replace(old, " 1", " 77", 1)
 		require.Equal(t, "This button is not known here.", w.answer(w.alice.TapData(w.group, digest.ID, forged)))
 		require.Equal(t, "Denied 1 of the 1 listed.", w.answer(w.alice.Tap(w.group, digest.ID, "Deny")))
-		digest = w.digest(func(m bottest.TelegramMessage) bool { return len(m.Buttons) == 0 })
+		digest = w.digest(func(m fakechat.TelegramMessage) bool { return len(m.Buttons) == 0 })
 		require.Equal(t, "Nothing of this list waits any more.", digest.Text)
 	})
 }
@@ -298,7 +298,7 @@ func TestOpen(t *testing.T) {
 		require.Contains(t, w.answer(w.mallory.TapData(w.group, digest.ID, open)), "not authorized")
 		require.Contains(t, w.answer(w.alice.TapData(w.group, digest.ID, "/approve "+folded[1].Code)), "not known here")
 		require.Equal(t, "Here is "+folded[1].Code+".", w.answer(w.alice.Tap(w.group, digest.ID, "Open 2")))
-		var card bottest.TelegramMessage
+		var card fakechat.TelegramMessage
 		w.until("the card", func() bool {
 			newest, _ := w.group.Newest()
 			card = newest
@@ -308,7 +308,7 @@ func TestOpen(t *testing.T) {
 		require.Contains(t, w.answer(w.alice.Tap(w.group, card.ID, "Allow once")), "Allowed. It may run once")
 		require.Equal(t, core.Approved, w.get(folded[1]).Status)
 		require.Contains(t, w.answer(w.bob.TapData(w.group, digest.ID, open)), "Already decided: allowed once by alice")
-		digest = w.digest(func(m bottest.TelegramMessage) bool { return !strings.Contains(m.Text, folded[1].Code) })
+		digest = w.digest(func(m fakechat.TelegramMessage) bool { return !strings.Contains(m.Text, folded[1].Code) })
 		require.Equal(t, []string{"Open 1", "Open 2", "Deny all 2"}, labels(digest))
 	})
 }
@@ -323,7 +323,7 @@ func TestCommandsOnWhatIsFolded(t *testing.T) {
 			t.Helper()
 			w.alice.Say(w.group, text)
 			w.until(text, func() bool {
-				return slices.ContainsFunc(w.group.FromBot(), func(m bottest.TelegramMessage) bool { return m.ID > digest.ID && is(m.Text) })
+				return slices.ContainsFunc(w.group.FromBot(), func(m fakechat.TelegramMessage) bool { return m.ID > digest.ID && is(m.Text) })
 			})
 		}
 		says("/pending", func(s string) bool { return strings.Contains(s, folded[2].Code+" · R2") })
@@ -332,9 +332,9 @@ func TestCommandsOnWhatIsFolded(t *testing.T) {
 		says("thanks", func(s string) bool { return strings.Contains(s, "(15 min) · "+folded[0].Code) })
 		says("/approve "+folded[0].Code, func(s string) bool { return strings.Contains(s, "Allowed. It may run once") })
 		says("/deny "+folded[1].Code+" no", func(s string) bool { return strings.Contains(s, "Denied.") })
-		w.alice.Say(w.group, "deny", bottest.TelegramSay{ReplyTo: digest.ID})
+		w.alice.Say(w.group, "deny", fakechat.TelegramSay{ReplyTo: digest.ID})
 		w.until("an answer", func() bool {
-			return slices.ContainsFunc(w.group.FromBot(), func(m bottest.TelegramMessage) bool {
+			return slices.ContainsFunc(w.group.FromBot(), func(m fakechat.TelegramMessage) bool {
 				return strings.Contains(m.Text, "that message is no card")
 			})
 		})
@@ -386,15 +386,15 @@ func TestALostCopyOfADigest(t *testing.T) {
 	t.Parallel()
 	inStorm(t, func(w *stormy) {
 		t := w.t
-		lost := w.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Nth: 6, Kind: bottest.Truncated, When: bottest.After})
+		lost := w.tg.Fault(fakechat.TelegramFault{Method: "sendMessage", Nth: 6, Kind: fakechat.Truncated, When: fakechat.After})
 		folded, first := w.flood(7)
 		require.Equal(t, 1, lost.Hits())
-		var copies []bottest.TelegramMessage
+		var copies []fakechat.TelegramMessage
 		w.until("the second copy", func() bool {
-			copies = slices.DeleteFunc(w.group.FromBot(), func(m bottest.TelegramMessage) bool { return !isDigest(m) })
+			copies = slices.DeleteFunc(w.group.FromBot(), func(m fakechat.TelegramMessage) bool { return !isDigest(m) })
 			return len(copies) == 2
 		})
-		slices.SortFunc(copies, func(a, b bottest.TelegramMessage) int { return cmp.Compare(a.ID, b.ID) })
+		slices.SortFunc(copies, func(a, b fakechat.TelegramMessage) int { return cmp.Compare(a.ID, b.ID) })
 		require.Equal(t, first.ID, copies[0].ID)
 		require.Contains(t, w.answer(w.mallory.Tap(w.group, first.ID, "Deny all 2")), "not authorized")
 		require.Equal(t, "Here is "+folded[0].Code+".", w.answer(w.alice.Tap(w.group, first.ID, "Open 1")))

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
-	"approvalbot/store/pgtest"
+	"approvalbot/internal/fakechat"
+	"approvalbot/internal/store/pgtest"
 )
 
 // foldsAbove has an owner's cards above that number a minute folded.
@@ -130,8 +130,8 @@ func TestAdversary_P2_KilledWhileFolding(t *testing.T) {
 						return err
 					})
 				}
-				lists := func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, flooded+"3 more") }
-				var digest bottest.TelegramMessage
+				lists := func(m fakechat.TelegramMessage) bool { return strings.Contains(m.Text, flooded+"3 more") }
+				var digest fakechat.TelegramMessage
 				c.until("the digest", func(ctx context.Context) (err error) {
 					digest, err = c.group.WaitMessage(ctx, lists)
 					return err
@@ -181,7 +181,7 @@ func TestAFloodInAForum(t *testing.T) {
 	r.start()
 	r.discordReady()
 	all := r.flood(3)
-	posts := func(n int) []*bottest.DiscordChannel {
+	posts := func(n int) []*fakechat.DiscordChannel {
 		require.NoError(t, r.dc.WaitFor(r.ctx(), func() bool { return len(forum.Threads()) == n }))
 		return forum.Threads()
 	}

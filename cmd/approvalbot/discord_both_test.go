@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
-	"approvalbot/config"
+	"approvalbot/internal/config"
+	"approvalbot/internal/fakechat"
 )
 
 // One desk over both platforms: cards stand on both, and a decision on either
@@ -78,7 +78,7 @@ func TestAdversary_I6_OnePersonOneVote(t *testing.T) {
 	require.Contains(t, tg.tap("alice", onTG.id, "Allow once"), "1 of 2 yes (alice)")
 	require.Contains(t, dc.tap("alice", onDC.id, "Allow once"), "1 of 2 yes (alice)")
 	require.Contains(t, dc.say("alice", "/approve "+a.Code), "1 of 2 yes (alice)")
-	require.Contains(t, r.told(r.accounts["alice"].Slash(r.ops, "approve", bottest.DiscordArgs{"code": a.Code})), "1 of 2 yes (alice)")
+	require.Contains(t, r.told(r.accounts["alice"].Slash(r.ops, "approve", fakechat.DiscordArgs{"code": a.Code})), "1 of 2 yes (alice)")
 	_, err := r.client(aliceSecret).Resolve(r.ctx(), a.Code, api.ResolveRequest{Decision: "allow-once"})
 	require.NoError(t, err)
 	got := r.get(a)
@@ -120,11 +120,11 @@ func TestAdversary_P10_TapsAtOnceFromBothPlatforms(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, withDiscord)
 	r.stop()
-	r.allowed, r.inOps = []*bottest.TelegramUser{r.alice, r.bob}, []string{"alice", "bob"}
+	r.allowed, r.inOps = []*fakechat.TelegramUser{r.alice, r.bob}, []string{"alice", "bob"}
 	for i := range 8 {
 		name := fmt.Sprint("p", i)
-		r.allowed = append(r.allowed, r.tg.AddUser(bottest.TelegramProfile{FirstName: name}))
-		r.accounts[name] = r.dc.AddUser(bottest.DiscordProfile{Username: name})
+		r.allowed = append(r.allowed, r.tg.AddUser(fakechat.TelegramProfile{FirstName: name}))
+		r.accounts[name] = r.dc.AddUser(fakechat.DiscordProfile{Username: name})
 		r.guild.AddMember(r.accounts[name])
 		r.inOps = append(r.inOps, name)
 	}

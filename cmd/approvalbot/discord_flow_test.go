@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 // The main job, whole, on Discord.
@@ -26,7 +26,7 @@ func TestDiscord_AskTapClaimReport(t *testing.T) {
 		}
 		waited <- a
 	}()
-	m, err := r.ops.WaitMessage(r.ctx(), func(m bottest.DiscordMessage) bool { return len(m.Rows) > 0 })
+	m, err := r.ops.WaitMessage(r.ctx(), func(m fakechat.DiscordMessage) bool { return len(m.Rows) > 0 })
 	require.NoError(t, err)
 	card := dcShown(m)
 	require.Contains(t, card.text, "agent asks to run\n```\nterraform apply plan.out\n```\nin `/srv/infra`", "the notification says who runs what and where")
@@ -55,7 +55,7 @@ func TestDiscord_AskTapClaimReport(t *testing.T) {
 func onlyOps(r *rig) { r.routing = "{mode: both, targets: [" + inOps + "]}" }
 
 // denyWithAReason opens the row behind More and chooses the deny with a reason.
-func (r *rig) denyWithAReason(who string, card shown) *bottest.DiscordInteraction {
+func (r *rig) denyWithAReason(who string, card shown) *fakechat.DiscordInteraction {
 	r.t.Helper()
 	menu, err := r.accounts[who].Click(r.ops, card.id, "More").Ephemeral(r.ctx())
 	require.NoError(r.t, err)
@@ -96,29 +96,29 @@ func TestDiscord_SlashCommands(t *testing.T) {
 	a := r.ask(`{"n":1}`)
 	card := ops.card(a)
 	require.Contains(t, r.told(alice.Slash(r.ops, "pending", nil)), a.Code)
-	suggested, err := alice.Autocomplete(r.ops, "approve", bottest.DiscordArgs{"code": a.Code[:2]}, "code").Response(r.ctx())
+	suggested, err := alice.Autocomplete(r.ops, "approve", fakechat.DiscordArgs{"code": a.Code[:2]}, "code").Response(r.ctx())
 	require.NoError(t, err)
 	require.Len(t, suggested.Choices, 1)
 	require.Contains(t, suggested.Choices[0], a.Code)
-	suggested, err = mallory.Autocomplete(r.ops, "approve", bottest.DiscordArgs{"code": ""}, "code").Response(r.ctx())
+	suggested, err = mallory.Autocomplete(r.ops, "approve", fakechat.DiscordArgs{"code": ""}, "code").Response(r.ctx())
 	require.NoError(t, err)
 	require.Empty(t, suggested.Choices)
-	require.Equal(t, "Allowed. It may run once, within 5 minutes.", r.told(alice.Slash(r.ops, "approve", bottest.DiscordArgs{"code": a.Code, "reason": "looks fine"})))
+	require.Equal(t, "Allowed. It may run once, within 5 minutes.", r.told(alice.Slash(r.ops, "approve", fakechat.DiscordArgs{"code": a.Code, "reason": "looks fine"})))
 	require.Equal(t, "looks fine", r.final(a).Votes[0].Reason)
 	ops.settled(card.id)
 
 	b := r.ask(`{"n":2}`)
 	card = ops.card(b)
-	require.NotEmpty(t, r.told(alice.Slash(r.ops, "show", bottest.DiscordArgs{"code": b.Code})))
-	require.Contains(t, r.told(bob.Slash(r.ops, "deny", bottest.DiscordArgs{"code": b.Code, "reason": "not today"})), "Denied")
+	require.NotEmpty(t, r.told(alice.Slash(r.ops, "show", fakechat.DiscordArgs{"code": b.Code})))
+	require.Contains(t, r.told(bob.Slash(r.ops, "deny", fakechat.DiscordArgs{"code": b.Code, "reason": "not today"})), "Denied")
 	require.Equal(t, "not today", r.final(b).Reason)
 	ops.settled(card.id, "Denied by bob, ", ": not today")
 
 	require.Contains(t, r.told(alice.Slash(r.ops, "whoami", nil)), "(alice). You may approve.")
 	require.Contains(t, r.told(mallory.Slash(r.ops, "whoami", nil)), "You may not approve")
 	require.Contains(t, r.told(alice.Slash(r.ops, "help", nil)), "/approve CODE")
-	require.Contains(t, r.told(alice.Slash(r.ops, "approve", bottest.DiscordArgs{"code": "ZZZZZZ"})), "There is no request ZZZZZZ")
-	require.Contains(t, r.told(alice.Slash(r.ops, "approve", bottest.DiscordArgs{"code": b.Code})), "Already decided: denied by bob")
+	require.Contains(t, r.told(alice.Slash(r.ops, "approve", fakechat.DiscordArgs{"code": "ZZZZZZ"})), "There is no request ZZZZZZ")
+	require.Contains(t, r.told(alice.Slash(r.ops, "approve", fakechat.DiscordArgs{"code": b.Code})), "Already decided: denied by bob")
 }
 
 // What is typed counts with a mention of the bot, or as a reply to a card.
@@ -147,20 +147,20 @@ func TestDiscord_TypedCommands(t *testing.T) {
 // somebody's direct messages.
 func TestDiscord_OtherPlaces(t *testing.T) {
 	t.Parallel()
-	for name, where := range map[string]func(*rig) (target string, c *bottest.DiscordChannel){
-		"a thread of the channel": func(r *rig) (string, *bottest.DiscordChannel) {
+	for name, where := range map[string]func(*rig) (target string, c *fakechat.DiscordChannel){
+		"a thread of the channel": func(r *rig) (string, *fakechat.DiscordChannel) {
 			thread := r.ops.AddThread("approvals")
 			return `{channel: discord, to: "OPS", threadId: "` + thread.ID + `"}`, thread
 		},
-		"a thread by its own id": func(r *rig) (string, *bottest.DiscordChannel) {
+		"a thread by its own id": func(r *rig) (string, *fakechat.DiscordChannel) {
 			thread := r.ops.AddThread("approvals")
 			return `{channel: discord, to: "` + thread.ID + `"}`, thread
 		},
-		"a post in a forum": func(r *rig) (string, *bottest.DiscordChannel) {
+		"a post in a forum": func(r *rig) (string, *fakechat.DiscordChannel) {
 			forum := r.guild.AddForum("asks")
 			return `{channel: discord, to: "` + forum.ID + `"}`, forum
 		},
-		"direct messages": func(r *rig) (string, *bottest.DiscordChannel) {
+		"direct messages": func(r *rig) (string, *fakechat.DiscordChannel) {
 			return `{channel: discord, to: "dm:` + r.accounts["alice"].ID + `"}`, r.accounts["alice"].DM()
 		},
 	} {
@@ -172,10 +172,10 @@ func TestDiscord_OtherPlaces(t *testing.T) {
 			r.start()
 			r.discordReady()
 			place := func(a api.Approval) dcChat {
-				if at.Type != bottest.DiscordForum {
+				if at.Type != fakechat.DiscordForum {
 					return dcChat{r, at}
 				}
-				var post *bottest.DiscordChannel
+				var post *fakechat.DiscordChannel
 				require.NoError(t, r.dc.WaitFor(r.ctx(), func() bool {
 					for _, c := range at.Threads() {
 						if strings.Contains(c.Name(), a.Code) {
@@ -202,7 +202,7 @@ func TestDiscord_OtherPlaces(t *testing.T) {
 			d := r.ask(`{"n":3}`)
 			c = place(d)
 			card = c.card(d)
-			require.Equal(t, "Allowed. It may run once, within 5 minutes.", r.told(r.accounts["alice"].Slash(c.chat, "approve", bottest.DiscordArgs{"code": d.Code})))
+			require.Equal(t, "Allowed. It may run once, within 5 minutes.", r.told(r.accounts["alice"].Slash(c.chat, "approve", fakechat.DiscordArgs{"code": d.Code})))
 			c.settled(card.id, "Allowed once by alice")
 			require.Empty(t, r.chatOn("telegram").fromBot())
 		})

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 // A role counts as it is at the tap, not as it was when the card was posted.
@@ -23,7 +23,7 @@ func TestAdversary_I7_RolesCountAtTheTap(t *testing.T) {
 	r.guild.RemoveRole(carol, r.approvers)
 	require.Equal(t, refusal, dc.tap("carol", card.id, "Allow once"))
 	require.Equal(t, refusal, dc.say("carol", "/approve "+a.Code))
-	require.Equal(t, refusal, r.told(carol.Slash(r.ops, "approve", bottest.DiscordArgs{"code": a.Code})))
+	require.Equal(t, refusal, r.told(carol.Slash(r.ops, "approve", fakechat.DiscordArgs{"code": a.Code})))
 	require.EqualValues(t, "pending", r.get(a).Status)
 	r.guild.AddMember(carol, r.approvers)
 	require.Equal(t, "Allowed. It may run once, within 5 minutes.", dc.tap("carol", card.id, "Allow once"))
@@ -40,10 +40,10 @@ func TestAdversary_I7_NoRolesElsewhere(t *testing.T) {
 	card := r.chatOn("discord").card(a)
 	direct := dcChat{r, carol.DM()}
 	require.Equal(t, refusal, direct.say("carol", "/approve "+a.Code))
-	require.Equal(t, refusal, r.told(carol.Slash(carol.DM(), "approve", bottest.DiscordArgs{"code": a.Code})))
+	require.Equal(t, refusal, r.told(carol.Slash(carol.DM(), "approve", fakechat.DiscordArgs{"code": a.Code})))
 	require.Contains(t, r.told(carol.Slash(carol.DM(), "whoami", nil)), "You may not approve")
 	foreign := r.dc.AddGuild("elsewhere", mallory)
-	own := foreign.AddRole("approvers", bottest.PermissionAdministrator)
+	own := foreign.AddRole("approvers", fakechat.PermissionAdministrator)
 	foreign.AddMember(mallory, own)
 	there := dcChat{r, foreign.AddChannel("ops")}
 	require.Equal(t, refusal, there.say("mallory", "/approve "+a.Code))
@@ -57,13 +57,13 @@ func TestAdversary_I4_OnlyPeopleDecideOnDiscord(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps, func(r *rig) { r.byRole = true })
 	dc := r.chatOn("discord")
-	r.accounts["agent"] = r.dc.AddUser(bottest.DiscordProfile{Username: "agent", Bot: true})
+	r.accounts["agent"] = r.dc.AddUser(fakechat.DiscordProfile{Username: "agent", Bot: true})
 	r.guild.AddMember(r.accounts["agent"], r.approvers)
 	a := r.ask(`{"n":1}`)
 	card := dc.card(a)
 	mention := "<@" + r.dc.BotUserID() + "> "
 	r.ops.SayWebhook("alice", mention+"/approve "+a.Code)
-	r.accounts["agent"].Say(r.ops, "/approve "+a.Code, bottest.DiscordSay{MentionBot: true})
+	r.accounts["agent"].Say(r.ops, "/approve "+a.Code, fakechat.DiscordSay{MentionBot: true})
 	require.Equal(t, refusal, dc.press("agent", card.id, "/approve "+a.Code))
 	require.NotEmpty(t, dc.say("alice", "/whoami")) // whatever came before it has been stored
 	require.EqualValues(t, "pending", r.get(a).Status)
@@ -95,7 +95,7 @@ func TestAdversary_I8_HandMadeCustomIDs(t *testing.T) {
 		require.NotContains(t, menu.Text(), "llowed", what)
 	}
 	hello := alice.Say(r.ops, "hello").ID
-	for what, click := range map[string]*bottest.DiscordInteraction{
+	for what, click := range map[string]*fakechat.DiscordInteraction{
 		"another approval's code on this card":  alice.ClickData(r.ops, cardA.id, "/approve "+b.Code),
 		"another card's mark on this card":      alice.ClickData(r.ops, cardA.id, "/approve "+b.Code+"@"+cardB.id),
 		"an unknown payload":                    alice.ClickData(r.ops, cardA.id, "approve everything"),
@@ -148,14 +148,14 @@ func TestAdversary_I13_ForeignPlacesOnDiscord(t *testing.T) {
 		require.NotContains(t, got, "deploy", text)
 		require.Contains(t, got, "not one of the desk's", text)
 	}
-	for name, args := range map[string]bottest.DiscordArgs{"pending": nil, "show": {"code": a.Code}, "approve": {"code": a.Code}} {
+	for name, args := range map[string]fakechat.DiscordArgs{"pending": nil, "show": {"code": a.Code}, "approve": {"code": a.Code}} {
 		got := r.told(alice.Slash(foreign, name, args))
 		require.NotContains(t, got, "deploy", name)
 		require.Contains(t, got, "not one of the desk's", name)
 		require.Equal(t, refusal, r.told(mallory.Slash(r.ops, name, args)), name)
 	}
-	for _, who := range []*bottest.DiscordUser{alice, mallory} {
-		suggested, err := who.Autocomplete(foreign, "approve", bottest.DiscordArgs{"code": ""}, "code").Response(r.ctx())
+	for _, who := range []*fakechat.DiscordUser{alice, mallory} {
+		suggested, err := who.Autocomplete(foreign, "approve", fakechat.DiscordArgs{"code": ""}, "code").Response(r.ctx())
 		require.NoError(t, err)
 		require.Empty(t, suggested.Choices)
 	}
@@ -167,13 +167,13 @@ func TestAdversary_I13_ForeignPlacesOnDiscord(t *testing.T) {
 
 // P7: drops, op 7 and op 9 lose no tap; between them the session goes on.
 func TestAdversary_P7_TheGatewayComesAndGoes(t *testing.T) {
-	for name, cut := range map[string]func(*bottest.DiscordGateway){
-		"a drop":           (*bottest.DiscordGateway).Drop,
-		"op 7":             (*bottest.DiscordGateway).Reconnect,
-		"op 9, resumable":  func(g *bottest.DiscordGateway) { g.InvalidSession(true) },
-		"op 9":             func(g *bottest.DiscordGateway) { g.InvalidSession(false) },
-		"close code 4000":  func(g *bottest.DiscordGateway) { g.CloseWith(4000) },
-		"a refused resume": func(g *bottest.DiscordGateway) { g.EndSessions(); g.Drop() },
+	for name, cut := range map[string]func(*fakechat.DiscordGateway){
+		"a drop":           (*fakechat.DiscordGateway).Drop,
+		"op 7":             (*fakechat.DiscordGateway).Reconnect,
+		"op 9, resumable":  func(g *fakechat.DiscordGateway) { g.InvalidSession(true) },
+		"op 9":             func(g *fakechat.DiscordGateway) { g.InvalidSession(false) },
+		"close code 4000":  func(g *fakechat.DiscordGateway) { g.CloseWith(4000) },
+		"a refused resume": func(g *fakechat.DiscordGateway) { g.EndSessions(); g.Drop() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
-	"approvalbot/config"
+	"approvalbot/internal/config"
+	"approvalbot/internal/fakechat"
 )
 
 // front stands before a fake's address and can refuse connections.
@@ -86,9 +86,9 @@ func (f *front) carry(in net.Conn) {
 // what waits until the desk has felt it and what ends it.
 type trouble func(r *rig) (felt, lift func())
 
-func discordFails(kind bottest.FaultKind) trouble {
+func discordFails(kind fakechat.FaultKind) trouble {
 	return func(r *rig) (felt, lift func()) {
-		fault := r.dc.Fault(bottest.DiscordFault{Times: -1, Kind: kind})
+		fault := r.dc.Fault(fakechat.DiscordFault{Times: -1, Kind: kind})
 		r.dc.Gateway().Drop()
 		return func() {
 			require.NoError(r.t, r.dc.WaitFor(r.ctx(), func() bool { return fault.Hits() > 0 }))
@@ -96,9 +96,9 @@ func discordFails(kind bottest.FaultKind) trouble {
 	}
 }
 
-func telegramFails(kind bottest.FaultKind) trouble {
+func telegramFails(kind fakechat.FaultKind) trouble {
 	return func(r *rig) (felt, lift func()) {
-		fault := r.tg.Fault(bottest.TelegramFault{Times: -1, Kind: kind})
+		fault := r.tg.Fault(fakechat.TelegramFault{Times: -1, Kind: kind})
 		return func() {
 			require.NoError(r.t, r.tg.WaitFor(r.ctx(), func() bool { return fault.Hits() > 0 }))
 		}, fault.Remove
@@ -119,11 +119,11 @@ func refused(name string) trouble {
 // gatewayClosed closes the gateway and lets nobody in.
 func gatewayClosed(r *rig) (felt, lift func()) {
 	g := r.dc.Gateway()
-	before := len(g.Log(bottest.GatewayConnected))
+	before := len(g.Log(fakechat.GatewayConnected))
 	g.HoldHello(true)
 	g.CloseWith(4000)
 	return func() {
-		require.NoError(r.t, r.dc.WaitFor(r.ctx(), func() bool { return len(g.Log(bottest.GatewayConnected)) > before }))
+		require.NoError(r.t, r.dc.WaitFor(r.ctx(), func() bool { return len(g.Log(fakechat.GatewayConnected)) > before }))
 	}, func() { g.HoldHello(false) }
 }
 
@@ -134,12 +134,12 @@ func TestBoth_OutageOfOneLeavesTheOther(t *testing.T) {
 		trouble  trouble
 	}{
 		"telegram refuses connections": {0, 1, refused("telegram")},
-		"telegram hangs":               {0, 1, telegramFails(bottest.Hang)},
-		"telegram answers 500":         {0, 1, telegramFails(bottest.Status500)},
+		"telegram hangs":               {0, 1, telegramFails(fakechat.Hang)},
+		"telegram answers 500":         {0, 1, telegramFails(fakechat.Status500)},
 		"discord refuses connections":  {1, 0, refused("discord")},
-		"discord hangs":                {1, 0, discordFails(bottest.Hang)},
-		"discord answers 500":          {1, 0, discordFails(bottest.Status500)},
-		"discord resets connections":   {1, 0, discordFails(bottest.Reset)},
+		"discord hangs":                {1, 0, discordFails(fakechat.Hang)},
+		"discord answers 500":          {1, 0, discordFails(fakechat.Status500)},
+		"discord resets connections":   {1, 0, discordFails(fakechat.Reset)},
 		"the gateway is closed":        {1, 0, gatewayClosed},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -200,14 +200,14 @@ func TestDiscord_StopWhateverTheGatewayDoes(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, withDiscord)
 			g := r.dc.Gateway()
-			seen := len(g.Log(bottest.GatewayConnected))
+			seen := len(g.Log(fakechat.GatewayConnected))
 			c.before(r)
 			g.Drop()
-			require.NoError(t, r.dc.WaitFor(r.ctx(), func() bool { return len(g.Log(bottest.GatewayConnected)) > seen }))
+			require.NoError(t, r.dc.WaitFor(r.ctx(), func() bool { return len(g.Log(fakechat.GatewayConnected)) > seen }))
 			r.stopInTime()
-			seen = len(g.Log(bottest.GatewayConnected))
+			seen = len(g.Log(fakechat.GatewayConnected))
 			r.start()
-			require.NoError(t, r.dc.WaitFor(r.ctx(), func() bool { return len(g.Log(bottest.GatewayConnected)) > seen }))
+			require.NoError(t, r.dc.WaitFor(r.ctx(), func() bool { return len(g.Log(fakechat.GatewayConnected)) > seen }))
 			r.stopInTime()
 			c.back(r)
 			r.start()
@@ -220,7 +220,7 @@ func TestDiscord_StopWhateverTheGatewayDoes(t *testing.T) {
 	t.Run("no answer of the REST API", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, withDiscord)
-		fault := r.dc.Fault(bottest.DiscordFault{Times: -1, Kind: bottest.Hang})
+		fault := r.dc.Fault(fakechat.DiscordFault{Times: -1, Kind: fakechat.Hang})
 		r.ask(`{"n":1}`)
 		require.NoError(t, r.dc.WaitFor(r.ctx(), func() bool { return fault.Hits() > 0 }))
 		r.stopInTime()

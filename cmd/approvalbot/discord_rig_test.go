@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
-	"approvalbot/config"
+	"approvalbot/internal/config"
+	"approvalbot/internal/fakechat"
 )
 
 // onDiscord is what a test changes of the Discord side.
@@ -21,17 +21,17 @@ type onDiscord struct {
 	inOps      []string // names of those in allowedUserIds; nil: alice, bob
 	byRole     bool     // allowedRoleIds has the role approvers
 	getUpdates string   // channels.discord.updates
-	dcOptions  bottest.DiscordOptions
+	dcOptions  fakechat.DiscordOptions
 	fronted    bool // the platforms are reached through fronts
 }
 
 // discordSide is a server with a channel, and the same people as on Telegram.
 type discordSide struct {
-	dc        *bottest.Discord
-	guild     *bottest.DiscordGuild
-	ops       *bottest.DiscordChannel
-	approvers *bottest.DiscordRole
-	accounts  map[string]*bottest.DiscordUser
+	dc        *fakechat.Discord
+	guild     *fakechat.DiscordGuild
+	ops       *fakechat.DiscordChannel
+	approvers *fakechat.DiscordRole
+	accounts  map[string]*fakechat.DiscordUser
 	fronts    map[string]*front // by platform
 }
 
@@ -40,11 +40,11 @@ func withDiscord(r *rig) { r.on = true }
 
 func (r *rig) addDiscord() {
 	r.dcOptions.AckWindow = patient // a slow machine is no late answer
-	r.dc = bottest.NewDiscord(r.t, r.dcOptions)
-	r.accounts = map[string]*bottest.DiscordUser{}
+	r.dc = fakechat.NewDiscord(r.t, r.dcOptions)
+	r.accounts = map[string]*fakechat.DiscordUser{}
 	r.guild = r.dc.AddGuild("desk")
 	for _, name := range []string{"alice", "bob", "carol", "mallory"} {
-		r.accounts[name] = r.dc.AddUser(bottest.DiscordProfile{Username: name, GlobalName: "Alice"})
+		r.accounts[name] = r.dc.AddUser(fakechat.DiscordProfile{Username: name, GlobalName: "Alice"})
 		r.guild.AddMember(r.accounts[name])
 	}
 	r.approvers = r.guild.AddRole("approvers", 0)
@@ -213,11 +213,11 @@ func (r *rig) chatOn(name string) chat {
 
 type tgChat struct {
 	r    *rig
-	chat *bottest.TelegramChat
+	chat *fakechat.TelegramChat
 }
 
-func (c tgChat) user(who string) *bottest.TelegramUser {
-	return map[string]*bottest.TelegramUser{"alice": c.r.alice, "bob": c.r.bob, "carol": c.r.carol, "mallory": c.r.mallory}[who]
+func (c tgChat) user(who string) *fakechat.TelegramUser {
+	return map[string]*fakechat.TelegramUser{"alice": c.r.alice, "bob": c.r.bob, "carol": c.r.carol, "mallory": c.r.mallory}[who]
 }
 
 func (c tgChat) number(id string) int {
@@ -227,7 +227,7 @@ func (c tgChat) number(id string) int {
 	return n
 }
 
-func tgShown(m bottest.TelegramMessage) shown {
+func tgShown(m fakechat.TelegramMessage) shown {
 	s := shown{id: fmt.Sprint(m.ID), text: m.Text + m.Caption, labels: m.Labels()}
 	if m.Document != nil {
 		s.file = string(m.Document.Bytes)
@@ -256,7 +256,7 @@ func (c tgChat) settled(id string, words ...string) shown {
 
 func (c tgChat) waitText(words string) shown {
 	c.r.t.Helper()
-	m, err := c.chat.WaitMessage(c.r.ctx(), func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, words) })
+	m, err := c.chat.WaitMessage(c.r.ctx(), func(m fakechat.TelegramMessage) bool { return strings.Contains(m.Text, words) })
 	require.NoError(c.r.t, err, words)
 	return tgShown(m)
 }
@@ -286,7 +286,7 @@ func (c tgChat) direct(who string) chat {
 }
 
 func (c tgChat) say(who, text string, to ...string) string {
-	how := bottest.TelegramSay{}
+	how := fakechat.TelegramSay{}
 	for _, id := range to {
 		how.ReplyTo = c.number(id)
 	}
@@ -302,10 +302,10 @@ func (c tgChat) fromBot() (all []shown) {
 
 type dcChat struct {
 	r    *rig
-	chat *bottest.DiscordChannel
+	chat *fakechat.DiscordChannel
 }
 
-func (c dcChat) user(who string) *bottest.DiscordUser { return c.r.accounts[who] }
+func (c dcChat) user(who string) *fakechat.DiscordUser { return c.r.accounts[who] }
 
 // inert takes off the backslashes that make Markdown plain.
 var inert = regexp.MustCompile("\\\\([`*_~|<@\\[:#>+.\\\\-])")
@@ -316,7 +316,7 @@ func dcText(s string) string { return inert.ReplaceAllString(s, "$1") }
 // has a backslash in it.
 var alive = regexp.MustCompile(`[a-z]://|(^|[^\\])(<[@#]|@(everyone|here))`)
 
-func dcShown(m bottest.DiscordMessage) shown {
+func dcShown(m fakechat.DiscordMessage) shown {
 	s := shown{id: m.ID, text: dcText(m.Text()), labels: m.Labels(), alive: m.Pings}
 	if n := len(s.labels) - 1; n > 0 && s.labels[n] == "Details" { // what Telegram folds instead
 		s.labels = s.labels[:n]
@@ -350,7 +350,7 @@ func (c dcChat) card(a api.Approval) shown {
 // shown waits for the open card of an approval, of which the desk may not know.
 func (c dcChat) shown(a api.Approval) shown {
 	c.r.t.Helper()
-	m, err := c.chat.WaitMessage(c.r.ctx(), func(m bottest.DiscordMessage) bool {
+	m, err := c.chat.WaitMessage(c.r.ctx(), func(m fakechat.DiscordMessage) bool {
 		return strings.Contains(m.Text(), a.Code) && len(m.Rows) > 0
 	})
 	require.NoError(c.r.t, err)
@@ -373,13 +373,13 @@ func (c dcChat) settled(id string, words ...string) shown {
 
 func (c dcChat) waitText(words string) shown {
 	c.r.t.Helper()
-	m, err := c.chat.WaitMessage(c.r.ctx(), func(m bottest.DiscordMessage) bool { return strings.Contains(dcText(m.Text()), words) })
+	m, err := c.chat.WaitMessage(c.r.ctx(), func(m fakechat.DiscordMessage) bool { return strings.Contains(dcText(m.Text()), words) })
 	require.NoError(c.r.t, err, words)
 	return dcShown(m)
 }
 
 // told is what only that person sees of an interaction's answer.
-func (r *rig) told(i *bottest.DiscordInteraction) string {
+func (r *rig) told(i *fakechat.DiscordInteraction) string {
 	r.t.Helper()
 	s, err := i.EphemeralText(r.ctx())
 	require.NoError(r.t, err)
@@ -418,8 +418,8 @@ func (c dcChat) begin(who, id, data string) func() string {
 
 func (c dcChat) type_(who, text string) { c.said(who, text) }
 
-func (c dcChat) said(who, text string, to ...string) bottest.DiscordMessage {
-	how := bottest.DiscordSay{MentionBot: c.chat.Guild != nil}
+func (c dcChat) said(who, text string, to ...string) fakechat.DiscordMessage {
+	how := fakechat.DiscordSay{MentionBot: c.chat.Guild != nil}
 	for _, id := range to {
 		how.ReplyTo = id
 	}
@@ -439,9 +439,9 @@ func (c dcChat) say(who, text string, to ...string) string {
 	return c.replyTo(c.said(who, text, to...)).text
 }
 
-func (c dcChat) replyTo(said bottest.DiscordMessage) shown {
+func (c dcChat) replyTo(said fakechat.DiscordMessage) shown {
 	c.r.t.Helper()
-	m, err := c.chat.WaitMessage(c.r.ctx(), func(m bottest.DiscordMessage) bool { return m.ReplyTo == said.ID })
+	m, err := c.chat.WaitMessage(c.r.ctx(), func(m fakechat.DiscordMessage) bool { return m.ReplyTo == said.ID })
 	require.NoError(c.r.t, err)
 	return dcShown(m)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 // stamp is how Discord is told a time: it shows it in the zone of whoever reads.
@@ -22,14 +22,14 @@ func TestDiscord_TimesAreTheReadersOwn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, withDiscord)
 	a := r.exec("git push origin main")
-	card, err := r.ops.WaitMessage(r.ctx(), func(m bottest.DiscordMessage) bool { return strings.Contains(m.Text(), a.Code) && len(m.Rows) > 0 })
+	card, err := r.ops.WaitMessage(r.ctx(), func(m fakechat.DiscordMessage) bool { return strings.Contains(m.Text(), a.Code) && len(m.Rows) > 0 })
 	require.NoError(t, err)
 	require.Contains(t, card.Text(), "ends "+fmt.Sprintf("<t:%d:R>", a.ExpiresAtMs/1000))
 	require.Contains(t, r.told(r.accounts["alice"].Slash(r.ops, "pending", nil)), "until "+stamp(a.ExpiresAtMs))
 
-	r.told(r.accounts["alice"].Slash(r.ops, "approve", bottest.DiscordArgs{"code": a.Code, "reason": "till <t:1:R>"}))
+	r.told(r.accounts["alice"].Slash(r.ops, "approve", fakechat.DiscordArgs{"code": a.Code, "reason": "till <t:1:R>"}))
 	got := r.final(a)
-	settled, err := r.ops.WaitMessage(r.ctx(), func(m bottest.DiscordMessage) bool { return m.ID == card.ID && len(m.Rows) == 0 })
+	settled, err := r.ops.WaitMessage(r.ctx(), func(m fakechat.DiscordMessage) bool { return m.ID == card.ID && len(m.Rows) == 0 })
 	require.NoError(t, err)
 	require.Contains(t, settled.Text(), "Allowed once by alice, "+moment(got.ResolvedAtMs))
 	require.Contains(t, settled.Text(), `till \<t:1:R>`)

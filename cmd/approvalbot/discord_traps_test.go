@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
-	"approvalbot/daemon"
+	"approvalbot/internal/daemon"
+	"approvalbot/internal/fakechat"
 )
 
 // Traps of the platform.
@@ -32,30 +32,30 @@ func TestAdversary_P1_OneCardPerPlaceOnDiscord(t *testing.T) {
 }
 
 func TestAdversary_P3_DiscordsTroublesLoseNothing(t *testing.T) {
-	post := func(f bottest.DiscordFault) bottest.DiscordFault {
-		f.Method, f.Route = http.MethodPost, bottest.RouteMessages
+	post := func(f fakechat.DiscordFault) fakechat.DiscordFault {
+		f.Method, f.Route = http.MethodPost, fakechat.RouteMessages
 		return f
 	}
-	edit := func(f bottest.DiscordFault) bottest.DiscordFault {
-		f.Method, f.Route = http.MethodPatch, bottest.RouteMessage
+	edit := func(f fakechat.DiscordFault) fakechat.DiscordFault {
+		f.Method, f.Route = http.MethodPatch, fakechat.RouteMessage
 		return f
 	}
-	for name, fault := range map[string]bottest.DiscordFault{
-		"429, a fraction of a second": post(bottest.DiscordFault{Kind: bottest.TooManyRequests, RetryAfter: 0.35}),
-		"429, global":                 post(bottest.DiscordFault{Kind: bottest.TooManyRequests, RetryAfter: 0.35, Scope: "global"}),
-		"500":                         post(bottest.DiscordFault{Kind: bottest.Status500}),
-		"500 after":                   post(bottest.DiscordFault{Kind: bottest.Status500, When: bottest.After}),
-		"502 with a page":             post(bottest.DiscordFault{Kind: bottest.HTML502}),
-		"reset before":                post(bottest.DiscordFault{Kind: bottest.Reset}),
-		"reset after":                 post(bottest.DiscordFault{Kind: bottest.Reset, When: bottest.After}),
-		"truncated after":             post(bottest.DiscordFault{Kind: bottest.Truncated, When: bottest.After}),
-		"edit 429":                    edit(bottest.DiscordFault{Kind: bottest.TooManyRequests, RetryAfter: 0.35}),
-		"edit 502":                    edit(bottest.DiscordFault{Kind: bottest.HTML502}),
-		"edit reset after":            edit(bottest.DiscordFault{Kind: bottest.Reset, When: bottest.After}),
-		"first answer 500":            {Method: http.MethodPost, Route: bottest.RouteCallback, Kind: bottest.Status500},
-		"first answer lost":           {Method: http.MethodPost, Route: bottest.RouteCallback, Kind: bottest.Reset, When: bottest.After},
-		"answer 429":                  {Method: http.MethodPatch, Route: bottest.RouteFollowup, Kind: bottest.TooManyRequests, RetryAfter: 0.35},
-		"answer 502":                  {Method: http.MethodPatch, Route: bottest.RouteFollowup, Kind: bottest.HTML502},
+	for name, fault := range map[string]fakechat.DiscordFault{
+		"429, a fraction of a second": post(fakechat.DiscordFault{Kind: fakechat.TooManyRequests, RetryAfter: 0.35}),
+		"429, global":                 post(fakechat.DiscordFault{Kind: fakechat.TooManyRequests, RetryAfter: 0.35, Scope: "global"}),
+		"500":                         post(fakechat.DiscordFault{Kind: fakechat.Status500}),
+		"500 after":                   post(fakechat.DiscordFault{Kind: fakechat.Status500, When: fakechat.After}),
+		"502 with a page":             post(fakechat.DiscordFault{Kind: fakechat.HTML502}),
+		"reset before":                post(fakechat.DiscordFault{Kind: fakechat.Reset}),
+		"reset after":                 post(fakechat.DiscordFault{Kind: fakechat.Reset, When: fakechat.After}),
+		"truncated after":             post(fakechat.DiscordFault{Kind: fakechat.Truncated, When: fakechat.After}),
+		"edit 429":                    edit(fakechat.DiscordFault{Kind: fakechat.TooManyRequests, RetryAfter: 0.35}),
+		"edit 502":                    edit(fakechat.DiscordFault{Kind: fakechat.HTML502}),
+		"edit reset after":            edit(fakechat.DiscordFault{Kind: fakechat.Reset, When: fakechat.After}),
+		"first answer 500":            {Method: http.MethodPost, Route: fakechat.RouteCallback, Kind: fakechat.Status500},
+		"first answer lost":           {Method: http.MethodPost, Route: fakechat.RouteCallback, Kind: fakechat.Reset, When: fakechat.After},
+		"answer 429":                  {Method: http.MethodPatch, Route: fakechat.RouteFollowup, Kind: fakechat.TooManyRequests, RetryAfter: 0.35},
+		"answer 502":                  {Method: http.MethodPatch, Route: fakechat.RouteFollowup, Kind: fakechat.HTML502},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +79,7 @@ func TestAdversary_P3_DiscordsTroublesLoseNothing(t *testing.T) {
 func TestAdversary_P3_ALimitedChannelDoesNotStopTheOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, withDiscord)
-	r.dc.Fault(bottest.DiscordFault{Method: http.MethodPost, Route: bottest.RouteMessages, Channel: r.ops.ID, Times: -1, Kind: bottest.TooManyRequests, RetryAfter: 3600})
+	r.dc.Fault(fakechat.DiscordFault{Method: http.MethodPost, Route: fakechat.RouteMessages, Channel: r.ops.ID, Times: -1, Kind: fakechat.TooManyRequests, RetryAfter: 3600})
 	other := r.guild.AddChannel("other")
 	r.stop()
 	r.routing = "{mode: targets, targets: [" + inOps + `, {channel: discord, to: "` + other.ID + `"}]}`
@@ -100,8 +100,8 @@ func TestAdversary_P4_DeadChannelsAreNamedAndFallbackIsTried(t *testing.T) {
 		to   string
 		says string
 	}{
-		"no access":        {func(r *rig) { r.ops.SetAccess(bottest.DiscordNoAccess) }, "OPS", "View Channel"},
-		"no right":         {func(r *rig) { r.ops.SetAccess(bottest.DiscordNoSend) }, "OPS", "Send Messages"},
+		"no access":        {func(r *rig) { r.ops.SetAccess(fakechat.DiscordNoAccess) }, "OPS", "View Channel"},
+		"no right":         {func(r *rig) { r.ops.SetAccess(fakechat.DiscordNoSend) }, "OPS", "Send Messages"},
 		"deleted":          {func(r *rig) { r.ops.Delete() }, "OPS", "no such channel"},
 		"closed messages":  {func(r *rig) { r.accounts["alice"].CloseDMs(true) }, "dm:ALICE", "direct messages"},
 		"no server shared": {func(r *rig) { r.accounts["alice"].Stranger(true) }, "dm:ALICE", "server"},
@@ -143,10 +143,10 @@ func TestAdversary_P5_HarmlessErrorsOfDiscord(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps)
 	dc := r.chatOn("discord")
-	for i, f := range []bottest.DiscordFault{
-		{Method: http.MethodPost, Route: bottest.RouteCallback, Kind: bottest.Custom, Status: 404, Code: 10062, Message: "Unknown interaction"},
-		{Method: http.MethodPost, Route: bottest.RouteCallback, Kind: bottest.Custom, Status: 400, Code: 40060, Message: "Interaction has already been acknowledged."},
-		{Method: http.MethodPatch, Route: bottest.RouteFollowup, Kind: bottest.Custom, Status: 404, Code: 10008, Message: "Unknown Message"},
+	for i, f := range []fakechat.DiscordFault{
+		{Method: http.MethodPost, Route: fakechat.RouteCallback, Kind: fakechat.Custom, Status: 404, Code: 10062, Message: "Unknown interaction"},
+		{Method: http.MethodPost, Route: fakechat.RouteCallback, Kind: fakechat.Custom, Status: 400, Code: 40060, Message: "Interaction has already been acknowledged."},
+		{Method: http.MethodPatch, Route: fakechat.RouteFollowup, Kind: fakechat.Custom, Status: 404, Code: 10008, Message: "Unknown Message"},
 	} {
 		a := r.ask(fmt.Sprintf(`{"n":%d}`, i))
 		card := dc.card(a)
@@ -160,10 +160,10 @@ func TestAdversary_P5_HarmlessErrorsOfDiscord(t *testing.T) {
 	// A card that is too old for another edit: the end is told below it.
 	a := r.ask(`{"n":10}`)
 	card := dc.card(a)
-	r.dc.Fault(bottest.DiscordFault{Method: http.MethodPatch, Route: bottest.RouteMessage, Times: -1, Kind: bottest.TooManyRequests,
+	r.dc.Fault(fakechat.DiscordFault{Method: http.MethodPatch, Route: fakechat.RouteMessage, Times: -1, Kind: fakechat.TooManyRequests,
 		Code: 30046, Message: "Maximum number of edits to messages older than 1 hour reached. Try again later."}) // as long as it stands
 	require.Contains(t, dc.tap("alice", card.id, "Allow once"), "Allowed. It may run once")
-	_, err := r.ops.WaitMessage(r.ctx(), func(m bottest.DiscordMessage) bool {
+	_, err := r.ops.WaitMessage(r.ctx(), func(m fakechat.DiscordMessage) bool {
 		return m.ReplyTo == card.id && strings.Contains(dcText(m.Text()), a.Code+": ✅ Allowed once by alice")
 	})
 	require.NoError(t, err)
@@ -184,12 +184,12 @@ func TestAdversary_P5_ADeletedCardIsGivenUp(t *testing.T) {
 // The desk stops after Discord took a card and before it said so: another start
 // finds the same card by its nonce.
 func TestAdversary_P2_StoppedWithoutTheCardsID(t *testing.T) {
-	for name, kind := range map[string]bottest.FaultKind{"hang": bottest.Hang, "reset": bottest.Reset} {
+	for name, kind := range map[string]fakechat.FaultKind{"hang": fakechat.Hang, "reset": fakechat.Reset} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, withDiscord, onlyOps)
 			dc := dcChat{r, r.ops}
-			fault := r.dc.Fault(bottest.DiscordFault{Method: http.MethodPost, Route: bottest.RouteMessages, Kind: kind, When: bottest.After, Times: -1})
+			fault := r.dc.Fault(fakechat.DiscordFault{Method: http.MethodPost, Route: fakechat.RouteMessages, Kind: kind, When: fakechat.After, Times: -1})
 			a := r.ask(`{"n":1}`)
 			card := dc.shown(a)
 			r.stopInTime()
@@ -210,7 +210,7 @@ func TestAdversary_P2_EndedWithoutTheCardsID(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, withDiscord, inTheSession)
 	dc := r.chatOn("discord")
-	fault := r.dc.Fault(bottest.DiscordFault{Method: http.MethodPost, Route: bottest.RouteMessages, Kind: bottest.Reset, When: bottest.After, Times: -1})
+	fault := r.dc.Fault(fakechat.DiscordFault{Method: http.MethodPost, Route: fakechat.RouteMessages, Kind: fakechat.Reset, When: fakechat.After, Times: -1})
 	a := r.ask(`{"n":1}`, fromOps(r))
 	card := dc.waitText(a.Code)
 	_, err := r.agent().Withdraw(r.ctx(), a.ID, api.WithdrawRequest{Reason: "done by hand"})
@@ -226,7 +226,7 @@ func TestDiscord_WhatCameTooLateForACardIsDrawnAnew(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, withDiscord, inTheSession)
 	dc := r.chatOn("discord")
-	fault := r.dc.Fault(bottest.DiscordFault{Method: http.MethodPost, Route: bottest.RouteMessages, Kind: bottest.Status500, Times: -1})
+	fault := r.dc.Fault(fakechat.DiscordFault{Method: http.MethodPost, Route: fakechat.RouteMessages, Kind: fakechat.Status500, Times: -1})
 	a := r.ask(`{"n":1}`, fromOps(r))
 	_, err := r.operator().Resolve(r.ctx(), a.Code, api.ResolveRequest{Decision: api.AllowOnce})
 	require.NoError(t, err)
@@ -253,7 +253,7 @@ func fromOps(r *rig) func(*api.CreateRequest) {
 func byHTTP(r *rig) {
 	r.addr = ownAddr(r.t)
 	r.dcOptions.Seed = []byte("0123456789abcdef0123456789abcdef")
-	r.getUpdates = "{interactions: {publicKey: " + bottest.NewDiscord(r.t, r.dcOptions).PublicKey() + "}}"
+	r.getUpdates = "{interactions: {publicKey: " + fakechat.NewDiscord(r.t, r.dcOptions).PublicKey() + "}}"
 }
 
 // An interaction that was stored and acknowledged counts after a restart.
@@ -267,12 +267,12 @@ func TestAdversary_P2_StoredTapCountsAfterARestart(t *testing.T) {
 	card := dc.card(a)
 	r.stop()
 	// Until the bot knows who it is, what comes in is kept and not yet handled.
-	fault := r.dc.Fault(bottest.DiscordFault{Route: bottest.RouteMe, Times: -1, Kind: bottest.Status500})
+	fault := r.dc.Fault(fakechat.DiscordFault{Route: fakechat.RouteMe, Times: -1, Kind: fakechat.Status500})
 	r.start()
 	tap := r.accounts["alice"].Click(r.ops, card.id, "Allow once")
 	response, err := tap.Response(r.ctx())
 	require.NoError(t, err)
-	require.Equal(t, bottest.CallbackDeferredMessage, response.Type)
+	require.Equal(t, fakechat.CallbackDeferredMessage, response.Type)
 	require.EqualValues(t, "pending", r.get(a).Status)
 	r.stopInTime()
 	fault.Remove()
@@ -312,7 +312,7 @@ func TestBoth_TimersRunWhileDiscordIsAway(t *testing.T) {
 	a := r.ask(`{"n":1}`)
 	card := dc.card(a)
 	r.stop()
-	r.dc.Fault(bottest.DiscordFault{Route: bottest.RouteMe, Times: -1, Kind: bottest.Status500})
+	r.dc.Fault(fakechat.DiscordFault{Route: fakechat.RouteMe, Times: -1, Kind: fakechat.Status500})
 	r.start()
 	_, err := r.accounts["alice"].Click(r.ops, card.id, "Allow once").Response(r.ctx())
 	require.NoError(t, err)
@@ -327,7 +327,7 @@ func TestBoth_TimersRunWhileDiscordIsAway(t *testing.T) {
 func TestAdversary_P9_ABurstToDiscordKeepsItsOrder(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, withDiscord, onlyOps)
-	hold := r.dc.Fault(bottest.DiscordFault{Method: http.MethodPost, Route: bottest.RouteMessages, Times: -1, Kind: bottest.TooManyRequests, RetryAfter: 1})
+	hold := r.dc.Fault(fakechat.DiscordFault{Method: http.MethodPost, Route: fakechat.RouteMessages, Times: -1, Kind: fakechat.TooManyRequests, RetryAfter: 1})
 	const n = 60
 	asked := make([]api.Approval, n)
 	for i := range asked {

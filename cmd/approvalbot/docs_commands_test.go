@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/cli/app"
+	"approvalbot/internal/cli/app"
 )
 
 // notRun are the commands of the pages that TestDocs_EveryCommandRuns leaves out, by how
@@ -28,7 +28,7 @@ var notRun = map[string]string{
 	"sha256sum -c":          "internal/release/check.sh, on a release",
 	"tar -xzf approvalbot_": "internal/release/check.sh, on a release",
 	"docker ":               "internal/release/check.sh runs the image",
-	"APPROVALBOT_SERVER=http://localhost:8787": "web/embed_test.go runs it, in Chromium; it would not end",
+	"APPROVALBOT_SERVER=http://localhost:8787": "internal/web/embed_test.go runs it, in Chromium; it would not end",
 	"systemctl ":                                "needs systemd and root",
 	"chown ":                                    "root's",
 	"approvalbot init":                          "testdata/script/init.txtar; it asks",

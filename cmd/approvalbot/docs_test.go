@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"approvalbot/config"
-	"approvalbot/config/local"
+	"approvalbot/internal/config"
+	"approvalbot/internal/config/local"
 )
 
 var updateDocs = flag.Bool("update", false, "write the golden files anew")
@@ -51,7 +51,7 @@ func TestCLIDoc_NamesWhatIsRead(t *testing.T) {
 	man, err := os.ReadFile(filepath.Join(dir, "approvalbot.1"))
 	require.NoError(t, err)
 	var sources []string
-	for _, at := range []string{"*.go", "../../cli/*.go", "../../cli/*/*.go", "../../config/*.go", "../../config/*/*.go", "../../daemon/*.go"} {
+	for _, at := range []string{"*.go", "../../internal/cli/*.go", "../../internal/cli/*/*.go", "../../internal/config/*.go", "../../internal/config/*/*.go", "../../internal/daemon/*.go"} {
 		found, err := filepath.Glob(at)
 		require.NoError(t, err)
 		require.NotEmpty(t, found, at)

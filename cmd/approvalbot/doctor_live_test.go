@@ -7,10 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/cli/app"
-	"approvalbot/cli/setup"
 	"approvalbot/core"
-	"approvalbot/hook/live"
+	"approvalbot/internal/cli/app"
+	"approvalbot/internal/cli/setup"
+	"approvalbot/internal/hook/live"
 )
 
 // What doctor --live says is what the client does: as far as a client that is no more

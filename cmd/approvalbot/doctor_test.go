@@ -14,10 +14,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/bot/bottest"
-	"approvalbot/cli/app"
 	"approvalbot/core"
-	"approvalbot/store/pgtest"
+	"approvalbot/internal/cli/app"
+	"approvalbot/internal/fakechat"
+	"approvalbot/internal/store/pgtest"
 )
 
 // connected waits until the running desk says that its chats are there, and has them itself: before
@@ -100,7 +100,7 @@ func TestDoctor_FailsOnlyWhereApprovalsStop(t *testing.T) {
 	require.Zero(t, got.code, got.out)
 	require.Contains(t, got.out, fmt.Sprintf("warn  target telegram:%d: The bot was removed from this chat", r.group.ID))
 	require.Contains(t, got.out, " — add it again")
-	r.ops.SetAccess(bottest.DiscordNoSend)
+	r.ops.SetAccess(fakechat.DiscordNoSend)
 	got = r.doctor()
 	require.Equal(t, app.ExitError, got.code)
 	require.Contains(t, got.out, fmt.Sprintf("FAIL  target telegram:%d: ", r.group.ID))

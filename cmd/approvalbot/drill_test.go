@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
-	"approvalbot/cli/app"
 	"approvalbot/core"
+	"approvalbot/internal/cli/app"
+	"approvalbot/internal/fakechat"
 )
 
 // drilling runs a drill in the background, until it ends or is interrupted.
@@ -47,11 +47,11 @@ func TestDrill_ThereAndBackAndNeverRuns(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, withDiscord)
 	done, _ := r.drilling("--wait", "1m")
-	card, err := r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return len(m.Buttons) > 0 })
+	card, err := r.group.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool { return len(m.Buttons) > 0 })
 	require.NoError(t, err)
 	require.Contains(t, card.Text, core.DrillTool)
 	require.Contains(t, card.Text, "Nothing will run, whatever you decide.")
-	_, err = r.ops.WaitMessage(r.ctx(), func(bottest.DiscordMessage) bool { return true })
+	_, err = r.ops.WaitMessage(r.ctx(), func(fakechat.DiscordMessage) bool { return true })
 	require.NoError(t, err)
 	a := r.drilled()
 	r.until(a, "both cards", func(a api.Approval) bool { return len(came(a)) == 2 })
@@ -127,7 +127,7 @@ func TestDrill_TakesEveryWayWhateverPolicySays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			vera := r.tg.AddUser(bottest.TelegramProfile{FirstName: "Vera"})
+			vera := r.tg.AddUser(fakechat.TelegramProfile{FirstName: "Vera"})
 			room, spare, shield := r.tg.AddSupergroup("verifiers", vera, r.mallory), r.tg.AddSupergroup("spare", r.alice), r.tg.AddSupergroup("shield", r.alice)
 			r.stop()
 			r.tools, r.quorum = policy.tools, policy.quorum
@@ -139,7 +139,7 @@ func TestDrill_TakesEveryWayWhateverPolicySays(t *testing.T) {
 			done, _ := r.drilling("--wait", "1m")
 			a := r.drilled()
 			require.Equal(t, []string{"drill"}, a.ReasonCodes)
-			for _, chat := range []*bottest.TelegramChat{r.group, spare, shield, room} {
+			for _, chat := range []*fakechat.TelegramChat{r.group, spare, shield, room} {
 				require.Contains(t, r.cardIn(chat, a).Text, "This is a drill: nothing of it will run.")
 			}
 			r.until(a, "all cards", func(a api.Approval) bool {

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/cli/app"
+	"approvalbot/internal/cli/app"
 )
 
 // warehouse is a program that is an MCP server: its tool says which database it is of.

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 // askers are the example programs that ask, wait, claim, run and report.
@@ -92,9 +92,9 @@ func (e example) ran() bool {
 }
 
 // asked waits for the card that shows those words.
-func (r *rig) asked(words string) bottest.TelegramMessage {
+func (r *rig) asked(words string) fakechat.TelegramMessage {
 	r.t.Helper()
-	m, err := r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
+	m, err := r.group.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool {
 		return strings.Contains(m.Text, words) && len(m.Buttons) > 0
 	})
 	require.NoError(r.t, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 // The main job, whole: asked over HTTP, a card in the group, a tap, the asker is
@@ -28,7 +28,7 @@ func TestFlow_AskTapClaimReport(t *testing.T) {
 		}
 		waited <- a
 	}()
-	card, err := r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return len(m.Buttons) > 0 })
+	card, err := r.group.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool { return len(m.Buttons) > 0 })
 	require.NoError(t, err)
 	first := strings.SplitN(card.Text, "\n", 4)
 	require.Equal(t, []string{"agent asks to run", "terraform apply plan.out", "in /srv/infra"}, first[:3], "the notification says who runs what and where")
@@ -61,7 +61,7 @@ func TestFlow_DenyWithAReasonReachesTheAsker(t *testing.T) {
 	a := r.ask(`{"to":"prod"}`)
 	card := r.card(a)
 	r.tap(r.bob, r.group, card.ID, "More")
-	more, err := r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
+	more, err := r.group.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool {
 		_, ok := m.Button("Deny with a reason")
 		return ok
 	})
@@ -70,11 +70,11 @@ func TestFlow_DenyWithAReasonReachesTheAsker(t *testing.T) {
 	require.Equal(t, denied, r.tap(r.bob, r.group, card.ID, "Deny with a reason").Text)
 	require.EqualValues(t, "denied", r.final(a).Status, "the deny counts at the tap")
 
-	question, err := r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, "with the reason") })
+	question, err := r.group.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool { return strings.Contains(m.Text, "with the reason") })
 	require.NoError(t, err)
 	require.Equal(t, card.ID, question.ReplyTo)
 	r.remembers("telegram", fmt.Sprint(question.ID))
-	said := r.bob.Say(r.group, "not on a Friday", bottest.TelegramSay{ReplyTo: question.ID})
+	said := r.bob.Say(r.group, "not on a Friday", fakechat.TelegramSay{ReplyTo: question.ID})
 	require.Equal(t, "Noted.", r.reply(r.group, said).Text)
 	require.Equal(t, "not on a Friday", r.get(a).Reason)
 	r.settled(r.group, card.ID, "Denied by bob, ", ": not on a Friday")
@@ -96,7 +96,7 @@ func TestFlow_TypedCommands(t *testing.T) {
 
 	b := r.ask(`{"n":2}`)
 	card = r.card(b)
-	r.bob.Say(r.group, "deny not today", bottest.TelegramSay{ReplyTo: card.ID})
+	r.bob.Say(r.group, "deny not today", fakechat.TelegramSay{ReplyTo: card.ID})
 	require.EqualValues(t, "denied", r.final(b).Status)
 	require.Equal(t, "not today", r.get(b).Reason)
 
@@ -118,7 +118,7 @@ func TestFlow_QuorumOfTwoShowsTheTallyAsItGrows(t *testing.T) {
 	card := r.card(a)
 	require.Contains(t, card.Text, "0 of 2")
 	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "1 of 2 yes (alice)")
-	_, err := r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
+	_, err := r.group.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool {
 		return m.ID == card.ID && strings.Contains(m.Text, "1 of 2 yes (alice)") && len(m.Buttons) > 0
 	})
 	require.NoError(t, err)
@@ -188,11 +188,11 @@ func TestFlow_SessionChatIsTold(t *testing.T) {
 		r.routing = `{mode: targets, targets: [{channel: telegram, to: "GROUP"}]}`
 		r.agentHas = `, sessionChats: ["telegram:-1009999"]`
 	})
-	session := r.tg.AddChat(bottest.TelegramChatSpec{Type: bottest.TelegramSupergroup, ID: -1009999, Title: "session"})
+	session := r.tg.AddChat(fakechat.TelegramChatSpec{Type: fakechat.TelegramSupergroup, ID: -1009999, Title: "session"})
 	a := r.ask(`{"n":1}`, func(c *api.CreateRequest) { c.Origin = &api.Target{Channel: "telegram", To: "-1009999"} })
 	card := r.card(a)
 	r.tap(r.alice, r.group, card.ID, "Allow once")
-	_, err := session.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, "allowed once by alice") })
+	_, err := session.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool { return strings.Contains(m.Text, "allowed once by alice") })
 	require.NoError(t, err)
 	claim, err := r.agent().Claim(r.ctx(), a.ID, api.ClaimRequest{})
 	require.NoError(t, err)
@@ -200,7 +200,7 @@ func TestFlow_SessionChatIsTold(t *testing.T) {
 	code := 3
 	_, err = r.agent().Result(r.ctx(), a.ID, api.ResultRequest{Status: "failed", ExitCode: &code})
 	require.NoError(t, err)
-	_, err = session.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
+	_, err = session.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool {
 		return strings.Contains(m.Text, "The agent says it failed with exit status 3")
 	})
 	require.NoError(t, err)
@@ -241,7 +241,7 @@ func TestFlow_WebhookMode(t *testing.T) {
 	r := newRig(t, func(r *rig) {
 		r.addr = ownAddr(t)
 		r.updates = fmt.Sprintf("{webhook: {url: \"http://%s/telegram/webhook\", secret: hook-secret-0123}}", r.addr)
-		r.options = bottest.TelegramOptions{AnyWebhook: true}
+		r.options = fakechat.TelegramOptions{AnyWebhook: true}
 	})
 	a := r.ask(`{"n":1}`)
 	card := r.card(a)

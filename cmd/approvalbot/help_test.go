@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/cli/app"
-	"approvalbot/cli/help"
-	"approvalbot/config"
+	"approvalbot/internal/cli/app"
+	"approvalbot/internal/cli/help"
+	"approvalbot/internal/config"
 )
 
 // Help fits a terminal, every command is in its group and has an example, and the
@@ -33,10 +33,10 @@ func TestHelp(t *testing.T) {
 			require.LessOrEqual(t, utf8.RuneCountInString(line), 78, "%s: %s", c.CommandPath(), line)
 		}
 		if c.Parent() == root && c.Name() != "docs" {
-			require.NotEmpty(t, c.GroupID, "%s is in no group (cli/help/help.go)", c.CommandPath())
+			require.NotEmpty(t, c.GroupID, "%s is in no group (internal/cli/help/help.go)", c.CommandPath())
 		}
 		if !c.HasSubCommands() {
-			require.NotEmpty(t, c.Example, "%s has no example (cli/help/examples.go)", c.CommandPath())
+			require.NotEmpty(t, c.Example, "%s has no example (internal/cli/help/examples.go)", c.CommandPath())
 		}
 		for _, line := range exampleLines(c.Example) {
 			requireExample(t, root, line)

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/hook"
-	"approvalbot/hook/install"
+	"approvalbot/internal/hook"
+	"approvalbot/internal/hook/install"
 )
 
 // hookBody is what Claude Code sends before it publishes a package.

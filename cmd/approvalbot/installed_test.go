@@ -13,7 +13,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
-	"approvalbot/hook/live"
+	"approvalbot/internal/hook/live"
 )
 
 // codexScript is as much of Codex as its trust needs: an app server that lists the hook of its

@@ -11,14 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"approvalbot/cli"
-	"approvalbot/cli/agent"
-	"approvalbot/cli/app"
-	"approvalbot/cli/help"
-	"approvalbot/cli/offline"
-	"approvalbot/cli/setup"
-	"approvalbot/cli/watch"
-	"approvalbot/config"
+	"approvalbot/internal/cli"
+	"approvalbot/internal/cli/agent"
+	"approvalbot/internal/cli/app"
+	"approvalbot/internal/cli/help"
+	"approvalbot/internal/cli/offline"
+	"approvalbot/internal/cli/setup"
+	"approvalbot/internal/cli/watch"
+	"approvalbot/internal/config"
 )
 
 // version is set by the linker.

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/cli/app"
-	"approvalbot/daemon"
+	"approvalbot/internal/cli/app"
+	"approvalbot/internal/daemon"
 )
 
 // bearing adds a bearer token to every request.

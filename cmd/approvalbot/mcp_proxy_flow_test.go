@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/hook/ask"
-	"approvalbot/hook/mcp"
+	"approvalbot/internal/hook/ask"
+	"approvalbot/internal/hook/mcp"
 )
 
 // shop is a real MCP server with tools of its own, and a proxy before it.

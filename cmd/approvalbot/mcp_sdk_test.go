@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/daemon"
+	"approvalbot/internal/daemon"
 )
 
 // sdkFolder is where npm has put the official SDK.

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/cli/app"
+	"approvalbot/internal/cli/app"
 )
 
 // offline runs a verb on the rig's store file, asking no server.

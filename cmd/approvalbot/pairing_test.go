@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
-	"approvalbot/cli/app"
-	"approvalbot/config"
-	"approvalbot/config/effective"
-	"approvalbot/config/local"
+	"approvalbot/internal/cli/app"
+	"approvalbot/internal/config"
+	"approvalbot/internal/config/effective"
+	"approvalbot/internal/config/local"
+	"approvalbot/internal/fakechat"
 )
 
 // pairing is a command line that waits until somebody gives its code.
@@ -69,7 +69,7 @@ const (
 func TestPair_ShowsWhoItWasAndWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, hearsEverything)
-	evil := r.tg.AddUser(bottest.TelegramProfile{FirstName: "Eve\x1b[2J\u202e", LastName: "people: [", Username: "eve_0"})
+	evil := r.tg.AddUser(fakechat.TelegramProfile{FirstName: "Eve\x1b[2J\u202e", LastName: "people: [", Username: "eve_0"})
 	elsewhere := r.tg.AddSupergroup("elsewhere", evil)
 	p := pair(t, r.operatorEnv(), strings.NewReader(""))
 	require.Equal(t, saidPaired, r.reply(elsewhere, evil.Say(elsewhere, "/pair "+strings.ToLower(p.code))).Text)
@@ -139,7 +139,7 @@ func TestAdversary_PairingCodesCannotBeGuessed(t *testing.T) {
 // Where no chat is on nobody could give a code.
 func TestPair_NeedsAChat(t *testing.T) {
 	t.Parallel()
-	l := &localDesk{t: t, dir: t.TempDir(), tg: bottest.NewTelegram(t, bottest.TelegramOptions{})}
+	l := &localDesk{t: t, dir: t.TempDir(), tg: fakechat.NewTelegram(t, fakechat.TelegramOptions{})}
 	l.start("TELEGRAM_BOT_TOKEN=")
 	var out, errs safeBuffer
 	require.Equal(t, app.ExitError, run(t.Context(), []string{"pair"}, l.env(), strings.NewReader(""), &out, &errs))
@@ -206,7 +206,7 @@ func TestPair_OnDiscord(t *testing.T) {
 	r := newRig(t, withDiscord)
 	carol := r.accounts["carol"]
 	p := pair(t, r.operatorEnv(), strings.NewReader(""))
-	require.Contains(t, r.told(carol.Slash(carol.DM(), "pair", bottest.DiscordArgs{"code": p.code})), "operator sees this chat")
+	require.Contains(t, r.told(carol.Slash(carol.DM(), "pair", fakechat.DiscordArgs{"code": p.code})), "operator sees this chat")
 	out := p.ends(0)
 	require.Contains(t, out, fmt.Sprintf("discord user %s gave the code in the chat discord:dm:%s.\n", carol.ID, carol.ID))
 	require.Contains(t, out, "They call themselves: Alice (@carol)\n")
@@ -216,7 +216,7 @@ func TestPair_OnDiscord(t *testing.T) {
 	line := fmt.Sprintf("```\nDISCORD_CHANNEL_ID=%s DISCORD_USER_ID=%s\n```", r.ops.ID, carol.ID)
 	require.Contains(t, r.told(carol.Slash(r.ops, "whoami", nil)), line)
 	said := carol.Say(r.ops, "<@"+r.dc.BotUserID()+"> whoami")
-	answer, err := r.ops.WaitMessage(r.ctx(), func(m bottest.DiscordMessage) bool { return m.ReplyTo == said.ID })
+	answer, err := r.ops.WaitMessage(r.ctx(), func(m fakechat.DiscordMessage) bool { return m.ReplyTo == said.ID })
 	require.NoError(t, err)
 	require.Contains(t, answer.Content, line)
 }
@@ -239,7 +239,7 @@ func TestWhoAmI_GivesALineToCopy(t *testing.T) {
 // localDesk is serve --local on this machine.
 type localDesk struct {
 	t    *testing.T
-	tg   *bottest.Telegram
+	tg   *fakechat.Telegram
 	dir  string
 	out  *safeBuffer
 	errs *safeBuffer
@@ -278,8 +278,8 @@ func (l *localDesk) config() string {
 // and remembers the chat. Once it is edited it is the user's.
 func TestPair_WritesAGeneratedConfiguration(t *testing.T) {
 	t.Parallel()
-	l := &localDesk{t: t, dir: t.TempDir(), tg: bottest.NewTelegram(t, bottest.TelegramOptions{AnswerWindow: patient})}
-	alice := l.tg.AddUser(bottest.TelegramProfile{FirstName: "Alice"})
+	l := &localDesk{t: t, dir: t.TempDir(), tg: fakechat.NewTelegram(t, fakechat.TelegramOptions{AnswerWindow: patient})}
+	alice := l.tg.AddUser(fakechat.TelegramProfile{FirstName: "Alice"})
 	chat := alice.Chat()
 	alice.Start("")
 	l.start()
@@ -305,7 +305,7 @@ func TestPair_WritesAGeneratedConfiguration(t *testing.T) {
 
 	mine := strings.Replace(l.config(), "mode: both", "mode: targets", 1)
 	require.NoError(t, os.WriteFile(filepath.Join(l.dir, config.LocalFile), []byte(mine), 0o600))
-	bob := l.tg.AddUser(bottest.TelegramProfile{FirstName: "Bob"})
+	bob := l.tg.AddUser(fakechat.TelegramProfile{FirstName: "Bob"})
 	l.start("TELEGRAM_CHAT_ID=telegram:-1005", fmt.Sprintf("TELEGRAM_USER_ID=%d", bob.ID))
 	require.Equal(t, mine, l.config())
 	require.Contains(t, l.out.String(), "was edited, so it is yours")
@@ -321,8 +321,8 @@ func TestPair_WritesAGeneratedConfiguration(t *testing.T) {
 // named by the way from here: nothing of it waits for a restart.
 func TestPair_WritesTheSamePaths(t *testing.T) {
 	t.Chdir(t.TempDir())
-	l := &localDesk{t: t, dir: ".", tg: bottest.NewTelegram(t, bottest.TelegramOptions{AnswerWindow: patient})}
-	alice := l.tg.AddUser(bottest.TelegramProfile{FirstName: "Alice"})
+	l := &localDesk{t: t, dir: ".", tg: fakechat.NewTelegram(t, fakechat.TelegramOptions{AnswerWindow: patient})}
+	alice := l.tg.AddUser(fakechat.TelegramProfile{FirstName: "Alice"})
 	alice.Start("")
 	l.start()
 	p := pair(t, l.env(), strings.NewReader(""), "--yes")
@@ -333,7 +333,7 @@ func TestPair_WritesTheSamePaths(t *testing.T) {
 }
 
 // asksIn asks for something, and lets that person allow it there.
-func (l *localDesk) asksIn(u *bottest.TelegramUser, chat *bottest.TelegramChat) {
+func (l *localDesk) asksIn(u *fakechat.TelegramUser, chat *fakechat.TelegramChat) {
 	l.t.Helper()
 	before, done := len(chat.FromBot()), make(chan int, 1)
 	var out, errs safeBuffer
@@ -343,7 +343,7 @@ func (l *localDesk) asksIn(u *bottest.TelegramUser, chat *bottest.TelegramChat) 
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), patient)
 	defer cancel()
-	all, err := chat.WaitMessages(ctx, func(all []bottest.TelegramMessage) bool {
+	all, err := chat.WaitMessages(ctx, func(all []fakechat.TelegramMessage) bool {
 		return len(chat.FromBot()) > before && len(all[len(all)-1].Buttons) > 0
 	})
 	require.NoError(l.t, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
-	"approvalbot/cli/app"
+	"approvalbot/internal/cli/app"
+	"approvalbot/internal/fakechat"
 )
 
 func session(key string) func(*api.CreateRequest) {
@@ -36,10 +36,10 @@ func (r *rig) tryExec(command string, change ...func(*api.CreateRequest)) api.Ap
 }
 
 // more opens a card's second row and gives it.
-func (r *rig) more(u *bottest.TelegramUser, card bottest.TelegramMessage, button string) bottest.TelegramMessage {
+func (r *rig) more(u *fakechat.TelegramUser, card fakechat.TelegramMessage, button string) fakechat.TelegramMessage {
 	r.t.Helper()
 	r.tap(u, r.group, card.ID, "More")
-	m, err := r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
+	m, err := r.group.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool {
 		_, ok := m.Button(button)
 		return ok && m.ID == card.ID
 	})
@@ -271,7 +271,7 @@ func TestFlow_ReloadIsAllOrNothing(t *testing.T) {
   \d+ of \d+ calls that were asked for lately and of \d+ examples .*would be judged otherwise
   git tag -d v1, asked by agent: asked \(1 approver, a person among them\), and was allowed
 `, r.good("policy", "reload"))
-	_, err = r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
+	_, err = r.group.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool {
 		return strings.Contains(m.Text, "The approval policy changed (loaded by olga): the operator's rules changed") &&
 			strings.HasSuffix(m.Text, "would be judged otherwise.")
 	})
@@ -283,7 +283,7 @@ func TestFlow_ReloadIsAllOrNothing(t *testing.T) {
 	looser, err := r.operator().Reload(ctx)
 	require.NoError(t, err)
 	require.Contains(t, strings.Join(looser.Looser, "; "), "R3: allow instead of ask")
-	_, err = r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
+	_, err = r.group.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool {
 		return strings.Contains(m.Text, "became looser (loaded by olga):")
 	})
 	require.NoError(t, err)
@@ -369,7 +369,7 @@ func TestFlow_TheVerifiersOwnPeople(t *testing.T) {
 	r := newRig(t, func(r *rig) {
 		r.people = "  - {name: bob, telegram: 999999}\n"
 	})
-	vera := r.tg.AddUser(bottest.TelegramProfile{FirstName: "Vera"})
+	vera := r.tg.AddUser(fakechat.TelegramProfile{FirstName: "Vera"})
 	room := r.tg.AddSupergroup("verifiers", vera, r.mallory)
 	r.stop()
 	r.top = fmt.Sprintf("tools:\n  verifier: {enabled: true, telegram: {enabled: true, chatId: %d, allowedUserIds: [%d]}}\n", room.ID, vera.ID)

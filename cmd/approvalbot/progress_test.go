@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/cli/app"
+	"approvalbot/internal/cli/app"
 )
 
 // While run waits, it says in which chats the card is, and where none came.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 const briefFallback = 500 * time.Millisecond
@@ -27,9 +27,9 @@ func (r *rig) looked(a api.Approval, since time.Time) {
 }
 
 // spare adds the fallback chat, and one where sessions live.
-func (r *rig) spare() (spare, session *bottest.TelegramChat) {
-	return r.tg.AddChat(bottest.TelegramChatSpec{Type: bottest.TelegramSupergroup, ID: -1009999, Title: "spare"}),
-		r.tg.AddChat(bottest.TelegramChatSpec{Type: bottest.TelegramSupergroup, ID: -1007777, Title: "session"})
+func (r *rig) spare() (spare, session *fakechat.TelegramChat) {
+	return r.tg.AddChat(fakechat.TelegramChatSpec{Type: fakechat.TelegramSupergroup, ID: -1009999, Title: "spare"}),
+		r.tg.AddChat(fakechat.TelegramChatSpec{Type: fakechat.TelegramSupergroup, ID: -1007777, Title: "session"})
 }
 
 // givenUp counts those that are taken for such as nobody could be asked about.
@@ -48,7 +48,7 @@ func (r *rig) givenUp(all []api.Approval) (n int) {
 // command run then, nor after a restart.
 func TestAdversary_P9_AFloodOpensNothing(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, failsOpen, func(r *rig) { r.options.Limits = &bottest.TelegramLimits{GroupPerMinute: 3} })
+	r := newRig(t, failsOpen, func(r *rig) { r.options.Limits = &fakechat.TelegramLimits{GroupPerMinute: 3} })
 	r.spare()
 	all := make([]api.Approval, 16)
 	for i := range all {
@@ -73,7 +73,7 @@ func TestAdversary_P4_NobodyAnswersAndItIsLetRun(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, failsOpen)
 	r.spare()
-	r.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Times: -1, Kind: bottest.Reset})
+	r.tg.Fault(fakechat.TelegramFault{Method: "sendMessage", Times: -1, Kind: fakechat.Reset})
 	var all []api.Approval
 	for i := range 6 {
 		all = append(all, r.exec(fmt.Sprintf("git push origin w%d", i)))
@@ -92,8 +92,8 @@ func TestAdversary_P3_ALimitIsNotNobody(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, failsOpen, func(r *rig) { r.after = "" })
 	spare, session := r.spare()
-	limit := r.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Chat: r.group.ID, Times: 1, Kind: bottest.TooManyRequests, RetryAfter: 5})
-	r.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Chat: spare.ID, Times: 1, Kind: bottest.TooManyRequests, RetryAfter: 5})
+	limit := r.tg.Fault(fakechat.TelegramFault{Method: "sendMessage", Chat: r.group.ID, Times: 1, Kind: fakechat.TooManyRequests, RetryAfter: 5})
+	r.tg.Fault(fakechat.TelegramFault{Method: "sendMessage", Chat: spare.ID, Times: 1, Kind: fakechat.TooManyRequests, RetryAfter: 5})
 	a := r.exec("git push origin main", func(c *api.CreateRequest) { c.Origin = &api.Target{Channel: "telegram", To: "-1007777"} })
 	card := r.card(a)
 	require.Equal(t, 1, limit.Hits())
@@ -101,7 +101,7 @@ func TestAdversary_P3_ALimitIsNotNobody(t *testing.T) {
 	require.True(t, got.Reached)
 	require.NotContains(t, got.ReasonCodes, "no-approver-reachable")
 	require.Contains(t, r.tap(r.alice, r.group, card.ID, "Allow once").Text, "Allowed. It may run once")
-	messages, err := session.WaitMessages(r.ctx(), func(m []bottest.TelegramMessage) bool { return len(m) > 0 })
+	messages, err := session.WaitMessages(r.ctx(), func(m []fakechat.TelegramMessage) bool { return len(m) > 0 })
 	require.NoError(t, err)
 	require.Contains(t, messages[0].Text, "allowed once by alice")
 }
@@ -111,12 +111,12 @@ func TestAdversary_P4_ACardArrivesAfterAll(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, failsOpen, func(r *rig) { r.after = "" })
 	_, session := r.spare()
-	var faults []*bottest.FaultHandle
+	var faults []*fakechat.FaultHandle
 	for _, chat := range []int64{r.group.ID, -1009999} {
-		faults = append(faults, r.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Chat: chat, Times: -1, Kind: bottest.HTML502}))
+		faults = append(faults, r.tg.Fault(fakechat.TelegramFault{Method: "sendMessage", Chat: chat, Times: -1, Kind: fakechat.HTML502}))
 	}
 	a := r.exec("git push origin main", func(c *api.CreateRequest) { c.Origin = &api.Target{Channel: "telegram", To: "-1007777"} })
-	_, err := session.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, "Nobody could be asked") })
+	_, err := session.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool { return strings.Contains(m.Text, "Nobody could be asked") })
 	require.NoError(t, err)
 	require.Contains(t, r.get(a).ReasonCodes, "no-approver-reachable")
 	for _, f := range faults {

@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
-	"approvalbot/store/pgtest"
+	"approvalbot/internal/fakechat"
+	"approvalbot/internal/store/pgtest"
 )
 
 // released has, in a folder for each released version, the store that its binary left
@@ -35,12 +35,12 @@ var engines = map[string]string{"SQLite": "desk.db", "PostgreSQL": "desk.sql"}
 // releasedRig is a desk whose people and chat have the same ids each time.
 func releasedRig(t *testing.T) *rig {
 	r := &rig{t: t, dir: t.TempDir(), addr: ownAddr(t), logs: &safeBuffer{}}
-	r.tg = bottest.NewTelegram(t, bottest.TelegramOptions{AnswerWindow: patient})
-	r.alice = r.tg.AddUser(bottest.TelegramProfile{ID: 1001, FirstName: "Alice"})
-	r.bob = r.tg.AddUser(bottest.TelegramProfile{ID: 1002, FirstName: "Bob"})
-	r.carol = r.tg.AddUser(bottest.TelegramProfile{ID: 1003, FirstName: "Carol"})
-	r.group = r.tg.AddChat(bottest.TelegramChatSpec{Type: bottest.TelegramSupergroup, ID: -1001234567, Title: "ops",
-		Members: []*bottest.TelegramUser{r.alice, r.bob, r.carol}})
+	r.tg = fakechat.NewTelegram(t, fakechat.TelegramOptions{AnswerWindow: patient})
+	r.alice = r.tg.AddUser(fakechat.TelegramProfile{ID: 1001, FirstName: "Alice"})
+	r.bob = r.tg.AddUser(fakechat.TelegramProfile{ID: 1002, FirstName: "Bob"})
+	r.carol = r.tg.AddUser(fakechat.TelegramProfile{ID: 1003, FirstName: "Carol"})
+	r.group = r.tg.AddChat(fakechat.TelegramChatSpec{Type: fakechat.TelegramSupergroup, ID: -1001234567, Title: "ops",
+		Members: []*fakechat.TelegramUser{r.alice, r.bob, r.carol}})
 	r.tools = "    maxTimeoutMs: 2592000000\n    rules:\n" +
 		"      - {name: pairs, match: {tool: pair}, risk: R3, minApprovals: 2}\n"
 	r.url = "http://" + r.addr

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 // roundOf gives a call that two people allowed, that failed, and of which alice asks for one
@@ -135,7 +135,7 @@ func TestAdversary_T3_AWordOfAnEarlierRoundThatComesLate(t *testing.T) {
 		a, _ := roundOf(t, r, c, `{"n":1}`)
 		back := func() {}
 		if c.platform() == "telegram" {
-			cut := r.tg.Fault(bottest.TelegramFault{Method: "getUpdates", Times: -1, Kind: bottest.HTML502})
+			cut := r.tg.Fault(fakechat.TelegramFault{Method: "getUpdates", Times: -1, Kind: fakechat.HTML502})
 			c.say("alice", "/help") // ends the poll that began before
 			require.Eventually(t, func() bool { return cut.Hits() > 0 }, 10*time.Second, 10*time.Millisecond)
 			back = cut.Remove

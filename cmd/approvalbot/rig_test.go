@@ -19,11 +19,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
-	"approvalbot/config"
-	"approvalbot/config/effective"
 	"approvalbot/core"
-	"approvalbot/daemon"
+	"approvalbot/internal/config"
+	"approvalbot/internal/config/effective"
+	"approvalbot/internal/daemon"
+	"approvalbot/internal/fakechat"
 )
 
 // rig is a whole desk in this process: the real configuration file, store, Gate,
@@ -32,12 +32,12 @@ import (
 // typed messages.
 type rig struct {
 	t   *testing.T
-	tg  *bottest.Telegram
+	tg  *fakechat.Telegram
 	dir string
 	rigConfig
 
-	alice, bob, carol, mallory *bottest.TelegramUser
-	group                      *bottest.TelegramChat
+	alice, bob, carol, mallory *fakechat.TelegramUser
+	group                      *fakechat.TelegramChat
 	discordSide                // empty unless the test is one withDiscord
 
 	url    string
@@ -53,18 +53,18 @@ type rig struct {
 type rigConfig struct {
 	quorum   map[string]int // minApprovalsByRisk
 	solo     bool
-	allowed  []*bottest.TelegramUser // default: alice, bob
-	routing  string                  // YAML of routing; default: the group
-	tools    string                  // further keys of approvals.tools, indented by four
-	tokens   string                  // further tokens, one YAML list item per line
-	agentHas string                  // further keys of the agent's token
-	database string                  // default: SQLite in the rig's directory
-	after    string                  // further keys of approvals, indented by two
-	top      string                  // further top-level keys
-	people   string                  // default: alice, bob, carol with their Telegram ids
-	updates  string                  // channels.telegram.updates
-	web      string                  // server.web
-	options  bottest.TelegramOptions
+	allowed  []*fakechat.TelegramUser // default: alice, bob
+	routing  string                   // YAML of routing; default: the group
+	tools    string                   // further keys of approvals.tools, indented by four
+	tokens   string                   // further tokens, one YAML list item per line
+	agentHas string                   // further keys of the agent's token
+	database string                   // default: SQLite in the rig's directory
+	after    string                   // further keys of approvals, indented by two
+	top      string                   // further top-level keys
+	people   string                   // default: alice, bob, carol with their Telegram ids
+	updates  string                   // channels.telegram.updates
+	web      string                   // server.web
+	options  fakechat.TelegramOptions
 	onDiscord
 }
 
@@ -83,11 +83,11 @@ func newRig(t *testing.T, change ...func(*rig)) *rig {
 		f(r)
 	}
 	r.options.AnswerWindow = patient // a slow machine is no late answer
-	r.tg = bottest.NewTelegram(t, r.options)
-	r.alice = r.tg.AddUser(bottest.TelegramProfile{FirstName: "Alice", Username: "alice"})
-	r.bob = r.tg.AddUser(bottest.TelegramProfile{FirstName: "Bob"})
-	r.carol = r.tg.AddUser(bottest.TelegramProfile{FirstName: "Carol"})
-	r.mallory = r.tg.AddUser(bottest.TelegramProfile{FirstName: "Alice", Username: "alice_"})
+	r.tg = fakechat.NewTelegram(t, r.options)
+	r.alice = r.tg.AddUser(fakechat.TelegramProfile{FirstName: "Alice", Username: "alice"})
+	r.bob = r.tg.AddUser(fakechat.TelegramProfile{FirstName: "Bob"})
+	r.carol = r.tg.AddUser(fakechat.TelegramProfile{FirstName: "Carol"})
+	r.mallory = r.tg.AddUser(fakechat.TelegramProfile{FirstName: "Alice", Username: "alice_"})
 	r.group = r.tg.AddSupergroup("ops", r.alice, r.bob, r.carol, r.mallory)
 	if r.on {
 		r.addDiscord()
@@ -107,7 +107,7 @@ func newRig(t *testing.T, change ...func(*rig)) *rig {
 func (r *rig) yaml() string {
 	allowed := r.allowed
 	if allowed == nil {
-		allowed = []*bottest.TelegramUser{r.alice, r.bob}
+		allowed = []*fakechat.TelegramUser{r.alice, r.bob}
 	}
 	ids := make([]string, len(allowed))
 	for i, u := range allowed {
@@ -271,12 +271,12 @@ func (r *rig) exec(command string, change ...func(*api.CreateRequest)) api.Appro
 }
 
 // card waits for the open card of an approval in the group.
-func (r *rig) card(a api.Approval) bottest.TelegramMessage {
+func (r *rig) card(a api.Approval) fakechat.TelegramMessage {
 	r.t.Helper()
 	return r.cardIn(r.group, a)
 }
 
-func (r *rig) cardIn(chat *bottest.TelegramChat, a api.Approval) bottest.TelegramMessage {
+func (r *rig) cardIn(chat *fakechat.TelegramChat, a api.Approval) fakechat.TelegramMessage {
 	r.t.Helper()
 	m := r.shownIn(chat, a)
 	r.knows(a, fmt.Sprint(m.ID))
@@ -308,9 +308,9 @@ func (r *rig) remembers(platform, message string) {
 }
 
 // shownIn waits for the open card of an approval, of which the desk may not know.
-func (r *rig) shownIn(chat *bottest.TelegramChat, a api.Approval) bottest.TelegramMessage {
+func (r *rig) shownIn(chat *fakechat.TelegramChat, a api.Approval) fakechat.TelegramMessage {
 	r.t.Helper()
-	m, err := chat.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
+	m, err := chat.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool {
 		return strings.Contains(m.Text, a.Code) && len(m.Buttons) > 0
 	})
 	require.NoError(r.t, err)
@@ -323,9 +323,9 @@ func decides(labels []string) bool {
 }
 
 // settled waits until a message shows no buttons that decide and contains the words.
-func (r *rig) settled(chat *bottest.TelegramChat, id int, words ...string) bottest.TelegramMessage {
+func (r *rig) settled(chat *fakechat.TelegramChat, id int, words ...string) fakechat.TelegramMessage {
 	r.t.Helper()
-	var m bottest.TelegramMessage
+	var m fakechat.TelegramMessage
 	require.NoError(r.t, r.tg.WaitFor(r.ctx(), func() bool {
 		var ok bool
 		m, ok = chat.Message(id)
@@ -343,7 +343,7 @@ func (r *rig) settled(chat *bottest.TelegramChat, id int, words ...string) botte
 }
 
 // tap taps a button and gives the answer. An R4 card's Allow is confirmed.
-func (r *rig) tap(u *bottest.TelegramUser, chat *bottest.TelegramChat, id int, label string) bottest.TelegramAnswer {
+func (r *rig) tap(u *fakechat.TelegramUser, chat *fakechat.TelegramChat, id int, label string) fakechat.TelegramAnswer {
 	r.t.Helper()
 	answer := r.answer(u.Tap(chat, id, label))
 	if asksAgain(answer.Text) {
@@ -352,7 +352,7 @@ func (r *rig) tap(u *bottest.TelegramUser, chat *bottest.TelegramChat, id int, l
 	return answer
 }
 
-func (r *rig) answer(tap *bottest.TelegramTap) bottest.TelegramAnswer {
+func (r *rig) answer(tap *fakechat.TelegramTap) fakechat.TelegramAnswer {
 	r.t.Helper()
 	a, err := tap.Answer(r.ctx())
 	require.NoError(r.t, err)
@@ -360,9 +360,9 @@ func (r *rig) answer(tap *bottest.TelegramTap) bottest.TelegramAnswer {
 }
 
 // reply waits for the bot's answer to what a person typed.
-func (r *rig) reply(chat *bottest.TelegramChat, to bottest.TelegramMessage) bottest.TelegramMessage {
+func (r *rig) reply(chat *fakechat.TelegramChat, to fakechat.TelegramMessage) fakechat.TelegramMessage {
 	r.t.Helper()
-	m, err := chat.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return m.ReplyTo == to.ID })
+	m, err := chat.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool { return m.ReplyTo == to.ID })
 	require.NoError(r.t, err)
 	return m
 }

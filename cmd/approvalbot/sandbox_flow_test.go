@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/config"
-	"approvalbot/config/effective"
+	"approvalbot/internal/config"
+	"approvalbot/internal/config/effective"
 )
 
 // The commands of an agent that the operator vouches for run unasked where its own

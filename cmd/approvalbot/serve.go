@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"approvalbot/cli/app"
-	"approvalbot/config/local"
-	"approvalbot/daemon"
+	"approvalbot/internal/cli/app"
+	"approvalbot/internal/config/local"
+	"approvalbot/internal/daemon"
 )
 
 // newServeCommand is the bot process.

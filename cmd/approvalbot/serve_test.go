@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/config"
-	"approvalbot/config/local"
+	"approvalbot/internal/config"
+	"approvalbot/internal/config/local"
 )
 
 // TestAdversary_T5_LocalhostIsTwoAddresses: pages at localhost are served at both of its

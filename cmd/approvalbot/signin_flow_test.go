@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 var linkForm = regexp.MustCompile(`http://localhost:[0-9]+/signin\?link=[A-Za-z0-9_-]{43}`)
@@ -77,7 +77,7 @@ func TestSignIn_FromTelegram(t *testing.T) {
 	r.alice.Start("")
 	r.bob.Start("")
 	require.Equal(t, "I have sent it to you directly.", r.reply(r.group, r.alice.Say(r.group, "/web")).Text)
-	sent, err := r.alice.Chat().WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return linkForm.MatchString(m.Text) })
+	sent, err := r.alice.Chat().WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool { return linkForm.MatchString(m.Text) })
 	require.NoError(t, err)
 	require.Contains(t, sent.Text, "signs you in to the desk's pages as alice")
 	link := linkForm.FindString(sent.Text)
@@ -88,7 +88,7 @@ func TestSignIn_FromTelegram(t *testing.T) {
 	cookie := r.click(link)
 	require.Equal(t, "alice", r.in(cookie))
 
-	told, err := r.alice.Chat().WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
+	told, err := r.alice.Chat().WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool {
 		return strings.Contains(m.Text, "Somebody signed in to the desk's pages as alice with a one-time link")
 	})
 	require.NoError(t, err)
@@ -115,7 +115,7 @@ func TestSignIn_InsideTelegram(t *testing.T) {
 	r := newRig(t, func(r *rig) { r.web = "{enabled: true}\n  publicUrl: https://desk.example.org" })
 	r.alice.Start("")
 	r.alice.Say(r.alice.Chat(), "/web")
-	sent, err := r.alice.Chat().WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool { return len(m.Buttons) > 0 })
+	sent, err := r.alice.Chat().WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool { return len(m.Buttons) > 0 })
 	require.NoError(t, err)
 	require.Contains(t, sent.Text, "https://desk.example.org/signin?link=")
 	button := sent.Buttons[0][0]
@@ -129,11 +129,11 @@ func TestSignIn_FromDiscord(t *testing.T) {
 	r := newRig(t, withDiscord)
 	alice := r.accounts["alice"]
 	require.Contains(t, r.told(alice.Slash(r.ops, "web", nil)), "I have sent it to you directly.")
-	sent, err := alice.DM().WaitMessage(r.ctx(), func(m bottest.DiscordMessage) bool { return linkForm.MatchString(m.Content) })
+	sent, err := alice.DM().WaitMessage(r.ctx(), func(m fakechat.DiscordMessage) bool { return linkForm.MatchString(m.Content) })
 	require.NoError(t, err)
 	cookie := r.click(linkForm.FindString(sent.Content))
 	require.Equal(t, "alice", r.in(cookie))
-	told, err := alice.DM().WaitMessage(r.ctx(), func(m bottest.DiscordMessage) bool { return strings.Contains(m.Content, "Somebody signed in") })
+	told, err := alice.DM().WaitMessage(r.ctx(), func(m fakechat.DiscordMessage) bool { return strings.Contains(m.Content, "Somebody signed in") })
 	require.NoError(t, err)
 	require.Contains(t, r.told(alice.Click(alice.DM(), told.ID, "Not me: end it")), "That session has ended.")
 	require.Empty(t, r.in(cookie))
@@ -212,7 +212,7 @@ func TestSignIn_SeveralInstances(t *testing.T) {
 	require.NoError(t, err)
 	cookie := b.click(made.URL)
 	require.Equal(t, "alice", a.in(cookie))
-	told := func(m bottest.TelegramMessage) bool { return strings.Contains(m.Text, "Somebody signed in") }
+	told := func(m fakechat.TelegramMessage) bool { return strings.Contains(m.Text, "Somebody signed in") }
 	first, err := a.alice.Chat().WaitMessage(a.ctx(), told)
 	require.NoError(t, err)
 	require.Contains(t, a.tap(a.alice, a.alice.Chat(), first.ID, "Not me: end it").Text, "That session has ended.")

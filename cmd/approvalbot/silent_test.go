@@ -17,9 +17,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/config"
-	"approvalbot/config/effective"
-	"approvalbot/daemon"
+	"approvalbot/internal/config"
+	"approvalbot/internal/config/effective"
+	"approvalbot/internal/daemon"
 )
 
 // pipes is a listener without a network, for bubbles of synctest.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 func quorumOfTwo(r *rig) { r.quorum = map[string]int{"R3": 2} }
@@ -25,7 +25,7 @@ func (r *rig) reload() api.Reloaded {
 }
 
 // shows waits until a message contains the words, and not the others.
-func (r *rig) shows(chat *bottest.TelegramChat, id int, words, not string) {
+func (r *rig) shows(chat *fakechat.TelegramChat, id int, words, not string) {
 	r.t.Helper()
 	require.NoError(r.t, r.tg.WaitFor(r.ctx(), func() bool {
 		m, ok := chat.Message(id)
@@ -38,7 +38,7 @@ func (r *rig) shows(chat *bottest.TelegramChat, id int, words, not string) {
 func TestFlow_VotesAreThoseThatCount(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, quorumOfTwo)
-	r.allowed = []*bottest.TelegramUser{r.alice, r.bob, r.carol}
+	r.allowed = []*fakechat.TelegramUser{r.alice, r.bob, r.carol}
 	r.reload()
 	a := r.exec("git push origin main")
 	card := r.card(a)
@@ -46,11 +46,11 @@ func TestFlow_VotesAreThoseThatCount(t *testing.T) {
 	r.shows(r.group, card.ID, "1 of 2 yes (alice)", "")
 	require.Len(t, r.get(a).Votes, 1)
 
-	r.allowed = []*bottest.TelegramUser{r.bob, r.carol}
+	r.allowed = []*fakechat.TelegramUser{r.bob, r.carol}
 	r.reload()
 	require.Empty(t, r.get(a).Votes)
 	r.shows(r.group, card.ID, "0 of 2", "alice")
-	for _, u := range []*bottest.TelegramUser{r.bob, r.carol} {
+	for _, u := range []*fakechat.TelegramUser{r.bob, r.carol} {
 		r.tap(u, r.group, card.ID, "Allow once")
 	}
 	got := r.final(a)
@@ -62,7 +62,7 @@ func TestFlow_VotesAreThoseThatCount(t *testing.T) {
 func TestFlow_AJoinedRequesterIsShown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, quorumOfTwo)
-	r.allowed = []*bottest.TelegramUser{r.alice, r.bob, r.carol}
+	r.allowed = []*fakechat.TelegramUser{r.alice, r.bob, r.carol}
 	r.reload()
 	inSession := func(c *api.CreateRequest) { c.SessionKey = "s1" }
 	a := r.exec("git push origin main", inSession)
@@ -114,12 +114,12 @@ func TestFlow_AReplyThatNamesAnotherRequest(t *testing.T) {
 	card := r.card(a)
 	r.card(b)
 	for _, word := range []string{"approve ", "Deny "} {
-		said := r.alice.Say(r.group, word+strings.ToLower(b.Code)+", fine", bottest.TelegramSay{ReplyTo: card.ID})
+		said := r.alice.Say(r.group, word+strings.ToLower(b.Code)+", fine", fakechat.TelegramSay{ReplyTo: card.ID})
 		require.Contains(t, r.reply(r.group, said).Text, "This is the card of "+a.Code+", and you named "+b.Code)
 	}
 	require.Equal(t, api.Pending, r.get(a).Status)
 	require.Equal(t, api.Pending, r.get(b).Status)
-	r.reply(r.group, r.alice.Say(r.group, "approve looks fine", bottest.TelegramSay{ReplyTo: card.ID}))
+	r.reply(r.group, r.alice.Say(r.group, "approve looks fine", fakechat.TelegramSay{ReplyTo: card.ID}))
 	require.Equal(t, api.Approved, r.get(a).Status)
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 // Opening a part of the card is a look, and the first one counts; the card is known to
@@ -22,7 +22,7 @@ func TestStats_FirstCardFirstLookDecision(t *testing.T) {
 	}
 	require.Equal(t, [3]int{1, 0, 0}, of())
 	shows := func(button string) {
-		_, err := r.group.WaitMessage(r.ctx(), func(m bottest.TelegramMessage) bool {
+		_, err := r.group.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool {
 			_, there := m.Button(button)
 			return m.ID == card.ID && there
 		})

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/assertion"
-	"approvalbot/assertion/softkey"
 	"approvalbot/core"
+	"approvalbot/internal/assertion"
+	"approvalbot/internal/assertion/softkey"
 )
 
 // signedDeploys wants the yes to every deploy signed.

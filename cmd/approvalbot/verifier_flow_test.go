@@ -13,18 +13,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/bot/bottest"
-	"approvalbot/config/effective"
 	"approvalbot/core"
+	"approvalbot/internal/config/effective"
+	"approvalbot/internal/fakechat"
 )
 
 // verifierRoom is the verifier's own chat. Its people are vera, whom nobody mapped,
 // victor, who is a person of the configuration, and alice, who is an approver too. The
 // channel's bot asks there, or another one.
 type verifierRoom struct {
-	*bottest.TelegramChat
-	tg                  *bottest.Telegram
-	vera, victor, alice *bottest.TelegramUser
+	*fakechat.TelegramChat
+	tg                  *fakechat.Telegram
+	vera, victor, alice *fakechat.TelegramUser
 	place               string // as the API names it
 }
 
@@ -34,8 +34,8 @@ func (r *rig) withVerifier(ownBot bool, more string) verifierRoom {
 	v := verifierRoom{tg: r.tg, alice: r.alice}
 	keys, channel := "", "telegram"
 	if ownBot {
-		v.tg = bottest.NewTelegram(r.t, bottest.TelegramOptions{Token: "777:VERIFIER", Username: "verifier_test_bot", AnswerWindow: patient})
-		v.alice = v.tg.AddUser(bottest.TelegramProfile{ID: r.alice.ID, FirstName: "Alice"})
+		v.tg = fakechat.NewTelegram(r.t, fakechat.TelegramOptions{Token: "777:VERIFIER", Username: "verifier_test_bot", AnswerWindow: patient})
+		v.alice = v.tg.AddUser(fakechat.TelegramProfile{ID: r.alice.ID, FirstName: "Alice"})
 		keys, channel = fmt.Sprintf(`, botToken: "777:VERIFIER", apiUrl: %q`, v.tg.URL()), "verifier"
 		r.t.Cleanup(func() {
 			if r.t.Failed() {
@@ -43,8 +43,8 @@ func (r *rig) withVerifier(ownBot bool, more string) verifierRoom {
 			}
 		})
 	}
-	v.vera = v.tg.AddUser(bottest.TelegramProfile{ID: 4_700_000_001, FirstName: "Vera"})
-	v.victor = v.tg.AddUser(bottest.TelegramProfile{ID: 4_700_000_002, FirstName: "Victor"})
+	v.vera = v.tg.AddUser(fakechat.TelegramProfile{ID: 4_700_000_001, FirstName: "Vera"})
+	v.victor = v.tg.AddUser(fakechat.TelegramProfile{ID: 4_700_000_002, FirstName: "Victor"})
 	v.TelegramChat = v.tg.AddSupergroup("verifiers", v.vera, v.victor, v.alice)
 	v.place = fmt.Sprintf("%s:%d", channel, v.ID)
 	r.stop()
@@ -152,7 +152,7 @@ func TestAdversary_I6_InTheVerifiersChatOnlyItsPeopleTap(t *testing.T) {
 		room := r.withVerifier(ownBot, "")
 		bob := r.bob
 		if ownBot {
-			bob = room.tg.AddUser(bottest.TelegramProfile{ID: r.bob.ID, FirstName: "Bob"})
+			bob = room.tg.AddUser(fakechat.TelegramProfile{ID: r.bob.ID, FirstName: "Bob"})
 		}
 		a := r.exec("git push origin main")
 		own, card := r.cardIn(room.TelegramChat, a), r.card(a)
@@ -380,14 +380,14 @@ func TestFlow_TheVerifiersPlatformIsAway(t *testing.T) {
 		r.routing = `{mode: targets, targets: [{channel: telegram, to: "GROUP"}], fallbackAfter: 500ms}`
 	})
 	room := r.withVerifier(true, ", failMode: allow")
-	limited := room.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Times: -1, Kind: bottest.TooManyRequests, RetryAfter: 1})
+	limited := room.tg.Fault(fakechat.TelegramFault{Method: "sendMessage", Times: -1, Kind: fakechat.TooManyRequests, RetryAfter: 1})
 	a := r.tryExec("ls")
 	r.looked(a, time.Now())
 	require.EqualValues(t, "pending", r.get(a).Status, "its card waits behind a limit")
 	limited.Remove()
 	r.cardIn(room.TelegramChat, a)
 
-	room.tg.Fault(bottest.TelegramFault{Method: "sendMessage", Times: -1, Kind: bottest.Reset})
+	room.tg.Fault(fakechat.TelegramFault{Method: "sendMessage", Times: -1, Kind: fakechat.Reset})
 	b := r.final(r.tryExec("ls -la"))
 	require.EqualValues(t, "approved", b.Status)
 	require.Equal(t, []string{"policy"}, b.DecidedBy)

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 const asksEach = 20 // a round's calls, each to every chat
@@ -190,8 +190,8 @@ func deadChat(b bench, s series) error {
 		defer d.stop()
 		desks[i] = d
 	}
-	desks[1].tg.Fault(bottest.TelegramFault{Chat: desks[1].groups[9].ID, Times: -1, When: bottest.Before,
-		Kind: bottest.TooManyRequests, RetryAfter: 1})
+	desks[1].tg.Fault(fakechat.TelegramFault{Chat: desks[1].groups[9].ID, Times: -1, When: fakechat.Before,
+		Kind: fakechat.TooManyRequests, RetryAfter: 1})
 	names := []string{"asked → nine chats have their cards, p50", "the same with a tenth that answers 429"}
 	for range b.rounds {
 		for i, d := range desks {
@@ -242,7 +242,7 @@ func (d *desk) nine(n int) (time.Duration, error) {
 }
 
 // newest is the id of a chat's last message, 0 in an empty one.
-func newest(chat *bottest.TelegramChat) int {
+func newest(chat *fakechat.TelegramChat) int {
 	m, _ := chat.Newest()
 	return m.ID
 }

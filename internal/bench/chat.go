@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 // roundTrips measures asked → card in a chat → tapped → asker woken, one in
@@ -142,15 +142,15 @@ func message(chat int64, data string) map[string]any {
 // chat in which a person taps.
 type room struct {
 	addr  string
-	tg    *bottest.Telegram
-	group *bottest.TelegramChat
-	alice *bottest.TelegramUser
+	tg    *fakechat.Telegram
+	group *fakechat.TelegramChat
+	alice *fakechat.TelegramUser
 }
 
 // newRoom makes a fake Telegram with one group.
 func newRoom() (r room, err error) {
-	if r.tg, err = bottest.StartTelegram(bottest.TelegramOptions{Token: tgToken}); err == nil {
-		r.alice = r.tg.AddUser(bottest.TelegramProfile{FirstName: "Alice"})
+	if r.tg, err = fakechat.StartTelegram(fakechat.TelegramOptions{Token: tgToken}); err == nil {
+		r.alice = r.tg.AddUser(fakechat.TelegramProfile{FirstName: "Alice"})
 		r.group = r.tg.AddSupergroup("ops", r.alice)
 	}
 	return r, err
@@ -197,7 +197,7 @@ func (r room) trip(c *conn) (time.Duration, error) {
 		_, err := c.do(asking(int(asked.Add(1)), "?wait=20s"))
 		done <- err
 	}()
-	var card bottest.TelegramMessage
+	var card fakechat.TelegramMessage
 	err := r.tg.WaitFor(ctx, func() bool {
 		card, _ = r.group.Newest()
 		return card.ID > seen.ID

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 const (
@@ -28,9 +28,9 @@ type desk struct {
 	cmd    *exec.Cmd
 	addr   string
 	ready  time.Duration // from exec to the first 200 of /readyz
-	tg     *bottest.Telegram
-	groups []*bottest.TelegramChat // each a target
-	alice  *bottest.TelegramUser   // may decide
+	tg     *fakechat.Telegram
+	groups []*fakechat.TelegramChat // each a target
+	alice  *fakechat.TelegramUser   // may decide
 	dir    string
 	keep   bool // dir stays when it stops
 	logs   bytes.Buffer
@@ -94,10 +94,10 @@ func (d *desk) chats(n int) (err error) {
 	if n == 0 {
 		return nil
 	}
-	if d.tg, err = bottest.StartTelegram(bottest.TelegramOptions{Token: tgToken}); err != nil {
+	if d.tg, err = fakechat.StartTelegram(fakechat.TelegramOptions{Token: tgToken}); err != nil {
 		return err
 	}
-	d.alice = d.tg.AddUser(bottest.TelegramProfile{FirstName: "Alice"})
+	d.alice = d.tg.AddUser(fakechat.TelegramProfile{FirstName: "Alice"})
 	for i := range n {
 		d.groups = append(d.groups, d.tg.AddSupergroup("ops "+strconv.Itoa(i), d.alice))
 	}

@@ -17,7 +17,7 @@ var inbox = regexp.MustCompile(`(?m)^BenchmarkInbox\S*\s.*?([\d.]+) leave-ms\s+(
 // pages measures in Chromium what people wait for with 1,000 requests before them, by the
 // benchmark beside the pages.
 func pages(b bench) error {
-	out, err := exec.Command("go", "test", "./web", "-run", "^$", "-bench", "^BenchmarkInbox$", "-benchtime", "9x",
+	out, err := exec.Command("go", "test", "./internal/web", "-run", "^$", "-bench", "^BenchmarkInbox$", "-benchtime", "9x",
 		"-count", strconv.Itoa(b.rounds)).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w: %.2000s", err, out)
@@ -42,7 +42,7 @@ func pages(b bench) error {
 
 // policyAlone measures the policy in process, by the benchmarks beside it.
 func policyAlone(b bench) error {
-	out, err := exec.Command("go", "test", "./policy", "-run", "^$", "-bench",
+	out, err := exec.Command("go", "test", "./internal/policy", "-run", "^$", "-bench",
 		"^Benchmark(JudgeRead|JudgeWrite|JudgePipeline|ParseOnly|Rules)$",
 		"-benchtime", "200ms", "-count", strconv.Itoa(b.rounds)).CombinedOutput()
 	if err != nil {
@@ -73,7 +73,7 @@ func policyAlone(b bench) error {
 		s.row(few, "µs")
 		s.row(many, "µs")
 		if len(s[few]) == 0 || len(s[many]) == 0 {
-			return fmt.Errorf("go test ./policy has no benchmark %s", few)
+			return fmt.Errorf("go test ./internal/policy has no benchmark %s", few)
 		}
 		s.add(kind+": 1,000 rules against 50", s.median(many)/s.median(few))
 		s.atMost(kind+": 1,000 rules against 50", "×", 2)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/bot/bottest"
+	"approvalbot/internal/fakechat"
 )
 
 func main() {
@@ -22,28 +22,28 @@ func main() {
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), *patience)
 	defer cancel()
-	if err := run(ctx, bottest.TelegramOptions{Addr: *addr, Token: *token}, *user); err != nil {
+	if err := run(ctx, fakechat.TelegramOptions{Addr: *addr, Token: *token}, *user); err != nil {
 		fmt.Fprintln(os.Stderr, "faketelegram:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, options bottest.TelegramOptions, user int64) error {
-	tg, err := bottest.StartTelegram(options)
+func run(ctx context.Context, options fakechat.TelegramOptions, user int64) error {
+	tg, err := fakechat.StartTelegram(options)
 	if err != nil {
 		return err
 	}
 	defer tg.Close()
-	person := tg.AddUser(bottest.TelegramProfile{ID: user, FirstName: "Alice"})
+	person := tg.AddUser(fakechat.TelegramProfile{ID: user, FirstName: "Alice"})
 	person.Start("")
 	chat := person.Chat()
-	card, err := chat.WaitMessage(ctx, func(m bottest.TelegramMessage) bool { return len(m.Buttons) > 0 })
+	card, err := chat.WaitMessage(ctx, func(m fakechat.TelegramMessage) bool { return len(m.Buttons) > 0 })
 	if err != nil {
 		return fmt.Errorf("no card came: %w", err)
 	}
 	fmt.Printf("card: %s\n", card.Text)
 	person.Tap(chat, card.ID, "Allow once")
-	_, err = chat.WaitMessage(ctx, func(m bottest.TelegramMessage) bool {
+	_, err = chat.WaitMessage(ctx, func(m fakechat.TelegramMessage) bool {
 		return m.ID == card.ID && len(m.Buttons) == 0 && strings.Contains(m.Text, "Allowed once")
 	})
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"approvalbot/config/effective"
 	"approvalbot/core"
-	"approvalbot/store"
+	"approvalbot/internal/config/effective"
+	"approvalbot/internal/store"
 )
 
 // desk is a real Gate on a store in memory: its cards are those that people get.

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"approvalbot/core"
-	"approvalbot/display"
+	"approvalbot/internal/display"
 )
 
 // Times and sizes of the wire.

@@ -1,0 +1,61 @@
+// Package app is what every verb is given: streams, environment, the root command's
+// flags, the API client that they name, and how a verb ends.
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"approvalbot/api"
+	"approvalbot/internal/cli/show"
+	"approvalbot/internal/config"
+)
+
+// PageSize is how many entries verbs ask for at once.
+const PageSize = 200
+
+// CountingEvery is how often the time that is left is said anew.
+const CountingEvery = time.Second
+
+// App is what every verb is given: the streams, the environment and the root
+// command's flags.
+type App struct {
+	Version string // of this program
+	// OpenStore gives a client that reads the configured store itself, and what ends it.
+	OpenStore func(context.Context, *App) (*api.Client, func(), error)
+
+	Args    []string // of the command line
+	Environ []string // NAME=value, as it was handed in
+	Env     config.Environ
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+
+	Server, Token, Config string
+	ClientFile            string // --client
+	TokenFrom             string // where the token was found, for the sentence about a refusal
+	JSON                  bool
+
+	warned   bool // that the client file says not by what its desk is known
+	plainTCP bool // the client's answers are not the desk's for sure, but for claims
+
+	Verb  *cobra.Command // that runs; nil: none yet
+	Words []string       // that it was given
+}
+
+// PrintJSON writes v as the API writes it, indented.
+func (a *App) PrintJSON(v any) error {
+	enc := json.NewEncoder(a.Stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// Paint says whether stdout takes colours.
+func (a *App) Paint() show.Paint {
+	return show.Paint(show.IsTerminal(a.Stdout) && a.Env["NO_COLOR"] == "" && a.Env["TERM"] != "dumb")
+}

@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"approvalbot/api"
+	"approvalbot/core"
+	"approvalbot/internal/cli/app"
+	"approvalbot/internal/cli/show"
+	"approvalbot/internal/display"
+)
+
+// Widths of the list's cells where a line has 80 characters: with the gaps between
+// them they fit, unless an id must be shown whole. Wider terminals show more.
+const (
+	listWidth    = 80
+	nameWidth    = 9 // tool and agent
+	commandWidth = 7 // at least
+)
+
+// agentWidth is the width of an agent's or owner's name in other tables.
+const agentWidth = 16
+
+// statusRevoked is the list's word for what was approved and taken back.
+const statusRevoked api.Status = "revoked"
+
+func newListCommand(a *app.App) *cobra.Command {
+	var status string
+	cmd := newListing(a, "list", "List approvals, newest first", &status)
+	cmd.Flags().StringVar(&status, "status", "",
+		"only those of this status: pending, approved, denied, expired, withdrawn or revoked")
+	return cmd
+}
+
+// newPendingCommand is list --status pending.
+func newPendingCommand(a *app.App) *cobra.Command {
+	status := string(api.Pending)
+	return newListing(a, "pending", "List what waits for a decision", &status)
+}
+
+func newListing(a *app.App, name, short string, status *string) *cobra.Command {
+	var f api.Filter
+	var limit int
+	var from reading
+	cmd := &cobra.Command{
+		Use:   name,
+		Short: short,
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.Status = api.Status(*status)
+			known := []api.Status{"", api.Pending, api.Approved, api.Denied, api.Expired, api.Withdrawn, statusRevoked}
+			switch {
+			case !slices.Contains(known, f.Status):
+				return errors.New("--status must be pending, approved, denied, expired, withdrawn or revoked")
+			case limit < 1:
+				return errors.New("--limit must be 1 or more")
+			}
+			return listApprovals(cmd.Context(), a, from, f, limit)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.ToolName, "tool", "", "only those of this tool")
+	fl.StringVar(&f.AgentID, "agent", "", "only those of this agent")
+	fl.StringVar(&f.SessionKey, "session", "", "only those of this session")
+	fl.IntVar(&limit, "limit", 50, "at most so many")
+	from.add(cmd)
+	return cmd
+}
+
+func listApprovals(ctx context.Context, a *app.App, from reading, f api.Filter, limit int) error {
+	c, closes, err := from.client(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer closes()
+	all := api.List{Items: []api.Approval{}}
+	wanted := func(api.Approval) bool { return true }
+	rounds := f.Status == "" || f.Status == api.Pending
+	if f.Status == statusRevoked { // to the API these are approved ones
+		f.Status, wanted = api.Approved, show.Revoked
+	}
+	for more := true; more; {
+		f.Limit = min(limit-len(all.Items), app.PageSize)
+		page, err := c.List(ctx, f)
+		if err != nil {
+			return err
+		}
+		for _, i := range page.Items {
+			if wanted(i) {
+				all.Items = append(all.Items, i)
+			}
+		}
+		all.NextCursor = page.NextCursor
+		f.Cursor = page.NextCursor
+		more = len(all.Items) < limit && f.Cursor != "" && len(page.Items) > 0
+	}
+	if a.JSON {
+		return a.PrintJSON(all)
+	}
+	if err := printList(a, terminalWidth(a.Stdout), all.Items, idsFor(ctx, c, all.Items)); err != nil || !rounds {
+		return err
+	}
+	return printRounds(ctx, a, c, f)
+}
+
+// printRounds names the calls on whose one more run people vote. A desk that is older than
+// this program knows no such list.
+func printRounds(ctx context.Context, a *app.App, c *api.Client, f api.Filter) error {
+	f.Status, f.Round, f.Cursor, f.Limit = "", true, "", app.PageSize
+	open, err := c.List(ctx, f)
+	var refused *api.Problem
+	if errors.As(err, &refused) && refused.Code == string(core.CodeInvalidRequest) {
+		return nil
+	}
+	for _, i := range open.Items {
+		if r := i.RetryRound; r != nil {
+			fmt.Fprintf(a.Stdout, "🔁 %s: %s, until %s; vote with: approvalbot retry %[1]s, or: approvalbot deny %[1]s\n",
+				display.Escape(i.Code), display.Escape(r.Text), show.When(r.ExpiresAtMs))
+		}
+	}
+	return err
+}
+
+// idsFor gives the form of ids that whoever holds the client's token may type: an
+// operator the short one, an asker the whole. The desk says which it finds.
+func idsFor(ctx context.Context, c *api.Client, items []api.Approval) func(api.Approval) string {
+	whole := func(a api.Approval) string { return a.ID }
+	i := slices.IndexFunc(items, func(a api.Approval) bool { return show.ShortID(a) != a.ID })
+	if i < 0 {
+		return whole
+	}
+	if found, err := c.Get(ctx, show.ShortID(items[i]), 0); err != nil || found.Code != items[i].Code {
+		return whole
+	}
+	return show.ShortID
+}
+
+// printList prints the columns of the AgentShield seed, then what a person decides by.
+// Where that feature is on, the table has its name.
+//
+// width is how many characters a line of the terminal has; with 0, of a pipe, each cell
+// is whole, since a program reads it.
+func printList(a *app.App, width int, items []api.Approval, id func(api.Approval) string) error {
+	title := "Approvals"
+	if a.Env["AGENTSHIELD_APPROVALS_ENABLED"] == "1" {
+		title = "AgentShield Approvals"
+	}
+	fmt.Fprintln(a.Stdout, a.Paint().Bold(title))
+	if len(items) == 0 {
+		fmt.Fprintln(a.Stdout, "none")
+		return nil
+	}
+	whole := width == 0
+	more := max(0, width-listWidth)
+	now := time.Now()
+	rows := [][]string{{"ID", "Tool", "Agent", "Status", "Age", "Left", "Risk", "Code", "Command"}}
+	for _, i := range items {
+		tool, agent := show.Cell(i.ToolName, nameWidth+more/3), show.Cell(i.AgentID, nameWidth+more/6)
+		if whole {
+			tool, agent = display.Escape(cmp.Or(i.ToolName, "-")), display.Escape(cmp.Or(i.AgentID, "-"))
+		}
+		rows = append(rows, []string{display.Escape(id(i)), tool, agent,
+			display.Escape(show.Status(i)), show.Age(i.CreatedAtMs, now),
+			left(i, now), display.Escape(i.RiskClass), display.Escape(i.Code), i.ParamsSummary})
+	}
+	last := len(rows[0]) - 1
+	room := listWidth + more
+	for column := range last {
+		widest := 0
+		for _, row := range rows {
+			widest = max(widest, utf8.RuneCountInString(row[column]))
+		}
+		room -= widest + 2
+	}
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	for n, row := range rows {
+		switch {
+		case n > 0 && whole:
+			row[last] = display.Escape(cmp.Or(row[last], "-"))
+		case n > 0:
+			row[last] = show.Cell(row[last], max(room, commandWidth))
+		}
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	return w.Flush()
+}
+
+// left says how long a pending approval can still be decided.
+func left(a api.Approval, now time.Time) string {
+	if a.Status != api.Pending {
+		return "-"
+	}
+	return show.Span(time.UnixMilli(a.ExpiresAtMs).Sub(now))
+}
+
+// terminalWidth is how many characters a line of the stream has; 0 where it is no terminal.
+func terminalWidth(stream any) int {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// reading is how the verbs that only look get at approvals: from a desk, or with
+// --offline from the store's file itself.
+type reading struct{ offline bool }
+
+func (r *reading) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&r.offline, "offline", false,
+		"read the store of the desk's configuration (--config) and ask no server; SQLite only")
+}
+
+// client makes the client; closes ends it.
+func (r *reading) client(ctx context.Context, a *app.App) (c *api.Client, closes func(), err error) {
+	if r.offline {
+		return a.OpenStore(ctx, a)
+	}
+	c, err = a.Desk(ctx)
+	return c, func() {}, err
+}

@@ -1,0 +1,91 @@
+package offline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"approvalbot/api"
+	"approvalbot/core"
+	"approvalbot/internal/cli/app"
+	"approvalbot/proof"
+)
+
+func newAuditExportCommand(a *app.App) *cobra.Command {
+	var from, to int64
+	var file string
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write the log's records as JSON lines, to be checked anywhere",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if from < 0 || to < 0 || to > 0 && to < from {
+				return errors.New("--from and --to must be record numbers, the first not after the last")
+			}
+			return auditExport(cmd.Context(), a, from, to, file)
+		},
+	}
+	cmd.Flags().Int64Var(&from, "from", 0, "first record (default: the log's first)")
+	cmd.Flags().Int64Var(&to, "to", 0, "last record (default: the log's last, now)")
+	cmd.Flags().StringVar(&file, "out", "", "a new file for it (default: standard output)")
+	return cmd
+}
+
+func auditExport(ctx context.Context, a *app.App, from, to int64, file string) (err error) {
+	c, err := a.Client()
+	if err != nil {
+		return err
+	}
+	o := api.AuditOptions{Oldest: true, Limit: app.PageSize, Cursor: strconv.FormatInt(max(0, from-1), 10)}
+	page, err := auditPage(ctx, c, api.AuditOptions{Oldest: true, Limit: 1, Cursor: o.Cursor})
+	if err != nil {
+		return err
+	}
+	h := proof.Header{From: max(1, from), To: page.HeadSeq, ExportedAtMs: time.Now().UnixMilli(), Keys: page.Keys}
+	switch {
+	case to > page.HeadSeq || from > page.HeadSeq+1:
+		return fmt.Errorf("the log ends at record %d", page.HeadSeq)
+	case to > 0:
+		h.To = to
+	}
+	if len(page.Items) > 0 {
+		switch first := page.Items[0].Seq; {
+		case from == 0:
+			h.From = first
+		case first != from:
+			return fmt.Errorf("the log begins at record %d: retention has cut off what was before", first)
+		}
+	}
+	if h.To < h.From-1 {
+		return fmt.Errorf("the log begins at record %d, after the export's end", h.From)
+	}
+	out := a.Stdout
+	if file != "" {
+		f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fmt.Errorf("the export cannot be written: %w", err)
+		}
+		defer func() { err = errors.Join(err, f.Sync(), f.Close()) }()
+		out = f
+	}
+	return exportTo(ctx, out, c, h, o)
+}
+
+// exportTo writes the records as they come.
+func exportTo(ctx context.Context, w io.Writer, c *api.Client, h proof.Header, o api.AuditOptions) error {
+	var entries iter.Seq2[core.Entry, error] = func(yield func(core.Entry, error) bool) {
+		for r, err := range auditLog(ctx, c, o) {
+			if err == nil && r.Seq > h.To || !yield(entryOf(r), err) {
+				return
+			}
+		}
+	}
+	return proof.WriteExport(w, h, entries)
+}

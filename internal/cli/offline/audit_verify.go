@@ -1,0 +1,312 @@
+package offline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"approvalbot/api"
+	"approvalbot/core"
+	"approvalbot/internal/audit"
+	"approvalbot/internal/cli/app"
+	"approvalbot/internal/display"
+	"approvalbot/internal/store"
+	"approvalbot/proof"
+)
+
+// maxNote bounds what is read of a file that holds a checkpoint or a receipt.
+const maxNote = 1 << 20
+
+// checking is what a log is checked against, and where it is.
+type checking struct {
+	file, store, keyFile, expect string
+	keys                         []string
+}
+
+func newAuditVerifyCommand(a *app.App) *cobra.Command {
+	var v checking
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Check that no record of the log was changed, taken out, put in or moved",
+		Long: "Check the log of the running desk, or an export with --file, or a SQLite store with --store (which needs --key or\n" +
+			"--key-file). The desk checks its log itself; with --key every record is fetched and checked here, with that key.\n" +
+			"The desk, and --store, also find records behind the log's head, approvals that the log does not have, and rows of the store\n" +
+			"that the desk did not write.\n" +
+			"Against a checkpoint that was kept elsewhere (--expect) it also finds a log that was cut or written anew.\n" +
+			"Exit status: 0, or 1 if a record or a row is not as it was written, which is named.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return auditVerify(cmd.Context(), a, v) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&v.file, "file", "", "an export (- is standard input)")
+	fl.StringVar(&v.store, "store", "", "a store's URL, sqlite:<path>")
+	fl.StringVar(&v.keyFile, "key-file", "", "with --store: its key file")
+	fl.StringVar(&v.expect, "expect", "", "a file with a checkpoint that was kept elsewhere")
+	fl.StringArrayVar(&v.keys, "key", nil,
+		"verifier key of checkpoints, as audit keys prints it; may be given several times")
+	return cmd
+}
+
+func auditVerify(ctx context.Context, a *app.App, v checking) error {
+	o := proof.Options{Keys: v.keys}
+	var kept proof.Checkpoint
+	var err error
+	if v.expect != "" {
+		if o.Expect, kept, err = readCheckpoint(a, v.expect); err != nil {
+			return err
+		}
+	}
+	var r proof.Report
+	switch {
+	case v.file != "" && v.store != "" || v.keyFile != "" && v.store == "":
+		return errors.New("give one of --file and --store, and --key-file with --store only")
+	case v.file != "":
+		r, err = verifyFile(a, v.file, o)
+	case v.store != "":
+		r, err = verifyStore(ctx, v, o)
+	default:
+		r, err = verifyDesk(ctx, a, o)
+	}
+	if err = printVerdict(a, r, v.keys, kept, err); err == nil && v.store != "" && v.keyFile == "" && !a.JSON {
+		fmt.Fprintln(a.Plain(), "The MACs of the store's rows were not checked: that needs its key (--key-file).")
+	}
+	return err
+}
+
+// readCheckpoint reads a kept checkpoint and what it says. Its signature is checked
+// together with the log's, with the same keys.
+func readCheckpoint(a *app.App, file string) (text string, c proof.Checkpoint, err error) {
+	if text, err = readInput(a, file); err != nil {
+		return "", c, fmt.Errorf("the checkpoint cannot be read: %w", err)
+	}
+	if c, err = proof.ReadCheckpoint(text); err != nil {
+		return "", c, fmt.Errorf("--expect %s: %w", file, err)
+	}
+	return text, c, nil
+}
+
+// readInput reads a small file, or standard input for "-".
+func readInput(a *app.App, file string) (string, error) {
+	in := a.Stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		in = f
+	}
+	b, err := io.ReadAll(io.LimitReader(in, maxNote))
+	return string(b), err
+}
+
+func verifyFile(a *app.App, file string, o proof.Options) (proof.Report, error) {
+	if file == "-" {
+		return proof.VerifyExport(a.Stdin, o)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return proof.Report{}, fmt.Errorf("the export cannot be read: %w", err)
+	}
+	defer f.Close()
+	return proof.VerifyExport(f, o)
+}
+
+// verifyStore checks the log of a store, whether a desk runs on it or not.
+func verifyStore(ctx context.Context, v checking, o proof.Options) (r proof.Report, err error) {
+	if v.keyFile == "" && len(o.Keys) == 0 {
+		return r,
+			errors.New("a store's checkpoints are checked with a key: give --key (audit keys prints it) or --key-file")
+	}
+	s, err := store.OpenToRead(ctx, store.Options{URL: v.store, KeyFile: v.keyFile})
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	ownKeys := len(o.Keys) == 0
+	if ownKeys {
+		own, err := audit.SigningIn(ctx, s)
+		if err != nil {
+			return r, err
+		}
+		o.Keys = own.Verifiers
+	}
+	r, err = audit.VerifyLog(ctx, s, o, func(seq, head int64) {})
+	r.OwnKeys = ownKeys
+	return r, err
+}
+
+// verifyDesk has the running desk check its log; what it says of the expected
+// checkpoint's record is compared here. With keys of the caller's own every record is
+// fetched and checked here, since the desk would use its own.
+func verifyDesk(ctx context.Context, a *app.App, o proof.Options) (r proof.Report, err error) {
+	c, err := a.Client()
+	if err != nil {
+		return r, err
+	}
+	if len(o.Keys) > 0 {
+		return audit.VerifyLog(ctx, deskLog{c}, o, func(seq, head int64) {})
+	}
+	found, err := c.VerifyAudit(ctx)
+	if err != nil {
+		return r, err
+	}
+	r = proof.Report{From: found.From, To: found.From + found.Records - 1, Head: found.HeadHash,
+		Checkpoints: found.Checkpoints, Covered: found.Covered, OwnKeys: true, Cut: found.From > 1}
+	if !found.OK {
+		return r, foundBad{found.BadSeq, found.Problem}
+	}
+	if o.Expect == "" {
+		return r, nil
+	}
+	want, err := proof.ReadCheckpoint(o.Expect)
+	if err != nil {
+		return r, err
+	}
+	page, err := auditPage(ctx, c, api.AuditOptions{Oldest: true, Limit: 1, Cursor: strconv.FormatInt(want.Seq-1, 10)})
+	if err != nil {
+		return r, err
+	}
+	if _, err := proof.OpenCheckpoint(o.Expect, page.Keys...); err != nil {
+		return r, fmt.Errorf("the expected checkpoint is not to be trusted: %w", err)
+	}
+	switch {
+	case len(page.Items) == 0:
+		return r, foundBad{want.Seq, fmt.Sprintf("log record %d is missing: "+
+			"the log ends before it, and the expected checkpoint is of it", want.Seq)}
+	}
+	seq, hash := page.Items[0].Seq, page.Items[0].Hash
+	if seq == want.Seq+1 { // retention cut the log right there
+		seq, hash = want.Seq, page.Items[0].PrevHash
+	}
+	switch {
+	case seq > want.Seq:
+		return r, fmt.Errorf("the log begins at record %d, and the expected checkpoint is of record %d: "+
+			"give a later one", seq, want.Seq)
+	case hash != want.Hash:
+		return r, foundBad{want.Seq, fmt.Sprintf("log record %d is not the one of the expected checkpoint: "+
+			"it, or one before it, was written anew", want.Seq)}
+	}
+	r.Expected = true
+	return r, nil
+}
+
+// deskLog is a running desk's log.
+type deskLog struct{ *api.Client }
+
+func (d deskLog) Head(ctx context.Context) (seq int64, hash string, err error) {
+	page, err := auditPage(ctx, d.Client, api.AuditOptions{Limit: 1})
+	return page.HeadSeq, page.HeadHash, err
+}
+
+func (d deskLog) First(ctx context.Context) (seq int64, prevHash string, err error) {
+	page, err := auditPage(ctx, d.Client, api.AuditOptions{Oldest: true, Limit: 1})
+	if err != nil || len(page.Items) == 0 {
+		return 1, "", err
+	}
+	return page.Items[0].Seq, page.Items[0].PrevHash, nil
+}
+
+func (d deskLog) Entries(ctx context.Context, from, to int64) iter.Seq2[core.Entry, error] {
+	return func(yield func(core.Entry, error) bool) {
+		for r, err := range auditLog(ctx, d.Client,
+			api.AuditOptions{Oldest: true, Limit: app.PageSize, Cursor: strconv.FormatInt(from-1, 10)}) {
+			if err == nil && r.Seq > to || !yield(entryOf(r), err) {
+				return
+			}
+		}
+	}
+}
+
+// Unlogged finds nothing: which approvals there are only the desk knows.
+func (d deskLog) Unlogged(context.Context, int64) (key string, err error) { return "", nil }
+
+// CheckRows finds nothing: what rows there are only the desk knows.
+func (d deskLog) CheckRows(context.Context, int64, func(string)) (marked bool, err error) {
+	return false, nil
+}
+
+// foundBad is what the desk found.
+type foundBad struct {
+	seq     int64
+	problem string
+}
+
+func (b foundBad) Error() string { return b.problem }
+
+// printVerdict prints what was found. A bad record ends with exit status 1.
+func printVerdict(a *app.App, r proof.Report, keys []string, kept proof.Checkpoint, err error) error {
+	var bad *core.BadRecord
+	var rows *core.BadRows
+	var told foundBad
+	if errors.As(err, &bad) {
+		told = foundBad{bad.Seq, err.Error()}
+	} else if errors.As(err, &rows) {
+		told = foundBad{0, rows.Error()}
+	} else if err != nil && !errors.As(err, &told) {
+		return err
+	}
+	if a.JSON {
+		out := struct {
+			OK bool `json:"ok"`
+			proof.Report
+			BadSeq  int64  `json:"badSeq,omitzero"`
+			Problem string `json:"problem,omitzero"`
+		}{err == nil, r, told.seq, told.problem}
+		if printed := a.PrintJSON(out); printed != nil || err == nil {
+			return printed
+		}
+		return app.ExitCode(app.ExitError)
+	}
+	if err != nil {
+		return err
+	}
+	printChecked(a, r, keys, kept)
+	return nil
+}
+
+func printChecked(a *app.App, r proof.Report, keys []string, kept proof.Checkpoint) {
+	w := a.Plain()
+	if r.To < r.From {
+		fmt.Fprintln(w, "OK: there is no record.")
+		return
+	}
+	fmt.Fprintf(w, "OK: records %d to %d are as they were written.\n", r.From, r.To)
+	switch {
+	case r.From > 1 && r.Cut:
+		fmt.Fprintf(w, "The log begins at record %d: retention cut it there, at a checkpoint.\n", r.From)
+	case r.From > 1:
+		fmt.Fprintf(w, "What was before record %d is not part of this.\n", r.From)
+	}
+	fmt.Fprintf(w, "Head: %s\n", display.Escape(r.Head))
+	switch r.Checkpoints {
+	case 0:
+		fmt.Fprintln(w,
+			"No checkpoint in them fits them: only one kept elsewhere (--expect) shows whether they were written anew.")
+	case 1:
+		fmt.Fprintf(w, "1 signed checkpoint fits; it covers record %d and all before it.\n", r.Covered)
+	default:
+		fmt.Fprintf(w, "%d signed checkpoints fit; the last one covers record %d and all before it.\n", r.Checkpoints,
+			r.Covered)
+	}
+	if r.Expected {
+		fmt.Fprintf(w, "The expected checkpoint, of record %d, is met.\n", kept.Seq)
+	}
+	switch signed := r.Checkpoints > 0 || r.Expected; {
+	case r.OwnKeys:
+		fmt.Fprintln(w,
+			"Signatures were checked with keys that the log's own side names; give --key to use one that you kept.")
+	case signed:
+		fmt.Fprintf(w, "Signatures were checked with %s, as given.\n", display.Escape(strings.Join(keys, " and ")))
+	default:
+		fmt.Fprintf(w, "Nothing in them is signed, so %s, as given, was used for nothing.\n",
+			display.Escape(strings.Join(keys, " and ")))
+	}
+}

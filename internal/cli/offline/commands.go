@@ -1,0 +1,18 @@
+// Package offline is the verbs that look at what a desk keeps without asking it: its
+// configuration, its store and keys, the log and receipts.
+package offline
+
+import (
+	"github.com/spf13/cobra"
+
+	"approvalbot/internal/cli/app"
+)
+
+// Commands are the verbs about what a desk keeps: its configuration, its store
+// and keys, and the log with its proofs.
+func Commands(a *app.App) []*cobra.Command {
+	return []*cobra.Command{
+		newConfigCommand(a), newVerifierCommand(a), newAuditCommand(a), newReceiptCommand(a),
+		newBackupCommand(a), newKeysCommand(a), newStoreCommand(a),
+	}
+}

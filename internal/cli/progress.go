@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"approvalbot/api"
+	"approvalbot/internal/cli/app"
+	"approvalbot/internal/cli/show"
+	"approvalbot/internal/display"
+)
+
+// Bounds of waiting for word of the cards: they are on their way in a moment, and
+// nobody waits for that alone.
+const (
+	cardsPatience = 10 * time.Second
+	cardsEvery    = 250 * time.Millisecond
+)
+
+// tellCards says on stderr where an approval's cards are, until that is known of
+// all of them or the approval has ended, and gives it as last seen.
+func tellCards(ctx context.Context, a *app.App, c *api.Client, got api.Approval) api.Approval {
+	if tellNoCard(a, got) {
+		return got
+	}
+	ctx, cancel := context.WithTimeout(ctx, cardsPatience)
+	defer cancel()
+	told := map[string]bool{}
+	for {
+		open := 0
+		for _, d := range got.Deliveries {
+			switch {
+			case d.State == "queued", d.State == "folded":
+				open++
+			case told[d.Target]:
+			case d.State == "failed":
+				fmt.Fprintf(a.Stderr, "approvalbot: no card in %s: %s\n", display.Escape(d.Target),
+					display.Escape(d.Error))
+			case d.State == "listed":
+				fmt.Fprintf(a.Stderr, "approvalbot: it is in a list in %s, from which its card is opened\n",
+					display.Escape(d.Target))
+			default:
+				fmt.Fprintf(a.Stderr, "approvalbot: its card is in %s\n", display.Escape(d.Target))
+			}
+			told[d.Target] = told[d.Target] || d.State != "queued" && d.State != "folded"
+		}
+		if open == 0 || got.Status.Final() {
+			return got
+		}
+		select {
+		case <-time.After(cardsEvery):
+		case <-ctx.Done():
+			return got
+		}
+		if next, err := c.Get(ctx, got.ID, 0); err == nil {
+			got = next
+		}
+	}
+}
+
+// tellWaiting says on stderr that an approval waits, for how long, and where people
+// decide it. How they do is not for whoever asks.
+func tellWaiting(a *app.App, got api.Approval) {
+	fmt.Fprintf(a.Stderr, "approvalbot: waiting for approval %s (%s), until %s\n", display.Escape(got.Code),
+		show.Risk(got.RiskClass), show.When(got.ExpiresAtMs))
+	if len(got.Deliveries) > 0 {
+		fmt.Fprintln(a.Stderr,
+			"approvalbot: people decide it in the chats that get its card, or where approvalbot watch runs")
+	}
+}
+
+// tellNoCard says so on stderr where no chat gets a card of a pending approval.
+func tellNoCard(a *app.App, got api.Approval) bool {
+	if got.Status.Final() || len(got.Deliveries) > 0 {
+		return false
+	}
+	fmt.Fprintf(a.Stderr, "approvalbot: no chat gets a card of this: "+
+		"the routing has no target for it, and no --origin names a chat; people see it where approvalbot watch runs\n")
+	return true
+}
+
+// countdown shows on a terminal how long is left, on one line that stop takes away
+// again. Elsewhere it shows nothing.
+func countdown(a *app.App, untilMs int64) (stop func()) {
+	if !show.IsTerminal(a.Stderr) {
+		return func() {}
+	}
+	return countDown(a.Stderr, untilMs)
+}
+
+func countDown(w io.Writer, untilMs int64) (stop func()) {
+	done := make(chan struct{})
+	var counting sync.WaitGroup
+	counting.Go(func() {
+		tick := time.NewTicker(app.CountingEvery)
+		defer tick.Stop()
+		for {
+			left := max(time.Until(time.UnixMilli(untilMs)), 0).Round(time.Second)
+			fmt.Fprintf(w, "\r\x1b[Kapprovalbot: %s left ", left)
+			select {
+			case <-tick.C:
+			case <-done:
+				fmt.Fprint(w, "\r\x1b[K")
+				return
+			}
+		}
+	})
+	return func() { close(done); counting.Wait() }
+}

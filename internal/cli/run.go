@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"approvalbot/api"
+	"approvalbot/internal/cli/app"
+	"approvalbot/internal/cli/show"
+)
+
+// Budgets of run: how long it keeps trying when the desk does not answer.
+const (
+	claimPatience    = 30 * time.Second
+	reportPatience   = 10 * time.Second
+	withdrawPatience = 5 * time.Second
+)
+
+func newRunCommand(a *app.App) *cobra.Command {
+	var ask askFlags
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- CMD [ARG...]",
+		Short: "Ask for a command, and run it only if it is allowed",
+		Long: "Ask for a command, and run it only if it is allowed. Exit status: the command's own, or, when it did not run,\n" +
+			"10 denied, 11 expired, 12 withdrawn, 1 error. Interrupting it while it waits withdraws the request.\n" +
+			"A yes for later calls is for this directory and this environment. Variables that say in which window the caller is,\n" +
+			"such as TMUX, are not handed on.",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, argv []string) error {
+			return runCommand(cmd.Context(), a, ask, argv)
+		},
+	}
+	cmd.Flags().SetInterspersed(false)
+	ask.add(cmd)
+	return cmd
+}
+
+// execParams is what run asks for: the params of tool exec.
+type execParams struct {
+	Argv    []string `json:"argv"`
+	Workdir string   `json:"workdir"`
+}
+
+func runCommand(ctx context.Context, a *app.App, ask askFlags, argv []string) error {
+	c, err := a.Client()
+	if err != nil {
+		return notRun(a, app.ExitCode(app.ExitError), err)
+	}
+	call, err := newCall(argv, a.Environ, c.Token)
+	if err != nil {
+		return notRun(a, app.ExitCode(app.ExitError), err)
+	}
+	req, err := ask.request("exec", call.params)
+	if err != nil {
+		return notRun(a, app.ExitCode(app.ExitError), err)
+	}
+	req.Bind = call.bind
+	got, err := c.Create(ctx, req, api.CreateOptions{})
+	if err != nil {
+		return notRun(a, app.ExitCode(app.ExitError), err)
+	}
+	if got, err = awaitDecision(ctx, a, c, got); err != nil {
+		return err
+	}
+	if code := app.ExitStatus(got); code != nil {
+		return notRun(a, code, errors.New(show.Ending(got)))
+	}
+	claim, err := claimCall(ctx, a, c, got.ID, call)
+	if err != nil {
+		return err
+	}
+	return runClaimed(ctx, a, c, got.ID, claim, call)
+}
+
+// call is the command that was asked for, its params as they were sent, and what it
+// is bound to: its directory, and the environment that it is started with.
+type call struct {
+	execParams
+	params  json.RawMessage
+	bind    *api.Bind
+	environ []string
+}
+
+// newCall makes the call for a command in the working directory, which the token asks
+// for. What JSON could not carry unchanged is refused.
+func newCall(argv, environ []string, token string) (call, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return call{}, err
+	}
+	for _, s := range append([]string{dir}, argv...) {
+		if !utf8.ValidString(s) {
+			return call{},
+				errors.New("the command or its working directory is not UTF-8 text, so it cannot be shown to anybody")
+		}
+	}
+	c := call{execParams: execParams{Argv: argv, Workdir: dir}, environ: app.Environment(environ, dir)}
+	c.bind = &api.Bind{Workdir: &dir, EnvHash: new(app.EnvironmentHash(token, c.environ))}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err = enc.Encode(c.execParams)
+	c.params = bytes.TrimSpace(b.Bytes())
+	return c, err
+}
+
+// notRun says why the command did not run and gives the exit status for it.
+func notRun(a *app.App, code error, why error) error {
+	fmt.Fprintf(a.Stderr, "approvalbot: not run: %s\n", a.Failure(why))
+	return code
+}
+
+// awaitDecision waits for the end of the approval and says where it waits and how
+// long it has. When ctx ends first, the request is withdrawn.
+func awaitDecision(ctx context.Context, a *app.App, c *api.Client, got api.Approval) (api.Approval, error) {
+	if got.Status.Final() {
+		return got, nil
+	}
+	tellWaiting(a, got)
+	got = tellCards(ctx, a, c, got)
+	if got.Status.Final() {
+		return got, nil
+	}
+	stop := countdown(a, got.ExpiresAtMs)
+	last, err := awaitFinal(ctx, c, got, 0)
+	stop()
+	switch {
+	case err != nil:
+		return last, notRun(a, app.ExitCode(app.ExitError), err)
+	case last.Status.Final():
+		return last, nil
+	}
+	return last, interrupted(ctx, a, c, last)
+}
+
+// interrupted withdraws a request that nobody waits for any more.
+func interrupted(ctx context.Context, a *app.App, c *api.Client, got api.Approval) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawPatience)
+	defer cancel()
+	after, err := c.Withdraw(ctx, got.ID, api.WithdrawRequest{Reason: "interrupted"})
+	switch {
+	case err == nil && after.Status == api.Withdrawn:
+		return notRun(a, app.ExitCode(app.ExitWithdrawn), errors.New("interrupted; the request is withdrawn"))
+	case err == nil:
+		err = errors.New(show.Ending(after))
+	}
+	return notRun(a, app.ExitCode(app.ExitError),
+		fmt.Errorf("interrupted; the request could not be withdrawn: %w", err))
+}
+
+// claimCall fetches the approved call, once, and checks that it is the very one that
+// was asked for. A lost answer is asked for again under the same claim id. It gives the
+// id that the desk knows the run by; empty: it takes none with a result.
+func claimCall(ctx context.Context, a *app.App, c *api.Client, id string, want call) (claimID string, err error) {
+	req := api.ClaimRequest{ClaimID: rand.Text(), ToolName: "exec", Params: want.params, Bind: want.bind}
+	var got api.Claim
+	err = persist(ctx, claimPatience, func(ctx context.Context) (err error) {
+		got, err = c.Claim(ctx, id, req)
+		return err
+	})
+	if err != nil && ctx.Err() == nil {
+		return "", notRun(a, claimStatus(err), err)
+	}
+	if ctx.Err() == nil && want.is(got) {
+		return got.ClaimID, nil
+	}
+	why := errors.New("interrupted")
+	if ctx.Err() == nil {
+		why = errors.New("the desk handed out another call than was asked for")
+	}
+	if err == nil {
+		reportResult(ctx, a, c, id, api.ResultRequest{ClaimID: got.ClaimID, Status: "failed", Summary: "not run: " + why.Error()})
+	}
+	return "", notRun(a, app.ExitCode(app.ExitError), why)
+}
+
+// is reports whether a claimed call is exactly the one that was asked for.
+func (c call) is(got api.Claim) bool {
+	var p execParams
+	d := json.NewDecoder(bytes.NewReader(got.Params))
+	d.DisallowUnknownFields()
+	return d.Decode(&p) == nil && got.ToolName == "exec" && p.Workdir == c.Workdir && slices.Equal(p.Argv, c.Argv)
+}
+
+// claimStatus is the exit status for a refused claim.
+func claimStatus(err error) error {
+	var refused *api.Problem
+	if errors.As(err, &refused) && refused.Code == "not_claimable" {
+		switch refused.Why {
+		case "denied", "revoked", "policy":
+			return app.ExitCode(app.ExitDenied)
+		case "late":
+			return app.ExitCode(app.ExitExpired)
+		}
+	}
+	return app.ExitCode(app.ExitError)
+}

@@ -1,0 +1,155 @@
+package setup
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"approvalbot/bot/discord"
+	"approvalbot/bot/telegram"
+	"approvalbot/core"
+	"approvalbot/internal/config"
+	"approvalbot/internal/config/effective"
+)
+
+// namedPlace is a chat that the configuration names, and as what.
+type namedPlace struct {
+	core.Target
+	as string
+}
+
+// placesOf are the chats that the configuration names, each once: those first that
+// every card goes to.
+func placesOf(c config.Config) []namedPlace {
+	var out []namedPlace
+	add := func(as string, list []config.Place) {
+		for _, p := range list {
+			if !slices.ContainsFunc(out, func(o namedPlace) bool { return o.Target == p.Target }) {
+				out = append(out, namedPlace{p.Target, as})
+			}
+		}
+	}
+	r := c.ApprovalTools().Routing
+	if r.Mode != "session" {
+		add("target", r.Targets)
+	}
+	if c.Approvals.AgentShield.Enabled {
+		add("agentshield target", c.Approvals.AgentShield.Targets)
+	}
+	for _, t := range c.Server.Tokens {
+		add("session chat", t.SessionChats)
+	}
+	add("fallback", r.Fallback)
+	for _, p := range effective.VerifierChats(c) {
+		add("verifier chat", []config.Place{{Target: p}})
+	}
+	return out
+}
+
+// targetsOn gives the named chats of one platform.
+func targetsOn(c config.Config, channel string) []core.Target {
+	var out []core.Target
+	for _, p := range placesOf(c) {
+		if p.Channel == channel {
+			out = append(out, p.Target)
+		}
+	}
+	return out
+}
+
+// chatFindings looks at the platforms that are on, with the chats and people that
+// the configuration names there.
+func chatFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
+	t, x, v := cfg.Channels.Telegram, cfg.Channels.Discord, effective.VerifierBot(cfg)
+	if !t.On() && !x.On() && !v.On() {
+		return []core.Diagnostic{core.Warn("chats", "none is on, so no cards go out", "set a bot token, or decide with approvalbot watch")}
+	}
+	users, verifiers := config.Texts(t.AllowedUserIDs), verifierUsers(cfg)
+	if !v.On() {
+		users, verifiers = distinctOf(append(users, verifiers...)), nil
+	}
+	var looks []func() []core.Diagnostic
+	if v.On() {
+		looks = append(looks, func() []core.Diagnostic {
+			return telegram.Probe(ctx, effective.VerifierTelegram(cfg), targetsOn(cfg, core.VerifierChannel), verifiers)
+		})
+	}
+	if t.On() {
+		looks = append(looks, func() []core.Diagnostic {
+			return telegram.Probe(ctx, effective.Telegram(t), targetsOn(cfg, "telegram"), users)
+		})
+	}
+	if x.On() {
+		looks = append(looks, func() []core.Diagnostic {
+			return discord.Probe(ctx, effective.Discord(x), targetsOn(cfg, "discord"), config.Texts(x.AllowedUserIDs),
+				config.Texts(x.AllowedRoleIDs))
+		})
+	}
+	found := core.Gather(len(looks), looks...)
+	if !slices.ContainsFunc(placesOf(cfg), namedPlace.essential) {
+		found = append(found, core.Warn("routing", "names no chat for cards: only the terminal and the API can decide",
+			"set approvals.tools.routing.targets"))
+	}
+	return found
+}
+
+// verifierUsers are the accounts of the verifier's people.
+func verifierUsers(c config.Config) []string {
+	var out []string
+	for _, accounts := range effective.Verifier(c).Accounts() {
+		for _, a := range accounts {
+			out = append(out, strings.TrimPrefix(a, "telegram:"))
+		}
+	}
+	return distinctOf(out)
+}
+
+func distinctOf(list []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(list)))
+}
+
+// essential reports whether the asking of people hangs on that place.
+func (p namedPlace) essential() bool { return p.as == "target" || p.as == "session chat" }
+
+// weigh puts names to what was found and lowers what does not stop approvals: a
+// chat that is broken is a failure only as long as no other one brings cards to
+// people and their taps back. The verifier's is one always: nobody else fills its need.
+func weigh(found []core.Diagnostic, cfg config.Config) []core.Diagnostic {
+	places := placesOf(cfg)
+	broken := map[string]bool{}
+	for _, f := range found {
+		broken[f.What] = broken[f.What] || f.Level == core.LevelFail
+	}
+	looked := func(what string) bool {
+		return slices.ContainsFunc(found, func(f core.Diagnostic) bool { return f.What == what })
+	}
+	works := slices.ContainsFunc(places, func(p namedPlace) bool {
+		return p.essential() && looked(p.String()) && !broken[p.String()] && !broken[p.Channel]
+	})
+	out := slices.Clone(found)
+	for i, f := range out {
+		at := slices.IndexFunc(places, func(p namedPlace) bool { return p.String() == f.What })
+		chat := at >= 0 || slices.Contains(effective.Outboxes, f.What)
+		verifier := f.What == core.VerifierChannel || at >= 0 && places[at].as == "verifier chat"
+		if f.Level == core.LevelFail && chat && !verifier && (works || at >= 0 && !places[at].essential()) {
+			out[i].Level = core.LevelWarn
+		}
+		if at >= 0 {
+			out[i].What = places[at].as + " " + f.What
+		} else if name := nameOf(cfg, f.What); name != "" {
+			out[i].What = "approver " + name + ", " + f.What
+		}
+	}
+	return out
+}
+
+// nameOf gives the configured person behind "telegram user 111".
+func nameOf(c config.Config, what string) string {
+	for _, p := range c.People {
+		channel, id, ok := strings.Cut(what, " user ")
+		if ok && (channel == "telegram" && id == string(p.Telegram) || channel == "discord" && id == string(p.Discord)) {
+			return p.Name
+		}
+	}
+	return ""
+}

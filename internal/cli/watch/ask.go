@@ -1,0 +1,244 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"approvalbot/api"
+	"approvalbot/core"
+	"approvalbot/internal/cli/app"
+	"approvalbot/internal/cli/show"
+	"approvalbot/internal/display"
+)
+
+// answer is one thing that may be typed at the prompt.
+type answer struct {
+	key, word string
+	prompt    string
+	decision  api.Decision // empty: skip
+	does      string
+}
+
+var answers = []answer{
+	{"y", "yes", "[y]es", api.AllowOnce, "allow this call, once"},
+	{"s", "session", "[s]ession", api.AllowSession, "allow what the line above says in this session"},
+	{"a", "always", "[a]lways", api.AllowAlways, "allow this very call from now on"},
+	{"r", "retry", "[r]etry", api.Retry, "vote that it runs once more"},
+	{"n", "no", "[n]o", api.Deny, "deny it; a reason is asked for"},
+	{"k", "skip", "s[k]ip", "", "leave it to somebody else, or for later"},
+}
+
+// offered gives the answers that make sense for a request.
+func offered(a api.Approval) []answer {
+	offers := a.Offers
+	if a.RetryRound != nil {
+		offers = []api.Decision{api.Retry, api.Deny}
+	}
+	return slices.DeleteFunc(slices.Clone(answers), func(x answer) bool {
+		return x.decision != "" && !slices.Contains(offers, x.decision)
+	})
+}
+
+// over reports whether nothing is to be decided about a request, nor about one more run of it.
+func over(a api.Approval) bool { return a.Status.Final() && a.RetryRound == nil }
+
+// handle shows one request and sees to it until it is decided or skipped. One
+// that somebody else decides meanwhile is told with their name, and the next
+// line is not taken for an answer to anything.
+func (w *watcher) handle(ctx context.Context, a api.Approval) error {
+	w.show(a)
+	if w.looksOn {
+		w.skipped[a.Code] = true // so that its end is told
+		return nil
+	}
+	w.drain()
+	choices := offered(a)
+	for {
+		w.left(a, false)
+		fmt.Fprintf(w.Stdout, "%s ", w.Paint().Bold(promptOf(a, choices)))
+		line, ended, err := w.read(ctx, &a)
+		switch {
+		case err != nil:
+			return err
+		case ended != nil:
+			fmt.Fprintln(w.Stdout)
+			w.tell(*ended)
+			return w.swallow(ctx)
+		}
+		word, reason, _ := strings.Cut(line, ":")
+		word = strings.ToLower(strings.TrimSpace(word))
+		i := slices.IndexFunc(choices, func(x answer) bool { return word == x.key || word == x.word })
+		if i < 0 {
+			if slices.ContainsFunc(answers, func(x answer) bool { return word == x.key || word == x.word }) {
+				fmt.Fprintln(w.Stdout, "That is not offered for this request.")
+			} else if word != "" {
+				w.explain(choices)
+			}
+			continue
+		}
+		if choices[i].decision == "" {
+			w.skipped[a.Code] = true
+			return nil
+		}
+		return w.vote(ctx, a, choices[i].decision, strings.TrimSpace(reason))
+	}
+}
+
+// explain says what each key does, after one that does nothing.
+func (w *watcher) explain(choices []answer) {
+	fmt.Fprintln(w.Stdout, "That is none of the keys:")
+	for _, x := range choices {
+		fmt.Fprintf(w.Stdout, "  %s, %-8s %s\n", x.key, x.word, x.does)
+	}
+	fmt.Fprintln(w.Stdout, "A reason may follow after a colon, as in y: looks fine. Ctrl-C ends watching.")
+}
+
+func promptOf(a api.Approval, choices []answer) string {
+	words := make([]string, len(choices))
+	for i, x := range choices {
+		words[i] = x.prompt
+	}
+	question := "Approve? "
+	if a.RetryRound != nil {
+		question = "Let it run again? "
+	}
+	return question + strings.Join(words, " / ") + ":"
+}
+
+// voteTime is how long a vote may take.
+const voteTime = 10 * time.Second
+
+// vote gives the answer to the desk and says what became of it. A deny without a
+// reason is asked for one.
+func (w *watcher) vote(ctx context.Context, a api.Approval, d api.Decision, reason string) error {
+	if d == api.Deny && reason == "" {
+		fmt.Fprint(w.Stdout, "Reason (Enter for none): ")
+		select {
+		case reason = <-w.lines: // empty at the end of the input
+			w.endPrompt()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	// Ctrl-C does not cut a vote that is on its way: nobody could say whether it counts.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), voteTime)
+	defer cancel()
+	req := api.ResolveRequest{Decision: d, Reason: strings.TrimSpace(reason)}
+	if d == api.Retry {
+		req.After = new(len(a.Retries)) // of the run that was shown
+	}
+	got, err := w.client.Resolve(ctx, a.Code, req)
+	if err != nil {
+		fmt.Fprintf(w.Stdout, "Not counted: %s\n", app.Sentence(err))
+		var refused *api.Problem
+		if errors.As(err, &refused) && refused.Code == string(core.CodeForbidden) {
+			fmt.Fprintln(w.Stdout, "Requests are shown here from now on, and no answer is asked for.")
+			w.looksOn, w.skipped[a.Code] = true, true
+		}
+		return nil
+	}
+	w.tell(got)
+	if !over(got) {
+		w.skipped[a.Code] = true // so that its end is told
+	}
+	return nil
+}
+
+// tell says how a request stands.
+func (w *watcher) tell(a api.Approval) {
+	fmt.Fprintf(w.Stdout, "%s: %s\n", display.Escape(a.Code), show.Standing(a))
+}
+
+// read gives the next line, or the approval once it has ended without one. Votes
+// of others are told meanwhile, and noted in a.
+func (w *watcher) read(ctx context.Context, a *api.Approval) (string, *api.Approval, error) {
+	look := time.NewTimer(w.news.interval())
+	defer look.Stop()
+	count := time.NewTicker(app.CountingEvery)
+	defer count.Stop()
+	for {
+		select {
+		case line, ok := <-w.lines:
+			if !ok {
+				return "", nil, errDone
+			}
+			w.endPrompt()
+			return line, nil, nil
+		case <-count.C:
+			w.left(*a, true)
+			continue
+		case <-look.C:
+		case <-w.news.come:
+		case <-ctx.Done():
+			return "", nil, ctx.Err()
+		}
+		look.Reset(w.news.interval())
+		got, err := w.client.Get(ctx, a.Code, 0)
+		switch {
+		case err != nil:
+		case over(got), got.Status != a.Status:
+			return "", &got, nil
+		case len(got.Votes) != len(a.Votes) && !got.Status.Final():
+			*a = got
+			fmt.Fprintf(w.Stdout, "\n%s: %s\n", display.Escape(got.Code), show.Votes(got))
+			w.left(got, false)
+			fmt.Fprintf(w.Stdout, "%s ", w.Paint().Bold(promptOf(got, offered(got))))
+		}
+	}
+}
+
+// left counts down on the line above the prompt, on a terminal. Again, it goes
+// back there, so that what is being typed stays.
+func (w *watcher) left(a api.Approval, again bool) {
+	if !w.counts {
+		return
+	}
+	ends := a.ExpiresAtMs
+	if a.RetryRound != nil {
+		ends = a.RetryRound.ExpiresAtMs
+	}
+	text := fmt.Sprintf("%s left", max(time.Until(time.UnixMilli(ends)), 0).Round(time.Second))
+	if again {
+		fmt.Fprintf(w.Stdout, "\x1b7\x1b[1A\r\x1b[2K%s\x1b8", w.Paint().Dim(text))
+		return
+	}
+	fmt.Fprintf(w.Stdout, "%s\n", w.Paint().Dim(text))
+}
+
+// endPrompt ends a prompt's line where nobody's Enter did.
+func (w *watcher) endPrompt() {
+	if !show.IsTerminal(w.Stdin) {
+		fmt.Fprintln(w.Stdout)
+	}
+}
+
+// swallow takes the line that was being typed for a request that is gone.
+func (w *watcher) swallow(ctx context.Context) error {
+	fmt.Fprint(w.Stdout, "(Enter to go on) ")
+	select {
+	case _, ok := <-w.lines:
+		if !ok {
+			return errDone
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// drain drops what a person typed before the request was shown. A program that
+// feeds the answers is taken at its word.
+func (w *watcher) drain() { w.App.Drain(w.lines) }
+
+// idleLines gives the lines typed while nothing waits for an answer: only a
+// person's, since a program's are answers to what comes next.
+func (w *watcher) idleLines() <-chan string {
+	if !show.IsTerminal(w.Stdin) {
+		return nil
+	}
+	return w.lines
+}

@@ -1,0 +1,64 @@
+package effective
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"approvalbot/internal/config"
+	"approvalbot/internal/schedule"
+)
+
+// ReadCalendar reads the file of a calendar, up to a byte more than one may have.
+func ReadCalendar(path string) ([]byte, error) {
+	at, err := os.Stat(path)
+	if err == nil && !at.Mode().IsRegular() {
+		return nil, errors.New("it is no file") // a pipe could be waited for without end
+	}
+	f, err := os.Open(path)
+	var cause *fs.PathError
+	if errors.As(err, &cause) {
+		return nil, cause.Err
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, schedule.MaxCalendar+1))
+}
+
+// DutyFromFiles is Duty with the calendars that are files read.
+func DutyFromFiles(c config.Config, now time.Time) schedule.Duty {
+	duty := Duty(c)
+	for _, of := range duty.Calendars() {
+		_ = of.Refresh(context.Background(), now, fromFile) // who asks for somebody on duty is told why nobody is known
+	}
+	return duty
+}
+
+func fromFile(_ context.Context, source string) ([]byte, error) {
+	if (config.Roster{Calendar: config.Secret(source)}).CalendarFile() == "" {
+		return nil, errors.New("only the running desk, and doctor, read it")
+	}
+	return ReadCalendar(source)
+}
+
+// Calendars warns of calendar files that cannot be read now. Only who looks at a file
+// asks: a desk starts without, and goes on with the copy that it has.
+func Calendars(r *config.Report, cfg config.Config) {
+	c := &checker{r}
+	duty := Duty(cfg)
+	for i, roster := range cfg.ApprovalTools().OnDuty {
+		for _, of := range duty.Calendars() {
+			if of.Roster != roster.Name || roster.CalendarFile() == "" {
+				continue
+			}
+			if err := of.Refresh(context.Background(), time.Now(), fromFile); err != nil {
+				c.Warn(config.Index("approvals.tools.onDuty", i)+".calendar", "%s; until it can be, all of the roster are on duty", err)
+			}
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package effective
+
+import (
+	"math"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"approvalbot/internal/config"
+)
+
+// maxTelegramID is above every id that Telegram gives out: it says 52 bits
+// suffice.
+const maxTelegramID = 1 << 52
+
+// noPerson holds the ids under which Telegram shows messages that nobody in
+// particular sent.
+var noPerson = map[config.ID]string{
+	"1087968824": "of anonymous group administrators",
+	"136817688":  "of channels that post in groups",
+	"777000":     "of Telegram itself",
+}
+
+func (c *checker) checkPeople(people []config.Person) {
+	names := make([]string, len(people))
+	owners := map[string]string{}
+	mine := func(key, account, name string, id config.ID) {
+		if id == "" {
+			return
+		}
+		if other, taken := owners[account+string(id)]; taken {
+			c.Mistake(key, "belongs to %s already; one account is one person", other)
+			return
+		}
+		owners[account+string(id)] = name
+	}
+	for i, p := range people {
+		names[i] = p.Name
+		key := config.Index("people", i)
+		if p.Telegram != "" {
+			c.telegramUser(key+".telegram", p.Telegram)
+			mine(key+".telegram", "telegram:", p.Name, p.Telegram)
+		}
+		if p.Discord != "" {
+			c.snowflake(key+".discord", p.Discord)
+			mine(key+".discord", "discord:", p.Name, p.Discord)
+		}
+		distinct(c, key+".roles", p.Roles)
+		c.dutyRoles(key+".roles", p.Roles)
+		c.checkTimes(key, p)
+		if p.Email != "" {
+			c.checkEmail(key+".email", p.Email)
+			mine(key+".email", "email:", p.Name, config.ID(strings.ToLower(p.Email)))
+		}
+	}
+	c.names("people", "name", names)
+}
+
+// telegramUser takes the id of a single human: no group, no bot's or service's
+// id, nothing that Telegram could not have given out.
+func (c *checker) telegramUser(key string, id config.ID) {
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	switch why, service := noPerson[id]; {
+	case service:
+		c.Mistake(key, "is the id %s, never a person's", why)
+	case n < 0:
+		c.Mistake(key, "is the id of a group or channel; only people may be listed here")
+	case err != nil || n == 0 || n > maxTelegramID:
+		c.Mistake(key, "is no Telegram user id")
+	}
+}
+
+// snowflake takes an id of Discord.
+func (c *checker) snowflake(key string, id config.ID) {
+	if n, err := strconv.ParseInt(string(id), 10, 64); err != nil || n <= 0 || n == math.MaxInt64 {
+		c.Mistake(key, "is no Discord id")
+	}
+}
+
+func (c *checker) checkChannels(ch config.Channels) {
+	t, d := ch.Telegram, ch.Discord
+	c.channel("channels.telegram", t.On(), t.BotToken, t.APIURL)
+	c.channel("channels.discord", d.On(), d.BotToken, d.APIURL)
+	for i, id := range t.AllowedUserIDs {
+		c.telegramUser(config.Index("channels.telegram.allowedUserIds", i), id)
+	}
+	for i, id := range d.AllowedUserIDs {
+		c.snowflake(config.Index("channels.discord.allowedUserIds", i), id)
+	}
+	for i, id := range d.AllowedRoleIDs {
+		c.snowflake(config.Index("channels.discord.allowedRoleIds", i), id)
+	}
+	distinct(c, "channels.telegram.allowedUserIds", t.AllowedUserIDs)
+	distinct(c, "channels.discord.allowedUserIds", d.AllowedUserIDs)
+	distinct(c, "channels.discord.allowedRoleIds", d.AllowedRoleIDs)
+	if t.Updates.Mode == "webhook" {
+		c.checkWebhook("channels.telegram.updates.webhook", t.Updates.Webhook)
+	}
+	if t.On() && len(t.AllowedUserIDs) == 0 {
+		c.Warn("channels.telegram.allowedUserIds", "is empty: nobody may decide on Telegram")
+	}
+	if d.On() && len(d.AllowedUserIDs) == 0 && len(d.AllowedRoleIDs) == 0 {
+		c.Warn("channels.discord.allowedUserIds", "is empty, allowedRoleIds too: nobody may decide on Discord")
+	}
+}
+
+// checkWebhook takes what Telegram takes: setWebhook wants https, and a secret of
+// 1 to 256 letters, digits, _ and -.
+func (c *checker) checkWebhook(key string, w config.Webhook) {
+	if u := c.checkURL(key+".url", w.URL); u != nil && u.Scheme != "https" {
+		c.Warn(key+".url", "is http: Telegram itself delivers to https only")
+	}
+	switch {
+	case len(w.Secret) > 256 || !webhookSecret.MatchString(string(w.Secret)):
+		c.Mistake(key+".secret", "must be 1 to 256 letters, digits, _ or -")
+	case len(w.Secret) < 16:
+		c.Warn(key+".secret", "is short; openssl rand -hex 32 makes a good one")
+	}
+}
+
+var webhookSecret = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+func (c *checker) channel(key string, on bool, token config.Secret, apiURL string) {
+	if !on {
+		if c.Has(key) {
+			c.Warn(key+".botToken", "is empty: this chat is off")
+		}
+	}
+	c.botToken(key+".botToken", token)
+	if on {
+		c.checkBotURL(key+".apiUrl", apiURL)
+	} else {
+		c.checkURL(key+".apiUrl", apiURL)
+	}
+}
+
+func (c *checker) botToken(key string, token config.Secret) {
+	if strings.ContainsFunc(string(token), func(r rune) bool { return r <= ' ' || r > '~' || r == '/' }) {
+		c.Mistake(key, "is no bot token: it holds blanks or other letters than a token has")
+	}
+}
+
+// checkBotURL takes the address of a platform's server, where a bot's token goes.
+func (c *checker) checkBotURL(key, apiURL string) {
+	if u := c.checkURL(key, apiURL); u != nil && u.Scheme == "http" && !config.Loopback(u.Hostname()) {
+		c.Warn(key, "is http: the bot token travels in the clear")
+	}
+}
+
+func (c *checker) checkTokens(tokens []config.Token, people []config.Person) {
+	names := make([]string, len(tokens))
+	secrets := map[config.Secret]int{}
+	for i, t := range tokens {
+		names[i] = t.Name
+		key := config.Index("server.tokens", i)
+		c.tokenSecret(key+".token", t.Token)
+		if first, twice := secrets[t.Token]; twice && t.Token != "" {
+			c.Mistake(key+".token", "is the same as that of %s", config.Index("server.tokens", first))
+		} else {
+			secrets[t.Token] = i
+		}
+		if t.CallbackSecret != "" && len(t.CallbackSecret) < 16 {
+			c.Warn(key+".callbackSecret", "is short; openssl rand -hex 32 makes a good one")
+		}
+		c.tokenRights(key, t, people)
+	}
+	c.names("server.tokens", "name", names)
+	if len(tokens) == 0 {
+		c.Warn("server.tokens", "is empty: nobody may ask")
+	}
+}
+
+func (c *checker) tokenSecret(key string, s config.Secret) {
+	switch {
+	case s == "":
+		c.Mistake(key, "is empty; openssl rand -hex 32 makes a good one")
+	case len(s) > 512 || strings.ContainsFunc(string(s), func(r rune) bool { return r <= ' ' || r > '~' }):
+		c.Mistake(key, "must be at most 512 visible ASCII characters without blanks")
+	case len(s) < 16:
+		c.Warn(key, "is shorter than 16 characters and could be guessed; openssl rand -hex 32 makes a good one")
+	}
+}
+
+func (c *checker) tokenRights(key string, t config.Token, people []config.Person) {
+	asks, decides := slices.Contains(t.Scopes, "approvals.request"), slices.Contains(t.Scopes, "operator.approvals")
+	if len(t.Scopes) == 0 {
+		c.Mistake(key+".scopes", "must name what the token may do")
+	}
+	distinct(c, key+".scopes", t.Scopes)
+	distinct(c, key+".sessionChats", t.SessionChats)
+	switch {
+	case decides && t.Person == "":
+		c.Warn(key, "has operator.approvals but no person: it may look, and cannot decide")
+	case decides && asks:
+		c.Warn(key, "may both ask and decide; whoever holds it is one person and cannot decide what it asked")
+	}
+	if t.RequireRequester && !asks {
+		c.Warn(key+".requireRequester", "has no effect: the token may not ask (approvals.request)")
+	}
+	switch {
+	case t.TrustToolHints && !asks:
+		c.Warn(key+".trustToolHints", "has no effect: the token may not ask (approvals.request)")
+	case t.TrustToolHints:
+		c.Warn(key+".trustToolHints", "lowers risk: whoever holds the token may say that a tool only reads, or which server it is of; "+
+			"give it to a bridge alone that agents cannot speak through")
+	}
+	if t.Person != "" && !config.GoodName(t.Person) {
+		c.Mistake(key+".person", "must be a person's name")
+	} else if t.Person != "" && !slices.ContainsFunc(people, func(p config.Person) bool { return p.Name == t.Person }) {
+		c.Warn(key+".person", "is not among people: this token is a person of its own")
+	}
+	if len(t.AgentID) > 256 {
+		c.Mistake(key+".agentId", "must be at most 256 bytes")
+	}
+	for i, network := range t.CallbackAllow {
+		if _, err := netip.ParsePrefix(network); err != nil {
+			c.Mistake(config.Index(key+".callbackAllow", i), "must be a network such as 10.0.0.0/8")
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package effective
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"approvalbot/core"
+	"approvalbot/internal/config"
+)
+
+// checkReach looks at what names something that is not there: agents, and approvers for
+// a quorum.
+func (c *checker) checkReach(cfg *config.Config) {
+	c.checkAgentIDs(cfg)
+	t := cfg.ApprovalTools()
+	now, err := core.NewDirectory(Rights(*cfg))
+	if err != nil || !cfg.Approvals.Enabled() || !slices.Contains(t.EffectiveApprovers(), string(core.UserRequest)) {
+		return // named elsewhere, or nobody is asked
+	}
+	mapped, unmapped, open := now.Eligible(nil)
+	if mapped+unmapped == 0 && !open {
+		c.Warn("approvals.tools", "nobody could say yes now: every call that asks is denied until somebody may decide "+
+			"in a chat (allowedUserIds) or with a token (operator.approvals and a person)")
+	}
+	if t.ClampMinApprovals || open {
+		return
+	}
+	here, ever := approversOf(*cfg), approversOf(allOn(*cfg))
+	for _, q := range quorumsOf(*cfg) {
+		switch {
+		case few(ever, q.need):
+			c.Mistake(q.key, "needs %d approvals, and %s could give one: every such call would be denied; let more people "+
+				"decide, each mapped under people, or set approvals.tools.clampMinApprovals", q.need, whoDecides(allOn(*cfg)))
+		case few(here, q.need):
+			c.Warn(q.key, "needs %d approvals, and %s could give one as long as a chat is off: every such call is denied",
+				q.need, whoDecides(*cfg))
+		}
+	}
+}
+
+// allOn is the configuration as if each chat had its token.
+func allOn(c config.Config) config.Config {
+	c.Channels.Telegram.BotToken, c.Channels.Discord.BotToken = "on", "on"
+	return c
+}
+
+// few reports whether a quorum of several is larger than the people who may decide.
+func few(of approvers, need int) bool { return need > 1 && !of.enough("", need) }
+
+// whoDecides says who of people may decide.
+func whoDecides(c config.Config) string {
+	dir, err := core.NewDirectory(Rights(c))
+	if err != nil {
+		return "nobody"
+	}
+	switch names := decidersOf(c, dir); len(names) {
+	case 0:
+		return "nobody of people"
+	case 1:
+		return "only " + names[0]
+	default:
+		return "only " + strings.Join(names, ", ")
+	}
+}
+
+// quorum is how many people a key wants to say yes.
+type quorum struct {
+	key  string
+	need int
+}
+
+// quorumsOf lists those that a call can be held to, each once: not of classes that are
+// never asked about, nor of rules.
+func quorumsOf(c config.Config) (all []quorum) {
+	const tools = "approvals.tools"
+	t := c.ApprovalTools()
+	for class := range core.R4 + 1 {
+		asks := outcomeOf(c, class) == "ask"
+		if asks {
+			all = append(all, needed(class, t.MinApprovals, t.Policy.MinApprovalsByRisk, tools+".minApprovals", tools+".policy"))
+		}
+		for i, agent := range c.Agents.List {
+			a := agent.Approvals
+			asked := asks || a.Mode == "always" || a.Policy.RequireApprovalAtOrAbove.Reaches(class)
+			denied := outcomeOf(c, class) == "deny" || a.Policy.DenyAtOrAbove.Reaches(class)
+			if asked && !denied {
+				key := config.Index("agents.list", i) + ".approvals"
+				all = append(all, needed(class, a.MinApprovals, a.Policy.MinApprovalsByRisk, key+".minApprovals", key+".policy"))
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b quorum) int { return strings.Compare(a.key, b.key) })
+	return slices.Compact(all)
+}
+
+// needed is the largest number that is said for a class or one below it, and the key
+// that says it.
+func needed(class core.RiskClass, least int, byRisk map[string]int, leastKey, policyKey string) quorum {
+	most := quorum{leastKey, least}
+	for of := range class + 1 {
+		if n := byRisk[of.String()]; n > most.need {
+			most = quorum{policyKey + ".minApprovalsByRisk." + of.String(), n}
+		}
+	}
+	return most
+}
+
+// checkAgentIDs names agents that agents.list does not know, where it knows any: what
+// is said of them there counts for nobody.
+func (c *checker) checkAgentIDs(cfg *config.Config) {
+	if len(cfg.Agents.List) == 0 {
+		return
+	}
+	ids := make([]string, len(cfg.Agents.List))
+	for i, a := range cfg.Agents.List {
+		ids[i] = a.ID
+	}
+	unknown := func(key, id string) {
+		if id != "" && !slices.Contains(ids, id) {
+			c.Warn(key, "names an agent that is not in agents.list%s", config.DidYouMean(id, ids))
+		}
+	}
+	for i, a := range cfg.Agents.List {
+		own := func(t config.Token) bool { return t.AgentID == a.ID }
+		if a.Sandboxed && !slices.ContainsFunc(cfg.Server.Tokens, own) {
+			c.Warn(config.Index("agents.list", i)+".sandboxed", "has no effect: no token has this agentId, "+
+				"and what a call says of its agent loosens nothing")
+		}
+	}
+	for i, t := range cfg.Server.Tokens {
+		unknown(config.Index("server.tokens", i)+".agentId", t.AgentID)
+	}
+	for i, r := range cfg.ApprovalTools().Rules {
+		for j, id := range r.Match.Agent {
+			unknown(config.Index(config.Index("approvals.tools.rules", i)+".match.agent", j), id)
+		}
+	}
+}
+
+// KeyFolder looks whether the key can be made or read where it is to be. Only
+// who is about to start asks: a file may be written on another machine.
+func KeyFolder(r *config.Report, cfg config.Config) {
+	if cfg.Store.KeyFile == "" {
+		return
+	}
+	if at, err := os.Stat(filepath.Dir(cfg.Store.KeyFile)); os.IsNotExist(err) || err == nil && !at.IsDir() {
+		r.Warn("store.keyFile", "lies in a folder that does not exist: make it before the first start")
+	}
+}
+
+// approvers are the people of a configuration, counted for one rule after the other.
+type approvers struct {
+	people *core.Directory // nil if they contradict each other, which is named elsewhere
+	having map[string]int  // by role, what was counted
+}
+
+func approversOf(c config.Config) approvers {
+	dir, err := core.NewDirectory(Rights(c))
+	if err != nil {
+		dir = nil
+	}
+	return approvers{dir, map[string]int{}}
+}
+
+// enough reports whether as many people, of a role if one is named, could approve
+// now. Where that cannot be counted the answer is yes.
+func (a approvers) enough(role string, least int) bool {
+	switch {
+	case a.people == nil:
+		return true
+	case role == "" && least == 0:
+		return true // no more than every call needs
+	case role != "":
+		n, counted := a.having[role]
+		if !counted {
+			n = a.people.Having(role, nil)
+			a.having[role] = n
+		}
+		return n >= max(1, least)
+	}
+	mapped, unmapped, open := a.people.Eligible(nil)
+	if least == 1 { // with a larger quorum only mapped people count
+		mapped += unmapped
+	}
+	return open || mapped >= least
+}

@@ -1,0 +1,39 @@
+// Package effective is what a configuration means: what is wrong with it as a whole,
+// the policy, people, tokens, routing and outside opinions that it makes, who could
+// approve each class now, and what another one allows that this one did not.
+package effective
+
+import (
+	"github.com/spf13/pflag"
+
+	"approvalbot/internal/config"
+)
+
+// Check is a further look at a configuration, which only some verbs want.
+type Check func(r *config.Report, cfg config.Config)
+
+// Load reads the configuration from path, or where config.Find finds it if path is
+// empty. env is the process environment (NAME=value); flags, by key path, override
+// both file and environment where they were given. The error is a Mistakes with every
+// mistake there is, or says why the file cannot be read.
+func Load(path string, env []string, flags map[string]*pflag.Flag, more ...Check) (config.Config, []config.Warning, error) {
+	vars := config.NewEnviron(env)
+	file, text, err := config.Find(path, vars)
+	if err != nil {
+		return config.Config{}, nil, err
+	}
+	return Parse(file, text, vars, flags, more...)
+}
+
+// Parse is Load for a text that is at hand; file names it in mistakes.
+func Parse(
+	file string, text []byte, env config.Environ, flags map[string]*pflag.Flag, more ...Check,
+) (config.Config, []config.Warning, error) {
+	return config.Parse(file, text, env, flags, func(r *config.Report, cfg *config.Config) {
+		c := &checker{r}
+		c.check(cfg)
+		for _, look := range more {
+			look(r, *cfg)
+		}
+	})
+}

@@ -1,0 +1,180 @@
+package effective
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"approvalbot/core"
+	"approvalbot/internal/config"
+)
+
+// Looser names, in words, what the new configuration allows that the old one did
+// not, key by key. It may name what turns out to change nothing; it leaves
+// nothing out that an operator wrote to loosen, but rules that [Unproved] names.
+func Looser(old, now config.Config) (out []string) {
+	say := func(cond bool, format string, args ...any) {
+		if cond {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
+	a, b := old.ApprovalTools(), now.ApprovalTools()
+	say(!old.Approvals.Enabled() && now.Approvals.Enabled(), "approvals are enabled")
+	for class := range core.R4 + 1 {
+		was, is := outcomeOf(old, class), outcomeOf(now, class)
+		say(strictness(is) < strictness(was), "%v: %s instead of %s", class, is, was)
+		say(is == "ask" && was == is && needOf(now, class) < needOf(old, class), "%v needs %d instead of %d approvals",
+			class, needOf(now, class), needOf(old, class))
+		say(is == "ask" && a.Policy.RequireHumanApproverAtOrAbove.Reaches(class) && !b.Policy.RequireHumanApproverAtOrAbove.Reaches(class), "%v needs no person", class)
+		say(is == "ask" && a.Policy.StepUpAtOrAbove.Reaches(class) && !b.Policy.StepUpAtOrAbove.Reaches(class),
+			"%v needs no signature of a passkey", class)
+	}
+	say(a.Policy.RequireApprovalForExternalWrite && !b.Policy.RequireApprovalForExternalWrite,
+		"external writes need no approval by themselves")
+	say(a.Policy.RequireApprovalForMessagingSend && !b.Policy.RequireApprovalForMessagingSend, "messages need no approval by themselves")
+	say(a.Policy.AgentInstructions != "allow" && b.Policy.AgentInstructions == "allow", "agents change what tells them what to do (AGENTS.md) unasked")
+	say(a.Policy.ProjectCode == "ask" && b.Policy.ProjectCode != "ask", "tests and builds run the workspace's own code unasked")
+	out = append(out, looserAgents(old.Agents.List, now.Agents.List)...)
+	say(a.SelfApproval != "solo" && b.SelfApproval == "solo", "people may approve their own requests")
+	say(!a.ClampMinApprovals && b.ClampMinApprovals, "a quorum shrinks to the people there are")
+	say(lacks(a.EffectiveApprovers(), b.EffectiveApprovers()), "more kinds of approvers count")
+	out = append(out, moreOnDuty(a.OnDuty, b.OnDuty)...)
+	say(changeOfRules(old, now) == looser, "the operator's rules allow more")
+	say(looserExec(old.Approvals.Exec, now.Approvals.Exec), "commands need less approval (approvals.exec)")
+	say(a.Classifier.OnLowConfidence != "allow" && b.Classifier.OnLowConfidence == "allow", "an unsure classifier lets calls run")
+	say(lacks(now.Tools.Deny, old.Tools.Deny), "tools.deny is shorter")
+	say(len(old.Tools.Allow) > 0 && (len(now.Tools.Allow) == 0 || lacks(old.Tools.Allow, now.Tools.Allow)), "tools.allow is wider")
+	say(!reflect.DeepEqual(Policy(old).Layers, Policy(now).Layers), "the hard tool layers changed")
+	for _, token := range mayOmitRequester(old, now) {
+		say(true, "token %s need not say who asked", token)
+	}
+	for _, token := range moreTrusted(old, now) {
+		say(true, "what token %s says of tools may lower their risk (trustToolHints)", token)
+	}
+	say(looserVerifier(old.Tools.Verifier, now.Tools.Verifier), "the verifier stops less")
+	return append(out, moreApprovers(old, now)...)
+}
+
+// looserAgents names the agents to which more is local, or whose commands count as
+// confined, than before.
+func looserAgents(old, now []config.Agent) (out []string) {
+	find := func(list []config.Agent, id string) config.Agent {
+		i := slices.IndexFunc(list, func(a config.Agent) bool { return a.ID == id })
+		if i < 0 {
+			return config.Agent{}
+		}
+		return list[i]
+	}
+	for _, is := range now {
+		was := find(old, is.ID)
+		if is.Sandboxed && !was.Sandboxed {
+			out = append(out, "commands of agent "+is.ID+" count as confined")
+		}
+		if lacks(was.Workspace, is.Workspace) {
+			out = append(out, "more directories are local to agent "+is.ID)
+		}
+	}
+	for _, was := range old {
+		if len(was.Workspace) > 0 && len(find(now, was.ID).Workspace) == 0 {
+			out = append(out, "a call's own workdir may be local to agent "+was.ID)
+		}
+	}
+	return out
+}
+
+// mayOmitRequester names the tokens that no longer must say who asked the agent.
+func mayOmitRequester(old, now config.Config) (names []string) {
+	for _, t := range now.Server.Tokens {
+		had := func(was config.Token) bool { return was.Name == t.Name && was.RequireRequester }
+		if !t.RequireRequester && slices.ContainsFunc(old.Server.Tokens, had) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// moreTrusted names the tokens whose word about tools counts now and did not before.
+func moreTrusted(old, now config.Config) (names []string) {
+	for _, t := range now.Server.Tokens {
+		had := func(was config.Token) bool { return was.Name == t.Name && was.TrustToolHints }
+		if t.TrustToolHints && !slices.ContainsFunc(old.Server.Tokens, had) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// strictness orders outcomes.
+func strictness(outcome string) int { return slices.Index([]string{"allow", "ask", "deny"}, outcome) }
+
+func looserExec(old, now config.Exec) bool {
+	order := func(words ...string) func(string) int { return func(w string) int { return slices.Index(words, w) } }
+	security, ask, fallback := order("deny", "allowlist", "full"), order("always", "on-miss", "off"), order("deny", "allowlist", "full")
+	if security(now.Security) > security(old.Security) || ask(now.Ask) > ask(old.Ask) {
+		return true
+	}
+	if old.Strict && !now.Strict {
+		return true
+	}
+	listed := lacks(old.Allowlist, now.Allowlist) || lacks(old.SafeBins, now.SafeBins)
+	return listed || fallback(now.AskFallback) > fallback(old.AskFallback)
+}
+
+// LooserByVersion names, in words, what this version allows by that configuration that
+// 0.1 asked about.
+func LooserByVersion(c config.Config) (out []string) {
+	if x := c.Approvals.Exec; c.Approvals.Enabled() && x.Security == "allowlist" && x.Ask != "always" && !x.Strict {
+		out = append(out, "external reads that the desk's table knows (R2), such as kubectl get, run unasked; "+
+			"approvals.exec.strict: true lets them ask as before")
+	}
+	for _, v := range verifiersOf(c) {
+		if c.Approvals.Enabled() && AsksVerifier(c) && v.Telegram.Enabled && c.Tools.Verifier.FailMode == "allow" {
+			out = append(out, "calls run without the verifier's people while their chat cannot be reached (tools.verifier.failMode: allow)")
+			break
+		}
+	}
+	if p := c.ApprovalTools(); c.Approvals.Enabled() && p.Mode != "always" && c.Approvals.Exec.Ask != "always" {
+		out = append(out, "ordinary files in /tmp are written and removed unasked (R1)")
+	}
+	return out
+}
+
+func looserVerifier(old, now config.Verifier) bool {
+	if !old.Enabled {
+		return false
+	}
+	switch {
+	case !now.Enabled, old.FailMode != "allow" && now.FailMode == "allow", !reflect.DeepEqual(old.Scope, now.Scope):
+		return true
+	case old.Webhook.URL != "" && now.Webhook.URL == "", old.Telegram.Enabled && !now.Telegram.Enabled:
+		return true
+	}
+	return lacks(old.Telegram.AllowedUserIDs, now.Telegram.AllowedUserIDs)
+}
+
+func moreApprovers(old, now config.Config) (out []string) {
+	if lacks(old.Channels.Telegram.AllowedUserIDs, now.Channels.Telegram.AllowedUserIDs) {
+		out = append(out, "more Telegram accounts may approve")
+	}
+	if was, is := old.Channels.Discord, now.Channels.Discord; lacks(was.AllowedUserIDs, is.AllowedUserIDs) ||
+		lacks(was.AllowedRoleIDs, is.AllowedRoleIDs) {
+		out = append(out, "more Discord accounts or roles may approve")
+	}
+	was, is := Rights(old).Tokens, Rights(now).Tokens
+	names := make([]string, 0, len(is))
+	for name := range is {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if was[name] != is[name] {
+			out = append(out, "token "+name+" may approve as "+is[name])
+		}
+	}
+	return out
+}
+
+// lacks reports whether the list has something that known lacks.
+func lacks[T comparable](known, list []T) bool {
+	return slices.ContainsFunc(list, func(x T) bool { return !slices.Contains(known, x) })
+}

@@ -1,0 +1,160 @@
+package effective
+
+import (
+	"slices"
+	"time"
+
+	"approvalbot/core"
+	"approvalbot/internal/config"
+	"approvalbot/internal/policy"
+	"approvalbot/internal/server/auth"
+	"approvalbot/routing"
+)
+
+// Rights says who may decide where.
+func Rights(c config.Config) core.Rights {
+	r := core.Rights{
+		AllowedUsers: map[string][]string{}, AllowedRoles: map[string][]string{}, Tokens: map[string]string{},
+		Verifiers: Verifier(c).Accounts(), Duty: Duty(c),
+	}
+	for _, p := range c.People {
+		accounts := map[string]string{}
+		if p.Telegram != "" {
+			accounts["telegram"] = string(p.Telegram)
+		}
+		if p.Discord != "" {
+			accounts["discord"] = string(p.Discord)
+		}
+		person := core.Person{Name: p.Name, Accounts: accounts, Roles: p.Roles, Email: p.Email, Zone: zoneOf(p.Timezone)}
+		person.Quiet, _ = quietOf(p)
+		r.People = append(r.People, person)
+	}
+	if t := c.Channels.Telegram; t.On() {
+		r.AllowedUsers["telegram"] = config.Texts(t.AllowedUserIDs)
+	}
+	if d := c.Channels.Discord; d.On() {
+		r.AllowedUsers["discord"], r.AllowedRoles["discord"] = config.Texts(d.AllowedUserIDs), config.Texts(d.AllowedRoleIDs)
+	}
+	for _, t := range c.Server.Tokens {
+		if t.Person != "" && slices.Contains(t.Scopes, "operator.approvals") {
+			r.Tokens[t.Name] = t.Person
+		}
+	}
+	return r
+}
+
+// Tokens gives the API tokens, secrets hashed.
+func Tokens(c config.Config) []auth.Token {
+	out := make([]auth.Token, len(c.Server.Tokens))
+	for i, t := range c.Server.Tokens {
+		out[i] = auth.Token{
+			Name: t.Name, Hash: auth.Hash(string(t.Token)), RequestsPerSecond: c.Server.Limits.RequestsPerSecond,
+			Caller: core.Caller{
+				Token: t.Name, Person: t.Person, AgentID: t.AgentID, SessionChats: config.Targets(t.SessionChats),
+				MaxPending: c.Server.Limits.Pending, Callbacks: callbackRight(t, c.Server.Production),
+				RequireRequester: t.RequireRequester,
+
+				MayRequest: slices.Contains(t.Scopes, "approvals.request"),
+				MayDecide:  slices.Contains(t.Scopes, "operator.approvals"),
+				MayAudit:   slices.Contains(t.Scopes, "operator.audit"),
+				MayAdmin:   slices.Contains(t.Scopes, "operator.admin"),
+			},
+		}
+	}
+	return out
+}
+
+// Table is the operator's routing.
+func Table(c config.Config) *routing.Table {
+	r := c.ApprovalTools().Routing
+	t := &routing.Table{
+		Mode: routing.Mode(r.Mode), Targets: config.Targets(r.Targets), Fallback: config.Targets(r.Fallback),
+		FallbackAfterMs: time.Duration(r.FallbackAfter).Milliseconds(), AgentShield: config.Targets(c.Approvals.AgentShield.Targets),
+		Escalate: escalationChats(c),
+	}
+	if c.Approvals.AgentShield.Enabled {
+		t.Drills = t.AgentShield
+	}
+	return t
+}
+
+// Rules makes the snapshot that the Gate judges by. The error names what Load
+// cannot see in the file.
+func Rules(c config.Config, router core.Router) (core.Rules, error) {
+	rights := Rights(c)
+	people, err := core.NewDirectory(rights)
+	if err != nil {
+		return core.Rules{}, err
+	}
+	p := Policy(c)
+	if p.Beside, err = judged(c); err != nil {
+		return core.Rules{}, err
+	}
+	engine, err := policy.New(p)
+	if err != nil {
+		return core.Rules{}, err
+	}
+	t := c.ApprovalTools()
+	return core.Rules{
+		Enabled: c.Approvals.Enabled(), Policy: engine, People: people, Router: router,
+		Solo: t.SelfApproval == "solo", Clamp: t.ClampMinApprovals, TimeoutMs: t.TimeoutMs, MaxTimeoutMs: t.MaxTimeoutMs,
+		RetryWindowMs: time.Duration(t.RetryWindow).Milliseconds(),
+		Contact:       Contact(c, rights), BreaksQuiet: t.Policy.BreaksQuietAtOrAbove.Class, DigestAbove: t.Routing.DigestAbove,
+		Zones: zones(c), Drill: drillOf(t.Drill), Classes: classRules(c), Site: site(c),
+		Push:      c.Server.WebOn() && c.Server.Web.Push.VAPIDKeyFile != "",
+		Owners:    owners(c),
+		Objective: core.Objective{DecidedWithin: time.Duration(t.SLO.DecidedWithin), Share: t.SLO.Share},
+	}, nil
+}
+
+// owners are the tokens that may ask, each with its person, or none.
+func owners(c config.Config) map[string]string {
+	out := map[string]string{}
+	for _, t := range c.Server.Tokens {
+		if slices.Contains(t.Scopes, "approvals.request") {
+			out[t.Name] = t.Person
+		}
+	}
+	return out
+}
+
+// zones are the time zones of the chats that name one.
+func zones(c config.Config) map[core.Target]*time.Location {
+	out := map[core.Target]*time.Location{}
+	r := c.ApprovalTools().Routing
+	for _, p := range slices.Concat(c.Approvals.AgentShield.Targets, r.Fallback, r.Targets) {
+		if zone, err := time.LoadLocation(p.Timezone); err == nil && p.Timezone != "" {
+			out[p.Target] = zone
+		}
+	}
+	return out
+}
+
+// classRules are whose yes the classes need that people are asked about.
+func classRules(c config.Config) (out []core.ClassRule) {
+	t := c.ApprovalTools()
+	var may []core.Factor
+	for _, f := range t.AllowedApprovers {
+		if !slices.Contains(t.DisabledApprovers, f) {
+			may = append(may, core.Factor(f))
+		}
+	}
+	for class := range core.R4 + 1 {
+		if outcomeOf(c, class) == "ask" {
+			out = append(out, core.ClassRule{Class: class, Rule: core.Rule{Effective: may, MinApprovals: needOf(c, class),
+				RequiresHuman: t.Policy.RequireHumanApproverAtOrAbove.Reaches(class)}})
+		}
+	}
+	return out
+}
+
+// callbackRight says whether a token's approvals may be called back.
+func callbackRight(t config.Token, production bool) core.CallbackRight {
+	switch {
+	case t.CallbackSecret == "":
+		return core.NoCallbacks
+	case production:
+		return core.SecureCallbacks
+	}
+	return core.AnyCallbacks
+}

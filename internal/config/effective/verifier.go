@@ -1,0 +1,109 @@
+package effective
+
+import (
+	"cmp"
+
+	"approvalbot/core"
+	"approvalbot/internal/config"
+	"approvalbot/internal/verifier"
+)
+
+// Verifier is who has to agree from outside, of all agents and of single
+// ones. Secrets stand in it as they are.
+func Verifier(c config.Config) verifier.Config {
+	settings := func(v config.Verifier) verifier.Settings {
+		s := settingsOf(v)
+		s.Telegram.Channel = VerifierChannel(c, v.Telegram)
+		return s
+	}
+	out := verifier.Config{
+		Settings: settings(c.Tools.Verifier), Agents: map[string]verifier.Settings{}, Production: c.Server.Production,
+	}
+	for _, a := range c.Agents.List {
+		out.Agents[a.ID] = settings(a.Tools.Verifier)
+	}
+	return out
+}
+
+// VerifierChannel is the channel of the bot that asks in a verifier's chat.
+func VerifierChannel(c config.Config, t config.VerifierTelegram) string {
+	if t.BotToken != "" && t.BotToken != c.Channels.Telegram.BotToken {
+		return core.VerifierChannel
+	}
+	return "telegram"
+}
+
+// VerifierBot is the verifier's own bot: it is off where there is none, or where it is
+// that of channels.telegram.
+func VerifierBot(c config.Config) config.Telegram {
+	for _, v := range verifiersOf(c) {
+		if t := v.Telegram; t.Enabled && VerifierChannel(c, t) == core.VerifierChannel {
+			apiURL := cmp.Or(t.APIURL, c.Channels.Telegram.APIURL)
+			return config.Telegram{BotToken: t.BotToken, APIURL: apiURL, Updates: config.Updates{Mode: "polling"}}
+		}
+	}
+	return config.Telegram{}
+}
+
+// verifiersOf are the verifier's blocks: of all agents, then of single ones.
+func verifiersOf(c config.Config) []config.Verifier {
+	all := []config.Verifier{c.Tools.Verifier}
+	for _, a := range c.Agents.List {
+		all = append(all, a.Tools.Verifier)
+	}
+	return all
+}
+
+func settingsOf(v config.Verifier) verifier.Settings {
+	headers := make(map[string]string, len(v.Webhook.Headers))
+	for name, value := range v.Webhook.Headers {
+		headers[name] = string(value)
+	}
+	return verifier.Settings{
+		Enabled: v.Enabled, Scope: verifier.Scope(v.Scope), FailMode: v.FailMode,
+		Webhook: verifier.Webhook{
+			URL: v.Webhook.URL, Timeout: v.Webhook.Timeout, Headers: headers,
+			Secret: string(v.Webhook.Secret), CacheTTL: v.Webhook.CacheTTL,
+		},
+		Telegram: verifier.Telegram{
+			Enabled: v.Telegram.Enabled, ChatID: string(v.Telegram.ChatID), Timeout: v.Telegram.Timeout,
+			AllowedUserIDs: config.Texts(v.Telegram.AllowedUserIDs),
+		},
+	}
+}
+
+// Classifier is the model that is asked, without what watches it.
+func Classifier(c config.Config) verifier.ClassifierConfig {
+	x := c.ApprovalTools().Classifier
+	return verifier.ClassifierConfig{
+		Provider: x.Provider, Model: x.Model, APIURL: x.APIURL, APIKey: string(x.APIKey),
+		TimeoutMs: x.TimeoutMs, MaxInputChars: x.MaxInputChars, Production: c.Server.Production,
+	}
+}
+
+// VerifierChats are the verifier's own chats: of all agents, and of single ones.
+func VerifierChats(c config.Config) (places []core.Target) {
+	if !AsksVerifier(c) {
+		return nil
+	}
+	channel := VerifierChannel(c, c.Tools.Verifier.Telegram)
+	for i, v := range verifiersOf(c) {
+		if i > 0 && !c.Tools.Verifier.Telegram.Enabled {
+			channel = VerifierChannel(c, v.Telegram)
+		}
+		if v.Telegram.Enabled && v.Telegram.ChatID != "" {
+			places = append(places, core.Target{Channel: channel, To: string(v.Telegram.ChatID)}.Normal())
+		}
+	}
+	return places
+}
+
+// AsksVerifier reports whether any agent's calls are verified.
+func AsksVerifier(c config.Config) bool {
+	for _, a := range c.Agents.List {
+		if a.Tools.Verifier.Enabled {
+			return true
+		}
+	}
+	return c.Tools.Verifier.Enabled
+}

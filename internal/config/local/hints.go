@@ -1,0 +1,83 @@
+package local
+
+import (
+	"cmp"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"strings"
+
+	"approvalbot/internal/config"
+	"approvalbot/internal/display"
+)
+
+// Hints says what to do next, in lines that can be pasted as they are. Its
+// request is another one at each start: a deny of the last one is not in the way.
+func Hints(cfg config.Config, files ClientFiles, file *File) string {
+	program, err := os.Executable()
+	if err != nil {
+		program = "approvalbot"
+	}
+	program = display.ShellPath(program)
+	asks, decides := program+" --client "+display.ShellPath(files.Client), program+" --client "+display.ShellPath(files.Operator)
+	if files == (ClientFiles{}) { // the configuration has tokens of the user's own
+		asks = program + " --server " + cfg.LocalURL() + " --token TOKEN"
+		decides = asks
+	}
+	var b strings.Builder
+	b.WriteString(chatHint(file, cfg, decides))
+	fmt.Fprintf(&b, `
+Paste this into a second terminal. It asks for something harmless that surely
+needs a person, and waits:
+
+  %s request --tool demo.greet --params '{"say":"hello %s"}' --wait
+
+Paste this into a third one. It shows what waits and takes your answer:
+
+  %s watch
+
+Whoever can read this file decides: run no agent as a user, or in a
+folder, that can.
+
+  %s
+
+`, asks, strings.ToLower(rand.Text()[:4]), decides, cmp.Or(files.Operator, "a token with operator.approvals"))
+	return b.String()
+}
+
+// chatHint says where cards go, or how they would get there. decides begins an
+// operator's command.
+func chatHint(file *File, cfg config.Config, decides string) string {
+	t, x := cfg.Channels.Telegram, cfg.Channels.Discord
+	mayDecide := t.On() && len(t.AllowedUserIDs) > 0 || x.On() && len(x.AllowedUserIDs) > 0
+	missing := missingHere(file, cfg)
+	switch {
+	case missing != "":
+		return fmt.Sprintf("\n%s was edited, so it is yours and is not written\n"+
+			"anew. For the chat that the environment names, add to it what it lacks:\n\n%s\n", config.LocalFile, missing)
+	case !t.On() && !x.On():
+		return "\nNo chat is configured: decide in a terminal. To use one, start with\n" +
+			"TELEGRAM_BOT_TOKEN or DISCORD_BOT_TOKEN in the environment (README: your first\nchat).\n"
+	case !mayDecide || len(cfg.ApprovalTools().Routing.Targets) == 0:
+		return fmt.Sprintf("\nA chat is on, but nobody there may decide yet. This shows a code for you to\n"+
+			"send there:\n\n  %s pair\n", decides)
+	}
+	return "\nCards go to the chat.\n"
+}
+
+// missingHere is what an edited configuration lacks of the chats that the environment
+// names; empty: nothing, or it is not edited.
+func missingHere(file *File, cfg config.Config) string {
+	chats, err := ChatsOf(file.Env)
+	if err != nil || !file.edited() {
+		return ""
+	}
+	var b strings.Builder
+	on := map[string]bool{"telegram": cfg.Channels.Telegram.On(), "discord": cfg.Channels.Discord.On()}
+	for _, channel := range config.Platforms {
+		if c := chats[channel]; on[channel] && c.At.To != "" && c.User != "" {
+			b.WriteString(Missing(cfg, c))
+		}
+	}
+	return b.String()
+}

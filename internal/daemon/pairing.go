@@ -1,0 +1,94 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"approvalbot/api"
+	"approvalbot/core"
+	"approvalbot/internal/config/local"
+	"approvalbot/internal/display"
+)
+
+// pairings is the gate with what a desk does about pairings: it says what its
+// configuration lacks, and writes it where that is its own to write.
+type pairings struct {
+	*core.Gate
+	desk *Daemon
+}
+
+// Pair is the gate's, and puts into the log what the configuration lacks.
+func (p pairings) Pair(
+	ctx context.Context, v core.Voter, code string, who core.PairingWho, handled *core.InboundRef,
+) (right bool, err error) {
+	right, err = p.Gate.Pair(ctx, v, code, who, handled)
+	if right {
+		p.desk.log.Info("a pairing code was given in a chat; what the configuration lacks for that is in missing",
+			"channel", who.Chat.Channel, "target", who.Chat.String(), "person", v.Channel+":"+v.UserID,
+			"name", display.Escape(who.Name), "missing", local.Missing(*p.desk.live.Load(), chatOf(who)))
+	}
+	return right, err
+}
+
+func chatOf(who core.PairingWho) local.Chat { return local.Chat{At: who.Chat, User: who.UserID} }
+
+// Start makes a pairing.
+func (p pairings) Start(ctx context.Context, who core.Caller) (api.PairingCode, error) {
+	if len(p.desk.bots) == 0 {
+		return api.PairingCode{}, core.Refuse(core.CodeUnavailable,
+			"No chat is on: give the desk a bot's token and start it again, and then ask for a code.")
+	}
+	made, code, err := p.StartPairing(ctx, who)
+	return api.PairingCode{ID: made.ID, Code: code, ExpiresAtMs: made.ExpiresAtMs}, err
+}
+
+// Get says how far a pairing is.
+func (p pairings) Get(ctx context.Context, id string) (api.Pairing, error) {
+	now, err := p.PairingOf(ctx, id)
+	if err != nil {
+		return api.Pairing{}, err
+	}
+	status := now.Status(time.Now().UnixMilli())
+	out := api.Pairing{ID: now.ID, Status: api.PairingStatus(status), ExpiresAtMs: now.ExpiresAtMs}
+	if who := now.Answer; who != nil {
+		v := p.Rules().People.Identify(core.Voter{Channel: who.Chat.Channel, UserID: who.UserID})
+		out.Answer = &api.PairingWho{
+			Channel: v.Channel, UserID: v.UserID, Name: who.Name, Chat: who.Chat.String(), Person: v.Person,
+		}
+		out.Lines = local.Missing(*p.desk.live.Load(), chatOf(*who))
+		if p.desk.options.Local != nil && p.desk.options.Local.Writable(chatOf(*who)) {
+			out.File = p.desk.options.Local.Path()
+		}
+	}
+	return out, nil
+}
+
+// Accept writes who gave the code into the generated configuration and reloads it. If
+// that fails the file is as it was.
+func (p pairings) Accept(ctx context.Context, who core.Caller, id string) (api.Reloaded, error) {
+	now, err := p.PairingOf(ctx, id)
+	switch {
+	case err != nil:
+		return api.Reloaded{}, err
+	case now.Status(time.Now().UnixMilli()) != core.PairingAnswered:
+		return api.Reloaded{}, core.Refuse(core.CodeNotFound,
+			"Nobody gave the code of this pairing in a chat, or more than five minutes ago.")
+	case p.desk.options.Local == nil || !p.desk.options.Local.Writable(chatOf(*now.Answer)):
+		return api.Reloaded{}, core.Refuse(core.CodeForbidden,
+			"The desk does not write its configuration, which is its operator's own, "+
+				"or depends on variables that name another chat: "+
+				"add the pairing's lines by hand.")
+	}
+	undo, err := p.desk.options.Local.Write(chatOf(*now.Answer))
+	if err != nil {
+		p.desk.log.Error("a pairing could not be written into the configuration", "reason", err)
+		return api.Reloaded{}, core.Refuse(core.CodeUnavailable,
+			"The configuration could not be written; see the desk's log.")
+	}
+	r, err := p.desk.reloadFor(ctx, who)
+	if err != nil {
+		err = errors.Join(err, undo())
+	}
+	return r, err
+}

@@ -1,0 +1,112 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/lmittmann/tint"
+	"golang.org/x/term"
+
+	"approvalbot/internal/config"
+	"approvalbot/internal/config/effective"
+	"approvalbot/internal/config/local"
+	"approvalbot/proof"
+)
+
+// Start is what a desk is served with.
+type Start struct {
+	Config  string   // path of the configuration; empty: where it is looked for
+	Environ []string // NAME=value
+	Local   bool     // the configuration is one that serve --local generates
+	Version string
+	Stdout  io.Writer // gets what to do next, with Local
+	Stderr  io.Writer // gets the log
+}
+
+// Serve loads the configuration and runs the desk until ctx ends.
+func Serve(ctx context.Context, s Start) error {
+	log := newLogger(s.Stderr)
+	load := func() (config.Config, []config.Warning, error) {
+		return effective.Load(s.Config, s.Environ, nil, effective.KeyFolder)
+	}
+	cfg, warnings, err := load()
+	if err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		log.Warn(w.String())
+	}
+	o := Options{Version: s.Version, Log: log, Load: load}
+	if s.Local {
+		o.Local = &local.File{Dir: filepath.Dir(cfg.File), Env: config.NewEnviron(s.Environ)}
+	}
+	if f, ok := s.Stdout.(*os.File); ok && s.Local && term.IsTerminal(int(f.Fd())) {
+		o.Terminal = f
+	}
+	ln, err := Listen(cfg.Server)
+	if err != nil {
+		return err
+	}
+	if ln.Lost != nil {
+		log.Error("this desk has no pages and makes no sign-in links", "reason", ln.Lost)
+		cfg.Server.Web.Enabled = "false"
+	}
+	d, err := New(ctx, cfg, o)
+	if err != nil {
+		return errors.Join(err, ln.Close())
+	}
+	if cfg.Approvals.Enabled() && cfg.ApprovalTools().Policy.ProjectCode != "ask" {
+		log.Info("tests and builds run the workspace's own code unasked; " +
+			"approvals.tools.policy.projectCode: ask asks people")
+	}
+	log.Info("the desk is open", "listen", ln.Addr().String(), "store", storeName(cfg.Store.URL), "policy",
+		d.Gate.Rules().Policy.Hash()[:12], "version", s.Version)
+	if s.Local {
+		here := cfg
+		here.Server.Listen = ln.Addr().String() // the environment may name another address, or port 0
+		files, ok := local.FindClientFiles(filepath.Dir(s.Config), config.NewEnviron(s.Environ), cfg.HasToken)
+		if ok {
+			err = files.Point(clientDesk(here, d.Auditor.DeskKeys()), cfg.TokenName)
+		}
+		if err != nil {
+			return errors.Join(err, ln.Close(), d.Store.Close())
+		}
+		fmt.Fprint(s.Stdout, local.Hints(here, files, o.Local))
+	} else if files := local.DeskFiles.In(filepath.Dir(cfg.File)); files.Of(cfg.HasToken) { // init's
+		own := clientDesk(cfg, d.Auditor.DeskKeys())
+		own.Server = "" // its operator's
+		if err := files.Point(own, cfg.TokenName); err != nil {
+			log.Warn("the client files beside the configuration were not given this desk's keys", "error", err)
+		}
+	}
+	if err := d.Run(ctx, ln); err != nil {
+		return err
+	}
+	log.Info("the desk is closed; what was pending is still pending at the next start")
+	return nil
+}
+
+// clientDesk is what the client files of a desk on this machine say of it.
+func clientDesk(cfg config.Config, keys []proof.DeskKey) config.ClientDesk {
+	out := config.ClientDesk{Server: cfg.LocalURL()}
+	if path := cfg.SocketFile(); path != "" {
+		out.Socket, _ = filepath.Abs(path) // without a working directory there is none
+	}
+	for _, k := range keys {
+		out.DeskKeys = append(out.DeskKeys, config.DeskKey(k))
+	}
+	return out
+}
+
+// newLogger writes for people on a terminal and JSON otherwise.
+func newLogger(w io.Writer) *slog.Logger {
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return slog.New(tint.NewTextHandler(w, &tint.Options{TimeFormat: "15:04:05"}))
+	}
+	return slog.New(slog.NewJSONHandler(w, nil))
+}

@@ -1,0 +1,126 @@
+package command
+
+import (
+	"path"
+	"strings"
+
+	"approvalbot/internal/policy/budget"
+	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/workspace"
+)
+
+// effectKind says what a command does to a word, or with it.
+type effectKind uint8
+
+const (
+	TellsName     effectKind = iota // a file's name or facts are told
+	LooksAt                         // a file is named, and nothing is known of what becomes of it
+	ReadsFile                       // a file's contents are told
+	SearchesTree                    // so are those of all files below a directory
+	WritesFile                      // a file is made, changed or overwritten
+	FillsFile                       // a file gets contents, which may be code
+	MovesOnto                       // a file is renamed to it, where it is no directory
+	RemovesFile                     // a file is deleted or moved away
+	TakesTree                       // a directory is taken with all that is in it
+	ReadsAddress                    // an address is read
+	RunsWords                       // words are run as a command
+	RunsEach                        // words are run as a command for each of many files; see narrow
+	RunsLine                        // text is run as a shell line
+	MovesTo                         // what follows stands in another directory
+	SetsVariable                    // a variable is set for a program
+	PrintsFiles                     // files are printed, by globs for their names
+	LooksIfAsking                   // where findings ask, files are looked at for the desk
+	Fetches                         // something is fetched from the network
+	RunsUnread                      // something is run that was not read
+	WritesCode                      // files are written that may be code
+	PrintsNothing                   // what is printed, and written to files, is surely empty
+)
+
+// Effect is one thing that a command does, for the shell to apply where it stands.
+type Effect struct {
+	Kind   effectKind
+	Word   workspace.Word
+	Words  []workspace.Word
+	Name   string // of a variable
+	Narrow bool   // runsEach: what is run is for named files only
+}
+
+// Rule judges one simple command. args are the words after its name.
+type Rule func(x *Call, name string, args []workspace.Word)
+
+// Call is one command as its rule reads it. The rule asks where the command stands and
+// gives what it found: codes, and effects that the shell applies in their order.
+type Call struct {
+	Place   *workspace.Place
+	Looped  bool             // in a loop or a function
+	Input   []workspace.Word // globs for the files that a command before a pipe lists
+	Piped   bool             // its input is surely a pipe
+	Empty   bool             // its input is surely empty
+	Idle    bool             // its input is the call's own, where nobody types
+	Given   string           // the text that a here-document gives it as input, where it does and is written out
+	Found   finding.Set
+	Effects []Effect
+	Steps   *budget.Budget // of the judgement
+}
+
+// Add notes a code.
+func (x *Call) Add(c finding.Code) { x.Found.Add(c) }
+
+// Has reports a code that the rule has noted.
+func (x *Call) Has(c finding.Code) bool { return x.Found.Has(c) }
+
+// Does notes an effect on a word.
+func (x *Call) Does(kind effectKind, w workspace.Word) {
+	x.Effects = append(x.Effects, Effect{Kind: kind, Word: w})
+}
+
+// Mark notes an effect that has no word.
+func (x *Call) Mark(kind effectKind) { x.Effects = append(x.Effects, Effect{Kind: kind}) }
+
+// The effects of words, in short.
+func (x *Call) Name(w workspace.Word)     { x.Does(TellsName, w) }
+func (x *Call) Read(w workspace.Word)     { x.Does(ReadsFile, w) }
+func (x *Call) Search(w workspace.Word)   { x.Does(SearchesTree, w) }
+func (x *Call) Write(w workspace.Word)    { x.Does(WritesFile, w) }
+func (x *Call) Fill(w workspace.Word)     { x.Does(FillsFile, w) }
+func (x *Call) Remove(w workspace.Word)   { x.Does(RemovesFile, w) }
+func (x *Call) DeskTree(w workspace.Word) { x.Does(TakesTree, w) }
+func (x *Call) DeskPath(w workspace.Word) { x.Does(LooksAt, w) }
+func (x *Call) Address(text string)       { x.Does(ReadsAddress, workspace.Word{Text: text}) }
+func (x *Call) RunLine(text string)       { x.Does(RunsLine, workspace.Word{Text: text}) }
+
+// Run notes a command that this one runs.
+func (x *Call) Run(all []workspace.Word) {
+	x.Effects = append(x.Effects, Effect{Kind: RunsWords, Words: all})
+}
+
+// One judges a word in a place where one word is meant: where it becomes two, the second is
+// something else, such as the command.
+func (x *Call) One(w workspace.Word) {
+	if w.Several() {
+		x.Add(finding.DynamicArgument)
+	}
+}
+
+// LikeDir reports a glob in the workspace that is written for neither hidden files nor
+// secrets.
+func (x *Call) LikeDir(w workspace.Word) bool {
+	if w.Kind != workspace.Pattern || !x.Place.Local(w) {
+		return false
+	}
+	return !workspace.Hidden("/"+path.Clean(w.Text)) && !workspace.SecretPath(w.Text)
+}
+
+// OwnFiles reports a glob of files in the workspace, not in whole trees, of which none
+// is a secret or run by itself.
+func (x *Call) OwnFiles(w workspace.Word) bool {
+	if tree := strings.HasPrefix(strings.TrimPrefix(w.Text, "./"), "**"); tree || w.Listed {
+		return false
+	}
+	return x.LocalGlob(w) && !workspace.StartupPath("/"+workspace.FoldPath(w.Text))
+}
+
+// LocalGlob reports a glob in the workspace that no secret matches.
+func (x *Call) LocalGlob(w workspace.Word) bool {
+	return w.Kind == workspace.Pattern && x.Place.Local(w) && !workspace.HitsSecret(w.Text, true)
+}

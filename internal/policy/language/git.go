@@ -1,0 +1,250 @@
+package language
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"approvalbot/internal/policy/command"
+	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/words"
+	"approvalbot/internal/policy/workspace"
+)
+
+// Prelude reads the words before a subcommand and gives the words from there on.
+type Prelude func(x *command.Call, args []workspace.Word) []workspace.Word
+
+// Preludes are those of the table, by their names.
+var Preludes = map[string]Prelude{"git": gitPrelude}
+
+// gitPrelude judges what stands before git's subcommand. git runs programs that its
+// configuration names, so only the repository of the workspace counts, and only plain
+// options. Below the workspace's root git may find another repository, whose settings
+// are then code of the project that runs.
+func gitPrelude(x *command.Call, args []workspace.Word) []workspace.Word {
+	i := gitGlobals(x, args)
+	switch {
+	case i == len(args):
+	case args[i].Kind != workspace.Literal:
+		x.Add(finding.DynamicCommand)
+	case !x.Place.AtRoot():
+		gitBelow(x, workspace.Word{Text: "."})
+	}
+	return args[i:]
+}
+
+// plainGitSetting are settings for one command that name no program.
+var plainGitSetting = regexp.MustCompile(`^(?:color\.[a-zA-Z.]+=[a-z]+|core\.(?:quote[pP]ath|pager)=(?:true|false|on|off|cat|)|advice\.[a-zA-Z]+=(?:true|false))$`)
+
+// gitGlobals judges the options before git's verb and gives its place.
+func gitGlobals(x *command.Call, args []workspace.Word) int {
+	for i := 0; i < len(args); i++ {
+		switch w := args[i]; {
+		case w.Is("--no-pager"), w.Is("-P"), w.Is("--no-optional-locks"), w.Is("--literal-pathspecs"),
+			w.Is("--version"), w.Is("--no-replace-objects"):
+		case w.Is("-C") && i+1 < len(args):
+			i++
+			if d := args[i]; d.Kind != workspace.Literal || !x.Place.IsRoot(d) {
+				gitBelow(x, d)
+			}
+		case w.Is("-c") && i+1 < len(args) && args[i+1].Fits(plainGitSetting):
+			i++
+		case w.Kind != workspace.Literal || !strings.HasPrefix(w.Text, "-"):
+			return i
+		default:
+			x.Add(finding.UnknownOption)
+			if w.IsAny("-c", "--git-dir", "--work-tree", "--exec-path", "--namespace", "--config-env") {
+				i++
+			}
+		}
+	}
+	return len(args)
+}
+
+// gitBelow notes that git runs in a directory that is not the workspace.
+func gitBelow(x *command.Call, dir workspace.Word) {
+	if x.Place.LocalDir(dir) {
+		x.Add(finding.RunsProjectCode)
+	} else {
+		x.Add(finding.GitElsewhere)
+	}
+}
+
+// annotates are options with which a tag gets a message.
+var annotates = words.Set("a annotate message")
+
+// gitNames judges branch and tag: listing reads, a new name adds, the rest asks.
+func gitNames(flags, long string) command.Rule {
+	sp := command.Spec{Flags: flags, Long: command.Longs(long), Number: true, Texts: words.Set("m message")}
+	tags := sp.Long["message"]
+	if tags {
+		sp.Values = "m"
+	}
+	return func(x *command.Call, verb string, args []workspace.Word) {
+		lists, names := len(args) == 0, 0
+		c := x.Scanner(&sp, args)
+		for t, ok := c.Next(); ok; t, ok = c.Next() {
+			switch {
+			case t.Option == "":
+				names++
+			case words.Any(t.Option, "q", "v", "m"), tags && annotates[t.Option]:
+			default:
+				lists = true
+			}
+		}
+		for _, w := range args {
+			if w.Is("-D") || w.Is("-d") || w.Is("--delete") {
+				x.Add(finding.GitDiscards)
+			}
+		}
+		if lists || names == 0 {
+			x.Add(finding.ReadOnlyCommand)
+		} else {
+			x.Add(finding.LocalGit)
+		}
+	}
+}
+
+// plainName is the name of a remote or a branch, and never an address: git has
+// addresses that run commands.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+
+func gitFetch(x *command.Call, _ string, args []workspace.Word) {
+	x.Add(finding.NetworkRead)
+	c := x.Scanner(&command.Spec{Flags: "pqvt", Long: command.Longs("prune quiet verbose tags no-tags all depth= dry-run")}, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		if t.Option == "" && (t.Word.Kind != workspace.Literal || !plainName.MatchString(t.Word.Text)) {
+			x.Add(finding.UnknownOption)
+		}
+	}
+}
+
+// gitPushes judges push: with force, a deletion or a "+" it overwrites what
+// others have.
+func gitPushes(x *command.Call, _ string, args []workspace.Word) {
+	x.Add(finding.GitPush)
+	for _, w := range args {
+		switch {
+		case strings.ContainsAny(words.ShortOptions(w.Text), "fd"),
+			words.Begins(w.Text, "--for", "--mi", "--de", "--prun", "+", ":"):
+			x.Add(finding.GitForcePush)
+		case w.Kind != workspace.Literal:
+			x.Add(finding.DynamicArgument)
+		}
+	}
+}
+
+// gitReset judges reset: it leaves the files alone unless it is told otherwise,
+// and the commits it leaves stay in the reflog.
+func gitReset(x *command.Call, _ string, args []workspace.Word) {
+	x.Add(finding.LocalGit)
+	c := x.Scanner(&command.Spec{Flags: "qN", Long: command.Longs("soft mixed quiet intent-to-add hard merge keep no-refresh")}, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		switch {
+		case t.Option == "":
+		case strings.HasPrefix(t.Option, "h"), strings.HasPrefix(t.Option, "me"), strings.HasPrefix(t.Option, "k"):
+			x.Add(finding.GitDestroys)
+		}
+	}
+	if x.Has(finding.UnknownOption) || x.Has(finding.DynamicArgument) || x.Has(finding.GitDestroys) {
+		x.Add(finding.GitDiscards)
+	}
+}
+
+func gitClean(x *command.Call, _ string, args []workspace.Word) {
+	x.Add(finding.GitDiscards)
+	dry := false
+	for _, w := range args {
+		dry = dry || w.Is("--dry-run") || strings.Contains(words.ShortOptions(w.Text), "n")
+	}
+	if !dry {
+		x.Add(finding.GitDestroys)
+	}
+}
+
+// Revision judges a word of git's that may name a file after a colon, or be a pattern
+// of files although the shell sees none.
+func Revision(x *command.Call, w workspace.Word) {
+	if w.Kind == workspace.Literal && strings.ContainsAny(w.Text, "*?[") {
+		x.Read(workspace.Word{Text: w.Text, Kind: workspace.Pattern})
+	}
+	if strings.HasPrefix(w.Text, ":(") {
+		x.Add(finding.MayReadSecret)
+	}
+	if _, file, ok := strings.Cut(w.Text, ":"); ok {
+		x.Read(workspace.Word{Text: file, Kind: w.Kind})
+		x.Read(workspace.Word{Text: file[strings.LastIndexByte(file, ':')+1:], Kind: w.Kind})
+	}
+}
+
+// gitLsRemote judges ls-remote, which tells the address of a remote, with the token in
+// it, where it is not given one.
+func gitLsRemote(x *command.Call, _ string, args []workspace.Word) {
+	x.Add(finding.RemoteRead)
+	names := 0
+	c := x.Scanner(&command.Spec{Flags: "tq", Long: command.Longs("heads branches tags refs quiet symref exit-code sort=")}, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		if t.Option != "" {
+			continue
+		}
+		if names++; t.Word.Kind != workspace.Literal || names == 1 && !plainName.MatchString(t.Word.Text) {
+			x.Add(finding.UnknownOption)
+		}
+	}
+	if names == 0 {
+		x.Add(finding.MayReadSecret)
+	}
+}
+
+// gitTells is a git command that tells names, or changes the index alone.
+func gitTells(x *command.Call, sp *command.Spec, args []workspace.Word) {
+	sp.Kind, sp.Code = command.FileNames, finding.LocalGit
+	sp.Judge(x, "git", args)
+}
+
+var gitGrepSpec = command.Spec{
+	Flags: "inwvEFGPlLcohHqIWpaz", Values: "eABCm", Texts: words.Set("e"), Number: true, Strict: true,
+	Long: command.Longs(`ignore-case line-number word-regexp count files-with-matches files-without-match name-only heading
+		break cached no-color color= color show-function function-context column only-matching extended-regexp fixed-strings
+		perl-regexp basic-regexp all-match and or not text null quiet no-line-number recurse-submodules invert-match
+		full-name max-depth= context= after-context= before-context= max-count= threads=`),
+}
+
+// gitGrep tells lines of what git tracks, like grep of a tree. Where the pattern finds all
+// lines, files must be named that hold no secrets.
+func gitGrep(x *command.Call, _ string, args []workspace.Word) {
+	x.Add(finding.ReadOnlyCommand)
+	named, tells, given, numbered := true, false, false, false
+	var operands []workspace.Word
+	c := x.Scanner(&gitGrepSpec, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		switch t.Option {
+		case "l", "L", "c", "q", "files-with-matches", "files-without-match", "name-only", "count", "quiet":
+			tells = true
+		case "e":
+			given, named = true, named && specific(t.Word, true)
+		case "v", "W", "not", "invert-match", "function-context":
+			named = false
+		case "0", "1", "2", "3", "4", "5", "6", "7", "8", "9":
+			named = named && !numbered // -50 is two of them
+			numbered = true
+		case "A", "B", "C", "context", "after-context", "before-context":
+			named = named && fewLines(t.Word)
+		case "":
+			operands = append(operands, t.Word)
+		}
+	}
+	if !given && len(operands) > 0 {
+		named, operands = named && specific(operands[0], true), operands[1:]
+	}
+	for _, w := range operands {
+		x.Read(w.Sampled())
+		Revision(x, w.Sampled())
+	}
+	wide := func(w workspace.Word) bool { return !workspace.CodeEnds[strings.TrimPrefix(path.Ext(w.Text), ".")] }
+	narrow := len(operands) > 0 && !slices.ContainsFunc(operands, wide)
+	if !named && !tells && !narrow {
+		x.Add(finding.MayReadSecret)
+	}
+}

@@ -1,0 +1,72 @@
+package language
+
+import (
+	"regexp"
+	"strings"
+
+	"approvalbot/internal/policy/command"
+	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/workspace"
+)
+
+// gitApply judges apply: with an option that only asks about a patch it changes
+// nothing, unless it is told to do both. A patch that a here-document gives it is read
+// for the files that it names.
+func gitApply(x *command.Call, _ string, args []workspace.Word) {
+	asks, plain := false, x.Given != ""
+	c := x.Scanner(&command.Spec{Flags: "vqRz3", Values: "pC", Strict: true, Long: command.Longs(`check stat numstat
+		summary verbose quiet reverse cached index ignore-whitespace ignore-space-change unidiff-zero recount`)}, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		switch t.Option {
+		case "check", "stat", "numstat", "summary":
+			asks = true
+		case "R", "reverse", "p", "z": // what is made is deleted, and names mean something else
+			plain = false
+		case "":
+			plain = plain && t.Word.Is("-")
+			x.Read(t.Word)
+		}
+	}
+	switch {
+	case asks:
+		x.Add(finding.ReadOnlyCommand)
+	case plain && x.Place.AtRoot() && patches(x, x.Given):
+		x.Add(finding.LocalGit)
+	default:
+		x.Add(finding.UnknownCommand)
+	}
+}
+
+// patches judges the files of a patch as written; false where it does more than change
+// the contents of files, or cannot be read. A line of its contents may look like a
+// header: then more files are judged than it has.
+func patches(x *command.Call, text string) bool {
+	files := 0
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case strings.ContainsAny(line, "\r\v\f"):
+			return false
+		case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "diff --git "):
+			names := patchNames.FindStringSubmatch(line)
+			if names == nil {
+				return false
+			}
+			for _, name := range names[1:] {
+				if name != "" {
+					files++
+					x.Fill(workspace.Word{Text: name})
+				}
+			}
+		case line == "", strings.IndexByte(" +-\\", line[0]) >= 0, patchLine.MatchString(line):
+		default:
+			return false // a mode, a rename, a copy, something binary
+		}
+	}
+	return files > 0
+}
+
+var (
+	patchNames = regexp.MustCompile(`^(?:--- (?:a/([A-Za-z0-9_.+@/-]+)|/dev/null)|\+\+\+ b/([A-Za-z0-9_.+@/-]+)|diff --git a/([A-Za-z0-9_.+@/-]+) b/([A-Za-z0-9_.+@/-]+))$`)
+	patchLine  = regexp.MustCompile(`^(?:@@ .*|index [0-9a-f]+\.\.[0-9a-f]+(?: 100(?:644|755))?|new file mode 100(?:644|755))$`)
+)

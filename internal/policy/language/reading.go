@@ -1,0 +1,392 @@
+package language
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"approvalbot/internal/policy/command"
+	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/words"
+	"approvalbot/internal/policy/workspace"
+)
+
+// tellVersion are the programs that tell their version and do nothing else
+// first. Many build tools run code or settings of the directory even then.
+var tellVersion = words.Set(`gcc g++ clang clang++ cc java javac ffmpeg pandoc python python2 python3 pypy3 node
+	nodejs deno bun perl ruby php lua bash zsh
+	npm make gmake cmake ninja pip pip3 apt apt-get dpkg brew docker podman kubectl helm terraform tofu aws gcloud az gh curl wget`)
+
+// ShowsVersion reports a command that only asks a program for its version.
+func ShowsVersion(x *command.Call, name string, args []workspace.Word) bool {
+	if len(args) != 1 || args[0].Kind != workspace.Literal || !tellVersion[name] {
+		return false
+	}
+	switch args[0].Text {
+	case "-V", "-version": // a mode of some shells, which then run their input
+		if command.ShellNames[name] {
+			return false
+		}
+	case "--version":
+	default:
+		return false
+	}
+	x.Add(finding.ReadOnlyCommand)
+	return true
+}
+
+// versioning is the rule of programs that are otherwise unknown and tell their version.
+func versioning(x *command.Call, name string, args []workspace.Word) {
+	if !ShowsVersion(x, name, args) {
+		x.Add(finding.UnknownCommand)
+	}
+}
+
+// lengths judges wc and du: they tell how long files are, not what stands in
+// them, except for a list of names, which they repeat where no such file is.
+func lengths(x *command.Call, _ string, args []workspace.Word) {
+	x.Add(finding.ReadOnlyCommand)
+	lists := false
+	c := x.Scanner(&command.Spec{All: true}, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		lists = lists || strings.HasPrefix(t.Option, "f") // long options may be cut short
+		operand := t.Word.Kind == workspace.Literal || !t.Word.MayBeOption()
+		switch {
+		case operand && !lists && t.Option == "":
+			x.Name(t.Word)
+		case t.Value:
+			x.Read(t.Word)
+		}
+	}
+}
+
+// listing are the options with which tar and unzip only list an archive.
+var listing = map[string]*regexp.Regexp{
+	"tar":    regexp.MustCompile(`^-?[vzjJa]*t[vzjJa]*f?$`),
+	"bsdtar": regexp.MustCompile(`^-?[vzjJa]*t[vzjJa]*f?$`),
+	"jar":    regexp.MustCompile(`^-?v?(?:tv?f|ft|fvt|vft)$`),
+	"unzip":  regexp.MustCompile(`^-(?:[lvZ1q]*[lvZ][lvZ1q]*|q?t)$`),
+}
+
+// archive lists what is packed in a file. Unpacking writes whatever the archive
+// says, and packing reads whatever stands below a directory: both ask.
+func archive(x *command.Call, name string, args []workspace.Word) {
+	if len(args) == 0 || args[0].Kind != workspace.Literal || !listing[name].MatchString(args[0].Text) {
+		x.Add(finding.UnknownCommand)
+		return
+	}
+	x.Add(finding.ReadOnlyCommand)
+	for _, w := range args[1:] {
+		if w.Kind != workspace.Literal && name != "unzip" && !strings.Contains(w.Text, "/") {
+			x.Add(finding.DynamicArgument)
+		}
+		if w.MayBeOption() || strings.Contains(w.Text, ":") { // tar fetches host:file
+			x.Add(finding.UnknownOption)
+		}
+		x.Name(w)
+	}
+}
+
+// oldOptions are letters that ps takes for options without a dash.
+var oldOptions = regexp.MustCompile(`^[auxwfljvmh]+$`)
+
+// ps lists processes. Its old options are letters without a dash; an "e" among
+// them shows the environment of every process. Where it cannot read its options as
+// new ones, it reads all of them as old ones.
+func ps(x *command.Call, _ string, args []workspace.Word) {
+	sp := command.Spec{Flags: "AeafFlLHjMTNdwxu", Values: "opCtUGgsq", Kind: command.NoOperands, Code: finding.ReadOnlyCommand,
+		Long: command.Longs("forest no-headers no-heading headers pid= ppid= sort= user= format= cols= columns= width= deselect")}
+	every, old := false, false
+	if len(args) > 0 && args[0].Fits(oldOptions) {
+		args = args[1:]
+		old = true
+	}
+	c := x.Scanner(&sp, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		switch {
+		case t.Option == "e" || t.Option == "A":
+			every = every || t.Option == "e"
+		case t.Option == "o" || t.Option == "O" || t.Option == "format":
+			if strings.Contains(strings.ToLower(t.Word.Text), "env") {
+				x.Add(finding.ReadsEnvironment)
+			}
+		case len(t.Option) == 1 && !strings.Contains("fFlLHjTNMdwp", t.Option):
+			old = true
+		}
+	}
+	if every && old {
+		x.Add(finding.ReadsEnvironment)
+	}
+	sp.Judge(x, "ps", args)
+}
+
+// date tells the time; with an operand that is no format it sets it.
+func date(x *command.Call, _ string, args []workspace.Word) {
+	x.Add(finding.ReadOnlyCommand)
+	c := x.Scanner(&command.Spec{Flags: "uRIjn", Values: "drvz", Texts: words.Set(`d
+		date`), Long: command.Longs("utc universal date= reference= iso-8601 iso-8601= rfc-3339= rfc-email")}, args)
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		if t.Option == "" && !strings.HasPrefix(t.Word.Text, "+") {
+			x.Add(finding.UnknownOption)
+		}
+	}
+}
+
+// commandBuiltin looks a name up, or runs it past functions.
+func commandBuiltin(x *command.Call, _ string, args []workspace.Word) {
+	c := x.Scanner(&command.Spec{Flags: "vVp", Posix: true}, args)
+	looks := false
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		switch t.Option {
+		case "v", "V":
+			looks = true
+		case "p":
+			x.Add(finding.UnknownOption)
+		case "":
+			if !looks {
+				x.Run(c.Rest())
+				return
+			}
+		}
+	}
+	x.Add(finding.ReadOnlyCommand)
+}
+
+// findTests are what find looks at, and whether it takes a value.
+var findTests = map[string]bool{
+	"-name": true, "-iname": true, "-path": true, "-ipath": true, "-wholename": true, "-type": true, "-xtype": true, "-size": true,
+	"-mtime": true, "-mmin": true, "-atime": true, "-amin": true, "-ctime": true, "-cmin": true, "-newer": true, "-newermt": true,
+	"-maxdepth": true, "-mindepth": true, "-perm": true, "-user": true, "-group": true, "-uid": true, "-gid": true, "-regex": true,
+	"-iregex": true, "-regextype": true, "-links": true, "-inum": true, "-samefile": true, "-printf": true, "-lname": true, "-fstype": true,
+	"-not": false, "!": false, "-o": false, "-or": false, "-a": false, "-and": false, "(": false, ")": false, ",": false,
+	"-print": false, "-print0": false, "-empty": false, "-prune": false, "-ls": false, "-L": false, "-H": false, "-P": false, "-E": false,
+	"-xdev": false, "-mount": false, "-follow": false, "-depth": false, "-d": false, "-daystart": false, "-executable": false,
+	"-readable": false, "-writable": false, "-nouser": false, "-nogroup": false, "-quit": false, "-true": false,
+	"-false": false, "-noleaf": false,
+}
+
+// findNarrows are the tests that keep find from deleting everything it sees.
+var findNarrows = words.Set(`-name -iname -path -ipath -wholename -regex -iregex -lname -empty -newer -newermt
+	-mtime -mmin -ctime -cmin -atime -amin -size -inum -samefile -xtype`)
+
+// findActs are what find does beyond looking and printing.
+var findActs = [...]string{"-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from"}
+
+// couldAct reports a word that may become several words of which one tells find to act,
+// a glob where a file is called so.
+func couldAct(w workspace.Word) bool {
+	matches := func(act string) bool { return workspace.Matches(w.Text, act) }
+	return w.Split || w.Kind == workspace.Pattern && slices.ContainsFunc(findActs[:], matches)
+}
+
+// find judges what it does to what it finds: -exec and its kin run a command,
+// -delete deletes.
+func find(x *command.Call, _ string, args []workspace.Word) {
+	x.Add(finding.ReadOnlyCommand)
+	local, tests, narrow, acts := x.Place.LocalDir(workspace.Word{Text: "."}), false, false, false
+	var f finds
+	for i := 0; i < len(args); i++ {
+		w := args[i]
+		takes, known := findTests[w.Text]
+		switch {
+		case w.Kind != workspace.Literal && w.MayBeOption():
+			x.Add(finding.DynamicArgument)
+			local = false
+		case known:
+			tests = true
+			narrow = narrow || findNarrows[w.Text]
+			not := i > 0 && (args[i-1].Is("!") || args[i-1].Is("-not"))
+			switch {
+			case words.Any(w.Text, "-name", "-iname") && !not && i+1 < len(args):
+				f.name(args[i+1])
+			case w.Text == "-o", w.Text == "-or":
+				f.alternative(i > 0 && args[i-1].Is("-prune"))
+			case w.Text == "(":
+				f.parens = true
+				f.wide = f.wide || not
+			case w.Text == "-print", w.Text == "-print0":
+				acts = true
+				f.act()
+			case w.Text == "-printf", w.Text == "-ls", w.Text == ",", w.Text == "-L", w.Text == "-follow":
+				f.other = true
+			case not && (w.Text == "!" || w.Text == "-not"):
+				f.wide = true
+			}
+			if i++; !takes {
+				i--
+			} else if i < len(args) && couldAct(args[i]) {
+				x.Add(finding.DynamicArgument)
+				local = false
+			}
+		case w.Is("-exec"), w.Is("-execdir"), w.Is("-ok"), w.Is("-okdir"):
+			tests = true
+			end := i + 1
+			for end < len(args) && !args[end].Is(";") && !args[end].Is("+") {
+				end++
+			}
+			if end < len(args) && args[end].Is("+") && !args[end-1].Is("{}") {
+				x.Add(finding.UnknownOption) // ends no command to most finds
+			}
+			f.act()
+			files := f.words()
+			endsCommand(x, args[i+1:min(end, len(args))])
+			inner := args[i+1 : min(end, len(args))]
+			if local && f.remade() && removes(inner) {
+				x.Add(finding.RemovesBuildOutput)
+			} else {
+				x.Effects = append(x.Effects, command.Effect{Kind: command.RunsEach, Words: filled(inner, "{}", files), Narrow: narrow})
+			}
+			deskAmong(x, files)
+			f.other = true
+			i = end
+		case w.Is("-delete"):
+			tests = true
+			f.act()
+			switch {
+			case local && f.remade():
+				x.Add(finding.RemovesBuildOutput)
+			case local && narrow:
+				x.Add(finding.DeletesFile)
+			default:
+				x.Add(finding.DeletesFile)
+				x.Add(finding.RecursiveDelete)
+			}
+			deskAmong(x, f.words())
+		case tests || w.Text != "" && w.Text[0] == '-':
+			x.Add(finding.UnknownOption)
+		default:
+			x.Name(w)
+			local = local && x.Place.LocalDir(w)
+			f.starts = append(f.starts, w)
+			known := w.Kind == workspace.Literal && w.Text != "" && !workspace.Misleads(w.Text)
+			f.other = f.other || !known
+		}
+	}
+	f.wide = f.wide || f.pruned && !acts
+	x.Effects = append(x.Effects, command.Effect{Kind: command.PrintsFiles, Words: f.words()})
+}
+
+// removes reports the command rm for what find has found, and nothing else.
+func removes(inner []workspace.Word) bool {
+	last := len(inner) - 1
+	ok := last > 0 && inner[0].Is("rm") && inner[last].Is("{}")
+	for _, w := range inner[min(1, len(inner)):max(last, 1)] {
+		ok = ok && w.IsAny("-r", "-f", "-rf", "-fr", "--")
+	}
+	return ok
+}
+
+var fdSpec = command.Spec{
+	Flags: "HIuspagL0iF1", Values: "tedEcSj", Kind: command.FileNames, Skip: 1, Code: finding.ReadOnlyCommand,
+	Long: command.Longs(`hidden no-ignore unrestricted case-sensitive ignore-case glob fixed-strings absolute-path
+		follow full-path print0 type= extension= max-depth= min-depth=
+		exact-depth= exclude= size= changed-within= changed-before= color= max-results= prune`),
+}
+
+// fd finds names; with -x and -X it runs a command for them, and may run another
+// behind ";".
+func fd(x *command.Call, name string, args []workspace.Word) {
+	inner := []workspace.Word(nil)
+	for i, w := range args {
+		if w.IsAny("-x", "-X", "--exec", "--exec-batch") {
+			endsCommand(x, args[i+1:])
+			if end := slices.IndexFunc(args[i:], func(w workspace.Word) bool { return w.Is(";") }); end >= 0 && i+end+1 < len(args) {
+				x.Add(finding.UnknownOption)
+			}
+			inner = args[i+1:]
+			args = args[:i]
+			break
+		}
+	}
+	fdLists(x, args)
+	if inner == nil {
+		return
+	}
+	files := lastPrinted(x)
+	if !slices.ContainsFunc(inner, func(w workspace.Word) bool { return w.Is("{}") }) {
+		inner = append(slices.Clone(inner), workspace.Word{Text: "{}"})
+	}
+	if slices.ContainsFunc(inner, func(w workspace.Word) bool { return strings.ContainsAny(w.Text, "{}") && !w.Is("{}") }) {
+		files = nil // {/} and its kin
+	}
+	if len(files) == 0 {
+		inner = append(braces(inner, "{"), workspace.Word{Kind: workspace.Computed})
+	}
+	x.Run(filled(inner, "{}", files))
+}
+
+// fdLists judges the words of fd about what it looks for, and notes what it lists.
+func fdLists(x *command.Call, args []workspace.Word) {
+	x.Add(fdSpec.Code)
+	c := x.Scanner(&fdSpec, args)
+	var names []string
+	var dirs []workspace.Word
+	glob, pattern, plain := false, "", true
+	for operands, ok := 0, true; ok; {
+		var t command.Token
+		if t, ok = c.Next(); !ok {
+			break
+		}
+		switch t.Option {
+		case "":
+			if operands++; operands == 1 {
+				pattern, plain = t.Word.Text, t.Word.Kind == workspace.Literal
+				continue
+			}
+			x.Name(t.Word)
+			dirs = append(dirs, t.Word)
+		case "e", "extension":
+			plain = plain && t.Word.Kind == workspace.Literal
+			names = append(names, "*."+strings.TrimPrefix(t.Word.Text, "."))
+		case "g", "glob":
+			glob = true
+		}
+	}
+	name := pattern != "" && !strings.ContainsAny(pattern, "/{")
+	if glob && name && len(names) == 0 {
+		names = append(names, pattern)
+	}
+	if plain {
+		printsFound(x, dirs, names)
+	}
+}
+
+// lastPrinted gives the files that the command lists, as far as is known.
+func lastPrinted(x *command.Call) []workspace.Word {
+	if n := len(x.Effects); n > 0 && x.Effects[n-1].Kind == command.PrintsFiles {
+		return x.Effects[n-1].Words
+	}
+	return nil
+}
+
+// endsCommand judges the words of a command that find or fd runs: one that may become ";"
+// or "+" ends the command, and what follows is for find.
+func endsCommand(x *command.Call, args []workspace.Word) {
+	for _, w := range args {
+		for _, end := range [...]string{";", "+"} {
+			if w.MayBecome(end) {
+				x.Add(finding.DynamicArgument)
+			}
+		}
+	}
+}
+
+// deskAmong looks for the desk in what was found, where more is done with it
+// than is known to be harmless.
+func deskAmong(x *command.Call, files []workspace.Word) {
+	for _, w := range files {
+		x.Does(command.LooksIfAsking, w)
+	}
+}
+
+// braces gives the words with a placeholder made computed: something else will
+// stand there when they run.
+func braces(args []workspace.Word, mark string) []workspace.Word {
+	out := append([]workspace.Word{}, args...)
+	for i, w := range out {
+		if at := strings.Index(w.Text, mark); at >= 0 && mark != "" {
+			out[i] = workspace.Word{Text: w.Text[:at], Kind: workspace.Computed}
+		}
+	}
+	return out
+}

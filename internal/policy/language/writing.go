@@ -1,0 +1,331 @@
+package language
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"approvalbot/internal/policy/command"
+	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/words"
+	"approvalbot/internal/policy/workspace"
+)
+
+// copySpecs leave out -S: the ending of a backup makes any name of a harmless one.
+var copySpecs = map[string]*command.Spec{
+	"cp": {Flags: "rRapPfnviuLHTbx", Values: "t", Long: command.Longs(`recursive archive force no-clobber verbose
+		update dereference no-dereference no-target-directory target-directory= one-file-system parents`)},
+	"mv": {Flags: "fnviuTb", Values: "t", Long: command.Longs("force no-clobber verbose update no-target-directory target-directory=")},
+	"ln": {Flags: "sfnviTrb", Values: "t", Long: command.Longs(`symbolic force no-dereference verbose relative
+		no-target-directory target-directory=`)},
+}
+
+// copiesPrograms judges cp, mv and ln, which bring programs of the project where a
+// directory is copied onto one that holds them or into it, or is a link to one.
+func copiesPrograms(x *command.Call, name string, args []workspace.Word) {
+	before := len(x.Effects)
+	copies(x, name, args)
+	for _, e := range x.Effects[before:] {
+		if e.Kind != command.FillsFile && e.Kind != command.WritesFile {
+			continue
+		}
+		x.Place.Resolve(e.Word, func(file string, _ bool) {
+			if workspace.HoldsPrograms(file) {
+				x.Add(finding.WritesStartup)
+			}
+		})
+	}
+}
+
+// copies judges cp, mv and ln: what they read or take away, and what they
+// create, also where the last word is a directory.
+func copies(x *command.Call, name string, args []workspace.Word) {
+	c := x.Scanner(copySpecs[name], args)
+	var files []workspace.Word
+	into, whole, onto := (*workspace.Word)(nil), false, false
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		switch t.Option {
+		case "t", "target-directory":
+			into = &t.Word
+		case "r", "R", "a", "recursive", "archive":
+			whole = true
+		case "T", "no-target-directory":
+			onto = true
+		case "":
+			files = append(files, t.Word)
+		}
+	}
+	if into == nil && len(files) > 1 {
+		into, files = &files[len(files)-1], files[:len(files)-1]
+		if name == "mv" && into.Kind == workspace.Literal && !strings.HasSuffix(into.Text, "/") {
+			x.Does(command.MovesOnto, *into)
+		}
+	}
+	if into == nil {
+		into = &workspace.Word{Text: "."}
+	}
+	contents := whole && slices.ContainsFunc(files, func(f workspace.Word) bool { return strings.HasSuffix(f.Text, "/") }) // to macOS
+	tmp := into.Kind == workspace.Literal && path.Clean(into.Text) == "/tmp"
+	if onto || contents || !tmp && !x.Place.IsRoot(*into) {
+		x.Fill(*into)
+	}
+	for _, f := range files {
+		copiesFrom(x, name, f, whole)
+		base := path.Base(f.Text)
+		at := workspace.Word{Text: path.Join(into.Text, base), Kind: into.Kind}
+		if whole && (x.Place.IsRoot(f) || strings.HasPrefix(base, ".")) && x.Place.IsScratch(at) {
+			x.Add(finding.MayReadSecret) // others can read there
+		}
+		deleted := func(w workspace.Word) bool { return writtenAgain(x, w) || x.Place.IsScratch(w) }
+		if name != "cp" && deleted(at) && !deleted(f) {
+			x.Add(finding.DeletesFile) // what nobody keeps anything in is deleted unasked
+		}
+		switch {
+		case f.Kind == workspace.Computed, f.Kind == workspace.Pattern && (base[0] == '.' || base[0] == '['):
+			x.Add(finding.DynamicPath)
+		case f.Kind == workspace.Literal && into.Text != "":
+			x.Fill(workspace.Word{Text: path.Join(into.Text, base), Kind: into.Kind, Tilde: into.Tilde})
+		}
+	}
+	if len(files) == 0 {
+		x.Add(finding.UnknownOption)
+	}
+}
+
+// copiesFrom judges what is copied, moved or linked.
+func copiesFrom(x *command.Call, name string, f workspace.Word, whole bool) {
+	x.Read(f)
+	if f.Is("/dev/null") {
+		x.Add(finding.DeletesFile) // it empties the other one
+	}
+	if c, obeyed := workspace.Obeyed("/" + workspace.FoldPath(f.Text)); obeyed && c != finding.WritesInstructions {
+		x.Add(c) // a copy under another name can be changed and put back
+	}
+	switch {
+	case name == "mv" && x.LocalGlob(f) && !f.MayBeOption():
+		x.Add(finding.WorkspaceWrite)
+		x.Mark(command.WritesCode)
+		x.DeskTree(f)
+	case name == "mv":
+		x.Remove(f)
+	case name == "ln":
+		x.Write(f) // what is linked can be changed through the link
+		if x.Place.IsScratch(f) {
+			x.Add(finding.WritesOutside)
+		}
+		x.DeskTree(f)
+	case whole:
+		x.DeskTree(f)
+		if !x.Place.LocalDir(f) {
+			x.Add(finding.MayReadSecret)
+		}
+	}
+}
+
+// rm deletes. What it deletes is gone, so it asks but for what tools make again;
+// whole directories and force outside the workspace are worse.
+func rm(x *command.Call, _ string, args []workspace.Word) {
+	c := x.Scanner(&command.Spec{Flags: "rRfivdIP", Long: command.Longs(`recursive force interactive interactive=
+		verbose dir one-file-system preserve-root no-preserve-root`)}, notOptions(args))
+	recursive, force := false, false
+	var files []workspace.Word
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		switch t.Option {
+		case "r", "R", "recursive", "no-preserve-root":
+			recursive = true
+		case "f", "force":
+			force = true
+		case "":
+			files = append(files, t.Word)
+		}
+	}
+	if len(files) == 0 {
+		x.Add(finding.DeletesFile)
+	}
+	recursive = recursive || x.Has(finding.UnknownOption) // long options may be cut short
+	for _, f := range files {
+		if writtenAgain(x, f) && !(recursive && byEnding(f.Text)) {
+			x.DeskTree(f)
+			x.DeskPath(f)
+			x.Add(finding.RemovesBuildOutput)
+			continue
+		}
+		if !recursive && x.Place.IsScratch(f) {
+			x.Remove(f)
+			continue
+		}
+		x.Add(finding.DeletesFile)
+		x.Remove(f)
+		local := x.Place.Local(f)
+		one := local && f.Kind == workspace.Literal && noTree(path.Base(path.Clean(f.Text)))
+		switch {
+		case recursive && !one:
+			x.Add(finding.RecursiveDelete)
+		case force && !local:
+			x.Add(finding.ForceDelete)
+		}
+	}
+}
+
+// noTree reports a name of a file, or of a directory that tools make again.
+func noTree(base string) bool { return Rebuilt[base] || workspace.PlainFile(strings.ToLower(base)) }
+
+// notOptions writes "./" before globs that begin with a sign and whose names end in
+// an ending such as ".o": rm has no option that such a name could be.
+func notOptions(args []workspace.Word) []workspace.Word {
+	out := slices.Clone(args)
+	for i, w := range out {
+		name := strings.HasPrefix(w.Text, "*") && !strings.Contains(w.Text, "/")
+		if name && w.Kind == workspace.Pattern && rebuiltEnds[path.Ext(w.Text)] {
+			out[i].Text = "./" + w.Text
+		}
+	}
+	return out
+}
+
+// writtenAgain reports a word that names in the workspace only what tools make again: such
+// a directory, something below it, or files that compilers leave.
+func writtenAgain(x *command.Call, w workspace.Word) bool {
+	expands := w.Tilde || w.Split
+	if expands || !x.Place.Local(w) || workspace.SecretPath(w.Text) {
+		return false
+	}
+	again := true
+	x.Place.Resolve(w, func(file string, _ bool) {
+		inside := strings.TrimPrefix(x.Place.Below(file), "/")
+		again = again && !workspace.StartupPath(workspace.FoldPath("/"+inside)) && made(inside)
+	})
+	return again
+}
+
+// byEnding reports a path that is build output by the ending of its name alone, which a
+// directory may have as well.
+func byEnding(file string) bool {
+	base := path.Base(file)
+	return rebuiltEnds[path.Ext(base)] && !made(path.Dir(file)+"/x")
+}
+
+// made reports a path, or a glob of paths, of build output. Directories of source code
+// may have one in them that is only called so.
+func made(file string) bool {
+	base := path.Base(file)
+	if rebuiltFiles[base] || rebuiltEnds[path.Ext(base)] && strings.TrimSuffix(base, path.Ext(base)) != "" {
+		return true
+	}
+	sure, maybe, source := false, false, false
+	for c := range strings.SplitSeq(file, "/") {
+		if strings.ContainsAny(c, "*?[") && strings.IndexByte(".[", c[0]) >= 0 {
+			return false // hidden files are not
+		}
+		sure = sure || remade[c]
+		maybe = maybe || !source && outputNames[c]
+		source = source || sourceDirs[c] || c == "**"
+	}
+	return sure || maybe
+}
+
+// remade and outputNames are directories that nobody keeps anything in, since a tool
+// makes them again from the rest of the project; rebuilt are some more, of which that
+// is less sure. Below sourceDirs an output's name may be that of source code.
+var (
+	remade = words.Set(`node_modules htmlcov .next .nuxt .svelte-kit .turbo .parcel-cache .nyc_output .venv venv
+		__pycache__ .pytest_cache .mypy_cache .ruff_cache
+		.tox .nox .gradle .angular .vite`)
+	outputNames = words.Set("dist build coverage target")
+	sourceDirs  = words.Set("src lib app internal cmd pkg test tests docs scripts")
+	Rebuilt     = words.Set(`node_modules dist build target out coverage .next .turbo .cache .parcel-cache
+		__pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox tmp temp`)
+)
+
+// rebuiltFiles and rebuiltEnds are names of files that compilers and test runs leave.
+var (
+	rebuiltFiles = words.Set(`coverage.out coverage.xml coverage.html coverage.txt coverage.json cover.out .coverage
+		lcov.info cpu.out mem.out cpu.prof mem.prof .eslintcache .DS_Store`)
+	rebuiltEnds = words.Set(".o .pyc .pyo .gcda .gcno .tsbuildinfo .class .obj .egg-info")
+)
+
+// permissions judges chmod, chown and chgrp. Only an ordinary mode for a file in
+// the workspace passes.
+func permissions(x *command.Call, name string, args []workspace.Word) {
+	plain := name == "chmod"
+	whole, first := false, true
+	for _, w := range args {
+		switch {
+		case w.Is("--"), w.Is("-R"), w.Is("--recursive"), w.Kind != workspace.Literal && w.MayBeOption():
+			whole = true
+		case len(w.Text) > 1 && w.Text[0] == '-' && strings.Trim(w.Text[1:], "vcfRhHLP") == "":
+			whole = whole || strings.Contains(w.Text, "R")
+		case first:
+			first = false
+			plain = plain && w.Kind == workspace.Literal && plainMode(w.Text)
+		default:
+			plain = plain && !strings.HasPrefix(w.Text, "/dev") // a device is no sink here
+			plain = plain && !x.Place.IsScratch(w)              // which others may run then
+			x.Write(w)
+			if whole && !x.Place.Local(w) {
+				x.Add(finding.RecursivePermissions)
+			}
+		}
+	}
+	if !plain || whole {
+		x.Add(finding.ChangesPermissions)
+	}
+}
+
+// plainMode reports a mode that gives nobody new power: no set-id bits, nothing
+// writable for everyone.
+func plainMode(mode string) bool {
+	if words.Digits(mode) {
+		return plainDigits.MatchString(mode)
+	}
+	for _, list := range [...]string{"+a", "-a", "=a"} { // an access list, to macOS
+		if strings.Contains(mode, list) {
+			return false
+		}
+	}
+	owners := strings.HasPrefix(mode, "u") && !strings.ContainsAny(mode, "ga,")
+	writable := strings.Contains(mode, "w") && !owners
+	return !writable && strings.Trim(mode, "ugarwxX+-=,") == ""
+}
+
+var plainDigits = regexp.MustCompile(`^0?[0-9][0-9][0145]$`)
+
+// dd copies blocks; it asks even where it stays in the workspace.
+func dd(x *command.Call, _ string, args []workspace.Word) {
+	x.Add(finding.UnknownCommand)
+	for _, w := range args {
+		switch k, v, _ := strings.Cut(w.Text, "="); k {
+		case "if":
+			x.Read(workspace.Word{Text: v, Kind: w.Kind})
+		case "of":
+			x.Fill(workspace.Word{Text: v, Kind: w.Kind})
+		}
+	}
+}
+
+// cdOption reports a word that is an option of cd to some shell.
+func cdOption(w workspace.Word) bool {
+	return strings.HasPrefix(w.Text, "+") || w.Kind == workspace.Literal && w.MayBeOption()
+}
+
+// cd changes what later relative paths mean. In a loop or a function that
+// cannot be followed.
+func cd(x *command.Call, _ string, args []workspace.Word) {
+	x.Add(finding.ReadOnlyCommand)
+	for len(args) > 0 && args[0].IsAny("-P", "-L", "--") {
+		args = args[1:]
+	}
+	switch {
+	case len(args) > 1, len(args) == 1 && cdOption(args[0]):
+		x.Add(finding.UnknownOption) // -LP, -e and -q go home in some shells, -1 and +1 back
+		x.Does(command.MovesTo, workspace.Word{Kind: workspace.Computed})
+	case len(args) == 0:
+		x.Does(command.MovesTo, workspace.Word{Text: "~", Tilde: true})
+	default:
+		x.Does(command.MovesTo, args[0])
+	}
+	if x.Looped {
+		x.Add(finding.DynamicArgument) // the next round begins there
+	}
+}

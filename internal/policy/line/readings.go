@@ -1,0 +1,121 @@
+package line
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"approvalbot/internal/policy/workspace"
+)
+
+// taking says how a shell takes words that shells take differently.
+type taking uint8
+
+const (
+	asWritten taking = iota // a brace list is its words, as in bash, zsh and mksh
+	shallow                 // the same, and "**/" stands for no directory at all, as it may in zsh
+	literally               // braces stand for themselves, as in dash and busybox
+	takings
+)
+
+// signs are what makes words differ that are taken so.
+var signs = [takings]string{shallow: "**/", literally: "{"}
+
+// differs reports words that this way of taking them makes others of.
+func (k taking) differs(args []*syntax.Word) bool {
+	if k == asWritten {
+		return true
+	}
+	for _, w := range args {
+		for _, p := range w.Parts {
+			if l, ok := p.(*syntax.Lit); ok && strings.Contains(l.Value, signs[k]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// takes judges a command once for each way in which shells take its words. What a
+// command lists is known only where each way lists something.
+func (s *Reading) takes(args []*syntax.Word) {
+	input, printed, silent := s.input, []workspace.Word(nil), true
+	for how := range takings {
+		if !how.differs(args) {
+			continue
+		}
+		if how != asWritten {
+			s.input = input
+			if s.seen != nil {
+				s.seen.Apart = true
+			}
+		}
+		start := len(s.words_)
+		s.words_ = s.appendWord(s.words_, args[0])
+		for _, w := range args[1:] {
+			s.words_ = s.taken(s.words_, w, how)
+		}
+		words := s.words_[start:len(s.words_):len(s.words_)]
+		if how == shallow {
+			flatten(words)
+		}
+		s.printed = nil
+		s.simple(words)
+		s.words_ = s.words_[:start]
+		if how != asWritten && (len(printed) == 0 || len(s.printed) == 0) {
+			s.printed = nil
+		}
+		silent = silent && s.silent
+		printed = append(printed[:len(printed):len(printed)], s.printed...)
+		s.printed = printed
+	}
+	s.silent = silent
+}
+
+// taken reads a word and adds what it becomes.
+func (s *Reading) taken(list []workspace.Word, w *syntax.Word, how taking) []workspace.Word {
+	before, words, behind := braceList(w)
+	if words == nil {
+		return s.appendWord(list, w)
+	}
+	if how == literally {
+		return append(list, s.Word(&syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: before + `\{` + strings.Join(words, ",") + "}" + behind}}}))
+	}
+	for _, inside := range words {
+		if text := before + inside + behind; text != "" {
+			list = append(list, s.Word(&syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: text}}}))
+		}
+	}
+	return list
+}
+
+// maxList is how many words a brace list is read as. What is longer is any word.
+const maxList = 32
+
+// braceList gives the words of a plain brace list, nil for everything else.
+func braceList(w *syntax.Word) (before string, words []string, behind string) {
+	text := w.Lit()
+	before, rest, ok := strings.Cut(text, "{")
+	inside, behind, closed := strings.Cut(rest, "}")
+	special := strings.Contains(text, `\`) || strings.ContainsAny(inside, "{*?[~=") || strings.ContainsAny(behind, "{}")
+	if !ok || !closed || special {
+		return "", nil, ""
+	}
+	if commas := strings.Count(inside, ","); commas == 0 || commas >= maxList || strings.Contains(inside, "..") {
+		return "", nil, ""
+	}
+	return before, strings.Split(inside, ","), behind
+}
+
+// flatten takes "**/" out of patterns.
+func flatten(words []workspace.Word) {
+	for i, w := range words {
+		text := strings.ReplaceAll(strings.TrimPrefix(w.Text, "**/"), "/**/", "/")
+		if w.Kind == workspace.Pattern && text != w.Text && text != "" {
+			words[i].Text = text
+			if !strings.ContainsAny(text, "*?[") {
+				words[i].Kind = workspace.Literal
+			}
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package policy
+
+import (
+	"context"
+	"slices"
+
+	"approvalbot/core"
+	"approvalbot/internal/policy/finding"
+)
+
+// failsOpen is the key that lets calls go on without a classifier's opinion.
+const failsOpen = "approvals.tools.classifier.onLowConfidence"
+
+// maxRemarks bounds how many of a classifier's reason codes are kept.
+const maxRemarks = 8
+
+// JudgeWith is Judge with a classifier's opinion.
+//
+// A confident opinion stands for what static rules merely did not recognise
+// (finding.Unrecognised): the class is the higher one of the opinion's and of all
+// other findings. So it can spare people the question; where the call is asked all
+// the same, whose yes is needed stays as it was for the static class, or becomes more.
+// An opinion that is not confident, or none, leaves the static judgement, tightened
+// by onLowConfidence.
+func (e *Engine) JudgeWith(ctx context.Context, call core.Call, o core.Opinion) core.Judgement {
+	if o.Earlier {
+		return e.atLeast(ctx, call, o.Assessment.RiskClass)
+	}
+	if j := e.Judge(ctx, call); !j.Unsure {
+		return j
+	}
+	defer e.turned(e.turn(ctx))
+	j := e.read(ctx, call)
+	a := &o.Assessment
+	share := a.Confidence >= 0 && a.Confidence <= 1 // which NaN is not
+	switch {
+	case o.Failed != "" || !known(a.RiskClass) || !share:
+		j.without(e, finding.ClassifierFailed, core.Errored)
+	case a.Confidence < e.cfg.Classifier.MinConfidence:
+		j.confidence = a.Confidence
+		j.without(e, finding.ClassifierUnsure, core.Abstain)
+	default:
+		j.convinced(e, a)
+	}
+	return e.conclude(j)
+}
+
+// atLeast is Judge of a call that is at least of that class.
+func (e *Engine) atLeast(ctx context.Context, call core.Call, class core.RiskClass) core.Judgement {
+	defer e.turned(e.turn(ctx))
+	j := e.read(ctx, call)
+	class = min(class, core.R4)
+	j.base, j.class = max(j.base, class), max(j.class, class)
+	return e.conclude(j)
+}
+
+// convinced takes over a confident opinion.
+func (j *judging) convinced(e *Engine, a *core.Assessment) {
+	j.heard, j.confidence = true, a.Confidence
+	e.recognise(j)
+	j.said = a.RiskClass
+	j.class = max(j.certain(finding.Unrecognised).Class(), a.RiskClass)
+	for _, s := range a.SideEffects {
+		bit, _ := effectOf(s)
+		j.extra |= bit
+	}
+	j.step("classifier", "opinion", classNames[j.class], "The classifier is confident; what static rules recognised stays.")
+	for _, code := range a.ReasonCodes {
+		if ruleName(code) && len(j.remarks) < maxRemarks {
+			j.remarks = append(j.remarks, "classifier:"+code)
+		}
+	}
+	verdict := core.Abstain
+	switch {
+	case j.class == core.R4 || j.class >= j.agent.terms.deny:
+		verdict = core.Reject
+	case j.class <= core.R2 && j.base < j.agent.terms.human:
+		verdict = core.Approve
+	}
+	j.vote(e, verdict, finding.Reasons[finding.ClassifierSpoke].Name)
+}
+
+// without goes on with no opinion that counts.
+func (j *judging) without(e *Engine, why finding.Code, verdict core.Verdict) {
+	j.vote(e, verdict, finding.Reasons[why].Name)
+	switch e.cfg.Classifier.OnLowConfidence {
+	case "deny":
+		j.outcome = max(j.outcome, j.refuse("classifier", why,
+			"The classifier gave no opinion that counts, and the operator refuses such calls; find a safer way or ask the operator."))
+	case "allow":
+		if j.base >= j.agent.terms.human || j.base == core.R4 {
+			j.because("classifier", why, core.OutcomeAsk)
+			return
+		}
+		j.opened, j.excused = true, true
+		j.policy.Add(why)
+		j.because("classifier", finding.ClassifierFailOpen, core.OutcomeAllow)
+	default:
+		j.outcome = max(j.outcome, j.because("classifier", why, core.OutcomeAsk))
+	}
+}
+
+// vote adds the classifier's verdict where it may vote.
+func (j *judging) vote(e *Engine, v core.Verdict, codes ...string) {
+	if slices.Contains(e.effective, core.LLMEvaluation) {
+		j.votes = append(j.votes, core.Vote{Approver: core.LLMEvaluation, Verdict: v, ReasonCodes: codes, Confidence: j.confidence})
+	}
+}

@@ -1,0 +1,143 @@
+package program
+
+import (
+	"regexp"
+	"strings"
+
+	"approvalbot/internal/policy/command"
+	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/language"
+	"approvalbot/internal/policy/workspace"
+)
+
+// role says what a command does with a word: with an option's value, or an operand.
+type role uint8
+
+const (
+	textRole        role = iota // it is text
+	tellsRole                   // names or facts of a file are told
+	readsRole                   // a file's contents are told
+	treeRole                    // a file's contents are told, or those of all files below a directory
+	repositoryRole              // contents of the workspace's files are told, or of commits
+	makesRole                   // a file or directory is made or touched
+	writesRole                  // a file is given contents
+	prefixRole                  // the beginning of the names of such files
+	projectRole                 // it may name files of the project
+	addressRole                 // an address is read
+	historyRole                 // contents of files, or of what git has of them, are told
+	changesRole                 // the same, of all files below a directory
+	jqRole                      // it is a script of jq
+	slugRole                    // it is OWNER/NAME, with no host before it
+	insideRole                  // a directory of the workspace, in which the program works
+	contextRole                 // such a directory, which is handed on with all that is in it
+	postgresRole                // statements of SQL for psql
+	psqlRole                    // lines for psql: such statements, and commands of its own
+	mysqlRole                   // the same for mysql
+	sqliteRole                  // the same for sqlite3
+	buildsRole                  // a file or directory of the project is made by one of its tools
+	emptiesRole                 // such a directory, which is deleted before
+	environmentRole             // names of test environments, joined by commas
+	profilesRole                // names of what it is run against or built for
+	everydayRole                // a script or target that builds or checks
+	packageRole                 // packages of the project
+	hostRole                    // the name of a machine, too short to carry data
+	noneRole                    // there must be no such word
+)
+
+var roleNames = map[string]role{
+	"text": textRole, "tells": tellsRole, "reads": readsRole, "tree": treeRole, "repository": repositoryRole, "makes": makesRole,
+	"writes": writesRole, "prefix": prefixRole, "project": projectRole, "address": addressRole, "history": historyRole,
+	"changes": changesRole, "jq": jqRole, "slug": slugRole, "inside": insideRole, "context": contextRole, "none": noneRole,
+	"postgres": postgresRole, "psql": psqlRole, "mysql": mysqlRole, "sqlite": sqliteRole,
+	"builds": buildsRole, "empties": emptiesRole, "environment": environmentRole, "package": packageRole,
+	"everyday": everydayRole, "host": hostRole,
+}
+
+var slug = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
+
+// word says what the role does to a word.
+func (r role) word(x *command.Call, w workspace.Word) {
+	files := r == tellsRole || r == readsRole || r == treeRole
+	if files && strings.Contains(w.Text, "://") {
+		x.Address(w.Text) // some programs fetch what they are given as a file
+	}
+	switch r {
+	case tellsRole:
+		x.Name(w)
+	case readsRole:
+		x.Read(w)
+	case treeRole:
+		x.ReadTree(w)
+	case repositoryRole:
+		x.Search(w)
+	case makesRole:
+		x.Write(w)
+	case prefixRole:
+		if workspace.Begins(w.Text) {
+			x.Add(finding.WritesStartup)
+		}
+		x.Fill(w)
+	case writesRole:
+		x.Fill(w)
+	case projectRole:
+		takesProjectFile(x, w)
+	case buildsRole:
+		buildsFile(x, w)
+	case emptiesRole:
+		emptiesDir(x, w)
+	case environmentRole:
+		testEnvironment(x, w)
+	case profilesRole:
+		if w.Kind == workspace.Computed || namesProduction(w.Text) {
+			x.Add(finding.RemoteSystem)
+		}
+	case everydayRole:
+		if !everydayTarget(w.Text) {
+			x.Add(finding.RunsWorkspaceCode)
+		}
+	case packageRole:
+		packageWord(x, w)
+	case addressRole:
+		x.Address(w.Text)
+	case hostRole:
+		if carries(w.Text) || workspace.Carries(w.Text) {
+			x.Add(finding.UnknownOption)
+		}
+	case historyRole:
+		w = w.Sampled()
+		x.Read(w)
+		language.Revision(x, w)
+	case changesRole:
+		w = w.Sampled()
+		x.Search(w)
+		language.Revision(x, w)
+	case jqRole:
+		language.JQ(x, w)
+	case slugRole:
+		if w.Kind != workspace.Literal || !slug.MatchString(w.Text) {
+			x.Add(finding.UnknownOption)
+		}
+	case insideRole, contextRole:
+		if r == contextRole {
+			x.DeskTree(w)
+		}
+		if !x.Place.LocalDir(w) {
+			x.Add(finding.OutsideProject)
+		}
+	case psqlRole:
+		judgePsql(x, w)
+	case postgresRole, mysqlRole, sqliteRole:
+		judgeSQL(x, r, w)
+	}
+}
+
+// carries reports a name so long that it may carry data to whoever answers for it.
+func carries(name string) bool {
+	long := 0
+	for label := range strings.SplitSeq(name, ".") {
+		if len(label) > 30 {
+			long++
+		}
+	}
+	return len(name) > 80 || long > 1
+}

@@ -1,0 +1,45 @@
+package program
+
+import (
+	"maps"
+	"slices"
+
+	"approvalbot/core"
+	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/language"
+)
+
+// Unsafe says why a program is none that an operator can trust with any options, "writes
+// files"; empty where the table knows no such reason, or does not know the program.
+func Unsafe(name string) string {
+	if IsWrapper(name) {
+		return "runs other programs or code"
+	}
+	if e := known(name); e != nil {
+		return e.unsafe()
+	}
+	return ""
+}
+
+func (e *entry) unsafe() string {
+	roles := append(slices.Collect(maps.Values(e.roles)), e.operands, e.leading, e.input)
+	has := func(some ...role) bool {
+		return slices.ContainsFunc(some, func(r role) bool { return slices.Contains(roles, r) })
+	}
+	switch {
+	case e.rule != nil && !language.OnlyTells[e.doc.Rule]:
+		return "is told by its words to do many things"
+	case e.verbs != nil || e.globs != nil || e.project != nil || e.wraps || e.here,
+		has(jqRole, postgresRole, psqlRole, mysqlRole, sqliteRole, everydayRole):
+		return "runs other programs or code"
+	case len(e.typed) > 0:
+		return "takes commands from its terminal"
+	case e.restores || has(makesRole, writesRole, buildsRole, emptiesRole):
+		return "writes files"
+	case has(treeRole, repositoryRole, historyRole, changesRole, contextRole, insideRole, projectRole):
+		return "reads whole directories"
+	case finding.Of(slices.Concat(e.codes, e.named)...).Class() >= core.R3:
+		return "does more than read"
+	}
+	return ""
+}

@@ -1,0 +1,136 @@
+package policy
+
+import (
+	"fmt"
+
+	"approvalbot/core"
+	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/tool"
+)
+
+// say records what a stage thought.
+func (j *judging) say(stage, rule string, o core.Outcome, text string) core.Outcome {
+	j.step(stage, rule, o.String(), text)
+	return o
+}
+
+// step adds to the trace, where one is wanted.
+func (j *judging) step(stage, rule, outcome, text string) {
+	if j.Call.Explain {
+		j.trace = append(j.trace, core.Step{Stage: stage, Rule: rule, Outcome: outcome, Text: text})
+	}
+}
+
+// because is say for a rule that asks or refuses and has a reason code.
+func (j *judging) because(stage string, c finding.Code, o core.Outcome) core.Outcome {
+	j.policy.Add(c)
+	return j.say(stage, finding.Reasons[c].Name, o, finding.Reasons[c].Text)
+}
+
+// refuse is because for a deny: why is the sentence for the asker.
+func (j *judging) refuse(stage string, c finding.Code, why string) core.Outcome {
+	if j.reason == "" {
+		j.reason = why
+	}
+	return j.because(stage, c, core.OutcomeDeny)
+}
+
+// layersStage takes tools away. Nothing later gives them back.
+func layersStage(e *Engine, j *judging) core.Outcome {
+	j.Tool = tool.Named(j.Call.ToolName)
+	if !e.cfg.Enabled {
+		return j.refuse("layers", finding.ApprovalsDisabled,
+			"Approvals are disabled (approvals.tools.enabled); ask the operator to enable them.")
+	}
+	key, why, any := tool.Objection(e.layers, j.Tool, &j.Call)
+	if !any {
+		return j.say("layers", "tools", core.OutcomeAllow, "The tool may be used.")
+	}
+	j.policy.Add(why)
+	j.reason = taken(j.Call.ToolName, key, why)
+	return j.say("layers", key, core.OutcomeDeny, finding.Reasons[why].Text)
+}
+
+// taken is the sentence for the asker of a tool that the hard layers take away.
+func taken(name, key string, why finding.Code) string {
+	if why == finding.ToolDenied {
+		return fmt.Sprintf("The tool %q is denied (%s); use another tool or ask the operator.", name, key)
+	}
+	return fmt.Sprintf("The tool %q is not allowed (%s); use an allowed tool or ask the operator.", name, key)
+}
+
+// Permits implements core.Policy.
+func (e *Engine) Permits(call core.Call) (reason string, ok bool) {
+	key, why, any := tool.Objection(e.layers, tool.Named(call.ToolName), &call)
+	if !any {
+		return "", true
+	}
+	return taken(call.ToolName, key, why), false
+}
+
+// riskStage reads the call. It has no opinion: what its findings mean is said
+// by the stages after it.
+func riskStage(e *Engine, j *judging) core.Outcome {
+	e.assess(j)
+	if j.Call.Context.Tool.Changed {
+		j.Found.Add(finding.ToolChanged)
+	}
+	if j.Tool.Kind != tool.Exec && j.BesideArguments() {
+		j.Found.Add(finding.BesideArguments)
+	}
+	if j.Found == (finding.Set{}) {
+		j.Found.Add(finding.MalformedCall)
+	}
+	if j.Call.Explain {
+		var buf [16]finding.Code
+		for _, c := range j.Found.List(buf[:0]) {
+			r := &finding.Reasons[c]
+			text := r.Text
+			if c == finding.UnusualShell && j.unsure != "" {
+				text += " It stands " + j.unsure + "."
+			}
+			j.step("risk", r.Name, classNames[r.Class], text)
+		}
+	}
+	j.static = j.Found.Class()
+	j.confine()
+	j.base, j.class = j.static, j.static
+	return core.OutcomeAllow
+}
+
+var classNames = [...]string{core.R0.String(), core.R1.String(), core.R2.String(), core.R3.String(), core.R4.String()}
+
+// policyStage turns class and side effects into an outcome. What is denied for
+// its class is denied for the static class too: no rule and no opinion gets
+// around that.
+func policyStage(e *Engine, j *judging) core.Outcome {
+	class, worst, touched := j.class, max(j.class, j.static), j.sideEffects()
+	switch t := j.agent.terms; {
+	case t.mode == "off":
+		return j.say("policy", "mode", core.OutcomeAllow, "The mode is off: only the hard layers count.")
+	case j.malformed:
+		return j.refuse("policy", finding.MalformedDenied, "The call's parameters are missing or of the wrong type, "+
+			"so nobody could tell what it would do; send them as the tool takes them.")
+	case worst >= t.deny:
+		return j.refuse("policy", finding.RiskDenied, t.refusal[worst])
+	case t.mode == "always":
+		return j.because("policy", finding.AlwaysAsks, core.OutcomeAsk)
+	case j.Call.Context.Tool.Changed:
+		return j.say("policy", "tool-changed", core.OutcomeAsk, "Whatever permits this tool permits it as it was.")
+	case j.Found.Has(finding.BesideArguments):
+		return j.say("policy", "beside-arguments", core.OutcomeAsk, "Whatever permits this tool permits its arguments alone.")
+	case j.excused && class < core.R4:
+		return j.say("policy", "permitted", core.OutcomeAllow, "The operator permits this call, whatever its class.")
+	case j.Found.Any(eachAsks):
+		return j.say("policy", "each-asks", core.OutcomeAsk, "Every single call of this kind needs approval.")
+	case class >= t.ask:
+		return j.say("policy", "requireApprovalAtOrAbove", core.OutcomeAsk, "Calls of this risk class need approval.")
+	case e.cfg.ProjectCode == "ask" && j.Found.Has(finding.RunsProjectCode) && !j.bound:
+		return j.because("policy", finding.ProjectCodeAsks, core.OutcomeAsk)
+	case *e.cfg.RequireApprovalForExternalWrite && touched&finding.ExternalWrite != 0:
+		return j.because("policy", finding.ExternalWriteAsks, core.OutcomeAsk)
+	case *e.cfg.RequireApprovalForMessagingSend && touched&finding.SendsMessage != 0:
+		return j.because("policy", finding.MessageSendAsks, core.OutcomeAsk)
+	}
+	return j.say("policy", "allow", core.OutcomeAllow, "Calls of this risk class are allowed.")
+}

@@ -1,0 +1,213 @@
+package tool
+
+import (
+	"slices"
+	"strings"
+
+	"approvalbot/core"
+	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/line"
+	"approvalbot/internal/policy/words"
+	"approvalbot/internal/policy/workspace"
+)
+
+// action describes a tool that does several things, as one of its params says.
+type action struct {
+	key   string                  // the param, folded
+	codes map[string]finding.Code // by its folded value
+	other finding.Code            // for any other value, and for none
+}
+
+// actions makes the codes of an action from lines such as "list get" → code.
+func actions(rows map[finding.Code]string) map[string]finding.Code {
+	m := map[string]finding.Code{}
+	for c, names := range rows {
+		for n := range strings.FieldsSeq(names) {
+			m[actionName(n)] = c
+		}
+	}
+	return m
+}
+
+// actionTools are the tools of agent runtimes that reach beyond files and
+// commands: the browser, paired devices, schedules, the runtime itself.
+var actionTools = map[string]action{
+	"browser": {"action", actions(map[finding.Code]string{
+		finding.NetworkRead: "status tabs profiles snapshot screenshot console pdf focus close start stop open navigate goto back forward reload wait read scroll"}), finding.BrowserActs},
+	"canvas": {"action", actions(map[finding.Code]string{finding.NetworkRead: "present hide navigate snapshot a2ui_push a2ui_reset", finding.InterpreterCode: "eval"}), finding.UnknownParameters},
+	"process": {"action", actions(map[finding.Code]string{finding.HarmlessTool: "list poll log",
+		finding.StopsProcess: "kill clear remove"}), finding.FeedsProcess},
+	"cron":    {"action", actions(map[finding.Code]string{finding.HarmlessTool: "status list get runs"}), finding.ChangesSchedule},
+	"gateway": {"action", actions(map[finding.Code]string{finding.HarmlessTool: "config.schema config.schema.lookup"}), finding.ControlsAgent},
+	"nodes": {"action", actions(map[finding.Code]string{finding.HarmlessTool: "status describe pending list device_status device_info device_health", finding.MessageSend: "notify",
+		finding.OtherHost: "run invoke", finding.ControlsAgent: "approve reject remove rename"}), finding.UsesDevice},
+	"sessionsspawn": {"runtime", actions(map[finding.Code]string{finding.HarmlessTool: "subagent"}), finding.ControlsAgent},
+	"subagents": {"action", actions(map[finding.Code]string{finding.HarmlessTool: "list info log",
+		finding.StopsProcess: "kill"}), finding.FeedsProcess},
+	"writestdin":     {"", nil, finding.FeedsProcess},
+	"sendinput":      {"", nil, finding.FeedsProcess},
+	"writebash":      {"", nil, finding.FeedsProcess},
+	"sendkeys":       {"", nil, finding.FeedsProcess},
+	"sendtoterminal": {"", nil, finding.FeedsProcess},
+	"writetoprocess": {"", nil, finding.FeedsProcess},
+	"terminalinput":  {"", nil, finding.FeedsProcess},
+	"croncreate":     {"", nil, finding.ChangesSchedule},
+	"crondelete":     {"", nil, finding.ChangesSchedule},
+	"schedulewakeup": {"", nil, finding.ChangesSchedule},
+	"codeexecution":  {"", nil, finding.InterpreterCode},
+	"jsrepl":         {"", nil, finding.InterpreterCode},
+	"enterworktree":  {"", nil, finding.LocalGit},
+	"exitworktree":   {"action", actions(map[finding.Code]string{finding.HarmlessTool: "keep"}), finding.GitDiscards},
+	"savememory":     {"", nil, finding.WritesStartup},
+	"updatememory":   {"", nil, finding.WritesStartup},
+}
+
+// actionKeys are the members of these tools that policy knows, beside the one that
+// says what is done. What only looks and has another member asks.
+var actionKeys = map[string]map[string]bool{
+	"browser": words.Set(`target node profile url targeturl targetid ref refs element fullpage type format mode
+		snapshotformat interactive compact depth selector frame labels urls limit maxchars level
+		timeoutms delayms timems loadstate textgone width height`),
+	"canvas":  words.Set("node url target targeturl x y width height outputformat format maxwidth quality delayms timeoutms jsonl"),
+	"process": words.Set("sessionid id limit offset timeout timeoutms"),
+	"cron":    words.Set("includedisabled jobid id limit offset timeoutms agentid enabled query"),
+	"gateway": words.Set("path timeoutms"),
+	"nodes":   words.Set("node nodeid limit timeoutms"),
+	"sessionsspawn": words.Set(`task taskname label agentid model thinking runtimeoutseconds timeoutseconds thread
+		mode cleanup sandbox attachments attachas lightcontext context cwd`),
+	"subagents":     words.Set("target recentminutes limit"),
+	"enterworktree": words.Set("name path"),
+	"exitworktree":  words.Set("discardchanges"),
+}
+
+// assessAction reads a tool of actionTools. Whatever it does, addresses in its
+// params are judged and its text is searched for what is R4 anywhere.
+func (x *Reading) assessAction() {
+	a := actionTools[x.Tool.Name]
+	list, ok := x.Fields()
+	if !ok {
+		x.Found.Add(finding.MalformedCall)
+		return
+	}
+	c := a.other
+	if does, ok := said(list, a.key); ok {
+		if known, ok := a.codes[actionName(does)]; ok {
+			c = known
+		}
+	} else if x.Tool.Name == "sessionsspawn" && !slices.ContainsFunc(list, func(f field) bool { return f.Key == a.key && !f.absent() }) {
+		c = finding.HarmlessTool
+	}
+	if sandbox, _ := said(list, "sandbox"); x.Tool.Name == "sessionsspawn" && sandbox != "require" {
+		c = finding.ControlsAgent // only what is confined cannot do more than its parent
+	}
+	x.Found.Add(c)
+	r := x.Params(&x.Found, nil)
+	for i := range list {
+		f := &list[i]
+		if f.Str && strings.Contains(f.Text, "://") {
+			r.AddressesIn(f.Text)
+		}
+		if finding.Reasons[c].Class < core.R3 && !f.absent() && f.root != a.key {
+			r.actionMember(f, x.Tool.Name)
+		}
+	}
+	x.assessText()
+}
+
+// actionMember judges a member of a call that only looks.
+func (r *Params) actionMember(f *field, name string) {
+	switch {
+	case f.odd, !actionKeys[name][f.root], !f.top && f.Key != f.root && f.root != "attachments":
+		r.Found.Add(finding.UnknownParameters)
+	case !f.Str:
+	case f.root == "url", f.root == "targeturl":
+		if f.Text != "about:blank" {
+			r.Address(f.Text)
+		}
+	case f.root == "cwd", name == "enterworktree" && f.root == "path":
+		if w := workspace.PathWord(f.Text); !r.Local(w) && !r.Place.RootPath(w.Text) {
+			r.Found.Add(finding.UnknownParameters)
+		}
+	}
+}
+
+// actionName folds what a call says it does.
+func actionName(s string) string {
+	name, _ := foldKey(s)
+	return name
+}
+
+// quietMayHave are members of quiet tools that would be more than quiet in
+// another one.
+var quietMayHave = map[string]map[string]bool{
+	"slashcommand": words.Set("command args"), "skill": words.Set("command args"), "activateskill": words.Set("command args"),
+	"readlints": PathKeys, "diagnostics": PathKeys, "lspdiagnostics": PathKeys, "diffhistory": PathKeys,
+	"spawnagent": words.Set("path input"), "completetask": words.Set("output"), "attemptcompletion": words.Set("output"),
+	"askuserquestion": words.Set("code"), "askquestion": words.Set("code"), "question": words.Set("code"),
+}
+
+// planTools end an agent's planning: a yes to one is a yes to the plan.
+var planTools = words.Set("exitplanmode planexit")
+
+var (
+	gatewayKeys = words.Set("gatewayurl gatewaytoken host hostname endpoint baseurl proxy")  // members that lead to another machine
+	loudKeys    = words.Union(outKeys, gatewayKeys, codeKeys, urlKeys, PathKeys, methodKeys) // members by which a quiet tool does more
+	speechKeys  = words.Set("text channel timeoutms")                                        // what a tool that only speaks is given
+)
+
+// assessQuiet reads a tool of the agent's own session. Its members are notes,
+// questions and tasks, of any form; one that names an output, a file, an address
+// or code would make it more than that.
+func (x *Reading) assessQuiet() {
+	x.Found.Add(finding.HarmlessTool)
+	if planTools[x.Tool.Name] {
+		x.Found.Add(finding.ApprovesPlan)
+	}
+	list, _ := x.Fields()
+	more := false
+	for i := range list {
+		f := &list[i]
+		if !f.odd && (f.absent() || f.off()) {
+			continue
+		}
+		for _, key := range [2]string{f.Key, f.root} {
+			more = more || loudKeys[key] && !quietMayHave[x.Tool.Name][key]
+		}
+		more = more || x.Tool.Name == "tts" && !speechKeys[f.root]
+		if f.root == "allowedprompts" { // commands that the runtime then asks nobody for
+			x.Found.Add(finding.ControlsAgent)
+		}
+		if words.Any(f.Key, "dangerouslyskip", "dangerouslyskippermissions", "skippermissions", "yolo") && !f.off() {
+			x.Found.Add(finding.ControlsAgent)
+		}
+		if f.Str && words.Any(f.Key, "mode", "permissionmode", "sandboxmode", "approvalmode", "approvalpolicy", "sandbox") && loosens(strings.ToLower(f.Text)) {
+			x.Found.Add(finding.ControlsAgent)
+		}
+	}
+	if more {
+		x.Found.Add(finding.UnknownParameters)
+		x.assessText()
+	}
+}
+
+// loosens reports a mode in which a runtime asks its own user less.
+func loosens(mode string) bool {
+	for _, w := range [...]string{"bypass", "dontask", "dont_ask", "dont-ask", "accept", "yolo", "danger", "auto"} {
+		if strings.Contains(mode, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// assessDatabase reads a tool that runs statements in a database.
+func (x *Reading) assessDatabase() {
+	x.Found.Add(finding.DatabaseClient)
+	list, _ := x.Fields()
+	for _, f := range list {
+		if f.Str && line.Destructive(line.WordsOf(line.Uncompared(f.Text))) {
+			x.Found.Add(finding.DestructiveWord)
+		}
+	}
+	x.assessText()
+}

@@ -1,0 +1,110 @@
+package tool
+
+import (
+	"strings"
+
+	"approvalbot/core"
+	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/words"
+)
+
+// Command reads params that run a command without a fixed form. What is not known to be
+// harmless beside the command may change how it runs.
+func (r *Reading) Command() (core.Exec, bool) {
+	list, ok := r.Fields()
+	if !ok {
+		return core.Exec{}, false
+	}
+	if r.Tool.Name == "runcommands" {
+		list = linesOf(list, &r.Found)
+	}
+	x := GatherCommand(list, &r.Found)
+	if x.Argv != nil && !argvTools[r.Tool.Name] {
+		return x, false // whether these are words or lines is the tool's to say
+	}
+	return x, (x.Command == nil) != (x.Argv == nil)
+}
+
+// linesOf gives the params of a tool that takes a list of shell lines as if each were a
+// command. Of several it is not known whether one begins where the one before ended.
+func linesOf(list []field, found *finding.Set) []field {
+	out, lines := make([]field, 0, len(list)), 0
+	for _, f := range list {
+		listed := f.nest == 1 && f.Key == "commands" && f.root == "commands"
+		if listed && f.Str {
+			f = field{Key: "command", root: "command", Text: f.Text, Str: true, top: true}
+			lines++
+		}
+		out = append(out, f)
+	}
+	if lines > 1 {
+		found.Add(finding.UnknownParameters)
+	}
+	return out
+}
+
+// argvTools take the words of a program as a list.
+var argvTools = words.Set("shell localshell exec")
+
+// quietKeys are members beside a command that do not change what it does.
+var quietKeys = words.Set(`description explanation title timeout timeoutms timeoutseconds runinbackground
+	isbackground background justification yieldtimems
+	maxoutputtokens blocking waitforprevious reason name toolcallid`)
+
+// terminalKeys are members, true or false, that say whether the command has a terminal.
+var terminalKeys = words.Set("tty pty usepty interactive isinteractive")
+
+// spokenKeys are those of them that are free text.
+var spokenKeys = words.Set("description explanation title justification reason name toolcallid")
+
+// quiet reports such a member with a value that does no more either.
+func (f *field) quiet() bool {
+	if !quietKeys[f.Key] || f.Key != f.root {
+		return false
+	}
+	return spokenKeys[f.Key] || f.harmless()
+}
+
+// GatherCommand collects a command and where it runs. Of several commands all count; of
+// several lists of words it is not known what runs.
+func GatherCommand(list []field, found *finding.Set) (x core.Exec) {
+	var lines []string
+	words := ""
+	for _, f := range list {
+		switch {
+		case f.top && !f.odd && f.null(): // as if it were not there
+		case commandKeys[f.Key]:
+			switch {
+			case !f.Str:
+				found.Add(finding.MalformedCall)
+			case f.top:
+				lines = append(lines, f.Text)
+			default:
+				if words == "" {
+					words = f.root
+				}
+				if f.root != words || f.Key != words || f.nest != 1 {
+					found.Add(finding.MalformedCall)
+				}
+				x.Argv = append(x.Argv, f.Text)
+			}
+		case f.Str && workdirKeys[f.Key]:
+			if x.Workdir != "" && x.Workdir != f.Text {
+				found.Add(finding.UnknownParameters)
+			}
+			x.Workdir = f.Text
+		case terminalKeys[f.Key] && f.top && !f.Str && (f.off() || f.Text == "true"):
+			if !f.off() {
+				found.Add(finding.OpensTerminal)
+			}
+		case f.quiet():
+		default:
+			found.Add(finding.UnknownParameters)
+		}
+	}
+	if len(lines) > 0 {
+		line := strings.Join(lines, "\n")
+		x.Command = &line
+	}
+	return x
+}

@@ -1,0 +1,109 @@
+package tool
+
+import (
+	"strings"
+
+	"approvalbot/internal/policy/words"
+)
+
+// form says what a call of a tool cannot be without. Only tools whose calls are R3 or
+// worse, or run a command, have one: what is missing or of the wrong type there is
+// refused, since nobody could tell what a yes would run.
+type form struct {
+	needs map[string]bool    // one of these members must hold a value; nil: any member must
+	value func(*field) bool  // whether it is one
+	flat  bool               // it stands in the member itself, or in a list, not in an object
+	top   bool               // it stands in the member itself
+	known [3]map[string]bool // members that never stand for it; any other one might, so such a call asks
+}
+
+var (
+	// amountKeys say how much is paid.
+	amountKeys = words.Set("amount amounts amountcents amountminor amountmicros value total totalamount sum price unitamount")
+	// messageKeys hold what is sent to people.
+	messageKeys = words.Set(`text message body content contents subject html markdown caption msg
+		messagetext textbody htmlbody`)
+	// statementKeys hold what a database is to run.
+	statementKeys = words.Set("sql query queries statement statements command cmd script code q text")
+	// commandKeys hold what a tool that runs commands is to run; see gather.
+	commandKeys = words.Set("command cmd script argv args")
+	// workdirKeys say in which directory it runs.
+	workdirKeys = words.Set("workdir cwd dirpath directory workingdirectory")
+	// removedKeys name what is deleted.
+	removedKeys = words.Union(PathKeys, dirKeys)
+)
+
+// formOf gives the form of a tool's calls; false: it has none, or policy does not know
+// its params.
+func formOf(t Tool) (form, bool) {
+	switch t.Kind {
+	case Deleter:
+		known := [3]map[string]bool{contentKeys, writerKeys, deedKeys}
+		return form{needs: removedKeys, value: isText, flat: true, known: known}, true
+	case Messenger:
+		return form{needs: messageKeys, value: isText}, true
+	case Payer:
+		return form{needs: amountKeys, value: isAmount}, true
+	case Database:
+		return form{needs: statementKeys, value: isText}, true
+	case Exec:
+		return form{needs: commandKeys, value: isText, flat: true, known: [3]map[string]bool{quietKeys, dirKeys}}, true
+	case Actor:
+		if t.Name == "sessionsspawn" || t.Name == "enterworktree" {
+			return form{}, false // nothing of theirs is needed
+		}
+		f := form{value: isText, top: true, known: [3]map[string]bool{actionKeys[t.Name]}}
+		if key := actionTools[t.Name].key; key != "" {
+			f.needs = map[string]bool{key: true}
+		}
+		return f, true
+	}
+	return form{}, false
+}
+
+func isText(f *field) bool { return f.Str && f.Text != "" }
+
+// isAmount reports a number, or text with a digit in it.
+func isAmount(f *field) bool {
+	if !strings.ContainsAny(f.Text, "0123456789") {
+		return false
+	}
+	return f.Str || f.Text[0] == '-' || words.Digits(f.Text[:1])
+}
+
+// malformed reports a call that lacks what it cannot be without, or has something of
+// another type there.
+func (x form) malformed(list []field) bool {
+	satisfied, given, unknown := false, false, false
+	for i := range list {
+		f := &list[i]
+		is := x.needs[f.Key] && x.needs[f.root] && !f.odd
+		within := is || x.needs[f.root]
+		placed, objects := f.top || !x.top, !x.flat && !x.top
+		switch {
+		case x.needs == nil:
+			satisfied = satisfied || !f.absent()
+		case is && placed && x.value(f):
+			satisfied = true
+		case is && !f.absent(),
+			is && !f.Str && f.nest > 0:
+			return true // another type
+		case within && objects && !f.absent():
+			satisfied = true // an object stands for it
+		case within:
+			given = true
+		case !f.absent() && !x.knows(f):
+			unknown = true
+		}
+	}
+	return !satisfied && (given || !unknown)
+}
+
+func (x form) knows(f *field) bool {
+	for _, keys := range x.known {
+		if keys[f.Key] && !f.odd {
+			return true
+		}
+	}
+	return false
+}

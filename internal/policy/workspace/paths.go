@@ -1,0 +1,349 @@
+package workspace
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/words"
+)
+
+// Reader judges paths and addresses, wherever a call names them.
+type Reader struct {
+	Own   *Own
+	Found *finding.Set
+	Place Place
+	Paths *[]File // where paths are noted that operators' rules ask about; may be nil
+	globs int     // bytes of globs that were read; see alternatives
+}
+
+// PathWord makes a word of a tool's param. Agents write paths in several ways;
+// whatever could be a path to a runtime is one here.
+func PathWord(s string) Word {
+	s, uri := strings.CutPrefix(s, "file://")
+	s = strings.TrimPrefix(s, "@")
+	// The tool may take it for another path than the one compared here.
+	relative, quoted := uri && !strings.HasPrefix(s, "/"), strings.Trim(s, "\"'`") != s
+	odd := relative || quoted || strings.Contains(s, ":/")
+	if !odd && plainPath(s) {
+		return Word{Text: s, Tilde: strings.HasPrefix(s, "~")}
+	}
+	if strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 || r == '\\' }) >= 0 {
+		s = strings.Map(func(r rune) rune {
+			switch {
+			case r == '\\':
+				odd = true
+				return '/'
+			case unicode.Is(unicode.Cf, r):
+				odd = true
+				return -1
+			case r == 'ſ' || r == '\u212A': // s and k to file systems without letter case
+				odd = true
+				return unicode.ToLower(unicode.ToUpper(r))
+			}
+			return r
+		}, s)
+	}
+	w := Word{Text: s, Tilde: strings.HasPrefix(s, "~")}
+	expands := strings.ContainsAny(s, "$%") || WindowsPath(s)
+	if odd || expands || strings.ContainsFunc(s, unicode.IsControl) {
+		w.Kind = Computed
+	}
+	return w
+}
+
+// plainPath reports whether no byte of a path is any trouble to read.
+func plainPath(s string) bool {
+	for i := range len(s) {
+		if !plainBytes[s[i]] {
+			return false
+		}
+	}
+	return !WindowsPath(s)
+}
+
+// plainBytes are those of ASCII's signs that stand for themselves in a path.
+var plainBytes = func() (table [256]bool) {
+	for b := ' '; b <= '~'; b++ {
+		table[b] = b != '\\' && b != '$' && b != '%'
+	}
+	return table
+}()
+
+// Name judges a path whose name or facts are told, not its contents.
+func (r *Reader) Name(w Word) { r.DeskPath(w) }
+
+// Read judges a path whose contents are told.
+func (r *Reader) Read(w Word) {
+	if w.Text == "-" || w.Text == "" && w.Kind == Literal {
+		return
+	}
+	r.DeskPath(w)
+	switch {
+	case w.Kind == Computed:
+		r.Found.Add(finding.MayReadSecret)
+	case r.Found.Has(finding.MayReadSecret): // that is all the others could add
+	case w.Kind == Pattern && (HitsSecret(w.Text, r.Local(w)) || r.deskOpen(w)):
+		r.Found.Add(finding.MayReadSecret)
+	}
+	r.Place.Resolve(w, func(file string, open bool) {
+		switch {
+		case SecretPath(file):
+			r.Found.Add(finding.ReadsSecret)
+		case kernelSecret(file),
+			open && r.Place.lost && !CodeEnds[strings.TrimPrefix(path.Ext(strings.ToLower(file)), ".")],
+			open && r.Place.moved && Hidden("/"+file),
+			!open && !r.Place.Inside(file) && Hidden(file):
+			r.Found.Add(finding.MayReadSecret)
+		}
+	})
+}
+
+// Search judges a directory whose files are all read.
+func (r *Reader) Search(w Word) {
+	r.Read(w)
+	r.Place.Resolve(w, func(file string, open bool) {
+		switch {
+		case open || r.Place.RootPath(file): // the workspace itself is searched all day, wherever the desk lies
+		case r.Own.Below(file, w.Kind == Pattern):
+			r.Found.Add(finding.TouchesDesk)
+		case !r.Place.Inside(file):
+			r.Found.Add(finding.MayReadSecret)
+		}
+	})
+}
+
+// Write judges a path that is created, changed or overwritten.
+func (r *Reader) Write(w Word) {
+	r.DeskPath(w)
+	if w.Kind != Literal {
+		r.Found.Add(finding.DynamicPath)
+	}
+	if Climbs(w.Text) {
+		r.Found.Add(finding.PathClimbs)
+	}
+	if Misleads(w.Text) {
+		r.Found.Add(finding.MisleadingName)
+	}
+	r.Place.Resolve(w, func(file string, open bool) {
+		if Sink(file) {
+			return
+		}
+		c := r.written1(file, open)
+		r.Found.Add(c)
+	})
+}
+
+// written1 finds the worst that writing one file means.
+func (r *Reader) written1(file string, open bool) finding.Code {
+	lower := FoldPath(file)
+	inside := r.Place.Inside(file)
+	c, obeyed := r.Place.obeyed(file)
+	switch {
+	case c == finding.WritesAgentSettings && obeyed:
+		return c
+	case Under(lower, "/dev/tcp"), Under(lower, "/dev/udp"):
+		return finding.SendsData
+	case Under(lower, "/dev"), Under(lower, "/proc"), Under(lower, "/sys"):
+		return finding.WritesDevice
+	case AccessPath(lower):
+		return finding.WritesAccess
+	case !inside && systemPath(file):
+		return finding.WritesSystem
+	case SecretLower(lower):
+		return finding.WritesSecret
+	case obeyed && !(c == finding.WritesInstructions && inside && r.Own.Instructions):
+		return c
+	case inside && ownProgram(lower):
+		return finding.WritesStartup
+	case inside:
+		return finding.WorkspaceWrite
+	case open || !r.Place.Known():
+		return finding.NoWorkspace
+	case r.Place.Scratch(file):
+		return finding.ScratchWrite
+	}
+	return finding.WritesOutside
+}
+
+// ownProgram reports a program of a project that is run by its name alone, or a file
+// that a language runs before any program.
+func ownProgram(lower string) bool {
+	base := path.Base(lower)
+	if words.Any(base, "sitecustomize.py", "usercustomize.py", "gradlew", "mvnw") || strings.HasSuffix(base, ".pth") {
+		return true
+	}
+	dir := path.Dir(lower)
+	return anyBin(dir) || strings.HasSuffix(dir, "/gradle/wrapper") // what gradlew runs, and where it gets that
+}
+
+// HoldsPrograms reports a directory in which a project's programs are installed, or one
+// that has such a directory. What is copied onto it brings programs.
+func HoldsPrograms(file string) bool {
+	lower := FoldPath(file)
+	switch path.Base(lower) {
+	case "node_modules", ".venv", "venv":
+		return true
+	}
+	return anyBin(lower)
+}
+
+func anyBin(dir string) bool {
+	for bin := range ProjectBins {
+		if strings.HasSuffix(dir, "/"+bin) {
+			return true
+		}
+	}
+	return false
+}
+
+// Remove judges a path that is deleted or moved away.
+func (r *Reader) Remove(w Word) {
+	r.Write(w)
+	r.DeskTree(w)
+}
+
+// DeskPath notes a path that is one of the desk's own files.
+func (r *Reader) DeskPath(w Word) {
+	r.Path(w)
+	d := r.Own
+	if w.Text == "" || w.Kind == Literal && !d.maybeFile(w.Text) {
+		return
+	}
+	if w.Kind == Pattern && ascends(w.Text) && len(d.files) > 0 {
+		r.Found.Add(finding.TouchesDesk)
+	}
+	r.Place.Resolve(w, func(file string, open bool) {
+		switch {
+		case d.isFile(file, w.Kind == Pattern):
+			r.Found.Add(finding.TouchesDesk)
+		case open && d.maybeFile(file):
+			r.Found.Add(finding.MayReadSecret)
+		}
+	})
+}
+
+// deskOpen reports a glob whose directory is not known and whose end may be the
+// name of one of the desk's own files.
+func (r *Reader) deskOpen(w Word) bool {
+	dirs := r.Place.Dirs
+	known := len(dirs) > 0 && !slices.ContainsFunc(dirs, func(d string) bool { return d[0] == '~' })
+	if known || w.Tilde || w.Text[0] == '/' {
+		return false
+	}
+	base := strings.ToLower(path.Base(w.Text))
+	return slices.ContainsFunc(r.Own.bases, func(own string) bool { return MatchesPath(base, own) })
+}
+
+// DeskTree notes a path that has one of the desk's own files below it.
+func (r *Reader) DeskTree(w Word) {
+	r.Place.Resolve(w, func(file string, open bool) {
+		if !open && r.Own.Below(file, w.Kind == Pattern) {
+			r.Found.Add(finding.TouchesDesk)
+		}
+	})
+}
+
+func Under(file, dir string) bool {
+	return strings.HasPrefix(file, dir) && (len(file) == len(dir) || file[len(dir)] == '/')
+}
+
+// Climbs reports a ".." in a path. A symbolic link before it would make the
+// path mean something else than it says.
+func Climbs(text string) bool {
+	return strings.Contains(text, "..") && strings.Contains("/"+text+"/", "/../")
+}
+
+// ascends reports a glob in which ".." follows "**": how far up that leads is
+// open.
+func ascends(glob string) bool {
+	_, rest, ok := strings.Cut(glob, "**")
+	return ok && Climbs(rest)
+}
+
+// Misleads reports a name that becomes something else where commands get names
+// from a glob or, split at blanks and without its quotes, from xargs: an option, or
+// a file elsewhere.
+func Misleads(text string) bool {
+	option := strings.HasPrefix(text, "-") && text != "-"
+	if option || strings.Contains(text, "/-") || strings.ContainsAny(text, "'\"\\") {
+		return true
+	}
+	if !strings.ContainsAny(text, " \t\n") {
+		return false
+	}
+	for i, part := range strings.Fields(text) {
+		later := i > 0 || text[0] <= ' '
+		if SecretPath(part) || later && elsewhere(part) {
+			return true
+		}
+	}
+	return false
+}
+
+// elsewhere reports a word that is an option, or that may name a file elsewhere.
+func elsewhere(word string) bool {
+	switch {
+	case word[0] == '-':
+		return len(word) > 1
+	case word[0] == '/', word[0] == '~', strings.ContainsAny(word, "*?[{"):
+		return true
+	}
+	return Climbs(word)
+}
+
+// Sink reports the files that take output and keep nothing.
+func Sink(file string) bool {
+	switch file {
+	case "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty":
+		return true
+	}
+	fd, ok := strings.CutPrefix(file, "/dev/fd/")
+	return ok && strings.IndexByte(fd, '/') < 0
+}
+
+// Hidden reports a path with a component that starts with a dot.
+func Hidden(file string) bool { return strings.Contains(file, "/.") }
+
+// kernelSecret reports what must not be read below /proc and /dev: the memory
+// and environment of processes, and raw devices.
+func kernelSecret(file string) bool {
+	if Under(file, "/dev") {
+		return !Sink(file) && !words.Any(file, "/dev/stdin", "/dev/zero", "/dev/urandom", "/dev/random")
+	}
+	if !Under(file, "/proc") {
+		return false
+	}
+	switch path.Base(file) {
+	case "cpuinfo", "meminfo", "version", "uptime", "loadavg", "stat", "mounts", "filesystems", "cgroup", "status", "limits":
+		return false
+	}
+	return true
+}
+
+// File is one path that a call names: where it lies, and how much of that is
+// known.
+type File struct {
+	Path  string // clean; absolute unless open
+	Kind  Kind
+	Open  bool // only the end of the path is known
+	Climb bool // written with ".."
+}
+
+// Path remembers a path that a call names.
+func (r *Reader) Path(w Word) {
+	if r.Paths == nil || w.Text == "" && w.Kind == Literal {
+		return
+	}
+	r.Place.Resolve(w, func(name string, open bool) {
+		*r.Paths = append(*r.Paths, File{name, w.Kind, open, Climbs(w.Text)})
+	})
+}
+
+// ProjectBins are where a project's tools are installed, relative to it.
+var ProjectBins = words.Set("node_modules/.bin .venv/bin venv/bin vendor/bin")
+
+// Local is [Place.Local] of where the call stands.
+func (r *Reader) Local(w Word) bool { return r.Place.Local(w) }

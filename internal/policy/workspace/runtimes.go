@@ -1,0 +1,136 @@
+package workspace
+
+import (
+	"path"
+	"strings"
+
+	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/words"
+)
+
+// Obeyed gives what a change of a file means that other programs or agents obey, by its
+// folded path. It reports false for all others.
+func Obeyed(lower string) (finding.Code, bool) {
+	switch {
+	case SettingsPath(lower):
+		return finding.WritesAgentSettings, true
+	case StartupPath(lower):
+		return finding.WritesStartup, true
+	case InstructionPath(lower):
+		return finding.WritesInstructions, true
+	}
+	return 0, false
+}
+
+// SettingsPath reports a file by which the runtime of an agent asks a desk, or no longer
+// does, by its folded path: settings, hooks, MCP servers and plugins in a hidden directory,
+// or in a directory of runtimes below /etc and ~/.config. Their names are known by their
+// shape, since runtimes are many; hidden directories of other programs are known by name.
+// The path may be a glob.
+func SettingsPath(lower string) bool {
+	if !strings.ContainsRune(lower, '.') && !strings.Contains(lower, "etc/") && path.Base(lower) != "crushrc" {
+		return false // which is most of them
+	}
+	before, inside := "", false
+	for rest, more := lower, true; more; {
+		var c string
+		c, rest, more = strings.Cut(rest, "/")
+		c = strings.TrimRight(c, ". ") // Windows drops them
+		last := !more || strings.Trim(rest, "/.") == ""
+		switch {
+		case c == "":
+			continue
+		case last && (runtimeFiles[c] || c[0] == '.' && runtimeDirs[c[1:]]),
+			inside && attaches(c),
+			before == ".github" && attaches(c) && words.Any(c[:1], "h", "*", "?"), // Copilot's
+			before == ".github" && c == "copilot":
+			return true
+		case c[0] == '.':
+			inside = inside || !otherDirs.Has(c)
+		case words.Any(before, "etc", ".config", "roaming", "application support"):
+			inside = inside || runtimeDirs[c]
+		}
+		before = c
+	}
+	return false
+}
+
+// SettingsIn reports text in which such a file is named.
+func SettingsIn(text string) bool {
+	apart := func(c rune) bool { return c < 0x80 && !words.WordByte(byte(c)) && !strings.ContainsRune("./-~*?[]", c) }
+	for name := range strings.FieldsFuncSeq(FoldPath(text), apart) {
+		if SettingsPath(path.Clean(name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// attaching are how the names begin of what attaches a runtime to a desk.
+var attaching = strings.Fields("settings managed- hook mcp config plugin extension requirements polic permission trusted")
+
+// attaches reports such a name, or a glob that may match one. Text is none.
+func attaches(name string) bool {
+	if words.Any(path.Ext(name), ".md", ".mdc", ".txt") {
+		return false
+	}
+	head := name
+	if at := strings.IndexAny(name, "*?[{"); at >= 0 {
+		head = name[:at]
+	}
+	for _, begin := range attaching {
+		if strings.HasPrefix(name, begin) || len(head) < len(name) && strings.HasPrefix(begin, head) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	// runtimeFiles hold such settings wherever they are.
+	runtimeFiles = words.Set(`.claude.json .mcp.json mcp.json opencode.json opencode.jsonc crush.json .crush.json crushrc .crushrc openclaw.json
+		.aider.conf.yml .aider.conf.yaml managed-settings.json managed-mcp.json mcp_settings.json cline_mcp_settings.json claude_desktop_config.json .mcphub.json
+		gemini-extension.json .goose.yaml .ampcode.json .codex.json`)
+
+	// runtimeDirs are directories of runtimes; with a dot in a project or a home, without one
+	// below /etc and ~/.config.
+	runtimeDirs = words.Set(`claude claude-code claudecode codex gemini gemini-cli geminicli qwen qwen-code copilot github-copilot cursor windsurf codeium
+		cline kiro goose opencode openclaw amazonq crush amp factory augment roo kilocode kilo continue trae junie openhands agents zed`)
+
+	// otherDirs are hidden directories of other programs, whose settings are no runtime's.
+	otherDirs = words.NewLexicon(`. .. .git .hg .svn .bzr .jj .github .gitlab .gitea .forgejo .circleci .buildkite .semaphore .tekton .builds .woodpecker .teamcity
+		.azure-pipelines .zuul.d .config .local .cache .ssh .aws .azure .kube .docker .gnupg .gcloud .cargo .rustup .m2 .mvn .gradle .npm .yarn .pnpm-store .bundle .gem
+		.rbenv .pyenv .nvm .volta .asdf .mise .sdkman .vim .nvim .emacs.d .vscode .vscode-test .vs .idea .fleet .settings .run .bsp .metals .bloop .clj-kondo .lsp
+		.husky .githooks .lefthook .changeset .devcontainer .vitepress .vuepress .storybook .streamlit .jupyter .ipython .dvc .docusaurus .astro .next .nuxt
+		.output .svelte-kit .angular .expo .venv .tox .nox .pytest_cache .mypy_cache .ruff_cache .terraform .terragrunt-cache .serverless .vercel
+		.netlify .firebase .turbo .nx .parcel-cache .ddev .lando .ebextensions .elasticbeanstalk .platform .devbox .flox .ansible .molecule .chef .kitchen
+		.vagrant .swiftpm .build .dart_tool .pub-cache .reuse .allure .trunk .obsidian .direnv .autoenv .ctags.d .well-known`)
+)
+
+// instructionNames are files that agents take for what people told them to do.
+var instructionNames = words.NewLexicon(`agents.md agent.md agents.override.md agents.local.md claude.md claude.local.md gemini.md qwen.md crush.md crush.local.md
+	heartbeat.md identity.md bootstrap.md memory.md conventions.md skill.md .roorules .kilocoderules .continuerules .augmentrules .augment-guidelines
+	airules.md warp.md codex.md copilot-instructions.md openhands.md soul.md .cursorrules .windsurfrules .goosehints .rules`)
+
+// InstructionPath reports a file that tells agents what to do, by its folded path.
+func InstructionPath(lower string) bool {
+	name := strings.TrimRight(path.Base(lower), ". ") // Windows drops them
+	return instructionNames.Has(name) || strings.HasSuffix(name, ".instructions.md") || strings.HasSuffix(name, ".chatmode.md") ||
+		strings.HasSuffix(name, ".agent.md")
+}
+
+// obeyed is [Obeyed] of the part of a path below the workspace, whose own name counts.
+func (p *Place) obeyed(file string) (finding.Code, bool) {
+	below := p.Below(file)
+	if root := file[:len(file)-len(below)]; root != "" && SettingsPath(FoldPath(path.Base(root)+below)) {
+		return finding.WritesAgentSettings, true
+	}
+	return Obeyed(FoldPath(below))
+}
+
+// Apart reports a file that a yes for the files beside it does not cover: what usually holds
+// secrets, says who may do what, or is obeyed. The path is folded.
+func Apart(lower string) bool {
+	_, obeyed := Obeyed(lower)
+	return obeyed || SecretPath(lower) || AccessPath(lower)
+}

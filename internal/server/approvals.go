@@ -1,0 +1,223 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+
+	"approvalbot/api"
+	"approvalbot/core"
+	"approvalbot/internal/server/connection"
+	"approvalbot/internal/server/view"
+)
+
+func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
+	wait, claim, claimID := c.query.wait(), c.query.flag("claim"), c.query.text("claimId")
+	if claimID != "" && !claim {
+		return answer{}, core.Invalid(core.FieldError{Field: "claimId", Problem: "needs claim=1"})
+	}
+	asked := view.CallOf(in)
+	if asked.Resume = c.query.flag("resume"); asked.Resume && !claim {
+		return answer{}, core.Invalid(core.FieldError{Field: "resume", Problem: "needs claim=1"})
+	}
+	a, created, watch, err := s.gate.SubmitAndWatch(c.ctx, c.who, asked)
+	if err != nil {
+		return answer{}, err
+	}
+	out := answer{status: http.StatusOK, location: "/v1/approvals/" + url.PathEscape(a.ID)}
+	switch {
+	case a.Final() || wait <= 0:
+		watch.Stop()
+		_, err = c.still() // it may have taken long to ask others
+	case watch == nil:
+		a, err = s.await(c, wait, s.gate.Watch(a.Key))
+	default:
+		a, err = s.await(c, wait, watch)
+	}
+	if err != nil {
+		return out, err
+	}
+	if created && !a.Final() {
+		out.status = http.StatusCreated
+	}
+	out.body, err = s.claimed(c, a, cmp.Or(in.ID, a.ID), claim, claimID)
+	return out, err
+}
+
+// claimed is an approval as its asker sees it, claimed in the same breath if that
+// was asked for and can be. id is the one that the asker has for it.
+func (s *Server) claimed(c *call, a core.Approval, id string, claim bool, claimID string) (api.Approval, error) {
+	var handed *api.Claim
+	if claim && a.Status == core.Approved && connection.StillThere(c.ctx) {
+		got, err := s.gate.Claim(c.ctx, c.who, id, core.ClaimInput{ClaimID: claimID})
+		if err != nil {
+			return api.Approval{}, err
+		}
+		out := view.ClaimOf(got)
+		if out.Receipt, err = s.receipt(got.Approval); err != nil {
+			return api.Approval{}, err
+		}
+		a, handed = got.Approval, &out
+	}
+	body, err := s.seen(c.ctx, c.who, a)
+	body.Claim = handed
+	return body, err
+}
+
+func (s *Server) get(c *call) (answer, error) {
+	wait := c.query.wait()
+	if wait <= 0 {
+		a, err := s.gate.Get(c.ctx, c.who, c.id)
+		return s.shown(c, a, err)
+	}
+	key, err := s.gate.Find(context.WithoutCancel(c.ctx), c.who, c.id)
+	if err != nil {
+		return answer{}, err
+	}
+	a, err := s.await(c, wait, s.gate.Watch(key))
+	return s.shown(c, a, err)
+}
+
+func (s *Server) list(c *call) (answer, error) {
+	f := core.Filter{
+		Status: core.Status(c.query.text("status")), AgentID: c.query.text("agentId"),
+		SessionKey: c.query.text("sessionKey"),
+		ToolName:   c.query.text("toolName"), Limit: c.query.limit(), Cursor: c.query.text("cursor"),
+		Round: c.query.text("round") != "",
+	}
+	out, err := s.page(c.ctx, c.who, f, s.seen)
+	return answer{status: http.StatusOK, body: out}, err
+}
+
+// Page gives approvals as programs see them, newest first: to operators all of
+// them with their whole redacted calls, to askers their own. CodeForbidden for
+// anybody else.
+func (s *Server) Page(ctx context.Context, who core.Caller, f core.Filter) (api.List, error) {
+	return s.page(ctx, who, f, s.seenWithoutCard)
+}
+
+// look is an approval as a caller sees it.
+type look func(ctx context.Context, who core.Caller, a core.Approval) (api.Approval, error)
+
+func (s *Server) page(ctx context.Context, who core.Caller, f core.Filter, see look) (api.List, error) {
+	page, err := s.gate.List(ctx, who, f)
+	if err != nil {
+		return api.List{}, err
+	}
+	out := api.List{Items: make([]api.Approval, len(page.Items)), NextCursor: page.Next}
+	for i, a := range page.Items {
+		if err := ctx.Err(); err != nil {
+			return api.List{}, err // whole calls cost something, and nobody waits for them any more
+		}
+		if out.Items[i], err = see(ctx, who, a); err != nil {
+			return api.List{}, err
+		}
+		if a.Final() {
+			out.Items[i].Card = nil // there is nothing to decide, and a list is long
+		}
+	}
+	return out, nil
+}
+
+func (s *Server) resolve(c *call, in api.ResolveRequest) (answer, error) {
+	a, err := s.gate.VoteAs(c.ctx, c.who, c.id, core.Decision(in.Decision), in.Reason, sent(in.After)...)
+	return s.shown(c, a, err)
+}
+
+func (s *Server) withdraw(c *call, in api.WithdrawRequest) (answer, error) {
+	a, err := s.gate.Withdraw(c.ctx, c.who, c.id, in.Reason)
+	return s.shown(c, a, err)
+}
+
+func (s *Server) claim(c *call, in api.ClaimRequest) (answer, error) {
+	got, err := s.gate.Claim(c.ctx, c.who, c.id, core.ClaimInput{Params: in.Params, Bind: (*core.Bind)(in.Bind),
+		ClaimID: in.ClaimID})
+	if err != nil {
+		return answer{}, err
+	}
+	out := view.ClaimOf(got)
+	if out.Receipt, err = s.receipt(got.Approval); err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, body: out}, nil
+}
+
+func (s *Server) revoke(c *call, in api.RevokeRequest) (answer, error) {
+	a, err := s.gate.Revoke(c.ctx, c.who, c.id, in.Reason)
+	return s.shown(c, a, err)
+}
+
+func (s *Server) result(c *call, in api.ResultRequest) (answer, error) {
+	a, err := s.gate.Report(c.ctx, c.who, c.id, in.ClaimID, core.Result{Status: in.Status, Summary: in.Summary,
+		ExitCode: in.ExitCode})
+	return s.shown(c, a, err)
+}
+
+// shown answers with one approval and its whole redacted call, unless the step
+// that gave it failed.
+func (s *Server) shown(c *call, a core.Approval, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	body, err := s.seen(c.ctx, c.who, a)
+	return answer{status: http.StatusOK, body: body}, err
+}
+
+// seen is an approval as that caller sees it: with its card and the whole call for those
+// who may decide, because their vote then counts as seen; the asker knows what it asked.
+func (s *Server) seen(ctx context.Context, who core.Caller, a core.Approval) (api.Approval, error) {
+	body, facts, err := s.called(ctx, who, a)
+	if who.MayDecide {
+		body.Card = view.CardOf(s.gate.CardOf(a, facts))
+	}
+	return body, err
+}
+
+func (s *Server) seenWithoutCard(ctx context.Context, who core.Caller, a core.Approval) (api.Approval, error) {
+	body, _, err := s.called(ctx, who, a)
+	return body, err
+}
+
+// called is an approval with as much of its call as the caller sees.
+func (s *Server) called(ctx context.Context, who core.Caller, a core.Approval) (api.Approval, []core.Fact, error) {
+	if !who.MayDecide {
+		return s.approvalFor(who, a, a.Summary), nil, nil
+	}
+	facts, err := s.wholeCall(ctx, a)
+	return s.approvalFor(who, a, summaryOf(a, facts)), facts, err
+}
+
+// View is one approval as programs see it, with its whole redacted call.
+func (s *Server) View(ctx context.Context, a core.Approval) (api.Approval, error) {
+	facts, err := s.wholeCall(ctx, a)
+	if err != nil {
+		return api.Approval{}, err
+	}
+	return view.ApprovalOf(a, summaryOf(a, facts), s.gate.Rules().People), nil
+}
+
+// wholeCall is the call as people see it, whole while its params are kept.
+func (s *Server) wholeCall(ctx context.Context, a core.Approval) ([]core.Fact, error) {
+	if a.Final() && (a.Status != core.Approved || a.RevokedAtMs != 0) {
+		return nil, nil // its params went when it ended
+	}
+	return s.gate.Payload(context.WithoutCancel(ctx), a)
+}
+
+// summaryOf is the whole call on one line, or as much of it as is kept.
+func summaryOf(a core.Approval, facts []core.Fact) string {
+	if len(facts) == 0 {
+		return a.Summary
+	}
+	return core.Line(a.ToolName, facts)
+}
+
+// approvalFor is approvalOf for one caller.
+func (s *Server) approvalFor(who core.Caller, a core.Approval, summary string) api.Approval {
+	out := view.ApprovalOf(a.SeenBy(who.Token), summary, s.gate.Rules().People)
+	if who.MayDecide {
+		out.Consulted = view.ConsultedOf(a.Consulted, true)
+	}
+	return out
+}

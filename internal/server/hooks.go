@@ -1,0 +1,215 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"approvalbot/api"
+	"approvalbot/internal/hook"
+	"approvalbot/internal/panics"
+	"approvalbot/internal/server/connection"
+)
+
+// hookPath is where agent runtimes' HTTP hooks post to.
+const hookPath = "/hooks/{runtime}/{event}"
+
+// hookEvent is the event that a hook's path names, if HTTP hooks of it are answered.
+func hookEvent(r *http.Request) (rt hook.Runtime, e hook.Event, ok bool) {
+	if rt, ok = hook.Find(r.PathValue("runtime")); ok {
+		e, ok = rt.Event(r.PathValue("event"))
+	}
+	return rt, e, ok && e.HTTP
+}
+
+// hookRuntimes are the names of the runtimes that have HTTP hooks.
+func hookRuntimes() (names []string) {
+	for _, rt := range hook.Runtimes() {
+		if slices.ContainsFunc(rt.Events, func(e hook.Event) bool { return e.HTTP }) {
+			names = append(names, rt.Name)
+		}
+	}
+	return names
+}
+
+// hooks makes the handler of the hook route. A runtime takes any other status than 200
+// for a hook that failed, and then runs the call: so whatever goes wrong here is that
+// event's deny.
+func (s *Server) hooks(rt route, seen func(status int, took time.Duration)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		agent, event, known := hookEvent(r)
+		if !known {
+			seen(http.StatusNotFound, time.Since(start))
+			s.nothingHere(w, r)
+			return
+		}
+		v, c, err := s.asked(rt, agent, &event, start, w, r)
+		if err != nil {
+			s.log.Log(r.Context(), hookLevel(err), "a hook got no decision, so it was denied",
+				"runtime", agent.Name, "event", event.Name, "reason", err)
+			v = hook.Verdict{Why: hook.Failed(err)}
+		}
+		// A client that is still sending would not read an answer.
+		_, _ = io.Copy(io.Discard, bodyOf(r))
+		answer := event.Deny(c, v.Why)
+		if v.Allow {
+			answer = event.Allow(c, v.Why)
+		}
+		seen(http.StatusOK, time.Since(start))
+		send(w, http.StatusOK, plainJSON, answer.Stdout)
+	}
+}
+
+// hookLevel is how loudly a hook's failure is logged: what anybody can cause, with or
+// without a token, does not fill the log.
+func hookLevel(err error) slog.Level {
+	var refused *api.Problem
+	if !errors.As(err, &refused) {
+		return slog.LevelWarn
+	}
+	switch refused.Status {
+	case http.StatusUnauthorized, http.StatusTooManyRequests:
+		return slog.LevelDebug
+	}
+	return slog.LevelWarn
+}
+
+func bodyOf(r *http.Request) io.Reader {
+	if r.Body == nil {
+		return http.NoBody
+	}
+	return r.Body
+}
+
+// asked is what came of a hook. The call is empty where it could not be read, and e then
+// becomes the event whose body it is. The runtime's clock runs since start.
+func (s *Server) asked(
+	rt route, agent hook.Runtime, e *hook.Event, start time.Time, w http.ResponseWriter, r *http.Request,
+) (v hook.Verdict, in hook.Call, err error) {
+	deny := func() { v, err = hook.Verdict{}, errors.New("the approval desk cannot answer this request") }
+	defer panics.Catch(s.log, deny, "a hook caused a panic", "runtime", agent.Name, "event", e.Name)
+	c, err := s.admit(rt, r)
+	if err != nil {
+		return v, in, toProblem(err)
+	}
+	body, err := readBody(w, r, maxBody)
+	if err == nil {
+		_, err = c.still() // the body may have taken long
+	}
+	if err != nil {
+		return v, in, toProblem(err)
+	}
+	connection.Authenticated(w, r)
+	if in, err = e.Decode(body); err != nil {
+		*e = agent.Meant(*e, body)
+		return v, in, err
+	}
+	approvals := hookApprovals{s, c}
+	if e.Phase == hook.After {
+		problem := hook.Report(c.ctx, approvals, in)
+		return hook.Verdict{Allow: problem == "", Why: problem}, in, nil
+	}
+	return hook.Ask(c.ctx, approvals, in, agent.Limit.Until(start, c.query.duration("limit"))), in, nil
+}
+
+// hookApprovals is the approvals of one token, for the flow in hook.
+type hookApprovals struct {
+	s *Server
+	c *call
+}
+
+// step is the call as it is for one of the flow's steps.
+func (d hookApprovals) step(ctx context.Context, values url.Values) *call {
+	c := *d.c
+	c.ctx, c.query = ctx, query{values}
+	return &c
+}
+
+func (d hookApprovals) Create(
+	ctx context.Context, req api.CreateRequest, opts api.CreateOptions,
+) (api.Approval, error) {
+	a, err := d.s.create(d.step(ctx, opts.Query()), req)
+	return bodyAs[api.Approval](a), hookProblem(err)
+}
+
+// Get gives [hook.ErrStopping] with what is still pending when the server stops.
+func (d hookApprovals) Get(ctx context.Context, id string, wait time.Duration) (api.Approval, error) {
+	c := d.step(ctx, nil)
+	key, err := d.s.gate.Find(context.WithoutCancel(ctx), c.who, id)
+	if err != nil {
+		return api.Approval{}, hookProblem(err)
+	}
+	a, err := d.s.await(c, wait, d.s.gate.Watch(key))
+	if err != nil {
+		return api.Approval{}, hookProblem(err)
+	}
+	if !a.Final() && d.s.closing.Err() != nil {
+		err = hook.ErrStopping
+	}
+	return d.s.approvalFor(c.who, a, a.Summary), err
+}
+
+func (d hookApprovals) Claim(ctx context.Context, id string, req api.ClaimRequest) (api.Claim, error) {
+	if err := ctx.Err(); err != nil {
+		return api.Claim{}, err // whoever has gone claims nothing
+	}
+	a, err := d.s.claim(d.named(ctx, id), req)
+	return bodyAs[api.Claim](a), hookProblem(err)
+}
+
+func (d hookApprovals) Withdraw(ctx context.Context, id string, req api.WithdrawRequest) (api.Approval, error) {
+	a, err := d.s.withdraw(d.named(ctx, id), req)
+	return bodyAs[api.Approval](a), hookProblem(err)
+}
+
+func (d hookApprovals) Result(ctx context.Context, id string, req api.ResultRequest) (api.Approval, error) {
+	a, err := d.s.result(d.named(ctx, id), req)
+	return bodyAs[api.Approval](a), hookProblem(err)
+}
+
+func (d hookApprovals) named(ctx context.Context, id string) *call {
+	c := d.step(ctx, nil)
+	c.id = id
+	return c
+}
+
+func bodyAs[T any](a answer) (out T) {
+	out, _ = a.body.(T)
+	return out
+}
+
+// hookProblem is toProblem, where a fault says no more than that it is one: its text is
+// for the log, and the answer goes to a model.
+func hookProblem(err error) error {
+	err = toProblem(err)
+	var refused *api.Problem
+	ended := errors.Is(err, hook.ErrStopping) || errors.Is(err, context.Canceled)
+	if err == nil || ended || errors.As(err, &refused) {
+		return err
+	}
+	return fault{err}
+}
+
+// fault is an error of the desk whose text stays in the log.
+type fault struct{ error }
+
+func (fault) Error() string {
+	return "the approval desk cannot answer right now; try again in a moment"
+}
+
+func (f fault) Unwrap() error { return f.error }
+
+// checkSpan is the check of a query parameter that is a time span.
+func checkSpan(s string) string {
+	if d, err := parseWait(s); err != nil || d <= 0 || strings.HasPrefix(s, "-") {
+		return "must be a duration such as 600s or 24h"
+	}
+	return ""
+}

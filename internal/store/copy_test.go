@@ -1,0 +1,103 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+	"approvalbot/internal/store/pgtest"
+)
+
+func TestCopy(t *testing.T) {
+	t.Parallel()
+	from := openDisk(t, t.TempDir())
+	var keys []string
+	for i := range copyPage + 20 {
+		a := pendingApproval(fmt.Sprint("owner", i%3))
+		if i%5 == 0 {
+			a.ID = fmt.Sprint("own-", i)
+		}
+		keys = append(keys, create(t, from, a, core.Change{Seal: fmt.Append(nil, "call ", i), Aliases: []string{"alias" + a.Key},
+			Events:     []core.Event{event(a, core.EventRequested)},
+			Deliveries: []core.Delivery{card(fmt.Sprint(i%7), 1, int64(i+1))}}).Key)
+	}
+	change(t, from, keys[0], func(a core.Approval) core.Change { return ended(a, core.Denied) })
+	require.NoError(t, from.AddGrant(ctx, core.Grant{ID: "g1", Owner: "owner1", Kind: core.AlwaysGrant,
+		Fingerprint: "f"}, core.Event{Type: core.EventVote}))
+	require.NoError(t, from.SaveInbound(ctx, []core.Inbound{{InboundRef: core.InboundRef{Source: "telegram:1", ID: 5},
+		Body: []byte("{\"a\":\"\xff\"}"), ReceivedMs: 1}}))
+
+	to := openPG(t, pgtest.New(t))
+	done, err := Copy(ctx, from, to)
+	require.NoError(t, err)
+	same(t, from, to, keys)
+	require.Equal(t, len(keys), done.Rows["approvals"])
+	_, head, err := from.Verify(ctx)
+	require.NoError(t, err)
+	require.Equal(t, head, done.Head)
+
+	_, err = Copy(ctx, from, to)
+	require.ErrorContains(t, err, "is not empty")
+	same(t, from, to, keys)
+
+	// And back, into a new file; the desk goes on there.
+	back := openDisk(t, t.TempDir())
+	_, err = Copy(ctx, to, back)
+	require.NoError(t, err)
+	same(t, from, back, keys)
+	change(t, back, keys[1], func(a core.Approval) core.Change { return ended(a, core.Approved) })
+	_, _, err = back.Verify(ctx)
+	require.NoError(t, err)
+}
+
+// same asserts that two stores hold the same.
+func same(t *testing.T, from, to *Store, keys []string) {
+	t.Helper()
+	for i, key := range keys {
+		want, err := from.Get(ctx, key)
+		require.NoError(t, err)
+		got, err := to.Get(ctx, key)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		call, err := to.Sealed(ctx, key)
+		if i == 0 {
+			require.Equal(t, core.CodeRetryDataGone, core.CodeOf(err))
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprint("call ", i), string(call))
+	}
+	for _, table := range copied {
+		require.Equal(t, count(t, from, "SELECT COUNT(*) FROM "+table.table), count(t, to, "SELECT COUNT(*) FROM "+table.table), table.table)
+	}
+	for _, owner := range []string{"owner0", "owner1", "owner2"} {
+		look := core.Lookup{Owner: owner, ID: "alias" + keys[1], Fingerprint: "f", Grants: true}
+		require.Equal(t, found(t, from, look), found(t, to, look))
+	}
+	in, err := to.Inbound(ctx, "telegram:1", 9)
+	require.NoError(t, err)
+	require.Equal(t, "{\"a\":\"\ufffd\"}", string(in[0].Body))
+}
+
+func TestCopyRefuses(t *testing.T) {
+	t.Parallel()
+	from := openInMemory(t)
+	empty := openInMemory(t)
+	_, err := Copy(ctx, from, empty)
+	require.ErrorContains(t, err, "nothing to copy")
+	for range 3 {
+		require.NoError(t, from.Append(ctx, nil, core.Event{Type: core.EventVote}))
+	}
+	a, b := two(t)
+	require.NoError(t, b.beat(ctx))
+	_, err = Copy(ctx, from, a)
+	require.ErrorContains(t, err, "instance "+b.heartbeat.id)
+	require.ErrorContains(t, err, "stop all instances")
+
+	_, err = from.write.db.Exec(`UPDATE events SET data = '{"n":2}' WHERE seq = 2`)
+	require.NoError(t, err)
+	_, err = Copy(ctx, from, openInMemory(t))
+	require.ErrorContains(t, err, "log record 2 was changed")
+}

@@ -1,0 +1,188 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/core"
+	"approvalbot/internal/server"
+	"approvalbot/internal/server/auth"
+	"approvalbot/internal/server/events"
+	"approvalbot/internal/store"
+	"approvalbot/routing"
+)
+
+// dialogDesk is a gate on a real store, its API and pages on a real server. Who asks has
+// the token agent; alice and bob decide, carol may not. A browser is signed in as whom its
+// cookie "person" names.
+type dialogDesk struct {
+	t     *testing.T
+	store *store.Store
+	gate  *core.Gate
+	web   *Web
+	api   *server.Server
+	url   string
+	keys  core.ViewerKey
+	stop  context.CancelFunc // ends what runs beside the server
+}
+
+const (
+	embedder  = "https://chat.example"
+	agentName = "agent"
+)
+
+func newDialogDesk(t *testing.T, change ...func(*Config)) *dialogDesk {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Options{URL: "sqlite::memory:"})
+	require.NoError(t, err)
+	var running sync.WaitGroup
+	running.Go(func() { _ = s.Run(context.Background()) })
+	people, err := core.NewDirectory(core.Rights{
+		People: []core.Person{{Name: "alice"}, {Name: "bob"}, {Name: "carol"}},
+		Tokens: map[string]string{"alice": "alice", "bob": "bob"},
+	})
+	require.NoError(t, err)
+	log := slog.New(slog.DiscardHandler)
+	feed := events.NewFeed(s, log)
+	rules := core.Rules{Enabled: true, Push: true, Policy: dialogPolicy{}, People: people, Router: &routing.Table{},
+		TimeoutMs: 900_000, MaxTimeoutMs: 900_000}
+	d := &dialogDesk{t: t, store: s, gate: core.NewGate(s, rules, log, feed.Notify)}
+	d.keys, err = core.NewViewerKey(s.Seed())
+	require.NoError(t, err)
+	tokens := []auth.Token{
+		{Name: agentName, Hash: auth.Hash("agent-s3cret-s3cret"), Caller: core.Caller{MayRequest: true}},
+		{Name: "other", Hash: auth.Hash("other-s3cret-s3cret"), Caller: core.Caller{MayRequest: true}},
+	}
+	d.api, err = server.New(server.Config{Gate: d.gate, Tokens: tokens, Feed: feed, Viewers: d.keys, Log: log})
+	require.NoError(t, err)
+	public, err := url.Parse("https://desk.example")
+	require.NoError(t, err)
+	cfg := Config{Gate: d.gate, PublicURL: public, Log: log, Changes: feed,
+		EmbedOrigins: []string{embedder}, Viewers: d.keys, Asks: d.api.Tokens.Has, PushKey: "BKey"}
+	for _, f := range change {
+		f(&cfg)
+	}
+	d.web, err = New(cfg)
+	require.NoError(t, err)
+	d.web.who = func(r *http.Request) (core.Session, bool) {
+		c, err := r.Cookie("person")
+		if err != nil {
+			return core.Session{}, false
+		}
+		return core.Session{ID: "s-" + c.Value, Person: c.Value}, true
+	}
+	d.web.castVote = func(
+		ctx context.Context, s core.Session, code string, decision core.Decision, reason string,
+	) (core.Approval, error) {
+		return d.gate.VoteAs(ctx, core.Caller{Token: s.Person, Person: s.Person, MayDecide: true}, code, decision, reason)
+	}
+	for pattern, h := range d.web.Handlers() {
+		d.api.Mount(pattern, h)
+	}
+	srv := httptest.NewServer(d.api.Handler())
+	d.url = srv.URL
+	following, stop := context.WithCancel(context.Background())
+	d.stop = stop
+	running.Go(func() { _ = d.web.Run(following) })
+	running.Go(func() { _ = feed.Run(following) })
+	t.Cleanup(func() { stop(); d.api.EndWaits(); srv.Close(); require.NoError(t, s.Close()); running.Wait() })
+	return d
+}
+
+// ask makes an approval of the session chat-1.
+func (d *dialogDesk) ask(tool, params string, more ...func(*core.Call)) core.Approval {
+	d.t.Helper()
+	c := core.Call{ToolName: tool, Params: json.RawMessage(params), SessionKey: "chat-1"}
+	for _, f := range more {
+		f(&c)
+	}
+	a, _, err := d.gate.Submit(d.t.Context(), core.Caller{Token: agentName, MayRequest: true}, c)
+	require.NoError(d.t, err)
+	require.Equal(d.t, core.Pending, a.Status, a.Reason)
+	return a
+}
+
+func (d *dialogDesk) now(code string) core.Approval {
+	d.t.Helper()
+	a, err := d.gate.ByCode(d.t.Context(), code)
+	require.NoError(d.t, err)
+	return a
+}
+
+// token is a viewer's of that session.
+func (d *dialogDesk) token(owner, session string, now time.Time) string {
+	d.t.Helper()
+	v, err := core.NewViewer(core.Caller{Token: owner, MayRequest: true}, session, now.UnixMilli())
+	require.NoError(d.t, err)
+	token, err := d.keys.Token(v)
+	require.NoError(d.t, err)
+	return token
+}
+
+// answered is one answer of the desk.
+type answered struct {
+	*http.Response
+	text string
+}
+
+// do sends one request; headers are name, value, name, value.
+func (d *dialogDesk) do(method, path, person, body string, headers ...string) answered {
+	d.t.Helper()
+	req, err := http.NewRequestWithContext(d.t.Context(), method, d.url+path, strings.NewReader(body))
+	require.NoError(d.t, err)
+	if person != "" {
+		req.AddCookie(&http.Cookie{Name: "person", Value: person})
+	}
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(req)
+	require.NoError(d.t, err)
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	require.NoError(d.t, err)
+	return answered{res, string(text)}
+}
+
+// dialogPolicy asks for everything: tool "two" needs two yeses, "grave" is R4.
+type dialogPolicy struct{ core.Policy }
+
+func (dialogPolicy) Judge(_ context.Context, c core.Call) core.Judgement {
+	j := core.Judgement{
+		Outcome: core.OutcomeAsk, Assessment: core.Assessment{RiskClass: core.R2, Source: "static"},
+		Rule: core.Rule{Allowed: []core.Factor{core.UserRequest}, Effective: []core.Factor{core.UserRequest},
+			MinApprovals: 1, RequiresHuman: true},
+		Offers:     []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways, core.Deny},
+		GrantScope: core.GrantScope{Subject: c.ToolName, Session: "the tool " + c.ToolName, Always: "this very call"},
+	}
+	switch c.ToolName {
+	case "two":
+		j.Rule.MinApprovals = 2
+	case "grave":
+		j.Assessment.RiskClass, j.Offers = core.R4, []core.Decision{core.AllowOnce, core.Deny}
+	}
+	return j
+}
+
+func (p dialogPolicy) JudgeWith(ctx context.Context, c core.Call, _ core.Opinion) core.Judgement {
+	return p.Judge(ctx, c)
+}
+
+func (dialogPolicy) Permits(core.Call) (string, bool) { return "", true }
+
+func (dialogPolicy) Hash() string { return "1" }

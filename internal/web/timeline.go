@@ -1,0 +1,111 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"approvalbot/core"
+	"approvalbot/internal/display"
+)
+
+// Entries are the audit log, oldest first.
+type Entries interface {
+	// Log gives at most limit entries that come after number after (0: from the start).
+	Log(ctx context.Context, after int64, limit int) ([]core.Entry, error)
+	// Head gives the number and hash of the newest entry.
+	Head(ctx context.Context) (seq int64, hash string, err error)
+}
+
+const (
+	linePage = 200
+	lineMost = 4000  // entries that are looked through for what concerns one approval
+	skewMs   = 10000 // by which the clocks of instances may differ
+)
+
+// timeline is what the log has of an approval. Of one that took very long, in a busy desk,
+// it is the beginning.
+func (w *Web) timeline(ctx context.Context, v reader, a core.Approval) (out []moment, err error) {
+	if w.cfg.Audit == nil {
+		return nil, nil
+	}
+	at, head, err := w.firstSince(ctx, a.CreatedAtMs-skewMs)
+	for read := 0; err == nil && at < head && read < lineMost; read += linePage {
+		var page []core.Entry
+		if page, err = w.cfg.Audit.Log(ctx, at, linePage); len(page) == 0 {
+			break
+		}
+		for _, e := range page {
+			if e.Key == a.Key {
+				out = append(out, v.momentOf(e.Event))
+			}
+		}
+		at = page[len(page)-1].Seq
+	}
+	return out, err
+}
+
+// firstSince gives the number below the first entry since that time, and the newest.
+func (w *Web) firstSince(ctx context.Context, ms int64) (below, head int64, err error) {
+	head, _, err = w.cfg.Audit.Head(ctx)
+	lo, hi := int64(0), head // everything up to lo is older; what follows hi is not
+	for err == nil && lo < hi {
+		mid := (lo + hi) / 2
+		var one []core.Entry
+		one, err = w.cfg.Audit.Log(ctx, mid, 1)
+		if len(one) == 1 && one[0].AtMs < ms {
+			lo = max(mid+1, one[0].Seq)
+		} else {
+			hi = mid
+		}
+	}
+	return lo, head, err
+}
+
+// momentOf says an entry of the log in words.
+func (v reader) momentOf(e core.Event) moment {
+	var facts struct {
+		Vote      *core.Vote `json:"vote"`
+		By        string     `json:"by"`
+		Why       string     `json:"why"`
+		DecidedBy []string   `json:"decidedBy"`
+		Decision  string     `json:"decision"`
+		Asked     []string   `json:"asked"`
+		To        string     `json:"to"`
+	}
+	_ = json.Unmarshal(e.Data, &facts)
+	m := moment{At: v.at(e.AtMs), What: cmp.Or(eventTexts[e.Type], string(e.Type))}
+	switch {
+	case facts.Vote != nil && facts.Vote.Voter != nil:
+		m.By = core.People([]string{facts.Vote.Voter.Name()}) + " by " + facts.Vote.Voter.Channel
+		m.What += ": " + strings.Join(slices.DeleteFunc([]string{string(facts.Vote.Decision),
+			strings.Join(facts.Vote.ReasonCodes, " ")}, empty), ", ")
+	case facts.By != "":
+		m.By = core.People([]string{facts.By})
+	case e.Type == core.EventResolved:
+		m.By = core.People(facts.DecidedBy)
+		m.What += ": " + facts.Decision
+	case len(facts.Asked) > 0:
+		m.By = strings.Join(facts.Asked, ", ")
+	}
+	if facts.Why != "" {
+		m.What += ": " + facts.Why
+	}
+	m.What, m.By = display.Safe(m.What), display.Safe(m.By)
+	return m
+}
+
+func empty(s string) bool { return s == "" }
+
+var eventTexts = map[core.EventType]string{
+	core.EventRequested: "asked", core.EventVote: "voted", core.EventResolved: "settled", core.EventExpired: "expired",
+	core.EventWithdrawn: "withdrawn", core.EventRevoked: "taken back", core.EventResult: "result reported",
+	core.EventReminded: "reminded", core.EventEscalated: "escalated", core.EventClaimed: "claimed by its asker",
+	core.EventJoined: "an identical call joined", core.EventReason: "reason added", core.EventRefused: "attempt refused",
+	core.EventUnreached: "nobody could be asked", core.EventFallback: "further chats were asked",
+	core.EventGranted: "a grant or cool-down was left", core.EventRejudged: "judged again, since the rules changed",
+	core.EventRetry: "may run once more", core.EventFailOpen: "a key that fails open was used",
+	core.EventDrilled: "the drill is over", core.EventUngranted: "what it left was ended",
+}
