@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"approvalbot/internal/display"
 )
@@ -129,7 +130,7 @@ func (a Approval) form(payload []Fact) inWords {
 	if a.ToolName == "exec" {
 		form = FormCommand
 	}
-	say, known := forms[form]
+	say, known := forms()[form]
 	if !known {
 		c.does = Words{{Text: "to use "}, tool}
 		return c
@@ -140,37 +141,39 @@ func (a Approval) form(payload []Fact) inWords {
 
 // forms are the sentences of the tools that policy knows. Each takes out of the rest what
 // the sentence says whole, and marks what the call is about as the block.
-var forms = map[Form]func(c *inWords, tool string) Words{
-	FormCommand: func(c *inWords, _ string) Words {
-		c.block("command", "cmd", "script", "commandline", "code")
-		return own("to run")
-	},
-	FormWrite: (*inWords).write,
-	FormPatch: (*inWords).patch,
-	FormRead: func(c *inWords, _ string) Words {
-		return c.named("to read ", "a file", pathNames)
-	},
-	FormDelete: func(c *inWords, _ string) Words {
-		return c.named("to delete ", "files", pathNames)
-	},
-	FormMessage: func(c *inWords, _ string) Words {
-		does := c.named("to send a message to ", "somebody", recipientNames)
-		c.block("text", "message", "body", "content", "msg")
-		return does
-	},
-	FormPayment: (*inWords).pay,
-	FormFetch:   (*inWords).fetch,
-	FormDatabase: func(c *inWords, _ string) Words {
-		c.block("query", "sql", "statement")
-		return own("to run on a database")
-	},
-	FormPlan: func(c *inWords, _ string) Words {
-		if !c.block("plan", "summary") {
-			return own("to go by a plan that the call does not have")
-		}
-		return own("to go by its plan")
-	},
-}
+var forms = sync.OnceValue(func() map[Form]func(c *inWords, tool string) Words {
+	return map[Form]func(c *inWords, tool string) Words{
+		FormCommand: func(c *inWords, _ string) Words {
+			c.block("command", "cmd", "script", "commandline", "code")
+			return own("to run")
+		},
+		FormWrite: (*inWords).write,
+		FormPatch: (*inWords).patch,
+		FormRead: func(c *inWords, _ string) Words {
+			return c.named("to read ", "a file", pathNames)
+		},
+		FormDelete: func(c *inWords, _ string) Words {
+			return c.named("to delete ", "files", pathNames)
+		},
+		FormMessage: func(c *inWords, _ string) Words {
+			does := c.named("to send a message to ", "somebody", recipientNames)
+			c.block("text", "message", "body", "content", "msg")
+			return does
+		},
+		FormPayment: (*inWords).pay,
+		FormFetch:   (*inWords).fetch,
+		FormDatabase: func(c *inWords, _ string) Words {
+			c.block("query", "sql", "statement")
+			return own("to run on a database")
+		},
+		FormPlan: func(c *inWords, _ string) Words {
+			if !c.block("plan", "summary") {
+				return own("to go by a plan that the call does not have")
+			}
+			return own("to go by its plan")
+		},
+	}
+})
 
 var (
 	pathNames      = []string{"path", "filepath", "file", "filename", "absolutepath", "targetfile", "targetpath", "notebookpath"}

@@ -110,7 +110,7 @@ func (a Approval) howItEnded(r reader) Words {
 		}
 		return own(": " + display.Escape(reason))
 	}
-	decision := display.UpperFirst(decisionTexts[a.Decision]) + by
+	decision := display.UpperFirst(decisionTexts()[a.Decision]) + by
 	switch {
 	case a.RevokedAtMs != 0:
 		back := when(a.RevokedAtMs, "↩️ Taken back by "+People([]string{a.RevokedBy}))
@@ -119,7 +119,7 @@ func (a Approval) howItEnded(r reader) Words {
 			ran += " again"
 		}
 		back = append(append(back, Word{Text: ran}), because(a.RevokeReason)...)
-		return append(back, Word{Text: ". It had been " + decisionTexts[a.Decision] + by})
+		return append(back, Word{Text: ". It had been " + decisionTexts()[a.Decision] + by})
 	case a.Status == Approved:
 		return slices.Concat(when(a.ResolvedAtMs, "✅ "+decision), because(a.Reason), a.after(r), a.asksAgain(r))
 	case a.Status == Denied:

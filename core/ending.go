@@ -1,6 +1,7 @@
 package core
 
 import (
+	"sync"
 	"time"
 
 	"approvalbot/internal/display"
@@ -30,9 +31,9 @@ func (a Approval) Ending() string {
 		return ""
 	case a.RevokedAtMs != 0:
 		revoked := ", then revoked by " + People([]string{a.RevokedBy}) + because(a.RevokeReason)
-		return decisionTexts[a.Decision] + by + revoked
+		return decisionTexts()[a.Decision] + by + revoked
 	case a.Status == Approved:
-		return decisionTexts[a.Decision] + by + because(a.Reason)
+		return decisionTexts()[a.Decision] + by + because(a.Reason)
 	case a.Status == Denied:
 		return "denied" + by + because(a.Reason)
 	case a.SupersededBy != "":
@@ -44,9 +45,11 @@ func (a Approval) Ending() string {
 	}
 }
 
-var decisionTexts = map[Decision]string{
-	AllowOnce: "allowed once", AllowSession: "allowed for the session", AllowAlways: "allowed always", Deny: "denied",
-}
+var decisionTexts = sync.OnceValue(func() map[Decision]string {
+	return map[Decision]string{
+		AllowOnce: "allowed once", AllowSession: "allowed for the session", AllowAlways: "allowed always", Deny: "denied",
+	}
+})
 
 // timeText writes a time for people, with its zone named.
 func timeText(ms int64, zone *time.Location) string {

@@ -24,71 +24,72 @@ assertion:
 audit: api core proof store
 bench: api fakechat
 bot/discord/gateway: bot/discord/rest bot/textcmd
-bot/discord/render: bot/textcmd core
+bot/discord/render: bot/textcmd core lazy
 bot/discord/rest: core display
 bot/discord: bot/discord/gateway bot/discord/render bot/discord/rest bot/textcmd core display fault
 bot/telegram/render: bot/textcmd core
-bot/telegram: bot/telegram/render bot/textcmd core display fault
+bot/telegram: bot/telegram/render bot/textcmd core display fault lazy
 bot/textcmd: core display
 callback: core
-cli/agent: api cli/app config hook hook/acp hook/ask hook/mcp panics
-cli/app: api cli/show config config/local core display proof
+cli/agent: api cli/app config hook hook/acp hook/ask hook/mcp lazy panics
+cli/app: api cli/show config config/local core display lazy proof
 cli/help: api cli/app cli/show config display
 cli/offline: api audit cli/app cli/show config config/effective core display proof server server/auth store verifier
-cli/setup: api bot/discord bot/telegram cli/app cli/show config config/effective config/local core daemon deploy display hook hook/install hook/live schedule server/connection store verifier web
-cli/show: api core display
+cli/setup: api bot/discord bot/telegram cli/app cli/show config config/effective config/local core daemon deploy display hook hook/install hook/live lazy schedule server/connection store verifier web
+cli/show: api core display lazy
 cli/watch: api cli/app cli/show core display
 cli: api cli/app cli/show config core display schedule
-config/effective: api assertion bot/discord bot/telegram config config/local core policy policy/workspace routing schedule server/auth server/connection verifier
-config/local: config core display
-config: core display
+config/effective: api assertion bot/discord bot/telegram config config/local core lazy policy policy/workspace routing schedule server/auth server/connection verifier
+config/local: config core display lazy
+config: core display lazy
 core: assertion display fault schedule
 daemon: api audit bot/discord bot/telegram bot/textcmd callback config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool proof push routing schedule server server/connection server/events server/metrics store verifier web
 deploy:
-display:
+display: lazy
 examples/receipt: proof
 fakechat:
 fakeclaude:
 faketelegram: fakechat
 fault:
 gateway: api core panics server server/auth server/connection server/events server/view
-hook/acp: api hook/ask
+hook/acp: api hook/ask lazy
 hook/ask: api hook
-hook/install: hook
-hook/live:
-hook/mcp: api hook hook/ask panics
-hook: api
-messages: api display
+hook/install: hook lazy
+hook/live: lazy
+hook/mcp: api hook hook/ask lazy panics
+hook: api lazy
+lazy:
+messages: api display lazy
 panics:
 pictures: bot/discord/render bot/telegram/render bot/textcmd config/effective core store
 policy/budget:
-policy/command: policy/budget policy/finding policy/words policy/workspace
+policy/command: lazy policy/budget policy/finding policy/words policy/workspace
 policy/condition:
 policy/finding: core
-policy/language: policy/command policy/finding policy/words policy/workspace
-policy/line: core policy/budget policy/command policy/finding policy/language policy/program policy/shell policy/words policy/workspace
+policy/language: lazy policy/command policy/finding policy/words policy/workspace
+policy/line: core lazy policy/budget policy/command policy/finding policy/language policy/program policy/shell policy/words policy/workspace
 policy/pattern: policy/program policy/words policy/workspace
-policy/program: core policy/command policy/finding policy/language policy/words policy/workspace
-policy/shell: policy/budget
-policy/tool: core display policy/budget policy/command policy/finding policy/language policy/line policy/program policy/words policy/workspace
+policy/program: core lazy policy/command policy/finding policy/language policy/words policy/workspace
+policy/shell: lazy policy/budget
+policy/tool: core display lazy policy/budget policy/command policy/finding policy/language policy/line policy/program policy/words policy/workspace
 policy/words:
-policy/workspace: core display policy/finding policy/words
-policy: core policy/budget policy/command policy/condition policy/finding policy/language policy/line policy/pattern policy/program policy/shell policy/tool policy/words policy/workspace schedule
+policy/workspace: core display lazy policy/finding policy/words
+policy: core lazy policy/budget policy/command policy/condition policy/finding policy/language policy/line policy/pattern policy/program policy/shell policy/tool policy/words policy/workspace schedule
 proof: assertion core display
 push: callback core
 routing: core fault
-schedule:
+schedule: lazy
 server/auth: core
 server/connection: core server/metrics
 server/events: api core server/view
-server/metrics: core
+server/metrics: core lazy
 server/view: api core
 server: api core hook messages panics server/auth server/connection server/events server/metrics server/view
 store/pgtest:
 store: core fault schedule
 testsum:
-verifier: core display
-web: api assertion core display schedule
+verifier: core display lazy
+web: api assertion core display lazy schedule
 `)
 
 // keepers are the only rooms that may import a package.
@@ -185,7 +186,7 @@ func TestRooms_AreOnThePage(t *testing.T) {
 	text, err := os.ReadFile("../../ARCHITECTURE.md")
 	require.NoError(t, err)
 	page := string(text)
-	require.LessOrEqual(t, strings.Count(page, "\n"), 170, "the page is to stay short")
+	require.LessOrEqual(t, strings.Count(page, "\n"), 171, "the page is to stay short")
 	var rows []string
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z/]+)/` \\| .+ \\|$").FindAllStringSubmatch(page, -1) {
 		rows = append(rows, strings.TrimPrefix(row[1], "internal/"))

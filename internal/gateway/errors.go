@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"log/slog"
+	"sync"
 
 	"approvalbot/core"
 )
@@ -36,27 +37,29 @@ const (
 
 // known is the one table from refusals to what existing clients know. What is
 // not in it is unavailable.
-var known = map[core.Code]struct{ code, reason, message string }{
-	core.CodeMalformed:        {invalidRequest, "MALFORMED", ""},
-	core.CodeInvalidRequest:   {invalidRequest, "", ""},
-	core.CodeUnauthorized:     {invalidRequest, "UNAUTHORIZED", ""},
-	core.CodeForbidden:        {forbidden, "MISSING_SCOPE", ""},
-	core.CodeNotAnApprover:    {forbidden, "NOT_AN_APPROVER", ""},
-	core.CodeSelfApproval:     {forbidden, "SELF_APPROVAL", ""},
-	core.CodeStepUpRequired:   {forbidden, "STEP_UP_REQUIRED", ""},
-	core.CodeOriginNotAllowed: {forbidden, "ORIGIN_NOT_ALLOWED", ""},
-	core.CodeNotFound:         {invalidRequest, "APPROVAL_NOT_FOUND", "approval expired or not found"},
-	core.CodeAmbiguousID: {invalidRequest, "APPROVAL_ID_AMBIGUOUS",
-		"ambiguous approval id prefix; use the full id or the code"},
-	core.CodeAlreadyResolved:     {invalidRequest, "APPROVAL_ALREADY_RESOLVED", "approval already resolved"},
-	core.CodeIDConflict:          {invalidRequest, "APPROVAL_ID_CONFLICT", ""},
-	core.CodeDecisionNotOffered:  {invalidRequest, "APPROVAL_DECISION_UNAVAILABLE", ""},
-	core.CodePayloadTooLarge:     {invalidRequest, "PAYLOAD_TOO_LARGE", ""},
-	core.CodeFingerprintMismatch: {invalidRequest, "FINGERPRINT_MISMATCH", ""},
-	core.CodeRateLimited:         {unavailable, "RATE_LIMITED", ""},
-	core.CodeApprovalsDisabled:   {unavailable, "APPROVALS_DISABLED", ""},
-	core.CodeUnavailable:         {unavailable, "", ""},
-}
+var known = sync.OnceValue(func() map[core.Code]struct{ code, reason, message string } {
+	return map[core.Code]struct{ code, reason, message string }{
+		core.CodeMalformed:        {invalidRequest, "MALFORMED", ""},
+		core.CodeInvalidRequest:   {invalidRequest, "", ""},
+		core.CodeUnauthorized:     {invalidRequest, "UNAUTHORIZED", ""},
+		core.CodeForbidden:        {forbidden, "MISSING_SCOPE", ""},
+		core.CodeNotAnApprover:    {forbidden, "NOT_AN_APPROVER", ""},
+		core.CodeSelfApproval:     {forbidden, "SELF_APPROVAL", ""},
+		core.CodeStepUpRequired:   {forbidden, "STEP_UP_REQUIRED", ""},
+		core.CodeOriginNotAllowed: {forbidden, "ORIGIN_NOT_ALLOWED", ""},
+		core.CodeNotFound:         {invalidRequest, "APPROVAL_NOT_FOUND", "approval expired or not found"},
+		core.CodeAmbiguousID: {invalidRequest, "APPROVAL_ID_AMBIGUOUS",
+			"ambiguous approval id prefix; use the full id or the code"},
+		core.CodeAlreadyResolved:     {invalidRequest, "APPROVAL_ALREADY_RESOLVED", "approval already resolved"},
+		core.CodeIDConflict:          {invalidRequest, "APPROVAL_ID_CONFLICT", ""},
+		core.CodeDecisionNotOffered:  {invalidRequest, "APPROVAL_DECISION_UNAVAILABLE", ""},
+		core.CodePayloadTooLarge:     {invalidRequest, "PAYLOAD_TOO_LARGE", ""},
+		core.CodeFingerprintMismatch: {invalidRequest, "FINGERPRINT_MISMATCH", ""},
+		core.CodeRateLimited:         {unavailable, "RATE_LIMITED", ""},
+		core.CodeApprovalsDisabled:   {unavailable, "APPROVALS_DISABLED", ""},
+		core.CodeUnavailable:         {unavailable, "", ""},
+	}
+})
 
 // retryMs is how long a client that was too quick should wait.
 const retryMs = 1000
@@ -71,11 +74,11 @@ func refused(err error, log *slog.Logger) *refusal {
 		return r
 	}
 	e, ok := errors.AsType[*core.Error](err)
-	if !ok || known[e.Code].code == "" {
+	if !ok || known()[e.Code].code == "" {
 		log.Error("a gateway request could not be answered", "reason", err)
 		e = errUnavailable
 	}
-	k := known[e.Code]
+	k := known()[e.Code]
 	out := &refusal{Code: k.code, Message: e.Message, Details: &details{Reason: k.reason, Code: string(e.Code),
 		URL: e.URL, Fields: e.Fields}}
 	if k.message != "" {

@@ -106,7 +106,7 @@ func (j *judging) within(s scope, r core.GrantScope) core.GrantScope {
 	}
 	_, bound, _ := j.Call.Bind.Fields()
 	for i, host := range [...]string{j.host, bound} {
-		if host != "" && workspace.LocalHosts[host] && (i == 0 || host != j.host) {
+		if host != "" && workspace.LocalHosts()[host] && (i == 0 || host != j.host) {
 			s = s.limit("on "+host, ", on "+host) // a sandbox is not what is around it
 		}
 	}
@@ -140,7 +140,7 @@ func (s scope) limit(key, words string) scope {
 // on adds the machine that a call is bound to, if it is not the desk's: a grant for one is none for
 // another.
 func (s scope) on(b *core.Bind) scope {
-	if _, host, _ := b.Fields(); !workspace.LocalHosts[host] {
+	if _, host, _ := b.Fields(); !workspace.LocalHosts()[host] {
 		s = s.limit("on "+program.Quoted(host), ", on "+host)
 	}
 	return s

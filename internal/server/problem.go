@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 
 	"approvalbot/api"
 	"approvalbot/core"
@@ -21,38 +22,40 @@ var ErrUpgrade = core.Refuse(codeUpgradeRequired, "This is the gateway: connect 
 	"over HTTP/1.1.")
 
 // statusOf is the one table from refusals to HTTP.
-var statusOf = map[core.Code]int{
-	core.CodeMalformed:           http.StatusBadRequest,
-	core.CodeUnauthorized:        http.StatusUnauthorized,
-	core.CodeForbidden:           http.StatusForbidden,
-	core.CodeNotAnApprover:       http.StatusForbidden,
-	core.CodeSelfApproval:        http.StatusForbidden,
-	core.CodeStepUpRequired:      http.StatusForbidden,
-	core.CodeOriginNotAllowed:    http.StatusForbidden,
-	core.CodeNotFound:            http.StatusNotFound,
-	codeMethodNotAllowed:         http.StatusMethodNotAllowed,
-	core.CodeAlreadyResolved:     http.StatusConflict,
-	core.CodeNotClaimable:        http.StatusConflict,
-	core.CodeIDConflict:          http.StatusConflict,
-	core.CodeAmbiguousID:         http.StatusConflict,
-	core.CodeFingerprintMismatch: http.StatusConflict,
-	core.CodeAlreadyUsed:         http.StatusConflict,
-	core.CodeDecisionNotOffered:  http.StatusConflict,
-	core.CodeUnseenPayload:       http.StatusConflict,
-	core.CodeRetryDataGone:       http.StatusGone,
-	core.CodePayloadTooLarge:     http.StatusRequestEntityTooLarge,
-	core.CodeInvalidRequest:      http.StatusUnprocessableEntity,
-	codeUpgradeRequired:          http.StatusUpgradeRequired,
-	core.CodeRateLimited:         http.StatusTooManyRequests,
-	core.CodeUnavailable:         http.StatusServiceUnavailable,
-	core.CodeApprovalsDisabled:   http.StatusServiceUnavailable,
-}
+var statusOf = sync.OnceValue(func() map[core.Code]int {
+	return map[core.Code]int{
+		core.CodeMalformed:           http.StatusBadRequest,
+		core.CodeUnauthorized:        http.StatusUnauthorized,
+		core.CodeForbidden:           http.StatusForbidden,
+		core.CodeNotAnApprover:       http.StatusForbidden,
+		core.CodeSelfApproval:        http.StatusForbidden,
+		core.CodeStepUpRequired:      http.StatusForbidden,
+		core.CodeOriginNotAllowed:    http.StatusForbidden,
+		core.CodeNotFound:            http.StatusNotFound,
+		codeMethodNotAllowed:         http.StatusMethodNotAllowed,
+		core.CodeAlreadyResolved:     http.StatusConflict,
+		core.CodeNotClaimable:        http.StatusConflict,
+		core.CodeIDConflict:          http.StatusConflict,
+		core.CodeAmbiguousID:         http.StatusConflict,
+		core.CodeFingerprintMismatch: http.StatusConflict,
+		core.CodeAlreadyUsed:         http.StatusConflict,
+		core.CodeDecisionNotOffered:  http.StatusConflict,
+		core.CodeUnseenPayload:       http.StatusConflict,
+		core.CodeRetryDataGone:       http.StatusGone,
+		core.CodePayloadTooLarge:     http.StatusRequestEntityTooLarge,
+		core.CodeInvalidRequest:      http.StatusUnprocessableEntity,
+		codeUpgradeRequired:          http.StatusUpgradeRequired,
+		core.CodeRateLimited:         http.StatusTooManyRequests,
+		core.CodeUnavailable:         http.StatusServiceUnavailable,
+		core.CodeApprovalsDisabled:   http.StatusServiceUnavailable,
+	}
+})
 
 // refuse answers with a problem and gives its status. What is no refusal is a
 // fault of the desk: logged with its cause, answered as unavailable.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) int {
 	var e *core.Error
-	if !errors.As(err, &e) || statusOf[e.Code] == 0 {
+	if !errors.As(err, &e) || statusOf()[e.Code] == 0 {
 		if !errors.Is(err, context.Canceled) || r.Context().Err() == nil {
 			s.log.Error("a request could not be answered", "method", r.Method, "path", r.URL.Path, "reason", err)
 		}
@@ -76,7 +79,7 @@ func problem(e *core.Error) api.Problem {
 	title := strings.ReplaceAll(string(e.Code), "_", " ")
 	p := api.Problem{
 		Type: "urn:approvalbot:problem:" + string(e.Code), Title: strings.ToUpper(title[:1]) + title[1:],
-		Status: statusOf[e.Code], Detail: e.Message, Code: string(e.Code), Why: e.Why, URL: e.URL,
+		Status: statusOf()[e.Code], Detail: e.Message, Code: string(e.Code), Why: e.Why, URL: e.URL,
 	}
 	for _, f := range e.Fields {
 		p.Fields = append(p.Fields, api.Field{Field: f.Field, Problem: f.Problem})

@@ -78,7 +78,7 @@ func (w *Web) approval(out http.ResponseWriter, r *http.Request, s core.Session)
 }
 
 func (w *Web) showApproval(out http.ResponseWriter, status int, v reader, a approvalView, notice string) {
-	w.show(out, status, "approval.html", view{Title: a.Code, Tab: riskIcons[a.Risk.String()] + " " + a.Code,
+	w.show(out, status, "approval.html", view{Title: a.Code, Tab: riskIcons()[a.Risk.String()] + " " + a.Code,
 		Session: v.session,
 		Data: struct {
 			approvalView

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"approvalbot/core"
@@ -66,10 +67,12 @@ type dialogButton struct {
 }
 
 // dialogLabels are the words of the dialog's buttons.
-var dialogLabels = map[core.Decision]string{
-	core.Deny: "Cancel", core.AllowOnce: "Allow once",
-	core.AllowSession: "Always (this session)", core.AllowAlways: "Always",
-}
+var dialogLabels = sync.OnceValue(func() map[core.Decision]string {
+	return map[core.Decision]string{
+		core.Deny: "Cancel", core.AllowOnce: "Allow once",
+		core.AllowSession: "Always (this session)", core.AllowAlways: "Always",
+	}
+})
 
 // dialogPage shows the dialog of an approval, in a window that a page of another site has
 // opened, or in one of its own.
@@ -143,7 +146,7 @@ func newDialog(a core.Approval, card core.Card, payload []core.Fact, now time.Ti
 		return d
 	}
 	d.Hidden, d.Long = len(payload) == 0, a.Rule.StepUp || lengthOf(payload) > maxInDialog
-	d.Buttons = []dialogButton{{Decision: core.Deny, Label: dialogLabels[core.Deny]}}
+	d.Buttons = []dialogButton{{Decision: core.Deny, Label: dialogLabels()[core.Deny]}}
 	if d.Long {
 		d.Payload = nil
 	}
@@ -153,7 +156,7 @@ func newDialog(a core.Approval, card core.Card, payload []core.Fact, now time.Ti
 	d.Shown = a.Fingerprint
 	covers := card.Wider
 	for _, offer := range card.Offers {
-		b := dialogButton{Decision: offer, Label: dialogLabels[offer]}
+		b := dialogButton{Decision: offer, Label: dialogLabels()[offer]}
 		if offer != core.AllowOnce && len(covers) > 0 {
 			b.Covers, covers = covers[0], covers[1:]
 		}

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"strings"
+	"sync"
 
 	"approvalbot/core"
 	"approvalbot/internal/display"
@@ -17,10 +18,12 @@ type grantView struct {
 	Times                                                               int
 }
 
-var grantTexts = map[core.GrantKind]string{
-	core.SessionGrant: "allowed for a session", core.AlwaysGrant: "allowed always", core.PatternGrant: "pattern",
-	core.CoolDown: "refused for a while",
-}
+var grantTexts = sync.OnceValue(func() map[core.GrantKind]string {
+	return map[core.GrantKind]string{
+		core.SessionGrant: "allowed for a session", core.AlwaysGrant: "allowed always", core.PatternGrant: "pattern",
+		core.CoolDown: "refused for a while",
+	}
+})
 
 // operator reports whether whoever looks may decide; if not, the answer says so.
 func (w *Web) operator(out http.ResponseWriter, v reader) bool {
@@ -56,7 +59,7 @@ func (w *Web) grants(out http.ResponseWriter, r *http.Request, s core.Session) {
 			what = strings.Join(g.Pattern, " ")
 		}
 		u := used["grant:"+g.ID]
-		rows = append(rows, grantView{ID: g.ID, Kind: grantTexts[g.Kind], What: safe(what), Tool: safe(g.ToolName),
+		rows = append(rows, grantView{ID: g.ID, Kind: grantTexts()[g.Kind], What: safe(what), Tool: safe(g.ToolName),
 			Owner: safe(g.Owner), Agent: safe(g.AgentID), Session: safe(g.SessionKey), By: core.People(g.By),
 			Since: v.at(g.CreatedAtMs),
 			Until: until, Risk: g.MaxClass.String(), Used: v.at(u.last), Times: u.times})

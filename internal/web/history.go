@@ -8,12 +8,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"approvalbot/core"
 	"approvalbot/internal/display"
+	"approvalbot/internal/lazy"
 )
 
 const (
@@ -212,4 +212,4 @@ func plainCell(s string) string {
 }
 
 // formula is the beginning of one, also behind what parts cells in many languages.
-var formula = regexp.MustCompile("(^|;)([=+\\-@\t\r])")
+var formula = lazy.Pattern("(^|;)([=+\\-@\t\r])")

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 
 	"approvalbot/core"
 )
@@ -151,11 +152,13 @@ func (l waiting) Title() string {
 	if l.Total == 0 {
 		return "Inbox"
 	}
-	return riskIcons[l.Worst] + " " + strconv.Itoa(l.Total) + " · Inbox"
+	return riskIcons()[l.Worst] + " " + strconv.Itoa(l.Total) + " · Inbox"
 }
 
 // riskIcons are the colours of the classes, as cards have them.
-var riskIcons = map[string]string{"R0": "🟩", "R1": "🟦", "R2": "🟨", "R3": "🟧", "R4": "🟥"}
+var riskIcons = sync.OnceValue(func() map[string]string {
+	return map[string]string{"R0": "🟩", "R1": "🟦", "R2": "🟨", "R3": "🟧", "R4": "🟥"}
+})
 
 // fragment makes a part of a page.
 func (w *Web) fragment(name string, data any) ([]byte, error) {

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"approvalbot/core"
 	"approvalbot/internal/display"
+	"approvalbot/internal/lazy"
 )
 
 // part is one fact of a call as a page shows it.
@@ -98,7 +98,7 @@ func diffClass(s string) string {
 }
 
 // escapes are characters that would not be seen, as display writes them.
-var escapes = regexp.MustCompile(`\\u\{[0-9A-Fa-f]+\}`)
+var escapes = lazy.Pattern(`\\u\{[0-9A-Fa-f]+\}`)
 
 // marked sets what display escaped off from the text around it.
 func marked(class, s string) (out []piece) {
@@ -122,7 +122,7 @@ type shellReader struct {
 	quote byte // that is open
 }
 
-var shellWords = regexp.MustCompile(`\s+|&&|\|\||[|;&<>()]+|[^\s|;&<>()]+`)
+var shellWords = lazy.Pattern(`\s+|&&|\|\||[|;&<>()]+|[^\s|;&<>()]+`)
 
 func (r *shellReader) read(s string) (out []piece) {
 	if r.quote == 0 {

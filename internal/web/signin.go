@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"approvalbot/core"
@@ -142,8 +143,10 @@ type shownSession struct {
 }
 
 // hows are the ways to sign in, in words.
-var hows = map[string]string{core.ByLink: "one-time link", core.ByPasskey: "passkey", core.ByOIDC: "organisation",
-	core.ByTelegram: "Telegram"}
+var hows = sync.OnceValue(func() map[string]string {
+	return map[string]string{core.ByLink: "one-time link", core.ByPasskey: "passkey", core.ByOIDC: "organisation",
+		core.ByTelegram: "Telegram"}
+})
 
 // me shows a person's sessions.
 func (w *Web) me(out http.ResponseWriter, r *http.Request, s core.Session) {
@@ -159,7 +162,7 @@ func (w *Web) me(out http.ResponseWriter, r *http.Request, s core.Session) {
 	at := func(ms int64) string { return time.UnixMilli(ms).In(zone).Format("2 Jan 15:04 MST") }
 	var shown []shownSession
 	for _, x := range all {
-		shown = append(shown, shownSession{ID: x.ID, How: hows[x.How], Browser: x.Browser, Since: at(x.CreatedMs),
+		shown = append(shown, shownSession{ID: x.ID, How: hows()[x.How], Browser: x.Browser, Since: at(x.CreatedMs),
 			Used: at(x.UsedMs), Ends: at(x.EndsMs), This: x.ID == s.ID, Enrols: x.Enrols})
 	}
 	slices.SortStableFunc(shown, func(a, b shownSession) int {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 
 	"approvalbot/core"
 	"approvalbot/internal/display"
@@ -76,7 +77,7 @@ func (v reader) momentOf(e core.Event) moment {
 		To        string     `json:"to"`
 	}
 	_ = json.Unmarshal(e.Data, &facts)
-	m := moment{At: v.at(e.AtMs), What: cmp.Or(eventTexts[e.Type], string(e.Type))}
+	m := moment{At: v.at(e.AtMs), What: cmp.Or(eventTexts()[e.Type], string(e.Type))}
 	switch {
 	case facts.Vote != nil && facts.Vote.Voter != nil:
 		m.By = core.People([]string{facts.Vote.Voter.Name()}) + " by " + facts.Vote.Voter.Channel
@@ -99,13 +100,15 @@ func (v reader) momentOf(e core.Event) moment {
 
 func empty(s string) bool { return s == "" }
 
-var eventTexts = map[core.EventType]string{
-	core.EventRequested: "asked", core.EventVote: "voted", core.EventResolved: "settled", core.EventExpired: "expired",
-	core.EventWithdrawn: "withdrawn", core.EventRevoked: "taken back", core.EventResult: "result reported",
-	core.EventReminded: "reminded", core.EventEscalated: "escalated", core.EventClaimed: "claimed by its asker",
-	core.EventJoined: "an identical call joined", core.EventReason: "reason added", core.EventRefused: "attempt refused",
-	core.EventUnreached: "nobody could be asked", core.EventFallback: "further chats were asked",
-	core.EventGranted: "a grant or cool-down was left", core.EventRejudged: "judged again, since the rules changed",
-	core.EventRetry: "may run once more", core.EventFailOpen: "a key that fails open was used",
-	core.EventDrilled: "the drill is over", core.EventUngranted: "what it left was ended",
-}
+var eventTexts = sync.OnceValue(func() map[core.EventType]string {
+	return map[core.EventType]string{
+		core.EventRequested: "asked", core.EventVote: "voted", core.EventResolved: "settled", core.EventExpired: "expired",
+		core.EventWithdrawn: "withdrawn", core.EventRevoked: "taken back", core.EventResult: "result reported",
+		core.EventReminded: "reminded", core.EventEscalated: "escalated", core.EventClaimed: "claimed by its asker",
+		core.EventJoined: "an identical call joined", core.EventReason: "reason added", core.EventRefused: "attempt refused",
+		core.EventUnreached: "nobody could be asked", core.EventFallback: "further chats were asked",
+		core.EventGranted: "a grant or cool-down was left", core.EventRejudged: "judged again, since the rules changed",
+		core.EventRetry: "may run once more", core.EventFailOpen: "a key that fails open was used",
+		core.EventDrilled: "the drill is over", core.EventUngranted: "what it left was ended",
+	}
+})

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 
 	"approvalbot/core"
 )
@@ -16,16 +17,18 @@ import (
 const maxFields = 64 << 10
 
 // statuses are how pages answer refusals; any other is a conflict with how things stand.
-var statuses = map[core.Code]int{
-	core.CodeNotFound: http.StatusNotFound, core.CodeForbidden: http.StatusForbidden,
-	core.CodeNotAnApprover: http.StatusForbidden, core.CodeSelfApproval: http.StatusForbidden,
-	core.CodeStepUpRequired: http.StatusForbidden,
-	core.CodeInvalidRequest: http.StatusBadRequest, core.CodeMalformed: http.StatusBadRequest,
-	core.CodePayloadTooLarge: http.StatusRequestEntityTooLarge, core.CodeRateLimited: http.StatusTooManyRequests,
-	core.CodeUnavailable: http.StatusServiceUnavailable, "": http.StatusServiceUnavailable,
-}
+var statuses = sync.OnceValue(func() map[core.Code]int {
+	return map[core.Code]int{
+		core.CodeNotFound: http.StatusNotFound, core.CodeForbidden: http.StatusForbidden,
+		core.CodeNotAnApprover: http.StatusForbidden, core.CodeSelfApproval: http.StatusForbidden,
+		core.CodeStepUpRequired: http.StatusForbidden,
+		core.CodeInvalidRequest: http.StatusBadRequest, core.CodeMalformed: http.StatusBadRequest,
+		core.CodePayloadTooLarge: http.StatusRequestEntityTooLarge, core.CodeRateLimited: http.StatusTooManyRequests,
+		core.CodeUnavailable: http.StatusServiceUnavailable, "": http.StatusServiceUnavailable,
+	}
+})
 
-func statusOf(err error) int { return cmp.Or(statuses[core.CodeOf(err)], http.StatusConflict) }
+func statusOf(err error) int { return cmp.Or(statuses()[core.CodeOf(err)], http.StatusConflict) }
 
 // vote counts what a form says. The first of two clicks counts, and the second says what
 // became of it.

@@ -102,7 +102,7 @@ func (w *Web) ReachedAt(base *url.URL) { w.cfg.PublicURL = base }
 // functions are what templates may call.
 var functions = template.FuncMap{
 	"took": took, "percent": percent, "chartHeight": chartHeight,
-	"icon":   func(class string) string { return riskIcons[class] },
+	"icon":   func(class string) string { return riskIcons()[class] },
 	"riskOf": func(c core.RiskClass) string { return c.String() },
 }
 

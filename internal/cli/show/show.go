@@ -5,13 +5,13 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"time"
 
 	"approvalbot/api"
 	"approvalbot/core"
 	"approvalbot/internal/display"
+	"approvalbot/internal/lazy"
 )
 
 // Paint colours text for a terminal; off, it leaves text alone.
@@ -63,7 +63,7 @@ func Span(d time.Duration) string {
 // When writes a time with its zone.
 func When(ms int64) string { return time.UnixMilli(ms).Format("2006-01-02 15:04:05 MST") }
 
-var uuidForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+var uuidForm = lazy.Pattern(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
 // ShortID is what an operator types: the first eight characters of an id that the
 // desk made, which the code is made of too, or the whole of an asker's own.

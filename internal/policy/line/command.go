@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/language"
@@ -237,7 +238,7 @@ func (s *Reading) program(w workspace.Word) string {
 			own, scripted, ok = program.Own(&s.Place, name)
 		}
 		switch {
-		case program.ProgramDirs[name[:i]]:
+		case program.ProgramDirs.Has(name[:i]):
 		case ok:
 			s.scripted = s.scripted || scripted
 			s.Found = s.Found.Or(language.Project(&s.Place))
@@ -278,7 +279,7 @@ func (s *Reading) inner(all []workspace.Word) {
 
 // takers are programs that read, change or hand on directories with all that is
 // in them.
-var takers = words.Set("tar bsdtar gtar pax zip 7z 7za 7zr rar rsync scp sftp rclone diff ditto chmod chown chgrp chattr setfacl mount")
+var takers = lazy.Words("tar bsdtar gtar pax zip 7z 7za 7zr rar rsync scp sftp rclone diff ditto chmod chown chgrp chattr setfacl mount")
 
 // blind are the findings after which it is open what a program does with a
 // directory.
@@ -289,17 +290,17 @@ var blind = finding.Of(finding.UnknownCommand, finding.UnknownOption, finding.Pr
 
 // listers are programs that tell at most what is in a directory, whatever their
 // options, or that only go there.
-var listers = words.Set("ls dir vdir stat du df file tree find fd fdfind realpath readlink cd test [")
+var listers = lazy.Words("ls dir vdir stat du df file tree find fd fdfind realpath readlink cd test [")
 
 // trees looks for directories in which the desk lies among the words of a
 // command, where it may do something with all that is in them. An unknown command
 // says no more by a directory of the workspace, or the one in which it runs, than
 // by no word at all, and where it runs must be known.
 func (s *Reading) trees(base string, args []workspace.Word, added finding.Set) {
-	if opened := s.opened; opened > 0 && program.WrapperNames[base] && base != "find" {
+	if opened := s.opened; opened > 0 && program.WrapperNames.Has(base) && base != "find" {
 		args = args[:max(0, len(args)-opened)] // the rest was looked at by itself
 	}
-	takes := takers[base]
+	takes := takers.Has(base)
 	if !takes && !s.mayTake(base, args, added) {
 		return
 	}
@@ -330,7 +331,7 @@ func (s *Reading) trees(base string, args []workspace.Word, added finding.Set) {
 
 // mayTake reports a command of which it is open what it does with directories.
 func (s *Reading) mayTake(base string, args []workspace.Word, added finding.Set) bool {
-	if s.hunting || listers[base] || !added.Any(blind) {
+	if s.hunting || listers.Has(base) || !added.Any(blind) {
 		return false
 	}
 	return !elsewhere(base, args)

@@ -6,6 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"approvalbot/core"
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/language"
@@ -138,7 +139,7 @@ func (s *Reading) arithm(x syntax.ArithmExpr) {
 // secrets, unless their name is known or looks like a script's own.
 func (s *Reading) variable(name string) {
 	special := len(name) == 1 && strings.Contains("?#$!@*-_0123456789", name)
-	if special || words.Digits(name) || command.QuietVariables[name] {
+	if special || words.Digits(name) || command.QuietVariables.Has(name) {
 		return
 	}
 	if s.Own.Setting(name) {
@@ -206,7 +207,7 @@ func (s *Reading) addsModules(a *syntax.Assign) bool {
 
 // Set judges setting a variable to a value.
 func (s *Reading) Set(name string, w workspace.Word, exported bool) {
-	s.rehomed = s.rehomed || homeSettings[name]
+	s.rehomed = s.rehomed || homeSettings.Has(name)
 	switch {
 	case harmless(name, w), !exported && command.OwnVariable(name):
 	case s.Own.Setting(name):
@@ -219,12 +220,12 @@ func (s *Reading) Set(name string, w workspace.Word, exported bool) {
 }
 
 // homeSettings say where users' configuration is.
-var homeSettings = words.Set("HOME XDG_CONFIG_HOME APPDATA")
+var homeSettings = lazy.Words("HOME XDG_CONFIG_HOME APPDATA")
 
 // harmless reports a setting of which the value is one of those that do no harm, or does
 // not matter.
 func harmless(name string, w workspace.Word) bool {
-	re, ok := grammar.Settings[name]
+	re, ok := grammar.Settings()[name]
 	if re == nil {
 		return ok
 	}

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
-	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
@@ -69,13 +70,13 @@ func (s *Reading) hides(text string) bool {
 
 // fetchers get something from the network, feeders run what they are given.
 var (
-	fetchers = words.Set("curl wget")
-	feeders  = words.Set("sh bash zsh dash ksh fish eval source python python3 perl ruby node php")
+	fetchers = lazy.Words("curl wget")
+	feeders  = lazy.Words("sh bash zsh dash ksh fish eval source python python3 perl ruby node php")
 )
 
-func hasAny(words []string, some map[string]bool) bool {
+func hasAny(words []string, some *lazy.Set) bool {
 	for _, w := range words {
-		if some[w] {
+		if some.Has(w) {
 			return true
 		}
 	}
@@ -85,7 +86,7 @@ func hasAny(words []string, some map[string]bool) bool {
 // Phrases are words of destructive commands, in lower case. A phrase of several
 // words is found where they follow each other, whatever stands between them; a
 // word that ends in "*" may go on.
-var Phrases = func() map[string][][]string {
+var Phrases = sync.OnceValue(func() map[string][][]string {
 	m := map[string][][]string{}
 	for p := range strings.Lines(`rm
 		rmtree
@@ -183,7 +184,7 @@ var Phrases = func() map[string][][]string {
 		m[first[:2]] = append(m[first[:2]], words)
 	}
 	return m
-}()
+})
 
 // WordsOf splits text into words. What is not part of a word, an option or a
 // path separates them, so that a list of strings in some language reads like
@@ -203,7 +204,7 @@ func Destructive(words []string) bool {
 	for i, w := range words {
 		for {
 			if len(w) >= 2 {
-				for _, p := range Phrases[w[:2]] {
+				for _, p := range Phrases()[w[:2]] {
 					if follows(words[i+1:], p[1:]) && command.WordMatches(w, p[0]) {
 						return true
 					}
@@ -230,8 +231,8 @@ func Uncompared(sql string) string {
 
 var (
 	// compares is one statement that only selects, and ends where it ends.
-	compares = regexp.MustCompile(`(?is)^\s*(?:select|with)\b(?:[^';]|'[^']*')*;?\s*$`)
-	compared = regexp.MustCompile(`(?is)(\b(?:i?like|similar\s+to)|[\w)\s](?:=|<>|!=|~\*?))\s*'[^']*'`)
+	compares = lazy.Pattern(`(?is)^\s*(?:select|with)\b(?:[^';]|'[^']*')*;?\s*$`)
+	compared = lazy.Pattern(`(?is)(\b(?:i?like|similar\s+to)|[\w)\s](?:=|<>|!=|~\*?))\s*'[^']*'`)
 )
 
 func follows(words, rest []string) bool {

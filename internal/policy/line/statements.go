@@ -2,7 +2,6 @@ package line
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -11,6 +10,7 @@ import (
 	"approvalbot/core"
 	grammar "approvalbot/internal/policy/shell"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/workspace"
 )
@@ -171,7 +171,7 @@ func (s *Reading) comments(f *syntax.File) {
 }
 
 // redirects finds what could be a redirection, and is no arrow.
-var redirects = regexp.MustCompile(`(?:^|[\s\d])[<>]`)
+var redirects = lazy.Pattern(`(?:^|[\s\d])[<>]`)
 
 func (s *Reading) stmts(list []*syntax.Stmt) {
 	silent := true

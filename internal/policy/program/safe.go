@@ -27,7 +27,7 @@ func (e *entry) unsafe() string {
 		return slices.ContainsFunc(some, func(r role) bool { return slices.Contains(roles, r) })
 	}
 	switch {
-	case e.rule != nil && !language.OnlyTells[e.doc.Rule]:
+	case e.rule != nil && !language.OnlyTells.Has(e.doc.Rule):
 		return "is told by its words to do many things"
 	case e.verbs != nil || e.globs != nil || e.project != nil || e.wraps || e.here,
 		has(jqRole, postgresRole, psqlRole, mysqlRole, sqliteRole, everydayRole):

@@ -3,6 +3,7 @@ package events
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"approvalbot/api"
 	"approvalbot/core"
@@ -11,13 +12,15 @@ import (
 
 // public are the types of the log's entries that listeners get. All others are for
 // auditors.
-var public = map[core.EventType]bool{
-	core.EventRequested: true, core.EventVote: true, core.EventResolved: true, core.EventExpired: true,
-	core.EventWithdrawn: true, core.EventRevoked: true, core.EventResult: true, core.EventReminded: true, core.EventEscalated: true,
-}
+var public = sync.OnceValue(func() map[core.EventType]bool {
+	return map[core.EventType]bool{
+		core.EventRequested: true, core.EventVote: true, core.EventResolved: true, core.EventExpired: true,
+		core.EventWithdrawn: true, core.EventRevoked: true, core.EventResult: true, core.EventReminded: true, core.EventEscalated: true,
+	}
+})
 
 // Public reports whether listeners get entries of that type, or auditors alone.
-func Public(t core.EventType) bool { return public[t] || ofPeople(t) }
+func Public(t core.EventType) bool { return public()[t] || ofPeople(t) }
 
 // ofPeople reports whether entries of that type are about a person, and for operators.
 func ofPeople(t core.EventType) bool { return t == core.EventAway || t == core.EventBack }
@@ -39,7 +42,7 @@ func absenceOf(e core.Event) (out api.AbsenceEvent, err error) {
 // eventOf is an entry of the log as programs see it; nil for those that they
 // never see.
 func eventOf(e core.Event) (*api.Event, error) {
-	if !public[e.Type] {
+	if !public()[e.Type] {
 		return nil, nil
 	}
 	var facts struct {
