@@ -43,6 +43,7 @@ config/effective: api assertion bot/discord bot/telegram config config/local cor
 config/local: config core display lazy
 config: core display lazy
 core: assertion display fault schedule
+costs:
 daemon: api audit bot/discord bot/telegram bot/textcmd callback config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool proof push routing schedule server server/connection server/events server/metrics store verifier web
 deploy:
 display: lazy
@@ -186,7 +187,7 @@ func TestRooms_AreOnThePage(t *testing.T) {
 	text, err := os.ReadFile("../../ARCHITECTURE.md")
 	require.NoError(t, err)
 	page := string(text)
-	require.LessOrEqual(t, strings.Count(page, "\n"), 171, "the page is to stay short")
+	require.LessOrEqual(t, strings.Count(page, "\n"), 172, "the page is to stay short")
 	var rows []string
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z/]+)/` \\| .+ \\|$").FindAllStringSubmatch(page, -1) {
 		rows = append(rows, strings.TrimPrefix(row[1], "internal/"))
