@@ -48,11 +48,11 @@ func admit(who Caller, call Call, rules *Rules) (sealed Sealed, err error) {
 		return sealed, Invalid(bad...)
 	}
 	if len(sealed.Bytes) > MaxParams {
-		return sealed, refuse(CodePayloadTooLarge, "The call is larger than %d bytes.", MaxParams)
+		return sealed, Refuse(CodePayloadTooLarge, "The call is larger than %d bytes.", MaxParams)
 	}
 	if o := call.Origin; o != nil && !rules.Router.Names(*o) &&
 		!slices.ContainsFunc(who.SessionChats, func(t Target) bool { return t.Names(*o) }) {
-		return sealed, refuse(CodeOriginNotAllowed,
+		return sealed, Refuse(CodeOriginNotAllowed,
 			"This token may not name that chat as its origin: neither its sessionChats nor the routing targets do.")
 	}
 	return sealed, nil

@@ -338,7 +338,7 @@ func TestAdversary_T3_ADenyEndsTheRound(t *testing.T) {
 			require.NoError(t, err)
 			require.Nil(t, got.Round)
 			require.Equal(t, core.Approved, got.Status, "what was decided stays")
-			require.Contains(t, got.VotedText(core.Deny, d.rules.People), "does not run again")
+			require.Contains(t, got.VotedText(core.Deny, d.rules.People, time.Now().UnixMilli()), "does not run again")
 			_, err = d.Retry(ctx, bob, a.Code, false)
 			require.Equal(t, "not_claimable denied", why(err))
 			same := d.submit(t, "two", func(c *core.Call) { c.SessionKey = "other" })

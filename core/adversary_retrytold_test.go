@@ -106,7 +106,7 @@ func TestAdversary_T3_ARoundSaysThatTheVerifiersPeopleAreMissing(t *testing.T) {
 	round, open := got.OpenRound(d.Rules().People, time.Now().UnixMilli())
 	require.True(t, open)
 	require.Contains(t, round.Text(), "verifier's people: 0 of 1 yes")
-	require.Contains(t, got.VotedText(core.Retry, d.Rules().People), "verifier's people: 0 of 1 yes")
+	require.Contains(t, got.VotedText(core.Retry, d.Rules().People, time.Now().UnixMilli()), "verifier's people: 0 of 1 yes")
 }
 
 // T3: a deny right after a round was decided is told that the call runs again, and how to take it back.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -59,7 +60,7 @@ func TestAdversary_T3_TheSameDenyOfARoundTwice(t *testing.T) {
 
 			got, err := d.Vote(ctx, a.Key, deny)
 			require.NoError(t, err, "typed again")
-			require.Contains(t, got.VotedText(core.Deny, d.rules.People), "does not run again")
+			require.Contains(t, got.VotedText(core.Deny, d.rules.People, time.Now().UnixMilli()), "does not run again")
 			tapped := deny
 			tapped.Code = a.Code
 			_, err = d.Vote(ctx, a.Key, tapped)

@@ -21,7 +21,7 @@ func (a Approval) endCoolDown(b Ballot, found []Grant, rules *Rules, now int64) 
 	b.Decision = Deny
 	if no := a.admits(v, b, rules.People); no != nil {
 		if no.Code == CodeSelfApproval {
-			no = refuse(CodeSelfApproval, "You asked for this, so somebody else lets it be asked again.")
+			no = Refuse(CodeSelfApproval, "You asked for this, so somebody else lets it be asked again.")
 		}
 		b.Decision = ""
 		return a.refusedAgain(v, b, no, now)
@@ -33,9 +33,9 @@ func (a Approval) endCoolDown(b Ballot, found []Grant, rules *Rules, now int64) 
 	c := Change{Approval: next, Unchanged: a.CoolsUntilMs == 0, Redraw: a.CoolsUntilMs != 0}
 	switch {
 	case !a.Final():
-		c.Refusal = refuse(CodeDecisionNotOffered, "%s still waits for a decision.", a.Code)
+		c.Refusal = Refuse(CodeDecisionNotOffered, "%s still waits for a decision.", a.Code)
 	case i >= 0 && found[i].Approval != a.Key:
-		c.Refusal = refuse(CodeAlreadyResolved, "%s, so the newer card lets it be asked again.", found[i].deniedText(now))
+		c.Refusal = Refuse(CodeAlreadyResolved, "%s, so the newer card lets it be asked again.", found[i].deniedText(now))
 	case i >= 0:
 		c.Approval.AskAgainBy, c.EndGrant, c.Unchanged, c.Redraw = v.Name(), found[i].ID, false, true
 		c.Events = []Event{found[i].event(EventUngranted, v.Name(), now)}

@@ -43,7 +43,7 @@ func (g *Gate) SetAway(ctx context.Context, who Caller, l Leave) (Left, error) {
 		return Left{}, err
 	}
 	if l.To != "" && l.To == who.Person && l.Person != who.Person {
-		return Left{}, refuse(CodeForbidden, "You cannot have %s's roles lent to yourself.", l.Person)
+		return Left{}, Refuse(CodeForbidden, "You cannot have %s's roles lent to yourself.", l.Person)
 	}
 	return g.leave(ctx, by, l, nil)
 }
@@ -63,7 +63,7 @@ func (who Caller) mayAnswerFor(person string) (by string, err error) {
 	themselves := who.MayDecide && who.Person != "" && who.Person == person
 	switch {
 	case !themselves && !who.MayAdmin:
-		return "", refuse(CodeForbidden, "This token may not say whether %s is away: it needs the scope operator.admin, "+
+		return "", Refuse(CodeForbidden, "This token may not say whether %s is away: it needs the scope operator.admin, "+
 			"or that person and the scope operator.approvals.", person)
 	case who.Person != "":
 		return Voter{Person: who.Person}.Name(), nil
@@ -102,7 +102,7 @@ func (g *Gate) absentee(v Voter) (Voter, *Error) {
 	case !d.MayDecide(v):
 		return v, notAnApprover()
 	case v.Person == "":
-		return v, refuse(CodeNotAnApprover, "Only people named in the configuration can be away: this account is nobody's.")
+		return v, Refuse(CodeNotAnApprover, "Only people named in the configuration can be away: this account is nobody's.")
 	}
 	return v, nil
 }
@@ -279,7 +279,7 @@ func (d *Directory) isApprover(person string, byRole bool) bool {
 }
 
 func noSuchPerson(name string) *Error {
-	return refuse(CodeNotFound, "There is no person named %.64q in the configuration.", name)
+	return Refuse(CodeNotFound, "There is no person named %.64q in the configuration.", name)
 }
 
 // personEvent makes a log entry about a person.

@@ -334,14 +334,14 @@ func minutes(ms int64) string {
 	return fmt.Sprintf("%d minutes", ms/int64(time.Minute/time.Millisecond))
 }
 
-// VotedText says to a person what their vote did.
-func (a Approval) VotedText(d Decision, people *Directory) string {
+// VotedText says to a person what their vote did, as of now (Unix milliseconds).
+func (a Approval) VotedText(d Decision, people *Directory, now int64) string {
 	once := "It may run once, within " + minutes(claimWindowMs)
 	switch {
 	case a.Status == Withdrawn:
 		return "You cannot approve your own request, so your deny withdrew it."
 	case d == Retry:
-		return a.retriedText(people)
+		return a.retriedText(people, now)
 	case d == Deny && a.Status == Approved:
 		return "Denied: it does not run again. The very same call is refused unasked for " + minutes(coolDownMs) + "."
 	case a.Status == Pending:
@@ -354,7 +354,7 @@ func (a Approval) VotedText(d Decision, people *Directory) string {
 		return display.UpperFirst(a.Ending()) + "."
 	case a.ClaimedAtMs != 0:
 		return "Allowed. The agent has claimed the call."
-	case a.ClaimUntilMs != 0 && a.ClaimUntilMs <= nowMs():
+	case a.ClaimUntilMs != 0 && a.ClaimUntilMs <= now:
 		return "Allowed, but the agent did not claim the call in time."
 	case a.Decision == AllowSession:
 		return "Allowed for the session. " + once + "; what the menu said is not asked again for " + hours(sessionGrantMs) + "."
@@ -365,8 +365,8 @@ func (a Approval) VotedText(d Decision, people *Directory) string {
 }
 
 // retriedText says to a person what their vote for one more run did.
-func (a Approval) retriedText(people *Directory) string {
-	if round, open := a.OpenRound(people, nowMs()); open {
+func (a Approval) retriedText(people *Directory, now int64) string {
+	if round, open := a.OpenRound(people, now); open {
 		return "Counted (" + round.Tally.roundText() + "); more are needed for it to run again."
 	}
 	return "It may run once more, within " + minutes(claimWindowMs) + "."

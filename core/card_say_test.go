@@ -212,7 +212,7 @@ func TestVotedText(t *testing.T) {
 		"You cannot approve your own request, so your deny withdrew it.":                                                            {ended(Withdrawn, ""), Deny},
 		"Denied.": {ended(Denied, Deny), AllowOnce},
 	} {
-		got := c.a.VotedText(c.said, directoryOfTwo())
+		got := c.a.VotedText(c.said, directoryOfTwo(), time.Now().UnixMilli())
 		require.Equal(t, want, got)
 		require.LessOrEqual(t, len(got), 200, "Bot API, answerCallbackQuery.text")
 	}

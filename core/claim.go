@@ -34,15 +34,15 @@ func (a Approval) claim(in ClaimInput, call Call, policyDenies string, now int64
 		return Change{}, notClaimable(WhyRevoked,
 			"An earlier run was reported as succeeded after all, so the retry was taken back.")
 	case a.earlierRun(in.ClaimID) >= 0:
-		return Change{}, refuse(CodeAlreadyUsed, "That claimId names an earlier run of this call; claim the retry by another one.")
+		return Change{}, Refuse(CodeAlreadyUsed, "That claimId names an earlier run of this call; claim the retry by another one.")
 	}
 	sameID := in.ClaimID != "" && in.ClaimID == a.ClaimID
 	repeat := a.ClaimedAtMs != 0 && a.Result == nil && sameID
 	if repeat && (a.Round != nil || a.RoundDenied != nil) { // which somebody opened on the word that it has ended
-		return Change{}, refuse(CodeAlreadyUsed, "The approval was claimed before, and people were told that its run ended.")
+		return Change{}, Refuse(CodeAlreadyUsed, "The approval was claimed before, and people were told that its run ended.")
 	}
 	if a.ClaimedAtMs != 0 && !repeat {
-		return Change{}, refuse(CodeAlreadyUsed, "The approval was claimed before.")
+		return Change{}, Refuse(CodeAlreadyUsed, "The approval was claimed before.")
 	}
 	if !repeat && now >= a.ClaimUntilMs {
 		return Change{}, notClaimable(WhyLate, "The time to claim it is over; ask again, or have people vote for a retry.")
@@ -114,7 +114,7 @@ func sameCall(fingerprint string, in ClaimInput, call Call) error {
 		return Invalid(FieldError{"params", err.Error()})
 	}
 	if got.Fingerprint != fingerprint {
-		return refuse(CodeFingerprintMismatch,
+		return Refuse(CodeFingerprintMismatch,
 			"This is not the call that was approved: its fingerprint is another one.")
 	}
 	return nil
@@ -145,7 +145,7 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 		}
 		if err := g.LearnAbsences(ctx); err != nil {
 			g.log.Error("who is away cannot be read, so no yes counts", "approval", key, "reason", err)
-			return Claimed{}, refuse(CodeUnavailable, "Who is away cannot be read now; try again in a moment.")
+			return Claimed{}, Refuse(CodeUnavailable, "Who is away cannot be read now; try again in a moment.")
 		}
 	}
 	return Claimed{}, rulesChanged()

@@ -23,7 +23,7 @@ const (
 )
 
 // ErrCodeTaken is what Store.Create answers when another approval has the code.
-var ErrCodeTaken = refuse(CodeUnavailable, "No free code was found; try again.")
+var ErrCodeTaken = Refuse(CodeUnavailable, "No free code was found; try again.")
 
 // newKey makes the key of a new approval. Codes that people are asked with are
 // random: whoever mistypes one shall not meet another. Those of calls that policy

@@ -77,7 +77,7 @@ func (a Approval) unconfirmed(b Ballot) *Error {
 	if !inChat && !b.Unconfirmed || !a.ConfirmsTwice() {
 		return nil
 	}
-	return refuse(CodeUnconfirmed, "Not counted yet. %s", display.UpperFirst(a.riskText()))
+	return Refuse(CodeUnconfirmed, "Not counted yet. %s", display.UpperFirst(a.riskText()))
 }
 
 // toConfirm answers an unconfirmed yes. Nothing but that somebody looked is on record: a second step

@@ -83,7 +83,7 @@ func (g *Gate) consult(ctx context.Context, who authority, call Call, c consulte
 	if ctx.Err() != nil {
 		// The caller hung up while others were asked: whatever they said is no
 		// verdict of theirs, so nothing is put on record.
-		return c, refuse(CodeUnavailable, "The request was broken off before everybody was asked.")
+		return c, Refuse(CodeUnavailable, "The request was broken off before everybody was asked.")
 	}
 	return c.tightened(call), nil
 }

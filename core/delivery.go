@@ -122,18 +122,18 @@ func (a Approval) shownIn(chat Target) bool {
 // out that there is: a card that stands there already shows all that it ever will.
 func (a Approval) unseenIn(chat Target) *Error {
 	if a.Retrying {
-		return refuse(CodeUnseenPayload, "Not everything that would run again has been shown in this chat. "+
+		return Refuse(CodeUnseenPayload, "Not everything that would run again has been shown in this chat. "+
 			"Vote on the request's page, or with: approvalbot retry %s", a.Code)
 	}
 	for _, d := range a.Deliveries {
 		here := d.Kind == CardDelivery && d.Target.Chat() == chat.Normal().Chat()
 		if here && (d.DenyOnly || d.MessageID != "") {
-			return refuse(CodeUnseenPayload,
+			return Refuse(CodeUnseenPayload,
 				"Not everything that would run has been shown in this chat, nor can it be: "+
 					"here %s can only be denied. Allow it in another chat with its card, by API or command line.", a.Code)
 		}
 	}
-	return refuse(CodeUnseenPayload,
+	return Refuse(CodeUnseenPayload,
 		"Not everything that would run has been shown in this chat. Send /show %s here first.", a.Code)
 }
 

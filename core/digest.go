@@ -28,9 +28,11 @@ const (
 	digestRestMs   = 10 * 1000 // between two drawings while it grows: a chat's pace is for its cards
 	digestEndedMs  = 4 * 1000  // and when what it lists ends, or is opened
 
-	maxEntries   = 20 // of a list: what each platform has buttons for
-	maxEntryLine = 70 // characters of a card's first line in it
+	maxEntries = 20 // of a list: what each platform has buttons for
 )
+
+// maxEntryLine is how many characters of a card's first line a digest shows.
+const maxEntryLine = 70
 
 // Digest is what a digest shows. Every text is safe to show and has no line breaks.
 type Digest struct {

@@ -122,13 +122,10 @@ func (d *Directory) MayDecide(v Voter) bool {
 	return slices.ContainsFunc(v.Roles, func(role string) bool { return slices.Contains(d.roles[v.Channel], role) })
 }
 
-// withHolders is the Directory that knows who has a passkey.
-func (d *Directory) withHolders(all []Passkey) *Directory {
+// withHolders is the Directory that knows who has a passkey: these people.
+func (d *Directory) withHolders(holders map[string]bool) *Directory {
 	view := *d
-	view.holders = map[string]bool{}
-	for _, p := range all {
-		view.holders[p.Person] = true
-	}
+	view.holders = holders
 	return &view
 }
 

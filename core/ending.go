@@ -8,7 +8,7 @@ import (
 
 // ended is the refusal that says how the approval ended.
 func (a Approval) ended() *Error {
-	return refuse(CodeAlreadyResolved, "Already decided: %s", a.Ending())
+	return Refuse(CodeAlreadyResolved, "Already decided: %s", a.Ending())
 }
 
 // Ending says how the approval ended, for people, in a few words: "allowed once

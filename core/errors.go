@@ -80,14 +80,10 @@ type Error struct {
 // Error gives the sentence.
 func (e *Error) Error() string { return e.Message }
 
-// refuse makes an Error with a formatted sentence.
-func refuse(code Code, format string, args ...any) *Error {
+// Refuse makes an Error with a formatted sentence.
+func Refuse(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
-
-// Refuse makes an Error for the boundaries, which have refusals of their own
-// (a bad token, a body too large).
-func Refuse(code Code, format string, args ...any) *Error { return refuse(code, format, args...) }
 
 // Invalid makes the CodeInvalidRequest error that names every wrong field.
 func Invalid(fields ...FieldError) *Error {
@@ -118,5 +114,5 @@ func policyRefuses(reason string) *Error {
 }
 
 func notFound() *Error {
-	return refuse(CodeNotFound, "There is no such approval.")
+	return Refuse(CodeNotFound, "There is no such approval.")
 }

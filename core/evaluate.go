@@ -21,7 +21,7 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (p Preview, 
 		return Preview{}, err
 	}
 	if !rules.Enabled {
-		return Preview{}, refuse(CodeApprovalsDisabled, "approvals disabled")
+		return Preview{}, Refuse(CodeApprovalsDisabled, "approvals disabled")
 	}
 	call = call.askedBy(who)
 	if who.MayDecide {

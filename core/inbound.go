@@ -2,7 +2,7 @@ package core
 
 // ErrHandled is what a store answers to a change that a platform update caused
 // which was handled before: whoever did that has told the person.
-var ErrHandled = refuse(CodeAlreadyResolved, "This was handled already.")
+var ErrHandled = Refuse(CodeAlreadyResolved, "This was handled already.")
 
 // InboundRef names a stored platform update.
 type InboundRef struct {

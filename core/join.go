@@ -44,7 +44,7 @@ func (a Approval) crowded(by []Requester) error {
 	if n := len(a.askedToo(by).Askers); n <= maxAskers || n == len(a.Askers) {
 		return nil
 	}
-	return refuse(CodeIDConflict, "%d have asked for %s already, which is the most; ask under another id and session.",
+	return Refuse(CodeIDConflict, "%d have asked for %s already, which is the most; ask under another id and session.",
 		len(a.Askers), a.Code)
 }
 

@@ -104,7 +104,7 @@ func newPairingCode() string {
 // StartPairing makes a pairing, in place of any earlier one, and gives its code.
 func (g *Gate) StartPairing(ctx context.Context, who Caller) (p Pairing, code string, err error) {
 	if !who.MayAdmin {
-		return p, "", refuse(CodeForbidden, "This token may not do that: it needs the scope operator.admin.")
+		return p, "", Refuse(CodeForbidden, "This token may not do that: it needs the scope operator.admin.")
 	}
 	code, now := newPairingCode(), nowMs()
 	p = newPairing(uuid.NewString(), code, now)
@@ -148,7 +148,7 @@ func (g *Gate) Pair(
 func (g *Gate) PairingOf(ctx context.Context, id string) (Pairing, error) {
 	p, err := g.store.Pairing(ctx)
 	if err == nil && (p.ID == "" || p.ID != id) {
-		return Pairing{}, refuse(CodeNotFound, "There is no such pairing: a newer one may have taken its place.")
+		return Pairing{}, Refuse(CodeNotFound, "There is no such pairing: a newer one may have taken its place.")
 	}
 	return p, err
 }

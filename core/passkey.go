@@ -180,17 +180,17 @@ func (s Session) passkeys(held []Passkey, fresh bool, now int64) Passkeys {
 	proven, vouched := fresh || recent && s.How == ByPasskey, recent && (s.Enrols || s.How == ByOIDC)
 	switch {
 	case len(held) == 0 && !vouched:
-		out.MayAdd = refuse(CodeForbidden, "A first passkey is made after an operator's link "+
+		out.MayAdd = Refuse(CodeForbidden, "A first passkey is made after an operator's link "+
 			"(approvalbot login --enrol %s), or after signing in through your organisation, within an hour.", s.Person)
 	case len(held) > 0 && !proven:
 		out.Confirm = true
-		out.MayAdd = refuse(CodeStepUpRequired, "Confirm with one of your passkeys first. Is it lost? "+
+		out.MayAdd = Refuse(CodeStepUpRequired, "Confirm with one of your passkeys first. Is it lost? "+
 			"Ask an operator for a link (approvalbot login --enrol %s) and remove it.", s.Person)
 	case len(held) >= maxPasskeys:
-		out.MayAdd = refuse(CodeInvalidRequest, "You have %d passkeys, which is the most; remove one first.", len(held))
+		out.MayAdd = Refuse(CodeInvalidRequest, "You have %d passkeys, which is the most; remove one first.", len(held))
 	}
 	if !proven && !vouched {
-		out.MayEnd = refuse(CodeStepUpRequired, "Confirm with one of your passkeys first.")
+		out.MayEnd = Refuse(CodeStepUpRequired, "Confirm with one of your passkeys first.")
 	}
 	return out
 }
@@ -268,7 +268,7 @@ func (g *Gate) Enrol(ctx context.Context, s Session, p Passkey) (Passkey, error)
 		p.Name = "Passkey"
 	}
 	if !g.people(time.Now()).Known(s.Person) {
-		return p, refuse(CodeForbidden, "The configuration does not name you any more.")
+		return p, Refuse(CodeForbidden, "The configuration does not name you any more.")
 	}
 	fresh, err := g.confirmed(ctx, s)
 	if err != nil {
@@ -299,7 +299,7 @@ func (g *Gate) RemovePasskey(ctx context.Context, s Session, id string) error {
 		}
 		i := slices.IndexFunc(held, func(p Passkey) bool { return p.ID == id })
 		if i < 0 {
-			return PasskeyChange{}, refuse(CodeNotFound, "You have no such passkey.")
+			return PasskeyChange{}, Refuse(CodeNotFound, "You have no such passkey.")
 		}
 		return PasskeyChange{Remove: id, Events: []Event{held[i].event(EventPasskeyRemoved, now, s.How)},
 			Notices: g.notes(s.Person, "🔑 Your passkey "+held[i].Name+" was removed from the approval desk. "+
@@ -409,15 +409,15 @@ func (g *Gate) notes(person, text string, now int64) (out []Notice) {
 }
 
 func noSite() *Error {
-	return refuse(CodeUnavailable,
+	return Refuse(CodeUnavailable,
 		"There are no passkeys here: server.publicUrl must be https with a DNS name, or localhost.")
 }
 
 func ceremonyOver() *Error {
-	return refuse(CodeForbidden,
+	return Refuse(CodeForbidden,
 		"That was answered before, or after more than five minutes, or in another browser: try again.")
 }
 
 func notThatPasskey() *Error {
-	return refuse(CodeForbidden, "That passkey does not fit: the desk does not know it, or it was removed or suspended.")
+	return Refuse(CodeForbidden, "That passkey does not fit: the desk does not know it, or it was removed or suspended.")
 }

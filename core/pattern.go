@@ -48,7 +48,7 @@ type Covered struct {
 // or an interpreter: policy gives those calls no words to fit.
 func (g *Gate) AddPattern(ctx context.Context, who Caller, r PatternRequest) (PatternPreview, error) {
 	if !who.MayDecide || who.Person == "" {
-		return PatternPreview{}, refuse(CodeForbidden,
+		return PatternPreview{}, Refuse(CodeForbidden,
 			"This token may not grant: it needs the scope operator.approvals and a person.")
 	}
 	if _, err := g.inForce(); err != nil {

@@ -21,7 +21,6 @@ const PushChannel = "push"
 const (
 	maxSubscriptions = 20  // of a person
 	maxBrowserName   = 100 // characters of what a browser calls itself
-	maxPushTool      = 60  // characters of a tool's name in a notification
 	maxEndpoint      = 2048
 	authLength       = 16 // bytes (RFC 8291, section 3.2)
 )
@@ -56,7 +55,7 @@ type PushStore interface {
 // are told by the very commit.
 func (g *Gate) Subscribe(ctx context.Context, who Session, s PushSubscription) error {
 	if who.Person == "" || !g.people(time.Now()).Known(who.Person) {
-		return refuse(CodeForbidden, "Sign in first.")
+		return Refuse(CodeForbidden, "Sign in first.")
 	}
 	if err := s.check(); err != nil {
 		return err
@@ -105,7 +104,7 @@ func (s PushSubscription) check() error {
 // Unsubscribe ends a subscription of the session's person.
 func (g *Gate) Unsubscribe(ctx context.Context, who Session, id string) error {
 	if who.Person == "" {
-		return refuse(CodeForbidden, "Sign in first.")
+		return Refuse(CodeForbidden, "Sign in first.")
 	}
 	return g.store.DropPush(ctx, who.Person, id)
 }
@@ -153,6 +152,9 @@ type Notification struct {
 
 // drawNotification is the text of a notification, as JSON: nothing, where nobody is asked
 // any more.
+// maxPushTool is how many characters of a tool's name a notification shows.
+const maxPushTool = 60
+
 func (a Approval) drawNotification() Drawing {
 	if a.Final() {
 		return Drawing{Skip: "ended before it could be shown"}

@@ -25,7 +25,7 @@ func (g *Gate) ByKey(ctx context.Context, key string) (Approval, error) { return
 func (g *Gate) List(ctx context.Context, who Caller, f Filter) (Page, error) {
 	if !who.MayDecide {
 		if !who.MayRequest {
-			return Page{}, refuse(CodeForbidden, "This token may not list approvals.")
+			return Page{}, Refuse(CodeForbidden, "This token may not list approvals.")
 		}
 		f.Owner = who.Token
 	}

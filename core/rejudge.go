@@ -144,7 +144,7 @@ func (a *Approval) addCards(routes Routes, now int64) (cards []Delivery) {
 func byRules(v Vote) bool { return v.Approver == RulesBased }
 
 // rulesChanged refuses whatever came while the rules changed more than once.
-func rulesChanged() *Error { return refuse(CodeUnavailable, "The rules have changed; try again.") }
+func rulesChanged() *Error { return Refuse(CodeUnavailable, "The rules have changed; try again.") }
 
 // judgeAgain asks policy anew about a pending approval that was judged under
 // other rules (the desk was started again with another configuration). Nil:

@@ -66,7 +66,7 @@ func (g *Gate) ByCode(ctx context.Context, code string) (Approval, error) {
 // ownKey finds the key behind an owner's own id.
 func (g *Gate) ownKey(ctx context.Context, who Caller, id string) (string, error) {
 	if !who.MayRequest && !who.MayDecide {
-		return "", refuse(CodeForbidden, "This token has no scope for approvals.")
+		return "", Refuse(CodeForbidden, "This token has no scope for approvals.")
 	}
 	found, err := g.store.Keys(ctx, NameQuery{Owner: who.Token, ID: id})
 	if err != nil {
@@ -86,5 +86,5 @@ func onlyKey(found []Named, ref string) (string, error) {
 	case 1:
 		return found[0].Key, nil
 	}
-	return "", refuse(CodeAmbiguousID, "More than one approval fits that; use the full id or the code.")
+	return "", Refuse(CodeAmbiguousID, "More than one approval fits that; use the full id or the code.")
 }

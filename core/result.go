@@ -24,7 +24,7 @@ func (a Approval) report(id, claimID string, r Result, now int64) (Change, error
 	replaces := run.Result != nil && run.Result.Unnamed && claimID != "" && (r.Status == "succeeded" || !run.ranWell())
 	switch {
 	case !newest && earlier < 0 && claimID != "":
-		return Change{}, refuse(CodeNotFound, "No run of %s was claimed under that claimId.", a.Code)
+		return Change{}, Refuse(CodeNotFound, "No run of %s was claimed under that claimId.", a.Code)
 	case !newest && earlier < 0:
 		return Change{}, notClaimable(WhyPending, "Nothing was claimed yet, so there is no result to report.")
 	case run.Result != nil && run.Result.same(r):
@@ -34,7 +34,7 @@ func (a Approval) report(id, claimID string, r Result, now int64) (Change, error
 		r.AtMs = run.Result.AtMs
 		return Change{Approval: a.withResult(newest, earlier, r)}, nil
 	case run.Result != nil && !replaces:
-		return Change{}, refuse(CodeAlreadyUsed, "A result was reported before.")
+		return Change{}, Refuse(CodeAlreadyUsed, "A result was reported before.")
 	}
 	next := a.withResult(newest, earlier, r)
 	said := next // as the log has it: with the result of the run that it is of

@@ -26,7 +26,7 @@ func (a Approval) notAgain(b Ballot, round *RetryRound, t today, rules *Rules, n
 	unknown := a.mayRunOn()
 	switch {
 	case round == nil && !b.Opens:
-		return refuse(CodeDecisionNotOffered, "No retry of %s is open; open one with: approvalbot retry %s", a.Code, a.Code)
+		return Refuse(CodeDecisionNotOffered, "No retry of %s is open; open one with: approvalbot retry %s", a.Code, a.Code)
 	case a.Status == Pending:
 		return notClaimable(WhyPending, "The approval is still pending.")
 	case a.Status != Approved:
@@ -36,7 +36,7 @@ func (a Approval) notAgain(b Ballot, round *RetryRound, t today, rules *Rules, n
 	case a.ToolName == DrillTool:
 		return notClaimable(WhyPolicy, WasDrill)
 	case a.ranWell():
-		return refuse(CodeRetryDataGone, "It was reported as succeeded, so it does not run again; the agent must ask again.")
+		return Refuse(CodeRetryDataGone, "It was reported as succeeded, so it does not run again; the agent must ask again.")
 	case a.ClaimedAtMs == 0 && now < a.ClaimUntilMs:
 		return notClaimable(WhyPending, "It was not claimed yet, and still can be; there is nothing to retry.")
 	case a.ClaimedAtMs == 0 && a.wasSigned():
@@ -119,16 +119,16 @@ func (a Approval) voteAgain(b Ballot, t today, rules *Rules, now int64) (Change,
 		vote := Vote{Approver: UserRequest, Verdict: Reject, Decision: Deny, Voter: &v, Reason: b.Reason, DecidedAtMs: now}
 		return a.deniedAgain(a.again(*round), []string{v.Name()}, "", b, vote, now), nil
 	case asked:
-		return a.refusedAgain(v, b, refuse(CodeSelfApproval, "You cannot make your own request run again."), now), nil
+		return a.refusedAgain(v, b, Refuse(CodeSelfApproval, "You cannot make your own request run again."), now), nil
 	case !asks.weight(v, d).Deny:
 		return a.refusedAgain(v, b, notAnApprover(), now), nil
 	case b.Decision == Retry && a.letAgain(v, now):
 		return Change{Approval: a, Unchanged: true}, nil // the answer to their vote was lost
 	case b.Decision == Retry && b.Code != "":
-		return a.refusedAgain(v, b, refuse(CodeDecisionNotOffered, "No button of a card votes for a retry."), now), nil
+		return a.refusedAgain(v, b, Refuse(CodeDecisionNotOffered, "No button of a card votes for a retry."), now), nil
 	case b.Decision == Retry && b.Chat != nil && round != nil &&
 		b.ReceivedMs < round.OpenedAtMs:
-		return a.refusedAgain(v, b, refuse(CodeDecisionNotOffered,
+		return a.refusedAgain(v, b, Refuse(CodeDecisionNotOffered,
 			"That was said before this retry of %s was asked for; look at it, and say it again.", a.Code), now), nil
 	}
 	var view Approval
@@ -258,7 +258,7 @@ func (a Approval) refusedAgain(v Voter, b Ballot, why *Error, now int64) Change 
 // again, and is told. The call itself is never in the answer. after is as in a Ballot.
 func (g *Gate) Retry(ctx context.Context, who Caller, ref string, withoutResult bool, after ...int) (Approval, error) {
 	if !who.MayDecide {
-		return Approval{}, refuse(CodeForbidden, "This token may not retry: it needs the scope operator.approvals.")
+		return Approval{}, Refuse(CodeForbidden, "This token may not retry: it needs the scope operator.approvals.")
 	}
 	key, err := g.Resolve(ctx, who, ref)
 	if err != nil {

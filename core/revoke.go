@@ -15,7 +15,7 @@ func (a Approval) revoke(by, reason string, now int64) (Change, error) {
 		}
 		return Change{}, notClaimable(why, "Only an approved request can be revoked; this one is "+string(a.Status)+".")
 	case a.ClaimedAtMs != 0:
-		return Change{}, refuse(CodeAlreadyUsed, "The approval was claimed before; it can no longer be taken back.")
+		return Change{}, Refuse(CodeAlreadyUsed, "The approval was claimed before; it can no longer be taken back.")
 	case a.RevokedAtMs != 0:
 		return Change{Approval: a, Unchanged: true}, nil
 	}
@@ -56,7 +56,7 @@ func (g *Gate) RevokeUnclaimed(ctx context.Context, why string) error {
 // Revoke takes an approved, unclaimed approval back.
 func (g *Gate) Revoke(ctx context.Context, who Caller, ref, reason string) (Approval, error) {
 	if !who.MayDecide {
-		return Approval{}, refuse(CodeForbidden, "This token may not revoke: it needs the scope operator.approvals.")
+		return Approval{}, Refuse(CodeForbidden, "This token may not revoke: it needs the scope operator.approvals.")
 	}
 	key, err := g.Resolve(ctx, who, ref)
 	if err != nil {

@@ -79,7 +79,7 @@ func (a Approval) RoundEndsMs() int64 {
 
 // roundAnswers refuses an allow in an open round: it was said to another question.
 func (a Approval) roundAnswers(r RetryRound, d *Directory) *Error {
-	return refuse(CodeAlreadyResolved, "%s was allowed before and is not allowed again by this; a retry of it is open (%s): "+
+	return Refuse(CodeAlreadyResolved, "%s was allowed before and is not allowed again by this; a retry of it is open (%s): "+
 		"vote with retry %[1]s or deny %[1]s.", a.Code, a.again(r).tally(d).roundText())
 }
 

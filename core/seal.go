@@ -63,6 +63,6 @@ func (a Approval) callGone(rules *Rules, now int64) bool {
 }
 
 func retryDataGone() *Error {
-	return refuse(CodeRetryDataGone, "Retry data not available: the call was deleted after it succeeded, "+
+	return Refuse(CodeRetryDataGone, "Retry data not available: the call was deleted after it succeeded, "+
 		"or its time is over (approvals.tools.retryWindow). The agent must ask again.")
 }

@@ -170,7 +170,7 @@ func (g *Gate) SignIn(ctx context.Context, in SignIn) (s Session, cookie string,
 	people := g.people(time.Now())
 	person, ok := people.Person(in.Person)
 	if !ok {
-		return s, "", refuse(CodeForbidden, "The desk knows nobody of that name any more.")
+		return s, "", Refuse(CodeForbidden, "The desk knows nobody of that name any more.")
 	}
 	cookie = newSecret()
 	made := in.start(cookie, person, people.DirectChats(in.Person), nowMs())
@@ -218,7 +218,7 @@ func (g *Gate) stands(s Session) error {
 	return nil
 }
 
-var errNoSession = refuse(CodeNotFound, "There is no such session, or it has ended.")
+var errNoSession = Refuse(CodeNotFound, "There is no such session, or it has ended.")
 
 // Sessions gives the sessions of a person that hold now, newest first.
 func (g *Gate) Sessions(ctx context.Context, person string) ([]Session, error) {

@@ -40,10 +40,10 @@ func (g *Gate) MakeLink(
 	own := who.MayDecide && person != "" && person == who.Person
 	switch {
 	case enrols && !who.MayAdmin:
-		return l, "", refuse(CodeForbidden,
+		return l, "", Refuse(CodeForbidden,
 			"This token may not do that: a link that may enrol a first passkey needs the scope operator.admin.")
 	case !own && !who.MayAdmin:
-		return l, "", refuse(CodeForbidden, "This token may not do that: it needs the scope operator.admin, "+
+		return l, "", Refuse(CodeForbidden, "This token may not do that: it needs the scope operator.admin, "+
 			"or operator.approvals and the person that it signs in.")
 	case person == "":
 		return l, "", Invalid(FieldError{"person", "must name whom to sign in: this token has no person of its own"})
@@ -61,7 +61,7 @@ func (g *Gate) MakeLink(
 func (g *Gate) LinkFor(ctx context.Context, v Voter, handled *InboundRef) (l LoginLink, secret string, err error) {
 	v = g.people(time.Now()).Identify(v)
 	if v.Person == "" {
-		return l, "", refuse(CodeForbidden, "The desk does not know whose account this is, so it signs nobody in: "+
+		return l, "", Refuse(CodeForbidden, "The desk does not know whose account this is, so it signs nobody in: "+
 			"its operator names you under people first. /whoami says what to tell them.")
 	}
 	return g.addLink(ctx, LoginLink{Person: v.Person, By: v.Channel + ":" + v.UserID}, handled)
@@ -86,7 +86,7 @@ func (g *Gate) addLink(ctx context.Context, l LoginLink, handled *InboundRef) (L
 }
 
 // errNoLink says the same of a link that never was, was spent, or is over.
-var errNoLink = refuse(CodeNotFound, "This link was used already, or is older than five minutes, or never was one.")
+var errNoLink = Refuse(CodeNotFound, "This link was used already, or is older than five minutes, or never was one.")
 
 // Link gives whom a link signs in, and spends nothing. CodeNotFound when it cannot
 // be used (any more).

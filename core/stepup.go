@@ -83,7 +83,7 @@ func (a Approval) yes(d Decision, person, nonce string) assertion.Yes {
 
 // stepUp is the refusal of a yes that wants a signature, with the page where it is given.
 func (a Approval) stepUp(site assertion.Site, text string) *Error {
-	e := refuse(CodeStepUpRequired, "%s", text)
+	e := Refuse(CodeStepUpRequired, "%s", text)
 	if site.ID == "" {
 		e.Message += "the desk has no page for that (server.publicUrl)."
 		return e
@@ -177,7 +177,7 @@ func (g *Gate) BeginYes(ctx context.Context, s Session, code string, shown Shown
 	case shown.Retry && a.Status != Approved:
 		return YesToSign{}, a.ended()
 	case shown.Retry && shown.After != len(a.RetriedBy):
-		return YesToSign{}, refuse(CodeUnseenPayload, "It was retried since this page was made: load the page again.")
+		return YesToSign{}, Refuse(CodeUnseenPayload, "It was retried since this page was made: load the page again.")
 	}
 	facts, err := g.Payload(ctx, a)
 	if err != nil {
@@ -187,9 +187,9 @@ func (g *Gate) BeginYes(ctx context.Context, s Session, code string, shown Shown
 	case rules.Site.ID == "":
 		return YesToSign{}, noSite()
 	case len(facts) == 0:
-		return YesToSign{}, refuse(CodeUnseenPayload, "The call itself cannot be shown, so it can only be denied.")
+		return YesToSign{}, Refuse(CodeUnseenPayload, "The call itself cannot be shown, so it can only be denied.")
 	case shown.Fingerprint != a.Fingerprint || shown.PolicyHash != rules.Policy.Hash():
-		return YesToSign{}, refuse(CodeUnseenPayload,
+		return YesToSign{}, Refuse(CodeUnseenPayload,
 			"What stands there is another call, or the rules have changed: load the page again.")
 	}
 	held, err := g.store.Passkeys(ctx, s.Person)
@@ -197,7 +197,7 @@ func (g *Gate) BeginYes(ctx context.Context, s Session, code string, shown Shown
 		return YesToSign{}, err
 	}
 	if len(held) == 0 {
-		return YesToSign{}, refuse(CodeStepUpRequired,
+		return YesToSign{}, Refuse(CodeStepUpRequired,
 			"You have no passkey. An operator lets you make one: approvalbot login --enrol %s", s.Person)
 	}
 	c := newChallenge(YesChallenge, s.ID, nowMs())
@@ -226,10 +226,15 @@ func (g *Gate) withHolders(ctx context.Context, r Rule, rules *Rules) error {
 		return nil
 	}
 	all, err := g.store.Passkeys(ctx, "")
-	if err == nil {
-		rules.People = rules.People.withHolders(all)
+	if err != nil {
+		return err
 	}
-	return err
+	holders := map[string]bool{}
+	for _, p := range all {
+		holders[p.Person] = true
+	}
+	rules.People = rules.People.withHolders(holders)
+	return nil
 }
 
 // signedEvent says in the log which passkey signed a yes.

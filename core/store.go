@@ -3,7 +3,7 @@ package core
 import "context"
 
 // ErrDisbelieved is a record that something else than the desk wrote: it counts for nothing.
-var ErrDisbelieved = refuse(CodeNotFound, "The desk's record of that was changed by something else than the desk, so it "+
+var ErrDisbelieved = Refuse(CodeNotFound, "The desk's record of that was changed by something else than the desk, so it "+
 	"counts for nothing; an operator looks with: approvalbot audit verify.")
 
 // Store keeps everything: what one process has committed, every other one sees.

@@ -29,11 +29,11 @@ func (g *Gate) SubmitAndWatch(
 	}
 	switch {
 	case !who.MayRequest:
-		return a, false, nil, refuse(CodeForbidden, "This token may not ask: it needs the scope approvals.request.")
+		return a, false, nil, Refuse(CodeForbidden, "This token may not ask: it needs the scope approvals.request.")
 	case outdated != nil:
 		return a, false, nil, outdated
 	case !rules.Enabled:
-		return a, false, nil, refuse(CodeApprovalsDisabled, "approvals disabled")
+		return a, false, nil, Refuse(CodeApprovalsDisabled, "approvals disabled")
 	}
 	call, sealed, asked, err := g.judge(ctx, who, call.askedBy(who), rules)
 	if err != nil {
@@ -133,14 +133,14 @@ func begin(
 ) (_ []Change, created bool, first authority, err error) {
 	if f.ByID != nil {
 		if f.ByID.Fingerprint != draft.Fingerprint {
-			return nil, false, "", refuse(CodeIDConflict, "That id names another call of yours.")
+			return nil, false, "", Refuse(CodeIDConflict, "That id names another call of yours.")
 		}
 		if call.MustAsk && !f.ByID.asksAPerson() {
-			return nil, false, "", refuse(CodeIDConflict,
+			return nil, false, "", Refuse(CodeIDConflict,
 				"That id names a call that needs no approver's own yes; choose another id, so that a person is asked.")
 		}
 		if f.ByID.Status == Approved && draft.givenByAsker(f.ByID.DecidedBy, lentTo(f.ByID.Votes), rules.People) {
-			return nil, false, "", refuse(CodeIDConflict,
+			return nil, false, "", Refuse(CodeIDConflict,
 				"That id names a call that whoever asks for it now has allowed; choose another id.")
 		}
 		if err := f.ByID.crowded(draft.Askers); err != nil {
@@ -149,7 +149,7 @@ func begin(
 		return superseding(asked.joining(*f.ByID, draft, "", rules, now), f, now), false, "", nil
 	}
 	if f.Another {
-		return nil, false, "", refuse(CodeIDConflict,
+		return nil, false, "", Refuse(CodeIDConflict,
 			"That id is another approval's code, or its id or the beginning of it; "+
 				"choose one that people cannot take for it.")
 	}
@@ -178,7 +178,7 @@ func begin(
 	draft = asked.onMiss(granted)
 	full := who.MaxPending > 0 && f.Pending >= who.MaxPending
 	if full && draft.Status == Pending && f.Superseded == nil {
-		return nil, false, "", refuse(CodeRateLimited,
+		return nil, false, "", Refuse(CodeRateLimited,
 			"This token has %d approvals pending, which is its limit; wait for some to end or withdraw them.",
 			f.Pending)
 	}

@@ -27,9 +27,9 @@ func (g *Gate) Tools(who Caller, set ToolSet) (allowed []string, denied []Denied
 	case err != nil:
 		return nil, nil, err
 	case !who.MayRequest && !who.MayDecide:
-		return nil, nil, refuse(CodeForbidden, "This token has no scope for approvals.")
+		return nil, nil, Refuse(CodeForbidden, "This token has no scope for approvals.")
 	case !rules.Enabled:
-		return nil, nil, refuse(CodeApprovalsDisabled, "approvals disabled")
+		return nil, nil, Refuse(CodeApprovalsDisabled, "approvals disabled")
 	}
 	if who.AgentID != "" {
 		set.AgentID = who.AgentID

@@ -52,7 +52,7 @@ func NewViewerKey(seed [32]byte) (ViewerKey, error) {
 // Token gives the viewer's token, or CodeUnavailable from the zero key.
 func (k ViewerKey) Token(v Viewer) (string, error) {
 	if k.box == nil {
-		return "", refuse(CodeUnavailable, "This desk gives out no viewer tokens.")
+		return "", Refuse(CodeUnavailable, "This desk gives out no viewer tokens.")
 	}
 	return base64.RawURLEncoding.EncodeToString(k.box.Seal(nil, nil, storedJSON(v), []byte(viewerPurpose))), nil
 }
@@ -76,7 +76,7 @@ func (k ViewerKey) Read(token string, now int64) (v Viewer, ok bool) {
 func NewViewer(who Caller, sessionKey string, now int64) (Viewer, error) {
 	switch {
 	case !who.MayRequest:
-		return Viewer{}, refuse(CodeForbidden, "This token may not do that: it needs the scope approvals.request.")
+		return Viewer{}, Refuse(CodeForbidden, "This token may not do that: it needs the scope approvals.request.")
 	case sessionKey == "":
 		return Viewer{}, Invalid(FieldError{"sessionKey", "must name a session of yours"})
 	case len(sessionKey) > maxName:

@@ -145,22 +145,22 @@ func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
 	w := a.weight(v, d)
 	switch {
 	case a.MayNotDecide(v, d):
-		return refuse(CodeSelfApproval, "You cannot approve your own request.")
+		return Refuse(CodeSelfApproval, "You cannot approve your own request.")
 	case !w.Deny, b.atVerifier && !w.Verifier:
 		return notAnApprover()
 	case !a.Rule.Admits(UserRequest) && !w.Verifier:
-		return refuse(CodeDecisionNotOffered, "Policy does not let people decide this request.")
+		return Refuse(CodeDecisionNotOffered, "Policy does not let people decide this request.")
 	case b.Decision == Deny:
 		return nil
 	case !slices.Contains(a.Offers, b.Decision) || a.Retrying != (b.Decision == Retry) || !a.Retrying && !b.Decision.Allows():
-		return refuse(CodeDecisionNotOffered, "%s is not offered for this request.", display.Escape(string(b.Decision)))
+		return Refuse(CodeDecisionNotOffered, "%s is not offered for this request.", display.Escape(string(b.Decision)))
 	case !w.Approvers && w.Verifier && b.Decision != AllowOnce && b.Decision != Retry:
-		return refuse(CodeDecisionNotOffered,
+		return Refuse(CodeDecisionNotOffered,
 			"You are asked for the verifier, whose yes counts for this call alone: allow it once, or deny it.")
 	case !w.Approvers && !w.Verifier && !a.Rule.AsksApprovers():
-		return refuse(CodeNotAnApprover, "Only the verifier's people can allow this request; you can deny it.")
+		return Refuse(CodeNotAnApprover, "Only the verifier's people can allow this request; you can deny it.")
 	case !w.Approvers && !w.Verifier:
-		return refuse(CodeNotAnApprover,
+		return Refuse(CodeNotAnApprover,
 			"This request needs %d approvals, and only people named in the configuration count for it.",
 			a.Rule.MinApprovals)
 	case a.Rule.StepUp && b.evidence == nil:
@@ -174,7 +174,7 @@ func (a Approval) admits(v Voter, b Ballot, d *Directory) *Error {
 }
 
 func notAnApprover() *Error {
-	return refuse(CodeNotAnApprover, "You are not authorized to approve/deny this request.")
+	return Refuse(CodeNotAnApprover, "You are not authorized to approve/deny this request.")
 }
 
 // lateVote answers a ballot on an ended approval: the same person's same vote
@@ -189,7 +189,7 @@ func (a Approval) lateVote(v Voter, b Ballot) Change {
 	switch n := len(a.RetriedBy); {
 	case same || withdrew || endedRound:
 	case b.Decision == Deny && n > 0 && a.Status == Approved && a.RevokedAtMs == 0:
-		c.Refusal = refuse(CodeAlreadyResolved, "Already decided: %s, and %s let it run again; an operator takes that "+
+		c.Refusal = Refuse(CodeAlreadyResolved, "Already decided: %s, and %s let it run again; an operator takes that "+
 			"back until it is claimed: approvalbot revoke %s", a.Ending(), People(a.RetriedBy[n-1].By), a.Code)
 	default:
 		c.Refusal = a.ended()
@@ -241,7 +241,7 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (Approval, error)
 		}
 		if err := g.LearnAbsences(ctx); err != nil {
 			g.log.Error("who is away cannot be read, so no yes counts", "approval", key, "reason", err)
-			return Approval{}, refuse(CodeUnavailable, "Who is away cannot be read now; try again in a moment.")
+			return Approval{}, Refuse(CodeUnavailable, "Who is away cannot be read now; try again in a moment.")
 		}
 	}
 	return Approval{}, rulesChanged()
@@ -346,7 +346,7 @@ func (g *Gate) adopt(ctx context.Context, key string, b Ballot) ([]Delivery, err
 		}
 	}
 	if card.Key == "" {
-		return nil, refuse(CodeNotFound, "This button is not known here.")
+		return nil, Refuse(CodeNotFound, "This button is not known here.")
 	}
 	facts, err := g.Payload(ctx, a)
 	if err != nil {
@@ -369,7 +369,7 @@ func (g *Gate) VoteAs(
 	ctx context.Context, who Caller, ref string, d Decision, reason string, after ...int,
 ) (Approval, error) {
 	if !who.MayDecide || who.Person == "" {
-		return Approval{}, refuse(CodeForbidden,
+		return Approval{}, Refuse(CodeForbidden,
 			"This token may not decide: it needs the scope operator.approvals and a person.")
 	}
 	key, err := g.Resolve(ctx, who, ref)
@@ -412,7 +412,7 @@ func (a Approval) addReason(v Voter, reason string, now int64) (Change, error) {
 	}
 	i := slices.IndexFunc(next.Votes, func(o Vote) bool { return o.Verdict == Reject && o.by(v) })
 	if i < 0 {
-		return Change{}, refuse(CodeNotFound, "You have not denied this request.")
+		return Change{}, Refuse(CodeNotFound, "You have not denied this request.")
 	}
 	next.Votes[i].Reason = cleanText(reason, maxReason)
 	if next.Status == Denied && slices.Contains(next.DecidedBy, v.Name()) {

@@ -70,7 +70,7 @@ func (g *Gate) voteOnWeb(ctx context.Context, code string, b Ballot) (Approval, 
 }
 
 func (a Approval) unseenOnWeb() *Error {
-	return refuse(CodeUnseenPayload, "Not everything that %s would run has been shown to you here; "+
+	return Refuse(CodeUnseenPayload, "Not everything that %s would run has been shown to you here; "+
 		"open it, and download the call where it is too long for the page.", a.Code)
 }
 

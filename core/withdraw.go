@@ -23,7 +23,7 @@ func (a Approval) supersede(by Approval, now int64) Change {
 func (g *Gate) Withdraw(ctx context.Context, who Caller, id, reason string) (Approval, error) {
 	key, err := g.ownKey(ctx, who, id)
 	if CodeOf(err) == CodeNotFound && !who.MayRequest { // an operator has drills of their own, and nothing else
-		err = refuse(CodeForbidden, "This token may not withdraw that: it needs the scope approvals.request.")
+		err = Refuse(CodeForbidden, "This token may not withdraw that: it needs the scope approvals.request.")
 	}
 	if err != nil {
 		return Approval{}, err

@@ -332,7 +332,7 @@ func (h *Handler) decide(
 			return Reply{}, false, err
 		}
 	}
-	return Reply{Text: after.VotedText(cmd.Decision, h.gate.Rules().People)}, true, nil
+	return Reply{Text: after.VotedText(cmd.Decision, h.gate.Rules().People, time.Now().UnixMilli())}, true, nil
 }
 
 // again ends the cool-down that a deny left.

@@ -141,7 +141,7 @@ func (w *Web) finishYes(_ http.ResponseWriter, r *http.Request, s core.Session) 
 		scriptDone
 		Text   string      `json:"text"` // what came of it
 		Status core.Status `json:"status"`
-	}{scriptDone{"/a/" + a.Code}, a.VotedText(signed, w.gate.Rules().People), a.Status}, nil
+	}{scriptDone{"/a/" + a.Code}, a.VotedText(signed, w.gate.Rules().People, time.Now().UnixMilli()), a.Status}, nil
 }
 
 // maxScript bounds what a browser sends, in bytes.

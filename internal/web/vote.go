@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"approvalbot/core"
 )
@@ -47,7 +48,7 @@ func (w *Web) vote(out http.ResponseWriter, r *http.Request, s core.Session) {
 		return
 	}
 	if r.Header.Get("HX-Request") != "" {
-		w.notice(out, http.StatusOK, a.Code+": "+a.VotedText(d, v.people))
+		w.notice(out, http.StatusOK, a.Code+": "+a.VotedText(d, v.people, time.Now().UnixMilli()))
 		return
 	}
 	back := "/a/" + a.Code
@@ -175,11 +176,11 @@ func (w *Web) voted(ctx context.Context, v reader, code string, d core.Decision)
 	}
 	for _, x := range given {
 		if x.Voter != nil && x.Voter.Person == v.session.Person && x.Decision == d {
-			return a.Code + ": " + a.VotedText(d, v.people)
+			return a.Code + ": " + a.VotedText(d, v.people, time.Now().UnixMilli())
 		}
 	}
 	if a.Status == core.Withdrawn && d == core.Deny {
-		return a.Code + ": " + a.VotedText(d, v.people)
+		return a.Code + ": " + a.VotedText(d, v.people, time.Now().UnixMilli())
 	}
 	return ""
 }
