@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/store"
 )
 
@@ -52,13 +53,13 @@ func TestAdversary_T9_AnothersCallByID(t *testing.T) {
 	change("INSERT INTO approval_ids (id, owner, key) VALUES ('mine', 'mallory', ?)", a.Key)
 	mallory := core.Caller{Token: "mallory", MayRequest: true}
 	_, err := d.Get(t.Context(), mallory, "mine")
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 	_, err = d.Withdraw(t.Context(), mallory, "mine", "")
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 	_, err = d.Claim(t.Context(), mallory, "mine", core.ClaimInput{})
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
-	_, err = d.Report(t.Context(), mallory, "mine", "", core.Result{Status: "succeeded"})
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
+	_, err = d.Report(t.Context(), mallory, "mine", "", approval.Result{Status: "succeeded"})
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 	require.NotZero(t, rowsNamed(t, d))
 	_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{})
 	require.NoError(t, err)
@@ -71,8 +72,8 @@ func TestAdversary_T9_DeliveryByHand(t *testing.T) {
 	a := d.submit(t, "ask")
 	require.NotEmpty(t, a.Deliveries)
 	change("UPDATE deliveries SET shown = 1, message_id = '5', state = 'sent'")
-	_, err := d.Vote(t.Context(), a.Key, core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "2"},
-		Decision: core.AllowOnce, Chat: &ops, ReceivedMs: a.CreatedAtMs + 1})
+	_, err := d.Vote(t.Context(), a.Key, core.Ballot{Voter: approval.Voter{Channel: "telegram", UserID: "2"},
+		Decision: approval.AllowOnce, Chat: &ops, ReceivedMs: a.CreatedAtMs + 1})
 	require.Error(t, err, "no card was shown")
 	require.NotZero(t, rowsNamed(t, d))
 	got, err := d.store.Get(t.Context(), a.Key)

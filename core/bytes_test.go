@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/internal/approval"
 )
 
 // sample sets every field that there is, at any depth, to what its path says; with
@@ -63,13 +65,13 @@ func sample(v reflect.Value, path string, some bool) {
 func bytesOf() (lines []string) {
 	hash := ""
 	for i := range 8 {
-		var a Approval
-		var more eventData
+		var a approval.Approval
+		var more approval.EventData
 		if i > 0 {
 			sample(reflect.ValueOf(&a).Elem(), fmt.Sprint("a", i), i%2 == 0)
 			sample(reflect.ValueOf(&more).Elem(), fmt.Sprint("e", i), i%2 == 0)
 		}
-		e := a.event(EventVote, int64(i), more)
+		e := a.Event(approval.EventVote, int64(i), more)
 		e.Seq = int64(i + 1)
 		hash = ChainHash(hash, e)
 		lines = append(lines, "body "+string(a.Body()), "event "+string(e.Data), "hash "+hash)
@@ -84,7 +86,7 @@ func TestBytesStay(t *testing.T) {
 	require.Equal(t, strings.Split(strings.TrimSuffix(string(want), "\n"), "\n"), bytesOf())
 	for line := range strings.Lines(string(want)) {
 		if text, is := strings.CutPrefix(line, "body "); is {
-			var a, again Approval
+			var a, again approval.Approval
 			require.NoError(t, json.Unmarshal([]byte(text), &a))
 			require.NoError(t, json.Unmarshal(a.Body(), &again))
 			require.Equal(t, a, again, "what was read is what was written")
@@ -112,7 +114,7 @@ func TestAdversary_B2_CanonicalFormsStay(t *testing.T) {
 }
 
 func canonicalLine(params string) string {
-	s, err := Canonical("a\"b\\é\n", json.RawMessage(params), &Bind{Workdir: new("/w"), Host: new("<\x01\u2028>")})
+	s, err := approval.Canonical("a\"b\\é\n", json.RawMessage(params), &approval.Bind{Workdir: new("/w"), Host: new("<\x01\u2028>")})
 	if err != nil {
 		return "refused: " + err.Error()
 	}

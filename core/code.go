@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 
 	"github.com/google/uuid"
+
+	"approvalbot/internal/approval"
 )
 
 // An approval's code is the first thirty bits of its key, a UUID, in the characters
@@ -23,13 +25,13 @@ const (
 )
 
 // ErrCodeTaken is what Store.Create answers when another approval has the code.
-var ErrCodeTaken = Refuse(CodeUnavailable, "No free code was found; try again.")
+var ErrCodeTaken = approval.Refuse(approval.CodeUnavailable, "No free code was found; try again.")
 
 // newKey makes the key of a new approval. Codes that people are asked with are
 // random: whoever mistypes one shall not meet another. Those of calls that policy
 // settles follow each other, some way apart, so that a batch of them meets in a few
 // pages of the store's index instead of in one page each.
-func (a Approval) newKey() string {
+func newKey(a approval.Approval) string {
 	for {
 		id := uuid.New()
 		if a.Final() {
@@ -105,8 +107,8 @@ func CodeKeys(code string) (first, end string) {
 
 // named gives an approval a new key, with that its code, and its id: its owner's
 // own, or the key.
-func (a Approval) named(own string) Approval {
-	a.Key = a.newKey()
+func named(a approval.Approval, own string) approval.Approval {
+	a.Key = newKey(a)
 	a.ID, a.Code = cmp.Or(own, a.Key), KeyCode(a.Key)
 	return a
 }

@@ -6,6 +6,9 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 )
 
 // Gate is the one door to every step of an approval. Who is calling is an
@@ -14,7 +17,7 @@ import (
 type Gate struct {
 	store    Store
 	rules    atomic.Pointer[Rules]
-	absences atomic.Pointer[Absences]
+	absences atomic.Pointer[people.Absences]
 	log      *slog.Logger
 	waits    waitlist
 	rendered renderCache
@@ -37,7 +40,7 @@ func NewGate(store Store, rules Rules, log *slog.Logger, after ...func(Change)) 
 	g := &Gate{store: store, log: log, after: after, waits: waitlist{m: map[string]*waiter{}}, notices: make(bell, 1),
 		signIns: randomSignInKey(), confirms: randomConfirmKey()}
 	g.rules.Store(&rules)
-	g.absences.Store(&unread)
+	g.absences.Store(&people.Unread)
 	return g
 }
 
@@ -62,7 +65,7 @@ func (g *Gate) snapshot(now time.Time) Rules {
 }
 
 // people are the people as they are at that moment.
-func (g *Gate) people(now time.Time) *Directory { return g.snapshot(now).People }
+func (g *Gate) people(now time.Time) *people.Directory { return g.snapshot(now).People }
 
 // inForce gives the rules to judge by, or CodeUnavailable as long as others count
 // for those who share the store: whatever judges a call, counts a yes or hands a
@@ -93,33 +96,33 @@ func (g *Gate) AnnounceVersion(ctx context.Context, name string, looser []string
 	return g.store.Once(ctx, name, e)
 }
 
-func policyEvent(by, hash string, looser []string) (Event, error) {
+func policyEvent(by, hash string, looser []string) (approval.Event, error) {
 	data, err := json.Marshal(map[string]any{"policyHash": hash, "by": by, "looser": looser})
-	return Event{AtMs: nowMs(), Type: EventPolicy, Data: data}, err
+	return approval.Event{AtMs: nowMs(), Type: approval.EventPolicy, Data: data}, err
 }
 
 // Refused puts an attempt that never reached an approval on record (a forged
 // payload, a stranger's listing) and marks its platform update handled.
-func (g *Gate) Refused(ctx context.Context, v Voter, what string, handled *InboundRef) error {
-	a := Approval{}
+func (g *Gate) Refused(ctx context.Context, v approval.Voter, what string, handled *approval.InboundRef) error {
+	a := approval.Approval{}
 	by := g.people(time.Now()).Identify(v).Name()
-	return g.refusal(ctx, handled, a.event(EventRefused, nowMs(), eventData{Why: what, By: by}))
+	return g.refusal(ctx, handled, a.Event(approval.EventRefused, nowMs(), approval.EventData{Why: what, By: by}))
 }
 
 // Forbidden puts on record, if err is CodeForbidden, that a token was refused what it has no
 // right to: what names the route or method. The attempt is on record also if its caller has gone.
 func (g *Gate) Forbidden(ctx context.Context, who Caller, what string, err error) {
-	if CodeOf(err) != CodeForbidden {
+	if approval.CodeOf(err) != approval.CodeForbidden {
 		return
 	}
-	e := Approval{}.event(EventRefused, nowMs(), eventData{By: "token:" + who.Token, Why: "forbidden: " + what})
+	e := approval.Approval{}.Event(approval.EventRefused, nowMs(), approval.EventData{By: "token:" + who.Token, Why: "forbidden: " + what})
 	if err := g.refusal(context.WithoutCancel(ctx), nil, e); err != nil {
 		g.log.Error("a forbidden attempt is not on record", "token", who.Token, "what", what, "reason", err)
 	}
 }
 
 // Handled marks a platform update done that changed nothing.
-func (g *Gate) Handled(ctx context.Context, ref InboundRef) error {
+func (g *Gate) Handled(ctx context.Context, ref approval.InboundRef) error {
 	return g.store.Append(ctx, &ref)
 }
 
@@ -128,10 +131,10 @@ func (g *Gate) Handled(ctx context.Context, ref InboundRef) error {
 var errReplaced = rulesChanged()
 
 // update is the one way to change an existing approval.
-func (g *Gate) update(ctx context.Context, key string, fn func(Approval) (Change, error)) (Approval, error) {
+func (g *Gate) update(ctx context.Context, key string, fn func(approval.Approval) (Change, error)) (approval.Approval, error) {
 	var last Change
 	try := attempt{all: &g.refusals}
-	a, err := g.store.Update(ctx, key, func(a Approval) (Change, error) {
+	a, err := g.store.Update(ctx, key, func(a approval.Approval) (Change, error) {
 		c, err := fn(a)
 		c.Events = try.bounded(c.Events)
 		last = c

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"approvalbot/internal/approval"
 )
 
 // Gone is what the store has of people whom the configuration does not name.
@@ -26,7 +28,7 @@ type GoneStore interface {
 	// log, in one transaction, and gives it. If the policy of that hash is not the one of every
 	// instance, it writes nothing and the result Waits. Nothing is written if there is nothing
 	// to end.
-	EndGone(ctx context.Context, known []string, policy string, events func(Gone) []Event) (Gone, error)
+	EndGone(ctx context.Context, known []string, policy string, events func(Gone) []approval.Event) (Gone, error)
 	// SuspendedPasskeys gives a person's, or everybody's if person is empty, oldest first.
 	SuspendedPasskeys(ctx context.Context, person string) ([]Passkey, error)
 }
@@ -41,7 +43,7 @@ func (g *Gate) EndGone(ctx context.Context) (Gone, error) {
 	for _, p := range rules.People.Everybody() {
 		known = append(known, p.Name)
 	}
-	gone, err := g.store.EndGone(ctx, known, rules.Policy.Hash(), func(x Gone) []Event { return x.events(now) })
+	gone, err := g.store.EndGone(ctx, known, rules.Policy.Hash(), func(x Gone) []approval.Event { return x.events(now) })
 	if err == nil && len(gone.Sessions) > 0 {
 		g.sessions.turn()
 	}
@@ -51,7 +53,7 @@ func (g *Gate) EndGone(ctx context.Context) (Gone, error) {
 // byConfiguration ended what belonged to a person whom the configuration names no more.
 const byConfiguration = "configuration"
 
-func (x Gone) events(now int64) (out []Event) {
+func (x Gone) events(now int64) (out []approval.Event) {
 	for _, s := range x.Sessions {
 		out = append(out, s.signedOut(byConfiguration, now))
 	}
@@ -59,7 +61,7 @@ func (x Gone) events(now int64) (out []Event) {
 		out = append(out, p.ended(byConfiguration, now))
 	}
 	for _, p := range x.Passkeys {
-		out = append(out, webEvent(EventPasskeySuspended, now,
+		out = append(out, webEvent(approval.EventPasskeySuspended, now,
 			map[string]any{"by": byConfiguration, "person": p.Person, "passkey": p}))
 	}
 	return out

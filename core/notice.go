@@ -4,13 +4,15 @@ import (
 	"sync"
 
 	"github.com/google/uuid"
+
+	"approvalbot/internal/approval"
 )
 
 // Notice is a message to one person about themselves that belongs to no approval: that
 // somebody signed in as them. It goes into their own direct chat, never into a group.
 type Notice struct {
 	ID        string // UUID
-	Target    Target
+	Target    approval.Target
 	Text      string // plain text, already safe
 	Session   string // id of the session that its button ends; empty: no button
 	CreatedMs int64
@@ -18,7 +20,7 @@ type Notice struct {
 	Attempts  int
 }
 
-func newNotice(t Target, text, session string, now int64) Notice {
+func newNotice(t approval.Target, text, session string, now int64) Notice {
 	return Notice{ID: uuid.NewString(), Target: t, Text: text, Session: session, CreatedMs: now, DueMs: now}
 }
 

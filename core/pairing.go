@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"approvalbot/internal/approval"
 )
 
 // PairingCodeLength is how many characters of Crockford's base 32 a pairing code
@@ -37,9 +39,9 @@ type Pairing struct {
 
 // PairingWho is who gave the code, and where.
 type PairingWho struct {
-	Chat   Target `json:"chat"`
-	UserID string `json:"userId"`
-	Name   string `json:"name,omitempty"` // as the platform calls them: whatever they like
+	Chat   approval.Target `json:"chat"`
+	UserID string          `json:"userId"`
+	Name   string          `json:"name,omitempty"` // as the platform calls them: whatever they like
 }
 
 // PairingStatus says how far a pairing is.
@@ -104,7 +106,7 @@ func newPairingCode() string {
 // StartPairing makes a pairing, in place of any earlier one, and gives its code.
 func (g *Gate) StartPairing(ctx context.Context, who Caller) (p Pairing, code string, err error) {
 	if !who.MayAdmin {
-		return p, "", Refuse(CodeForbidden, "This token may not do that: it needs the scope operator.admin.")
+		return p, "", approval.Refuse(approval.CodeForbidden, "This token may not do that: it needs the scope operator.admin.")
 	}
 	code, now := newPairingCode(), nowMs()
 	p = newPairing(uuid.NewString(), code, now)
@@ -112,8 +114,8 @@ func (g *Gate) StartPairing(ctx context.Context, who Caller) (p Pairing, code st
 	if who.Person != "" {
 		by = "person:" + who.Person
 	}
-	event := pairingEvent(EventPairing, now, map[string]any{"by": by, "until": p.ExpiresAtMs})
-	err = g.store.Pair(ctx, nil, func(Pairing) (Pairing, []Event) { return p, []Event{event} })
+	event := pairingEvent(approval.EventPairing, now, map[string]any{"by": by, "until": p.ExpiresAtMs})
+	err = g.store.Pair(ctx, nil, func(Pairing) (Pairing, []approval.Event) { return p, []approval.Event{event} })
 	return p, code, err
 }
 
@@ -121,23 +123,23 @@ func (g *Gate) StartPairing(ctx context.Context, who Caller) (p Pairing, code st
 // pairing's. A wrong one is on record as a refused attempt. When Pair returns without
 // an error, the platform update is handled.
 func (g *Gate) Pair(
-	ctx context.Context, v Voter, code string, who PairingWho, handled *InboundRef,
+	ctx context.Context, v approval.Voter, code string, who PairingWho, handled *approval.InboundRef,
 ) (right bool, err error) {
 	by := g.people(time.Now()).Identify(v).Name()
 	try := attempt{all: &g.refusals}
-	err = g.store.Pair(ctx, handled, func(before Pairing) (Pairing, []Event) {
+	err = g.store.Pair(ctx, handled, func(before Pairing) (Pairing, []approval.Event) {
 		now := nowMs()
 		var p Pairing
 		if p, right = before.answer(code, who, now); right {
-			return p, []Event{pairingEvent(EventPaired, now, map[string]any{"by": by, "target": who.Chat.String()})}
+			return p, []approval.Event{pairingEvent(approval.EventPaired, now, map[string]any{"by": by, "target": who.Chat.String()})}
 		}
 		why := "a pairing code that is not right"
 		if p.Wrong != before.Wrong && p.Wrong == pairingTries {
 			why += "; it was the fifth, so the pairing has ended"
 		}
-		no := pairingEvent(EventRefused, now, map[string]any{"by": by, "why": why})
-		no.by = by
-		return p, try.bounded([]Event{no})
+		no := pairingEvent(approval.EventRefused, now, map[string]any{"by": by, "why": why})
+		no.By = by
+		return p, try.bounded([]approval.Event{no})
 	})
 	try.ended(err)
 	return right && err == nil, err
@@ -148,13 +150,13 @@ func (g *Gate) Pair(
 func (g *Gate) PairingOf(ctx context.Context, id string) (Pairing, error) {
 	p, err := g.store.Pairing(ctx)
 	if err == nil && (p.ID == "" || p.ID != id) {
-		return Pairing{}, Refuse(CodeNotFound, "There is no such pairing: a newer one may have taken its place.")
+		return Pairing{}, approval.Refuse(approval.CodeNotFound, "There is no such pairing: a newer one may have taken its place.")
 	}
 	return p, err
 }
 
 // pairingEvent makes a log entry about a pairing. It never names the code.
-func pairingEvent(t EventType, now int64, data map[string]any) Event {
+func pairingEvent(t approval.EventType, now int64, data map[string]any) approval.Event {
 	text, _ := json.Marshal(data) // plain values always marshal
-	return Event{AtMs: now, Type: t, Data: text}
+	return approval.Event{AtMs: now, Type: t, Data: text}
 }

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/internal/approval"
 )
 
 func TestPairing_AnswersOnce(t *testing.T) {
 	const began = int64(1_000_000)
-	alice := PairingWho{Chat: Target{Channel: "telegram", To: "-5"}, UserID: "1", Name: "Alice"}
-	mallory := PairingWho{Chat: Target{Channel: "telegram", To: "-6"}, UserID: "9", Name: "Alice"}
+	alice := PairingWho{Chat: approval.Target{Channel: "telegram", To: "-5"}, UserID: "1", Name: "Alice"}
+	mallory := PairingWho{Chat: approval.Target{Channel: "telegram", To: "-6"}, UserID: "9", Name: "Alice"}
 	type try struct {
 		code  string
 		who   PairingWho

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
 	"approvalbot/internal/display"
 )
@@ -118,7 +119,7 @@ type PasskeyStore interface {
 type PasskeyChange struct {
 	Add     *Passkey
 	Remove  string // credential id
-	Events  []Event
+	Events  []approval.Event
 	Notices []Notice // to the person
 }
 
@@ -134,9 +135,9 @@ type Passkeys struct {
 	// Suspended were the person's before the configuration did not name them: they count for
 	// nothing, and stay so.
 	Suspended []Passkey
-	MayAdd    *Error // nil: it may; else why not, and the way out
-	MayEnd    *Error // likewise to remove one
-	Confirm   bool   // a signature of one of them, in this session, would let it do both
+	MayAdd    *approval.Error // nil: it may; else why not, and the way out
+	MayEnd    *approval.Error // likewise to remove one
+	Confirm   bool            // a signature of one of them, in this session, would let it do both
 }
 
 // PasskeysOf gives the passkeys of the session's person.
@@ -180,24 +181,24 @@ func (s Session) passkeys(held []Passkey, fresh bool, now int64) Passkeys {
 	proven, vouched := fresh || recent && s.How == ByPasskey, recent && (s.Enrols || s.How == ByOIDC)
 	switch {
 	case len(held) == 0 && !vouched:
-		out.MayAdd = Refuse(CodeForbidden, "A first passkey is made after an operator's link "+
+		out.MayAdd = approval.Refuse(approval.CodeForbidden, "A first passkey is made after an operator's link "+
 			"(approvalbot login --enrol %s), or after signing in through your organisation, within an hour.", s.Person)
 	case len(held) > 0 && !proven:
 		out.Confirm = true
-		out.MayAdd = Refuse(CodeStepUpRequired, "Confirm with one of your passkeys first. Is it lost? "+
+		out.MayAdd = approval.Refuse(approval.CodeStepUpRequired, "Confirm with one of your passkeys first. Is it lost? "+
 			"Ask an operator for a link (approvalbot login --enrol %s) and remove it.", s.Person)
 	case len(held) >= maxPasskeys:
-		out.MayAdd = Refuse(CodeInvalidRequest, "You have %d passkeys, which is the most; remove one first.", len(held))
+		out.MayAdd = approval.Refuse(approval.CodeInvalidRequest, "You have %d passkeys, which is the most; remove one first.", len(held))
 	}
 	if !proven && !vouched {
-		out.MayEnd = Refuse(CodeStepUpRequired, "Confirm with one of your passkeys first.")
+		out.MayEnd = approval.Refuse(approval.CodeStepUpRequired, "Confirm with one of your passkeys first.")
 	}
 	return out
 }
 
 func (g *Gate) confirmed(ctx context.Context, s Session) (bool, error) {
 	c, err := g.store.Challenge(ctx, confirmedID(s))
-	if CodeOf(err) == CodeNotFound {
+	if approval.CodeOf(err) == approval.CodeNotFound {
 		return false, nil
 	}
 	right := c.Kind == confirmedSession && c.Person == s.Person && c.ExpiresMs > nowMs()
@@ -229,7 +230,7 @@ func (g *Gate) ceremony(ctx context.Context, kind ChallengeKind, browser, challe
 		return c, nil
 	}
 	c, err := g.store.Challenge(ctx, challenge)
-	if err != nil && CodeOf(err) != CodeNotFound {
+	if err != nil && approval.CodeOf(err) != approval.CodeNotFound {
 		return c, err
 	}
 	if wrong := err != nil || c.Kind != kind || c.Browser != browser || c.ExpiresMs <= nowMs(); wrong {
@@ -268,7 +269,7 @@ func (g *Gate) Enrol(ctx context.Context, s Session, p Passkey) (Passkey, error)
 		p.Name = "Passkey"
 	}
 	if !g.people(time.Now()).Known(s.Person) {
-		return p, Refuse(CodeForbidden, "The configuration does not name you any more.")
+		return p, approval.Refuse(approval.CodeForbidden, "The configuration does not name you any more.")
 	}
 	fresh, err := g.confirmed(ctx, s)
 	if err != nil {
@@ -278,7 +279,7 @@ func (g *Gate) Enrol(ctx context.Context, s Session, p Passkey) (Passkey, error)
 		if no := s.passkeys(held, fresh, now).MayAdd; no != nil {
 			return PasskeyChange{}, no
 		}
-		return PasskeyChange{Add: &p, Events: []Event{p.event(EventPasskeyEnrolled, now, s.How)},
+		return PasskeyChange{Add: &p, Events: []approval.Event{p.event(approval.EventPasskeyEnrolled, now, s.How)},
 			Notices: g.notes(s.Person, "🔑 A passkey was made for you at the approval desk: "+p.Name+
 				". It can sign in as you and sign your approvals. Was it not you? Tell an operator at once.", now)}, nil
 	})
@@ -299,9 +300,9 @@ func (g *Gate) RemovePasskey(ctx context.Context, s Session, id string) error {
 		}
 		i := slices.IndexFunc(held, func(p Passkey) bool { return p.ID == id })
 		if i < 0 {
-			return PasskeyChange{}, Refuse(CodeNotFound, "You have no such passkey.")
+			return PasskeyChange{}, approval.Refuse(approval.CodeNotFound, "You have no such passkey.")
 		}
-		return PasskeyChange{Remove: id, Events: []Event{held[i].event(EventPasskeyRemoved, now, s.How)},
+		return PasskeyChange{Remove: id, Events: []approval.Event{held[i].event(approval.EventPasskeyRemoved, now, s.How)},
 			Notices: g.notes(s.Person, "🔑 Your passkey "+held[i].Name+" was removed from the approval desk. "+
 				"Was it not you? Tell an operator at once.", now)}, nil
 	})
@@ -342,7 +343,7 @@ func (g *Gate) answered(
 		return Passkey{}, err
 	}
 	p, err := g.store.Passkey(ctx, r.CredentialID)
-	if err != nil && CodeOf(err) != CodeNotFound {
+	if err != nil && approval.CodeOf(err) != approval.CodeNotFound {
 		return Passkey{}, err
 	}
 	asked, _ := base64.RawURLEncoding.DecodeString(c.ID) // we have made it
@@ -374,7 +375,7 @@ func (g *Gate) refusedPasskey(ctx context.Context, p Passkey, use PasskeyUse, wh
 	if p.ID == "" || why == nil {
 		return nil
 	}
-	e := Approval{}.event(EventRefused, nowMs(), eventData{By: "person:" + p.Person,
+	e := approval.Approval{}.Event(approval.EventRefused, nowMs(), approval.EventData{By: "person:" + p.Person,
 		Why: "a passkey's answer that does not fit: " + why.Error()})
 	return g.refusal(ctx, nil, e)
 }
@@ -392,8 +393,8 @@ func (g *Gate) endCeremony(ctx context.Context, kind ChallengeKind, browser, id 
 }
 
 // event is a passkey's entry in the log. how is by what the session was signed in.
-func (p Passkey) event(t EventType, now int64, how string) Event {
-	return Event{AtMs: now, Type: t, Data: storedJSON(&struct {
+func (p Passkey) event(t approval.EventType, now int64, how string) approval.Event {
+	return approval.Event{AtMs: now, Type: t, Data: approval.StoredJSON(&struct {
 		By      string  `json:"by"`
 		How     string  `json:"how,omitempty"`
 		Passkey Passkey `json:"passkey"`
@@ -408,16 +409,16 @@ func (g *Gate) notes(person, text string, now int64) (out []Notice) {
 	return out
 }
 
-func noSite() *Error {
-	return Refuse(CodeUnavailable,
+func noSite() *approval.Error {
+	return approval.Refuse(approval.CodeUnavailable,
 		"There are no passkeys here: server.publicUrl must be https with a DNS name, or localhost.")
 }
 
-func ceremonyOver() *Error {
-	return Refuse(CodeForbidden,
+func ceremonyOver() *approval.Error {
+	return approval.Refuse(approval.CodeForbidden,
 		"That was answered before, or after more than five minutes, or in another browser: try again.")
 }
 
-func notThatPasskey() *Error {
-	return Refuse(CodeForbidden, "That passkey does not fit: the desk does not know it, or it was removed or suspended.")
+func notThatPasskey() *approval.Error {
+	return approval.Refuse(approval.CodeForbidden, "That passkey does not fit: the desk does not know it, or it was removed or suspended.")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/schedule"
 )
 
@@ -34,12 +35,12 @@ func (d *fixture) subscribe(t *testing.T, person, endpoint string) core.PushSubs
 }
 
 // notified are the subscriptions that an approval's notifications go to.
-func (d *fixture) notified(t *testing.T, a core.Approval) (ids []string) {
+func (d *fixture) notified(t *testing.T, a approval.Approval) (ids []string) {
 	t.Helper()
 	a, err := d.ByKey(t.Context(), a.Key)
 	require.NoError(t, err)
 	for _, m := range a.Deliveries {
-		if m.Kind == core.PushDelivery {
+		if m.Kind == approval.PushDelivery {
 			ids = append(ids, m.Target.To)
 		}
 	}
@@ -63,8 +64,8 @@ func TestWhoIsNotified(t *testing.T) {
 	require.Empty(t, d.notified(t, d.submit(t, "deny")))
 	require.Empty(t, d.notified(t, d.submit(t, "allow")))
 
-	own := d.submit(t, "ask", func(c *core.Call) {
-		c.SessionKey, c.Requester = "mine", &core.Requester{Channel: "telegram", UserID: "1"}
+	own := d.submit(t, "ask", func(c *approval.Call) {
+		c.SessionKey, c.Requester = "mine", &approval.Requester{Channel: "telegram", UserID: "1"}
 	})
 	require.Equal(t, []string{other.ID}, d.notified(t, own))
 	require.NoError(t, d.Unsubscribe(t.Context(), core.Session{Person: "alice"}, other.ID))
@@ -82,7 +83,7 @@ func TestNotificationsInQuietHours(t *testing.T) {
 	night, err := schedule.Once(start.Format(time.RFC3339), until.Format(time.RFC3339), "UTC")
 	require.NoError(t, err)
 	d.use(func(r *core.Rules) {
-		r.Push, r.BreaksQuiet = true, core.R4
+		r.Push, r.BreaksQuiet = true, approval.R4
 		r.Contact.Quiet = map[string]schedule.Window{"alice": night}
 	})
 	due := func(tool string) int64 {
@@ -90,7 +91,7 @@ func TestNotificationsInQuietHours(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, d.notified(t, a), 1)
 		for _, m := range a.Deliveries {
-			if m.Kind == core.PushDelivery {
+			if m.Kind == approval.PushDelivery {
 				return m.DueMs - a.CreatedAtMs
 			}
 		}
@@ -107,7 +108,7 @@ func TestNotificationsUnderAFlood(t *testing.T) {
 	d.subscribe(t, "alice", "https://p.example/1")
 	d.use(func(r *core.Rules) { r.Push, r.DigestAbove = true, 2 })
 	next := func(tool, path string) int {
-		return len(d.notified(t, d.submit(t, tool, func(c *core.Call) { c.Params = json.RawMessage(`{"path":"` + path + `"}`) })))
+		return len(d.notified(t, d.submit(t, tool, func(c *approval.Call) { c.Params = json.RawMessage(`{"path":"` + path + `"}`) })))
 	}
 	require.Equal(t, 1, next("ask", "1"))
 	require.Equal(t, 1, next("ask", "2"))
@@ -121,15 +122,15 @@ func TestWhatANotificationSays(t *testing.T) {
 	d := newFixture(t)
 	d.subscribe(t, "alice", "https://p.example/1")
 	d.use(func(r *core.Rules) { r.Push = true })
-	a := d.submit(t, "ask", func(c *core.Call) {
+	a := d.submit(t, "ask", func(c *approval.Call) {
 		c.Params = json.RawMessage(`{"path":"/etc/shadow"}`)
 	})
-	m := core.Delivery{Key: a.Key, Kind: core.PushDelivery}
+	m := approval.Delivery{Key: a.Key, Kind: approval.PushDelivery}
 	drawing, err := d.Draw(t.Context(), m)
 	require.NoError(t, err)
 	require.True(t, drawing.Done)
 	require.JSONEq(t, `{"code":"`+a.Code+`","risk":"R2","tool":"ask"}`, drawing.Text)
-	_, err = d.VoteAs(t.Context(), alice, a.Code, core.Deny, "")
+	_, err = d.VoteAs(t.Context(), alice, a.Code, approval.Deny, "")
 	require.NoError(t, err)
 	drawing, err = d.Draw(t.Context(), m)
 	require.NoError(t, err)
@@ -144,19 +145,19 @@ func TestSubscriptionsAreChecked(t *testing.T) {
 	for name, c := range map[string]struct {
 		who    core.Session
 		change func(*core.PushSubscription)
-		want   core.Code
+		want   approval.Code
 	}{
-		"nobody":           {core.Session{}, func(*core.PushSubscription) {}, core.CodeForbidden},
-		"a removed person": {core.Session{Person: "carol"}, func(*core.PushSubscription) {}, core.CodeForbidden},
-		"not https":        {who, func(s *core.PushSubscription) { s.Endpoint = "http://p.example/1" }, core.CodeInvalidRequest},
-		"no host":          {who, func(s *core.PushSubscription) { s.Endpoint = "https:///1" }, core.CodeInvalidRequest},
-		"a password":       {who, func(s *core.PushSubscription) { s.Endpoint = "https://a:b@p.example/1" }, core.CodeInvalidRequest},
-		"no point":         {who, func(s *core.PushSubscription) { s.P256dh = goodAuth }, core.CodeInvalidRequest},
-		"a short secret":   {who, func(s *core.PushSubscription) { s.Auth = "AAAA" }, core.CodeInvalidRequest},
+		"nobody":           {core.Session{}, func(*core.PushSubscription) {}, approval.CodeForbidden},
+		"a removed person": {core.Session{Person: "carol"}, func(*core.PushSubscription) {}, approval.CodeForbidden},
+		"not https":        {who, func(s *core.PushSubscription) { s.Endpoint = "http://p.example/1" }, approval.CodeInvalidRequest},
+		"no host":          {who, func(s *core.PushSubscription) { s.Endpoint = "https:///1" }, approval.CodeInvalidRequest},
+		"a password":       {who, func(s *core.PushSubscription) { s.Endpoint = "https://a:b@p.example/1" }, approval.CodeInvalidRequest},
+		"no point":         {who, func(s *core.PushSubscription) { s.P256dh = goodAuth }, approval.CodeInvalidRequest},
+		"a short secret":   {who, func(s *core.PushSubscription) { s.Auth = "AAAA" }, approval.CodeInvalidRequest},
 	} {
 		s := subscription("https://p.example/1")
 		c.change(&s)
-		require.Equal(t, c.want, core.CodeOf(d.Subscribe(t.Context(), c.who, s)), name)
+		require.Equal(t, c.want, approval.CodeOf(d.Subscribe(t.Context(), c.who, s)), name)
 	}
-	require.Equal(t, core.CodeForbidden, core.CodeOf(d.Unsubscribe(t.Context(), core.Session{}, "1")))
+	require.Equal(t, approval.CodeForbidden, approval.CodeOf(d.Unsubscribe(t.Context(), core.Session{}, "1")))
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -58,7 +60,7 @@ func (r *refusals) take(by string) (who refuser, record bool) {
 
 // over takes what was counted in minutes that have ended, or in all of them, and gives a
 // record for each refuser of whom not everything is on record.
-func (r *refusals) over(all bool) (out []Event) {
+func (r *refusals) over(all bool) (out []approval.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for who, n := range r.counted {
@@ -66,7 +68,7 @@ func (r *refusals) over(all bool) (out []Event) {
 			continue
 		}
 		if n > refusalsAMinute {
-			out = append(out, Approval{}.event(EventRefused, nowMs(), eventData{By: who.by,
+			out = append(out, approval.Approval{}.Event(approval.EventRefused, nowMs(), approval.EventData{By: who.by,
 				Why: fmt.Sprintf("%d further refusals within a minute", n-refusalsAMinute)}))
 		}
 		delete(r.counted, who)
@@ -88,14 +90,14 @@ type attempt struct {
 }
 
 // bounded gives what of the step's events is to be on record.
-func (t *attempt) bounded(events []Event) []Event {
-	isRefusal := func(e Event) bool { return e.Type == EventRefused }
+func (t *attempt) bounded(events []approval.Event) []approval.Event {
+	isRefusal := func(e approval.Event) bool { return e.Type == approval.EventRefused }
 	i := slices.IndexFunc(events, isRefusal)
 	if i < 0 {
 		return events
 	}
 	if t.who == (refuser{}) {
-		t.who, t.record = t.all.take(events[i].by)
+		t.who, t.record = t.all.take(events[i].By)
 	}
 	if t.record {
 		return events
@@ -117,9 +119,9 @@ func (t *attempt) ended(err error) {
 
 // refusal puts a refused attempt on record, as far as it is to be, and marks its platform
 // update handled.
-func (g *Gate) refusal(ctx context.Context, handled *InboundRef, e Event) error {
+func (g *Gate) refusal(ctx context.Context, handled *approval.InboundRef, e approval.Event) error {
 	try := attempt{all: &g.refusals}
-	events := try.bounded([]Event{e})
+	events := try.bounded([]approval.Event{e})
 	if len(events) == 0 && handled == nil {
 		return nil
 	}

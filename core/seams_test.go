@@ -7,15 +7,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
 	"approvalbot/internal/assertion/softkey"
+	"approvalbot/internal/people"
 )
 
 // An address is somebody's whatever the case of its letters, but no other letter is one of
 // theirs, though Unicode folds it to one.
 func TestAdversary_N2_AddressesThatFold(t *testing.T) {
 	t.Parallel()
-	d, err := core.NewDirectory(core.Rights{People: []core.Person{{Name: "kirsten", Email: "Kirsten@example.org"}}})
+	d, err := people.NewDirectory(people.Rights{People: []people.Person{{Name: "kirsten", Email: "Kirsten@example.org"}}})
 	require.NoError(t, err)
 	for address, want := range map[string]bool{"kirsten@EXAMPLE.org": true, "Kirsten@example.org": true,
 		"\u212airsten@example.org": false, "kir\u017ften@example.org": false, "": false} {
@@ -39,10 +41,10 @@ func TestAdversary_N4_PasskeysInAnOldSession(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, p.Confirm, s.How)
 		_, err = d.Enrol(t.Context(), s, passkeyOf(t, softkey.New(t, assertion.ES256), "mine"))
-		require.Equal(t, core.CodeStepUpRequired, core.CodeOf(err), s.How)
-		require.Equal(t, core.CodeStepUpRequired, core.CodeOf(d.RemovePasskey(t.Context(), s, d.keys["alice"].ID)), s.How)
+		require.Equal(t, approval.CodeStepUpRequired, approval.CodeOf(err), s.How)
+		require.Equal(t, approval.CodeStepUpRequired, approval.CodeOf(d.RemovePasskey(t.Context(), s, d.keys["alice"].ID)), s.How)
 		s.Person = "bob"
 		_, err = d.Enrol(t.Context(), s, passkeyOf(t, softkey.New(t, assertion.ES256), "mine"))
-		require.Equal(t, core.CodeForbidden, core.CodeOf(err), s.How)
+		require.Equal(t, approval.CodeForbidden, approval.CodeOf(err), s.How)
 	}
 }

@@ -10,7 +10,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
+	"approvalbot/internal/people"
 )
 
 // How long a session holds, whoever uses it, and how long without being used.
@@ -68,7 +70,7 @@ type SignedIn struct {
 	Link    string // hash of the link that is spent; empty: none
 	Once    string // hash of what is used up; empty: nothing
 	OnceMs  int64
-	Event   Event
+	Event   approval.Event
 	Notices []Notice
 }
 
@@ -99,8 +101,8 @@ type SessionStore interface {
 	// of one ID ends every subscription but those of the session But, also if its session is
 	// over or not known. Nothing is written if there is nothing to end.
 	EndSessions(
-		ctx context.Context, f SessionFilter, handled *InboundRef, event func(Session) Event,
-		unsubscribed func(PushSubscription) Event,
+		ctx context.Context, f SessionFilter, handled *approval.InboundRef, event func(Session) approval.Event,
+		unsubscribed func(PushSubscription) approval.Event,
 	) ([]Session, error)
 }
 
@@ -118,7 +120,7 @@ func secretHash(kind, secret string) string {
 }
 
 // start makes the session of a sign-in, and what tells of it.
-func (in SignIn) start(cookie string, person Person, chats []Target, now int64) SignedIn {
+func (in SignIn) start(cookie string, person people.Person, chats []approval.Target, now int64) SignedIn {
 	browser, _ := display.Clip(display.Escape(in.Browser), maxBrowser)
 	s := Session{
 		ID: uuid.NewString(), Person: in.Person, How: in.How, Browser: browser, Enrols: in.Enrols,
@@ -135,7 +137,7 @@ func (in SignIn) start(cookie string, person Person, chats []Target, now int64) 
 	if in.Once != "" {
 		out.Once, out.OnceMs = secretHash("once", in.Once), in.OnceMs
 	}
-	out.Event = webEvent(EventSignIn, now, data)
+	out.Event = webEvent(approval.EventSignIn, now, data)
 	for _, t := range chats {
 		out.Notices = append(out.Notices, newNotice(t, s.notice(person.Zone), s.ID, now))
 	}
@@ -152,7 +154,7 @@ func (s Session) notice(zone *time.Location) string {
 		zone = time.UTC
 	}
 	text := "🔑 Somebody signed in to the desk's pages as " + display.Escape(s.Person) + " " + how +
-		", at " + timeText(s.CreatedMs, zone) + "."
+		", at " + approval.TimeText(s.CreatedMs, zone) + "."
 	if s.Browser != "" {
 		text += "\nThe browser calls itself: " + s.Browser
 	}
@@ -170,7 +172,7 @@ func (g *Gate) SignIn(ctx context.Context, in SignIn) (s Session, cookie string,
 	people := g.people(time.Now())
 	person, ok := people.Person(in.Person)
 	if !ok {
-		return s, "", Refuse(CodeForbidden, "The desk knows nobody of that name any more.")
+		return s, "", approval.Refuse(approval.CodeForbidden, "The desk knows nobody of that name any more.")
 	}
 	cookie = newSecret()
 	made := in.start(cookie, person, people.DirectChats(in.Person), nowMs())
@@ -218,7 +220,7 @@ func (g *Gate) stands(s Session) error {
 	return nil
 }
 
-var errNoSession = Refuse(CodeNotFound, "There is no such session, or it has ended.")
+var errNoSession = approval.Refuse(approval.CodeNotFound, "There is no such session, or it has ended.")
 
 // Sessions gives the sessions of a person that hold now, newest first.
 func (g *Gate) Sessions(ctx context.Context, person string) ([]Session, error) {
@@ -260,7 +262,7 @@ func (g *Gate) EndOtherSessions(ctx context.Context, s Session) (n int, err erro
 // EndSessionFrom ends a session from a chat, where only an account of its person may.
 // CodeNotFound for everybody else, whether the session exists or not. When it returns
 // without an error, the platform update is handled.
-func (g *Gate) EndSessionFrom(ctx context.Context, v Voter, id string, handled *InboundRef) error {
+func (g *Gate) EndSessionFrom(ctx context.Context, v approval.Voter, id string, handled *approval.InboundRef) error {
 	v = g.people(time.Now()).Identify(v)
 	if v.Person == "" {
 		return errNoSession
@@ -270,11 +272,11 @@ func (g *Gate) EndSessionFrom(ctx context.Context, v Voter, id string, handled *
 }
 
 func (g *Gate) endSessions(
-	ctx context.Context, f SessionFilter, by string, handled *InboundRef,
+	ctx context.Context, f SessionFilter, by string, handled *approval.InboundRef,
 ) (ended []Session, err error) {
 	now := nowMs()
-	ended, err = g.store.EndSessions(ctx, f, handled, func(s Session) Event { return s.signedOut(by, now) },
-		func(p PushSubscription) Event { return p.ended(by, now) })
+	ended, err = g.store.EndSessions(ctx, f, handled, func(s Session) approval.Event { return s.signedOut(by, now) },
+		func(p PushSubscription) approval.Event { return p.ended(by, now) })
 	if err == nil && len(ended) == 0 && f.ID != "" {
 		return nil, errNoSession
 	}
@@ -283,14 +285,14 @@ func (g *Gate) endSessions(
 }
 
 // signedOut is the end of a session before its time, for the log.
-func (s Session) signedOut(by string, now int64) Event {
-	return webEvent(EventSignedOut, now, map[string]any{"by": by, "person": s.Person, "session": s.ID})
+func (s Session) signedOut(by string, now int64) approval.Event {
+	return webEvent(approval.EventSignedOut, now, map[string]any{"by": by, "person": s.Person, "session": s.ID})
 }
 
 // SignInRefused puts on record that a sign-in from that address of a remote was refused.
 func (g *Gate) SignInRefused(ctx context.Context, remote, how, why string) error {
-	e := webEvent(EventRefused, nowMs(), map[string]any{"by": "web:" + how, "why": why})
-	e.by = "address:" + remote
+	e := webEvent(approval.EventRefused, nowMs(), map[string]any{"by": "web:" + how, "why": why})
+	e.By = "address:" + remote
 	return g.refusal(ctx, nil, e)
 }
 
@@ -299,6 +301,6 @@ func (g *Gate) SignInRefused(ctx context.Context, remote, how, why string) error
 func (g *Gate) SessionsTurn() <-chan struct{} { return g.sessions.next() }
 
 // webEvent makes a log entry about signing in. It never names a secret.
-func webEvent(t EventType, now int64, data map[string]any) Event {
+func webEvent(t approval.EventType, now int64, data map[string]any) approval.Event {
 	return pairingEvent(t, now, data)
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 )
 
 // A session holds for seven days, and for twelve hours after its last use.
@@ -31,7 +33,7 @@ func (d *fixture) session(t *testing.T, id string, ago, left time.Duration) core
 	s := core.Session{ID: id, Person: "alice", How: core.ByLink, CreatedMs: now.Add(-ago).UnixMilli(),
 		UsedMs: now.Add(-ago).UnixMilli(), EndsMs: now.Add(left).UnixMilli()}
 	require.NoError(t, d.store.SignIn(t.Context(), core.SignedIn{Session: s, Cookie: core.CookieHash(id),
-		Event: core.Event{AtMs: s.CreatedMs, Type: core.EventSignIn}}))
+		Event: approval.Event{AtMs: s.CreatedMs, Type: approval.EventSignIn}}))
 	return s
 }
 
@@ -70,7 +72,7 @@ func TestNoSession(t *testing.T) {
 	d.session(t, "good", time.Minute, time.Hour)
 	for _, cookie := range []string{"idle", "over", "never", "", core.CookieHash("good")} {
 		_, err := d.Session(t.Context(), cookie)
-		require.Equal(t, core.CodeNotFound, core.CodeOf(err), cookie)
+		require.Equal(t, approval.CodeNotFound, approval.CodeOf(err), cookie)
 	}
 	all, err := d.Sessions(t.Context(), "alice")
 	require.NoError(t, err)
@@ -78,13 +80,13 @@ func TestNoSession(t *testing.T) {
 	require.Equal(t, "good", all[0].ID)
 
 	d.use(func(r *core.Rules) {
-		r.People, err = core.NewDirectory(core.Rights{People: []core.Person{{Name: "bob"}}})
+		r.People, err = people.NewDirectory(people.Rights{People: []people.Person{{Name: "bob"}}})
 	})
 	require.NoError(t, err)
 	_, err = d.Session(t.Context(), "good")
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 	_, _, err = d.SignIn(t.Context(), core.SignIn{Person: "alice", How: core.ByOIDC})
-	require.Equal(t, core.CodeForbidden, core.CodeOf(err))
+	require.Equal(t, approval.CodeForbidden, approval.CodeOf(err))
 }
 
 // Who may make a link for whom: an operator.admin for anybody, a token that decides for its
@@ -96,23 +98,23 @@ func TestAdversary_N2_WhoMayMakeALink(t *testing.T) {
 		who    core.Caller
 		person string
 		enrols bool
-		want   core.Code
+		want   approval.Code
 		for_   string
 	}{
 		"my own":              {core.Caller{Token: "t", Person: "alice", MayDecide: true}, "", false, "", "alice"},
 		"my own by name":      {core.Caller{Token: "t", Person: "alice", MayDecide: true}, "alice", false, "", "alice"},
-		"another's":           {core.Caller{Token: "t", Person: "alice", MayDecide: true}, "bob", false, core.CodeForbidden, ""},
-		"mine, to enrol":      {core.Caller{Token: "t", Person: "alice", MayDecide: true}, "alice", true, core.CodeForbidden, ""},
+		"another's":           {core.Caller{Token: "t", Person: "alice", MayDecide: true}, "bob", false, approval.CodeForbidden, ""},
+		"mine, to enrol":      {core.Caller{Token: "t", Person: "alice", MayDecide: true}, "alice", true, approval.CodeForbidden, ""},
 		"an admin's":          {core.Caller{Token: "t", MayAdmin: true}, "bob", false, "", "bob"},
 		"an admin's to enrol": {core.Caller{Token: "t", MayAdmin: true}, "bob", true, "", "bob"},
-		"an admin's of none":  {core.Caller{Token: "t", MayAdmin: true}, "", false, core.CodeInvalidRequest, ""},
-		"a stranger's":        {core.Caller{Token: "t", MayAdmin: true}, "eve", false, core.CodeInvalidRequest, ""},
-		"an agent's":          {core.Caller{Token: "t", Person: "alice", MayRequest: true}, "", false, core.CodeForbidden, ""},
-		"an auditor's":        {core.Caller{Token: "t", Person: "alice", MayAudit: true}, "", false, core.CodeForbidden, ""},
-		"nobody's":            {core.Caller{Token: "t", MayDecide: true}, "", false, core.CodeForbidden, ""},
+		"an admin's of none":  {core.Caller{Token: "t", MayAdmin: true}, "", false, approval.CodeInvalidRequest, ""},
+		"a stranger's":        {core.Caller{Token: "t", MayAdmin: true}, "eve", false, approval.CodeInvalidRequest, ""},
+		"an agent's":          {core.Caller{Token: "t", Person: "alice", MayRequest: true}, "", false, approval.CodeForbidden, ""},
+		"an auditor's":        {core.Caller{Token: "t", Person: "alice", MayAudit: true}, "", false, approval.CodeForbidden, ""},
+		"nobody's":            {core.Caller{Token: "t", MayDecide: true}, "", false, approval.CodeForbidden, ""},
 	} {
 		l, secret, err := d.MakeLink(t.Context(), c.who, c.person, c.enrols)
-		require.Equal(t, c.want, core.CodeOf(err), name)
+		require.Equal(t, c.want, approval.CodeOf(err), name)
 		if c.want != "" {
 			require.Empty(t, secret, name)
 			continue
@@ -129,16 +131,16 @@ func TestAdversary_N2_WhoMayMakeALink(t *testing.T) {
 func TestAdversary_N2_AChatsLinkEnrolsNothing(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	_, secret, err := d.LinkFor(t.Context(), core.Voter{Channel: "telegram", UserID: "1"}, nil)
+	_, secret, err := d.LinkFor(t.Context(), approval.Voter{Channel: "telegram", UserID: "1"}, nil)
 	require.NoError(t, err)
 	s, _, err := d.SpendLink(t.Context(), secret, "")
 	require.NoError(t, err)
 	require.Equal(t, "alice", s.Person)
 	require.False(t, s.Enrols)
-	for _, v := range []core.Voter{{Channel: "telegram", UserID: "9"}, {Channel: "discord", UserID: "1"},
+	for _, v := range []approval.Voter{{Channel: "telegram", UserID: "9"}, {Channel: "discord", UserID: "1"},
 		{Channel: "telegram", UserID: "9", Person: "alice"}} {
 		_, _, err = d.LinkFor(t.Context(), v, nil)
-		require.Equal(t, core.CodeForbidden, core.CodeOf(err), v)
+		require.Equal(t, approval.CodeForbidden, approval.CodeOf(err), v)
 	}
 }
 
@@ -157,14 +159,14 @@ func TestWhatIsOnRecordOfASignIn(t *testing.T) {
 
 	log, err := d.store.Log(t.Context(), 0, 100)
 	require.NoError(t, err)
-	var types []core.EventType
+	var types []approval.EventType
 	for _, e := range log {
 		types = append(types, e.Type)
 		for _, hidden := range []string{secret, cookie, core.CookieHash(cookie)} {
 			require.NotContains(t, string(e.Data), hidden)
 		}
 	}
-	require.Equal(t, []core.EventType{core.EventLoginLink, core.EventSignIn, core.EventSignedOut}, types)
+	require.Equal(t, []approval.EventType{approval.EventLoginLink, approval.EventSignIn, approval.EventSignedOut}, types)
 	var said map[string]any
 	require.NoError(t, json.Unmarshal(log[1].Data, &said))
 	require.Equal(t, map[string]any{"by": "person:alice", "how": "link", "session": s.ID, "browser": s.Browser,
@@ -181,7 +183,7 @@ func TestWhatCountsOnce(t *testing.T) {
 	_, _, err := d.SignIn(t.Context(), in)
 	require.NoError(t, err)
 	_, _, err = d.SignIn(t.Context(), in)
-	require.Equal(t, core.CodeAlreadyUsed, core.CodeOf(err))
+	require.Equal(t, approval.CodeAlreadyUsed, approval.CodeOf(err))
 }
 
 // Whoever waits for the end of sessions hears of one, and of other rules.

@@ -3,6 +3,8 @@ package core
 import (
 	"context"
 	"time"
+
+	"approvalbot/internal/approval"
 )
 
 // linkLife is how long a login link can be used.
@@ -22,7 +24,7 @@ type LoginLink struct {
 type LinkStore interface {
 	// AddLink keeps a link, appends its event to the log and marks handled (if not
 	// nil), in one transaction. ErrHandled when the platform update was handled before.
-	AddLink(ctx context.Context, l LoginLink, e Event, handled *InboundRef) error
+	AddLink(ctx context.Context, l LoginLink, e approval.Event, handled *approval.InboundRef) error
 	// Link gives the link of that hash, or CodeNotFound.
 	Link(ctx context.Context, hash string) (LoginLink, error)
 }
@@ -40,13 +42,13 @@ func (g *Gate) MakeLink(
 	own := who.MayDecide && person != "" && person == who.Person
 	switch {
 	case enrols && !who.MayAdmin:
-		return l, "", Refuse(CodeForbidden,
+		return l, "", approval.Refuse(approval.CodeForbidden,
 			"This token may not do that: a link that may enrol a first passkey needs the scope operator.admin.")
 	case !own && !who.MayAdmin:
-		return l, "", Refuse(CodeForbidden, "This token may not do that: it needs the scope operator.admin, "+
+		return l, "", approval.Refuse(approval.CodeForbidden, "This token may not do that: it needs the scope operator.admin, "+
 			"or operator.approvals and the person that it signs in.")
 	case person == "":
-		return l, "", Invalid(FieldError{"person", "must name whom to sign in: this token has no person of its own"})
+		return l, "", approval.Invalid(approval.FieldError{Field: "person", Problem: "must name whom to sign in: this token has no person of its own"})
 	}
 	by := "token:" + who.Token
 	if who.Person != "" {
@@ -58,10 +60,10 @@ func (g *Gate) MakeLink(
 // LinkFor makes a login link for whoever has that account in a chat, and gives its
 // secret. CodeForbidden when the account is no known person's. When it returns without
 // an error, the platform update is handled.
-func (g *Gate) LinkFor(ctx context.Context, v Voter, handled *InboundRef) (l LoginLink, secret string, err error) {
+func (g *Gate) LinkFor(ctx context.Context, v approval.Voter, handled *approval.InboundRef) (l LoginLink, secret string, err error) {
 	v = g.people(time.Now()).Identify(v)
 	if v.Person == "" {
-		return l, "", Refuse(CodeForbidden, "The desk does not know whose account this is, so it signs nobody in: "+
+		return l, "", approval.Refuse(approval.CodeForbidden, "The desk does not know whose account this is, so it signs nobody in: "+
 			"its operator names you under people first. /whoami says what to tell them.")
 	}
 	return g.addLink(ctx, LoginLink{Person: v.Person, By: v.Channel + ":" + v.UserID}, handled)
@@ -72,9 +74,9 @@ func (g *Gate) OwnLink(ctx context.Context, person string) (l LoginLink, secret 
 	return g.addLink(ctx, LoginLink{Person: person, By: "terminal"}, nil)
 }
 
-func (g *Gate) addLink(ctx context.Context, l LoginLink, handled *InboundRef) (LoginLink, string, error) {
+func (g *Gate) addLink(ctx context.Context, l LoginLink, handled *approval.InboundRef) (LoginLink, string, error) {
 	if !g.people(time.Now()).Known(l.Person) {
-		return l, "", Invalid(FieldError{"person", "must be somebody whom the configuration names"})
+		return l, "", approval.Invalid(approval.FieldError{Field: "person", Problem: "must be somebody whom the configuration names"})
 	}
 	secret, now := newSecret(), nowMs()
 	l.Hash, l.EndsMs = secretHash("link", secret), now+linkLife.Milliseconds()
@@ -82,17 +84,17 @@ func (g *Gate) addLink(ctx context.Context, l LoginLink, handled *InboundRef) (L
 	if l.Enrols {
 		data["enrols"] = true
 	}
-	return l, secret, g.store.AddLink(ctx, l, webEvent(EventLoginLink, now, data), handled)
+	return l, secret, g.store.AddLink(ctx, l, webEvent(approval.EventLoginLink, now, data), handled)
 }
 
 // errNoLink says the same of a link that never was, was spent, or is over.
-var errNoLink = Refuse(CodeNotFound, "This link was used already, or is older than five minutes, or never was one.")
+var errNoLink = approval.Refuse(approval.CodeNotFound, "This link was used already, or is older than five minutes, or never was one.")
 
 // Link gives whom a link signs in, and spends nothing. CodeNotFound when it cannot
 // be used (any more).
 func (g *Gate) Link(ctx context.Context, secret string) (LoginLink, error) {
 	l, err := g.store.Link(ctx, secretHash("link", secret))
-	gone := CodeOf(err) == CodeNotFound
+	gone := approval.CodeOf(err) == approval.CodeNotFound
 	if gone || err == nil && (l.EndsMs <= nowMs() || !g.people(time.Now()).Known(l.Person)) {
 		return LoginLink{}, errNoLink
 	}
@@ -107,7 +109,7 @@ func (g *Gate) SpendLink(ctx context.Context, secret, browser string) (s Session
 		return s, "", err
 	}
 	s, cookie, err = g.SignIn(ctx, SignIn{Person: l.Person, How: ByLink, Browser: browser, Enrols: l.Enrols, link: &l})
-	if CodeOf(err) == CodeNotFound {
+	if approval.CodeOf(err) == approval.CodeNotFound {
 		err = errNoLink
 	}
 	return s, cookie, err

@@ -5,14 +5,17 @@ import (
 	"errors"
 	"slices"
 
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/fault"
+	"approvalbot/internal/people"
 )
 
 // Submit takes one call: policy allows or refuses it at once, or people are
 // asked. created is false when an approval that existed already answers the
 // call: the owner's same id, or the same call of the same session while it is
 // pending. Whatever comes back is on disk.
-func (g *Gate) Submit(ctx context.Context, who Caller, call Call) (a Approval, created bool, err error) {
+func (g *Gate) Submit(ctx context.Context, who Caller, call approval.Call) (a approval.Approval, created bool, err error) {
 	a, created, w, err := g.SubmitAndWatch(ctx, who, call)
 	w.Stop()
 	return a, created, err
@@ -21,21 +24,21 @@ func (g *Gate) Submit(ctx context.Context, who Caller, call Call) (a Approval, c
 // SubmitAndWatch is [Gate.Submit] for who goes on to wait: w is not nil where the
 // approval was created, and tells of every change after that without a look.
 func (g *Gate) SubmitAndWatch(
-	ctx context.Context, who Caller, call Call,
-) (a Approval, created bool, w *Watch, err error) {
+	ctx context.Context, who Caller, call approval.Call,
+) (a approval.Approval, created bool, w *Watch, err error) {
 	rules, outdated := g.inForce()
-	if call.drill() && who.MayDecide {
+	if call.Drill() && who.MayDecide {
 		who = who.drilling()
 	}
 	switch {
 	case !who.MayRequest:
-		return a, false, nil, Refuse(CodeForbidden, "This token may not ask: it needs the scope approvals.request.")
+		return a, false, nil, approval.Refuse(approval.CodeForbidden, "This token may not ask: it needs the scope approvals.request.")
 	case outdated != nil:
 		return a, false, nil, outdated
 	case !rules.Enabled:
-		return a, false, nil, Refuse(CodeApprovalsDisabled, "approvals disabled")
+		return a, false, nil, approval.Refuse(approval.CodeApprovalsDisabled, "approvals disabled")
 	}
-	call, sealed, asked, err := g.judge(ctx, who, call.askedBy(who), rules)
+	call, sealed, asked, err := g.judge(ctx, who, askedBy(call, who), rules)
 	if err != nil {
 		return a, false, nil, err
 	}
@@ -47,7 +50,7 @@ func (g *Gate) SubmitAndWatch(
 		if err != nil {
 			return a, false, nil, err
 		}
-		refused := draft.Status == Denied || asked.OnMiss != ""
+		refused := draft.Status == approval.Denied || asked.OnMiss != ""
 		if asked.classifier && refused && rules.surelyRefused(ctx, who, call, sealed.Fingerprint) {
 			asked.classifier = false
 		}
@@ -65,8 +68,8 @@ func (g *Gate) SubmitAndWatch(
 // create commits the draft, or finds what answers the call already. Where an authority
 // must be asked first, nothing is committed.
 func (g *Gate) create(
-	ctx context.Context, who Caller, call Call, draft Approval, sealed Sealed, asked consulted, rules *Rules,
-) (a Approval, created bool, w *Watch, first authority, err error) {
+	ctx context.Context, who Caller, call approval.Call, draft approval.Approval, sealed approval.Sealed, asked consulted, rules *Rules,
+) (a approval.Approval, created bool, w *Watch, first authority, err error) {
 	fault.Point("before-create-committed")
 	defer fault.Point("after-create-committed")
 	var changes []Change
@@ -78,17 +81,17 @@ func (g *Gate) create(
 	}()
 	look := Lookup{Owner: who.Token, ID: call.ID, Fingerprint: sealed.Fingerprint,
 		AgentID: call.AgentID, SessionKey: call.SessionKey, Supersedes: call.Supersedes,
-		Flood: rules.DigestAbove, Push: rules.Push, Grants: asked.Outcome == OutcomeAsk, Subject: draft.Subject,
+		Flood: rules.DigestAbove, Push: rules.Push, Grants: asked.Outcome == approval.OutcomeAsk, Subject: draft.Subject,
 		Program: asked.GrantScope.Program}
 	if call.Resume {
 		look.ResumeMs = nowMs()
 	}
-	if draft.Status != Pending && !asked.classifier {
+	if draft.Status != approval.Pending && !asked.classifier {
 		look.SessionKey = "" // no pending approval answers what policy has settled: see stricter
 	}
 	suggested := ""
-	if draft.Status == Pending {
-		suggested = asked.suggestion(ctx, call, rules).brief()
+	if draft.Status == approval.Pending {
+		suggested = brief(asked.suggestion(ctx, call, rules))
 	}
 	for tries := 0; ; tries++ {
 		look.Code = draft.Code
@@ -97,7 +100,7 @@ func (g *Gate) create(
 			changes, created, first, err = begin(who, call, draft, asked, suggested, f, rules, nowMs())
 			for i := range changes {
 				changes[i].Policy = rules.Policy.Hash()
-				if changes[i].New && changes[i].Approval.Status != Denied {
+				if changes[i].New && changes[i].Approval.Status != approval.Denied {
 					changes[i].Seal = sealed.Bytes
 				}
 			}
@@ -107,7 +110,7 @@ func (g *Gate) create(
 			break
 		}
 		watch.Stop()
-		draft = draft.named(call.ID)
+		draft = named(draft, call.ID)
 	}
 	if err != nil || first != "" {
 		return a, false, nil, first, err
@@ -129,56 +132,56 @@ func (g *Gate) create(
 // first change is the one that answers the caller; there is none where an authority
 // must be asked first.
 func begin(
-	who Caller, call Call, draft Approval, asked consulted, suggested string, f Existing, rules *Rules, now int64,
+	who Caller, call approval.Call, draft approval.Approval, asked consulted, suggested string, f Existing, rules *Rules, now int64,
 ) (_ []Change, created bool, first authority, err error) {
 	if f.ByID != nil {
 		if f.ByID.Fingerprint != draft.Fingerprint {
-			return nil, false, "", Refuse(CodeIDConflict, "That id names another call of yours.")
+			return nil, false, "", approval.Refuse(approval.CodeIDConflict, "That id names another call of yours.")
 		}
-		if call.MustAsk && !f.ByID.asksAPerson() {
-			return nil, false, "", Refuse(CodeIDConflict,
+		if call.MustAsk && !asksAPerson(*f.ByID) {
+			return nil, false, "", approval.Refuse(approval.CodeIDConflict,
 				"That id names a call that needs no approver's own yes; choose another id, so that a person is asked.")
 		}
-		if f.ByID.Status == Approved && draft.givenByAsker(f.ByID.DecidedBy, lentTo(f.ByID.Votes), rules.People) {
-			return nil, false, "", Refuse(CodeIDConflict,
+		if f.ByID.Status == approval.Approved && people.GivenByAsker(draft, f.ByID.DecidedBy, people.LentTo(f.ByID.Votes), rules.People) {
+			return nil, false, "", approval.Refuse(approval.CodeIDConflict,
 				"That id names a call that whoever asks for it now has allowed; choose another id.")
 		}
-		if err := f.ByID.crowded(draft.Askers); err != nil {
+		if err := crowded(*f.ByID, draft.Askers); err != nil {
 			return nil, false, "", err
 		}
 		return superseding(asked.joining(*f.ByID, draft, "", rules, now), f, now), false, "", nil
 	}
 	if f.Another {
-		return nil, false, "", Refuse(CodeIDConflict,
+		return nil, false, "", approval.Refuse(approval.CodeIDConflict,
 			"That id is another approval's code, or its id or the beginning of it; "+
 				"choose one that people cannot take for it.")
 	}
-	granted := draft.byGrant(f, asked.GrantScope, rules.People, now)
+	granted := byGrant(draft, f, asked.GrantScope, rules.People, now)
 	if asked.answeredBy(f.Same, draft, granted, now) {
-		if err := f.Same.crowded(draft.Askers); err != nil {
+		if err := crowded(*f.Same, draft.Askers); err != nil {
 			return nil, false, "", err
 		}
 		return superseding(asked.joining(*f.Same, draft, call.ID, rules, now), f, now), false, "", nil
 	}
 	if asked.resumedBy(f.Unclaimed, draft, granted, rules, now) {
-		if err := f.Unclaimed.crowded(draft.Askers); err != nil {
+		if err := crowded(*f.Unclaimed, draft.Askers); err != nil {
 			return nil, false, "", err
 		}
-		return superseding(f.Unclaimed.resumed(draft, call.ID, now), f, now), false, "", nil
+		return superseding(resumed(*f.Unclaimed, draft, call.ID, now), f, now), false, "", nil
 	}
 	if call.Supersedes != "" && f.Superseded == nil {
-		return nil, false, "", Invalid(FieldError{"supersedes", "is no approval of yours"})
+		return nil, false, "", approval.Invalid(approval.FieldError{Field: "supersedes", Problem: "is no approval of yours"})
 	}
 	if f.Superseded != nil && f.Superseded.Final() {
-		return nil, false, "", f.Superseded.ended()
+		return nil, false, "", card.Ended(*f.Superseded)
 	}
 	if first = asked.next(granted); first == AuthorityClassifier {
 		return nil, false, first, nil
 	}
 	draft = asked.onMiss(granted)
 	full := who.MaxPending > 0 && f.Pending >= who.MaxPending
-	if full && draft.Status == Pending && f.Superseded == nil {
-		return nil, false, "", Refuse(CodeRateLimited,
+	if full && draft.Status == approval.Pending && f.Superseded == nil {
+		return nil, false, "", approval.Refuse(approval.CodeRateLimited,
 			"This token has %d approvals pending, which is its limit; wait for some to end or withdraw them.",
 			f.Pending)
 	}
@@ -186,7 +189,7 @@ func begin(
 		return nil, false, first, nil
 	}
 	c := open(draft, suggested, f.Cards, rules, now).notifications(f.Pushed, f.Cards, rules, now)
-	if c.Approval.Status == Pending && len(c.Deliveries) == 0 {
+	if c.Approval.Status == approval.Pending && len(c.Deliveries) == 0 {
 		// A terminal or a page could decide it, so nothing runs, but no person is told.
 		c.Approval.Unreached = false
 		c = c.unreached(now)
@@ -194,7 +197,7 @@ func begin(
 	changes := []Change{c}
 	changes[0].Events = append(asked.events(draft, now), changes[0].Events...)
 	if f.Superseded != nil {
-		changes = append(changes, f.Superseded.supersede(draft, now))
+		changes = append(changes, supersede(*f.Superseded, draft, now))
 	}
 	return changes, true, "", nil
 }
@@ -202,21 +205,21 @@ func begin(
 // open makes the first change of a new approval: settled by policy, or with
 // cards on their way. suggested is what would have let it run unasked, cards is how many of its owner's
 // were made lately for each place.
-func open(a Approval, suggested string, cards map[Target]int, rules *Rules, now int64) Change {
+func open(a approval.Approval, suggested string, cards map[approval.Target]int, rules *Rules, now int64) Change {
 	if a.Final() {
-		c := Change{Approval: a, New: true}.end(EventResolved, now)
-		if a.Status == Denied && suggested != "" && !a.byRecord() {
-			c.Events[0] = c.Approval.event(EventResolved, now, eventData{Suggestion: suggested})
+		c := Change{Approval: a, New: true}.end(approval.EventResolved, now)
+		if a.Status == approval.Denied && suggested != "" && !byRecord(a) {
+			c.Events[0] = c.Approval.Event(approval.EventResolved, now, approval.EventData{Suggestion: suggested})
 		}
 		return c
 	}
-	a = a.withoutNeedlessApprovers(rules.People)
-	if a.tally(rules.People).Outcome == Pending {
-		a = a.withoutApprovers(rules.People)
+	a = people.WithoutNeedlessApprovers(a, rules.People)
+	if people.TallyOf(a, rules.People).Outcome == approval.Pending {
+		a = people.WithoutApprovers(a, rules.People)
 	}
-	asked := a.event(EventRequested, now, eventData{Solo: a.Solo, Suggestion: suggested})
-	c := Change{Approval: a, New: true, Events: []Event{asked}}
-	if t := a.tally(rules.People); t.Outcome != Pending {
+	asked := a.Event(approval.EventRequested, now, approval.EventData{Solo: a.Solo, Suggestion: suggested})
+	c := Change{Approval: a, New: true, Events: []approval.Event{asked}}
+	if t := people.TallyOf(a, rules.People); t.Outcome != approval.Pending {
 		return c.settle(rules.People, now)
 	}
 	routes := rules.Router.Route(a)

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -126,16 +127,16 @@ func prepend(word string, words []string) []string {
 
 // decisionNamed reads one decision word in any case: the decisions themselves
 // and their aliases.
-func decisionNamed(word string) (core.Decision, bool) {
+func decisionNamed(word string) (approval.Decision, bool) {
 	switch strings.ToLower(word) {
 	case "allow", "once", "allow-once", "allowonce":
-		return core.AllowOnce, true
+		return approval.AllowOnce, true
 	case "session", "allow-session", "allowsession":
-		return core.AllowSession, true
+		return approval.AllowSession, true
 	case "always", "allow-always", "allowalways":
-		return core.AllowAlways, true
+		return approval.AllowAlways, true
 	case "deny", "reject", "block", "cancel":
-		return core.Deny, true
+		return approval.Deny, true
 	}
 	return "", false
 }

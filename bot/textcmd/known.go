@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
 )
 
@@ -35,7 +36,7 @@ func (h *Handler) whoami(m Message) Reply {
 
 // variables are the environment variables of `serve --local` that name a chat and a
 // person in it.
-func variables(v core.Voter, chat core.Target) string {
+func variables(v approval.Voter, chat approval.Target) string {
 	prefix, place := strings.ToUpper(v.Channel)+"_", "CHAT_ID"
 	if v.Channel == "discord" {
 		place = "CHANNEL_ID"
@@ -61,8 +62,8 @@ func (h *Handler) pair(ctx context.Context, m Message, code string) (Reply, bool
 	who := core.PairingWho{Chat: m.Chat.Normal(), UserID: m.Voter.UserID, Name: name}
 	right, err := h.gate.Pair(ctx, m.Voter, code, who, m.Update)
 	switch {
-	case errors.Is(err, core.ErrHandled):
-		return Reply{Text: core.ErrHandled.Message, Before: true}, false, nil
+	case errors.Is(err, approval.ErrHandled):
+		return Reply{Text: approval.ErrHandled.Message, Before: true}, false, nil
 	case err != nil:
 		return Reply{}, false, err
 	case !right:

@@ -23,7 +23,9 @@
 // to say. What it returns are a person's words, not yet escaped for display.
 package textcmd
 
-import "approvalbot/core"
+import (
+	"approvalbot/internal/approval"
+)
 
 // MaxReason is how many characters (Unicode code points) of a reason are kept.
 const MaxReason = 500
@@ -80,7 +82,7 @@ type Command struct {
 	// Decision is one of the allows for Approve, core.Deny for Deny and
 	// DenyReason, core.Retry for Retry, allow-once or core.Retry for Confirm, and empty
 	// for the others.
-	Decision core.Decision
+	Decision approval.Decision
 	// Reason is the rest of the line, for Approve, Deny and Retry: one line, trimmed,
 	// single spaces, at most MaxReason characters. For Away it is how long, and to whom.
 	Reason string

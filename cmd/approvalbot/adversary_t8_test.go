@@ -14,6 +14,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion/softkey"
 )
 
@@ -107,13 +108,13 @@ func (r *rig) requireGone(h holdings) {
 	require.Equal(t, http.StatusGone, out.StatusCode, "the old link")
 
 	_, err = r.desk.Store.Challenge(r.ctx(), h.yes.Nonce)
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "the old ceremony")
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err), "the old ceremony")
 	sign := func(s core.Session, y core.YesToSign) error {
 		_, err := r.desk.Gate.VoteSigned(r.ctx(), s, h.asked.Code,
 			core.SignedYes{Nonce: y.Nonce, Response: h.key.Sign(t, y.Site, y.Challenge)}, "")
 		return err
 	}
-	require.Equal(t, core.CodeStepUpRequired, core.CodeOf(sign(h.session, h.yes)))
+	require.Equal(t, approval.CodeStepUpRequired, approval.CodeOf(sign(h.session, h.yes)))
 	for _, begun := range []func() core.Challenge{
 		func() core.Challenge { return h.signIn },
 		func() core.Challenge {
@@ -124,19 +125,19 @@ func (r *rig) requireGone(h holdings) {
 	} {
 		c := begun()
 		_, err = r.desk.Gate.SignInByPasskey(r.ctx(), "a browser", c.ID, h.key.Sign(t, h.yes.Site, decoded(t, c.ID)))
-		require.Equal(t, core.CodeForbidden, core.CodeOf(err), "the old passkey, to sign in: %v", err)
+		require.Equal(t, approval.CodeForbidden, approval.CodeOf(err), "the old passkey, to sign in: %v", err)
 	}
 	fresh := r.sessionOf(r.click(r.linkFor("bob")))
 	_, err = r.beginYes(fresh, h.asked)
 	require.ErrorContains(t, err, "login --enrol bob", "the old passkey, for a yes")
 
 	_, err = r.desk.Store.Push(r.ctx(), h.push)
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "the old subscription")
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err), "the old subscription")
 	b := r.ask(`{"n":2}`)
 	now, err := r.desk.Gate.ByCode(r.ctx(), b.Code)
 	require.NoError(t, err)
 	for _, d := range now.Deliveries {
-		require.NotEqual(t, core.PushDelivery, d.Kind)
+		require.NotEqual(t, approval.PushDelivery, d.Kind)
 	}
 
 	ended, suspended := 0, 0
@@ -144,7 +145,7 @@ func (r *rig) requireGone(h holdings) {
 	require.NoError(t, err)
 	for _, e := range entries {
 		switch {
-		case e.Type == core.EventSignedOut && strings.Contains(string(e.Data), h.session.ID):
+		case e.Type == approval.EventSignedOut && strings.Contains(string(e.Data), h.session.ID):
 			require.Contains(t, string(e.Data), `"by":"configuration"`)
 			ended++
 		case e.Type == "passkey.suspended" && strings.Contains(string(e.Data), h.key.ID):
@@ -159,7 +160,7 @@ func (r *rig) requireGone(h holdings) {
 	require.NoError(t, err)
 	require.Len(t, y.Passkeys, 1)
 	h.key, old = old, h.key
-	require.Equal(t, core.CodeStepUpRequired, core.CodeOf(sign(fresh, y)), "the old passkey beside the new one")
+	require.Equal(t, approval.CodeStepUpRequired, approval.CodeOf(sign(fresh, y)), "the old passkey beside the new one")
 	h.key = old
 	y, err = r.beginYes(fresh, h.asked)
 	require.NoError(t, err)
@@ -238,7 +239,7 @@ func TestAdversary_T8_SeveralInstances(t *testing.T) {
 	b.becomes(true)
 	require.Eventually(t, func() bool {
 		_, err := a.desk.Store.Push(a.ctx(), h.push)
-		return core.CodeOf(err) == core.CodeNotFound
+		return approval.CodeOf(err) == approval.CodeNotFound
 	}, patient, 5*time.Millisecond)
 	a.named("bob")
 	b.reloaded()

@@ -10,6 +10,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
 	"approvalbot/internal/assertion/softkey"
 )
@@ -82,5 +83,5 @@ func TestStepUp_NobodyHasAPasskey(t *testing.T) {
 	a, err := r.agent().Create(r.ctx(), api.CreateRequest{ToolName: "deploy", Params: []byte(`{"n":1}`)}, api.CreateOptions{})
 	require.NoError(t, err)
 	require.EqualValues(t, "denied", a.Status)
-	require.Contains(t, a.ReasonCodes, core.ReasonInsufficient)
+	require.Contains(t, a.ReasonCodes, approval.ReasonInsufficient)
 }

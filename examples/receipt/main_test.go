@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/proof"
 )
 
@@ -23,8 +23,8 @@ func desk(t *testing.T, until time.Time, argv ...string) (receipt, jwks string) 
 	require.NoError(t, err)
 	print, err := proof.Fingerprint("exec", params, nil)
 	require.NoError(t, err)
-	r, err := proof.ReceiptFor(core.Approval{
-		Key: "k", ID: "k", Code: "K7QX2M", Owner: "agent", Status: core.Approved, Decision: core.AllowOnce, DecidedBy: []string{"person:alice"},
+	r, err := proof.ReceiptFor(approval.Approval{
+		Key: "k", ID: "k", Code: "K7QX2M", Owner: "agent", Status: approval.Approved, Decision: approval.AllowOnce, DecidedBy: []string{"person:alice"},
 		ToolName: "exec", Fingerprint: print, PolicyHash: "7e57", ResolvedAtMs: until.Add(-2 * time.Hour).UnixMilli(), ClaimUntilMs: until.UnixMilli(),
 	}, "desk")
 	require.NoError(t, err)

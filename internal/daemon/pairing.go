@@ -7,6 +7,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config/local"
 	"approvalbot/internal/display"
 )
@@ -20,7 +21,7 @@ type pairings struct {
 
 // Pair is the gate's, and puts into the log what the configuration lacks.
 func (p pairings) Pair(
-	ctx context.Context, v core.Voter, code string, who core.PairingWho, handled *core.InboundRef,
+	ctx context.Context, v approval.Voter, code string, who core.PairingWho, handled *approval.InboundRef,
 ) (right bool, err error) {
 	right, err = p.Gate.Pair(ctx, v, code, who, handled)
 	if right {
@@ -36,7 +37,7 @@ func chatOf(who core.PairingWho) local.Chat { return local.Chat{At: who.Chat, Us
 // Start makes a pairing.
 func (p pairings) Start(ctx context.Context, who core.Caller) (api.PairingCode, error) {
 	if len(p.desk.bots) == 0 {
-		return api.PairingCode{}, core.Refuse(core.CodeUnavailable,
+		return api.PairingCode{}, approval.Refuse(approval.CodeUnavailable,
 			"No chat is on: give the desk a bot's token and start it again, and then ask for a code.")
 	}
 	made, code, err := p.StartPairing(ctx, who)
@@ -52,7 +53,7 @@ func (p pairings) Get(ctx context.Context, id string) (api.Pairing, error) {
 	status := now.Status(time.Now().UnixMilli())
 	out := api.Pairing{ID: now.ID, Status: api.PairingStatus(status), ExpiresAtMs: now.ExpiresAtMs}
 	if who := now.Answer; who != nil {
-		v := p.Rules().People.Identify(core.Voter{Channel: who.Chat.Channel, UserID: who.UserID})
+		v := p.Rules().People.Identify(approval.Voter{Channel: who.Chat.Channel, UserID: who.UserID})
 		out.Answer = &api.PairingWho{
 			Channel: v.Channel, UserID: v.UserID, Name: who.Name, Chat: who.Chat.String(), Person: v.Person,
 		}
@@ -72,10 +73,10 @@ func (p pairings) Accept(ctx context.Context, who core.Caller, id string) (api.R
 	case err != nil:
 		return api.Reloaded{}, err
 	case now.Status(time.Now().UnixMilli()) != core.PairingAnswered:
-		return api.Reloaded{}, core.Refuse(core.CodeNotFound,
+		return api.Reloaded{}, approval.Refuse(approval.CodeNotFound,
 			"Nobody gave the code of this pairing in a chat, or more than five minutes ago.")
 	case p.desk.options.Local == nil || !p.desk.options.Local.Writable(chatOf(*now.Answer)):
-		return api.Reloaded{}, core.Refuse(core.CodeForbidden,
+		return api.Reloaded{}, approval.Refuse(approval.CodeForbidden,
 			"The desk does not write its configuration, which is its operator's own, "+
 				"or depends on variables that name another chat: "+
 				"add the pairing's lines by hand.")
@@ -83,7 +84,7 @@ func (p pairings) Accept(ctx context.Context, who core.Caller, id string) (api.R
 	undo, err := p.desk.options.Local.Write(chatOf(*now.Answer))
 	if err != nil {
 		p.desk.log.Error("a pairing could not be written into the configuration", "reason", err)
-		return api.Reloaded{}, core.Refuse(core.CodeUnavailable,
+		return api.Reloaded{}, approval.Refuse(approval.CodeUnavailable,
 			"The configuration could not be written; see the desk's log.")
 	}
 	r, err := p.desk.reloadFor(ctx, who)

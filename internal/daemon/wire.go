@@ -18,6 +18,7 @@ import (
 	"approvalbot/bot/telegram"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/audit"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
@@ -126,7 +127,7 @@ func (d *Daemon) audited() audit.Desk {
 	return audit.Desk{
 		Store: d.Store, Log: d.log, Keep: time.Duration(d.cfg.Store.Retention.Audit), Tell: d.tell,
 		Issuer: func() string { return cmp.Or(d.live.Load().Server.PublicURL, "approvalbot") },
-		Chats:  func() []core.Target { return config.Targets(d.live.Load().ApprovalTools().Routing.AuditChats) },
+		Chats:  func() []approval.Target { return config.Targets(d.live.Load().ApprovalTools().Routing.AuditChats) },
 	}
 }
 
@@ -166,11 +167,11 @@ func (d *Daemon) connect() (map[string]http.Handler, error) {
 		d.bots["discord"], mount["POST "+InteractionsPath] = x, d.poking(x.InteractionsHandler(connection.Authenticated))
 	}
 	if effective.VerifierBot(d.cfg).On() {
-		v, err := d.newBot(core.VerifierChannel)
+		v, err := d.newBot(approval.VerifierChannel)
 		if err != nil {
 			return nil, fmt.Errorf("tools.verifier.telegram: %w", err)
 		}
-		d.bots[core.VerifierChannel] = v
+		d.bots[approval.VerifierChannel] = v
 	}
 	return mount, nil
 }
@@ -180,7 +181,7 @@ func (d *Daemon) connect() (map[string]http.Handler, error) {
 func (d *Daemon) dispatch() {
 	for _, name := range effective.Outboxes {
 		wayOut := "set channels." + name + ".botToken"
-		if name == core.VerifierChannel {
+		if name == approval.VerifierChannel {
 			wayOut = "set tools.verifier.telegram.botToken, and start the desk again"
 		}
 		var channel core.Channel = routing.Off{Name: name, WayOut: wayOut}
@@ -191,7 +192,7 @@ func (d *Daemon) dispatch() {
 			routing.NewDispatcher(name, channel, d.Store, d.Gate, d.table, d.timers.Wake, d.log))
 	}
 	d.dispatchers = append(d.dispatchers,
-		routing.NewDispatcher(core.CallbackChannel, d.callbacks(), d.Store, d.Gate, d.table, func() {}, d.log))
+		routing.NewDispatcher(approval.CallbackChannel, d.callbacks(), d.Store, d.Gate, d.table, func() {}, d.log))
 	if d.pushKey.Public != "" {
 		d.dispatchers = append(d.dispatchers,
 			routing.NewDispatcher(core.PushChannel, d.notifications(), d.Store, d.Gate, d.table, func() {}, d.log))
@@ -206,18 +207,18 @@ func (d *Daemon) committed(c core.Change) {
 		}
 	}
 	if !c.Approval.Final() && d.timers != nil {
-		d.timers.WakeBy(c.Approval.TimerMs())
+		d.timers.WakeBy(core.TimerMs(c.Approval))
 	}
 }
 
 // isPlace reports whether the operator named that chat: as a target, or as a
 // chat where sessions live.
-func (d *Daemon) isPlace(t core.Target) bool {
+func (d *Daemon) isPlace(t approval.Target) bool {
 	if d.table.Names(t) {
 		return true
 	}
 	cfg := d.live.Load()
-	if slices.ContainsFunc(effective.VerifierChats(*cfg), func(p core.Target) bool { return p.Names(t) }) {
+	if slices.ContainsFunc(effective.VerifierChats(*cfg), func(p approval.Target) bool { return p.Names(t) }) {
 		return true
 	}
 	for _, token := range cfg.Server.Tokens {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/workspace"
 )
 
@@ -22,20 +22,20 @@ type Config struct {
 	Enabled bool   // false: every call is denied
 	Mode    string // "off" (hard layers only), "adaptive" (default) or "always"
 
-	AllowedApprovers   []core.Factor // default: user_request, rules_based
-	DisabledApprovers  []core.Factor
+	AllowedApprovers   []approval.Factor // default: user_request, rules_based
+	DisabledApprovers  []approval.Factor
 	MinApprovals       int // default: 1
-	MinApprovalsByRisk map[core.RiskClass]int
+	MinApprovalsByRisk map[approval.RiskClass]int
 	ClampMinApprovals  bool // counted into the hash; the tally, which knows the people, obeys it
 
-	RequireApprovalAtOrAbove        *core.RiskClass // default: R3
-	DenyAtOrAbove                   *core.RiskClass // default: nothing is denied for its class
-	RequireHumanApproverAtOrAbove   *core.RiskClass // default: R3
-	StepUpAtOrAbove                 *core.RiskClass // default: no yes must be signed by a passkey for its class
-	RequireApprovalForExternalWrite *bool           // default: true
-	RequireApprovalForMessagingSend *bool           // default: true
-	AgentInstructions               string          // changes of what tells agents what to do, as AGENTS.md: "ask" (default) or "allow"
-	ProjectCode                     string          // what runs the workspace's own code: "allow" (default) or "ask"
+	RequireApprovalAtOrAbove        *approval.RiskClass // default: R3
+	DenyAtOrAbove                   *approval.RiskClass // default: nothing is denied for its class
+	RequireHumanApproverAtOrAbove   *approval.RiskClass // default: R3
+	StepUpAtOrAbove                 *approval.RiskClass // default: no yes must be signed by a passkey for its class
+	RequireApprovalForExternalWrite *bool               // default: true
+	RequireApprovalForMessagingSend *bool               // default: true
+	AgentInstructions               string              // changes of what tells agents what to do, as AGENTS.md: "ask" (default) or "allow"
+	ProjectCode                     string              // what runs the workspace's own code: "allow" (default) or "ask"
 
 	ToolsAllow []string // not empty: every other tool is denied; names, globs with *, and group:name
 	ToolsDeny  []string // wins over ToolsAllow; the same, and exec is every tool that runs commands
@@ -94,12 +94,12 @@ type AgentLayer struct {
 
 	// Overrides of the decision, the stricter value counts. Empty, nil and 0: none.
 	Mode                          string
-	RequireApprovalAtOrAbove      *core.RiskClass
-	DenyAtOrAbove                 *core.RiskClass
-	RequireHumanApproverAtOrAbove *core.RiskClass
-	StepUpAtOrAbove               *core.RiskClass
+	RequireApprovalAtOrAbove      *approval.RiskClass
+	DenyAtOrAbove                 *approval.RiskClass
+	RequireHumanApproverAtOrAbove *approval.RiskClass
+	StepUpAtOrAbove               *approval.RiskClass
 	MinApprovals                  int
-	MinApprovalsByRisk            map[core.RiskClass]int
+	MinApprovalsByRisk            map[approval.RiskClass]int
 }
 
 // Rule is one of the operator's own rules. Exactly one of Risk, Outcome and
@@ -114,14 +114,14 @@ type Rule struct {
 	When   string // CEL over the call, true where the rule matches; empty: always
 	During During // when it matches; empty: always
 
-	Risk    *core.RiskClass
+	Risk    *approval.RiskClass
 	Outcome string // "allow", "ask" or "deny"
 	Approve bool   // the factor rules_based approves
 
-	SideEffects  []core.SideEffect // added to what was found
-	MinApprovals int               // the call is asked, and at least so many people must say yes, of the role if one is named
-	Role         string            // one of Config.Roles
-	StepUp       bool              // the call is asked, and a person's yes counts only where their passkey signed it
+	SideEffects  []approval.SideEffect // added to what was found
+	MinApprovals int                   // the call is asked, and at least so many people must say yes, of the role if one is named
+	Role         string                // one of Config.Roles
+	StepUp       bool                  // the call is asked, and a person's yes counts only where their passkey signed it
 }
 
 // During says when a rule matches: in each week (Weekly, Timezone), or once (From, To).
@@ -169,12 +169,12 @@ func (c Config) normal() (_ Config, bad Mistakes) {
 	word(&c.Classifier.OnLowConfidence, "tools.classifier.onLowConfidence", "require_approval", "require_approval", "deny", "allow")
 
 	if c.AllowedApprovers == nil {
-		c.AllowedApprovers = []core.Factor{core.UserRequest, core.RulesBased}
+		c.AllowedApprovers = []approval.Factor{approval.UserRequest, approval.RulesBased}
 	}
 	c.AllowedApprovers = sorted(c.AllowedApprovers)
 	c.DisabledApprovers = sorted(c.DisabledApprovers)
 	for _, f := range append(slices.Clone(c.AllowedApprovers), c.DisabledApprovers...) {
-		if f != core.UserRequest && f != core.RulesBased && f != core.LLMEvaluation {
+		if f != approval.UserRequest && f != approval.RulesBased && f != approval.LLMEvaluation {
 			bad.add([]string{"approvals", "tools", "allowedApprovers"}, "",
 				"allowedApprovers and disabledApprovers know user_request, rules_based and llm_evaluation, not %q", f)
 		}
@@ -193,12 +193,12 @@ func (c Config) normal() (_ Config, bad Mistakes) {
 	}
 	for _, t := range []struct {
 		key      string
-		class    **core.RiskClass
-		fallback *core.RiskClass
+		class    **approval.RiskClass
+		fallback *approval.RiskClass
 	}{
-		{"requireApprovalAtOrAbove", &c.RequireApprovalAtOrAbove, new(core.R3)},
+		{"requireApprovalAtOrAbove", &c.RequireApprovalAtOrAbove, new(approval.R3)},
 		{"denyAtOrAbove", &c.DenyAtOrAbove, nil},
-		{"requireHumanApproverAtOrAbove", &c.RequireHumanApproverAtOrAbove, new(core.R3)},
+		{"requireHumanApproverAtOrAbove", &c.RequireHumanApproverAtOrAbove, new(approval.R3)},
 		{"stepUpAtOrAbove", &c.StepUpAtOrAbove, nil},
 	} {
 		if *t.class == nil {
@@ -232,7 +232,7 @@ func (c *Config) normalAgents() (bad Mistakes) {
 		if a.Mode != "" && !slices.Contains(modes, a.Mode) {
 			wrong("mode", "one of "+strings.Join(modes, ", "))
 		}
-		for _, class := range []*core.RiskClass{a.RequireApprovalAtOrAbove, a.DenyAtOrAbove, a.RequireHumanApproverAtOrAbove,
+		for _, class := range []*approval.RiskClass{a.RequireApprovalAtOrAbove, a.DenyAtOrAbove, a.RequireHumanApproverAtOrAbove,
 			a.StepUpAtOrAbove} {
 			if class != nil && !known(*class) {
 				wrong("each threshold", "R0 to R4")
@@ -314,7 +314,7 @@ func (c Config) hashOf(build string) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-func known(r core.RiskClass) bool { return r >= core.R0 && r <= core.R4 }
+func known(r approval.RiskClass) bool { return r >= approval.R0 && r <= approval.R4 }
 
 // sorted gives the list as a set in order, never nil.
 func sorted[S ~string](list []S) []S {

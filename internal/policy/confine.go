@@ -1,7 +1,7 @@
 package policy
 
 import (
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/tool"
 )
@@ -34,7 +34,7 @@ func (j *judging) confine() {
 	if !j.bound {
 		return
 	}
-	if class := max(core.R2, j.certain(finding.Set{}).Class()); class < j.static {
+	if class := max(approval.R2, j.certain(finding.Set{}).Class()); class < j.static {
 		j.policy.Add(finding.Confined)
 		j.static = class
 		j.step("risk", finding.Reasons[finding.Confined].Name, classNames[class], finding.Reasons[finding.Confined].Text)

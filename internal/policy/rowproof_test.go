@@ -19,7 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/program"
 )
 
@@ -45,7 +45,7 @@ func TestRowsDoWhatTheySay(t *testing.T) {
 		}
 		found := judge(e, callOf(t, "exec", map[string]any{"argv": args, "workdir": "/work"})).Assessment
 		class := found.RiskClass
-		if class <= core.R1 && !slices.Contains(neverRun, args[0]) && !slices.ContainsFunc(found.ReasonCodes, ofTheProject) {
+		if class <= approval.R1 && !slices.Contains(neverRun, args[0]) && !slices.ContainsFunc(found.ReasonCodes, ofTheProject) {
 			batch := fmt.Sprint(args[0], class)
 			batches[batch] = append(batches[batch], sample{args, class})
 		}
@@ -96,7 +96,7 @@ func requireMay(t *testing.T, batch []sample, file, canary, work string) {
 	case batch[0].args[0] == "rpm" && strings.HasPrefix(file, canary+"/.rpmdb"): // an empty database of its own, if the machine has none
 	default:
 		inside := strings.HasPrefix(file, work+"/")
-		require.True(t, inside && batch[0].class == core.R1, "one of %v is %v and has changed %s", batch, batch[0].class, file)
+		require.True(t, inside && batch[0].class == approval.R1, "one of %v is %v and has changed %s", batch, batch[0].class, file)
 	}
 }
 
@@ -116,7 +116,7 @@ func some(all []sample) (list []sample) {
 
 type sample struct {
 	args  []string
-	class core.RiskClass
+	class approval.RiskClass
 }
 
 // run runs commands one after the other. Whether one of them likes its words is not the

@@ -27,7 +27,9 @@ import (
 	"github.com/SherClockHolmes/webpush-go"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/callback"
+	"approvalbot/internal/card"
 )
 
 const (
@@ -67,10 +69,10 @@ func New(cfg Config) *Channel {
 
 // Post sends a notification to the subscription that the target names. One that its push
 // service no longer knows ends.
-func (c *Channel) Post(ctx context.Context, to core.Target, p core.Posting) (core.Posted, error) {
+func (c *Channel) Post(ctx context.Context, to approval.Target, p core.Posting) (core.Posted, error) {
 	s, err := c.cfg.Subscription(ctx, to.To)
 	switch {
-	case core.CodeOf(err) == core.CodeNotFound:
+	case approval.CodeOf(err) == approval.CodeNotFound:
 		return core.Posted{}, gone("the subscription has ended")
 	case err != nil:
 		return core.Posted{}, err
@@ -142,10 +144,10 @@ func plain(err error) error {
 func gone(message string) error { return &core.DeliveryError{Gone: true, Message: message} }
 
 // Edit does nothing: a notification is not edited, it leads to what is true then.
-func (c *Channel) Edit(context.Context, core.Target, string, core.Card) error { return nil }
+func (c *Channel) Edit(context.Context, approval.Target, string, card.Card) error { return nil }
 
 // Attach does nothing.
-func (c *Channel) Attach(context.Context, core.Target, core.File) error { return nil }
+func (c *Channel) Attach(context.Context, approval.Target, card.File) error { return nil }
 
 // AttachParts does nothing.
-func (c *Channel) AttachParts(context.Context, core.Target, core.File) error { return nil }
+func (c *Channel) AttachParts(context.Context, approval.Target, card.File) error { return nil }

@@ -31,6 +31,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 	"approvalbot/internal/store"
 	"approvalbot/routing"
 )
@@ -195,7 +197,7 @@ func TestAnswersOfAPushService(t *testing.T) {
 	var dropped []string
 	cfg.Drop = func(_ context.Context, person, id string) error { dropped = append(dropped, person+id); return nil }
 	post := func() (*core.DeliveryError, error) {
-		_, err := New(cfg).Post(t.Context(), core.Target{Channel: core.PushChannel, To: "1"}, core.Posting{Text: "{}", Nonce: "n"})
+		_, err := New(cfg).Post(t.Context(), approval.Target{Channel: core.PushChannel, To: "1"}, core.Posting{Text: "{}", Nonce: "n"})
 		<-s.got
 		var refusal *core.DeliveryError
 		errors.As(err, &refusal)
@@ -227,18 +229,18 @@ func TestAdversary_N1_PushIntoTheOwnNetwork(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0"} {
 		cfg := s.config(t, newBrowser(t).subscription("https://"+host+":"+port+"/s3cret"))
 		cfg.Allow = nil
-		_, err := New(cfg).Post(t.Context(), core.Target{To: "1"}, core.Posting{Text: "{}"})
+		_, err := New(cfg).Post(t.Context(), approval.Target{To: "1"}, core.Posting{Text: "{}"})
 		var refusal *core.DeliveryError
 		require.ErrorAs(t, err, &refusal, host)
 		require.True(t, refusal.Gone, host)
 		require.NotContains(t, err.Error(), "s3cret")
 	}
 	plainHTTP := s.config(t, newBrowser(t).subscription("http://127.0.0.1:"+port+"/"))
-	_, err := New(plainHTTP).Post(t.Context(), core.Target{To: "1"}, core.Posting{Text: "{}"})
+	_, err := New(plainHTTP).Post(t.Context(), approval.Target{To: "1"}, core.Posting{Text: "{}"})
 	require.ErrorContains(t, err, "https")
 	require.Empty(t, s.got)
 	s.Close()
-	_, err = New(s.config(t, newBrowser(t).subscription(s.URL+"/s3cret"))).Post(t.Context(), core.Target{To: "1"}, core.Posting{Text: "{}"})
+	_, err = New(s.config(t, newBrowser(t).subscription(s.URL+"/s3cret"))).Post(t.Context(), approval.Target{To: "1"}, core.Posting{Text: "{}"})
 	require.EqualError(t, err, "the push service could not be reached")
 }
 
@@ -287,7 +289,7 @@ func newDesk(t *testing.T) *desk {
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(context.Background()) }()
 	t.Cleanup(func() { require.NoError(t, s.Close()); require.NoError(t, <-ended) })
-	people, err := core.NewDirectory(core.Rights{People: []core.Person{{Name: "alice"}}, Tokens: map[string]string{"laptop": "alice"}})
+	people, err := people.NewDirectory(people.Rights{People: []people.Person{{Name: "alice"}}, Tokens: map[string]string{"laptop": "alice"}})
 	require.NoError(t, err)
 	d := &desk{store: s}
 	d.gate = core.NewGate(s, core.Rules{Enabled: true, Push: true, Policy: askAll{}, People: people, Router: &routing.Table{},
@@ -304,27 +306,27 @@ func (d *desk) dispatch(t *testing.T, c core.Channel) {
 	t.Cleanup(func() { stop(); require.NoError(t, <-ended) })
 }
 
-func (d *desk) ask(t *testing.T, tool string) core.Approval {
+func (d *desk) ask(t *testing.T, tool string) approval.Approval {
 	t.Helper()
-	a, _, err := d.gate.Submit(t.Context(), core.Caller{Token: "agent", MayRequest: true}, core.Call{ToolName: tool, Params: []byte(`{}`)})
+	a, _, err := d.gate.Submit(t.Context(), core.Caller{Token: "agent", MayRequest: true}, approval.Call{ToolName: tool, Params: []byte(`{}`)})
 	require.NoError(t, err)
-	require.Equal(t, core.Pending, a.Status)
+	require.Equal(t, approval.Pending, a.Status)
 	return a
 }
 
 // askAll is a policy that asks for everything.
 type askAll struct{ core.Policy }
 
-func (askAll) Judge(context.Context, core.Call) core.Judgement {
-	return core.Judgement{Outcome: core.OutcomeAsk, Assessment: core.Assessment{RiskClass: core.R2, Source: "static"},
-		Rule:   core.Rule{Allowed: []core.Factor{core.UserRequest}, Effective: []core.Factor{core.UserRequest}, MinApprovals: 1},
-		Offers: []core.Decision{core.AllowOnce, core.Deny}}
+func (askAll) Judge(context.Context, approval.Call) approval.Judgement {
+	return approval.Judgement{Outcome: approval.OutcomeAsk, Assessment: approval.Assessment{RiskClass: approval.R2, Source: "static"},
+		Rule:   approval.Rule{Allowed: []approval.Factor{approval.UserRequest}, Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 1},
+		Offers: []approval.Decision{approval.AllowOnce, approval.Deny}}
 }
 
-func (p askAll) JudgeWith(ctx context.Context, c core.Call, _ core.Opinion) core.Judgement {
+func (p askAll) JudgeWith(ctx context.Context, c approval.Call, _ approval.Opinion) approval.Judgement {
 	return p.Judge(ctx, c)
 }
 
-func (askAll) Permits(core.Call) (string, bool) { return "", true }
+func (askAll) Permits(approval.Call) (string, bool) { return "", true }
 
 func (askAll) Hash() string { return "1" }

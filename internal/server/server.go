@@ -16,6 +16,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/server/auth"
 	"approvalbot/internal/server/connection"
 	"approvalbot/internal/server/events"
@@ -36,7 +37,7 @@ const (
 	pageMax     = 200
 )
 
-var errNotHere = core.Refuse(core.CodeUnavailable, "This desk has no configuration to read.")
+var errNotHere = approval.Refuse(approval.CodeUnavailable, "This desk has no configuration to read.")
 
 // Config is what a Server is made of.
 type Config struct {

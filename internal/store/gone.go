@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 // EndGone ends what everybody but the people known had, and suspends their passkeys, in one
 // transaction; see core.GoneStore. Of several instances that do it at once, one does.
 func (s *Store) EndGone(
-	ctx context.Context, known []string, policy string, events func(core.Gone) []core.Event,
+	ctx context.Context, known []string, policy string, events func(core.Gone) []approval.Event,
 ) (gone core.Gone, err error) {
 	if has, err := s.hasGone(ctx, known); err != nil || !has {
 		return gone, err

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // given gives a person a session, a link, a ceremony, a subscription and a passkey.
@@ -14,19 +15,19 @@ func given(t *testing.T, s *Store, person string) {
 	t.Helper()
 	require.NoError(t, s.SignIn(ctx, signedIn(person, person+"-s")))
 	require.NoError(t, s.AddLink(ctx, core.LoginLink{Hash: person + "-l", Person: person, EndsMs: 1000},
-		core.Event{AtMs: 1, Type: core.EventLoginLink}, nil))
+		approval.Event{AtMs: 1, Type: approval.EventLoginLink}, nil))
 	later := time.Now().Add(time.Minute).UnixMilli()
 	require.NoError(t, s.KeepChallenge(ctx, core.Challenge{ID: person + "-yes", Kind: core.YesChallenge, Person: person, ExpiresMs: later}))
 	require.NoError(t, s.KeepChallenge(ctx, core.Challenge{ID: person + "-confirm", Kind: core.ConfirmChallenge,
 		Browser: person + "-s", ExpiresMs: later}))
 	require.NoError(t, s.KeepPush(ctx, core.PushSubscription{ID: person + "-p", Person: person, Endpoint: "https://p/" + person,
-		Session: person + "-s"}, 2, core.Event{AtMs: 1, Type: core.EventSubscribed}, nil))
+		Session: person + "-s"}, 2, approval.Event{AtMs: 1, Type: approval.EventSubscribed}, nil))
 	require.NoError(t, s.ChangePasskeys(ctx, person, adding(core.Passkey{ID: person + "-k", Person: person, SignCount: 7})))
 }
 
-func goneEvents(g core.Gone) (out []core.Event) {
+func goneEvents(g core.Gone) (out []approval.Event) {
 	for range len(g.Sessions) + len(g.Push) + len(g.Passkeys) {
-		out = append(out, core.Event{AtMs: 2, Type: core.EventSignedOut})
+		out = append(out, approval.Event{AtMs: 2, Type: approval.EventSignedOut})
 	}
 	return out
 }
@@ -72,7 +73,7 @@ func testGone(t *testing.T, s *Store) {
 	require.NoError(t, s.KeepChallenge(ctx, core.Challenge{ID: "c", ExpiresMs: time.Now().Add(time.Minute).UnixMilli()}))
 	require.ErrorIs(t, s.SpendChallenge(ctx, core.PasskeyUse{Challenge: "c", Passkey: "bob-k", Before: 7, After: 8}), core.ErrSpent)
 	err = s.ChangePasskeys(ctx, "alice", adding(core.Passkey{ID: "bob-k", Person: "alice"}))
-	require.Equal(t, core.CodeIDConflict, core.CodeOf(err))
+	require.Equal(t, approval.CodeIDConflict, approval.CodeOf(err))
 }
 
 // testEndOthers: the subscriptions that were not made in the session that is left end with the
@@ -83,7 +84,7 @@ func testEndOthers(t *testing.T, s *Store) {
 	}
 	for id, session := range map[string]string{"1": "here", "2": "other", "3": "over", "4": ""} {
 		require.NoError(t, s.KeepPush(ctx, core.PushSubscription{ID: id, Person: "alice", Endpoint: "https://p/" + id, Session: session},
-			9, core.Event{AtMs: 1, Type: core.EventSubscribed}, nil))
+			9, approval.Event{AtMs: 1, Type: approval.EventSubscribed}, nil))
 	}
 	_, err := s.EndSessions(ctx, core.SessionFilter{Person: "alice", But: "here"}, nil, signedOut, unsubscribed)
 	require.NoError(t, err)
@@ -127,5 +128,5 @@ func TestAdversary_T8_AnOlderConfigurationEndsNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, gone.Waits)
 	_, err = b.Link(ctx, "bob-l")
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const pairingName = "pairing" // in meta: the newest core.Pairing, as JSON
@@ -17,7 +18,7 @@ func (s *Store) Pairing(ctx context.Context) (core.Pairing, error) { return read
 // the log and marks the platform update handled (if not nil), in one transaction. One
 // that was handled before is core.ErrHandled, and nothing is written.
 func (s *Store) Pair(
-	ctx context.Context, handled *core.InboundRef, fn func(core.Pairing) (core.Pairing, []core.Event),
+	ctx context.Context, handled *approval.InboundRef, fn func(core.Pairing) (core.Pairing, []approval.Event),
 ) error {
 	return s.doOn(ctx, locks{names: []int64{hash(pairingName)}}, func(t *tx) error {
 		if err := t.firstTime(handled); err != nil {

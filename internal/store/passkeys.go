@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // maxCeremonies is how many of a kind are kept at once. Those to sign in are not: anybody may begin one.
@@ -182,7 +183,7 @@ func (t *tx) addPasskey(p *core.Passkey) error {
 		suspended, err = t.count(isSuspended, p.ID)
 	}
 	if err == nil && (n == 0 || suspended > 0) {
-		err = core.Refuse(core.CodeIDConflict, "That passkey is known here already.")
+		err = approval.Refuse(approval.CodeIDConflict, "That passkey is known here already.")
 	}
 	return err
 }
@@ -270,7 +271,7 @@ func (t *tx) spend(use *core.PasskeyUse) error {
 		return err
 	}
 	row, err := t.keys.passkeyRow(context.Background(), t, use.Passkey)
-	if core.CodeOf(err) == core.CodeNotFound {
+	if approval.CodeOf(err) == approval.CodeNotFound {
 		return t.spentUnless(0, nil)
 	}
 	if err != nil {
@@ -305,7 +306,7 @@ func (t *tx) enrolled(id string) error {
 		}
 		return err
 	})
-	if kind := core.EventType(last); err == nil && kind != "" && kind != core.EventPasskeyEnrolled {
+	if kind := approval.EventType(last); err == nil && kind != "" && kind != approval.EventPasskeyEnrolled {
 		t.refused, err = true, t.keys.rows.doubt("passkeys", id)
 	}
 	return err
@@ -320,11 +321,11 @@ func (t *tx) spentUnless(n int64, err error) error {
 }
 
 func noPasskey() error {
-	return core.Refuse(core.CodeNotFound, "The desk does not know that passkey.")
+	return approval.Refuse(approval.CodeNotFound, "The desk does not know that passkey.")
 }
 
 func noCeremony() error {
-	return core.Refuse(core.CodeNotFound, "That has ended, or never begun.")
+	return approval.Refuse(approval.CodeNotFound, "That has ended, or never begun.")
 }
 
 // PasskeysIn reads the passkeys of a store, which may be open elsewhere, and those that are

@@ -10,12 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // adding is a change that adds a passkey.
 func adding(p core.Passkey) func([]core.Passkey) (core.PasskeyChange, error) {
 	return func([]core.Passkey) (core.PasskeyChange, error) {
-		return core.PasskeyChange{Add: &p, Events: []core.Event{{AtMs: 1, Type: core.EventPasskeyEnrolled}}}, nil
+		return core.PasskeyChange{Add: &p, Events: []approval.Event{{AtMs: 1, Type: approval.EventPasskeyEnrolled}}}, nil
 	}
 }
 
@@ -30,7 +31,7 @@ func testPasskeys(t *testing.T, s *Store) {
 	require.Equal(t, p, got)
 	other := core.Passkey{ID: "other", Person: "bob", CreatedMs: 4}
 	require.NoError(t, s.ChangePasskeys(ctx, "bob", adding(other)))
-	require.Equal(t, core.CodeIDConflict, core.CodeOf(s.ChangePasskeys(ctx, "bob", adding(core.Passkey{ID: "cred", Person: "bob"}))))
+	require.Equal(t, approval.CodeIDConflict, approval.CodeOf(s.ChangePasskeys(ctx, "bob", adding(core.Passkey{ID: "cred", Person: "bob"}))))
 	all, err := s.Passkeys(ctx, "")
 	require.NoError(t, err)
 	require.Equal(t, []core.Passkey{other, p}, all)
@@ -41,9 +42,9 @@ func testPasskeys(t *testing.T, s *Store) {
 	}))
 	for _, id := range []string{"unknown", "\x00", ""} {
 		_, err = s.Passkey(ctx, id)
-		require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+		require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 		_, err = s.Challenge(ctx, id)
-		require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+		require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 	}
 
 	later := time.Now().Add(time.Minute).UnixMilli()
@@ -67,7 +68,7 @@ func testPasskeys(t *testing.T, s *Store) {
 
 	require.NoError(t, s.KeepChallenge(ctx, core.Challenge{ID: "old", Kind: core.YesChallenge, ExpiresMs: 1}))
 	_, err = s.Challenge(ctx, "old")
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 	_, err = s.Sweep(ctx, later-1, Keep{})
 	require.NoError(t, err)
 	require.Zero(t, count(t, s, "SELECT COUNT(*) FROM ceremonies"))
@@ -91,9 +92,9 @@ func testSpending(t *testing.T, s *Store) {
 		require.NoError(t, s.KeepChallenge(ctx, core.Challenge{ID: "c", Kind: core.YesChallenge,
 			ExpiresMs: time.Now().Add(time.Minute).UnixMilli()}))
 	}
-	signed := func(a core.Approval) (core.Change, error) {
+	signed := func(a approval.Approval) (core.Change, error) {
 		a.Reason = "signed"
-		return core.Change{Approval: a, Events: []core.Event{event(a, core.EventVote)},
+		return core.Change{Approval: a, Events: []approval.Event{event(a, approval.EventVote)},
 			Passkey: &core.PasskeyUse{Challenge: "c", Passkey: "cred", Before: 0, After: 1, AtMs: 7}}, nil
 	}
 	_, err := s.Update(ctx, a.Key, signed)
@@ -105,12 +106,12 @@ func testSpending(t *testing.T, s *Store) {
 	keep()
 	_, err = s.Update(ctx, a.Key, signed)
 	require.ErrorIs(t, err, core.ErrSpent, "the passkey has counted on")
-	_, err = s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
+	_, err = s.Update(ctx, a.Key, func(a approval.Approval) (core.Change, error) {
 		return core.Change{Approval: a, Unchanged: true, Passkey: &core.PasskeyUse{Challenge: "c"}}, nil
 	})
 	require.NoError(t, err)
 	_, err = s.Challenge(ctx, "c")
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "what was refused ends the ceremony too")
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err), "what was refused ends the ceremony too")
 	log, err := s.Log(ctx, 0, 10)
 	require.NoError(t, err)
 	require.Len(t, log, 2)
@@ -129,7 +130,7 @@ func TestAdversary_N4_ManyCeremonies(t *testing.T) {
 	}
 	require.EqualValues(t, maxCeremonies+1, count(t, s, "SELECT COUNT(*) FROM ceremonies"))
 	_, err := s.Challenge(ctx, "2")
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "the oldest made room")
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err), "the oldest made room")
 	for _, id := range []string{"3", strconv.Itoa(maxCeremonies + 2), "yes"} {
 		_, err = s.Challenge(ctx, id)
 		require.NoError(t, err, id)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 // KeepPush adds a subscription with its event and notices, in place of any other of its
 // endpoint, in one transaction, unless the person has limit others: CodeRateLimited.
 func (s *Store) KeepPush(
-	ctx context.Context, p core.PushSubscription, limit int, e core.Event, tell []core.Notice,
+	ctx context.Context, p core.PushSubscription, limit int, e approval.Event, tell []core.Notice,
 ) error {
 	return s.doOn(ctx, locks{names: []int64{hash("push", p.Person)}}, func(t *tx) error {
 		rows, err := t.rows(countPush, p.Person, p.Endpoint)
@@ -36,7 +37,7 @@ func (s *Store) KeepPush(
 		}
 		if int(n) >= limit {
 			t.refused = true
-			return core.Refuse(core.CodeRateLimited,
+			return approval.Refuse(approval.CodeRateLimited,
 				"You are notified in %d browsers, which is as many as there may be; end one of them first.", n)
 		}
 		t.own.events = append(t.own.events, e)
@@ -49,7 +50,7 @@ func (s *Store) KeepPush(
 
 // endPushOf ends the subscriptions of the sessions that a filter selects, or gives them to
 // its Next, and says how many it ended.
-func (t *tx) endPushOf(f core.SessionFilter, event func(core.PushSubscription) core.Event) (n int, err error) {
+func (t *tx) endPushOf(f core.SessionFilter, event func(core.PushSubscription) approval.Event) (n int, err error) {
 	if f.Next != "" {
 		return 0, t.put(adoptPush, f.Person, f.ID, f.Next)
 	}
@@ -68,7 +69,7 @@ func (t *tx) endPushOf(f core.SessionFilter, event func(core.PushSubscription) c
 }
 
 // endPush ends a subscription with its event, if no other has.
-func (t *tx) endPush(p core.PushSubscription, event func(core.PushSubscription) core.Event) (int, error) {
+func (t *tx) endPush(p core.PushSubscription, event func(core.PushSubscription) approval.Event) (int, error) {
 	n, err := t.exec(endPush, p.ID)
 	if err == nil && n > 0 {
 		t.own.events = append(t.own.events, event(p))
@@ -94,7 +95,7 @@ func orNotFound(err error) error {
 	if err != nil {
 		return err
 	}
-	return core.Refuse(core.CodeNotFound, "There is no such subscription.")
+	return approval.Refuse(approval.CodeNotFound, "There is no such subscription.")
 }
 
 // PushOf gives a person's subscriptions, oldest first.

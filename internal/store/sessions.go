@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -37,7 +38,7 @@ const (
 // AddLink keeps a login link, appends its event to the log and marks the platform
 // update handled (if not nil), in one transaction. One that was handled before is
 // core.ErrHandled, and nothing is written.
-func (s *Store) AddLink(ctx context.Context, l core.LoginLink, e core.Event, handled *core.InboundRef) error {
+func (s *Store) AddLink(ctx context.Context, l core.LoginLink, e approval.Event, handled *approval.InboundRef) error {
 	return s.do(ctx, func(t *tx) error {
 		if err := t.firstTime(handled); err != nil {
 			return err
@@ -49,10 +50,10 @@ func (s *Store) AddLink(ctx context.Context, l core.LoginLink, e core.Event, han
 }
 
 // firstTime marks a platform update handled: core.ErrHandled when it was before.
-func (t *tx) firstTime(handled *core.InboundRef) error {
+func (t *tx) firstTime(handled *approval.InboundRef) error {
 	fresh, err := t.handled(handled)
 	if err == nil && !fresh {
-		return core.ErrHandled
+		return approval.ErrHandled
 	}
 	return err
 }
@@ -71,7 +72,7 @@ func (s *Store) Link(ctx context.Context, hash string) (l core.LoginLink, err er
 		return core.LoginLink{}, s.keys.rows.doubt("login_links", hash)
 	}
 	if err == nil && !found {
-		err = core.Refuse(core.CodeNotFound, "There is no such link.")
+		err = approval.Refuse(approval.CodeNotFound, "There is no such link.")
 	}
 	return l, err
 }
@@ -98,22 +99,22 @@ func (s *Store) SignIn(ctx context.Context, in core.SignedIn) error {
 func (t *tx) useUp(in core.SignedIn) error {
 	if in.Link != "" {
 		if n, err := t.exec(spendLink, in.Link, in.Session.CreatedMs); err != nil || n == 0 {
-			return orRefuse(err, core.CodeNotFound, "There is no such link.")
+			return orRefuse(err, approval.CodeNotFound, "There is no such link.")
 		}
 	}
 	if in.Once != "" {
 		if n, err := t.exec(spendOnce, in.Once, in.OnceMs); err != nil || n == 0 {
-			return orRefuse(err, core.CodeAlreadyUsed, "This has signed somebody in already.")
+			return orRefuse(err, approval.CodeAlreadyUsed, "This has signed somebody in already.")
 		}
 	}
 	return nil
 }
 
-func orRefuse(err error, code core.Code, text string) error {
+func orRefuse(err error, code approval.Code, text string) error {
 	if err != nil {
 		return err
 	}
-	return core.Refuse(code, "%s", text)
+	return approval.Refuse(code, "%s", text)
 }
 
 // Session gives the session of a cookie by its hash, or CodeNotFound. Whether it still
@@ -121,7 +122,7 @@ func orRefuse(err error, code core.Code, text string) error {
 func (s *Store) Session(ctx context.Context, cookie string) (core.Session, error) {
 	all, err := s.keys.scanSessions(s.read.query(ctx, sessionOf, cookie))
 	if err == nil && len(all) == 0 {
-		return core.Session{}, core.Refuse(core.CodeNotFound, "There is no such session, or it has ended.")
+		return core.Session{}, approval.Refuse(approval.CodeNotFound, "There is no such session, or it has ended.")
 	}
 	if err != nil {
 		return core.Session{}, err
@@ -190,8 +191,8 @@ func (s *Store) TouchSession(ctx context.Context, id string, usedMs int64) error
 // Where there was nothing to end, nothing is written. The push subscriptions made in them
 // end too, or go over to f.Next; see core.SessionStore.
 func (s *Store) EndSessions(
-	ctx context.Context, f core.SessionFilter, handled *core.InboundRef, event func(core.Session) core.Event,
-	unsubscribed func(core.PushSubscription) core.Event,
+	ctx context.Context, f core.SessionFilter, handled *approval.InboundRef, event func(core.Session) approval.Event,
+	unsubscribed func(core.PushSubscription) approval.Event,
 ) (ended []core.Session, err error) {
 	err = s.do(ctx, func(t *tx) error {
 		ended = nil

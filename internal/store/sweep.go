@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -84,15 +84,15 @@ func (s *Store) sweep(ctx context.Context, statement string, before int64, n *in
 }
 
 func (s *Store) sweepInbound(ctx context.Context, before int64) error {
-	after := core.InboundRef{ID: math.MinInt64}
+	after := approval.InboundRef{ID: math.MinInt64}
 	for {
 		rows, err := s.read.query(ctx, oldInbound, after.Source, after.ID, before, sweepChunk)
 		if err != nil {
 			return err
 		}
-		var old []core.InboundRef
+		var old []approval.InboundRef
 		err = each(rows, func() error {
-			var ref core.InboundRef
+			var ref approval.InboundRef
 			err := rows.Scan((*text)(&ref.Source), (*number)(&ref.ID))
 			old = append(old, ref)
 			return err

@@ -7,6 +7,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Audit is the log as auditors read it, and what can be proved of it.
@@ -43,7 +44,7 @@ func (w *Web) auditor(out http.ResponseWriter, v reader) bool {
 	if v.caller.MayAudit && w.cfg.Audit != nil {
 		return true
 	}
-	w.refuse(out, v.session, core.Refuse(core.CodeForbidden,
+	w.refuse(out, v.session, approval.Refuse(approval.CodeForbidden,
 		"The log is for people who have an API token with the scope operator.audit."))
 	return false
 }
@@ -93,7 +94,7 @@ func (w *Web) verifyLog(out http.ResponseWriter, r *http.Request, s core.Session
 		return
 	}
 	if !w.verifying.CompareAndSwap(false, true) {
-		w.refuse(out, s, core.Refuse(core.CodeRateLimited, "The log is being checked already; try again when that is over."))
+		w.refuse(out, s, approval.Refuse(approval.CodeRateLimited, "The log is being checked already; try again when that is over."))
 		return
 	}
 	defer w.verifying.Store(false)

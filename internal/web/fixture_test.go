@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 	"approvalbot/internal/store"
 )
 
@@ -45,7 +47,7 @@ func newSite(t *testing.T, change ...func(*Config)) *site {
 	done := make(chan error, 1)
 	go func() { done <- s.Run(context.Background()) }()
 	x := &site{t: t, store: s}
-	x.rules = core.Rules{Enabled: true, Policy: noPolicy{}, People: people(t, "alice", "bob")}
+	x.rules = core.Rules{Enabled: true, Policy: noPolicy{}, People: peopleOf(t, "alice", "bob")}
 	x.gate = core.NewGate(s, x.rules, slog.New(slog.DiscardHandler))
 	public, err := url.Parse(base)
 	require.NoError(t, err)
@@ -69,26 +71,26 @@ func newSite(t *testing.T, change ...func(*Config)) *site {
 	return x
 }
 
-// people are alice, who is on Telegram and Discord, and bob, who is on Telegram, as far as they
+// peopleOf gives alice, who is on Telegram and Discord, and bob, who is on Telegram, if they
 // are named.
-func people(t *testing.T, names ...string) *core.Directory {
+func peopleOf(t *testing.T, names ...string) *people.Directory {
 	t.Helper()
-	known := map[string]core.Person{
+	known := map[string]people.Person{
 		"alice": {Name: "alice", Accounts: map[string]string{"telegram": "111", "discord": "222"}, Email: "Alice@example.org"},
 		"bob":   {Name: "bob", Accounts: map[string]string{"telegram": "333"}},
 	}
-	r := core.Rights{AllowedUsers: map[string][]string{"telegram": {"111", "333"}, "discord": {"222"}}}
+	r := people.Rights{AllowedUsers: map[string][]string{"telegram": {"111", "333"}, "discord": {"222"}}}
 	for _, name := range names {
 		r.People = append(r.People, known[name])
 	}
-	d, err := core.NewDirectory(r)
+	d, err := people.NewDirectory(r)
 	require.NoError(t, err)
 	return d
 }
 
 // configured makes only these people known from now on.
 func (x *site) configured(names ...string) {
-	x.rules.People = people(x.t, names...)
+	x.rules.People = peopleOf(x.t, names...)
 	x.gate.Use(x.rules)
 }
 
@@ -193,7 +195,7 @@ func (x *site) signedInAs(person string) *visitor {
 }
 
 // events are the log's entries of a type.
-func (x *site) events(kind core.EventType) (out []core.Event) {
+func (x *site) events(kind approval.EventType) (out []approval.Event) {
 	x.t.Helper()
 	all, err := x.store.Log(x.t.Context(), 0, 1000)
 	require.NoError(x.t, err)

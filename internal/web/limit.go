@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -62,7 +63,7 @@ func (p *pace) take(person string) bool {
 
 // tooFast answers a person who sends more than they may, in the form that was asked for.
 func (w *Web) tooFast(out http.ResponseWriter, r *http.Request, s core.Session) {
-	no := core.Refuse(core.CodeRateLimited, "You send more than %d forms a second: wait a moment, and try again.",
+	no := approval.Refuse(approval.CodeRateLimited, "You send more than %d forms a second: wait a moment, and try again.",
 		formsPerSecond)
 	out.Header().Set("Retry-After", "1")
 	switch {

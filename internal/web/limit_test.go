@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
 	"approvalbot/internal/assertion/softkey"
 )
@@ -23,7 +24,7 @@ func TestAdversary_N10_FormsOfOnePerson(t *testing.T) {
 	d.web.forms.now = func() time.Time { return now }
 	a := d.run("make it")
 	for range formsAtOnce {
-		require.Equal(t, http.StatusNotFound, d.votes("dave", a.Code, core.AllowOnce).Code)
+		require.Equal(t, http.StatusNotFound, d.votes("dave", a.Code, approval.AllowOnce).Code)
 	}
 	for _, path := range []string{"/a/" + a.Code + "/vote", "/dialog/" + a.Code, "/me/end"} {
 		out := d.asks("dave", http.MethodPost, path, nil)
@@ -36,12 +37,12 @@ func TestAdversary_N10_FormsOfOnePerson(t *testing.T) {
 	require.Equal(t, http.StatusTooManyRequests, out.Code)
 	require.JSONEq(t, `{"code":"rate_limited","detail":"You send more than 10 forms a second: wait a moment, and try again."}`,
 		out.Body.String())
-	require.Equal(t, http.StatusSeeOther, d.votes("bob", a.Code, core.Deny).Code)
+	require.Equal(t, http.StatusSeeOther, d.votes("bob", a.Code, approval.Deny).Code)
 	now = now.Add(time.Second)
 	for range formsPerSecond {
-		require.Equal(t, http.StatusNotFound, d.votes("dave", a.Code, core.AllowOnce).Code)
+		require.Equal(t, http.StatusNotFound, d.votes("dave", a.Code, approval.AllowOnce).Code)
 	}
-	require.Equal(t, http.StatusTooManyRequests, d.votes("dave", a.Code, core.AllowOnce).Code)
+	require.Equal(t, http.StatusTooManyRequests, d.votes("dave", a.Code, approval.AllowOnce).Code)
 }
 
 // A person who keeps pages open without end takes no place of those who decide.
@@ -112,7 +113,7 @@ func TestAdversary_T16_SigningForAnotherCode(t *testing.T) {
 	v := d.visit(t, "carol.link")
 	require.Equal(t, http.StatusNotFound, v.post("/a/"+a.Code+"/stepup/finish", yes, &here))
 	require.Equal(t, http.StatusNotFound, v.post("/a/ZZZZZZ/stepup/finish", yes, &nowhere))
-	require.Equal(t, core.CodeNotFound, core.Code(here.Code))
+	require.Equal(t, approval.CodeNotFound, approval.Code(here.Code))
 	require.Equal(t, nowhere.Detail, here.Detail)
 	require.NotEqual(t, http.StatusNotFound, d.visit(t, "bob.link").post("/a/"+a.Code+"/stepup/finish", yes, &here))
 	for _, path := range []string{"/a/%s", "/a/%s/sign"} {
@@ -134,7 +135,7 @@ func TestAdversary_N9_SignInsBegunByStrangers(t *testing.T) {
 	require.Equal(t, http.StatusOK, v.post("/signin/passkey/begin", struct{}{}, &asked))
 	before := asked.Challenge
 	_, err := d.store.Challenge(t.Context(), before)
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "it is kept nowhere")
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err), "it is kept nowhere")
 	for range 2001 {
 		_, err := d.BeginCeremony(t.Context(), core.SignInChallenge, "another browser")
 		require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Changes says when something was committed, by whatever instance.
@@ -139,7 +140,7 @@ func (w *Web) pause(ctx context.Context) {
 func (w *Web) current(r *http.Request, v reader) ([]byte, error) {
 	if code := r.URL.Query().Get("a"); code != "" {
 		a, err := w.approvalView(r.Context(), v, code)
-		if core.CodeOf(err) == core.CodeNotFound { // forgotten meanwhile, or no longer theirs to see
+		if approval.CodeOf(err) == approval.CodeNotFound { // forgotten meanwhile, or no longer theirs to see
 			return []byte(`<p class="empty">There is no such request any more.</p>`), nil
 		}
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -39,7 +40,7 @@ func (w *Web) fromMiniApp(out http.ResponseWriter, r *http.Request, _ core.Sessi
 			"The desk did not sign you in: "+err.Error()+". Close this page and open it again from the bot's message.")
 		return
 	}
-	v := w.gate.Rules().People.Identify(core.Voter{Channel: "telegram", UserID: user})
+	v := w.gate.Rules().People.Identify(approval.Voter{Channel: "telegram", UserID: user})
 	if v.Person == "" {
 		w.refused(out, r, http.StatusForbidden, core.ByTelegram, "telegram:"+user+" is nobody whom the desk knows",
 			"The desk does not know whose account this is, so it signs nobody in: its operator names you under people first.")
@@ -48,7 +49,7 @@ func (w *Web) fromMiniApp(out http.ResponseWriter, r *http.Request, _ core.Sessi
 	s, cookie, err := w.gate.SignIn(r.Context(), core.SignIn{Person: v.Person, How: core.ByTelegram, Browser: browser(r),
 		Once: once, OnceMs: time.Now().Add(initLife + 2*initAhead).UnixMilli()})
 	switch {
-	case core.CodeOf(err) == core.CodeAlreadyUsed:
+	case approval.CodeOf(err) == approval.CodeAlreadyUsed:
 		w.refused(out, r, http.StatusForbidden, core.ByTelegram, "initData that was used before",
 			"This page was opened before. Close it and open it again from the bot's message.")
 	case err != nil:

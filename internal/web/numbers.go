@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/card"
 )
 
 // numbersView is how it went.
@@ -101,5 +102,5 @@ func took(ms int64) string {
 	if ms < 10_000 {
 		return fmt.Sprintf("%.1f s", float64(ms)/1000)
 	}
-	return core.Span(time.Duration(ms) * time.Millisecond)
+	return card.Span(time.Duration(ms) * time.Millisecond)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
 )
 
@@ -158,7 +159,7 @@ func (w *Web) finishSignIn(out http.ResponseWriter, r *http.Request, _ core.Sess
 	}
 	cookie, err := r.Cookie(ceremonyCookie)
 	if err != nil {
-		return nil, core.Refuse(core.CodeForbidden, "This browser keeps no cookies, or the five minutes are over: try again.")
+		return nil, approval.Refuse(approval.CodeForbidden, "This browser keeps no cookies, or the five minutes are over: try again.")
 	}
 	person, err := w.gate.SignInByPasskey(r.Context(), browserOf(cookie.Value), in.Challenge, in.Response)
 	if err != nil {

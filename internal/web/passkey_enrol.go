@@ -16,6 +16,7 @@ import (
 	"github.com/go-webauthn/webauthn/webauthn"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
 )
 
@@ -109,7 +110,7 @@ func (w *Web) finishEnrolment(_ http.ResponseWriter, r *http.Request, s core.Ses
 	}
 	p, err := passkeyOf(c)
 	if err != nil {
-		return nil, core.Refuse(core.CodeInvalidRequest, "%s", "That passkey cannot be used here: "+err.Error()+".")
+		return nil, approval.Refuse(approval.CodeInvalidRequest, "%s", "That passkey cannot be used here: "+err.Error()+".")
 	}
 	p.Name = in.Name
 	_, err = w.gate.Enrol(r.Context(), s, p)
@@ -117,7 +118,7 @@ func (w *Web) finishEnrolment(_ http.ResponseWriter, r *http.Request, s core.Ses
 }
 
 func noPasskeyMade() error {
-	return core.Refuse(core.CodeInvalidRequest, "The browser's answer does not fit, so no passkey was made: try again.")
+	return approval.Refuse(approval.CodeInvalidRequest, "The browser's answer does not fit, so no passkey was made: try again.")
 }
 
 // passkeyOf is what the library read, as the desk keeps it.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // personView is one configured person.
@@ -25,7 +26,7 @@ func (w *Web) people(out http.ResponseWriter, r *http.Request, s core.Session) {
 	if !w.operator(out, v) {
 		return
 	}
-	pending, _, err := w.found(r.Context(), v, historyFilter{Filter: core.Filter{Status: core.Pending, Limit: 200}}, 1000)
+	pending, _, err := w.found(r.Context(), v, historyFilter{Filter: core.Filter{Status: approval.Pending, Limit: 200}}, 1000)
 	if err != nil {
 		w.refuse(out, s, err)
 		return
@@ -64,7 +65,7 @@ func (w *Web) people(out http.ResponseWriter, r *http.Request, s core.Session) {
 			o.Zone = p.Zone.String()
 		}
 		for _, a := range pending {
-			if a.WaitsFor(voter, v.people) {
+			if core.WaitsFor(a, voter, v.people) {
 				o.Waiting++
 			}
 		}

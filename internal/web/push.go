@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // pushDevices is what the page of a person's notifications shows.
@@ -52,7 +53,7 @@ func (w *Web) subscribe(out http.ResponseWriter, r *http.Request, s core.Session
 	err := w.gate.Subscribe(r.Context(), s, core.PushSubscription{
 		Endpoint: given.Endpoint, P256dh: given.Keys.P256dh, Auth: given.Keys.Auth, Browser: r.UserAgent(),
 	})
-	var no *core.Error
+	var no *approval.Error
 	switch {
 	case err == nil:
 		out.WriteHeader(http.StatusNoContent)

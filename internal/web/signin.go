@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // cookieName begins with __Host-, so that no other host, and no path of this one, can
@@ -46,7 +47,7 @@ func (w *Web) signedIn(r *http.Request) (core.Session, bool) {
 		look = w.gate.SessionStands
 	}
 	s, err := look(r.Context(), c.Value)
-	if err != nil && core.CodeOf(err) != core.CodeNotFound && r.Context().Err() == nil {
+	if err != nil && approval.CodeOf(err) != approval.CodeNotFound && r.Context().Err() == nil {
 		w.cfg.Log.Error("a session cannot be looked up", "reason", err)
 	}
 	return s, err == nil
@@ -73,7 +74,7 @@ func (w *Web) signInPage(out http.ResponseWriter, r *http.Request, s core.Sessio
 	if secret != "" {
 		l, err := w.gate.Link(r.Context(), secret)
 		switch {
-		case core.CodeOf(err) == core.CodeNotFound:
+		case approval.CodeOf(err) == approval.CodeNotFound:
 			w.say(out, http.StatusGone, s, "Not signed in", err.Error()+" Ask for another one.")
 			return
 		case err != nil:
@@ -89,7 +90,7 @@ func (w *Web) signInPage(out http.ResponseWriter, r *http.Request, s core.Sessio
 func (w *Web) spend(out http.ResponseWriter, r *http.Request, _ core.Session) {
 	s, cookie, err := w.gate.SpendLink(r.Context(), r.PostFormValue("link"), browser(r))
 	switch {
-	case core.CodeOf(err) == core.CodeNotFound, core.CodeOf(err) == core.CodeForbidden:
+	case approval.CodeOf(err) == approval.CodeNotFound, approval.CodeOf(err) == approval.CodeForbidden:
 		w.refused(out, r, http.StatusGone, core.ByLink, "a link that cannot be used", err.Error()+" Ask for another one.")
 	case err != nil:
 		w.failed(out, core.Session{}, err)
@@ -126,7 +127,7 @@ func (w *Web) keep(out http.ResponseWriter, r *http.Request, s core.Session, coo
 
 // signOut ends the browser's session.
 func (w *Web) signOut(out http.ResponseWriter, r *http.Request, s core.Session) {
-	if err := w.gate.EndSession(r.Context(), s.Person, s.ID); err != nil && core.CodeOf(err) != core.CodeNotFound {
+	if err := w.gate.EndSession(r.Context(), s.Person, s.ID); err != nil && approval.CodeOf(err) != approval.CodeNotFound {
 		w.failed(out, s, err)
 		return
 	}
@@ -186,7 +187,7 @@ func (w *Web) endOthers(out http.ResponseWriter, r *http.Request, s core.Session
 
 // ended shows what is left. That a session had ended before is as good.
 func (w *Web) ended(out http.ResponseWriter, r *http.Request, s core.Session, err error) {
-	if err != nil && core.CodeOf(err) != core.CodeNotFound {
+	if err != nil && approval.CodeOf(err) != approval.CodeNotFound {
 		w.failed(out, s, err)
 		return
 	}

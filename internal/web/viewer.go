@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/card"
 )
 
 // viewerWait is how long a list is held back while it is as the viewer knows it.
@@ -134,7 +135,7 @@ func (w *Web) watchedNow(ctx context.Context, v core.Viewer) (watched, error) {
 	}
 	list := watched{Items: make([]watchedItem, 0, len(waiting))}
 	for _, a := range waiting {
-		list.Items = append(list.Items, watchedItem{Code: a.Code, Title: a.Headline(), Risk: a.Assessment.RiskClass.String(),
+		list.Items = append(list.Items, watchedItem{Code: a.Code, Title: card.Headline(a), Risk: a.Assessment.RiskClass.String(),
 			CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs})
 	}
 	text, err := json.Marshal(list.Items)

@@ -17,6 +17,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 //go:embed static
@@ -40,7 +41,7 @@ type Config struct {
 	Policy  func(context.Context) (api.Policy, error) // the effective policy
 	OnDisk  func(context.Context) OnDisk              // how the configuration file differs; nil: there is none
 	Audit   *Audit                                    // nil: no log to look at
-	Receipt func(core.Approval) (string, error)       // of a claimed approval; nil: none is signed
+	Receipt func(approval.Approval) (string, error)   // of a claimed approval; nil: none is signed
 	Health  func(context.Context) []core.Diagnostic   // how the desk is
 
 	EmbedOrigins []string                // of pages that may list what waits, and open the dialog
@@ -103,7 +104,7 @@ func (w *Web) ReachedAt(base *url.URL) { w.cfg.PublicURL = base }
 var functions = template.FuncMap{
 	"took": took, "percent": percent, "chartHeight": chartHeight,
 	"icon":   func(class string) string { return riskIcons[class] },
-	"riskOf": func(c core.RiskClass) string { return c.String() },
+	"riskOf": func(c approval.RiskClass) string { return c.String() },
 }
 
 // pages are all routes.

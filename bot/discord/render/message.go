@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"approvalbot/bot/textcmd"
-	"approvalbot/core"
+	"approvalbot/internal/card"
 )
 
 // Kinds of components (Components, Component Types).
@@ -97,7 +97,7 @@ func (o Message) Answering(messageID string) Message {
 }
 
 // Mentioning makes the message begin with people whom it notifies, and nobody else.
-func (o Message) Mentioning(people []core.Mentioned) Message {
+func (o Message) Mentioning(people []card.Mentioned) Message {
 	var head strings.Builder
 	for _, p := range people {
 		if IsID(p.UserID) {

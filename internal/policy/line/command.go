@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/language"
@@ -33,7 +33,7 @@ func (s *Reading) simple(all []workspace.Word) {
 		}
 	}
 	s.touches(all)
-	if !s.hunting && s.Found.Without(finding.Of(finding.TouchesDesk)).Class() == core.R3 && s.Found.Any(mayRunWords) {
+	if !s.hunting && s.Found.Without(finding.Of(finding.TouchesDesk)).Class() == approval.R3 && s.Found.Any(mayRunWords) {
 		s.hunt(all[1:])
 	}
 	s.noteClass(i)
@@ -88,7 +88,7 @@ func (s *Reading) types(base string, args []workspace.Word) {
 	if !s.Terminal || s.hunting {
 		return
 	}
-	asks := s.Found.Class() >= core.R3 && program.IsWrapper(base) && !OpensLine(append([]workspace.Word{{Text: base}}, args...))
+	asks := s.Found.Class() >= approval.R3 && program.IsWrapper(base) && !OpensLine(append([]workspace.Word{{Text: base}}, args...))
 	if asks || program.TakesTyping(base, args, s.pipes) {
 		s.Found.Add(finding.TakesTyping)
 	}
@@ -107,7 +107,7 @@ func (s *Reading) rule(judge command.Rule, base string, args []workspace.Word) {
 	x.Given, x.Piped, x.Empty, x.Idle, s.piped = s.given, s.piped, s.empty == nothing, s.empty == idle, false
 	judge(&x, base, language.ForTellers(base, args))
 	language.ListsFiles(&x, base, args)
-	if x.Found.Class() == core.R2 && slices.ContainsFunc(args, carries) {
+	if x.Found.Class() == approval.R2 && slices.ContainsFunc(args, carries) {
 		x.Add(finding.SendsData) // also in a header, or in what is searched for
 	}
 	s.Found = s.Found.Or(x.Found)
@@ -179,7 +179,7 @@ func (s *Reading) apply(e *command.Effect) {
 	case command.PrintsFiles:
 		s.printed = e.Words
 	case command.LooksIfAsking:
-		if s.Found.Class() >= core.R3 {
+		if s.Found.Class() >= approval.R3 {
 			s.DeskPath(e.Word)
 		}
 	case command.Fetches:
@@ -360,7 +360,7 @@ const MaxHunt = 64
 const maxEquals = 4
 
 // mayRunWords are the findings after which some word of a command may be run as one.
-var mayRunWords = finding.OfClass[core.R3].Without(finding.Of(finding.MayReadSecret, finding.SendsData,
+var mayRunWords = finding.OfClass[approval.R3].Without(finding.Of(finding.MayReadSecret, finding.SendsData,
 	finding.ReadsSecret, finding.ReadsEnvironment, finding.TakesTyping, finding.OpensTerminal, finding.GitPush, finding.DynamicArgument, finding.DynamicPath, finding.HiddenInComment))
 
 // hunt looks for destructive commands in the words of one that asks anyway:
@@ -398,13 +398,13 @@ func (s *Reading) hunt(args []workspace.Word) {
 	}
 	s.hunting = false
 	s.Place, s.fetches, s.runs, s.silent = place, fetches, runs, silent
-	s.Found = s.Found.And(finding.OfClass[core.R4]).Or(outside)
+	s.Found = s.Found.And(finding.OfClass[approval.R4]).Or(outside)
 }
 
 // touches looks for the desk in a command: its files in any word, and for a
 // command that is more than local, its programs and its port.
 func (s *Reading) touches(all []workspace.Word) {
-	class, changes := s.Found.Class(), s.Found.Without(finding.OnlyReads).Class() >= core.R3
+	class, changes := s.Found.Class(), s.Found.Without(finding.OnlyReads).Class() >= approval.R3
 	for i, w := range all {
 		s.DeskPath(w)
 		if v := command.AfterEquals(w.Text); v != w.Text {
@@ -423,12 +423,12 @@ func (s *Reading) touches(all []workspace.Word) {
 
 // meansDesk reports a word of a command of some class that names the desk. The first one
 // was judged as a program.
-func (s *Reading) meansDesk(text string, class core.RiskClass, first bool) bool {
+func (s *Reading) meansDesk(text string, class approval.RiskClass, first bool) bool {
 	d := s.Own
 	switch {
-	case class >= core.R2 && (d.HasPort(text, false) || d.ApiPath(text)):
+	case class >= approval.R2 && (d.HasPort(text, false) || d.ApiPath(text)):
 		return true
-	case class < core.R3:
+	case class < approval.R3:
 		return false
 	case !first && (d.Names(text) || d.Reads(text)):
 		return true

@@ -5,7 +5,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/language"
@@ -33,7 +33,7 @@ func (s *Reading) expansion(p syntax.WordPart) {
 
 // besides are findings of commands that change something, and so may not run beside
 // the rest of a line, in any order.
-var besides = finding.OfClass[core.R1].Or(finding.OfClass[core.R2].Without(finding.Of(finding.NetworkRead, finding.RemoteRead)))
+var besides = finding.OfClass[approval.R1].Or(finding.OfClass[approval.R2].Without(finding.Of(finding.NetworkRead, finding.RemoteRead)))
 
 // process judges the commands of <( ) or >( ): a shell of its own, which nobody
 // waits for.

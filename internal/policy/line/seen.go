@@ -3,7 +3,7 @@ package line
 import (
 	"mvdan.cc/sh/v3/syntax"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
@@ -35,9 +35,9 @@ func (v *Seen) Spent() Seen {
 
 // Command is one simple command, wherever it stood.
 type Command struct {
-	from, to int            // its words
-	Inner    int            // so many of the following commands ran inside it
-	Class    core.RiskClass // of the command by itself, with what runs inside
+	from, to int                // its words
+	Inner    int                // so many of the following commands ran inside it
+	Class    approval.RiskClass // of the command by itself, with what runs inside
 }
 
 // note remembers a command about to be judged, and gives its index.
@@ -48,7 +48,7 @@ func (s *Reading) note(all []workspace.Word) int {
 	}
 	from := len(v.Words)
 	v.Words = append(v.Words, all...)
-	v.Commands = append(v.Commands, Command{from: from, to: len(v.Words), Class: core.R4})
+	v.Commands = append(v.Commands, Command{from: from, to: len(v.Words), Class: approval.R4})
 	return len(v.Commands) - 1
 }
 
@@ -75,7 +75,7 @@ func (s *Reading) noteClass(i int) {
 	}
 	class := s.Found.Class()
 	if s.AsksCode && s.Found.Has(finding.RunsProjectCode) {
-		class = max(class, core.R2)
+		class = max(class, approval.R2)
 	}
 	s.seen.Commands[i].Class = class
 }

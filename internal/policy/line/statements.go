@@ -8,10 +8,9 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"approvalbot/core"
-	grammar "approvalbot/internal/policy/shell"
-
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
+	grammar "approvalbot/internal/policy/shell"
 	"approvalbot/internal/policy/workspace"
 )
 
@@ -27,7 +26,7 @@ func (s *Reading) Finish(text string) finding.Set {
 	if s.fetches && s.saves {
 		s.Found.Add(finding.SavesDownload)
 	}
-	if s.settings && s.Found.Without(finding.OnlyReads).Class() >= core.R3 {
+	if s.settings && s.Found.Without(finding.OnlyReads).Class() >= approval.R3 {
 		s.Found.Add(finding.WritesAgentSettings)
 	}
 	if s.Found.Any(finding.Opaque) {

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/language"
 )
@@ -38,7 +38,7 @@ func (e *entry) unsafe() string {
 		return "writes files"
 	case has(treeRole, repositoryRole, historyRole, changesRole, contextRole, insideRole, projectRole):
 		return "reads whole directories"
-	case finding.Of(slices.Concat(e.codes, e.named)...).Class() >= core.R3:
+	case finding.Of(slices.Concat(e.codes, e.named)...).Class() >= approval.R3:
 		return "does more than read"
 	}
 	return ""

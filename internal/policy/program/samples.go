@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 )
 
@@ -107,7 +107,7 @@ func Unasked() map[string][]string {
 func (e *entry) unasked(path string) (list []string) {
 	passes := func(codes []finding.Code) bool {
 		return len(codes) > 0 && !slices.ContainsFunc(codes, func(c finding.Code) bool {
-			return c == finding.RunsProjectCode || finding.Reasons[c].Class > core.R2
+			return c == finding.RunsProjectCode || finding.Reasons[c].Class > approval.R2
 		})
 	}
 	codes := slices.Concat(e.codes, e.bare)

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/line"
 	"approvalbot/internal/policy/words"
@@ -107,7 +107,7 @@ func (x *Reading) assessAction() {
 		if f.Str && strings.Contains(f.Text, "://") {
 			r.AddressesIn(f.Text)
 		}
-		if finding.Reasons[c].Class < core.R3 && !f.absent() && f.root != a.key {
+		if finding.Reasons[c].Class < approval.R3 && !f.absent() && f.root != a.key {
 			r.actionMember(f, x.Tool.Name)
 		}
 	}

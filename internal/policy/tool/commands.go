@@ -3,17 +3,17 @@ package tool
 import (
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
 )
 
 // Command reads params that run a command without a fixed form. What is not known to be
 // harmless beside the command may change how it runs.
-func (r *Reading) Command() (core.Exec, bool) {
+func (r *Reading) Command() (approval.Exec, bool) {
 	list, ok := r.Fields()
 	if !ok {
-		return core.Exec{}, false
+		return approval.Exec{}, false
 	}
 	if r.Tool.Name == "runcommands" {
 		list = linesOf(list, &r.Found)
@@ -67,7 +67,7 @@ func (f *field) quiet() bool {
 
 // GatherCommand collects a command and where it runs. Of several commands all count; of
 // several lists of words it is not known what runs.
-func GatherCommand(list []field, found *finding.Set) (x core.Exec) {
+func GatherCommand(list []field, found *finding.Set) (x approval.Exec) {
 	var lines []string
 	words := ""
 	for _, f := range list {
