@@ -240,7 +240,10 @@ func (g *Gate) unreachable(ctx context.Context, said people.Absence) (notes []st
 	until := schedule.Moment(time.UnixMilli(said.UntilMs), now, cmp.Or(rules.People.Zone(said.Person), time.UTC))
 	var classes []string
 	for _, c := range rules.Classes {
-		if lost(approval.Approval{Status: approval.Pending, Rule: c.Rule, Assessment: approval.Assessment{RiskClass: c.Class}}) {
+		if lost(approval.Approval{
+			Ended:  approval.Ended{Status: approval.Pending},
+			Judged: approval.Judged{Rule: c.Rule, Assessment: approval.Assessment{RiskClass: c.Class}},
+		}) {
 			classes = append(classes, c.Class.String())
 		}
 	}

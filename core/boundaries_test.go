@@ -29,10 +29,14 @@ func TestTheSameVoteFromAnotherAccountReplacesOneThatCountsNoMore(t *testing.T) 
 	allow := func(channel, user string) Ballot {
 		return Ballot{Voter: approval.Voter{Channel: channel, UserID: user}, Decision: approval.AllowOnce}
 	}
-	a := approval.Approval{Key: "k", ID: "k", Owner: "o", Status: approval.Pending, ExpiresAtMs: 1 << 60, Offers: []approval.Decision{
-		approval.AllowOnce, approval.Deny,
-	},
-		Rule: approval.Rule{Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 2}}
+	a := approval.Approval{
+		Names: approval.Names{Key: "k", ID: "k", Owner: "o"},
+		Ended: approval.Ended{Status: approval.Pending},
+		Asked: approval.Asked{ExpiresAtMs: 1 << 60},
+		Judged: approval.Judged{Offers: []approval.Decision{
+			approval.AllowOnce, approval.Deny,
+		}, Rule: approval.Rule{Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 2}},
+	}
 	a = vote(a, allow("telegram", "1"), nil, nil, rules("1", "2"), 1).Approval
 	now := rules("2") // alice's Telegram account may no longer decide
 	c := vote(a, allow("api", "alice-laptop"), nil, nil, now, 2)
@@ -71,9 +75,9 @@ func TestAdversary_I1_AStrangerIsNotToldThatTheTimeIsOver(t *testing.T) {
 	people, err := people.NewDirectory(people.Rights{AllowedUsers: map[string][]string{"telegram": {"1"}}})
 	require.NoError(t, err)
 	a := approval.Approval{
-		Status:      approval.Pending,
-		Rule:        approval.Rule{Allowed: []approval.Factor{approval.UserRequest}, Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 1},
-		ExpiresAtMs: 10,
+		Ended:  approval.Ended{Status: approval.Pending},
+		Judged: approval.Judged{Rule: approval.Rule{Allowed: []approval.Factor{approval.UserRequest}, Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 1}},
+		Asked:  approval.Asked{ExpiresAtMs: 10},
 	}
 	for user, want := range map[string]approval.Code{"1": approval.CodeAlreadyResolved, "9": approval.CodeNotAnApprover} {
 		c := vote(a,
@@ -96,7 +100,7 @@ func (breaking) Create(context.Context, Lookup, func(Existing) ([]Change, error)
 // Nobody goes on waiting for an approval that was never made.
 func TestNothingWaitsAfterAPanic(t *testing.T) {
 	g := NewGate(breaking{}, Rules{}, nil)
-	draft := named(approval.Approval{Status: approval.Pending}, "")
+	draft := named(approval.Approval{Ended: approval.Ended{Status: approval.Pending}}, "")
 	require.PanicsWithValue(t, "boom", func() {
 		_, _, _, _, _ = g.create(t.Context(), Caller{}, approval.Call{}, draft, approval.Sealed{}, consulted{}, g.rules.Load())
 	})

@@ -16,9 +16,9 @@ func readCall(t testing.TB) (approval.Approval, approval.Call) {
 	sealed, err := approval.Canonical(call.ToolName, call.Params, call.Bind)
 	require.NoError(t, err)
 	return approval.Approval{
-		Key: "k", ID: "k", Code: "K7QX2M", Owner: "agent", ToolName: "read", Fingerprint: sealed.Fingerprint,
-		Status: approval.Approved, Decision: approval.AllowOnce, DecidedBy: []string{"person:alice"},
-		ResolvedAtMs: 1000, ClaimUntilMs: 1000 + approval.ClaimWindowMs,
+		Names: approval.Names{Key: "k", ID: "k", Code: "K7QX2M", Owner: "agent"},
+		Asked: approval.Asked{ToolName: "read", Fingerprint: sealed.Fingerprint},
+		Ended: approval.Ended{Status: approval.Approved, Decision: approval.AllowOnce, DecidedBy: []string{"person:alice"}, ResolvedAtMs: 1000, ClaimUntilMs: 1000 + approval.ClaimWindowMs},
 	}, call
 }
 

@@ -22,7 +22,7 @@ func TestKeyCode(t *testing.T) {
 		require.Empty(t, first+end)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		a := approval.Approval{Status: rapid.SampledFrom([]approval.Status{approval.Pending, approval.Approved}).Draw(t, "status")}
+		a := approval.Approval{Ended: approval.Ended{Status: rapid.SampledFrom([]approval.Status{approval.Pending, approval.Approved}).Draw(t, "status")}}
 		key, other := newKey(a), newKey(a)
 		first, end := CodeKeys(KeyCode(key))
 		require.True(t, first <= key && key < end, "%s is not from %s to %s", key, first, end)
@@ -39,14 +39,14 @@ func TestCodesOfSettledCallsAreNeighbours(t *testing.T) {
 		return uint32(bits >> 2)
 	}
 	const all, n = 1 << 30, 1000
-	before, first := code(approval.Approval{Status: approval.Approved}), code(approval.Approval{Status: approval.Pending})
+	before, first := code(approval.Approval{Ended: approval.Ended{Status: approval.Approved}}), code(approval.Approval{Ended: approval.Ended{Status: approval.Pending}})
 	near := 0
 	for range n {
-		after := code(approval.Approval{Status: approval.Denied})
+		after := code(approval.Approval{Ended: approval.Ended{Status: approval.Denied}})
 		step := (after - before) % all
 		require.True(t, 0 < step && step <= 2*maxStep, "%d after %d", after, before) // twice: REJECT is left out
 		before = after
-		if pending := code(approval.Approval{Status: approval.Pending}); (pending-first)%all < n*maxStep {
+		if pending := code(approval.Approval{Ended: approval.Ended{Status: approval.Pending}}); (pending-first)%all < n*maxStep {
 			near++
 		}
 	}

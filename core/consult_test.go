@@ -26,11 +26,13 @@ func TestADrillDoesNotNeedTheVerifiersPeople(t *testing.T) {
 		AllowedUsers: map[string][]string{"telegram": {"2"}}, Verifiers: map[string][]string{"": {"telegram:1"}},
 	})
 	require.NoError(t, err)
-	a := approval.Approval{ToolName: approval.DrillTool, Askers: []approval.Requester{{Channel: "telegram", UserID: "1"}},
-		Rule: approval.Rule{
+	a := approval.Approval{
+		Asked: approval.Asked{ToolName: approval.DrillTool, Askers: []approval.Requester{{Channel: "telegram", UserID: "1"}}},
+		Judged: approval.Judged{Rule: approval.Rule{
 			Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 1,
 			Verifier: &approval.VerifierNeed{Accounts: []string{"telegram:1"}, Optional: true},
-		}}
+		}},
+	}
 	require.Empty(t, people.QuorumImpossible(a, d))
 	a.Rule.Verifier.Optional = false
 	require.NotEmpty(t, people.QuorumImpossible(a, d))

@@ -14,9 +14,13 @@ const aSecond = 1000
 // askedOf is an approval of a class that people were asked about at a time, with a card
 // that stood in its chat a aSecond later.
 func askedOf(tool string, class approval.RiskClass, status approval.Status, tookMs int64, votes ...approval.Vote) approval.Approval {
-	a := approval.Approval{Status: status, ToolName: tool, AgentID: "bot", CreatedAtMs: 5 * aSecond, Votes: votes,
-		Assessment: approval.Assessment{RiskClass: class, ReasonCodes: []string{"exec-delete"}},
-		Deliveries: []approval.Delivery{{Kind: approval.CardDelivery, SentMs: 6 * aSecond}}}
+	a := approval.Approval{
+		Ended:   approval.Ended{Status: status},
+		Asked:   approval.Asked{ToolName: tool, AgentID: "bot", CreatedAtMs: 5 * aSecond},
+		Voted:   approval.Voted{Votes: votes},
+		Judged:  approval.Judged{Assessment: approval.Assessment{RiskClass: class, ReasonCodes: []string{"exec-delete"}}},
+		Contact: approval.Contact{Deliveries: []approval.Delivery{{Kind: approval.CardDelivery, SentMs: 6 * aSecond}}},
+	}
 	if status != approval.Pending {
 		a.ResolvedAtMs = a.CreatedAtMs + tookMs
 	}
@@ -36,8 +40,11 @@ func TestStats(t *testing.T) {
 	t.Parallel()
 	refused := askedOf("deploy", approval.R3, approval.Expired, 900*aSecond)
 	refused.LookedAtMs = 105 * aSecond
-	settled := approval.Approval{Status: approval.Approved, ToolName: "read", CreatedAtMs: 1, ResolvedAtMs: 1,
-		Votes: []approval.Vote{{Approver: approval.RulesBased, Verdict: approval.Approve}}}
+	settled := approval.Approval{
+		Ended: approval.Ended{Status: approval.Approved, ResolvedAtMs: 1},
+		Asked: approval.Asked{ToolName: "read", CreatedAtMs: 1},
+		Voted: approval.Voted{Votes: []approval.Vote{{Approver: approval.RulesBased, Verdict: approval.Approve}}},
+	}
 	drill := askedOf(approval.DrillTool, approval.R0, approval.Expired, 1)
 	stranger := voteOf("", approval.Approve, 30*aSecond)
 	stranger.Voter = &approval.Voter{Channel: "telegram", UserID: "7"}
@@ -87,9 +94,15 @@ func TestStats_None_AndMany(t *testing.T) {
 	require.Equal(t, Numbers{}, none.All)
 	require.Equal(t, []any{[]NameCount{}, []Numbers{}, []PersonVotes{}}, []any{none.ByStatus, none.ByTool, none.Approvers})
 	for i := range 300 {
-		c.Add(approval.Approval{Status: approval.Approved, ToolName: fmt.Sprintf("tool%03d", i)})
+		c.Add(approval.Approval{
+			Ended: approval.Ended{Status: approval.Approved},
+			Asked: approval.Asked{ToolName: fmt.Sprintf("tool%03d", i)},
+		})
 	}
-	c.Add(approval.Approval{Status: approval.Approved, ToolName: "tool299"})
+	c.Add(approval.Approval{
+		Ended: approval.Ended{Status: approval.Approved},
+		Asked: approval.Asked{ToolName: "tool299"},
+	})
 	s := c.Stats(0)
 	require.Equal(t, 301, s.All.Calls)
 	require.Len(t, s.ByTool, maxCounted)

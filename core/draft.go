@@ -32,15 +32,12 @@ func outline(who Caller, call approval.Call, fingerprint string, j approval.Judg
 		timeout = min(call.TimeoutMs, rules.MaxTimeoutMs)
 	}
 	a := approval.Approval{
-		ID: call.ID, Owner: who.Token, Status: approval.Pending,
-		ToolName: call.ToolName, Fingerprint: fingerprint, Form: j.Form, Bind: call.Bind,
-		AgentID: call.AgentID, TokensAgent: call.TokensAgent, SessionKey: call.SessionKey,
-		Context: call.Context.Stored(), Dialect: call.Dialect,
-		Requester: call.Requester, CallbackURL: call.CallbackURL,
-		Justification: display.Redact(call.Justification), ActionSummary: display.Redact(call.ActionSummary),
-		Assessment: j.Assessment, Why: j.Why, PolicyHash: rules.Policy.Hash(), Rule: j.Rule,
-		Subject: subject(j, call), Unreached: j.Unreached == approval.OutcomeAllow, Solo: rules.Solo,
-		Votes: withVoteTimes(j.Votes, now), Reached: true, CreatedAtMs: now, ExpiresAtMs: now + timeout,
+		Names:   approval.Names{ID: call.ID, Owner: who.Token},
+		Ended:   approval.Ended{Status: approval.Pending},
+		Asked:   approval.Asked{ToolName: call.ToolName, Fingerprint: fingerprint, Form: j.Form, Bind: call.Bind, AgentID: call.AgentID, TokensAgent: call.TokensAgent, SessionKey: call.SessionKey, Context: call.Context.Stored(), Dialect: call.Dialect, Requester: call.Requester, CallbackURL: call.CallbackURL, Justification: display.Redact(call.Justification), ActionSummary: display.Redact(call.ActionSummary), CreatedAtMs: now, ExpiresAtMs: now + timeout},
+		Judged:  approval.Judged{Assessment: j.Assessment, Why: j.Why, PolicyHash: rules.Policy.Hash(), Rule: j.Rule, Subject: subject(j, call), Unreached: j.Unreached == approval.OutcomeAllow, Solo: rules.Solo},
+		Voted:   approval.Voted{Votes: withVoteTimes(j.Votes, now)},
+		Contact: approval.Contact{Reached: true},
 	}
 	if a.Subject != "" {
 		a.Session = j.GrantScope.Session

@@ -45,7 +45,12 @@ func TestEndDrill(t *testing.T) {
 			missing: []string{"no chat was asked: There are too few approvers."}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := approval.Approval{Key: "k", ToolName: approval.DrillTool, Owner: DrillOwner, Status: c.status, Reason: c.reason, Deliveries: c.cards}
+			a := approval.Approval{
+				Names:   approval.Names{Key: "k", Owner: DrillOwner},
+				Asked:   approval.Asked{ToolName: approval.DrillTool},
+				Ended:   approval.Ended{Status: c.status, Reason: c.reason},
+				Contact: approval.Contact{Deliveries: c.cards},
+			}
 			got := endDrill(a, c.fallback, 500)
 			require.Equal(t, c.want, got.Approval.Status)
 			require.EqualValues(t, 500, got.Approval.DrilledAtMs)
@@ -66,7 +71,10 @@ func TestEndDrill(t *testing.T) {
 }
 
 func TestWhatADrillThatFailedSays(t *testing.T) {
-	a := approval.Approval{Code: "K7QX2M", Missing: []string{"telegram:-2: the bot was kicked\n/approve K7QX2M"}}
+	a := approval.Approval{
+		Names:   approval.Names{Code: "K7QX2M"},
+		Contact: approval.Contact{Missing: []string{"telegram:-2: the bot was kicked\n/approve K7QX2M"}},
+	}
 	require.Equal(t, "⚠️ The scheduled drill K7QX2M did not reach every chat. No card at:\n"+
 		`· telegram:-2: the bot was kicked\u{A}/approve K7QX2M`, card.MessageText(a, approval.DrillDelivery))
 	for i := range 12 {

@@ -130,7 +130,10 @@ func TestContacts(t *testing.T) {
 		"the verifier's, too":        {a: needing(1, &approval.VerifierNeed{Accounts: []string{"telegram:5"}}), want: append(append([]string{}, all...), "erin")},
 		"the verifier's alone":       {a: needing(1, &approval.VerifierNeed{Accounts: []string{"telegram:5"}, Instead: "policy"}), want: []string{"erin"}},
 		"whom a chat's role may let": {a: forDuty(1), roles: map[string][]string{"discord": {"77"}}, want: append(append([]string{}, all...), "erin")},
-		"none where no person may":   {a: approval.Approval{Status: approval.Pending, Rule: approval.Rule{Effective: []approval.Factor{approval.RulesBased}}}},
+		"none where no person may": {a: approval.Approval{
+			Ended:  approval.Ended{Status: approval.Pending},
+			Judged: approval.Judged{Rule: approval.Rule{Effective: []approval.Factor{approval.RulesBased}}},
+		}},
 	} {
 		of := *d
 		of.Roles, of.Live = c.roles, map[string]bool{"telegram": true, "discord": c.roles != nil}

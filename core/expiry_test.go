@@ -109,12 +109,31 @@ func TestWhenTimeNextAsksSomething(t *testing.T) {
 		a    approval.Approval
 		want int64
 	}{
-		"the fallback, when it comes first":   {approval.Approval{Status: approval.Pending, FallbackAtMs: 5, ExpiresAtMs: 9}, 5},
-		"a step of the plan, when it is next": {approval.Approval{Status: approval.Pending, PlanMs: 3, FallbackAtMs: 5, ExpiresAtMs: 9}, 3},
-		"else the end":                        {approval.Approval{Status: approval.Pending, FallbackAtMs: 12, ExpiresAtMs: 9}, 9},
-		"without a fallback the end":          {approval.Approval{Status: approval.Pending, ExpiresAtMs: 9}, 9},
-		"without an end the fallback":         {approval.Approval{Status: approval.Pending, FallbackAtMs: 5}, 5},
-		"never, once it has ended":            {approval.Approval{Status: approval.Expired, FallbackAtMs: 5, ExpiresAtMs: 9}, 0},
+		"the fallback, when it comes first": {approval.Approval{
+			Ended:   approval.Ended{Status: approval.Pending},
+			Contact: approval.Contact{FallbackAtMs: 5},
+			Asked:   approval.Asked{ExpiresAtMs: 9},
+		}, 5},
+		"a step of the plan, when it is next": {approval.Approval{
+			Ended:   approval.Ended{Status: approval.Pending},
+			Contact: approval.Contact{PlanMs: 3, FallbackAtMs: 5},
+			Asked:   approval.Asked{ExpiresAtMs: 9},
+		}, 3},
+		"else the end": {approval.Approval{
+			Ended:   approval.Ended{Status: approval.Pending},
+			Contact: approval.Contact{FallbackAtMs: 12},
+			Asked:   approval.Asked{ExpiresAtMs: 9},
+		}, 9},
+		"without a fallback the end": {approval.Approval{Ended: approval.Ended{Status: approval.Pending}, Asked: approval.Asked{ExpiresAtMs: 9}}, 9},
+		"without an end the fallback": {approval.Approval{
+			Ended:   approval.Ended{Status: approval.Pending},
+			Contact: approval.Contact{FallbackAtMs: 5},
+		}, 5},
+		"never, once it has ended": {approval.Approval{
+			Ended:   approval.Ended{Status: approval.Expired},
+			Contact: approval.Contact{FallbackAtMs: 5},
+			Asked:   approval.Asked{ExpiresAtMs: 9},
+		}, 0},
 	} {
 		require.Equal(t, c.want, TimerMs(c.a), name)
 	}

@@ -13,8 +13,10 @@ import (
 // codes say that nobody was.
 func TestNobodyReachedAndLetRun(t *testing.T) {
 	a := approval.Approval{
-		Key: "k", Status: approval.Pending, Reached: true, Unreached: true,
-		Assessment: approval.Assessment{ReasonCodes: []string{"exec"}},
+		Names:   approval.Names{Key: "k"},
+		Ended:   approval.Ended{Status: approval.Pending},
+		Contact: approval.Contact{Reached: true},
+		Judged:  approval.Judged{Unreached: true, Assessment: approval.Assessment{ReasonCodes: []string{"exec"}}},
 	}
 	c := Change{Approval: a}.unreached(5)
 	require.Equal(t, approval.Approved, c.Approval.Status)
@@ -36,7 +38,7 @@ func TestWhyAQuorumCannotBeMet(t *testing.T) {
 		return d
 	}
 	asked := func(need int, askers ...string) approval.Approval {
-		a := approval.Approval{Rule: approval.Rule{Effective: []approval.Factor{approval.UserRequest}, MinApprovals: need}}
+		a := approval.Approval{Judged: approval.Judged{Rule: approval.Rule{Effective: []approval.Factor{approval.UserRequest}, MinApprovals: need}}}
 		for _, n := range askers {
 			a.Askers = append(a.Askers, approval.Requester{Person: n})
 		}
@@ -62,10 +64,15 @@ func TestTheVerifiersCardDoesNotReachApprovers(t *testing.T) {
 		return approval.Delivery{Kind: approval.CardDelivery, Target: t, State: s}
 	}
 	routes := Routes{Targets: []approval.Target{ops}, Verifier: []approval.Target{room}, Fallback: []approval.Target{spare}, FallbackAfterMs: 50}
-	a := approval.Approval{Key: "k", Status: approval.Pending, Reached: true, ExpiresAtMs: 1000, FallbackAtMs: 100, Rule: approval.Rule{
-		Verifier: verifierNeed(""),
-	},
-		Deliveries: []approval.Delivery{card(room, approval.Sent), card(ops, approval.Failed)}}
+	a := approval.Approval{
+		Names:   approval.Names{Key: "k"},
+		Ended:   approval.Ended{Status: approval.Pending},
+		Contact: approval.Contact{Reached: true, FallbackAtMs: 100, Deliveries: []approval.Delivery{card(room, approval.Sent), card(ops, approval.Failed)}},
+		Asked:   approval.Asked{ExpiresAtMs: 1000},
+		Judged: approval.Judged{Rule: approval.Rule{
+			Verifier: verifierNeed(""),
+		}},
+	}
 	c, who := tick(a, routes, nil, 60)
 	require.False(t, who)
 	require.Len(t, c.Deliveries, 1)

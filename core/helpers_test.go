@@ -56,9 +56,12 @@ func asked(t *testing.T, tool, params string, bind *approval.Bind) (approval.App
 	require.NoError(t, err)
 	facts, err := card.PayloadFacts(approval.Call{ToolName: tool, Params: canonical, Bind: bound})
 	require.NoError(t, err)
-	a := approval.Approval{Key: "k", Code: "K7QX2M", Status: approval.Pending, Owner: "main-agent", ToolName: tool, Bind: bind,
-		Fingerprint: sealed.Fingerprint, Offers: []approval.Decision{approval.AllowOnce},
-		Rule: approval.Rule{Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 1}}
+	a := approval.Approval{
+		Names:  approval.Names{Key: "k", Code: "K7QX2M", Owner: "main-agent"},
+		Ended:  approval.Ended{Status: approval.Pending},
+		Asked:  approval.Asked{ToolName: tool, Bind: bind, Fingerprint: sealed.Fingerprint},
+		Judged: approval.Judged{Offers: []approval.Decision{approval.AllowOnce}, Rule: approval.Rule{Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 1}},
+	}
 	a.Summary = card.About(tool, facts, bind, card.MaxSummary)
 	return a, facts
 }

@@ -60,13 +60,19 @@ func TestWhoWasAsked(t *testing.T) {
 		a    approval.Approval
 		want bool
 	}{
-		"pending":                         {approval.Approval{Status: approval.Pending}, true},
-		"expired":                         {approval.Approval{Status: approval.Expired}, true},
-		"policy allowed it":               {approval.Approval{Status: approval.Approved}, false},
-		"policy denied it":                {approval.Approval{Status: approval.Denied}, false},
-		"an owner was told how it ended":  {approval.Approval{Status: approval.Approved, Deliveries: []approval.Delivery{{Kind: approval.CallbackDelivery}}}, false},
-		"a person decided":                {approval.Approval{Status: approval.Denied, Votes: person}, true},
-		"cards went out, a grant allowed": {approval.Approval{Status: approval.Approved, Deliveries: card}, true},
+		"pending":           {approval.Approval{Ended: approval.Ended{Status: approval.Pending}}, true},
+		"expired":           {approval.Approval{Ended: approval.Ended{Status: approval.Expired}}, true},
+		"policy allowed it": {approval.Approval{Ended: approval.Ended{Status: approval.Approved}}, false},
+		"policy denied it":  {approval.Approval{Ended: approval.Ended{Status: approval.Denied}}, false},
+		"an owner was told how it ended": {approval.Approval{
+			Ended:   approval.Ended{Status: approval.Approved},
+			Contact: approval.Contact{Deliveries: []approval.Delivery{{Kind: approval.CallbackDelivery}}},
+		}, false},
+		"a person decided": {approval.Approval{Ended: approval.Ended{Status: approval.Denied}, Voted: approval.Voted{Votes: person}}, true},
+		"cards went out, a grant allowed": {approval.Approval{
+			Ended:   approval.Ended{Status: approval.Approved},
+			Contact: approval.Contact{Deliveries: card},
+		}, true},
 	} {
 		require.Equal(t, c.want, Asked(c.a), name)
 	}
@@ -76,8 +82,8 @@ func TestTheFirstCard(t *testing.T) {
 	sent := func(kind approval.DeliveryKind, ms int64) approval.Delivery {
 		return approval.Delivery{Kind: kind, SentMs: ms}
 	}
-	require.Zero(t, FirstCardMs(approval.Approval{Deliveries: []approval.Delivery{sent(approval.CardDelivery, 0), sent(approval.OutcomeDelivery, 5)}}))
-	a := approval.Approval{Deliveries: []approval.Delivery{sent(approval.CardDelivery, 0), sent(approval.CardDelivery, 9), sent(approval.CardDelivery, 7), sent(approval.ReasonDelivery, 5)}}
+	require.Zero(t, FirstCardMs(approval.Approval{Contact: approval.Contact{Deliveries: []approval.Delivery{sent(approval.CardDelivery, 0), sent(approval.OutcomeDelivery, 5)}}}))
+	a := approval.Approval{Contact: approval.Contact{Deliveries: []approval.Delivery{sent(approval.CardDelivery, 0), sent(approval.CardDelivery, 9), sent(approval.CardDelivery, 7), sent(approval.ReasonDelivery, 5)}}}
 	require.EqualValues(t, 7, FirstCardMs(a))
 }
 
@@ -89,20 +95,23 @@ func TestObjective(t *testing.T) {
 		a              approval.Approval
 		counts, missed bool
 	}{
-		"decided in time":              {approval.Approval{Status: approval.Approved, ResolvedAtMs: 61_000}, true, false},
-		"denied late":                  {approval.Approval{Status: approval.Denied, ResolvedAtMs: 61_001}, true, true},
-		"expired, though after a time": {approval.Approval{Status: approval.Expired, ResolvedAtMs: 2_000}, true, true},
-		"withdrawn soon":               {approval.Approval{Status: approval.Withdrawn, ResolvedAtMs: 61_000}, false, false},
-		"withdrawn after long waiting": {approval.Approval{Status: approval.Withdrawn, ResolvedAtMs: 61_001}, true, true},
-		"pending":                      {approval.Approval{Status: approval.Pending}, false, false},
-		"a drill":                      {approval.Approval{Status: approval.Expired, ToolName: approval.DrillTool}, false, false},
+		"decided in time":              {approval.Approval{Ended: approval.Ended{Status: approval.Approved, ResolvedAtMs: 61_000}}, true, false},
+		"denied late":                  {approval.Approval{Ended: approval.Ended{Status: approval.Denied, ResolvedAtMs: 61_001}}, true, true},
+		"expired, though after a time": {approval.Approval{Ended: approval.Ended{Status: approval.Expired, ResolvedAtMs: 2_000}}, true, true},
+		"withdrawn soon":               {approval.Approval{Ended: approval.Ended{Status: approval.Withdrawn, ResolvedAtMs: 61_000}}, false, false},
+		"withdrawn after long waiting": {approval.Approval{Ended: approval.Ended{Status: approval.Withdrawn, ResolvedAtMs: 61_001}}, true, true},
+		"pending":                      {approval.Approval{Ended: approval.Ended{Status: approval.Pending}}, false, false},
+		"a drill": {approval.Approval{
+			Ended: approval.Ended{Status: approval.Expired},
+			Asked: approval.Asked{ToolName: approval.DrillTool},
+		}, false, false},
 	} {
 		c.a.CreatedAtMs, c.a.Deliveries = 1000, card
 		counts, missed := o.Counts(c.a)
 		require.Equal(t, [2]bool{c.counts, c.missed}, [2]bool{counts, missed}, name)
 	}
-	counts, _ := o.Counts(approval.Approval{Status: approval.Approved, ResolvedAtMs: 1})
+	counts, _ := o.Counts(approval.Approval{Ended: approval.Ended{Status: approval.Approved, ResolvedAtMs: 1}})
 	require.False(t, counts, "policy settled it")
-	counts, _ = Objective{}.Counts(approval.Approval{Status: approval.Expired})
+	counts, _ = Objective{}.Counts(approval.Approval{Ended: approval.Ended{Status: approval.Expired}})
 	require.False(t, counts, "there is no objective")
 }

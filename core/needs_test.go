@@ -39,8 +39,11 @@ func verifierNeed(instead string) *approval.VerifierNeed {
 }
 
 func needing(quorum int, need *approval.VerifierNeed) approval.Approval {
-	return approval.Approval{Status: approval.Pending, ExpiresAtMs: 1000, Offers: []approval.Decision{approval.AllowOnce, approval.AllowSession, approval.AllowAlways, approval.Deny},
-		Rule: approval.Rule{Effective: []approval.Factor{approval.UserRequest}, MinApprovals: quorum, RequiresHuman: true, Verifier: need}}
+	return approval.Approval{
+		Ended:  approval.Ended{Status: approval.Pending},
+		Asked:  approval.Asked{ExpiresAtMs: 1000},
+		Judged: approval.Judged{Offers: []approval.Decision{approval.AllowOnce, approval.AllowSession, approval.AllowAlways, approval.Deny}, Rule: approval.Rule{Effective: []approval.Factor{approval.UserRequest}, MinApprovals: quorum, RequiresHuman: true, Verifier: need}},
+	}
 }
 
 func on(channel, id string) approval.Voter { return approval.Voter{Channel: channel, UserID: id} }

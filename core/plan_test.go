@@ -39,12 +39,14 @@ func shift(t require.TestingT) (approval.Approval, *Rules) {
 	asked, err := time.Parse(time.RFC3339, sundayNight)
 	require.NoError(t, err)
 	a := approval.Approval{
-		Key: "k", Code: "7KQ2AB", Status: approval.Pending, CreatedAtMs: asked.UnixMilli(), ExpiresAtMs: asked.Add(15 * time.Minute).UnixMilli(),
-		Rule: approval.Rule{Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 2, RequiresHuman: true}, Assessment: approval.Assessment{RiskClass: approval.R3},
-		Askers: []approval.Requester{{Person: "erin"}}, Deliveries: []approval.Delivery{
+		Names:  approval.Names{Key: "k", Code: "7KQ2AB"},
+		Ended:  approval.Ended{Status: approval.Pending},
+		Asked:  approval.Asked{CreatedAtMs: asked.UnixMilli(), ExpiresAtMs: asked.Add(15 * time.Minute).UnixMilli(), Askers: []approval.Requester{{Person: "erin"}}},
+		Judged: approval.Judged{Rule: approval.Rule{Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 2, RequiresHuman: true}, Assessment: approval.Assessment{RiskClass: approval.R3}},
+		Contact: approval.Contact{Deliveries: []approval.Delivery{
 			{Kind: approval.CardDelivery, Target: approval.Target{Channel: "telegram", To: "-100"}, State: approval.Sent, MessageID: "7"},
 			{Kind: approval.CardDelivery, Target: approval.Target{Channel: "discord", To: "42"}, State: approval.Sent, MessageID: "8"},
-		},
+		}},
 	}
 	return a, &Rules{People: d, BreaksQuiet: approval.R4, Contact: schedule.Contact{
 		Duty:  schedule.NewDuty(schedule.Roster{Name: "ops", Among: []string{"bob"}, Zone: time.UTC, Rotation: turns}),

@@ -14,7 +14,7 @@ import (
 // nothing, however it came to stand there.
 func TestUnsignedVotesWeighNothing(t *testing.T) {
 	t.Parallel()
-	a := approval.Approval{PolicyHash: "1", Rule: approval.Rule{Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 1, StepUp: true}}
+	a := approval.Approval{Judged: approval.Judged{PolicyHash: "1", Rule: approval.Rule{Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 1, StepUp: true}}}
 	for policy, want := range map[string]approval.Status{"": approval.Pending, "0": approval.Pending, "1": approval.Approved} {
 		v := yes("alice", approval.AllowOnce)
 		v.Voter.UserID = "1"
@@ -32,7 +32,10 @@ func TestUnsignedVotesWeighNothing(t *testing.T) {
 // No grant of any kind stands for a signature.
 func TestNoGrantCoversASignedYes(t *testing.T) {
 	t.Parallel()
-	a := approval.Approval{Fingerprint: "f", SessionKey: "s", Subject: "exec git push", Offers: []approval.Decision{approval.AllowSession, approval.AllowAlways}}
+	a := approval.Approval{
+		Asked:  approval.Asked{Fingerprint: "f", SessionKey: "s"},
+		Judged: approval.Judged{Subject: "exec git push", Offers: []approval.Decision{approval.AllowSession, approval.AllowAlways}},
+	}
 	r := approval.GrantScope{Program: "exec git push", Words: []string{"git", "push"}}
 	for _, g := range []approval.Grant{
 		{Kind: approval.SessionGrant, SessionKey: "s", Subject: "exec git push"}, {Kind: approval.AlwaysGrant, Fingerprint: "f"},

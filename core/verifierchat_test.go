@@ -59,10 +59,14 @@ func TestVerifierChat(t *testing.T) {
 		"nobody was asked": {card: approval.Delivery{Kind: approval.CardDelivery, Target: group, State: approval.Failed}, open: approval.Pending, shut: approval.Pending},
 	} {
 		for _, open := range []bool{true, false} {
-			a := approval.Approval{Key: "k", Status: approval.Pending, Reached: true, ExpiresAtMs: 10_000, VerifierLookMs: 60,
-				Rule: approval.Rule{Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 1, Verifier: &approval.VerifierNeed{
-					Accounts: []string{"telegram:9"}, Chats: []approval.Target{room}, Instead: "policy", FailOpen: open}},
-				Offers: []approval.Decision{approval.AllowOnce, approval.Deny}, Deliveries: []approval.Delivery{tt.card}}
+			a := approval.Approval{
+				Names:   approval.Names{Key: "k"},
+				Ended:   approval.Ended{Status: approval.Pending},
+				Contact: approval.Contact{Reached: true, VerifierLookMs: 60, Deliveries: []approval.Delivery{tt.card}},
+				Asked:   approval.Asked{ExpiresAtMs: 10_000},
+				Judged: approval.Judged{Rule: approval.Rule{Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 1, Verifier: &approval.VerifierNeed{
+					Accounts: []string{"telegram:9"}, Chats: []approval.Target{room}, Instead: "policy", FailOpen: open}}, Offers: []approval.Decision{approval.AllowOnce, approval.Deny}},
+			}
 			if tt.change != nil {
 				tt.change(&a)
 			}

@@ -109,7 +109,7 @@ func TestWhomAnApprovalConcerns(t *testing.T) {
 		AllowedRoles: map[string][]string{"discord": {"ops"}},
 	})
 	require.NoError(t, err)
-	a := approval.Approval{Askers: []approval.Requester{{Person: "asker"}}}
+	a := approval.Approval{Asked: approval.Asked{Askers: []approval.Requester{{Person: "asker"}}}}
 	for name, want := range map[string]bool{
 		"alice": true, "asker": true, "byrole": false, "stranger": false, "removed": false, "": false,
 	} {

@@ -254,7 +254,7 @@ func TestWithdraw(t *testing.T) {
 	require.Equal(t, []approval.EventType{approval.EventWithdrawn}, eventTypes(got))
 	require.Equal(t, []approval.DeliveryKind{approval.CallbackDelivery}, kinds(got.Deliveries))
 
-	got = supersede(a, approval.Approval{Code: "K7QX2M"}, 500)
+	got = supersede(a, approval.Approval{Names: approval.Names{Code: "K7QX2M"}}, 500)
 	require.Equal(t, "K7QX2M", got.Approval.SupersededBy)
 	require.Empty(t, got.Approval.Votes, "votes on the old call are none on the new one")
 	require.Equal(t, "withdrawn: superseded by K7QX2M", card.Ending(got.Approval))

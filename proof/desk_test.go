@@ -221,10 +221,13 @@ func TestAReceiptCountsSeats(t *testing.T) {
 	by := func(person, with string) approval.Vote {
 		return approval.Vote{Approver: approval.UserRequest, Verdict: approval.Approve, Voter: &approval.Voter{Person: person}, With: with}
 	}
-	a := approval.Approval{Key: "k", ID: "k", Code: "C", Owner: "o", Status: approval.Approved, Decision: approval.AllowOnce, ToolName: "t",
-		Fingerprint: strings.Repeat("a", 64), PolicyHash: "p", ResolvedAtMs: 1000, ClaimUntilMs: 2000,
-		DecidedBy: []string{"person:alice", "person:bob", "person:carl"}, Votes: []approval.Vote{by("alice", ""), by("bob", "alice"), by("carl", "")},
-		Rule: approval.Rule{MinApprovals: 2}}
+	a := approval.Approval{
+		Names:  approval.Names{Key: "k", ID: "k", Code: "C", Owner: "o"},
+		Ended:  approval.Ended{Status: approval.Approved, Decision: approval.AllowOnce, ResolvedAtMs: 1000, ClaimUntilMs: 2000, DecidedBy: []string{"person:alice", "person:bob", "person:carl"}},
+		Asked:  approval.Asked{ToolName: "t", Fingerprint: strings.Repeat("a", 64)},
+		Judged: approval.Judged{PolicyHash: "p", Rule: approval.Rule{MinApprovals: 2}},
+		Voted:  approval.Voted{Votes: []approval.Vote{by("alice", ""), by("bob", "alice"), by("carl", "")}},
+	}
 	r, err := proof.ReceiptFor(a, "desk")
 	require.NoError(t, err)
 	require.Equal(t, proof.Quorum{Needed: 2, Got: 2}, r.Quorum)

@@ -33,9 +33,10 @@ func callPrint() string {
 
 func claimed() approval.Approval {
 	return approval.Approval{
-		Key: "3f2c", ID: "deploy-7", Code: "K7QX2M", Owner: "main-agent", Status: approval.Approved, Decision: approval.AllowOnce,
-		DecidedBy: []string{"person:alice", "person:bob"}, ToolName: "exec", Fingerprint: callPrint(), PolicyHash: "ab12",
-		Assessment: approval.Assessment{RiskClass: approval.R3}, Rule: approval.Rule{MinApprovals: 2}, ResolvedAtMs: issuedMs, ClaimUntilMs: untilMs,
+		Names:  approval.Names{Key: "3f2c", ID: "deploy-7", Code: "K7QX2M", Owner: "main-agent"},
+		Ended:  approval.Ended{Status: approval.Approved, Decision: approval.AllowOnce, DecidedBy: []string{"person:alice", "person:bob"}, ResolvedAtMs: issuedMs, ClaimUntilMs: untilMs},
+		Asked:  approval.Asked{ToolName: "exec", Fingerprint: callPrint()},
+		Judged: approval.Judged{PolicyHash: "ab12", Assessment: approval.Assessment{RiskClass: approval.R3}, Rule: approval.Rule{MinApprovals: 2}},
 	}
 }
 

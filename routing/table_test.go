@@ -38,7 +38,7 @@ func TestRoute(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			table := &Table{Mode: tt.mode, Targets: tt.targets, Fallback: tt.fallback}
-			got := table.Route(approval.Approval{Origin: tt.origin})
+			got := table.Route(approval.Approval{Asked: approval.Asked{Origin: tt.origin}})
 			require.ElementsMatch(t, tt.want, got.Targets)
 			require.ElementsMatch(t, tt.spare, got.Fallback)
 		})
@@ -50,10 +50,10 @@ func TestADrillGoesEverywhereAtOnce(t *testing.T) {
 	ops, spare, shield, session := place(t, "telegram:-100:7"), place(t, "discord:42"), place(t, "telegram:-300"), place(t, "telegram:-200")
 	table := &Table{}
 	table.Use(&Table{Mode: Both, Targets: []approval.Target{ops}, Fallback: []approval.Target{spare, ops}, AgentShield: []approval.Target{shield}, Drills: []approval.Target{shield}})
-	got := table.Route(approval.Approval{ToolName: approval.DrillTool, Origin: &session})
+	got := table.Route(approval.Approval{Asked: approval.Asked{ToolName: approval.DrillTool, Origin: &session}})
 	require.Equal(t, []approval.Target{session, ops, shield, spare}, got.Targets)
 	require.Empty(t, got.Fallback)
-	got = table.Route(approval.Approval{ToolName: approval.DrillTool, Dialect: approval.DialectAgentShield})
+	got = table.Route(approval.Approval{Asked: approval.Asked{ToolName: approval.DrillTool, Dialect: approval.DialectAgentShield}})
 	require.Equal(t, []approval.Target{shield}, got.Targets, "a fingerprint cannot say that it is a drill")
 }
 
@@ -61,7 +61,7 @@ func TestMovedChatsAreOnePlaceUnderBothNames(t *testing.T) {
 	old, super := place(t, "telegram:-5"), place(t, "telegram:-1005")
 	table := &Table{Mode: Both, Targets: []approval.Target{old}}
 	table.Moved(old, super)
-	require.Equal(t, []approval.Target{super}, table.Route(approval.Approval{Origin: &super}).Targets)
+	require.Equal(t, []approval.Target{super}, table.Route(approval.Approval{Asked: approval.Asked{Origin: &super}}).Targets)
 	require.True(t, table.Names(super))
 	require.True(t, table.Names(old))
 	require.False(t, table.Names(place(t, "telegram:-6")))
@@ -75,7 +75,10 @@ func TestTheVerifiersChats(t *testing.T) {
 	table := &Table{Mode: Both, Targets: []approval.Target{ops}, Fallback: []approval.Target{spare}}
 	route := func(instead string, chats ...approval.Target) core.Routes {
 		need := &approval.VerifierNeed{Chats: chats, Instead: instead}
-		return table.Route(approval.Approval{Origin: &session, Rule: approval.Rule{Verifier: need}})
+		return table.Route(approval.Approval{
+			Asked:  approval.Asked{Origin: &session},
+			Judged: approval.Judged{Rule: approval.Rule{Verifier: need}},
+		})
 	}
 	for _, by := range []string{"policy", "grant:1"} {
 		got := route(by, own("-300"))

@@ -72,7 +72,10 @@ func TestAFailedLookUpLeavesTheMessageUnhandled(t *testing.T) {
 type lostGate struct{ sickGate }
 
 func (g *lostGate) ByCode(context.Context, string) (approval.Approval, error) {
-	return approval.Approval{Key: "k", Code: "K7QX2M", Status: approval.Pending}, nil
+	return approval.Approval{
+		Names: approval.Names{Key: "k", Code: "K7QX2M"},
+		Ended: approval.Ended{Status: approval.Pending},
+	}, nil
 }
 
 func (g *lostGate) Vote(context.Context, string, core.Ballot) (approval.Approval, error) {

@@ -88,7 +88,12 @@ func deskAt(t *testing.T, at approval.Target) (*Handler, *counter) {
 	people, err := people.NewDirectory(people.Rights{AllowedUsers: map[string][]string{"discord": {"1", "2"}}})
 	require.NoError(t, err)
 	card := approval.Delivery{Key: "k", Kind: approval.CardDelivery, Target: at, MessageID: "77", State: approval.Sent}
-	gate := &counter{a: approval.Approval{Key: "k", Code: code, Status: approval.Pending, Summary: "x", Deliveries: []approval.Delivery{card}}, rules: core.Rules{People: people}}
+	gate := &counter{a: approval.Approval{
+		Names:   approval.Names{Key: "k", Code: code},
+		Ended:   approval.Ended{Status: approval.Pending},
+		Asked:   approval.Asked{Summary: "x"},
+		Contact: approval.Contact{Deliveries: []approval.Delivery{card}},
+	}, rules: core.Rules{People: people}}
 	return NewHandler(gate, oneCard{card}, nil, at.Names), gate
 }
 

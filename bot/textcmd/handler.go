@@ -201,7 +201,7 @@ func (h *Handler) tapped(ctx context.Context, m Message, card approval.Delivery,
 	case ofDigest || known && card.Kind == approval.DigestDelivery:
 		return h.onDigest(ctx, m, cmd, card, known)
 	case known && card.Kind == approval.CardDelivery && cmd.Decision != "":
-		return h.decide(ctx, m, cmd, approval.Approval{Key: card.Key}, "")
+		return h.decide(ctx, m, cmd, approval.Approval{Names: approval.Names{Key: card.Key}}, "")
 	}
 	a, err := h.cardsApproval(ctx, card, known, cmd.Code)
 	if approval.CodeOf(err) == approval.CodeNotFound {

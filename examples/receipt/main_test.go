@@ -24,8 +24,10 @@ func desk(t *testing.T, until time.Time, argv ...string) (receipt, jwks string) 
 	print, err := proof.Fingerprint("exec", params, nil)
 	require.NoError(t, err)
 	r, err := proof.ReceiptFor(approval.Approval{
-		Key: "k", ID: "k", Code: "K7QX2M", Owner: "agent", Status: approval.Approved, Decision: approval.AllowOnce, DecidedBy: []string{"person:alice"},
-		ToolName: "exec", Fingerprint: print, PolicyHash: "7e57", ResolvedAtMs: until.Add(-2 * time.Hour).UnixMilli(), ClaimUntilMs: until.UnixMilli(),
+		Names:  approval.Names{Key: "k", ID: "k", Code: "K7QX2M", Owner: "agent"},
+		Ended:  approval.Ended{Status: approval.Approved, Decision: approval.AllowOnce, DecidedBy: []string{"person:alice"}, ResolvedAtMs: until.Add(-2 * time.Hour).UnixMilli(), ClaimUntilMs: until.UnixMilli()},
+		Asked:  approval.Asked{ToolName: "exec", Fingerprint: print},
+		Judged: approval.Judged{PolicyHash: "7e57"},
 	}, "desk")
 	require.NoError(t, err)
 	receipt, err = s.Sign(r)

@@ -8,21 +8,32 @@ import (
 
 // Approval is the request for one call, from creation to a final status. It is
 // a plain value: the store keeps it as JSON beside columns, which hold what is "-"
-// here; the pure steps make new ones. Deliveries live in rows of their own, which
-// the dispatcher updates; they are loaded with the approval and never written
-// through it.
+// here; the pure steps make new ones. Its parts are the districts of a step: a
+// function that needs one alone takes that.
 type Approval struct {
+	Names
+	Asked
+	Judged
+	Voted
+	Contact
+	Ended
+
+	// Records is the number of its newest record in the log, of those that change what may run. The store counts
+	// them: an older row that was put back has a lower one.
+	Records int64 `json:"records,omitempty"`
+}
+
+// Names are what an approval is called, and by whom.
+type Names struct {
 	Key     string `json:"-"` // made by the server (UUID v4), never changes
 	Version int64  `json:"-"` // counts committed changes; the compare-and-swap
 	ID      string `json:"-"` // what its owner calls it: Key, or the owner's own id
 	Code    string `json:"-"` // what people call it: six Crockford base-32 characters, KeyCode(Key)
 	Owner   string `json:"-"` // the asking token's name
+}
 
-	Status    Status   `json:"-"`
-	Decision  Decision `json:"decision,omitempty"`
-	Reason    string   `json:"reason,omitempty"`    // redacted
-	DecidedBy []string `json:"decidedBy,omitempty"` // "person:alice", "policy", "telegram:111"
-
+// Asked is the call as it came, and who stands behind it.
+type Asked struct {
 	ToolName    string      `json:"-"`
 	Summary     string      `json:"summary"` // redacted, escaped, cut; kept after the params are gone
 	Fingerprint string      `json:"-"`
@@ -41,64 +52,73 @@ type Approval struct {
 	Justification string      `json:"justification,omitempty"`
 	ActionSummary string      `json:"actionSummary,omitempty"`
 
-	Assessment Assessment `json:"assessment"`
-	Why        []string   `json:"why,omitempty"` // sentences for people, one per reason code that has one
-	PolicyHash string     `json:"policyHash"`
-	Rule       Rule       `json:"rule"`
-	Offers     []Decision `json:"offers,omitempty"`
-	Subject    string     `json:"subject,omitempty"`   // what a session grant would cover, see GrantScope
-	Session    string     `json:"session,omitempty"`   // the same for people
-	Always     string     `json:"always,omitempty"`    // what an always would cover, for people
-	Unreached  bool       `json:"unreached,omitempty"` // it runs when nobody can be asked (askFallback)
-	Solo       bool       `json:"solo,omitempty"`      // the asker may decide: selfApproval is solo
+	CreatedAtMs int64 `json:"-"`
+	ExpiresAtMs int64 `json:"-"`
+}
 
-	Votes     []Vote         `json:"votes,omitempty"`
-	Consulted []Consultation `json:"consulted,omitempty"` // authorities outside that were asked, in order
-	Reached   bool           `json:"reached,omitempty"`
+// Judged is what policy and the authorities outside said of the call.
+type Judged struct {
+	Assessment Assessment     `json:"assessment"`
+	Why        []string       `json:"why,omitempty"` // sentences for people, one per reason code that has one
+	PolicyHash string         `json:"policyHash"`
+	Rule       Rule           `json:"rule"`
+	Offers     []Decision     `json:"offers,omitempty"`
+	Subject    string         `json:"subject,omitempty"`   // what a session grant would cover, see GrantScope
+	Session    string         `json:"session,omitempty"`   // the same for people
+	Always     string         `json:"always,omitempty"`    // what an always would cover, for people
+	Unreached  bool           `json:"unreached,omitempty"` // it runs when nobody can be asked (askFallback)
+	Solo       bool           `json:"solo,omitempty"`      // the asker may decide: selfApproval is solo
+	Consulted  []Consultation `json:"consulted,omitempty"` // authorities outside that were asked, in order
+}
 
-	CreatedAtMs  int64 `json:"-"`
-	ExpiresAtMs  int64 `json:"-"`
+// Voted are the votes on the call, and on running it once more.
+type Voted struct {
+	Votes     []Vote      `json:"votes,omitempty"`
+	Retries   int         `json:"retries,omitempty"`    // how often it was made claimable again
+	RetriedBy []Retried   `json:"retriedBy,omitempty"`  // those that people voted on; DecidedBy, Votes and Rule are the last one's
+	Round     *RetryRound `json:"retryRound,omitempty"` // the last that was opened and not settled; see OpenRound
+	// RoundDenied is the deny that ended the last round; nil: none was opened, or it ended otherwise.
+	RoundDenied *Vote `json:"roundDenied,omitempty"`
+	Retrying    bool  `json:"-"` // it is a view of the round, see Again; never stored
+}
+
+// Contact is who was told of the approval, and who is told next. Deliveries live in rows of their own, which the
+// dispatcher updates; they are loaded with the approval and never written through it.
+type Contact struct {
+	Reached      bool  `json:"reached,omitempty"`
 	FallbackAtMs int64 `json:"fallbackAtMs,omitempty"` // when to look whether anybody was reached; 0: done
 	FallbackDone bool  `json:"fallbackDone,omitempty"` // the fallback targets have been added
 	// VerifierLookMs is when to look whether the verifier's chat was reached; 0: done, or no one is asked there.
-	VerifierLookMs int64 `json:"verifierLookMs,omitempty"`
+	VerifierLookMs int64      `json:"verifierLookMs,omitempty"`
+	LookedAtMs     int64      `json:"lookedAtMs,omitempty"`  // the first tap or vote, also one that was refused; 0: none yet
+	PlanMs         int64      `json:"planMs,omitempty"`      // when the plan's next step is due; 0: there is none
+	PlanDoneMs     int64      `json:"planDoneMs,omitempty"`  // the plan's steps until then were taken; 0: none
+	DrilledAtMs    int64      `json:"drilledAtMs,omitempty"` // of a scheduled drill: when its cards were looked at; 0: not yet
+	Missing        []string   `json:"missing,omitempty"`     // of a scheduled drill: chats without a card, and why
+	AlsoAsked      []string   `json:"alsoAsked,omitempty"`   // people and chats that escalations have asked, in order
+	AskedWhy       string     `json:"askedWhy,omitempty"`    // why others than those who are named in the plan; or empty
+	Held           []string   `json:"held,omitempty"`        // people who hear of it at the end of their quiet hours
+	Deliveries     []Delivery `json:"-"`
+}
 
-	LookedAtMs   int64 `json:"lookedAtMs,omitempty"` // the first tap or vote, also one that was refused; 0: none yet
-	PlanMs       int64 `json:"planMs,omitempty"`     // when the plan's next step is due; 0: there is none
-	PlanDoneMs   int64 `json:"planDoneMs,omitempty"` // the plan's steps until then were taken; 0: none
-	ResolvedAtMs int64 `json:"-"`
-	ClaimUntilMs int64 `json:"claimUntilMs,omitempty"`
-	ClaimedAtMs  int64 `json:"claimedAtMs,omitempty"`
-	RevokedAtMs  int64 `json:"revokedAtMs,omitempty"`
-	Retries      int   `json:"retries,omitempty"` // how often it was made claimable again
-
-	RetriedBy []Retried   `json:"retriedBy,omitempty"`  // those that people voted on; DecidedBy, Votes and Rule are the last one's
-	Round     *RetryRound `json:"retryRound,omitempty"` // the last that was opened and not settled; see openRound
-	// RoundDenied is the deny that ended the last round; nil: none was opened, or it ended otherwise.
-	RoundDenied *Vote `json:"roundDenied,omitempty"`
-
+// Ended is how it stands: the status, and after it what became of an allow.
+type Ended struct {
+	Status       Status   `json:"-"`
+	Decision     Decision `json:"decision,omitempty"`
+	Reason       string   `json:"reason,omitempty"`    // redacted
+	DecidedBy    []string `json:"decidedBy,omitempty"` // "person:alice", "policy", "telegram:111"
+	ResolvedAtMs int64    `json:"-"`
+	ClaimUntilMs int64    `json:"claimUntilMs,omitempty"`
+	ClaimedAtMs  int64    `json:"claimedAtMs,omitempty"`
 	ClaimID      string   `json:"claimId,omitempty"`
 	ClaimedAs    string   `json:"claimedAs,omitempty"` // the alias under which its owner claimed it; empty: under ID
 	Result       *Result  `json:"result,omitempty"`
+	RevokedAtMs  int64    `json:"revokedAtMs,omitempty"`
 	RevokedBy    string   `json:"revokedBy,omitempty"`    // as in DecidedBy, or "token:ops"
 	RevokeReason string   `json:"revokeReason,omitempty"` // redacted
-	DrilledAtMs  int64    `json:"drilledAtMs,omitempty"`  // of a scheduled drill: when its cards were looked at; 0: not yet
-	Missing      []string `json:"missing,omitempty"`      // of a scheduled drill: chats without a card, and why
 	SupersededBy string   `json:"supersededBy,omitempty"` // code of the approval that replaced it
 	CoolsUntilMs int64    `json:"coolsUntilMs,omitempty"` // until when a person's deny of it refuses the very same call; 0: it does not
 	AskAgainBy   string   `json:"askAgainBy,omitempty"`   // who ended that before its time, as in DecidedBy
-
-	AlsoAsked []string `json:"alsoAsked,omitempty"` // people and chats that escalations have asked, in order
-	AskedWhy  string   `json:"askedWhy,omitempty"`  // why others than those who are named in the plan; or empty
-	Held      []string `json:"held,omitempty"`      // people who hear of it at the end of their quiet hours
-
-	Deliveries []Delivery `json:"-"`
-
-	Retrying bool `json:"-"` // it is a view of the round, see again; never stored
-
-	// Records is the number of its newest record in the log, of those that change what may run. The store counts
-	// them: an older row that was put back has a lower one.
-	Records int64 `json:"records,omitempty"`
 }
 
 // Assessment is the judgement of a call's risk, as the adaptive-approval seed

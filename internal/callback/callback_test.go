@@ -25,7 +25,10 @@ func owner(address string, change ...func(*Config, *Owner)) *Channel {
 	o := Owner{Secret: "secret-0123456789", Allow: local}
 	cfg := Config{
 		Approval: func(context.Context, string) (approval.Approval, error) {
-			return approval.Approval{Key: "k1", Owner: "agent", CallbackURL: address}, nil
+			return approval.Approval{
+				Names: approval.Names{Key: "k1", Owner: "agent"},
+				Asked: approval.Asked{CallbackURL: address},
+			}, nil
 		},
 		Body: func(context.Context, approval.Approval) ([]byte, error) {
 			return []byte(`{"id":"k1","status":"approved"}`), nil

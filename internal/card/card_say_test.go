@@ -195,7 +195,7 @@ func TestReasonsOnACard(t *testing.T) {
 			"High impact (R4): the rules changed while this waited; earlier votes no longer count; pushes commits"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := approval.Approval{Assessment: approval.Assessment{RiskClass: approval.R4, ReasonCodes: c.codes}, Why: c.why}
+			a := approval.Approval{Judged: approval.Judged{Assessment: approval.Assessment{RiskClass: approval.R4, ReasonCodes: c.codes}, Why: c.why}}
 			require.Equal(t, c.want, RiskText(a))
 		})
 	}

@@ -29,8 +29,12 @@ func asked(t *testing.T, tool, params string, bind *approval.Bind) (approval.App
 	require.NoError(t, err)
 	facts, err := PayloadFacts(approval.Call{ToolName: tool, Params: canonical, Bind: bound})
 	require.NoError(t, err)
-	a := approval.Approval{Key: "k", Code: "K7QX2M", Status: approval.Pending, Owner: "main-agent", ToolName: tool, Bind: bind, Fingerprint: sealed.Fingerprint,
-		Offers: []approval.Decision{approval.AllowOnce}, Rule: approval.Rule{Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 1}}
+	a := approval.Approval{
+		Names:  approval.Names{Key: "k", Code: "K7QX2M", Owner: "main-agent"},
+		Ended:  approval.Ended{Status: approval.Pending},
+		Asked:  approval.Asked{ToolName: tool, Bind: bind, Fingerprint: sealed.Fingerprint},
+		Judged: approval.Judged{Offers: []approval.Decision{approval.AllowOnce}, Rule: approval.Rule{Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 1}},
+	}
 	a.Summary = About(tool, facts, bind, MaxSummary)
 	return a, facts
 }
@@ -75,7 +79,10 @@ func TestNoFileNoWordOfOne(t *testing.T) {
 	require.Empty(t, got.Card.Offers)
 
 	chat := approval.Target{Channel: "telegram", To: "1"}
-	a := approval.Approval{Code: "K7QX2M", Deliveries: []approval.Delivery{{Kind: approval.CardDelivery, Target: chat, MessageID: "5", DenyOnly: true}}}
+	a := approval.Approval{
+		Names:   approval.Names{Code: "K7QX2M"},
+		Contact: approval.Contact{Deliveries: []approval.Delivery{{Kind: approval.CardDelivery, Target: chat, MessageID: "5", DenyOnly: true}}},
+	}
 	require.NotContains(t, a.UnseenIn(chat).Message, "/show")
 	require.LessOrEqual(t, len(a.UnseenIn(chat).Message), 200)
 	require.Contains(t, a.UnseenIn(approval.Target{Channel: "telegram", To: "2"}).Message, "/show K7QX2M")

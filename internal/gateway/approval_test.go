@@ -92,27 +92,32 @@ func TestRecordsSayHowItEnded(t *testing.T) {
 		r.end(a)
 		return r
 	}
-	deny := approval.Approval{Status: approval.Denied, Decision: approval.Deny, DecidedBy: []string{"policy"}}
+	deny := approval.Approval{Ended: approval.Ended{Status: approval.Denied, Decision: approval.Deny, DecidedBy: []string{"policy"}}}
 	lone := deny
 	lone.Assessment.ReasonCodes = []string{approval.ReasonInsufficient}
-	back := approval.Approval{Status: approval.Approved, Decision: approval.AllowAlways, RevokedAtMs: 1, RevokedBy: "person:bob", DecidedBy: []string{"person:alice"}}
+	back := approval.Approval{Ended: approval.Ended{Status: approval.Approved, Decision: approval.AllowAlways, RevokedAtMs: 1, RevokedBy: "person:bob", DecidedBy: []string{"person:alice"}}}
 	for want, a := range map[string]approval.Approval{
-		"allowed allow-once user":   {Status: approval.Approved, Decision: approval.AllowSession},
-		"allowed allow-always user": {Status: approval.Approved, Decision: approval.AllowAlways},
+		"allowed allow-once user":   {Ended: approval.Ended{Status: approval.Approved, Decision: approval.AllowSession}},
+		"allowed allow-always user": {Ended: approval.Ended{Status: approval.Approved, Decision: approval.AllowAlways}},
 		"denied deny user":          deny,
 		"denied deny no-route":      lone,
-		"expired  timeout":          {Status: approval.Expired},
+		"expired  timeout":          {Ended: approval.Ended{Status: approval.Expired}},
 		"cancelled  run-aborted":    back,
 	} {
 		r := end(a)
 		require.Equal(t, want, fmt.Sprintf("%s %s %s", r.Status, r.Decision, r.Reason))
 	}
-	require.Equal(t, "cancelled", end(approval.Approval{Status: approval.Withdrawn}).Status)
-	require.Equal(t, "denied", end(approval.Approval{Status: approval.Approved, Decision: approval.AllowOnce, ToolName: approval.DrillTool}).Status)
+	require.Equal(t, "cancelled", end(approval.Approval{Ended: approval.Ended{Status: approval.Withdrawn}}).Status)
+	require.Equal(t, "denied", end(approval.Approval{
+		Ended: approval.Ended{Status: approval.Approved, Decision: approval.AllowOnce},
+		Asked: approval.Asked{ToolName: approval.DrillTool},
+	}).Status)
 	require.Equal(t, &resolver{"system", "policy"}, end(deny).Resolver)
 	require.Equal(t, &resolver{"system", "person:bob"}, end(back).Resolver)
-	tap := approval.Approval{Status: approval.Denied, Decision: approval.Deny, DecidedBy: []string{"person:alice"},
-		Votes: []approval.Vote{{Voter: &approval.Voter{Person: "alice", Channel: "telegram", UserID: "111"}}}}
+	tap := approval.Approval{
+		Ended: approval.Ended{Status: approval.Denied, Decision: approval.Deny, DecidedBy: []string{"person:alice"}},
+		Voted: approval.Voted{Votes: []approval.Vote{{Voter: &approval.Voter{Person: "alice", Channel: "telegram", UserID: "111"}}}},
+	}
 	require.Equal(t, &resolver{"channel", "person:alice"}, end(tap).Resolver)
 }
 

@@ -54,7 +54,10 @@ type crowdedStore struct {
 func (s *crowdedStore) Create(ctx context.Context, l core.Lookup, fn func(core.Existing) ([]core.Change, error)) error {
 	if s.left--; s.left >= 0 {
 		first, _ := core.CodeKeys(l.Code)
-		other := approval.Approval{Key: first + "-other", ID: first, Code: l.Code, Owner: "other", Status: approval.Denied}
+		other := approval.Approval{
+			Names: approval.Names{Key: first + "-other", ID: first, Code: l.Code, Owner: "other"},
+			Ended: approval.Ended{Status: approval.Denied},
+		}
 		if err := s.Store.Create(ctx, core.Lookup{}, func(core.Existing) ([]core.Change, error) { return []core.Change{{Approval: other, New: true}}, nil }); err != nil {
 			return err
 		}

@@ -109,13 +109,13 @@ func pendingApproval(owner string) approval.Approval {
 	key := keyOfNewCode()
 	now := nowMs()
 	return approval.Approval{
-		Key: key, ID: key, Code: core.KeyCode(key), Owner: owner, Status: approval.Pending,
-		ToolName: "exec", Summary: "rm -rf build", Fingerprint: "sha256:" + key, AgentID: "main", SessionKey: "s1",
-		Assessment: approval.Assessment{RiskClass: approval.R3, SideEffects: []approval.SideEffect{approval.ProcessExec}, Confidence: 0.9,
-			Source: "static", ReasonCodes: []string{"x"}},
-		Rule: approval.Rule{Allowed: []approval.Factor{approval.UserRequest}, Disabled: []approval.Factor{},
-			Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 1, RequiresHuman: true},
-		Reached: true, CreatedAtMs: now, ExpiresAtMs: now + day,
+		Names: approval.Names{Key: key, ID: key, Code: core.KeyCode(key), Owner: owner},
+		Ended: approval.Ended{Status: approval.Pending},
+		Asked: approval.Asked{ToolName: "exec", Summary: "rm -rf build", Fingerprint: "sha256:" + key, AgentID: "main", SessionKey: "s1", CreatedAtMs: now, ExpiresAtMs: now + day},
+		Judged: approval.Judged{Assessment: approval.Assessment{RiskClass: approval.R3, SideEffects: []approval.SideEffect{approval.ProcessExec}, Confidence: 0.9,
+			Source: "static", ReasonCodes: []string{"x"}}, Rule: approval.Rule{Allowed: []approval.Factor{approval.UserRequest}, Disabled: []approval.Factor{},
+			Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 1, RequiresHuman: true}},
+		Contact: approval.Contact{Reached: true},
 	}
 }
 

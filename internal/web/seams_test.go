@@ -80,7 +80,10 @@ func TestVerifiersPeopleFindWhatAsksThem(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	v := d.web.reader(core.Session{Person: "dave"})
-	a := approval.Approval{Status: approval.Pending, Rule: approval.Rule{Verifier: &approval.VerifierNeed{Accounts: []string{"telegram:4"}, Optional: true}}}
+	a := approval.Approval{
+		Ended:  approval.Ended{Status: approval.Pending},
+		Judged: approval.Judged{Rule: approval.Rule{Verifier: &approval.VerifierNeed{Accounts: []string{"telegram:4"}, Optional: true}}},
+	}
 	require.True(t, v.sees(a))
 	a.Rule.Verifier.Accounts = []string{"telegram:3"}
 	require.False(t, v.sees(a))

@@ -16,7 +16,7 @@ func TestFrequentToolsAreNamed(t *testing.T) {
 	m := New("mail.send")
 	call := func(tool string, times int) {
 		for range times {
-			m.Observe(core.Change{New: true, Approval: approval.Approval{ToolName: tool}})
+			m.Observe(core.Change{New: true, Approval: approval.Approval{Asked: approval.Asked{ToolName: tool}}})
 		}
 	}
 	require.Equal(t, "mail.send", m.tool("mail.send"), "configured")

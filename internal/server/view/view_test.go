@@ -12,10 +12,14 @@ import (
 func TestCards(t *testing.T) {
 	place, err := approval.ParseTarget("telegram:-1001:42")
 	require.NoError(t, err)
-	a := approval.Approval{Status: approval.Pending, Assessment: approval.Assessment{ReasonCodes: []string{"exec", approval.ReasonUnreached}}, Deliveries: []approval.Delivery{
-		{Kind: approval.CardDelivery, Target: place, State: approval.Failed, Error: "chat not found"},
-		{Kind: approval.OutcomeDelivery, Target: place, State: approval.Sent},
-	}}
+	a := approval.Approval{
+		Ended:  approval.Ended{Status: approval.Pending},
+		Judged: approval.Judged{Assessment: approval.Assessment{ReasonCodes: []string{"exec", approval.ReasonUnreached}}},
+		Contact: approval.Contact{Deliveries: []approval.Delivery{
+			{Kind: approval.CardDelivery, Target: place, State: approval.Failed, Error: "chat not found"},
+			{Kind: approval.OutcomeDelivery, Target: place, State: approval.Sent},
+		}},
+	}
 	got := ApprovalOf(a, "", nil)
 	require.Equal(t, []api.Delivery{{Target: "telegram:-1001:42", State: "failed", Error: "chat not found"}}, got.Deliveries)
 	require.False(t, got.Reached)
