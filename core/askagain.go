@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"approvalbot/internal/approval"
@@ -44,13 +43,7 @@ func endCoolDown(a approval.Approval, b Ballot, found []approval.Grant, rules *R
 // those of [Gate.Vote]. A second time, or if it is over, nothing happens: [Approval.AskAgainText] says which. Of
 // the ballot the voter, the chat and the update count.
 func (g *Gate) EndCoolDown(ctx context.Context, key string, b Ballot) (approval.Approval, error) {
-	for range absenceTries {
-		a, err := g.endCoolDownOnce(ctx, key, b)
-		if !errors.Is(err, errReplaced) {
-			return a, err
-		}
-	}
-	return approval.Approval{}, rulesChanged()
+	return anew(ctx, g, key, func() (approval.Approval, error) { return g.endCoolDownOnce(ctx, key, b) })
 }
 
 func (g *Gate) endCoolDownOnce(ctx context.Context, key string, b Ballot) (approval.Approval, error) {

@@ -16,9 +16,6 @@ import (
 	"approvalbot/internal/schedule"
 )
 
-// ErrAbsences says that a Change counts on absences that are not the newest.
-var ErrAbsences = errors.New("the absences have changed meanwhile")
-
 // Leave is what somebody says when they go away.
 type Leave struct {
 	Person  string

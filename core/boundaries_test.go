@@ -102,7 +102,7 @@ func TestNothingWaitsAfterAPanic(t *testing.T) {
 	g := NewGate(breaking{}, Rules{}, nil)
 	draft := named(approval.Approval{Ended: approval.Ended{Status: approval.Pending}}, "")
 	require.PanicsWithValue(t, "boom", func() {
-		_, _, _, _, _ = g.create(t.Context(), Caller{}, approval.Call{}, draft, approval.Sealed{}, consulted{}, g.rules.Load())
+		_, _ = g.create(t.Context(), &submission{draft: draft, rules: g.rules.Load()})
 	})
 	require.Empty(t, g.waits.m)
 }

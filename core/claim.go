@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -140,17 +139,7 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 	if err != nil {
 		return Claimed{}, err
 	}
-	for range absenceTries {
-		got, err := g.claimOnce(ctx, key, id, in)
-		if !errors.Is(err, ErrAbsences) {
-			return got, err
-		}
-		if err := g.LearnAbsences(ctx); err != nil {
-			g.log.Error("who is away cannot be read, so no yes counts", "approval", key, "reason", err)
-			return Claimed{}, approval.Refuse(approval.CodeUnavailable, "Who is away cannot be read now; try again in a moment.")
-		}
-	}
-	return Claimed{}, rulesChanged()
+	return anew(ctx, g, key, func() (Claimed, error) { return g.claimOnce(ctx, key, id, in) })
 }
 
 func (g *Gate) claimOnce(ctx context.Context, key, id string, in ClaimInput) (Claimed, error) {

@@ -126,10 +126,6 @@ func (g *Gate) Handled(ctx context.Context, ref approval.InboundRef) error {
 	return g.store.Append(ctx, &ref)
 }
 
-// errReplaced says that other rules were put in force here since a step began that counts
-// on those before. With several instances, the store says so too.
-var errReplaced = rulesChanged()
-
 // update is the one way to change an existing approval.
 func (g *Gate) update(ctx context.Context, key string, fn func(approval.Approval) (Change, error)) (approval.Approval, error) {
 	var last Change

@@ -234,30 +234,53 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (approval.Approva
 	if err != nil {
 		return approval.Approval{}, err
 	}
-	for range absenceTries {
-		a, err := g.voteOnce(ctx, key, b, adopted)
+	var today judged
+	return anew(ctx, g, key, func() (approval.Approval, error) {
+		a, err := g.voteOnce(ctx, key, b, adopted, today)
 		switch {
-		case errors.Is(err, errReplaced):
-			continue
-		case !errors.Is(err, ErrAbsences):
-			return a, err
+		case errors.Is(err, errOtherRound):
+			return g.voteAgain(ctx, key, b)
+		case errors.Is(err, errOtherRules):
+			if today, err = g.judgedToday(ctx, key); err == nil {
+				err = errOtherRules
+			}
 		}
-		if err := g.LearnAbsences(ctx); err != nil {
-			g.log.Error("who is away cannot be read, so no yes counts", "approval", key, "reason", err)
-			return approval.Approval{}, approval.Refuse(approval.CodeUnavailable, "Who is away cannot be read now; try again in a moment.")
-		}
-	}
-	return approval.Approval{}, rulesChanged()
+		return a, err
+	})
 }
 
 // clocksApartMs is by how much the clocks of instances and platforms may differ.
 const clocksApartMs = 60 * 1000
 
-// absenceTries is how often a vote is counted anew, since somebody left or came back, or a
-// reload came in between.
-const absenceTries = 5
+// judged is what a policy says of a call; the zero one says nothing.
+type judged struct {
+	policy    string // its hash
+	judgement *approval.Judgement
+}
 
-func (g *Gate) voteOnce(ctx context.Context, key string, b Ballot, adopted []approval.Delivery) (approval.Approval, error) {
+// by gives the judgement if it is that policy's, or nil.
+func (j judged) by(policy string) *approval.Judgement {
+	if j.policy != policy {
+		return nil
+	}
+	return j.judgement
+}
+
+// judgedToday asks the policy in force about the call of an approval.
+func (g *Gate) judgedToday(ctx context.Context, key string) (judged, error) {
+	rules, outdated := g.inForce()
+	if outdated != nil {
+		return judged{}, outdated
+	}
+	j, err := g.judgeAgain(ctx, key, rules)
+	return judged{rules.Policy.Hash(), j}, err
+}
+
+// voteOnce is one try of a vote. today is what policy says of the call, if that was asked.
+// errOtherRules: it must be asked before the vote counts. errOtherRound: it denies one more run.
+func (g *Gate) voteOnce(
+	ctx context.Context, key string, b Ballot, adopted []approval.Delivery, today judged,
+) (approval.Approval, error) {
 	if b.Decision == approval.Retry {
 		return g.voteAgain(ctx, key, b)
 	}
@@ -269,63 +292,44 @@ func (g *Gate) voteOnce(ctx context.Context, key string, b Ballot, adopted []app
 	if b.evidence, err = g.evidenceOf(ctx, b.Signed); err != nil {
 		return approval.Approval{}, err
 	}
-	var fresh *approval.Judgement
-	otherRules := false // it must be judged anew before a vote on it counts
-	inRound := false    // it denies one more run
-	vote := func(a approval.Approval) (Change, error) {
+	policy := rules.Policy.Hash()
+	fresh := today.by(policy)
+	if fresh != nil { // what policy wants today may want signatures: who could give one?
+		if err := g.withHolders(ctx, approval.Rule{StepUp: true}, rules); err != nil {
+			return approval.Approval{}, err
+		}
+	}
+	return g.update(ctx, key, func(a approval.Approval) (Change, error) {
 		if b.Code != "" && b.Code != a.Code {
 			return Change{}, approval.NotFound()
 		}
-		// A button is none of the round's, and neither is a word from before it.
-		round := a.OpenRound(nowMs())
-		since := round != nil && (b.Chat == nil || b.ReceivedMs == 0 || b.ReceivedMs >= round.OpenedAtMs-clocksApartMs)
-		if inRound = b.Decision == approval.Deny && b.Card == "" && b.Code == "" && since; inRound {
-			return Change{Approval: a, Unchanged: true}, nil
+		if b.deniesRound(a, nowMs()) {
+			return Change{}, errOtherRound
 		}
 		open, allows := !a.Final(), b.Decision != approval.Deny
-		earlier := open && outdated == nil && fresh == nil // by the rules of when it was asked
 		switch {
 		case open && allows && outdated != nil:
 			return Change{}, outdated
-		case earlier && a.PolicyHash != rules.Policy.Hash():
-			otherRules = true
-			return Change{Approval: a, Unchanged: true}, nil
+		case open && outdated == nil && fresh == nil && a.PolicyHash != policy:
+			return Change{}, errOtherRules
 		}
-		otherRules = false
 		b.confirmed, b.atVerifier = g.confirms.confirms(b, a), rules.atVerifier(b, a)
-		now := time.Now() // whoever was away may be back since the vote began to wait for its turn
+		now := time.Now() // people may be back since the vote began to wait for its turn
 		asOf := rules.at(now)
 		c := vote(a, b, adopted, fresh, &asOf, now.UnixMilli()).spending(b, now.UnixMilli())
 		if open && allows {
-			c.Policy, c.Absences = rules.Policy.Hash(), rules.absences.Revision
+			c.Policy, c.Absences = policy, rules.absences.Revision
 		}
 		return c, nil
-	}
-	commit := func() (approval.Approval, error) {
-		a, err := g.update(ctx, key, vote)
-		if !errors.Is(err, ErrSpent) {
-			return a, err
-		}
-		// What was signed counted elsewhere meanwhile: that is to be on record.
-		if b.evidence, err = g.evidenceOf(ctx, b.Signed); err != nil {
-			return approval.Approval{}, err
-		}
-		return g.update(ctx, key, vote)
-	}
-	a, err := commit()
-	if err == nil && inRound {
-		return g.voteAgain(ctx, key, b)
-	}
-	if err != nil || !otherRules {
-		return a, err
-	}
-	if fresh, err = g.judgeAgain(ctx, key, rules); err != nil {
-		return approval.Approval{}, err
-	}
-	if a, err = commit(); err == nil && otherRules {
-		return a, rulesChanged()
-	}
-	return a, err
+	})
+}
+
+// deniesRound reports whether the ballot is a deny of the approval's open round. A button is none of the
+// round's, and neither is a word from before it.
+func (b Ballot) deniesRound(a approval.Approval, now int64) bool {
+	round := a.OpenRound(now)
+	since := round != nil && (b.Chat == nil || b.ReceivedMs == 0 || b.ReceivedMs >= round.OpenedAtMs-clocksApartMs)
+	return b.Decision == approval.Deny && b.Card == "" && b.Code == "" && since
 }
 
 // adopt makes the delivery for a tapped card whose id was lost in a crash or a
