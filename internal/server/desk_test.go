@@ -240,7 +240,16 @@ func (w *inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 // contract is the OpenAPI description, as something to hold answers against.
 type contract struct{ doc *huma.OpenAPI }
 
-func contractOf(s *Server) *contract { return &contract{description(s.routes(), "test")} }
+// shared holds the first desk's description: the routes of all are the same.
+var shared struct {
+	once sync.Once
+	contract
+}
+
+func contractOf(s *Server) *contract {
+	shared.once.Do(func() { shared.doc = description(s.routes(), "test") })
+	return &shared.contract
+}
 
 func (c *contract) check(t testing.TB, method, path string, res *http.Response, body []byte) {
 	op := c.operation(method, path)
