@@ -81,33 +81,6 @@ func TestAdversary_T9_DeliveryByHand(t *testing.T) {
 	require.Empty(t, got.Deliveries)
 }
 
-// A session that was not used for too long does not hold by a row that says otherwise.
-func TestAdversary_T9_LapsedSessionByHand(t *testing.T) {
-	d, change := besideFile(t)
-	d.session(t, "old", core.SessionIdle+time.Hour, 2*core.SessionIdle)
-	_, err := d.Session(t.Context(), "old")
-	require.Error(t, err)
-	change("UPDATE sessions SET used_ms = ?", time.Now().UnixMilli())
-	_, err = d.Session(t.Context(), "old")
-	require.Error(t, err)
-	require.NotZero(t, rowsNamed(t, d))
-}
-
-// A row that says that a session was confirmed by a passkey enrols none.
-func TestAdversary_T9_ConfirmedByHand(t *testing.T) {
-	d, change := besideFile(t)
-	d.use(func(r *core.Rules) { r.Site.ID, r.Site.Origin = "desk.example", "https://desk.example" })
-	require.NoError(t, d.store.ChangePasskeys(t.Context(), "alice", func([]core.Passkey) (core.PasskeyChange, error) {
-		return core.PasskeyChange{Add: &core.Passkey{ID: "k1", Person: "alice"}}, nil
-	}))
-	s := d.session(t, "stolen", 2*time.Hour, time.Hour)
-	change("INSERT INTO ceremonies (id, kind, expires_ms, body) VALUES ('confirmed stolen', 'confirmed', ?, ?)",
-		time.Now().UnixMilli()+3_600_000, `{"kind":"confirmed","browser":"stolen","person":"alice"}`)
-	_, err := d.Enrol(t.Context(), s, core.Passkey{ID: "evil"})
-	require.Error(t, err)
-	require.NotZero(t, rowsNamed(t, d))
-}
-
 // A row with a text in a column of numbers, which SQLite keeps, counts for nothing and stops nothing else.
 func TestAdversary_T9_NoNumbers(t *testing.T) {
 	d, change := besideFile(t)

@@ -85,7 +85,7 @@ func (d *fixture) allow(t *testing.T, a approval.Approval, who core.Caller) appr
 
 // another is a second instance on the same store, which knows nothing yet.
 func (d *fixture) another() *fixture {
-	return &fixture{core.NewGate(d.store, d.rules, slog.New(slog.DiscardHandler)), d.store, d.rules}
+	return &fixture{core.NewGate(d.store, d.rules, slog.New(slog.DiscardHandler)), d.store, d.rules, nil}
 }
 
 // Who may say that somebody is away: they themselves with a token that may decide, and an

@@ -21,7 +21,7 @@ import (
 
 const (
 	codeLength   = 6
-	codeAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	CodeAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 )
 
 // ErrCodeTaken is what Store.Create answers when another approval has the code.
@@ -82,7 +82,7 @@ func KeyCode(key string) string {
 	}
 	code := make([]byte, codeLength)
 	for i := range code {
-		code[i] = codeAlphabet[bits>>(27-5*i)&31]
+		code[i] = CodeAlphabet[bits>>(27-5*i)&31]
 	}
 	return string(code)
 }
@@ -95,7 +95,7 @@ func CodeKeys(code string) (first, end string) {
 	}
 	var bits uint64
 	for _, c := range []byte(code) {
-		i := strings.IndexByte(codeAlphabet, c)
+		i := strings.IndexByte(CodeAlphabet, c)
 		if i < 0 {
 			return "", ""
 		}

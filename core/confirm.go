@@ -32,11 +32,12 @@ func randomConfirmKey() (k confirmKey) {
 	return k
 }
 
-// derive takes the key that all instances of the store have.
-func (k *confirmKey) derive(seed [32]byte) error {
-	key, err := hkdf.Key(sha256.New, seed[:], nil, confirmPurpose, len(k))
+// ShareSeed derives from the store's seed what instances must have in common. It is for
+// before anything is served.
+func (g *Gate) ShareSeed(seed [32]byte) error {
+	key, err := hkdf.Key(sha256.New, seed[:], nil, confirmPurpose, len(g.confirms))
 	if err == nil {
-		copy(k[:], key)
+		copy(g.confirms[:], key)
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"approvalbot/core"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 	"approvalbot/internal/store"
 )
 
@@ -20,6 +21,7 @@ type fixture struct {
 	*core.Gate
 	store *store.Store
 	rules core.Rules
+	door  *signin.Door
 }
 
 var (
@@ -58,6 +60,8 @@ func newFixture(t *testing.T) *fixture {
 		}, People: people, Router: toOps{}, Owners: map[string]string{"agent": ""}, TimeoutMs: 900_000, MaxTimeoutMs: 3_600_000,
 	}}
 	d.Gate = core.NewGate(s, d.rules, slog.New(slog.DiscardHandler))
+	d.door = signin.New(s.SignInStores(), d.Gate)
+	d.TrustSigners(d.door)
 	return d
 }
 

@@ -22,10 +22,8 @@ type Gate struct {
 	waits    waitlist
 	rendered renderCache
 	after    []func(Change)
-	sessions turnstile // turns when a session may have ended
-	notices  bell
-	refusals refusals
-	signIns  signInKey
+	refusals *Refusals
+	signers  Signers
 	confirms confirmKey
 	cutShort atomic.Int64 // calls that were not read to their end
 }
@@ -37,18 +35,15 @@ func (g *Gate) CutShort() int64 { return g.cutShort.Load() }
 // NewGate makes a Gate. after is called for every committed change, in the
 // caller's goroutine, and must be quick: it wakes the dispatcher and counts.
 func NewGate(store Store, rules Rules, log *slog.Logger, after ...func(Change)) *Gate {
-	g := &Gate{store: store, log: log, after: after, waits: waitlist{m: map[string]*waiter{}}, notices: make(bell, 1),
-		signIns: randomSignInKey(), confirms: randomConfirmKey()}
+	g := &Gate{store: store, log: log, after: after, waits: waitlist{m: map[string]*waiter{}},
+		refusals: &Refusals{log: store}, signers: noSigners{}, confirms: randomConfirmKey()}
 	g.rules.Store(&rules)
 	g.absences.Store(&people.Unread)
 	return g
 }
 
 // Use makes another snapshot of the rules count from now on.
-func (g *Gate) Use(rules Rules) {
-	g.rules.Store(&rules)
-	g.sessions.turn() // whose person is gone is out
-}
+func (g *Gate) Use(rules Rules) { g.rules.Store(&rules) }
 
 // PolicyHash names the policy in force.
 func (g *Gate) PolicyHash() string { return g.rules.Load().Policy.Hash() }
@@ -104,9 +99,8 @@ func policyEvent(by, hash string, looser []string) (approval.Event, error) {
 // Refused puts an attempt that never reached an approval on record (a forged
 // payload, a stranger's listing) and marks its platform update handled.
 func (g *Gate) Refused(ctx context.Context, v approval.Voter, what string, handled *approval.InboundRef) error {
-	a := approval.Approval{}
 	by := g.people(time.Now()).Identify(v).Name()
-	return g.refusal(ctx, handled, a.Event(approval.EventRefused, nowMs(), approval.EventData{Why: what, By: by}))
+	return g.refusals.Append(ctx, handled, RefusedEvent(by, what))
 }
 
 // Forbidden puts on record, if err is CodeForbidden, that a token was refused what it has no
@@ -115,8 +109,8 @@ func (g *Gate) Forbidden(ctx context.Context, who Caller, what string, err error
 	if approval.CodeOf(err) != approval.CodeForbidden {
 		return
 	}
-	e := approval.Approval{}.Event(approval.EventRefused, nowMs(), approval.EventData{By: "token:" + who.Token, Why: "forbidden: " + what})
-	if err := g.refusal(context.WithoutCancel(ctx), nil, e); err != nil {
+	e := RefusedEvent("token:"+who.Token, "forbidden: "+what)
+	if err := g.refusals.Append(context.WithoutCancel(ctx), nil, e); err != nil {
 		g.log.Error("a forbidden attempt is not on record", "token", who.Token, "what", what, "reason", err)
 	}
 }
@@ -129,17 +123,17 @@ func (g *Gate) Handled(ctx context.Context, ref approval.InboundRef) error {
 // update is the one way to change an existing approval.
 func (g *Gate) update(ctx context.Context, key string, fn func(approval.Approval) (Change, error)) (approval.Approval, error) {
 	var last Change
-	try := attempt{all: &g.refusals}
+	try := g.refusals.Attempt()
 	a, err := g.store.Update(ctx, key, func(a approval.Approval) (Change, error) {
 		c, err := fn(a)
-		c.Events = try.bounded(c.Events)
+		c.Events = try.Bounded(c.Events)
 		last = c
 		if replaced := c.Policy != "" && c.Policy != g.PolicyHash(); replaced && err == nil {
 			return c, errReplaced
 		}
 		return c, err
 	})
-	if try.ended(err); err != nil {
+	if try.Ended(err); err != nil {
 		return a, err
 	}
 	last.Approval = a

@@ -267,27 +267,3 @@ func TestAPatternIsAPersonsGrant(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, p.Grant)
 }
-
-// A pairing code is good once, for five minutes and five tries.
-func TestPairing(t *testing.T) {
-	d := newFixture(t)
-	admin := core.Caller{Token: "ops", MayAdmin: true}
-	p, code, err := d.StartPairing(t.Context(), admin)
-	require.NoError(t, err)
-	right, err := d.Pair(
-		t.Context(), approval.Voter{Channel: "telegram", UserID: "5"}, "WRONG000",
-		core.PairingWho{Chat: ops, UserID: "5"}, nil,
-	)
-	require.NoError(t, err)
-	require.False(t, right)
-	right, err = d.Pair(
-		t.Context(), approval.Voter{Channel: "telegram", UserID: "5"}, code, core.PairingWho{Chat: ops, UserID: "5"}, nil,
-	)
-	require.NoError(t, err)
-	require.True(t, right)
-	p, err = d.PairingOf(t.Context(), p.ID)
-	require.NoError(t, err)
-	require.Equal(t, "5", p.Answer.UserID)
-	_, err = d.PairingOf(t.Context(), "older")
-	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
-}

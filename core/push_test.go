@@ -11,6 +11,7 @@ import (
 	"approvalbot/core"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/schedule"
+	"approvalbot/internal/signin"
 )
 
 // goodKey is a point on P-256, and goodAuth sixteen bytes, in base64url.
@@ -19,17 +20,17 @@ const (
 	goodAuth = "tBHItJI5svbpez7KI4CCXg"
 )
 
-func subscription(endpoint string) core.PushSubscription {
-	return core.PushSubscription{Endpoint: endpoint, P256dh: goodKey, Auth: goodAuth, Browser: "Firefox"}
+func subscription(endpoint string) signin.PushSubscription {
+	return signin.PushSubscription{Endpoint: endpoint, P256dh: goodKey, Auth: goodAuth, Browser: "Firefox"}
 }
 
-func (d *fixture) subscribe(t *testing.T, person, endpoint string) core.PushSubscription {
+func (d *fixture) subscribe(t *testing.T, person, endpoint string) signin.PushSubscription {
 	t.Helper()
-	who := core.Session{Person: person}
-	require.NoError(t, d.Subscribe(t.Context(), who, subscription(endpoint)))
-	all, err := d.Subscriptions(t.Context(), who)
+	who := signin.Session{Person: person}
+	require.NoError(t, d.door.Subscribe(t.Context(), who, subscription(endpoint)))
+	all, err := d.door.Subscriptions(t.Context(), who)
 	require.NoError(t, err)
-	i := slices.IndexFunc(all, func(s core.PushSubscription) bool { return s.Endpoint == endpoint })
+	i := slices.IndexFunc(all, func(s signin.PushSubscription) bool { return s.Endpoint == endpoint })
 	require.GreaterOrEqual(t, i, 0)
 	return all[i]
 }
@@ -68,8 +69,8 @@ func TestWhoIsNotified(t *testing.T) {
 		c.SessionKey, c.Requester = "mine", &approval.Requester{Channel: "telegram", UserID: "1"}
 	})
 	require.Equal(t, []string{other.ID}, d.notified(t, own))
-	require.NoError(t, d.Unsubscribe(t.Context(), core.Session{Person: "alice"}, other.ID))
-	require.NoError(t, d.Unsubscribe(t.Context(), core.Session{Person: "alice"}, one.ID))
+	require.NoError(t, d.door.Unsubscribe(t.Context(), signin.Session{Person: "alice"}, other.ID))
+	require.NoError(t, d.door.Unsubscribe(t.Context(), signin.Session{Person: "alice"}, one.ID))
 	require.ElementsMatch(t, []string{two.ID, other.ID}, d.notified(t, d.submit(t, "serious")))
 }
 
@@ -135,29 +136,4 @@ func TestWhatANotificationSays(t *testing.T) {
 	drawing, err = d.Draw(t.Context(), m)
 	require.NoError(t, err)
 	require.NotEmpty(t, drawing.Skip)
-}
-
-// What no browser says is no subscription.
-func TestSubscriptionsAreChecked(t *testing.T) {
-	t.Parallel()
-	d := newFixture(t)
-	who := core.Session{Person: "alice"}
-	for name, c := range map[string]struct {
-		who    core.Session
-		change func(*core.PushSubscription)
-		want   approval.Code
-	}{
-		"nobody":           {core.Session{}, func(*core.PushSubscription) {}, approval.CodeForbidden},
-		"a removed person": {core.Session{Person: "carol"}, func(*core.PushSubscription) {}, approval.CodeForbidden},
-		"not https":        {who, func(s *core.PushSubscription) { s.Endpoint = "http://p.example/1" }, approval.CodeInvalidRequest},
-		"no host":          {who, func(s *core.PushSubscription) { s.Endpoint = "https:///1" }, approval.CodeInvalidRequest},
-		"a password":       {who, func(s *core.PushSubscription) { s.Endpoint = "https://a:b@p.example/1" }, approval.CodeInvalidRequest},
-		"no point":         {who, func(s *core.PushSubscription) { s.P256dh = goodAuth }, approval.CodeInvalidRequest},
-		"a short secret":   {who, func(s *core.PushSubscription) { s.Auth = "AAAA" }, approval.CodeInvalidRequest},
-	} {
-		s := subscription("https://p.example/1")
-		c.change(&s)
-		require.Equal(t, c.want, approval.CodeOf(d.Subscribe(t.Context(), c.who, s)), name)
-	}
-	require.Equal(t, approval.CodeForbidden, approval.CodeOf(d.Unsubscribe(t.Context(), core.Session{}, "1")))
 }

@@ -12,6 +12,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // refused are the words of each refusal on record, by whom it is of.
@@ -64,10 +65,10 @@ func TestAdversary_N10_RefusalsWithoutEnd(t *testing.T) {
 		_, err := d.Vote(t.Context(), a.Key, core.Ballot{Voter: approver, Decision: approval.AllowOnce, Handled: last})
 		require.ErrorIs(t, err, approval.ErrHandled, "what is not on record by itself is handled, too")
 		for i := range 1000 {
-			require.NoError(t, d.SignInRefused(t.Context(), fmt.Sprint("192.0.2.", i), core.ByLink, "a link that cannot be used"))
+			require.NoError(t, d.door.SignInRefused(t.Context(), fmt.Sprint("192.0.2.", i), signin.ByLink, "a link that cannot be used"))
 		}
 		for range 100 {
-			require.NoError(t, d.SignInRefused(t.Context(), "192.0.2.1", core.ByLink, "a link that cannot be used"))
+			require.NoError(t, d.door.SignInRefused(t.Context(), "192.0.2.1", signin.ByLink, "a link that cannot be used"))
 		}
 		got := d.refused(t)
 		require.Len(t, got["telegram:999"], 30)

@@ -242,7 +242,7 @@ func deniedAgain(a approval.Approval, view approval.Approval, by []string, reaso
 func votedAgain(a approval.Approval, vote approval.Vote, b Ballot, now int64) []approval.Event {
 	out := []approval.Event{a.Event(approval.EventVote, now, approval.EventData{Vote: &vote, Solo: a.Solo, Round: a.Round})}
 	if vote.Signature != nil {
-		out = append(out, signedEvent(a, b.evidence.passkey, now))
+		out = append(out, signedEvent(a, b.evidence.Passkey, now))
 	}
 	return out
 }

@@ -83,9 +83,9 @@ type RetryOffer struct {
 	UntilMs       int64
 }
 
-// RetryOffer says what the session's person may do about one more run, as their vote
+// RetryOffer says what a person may do on the desk's pages about one more run, as their vote
 // would be answered now.
-func (g *Gate) RetryOffer(ctx context.Context, s Session, a approval.Approval) (o RetryOffer, err error) {
+func (g *Gate) RetryOffer(ctx context.Context, u WebUser, a approval.Approval) (o RetryOffer, err error) {
 	rules, err := g.inForce()
 	if err != nil || a.Status != approval.Approved {
 		return o, nil //nolint:nilerr // under rules that do not count nothing is offered
@@ -102,7 +102,7 @@ func (g *Gate) RetryOffer(ctx context.Context, s Session, a approval.Approval) (
 		o.Open, o.Text, o.UntilMs = true, round.Text(), round.ExpiresAtMs
 	}
 	o.WithoutResult = !open && a.MayRunOn()
-	b := Ballot{Voter: s.Voter(), Decision: approval.Retry, Opens: true, WithoutResult: o.WithoutResult, After: &o.After}
+	b := Ballot{Voter: u.Voter(), Decision: approval.Retry, Opens: true, WithoutResult: o.WithoutResult, After: &o.After}
 	c, no := voteAgain(a, b, t, &asOf, now.UnixMilli())
 	o.Sign = c.Refusal != nil && c.Refusal.Code == approval.CodeStepUpRequired
 	voted := slices.ContainsFunc(round.Votes, func(v approval.Vote) bool { return v.By(asOf.People.Identify(b.Voter)) })

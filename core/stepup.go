@@ -35,11 +35,10 @@ type SignedYes struct {
 	Retry, WithoutResult bool
 }
 
-// evidence is what the desk has of a yes that was signed.
+// evidence is a signed yes with what the desk has of it.
 type evidence struct {
 	SignedYes
-	began   Challenge // empty: there is no such ceremony any more
-	passkey Passkey   // empty: there is no such passkey
+	Evidence
 }
 
 // sign checks the signature of a ballot against the approval as it stands: the very
@@ -52,20 +51,20 @@ func sign(a approval.Approval, v approval.Voter, b Ballot, now int64) (*assertio
 	fail := func(why string) (*assertion.Signature, *approval.Error) {
 		return nil, card.StepUp(a, b.site, "That signature does not count, since "+why+". Sign again: ")
 	}
-	p, c := e.passkey, e.began
+	p, c := e.Passkey, e.Began
 	switch {
-	case c.Kind != YesChallenge || c.ExpiresMs <= now:
+	case c.ExpiresMs <= now:
 		return fail("it was used before, or came after more than five minutes")
-	case c.Browser != e.Session || c.Person != v.Person || c.Approval != a.Key:
+	case c.Session != e.Session || c.Person != v.Person || c.Approval != a.Key:
 		return fail("it was asked for another request, or in another browser")
 	case c.Run != len(a.RetriedBy):
 		return fail("it was asked for an earlier run")
 	case p.ID == "" || p.ID != e.Response.CredentialID || p.Person != v.Person:
 		return fail("the desk does not know that passkey as yours")
 	}
-	s := assertion.Signature{Person: v.Person, PolicyHash: a.PolicyHash, Nonce: c.ID, SiteID: b.site.ID,
-		Origin: b.site.Origin, Key: p.Key(), Response: e.Response}
-	if err := s.Signed(yesToSign(a, b.Decision, v.Person, c.ID)); err != nil {
+	s := assertion.Signature{Person: v.Person, PolicyHash: a.PolicyHash, Nonce: c.Nonce, SiteID: b.site.ID,
+		Origin: b.site.Origin, Key: p.Key, Response: e.Response}
+	if err := s.Signed(yesToSign(a, b.Decision, v.Person, c.Nonce)); err != nil {
 		return fail(err.Error())
 	}
 	return &s, nil
@@ -80,10 +79,10 @@ func yesToSign(a approval.Approval, d approval.Decision, person, nonce string) a
 // spent is what a ballot used up, whatever became of it: the ceremony, and the count of
 // the passkey where its signature was good.
 func (b Ballot) spent(s *assertion.Signature, now int64) *PasskeyUse {
-	if b.evidence == nil || b.evidence.began.ID == "" {
+	if b.evidence == nil || b.evidence.Began.Nonce == "" {
 		return nil
 	}
-	use := &PasskeyUse{Challenge: b.evidence.began.ID, AtMs: now}
+	use := &PasskeyUse{Challenge: b.evidence.Began.Nonce, AtMs: now}
 	if s != nil {
 		seen := s.Seen()
 		use.Passkey, use.Before, use.After, use.BackedUp = s.CredentialID, s.SignCount, seen.SignCount, seen.BackedUp
@@ -104,15 +103,11 @@ func (g *Gate) evidenceOf(ctx context.Context, s *SignedYes) (*evidence, error) 
 	if s == nil {
 		return nil, nil
 	}
-	e := &evidence{SignedYes: *s}
-	var err error
-	if e.began, err = g.store.Challenge(ctx, s.Nonce); err != nil && approval.CodeOf(err) != approval.CodeNotFound {
+	has, err := g.signers.Evidence(ctx, s.Nonce, s.Response.CredentialID)
+	if err != nil {
 		return nil, err
 	}
-	if e.passkey, err = g.store.Passkey(ctx, s.Response.CredentialID); err != nil && approval.CodeOf(err) != approval.CodeNotFound {
-		return nil, err
-	}
-	return e, nil
+	return &evidence{*s, has}, nil
 }
 
 // YesToSign is what a person's passkey is asked to sign.
@@ -120,7 +115,7 @@ type YesToSign struct {
 	Nonce     string
 	Challenge []byte
 	Site      assertion.Site
-	Passkeys  []Passkey // of the person; one of them must sign
+	Passkeys  []string // their ids; one of them must sign
 }
 
 // ShownCall is what a page has shown, so that nothing else is signed than what was read.
@@ -142,13 +137,13 @@ func signedDecision(retry bool) approval.Decision {
 // once or once more. It is good for five minutes, for that session, once. What was shown must be what
 // stands: CodeUnseenPayload where the page is of another call or policy, or the call
 // itself cannot be shown.
-func (g *Gate) BeginYes(ctx context.Context, s Session, code string, shown ShownCall) (YesToSign, error) {
+func (g *Gate) BeginYes(ctx context.Context, u WebUser, code string, shown ShownCall) (YesToSign, error) {
 	rules, err := g.inForce()
 	if err != nil {
 		return YesToSign{}, err
 	}
 	a, err := g.ByCode(ctx, code)
-	who := rules.People.Identify(approval.Voter{Channel: approval.WebChannel, UserID: s.Person})
+	who := rules.People.Identify(approval.Voter{Channel: approval.WebChannel, UserID: u.Person})
 	switch {
 	case err != nil:
 		return YesToSign{}, err
@@ -169,38 +164,36 @@ func (g *Gate) BeginYes(ctx context.Context, s Session, code string, shown Shown
 	}
 	switch {
 	case rules.Site.ID == "":
-		return YesToSign{}, noSite()
+		return YesToSign{}, NoSite()
 	case len(facts) == 0:
 		return YesToSign{}, approval.Refuse(approval.CodeUnseenPayload, "The call itself cannot be shown, so it can only be denied.")
 	case shown.Fingerprint != a.Fingerprint || shown.PolicyHash != rules.Policy.Hash():
 		return YesToSign{}, approval.Refuse(approval.CodeUnseenPayload,
 			"What stands there is another call, or the rules have changed: load the page again.")
 	}
-	held, err := g.store.Passkeys(ctx, s.Person)
+	nonce, passkeys, err := g.signers.KeepCeremony(ctx, Ceremony{Session: u.Session, Person: u.Person, Approval: a.Key,
+		Run: len(a.RetriedBy)})
 	if err != nil {
 		return YesToSign{}, err
 	}
-	if len(held) == 0 {
+	if len(passkeys) == 0 {
 		return YesToSign{}, approval.Refuse(approval.CodeStepUpRequired,
-			"You have no passkey. An operator lets you make one: approvalbot login --enrol %s", s.Person)
+			"You have no passkey. An operator lets you make one: approvalbot login --enrol %s", u.Person)
 	}
-	c := newChallenge(YesChallenge, s.ID, nowMs())
-	c.Person, c.Approval, c.Run = s.Person, a.Key, len(a.RetriedBy)
 	a.PolicyHash = rules.Policy.Hash()
-	y := yesToSign(a, signedDecision(shown.Retry), s.Person, c.ID)
-	out := YesToSign{Nonce: c.ID, Challenge: y.Challenge(), Site: rules.Site, Passkeys: held}
-	return out, g.store.KeepChallenge(ctx, c)
+	y := yesToSign(a, signedDecision(shown.Retry), u.Person, nonce)
+	return YesToSign{Nonce: nonce, Challenge: y.Challenge(), Site: rules.Site, Passkeys: passkeys}, nil
 }
 
 // VoteSigned is Vote with a yes, good for this call alone, that the session's person has
 // signed: see [Gate.BeginYes].
-func (g *Gate) VoteSigned(ctx context.Context, s Session, code string, yes SignedYes, reason string) (approval.Approval, error) {
+func (g *Gate) VoteSigned(ctx context.Context, u WebUser, code string, yes SignedYes, reason string) (approval.Approval, error) {
 	a, err := g.ByCode(ctx, code)
 	if err != nil {
 		return approval.Approval{}, err
 	}
-	yes.Session = s.ID
-	return g.Vote(ctx, a.Key, Ballot{Voter: s.Voter(), Decision: signedDecision(yes.Retry), Reason: reason,
+	yes.Session = u.Session
+	return g.Vote(ctx, a.Key, Ballot{Voter: u.Voter(), Decision: signedDecision(yes.Retry), Reason: reason,
 		Opens: yes.Retry, WithoutResult: yes.WithoutResult, ReceivedMs: nowMs(), Signed: &yes})
 }
 
@@ -209,21 +202,20 @@ func (g *Gate) withHolders(ctx context.Context, r approval.Rule, rules *Rules) e
 	if !r.StepUp {
 		return nil
 	}
-	all, err := g.store.Passkeys(ctx, "")
+	holders, err := g.signers.Holders(ctx)
 	if err != nil {
 		return err
 	}
-	holders := map[string]bool{}
-	for _, p := range all {
-		holders[p.Person] = true
+	if holders == nil { // else it would not be known who has one
+		holders = map[string]bool{}
 	}
 	rules.People = rules.People.WithHolders(holders)
 	return nil
 }
 
 // signedEvent says in the log which passkey signed a yes.
-func signedEvent(a approval.Approval, p Passkey, now int64) approval.Event {
-	e := p.event(approval.EventPasskeyUsed, now, "")
+func signedEvent(a approval.Approval, p Signer, now int64) approval.Event {
+	e := p.Used(now)
 	e.Key, e.Owner = a.Key, a.Owner
 	return e
 }

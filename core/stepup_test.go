@@ -2,9 +2,8 @@ package core_test
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
-	"slices"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -15,7 +14,7 @@ import (
 	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
 	"approvalbot/internal/assertion/softkey"
-	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 )
 
 const deskURL = "https://desk.example.org"
@@ -43,15 +42,15 @@ func newSigning(t *testing.T, holders ...string) *signing {
 func (d *signing) enrol(t *testing.T, who string) {
 	t.Helper()
 	key := softkey.New(t, assertion.ES256)
-	_, err := d.Enrol(t.Context(), begun(core.Session{ID: "enrols-" + who, Person: who, How: "link", Enrols: true}), passkeyOf(t, key, "phone"))
+	_, err := d.door.Enrol(t.Context(), begun(signin.Session{ID: "enrols-" + who, Person: who, How: "link", Enrols: true}), passkeyOf(t, key, "phone"))
 	require.NoError(t, err)
 	d.keys[who] = key
 }
 
-func passkeyOf(t *testing.T, key *softkey.Passkey, name string) core.Passkey {
+func passkeyOf(t *testing.T, key *softkey.Passkey, name string) signin.Passkey {
 	t.Helper()
 	k := key.Key(t)
-	return core.Passkey{ID: key.ID, Name: name, PublicKey: k.PublicKey, Algorithm: k.Algorithm, SignCount: k.SignCount}
+	return signin.Passkey{ID: key.ID, Name: name, PublicKey: k.PublicKey, Algorithm: k.Algorithm, SignCount: k.SignCount}
 }
 
 // signedByName is byName with tools whose yes must be signed.
@@ -74,14 +73,12 @@ func (p signedByName) JudgeWith(ctx context.Context, c approval.Call, _ approval
 }
 
 // begun is a session that has begun just now.
-func begun(s core.Session) core.Session {
+func begun(s signin.Session) signin.Session {
 	s.CreatedMs = time.Now().UnixMilli()
 	return s
 }
 
-func signedInAs(who string) core.Session {
-	return core.Session{ID: "of-" + who, Person: who, How: "link"}
-}
+func signedInAs(who string) core.WebUser { return core.WebUser{Person: who, Session: "of-" + who} }
 
 // begin begins the ceremony of a person's yes.
 func (d *signing) begin(t *testing.T, who string, a approval.Approval) core.YesToSign {
@@ -148,7 +145,7 @@ func TestStepUp_OnlyASignatureCounts(t *testing.T) {
 		Person: "alice", PolicyHash: "1"}))
 	require.Contains(t, string(d.events(t, approval.EventVote)[0].Data), s.Response.Signature, "the log has what was signed")
 	require.Equal(t, a.Key, d.events(t, approval.EventPasskeyUsed)[0].Key)
-	held, err := d.PasskeysOf(t.Context(), signedInAs("alice"))
+	held, err := d.door.PasskeysOf(t.Context(), signin.Session{Person: "alice"})
 	require.NoError(t, err)
 	require.EqualValues(t, 1, held.Held[0].SignCount)
 	require.NotZero(t, held.Held[0].UsedMs)
@@ -201,6 +198,23 @@ func TestStepUp_TooFewPasskeys(t *testing.T) {
 	require.Equal(t, approval.OutcomeDeny, p.Outcome)
 	mine := d.submit(t, "signed", func(c *approval.Call) { c.SessionKey, c.Requester = "t", &approval.Requester{Person: "alice"} })
 	require.Equal(t, approval.Denied, mine.Status, "who asked signs nothing")
+}
+
+// A Gate that was given no signers takes nobody for a holder of a passkey, and counts no signature.
+func TestStepUp_WithoutSignIn(t *testing.T) {
+	t.Parallel()
+	d := newSigning(t, "alice")
+	a := d.submit(t, "signed")
+	yes := d.sign(t, "alice", d.begin(t, "alice", a))
+	alone := core.NewGate(d.store, d.rules, slog.New(slog.DiscardHandler))
+	_, err := alone.VoteSigned(t.Context(), signedInAs("alice"), a.Code, yes, "")
+	requireStepUp(t, err, a, "a signature")
+	_, err = alone.BeginYes(t.Context(), signedInAs("alice"), a.Code, d.shown(a))
+	require.ErrorContains(t, err, "You have no passkey")
+	b, _, err := alone.Submit(t.Context(), agent, call("signed", func(c *approval.Call) { c.SessionKey = "another" }))
+	require.NoError(t, err)
+	require.Equal(t, approval.Denied, b.Status)
+	require.Contains(t, b.Assessment.ReasonCodes, approval.ReasonInsufficient)
 }
 
 // The verifier's people sign as everybody does.
@@ -351,7 +365,7 @@ func TestAdversary_N4_Assertions(t *testing.T) {
 		},
 		"a removed key": func(t *testing.T, d *signing, a approval.Approval) attempt {
 			yes := d.sign(t, "alice", d.begin(t, "alice", a))
-			require.NoError(t, d.RemovePasskey(t.Context(), begun(core.Session{ID: "s", Person: "alice", How: "passkey"}), d.keys["alice"].ID))
+			require.NoError(t, d.door.RemovePasskey(t.Context(), begun(signin.Session{ID: "s", Person: "alice", How: "passkey"}), d.keys["alice"].ID))
 			return attempt{"alice", yes}
 		},
 		"no ceremony": func(t *testing.T, d *signing, a approval.Approval) attempt {
@@ -389,7 +403,7 @@ func TestAdversary_N4_Assertions(t *testing.T) {
 		d := newSigning(t, "alice")
 		a := d.submit(t, "signed")
 		yes := d.sign(t, "alice", d.begin(t, "alice", a))
-		_, err := d.VoteSigned(t.Context(), core.Session{ID: "stolen", Person: "alice"}, a.Code, yes, "")
+		_, err := d.VoteSigned(t.Context(), core.WebUser{Session: "stolen", Person: "alice"}, a.Code, yes, "")
 		requireStepUp(t, err, a, "another session")
 	})
 	t.Run("replayed at the same time", func(t *testing.T) {
@@ -431,149 +445,4 @@ func TestAdversary_N4_Assertions(t *testing.T) {
 		_, err := d.yes(t, "alice", a)
 		require.Equal(t, approval.CodeSelfApproval, approval.CodeOf(err))
 	})
-}
-
-// A first passkey is made after an operator's link or the organisation's sign-in, further
-// ones by whoever has one; never by who came through a chat's link.
-func TestPasskeys_WhoMayEnrol(t *testing.T) {
-	t.Parallel()
-	d := newSigning(t)
-	chat := core.Session{ID: "chat", Person: "alice", How: "link"}
-	first, second := softkey.New(t, assertion.ES256), softkey.New(t, assertion.EdDSA)
-	_, err := d.Enrol(t.Context(), chat, passkeyOf(t, first, "mine"))
-	require.Equal(t, approval.CodeForbidden, approval.CodeOf(err))
-	_, err = d.Enrol(t.Context(), begun(core.Session{ID: "passkey", Person: "alice", How: "passkey"}), passkeyOf(t, first, "mine"))
-	require.Equal(t, approval.CodeForbidden, approval.CodeOf(err), "there is none by which it could be signed in")
-	enrols := begun(core.Session{ID: "link", Person: "alice", How: "link", Enrols: true})
-	p, err := d.Enrol(t.Context(), enrols, passkeyOf(t, first, "  my\u202e phone "))
-	require.NoError(t, err)
-	require.NotContains(t, p.Name, "\u202e")
-	require.Len(t, d.events(t, approval.EventPasskeyEnrolled), 1)
-	told, err := d.store.Notices(t.Context(), 10)
-	require.NoError(t, err)
-	require.Len(t, told, 1)
-	require.Equal(t, approval.Target{Channel: "telegram", To: "1"}, told[0].Target)
-	require.Contains(t, told[0].Text, "A passkey was made for you")
-
-	for _, s := range []core.Session{chat, enrols, begun(core.Session{ID: "oidc", Person: "alice", How: "oidc"})} {
-		_, err = d.Enrol(t.Context(), s, passkeyOf(t, second, "second"))
-		require.Equal(t, approval.CodeStepUpRequired, approval.CodeOf(err), s.How)
-	}
-	require.Equal(t, approval.CodeStepUpRequired, approval.CodeOf(d.RemovePasskey(t.Context(), chat, first.ID)))
-	c, err := d.BeginCeremony(t.Context(), core.ConfirmChallenge, chat.ID)
-	require.NoError(t, err)
-	require.NoError(t, d.Confirm(t.Context(), chat, c.ID, first.Sign(t, d.rules.Site, decode64(t, c.ID))))
-	_, err = d.Enrol(t.Context(), chat, passkeyOf(t, second, "second"))
-	require.NoError(t, err)
-	_, err = d.Enrol(t.Context(), chat, passkeyOf(t, second, "again"))
-	require.Equal(t, approval.CodeIDConflict, approval.CodeOf(err))
-	_, err = d.Enrol(t.Context(), begun(core.Session{ID: "b", Person: "bob", Enrols: true}), passkeyOf(t, first, "alice's"))
-	require.Equal(t, approval.CodeIDConflict, approval.CodeOf(err), "another's stays another's")
-	_, err = d.Enrol(t.Context(), begun(core.Session{ID: "m", Person: "mallory", Enrols: true}), passkeyOf(t, softkey.New(t, assertion.ES256), ""))
-	require.Equal(t, approval.CodeForbidden, approval.CodeOf(err), "nobody whom the configuration does not name")
-
-	require.NoError(t, d.RemovePasskey(t.Context(), enrols, first.ID), "an operator's link removes what was lost")
-	require.Equal(t, approval.CodeNotFound, approval.CodeOf(d.RemovePasskey(t.Context(), enrols, first.ID)))
-	require.Len(t, d.events(t, approval.EventPasskeyRemoved), 1)
-	held, err := d.PasskeysOf(t.Context(), chat)
-	require.NoError(t, err)
-	require.Equal(t, []string{"second"}, names(held.Held))
-}
-
-func names(all []core.Passkey) (out []string) {
-	for _, p := range all {
-		out = append(out, p.Name)
-	}
-	return out
-}
-
-// Two first passkeys at the same time are one.
-func TestPasskeys_TwoAtOnce(t *testing.T) {
-	t.Parallel()
-	d := newSigning(t)
-	s := begun(core.Session{ID: "link", Person: "alice", Enrols: true})
-	var all sync.WaitGroup
-	errs := make(chan error, 4)
-	for range cap(errs) {
-		p := passkeyOf(t, softkey.New(t, assertion.ES256), "phone")
-		all.Go(func() {
-			_, err := d.Enrol(t.Context(), s, p)
-			errs <- err
-		})
-	}
-	all.Wait()
-	close(errs)
-	var codes []approval.Code
-	for err := range errs {
-		codes = append(codes, approval.CodeOf(err))
-	}
-	slices.Sort(codes)
-	require.Equal(t, []approval.Code{"", approval.CodeStepUpRequired, approval.CodeStepUpRequired, approval.CodeStepUpRequired}, codes)
-}
-
-// A passkey signs in once for each challenge, from the browser that asked.
-func TestAdversary_N4_SignIn(t *testing.T) {
-	t.Parallel()
-	d := newSigning(t, "alice")
-	begin := func(kind core.ChallengeKind) core.Challenge {
-		c, err := d.BeginCeremony(t.Context(), kind, "browser")
-		require.NoError(t, err)
-		return c
-	}
-	answer := func(c core.Challenge) assertion.Response {
-		return d.keys["alice"].Sign(t, d.rules.Site, decode64(t, c.ID))
-	}
-	c := begin(core.SignInChallenge)
-	r := answer(c)
-	who, err := d.SignInByPasskey(t.Context(), "browser", c.ID, r)
-	require.NoError(t, err)
-	require.Equal(t, "alice", who)
-	for name, try := range map[string]func() error{
-		"replayed": func() error {
-			_, err := d.SignInByPasskey(t.Context(), "browser", c.ID, r)
-			return err
-		},
-		"another browser": func() error {
-			c := begin(core.SignInChallenge)
-			_, err := d.SignInByPasskey(t.Context(), "other", c.ID, answer(c))
-			return err
-		},
-		"another challenge": func() error {
-			_, err := d.SignInByPasskey(t.Context(), "browser", begin(core.SignInChallenge).ID, answer(begin(core.SignInChallenge)))
-			return err
-		},
-		"a challenge of another kind": func() error {
-			c := begin(core.ConfirmChallenge)
-			_, err := d.SignInByPasskey(t.Context(), "browser", c.ID, answer(c))
-			return err
-		},
-		"an unknown key": func() error {
-			c := begin(core.SignInChallenge)
-			_, err := d.SignInByPasskey(t.Context(), "browser", c.ID, softkey.New(t, assertion.ES256).Sign(t, d.rules.Site, decode64(t, c.ID)))
-			return err
-		},
-		"a yes": func() error {
-			a := d.submit(t, "signed")
-			y := d.begin(t, "alice", a)
-			_, err := d.SignInByPasskey(t.Context(), "of-alice", y.Nonce, d.sign(t, "alice", y).Response)
-			return err
-		},
-	} {
-		require.Equal(t, approval.CodeForbidden, approval.CodeOf(try()), name)
-	}
-	d.use(func(r *core.Rules) {
-		people, err := people.NewDirectory(people.Rights{People: []people.Person{{Name: "bob"}}})
-		require.NoError(t, err)
-		r.People = people
-	})
-	c = begin(core.SignInChallenge)
-	_, err = d.SignInByPasskey(t.Context(), "browser", c.ID, answer(c))
-	require.Equal(t, approval.CodeForbidden, approval.CodeOf(err), "a person who was removed")
-}
-
-func decode64(t *testing.T, s string) []byte {
-	t.Helper()
-	b, err := base64.RawURLEncoding.DecodeString(s)
-	require.NoError(t, err)
-	return b
 }

@@ -17,15 +17,9 @@ type Store interface {
 	Changes
 	Queries
 	GrantStore
-	PushStore
 	CallStore
-	PairingStore
 	DigestStore
 	AbsenceStore
-	LinkStore
-	SessionStore
-	PasskeyStore
-	GoneStore
 }
 
 // Changes is the one way to write. Create and Update run fn inside the transaction
@@ -102,16 +96,6 @@ type DigestStore interface {
 	DigestVersion(ctx context.Context, d approval.Delivery, version int64) (keys []string, err error)
 }
 
-// PairingStore keeps the newest pairing.
-type PairingStore interface {
-	// Pairing gives the newest pairing, or an empty one.
-	Pairing(ctx context.Context) (Pairing, error)
-	// Pair replaces the newest pairing by what fn makes of it, appends fn's events
-	// to the log and marks handled (if not nil), all in one transaction. ErrHandled
-	// when the platform update was handled before.
-	Pair(ctx context.Context, handled *approval.InboundRef, fn func(Pairing) (Pairing, []approval.Event)) error
-}
-
 // AbsenceStore keeps who is away.
 type AbsenceStore interface {
 	// Absences gives those that were said and not taken back, over or not.
@@ -152,8 +136,8 @@ type Existing struct {
 	// Cards is how many cards of the owner's pending approvals were made within FloodMs for
 	// each place, folded ones too.
 	Cards  map[approval.Target]int
-	Pushed []PushSubscription // with Push: all that there are, with ID and Person alone
-	Grants []approval.Grant   // the owner's for this agent, by fingerprint, program or subject (of this session)
+	Pushed []Subscriber     // with Push: all that there are
+	Grants []approval.Grant // the owner's for this agent, by fingerprint, program or subject (of this session)
 }
 
 // NameQuery looks approvals up by name; every field that is set adds matches.

@@ -126,7 +126,7 @@ func count(a approval.Approval, b Ballot, d *people.Directory, now int64) Change
 	c := Change{Approval: next, Redraw: true, Passkey: b.spent(vote.Signature, now)}
 	c.Events = []approval.Event{next.Event(approval.EventVote, now, approval.EventData{Vote: &vote, Solo: a.Solo})}
 	if vote.Signature != nil {
-		c.Events = append(c.Events, signedEvent(next, b.evidence.passkey, now))
+		c.Events = append(c.Events, signedEvent(next, b.evidence.Passkey, now))
 	}
 	return c.settle(d, now)
 }

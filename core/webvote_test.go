@@ -10,7 +10,7 @@ import (
 	"approvalbot/internal/people"
 )
 
-func signedIn(person string) core.Session { return core.Session{ID: person, Person: person} }
+func signedIn(person string) core.WebUser { return core.WebUser{Person: person, Session: person} }
 
 // A vote on a page fills the same seat as that person's votes from elsewhere.
 func TestWebVote_IsThePersons(t *testing.T) {

@@ -61,7 +61,7 @@ func TestAFailedLookUpLeavesTheMessageUnhandled(t *testing.T) {
 			gate := &sickGate{people: people}
 			m.Voter.Channel, m.Chat = "telegram", approval.Target{Channel: "telegram", To: "-5"}
 			m.Update = &approval.InboundRef{Source: "telegram:1", ID: 7}
-			_, err := NewHandler(gate, noCards{}, nil, func(approval.Target) bool { return true }).Handle(t.Context(), m)
+			_, err := NewHandler(gate, nil, noCards{}, nil, func(approval.Target) bool { return true }).Handle(t.Context(), m)
 			require.ErrorIs(t, err, errLocked)
 			require.Zero(t, gate.handled)
 		})
@@ -90,7 +90,7 @@ func TestAdversary_P2_AVoteWaitsForTheStore(t *testing.T) {
 	gate := &lostGate{sickGate{people: people}}
 	m := Message{Voter: approval.Voter{Channel: "telegram", UserID: "1"}, Chat: approval.Target{Channel: "telegram", To: "-5"}, Text: "/deny K7QX2M",
 		Update: &approval.InboundRef{Source: "telegram:1", ID: 7}}
-	_, err = NewHandler(gate, noCards{}, nil, func(approval.Target) bool { return true }).Handle(t.Context(), m)
+	_, err = NewHandler(gate, nil, noCards{}, nil, func(approval.Target) bool { return true }).Handle(t.Context(), m)
 	require.Equal(t, approval.CodeUnavailable, approval.CodeOf(err))
 	require.Zero(t, gate.handled)
 }

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"approvalbot/core"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 const (
@@ -48,7 +48,7 @@ func NormalCode(s string) (code string, ok bool) {
 // in several words.
 func pairingCode(words []string) string {
 	code := lookAlikes.Replace(upper(strings.Join(words, "")))
-	if code != "" && (len(code) != core.PairingCodeLength || strings.Trim(code, alphabet) != "") {
+	if code != "" && (len(code) != signin.PairingCodeLength || strings.Trim(code, alphabet) != "") {
 		return longWord
 	}
 	return code

@@ -94,7 +94,7 @@ func deskAt(t *testing.T, at approval.Target) (*Handler, *counter) {
 		Asked:   approval.Asked{Summary: "x"},
 		Contact: approval.Contact{Deliveries: []approval.Delivery{card}},
 	}, rules: core.Rules{People: people}}
-	return NewHandler(gate, oneCard{card}, nil, at.Names), gate
+	return NewHandler(gate, nil, oneCard{card}, nil, at.Names), gate
 }
 
 func from(user string, m Message) Message {
@@ -129,7 +129,7 @@ func TestAReplyToAReminder(t *testing.T) {
 	for kind, want := range map[approval.DeliveryKind]int{approval.CardDelivery: 1, approval.ReminderDelivery: 1, approval.OutcomeDelivery: 0} {
 		_, gate := deskAt(t, flat("10"))
 		below := oneCard{approval.Delivery{Key: "k", Kind: kind, Target: flat("10"), MessageID: "78", State: approval.Sent}}
-		desk := NewHandler(gate, below, nil, flat("10").Names)
+		desk := NewHandler(gate, nil, below, nil, flat("10").Names)
 		_, err := desk.Handle(t.Context(), from("1", Message{Chat: flat("10"), Text: "deny", MessageID: "78", OwnMessage: true}))
 		require.NoError(t, err)
 		require.Len(t, gate.votes, want, kind)

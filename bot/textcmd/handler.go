@@ -33,8 +33,6 @@ type Gate interface {
 	Queries
 	Digests
 	Absences
-	// EndSessionFrom ends a session of the account's person: CodeNotFound for anybody else.
-	EndSessionFrom(ctx context.Context, v approval.Voter, id string, handled *approval.InboundRef) error
 }
 
 // Absences are what people say when they go away and come back.
@@ -62,9 +60,6 @@ type Steps interface {
 type Records interface {
 	Refused(ctx context.Context, v approval.Voter, what string, handled *approval.InboundRef) error
 	Handled(ctx context.Context, ref approval.InboundRef) error
-	Pair(
-		ctx context.Context, v approval.Voter, code string, who core.PairingWho, handled *approval.InboundRef,
-	) (right bool, err error)
 }
 
 // Queries read approvals and the rules in force.
@@ -98,6 +93,7 @@ type Finder interface {
 // says the outcome in a sentence.
 type Handler struct {
 	gate   Gate
+	door   Door
 	finder Finder
 	links  Links
 	places func(approval.Target) bool
@@ -106,8 +102,8 @@ type Handler struct {
 // NewHandler makes a Handler. places reports whether a chat is configured (a target or
 // a token's session chat): decisions and listings happen only there and in
 // people's own direct messages.
-func NewHandler(gate Gate, finder Finder, links Links, places func(approval.Target) bool) *Handler {
-	return &Handler{gate: gate, finder: finder, links: links, places: places}
+func NewHandler(gate Gate, door Door, finder Finder, links Links, places func(approval.Target) bool) *Handler {
+	return &Handler{gate: gate, door: door, finder: finder, links: links, places: places}
 }
 
 // Handle does what the message asks and gives the answer. An error means that

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"strings"
 
-	"approvalbot/core"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
+	"approvalbot/internal/signin"
 )
 
 const pairedText = "The desk's operator sees this chat and your account now. " +
@@ -59,8 +59,8 @@ func (h *Handler) pair(ctx context.Context, m Message, code string) (Reply, bool
 		return Reply{Text: "Send /pair with the code that approvalbot pair shows at the desk."}, false, nil
 	}
 	name, _ := display.Clip(OneLine(m.Name), maxName)
-	who := core.PairingWho{Chat: m.Chat.Normal(), UserID: m.Voter.UserID, Name: name}
-	right, err := h.gate.Pair(ctx, m.Voter, code, who, m.Update)
+	who := signin.PairingWho{Chat: m.Chat.Normal(), UserID: m.Voter.UserID, Name: name}
+	right, err := h.door.Pair(ctx, m.Voter, code, who, m.Update)
 	switch {
 	case errors.Is(err, approval.ErrHandled):
 		return Reply{Text: approval.ErrHandled.Message, Before: true}, false, nil

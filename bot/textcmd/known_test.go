@@ -6,18 +6,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 )
 
 // pairGate notes which codes it is given; one is right.
 type pairGate struct {
 	sickGate
-	given []core.PairingWho
+	Door
+	given []signin.PairingWho
 }
 
-func (g *pairGate) Pair(_ context.Context, _ approval.Voter, code string, who core.PairingWho, _ *approval.InboundRef) (bool, error) {
+func (g *pairGate) Pair(_ context.Context, _ approval.Voter, code string, who signin.PairingWho, _ *approval.InboundRef) (bool, error) {
 	g.given = append(g.given, who)
 	return code == "K7QX2M4P", nil
 }
@@ -44,12 +45,12 @@ func TestPair(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			gate := &pairGate{sickGate: sickGate{people: people}}
 			tt.m.Voter = approval.Voter{Channel: "telegram", UserID: "1"}
-			r, err := NewHandler(gate, noCards{}, nil, func(approval.Target) bool { return true }).Handle(t.Context(), tt.m)
+			r, err := NewHandler(gate, gate, noCards{}, nil, func(approval.Target) bool { return true }).Handle(t.Context(), tt.m)
 			require.NoError(t, err)
 			require.Equal(t, tt.says, r.Text)
 			require.Equal(t, tt.given, len(gate.given) == 1)
 			if tt.m.Name != "" {
-				require.Equal(t, core.PairingWho{Chat: topic, UserID: "1", Name: "A B"}, gate.given[0])
+				require.Equal(t, signin.PairingWho{Chat: topic, UserID: "1", Name: "A B"}, gate.given[0])
 			}
 		})
 	}

@@ -9,12 +9,23 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // endSession begins what a button carries that ends a session. Nobody can type it.
 const endSession = "/endsession "
 
 const noSession = "That session has ended already, or is not yours."
+
+// Door is what a Handler needs of sign-in.
+type Door interface {
+	// EndSessionFrom ends a session of the account's person: CodeNotFound for anybody else.
+	EndSessionFrom(ctx context.Context, v approval.Voter, id string, handled *approval.InboundRef) error
+	// Pair takes a pairing code, and reports whether it was right.
+	Pair(
+		ctx context.Context, v approval.Voter, code string, who signin.PairingWho, handled *approval.InboundRef,
+	) (right bool, err error)
+}
 
 // Links make one-time links to the desk's pages and send them.
 type Links interface {
@@ -42,7 +53,7 @@ func sessionOf(data string) (id string, ok bool) {
 
 // endSession ends a session by its button, for an account of the person whom it is of.
 func (h *Handler) endSession(ctx context.Context, m Message, id string) (Reply, bool, error) {
-	err := h.gate.EndSessionFrom(ctx, m.Voter, id, m.Update)
+	err := h.door.EndSessionFrom(ctx, m.Voter, id, m.Update)
 	if approval.CodeOf(err) == approval.CodeNotFound {
 		return h.refuse(ctx, m, "a button that ends a session", noSession)
 	}

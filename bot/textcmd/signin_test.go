@@ -64,7 +64,7 @@ func TestAdversary_N2_ALinkNeverGoesToAGroup(t *testing.T) {
 			people, err := people.NewDirectory(people.Rights{})
 			require.NoError(t, err)
 			gate := &pairGate{sickGate: sickGate{people: people}}
-			r, err := NewHandler(gate, noCards{}, &box, func(approval.Target) bool { return true }).Handle(t.Context(), c.m)
+			r, err := NewHandler(gate, gate, noCards{}, &box, func(approval.Target) bool { return true }).Handle(t.Context(), c.m)
 			require.NoError(t, err)
 			require.Equal(t, c.want, r.Text)
 			require.Equal(t, c.sent, box.sent)

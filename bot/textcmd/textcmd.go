@@ -75,7 +75,7 @@ type Command struct {
 	// one and the message is no reply to a card: then a vote is for nothing,
 	// not even if a single approval is pending. From a slash command it may be
 	// any other word (at most 32 characters, untrusted), so that the answer can
-	// call it unknown. For Pair it is a pairing code (core.PairingCodeLength
+	// call it unknown. For Pair it is a pairing code (signin.PairingCodeLength
 	// characters of the same alphabet), "?" for what can be none, and empty if
 	// nothing was named.
 	Code string

@@ -16,16 +16,17 @@ import (
 	"approvalbot/core"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion/softkey"
+	"approvalbot/internal/signin"
 )
 
 // holdings is all that signs bob in, or speaks for him, before he is removed.
 type holdings struct {
 	cookie  string
 	link    string
-	session core.Session
+	session signin.Session
 	asked   api.Approval
 	yes     core.YesToSign
-	signIn  core.Challenge
+	signIn  signin.Challenge
 	push    string // id of a subscription
 	key     *softkey.Passkey
 }
@@ -44,10 +45,10 @@ func (r *rig) linkFor(who string) string {
 }
 
 // sessionOf is the session of a cookie.
-func (r *rig) sessionOf(cookie string) core.Session {
+func (r *rig) sessionOf(cookie string) signin.Session {
 	r.t.Helper()
 	_, value, _ := strings.Cut(cookie, "=")
-	s, err := r.desk.Gate.Session(r.ctx(), value)
+	s, err := r.desk.SignIn.Session(r.ctx(), value)
 	require.NoError(r.t, err)
 	return s
 }
@@ -63,19 +64,19 @@ func (r *rig) bobs() (h holdings) {
 	var err error
 	h.yes, err = r.beginYes(h.session, h.asked)
 	require.NoError(r.t, err)
-	h.signIn, err = r.desk.Gate.BeginCeremony(r.ctx(), core.SignInChallenge, "a browser")
+	h.signIn, err = r.desk.SignIn.BeginCeremony(r.ctx(), signin.SignInChallenge, "a browser")
 	require.NoError(r.t, err)
-	require.NoError(r.t, r.desk.Gate.Subscribe(r.ctx(), h.session, core.PushSubscription{
+	require.NoError(r.t, r.desk.SignIn.Subscribe(r.ctx(), h.session, signin.PushSubscription{
 		Endpoint: "https://push.invalid/bob", Auth: "tBHItJI5svbpez7KI4CCXg", P256dh: "BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_" +
 			"0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM"}))
-	all, err := r.desk.Gate.Subscriptions(r.ctx(), h.session)
+	all, err := r.desk.SignIn.Subscriptions(r.ctx(), h.session)
 	require.NoError(r.t, err)
 	h.push = all[0].ID
 	return h
 }
 
-func (r *rig) beginYes(s core.Session, a api.Approval) (core.YesToSign, error) {
-	return r.desk.Gate.BeginYes(r.ctx(), s, a.Code,
+func (r *rig) beginYes(s signin.Session, a api.Approval) (core.YesToSign, error) {
+	return r.desk.Gate.BeginYes(r.ctx(), s.WebUser(), a.Code,
 		core.ShownCall{Fingerprint: a.ArgsFingerprint, PolicyHash: r.desk.Gate.PolicyHash()})
 }
 
@@ -109,22 +110,22 @@ func (r *rig) requireGone(h holdings) {
 
 	_, err = r.desk.Store.Challenge(r.ctx(), h.yes.Nonce)
 	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err), "the old ceremony")
-	sign := func(s core.Session, y core.YesToSign) error {
-		_, err := r.desk.Gate.VoteSigned(r.ctx(), s, h.asked.Code,
+	sign := func(s signin.Session, y core.YesToSign) error {
+		_, err := r.desk.Gate.VoteSigned(r.ctx(), s.WebUser(), h.asked.Code,
 			core.SignedYes{Nonce: y.Nonce, Response: h.key.Sign(t, y.Site, y.Challenge)}, "")
 		return err
 	}
 	require.Equal(t, approval.CodeStepUpRequired, approval.CodeOf(sign(h.session, h.yes)))
-	for _, begun := range []func() core.Challenge{
-		func() core.Challenge { return h.signIn },
-		func() core.Challenge {
-			c, err := r.desk.Gate.BeginCeremony(r.ctx(), core.SignInChallenge, "a browser")
+	for _, begun := range []func() signin.Challenge{
+		func() signin.Challenge { return h.signIn },
+		func() signin.Challenge {
+			c, err := r.desk.SignIn.BeginCeremony(r.ctx(), signin.SignInChallenge, "a browser")
 			require.NoError(t, err)
 			return c
 		},
 	} {
 		c := begun()
-		_, err = r.desk.Gate.SignInByPasskey(r.ctx(), "a browser", c.ID, h.key.Sign(t, h.yes.Site, decoded(t, c.ID)))
+		_, err = r.desk.SignIn.SignInByPasskey(r.ctx(), "a browser", c.ID, h.key.Sign(t, h.yes.Site, decoded(t, c.ID)))
 		require.Equal(t, approval.CodeForbidden, approval.CodeOf(err), "the old passkey, to sign in: %v", err)
 	}
 	fresh := r.sessionOf(r.click(r.linkFor("bob")))

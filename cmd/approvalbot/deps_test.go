@@ -30,7 +30,7 @@ bot/discord/render: approval bot/textcmd card
 bot/discord/rest: card core display
 bot/telegram: approval bot/telegram/render bot/textcmd card core display fault
 bot/telegram/render: approval bot/textcmd card
-bot/textcmd: approval card core display people
+bot/textcmd: approval card core display people signin
 callback: approval card core
 card: approval assertion display people
 cli: api approval cli/app cli/show config core display people schedule
@@ -38,14 +38,14 @@ cli/agent: api cli/app config hook hook/acp hook/ask hook/mcp panics
 cli/app: api approval cli/show config config/local display proof
 cli/help: api cli/app cli/show config display
 cli/offline: api approval audit cli/app cli/show config config/effective core display people proof server server/auth store verifier
-cli/setup: api approval bot/discord bot/telegram cli/app cli/show config config/effective config/local core daemon deploy display hook hook/install hook/live people schedule server/connection store verifier web
+cli/setup: api approval bot/discord bot/telegram cli/app cli/show config config/effective config/local core daemon deploy display hook hook/install hook/live people schedule server/connection signin store verifier web
 cli/show: api approval card core display people
 cli/watch: api approval cli/app cli/show display
 config: approval display
 config/effective: api approval assertion bot/discord bot/telegram config config/local core people policy policy/workspace routing schedule server/auth server/connection verifier
 config/local: approval config display
 core: approval assertion card display fault people schedule
-daemon: api approval audit bot/discord bot/telegram bot/textcmd callback card config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool proof push routing schedule server server/connection server/events server/metrics store verifier web
+daemon: api approval audit bot/discord bot/telegram bot/textcmd callback card config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool proof push routing schedule server server/connection server/events server/metrics signin store verifier web
 deploy:
 display:
 examples/receipt: proof
@@ -78,20 +78,21 @@ policy/tool: approval display policy/budget policy/command policy/finding policy
 policy/words:
 policy/workspace: approval display policy/finding policy/words
 proof: approval assertion core display
-push: approval callback card core
+push: approval callback card core signin
 routing: approval card core fault
 schedule:
-server: api approval card core hook messages panics server/auth server/connection server/events server/metrics server/view
+server: api approval card core hook messages panics server/auth server/connection server/events server/metrics server/view signin
+signin: approval assertion core display people
 server/auth: approval core
 server/connection: core server/metrics
 server/events: api approval core people server/view
 server/metrics: approval core
 server/view: api approval card core people
-store: approval card core fault people schedule
+store: approval card core fault people schedule signin
 store/pgtest:
 testsum:
 verifier: approval core display
-web: api approval assertion card core display people
+web: api approval assertion card core display people signin
 `)
 
 // keepers are the only rooms that may import a package.

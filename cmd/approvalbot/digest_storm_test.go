@@ -82,7 +82,7 @@ func inStorm(t *testing.T, test func(w *stormy)) {
 				f()
 			}
 		})
-		handler := textcmd.NewHandler(w.gate, s, nil, table.Names)
+		handler := textcmd.NewHandler(w.gate, nil, s, nil, table.Names)
 		bot, err := telegram.New(telegram.Config{Token: tg.Token(), APIURL: tg.URL(), Transport: tg.HTTPClient().Transport},
 			handler, s, w.gate.Handled, log)
 		require.NoError(t, err)

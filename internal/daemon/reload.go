@@ -88,7 +88,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	}
 	// First what removed people have left, in a step that ran beside their removal: a
 	// configuration that names them again must not give it back.
-	if _, err := d.Gate.EndGone(ctx); err != nil {
+	if _, err := d.SignIn.EndGone(ctx); err != nil {
 		return api.Reloaded{}, err
 	}
 	old, generation := *d.live.Load(), d.Store.Generation()
@@ -135,6 +135,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	d.live.Store(&next)
 	d.Metrics.Use(known(next, rules))
 	d.Gate.Use(rules)
+	d.SignIn.RulesChanged()
 	select {
 	case d.otherDuty <- struct{}{}:
 	default:

@@ -83,7 +83,7 @@ func (l loginLinks) LoginLink(ctx context.Context, v approval.Voter, handled *ap
 	if l.desk.web == nil {
 		return core.Posting{}, approval.Refuse(approval.CodeForbidden, "This desk has no pages to sign in to.")
 	}
-	made, secret, err := l.desk.Gate.LinkFor(ctx, v, handled)
+	made, secret, err := l.desk.SignIn.LinkFor(ctx, v, handled)
 	if err != nil {
 		return core.Posting{}, err
 	}
@@ -114,7 +114,7 @@ func (d *Daemon) greet(ctx context.Context, terminal io.Writer) error {
 	if d.web == nil || terminal == nil || !ok {
 		return nil
 	}
-	_, secret, err := d.Gate.OwnLink(ctx, person)
+	_, secret, err := d.SignIn.OwnLink(ctx, person)
 	if err != nil {
 		d.log.Warn("no link to the desk's pages could be made; approvalbot login makes one", "reason", err)
 		return nil

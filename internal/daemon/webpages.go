@@ -23,7 +23,7 @@ const (
 
 // webConfig is what the pages are made of, but for who signs in.
 func (d *Daemon) webConfig() web.Config {
-	return web.Config{Gate: d.Gate, Log: d.log, Changes: d.feed, Rights: d.rightsOf, Policy: d.policyView,
+	return web.Config{Gate: d.Gate, SignIn: d.SignIn, Log: d.log, Changes: d.feed, Rights: d.rightsOf, Policy: d.policyView,
 		Health: d.health, OnDisk: d.onDisk,
 		Receipt: d.Auditor.Receipt, Audit: &web.Audit{Entries: d.Store, Keys: d.Auditor.Keys, Verify: d.Auditor.Verify}}
 }

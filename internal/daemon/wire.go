@@ -29,6 +29,7 @@ import (
 	"approvalbot/internal/server/connection"
 	"approvalbot/internal/server/events"
 	"approvalbot/internal/server/metrics"
+	"approvalbot/internal/signin"
 	"approvalbot/internal/store"
 	"approvalbot/routing"
 )
@@ -79,7 +80,9 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 	d.Metrics.Use(known(cfg, rules))
 	d.feed = events.NewFeed(d.Store, log)
 	d.Gate = core.NewGate(d.Store, rules, log, d.committed, d.Metrics.Observe, d.feed.Notify)
-	if err := d.Gate.ShareSeed(d.Store.Seed()); err != nil {
+	d.SignIn = signin.New(d.Store.SignInStores(), d.Gate)
+	d.Gate.TrustSigners(d.SignIn)
+	if err := errors.Join(d.Gate.ShareSeed(d.Store.Seed()), d.SignIn.ShareSeed(d.Store.Seed())); err != nil {
 		return nil, err
 	}
 	d.learnAbsences(ctx)
@@ -88,11 +91,11 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 	}
 	d.timers = routing.NewTimers(d.Store, d.Gate, log)
 	d.drills = routing.NewDrills(d.Gate, func(t time.Time) time.Time { return d.Gate.Rules().Drill.Next(t) }, log)
-	d.notices = routing.NewNotices(d.Store, d.post, d.Gate.NoticesDue(), log)
+	d.notices = routing.NewNotices(d.Store, d.post, d.SignIn.NoticesDue(), log)
 	if d.web, err = d.pages(); err != nil {
 		return nil, err
 	}
-	d.talk = textcmd.NewHandler(pairings{d.Gate, d}, d.Store, loginLinks{d}, d.isPlace)
+	d.talk = textcmd.NewHandler(d.Gate, pairings{d.SignIn, d}, d.Store, loginLinks{d}, d.isPlace)
 	mount, err := d.connect()
 	if err != nil {
 		return nil, err
@@ -103,7 +106,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 		return nil, err
 	}
 	d.Server, err = server.New(server.Config{
-		Gate: d.Gate, Tokens: effective.Tokens(cfg), Ready: d.ready, Policy: d.policyView, Reload: d.reloadFor, Pairings: pairings{d.Gate, d}, LinkTo: d.linkTo(), Metrics: d.Metrics, Feed: d.feed, Audit: d.audit(), Callbacks: d.Store, CallbackDue: d.wakeDispatchers, Log: log, Version: version,
+		Gate: d.Gate, Tokens: effective.Tokens(cfg), Ready: d.ready, Policy: d.policyView, Reload: d.reloadFor, Pairings: pairings{d.SignIn, d}, LinkTo: d.linkTo(), SignIn: d.SignIn, Metrics: d.Metrics, Feed: d.feed, Audit: d.audit(), Callbacks: d.Store, CallbackDue: d.wakeDispatchers, Log: log, Version: version,
 		CertFile: cfg.Server.TLS.CertFile, KeyFile: cfg.Server.TLS.KeyFile, Mount: mount, Viewers: d.viewers, Own: own,
 	})
 	if err != nil {

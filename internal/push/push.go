@@ -30,6 +30,7 @@ import (
 	"approvalbot/internal/approval"
 	"approvalbot/internal/callback"
 	"approvalbot/internal/card"
+	"approvalbot/internal/signin"
 )
 
 const (
@@ -44,7 +45,7 @@ const privateService = "the push service is at a private address"
 
 // Config is what a Channel is made of.
 type Config struct {
-	Subscription func(ctx context.Context, id string) (core.PushSubscription, error)
+	Subscription func(ctx context.Context, id string) (signin.PushSubscription, error)
 	Drop         func(ctx context.Context, person, id string) error // ends a subscription
 	Key          Key
 	Subject      string         // an https address of the desk, by which a push service knows whose it is
@@ -98,7 +99,7 @@ func (c *Channel) Post(ctx context.Context, to approval.Target, p core.Posting) 
 }
 
 // send makes the one request. Of its answer nothing but the head is left.
-func (c *Channel) send(ctx context.Context, s core.PushSubscription, text string) (*http.Response, error) {
+func (c *Channel) send(ctx context.Context, s signin.PushSubscription, text string) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
 	answer, err := webpush.SendNotificationWithContext(ctx, []byte(text),

@@ -33,6 +33,7 @@ import (
 	"approvalbot/core"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 	"approvalbot/internal/store"
 	"approvalbot/routing"
 )
@@ -52,8 +53,8 @@ func newBrowser(t *testing.T) browser {
 	return browser{private, auth}
 }
 
-func (b browser) subscription(endpoint string) core.PushSubscription {
-	return core.PushSubscription{Endpoint: endpoint, P256dh: base64.RawURLEncoding.EncodeToString(b.private.PublicKey().Bytes()),
+func (b browser) subscription(endpoint string) signin.PushSubscription {
+	return signin.PushSubscription{Endpoint: endpoint, P256dh: base64.RawURLEncoding.EncodeToString(b.private.PublicKey().Bytes()),
 		Auth: base64.RawURLEncoding.EncodeToString(b.auth), Browser: "Firefox"}
 }
 
@@ -144,14 +145,14 @@ func newService(t *testing.T) *service {
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
 // config is that of a channel that may reach the service, with one subscription.
-func (s *service) config(t *testing.T, sub core.PushSubscription) Config {
+func (s *service) config(t *testing.T, sub signin.PushSubscription) Config {
 	t.Helper()
 	key, _, err := OpenKey(filepath.Join(t.TempDir(), "vapid.key"))
 	require.NoError(t, err)
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
 	return Config{Key: key, Subject: "https://desk.example", Allow: loopback, Trust: &tls.Config{RootCAs: roots},
-		Subscription: func(context.Context, string) (core.PushSubscription, error) { return sub, nil },
+		Subscription: func(context.Context, string) (signin.PushSubscription, error) { return sub, nil },
 		Drop:         func(context.Context, string, string) error { return errors.New("nothing is to be removed") }}
 }
 
@@ -160,9 +161,9 @@ func TestABrowserIsNotified(t *testing.T) {
 	t.Parallel()
 	s, b := newService(t), newBrowser(t)
 	d := newDesk(t)
-	who := core.Session{Person: "alice"}
-	require.NoError(t, d.gate.Subscribe(t.Context(), who, b.subscription(s.URL+"/sub/1")))
-	cfg := s.config(t, core.PushSubscription{})
+	who := signin.Session{Person: "alice"}
+	require.NoError(t, d.signin.Subscribe(t.Context(), who, b.subscription(s.URL+"/sub/1")))
+	cfg := s.config(t, signin.PushSubscription{})
 	cfg.Subscription, cfg.Drop = d.store.Push, d.store.DropPush
 	d.dispatch(t, New(cfg))
 
@@ -184,7 +185,7 @@ func TestABrowserIsNotified(t *testing.T) {
 	d.ask(t, "destroy")
 	<-s.got
 	require.Eventually(t, func() bool {
-		left, err := d.gate.Subscriptions(t.Context(), who)
+		left, err := d.signin.Subscriptions(t.Context(), who)
 		return err == nil && len(left) == 0
 	}, time.Minute, time.Millisecond)
 }
@@ -277,9 +278,10 @@ func TestTheKeyFile(t *testing.T) {
 
 // desk is a gate on a store in memory, where alice decides everything.
 type desk struct {
-	gate  *core.Gate
-	store *store.Store
-	wake  func(core.Change)
+	gate   *core.Gate
+	signin *signin.Door
+	store  *store.Store
+	wake   func(core.Change)
 }
 
 func newDesk(t *testing.T) *desk {
@@ -294,6 +296,7 @@ func newDesk(t *testing.T) *desk {
 	d := &desk{store: s}
 	d.gate = core.NewGate(s, core.Rules{Enabled: true, Push: true, Policy: askAll{}, People: people, Router: &routing.Table{},
 		TimeoutMs: 900_000, MaxTimeoutMs: 900_000}, slog.New(slog.DiscardHandler), func(c core.Change) { d.wake(c) })
+	d.signin = signin.New(s.SignInStores(), d.gate)
 	return d
 }
 

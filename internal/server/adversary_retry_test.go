@@ -15,6 +15,7 @@ import (
 	"approvalbot/internal/assertion"
 	"approvalbot/internal/assertion/softkey"
 	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 )
 
 // retryAs asks for a retry as that token, and gives the refusal's code, or "".
@@ -74,15 +75,17 @@ func TestAdversary_T3_FiveRunsOnOneSignature(t *testing.T) {
 	})
 	key := softkey.New(t, assertion.ES256)
 	k, now := key.Key(t), time.Now().UnixMilli()
-	_, err = d.gate.Enrol(ctx, core.Session{ID: "e", Person: "alice", How: "link", Enrols: true, CreatedMs: now},
-		core.Passkey{ID: key.ID, Name: "phone", PublicKey: k.PublicKey, Algorithm: k.Algorithm, SignCount: k.SignCount})
+	door := signin.New(d.store.SignInStores(), d.gate)
+	d.gate.TrustSigners(door)
+	_, err = door.Enrol(ctx, signin.Session{ID: "e", Person: "alice", How: "link", Enrols: true, CreatedMs: now},
+		signin.Passkey{ID: key.ID, Name: "phone", PublicKey: k.PublicKey, Algorithm: k.Algorithm, SignCount: k.SignCount})
 	require.NoError(t, err)
 	a := d.ask("ask", `{"n":1}`)
-	s := core.Session{ID: "s", Person: "alice", How: "link"}
+	s := signin.Session{ID: "s", Person: "alice", How: "link"}
 	shown := core.ShownCall{Fingerprint: a.ArgsFingerprint, PolicyHash: d.gate.PolicyHash()}
-	y, err := d.gate.BeginYes(ctx, s, a.Code, shown)
+	y, err := d.gate.BeginYes(ctx, s.WebUser(), a.Code, shown)
 	require.NoError(t, err)
-	_, err = d.gate.VoteSigned(ctx, s, a.Code, core.SignedYes{Nonce: y.Nonce, Response: key.Sign(t, y.Site, y.Challenge)}, "")
+	_, err = d.gate.VoteSigned(ctx, s.WebUser(), a.Code, core.SignedYes{Nonce: y.Nonce, Response: key.Sign(t, y.Site, y.Challenge)}, "")
 	require.NoError(t, err)
 
 	runs := 0

@@ -15,7 +15,7 @@ func (s *Server) loginLink(c *call, in api.LoginRequest) (answer, error) {
 	if s.cfg.LinkTo == nil {
 		return answer{}, errNoPages
 	}
-	l, secret, err := s.gate.MakeLink(c.ctx, c.who, in.Person, in.Enrol)
+	l, secret, err := s.cfg.SignIn.MakeLink(c.ctx, c.who, in.Person, in.Enrol)
 	if err != nil {
 		return answer{}, err
 	}

@@ -21,6 +21,7 @@ import (
 	"approvalbot/internal/server/connection"
 	"approvalbot/internal/server/events"
 	"approvalbot/internal/server/metrics"
+	"approvalbot/internal/signin"
 )
 
 const (
@@ -55,6 +56,7 @@ type Config struct {
 	Pairings Pairings // nil: there are none
 	// LinkTo is the address of a login link to the desk's pages; nil: it has none.
 	LinkTo  func(secret string) string
+	SignIn  *signin.Door // makes login links; needed with LinkTo
 	Metrics *metrics.Set // nil: counts of its own; see [metrics.New]
 	Log     *slog.Logger // nil: silent
 	Version string       // shown in the OpenAPI description

@@ -10,6 +10,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 	"approvalbot/internal/store/pgtest"
 )
 
@@ -60,8 +61,8 @@ func TestAdversary_T9_RecordsOfBytes(t *testing.T) {
 				})
 				require.NoError(t, err)
 				i.put(marked[1], of["grants"], grant)
-				require.NoError(t, s.ChangePasskeys(ctx, "p1", func([]core.Passkey) (core.PasskeyChange, error) {
-					return core.PasskeyChange{Remove: "kp1", Events: []approval.Event{
+				require.NoError(t, s.ChangePasskeys(ctx, "p1", func([]signin.Passkey) (signin.PasskeyChange, error) {
+					return signin.PasskeyChange{Remove: "kp1", Events: []approval.Event{
 						{Type: approval.EventPasskeyRemoved, Data: []byte(`{"passkey":{"id":"kp1"}}`)}}}, nil
 				}))
 				i.put(marked[2], of["passkeys"], passkey)
@@ -136,7 +137,7 @@ func TestAdversary_T9_UpdatesOfAnotherHand(t *testing.T) {
 		require.Contains(t, named(t, s), "telegram 7 of table inbound was put back")
 		before := count(t, s, "SELECT COUNT(*) FROM events")
 		require.NoError(t, s.Append(ctx, &done, approval.Event{Type: approval.EventRefused}))
-		require.ErrorIs(t, s.AddLink(ctx, core.LoginLink{Hash: "l", Person: "alice"}, approval.Event{Type: approval.EventLoginLink}, &done),
+		require.ErrorIs(t, s.AddLink(ctx, signin.LoginLink{Hash: "l", Person: "alice"}, approval.Event{Type: approval.EventLoginLink}, &done),
 			approval.ErrHandled)
 		require.Equal(t, before, count(t, s, "SELECT COUNT(*) FROM events"), "as handled before, also if it was read just then")
 

@@ -18,6 +18,7 @@ import (
 	"approvalbot/core"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 	"approvalbot/internal/store/pgtest"
 )
 
@@ -111,13 +112,13 @@ func kept(t *testing.T, s *Store, n int) map[string]string {
 		By: []string{"person:alice"}}
 	require.NoError(t, s.AddGrant(ctx, g, approval.Event{Type: approval.EventGranted}))
 	require.NoError(t, s.Agree(ctx, "policy", false))
-	require.NoError(t, s.ChangePasskeys(ctx, "gone"+name, adding(core.Passkey{ID: "s" + name, Person: "gone" + name})))
+	require.NoError(t, s.ChangePasskeys(ctx, "gone"+name, adding(signin.Passkey{ID: "s" + name, Person: "gone" + name})))
 	_, err := s.EndGone(ctx, []string{"p1", "p2"}, "policy", goneEvents)
 	require.NoError(t, err)
-	require.NoError(t, s.ChangePasskeys(ctx, name, adding(core.Passkey{ID: "k" + name, Person: name, SignCount: 3})))
+	require.NoError(t, s.ChangePasskeys(ctx, name, adding(signin.Passkey{ID: "k" + name, Person: name, SignCount: 3})))
 	_, err = s.Absent(ctx, nil, leaving(people.Absence{Person: name, To: "bob", SinceMs: 1, UntilMs: 9}))
 	require.NoError(t, err)
-	require.NoError(t, s.AddLink(ctx, core.LoginLink{Hash: "l" + name, Person: name, EndsMs: nowMs() + day},
+	require.NoError(t, s.AddLink(ctx, signin.LoginLink{Hash: "l" + name, Person: name, EndsMs: nowMs() + day},
 		approval.Event{Type: approval.EventLoginLink}, nil))
 	require.NoError(t, s.SignIn(ctx, signedIn(name, name+"-s")))
 	require.NoError(t, s.SaveInbound(ctx, []approval.Inbound{{InboundRef: approval.InboundRef{Source: "telegram", ID: int64(n)},
@@ -125,7 +126,7 @@ func kept(t *testing.T, s *Store, n int) map[string]string {
 	require.NoError(t, s.do(ctx, func(t *tx) error {
 		return t.move(approval.Target{Channel: "telegram", To: "old" + name}, approval.Target{Channel: "telegram", To: "new" + name})
 	}))
-	require.NoError(t, s.KeepChallenge(ctx, core.Challenge{ID: "c" + name, Kind: core.YesChallenge, ExpiresMs: nowMs() + day}))
+	require.NoError(t, s.KeepChallenge(ctx, signin.Challenge{ID: "c" + name, Kind: signin.YesChallenge, ExpiresMs: nowMs() + day}))
 	require.NoError(t, s.TouchSession(ctx, name+"-s", nowMs()+1000))
 	return map[string]string{"ceremonies": "c" + name, "moves": "telegram old" + name, "sessions": name + "-s", "login_links": "l" + name, "inbound": fmt.Sprint("telegram ", n),
 		"approvals": a.Key, "grants": g.ID, "passkeys": "k" + name, "suspended_passkeys": "s" + name,
@@ -486,13 +487,13 @@ func TestAdversary_T9_EndedAndPutBack(t *testing.T) {
 
 		passkeys := marked[2]
 		use := func(challenge string) error {
-			require.NoError(t, s.KeepChallenge(ctx, core.Challenge{ID: challenge, Kind: core.YesChallenge, ExpiresMs: nowMs() + day}))
+			require.NoError(t, s.KeepChallenge(ctx, signin.Challenge{ID: challenge, Kind: signin.YesChallenge, ExpiresMs: nowMs() + day}))
 			return s.SpendChallenge(ctx, core.PasskeyUse{Challenge: challenge, Passkey: "kp1", Before: 3, After: 3, AtMs: 1})
 		}
 		require.NoError(t, use("first"))
 		was = i.row(passkeys, "kp1")
-		require.NoError(t, s.ChangePasskeys(ctx, "p1", func([]core.Passkey) (core.PasskeyChange, error) {
-			return core.PasskeyChange{Remove: "kp1", Events: []approval.Event{
+		require.NoError(t, s.ChangePasskeys(ctx, "p1", func([]signin.Passkey) (signin.PasskeyChange, error) {
+			return signin.PasskeyChange{Remove: "kp1", Events: []approval.Event{
 				{Type: approval.EventPasskeyRemoved, Data: []byte(`{"passkey":{"id":"kp1"}}`)}}}, nil
 		}))
 		i.put(passkeys, "kp1", was)

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // testPairing: what many do to the pairing at once all counts, with its events, and a
@@ -16,11 +16,11 @@ func testPairing(t *testing.T, s *Store) {
 	none, err := s.Pairing(ctx)
 	require.NoError(t, err)
 	require.Zero(t, none)
-	opened := func(core.Pairing) (core.Pairing, []approval.Event) {
-		return core.Pairing{ID: "p", CodeHash: "h", ExpiresAtMs: 9}, []approval.Event{{AtMs: 1, Type: approval.EventPairing}}
+	opened := func(signin.Pairing) (signin.Pairing, []approval.Event) {
+		return signin.Pairing{ID: "p", CodeHash: "h", ExpiresAtMs: 9}, []approval.Event{{AtMs: 1, Type: approval.EventPairing}}
 	}
 	require.NoError(t, s.Pair(ctx, nil, opened))
-	wrong := func(p core.Pairing) (core.Pairing, []approval.Event) {
+	wrong := func(p signin.Pairing) (signin.Pairing, []approval.Event) {
 		p.Wrong++
 		return p, []approval.Event{{AtMs: 2, Type: approval.EventRefused}}
 	}
@@ -39,7 +39,7 @@ func testPairing(t *testing.T, s *Store) {
 
 	got, err := s.Pairing(ctx)
 	require.NoError(t, err)
-	require.Equal(t, core.Pairing{ID: "p", CodeHash: "h", ExpiresAtMs: 9, Wrong: 9}, got)
+	require.Equal(t, signin.Pairing{ID: "p", CodeHash: "h", ExpiresAtMs: 9, Wrong: 9}, got)
 	log, err := s.Log(ctx, 0, 100)
 	require.NoError(t, err)
 	require.Len(t, log, 11, "and the update")
@@ -55,7 +55,7 @@ func TestPairingOfSeveralInstances(t *testing.T) {
 	for range 10 {
 		for _, s := range []*Store{a, b} {
 			wg.Go(func() {
-				require.NoError(t, s.Pair(ctx, nil, func(p core.Pairing) (core.Pairing, []approval.Event) {
+				require.NoError(t, s.Pair(ctx, nil, func(p signin.Pairing) (signin.Pairing, []approval.Event) {
 					p.Wrong++
 					return p, nil
 				}))

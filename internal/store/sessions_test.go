@@ -10,18 +10,19 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // signedIn is a sign-in of a person with a session of that name.
-func signedIn(person, id string) core.SignedIn {
-	return core.SignedIn{
-		Session: core.Session{ID: id, Person: person, How: core.ByLink, Browser: "Firefox", CreatedMs: 100, UsedMs: 100,
+func signedIn(person, id string) signin.SignedIn {
+	return signin.SignedIn{
+		Session: signin.Session{ID: id, Person: person, How: signin.ByLink, Browser: "Firefox", CreatedMs: 100, UsedMs: 100,
 			EndsMs: 1000, Enrols: true},
 		Cookie: "cookie of " + id, Event: approval.Event{AtMs: 100, Type: approval.EventSignIn},
 	}
 }
 
-func signedOut(core.Session) approval.Event {
+func signedOut(signin.Session) approval.Event {
 	return approval.Event{AtMs: 200, Type: approval.EventSignedOut}
 }
 
@@ -46,10 +47,10 @@ func testSessions(t *testing.T, s *Store) {
 	require.NoError(t, err)
 	require.EqualValues(t, 150, got.UsedMs)
 
-	ended, err := s.EndSessions(ctx, core.SessionFilter{Person: "bob", ID: "s1"}, nil, signedOut, unsubscribed)
+	ended, err := s.EndSessions(ctx, signin.SessionFilter{Person: "bob", ID: "s1"}, nil, signedOut, unsubscribed)
 	require.NoError(t, err)
 	require.Empty(t, ended, "another person's")
-	ended, err = s.EndSessions(ctx, core.SessionFilter{Person: "alice", But: "s2"}, nil, signedOut, unsubscribed)
+	ended, err = s.EndSessions(ctx, signin.SessionFilter{Person: "alice", But: "s2"}, nil, signedOut, unsubscribed)
 	require.NoError(t, err)
 	require.Len(t, ended, 1)
 	all, err := s.Sessions(ctx, "alice")
@@ -85,12 +86,12 @@ func testNotices(t *testing.T, s *Store) {
 
 // testSpent: a link signs in once and in time, and so does whatever else proves a person.
 func testSpent(t *testing.T, s *Store) {
-	link := core.LoginLink{Hash: "h", Person: "alice", By: "token:t", Enrols: true, EndsMs: 101}
+	link := signin.LoginLink{Hash: "h", Person: "alice", By: "token:t", Enrols: true, EndsMs: 101}
 	made := approval.Event{AtMs: 1, Type: approval.EventLoginLink}
 	ref := &approval.InboundRef{Source: "telegram:1", ID: 5}
 	require.NoError(t, s.SaveInbound(ctx, []approval.Inbound{{InboundRef: *ref, Body: []byte("{}")}}))
 	require.NoError(t, s.AddLink(ctx, link, made, ref))
-	require.ErrorIs(t, s.AddLink(ctx, core.LoginLink{Hash: "h2"}, made, ref), approval.ErrHandled)
+	require.ErrorIs(t, s.AddLink(ctx, signin.LoginLink{Hash: "h2"}, made, ref), approval.ErrHandled)
 	got, err := s.Link(ctx, "h")
 	require.NoError(t, err)
 	require.Equal(t, link, got)
@@ -107,7 +108,7 @@ func testSpent(t *testing.T, s *Store) {
 	again.Link, again.Once = "", "o"
 	require.Equal(t, approval.CodeAlreadyUsed, approval.CodeOf(s.SignIn(ctx, again)))
 
-	require.NoError(t, s.AddLink(ctx, core.LoginLink{Hash: "old", EndsMs: 50}, made, nil))
+	require.NoError(t, s.AddLink(ctx, signin.LoginLink{Hash: "old", EndsMs: 50}, made, nil))
 	_, err = s.Sweep(ctx, 900+clocksApartMs, Keep{})
 	require.NoError(t, err)
 	_, err = s.Link(ctx, "old")
@@ -125,7 +126,7 @@ func testSpent(t *testing.T, s *Store) {
 func TestAdversary_N2_ALinkIsSpentOnceByInstances(t *testing.T) {
 	t.Parallel()
 	a, b := two(t)
-	require.NoError(t, a.AddLink(ctx, core.LoginLink{Hash: "h", Person: "alice", EndsMs: 1000}, approval.Event{AtMs: 1,
+	require.NoError(t, a.AddLink(ctx, signin.LoginLink{Hash: "h", Person: "alice", EndsMs: 1000}, approval.Event{AtMs: 1,
 		Type: approval.EventLoginLink}, nil))
 	var wg sync.WaitGroup
 	var won atomic.Int32
@@ -150,6 +151,6 @@ func TestAdversary_N2_ALinkIsSpentOnceByInstances(t *testing.T) {
 	require.Len(t, all, 1)
 }
 
-func unsubscribed(core.PushSubscription) approval.Event {
+func unsubscribed(signin.PushSubscription) approval.Event {
 	return approval.Event{AtMs: 200, Type: approval.EventPushEnded}
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // Script, markup and characters that hide or turn text around are inert and flagged,
@@ -134,7 +134,7 @@ func TestAdversary_I13_AnOpenPageOfOthers(t *testing.T) {
 	d := newDesk(t)
 	a := d.run("make secret-target")
 	got, err := d.web.current(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/live?a="+a.Code, nil),
-		d.web.reader(core.Session{ID: "1", Person: "dave"}))
+		d.web.reader(signin.Session{ID: "1", Person: "dave"}))
 	require.NoError(t, err)
 	require.NotContains(t, string(got), "secret-target")
 	require.Contains(t, string(got), "no such request")

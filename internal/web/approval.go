@@ -15,6 +15,7 @@ import (
 	"approvalbot/internal/card"
 	"approvalbot/internal/display"
 	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 )
 
 // maxOnPage is how many bytes of a call stand on a page. Of a longer one each part has
@@ -69,7 +70,7 @@ type moment struct{ At, What, By string }
 
 type likeView struct{ Code, Summary, Ended, At, Risk string }
 
-func (w *Web) approval(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) approval(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := w.reader(s)
 	a, err := w.approvalView(r.Context(), v, r.PathValue("code"))
 	if err != nil {
@@ -125,7 +126,7 @@ func (w *Web) approvalView(ctx context.Context, v reader, code string) (out appr
 	voter := v.people.Identify(v.session.Voter())
 	out.Again = c.Again && people.MayBeDecidedBy(a, voter, v.people) && !people.MayNotDecide(a, voter, v.people)
 	if len(payload) > 0 {
-		if out.Retry, err = w.gate.RetryOffer(ctx, v.session, a); err != nil {
+		if out.Retry, err = w.gate.RetryOffer(ctx, v.session.WebUser(), a); err != nil {
 			return out, err
 		}
 		out.Retry.May = out.Retry.May && (seen || out.Retry.Sign)
@@ -260,7 +261,7 @@ func (v reader) at(ms int64) string {
 
 // download gives the whole call as a text file, and remembers that it did, unless a page of
 // another site had the browser do it.
-func (w *Web) download(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) download(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := w.reader(s)
 	a, err := w.find(r.Context(), v, r.PathValue("code"))
 	var payload []card.Fact

@@ -8,6 +8,7 @@ import (
 	"approvalbot/api"
 	"approvalbot/core"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // Audit is the log as auditors read it, and what can be proved of it.
@@ -49,7 +50,7 @@ func (w *Web) auditor(out http.ResponseWriter, v reader) bool {
 	return false
 }
 
-func (w *Web) audit(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) audit(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := w.reader(s)
 	if !w.auditor(out, v) {
 		return
@@ -88,7 +89,7 @@ func (w *Web) showLog(out http.ResponseWriter, r *http.Request, v reader, below 
 }
 
 // verifyLog checks the whole chain. One check runs at a time.
-func (w *Web) verifyLog(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) verifyLog(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := w.reader(s)
 	if !w.auditor(out, v) {
 		return

@@ -24,6 +24,7 @@ import (
 	"approvalbot/internal/audit"
 	"approvalbot/internal/config/effective"
 	"approvalbot/internal/server/events"
+	"approvalbot/internal/signin"
 	"approvalbot/internal/store"
 )
 
@@ -93,7 +94,7 @@ func openDesk(t testing.TB, storeURL string) *desk {
 	signer, err := audit.New(ctx, audit.Desk{Store: d.store, Log: log, Issuer: func() string { return "desk" }})
 	require.NoError(t, err)
 	d.web, err = New(Config{
-		Gate: d.gate, Log: log, Changes: d.feed, PublicURL: &url.URL{Scheme: "http", Host: "localhost"},
+		Gate: d.gate, SignIn: signin.New(d.store.SignInStores(), d.gate), Log: log, Changes: d.feed, PublicURL: &url.URL{Scheme: "http", Host: "localhost"},
 		Rights: func(person string) Rights { return Rights{Audit: person == "alice"} },
 		Audit:  &Audit{Entries: d.store, Keys: signer.Keys, Verify: signer.Verify},
 		Policy: func(context.Context) (api.Policy, error) {
@@ -128,17 +129,17 @@ func openDesk(t testing.TB, storeURL string) *desk {
 	return d
 }
 
-func (d *desk) signedIn(r *http.Request) (core.Session, bool) {
+func (d *desk) signedIn(r *http.Request) (signin.Session, bool) {
 	c, err := r.Cookie("person")
 	if err != nil {
-		return core.Session{}, false
+		return signin.Session{}, false
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.removed[c.Value] {
-		return core.Session{}, false
+		return signin.Session{}, false
 	}
-	return core.Session{ID: "session of " + c.Value, Person: c.Value, How: "link"}, true
+	return signin.Session{ID: "session of " + c.Value, Person: c.Value, How: "link"}, true
 }
 
 // end ends the sessions of a person.

@@ -13,6 +13,7 @@ import (
 	"approvalbot/core"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/card"
+	"approvalbot/internal/signin"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 // castVote counts what who is signed in decides about the approval of that code, of which
 // the page has shown them everything that would run.
 type castVote func(
-	ctx context.Context, s core.Session, code string, d approval.Decision, reason string,
+	ctx context.Context, s signin.Session, code string, d approval.Decision, reason string,
 ) (approval.Approval, error)
 
 // dialogPages are the dialog for other people's pages, notifications, and what they need.
@@ -75,7 +76,7 @@ var dialogLabels = map[approval.Decision]string{
 
 // dialogPage shows the dialog of an approval, in a window that a page of another site has
 // opened, or in one of its own.
-func (w *Web) dialogPage(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) dialogPage(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	a, err := w.dialogOf(r.Context(), s, r.PathValue("code"))
 	if err != nil {
 		w.noDialog(out, s, err)
@@ -90,7 +91,7 @@ func (w *Web) dialogPage(out http.ResponseWriter, r *http.Request, s core.Sessio
 
 // dialogOf finds the approval of a code, as far as it concerns who is signed in: nobody
 // learns by asking what there is.
-func (w *Web) dialogOf(ctx context.Context, s core.Session, code string) (approval.Approval, error) {
+func (w *Web) dialogOf(ctx context.Context, s signin.Session, code string) (approval.Approval, error) {
 	a, err := w.gate.ByCode(ctx, code)
 	if err == nil && !core.ConcernsPerson(a, s.Person, w.gate.Rules().People) {
 		err = approval.Refuse(approval.CodeNotFound, "There is no such approval.")
@@ -99,7 +100,7 @@ func (w *Web) dialogOf(ctx context.Context, s core.Session, code string) (approv
 }
 
 // noDialog says that there is nothing to decide.
-func (w *Web) noDialog(out http.ResponseWriter, s core.Session, err error) {
+func (w *Web) noDialog(out http.ResponseWriter, s signin.Session, err error) {
 	d, status := dialog{Sentence: err.Error()}, http.StatusNotFound
 	if approval.CodeOf(err) != approval.CodeNotFound {
 		w.cfg.Log.Error("a dialog could not be made", "reason", err)
@@ -117,7 +118,7 @@ func (w *Web) showOpened(out http.ResponseWriter, status int, v view) {
 
 // showDialog answers with the approval's dialog as it stands, after change.
 func (w *Web) showDialog(
-	out http.ResponseWriter, r *http.Request, s core.Session, a approval.Approval, change func(*dialog),
+	out http.ResponseWriter, r *http.Request, s signin.Session, a approval.Approval, change func(*dialog),
 ) {
 	payload, err := w.gate.Payload(r.Context(), a)
 	if err != nil {
@@ -174,7 +175,7 @@ func lengthOf(payload []card.Fact) (n int) {
 
 // decideInDialog counts what a dialog's form says. Without a script that watches over the
 // window's focus, and of an R4 call, it asks once more first, on another page.
-func (w *Web) decideInDialog(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) decideInDialog(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	r.Body = http.MaxBytesReader(out, r.Body, 16<<10)
 	decision := approval.Decision(r.PostFormValue("decision"))
 	a, err := w.dialogOf(r.Context(), s, r.PathValue("code"))
@@ -223,7 +224,7 @@ type dialogAnswer struct {
 // answerDialog says what became of a vote. Only a vote that counted is told to whoever opened
 // the window, and only in answer to it: nobody learns how an approval ended by opening it.
 func (w *Web) answerDialog(
-	out http.ResponseWriter, r *http.Request, s core.Session, a approval.Approval, decision approval.Decision, err error,
+	out http.ResponseWriter, r *http.Request, s signin.Session, a approval.Approval, decision approval.Decision, err error,
 ) {
 	var no *approval.Error
 	switch {

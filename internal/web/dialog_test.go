@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 var hiddenField = regexp.MustCompile(`<input type="hidden" name="([a-z]+)" value="([^"]*)">`)
@@ -236,7 +236,7 @@ func TestADialogWithoutVotes(t *testing.T) {
 	page := d.do("GET", "/dialog/"+a.Code, "alice", "").text
 	d.web.castVote = nil
 	require.Equal(t, http.StatusServiceUnavailable, d.post(a.Code, "alice", armed(page, approval.AllowOnce)).StatusCode)
-	d.web.castVote = func(context.Context, core.Session, string, approval.Decision, string) (approval.Approval, error) {
+	d.web.castVote = func(context.Context, signin.Session, string, approval.Decision, string) (approval.Approval, error) {
 		return approval.Approval{}, context.DeadlineExceeded
 	}
 	got := d.post(a.Code, "alice", armed(page, approval.AllowOnce))

@@ -21,6 +21,7 @@ import (
 	"approvalbot/internal/server"
 	"approvalbot/internal/server/auth"
 	"approvalbot/internal/server/events"
+	"approvalbot/internal/signin"
 	"approvalbot/internal/store"
 	"approvalbot/routing"
 )
@@ -29,14 +30,15 @@ import (
 // the token agent; alice and bob decide, carol may not. A browser is signed in as whom its
 // cookie "person" names.
 type dialogDesk struct {
-	t     *testing.T
-	store *store.Store
-	gate  *core.Gate
-	web   *Web
-	api   *server.Server
-	url   string
-	keys  core.ViewerKey
-	stop  context.CancelFunc // ends what runs beside the server
+	t      *testing.T
+	store  *store.Store
+	gate   *core.Gate
+	signin *signin.Door
+	web    *Web
+	api    *server.Server
+	url    string
+	keys   core.ViewerKey
+	stop   context.CancelFunc // ends what runs beside the server
 }
 
 const (
@@ -70,22 +72,23 @@ func newDialogDesk(t *testing.T, change ...func(*Config)) *dialogDesk {
 	require.NoError(t, err)
 	public, err := url.Parse("https://desk.example")
 	require.NoError(t, err)
-	cfg := Config{Gate: d.gate, PublicURL: public, Log: log, Changes: feed,
+	d.signin = signin.New(s.SignInStores(), d.gate)
+	cfg := Config{Gate: d.gate, SignIn: d.signin, PublicURL: public, Log: log, Changes: feed,
 		EmbedOrigins: []string{embedder}, Viewers: d.keys, Asks: d.api.Tokens.Has, PushKey: "BKey"}
 	for _, f := range change {
 		f(&cfg)
 	}
 	d.web, err = New(cfg)
 	require.NoError(t, err)
-	d.web.who = func(r *http.Request) (core.Session, bool) {
+	d.web.who = func(r *http.Request) (signin.Session, bool) {
 		c, err := r.Cookie("person")
 		if err != nil {
-			return core.Session{}, false
+			return signin.Session{}, false
 		}
-		return core.Session{ID: "s-" + c.Value, Person: c.Value}, true
+		return signin.Session{ID: "s-" + c.Value, Person: c.Value}, true
 	}
 	d.web.castVote = func(
-		ctx context.Context, s core.Session, code string, decision approval.Decision, reason string,
+		ctx context.Context, s signin.Session, code string, decision approval.Decision, reason string,
 	) (approval.Approval, error) {
 		return d.gate.VoteAs(ctx, core.Caller{Token: s.Person, Person: s.Person, MayDecide: true}, code, decision, reason)
 	}

@@ -17,6 +17,7 @@ import (
 	"approvalbot/core"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 	"approvalbot/internal/store"
 )
 
@@ -29,6 +30,7 @@ const (
 type site struct {
 	t      *testing.T
 	gate   *core.Gate
+	signin *signin.Door
 	store  *store.Store
 	web    *Web
 	server *httptest.Server
@@ -51,7 +53,8 @@ func newSite(t *testing.T, change ...func(*Config)) *site {
 	x.gate = core.NewGate(s, x.rules, slog.New(slog.DiscardHandler))
 	public, err := url.Parse(base)
 	require.NoError(t, err)
-	c := Config{Gate: x.gate, PublicURL: public, Log: slog.New(slog.DiscardHandler), BotToken: botToken}
+	x.signin = signin.New(s.SignInStores(), x.gate)
+	c := Config{Gate: x.gate, SignIn: x.signin, PublicURL: public, Log: slog.New(slog.DiscardHandler), BotToken: botToken}
 	for _, f := range change {
 		f(&c)
 	}
@@ -92,10 +95,11 @@ func peopleOf(t *testing.T, names ...string) *people.Directory {
 func (x *site) configured(names ...string) {
 	x.rules.People = peopleOf(x.t, names...)
 	x.gate.Use(x.rules)
+	x.signin.RulesChanged()
 }
 
 // stream is a page that goes on as long as its session.
-func (x *site) stream(out http.ResponseWriter, r *http.Request, _ core.Session) {
+func (x *site) stream(out http.ResponseWriter, r *http.Request, _ signin.Session) {
 	ctx, stop := x.web.lasting(r)
 	defer stop()
 	_, _ = io.WriteString(out, "open\n")
@@ -168,7 +172,7 @@ func (v *visitor) in() bool { v.t.Helper(); return v.get("/me").StatusCode == ht
 // link makes a login link for a person, and gives its path.
 func (x *site) link(person string) string {
 	x.t.Helper()
-	_, secret, err := x.gate.MakeLink(x.t.Context(), core.Caller{Token: "ops", MayAdmin: true}, person, false)
+	_, secret, err := x.signin.MakeLink(x.t.Context(), core.Caller{Token: "ops", MayAdmin: true}, person, false)
 	require.NoError(x.t, err)
 	return strings.TrimPrefix(x.web.LinkTo(secret), base)
 }

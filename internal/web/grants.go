@@ -9,6 +9,7 @@ import (
 	"approvalbot/internal/card"
 	"approvalbot/internal/display"
 	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 )
 
 func safe(s string) string { return display.Safe(s) }
@@ -33,7 +34,7 @@ func (w *Web) operator(out http.ResponseWriter, v reader) bool {
 	return v.caller.MayDecide
 }
 
-func (w *Web) grants(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) grants(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := w.reader(s)
 	if !w.operator(out, v) {
 		return
@@ -90,7 +91,7 @@ func (w *Web) usedGrants(r *http.Request, v reader) (map[string]use, error) {
 	return out, err
 }
 
-func (w *Web) endGrant(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) endGrant(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	if _, err := w.gate.DropGrants(r.Context(), w.reader(s).caller, core.GrantFilter{ID: r.PathValue("id")}); err != nil {
 		w.refuse(out, s, err)
 		return

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/signin"
 )
 
 // headers of every answer. Nothing comes from elsewhere, no script or style stands in a
@@ -107,7 +107,7 @@ func (w *Web) lasting(r *http.Request) (context.Context, context.CancelFunc) {
 	go func() {
 		defer stop()
 		for {
-			turn := w.gate.SessionsTurn()
+			turn := w.signin.SessionsTurn()
 			if _, ok := w.who(r); !ok {
 				return
 			}
@@ -144,10 +144,10 @@ func next(asked string) string {
 
 // refused puts an attempt to sign in on record that failed, and answers it.
 func (w *Web) refused(out http.ResponseWriter, r *http.Request, status int, how, why, sentence string) {
-	if err := w.gate.SignInRefused(r.Context(), remote(r), how, why); err != nil {
+	if err := w.signin.SignInRefused(r.Context(), remote(r), how, why); err != nil {
 		w.cfg.Log.Error("a refused sign-in is not on record", "reason", err)
 	}
-	w.say(out, status, core.Session{}, "Not signed in", sentence)
+	w.say(out, status, signin.Session{}, "Not signed in", sentence)
 }
 
 // remote is the address that a request comes from, of IPv6 the network that one

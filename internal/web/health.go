@@ -5,10 +5,11 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // health shows how the desk is.
-func (w *Web) health(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) health(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := w.reader(s)
 	if !v.operates() && !v.caller.MayAudit {
 		w.refuse(out, s, approval.Refuse(approval.CodeForbidden, "This page is for operators."))

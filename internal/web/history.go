@@ -16,6 +16,7 @@ import (
 	"approvalbot/internal/approval"
 	"approvalbot/internal/card"
 	"approvalbot/internal/display"
+	"approvalbot/internal/signin"
 )
 
 const (
@@ -119,7 +120,7 @@ func (w *Web) cursorAt(ctx context.Context, f core.Filter, index int) (string, e
 	return page.Next, err
 }
 
-func (w *Web) history(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) history(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v, q := w.reader(s), r.URL.Query()
 	format, n := q.Get("format"), historyRows
 	if format != "" {

@@ -12,6 +12,7 @@ import (
 	"approvalbot/internal/approval"
 	"approvalbot/internal/card"
 	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 )
 
 // inboxRows is how many rows the inbox shows at once.
@@ -137,7 +138,7 @@ func worst(all []approval.Approval) (class approval.RiskClass) {
 	return class
 }
 
-func (w *Web) inbox(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) inbox(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := w.reader(s)
 	l, err := w.pending(r.Context(), v, r.URL.Query())
 	if err != nil {

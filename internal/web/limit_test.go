@@ -3,17 +3,16 @@ package web
 import (
 	"encoding/base64"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
 	"approvalbot/internal/assertion/softkey"
+	"approvalbot/internal/signin"
 )
 
 // A person who sends forms without end is told to wait; others are not.
@@ -128,7 +127,7 @@ func TestAdversary_T16_SigningForAnotherCode(t *testing.T) {
 func TestAdversary_N9_SignInsBegunByStrangers(t *testing.T) {
 	t.Parallel()
 	d := newPasskeyDesk(t)
-	require.NoError(t, d.ShareSeed(d.store.Seed()))
+	require.NoError(t, d.Door.ShareSeed(d.store.Seed()))
 	key := d.enrol(t, "alice")
 	v := d.visit(t, "")
 	var asked, said told
@@ -137,7 +136,7 @@ func TestAdversary_N9_SignInsBegunByStrangers(t *testing.T) {
 	_, err := d.store.Challenge(t.Context(), before)
 	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err), "it is kept nowhere")
 	for range 2001 {
-		_, err := d.BeginCeremony(t.Context(), core.SignInChallenge, "another browser")
+		_, err := d.BeginCeremony(t.Context(), signin.SignInChallenge, "another browser")
 		require.NoError(t, err)
 	}
 	answer := map[string]any{"challenge": before, "response": key.Sign(t, d.site, challengeOf(t, asked))}
@@ -157,12 +156,12 @@ func TestAdversary_N9_SignInsBegunByStrangers(t *testing.T) {
 		require.Contains(t, said.Detail, "answered before")
 	}
 
-	second := core.NewGate(d.store, d.Rules(), slog.New(slog.DiscardHandler))
-	c, err := d.BeginCeremony(t.Context(), core.SignInChallenge, "browser")
+	second := signin.New(d.store.SignInStores(), d.Gate)
+	c, err := d.BeginCeremony(t.Context(), signin.SignInChallenge, "browser")
 	require.NoError(t, err)
 	raw, err := base64.RawURLEncoding.DecodeString(c.ID)
 	require.NoError(t, err)
-	at := func(g *core.Gate, browser string) error {
+	at := func(g *signin.Door, browser string) error {
 		_, err := g.SignInByPasskey(t.Context(), browser, c.ID, key.Sign(t, d.site, raw))
 		return err
 	}
@@ -170,10 +169,10 @@ func TestAdversary_N9_SignInsBegunByStrangers(t *testing.T) {
 	require.NoError(t, second.ShareSeed(d.store.Seed()))
 	require.Error(t, at(second, "another browser"))
 	require.NoError(t, at(second, "browser"))
-	require.Error(t, at(d.Gate, "browser"), "spent at one, spent at all")
+	require.Error(t, at(d.Door, "browser"), "spent at one, spent at all")
 	raw[nonceSize+7]++ // a later expiry
 	c.ID = base64.RawURLEncoding.EncodeToString(raw)
-	require.Error(t, at(d.Gate, "browser"))
+	require.Error(t, at(d.Door, "browser"))
 }
 
 // nonceSize is how many bytes of a challenge come before its expiry.

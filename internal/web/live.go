@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"time"
 
-	"approvalbot/core"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // Changes says when something was committed, by whatever instance.
@@ -40,7 +40,7 @@ func (w *Web) Run(ctx context.Context) error {
 // live keeps a list, or with a=CODE an approval, as it is while its page is open. Each
 // message is the whole of it, so that a page which comes back is true at once. It ends as
 // soon as the session has.
-func (w *Web) live(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) live(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	leave, status := w.streams.enter(w.reader(s).caller.MayDecide,
 		share{"session", "", s.ID, streamsOfASession}, share{"person", "", s.Person, streamsOfAPerson})
 	if status != 0 {

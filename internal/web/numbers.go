@@ -8,6 +8,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/internal/card"
+	"approvalbot/internal/signin"
 )
 
 // numbersView is how it went.
@@ -38,7 +39,7 @@ const (
 // chartHeight is how high a chart of so many rows is.
 func chartHeight(bars []bar) int { return max(1, len(bars)) * barHeight }
 
-func (w *Web) numbers(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) numbers(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := w.reader(s)
 	if !w.operator(out, v) {
 		return

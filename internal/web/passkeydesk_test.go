@@ -23,6 +23,7 @@ import (
 	"approvalbot/internal/assertion/softkey"
 	"approvalbot/internal/people"
 	"approvalbot/internal/server/events"
+	"approvalbot/internal/signin"
 	"approvalbot/internal/store"
 )
 
@@ -30,6 +31,7 @@ import (
 // a browser is stands in the cookie "session": person, how, and whether it enrols.
 type passkeyDesk struct {
 	*core.Gate
+	*signin.Door
 	web   *Web
 	store *store.Store
 	at    string // its address
@@ -57,14 +59,16 @@ func newPasskeyDesk(t *testing.T) *passkeyDesk {
 	go func() { _ = feed.Run(t.Context()) }()
 	d.Gate = core.NewGate(s, core.Rules{Enabled: true, Policy: signEverything{}, People: people, Router: nowhere{},
 		TimeoutMs: 900_000, MaxTimeoutMs: 900_000}, slog.New(slog.DiscardHandler), feed.Notify)
+	d.Door = signin.New(s.SignInStores(), d.Gate)
+	d.TrustSigners(d.Door)
 	server := httptest.NewUnstartedServer(nil)
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
 	require.NoError(t, err)
 	d.at = "http://localhost:" + port
-	d.web, err = New(Config{Gate: d.Gate, PublicURL: &url.URL{Scheme: "http", Host: "localhost:" + port},
+	d.web, err = New(Config{Gate: d.Gate, SignIn: d.Door, PublicURL: &url.URL{Scheme: "http", Host: "localhost:" + port},
 		Changes: feed, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	d.web.who = func(r *http.Request) (core.Session, bool) {
+	d.web.who = func(r *http.Request) (signin.Session, bool) {
 		c, err := r.Cookie("session")
 		if err != nil {
 			return d.web.signedIn(r)
@@ -86,9 +90,9 @@ func newPasskeyDesk(t *testing.T) *passkeyDesk {
 	return d
 }
 
-func sessionIn(cookie string) core.Session {
+func sessionIn(cookie string) signin.Session {
 	parts := strings.Split(cookie, ".")
-	return core.Session{ID: cookie, Person: parts[0], How: parts[1], Enrols: len(parts) > 2,
+	return signin.Session{ID: cookie, Person: parts[0], How: parts[1], Enrols: len(parts) > 2,
 		CreatedMs: time.Now().UnixMilli()}
 }
 
@@ -133,7 +137,7 @@ func (d *passkeyDesk) enrol(t *testing.T, person string) *softkey.Passkey {
 	p := softkey.New(t, assertion.ES256)
 	k := p.Key(t)
 	_, err := d.Enrol(t.Context(), sessionIn(person+".link.enrols"),
-		core.Passkey{ID: p.ID, Name: "in software", PublicKey: k.PublicKey, Algorithm: k.Algorithm})
+		signin.Passkey{ID: p.ID, Name: "in software", PublicKey: k.PublicKey, Algorithm: k.Algorithm})
 	require.NoError(t, err)
 	return p
 }

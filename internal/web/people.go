@@ -8,6 +8,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // personView is one configured person.
@@ -21,7 +22,7 @@ type personView struct {
 // rosterView is who is on duty by a roster.
 type rosterView struct{ Name, Now string }
 
-func (w *Web) people(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) people(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := w.reader(s)
 	if !w.operator(out, v) {
 		return
@@ -31,7 +32,7 @@ func (w *Web) people(out http.ResponseWriter, r *http.Request, s core.Session) {
 		w.refuse(out, s, err)
 		return
 	}
-	passkeys, suspended, err := w.gate.PasskeyCounts(r.Context())
+	passkeys, suspended, err := w.signin.PasskeyCounts(r.Context())
 	if err != nil {
 		w.refuse(out, s, err)
 		return
@@ -48,7 +49,7 @@ func (w *Web) people(out http.ResponseWriter, r *http.Request, s core.Session) {
 	}
 	var rows []personView
 	for _, p := range v.people.Everybody() {
-		voter := core.Session{Person: p.Name}.Voter()
+		voter := signin.Session{Person: p.Name}.Voter()
 		o := personView{Name: safe(p.Name), Roles: strings.Join(p.Roles, ", "), Duty: strings.Join(on[p.Name], ", "),
 			Decides: v.people.MayDecide(v.people.Identify(voter)), Passkeys: passkeys[p.Name],
 			Suspended: suspended[p.Name]}

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"approvalbot/api"
-	"approvalbot/core"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // OnDisk is how the configuration file differs from what is in force.
@@ -40,7 +40,7 @@ type trial struct {
 }
 
 // policy shows what holds. A POST tries a call, which changes nothing.
-func (w *Web) policy(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) policy(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := w.reader(s)
 	if !w.operator(out, v) {
 		return

@@ -8,6 +8,7 @@ import (
 	"approvalbot/core"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 )
 
 // Rights are what a person's API tokens may beside deciding.
@@ -15,7 +16,7 @@ type Rights struct{ Audit, Admin bool }
 
 // reader is who looks at a page, as of the request.
 type reader struct {
-	session core.Session
+	session signin.Session
 	people  *people.Directory
 	zone    *time.Location // in which they are told times
 	now     time.Time
@@ -23,7 +24,7 @@ type reader struct {
 }
 
 // reader looks up what the person of a session may see and do now.
-func (w *Web) reader(s core.Session) reader {
+func (w *Web) reader(s signin.Session) reader {
 	people := w.gate.Rules().People
 	v := reader{session: s, people: people, zone: people.Zone(s.Person), now: time.Now()}
 	if v.zone == nil {

@@ -11,6 +11,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // What answers no more than a sentence, or nothing at all, has shown no call: the next
@@ -79,7 +80,7 @@ func TestAdversary_N3_NoPageIsKept(t *testing.T) {
 func TestVerifiersPeopleFindWhatAsksThem(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	v := d.web.reader(core.Session{Person: "dave"})
+	v := d.web.reader(signin.Session{Person: "dave"})
 	a := approval.Approval{
 		Ended:  approval.Ended{Status: approval.Pending},
 		Judged: approval.Judged{Rule: approval.Rule{Verifier: &approval.VerifierNeed{Accounts: []string{"telegram:4"}, Optional: true}}},

@@ -148,7 +148,7 @@ func TestAdversary_N2_ALinkIsOver(t *testing.T) {
 	x.configured("alice", "bob")
 	require.Equal(t, http.StatusSeeOther, v.click(link).StatusCode, "it was not spent")
 
-	l, secret, err := x.gate.MakeLink(t.Context(), core.Caller{Token: "ops", MayAdmin: true}, "bob", true)
+	l, secret, err := x.signin.MakeLink(t.Context(), core.Caller{Token: "ops", MayAdmin: true}, "bob", true)
 	require.NoError(t, err)
 	require.LessOrEqual(t, time.Until(time.UnixMilli(l.EndsMs)), 5*time.Minute)
 	require.True(t, l.Enrols)
@@ -166,7 +166,7 @@ func TestAdversary_N2_ThePersonsChatsAreTold(t *testing.T) {
 	notices, err := x.store.Notices(t.Context(), 10)
 	require.NoError(t, err)
 	require.Len(t, notices, 2)
-	sessions, err := x.gate.Sessions(t.Context(), "alice")
+	sessions, err := x.signin.Sessions(t.Context(), "alice")
 	require.NoError(t, err)
 	require.Len(t, sessions, 1)
 	require.False(t, sessions[0].Enrols)
@@ -181,10 +181,10 @@ If that was not you, end it here, and tell your operator\.$`, n.Text)
 	require.ElementsMatch(t, []approval.Target{{Channel: "telegram", To: "111"}, {Channel: "discord", To: "dm:222"}}, chats)
 
 	stranger := approval.Voter{Channel: "telegram", UserID: "333"} // bob's
-	err = x.gate.EndSessionFrom(t.Context(), stranger, sessions[0].ID, nil)
+	err = x.signin.EndSessionFrom(t.Context(), stranger, sessions[0].ID, nil)
 	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 	require.True(t, v.in())
-	require.NoError(t, x.gate.EndSessionFrom(t.Context(), approval.Voter{Channel: "discord", UserID: "222"}, sessions[0].ID, nil))
+	require.NoError(t, x.signin.EndSessionFrom(t.Context(), approval.Voter{Channel: "discord", UserID: "222"}, sessions[0].ID, nil))
 	require.False(t, v.in())
 }
 
@@ -206,9 +206,9 @@ func TestAdversary_N6_AnOpenPageEndsWithItsSession(t *testing.T) {
 	x := newSite(t)
 	v := x.signedInAs("alice")
 	ended := v.open("/test/stream")
-	sessions, err := x.gate.Sessions(t.Context(), "alice")
+	sessions, err := x.signin.Sessions(t.Context(), "alice")
 	require.NoError(t, err)
-	require.NoError(t, x.gate.EndSession(t.Context(), "alice", sessions[0].ID))
+	require.NoError(t, x.signin.EndSession(t.Context(), "alice", sessions[0].ID))
 	require.NoError(t, ended())
 }
 
@@ -261,7 +261,7 @@ func TestSigningInAnewEndsTheOldSession(t *testing.T) {
 	require.Contains(t, v.get(x.link("bob")).text, "You are signed in as alice here. That session ends with this.")
 	v.click(x.link("bob"))
 	require.Contains(t, v.get("/me").text, "You are signed in as bob.")
-	sessions, err := x.gate.Sessions(t.Context(), "alice")
+	sessions, err := x.signin.Sessions(t.Context(), "alice")
 	require.NoError(t, err)
 	require.Empty(t, sessions)
 }

@@ -14,6 +14,7 @@ import (
 	"approvalbot/internal/assertion"
 	"approvalbot/internal/card"
 	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 )
 
 // stepUpPages are those by which people keep passkeys, and sign a yes with one.
@@ -38,7 +39,7 @@ type signView struct {
 
 // signPage shows a request in full, with a button to sign a yes. Who may neither decide
 // it nor asked for it reads that there is none.
-func (w *Web) signPage(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) signPage(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	a, err := w.concerned(r, s)
 	if err != nil {
 		w.notThere(out, r, err)
@@ -51,7 +52,7 @@ func (w *Web) signPage(out http.ResponseWriter, r *http.Request, s core.Session)
 		w.notThere(out, r, err)
 		return
 	}
-	held, err := w.gate.PasskeysOf(r.Context(), s)
+	held, err := w.signin.PasskeysOf(r.Context(), s)
 	if err != nil {
 		w.notThere(out, r, err)
 		return
@@ -59,7 +60,7 @@ func (w *Web) signPage(out http.ResponseWriter, r *http.Request, s core.Session)
 	v := signView{Code: a.Code, Card: w.gate.CardOf(a, payload),
 		Until: card.UntilText(a.ExpiresAtMs, w.zoneOf(s), time.Now().UnixMilli()),
 		Shown: core.ShownCall{Fingerprint: a.Fingerprint, PolicyHash: w.gate.PolicyHash()}}
-	if v.Retry, err = w.gate.RetryOffer(r.Context(), s, a); err != nil {
+	if v.Retry, err = w.gate.RetryOffer(r.Context(), s.WebUser(), a); err != nil {
 		w.notThere(out, r, err)
 		return
 	}
@@ -84,7 +85,7 @@ func (w *Web) signPage(out http.ResponseWriter, r *http.Request, s core.Session)
 
 // concerned gives the approval of a request's code, or CodeNotFound if the person may neither
 // decide it nor asked for it: they do not learn that there is one.
-func (w *Web) concerned(r *http.Request, s core.Session) (approval.Approval, error) {
+func (w *Web) concerned(r *http.Request, s signin.Session) (approval.Approval, error) {
 	a, err := w.gate.ByCode(r.Context(), r.PathValue("code"))
 	directory := w.gate.Rules().People
 	if approval.CodeOf(err) == approval.CodeNotFound || err == nil && !people.Concerns(a, directory.Identify(s.Voter()), directory) {
@@ -99,7 +100,7 @@ type yesOptions struct {
 	Nonce string `json:"nonce"`
 }
 
-func (w *Web) beginYes(_ http.ResponseWriter, r *http.Request, s core.Session) (any, error) {
+func (w *Web) beginYes(_ http.ResponseWriter, r *http.Request, s signin.Session) (any, error) {
 	var in struct {
 		Fingerprint string `json:"fingerprint"`
 		PolicyHash  string `json:"policyHash"`
@@ -109,14 +110,14 @@ func (w *Web) beginYes(_ http.ResponseWriter, r *http.Request, s core.Session) (
 	if err := readScript(r, &in); err != nil {
 		return nil, err
 	}
-	y, err := w.gate.BeginYes(r.Context(), s, r.PathValue("code"), core.ShownCall(in))
+	y, err := w.gate.BeginYes(r.Context(), s.WebUser(), r.PathValue("code"), core.ShownCall(in))
 	if err != nil {
 		return nil, err
 	}
 	return yesOptions{optionsOf(y.Site, base64.RawURLEncoding.EncodeToString(y.Challenge), y.Passkeys), y.Nonce}, nil
 }
 
-func (w *Web) finishYes(_ http.ResponseWriter, r *http.Request, s core.Session) (any, error) {
+func (w *Web) finishYes(_ http.ResponseWriter, r *http.Request, s signin.Session) (any, error) {
 	var in struct {
 		Nonce    string             `json:"nonce"`
 		Reason   string             `json:"reason"`
@@ -132,7 +133,7 @@ func (w *Web) finishYes(_ http.ResponseWriter, r *http.Request, s core.Session) 
 		return nil, err
 	}
 	yes := core.SignedYes{Nonce: in.Nonce, Response: in.Response, Retry: in.Retry, WithoutResult: in.WithoutResult}
-	a, err := w.gate.VoteSigned(r.Context(), s, r.PathValue("code"), yes, in.Reason)
+	a, err := w.gate.VoteSigned(r.Context(), s.WebUser(), r.PathValue("code"), yes, in.Reason)
 	if err != nil {
 		return nil, err
 	}
@@ -161,10 +162,10 @@ func readScript(r *http.Request, into any) error {
 }
 
 // script serves what our scripts ask for: an answer, or a refusal in the API's words.
-func (w *Web) script(f func(http.ResponseWriter, *http.Request, core.Session) (any, error)) func(
-	http.ResponseWriter, *http.Request, core.Session,
+func (w *Web) script(f func(http.ResponseWriter, *http.Request, signin.Session) (any, error)) func(
+	http.ResponseWriter, *http.Request, signin.Session,
 ) {
-	return func(out http.ResponseWriter, r *http.Request, s core.Session) {
+	return func(out http.ResponseWriter, r *http.Request, s signin.Session) {
 		r.Body = http.MaxBytesReader(out, r.Body, maxScript)
 		body, err := f(out, r, s)
 		status := http.StatusOK

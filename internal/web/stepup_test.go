@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
 	"approvalbot/internal/assertion/softkey"
+	"approvalbot/internal/signin"
 )
 
 // told is any answer to a script.
@@ -216,7 +216,7 @@ func TestEnrol(t *testing.T) {
 				return v.post("/me/passkeys/finish", map[string]any{"challenge": challenge, "name": "phone", "credential": made}, &told{})
 			}
 			asked := begin()
-			require.Equal(t, base64.RawURLEncoding.EncodeToString(core.UserHandle("alice")), asked.User.ID)
+			require.Equal(t, base64.RawURLEncoding.EncodeToString(signin.UserHandle("alice")), asked.User.ID)
 			made := key.Make(t, d.site, asked.Challenge)
 			require.Equal(t, http.StatusForbidden, finish(d.visit(t, "alice.oidc"), asked.Challenge, made), "another browser")
 			require.Equal(t, http.StatusOK, finish(v, asked.Challenge, made))

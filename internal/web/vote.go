@@ -14,6 +14,7 @@ import (
 	"approvalbot/internal/approval"
 	"approvalbot/internal/card"
 	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 )
 
 // maxFields bounds the body of a form, in bytes.
@@ -33,7 +34,7 @@ func statusOf(err error) int { return cmp.Or(statuses[approval.CodeOf(err)], htt
 
 // vote counts what a form says. The first of two clicks counts, and the second says what
 // became of it.
-func (w *Web) vote(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) vote(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	r.Body = http.MaxBytesReader(out, r.Body, maxFields)
 	confirmed := r.PostFormValue("confirm")
 	code, d := r.PathValue("code"), approval.Decision(cmp.Or(confirmed, r.PostFormValue("decision")))
@@ -63,31 +64,31 @@ func (w *Web) vote(out http.ResponseWriter, r *http.Request, s core.Session) {
 
 // voteOn counts a vote of who is signed in. An allow counts only where this desk has shown
 // that session the whole call.
-func (w *Web) voteOn(ctx context.Context, s core.Session, code string, d approval.Decision,
+func (w *Web) voteOn(ctx context.Context, s signin.Session, code string, d approval.Decision,
 	reason string) (approval.Approval, error) {
 	a, err := w.gate.ByCode(ctx, code)
 	if err != nil {
 		return a, err
 	}
 	if w.shown.to(s, a) {
-		return w.gate.VoteOnWeb(ctx, s, a.Code, d, reason)
+		return w.gate.VoteOnWeb(ctx, s.WebUser(), a.Code, d, reason)
 	}
-	return w.gate.VoteUnseen(ctx, s, a.Code, d, reason)
+	return w.gate.VoteUnseen(ctx, s.WebUser(), a.Code, d, reason)
 }
 
 // voteOnce is voteOn for a form that did not ask a second time.
-func (w *Web) voteOnce(ctx context.Context, s core.Session, code string, d approval.Decision,
+func (w *Web) voteOnce(ctx context.Context, s signin.Session, code string, d approval.Decision,
 	reason string) (approval.Approval, error) {
 	a, err := w.gate.ByCode(ctx, code)
 	if err == nil && d.Allows() && w.shown.to(s, a) {
-		return w.gate.VoteUnconfirmed(ctx, s, a.Code, d, reason)
+		return w.gate.VoteUnconfirmed(ctx, s.WebUser(), a.Code, d, reason)
 	}
 	return w.voteOn(ctx, s, code, d, reason)
 }
 
 // retryOn counts a "retry" likewise. after is the number of retries that the page showed.
 func (w *Web) retryOn(withoutResult, confirmed bool, after string) castVote {
-	return func(ctx context.Context, s core.Session, code string, _ approval.Decision, reason string) (approval.Approval, error) {
+	return func(ctx context.Context, s signin.Session, code string, _ approval.Decision, reason string) (approval.Approval, error) {
 		a, err := w.gate.ByCode(ctx, code)
 		if err != nil {
 			return a, err
@@ -99,12 +100,12 @@ func (w *Web) retryOn(withoutResult, confirmed bool, after string) castVote {
 		if err != nil {
 			return a, approval.Refuse(approval.CodeMalformed, "The page does not say which run it was of: load it again.")
 		}
-		return w.gate.RetryOnWeb(ctx, s, a.Code, reason, withoutResult, !w.shown.to(s, a), n)
+		return w.gate.RetryOnWeb(ctx, s.WebUser(), a.Code, reason, withoutResult, !w.shown.to(s, a), n)
 	}
 }
 
 // again ends the cool-down that a deny of the approval left. The page that it leads to says what became of it.
-func (w *Web) again(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) again(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := w.reader(s)
 	a, err := w.find(r.Context(), v, r.PathValue("code"))
 	if err == nil {
@@ -189,7 +190,7 @@ func (w *Web) voted(ctx context.Context, v reader, code string, d approval.Decis
 }
 
 // refuse answers with a page that says why there is nothing else to see.
-func (w *Web) refuse(out http.ResponseWriter, s core.Session, err error) {
+func (w *Web) refuse(out http.ResponseWriter, s signin.Session, err error) {
 	text, status, title := "The desk could not do this now; try again.", statusOf(err), "Not now"
 	if no, known := errors.AsType[*approval.Error](err); known {
 		text = no.Message

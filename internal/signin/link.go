@@ -1,10 +1,11 @@
-package core
+package signin
 
 import (
+	"approvalbot/internal/approval"
 	"context"
 	"time"
 
-	"approvalbot/internal/approval"
+	"approvalbot/core"
 )
 
 // linkLife is how long a login link can be used.
@@ -33,8 +34,8 @@ type LinkStore interface {
 // secret. An operator.admin may make one for anybody; else it needs a token that decides,
 // for its own person: one that only asks is an agent's, also where it names who stands
 // behind it. enrols is for an operator.admin alone.
-func (g *Gate) MakeLink(
-	ctx context.Context, who Caller, person string, enrols bool,
+func (d *Door) MakeLink(
+	ctx context.Context, who core.Caller, person string, enrols bool,
 ) (l LoginLink, secret string, err error) {
 	if person == "" {
 		person = who.Person
@@ -48,35 +49,35 @@ func (g *Gate) MakeLink(
 		return l, "", approval.Refuse(approval.CodeForbidden, "This token may not do that: it needs the scope operator.admin, "+
 			"or operator.approvals and the person that it signs in.")
 	case person == "":
-		return l, "", approval.Invalid(approval.FieldError{Field: "person", Problem: "must name whom to sign in: this token has no person of its own"})
+		return l, "", invalid("person", "must name whom to sign in: this token has no person of its own")
 	}
 	by := "token:" + who.Token
 	if who.Person != "" {
 		by = "person:" + who.Person
 	}
-	return g.addLink(ctx, LoginLink{Person: person, By: by, Enrols: enrols}, nil)
+	return d.addLink(ctx, LoginLink{Person: person, By: by, Enrols: enrols}, nil)
 }
 
 // LinkFor makes a login link for whoever has that account in a chat, and gives its
 // secret. CodeForbidden when the account is no known person's. When it returns without
 // an error, the platform update is handled.
-func (g *Gate) LinkFor(ctx context.Context, v approval.Voter, handled *approval.InboundRef) (l LoginLink, secret string, err error) {
-	v = g.people(time.Now()).Identify(v)
+func (d *Door) LinkFor(ctx context.Context, v approval.Voter, handled *approval.InboundRef) (l LoginLink, secret string, err error) {
+	v = d.people().Identify(v)
 	if v.Person == "" {
 		return l, "", approval.Refuse(approval.CodeForbidden, "The desk does not know whose account this is, so it signs nobody in: "+
 			"its operator names you under people first. /whoami says what to tell them.")
 	}
-	return g.addLink(ctx, LoginLink{Person: v.Person, By: v.Channel + ":" + v.UserID}, handled)
+	return d.addLink(ctx, LoginLink{Person: v.Person, By: v.Channel + ":" + v.UserID}, handled)
 }
 
 // OwnLink makes a login link for whoever started the desk at its own terminal.
-func (g *Gate) OwnLink(ctx context.Context, person string) (l LoginLink, secret string, err error) {
-	return g.addLink(ctx, LoginLink{Person: person, By: "terminal"}, nil)
+func (d *Door) OwnLink(ctx context.Context, person string) (l LoginLink, secret string, err error) {
+	return d.addLink(ctx, LoginLink{Person: person, By: "terminal"}, nil)
 }
 
-func (g *Gate) addLink(ctx context.Context, l LoginLink, handled *approval.InboundRef) (LoginLink, string, error) {
-	if !g.people(time.Now()).Known(l.Person) {
-		return l, "", approval.Invalid(approval.FieldError{Field: "person", Problem: "must be somebody whom the configuration names"})
+func (d *Door) addLink(ctx context.Context, l LoginLink, handled *approval.InboundRef) (LoginLink, string, error) {
+	if !d.people().Known(l.Person) {
+		return l, "", invalid("person", "must be somebody whom the configuration names")
 	}
 	secret, now := newSecret(), nowMs()
 	l.Hash, l.EndsMs = secretHash("link", secret), now+linkLife.Milliseconds()
@@ -84,7 +85,7 @@ func (g *Gate) addLink(ctx context.Context, l LoginLink, handled *approval.Inbou
 	if l.Enrols {
 		data["enrols"] = true
 	}
-	return l, secret, g.store.AddLink(ctx, l, webEvent(approval.EventLoginLink, now, data), handled)
+	return l, secret, d.store.AddLink(ctx, l, event(approval.EventLoginLink, now, data), handled)
 }
 
 // errNoLink says the same of a link that never was, was spent, or is over.
@@ -92,23 +93,23 @@ var errNoLink = approval.Refuse(approval.CodeNotFound, "This link was used alrea
 
 // Link gives whom a link signs in, and spends nothing. CodeNotFound when it cannot
 // be used (any more).
-func (g *Gate) Link(ctx context.Context, secret string) (LoginLink, error) {
-	l, err := g.store.Link(ctx, secretHash("link", secret))
+func (d *Door) Link(ctx context.Context, secret string) (LoginLink, error) {
+	l, err := d.store.Link(ctx, secretHash("link", secret))
 	gone := approval.CodeOf(err) == approval.CodeNotFound
-	if gone || err == nil && (l.EndsMs <= nowMs() || !g.people(time.Now()).Known(l.Person)) {
+	if gone || err == nil && (l.EndsMs <= nowMs() || !d.people().Known(l.Person)) {
 		return LoginLink{}, errNoLink
 	}
 	return l, err
 }
 
 // SpendLink signs in by a link, which ends with it; of two at once one wins. It is for
-// a click of a person: previews open links too. CodeNotFound as with [Gate.Link].
-func (g *Gate) SpendLink(ctx context.Context, secret, browser string) (s Session, cookie string, err error) {
-	l, err := g.Link(ctx, secret)
+// a click of a person: previews open links too. CodeNotFound as with [Door.Link].
+func (d *Door) SpendLink(ctx context.Context, secret, browser string) (s Session, cookie string, err error) {
+	l, err := d.Link(ctx, secret)
 	if err != nil {
 		return s, "", err
 	}
-	s, cookie, err = g.SignIn(ctx, SignIn{Person: l.Person, How: ByLink, Browser: browser, Enrols: l.Enrols, link: &l})
+	s, cookie, err = d.SignIn(ctx, SignIn{Person: l.Person, How: ByLink, Browser: browser, Enrols: l.Enrols, link: &l})
 	if approval.CodeOf(err) == approval.CodeNotFound {
 		err = errNoLink
 	}

@@ -1,6 +1,8 @@
-package core
+package signin
 
 import (
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -10,9 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"approvalbot/internal/approval"
+	"approvalbot/core"
 	"approvalbot/internal/display"
-	"approvalbot/internal/people"
 )
 
 // How long a session holds, whoever uses it, and how long without being used.
@@ -50,6 +51,12 @@ func (s Session) Live(now int64) bool {
 	return now < s.EndsMs && now < s.UsedMs+SessionIdle.Milliseconds()
 }
 
+// Voter is the person of the session, as who votes on the desk's pages.
+func (s Session) Voter() approval.Voter { return s.WebUser().Voter() }
+
+// WebUser is the session's person in that session, for the steps of an approval.
+func (s Session) WebUser() core.WebUser { return core.WebUser{Person: s.Person, Session: s.ID} }
+
 // SignIn is who somebody has proven to be, and how.
 type SignIn struct {
 	Person  string
@@ -71,7 +78,7 @@ type SignedIn struct {
 	Once    string // hash of what is used up; empty: nothing
 	OnceMs  int64
 	Event   approval.Event
-	Notices []Notice
+	Notices []core.Notice
 }
 
 // SessionFilter selects sessions of one person: all, the one of that id, or all but
@@ -137,7 +144,7 @@ func (in SignIn) start(cookie string, person people.Person, chats []approval.Tar
 	if in.Once != "" {
 		out.Once, out.OnceMs = secretHash("once", in.Once), in.OnceMs
 	}
-	out.Event = webEvent(approval.EventSignIn, now, data)
+	out.Event = event(approval.EventSignIn, now, data)
 	for _, t := range chats {
 		out.Notices = append(out.Notices, newNotice(t, s.notice(person.Zone), s.ID, now))
 	}
@@ -168,30 +175,30 @@ func (s Session) notice(zone *time.Location) string {
 // cookie's value, which is kept nowhere. The person's own chats are told by the very
 // commit. CodeForbidden when nobody of that name is configured; CodeAlreadyUsed when
 // what proves it was used before.
-func (g *Gate) SignIn(ctx context.Context, in SignIn) (s Session, cookie string, err error) {
-	people := g.people(time.Now())
+func (d *Door) SignIn(ctx context.Context, in SignIn) (s Session, cookie string, err error) {
+	people := d.people()
 	person, ok := people.Person(in.Person)
 	if !ok {
 		return s, "", approval.Refuse(approval.CodeForbidden, "The desk knows nobody of that name any more.")
 	}
 	cookie = newSecret()
 	made := in.start(cookie, person, people.DirectChats(in.Person), nowMs())
-	if err := g.store.SignIn(ctx, made); err != nil {
+	if err := d.store.SignIn(ctx, made); err != nil {
 		return s, "", err
 	}
-	g.notices.wake()
+	d.notices.wake()
 	return made.Session, cookie, nil
 }
 
 // Session gives the session of a cookie, and writes down that it is used. CodeNotFound
 // when there is none, when it is over, and when its person is no longer configured.
-func (g *Gate) Session(ctx context.Context, cookie string) (Session, error) {
-	s, err := g.SessionStands(ctx, cookie)
+func (d *Door) Session(ctx context.Context, cookie string) (Session, error) {
+	s, err := d.SessionStands(ctx, cookie)
 	if err != nil {
 		return s, err
 	}
 	if now := nowMs(); now-s.UsedMs >= sessionTouch.Milliseconds() {
-		if err := g.store.TouchSession(ctx, s.ID, now); err != nil {
+		if err := d.store.TouchSession(ctx, s.ID, now); err != nil {
 			return Session{}, err // else a store that takes no writes lets a session live for ever
 		}
 		s.UsedMs = now
@@ -199,12 +206,12 @@ func (g *Gate) Session(ctx context.Context, cookie string) (Session, error) {
 	return s, nil
 }
 
-// SessionStands is [Gate.Session] where that is no use of it: a page that is left open
+// SessionStands is [Door.Session] where that is no use of it: a page that is left open
 // does not keep a session alive.
-func (g *Gate) SessionStands(ctx context.Context, cookie string) (Session, error) {
-	s, err := g.store.Session(ctx, secretHash("cookie", cookie))
+func (d *Door) SessionStands(ctx context.Context, cookie string) (Session, error) {
+	s, err := d.store.Session(ctx, secretHash("cookie", cookie))
 	if err == nil {
-		err = g.stands(s)
+		err = d.stands(s)
 	}
 	if err != nil {
 		return Session{}, err
@@ -213,8 +220,8 @@ func (g *Gate) SessionStands(ctx context.Context, cookie string) (Session, error
 }
 
 // stands gives nil while a session holds.
-func (g *Gate) stands(s Session) error {
-	if !s.Live(nowMs()) || !g.people(time.Now()).Known(s.Person) {
+func (d *Door) stands(s Session) error {
+	if !s.Live(nowMs()) || !d.people().Known(s.Person) {
 		return errNoSession
 	}
 	return nil
@@ -223,11 +230,11 @@ func (g *Gate) stands(s Session) error {
 var errNoSession = approval.Refuse(approval.CodeNotFound, "There is no such session, or it has ended.")
 
 // Sessions gives the sessions of a person that hold now, newest first.
-func (g *Gate) Sessions(ctx context.Context, person string) ([]Session, error) {
-	all, err := g.store.Sessions(ctx, person)
+func (d *Door) Sessions(ctx context.Context, person string) ([]Session, error) {
+	all, err := d.store.Sessions(ctx, person)
 	live := all[:0]
 	for _, s := range all {
-		if g.stands(s) == nil {
+		if d.stands(s) == nil {
 			live = append(live, s)
 		}
 	}
@@ -236,71 +243,66 @@ func (g *Gate) Sessions(ctx context.Context, person string) ([]Session, error) {
 
 // EndSession ends a session of that person, who does it in another or the same one.
 // CodeNotFound when the person has none of that id.
-func (g *Gate) EndSession(ctx context.Context, person, id string) error {
-	_, err := g.endSessions(ctx, SessionFilter{Person: person, ID: id}, "person:"+person, nil)
+func (d *Door) EndSession(ctx context.Context, person, id string) error {
+	_, err := d.endSessions(ctx, SessionFilter{Person: person, ID: id}, "person:"+person, nil)
 	return err
 }
 
 // ReplaceSession ends the session that a browser had before its person signed in there anew.
 // The browser goes on to be notified. CodeNotFound if the old one has ended.
-func (g *Gate) ReplaceSession(ctx context.Context, old, with Session) error {
+func (d *Door) ReplaceSession(ctx context.Context, old, with Session) error {
 	f := SessionFilter{Person: old.Person, ID: old.ID}
 	if old.Person == with.Person {
 		f.Next = with.ID
 	}
-	_, err := g.endSessions(ctx, f, "person:"+old.Person, nil)
+	_, err := d.endSessions(ctx, f, "person:"+old.Person, nil)
 	return err
 }
 
 // EndOtherSessions ends all sessions of a session's person but that one, and all push
 // subscriptions that were not made in it. It says how many sessions those were.
-func (g *Gate) EndOtherSessions(ctx context.Context, s Session) (n int, err error) {
-	ended, err := g.endSessions(ctx, SessionFilter{Person: s.Person, But: s.ID}, "person:"+s.Person, nil)
+func (d *Door) EndOtherSessions(ctx context.Context, s Session) (n int, err error) {
+	ended, err := d.endSessions(ctx, SessionFilter{Person: s.Person, But: s.ID}, "person:"+s.Person, nil)
 	return len(ended), err
 }
 
 // EndSessionFrom ends a session from a chat, where only an account of its person may.
 // CodeNotFound for everybody else, whether the session exists or not. When it returns
 // without an error, the platform update is handled.
-func (g *Gate) EndSessionFrom(ctx context.Context, v approval.Voter, id string, handled *approval.InboundRef) error {
-	v = g.people(time.Now()).Identify(v)
+func (d *Door) EndSessionFrom(ctx context.Context, v approval.Voter, id string, handled *approval.InboundRef) error {
+	v = d.people().Identify(v)
 	if v.Person == "" {
 		return errNoSession
 	}
-	_, err := g.endSessions(ctx, SessionFilter{Person: v.Person, ID: id}, v.Channel+":"+v.UserID, handled)
+	_, err := d.endSessions(ctx, SessionFilter{Person: v.Person, ID: id}, v.Channel+":"+v.UserID, handled)
 	return err
 }
 
-func (g *Gate) endSessions(
+func (d *Door) endSessions(
 	ctx context.Context, f SessionFilter, by string, handled *approval.InboundRef,
 ) (ended []Session, err error) {
 	now := nowMs()
-	ended, err = g.store.EndSessions(ctx, f, handled, func(s Session) approval.Event { return s.signedOut(by, now) },
+	ended, err = d.store.EndSessions(ctx, f, handled, func(s Session) approval.Event { return s.signedOut(by, now) },
 		func(p PushSubscription) approval.Event { return p.ended(by, now) })
 	if err == nil && len(ended) == 0 && f.ID != "" {
 		return nil, errNoSession
 	}
-	g.sessions.turn()
+	d.sessions.turn()
 	return ended, err
 }
 
 // signedOut is the end of a session before its time, for the log.
 func (s Session) signedOut(by string, now int64) approval.Event {
-	return webEvent(approval.EventSignedOut, now, map[string]any{"by": by, "person": s.Person, "session": s.ID})
+	return event(approval.EventSignedOut, now, map[string]any{"by": by, "person": s.Person, "session": s.ID})
 }
 
 // SignInRefused puts on record that a sign-in from that address of a remote was refused.
-func (g *Gate) SignInRefused(ctx context.Context, remote, how, why string) error {
-	e := webEvent(approval.EventRefused, nowMs(), map[string]any{"by": "web:" + how, "why": why})
+func (d *Door) SignInRefused(ctx context.Context, remote, how, why string) error {
+	e := event(approval.EventRefused, nowMs(), map[string]any{"by": "web:" + how, "why": why})
 	e.By = "address:" + remote
-	return g.refusal(ctx, nil, e)
+	return d.desk.Refusals().Append(ctx, nil, e)
 }
 
 // SessionsTurn gives a channel that is closed as soon as a session may have ended here:
 // one was ended, or other rules count. Other instances' doings are not told.
-func (g *Gate) SessionsTurn() <-chan struct{} { return g.sessions.next() }
-
-// webEvent makes a log entry about signing in. It never names a secret.
-func webEvent(t approval.EventType, now int64, data map[string]any) approval.Event {
-	return pairingEvent(t, now, data)
-}
+func (d *Door) SessionsTurn() <-chan struct{} { return d.sessions.next() }

@@ -1,6 +1,8 @@
-package core_test
+package signin_test
 
 import (
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -9,15 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
-	"approvalbot/internal/approval"
-	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 )
 
 // A session holds for seven days, and for twelve hours after its last use.
 func TestSessionLive(t *testing.T) {
 	t.Parallel()
 	const hour = int64(3_600_000)
-	s := core.Session{UsedMs: 100 * hour, EndsMs: 110 * hour}
+	s := signin.Session{UsedMs: 100 * hour, EndsMs: 110 * hour}
 	require.True(t, s.Live(110*hour-1))
 	require.False(t, s.Live(110*hour))
 	s.EndsMs = 268 * hour
@@ -27,19 +28,19 @@ func TestSessionLive(t *testing.T) {
 
 // session puts a session of alice into the store that was last used so long ago, and ends
 // so long from now.
-func (d *fixture) session(t *testing.T, id string, ago, left time.Duration) core.Session {
+func (d *rig) session(t *testing.T, id string, ago, left time.Duration) signin.Session {
 	t.Helper()
 	now := time.Now()
-	s := core.Session{ID: id, Person: "alice", How: core.ByLink, CreatedMs: now.Add(-ago).UnixMilli(),
+	s := signin.Session{ID: id, Person: "alice", How: signin.ByLink, CreatedMs: now.Add(-ago).UnixMilli(),
 		UsedMs: now.Add(-ago).UnixMilli(), EndsMs: now.Add(left).UnixMilli()}
-	require.NoError(t, d.store.SignIn(t.Context(), core.SignedIn{Session: s, Cookie: core.CookieHash(id),
+	require.NoError(t, d.store.SignIn(t.Context(), signin.SignedIn{Session: s, Cookie: signin.CookieHash(id),
 		Event: approval.Event{AtMs: s.CreatedMs, Type: approval.EventSignIn}}))
 	return s
 }
 
-func (d *fixture) usedMs(t *testing.T, id string) int64 {
+func (d *rig) usedMs(t *testing.T, id string) int64 {
 	t.Helper()
-	s, err := d.store.Session(t.Context(), core.CookieHash(id))
+	s, err := d.store.Session(t.Context(), signin.CookieHash(id))
 	require.NoError(t, err)
 	return s.UsedMs
 }
@@ -47,7 +48,7 @@ func (d *fixture) usedMs(t *testing.T, id string) int64 {
 // Only the first use of a minute is written down, and a stream's look is none.
 func TestAUseIsWrittenDownOnceAMinute(t *testing.T) {
 	t.Parallel()
-	d := newFixture(t)
+	d := newRig(t)
 	recent := d.session(t, "recent", 30*time.Second, time.Hour)
 	_, err := d.Session(t.Context(), "recent")
 	require.NoError(t, err)
@@ -66,11 +67,11 @@ func TestAUseIsWrittenDownOnceAMinute(t *testing.T) {
 // A session that is over, that never was, or whose person is no longer configured, is none.
 func TestNoSession(t *testing.T) {
 	t.Parallel()
-	d := newFixture(t)
+	d := newRig(t)
 	d.session(t, "idle", 13*time.Hour, time.Hour)
 	d.session(t, "over", time.Minute, -time.Minute)
 	d.session(t, "good", time.Minute, time.Hour)
-	for _, cookie := range []string{"idle", "over", "never", "", core.CookieHash("good")} {
+	for _, cookie := range []string{"idle", "over", "never", "", signin.CookieHash("good")} {
 		_, err := d.Session(t.Context(), cookie)
 		require.Equal(t, approval.CodeNotFound, approval.CodeOf(err), cookie)
 	}
@@ -85,7 +86,7 @@ func TestNoSession(t *testing.T) {
 	require.NoError(t, err)
 	_, err = d.Session(t.Context(), "good")
 	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
-	_, _, err = d.SignIn(t.Context(), core.SignIn{Person: "alice", How: core.ByOIDC})
+	_, _, err = d.SignIn(t.Context(), signin.SignIn{Person: "alice", How: signin.ByOIDC})
 	require.Equal(t, approval.CodeForbidden, approval.CodeOf(err))
 }
 
@@ -93,7 +94,7 @@ func TestNoSession(t *testing.T) {
 // own person, and an agent's for nobody, also where it names who stands behind it.
 func TestAdversary_N2_WhoMayMakeALink(t *testing.T) {
 	t.Parallel()
-	d := newFixture(t)
+	d := newRig(t)
 	for name, c := range map[string]struct {
 		who    core.Caller
 		person string
@@ -130,7 +131,7 @@ func TestAdversary_N2_WhoMayMakeALink(t *testing.T) {
 // An account in a chat makes a link for its own person, which enrols nothing.
 func TestAdversary_N2_AChatsLinkEnrolsNothing(t *testing.T) {
 	t.Parallel()
-	d := newFixture(t)
+	d := newRig(t)
 	_, secret, err := d.LinkFor(t.Context(), approval.Voter{Channel: "telegram", UserID: "1"}, nil)
 	require.NoError(t, err)
 	s, _, err := d.SpendLink(t.Context(), secret, "")
@@ -148,7 +149,7 @@ func TestAdversary_N2_AChatsLinkEnrolsNothing(t *testing.T) {
 // are cut and made visible.
 func TestWhatIsOnRecordOfASignIn(t *testing.T) {
 	t.Parallel()
-	d := newFixture(t)
+	d := newRig(t)
 	_, secret, err := d.MakeLink(t.Context(), core.Caller{Token: "ops", MayAdmin: true}, "alice", true)
 	require.NoError(t, err)
 	s, cookie, err := d.SpendLink(t.Context(), secret, "Evil\u202e\n"+strings.Repeat("x", 500))
@@ -162,7 +163,7 @@ func TestWhatIsOnRecordOfASignIn(t *testing.T) {
 	var types []approval.EventType
 	for _, e := range log {
 		types = append(types, e.Type)
-		for _, hidden := range []string{secret, cookie, core.CookieHash(cookie)} {
+		for _, hidden := range []string{secret, cookie, signin.CookieHash(cookie)} {
 			require.NotContains(t, string(e.Data), hidden)
 		}
 	}
@@ -178,8 +179,8 @@ func TestWhatIsOnRecordOfASignIn(t *testing.T) {
 // Whoever proves who they are by what counts once, signs in once.
 func TestWhatCountsOnce(t *testing.T) {
 	t.Parallel()
-	d := newFixture(t)
-	in := core.SignIn{Person: "alice", How: core.ByTelegram, Once: "this", OnceMs: time.Now().Add(time.Minute).UnixMilli()}
+	d := newRig(t)
+	in := signin.SignIn{Person: "alice", How: signin.ByTelegram, Once: "this", OnceMs: time.Now().Add(time.Minute).UnixMilli()}
 	_, _, err := d.SignIn(t.Context(), in)
 	require.NoError(t, err)
 	_, _, err = d.SignIn(t.Context(), in)
@@ -189,7 +190,7 @@ func TestWhatCountsOnce(t *testing.T) {
 // Whoever waits for the end of sessions hears of one, and of other rules.
 func TestSessionsTurn(t *testing.T) {
 	t.Parallel()
-	d := newFixture(t)
+	d := newRig(t)
 	d.session(t, "s", time.Minute, time.Hour)
 	turn := d.SessionsTurn()
 	require.Equal(t, turn, d.SessionsTurn())

@@ -1,4 +1,4 @@
-package core
+package signin
 
 import (
 	"crypto/hkdf"
@@ -20,7 +20,7 @@ const (
 // browser that it is for. Every instance with the store's key reads those of every other.
 type signInKey [32]byte
 
-// randomSignInKey is the key of a Gate that has got no other.
+// randomSignInKey is the key of a Door that has got no other.
 func randomSignInKey() (k signInKey) {
 	_, _ = rand.Read(k[:]) // never fails (crypto/rand)
 	return k
@@ -28,11 +28,10 @@ func randomSignInKey() (k signInKey) {
 
 // ShareSeed derives from the store's seed what instances must have in common. It is for
 // before anything is served.
-func (g *Gate) ShareSeed(seed [32]byte) error {
+func (d *Door) ShareSeed(seed [32]byte) error {
 	key, err := hkdf.Key(sha256.New, seed[:], nil, signInPurpose, len(seed))
 	if err == nil {
-		copy(g.signIns[:], key)
-		err = g.confirms.derive(seed)
+		copy(d.signIns[:], key)
 	}
 	return err
 }

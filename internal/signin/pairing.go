@@ -1,17 +1,17 @@
-package core
+package signin
 
 import (
+	"approvalbot/internal/approval"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
-	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
 
-	"approvalbot/internal/approval"
+	"approvalbot/core"
 )
 
 // PairingCodeLength is how many characters of Crockford's base 32 a pairing code
@@ -54,6 +54,16 @@ const (
 	PairingFailed   PairingStatus = "failed"   // five wrong codes
 	PairingExpired  PairingStatus = "expired"
 )
+
+// PairingStore keeps the newest pairing.
+type PairingStore interface {
+	// Pairing gives the newest pairing, or an empty one.
+	Pairing(ctx context.Context) (Pairing, error)
+	// Pair replaces the newest pairing by what fn makes of it, appends fn's events
+	// to the log and marks handled (if not nil), all in one transaction. ErrHandled
+	// when the platform update was handled before.
+	Pair(ctx context.Context, handled *approval.InboundRef, fn func(Pairing) (Pairing, []approval.Event)) error
+}
 
 // Status gives the pairing's status at a time.
 func (p Pairing) Status(now int64) PairingStatus {
@@ -98,13 +108,13 @@ func newPairingCode() string {
 	code := make([]byte, PairingCodeLength)
 	_, _ = rand.Read(code) // never fails (crypto/rand)
 	for i, b := range code {
-		code[i] = codeAlphabet[int(b)%len(codeAlphabet)]
+		code[i] = core.CodeAlphabet[int(b)%len(core.CodeAlphabet)]
 	}
 	return string(code)
 }
 
 // StartPairing makes a pairing, in place of any earlier one, and gives its code.
-func (g *Gate) StartPairing(ctx context.Context, who Caller) (p Pairing, code string, err error) {
+func (d *Door) StartPairing(ctx context.Context, who core.Caller) (p Pairing, code string, err error) {
 	if !who.MayAdmin {
 		return p, "", approval.Refuse(approval.CodeForbidden, "This token may not do that: it needs the scope operator.admin.")
 	}
@@ -114,49 +124,43 @@ func (g *Gate) StartPairing(ctx context.Context, who Caller) (p Pairing, code st
 	if who.Person != "" {
 		by = "person:" + who.Person
 	}
-	event := pairingEvent(approval.EventPairing, now, map[string]any{"by": by, "until": p.ExpiresAtMs})
-	err = g.store.Pair(ctx, nil, func(Pairing) (Pairing, []approval.Event) { return p, []approval.Event{event} })
+	began := event(approval.EventPairing, now, map[string]any{"by": by, "until": p.ExpiresAtMs})
+	err = d.store.Pair(ctx, nil, func(Pairing) (Pairing, []approval.Event) { return p, []approval.Event{began} })
 	return p, code, err
 }
 
 // Pair takes a code that somebody gave in a chat, and reports whether it was the
 // pairing's. A wrong one is on record as a refused attempt. When Pair returns without
 // an error, the platform update is handled.
-func (g *Gate) Pair(
+func (d *Door) Pair(
 	ctx context.Context, v approval.Voter, code string, who PairingWho, handled *approval.InboundRef,
 ) (right bool, err error) {
-	by := g.people(time.Now()).Identify(v).Name()
-	try := attempt{all: &g.refusals}
-	err = g.store.Pair(ctx, handled, func(before Pairing) (Pairing, []approval.Event) {
+	by := d.people().Identify(v).Name()
+	try := d.desk.Refusals().Attempt()
+	err = d.store.Pair(ctx, handled, func(before Pairing) (Pairing, []approval.Event) {
 		now := nowMs()
 		var p Pairing
 		if p, right = before.answer(code, who, now); right {
-			return p, []approval.Event{pairingEvent(approval.EventPaired, now, map[string]any{"by": by, "target": who.Chat.String()})}
+			return p, []approval.Event{event(approval.EventPaired, now, map[string]any{"by": by, "target": who.Chat.String()})}
 		}
 		why := "a pairing code that is not right"
 		if p.Wrong != before.Wrong && p.Wrong == pairingTries {
 			why += "; it was the fifth, so the pairing has ended"
 		}
-		no := pairingEvent(approval.EventRefused, now, map[string]any{"by": by, "why": why})
+		no := event(approval.EventRefused, now, map[string]any{"by": by, "why": why})
 		no.By = by
-		return p, try.bounded([]approval.Event{no})
+		return p, try.Bounded([]approval.Event{no})
 	})
-	try.ended(err)
+	try.Ended(err)
 	return right && err == nil, err
 }
 
 // PairingOf gives the pairing of that id, or CodeNotFound: a newer one takes its
 // place.
-func (g *Gate) PairingOf(ctx context.Context, id string) (Pairing, error) {
-	p, err := g.store.Pairing(ctx)
+func (d *Door) PairingOf(ctx context.Context, id string) (Pairing, error) {
+	p, err := d.store.Pairing(ctx)
 	if err == nil && (p.ID == "" || p.ID != id) {
 		return Pairing{}, approval.Refuse(approval.CodeNotFound, "There is no such pairing: a newer one may have taken its place.")
 	}
 	return p, err
-}
-
-// pairingEvent makes a log entry about a pairing. It never names the code.
-func pairingEvent(t approval.EventType, now int64, data map[string]any) approval.Event {
-	text, _ := json.Marshal(data) // plain values always marshal
-	return approval.Event{AtMs: now, Type: t, Data: text}
 }

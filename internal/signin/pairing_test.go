@@ -1,12 +1,13 @@
-package core
+package signin
 
 import (
+	"approvalbot/internal/approval"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/internal/approval"
+	"approvalbot/core"
 )
 
 func TestPairing_AnswersOnce(t *testing.T) {
@@ -87,7 +88,7 @@ func TestPairing_Codes(t *testing.T) {
 	for range 1000 {
 		code := newPairingCode()
 		require.Len(t, code, PairingCodeLength)
-		require.Empty(t, strings.Trim(code, codeAlphabet))
+		require.Empty(t, strings.Trim(code, core.CodeAlphabet))
 		require.False(t, seen[code])
 		seen[code] = true
 	}

@@ -1,12 +1,11 @@
-package core
+package signin
 
 import (
+	"approvalbot/internal/approval"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
-
-	"approvalbot/internal/approval"
 )
 
 // Gone is what the store has of people whom the configuration does not name.
@@ -37,15 +36,15 @@ type GoneStore interface {
 // same name who is configured later has none of it. Their passkeys are suspended: they sign
 // nobody in and sign no yes. With several instances nothing ends before all have these rules;
 // the result Waits until then.
-func (g *Gate) EndGone(ctx context.Context) (Gone, error) {
-	rules, now := g.Rules(), nowMs()
+func (d *Door) EndGone(ctx context.Context) (Gone, error) {
+	rules, now := d.desk.Rules(), nowMs()
 	var known []string
 	for _, p := range rules.People.Everybody() {
 		known = append(known, p.Name)
 	}
-	gone, err := g.store.EndGone(ctx, known, rules.Policy.Hash(), func(x Gone) []approval.Event { return x.events(now) })
+	gone, err := d.store.EndGone(ctx, known, rules.Policy.Hash(), func(x Gone) []approval.Event { return x.events(now) })
 	if err == nil && len(gone.Sessions) > 0 {
-		g.sessions.turn()
+		d.sessions.turn()
 	}
 	return gone, err
 }
@@ -61,7 +60,7 @@ func (x Gone) events(now int64) (out []approval.Event) {
 		out = append(out, p.ended(byConfiguration, now))
 	}
 	for _, p := range x.Passkeys {
-		out = append(out, webEvent(approval.EventPasskeySuspended, now,
+		out = append(out, event(approval.EventPasskeySuspended, now,
 			map[string]any{"by": byConfiguration, "person": p.Person, "passkey": p}))
 	}
 	return out
