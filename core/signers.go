@@ -71,7 +71,7 @@ func NoSite() *approval.Error {
 // signature counts.
 type noSigners struct{}
 
-func (noSigners) Holders(context.Context) (map[string]bool, error) { return nil, nil }
+func (noSigners) Holders(context.Context) (map[string]bool, error) { return map[string]bool{}, nil }
 
 func (noSigners) KeepCeremony(context.Context, Ceremony) (string, []string, error) {
 	return "", nil, nil

@@ -1,7 +1,6 @@
 package signin
 
 import (
-	"approvalbot/internal/approval"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
 )
 

@@ -5,12 +5,12 @@
 package signin
 
 import (
-	"approvalbot/internal/approval"
-	"approvalbot/internal/people"
 	"encoding/json"
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 )
 
 // Door is the one door to every step of signing in. Who is calling is an argument of each

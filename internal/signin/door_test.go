@@ -1,12 +1,12 @@
 package signin_test
 
 import (
-	"approvalbot/internal/approval"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/signin"
 )
 

@@ -1,11 +1,12 @@
 package signin
 
 import (
-	"approvalbot/internal/approval"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+
+	"approvalbot/internal/approval"
 )
 
 // Gone is what the store has of people whom the configuration does not name.

@@ -1,11 +1,11 @@
 package signin
 
 import (
-	"approvalbot/internal/approval"
 	"context"
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // linkLife is how long a login link can be used.

@@ -1,12 +1,12 @@
 package signin
 
 import (
-	"approvalbot/internal/approval"
 	"sync"
 
 	"github.com/google/uuid"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func newNotice(t approval.Target, text, session string, now int64) core.Notice {

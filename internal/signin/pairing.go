@@ -1,7 +1,6 @@
 package signin
 
 import (
-	"approvalbot/internal/approval"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -12,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // PairingCodeLength is how many characters of Crockford's base 32 a pairing code

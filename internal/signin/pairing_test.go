@@ -1,13 +1,13 @@
 package signin
 
 import (
-	"approvalbot/internal/approval"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func TestPairing_AnswersOnce(t *testing.T) {

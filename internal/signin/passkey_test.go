@@ -1,8 +1,6 @@
 package signin_test
 
 import (
-	"approvalbot/internal/approval"
-	"approvalbot/internal/people"
 	"slices"
 	"sync"
 	"testing"
@@ -11,8 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
 	"approvalbot/internal/assertion/softkey"
+	"approvalbot/internal/people"
 	"approvalbot/internal/signin"
 )
 

@@ -1,7 +1,6 @@
 package signin
 
 import (
-	"approvalbot/internal/approval"
 	"context"
 	"crypto/ecdh"
 	"encoding/base64"
@@ -11,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
 )
 

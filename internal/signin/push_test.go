@@ -1,11 +1,11 @@
 package signin_test
 
 import (
-	"approvalbot/internal/approval"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"approvalbot/internal/approval"
 	"approvalbot/internal/signin"
 )
 

@@ -1,8 +1,6 @@
 package signin_test
 
 import (
-	"approvalbot/internal/approval"
-	"approvalbot/internal/people"
 	"context"
 	"encoding/base64"
 	"log/slog"
@@ -13,8 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
 	"approvalbot/internal/assertion/softkey"
+	"approvalbot/internal/people"
 	"approvalbot/internal/signin"
 	"approvalbot/internal/store"
 )

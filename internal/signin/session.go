@@ -1,8 +1,6 @@
 package signin
 
 import (
-	"approvalbot/internal/approval"
-	"approvalbot/internal/people"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -13,7 +11,9 @@ import (
 	"github.com/google/uuid"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
+	"approvalbot/internal/people"
 )
 
 // How long a session holds, whoever uses it, and how long without being used.

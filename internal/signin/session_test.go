@@ -1,8 +1,6 @@
 package signin_test
 
 import (
-	"approvalbot/internal/approval"
-	"approvalbot/internal/people"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -11,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 	"approvalbot/internal/signin"
 )
 

@@ -1,10 +1,10 @@
 package signin
 
 import (
-	"approvalbot/internal/approval"
 	"context"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 var _ core.Signers = (*Door)(nil)

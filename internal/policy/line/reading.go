@@ -3,14 +3,12 @@ package line
 import (
 	"sync"
 
-	"approvalbot/internal/policy/budget"
-	"approvalbot/internal/policy/command"
-
 	"mvdan.cc/sh/v3/syntax"
 
-	grammar "approvalbot/internal/policy/shell"
-
+	"approvalbot/internal/policy/budget"
+	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
+	grammar "approvalbot/internal/policy/shell"
 	"approvalbot/internal/policy/workspace"
 )
 

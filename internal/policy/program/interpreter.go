@@ -1,13 +1,13 @@
 package program
 
 import (
-	"approvalbot/internal/policy/words"
 	"slices"
 	"strings"
 
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/language"
+	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
 )
 

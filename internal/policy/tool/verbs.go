@@ -2,7 +2,6 @@ package tool
 
 import (
 	"approvalbot/internal/policy/finding"
-
 	"approvalbot/internal/policy/words"
 )
 
