@@ -33,8 +33,8 @@ func (s *Reading) simple(all []workspace.Word) {
 		}
 	}
 	s.touches(all)
-	if !s.hunting && s.Found.Without(finding.Of(finding.TouchesDesk)).Class() == approval.R3 && s.Found.Any(mayRunWords) {
-		s.hunt(all[1:])
+	if !s.searching && s.Found.Without(finding.Of(finding.TouchesDesk)).Class() == approval.R3 && s.Found.Any(mayRunWords) {
+		s.searchNested(all[1:])
 	}
 	s.noteClass(i)
 	s.Found = s.Found.Or(before)
@@ -85,11 +85,11 @@ func (s *Reading) known(base string, args []workspace.Word) {
 // types notes a program that takes commands from a terminal, where the call may have one. What
 // is asked for anyway is said of more programs, for people to know.
 func (s *Reading) types(base string, args []workspace.Word) {
-	if !s.Terminal || s.hunting {
+	if !s.Terminal || s.searching {
 		return
 	}
 	asks := s.Found.Class() >= approval.R3 && program.IsWrapper(base) && !OpensLine(append([]workspace.Word{{Text: base}}, args...))
-	if asks || program.TakesTyping(base, args, s.pipes) {
+	if asks || program.TakesTyping(base, args, s.beforePipe) {
 		s.Found.Add(finding.TakesTyping)
 	}
 }
@@ -128,8 +128,8 @@ func (s *Reading) rule(judge command.Rule, base string, args []workspace.Word) {
 // changes the working tree may put it among the project's code.
 func (s *Reading) fetched(base string, found finding.Set) {
 	if base == "git" {
-		s.brought = s.brought || found.Has(finding.NetworkRead)
-		s.writes = s.writes || s.brought && found.Has(finding.LocalGit)
+		s.fetchedByGit = s.fetchedByGit || found.Has(finding.NetworkRead)
+		s.writes = s.writes || s.fetchedByGit && found.Has(finding.LocalGit)
 	}
 }
 
@@ -163,10 +163,10 @@ func (s *Reading) apply(e *command.Effect) {
 	case command.MovesOnto:
 		s.replaces(e.Word)
 	case command.RunsEach:
-		each := s.each
-		s.each = true
+		each := s.forEach
+		s.forEach = true
 		s.inner(e.Words)
-		s.each = each
+		s.forEach = each
 		if s.Found.Has(finding.DeletesFile) && !e.Narrow {
 			s.Found.Add(finding.RecursiveDelete)
 		}
@@ -245,7 +245,7 @@ func (s *Reading) program(w workspace.Word) string {
 		default:
 			s.Found.Add(finding.ProgramByPath)
 			inside := w.Exact() && !workspace.Climbs(name) && s.Place.EndsInside(name)
-			s.Foreign = s.Foreign || !inside
+			s.OutsideProgram = s.OutsideProgram || !inside
 		}
 		name = name[i+1:]
 	}
@@ -330,7 +330,7 @@ func (s *Reading) trees(base string, args []workspace.Word, added finding.Set) {
 
 // mayTake reports a command of which it is open what it does with directories.
 func (s *Reading) mayTake(base string, args []workspace.Word, added finding.Set) bool {
-	if s.hunting || listers[base] || !added.Any(blind) {
+	if s.searching || listers[base] || !added.Any(blind) {
 		return false
 	}
 	return !elsewhere(base, args)
@@ -351,9 +351,9 @@ func elsewhere(base string, args []workspace.Word) bool {
 	return false
 }
 
-// MaxHunt bounds how many words of a command are taken for commands, and how
+// maxNestedWords bounds how many words of a command are taken for commands, and how
 // many words such a command has.
-const MaxHunt = 64
+const maxNestedWords = 64
 
 // maxEquals bounds after how many equals signs of a word a command may begin,
 // as in --option=exec=command.
@@ -363,19 +363,19 @@ const maxEquals = 4
 var mayRunWords = finding.OfClass[approval.R3].Without(finding.Of(finding.MayReadSecret, finding.SendsData,
 	finding.ReadsSecret, finding.ReadsEnvironment, finding.TakesTyping, finding.OpensTerminal, finding.GitPush, finding.DynamicArgument, finding.DynamicPath, finding.HiddenInComment))
 
-// hunt looks for destructive commands in the words of one that asks anyway:
+// searchNested looks for destructive commands in the words of one that asks anyway:
 // behind wrappers that policy does not know, and in words that are themselves
 // shell lines. It only ever adds what is R4.
-func (s *Reading) hunt(args []workspace.Word) {
+func (s *Reading) searchNested(args []workspace.Word) {
 	outside, place, fetches, runs, silent := s.Found, s.Place, s.fetches, s.runs, s.silent
-	s.hunting = true
+	s.searching = true
 	s.Found = finding.Set{}
-	for i, w := range args[:min(len(args), MaxHunt)] {
+	for i, w := range args[:min(len(args), maxNestedWords)] {
 		if w.Kind == workspace.Computed || w.Text == "" {
 			continue
 		}
 		if s.fetches, s.runs = false, false; w.Text[0] != '-' {
-			s.inner(args[i:min(len(args), i+MaxHunt)])
+			s.inner(args[i:min(len(args), i+maxNestedWords)])
 		}
 		if s.fetches && s.runs { // one command that does both, as nc -e
 			s.Found.Add(finding.RunsDownload)
@@ -396,7 +396,7 @@ func (s *Reading) hunt(args []workspace.Word) {
 			s.scan(w.Text)
 		}
 	}
-	s.hunting = false
+	s.searching = false
 	s.Place, s.fetches, s.runs, s.silent = place, fetches, runs, silent
 	s.Found = s.Found.And(finding.OfClass[approval.R4]).Or(outside)
 }

@@ -104,7 +104,7 @@ type readAt struct {
 
 // reads remembers a file that is read.
 func (s *Reading) reads(w workspace.Word) {
-	if w.Kind != workspace.Computed && !s.hunting {
+	if w.Kind != workspace.Computed && !s.searching {
 		s.read = append(s.read, readAt{w, s.Place.Dirs})
 	}
 }
@@ -136,11 +136,11 @@ func (s *Reading) overwritten(w workspace.Word, place *workspace.Place, read []r
 // the first; a name without an ending is a directory's as often.
 func (s *Reading) replaces(w workspace.Word) {
 	files := named(&s.Place, w)
-	again := func(file string) bool { return slices.Contains(s.onto, file) }
-	if s.each || path.Ext(w.Text) != "" && slices.ContainsFunc(files, again) {
+	again := func(file string) bool { return slices.Contains(s.renamedTo, file) }
+	if s.forEach || path.Ext(w.Text) != "" && slices.ContainsFunc(files, again) {
 		s.Found.Add(finding.DeletesFile)
 	}
-	s.onto = append(s.onto, files...)
+	s.renamedTo = append(s.renamedTo, files...)
 }
 
 // named gives the files that a word may mean, as file systems without letter case know

@@ -46,7 +46,7 @@ func (s *Reading) process(p *syntax.ProcSubst) {
 	s.stmts(p.Stmts)
 	wrote := s.writes && !writes || len(s.logs) > logs
 	changes := wrote || s.Found.Any(besides)
-	if changes && s.Unsure.What == "" && !s.hunting {
+	if changes && s.Unsure.What == "" && !s.searching {
 		s.Unsure = grammar.Refusal{What: "<( ) with a command that changes something, beside the rest"}
 	}
 	s.Found, s.Place, s.apart = s.Found.Or(found), place, apart

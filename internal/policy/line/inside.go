@@ -39,7 +39,7 @@ var lineFlags = regexp.MustCompile(`^-[celux]*c$`)
 // InsideWords calls fn with every end of the words that could be a command of its
 // own, until it says true.
 func InsideWords(args []workspace.Word, fn func([]workspace.Word) bool) bool {
-	for i := 1; i < min(len(args), MaxHunt); i++ {
+	for i := 1; i < min(len(args), maxNestedWords); i++ {
 		if args[i].Text != "" && fn(args[i:]) {
 			return true
 		}

@@ -28,49 +28,49 @@ const (
 // shell reads the commands of one call. What it finds is only ever added.
 type Reading struct {
 	workspace.Reader
-	wide     *Wide
-	steps    *budget.Budget
-	seen     *Seen       // what rules and grants look at; may be nil
-	Found    finding.Set // backs reader.found
-	Commands int
-	Parsed   int
-	depth    int
-	looped   int              // inside a loop or a function
-	apart    int              // the same, where a subshell began
-	plain    map[string]bool  // variables of loops over plain words, see forClause
-	bound    loopValues       // what loops give their variables in this round
-	rounds   int              // how many rounds were judged
-	opened   int              // how many words the command had that a wrapper ran last
-	printed  []workspace.Word // the files that a command lists
-	input    []workspace.Word // the same, where the next command reads them
-	piped    bool             // the next command reads a pipe
-	given    string           // the text of the here-document that the next command reads
-	empty    emptiness        // whether the input of what runs next is empty
-	silent   bool             // what ran last surely printed nothing
-	read     []readAt         // the files that were read
-	from     int              // so many of them before the pipe began that stands now
-	onto     []string         // what files were renamed to
-	each     bool             // what runs next runs for each of many files
-	behind   bool             // what runs next stands behind a pipe
-	fetches  bool             // something was fetched from the network
-	runs     bool             // something was run that was not read: input, a script, computed text
-	rehomed  bool             // a variable that says where the user's configuration is was set
-	hunting  bool             // only what is R4 matters: see hunt
-	scanned  string           // the text that scan looked through last
-	writes   bool             // a file was written that could be code
-	saves    bool             // a file was written that may be run or obeyed
-	brought  bool             // git has fetched what others wrote
-	written  bool             // the same, by an earlier statement
-	settings bool             // a computed word ends in the name of a runtime's settings
-	logs     []string         // the names of logs that were written
-	ran      []workspace.Word // what stood in loops beside the project's code that ran
-	scripted bool             // a script of the project was run by its path
-	Foreign  bool             // a program was run by a path that is not in the workspace
-	AsksCode bool             // the project's own code is to be asked for
-	Terminal bool             // the call may have a terminal, and what is typed there is not seen
-	pipes    bool             // what runs next prints into a pipe
-	Unsure   grammar.Refusal  // why a line is not sure to run as it was read
-	words_   []workspace.Word
+	wide           *Wide
+	steps          *budget.Budget
+	seen           *Seen       // what rules and grants look at; may be nil
+	Found          finding.Set // backs reader.found
+	Commands       int
+	Parsed         int
+	depth          int
+	looped         int              // inside a loop or a function
+	apart          int              // the same, where a subshell began
+	plain          map[string]bool  // variables of loops over plain words, see forClause
+	bound          loopValues       // what loops give their variables in this round
+	rounds         int              // how many rounds were judged
+	opened         int              // how many words the command had that a wrapper ran last
+	printed        []workspace.Word // the files that a command lists
+	input          []workspace.Word // the same, where the next command reads them
+	piped          bool             // the next command reads a pipe
+	given          string           // the text of the here-document that the next command reads
+	empty          emptiness        // whether the input of what runs next is empty
+	silent         bool             // what ran last surely printed nothing
+	read           []readAt         // the files that were read
+	from           int              // so many of them before the pipe began that stands now
+	renamedTo      []string         // what files were renamed to
+	forEach        bool             // what runs next runs for each of many files
+	afterPipe      bool             // what runs next stands behind a pipe
+	fetches        bool             // something was fetched from the network
+	runs           bool             // something was run that was not read: input, a script, computed text
+	rehomed        bool             // a variable that says where the user's configuration is was set
+	searching      bool             // only what is R4 matters: see searchNested
+	scanned        string           // the text that scan looked through last
+	writes         bool             // a file was written that could be code
+	saves          bool             // a file was written that may be run or obeyed
+	fetchedByGit   bool             // git has fetched what others wrote
+	written        bool             // the same, by an earlier statement
+	settings       bool             // a computed word ends in the name of a runtime's settings
+	logs           []string         // the names of logs that were written
+	ran            []workspace.Word // what stood in loops beside the project's code that ran
+	scripted       bool             // a script of the project was run by its path
+	OutsideProgram bool             // a program was run by a path that is not in the workspace
+	AsksCode       bool             // the project's own code is to be asked for
+	Terminal       bool             // the call may have a terminal, and what is typed there is not seen
+	beforePipe     bool             // what runs next prints into a pipe
+	Unsure         grammar.Refusal  // why a line is not sure to run as it was read
+	arena          []workspace.Word
 }
 
 // Wide is the reader that sees in a line whatever a shell could take from it.
@@ -98,7 +98,7 @@ func (e *Wide) Read(steps *budget.Budget, p workspace.Place, v *Seen, paths *[]w
 	s := &Reading{Reader: workspace.Reader{Own: e.own, Place: p, Paths: paths}, wide: e, steps: steps, seen: v, empty: idle}
 	s.Reader.Found = &s.Found
 	if v != nil {
-		s.words_ = v.words
+		s.arena = v.words
 	}
 	if p.Windows {
 		s.Found.Add(finding.WindowsShell)

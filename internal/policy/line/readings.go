@@ -50,18 +50,18 @@ func (s *Reading) takes(args []*syntax.Word) {
 				s.seen.Apart = true
 			}
 		}
-		start := len(s.words_)
-		s.words_ = s.appendWord(s.words_, args[0])
+		start := len(s.arena)
+		s.arena = s.appendWord(s.arena, args[0])
 		for _, w := range args[1:] {
-			s.words_ = s.taken(s.words_, w, how)
+			s.arena = s.taken(s.arena, w, how)
 		}
-		words := s.words_[start:len(s.words_):len(s.words_)]
+		words := s.arena[start:len(s.arena):len(s.arena)]
 		if how == shallow {
 			flatten(words)
 		}
 		s.printed = nil
 		s.simple(words)
-		s.words_ = s.words_[:start]
+		s.arena = s.arena[:start]
 		if how != asWritten && (len(printed) == 0 || len(s.printed) == 0) {
 			s.printed = nil
 		}

@@ -43,7 +43,7 @@ type Command struct {
 // note remembers a command about to be judged, and gives its index.
 func (s *Reading) note(all []workspace.Word) int {
 	v := s.seen
-	if s.hunting || v == nil {
+	if s.searching || v == nil {
 		return -1
 	}
 	from := len(v.Words)
@@ -70,7 +70,7 @@ func (s *Reading) noted(i int) {
 // noteClass says how bad the simple command with that index was. The project's own
 // code is harmless only where it is not to be asked for.
 func (s *Reading) noteClass(i int) {
-	if s.seen == nil || s.hunting || i >= len(s.seen.Commands) {
+	if s.seen == nil || s.searching || i >= len(s.seen.Commands) {
 		return
 	}
 	class := s.Found.Class()
@@ -83,7 +83,7 @@ func (s *Reading) noteClass(i int) {
 // noteLine remembers the form of a line that was parsed.
 func (s *Reading) noteLine(f *syntax.File) {
 	v := s.seen
-	if s.hunting || v == nil {
+	if s.searching || v == nil {
 		return
 	}
 	one := len(f.Stmts) == 1 && !v.read

@@ -9,8 +9,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"approvalbot/internal/approval"
-	"approvalbot/internal/policy/finding"
 	grammar "approvalbot/internal/policy/shell"
+
+	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/workspace"
 )
 
@@ -77,7 +78,7 @@ func (s *Reading) Line(text string) {
 // agree holds the parser's reading of a line against the plain reader's. Only
 // where both are the same is it sure that every shell runs what was read.
 func (s *Reading) agree(text string, f *syntax.File) {
-	if s.hunting || s.Unsure.What != "" {
+	if s.searching || s.Unsure.What != "" {
 		return
 	}
 	b := s.wide.forms.Get().(*forms)
@@ -189,7 +190,7 @@ func (s *Reading) stmt(st *syntax.Stmt) {
 		s.Found.Add(finding.UnusualShell)
 	}
 	files, empty, from, place := make([]workspace.Word, len(st.Redirs)), s.empty, s.from, s.Place
-	if !s.behind {
+	if !s.afterPipe {
 		s.from = len(s.read)
 	}
 	for i, r := range st.Redirs {
@@ -219,10 +220,10 @@ func (s *Reading) command(st *syntax.Stmt) {
 			return
 		}
 	case *syntax.BinaryCmd:
-		pipes := s.pipes
-		s.pipes = pipes || c.Op == syntax.Pipe
+		beforePipe := s.beforePipe
+		s.beforePipe = beforePipe || c.Op == syntax.Pipe
 		s.stmt(c.X)
-		s.pipes = pipes
+		s.beforePipe = beforePipe
 		silent, empty := s.silent, s.empty
 		if c.Op == syntax.AndStmt && asIs(st) {
 			s.andThen(c.Y)
@@ -233,15 +234,15 @@ func (s *Reading) command(st *syntax.Stmt) {
 			s.input = with(s.printed, c.X)
 		}
 		s.piped = c.Op == syntax.Pipe && readsPipe(c.Y)
-		behind := s.behind
+		afterPipe := s.afterPipe
 		if c.Op == syntax.Pipe {
-			s.empty, s.behind = something, true
+			s.empty, s.afterPipe = something, true
 			if silent && !mixesErrors(c.X) {
 				s.empty = nothing
 			}
 		}
 		s.stmt(c.Y)
-		s.behind = behind
+		s.afterPipe = afterPipe
 		s.silent = s.silent && (silent || c.Op == syntax.Pipe)
 		s.input, s.piped, s.empty = nil, false, empty
 	case *syntax.Subshell:

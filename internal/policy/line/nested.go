@@ -8,12 +8,12 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// Outward reports whether a line that shells may read in several ways could have an
+// LeavesWorkspace reports whether a line that shells may read in several ways could have an
 // effect outside in one of them: whether any of its words, taken for a command with
 // what follows, is known to have one.
-func (s *Reading) Outward(text string) bool {
+func (s *Reading) LeavesWorkspace(text string) bool {
 	h := s.wide.Read(s.steps, s.Place, nil, nil)
-	h.hunting = true
+	h.searching = true
 	for _, t := range [...]string{text, unquoted.Replace(text)} {
 		h.scan(t)
 		var words []workspace.Word
@@ -22,7 +22,7 @@ func (s *Reading) Outward(text string) bool {
 		}
 		for i := range words {
 			if base := program.ProgramOf(words[i]); s.wide.Rules(base) != nil || s.Own.IsProgram(base) {
-				h.judge(words[i:min(len(words), i+MaxHunt)])
+				h.judge(words[i:min(len(words), i+maxNestedWords)])
 			}
 		}
 	}
