@@ -16,11 +16,11 @@ import (
 )
 
 // simple judges one simple command, the name and its words as they will run.
-func (s *Reading) simple(all []workspace.Word) {
+func (s *Reading) simple(f frame, all []workspace.Word) {
 	before := s.Found
 	s.Found = finding.Set{}
 	i := s.commandsSeen()
-	s.judge(all)
+	s.judge(f, all)
 	if s.Found == (finding.Set{}) {
 		s.Found.Add(finding.DynamicArgument) // its rule could say nothing of it, as of cp with one glob
 	}
@@ -28,44 +28,44 @@ func (s *Reading) simple(all []workspace.Word) {
 		if s.written || s.runsLog(all) {
 			s.Found.Add(finding.WritesAndRuns)
 		}
-		if s.looped > 0 {
+		if f.inLoop {
 			s.ran = append(s.ran, all...)
 		}
 	}
 	s.touches(all)
-	if !s.searching && s.Found.Without(finding.Of(finding.TouchesDesk)).Class() == approval.R3 && s.Found.Any(mayRunWords) {
-		s.searchNested(all[1:])
+	if !f.searching && s.Found.Without(finding.Of(finding.TouchesDesk)).Class() == approval.R3 && s.Found.Any(mayRunWords) {
+		s.searchNested(f, all[1:])
 	}
-	s.noteClass(i)
+	s.noteClass(f, i)
 	s.Found = s.Found.Or(before)
 }
 
 // judge looks a command up and lets its rule judge it.
-func (s *Reading) judge(all []workspace.Word) {
+func (s *Reading) judge(f frame, all []workspace.Word) {
 	if s.Commands++; s.Commands > maxCommands {
 		s.Found.Add(finding.TooComplex)
 		return
 	}
-	i := s.note(all)
+	i := s.note(f, all)
 	defer s.noted(i)
 	before := s.Found
 	name := all[0]
 	base := s.program(name)
 	s.opened, s.silent = 0, false
-	defer func() { s.trees(base, all[1:], s.Found.Without(before)) }()
+	defer func() { s.trees(f, base, all[1:], s.Found.Without(before)) }()
 	switch {
 	case s.Own.IsProgram(base):
-		s.deskProgram(all[1:])
+		s.deskProgram(f, all[1:])
 	case name.Kind != workspace.Literal || name.Text == "":
 		s.Found.Add(finding.DynamicCommand)
 		s.runs = true
 	default:
-		s.known(base, all[1:])
+		s.known(f, base, all[1:])
 	}
 }
 
 // known judges a command whose name was read.
-func (s *Reading) known(base string, args []workspace.Word) {
+func (s *Reading) known(f frame, base string, args []workspace.Word) {
 	judge := s.wide.Rules(base)
 	switch {
 	case judge == nil:
@@ -74,22 +74,22 @@ func (s *Reading) known(base string, args []workspace.Word) {
 		s.Found.Add(finding.ReadOnlyCommand)
 	case program.Rehearses(base, args):
 		before := s.Found
-		s.rule(judge, base, args)
+		s.rule(f, judge, base, args)
 		s.Found = s.Found.Without(program.Destroys.Without(before))
 	default:
-		s.rule(judge, base, args)
+		s.rule(f, judge, base, args)
 	}
-	s.types(base, args)
+	s.types(f, base, args)
 }
 
 // types notes a program that takes commands from a terminal, where the call may have one. What
 // is asked for anyway is said of more programs, for people to know.
-func (s *Reading) types(base string, args []workspace.Word) {
-	if !s.Terminal || s.searching {
+func (s *Reading) types(f frame, base string, args []workspace.Word) {
+	if !s.Terminal || f.searching {
 		return
 	}
 	asks := s.Found.Class() >= approval.R3 && program.IsWrapper(base) && !OpensLine(append([]workspace.Word{{Text: base}}, args...))
-	if asks || program.TakesTyping(base, args, s.beforePipe) {
+	if asks || program.TakesTyping(base, args, f.beforePipe) {
 		s.Found.Add(finding.TakesTyping)
 	}
 }
@@ -101,10 +101,10 @@ func carries(w workspace.Word) bool {
 }
 
 // rule lets a command's rule judge it and applies what it says.
-func (s *Reading) rule(judge command.Rule, base string, args []workspace.Word) {
-	x := command.Call{Place: &s.Place, Looped: s.looped > s.apart, Steps: s.steps}
+func (s *Reading) rule(f frame, judge command.Rule, base string, args []workspace.Word) {
+	x := command.Call{Place: &s.Place, Looped: f.repeats(), Steps: s.steps}
 	x.Input, s.input, s.printed = s.input, nil, nil
-	x.Given, x.Piped, x.Empty, x.Idle, s.piped = s.given, s.piped, s.empty == nothing, s.empty == idle, false
+	x.Given, x.Piped, x.Empty, x.Idle, s.piped = s.given, s.piped, f.empty == nothing, f.empty == idle, false
 	judge(&x, base, language.ForTellers(base, args))
 	language.ListsFiles(&x, base, args)
 	if x.Found.Class() == approval.R2 && slices.ContainsFunc(args, carries) {
@@ -114,11 +114,11 @@ func (s *Reading) rule(judge command.Rule, base string, args []workspace.Word) {
 	s.silent = false
 	before := s.read
 	for i := range x.Effects {
-		s.apply(&x.Effects[i])
+		s.apply(f, &x.Effects[i])
 	}
 	s.emptied(x.Effects)
 	if base == "tee" {
-		s.overwrites(x.Effects, before)
+		s.overwrites(f, x.Effects, before)
 	}
 	s.fetched(base, x.Found)
 	s.given = ""
@@ -134,19 +134,19 @@ func (s *Reading) fetched(base string, found finding.Set) {
 }
 
 // apply does what one effect says, at the place where the line stands.
-func (s *Reading) apply(e *command.Effect) {
+func (s *Reading) apply(f frame, e *command.Effect) {
 	switch e.Kind {
 	case command.TellsName:
-		s.reads(e.Word)
+		s.reads(f, e.Word)
 		s.Name(e.Word)
 	case command.LooksAt:
-		s.reads(e.Word)
+		s.reads(f, e.Word)
 		s.DeskPath(e.Word)
 	case command.ReadsFile:
-		s.reads(e.Word)
+		s.reads(f, e.Word)
 		s.Read(e.Word)
 	case command.SearchesTree:
-		s.reads(e.Word)
+		s.reads(f, e.Word)
 		s.Search(e.Word)
 	case command.WritesFile:
 		s.Write(e.Word)
@@ -159,21 +159,19 @@ func (s *Reading) apply(e *command.Effect) {
 	case command.ReadsAddress:
 		s.Address(e.Word.Text)
 	case command.RunsWords:
-		s.inner(e.Words)
+		s.inner(f, e.Words)
 	case command.MovesOnto:
-		s.replaces(e.Word)
+		s.replaces(f, e.Word)
 	case command.RunsEach:
-		each := s.forEach
-		s.forEach = true
-		s.inner(e.Words)
-		s.forEach = each
+		f.forEach = true
+		s.inner(f, e.Words)
 		if s.Found.Has(finding.DeletesFile) && !e.Narrow {
 			s.Found.Add(finding.RecursiveDelete)
 		}
 	case command.RunsLine:
-		s.Line(e.Word.Text)
+		s.line(f, e.Word.Text)
 	case command.MovesTo:
-		s.move(e.Word)
+		s.move(f, e.Word)
 	case command.SetsVariable:
 		s.Set(e.Name, e.Word, true)
 	case command.PrintsFiles:
@@ -195,11 +193,11 @@ func (s *Reading) apply(e *command.Effect) {
 
 // move goes to another directory. In a loop or a function that cannot be followed,
 // and where the word may be anything, it is open where the line stands.
-func (s *Reading) move(w workspace.Word) {
+func (s *Reading) move(f frame, w workspace.Word) {
 	if s.eachDir(w) {
 		w = workspace.Word{Text: w.Text} // as the name of one of them, which begins with no dot
 	}
-	s.Place.Move(w, s.looped == s.apart && w.Kind != workspace.Computed)
+	s.Place.Move(w, !f.repeats() && w.Kind != workspace.Computed)
 }
 
 // eachDir reports a glob for directories of one of the workspace, in which nothing of the
@@ -262,17 +260,16 @@ func (s *Reading) program(w workspace.Word) string {
 
 // inner judges a command that another one runs, with words that simple has
 // looked at.
-func (s *Reading) inner(all []workspace.Word) {
+func (s *Reading) inner(f frame, all []workspace.Word) {
 	if len(all) == 0 {
 		s.Found.Add(finding.UnknownOption)
 		return
 	}
-	if s.depth++; s.depth > maxDepth {
+	if f.depth++; f.depth > maxDepth {
 		s.Found.Add(finding.NestedTooDeep)
 	} else {
-		s.judge(all)
+		s.judge(f, all)
 	}
-	s.depth--
 	s.opened = len(all)
 }
 
@@ -295,12 +292,12 @@ var listers = words.Set("ls dir vdir stat du df file tree find fd fdfind realpat
 // command, where it may do something with all that is in them. An unknown command
 // says no more by a directory of the workspace, or the one in which it runs, than
 // by no word at all, and where it runs must be known.
-func (s *Reading) trees(base string, args []workspace.Word, added finding.Set) {
+func (s *Reading) trees(f frame, base string, args []workspace.Word, added finding.Set) {
 	if opened := s.opened; opened > 0 && program.WrapperNames[base] && base != "find" {
 		args = args[:max(0, len(args)-opened)] // the rest was looked at by itself
 	}
 	takes := takers[base]
-	if !takes && !s.mayTake(base, args, added) {
+	if !takes && !s.mayTake(f, base, args, added) {
 		return
 	}
 	for _, w := range args {
@@ -329,8 +326,8 @@ func (s *Reading) trees(base string, args []workspace.Word, added finding.Set) {
 }
 
 // mayTake reports a command of which it is open what it does with directories.
-func (s *Reading) mayTake(base string, args []workspace.Word, added finding.Set) bool {
-	if s.searching || listers[base] || !added.Any(blind) {
+func (s *Reading) mayTake(f frame, base string, args []workspace.Word, added finding.Set) bool {
+	if f.searching || listers[base] || !added.Any(blind) {
 		return false
 	}
 	return !elsewhere(base, args)
@@ -366,28 +363,28 @@ var mayRunWords = finding.OfClass[approval.R3].Without(finding.Of(finding.MayRea
 // searchNested looks for destructive commands in the words of one that asks anyway:
 // behind wrappers that policy does not know, and in words that are themselves
 // shell lines. It only ever adds what is R4.
-func (s *Reading) searchNested(args []workspace.Word) {
+func (s *Reading) searchNested(f frame, args []workspace.Word) {
 	outside, place, fetches, runs, silent := s.Found, s.Place, s.fetches, s.runs, s.silent
-	s.searching = true
+	f.searching = true
 	s.Found = finding.Set{}
 	for i, w := range args[:min(len(args), maxNestedWords)] {
 		if w.Kind == workspace.Computed || w.Text == "" {
 			continue
 		}
 		if s.fetches, s.runs = false, false; w.Text[0] != '-' {
-			s.inner(args[i:min(len(args), i+maxNestedWords)])
+			s.inner(f, args[i:min(len(args), i+maxNestedWords)])
 		}
 		if s.fetches && s.runs { // one command that does both, as nc -e
 			s.Found.Add(finding.RunsDownload)
 		}
 		if strings.ContainsAny(w.Text, " \t\n;&|`") {
-			s.Line(strings.TrimLeft(w.Text, "!")) // as git writes a command
+			s.line(f, strings.TrimLeft(w.Text, "!")) // as git writes a command
 			value, ok := w.Text, true
 			for range maxEquals {
 				if _, value, ok = strings.Cut(value, "="); !ok {
 					break
 				}
-				s.Line(strings.TrimLeft(value, "!"))
+				s.line(f, strings.TrimLeft(value, "!"))
 			}
 		}
 	}
@@ -396,7 +393,6 @@ func (s *Reading) searchNested(args []workspace.Word) {
 			s.scan(w.Text)
 		}
 	}
-	s.searching = false
 	s.Place, s.fetches, s.runs, s.silent = place, fetches, runs, silent
 	s.Found = s.Found.And(finding.OfClass[approval.R4]).Or(outside)
 }
@@ -438,7 +434,7 @@ func (s *Reading) meansDesk(text string, class approval.RiskClass, first bool) b
 
 // deskProgram judges a call of the desk's own program. An agent may ask through
 // it; everything else it can do is the operator's.
-func (s *Reading) deskProgram(args []workspace.Word) {
+func (s *Reading) deskProgram(f frame, args []workspace.Word) {
 	verb := ""
 	if len(args) > 0 && args[0].Kind == workspace.Literal {
 		verb = args[0].Text
@@ -457,7 +453,7 @@ func (s *Reading) deskProgram(args []workspace.Word) {
 	}
 	for i, w := range args[1:] {
 		if verb == "run" && w.Is("--") {
-			s.inner(args[i+2:])
+			s.inner(f, args[i+2:])
 			return
 		}
 		for _, o := range [...]string{"--token", "--server", "--client", "--config"} {

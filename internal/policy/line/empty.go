@@ -17,15 +17,6 @@ import (
 // command that prints nothing, or that is given nothing to read. What a command prints
 // that does read something is open, and overwrites a file as any other contents do.
 
-// emptiness says of the input of a command whether it is empty.
-type emptiness uint8
-
-const (
-	something emptiness = iota // it may be anything
-	idle                       // what the call has, where nobody types
-	nothing                    // it is surely empty
-)
-
 // input says how empty the input of a command is behind a redirection.
 func input(r *syntax.Redirect, file workspace.Word, before emptiness) emptiness {
 	none := false
@@ -46,7 +37,7 @@ func input(r *syntax.Redirect, file workspace.Word, before emptiness) emptiness 
 // outputs judges the files that the output of a statement goes to, where it is none, or
 // made of them: the shell has emptied them before the statement runs, at the place. What
 // goes to a file is printed no more.
-func (s *Reading) outputs(redirs []*syntax.Redirect, files []workspace.Word, place *workspace.Place) {
+func (s *Reading) outputs(f frame, redirs []*syntax.Redirect, files []workspace.Word, place *workspace.Place) {
 	silent := s.silent
 	for i, r := range redirs {
 		if overwrites(r) {
@@ -54,7 +45,7 @@ func (s *Reading) outputs(redirs []*syntax.Redirect, files []workspace.Word, pla
 			if silent || errors {
 				s.empties(files[i])
 			}
-			s.overwritten(files[i], place, s.read[s.from:])
+			s.overwritten(files[i], place, s.read[f.from:])
 		}
 		kept := files[i].Is("/dev/null") || files[i].Text != "" && !workspace.Sink(files[i].Text)
 		output := r.N == nil && (r.Op == syntax.RdrOut || r.Op == syntax.AppOut)
@@ -103,18 +94,18 @@ type readAt struct {
 }
 
 // reads remembers a file that is read.
-func (s *Reading) reads(w workspace.Word) {
-	if w.Kind != workspace.Computed && !s.searching {
+func (s *Reading) reads(f frame, w workspace.Word) {
+	if w.Kind != workspace.Computed && !f.searching {
 		s.read = append(s.read, readAt{w, s.Place.Dirs})
 	}
 }
 
 // overwrites judges the files that a command empties before those in front of it in a
 // pipe have read them; before is what they read.
-func (s *Reading) overwrites(effects []command.Effect, before []readAt) {
+func (s *Reading) overwrites(f frame, effects []command.Effect, before []readAt) {
 	for i := range effects {
 		if effects[i].Kind == command.FillsFile {
-			s.overwritten(effects[i].Word, &s.Place, before[min(s.from, len(before)):])
+			s.overwritten(effects[i].Word, &s.Place, before[min(f.from, len(before)):])
 		}
 	}
 }
@@ -134,10 +125,10 @@ func (s *Reading) overwritten(w workspace.Word, place *workspace.Place, read []r
 
 // replaces judges a name that a file gets. The next one that gets it takes the place of
 // the first; a name without an ending is a directory's as often.
-func (s *Reading) replaces(w workspace.Word) {
+func (s *Reading) replaces(f frame, w workspace.Word) {
 	files := named(&s.Place, w)
 	again := func(file string) bool { return slices.Contains(s.renamedTo, file) }
-	if s.forEach || path.Ext(w.Text) != "" && slices.ContainsFunc(files, again) {
+	if f.forEach || path.Ext(w.Text) != "" && slices.ContainsFunc(files, again) {
 		s.Found.Add(finding.DeletesFile)
 	}
 	s.renamedTo = append(s.renamedTo, files...)

@@ -15,19 +15,19 @@ import (
 )
 
 // expansion judges what expanding a part of a word runs and reads.
-func (s *Reading) expansion(p syntax.WordPart) {
+func (s *Reading) expansion(f frame, p syntax.WordPart) {
 	switch p := p.(type) {
 	case *syntax.ParamExp:
-		s.param(p)
+		s.param(f, p)
 	case *syntax.CmdSubst:
 		if p.TempFile || p.ReplyVar {
 			s.Found.Add(finding.UnusualShell)
 		}
-		s.stmts(p.Stmts)
+		s.stmts(f, p.Stmts)
 	case *syntax.ArithmExp:
-		s.arithm(p.X)
+		s.arithm(f, p.X)
 	default:
-		s.odd(p)
+		s.odd(f, p)
 	}
 }
 
@@ -37,33 +37,33 @@ var besides = finding.OfClass[approval.R1].Or(finding.OfClass[approval.R2].Witho
 
 // process judges the commands of <( ) or >( ): a shell of its own, which nobody
 // waits for.
-func (s *Reading) process(p *syntax.ProcSubst) {
-	found, place, apart, writes, logs := s.Found, s.Place, s.apart, s.writes, len(s.logs)
-	s.Found, s.apart, s.input = finding.Set{}, s.looped, nil
+func (s *Reading) process(f frame, p *syntax.ProcSubst) {
+	found, place, writes, logs := s.Found, s.Place, s.writes, len(s.logs)
+	s.Found, s.input = finding.Set{}, nil
 	if s.seen != nil {
 		s.seen.Apart = true
 	}
-	s.stmts(p.Stmts)
+	s.stmts(f.subshell(), p.Stmts)
 	wrote := s.writes && !writes || len(s.logs) > logs
 	changes := wrote || s.Found.Any(besides)
-	if changes && s.Unsure.What == "" && !s.searching {
+	if changes && s.Unsure.What == "" && !f.searching {
 		s.Unsure = grammar.Refusal{What: "<( ) with a command that changes something, beside the rest"}
 	}
-	s.Found, s.Place, s.apart = s.Found.Or(found), place, apart
+	s.Found, s.Place = s.Found.Or(found), place
 }
 
 // odd marks syntax that can run hidden commands or that shells read
 // differently, and still judges the commands that can be seen in it.
-func (s *Reading) odd(n syntax.Node) {
+func (s *Reading) odd(f frame, n syntax.Node) {
 	s.Found.Add(finding.UnusualShell)
-	s.inside(n)
+	s.inside(f, n)
 }
 
 // inside judges every command that stands anywhere in the node.
-func (s *Reading) inside(n syntax.Node) {
+func (s *Reading) inside(f frame, n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if st, ok := n.(*syntax.Stmt); ok {
-			s.stmt(st)
+			s.stmt(f, st)
 			return false
 		}
 		return true
@@ -72,33 +72,33 @@ func (s *Reading) inside(n syntax.Node) {
 
 // param judges a parameter expansion. The forms that evaluate text (indirection,
 // prompt expansion, arithmetic in a subscript or a slice, assignment) are odd.
-func (s *Reading) param(p *syntax.ParamExp) {
+func (s *Reading) param(f frame, p *syntax.ParamExp) {
 	evaluated := p.Index != nil && !plainIndex(p.Index)
 	if evaluated || p.Param == nil || grammar.Unusual(p) {
-		s.odd(p)
+		s.odd(f, p)
 		return
 	}
 	s.variable(p.Param.Value)
 	if p.Repl != nil {
-		s.words(p.Repl.Orig, p.Repl.With)
+		s.words(f, p.Repl.Orig, p.Repl.With)
 	}
 	if p.Exp != nil {
 		switch p.Exp.Op {
 		case syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset, syntax.DefaultUnsetOrNull,
 			syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix,
 			syntax.UpperFirst, syntax.UpperAll, syntax.LowerFirst, syntax.LowerAll:
-			s.words(p.Exp.Word)
+			s.words(f, p.Exp.Word)
 		default:
-			s.odd(p)
+			s.odd(f, p)
 		}
 	}
 }
 
 // words reads words of which only the commands inside matter.
-func (s *Reading) words(list ...*syntax.Word) {
+func (s *Reading) words(f frame, list ...*syntax.Word) {
 	for _, w := range list {
 		if w != nil {
-			s.Word(w)
+			s.word(f, w)
 		}
 	}
 }
@@ -115,22 +115,22 @@ func plainIndex(x syntax.ArithmExpr) bool {
 
 // arithm judges arithmetic. A variable in it may hold text that runs commands
 // when it is evaluated, so only numbers are plain.
-func (s *Reading) arithm(x syntax.ArithmExpr) {
+func (s *Reading) arithm(f frame, x syntax.ArithmExpr) {
 	switch x := x.(type) {
 	case *syntax.BinaryArithm:
-		s.arithm(x.X)
-		s.arithm(x.Y)
+		s.arithm(f, x.X)
+		s.arithm(f, x.Y)
 	case *syntax.UnaryArithm:
-		s.arithm(x.X)
+		s.arithm(f, x.X)
 	case *syntax.ParenArithm:
-		s.arithm(x.X)
+		s.arithm(f, x.X)
 	case *syntax.Word:
 		if !words.Digits(x.Lit()) {
-			s.odd(x)
+			s.odd(f, x)
 		}
 	case nil:
 	default:
-		s.odd(x)
+		s.odd(f, x)
 	}
 }
 
@@ -165,16 +165,16 @@ func wholeLines(a *syntax.Assign) bool {
 }
 
 // assign judges one assignment. exported says that programs will see it.
-func (s *Reading) assign(a *syntax.Assign, exported bool) {
+func (s *Reading) assign(f frame, a *syntax.Assign, exported bool) {
 	if a.Name == nil || a.Naked && a.Value != nil {
 		s.Found.Add(finding.SetsEnvironment)
 	}
 	switch {
 	case a.Name == nil:
-	case exported && s.addsModules(a):
+	case exported && s.addsModules(f, a):
 		s.Found = s.Found.Or(language.Project(&s.Place))
 	case a.Value != nil:
-		w := s.Word(a.Value)
+		w := s.word(f, a.Value)
 		if a.Append {
 			w.Kind = workspace.Computed
 		}
@@ -183,25 +183,25 @@ func (s *Reading) assign(a *syntax.Assign, exported bool) {
 		s.Set(a.Name.Value, workspace.Word{}, exported)
 	}
 	if a.Index != nil && !plainIndex(a.Index) {
-		s.odd(a.Index)
+		s.odd(f, a.Index)
 	}
 	if a.Name == nil {
-		s.words(a.Value)
+		s.words(f, a.Value)
 	}
 	if a.Array != nil {
 		s.Found.Add(finding.UnusualShell) // fish runs what stands in the brackets
 		for _, e := range a.Array.Elems {
 			if e.Index != nil && !plainIndex(e.Index) {
-				s.odd(e.Index)
+				s.odd(f, e.Index)
 			}
-			s.words(e.Value)
+			s.words(f, e.Value)
 		}
 	}
 }
 
 // addsModules reports an assignment by which Python finds modules of the project.
-func (s *Reading) addsModules(a *syntax.Assign) bool {
-	return a.Name.Value == "PYTHONPATH" && a.Value != nil && command.OwnModules(&s.Place, s.Word(a.Value))
+func (s *Reading) addsModules(f frame, a *syntax.Assign) bool {
+	return a.Name.Value == "PYTHONPATH" && a.Value != nil && command.OwnModules(&s.Place, s.word(f, a.Value))
 }
 
 // Set judges setting a variable to a value.

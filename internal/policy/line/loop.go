@@ -14,24 +14,20 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// loopValues are the values of loops' variables in one round.
-type loopValues map[string]workspace.Word
-
 // maxRounds bounds how many rounds of loops are judged each by itself. Beyond, a loop's
 // variable may hold anything.
 const maxRounds = 32
 
 // forClause judges a loop over words: a round for each word or glob of them.
-func (s *Reading) forClause(c *syntax.ForClause) {
-	s.looped++
-	defer func() { s.looped-- }()
+func (s *Reading) forClause(f frame, c *syntax.ForClause) {
+	f = f.loop()
 	if c.Select || c.Braces {
 		s.Found.Add(finding.UnusualShell)
 	}
 	it, ok := c.Loop.(*syntax.WordIter)
 	if !ok {
-		s.odd(c.Loop)
-		s.stmts(c.Do)
+		s.odd(f, c.Loop)
+		s.stmts(f, c.Do)
 		s.again()
 		return
 	}
@@ -42,7 +38,7 @@ func (s *Reading) forClause(c *syntax.ForClause) {
 	var values []workspace.Word
 	for i, item := range it.Items {
 		from := len(values)
-		values = s.appendWord(values, item)
+		values = s.appendWord(f, values, item)
 		if shallow.differs(it.Items[i : i+1]) {
 			values = append(values, values[from:]...)
 			flatten(values[from : from+(len(values)-from)/2])
@@ -54,15 +50,14 @@ func (s *Reading) forClause(c *syntax.ForClause) {
 			known = known && roundValue(w)
 		}
 	}
-	if before := s.plain; plain {
-		s.plain = map[string]bool{name: true}
-		maps.Copy(s.plain, before)
-		defer func() { s.plain = before }()
+	if before := f.oneWord; plain {
+		f.oneWord = map[string]bool{name: true}
+		maps.Copy(f.oneWord, before)
 	}
 	if !known {
 		values = nil
 	}
-	s.eachRound(name, values, c.Do)
+	s.eachRound(f, name, values, c.Do)
 	s.again()
 }
 
@@ -104,39 +99,37 @@ func roundValue(w workspace.Word) bool {
 
 // eachRound judges the body of a loop once for each value of its variable; once and for
 // whatever it holds where no values are known, or too many.
-func (s *Reading) eachRound(name string, values []workspace.Word, do []*syntax.Stmt) {
-	before := s.bound
-	defer func() { s.bound = before }()
-	s.bound = loopValues{}
-	maps.Copy(s.bound, before)
-	delete(s.bound, name)
+func (s *Reading) eachRound(f frame, name string, values []workspace.Word, do []*syntax.Stmt) {
+	before := f.bound
+	f.bound = loopValues{}
+	maps.Copy(f.bound, before)
+	delete(f.bound, name)
 	if s.rounds += len(values); s.rounds > maxRounds || len(values) == 0 {
-		s.stmts(do)
+		s.stmts(f, do)
 		return
 	}
 	for _, v := range values {
-		s.bound[name] = v
-		s.stmts(do)
+		f.bound[name] = v
+		s.stmts(f, do)
 	}
 }
 
 // whileClause judges a loop; one that reads the names that a command before it lists
 // takes them one by one.
-func (s *Reading) whileClause(c *syntax.WhileClause) {
+func (s *Reading) whileClause(f frame, c *syntax.WhileClause) {
 	input := s.input
-	s.looped++
-	s.stmts(c.Cond)
+	f = f.loop()
+	s.stmts(f, c.Cond)
 	s.input = nil
 	if name, ok := readsName(c.Cond); ok && !changes(c.Do, name) {
 		values := listed(input)
 		for i := range values {
 			values[i] = oneSample(values[i])
 		}
-		s.eachRound(name, values, c.Do)
+		s.eachRound(f, name, values, c.Do)
 	} else {
-		s.stmts(c.Do)
+		s.stmts(f, c.Do)
 	}
-	s.looped--
 	s.again()
 }
 
@@ -164,13 +157,13 @@ func readsName(cond []*syntax.Stmt) (string, bool) {
 
 // appendWord reads a word and adds what it becomes. A substitution of a command that
 // lists files becomes their names.
-func (s *Reading) appendWord(list []workspace.Word, w *syntax.Word) []workspace.Word {
+func (s *Reading) appendWord(f frame, list []workspace.Word, w *syntax.Word) []workspace.Word {
 	p, ok := w.Parts[0].(*syntax.CmdSubst)
 	if !ok || len(w.Parts) > 1 {
-		return append(list, s.Word(w))
+		return append(list, s.word(f, w))
 	}
 	s.printed = nil
-	s.expansion(p)
+	s.expansion(f, p)
 	if len(p.Stmts) == 1 && len(s.printed) > 0 && listsFiles(p.Stmts[0]) {
 		return append(list, with(listed(s.printed), p.Stmts[0])...)
 	}

@@ -13,7 +13,7 @@ import (
 // what follows, is known to have one.
 func (s *Reading) LeavesWorkspace(text string) bool {
 	h := s.wide.Read(s.steps, s.Place, nil, nil)
-	h.searching = true
+	f := frame{searching: true}
 	for _, t := range [...]string{text, unquoted.Replace(text)} {
 		h.scan(t)
 		var words []workspace.Word
@@ -22,7 +22,7 @@ func (s *Reading) LeavesWorkspace(text string) bool {
 		}
 		for i := range words {
 			if base := program.ProgramOf(words[i]); s.wide.Rules(base) != nil || s.Own.IsProgram(base) {
-				h.judge(words[i:min(len(words), i+maxNestedWords)])
+				h.judge(f, words[i:min(len(words), i+maxNestedWords)])
 			}
 		}
 	}

@@ -34,28 +34,18 @@ type Reading struct {
 	Found          finding.Set // backs reader.found
 	Commands       int
 	Parsed         int
-	depth          int
-	looped         int              // inside a loop or a function
-	apart          int              // the same, where a subshell began
-	plain          map[string]bool  // variables of loops over plain words, see forClause
-	bound          loopValues       // what loops give their variables in this round
 	rounds         int              // how many rounds were judged
 	opened         int              // how many words the command had that a wrapper ran last
 	printed        []workspace.Word // the files that a command lists
 	input          []workspace.Word // the same, where the next command reads them
 	piped          bool             // the next command reads a pipe
 	given          string           // the text of the here-document that the next command reads
-	empty          emptiness        // whether the input of what runs next is empty
 	silent         bool             // what ran last surely printed nothing
 	read           []readAt         // the files that were read
-	from           int              // so many of them before the pipe began that stands now
 	renamedTo      []string         // what files were renamed to
-	forEach        bool             // what runs next runs for each of many files
-	afterPipe      bool             // what runs next stands behind a pipe
 	fetches        bool             // something was fetched from the network
 	runs           bool             // something was run that was not read: input, a script, computed text
 	rehomed        bool             // a variable that says where the user's configuration is was set
-	searching      bool             // only what is R4 matters: see searchNested
 	scanned        string           // the text that scan looked through last
 	writes         bool             // a file was written that could be code
 	saves          bool             // a file was written that may be run or obeyed
@@ -68,7 +58,6 @@ type Reading struct {
 	OutsideProgram bool             // a program was run by a path that is not in the workspace
 	AsksCode       bool             // the project's own code is to be asked for
 	Terminal       bool             // the call may have a terminal, and what is typed there is not seen
-	beforePipe     bool             // what runs next prints into a pipe
 	Unsure         grammar.Refusal  // why a line is not sure to run as it was read
 	arena          []workspace.Word
 }
@@ -95,7 +84,7 @@ func New(own *workspace.Own, rules func(name string) command.Rule) *Wide {
 // Read begins to read the commands of one call, which run at the place. Reading them
 // panics with budget.Spent when the steps are not enough.
 func (e *Wide) Read(steps *budget.Budget, p workspace.Place, v *Seen, paths *[]workspace.File) *Reading {
-	s := &Reading{Reader: workspace.Reader{Own: e.own, Place: p, Paths: paths}, wide: e, steps: steps, seen: v, empty: idle}
+	s := &Reading{Reader: workspace.Reader{Own: e.own, Place: p, Paths: paths}, wide: e, steps: steps, seen: v}
 	s.Reader.Found = &s.Found
 	if v != nil {
 		s.arena = v.words

@@ -38,7 +38,7 @@ func (k taking) differs(args []*syntax.Word) bool {
 
 // takes judges a command once for each way in which shells take its words. What a
 // command lists is known only where each way lists something.
-func (s *Reading) takes(args []*syntax.Word) {
+func (s *Reading) takes(f frame, args []*syntax.Word) {
 	input, printed, silent := s.input, []workspace.Word(nil), true
 	for how := range takings {
 		if !how.differs(args) {
@@ -51,16 +51,16 @@ func (s *Reading) takes(args []*syntax.Word) {
 			}
 		}
 		start := len(s.arena)
-		s.arena = s.appendWord(s.arena, args[0])
+		s.arena = s.appendWord(f, s.arena, args[0])
 		for _, w := range args[1:] {
-			s.arena = s.taken(s.arena, w, how)
+			s.arena = s.taken(f, s.arena, w, how)
 		}
 		words := s.arena[start:len(s.arena):len(s.arena)]
 		if how == shallow {
 			flatten(words)
 		}
 		s.printed = nil
-		s.simple(words)
+		s.simple(f, words)
 		s.arena = s.arena[:start]
 		if how != asWritten && (len(printed) == 0 || len(s.printed) == 0) {
 			s.printed = nil
@@ -73,17 +73,17 @@ func (s *Reading) takes(args []*syntax.Word) {
 }
 
 // taken reads a word and adds what it becomes.
-func (s *Reading) taken(list []workspace.Word, w *syntax.Word, how taking) []workspace.Word {
+func (s *Reading) taken(f frame, list []workspace.Word, w *syntax.Word, how taking) []workspace.Word {
 	before, words, behind := braceList(w)
 	if words == nil {
-		return s.appendWord(list, w)
+		return s.appendWord(f, list, w)
 	}
 	if how == literally {
-		return append(list, s.Word(&syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: before + `\{` + strings.Join(words, ",") + "}" + behind}}}))
+		return append(list, s.word(f, &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: before + `\{` + strings.Join(words, ",") + "}" + behind}}}))
 	}
 	for _, inside := range words {
 		if text := before + inside + behind; text != "" {
-			list = append(list, s.Word(&syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: text}}}))
+			list = append(list, s.word(f, &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: text}}}))
 		}
 	}
 	return list

@@ -16,23 +16,23 @@ import (
 
 // redirect judges one redirection: what it writes or reads, and the commands
 // in a here-document. It gives the file.
-func (s *Reading) redirect(r *syntax.Redirect) (w workspace.Word) {
+func (s *Reading) redirect(f frame, r *syntax.Redirect) (w workspace.Word) {
 	if r.N != nil && !words.Digits(r.N.Value) {
 		s.Found.Add(finding.UnusualShell)
 	}
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
-		s.document(r.Hdoc)
+		s.document(f, r.Hdoc)
 		s.given = written(r)
 		return w
 	case syntax.WordHdoc:
-		s.words(r.Word)
+		s.words(f, r.Word)
 		return w
 	}
-	w = s.Word(r.Word)
+	w = s.word(f, r.Word)
 	switch r.Op {
 	case syntax.RdrIn:
-		s.reads(w)
+		s.reads(f, w)
 		s.socket(w)
 		s.Read(w)
 	case syntax.RdrInOut:
@@ -59,13 +59,13 @@ func (s *Reading) redirect(r *syntax.Redirect) (w workspace.Word) {
 }
 
 // document judges what expanding a here-document runs; its text is data.
-func (s *Reading) document(w *syntax.Word) {
+func (s *Reading) document(f frame, w *syntax.Word) {
 	if w == nil {
 		return
 	}
 	for _, p := range w.Parts {
 		if _, ok := p.(*syntax.Lit); !ok {
-			s.expansion(p)
+			s.expansion(f, p)
 		}
 	}
 }
@@ -151,27 +151,27 @@ var (
 
 // testClause judges [[ … ]]. Only single tests pass: the others are commands
 // and redirections to shells that do not know [[, or evaluate arithmetic.
-func (s *Reading) testClause(c *syntax.TestClause) {
+func (s *Reading) testClause(f frame, c *syntax.TestClause) {
 	s.Found.Add(finding.ReadOnlyCommand)
 	switch x := c.X.(type) {
 	case *syntax.Word:
-		s.words(x)
+		s.words(f, x)
 	case *syntax.UnaryTest:
 		w, ok := x.X.(*syntax.Word)
 		if !ok || slices.Contains(oddTests, x.Op) {
-			s.odd(c)
+			s.odd(f, c)
 			return
 		}
-		s.words(w)
+		s.words(f, w)
 	case *syntax.BinaryTest:
 		a, okA := x.X.(*syntax.Word)
 		b, okB := x.Y.(*syntax.Word)
 		if !okA || !okB || !slices.Contains(plainTests, x.Op) {
-			s.odd(c)
+			s.odd(f, c)
 			return
 		}
-		s.words(a, b)
+		s.words(f, a, b)
 	default:
-		s.odd(c)
+		s.odd(f, c)
 	}
 }

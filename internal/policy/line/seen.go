@@ -41,9 +41,9 @@ type Command struct {
 }
 
 // note remembers a command about to be judged, and gives its index.
-func (s *Reading) note(all []workspace.Word) int {
+func (s *Reading) note(f frame, all []workspace.Word) int {
 	v := s.seen
-	if s.searching || v == nil {
+	if f.searching || v == nil {
 		return -1
 	}
 	from := len(v.Words)
@@ -69,8 +69,8 @@ func (s *Reading) noted(i int) {
 
 // noteClass says how bad the simple command with that index was. The project's own
 // code is harmless only where it is not to be asked for.
-func (s *Reading) noteClass(i int) {
-	if s.seen == nil || s.searching || i >= len(s.seen.Commands) {
+func (s *Reading) noteClass(f frame, i int) {
+	if s.seen == nil || f.searching || i >= len(s.seen.Commands) {
 		return
 	}
 	class := s.Found.Class()
@@ -81,16 +81,16 @@ func (s *Reading) noteClass(i int) {
 }
 
 // noteLine remembers the form of a line that was parsed.
-func (s *Reading) noteLine(f *syntax.File) {
+func (s *Reading) noteLine(f frame, file *syntax.File) {
 	v := s.seen
-	if s.searching || v == nil {
+	if f.searching || v == nil {
 		return
 	}
-	one := len(f.Stmts) == 1 && !v.read
+	one := len(file.Stmts) == 1 && !v.read
 	v.read = true
-	v.Apart = v.Apart || len(f.Last) > 0
-	v.Alone = one && len(f.Last) == 0
-	for _, st := range f.Stmts {
+	v.Apart = v.Apart || len(file.Last) > 0
+	v.Alone = one && len(file.Last) == 0
+	for _, st := range file.Stmts {
 		plain, single := plainStmt(st)
 		v.Apart = v.Apart || !plain
 		v.Alone = v.Alone && single

@@ -45,10 +45,14 @@ func (s *Reading) Finish(text string) finding.Set {
 var unquoted = strings.NewReplacer("'", "", `"`, "", "\\", "")
 
 // Line judges a shell line and every command in it.
-func (s *Reading) Line(text string) {
-	bound, plain := s.bound, s.plain
-	defer func() { s.bound, s.plain = bound, plain }()
-	s.bound, s.plain = nil, nil // another shell does not have the variables of this one
+func (s *Reading) Line(text string) { s.line(frame{}, text) }
+
+// Word reads one word of a line and judges the commands inside it.
+func (s *Reading) Word(w *syntax.Word) workspace.Word { return s.word(frame{}, w) }
+
+// line judges a line, which may be one inside another.
+func (s *Reading) line(f frame, text string) {
+	f.bound, f.oneWord = nil, nil // another shell does not have the variables of this one
 	if s.Parsed += len(text); len(text) <= MaxLine && s.Parsed > MaxParsed {
 		s.Found.Add(finding.TooComplex)
 		return
@@ -58,27 +62,26 @@ func (s *Reading) Line(text string) {
 		s.scan(text)
 		return
 	}
-	if s.depth++; s.depth > maxDepth {
+	if f.depth++; f.depth > maxDepth {
 		s.Found.Add(finding.NestedTooDeep)
-	} else if f := s.wide.Parse(text); f == nil {
+	} else if file := s.wide.Parse(text); file == nil {
 		s.Found.Add(finding.UnparsableCommand)
 		s.scan(text)
-		s.stmts(s.wide.beginning(text))
+		s.stmts(f, s.wide.beginning(text))
 	} else {
-		s.agree(text, f)
-		s.noteLine(f)
-		s.stmts(f.Stmts)
+		s.agree(f, text, file)
+		s.noteLine(f, file)
+		s.stmts(f, file.Stmts)
 		if strings.IndexByte(text, '#') >= 0 {
-			s.comments(f)
+			s.comments(file)
 		}
 	}
-	s.depth--
 }
 
 // agree holds the parser's reading of a line against the plain reader's. Only
 // where both are the same is it sure that every shell runs what was read.
-func (s *Reading) agree(text string, f *syntax.File) {
-	if s.searching || s.Unsure.What != "" {
+func (s *Reading) agree(f frame, text string, file *syntax.File) {
+	if f.searching || s.Unsure.What != "" {
 		return
 	}
 	b := s.wide.forms.Get().(*forms)
@@ -87,7 +90,7 @@ func (s *Reading) agree(text string, f *syntax.File) {
 	switch {
 	case !ok:
 		s.Unsure = why
-	case !bytes.Equal(form, grammar.Parsed(b.parsed[:0], f)):
+	case !bytes.Equal(form, grammar.Parsed(b.parsed[:0], file)):
 		s.Unsure = grammar.Refusal{What: "what parsers read in two ways"}
 	}
 }
@@ -173,41 +176,40 @@ func (s *Reading) comments(f *syntax.File) {
 // redirects finds what could be a redirection, and is no arrow.
 var redirects = regexp.MustCompile(`(?:^|[\s\d])[<>]`)
 
-func (s *Reading) stmts(list []*syntax.Stmt) {
+func (s *Reading) stmts(f frame, list []*syntax.Stmt) {
 	silent := true
 	for _, st := range list {
-		s.stmt(st)
+		s.stmt(f, st)
 		silent = silent && s.silent
 	}
 	s.silent = silent
 }
 
 // stmt judges one statement: its redirections and its command.
-func (s *Reading) stmt(st *syntax.Stmt) {
+func (s *Reading) stmt(f frame, st *syntax.Stmt) {
 	s.steps.Step()
 	s.written, s.given = s.written || s.writes, ""
 	if st.Coprocess || st.Disown {
 		s.Found.Add(finding.UnusualShell)
 	}
-	files, empty, from, place := make([]workspace.Word, len(st.Redirs)), s.empty, s.from, s.Place
-	if !s.afterPipe {
-		s.from = len(s.read)
+	files, place := make([]workspace.Word, len(st.Redirs)), s.Place
+	if !f.afterPipe {
+		f.from = len(s.read)
 	}
 	for i, r := range st.Redirs {
 		if !writesOut(r) {
 			s.input = nil
 		}
-		files[i] = s.redirect(r)
-		s.empty = input(r, files[i], s.empty)
+		files[i] = s.redirect(f, r)
+		f.empty = input(r, files[i], f.empty)
 	}
 	s.silent = false
-	s.command(st)
-	s.outputs(st.Redirs, files, &place)
-	s.empty, s.from = empty, from
+	s.command(f, st)
+	s.outputs(f, st.Redirs, files, &place)
 }
 
 // command judges the command of a statement.
-func (s *Reading) command(st *syntax.Stmt) {
+func (s *Reading) command(f frame, st *syntax.Stmt) {
 	switch c := st.Cmd.(type) {
 	case nil:
 		s.silent = true
@@ -215,101 +217,103 @@ func (s *Reading) command(st *syntax.Stmt) {
 	case *syntax.CallExpr:
 		s.background(st.Redirs, c.Args)
 		s.Place.Sure = s.Place.Dirs
-		s.call(c)
+		s.call(f, c)
 		if asIs(st) && len(c.Args) > 0 && c.Args[0].Lit() == "cd" {
 			return
 		}
 	case *syntax.BinaryCmd:
-		beforePipe := s.beforePipe
-		s.beforePipe = beforePipe || c.Op == syntax.Pipe
-		s.stmt(c.X)
-		s.beforePipe = beforePipe
-		silent, empty := s.silent, s.empty
 		if c.Op == syntax.AndStmt && asIs(st) {
-			s.andThen(c.Y)
-			s.silent = s.silent && silent
+			s.andThen(f, c)
 			return
 		}
-		if c.Op == syntax.Pipe && listsFiles(c.X) {
-			s.input = with(s.printed, c.X)
-		}
-		s.piped = c.Op == syntax.Pipe && readsPipe(c.Y)
-		afterPipe := s.afterPipe
-		if c.Op == syntax.Pipe {
-			s.empty, s.afterPipe = something, true
-			if silent && !mixesErrors(c.X) {
-				s.empty = nothing
-			}
-		}
-		s.stmt(c.Y)
-		s.afterPipe = afterPipe
-		s.silent = s.silent && (silent || c.Op == syntax.Pipe)
-		s.input, s.piped, s.empty = nil, false, empty
+		s.pair(f, c)
 	case *syntax.Subshell:
-		s.subshell(c)
+		s.subshell(f, c)
 	case *syntax.Block:
-		s.stmts(c.Stmts)
+		s.stmts(f, c.Stmts)
 	case *syntax.IfClause:
 		silent := true
 		for ; c != nil; c = c.Else {
-			s.stmts(c.Cond)
+			s.stmts(f, c.Cond)
 			silent = silent && s.silent
-			s.stmts(c.Then)
+			s.stmts(f, c.Then)
 			silent = silent && s.silent
 		}
 		s.silent = silent
 	case *syntax.TimeClause:
 		if c.Stmt != nil {
-			s.stmt(c.Stmt)
+			s.stmt(f, c.Stmt)
 		}
 	case *syntax.CaseClause:
-		s.words(c.Word)
+		s.words(f, c.Word)
 		for _, i := range c.Items {
-			s.words(i.Patterns...)
-			s.stmts(i.Stmts)
+			s.words(f, i.Patterns...)
+			s.stmts(f, i.Stmts)
 		}
 	case *syntax.TestClause:
-		s.testClause(c)
+		s.testClause(f, c)
 	case *syntax.WhileClause:
-		s.whileClause(c)
+		s.whileClause(f, c)
 	case *syntax.ForClause:
-		s.forClause(c)
+		s.forClause(f, c)
 	case *syntax.FuncDecl:
-		s.function(c)
+		s.function(f, c)
 	case *syntax.DeclClause:
-		s.declare(c)
+		s.declare(f, c)
 	default: // ((…)), let, coproc and whatever comes later
-		s.odd(c)
+		s.odd(f, c)
 	}
 	s.Place.Sure = s.Place.Dirs
 }
 
 // subshell judges a shell of its own: where it goes, the next round of a loop does not
 // follow.
-func (s *Reading) subshell(c *syntax.Subshell) {
-	place, looped := s.Place, s.apart
-	s.apart = s.looped
-	s.stmts(c.Stmts)
-	if s.apart = looped; s.looped > 0 {
+func (s *Reading) subshell(f frame, c *syntax.Subshell) {
+	place := s.Place
+	s.stmts(f.subshell(), c.Stmts)
+	if f.inLoop {
 		s.Place = place
 	}
 }
 
-// andThen judges what runs only where all before it succeeded, "cd" included;
-// what follows later may stand in either directory.
-func (s *Reading) andThen(y *syntax.Stmt) {
-	before := s.Place.Dirs
+// pair judges two statements that a pipe, "||" or "&&" joins.
+func (s *Reading) pair(f frame, c *syntax.BinaryCmd) {
+	pipe, left := c.Op == syntax.Pipe, f
+	left.beforePipe = f.beforePipe || pipe
+	s.stmt(left, c.X)
+	silent := s.silent
+	if pipe && listsFiles(c.X) {
+		s.input = with(s.printed, c.X)
+	}
+	s.piped = pipe && readsPipe(c.Y)
+	if pipe {
+		f.empty, f.afterPipe = something, true
+		if silent && !mixesErrors(c.X) {
+			f.empty = nothing
+		}
+	}
+	s.stmt(f, c.Y)
+	s.silent = s.silent && (silent || pipe)
+	s.input, s.piped = nil, false
+}
+
+// andThen judges two statements of which the second runs only if the first and all before
+// it succeeded, "cd" included; what follows later may be in either directory.
+func (s *Reading) andThen(f frame, c *syntax.BinaryCmd) {
+	s.stmt(f, c.X)
+	silent, before := s.silent, s.Place.Dirs
 	s.Place.Dirs = s.Place.Sure
-	s.stmt(y)
+	s.stmt(f, c.Y)
 	s.Place.Dirs = workspace.Both(before, s.Place.Dirs)
+	s.silent = s.silent && silent
 }
 
 // call judges a simple command, or assignments that stand alone.
-func (s *Reading) call(c *syntax.CallExpr) {
+func (s *Reading) call(f frame, c *syntax.CallExpr) {
 	reads := len(c.Args) > 1 && c.Args[0].Lit() == "read"
 	for _, a := range c.Assigns {
 		if !reads || !wholeLines(a) {
-			s.assign(a, len(c.Args) > 0)
+			s.assign(f, a, len(c.Args) > 0)
 		}
 	}
 	if len(c.Args) == 0 {
@@ -317,7 +321,7 @@ func (s *Reading) call(c *syntax.CallExpr) {
 		s.Found.Add(finding.ReadOnlyCommand)
 		return
 	}
-	s.takes(c.Args)
+	s.takes(f, c.Args)
 }
 
 // again notes of a loop that its next round runs what this one has written.
@@ -328,14 +332,12 @@ func (s *Reading) again() {
 }
 
 // function judges a declared function by its body.
-func (s *Reading) function(c *syntax.FuncDecl) {
+func (s *Reading) function(f frame, c *syntax.FuncDecl) {
 	s.Found.Add(finding.DefinesFunction)
 	if c.Name != nil && calls(c.Body, c.Name.Value) {
 		s.Found.Add(finding.ForkBomb)
 	}
-	s.looped++
-	s.stmt(c.Body)
-	s.looped--
+	s.stmt(f.loop(), c.Body)
 }
 
 // calls reports whether the body starts the named function in the background
@@ -357,14 +359,14 @@ func calls(body *syntax.Stmt, name string) (found bool) {
 }
 
 // declare judges export and its kin. Only export of harmless variables passes.
-func (s *Reading) declare(c *syntax.DeclClause) {
+func (s *Reading) declare(f frame, c *syntax.DeclClause) {
 	if c.Variant.Value != "export" || len(c.Args) == 0 {
 		s.Found.Add(finding.SetsEnvironment)
 	}
 	for _, a := range c.Args {
-		s.assign(a, true)
+		s.assign(f, a, true)
 		if a.Value != nil {
-			if s.Word(a.Value).Several() {
+			if s.word(f, a.Value).Several() {
 				s.Found.Add(finding.DynamicArgument) // some shells split it, and the rest is another variable
 			}
 		}
@@ -385,5 +387,5 @@ func (s *Reading) Argv(args []string, size int) {
 			s.Found.Add(finding.ControlCharacters)
 		}
 	}
-	s.simple(words)
+	s.simple(frame{}, words)
 }

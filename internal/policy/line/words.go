@@ -16,7 +16,7 @@ var special = [256]bool{'\\': true, '*': true, '?': true, '[': true, '{': true, 
 	'=': true, '<': true, '>': true, '(': true, ')': true, '&': true, ';': true, '|': true}
 
 // Word reads one word of the line and judges the commands inside it.
-func (s *Reading) Word(w *syntax.Word) workspace.Word {
+func (s *Reading) word(f frame, w *syntax.Word) workspace.Word {
 	s.steps.Step()
 	if len(w.Parts) == 1 {
 		switch p := w.Parts[0].(type) {
@@ -31,7 +31,7 @@ func (s *Reading) Word(w *syntax.Word) workspace.Word {
 			}
 		}
 	}
-	b := joiner{sh: s}
+	b := joiner{sh: s, f: f}
 	for i, p := range w.Parts {
 		b.part(p, i == 0)
 	}
@@ -114,6 +114,7 @@ func (s *Reading) single(p *syntax.SglQuoted) {
 // joiner puts a word together from its parts.
 type joiner struct {
 	sh   *Reading
+	f    frame
 	text []byte
 	out  workspace.Word
 
@@ -187,17 +188,17 @@ func (b *joiner) part(p syntax.WordPart, first bool) {
 				b.quoted(unescape(l.Value))
 				continue
 			}
-			b.sh.expansion(q)
+			b.sh.expansion(b.f, q)
 			if !b.takes(q, true) && !b.value(q, true) {
 				b.loops(q, first && i == 0)
 				b.compute(splits(q))
 			}
 		}
 	case *syntax.ProcSubst:
-		b.sh.process(p)
+		b.sh.process(b.f, p)
 		b.quoted("/dev/fd/63")
 	default:
-		b.sh.expansion(p)
+		b.sh.expansion(b.f, p)
 		if b.takes(p, false) || b.value(p, false) {
 			return
 		}
@@ -209,7 +210,7 @@ func (b *joiner) part(p syntax.WordPart, first bool) {
 // loops reports a loop's plain variable, which stays one word.
 func (b *joiner) loops(p syntax.WordPart, first bool) bool {
 	name, ok := bareVariable(p)
-	ok = ok && b.sh.plain[name]
+	ok = ok && b.f.oneWord[name]
 	b.out.Plain = b.out.Plain || ok && first
 	return ok
 }
@@ -227,7 +228,7 @@ func bareVariable(p syntax.WordPart) (string, bool) {
 // Outside quotes a name is split at its blanks.
 func (b *joiner) value(p syntax.WordPart, inQuotes bool) bool {
 	name, ok := bareVariable(p)
-	v, known := b.sh.bound[name]
+	v, known := b.f.bound[name]
 	if !ok || !known || b.out.Kind == workspace.Computed {
 		return false
 	}
