@@ -44,6 +44,6 @@ func (f frame) subshell() frame {
 	return f
 }
 
-// repeats reports a place that the same shell comes to again: where it has gone and what it has
-// set by then is open.
+// repeats reports a place that the same shell comes to again. Which directory it is in by then is
+// open.
 func (f frame) repeats() bool { return f.inLoop && !f.inSubshell }

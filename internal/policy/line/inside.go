@@ -12,11 +12,11 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// passers run the command that stands in their words, and nothing else.
+// passers run the command that is in their words, and nothing else.
 var passers = words.Set("sudo doas env nohup setsid nice ionice timeout gtimeout time stdbuf chronic command builtin exec")
 
-// Opens reports a wrapper that runs nothing but commands which were read: inner is how
-// many. What stands in the words of a shell is none where a shell computes in it.
+// Opens reports a wrapper that runs only commands which were read; inner is how many. The words of
+// a shell are no such command if the shell computes in them.
 func Opens(args []workspace.Word, inner int) bool {
 	base := program.ProgramOf(args[0])
 	names := func(w workspace.Word) bool { return program.NamesProgram(base, w.Text) }
@@ -36,8 +36,12 @@ func OpensLine(args []workspace.Word) bool {
 
 var lineFlags = regexp.MustCompile(`^-[celux]*c$`)
 
-// InsideWords calls fn with every end of the words that could be a command of its
-// own, until it says true.
+// maxNestedWords bounds how many words of a command are taken for commands, and how
+// many words such a command has.
+const maxNestedWords = 64
+
+// InsideWords calls fn with every end of the words that could be a command of its own, until fn
+// gives true.
 func InsideWords(args []workspace.Word, fn func([]workspace.Word) bool) bool {
 	for i := 1; i < min(len(args), maxNestedWords); i++ {
 		if args[i].Text != "" && fn(args[i:]) {
@@ -59,8 +63,7 @@ func InsideWords(args []workspace.Word, fn func([]workspace.Word) bool) bool {
 	return false
 }
 
-// MayHide reports a command that could run what stands in its words without
-// policy knowing how.
+// MayHide reports a command that could run what is in its words without policy knowing how.
 func (e *Wide) MayHide(args []workspace.Word) bool {
 	base := program.ProgramOf(args[0])
 	return e.Rules(base) == nil || program.IsWrapper(base)
@@ -107,7 +110,7 @@ func namesPackageFile(text string) bool {
 var packageFiles = words.Set(".whl .tgz .gz .xz .bz2 .zip .deb .rpm .gem .rb .pkg .jar .crate .txt " +
 	".apk .snap .nix .toml .yaml .yml .json .lock")
 
-// unpackers put what a file holds among others, and run nothing of it.
+// unpackers put the contents of a file among others, and run nothing of it.
 var unpackers = words.Set("tar bsdtar unzip")
 
 // RunsFile reports a command that may run what a file says, or its input where it is

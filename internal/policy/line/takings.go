@@ -13,8 +13,8 @@ type taking uint8
 
 const (
 	asWritten taking = iota // a brace list is its words, as in bash, zsh and mksh
-	shallow                 // the same, and "**/" stands for no directory at all, as it may in zsh
-	literally               // braces stand for themselves, as in dash and busybox
+	shallow                 // the same, and "**/" is no directory at all, as it may be in zsh
+	literally               // braces mean themselves, as in dash and busybox
 	takings
 )
 
@@ -36,8 +36,8 @@ func (k taking) differs(args []*syntax.Word) bool {
 	return false
 }
 
-// takes judges a command once for each way in which shells take its words. What a
-// command lists is known only where each way lists something.
+// takes judges a command once for each way in which shells take its words. What a command lists is
+// known only if it lists something in each of them.
 func (s *Reading) takes(f frame, args []*syntax.Word) {
 	input, printed, silent := s.input, []workspace.Word(nil), true
 	for how := range takings {
@@ -74,37 +74,19 @@ func (s *Reading) takes(f frame, args []*syntax.Word) {
 
 // taken reads a word and adds what it becomes.
 func (s *Reading) taken(f frame, list []workspace.Word, w *syntax.Word, how taking) []workspace.Word {
-	before, words, behind := braceList(w)
+	before, words, after := braceList(w)
 	if words == nil {
 		return s.appendWord(f, list, w)
 	}
 	if how == literally {
-		return append(list, s.word(f, &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: before + `\{` + strings.Join(words, ",") + "}" + behind}}}))
+		return append(list, s.word(f, &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: before + `\{` + strings.Join(words, ",") + "}" + after}}}))
 	}
 	for _, inside := range words {
-		if text := before + inside + behind; text != "" {
+		if text := before + inside + after; text != "" {
 			list = append(list, s.word(f, &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: text}}}))
 		}
 	}
 	return list
-}
-
-// maxList is how many words a brace list is read as. What is longer is any word.
-const maxList = 32
-
-// braceList gives the words of a plain brace list, nil for everything else.
-func braceList(w *syntax.Word) (before string, words []string, behind string) {
-	text := w.Lit()
-	before, rest, ok := strings.Cut(text, "{")
-	inside, behind, closed := strings.Cut(rest, "}")
-	special := strings.Contains(text, `\`) || strings.ContainsAny(inside, "{*?[~=") || strings.ContainsAny(behind, "{}")
-	if !ok || !closed || special {
-		return "", nil, ""
-	}
-	if commas := strings.Count(inside, ","); commas == 0 || commas >= maxList || strings.Contains(inside, "..") {
-		return "", nil, ""
-	}
-	return before, strings.Split(inside, ","), behind
 }
 
 // flatten takes "**/" out of patterns.
