@@ -49,7 +49,8 @@ func (s *flow) meansDesk(text string, class approval.RiskClass, first bool) bool
 }
 
 // takers are programs that read, change or hand on directories with all that is in them.
-var takers = words.Set("tar bsdtar gtar pax zip 7z 7za 7zr rar rsync scp sftp rclone diff ditto chmod chown chgrp chattr setfacl mount")
+var takers = words.Set("tar bsdtar gtar pax zip 7z 7za 7zr rar rsync scp sftp rclone diff ditto " +
+	"chmod chown chgrp chattr setfacl mount")
 
 // blind are the findings after which it is open what a program does with a directory.
 var blind = finding.Of(finding.UnknownCommand, finding.UnknownOption, finding.ProgramByPath, finding.DynamicCommand,

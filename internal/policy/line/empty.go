@@ -45,7 +45,7 @@ func (s *flow) outputs(f frame, redirs []*syntax.Redirect, files []workspace.Wor
 			if silent || errors {
 				s.empties(files[i])
 			}
-			s.overwritten(files[i], place, s.read[f.from:])
+			s.overwritten(files[i], place, s.read[f.readBefore:])
 		}
 		kept := files[i].Is("/dev/null") || files[i].Text != "" && !workspace.Sink(files[i].Text)
 		output := r.N == nil && (r.Op == syntax.RdrOut || r.Op == syntax.AppOut)
@@ -82,7 +82,7 @@ func (s *flow) empties(w workspace.Word) {
 func (s *flow) overwrites(f frame, effects []command.Effect, before []readAt) {
 	for i := range effects {
 		if effects[i].Kind == command.FillsFile {
-			s.overwritten(effects[i].Word, &s.Place, before[min(f.from, len(before)):])
+			s.overwritten(effects[i].Word, &s.Place, before[min(f.readBefore, len(before)):])
 		}
 	}
 }
@@ -93,7 +93,8 @@ func (s *flow) overwritten(w workspace.Word, place *workspace.Place, read []read
 		at := *place
 		at.Dirs = r.dirs
 		files := named(&at, r.file)
-		return r.file.Kind == w.Kind && slices.ContainsFunc(named(place, w), func(file string) bool { return slices.Contains(files, file) })
+		hit := func(file string) bool { return slices.Contains(files, file) }
+		return r.file.Kind == w.Kind && slices.ContainsFunc(named(place, w), hit)
 	}
 	if !workspace.Sink(w.Text) && !place.IsScratch(w) && slices.ContainsFunc(read, same) {
 		s.Found.Add(finding.DeletesFile)

@@ -36,7 +36,8 @@ func (s *Reading) Word(w *syntax.Word) workspace.Word { return s.word(frame{}, w
 // Finish gives the findings. If a part could not be read, its text decides whether that is worse
 // than unknown. A line that was read and that shells may read otherwise is unusual, and no worse.
 func (s *Reading) Finish(text string) finding.Set {
-	saved := s.Found.Any(finding.Of(finding.SavesDownload, finding.WorkspaceWrite, finding.ScratchWrite, finding.WritesOutside))
+	saves := finding.Of(finding.SavesDownload, finding.WorkspaceWrite, finding.ScratchWrite, finding.WritesOutside)
+	saved := s.Found.Any(saves)
 	runsSaved := saved && (s.scripted || s.Found.Has(finding.ProgramByPath))
 	if s.fetches && (s.runs || runsSaved) {
 		s.Found.Add(finding.RunsDownload)
@@ -63,19 +64,19 @@ func (s *Reading) Finish(text string) finding.Set {
 // outside in one of them: whether any of its words, if it is taken for a command with what
 // follows, is known to have one.
 func (s *Reading) LeavesWorkspace(text string) bool {
-	h := s.wide.Read(s.steps, s.Place, nil, nil)
+	other := s.wide.Read(s.steps, s.Place, nil, nil)
 	f := frame{searching: true}
 	for _, t := range [...]string{text, unquoted.Replace(text)} {
-		h.scan(t)
+		other.scan(t)
 		var words []workspace.Word
 		for w := range strings.FieldsFuncSeq(t, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>`'\"{}$", r) }) {
 			words = append(words, workspace.Word{Text: w})
 		}
 		for i := range words {
 			if base := program.ProgramOf(words[i]); s.wide.Rules(base) != nil || s.Own.IsProgram(base) {
-				h.judge(f, words[i:min(len(words), i+maxNestedWords)])
+				other.judge(f, words[i:min(len(words), i+maxNestedWords)])
 			}
 		}
 	}
-	return h.Found.Or(s.Found).Effects()&finding.Outside != 0 || h.Found.Has(finding.TooComplex)
+	return other.Found.Or(s.Found).Effects()&finding.Outside != 0 || other.Found.Has(finding.TooComplex)
 }

@@ -116,7 +116,8 @@ func (s *Reading) addsModules(f frame, a *syntax.Assign) bool {
 
 // besides are findings of commands that change something, and so may not run beside
 // the rest of a line, in any order.
-var besides = finding.OfClass[approval.R1].Or(finding.OfClass[approval.R2].Without(finding.Of(finding.NetworkRead, finding.RemoteRead)))
+var besides = finding.OfClass[approval.R1].Or(finding.OfClass[approval.R2]).
+	Without(finding.Of(finding.NetworkRead, finding.RemoteRead))
 
 // process judges the commands of <( ) or >( ): a shell of its own, which is not waited for.
 func (s *Reading) process(f frame, p *syntax.ProcSubst) {

@@ -14,10 +14,10 @@ type frame struct {
 	beforePipe bool // its output is a pipe
 	searching  bool // only what is R4 counts: see searchNested
 
-	empty   emptiness       // of its input
-	from    int             // how many files had been read when the pipe began that it is in
-	oneWord map[string]bool // loops' variables that are one word each and never an option
-	bound   loopValues      // what loops' variables are in this round
+	empty      emptiness       // of its input
+	readBefore int             // how many files had been read when its pipe began
+	oneWord    map[string]bool // loops' variables that are one word each and never an option
+	bound      loopValues      // what loops' variables are in this round
 }
 
 // emptiness says of the input of a command whether it is empty.
@@ -44,6 +44,5 @@ func (f frame) subshell() frame {
 	return f
 }
 
-// repeats reports a place that the same shell comes to again. Which directory it is in by then is
-// open.
+// repeats reports a place that the same shell comes to again, in a directory that is open by then.
 func (f frame) repeats() bool { return f.inLoop && !f.inSubshell }

@@ -13,7 +13,8 @@ import (
 )
 
 // passers run the command that is in their words, and nothing else.
-var passers = words.Set("sudo doas env nohup setsid nice ionice timeout gtimeout time stdbuf chronic command builtin exec")
+var passers = words.Set("sudo doas env nohup setsid nice ionice timeout gtimeout time stdbuf chronic command " +
+	"builtin exec")
 
 // Opens reports a wrapper that runs only commands which were read; inner is how many. The words of
 // a shell are no such command if the shell computes in them.
@@ -51,7 +52,8 @@ func InsideWords(args []workspace.Word, fn func([]workspace.Word) bool) bool {
 			continue
 		}
 		var inside []workspace.Word
-		for t := range strings.FieldsFuncSeq(args[i].Text, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()`'\"", r) }) {
+		ends := func(r rune) bool { return strings.ContainsRune(" \t\n;&|()`'\"", r) }
+		for t := range strings.FieldsFuncSeq(args[i].Text, ends) {
 			inside = append(inside, workspace.Word{Text: t})
 		}
 		for k := range inside {
@@ -113,9 +115,9 @@ var packageFiles = words.Set(".whl .tgz .gz .xz .bz2 .zip .deb .rpm .gem .rb .pk
 // unpackers put the contents of a file among others, and run nothing of it.
 var unpackers = words.Set("tar bsdtar unzip")
 
-// RunsFile reports a command that may run what a file says, or its input where it is
-// fed: of a program that policy does not know, any file may be such a one. remote says
-// that it acts on containers, services or another system.
+// RunsFile reports a command that may run what a file says, or its input if it is fed: a program
+// that policy does not know may do so with any file. remote says that it acts on containers,
+// services or another system.
 func (e *Wide) RunsFile(args []workspace.Word, remote, fed bool) bool {
 	base := program.ProgramOf(args[0])
 	if base == "git" && slices.ContainsFunc(args[1:], func(w workspace.Word) bool { return gitFromFiles[w.Text] }) {

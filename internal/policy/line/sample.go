@@ -95,7 +95,8 @@ func tellsSample(c *syntax.CallExpr, input bool) (text string, always bool) {
 }
 
 // mergeBase finds the commit from which two branches come.
-var mergeBase = regexp.MustCompile(`^git merge-base (?:[A-Za-z0-9][A-Za-z0-9/_.-]* [A-Za-z0-9][A-Za-z0-9/_.-]*|--fork-point [A-Za-z0-9][A-Za-z0-9/_.-]*)$`)
+var mergeBase = regexp.MustCompile(`^git merge-base ` +
+	`(?:[A-Za-z0-9][A-Za-z0-9/_.-]* [A-Za-z0-9][A-Za-z0-9/_.-]*|--fork-point [A-Za-z0-9][A-Za-z0-9/_.-]*)$`)
 
 // parsed finds a commit's hash. If there is none, rev-parse prints its last word.
 var parsed = regexp.MustCompile(`^git rev-parse (?:--short )?(?:HEAD|origin/(?:HEAD|main|master|develop))[~0-9]*$`)

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -76,12 +77,7 @@ var (
 )
 
 func hasAny(words []string, some map[string]bool) bool {
-	for _, w := range words {
-		if some[w] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w string) bool { return some[w] })
 }
 
 // Phrases are words of destructive commands, in lower case. A phrase of several

@@ -22,7 +22,8 @@ type Seen struct {
 
 // NewSeen makes an empty Seen with memory for most lines.
 func NewSeen() Seen {
-	return Seen{Words: make([]workspace.Word, 0, 32), Commands: make([]Command, 0, 8), words: make([]workspace.Word, 0, 24)}
+	return Seen{Words: make([]workspace.Word, 0, 32), Commands: make([]Command, 0, 8),
+		words: make([]workspace.Word, 0, 24)}
 }
 
 // Spent gives an empty Seen with the memory of this one, and nothing of what it saw.

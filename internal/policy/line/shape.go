@@ -89,7 +89,8 @@ func readsName(cond []*syntax.Stmt) (string, bool) {
 // read the pipe.
 func readsPipe(st *syntax.Stmt) bool {
 	c, ok := st.Cmd.(*syntax.CallExpr)
-	if !ok || len(c.Assigns) > 0 || slices.ContainsFunc(st.Redirs, func(r *syntax.Redirect) bool { return !writesOut(r) }) {
+	reads := func(r *syntax.Redirect) bool { return !writesOut(r) }
+	if !ok || len(c.Assigns) > 0 || slices.ContainsFunc(st.Redirs, reads) {
 		return false
 	}
 	alone := true
@@ -121,7 +122,7 @@ func writesOut(r *syntax.Redirect) bool {
 // takesErrors reports "&>" and "&>>".
 func takesErrors(r *syntax.Redirect) bool { return r.Op == syntax.RdrAll || r.Op == syntax.AppAll }
 
-// mixes reports a redirection that sends one channel where another one goes.
+// mixes reports a redirection that sends one channel to another one.
 func mixes(redirs []*syntax.Redirect) bool {
 	return slices.ContainsFunc(redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.DplOut })
 }
@@ -194,7 +195,8 @@ func changes(list []*syntax.Stmt, name string) (yes bool) {
 // plainProgram reports a command that sets no variable of the shell.
 func plainProgram(name string) bool {
 	switch name {
-	case "", "read", "printf", "eval", "source", ".", "getopts", "mapfile", "readarray", "unset", "builtin", "command", "wait":
+	case "", "read", "printf", "eval", "source", ".", "getopts", "mapfile", "readarray",
+		"unset", "builtin", "command", "wait":
 		return false
 	}
 	return true

@@ -28,7 +28,7 @@ func (s *Reading) stmt(f frame, st *syntax.Stmt) {
 	}
 	files, place := make([]workspace.Word, len(st.Redirs)), s.Place
 	if !f.afterPipe {
-		f.from = len(s.read)
+		f.readBefore = len(s.read)
 	}
 	for i, r := range st.Redirs {
 		if !writesOut(r) {
@@ -94,7 +94,7 @@ func (s *Reading) command(f frame, st *syntax.Stmt) {
 		s.function(f, c)
 	case *syntax.DeclClause:
 		s.declare(f, c)
-	default: // ((…)), let, coproc and whatever comes later
+	default: // ((…)), let, coproc and what later versions add
 		s.odd(f, c)
 	}
 	s.Place.Sure = s.Place.Dirs
@@ -174,10 +174,8 @@ func (s *Reading) declare(f frame, c *syntax.DeclClause) {
 	}
 	for _, a := range c.Args {
 		s.assign(f, a, true)
-		if a.Value != nil {
-			if s.word(f, a.Value).Several() {
-				s.Found.Add(finding.DynamicArgument) // some shells split it, and the rest is another variable
-			}
+		if a.Value != nil && s.word(f, a.Value).Several() {
+			s.Found.Add(finding.DynamicArgument) // some shells split it, and the rest is another variable
 		}
 	}
 	s.Found.Add(finding.ReadOnlyCommand)
@@ -186,7 +184,8 @@ func (s *Reading) declare(f frame, c *syntax.DeclClause) {
 // oddTests evaluate their word, or are known to few shells; plainTests compare two words.
 var (
 	oddTests   = []syntax.UnTestOperator{syntax.TsVarSet, syntax.TsRefVar, syntax.TsNot, syntax.TsOptSet, syntax.TsFdTerm}
-	plainTests = []syntax.BinTestOperator{syntax.TsMatch, syntax.TsMatchShort, syntax.TsNoMatch, syntax.TsNewer, syntax.TsOlder}
+	plainTests = []syntax.BinTestOperator{syntax.TsMatch, syntax.TsMatchShort, syntax.TsNoMatch, syntax.TsNewer,
+		syntax.TsOlder}
 )
 
 // testClause judges [[ … ]]. Only single tests pass: the others are commands

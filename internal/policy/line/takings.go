@@ -79,14 +79,19 @@ func (s *Reading) taken(f frame, list []workspace.Word, w *syntax.Word, how taki
 		return s.appendWord(f, list, w)
 	}
 	if how == literally {
-		return append(list, s.word(f, &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: before + `\{` + strings.Join(words, ",") + "}" + after}}}))
+		return append(list, s.word(f, bare(before+`\{`+strings.Join(words, ",")+"}"+after)))
 	}
 	for _, inside := range words {
 		if text := before + inside + after; text != "" {
-			list = append(list, s.word(f, &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: text}}}))
+			list = append(list, s.word(f, bare(text)))
 		}
 	}
 	return list
+}
+
+// bare is a word without quotes.
+func bare(text string) *syntax.Word {
+	return &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: text}}}
 }
 
 // flatten takes "**/" out of patterns.

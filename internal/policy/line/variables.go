@@ -57,15 +57,14 @@ func harmless(name string, w workspace.Word) bool {
 	return w.Kind != workspace.Computed && !w.Tilde && grammar.Sets(name, w.Text)
 }
 
-// dangerousSetting reports a variable that decides which code programs run or which hosts they talk
-// to.
+// dangerousSetting reports a variable that decides what programs run, or which hosts they talk to.
 func dangerousSetting(name string) bool {
 	upper := strings.ToUpper(name)
 	switch upper {
 	case "PATH", "IFS", "ENV", "BASH_ENV", "SHELLOPTS", "BASHOPTS", "PS0", "PS1", "PS2", "PS4", "PROMPT_COMMAND",
-		"CDPATH", "FPATH", "SHELL",
-		"EDITOR", "VISUAL", "PAGER", "MANPAGER", "LESSOPEN", "LESSCLOSE", "BROWSER", "HOME", "TMPDIR", "GOFLAGS", "GOPROXY", "GOROOT",
-		"CC", "CXX", "LD", "MAKEFLAGS", "RUSTC_WRAPPER", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH", "KUBECONFIG", "ZDOTDIR":
+		"CDPATH", "FPATH", "SHELL", "EDITOR", "VISUAL", "PAGER", "MANPAGER", "LESSOPEN", "LESSCLOSE", "BROWSER",
+		"HOME", "TMPDIR", "GOFLAGS", "GOPROXY", "GOROOT", "CC", "CXX", "LD", "MAKEFLAGS", "RUSTC_WRAPPER",
+		"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH", "KUBECONFIG", "ZDOTDIR":
 		return true
 	}
 	for _, p := range [...]string{"LD_", "DYLD_", "GIT_", "NODE_", "NPM_CONFIG_", "PYTHON", "PERL", "RUBY",

@@ -116,7 +116,8 @@ func (v *verdict) types(f frame, base string, args []workspace.Word) {
 	if !v.Terminal || f.searching {
 		return
 	}
-	asks := v.Found.Class() >= approval.R3 && program.IsWrapper(base) && !OpensLine(append([]workspace.Word{{Text: base}}, args...))
+	all := append([]workspace.Word{{Text: base}}, args...)
+	asks := v.Found.Class() >= approval.R3 && program.IsWrapper(base) && !OpensLine(all)
 	if asks || program.TakesTyping(base, args, f.beforePipe) {
 		v.Found.Add(finding.TakesTyping)
 	}

@@ -23,7 +23,7 @@ const (
 	MaxParsed   = 4 * MaxLine // bytes parsed in one call, lines inside lines included
 )
 
-// Wide is the reader that sees in a line whatever a shell could take from it.
+// Wide is the reader that sees in a line all that a shell could take from it.
 type Wide struct {
 	own     *workspace.Own
 	Rules   func(name string) command.Rule // nil: it asks

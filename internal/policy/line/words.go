@@ -49,7 +49,7 @@ type joiner struct {
 	text []byte
 	out  workspace.Word
 
-	brace    int  // where an unquoted brace opened, plus one
+	brace    int  // the index after an unquoted brace that opened
 	brackets bool // an unquoted [ was there
 
 	sample  []byte // the whole word, with samples of what is computed
@@ -205,7 +205,8 @@ func (b *joiner) word() workspace.Word {
 	if b.sampled {
 		b.out.Sample = string(b.sample)
 	}
-	if b.brackets && b.out.Kind == workspace.Literal && strings.IndexByte(b.out.Text, ']') > strings.IndexByte(b.out.Text, '[') {
+	closed := strings.IndexByte(b.out.Text, ']') > strings.IndexByte(b.out.Text, '[')
+	if b.brackets && closed && b.out.Kind == workspace.Literal {
 		b.out.Kind = workspace.Pattern
 	}
 	return b.out
