@@ -31,7 +31,8 @@ func (s *Reading) simple(f frame, all []workspace.Word) {
 		}
 	}
 	s.touches(all)
-	if !f.searching && s.Found.Without(finding.Of(finding.TouchesDesk)).Class() == approval.R3 && s.Found.Any(mayRunWords) {
+	asks := s.Found.Without(finding.Of(finding.TouchesDesk)).Class() == approval.R3
+	if asks && !f.searching && s.Found.Any(mayRunWords) {
 		s.searchNested(f, all[1:])
 	}
 	s.noteClass(f, i)
@@ -47,8 +48,7 @@ func (s *Reading) judge(f frame, all []workspace.Word) {
 	i := s.note(f, all)
 	defer s.noted(i)
 	before := s.Found
-	name := all[0]
-	base := s.program(name)
+	name, base := all[0], s.program(all[0])
 	s.opened, s.silent = 0, false
 	defer func() { s.trees(f, base, all[1:], s.Found.Without(before)) }()
 	switch {
