@@ -152,6 +152,25 @@ type ClassifierRules struct {
 
 // normal fills in the defaults, sorts what is a set, and names every mistake.
 func (c Config) normal() (_ Config, bad Mistakes) {
+	bad = append(bad, c.normalWords()...)
+	bad = append(bad, c.normalApprovers()...)
+	bad = append(bad, c.normalClasses()...)
+	for _, b := range []**bool{&c.RequireApprovalForExternalWrite, &c.RequireApprovalForMessagingSend} {
+		*b = new(*b == nil || **b)
+	}
+	bad = append(bad, c.normalLists()...)
+	bad = append(bad, c.normalAgents()...)
+	if c.Classifier.MinConfidence == 0 {
+		c.Classifier.MinConfidence = 0.72
+	}
+	if m := c.Classifier.MinConfidence; !(m > 0 && m <= 1) {
+		bad.key("tools.classifier.minConfidence", "must be above 0 and at most 1")
+	}
+	return c, bad
+}
+
+// normalWords fills in and checks the keys whose value is one of some words.
+func (c *Config) normalWords() (bad Mistakes) {
 	word := func(s *string, key, fallback string, words ...string) {
 		if *s == "" {
 			*s = fallback
@@ -167,7 +186,11 @@ func (c Config) normal() (_ Config, bad Mistakes) {
 	word(&c.ExecAsk, "exec.ask", "on-miss", "off", "on-miss", "always")
 	word(&c.ExecAskFallback, "exec.askFallback", "deny", "deny", "allowlist", "full")
 	word(&c.Classifier.OnLowConfidence, "tools.classifier.onLowConfidence", "require_approval", "require_approval", "deny", "allow")
+	return bad
+}
 
+// normalApprovers fills in and checks who may approve, and how many must.
+func (c *Config) normalApprovers() (bad Mistakes) {
 	if c.AllowedApprovers == nil {
 		c.AllowedApprovers = []approval.Factor{approval.UserRequest, approval.RulesBased}
 	}
@@ -191,6 +214,11 @@ func (c Config) normal() (_ Config, bad Mistakes) {
 			bad.key("tools.policy.minApprovalsByRisk", "must map R0 to R4 to numbers of at least 1")
 		}
 	}
+	return bad
+}
+
+// normalClasses fills in and checks the risk classes from which something is required.
+func (c *Config) normalClasses() (bad Mistakes) {
 	for _, t := range []struct {
 		key      string
 		class    **approval.RiskClass
@@ -209,18 +237,7 @@ func (c Config) normal() (_ Config, bad Mistakes) {
 			*t.class = new(**t.class)
 		}
 	}
-	for _, b := range []**bool{&c.RequireApprovalForExternalWrite, &c.RequireApprovalForMessagingSend} {
-		*b = new(*b == nil || **b)
-	}
-	bad = append(bad, c.normalLists()...)
-	bad = append(bad, c.normalAgents()...)
-	if c.Classifier.MinConfidence == 0 {
-		c.Classifier.MinConfidence = 0.72
-	}
-	if m := c.Classifier.MinConfidence; !(m > 0 && m <= 1) {
-		bad.key("tools.classifier.minConfidence", "must be above 0 and at most 1")
-	}
-	return c, bad
+	return bad
 }
 
 // normalAgents checks what is said about single agents.

@@ -48,10 +48,10 @@ func (j *judging) certain(but finding.Set) finding.Set {
 		return j.Found.Without(but)
 	}
 	but = but.Or(confinable)
-	if !j.foreign {
+	if !j.outsideProgram {
 		but.Add(finding.ProgramByPath)
 	}
-	if !j.outward {
+	if !j.leavesWorkspace {
 		but.Add(finding.UnusualShell)
 	}
 	return j.Found.Without(but)

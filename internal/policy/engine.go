@@ -129,24 +129,24 @@ type judging struct {
 	steps budget.Budget
 	cut   bool // the steps were not enough to read it
 
-	extra    finding.Effects // what others say it does
-	seen     line.Seen
-	place    workspace.Place // where its commands stand in the end
-	facts    facts
-	line     *string   // of an exec tool
-	argv     []string  // the same
-	dirs     [2]string // where the call says that it runs: its param, and what it is bound to
-	host     string    // on which machine, by its param
-	exec     execWords // what a call of an exec tool says about itself
-	stays    bool      // it runs in the workspace, with the environment as it is
-	unsure   string    // why shells may read its line otherwise, "" where they do not
-	unplaced bool      // a command for which the call names no directory
-	bound    bool      // it runs in the sandbox that the operator vouches for
-	foreign  bool      // it runs a program by a path that is not in the workspace
-	outward  bool      // its line, read otherwise, may have an effect outside
-	static   approval.RiskClass
-	base     approval.RiskClass // with the operator's rules
-	class    approval.RiskClass // with a classifier's opinion too
+	extra           finding.Effects // what others say it does
+	seen            line.Seen
+	place           workspace.Place // where its commands stand in the end
+	facts           facts
+	line            *string   // of an exec tool
+	argv            []string  // the same
+	dirs            [2]string // where the call says that it runs: its param, and what it is bound to
+	host            string    // on which machine, by its param
+	exec            execWords // what a call of an exec tool says about itself
+	stays           bool      // it runs in the workspace, with the environment as it is
+	unsure          string    // why shells may read its line otherwise, "" where they do not
+	unplaced        bool      // a command for which the call names no directory
+	bound           bool      // it runs in the sandbox that the operator vouches for
+	outsideProgram  bool      // it runs a program by a path that is not in the workspace
+	leavesWorkspace bool      // its line, read otherwise, may have an effect outside
+	static          approval.RiskClass
+	base            approval.RiskClass // with the operator's rules
+	class           approval.RiskClass // with a classifier's opinion too
 
 	outcome    approval.Outcome
 	policy     finding.Set // why the desk asks or refuses

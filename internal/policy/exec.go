@@ -44,9 +44,9 @@ func (e *Engine) assessExec(j *judging) {
 	}
 	j.came(x, s)
 	found := s.Finish(text)
-	j.unsure, j.foreign = s.Unsure.String(), s.Foreign
+	j.unsure, j.outsideProgram = s.Unsure.String(), s.OutsideProgram
 	j.Found = j.Found.Or(found)
-	j.outward = j.bound && found.Has(finding.UnusualShell) && s.Outward(text)
+	j.leavesWorkspace = j.bound && found.Has(finding.UnusualShell) && s.LeavesWorkspace(text)
 }
 
 // execOf reads the params of tool exec, or of a tool of another runtime that

@@ -14,7 +14,8 @@ import (
 
 // reach says what a grant for the call may cover.
 func (j *judging) reach(e *Engine, class approval.RiskClass) (r approval.GrantScope) {
-	if class >= approval.R4 || j.once || j.cut || j.Found.Any(eachAsks) {
+	each := j.once || j.Found.Any(eachAsks)
+	if class >= approval.R4 || each || j.cut {
 		return r
 	}
 	if j.Tool.Kind == tool.Exec {
@@ -106,7 +107,8 @@ func (j *judging) within(s scope, r approval.GrantScope) approval.GrantScope {
 	}
 	_, bound, _ := j.Call.Bind.Fields()
 	for i, host := range [...]string{j.host, bound} {
-		if host != "" && workspace.LocalHosts[host] && (i == 0 || host != j.host) {
+		again := i > 0 && host == j.host
+		if host != "" && workspace.LocalHosts[host] && !again {
 			s = s.limit("on "+host, ", on "+host) // a sandbox is not what is around it
 		}
 	}

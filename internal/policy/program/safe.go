@@ -26,10 +26,12 @@ func (e *entry) unsafe() string {
 	has := func(some ...role) bool {
 		return slices.ContainsFunc(some, func(r role) bool { return slices.Contains(roles, r) })
 	}
+	project := e.project != nil || e.here
+	leads := e.verbs != nil || e.globs != nil || e.wraps
 	switch {
 	case e.rule != nil && !language.OnlyTells[e.doc.Rule]:
 		return "is told by its words to do many things"
-	case e.verbs != nil || e.globs != nil || e.project != nil || e.wraps || e.here,
+	case project, leads,
 		has(jqRole, postgresRole, psqlRole, mysqlRole, sqliteRole, everydayRole):
 		return "runs other programs or code"
 	case len(e.typed) > 0:

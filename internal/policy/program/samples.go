@@ -112,7 +112,8 @@ func (e *entry) unasked(path string) (list []string) {
 	}
 	codes := slices.Concat(e.codes, e.bare)
 	code := e.here || e.project != nil && e.project.command == "" && e.verbs == nil && len(e.codes) == 0 // of the project
-	if !e.wraps && !code && (passes(codes) || passes(e.named) || len(codes) == 0 && e.rule != nil) {
+	judged := len(codes) == 0 && e.rule != nil
+	if may := judged || passes(codes) || passes(e.named); may && !e.wraps && !code {
 		list = append(list, path)
 	}
 	for _, verb := range slices.Sorted(maps.Keys(e.verbs)) {

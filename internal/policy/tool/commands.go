@@ -57,6 +57,9 @@ var terminalKeys = words.Set("tty pty usepty interactive isinteractive")
 // spokenKeys are those of them that are free text.
 var spokenKeys = words.Set("description explanation title justification reason name toolcallid")
 
+// truth reports a member that is true, or as good as false.
+func (f *field) truth() bool { return !f.Str && (f.off() || f.Text == "true") }
+
 // quiet reports such a member with a value that does no more either.
 func (f *field) quiet() bool {
 	if !quietKeys[f.Key] || f.Key != f.root {
@@ -93,7 +96,7 @@ func GatherCommand(list []field, found *finding.Set) (x approval.Exec) {
 				found.Add(finding.UnknownParameters)
 			}
 			x.Workdir = f.Text
-		case terminalKeys[f.Key] && f.top && !f.Str && (f.off() || f.Text == "true"):
+		case terminalKeys[f.Key] && f.top && f.truth():
 			if !f.off() {
 				found.Add(finding.OpensTerminal)
 			}

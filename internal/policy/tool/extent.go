@@ -57,7 +57,8 @@ func (x *Reading) Extent() (e Extent) {
 	kind := x.Tool.Kind
 	e.Each = !ok || kind == Payer || x.Found.Has(finding.KeywordPay) || kind == Actor && x.Found.Any(finding.Of(finding.OtherHost, finding.FeedsProcess))
 	secret := x.Found.Any(finding.Of(finding.ReadsSecret, finding.MayReadSecret))
-	if kind.Group() == "fs" && kind != Deleter && !(secret && kind != Reader) {
+	others := secret && kind != Reader // which may be any of the workspace's files
+	if kind.Group() == "fs" && kind != Deleter && !others {
 		e.files(list)
 		return e
 	}
@@ -96,11 +97,12 @@ func (x *Reading) Extent() (e Extent) {
 func (e *Extent) files(list []field) {
 	for i := range list {
 		f := &list[i]
+		place := placeKeys[f.Key] || outKeys[f.Key] || globKeys[f.Key]
 		switch {
 		case f.absent():
 		case deedKeys[f.Key], strings.HasSuffix(f.Key, "method"), f.Key == "command":
 			e.say(f)
-		case f.Str && (placeKeys[f.Key] || outKeys[f.Key] || globKeys[f.Key]):
+		case f.Str && place:
 			e.Places = append(e.Places, workspace.PathWord(f.Text))
 		}
 	}
@@ -141,7 +143,7 @@ func (f *field) host() (host string, address bool) {
 		return "", false
 	}
 	u, err := url.Parse(f.Text)
-	if err != nil || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+	if err != nil || u.User != nil || !words.Any(u.Scheme, "http", "https") {
 		return "", true
 	}
 	return strings.ToLower(u.Host), true

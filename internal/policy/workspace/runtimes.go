@@ -40,7 +40,8 @@ func SettingsPath(lower string) bool {
 		switch {
 		case c == "":
 			continue
-		case last && (runtimeFiles[c] || c[0] == '.' && runtimeDirs[c[1:]]),
+		case last && runtimeFiles[c],
+			last && c[0] == '.' && runtimeDirs[c[1:]],
 			inside && attaches(c),
 			before == ".github" && attaches(c) && words.Any(c[:1], "h", "*", "?"), // Copilot's
 			before == ".github" && c == "copilot":

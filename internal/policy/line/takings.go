@@ -13,8 +13,8 @@ type taking uint8
 
 const (
 	asWritten taking = iota // a brace list is its words, as in bash, zsh and mksh
-	shallow                 // the same, and "**/" stands for no directory at all, as it may in zsh
-	literally               // braces stand for themselves, as in dash and busybox
+	shallow                 // the same, and "**/" is no directory at all, as it may be in zsh
+	literally               // braces mean themselves, as in dash and busybox
 	takings
 )
 
@@ -36,9 +36,9 @@ func (k taking) differs(args []*syntax.Word) bool {
 	return false
 }
 
-// takes judges a command once for each way in which shells take its words. What a
-// command lists is known only where each way lists something.
-func (s *Reading) takes(args []*syntax.Word) {
+// takes judges a command once for each way in which shells take its words. What a command lists is
+// known only if it lists something in each of them.
+func (s *Reading) takes(f frame, args []*syntax.Word) {
 	input, printed, silent := s.input, []workspace.Word(nil), true
 	for how := range takings {
 		if !how.differs(args) {
@@ -50,18 +50,18 @@ func (s *Reading) takes(args []*syntax.Word) {
 				s.seen.Apart = true
 			}
 		}
-		start := len(s.words_)
-		s.words_ = s.appendWord(s.words_, args[0])
+		start := len(s.arena)
+		s.arena = s.appendWord(f, s.arena, args[0])
 		for _, w := range args[1:] {
-			s.words_ = s.taken(s.words_, w, how)
+			s.arena = s.taken(f, s.arena, w, how)
 		}
-		words := s.words_[start:len(s.words_):len(s.words_)]
+		words := s.arena[start:len(s.arena):len(s.arena)]
 		if how == shallow {
 			flatten(words)
 		}
 		s.printed = nil
-		s.simple(words)
-		s.words_ = s.words_[:start]
+		s.simple(f, words)
+		s.arena = s.arena[:start]
 		if how != asWritten && (len(printed) == 0 || len(s.printed) == 0) {
 			s.printed = nil
 		}
@@ -73,38 +73,25 @@ func (s *Reading) takes(args []*syntax.Word) {
 }
 
 // taken reads a word and adds what it becomes.
-func (s *Reading) taken(list []workspace.Word, w *syntax.Word, how taking) []workspace.Word {
-	before, words, behind := braceList(w)
+func (s *Reading) taken(f frame, list []workspace.Word, w *syntax.Word, how taking) []workspace.Word {
+	before, words, after := braceList(w)
 	if words == nil {
-		return s.appendWord(list, w)
+		return s.appendWord(f, list, w)
 	}
 	if how == literally {
-		return append(list, s.Word(&syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: before + `\{` + strings.Join(words, ",") + "}" + behind}}}))
+		return append(list, s.word(f, bare(before+`\{`+strings.Join(words, ",")+"}"+after)))
 	}
 	for _, inside := range words {
-		if text := before + inside + behind; text != "" {
-			list = append(list, s.Word(&syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: text}}}))
+		if text := before + inside + after; text != "" {
+			list = append(list, s.word(f, bare(text)))
 		}
 	}
 	return list
 }
 
-// maxList is how many words a brace list is read as. What is longer is any word.
-const maxList = 32
-
-// braceList gives the words of a plain brace list, nil for everything else.
-func braceList(w *syntax.Word) (before string, words []string, behind string) {
-	text := w.Lit()
-	before, rest, ok := strings.Cut(text, "{")
-	inside, behind, closed := strings.Cut(rest, "}")
-	special := strings.Contains(text, `\`) || strings.ContainsAny(inside, "{*?[~=") || strings.ContainsAny(behind, "{}")
-	if !ok || !closed || special {
-		return "", nil, ""
-	}
-	if commas := strings.Count(inside, ","); commas == 0 || commas >= maxList || strings.Contains(inside, "..") {
-		return "", nil, ""
-	}
-	return before, strings.Split(inside, ","), behind
+// bare is a word without quotes.
+func bare(text string) *syntax.Word {
+	return &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: text}}}
 }
 
 // flatten takes "**/" out of patterns.
