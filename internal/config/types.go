@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/lazy"
 )
 
@@ -109,7 +109,7 @@ func (r *Risk) decodeNode(d *decoder, n *yaml.Node, at spot) {
 		*r = Risk{}
 		return
 	}
-	var c core.RiskClass
+	var c approval.RiskClass
 	if c.UnmarshalText([]byte(text)) != nil {
 		d.mistake(at.path, "must be R0, R1, R2, R3 or R4")
 		return

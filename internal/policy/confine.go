@@ -3,7 +3,7 @@ package policy
 import (
 	"sync"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/tool"
 )
@@ -38,7 +38,7 @@ func (j *judging) confine() {
 	if !j.bound {
 		return
 	}
-	if class := max(core.R2, j.certain(finding.Set{}).Class()); class < j.static {
+	if class := max(approval.R2, j.certain(finding.Set{}).Class()); class < j.static {
 		j.policy.Add(finding.Confined)
 		j.static = class
 		j.step("risk", finding.Reasons[finding.Confined].Name, classNames[class], finding.Reasons[finding.Confined].Text)
@@ -52,10 +52,10 @@ func (j *judging) certain(but finding.Set) finding.Set {
 		return j.Found.Without(but)
 	}
 	but = but.Or(confinable)
-	if !j.foreign {
+	if !j.outsideProgram {
 		but.Add(finding.ProgramByPath)
 	}
-	if !j.outward {
+	if !j.leavesWorkspace {
 		but.Add(finding.UnusualShell)
 	}
 	return j.Found.Without(but)

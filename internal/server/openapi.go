@@ -14,7 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const schemas = "#/components/schemas/"
@@ -116,7 +116,7 @@ func gatewayOperation(registry huma.Registry) *huma.Operation {
 			"101": {Description: http.StatusText(http.StatusSwitchingProtocols)}},
 		Security: []map[string][]string{},
 	}
-	for _, c := range []core.Code{core.CodeForbidden, codeMethodNotAllowed, codeUpgradeRequired, core.CodeUnavailable} {
+	for _, c := range []approval.Code{approval.CodeForbidden, codeMethodNotAllowed, codeUpgradeRequired, approval.CodeUnavailable} {
 		op.Responses[strconv.Itoa(statusOf()[c])] = &huma.Response{Description: string(c),
 			Content: content(registry, problemJSON[0], reflect.TypeFor[api.Problem]())}
 	}
@@ -163,11 +163,11 @@ func (rt route) operation(registry huma.Registry) *huma.Operation {
 
 // describeRefusals adds the problems that a route can answer, by status.
 func (rt route) describeRefusals(op *huma.Operation, registry huma.Registry) {
-	codes := append([]core.Code{codeMethodNotAllowed}, rt.codes...) // all that can go wrong without a token and a body
+	codes := append([]approval.Code{codeMethodNotAllowed}, rt.codes...) // all that can go wrong without a token and a body
 	if rt.raw == nil && !rt.hook {
-		codes = append([]core.Code{core.CodeUnauthorized, core.CodeForbidden, core.CodeInvalidRequest,
-			core.CodeMalformed,
-			core.CodeRateLimited, core.CodeUnavailable, core.CodePayloadTooLarge}, rt.codes...)
+		codes = append([]approval.Code{approval.CodeUnauthorized, approval.CodeForbidden, approval.CodeInvalidRequest,
+			approval.CodeMalformed,
+			approval.CodeRateLimited, approval.CodeUnavailable, approval.CodePayloadTooLarge}, rt.codes...)
 	}
 	byStatus := map[int][]string{}
 	for _, c := range codes {

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Options says where a store is.
@@ -97,8 +98,8 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	s := &Store{
 		heartbeat: newHeartbeat(id.String()),
 		log:       o.Log,
-		due:       dueQueue{known: map[core.Target]*chat{}},
-		posted:    posted{known: map[message]core.Delivery{}, more: make(chan struct{})},
+		due:       dueQueue{known: map[approval.Target]*chat{}},
+		posted:    posted{known: map[message]approval.Delivery{}, more: make(chan struct{})},
 		version:   o.Version,
 		build:     o.Build,
 		started:   nowMs(),

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/lazy"
 )
 
@@ -26,7 +26,7 @@ type message struct {
 }
 
 // request writes the body for a call. Cut says that the params did not fit whole.
-func (c *Classifier) request(call core.Call, static core.Judgement) (body []byte, cut bool, err error) {
+func (c *Classifier) request(call approval.Call, static approval.Judgement) (body []byte, cut bool, err error) {
 	data, cut, err := describe(call, static, c.cfg.MaxInputChars)
 	if err != nil {
 		return nil, cut, err
@@ -62,9 +62,9 @@ func effort(model string) string {
 }
 
 // sideEffects are the words that an answer may use.
-var sideEffects = []core.SideEffect{
-	core.FilesystemRead, core.FilesystemWrite, core.ProcessExec, core.NetworkRead, core.ExternalWrite, core.MessageSend,
-	core.Payment, core.CredentialAccess, core.SecurityChange, core.DataLoss, core.NoSideEffect,
+var sideEffects = []approval.SideEffect{
+	approval.FilesystemRead, approval.FilesystemWrite, approval.ProcessExec, approval.NetworkRead, approval.ExternalWrite, approval.MessageSend,
+	approval.Payment, approval.CredentialAccess, approval.SecurityChange, approval.DataLoss, approval.NoSideEffect,
 }
 
 // responseFormat asks for exactly the answer that readOpinion takes. Lengths

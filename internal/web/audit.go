@@ -7,6 +7,8 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // Audit is the log as auditors read it, and what can be proved of it.
@@ -43,12 +45,12 @@ func (w *Web) auditor(out http.ResponseWriter, v reader) bool {
 	if v.caller.MayAudit && w.cfg.Audit != nil {
 		return true
 	}
-	w.refuse(out, v.session, core.Refuse(core.CodeForbidden,
+	w.refuse(out, v.session, approval.Refuse(approval.CodeForbidden,
 		"The log is for people who have an API token with the scope operator.audit."))
 	return false
 }
 
-func (w *Web) audit(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) audit(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := w.reader(s)
 	if !w.auditor(out, v) {
 		return
@@ -87,13 +89,13 @@ func (w *Web) showLog(out http.ResponseWriter, r *http.Request, v reader, below 
 }
 
 // verifyLog checks the whole chain. One check runs at a time.
-func (w *Web) verifyLog(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) verifyLog(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := w.reader(s)
 	if !w.auditor(out, v) {
 		return
 	}
 	if !w.verifying.CompareAndSwap(false, true) {
-		w.refuse(out, s, core.Refuse(core.CodeRateLimited, "The log is being checked already; try again when that is over."))
+		w.refuse(out, s, approval.Refuse(approval.CodeRateLimited, "The log is being checked already; try again when that is over."))
 		return
 	}
 	defer w.verifying.Store(false)

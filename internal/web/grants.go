@@ -3,10 +3,13 @@ package web
 import (
 	"net/http"
 	"strings"
-	"sync"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/display"
+	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 )
 
 func safe(s string) string { return display.Safe(s) }
@@ -18,22 +21,20 @@ type grantView struct {
 	Times                                                               int
 }
 
-var grantTexts = sync.OnceValue(func() map[core.GrantKind]string {
-	return map[core.GrantKind]string{
-		core.SessionGrant: "allowed for a session", core.AlwaysGrant: "allowed always", core.PatternGrant: "pattern",
-		core.CoolDown: "refused for a while",
-	}
-})
+var grantTexts = map[approval.GrantKind]string{
+	approval.SessionGrant: "allowed for a session", approval.AlwaysGrant: "allowed always", approval.PatternGrant: "pattern",
+	approval.CoolDown: "refused for a while",
+}
 
 // operator reports whether whoever looks may decide; if not, the answer says so.
 func (w *Web) operator(out http.ResponseWriter, v reader) bool {
 	if !v.caller.MayDecide {
-		w.refuse(out, v.session, core.Refuse(core.CodeForbidden, "This page is for those who may decide requests."))
+		w.refuse(out, v.session, approval.Refuse(approval.CodeForbidden, "This page is for those who may decide requests."))
 	}
 	return v.caller.MayDecide
 }
 
-func (w *Web) grants(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) grants(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := w.reader(s)
 	if !w.operator(out, v) {
 		return
@@ -52,15 +53,15 @@ func (w *Web) grants(out http.ResponseWriter, r *http.Request, s core.Session) {
 	for _, g := range list {
 		until := "until it is ended"
 		if g.ExpiresAtMs != 0 {
-			until = core.UntilText(g.ExpiresAtMs, v.zone, v.now.UnixMilli())
+			until = card.UntilText(g.ExpiresAtMs, v.zone, v.now.UnixMilli())
 		}
 		what := g.Summary
 		if len(g.Pattern) > 0 {
 			what = strings.Join(g.Pattern, " ")
 		}
 		u := used["grant:"+g.ID]
-		rows = append(rows, grantView{ID: g.ID, Kind: grantTexts()[g.Kind], What: safe(what), Tool: safe(g.ToolName),
-			Owner: safe(g.Owner), Agent: safe(g.AgentID), Session: safe(g.SessionKey), By: core.People(g.By),
+		rows = append(rows, grantView{ID: g.ID, Kind: grantTexts[g.Kind], What: safe(what), Tool: safe(g.ToolName),
+			Owner: safe(g.Owner), Agent: safe(g.AgentID), Session: safe(g.SessionKey), By: people.People(g.By),
 			Since: v.at(g.CreatedAtMs),
 			Until: until, Risk: g.MaxClass.String(), Used: v.at(u.last), Times: u.times})
 	}
@@ -79,7 +80,7 @@ type use struct {
 // usedGrants looks through the newest requests for those that grants allowed.
 func (w *Web) usedGrants(r *http.Request, v reader) (map[string]use, error) {
 	out := map[string]use{}
-	all, _, err := w.found(r.Context(), v, historyFilter{Filter: core.Filter{Status: core.Approved, Limit: 200}}, 1000)
+	all, _, err := w.found(r.Context(), v, historyFilter{Filter: core.Filter{Status: approval.Approved, Limit: 200}}, 1000)
 	for _, a := range all {
 		if len(a.DecidedBy) == 0 {
 			continue
@@ -90,7 +91,7 @@ func (w *Web) usedGrants(r *http.Request, v reader) (map[string]use, error) {
 	return out, err
 }
 
-func (w *Web) endGrant(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) endGrant(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	if _, err := w.gate.DropGrants(r.Context(), w.reader(s).caller, core.GrantFilter{ID: r.PathValue("id")}); err != nil {
 		w.refuse(out, s, err)
 		return

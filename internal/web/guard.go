@@ -7,28 +7,25 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/signin"
 )
 
 // headers of every answer. Nothing comes from elsewhere, no script or style stands in a
 // page, no page stands in a frame, and no address is told to others. A page that is to
 // speak with whoever opened it takes Cross-Origin-Opener-Policy away.
-var headers = sync.OnceValue(func() map[string]string {
-	return map[string]string{
-		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
-			"connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; frame-ancestors 'none'; " +
-			"base-uri 'none'",
-		"X-Content-Type-Options":     "nosniff",
-		"Referrer-Policy":            "no-referrer",
-		"Cross-Origin-Opener-Policy": "same-origin",
-		"X-Frame-Options":            "DENY",
-		"Permissions-Policy": "publickey-credentials-get=(self), publickey-credentials-create=(self), camera=(), " +
-			"microphone=(), geolocation=(), payment=(), usb=()",
-	}
-})
+var headers = map[string]string{
+	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+		"connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; frame-ancestors 'none'; " +
+		"base-uri 'none'",
+	"X-Content-Type-Options":     "nosniff",
+	"Referrer-Policy":            "no-referrer",
+	"Cross-Origin-Opener-Policy": "same-origin",
+	"X-Frame-Options":            "DENY",
+	"Permissions-Policy": "publickey-credentials-get=(self), publickey-credentials-create=(self), camera=(), " +
+		"microphone=(), geolocation=(), payment=(), usb=()",
+}
 
 const (
 	maxForm     = 256 << 10 // bytes of a request's body
@@ -65,7 +62,7 @@ func (w *Web) guard(p page) http.Handler {
 // site whose name was made to lead here would be of one origin with the desk's own.
 func (w *Web) outer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		for name, value := range headers() {
+		for name, value := range headers {
 			out.Header().Set(name, value)
 		}
 		host := hostname(r.Host)
@@ -110,7 +107,7 @@ func (w *Web) lasting(r *http.Request) (context.Context, context.CancelFunc) {
 	go func() {
 		defer stop()
 		for {
-			turn := w.gate.SessionsTurn()
+			turn := w.signin.SessionsTurn()
 			if _, ok := w.who(r); !ok {
 				return
 			}
@@ -147,10 +144,10 @@ func next(asked string) string {
 
 // refused puts an attempt to sign in on record that failed, and answers it.
 func (w *Web) refused(out http.ResponseWriter, r *http.Request, status int, how, why, sentence string) {
-	if err := w.gate.SignInRefused(r.Context(), remote(r), how, why); err != nil {
+	if err := w.signin.SignInRefused(r.Context(), remote(r), how, why); err != nil {
 		w.cfg.Log.Error("a refused sign-in is not on record", "reason", err)
 	}
-	w.say(out, status, core.Session{}, "Not signed in", sentence)
+	w.say(out, status, signin.Session{}, "Not signed in", sentence)
 }
 
 // remote is the address that a request comes from, of IPv6 the network that one

@@ -4,13 +4,15 @@ import (
 	"net/http"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // health shows how the desk is.
-func (w *Web) health(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) health(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := w.reader(s)
 	if !v.operates() && !v.caller.MayAudit {
-		w.refuse(out, s, core.Refuse(core.CodeForbidden, "This page is for operators."))
+		w.refuse(out, s, approval.Refuse(approval.CodeForbidden, "This page is for operators."))
 		return
 	}
 	var found []core.Diagnostic

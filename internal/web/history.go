@@ -8,12 +8,15 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/display"
-	"approvalbot/internal/lazy"
+	"approvalbot/internal/signin"
 )
 
 const (
@@ -58,7 +61,7 @@ type historyFilter struct {
 }
 
 func filterOf(q url.Values, zone *time.Location) historyFilter {
-	f := historyFilter{Filter: core.Filter{Status: core.Status(q.Get("status")), Owner: q.Get("owner"),
+	f := historyFilter{Filter: core.Filter{Status: approval.Status(q.Get("status")), Owner: q.Get("owner"),
 		AgentID:    q.Get("agent"),
 		SessionKey: q.Get("session"), ToolName: q.Get("tool"), Cursor: q.Get("cursor"), Limit: 200},
 		search: q.Get("q"), risk: q.Get("risk")}
@@ -73,14 +76,14 @@ func filterOf(q url.Values, zone *time.Location) historyFilter {
 	return f
 }
 
-func (f historyFilter) selects(a core.Approval) bool {
+func (f historyFilter) selects(a approval.Approval) bool {
 	late := f.to != 0 && a.CreatedAtMs >= f.to
 	return !late && (f.risk == "" || f.risk == a.Assessment.RiskClass.String()) && speaksOf(a, f.search)
 }
 
 // found gives at most n approvals that the person may see and the filter selects, newest
 // first, and the cursor of those that follow.
-func (w *Web) found(ctx context.Context, v reader, f historyFilter, n int) (out []core.Approval, next string,
+func (w *Web) found(ctx context.Context, v reader, f historyFilter, n int) (out []approval.Approval, next string,
 	err error) {
 	for read := 0; read < searchMost; {
 		page, err := w.gate.List(ctx, everything, f.Filter)
@@ -117,7 +120,7 @@ func (w *Web) cursorAt(ctx context.Context, f core.Filter, index int) (string, e
 	return page.Next, err
 }
 
-func (w *Web) history(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) history(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v, q := w.reader(s), r.URL.Query()
 	format, n := q.Get("format"), historyRows
 	if format != "" {
@@ -168,7 +171,7 @@ func with(q url.Values, name, value string) string {
 	return "?" + next.Encode()
 }
 
-func entryOf(a core.Approval, v reader, forFile bool) entry {
+func entryOf(a approval.Approval, v reader, forFile bool) entry {
 	at := v.at
 	if forFile {
 		at = func(ms int64) string {
@@ -181,7 +184,7 @@ func entryOf(a core.Approval, v reader, forFile bool) entry {
 	return entry{Code: a.Code, At: at(a.CreatedAtMs), Owner: safe(a.Owner), Agent: safe(a.AgentID),
 		Session: safe(a.SessionKey),
 		Tool:    safe(a.ToolName), Summary: a.Summary, Risk: a.Assessment.RiskClass.String(), Status: string(a.Status),
-		Decision: string(a.Decision), By: append([]string{}, a.DecidedBy...), Ending: cmp.Or(a.Ending(), "waits"),
+		Decision: string(a.Decision), By: append([]string{}, a.DecidedBy...), Ending: cmp.Or(card.Ending(a), "waits"),
 		Ended: at(a.ResolvedAtMs)}
 }
 
@@ -212,4 +215,4 @@ func plainCell(s string) string {
 }
 
 // formula is the beginning of one, also behind what parts cells in many languages.
-var formula = lazy.Pattern("(^|;)([=+\\-@\t\r])")
+var formula = regexp.MustCompile("(^|;)([=+\\-@\t\r])")

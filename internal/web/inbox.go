@@ -7,9 +7,12 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
+	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 )
 
 // inboxRows is how many rows the inbox shows at once.
@@ -74,8 +77,8 @@ type inboxView struct {
 // pending lists what waits, as that person sees it, and remembers what it shows whole.
 func (w *Web) pending(ctx context.Context, v reader, q url.Values) (l waiting, err error) {
 	l = waiting{Search: strings.TrimSpace(q.Get("q")), Operates: v.operates()}
-	var all []core.Approval
-	for f := (core.Filter{Status: core.Pending, Limit: 200}); ; {
+	var all []approval.Approval
+	for f := (core.Filter{Status: approval.Pending, Limit: 200}); ; {
 		items, next, err := w.list(ctx, v, f)
 		if err != nil {
 			return l, err
@@ -121,28 +124,28 @@ func (w *Web) pending(ctx context.Context, v reader, q url.Values) (l waiting, e
 func (w *Web) openRounds(ctx context.Context, v reader, search string) (out []roundRow, err error) {
 	items, _, err := w.list(ctx, v, core.Filter{Round: true, Limit: inboxRows})
 	for _, a := range items {
-		if round, open := a.OpenRound(v.people, v.now.UnixMilli()); open && speaksOf(a, search) {
-			out = append(out, roundRow{a.Code, a.Headline(), round.Text(), v.at(round.ExpiresAtMs)})
+		if round, open := people.OpenRound(a, v.people, v.now.UnixMilli()); open && speaksOf(a, search) {
+			out = append(out, roundRow{a.Code, card.Headline(a), round.Text(), v.at(round.ExpiresAtMs)})
 		}
 	}
 	return out, err
 }
 
-func worst(all []core.Approval) (class core.RiskClass) {
+func worst(all []approval.Approval) (class approval.RiskClass) {
 	for _, a := range all {
 		class = max(class, a.Assessment.RiskClass)
 	}
 	return class
 }
 
-func (w *Web) inbox(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) inbox(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := w.reader(s)
 	l, err := w.pending(r.Context(), v, r.URL.Query())
 	if err != nil {
 		w.refuse(out, s, err)
 		return
 	}
-	notice := w.voted(r.Context(), v, r.URL.Query().Get("voted"), core.Decision(r.URL.Query().Get("as")))
+	notice := w.voted(r.Context(), v, r.URL.Query().Get("voted"), approval.Decision(r.URL.Query().Get("as")))
 	w.show(out, http.StatusOK, "inbox.html", view{Title: "Inbox", Tab: l.Title(), Session: s,
 		Data: inboxView{waiting: l, Notice: notice, Live: "/live?" + r.URL.RawQuery}})
 }
@@ -152,13 +155,11 @@ func (l waiting) Title() string {
 	if l.Total == 0 {
 		return "Inbox"
 	}
-	return riskIcons()[l.Worst] + " " + strconv.Itoa(l.Total) + " · Inbox"
+	return riskIcons[l.Worst] + " " + strconv.Itoa(l.Total) + " · Inbox"
 }
 
 // riskIcons are the colours of the classes, as cards have them.
-var riskIcons = sync.OnceValue(func() map[string]string {
-	return map[string]string{"R0": "🟩", "R1": "🟦", "R2": "🟨", "R3": "🟧", "R4": "🟥"}
-})
+var riskIcons = map[string]string{"R0": "🟩", "R1": "🟦", "R2": "🟨", "R3": "🟧", "R4": "🟥"}
 
 // fragment makes a part of a page.
 func (w *Web) fragment(name string, data any) ([]byte, error) {

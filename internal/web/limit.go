@@ -5,7 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 const (
@@ -61,15 +62,15 @@ func (p *pace) take(person string) bool {
 }
 
 // tooFast answers a person who sends more than they may, in the form that was asked for.
-func (w *Web) tooFast(out http.ResponseWriter, r *http.Request, s core.Session) {
-	no := core.Refuse(core.CodeRateLimited, "You send more than %d forms a second: wait a moment, and try again.",
+func (w *Web) tooFast(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	no := approval.Refuse(approval.CodeRateLimited, "You send more than %d forms a second: wait a moment, and try again.",
 		formsPerSecond)
 	out.Header().Set("Retry-After", "1")
 	switch {
 	case r.Header.Get("HX-Request") != "":
 		w.notice(out, http.StatusTooManyRequests, no.Message)
 	case r.Header.Get("Accept") == "application/json":
-		w.script(func(http.ResponseWriter, *http.Request, core.Session) (any, error) { return nil, no })(out, r, s)
+		w.script(func(http.ResponseWriter, *http.Request, signin.Session) (any, error) { return nil, no })(out, r, s)
 	default:
 		w.refuse(out, s, no)
 	}

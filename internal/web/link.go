@@ -5,6 +5,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/internal/display"
+	"approvalbot/internal/signin"
 )
 
 // LinkTo is the address of a login link. Its secret stands in the query, which no log
@@ -17,7 +18,7 @@ func (w *Web) LinkTo(secret string) string {
 
 // LinkMessage is what a chat is sent with a login link. Telegram opens its Mini App only
 // from where it can be reached safely.
-func (w *Web) LinkMessage(l core.LoginLink, secret, channel string) core.Posting {
+func (w *Web) LinkMessage(l signin.LoginLink, secret, channel string) core.Posting {
 	p := core.Posting{
 		Text: "🔑 This link signs you in to the desk's pages as " + display.Escape(l.Person) +
 			". It works once, for five minutes. Give it to nobody: whoever opens it becomes you.",

@@ -8,7 +8,8 @@ import (
 	"net/http"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // Changes says when something was committed, by whatever instance.
@@ -39,7 +40,7 @@ func (w *Web) Run(ctx context.Context) error {
 // live keeps a list, or with a=CODE an approval, as it is while its page is open. Each
 // message is the whole of it, so that a page which comes back is true at once. It ends as
 // soon as the session has.
-func (w *Web) live(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) live(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	leave, status := w.streams.enter(w.reader(s).caller.MayDecide,
 		share{"session", "", s.ID, streamsOfASession}, share{"person", "", s.Person, streamsOfAPerson})
 	if status != 0 {
@@ -139,7 +140,7 @@ func (w *Web) pause(ctx context.Context) {
 func (w *Web) current(r *http.Request, v reader) ([]byte, error) {
 	if code := r.URL.Query().Get("a"); code != "" {
 		a, err := w.approvalView(r.Context(), v, code)
-		if core.CodeOf(err) == core.CodeNotFound { // forgotten meanwhile, or no longer theirs to see
+		if approval.CodeOf(err) == approval.CodeNotFound { // forgotten meanwhile, or no longer theirs to see
 			return []byte(`<p class="empty">There is no such request any more.</p>`), nil
 		}
 		if err != nil {

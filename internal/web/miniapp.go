@@ -13,7 +13,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 
 // miniApp is the page that Telegram opens. Its script hands on what Telegram has put
 // behind the address; somebody who is signed in already stays who they are.
-func (w *Web) miniApp(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) miniApp(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	if s.ID != "" {
 		http.Redirect(out, r, "/", http.StatusSeeOther)
 		return
@@ -32,27 +33,27 @@ func (w *Web) miniApp(out http.ResponseWriter, r *http.Request, s core.Session) 
 }
 
 // fromMiniApp signs in whom Telegram names.
-func (w *Web) fromMiniApp(out http.ResponseWriter, r *http.Request, _ core.Session) {
+func (w *Web) fromMiniApp(out http.ResponseWriter, r *http.Request, _ signin.Session) {
 	user, once, err := readInitData(r.PostFormValue("initData"), w.cfg.BotToken, time.Now())
 	if err != nil {
-		w.refused(out, r, http.StatusForbidden, core.ByTelegram, err.Error(),
+		w.refused(out, r, http.StatusForbidden, signin.ByTelegram, err.Error(),
 			"The desk did not sign you in: "+err.Error()+". Close this page and open it again from the bot's message.")
 		return
 	}
-	v := w.gate.Rules().People.Identify(core.Voter{Channel: "telegram", UserID: user})
+	v := w.gate.Rules().People.Identify(approval.Voter{Channel: "telegram", UserID: user})
 	if v.Person == "" {
-		w.refused(out, r, http.StatusForbidden, core.ByTelegram, "telegram:"+user+" is nobody whom the desk knows",
+		w.refused(out, r, http.StatusForbidden, signin.ByTelegram, "telegram:"+user+" is nobody whom the desk knows",
 			"The desk does not know whose account this is, so it signs nobody in: its operator names you under people first.")
 		return
 	}
-	s, cookie, err := w.gate.SignIn(r.Context(), core.SignIn{Person: v.Person, How: core.ByTelegram, Browser: browser(r),
+	s, cookie, err := w.signin.SignIn(r.Context(), signin.SignIn{Person: v.Person, How: signin.ByTelegram, Browser: browser(r),
 		Once: once, OnceMs: time.Now().Add(initLife + 2*initAhead).UnixMilli()})
 	switch {
-	case core.CodeOf(err) == core.CodeAlreadyUsed:
-		w.refused(out, r, http.StatusForbidden, core.ByTelegram, "initData that was used before",
+	case approval.CodeOf(err) == approval.CodeAlreadyUsed:
+		w.refused(out, r, http.StatusForbidden, signin.ByTelegram, "initData that was used before",
 			"This page was opened before. Close it and open it again from the bot's message.")
 	case err != nil:
-		w.failed(out, core.Session{}, err)
+		w.failed(out, signin.Session{}, err)
 	default:
 		w.enter(out, r, s, cookie, "/")
 	}

@@ -1,12 +1,12 @@
 package web
 
-import "approvalbot/core"
+import "approvalbot/internal/signin"
 
 // link is one of the pages that stand above every page.
 type link struct{ Path, Name string }
 
 // nav are the pages that the person of a session may open.
-func (w *Web) nav(s core.Session) []link {
+func (w *Web) nav(s signin.Session) []link {
 	if s.Person == "" {
 		return nil
 	}

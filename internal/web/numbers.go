@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/card"
+	"approvalbot/internal/signin"
 )
 
 // numbersView is how it went.
@@ -37,7 +39,7 @@ const (
 // chartHeight is how high a chart of so many rows is.
 func chartHeight(bars []bar) int { return max(1, len(bars)) * barHeight }
 
-func (w *Web) numbers(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) numbers(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := w.reader(s)
 	if !w.operator(out, v) {
 		return
@@ -101,5 +103,5 @@ func took(ms int64) string {
 	if ms < 10_000 {
 		return fmt.Sprintf("%.1f s", float64(ms)/1000)
 	}
-	return core.Span(time.Duration(ms) * time.Millisecond)
+	return card.Span(time.Duration(ms) * time.Millisecond)
 }

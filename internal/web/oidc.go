@@ -15,7 +15,7 @@ import (
 	strict "github.com/go-json-experiment/json"
 	"golang.org/x/oauth2"
 
-	"approvalbot/core"
+	"approvalbot/internal/signin"
 )
 
 const (
@@ -79,10 +79,10 @@ type asked struct {
 
 // askProvider sends the browser to the provider. It is a link's GET: a form may not lead
 // elsewhere (Content-Security-Policy, form-action).
-func (w *Web) askProvider(out http.ResponseWriter, r *http.Request, _ core.Session) {
+func (w *Web) askProvider(out http.ResponseWriter, r *http.Request, _ signin.Session) {
 	_, _, client, err := w.provider.use(r.Context(), w.callback())
 	if err != nil {
-		w.failed(out, core.Session{}, err)
+		w.failed(out, signin.Session{}, err)
 		return
 	}
 	a := asked{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(),
@@ -98,7 +98,7 @@ func (w *Web) askProvider(out http.ResponseWriter, r *http.Request, _ core.Sessi
 func (w *Web) callback() string { return w.cfg.PublicURL.JoinPath(callbackPath).String() }
 
 // fromProvider signs in whom the provider names.
-func (w *Web) fromProvider(out http.ResponseWriter, r *http.Request, _ core.Session) {
+func (w *Web) fromProvider(out http.ResponseWriter, r *http.Request, _ signin.Session) {
 	a, err := begun(r)
 	http.SetCookie(out, &http.Cookie{Name: stateCookie, Path: "/", MaxAge: -1, Secure: true, HttpOnly: true,
 		SameSite: http.SameSiteLaxMode})
@@ -114,12 +114,12 @@ func (w *Web) fromProvider(out http.ResponseWriter, r *http.Request, _ core.Sess
 	}
 	if err != nil {
 		w.cfg.Log.Warn("a sign-in by OIDC was refused", "reason", err)
-		w.refused(out, r, http.StatusForbidden, core.ByOIDC, why(err),
+		w.refused(out, r, http.StatusForbidden, signin.ByOIDC, why(err),
 			"The desk did not sign you in: "+why(err)+". Your operator finds the whole reason in the desk's log.")
 		return
 	}
-	if err := w.startAs(out, r, person, core.ByOIDC); err != nil {
-		w.failed(out, core.Session{}, err)
+	if err := w.startAs(out, r, person, signin.ByOIDC); err != nil {
+		w.failed(out, signin.Session{}, err)
 		return
 	}
 	http.Redirect(out, r, next(a.Next), http.StatusSeeOther)

@@ -8,8 +8,9 @@ import (
 	"net/http"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
+	"approvalbot/internal/signin"
 )
 
 // passkeyPages are those by which people keep passkeys, and sign in with one.
@@ -28,7 +29,7 @@ func (w *Web) passkeyPages() []page {
 
 // passkeysView is what the page of a person's passkeys shows.
 type passkeysView struct {
-	core.Passkeys
+	signin.Passkeys
 	Problem string // of what was just tried
 	zone    *time.Location
 }
@@ -41,12 +42,12 @@ func (v passkeysView) When(ms int64) string {
 	return time.UnixMilli(ms).In(v.zone).Format("2 Jan 2006 15:04 MST")
 }
 
-func (w *Web) passkeys(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) passkeys(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	w.showPasskeys(out, r, s, nil)
 }
 
-func (w *Web) showPasskeys(out http.ResponseWriter, r *http.Request, s core.Session, problem error) {
-	all, err := w.gate.PasskeysOf(r.Context(), s)
+func (w *Web) showPasskeys(out http.ResponseWriter, r *http.Request, s signin.Session, problem error) {
+	all, err := w.signin.PasskeysOf(r.Context(), s)
 	if err != nil {
 		w.notThere(out, r, err)
 		return
@@ -60,16 +61,16 @@ func (w *Web) showPasskeys(out http.ResponseWriter, r *http.Request, s core.Sess
 }
 
 // zoneOf is the one in which a person is told times.
-func (w *Web) zoneOf(s core.Session) *time.Location {
+func (w *Web) zoneOf(s signin.Session) *time.Location {
 	if zone := w.gate.Rules().People.Zone(s.Person); zone != nil {
 		return zone
 	}
 	return time.UTC
 }
 
-func (w *Web) removePasskey(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) removePasskey(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	r.Body = http.MaxBytesReader(out, r.Body, maxScript)
-	if err := w.gate.RemovePasskey(r.Context(), s, r.PostFormValue("id")); err != nil {
+	if err := w.signin.RemovePasskey(r.Context(), s, r.PostFormValue("id")); err != nil {
 		w.showPasskeys(out, r, s, err)
 		return
 	}
@@ -91,11 +92,11 @@ type allowedKey struct {
 	ID   string `json:"id"`
 }
 
-func optionsOf(site assertion.Site, challenge string, held []core.Passkey) signOptions {
-	a := signOptions{Challenge: challenge, RPID: site.ID, Timeout: core.CeremonyLife.Milliseconds(),
+func optionsOf(site assertion.Site, challenge string, passkeys []string) signOptions {
+	a := signOptions{Challenge: challenge, RPID: site.ID, Timeout: signin.CeremonyLife.Milliseconds(),
 		UserVerification: "required", AllowCredentials: []allowedKey{}}
-	for _, p := range held {
-		a.AllowCredentials = append(a.AllowCredentials, allowedKey{"public-key", p.ID})
+	for _, id := range passkeys {
+		a.AllowCredentials = append(a.AllowCredentials, allowedKey{"public-key", id})
 	}
 	return a
 }
@@ -106,21 +107,21 @@ type signAnswer struct {
 	Response  assertion.Response `json:"response"`
 }
 
-func (w *Web) beginConfirmation(_ http.ResponseWriter, r *http.Request, s core.Session) (any, error) {
-	all, err := w.gate.PasskeysOf(r.Context(), s)
+func (w *Web) beginConfirmation(_ http.ResponseWriter, r *http.Request, s signin.Session) (any, error) {
+	all, err := w.signin.PasskeysOf(r.Context(), s)
 	if err != nil {
 		return nil, err
 	}
-	c, err := w.gate.BeginCeremony(r.Context(), core.ConfirmChallenge, s.ID)
-	return optionsOf(w.gate.Rules().Site, c.ID, all.Held), err
+	c, err := w.signin.BeginCeremony(r.Context(), signin.ConfirmChallenge, s.ID)
+	return optionsOf(w.gate.Rules().Site, c.ID, all.IDs()), err
 }
 
-func (w *Web) finishConfirmation(_ http.ResponseWriter, r *http.Request, s core.Session) (any, error) {
+func (w *Web) finishConfirmation(_ http.ResponseWriter, r *http.Request, s signin.Session) (any, error) {
 	var in signAnswer
 	if err := readScript(r, &in); err != nil {
 		return nil, err
 	}
-	return scriptDone{}, w.gate.Confirm(r.Context(), s, in.Challenge, in.Response)
+	return scriptDone{}, w.signin.Confirm(r.Context(), s, in.Challenge, in.Response)
 }
 
 // scriptDone says that there is nothing more to say.
@@ -132,16 +133,16 @@ type scriptDone struct {
 // take localhost for safe.
 const ceremonyCookie = "__Host-approvalbot-ceremony"
 
-func (w *Web) beginSignIn(out http.ResponseWriter, r *http.Request, _ core.Session) (any, error) {
+func (w *Web) beginSignIn(out http.ResponseWriter, r *http.Request, _ signin.Session) (any, error) {
 	random := make([]byte, 32)
 	_, _ = rand.Read(random) // never fails (crypto/rand)
 	value := base64.RawURLEncoding.EncodeToString(random)
-	c, err := w.gate.BeginCeremony(r.Context(), core.SignInChallenge, browserOf(value))
+	c, err := w.signin.BeginCeremony(r.Context(), signin.SignInChallenge, browserOf(value))
 	if err != nil {
 		return nil, err
 	}
 	http.SetCookie(out, &http.Cookie{Name: ceremonyCookie, Value: value, Path: "/", Secure: true, HttpOnly: true,
-		SameSite: http.SameSiteStrictMode, MaxAge: int(core.CeremonyLife.Seconds())})
+		SameSite: http.SameSiteStrictMode, MaxAge: int(signin.CeremonyLife.Seconds())})
 	return optionsOf(w.gate.Rules().Site, c.ID, nil), nil
 }
 
@@ -151,20 +152,20 @@ func browserOf(cookie string) string {
 	return "cookie " + hex.EncodeToString(sum[:])
 }
 
-func (w *Web) finishSignIn(out http.ResponseWriter, r *http.Request, _ core.Session) (any, error) {
+func (w *Web) finishSignIn(out http.ResponseWriter, r *http.Request, _ signin.Session) (any, error) {
 	var in signAnswer
 	if err := readScript(r, &in); err != nil {
 		return nil, err
 	}
 	cookie, err := r.Cookie(ceremonyCookie)
 	if err != nil {
-		return nil, core.Refuse(core.CodeForbidden, "This browser keeps no cookies, or the five minutes are over: try again.")
+		return nil, approval.Refuse(approval.CodeForbidden, "This browser keeps no cookies, or the five minutes are over: try again.")
 	}
-	person, err := w.gate.SignInByPasskey(r.Context(), browserOf(cookie.Value), in.Challenge, in.Response)
+	person, err := w.signin.SignInByPasskey(r.Context(), browserOf(cookie.Value), in.Challenge, in.Response)
 	if err != nil {
 		return nil, err
 	}
 	http.SetCookie(out, &http.Cookie{Name: ceremonyCookie, Path: "/", Secure: true, HttpOnly: true,
 		SameSite: http.SameSiteStrictMode, MaxAge: -1})
-	return scriptDone{Next: "/"}, w.startAs(out, r, person, core.ByPasskey)
+	return scriptDone{Next: "/"}, w.startAs(out, r, person, signin.ByPasskey)
 }

@@ -15,14 +15,15 @@ import (
 	"github.com/go-webauthn/webauthn/protocol/webauthncose"
 	"github.com/go-webauthn/webauthn/webauthn"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
+	"approvalbot/internal/signin"
 )
 
 // enrollee is a person as the library wants one.
 type enrollee string
 
-func (m enrollee) WebAuthnID() []byte                         { return core.UserHandle(string(m)) }
+func (m enrollee) WebAuthnID() []byte                         { return signin.UserHandle(string(m)) }
 func (m enrollee) WebAuthnName() string                       { return string(m) }
 func (m enrollee) WebAuthnDisplayName() string                { return string(m) }
 func (m enrollee) WebAuthnCredentials() []webauthn.Credential { return nil }
@@ -39,8 +40,8 @@ func enrolment(site assertion.Site) (*webauthn.WebAuthn, error) {
 	})
 }
 
-func (w *Web) beginEnrolment(_ http.ResponseWriter, r *http.Request, s core.Session) (any, error) {
-	all, err := w.gate.PasskeysOf(r.Context(), s)
+func (w *Web) beginEnrolment(_ http.ResponseWriter, r *http.Request, s signin.Session) (any, error) {
+	all, err := w.signin.PasskeysOf(r.Context(), s)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func (w *Web) beginEnrolment(_ http.ResponseWriter, r *http.Request, s core.Sess
 	if err != nil {
 		return nil, err
 	}
-	return creation.Response, w.gate.BeginEnrolment(r.Context(), s, session.Challenge, data)
+	return creation.Response, w.signin.BeginEnrolment(r.Context(), s, session.Challenge, data)
 }
 
 // enrolAnswer is what the browser brings when a passkey was made.
@@ -81,12 +82,12 @@ type enrolAnswer struct {
 	Credential json.RawMessage `json:"credential"`
 }
 
-func (w *Web) finishEnrolment(_ http.ResponseWriter, r *http.Request, s core.Session) (any, error) {
+func (w *Web) finishEnrolment(_ http.ResponseWriter, r *http.Request, s signin.Session) (any, error) {
 	var in enrolAnswer
 	if err := readScript(r, &in); err != nil {
 		return nil, err
 	}
-	data, err := w.gate.EndEnrolment(r.Context(), s, in.Challenge)
+	data, err := w.signin.EndEnrolment(r.Context(), s, in.Challenge)
 	if err != nil {
 		return nil, err
 	}
@@ -109,26 +110,26 @@ func (w *Web) finishEnrolment(_ http.ResponseWriter, r *http.Request, s core.Ses
 	}
 	p, err := passkeyOf(c)
 	if err != nil {
-		return nil, core.Refuse(core.CodeInvalidRequest, "%s", "That passkey cannot be used here: "+err.Error()+".")
+		return nil, approval.Refuse(approval.CodeInvalidRequest, "%s", "That passkey cannot be used here: "+err.Error()+".")
 	}
 	p.Name = in.Name
-	_, err = w.gate.Enrol(r.Context(), s, p)
+	_, err = w.signin.Enrol(r.Context(), s, p)
 	return scriptDone{Next: "/me/passkeys"}, err
 }
 
 func noPasskeyMade() error {
-	return core.Refuse(core.CodeInvalidRequest, "The browser's answer does not fit, so no passkey was made: try again.")
+	return approval.Refuse(approval.CodeInvalidRequest, "The browser's answer does not fit, so no passkey was made: try again.")
 }
 
 // passkeyOf is what the library read, as the desk keeps it.
-func passkeyOf(c *webauthn.Credential) (core.Passkey, error) {
+func passkeyOf(c *webauthn.Credential) (signin.Passkey, error) {
 	read, err := webauthncose.ParsePublicKey(c.PublicKey)
 	if err != nil {
-		return core.Passkey{}, err
+		return signin.Passkey{}, err
 	}
 	algorithm, key := publicKey(read)
 	der, err := assertion.MarshalKey(algorithm, key)
-	return core.Passkey{
+	return signin.Passkey{
 		ID: base64.RawURLEncoding.EncodeToString(c.ID), PublicKey: base64.RawURLEncoding.EncodeToString(der),
 		Algorithm: algorithm, SignCount: c.Authenticator.SignCount,
 		BackupEligible: c.Flags.BackupEligible, BackedUp: c.Flags.BackupState,

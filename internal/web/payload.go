@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/display"
-	"approvalbot/internal/lazy"
 )
 
 // part is one fact of a call as a page shows it.
@@ -34,7 +35,7 @@ type piece struct{ Class, Text string }
 
 // parts are the facts of a call for the page: whole, or where they are too long for it the
 // beginning of each.
-func parts(a core.Approval, facts []core.Fact) (out []part, cut bool) {
+func parts(a approval.Approval, facts []card.Fact) (out []part, cut bool) {
 	total := 0
 	for _, f := range facts {
 		total += len(f.Name) + len(f.Value)
@@ -57,11 +58,11 @@ func parts(a core.Approval, facts []core.Fact) (out []part, cut bool) {
 }
 
 // kindOf says how the text of a fact is coloured.
-func kindOf(a core.Approval, f core.Fact) string {
+func kindOf(a approval.Approval, f card.Fact) string {
 	switch {
-	case f.Block && (a.Form == core.FormPatch || f.Name == "change"):
+	case f.Block && (a.Form == approval.FormPatch || f.Name == "change"):
 		return "diff"
-	case f.Block && (a.ToolName == "exec" || a.Form == core.FormCommand), a.ToolName == "exec" && f.Name == "command":
+	case f.Block && (a.ToolName == "exec" || a.Form == approval.FormCommand), a.ToolName == "exec" && f.Name == "command":
 		return "shell"
 	}
 	return ""
@@ -98,7 +99,7 @@ func diffClass(s string) string {
 }
 
 // escapes are characters that would not be seen, as display writes them.
-var escapes = lazy.Pattern(`\\u\{[0-9A-Fa-f]+\}`)
+var escapes = regexp.MustCompile(`\\u\{[0-9A-Fa-f]+\}`)
 
 // marked sets what display escaped off from the text around it.
 func marked(class, s string) (out []piece) {
@@ -122,7 +123,7 @@ type shellReader struct {
 	quote byte // that is open
 }
 
-var shellWords = lazy.Pattern(`\s+|&&|\|\||[|;&<>()]+|[^\s|;&<>()]+`)
+var shellWords = regexp.MustCompile(`\s+|&&|\|\||[|;&<>()]+|[^\s|;&<>()]+`)
 
 func (r *shellReader) read(s string) (out []piece) {
 	if r.quote == 0 {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // personView is one configured person.
@@ -20,17 +22,17 @@ type personView struct {
 // rosterView is who is on duty by a roster.
 type rosterView struct{ Name, Now string }
 
-func (w *Web) people(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) people(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := w.reader(s)
 	if !w.operator(out, v) {
 		return
 	}
-	pending, _, err := w.found(r.Context(), v, historyFilter{Filter: core.Filter{Status: core.Pending, Limit: 200}}, 1000)
+	pending, _, err := w.found(r.Context(), v, historyFilter{Filter: core.Filter{Status: approval.Pending, Limit: 200}}, 1000)
 	if err != nil {
 		w.refuse(out, s, err)
 		return
 	}
-	passkeys, suspended, err := w.gate.PasskeyCounts(r.Context())
+	passkeys, suspended, err := w.signin.PasskeyCounts(r.Context())
 	if err != nil {
 		w.refuse(out, s, err)
 		return
@@ -47,7 +49,7 @@ func (w *Web) people(out http.ResponseWriter, r *http.Request, s core.Session) {
 	}
 	var rows []personView
 	for _, p := range v.people.Everybody() {
-		voter := core.Session{Person: p.Name}.Voter()
+		voter := signin.Session{Person: p.Name}.Voter()
 		o := personView{Name: safe(p.Name), Roles: strings.Join(p.Roles, ", "), Duty: strings.Join(on[p.Name], ", "),
 			Decides: v.people.MayDecide(v.people.Identify(voter)), Passkeys: passkeys[p.Name],
 			Suspended: suspended[p.Name]}
@@ -64,7 +66,7 @@ func (w *Web) people(out http.ResponseWriter, r *http.Request, s core.Session) {
 			o.Zone = p.Zone.String()
 		}
 		for _, a := range pending {
-			if a.WaitsFor(voter, v.people) {
+			if core.WaitsFor(a, voter, v.people) {
 				o.Waiting++
 			}
 		}

@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // OnDisk is how the configuration file differs from what is in force.
@@ -34,12 +35,12 @@ type trial struct {
 	Done                         bool
 	Outcome, Risk, Reason, By    string
 	Why                          []string
-	Offers                       []core.Decision
-	Trace                        []core.Step
+	Offers                       []approval.Decision
+	Trace                        []approval.Step
 }
 
 // policy shows what holds. A POST tries a call, which changes nothing.
-func (w *Web) policy(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) policy(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := w.reader(s)
 	if !w.operator(out, v) {
 		return
@@ -68,16 +69,16 @@ func (w *Web) policy(out http.ResponseWriter, r *http.Request, s core.Session) {
 func (w *Web) try(r *http.Request, v reader) trial {
 	t := trial{Tool: strings.TrimSpace(r.PostFormValue("tool")), Params: strings.TrimSpace(r.PostFormValue("params")),
 		Agent: strings.TrimSpace(r.PostFormValue("agent")), Workdir: strings.TrimSpace(r.PostFormValue("workdir"))}
-	call := core.Call{ToolName: t.Tool, Params: json.RawMessage(t.Params), AgentID: t.Agent}
+	call := approval.Call{ToolName: t.Tool, Params: json.RawMessage(t.Params), AgentID: t.Agent}
 	if t.Tool == "exec" && !strings.HasPrefix(t.Params, "{") { // a command line, as people write it
 		call.Params, _ = json.Marshal(map[string]string{"command": t.Params})
 	}
 	if t.Workdir != "" {
-		call.Bind = &core.Bind{Workdir: &t.Workdir}
+		call.Bind = &approval.Bind{Workdir: &t.Workdir}
 	}
 	p, err := w.gate.Evaluate(r.Context(), v.caller, call)
 	if err != nil {
-		if core.CodeOf(err) == "" {
+		if approval.CodeOf(err) == "" {
 			w.cfg.Log.Error("a call could not be tried", "reason", err)
 			t.Problem = "The desk could not judge it now; try again."
 			return t

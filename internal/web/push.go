@@ -6,7 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // pushDevices is what the page of a person's notifications shows.
@@ -20,8 +21,8 @@ type pushDevice struct {
 }
 
 // pushPage lists the browsers in which the person is notified.
-func (w *Web) pushPage(out http.ResponseWriter, r *http.Request, s core.Session) {
-	all, err := w.gate.Subscriptions(r.Context(), s)
+func (w *Web) pushPage(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	all, err := w.signin.Subscriptions(r.Context(), s)
 	if err != nil {
 		w.cfg.Log.Error("a person's subscriptions could not be read", "reason", err)
 		http.Error(out, "The desk cannot do that right now.", http.StatusServiceUnavailable)
@@ -36,7 +37,7 @@ func (w *Web) pushPage(out http.ResponseWriter, r *http.Request, s core.Session)
 }
 
 // subscribe keeps what a browser's Push API gave the page, as JSON.
-func (w *Web) subscribe(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) subscribe(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	if w.cfg.PushKey == "" {
 		http.Error(out, "This desk notifies no browsers: server.web.push.vapidKeyFile is not set.", http.StatusNotFound)
 		return
@@ -49,10 +50,10 @@ func (w *Web) subscribe(out http.ResponseWriter, r *http.Request, s core.Session
 		http.Error(out, "A subscription must be JSON, as the Push API gives it.", http.StatusBadRequest)
 		return
 	}
-	err := w.gate.Subscribe(r.Context(), s, core.PushSubscription{
+	err := w.signin.Subscribe(r.Context(), s, signin.PushSubscription{
 		Endpoint: given.Endpoint, P256dh: given.Keys.P256dh, Auth: given.Keys.Auth, Browser: r.UserAgent(),
 	})
-	var no *core.Error
+	var no *approval.Error
 	switch {
 	case err == nil:
 		out.WriteHeader(http.StatusNoContent)
@@ -65,9 +66,9 @@ func (w *Web) subscribe(out http.ResponseWriter, r *http.Request, s core.Session
 }
 
 // unsubscribe ends one of the person's subscriptions.
-func (w *Web) unsubscribe(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) unsubscribe(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	r.Body = http.MaxBytesReader(out, r.Body, 16<<10)
-	if err := w.gate.Unsubscribe(r.Context(), s, r.PostFormValue("id")); err != nil {
+	if err := w.signin.Unsubscribe(r.Context(), s, r.PostFormValue("id")); err != nil {
 		w.cfg.Log.Error("a subscription could not be ended", "reason", err)
 		http.Error(out, "The desk cannot do that right now.", http.StatusServiceUnavailable)
 		return

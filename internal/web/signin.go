@@ -4,10 +4,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // cookieName begins with __Host-, so that no other host, and no path of this one, can
@@ -37,17 +37,17 @@ func (w *Web) signInPages() []page {
 
 // signedIn says whose session a request belongs to. What goes on by itself, a stream of
 // events, does not count as a use of the session.
-func (w *Web) signedIn(r *http.Request) (core.Session, bool) {
+func (w *Web) signedIn(r *http.Request) (signin.Session, bool) {
 	c, err := r.Cookie(cookieName)
 	if err != nil {
-		return core.Session{}, false
+		return signin.Session{}, false
 	}
-	look := w.gate.Session
+	look := w.signin.Session
 	if strings.Contains(r.Header.Get("Accept"), eventStream) {
-		look = w.gate.SessionStands
+		look = w.signin.SessionStands
 	}
 	s, err := look(r.Context(), c.Value)
-	if err != nil && core.CodeOf(err) != core.CodeNotFound && r.Context().Err() == nil {
+	if err != nil && approval.CodeOf(err) != approval.CodeNotFound && r.Context().Err() == nil {
 		w.cfg.Log.Error("a session cannot be looked up", "reason", err)
 	}
 	return s, err == nil
@@ -64,7 +64,7 @@ type signIn struct {
 
 // signInPage shows the ways to sign in, or asks for the click that spends a link: what
 // merely opens an address, such as a chat's preview, spends nothing.
-func (w *Web) signInPage(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) signInPage(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	secret := r.URL.Query().Get("link")
 	if secret == "" && s.ID != "" {
 		http.Redirect(out, r, next(r.URL.Query().Get("next")), http.StatusSeeOther)
@@ -72,9 +72,9 @@ func (w *Web) signInPage(out http.ResponseWriter, r *http.Request, s core.Sessio
 	}
 	data := signIn{OIDC: w.provider != nil, Next: next(r.URL.Query().Get("next"))}
 	if secret != "" {
-		l, err := w.gate.Link(r.Context(), secret)
+		l, err := w.signin.Link(r.Context(), secret)
 		switch {
-		case core.CodeOf(err) == core.CodeNotFound:
+		case approval.CodeOf(err) == approval.CodeNotFound:
 			w.say(out, http.StatusGone, s, "Not signed in", err.Error()+" Ask for another one.")
 			return
 		case err != nil:
@@ -87,13 +87,13 @@ func (w *Web) signInPage(out http.ResponseWriter, r *http.Request, s core.Sessio
 }
 
 // spend signs in by a link, at a click.
-func (w *Web) spend(out http.ResponseWriter, r *http.Request, _ core.Session) {
-	s, cookie, err := w.gate.SpendLink(r.Context(), r.PostFormValue("link"), browser(r))
+func (w *Web) spend(out http.ResponseWriter, r *http.Request, _ signin.Session) {
+	s, cookie, err := w.signin.SpendLink(r.Context(), r.PostFormValue("link"), browser(r))
 	switch {
-	case core.CodeOf(err) == core.CodeNotFound, core.CodeOf(err) == core.CodeForbidden:
-		w.refused(out, r, http.StatusGone, core.ByLink, "a link that cannot be used", err.Error()+" Ask for another one.")
+	case approval.CodeOf(err) == approval.CodeNotFound, approval.CodeOf(err) == approval.CodeForbidden:
+		w.refused(out, r, http.StatusGone, signin.ByLink, "a link that cannot be used", err.Error()+" Ask for another one.")
 	case err != nil:
-		w.failed(out, core.Session{}, err)
+		w.failed(out, signin.Session{}, err)
 	default:
 		w.enter(out, r, s, cookie, "/")
 	}
@@ -101,7 +101,7 @@ func (w *Web) spend(out http.ResponseWriter, r *http.Request, _ core.Session) {
 
 // startAs signs the browser in as a person who has proven it in that way.
 func (w *Web) startAs(out http.ResponseWriter, r *http.Request, person, how string) error {
-	s, cookie, err := w.gate.SignIn(r.Context(), core.SignIn{Person: person, How: how, Browser: browser(r)})
+	s, cookie, err := w.signin.SignIn(r.Context(), signin.SignIn{Person: person, How: how, Browser: browser(r)})
 	if err == nil {
 		w.keep(out, r, s, cookie)
 	}
@@ -109,25 +109,25 @@ func (w *Web) startAs(out http.ResponseWriter, r *http.Request, person, how stri
 }
 
 // enter gives the browser its session and goes on to a page of the desk's own.
-func (w *Web) enter(out http.ResponseWriter, r *http.Request, s core.Session, cookie, to string) {
+func (w *Web) enter(out http.ResponseWriter, r *http.Request, s signin.Session, cookie, to string) {
 	w.keep(out, r, s, cookie)
 	http.Redirect(out, r, next(to), http.StatusSeeOther)
 }
 
 // keep gives the browser its session, in place of the one that it had.
-func (w *Web) keep(out http.ResponseWriter, r *http.Request, s core.Session, cookie string) {
+func (w *Web) keep(out http.ResponseWriter, r *http.Request, s signin.Session, cookie string) {
 	if old, ok := w.who(r); ok {
-		if err := w.gate.ReplaceSession(r.Context(), old, s); err != nil {
+		if err := w.signin.ReplaceSession(r.Context(), old, s); err != nil {
 			w.cfg.Log.Warn("a browser's earlier session was not ended", "person", old.Person, "reason", err)
 		}
 	}
-	http.SetCookie(out, &http.Cookie{Name: cookieName, Value: cookie, Path: "/", MaxAge: int(core.SessionLife.Seconds()),
+	http.SetCookie(out, &http.Cookie{Name: cookieName, Value: cookie, Path: "/", MaxAge: int(signin.SessionLife.Seconds()),
 		Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode})
 }
 
 // signOut ends the browser's session.
-func (w *Web) signOut(out http.ResponseWriter, r *http.Request, s core.Session) {
-	if err := w.gate.EndSession(r.Context(), s.Person, s.ID); err != nil && core.CodeOf(err) != core.CodeNotFound {
+func (w *Web) signOut(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	if err := w.signin.EndSession(r.Context(), s.Person, s.ID); err != nil && approval.CodeOf(err) != approval.CodeNotFound {
 		w.failed(out, s, err)
 		return
 	}
@@ -143,14 +143,12 @@ type shownSession struct {
 }
 
 // hows are the ways to sign in, in words.
-var hows = sync.OnceValue(func() map[string]string {
-	return map[string]string{core.ByLink: "one-time link", core.ByPasskey: "passkey", core.ByOIDC: "organisation",
-		core.ByTelegram: "Telegram"}
-})
+var hows = map[string]string{signin.ByLink: "one-time link", signin.ByPasskey: "passkey", signin.ByOIDC: "organisation",
+	signin.ByTelegram: "Telegram"}
 
 // me shows a person's sessions.
-func (w *Web) me(out http.ResponseWriter, r *http.Request, s core.Session) {
-	all, err := w.gate.Sessions(r.Context(), s.Person)
+func (w *Web) me(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	all, err := w.signin.Sessions(r.Context(), s.Person)
 	if err != nil {
 		w.failed(out, s, err)
 		return
@@ -162,7 +160,7 @@ func (w *Web) me(out http.ResponseWriter, r *http.Request, s core.Session) {
 	at := func(ms int64) string { return time.UnixMilli(ms).In(zone).Format("2 Jan 15:04 MST") }
 	var shown []shownSession
 	for _, x := range all {
-		shown = append(shown, shownSession{ID: x.ID, How: hows()[x.How], Browser: x.Browser, Since: at(x.CreatedMs),
+		shown = append(shown, shownSession{ID: x.ID, How: hows[x.How], Browser: x.Browser, Since: at(x.CreatedMs),
 			Used: at(x.UsedMs), Ends: at(x.EndsMs), This: x.ID == s.ID, Enrols: x.Enrols})
 	}
 	slices.SortStableFunc(shown, func(a, b shownSession) int {
@@ -177,19 +175,19 @@ func (w *Web) me(out http.ResponseWriter, r *http.Request, s core.Session) {
 	w.show(out, http.StatusOK, "me.html", view{Title: "Your sessions", Session: s, Data: shown})
 }
 
-func (w *Web) endOne(out http.ResponseWriter, r *http.Request, s core.Session) {
-	err := w.gate.EndSession(r.Context(), s.Person, r.PostFormValue("id"))
+func (w *Web) endOne(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	err := w.signin.EndSession(r.Context(), s.Person, r.PostFormValue("id"))
 	w.ended(out, r, s, err)
 }
 
-func (w *Web) endOthers(out http.ResponseWriter, r *http.Request, s core.Session) {
-	_, err := w.gate.EndOtherSessions(r.Context(), s)
+func (w *Web) endOthers(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	_, err := w.signin.EndOtherSessions(r.Context(), s)
 	w.ended(out, r, s, err)
 }
 
 // ended shows what is left. That a session had ended before is as good.
-func (w *Web) ended(out http.ResponseWriter, r *http.Request, s core.Session, err error) {
-	if err != nil && core.CodeOf(err) != core.CodeNotFound {
+func (w *Web) ended(out http.ResponseWriter, r *http.Request, s signin.Session, err error) {
+	if err != nil && approval.CodeOf(err) != approval.CodeNotFound {
 		w.failed(out, s, err)
 		return
 	}

@@ -10,7 +10,11 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
+	"approvalbot/internal/card"
+	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 )
 
 // stepUpPages are those by which people keep passkeys, and sign a yes with one.
@@ -25,7 +29,7 @@ func (w *Web) stepUpPages() []page {
 // signView is what the page shows on which a yes is signed.
 type signView struct {
 	Code   string
-	Card   core.Card
+	Card   card.Card
 	Until  string
 	Shown  core.ShownCall  // what will be signed is what stands there
 	May    bool            // the person may sign: they decide such a call, have a passkey, and all of it is shown
@@ -35,28 +39,28 @@ type signView struct {
 
 // signPage shows a request in full, with a button to sign a yes. Who may neither decide
 // it nor asked for it reads that there is none.
-func (w *Web) signPage(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (w *Web) signPage(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	a, err := w.concerned(r, s)
 	if err != nil {
 		w.notThere(out, r, err)
 		return
 	}
-	people := w.gate.Rules().People
-	who := people.Identify(s.Voter())
+	directory := w.gate.Rules().People
+	who := directory.Identify(s.Voter())
 	payload, err := w.gate.Payload(r.Context(), a)
 	if err != nil {
 		w.notThere(out, r, err)
 		return
 	}
-	held, err := w.gate.PasskeysOf(r.Context(), s)
+	held, err := w.signin.PasskeysOf(r.Context(), s)
 	if err != nil {
 		w.notThere(out, r, err)
 		return
 	}
 	v := signView{Code: a.Code, Card: w.gate.CardOf(a, payload),
-		Until: core.UntilText(a.ExpiresAtMs, w.zoneOf(s), time.Now().UnixMilli()),
+		Until: card.UntilText(a.ExpiresAtMs, w.zoneOf(s), time.Now().UnixMilli()),
 		Shown: core.ShownCall{Fingerprint: a.Fingerprint, PolicyHash: w.gate.PolicyHash()}}
-	if v.Retry, err = w.gate.RetryOffer(r.Context(), s, a); err != nil {
+	if v.Retry, err = w.gate.RetryOffer(r.Context(), s.WebUser(), a); err != nil {
 		w.notThere(out, r, err)
 		return
 	}
@@ -67,7 +71,7 @@ func (w *Web) signPage(out http.ResponseWriter, r *http.Request, s core.Session)
 	case a.Final() && v.Retry.May && v.Retry.Sign && len(payload) > 0 && len(held.Held) > 0:
 		v.May = true
 	case a.Final():
-	case !a.MayBeDecidedBy(who, people) || a.MayNotDecide(who, people):
+	case !people.MayBeDecidedBy(a, who, directory) || people.MayNotDecide(a, who, directory):
 		v.Reason = "You cannot allow this request."
 	case len(payload) == 0:
 		v.Reason = "The call itself cannot be shown, so it can only be denied."
@@ -81,11 +85,11 @@ func (w *Web) signPage(out http.ResponseWriter, r *http.Request, s core.Session)
 
 // concerned gives the approval of a request's code, or CodeNotFound if the person may neither
 // decide it nor asked for it: they do not learn that there is one.
-func (w *Web) concerned(r *http.Request, s core.Session) (core.Approval, error) {
+func (w *Web) concerned(r *http.Request, s signin.Session) (approval.Approval, error) {
 	a, err := w.gate.ByCode(r.Context(), r.PathValue("code"))
-	people := w.gate.Rules().People
-	if core.CodeOf(err) == core.CodeNotFound || err == nil && !a.Concerns(people.Identify(s.Voter()), people) {
-		return core.Approval{}, noSuchRequest()
+	directory := w.gate.Rules().People
+	if approval.CodeOf(err) == approval.CodeNotFound || err == nil && !people.Concerns(a, directory.Identify(s.Voter()), directory) {
+		return approval.Approval{}, noSuchRequest()
 	}
 	return a, err
 }
@@ -96,7 +100,7 @@ type yesOptions struct {
 	Nonce string `json:"nonce"`
 }
 
-func (w *Web) beginYes(_ http.ResponseWriter, r *http.Request, s core.Session) (any, error) {
+func (w *Web) beginYes(_ http.ResponseWriter, r *http.Request, s signin.Session) (any, error) {
 	var in struct {
 		Fingerprint string `json:"fingerprint"`
 		PolicyHash  string `json:"policyHash"`
@@ -106,14 +110,14 @@ func (w *Web) beginYes(_ http.ResponseWriter, r *http.Request, s core.Session) (
 	if err := readScript(r, &in); err != nil {
 		return nil, err
 	}
-	y, err := w.gate.BeginYes(r.Context(), s, r.PathValue("code"), core.ShownCall(in))
+	y, err := w.gate.BeginYes(r.Context(), s.WebUser(), r.PathValue("code"), core.ShownCall(in))
 	if err != nil {
 		return nil, err
 	}
 	return yesOptions{optionsOf(y.Site, base64.RawURLEncoding.EncodeToString(y.Challenge), y.Passkeys), y.Nonce}, nil
 }
 
-func (w *Web) finishYes(_ http.ResponseWriter, r *http.Request, s core.Session) (any, error) {
+func (w *Web) finishYes(_ http.ResponseWriter, r *http.Request, s signin.Session) (any, error) {
 	var in struct {
 		Nonce    string             `json:"nonce"`
 		Reason   string             `json:"reason"`
@@ -129,19 +133,19 @@ func (w *Web) finishYes(_ http.ResponseWriter, r *http.Request, s core.Session) 
 		return nil, err
 	}
 	yes := core.SignedYes{Nonce: in.Nonce, Response: in.Response, Retry: in.Retry, WithoutResult: in.WithoutResult}
-	a, err := w.gate.VoteSigned(r.Context(), s, r.PathValue("code"), yes, in.Reason)
+	a, err := w.gate.VoteSigned(r.Context(), s.WebUser(), r.PathValue("code"), yes, in.Reason)
 	if err != nil {
 		return nil, err
 	}
-	signed := core.AllowOnce
+	signed := approval.AllowOnce
 	if in.Retry {
-		signed = core.Retry
+		signed = approval.Retry
 	}
 	return struct {
 		scriptDone
-		Text   string      `json:"text"` // what came of it
-		Status core.Status `json:"status"`
-	}{scriptDone{"/a/" + a.Code}, a.VotedText(signed, w.gate.Rules().People), a.Status}, nil
+		Text   string          `json:"text"` // what came of it
+		Status approval.Status `json:"status"`
+	}{scriptDone{"/a/" + a.Code}, card.VotedText(a, signed, w.gate.Rules().People, time.Now().UnixMilli()), a.Status}, nil
 }
 
 // maxScript bounds what a browser sends, in bytes.
@@ -152,16 +156,16 @@ func readScript(r *http.Request, into any) error {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	if d.Decode(into) != nil || d.Decode(new(any)) != io.EOF {
-		return core.Refuse(core.CodeMalformed, "The page sent something else than it should: load it again.")
+		return approval.Refuse(approval.CodeMalformed, "The page sent something else than it should: load it again.")
 	}
 	return nil
 }
 
 // script serves what our scripts ask for: an answer, or a refusal in the API's words.
-func (w *Web) script(f func(http.ResponseWriter, *http.Request, core.Session) (any, error)) func(
-	http.ResponseWriter, *http.Request, core.Session,
+func (w *Web) script(f func(http.ResponseWriter, *http.Request, signin.Session) (any, error)) func(
+	http.ResponseWriter, *http.Request, signin.Session,
 ) {
-	return func(out http.ResponseWriter, r *http.Request, s core.Session) {
+	return func(out http.ResponseWriter, r *http.Request, s signin.Session) {
 		r.Body = http.MaxBytesReader(out, r.Body, maxScript)
 		body, err := f(out, r, s)
 		status := http.StatusOK
@@ -170,7 +174,7 @@ func (w *Web) script(f func(http.ResponseWriter, *http.Request, core.Session) (a
 			if status == http.StatusInternalServerError {
 				w.cfg.Log.Error("a page's request could not be answered", "path", r.Pattern, "reason", err)
 			}
-			no := &core.Error{}
+			no := &approval.Error{}
 			_ = errors.As(err, &no)
 			body = scriptRefusal{Code: no.Code, Detail: inWords(err), URL: no.URL}
 		}
@@ -186,27 +190,27 @@ func (w *Web) script(f func(http.ResponseWriter, *http.Request, core.Session) (a
 
 // scriptRefusal is what a script is told.
 type scriptRefusal struct {
-	Code   core.Code `json:"code,omitempty"`
-	Detail string    `json:"detail"`
-	URL    string    `json:"url,omitempty"`
+	Code   approval.Code `json:"code,omitempty"`
+	Detail string        `json:"detail"`
+	URL    string        `json:"url,omitempty"`
 }
 
 // scriptStatus is the HTTP status of an error; what is no refusal is a fault of the desk.
 func scriptStatus(err error) int {
-	switch core.CodeOf(err) {
+	switch approval.CodeOf(err) {
 	case "":
 		return http.StatusInternalServerError
-	case core.CodeMalformed:
+	case approval.CodeMalformed:
 		return http.StatusBadRequest
-	case core.CodeNotFound:
+	case approval.CodeNotFound:
 		return http.StatusNotFound
-	case core.CodeAlreadyResolved, core.CodeUnseenPayload, core.CodeIDConflict, core.CodeDecisionNotOffered:
+	case approval.CodeAlreadyResolved, approval.CodeUnseenPayload, approval.CodeIDConflict, approval.CodeDecisionNotOffered:
 		return http.StatusConflict
-	case core.CodeInvalidRequest:
+	case approval.CodeInvalidRequest:
 		return http.StatusUnprocessableEntity
-	case core.CodeRateLimited:
+	case approval.CodeRateLimited:
 		return http.StatusTooManyRequests
-	case core.CodeUnavailable, core.CodeApprovalsDisabled:
+	case approval.CodeUnavailable, approval.CodeApprovalsDisabled:
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusForbidden
@@ -214,10 +218,10 @@ func scriptStatus(err error) int {
 
 // inWords is an error in words for people.
 func inWords(err error) string {
-	if core.CodeOf(err) == "" {
+	if approval.CodeOf(err) == "" {
 		return "The desk cannot answer right now; its log says why."
 	}
-	no := &core.Error{}
+	no := &approval.Error{}
 	_ = errors.As(err, &no)
 	return no.Message
 }

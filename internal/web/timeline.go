@@ -6,10 +6,11 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"sync"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
+	"approvalbot/internal/people"
 )
 
 // Entries are the audit log, oldest first.
@@ -28,7 +29,7 @@ const (
 
 // timeline is what the log has of an approval. Of one that took very long, in a busy desk,
 // it is the beginning.
-func (w *Web) timeline(ctx context.Context, v reader, a core.Approval) (out []moment, err error) {
+func (w *Web) timeline(ctx context.Context, v reader, a approval.Approval) (out []moment, err error) {
 	if w.cfg.Audit == nil {
 		return nil, nil
 	}
@@ -66,27 +67,27 @@ func (w *Web) firstSince(ctx context.Context, ms int64) (below, head int64, err 
 }
 
 // momentOf says an entry of the log in words.
-func (v reader) momentOf(e core.Event) moment {
+func (v reader) momentOf(e approval.Event) moment {
 	var facts struct {
-		Vote      *core.Vote `json:"vote"`
-		By        string     `json:"by"`
-		Why       string     `json:"why"`
-		DecidedBy []string   `json:"decidedBy"`
-		Decision  string     `json:"decision"`
-		Asked     []string   `json:"asked"`
-		To        string     `json:"to"`
+		Vote      *approval.Vote `json:"vote"`
+		By        string         `json:"by"`
+		Why       string         `json:"why"`
+		DecidedBy []string       `json:"decidedBy"`
+		Decision  string         `json:"decision"`
+		Asked     []string       `json:"asked"`
+		To        string         `json:"to"`
 	}
 	_ = json.Unmarshal(e.Data, &facts)
-	m := moment{At: v.at(e.AtMs), What: cmp.Or(eventTexts()[e.Type], string(e.Type))}
+	m := moment{At: v.at(e.AtMs), What: cmp.Or(eventTexts[e.Type], string(e.Type))}
 	switch {
 	case facts.Vote != nil && facts.Vote.Voter != nil:
-		m.By = core.People([]string{facts.Vote.Voter.Name()}) + " by " + facts.Vote.Voter.Channel
+		m.By = people.People([]string{facts.Vote.Voter.Name()}) + " by " + facts.Vote.Voter.Channel
 		m.What += ": " + strings.Join(slices.DeleteFunc([]string{string(facts.Vote.Decision),
 			strings.Join(facts.Vote.ReasonCodes, " ")}, empty), ", ")
 	case facts.By != "":
-		m.By = core.People([]string{facts.By})
-	case e.Type == core.EventResolved:
-		m.By = core.People(facts.DecidedBy)
+		m.By = people.People([]string{facts.By})
+	case e.Type == approval.EventResolved:
+		m.By = people.People(facts.DecidedBy)
 		m.What += ": " + facts.Decision
 	case len(facts.Asked) > 0:
 		m.By = strings.Join(facts.Asked, ", ")
@@ -100,15 +101,13 @@ func (v reader) momentOf(e core.Event) moment {
 
 func empty(s string) bool { return s == "" }
 
-var eventTexts = sync.OnceValue(func() map[core.EventType]string {
-	return map[core.EventType]string{
-		core.EventRequested: "asked", core.EventVote: "voted", core.EventResolved: "settled", core.EventExpired: "expired",
-		core.EventWithdrawn: "withdrawn", core.EventRevoked: "taken back", core.EventResult: "result reported",
-		core.EventReminded: "reminded", core.EventEscalated: "escalated", core.EventClaimed: "claimed by its asker",
-		core.EventJoined: "an identical call joined", core.EventReason: "reason added", core.EventRefused: "attempt refused",
-		core.EventUnreached: "nobody could be asked", core.EventFallback: "further chats were asked",
-		core.EventGranted: "a grant or cool-down was left", core.EventRejudged: "judged again, since the rules changed",
-		core.EventRetry: "may run once more", core.EventFailOpen: "a key that fails open was used",
-		core.EventDrilled: "the drill is over", core.EventUngranted: "what it left was ended",
-	}
-})
+var eventTexts = map[approval.EventType]string{
+	approval.EventRequested: "asked", approval.EventVote: "voted", approval.EventResolved: "settled", approval.EventExpired: "expired",
+	approval.EventWithdrawn: "withdrawn", approval.EventRevoked: "taken back", approval.EventResult: "result reported",
+	approval.EventReminded: "reminded", approval.EventEscalated: "escalated", approval.EventClaimed: "claimed by its asker",
+	approval.EventJoined: "an identical call joined", approval.EventReason: "reason added", approval.EventRefused: "attempt refused",
+	approval.EventUnreached: "nobody could be asked", approval.EventFallback: "further chats were asked",
+	approval.EventGranted: "a grant or cool-down was left", approval.EventRejudged: "judged again, since the rules changed",
+	approval.EventRetry: "may run once more", approval.EventFailOpen: "a key that fails open was used",
+	approval.EventDrilled: "the drill is over", approval.EventUngranted: "what it left was ended",
+}

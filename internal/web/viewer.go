@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/card"
+	"approvalbot/internal/signin"
 )
 
 // viewerWait is how long a list is held back while it is as the viewer knows it.
@@ -33,7 +35,7 @@ type watchedItem struct {
 
 // watchedPage answers a viewer's token with what waits in its session. With known, the
 // state of an earlier answer, it waits until that is another one, for half a minute at most.
-func (w *Web) watchedPage(out http.ResponseWriter, r *http.Request, _ core.Session) {
+func (w *Web) watchedPage(out http.ResponseWriter, r *http.Request, _ signin.Session) {
 	if !w.fromEmbedder(out, r) {
 		return
 	}
@@ -88,7 +90,7 @@ func (w *Web) fromEmbedder(out http.ResponseWriter, r *http.Request) bool {
 }
 
 // preflight says to a browser that a page may send its token.
-func (w *Web) preflight(out http.ResponseWriter, r *http.Request, _ core.Session) {
+func (w *Web) preflight(out http.ResponseWriter, r *http.Request, _ signin.Session) {
 	if !w.fromEmbedder(out, r) {
 		return
 	}
@@ -134,7 +136,7 @@ func (w *Web) watchedNow(ctx context.Context, v core.Viewer) (watched, error) {
 	}
 	list := watched{Items: make([]watchedItem, 0, len(waiting))}
 	for _, a := range waiting {
-		list.Items = append(list.Items, watchedItem{Code: a.Code, Title: a.Headline(), Risk: a.Assessment.RiskClass.String(),
+		list.Items = append(list.Items, watchedItem{Code: a.Code, Title: card.Headline(a), Risk: a.Assessment.RiskClass.String(),
 			CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs})
 	}
 	text, err := json.Marshal(list.Items)
@@ -144,7 +146,7 @@ func (w *Web) watchedNow(ctx context.Context, v core.Viewer) (watched, error) {
 }
 
 // embedScript serves the element to any page: it is public, and does nothing without a token.
-func (w *Web) embedScript(out http.ResponseWriter, r *http.Request, _ core.Session) {
+func (w *Web) embedScript(out http.ResponseWriter, r *http.Request, _ signin.Session) {
 	h := out.Header()
 	h.Del("Cache-Control") // it is nobody's
 	h.Set("Access-Control-Allow-Origin", "*")

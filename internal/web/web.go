@@ -17,6 +17,8 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 //go:embed static
@@ -28,6 +30,7 @@ var texts embed.FS
 // Config is what a Web is made of.
 type Config struct {
 	Gate      *core.Gate
+	SignIn    *signin.Door
 	PublicURL *url.URL // how people reach the desk; links begin with it; see [Web.ReachedAt]
 	Log       *slog.Logger
 	// Authenticated notes that a connection is somebody's; nil: nobody wants to know.
@@ -40,7 +43,7 @@ type Config struct {
 	Policy  func(context.Context) (api.Policy, error) // the effective policy
 	OnDisk  func(context.Context) OnDisk              // how the configuration file differs; nil: there is none
 	Audit   *Audit                                    // nil: no log to look at
-	Receipt func(core.Approval) (string, error)       // of a claimed approval; nil: none is signed
+	Receipt func(approval.Approval) (string, error)   // of a claimed approval; nil: none is signed
 	Health  func(context.Context) []core.Diagnostic   // how the desk is
 
 	EmbedOrigins []string                // of pages that may list what waits, and open the dialog
@@ -53,8 +56,9 @@ type Config struct {
 type Web struct {
 	cfg       Config
 	gate      *core.Gate
+	signin    *signin.Door
 	templates *template.Template
-	who       func(*http.Request) (core.Session, bool) // whose browser it is
+	who       func(*http.Request) (signin.Session, bool) // whose browser it is
 	crossing  *http.CrossOriginProtection
 	provider  *provider // nil: nobody signs in by OIDC
 
@@ -71,7 +75,7 @@ type Web struct {
 type page struct {
 	pattern string // of ServeMux: "GET /a/{code}"
 	open    bool   // for people who are not signed in, too; the session is empty then
-	serve   func(http.ResponseWriter, *http.Request, core.Session)
+	serve   func(http.ResponseWriter, *http.Request, signin.Session)
 }
 
 // New makes the pages.
@@ -79,7 +83,7 @@ func New(cfg Config) (*Web, error) {
 	if cfg.PublicURL == nil {
 		return nil, errors.New("the pages need the address at which people reach them")
 	}
-	w := &Web{cfg: cfg, gate: cfg.Gate, crossing: http.NewCrossOriginProtection(), counting: make(chan struct{}, 1),
+	w := &Web{cfg: cfg, gate: cfg.Gate, signin: cfg.SignIn, crossing: http.NewCrossOriginProtection(), counting: make(chan struct{}, 1),
 		closing: make(chan struct{})}
 	w.castVote = w.voteOn
 	w.who = w.signedIn
@@ -102,8 +106,8 @@ func (w *Web) ReachedAt(base *url.URL) { w.cfg.PublicURL = base }
 // functions are what templates may call.
 var functions = template.FuncMap{
 	"took": took, "percent": percent, "chartHeight": chartHeight,
-	"icon":   func(class string) string { return riskIcons()[class] },
-	"riskOf": func(c core.RiskClass) string { return c.String() },
+	"icon":   func(class string) string { return riskIcons[class] },
+	"riskOf": func(c approval.RiskClass) string { return c.String() },
 }
 
 // pages are all routes.
@@ -122,7 +126,7 @@ func (w *Web) Handlers() map[string]http.Handler {
 
 // NoSuchPage answers for a path that no route has.
 func (w *Web) NoSuchPage() http.Handler {
-	return w.guard(page{open: true, serve: func(out http.ResponseWriter, _ *http.Request, s core.Session) {
+	return w.guard(page{open: true, serve: func(out http.ResponseWriter, _ *http.Request, s signin.Session) {
 		w.say(out, http.StatusNotFound, s, "There is no such page", "Look whether the address is whole.")
 	}})
 }
@@ -142,12 +146,12 @@ func (w *Web) show(out http.ResponseWriter, status int, name string, v view) {
 }
 
 // say answers with a page of one sentence.
-func (w *Web) say(out http.ResponseWriter, status int, s core.Session, title, sentence string) {
+func (w *Web) say(out http.ResponseWriter, status int, s signin.Session, title, sentence string) {
 	w.show(out, status, "message.html", view{Title: title, Session: s, Data: sentence})
 }
 
 // failed answers where the desk itself could not work.
-func (w *Web) failed(out http.ResponseWriter, s core.Session, err error) {
+func (w *Web) failed(out http.ResponseWriter, s signin.Session, err error) {
 	w.cfg.Log.Error("a page could not be served", "reason", err)
 	w.say(out, http.StatusServiceUnavailable, s, "Not now", "The desk cannot do that right now. Try again in a moment.")
 }
@@ -155,7 +159,7 @@ func (w *Web) failed(out http.ResponseWriter, s core.Session, err error) {
 // view is what a template is given.
 type view struct {
 	Title   string
-	Tab     string       // what the browser's tab says, where that is more
-	Session core.Session // whose browser it is; empty when nobody is signed in
+	Tab     string         // what the browser's tab says, where that is more
+	Session signin.Session // whose browser it is; empty when nobody is signed in
 	Data    any
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"approvalbot/bot/textcmd"
-	"approvalbot/core"
+	"approvalbot/internal/card"
 )
 
 // Kinds of components (Components, Component Types).
@@ -98,7 +98,7 @@ func (o Message) Answering(messageID string) Message {
 }
 
 // Mentioning makes the message begin with people whom it notifies, and nobody else.
-func (o Message) Mentioning(people []core.Mentioned) Message {
+func (o Message) Mentioning(people []card.Mentioned) Message {
 	var head strings.Builder
 	for _, p := range people {
 		if IsID(p.UserID) {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
@@ -288,7 +288,7 @@ func (s *starter) localChat() (local.Chat, error) {
 	case err != nil:
 		return c, fmt.Errorf("that is no user id of %s: give the number that /whoami says, or nothing", s.decide)
 	case c.At.To == "" && c.User != "":
-		c.At = core.Target{Channel: s.decide, To: c.User}
+		c.At = approval.Target{Channel: s.decide, To: c.User}
 		if s.decide == "discord" {
 			c.At.To = "dm:" + c.User
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 	"approvalbot/internal/lazy"
 )
@@ -70,7 +70,7 @@ func remembering(env config.Environ, text string) config.Environ {
 // Chat is where somebody decides on a platform, and who does; either may be
 // empty.
 type Chat struct {
-	At   core.Target
+	At   approval.Target
 	User string
 }
 
@@ -82,7 +82,7 @@ func ChatsOf(env config.Environ) (map[string]Chat, error) {
 		var c Chat
 		names := Variables()[channel]
 		if to := strings.TrimPrefix(env[names.Place], channel+":"); to != "" {
-			at, err := core.ParseTarget(channel + ":" + to)
+			at, err := approval.ParseTarget(channel + ":" + to)
 			if err != nil {
 				return nil, fmt.Errorf("%s names no chat: give what /whoami says there", names.Place)
 			}
@@ -111,7 +111,7 @@ func memory(chats map[string]Chat) string {
 }
 
 // spelled is a target as the variables have it: the chat alone where there is no thread.
-func spelled(at core.Target) string {
+func spelled(at approval.Target) string {
 	if at.ThreadID != "" {
 		return at.String()
 	}
@@ -152,7 +152,7 @@ func Missing(cfg config.Config, c Chat) string {
 }
 
 // YAMLTarget is a target as a configuration has it.
-func YAMLTarget(at core.Target) string {
+func YAMLTarget(at approval.Target) string {
 	return fmt.Sprintf("{channel: %s, to: %q%s}", at.Channel, at.To, optional(", threadId: %q", at.ThreadID))
 }
 

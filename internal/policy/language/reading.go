@@ -184,91 +184,125 @@ func couldAct(w workspace.Word) bool {
 	return w.Split || w.Kind == workspace.Pattern && slices.ContainsFunc(findActs[:], matches)
 }
 
-// find judges what it does to what it finds: -exec and its kin run a command,
-// -delete deletes.
+// finder judges a find: what it finds, and what it does to that.
+type finder struct {
+	finds
+	x      *command.Call
+	args   []workspace.Word
+	local  bool // it begins in directories of the workspace only
+	tests  bool // its tests have begun
+	narrow bool // some test keeps it from deleting everything
+	prints bool // it says itself what it prints
+}
+
+// find judges what it does to what it finds: -exec and its kin run a command, -delete deletes.
 func find(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
-	local, tests, narrow, acts := x.Place.LocalDir(workspace.Word{Text: "."}), false, false, false
-	var f finds
+	f := finder{x: x, args: args, local: x.Place.LocalDir(workspace.Word{Text: "."})}
 	for i := 0; i < len(args); i++ {
 		w := args[i]
 		takes, known := findTests()[w.Text]
 		switch {
 		case w.Kind != workspace.Literal && w.MayBeOption():
-			x.Add(finding.DynamicArgument)
-			local = false
+			f.computed()
 		case known:
-			tests = true
-			narrow = narrow || findNarrows.Has(w.Text)
-			not := i > 0 && (args[i-1].Is("!") || args[i-1].Is("-not"))
-			switch {
-			case words.Any(w.Text, "-name", "-iname") && !not && i+1 < len(args):
-				f.name(args[i+1])
-			case w.Text == "-o", w.Text == "-or":
-				f.alternative(i > 0 && args[i-1].Is("-prune"))
-			case w.Text == "(":
-				f.parens = true
-				f.wide = f.wide || not
-			case w.Text == "-print", w.Text == "-print0":
-				acts = true
-				f.act()
-			case w.Text == "-printf", w.Text == "-ls", w.Text == ",", w.Text == "-L", w.Text == "-follow":
-				f.other = true
-			case not && (w.Text == "!" || w.Text == "-not"):
-				f.wide = true
+			f.test(i)
+			if !takes {
+				continue
 			}
-			if i++; !takes {
-				i--
-			} else if i < len(args) && couldAct(args[i]) {
-				x.Add(finding.DynamicArgument)
-				local = false
+			if i++; i < len(args) && couldAct(args[i]) {
+				f.computed()
 			}
-		case w.Is("-exec"), w.Is("-execdir"), w.Is("-ok"), w.Is("-okdir"):
-			tests = true
-			end := i + 1
-			for end < len(args) && !args[end].Is(";") && !args[end].Is("+") {
-				end++
-			}
-			if end < len(args) && args[end].Is("+") && !args[end-1].Is("{}") {
-				x.Add(finding.UnknownOption) // ends no command to most finds
-			}
-			f.act()
-			files := f.words()
-			endsCommand(x, args[i+1:min(end, len(args))])
-			inner := args[i+1 : min(end, len(args))]
-			if local && f.remade() && removes(inner) {
-				x.Add(finding.RemovesBuildOutput)
-			} else {
-				x.Effects = append(x.Effects, command.Effect{Kind: command.RunsEach, Words: filled(inner, "{}", files), Narrow: narrow})
-			}
-			deskAmong(x, files)
-			f.other = true
-			i = end
+		case w.IsAny("-exec", "-execdir", "-ok", "-okdir"):
+			i = f.exec(i)
 		case w.Is("-delete"):
-			tests = true
-			f.act()
-			switch {
-			case local && f.remade():
-				x.Add(finding.RemovesBuildOutput)
-			case local && narrow:
-				x.Add(finding.DeletesFile)
-			default:
-				x.Add(finding.DeletesFile)
-				x.Add(finding.RecursiveDelete)
-			}
-			deskAmong(x, f.words())
-		case tests || w.Text != "" && w.Text[0] == '-':
+			f.delete()
+		case f.tests || w.Text != "" && w.Text[0] == '-':
 			x.Add(finding.UnknownOption)
 		default:
-			x.Name(w)
-			local = local && x.Place.LocalDir(w)
-			f.starts = append(f.starts, w)
-			known := w.Kind == workspace.Literal && w.Text != "" && !workspace.Misleads(w.Text)
-			f.other = f.other || !known
+			f.start(w)
 		}
 	}
-	f.wide = f.wide || f.pruned && !acts
+	f.wide = f.wide || f.pruned && !f.prints
 	x.Effects = append(x.Effects, command.Effect{Kind: command.PrintsFiles, Words: f.words()})
+}
+
+// computed notes a word that may tell find to do anything.
+func (f *finder) computed() {
+	f.x.Add(finding.DynamicArgument)
+	f.local = false
+}
+
+// test reads the word at i, which is one of findTests.
+func (f *finder) test(i int) {
+	f.tests = true
+	text, not := f.args[i].Text, i > 0 && f.args[i-1].IsAny("!", "-not")
+	f.narrow = f.narrow || findNarrows.Has(text)
+	switch {
+	case words.Any(text, "-name", "-iname") && !not && i+1 < len(f.args):
+		f.name(f.args[i+1])
+	case words.Any(text, "-o", "-or"):
+		f.alternative(i > 0 && f.args[i-1].Is("-prune"))
+	case text == "(":
+		f.parens = true
+		f.wide = f.wide || not
+	case words.Any(text, "-print", "-print0"):
+		f.prints = true
+		f.act()
+	case words.Any(text, "-printf", "-ls", ",", "-L", "-follow"):
+		f.other = true
+	case not && words.Any(text, "!", "-not"):
+		f.wide = true
+	}
+}
+
+// exec judges the command after the -exec at i, and gives the index of the word that ends it.
+func (f *finder) exec(i int) (end int) {
+	f.tests = true
+	end = i + 1
+	for end < len(f.args) && !f.args[end].IsAny(";", "+") {
+		end++
+	}
+	if end < len(f.args) && f.args[end].Is("+") && !f.args[end-1].Is("{}") {
+		f.x.Add(finding.UnknownOption) // ends no command to most finds
+	}
+	f.act()
+	inner, files := f.args[i+1:min(end, len(f.args))], f.words()
+	endsCommand(f.x, inner)
+	if f.local && f.remade() && removes(inner) {
+		f.x.Add(finding.RemovesBuildOutput)
+	} else {
+		each := command.Effect{Kind: command.RunsEach, Words: filled(inner, "{}", files), Narrow: f.narrow}
+		f.x.Effects = append(f.x.Effects, each)
+	}
+	deskAmong(f.x, files)
+	f.other = true
+	return end
+}
+
+// delete judges -delete.
+func (f *finder) delete() {
+	f.tests = true
+	f.act()
+	switch {
+	case f.local && f.remade():
+		f.x.Add(finding.RemovesBuildOutput)
+	case f.local && f.narrow:
+		f.x.Add(finding.DeletesFile)
+	default:
+		f.x.Add(finding.DeletesFile)
+		f.x.Add(finding.RecursiveDelete)
+	}
+	deskAmong(f.x, f.words())
+}
+
+// start reads a directory in which find begins.
+func (f *finder) start(w workspace.Word) {
+	f.x.Name(w)
+	f.local = f.local && f.x.Place.LocalDir(w)
+	f.starts = append(f.starts, w)
+	known := w.Kind == workspace.Literal && w.Text != "" && !workspace.Misleads(w.Text)
+	f.other = f.other || !known
 }
 
 // removes reports the command rm for what find has found, and nothing else.

@@ -70,14 +70,16 @@ func copies(x *command.Call, name string, args []workspace.Word) {
 	}
 	contents := whole && slices.ContainsFunc(files, func(f workspace.Word) bool { return strings.HasSuffix(f.Text, "/") }) // to macOS
 	tmp := into.Kind == workspace.Literal && path.Clean(into.Text) == "/tmp"
-	if onto || contents || !tmp && !x.Place.IsRoot(*into) {
+	named := !tmp && !x.Place.IsRoot(*into)
+	if onto || contents || named {
 		x.Fill(*into)
 	}
 	for _, f := range files {
 		copiesFrom(x, name, f, whole)
 		base := path.Base(f.Text)
 		at := workspace.Word{Text: path.Join(into.Text, base), Kind: into.Kind}
-		if whole && (x.Place.IsRoot(f) || strings.HasPrefix(base, ".")) && x.Place.IsScratch(at) {
+		hidden := x.Place.IsRoot(f) || strings.HasPrefix(base, ".")
+		if whole && hidden && x.Place.IsScratch(at) {
 			x.Add(finding.MayReadSecret) // others can read there
 		}
 		deleted := func(w workspace.Word) bool { return writtenAgain(x, w) || x.Place.IsScratch(w) }

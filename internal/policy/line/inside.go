@@ -12,11 +12,12 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// passers run the command that stands in their words, and nothing else.
-var passers = lazy.Words("sudo doas env nohup setsid nice ionice timeout gtimeout time stdbuf chronic command builtin exec")
+// passers run the command that is in their words, and nothing else.
+var passers = lazy.Words("sudo doas env nohup setsid nice ionice timeout gtimeout time stdbuf chronic command " +
+	"builtin exec")
 
-// Opens reports a wrapper that runs nothing but commands which were read: inner is how
-// many. What stands in the words of a shell is none where a shell computes in it.
+// Opens reports a wrapper that runs only commands which were read; inner is how many. The words of
+// a shell are no such command if the shell computes in them.
 func Opens(args []workspace.Word, inner int) bool {
 	base := program.ProgramOf(args[0])
 	names := func(w workspace.Word) bool { return program.NamesProgram(base, w.Text) }
@@ -36,10 +37,14 @@ func OpensLine(args []workspace.Word) bool {
 
 var lineFlags = lazy.Pattern(`^-[celux]*c$`)
 
-// InsideWords calls fn with every end of the words that could be a command of its
-// own, until it says true.
+// maxNestedWords bounds how many words of a command are taken for commands, and how
+// many words such a command has.
+const maxNestedWords = 64
+
+// InsideWords calls fn with every end of the words that could be a command of its own, until fn
+// gives true.
 func InsideWords(args []workspace.Word, fn func([]workspace.Word) bool) bool {
-	for i := 1; i < min(len(args), MaxHunt); i++ {
+	for i := 1; i < min(len(args), maxNestedWords); i++ {
 		if args[i].Text != "" && fn(args[i:]) {
 			return true
 		}
@@ -47,7 +52,8 @@ func InsideWords(args []workspace.Word, fn func([]workspace.Word) bool) bool {
 			continue
 		}
 		var inside []workspace.Word
-		for t := range strings.FieldsFuncSeq(args[i].Text, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()`'\"", r) }) {
+		ends := func(r rune) bool { return strings.ContainsRune(" \t\n;&|()`'\"", r) }
+		for t := range strings.FieldsFuncSeq(args[i].Text, ends) {
 			inside = append(inside, workspace.Word{Text: t})
 		}
 		for k := range inside {
@@ -59,8 +65,7 @@ func InsideWords(args []workspace.Word, fn func([]workspace.Word) bool) bool {
 	return false
 }
 
-// MayHide reports a command that could run what stands in its words without
-// policy knowing how.
+// MayHide reports a command that could run what is in its words without policy knowing how.
 func (e *Wide) MayHide(args []workspace.Word) bool {
 	base := program.ProgramOf(args[0])
 	return e.Rules(base) == nil || program.IsWrapper(base)
@@ -107,12 +112,12 @@ func namesPackageFile(text string) bool {
 var packageFiles = lazy.Words(".whl .tgz .gz .xz .bz2 .zip .deb .rpm .gem .rb .pkg .jar .crate .txt " +
 	".apk .snap .nix .toml .yaml .yml .json .lock")
 
-// unpackers put what a file holds among others, and run nothing of it.
+// unpackers put the contents of a file among others, and run nothing of it.
 var unpackers = lazy.Words("tar bsdtar unzip")
 
-// RunsFile reports a command that may run what a file says, or its input where it is
-// fed: of a program that policy does not know, any file may be such a one. remote says
-// that it acts on containers, services or another system.
+// RunsFile reports a command that may run what a file says, or its input if it is fed: a program
+// that policy does not know may do so with any file. remote says that it acts on containers,
+// services or another system.
 func (e *Wide) RunsFile(args []workspace.Word, remote, fed bool) bool {
 	base := program.ProgramOf(args[0])
 	if base == "git" && slices.ContainsFunc(args[1:], func(w workspace.Word) bool { return gitFromFiles.Has(w.Text) }) {

@@ -11,9 +11,8 @@ import (
 	"approvalbot/internal/policy/words"
 )
 
-// sample gives an example of what statements print, where that is a number, a hash of
-// git's or a date and nothing else; "" where it may be anything. always says that they
-// never print nothing.
+// sample gives an example of what statements print, if that is a number, a hash of git's or a date
+// and nothing else; "" if it may be anything. always says that they surely print something.
 func sample(list []*syntax.Stmt) (text string, always bool) {
 	if len(list) != 1 {
 		return "", false
@@ -99,10 +98,11 @@ func tellsSample(c *syntax.CallExpr, input bool) (text string, always bool) {
 }
 
 // mergeBase finds the commit from which two branches come.
-var mergeBase = lazy.Pattern(`^git merge-base (?:[A-Za-z0-9][A-Za-z0-9/_.-]* [A-Za-z0-9][A-Za-z0-9/_.-]*|--fork-point [A-Za-z0-9][A-Za-z0-9/_.-]*)$`)
+var mergeBase = lazy.Pattern(`^git merge-base ` +
+	`(?:[A-Za-z0-9][A-Za-z0-9/_.-]* [A-Za-z0-9][A-Za-z0-9/_.-]*|--fork-point [A-Za-z0-9][A-Za-z0-9/_.-]*)$`)
 
-// parsed finds a commit's hash. Where there is none, rev-parse says its last word.
+// parsed finds a commit's hash. If there is none, rev-parse prints its last word.
 var parsed = lazy.Pattern(`^git rev-parse (?:--short )?(?:HEAD|origin/(?:HEAD|main|master|develop))[~0-9]*$`)
 
-// plainInside are signs that stand for themselves within a word.
+// plainInside are signs that mean themselves within a word.
 var plainInside = strings.NewReplacer("=", "", "~", "")

@@ -5,12 +5,11 @@ import (
 	"strings"
 	"sync"
 
-	"approvalbot/internal/policy/words"
-
 	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/language"
+	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
 )
 

@@ -134,7 +134,8 @@ func (l *loader) options1(where string, r row, e *entry) {
 	names := func(list string) (all []string) {
 		letters, long := shortNames(list, r.OneDash)
 		for _, name := range append(letters, long...) {
-			if _, known := e.roles[name]; !known && name != "" && !(r.Numbers || e.spec.Number) {
+			_, known := e.roles[name]
+			if numbers := r.Numbers || e.spec.Number; !known && name != "" && !numbers {
 				l.fail(where, "the option %s is needed and not listed", name)
 			}
 			all = append(all, name)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 )
 
@@ -108,12 +108,13 @@ func Unasked() map[string][]string {
 func (e *entry) unasked(path string) (list []string) {
 	passes := func(codes []finding.Code) bool {
 		return len(codes) > 0 && !slices.ContainsFunc(codes, func(c finding.Code) bool {
-			return c == finding.RunsProjectCode || finding.Reasons[c].Class > core.R2
+			return c == finding.RunsProjectCode || finding.Reasons[c].Class > approval.R2
 		})
 	}
 	codes := slices.Concat(e.codes, e.bare)
 	code := e.here || e.project != nil && e.project.command == "" && e.verbs == nil && len(e.codes) == 0 // of the project
-	if !e.wraps && !code && (passes(codes) || passes(e.named) || len(codes) == 0 && e.rule != nil) {
+	judged := len(codes) == 0 && e.rule != nil
+	if may := judged || passes(codes) || passes(e.named); may && !e.wraps && !code {
 		list = append(list, path)
 	}
 	for _, verb := range slices.Sorted(maps.Keys(e.verbs)) {

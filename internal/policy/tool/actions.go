@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/line"
@@ -113,7 +113,7 @@ func (x *Reading) assessAction() {
 		if f.Str && strings.Contains(f.Text, "://") {
 			r.AddressesIn(f.Text)
 		}
-		if finding.Reasons[c].Class < core.R3 && !f.absent() && f.root != a.key {
+		if finding.Reasons[c].Class < approval.R3 && !f.absent() && f.root != a.key {
 			r.actionMember(f, x.Tool.Name)
 		}
 	}

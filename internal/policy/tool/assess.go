@@ -109,8 +109,9 @@ func empties(list []field) bool {
 	blank := false
 	for i := range list {
 		f := &list[i]
+		empty := f.Str && strings.TrimSpace(f.Text) == "" || f.Text == "null"
 		switch {
-		case wholeKeys.Has(f.Key) && (f.Str && strings.TrimSpace(f.Text) == "" || f.Text == "null"):
+		case wholeKeys.Has(f.Key) && empty:
 			blank = true
 		case f.absent():
 		case wholeKeys.Has(f.Key), contentKeys.Has(f.Key) && !talkKeys.Has(f.Key), f.adds(), PathKeys.Has(f.Key) && emptyNames.Has(path.Base(f.Text)):
@@ -148,7 +149,11 @@ func (x *Reading) assessOther() {
 	}
 	list, _ := x.Fields()
 	for i := range list {
-		if f := &list[i]; f.Str && workspace.SettingsIn(f.Text) && (codeKeys.Has(f.Key) || !strings.ContainsAny(f.Text, " \n")) {
+		f := &list[i]
+		if !f.Str || !workspace.SettingsIn(f.Text) {
+			continue
+		}
+		if codeKeys.Has(f.Key) || !strings.ContainsAny(f.Text, " \n") {
 			x.Found.Add(finding.WritesAgentSettings) // it is not known to only read it
 		}
 	}

@@ -3,17 +3,17 @@ package tool
 import (
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
 )
 
 // Command reads params that run a command without a fixed form. What is not known to be
 // harmless beside the command may change how it runs.
-func (r *Reading) Command() (core.Exec, bool) {
+func (r *Reading) Command() (approval.Exec, bool) {
 	list, ok := r.Fields()
 	if !ok {
-		return core.Exec{}, false
+		return approval.Exec{}, false
 	}
 	if r.Tool.Name == "runcommands" {
 		list = linesOf(list, &r.Found)
@@ -57,6 +57,9 @@ var terminalKeys = lazy.Words("tty pty usepty interactive isinteractive")
 // spokenKeys are those of them that are free text.
 var spokenKeys = lazy.Words("description explanation title justification reason name toolcallid")
 
+// truth reports a member that is true, or as good as false.
+func (f *field) truth() bool { return !f.Str && (f.off() || f.Text == "true") }
+
 // quiet reports such a member with a value that does no more either.
 func (f *field) quiet() bool {
 	if !quietKeys.Has(f.Key) || f.Key != f.root {
@@ -67,7 +70,7 @@ func (f *field) quiet() bool {
 
 // GatherCommand collects a command and where it runs. Of several commands all count; of
 // several lists of words it is not known what runs.
-func GatherCommand(list []field, found *finding.Set) (x core.Exec) {
+func GatherCommand(list []field, found *finding.Set) (x approval.Exec) {
 	var lines []string
 	words := ""
 	for _, f := range list {
@@ -93,7 +96,7 @@ func GatherCommand(list []field, found *finding.Set) (x core.Exec) {
 				found.Add(finding.UnknownParameters)
 			}
 			x.Workdir = f.Text
-		case terminalKeys.Has(f.Key) && f.top && !f.Str && (f.off() || f.Text == "true"):
+		case terminalKeys.Has(f.Key) && f.top && f.truth():
 			if !f.off() {
 				found.Add(finding.OpensTerminal)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
 )
 
@@ -57,7 +58,8 @@ func (x *Reading) Extent() (e Extent) {
 	kind := x.Tool.Kind
 	e.Each = !ok || kind == Payer || x.Found.Has(finding.KeywordPay) || kind == Actor && x.Found.Any(finding.Of(finding.OtherHost, finding.FeedsProcess))
 	secret := x.Found.Any(finding.Of(finding.ReadsSecret, finding.MayReadSecret))
-	if kind.Group() == "fs" && kind != Deleter && !(secret && kind != Reader) {
+	others := secret && kind != Reader // which may be any of the workspace's files
+	if kind.Group() == "fs" && kind != Deleter && !others {
 		e.files(list)
 		return e
 	}
@@ -96,11 +98,12 @@ func (x *Reading) Extent() (e Extent) {
 func (e *Extent) files(list []field) {
 	for i := range list {
 		f := &list[i]
+		place := placeKeys.Has(f.Key) || outKeys.Has(f.Key) || globKeys.Has(f.Key)
 		switch {
 		case f.absent():
 		case deedKeys.Has(f.Key), strings.HasSuffix(f.Key, "method"), f.Key == "command":
 			e.say(f)
-		case f.Str && (placeKeys.Has(f.Key) || outKeys.Has(f.Key) || globKeys.Has(f.Key)):
+		case f.Str && place:
 			e.Places = append(e.Places, workspace.PathWord(f.Text))
 		}
 	}
@@ -141,7 +144,7 @@ func (f *field) host() (host string, address bool) {
 		return "", false
 	}
 	u, err := url.Parse(f.Text)
-	if err != nil || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+	if err != nil || u.User != nil || !words.Any(u.Scheme, "http", "https") {
 		return "", true
 	}
 	return strings.ToLower(u.Host), true

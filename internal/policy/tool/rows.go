@@ -4,12 +4,11 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
 	"approvalbot/internal/policy/budget"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/line"
-
 	"approvalbot/internal/policy/workspace"
 )
 
@@ -22,7 +21,7 @@ func (x *Reading) ReadRow(row *Row) {
 	}
 	x.Found.Add(row.Code)
 	r := rowReader{Params: x.Params(&x.Found, x.Wanted()), lines: x.Lines, steps: x.Steps, row: row}
-	r.asks = finding.Reasons[row.Code].Class >= core.R3
+	r.asks = finding.Reasons[row.Code].Class >= approval.R3
 	for i := range list {
 		r.field(&list[i])
 	}
@@ -155,7 +154,7 @@ func (x *Reading) ReadDeclared(rest finding.Set) {
 	for i := range list {
 		r.ReadAny(&list[i])
 	}
-	if x.Call.Context.Tool.Hints.OpenWorld != core.HintNo && carriesData(x.Call.Params, list) {
+	if x.Call.Context.Tool.Hints.OpenWorld != approval.HintNo && carriesData(x.Call.Params, list) {
 		x.Found.Add(finding.SendsData)
 	}
 }

@@ -16,7 +16,20 @@ import (
 func (r *Params) files(list []field, kind Kind) {
 	r.Found.Add(finding.ReadOnlyTool)
 	r.standsIn(list, finding.MayReadSecret)
-	globs := *r // globs count from the directories that are searched as well
+	globs := r.searched(list, kind)
+	for i := range list {
+		if f := &list[i]; f.odd || !f.absent() {
+			r.member(f, kind, &globs)
+		}
+	}
+	if kind == Searcher && wholeFiles(list) {
+		r.Found.Add(finding.MayReadSecret)
+	}
+}
+
+// searched is a reader for globs, which count from the directories that are searched as well.
+func (r *Params) searched(list []field, kind Kind) Params {
+	globs := *r
 	if kind == Searcher || kind == ManyReader {
 		for i := range list {
 			if f := &list[i]; isText(f) && (PathKeys.Has(f.Key) || sourceKeys.Has(f.Key)) {
@@ -24,62 +37,59 @@ func (r *Params) files(list []field, kind Kind) {
 			}
 		}
 	}
-	for i := range list {
-		f := &list[i]
-		if !f.odd && f.absent() {
-			continue
-		}
-		key := uses()[f.Key]
-		if !f.Str && !f.off() && beyondReading(f.Key, key) {
-			r.Found.Add(finding.UnknownParameters)
-			continue
-		}
-		root := key
-		if f.root != f.Key {
-			root = uses()[f.root]
-		}
-		within := f.direct() || root&(usePath|useSource|useDir|useText|useGlob|useDeed) != 0
-		acts := kind == Editor && f.Key == "command" // it is "view", or this would not be reading
-		codeKey, codeRoot := key&useCode != 0 && !acts, root&useCode != 0 && !f.top
-		switch {
-		case f.odd, codeKey, codeRoot, key&useOut != 0:
-			r.Found.Add(finding.UnknownParameters)
-			if f.Str && key&useOut != 0 {
-				r.Write(workspace.PathWord(f.Text))
-			}
-		case !f.Str, acts:
-		case key&useMachine != 0:
-			r.Found.Add(finding.UnknownParameters)
-		case within && key&useText != 0:
-			if kind == Reader && !strings.ContainsAny(f.Text, " \t\n") { // a tool that is given no other path could take it for one
-				r.Read(workspace.PathWord(f.Text))
-			}
-		case strings.HasPrefix(f.Text, "-"):
-			r.Found.Add(finding.UnknownParameters)
-		case strings.Contains(f.Text, "://"):
-			r.Address(f.Text)
-			if !within || key&(usePath|useSource|useURL) == 0 {
-				r.Found.Add(finding.UnknownParameters)
-			}
-		case within && key&useGlob != 0 && kind == ManyReader:
-			r.many(f.Text)
-		case within && key&useGlob != 0:
-			globs.glob(f.Text, kind)
-		case within && key&useDeed != 0:
-			if d, _ := foldKey(f.Text); !readingDeeds.Has(d) {
-				r.Found.Add(finding.UnknownParameters)
-			}
-		case within && key&(usePath|useSource|useDir) != 0:
-			r.contents(f.Text, kind)
-		default:
-			if doesMore(f.Key) || !f.harmless() && !digitRanges(f.Text) {
-				r.Found.Add(finding.UnknownParameters)
-			}
-			r.contents(f.Text, kind)
-		}
+	return globs
+}
+
+// member reads one member of a tool that reads files, by what its name and that of the member around
+// it are for.
+func (r *Params) member(f *field, kind Kind, globs *Params) {
+	key := uses()[f.Key]
+	if !f.Str && !f.off() && beyondReading(f.Key, key) {
+		r.Found.Add(finding.UnknownParameters)
+		return
 	}
-	if kind == Searcher && wholeFiles(list) {
-		r.Found.Add(finding.MayReadSecret)
+	root := key
+	if f.root != f.Key {
+		root = uses()[f.root]
+	}
+	within := f.direct() || root&(usePath|useSource|useDir|useText|useGlob|useDeed) != 0
+	acts := kind == Editor && f.Key == "command" // it is "view", or this would not be reading
+	codeKey, codeRoot := key&useCode != 0 && !acts, root&useCode != 0 && !f.top
+	switch {
+	case f.odd, codeKey, codeRoot, key&useOut != 0:
+		r.Found.Add(finding.UnknownParameters)
+		if f.Str && key&useOut != 0 {
+			r.Write(workspace.PathWord(f.Text))
+		}
+	case !f.Str, acts:
+	case key&useMachine != 0:
+		r.Found.Add(finding.UnknownParameters)
+	case within && key&useText != 0:
+		if kind == Reader && !strings.ContainsAny(f.Text, " \t\n") { // a tool that is given no other path could take it for one
+			r.Read(workspace.PathWord(f.Text))
+		}
+	case strings.HasPrefix(f.Text, "-"):
+		r.Found.Add(finding.UnknownParameters)
+	case strings.Contains(f.Text, "://"):
+		r.Address(f.Text)
+		if !within || key&(usePath|useSource|useURL) == 0 {
+			r.Found.Add(finding.UnknownParameters)
+		}
+	case within && key&useGlob != 0 && kind == ManyReader:
+		r.many(f.Text)
+	case within && key&useGlob != 0:
+		globs.glob(f.Text, kind)
+	case within && key&useDeed != 0:
+		if d, _ := foldKey(f.Text); !readingDeeds.Has(d) {
+			r.Found.Add(finding.UnknownParameters)
+		}
+	case within && key&(usePath|useSource|useDir) != 0:
+		r.contents(f.Text, kind)
+	default:
+		if doesMore(f.Key) || !f.harmless() && !digitRanges(f.Text) {
+			r.Found.Add(finding.UnknownParameters)
+		}
+		r.contents(f.Text, kind)
 	}
 }
 

@@ -3,9 +3,8 @@ package tool
 import (
 	"sync"
 
-	"approvalbot/internal/policy/finding"
-
 	"approvalbot/internal/lazy"
+	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
 )
 

@@ -142,6 +142,7 @@ func (r *Reader) written1(file string, open bool) finding.Code {
 	lower := FoldPath(file)
 	inside := r.Place.Inside(file)
 	c, obeyed := r.Place.obeyed(file)
+	plain := c == finding.WritesInstructions && inside && r.Own.Instructions // as the operator says
 	switch {
 	case c == finding.WritesAgentSettings && obeyed:
 		return c
@@ -155,7 +156,7 @@ func (r *Reader) written1(file string, open bool) finding.Code {
 		return finding.WritesSystem
 	case SecretLower(lower):
 		return finding.WritesSecret
-	case obeyed && !(c == finding.WritesInstructions && inside && r.Own.Instructions):
+	case obeyed && !plain:
 		return c
 	case inside && ownProgram(lower):
 		return finding.WritesStartup

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/words"
 )
@@ -28,7 +28,7 @@ type Place struct {
 // says of its working directory, and what it is bound to. Where the call says
 // nothing, or a relative directory, and there are several workspaces, it may stand
 // in any of them. Where the desk its files is no workspace that a call names.
-func At(roots []string, desk *Own, bind *core.Bind, workdir, host string) Place {
+func At(roots []string, desk *Own, bind *approval.Bind, workdir, host string) Place {
 	p := Place{Roots: roots}
 	dirs := [2]string{workdir}
 	hosts := [2]string{host}

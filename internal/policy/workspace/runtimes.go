@@ -41,7 +41,8 @@ func SettingsPath(lower string) bool {
 		switch {
 		case c == "":
 			continue
-		case last && (runtimeFiles.Has(c) || c[0] == '.' && runtimeDirs.Has(c[1:])),
+		case last && runtimeFiles.Has(c),
+			last && c[0] == '.' && runtimeDirs.Has(c[1:]),
 			inside && attaches(c),
 			before == ".github" && attaches(c) && words.Any(c[:1], "h", "*", "?"), // Copilot's
 			before == ".github" && c == "copilot":
