@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -61,7 +60,23 @@ type offer struct {
 	Covers   string // what it covers beyond this call; empty: nothing
 }
 
+// class is how its button looks.
+func (o offer) class() string {
+	if o.Decision == approval.AllowOnce {
+		return "allow"
+	}
+	return "wider"
+}
+
 type voteView struct{ Who, Said, How, Reason, At string }
+
+// sentence is what they said, and why.
+func (v voteView) sentence() string {
+	if v.Reason == "" {
+		return v.Said
+	}
+	return v.Said + ": " + v.Reason
+}
 
 type deliveryView struct{ Place, State, At, Error string }
 
@@ -82,12 +97,9 @@ func (w *Web) approval(out http.ResponseWriter, r *http.Request, s signin.Sessio
 }
 
 func (w *Web) showApproval(out http.ResponseWriter, status int, v reader, a approvalView, notice string) {
-	w.show(out, status, "approval.html", view{Title: a.Code, Tab: riskIcons[a.Risk.String()] + " " + a.Code,
-		Session: v.session,
-		Data: struct {
-			approvalView
-			Live, Notice string
-		}{a, "/live?" + url.Values{"a": {a.Code}}.Encode(), notice}})
+	h := w.head(v.session, a.Code)
+	h.Tab = riskIcons[a.Risk.String()] + " " + a.Code
+	w.show(out, status, approvalPage(h, a, notice))
 }
 
 // approvalView looks up all that the page of an approval shows, and remembers that its
@@ -110,7 +122,7 @@ func (w *Web) approvalView(ctx context.Context, v reader, code string) (out appr
 	}
 	out.Call, out.Cut = parts(a, shownHere)
 	if len(payload) > 0 {
-		out.File = "/a/" + a.Code + "/call"
+		out.File = pathOf(a.Code, "call")
 		if a.ToolName == "exec" {
 			out.Commands = w.gate.Commands(ctx, a)
 		}

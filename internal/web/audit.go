@@ -85,7 +85,7 @@ func (w *Web) showLog(out http.ResponseWriter, r *http.Request, v reader, below 
 	if len(all) > 0 && all[0].Seq > 1 && after > 0 {
 		a.Older = "?below=" + strconv.FormatInt(all[0].Seq, 10)
 	}
-	w.show(out, http.StatusOK, "audit.html", view{Title: "Audit", Session: v.session, Data: a})
+	w.show(out, http.StatusOK, auditPage(w.head(v.session, "Audit"), a))
 }
 
 // verifyLog checks the whole chain. One check runs at a time.

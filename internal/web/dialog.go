@@ -38,7 +38,7 @@ func (w *Web) dialogPages() []page {
 		{"GET /viewer/approvals", true, w.watchedPage},
 		{"OPTIONS /viewer/approvals", true, w.preflight},
 		{"GET /static/approvalbot.js", true, w.embedScript},
-		{"GET /me/push", false, w.pushPage},
+		{"GET /me/push", false, w.notifications},
 		{"POST /me/push", false, w.subscribe},
 		{"POST /me/push/end", false, w.unsubscribe},
 	}
@@ -79,7 +79,7 @@ var dialogLabels = map[approval.Decision]string{
 func (w *Web) dialogPage(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	a, err := w.dialogOf(r.Context(), s, r.PathValue("code"))
 	if err != nil {
-		w.noDialog(out, s, err)
+		w.noDialog(out, err)
 		return
 	}
 	if r.Header.Get("X-Dialog") != "" { // the open window asks whether it has ended
@@ -100,20 +100,20 @@ func (w *Web) dialogOf(ctx context.Context, s signin.Session, code string) (appr
 }
 
 // noDialog says that there is nothing to decide.
-func (w *Web) noDialog(out http.ResponseWriter, s signin.Session, err error) {
+func (w *Web) noDialog(out http.ResponseWriter, err error) {
 	d, status := dialog{Sentence: err.Error()}, http.StatusNotFound
 	if approval.CodeOf(err) != approval.CodeNotFound {
 		w.cfg.Log.Error("a dialog could not be made", "reason", err)
 		d.Sentence, status = "The desk cannot do that right now. Try again in a moment.", http.StatusServiceUnavailable
 	}
-	w.showOpened(out, status, view{Title: "Nothing to decide", Session: s, Data: d})
+	w.showOpened(out, status, "Nothing to decide", d)
 }
 
 // showOpened answers with a dialog. Alone among all pages it stays known to the window that
 // opened it: that is whom it tells how it was decided.
-func (w *Web) showOpened(out http.ResponseWriter, status int, v view) {
+func (w *Web) showOpened(out http.ResponseWriter, status int, title string, d dialog) {
 	out.Header().Set("Cross-Origin-Opener-Policy", "unsafe-none")
-	w.show(out, status, "dialog.html", v)
+	w.show(out, status, dialogWindow(title, d))
 }
 
 // showDialog answers with the approval's dialog as it stands, after change.
@@ -122,7 +122,7 @@ func (w *Web) showDialog(
 ) {
 	payload, err := w.gate.Payload(r.Context(), a)
 	if err != nil {
-		w.noDialog(out, s, err)
+		w.noDialog(out, err)
 		return
 	}
 	d := newDialog(a, w.gate.CardOf(a, payload), payload, time.Now())
@@ -135,7 +135,7 @@ func (w *Web) showDialog(
 	if a.Final() {
 		title = "Decided"
 	}
-	w.showOpened(out, status, view{Title: title, Session: s, Data: d})
+	w.showOpened(out, status, title, d)
 }
 
 // newDialog is the dialog of an approval. payload is its whole call. An allow is offered
@@ -180,7 +180,7 @@ func (w *Web) decideInDialog(out http.ResponseWriter, r *http.Request, s signin.
 	decision := approval.Decision(r.PostFormValue("decision"))
 	a, err := w.dialogOf(r.Context(), s, r.PathValue("code"))
 	if err != nil {
-		w.noDialog(out, s, err)
+		w.noDialog(out, err)
 		return
 	}
 	allows := decision.Allows() && !a.Final()
@@ -229,12 +229,12 @@ func (w *Web) answerDialog(
 	var no *approval.Error
 	switch {
 	case err != nil && !errors.As(err, &no):
-		w.noDialog(out, s, err)
+		w.noDialog(out, err)
 		return
 	case err != nil:
 		now, missing := w.dialogOf(r.Context(), s, r.PathValue("code"))
 		if missing != nil {
-			w.noDialog(out, s, missing)
+			w.noDialog(out, missing)
 			return
 		}
 		w.showDialog(out, r, s, now, func(d *dialog) { d.Sentence = no.Message })

@@ -21,6 +21,18 @@ type grantView struct {
 	Times                                                               int
 }
 
+// holder is whose calls it is about.
+func (g grantView) holder() string {
+	text := "for token " + g.Owner
+	if g.Agent != "" {
+		text += ", agent " + g.Agent
+	}
+	if g.Session != "" {
+		text += ", session " + g.Session
+	}
+	return text
+}
+
 var grantTexts = map[approval.GrantKind]string{
 	approval.SessionGrant: "allowed for a session", approval.AlwaysGrant: "allowed always", approval.PatternGrant: "pattern",
 	approval.CoolDown: "refused for a while",
@@ -65,10 +77,8 @@ func (w *Web) grants(out http.ResponseWriter, r *http.Request, s signin.Session)
 			Since: v.at(g.CreatedAtMs),
 			Until: until, Risk: g.MaxClass.String(), Used: v.at(u.last), Times: u.times})
 	}
-	w.show(out, http.StatusOK, "grants.html", view{Title: "Grants", Session: s, Data: struct {
-		Rows   []grantView
-		Notice string
-	}{rows, map[string]string{"1": "The grant is ended."}[r.URL.Query().Get("ended")]}})
+	notice := map[string]string{"1": "The grant is ended."}[r.URL.Query().Get("ended")]
+	w.show(out, http.StatusOK, grantsPage(w.head(s, "Grants"), rows, notice))
 }
 
 // use is how often a grant let calls run, among those that were looked through.

@@ -26,8 +26,5 @@ func (w *Web) health(out http.ResponseWriter, r *http.Request, s signin.Session)
 			bad++
 		}
 	}
-	w.show(out, http.StatusOK, "health.html", view{Title: "Health", Session: s, Data: struct {
-		Found []core.Diagnostic
-		Bad   int
-	}{found, bad}})
+	w.show(out, http.StatusOK, healthPage(w.head(s, "Health"), found, bad))
 }

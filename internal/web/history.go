@@ -150,7 +150,7 @@ func (w *Web) history(out http.ResponseWriter, r *http.Request, s signin.Session
 		file(out, "application/json", "approvals.json")
 		_ = json.NewEncoder(out).Encode(map[string]any{"items": append([]entry{}, h.Rows...), "nextCursor": next})
 	default:
-		w.show(out, http.StatusOK, "history.html", view{Title: "History", Session: s, Data: h})
+		w.show(out, http.StatusOK, historyPage(w.head(s, "History"), h))
 	}
 }
 

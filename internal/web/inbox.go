@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"net/url"
@@ -67,11 +66,14 @@ func (l waiting) at(page int) string {
 	return "/?" + url.Values{"q": {l.Search}, "page": {strconv.Itoa(page)}}.Encode()
 }
 
-// inboxView is the page around the list.
-type inboxView struct {
-	waiting
-	Live   string // where the list comes from while the page is open
-	Notice string
+// of are the rows that wait for whoever looks, or those that wait for others alone.
+func (l waiting) of(mine bool) (out []row) {
+	for _, r := range l.Rows {
+		if r.Mine == mine {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // pending lists what waits, as that person sees it, and remembers what it shows whole.
@@ -146,8 +148,9 @@ func (w *Web) inbox(out http.ResponseWriter, r *http.Request, s signin.Session) 
 		return
 	}
 	notice := w.voted(r.Context(), v, r.URL.Query().Get("voted"), approval.Decision(r.URL.Query().Get("as")))
-	w.show(out, http.StatusOK, "inbox.html", view{Title: "Inbox", Tab: l.Title(), Session: s,
-		Data: inboxView{waiting: l, Notice: notice, Live: "/live?" + r.URL.RawQuery}})
+	h := w.head(s, "Inbox")
+	h.Tab = l.Title()
+	w.show(out, http.StatusOK, inboxPage(h, l, r.URL.RawQuery, notice))
 }
 
 // Title is what a browser's tab says: how bad, and how many.
@@ -160,10 +163,3 @@ func (l waiting) Title() string {
 
 // riskIcons are the colours of the classes, as cards have them.
 var riskIcons = map[string]string{"R0": "🟩", "R1": "🟦", "R2": "🟨", "R3": "🟧", "R4": "🟥"}
-
-// fragment makes a part of a page.
-func (w *Web) fragment(name string, data any) ([]byte, error) {
-	var b bytes.Buffer
-	err := w.templates.ExecuteTemplate(&b, name, data)
-	return b.Bytes(), err
-}

@@ -146,13 +146,13 @@ func (w *Web) current(r *http.Request, v reader) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return w.fragment("approval-body", a)
+		return fragment(approvalBody(a))
 	}
 	l, err := w.pending(r.Context(), v, r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
-	return w.fragment("rows", l)
+	return fragment(rows(l))
 }
 
 // message is a server-sent event without a name, which htmx puts into the page.

@@ -29,7 +29,7 @@ func (w *Web) miniApp(out http.ResponseWriter, r *http.Request, s signin.Session
 		http.Redirect(out, r, "/", http.StatusSeeOther)
 		return
 	}
-	w.show(out, http.StatusOK, "telegram.html", view{Title: "Sign in from Telegram"})
+	w.show(out, http.StatusOK, miniAppPage(w.head(s, "Sign in from Telegram")))
 }
 
 // fromMiniApp signs in whom Telegram names.

@@ -62,7 +62,7 @@ func (w *Web) numbers(out http.ResponseWriter, r *http.Request, s signin.Session
 	data := numbersView{Stats: n, Days: days, Choices: []int{1, 7, 30, 90}, Charts: []chart{
 		{"How they ended", countBars(n.ByStatus)}, {"By agent", numberBars(n.ByAgent)},
 		{"By tool", numberBars(n.ByTool)}, {"Reasons", countBars(n.ReasonCodes)}}}
-	w.show(out, http.StatusOK, "numbers.html", view{Title: "Numbers", Session: s, Data: data})
+	w.show(out, http.StatusOK, numbersPage(w.head(s, "Numbers"), data))
 }
 
 func countBars(all []core.NameCount) (out []bar) {
@@ -91,6 +91,14 @@ func numberBars(all []core.Numbers) (out []bar) {
 
 // short is a number without needless digits.
 func short(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+// daysText is a number of days in words.
+func daysText(n int) string {
+	if n == 1 {
+		return "1 day"
+	}
+	return strconv.Itoa(n) + " days"
+}
 
 // percent is a share in words: "12.5 %".
 func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + " %" }

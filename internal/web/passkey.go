@@ -57,7 +57,7 @@ func (w *Web) showPasskeys(out http.ResponseWriter, r *http.Request, s signin.Se
 	if problem != nil {
 		v.Problem, status = inWords(problem), scriptStatus(problem)
 	}
-	w.show(out, status, "passkeys.html", view{Title: "Your passkeys", Session: s, Data: v})
+	w.show(out, status, passkeysPage(w.head(s, "Your passkeys"), v))
 }
 
 // zoneOf is the one in which a person is told times.

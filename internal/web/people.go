@@ -72,8 +72,5 @@ func (w *Web) people(out http.ResponseWriter, r *http.Request, s signin.Session)
 		}
 		rows = append(rows, o)
 	}
-	w.show(out, http.StatusOK, "people.html", view{Title: "People", Session: s, Data: struct {
-		Rows    []personView
-		Rosters []rosterView
-	}{rows, rosters}})
+	w.show(out, http.StatusOK, peoplePage(w.head(s, "People"), rows, rosters))
 }

@@ -20,8 +20,8 @@ type OnDisk struct {
 	Restart   []string // keys that have changed and wait for a restart
 }
 
-// policyPage is what the page shows.
-type policyPage struct {
+// policyView is what the page shows.
+type policyView struct {
 	api.Policy
 	Known bool    // the table is there
 	Disk  *OnDisk // nil: there is no file
@@ -46,7 +46,7 @@ func (w *Web) policy(out http.ResponseWriter, r *http.Request, s signin.Session)
 		return
 	}
 	r.Body = http.MaxBytesReader(out, r.Body, maxFields)
-	p := policyPage{Try: trial{Tool: "exec"}}
+	p := policyView{Try: trial{Tool: "exec"}}
 	if w.cfg.Policy != nil {
 		var err error
 		if p.Policy, err = w.cfg.Policy(r.Context()); err != nil {
@@ -62,7 +62,7 @@ func (w *Web) policy(out http.ResponseWriter, r *http.Request, s signin.Session)
 	if r.Method == http.MethodPost {
 		p.Try = w.try(r, v)
 	}
-	w.show(out, http.StatusOK, "policy.html", view{Title: "Policy", Session: s, Data: p})
+	w.show(out, http.StatusOK, policyPage(w.head(s, "Policy"), p))
 }
 
 // try judges a call as the API's evaluate does.

@@ -20,8 +20,8 @@ type pushDevice struct {
 	ID, Name, Since string
 }
 
-// pushPage lists the browsers in which the person is notified.
-func (w *Web) pushPage(out http.ResponseWriter, r *http.Request, s signin.Session) {
+// notifications lists the browsers in which the person is notified.
+func (w *Web) notifications(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	all, err := w.signin.Subscriptions(r.Context(), s)
 	if err != nil {
 		w.cfg.Log.Error("a person's subscriptions could not be read", "reason", err)
@@ -33,7 +33,7 @@ func (w *Web) pushPage(out http.ResponseWriter, r *http.Request, s signin.Sessio
 		data.Browsers = append(data.Browsers,
 			pushDevice{ID: p.ID, Name: p.Browser, Since: time.UnixMilli(p.CreatedMs).UTC().Format("2 January 2006, 15:04 MST")})
 	}
-	w.show(out, http.StatusOK, "push.html", view{Title: "Notifications", Session: s, Data: data})
+	w.show(out, http.StatusOK, pushPage(w.head(s, "Notifications"), data))
 }
 
 // subscribe keeps what a browser's Push API gave the page, as JSON.

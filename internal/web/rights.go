@@ -2,7 +2,9 @@ package web
 
 import (
 	"context"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"approvalbot/core"
@@ -67,6 +69,11 @@ func (w *Web) find(ctx context.Context, v reader, code string) (approval.Approva
 		return approval.Approval{}, noSuchRequest()
 	}
 	return a, err
+}
+
+// pathOf is where an approval has its page, or what belongs to it.
+func pathOf(code string, more ...string) string {
+	return strings.Join(append([]string{"/a", url.PathEscape(code)}, more...), "/")
 }
 
 // noSuchRequest says the same of a request that is not there and of one that is not theirs to see.

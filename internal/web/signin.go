@@ -83,7 +83,7 @@ func (w *Web) signInPage(out http.ResponseWriter, r *http.Request, s signin.Sess
 		}
 		data.Person, data.Enrols, data.Link = l.Person, l.Enrols, secret
 	}
-	w.show(out, http.StatusOK, "signin.html", view{Title: "Sign in", Session: s, Data: data})
+	w.show(out, http.StatusOK, signInPage(w.head(s, "Sign in"), data))
 }
 
 // spend signs in by a link, at a click.
@@ -172,7 +172,7 @@ func (w *Web) me(out http.ResponseWriter, r *http.Request, s signin.Session) {
 		}
 		return 1
 	})
-	w.show(out, http.StatusOK, "me.html", view{Title: "Your sessions", Session: s, Data: shown})
+	w.show(out, http.StatusOK, mePage(w.head(s, "Your sessions"), shown))
 }
 
 func (w *Web) endOne(out http.ResponseWriter, r *http.Request, s signin.Session) {

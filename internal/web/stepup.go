@@ -80,7 +80,7 @@ func (w *Web) signPage(out http.ResponseWriter, r *http.Request, s signin.Sessio
 	default:
 		v.May = true
 	}
-	w.show(out, http.StatusOK, "sign.html", view{Title: "Sign " + a.Code, Session: s, Data: v})
+	w.show(out, http.StatusOK, signPage(w.head(s, "Sign "+a.Code), v))
 }
 
 // concerned gives the approval of a request's code, or CodeNotFound if the person may neither
@@ -232,5 +232,5 @@ func (w *Web) notThere(out http.ResponseWriter, r *http.Request, err error) {
 		w.cfg.Log.Error("a page could not be shown", "path", r.Pattern, "reason", err)
 	}
 	s, _ := w.who(r)
-	w.show(out, scriptStatus(err), "unable.html", view{Title: "Not there", Session: s, Data: inWords(err)})
+	w.show(out, scriptStatus(err), alertPage(w.head(s, "Not there"), inWords(err)))
 }

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"html/template"
+	"html"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -155,7 +155,7 @@ func (w *Web) refusedVote(out http.ResponseWriter, r *http.Request, v reader, co
 func (w *Web) notice(out http.ResponseWriter, status int, text string) {
 	out.Header().Set("Content-Type", "text/html; charset=utf-8")
 	out.WriteHeader(status)
-	_, _ = out.Write([]byte(template.HTMLEscapeString(text)))
+	_, _ = out.Write([]byte(html.EscapeString(text)))
 }
 
 // voted says what a person's vote did, after the page that gave it has sent them on. What
@@ -200,5 +200,5 @@ func (w *Web) refuse(out http.ResponseWriter, s signin.Session, err error) {
 	if status == http.StatusNotFound {
 		title = "Nothing here"
 	}
-	w.show(out, status, "refused.html", view{Title: title, Session: s, Data: text})
+	w.show(out, status, sentencePage(w.head(s, title), text, "To the inbox"))
 }

@@ -8,12 +8,13 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"html/template"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
 	"sync/atomic"
+
+	"github.com/a-h/templ"
 
 	"approvalbot/api"
 	"approvalbot/core"
@@ -23,9 +24,6 @@ import (
 
 //go:embed static
 var static embed.FS
-
-//go:embed templates
-var texts embed.FS
 
 // Config is what a Web is made of.
 type Config struct {
@@ -54,13 +52,12 @@ type Config struct {
 
 // Web is the desk's pages. Safe for concurrent use.
 type Web struct {
-	cfg       Config
-	gate      *core.Gate
-	signin    *signin.Door
-	templates *template.Template
-	who       func(*http.Request) (signin.Session, bool) // whose browser it is
-	crossing  *http.CrossOriginProtection
-	provider  *provider // nil: nobody signs in by OIDC
+	cfg      Config
+	gate     *core.Gate
+	signin   *signin.Door
+	who      func(*http.Request) (signin.Session, bool) // whose browser it is
+	crossing *http.CrossOriginProtection
+	provider *provider // nil: nobody signs in by OIDC
 
 	shown     shown
 	streams   streams       // pages and lists that are open and live
@@ -92,23 +89,12 @@ func New(cfg Config) (*Web, error) {
 	}
 	// A proxy in front may pass on another port, or none, than the pages' origin has.
 	err := w.crossing.AddTrustedOrigin((&url.URL{Scheme: cfg.PublicURL.Scheme, Host: cfg.PublicURL.Host}).String())
-	if err != nil {
-		return nil, err
-	}
-	w.templates, err = template.New("").Funcs(functions).Funcs(template.FuncMap{"nav": w.nav}).ParseFS(texts, "templates/*.html")
 	return w, err
 }
 
 // ReachedAt says how people reach the desk where that is known only once it listens. It
 // is for before anything is served.
 func (w *Web) ReachedAt(base *url.URL) { w.cfg.PublicURL = base }
-
-// functions are what templates may call.
-var functions = template.FuncMap{
-	"took": took, "percent": percent, "chartHeight": chartHeight,
-	"icon":   func(class string) string { return riskIcons[class] },
-	"riskOf": func(c approval.RiskClass) string { return c.String() },
-}
 
 // pages are all routes.
 func (w *Web) pages() []page {
@@ -131,35 +117,46 @@ func (w *Web) NoSuchPage() http.Handler {
 	}})
 }
 
-// show answers with a page made of that template, whole or not at all. Every
-// template is given a [view].
-func (w *Web) show(out http.ResponseWriter, status int, name string, v view) {
-	var b bytes.Buffer
-	if err := w.templates.ExecuteTemplate(&b, name, v); err != nil {
-		w.cfg.Log.Error("page not made", "page", name, "error", err)
+// head is what a page says above its own part.
+type head struct {
+	Title   string
+	Tab     string         // what the browser's tab says, if it is more
+	Session signin.Session // whose browser it is; empty when nobody is signed in
+	Links   []link
+}
+
+// head is that of a page for a session.
+func (w *Web) head(s signin.Session, title string) head {
+	return head{Title: title, Session: s, Links: w.nav(s)}
+}
+
+// show answers with a page, whole or not at all.
+func (w *Web) show(out http.ResponseWriter, status int, page templ.Component) {
+	b, err := fragment(page)
+	if err != nil {
+		w.cfg.Log.Error("page not made", "error", err)
 		http.Error(out, "This page could not be made; the desk's log says why.", http.StatusInternalServerError)
 		return
 	}
 	out.Header().Set("Content-Type", "text/html; charset=utf-8")
 	out.WriteHeader(status)
-	_, _ = b.WriteTo(out)
+	_, _ = out.Write(b)
+}
+
+// fragment makes a page, or a part of one.
+func fragment(part templ.Component) ([]byte, error) {
+	var b bytes.Buffer
+	err := part.Render(context.Background(), &b)
+	return b.Bytes(), err
 }
 
 // say answers with a page of one sentence.
 func (w *Web) say(out http.ResponseWriter, status int, s signin.Session, title, sentence string) {
-	w.show(out, status, "message.html", view{Title: title, Session: s, Data: sentence})
+	w.show(out, status, sentencePage(w.head(s, title), sentence, "To the first page"))
 }
 
 // failed answers where the desk itself could not work.
 func (w *Web) failed(out http.ResponseWriter, s signin.Session, err error) {
 	w.cfg.Log.Error("a page could not be served", "reason", err)
 	w.say(out, http.StatusServiceUnavailable, s, "Not now", "The desk cannot do that right now. Try again in a moment.")
-}
-
-// view is what a template is given.
-type view struct {
-	Title   string
-	Tab     string         // what the browser's tab says, where that is more
-	Session signin.Session // whose browser it is; empty when nobody is signed in
-	Data    any
 }
