@@ -21,12 +21,18 @@ import (
 var hostile = []string{
 	`<script>alert(1)</script>`, `</script><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`,
 	`"><svg onload=alert(1)>`, `'><b onclick=alert(1)>`, `" onfocus="alert(1)" autofocus="`, `' onfocus='alert(1)`,
-	"` onfocus=`alert(1)", ` onfocus=alert(1) x`, `x=y/onclick=alert(1)//`, `</title></textarea></noscript><script>x</script>`,
-	`</svg></text></g><a href="javascript:alert(1)">x</a>`, `</code></pre></article></main></body></html><h1>gone</h1>`,
-	`-->]]><!--<script>`, `<!--`, `<![CDATA[`, `{{.Data}}${x}{ x }`, `&lt;script&gt;alert(1)&lt;/script&gt;`, `&#60;b&#62;`, `&quot; x`,
+	"` onfocus=`alert(1)",
+	` onfocus=alert(1) x`, `x=y/onclick=alert(1)//`,
+	`</title></textarea></noscript><script>x</script>`,
+	`</svg></text></g><a href="javascript:alert(1)">x</a>`,
+	`</code></pre></article></main></body></html><h1>gone</h1>`,
+	`-->]]><!--<script>`, `<!--`, `<![CDATA[`, `{{.Data}}${x}{ x }`, `&lt;script&gt;alert(1)&lt;/script&gt;`,
+	`&#60;b&#62;`, `&quot; x`,
 	`javascript:alert(1)`, `JaVaScRiPt:alert(1)`, ` javascript:alert(1)`, "java\tscript:alert(1)", "java\nscript:alert(1)",
-	"\x01javascript:alert(1)", `&#106;avascript:alert(1)`, `javascript&colon;alert(1)`, `data:text/html,<script>alert(1)</script>`,
-	`vbscript:x`, `blob:x`, `x.png 1x, javascript:alert(1) 2x`, `expression(alert(1));background:url(javascript:alert(1))`,
+	"\x01javascript:alert(1)", `&#106;avascript:alert(1)`, `javascript&colon;alert(1)`,
+	`data:text/html,<script>alert(1)</script>`,
+	`vbscript:x`, `blob:x`, `x.png 1x, javascript:alert(1) 2x`,
+	`expression(alert(1));background:url(javascript:alert(1))`,
 	"a\u2028b\u2029c", "\u202ea\u200bb\ufeff\u00ad", "\ufffd\ufffe\u0085", "日本<語>", `..`, `../../signout`, `/../x?y#z`, `%2e%2e%2f`,
 }
 
