@@ -104,6 +104,7 @@ approvalbot/internal/store/pgtest:
 cel.dev/cel-go: policy/condition
 database/sql: bench store store/pgtest
 github.com/SherClockHolmes/webpush-go: push
+github.com/a-h/templ: web
 github.com/arran4/golang-ical: schedule
 github.com/bwmarrin/discordgo: bot/discord/gateway
 github.com/chromedp:
@@ -128,7 +129,9 @@ golang.org/x/sync: daemon
 golang.org/x/text: display
 modernc.org/sqlite: bench store
 mvdan.cc/sh: policy/line policy/shell
+html/template:
 net/http: api fakechat bot/discord bot/discord/gateway bot/discord/rest bot/telegram callback cli cli/agent cli/app cli/offline cli/setup daemon gateway hook hook/ask hook/live hook/mcp bench fakeclaude panics push server server/connection server/metrics verifier web
+text/template:
 `)
 
 // table reads lines of a name and what belongs to it. A line of its own for each leaves

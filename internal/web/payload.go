@@ -14,6 +14,13 @@ import (
 	"approvalbot/internal/display"
 )
 
+// maxOnPage is how many bytes of a call stand on a page. Of a longer one each part has
+// headOnPage characters there, with the whole as a file.
+const (
+	maxOnPage  = 60_000
+	headOnPage = 1500
+)
+
 // part is one fact of a call as a page shows it.
 type part struct {
 	Name  string
