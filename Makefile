@@ -9,7 +9,7 @@ TOOL    := $(GO) tool -modfile=tools.mod
 # to Go, has no goroutines, and under the detector takes sixteen times as long.
 RACE := -race -gcflags='modernc.org/sqlite/lib=-race=false' -gcflags='modernc.org/libc/...=-race=false'
 
-.PHONY: build run check test agents lint bench chaos shellproof obeys golden costs pictures vulnerabilities release fixture clean
+.PHONY: build run check test agents generate lint bench chaos shellproof obeys golden costs pictures vulnerabilities release fixture clean
 
 build: ## the one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/approvalbot
@@ -45,11 +45,15 @@ agents: ## the real agent runtimes' clients against the desk, with a fake model;
 	APPROVALBOT_AGENTS='$(CURDIR)/bin/agents' APPROVALBOT_SLOW='$(AGENTS_SLOW)' $(GO) run ./internal/testsum \
 		-exec '$(CURDIR)/internal/agents/alone.sh' -run 'TestAgents' -count=1 -timeout 40m ./cmd/approvalbot
 
-lint: ## formatting, vet, staticcheck
+generate: ## the pages' Go code, from internal/web/*.templ
+	$(TOOL) templ generate -path internal/web
+
+lint: ## formatting, vet, staticcheck, generated code that is not of its source
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'gofmt would change:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GO) vet ./...
 	$(GO) vet -tags faults ./...
 	$(TOOL) staticcheck ./...
+	@$(TOOL) templ generate -check -log-level error -path internal/web || { echo 'make generate makes the pages anew'; exit 1; }
 
 vulnerabilities: ## known ones in what the program calls; says so loudly where their database cannot be reached
 	internal/release/vulnerabilities.sh $(TOOL)

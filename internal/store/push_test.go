@@ -42,12 +42,14 @@ func testPush(t *testing.T, s *Store) {
 
 	for _, look := range []struct {
 		push bool
-		want []signin.PushSubscription
-	}{{false, nil}, {true, []signin.PushSubscription{{ID: "1", Person: "alice"}}}} {
+		want []core.Subscriber
+	}{{false, nil}, {true, []core.Subscriber{{ID: "1", Person: "alice"}}}} {
+		var pushed []core.Subscriber
 		err = s.Create(ctx, core.Lookup{Owner: "bot", Push: look.push}, func(f core.Existing) ([]core.Change, error) {
-			require.Equal(t, look.want, f.Pushed)
+			pushed = f.Pushed
 			return nil, nil
 		})
 		require.NoError(t, err)
+		require.Equal(t, look.want, pushed)
 	}
 }

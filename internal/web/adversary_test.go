@@ -133,7 +133,7 @@ func TestAdversary_I13_AnOpenPageOfOthers(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	a := d.run("make secret-target")
-	got, err := d.web.current(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/live?a="+a.Code, nil),
+	got, err := d.web.live.current(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/live?a="+a.Code, nil),
 		d.web.reader(signin.Session{ID: "1", Person: "dave"}))
 	require.NoError(t, err)
 	require.NotContains(t, string(got), "secret-target")

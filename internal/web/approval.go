@@ -5,10 +5,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
@@ -16,13 +14,6 @@ import (
 	"approvalbot/internal/display"
 	"approvalbot/internal/people"
 	"approvalbot/internal/signin"
-)
-
-// maxOnPage is how many bytes of a call stand on a page. Of a longer one each part has
-// headOnPage characters there, with the whole as a file.
-const (
-	maxOnPage  = 60_000
-	headOnPage = 1500
 )
 
 // likeShown is how many requests of the same kind are listed below one.
@@ -54,6 +45,21 @@ type approvalView struct {
 	Fingerprint  string
 }
 
+// approvalPages are the page of one approval, and its call as a file.
+type approvalPages struct {
+	page
+	shown   *shown
+	entries Entries                                 // nil: no log to look at
+	receipt func(approval.Approval) (string, error) // of a claimed approval; nil: none is signed
+}
+
+func (p *approvalPages) routes() []route {
+	return []route{
+		{pattern: "GET /a/{code}", serve: p.open},
+		{pattern: "GET /a/{code}/call", serve: p.download},
+	}
+}
+
 // offer is one allow that may be given.
 type offer struct {
 	Decision approval.Decision
@@ -61,47 +67,57 @@ type offer struct {
 	Covers   string // what it covers beyond this call; empty: nothing
 }
 
+// class is how its button looks.
+func (o offer) class() string {
+	if o.Decision == approval.AllowOnce {
+		return "allow"
+	}
+	return "wider"
+}
+
 type voteView struct{ Who, Said, How, Reason, At string }
+
+// sentence is what they said, and why.
+func (v voteView) sentence() string {
+	if v.Reason == "" {
+		return v.Said
+	}
+	return v.Said + ": " + v.Reason
+}
 
 type deliveryView struct{ Place, State, At, Error string }
 
-// moment is one line of what happened when.
-type moment struct{ At, What, By string }
-
 type likeView struct{ Code, Summary, Ended, At, Risk string }
 
-func (w *Web) approval(out http.ResponseWriter, r *http.Request, s signin.Session) {
-	v := w.reader(s)
-	a, err := w.approvalView(r.Context(), v, r.PathValue("code"))
+func (p *approvalPages) open(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	v := p.reader(s)
+	a, err := p.view(r.Context(), v, r.PathValue("code"))
 	if err != nil {
-		w.refuse(out, s, err)
+		p.refuse(out, s, err)
 		return
 	}
-	notice := w.voted(r.Context(), v, r.URL.Query().Get("voted"), approval.Decision(r.URL.Query().Get("as")))
-	w.showApproval(out, http.StatusOK, v, a, notice)
+	notice := p.voted(r.Context(), v, r.URL.Query().Get("voted"), approval.Decision(r.URL.Query().Get("as")))
+	p.answer(out, http.StatusOK, v, a, notice)
 }
 
-func (w *Web) showApproval(out http.ResponseWriter, status int, v reader, a approvalView, notice string) {
-	w.show(out, status, "approval.html", view{Title: a.Code, Tab: riskIcons[a.Risk.String()] + " " + a.Code,
-		Session: v.session,
-		Data: struct {
-			approvalView
-			Live, Notice string
-		}{a, "/live?" + url.Values{"a": {a.Code}}.Encode(), notice}})
+func (p *approvalPages) answer(out http.ResponseWriter, status int, v reader, a approvalView, notice string) {
+	h := p.head(v.session, a.Code)
+	h.Tab = riskIcons()[a.Risk.String()] + " " + a.Code
+	p.show(out, status, approvalPage(h, a, notice))
 }
 
-// approvalView looks up all that the page of an approval shows, and remembers that its
+// view looks up all that the page of an approval shows, and remembers that its
 // call was shown where the page has all of it.
-func (w *Web) approvalView(ctx context.Context, v reader, code string) (out approvalView, err error) {
-	a, err := w.find(ctx, v, code)
+func (p *approvalPages) view(ctx context.Context, v reader, code string) (out approvalView, err error) {
+	a, err := p.find(ctx, v, code)
 	if err != nil {
 		return out, err
 	}
-	payload, err := w.payload(ctx, a)
+	payload, err := p.payload(ctx, a)
 	if err != nil {
 		return out, err
 	}
-	c := w.gate.CardIn(a, payload, v.zone)
+	c := p.gate.CardIn(a, payload, v.zone)
 	out = approvalView{Card: c, Key: a.Key, Status: string(a.Status), Final: a.Final(), Fingerprint: a.Fingerprint,
 		Mine: core.WaitsFor(a, v.session.Voter(), v.people)}
 	shownHere := c.Payload
@@ -110,13 +126,13 @@ func (w *Web) approvalView(ctx context.Context, v reader, code string) (out appr
 	}
 	out.Call, out.Cut = parts(a, shownHere)
 	if len(payload) > 0 {
-		out.File = "/a/" + a.Code + "/call"
+		out.File = pathOf(a.Code, "call")
 		if a.ToolName == "exec" {
-			out.Commands = w.gate.Commands(ctx, a)
+			out.Commands = p.gate.Commands(ctx, a)
 		}
 	}
 	whole := len(payload) > 0 && !out.Cut
-	seen := whole || len(payload) > 0 && w.shown.to(v.session, a)
+	seen := whole || len(payload) > 0 && p.shown.to(v.session, a)
 	offers, deny := v.buttons(a, c, seen)
 	out.Deny, out.Offers = deny, offersOf(offers, c.Wider)
 	out.ConfirmRetry = core.ConfirmsTwice(a)
@@ -126,7 +142,7 @@ func (w *Web) approvalView(ctx context.Context, v reader, code string) (out appr
 	voter := v.people.Identify(v.session.Voter())
 	out.Again = c.Again && people.MayBeDecidedBy(a, voter, v.people) && !people.MayNotDecide(a, voter, v.people)
 	if len(payload) > 0 {
-		if out.Retry, err = w.gate.RetryOffer(ctx, v.session.WebUser(), a); err != nil {
+		if out.Retry, err = p.gate.RetryOffer(ctx, v.session.WebUser(), a); err != nil {
 			return out, err
 		}
 		out.Retry.May = out.Retry.May && (seen || out.Retry.Sign)
@@ -134,27 +150,27 @@ func (w *Web) approvalView(ctx context.Context, v reader, code string) (out appr
 	}
 	out.votes(a, v)
 	out.deliveries(a, v)
-	if out.Line, err = w.timeline(ctx, v, a); err != nil {
+	if out.Line, err = timeline(ctx, p.entries, v, a); err != nil {
 		return out, err
 	}
-	if a.ClaimedAtMs != 0 && w.cfg.Receipt != nil {
-		out.Receipt, err = w.cfg.Receipt(a)
+	if a.ClaimedAtMs != 0 && p.receipt != nil {
+		out.Receipt, err = p.receipt(a)
 	}
 	if err == nil {
-		out.Like, err = w.like(ctx, v, a)
+		out.Like, err = p.like(ctx, v, a)
 	}
 	if err == nil && whole {
-		w.shown.note(v.session, a)
+		p.shown.note(v.session, a)
 	}
 	return out, err
 }
 
 // payload is the whole call as people see it: none where it is gone, or not to be seen.
-func (w *Web) payload(ctx context.Context, a approval.Approval) ([]card.Fact, error) {
+func (p *approvalPages) payload(ctx context.Context, a approval.Approval) ([]card.Fact, error) {
 	if a.Final() && (a.Status != approval.Approved || a.RevokedAtMs != 0) {
 		return nil, nil // its params went when it ended
 	}
-	return w.gate.Payload(ctx, a)
+	return p.gate.Payload(ctx, a)
 }
 
 // offersOf are the buttons of the allows; wider says what those cover that are wider than
@@ -220,8 +236,8 @@ func (out *approvalView) deliveries(a approval.Approval, v reader) {
 }
 
 // like are the last requests of the same asker for the same tool.
-func (w *Web) like(ctx context.Context, v reader, a approval.Approval) (out []likeView, err error) {
-	items, _, err := w.list(ctx, v, core.Filter{Owner: a.Owner, ToolName: a.ToolName, AgentID: a.AgentID,
+func (p *approvalPages) like(ctx context.Context, v reader, a approval.Approval) (out []likeView, err error) {
+	items, _, err := p.list(ctx, v, core.Filter{Owner: a.Owner, ToolName: a.ToolName, AgentID: a.AgentID,
 		Limit: 4 * likeShown})
 	if err != nil {
 		return nil, err
@@ -247,32 +263,20 @@ func (w *Web) like(ctx context.Context, v reader, a approval.Approval) (out []li
 	return out, nil
 }
 
-// at writes a time for the person, in their zone.
-func (v reader) at(ms int64) string {
-	if ms == 0 {
-		return ""
-	}
-	then := time.UnixMilli(ms).In(v.zone)
-	if v.now.Sub(then) < 20*time.Hour && then.Day() == v.now.In(v.zone).Day() {
-		return then.Format("15:04:05 MST")
-	}
-	return then.Format("2 Jan 2006 15:04 MST")
-}
-
 // download gives the whole call as a text file, and remembers that it did, unless a page of
 // another site had the browser do it.
-func (w *Web) download(out http.ResponseWriter, r *http.Request, s signin.Session) {
-	v := w.reader(s)
-	a, err := w.find(r.Context(), v, r.PathValue("code"))
+func (p *approvalPages) download(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	v := p.reader(s)
+	a, err := p.find(r.Context(), v, r.PathValue("code"))
 	var payload []card.Fact
 	if err == nil {
-		payload, err = w.payload(r.Context(), a)
+		payload, err = p.payload(r.Context(), a)
 	}
 	if err == nil && len(payload) == 0 {
 		err = approval.Refuse(approval.CodeNotFound, "The call of %s is not kept any more, or is not to be seen.", a.Code)
 	}
 	if err != nil {
-		w.refuse(out, s, err)
+		p.refuse(out, s, err)
 		return
 	}
 	f := card.FileOf(a, payload)
@@ -281,6 +285,6 @@ func (w *Web) download(out http.ResponseWriter, r *http.Request, s signin.Sessio
 	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", f.Name))
 	asked := slices.Contains([]string{"", "none", "same-origin"}, r.Header.Get("Sec-Fetch-Site"))
 	if _, err := out.Write([]byte(f.Text)); err == nil && asked {
-		w.shown.downloaded(s, a)
+		p.shown.downloaded(s, a)
 	}
 }

@@ -110,7 +110,7 @@ func openDesk(t testing.TB, storeURL string) *desk {
 		},
 	})
 	require.NoError(t, err)
-	d.web.who = d.signedIn
+	d.web.sessions.who = d.signedIn
 	running.Go(func() { _ = d.web.Run(ctx) })
 	d.mux = http.NewServeMux()
 	for pattern, h := range d.web.Handlers() {

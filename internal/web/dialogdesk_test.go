@@ -80,14 +80,14 @@ func newDialogDesk(t *testing.T, change ...func(*Config)) *dialogDesk {
 	}
 	d.web, err = New(cfg)
 	require.NoError(t, err)
-	d.web.who = func(r *http.Request) (signin.Session, bool) {
+	d.web.sessions.who = func(r *http.Request) (signin.Session, bool) {
 		c, err := r.Cookie("person")
 		if err != nil {
 			return signin.Session{}, false
 		}
 		return signin.Session{ID: "s-" + c.Value, Person: c.Value}, true
 	}
-	d.web.castVote = func(
+	d.web.dialogs.castVote = func(
 		ctx context.Context, s signin.Session, code string, decision approval.Decision, reason string,
 	) (approval.Approval, error) {
 		return d.gate.VoteAs(ctx, core.Caller{Token: s.Person, Person: s.Person, MayDecide: true}, code, decision, reason)

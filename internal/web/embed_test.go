@@ -120,9 +120,9 @@ func newEmbedded(t *testing.T) *embedded {
 	e.chat = &window{t, startChromium(t, e.desk)}
 	public, err := url.Parse(e.desk)
 	require.NoError(t, err)
-	e.web.cfg.PublicURL = public
+	e.web.ReachedAt(public)
 	at := as(t, webChat(t, e.url, e.desk), "chat.beta.test")
-	e.web.cfg.EmbedOrigins = []string{at}
+	e.web.dialogs.origins, e.web.viewers.origins = []string{at}, []string{at}
 	require.NoError(t, chromedp.Listen(e.chat.ctx, func(event any) {
 		e.mu.Lock()
 		defer e.mu.Unlock()

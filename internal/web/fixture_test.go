@@ -64,7 +64,7 @@ func newSite(t *testing.T, change ...func(*Config)) *site {
 	for pattern, h := range x.web.Handlers() {
 		mux.Handle(pattern, h)
 	}
-	mux.Handle("GET /test/stream", x.web.guard(page{serve: x.stream}))
+	mux.Handle("GET /test/stream", x.web.guard.around(route{serve: x.stream}))
 	x.server = httptest.NewTLSServer(mux)
 	t.Cleanup(func() {
 		x.server.Close()
@@ -100,7 +100,7 @@ func (x *site) configured(names ...string) {
 
 // stream is a page that goes on as long as its session.
 func (x *site) stream(out http.ResponseWriter, r *http.Request, _ signin.Session) {
-	ctx, stop := x.web.lasting(r)
+	ctx, stop := x.web.sessions.lasting(r)
 	defer stop()
 	_, _ = io.WriteString(out, "open\n")
 	_ = http.NewResponseController(out).Flush()

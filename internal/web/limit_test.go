@@ -20,7 +20,7 @@ func TestAdversary_N10_FormsOfOnePerson(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	now := time.Now()
-	d.web.forms.now = func() time.Time { return now }
+	d.web.guard.forms.now = func() time.Time { return now }
 	a := d.run("make it")
 	for range formsAtOnce {
 		require.Equal(t, http.StatusNotFound, d.votes("dave", a.Code, approval.AllowOnce).Code)

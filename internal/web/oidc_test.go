@@ -148,7 +148,7 @@ func TestOIDC(t *testing.T) {
 	p := newIDP(t)
 	x := oidcSite(t, p)
 	v := x.visitor()
-	require.Contains(t, v.get("/signin?next=/me").text, `href="/signin/oidc?next=%2fme"`)
+	require.Contains(t, v.get("/signin?next=/me").text, `href="/signin/oidc?next=%2Fme"`)
 	require.Equal(t, "/me", v.leads(v.get(v.begin(p, "/signin/oidc?next=/me"))))
 	require.Contains(t, v.get("/me").text, "Signed in with: organisation")
 	require.Len(t, x.events(approval.EventSignIn), 1)

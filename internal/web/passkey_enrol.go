@@ -20,6 +20,19 @@ import (
 	"approvalbot/internal/signin"
 )
 
+// enrolPages make passkeys.
+type enrolPages struct {
+	page
+	signin *signin.Door // passkeys
+}
+
+func (p *enrolPages) routes() []route {
+	return []route{
+		{pattern: "POST /me/passkeys/begin", serve: p.script(p.beginEnrolment)},
+		{pattern: "POST /me/passkeys/finish", serve: p.script(p.finishEnrolment)},
+	}
+}
+
 // enrollee is a person as the library wants one.
 type enrollee string
 
@@ -40,21 +53,21 @@ func enrolment(site assertion.Site) (*webauthn.WebAuthn, error) {
 	})
 }
 
-func (w *Web) beginEnrolment(_ http.ResponseWriter, r *http.Request, s signin.Session) (any, error) {
-	all, err := w.signin.PasskeysOf(r.Context(), s)
+func (p *enrolPages) beginEnrolment(_ http.ResponseWriter, r *http.Request, s signin.Session) (any, error) {
+	all, err := p.signin.PasskeysOf(r.Context(), s)
 	if err != nil {
 		return nil, err
 	}
 	if all.MayAdd != nil {
 		return nil, all.MayAdd
 	}
-	lib, err := enrolment(w.gate.Rules().Site)
+	lib, err := enrolment(p.gate.Rules().Site)
 	if err != nil {
 		return nil, err // of a site that the Gate has
 	}
 	var known []protocol.CredentialDescriptor
-	for _, p := range all.Held {
-		if id, err := base64.RawURLEncoding.DecodeString(p.ID); err == nil {
+	for _, held := range all.Held {
+		if id, err := base64.RawURLEncoding.DecodeString(held.ID); err == nil {
 			known = append(known, protocol.CredentialDescriptor{Type: protocol.PublicKeyCredentialType, CredentialID: id})
 		}
 	}
@@ -72,7 +85,7 @@ func (w *Web) beginEnrolment(_ http.ResponseWriter, r *http.Request, s signin.Se
 	if err != nil {
 		return nil, err
 	}
-	return creation.Response, w.signin.BeginEnrolment(r.Context(), s, session.Challenge, data)
+	return creation.Response, p.signin.BeginEnrolment(r.Context(), s, session.Challenge, data)
 }
 
 // enrolAnswer is what the browser brings when a passkey was made.
@@ -82,12 +95,12 @@ type enrolAnswer struct {
 	Credential json.RawMessage `json:"credential"`
 }
 
-func (w *Web) finishEnrolment(_ http.ResponseWriter, r *http.Request, s signin.Session) (any, error) {
+func (p *enrolPages) finishEnrolment(_ http.ResponseWriter, r *http.Request, s signin.Session) (any, error) {
 	var in enrolAnswer
 	if err := readScript(r, &in); err != nil {
 		return nil, err
 	}
-	data, err := w.signin.EndEnrolment(r.Context(), s, in.Challenge)
+	data, err := p.signin.EndEnrolment(r.Context(), s, in.Challenge)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +108,7 @@ func (w *Web) finishEnrolment(_ http.ResponseWriter, r *http.Request, s signin.S
 	if err := json.Unmarshal(data, &session); err != nil {
 		return nil, err
 	}
-	lib, err := enrolment(w.gate.Rules().Site)
+	lib, err := enrolment(p.gate.Rules().Site)
 	if err != nil {
 		return nil, err
 	}
@@ -105,15 +118,15 @@ func (w *Web) finishEnrolment(_ http.ResponseWriter, r *http.Request, s signin.S
 	}
 	c, err := lib.CreateCredential(enrollee(s.Person), session, said)
 	if err != nil {
-		w.cfg.Log.Info("a passkey was not made", "person", s.Person, "reason", err)
+		p.log.Info("a passkey was not made", "person", s.Person, "reason", err)
 		return nil, noPasskeyMade()
 	}
-	p, err := passkeyOf(c)
+	made, err := passkeyOf(c)
 	if err != nil {
 		return nil, approval.Refuse(approval.CodeInvalidRequest, "%s", "That passkey cannot be used here: "+err.Error()+".")
 	}
-	p.Name = in.Name
-	_, err = w.signin.Enrol(r.Context(), s, p)
+	made.Name = in.Name
+	_, err = p.signin.Enrol(r.Context(), s, made)
 	return scriptDone{Next: "/me/passkeys"}, err
 }
 

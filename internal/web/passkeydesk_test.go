@@ -68,10 +68,10 @@ func newPasskeyDesk(t *testing.T) *passkeyDesk {
 	d.web, err = New(Config{Gate: d.Gate, SignIn: d.Door, PublicURL: &url.URL{Scheme: "http", Host: "localhost:" + port},
 		Changes: feed, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	d.web.who = func(r *http.Request) (signin.Session, bool) {
+	d.web.sessions.who = func(r *http.Request) (signin.Session, bool) {
 		c, err := r.Cookie("session")
 		if err != nil {
-			return d.web.signedIn(r)
+			return d.web.sessions.signedIn(r)
 		}
 		return sessionIn(c.Value), true
 	}

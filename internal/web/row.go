@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
+	"sync"
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
@@ -40,13 +40,13 @@ func (v reader) buttons(a approval.Approval, c card.Card, whole bool) (offers []
 	return c.Offers, "Deny"
 }
 
-// row draws one approval of the inbox.
-func (w *Web) row(ctx context.Context, v reader, a approval.Approval) (row, error) {
-	payload, err := w.gate.Payload(ctx, a)
+// drawRow draws one approval of the inbox.
+func drawRow(ctx context.Context, gate *core.Gate, v reader, a approval.Approval) (row, error) {
+	payload, err := gate.Payload(ctx, a)
 	if err != nil {
 		return row{}, err
 	}
-	c, whole := w.gate.ShortCard(a, payload, v.zone)
+	c, whole := gate.ShortCard(a, payload, v.zone)
 	call, _ := parts(a, c.Payload)
 	r := row{Card: c, Call: call, Whole: whole, Mine: core.WaitsFor(a, v.session.Voter(), v.people)}
 	offers, deny := v.buttons(a, c, whole)
@@ -76,15 +76,7 @@ func (v reader) byUrgency(all []approval.Approval) (mine int) {
 	return len(waits)
 }
 
-// speaksOf reports whether a search finds the approval: all of its words stand somewhere
-// in what a list shows of it.
-func speaksOf(a approval.Approval, search string) bool {
-	text := strings.ToLower(strings.Join([]string{a.Code, a.ID, a.Owner, a.AgentID, a.ToolName, a.Summary, a.SessionKey,
-		a.Assessment.RiskClass.String(), string(a.Status), people.People(a.DecidedBy)}, " "))
-	for _, word := range strings.Fields(strings.ToLower(search)) {
-		if !strings.Contains(text, word) {
-			return false
-		}
-	}
-	return true
-}
+// riskIcons are the colours of the classes, as cards have them.
+var riskIcons = sync.OnceValue(func() map[string]string {
+	return map[string]string{"R0": "🟩", "R1": "🟦", "R2": "🟨", "R3": "🟧", "R4": "🟥"}
+})

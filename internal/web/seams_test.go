@@ -96,9 +96,9 @@ func TestAdversary_S1_APageThatFailed(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	a := d.run("terraform plan -out p")
-	d.web.cfg.Audit = &Audit{Entries: unreadable{}}
+	d.web.approvals.entries = unreadable{}
 	require.Equal(t, http.StatusServiceUnavailable, d.asks("bob", http.MethodGet, "/a/"+a.Code, nil).Code)
-	d.web.cfg.Audit = nil
+	d.web.approvals.entries = nil
 	require.Equal(t, http.StatusConflict, d.votes("bob", a.Code, approval.AllowOnce).Code)
 }
 
