@@ -9,7 +9,7 @@ TOOL    := $(GO) tool -modfile=tools.mod
 # to Go, has no goroutines, and under the detector takes sixteen times as long.
 RACE := -race -gcflags='modernc.org/sqlite/lib=-race=false' -gcflags='modernc.org/libc/...=-race=false'
 
-.PHONY: build run check test agents generate lint bench chaos shellproof obeys golden pictures vulnerabilities release fixture clean
+.PHONY: build run check test agents generate lint bench chaos shellproof obeys golden costs pictures vulnerabilities release fixture clean
 
 build: ## the one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/approvalbot
@@ -25,7 +25,7 @@ PURE := ./internal/policy/...
 
 test: ## everything, with the race detector; ends with what this machine lacks the programs for
 	$(GO) run ./internal/testsum $(RACE) -timeout 40m $$($(GO) list ./... | grep -v '/internal/policy') \
-		-- -timeout 40m $(PURE) -- $(RACE) -run AtOnce ./internal/policy
+		-- -timeout 40m $(PURE) -- $(RACE) -run AtOnce ./internal/policy -- -count=1 ./internal/costs
 
 # Packages whose tests start whole desks, databases or browsers.
 WHOLE := -e '/cmd/approvalbot$$' -e '/server$$' -e '/store$$' -e '/web$$'
@@ -87,6 +87,9 @@ golden: ## rewrite golden files from what the code does now; read the diff
 	$(GO) test ./internal/hook/install -run AgentsPage -update
 	$(GO) test ./internal/policy/program -run TableIsMade -update
 	$(GO) test ./internal/policy -run 'JudgementsStay|ReasonsPage|ProgramsPage' -update
+
+costs: ## measure what calls and a start cost, and write it into internal/costs/costs.tsv; read the diff
+	$(GO) test ./internal/costs -count=1 -update
 
 pictures: ## the README's pictures of cards, drawn by Chromium from what the bot sends
 	$(GO) run ./internal/pictures docs/pictures

@@ -181,7 +181,7 @@ func ReadCheckpoint(text string) (Checkpoint, error) {
 	return c, err
 }
 
-// checkpointData is the data of a [core.EventCheckpoint].
+// checkpointData is the data of a [approval.EventCheckpoint].
 type checkpointData struct {
 	Note string `json:"checkpoint"`
 }
@@ -197,7 +197,7 @@ func (s Signer) CheckpointEvent(c Checkpoint) (approval.Event, error) {
 	return approval.Event{AtMs: c.AtMs, Type: approval.EventCheckpoint, Data: data}, err
 }
 
-// cutData is the data of a [core.EventCut].
+// cutData is the data of a [approval.EventCut].
 type cutData struct {
 	Note string `json:"cut"`
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"approvalbot/core"
@@ -128,8 +129,8 @@ func (p *probe) updates(ctx context.Context) []core.Diagnostic {
 // is in, or somebody who has pressed Start.
 func (p *probe) user(ctx context.Context, id string, places []approval.Target) core.Diagnostic {
 	what := "telegram user " + id
-	if _, ours := senders[id]; ours {
-		return core.Warn(what, "is "+senders[id]+", not a person: nobody approves as it", "take it out of the configuration")
+	if _, ours := senders()[id]; ours {
+		return core.Warn(what, "is "+senders()[id]+", not a person: nobody approves as it", "take it out of the configuration")
 	}
 	for _, t := range groups(places) {
 		m, err := p.member(ctx, t.To, id)
@@ -179,9 +180,11 @@ func groups(places []approval.Target) []approval.Target {
 }
 
 // senders are accounts that stand for others (telegram-bot-api, Client.cpp).
-var senders = map[string]string{
-	"1087968824": "every group's anonymous administrators", "136817688": "every channel's sender", "777000": "Telegram itself",
-}
+var senders = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"1087968824": "every group's anonymous administrators", "136817688": "every channel's sender", "777000": "Telegram itself",
+	}
+})
 
 // say puts an error into words: what is wrong, and the way out.
 func (p *probe) say(err error) (text, mend string) {

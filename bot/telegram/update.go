@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"approvalbot/bot/textcmd"
 	"approvalbot/internal/approval"
@@ -71,11 +72,13 @@ type (
 
 // Accounts that Telegram puts into Message.from where the true sender is not
 // told (telegram-bot-api Client.cpp; Bot API, Message.from and sender_chat).
-var standIns = map[int64]string{
-	1087968824: "an anonymous administrator",
-	136817688:  "a channel",
-	777000:     "Telegram itself",
-}
+var standIns = sync.OnceValue(func() map[int64]string {
+	return map[int64]string{
+		1087968824: "an anonymous administrator",
+		136817688:  "a channel",
+		777000:     "Telegram itself",
+	}
+})
 
 // parseUpdate reads an update. Of one that has an unknown form only the id is given,
 // as far as it has one.
@@ -186,8 +189,8 @@ func (u *user) notHuman() string {
 	switch {
 	case u == nil:
 		return "an unnamed sender"
-	case standIns[u.ID] != "":
-		return standIns[u.ID]
+	case standIns()[u.ID] != "":
+		return standIns()[u.ID]
 	case u.IsBot:
 		return "a bot"
 	case u.ID <= 0:

@@ -79,8 +79,8 @@ type Command struct {
 	// characters of the same alphabet), "?" for what can be none, and empty if
 	// nothing was named.
 	Code string
-	// Decision is one of the allows for Approve, core.Deny for Deny and
-	// DenyReason, core.Retry for Retry, allow-once or core.Retry for Confirm, and empty
+	// Decision is one of the allows for Approve, approval.Deny for Deny and
+	// DenyReason, approval.Retry for Retry, allow-once or approval.Retry for Confirm, and empty
 	// for the others.
 	Decision approval.Decision
 	// Reason is the rest of the line, for Approve, Deny and Retry: one line, trimmed,

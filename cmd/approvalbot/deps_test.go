@@ -26,73 +26,75 @@ audit: api approval core proof store
 bench: fakechat
 bot/discord: approval bot/discord/gateway bot/discord/render bot/discord/rest bot/textcmd card core fault
 bot/discord/gateway: bot/discord/rest bot/textcmd
-bot/discord/render: approval bot/textcmd card
+bot/discord/render: approval bot/textcmd card lazy
 bot/discord/rest: card core display
-bot/telegram: approval bot/telegram/render bot/textcmd card core display fault
+bot/telegram: approval bot/telegram/render bot/textcmd card core display fault lazy
 bot/telegram/render: approval bot/textcmd card
 bot/textcmd: approval card core display people signin
 callback: approval card core
 card: approval assertion display people
 cli: api approval cli/app cli/show config core display people schedule
-cli/agent: api cli/app config hook hook/acp hook/ask hook/mcp panics
-cli/app: api approval cli/show config config/local display proof
+cli/agent: api cli/app config hook hook/acp hook/ask hook/mcp lazy panics
+cli/app: api approval cli/show config config/local display lazy proof
 cli/help: api cli/app cli/show config display
 cli/offline: api approval audit cli/app cli/show config config/effective core display people proof server server/auth store verifier
-cli/setup: api approval bot/discord bot/telegram cli/app cli/show config config/effective config/local core daemon deploy display hook hook/install hook/live people schedule server/connection signin store verifier web
-cli/show: api approval card core display people
+cli/setup: api approval bot/discord bot/telegram cli/app cli/show config config/effective config/local core daemon deploy display hook hook/install hook/live lazy people schedule server/connection signin store verifier web
+cli/show: api approval card core display lazy people
 cli/watch: api approval cli/app cli/show display
-config: approval display
-config/effective: api approval assertion bot/discord bot/telegram config config/local core people policy policy/workspace routing schedule server/auth server/connection verifier
-config/local: approval config display
+config: approval display lazy
+config/effective: api approval assertion bot/discord bot/telegram config config/local core lazy people policy policy/workspace routing schedule server/auth server/connection verifier
+config/local: approval config display lazy
 core: approval assertion card display fault people schedule
+costs:
 daemon: api approval audit bot/discord bot/telegram bot/textcmd callback card config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool proof push routing schedule server server/connection server/events server/metrics signin store verifier web
 deploy:
-display:
+display: lazy
 examples/receipt: proof
 fakechat:
 fakeclaude:
 faketelegram: fakechat
 fault:
 gateway: api approval card core panics people server server/auth server/connection server/events server/view
-hook: api
-hook/acp: api hook/ask
+hook: api lazy
+hook/acp: api hook/ask lazy
 hook/ask: api hook
-hook/install: hook
-hook/live:
-hook/mcp: api hook hook/ask panics
-messages: api display
+hook/install: hook lazy
+hook/live: lazy
+hook/mcp: api hook hook/ask lazy panics
+lazy:
+messages: api display lazy
 panics:
 people: approval assertion schedule
 pictures: approval bot/discord/render bot/telegram/render bot/textcmd card config/effective core store
-policy: approval core policy/budget policy/command policy/condition policy/finding policy/line policy/pattern policy/program policy/tool policy/words policy/workspace schedule
+policy: approval core lazy policy/budget policy/command policy/condition policy/finding policy/line policy/pattern policy/program policy/tool policy/words policy/workspace schedule
 policy/budget:
-policy/command: policy/budget policy/finding policy/words policy/workspace
+policy/command: lazy policy/budget policy/finding policy/words policy/workspace
 policy/condition:
 policy/finding: approval
-policy/language: policy/command policy/finding policy/words policy/workspace
-policy/line: approval policy/budget policy/command policy/finding policy/language policy/program policy/shell policy/words policy/workspace
+policy/language: lazy policy/command policy/finding policy/words policy/workspace
+policy/line: approval lazy policy/budget policy/command policy/finding policy/language policy/program policy/shell policy/words policy/workspace
 policy/pattern: policy/program policy/words policy/workspace
-policy/program: approval policy/command policy/finding policy/language policy/words policy/workspace
-policy/shell: policy/budget
-policy/tool: approval display policy/budget policy/command policy/finding policy/language policy/line policy/program policy/words policy/workspace
+policy/program: approval lazy policy/command policy/finding policy/language policy/words policy/workspace
+policy/shell: lazy policy/budget
+policy/tool: approval display lazy policy/budget policy/command policy/finding policy/language policy/line policy/program policy/words policy/workspace
 policy/words:
-policy/workspace: approval display policy/finding policy/words
+policy/workspace: approval display lazy policy/finding policy/words
 proof: approval assertion core display
 push: approval callback card core signin
 routing: approval card core fault
-schedule:
+schedule: lazy
 server: api approval card core hook messages panics server/auth server/connection server/events server/metrics server/view signin
-signin: approval assertion core display people
 server/auth: approval core
 server/connection: core server/metrics
 server/events: api approval core people server/view
-server/metrics: approval core
+server/metrics: approval core lazy
 server/view: api approval card core people
+signin: approval assertion core display people
 store: approval card core fault people schedule signin
 store/pgtest:
 testsum:
-verifier: approval core display
-web: api approval assertion card core display people signin
+verifier: approval core display lazy
+web: api approval assertion card core display lazy people signin
 `)
 
 // keepers are the only rooms that may import a package.

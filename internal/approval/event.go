@@ -2,6 +2,7 @@ package approval
 
 import (
 	stdjson "encoding/json"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -92,7 +93,7 @@ func (a *Approval) Body() []byte { return StoredJSON(a) }
 
 // StoredJSON is a value as the log and the store have it.
 func StoredJSON(v any) []byte {
-	b, err := json.Marshal(v, asStored)
+	b, err := json.Marshal(v, asStored())
 	if err != nil { // plain values always marshal
 		panic(err)
 	}
@@ -102,14 +103,16 @@ func StoredJSON(v any) []byte {
 // asStored says how. The log's hashes are of bytes, so these stay: texts are in
 // their canonical form (RFC 8785), and bytes that are no UTF-8 become U+FFFD; but
 // what these nested types say is written for HTML.
-var asStored = json.JoinOptions(
-	jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true),
-	jsonv1.OmitEmptyWithLegacySemantics(true), json.FormatNilSliceAsNull(true),
-	json.WithMarshalers(json.JoinMarshalers(
-		nested[Bind](), nested[Target](), nested[CallContext](), nested[Requester](), nested[Vote](),
-		nested[Consultation](), nested[Result](), nested[Need](), nested[VerifierNeed](),
-	)),
-)
+var asStored = sync.OnceValue(func() json.Options {
+	return json.JoinOptions(
+		jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true),
+		jsonv1.OmitEmptyWithLegacySemantics(true), json.FormatNilSliceAsNull(true),
+		json.WithMarshalers(json.JoinMarshalers(
+			nested[Bind](), nested[Target](), nested[CallContext](), nested[Requester](), nested[Vote](),
+			nested[Consultation](), nested[Result](), nested[Need](), nested[VerifierNeed](),
+		)),
+	)
+})
 
 func nested[T any]() *json.Marshalers {
 	return json.MarshalFunc(func(v T) ([]byte, error) { return stdjson.Marshal(v) })

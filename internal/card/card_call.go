@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
@@ -112,7 +113,7 @@ func form(a approval.Approval, payload []Fact) inWords {
 	if a.ToolName == "exec" {
 		form = approval.FormCommand
 	}
-	say, known := forms[form]
+	say, known := forms()[form]
 	if !known {
 		c.does = Words{{Text: "to use "}, tool}
 		return c
@@ -123,37 +124,39 @@ func form(a approval.Approval, payload []Fact) inWords {
 
 // forms are the sentences of the tools that policy knows. Each takes out of the rest what
 // the sentence says whole, and marks what the call is about as the block.
-var forms = map[approval.Form]func(c *inWords, tool string) Words{
-	approval.FormCommand: func(c *inWords, _ string) Words {
-		c.block("command", "cmd", "script", "commandline", "code")
-		return own("to run")
-	},
-	approval.FormWrite: (*inWords).write,
-	approval.FormPatch: (*inWords).patch,
-	approval.FormRead: func(c *inWords, _ string) Words {
-		return c.named("to read ", "a file", pathNames)
-	},
-	approval.FormDelete: func(c *inWords, _ string) Words {
-		return c.named("to delete ", "files", pathNames)
-	},
-	approval.FormMessage: func(c *inWords, _ string) Words {
-		does := c.named("to send a message to ", "somebody", recipientNames)
-		c.block("text", "message", "body", "content", "msg")
-		return does
-	},
-	approval.FormPayment: (*inWords).pay,
-	approval.FormFetch:   (*inWords).fetch,
-	approval.FormDatabase: func(c *inWords, _ string) Words {
-		c.block("query", "sql", "statement")
-		return own("to run on a database")
-	},
-	approval.FormPlan: func(c *inWords, _ string) Words {
-		if !c.block("plan", "summary") {
-			return own("to go by a plan that the call does not have")
-		}
-		return own("to go by its plan")
-	},
-}
+var forms = sync.OnceValue(func() map[approval.Form]func(c *inWords, tool string) Words {
+	return map[approval.Form]func(c *inWords, tool string) Words{
+		approval.FormCommand: func(c *inWords, _ string) Words {
+			c.block("command", "cmd", "script", "commandline", "code")
+			return own("to run")
+		},
+		approval.FormWrite: (*inWords).write,
+		approval.FormPatch: (*inWords).patch,
+		approval.FormRead: func(c *inWords, _ string) Words {
+			return c.named("to read ", "a file", pathNames)
+		},
+		approval.FormDelete: func(c *inWords, _ string) Words {
+			return c.named("to delete ", "files", pathNames)
+		},
+		approval.FormMessage: func(c *inWords, _ string) Words {
+			does := c.named("to send a message to ", "somebody", recipientNames)
+			c.block("text", "message", "body", "content", "msg")
+			return does
+		},
+		approval.FormPayment: (*inWords).pay,
+		approval.FormFetch:   (*inWords).fetch,
+		approval.FormDatabase: func(c *inWords, _ string) Words {
+			c.block("query", "sql", "statement")
+			return own("to run on a database")
+		},
+		approval.FormPlan: func(c *inWords, _ string) Words {
+			if !c.block("plan", "summary") {
+				return own("to go by a plan that the call does not have")
+			}
+			return own("to go by its plan")
+		},
+	}
+})
 
 var (
 	pathNames      = []string{"path", "filepath", "file", "filename", "absolutepath", "targetfile", "targetpath", "notebookpath"}

@@ -112,7 +112,7 @@ func howItEnded(a approval.Approval, r Reader) Words {
 		}
 		return own(": " + display.Escape(reason))
 	}
-	decision := display.UpperFirst(decisionTexts[a.Decision]) + by
+	decision := display.UpperFirst(decisionTexts()[a.Decision]) + by
 	switch {
 	case a.RevokedAtMs != 0:
 		back := when(a.RevokedAtMs, "↩️ Taken back by "+people.People([]string{a.RevokedBy}))
@@ -121,7 +121,7 @@ func howItEnded(a approval.Approval, r Reader) Words {
 			ran += " again"
 		}
 		back = append(append(back, Word{Text: ran}), because(a.RevokeReason)...)
-		return append(back, Word{Text: ". It had been " + decisionTexts[a.Decision] + by})
+		return append(back, Word{Text: ". It had been " + decisionTexts()[a.Decision] + by})
 	case a.Status == approval.Approved:
 		return slices.Concat(when(a.ResolvedAtMs, "✅ "+decision), because(a.Reason), after(a, r), asksAgain(a, r))
 	case a.Status == approval.Denied:

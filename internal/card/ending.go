@@ -1,6 +1,7 @@
 package card
 
 import (
+	"sync"
 	"time"
 
 	"approvalbot/internal/approval"
@@ -32,9 +33,9 @@ func Ending(a approval.Approval) string {
 		return ""
 	case a.RevokedAtMs != 0:
 		revoked := ", then revoked by " + people.People([]string{a.RevokedBy}) + because(a.RevokeReason)
-		return decisionTexts[a.Decision] + by + revoked
+		return decisionTexts()[a.Decision] + by + revoked
 	case a.Status == approval.Approved:
-		return decisionTexts[a.Decision] + by + because(a.Reason)
+		return decisionTexts()[a.Decision] + by + because(a.Reason)
 	case a.Status == approval.Denied:
 		return "denied" + by + because(a.Reason)
 	case a.SupersededBy != "":
@@ -46,9 +47,11 @@ func Ending(a approval.Approval) string {
 	}
 }
 
-var decisionTexts = map[approval.Decision]string{
-	approval.AllowOnce: "allowed once", approval.AllowSession: "allowed for the session", approval.AllowAlways: "allowed always", approval.Deny: "denied",
-}
+var decisionTexts = sync.OnceValue(func() map[approval.Decision]string {
+	return map[approval.Decision]string{
+		approval.AllowOnce: "allowed once", approval.AllowSession: "allowed for the session", approval.AllowAlways: "allowed always", approval.Deny: "denied",
+	}
+})
 
 // Times are the times that a text names: each as it is written there, and in Unix
 // milliseconds. A platform may write them anew, in the zone of whoever reads.

@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"log/slog"
+	"sync"
 
 	"approvalbot/internal/approval"
 )
@@ -36,27 +37,29 @@ const (
 
 // known is the one table from refusals to what existing clients know. What is
 // not in it is unavailable.
-var known = map[approval.Code]struct{ code, reason, message string }{
-	approval.CodeMalformed:        {invalidRequest, "MALFORMED", ""},
-	approval.CodeInvalidRequest:   {invalidRequest, "", ""},
-	approval.CodeUnauthorized:     {invalidRequest, "UNAUTHORIZED", ""},
-	approval.CodeForbidden:        {forbidden, "MISSING_SCOPE", ""},
-	approval.CodeNotAnApprover:    {forbidden, "NOT_AN_APPROVER", ""},
-	approval.CodeSelfApproval:     {forbidden, "SELF_APPROVAL", ""},
-	approval.CodeStepUpRequired:   {forbidden, "STEP_UP_REQUIRED", ""},
-	approval.CodeOriginNotAllowed: {forbidden, "ORIGIN_NOT_ALLOWED", ""},
-	approval.CodeNotFound:         {invalidRequest, "APPROVAL_NOT_FOUND", "approval expired or not found"},
-	approval.CodeAmbiguousID: {invalidRequest, "APPROVAL_ID_AMBIGUOUS",
-		"ambiguous approval id prefix; use the full id or the code"},
-	approval.CodeAlreadyResolved:     {invalidRequest, "APPROVAL_ALREADY_RESOLVED", "approval already resolved"},
-	approval.CodeIDConflict:          {invalidRequest, "APPROVAL_ID_CONFLICT", ""},
-	approval.CodeDecisionNotOffered:  {invalidRequest, "APPROVAL_DECISION_UNAVAILABLE", ""},
-	approval.CodePayloadTooLarge:     {invalidRequest, "PAYLOAD_TOO_LARGE", ""},
-	approval.CodeFingerprintMismatch: {invalidRequest, "FINGERPRINT_MISMATCH", ""},
-	approval.CodeRateLimited:         {unavailable, "RATE_LIMITED", ""},
-	approval.CodeApprovalsDisabled:   {unavailable, "APPROVALS_DISABLED", ""},
-	approval.CodeUnavailable:         {unavailable, "", ""},
-}
+var known = sync.OnceValue(func() map[approval.Code]struct{ code, reason, message string } {
+	return map[approval.Code]struct{ code, reason, message string }{
+		approval.CodeMalformed:        {invalidRequest, "MALFORMED", ""},
+		approval.CodeInvalidRequest:   {invalidRequest, "", ""},
+		approval.CodeUnauthorized:     {invalidRequest, "UNAUTHORIZED", ""},
+		approval.CodeForbidden:        {forbidden, "MISSING_SCOPE", ""},
+		approval.CodeNotAnApprover:    {forbidden, "NOT_AN_APPROVER", ""},
+		approval.CodeSelfApproval:     {forbidden, "SELF_APPROVAL", ""},
+		approval.CodeStepUpRequired:   {forbidden, "STEP_UP_REQUIRED", ""},
+		approval.CodeOriginNotAllowed: {forbidden, "ORIGIN_NOT_ALLOWED", ""},
+		approval.CodeNotFound:         {invalidRequest, "APPROVAL_NOT_FOUND", "approval expired or not found"},
+		approval.CodeAmbiguousID: {invalidRequest, "APPROVAL_ID_AMBIGUOUS",
+			"ambiguous approval id prefix; use the full id or the code"},
+		approval.CodeAlreadyResolved:     {invalidRequest, "APPROVAL_ALREADY_RESOLVED", "approval already resolved"},
+		approval.CodeIDConflict:          {invalidRequest, "APPROVAL_ID_CONFLICT", ""},
+		approval.CodeDecisionNotOffered:  {invalidRequest, "APPROVAL_DECISION_UNAVAILABLE", ""},
+		approval.CodePayloadTooLarge:     {invalidRequest, "PAYLOAD_TOO_LARGE", ""},
+		approval.CodeFingerprintMismatch: {invalidRequest, "FINGERPRINT_MISMATCH", ""},
+		approval.CodeRateLimited:         {unavailable, "RATE_LIMITED", ""},
+		approval.CodeApprovalsDisabled:   {unavailable, "APPROVALS_DISABLED", ""},
+		approval.CodeUnavailable:         {unavailable, "", ""},
+	}
+})
 
 // retryMs is how long a client that was too quick should wait.
 const retryMs = 1000
@@ -71,11 +74,11 @@ func refused(err error, log *slog.Logger) *refusal {
 		return r
 	}
 	e, ok := errors.AsType[*approval.Error](err)
-	if !ok || known[e.Code].code == "" {
+	if !ok || known()[e.Code].code == "" {
 		log.Error("a gateway request could not be answered", "reason", err)
 		e = errUnavailable
 	}
-	k := known[e.Code]
+	k := known()[e.Code]
 	out := &refusal{Code: k.code, Message: e.Message, Details: &details{Reason: k.reason, Code: string(e.Code),
 		URL: e.URL, Fields: e.Fields}}
 	if k.message != "" {

@@ -83,7 +83,7 @@ func TestAdversary_W3_WordsInWhatCannotBeRead(t *testing.T) {
 	unreadable := func(words string) []string {
 		return []string{"ls '; " + words, "( " + words, strings.Repeat("(", 300) + " " + words, words + " " + strings.Repeat("a ", line.MaxLine/2), "$X <<E " + words + "\n", "ls \x01; " + words, "echo \"" + words, "eval \"$X " + words + "\"", strings.Repeat("sudo ", 30) + words, strings.Repeat("eval ", 30) + "'" + words + "'", "$X; # " + words + ";"}
 	}
-	for _, list := range line.Phrases {
+	for _, list := range line.Phrases() {
 		for _, p := range list {
 			words := strings.ReplaceAll(strings.Join(p, " "), "*", "x")
 			for _, line := range unreadable(words) {

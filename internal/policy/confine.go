@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"sync"
+
 	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/tool"
@@ -17,14 +19,16 @@ import (
 var confinable = finding.Of(finding.UnknownCommand, finding.RunsProjectCode)
 
 // sandboxHosts are the words for a call's host that do not lead out of a sandbox.
-var sandboxHosts = map[string]bool{"": true, "sandbox": true, "auto": true}
+var sandboxHosts = sync.OnceValue(func() map[string]bool {
+	return map[string]bool{"": true, "sandbox": true, "auto": true}
+})
 
 // sandboxed reports whether the call runs in the sandbox that the operator vouches
 // for: the token says which agent it is, and neither the call nor what it is bound to
 // names another host.
 func (j *judging) sandboxed(host string) bool {
 	_, bound, _ := j.Call.Bind.Fields()
-	inside := sandboxHosts[host] && sandboxHosts[bound]
+	inside := sandboxHosts()[host] && sandboxHosts()[bound]
 	vouched := j.agent.sandboxed && j.Call.TokensAgent
 	return vouched && inside && j.Tool.Kind == tool.Exec
 }

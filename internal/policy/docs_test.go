@@ -63,7 +63,7 @@ func TestThePageNamesEverything(t *testing.T) {
 	for _, g := range tool.GroupNames() {
 		require.Contains(t, page, "`"+g+"`")
 	}
-	for p := range maps.Keys(tool.Profiles) {
+	for p := range maps.Keys(tool.Profiles()) {
 		require.Contains(t, page, cmp.Or("`"+p+"`", "full"))
 	}
 }

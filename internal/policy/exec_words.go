@@ -2,11 +2,11 @@ package policy
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
 	"approvalbot/internal/approval"
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/pattern"
 	"approvalbot/internal/policy/program"
@@ -110,8 +110,8 @@ func (e *Engine) safe(args []workspace.Word, class approval.RiskClass) bool {
 }
 
 var (
-	plainWord = regexp.MustCompile(`^(?:[0-9]+|-[^/~@=.]*)$`)
-	bareWord  = regexp.MustCompile(`^(?:[0-9]+|-[0-9]+|-[A-Za-z][0-9]*|--[A-Za-z][A-Za-z0-9-]*)$`)
+	plainWord = lazy.Pattern(`^(?:[0-9]+|-[^/~@=.]*)$`)
+	bareWord  = lazy.Pattern(`^(?:[0-9]+|-[0-9]+|-[A-Za-z][0-9]*|--[A-Za-z][A-Za-z0-9-]*)$`)
 )
 
 // allowlist reads the operator's lists for commands.

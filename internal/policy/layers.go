@@ -89,7 +89,7 @@ func (b *layerMaker) layer(key string, path []string, l, written Layer) {
 }
 
 func (b *layerMaker) profile(key string, path []string, profile string) {
-	names, known := tool.Profiles[profile]
+	names, known := tool.Profiles()[profile]
 	name := strings.Join(path, ".")
 	if !known {
 		b.bad.add(path, name+" ", "must be minimal, coding, messaging or full, not %q", profile)

@@ -108,7 +108,7 @@ func (j *judging) within(s scope, r approval.GrantScope) approval.GrantScope {
 	_, bound, _ := j.Call.Bind.Fields()
 	for i, host := range [...]string{j.host, bound} {
 		again := i > 0 && host == j.host
-		if host != "" && workspace.LocalHosts[host] && !again {
+		if host != "" && workspace.LocalHosts()[host] && !again {
 			s = s.limit("on "+host, ", on "+host) // a sandbox is not what is around it
 		}
 	}
@@ -142,7 +142,7 @@ func (s scope) limit(key, words string) scope {
 // on adds the machine that a call is bound to, if it is not the desk's: a grant for one is none for
 // another.
 func (s scope) on(b *approval.Bind) scope {
-	if _, host, _ := b.Fields(); !workspace.LocalHosts[host] {
+	if _, host, _ := b.Fields(); !workspace.LocalHosts()[host] {
 		s = s.limit("on "+program.Quoted(host), ", on "+host)
 	}
 	return s

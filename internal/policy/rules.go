@@ -247,7 +247,7 @@ func (r *opRule) explicit() (bad Mistakes) {
 			return Mistakes{{Text: how}}
 		}
 		for name := range l.Exact {
-			if tool.Kinds[name] == tool.Exec && len(r.commands) == 0 {
+			if tool.Kinds()[name] == tool.Exec && len(r.commands) == 0 {
 				bad.add(nil, "", "the tool %q runs commands; name the commands too", name)
 			}
 		}

@@ -7,12 +7,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/tool"
 )
@@ -153,14 +153,14 @@ func quoted(text string) string {
 
 // rewrites are forms of the shell that only some read alike, and what says the same.
 var rewrites = []struct {
-	odd   *regexp.Regexp
+	odd   *lazy.Regexp
 	plain string
 	not   string // no such character may be in the line: then it may say something else
 	say   string
 }{
-	{regexp.MustCompile("`([^`]*)`"), "$$($1)", `'\#`, "$(…) for the backticks"},
-	{regexp.MustCompile(`\[\[ (-[a-z] [\w./-]+) \]\]`), "[ $1 ]", "$`'\\\"", "[ … ] for [[ … ]]"},
-	{regexp.MustCompile(`&>\s*([\w./-]+)`), ">$1 2>&1", `'"\`, "> file 2>&1 for &> file"},
+	{lazy.Pattern("`([^`]*)`"), "$$($1)", `'\#`, "$(…) for the backticks"},
+	{lazy.Pattern(`\[\[ (-[a-z] [\w./-]+) \]\]`), "[ $1 ]", "$`'\\\"", "[ … ] for [[ … ]]"},
+	{lazy.Pattern(`&>\s*([\w./-]+)`), ">$1 2>&1", `'"\`, "> file 2>&1 for &> file"},
 }
 
 // rewritten gives the call's line in the form that all shells read alike, if so it runs unasked.

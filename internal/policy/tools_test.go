@@ -118,7 +118,7 @@ func TestRuntimesTools(t *testing.T) {
 func TestNamesOnlyMakeItWorse(t *testing.T) {
 	t.Parallel()
 	e := engine(t)
-	for name := range tool.Kinds {
+	for name := range tool.Kinds() {
 		for _, foreign := range []string{"mcp__server__" + name, "server." + name, "MCP:" + name, "server/" + name} {
 			j := judge(e, callOf(t, foreign, map[string]any{"path": "README.md"}))
 			require.GreaterOrEqual(t, j.Assessment.RiskClass.String(), "R3", foreign)

@@ -49,7 +49,7 @@ func TestOpenAPIPage(t *testing.T) {
 	require.Equal(t, string(stored), r.String(), "the API changed; if it was meant to: go test ./internal/server -run OpenAPIPage -update")
 	explained, err := os.ReadFile(apiPage)
 	require.NoError(t, err)
-	for code, status := range statusOf {
+	for code, status := range statusOf() {
 		require.Regexp(t, fmt.Sprintf("(?m)^\\| %d \\| .*`%s`", status, code), string(explained), "the page explains every code")
 	}
 }

@@ -211,7 +211,7 @@ func refusal(t testing.TB, err error, code approval.Code) *api.Problem {
 	var p *api.Problem
 	require.ErrorAs(t, err, &p)
 	require.Equal(t, string(code), p.Code, p.Detail)
-	require.Equal(t, statusOf[code], p.Status)
+	require.Equal(t, statusOf()[code], p.Status)
 	return p
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -85,15 +86,17 @@ func tagOf(path string) string {
 }
 
 // inPath are the parameters in paths.
-var inPath = map[string]string{
-	"id": "The id of what the path names. For operators an approval's code, or the prefix of a server's " +
-		"id, too.",
-	"name":    "The person's name, as the configuration has it.",
-	"runtime": "The agent runtime: " + strings.Join(hookRuntimes(), ", ") + ".",
-	"event":   "The hook's event as the runtime spells it: letter case counts.",
-	"sessionKey": "As it was given with the request. It is one segment of the path: a slash in it is %2F, and . " +
-		"and .. are %2E and %2E%2E.",
-}
+var inPath = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"id": "The id of what the path names. For operators an approval's code, or the prefix of a server's " +
+			"id, too.",
+		"name":    "The person's name, as the configuration has it.",
+		"runtime": "The agent runtime: " + strings.Join(hookRuntimes(), ", ") + ".",
+		"event":   "The hook's event as the runtime spells it: letter case counts.",
+		"sessionKey": "As it was given with the request. It is one segment of the path: a slash in it is %2F, and . " +
+			"and .. are %2E and %2E%2E.",
+	}
+})
 
 func firstSentence(s string) string {
 	first, _, more := strings.Cut(s, ". ")
@@ -114,7 +117,7 @@ func gatewayOperation(registry huma.Registry) *huma.Operation {
 		Security: []map[string][]string{},
 	}
 	for _, c := range []approval.Code{approval.CodeForbidden, codeMethodNotAllowed, codeUpgradeRequired, approval.CodeUnavailable} {
-		op.Responses[strconv.Itoa(statusOf[c])] = &huma.Response{Description: string(c),
+		op.Responses[strconv.Itoa(statusOf()[c])] = &huma.Response{Description: string(c),
 			Content: content(registry, problemJSON[0], reflect.TypeFor[api.Problem]())}
 	}
 	return op
@@ -129,8 +132,8 @@ func (rt route) operation(registry huma.Registry) *huma.Operation {
 	for _, s := range rt.scopes { // any one of them will do; OpenAPI 3.1 has such names for bearer tokens too, as roles
 		op.Security = append(op.Security, map[string][]string{"bearer": {string(s)}})
 	}
-	for _, name := range slices.Sorted(maps.Keys(inPath)) {
-		doc := inPath[name]
+	for _, name := range slices.Sorted(maps.Keys(inPath())) {
+		doc := inPath()[name]
 		if strings.Contains(rt.path, "{"+name+"}") {
 			op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "path", Required: true,
 				Description: doc, Schema: &huma.Schema{Type: huma.TypeString}})
@@ -168,7 +171,7 @@ func (rt route) describeRefusals(op *huma.Operation, registry huma.Registry) {
 	}
 	byStatus := map[int][]string{}
 	for _, c := range codes {
-		byStatus[statusOf[c]] = append(byStatus[statusOf[c]], string(c))
+		byStatus[statusOf()[c]] = append(byStatus[statusOf()[c]], string(c))
 	}
 	for _, status := range slices.Sorted(maps.Keys(byStatus)) {
 		slices.Sort(byStatus[status])

@@ -69,7 +69,7 @@ func (s *Server) evaluateAll(c *call, calls []jsontext.Value) (answer, error) {
 		switch {
 		case err == nil:
 			results[i] = out
-		case errors.As(err, &refused) && statusOf[refused.Code] != 0:
+		case errors.As(err, &refused) && statusOf()[refused.Code] != 0:
 			results[i] = problem(refused)
 		default:
 			return answer{}, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 
 	"approvalbot/api"
 	"approvalbot/internal/approval"
@@ -21,38 +22,40 @@ var ErrUpgrade = approval.Refuse(codeUpgradeRequired, "This is the gateway: conn
 	"over HTTP/1.1.")
 
 // statusOf is the one table from refusals to HTTP.
-var statusOf = map[approval.Code]int{
-	approval.CodeMalformed:           http.StatusBadRequest,
-	approval.CodeUnauthorized:        http.StatusUnauthorized,
-	approval.CodeForbidden:           http.StatusForbidden,
-	approval.CodeNotAnApprover:       http.StatusForbidden,
-	approval.CodeSelfApproval:        http.StatusForbidden,
-	approval.CodeStepUpRequired:      http.StatusForbidden,
-	approval.CodeOriginNotAllowed:    http.StatusForbidden,
-	approval.CodeNotFound:            http.StatusNotFound,
-	codeMethodNotAllowed:             http.StatusMethodNotAllowed,
-	approval.CodeAlreadyResolved:     http.StatusConflict,
-	approval.CodeNotClaimable:        http.StatusConflict,
-	approval.CodeIDConflict:          http.StatusConflict,
-	approval.CodeAmbiguousID:         http.StatusConflict,
-	approval.CodeFingerprintMismatch: http.StatusConflict,
-	approval.CodeAlreadyUsed:         http.StatusConflict,
-	approval.CodeDecisionNotOffered:  http.StatusConflict,
-	approval.CodeUnseenPayload:       http.StatusConflict,
-	approval.CodeRetryDataGone:       http.StatusGone,
-	approval.CodePayloadTooLarge:     http.StatusRequestEntityTooLarge,
-	approval.CodeInvalidRequest:      http.StatusUnprocessableEntity,
-	codeUpgradeRequired:              http.StatusUpgradeRequired,
-	approval.CodeRateLimited:         http.StatusTooManyRequests,
-	approval.CodeUnavailable:         http.StatusServiceUnavailable,
-	approval.CodeApprovalsDisabled:   http.StatusServiceUnavailable,
-}
+var statusOf = sync.OnceValue(func() map[approval.Code]int {
+	return map[approval.Code]int{
+		approval.CodeMalformed:           http.StatusBadRequest,
+		approval.CodeUnauthorized:        http.StatusUnauthorized,
+		approval.CodeForbidden:           http.StatusForbidden,
+		approval.CodeNotAnApprover:       http.StatusForbidden,
+		approval.CodeSelfApproval:        http.StatusForbidden,
+		approval.CodeStepUpRequired:      http.StatusForbidden,
+		approval.CodeOriginNotAllowed:    http.StatusForbidden,
+		approval.CodeNotFound:            http.StatusNotFound,
+		codeMethodNotAllowed:             http.StatusMethodNotAllowed,
+		approval.CodeAlreadyResolved:     http.StatusConflict,
+		approval.CodeNotClaimable:        http.StatusConflict,
+		approval.CodeIDConflict:          http.StatusConflict,
+		approval.CodeAmbiguousID:         http.StatusConflict,
+		approval.CodeFingerprintMismatch: http.StatusConflict,
+		approval.CodeAlreadyUsed:         http.StatusConflict,
+		approval.CodeDecisionNotOffered:  http.StatusConflict,
+		approval.CodeUnseenPayload:       http.StatusConflict,
+		approval.CodeRetryDataGone:       http.StatusGone,
+		approval.CodePayloadTooLarge:     http.StatusRequestEntityTooLarge,
+		approval.CodeInvalidRequest:      http.StatusUnprocessableEntity,
+		codeUpgradeRequired:              http.StatusUpgradeRequired,
+		approval.CodeRateLimited:         http.StatusTooManyRequests,
+		approval.CodeUnavailable:         http.StatusServiceUnavailable,
+		approval.CodeApprovalsDisabled:   http.StatusServiceUnavailable,
+	}
+})
 
 // refuse answers with a problem and gives its status. What is no refusal is a
 // fault of the desk: logged with its cause, answered as unavailable.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) int {
 	var e *approval.Error
-	if !errors.As(err, &e) || statusOf[e.Code] == 0 {
+	if !errors.As(err, &e) || statusOf()[e.Code] == 0 {
 		if !errors.Is(err, context.Canceled) || r.Context().Err() == nil {
 			s.log.Error("a request could not be answered", "method", r.Method, "path", r.URL.Path, "reason", err)
 		}
@@ -76,7 +79,7 @@ func problem(e *approval.Error) api.Problem {
 	title := strings.ReplaceAll(string(e.Code), "_", " ")
 	p := api.Problem{
 		Type: "urn:approvalbot:problem:" + string(e.Code), Title: strings.ToUpper(title[:1]) + title[1:],
-		Status: statusOf[e.Code], Detail: e.Message, Code: string(e.Code), Why: e.Why, URL: e.URL,
+		Status: statusOf()[e.Code], Detail: e.Message, Code: string(e.Code), Why: e.Why, URL: e.URL,
 	}
 	for _, f := range e.Fields {
 		p.Fields = append(p.Fields, api.Field{Field: f.Field, Problem: f.Problem})

@@ -268,7 +268,7 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 			n++
 		}
 	}
-	require.Len(t, statusOf, n)
+	require.Len(t, statusOf(), n)
 }
 
 // hesitant is a verifier that has an opinion only when it is let go.

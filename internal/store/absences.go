@@ -71,7 +71,7 @@ func LookAbsences(ctx context.Context, o Options) (none people.Absences, err err
 // the platform update handled (if not nil), all in one transaction, and gives them as
 // they are then. It waits for the commits that count on what the policy and the absences
 // have been, and the next of them waits for it. One that was handled before is
-// core.ErrHandled, and nothing is written.
+// approval.ErrHandled, and nothing is written.
 func (s *Store) Absent(
 	ctx context.Context, handled *approval.InboundRef, fn func(people.Absences) (core.AbsenceChange, error),
 ) (after people.Absences, err error) {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// recorded are the types of records that an approval counts, see [core.Approval.Records]: those
+	// recorded are the types of records that an approval counts, see [approval.Records]: those
 	// of steps that change what may run.
 	recorded = `'tool.approval.vote', 'tool.approval.resolved', 'tool.approval.expired', 'tool.approval.withdrawn',
  'tool.approval.revoked', 'tool.approval.result', 'audit.claimed', 'audit.joined', 'audit.rejudged', 'audit.retry'`

@@ -16,7 +16,7 @@ func (s *Store) Pairing(ctx context.Context) (signin.Pairing, error) { return re
 
 // Pair replaces the newest pairing by what fn makes of it, appends fn's events to
 // the log and marks the platform update handled (if not nil), in one transaction. One
-// that was handled before is core.ErrHandled, and nothing is written.
+// that was handled before is approval.ErrHandled, and nothing is written.
 func (s *Store) Pair(
 	ctx context.Context, handled *approval.InboundRef, fn func(signin.Pairing) (signin.Pairing, []approval.Event),
 ) error {

@@ -43,7 +43,7 @@ func (s *Store) SignInStores() signin.Stores {
 
 // AddLink keeps a login link, appends its event to the log and marks the platform
 // update handled (if not nil), in one transaction. One that was handled before is
-// core.ErrHandled, and nothing is written.
+// approval.ErrHandled, and nothing is written.
 func (s *Store) AddLink(ctx context.Context, l signin.LoginLink, e approval.Event, handled *approval.InboundRef) error {
 	return s.do(ctx, func(t *tx) error {
 		if err := t.firstTime(handled); err != nil {
@@ -55,7 +55,7 @@ func (s *Store) AddLink(ctx context.Context, l signin.LoginLink, e approval.Even
 	})
 }
 
-// firstTime marks a platform update handled: core.ErrHandled when it was before.
+// firstTime marks a platform update handled: approval.ErrHandled when it was before.
 func (t *tx) firstTime(handled *approval.InboundRef) error {
 	fresh, err := t.handled(handled)
 	if err == nil && !fresh {

@@ -34,7 +34,7 @@ const (
 // Keep is how long things are kept, in milliseconds; 0 is for ever.
 type Keep struct {
 	ApprovalsMs int64 // ended approvals, with their ids, deliveries and sealed calls
-	CallsMs     int64 // sealed calls of approvals that stay, see core.Approval.KeptSinceMs
+	CallsMs     int64 // sealed calls of approvals that stay, see approval.KeptSinceMs
 }
 
 // Sweep deletes what was kept for longer than keep says, and handled platform updates

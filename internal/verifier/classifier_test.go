@@ -102,7 +102,7 @@ func TestResponseFormat(t *testing.T) {
 			Schema any  `json:"schema"`
 		} `json:"json_schema"`
 	}
-	require.NoError(t, json.Unmarshal(responseFormat, &format))
+	require.NoError(t, json.Unmarshal(responseFormat(), &format))
 	require.Equal(t, "json_schema", format.Type)
 	require.True(t, format.Schema.Strict)
 	compiler := jsonschema.NewCompiler()

@@ -1,13 +1,14 @@
 package verifier
 
 import (
-	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"approvalbot/internal/approval"
+	"approvalbot/internal/lazy"
 )
 
 // completion is the body of a request to /chat/completions.
@@ -34,7 +35,7 @@ func (c *Classifier) request(call approval.Call, static approval.Judgement) (bod
 		Model:           c.cfg.Model,
 		Messages:        []message{{"system", instructions}, {"user", framed(data)}},
 		ReasoningEffort: effort(c.cfg.Model),
-		ResponseFormat:  responseFormat,
+		ResponseFormat:  responseFormat(),
 	}
 	if q.ReasoningEffort == "" {
 		q.Temperature = new(0)
@@ -44,8 +45,8 @@ func (c *Classifier) request(call approval.Call, static approval.Judgement) (bod
 }
 
 var (
-	reasoners = regexp.MustCompile(`(?i)^(?:.*/)?(?:gpt-[5-9]|o[1-9](?:$|-))`)
-	minimal   = regexp.MustCompile(`(?i)^(?:.*/)?gpt-5(?:-mini|-nano)?(?:-\d{4}-\d{2}-\d{2})?$`)
+	reasoners = lazy.Pattern(`(?i)^(?:.*/)?(?:gpt-[5-9]|o[1-9](?:$|-))`)
+	minimal   = lazy.Pattern(`(?i)^(?:.*/)?gpt-5(?:-mini|-nano)?(?:-\d{4}-\d{2}-\d{2})?$`)
 )
 
 // effort says how much a reasoning model should think, which is as little as it
@@ -68,7 +69,7 @@ var sideEffects = []approval.SideEffect{
 
 // responseFormat asks for exactly the answer that readOpinion takes. Lengths
 // and bounds are left out, since strict mode does not know them everywhere.
-var responseFormat = func() jsontext.Value {
+var responseFormat = sync.OnceValue(func() jsontext.Value {
 	words := make([]string, len(sideEffects))
 	for i, e := range sideEffects {
 		words[i] = `"` + string(e) + `"`
@@ -79,4 +80,4 @@ var responseFormat = func() jsontext.Value {
 		`"sideEffects":{"type":"array","items":{"type":"string","enum":[` + strings.Join(words, ",") + `]}},` +
 		`"confidence":{"type":"number"},` +
 		`"reasonCodes":{"type":"array","items":{"type":"string"}}}}}}`)
-}()
+})

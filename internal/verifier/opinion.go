@@ -2,18 +2,18 @@ package verifier
 
 import (
 	"math"
-	"regexp"
 	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"approvalbot/internal/approval"
+	"approvalbot/internal/lazy"
 )
 
 const maxReasonCodes = 16
 
-var reasonCode = regexp.MustCompile(`^[a-z0-9-]+$`)
+var reasonCode = lazy.Pattern(`^[a-z0-9-]+$`)
 
 // envelope is the part of a completion that counts. Whatever else a server puts
 // there, such as what the model was thinking, is neither read nor kept.

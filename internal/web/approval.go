@@ -102,7 +102,7 @@ func (p *approvalPages) open(out http.ResponseWriter, r *http.Request, s signin.
 
 func (p *approvalPages) answer(out http.ResponseWriter, status int, v reader, a approvalView, notice string) {
 	h := p.head(v.session, a.Code)
-	h.Tab = riskIcons[a.Risk.String()] + " " + a.Code
+	h.Tab = riskIcons()[a.Risk.String()] + " " + a.Code
 	p.show(out, status, approvalPage(h, a, notice))
 }
 

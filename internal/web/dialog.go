@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"approvalbot/core"
@@ -64,10 +65,12 @@ type dialogButton struct {
 }
 
 // dialogLabels are the words of the dialog's buttons.
-var dialogLabels = map[approval.Decision]string{
-	approval.Deny: "Cancel", approval.AllowOnce: "Allow once",
-	approval.AllowSession: "Always (this session)", approval.AllowAlways: "Always",
-}
+var dialogLabels = sync.OnceValue(func() map[approval.Decision]string {
+	return map[approval.Decision]string{
+		approval.Deny: "Cancel", approval.AllowOnce: "Allow once",
+		approval.AllowSession: "Always (this session)", approval.AllowAlways: "Always",
+	}
+})
 
 // open shows the dialog of an approval, in a window that a page of another site has
 // opened, or in one of its own.
@@ -141,7 +144,7 @@ func newDialog(a approval.Approval, card card.Card, payload []card.Fact, now tim
 		return d
 	}
 	d.Hidden, d.Long = len(payload) == 0, a.Rule.StepUp || lengthOf(payload) > maxInDialog
-	d.Buttons = []dialogButton{{Decision: approval.Deny, Label: dialogLabels[approval.Deny]}}
+	d.Buttons = []dialogButton{{Decision: approval.Deny, Label: dialogLabels()[approval.Deny]}}
 	if d.Long {
 		d.Payload = nil
 	}
@@ -151,7 +154,7 @@ func newDialog(a approval.Approval, card card.Card, payload []card.Fact, now tim
 	d.Shown = a.Fingerprint
 	covers := card.Wider
 	for _, offer := range card.Offers {
-		b := dialogButton{Decision: offer, Label: dialogLabels[offer]}
+		b := dialogButton{Decision: offer, Label: dialogLabels()[offer]}
 		if offer != approval.AllowOnce && len(covers) > 0 {
 			b.Covers, covers = covers[0], covers[1:]
 		}

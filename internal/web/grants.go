@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"strings"
+	"sync"
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
@@ -30,10 +31,12 @@ func (g grantView) holder() string {
 	return text
 }
 
-var grantTexts = map[approval.GrantKind]string{
-	approval.SessionGrant: "allowed for a session", approval.AlwaysGrant: "allowed always", approval.PatternGrant: "pattern",
-	approval.CoolDown: "refused for a while",
-}
+var grantTexts = sync.OnceValue(func() map[approval.GrantKind]string {
+	return map[approval.GrantKind]string{
+		approval.SessionGrant: "allowed for a session", approval.AlwaysGrant: "allowed always", approval.PatternGrant: "pattern",
+		approval.CoolDown: "refused for a while",
+	}
+})
 
 // grantPages are the page of grants and cool-downs.
 type grantPages struct {
@@ -73,7 +76,7 @@ func (p *grantPages) grants(out http.ResponseWriter, r *http.Request, s signin.S
 			what = strings.Join(g.Pattern, " ")
 		}
 		u := used["grant:"+g.ID]
-		rows = append(rows, grantView{ID: g.ID, Kind: grantTexts[g.Kind], What: safe(what), Tool: safe(g.ToolName),
+		rows = append(rows, grantView{ID: g.ID, Kind: grantTexts()[g.Kind], What: safe(what), Tool: safe(g.ToolName),
 			Owner: safe(g.Owner), Agent: safe(g.AgentID), Session: safe(g.SessionKey), By: people.People(g.By),
 			Since: v.at(g.CreatedAtMs),
 			Until: until, Risk: g.MaxClass.String(), Used: v.at(u.last), Times: u.times})

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"sync"
 
 	"approvalbot/internal/approval"
 	"approvalbot/internal/signin"
@@ -11,17 +12,19 @@ import (
 // headers of every answer. Nothing comes from elsewhere, no script or style stands in a
 // page, no page stands in a frame, and no address is told to others. A page that is to
 // speak with whoever opened it takes Cross-Origin-Opener-Policy away.
-var headers = map[string]string{
-	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
-		"connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; frame-ancestors 'none'; " +
-		"base-uri 'none'",
-	"X-Content-Type-Options":     "nosniff",
-	"Referrer-Policy":            "no-referrer",
-	"Cross-Origin-Opener-Policy": "same-origin",
-	"X-Frame-Options":            "DENY",
-	"Permissions-Policy": "publickey-credentials-get=(self), publickey-credentials-create=(self), camera=(), " +
-		"microphone=(), geolocation=(), payment=(), usb=()",
-}
+var headers = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+			"connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; frame-ancestors 'none'; " +
+			"base-uri 'none'",
+		"X-Content-Type-Options":     "nosniff",
+		"Referrer-Policy":            "no-referrer",
+		"Cross-Origin-Opener-Policy": "same-origin",
+		"X-Frame-Options":            "DENY",
+		"Permissions-Policy": "publickey-credentials-get=(self), publickey-credentials-create=(self), camera=(), " +
+			"microphone=(), geolocation=(), payment=(), usb=()",
+	}
+})
 
 const maxForm = 256 << 10 // bytes of a request's body
 
@@ -72,7 +75,7 @@ func (g *guard) around(to route) http.Handler {
 // site whose name was made to lead here would be of one origin with the desk's own.
 func (g *guard) outer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		for name, value := range headers {
+		for name, value := range headers() {
 			out.Header().Set(name, value)
 		}
 		host := hostname(r.Host)

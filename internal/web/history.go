@@ -7,13 +7,13 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"approvalbot/internal/approval"
 	"approvalbot/internal/card"
 	"approvalbot/internal/display"
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/signin"
 )
 
@@ -156,4 +156,4 @@ func plainCell(s string) string {
 }
 
 // formula is the beginning of one, also behind what parts cells in many languages.
-var formula = regexp.MustCompile("(^|;)([=+\\-@\t\r])")
+var formula = lazy.Pattern("(^|;)([=+\\-@\t\r])")

@@ -146,5 +146,5 @@ func (l waiting) Title() string {
 	if l.Total == 0 {
 		return "Inbox"
 	}
-	return riskIcons[l.Worst] + " " + strconv.Itoa(l.Total) + " · Inbox"
+	return riskIcons()[l.Worst] + " " + strconv.Itoa(l.Total) + " · Inbox"
 }

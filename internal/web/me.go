@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"approvalbot/internal/approval"
@@ -16,8 +17,10 @@ type shownSession struct {
 }
 
 // hows are the ways to sign in, in words.
-var hows = map[string]string{signin.ByLink: "one-time link", signin.ByPasskey: "passkey", signin.ByOIDC: "organisation",
-	signin.ByTelegram: "Telegram"}
+var hows = sync.OnceValue(func() map[string]string {
+	return map[string]string{signin.ByLink: "one-time link", signin.ByPasskey: "passkey", signin.ByOIDC: "organisation",
+		signin.ByTelegram: "Telegram"}
+})
 
 // mePages are a person's own sessions.
 type mePages struct {
@@ -45,7 +48,7 @@ func (p *mePages) me(out http.ResponseWriter, r *http.Request, s signin.Session)
 	at := func(ms int64) string { return time.UnixMilli(ms).In(zone).Format("2 Jan 15:04 MST") }
 	var shown []shownSession
 	for _, x := range all {
-		shown = append(shown, shownSession{ID: x.ID, How: hows[x.How], Browser: x.Browser, Since: at(x.CreatedMs),
+		shown = append(shown, shownSession{ID: x.ID, How: hows()[x.How], Browser: x.Browser, Since: at(x.CreatedMs),
 			Used: at(x.UsedMs), Ends: at(x.EndsMs), This: x.ID == s.ID, Enrols: x.Enrols})
 	}
 	slices.SortStableFunc(shown, func(a, b shownSession) int {

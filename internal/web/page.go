@@ -8,6 +8,7 @@ import (
 	"html"
 	"log/slog"
 	"net/http"
+	"sync"
 
 	"github.com/a-h/templ"
 
@@ -37,16 +38,18 @@ type page struct {
 const maxFields = 64 << 10
 
 // statuses are how pages answer refusals; any other is a conflict with how things stand.
-var statuses = map[approval.Code]int{
-	approval.CodeNotFound: http.StatusNotFound, approval.CodeForbidden: http.StatusForbidden,
-	approval.CodeNotAnApprover: http.StatusForbidden, approval.CodeSelfApproval: http.StatusForbidden,
-	approval.CodeStepUpRequired: http.StatusForbidden,
-	approval.CodeInvalidRequest: http.StatusBadRequest, approval.CodeMalformed: http.StatusBadRequest,
-	approval.CodePayloadTooLarge: http.StatusRequestEntityTooLarge, approval.CodeRateLimited: http.StatusTooManyRequests,
-	approval.CodeUnavailable: http.StatusServiceUnavailable, "": http.StatusServiceUnavailable,
-}
+var statuses = sync.OnceValue(func() map[approval.Code]int {
+	return map[approval.Code]int{
+		approval.CodeNotFound: http.StatusNotFound, approval.CodeForbidden: http.StatusForbidden,
+		approval.CodeNotAnApprover: http.StatusForbidden, approval.CodeSelfApproval: http.StatusForbidden,
+		approval.CodeStepUpRequired: http.StatusForbidden,
+		approval.CodeInvalidRequest: http.StatusBadRequest, approval.CodeMalformed: http.StatusBadRequest,
+		approval.CodePayloadTooLarge: http.StatusRequestEntityTooLarge, approval.CodeRateLimited: http.StatusTooManyRequests,
+		approval.CodeUnavailable: http.StatusServiceUnavailable, "": http.StatusServiceUnavailable,
+	}
+})
 
-func statusOf(err error) int { return cmp.Or(statuses[approval.CodeOf(err)], http.StatusConflict) }
+func statusOf(err error) int { return cmp.Or(statuses()[approval.CodeOf(err)], http.StatusConflict) }
 
 // head is that of a page for a session.
 func (p page) head(s signin.Session, title string) head {

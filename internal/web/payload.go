@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"approvalbot/internal/approval"
 	"approvalbot/internal/card"
 	"approvalbot/internal/display"
+	"approvalbot/internal/lazy"
 )
 
 // maxOnPage is how many bytes of a call stand on a page. Of a longer one each part has
@@ -106,7 +106,7 @@ func diffClass(s string) string {
 }
 
 // escapes are characters that would not be seen, as display writes them.
-var escapes = regexp.MustCompile(`\\u\{[0-9A-Fa-f]+\}`)
+var escapes = lazy.Pattern(`\\u\{[0-9A-Fa-f]+\}`)
 
 // marked sets what display escaped off from the text around it.
 func marked(class, s string) (out []piece) {
@@ -130,7 +130,7 @@ type shellReader struct {
 	quote byte // that is open
 }
 
-var shellWords = regexp.MustCompile(`\s+|&&|\|\||[|;&<>()]+|[^\s|;&<>()]+`)
+var shellWords = lazy.Pattern(`\s+|&&|\|\||[|;&<>()]+|[^\s|;&<>()]+`)
 
 func (r *shellReader) read(s string) (out []piece) {
 	if r.quote == 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
@@ -76,4 +77,6 @@ func (v reader) byUrgency(all []approval.Approval) (mine int) {
 }
 
 // riskIcons are the colours of the classes, as cards have them.
-var riskIcons = map[string]string{"R0": "🟩", "R1": "🟦", "R2": "🟨", "R3": "🟧", "R4": "🟥"}
+var riskIcons = sync.OnceValue(func() map[string]string {
+	return map[string]string{"R0": "🟩", "R1": "🟦", "R2": "🟨", "R3": "🟧", "R4": "🟥"}
+})

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
@@ -81,7 +82,7 @@ func (v reader) momentOf(e approval.Event) moment {
 		To        string         `json:"to"`
 	}
 	_ = json.Unmarshal(e.Data, &facts)
-	m := moment{At: v.at(e.AtMs), What: cmp.Or(eventTexts[e.Type], string(e.Type))}
+	m := moment{At: v.at(e.AtMs), What: cmp.Or(eventTexts()[e.Type], string(e.Type))}
 	switch {
 	case facts.Vote != nil && facts.Vote.Voter != nil:
 		m.By = people.People([]string{facts.Vote.Voter.Name()}) + " by " + facts.Vote.Voter.Channel
@@ -104,13 +105,15 @@ func (v reader) momentOf(e approval.Event) moment {
 
 func empty(s string) bool { return s == "" }
 
-var eventTexts = map[approval.EventType]string{
-	approval.EventRequested: "asked", approval.EventVote: "voted", approval.EventResolved: "settled", approval.EventExpired: "expired",
-	approval.EventWithdrawn: "withdrawn", approval.EventRevoked: "taken back", approval.EventResult: "result reported",
-	approval.EventReminded: "reminded", approval.EventEscalated: "escalated", approval.EventClaimed: "claimed by its asker",
-	approval.EventJoined: "an identical call joined", approval.EventReason: "reason added", approval.EventRefused: "attempt refused",
-	approval.EventUnreached: "nobody could be asked", approval.EventFallback: "further chats were asked",
-	approval.EventGranted: "a grant or cool-down was left", approval.EventRejudged: "judged again, since the rules changed",
-	approval.EventRetry: "may run once more", approval.EventFailOpen: "a key that fails open was used",
-	approval.EventDrilled: "the drill is over", approval.EventUngranted: "what it left was ended",
-}
+var eventTexts = sync.OnceValue(func() map[approval.EventType]string {
+	return map[approval.EventType]string{
+		approval.EventRequested: "asked", approval.EventVote: "voted", approval.EventResolved: "settled", approval.EventExpired: "expired",
+		approval.EventWithdrawn: "withdrawn", approval.EventRevoked: "taken back", approval.EventResult: "result reported",
+		approval.EventReminded: "reminded", approval.EventEscalated: "escalated", approval.EventClaimed: "claimed by its asker",
+		approval.EventJoined: "an identical call joined", approval.EventReason: "reason added", approval.EventRefused: "attempt refused",
+		approval.EventUnreached: "nobody could be asked", approval.EventFallback: "further chats were asked",
+		approval.EventGranted: "a grant or cool-down was left", approval.EventRejudged: "judged again, since the rules changed",
+		approval.EventRetry: "may run once more", approval.EventFailOpen: "a key that fails open was used",
+		approval.EventDrilled: "the drill is over", approval.EventUngranted: "what it left was ended",
+	}
+})

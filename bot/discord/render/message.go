@@ -3,6 +3,7 @@ package render
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"approvalbot/bot/textcmd"
 	"approvalbot/internal/card"
@@ -156,7 +157,9 @@ func (o Message) Once(nonce string) Message {
 }
 
 // styles are Discord's colours of buttons (Components, Button Styles).
-var styles = map[textcmd.Style]int{textcmd.Allowing: 3, textcmd.Denying: 4, textcmd.Neutral: 2}
+var styles = sync.OnceValue(func() map[textcmd.Style]int {
+	return map[textcmd.Style]int{textcmd.Allowing: 3, textcmd.Denying: 4, textcmd.Neutral: 2}
+})
 
 // Buttons makes rows of buttons. suffix is added to what each one carries.
 func Buttons(rows [][]textcmd.Button, suffix string) []Component {
@@ -165,7 +168,7 @@ func Buttons(rows [][]textcmd.Button, suffix string) []Component {
 		r := Component{Type: kindRow}
 		for _, button := range row {
 			r.Components = append(r.Components, Component{
-				Type: kindButton, Style: styles[button.Style], Label: Cut(button.Label, maxLabel),
+				Type: kindButton, Style: styles()[button.Style], Label: Cut(button.Label, maxLabel),
 				CustomID: Cut(button.Data+suffix, maxCustomID),
 			})
 		}

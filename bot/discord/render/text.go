@@ -2,12 +2,12 @@ package render
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"approvalbot/internal/card"
+	"approvalbot/internal/lazy"
 )
 
 // Limits of texts. Discord does not say what a character is, so they are kept in
@@ -29,9 +29,9 @@ const lively = "\\`*_~|<@["
 var (
 	// atStart matches what makes a line a heading, a quotation, a list or small
 	// print.
-	atStart = regexp.MustCompile(`^ *(?:[#>+-]|\d+\.)`)
+	atStart = lazy.Pattern(`^ *(?:[#>+-]|\d+\.)`)
 	// inside matches what is shown as a link or as an emoji.
-	inside = regexp.MustCompile(`://|:[^\s:]*[A-Za-z+][^\s:]*:`)
+	inside = lazy.Pattern(`://|:[^\s:]*[A-Za-z+][^\s:]*:`)
 )
 
 // escape writes a line of running text so that nothing in it is markup.

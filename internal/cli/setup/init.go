@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,6 +19,7 @@ import (
 	"approvalbot/internal/config/effective"
 	"approvalbot/internal/config/local"
 	"approvalbot/internal/display"
+	"approvalbot/internal/lazy"
 )
 
 // starter is what a starter configuration is made of.
@@ -101,7 +101,7 @@ func besideConfig(path string) (dir string, err error) {
 }
 
 // botToken is how the platforms write tokens: 123456:AA… and MTE….aaaaaa.bbb…
-var botToken = regexp.MustCompile(`^([0-9]+:[A-Za-z0-9_-]{20,}|[A-Za-z0-9_-]{17,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{17,})$`)
+var botToken = lazy.Pattern(`^([0-9]+:[A-Za-z0-9_-]{20,}|[A-Za-z0-9_-]{17,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{17,})$`)
 
 // askStarter asks the questions that no flag has answered.
 func askStarter(a *app.App, cmd *cobra.Command, s *starter) error {
@@ -115,7 +115,7 @@ func askStarter(a *app.App, cmd *cobra.Command, s *starter) error {
 			return err
 		}
 	}
-	if _, chat := local.Variables[s.decide]; !chat && s.decide != "terminal" {
+	if _, chat := local.Variables()[s.decide]; !chat && s.decide != "terminal" {
 		return errors.New("people decide in telegram, discord or terminal: give one of these (--decide)")
 	}
 	if s.tokenEnv == "" && s.tokenFile == "" && s.decide != "terminal" {
@@ -276,7 +276,7 @@ people:
 
 // localChat is where cards go, and who decides.
 func (s *starter) localChat() (local.Chat, error) {
-	names, ok := local.Variables[s.decide]
+	names, ok := local.Variables()[s.decide]
 	if !ok {
 		return local.Chat{}, nil
 	}

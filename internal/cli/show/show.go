@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"approvalbot/core"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/people"
 )
 
@@ -65,7 +65,7 @@ func Span(d time.Duration) string {
 // When writes a time with its zone.
 func When(ms int64) string { return time.UnixMilli(ms).Format("2006-01-02 15:04:05 MST") }
 
-var uuidForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+var uuidForm = lazy.Pattern(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
 // ShortID is what an operator types: the first eight characters of an id that the
 // desk made, which the code is made of too, or the whole of an asker's own.

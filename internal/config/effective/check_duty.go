@@ -3,12 +3,12 @@ package effective
 import (
 	"errors"
 	"net/url"
-	"regexp"
 	"slices"
 	"time"
 
 	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/people"
 	"approvalbot/internal/schedule"
 )
@@ -21,7 +21,7 @@ const (
 
 // address takes what calendars have as attendees; what more an address may be, none of
 // them writes.
-var address = regexp.MustCompile(`^[^\s@<>:"(),;]+@[^\s@<>:"(),;]+$`)
+var address = lazy.Pattern(`^[^\s@<>:"(),;]+@[^\s@<>:"(),;]+$`)
 
 func (c *checker) checkEmail(key, email string) {
 	if len(email) > 254 || !address.MatchString(email) {

@@ -1,6 +1,8 @@
 package finding
 
 import (
+	"sync"
+
 	"approvalbot/internal/approval"
 )
 
@@ -15,7 +17,7 @@ type reason struct {
 // Sentence gives the sentence for people that belongs to a reason code of this
 // package, and "" for a code it does not know.
 func Sentence(name string) string {
-	c, ok := codeByName[name]
+	c, ok := codeByName()[name]
 	if !ok {
 		return ""
 	}
@@ -24,17 +26,17 @@ func Sentence(name string) string {
 
 // Named gives the code of that name.
 func Named(name string) (Code, bool) {
-	c, ok := codeByName[name]
+	c, ok := codeByName()[name]
 	return c, ok
 }
 
-var codeByName = func() map[string]Code {
+var codeByName = sync.OnceValue(func() map[string]Code {
 	m := make(map[string]Code, CodeCount)
 	for c := range CodeCount {
 		m[Reasons[c].Name] = c
 	}
 	return m
-}()
+})
 
 var Reasons = [CodeCount]reason{
 	HarmlessTool:    {"harmless-tool", approval.R0, 0, "The tool touches nothing outside the agent's own session."},

@@ -91,7 +91,7 @@ func (s *Reading) program(w workspace.Word) string {
 			own, scripted, ok = program.Own(&s.Place, name)
 		}
 		switch {
-		case program.ProgramDirs[name[:i]]:
+		case program.ProgramDirs.Has(name[:i]):
 		case ok:
 			s.scripted = s.scripted || scripted
 			s.Found = s.Found.Or(language.Project(&s.Place))

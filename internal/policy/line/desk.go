@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"approvalbot/internal/approval"
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/program"
@@ -49,7 +50,7 @@ func (s *flow) meansDesk(text string, class approval.RiskClass, first bool) bool
 }
 
 // takers are programs that read, change or hand on directories with all that is in them.
-var takers = words.Set("tar bsdtar gtar pax zip 7z 7za 7zr rar rsync scp sftp rclone diff ditto " +
+var takers = lazy.Words("tar bsdtar gtar pax zip 7z 7za 7zr rar rsync scp sftp rclone diff ditto " +
 	"chmod chown chgrp chattr setfacl mount")
 
 // blind are the findings after which it is open what a program does with a directory.
@@ -60,18 +61,18 @@ var blind = finding.Of(finding.UnknownCommand, finding.UnknownOption, finding.Pr
 
 // listers are programs that tell at most what is in a directory, with any options, or only go
 // there.
-var listers = words.Set("ls dir vdir stat du df file tree find fd fdfind realpath readlink cd test [")
+var listers = lazy.Words("ls dir vdir stat du df file tree find fd fdfind realpath readlink cd test [")
 
 // trees looks for directories that contain the desk among the words of a command that may do
 // something with all that is in them. If an unknown command names a directory of the workspace,
 // or the one that it runs in, that means no more than no word at all; and it must be known which
 // one it runs in.
 func (s *flow) trees(f frame, base string, args []workspace.Word, added finding.Set) {
-	if opened := s.opened; opened > 0 && program.WrapperNames[base] && base != "find" {
+	if opened := s.opened; opened > 0 && program.WrapperNames.Has(base) && base != "find" {
 		args = args[:max(0, len(args)-opened)] // the rest was looked at by itself
 	}
-	takes := takers[base]
-	unclear := !f.searching && added.Any(blind) && !listers[base] && !elsewhere(base, args)
+	takes := takers.Has(base)
+	unclear := !f.searching && added.Any(blind) && !listers.Has(base) && !elsewhere(base, args)
 	if !takes && !unclear {
 		return
 	}

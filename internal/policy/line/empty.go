@@ -2,12 +2,12 @@ package line
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/workspace"
@@ -123,5 +123,5 @@ func messages(w workspace.Word) bool {
 	return w.Kind == workspace.Literal && forMessages.MatchString(workspace.FoldPath(path.Clean(w.Text)))
 }
 
-var forMessages = regexp.MustCompile(`^/tmp/|(?:^|/)[^/]*\.(?:log|err|out|tmp)$|` +
+var forMessages = lazy.Pattern(`^/tmp/|(?:^|/)[^/]*\.(?:log|err|out|tmp)$|` +
 	`(?:^|/)[^/.]*(?:err|log|out|warn|trace)[^/.]*(?:\.txt|\.json)?$`)

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
@@ -72,18 +73,18 @@ func (v *verdict) hides(text string) bool {
 
 // fetchers get something from the network, feeders run what they are given.
 var (
-	fetchers = words.Set("curl wget")
-	feeders  = words.Set("sh bash zsh dash ksh fish eval source python python3 perl ruby node php")
+	fetchers = lazy.Words("curl wget")
+	feeders  = lazy.Words("sh bash zsh dash ksh fish eval source python python3 perl ruby node php")
 )
 
-func hasAny(words []string, some map[string]bool) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return some[w] })
+func hasAny(words []string, some *lazy.Set) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return some.Has(w) })
 }
 
 // Phrases are words of destructive commands, in lower case. A phrase of several
 // words is found if they follow each other, with anything between them; a
 // word that ends in "*" may go on.
-var Phrases = func() map[string][][]string {
+var Phrases = sync.OnceValue(func() map[string][][]string {
 	m := map[string][][]string{}
 	for p := range strings.Lines(`rm
 		rmtree
@@ -181,7 +182,7 @@ var Phrases = func() map[string][][]string {
 		m[first[:2]] = append(m[first[:2]], words)
 	}
 	return m
-}()
+})
 
 // WordsOf splits text into words. What is not part of a word, an option or a
 // path separates them, so that a list of strings in some language reads like
@@ -201,7 +202,7 @@ func Destructive(words []string) bool {
 	for i, w := range words {
 		for {
 			if len(w) >= 2 {
-				for _, p := range Phrases[w[:2]] {
+				for _, p := range Phrases()[w[:2]] {
 					if follows(words[i+1:], p[1:]) && command.WordMatches(w, p[0]) {
 						return true
 					}
@@ -228,8 +229,8 @@ func Uncompared(sql string) string {
 
 var (
 	// compares is one statement that only selects, and ends where it ends.
-	compares = regexp.MustCompile(`(?is)^\s*(?:select|with)\b(?:[^';]|'[^']*')*;?\s*$`)
-	compared = regexp.MustCompile(`(?is)(\b(?:i?like|similar\s+to)|[\w)\s](?:=|<>|!=|~\*?))\s*'[^']*'`)
+	compares = lazy.Pattern(`(?is)^\s*(?:select|with)\b(?:[^';]|'[^']*')*;?\s*$`)
+	compared = lazy.Pattern(`(?is)(\b(?:i?like|similar\s+to)|[\w)\s](?:=|<>|!=|~\*?))\s*'[^']*'`)
 )
 
 func follows(words, rest []string) bool {

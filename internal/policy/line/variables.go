@@ -3,6 +3,7 @@ package line
 import (
 	"strings"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	grammar "approvalbot/internal/policy/shell"
@@ -14,7 +15,7 @@ import (
 // secrets, unless their name is known or looks like a script's own.
 func (s *flow) variable(name string) {
 	special := len(name) == 1 && strings.Contains("?#$!@*-_0123456789", name)
-	if special || words.Digits(name) || command.QuietVariables[name] {
+	if special || words.Digits(name) || command.QuietVariables.Has(name) {
 		return
 	}
 	if s.Own.Setting(name) {
@@ -33,7 +34,7 @@ func (s *flow) variable(name string) {
 
 // Set judges setting a variable to a value.
 func (s *flow) Set(name string, w workspace.Word, exported bool) {
-	s.rehomed = s.rehomed || homeSettings[name]
+	s.rehomed = s.rehomed || homeSettings.Has(name)
 	switch {
 	case harmless(name, w), !exported && command.OwnVariable(name):
 	case s.Own.Setting(name):
@@ -46,11 +47,11 @@ func (s *flow) Set(name string, w workspace.Word, exported bool) {
 }
 
 // homeSettings name the directory of a user's configuration.
-var homeSettings = words.Set("HOME XDG_CONFIG_HOME APPDATA")
+var homeSettings = lazy.Words("HOME XDG_CONFIG_HOME APPDATA")
 
 // harmless reports a setting whose value is one of those that do no harm, or does not matter.
 func harmless(name string, w workspace.Word) bool {
-	re, ok := grammar.Settings[name]
+	re, ok := grammar.Settings()[name]
 	if re == nil {
 		return ok
 	}

@@ -2,12 +2,12 @@ package line
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
 	"approvalbot/internal/approval"
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/budget"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/program"
@@ -76,7 +76,7 @@ func (v *verdict) comments(f *syntax.File) {
 }
 
 // redirects finds what could be a redirection, and is no arrow.
-var redirects = regexp.MustCompile(`(?:^|[\s\d])[<>]`)
+var redirects = lazy.Pattern(`(?:^|[\s\d])[<>]`)
 
 // background looks for words after "&>". If a shell knows no such operator, "&" ends the command
 // and they are the next one.

@@ -29,7 +29,7 @@ func (e *entry) unsafe() string {
 	project := e.project != nil || e.here
 	leads := e.verbs != nil || e.globs != nil || e.wraps
 	switch {
-	case e.rule != nil && !language.OnlyTells[e.doc.Rule]:
+	case e.rule != nil && !language.OnlyTells.Has(e.doc.Rule):
 		return "is told by its words to do many things"
 	case project, leads,
 		has(jqRole, postgresRole, psqlRole, mysqlRole, sqliteRole, everydayRole):

@@ -82,9 +82,9 @@ func (x *Reading) assessText() {
 			text = line.Uncompared(text)
 		}
 		switch {
-		case codeKeys[f.Key] && f.top:
+		case codeKeys.Has(f.Key) && f.top:
 			lines = append(lines, text)
-		case codeKeys[f.Key]:
+		case codeKeys.Has(f.Key):
 			lines, argv = append(lines, text), append(argv, text)
 		}
 	}

@@ -162,30 +162,30 @@ func (x *Reading) ReadDeclared(rest finding.Set) {
 // ReadAny reads a param of which nothing is known but that the tool only reads.
 func (r *Params) ReadAny(f *field) {
 	switch {
-	case codeKeys[f.Key],
-		codeKeys[f.root],
-		outKeys[f.Key] && !f.off(),
-		bodyKeys[f.Key] && !f.Str && !f.off():
+	case codeKeys.Has(f.Key),
+		codeKeys.Has(f.root),
+		outKeys.Has(f.Key) && !f.off(),
+		bodyKeys.Has(f.Key) && !f.Str && !f.off():
 		r.Found.Add(finding.UnknownParameters)
-	case deedKeys[f.Key] && f.Str:
-		if d, _ := foldKey(f.Text); !readingDeeds[d] {
+	case deedKeys.Has(f.Key) && f.Str:
+		if d, _ := foldKey(f.Text); !readingDeeds.Has(d) {
 			r.Found.Add(finding.UnknownParameters)
 		}
-	case methodKeys[f.Key] && f.Str && !onlyReads(f.Text):
+	case methodKeys.Has(f.Key) && f.Str && !onlyReads(f.Text):
 		r.Found.Add(finding.SendsData)
 	}
 	if !f.Str || f.Text == "" {
 		return
 	}
 	r.AddressesIn(f.Text)
-	r.hostsIn(f.Text, HostKeys[f.Key] || urlKeys[f.Key])
+	r.hostsIn(f.Text, HostKeys.Has(f.Key) || urlKeys.Has(f.Key))
 	for w := range strings.FieldsSeq(f.Text) {
 		w = strings.TrimRight(strings.Trim(w, "\"'`<>(),;"), ".!?:")
 		if pathLike(w) {
 			r.contents(w, Reader)
 		}
 	}
-	if placeKeys[f.Key] {
+	if placeKeys.Has(f.Key) {
 		r.contents(f.Text, Reader)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
 )
@@ -93,7 +94,7 @@ func (r *Reader) Read(w Word) {
 		case SecretPath(file):
 			r.Found.Add(finding.ReadsSecret)
 		case kernelSecret(file),
-			open && r.Place.lost && !CodeEnds[strings.TrimPrefix(path.Ext(strings.ToLower(file)), ".")],
+			open && r.Place.lost && !CodeEnds.Has(strings.TrimPrefix(path.Ext(strings.ToLower(file)), ".")),
 			open && r.Place.moved && Hidden("/"+file),
 			!open && !r.Place.Inside(file) && Hidden(file):
 			r.Found.Add(finding.MayReadSecret)
@@ -192,7 +193,7 @@ func HoldsPrograms(file string) bool {
 }
 
 func anyBin(dir string) bool {
-	for bin := range ProjectBins {
+	for _, bin := range ProjectBins.List() {
 		if strings.HasSuffix(dir, "/"+bin) {
 			return true
 		}
@@ -344,7 +345,7 @@ func (r *Reader) Path(w Word) {
 }
 
 // ProjectBins are where a project's tools are installed, relative to it.
-var ProjectBins = words.Set("node_modules/.bin .venv/bin venv/bin vendor/bin")
+var ProjectBins = lazy.Words("node_modules/.bin .venv/bin venv/bin vendor/bin")
 
 // Local is [Place.Local] of where the call stands.
 func (r *Reader) Local(w Word) bool { return r.Place.Local(w) }

@@ -3,6 +3,7 @@ package events
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"approvalbot/api"
 	"approvalbot/internal/approval"
@@ -12,13 +13,15 @@ import (
 
 // public are the types of the log's entries that listeners get. All others are for
 // auditors.
-var public = map[approval.EventType]bool{
-	approval.EventRequested: true, approval.EventVote: true, approval.EventResolved: true, approval.EventExpired: true,
-	approval.EventWithdrawn: true, approval.EventRevoked: true, approval.EventResult: true, approval.EventReminded: true, approval.EventEscalated: true,
-}
+var public = sync.OnceValue(func() map[approval.EventType]bool {
+	return map[approval.EventType]bool{
+		approval.EventRequested: true, approval.EventVote: true, approval.EventResolved: true, approval.EventExpired: true,
+		approval.EventWithdrawn: true, approval.EventRevoked: true, approval.EventResult: true, approval.EventReminded: true, approval.EventEscalated: true,
+	}
+})
 
 // Public reports whether listeners get entries of that type, or auditors alone.
-func Public(t approval.EventType) bool { return public[t] || ofPeople(t) }
+func Public(t approval.EventType) bool { return public()[t] || ofPeople(t) }
 
 // ofPeople reports whether entries of that type are about a person, and for operators.
 func ofPeople(t approval.EventType) bool { return t == approval.EventAway || t == approval.EventBack }
@@ -40,7 +43,7 @@ func absenceOf(e approval.Event) (out api.AbsenceEvent, err error) {
 // eventOf is an entry of the log as programs see it; nil for those that they
 // never see.
 func eventOf(e approval.Event) (*api.Event, error) {
-	if !public[e.Type] {
+	if !public()[e.Type] {
 		return nil, nil
 	}
 	var facts struct {
