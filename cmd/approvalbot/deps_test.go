@@ -79,7 +79,7 @@ policy/shell: lazy policy/budget
 policy/tool: approval display lazy policy/budget policy/command policy/finding policy/language policy/line policy/program policy/words policy/workspace
 policy/words:
 policy/workspace: approval display lazy policy/finding policy/words
-proof: approval assertion core display
+proof: approval assertion display
 push: approval callback card core signin
 routing: approval card core fault
 schedule: lazy
@@ -122,7 +122,7 @@ github.com/modelcontextprotocol/go-sdk: cli/agent hook/mcp
 github.com/pressly/goose: store
 github.com/prometheus: server/metrics
 github.com/spf13/cobra: cli cli/agent cli/app cli/help cli/offline cli/setup cli/watch cmd/approvalbot
-github.com/spf13/viper: config
+github.com/spf13/viper: config/effective
 github.com/stretchr/testify:
 go.yaml.in/yaml: config policy/program policy/tool
 golang.org/x/mod: proof
