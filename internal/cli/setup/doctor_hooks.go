@@ -17,6 +17,7 @@ import (
 	"approvalbot/api"
 	"approvalbot/core"
 	"approvalbot/internal/cli/app"
+	"approvalbot/internal/cli/reach"
 	"approvalbot/internal/cli/show"
 	"approvalbot/internal/config"
 	"approvalbot/internal/hook/install"
@@ -154,7 +155,7 @@ func deskFindings(
 	if !known {
 		return found // the token goes to no other desk
 	}
-	desk, err := app.Connect(file, o.Client, nil)
+	desk, err := reach.Connect(file, o.Client, nil)
 	if err != nil {
 		return append(found, core.Fail(what, oneLine(err), again))
 	}

@@ -17,6 +17,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/internal/cli/app"
+	"approvalbot/internal/cli/reach"
 	"approvalbot/internal/cli/show"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
@@ -299,7 +300,7 @@ func agentClient(ctx context.Context, a *app.App, o *install.Options, unchecked 
 	if err != nil {
 		return err
 	}
-	desk, err := app.Connect(file, path, nil)
+	desk, err := reach.Connect(file, path, nil)
 	if err != nil {
 		return err
 	}
@@ -354,7 +355,7 @@ func ownSocket(ctx context.Context, a *app.App, server string) (socket, of strin
 	if socket, err = filepath.Abs(cfg.SocketFile()); err != nil {
 		return "", ""
 	}
-	conn, err := app.DialSocket(ctx, socket)
+	conn, err := reach.DialSocket(ctx, socket)
 	if err != nil {
 		return "", ""
 	}
