@@ -146,9 +146,11 @@ func installHooks(ctx context.Context, a *app.App, name string, at attaching) er
 	if o.Scope = at.scope(); o.Scope == "" {
 		o.Scope = usual(o.Runtime)
 	}
-	if o.Program, err = ownProgram(); err != nil {
+	program, err := ownProgram()
+	if err != nil {
 		return err
 	}
+	o.Program = install.HookProgram(program)
 	if err := agentClient(ctx, a, &o, at.print); err != nil {
 		return err
 	}
