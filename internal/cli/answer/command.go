@@ -11,7 +11,8 @@ import (
 	"syscall"
 )
 
-const usage = `approvalbot-hook RUNTIME [EVENT] [flags] answers an agent runtime's hook as approvalbot hook does, and starts faster.
+const usage = `approvalbot-hook RUNTIME [EVENT] [flags] answers an agent runtime's hook
+as approvalbot hook does, and starts faster.
 Its flags are --server, --client, --token-file, --limit and --caller, as approvalbot hook --help explains them.
 `
 
