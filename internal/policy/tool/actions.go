@@ -142,7 +142,7 @@ func actionName(s string) string {
 var quietMayHave = map[string]map[string]bool{
 	"slashcommand": words.Set("command args"), "skill": words.Set("command args"), "activateskill": words.Set("command args"),
 	"readlints": PathKeys, "diagnostics": PathKeys, "lspdiagnostics": PathKeys, "diffhistory": PathKeys,
-	"spawnagent": words.Set("path input"), "completetask": words.Set("output"), "attemptcompletion": words.Set("output"),
+	"spawnagent": words.Set("path input"), "reportfindings": PathKeys, "completetask": words.Set("output"), "attemptcompletion": words.Set("output"),
 	"askuserquestion": words.Set("code"), "askquestion": words.Set("code"), "question": words.Set("code"),
 }
 
@@ -164,7 +164,7 @@ func (x *Reading) assessQuiet() {
 		x.Found.Add(finding.ApprovesPlan)
 	}
 	list, _ := x.Fields()
-	more := false
+	more := x.Tool.Name == SessionSQL && !keepsToItsTables(list)
 	for i := range list {
 		f := &list[i]
 		if !f.odd && (f.absent() || f.off()) {
