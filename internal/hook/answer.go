@@ -139,6 +139,17 @@ func claudePost() dialect {
 	}
 }
 
+// claudePostFailure is the same of PostToolUseFailure, which takes no decision.
+func claudePostFailure() dialect {
+	answer := words{"hookEventName", "PostToolUseFailure"}
+	return dialect{
+		allow: func(Call, string) Answer { return specific(answer.object()) },
+		deny: func(_ Call, why string) Answer {
+			return specific(append(answer[:2:2], "additionalContext", why).object())
+		},
+	}
+}
+
 // codexPre allows by silence: an allow without another input is not valid there.
 func codexPre() dialect {
 	d := claudePre()

@@ -34,6 +34,8 @@ type Call struct {
 	Subagent      bool // the agent was started by another one
 	Typed         bool // the command may get a terminal, into which things are typed that no hook sees
 
+	outcome *api.ResultRequest // of an event that comes after it; nil: the body does not say how it ended
+
 	replaceable bool // a deny may replace its commands, see clineDeny
 }
 

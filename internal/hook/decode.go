@@ -64,12 +64,13 @@ func geminiBeforeTool(raw []byte) (Call, error) {
 	return b.decoded(c)
 }
 
-// qwenPreToolUse takes the model's id of the call: tool_use_id is made up anew for
-// every hook.
-func qwenPreToolUse(raw []byte) (Call, error) {
-	b := readBody(raw)
-	b.not("turn_id")
-	return b.decoded(claudeBody(b, "PreToolUse", "tool_call_id"))
+// qwenEvent takes the model's id of the call: tool_use_id is made up anew for every hook.
+func qwenEvent(event string) decoder {
+	return func(raw []byte) (Call, error) {
+		b := readBody(raw)
+		b.not("turn_id")
+		return b.decoded(claudeBody(b, event, "tool_call_id"))
+	}
 }
 
 // copilotCamel is Copilot's body for preToolUse, which does not name its event.

@@ -138,7 +138,11 @@ func Doubts(ctx context.Context, o Options, c Client) []Doubt {
 	var out []Doubt
 	again := "run: " + o.commandLine()
 	for _, how := range Differs(o) {
-		out = append(out, Doubt{Off, how, again})
+		force := Off
+		if onlyReports(how) {
+			force = Mostly
+		}
+		out = append(out, Doubt{force, how, again})
 	}
 	row := caveatsOf(o.Runtime.Name)
 	for _, s := range row.off {
@@ -171,6 +175,11 @@ func Doubts(ctx context.Context, o Options, c Client) []Doubt {
 			o.Runtime.Name + " --managed, as the machine's administrator"})
 	}
 	return out
+}
+
+// onlyReports says that a hook is missing which would only tell how calls ended: a version before wrote none.
+func onlyReports(how string) bool {
+	return strings.HasPrefix(how, "the hook PostToolUse") && strings.Contains(how, " is missing in ")
 }
 
 // doubts are the files in which the setting switches the options' hook off, and those of

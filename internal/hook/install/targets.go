@@ -104,6 +104,15 @@ func everywhere(t target, files map[Scope]string) []target {
 	return out
 }
 
+// reports are the targets that tell the desk how calls ended: a runtime that has an event for it has
+// another one for what failed.
+func reports(text string, beside bool, files map[Scope]string) (out []target) {
+	for _, event := range []string{"PostToolUse", "PostToolUseFailure"} {
+		out = append(out, everywhere(target{list: []string{"hooks", event}, text: text, event: event, limit: "30s", beside: beside}, files)...)
+	}
+	return out
+}
+
 func join(lists ...[]target) []target { return slices.Concat(lists...) }
 
 // targets is what approvalbot is written as, by runtime. A runtime that is missing here
@@ -118,13 +127,11 @@ func targets(runtime string) []target {
 		return join(
 			everywhere(target{list: []string{"hooks", "PreToolUse"}, text: claudeHook, event: "PreToolUse", limit: day},
 				files),
-			everywhere(target{list: []string{"hooks", "PostToolUse"}, text: claudeReport, event: "PostToolUse",
-				limit: "30s"}, files),
+			reports(claudeReport, false, files),
 			everywhere(target{list: []string{"hooks", "PermissionRequest"}, text: claudeHook, event: "PermissionRequest",
 				limit: day, beside: true}, files),
 			// After a yes in the dialog this withdraws the card: Claude Code leaves the other one running.
-			everywhere(target{list: []string{"hooks", "PostToolUse"}, text: claudeReport, event: "PostToolUse",
-				limit: "30s", beside: true}, files),
+			reports(claudeReport, true, files),
 		)
 	case "codex":
 		files := map[Scope]string{User: "~/.codex/hooks.json", Project: "./.codex/hooks.json"}
@@ -151,11 +158,13 @@ func targets(runtime string) []target {
 			Project: "./.gemini/settings.json",
 		})
 	case "qwen-code":
-		return everywhere(target{list: []string{"hooks", "PreToolUse"}, text: qwenHook, event: "PreToolUse"},
-			map[Scope]string{
-				Managed: "/etc/qwen-code/settings.json", User: "~/.qwen/settings.json",
-				Project: "./.qwen/settings.json",
-			})
+		files := map[Scope]string{
+			Managed: "/etc/qwen-code/settings.json", User: "~/.qwen/settings.json", Project: "./.qwen/settings.json",
+		}
+		return join(
+			everywhere(target{list: []string{"hooks", "PreToolUse"}, text: qwenHook, event: "PreToolUse"}, files),
+			reports(qwenReport, false, files),
+		)
 	case "copilot-cli":
 		files := map[Scope]string{
 			Managed: "/etc/github-copilot/policy.d/approvalbot.json",
@@ -233,6 +242,13 @@ const qwenHook = `{
   "matcher": "*",
   "hooks": [
     {"name": "approvalbot", "type": "command", "command": COMMAND, "timeout": 60000}
+  ]
+}`
+
+const qwenReport = `{
+  "matcher": "*",
+  "hooks": [
+    {"name": "approvalbot", "type": "command", "command": COMMAND, "timeout": 30000}
   ]
 }`
 
