@@ -17,7 +17,7 @@ import (
 	"approvalbot/api"
 )
 
-// MaxBody is how many bytes of a body are read. A desk takes less of a call.
+// MaxBody is how many bytes of a body are read: as many as a desk takes of a call.
 const MaxBody = 1 << 20
 
 // Call is one tool call as a runtime describes it.
