@@ -19,10 +19,23 @@ type Answer struct {
 type dialect struct {
 	allow func(c Call, why string) Answer
 	deny  func(c Call, why string) Answer // of what cannot be read c is empty
+
+	silence bool // an empty answer with status 0 decides nothing, and the runtime's own rules go on
 }
 
 // Allow lets a call run, and why is for people.
 func (e Event) Allow(c Call, why string) Answer { return e.dialect.allow(c, line(why)) }
+
+// CanBeSilent reports whether the event has an answer that decides nothing.
+func (e Event) CanBeSilent() bool { return e.dialect.silence }
+
+// Silent decides nothing: the runtime goes on by its own rules. It is an allow if the event has no such answer.
+func (e Event) Silent(c Call, why string) Answer {
+	if !e.dialect.silence {
+		return e.Allow(c, why)
+	}
+	return Answer{}
+}
 
 // Deny keeps a call from running. The model reads why, if the runtime shows it.
 func (e Event) Deny(c Call, why string) Answer {
@@ -101,6 +114,12 @@ func claudePre() dialect {
 		allow: func(_ Call, why string) Answer { return answer("allow", why) },
 		deny:  func(_ Call, why string) Answer { return answer("deny", why) },
 	}
+}
+
+// orSilent is the dialect where an empty answer was seen to leave the runtime's own rules in force.
+func (d dialect) orSilent() dialect {
+	d.silence = true
+	return d
 }
 
 // claudePermission is the dialect of PermissionRequest in Claude Code.

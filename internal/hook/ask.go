@@ -44,8 +44,9 @@ const (
 
 // Verdict is whether a call may run, and why: a sentence for its model.
 type Verdict struct {
-	Allow bool
-	Why   string
+	Allow  bool
+	Policy bool // it is policy's alone: nobody was asked, and no yes of a person covers it
+	Why    string
 }
 
 func denied(why string) Verdict { return Verdict{Why: why} }
@@ -76,7 +77,7 @@ func Ask(ctx context.Context, d Approvals, c Call, until time.Time) Verdict {
 	case a.SessionKey != c.Session:
 		return denied("the approval is another session's; call the same again")
 	case a.Claim != nil:
-		return Verdict{Allow: true, Why: decidedBy(a)}
+		return Verdict{Allow: true, Policy: byPolicy(a), Why: decidedBy(a)}
 	case ctx.Err() != nil:
 		return denied(gone)
 	}
@@ -85,7 +86,12 @@ func Ask(ctx context.Context, d Approvals, c Call, until time.Time) Verdict {
 	if _, err = d.Claim(claiming, cmp.Or(q.id, a.ID), q.claim()); err != nil {
 		return q.failed(ctx, err)
 	}
-	return Verdict{Allow: true, Why: decidedBy(a)}
+	return Verdict{Allow: true, Policy: byPolicy(a), Why: decidedBy(a)}
+}
+
+// byPolicy reports that nobody but policy decided.
+func byPolicy(a api.Approval) bool {
+	return len(a.DecidedBy) == 1 && a.DecidedBy[0] == "policy" && len(a.Votes) == 0
 }
 
 // question is one call on its way through the desk.

@@ -37,7 +37,7 @@ func claudeCode() Runtime {
 		Events: []Event{
 			{
 				Name: "PreToolUse", Phase: Before, HTTP: true, Command: true, CallID: true,
-				decode: claudeEvent("PreToolUse", "tool_use_id"), dialect: claudePre(),
+				decode: claudeEvent("PreToolUse", "tool_use_id"), dialect: claudePre().orSilent(),
 			},
 			{
 				Name: "PermissionRequest", Phase: Permission, HTTP: true, Command: true,

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"approvalbot/internal/hook"
 )
 
 // caveats are what decides, beside the hook's own text, whether a runtime asks it. A row a
@@ -97,6 +99,10 @@ func caveatsOf(runtime string) caveats {
 // Asks says when a runtime asks the desk once the hook is in force.
 func Asks(o Options) string {
 	switch asks := caveatsOf(o.Runtime.Name).asks; {
+	case o.Silent:
+		return "before every tool call, and where policy allows one its own rules go on (--silent-allow)"
+	case o.CanBeSilent():
+		return "before every tool call, and what the desk allows skips its own dialog"
 	case o.Beside && o.Runtime.Name == "claude-code":
 		return "while its own dialog is open; the first answer counts"
 	case o.Beside:
@@ -105,6 +111,12 @@ func Asks(o Options) string {
 		return asks
 	}
 	return "before every tool call"
+}
+
+// CanBeSilent reports whether the hook may say nothing where policy allows: the runtime's own rules go on then, which
+// an allow skips.
+func (o Options) CanBeSilent() bool {
+	return !o.Beside && slices.ContainsFunc(o.Runtime.Events, hook.Event.CanBeSilent)
 }
 
 // Force says what a doubt comes to.
