@@ -180,7 +180,8 @@ func (c *Client) Claim(ctx context.Context, id string, req ClaimRequest) (Claim,
 	}
 	var got Claim
 	path := approvalPath(id, "claim")
-	err := c.do(ctx, call{method: http.MethodPost, path: path, large: "/hooks" + strings.TrimPrefix(path, "/v1"), in: req}, &got)
+	what := call{method: http.MethodPost, path: path, large: "/hooks" + strings.TrimPrefix(path, "/v1"), in: req}
+	err := c.do(ctx, what, &got)
 	if err == nil {
 		err = c.believed(ctx, asked, got)
 	}

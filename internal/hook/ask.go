@@ -108,7 +108,8 @@ type question struct {
 // name is not random here: a receipt of it that somebody kept is believed again for this
 // very call of this session alone, and until it expires.
 func (q *question) claim() api.ClaimRequest {
-	return api.ClaimRequest{ClaimID: cmp.Or(q.call.claimID(), rand.Text()), ToolName: q.call.Tool, Params: q.call.Params, Bind: q.call.Request().Bind}
+	id := cmp.Or(q.call.claimID(), rand.Text())
+	return api.ClaimRequest{ClaimID: id, ToolName: q.call.Tool, Params: q.call.Params, Bind: q.call.Request().Bind}
 }
 
 // claimID is the name of a call's claim; empty: its body does not name the call.

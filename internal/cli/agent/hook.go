@@ -73,7 +73,8 @@ func newHookCommand(a *app.App) *cobra.Command {
 	cmd.Flags().DurationVar(&f.limit, "limit", 0,
 		"the hook's time limit in the runtime's configuration (else the runtime's default); the answer comes before it")
 	cmd.Flags().BoolVar(&f.silent, "silent-allow", false,
-		"claude-code PreToolUse: decide nothing where policy allows, so that the runtime's own rules go on; a person's yes allows")
+		"claude-code PreToolUse: decide nothing where policy allows, so that the runtime's own rules go on; "+
+			"a person's yes allows")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		words := wordsOfHook(a.Args[slices.Index(a.Args, "hook")+1:])
 		return answerEvent(a, hookDeny(words, fmt.Sprintf("approvalbot hook: %v", err)))

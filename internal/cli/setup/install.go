@@ -196,12 +196,12 @@ func chooseSilence(ctx context.Context, a *app.App, o *install.Options, at attac
 	case installed:
 		o.Silent = before.Silent
 		return nil
-	case at.print || !show.IsTerminal(a.Stdin), at.scope() == "" && o.Scope == install.Managed: // root is asked something else
-		return nil
+	case at.print || !show.IsTerminal(a.Stdin), at.scope() == "" && o.Scope == install.Managed:
+		return nil // nobody can be asked, or root is asked something else
 	}
 	lines, _ := app.ReadLines(ctx, a.Stdin)
-	answer, err := askPerson(ctx, a, lines, fmt.Sprintf("Where policy allows a call, should %s still go by its own rules, and perhaps ask you, "+
-		"instead of running it?", o.Runtime.Title), "no")
+	answer, err := askPerson(ctx, a, lines, fmt.Sprintf("Where policy allows a call, should %s still go by its own rules, "+
+		"and perhaps ask you, instead of running it?", o.Runtime.Title), "no")
 	o.Silent = err == nil && strings.HasPrefix(strings.ToLower(answer), "y")
 	return err
 }

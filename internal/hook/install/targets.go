@@ -110,7 +110,8 @@ func everywhere(t target, files map[Scope]string) []target {
 // another one for what failed.
 func reports(text string, beside bool, files map[Scope]string) (out []target) {
 	for _, event := range []string{"PostToolUse", "PostToolUseFailure"} {
-		out = append(out, everywhere(target{list: []string{"hooks", event}, text: text, event: event, limit: "30s", beside: beside}, files)...)
+		t := target{list: []string{"hooks", event}, text: text, event: event, limit: "30s", beside: beside}
+		out = append(out, everywhere(t, files)...)
 	}
 	return out
 }
