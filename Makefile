@@ -9,7 +9,7 @@ TOOL    := $(GO) tool -modfile=tools.mod
 # to Go, has no goroutines, and under the detector takes sixteen times as long.
 RACE := -race -gcflags='modernc.org/sqlite/lib=-race=false' -gcflags='modernc.org/libc/...=-race=false'
 
-.PHONY: build run check test agents lint bench chaos shellproof obeys golden pictures vulnerabilities release fixture clean
+.PHONY: build run check test agents generate lint bench chaos shellproof obeys golden costs pictures vulnerabilities release fixture clean
 
 build: ## the one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/approvalbot
@@ -17,8 +17,15 @@ build: ## the one static binary
 run: build ## the desk on embedded SQLite, with a generated local configuration
 	@exec $(BIN) serve --local .
 
+# Judging is pure: no room of policy starts a goroutine (TestJudgingStartsNoGoroutine), and its
+# tests judge one call after the other, so under the detector they take three times as long and
+# find nothing more. The detector watches policy wherever desks judge calls beside each other, and
+# in its tests that do so, whose names end in AtOnce.
+PURE := ./internal/policy/...
+
 test: ## everything, with the race detector; ends with what this machine lacks the programs for
-	$(GO) run ./internal/testsum $(RACE) -timeout 40m ./...
+	$(GO) run ./internal/testsum $(RACE) -timeout 40m $$($(GO) list ./... | grep -v '/internal/policy') \
+		-- -timeout 40m $(PURE) -- $(RACE) -run AtOnce ./internal/policy -- -count=1 ./internal/costs
 
 # Packages whose tests start whole desks, databases or browsers.
 WHOLE := -e '/cmd/approvalbot$$' -e '/server$$' -e '/store$$' -e '/web$$'
@@ -38,11 +45,15 @@ agents: ## the real agent runtimes' clients against the desk, with a fake model;
 	APPROVALBOT_AGENTS='$(CURDIR)/bin/agents' APPROVALBOT_SLOW='$(AGENTS_SLOW)' $(GO) run ./internal/testsum \
 		-exec '$(CURDIR)/internal/agents/alone.sh' -run 'TestAgents' -count=1 -timeout 40m ./cmd/approvalbot
 
-lint: ## formatting, vet, staticcheck
+generate: ## the pages' Go code, from internal/web/*.templ
+	$(TOOL) templ generate -path internal/web
+
+lint: ## formatting, vet, staticcheck, generated code that is not of its source
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'gofmt would change:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GO) vet ./...
 	$(GO) vet -tags faults ./...
 	$(TOOL) staticcheck ./...
+	@$(TOOL) templ generate -check -log-level error -path internal/web || { echo 'make generate makes the pages anew'; exit 1; }
 
 vulnerabilities: ## known ones in what the program calls; says so loudly where their database cannot be reached
 	internal/release/vulnerabilities.sh $(TOOL)
@@ -76,6 +87,9 @@ golden: ## rewrite golden files from what the code does now; read the diff
 	$(GO) test ./internal/hook/install -run AgentsPage -update
 	$(GO) test ./internal/policy/program -run TableIsMade -update
 	$(GO) test ./internal/policy -run 'JudgementsStay|ReasonsPage|ProgramsPage' -update
+
+costs: ## measure what calls and a start cost, and write it into internal/costs/costs.tsv; read the diff
+	$(GO) test ./internal/costs -count=1 -update
 
 pictures: ## the README's pictures of cards, drawn by Chromium from what the bot sends
 	$(GO) run ./internal/pictures docs/pictures

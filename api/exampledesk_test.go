@@ -10,6 +10,8 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 	"approvalbot/internal/policy"
 	"approvalbot/internal/server"
 	"approvalbot/internal/server/auth"
@@ -31,8 +33,8 @@ var errDecided = errors.New("decided")
 // noChats is a desk without cards: people decide over the API.
 type noChats struct{}
 
-func (noChats) Route(core.Approval) core.Routes { return core.Routes{} }
-func (noChats) Names(core.Target) bool          { return false }
+func (noChats) Route(approval.Approval) core.Routes { return core.Routes{} }
+func (noChats) Names(approval.Target) bool          { return false }
 
 func openDesk() *exampleDesk {
 	must := func(err error) {
@@ -44,7 +46,7 @@ func openDesk() *exampleDesk {
 	must(err)
 	rules, err := policy.New(policy.Config{Enabled: true})
 	must(err)
-	people, err := core.NewDirectory(core.Rights{People: []core.Person{{Name: "alice"}}, Tokens: map[string]string{"alice-laptop": "alice"}})
+	people, err := people.NewDirectory(people.Rights{People: []people.Person{{Name: "alice"}}, Tokens: map[string]string{"alice-laptop": "alice"}})
 	must(err)
 	feed := events.NewFeed(st, nil)
 	gate := core.NewGate(st, core.Rules{Enabled: true, Policy: rules, People: people, Router: noChats{}, TimeoutMs: 60_000, MaxTimeoutMs: 60_000}, nil, feed.Notify)

@@ -10,16 +10,18 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 	"approvalbot/internal/schedule"
 )
 
 // lending is a desk of alice, bob, carl and dave, approvers on Telegram; alice and dave
 // are of ops, carl is of dev. Erin is of ops and no approver, frank is one of ops by a
 // role of the chat alone, and account 9 may decide and is nobody's. Alice and bob take turns on duty.
-func lending(t testing.TB) *Directory {
+func lending(t testing.TB) *people.Directory {
 	t.Helper()
-	d, err := NewDirectory(Rights{
-		People: []Person{
+	d, err := people.NewDirectory(people.Rights{
+		People: []people.Person{
 			{Name: "alice", Accounts: map[string]string{"telegram": "1", "discord": "11"}, Roles: []string{"ops", "onDuty:web"}},
 			{Name: "bob", Accounts: map[string]string{"telegram": "2"}},
 			{Name: "carl", Accounts: map[string]string{"telegram": "3"}, Roles: []string{"dev"}},
@@ -36,25 +38,25 @@ func lending(t testing.TB) *Directory {
 	return d
 }
 
-var accounts = map[string]Voter{
+var accounts = map[string]approval.Voter{
 	"alice": on("telegram", "1"), "bob": on("telegram", "2"), "carl": on("telegram", "3"), "dave": on("telegram", "4"),
 	"erin": on("telegram", "5"), "frank": {Channel: "discord", UserID: "66", Roles: []string{"77"}}, "nobody": on("telegram", "9"),
 }
 
 // away reads "alice>bob carl": alice is away and bob stands in for her, carl is away. All
 // of it lasts from 100 to 200.
-func away(text string) (out []Absence) {
+func away(text string) (out []people.Absence) {
 	for _, word := range strings.Fields(text) {
 		person, to, _ := strings.Cut(word, ">")
-		out = append(out, Absence{Person: person, To: to, SinceMs: 100, UntilMs: 200, By: "person:" + person})
+		out = append(out, people.Absence{Person: person, To: to, SinceMs: 100, UntilMs: 200, By: "person:" + person})
 	}
 	return out
 }
 
-func needs(text string) (out []Need) {
+func needs(text string) (out []approval.Need) {
 	for _, word := range strings.Fields(text) {
 		role, n, several := strings.Cut(word, "=")
-		need := Need{Role: role, Min: 1}
+		need := approval.Need{Role: role, Min: 1}
 		if several {
 			fmt.Sscan(n, &need.Min)
 		}
@@ -65,7 +67,7 @@ func needs(text string) (out []Need) {
 
 // sayYes gives the approval with the yes of each person of the text, at that time: "bob", or
 // "bob@90".
-func (a Approval) sayYes(text string, d *Directory, absences []Absence) Approval {
+func sayYes(a approval.Approval, text string, d *people.Directory, absences []people.Absence) approval.Approval {
 	for _, word := range strings.Fields(text) {
 		name, at, timed := strings.Cut(word, "@")
 		now := int64(150)
@@ -73,7 +75,7 @@ func (a Approval) sayYes(text string, d *Directory, absences []Absence) Approval
 			fmt.Sscan(at, &now)
 		}
 		view := d.At(time.UnixMilli(now), absences...)
-		a = a.count(Ballot{Voter: accounts[name], Decision: AllowOnce, ReceivedMs: 1}, view, now).Approval
+		a = count(a, Ballot{Voter: accounts[name], Decision: approval.AllowOnce, ReceivedMs: 1}, view, now).Approval
 	}
 	return a
 }
@@ -146,13 +148,13 @@ func TestDelegation(t *testing.T) {
 			a := needing(c.quorum, nil)
 			a.Rule.Needs = needs(c.needs)
 			if c.asker != "" {
-				a.Askers = []Requester{{Channel: accounts[c.asker].Channel, UserID: accounts[c.asker].UserID}}
+				a.Askers = []approval.Requester{{Channel: accounts[c.asker].Channel, UserID: accounts[c.asker].UserID}}
 			}
 			absences := away(c.away)
-			a = a.sayYes(c.votes, d, absences)
-			require.Equal(t, map[bool]Status{true: Approved, false: Pending}[c.allowed], a.Status)
+			a = sayYes(a, c.votes, d, absences)
+			require.Equal(t, map[bool]approval.Status{true: approval.Approved, false: approval.Pending}[c.allowed], a.Status)
 			last := map[bool]int64{true: 200, false: 150}[strings.Contains(c.votes, "@200")]
-			require.Equal(t, c.tally, a.TallyText(d.At(time.UnixMilli(last), absences...)))
+			require.Equal(t, c.tally, people.TallyText(a, d.At(time.UnixMilli(last), absences...)))
 		})
 	}
 }
@@ -163,25 +165,25 @@ func TestAdversary_I5_ALenderWhoAskedIsNobodysExcuse(t *testing.T) {
 	d, absences := lending(t), away("alice>bob")
 	a := needing(2, nil)
 	a.Rule.Needs = needs("ops")
-	a = a.sayYes("bob", d, absences)
+	a = sayYes(a, "bob", d, absences)
 	require.Equal(t, []string{"alice"}, a.Votes[0].For)
 	for _, solo := range []bool{false, true} {
-		joined := a.clone()
-		joined.Solo, joined.Askers = solo, []Requester{{Channel: "discord", UserID: "11"}}
-		joined = joined.sayYes("carl", d, absences)
-		require.Equal(t, Pending, joined.Status)
-		require.Equal(t, "2 of 2 yes (bob, carl); needs 1 with role ops", joined.TallyText(d.At(time.UnixMilli(150), absences...)))
+		joined := a.Clone()
+		joined.Solo, joined.Askers = solo, []approval.Requester{{Channel: "discord", UserID: "11"}}
+		joined = sayYes(joined, "carl", d, absences)
+		require.Equal(t, approval.Pending, joined.Status)
+		require.Equal(t, "2 of 2 yes (bob, carl); needs 1 with role ops", people.TallyText(joined, d.At(time.UnixMilli(150), absences...)))
 	}
-	require.Equal(t, Approved, a.sayYes("carl", d, absences).Status, "and it would have been enough")
-	both := a.sayYes("alice", d, absences)
-	both.Askers = []Requester{{Person: "alice"}}
-	require.Equal(t, "1 of 2 yes (bob); needs 1 with role ops", both.TallyText(d.At(time.UnixMilli(150), absences...)))
-	both.Askers = []Requester{{Person: "bob"}}
-	require.Equal(t, "1 of 2 yes (alice)", both.TallyText(d.At(time.UnixMilli(150), absences...)), "who asked fills nobody's seat")
+	require.Equal(t, approval.Approved, sayYes(a, "carl", d, absences).Status, "and it would have been enough")
+	both := sayYes(a, "alice", d, absences)
+	both.Askers = []approval.Requester{{Person: "alice"}}
+	require.Equal(t, "1 of 2 yes (bob); needs 1 with role ops", people.TallyText(both, d.At(time.UnixMilli(150), absences...)))
+	both.Askers = []approval.Requester{{Person: "bob"}}
+	require.Equal(t, "1 of 2 yes (alice)", people.TallyText(both, d.At(time.UnixMilli(150), absences...)), "who asked fills nobody's seat")
 
 	solo := needing(1, nil)
-	solo.Rule.Needs, solo.Solo, solo.Askers = needs("ops"), true, []Requester{{Person: "bob"}}
-	require.Equal(t, Pending, solo.sayYes("bob", d, absences).Status, "who may approve their own is lent nothing for it")
+	solo.Rule.Needs, solo.Solo, solo.Askers = needs("ops"), true, []approval.Requester{{Person: "bob"}}
+	require.Equal(t, approval.Pending, sayYes(solo, "bob", d, absences).Status, "who may approve their own is lent nothing for it")
 }
 
 // What a delegate's yes leaves serves nobody in whose stead it was given: a grant, and a
@@ -191,45 +193,45 @@ func TestAdversary_I5_ALenderHasNothingByTheirDelegate(t *testing.T) {
 	a := needing(1, nil)
 	a.Rule.Needs, a.SessionKey, a.Subject, a.ToolName, a.Owner = needs("ops"), "s", "deploy", "deploy", "agent"
 	view := d.At(time.UnixMilli(150), absences...)
-	c := a.count(Ballot{Voter: accounts["bob"], Decision: AllowSession, ReceivedMs: 1}, view, 150)
-	require.Equal(t, Approved, c.Approval.Status)
+	c := count(a, Ballot{Voter: accounts["bob"], Decision: approval.AllowSession, ReceivedMs: 1}, view, 150)
+	require.Equal(t, approval.Approved, c.Approval.Status)
 	require.Equal(t, []string{"person:bob"}, c.Approval.DecidedBy)
 	require.Len(t, c.Grants, 1)
 	require.Equal(t, []string{"person:alice"}, c.Grants[0].Behind)
 	require.Contains(t, string(c.Events[0].Data), `"for":["alice"]`, "it is on record")
 
-	no := a.count(Ballot{Voter: accounts["bob"], Decision: Deny, ReceivedMs: 1}, view, 150)
-	require.Equal(t, Denied, no.Approval.Status)
+	no := count(a, Ballot{Voter: accounts["bob"], Decision: approval.Deny, ReceivedMs: 1}, view, 150)
+	require.Equal(t, approval.Denied, no.Approval.Status)
 	require.NotContains(t, string(no.Events[0].Data), `"for":`, "a no is one's own")
 
 	again := a
-	again.Status = Pending
+	again.Status = approval.Pending
 	for asker, covers := range map[string]bool{"": true, "carl": true, "bob": false, "alice": false} {
 		again.Askers = nil
 		if asker != "" {
-			again.Askers = []Requester{{Person: asker}}
+			again.Askers = []approval.Requester{{Person: asker}}
 		}
-		require.Equal(t, covers, c.Grants[0].covers(again, GrantScope{}, d, 160), asker)
-		require.Equal(t, !covers, again.givenByAsker(c.Approval.DecidedBy, lentTo(c.Approval.Votes), d), asker)
+		require.Equal(t, covers, people.Covers(c.Grants[0], again, approval.GrantScope{}, d, 160), asker)
+		require.Equal(t, !covers, people.GivenByAsker(again, c.Approval.DecidedBy, people.LentTo(c.Approval.Votes), d), asker)
 	}
 	gone := *d
-	gone.people = map[string]Person{"bob": d.people["bob"]}
+	gone.People = map[string]people.Person{"bob": d.People["bob"]}
 	again.Askers = nil
-	require.False(t, c.Grants[0].covers(again, GrantScope{}, &gone, 160), "alice is nobody any more")
+	require.False(t, people.Covers(c.Grants[0], again, approval.GrantScope{}, &gone, 160), "alice is nobody any more")
 }
 
 // The verifier's people are asked as themselves: nobody stands in for them.
 func TestNobodyStandsInForTheVerifiersPeople(t *testing.T) {
 	d, absences := lending(t), away("alice>bob")
-	a := needing(1, &VerifierNeed{Accounts: []string{"telegram:1"}}).sayYes("bob", d, absences)
-	require.Equal(t, Pending, a.Status)
-	require.Equal(t, "approvers: 1 of 1 yes (bob); verifier's people: 0 of 1 yes", a.TallyText(d.At(time.UnixMilli(150), absences...)))
-	require.Equal(t, Approved, a.sayYes("alice", d, absences).Status)
+	a := sayYes(needing(1, &approval.VerifierNeed{Accounts: []string{"telegram:1"}}), "bob", d, absences)
+	require.Equal(t, approval.Pending, a.Status)
+	require.Equal(t, "approvers: 1 of 1 yes (bob); verifier's people: 0 of 1 yes", people.TallyText(a, d.At(time.UnixMilli(150), absences...)))
+	require.Equal(t, approval.Approved, sayYes(a, "alice", d, absences).Status)
 
-	d.verifiers = map[string][]string{"": {"telegram:5"}}
-	own := needing(1, &VerifierNeed{Accounts: []string{"telegram:5"}})
+	d.Verifiers = map[string][]string{"": {"telegram:5"}}
+	own := needing(1, &approval.VerifierNeed{Accounts: []string{"telegram:5"}})
 	own.Rule.Needs = needs("ops")
-	own = own.sayYes("erin", d, away("alice>erin"))
+	own = sayYes(own, "erin", d, away("alice>erin"))
 	require.True(t, own.Votes[0].VerifierOnly)
 	require.Empty(t, own.Votes[0].For, "nor do they for an approver")
 }
@@ -239,10 +241,10 @@ func TestADecisionStaysAsItWasCounted(t *testing.T) {
 	d, absences := lending(t), away("alice>bob")
 	a := needing(2, nil)
 	a.Rule.Needs = needs("ops")
-	a = a.sayYes("alice bob carl", d, absences)
-	require.Equal(t, Approved, a.Status)
-	for _, later := range []*Directory{d, d.At(time.UnixMilli(150), absences...), d.At(time.UnixMilli(300), absences...)} {
-		require.Equal(t, "2 of 2 yes (alice, bob with alice, carl)", a.TallyText(later))
+	a = sayYes(a, "alice bob carl", d, absences)
+	require.Equal(t, approval.Approved, a.Status)
+	for _, later := range []*people.Directory{d, d.At(time.UnixMilli(150), absences...), d.At(time.UnixMilli(300), absences...)} {
+		require.Equal(t, "2 of 2 yes (alice, bob with alice, carl)", people.TallyText(a, later))
 	}
 	require.Equal(t, []string{"person:alice", "person:bob", "person:carl"}, a.DecidedBy)
 	require.Equal(t, "alice", a.Votes[1].With)
@@ -254,16 +256,16 @@ func TestAYesIsGivenInOneAbsence(t *testing.T) {
 	d := lending(t)
 	a := needing(2, nil)
 	a.Rule.Needs = needs("ops")
-	a = a.sayYes("bob", d, away("alice>bob"))
-	again := []Absence{{Person: "alice", To: "bob", SinceMs: 160, UntilMs: 300}}
-	require.Equal(t, Pending, a.sayYes("carl@170", d, again).Status)
-	require.Equal(t, Approved, a.sayYes("carl@170 bob@180", d, again).Status)
-	other, plain := []Absence{{Person: "alice", To: "carl", SinceMs: 160, UntilMs: 300}}, lending(t)
-	dave := plain.people["dave"]
+	a = sayYes(a, "bob", d, away("alice>bob"))
+	again := []people.Absence{{Person: "alice", To: "bob", SinceMs: 160, UntilMs: 300}}
+	require.Equal(t, approval.Pending, sayYes(a, "carl@170", d, again).Status)
+	require.Equal(t, approval.Approved, sayYes(a, "carl@170 bob@180", d, again).Status)
+	other, plain := []people.Absence{{Person: "alice", To: "carl", SinceMs: 160, UntilMs: 300}}, lending(t)
+	dave := plain.People["dave"]
 	dave.Roles = nil
-	plain.people["dave"] = dave
-	a = a.sayYes("dave@170", plain, other)
-	require.Equal(t, "2 of 2 yes (bob, dave); needs 1 with role ops", a.TallyText(plain.At(time.UnixMilli(170), other...)))
+	plain.People["dave"] = dave
+	a = sayYes(a, "dave@170", plain, other)
+	require.Equal(t, "2 of 2 yes (bob, dave); needs 1 with role ops", people.TallyText(a, plain.At(time.UnixMilli(170), other...)))
 }
 
 // Who is asked leaves out who is away, as long as somebody is left.
@@ -272,9 +274,9 @@ func TestContacts_LeaveOutWhoIsAway(t *testing.T) {
 	names := func(absences string, askers ...string) (out []string) {
 		a := needing(1, nil)
 		for _, name := range askers {
-			a.Askers = append(a.Askers, Requester{Person: name})
+			a.Askers = append(a.Askers, approval.Requester{Person: name})
 		}
-		for _, p := range a.contacts(d.At(time.UnixMilli(150), away(absences)...)) {
+		for _, p := range people.Contacts(a, d.At(time.UnixMilli(150), away(absences)...)) {
 			out = append(out, p.Name)
 		}
 		return out
@@ -287,8 +289,8 @@ func TestContacts_LeaveOutWhoIsAway(t *testing.T) {
 // Whether those who are here could allow a call.
 func TestWhoIsHereCouldAllow(t *testing.T) {
 	closed := lending(t)
-	closed.roles = nil // else there may be more of them than can be named
-	closed.all = closed.count(nil, nil)
+	closed.Roles = nil // else there may be more of them than can be named
+	closed.All = closed.Count(nil, nil)
 	for _, c := range []struct {
 		name               string
 		quorum             int
@@ -312,25 +314,25 @@ func TestWhoIsHereCouldAllow(t *testing.T) {
 		a := needing(c.quorum, nil)
 		a.Rule.Needs = needs(c.needs)
 		if c.asker != "" {
-			a.Askers = []Requester{{Person: c.asker}}
+			a.Askers = []approval.Requester{{Person: c.asker}}
 		}
 		view := closed.At(time.UnixMilli(150), away(c.away)...)
-		a = a.sayYes(c.voted, closed, away(c.away))
-		require.Equal(t, c.can, a.metNow(view), c.name)
-		said := a.withoutApprovers(view)
-		require.Equal(t, !c.can, slices.Contains(said.Assessment.ReasonCodes, ReasonAway), c.name)
-		require.Equal(t, Pending, said.Status, "it may still be answered: "+c.name)
+		a = sayYes(a, c.voted, closed, away(c.away))
+		require.Equal(t, c.can, people.MetNow(a, view), c.name)
+		said := people.WithoutApprovers(a, view)
+		require.Equal(t, !c.can, slices.Contains(said.Assessment.ReasonCodes, approval.ReasonAway), c.name)
+		require.Equal(t, approval.Pending, said.Status, "it may still be answered: "+c.name)
 	}
 	a := needing(1, nil)
 	a.Rule.Needs = needs("ops")
-	require.True(t, a.metNow(lending(t).At(time.UnixMilli(150), away("alice dave")...)), "a role of the chat may let somebody")
-	require.True(t, needing(9, nil).metNow(lending(t).At(time.UnixMilli(150), away("alice")...)), "or many")
-	why := a.withoutApprovers(closed.At(time.UnixMilli(150), away("alice dave>alice")...)).Why[0]
+	require.True(t, people.MetNow(a, lending(t).At(time.UnixMilli(150), away("alice dave")...)), "a role of the chat may let somebody")
+	require.True(t, people.MetNow(needing(9, nil), lending(t).At(time.UnixMilli(150), away("alice")...)), "or many")
+	why := people.WithoutApprovers(a, closed.At(time.UnixMilli(150), away("alice dave>alice")...)).Why[0]
 	require.Contains(t, why, "Nobody who is here can allow this: away are alice until ")
 	require.Contains(t, why, ", dave until ")
-	verified := needing(1, &VerifierNeed{Accounts: []string{"telegram:1"}})
-	require.True(t, verified.metNow(closed.At(time.UnixMilli(150))))
-	require.False(t, verified.metNow(closed.At(time.UnixMilli(150), away("alice>bob")...)))
+	verified := needing(1, &approval.VerifierNeed{Accounts: []string{"telegram:1"}})
+	require.True(t, people.MetNow(verified, closed.At(time.UnixMilli(150))))
+	require.False(t, people.MetNow(verified, closed.At(time.UnixMilli(150), away("alice>bob")...)))
 }
 
 // What may be said of an absence.
@@ -365,62 +367,24 @@ func TestAdmitsAbsence(t *testing.T) {
 	} {
 		a := away(c.say)[0]
 		a.SinceMs, a.UntilMs = 150, c.until
-		refusal := d.admitsAbsence(a, Absences{All: away(c.others)})
+		refusal := d.AdmitsAbsence(a, people.Absences{All: away(c.others)})
 		if c.want == "" {
 			require.Nil(t, refusal, c.say)
 			continue
 		}
 		require.ErrorContains(t, refusal, c.want, c.say)
 	}
-	over := Absences{All: []Absence{{Person: "bob", To: "alice", SinceMs: 1, UntilMs: 150}}}
-	require.Nil(t, d.admitsAbsence(Absence{Person: "alice", To: "bob", SinceMs: 150, UntilMs: 200}, over), "what is over leads nowhere")
-}
-
-// Seats are filled at best as the rule allows, and never by two choices of one seat.
-func TestFill(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var needs []Need
-		for range rapid.IntRange(0, 3).Draw(t, "needs") {
-			needs = append(needs, Need{Min: rapid.IntRange(0, 3).Draw(t, "min")})
-		}
-		seats := make([]seat, rapid.IntRange(0, 4).Draw(t, "seats"))
-		for i := range seats {
-			seats[i].choices = rapid.SliceOfN(rapid.SliceOfN(rapid.Bool(), len(needs), len(needs)), 0, 3).Draw(t, "choices")
-		}
-		best := 0
-		var try func(i int, met []int)
-		try = func(i int, met []int) {
-			if i == len(seats) {
-				n := 0
-				for k, need := range needs {
-					n += min(need.Min, met[k])
-				}
-				best = max(best, n)
-				return
-			}
-			try(i+1, met)
-			for _, choice := range seats[i].choices {
-				more := slices.Clone(met)
-				for k, meets := range choice {
-					if meets {
-						more[k]++
-					}
-				}
-				try(i+1, more)
-			}
-		}
-		try(0, make([]int, len(needs)))
-		require.Equal(t, best, sum(fill(needs, seats)))
-	})
+	over := people.Absences{All: []people.Absence{{Person: "bob", To: "alice", SinceMs: 1, UntilMs: 150}}}
+	require.Nil(t, d.AdmitsAbsence(people.Absence{Person: "alice", To: "bob", SinceMs: 150, UntilMs: 200}, over), "what is over leads nowhere")
 }
 
 // anyDesk draws a desk of five approvers with roles, who is away, and who asked.
-func anyDesk(t *rapid.T) (d *Directory, absences []Absence, a Approval) {
+func anyDesk(t *rapid.T) (d *people.Directory, absences []people.Absence, a approval.Approval) {
 	names, roles := []string{"a", "b", "c", "d", "e"}, []string{"x", "y"}
-	r := Rights{AllowedUsers: map[string][]string{"telegram": nil}}
+	r := people.Rights{AllowedUsers: map[string][]string{"telegram": nil}}
 	for i, name := range names {
 		id := fmt.Sprint(i)
-		p := Person{Name: name, Accounts: map[string]string{"telegram": id}}
+		p := people.Person{Name: name, Accounts: map[string]string{"telegram": id}}
 		for _, role := range roles {
 			if rapid.Bool().Draw(t, name+" is "+role) {
 				p.Roles = append(p.Roles, role)
@@ -433,19 +397,19 @@ func anyDesk(t *rapid.T) (d *Directory, absences []Absence, a Approval) {
 		if to := rapid.SampledFrom(append([]string{"", "stays"}, names...)).Draw(t, name+" to"); to != "stays" {
 			since := int64(rapid.IntRange(0, 20).Draw(t, "since"))
 			until := since + int64(rapid.IntRange(0, 30).Draw(t, "for"))
-			absences = append(absences, Absence{Person: name, To: to, SinceMs: since, UntilMs: until})
+			absences = append(absences, people.Absence{Person: name, To: to, SinceMs: since, UntilMs: until})
 		}
 	}
-	d, err := NewDirectory(r)
+	d, err := people.NewDirectory(r)
 	require.NoError(t, err)
 	a = needing(rapid.IntRange(1, 3).Draw(t, "quorum"), nil)
 	for _, role := range roles {
 		if n := rapid.IntRange(0, 2).Draw(t, "needs "+role); n > 0 {
-			a.Rule.Needs = append(a.Rule.Needs, Need{role, n})
+			a.Rule.Needs = append(a.Rule.Needs, approval.Need{Role: role, Min: n})
 		}
 	}
 	if who := rapid.SampledFrom(append([]string{""}, names...)).Draw(t, "asker"); who != "" {
-		a.Askers = []Requester{{Person: who}}
+		a.Askers = []approval.Requester{{Person: who}}
 	}
 	return d, absences, a
 }
@@ -474,14 +438,14 @@ func TestAdversary_D1_NoDelegationAllowsWhatTheAbsentCouldNot(t *testing.T) {
 	approved := 0
 	rapid.Check(t, func(t *rapid.T) {
 		d, absences, a := anyDesk(t)
-		a = a.sayYes(votes(t), d, absences)
-		if a.Status != Approved {
+		a = sayYes(a, votes(t), d, absences)
+		if a.Status != approval.Approved {
 			return
 		}
 		view := d.At(time.UnixMilli(a.ResolvedAtMs), absences...)
 		var said []string // who said yes, and may
 		for _, v := range a.Votes {
-			if who := v.Voter.Person; view.MayDecide(*v.Voter) && !view.isAsker(*v.Voter, a.Askers) && !slices.Contains(said, who) {
+			if who := v.Voter.Person; view.MayDecide(*v.Voter) && !view.IsAsker(*v.Voter, a.Askers) && !slices.Contains(said, who) {
 				said = append(said, who)
 			}
 		}
@@ -495,7 +459,7 @@ func TestAdversary_D1_NoDelegationAllowsWhatTheAbsentCouldNot(t *testing.T) {
 			}
 			stands := []string{said[i]}
 			for _, l := range absences {
-				if l.To == said[i] && l.lasts(a.ResolvedAtMs) {
+				if l.To == said[i] && l.Lasts(a.ResolvedAtMs) {
 					stands = append(stands, l.Person)
 				}
 			}
@@ -509,7 +473,7 @@ func TestAdversary_D1_NoDelegationAllowsWhatTheAbsentCouldNot(t *testing.T) {
 		// Lender and delegate are never two of them.
 		n := len(said)
 		for _, l := range absences {
-			joined := view.standsIn(l.Person) != "" && slices.Contains(said, l.Person) && slices.Contains(said, l.To)
+			joined := view.StandsIn(l.Person) != "" && slices.Contains(said, l.Person) && slices.Contains(said, l.To)
 			if joined {
 				n--
 			}
@@ -521,12 +485,12 @@ func TestAdversary_D1_NoDelegationAllowsWhatTheAbsentCouldNot(t *testing.T) {
 }
 
 // satisfied reports whether the yes of these people themselves would be enough.
-func satisfied(a Approval, d *Directory, people []string) bool {
-	a.Status, a.Votes = Pending, nil
+func satisfied(a approval.Approval, d *people.Directory, people []string) bool {
+	a.Status, a.Votes = approval.Pending, nil
 	for _, name := range people {
-		a = a.count(Ballot{Voter: accounts[name], Decision: AllowOnce, ReceivedMs: 1}, d, 1).Approval
+		a = count(a, Ballot{Voter: accounts[name], Decision: approval.AllowOnce, ReceivedMs: 1}, d, 1).Approval
 	}
-	return a.Status == Approved
+	return a.Status == approval.Approved
 }
 
 // Coming back, or the end of an absence, allows nothing by itself: what waits goes on
@@ -534,16 +498,16 @@ func satisfied(a Approval, d *Directory, people []string) bool {
 func TestAdversary_D2_ComingBackAllowsNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d, absences, a := anyDesk(t)
-		a = a.sayYes(votes(t), d, absences)
-		before, view := a.clone(), d.At(time.UnixMilli(100))
-		c, _ := a.tick(Routes{}, nil, 100)
+		a = sayYes(a, votes(t), d, absences)
+		before, view := a.Clone(), d.At(time.UnixMilli(100))
+		c, _ := tick(a, Routes{}, nil, 100)
 		require.Equal(t, before.Status, c.Approval.Status)
 		require.Equal(t, before.DecidedBy, a.DecidedBy)
 		if a.Final() {
-			require.Equal(t, before.Votes, a.asOf(view))
+			require.Equal(t, before.Votes, people.AsOf(a, view))
 			return
 		}
-		for _, v := range a.asOf(view) {
+		for _, v := range people.AsOf(a, view) {
 			require.Empty(t, v.For, "nobody stands for who is here")
 			require.Empty(t, v.With)
 		}
@@ -558,7 +522,7 @@ func TestAnAbsenceAloneChangesNothing(t *testing.T) {
 			absences[i].To = ""
 		}
 		said := votes(t)
-		with, without := a.sayYes(said, d, absences), a.sayYes(said, d, nil)
+		with, without := sayYes(a, said, d, absences), sayYes(a, said, d, nil)
 		require.Equal(t, without.Status, with.Status)
 		require.Equal(t, without.Votes, with.Votes)
 	})
@@ -571,19 +535,19 @@ func TestAdversary_D6_SoloLendsNothingByAGrant(t *testing.T) {
 	a := needing(1, nil)
 	a.Rule.Needs, a.SessionKey, a.Subject, a.ToolName, a.Owner = needs("ops"), "s", "deploy", "deploy", "agent"
 	view := d.At(time.UnixMilli(150), absences...)
-	c := a.count(Ballot{Voter: accounts["bob"], Decision: AllowSession, ReceivedMs: 1}, view, 150)
-	own := a.count(Ballot{Voter: accounts["dave"], Decision: AllowSession, ReceivedMs: 1}, view, 150)
+	c := count(a, Ballot{Voter: accounts["bob"], Decision: approval.AllowSession, ReceivedMs: 1}, view, 150)
+	own := count(a, Ballot{Voter: accounts["dave"], Decision: approval.AllowSession, ReceivedMs: 1}, view, 150)
 	rules := &Rules{People: d, Solo: true}
 	for _, asker := range []string{"", "alice", "bob", "carl", "dave"} {
 		again := a
 		again.Solo, again.Askers = true, nil
 		if asker != "" {
-			again.Askers = []Requester{{Person: asker}}
+			again.Askers = []approval.Requester{{Person: asker}}
 		}
 		free := asker != "alice" && asker != "bob"
-		require.Equal(t, free, c.Grants[0].covers(again, GrantScope{}, d, 160), asker)
+		require.Equal(t, free, people.Covers(c.Grants[0], again, approval.GrantScope{}, d, 160), asker)
 		require.Equal(t, free, consulted{}.resumedBy(&c.Approval, again, again, rules, 160), asker)
-		require.True(t, own.Grants[0].covers(again, GrantScope{}, d, 160), "who gave it in nobody's stead: "+asker)
+		require.True(t, people.Covers(own.Grants[0], again, approval.GrantScope{}, d, 160), "who gave it in nobody's stead: "+asker)
 		require.True(t, consulted{}.resumedBy(&own.Approval, again, again, rules, 160), asker)
 	}
 }

@@ -13,46 +13,49 @@ import (
 	"pgregory.net/rapid"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
+	"approvalbot/internal/people"
 	"approvalbot/proof"
 )
 
 // ran has the agent claim a call under that name and report how it went; no status: it
 // reports nothing.
-func (d *fixture) ran(t *testing.T, a core.Approval, claimID, status string) {
+func (d *fixture) ran(t *testing.T, a approval.Approval, claimID, status string) {
 	t.Helper()
 	_, err := d.Claim(t.Context(), agent, a.ID, core.ClaimInput{ClaimID: claimID})
 	require.NoError(t, err)
 	if status != "" {
-		_, err = d.Report(t.Context(), agent, a.ID, claimID, core.Result{Status: status})
+		_, err = d.Report(t.Context(), agent, a.ID, claimID, approval.Result{Status: status})
 		require.NoError(t, err)
 	}
 }
 
 // allowed is a call that alice, and bob where two are needed, allowed.
-func (d *fixture) allowed(t *testing.T, tool string, more ...func(*core.Call)) core.Approval {
+func (d *fixture) allowed(t *testing.T, tool string, more ...func(*approval.Call)) approval.Approval {
 	t.Helper()
 	a := d.submit(t, tool, more...)
 	for _, who := range []core.Caller{alice, bob} {
-		if a.Status == core.Pending {
+		if a.Status == approval.Pending {
 			var err error
-			a, err = d.VoteAs(t.Context(), who, a.Code, core.AllowOnce, "")
+			a, err = d.VoteAs(t.Context(), who, a.Code, approval.AllowOnce, "")
 			require.NoError(t, err)
 		}
 	}
-	require.Equal(t, core.Approved, a.Status)
+	require.Equal(t, approval.Approved, a.Status)
 	return a
 }
 
 // why gives the code of a refusal, and why a call is not claimable; "": there is none.
 func why(err error) string {
-	if e, is := err.(*core.Error); is && e.Why != "" { //nolint:errorlint // the Gate gives them bare
+	if e, is := err.(*approval.Error); is && e.Why != "" { //nolint:errorlint // the Gate gives them bare
 		return string(e.Code) + " " + e.Why
 	}
-	return string(core.CodeOf(err))
+	return string(approval.CodeOf(err))
 }
 
 // again is a person's signed retry.
-func (d *signing) again(t *testing.T, who string, a core.Approval) (core.Approval, error) {
+func (d *signing) again(t *testing.T, who string, a approval.Approval) (approval.Approval, error) {
 	t.Helper()
 	now, err := d.ByKey(t.Context(), a.Key)
 	require.NoError(t, err)
@@ -77,10 +80,10 @@ func TestAdversary_T3_EachRunHasItsOwnSignatures(t *testing.T) {
 	d.ran(t, a, "1", "failed")
 	_, err := d.Retry(t.Context(), alice, a.Code, false)
 	require.Equal(t, "step_up_required", why(err))
-	require.Equal(t, deskURL+"/a/"+a.Code, err.(*core.Error).URL)
+	require.Equal(t, deskURL+"/a/"+a.Code, err.(*approval.Error).URL)
 
 	// A signature over allow-once is none over retry, and the other way round.
-	yes := d.sign(t, "alice", d.begin(t, "alice", d.submit(t, "signed-twice", func(c *core.Call) { c.SessionKey = "other" })))
+	yes := d.sign(t, "alice", d.begin(t, "alice", d.submit(t, "signed-twice", func(c *approval.Call) { c.SessionKey = "other" })))
 	yes.Retry = true
 	_, err = d.VoteSigned(t.Context(), signedInAs("alice"), a.Code, yes, "")
 	require.Equal(t, "step_up_required", why(err))
@@ -94,7 +97,7 @@ func TestAdversary_T3_EachRunHasItsOwnSignatures(t *testing.T) {
 		got, err = d.again(t, "bob", a)
 		require.NoError(t, err)
 		require.Nil(t, got.Round)
-		require.Equal(t, core.AllowOnce, got.Decision)
+		require.Equal(t, approval.AllowOnce, got.Decision)
 
 		r, err := proof.ReceiptFor(got, "desk")
 		require.NoError(t, err)
@@ -115,8 +118,8 @@ func TestAdversary_T3_EachRunHasItsOwnSignatures(t *testing.T) {
 func TestAdversary_T3_ASignedYesThatWasNotClaimed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newSigning(t, "alice", "bob")
-		a, b := d.submit(t, "signed"), d.submit(t, "signed", func(c *core.Call) { c.SessionKey = "b" })
-		for _, x := range []core.Approval{a, b} {
+		a, b := d.submit(t, "signed"), d.submit(t, "signed", func(c *approval.Call) { c.SessionKey = "b" })
+		for _, x := range []approval.Approval{a, b} {
 			_, err := d.yes(t, "alice", x)
 			require.NoError(t, err)
 		}
@@ -125,7 +128,7 @@ func TestAdversary_T3_ASignedYesThatWasNotClaimed(t *testing.T) {
 		require.NoError(t, err)
 		unsigned := d.allowed(t, "ask")
 		time.Sleep(6 * time.Minute)
-		for _, x := range []core.Approval{a, b} {
+		for _, x := range []approval.Approval{a, b} {
 			_, err := d.again(t, "alice", x)
 			require.Equal(t, "not_claimable late", why(err))
 		}
@@ -139,10 +142,10 @@ func TestAdversary_T3_ASignedYesThatWasNotClaimed(t *testing.T) {
 func TestAdversary_T3_WhatIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		tool    string // ask if empty
-		call    func(*core.Call)
-		before  func(*testing.T, *fixture, core.Approval) // after the run
-		result  string                                    // failed if empty; none: not reported; unclaimed: it was not claimed
-		who     core.Caller                               // alice if empty
+		call    func(*approval.Call)
+		before  func(*testing.T, *fixture, approval.Approval) // after the run
+		result  string                                        // failed if empty; none: not reported; unclaimed: it was not claimed
+		who     core.Caller                                   // alice if empty
 		without bool
 		want    string
 		clean   bool // no record is made of it
@@ -152,35 +155,38 @@ func TestAdversary_T3_WhatIsRefused(t *testing.T) {
 		"a token that is nobody's":    {who: core.Caller{Token: "looker", MayDecide: true}, want: "not_an_approver"},
 		"a person who may not decide": {who: core.Caller{Token: "carols", Person: "carol", MayDecide: true}, want: "not_an_approver"},
 		"the asker's own token":       {who: core.Caller{Token: "agent", MayDecide: true}, want: "self_approval"},
-		"the requester":               {call: func(c *core.Call) { c.Requester = &core.Requester{Person: "alice"} }, who: alice, want: "self_approval"},
-		"the requester's account":     {call: func(c *core.Call) { c.Requester = &core.Requester{Channel: "telegram", UserID: "1"} }, want: "self_approval"},
-		"a drill":                     {tool: core.DrillTool, result: "unclaimed", want: "not_claimable policy", clean: true},
+		"the requester":               {call: func(c *approval.Call) { c.Requester = &approval.Requester{Person: "alice"} }, who: alice, want: "self_approval"},
+		"the requester's account":     {call: func(c *approval.Call) { c.Requester = &approval.Requester{Channel: "telegram", UserID: "1"} }, want: "self_approval"},
+		"a drill":                     {tool: approval.DrillTool, result: "unclaimed", want: "not_claimable policy", clean: true},
 		"what succeeded":              {result: "succeeded", want: "retry_data_gone", clean: true},
 		"without a result":            {result: "none", want: "not_claimable pending", clean: true},
 		"without a result, as said":   {result: "none", without: true, want: ""},
 		"what may still be claimed":   {result: "unclaimed", want: "not_claimable pending", clean: true},
-		"a call that is taken back": {result: "unclaimed", want: "not_claimable revoked", clean: true, before: func(t *testing.T, d *fixture, a core.Approval) {
+		"a call that is taken back": {result: "unclaimed", want: "not_claimable revoked", clean: true, before: func(t *testing.T, d *fixture, a approval.Approval) {
 			_, err := d.Revoke(t.Context(), bob, a.Code, "")
 			require.NoError(t, err)
 		}},
-		"policy denies it": {want: "not_claimable policy", before: func(_ *testing.T, d *fixture, _ core.Approval) {
+		"policy denies it": {want: "not_claimable policy", before: func(_ *testing.T, d *fixture, _ approval.Approval) {
 			d.use(func(r *core.Rules) { r.Policy = byName{hash: "2", denied: "ask"} })
 		}},
-		"approvals are disabled":   {want: "not_claimable policy", before: func(_ *testing.T, d *fixture, _ core.Approval) { d.use(func(r *core.Rules) { r.Enabled = false }) }},
-		"the quorum cannot be met": {tool: "two", want: "not_claimable policy", before: func(t *testing.T, d *fixture, _ core.Approval) { d.only(t, "alice") }},
-		"the asking token is gone": {want: "not_claimable policy", clean: true, before: func(_ *testing.T, d *fixture, _ core.Approval) { d.use(func(r *core.Rules) { r.Owners = nil }) }},
-		"it is another person's": {want: "not_claimable policy", clean: true, before: func(_ *testing.T, d *fixture, _ core.Approval) {
+		"approvals are disabled":   {want: "not_claimable policy", before: func(_ *testing.T, d *fixture, _ approval.Approval) { d.use(func(r *core.Rules) { r.Enabled = false }) }},
+		"the quorum cannot be met": {tool: "two", want: "not_claimable policy", before: func(t *testing.T, d *fixture, _ approval.Approval) { d.only(t, "alice") }},
+		"the asking token is gone": {want: "not_claimable policy", clean: true, before: func(_ *testing.T, d *fixture, _ approval.Approval) { d.use(func(r *core.Rules) { r.Owners = nil }) }},
+		"it is another person's": {want: "not_claimable policy", clean: true, before: func(_ *testing.T, d *fixture, _ approval.Approval) {
 			d.use(func(r *core.Rules) { r.Owners = map[string]string{"agent": "bob"} })
 		}},
-		"the requester is removed": {call: func(c *core.Call) { c.Requester = &core.Requester{Person: "bob"} }, want: "not_claimable policy", clean: true, before: func(t *testing.T, d *fixture, _ core.Approval) { d.only(t, "alice") }},
-		"the time for it is over": {want: "retry_data_gone", clean: true, before: func(_ *testing.T, d *fixture, _ core.Approval) {
+		"the requester is removed": {call: func(c *approval.Call) { c.Requester = &approval.Requester{Person: "bob"} }, want: "not_claimable policy", clean: true, before: func(t *testing.T, d *fixture, _ approval.Approval) { d.only(t, "alice") }},
+		"the time for it is over": {want: "retry_data_gone", clean: true, before: func(_ *testing.T, d *fixture, _ approval.Approval) {
 			d.use(func(r *core.Rules) { r.RetryWindowMs = 1 })
 			time.Sleep(time.Second)
 		}},
-		"a person denied it lately":      {want: "not_claimable denied", clean: true, before: deniedAgain},
-		"that deny is over":              {want: "", before: func(t *testing.T, d *fixture, a core.Approval) { deniedAgain(t, d, a); time.Sleep(11 * time.Minute) }},
+		"a person denied it lately": {want: "not_claimable denied", clean: true, before: deniedAgain},
+		"that deny is over": {want: "", before: func(t *testing.T, d *fixture, a approval.Approval) {
+			deniedAgain(t, d, a)
+			time.Sleep(11 * time.Minute)
+		}},
 		"nobody had been asked":          {tool: "allow", want: ""},
-		"but who asked for it is barred": {tool: "allow", call: func(c *core.Call) { c.Requester = &core.Requester{Person: "alice"} }, want: "self_approval"},
+		"but who asked for it is barred": {tool: "allow", call: func(c *approval.Call) { c.Requester = &approval.Requester{Person: "alice"} }, want: "self_approval"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -193,8 +199,8 @@ func TestAdversary_T3_WhatIsRefused(t *testing.T) {
 				if who.Token == "" {
 					who = alice
 				}
-				a := d.submit(t, tool, func(x *core.Call) {
-					if x.ToolName == core.DrillTool {
+				a := d.submit(t, tool, func(x *approval.Call) {
+					if x.ToolName == approval.DrillTool {
 						x.SessionKey = ""
 					}
 					if c.call != nil {
@@ -202,11 +208,11 @@ func TestAdversary_T3_WhatIsRefused(t *testing.T) {
 					}
 				})
 				for _, giver := range []core.Caller{bob, alice} {
-					if a.Status == core.Pending && core.CodeOf(vote(t, d, giver, &a)) == core.CodeSelfApproval {
+					if a.Status == approval.Pending && approval.CodeOf(vote(t, d, giver, &a)) == approval.CodeSelfApproval {
 						continue
 					}
 				}
-				require.Equal(t, core.Approved, a.Status)
+				require.Equal(t, approval.Approved, a.Status)
 				if c.result != "unclaimed" {
 					status := map[string]string{"": "failed", "none": "", "succeeded": "succeeded"}[c.result]
 					d.ran(t, a, "1", status)
@@ -236,9 +242,9 @@ func TestAdversary_T3_WhatIsRefused(t *testing.T) {
 	}
 }
 
-func vote(t *testing.T, d *fixture, who core.Caller, a *core.Approval) error {
+func vote(t *testing.T, d *fixture, who core.Caller, a *approval.Approval) error {
 	t.Helper()
-	got, err := d.VoteAs(t.Context(), who, a.Code, core.AllowOnce, "")
+	got, err := d.VoteAs(t.Context(), who, a.Code, approval.AllowOnce, "")
 	if err == nil {
 		*a = got
 	}
@@ -246,10 +252,10 @@ func vote(t *testing.T, d *fixture, who core.Caller, a *core.Approval) error {
 }
 
 // deniedAgain has bob deny the same call of another session.
-func deniedAgain(t *testing.T, d *fixture, _ core.Approval) {
+func deniedAgain(t *testing.T, d *fixture, _ approval.Approval) {
 	t.Helper()
-	same := d.submit(t, "ask", func(c *core.Call) { c.SessionKey = "other" })
-	_, err := d.VoteAs(t.Context(), bob, same.Code, core.Deny, "")
+	same := d.submit(t, "ask", func(c *approval.Call) { c.SessionKey = "other" })
+	_, err := d.VoteAs(t.Context(), bob, same.Code, approval.Deny, "")
 	require.NoError(t, err)
 }
 
@@ -257,11 +263,11 @@ func deniedAgain(t *testing.T, d *fixture, _ core.Approval) {
 func (d *fixture) only(t *testing.T, names ...string) {
 	t.Helper()
 	tokens := map[string]string{}
-	var people []core.Person
+	var directory []people.Person
 	for _, n := range names {
-		tokens[n+"-laptop"], people = n, append(people, core.Person{Name: n})
+		tokens[n+"-laptop"], directory = n, append(directory, people.Person{Name: n})
 	}
-	left, err := core.NewDirectory(core.Rights{People: people, Tokens: tokens})
+	left, err := people.NewDirectory(people.Rights{People: directory, Tokens: tokens})
 	require.NoError(t, err)
 	d.use(func(r *core.Rules) { r.People = left })
 }
@@ -272,7 +278,7 @@ func (d *fixture) refusals(t *testing.T) (n int) {
 	log, err := d.store.Log(t.Context(), 0, 200)
 	require.NoError(t, err)
 	for _, e := range log {
-		if e.Type == core.EventRefused {
+		if e.Type == approval.EventRefused {
 			n++
 		}
 	}
@@ -284,31 +290,31 @@ func (d *fixture) refusals(t *testing.T) (n int) {
 func TestAdversary_T3_RetryIsNoOtherVote(t *testing.T) {
 	d, ctx := newFixture(t), t.Context()
 	a := d.submit(t, "two")
-	_, err := d.VoteAs(ctx, alice, a.Code, core.Retry, "")
+	_, err := d.VoteAs(ctx, alice, a.Code, approval.Retry, "")
 	require.Equal(t, "decision_not_offered", why(err))
-	_, err = d.VoteOnWeb(ctx, signedInAs("alice"), a.Code, core.Retry, "")
+	_, err = d.VoteOnWeb(ctx, signedInAs("alice"), a.Code, approval.Retry, "")
 	require.Equal(t, "invalid_request", why(err))
-	require.NotContains(t, a.Offers, core.Retry)
-	require.False(t, core.Retry.Allows())
+	require.NotContains(t, a.Offers, approval.Retry)
+	require.False(t, approval.Retry.Allows())
 	a = d.allowed(t, "two")
 	d.ran(t, a, "1", "failed")
-	_, err = d.VoteAs(ctx, alice, a.Code, core.Retry, "")
+	_, err = d.VoteAs(ctx, alice, a.Code, approval.Retry, "")
 	require.Equal(t, "decision_not_offered", why(err), "that opens none")
 	_, err = d.Retry(ctx, alice, a.Code, false)
 	require.NoError(t, err)
-	_, err = d.Vote(ctx, a.Key, core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "2"}, Decision: core.Retry, Chat: &ops})
+	_, err = d.Vote(ctx, a.Key, core.Ballot{Voter: approval.Voter{Channel: "telegram", UserID: "2"}, Decision: approval.Retry, Chat: &ops})
 	require.Equal(t, "decision_not_offered", why(err))
-	_, err = d.VoteAs(ctx, bob, a.Code, core.AllowOnce, "")
+	_, err = d.VoteAs(ctx, bob, a.Code, approval.AllowOnce, "")
 	require.Equal(t, "already_resolved", why(err), "a yes to the call is none to one more run, and is not answered as one")
 	got, err := d.ByKey(ctx, a.Key)
 	require.NoError(t, err)
 	require.Len(t, got.Round.Votes, 1)
 	_, err = d.RetryOnWeb(ctx, signedInAs("bob"), a.Code, "", false, true)
 	require.Equal(t, "unseen_payload", why(err))
-	got, err = d.VoteAs(ctx, bob, a.Code, core.Retry, "")
+	got, err = d.VoteAs(ctx, bob, a.Code, approval.Retry, "")
 	require.NoError(t, err)
 	require.Equal(t, []string{"person:alice", "person:bob"}, got.DecidedBy)
-	_, err = d.VoteAs(ctx, bob, a.Code, core.Retry, "")
+	_, err = d.VoteAs(ctx, bob, a.Code, approval.Retry, "")
 	require.NoError(t, err)
 	_, err = d.Retry(ctx, bob, a.Code, false)
 	require.NoError(t, err, "an answer that was lost is given again")
@@ -322,27 +328,27 @@ func TestAdversary_T3_RetryIsNoOtherVote(t *testing.T) {
 // and the asker's word do as well.
 func TestAdversary_T3_ADenyEndsTheRound(t *testing.T) {
 	for name, deny := range map[string]core.Ballot{
-		"by API":       {Voter: core.Voter{Channel: "api", UserID: "bob-laptop"}},
-		"from a chat":  {Voter: core.Voter{Channel: "telegram", UserID: "2"}, Chat: &ops},
-		"of an asker":  {Voter: core.Voter{Channel: "telegram", UserID: "9"}},
-		"of the giver": {Voter: core.Voter{Channel: "api", UserID: "alice-laptop"}},
+		"by API":       {Voter: approval.Voter{Channel: "api", UserID: "bob-laptop"}},
+		"from a chat":  {Voter: approval.Voter{Channel: "telegram", UserID: "2"}, Chat: &ops},
+		"of an asker":  {Voter: approval.Voter{Channel: "telegram", UserID: "9"}},
+		"of the giver": {Voter: approval.Voter{Channel: "api", UserID: "alice-laptop"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, ctx := newFixture(t), t.Context()
-			a := d.allowed(t, "two", func(c *core.Call) { c.Requester = &core.Requester{Channel: "telegram", UserID: "9"} })
+			a := d.allowed(t, "two", func(c *approval.Call) { c.Requester = &approval.Requester{Channel: "telegram", UserID: "9"} })
 			d.ran(t, a, "1", "failed")
 			_, err := d.Retry(ctx, alice, a.Code, false)
 			require.NoError(t, err)
-			deny.Decision, deny.ReceivedMs = core.Deny, time.Now().UnixMilli()
+			deny.Decision, deny.ReceivedMs = approval.Deny, time.Now().UnixMilli()
 			got, err := d.Vote(ctx, a.Key, deny)
 			require.NoError(t, err)
 			require.Nil(t, got.Round)
-			require.Equal(t, core.Approved, got.Status, "what was decided stays")
-			require.Contains(t, got.VotedText(core.Deny, d.rules.People), "does not run again")
+			require.Equal(t, approval.Approved, got.Status, "what was decided stays")
+			require.Contains(t, card.VotedText(got, approval.Deny, d.rules.People, time.Now().UnixMilli()), "does not run again")
 			_, err = d.Retry(ctx, bob, a.Code, false)
 			require.Equal(t, "not_claimable denied", why(err))
-			same := d.submit(t, "two", func(c *core.Call) { c.SessionKey = "other" })
-			require.Equal(t, core.Denied, same.Status)
+			same := d.submit(t, "two", func(c *approval.Call) { c.SessionKey = "other" })
+			require.Equal(t, approval.Denied, same.Status)
 			_, err = d.Claim(ctx, agent, a.ID, core.ClaimInput{ClaimID: "2"})
 			require.Equal(t, "already_used", why(err))
 		})
@@ -353,41 +359,41 @@ func TestAdversary_T3_ADenyEndsTheRound(t *testing.T) {
 // result, and who is away.
 func TestAdversary_T3_BetweenTwoVotes(t *testing.T) {
 	for name, c := range map[string]struct {
-		between func(*testing.T, *signing, core.Approval)
+		between func(*testing.T, *signing, approval.Approval)
 		want    string // of bob's vote
 		open    bool   // the round goes on
 	}{
 		"nothing":           {},
-		"the round is over": {open: true, between: func(*testing.T, *signing, core.Approval) { time.Sleep(15 * time.Minute) }},
-		"the window is over": {want: "retry_data_gone", between: func(_ *testing.T, d *signing, _ core.Approval) {
+		"the round is over": {open: true, between: func(*testing.T, *signing, approval.Approval) { time.Sleep(15 * time.Minute) }},
+		"the window is over": {want: "retry_data_gone", between: func(_ *testing.T, d *signing, _ approval.Approval) {
 			d.use(func(r *core.Rules) { r.RetryWindowMs = 1000 })
 			time.Sleep(time.Minute)
 		}},
-		"the giver is removed":              {want: "not_claimable policy", between: func(t *testing.T, d *signing, _ core.Approval) { d.only(t, "bob") }},
-		"the giver is back by another name": {open: true, between: func(t *testing.T, d *signing, _ core.Approval) { d.only(t, "bob", "carol") }},
-		"policy denies it": {want: "not_claimable policy", between: func(_ *testing.T, d *signing, _ core.Approval) {
+		"the giver is removed":              {want: "not_claimable policy", between: func(t *testing.T, d *signing, _ approval.Approval) { d.only(t, "bob") }},
+		"the giver is back by another name": {open: true, between: func(t *testing.T, d *signing, _ approval.Approval) { d.only(t, "bob", "carol") }},
+		"policy denies it": {want: "not_claimable policy", between: func(_ *testing.T, d *signing, _ approval.Approval) {
 			d.use(func(r *core.Rules) { r.Policy = signedByName{byName{hash: "2", denied: "two"}} })
 		}},
-		"policy is another, and asks the same": {between: func(_ *testing.T, d *signing, _ core.Approval) {
+		"policy is another, and asks the same": {between: func(_ *testing.T, d *signing, _ approval.Approval) {
 			d.use(func(r *core.Rules) { r.Policy = signedByName{byName{hash: "2"}} })
 		}},
-		"policy has a higher class for it": {open: true, between: func(_ *testing.T, d *signing, _ core.Approval) {
+		"policy has a higher class for it": {open: true, between: func(_ *testing.T, d *signing, _ approval.Approval) {
 			d.use(func(r *core.Rules) { r.Policy = twoIsGrave{byName{hash: "2"}} })
 		}},
-		"it has succeeded after all": {want: "retry_data_gone", between: func(t *testing.T, d *signing, a core.Approval) {
-			_, err := d.Report(t.Context(), agent, a.ID, "1", core.Result{Status: "succeeded"})
+		"it has succeeded after all": {want: "retry_data_gone", between: func(t *testing.T, d *signing, a approval.Approval) {
+			_, err := d.Report(t.Context(), agent, a.ID, "1", approval.Result{Status: "succeeded"})
 			require.NoError(t, err)
 		}},
-		"it has failed": {between: func(t *testing.T, d *signing, a core.Approval) {
-			_, err := d.Report(t.Context(), agent, a.ID, "1", core.Result{Status: "failed"})
+		"it has failed": {between: func(t *testing.T, d *signing, a approval.Approval) {
+			_, err := d.Report(t.Context(), agent, a.ID, "1", approval.Result{Status: "failed"})
 			require.NoError(t, err)
 		}},
-		"the same call is denied": {want: "not_claimable denied", between: func(t *testing.T, d *signing, _ core.Approval) {
-			same := d.submit(t, "two", func(c *core.Call) { c.SessionKey = "other" })
-			_, err := d.VoteAs(t.Context(), bob, same.Code, core.Deny, "")
+		"the same call is denied": {want: "not_claimable denied", between: func(t *testing.T, d *signing, _ approval.Approval) {
+			same := d.submit(t, "two", func(c *approval.Call) { c.SessionKey = "other" })
+			_, err := d.VoteAs(t.Context(), bob, same.Code, approval.Deny, "")
 			require.NoError(t, err)
 		}},
-		"alice goes away and bob stands in": {open: true, between: func(t *testing.T, d *signing, _ core.Approval) {
+		"alice goes away and bob stands in": {open: true, between: func(t *testing.T, d *signing, _ approval.Approval) {
 			_, err := d.SetAway(t.Context(), alice, core.Leave{Person: "alice", To: "bob", UntilMs: time.Now().Add(time.Hour).UnixMilli()})
 			require.NoError(t, err)
 		}},
@@ -444,16 +450,16 @@ func TestAdversary_T3_ASignatureIsWantedByNow(t *testing.T) {
 // twoIsGrave is byName with a higher class for "two".
 type twoIsGrave struct{ byName }
 
-func (p twoIsGrave) Judge(ctx context.Context, c core.Call) core.Judgement {
+func (p twoIsGrave) Judge(ctx context.Context, c approval.Call) approval.Judgement {
 	j := p.byName.Judge(ctx, c)
-	j.Assessment.RiskClass = core.R4
+	j.Assessment.RiskClass = approval.R4
 	return j
 }
 
 // twoIsSigned is byName where a yes to "two" must be signed.
 type twoIsSigned struct{ byName }
 
-func (p twoIsSigned) Judge(ctx context.Context, c core.Call) core.Judgement {
+func (p twoIsSigned) Judge(ctx context.Context, c approval.Call) approval.Judgement {
 	j := p.byName.Judge(ctx, c)
 	j.Rule.StepUp = true
 	return j
@@ -473,7 +479,7 @@ func TestAdversary_T3_NoRunWithoutItsQuorum(t *testing.T) {
 			hash := 1
 			d.use(func(r *core.Rules) { r.People, r.Policy = both, signedByName{byName{hash: "1"}} })
 			tool := rapid.SampledFrom([]string{"two", "signed-twice"}).Draw(rt, "tool")
-			a := d.submit(t, tool, func(c *core.Call) { c.AgentID = fmt.Sprint("agent", n) })
+			a := d.submit(t, tool, func(c *approval.Call) { c.AgentID = fmt.Sprint("agent", n) })
 			say := func(who string, again bool) {
 				switch {
 				case tool == "signed-twice" && again:
@@ -492,7 +498,7 @@ func TestAdversary_T3_NoRunWithoutItsQuorum(t *testing.T) {
 				case again:
 					_, _ = d.Retry(ctx, map[string]core.Caller{"alice": alice, "bob": bob}[who], a.Code, true)
 				default:
-					_, _ = d.VoteAs(ctx, map[string]core.Caller{"alice": alice, "bob": bob}[who], a.Code, core.AllowOnce, "")
+					_, _ = d.VoteAs(ctx, map[string]core.Caller{"alice": alice, "bob": bob}[who], a.Code, approval.AllowOnce, "")
 				}
 			}
 			say("alice", false)
@@ -521,7 +527,7 @@ func TestAdversary_T3_NoRunWithoutItsQuorum(t *testing.T) {
 						voters[v.Voter.Person] = true
 						require.False(t, votedAt[v.DecidedAtMs], "a vote lets one run through")
 						votedAt[v.DecidedAtMs] = true
-						require.Equal(t, len(got.Approval.RetriedBy) > 0, v.Decision == core.Retry)
+						require.Equal(t, len(got.Approval.RetriedBy) > 0, v.Decision == approval.Retry)
 						require.Equal(t, tool == "signed-twice", v.Signature != nil)
 						if v.Signature != nil {
 							require.False(t, nonces[v.Signature.Nonce])
@@ -531,14 +537,14 @@ func TestAdversary_T3_NoRunWithoutItsQuorum(t *testing.T) {
 					require.Equal(t, map[string]bool{"alice": true, "bob": true}, voters)
 				case "failed", "succeeded":
 					status := rapid.SampledFrom([]string{"failed", "failed", "failed", "succeeded"}).Draw(rt, "status")
-					_, _ = d.Report(ctx, agent, a.ID, "", core.Result{Status: status})
+					_, _ = d.Report(ctx, agent, a.ID, "", approval.Result{Status: status})
 				case "late":
 					if len(claims) > 0 {
-						_, _ = d.Report(ctx, agent, a.ID, claims[0], core.Result{Status: "failed"})
+						_, _ = d.Report(ctx, agent, a.ID, claims[0], approval.Result{Status: "failed"})
 					}
 				case "deny":
 					if rapid.IntRange(0, 3).Draw(rt, "meant") == 0 {
-						_, _ = d.VoteAs(ctx, alice, a.Code, core.Deny, "")
+						_, _ = d.VoteAs(ctx, alice, a.Code, approval.Deny, "")
 					}
 				case "reload":
 					hash++
@@ -564,16 +570,16 @@ func TestAdversary_T3_NoRunWithoutItsQuorum(t *testing.T) {
 // T3: who asks for the same call again, and is answered by what was allowed already, stands
 // behind it too, and lets nothing run again.
 func TestAdversary_T3_WhoAskedAgainDoesNotRetry(t *testing.T) {
-	from := func(person string, resume bool) func(*core.Call) {
-		return func(c *core.Call) { c.Requester, c.Resume = &core.Requester{Person: person}, resume }
+	from := func(person string, resume bool) func(*approval.Call) {
+		return func(c *approval.Call) { c.Requester, c.Resume = &approval.Requester{Person: person}, resume }
 	}
-	for name, again := range map[string]func(*core.Call){
+	for name, again := range map[string]func(*approval.Call){
 		"by resuming it": from("bob", true),
-		"by its id":      func(c *core.Call) { from("bob", false)(c); c.ID = "job" },
+		"by its id":      func(c *approval.Call) { from("bob", false)(c); c.ID = "job" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newFixture(t)
-			a := d.submit(t, "ask", func(c *core.Call) { c.ID = "job" })
+			a := d.submit(t, "ask", func(c *approval.Call) { c.ID = "job" })
 			require.NoError(t, vote(t, d, alice, &a))
 			same := d.submit(t, "ask", again)
 			require.Equal(t, a.Key, same.Key)
@@ -591,7 +597,7 @@ func TestAdversary_T3_TwoInstancesOpenOneRound(t *testing.T) {
 	d := newFixture(t)
 	other := core.NewGate(d.store, d.rules, slog.New(slog.DiscardHandler))
 	for n := range 10 {
-		a := d.allowed(t, "two", func(c *core.Call) { c.AgentID = fmt.Sprint(n) })
+		a := d.allowed(t, "two", func(c *approval.Call) { c.AgentID = fmt.Sprint(n) })
 		d.ran(t, a, "1", "failed")
 		var both sync.WaitGroup
 		errs := make([]error, 4)
@@ -623,7 +629,7 @@ func TestARoundIsTold(t *testing.T) {
 		got, err := d.ByKey(ctx, a.Key)
 		require.NoError(t, err)
 		for _, x := range got.Deliveries {
-			if x.Kind == core.RetryAskedDelivery {
+			if x.Kind == approval.RetryAskedDelivery {
 				what, err := d.Draw(ctx, x)
 				require.NoError(t, err)
 				require.Equal(t, ops, x.Target)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/store"
 )
 
@@ -23,7 +24,7 @@ func TestAdversary_T3_TheAskerIsRemovedBeforeTheClaim(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, ctx := newFixture(t), t.Context()
-			a := d.submit(t, "ask", func(c *core.Call) { c.Requester = &core.Requester{Person: "bob"} })
+			a := d.submit(t, "ask", func(c *approval.Call) { c.Requester = &approval.Requester{Person: "bob"} })
 			require.NoError(t, vote(t, d, alice, &a))
 			d.ran(t, a, "1", "failed")
 			_, err := d.Retry(ctx, alice, a.Code, false)
@@ -38,13 +39,13 @@ func TestAdversary_T3_TheAskerIsRemovedBeforeTheClaim(t *testing.T) {
 // T3: a claim whose answer was lost is not handed out again once somebody has said, with a round,
 // that the run has ended: the retry would be a second run at the same time.
 func TestAdversary_T3_ARepeatedClaimInARoundWithoutResult(t *testing.T) {
-	for name, then := range map[string]func(*testing.T, *fixture, core.Approval){
-		"open": func(*testing.T, *fixture, core.Approval) {},
-		"expired": func(_ *testing.T, d *fixture, a core.Approval) {
+	for name, then := range map[string]func(*testing.T, *fixture, approval.Approval){
+		"open": func(*testing.T, *fixture, approval.Approval) {},
+		"expired": func(_ *testing.T, d *fixture, a approval.Approval) {
 			time.Sleep(time.Duration(d.Rules().TimeoutMs+1) * time.Millisecond)
 		},
-		"denied": func(t *testing.T, d *fixture, a core.Approval) {
-			_, err := d.VoteAs(t.Context(), bob, a.Code, core.Deny, "")
+		"denied": func(t *testing.T, d *fixture, a approval.Approval) {
+			_, err := d.VoteAs(t.Context(), bob, a.Code, approval.Deny, "")
 			require.NoError(t, err)
 		},
 	} {
@@ -76,12 +77,12 @@ func TestAdversary_T3_AnUnnamedResultIsNoEndOfTheNewestRun(t *testing.T) {
 			_, err := d.Retry(ctx, alice, a.Code, true, 0)
 			require.NoError(t, err)
 			d.ran(t, a, ids[1], "") // runs
-			_, err = d.Report(ctx, agent, a.ID, "", core.Result{Status: "failed"})
+			_, err = d.Report(ctx, agent, a.ID, "", approval.Result{Status: "failed"})
 			require.NoError(t, err)
 			_, err = d.Retry(ctx, bob, a.Code, false, 1)
 			require.Equal(t, "not_claimable pending", why(err), "it may be the result of the first run")
 			if ids[1] != "" {
-				_, err = d.Report(ctx, agent, a.ID, ids[1], core.Result{Status: "failed"})
+				_, err = d.Report(ctx, agent, a.ID, ids[1], approval.Result{Status: "failed"})
 				require.NoError(t, err)
 			}
 			_, err = d.Retry(ctx, bob, a.Code, ids[1] == "", 1)
@@ -95,9 +96,9 @@ func TestAdversary_T3_ANamedResultTwice(t *testing.T) {
 	d, ctx := newFixture(t), t.Context()
 	a := d.allowed(t, "ask")
 	d.ran(t, a, "1", "")
-	var was core.Approval
+	var was approval.Approval
 	for _, id := range []string{"", "1", "1", ""} {
-		got, err := d.Report(ctx, agent, a.ID, id, core.Result{Status: "failed"})
+		got, err := d.Report(ctx, agent, a.ID, id, approval.Result{Status: "failed"})
 		require.NoError(t, err)
 		if id == "" && was.Result == nil {
 			was = got
@@ -105,13 +106,13 @@ func TestAdversary_T3_ANamedResultTwice(t *testing.T) {
 		require.Len(t, got.Deliveries, len(was.Deliveries))
 		require.Equal(t, was.Result.AtMs, got.Result.AtMs)
 	}
-	_, err := d.Report(ctx, agent, a.ID, "1", core.Result{Status: "succeeded"})
+	_, err := d.Report(ctx, agent, a.ID, "1", approval.Result{Status: "succeeded"})
 	require.Equal(t, "already_used", why(err))
 	n := 0
 	events, err := d.store.Log(ctx, 0, 100)
 	require.NoError(t, err)
 	for _, e := range events {
-		if e.Type == core.EventResult {
+		if e.Type == approval.EventResult {
 			n++
 		}
 	}

@@ -9,21 +9,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
+	"approvalbot/internal/people"
 )
 
 // toBoth sends every card to two chats.
-type toBoth struct{ more core.Target }
+type toBoth struct{ more approval.Target }
 
-func (r toBoth) Route(core.Approval) core.Routes {
-	return core.Routes{Targets: []core.Target{ops, r.more}, FallbackAfterMs: 30_000}
+func (r toBoth) Route(approval.Approval) core.Routes {
+	return core.Routes{Targets: []approval.Target{ops, r.more}, FallbackAfterMs: 30_000}
 }
 
-func (r toBoth) Names(t core.Target) bool { return t == ops || t == r.more }
+func (r toBoth) Names(t approval.Target) bool { return t == ops || t == r.more }
 
 // T3: a round is told in each chat that routing names: also where the card stood in a digest, or was
 // not posted yet when somebody elsewhere was quicker, or that routing names since.
 func TestAdversary_T3_ARoundIsToldInEveryChat(t *testing.T) {
-	second := core.Target{Channel: "telegram", To: "-200"}
+	second := approval.Target{Channel: "telegram", To: "-200"}
 	for _, since := range []bool{false, true} {
 		d, ctx := newFixture(t), t.Context()
 		if !since {
@@ -32,23 +35,23 @@ func TestAdversary_T3_ARoundIsToldInEveryChat(t *testing.T) {
 		a := d.submit(t, "two")
 		for _, x := range a.Deliveries { // the other is slow
 			if x.Target == ops {
-				require.NoError(t, d.store.Record(ctx, core.Delivered{ID: x.ID, Key: x.Key, Was: x, Revision: x.Revision,
-					State: core.Sent, MessageID: "7", Shown: true}))
+				require.NoError(t, d.store.Record(ctx, approval.Delivered{ID: x.ID, Key: x.Key, Was: x, Revision: x.Revision,
+					State: approval.Sent, MessageID: "7", Shown: true}))
 			}
 		}
 		for _, who := range []core.Caller{alice, bob} {
-			_, err := d.VoteAs(ctx, who, a.Code, core.AllowOnce, "")
+			_, err := d.VoteAs(ctx, who, a.Code, approval.AllowOnce, "")
 			require.NoError(t, err)
 		}
 		d.ran(t, a, "1", "failed")
 		d.use(func(r *core.Rules) { r.Router = toBoth{second} })
 		_, err := d.Retry(ctx, alice, a.Code, false)
 		require.NoError(t, err)
-		told := map[core.Target]bool{}
+		told := map[approval.Target]bool{}
 		got, err := d.ByKey(ctx, a.Key)
 		require.NoError(t, err)
 		for _, x := range got.Deliveries {
-			if x.Kind == core.RetryAskedDelivery {
+			if x.Kind == approval.RetryAskedDelivery {
 				told[x.Target] = true
 			}
 		}
@@ -60,13 +63,13 @@ func TestAdversary_T3_ARoundIsToldInEveryChat(t *testing.T) {
 
 // T3: a person who was removed does not read the call anew.
 func TestAdversary_T3_ARoundIsNotToldToWhoWasRemoved(t *testing.T) {
-	private := core.Target{Channel: "telegram", To: "2"} // bob's
+	private := approval.Target{Channel: "telegram", To: "2"} // bob's
 	d, ctx := newFixture(t), t.Context()
 	d.use(func(r *core.Rules) { r.Router = toBoth{private} })
 	a := d.submit(t, "ask")
 	for i, x := range a.Deliveries {
-		require.NoError(t, d.store.Record(ctx, core.Delivered{ID: x.ID, Key: x.Key, Was: x, Revision: x.Revision,
-			State: core.Sent, MessageID: []string{"7", "8"}[i], Shown: true}))
+		require.NoError(t, d.store.Record(ctx, approval.Delivered{ID: x.ID, Key: x.Key, Was: x, Revision: x.Revision,
+			State: approval.Sent, MessageID: []string{"7", "8"}[i], Shown: true}))
 	}
 	require.NoError(t, vote(t, d, alice, &a))
 	d.ran(t, a, "1", "failed")
@@ -78,7 +81,7 @@ func TestAdversary_T3_ARoundIsNotToldToWhoWasRemoved(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, got.Round)
 	for _, x := range got.Deliveries {
-		if x.Kind == core.RetryAskedDelivery && x.Target == private {
+		if x.Kind == approval.RetryAskedDelivery && x.Target == private {
 			what, err := d.Draw(ctx, x)
 			require.NoError(t, err)
 			require.NotEmpty(t, what.Skip, "bob was removed: %s", what.Text)
@@ -89,7 +92,7 @@ func TestAdversary_T3_ARoundIsNotToldToWhoWasRemoved(t *testing.T) {
 // twoNow is byName where all need two.
 type twoNow struct{ byName }
 
-func (p twoNow) Judge(ctx context.Context, c core.Call) core.Judgement {
+func (p twoNow) Judge(ctx context.Context, c approval.Call) approval.Judgement {
 	j := p.byName.Judge(ctx, c)
 	j.Rule.MinApprovals = 2
 	return j
@@ -103,10 +106,10 @@ func TestAdversary_T3_ARoundSaysThatTheVerifiersPeopleAreMissing(t *testing.T) {
 	d.use(func(r *core.Rules) { r.Verifier, r.Policy = wantsBob{}, byName{hash: "2"} })
 	got, err := d.Retry(ctx, alice, a.Code, false)
 	require.NoError(t, err)
-	round, open := got.OpenRound(d.Rules().People, time.Now().UnixMilli())
+	round, open := people.OpenRound(got, d.Rules().People, time.Now().UnixMilli())
 	require.True(t, open)
 	require.Contains(t, round.Text(), "verifier's people: 0 of 1 yes")
-	require.Contains(t, got.VotedText(core.Retry, d.Rules().People), "verifier's people: 0 of 1 yes")
+	require.Contains(t, card.VotedText(got, approval.Retry, d.Rules().People, time.Now().UnixMilli()), "verifier's people: 0 of 1 yes")
 }
 
 // T3: a deny right after a round was decided is told that the call runs again, and how to take it back.
@@ -119,7 +122,7 @@ func TestAdversary_T3_ADenyThatComesAfterTheRound(t *testing.T) {
 		_, err := d.Retry(ctx, who, a.Code, false)
 		require.NoError(t, err)
 	}
-	_, err := d.VoteAs(ctx, carol, a.Code, core.Deny, "")
+	_, err := d.VoteAs(ctx, carol, a.Code, approval.Deny, "")
 	require.Equal(t, "already_resolved", why(err))
 	require.Contains(t, err.Error(), "alice, bob let it run again")
 	require.Contains(t, err.Error(), "approvalbot revoke "+a.Code)
@@ -142,7 +145,7 @@ func TestAdversary_T3_TheRoundsMessageSaysWhichRunMayGoOn(t *testing.T) {
 		a, err = d.Retry(ctx, alice, a.Code, true)
 		require.NoError(t, err)
 		for _, x := range a.Deliveries {
-			if x.Kind == core.RetryAskedDelivery && x.CreatedMs == time.Now().UnixMilli() {
+			if x.Kind == approval.RetryAskedDelivery && x.CreatedMs == time.Now().UnixMilli() {
 				what, err := d.Draw(ctx, x)
 				require.NoError(t, err)
 				require.Contains(t, what.Text, "no result reported")

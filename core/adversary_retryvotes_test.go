@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 )
 
 // T3: a clamped round is met by the people there are, though each vote judges it anew.
@@ -16,7 +18,7 @@ func TestAdversary_T3_AClampedRoundIsMet(t *testing.T) {
 	d, ctx := newFixture(t), t.Context()
 	d.use(func(r *core.Rules) { r.Clamp = true })
 	a := d.allowed(t, "many") // nine, clamped to two
-	require.Equal(t, core.Approved, a.Status)
+	require.Equal(t, approval.Approved, a.Status)
 	d.ran(t, a, "1", "failed")
 	got, err := d.Retry(ctx, alice, a.Code, false, 0)
 	require.NoError(t, err)
@@ -55,24 +57,24 @@ func TestAdversary_T3_AClampedQuorumDoesNotStay(t *testing.T) {
 
 type allowsNow struct{ byName }
 
-func (p allowsNow) Judge(ctx context.Context, c core.Call) core.Judgement {
+func (p allowsNow) Judge(ctx context.Context, c approval.Call) approval.Judgement {
 	j := p.byName.Judge(ctx, c)
-	j.Outcome = core.OutcomeAllow
+	j.Outcome = approval.OutcomeAllow
 	return j
 }
 
 // T3: the verifier's people that policy wants since may say yes and no to one more run.
 func TestAdversary_T3_TheVerifiersOwnPeopleVoteInARound(t *testing.T) {
-	zoe := core.Voter{Channel: core.WebChannel, UserID: "zoe"}
-	fromChat := core.Voter{Channel: "telegram", UserID: "9"}
+	zoe := approval.Voter{Channel: approval.WebChannel, UserID: "zoe"}
+	fromChat := approval.Voter{Channel: "telegram", UserID: "9"}
 	for name, c := range map[string]struct {
-		voter core.Voter
-		say   core.Decision
-	}{"yes on the web": {zoe, core.Retry}, "no on the web": {zoe, core.Deny}, "no in a chat": {fromChat, core.Deny}} {
+		voter approval.Voter
+		say   approval.Decision
+	}{"yes on the web": {zoe, approval.Retry}, "no on the web": {zoe, approval.Deny}, "no in a chat": {fromChat, approval.Deny}} {
 		t.Run(name, func(t *testing.T) {
 			d, ctx := newFixture(t), t.Context()
-			with, err := core.NewDirectory(core.Rights{
-				People: []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}},
+			with, err := people.NewDirectory(people.Rights{
+				People: []people.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}},
 					{Name: "bob", Accounts: map[string]string{"telegram": "2"}},
 					{Name: "zoe", Accounts: map[string]string{"telegram": "9"}}},
 				AllowedUsers: map[string][]string{"telegram": {"1", "2"}},
@@ -88,7 +90,7 @@ func TestAdversary_T3_TheVerifiersOwnPeopleVoteInARound(t *testing.T) {
 			require.NoError(t, err)
 			require.NotNil(t, got.Round)
 			require.True(t, got.Round.Rule.AsksVerifier())
-			require.True(t, got.Concerns(c.voter, d.Rules().People), "pages and words ask this")
+			require.True(t, people.Concerns(got, c.voter, d.Rules().People), "pages and words ask this")
 			b := core.Ballot{Voter: c.voter, Decision: c.say, Opens: true, ReceivedMs: time.Now().UnixMilli()}
 			if c.voter.Channel == "telegram" {
 				b.Chat = &ops
@@ -103,9 +105,9 @@ func TestAdversary_T3_TheVerifiersOwnPeopleVoteInARound(t *testing.T) {
 // asksZoe is byName where the verifier's own people must say yes, too.
 type asksZoe struct{ byName }
 
-func (p asksZoe) Judge(ctx context.Context, c core.Call) core.Judgement {
+func (p asksZoe) Judge(ctx context.Context, c approval.Call) approval.Judgement {
 	j := p.byName.Judge(ctx, c)
-	j.Rule.Verifier = &core.VerifierNeed{Accounts: []string{"telegram:9"}, Chats: []core.Target{ops}}
+	j.Rule.Verifier = &approval.VerifierNeed{Accounts: []string{"telegram:9"}, Chats: []approval.Target{ops}}
 	return j
 }
 
@@ -119,19 +121,19 @@ func TestAdversary_T3_OnlyItsOwnMessageShowsARound(t *testing.T) {
 			a, err := d.ByKey(ctx, a.Key)
 			require.NoError(t, err)
 			for _, x := range a.Deliveries {
-				if x.Kind != core.RetryAskedDelivery {
+				if x.Kind != approval.RetryAskedDelivery {
 					continue
 				}
 				n++
 				what, err := d.Draw(ctx, x)
 				require.NoError(t, err)
-				require.NoError(t, d.store.Record(ctx, core.Delivered{ID: x.ID, Key: x.Key, Was: x, Revision: x.Revision,
-					State: core.Sent, MessageID: x.ID, Shown: what.Shown}))
+				require.NoError(t, d.store.Record(ctx, approval.Delivered{ID: x.ID, Key: x.Key, Was: x, Revision: x.Revision,
+					State: approval.Sent, MessageID: x.ID, Shown: what.Shown}))
 			}
 			return n
 		}
 		said := func() error {
-			_, err := d.Vote(ctx, a.Key, core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "2"}, Decision: core.Retry,
+			_, err := d.Vote(ctx, a.Key, core.Ballot{Voter: approval.Voter{Channel: "telegram", UserID: "2"}, Decision: approval.Retry,
 				Chat: &ops, ReceivedMs: time.Now().UnixMilli()})
 			return err
 		}
@@ -161,7 +163,7 @@ func TestAdversary_T3_ADenyOfTheSecondInWhichTheRoundWasOpened(t *testing.T) {
 		a, err := d.Retry(ctx, alice, a.Code, false)
 		require.NoError(t, err)
 		time.Sleep(200 * time.Millisecond)
-		_, err = d.Vote(ctx, a.Key, core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "2"}, Decision: core.Deny,
+		_, err = d.Vote(ctx, a.Key, core.Ballot{Voter: approval.Voter{Channel: "telegram", UserID: "2"}, Decision: approval.Deny,
 			Chat: &ops, ReceivedMs: time.Now().UnixMilli() / 1000 * 1000})
 		require.NoError(t, err)
 	})
@@ -170,16 +172,16 @@ func TestAdversary_T3_ADenyOfTheSecondInWhichTheRoundWasOpened(t *testing.T) {
 // T3: a deny by API, page or chat right after the round was opened by an instance whose clock is half a
 // minute ahead (the store reckons with a minute, internal/store/sweep.go) is a deny of it.
 func TestAdversary_T3_ADenyOnAnInstanceWithASlowerClock(t *testing.T) {
-	for name, deny := range map[string]func(*fixture, core.Approval) (core.Approval, error){
-		"api": func(d *fixture, a core.Approval) (core.Approval, error) {
-			return d.VoteAs(context.Background(), bob, a.Code, core.Deny, "")
+	for name, deny := range map[string]func(*fixture, approval.Approval) (approval.Approval, error){
+		"api": func(d *fixture, a approval.Approval) (approval.Approval, error) {
+			return d.VoteAs(context.Background(), bob, a.Code, approval.Deny, "")
 		},
-		"web": func(d *fixture, a core.Approval) (core.Approval, error) {
-			return d.VoteOnWeb(context.Background(), signedInAs("bob"), a.Code, core.Deny, "")
+		"web": func(d *fixture, a approval.Approval) (approval.Approval, error) {
+			return d.VoteOnWeb(context.Background(), signedInAs("bob"), a.Code, approval.Deny, "")
 		},
-		"chat": func(d *fixture, a core.Approval) (core.Approval, error) {
-			return d.Vote(context.Background(), a.Key, core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "2"},
-				Decision: core.Deny, Chat: &ops, ReceivedMs: time.Now().UnixMilli()})
+		"chat": func(d *fixture, a approval.Approval) (approval.Approval, error) {
+			return d.Vote(context.Background(), a.Key, core.Ballot{Voter: approval.Voter{Channel: "telegram", UserID: "2"},
+				Decision: approval.Deny, Chat: &ops, ReceivedMs: time.Now().UnixMilli()})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -188,7 +190,7 @@ func TestAdversary_T3_ADenyOnAnInstanceWithASlowerClock(t *testing.T) {
 			d.ran(t, a, "1", "failed")
 			_, err := d.Retry(ctx, alice, a.Code, false)
 			require.NoError(t, err)
-			a, err = d.store.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) { // as that instance writes it
+			a, err = d.store.Update(ctx, a.Key, func(a approval.Approval) (core.Change, error) { // as that instance writes it
 				round := *a.Round
 				round.OpenedAtMs, round.ExpiresAtMs = round.OpenedAtMs+30_000, round.ExpiresAtMs+30_000
 				a.Round = &round

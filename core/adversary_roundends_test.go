@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
+	"approvalbot/internal/people"
 )
 
 var carol = core.Caller{Token: "carols", Person: "carol", MayDecide: true}
@@ -17,27 +21,27 @@ var carol = core.Caller{Token: "carols", Person: "carol", MayDecide: true}
 // three puts alice, bob and carol in force.
 func (d *fixture) three(t *testing.T) {
 	t.Helper()
-	r := core.Rights{AllowedUsers: map[string][]string{"telegram": {"1", "2", "3"}},
+	r := people.Rights{AllowedUsers: map[string][]string{"telegram": {"1", "2", "3"}},
 		Tokens: map[string]string{"alice-laptop": "alice", "bob-laptop": "bob", "carols": "carol"}}
 	for i, n := range []string{"alice", "bob", "carol"} {
-		r.People = append(r.People, core.Person{Name: n, Accounts: map[string]string{"telegram": fmt.Sprint(i + 1)}})
+		r.People = append(r.People, people.Person{Name: n, Accounts: map[string]string{"telegram": fmt.Sprint(i + 1)}})
 	}
-	people, err := core.NewDirectory(r)
+	people, err := people.NewDirectory(r)
 	require.NoError(t, err)
 	d.use(func(r *core.Rules) { r.People = people })
 }
 
 // T3: the deny that ended a round may be sent again by any way, and its reason may follow.
 func TestAdversary_T3_TheSameDenyOfARoundTwice(t *testing.T) {
-	telegram := func(user string) core.Voter { return core.Voter{Channel: "telegram", UserID: user} }
-	asksAs := func(user string) func(*core.Call) {
-		return func(c *core.Call) { c.Requester = &core.Requester{Channel: "telegram", UserID: user} }
+	telegram := func(user string) approval.Voter { return approval.Voter{Channel: "telegram", UserID: user} }
+	asksAs := func(user string) func(*approval.Call) {
+		return func(c *approval.Call) { c.Requester = &approval.Requester{Channel: "telegram", UserID: user} }
 	}
 	for name, c := range map[string]struct {
-		call func(*core.Call)
+		call func(*approval.Call)
 		who  string // denies, by the account of bob
 	}{
-		"an approver": {func(*core.Call) {}, "2"},
+		"an approver": {func(*approval.Call) {}, "2"},
 		"the asker":   {asksAs("2"), "2"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -45,13 +49,13 @@ func TestAdversary_T3_TheSameDenyOfARoundTwice(t *testing.T) {
 			d.three(t)
 			a := d.submit(t, "two", c.call)
 			for _, who := range []core.Caller{alice, carol} {
-				_, err := d.VoteAs(ctx, who, a.Code, core.AllowOnce, "")
+				_, err := d.VoteAs(ctx, who, a.Code, approval.AllowOnce, "")
 				require.NoError(t, err)
 			}
 			d.ran(t, a, "1", "failed")
 			_, err := d.Retry(ctx, alice, a.Code, false)
 			require.NoError(t, err)
-			deny := core.Ballot{Voter: telegram(c.who), Decision: core.Deny, Chat: &ops}
+			deny := core.Ballot{Voter: telegram(c.who), Decision: approval.Deny, Chat: &ops}
 			_, err = d.Vote(ctx, a.Key, deny)
 			require.NoError(t, err)
 			before, err := d.store.Log(ctx, 0, 100)
@@ -59,16 +63,16 @@ func TestAdversary_T3_TheSameDenyOfARoundTwice(t *testing.T) {
 
 			got, err := d.Vote(ctx, a.Key, deny)
 			require.NoError(t, err, "typed again")
-			require.Contains(t, got.VotedText(core.Deny, d.rules.People), "does not run again")
+			require.Contains(t, card.VotedText(got, approval.Deny, d.rules.People, time.Now().UnixMilli()), "does not run again")
 			tapped := deny
 			tapped.Code = a.Code
 			_, err = d.Vote(ctx, a.Key, tapped)
 			require.NoError(t, err, "a tap")
 			if name == "an approver" {
-				_, err = d.VoteAs(ctx, bob, a.Code, core.Deny, "")
+				_, err = d.VoteAs(ctx, bob, a.Code, approval.Deny, "")
 				require.NoError(t, err, "by API")
 			}
-			_, err = d.VoteAs(ctx, alice, a.Code, core.Deny, "")
+			_, err = d.VoteAs(ctx, alice, a.Code, approval.Deny, "")
 			require.Equal(t, "already_resolved", why(err), "hers did not end it")
 			after, err := d.store.Log(ctx, 0, 100)
 			require.NoError(t, err)
@@ -86,7 +90,7 @@ func TestAdversary_T3_TheSameDenyOfARoundTwice(t *testing.T) {
 			}
 			after, err = d.store.Log(ctx, int64(len(before)), 100)
 			require.NoError(t, err)
-			require.Equal(t, core.EventReason, after[len(after)-1].Type)
+			require.Equal(t, approval.EventReason, after[len(after)-1].Type)
 			require.Contains(t, string(after[len(after)-1].Data), "it broke the build")
 			_, err = d.AddReason(ctx, a.Key, telegram("1"), "not hers", nil)
 			require.Equal(t, "not_found", why(err))
@@ -101,17 +105,17 @@ func TestAdversary_T3_ADenyIsOfOneRound(t *testing.T) {
 	d.ran(t, a, "1", "failed")
 	_, err := d.Retry(ctx, alice, a.Code, false)
 	require.NoError(t, err)
-	_, err = d.VoteAs(ctx, bob, a.Code, core.Deny, "not now")
+	_, err = d.VoteAs(ctx, bob, a.Code, approval.Deny, "not now")
 	require.NoError(t, err)
-	_, err = d.store.DropGrants(ctx, core.GrantFilter{Owner: "agent"}, func(core.Grant) core.Event {
-		return core.Event{Type: core.EventUngranted, Data: json.RawMessage(`{}`)}
+	_, err = d.store.DropGrants(ctx, core.GrantFilter{Owner: "agent"}, func(approval.Grant) approval.Event {
+		return approval.Event{Type: approval.EventUngranted, Data: json.RawMessage(`{}`)}
 	})
 	require.NoError(t, err)
 	for _, who := range []core.Caller{alice, bob} {
 		_, err = d.Retry(ctx, who, a.Code, false)
 		require.NoError(t, err)
 	}
-	got, err := d.VoteAs(ctx, bob, a.Code, core.Deny, "")
+	got, err := d.VoteAs(ctx, bob, a.Code, approval.Deny, "")
 	require.Equal(t, "already_resolved", why(err), "the retry is let run")
 	require.Nil(t, got.RoundDenied)
 	card, err := d.Card(ctx, got)
@@ -126,8 +130,8 @@ type between struct {
 }
 
 func (s *between) Update(
-	ctx context.Context, key string, fn func(core.Approval) (core.Change, error),
-) (core.Approval, error) {
+	ctx context.Context, key string, fn func(approval.Approval) (core.Change, error),
+) (approval.Approval, error) {
 	if f := s.meanwhile; f != nil {
 		s.meanwhile = nil
 		f()
@@ -146,9 +150,9 @@ func TestAdversary_T3_DenyBetweenLookAndCommit(t *testing.T) {
 			require.NoError(t, gate.LearnAbsences(ctx))
 			a := d.allowed(t, "ask")
 			d.ran(t, a, "1", "failed")
-			same := d.submit(t, "ask", func(c *core.Call) { c.SessionKey = "other" })
+			same := d.submit(t, "ask", func(c *approval.Call) { c.SessionKey = "other" })
 			deny := func() {
-				_, err := d.VoteAs(ctx, bob, same.Code, core.Deny, "")
+				_, err := d.VoteAs(ctx, bob, same.Code, approval.Deny, "")
 				require.NoError(t, err)
 			}
 			if step == "vote" {
@@ -179,27 +183,27 @@ func TestAdversary_T3b_AJoinNamesWhoJoined(t *testing.T) {
 	for _, ended := range []string{"pending", "approved", "claimed"} {
 		t.Run(ended, func(t *testing.T) {
 			d, ctx := newFixture(t), t.Context()
-			a := d.submit(t, "ask", func(c *core.Call) { c.ID = "own" })
+			a := d.submit(t, "ask", func(c *approval.Call) { c.ID = "own" })
 			if ended != "pending" {
-				_, err := d.VoteAs(ctx, alice, a.Code, core.AllowOnce, "")
+				_, err := d.VoteAs(ctx, alice, a.Code, approval.AllowOnce, "")
 				require.NoError(t, err)
 			}
 			if ended == "claimed" {
 				d.ran(t, a, "1", "")
 			}
 			for n := range 5 {
-				d.submit(t, "ask", func(c *core.Call) {
+				d.submit(t, "ask", func(c *approval.Call) {
 					c.ID, c.Resume = "own", ended == "approved"
-					c.Requester = &core.Requester{Channel: "telegram", UserID: fmt.Sprint(1000 + n)}
+					c.Requester = &approval.Requester{Channel: "telegram", UserID: fmt.Sprint(1000 + n)}
 				})
 				log, err := d.store.Log(ctx, 0, 100)
 				require.NoError(t, err)
 				last := log[len(log)-1]
-				require.Equal(t, core.EventJoined, last.Type)
-				var said struct{ Askers, Joined []core.Requester }
+				require.Equal(t, approval.EventJoined, last.Type)
+				var said struct{ Askers, Joined []approval.Requester }
 				require.NoError(t, json.Unmarshal(last.Data, &said))
 				require.Empty(t, said.Askers)
-				require.Equal(t, []core.Requester{{Channel: "telegram", UserID: fmt.Sprint(1000 + n)}}, said.Joined)
+				require.Equal(t, []approval.Requester{{Channel: "telegram", UserID: fmt.Sprint(1000 + n)}}, said.Joined)
 			}
 			got, err := d.ByKey(ctx, a.Key)
 			require.NoError(t, err)

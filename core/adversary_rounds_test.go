@@ -11,13 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // saysR3 is a classifier to which every call is R3.
 type saysR3 struct{}
 
-func (saysR3) Classify(context.Context, core.Call, core.Judgement) core.Opinion {
-	return core.Opinion{Assessment: core.Assessment{RiskClass: core.R3, Confidence: 1, Source: "classifier"}}
+func (saysR3) Classify(context.Context, approval.Call, approval.Judgement) approval.Opinion {
+	return approval.Opinion{Assessment: approval.Assessment{RiskClass: approval.R3, Confidence: 1, Source: "classifier"}}
 }
 
 // fromR3 wants a signature or two people, or denies, from R3 on.
@@ -26,24 +27,24 @@ type fromR3 struct {
 	what string
 }
 
-func (p fromR3) rule(j core.Judgement) core.Judgement {
-	if j.Assessment.RiskClass < core.R3 {
+func (p fromR3) rule(j approval.Judgement) approval.Judgement {
+	if j.Assessment.RiskClass < approval.R3 {
 		return j
 	}
 	switch j.Rule.StepUp = p.what == "sign"; p.what {
 	case "two":
 		j.Rule.MinApprovals = 2
 	case "deny":
-		return core.Judgement{Outcome: core.OutcomeDeny, Reason: "R3 is denied now"}
+		return approval.Judgement{Outcome: approval.OutcomeDeny, Reason: "R3 is denied now"}
 	}
 	return j
 }
 
-func (p fromR3) Judge(ctx context.Context, c core.Call) core.Judgement {
+func (p fromR3) Judge(ctx context.Context, c approval.Call) approval.Judgement {
 	return p.rule(p.byName.Judge(ctx, c))
 }
 
-func (p fromR3) JudgeWith(ctx context.Context, c core.Call, o core.Opinion) core.Judgement {
+func (p fromR3) JudgeWith(ctx context.Context, c approval.Call, o approval.Opinion) approval.Judgement {
 	return p.rule(p.byName.JudgeWith(ctx, c, o))
 }
 
@@ -60,9 +61,9 @@ func TestAdversary_T3_TheClassifiersClassCountsToday(t *testing.T) {
 			d.use(func(r *core.Rules) { r.Classifier, r.Policy = saysR3{}, fromR3{byName{hash: "1"}, ""} })
 			a := d.allowed(t, "unsure")
 			d.ran(t, a, "1", "failed")
-			unclaimed := d.allowed(t, "unsure", func(c *core.Call) { c.AgentID = "2" })
-			pending := d.submit(t, "unsure", func(c *core.Call) { c.AgentID = "3" })
-			require.Equal(t, core.R3, pending.Assessment.RiskClass)
+			unclaimed := d.allowed(t, "unsure", func(c *approval.Call) { c.AgentID = "2" })
+			pending := d.submit(t, "unsure", func(c *approval.Call) { c.AgentID = "3" })
+			require.Equal(t, approval.R3, pending.Assessment.RiskClass)
 
 			d.use(func(r *core.Rules) { r.Classifier, r.Policy = nil, fromR3{byName{hash: "2"}, what} })
 			got, err := d.Retry(ctx, alice, a.Code, false)
@@ -75,7 +76,7 @@ func TestAdversary_T3_TheClassifiersClassCountsToday(t *testing.T) {
 			require.NoError(t, d.Rejudge(ctx))
 			pending, err = d.ByKey(ctx, pending.Key)
 			require.NoError(t, err)
-			require.Equal(t, what == "deny", pending.Status == core.Denied)
+			require.Equal(t, what == "deny", pending.Status == approval.Denied)
 			require.Equal(t, what == "sign", pending.Rule.StepUp)
 			require.Equal(t, what == "two", pending.Rule.MinApprovals == 2)
 		})
@@ -88,8 +89,8 @@ func TestAdversary_T3_TheVerifiersPeopleAreWantedToday(t *testing.T) {
 	d, ctx := newFixture(t), t.Context()
 	a := d.allowed(t, "ask")
 	d.ran(t, a, "1", "failed")
-	unclaimed := d.allowed(t, "ask", func(c *core.Call) { c.AgentID = "2" })
-	pending := d.submit(t, "two", func(c *core.Call) { c.AgentID = "3" })
+	unclaimed := d.allowed(t, "ask", func(c *approval.Call) { c.AgentID = "2" })
+	pending := d.submit(t, "two", func(c *approval.Call) { c.AgentID = "3" })
 	d.use(func(r *core.Rules) { r.Verifier, r.Policy = wantsBob{}, byName{hash: "2"} })
 
 	got, err := d.Retry(ctx, alice, a.Code, false)
@@ -119,7 +120,7 @@ func TestAdversary_T3_AResentRetryCountsOnce(t *testing.T) {
 		d.ran(t, a, "1", "")
 		_, err := d.Retry(ctx, alice, a.Code, true, 0)
 		require.NoError(t, err)
-		_, err = d.VoteAs(ctx, bob, a.Code, core.Retry, "", 0)
+		_, err = d.VoteAs(ctx, bob, a.Code, approval.Retry, "", 0)
 		require.NoError(t, err)
 		got, err := d.Retry(ctx, alice, a.Code, true, 0)
 		require.NoError(t, err, "the answer was lost, and the retry waits")
@@ -129,7 +130,7 @@ func TestAdversary_T3_AResentRetryCountsOnce(t *testing.T) {
 		require.Equal(t, "not_claimable late", why(err))
 		_, err = d.Retry(ctx, bob, a.Code, true, 1)
 		require.NoError(t, err, "who names the run")
-		_, err = d.VoteAs(ctx, alice, a.Code, core.Retry, "", 0)
+		_, err = d.VoteAs(ctx, alice, a.Code, approval.Retry, "", 0)
 		require.Equal(t, "not_claimable late", why(err))
 		got, err = d.ByKey(ctx, a.Key)
 		require.NoError(t, err)
@@ -162,7 +163,7 @@ func TestAdversary_T3_TheLastClaimedRunCounts(t *testing.T) {
 			require.Equal(t, "not_claimable pending", why(err), "the first run may still go on")
 			_, err = d.Retry(ctx, alice, a.Code, true)
 			require.NoError(t, err)
-			_, err = d.Report(ctx, agent, a.ID, claimID, core.Result{Status: "succeeded"})
+			_, err = d.Report(ctx, agent, a.ID, claimID, approval.Result{Status: "succeeded"})
 			require.NoError(t, err)
 			_, err = d.Claim(ctx, agent, a.ID, core.ClaimInput{ClaimID: "3"})
 			require.Equal(t, "not_claimable revoked", why(err))
@@ -227,14 +228,14 @@ func TestAdversary_T3_WhatIsNoDenyOfTheRound(t *testing.T) {
 			{Chat: &ops, Code: a.Code, ReceivedMs: time.Now().UnixMilli(), Card: "4711"},
 			{Chat: &ops, Code: a.Code, ReceivedMs: time.Now().UnixMilli()}, // of a card that the desk knows, or a list
 		} {
-			b.Voter, b.Decision = core.Voter{Channel: "telegram", UserID: "2"}, core.Deny
+			b.Voter, b.Decision = approval.Voter{Channel: "telegram", UserID: "2"}, approval.Deny
 			got, err := d.Vote(ctx, a.Key, b)
 			require.Equal(t, "already_resolved", why(err))
 			require.NotNil(t, got.Round)
 		}
 		got, err := d.ByKey(ctx, a.Key)
 		require.NoError(t, err)
-		require.True(t, slices.ContainsFunc(got.Deliveries, func(x core.Delivery) bool { return x.MessageID == "4711" }))
+		require.True(t, slices.ContainsFunc(got.Deliveries, func(x approval.Delivery) bool { return x.MessageID == "4711" }))
 		_, err = d.Claim(ctx, agent, a.ID, core.ClaimInput{ClaimID: "2"})
 		require.Equal(t, "already_used", why(err))
 		_, err = d.Retry(ctx, bob, a.Code, false)
@@ -247,10 +248,10 @@ func TestAdversary_T3_DeniedSinceTheRetry(t *testing.T) {
 	d, ctx := newFixture(t), t.Context()
 	a := d.allowed(t, "ask")
 	d.ran(t, a, "1", "failed")
-	same := d.submit(t, "ask", func(c *core.Call) { c.SessionKey = "other" })
+	same := d.submit(t, "ask", func(c *approval.Call) { c.SessionKey = "other" })
 	_, err := d.Retry(ctx, alice, a.Code, false)
 	require.NoError(t, err)
-	_, err = d.VoteAs(ctx, bob, same.Code, core.Deny, "")
+	_, err = d.VoteAs(ctx, bob, same.Code, approval.Deny, "")
 	require.NoError(t, err)
 	_, err = d.Claim(ctx, agent, a.ID, core.ClaimInput{ClaimID: "2"})
 	require.Equal(t, "not_claimable denied", why(err))
@@ -262,18 +263,18 @@ func TestAdversary_T3_ANamedResultCountsForMore(t *testing.T) {
 	for _, c := range []struct {
 		late, own, refused string
 	}{{"failed", "succeeded", ""}, {"failed", "failed", ""}, {"succeeded", "failed", "already_used"}} {
-		a := d.allowed(t, "ask", func(x *core.Call) { x.AgentID = c.late + c.own })
+		a := d.allowed(t, "ask", func(x *approval.Call) { x.AgentID = c.late + c.own })
 		d.ran(t, a, "", "")
 		_, err := d.Retry(ctx, alice, a.Code, true)
 		require.NoError(t, err)
 		d.ran(t, a, "2", "")
-		_, err = d.Report(ctx, agent, a.ID, "", core.Result{Status: c.late, Summary: "of the first"})
+		_, err = d.Report(ctx, agent, a.ID, "", approval.Result{Status: c.late, Summary: "of the first"})
 		require.NoError(t, err)
-		got, err := d.Report(ctx, agent, a.ID, "2", core.Result{Status: c.own, Summary: "of the second"})
+		got, err := d.Report(ctx, agent, a.ID, "2", approval.Result{Status: c.own, Summary: "of the second"})
 		require.Equal(t, c.refused, why(err))
 		if err == nil {
-			require.Equal(t, core.Result{Status: c.own, Summary: "of the second", AtMs: got.Result.AtMs}, *got.Result)
-			_, err = d.Report(ctx, agent, a.ID, "", core.Result{Status: c.late})
+			require.Equal(t, approval.Result{Status: c.own, Summary: "of the second", AtMs: got.Result.AtMs}, *got.Result)
+			_, err = d.Report(ctx, agent, a.ID, "", approval.Result{Status: c.late})
 			require.Equal(t, "already_used", why(err))
 		}
 		_, err = d.Retry(ctx, bob, a.Code, false)
@@ -286,16 +287,16 @@ func TestAdversary_T3b_AskersAreBounded(t *testing.T) {
 	d, ctx := newFixture(t), t.Context()
 	for _, ended := range []bool{false, true} {
 		id := fmt.Sprint(ended)
-		a := d.submit(t, "ask", func(c *core.Call) { c.ID, c.SessionKey = id, id })
+		a := d.submit(t, "ask", func(c *approval.Call) { c.ID, c.SessionKey = id, id })
 		if ended {
-			_, err := d.VoteAs(ctx, alice, a.Code, core.AllowOnce, "")
+			_, err := d.VoteAs(ctx, alice, a.Code, approval.AllowOnce, "")
 			require.NoError(t, err)
 			d.ran(t, a, "1", "succeeded")
 		}
 		ask := func(n int) error {
-			_, _, err := d.Submit(ctx, agent, call("ask", func(c *core.Call) {
+			_, _, err := d.Submit(ctx, agent, call("ask", func(c *approval.Call) {
 				c.ID, c.SessionKey = id, id
-				c.Requester = &core.Requester{Channel: "telegram", UserID: fmt.Sprint(1000 + n)}
+				c.Requester = &approval.Requester{Channel: "telegram", UserID: fmt.Sprint(1000 + n)}
 			}))
 			return err
 		}
@@ -314,7 +315,7 @@ func TestAdversary_T3b_AskersAreBounded(t *testing.T) {
 func TestARetryIsRevoked(t *testing.T) {
 	d, ctx := newFixture(t), t.Context()
 	a := d.submit(t, "ask")
-	_, err := d.VoteAs(ctx, alice, a.Code, core.AllowAlways, "")
+	_, err := d.VoteAs(ctx, alice, a.Code, approval.AllowAlways, "")
 	require.NoError(t, err)
 	d.ran(t, a, "1", "failed")
 	_, err = d.Retry(ctx, bob, a.Code, false)
@@ -360,7 +361,7 @@ func TestAdversary_T3b_RoundsAreToldOnceAnHour(t *testing.T) {
 			require.NoError(t, err)
 			told = 0
 			for _, x := range got.Deliveries {
-				if x.Kind == core.RetryAskedDelivery {
+				if x.Kind == approval.RetryAskedDelivery {
 					told++
 				}
 			}

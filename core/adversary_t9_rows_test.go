@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/store"
 )
 
@@ -52,13 +53,13 @@ func TestAdversary_T9_AnothersCallByID(t *testing.T) {
 	change("INSERT INTO approval_ids (id, owner, key) VALUES ('mine', 'mallory', ?)", a.Key)
 	mallory := core.Caller{Token: "mallory", MayRequest: true}
 	_, err := d.Get(t.Context(), mallory, "mine")
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 	_, err = d.Withdraw(t.Context(), mallory, "mine", "")
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 	_, err = d.Claim(t.Context(), mallory, "mine", core.ClaimInput{})
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
-	_, err = d.Report(t.Context(), mallory, "mine", "", core.Result{Status: "succeeded"})
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
+	_, err = d.Report(t.Context(), mallory, "mine", "", approval.Result{Status: "succeeded"})
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 	require.NotZero(t, rowsNamed(t, d))
 	_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{})
 	require.NoError(t, err)
@@ -71,40 +72,13 @@ func TestAdversary_T9_DeliveryByHand(t *testing.T) {
 	a := d.submit(t, "ask")
 	require.NotEmpty(t, a.Deliveries)
 	change("UPDATE deliveries SET shown = 1, message_id = '5', state = 'sent'")
-	_, err := d.Vote(t.Context(), a.Key, core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "2"},
-		Decision: core.AllowOnce, Chat: &ops, ReceivedMs: a.CreatedAtMs + 1})
+	_, err := d.Vote(t.Context(), a.Key, core.Ballot{Voter: approval.Voter{Channel: "telegram", UserID: "2"},
+		Decision: approval.AllowOnce, Chat: &ops, ReceivedMs: a.CreatedAtMs + 1})
 	require.Error(t, err, "no card was shown")
 	require.NotZero(t, rowsNamed(t, d))
 	got, err := d.store.Get(t.Context(), a.Key)
 	require.NoError(t, err)
 	require.Empty(t, got.Deliveries)
-}
-
-// A session that was not used for too long does not hold by a row that says otherwise.
-func TestAdversary_T9_LapsedSessionByHand(t *testing.T) {
-	d, change := besideFile(t)
-	d.session(t, "old", core.SessionIdle+time.Hour, 2*core.SessionIdle)
-	_, err := d.Session(t.Context(), "old")
-	require.Error(t, err)
-	change("UPDATE sessions SET used_ms = ?", time.Now().UnixMilli())
-	_, err = d.Session(t.Context(), "old")
-	require.Error(t, err)
-	require.NotZero(t, rowsNamed(t, d))
-}
-
-// A row that says that a session was confirmed by a passkey enrols none.
-func TestAdversary_T9_ConfirmedByHand(t *testing.T) {
-	d, change := besideFile(t)
-	d.use(func(r *core.Rules) { r.Site.ID, r.Site.Origin = "desk.example", "https://desk.example" })
-	require.NoError(t, d.store.ChangePasskeys(t.Context(), "alice", func([]core.Passkey) (core.PasskeyChange, error) {
-		return core.PasskeyChange{Add: &core.Passkey{ID: "k1", Person: "alice"}}, nil
-	}))
-	s := d.session(t, "stolen", 2*time.Hour, time.Hour)
-	change("INSERT INTO ceremonies (id, kind, expires_ms, body) VALUES ('confirmed stolen', 'confirmed', ?, ?)",
-		time.Now().UnixMilli()+3_600_000, `{"kind":"confirmed","browser":"stolen","person":"alice"}`)
-	_, err := d.Enrol(t.Context(), s, core.Passkey{ID: "evil"})
-	require.Error(t, err)
-	require.NotZero(t, rowsNamed(t, d))
 }
 
 // A row with a text in a column of numbers, which SQLite keeps, counts for nothing and stops nothing else.

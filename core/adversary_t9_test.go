@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 	"approvalbot/internal/store"
 )
 
@@ -67,23 +69,23 @@ func problems(t *testing.T, d *fixture) string {
 
 // onlyThese is a directory of alice and bob in which only these accounts decide, and those of
 // these people are known.
-func onlyThese(t *testing.T, known, decide map[string]string) *core.Directory {
+func onlyThese(t *testing.T, known, decide map[string]string) *people.Directory {
 	t.Helper()
-	r := core.Rights{AllowedUsers: map[string][]string{"telegram": {}}, Tokens: map[string]string{}}
+	r := people.Rights{AllowedUsers: map[string][]string{"telegram": {}}, Tokens: map[string]string{}}
 	for name, id := range known {
-		r.People = append(r.People, core.Person{Name: name, Accounts: map[string]string{"telegram": id}})
+		r.People = append(r.People, people.Person{Name: name, Accounts: map[string]string{"telegram": id}})
 	}
 	for name, id := range decide {
 		r.AllowedUsers["telegram"] = append(r.AllowedUsers["telegram"], id)
 		r.Tokens[name+"-laptop"] = name
 	}
-	d, err := core.NewDirectory(r)
+	d, err := people.NewDirectory(r)
 	require.NoError(t, err)
 	return d
 }
 
 // logged are the log's records of that type.
-func logged(t *testing.T, d *fixture, kind core.EventType) (out []core.Entry) {
+func logged(t *testing.T, d *fixture, kind approval.EventType) (out []core.Entry) {
 	t.Helper()
 	all, err := d.store.Log(t.Context(), 0, 1000)
 	require.NoError(t, err)
@@ -117,7 +119,7 @@ func TestAdversary_T9_FallsWithItsGiver(t *testing.T) {
 			d := newFixture(t)
 			a := d.submit(t, c.tool)
 			for _, by := range map[string][]core.Caller{"ask": {bob}, "two": {alice, bob}}[c.tool] {
-				_, err := d.VoteAs(t.Context(), by, a.Code, core.AllowOnce, "")
+				_, err := d.VoteAs(t.Context(), by, a.Code, approval.AllowOnce, "")
 				require.NoError(t, err)
 			}
 			d.use(func(r *core.Rules) { r.People = onlyThese(t, c.known, c.decide) })
@@ -126,15 +128,15 @@ func TestAdversary_T9_FallsWithItsGiver(t *testing.T) {
 				require.NoError(t, err)
 				return
 			}
-			require.Equal(t, core.CodeNotClaimable, core.CodeOf(err))
+			require.Equal(t, approval.CodeNotClaimable, approval.CodeOf(err))
 			require.ErrorContains(t, err, a.Code)
 			require.ErrorContains(t, err, "bob")
-			require.Len(t, logged(t, d, core.EventRefused), 1)
-			require.Len(t, logged(t, d, core.EventRevoked), 1)
-			require.Empty(t, logged(t, d, core.EventClaimed))
+			require.Len(t, logged(t, d, approval.EventRefused), 1)
+			require.Len(t, logged(t, d, approval.EventRevoked), 1)
+			require.Empty(t, logged(t, d, approval.EventClaimed))
 			d.use(func(r *core.Rules) { r.People = onlyThese(t, both, both) })
 			_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{})
-			require.Equal(t, core.CodeNotClaimable, core.CodeOf(err), "it does not come back with them")
+			require.Equal(t, approval.CodeNotClaimable, approval.CodeOf(err), "it does not come back with them")
 		})
 	}
 }
@@ -143,7 +145,7 @@ func TestAdversary_T9_FallsWithItsGiver(t *testing.T) {
 func TestAdversary_T9_ARepeatedClaimIsAnswered(t *testing.T) {
 	d := newFixture(t)
 	a := d.submit(t, "ask")
-	_, err := d.VoteAs(t.Context(), bob, a.Code, core.AllowOnce, "")
+	_, err := d.VoteAs(t.Context(), bob, a.Code, approval.AllowOnce, "")
 	require.NoError(t, err)
 	for range 2 {
 		_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{ClaimID: "mine"})
@@ -157,14 +159,14 @@ func TestAdversary_T9_ARepeatedClaimIsAnswered(t *testing.T) {
 // A session grant and an always grant cover a call as long as who gave them may decide it.
 func TestAdversary_T9_GrantsFallWithTheirGiver(t *testing.T) {
 	both := map[string]string{"alice": "1", "bob": "2"}
-	for _, decision := range []core.Decision{core.AllowSession, core.AllowAlways} {
+	for _, decision := range []approval.Decision{approval.AllowSession, approval.AllowAlways} {
 		t.Run(string(decision), func(t *testing.T) {
 			d := newFixture(t)
 			_, err := d.VoteAs(t.Context(), bob, d.submit(t, "ask").Code, decision, "")
 			require.NoError(t, err)
-			require.Equal(t, core.Approved, d.submit(t, "ask").Status)
+			require.Equal(t, approval.Approved, d.submit(t, "ask").Status)
 			d.use(func(r *core.Rules) { r.People = onlyThese(t, both, map[string]string{"alice": "1"}) })
-			require.Equal(t, core.Pending, d.submit(t, "ask").Status, "bob may not decide any more")
+			require.Equal(t, approval.Pending, d.submit(t, "ask").Status, "bob may not decide any more")
 		})
 	}
 }
@@ -175,76 +177,78 @@ func TestAdversary_T9_AnOlderRow(t *testing.T) {
 	carl := core.Caller{Token: "carl-laptop", Person: "carl", MayDecide: true}
 	for name, c := range map[string]struct {
 		tool   string
-		before func(d *fixture, a core.Approval)
-		since  func(d *fixture, a core.Approval) error
-		after  func(d *fixture, a core.Approval) // a yes to the older row
+		before func(d *fixture, a approval.Approval)
+		since  func(d *fixture, a approval.Approval) error
+		after  func(d *fixture, a approval.Approval) // a yes to the older row
 	}{
-		"denied": {"ask", nil, func(d *fixture, a core.Approval) error {
-			_, err := d.VoteAs(t.Context(), alice, a.Code, core.Deny, "never")
+		"denied": {"ask", nil, func(d *fixture, a approval.Approval) error {
+			_, err := d.VoteAs(t.Context(), alice, a.Code, approval.Deny, "never")
 			return err
 		}, nil},
-		"withdrawn": {"ask", nil, func(d *fixture, a core.Approval) error {
+		"withdrawn": {"ask", nil, func(d *fixture, a approval.Approval) error {
 			_, err := d.Withdraw(t.Context(), agent, a.ID, "")
 			return err
 		}, nil},
-		"joined by the approver": {"ask", nil, func(d *fixture, a core.Approval) error {
-			_, _, err := d.Submit(t.Context(), agent, call("ask", func(c *core.Call) {
-				c.Requester = &core.Requester{Channel: "telegram", UserID: "2"}
+		"joined by the approver": {"ask", nil, func(d *fixture, a approval.Approval) error {
+			_, _, err := d.Submit(t.Context(), agent, call("ask", func(c *approval.Call) {
+				c.Requester = &approval.Requester{Channel: "telegram", UserID: "2"}
 			}))
 			return err
 		}, nil},
-		"narrowed": {"two", func(d *fixture, a core.Approval) {
-			_, err := d.VoteAs(t.Context(), alice, a.Code, core.AllowAlways, "")
+		"narrowed": {"two", func(d *fixture, a approval.Approval) {
+			_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowAlways, "")
 			require.NoError(t, err)
-		}, func(d *fixture, a core.Approval) error {
-			_, err := d.VoteAs(t.Context(), alice, a.Code, core.AllowOnce, "")
+		}, func(d *fixture, a approval.Approval) error {
+			_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "")
 			return err
-		}, func(d *fixture, a core.Approval) { _, _ = d.VoteAs(t.Context(), bob, a.Code, core.AllowAlways, "") }},
-		"revoked": {"ask", func(d *fixture, a core.Approval) { d.allow(t, a, bob) },
-			func(d *fixture, a core.Approval) error {
+		}, func(d *fixture, a approval.Approval) {
+			_, _ = d.VoteAs(t.Context(), bob, a.Code, approval.AllowAlways, "")
+		}},
+		"revoked": {"ask", func(d *fixture, a approval.Approval) { d.allow(t, a, bob) },
+			func(d *fixture, a approval.Approval) error {
 				_, err := d.Revoke(t.Context(), core.Caller{Token: "op", MayDecide: true}, a.Code, "")
 				return err
 			}, nil},
-		"reported": {"ask", func(d *fixture, a core.Approval) {
+		"reported": {"ask", func(d *fixture, a approval.Approval) {
 			d.allow(t, a, bob)
 			_, err := d.Claim(t.Context(), agent, a.ID, core.ClaimInput{ClaimID: "1"})
 			require.NoError(t, err)
-		}, func(d *fixture, a core.Approval) error {
-			_, err := d.Report(t.Context(), agent, a.ID, "1", core.Result{Status: "succeeded"})
+		}, func(d *fixture, a approval.Approval) error {
+			_, err := d.Report(t.Context(), agent, a.ID, "1", approval.Result{Status: "succeeded"})
 			return err
 		}, nil},
-		"a round denied": {"two", func(d *fixture, a core.Approval) {
+		"a round denied": {"two", func(d *fixture, a approval.Approval) {
 			d.allow(t, a, alice)
 			d.allow(t, a, carl)
 			_, err := d.Claim(t.Context(), agent, a.ID, core.ClaimInput{ClaimID: "0"})
 			require.NoError(t, err)
-			_, err = d.Report(t.Context(), agent, a.ID, "0", core.Result{Status: "failed"})
+			_, err = d.Report(t.Context(), agent, a.ID, "0", approval.Result{Status: "failed"})
 			require.NoError(t, err)
 			_, err = d.Retry(t.Context(), alice, a.Code, false)
 			require.NoError(t, err)
-		}, func(d *fixture, a core.Approval) error {
-			_, err := d.VoteAs(t.Context(), bob, a.Code, core.Deny, "no more")
+		}, func(d *fixture, a approval.Approval) error {
+			_, err := d.VoteAs(t.Context(), bob, a.Code, approval.Deny, "no more")
 			return err
-		}, func(d *fixture, a core.Approval) { _, _ = d.VoteAs(t.Context(), carl, a.Code, core.Retry, "") }},
+		}, func(d *fixture, a approval.Approval) { _, _ = d.VoteAs(t.Context(), carl, a.Code, approval.Retry, "") }},
 	} {
-		for then, goesOn := range map[string]func(d *fixture, a core.Approval){
-			"": func(*fixture, core.Approval) {},
-			"a step without a record": func(d *fixture, a core.Approval) {
-				_, err := d.store.Update(t.Context(), a.Key, func(a core.Approval) (core.Change, error) {
+		for then, goesOn := range map[string]func(d *fixture, a approval.Approval){
+			"": func(*fixture, approval.Approval) {},
+			"a step without a record": func(d *fixture, a approval.Approval) {
+				_, err := d.store.Update(t.Context(), a.Key, func(a approval.Approval) (core.Change, error) {
 					return core.Change{Approval: a}, nil
 				})
 				require.NoError(t, err)
 			},
-			"a step on record": func(d *fixture, a core.Approval) {
-				_, err := d.store.Update(t.Context(), a.Key, func(a core.Approval) (core.Change, error) {
-					return core.Change{Approval: a, Events: []core.Event{{Type: core.EventJoined, Key: a.Key}}}, nil
+			"a step on record": func(d *fixture, a approval.Approval) {
+				_, err := d.store.Update(t.Context(), a.Key, func(a approval.Approval) (core.Change, error) {
+					return core.Change{Approval: a, Events: []approval.Event{{Type: approval.EventJoined, Key: a.Key}}}, nil
 				})
 				require.NoError(t, err)
 			},
 		} {
 			t.Run(name+", put back, "+then, func(t *testing.T) {
 				d, i := onDisk(t)
-				d.needingBeside(t, core.Person{Name: "carl", Accounts: map[string]string{"telegram": "3"}, Roles: []string{"x"}})
+				d.needingBeside(t, people.Person{Name: "carl", Accounts: map[string]string{"telegram": "3"}, Roles: []string{"x"}})
 				a := d.submit(t, c.tool)
 				if c.before != nil {
 					c.before(d, a)
@@ -257,7 +261,7 @@ func TestAdversary_T9_AnOlderRow(t *testing.T) {
 				require.Contains(t, problems(t, d), "approval "+a.Key)
 				goesOn(d, a)
 				if c.after == nil {
-					_, _ = d.VoteAs(t.Context(), bob, a.Code, core.AllowOnce, "")
+					_, _ = d.VoteAs(t.Context(), bob, a.Code, approval.AllowOnce, "")
 				} else {
 					c.after(d, a)
 				}
@@ -286,37 +290,37 @@ func TestAdversary_T9_AbsencesAndTheirCount(t *testing.T) {
 	again := d.another()
 	require.NoError(t, again.LearnAbsences(t.Context()))
 	a := again.submit(t, "ops")
-	require.Equal(t, core.Pending, again.allow(t, a, bob).Status, "bob for alice, who is back")
+	require.Equal(t, approval.Pending, again.allow(t, a, bob).Status, "bob for alice, who is back")
 }
 
 // A grant that was ended and put back does not let run what waits to be claimed by it.
 func TestAdversary_T9_EndedGrantPutBackAtClaim(t *testing.T) {
 	d, i := onDisk(t)
-	_, err := d.VoteAs(t.Context(), bob, d.submit(t, "ask").Code, core.AllowAlways, "")
+	_, err := d.VoteAs(t.Context(), bob, d.submit(t, "ask").Code, approval.AllowAlways, "")
 	require.NoError(t, err)
 	a := d.submit(t, "ask")
-	require.Equal(t, core.Approved, a.Status)
+	require.Equal(t, approval.Approved, a.Status)
 	putBack := i.keep("grants")
 	n, err := d.DropGrants(t.Context(), core.Caller{Token: "op", MayDecide: true}, core.GrantFilter{Owner: "agent"})
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	putBack()
 	_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{})
-	require.Equal(t, core.CodeNotClaimable, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotClaimable, approval.CodeOf(err))
 }
 
 // People who leave and come back between the yes and the claim take no yes away; who may no longer
 // allow the call, or has not the role that was lent any more, does.
 func TestAdversary_T9_AwayBeforeTheClaim(t *testing.T) {
-	lose := func(d *fixture, change func(r *core.Rights)) {
-		rights := core.Rights{
-			People: []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}, Roles: []string{"ops"}},
+	lose := func(d *fixture, change func(r *people.Rights)) {
+		rights := people.Rights{
+			People: []people.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}, Roles: []string{"ops"}},
 				{Name: "bob", Accounts: map[string]string{"telegram": "2"}}},
 			AllowedUsers: map[string][]string{"telegram": {"1", "2"}},
 			Tokens:       map[string]string{"alice-laptop": "alice", "bob-laptop": "bob"},
 		}
 		change(&rights)
-		people, err := core.NewDirectory(rights)
+		people, err := people.NewDirectory(rights)
 		require.NoError(t, err)
 		d.use(func(r *core.Rules) { r.People = people })
 	}
@@ -334,17 +338,17 @@ func TestAdversary_T9_AwayBeforeTheClaim(t *testing.T) {
 				_, err := d.SetBack(t.Context(), alice, "alice")
 				require.NoError(t, err)
 			}, false},
-		"nothing has changed": {"ops", []core.Caller{bob}, true, func(d *fixture) { lose(d, func(*core.Rights) {}) }, false},
+		"nothing has changed": {"ops", []core.Caller{bob}, true, func(d *fixture) { lose(d, func(*people.Rights) {}) }, false},
 		"who lent was taken out": {"ops", []core.Caller{bob}, true, func(d *fixture) {
-			lose(d, func(r *core.Rights) { r.People, r.Tokens = r.People[1:], map[string]string{"bob-laptop": "bob"} })
+			lose(d, func(r *people.Rights) { r.People, r.Tokens = r.People[1:], map[string]string{"bob-laptop": "bob"} })
 		}, true},
 		"who lent may not decide": {"ops", []core.Caller{bob}, true, func(d *fixture) {
-			lose(d, func(r *core.Rights) {
+			lose(d, func(r *people.Rights) {
 				r.AllowedUsers["telegram"], r.Tokens = []string{"2"}, map[string]string{"bob-laptop": "bob"}
 			})
 		}, true},
 		"who lent has lost the role": {"ops", []core.Caller{bob}, true, func(d *fixture) {
-			lose(d, func(r *core.Rights) { r.People[0].Roles = nil })
+			lose(d, func(r *people.Rights) { r.People[0].Roles = nil })
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -357,10 +361,10 @@ func TestAdversary_T9_AwayBeforeTheClaim(t *testing.T) {
 			for _, by := range c.by {
 				a = d.allow(t, a, by)
 			}
-			require.Equal(t, core.Approved, a.Status)
+			require.Equal(t, approval.Approved, a.Status)
 			c.since(d)
 			_, err := d.Claim(t.Context(), agent, a.ID, core.ClaimInput{})
-			require.Equal(t, c.falls, core.CodeOf(err) == core.CodeNotClaimable, "%v", err)
+			require.Equal(t, c.falls, approval.CodeOf(err) == approval.CodeNotClaimable, "%v", err)
 			require.Equal(t, c.falls, err != nil)
 		})
 	}
@@ -369,15 +373,15 @@ func TestAdversary_T9_AwayBeforeTheClaim(t *testing.T) {
 // A request under the id of a row that was changed is told to take another id, and then asks anew.
 func TestAdversary_T9_ARequestUnderTheIDOfAChangedRow(t *testing.T) {
 	d, i := onDisk(t)
-	named := func(id string) func(*core.Call) { return func(c *core.Call) { c.ID = id } }
+	named := func(id string) func(*approval.Call) { return func(c *approval.Call) { c.ID = id } }
 	a := d.submit(t, "ask", named("deploy-1"))
 	i.exec("UPDATE approvals SET body = body || ' ' WHERE key = ?", a.Key)
 	_, _, err := d.Submit(t.Context(), agent, call("ask", named("deploy-1")))
-	require.Equal(t, core.CodeIDConflict, core.CodeOf(err))
+	require.Equal(t, approval.CodeIDConflict, approval.CodeOf(err))
 	require.ErrorContains(t, err, "ask under another id")
-	_, _, err = d.Submit(t.Context(), agent, call("ask", func(c *core.Call) { c.ID, c.Supersedes = "deploy-2", "deploy-1" }))
-	require.Equal(t, core.CodeInvalidRequest, core.CodeOf(err))
+	_, _, err = d.Submit(t.Context(), agent, call("ask", func(c *approval.Call) { c.ID, c.Supersedes = "deploy-2", "deploy-1" }))
+	require.Equal(t, approval.CodeInvalidRequest, approval.CodeOf(err))
 	b := d.submit(t, "ask", named("deploy-2"))
-	require.Equal(t, core.Pending, b.Status)
+	require.Equal(t, approval.Pending, b.Status)
 	require.NotEqual(t, a.Key, b.Key)
 }

@@ -1,11 +1,15 @@
 package core
 
-import "context"
+import (
+	"context"
+
+	"approvalbot/internal/approval"
+)
 
 // Grants lists grants and cool-downs, newest first, to operators.
-func (g *Gate) Grants(ctx context.Context, who Caller, f GrantFilter) ([]Grant, error) {
+func (g *Gate) Grants(ctx context.Context, who Caller, f GrantFilter) ([]approval.Grant, error) {
 	if !who.MayDecide {
-		return nil, refuse(CodeForbidden, "This token may not list grants: it needs the scope operator.approvals.")
+		return nil, approval.Refuse(approval.CodeForbidden, "This token may not list grants: it needs the scope operator.approvals.")
 	}
 	f.Live = nowMs()
 	return g.store.Grants(ctx, f)
@@ -24,12 +28,12 @@ func (g *Gate) DropGrants(ctx context.Context, who Caller, f GrantFilter) (int, 
 	case who.MayRequest:
 		f.Owner, f.Loosens = who.Token, true
 	default:
-		return 0, refuse(CodeForbidden, "This token may not end grants.")
+		return 0, approval.Refuse(approval.CodeForbidden, "This token may not end grants.")
 	}
 	f.Live = nowMs()
-	dropped, err := g.store.DropGrants(ctx, f, func(x Grant) Event { return x.event(EventUngranted, by, nowMs()) })
+	dropped, err := g.store.DropGrants(ctx, f, func(x approval.Grant) approval.Event { return x.Event(approval.EventUngranted, by, nowMs()) })
 	if err == nil && len(dropped) == 0 && f.ID != "" {
-		return 0, refuse(CodeNotFound, "There is no such grant.")
+		return 0, approval.Refuse(approval.CodeNotFound, "There is no such grant.")
 	}
 	return len(dropped), err
 }

@@ -11,21 +11,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
+	"approvalbot/internal/people"
 )
 
 // denied asks for a call that alice denies, and gives it.
-func (d *fixture) denied(t *testing.T, tool string) core.Approval {
+func (d *fixture) denied(t *testing.T, tool string) approval.Approval {
 	t.Helper()
 	a := d.submit(t, tool)
-	a, err := d.VoteAs(t.Context(), alice, a.Code, core.Deny, "not now")
+	a, err := d.VoteAs(t.Context(), alice, a.Code, approval.Deny, "not now")
 	require.NoError(t, err)
 	require.EqualValues(t, "denied", d.submit(t, tool).Status, "the cool-down")
 	return a
 }
 
-func (d *fixture) endCoolDown(t *testing.T, a core.Approval, user string) (core.Approval, error) {
+func (d *fixture) endCoolDown(t *testing.T, a approval.Approval, user string) (approval.Approval, error) {
 	t.Helper()
-	return d.EndCoolDown(t.Context(), a.Key, core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: user}})
+	return d.EndCoolDown(t.Context(), a.Key, core.Ballot{Voter: approval.Voter{Channel: "telegram", UserID: user}})
 }
 
 // The giver, or another who may deny the call, ends its cool-down: the next such call asks, and nothing is allowed.
@@ -37,22 +40,22 @@ func TestEndCoolDown(t *testing.T) {
 				a := d.denied(t, tool)
 				after, err := d.endCoolDown(t, a, user)
 				require.NoError(t, err)
-				require.Contains(t, after.AskAgainText(), "asks again from now on")
+				require.Contains(t, core.AskAgainText(after), "asks again from now on")
 				require.EqualValues(t, "denied", after.Status)
 				require.EqualValues(t, "pending", d.submit(t, tool).Status)
-				d.told(t, a, core.EventUngranted, 1)
+				d.told(t, a, approval.EventUngranted, 1)
 
 				again, err := d.endCoolDown(t, a, user)
 				require.NoError(t, err, "a second tap")
-				require.Equal(t, after.AskAgainText(), again.AskAgainText())
-				d.told(t, a, core.EventUngranted, 1)
+				require.Equal(t, core.AskAgainText(after), core.AskAgainText(again))
+				d.told(t, a, approval.EventUngranted, 1)
 			})
 		}
 	}
 }
 
 // told counts the approval's entries of that type in the log.
-func (d *fixture) told(t *testing.T, a core.Approval, e core.EventType, n int) {
+func (d *fixture) told(t *testing.T, a approval.Approval, e approval.EventType, n int) {
 	t.Helper()
 	all, err := d.store.Log(t.Context(), 0, 1000)
 	require.NoError(t, err)
@@ -69,22 +72,22 @@ func (d *fixture) told(t *testing.T, a core.Approval, e core.EventType, n int) {
 // on record.
 func TestEndCoolDown_OnlyWhoMayDeny(t *testing.T) {
 	d := newFixture(t)
-	a := d.submit(t, "ask", func(c *core.Call) { c.Requester = &core.Requester{Person: "bob"} })
-	a, err := d.VoteAs(t.Context(), alice, a.Code, core.Deny, "")
+	a := d.submit(t, "ask", func(c *approval.Call) { c.Requester = &approval.Requester{Person: "bob"} })
+	a, err := d.VoteAs(t.Context(), alice, a.Code, approval.Deny, "")
 	require.NoError(t, err)
 	_, err = d.endCoolDown(t, a, "3")
-	require.Equal(t, core.CodeNotAnApprover, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotAnApprover, approval.CodeOf(err))
 	_, err = d.endCoolDown(t, a, "2")
-	require.Equal(t, core.CodeSelfApproval, core.CodeOf(err), "bob asked")
+	require.Equal(t, approval.CodeSelfApproval, approval.CodeOf(err), "bob asked")
 	d.use(func(r *core.Rules) {
 		var err error
-		r.People, err = core.NewDirectory(core.Rights{People: []core.Person{{Name: "bob"}}})
+		r.People, err = people.NewDirectory(people.Rights{People: []people.Person{{Name: "bob"}}})
 		require.NoError(t, err)
 	})
 	_, err = d.endCoolDown(t, a, "1")
-	require.Equal(t, core.CodeNotAnApprover, core.CodeOf(err), "alice is no approver any more")
-	d.told(t, a, core.EventRefused, 3)
-	d.told(t, a, core.EventUngranted, 0)
+	require.Equal(t, approval.CodeNotAnApprover, approval.CodeOf(err), "alice is no approver any more")
+	d.told(t, a, approval.EventRefused, 3)
+	d.told(t, a, approval.EventUngranted, 0)
 	require.EqualValues(t, "denied", d.submit(t, "ask").Status)
 }
 
@@ -99,8 +102,8 @@ func TestEndCoolDown_WhatIsOver(t *testing.T) {
 			require.False(t, d.shown(t, a).Again)
 			after, err := d.endCoolDown(t, a, "1")
 			require.NoError(t, err)
-			require.Equal(t, "No cool-down refuses that call now.", after.AskAgainText())
-			d.told(t, a, core.EventUngranted, 0)
+			require.Equal(t, "No cool-down refuses that call now.", core.AskAgainText(after))
+			d.told(t, a, approval.EventUngranted, 0)
 		})
 	})
 	t.Run("by an operator", func(t *testing.T) {
@@ -110,7 +113,7 @@ func TestEndCoolDown_WhatIsOver(t *testing.T) {
 		require.NoError(t, err)
 		after, err := d.endCoolDown(t, a, "1")
 		require.NoError(t, err)
-		require.Equal(t, "No cool-down refuses that call now.", after.AskAgainText())
+		require.Equal(t, "No cool-down refuses that call now.", core.AskAgainText(after))
 		require.False(t, d.shown(t, after).Again)
 	})
 	t.Run("denied again since", func(t *testing.T) {
@@ -120,7 +123,7 @@ func TestEndCoolDown_WhatIsOver(t *testing.T) {
 		require.NoError(t, err)
 		b := d.denied(t, "ask")
 		_, err = d.endCoolDown(t, a, "1")
-		require.Equal(t, core.CodeAlreadyResolved, core.CodeOf(err))
+		require.Equal(t, approval.CodeAlreadyResolved, approval.CodeOf(err))
 		require.ErrorContains(t, err, "the newer card")
 		require.EqualValues(t, "denied", d.submit(t, "ask").Status)
 		_, err = d.endCoolDown(t, b, "1")
@@ -131,11 +134,11 @@ func TestEndCoolDown_WhatIsOver(t *testing.T) {
 		d := newFixture(t)
 		a := d.submit(t, "ask")
 		_, err := d.endCoolDown(t, a, "1")
-		require.Equal(t, core.CodeDecisionNotOffered, core.CodeOf(err))
+		require.Equal(t, approval.CodeDecisionNotOffered, approval.CodeOf(err))
 	})
 }
 
-func (d *fixture) shown(t *testing.T, a core.Approval) core.Card {
+func (d *fixture) shown(t *testing.T, a approval.Approval) card.Card {
 	t.Helper()
 	c, err := d.Card(t.Context(), a)
 	require.NoError(t, err)
@@ -149,14 +152,14 @@ func TestEndCoolDown_OfARetryRound(t *testing.T) {
 	d.ran(t, a, "1", "failed")
 	_, err := d.Retry(t.Context(), alice, a.Code, false)
 	require.NoError(t, err)
-	_, err = d.VoteAs(t.Context(), bob, a.Code, core.Deny, "")
+	_, err = d.VoteAs(t.Context(), bob, a.Code, approval.Deny, "")
 	require.NoError(t, err)
 	require.EqualValues(t, "denied", d.submit(t, "two").Status)
 	a, err = d.ByKey(t.Context(), a.Key)
 	require.NoError(t, err)
 	require.True(t, d.shown(t, a).Again)
 	_, err = d.Retry(t.Context(), alice, a.Code, false)
-	require.Equal(t, core.CodeNotClaimable, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotClaimable, approval.CodeOf(err))
 	after, err := d.endCoolDown(t, a, "2")
 	require.NoError(t, err)
 	require.EqualValues(t, "approved", after.Status)
@@ -178,6 +181,6 @@ func TestEndCoolDown_AtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	d.told(t, a, core.EventUngranted, 1)
+	d.told(t, a, approval.EventUngranted, 1)
 	require.EqualValues(t, "pending", d.submit(t, "ask").Status)
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 	"approvalbot/internal/schedule"
 	"approvalbot/internal/store"
 )
@@ -26,18 +28,18 @@ var (
 // needing has the tool "ops" need somebody with that role, and gives it to alice.
 func (d *fixture) needing(t *testing.T) {
 	t.Helper()
-	d.needingBeside(t, core.Person{Name: "carl", Accounts: map[string]string{"telegram": "3"}})
+	d.needingBeside(t, people.Person{Name: "carl", Accounts: map[string]string{"telegram": "3"}})
 }
 
 // needingBeside is needing with one person more, who may decide by API if they have a role.
-func (d *fixture) needingBeside(t *testing.T, more core.Person) {
+func (d *fixture) needingBeside(t *testing.T, more people.Person) {
 	t.Helper()
 	tokens := map[string]string{"alice-laptop": "alice", "bob-laptop": "bob"}
 	if len(more.Roles) > 0 {
 		tokens[more.Name+"-laptop"] = more.Name
 	}
-	people, err := core.NewDirectory(core.Rights{
-		People: []core.Person{
+	people, err := people.NewDirectory(people.Rights{
+		People: []people.Person{
 			{Name: "alice", Accounts: map[string]string{"telegram": "1"}, Roles: []string{"ops"}},
 			{Name: "bob", Accounts: map[string]string{"telegram": "2"}},
 			more,
@@ -48,21 +50,21 @@ func (d *fixture) needingBeside(t *testing.T, more core.Person) {
 	require.NoError(t, err)
 	d.use(func(r *core.Rules) {
 		r.People, r.Policy = people, opsPolicy{byName{hash: "1"}}
-		r.Classes = []core.ClassRule{{Class: core.R2, Rule: ruleOf(1)}, {Class: core.R4, Rule: ruleOf(2)}}
+		r.Classes = []core.ClassRule{{Class: approval.R2, Rule: ruleOf(1)}, {Class: approval.R4, Rule: ruleOf(2)}}
 	})
 }
 
-func ruleOf(quorum int) core.Rule {
-	return core.Rule{Effective: []core.Factor{core.UserRequest}, MinApprovals: quorum, RequiresHuman: true}
+func ruleOf(quorum int) approval.Rule {
+	return approval.Rule{Effective: []approval.Factor{approval.UserRequest}, MinApprovals: quorum, RequiresHuman: true}
 }
 
 // opsPolicy is byName with the tool "ops", which needs that role.
 type opsPolicy struct{ byName }
 
-func (p opsPolicy) Judge(ctx context.Context, c core.Call) core.Judgement {
+func (p opsPolicy) Judge(ctx context.Context, c approval.Call) approval.Judgement {
 	j := p.byName.Judge(ctx, c)
 	if c.ToolName == "ops" {
-		j.Rule.Needs = []core.Need{{Role: "ops", Min: 1}}
+		j.Rule.Needs = []approval.Need{{Role: "ops", Min: 1}}
 	}
 	return j
 }
@@ -74,16 +76,16 @@ func (d *fixture) away(t *testing.T, who core.Caller, person, to string) core.Le
 	return left
 }
 
-func (d *fixture) allow(t *testing.T, a core.Approval, who core.Caller) core.Approval {
+func (d *fixture) allow(t *testing.T, a approval.Approval, who core.Caller) approval.Approval {
 	t.Helper()
-	a, err := d.VoteAs(t.Context(), who, a.Code, core.AllowOnce, "")
+	a, err := d.VoteAs(t.Context(), who, a.Code, approval.AllowOnce, "")
 	require.NoError(t, err)
 	return a
 }
 
 // another is a second instance on the same store, which knows nothing yet.
 func (d *fixture) another() *fixture {
-	return &fixture{core.NewGate(d.store, d.rules, slog.New(slog.DiscardHandler)), d.store, d.rules}
+	return &fixture{core.NewGate(d.store, d.rules, slog.New(slog.DiscardHandler)), d.store, d.rules, nil}
 }
 
 // Who may say that somebody is away: they themselves with a token that may decide, and an
@@ -94,34 +96,34 @@ func TestAdversary_I10_WhoSaysThatSomebodyIsAway(t *testing.T) {
 	for name, c := range map[string]struct {
 		who        core.Caller
 		person, to string
-		want       core.Code
+		want       approval.Code
 	}{
 		"oneself":                       {alice, "alice", "bob", ""},
 		"an operator":                   {admin, "alice", "bob", ""},
-		"another":                       {bob, "alice", "bob", core.CodeForbidden},
-		"another, lending nothing":      {bob, "alice", "", core.CodeForbidden},
-		"an operator, to themselves":    {bobAdmin, "alice", "bob", core.CodeForbidden},
+		"another":                       {bob, "alice", "bob", approval.CodeForbidden},
+		"another, lending nothing":      {bob, "alice", "", approval.CodeForbidden},
+		"an operator, to themselves":    {bobAdmin, "alice", "bob", approval.CodeForbidden},
 		"an operator, for themselves":   {bobAdmin, "bob", "alice", ""},
-		"an agent with nobody's token":  {agent, "alice", "bob", core.CodeForbidden},
-		"an agent with alice's token":   {core.Caller{Token: "agent", Person: "alice", MayRequest: true}, "alice", "bob", core.CodeForbidden},
-		"a token of nobody that may":    {core.Caller{Token: "ops", MayDecide: true}, "", "bob", core.CodeForbidden},
-		"an auditor with alice's token": {core.Caller{Token: "audit", Person: "alice", MayAudit: true}, "alice", "", core.CodeForbidden},
-		"a person that there is not":    {admin, "zoe", "", core.CodeNotFound},
-		"to one who is no approver":     {alice, "alice", "carl", core.CodeInvalidRequest},
-		"to one who is nobody":          {alice, "alice", "zoe", core.CodeInvalidRequest},
+		"an agent with nobody's token":  {agent, "alice", "bob", approval.CodeForbidden},
+		"an agent with alice's token":   {core.Caller{Token: "agent", Person: "alice", MayRequest: true}, "alice", "bob", approval.CodeForbidden},
+		"a token of nobody that may":    {core.Caller{Token: "ops", MayDecide: true}, "", "bob", approval.CodeForbidden},
+		"an auditor with alice's token": {core.Caller{Token: "audit", Person: "alice", MayAudit: true}, "alice", "", approval.CodeForbidden},
+		"a person that there is not":    {admin, "zoe", "", approval.CodeNotFound},
+		"to one who is no approver":     {alice, "alice", "carl", approval.CodeInvalidRequest},
+		"to one who is nobody":          {alice, "alice", "zoe", approval.CodeInvalidRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := d.SetAway(t.Context(), c.who, core.Leave{Person: c.person, To: c.to, UntilMs: time.Now().UnixMilli() + hour})
-			require.Equal(t, c.want, core.CodeOf(err), "%v", err)
+			require.Equal(t, c.want, approval.CodeOf(err), "%v", err)
 			was, err := d.SetBack(t.Context(), admin, cmp.Or(c.person, "alice"))
 			require.Equal(t, c.want == "", was)
-			require.Contains(t, []core.Code{"", core.CodeNotFound}, core.CodeOf(err))
+			require.Contains(t, []approval.Code{"", approval.CodeNotFound}, approval.CodeOf(err))
 		})
 	}
 	d.away(t, alice, "alice", "bob")
 	for _, who := range []core.Caller{agent, bob, {Token: "agent", Person: "alice", MayRequest: true}, {Token: "ops", MayDecide: true}} {
 		_, err := d.SetBack(t.Context(), who, "alice")
-		require.Equal(t, core.CodeForbidden, core.CodeOf(err), who.Token)
+		require.Equal(t, approval.CodeForbidden, approval.CodeOf(err), who.Token)
 	}
 	was, err := d.SetBack(t.Context(), alice, "alice")
 	require.NoError(t, err)
@@ -137,38 +139,38 @@ func TestAway_InAChat(t *testing.T) {
 	d := newFixture(t)
 	d.needing(t)
 	until := time.Now().UnixMilli() + hour
-	ref := func(id int64) *core.InboundRef {
-		return &core.InboundRef{Source: "telegram:1", ID: id, Unstored: &core.Inbound{}}
+	ref := func(id int64) *approval.InboundRef {
+		return &approval.InboundRef{Source: "telegram:1", ID: id, Unstored: &approval.Inbound{}}
 	}
-	left, err := d.VoterAway(t.Context(), core.Voter{Channel: "telegram", UserID: "1"}, "bob", until, ref(1))
+	left, err := d.VoterAway(t.Context(), approval.Voter{Channel: "telegram", UserID: "1"}, "bob", until, ref(1))
 	require.NoError(t, err)
-	require.Equal(t, core.Absence{Person: "alice", To: "bob", SinceMs: left.Absence.SinceMs, UntilMs: until, By: "person:alice"}, left.Absence)
-	_, err = d.VoterAway(t.Context(), core.Voter{Channel: "telegram", UserID: "1"}, "", until, ref(1))
-	require.ErrorIs(t, err, core.ErrHandled)
-	for id, v := range map[int64]core.Voter{
+	require.Equal(t, people.Absence{Person: "alice", To: "bob", SinceMs: left.Absence.SinceMs, UntilMs: until, By: "person:alice"}, left.Absence)
+	_, err = d.VoterAway(t.Context(), approval.Voter{Channel: "telegram", UserID: "1"}, "", until, ref(1))
+	require.ErrorIs(t, err, approval.ErrHandled)
+	for id, v := range map[int64]approval.Voter{
 		2: {Channel: "telegram", UserID: "3"}, 3: {Channel: "telegram", UserID: "9"}, // carl is no approver, and 9 nobody
 	} {
 		_, err = d.VoterAway(t.Context(), v, "", until, ref(id))
-		require.Equal(t, core.CodeNotAnApprover, core.CodeOf(err))
+		require.Equal(t, approval.CodeNotAnApprover, approval.CodeOf(err))
 		_, err = d.VoterBack(t.Context(), v, ref(id))
-		require.Equal(t, core.CodeNotAnApprover, core.CodeOf(err))
+		require.Equal(t, approval.CodeNotAnApprover, approval.CodeOf(err))
 	}
-	_, err = d.VoterAway(t.Context(), core.Voter{Channel: "telegram", UserID: "2"}, "alice", until, ref(4))
+	_, err = d.VoterAway(t.Context(), approval.Voter{Channel: "telegram", UserID: "2"}, "alice", until, ref(4))
 	require.ErrorContains(t, err, "bob, alice would stand in for each other")
-	was, err := d.VoterBack(t.Context(), core.Voter{Channel: "telegram", UserID: "1"}, ref(5))
+	was, err := d.VoterBack(t.Context(), approval.Voter{Channel: "telegram", UserID: "1"}, ref(5))
 	require.NoError(t, err)
 	require.True(t, was)
-	was, err = d.VoterBack(t.Context(), core.Voter{Channel: "telegram", UserID: "1"}, ref(6))
+	was, err = d.VoterBack(t.Context(), approval.Voter{Channel: "telegram", UserID: "1"}, ref(6))
 	require.NoError(t, err)
 	require.False(t, was, "there was nothing to end")
 
 	log, err := d.store.Log(t.Context(), 0, 100)
 	require.NoError(t, err)
-	var types []core.EventType
+	var types []approval.EventType
 	for _, e := range log {
 		types = append(types, e.Type)
 	}
-	require.Equal(t, []core.EventType{core.EventAway, core.EventRefused, core.EventRefused, core.EventRefused, core.EventBack}, types)
+	require.Equal(t, []approval.EventType{approval.EventAway, approval.EventRefused, approval.EventRefused, approval.EventRefused, approval.EventBack}, types)
 	var said, ended map[string]any
 	require.NoError(t, json.Unmarshal(log[0].Data, &said))
 	require.NoError(t, json.Unmarshal(log[4].Data, &ended))
@@ -186,52 +188,52 @@ func TestAdversary_D3_BackOnAnotherInstance(t *testing.T) {
 
 	here.away(t, alice, "alice", "bob")
 	a = there.allow(t, a, bob)
-	require.Equal(t, core.Approved, a.Status, "the other instance hears of it in time")
+	require.Equal(t, approval.Approved, a.Status, "the other instance hears of it in time")
 	require.Equal(t, []string{"alice"}, a.Votes[0].For)
 
-	require.Equal(t, core.Pending, here.allow(t, c, alice).Status)
+	require.Equal(t, approval.Pending, here.allow(t, c, alice).Status)
 	stale := here.another() // thinks that nobody is away
 	c = stale.allow(t, c, bob)
-	require.Equal(t, core.Pending, c.Status, "alice and bob fill one seat, whatever it thinks")
+	require.Equal(t, approval.Pending, c.Status, "alice and bob fill one seat, whatever it thinks")
 
 	_, err := here.SetBack(t.Context(), alice, "alice")
 	require.NoError(t, err)
 	b = there.allow(t, b, bob) // which thinks that she is away still
-	require.Equal(t, core.Pending, b.Status)
+	require.Equal(t, approval.Pending, b.Status)
 	require.Empty(t, b.Votes[0].For)
 	c = there.allow(t, c, bob)
-	require.Equal(t, core.Approved, c.Status, "they have a seat each, once one of them says so")
+	require.Equal(t, approval.Approved, c.Status, "they have a seat each, once one of them says so")
 }
 
-func session(key string) func(*core.Call) { return func(c *core.Call) { c.SessionKey = key } }
+func session(key string) func(*approval.Call) { return func(c *approval.Call) { c.SessionKey = key } }
 
 // What was allowed in alice's stead is not hers to have: not the very call by its id, nor
 // a yes that waits to be used, nor a grant, also where she joins those who asked later.
 func TestAdversary_I5_WhatADelegateAllowedIsNotTheLenders(t *testing.T) {
 	d := newFixture(t)
-	d.needingBeside(t, core.Person{Name: "dora", Roles: []string{"ops"}})
+	d.needingBeside(t, people.Person{Name: "dora", Roles: []string{"ops"}})
 	d.away(t, alice, "alice", "bob")
-	forAlice := func(c *core.Call) { c.Requester = &core.Requester{Person: "alice"} }
-	named := func(id string, resume bool) func(*core.Call) {
-		return func(c *core.Call) { c.ID, c.Resume = id, resume }
+	forAlice := func(c *approval.Call) { c.Requester = &approval.Requester{Person: "alice"} }
+	named := func(id string, resume bool) func(*approval.Call) {
+		return func(c *approval.Call) { c.ID, c.Resume = id, resume }
 	}
 	first := d.allow(t, d.submit(t, "ops", named("first", false)), bob)
-	require.Equal(t, core.Approved, first.Status)
+	require.Equal(t, approval.Approved, first.Status)
 	require.Equal(t, []string{"alice"}, first.Votes[0].For)
 
 	_, _, err := d.Submit(t.Context(), agent, call("ops", named("first", false), forAlice))
-	require.Equal(t, core.CodeIDConflict, core.CodeOf(err))
-	require.Equal(t, core.Approved, d.submit(t, "ops", named("", true), session("s")).Status, "it answers others")
-	require.Equal(t, core.Pending, d.submit(t, "ops", named("second", true), forAlice).Status)
+	require.Equal(t, approval.CodeIDConflict, approval.CodeOf(err))
+	require.Equal(t, approval.Approved, d.submit(t, "ops", named("", true), session("s")).Status, "it answers others")
+	require.Equal(t, approval.Pending, d.submit(t, "ops", named("second", true), forAlice).Status)
 
-	granting, err := d.VoteAs(t.Context(), bob, d.submit(t, "ops", session("g")).Code, core.AllowSession, "")
+	granting, err := d.VoteAs(t.Context(), bob, d.submit(t, "ops", session("g")).Code, approval.AllowSession, "")
 	require.NoError(t, err)
-	require.Equal(t, core.Approved, granting.Status)
+	require.Equal(t, approval.Approved, granting.Status)
 	granted := d.submit(t, "ops", session("g"), other)
-	require.Equal(t, core.Approved, granted.Status)
-	require.Equal(t, core.Pending, d.submit(t, "ops", session("g"), other, forAlice).Status)
-	_, err = d.store.Update(t.Context(), granted.Key, func(a core.Approval) (core.Change, error) {
-		a.Askers = append(a.Askers, core.Requester{Person: "alice"})
+	require.Equal(t, approval.Approved, granted.Status)
+	require.Equal(t, approval.Pending, d.submit(t, "ops", session("g"), other, forAlice).Status)
+	_, err = d.store.Update(t.Context(), granted.Key, func(a approval.Approval) (core.Change, error) {
+		a.Askers = append(a.Askers, approval.Requester{Person: "alice"})
 		return core.Change{Approval: a}, nil
 	})
 	require.NoError(t, err)
@@ -239,13 +241,13 @@ func TestAdversary_I5_WhatADelegateAllowedIsNotTheLenders(t *testing.T) {
 	require.ErrorContains(t, err, "stands behind the call")
 }
 
-func other(c *core.Call) { c.Params = json.RawMessage(`{"path":"b"}`) }
+func other(c *approval.Call) { c.Params = json.RawMessage(`{"path":"b"}`) }
 
 // unreadable is a store whose absences cannot be read.
 type unreadable struct{ *store.Store }
 
-func (unreadable) Absences(context.Context) (core.Absences, error) {
-	return core.Absences{}, errors.New("the table is gone")
+func (unreadable) Absences(context.Context) (people.Absences, error) {
+	return people.Absences{}, errors.New("the table is gone")
 }
 
 // As long as nobody can read who is away, no yes counts; a no does.
@@ -254,14 +256,14 @@ func TestAdversary_D4_UnreadableAbsencesAllowNothing(t *testing.T) {
 	d.needing(t)
 	a, b := d.submit(t, "ask"), d.submit(t, "ask", session("b"))
 	blind := core.NewGate(unreadable{d.store}, d.rules, slog.New(slog.DiscardHandler))
-	_, err := blind.VoteAs(t.Context(), bob, a.Code, core.AllowOnce, "")
-	require.Equal(t, core.CodeUnavailable, core.CodeOf(err))
+	_, err := blind.VoteAs(t.Context(), bob, a.Code, approval.AllowOnce, "")
+	require.Equal(t, approval.CodeUnavailable, approval.CodeOf(err))
 	a, err = d.Get(t.Context(), alice, a.Code)
 	require.NoError(t, err)
 	require.Empty(t, a.Votes)
-	b, err = blind.VoteAs(t.Context(), bob, b.Code, core.Deny, "")
+	b, err = blind.VoteAs(t.Context(), bob, b.Code, approval.Deny, "")
 	require.NoError(t, err)
-	require.Equal(t, core.Denied, b.Status)
+	require.Equal(t, approval.Denied, b.Status)
 }
 
 // It ends by itself, at its very millisecond, and then lends nothing, also where nobody
@@ -274,9 +276,9 @@ func TestAnAbsenceEndsByItself(t *testing.T) {
 		last, late := d.submit(t, "ops"), d.submit(t, "ops", session("late"))
 		d.away(t, alice, "alice", "bob")
 		time.Sleep(time.Hour - time.Millisecond)
-		require.Equal(t, core.Approved, d.allow(t, last, bob).Status)
+		require.Equal(t, approval.Approved, d.allow(t, last, bob).Status)
 		time.Sleep(time.Millisecond)
-		require.Equal(t, core.Pending, d.allow(t, late, bob).Status)
+		require.Equal(t, approval.Pending, d.allow(t, late, bob).Status)
 		was, err := d.SetBack(t.Context(), alice, "alice")
 		require.NoError(t, err)
 		require.False(t, was, "it was over")
@@ -295,14 +297,14 @@ func TestWhatNobodyPresentCanAllowIsSaid(t *testing.T) {
 	require.Equal(t, "Of what is waiting, nobody who is here can allow "+waiting.Code+".", left.Notes[1])
 
 	a := d.submit(t, "ops")
-	require.Equal(t, core.Pending, a.Status)
-	require.Contains(t, a.Assessment.ReasonCodes, core.ReasonAway)
+	require.Equal(t, approval.Pending, a.Status)
+	require.Contains(t, a.Assessment.ReasonCodes, approval.ReasonAway)
 	require.Contains(t, a.Why[0], "Nobody who is here can allow this: away are alice until ")
-	require.NotContains(t, d.submit(t, "ask").Assessment.ReasonCodes, core.ReasonAway)
-	require.Equal(t, core.Approved, d.allow(t, a, alice).Status, "who is away may answer all the same")
+	require.NotContains(t, d.submit(t, "ask").Assessment.ReasonCodes, approval.ReasonAway)
+	require.Equal(t, approval.Approved, d.allow(t, a, alice).Status, "who is away may answer all the same")
 
 	require.Len(t, d.away(t, alice, "alice", "bob").Notes, 2, "bob alone is no two")
-	require.NotContains(t, d.submit(t, "ops", session("b")).Assessment.ReasonCodes, core.ReasonAway, "bob stands in")
+	require.NotContains(t, d.submit(t, "ops", session("b")).Assessment.ReasonCodes, approval.ReasonAway, "bob stands in")
 }
 
 func TestReadLeave(t *testing.T) {
@@ -328,7 +330,7 @@ func TestReadLeave(t *testing.T) {
 		require.NoError(t, err, text)
 		require.Equal(t, want, [2]string{until.Format("15:04"), to}, text)
 	}
-	left := core.Left{Absence: core.Absence{Person: "alice", To: "bob", SinceMs: now.UnixMilli(), UntilMs: now.Add(time.Hour).UnixMilli()},
+	left := core.Left{Absence: people.Absence{Person: "alice", To: "bob", SinceMs: now.UnixMilli(), UntilMs: now.Add(time.Hour).UnixMilli()},
 		Notes: []string{"A note."}}
 	require.Equal(t, "alice is away until Tue 13:00 UTC, and bob stands in. A note.", left.Text(time.UTC))
 }
@@ -337,8 +339,8 @@ func TestReadLeave(t *testing.T) {
 type waiting struct{ *store.Store }
 
 func (s waiting) Update(
-	ctx context.Context, key string, fn func(core.Approval) (core.Change, error),
-) (core.Approval, error) {
+	ctx context.Context, key string, fn func(approval.Approval) (core.Change, error),
+) (approval.Approval, error) {
 	time.Sleep(time.Hour)
 	return s.Store.Update(ctx, key, fn)
 }
@@ -348,13 +350,13 @@ func TestAdversary_D5_AnAbsenceThatEndsWhileAVoteWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newFixture(t)
 		d.needing(t)
-		a := d.submit(t, "ops", func(c *core.Call) { c.TimeoutMs = 3 * hour })
+		a := d.submit(t, "ops", func(c *approval.Call) { c.TimeoutMs = 3 * hour })
 		d.away(t, alice, "alice", "bob")
 		slow := core.NewGate(waiting{d.store}, d.rules, slog.New(slog.DiscardHandler))
 		require.NoError(t, slow.LearnAbsences(t.Context()))
-		a, err := slow.VoteAs(t.Context(), bob, a.Code, core.AllowOnce, "")
+		a, err := slow.VoteAs(t.Context(), bob, a.Code, approval.AllowOnce, "")
 		require.NoError(t, err)
-		require.Equal(t, core.Pending, a.Status)
+		require.Equal(t, approval.Pending, a.Status)
 		require.Empty(t, a.Votes[0].For)
 	})
 }
@@ -367,7 +369,7 @@ func TestAdversary_D7_ACardByAPIKnowsWhoIsAway(t *testing.T) {
 	a := d.submit(t, "two")
 	d.allow(t, a, alice)
 	a = d.allow(t, a, bob)
-	require.Equal(t, core.Pending, a.Status)
+	require.Equal(t, approval.Pending, a.Status)
 	card, err := d.Card(t.Context(), a)
 	require.NoError(t, err)
 	require.Equal(t, "1 of 2 yes (alice, bob with alice)", card.State.Votes)
@@ -381,15 +383,15 @@ func TestAdversary_D9_AnEscalationReachesNobodyWhoLostTheRight(t *testing.T) {
 	a := d.submit(t, "ask")
 	skip := func(to, message string) string {
 		t.Helper()
-		c := core.Delivery{Key: a.Key, Kind: core.CardDelivery, Target: core.Target{Channel: "telegram", To: to}, MessageID: message, Version: a.Version}
+		c := approval.Delivery{Key: a.Key, Kind: approval.CardDelivery, Target: approval.Target{Channel: "telegram", To: to}, MessageID: message, Version: a.Version}
 		drawing, err := d.Draw(t.Context(), c)
 		require.NoError(t, err)
 		return drawing.Skip
 	}
 	require.Empty(t, skip("-100", ""))
 	require.Empty(t, skip("2", ""))
-	others, err := core.NewDirectory(core.Rights{ // bob is gone, and carl never might
-		People:       []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}}, {Name: "carl", Accounts: map[string]string{"telegram": "3"}}},
+	others, err := people.NewDirectory(people.Rights{ // bob is gone, and carl never might
+		People:       []people.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}}, {Name: "carl", Accounts: map[string]string{"telegram": "3"}}},
 		AllowedUsers: map[string][]string{"telegram": {"1"}},
 	})
 	require.NoError(t, err)
@@ -400,7 +402,7 @@ func TestAdversary_D9_AnEscalationReachesNobodyWhoLostTheRight(t *testing.T) {
 		require.Equal(t, "who was to be asked could not decide it any more", skip(id, ""))
 		require.Empty(t, skip(id, "7"), "a card that stands shows how it ends")
 	}
-	d.use(func(r *core.Rules) { r.Router = toOpsThen{spare: core.Target{Channel: "telegram", To: "3"}} })
+	d.use(func(r *core.Rules) { r.Router = toOpsThen{spare: approval.Target{Channel: "telegram", To: "3"}} })
 	require.Empty(t, skip("3", ""), "a chat that routing names gets its card, whosever it is")
 }
 
@@ -420,7 +422,7 @@ func TestReload_PlansAnew(t *testing.T) {
 				}
 			}
 		}
-		reload := func(change func(*core.Rules)) core.Approval {
+		reload := func(change func(*core.Rules)) approval.Approval {
 			t.Helper()
 			d.use(change)
 			there := d.another()
@@ -441,7 +443,7 @@ func TestReload_PlansAnew(t *testing.T) {
 		require.NoError(t, d.another().Tick(t.Context(), a.Key))
 		now = reload(remind(3, 10))
 		require.Equal(t, a.CreatedAtMs+10*60_000, now.PlanMs)
-		require.Equal(t, 1, d.count(t, core.EventReminded))
+		require.Equal(t, 1, d.count(t, approval.EventReminded))
 		require.Zero(t, reload(remind(3)).PlanMs, "what was done is not done again")
 	})
 }
@@ -455,7 +457,7 @@ func TestAdversary_D12_WhoComesBackAfterQuietHoursIsAsked(t *testing.T) {
 		require.NoError(t, err)
 		d.use(func(r *core.Rules) {
 			r.Contact.RemindAfter, r.Contact.Quiet = []time.Duration{5 * time.Minute}, map[string]schedule.Window{"alice": night}
-			r.BreaksQuiet = core.R4
+			r.BreaksQuiet = approval.R4
 		})
 		a := d.submit(t, "ask")
 		time.Sleep(5 * time.Minute)
@@ -463,19 +465,19 @@ func TestAdversary_D12_WhoComesBackAfterQuietHoursIsAsked(t *testing.T) {
 		d.away(t, alice, "alice", "")
 		time.Sleep(6 * time.Minute)
 		require.NoError(t, d.Tick(t.Context(), a.Key))
-		require.Zero(t, d.count(t, core.EventEscalated))
+		require.Zero(t, d.count(t, approval.EventEscalated))
 		_, err = d.SetBack(t.Context(), alice, "alice")
 		require.NoError(t, err)
 		a, err = d.store.Get(t.Context(), a.Key)
 		require.NoError(t, err)
 		require.Equal(t, time.Now().UnixMilli(), a.PlanMs)
 		require.NoError(t, d.Tick(t.Context(), a.Key))
-		require.Equal(t, 1, d.count(t, core.EventEscalated))
+		require.Equal(t, 1, d.count(t, approval.EventEscalated))
 	})
 }
 
 // count is how many events of that type the log has.
-func (d *fixture) count(t *testing.T, of core.EventType) (n int) {
+func (d *fixture) count(t *testing.T, of approval.EventType) (n int) {
 	t.Helper()
 	log, err := d.store.Log(t.Context(), 0, 1000)
 	require.NoError(t, err)
@@ -493,9 +495,9 @@ func TestFallback_InQuietHours(t *testing.T) {
 		d := newFixture(t)
 		night, err := schedule.ParseDaily("22:00-06:00", "UTC")
 		require.NoError(t, err)
-		spare := core.Target{Channel: "telegram", To: "-300"}
+		spare := approval.Target{Channel: "telegram", To: "-300"}
 		d.use(func(r *core.Rules) {
-			r.Router, r.BreaksQuiet = toOpsThen{spare}, core.R4
+			r.Router, r.BreaksQuiet = toOpsThen{spare}, approval.R4
 			r.Contact.Quiet = map[string]schedule.Window{"alice": night, "bob": night}
 		})
 		for tool, silent := range map[string]bool{"ask": true, "grave": false} {
@@ -517,8 +519,8 @@ func TestAdversary_D15_AReloadWhileAVoteIsUnderWay(t *testing.T) {
 	d.needing(t)
 	a := d.submit(t, "ops")
 	require.NoError(t, d.LearnAbsences(t.Context()))
-	demoted, err := core.NewDirectory(core.Rights{
-		People:       []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}}, {Name: "bob", Accounts: map[string]string{"telegram": "2"}, Roles: []string{"ops"}}},
+	demoted, err := people.NewDirectory(people.Rights{
+		People:       []people.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}}, {Name: "bob", Accounts: map[string]string{"telegram": "2"}, Roles: []string{"ops"}}},
 		AllowedUsers: map[string][]string{"telegram": {"1", "2"}}, Tokens: map[string]string{"alice-laptop": "alice", "bob-laptop": "bob"},
 	})
 	require.NoError(t, err)
@@ -527,10 +529,10 @@ func TestAdversary_D15_AReloadWhileAVoteIsUnderWay(t *testing.T) {
 			d.use(func(r *core.Rules) { r.Policy, r.People = opsPolicy{byName{hash: "3"}}, demoted })
 		}}
 	})
-	a, err = d.VoteAs(t.Context(), alice, a.Code, core.AllowOnce, "")
+	a, err = d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "")
 	require.NoError(t, err)
-	require.Equal(t, core.Pending, a.Status)
-	require.Equal(t, core.Approved, d.allow(t, a, bob).Status)
+	require.Equal(t, approval.Pending, a.Status)
+	require.Equal(t, approval.Approved, d.allow(t, a, bob).Status)
 }
 
 // onJudge is a policy that calls a function when it is asked.
@@ -539,7 +541,7 @@ type onJudge struct {
 	called func()
 }
 
-func (p onJudge) Judge(ctx context.Context, c core.Call) core.Judgement {
+func (p onJudge) Judge(ctx context.Context, c approval.Call) approval.Judgement {
 	p.called()
 	return p.opsPolicy.Judge(ctx, c)
 }
@@ -552,7 +554,7 @@ func TestAdversary_D14_ADatabaseThatWentBack(t *testing.T) {
 	lost := &ahead{Store: d.store}
 	d.Gate = core.NewGate(lost, d.rules, slog.New(slog.DiscardHandler))
 	require.NoError(t, d.LearnAbsences(t.Context()))
-	require.Equal(t, core.Approved, d.allow(t, d.submit(t, "ask"), bob).Status)
+	require.Equal(t, approval.Approved, d.allow(t, d.submit(t, "ask"), bob).Status)
 }
 
 // ahead is a store whose absences were of a later revision when they were first read.
@@ -561,7 +563,7 @@ type ahead struct {
 	read bool
 }
 
-func (s *ahead) Absences(ctx context.Context) (core.Absences, error) {
+func (s *ahead) Absences(ctx context.Context) (people.Absences, error) {
 	all, err := s.Store.Absences(ctx)
 	if !s.read {
 		s.read, all.Revision = true, all.Revision+100

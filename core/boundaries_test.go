@@ -7,14 +7,17 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 )
 
 // A person whose account lost its right may give the same vote by another one:
 // it replaces the vote that counts no more.
 func TestTheSameVoteFromAnotherAccountReplacesOneThatCountsNoMore(t *testing.T) {
 	rules := func(accounts ...string) *Rules {
-		d, err := NewDirectory(Rights{
-			People: []Person{
+		d, err := people.NewDirectory(people.Rights{
+			People: []people.Person{
 				{Name: "alice", Accounts: map[string]string{"telegram": "1"}},
 				{Name: "bob", Accounts: map[string]string{"telegram": "2"}},
 			},
@@ -24,60 +27,64 @@ func TestTheSameVoteFromAnotherAccountReplacesOneThatCountsNoMore(t *testing.T) 
 		return &Rules{People: d}
 	}
 	allow := func(channel, user string) Ballot {
-		return Ballot{Voter: Voter{Channel: channel, UserID: user}, Decision: AllowOnce}
+		return Ballot{Voter: approval.Voter{Channel: channel, UserID: user}, Decision: approval.AllowOnce}
 	}
-	a := Approval{Key: "k", ID: "k", Owner: "o", Status: Pending, ExpiresAtMs: 1 << 60, Offers: []Decision{
-		AllowOnce, Deny,
-	},
-		Rule: Rule{Effective: []Factor{UserRequest}, MinApprovals: 2}}
-	a = a.vote(allow("telegram", "1"), nil, nil, rules("1", "2"), 1).Approval
+	a := approval.Approval{
+		Names: approval.Names{Key: "k", ID: "k", Owner: "o"},
+		Ended: approval.Ended{Status: approval.Pending},
+		Asked: approval.Asked{ExpiresAtMs: 1 << 60},
+		Judged: approval.Judged{Offers: []approval.Decision{
+			approval.AllowOnce, approval.Deny,
+		}, Rule: approval.Rule{Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 2}},
+	}
+	a = vote(a, allow("telegram", "1"), nil, nil, rules("1", "2"), 1).Approval
 	now := rules("2") // alice's Telegram account may no longer decide
-	c := a.vote(allow("api", "alice-laptop"), nil, nil, now, 2)
+	c := vote(a, allow("api", "alice-laptop"), nil, nil, now, 2)
 	require.False(t, c.Unchanged)
 	require.Len(t, c.Approval.Votes, 1, "one person is one vote")
-	c = c.Approval.vote(allow("telegram", "2"), nil, nil, now, 3)
-	require.Equal(t, Approved, c.Approval.Status)
+	c = vote(c.Approval, allow("telegram", "2"), nil, nil, now, 3)
+	require.Equal(t, approval.Approved, c.Approval.Status)
 }
 
 func TestNamesOfACallHaveABound(t *testing.T) {
-	ok := Call{ToolName: strings.Repeat("t", 128), ID: strings.Repeat("i", 128), Params: []byte("{}")}
-	require.Empty(t, ok.validate())
-	for _, c := range []Call{{ToolName: ok.ToolName + "t"}, {ToolName: "-t"}, {ToolName: ""}, {ToolName: "t\n"}} {
+	ok := approval.Call{ToolName: strings.Repeat("t", 128), ID: strings.Repeat("i", 128), Params: []byte("{}")}
+	require.Empty(t, ok.Validate())
+	for _, c := range []approval.Call{{ToolName: ok.ToolName + "t"}, {ToolName: "-t"}, {ToolName: ""}, {ToolName: "t\n"}} {
 		c.Params = ok.Params
 		require.Equal(
 			t,
-			[]FieldError{
-				{"toolName", "must be 1 to 128 letters, digits or . _ : / - and start with a letter or digit"},
+			[]approval.FieldError{
+				{Field: "toolName", Problem: "must be 1 to 128 letters, digits or . _ : / - and start with a letter or digit"},
 			},
-			c.validate(), c.ToolName,
+			c.Validate(), c.ToolName,
 		)
 	}
-	require.False(t, ValidID(ok.ID+"i"))
-	require.False(t, ValidID(""))
-	require.False(t, ValidID("i\n"))
+	require.False(t, approval.ValidID(ok.ID+"i"))
+	require.False(t, approval.ValidID(""))
+	require.False(t, approval.ValidID("i\n"))
 	for b := range 256 { // every byte that may stand in a name, and no other
 		s := "a" + string([]byte{byte(b)})
-		require.Equal(t, regexp.MustCompile(`^[A-Za-z0-9._:-]+$`).MatchString(s), ValidID(s), "%q", s)
-		require.Equal(t, regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]*$`).MatchString(s), validTool(s), "%q", s)
-		require.Equal(t, regexp.MustCompile(`^[A-Za-z0-9]$`).MatchString(s[1:]), validTool(s[1:]), "%q", s)
+		require.Equal(t, regexp.MustCompile(`^[A-Za-z0-9._:-]+$`).MatchString(s), approval.ValidID(s), "%q", s)
+		require.Equal(t, regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]*$`).MatchString(s), approval.ValidTool(s), "%q", s)
+		require.Equal(t, regexp.MustCompile(`^[A-Za-z0-9]$`).MatchString(s[1:]), approval.ValidTool(s[1:]), "%q", s)
 	}
 }
 
 // A stranger whose tap finds the time over is a stranger all the same.
 func TestAdversary_I1_AStrangerIsNotToldThatTheTimeIsOver(t *testing.T) {
-	people, err := NewDirectory(Rights{AllowedUsers: map[string][]string{"telegram": {"1"}}})
+	people, err := people.NewDirectory(people.Rights{AllowedUsers: map[string][]string{"telegram": {"1"}}})
 	require.NoError(t, err)
-	a := Approval{
-		Status:      Pending,
-		Rule:        Rule{Allowed: []Factor{UserRequest}, Effective: []Factor{UserRequest}, MinApprovals: 1},
-		ExpiresAtMs: 10,
+	a := approval.Approval{
+		Ended:  approval.Ended{Status: approval.Pending},
+		Judged: approval.Judged{Rule: approval.Rule{Allowed: []approval.Factor{approval.UserRequest}, Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 1}},
+		Asked:  approval.Asked{ExpiresAtMs: 10},
 	}
-	for user, want := range map[string]Code{"1": CodeAlreadyResolved, "9": CodeNotAnApprover} {
-		c := a.vote(
-			Ballot{Voter: Voter{Channel: "telegram", UserID: user}, Decision: AllowOnce, ReceivedMs: 10}, nil, nil,
+	for user, want := range map[string]approval.Code{"1": approval.CodeAlreadyResolved, "9": approval.CodeNotAnApprover} {
+		c := vote(a,
+			Ballot{Voter: approval.Voter{Channel: "telegram", UserID: user}, Decision: approval.AllowOnce, ReceivedMs: 10}, nil, nil,
 			&Rules{People: people}, 11,
 		)
-		require.Equal(t, Expired, c.Approval.Status)
+		require.Equal(t, approval.Expired, c.Approval.Status)
 		require.Equal(t, want, c.Refusal.Code)
 	}
 }
@@ -93,9 +100,9 @@ func (breaking) Create(context.Context, Lookup, func(Existing) ([]Change, error)
 // Nobody goes on waiting for an approval that was never made.
 func TestNothingWaitsAfterAPanic(t *testing.T) {
 	g := NewGate(breaking{}, Rules{}, nil)
-	draft := Approval{Status: Pending}.named("")
+	draft := named(approval.Approval{Ended: approval.Ended{Status: approval.Pending}}, "")
 	require.PanicsWithValue(t, "boom", func() {
-		_, _, _, _, _ = g.create(t.Context(), Caller{}, Call{}, draft, Sealed{}, consulted{}, g.rules.Load())
+		_, _ = g.create(t.Context(), &submission{draft: draft, rules: g.rules.Load()})
 	})
 	require.Empty(t, g.waits.m)
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/internal/approval"
 )
 
 // sample sets every field that there is, at any depth, to what its path says; with
@@ -49,8 +51,11 @@ func sample(v reflect.Value, path string, some bool) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if name := v.Type().Field(i).Name; name != "Deliveries" {
-				sample(v.Field(i), path+"."+name, some)
+			switch f := v.Type().Field(i); {
+			case f.Anonymous && v.Type() == reflect.TypeFor[approval.Approval](): // a part: its members are the whole's
+				sample(v.Field(i), path, some)
+			case f.Name != "Deliveries":
+				sample(v.Field(i), path+"."+f.Name, some)
 			}
 		}
 	default:
@@ -63,13 +68,13 @@ func sample(v reflect.Value, path string, some bool) {
 func bytesOf() (lines []string) {
 	hash := ""
 	for i := range 8 {
-		var a Approval
-		var more eventData
+		var a approval.Approval
+		var more approval.EventData
 		if i > 0 {
 			sample(reflect.ValueOf(&a).Elem(), fmt.Sprint("a", i), i%2 == 0)
 			sample(reflect.ValueOf(&more).Elem(), fmt.Sprint("e", i), i%2 == 0)
 		}
-		e := a.event(EventVote, int64(i), more)
+		e := a.Event(approval.EventVote, int64(i), more)
 		e.Seq = int64(i + 1)
 		hash = ChainHash(hash, e)
 		lines = append(lines, "body "+string(a.Body()), "event "+string(e.Data), "hash "+hash)
@@ -77,14 +82,14 @@ func bytesOf() (lines []string) {
 	return lines
 }
 
-// The bytes of the log and of the store stay, since the log's hashes are of bytes.
+// The bytes of the log and of the store stay, since the log's hashes and the rows' MACs are of bytes.
 func TestBytesStay(t *testing.T) {
 	want, err := os.ReadFile("testdata/bytes.golden")
 	require.NoError(t, err)
 	require.Equal(t, strings.Split(strings.TrimSuffix(string(want), "\n"), "\n"), bytesOf())
 	for line := range strings.Lines(string(want)) {
 		if text, is := strings.CutPrefix(line, "body "); is {
-			var a, again Approval
+			var a, again approval.Approval
 			require.NoError(t, json.Unmarshal([]byte(text), &a))
 			require.NoError(t, json.Unmarshal(a.Body(), &again))
 			require.Equal(t, a, again, "what was read is what was written")
@@ -112,7 +117,7 @@ func TestAdversary_B2_CanonicalFormsStay(t *testing.T) {
 }
 
 func canonicalLine(params string) string {
-	s, err := Canonical("a\"b\\é\n", json.RawMessage(params), &Bind{Workdir: new("/w"), Host: new("<\x01\u2028>")})
+	s, err := approval.Canonical("a\"b\\é\n", json.RawMessage(params), &approval.Bind{Workdir: new("/w"), Host: new("<\x01\u2028>")})
 	if err != nil {
 		return "refused: " + err.Error()
 	}

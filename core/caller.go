@@ -1,12 +1,14 @@
 package core
 
+import "approvalbot/internal/approval"
+
 // Caller is an authenticated API token. What it may do comes from the
 // configuration, never from what a client claims.
 type Caller struct {
 	Token        string // its name: the owner of what it asks
 	Person       string // who stands behind it, or empty
 	AgentID      string // forced on every call it asks, if set
-	SessionChats []Target
+	SessionChats []approval.Target
 	MaxPending   int // 0: no limit
 	// RequireRequester: what it asks must say which human asked the agent.
 	RequireRequester bool

@@ -1,29 +1,34 @@
 package core
 
+import (
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
+)
+
 // Change is what one step leaves behind. The store commits it whole, in one
 // transaction, or not at all; what is empty costs nothing.
 type Change struct {
-	Approval   Approval   // the new state; the store raises Version
-	New        bool       // Approval is to be inserted, not updated
-	Aliases    []string   // further ids under which its owner finds it
-	Events     []Event    // appended to the log, in order
-	Seal       []byte     // canonical call to keep sealed
-	Unseal     bool       // delete the sealed call
-	Deliveries []Delivery // new deliveries; a card whose state is Folded joins its place's digest
-	Open       []Target   // the cards that are folded there are sent now
-	Grants     []Grant    // standing permissions and cool-downs that the step leaves
-	EndGrants  bool       // the grants that this approval left end
-	EndGrant   string     // id of the cool-down that ends before its time; empty: none
+	Approval   approval.Approval   // the new state; the store raises Version
+	New        bool                // Approval is to be inserted, not updated
+	Aliases    []string            // further ids under which its owner finds it
+	Events     []approval.Event    // appended to the log, in order
+	Seal       []byte              // canonical call to keep sealed
+	Unseal     bool                // delete the sealed call
+	Deliveries []approval.Delivery // new deliveries; a card whose state is Folded joins its place's digest
+	Open       []approval.Target   // the cards that are folded there are sent now
+	Grants     []approval.Grant    // standing permissions and cool-downs that the step leaves
+	EndGrants  bool                // the grants that this approval left end
+	EndGrant   string              // id of the cool-down that ends before its time; empty: none
 	// Ends, if not nil, is asked of each grant that could speak about the approval's call, before Grants
 	// are added: true ends it, with that event in the log.
-	Ends      func(Grant) (Event, bool)
-	Tool      *ToolSeen   // what was said of the tool of a call that is handed out
-	Passkey   *PasskeyUse // what a signature used up
-	Redraw    bool        // every card of it wants to be edited to the new state
-	Handled   *InboundRef // the platform update that caused it: handled once this is committed
-	HandsOut  bool        // the call is handed out: the store refuses it if its log says otherwise than the approval
-	Unchanged bool        // Approval is not to be written: the step found its work done
-	Refusal   *Error      // what the caller is told although the change is committed
+	Ends      func(approval.Grant) (approval.Event, bool)
+	Tool      *approval.ToolSeen   // what was said of the tool of a call that is handed out
+	Passkey   *PasskeyUse          // what a signature used up
+	Redraw    bool                 // every card of it wants to be edited to the new state
+	Handled   *approval.InboundRef // the platform update that caused it: handled once this is committed
+	HandsOut  bool                 // the call is handed out: the store refuses it if its log says otherwise than the approval
+	Unchanged bool                 // Approval is not to be written: the step found its work done
+	Refusal   *approval.Error      // what the caller is told although the change is committed
 	// Policy is the hash of the policy that the step counts on, or empty: where that
 	// is not the one that counts at the commit, nothing is written (see Store.Agreed).
 	Policy string
@@ -32,7 +37,7 @@ type Change struct {
 	Absences int64
 	// NotDenied is given, at the commit, the grants and cool-downs that could speak about the
 	// approval's call: with its error nothing is written. nil: they are not read.
-	NotDenied func([]Grant) error
+	NotDenied func([]approval.Grant) error
 	// CoolDownReason, if not empty, is the reason of the cool-down that this approval left, if one lasts.
 	CoolDownReason string
 }
@@ -41,6 +46,6 @@ type Change struct {
 // changes nothing.
 type AbsenceChange struct {
 	Person  string
-	Absence *Absence // nil: they are back
-	Event   Event
+	Absence *people.Absence // nil: they are back
+	Event   approval.Event
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 )
 
 // Channel is one chat platform, as the dispatcher sees it. Targets are of that
@@ -15,14 +18,14 @@ import (
 type Channel interface {
 	// Post sends a card or a text. A post that failed may have arrived all the
 	// same: platforms without idempotency keys cannot tell.
-	Post(ctx context.Context, to Target, p Posting) (Posted, error)
+	Post(ctx context.Context, to approval.Target, p Posting) (Posted, error)
 	// Edit draws an existing card anew. An edit that changes nothing is no error.
-	Edit(ctx context.Context, to Target, messageID string, card Card) error
+	Edit(ctx context.Context, to approval.Target, messageID string, card card.Card) error
 	// Attach sends the file that holds a payload too long for its card.
-	Attach(ctx context.Context, to Target, f File) error
+	Attach(ctx context.Context, to approval.Target, f card.File) error
 	// AttachParts sends messages that hold all of that file instead. Where the chat
 	// does not take them, or the file is too long for it, the error says NoFiles.
-	AttachParts(ctx context.Context, to Target, f File) error
+	AttachParts(ctx context.Context, to approval.Target, f card.File) error
 }
 
 // ErrPlatform is what an error of a Channel is (errors.Is) when the platform answered
@@ -31,25 +34,19 @@ var ErrPlatform = errors.New("the platform is in trouble")
 
 // Posting is one message to a chat: a card, or a text.
 type Posting struct {
-	Card    *Card
+	Card    *card.Card
 	Text    string
-	Times   Times       // in Text
-	ReplyTo string      // message id to answer, or empty; a deleted one is no error
-	ForUser string      // platform user id who is asked for a reply, or empty
-	Mention []Mentioned // who is notified by a text; nobody else ever is
-	Silent  bool        // nobody's device makes a sound
-	SinceMs int64       // when it was first to be sent
+	Times   card.Times       // in Text
+	ReplyTo string           // message id to answer, or empty; a deleted one is no error
+	ForUser string           // platform user id who is asked for a reply, or empty
+	Mention []card.Mentioned // who is notified by a text; nobody else ever is
+	Silent  bool             // nobody's device makes a sound
+	SinceMs int64            // when it was first to be sent
 	// Below a text alone. None of it is anybody's but the desk's own words.
 	Link    string // an address to open
 	App     string // an https address that opens inside of the platform, where it has such pages
 	Session string // id of a session that a button ends
 	Nonce   string // idempotency key: the same for every try of the message, at most 25 characters
-}
-
-// Mentioned is a person whom a reminder mentions.
-type Mentioned struct {
-	Name   string
-	UserID string // on the platform
 }
 
 // Posted is a message that stands in a chat.
@@ -63,12 +60,12 @@ type Posted struct {
 // is safe to show and holds no secret.
 type DeliveryError struct {
 	Message     string
-	RetryAfter  time.Duration // above 0: the platform asks this chat to wait so long
-	Gone        bool          // this chat cannot be posted to; no further tries
-	Refused     bool          // the chat is there, but takes no message that says this
-	MessageGone bool          // Edit: the message is no longer there; nothing is left to do
-	NoFiles     bool          // Attach, AttachParts: the call cannot be put into this chat so
-	Moved       *Target       // the chat lives elsewhere now (Telegram's supergroup migration)
+	RetryAfter  time.Duration    // above 0: the platform asks this chat to wait so long
+	Gone        bool             // this chat cannot be posted to; no further tries
+	Refused     bool             // the chat is there, but takes no message that says this
+	MessageGone bool             // Edit: the message is no longer there; nothing is left to do
+	NoFiles     bool             // Attach, AttachParts: the call cannot be put into this chat so
+	Moved       *approval.Target // the chat lives elsewhere now (Telegram's supergroup migration)
 }
 
 func (e *DeliveryError) Error() string { return e.Message }

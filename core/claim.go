@@ -2,104 +2,105 @@ package core
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
+	"approvalbot/internal/approval"
 	"approvalbot/internal/fault"
+	"approvalbot/internal/people"
 )
 
 // ClaimInput is what an owner says when it claims an approved call.
 type ClaimInput struct {
-	Params  []byte // what it is about to run, if it says so; must be what was approved
-	Bind    *Bind  // where it is about to run it, likewise
-	ClaimID string // names this claim, so that a lost answer can be asked for again
+	Params  []byte         // what it is about to run, if it says so; must be what was approved
+	Bind    *approval.Bind // where it is about to run it, likewise
+	ClaimID string         // names this claim, so that a lost answer can be asked for again
 
 	as string // as in Approval.ClaimedAs
 }
 
 // claim hands an approved call out, once. call is what was sealed, policyDenies the
 // reason why policy would now refuse it.
-func (a Approval) claim(in ClaimInput, call Call, policyDenies string, now int64) (Change, error) {
+func claim(a approval.Approval, in ClaimInput, call approval.Call, policyDenies string, now int64) (Change, error) {
 	switch {
-	case a.Status == Pending:
-		return Change{}, notClaimable(WhyPending, "The approval is still pending.")
-	case a.Status != Approved:
-		return Change{}, notClaimable(WhyDenied, "The approval was not given: it is "+string(a.Status)+".")
+	case a.Status == approval.Pending:
+		return Change{}, approval.NotClaimable(approval.WhyPending, "The approval is still pending.")
+	case a.Status != approval.Approved:
+		return Change{}, approval.NotClaimable(approval.WhyDenied, "The approval was not given: it is "+string(a.Status)+".")
 	case a.RevokedAtMs != 0:
-		return Change{}, notClaimable(WhyRevoked, "The approval was taken back.")
-	case a.ToolName == DrillTool:
-		return Change{}, notClaimable(WhyPolicy, WasDrill)
+		return Change{}, approval.NotClaimable(approval.WhyRevoked, "The approval was taken back.")
+	case a.ToolName == approval.DrillTool:
+		return Change{}, approval.NotClaimable(approval.WhyPolicy, approval.WasDrill)
 	case a.Overtaken():
-		return Change{}, notClaimable(WhyRevoked,
+		return Change{}, approval.NotClaimable(approval.WhyRevoked,
 			"An earlier run was reported as succeeded after all, so the retry was taken back.")
-	case a.earlierRun(in.ClaimID) >= 0:
-		return Change{}, refuse(CodeAlreadyUsed, "That claimId names an earlier run of this call; claim the retry by another one.")
+	case a.EarlierRun(in.ClaimID) >= 0:
+		return Change{}, approval.Refuse(approval.CodeAlreadyUsed, "That claimId names an earlier run of this call; claim the retry by another one.")
 	}
 	sameID := in.ClaimID != "" && in.ClaimID == a.ClaimID
 	repeat := a.ClaimedAtMs != 0 && a.Result == nil && sameID
 	if repeat && (a.Round != nil || a.RoundDenied != nil) { // which somebody opened on the word that it has ended
-		return Change{}, refuse(CodeAlreadyUsed, "The approval was claimed before, and people were told that its run ended.")
+		return Change{}, approval.Refuse(approval.CodeAlreadyUsed, "The approval was claimed before, and people were told that its run ended.")
 	}
 	if a.ClaimedAtMs != 0 && !repeat {
-		return Change{}, refuse(CodeAlreadyUsed, "The approval was claimed before.")
+		return Change{}, approval.Refuse(approval.CodeAlreadyUsed, "The approval was claimed before.")
 	}
 	if !repeat && now >= a.ClaimUntilMs {
-		return Change{}, notClaimable(WhyLate, "The time to claim it is over; ask again, or have people vote for a retry.")
+		return Change{}, approval.NotClaimable(approval.WhyLate, "The time to claim it is over; ask again, or have people vote for a retry.")
 	}
 	if err := sameCall(a.Fingerprint, in, call); err != nil {
 		return Change{}, err
 	}
 	if policyDenies != "" {
-		c := Change{Approval: a, Unchanged: true, Refusal: policyRefuses(policyDenies)}
-		c.Events = []Event{a.event(EventRefused, now, eventData{By: "token:" + a.Owner, Why: WhyPolicy})}
+		c := Change{Approval: a, Unchanged: true, Refusal: approval.PolicyRefuses(policyDenies)}
+		c.Events = []approval.Event{a.Event(approval.EventRefused, now, approval.EventData{By: "token:" + a.Owner, Why: approval.WhyPolicy})}
 		return c, nil
 	}
 	if repeat {
 		return Change{Approval: a, Unchanged: true, HandsOut: true}, nil
 	}
-	next := a.clone()
+	next := a.Clone()
 	next.ClaimedAtMs, next.ClaimID, next.ClaimedAs = now, in.ClaimID, in.as
-	claimed := next.event(EventClaimed, now, eventData{By: "token:" + a.Owner})
-	return Change{Approval: next, Events: []Event{claimed}, HandsOut: true, Tool: next.toolSeen()}, nil
+	claimed := next.Event(approval.EventClaimed, now, approval.EventData{By: "token:" + a.Owner})
+	return Change{Approval: next, Events: []approval.Event{claimed}, HandsOut: true, Tool: next.ToolSeen()}, nil
 }
 
 // fallen says why an approval that people gave has its quorum no more, or nothing: a yes counts
 // by the authority that its voter has now, also if it waits to be claimed.
-func (a Approval) fallen(rules *Rules) string {
-	if !slices.ContainsFunc(a.Votes, byPeople) || slices.Contains(a.DecidedBy, "policy") {
+func fallen(a approval.Approval, rules *Rules) string {
+	if !slices.ContainsFunc(a.Votes, approval.ByPeople) || slices.Contains(a.DecidedBy, "policy") {
 		return "" // people did not settle it; see [Gate.rejudge]
 	}
-	d, view := rules.People, a.underRules(rules)
-	view.Votes = view.lentStill(d)
-	if view.tally(d).Outcome == Approved {
+	d, view := rules.People, underRules(a, rules)
+	view.Votes = people.LentStill(view, d)
+	if people.TallyOf(view, d).Outcome == approval.Approved {
 		return ""
 	}
 	var lost []string
 	for _, v := range a.Votes {
-		if byPeople(v) && v.Verdict == Approve && view.weightNow(v, d) == (Weight{}) {
+		if approval.ByPeople(v) && v.Verdict == approval.Approve && people.WeightNow(view, v, d) == (people.Weight{}) {
 			lost = append(lost, v.Voter.Name())
 		}
 	}
 	if len(lost) == 0 {
 		return a.Code + " has too few approvals under the rules of now; ask again."
 	}
-	return People(lost) + " may no longer decide " + a.Code + ", so its approval was taken back; ask again."
+	return people.People(lost) + " may no longer decide " + a.Code + ", so its approval was taken back; ask again."
 }
 
 // takenBack revokes an approval that was to be claimed, and refuses the claim.
-func (a Approval) takenBack(why string, now int64) (Change, error) {
-	c, err := a.revoke("policy", why, now)
+func takenBack(a approval.Approval, why string, now int64) (Change, error) {
+	c, err := revoke(a, "policy", why, now)
 	if err != nil {
 		return c, err
 	}
-	c.Refusal = notClaimable(WhyRevoked, why)
-	c.Events = append(c.Events, a.event(EventRefused, now, eventData{By: "token:" + a.Owner, Why: WhyRevoked}))
+	c.Refusal = approval.NotClaimable(approval.WhyRevoked, why)
+	c.Events = append(c.Events, a.Event(approval.EventRefused, now, approval.EventData{By: "token:" + a.Owner, Why: approval.WhyRevoked}))
 	return c, nil
 }
 
 // sameCall refuses a claim for other bytes, or for another place, than approved.
-func sameCall(fingerprint string, in ClaimInput, call Call) error {
+func sameCall(fingerprint string, in ClaimInput, call approval.Call) error {
 	if in.Params == nil && in.Bind == nil {
 		return nil
 	}
@@ -109,12 +110,12 @@ func sameCall(fingerprint string, in ClaimInput, call Call) error {
 	if in.Bind != nil {
 		call.Bind = in.Bind
 	}
-	got, err := Canonical(call.ToolName, call.Params, call.Bind)
+	got, err := approval.Canonical(call.ToolName, call.Params, call.Bind)
 	if err != nil {
-		return Invalid(FieldError{"params", err.Error()})
+		return approval.Invalid(approval.FieldError{Field: "params", Problem: err.Error()})
 	}
 	if got.Fingerprint != fingerprint {
-		return refuse(CodeFingerprintMismatch,
+		return approval.Refuse(approval.CodeFingerprintMismatch,
 			"This is not the call that was approved: its fingerprint is another one.")
 	}
 	return nil
@@ -122,7 +123,7 @@ func sameCall(fingerprint string, in ClaimInput, call Call) error {
 
 // Claimed is an approved call, handed out: the very bytes that were approved.
 type Claimed struct {
-	Approval Approval
+	Approval approval.Approval
 	ToolName string
 	Params   []byte // canonical JSON
 }
@@ -132,23 +133,13 @@ type Claimed struct {
 // again with the stored call: what it now denies is not handed out.
 func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) (Claimed, error) {
 	if len(in.ClaimID) > 128 {
-		return Claimed{}, Invalid(FieldError{"claimId", "must be at most 128 bytes"})
+		return Claimed{}, approval.Invalid(approval.FieldError{Field: "claimId", Problem: "must be at most 128 bytes"})
 	}
 	key, err := g.ownKey(ctx, who, id)
 	if err != nil {
 		return Claimed{}, err
 	}
-	for range absenceTries {
-		got, err := g.claimOnce(ctx, key, id, in)
-		if !errors.Is(err, ErrAbsences) {
-			return got, err
-		}
-		if err := g.LearnAbsences(ctx); err != nil {
-			g.log.Error("who is away cannot be read, so no yes counts", "approval", key, "reason", err)
-			return Claimed{}, refuse(CodeUnavailable, "Who is away cannot be read now; try again in a moment.")
-		}
-	}
-	return Claimed{}, rulesChanged()
+	return anew(ctx, g, key, func() (Claimed, error) { return g.claimOnce(ctx, key, id, in) })
 }
 
 func (g *Gate) claimOnce(ctx context.Context, key, id string, in ClaimInput) (Claimed, error) {
@@ -160,7 +151,7 @@ func (g *Gate) claimOnce(ctx context.Context, key, id string, in ClaimInput) (Cl
 	if err != nil {
 		return Claimed{}, err
 	}
-	in.as = a.alias(id)
+	in.as = a.Alias(id)
 	call, errSealed := g.openInTime(ctx, a, rules)
 	denies := ""
 	if errSealed == nil {
@@ -168,23 +159,23 @@ func (g *Gate) claimOnce(ctx context.Context, key, id string, in ClaimInput) (Cl
 	}
 	fault.Point("before-claim-committed")
 	defer fault.Point("after-claim-committed")
-	a, err = g.update(ctx, key, func(a Approval) (Change, error) {
+	a, err = g.update(ctx, key, func(a approval.Approval) (Change, error) {
 		now := time.Now()
 		asOf := rules.at(now)
-		if why := a.askerGone(rules); a.Retries > 0 && why != "" {
+		if why := askerGone(a, rules); a.Retries > 0 && why != "" {
 			denies = why
 		}
-		c, err := a.claim(in, call, denies, now.UnixMilli())
+		c, err := claim(a, in, call, denies, now.UnixMilli())
 		if a.Retries > 0 && !c.Unchanged {
-			c.NotDenied = a.notDenied(now.UnixMilli())
+			c.NotDenied = notDenied(a, now.UnixMilli())
 		}
 		if err == nil && errSealed != nil {
 			return Change{}, errSealed
 		}
-		if fallen := a.fallen(&asOf); err == nil && c.HandsOut && !c.Unchanged && fallen != "" {
-			c, err = a.takenBack(fallen, now.UnixMilli())
+		if fallen := fallen(a, &asOf); err == nil && c.HandsOut && !c.Unchanged && fallen != "" {
+			c, err = takenBack(a, fallen, now.UnixMilli())
 		}
-		if c.Policy = rules.Policy.Hash(); slices.ContainsFunc(a.Votes, byPeople) {
+		if c.Policy = rules.Policy.Hash(); slices.ContainsFunc(a.Votes, approval.ByPeople) {
 			c.Absences = rules.absences.Revision
 		}
 		return c, err
@@ -197,10 +188,10 @@ func (g *Gate) claimOnce(ctx context.Context, key, id string, in ClaimInput) (Cl
 
 // notDenied refuses a retry that waits to be claimed, or one more vote for it, if a person's
 // deny of the very call counts at that moment. Grants are those that could speak about the call.
-func (a Approval) notDenied(now int64) func(grants []Grant) error {
-	return func(grants []Grant) error {
+func notDenied(a approval.Approval, now int64) func(grants []approval.Grant) error {
+	return func(grants []approval.Grant) error {
 		for _, cool := range grants {
-			if cool.refuses(a, now) {
+			if people.Refuses(cool, a, now) {
 				return deniedLately(cool, now)
 			}
 		}
@@ -208,7 +199,7 @@ func (a Approval) notDenied(now int64) func(grants []Grant) error {
 	}
 }
 
-func deniedLately(cool Grant, now int64) *Error {
-	return notClaimable(WhyDenied, cool.deniedText(now)+"; it does not run again until "+
-		timeText(cool.ExpiresAtMs, time.Local))
+func deniedLately(cool approval.Grant, now int64) *approval.Error {
+	return approval.NotClaimable(approval.WhyDenied, deniedText(cool, now)+"; it does not run again until "+
+		approval.TimeText(cool.ExpiresAtMs, time.Local))
 }

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 
 	"github.com/google/uuid"
+
+	"approvalbot/internal/approval"
 )
 
 // An approval's code is the first thirty bits of its key, a UUID, in the characters
@@ -19,17 +21,17 @@ import (
 
 const (
 	codeLength   = 6
-	codeAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	CodeAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 )
 
 // ErrCodeTaken is what Store.Create answers when another approval has the code.
-var ErrCodeTaken = refuse(CodeUnavailable, "No free code was found; try again.")
+var ErrCodeTaken = approval.Refuse(approval.CodeUnavailable, "No free code was found; try again.")
 
 // newKey makes the key of a new approval. Codes that people are asked with are
 // random: whoever mistypes one shall not meet another. Those of calls that policy
 // settles follow each other, some way apart, so that a batch of them meets in a few
 // pages of the store's index instead of in one page each.
-func (a Approval) newKey() string {
+func newKey(a approval.Approval) string {
 	for {
 		id := uuid.New()
 		if a.Final() {
@@ -80,7 +82,7 @@ func KeyCode(key string) string {
 	}
 	code := make([]byte, codeLength)
 	for i := range code {
-		code[i] = codeAlphabet[bits>>(27-5*i)&31]
+		code[i] = CodeAlphabet[bits>>(27-5*i)&31]
 	}
 	return string(code)
 }
@@ -93,7 +95,7 @@ func CodeKeys(code string) (first, end string) {
 	}
 	var bits uint64
 	for _, c := range []byte(code) {
-		i := strings.IndexByte(codeAlphabet, c)
+		i := strings.IndexByte(CodeAlphabet, c)
 		if i < 0 {
 			return "", ""
 		}
@@ -105,8 +107,8 @@ func CodeKeys(code string) (first, end string) {
 
 // named gives an approval a new key, with that its code, and its id: its owner's
 // own, or the key.
-func (a Approval) named(own string) Approval {
-	a.Key = a.newKey()
+func named(a approval.Approval, own string) approval.Approval {
+	a.Key = newKey(a)
 	a.ID, a.Code = cmp.Or(own, a.Key), KeyCode(a.Key)
 	return a
 }

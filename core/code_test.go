@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"approvalbot/internal/approval"
 )
 
 func TestKeyCode(t *testing.T) {
@@ -20,8 +22,8 @@ func TestKeyCode(t *testing.T) {
 		require.Empty(t, first+end)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		a := Approval{Status: rapid.SampledFrom([]Status{Pending, Approved}).Draw(t, "status")}
-		key, other := a.newKey(), a.newKey()
+		a := approval.Approval{Ended: approval.Ended{Status: rapid.SampledFrom([]approval.Status{approval.Pending, approval.Approved}).Draw(t, "status")}}
+		key, other := newKey(a), newKey(a)
 		first, end := CodeKeys(KeyCode(key))
 		require.True(t, first <= key && key < end, "%s is not from %s to %s", key, first, end)
 		require.Equal(t, KeyCode(other) == KeyCode(key), first <= other && other < end)
@@ -31,20 +33,20 @@ func TestKeyCode(t *testing.T) {
 }
 
 func TestCodesOfSettledCallsAreNeighbours(t *testing.T) {
-	code := func(a Approval) uint32 {
-		bits, err := strconv.ParseUint(a.newKey()[:8], 16, 32)
+	code := func(a approval.Approval) uint32 {
+		bits, err := strconv.ParseUint(newKey(a)[:8], 16, 32)
 		require.NoError(t, err)
 		return uint32(bits >> 2)
 	}
 	const all, n = 1 << 30, 1000
-	before, first := code(Approval{Status: Approved}), code(Approval{Status: Pending})
+	before, first := code(approval.Approval{Ended: approval.Ended{Status: approval.Approved}}), code(approval.Approval{Ended: approval.Ended{Status: approval.Pending}})
 	near := 0
 	for range n {
-		after := code(Approval{Status: Denied})
+		after := code(approval.Approval{Ended: approval.Ended{Status: approval.Denied}})
 		step := (after - before) % all
 		require.True(t, 0 < step && step <= 2*maxStep, "%d after %d", after, before) // twice: REJECT is left out
 		before = after
-		if pending := code(Approval{Status: Pending}); (pending-first)%all < n*maxStep {
+		if pending := code(approval.Approval{Ended: approval.Ended{Status: approval.Pending}}); (pending-first)%all < n*maxStep {
 			near++
 		}
 	}

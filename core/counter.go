@@ -6,6 +6,9 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 )
 
 // Stats is how it went with the calls that were asked since a time. Drills do not count.
@@ -101,7 +104,7 @@ type voted struct {
 }
 
 // Add counts one approval with its deliveries, unless it is a drill.
-func (c *Counter) Add(a Approval) {
+func (c *Counter) Add(a approval.Approval) {
 	if a.Drill() {
 		return
 	}
@@ -117,22 +120,22 @@ func (c *Counter) Add(a Approval) {
 	of(c.class, a.Assessment.RiskClass.String()).add(a)
 	of(c.agents, a.AgentID).add(a)
 	of(c.tools, a.ToolName).add(a)
-	for _, by := range a.firstGivers() {
-		of(c.people, People([]string{by})).approved++
+	for _, by := range firstGivers(a) {
+		of(c.people, people.People([]string{by})).approved++
 	}
 	for _, v := range a.Votes {
-		if v.Voter != nil && v.Decision != Retry {
-			of(c.people, People([]string{v.Voter.Name()})).add(a, v)
+		if v.Voter != nil && v.Decision != approval.Retry {
+			of(c.people, people.People([]string{v.Voter.Name()})).add(a, v)
 		}
 	}
 }
 
 // firstGivers names the people whose first yes a retry's votes have replaced.
-func (a Approval) firstGivers() []string {
+func firstGivers(a approval.Approval) []string {
 	if len(a.RetriedBy) == 0 {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(a.allowedBy()), func(by string) bool { return !strings.HasPrefix(by, "person:") })
+	return slices.DeleteFunc(slices.Clone(a.AllowedBy()), func(by string) bool { return !strings.HasPrefix(by, "person:") })
 }
 
 // of gives the entry of that name.
@@ -143,38 +146,38 @@ func of[T any](all map[string]*T, name string) *T {
 	return all[name]
 }
 
-func (n *counted) add(a Approval) {
+func (n *counted) add(a approval.Approval) {
 	n.calls++
-	if !a.Asked() {
+	if !Asked(a) {
 		return
 	}
 	n.asked++
-	if card := a.FirstCardMs(); card != 0 {
+	if card := FirstCardMs(a); card != 0 {
 		n.card = append(n.card, card-a.CreatedAtMs)
 	}
 	if a.LookedAtMs != 0 {
 		n.look = append(n.look, a.LookedAtMs-a.CreatedAtMs)
 	}
-	byPerson := slices.ContainsFunc(a.Votes, func(v Vote) bool { return v.Voter != nil })
+	byPerson := slices.ContainsFunc(a.Votes, func(v approval.Vote) bool { return v.Voter != nil })
 	switch {
-	case a.Status == Pending:
+	case a.Status == approval.Pending:
 		n.pending++
-	case a.Status == Expired:
+	case a.Status == approval.Expired:
 		n.expired++
-	case a.Status != Withdrawn && byPerson:
+	case a.Status != approval.Withdrawn && byPerson:
 		n.decision = append(n.decision, a.ResolvedAtMs-a.CreatedAtMs)
 	}
 }
 
-func (w *voted) add(a Approval, v Vote) {
+func (w *voted) add(a approval.Approval, v approval.Vote) {
 	switch v.Verdict {
-	case Approve:
+	case approval.Approve:
 		w.approved++
-	case Reject:
+	case approval.Reject:
 		w.denied++
 	}
 	w.vote = append(w.vote, v.DecidedAtMs-a.CreatedAtMs)
-	if card := a.FirstCardMs(); card != 0 && card <= v.DecidedAtMs {
+	if card := FirstCardMs(a); card != 0 && card <= v.DecidedAtMs {
 		w.sinceCard = append(w.sinceCard, v.DecidedAtMs-card)
 	}
 }

@@ -5,17 +5,23 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/internal/approval"
 )
 
 const aSecond = 1000
 
 // askedOf is an approval of a class that people were asked about at a time, with a card
 // that stood in its chat a aSecond later.
-func askedOf(tool string, class RiskClass, status Status, tookMs int64, votes ...Vote) Approval {
-	a := Approval{Status: status, ToolName: tool, AgentID: "bot", CreatedAtMs: 5 * aSecond, Votes: votes,
-		Assessment: Assessment{RiskClass: class, ReasonCodes: []string{"exec-delete"}},
-		Deliveries: []Delivery{{Kind: CardDelivery, SentMs: 6 * aSecond}}}
-	if status != Pending {
+func askedOf(tool string, class approval.RiskClass, status approval.Status, tookMs int64, votes ...approval.Vote) approval.Approval {
+	a := approval.Approval{
+		Ended:   approval.Ended{Status: status},
+		Asked:   approval.Asked{ToolName: tool, AgentID: "bot", CreatedAtMs: 5 * aSecond},
+		Voted:   approval.Voted{Votes: votes},
+		Judged:  approval.Judged{Assessment: approval.Assessment{RiskClass: class, ReasonCodes: []string{"exec-delete"}}},
+		Contact: approval.Contact{Deliveries: []approval.Delivery{{Kind: approval.CardDelivery, SentMs: 6 * aSecond}}},
+	}
+	if status != approval.Pending {
 		a.ResolvedAtMs = a.CreatedAtMs + tookMs
 	}
 	if len(votes) > 0 {
@@ -25,25 +31,28 @@ func askedOf(tool string, class RiskClass, status Status, tookMs int64, votes ..
 }
 
 // voteOf is a person's, so long after the request.
-func voteOf(name string, verdict Verdict, afterMs int64) Vote {
-	return Vote{Approver: UserRequest, Verdict: verdict, Voter: &Voter{Person: name},
+func voteOf(name string, verdict approval.Verdict, afterMs int64) approval.Vote {
+	return approval.Vote{Approver: approval.UserRequest, Verdict: verdict, Voter: &approval.Voter{Person: name},
 		DecidedAtMs: 5*aSecond + afterMs}
 }
 
 func TestStats(t *testing.T) {
 	t.Parallel()
-	refused := askedOf("deploy", R3, Expired, 900*aSecond)
+	refused := askedOf("deploy", approval.R3, approval.Expired, 900*aSecond)
 	refused.LookedAtMs = 105 * aSecond
-	settled := Approval{Status: Approved, ToolName: "read", CreatedAtMs: 1, ResolvedAtMs: 1,
-		Votes: []Vote{{Approver: RulesBased, Verdict: Approve}}}
-	drill := askedOf(DrillTool, R0, Expired, 1)
-	stranger := voteOf("", Approve, 30*aSecond)
-	stranger.Voter = &Voter{Channel: "telegram", UserID: "7"}
+	settled := approval.Approval{
+		Ended: approval.Ended{Status: approval.Approved, ResolvedAtMs: 1},
+		Asked: approval.Asked{ToolName: "read", CreatedAtMs: 1},
+		Voted: approval.Voted{Votes: []approval.Vote{{Approver: approval.RulesBased, Verdict: approval.Approve}}},
+	}
+	drill := askedOf(approval.DrillTool, approval.R0, approval.Expired, 1)
+	stranger := voteOf("", approval.Approve, 30*aSecond)
+	stranger.Voter = &approval.Voter{Channel: "telegram", UserID: "7"}
 	var c Counter
-	for _, a := range []Approval{
-		askedOf("exec", R3, Approved, 2*aSecond, voteOf("alice", Approve, 2*aSecond)),
-		askedOf("exec", R4, Denied, 60*aSecond, voteOf("alice", Approve, 20*aSecond), voteOf("bob", Reject, 60*aSecond)),
-		askedOf("exec", R4, Pending, 0, stranger),
+	for _, a := range []approval.Approval{
+		askedOf("exec", approval.R3, approval.Approved, 2*aSecond, voteOf("alice", approval.Approve, 2*aSecond)),
+		askedOf("exec", approval.R4, approval.Denied, 60*aSecond, voteOf("alice", approval.Approve, 20*aSecond), voteOf("bob", approval.Reject, 60*aSecond)),
+		askedOf("exec", approval.R4, approval.Pending, 0, stranger),
 		settled, refused, drill,
 	} {
 		c.Add(a)
@@ -85,9 +94,15 @@ func TestStats_None_AndMany(t *testing.T) {
 	require.Equal(t, Numbers{}, none.All)
 	require.Equal(t, []any{[]NameCount{}, []Numbers{}, []PersonVotes{}}, []any{none.ByStatus, none.ByTool, none.Approvers})
 	for i := range 300 {
-		c.Add(Approval{Status: Approved, ToolName: fmt.Sprintf("tool%03d", i)})
+		c.Add(approval.Approval{
+			Ended: approval.Ended{Status: approval.Approved},
+			Asked: approval.Asked{ToolName: fmt.Sprintf("tool%03d", i)},
+		})
 	}
-	c.Add(Approval{Status: Approved, ToolName: "tool299"})
+	c.Add(approval.Approval{
+		Ended: approval.Ended{Status: approval.Approved},
+		Asked: approval.Asked{ToolName: "tool299"},
+	})
 	s := c.Stats(0)
 	require.Equal(t, 301, s.All.Calls)
 	require.Len(t, s.ByTool, maxCounted)

@@ -11,28 +11,31 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
+	"approvalbot/internal/people"
 )
 
 // asks submits one call of its own by a token, and gives the state of its card in ops.
-func (d *fixture) asks(t *testing.T, token string, n int, more ...func(*core.Call)) core.Delivery {
+func (d *fixture) asks(t *testing.T, token string, n int, more ...func(*approval.Call)) approval.Delivery {
 	t.Helper()
 	who := agent
 	who.Token = token
-	params := func(c *core.Call) { c.Params = json.RawMessage(fmt.Sprintf(`{"n":%d}`, n)) }
-	a, _, err := d.Submit(t.Context(), who, call("ask", append([]func(*core.Call){params}, more...)...))
+	params := func(c *approval.Call) { c.Params = json.RawMessage(fmt.Sprintf(`{"n":%d}`, n)) }
+	a, _, err := d.Submit(t.Context(), who, call("ask", append([]func(*approval.Call){params}, more...)...))
 	require.NoError(t, err)
 	for _, x := range a.Deliveries {
-		if x.Kind == core.CardDelivery && x.Target == ops {
+		if x.Kind == approval.CardDelivery && x.Target == ops {
 			return x
 		}
 	}
 	require.Fail(t, "it has no card")
-	return core.Delivery{}
+	return approval.Delivery{}
 }
 
 // post has the chat ops take what is due there, until nothing is; fail is the platform's
 // answer, nil: it takes it.
-func (d *fixture) post(t *testing.T, fail func(core.Delivery) core.DeliveryState) (shown []*core.Card) {
+func (d *fixture) post(t *testing.T, fail func(approval.Delivery) approval.DeliveryState) (shown []*card.Card) {
 	t.Helper()
 	for {
 		x, ok, err := d.store.NextDelivery(t.Context(), ops, time.Now().UnixMilli())
@@ -42,10 +45,10 @@ func (d *fixture) post(t *testing.T, fail func(core.Delivery) core.DeliveryState
 		}
 		drawing, err := d.Draw(t.Context(), x)
 		require.NoError(t, err)
-		done := core.Delivered{ID: x.ID, Key: x.Key, Was: x, Revision: x.Revision, State: core.Sent, MessageID: x.MessageID}
+		done := approval.Delivered{ID: x.ID, Key: x.Key, Was: x, Revision: x.Revision, State: approval.Sent, MessageID: x.MessageID}
 		switch {
 		case drawing.Skip != "":
-			done.State, done.Error = core.Failed, drawing.Skip
+			done.State, done.Error = approval.Failed, drawing.Skip
 		case fail != nil && fail(x) != "":
 			done.State, done.Error = fail(x), "the chat is gone"
 		default:
@@ -53,7 +56,7 @@ func (d *fixture) post(t *testing.T, fail func(core.Delivery) core.DeliveryState
 				done.MessageID = "m" + x.ID
 			}
 			if drawing.Done {
-				done.State = core.Settled
+				done.State = approval.Settled
 			}
 			shown = append(shown, drawing.Card)
 		}
@@ -61,23 +64,23 @@ func (d *fixture) post(t *testing.T, fail func(core.Delivery) core.DeliveryState
 	}
 }
 
-func (d *fixture) card(t *testing.T, key string) core.Delivery {
+func (d *fixture) card(t *testing.T, key string) approval.Delivery {
 	t.Helper()
 	a, err := d.ByKey(t.Context(), key)
 	require.NoError(t, err)
 	for _, x := range a.Deliveries {
-		if x.Kind == core.CardDelivery && x.Target == ops {
+		if x.Kind == approval.CardDelivery && x.Target == ops {
 			return x
 		}
 	}
-	return core.Delivery{}
+	return approval.Delivery{}
 }
 
 // flood is a fixture with two cards a minute before it folds, and what so many asks made.
-func flood(t *testing.T, asks int) (*fixture, []core.Delivery) {
+func flood(t *testing.T, asks int) (*fixture, []approval.Delivery) {
 	d := newFixture(t)
 	d.use(func(r *core.Rules) { r.DigestAbove = 2 })
-	var all []core.Delivery
+	var all []approval.Delivery
 	for n := range asks {
 		all = append(all, d.asks(t, "agent", n))
 		time.Sleep(time.Millisecond)
@@ -86,7 +89,7 @@ func flood(t *testing.T, asks int) (*fixture, []core.Delivery) {
 }
 
 // digests gives the lists among what was shown.
-func digests(shown []*core.Card) (all []core.Digest) {
+func digests(shown []*card.Card) (all []card.Digest) {
 	for _, c := range shown {
 		if c != nil && c.Digest != nil {
 			all = append(all, *c.Digest)
@@ -100,24 +103,24 @@ func TestWhichCardsAreFolded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newFixture(t)
 		d.use(func(r *core.Rules) { r.DigestAbove = 2 })
-		require.Equal(t, core.Queued, d.asks(t, "agent", 1).State)
+		require.Equal(t, approval.Queued, d.asks(t, "agent", 1).State)
 		second := d.asks(t, "agent", 2)
-		require.Equal(t, core.Queued, second.State)
-		require.Equal(t, core.Folded, d.asks(t, "agent", 3).State)
-		require.Equal(t, core.Queued, d.asks(t, "other", 1).State, "another owner's flood is its own")
+		require.Equal(t, approval.Queued, second.State)
+		require.Equal(t, approval.Folded, d.asks(t, "agent", 3).State)
+		require.Equal(t, approval.Queued, d.asks(t, "other", 1).State, "another owner's flood is its own")
 
 		grave := d.submit(t, "grave")
-		require.Equal(t, core.Queued, grave.Deliveries[0].State, "R4 has a card of its own")
-		drill := d.submit(t, core.DrillTool)
-		require.Equal(t, core.Queued, drill.Deliveries[0].State, "a drill tries the way of cards")
+		require.Equal(t, approval.Queued, grave.Deliveries[0].State, "R4 has a card of its own")
+		drill := d.submit(t, approval.DrillTool)
+		require.Equal(t, approval.Queued, drill.Deliveries[0].State, "a drill tries the way of cards")
 
 		d.use(func(r *core.Rules) { r.DigestAbove = 0 })
-		require.Equal(t, core.Queued, d.asks(t, "agent", 4).State, "0 turns it off")
+		require.Equal(t, approval.Queued, d.asks(t, "agent", 4).State, "0 turns it off")
 		d.use(func(r *core.Rules) { r.DigestAbove = 2 })
 		time.Sleep(core.FloodMs * time.Millisecond)
-		require.Equal(t, core.Queued, d.asks(t, "agent", 5).State, "the minute is over")
-		require.Equal(t, core.Queued, d.asks(t, "agent", 6).State)
-		require.Equal(t, core.Folded, d.asks(t, "agent", 7).State)
+		require.Equal(t, approval.Queued, d.asks(t, "agent", 5).State, "the minute is over")
+		require.Equal(t, approval.Queued, d.asks(t, "agent", 6).State)
+		require.Equal(t, approval.Folded, d.asks(t, "agent", 7).State)
 	})
 }
 
@@ -125,10 +128,10 @@ func TestWhichCardsAreFolded(t *testing.T) {
 func TestOnlyPendingCardsMakeAFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, all := flood(t, 2)
-		_, err := d.VoteAs(t.Context(), alice, all[0].Key, core.Deny, "")
+		_, err := d.VoteAs(t.Context(), alice, all[0].Key, approval.Deny, "")
 		require.NoError(t, err)
-		require.Equal(t, core.Queued, d.asks(t, "agent", 3).State)
-		require.Equal(t, core.Folded, d.asks(t, "agent", 4).State)
+		require.Equal(t, approval.Queued, d.asks(t, "agent", 3).State)
+		require.Equal(t, approval.Folded, d.asks(t, "agent", 4).State)
 	})
 }
 
@@ -138,13 +141,13 @@ func TestAFoldedCardHasReachedSomebodyWhenItsDigestStands(t *testing.T) {
 		d, all := flood(t, 5)
 		shown := d.post(t, nil)
 		require.Len(t, shown, 2, "the digest waits a moment for more")
-		require.Equal(t, core.Folded, d.card(t, all[4].Key).State)
+		require.Equal(t, approval.Folded, d.card(t, all[4].Key).State)
 		time.Sleep(time.Second)
 		list := digests(d.post(t, nil))
 		require.Len(t, list, 1)
 		require.Equal(t, "agent asks much at once: 3 more requests wait", list[0].Title)
 		require.Len(t, list[0].Entries, 3)
-		require.Equal(t, core.Listed, d.card(t, all[4].Key).State)
+		require.Equal(t, approval.Listed, d.card(t, all[4].Key).State)
 		time.Sleep(30 * time.Second)
 		require.NoError(t, d.Tick(t.Context(), all[4].Key))
 		a, err := d.ByKey(t.Context(), all[4].Key)
@@ -158,7 +161,7 @@ func TestAFoldedCardHasReachedSomebodyWhenItsDigestStands(t *testing.T) {
 func TestAFoldedCardIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newFixture(t)
-		spare := core.Target{Channel: "telegram", To: "-200"}
+		spare := approval.Target{Channel: "telegram", To: "-200"}
 		d.use(func(r *core.Rules) { r.DigestAbove, r.Router = 1, toOpsThen{spare} })
 		d.asks(t, "agent", 1)
 		folded := d.asks(t, "agent", 2)
@@ -177,33 +180,33 @@ func TestADigestThatCannotBePosted(t *testing.T) {
 	for _, fallback := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			d := newFixture(t)
-			spare := core.Target{Channel: "telegram", To: "-200"}
+			spare := approval.Target{Channel: "telegram", To: "-200"}
 			d.use(func(r *core.Rules) {
 				r.DigestAbove = 2
 				if fallback {
 					r.Router = toOpsThen{spare}
 				}
 			})
-			var all []core.Delivery
+			var all []approval.Delivery
 			for n := range 4 {
 				all = append(all, d.asks(t, "agent", n))
 			}
 			time.Sleep(time.Second)
-			d.post(t, func(core.Delivery) core.DeliveryState { return core.Failed })
+			d.post(t, func(approval.Delivery) approval.DeliveryState { return approval.Failed })
 			keys, _, err := d.store.Due(t.Context(), time.Now().UnixMilli(), 100)
 			require.NoError(t, err)
 			require.Len(t, keys, 4, "each is looked after at once")
 			time.Sleep(30 * time.Second)
 			folded := 0
 			for _, x := range all {
-				require.Equal(t, core.Failed, d.card(t, x.Key).State)
+				require.Equal(t, approval.Failed, d.card(t, x.Key).State)
 				require.NoError(t, d.Tick(t.Context(), x.Key))
 				a, err := d.ByKey(t.Context(), x.Key)
 				require.NoError(t, err)
 				require.Equal(t, fallback, a.Reached)
-				require.Equal(t, core.Pending, a.Status)
+				require.Equal(t, approval.Pending, a.Status)
 				for _, x := range a.Deliveries {
-					if x.Target == spare && x.State == core.Folded {
+					if x.Target == spare && x.State == approval.Folded {
 						folded++
 					}
 				}
@@ -225,18 +228,18 @@ func TestADeletedDigestIsPostedAnew(t *testing.T) {
 		d.asks(t, "agent", 7)
 		time.Sleep(10 * time.Second)
 		var posts []bool
-		d.post(t, func(x core.Delivery) core.DeliveryState {
-			if x.Kind != core.DigestDelivery {
+		d.post(t, func(x approval.Delivery) approval.DeliveryState {
+			if x.Kind != approval.DigestDelivery {
 				return ""
 			}
 			posts = append(posts, x.MessageID == "")
 			if x.MessageID != "" {
-				return core.Failed
+				return approval.Failed
 			}
 			return ""
 		})
 		require.Equal(t, []bool{false, false, true}, posts, "an edit that fails, looked at twice, and a post")
-		require.Equal(t, core.Listed, d.card(t, all[3].Key).State)
+		require.Equal(t, approval.Listed, d.card(t, all[3].Key).State)
 	})
 }
 
@@ -248,11 +251,11 @@ func TestTheListFollowsWhatWaits(t *testing.T) {
 		time.Sleep(time.Second)
 		first := digests(d.post(t, nil))[0]
 		require.Len(t, first.Entries, 4)
-		_, err := d.VoteAs(t.Context(), alice, all[2].Key, core.Deny, "")
+		_, err := d.VoteAs(t.Context(), alice, all[2].Key, approval.Deny, "")
 		require.NoError(t, err)
 		_, err = d.Show(t.Context(), all[3].Key, ops, nil)
 		require.NoError(t, err)
-		require.Equal(t, core.Queued, d.card(t, all[3].Key).State)
+		require.Equal(t, approval.Queued, d.card(t, all[3].Key).State)
 		shown := d.post(t, nil)
 		require.Len(t, shown, 1, "the card that was opened, at once")
 		require.Nil(t, shown[0].Digest)
@@ -262,7 +265,7 @@ func TestTheListFollowsWhatWaits(t *testing.T) {
 		require.Len(t, second.Entries, 2)
 		require.Greater(t, second.Version, first.Version)
 		for _, x := range all[4:] {
-			_, err := d.VoteAs(t.Context(), alice, x.Key, core.Deny, "")
+			_, err := d.VoteAs(t.Context(), alice, x.Key, approval.Deny, "")
 			require.NoError(t, err)
 		}
 		time.Sleep(10 * time.Second)
@@ -270,13 +273,13 @@ func TestTheListFollowsWhatWaits(t *testing.T) {
 		require.Empty(t, last.Entries)
 		require.Equal(t, "Nothing of this list waits any more.", last.Title)
 
-		old, err := d.Listed(t.Context(), core.Delivery{}, ops, first.Code, first.Version)
+		old, err := d.Listed(t.Context(), approval.Delivery{}, ops, first.Code, first.Version)
 		require.NoError(t, err)
 		require.Len(t, old, 4, "each version is what it was")
-		_, err = d.Listed(t.Context(), core.Delivery{}, ops, first.Code, last.Version+1)
-		require.Equal(t, core.CodeNotFound, core.CodeOf(err))
-		_, err = d.Listed(t.Context(), core.Delivery{}, core.Target{Channel: "telegram", To: "-9"}, first.Code, 1)
-		require.Equal(t, core.CodeNotFound, core.CodeOf(err), "another chat's")
+		_, err = d.Listed(t.Context(), approval.Delivery{}, ops, first.Code, last.Version+1)
+		require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
+		_, err = d.Listed(t.Context(), approval.Delivery{}, approval.Target{Channel: "telegram", To: "-9"}, first.Code, 1)
+		require.Equal(t, approval.CodeNotFound, approval.CodeOf(err), "another chat's")
 	})
 }
 
@@ -289,7 +292,7 @@ func TestTheRiskiestAreListedFirst(t *testing.T) {
 		list := digests(d.post(t, nil))[0]
 		require.Len(t, list.Entries, 20)
 		require.Equal(t, 9, list.More)
-		require.Equal(t, core.R3, list.Entries[0].Risk)
+		require.Equal(t, approval.R3, list.Entries[0].Risk)
 		require.Contains(t, list.Entries[1].Text, "n: 2")
 		require.Contains(t, list.Entries[2].Text, "n: 3")
 	})
@@ -302,9 +305,9 @@ func TestADigestShowsNothingThatCouldBeAllowed(t *testing.T) {
 		time.Sleep(time.Second)
 		d.post(t, nil)
 		_, err := d.Vote(t.Context(), all[2].Key, core.Ballot{
-			Voter: core.Voter{Channel: "telegram", UserID: "1"}, Decision: core.AllowOnce, Chat: &ops,
+			Voter: approval.Voter{Channel: "telegram", UserID: "1"}, Decision: approval.AllowOnce, Chat: &ops,
 		})
-		require.Equal(t, core.CodeUnseenPayload, core.CodeOf(err))
+		require.Equal(t, approval.CodeUnseenPayload, approval.CodeOf(err))
 		require.ErrorContains(t, err, "/show")
 	})
 }
@@ -315,7 +318,7 @@ func TestWhatBecomesR4GetsItsCard(t *testing.T) {
 		d, all := flood(t, 3)
 		d.use(func(r *core.Rules) { r.Policy = byName{hash: "2", grave: "ask"} })
 		require.NoError(t, d.Rejudge(t.Context()))
-		require.Equal(t, core.Queued, d.card(t, all[2].Key).State)
+		require.Equal(t, approval.Queued, d.card(t, all[2].Key).State)
 	})
 }
 
@@ -325,15 +328,15 @@ func TestAFloodNeverOpens(t *testing.T) {
 		d := newFixture(t)
 		d.use(func(r *core.Rules) { r.DigestAbove = 1 })
 		alone := d.submit(t, "open")
-		folded := d.submit(t, "open", func(c *core.Call) { c.SessionKey = "t" })
+		folded := d.submit(t, "open", func(c *approval.Call) { c.SessionKey = "t" })
 		for range 20 {
 			time.Sleep(20 * time.Second)
 			now := time.Now().UnixMilli()
 			for x, ok, err := d.store.NextDelivery(t.Context(), ops, now); ok; x, ok, err = d.store.NextDelivery(t.Context(), ops, now) {
 				require.NoError(t, err)
-				require.NoError(t, d.store.Record(t.Context(), core.Delivered{
-					ID: x.ID, Key: x.Key, Was: x, Revision: x.Revision, State: core.Queued, Attempts: x.Attempts + 1,
-					Outcome: core.NoAnswer, DueMs: now + 20_000,
+				require.NoError(t, d.store.Record(t.Context(), approval.Delivered{
+					ID: x.ID, Key: x.Key, Was: x, Revision: x.Revision, State: approval.Queued, Attempts: x.Attempts + 1,
+					Outcome: approval.NoAnswer, DueMs: now + 20_000,
 				}))
 			}
 			require.NoError(t, d.Tick(t.Context(), alone.Key))
@@ -341,10 +344,10 @@ func TestAFloodNeverOpens(t *testing.T) {
 		}
 		alone, err := d.ByKey(t.Context(), alone.Key)
 		require.NoError(t, err)
-		require.Equal(t, core.Approved, alone.Status)
+		require.Equal(t, approval.Approved, alone.Status)
 		folded, err = d.ByKey(t.Context(), folded.Key)
 		require.NoError(t, err)
-		require.Equal(t, core.Pending, folded.Status)
+		require.Equal(t, approval.Pending, folded.Status)
 	})
 }
 
@@ -356,7 +359,7 @@ func TestALongFloodIsSaidAgain(t *testing.T) {
 		d.asks(t, "agent", 4)
 		d.asks(t, "agent", 5)
 		again := d.asks(t, "agent", 6)
-		require.Equal(t, core.Folded, again.State)
+		require.Equal(t, approval.Folded, again.State)
 		require.Equal(t, all[2].Key, all[2].Digest)
 		require.Equal(t, again.Key, again.Digest)
 		time.Sleep(time.Second)
@@ -368,14 +371,14 @@ func TestALongFloodIsSaidAgain(t *testing.T) {
 func TestADigestOfHostileWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, _ := flood(t, 2)
-		d.asks(t, "agent", 3, func(c *core.Call) {
+		d.asks(t, "agent", 3, func(c *approval.Call) {
 			c.Params = json.RawMessage(`{"to":"x\n99. ALLOWED \u202e` + strings.Repeat("long ", 100) + `"}`)
 		})
 		time.Sleep(time.Second)
 		x, ok, err := d.store.NextDelivery(t.Context(), ops, time.Now().UnixMilli())
 		require.NoError(t, err)
-		for ok && x.Kind != core.DigestDelivery {
-			require.NoError(t, d.store.Record(t.Context(), core.Delivered{ID: x.ID, Key: x.Key, Was: x, State: core.Sent, MessageID: x.ID}))
+		for ok && x.Kind != approval.DigestDelivery {
+			require.NoError(t, d.store.Record(t.Context(), approval.Delivered{ID: x.ID, Key: x.Key, Was: x, State: approval.Sent, MessageID: x.ID}))
 			x, ok, err = d.store.NextDelivery(t.Context(), ops, time.Now().UnixMilli())
 			require.NoError(t, err)
 		}
@@ -394,13 +397,13 @@ func TestADigestOfHostileWords(t *testing.T) {
 func TestTheSumUpOfQuietHours(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newFixture(t)
-		dm := core.Target{Channel: "telegram", To: "1"}
-		var first core.Approval
+		dm := approval.Target{Channel: "telegram", To: "1"}
+		var first approval.Approval
 		for n, token := range []string{"agent", "other", "third"} {
 			key := d.asks(t, token, n).Key
-			a, err := d.store.Update(t.Context(), key, func(a core.Approval) (core.Change, error) {
-				return core.Change{Approval: a, Deliveries: []core.Delivery{{
-					Kind: core.CardDelivery, State: core.Folded, Target: dm, ForUser: "alice",
+			a, err := d.store.Update(t.Context(), key, func(a approval.Approval) (core.Change, error) {
+				return core.Change{Approval: a, Deliveries: []approval.Delivery{{
+					Kind: approval.CardDelivery, State: approval.Folded, Target: dm, ForUser: "alice",
 				}}}, nil
 			})
 			require.NoError(t, err)
@@ -417,9 +420,9 @@ func TestTheSumUpOfQuietHours(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "3 requests waited for the end of your quiet hours", drawing.Card.Digest.Title)
 		require.Len(t, drawing.Card.Digest.Entries, 3)
-		require.Equal(t, core.Queued, d.card(t, first.Key).State, "the group's card is another one")
+		require.Equal(t, approval.Queued, d.card(t, first.Key).State, "the group's card is another one")
 
-		others, err := core.NewDirectory(core.Rights{AllowedUsers: map[string][]string{"telegram": {"2"}}})
+		others, err := people.NewDirectory(people.Rights{AllowedUsers: map[string][]string{"telegram": {"2"}}})
 		require.NoError(t, err)
 		d.use(func(r *core.Rules) { r.People = others })
 		drawing, err = d.Draw(t.Context(), x)

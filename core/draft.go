@@ -3,47 +3,47 @@ package core
 import (
 	"slices"
 
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/display"
+	"approvalbot/internal/people"
 )
 
 // draft makes the approval that a call would become.
-func draft(who Caller, call Call, sealed Sealed, j Judgement, rules *Rules) (Approval, error) {
-	a := outline(who, call, sealed.Fingerprint, j, rules).named(call.ID)
-	if a.hidden() {
+func draft(who Caller, call approval.Call, sealed approval.Sealed, j approval.Judgement, rules *Rules) (approval.Approval, error) {
+	a := named(outline(who, call, sealed.Fingerprint, j, rules), call.ID)
+	if a.Hidden() {
 		return a, nil // its dialect tells the fingerprint only
 	}
-	call.Params = sealed.params
-	facts, err := payloadFacts(call)
+	call.Params = sealed.Params
+	facts, err := card.PayloadFacts(call)
 	if err != nil {
-		return Approval{}, err
+		return approval.Approval{}, err
 	}
-	a.Summary = about(call.ToolName, facts, call.Bind, maxSummary)
+	a.Summary = card.About(call.ToolName, facts, call.Bind, card.MaxSummary)
 	return a, nil
 }
 
 // outline is draft without a key, and without what people read of the call.
-func outline(who Caller, call Call, fingerprint string, j Judgement, rules *Rules) Approval {
+func outline(who Caller, call approval.Call, fingerprint string, j approval.Judgement, rules *Rules) approval.Approval {
 	now := nowMs()
 	timeout := rules.TimeoutMs
 	if call.TimeoutMs > 0 {
 		timeout = min(call.TimeoutMs, rules.MaxTimeoutMs)
 	}
-	a := Approval{
-		ID: call.ID, Owner: who.Token, Status: Pending,
-		ToolName: call.ToolName, Fingerprint: fingerprint, Form: j.Form, Bind: call.Bind,
-		AgentID: call.AgentID, TokensAgent: call.TokensAgent, SessionKey: call.SessionKey,
-		Context: call.Context.stored(), Dialect: call.Dialect,
-		Requester: call.Requester, CallbackURL: call.CallbackURL,
-		Justification: display.Redact(call.Justification), ActionSummary: display.Redact(call.ActionSummary),
-		Assessment: j.Assessment, Why: j.Why, PolicyHash: rules.Policy.Hash(), Rule: j.Rule,
-		Subject: j.subject(call), Unreached: j.Unreached == OutcomeAllow, Solo: rules.Solo,
-		Votes: withVoteTimes(j.Votes, now), Reached: true, CreatedAtMs: now, ExpiresAtMs: now + timeout,
+	a := approval.Approval{
+		Names:   approval.Names{ID: call.ID, Owner: who.Token},
+		Ended:   approval.Ended{Status: approval.Pending},
+		Asked:   approval.Asked{ToolName: call.ToolName, Fingerprint: fingerprint, Form: j.Form, Bind: call.Bind, AgentID: call.AgentID, TokensAgent: call.TokensAgent, SessionKey: call.SessionKey, Context: call.Context.Stored(), Dialect: call.Dialect, Requester: call.Requester, CallbackURL: call.CallbackURL, Justification: display.Redact(call.Justification), ActionSummary: display.Redact(call.ActionSummary), CreatedAtMs: now, ExpiresAtMs: now + timeout},
+		Judged:  approval.Judged{Assessment: j.Assessment, Why: j.Why, PolicyHash: rules.Policy.Hash(), Rule: j.Rule, Subject: subject(j, call), Unreached: j.Unreached == approval.OutcomeAllow, Solo: rules.Solo},
+		Voted:   approval.Voted{Votes: withVoteTimes(j.Votes, now)},
+		Contact: approval.Contact{Reached: true},
 	}
 	if a.Subject != "" {
 		a.Session = j.GrantScope.Session
 	}
 	a.Always, a.Offers = j.GrantScope.Always, grantableOffers(j, call, a.Subject)
-	if a.hidden() {
+	if a.Hidden() {
 		a.Summary = "arguments not shown; fingerprint " + a.Fingerprint
 	}
 	if call.Origin != nil {
@@ -51,20 +51,20 @@ func outline(who Caller, call Call, fingerprint string, j Judgement, rules *Rule
 		a.Origin = &origin
 	}
 	a.Askers = askers(who, call, rules.People)
-	return a.settledByPolicy(j, rules)
+	return settledByPolicy(a, j, rules)
 }
 
 // grantableOffers drops what the asker does not want decided, and the scopes that would cover nothing:
 // no session scope without a session or a subject, and none for always if policy has no words for it.
-func grantableOffers(j Judgement, call Call, subject string) []Decision {
-	return slices.DeleteFunc(slices.Clone(j.Offers), func(d Decision) bool {
-		if d != Deny && len(call.Offers) > 0 && !slices.Contains(call.Offers, d) {
+func grantableOffers(j approval.Judgement, call approval.Call, subject string) []approval.Decision {
+	return slices.DeleteFunc(slices.Clone(j.Offers), func(d approval.Decision) bool {
+		if d != approval.Deny && len(call.Offers) > 0 && !slices.Contains(call.Offers, d) {
 			return true
 		}
 		switch d {
-		case AllowSession:
+		case approval.AllowSession:
 			return call.SessionKey == "" || subject == ""
-		case AllowAlways:
+		case approval.AllowAlways:
 			return j.GrantScope.Always == ""
 		}
 		return false
@@ -73,22 +73,22 @@ func grantableOffers(j Judgement, call Call, subject string) []Decision {
 
 // settledByPolicy settles what policy settles at once. Anything that is neither a clear
 // allow nor a clear ask is denied.
-func (a Approval) settledByPolicy(j Judgement, rules *Rules) Approval {
+func settledByPolicy(a approval.Approval, j approval.Judgement, rules *Rules) approval.Approval {
 	switch j.Outcome {
-	case OutcomeAllow:
-		a.Status, a.Decision, a.DecidedBy = Approved, AllowOnce, []string{"policy"}
-	case OutcomeAsk:
-		if why := a.quorumImpossible(rules.People); why != "" && !(rules.Clamp && a.clamp(rules.People)) {
-			return a.insufficient(why)
+	case approval.OutcomeAllow:
+		a.Status, a.Decision, a.DecidedBy = approval.Approved, approval.AllowOnce, []string{"policy"}
+	case approval.OutcomeAsk:
+		if why := people.QuorumImpossible(a, rules.People); why != "" && !(rules.Clamp && people.Clamp(&a, rules.People)) {
+			return people.Insufficient(a, why)
 		}
 	default:
-		a.Status, a.Decision, a.DecidedBy, a.Reason = Denied, Deny, []string{"policy"}, j.Reason
+		a.Status, a.Decision, a.DecidedBy, a.Reason = approval.Denied, approval.Deny, []string{"policy"}, j.Reason
 	}
 	return a
 }
 
 // withVoteTimes gives the votes of automatic factors their time.
-func withVoteTimes(votes []Vote, now int64) []Vote {
+func withVoteTimes(votes []approval.Vote, now int64) []approval.Vote {
 	for i := range votes {
 		votes[i].DecidedAtMs = now
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/internal/display"
+	"approvalbot/internal/approval"
 )
 
 // DrillOwner asks for scheduled drills. No token may be called so.
@@ -19,15 +19,12 @@ const DrillTime = 10 * time.Minute
 // drillGrace is how much later than that a drill expires which nobody ended.
 const drillGrace = time.Minute
 
-// maxMissing is how many chats a drill's message names at most.
-const maxMissing = 10
-
 // Drill begins the drill that was scheduled for that time, or finds it: there is one for
 // each time, whoever asks for it and however often.
-func (g *Gate) Drill(ctx context.Context, at time.Time) (Approval, error) {
+func (g *Gate) Drill(ctx context.Context, at time.Time) (approval.Approval, error) {
 	when := at.UTC().Format("20060102T1504Z")
-	a, _, err := g.Submit(ctx, Caller{Token: DrillOwner, MayRequest: true}, Call{
-		ID: "drill-" + when, ToolName: DrillTool, TimeoutMs: (DrillTime + drillGrace).Milliseconds(),
+	a, _, err := g.Submit(ctx, Caller{Token: DrillOwner, MayRequest: true}, approval.Call{
+		ID: "drill-" + when, ToolName: approval.DrillTool, TimeoutMs: (DrillTime + drillGrace).Milliseconds(),
 		Params:        fmt.Appendf(nil, `{"drill":true,"note":"Nothing will run, whatever you decide.","scheduled":%q}`, when),
 		Justification: "A scheduled drill: tap any button, so that the way back is tried too.",
 	})
@@ -37,51 +34,51 @@ func (g *Gate) Drill(ctx context.Context, at time.Time) (Approval, error) {
 // EndDrill notes how a scheduled drill went, and withdraws it if it is pending. Where a
 // chat got no card, the fallback chats are told; where none of those did, every chat that
 // got one. Doing it again changes nothing.
-func (g *Gate) EndDrill(ctx context.Context, key string) (Approval, error) {
-	fallback := g.rules.Load().Router.Route(Approval{}).Fallback
-	return g.update(ctx, key, func(a Approval) (Change, error) { return a.endDrill(fallback, nowMs()), nil })
+func (g *Gate) EndDrill(ctx context.Context, key string) (approval.Approval, error) {
+	fallback := g.rules.Load().Router.Route(approval.Approval{}).Fallback
+	return g.update(ctx, key, func(a approval.Approval) (Change, error) { return endDrill(a, fallback, nowMs()), nil })
 }
 
 // LastDrill gives the newest scheduled drill that has been ended; false: there is none.
-func (g *Gate) LastDrill(ctx context.Context) (Approval, bool, error) {
+func (g *Gate) LastDrill(ctx context.Context) (approval.Approval, bool, error) {
 	page, err := g.store.List(ctx, Filter{Owner: DrillOwner, Limit: 3}) // one may be under way
-	i := slices.IndexFunc(page.Items, func(a Approval) bool { return a.DrilledAtMs != 0 })
+	i := slices.IndexFunc(page.Items, func(a approval.Approval) bool { return a.DrilledAtMs != 0 })
 	if err != nil || i < 0 {
-		return Approval{}, false, err
+		return approval.Approval{}, false, err
 	}
 	return page.Items[i], true, nil
 }
 
-func (a Approval) endDrill(fallback []Target, now int64) Change {
+func endDrill(a approval.Approval, fallback []approval.Target, now int64) Change {
 	if a.DrilledAtMs != 0 {
 		return Change{Approval: a, Unchanged: true}
 	}
-	missing, reached := a.drillCards()
-	c := Change{Approval: a.clone()}
+	missing, reached := drillCards(a)
+	c := Change{Approval: a.Clone()}
 	if !a.Final() {
-		c = a.withdraw(DrillOwner, "the drill is over", now)
+		c = withdraw(a, DrillOwner, "the drill is over", now)
 	}
 	c.Approval.DrilledAtMs, c.Approval.Missing = now, missing
-	c.Events = append(c.Events, c.Approval.event(EventDrilled, now, eventData{Why: strings.Join(missing, "; ")}))
+	c.Events = append(c.Events, c.Approval.Event(approval.EventDrilled, now, approval.EventData{Why: strings.Join(missing, "; ")}))
 	if len(missing) == 0 {
 		return c
 	}
 	for _, t := range drillNews(fallback, reached) {
-		c.Deliveries = append(c.Deliveries, a.delivery(DrillDelivery, t, now))
+		c.Deliveries = append(c.Deliveries, a.Delivery(approval.DrillDelivery, t, now))
 	}
 	return c
 }
 
 // drillCards gives the chats that got no card, each with why, and those that did.
-func (a Approval) drillCards() (missing []string, reached []Target) {
+func drillCards(a approval.Approval) (missing []string, reached []approval.Target) {
 	cards := 0
 	for _, d := range a.Deliveries {
-		if d.Kind != CardDelivery {
+		if d.Kind != approval.CardDelivery {
 			continue
 		}
 		cards++
 		switch {
-		case d.MessageID != "" && d.State != Failed:
+		case d.MessageID != "" && d.State != approval.Failed:
 			reached = append(reached, d.Target.Normal())
 		case d.Error != "":
 			missing = append(missing, d.Target.String()+": "+d.Error)
@@ -99,28 +96,10 @@ func (a Approval) drillCards() (missing []string, reached []Target) {
 }
 
 // drillNews are the chats that hear of a drill that failed.
-func drillNews(fallback, reached []Target) []Target {
-	worked := func(t Target) bool { return slices.Contains(reached, t.Normal()) }
+func drillNews(fallback, reached []approval.Target) []approval.Target {
+	worked := func(t approval.Target) bool { return slices.Contains(reached, t.Normal()) }
 	if slices.ContainsFunc(fallback, worked) {
 		return fallback
 	}
 	return append(slices.Clone(fallback), reached...)
-}
-
-// drillText says in a chat that a scheduled drill failed.
-func (a Approval) drillText() string {
-	lines := []string{"⚠️ The scheduled drill " + a.Code + " did not reach every chat. No card at:"}
-	for _, m := range a.Missing[:min(len(a.Missing), maxMissing)] {
-		lines = append(lines, "· "+clipped(display.Escape(m), maxFact))
-	}
-	if more := len(a.Missing) - maxMissing; more > 0 {
-		lines = append(lines, fmt.Sprintf("· and %d more", more))
-	}
-	return strings.Join(lines, "\n")
-}
-
-// drillDecided reports whether it is a drill that somebody decided: its cards go out
-// all the same, since each chat is to be tried.
-func (a Approval) drillDecided() bool {
-	return a.Drill() && (a.Status == Approved || a.Status == Denied)
 }

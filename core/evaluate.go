@@ -3,36 +3,38 @@ package core
 import (
 	"context"
 	"slices"
+
+	"approvalbot/internal/approval"
 )
 
 // Preview is what policy says of a call without anything being created, sent or
 // asked outside.
 type Preview struct {
-	Judgement
+	approval.Judgement
 	By string // "grant:<id>" where a grant or a cool-down speaks, else empty
 }
 
 // Evaluate judges a call by what is known here: policy, and the grants on
 // record. Classifier and verifier are not asked; the trace, which only those who
 // may decide get, says that they would be.
-func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (p Preview, err error) {
+func (g *Gate) Evaluate(ctx context.Context, who Caller, call approval.Call) (p Preview, err error) {
 	rules, err := g.inForce()
 	if err != nil {
 		return Preview{}, err
 	}
 	if !rules.Enabled {
-		return Preview{}, refuse(CodeApprovalsDisabled, "approvals disabled")
+		return Preview{}, approval.Refuse(approval.CodeApprovalsDisabled, "approvals disabled")
 	}
-	call = call.askedBy(who)
+	call = askedBy(call, who)
 	if who.MayDecide {
 		call.TokensAgent = true
 		who.Person = "" // an operator looks at what others would ask, in whatever chat
 		if call.Origin != nil {
-			who.SessionChats = []Target{*call.Origin}
+			who.SessionChats = []approval.Target{*call.Origin}
 		}
 	}
 	call.Explain = who.MayDecide // nobody else is told which rule spoke
-	var sealed Sealed
+	var sealed approval.Sealed
 	var c consulted
 	call, sealed, c, err = g.judge(ctx, who, call, rules)
 	if err != nil {
@@ -42,11 +44,11 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (p Preview, 
 		return Preview{}, err
 	}
 	p = Preview{Judgement: c.Judgement}
-	if c.Outcome != OutcomeAsk {
+	if c.Outcome != approval.OutcomeAsk {
 		return p, nil
 	}
 	defer func() {
-		if who.MayDecide && err == nil && p.By == "" && p.Outcome != OutcomeAllow {
+		if who.MayDecide && err == nil && p.By == "" && p.Outcome != approval.OutcomeAllow {
 			p.suggest(c.suggestion(ctx, call, rules))
 		}
 	}()
@@ -57,19 +59,19 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (p Preview, 
 	if err != nil {
 		return p, err
 	}
-	settled := c.onMiss(d.byGrant(Existing{Grants: found}, c.GrantScope, rules.People, nowMs()))
+	settled := c.onMiss(byGrant(d, Existing{Grants: found}, c.GrantScope, rules.People, nowMs()))
 	switch by := settled.DecidedBy; {
-	case d.Status == Denied:
+	case d.Status == approval.Denied:
 		p.deny(d)
-		p.addStep("people", ReasonInsufficient, "deny", d.Reason)
-	case settled.Status == Approved:
-		p.Outcome, p.By = OutcomeAllow, by[0]
+		p.addStep("people", approval.ReasonInsufficient, "deny", d.Reason)
+	case settled.Status == approval.Approved:
+		p.Outcome, p.By = approval.OutcomeAllow, by[0]
 		p.addStep("grants", p.By, "allow", "A standing grant covers this call.")
-	case settled.Status == Denied && settled.byRecord():
+	case settled.Status == approval.Denied && byRecord(settled):
 		p.deny(settled)
 		p.By = by[0]
 		p.addStep("grants", p.By, "deny", settled.Reason)
-	case settled.Status == Denied:
+	case settled.Status == approval.Denied:
 		p.deny(settled)
 	case !settled.Rule.AsksApprovers() && d.Rule.AsksApprovers():
 		p.By, p.Rule, p.Offers = settled.Rule.Verifier.Instead, settled.Rule, settled.Offers
@@ -80,17 +82,17 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call Call) (p Preview, 
 }
 
 // suggest ends the trace with what would let the call run unasked.
-func (p *Preview) suggest(s Suggestion) {
-	if text := s.text(); text != "" {
+func (p *Preview) suggest(s approval.Suggestion) {
+	if text := text(s); text != "" {
 		p.addStep("suggestion", s.Key, p.Outcome.String(), text)
 	}
 }
 
-func (p *Preview) deny(a Approval) {
-	p.Outcome, p.Reason, p.Assessment = OutcomeDeny, a.Reason, a.Assessment
+func (p *Preview) deny(a approval.Approval) {
+	p.Outcome, p.Reason, p.Assessment = approval.OutcomeDeny, a.Reason, a.Assessment
 }
 
 // addStep adds a step to the trace.
 func (p *Preview) addStep(stage, rule, outcome, text string) {
-	p.Trace = append(slices.Clip(p.Trace), Step{Stage: stage, Rule: rule, Outcome: outcome, Text: text})
+	p.Trace = append(slices.Clip(p.Trace), approval.Step{Stage: stage, Rule: rule, Outcome: outcome, Text: text})
 }

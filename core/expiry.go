@@ -6,7 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"approvalbot/internal/approval"
 	"approvalbot/internal/fault"
+	"approvalbot/internal/people"
 )
 
 // tick does what time asks of a pending approval: expiry, fallback targets, and
@@ -14,22 +16,22 @@ import (
 // the store computes the next timer anew. unreachable are the chats that leave tries
 // unanswered; nil: not looked up. Where that matters, there is no change and lookUp is
 // true.
-func (a Approval) tick(routes Routes, unreachable map[Target]Unreachable, now int64) (_ Change, lookUp bool) {
+func tick(a approval.Approval, routes Routes, unreachable map[approval.Target]approval.Unreachable, now int64) (_ Change, lookUp bool) {
 	if a.Final() {
 		return Change{Approval: a, Unchanged: true}, false
 	}
 	if now >= a.ExpiresAtMs {
-		return a.expire(now), false
+		return expire(a, now), false
 	}
-	c := Change{Approval: a.clone()}
-	sent, waiting := a.cardStates(nil)
-	approvers, mayReach := a.cardStates(routes.Verifier)
+	c := Change{Approval: a.Clone()}
+	sent, waiting := a.CardStates(nil)
+	approvers, mayReach := a.CardStates(routes.Verifier)
 	if !a.Rule.AsksApprovers() {
 		approvers, mayReach = sent, waiting
 	}
 	switch {
 	case approvers || sent && a.FallbackDone:
-		c.Approval = c.Approval.reachedAfterAll()
+		c.Approval = c.Approval.ReachedAfterAll()
 		c.Approval.FallbackAtMs = 0
 		return c, false
 	case a.FallbackAtMs == 0 || mayReach && now < a.FallbackAtMs:
@@ -40,7 +42,7 @@ func (a Approval) tick(routes Routes, unreachable map[Target]Unreachable, now in
 		}
 	}
 	if sent { // the verifier's people are asked
-		c.Approval = c.Approval.reachedAfterAll()
+		c.Approval = c.Approval.ReachedAfterAll()
 		c.Approval.FallbackAtMs = 0
 		return c, false
 	}
@@ -58,24 +60,21 @@ func (a Approval) tick(routes Routes, unreachable map[Target]Unreachable, now in
 	return c, false
 }
 
-// nobodyDecided is the reason of an approval that expired without a vote.
-const nobodyDecided = "nobody decided in time"
-
 // expire ends a pending approval because nobody decided in time.
-func (a Approval) expire(now int64) Change {
-	next := a.clone()
-	next.Status, next.Reason = Expired, nobodyDecided
-	if slices.ContainsFunc(a.Votes, byPeople) {
+func expire(a approval.Approval, now int64) Change {
+	next := a.Clone()
+	next.Status, next.Reason = approval.Expired, approval.NobodyDecided
+	if slices.ContainsFunc(a.Votes, approval.ByPeople) {
 		next.Reason = "too few approvals in time"
 		for _, n := range a.Rule.Needs {
-			next.Reason += ", of which it needed " + n.text(n.Min)
+			next.Reason += ", of which it needed " + people.Text(n, n.Min)
 		}
 	}
-	return Change{Approval: next}.end(EventExpired, now)
+	return Change{Approval: next}.end(approval.EventExpired, now)
 }
 
 // TimerMs is when time next asks something of the approval; 0: never.
-func (a Approval) TimerMs() int64 {
+func TimerMs(a approval.Approval) int64 {
 	if a.Final() {
 		return 0
 	}
@@ -91,29 +90,29 @@ func (a Approval) TimerMs() int64 {
 // Tick does what time asks of one approval: expiry, fallback targets, the word
 // that nobody could be asked, and the steps of the plan.
 func (g *Gate) Tick(ctx context.Context, key string) error {
-	var unreachable map[Target]Unreachable
+	var unreachable map[approval.Target]approval.Unreachable
 	var lookUp, otherRules bool // what is to be known first: who is unreachable, what other rules say
 	stepped, passed := false, false
-	tick := func(a Approval) (c Change, err error) {
+	tick := func(a approval.Approval) (c Change, err error) {
 		now := nowMs()
 		rules := g.snapshot(time.UnixMilli(now))
-		c, lookUp = a.tick(rules.Router.Route(a), unreachable, now)
+		c, lookUp = tick(a, rules.Router.Route(a), unreachable, now)
 		if !lookUp {
 			c, lookUp = c.verifierChat(&rules, unreachable, now)
 		}
-		unasked := c.Approval.Status == Approved && !c.Unchanged // approvals.exec.askFallback, tools.verifier.failMode
+		unasked := c.Approval.Status == approval.Approved && !c.Unchanged // approvals.exec.askFallback, tools.verifier.failMode
 		passed = false
 		if otherRules = unasked && a.PolicyHash != rules.Policy.Hash(); lookUp || otherRules {
 			return Change{Approval: a, Unchanged: true}, nil
 		}
 		if unasked {
 			c.Policy = rules.Policy.Hash()
-			if slices.ContainsFunc(a.Votes, byPeople) {
+			if slices.ContainsFunc(a.Votes, approval.ByPeople) {
 				c.Absences = rules.absences.Revision
 			}
 		}
-		passed = c.Approval.Rule.passed() && !a.Rule.passed()
-		c.Approval.hush(c.Deliveries, &rules, now) // those at fallback targets
+		passed = c.Approval.Rule.Passed() && !a.Rule.Passed()
+		hush(c.Approval, c.Deliveries, &rules, now) // those at fallback targets
 		c, stepped = c.follow(&rules, now)
 		if stepped {
 			fault.Point("before-step-committed")

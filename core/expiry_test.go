@@ -4,70 +4,72 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/internal/approval"
 )
 
 // What time asks of a pending approval that was made at 0, expires at 1000, and whose
 // fallback targets are due at 100.
 func TestTick(t *testing.T) {
-	ops, spare, origin := Target{
+	ops, spare, origin := approval.Target{
 		Channel: "telegram", To: "-1",
-	}, Target{Channel: "telegram", To: "-2"}, Target{Channel: "telegram", To: "-3"}
-	card := func(s DeliveryState) []Delivery {
-		return []Delivery{{Kind: CardDelivery, Target: ops, State: s, Attempts: openTries}}
+	}, approval.Target{Channel: "telegram", To: "-2"}, approval.Target{Channel: "telegram", To: "-3"}
+	card := func(s approval.DeliveryState) []approval.Delivery {
+		return []approval.Delivery{{Kind: approval.CardDelivery, Target: ops, State: s, Attempts: openTries}}
 	}
-	refused := card(Failed)
+	refused := card(approval.Failed)
 	refused[0].DenyOnly = true
-	silent := map[Target]Unreachable{ops: {SinceMs: 0, TriedMs: 90}}
+	silent := map[approval.Target]approval.Unreachable{ops: {SinceMs: 0, TriedMs: 90}}
 	for name, c := range map[string]struct {
-		cards       []Delivery
-		unreachable map[Target]Unreachable
-		more        func(*Approval)
+		cards       []approval.Delivery
+		unreachable map[approval.Target]approval.Unreachable
+		more        func(*approval.Approval)
 		now         int64
-		want        Status
-		events      []EventType
+		want        approval.Status
+		events      []approval.EventType
 		fallbackAt  int64
 		lookUp      bool
-		to          []Target
+		to          []approval.Target
 	}{
 		"nothing is due before its time": {
-			cards: card(Queued), now: 50, want: Pending, fallbackAt: 100,
+			cards: card(approval.Queued), now: 50, want: approval.Pending, fallbackAt: 100,
 		},
 		"nobody decided in time": {
-			cards: card(Sent), now: 1000, want: Expired, events: []EventType{EventExpired}, to: []Target{origin},
+			cards: card(approval.Sent), now: 1000, want: approval.Expired, events: []approval.EventType{approval.EventExpired}, to: []approval.Target{origin},
 		},
-		"a card that arrived needs no fallback": {cards: card(Sent), now: 100, want: Pending},
+		"a card that arrived needs no fallback": {cards: card(approval.Sent), now: 100, want: approval.Pending},
 		"a card that failed goes to the fallback target": {
-			cards: card(Failed), now: 100, want: Pending, events: []EventType{EventFallback}, fallbackAt: 150,
-			to: []Target{spare},
+			cards: card(approval.Failed), now: 100, want: approval.Pending, events: []approval.EventType{approval.EventFallback}, fallbackAt: 150,
+			to: []approval.Target{spare},
 		},
 		"so does one that waits": {
-			cards: card(Queued), now: 100, want: Pending, events: []EventType{EventFallback}, fallbackAt: 150,
-			to: []Target{spare},
+			cards: card(approval.Queued), now: 100, want: approval.Pending, events: []approval.EventType{approval.EventFallback}, fallbackAt: 150,
+			to: []approval.Target{spare},
 		},
 		"where all failed nobody could be asked": {
-			cards: card(Failed), more: fallbackTried, now: 100, want: Pending, events: []EventType{EventUnreached},
-			to: []Target{origin},
+			cards: card(approval.Failed), more: fallbackTried, now: 100, want: approval.Pending, events: []approval.EventType{approval.EventUnreached},
+			to: []approval.Target{origin},
 		},
 		"it runs then where the operator wrote so": {
-			cards: card(Failed), more: failsOpen, now: 100, want: Approved,
-			events: []EventType{EventFailOpen, EventResolved}, to: []Target{origin},
+			cards: card(approval.Failed), more: failsOpen, now: 100, want: approval.Approved,
+			events: []approval.EventType{approval.EventFailOpen, approval.EventResolved}, to: []approval.Target{origin},
 		},
 		"but not where a chat refused its card": {
-			cards: refused, more: failsOpen, now: 100, want: Pending, events: []EventType{EventUnreached},
-			to: []Target{origin},
+			cards: refused, more: failsOpen, now: 100, want: approval.Pending, events: []approval.EventType{approval.EventUnreached},
+			to: []approval.Target{origin},
 		},
 		"who leaves tries unanswered is looked up": {
-			cards: card(Queued), more: fallbackTried, now: 100, lookUp: true,
+			cards: card(approval.Queued), more: fallbackTried, now: 100, lookUp: true,
 		},
 		"a chat that answers is only late": {
-			cards: card(Queued), more: fallbackTried, unreachable: map[Target]Unreachable{}, now: 100, want: Pending,
+			cards: card(approval.Queued), more: fallbackTried, unreachable: map[approval.Target]approval.Unreachable{}, now: 100, want: approval.Pending,
 			fallbackAt: 1100,
 		},
 		"one that does not, for long, is out of reach": {
-			cards: card(Queued), more: failsOpen, unreachable: silent, now: 100, want: Approved,
-			events: []EventType{EventFailOpen, EventResolved}, to: []Target{origin},
+			cards: card(approval.Queued), more: failsOpen, unreachable: silent, now: 100, want: approval.Approved,
+			events: []approval.EventType{approval.EventFailOpen, approval.EventResolved}, to: []approval.Target{origin},
 		},
-		"what has ended stays": {more: func(a *Approval) { a.Status = Denied }, now: 2000, want: Denied},
+		"what has ended stays": {more: func(a *approval.Approval) { a.Status = approval.Denied }, now: 2000, want: approval.Denied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := needing(1, nil)
@@ -79,8 +81,8 @@ func TestTick(t *testing.T) {
 			if a.Final() {
 				fallbackAt = a.FallbackAtMs
 			}
-			got, lookUp := a.tick(
-				Routes{Targets: []Target{ops}, Fallback: []Target{spare}, FallbackAfterMs: 50}, c.unreachable, c.now,
+			got, lookUp := tick(a,
+				Routes{Targets: []approval.Target{ops}, Fallback: []approval.Target{spare}, FallbackAfterMs: 50}, c.unreachable, c.now,
 			)
 			require.Equal(t, c.lookUp, lookUp)
 			if lookUp {
@@ -89,7 +91,7 @@ func TestTick(t *testing.T) {
 			require.Equal(t, c.want, got.Approval.Status)
 			require.Equal(t, c.events, eventTypes(got))
 			require.Equal(t, fallbackAt, got.Approval.FallbackAtMs)
-			var to []Target
+			var to []approval.Target
 			for _, d := range got.Deliveries {
 				to = append(to, d.Target)
 			}
@@ -98,31 +100,50 @@ func TestTick(t *testing.T) {
 	}
 }
 
-func fallbackTried(a *Approval) { a.FallbackDone = true }
+func fallbackTried(a *approval.Approval) { a.FallbackDone = true }
 
-func failsOpen(a *Approval) { a.FallbackDone, a.Unreached = true, true }
+func failsOpen(a *approval.Approval) { a.FallbackDone, a.Unreached = true, true }
 
 func TestWhenTimeNextAsksSomething(t *testing.T) {
 	for name, c := range map[string]struct {
-		a    Approval
+		a    approval.Approval
 		want int64
 	}{
-		"the fallback, when it comes first":   {Approval{Status: Pending, FallbackAtMs: 5, ExpiresAtMs: 9}, 5},
-		"a step of the plan, when it is next": {Approval{Status: Pending, PlanMs: 3, FallbackAtMs: 5, ExpiresAtMs: 9}, 3},
-		"else the end":                        {Approval{Status: Pending, FallbackAtMs: 12, ExpiresAtMs: 9}, 9},
-		"without a fallback the end":          {Approval{Status: Pending, ExpiresAtMs: 9}, 9},
-		"without an end the fallback":         {Approval{Status: Pending, FallbackAtMs: 5}, 5},
-		"never, once it has ended":            {Approval{Status: Expired, FallbackAtMs: 5, ExpiresAtMs: 9}, 0},
+		"the fallback, when it comes first": {approval.Approval{
+			Ended:   approval.Ended{Status: approval.Pending},
+			Contact: approval.Contact{FallbackAtMs: 5},
+			Asked:   approval.Asked{ExpiresAtMs: 9},
+		}, 5},
+		"a step of the plan, when it is next": {approval.Approval{
+			Ended:   approval.Ended{Status: approval.Pending},
+			Contact: approval.Contact{PlanMs: 3, FallbackAtMs: 5},
+			Asked:   approval.Asked{ExpiresAtMs: 9},
+		}, 3},
+		"else the end": {approval.Approval{
+			Ended:   approval.Ended{Status: approval.Pending},
+			Contact: approval.Contact{FallbackAtMs: 12},
+			Asked:   approval.Asked{ExpiresAtMs: 9},
+		}, 9},
+		"without a fallback the end": {approval.Approval{Ended: approval.Ended{Status: approval.Pending}, Asked: approval.Asked{ExpiresAtMs: 9}}, 9},
+		"without an end the fallback": {approval.Approval{
+			Ended:   approval.Ended{Status: approval.Pending},
+			Contact: approval.Contact{FallbackAtMs: 5},
+		}, 5},
+		"never, once it has ended": {approval.Approval{
+			Ended:   approval.Ended{Status: approval.Expired},
+			Contact: approval.Contact{FallbackAtMs: 5},
+			Asked:   approval.Asked{ExpiresAtMs: 9},
+		}, 0},
 	} {
-		require.Equal(t, c.want, c.a.TimerMs(), name)
+		require.Equal(t, c.want, TimerMs(c.a), name)
 	}
 }
 
 func TestAnExpiryThatSomeVotedOnSaysSo(t *testing.T) {
 	a := needing(2, nil)
-	require.Equal(t, "nobody decided in time", a.expire(1000).Approval.Reason)
-	a.Votes = []Vote{yes("alice", AllowOnce)}
-	require.Equal(t, "too few approvals in time", a.expire(1000).Approval.Reason)
-	a.Rule.Needs = []Need{{Role: "ops", Min: 1}}
-	require.Equal(t, "too few approvals in time, of which it needed 1 with role ops", a.expire(1000).Approval.Reason)
+	require.Equal(t, "nobody decided in time", expire(a, 1000).Approval.Reason)
+	a.Votes = []approval.Vote{yes("alice", approval.AllowOnce)}
+	require.Equal(t, "too few approvals in time", expire(a, 1000).Approval.Reason)
+	a.Rule.Needs = []approval.Need{{Role: "ops", Min: 1}}
+	require.Equal(t, "too few approvals in time, of which it needed 1 with role ops", expire(a, 1000).Approval.Reason)
 }

@@ -1,6 +1,10 @@
 package core
 
-import "slices"
+import (
+	"slices"
+
+	"approvalbot/internal/approval"
+)
 
 // openTries is how often a card itself must have gone unanswered before its call runs
 // because nobody could be asked: that other messages fail there says too little.
@@ -17,10 +21,10 @@ const leastLookMs = 1000
 // as while the desk was down, says nothing.
 // open: the call may run if no chat can be.
 func nextLook(
-	cards []Delivery, open bool, unreachable map[Target]Unreachable, afterMs, again, now int64,
+	cards []approval.Delivery, open bool, unreachable map[approval.Target]approval.Unreachable, afterMs, again, now int64,
 ) (look int64) {
 	for _, d := range cards {
-		if d.Kind != CardDelivery || d.State != Queued && d.State != Folded {
+		if d.Kind != approval.CardDelivery || d.State != approval.Queued && d.State != approval.Folded {
 			continue
 		}
 		switch s, ok := unreachable[d.Target.Chat()]; {
@@ -38,15 +42,15 @@ func (c Change) fallBack(routes Routes, now int64) Change {
 	a := &c.Approval
 	a.FallbackDone = true
 	for _, t := range routes.Fallback {
-		if !a.hasCardAt(t) {
-			d := a.furtherCard(t.Normal(), now)
+		if !a.HasCardAt(t) {
+			d := furtherCard(*a, t.Normal(), now)
 			d.Fallback = true
 			c.Deliveries = append(c.Deliveries, d)
 		}
 	}
 	if len(c.Deliveries) > 0 {
 		a.FallbackAtMs = now + routes.FallbackAfterMs
-		c.Events = append(c.Events, a.event(EventFallback, now, eventData{}))
+		c.Events = append(c.Events, a.Event(approval.EventFallback, now, approval.EventData{}))
 	}
 	return c
 }
@@ -59,19 +63,19 @@ func (c Change) unreached(now int64) Change {
 		return c
 	}
 	a.Reached = false
-	if !slices.Contains(a.Assessment.ReasonCodes, ReasonUnreached) {
-		a.Assessment.ReasonCodes = append(slices.Clone(a.Assessment.ReasonCodes), ReasonUnreached)
+	if !slices.Contains(a.Assessment.ReasonCodes, approval.ReasonUnreached) {
+		a.Assessment.ReasonCodes = append(slices.Clone(a.Assessment.ReasonCodes), approval.ReasonUnreached)
 	}
-	if a.Unreached && !a.cardRefused() {
-		c.Events = append(c.Events, a.event(EventFailOpen, now, eventData{Why: "approvals.exec.askFallback"}))
-		a.Status, a.Decision, a.DecidedBy = Approved, AllowOnce, []string{"policy"}
+	if a.Unreached && !a.CardRefused() {
+		c.Events = append(c.Events, a.Event(approval.EventFailOpen, now, approval.EventData{Why: "approvals.exec.askFallback"}))
+		a.Status, a.Decision, a.DecidedBy = approval.Approved, approval.AllowOnce, []string{"policy"}
 		a.Reason = "nobody could be asked, and approvals.exec.askFallback lets it run then"
-		return c.end(EventResolved, now)
+		return c.end(approval.EventResolved, now)
 	}
-	c.Events = append(c.Events, a.event(EventUnreached, now, eventData{}))
-	atOrigin := func(d Delivery) bool { return d.Target.Normal() == a.Origin.Normal() }
+	c.Events = append(c.Events, a.Event(approval.EventUnreached, now, approval.EventData{}))
+	atOrigin := func(d approval.Delivery) bool { return d.Target.Normal() == a.Origin.Normal() }
 	if a.Origin != nil && !slices.ContainsFunc(a.Deliveries, atOrigin) {
-		c.Deliveries = append(c.Deliveries, a.delivery(UnreachedDelivery, a.Origin.Normal(), now))
+		c.Deliveries = append(c.Deliveries, a.Delivery(approval.UnreachedDelivery, a.Origin.Normal(), now))
 	}
 	return c
 }

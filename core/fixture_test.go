@@ -9,6 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 	"approvalbot/internal/store"
 )
 
@@ -18,13 +21,14 @@ type fixture struct {
 	*core.Gate
 	store *store.Store
 	rules core.Rules
+	door  *signin.Door
 }
 
 var (
 	agent = core.Caller{Token: "agent", MayRequest: true, Callbacks: core.SecureCallbacks}
 	alice = core.Caller{Token: "alice-laptop", Person: "alice", MayDecide: true}
 	bob   = core.Caller{Token: "bob-laptop", Person: "bob", MayDecide: true}
-	ops   = core.Target{Channel: "telegram", To: "-100"}
+	ops   = approval.Target{Channel: "telegram", To: "-100"}
 )
 
 // newFixture gives a Gate on a store in memory.
@@ -38,8 +42,8 @@ func newFixture(t *testing.T) *fixture {
 		require.NoError(t, s.Close())
 		require.NoError(t, <-done)
 	})
-	people, err := core.NewDirectory(core.Rights{
-		People: []core.Person{
+	people, err := people.NewDirectory(people.Rights{
+		People: []people.Person{
 			{
 				Name: "alice", Accounts: map[string]string{"telegram": "1"},
 			}, {Name: "bob", Accounts: map[string]string{"telegram": "2"}},
@@ -56,6 +60,8 @@ func newFixture(t *testing.T) *fixture {
 		}, People: people, Router: toOps{}, Owners: map[string]string{"agent": ""}, TimeoutMs: 900_000, MaxTimeoutMs: 3_600_000,
 	}}
 	d.Gate = core.NewGate(s, d.rules, slog.New(slog.DiscardHandler))
+	d.door = signin.New(s.SignInStores(), d.Gate)
+	d.TrustSigners(d.door)
 	return d
 }
 
@@ -65,15 +71,15 @@ func (d *fixture) use(change func(*core.Rules)) {
 	d.Use(d.rules)
 }
 
-func (d *fixture) submit(t *testing.T, tool string, more ...func(*core.Call)) core.Approval {
+func (d *fixture) submit(t *testing.T, tool string, more ...func(*approval.Call)) approval.Approval {
 	t.Helper()
 	a, _, err := d.Submit(t.Context(), agent, call(tool, more...))
 	require.NoError(t, err)
 	return a
 }
 
-func call(tool string, more ...func(*core.Call)) core.Call {
-	c := core.Call{ToolName: tool, Params: json.RawMessage(`{"path":"a"}`), SessionKey: "s"}
+func call(tool string, more ...func(*approval.Call)) approval.Call {
+	c := approval.Call{ToolName: tool, Params: json.RawMessage(`{"path":"a"}`), SessionKey: "s"}
 	for _, f := range more {
 		f(&c)
 	}
@@ -87,28 +93,28 @@ type byName struct {
 	grave  string // a tool that is R4 beside "grave"
 }
 
-func (p byName) Judge(_ context.Context, c core.Call) core.Judgement {
-	j := core.Judgement{
-		Outcome:    core.OutcomeAsk,
-		Assessment: core.Assessment{RiskClass: core.R2, Source: "static", ReasonCodes: []string{"because"}},
-		Rule: core.Rule{Allowed: []core.Factor{core.UserRequest}, Effective: []core.Factor{core.UserRequest},
+func (p byName) Judge(_ context.Context, c approval.Call) approval.Judgement {
+	j := approval.Judgement{
+		Outcome:    approval.OutcomeAsk,
+		Assessment: approval.Assessment{RiskClass: approval.R2, Source: "static", ReasonCodes: []string{"because"}},
+		Rule: approval.Rule{Allowed: []approval.Factor{approval.UserRequest}, Effective: []approval.Factor{approval.UserRequest},
 			MinApprovals: 1, RequiresHuman: true},
-		Offers:     []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways, core.Deny},
-		GrantScope: core.GrantScope{Subject: c.ToolName, Session: "the tool", Always: "this call"},
+		Offers:     []approval.Decision{approval.AllowOnce, approval.AllowSession, approval.AllowAlways, approval.Deny},
+		GrantScope: approval.GrantScope{Subject: c.ToolName, Session: "the tool", Always: "this call"},
 	}
 	switch c.ToolName {
 	case p.denied, "deny":
-		return core.Judgement{Outcome: core.OutcomeDeny, Reason: "not here"}
+		return approval.Judgement{Outcome: approval.OutcomeDeny, Reason: "not here"}
 	case "allow":
-		j.Outcome = core.OutcomeAllow
+		j.Outcome = approval.OutcomeAllow
 	case "two":
 		j.Rule.MinApprovals = 2
 	case p.grave, "grave":
-		j.Assessment.RiskClass = core.R4
+		j.Assessment.RiskClass = approval.R4
 	case "open":
-		j.Unreached = core.OutcomeAllow
+		j.Unreached = approval.OutcomeAllow
 	case "serious":
-		j.Assessment.RiskClass = core.R3
+		j.Assessment.RiskClass = approval.R3
 	case "many":
 		j.Rule.MinApprovals = 9
 	case "unsure":
@@ -123,7 +129,7 @@ func (p byName) Judge(_ context.Context, c core.Call) core.Judgement {
 	return j
 }
 
-func (p byName) JudgeWith(ctx context.Context, c core.Call, o core.Opinion) core.Judgement {
+func (p byName) JudgeWith(ctx context.Context, c approval.Call, o approval.Opinion) approval.Judgement {
 	j := p.Judge(ctx, c)
 	if j.Unsure = false; o.Failed == "" {
 		j.Assessment.RiskClass, j.Assessment.Source = o.Assessment.RiskClass, "hybrid"
@@ -133,26 +139,26 @@ func (p byName) JudgeWith(ctx context.Context, c core.Call, o core.Opinion) core
 	return j
 }
 
-func (p byName) Permits(c core.Call) (string, bool) { return "not here", c.ToolName != "deny" }
+func (p byName) Permits(c approval.Call) (string, bool) { return "not here", c.ToolName != "deny" }
 
 func (p byName) Hash() string { return p.hash }
 
 // toOps sends every card to the chat ops.
 type toOps struct{}
 
-func (toOps) Route(core.Approval) core.Routes {
-	return core.Routes{Targets: []core.Target{ops}, FallbackAfterMs: 30_000}
+func (toOps) Route(approval.Approval) core.Routes {
+	return core.Routes{Targets: []approval.Target{ops}, FallbackAfterMs: 30_000}
 }
 
-func (toOps) Names(t core.Target) bool { return t == ops }
+func (toOps) Names(t approval.Target) bool { return t == ops }
 
 // toOpsThen sends cards to ops, and to a spare chat where that cannot be reached.
-type toOpsThen struct{ spare core.Target }
+type toOpsThen struct{ spare approval.Target }
 
-func (r toOpsThen) Route(a core.Approval) core.Routes {
+func (r toOpsThen) Route(a approval.Approval) core.Routes {
 	routes := toOps{}.Route(a)
-	routes.Fallback = []core.Target{r.spare}
+	routes.Fallback = []approval.Target{r.spare}
 	return routes
 }
 
-func (r toOpsThen) Names(t core.Target) bool { return t == ops || t == r.spare }
+func (r toOpsThen) Names(t approval.Target) bool { return t == ops || t == r.spare }

@@ -6,6 +6,9 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 )
 
 // Gate is the one door to every step of an approval. Who is calling is an
@@ -14,15 +17,13 @@ import (
 type Gate struct {
 	store    Store
 	rules    atomic.Pointer[Rules]
-	absences atomic.Pointer[Absences]
+	absences atomic.Pointer[people.Absences]
 	log      *slog.Logger
 	waits    waitlist
 	rendered renderCache
 	after    []func(Change)
-	sessions turnstile // turns when a session may have ended
-	notices  bell
-	refusals refusals
-	signIns  signInKey
+	refusals *Refusals
+	signers  Signers
 	confirms confirmKey
 	cutShort atomic.Int64 // calls that were not read to their end
 }
@@ -34,18 +35,15 @@ func (g *Gate) CutShort() int64 { return g.cutShort.Load() }
 // NewGate makes a Gate. after is called for every committed change, in the
 // caller's goroutine, and must be quick: it wakes the dispatcher and counts.
 func NewGate(store Store, rules Rules, log *slog.Logger, after ...func(Change)) *Gate {
-	g := &Gate{store: store, log: log, after: after, waits: waitlist{m: map[string]*waiter{}}, notices: make(bell, 1),
-		signIns: randomSignInKey(), confirms: randomConfirmKey()}
+	g := &Gate{store: store, log: log, after: after, waits: waitlist{m: map[string]*waiter{}},
+		refusals: &Refusals{log: store}, signers: noSigners{}, confirms: randomConfirmKey()}
 	g.rules.Store(&rules)
-	g.absences.Store(&unread)
+	g.absences.Store(&people.Unread)
 	return g
 }
 
 // Use makes another snapshot of the rules count from now on.
-func (g *Gate) Use(rules Rules) {
-	g.rules.Store(&rules)
-	g.sessions.turn() // whose person is gone is out
-}
+func (g *Gate) Use(rules Rules) { g.rules.Store(&rules) }
 
 // PolicyHash names the policy in force.
 func (g *Gate) PolicyHash() string { return g.rules.Load().Policy.Hash() }
@@ -62,7 +60,7 @@ func (g *Gate) snapshot(now time.Time) Rules {
 }
 
 // people are the people as they are at that moment.
-func (g *Gate) people(now time.Time) *Directory { return g.snapshot(now).People }
+func (g *Gate) people(now time.Time) *people.Directory { return g.snapshot(now).People }
 
 // inForce gives the rules to judge by, or CodeUnavailable as long as others count
 // for those who share the store: whatever judges a call, counts a yes or hands a
@@ -93,54 +91,49 @@ func (g *Gate) AnnounceVersion(ctx context.Context, name string, looser []string
 	return g.store.Once(ctx, name, e)
 }
 
-func policyEvent(by, hash string, looser []string) (Event, error) {
+func policyEvent(by, hash string, looser []string) (approval.Event, error) {
 	data, err := json.Marshal(map[string]any{"policyHash": hash, "by": by, "looser": looser})
-	return Event{AtMs: nowMs(), Type: EventPolicy, Data: data}, err
+	return approval.Event{AtMs: nowMs(), Type: approval.EventPolicy, Data: data}, err
 }
 
 // Refused puts an attempt that never reached an approval on record (a forged
 // payload, a stranger's listing) and marks its platform update handled.
-func (g *Gate) Refused(ctx context.Context, v Voter, what string, handled *InboundRef) error {
-	a := Approval{}
+func (g *Gate) Refused(ctx context.Context, v approval.Voter, what string, handled *approval.InboundRef) error {
 	by := g.people(time.Now()).Identify(v).Name()
-	return g.refusal(ctx, handled, a.event(EventRefused, nowMs(), eventData{Why: what, By: by}))
+	return g.refusals.Append(ctx, handled, RefusedEvent(by, what))
 }
 
 // Forbidden puts on record, if err is CodeForbidden, that a token was refused what it has no
 // right to: what names the route or method. The attempt is on record also if its caller has gone.
 func (g *Gate) Forbidden(ctx context.Context, who Caller, what string, err error) {
-	if CodeOf(err) != CodeForbidden {
+	if approval.CodeOf(err) != approval.CodeForbidden {
 		return
 	}
-	e := Approval{}.event(EventRefused, nowMs(), eventData{By: "token:" + who.Token, Why: "forbidden: " + what})
-	if err := g.refusal(context.WithoutCancel(ctx), nil, e); err != nil {
+	e := RefusedEvent("token:"+who.Token, "forbidden: "+what)
+	if err := g.refusals.Append(context.WithoutCancel(ctx), nil, e); err != nil {
 		g.log.Error("a forbidden attempt is not on record", "token", who.Token, "what", what, "reason", err)
 	}
 }
 
 // Handled marks a platform update done that changed nothing.
-func (g *Gate) Handled(ctx context.Context, ref InboundRef) error {
+func (g *Gate) Handled(ctx context.Context, ref approval.InboundRef) error {
 	return g.store.Append(ctx, &ref)
 }
 
-// errReplaced says that other rules were put in force here since a step began that counts
-// on those before. With several instances, the store says so too.
-var errReplaced = rulesChanged()
-
 // update is the one way to change an existing approval.
-func (g *Gate) update(ctx context.Context, key string, fn func(Approval) (Change, error)) (Approval, error) {
+func (g *Gate) update(ctx context.Context, key string, fn func(approval.Approval) (Change, error)) (approval.Approval, error) {
 	var last Change
-	try := attempt{all: &g.refusals}
-	a, err := g.store.Update(ctx, key, func(a Approval) (Change, error) {
+	try := g.refusals.Attempt()
+	a, err := g.store.Update(ctx, key, func(a approval.Approval) (Change, error) {
 		c, err := fn(a)
-		c.Events = try.bounded(c.Events)
+		c.Events = try.Bounded(c.Events)
 		last = c
 		if replaced := c.Policy != "" && c.Policy != g.PolicyHash(); replaced && err == nil {
 			return c, errReplaced
 		}
 		return c, err
 	})
-	if try.ended(err); err != nil {
+	if try.Ended(err); err != nil {
 		return a, err
 	}
 	last.Approval = a

@@ -3,18 +3,21 @@ package core
 import (
 	"cmp"
 	"slices"
+
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 )
 
 // join lets one more identical request wait for the same approval. Whoever
 // stands behind it may not decide it; if nobody else can, it ends.
 // The card says for whom, and why, of the first one that names somebody, or a reason.
-func (a Approval) join(by Approval, alias string, rules *Rules, now int64) Change {
-	next := a.clone()
+func join(a approval.Approval, by approval.Approval, alias string, rules *Rules, now int64) Change {
+	next := a.Clone()
 	if next.Requester == nil {
 		next.Requester = by.Requester
 	}
 	next.Justification = cmp.Or(next.Justification, by.Justification)
-	next = next.askedToo(by.Askers)
+	next = askedToo(next, by.Askers)
 	next.Unreached = a.Unreached && by.Unreached // whoever joins may want a person's yes
 	c := Change{Approval: next}
 	if alias != "" && alias != a.ID {
@@ -27,11 +30,11 @@ func (a Approval) join(by Approval, alias string, rules *Rules, now int64) Chang
 	if !asksMore && !cardChanges && !records {
 		return Change{Approval: a, Unchanged: true}
 	}
-	c.Events = []Event{next.event(EventJoined, now, eventData{Joined: by.Askers})}
+	c.Events = []approval.Event{next.Event(approval.EventJoined, now, approval.EventData{Joined: by.Askers})}
 	c.Redraw = cardChanges || len(next.Askers) != len(a.Askers)
-	if why := c.Approval.quorumImpossible(rules.People); why != "" && !(rules.Clamp && c.Approval.clamp(rules.People)) {
-		c.Approval = c.Approval.insufficient(why)
-		return c.end(EventResolved, now)
+	if why := people.QuorumImpossible(c.Approval, rules.People); why != "" && !(rules.Clamp && people.Clamp(&c.Approval, rules.People)) {
+		c.Approval = people.Insufficient(c.Approval, why)
+		return c.end(approval.EventResolved, now)
 	}
 	return c
 }
@@ -40,17 +43,17 @@ func (a Approval) join(by Approval, alias string, rules *Rules, now int64) Chang
 const maxAskers = 64
 
 // crowded refuses further askers where there would be too many.
-func (a Approval) crowded(by []Requester) error {
-	if n := len(a.askedToo(by).Askers); n <= maxAskers || n == len(a.Askers) {
+func crowded(a approval.Approval, by []approval.Requester) error {
+	if n := len(askedToo(a, by).Askers); n <= maxAskers || n == len(a.Askers) {
 		return nil
 	}
-	return refuse(CodeIDConflict, "%d have asked for %s already, which is the most; ask under another id and session.",
+	return approval.Refuse(approval.CodeIDConflict, "%d have asked for %s already, which is the most; ask under another id and session.",
 		len(a.Askers), a.Code)
 }
 
 // askedToo is the approval with further people who may not decide it. Of one that has
 // ended that is whether it runs again.
-func (a Approval) askedToo(by []Requester) Approval {
+func askedToo(a approval.Approval, by []approval.Requester) approval.Approval {
 	a.Askers = slices.Clone(a.Askers)
 	for _, r := range by {
 		if !slices.Contains(a.Askers, r) {
@@ -62,12 +65,12 @@ func (a Approval) askedToo(by []Requester) Approval {
 
 // asksAPerson reports whether the call runs, if at all, by an approver's own yes or by a
 // grant, which is one's.
-func (a Approval) asksAPerson() bool {
+func asksAPerson(a approval.Approval) bool {
 	switch {
-	case a.byRecord():
+	case byRecord(a):
 		return true
-	case a.Status == Approved:
-		return a.approversVoted()
+	case a.Status == approval.Approved:
+		return approversVoted(a)
 	}
 	return a.Final() || a.Rule.AsksApprovers() && a.Rule.RequiresHuman
 }
@@ -76,7 +79,7 @@ func (a Approval) asksAPerson() bool {
 // answers it: a card for the old payload must not stay open.
 func superseding(c Change, f Existing, now int64) []Change {
 	if old := f.Superseded; old != nil && !old.Final() && old.Key != c.Approval.Key {
-		return []Change{c, old.supersede(c.Approval, now)}
+		return []Change{c, supersede(*old, c.Approval, now)}
 	}
 	return []Change{c}
 }
@@ -86,14 +89,14 @@ func superseding(c Change, f Existing, now int64) []Change {
 // would make of the call it has said then, if policy saw the same. Where a grant covers
 // the call (granted) and the verifier's people are asked all the same, one that waits for
 // just them answers it.
-func (c consulted) answeredBy(pending *Approval, draft, granted Approval, now int64) bool {
-	if granted.Status == Pending {
+func (c consulted) answeredBy(pending *approval.Approval, draft, granted approval.Approval, now int64) bool {
+	if granted.Status == approval.Pending {
 		draft = granted
 	}
 	if pending == nil || pending.ExpiresAtMs <= now {
 		return false
 	}
-	if pending.Rule.weaker(draft.Rule) || pending.Context.Tool != draft.Context.Tool {
+	if pending.Rule.Weaker(draft.Rule) || pending.Context.Tool != draft.Context.Tool {
 		return false
 	}
 	shown, wanted := pending.Context, draft.Context
@@ -101,21 +104,21 @@ func (c consulted) answeredBy(pending *Approval, draft, granted Approval, now in
 	if typed := wanted.Terminal != "" && wanted.Terminal != shown.Terminal; leaves || typed {
 		return false // people saw a call in a sandbox, or one without that terminal
 	}
-	offers := func(d Decision) bool { return !slices.Contains(draft.Offers, d) }
+	offers := func(d approval.Decision) bool { return !slices.Contains(draft.Offers, d) }
 	if slices.ContainsFunc(pending.Offers, offers) {
 		return false
 	}
-	stricter := draft.Status != Pending || draft.Assessment.RiskClass > pending.Assessment.RiskClass
-	return !stricter || c.classifier && draft.judgedLike(*pending)
+	stricter := draft.Status != approval.Pending || draft.Assessment.RiskClass > pending.Assessment.RiskClass
+	return !stricter || c.classifier && judgedLike(draft, *pending)
 }
 
 // resumedBy reports whether a yes that nobody has used yet answers the same call: it is
 // as good as it would be for a pending one, and whoever gave it does not ask now.
-func (c consulted) resumedBy(unclaimed *Approval, draft, granted Approval, rules *Rules, now int64) bool {
-	if unclaimed == nil || !unclaimed.approversVoted() || granted.Final() {
+func (c consulted) resumedBy(unclaimed *approval.Approval, draft, granted approval.Approval, rules *Rules, now int64) bool {
+	if unclaimed == nil || !approversVoted(*unclaimed) || granted.Final() {
 		return false
 	}
-	if draft.givenByAsker(unclaimed.DecidedBy, lentTo(unclaimed.Votes), rules.People) {
+	if people.GivenByAsker(draft, unclaimed.DecidedBy, people.LentTo(unclaimed.Votes), rules.People) {
 		return false
 	}
 	open := *unclaimed
@@ -124,21 +127,21 @@ func (c consulted) resumedBy(unclaimed *Approval, draft, granted Approval, rules
 }
 
 // resumed answers a call with a yes that nobody has used yet.
-func (a Approval) resumed(by Approval, alias string, now int64) Change {
-	next := a.askedToo(by.Askers)
+func resumed(a approval.Approval, by approval.Approval, alias string, now int64) Change {
+	next := askedToo(a, by.Askers)
 	c := Change{Approval: next, Unchanged: len(next.Askers) == len(a.Askers)}
 	if alias != "" {
 		c.Aliases = []string{alias}
 	}
 	if alias != "" || !c.Unchanged {
-		c.Events = []Event{next.event(EventJoined, now, eventData{Joined: by.Askers})}
+		c.Events = []approval.Event{next.Event(approval.EventJoined, now, approval.EventData{Joined: by.Askers})}
 	}
 	return c
 }
 
 // judgedLike reports whether policy saw the same of both: the same rules, and the same
 // call in the same context.
-func (a Approval) judgedLike(b Approval) bool {
+func judgedLike(a approval.Approval, b approval.Approval) bool {
 	sameCall := a.Context == b.Context && a.Dialect == b.Dialect && equal(a.Origin, b.Origin)
 	return a.PolicyHash == b.PolicyHash && sameCall
 }
@@ -154,10 +157,10 @@ func equal[T comparable](a, b *T) bool {
 // joining answers the call with an approval that exists. Where somebody outside was
 // asked all the same, since two asked at the same time, that is on record, and a deny
 // ends what is still pending.
-func (c consulted) joining(a, draft Approval, alias string, rules *Rules, now int64) Change {
+func (c consulted) joining(a, draft approval.Approval, alias string, rules *Rules, now int64) Change {
 	answering := a
 	answering.Consulted = append(slices.Clip(a.Consulted), c.records...)
-	asked := a.askedToo(draft.Askers)
+	asked := askedToo(a, draft.Askers)
 	same := len(asked.Askers) == len(a.Askers)
 	switch {
 	case a.Final() && len(c.records) == 0 && same:
@@ -165,9 +168,9 @@ func (c consulted) joining(a, draft Approval, alias string, rules *Rules, now in
 	case a.Final():
 		answering.Askers = asked.Askers
 		return Change{Approval: asked, Unchanged: same,
-			Events: []Event{answering.event(EventJoined, now, eventData{Joined: draft.Askers})}}
-	case c.Outcome == OutcomeDeny && len(c.records) > 0:
-		return answering.judgedAgain(&c.Judgement, rules, now)
+			Events: []approval.Event{answering.Event(approval.EventJoined, now, approval.EventData{Joined: draft.Askers})}}
+	case c.Outcome == approval.OutcomeDeny && len(c.records) > 0:
+		return judgedAgain(answering, &c.Judgement, rules, now)
 	}
-	return answering.join(draft, alias, rules, now)
+	return join(answering, draft, alias, rules, now)
 }

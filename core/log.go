@@ -6,11 +6,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+
+	"approvalbot/internal/approval"
 )
 
 // Entry is an event with its place in the log's hash chain.
 type Entry struct {
-	Event
+	approval.Event
 	Hash     string `json:"hash"`     // ChainHash of the event and PrevHash
 	PrevHash string `json:"prevHash"` // of the entry before; empty for the first
 }
@@ -44,7 +46,7 @@ func (b *BadRows) Error() string {
 // entry before (empty for the first) and every field, each with its length in
 // front, so that no two entries read the same. Whoever checks a log computes it
 // with this function, wherever the log comes from.
-func ChainHash(prev string, e Event) string {
+func ChainHash(prev string, e approval.Event) string {
 	h := sha256.New()
 	for _, field := range [][]byte{
 		[]byte("approvalbot log 1"), []byte(prev),

@@ -3,13 +3,15 @@ package core
 import (
 	"context"
 	"slices"
+
+	"approvalbot/internal/approval"
 )
 
 // How soon people heard of an approval and looked at it: what objectives and counts
 // are made of.
 
 // looked is the approval after somebody tapped or voted, whatever came of it.
-func (a Approval) looked(now int64) Approval {
+func looked(a approval.Approval, now int64) approval.Approval {
 	if a.LookedAtMs == 0 {
 		a.LookedAtMs = now
 	}
@@ -17,24 +19,24 @@ func (a Approval) looked(now int64) Approval {
 }
 
 // Looked notes that somebody who may decide it opened a part of its card.
-func (g *Gate) Looked(ctx context.Context, key string) (Approval, error) {
-	return g.update(ctx, key, func(a Approval) (Change, error) {
-		return Change{Approval: a.looked(nowMs()), Unchanged: a.Final() || a.LookedAtMs != 0}, nil
+func (g *Gate) Looked(ctx context.Context, key string) (approval.Approval, error) {
+	return g.update(ctx, key, func(a approval.Approval) (Change, error) {
+		return Change{Approval: looked(a, nowMs()), Unchanged: a.Final() || a.LookedAtMs != 0}, nil
 	})
 }
 
 // Asked reports whether people were asked about it: it waits or waited for them.
-func (a Approval) Asked() bool {
-	if a.Status != Approved && a.Status != Denied || slices.ContainsFunc(a.Votes, byPeople) {
+func Asked(a approval.Approval) bool {
+	if a.Status != approval.Approved && a.Status != approval.Denied || slices.ContainsFunc(a.Votes, approval.ByPeople) {
 		return true
 	}
-	return slices.ContainsFunc(a.Deliveries, func(d Delivery) bool { return d.Kind == CardDelivery })
+	return slices.ContainsFunc(a.Deliveries, func(d approval.Delivery) bool { return d.Kind == approval.CardDelivery })
 }
 
 // FirstCardMs is when the first of its cards stood in a chat; 0: none has.
-func (a Approval) FirstCardMs() (first int64) {
+func FirstCardMs(a approval.Approval) (first int64) {
 	for _, d := range a.Deliveries {
-		if d.Kind == CardDelivery && d.SentMs != 0 && (first == 0 || d.SentMs < first) {
+		if d.Kind == approval.CardDelivery && d.SentMs != 0 && (first == 0 || d.SentMs < first) {
 			first = d.SentMs
 		}
 	}
@@ -44,16 +46,16 @@ func (a Approval) FirstCardMs() (first int64) {
 // Counts says whether an ended approval counts for the objective, and whether it
 // missed it. A drill does not, nor what policy settled, nor what the asker withdrew
 // before the time was over.
-func (o Objective) Counts(a Approval) (counts, missed bool) {
-	askedAndEnded := a.Final() && a.Asked() && !a.Drill()
+func (o Objective) Counts(a approval.Approval) (counts, missed bool) {
+	askedAndEnded := a.Final() && Asked(a) && !a.Drill()
 	if o.DecidedWithin <= 0 || !askedAndEnded {
 		return false, false
 	}
 	late := a.ResolvedAtMs-a.CreatedAtMs > o.DecidedWithin.Milliseconds()
 	switch a.Status {
-	case Expired:
+	case approval.Expired:
 		return true, true
-	case Withdrawn:
+	case approval.Withdrawn:
 		return late, late
 	}
 	return true, late

@@ -6,16 +6,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 )
 
 // The desk of these tests: alice and dan are approvers, carl's account (3) may decide
 // and belongs to nobody, vera (7) and an account of nobody (8) are the verifier's
 // alone, and alice (1) is in both lists. Alice may decide on Discord too; vera has an
 // account there that may not.
-func twoLists(t testing.TB) *Directory {
+func twoLists(t testing.TB) *people.Directory {
 	t.Helper()
-	d, err := NewDirectory(Rights{
-		People: []Person{
+	d, err := people.NewDirectory(people.Rights{
+		People: []people.Person{
 			{Name: "alice", Accounts: map[string]string{"telegram": "1", "discord": "11"}},
 			{Name: "dan", Accounts: map[string]string{"telegram": "2"}},
 			{Name: "vera", Accounts: map[string]string{"telegram": "7", "discord": "77"}},
@@ -28,25 +31,28 @@ func twoLists(t testing.TB) *Directory {
 	return d
 }
 
-func verifierNeed(instead string) *VerifierNeed {
-	return &VerifierNeed{
+func verifierNeed(instead string) *approval.VerifierNeed {
+	return &approval.VerifierNeed{
 		Accounts: []string{"telegram:1", "telegram:7", "telegram:8"},
-		Chats:    []Target{{Channel: "telegram", To: "-7"}}, Instead: instead,
+		Chats:    []approval.Target{{Channel: "telegram", To: "-7"}}, Instead: instead,
 	}
 }
 
-func needing(quorum int, need *VerifierNeed) Approval {
-	return Approval{Status: Pending, ExpiresAtMs: 1000, Offers: []Decision{AllowOnce, AllowSession, AllowAlways, Deny},
-		Rule: Rule{Effective: []Factor{UserRequest}, MinApprovals: quorum, RequiresHuman: true, Verifier: need}}
+func needing(quorum int, need *approval.VerifierNeed) approval.Approval {
+	return approval.Approval{
+		Ended:  approval.Ended{Status: approval.Pending},
+		Asked:  approval.Asked{ExpiresAtMs: 1000},
+		Judged: approval.Judged{Offers: []approval.Decision{approval.AllowOnce, approval.AllowSession, approval.AllowAlways, approval.Deny}, Rule: approval.Rule{Effective: []approval.Factor{approval.UserRequest}, MinApprovals: quorum, RequiresHuman: true, Verifier: need}},
+	}
 }
 
-func on(channel, id string) Voter { return Voter{Channel: channel, UserID: id} }
+func on(channel, id string) approval.Voter { return approval.Voter{Channel: channel, UserID: id} }
 
 // Each voter's yes counts toward the needs that the voter is entitled to, and no others.
 func TestWhatAYesCountsToward(t *testing.T) {
 	d := twoLists(t)
 	for name, c := range map[string]struct {
-		voter    Voter
+		voter    approval.Voter
 		quorum   int
 		instead  string
 		agent    string
@@ -80,7 +86,7 @@ func TestWhatAYesCountsToward(t *testing.T) {
 		a := needing(max(1, c.quorum), verifierNeed(c.instead))
 		a.AgentID = c.agent
 		require.Equal(
-			t, Weight{Deny: c.deny, Approvers: c.approver, Verifier: c.verifier}, a.weight(d.Identify(c.voter), d),
+			t, people.Weight{Deny: c.deny, Approvers: c.approver, Verifier: c.verifier}, people.WeightOf(a, d.Identify(c.voter), d),
 			name,
 		)
 	}
@@ -90,45 +96,45 @@ func TestWhatAYesCountsToward(t *testing.T) {
 // scope; approvers do not stand for the verifier.
 func TestEachNeedIsMetByItself(t *testing.T) {
 	d := twoLists(t)
-	give := func(a Approval, v Voter, what Decision) (Approval, *Error) {
-		c := a.count(Ballot{Voter: v, Decision: what, ReceivedMs: 1}, d, 1)
+	give := func(a approval.Approval, v approval.Voter, what approval.Decision) (approval.Approval, *approval.Error) {
+		c := count(a, Ballot{Voter: v, Decision: what, ReceivedMs: 1}, d, 1)
 		return c.Approval, c.Refusal
 	}
 	a := needing(2, verifierNeed(""))
-	_, refusal := give(a, on("telegram", "7"), AllowSession)
-	require.Equal(t, CodeDecisionNotOffered, refusal.Code, "a scope is not the verifier's to give")
+	_, refusal := give(a, on("telegram", "7"), approval.AllowSession)
+	require.Equal(t, approval.CodeDecisionNotOffered, refusal.Code, "a scope is not the verifier's to give")
 
-	a, _ = give(a, on("telegram", "7"), AllowOnce)
+	a, _ = give(a, on("telegram", "7"), approval.AllowOnce)
 	require.True(t, a.Votes[0].VerifierOnly)
-	a, _ = give(a, on("telegram", "8"), AllowOnce)
-	require.Equal(t, "approvers: 0 of 2 yes; verifier's people: 2 of 1 yes (vera, telegram user 8)", a.TallyText(d))
-	a, _ = give(a, on("telegram", "2"), AllowAlways)
-	require.Equal(t, Pending, a.Status)
-	require.Equal(t, "approvers: 1 of 2 yes (dan); verifier's people: 2 of 1 yes (vera, telegram user 8)", a.TallyText(d))
-	a, _ = give(a, on("discord", "11"), AllowSession)
-	require.Equal(t, Approved, a.Status)
-	require.Equal(t, AllowSession, a.Decision, "the narrowest that approvers voted; the verifier's once is no scope")
+	a, _ = give(a, on("telegram", "8"), approval.AllowOnce)
+	require.Equal(t, "approvers: 0 of 2 yes; verifier's people: 2 of 1 yes (vera, telegram user 8)", people.TallyText(a, d))
+	a, _ = give(a, on("telegram", "2"), approval.AllowAlways)
+	require.Equal(t, approval.Pending, a.Status)
+	require.Equal(t, "approvers: 1 of 2 yes (dan); verifier's people: 2 of 1 yes (vera, telegram user 8)", people.TallyText(a, d))
+	a, _ = give(a, on("discord", "11"), approval.AllowSession)
+	require.Equal(t, approval.Approved, a.Status)
+	require.Equal(t, approval.AllowSession, a.Decision, "the narrowest that approvers voted; the verifier's once is no scope")
 	require.Equal(t, []string{"person:dan", "person:alice", "person:vera", "telegram:8"}, a.DecidedBy)
 
 	b := needing(1, verifierNeed(""))
-	b, _ = give(b, on("telegram", "2"), AllowOnce)
-	require.Equal(t, Pending, b.Status)
-	require.Equal(t, "approvers: 1 of 1 yes (dan); verifier's people: 0 of 1 yes", b.TallyText(d))
-	b, _ = give(b, on("telegram", "8"), AllowOnce)
-	require.Equal(t, Approved, b.Status)
+	b, _ = give(b, on("telegram", "2"), approval.AllowOnce)
+	require.Equal(t, approval.Pending, b.Status)
+	require.Equal(t, "approvers: 1 of 1 yes (dan); verifier's people: 0 of 1 yes", people.TallyText(b, d))
+	b, _ = give(b, on("telegram", "8"), approval.AllowOnce)
+	require.Equal(t, approval.Approved, b.Status)
 
 	both := needing(1, verifierNeed(""))
-	both, _ = give(both, on("telegram", "1"), AllowOnce)
-	require.Equal(t, Approved, both.Status, "an approver who is in both lists counts for both")
+	both, _ = give(both, on("telegram", "1"), approval.AllowOnce)
+	require.Equal(t, approval.Approved, both.Status, "an approver who is in both lists counts for both")
 
 	only := needing(1, verifierNeed("policy"))
-	_, refusal = give(only, on("telegram", "2"), AllowOnce)
-	require.Equal(t, CodeNotAnApprover, refusal.Code)
-	denied, refusal := give(only, on("telegram", "2"), Deny)
+	_, refusal = give(only, on("telegram", "2"), approval.AllowOnce)
+	require.Equal(t, approval.CodeNotAnApprover, refusal.Code)
+	denied, refusal := give(only, on("telegram", "2"), approval.Deny)
 	require.Nil(t, refusal)
-	require.Equal(t, Denied, denied.Status, "any approver may say no")
-	only, _ = give(only, on("telegram", "7"), AllowOnce)
-	require.Equal(t, Approved, only.Status)
+	require.Equal(t, approval.Denied, denied.Status, "any approver may say no")
+	only, _ = give(only, on("telegram", "7"), approval.AllowOnce)
+	require.Equal(t, approval.Approved, only.Status)
 	require.Equal(t, []string{"person:vera"}, only.DecidedBy)
 }
 
@@ -136,34 +142,34 @@ func TestEachNeedIsMetByItself(t *testing.T) {
 func TestTheVerifiersPeopleAreThoseOfToday(t *testing.T) {
 	d := twoLists(t)
 	a := needing(1, verifierNeed(""))
-	a = a.count(Ballot{Voter: on("telegram", "7"), Decision: AllowOnce, ReceivedMs: 1}, d, 1).Approval
-	require.NotEmpty(t, a.tally(d).Verifier)
-	d.verifiers = map[string][]string{"": {"telegram:8"}}
-	require.Empty(t, a.tally(d).Verifier)
-	require.Empty(t, a.standing(d))
-	require.Equal(t, CodeNotAnApprover, a.admits(d.Identify(on("telegram", "7")), Ballot{Decision: Deny}, d).Code)
-	require.Empty(t, a.quorumImpossible(d))
-	d.verifiers = nil
-	require.Contains(t, a.quorumImpossible(d), "one of the verifier's people")
+	a = count(a, Ballot{Voter: on("telegram", "7"), Decision: approval.AllowOnce, ReceivedMs: 1}, d, 1).Approval
+	require.NotEmpty(t, people.TallyOf(a, d).Verifier)
+	d.Verifiers = map[string][]string{"": {"telegram:8"}}
+	require.Empty(t, people.TallyOf(a, d).Verifier)
+	require.Empty(t, people.Standing(a, d))
+	require.Equal(t, approval.CodeNotAnApprover, admits(a, d.Identify(on("telegram", "7")), Ballot{Decision: approval.Deny}, d).Code)
+	require.Empty(t, people.QuorumImpossible(a, d))
+	d.Verifiers = nil
+	require.Contains(t, people.QuorumImpossible(a, d), "one of the verifier's people")
 }
 
 // Whatever is voted, nothing is allowed unless each need is met by those who are
 // entitled to it.
 func TestTheNeedsNeverMix(t *testing.T) {
 	d := twoLists(t)
-	voters := []Voter{
+	voters := []approval.Voter{
 		on("telegram", "1"), on("discord", "11"), on("telegram", "2"), on("telegram", "3"), on("telegram", "7"),
 		on("telegram", "8"), on("telegram", "9"), on("discord", "77"), on("api", "vera-laptop"),
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		a := needing(
 			rapid.IntRange(1, 3).Draw(t, "quorum"),
-			rapid.SampledFrom([]*VerifierNeed{nil, verifierNeed(""), verifierNeed("policy")}).Draw(t, "need"),
+			rapid.SampledFrom([]*approval.VerifierNeed{nil, verifierNeed(""), verifierNeed("policy")}).Draw(t, "need"),
 		)
 		for range rapid.IntRange(0, 8).Draw(t, "votes") {
 			b := Ballot{Voter: rapid.SampledFrom(voters).Draw(t, "who"), ReceivedMs: 1,
-				Decision: rapid.SampledFrom([]Decision{AllowOnce, AllowSession, AllowAlways}).Draw(t, "what")}
-			a = a.count(b, d, 1).Approval
+				Decision: rapid.SampledFrom([]approval.Decision{approval.AllowOnce, approval.AllowSession, approval.AllowAlways}).Draw(t, "what")}
+			a = count(a, b, d, 1).Approval
 		}
 		approvers, verifiers := map[string]bool{}, false
 		for _, v := range a.Votes {
@@ -184,7 +190,7 @@ func TestTheNeedsNeverMix(t *testing.T) {
 		default:
 			met = met && verifiers
 		}
-		if met != (a.Status == Approved) {
+		if met != (a.Status == approval.Approved) {
 			t.Fatalf("%s with %v", a.Status, a.Votes)
 		}
 	})
@@ -194,19 +200,19 @@ func TestTheNeedsNeverMix(t *testing.T) {
 // an account that only the verifier lists.
 func TestAYesForTheVerifierTakesNothingAway(t *testing.T) {
 	d := twoLists(t)
-	d.users = map[string][]string{"telegram": {"2"}, "discord": {"11"}}
-	give := func(a Approval, v Voter, what Decision) Approval {
-		return a.count(Ballot{Voter: v, Decision: what, ReceivedMs: 1}, d, 1).Approval
+	d.Users = map[string][]string{"telegram": {"2"}, "discord": {"11"}}
+	give := func(a approval.Approval, v approval.Voter, what approval.Decision) approval.Approval {
+		return count(a, Ballot{Voter: v, Decision: what, ReceivedMs: 1}, d, 1).Approval
 	}
-	a := give(needing(2, verifierNeed("")), on("discord", "11"), AllowOnce)
-	a = give(a, on("telegram", "1"), AllowOnce)
-	require.Equal(t, "approvers: 1 of 2 yes (alice); verifier's people: 1 of 1 yes (alice)", a.TallyText(d))
-	require.Equal(t, Denied, give(a, on("telegram", "1"), Deny).Status, "their no counts")
+	a := give(needing(2, verifierNeed("")), on("discord", "11"), approval.AllowOnce)
+	a = give(a, on("telegram", "1"), approval.AllowOnce)
+	require.Equal(t, "approvers: 1 of 2 yes (alice); verifier's people: 1 of 1 yes (alice)", people.TallyText(a, d))
+	require.Equal(t, approval.Denied, give(a, on("telegram", "1"), approval.Deny).Status, "their no counts")
 
-	b := give(needing(2, verifierNeed("")), on("telegram", "1"), AllowOnce)
-	require.Equal(t, "approvers: 0 of 2 yes; verifier's people: 1 of 1 yes (alice)", b.TallyText(d))
-	b = give(b, on("discord", "11"), AllowOnce)
-	require.Equal(t, "approvers: 1 of 2 yes (alice); verifier's people: 1 of 1 yes (alice)", b.TallyText(d))
+	b := give(needing(2, verifierNeed("")), on("telegram", "1"), approval.AllowOnce)
+	require.Equal(t, "approvers: 0 of 2 yes; verifier's people: 1 of 1 yes (alice)", people.TallyText(b, d))
+	b = give(b, on("discord", "11"), approval.AllowOnce)
+	require.Equal(t, "approvers: 1 of 2 yes (alice); verifier's people: 1 of 1 yes (alice)", people.TallyText(b, d))
 	require.Len(t, b.Votes, 1)
 }
 
@@ -214,13 +220,13 @@ func TestAYesForTheVerifierTakesNothingAway(t *testing.T) {
 func TestARulesYesSparesApproversAndNotTheVerifier(t *testing.T) {
 	d := twoLists(t)
 	a := needing(1, verifierNeed(""))
-	a.Rule.Effective, a.Rule.RequiresHuman = []Factor{UserRequest, RulesBased}, false
-	a.Votes = []Vote{machine(RulesBased, Approve)}
-	require.Equal(t, Pending, a.tally(d).Outcome)
-	a = a.withoutNeedlessApprovers(d)
+	a.Rule.Effective, a.Rule.RequiresHuman = []approval.Factor{approval.UserRequest, approval.RulesBased}, false
+	a.Votes = []approval.Vote{machine(approval.RulesBased, approval.Approve)}
+	require.Equal(t, approval.Pending, people.TallyOf(a, d).Outcome)
+	a = people.WithoutNeedlessApprovers(a, d)
 	require.False(t, a.Rule.AsksApprovers())
-	require.Equal(t, []Decision{AllowOnce, Deny}, a.Offers)
-	a = a.count(Ballot{Voter: on("telegram", "8"), Decision: AllowOnce, ReceivedMs: 1}, d, 1).Approval
-	require.Equal(t, Approved, a.Status)
+	require.Equal(t, []approval.Decision{approval.AllowOnce, approval.Deny}, a.Offers)
+	a = count(a, Ballot{Voter: on("telegram", "8"), Decision: approval.AllowOnce, ReceivedMs: 1}, d, 1).Approval
+	require.Equal(t, approval.Approved, a.Status)
 	require.Equal(t, []string{"rules_based", "telegram:8"}, a.DecidedBy)
 }

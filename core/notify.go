@@ -1,75 +1,79 @@
 package core
 
-import "context"
+import (
+	"context"
+
+	"approvalbot/internal/approval"
+)
 
 // callBack gives the delivery that tells the owner how the approval stands, if it
 // wants to be called. The approval's key is its chat: calls for one approval
 // keep their order, and another's that hangs holds up none of them.
-func (a Approval) callBack(now int64) []Delivery {
+func callBack(a approval.Approval, now int64) []approval.Delivery {
 	if a.CallbackURL == "" {
 		return nil
 	}
-	return []Delivery{a.delivery(CallbackDelivery, Target{Channel: CallbackChannel, To: a.Key}, now)}
+	return []approval.Delivery{a.Delivery(approval.CallbackDelivery, approval.Target{Channel: approval.CallbackChannel, To: a.Key}, now)}
 }
 
 // notify gives the delivery that tells the session chat something, unless a card
 // there shows it already or it was told before. Each retry is another one, and so is
 // each result.
-func (a Approval) notify(kind DeliveryKind, now int64) []Delivery {
+func notify(a approval.Approval, kind approval.DeliveryKind, now int64) []approval.Delivery {
 	if a.Origin == nil {
 		return nil
 	}
 	place := a.Origin.Normal()
-	once := kind != RetryDelivery && kind != ResultDelivery
+	once := kind != approval.RetryDelivery && kind != approval.ResultDelivery
 	for _, d := range a.Deliveries {
-		card := d.Kind == CardDelivery && d.State != Failed
+		card := d.Kind == approval.CardDelivery && d.State != approval.Failed
 		if d.Target.Normal() == place && (card || once && d.Kind == kind) {
 			return nil
 		}
 	}
-	return []Delivery{a.delivery(kind, place, now)}
+	return []approval.Delivery{a.Delivery(kind, place, now)}
 }
 
 // Show posts the card of an approval into a chat where none stands yet, also where a
 // digest lists it; where one does, it only marks the update handled.
-func (g *Gate) Show(ctx context.Context, key string, place Target, handled *InboundRef) (Approval, error) {
-	return g.update(ctx, key, func(a Approval) (Change, error) {
+func (g *Gate) Show(ctx context.Context, key string, place approval.Target, handled *approval.InboundRef) (approval.Approval, error) {
+	return g.update(ctx, key, func(a approval.Approval) (Change, error) {
 		c := Change{Approval: a, Unchanged: true, Handled: handled}
 		for _, d := range a.Deliveries {
-			here := d.Kind == CardDelivery && d.Target.Normal() == place.Normal()
+			here := d.Kind == approval.CardDelivery && d.Target.Normal() == place.Normal()
 			switch {
 			case here && d.InDigest() && !a.Final():
-				c.Unchanged, c.Open = false, []Target{place.Normal()}
+				c.Unchanged, c.Open = false, []approval.Target{place.Normal()}
 				return c, nil
-			case here && d.State != Failed:
+			case here && d.State != approval.Failed:
 				return c, nil
 			}
 		}
 		c.Unchanged = false
-		c.Deliveries = []Delivery{a.delivery(CardDelivery, place.Normal(), nowMs())}
+		c.Deliveries = []approval.Delivery{a.Delivery(approval.CardDelivery, place.Normal(), nowMs())}
 		return c, nil
 	})
 }
 
 // Redraw has every card of the approval drawn again.
 func (g *Gate) Redraw(ctx context.Context, key string) error {
-	_, err := g.update(ctx, key, func(a Approval) (Change, error) {
+	_, err := g.update(ctx, key, func(a approval.Approval) (Change, error) {
 		return Change{Approval: a, Unchanged: true, Redraw: true}, nil
 	})
 	return err
 }
 
 // AskReason posts the question for a deny's reason to one person in a chat.
-func (g *Gate) AskReason(ctx context.Context, key string, place Target, replyTo, userID string) error {
-	_, err := g.update(ctx, key, func(a Approval) (Change, error) {
-		d := a.delivery(ReasonDelivery, place.Normal(), nowMs())
+func (g *Gate) AskReason(ctx context.Context, key string, place approval.Target, replyTo, userID string) error {
+	_, err := g.update(ctx, key, func(a approval.Approval) (Change, error) {
+		d := a.Delivery(approval.ReasonDelivery, place.Normal(), nowMs())
 		d.ReplyTo, d.ForUser = replyTo, userID
 		for _, old := range a.Deliveries {
-			if old.Kind == ReasonDelivery && old.Target == d.Target && old.ForUser == userID {
+			if old.Kind == approval.ReasonDelivery && old.Target == d.Target && old.ForUser == userID {
 				return Change{Approval: a, Unchanged: true}, nil
 			}
 		}
-		return Change{Approval: a, Deliveries: []Delivery{d}}, nil
+		return Change{Approval: a, Deliveries: []approval.Delivery{d}}, nil
 	})
 	return err
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/display"
 )
 
@@ -23,7 +25,7 @@ const (
 // Otherwise says which known calls a policy would judge otherwise than the one in force: the newest that the
 // desk was asked for, as far as their calls are kept, and examples. Each line is safe to show, the calls that would
 // run now first. It puts nothing in force and asks no outside authority.
-func (g *Gate) Otherwise(ctx context.Context, next Policy, examples []Call) (Differences, error) {
+func (g *Gate) Otherwise(ctx context.Context, next Policy, examples []approval.Call) (Differences, error) {
 	now, out := g.rules.Load().Policy, Differences{}
 	asked, err := g.store.List(ctx, Filter{Limit: lookedAt})
 	if err != nil {
@@ -32,7 +34,7 @@ func (g *Gate) Otherwise(ctx context.Context, next Policy, examples []Call) (Dif
 	seen := map[string]bool{}
 	for _, a := range asked.Items {
 		one := a.Owner + "\x00" + a.AgentID + "\x00" + a.Fingerprint
-		if seen[one] || len(seen) == triedOn || a.ToolName == DrillTool {
+		if seen[one] || len(seen) == triedOn || a.ToolName == approval.DrillTool {
 			continue
 		}
 		seen[one] = true
@@ -42,25 +44,25 @@ func (g *Gate) Otherwise(ctx context.Context, next Policy, examples []Call) (Dif
 			continue
 		}
 		out.Asked++
-		out.try(ctx, now, next, call, clipped(a.Headline(), maxNamed)+", asked by "+a.asker())
+		out.try(ctx, now, next, call, card.Clipped(card.Headline(a), maxNamed)+", asked by "+card.Asker(a))
 	}
 	return out.on(ctx, now, next, examples)
 }
 
 // OtherwiseOn is [Gate.Otherwise] of two policies where there is no desk: it knows the examples alone.
-func OtherwiseOn(ctx context.Context, now, next Policy, examples []Call) (Differences, error) {
+func OtherwiseOn(ctx context.Context, now, next Policy, examples []approval.Call) (Differences, error) {
 	return Differences{}.on(ctx, now, next, examples)
 }
 
-func (d *Differences) try(ctx context.Context, now, next Policy, call Call, name string) {
+func (d *Differences) try(ctx context.Context, now, next Policy, call approval.Call, name string) {
 	was, is := now.Judge(ctx, call), next.Judge(ctx, call)
-	if x := (difference{name, was.verdict(), is.verdict(), is.Outcome}); x.was != x.is {
+	if x := (difference{name, verdict(was), verdict(is), is.Outcome}); x.was != x.is {
 		d.all = append(d.all, x)
 	}
 }
 
 // on is what is known of the calls that were asked for, with the examples, in order.
-func (d Differences) on(ctx context.Context, now, next Policy, examples []Call) (Differences, error) {
+func (d Differences) on(ctx context.Context, now, next Policy, examples []approval.Call) (Differences, error) {
 	d.Examples = len(examples)
 	for _, call := range examples {
 		if ctx.Err() != nil {
@@ -74,43 +76,43 @@ func (d Differences) on(ctx context.Context, now, next Policy, examples []Call) 
 
 // keptCall is the call of an approval: the sealed one, or, since that goes when the call has ended, the command that its
 // row names if that has the very fingerprint, so that it is the whole call and nothing of it was hidden.
-func (g *Gate) keptCall(ctx context.Context, a Approval) (Call, bool) {
+func (g *Gate) keptCall(ctx context.Context, a approval.Approval) (approval.Call, bool) {
 	command, where, _ := strings.Cut(a.Summary, " · in ")
 	for _, params := range []map[string]string{{"command": a.Summary}, {"command": command}, {"command": command, "workdir": where}} {
 		raw, err := json.Marshal(params)
 		if err != nil || a.ToolName != "exec" {
 			break
 		}
-		if s, err := Canonical(a.ToolName, raw, a.Bind); err == nil && s.Fingerprint == a.Fingerprint {
-			return a.asCall(a.ToolName, raw, a.Bind), true
+		if s, err := approval.Canonical(a.ToolName, raw, a.Bind); err == nil && s.Fingerprint == a.Fingerprint {
+			return asCall(a, a.ToolName, raw, a.Bind), true
 		}
 	}
-	if a.Final() && (a.Status != Approved || a.RevokedAtMs != 0 || a.ranWell()) {
-		return Call{}, false // it went with the end
+	if a.Final() && (a.Status != approval.Approved || a.RevokedAtMs != 0 || a.RanWell()) {
+		return approval.Call{}, false // it went with the end
 	}
 	call, err := g.openSealed(ctx, a)
 	return call, err == nil
 }
 
-func exampleName(c Call) string {
+func exampleName(c approval.Call) string {
 	var exec struct{ Command string }
 	if c.ToolName == "exec" && json.Unmarshal(c.Params, &exec) == nil && exec.Command != "" {
-		return clipped(display.OneLine(display.Safe(exec.Command)), maxNamed)
+		return card.Clipped(display.OneLine(display.Safe(exec.Command)), maxNamed)
 	}
-	return clipped(display.Safe(c.ToolName+" "+string(bytes.TrimSpace(c.Params))), maxNamed)
+	return card.Clipped(display.Safe(c.ToolName+" "+string(bytes.TrimSpace(c.Params))), maxNamed)
 }
 
 // verdict is what a policy does with a call, in words.
-func (j Judgement) verdict() string {
+func verdict(j approval.Judgement) string {
 	switch {
-	case j.Outcome == OutcomeAllow:
+	case j.Outcome == approval.OutcomeAllow:
 		return "allowed"
-	case j.Outcome != OutcomeAsk:
+	case j.Outcome != approval.OutcomeAsk:
 		return "denied"
 	case j.Rule.StepUp:
-		return "asked (" + j.Rule.text() + ", signed by a passkey)"
+		return "asked (" + card.Text(j.Rule) + ", signed by a passkey)"
 	}
-	return "asked (" + j.Rule.text() + ")"
+	return "asked (" + card.Text(j.Rule) + ")"
 }
 
 // Differences are the calls that two policies judge otherwise.
@@ -123,15 +125,15 @@ type Differences struct {
 
 type difference struct {
 	call, was, is string
-	outcome       Outcome
+	outcome       approval.Outcome
 }
 
 // order puts what would run first.
 func (x difference) order() int {
 	switch x.outcome {
-	case OutcomeAllow:
+	case approval.OutcomeAllow:
 		return 0
-	case OutcomeAsk:
+	case approval.OutcomeAsk:
 		return 1
 	}
 	return 2
@@ -152,7 +154,7 @@ func (d Differences) Count() string {
 // Lines names them, at most ten, then how many more there are.
 func (d Differences) Lines() []string {
 	lines := []string{d.Count()}
-	for _, x := range clip(d.all, maxOtherwise) {
+	for _, x := range card.Clip(d.all, maxOtherwise) {
 		lines = append(lines, fmt.Sprintf("%s: %s, and was %s", x.call, x.is, x.was))
 	}
 	if n := len(d.all) - maxOtherwise; n > 0 {

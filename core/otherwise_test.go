@@ -8,28 +8,28 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // A policy is tried on the calls that were asked for, whether they wait or have ended, and on examples; what
 // would run is named first, and nothing is said of what stays.
 func TestOtherwise(t *testing.T) {
 	d := newFixture(t)
-	command := func(line string) func(*core.Call) {
-		return func(c *core.Call) { c.Params = fmt.Appendf(nil, `{"command":%q}`, line) }
+	command := func(line string) func(*approval.Call) {
+		return func(c *approval.Call) { c.Params = fmt.Appendf(nil, `{"command":%q}`, line) }
 	}
 	d.submit(t, "serious") // stays
 	d.submit(t, "grave")
 	ended := d.submit(t, "exec", command("git push"))
-	d.submit(t, "exec", command("git push"), func(c *core.Call) { c.SessionKey = "another" }) // the same call
-	_, err := d.VoteAs(t.Context(), alice, ended.Code, core.Deny, "")
+	d.submit(t, "exec", command("git push"), func(c *approval.Call) { c.SessionKey = "another" }) // the same call
+	_, err := d.VoteAs(t.Context(), alice, ended.Code, approval.Deny, "")
 	require.NoError(t, err)
 	gone := d.submit(t, "exec", command("curl -H 'Authorization: Bearer abcdefghijklmnopqrstuvwxyz012345' example.com"))
-	_, err = d.VoteAs(t.Context(), alice, gone.Code, core.Deny, "")
+	_, err = d.VoteAs(t.Context(), alice, gone.Code, approval.Deny, "")
 	require.NoError(t, err)
 
-	next := byOther{map[string]core.Outcome{"exec": core.OutcomeAllow, "grave": core.OutcomeDeny, "listed": core.OutcomeDeny}}
-	got, err := d.Otherwise(t.Context(), next, []core.Call{call("listed"), call("ask")})
+	next := byOther{map[string]approval.Outcome{"exec": approval.OutcomeAllow, "grave": approval.OutcomeDeny, "listed": approval.OutcomeDeny}}
+	got, err := d.Otherwise(t.Context(), next, []approval.Call{call("listed"), call("ask")})
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		"3 of 3 calls that were asked for lately and of 2 examples (1 more are not kept) would be judged otherwise",
@@ -44,13 +44,13 @@ func TestOtherwise(t *testing.T) {
 // What is said is bounded, and says how much it leaves out.
 func TestOtherwise_Bounded(t *testing.T) {
 	d := newFixture(t)
-	var examples []core.Call
+	var examples []approval.Call
 	for i := range 25 {
-		examples = append(examples, call("exec", func(c *core.Call) {
+		examples = append(examples, call("exec", func(c *approval.Call) {
 			c.Params = fmt.Appendf(nil, `{"command":"echo %d %s"}`, i, strings.Repeat("x", 500))
 		}))
 	}
-	got, err := d.Otherwise(t.Context(), byOther{map[string]core.Outcome{"exec": core.OutcomeAllow}}, examples)
+	got, err := d.Otherwise(t.Context(), byOther{map[string]approval.Outcome{"exec": approval.OutcomeAllow}}, examples)
 	require.NoError(t, err)
 	lines := got.Lines()
 	require.Len(t, lines, 12)
@@ -59,17 +59,17 @@ func TestOtherwise_Bounded(t *testing.T) {
 }
 
 // byOther is byName with other outcomes for some tools.
-type byOther struct{ outcomes map[string]core.Outcome }
+type byOther struct{ outcomes map[string]approval.Outcome }
 
-func (p byOther) Judge(ctx context.Context, c core.Call) core.Judgement {
+func (p byOther) Judge(ctx context.Context, c approval.Call) approval.Judgement {
 	j := byName{}.Judge(ctx, c)
 	if o, other := p.outcomes[c.ToolName]; other {
 		j.Outcome = o
 	}
 	return j
 }
-func (p byOther) JudgeWith(ctx context.Context, c core.Call, _ core.Opinion) core.Judgement {
+func (p byOther) JudgeWith(ctx context.Context, c approval.Call, _ approval.Opinion) approval.Judgement {
 	return p.Judge(ctx, c)
 }
-func (p byOther) Permits(core.Call) (string, bool) { return "", true }
-func (p byOther) Hash() string                     { return "other" }
+func (p byOther) Permits(approval.Call) (string, bool) { return "", true }
+func (p byOther) Hash() string                         { return "other" }

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 )
 
 // How much of the record a pattern is shown against.
@@ -29,7 +32,7 @@ type PatternRequest struct {
 
 // PatternPreview shows what a pattern covers, and the grant if it was stored.
 type PatternPreview struct {
-	Grant   *Grant
+	Grant   *approval.Grant
 	Covers  []Covered
 	Checked int // how many approvals on record were looked at
 }
@@ -38,8 +41,8 @@ type PatternPreview struct {
 type Covered struct {
 	Code    string
 	Summary string
-	Class   RiskClass
-	Status  Status
+	Class   approval.RiskClass
+	Status  approval.Status
 	Certain bool // false: the call itself is gone, only its program and subcommand are known to fit
 }
 
@@ -48,7 +51,7 @@ type Covered struct {
 // or an interpreter: policy gives those calls no words to fit.
 func (g *Gate) AddPattern(ctx context.Context, who Caller, r PatternRequest) (PatternPreview, error) {
 	if !who.MayDecide || who.Person == "" {
-		return PatternPreview{}, refuse(CodeForbidden,
+		return PatternPreview{}, approval.Refuse(approval.CodeForbidden,
 			"This token may not grant: it needs the scope operator.approvals and a person.")
 	}
 	if _, err := g.inForce(); err != nil {
@@ -63,23 +66,23 @@ func (g *Gate) AddPattern(ctx context.Context, who Caller, r PatternRequest) (Pa
 		return p, err
 	}
 	p.Grant = &grant
-	return p, g.store.AddGrant(ctx, grant, grant.event(EventGranted, "person:"+who.Person, grant.CreatedAtMs))
+	return p, g.store.AddGrant(ctx, grant, grant.Event(approval.EventGranted, "person:"+who.Person, grant.CreatedAtMs))
 }
 
 // pattern checks a request and makes the grant of it. Its subject comes from
 // policy's own reading of the pattern as a command.
-func (g *Gate) pattern(ctx context.Context, who Caller, r PatternRequest) (Grant, error) {
-	var bad []FieldError
+func (g *Gate) pattern(ctx context.Context, who Caller, r PatternRequest) (approval.Grant, error) {
+	var bad []approval.FieldError
 	check := func(ok bool, field, problem string) {
 		if !ok {
-			bad = append(bad, FieldError{field, problem})
+			bad = append(bad, approval.FieldError{Field: field, Problem: problem})
 		}
 	}
-	var class RiskClass
+	var class approval.RiskClass
 	check(r.Owner != "", "owner", "must be the name of the asking token")
 	check(r.ToolName == "exec", "toolName",
 		"must be exec; other tools are granted by allow-session or allow-always on a card")
-	check(class.UnmarshalText([]byte(r.MaxClass)) == nil && class < R4, "maxRiskClass", "must be R0, R1, R2 or R3")
+	check(class.UnmarshalText([]byte(r.MaxClass)) == nil && class < approval.R4, "maxRiskClass", "must be R0, R1, R2 or R3")
 	check(r.TTLMs >= 0, "ttlMs", "must be a positive number of milliseconds")
 	some := len(r.Pattern) > 0 && len(r.Pattern) <= 64
 	check(some && !strings.Contains(r.Pattern[0], "*"), "pattern",
@@ -91,24 +94,24 @@ func (g *Gate) pattern(ctx context.Context, who Caller, r PatternRequest) (Grant
 			`takes whole words, "*" for any one word, and "**" at the end for any further ones`)
 	}
 	if len(bad) > 0 {
-		return Grant{}, Invalid(bad[0])
+		return approval.Grant{}, approval.Invalid(bad[0])
 	}
 	argv, err := execArgv(r.Pattern)
 	if err != nil {
-		return Grant{}, err
+		return approval.Grant{}, err
 	}
-	j := g.rules.Load().Policy.Judge(ctx, Call{ToolName: "exec", Params: argv, AgentID: r.AgentID})
+	j := g.rules.Load().Policy.Judge(ctx, approval.Call{ToolName: "exec", Params: argv, AgentID: r.AgentID})
 	if j.GrantScope.Program == "" || len(j.GrantScope.Words) == 0 {
-		return Grant{}, Invalid(FieldError{"pattern", "cannot be granted: give the program by name, " +
+		return approval.Grant{}, approval.Invalid(approval.FieldError{Field: "pattern", Problem: "cannot be granted: give the program by name, " +
 			"then its subcommand, as plain words before any * or option; a wrapper or an interpreter is never what is trusted, " +
 			"and nothing is where every command is to be asked for"})
 	}
 	now := nowMs()
-	out := Grant{
-		ID: uuid.NewString(), Kind: PatternGrant, Owner: r.Owner, AgentID: r.AgentID, ToolName: "exec",
+	out := approval.Grant{
+		ID: uuid.NewString(), Kind: approval.PatternGrant, Owner: r.Owner, AgentID: r.AgentID, ToolName: "exec",
 		Subject: j.GrantScope.Program, Pattern: slices.Clone(r.Pattern), MaxClass: class,
-		Summary: cleanText(strings.Join(r.Pattern, " "), maxSummary),
-		Rule:    Rule{MinApprovals: 1, RequiresHuman: true}, By: []string{"person:" + who.Person}, CreatedAtMs: now,
+		Summary: approval.CleanText(strings.Join(r.Pattern, " "), card.MaxSummary),
+		Rule:    approval.Rule{MinApprovals: 1, RequiresHuman: true}, By: []string{"person:" + who.Person}, CreatedAtMs: now,
 	}
 	if r.TTLMs > 0 {
 		out.ExpiresAtMs = now + r.TTLMs
@@ -118,7 +121,7 @@ func (g *Gate) pattern(ctx context.Context, who Caller, r PatternRequest) (Grant
 
 // mayCover reports whether a pattern's grant could cover the call, as far as that is
 // known without the call itself.
-func (g Grant) mayCover(a Approval) bool {
+func mayCover(g approval.Grant, a approval.Approval) bool {
 	another := a.Subject != g.Subject && !strings.HasPrefix(a.Subject, g.Subject+" ")
 	if a.AgentID != g.AgentID || a.Subject != "" && another {
 		return false
@@ -127,7 +130,7 @@ func (g Grant) mayCover(a Approval) bool {
 }
 
 // preview looks through the record for the calls that the grant would have allowed.
-func (g *Gate) preview(ctx context.Context, grant Grant) (PatternPreview, error) {
+func (g *Gate) preview(ctx context.Context, grant approval.Grant) (PatternPreview, error) {
 	asked := Filter{Owner: grant.Owner, AgentID: grant.AgentID, ToolName: grant.ToolName, Limit: previewPage}
 	page, err := g.store.List(ctx, asked)
 	if err != nil {
@@ -135,14 +138,14 @@ func (g *Gate) preview(ctx context.Context, grant Grant) (PatternPreview, error)
 	}
 	p := PatternPreview{Checked: len(page.Items)}
 	for _, a := range page.Items {
-		if len(p.Covers) == maxPreview || !grant.mayCover(a) {
+		if len(p.Covers) == maxPreview || !mayCover(grant, a) {
 			continue
 		}
 		reach, known, err := g.reachOf(ctx, a)
 		if err != nil {
 			return p, err
 		}
-		fits := reach.Program == grant.Subject && Fits(grant.Pattern, reach.Words)
+		fits := reach.Program == grant.Subject && approval.Fits(grant.Pattern, reach.Words)
 		if unknown := !known && a.Subject != ""; unknown || fits {
 			p.Covers = append(p.Covers, Covered{
 				Code: a.Code, Summary: a.Summary, Class: a.Assessment.RiskClass, Status: a.Status, Certain: known,
@@ -153,19 +156,19 @@ func (g *Gate) preview(ctx context.Context, grant Grant) (PatternPreview, error)
 }
 
 // reachOf judges a stored call again, as long as it is kept.
-func (g *Gate) reachOf(ctx context.Context, a Approval) (r GrantScope, known bool, err error) {
+func (g *Gate) reachOf(ctx context.Context, a approval.Approval) (r approval.GrantScope, known bool, err error) {
 	sealed, err := g.store.Sealed(ctx, a.Key)
-	if CodeOf(err) == CodeRetryDataGone {
+	if approval.CodeOf(err) == approval.CodeRetryDataGone {
 		return r, false, nil
 	}
 	if err != nil {
 		return r, false, err
 	}
-	tool, params, bind, err := Open(sealed)
+	tool, params, bind, err := approval.Open(sealed)
 	if err != nil {
 		return r, false, err
 	}
-	return g.rules.Load().Policy.Judge(ctx, a.asCall(tool, params, bind)).GrantScope, true, nil
+	return g.rules.Load().Policy.Judge(ctx, asCall(a, tool, params, bind)).GrantScope, true, nil
 }
 
 // execArgv writes a pattern as the params of a command, its stars as words.

@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/schedule"
+	"approvalbot/internal/signin"
 )
 
 // goodKey is a point on P-256, and goodAuth sixteen bytes, in base64url.
@@ -18,28 +20,28 @@ const (
 	goodAuth = "tBHItJI5svbpez7KI4CCXg"
 )
 
-func subscription(endpoint string) core.PushSubscription {
-	return core.PushSubscription{Endpoint: endpoint, P256dh: goodKey, Auth: goodAuth, Browser: "Firefox"}
+func subscription(endpoint string) signin.PushSubscription {
+	return signin.PushSubscription{Endpoint: endpoint, P256dh: goodKey, Auth: goodAuth, Browser: "Firefox"}
 }
 
-func (d *fixture) subscribe(t *testing.T, person, endpoint string) core.PushSubscription {
+func (d *fixture) subscribe(t *testing.T, person, endpoint string) signin.PushSubscription {
 	t.Helper()
-	who := core.Session{Person: person}
-	require.NoError(t, d.Subscribe(t.Context(), who, subscription(endpoint)))
-	all, err := d.Subscriptions(t.Context(), who)
+	who := signin.Session{Person: person}
+	require.NoError(t, d.door.Subscribe(t.Context(), who, subscription(endpoint)))
+	all, err := d.door.Subscriptions(t.Context(), who)
 	require.NoError(t, err)
-	i := slices.IndexFunc(all, func(s core.PushSubscription) bool { return s.Endpoint == endpoint })
+	i := slices.IndexFunc(all, func(s signin.PushSubscription) bool { return s.Endpoint == endpoint })
 	require.GreaterOrEqual(t, i, 0)
 	return all[i]
 }
 
 // notified are the subscriptions that an approval's notifications go to.
-func (d *fixture) notified(t *testing.T, a core.Approval) (ids []string) {
+func (d *fixture) notified(t *testing.T, a approval.Approval) (ids []string) {
 	t.Helper()
 	a, err := d.ByKey(t.Context(), a.Key)
 	require.NoError(t, err)
 	for _, m := range a.Deliveries {
-		if m.Kind == core.PushDelivery {
+		if m.Kind == approval.PushDelivery {
 			ids = append(ids, m.Target.To)
 		}
 	}
@@ -63,12 +65,12 @@ func TestWhoIsNotified(t *testing.T) {
 	require.Empty(t, d.notified(t, d.submit(t, "deny")))
 	require.Empty(t, d.notified(t, d.submit(t, "allow")))
 
-	own := d.submit(t, "ask", func(c *core.Call) {
-		c.SessionKey, c.Requester = "mine", &core.Requester{Channel: "telegram", UserID: "1"}
+	own := d.submit(t, "ask", func(c *approval.Call) {
+		c.SessionKey, c.Requester = "mine", &approval.Requester{Channel: "telegram", UserID: "1"}
 	})
 	require.Equal(t, []string{other.ID}, d.notified(t, own))
-	require.NoError(t, d.Unsubscribe(t.Context(), core.Session{Person: "alice"}, other.ID))
-	require.NoError(t, d.Unsubscribe(t.Context(), core.Session{Person: "alice"}, one.ID))
+	require.NoError(t, d.door.Unsubscribe(t.Context(), signin.Session{Person: "alice"}, other.ID))
+	require.NoError(t, d.door.Unsubscribe(t.Context(), signin.Session{Person: "alice"}, one.ID))
 	require.ElementsMatch(t, []string{two.ID, other.ID}, d.notified(t, d.submit(t, "serious")))
 }
 
@@ -82,7 +84,7 @@ func TestNotificationsInQuietHours(t *testing.T) {
 	night, err := schedule.Once(start.Format(time.RFC3339), until.Format(time.RFC3339), "UTC")
 	require.NoError(t, err)
 	d.use(func(r *core.Rules) {
-		r.Push, r.BreaksQuiet = true, core.R4
+		r.Push, r.BreaksQuiet = true, approval.R4
 		r.Contact.Quiet = map[string]schedule.Window{"alice": night}
 	})
 	due := func(tool string) int64 {
@@ -90,7 +92,7 @@ func TestNotificationsInQuietHours(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, d.notified(t, a), 1)
 		for _, m := range a.Deliveries {
-			if m.Kind == core.PushDelivery {
+			if m.Kind == approval.PushDelivery {
 				return m.DueMs - a.CreatedAtMs
 			}
 		}
@@ -107,7 +109,7 @@ func TestNotificationsUnderAFlood(t *testing.T) {
 	d.subscribe(t, "alice", "https://p.example/1")
 	d.use(func(r *core.Rules) { r.Push, r.DigestAbove = true, 2 })
 	next := func(tool, path string) int {
-		return len(d.notified(t, d.submit(t, tool, func(c *core.Call) { c.Params = json.RawMessage(`{"path":"` + path + `"}`) })))
+		return len(d.notified(t, d.submit(t, tool, func(c *approval.Call) { c.Params = json.RawMessage(`{"path":"` + path + `"}`) })))
 	}
 	require.Equal(t, 1, next("ask", "1"))
 	require.Equal(t, 1, next("ask", "2"))
@@ -121,42 +123,17 @@ func TestWhatANotificationSays(t *testing.T) {
 	d := newFixture(t)
 	d.subscribe(t, "alice", "https://p.example/1")
 	d.use(func(r *core.Rules) { r.Push = true })
-	a := d.submit(t, "ask", func(c *core.Call) {
+	a := d.submit(t, "ask", func(c *approval.Call) {
 		c.Params = json.RawMessage(`{"path":"/etc/shadow"}`)
 	})
-	m := core.Delivery{Key: a.Key, Kind: core.PushDelivery}
+	m := approval.Delivery{Key: a.Key, Kind: approval.PushDelivery}
 	drawing, err := d.Draw(t.Context(), m)
 	require.NoError(t, err)
 	require.True(t, drawing.Done)
 	require.JSONEq(t, `{"code":"`+a.Code+`","risk":"R2","tool":"ask"}`, drawing.Text)
-	_, err = d.VoteAs(t.Context(), alice, a.Code, core.Deny, "")
+	_, err = d.VoteAs(t.Context(), alice, a.Code, approval.Deny, "")
 	require.NoError(t, err)
 	drawing, err = d.Draw(t.Context(), m)
 	require.NoError(t, err)
 	require.NotEmpty(t, drawing.Skip)
-}
-
-// What no browser says is no subscription.
-func TestSubscriptionsAreChecked(t *testing.T) {
-	t.Parallel()
-	d := newFixture(t)
-	who := core.Session{Person: "alice"}
-	for name, c := range map[string]struct {
-		who    core.Session
-		change func(*core.PushSubscription)
-		want   core.Code
-	}{
-		"nobody":           {core.Session{}, func(*core.PushSubscription) {}, core.CodeForbidden},
-		"a removed person": {core.Session{Person: "carol"}, func(*core.PushSubscription) {}, core.CodeForbidden},
-		"not https":        {who, func(s *core.PushSubscription) { s.Endpoint = "http://p.example/1" }, core.CodeInvalidRequest},
-		"no host":          {who, func(s *core.PushSubscription) { s.Endpoint = "https:///1" }, core.CodeInvalidRequest},
-		"a password":       {who, func(s *core.PushSubscription) { s.Endpoint = "https://a:b@p.example/1" }, core.CodeInvalidRequest},
-		"no point":         {who, func(s *core.PushSubscription) { s.P256dh = goodAuth }, core.CodeInvalidRequest},
-		"a short secret":   {who, func(s *core.PushSubscription) { s.Auth = "AAAA" }, core.CodeInvalidRequest},
-	} {
-		s := subscription("https://p.example/1")
-		c.change(&s)
-		require.Equal(t, c.want, core.CodeOf(d.Subscribe(t.Context(), c.who, s)), name)
-	}
-	require.Equal(t, core.CodeForbidden, core.CodeOf(d.Unsubscribe(t.Context(), core.Session{}, "1")))
 }

@@ -3,29 +3,33 @@ package core
 import (
 	"context"
 	"slices"
+
+	"approvalbot/internal/approval"
 )
 
 // What the Gate tells: nothing here changes an approval.
 
 // Get gives one approval: to its owner by its own id, to operators by id, code
 // or prefix. Who is both finds its own first: looking decides nothing.
-func (g *Gate) Get(ctx context.Context, who Caller, ref string) (Approval, error) {
+func (g *Gate) Get(ctx context.Context, who Caller, ref string) (approval.Approval, error) {
 	key, err := g.Find(ctx, who, ref)
 	if err != nil {
-		return Approval{}, err
+		return approval.Approval{}, err
 	}
 	return g.store.Get(ctx, key)
 }
 
 // ByKey gives one approval by its key, for parts of the desk itself.
-func (g *Gate) ByKey(ctx context.Context, key string) (Approval, error) { return g.store.Get(ctx, key) }
+func (g *Gate) ByKey(ctx context.Context, key string) (approval.Approval, error) {
+	return g.store.Get(ctx, key)
+}
 
 // List gives approvals newest first: all of them to operators, its own to an
 // asker. A reader for neither gets CodeForbidden.
 func (g *Gate) List(ctx context.Context, who Caller, f Filter) (Page, error) {
 	if !who.MayDecide {
 		if !who.MayRequest {
-			return Page{}, refuse(CodeForbidden, "This token may not list approvals.")
+			return Page{}, approval.Refuse(approval.CodeForbidden, "This token may not list approvals.")
 		}
 		f.Owner = who.Token
 	}
@@ -39,19 +43,19 @@ func (g *Gate) list(ctx context.Context, f Filter) (Page, error) {
 	}
 	page, err := g.store.List(ctx, f)
 	if f.Round {
-		page.Items = slices.DeleteFunc(page.Items, func(a Approval) bool { return a.openRound(now) == nil })
+		page.Items = slices.DeleteFunc(page.Items, func(a approval.Approval) bool { return a.OpenRound(now) == nil })
 	}
 	return page, err
 }
 
 // PendingCards lists pending approvals for people in chats, newest first.
-func (g *Gate) PendingCards(ctx context.Context, limit int) ([]Approval, error) {
-	page, err := g.list(ctx, Filter{Status: Pending, Limit: limit})
+func (g *Gate) PendingCards(ctx context.Context, limit int) ([]approval.Approval, error) {
+	page, err := g.list(ctx, Filter{Status: approval.Pending, Limit: limit})
 	return page.Items, err
 }
 
 // OpenRounds lists approved calls on whose one more run people vote, newest first.
-func (g *Gate) OpenRounds(ctx context.Context, limit int) ([]Approval, error) {
+func (g *Gate) OpenRounds(ctx context.Context, limit int) ([]approval.Approval, error) {
 	page, err := g.list(ctx, Filter{Round: true, Limit: limit})
 	return page.Items, err
 }

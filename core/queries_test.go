@@ -9,30 +9,31 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Who sees what: an asker its own, an operator all.
 func TestWhoSeesWhat(t *testing.T) {
 	d := newFixture(t)
-	a := d.submit(t, "ask", func(c *core.Call) { c.ID = "mine" })
+	a := d.submit(t, "ask", func(c *approval.Call) { c.ID = "mine" })
 	other := core.Caller{Token: "other", MayRequest: true}
 	nobody := core.Caller{Token: "nobody"}
 	for name, c := range map[string]struct {
 		who  core.Caller
 		ref  string
-		want core.Code
+		want approval.Code
 	}{
 		"its owner by its own id":    {who: agent, ref: "mine"},
-		"not by the key it replaced": {who: agent, ref: a.Key, want: core.CodeNotFound},
+		"not by the key it replaced": {who: agent, ref: a.Key, want: approval.CodeNotFound},
 		"an operator by the code":    {who: alice, ref: strings.ToLower(a.Code)},
-		"nor by the key it replaced": {who: alice, ref: a.Key, want: core.CodeNotFound},
-		"another owner does not":     {who: other, ref: "mine", want: core.CodeNotFound},
-		"nor by the code":            {who: other, ref: a.Code, want: core.CodeNotFound},
-		"nobody without a scope":     {who: nobody, ref: "mine", want: core.CodeForbidden},
-		"nobody what there is not":   {who: alice, ref: "nothing-there", want: core.CodeNotFound},
+		"nor by the key it replaced": {who: alice, ref: a.Key, want: approval.CodeNotFound},
+		"another owner does not":     {who: other, ref: "mine", want: approval.CodeNotFound},
+		"nor by the code":            {who: other, ref: a.Code, want: approval.CodeNotFound},
+		"nobody without a scope":     {who: nobody, ref: "mine", want: approval.CodeForbidden},
+		"nobody what there is not":   {who: alice, ref: "nothing-there", want: approval.CodeNotFound},
 	} {
 		got, err := d.Get(t.Context(), c.who, c.ref)
-		require.Equal(t, c.want, core.CodeOf(err), name)
+		require.Equal(t, c.want, approval.CodeOf(err), name)
 		if c.want == "" {
 			require.Equal(t, a.Key, got.Key, name)
 		}
@@ -44,7 +45,7 @@ func TestWhoSeesWhat(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, all.Items, 1)
 	_, err = d.List(t.Context(), nobody, core.Filter{Limit: 9})
-	require.Equal(t, core.CodeForbidden, core.CodeOf(err))
+	require.Equal(t, approval.CodeForbidden, approval.CodeOf(err))
 	pending, err := d.PendingCards(t.Context(), 9)
 	require.NoError(t, err)
 	require.Len(t, pending, 1)
@@ -52,14 +53,14 @@ func TestWhoSeesWhat(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, a.Key, byCode.Key)
 	_, err = d.ByCode(t.Context(), "000000")
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 
 	// An own id that looks like the beginning of another's key answers for neither.
-	_, _, err = d.Submit(t.Context(), other, call("two", func(c *core.Call) { c.ID = "shared"; c.SessionKey = "x" }))
+	_, _, err = d.Submit(t.Context(), other, call("two", func(c *approval.Call) { c.ID = "shared"; c.SessionKey = "x" }))
 	require.NoError(t, err)
-	d.submit(t, "two", func(c *core.Call) { c.ID = "shared" })
+	d.submit(t, "two", func(c *approval.Call) { c.ID = "shared" })
 	_, err = d.Get(t.Context(), alice, "shared")
-	require.Equal(t, core.CodeAmbiguousID, core.CodeOf(err))
+	require.Equal(t, approval.CodeAmbiguousID, approval.CodeOf(err))
 }
 
 // Who waits hears of the end at once, and of nothing after they leave.
@@ -70,7 +71,7 @@ func TestWhoWaitsHearsOfTheEnd(t *testing.T) {
 	require.True(t, created)
 	defer w.Stop()
 	type answer struct {
-		a   core.Approval
+		a   approval.Approval
 		err error
 	}
 	answers := make(chan answer, 2)
@@ -83,24 +84,24 @@ func TestWhoWaitsHearsOfTheEnd(t *testing.T) {
 		got, err := d.Wait(t.Context(), a.Key, still)
 		answers <- answer{got, err}
 	}()
-	_, err = d.VoteAs(t.Context(), alice, a.Code, core.AllowOnce, "")
+	_, err = d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "")
 	require.NoError(t, err)
 	for range 2 {
 		got := <-answers
 		require.NoError(t, got.err)
-		require.Equal(t, core.Approved, got.a.Status)
+		require.Equal(t, approval.Approved, got.a.Status)
 	}
 	_, err = d.Wait(
 		t.Context(), a.Key,
-		func() (<-chan struct{}, error) { return nil, core.Refuse(core.CodeUnauthorized, "gone") },
+		func() (<-chan struct{}, error) { return nil, approval.Refuse(approval.CodeUnauthorized, "gone") },
 	)
-	require.Equal(t, core.CodeUnauthorized, core.CodeOf(err), "who has lost their right hears nothing")
+	require.Equal(t, approval.CodeUnauthorized, approval.CodeOf(err), "who has lost their right hears nothing")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	b := d.submit(t, "two")
 	got, err := d.Wait(ctx, b.Key, still)
 	require.NoError(t, err)
-	require.Equal(t, core.Pending, got.Status, "whose time is over hears how it stands")
+	require.Equal(t, approval.Pending, got.Status, "whose time is over hears how it stands")
 	d.Wake(b.Key)
 }
 
@@ -113,14 +114,14 @@ func TestDrawShowsTheNewestState(t *testing.T) {
 	for range 2 {
 		drawn, err := d.Draw(t.Context(), card)
 		require.NoError(t, err)
-		require.Equal(t, []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways}, drawn.Card.Offers)
+		require.Equal(t, []approval.Decision{approval.AllowOnce, approval.AllowSession, approval.AllowAlways}, drawn.Card.Offers)
 		require.True(t, drawn.Shown)
 	}
-	unreached := core.Delivery{Key: a.Key, Kind: core.UnreachedDelivery}
+	unreached := approval.Delivery{Key: a.Key, Kind: approval.UnreachedDelivery}
 	drawn, err := d.Draw(t.Context(), unreached)
 	require.NoError(t, err)
 	require.NotEmpty(t, drawn.Skip, "somebody was reached")
-	_, err = d.VoteAs(t.Context(), alice, a.Code, core.Deny, "no")
+	_, err = d.VoteAs(t.Context(), alice, a.Code, approval.Deny, "no")
 	require.NoError(t, err)
 	card.MessageID, card.Version = "5", 0
 	drawn, err = d.Draw(t.Context(), card)
@@ -131,20 +132,20 @@ func TestDrawShowsTheNewestState(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, facts, "the call is deleted with the deny")
 	_, _, _, err = d.Stored(t.Context(), a.Key)
-	require.Equal(t, core.CodeRetryDataGone, core.CodeOf(err))
+	require.Equal(t, approval.CodeRetryDataGone, approval.CodeOf(err))
 }
 
 // A chat reads times in the zone that its target names, another one in UTC.
 func TestDrawSaysTimesInTheChatsZone(t *testing.T) {
 	d := newFixture(t)
 	d.use(func(r *core.Rules) {
-		r.Zones = map[core.Target]*time.Location{ops: time.FixedZone("HOME", 3600)}
+		r.Zones = map[approval.Target]*time.Location{ops: time.FixedZone("HOME", 3600)}
 	})
 	a := d.submit(t, "ask")
-	for target, want := range map[core.Target]string{
+	for target, want := range map[approval.Target]string{
 		ops: " HOME (15 min)", {Channel: "telegram", To: "-100", ThreadID: "7"}: " HOME (15 min)", {Channel: "telegram", To: "-101"}: " UTC (15 min)",
 	} {
-		drawn, err := d.Draw(t.Context(), core.Delivery{Key: a.Key, Kind: core.CardDelivery, Target: target, Version: a.Version})
+		drawn, err := d.Draw(t.Context(), approval.Delivery{Key: a.Key, Kind: approval.CardDelivery, Target: target, Version: a.Version})
 		require.NoError(t, err)
 		require.Contains(t, drawn.Card.State.Until, want)
 	}

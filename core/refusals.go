@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -15,10 +17,11 @@ const (
 	lastWords       = time.Second
 )
 
-// refusals bounds what refused attempts write to the log: they decide nothing, anybody can
+// Refusals bounds what refused attempts write to the log: they decide nothing, anybody can
 // make them, and records are kept for ever. The first of a minute are on record one by
 // one, the others as a number. Safe for concurrent use.
-type refusals struct {
+type Refusals struct {
+	log     Changes
 	mu      sync.Mutex
 	counted map[refuser]int
 	unknown int // refusers among them that are no person and no token
@@ -38,7 +41,7 @@ func (r refuser) known() bool {
 func thisMinute() int64 { return time.Now().Unix() / 60 }
 
 // take counts one more refusal, and reports whether it is to be a record of its own.
-func (r *refusals) take(by string) (who refuser, record bool) {
+func (r *Refusals) take(by string) (who refuser, record bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.counted == nil {
@@ -58,7 +61,7 @@ func (r *refusals) take(by string) (who refuser, record bool) {
 
 // over takes what was counted in minutes that have ended, or in all of them, and gives a
 // record for each refuser of whom not everything is on record.
-func (r *refusals) over(all bool) (out []Event) {
+func (r *Refusals) over(all bool) (out []approval.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for who, n := range r.counted {
@@ -66,8 +69,7 @@ func (r *refusals) over(all bool) (out []Event) {
 			continue
 		}
 		if n > refusalsAMinute {
-			out = append(out, Approval{}.event(EventRefused, nowMs(), eventData{By: who.by,
-				Why: fmt.Sprintf("%d further refusals within a minute", n-refusalsAMinute)}))
+			out = append(out, RefusedEvent(who.by, fmt.Sprintf("%d further refusals within a minute", n-refusalsAMinute)))
 		}
 		delete(r.counted, who)
 	}
@@ -80,22 +82,31 @@ func (r *refusals) over(all bool) (out []Event) {
 	return out
 }
 
-// attempt is one step that may be refused. A step that is tried again counts once.
-type attempt struct {
-	all    *refusals
+// RefusedEvent says in the log that an attempt was refused which reached no approval. It is
+// counted for whom by names.
+func RefusedEvent(by, why string) approval.Event {
+	return approval.Approval{}.Event(approval.EventRefused, nowMs(), approval.EventData{By: by, Why: why})
+}
+
+// Attempt is one step that may be refused. A step that is tried again counts once.
+type Attempt struct {
+	all    *Refusals
 	who    refuser // zero: nothing was refused so far
 	record bool
 }
 
-// bounded gives what of the step's events is to be on record.
-func (t *attempt) bounded(events []Event) []Event {
-	isRefusal := func(e Event) bool { return e.Type == EventRefused }
+// Attempt begins one.
+func (r *Refusals) Attempt() *Attempt { return &Attempt{all: r} }
+
+// Bounded gives what of the step's events is to be on record.
+func (t *Attempt) Bounded(events []approval.Event) []approval.Event {
+	isRefusal := func(e approval.Event) bool { return e.Type == approval.EventRefused }
 	i := slices.IndexFunc(events, isRefusal)
 	if i < 0 {
 		return events
 	}
 	if t.who == (refuser{}) {
-		t.who, t.record = t.all.take(events[i].by)
+		t.who, t.record = t.all.take(events[i].By)
 	}
 	if t.record {
 		return events
@@ -103,8 +114,8 @@ func (t *attempt) bounded(events []Event) []Event {
 	return slices.DeleteFunc(slices.Clone(events), isRefusal)
 }
 
-// ended takes the count back if the step was not committed.
-func (t *attempt) ended(err error) {
+// Ended takes the count back if the step was not committed.
+func (t *Attempt) Ended(err error) {
 	if err == nil || t.who == (refuser{}) {
 		return
 	}
@@ -115,18 +126,21 @@ func (t *attempt) ended(err error) {
 	}
 }
 
-// refusal puts a refused attempt on record, as far as it is to be, and marks its platform
+// Append puts a refused attempt on record, as far as it is to be, and marks its platform
 // update handled.
-func (g *Gate) refusal(ctx context.Context, handled *InboundRef, e Event) error {
-	try := attempt{all: &g.refusals}
-	events := try.bounded([]Event{e})
+func (r *Refusals) Append(ctx context.Context, handled *approval.InboundRef, e approval.Event) error {
+	try := r.Attempt()
+	events := try.Bounded([]approval.Event{e})
 	if len(events) == 0 && handled == nil {
 		return nil
 	}
-	err := g.store.Append(ctx, handled, events...)
-	try.ended(err)
+	err := r.log.Append(ctx, handled, events...)
+	try.Ended(err)
 	return err
 }
+
+// Refusals are those of the steps and of sign-in, which are bounded together.
+func (g *Gate) Refusals() *Refusals { return g.refusals }
 
 // Run puts on record, until ctx ends and once then, how many refusals were not recorded
 // one by one.

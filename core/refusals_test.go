@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // refused are the words of each refusal on record, by whom it is of.
@@ -22,13 +24,13 @@ func (d *fixture) refused(t *testing.T) map[string][]string {
 	for _, e := range all {
 		var data struct {
 			By, Why string
-			Vote    struct{ Voter core.Voter }
+			Vote    struct{ Voter approval.Voter }
 		}
 		require.NoError(t, json.Unmarshal(e.Data, &data))
-		if e.Type == core.EventRefused && data.By == "" {
+		if e.Type == approval.EventRefused && data.By == "" {
 			data.By = data.Vote.Voter.Name()
 		}
-		if e.Type == core.EventRefused {
+		if e.Type == approval.EventRefused {
 			out[data.By] = append(out[data.By], data.Why)
 		}
 	}
@@ -45,28 +47,28 @@ func TestAdversary_N10_RefusalsWithoutEnd(t *testing.T) {
 		go func() { ended <- d.Run(running) }()
 		a := d.submit(t, "ask")
 		update := int64(0)
-		tap := func(v core.Voter, say core.Decision) *core.InboundRef {
+		tap := func(v approval.Voter, say approval.Decision) *approval.InboundRef {
 			update++
-			ref := &core.InboundRef{Source: "telegram:9", ID: update}
-			ref.Unstored = &core.Inbound{InboundRef: core.InboundRef{Source: ref.Source, ID: ref.ID}}
+			ref := &approval.InboundRef{Source: "telegram:9", ID: update}
+			ref.Unstored = &approval.Inbound{InboundRef: approval.InboundRef{Source: ref.Source, ID: ref.ID}}
 			_, err := d.Vote(t.Context(), a.Key, core.Ballot{Voter: v, Decision: say, ReceivedMs: a.CreatedAtMs, Handled: ref})
-			require.NotErrorIs(t, err, core.ErrHandled)
-			require.Contains(t, []core.Code{core.CodeNotAnApprover, core.CodeDecisionNotOffered}, core.CodeOf(err))
+			require.NotErrorIs(t, err, approval.ErrHandled)
+			require.Contains(t, []approval.Code{approval.CodeNotAnApprover, approval.CodeDecisionNotOffered}, approval.CodeOf(err))
 			return ref
 		}
-		stranger, approver := core.Voter{Channel: "telegram", UserID: "999"}, core.Voter{Channel: "telegram", UserID: "1"}
-		var last *core.InboundRef
+		stranger, approver := approval.Voter{Channel: "telegram", UserID: "999"}, approval.Voter{Channel: "telegram", UserID: "1"}
+		var last *approval.InboundRef
 		for range 50 {
-			tap(stranger, core.AllowOnce)
+			tap(stranger, approval.AllowOnce)
 			last = tap(approver, "frobnicate")
 		}
-		_, err := d.Vote(t.Context(), a.Key, core.Ballot{Voter: approver, Decision: core.AllowOnce, Handled: last})
-		require.ErrorIs(t, err, core.ErrHandled, "what is not on record by itself is handled, too")
+		_, err := d.Vote(t.Context(), a.Key, core.Ballot{Voter: approver, Decision: approval.AllowOnce, Handled: last})
+		require.ErrorIs(t, err, approval.ErrHandled, "what is not on record by itself is handled, too")
 		for i := range 1000 {
-			require.NoError(t, d.SignInRefused(t.Context(), fmt.Sprint("192.0.2.", i), core.ByLink, "a link that cannot be used"))
+			require.NoError(t, d.door.SignInRefused(t.Context(), fmt.Sprint("192.0.2.", i), signin.ByLink, "a link that cannot be used"))
 		}
 		for range 100 {
-			require.NoError(t, d.SignInRefused(t.Context(), "192.0.2.1", core.ByLink, "a link that cannot be used"))
+			require.NoError(t, d.door.SignInRefused(t.Context(), "192.0.2.1", signin.ByLink, "a link that cannot be used"))
 		}
 		got := d.refused(t)
 		require.Len(t, got["telegram:999"], 30)
@@ -83,14 +85,14 @@ func TestAdversary_N10_RefusalsWithoutEnd(t *testing.T) {
 
 		before := len(got["telegram:999"])
 		for range 40 {
-			tap(stranger, core.AllowOnce)
+			tap(stranger, approval.AllowOnce)
 		}
 		stop()
 		require.NoError(t, <-ended)
 		got = d.refused(t)
 		require.Contains(t, got["telegram:999"][before:], "10 further refusals within a minute", "told at the stop")
-		after, err := d.Vote(t.Context(), a.Key, core.Ballot{Voter: approver, Decision: core.AllowOnce, ReceivedMs: a.CreatedAtMs})
+		after, err := d.Vote(t.Context(), a.Key, core.Ballot{Voter: approver, Decision: approval.AllowOnce, ReceivedMs: a.CreatedAtMs})
 		require.NoError(t, err)
-		require.Equal(t, core.Approved, after.Status, "a yes counts all the same")
+		require.Equal(t, approval.Approved, after.Status, "a yes counts all the same")
 	})
 }

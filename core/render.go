@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/display"
 )
 
@@ -18,7 +20,7 @@ type renderCache struct {
 	mu   sync.Mutex
 	kept [maxRendered]struct {
 		as   renderKey
-		what Drawing
+		what card.Drawing
 	}
 	next int
 }
@@ -38,9 +40,9 @@ type renderKey struct {
 
 // renderKeyOf says as what a delivery is drawn. Files, what is no card, and a new card for
 // one person, who may have lost the right to decide, are drawn for themselves.
-func renderKeyOf(d Delivery, rules *Rules, away int64) renderKey {
-	plain := d.Kind == CardDelivery && !d.Attached && !d.DenyOnly
-	_, private := d.Target.direct()
+func renderKeyOf(d approval.Delivery, rules *Rules, away int64) renderKey {
+	plain := d.Kind == approval.CardDelivery && !d.Attached && !d.DenyOnly
+	_, private := d.Target.Direct()
 	if forWhom := private && d.MessageID == ""; forWhom || !plain || d.Version == 0 {
 		return renderKey{}
 	}
@@ -48,7 +50,7 @@ func renderKeyOf(d Delivery, rules *Rules, away int64) renderKey {
 	return renderKey{d.Key, d.Version, rules, away, d.MessageID != "", d.Shown, rules.zone(d.Target), minute}
 }
 
-func (m *renderCache) get(as renderKey) (Drawing, bool) {
+func (m *renderCache) get(as renderKey) (card.Drawing, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range m.kept {
@@ -56,10 +58,10 @@ func (m *renderCache) get(as renderKey) (Drawing, bool) {
 			return m.kept[i].what, true
 		}
 	}
-	return Drawing{}, false
+	return card.Drawing{}, false
 }
 
-func (m *renderCache) put(as renderKey, what Drawing) {
+func (m *renderCache) put(as renderKey, what card.Drawing) {
 	if as == (renderKey{}) || what.Card == nil || what.File != nil {
 		return
 	}
@@ -71,24 +73,24 @@ func (m *renderCache) put(as renderKey, what Drawing) {
 
 // Payload gives the whole call as people see it: redacted and escaped. Empty
 // when the params are gone, and where only the fingerprint may be seen.
-func (g *Gate) Payload(ctx context.Context, a Approval) ([]Fact, error) {
-	if a.hidden() {
+func (g *Gate) Payload(ctx context.Context, a approval.Approval) ([]card.Fact, error) {
+	if a.Hidden() {
 		return nil, nil
 	}
 	call, err := g.openInTime(ctx, a, g.rules.Load())
-	if CodeOf(err) == CodeRetryDataGone {
+	if approval.CodeOf(err) == approval.CodeRetryDataGone {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return payloadFacts(call)
+	return card.PayloadFacts(call)
 }
 
 // Draw says what a delivery should show now. Cards that look alike are the same
 // one: nobody may change it.
-func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
-	if d.Kind == DigestDelivery {
+func (g *Gate) Draw(ctx context.Context, d approval.Delivery) (card.Drawing, error) {
+	if d.Kind == approval.DigestDelivery {
 		return g.drawDigest(ctx, d)
 	}
 	rules := g.rules.Load()
@@ -98,26 +100,26 @@ func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
 	}
 	a, err := g.store.Bare(ctx, d.Key) // a card shows nothing of the other cards
 	if errors.Is(err, ErrDisbelieved) {
-		return Drawing{Skip: "its approval was changed by something else than the desk"}, nil
+		return card.Drawing{Skip: "its approval was changed by something else than the desk"}, nil
 	}
 	if err != nil {
-		return Drawing{}, err
+		return card.Drawing{}, err
 	}
-	var facts []Fact
-	if !a.Final() || d.Kind == RetryAskedDelivery {
+	var facts []card.Fact
+	if !a.Final() || d.Kind == approval.RetryAskedDelivery {
 		if facts, err = g.Payload(ctx, a); err != nil {
-			return Drawing{}, err
+			return card.Drawing{}, err
 		}
 	}
-	if d.Kind == UnreachedDelivery && a.Reached {
-		return Drawing{Skip: "a card has arrived after all"}, nil
+	if d.Kind == approval.UnreachedDelivery && a.Reached {
+		return card.Drawing{Skip: "a card has arrived after all"}, nil
 	}
 	now := time.Now()
 	today := g.snapshot(now)
-	if a.lostRight(d, &today) {
-		return Drawing{Skip: "who was to be asked could not decide it any more"}, nil
+	if lostRight(a, d, &today) {
+		return card.Drawing{Skip: "who was to be asked could not decide it any more"}, nil
 	}
-	drawing := a.draw(d, facts, reader{today.People, rules.zone(d.Target), now.UnixMilli(), rules.Site})
+	drawing := card.Draw(a, d, facts, card.Reader{People: today.People, Zone: rules.zone(d.Target), Now: now.UnixMilli(), Site: rules.Site})
 	if a.Version == d.Version {
 		g.rendered.put(alike, drawing)
 	}
@@ -126,38 +128,40 @@ func (g *Gate) Draw(ctx context.Context, d Delivery) (Drawing, error) {
 
 // Card gives all of a card to whoever looks outside of a chat, the whole call on it,
 // however long that is.
-func (g *Gate) Card(ctx context.Context, a Approval) (Card, error) {
+func (g *Gate) Card(ctx context.Context, a approval.Approval) (card.Card, error) {
 	facts, err := g.Payload(ctx, a)
 	return g.CardOf(a, facts), err
 }
 
 // CardOf is [Gate.Card] where the whole call is known, as Payload gives it.
-func (g *Gate) CardOf(a Approval, payload []Fact) Card { return g.CardIn(a, payload, time.UTC) }
+func (g *Gate) CardOf(a approval.Approval, payload []card.Fact) card.Card {
+	return g.CardIn(a, payload, time.UTC)
+}
 
 // CardIn is [Gate.CardOf] with times in that zone.
-func (g *Gate) CardIn(a Approval, payload []Fact, zone *time.Location) Card {
+func (g *Gate) CardIn(a approval.Approval, payload []card.Fact, zone *time.Location) card.Card {
 	if a.Final() {
 		payload = nil
 	}
 	now := time.Now()
-	return a.card(payload, reader{g.people(now), zone, now.UnixMilli(), g.rules.Load().Site})
+	return card.Of(a, payload, card.Reader{People: g.people(now), Zone: zone, Now: now.UnixMilli(), Site: g.rules.Load().Site})
 }
 
 // ShortCard is [Gate.CardIn] for a list: with as much of the call as fits on a phone's
 // card. whole reports whether that is all that would run.
-func (g *Gate) ShortCard(a Approval, payload []Fact, zone *time.Location) (c Card, whole bool) {
+func (g *Gate) ShortCard(a approval.Approval, payload []card.Fact, zone *time.Location) (c card.Card, whole bool) {
 	c = g.CardIn(a, payload, zone)
 	known := len(payload) > 0 && !a.Final()
-	return c, known && a.placePayload(&c, payload, "open it for the rest") == nil
+	return c, known && card.PlacePayload(a, &c, payload, "open it for the rest") == nil
 }
 
 // Commands says what each command of the approval's line does by itself, safe to show;
 // none where that is not known.
-func (g *Gate) Commands(ctx context.Context, a Approval) []CommandRead {
+func (g *Gate) Commands(ctx context.Context, a approval.Approval) []approval.CommandRead {
 	rules := g.rules.Load()
 	reader, ok := rules.Policy.(CommandReader)
 	call, err := g.openInTime(ctx, a, rules)
-	if !ok || err != nil || a.hidden() {
+	if !ok || err != nil || a.Hidden() {
 		return nil
 	}
 	out := reader.Commands(call)

@@ -5,12 +5,14 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"approvalbot/internal/approval"
 )
 
 // Find gives the key of the approval that Get gives.
 func (g *Gate) Find(ctx context.Context, who Caller, ref string) (string, error) {
 	if who.MayRequest {
-		if key, err := g.ownKey(ctx, who, ref); err == nil || CodeOf(err) == CodeUnavailable {
+		if key, err := g.ownKey(ctx, who, ref); err == nil || approval.CodeOf(err) == approval.CodeUnavailable {
 			return key, err
 		}
 	}
@@ -52,13 +54,13 @@ func (g *Gate) Resolve(ctx context.Context, who Caller, ref string) (string, err
 }
 
 // ByCode finds the approval of a code.
-func (g *Gate) ByCode(ctx context.Context, code string) (Approval, error) {
+func (g *Gate) ByCode(ctx context.Context, code string) (approval.Approval, error) {
 	found, err := g.store.Keys(ctx, NameQuery{Code: strings.ToUpper(code)})
 	if err != nil {
-		return Approval{}, err
+		return approval.Approval{}, err
 	}
 	if len(found) == 0 {
-		return Approval{}, notFound()
+		return approval.Approval{}, approval.NotFound()
 	}
 	return g.store.Get(ctx, found[0].Key)
 }
@@ -66,7 +68,7 @@ func (g *Gate) ByCode(ctx context.Context, code string) (Approval, error) {
 // ownKey finds the key behind an owner's own id.
 func (g *Gate) ownKey(ctx context.Context, who Caller, id string) (string, error) {
 	if !who.MayRequest && !who.MayDecide {
-		return "", refuse(CodeForbidden, "This token has no scope for approvals.")
+		return "", approval.Refuse(approval.CodeForbidden, "This token has no scope for approvals.")
 	}
 	found, err := g.store.Keys(ctx, NameQuery{Owner: who.Token, ID: id})
 	if err != nil {
@@ -82,9 +84,9 @@ func onlyKey(found []Named, ref string) (string, error) {
 	}
 	switch len(keys) {
 	case 0:
-		return "", notFound()
+		return "", approval.NotFound()
 	case 1:
 		return found[0].Key, nil
 	}
-	return "", refuse(CodeAmbiguousID, "More than one approval fits that; use the full id or the code.")
+	return "", approval.Refuse(approval.CodeAmbiguousID, "More than one approval fits that; use the full id or the code.")
 }

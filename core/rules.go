@@ -3,7 +3,9 @@ package core
 import (
 	"time"
 
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
+	"approvalbot/internal/people"
 	"approvalbot/internal/schedule"
 )
 
@@ -11,7 +13,7 @@ import (
 type Rules struct {
 	Enabled      bool
 	Policy       Policy
-	People       *Directory
+	People       *people.Directory
 	Router       Router
 	Classifier   Classifier // nil: none
 	Verifier     Verifier   // nil: none
@@ -28,11 +30,11 @@ type Rules struct {
 	Contact schedule.Contact
 	// Zones are the time zones of the people in a chat, for what a platform does not write
 	// in the reader's own; a thread that is not named has its chat's.
-	Zones map[Target]*time.Location
+	Zones map[approval.Target]*time.Location
 
-	BreaksQuiet RiskClass   // from this class on people are reached in their quiet hours, too
-	DigestAbove int         // so many cards of an owner a minute in a chat; more are one list. 0: never
-	Classes     []ClassRule // whose yes the classes need that people are asked about
+	BreaksQuiet approval.RiskClass // from this class on people are reached in their quiet hours, too
+	DigestAbove int                // so many cards of an owner a minute in a chat; more are one list. 0: never
+	Classes     []ClassRule        // whose yes the classes need that people are asked about
 	Objective   Objective
 	Push        bool          // browsers that people have subscribed are notified
 	Drill       schedule.Cron // when each route is tried; zero: never
@@ -43,7 +45,7 @@ type Rules struct {
 
 	Site assertion.Site // of the desk's own pages; zero: no passkeys, so no yes can be signed
 
-	absences Absences // those that People are seen with
+	absences people.Absences // those that People are seen with
 }
 
 // at is the snapshot with the people as they are at that moment, and the same absences.
@@ -54,8 +56,8 @@ func (r Rules) at(now time.Time) Rules {
 
 // ClassRule is whose yes a class needs for itself. What a call touches may ask for more.
 type ClassRule struct {
-	Class RiskClass
-	Rule  Rule
+	Class approval.RiskClass
+	Rule  approval.Rule
 }
 
 // Objective is how soon people are to decide. The zero Objective aims at nothing.
@@ -65,9 +67,9 @@ type Objective struct {
 }
 
 // zone is the one of the people in a chat: UTC, where nobody said another.
-func (r *Rules) zone(place Target) *time.Location {
+func (r *Rules) zone(place approval.Target) *time.Location {
 	place = place.Normal()
-	for _, t := range []Target{place, place.Chat()} {
+	for _, t := range []approval.Target{place, place.Chat()} {
 		if zone := r.Zones[t]; zone != nil {
 			return zone
 		}

@@ -1,52 +1,56 @@
 package core
 
-import "context"
+import (
+	"context"
+
+	"approvalbot/internal/approval"
+)
 
 // openInTime gives the call that was sealed for the approval, or CodeRetryDataGone when it was
 // deleted, or is to be.
-func (g *Gate) openInTime(ctx context.Context, a Approval, rules *Rules) (Call, error) {
-	if a.callGone(rules, nowMs()) {
-		return Call{}, retryDataGone()
+func (g *Gate) openInTime(ctx context.Context, a approval.Approval, rules *Rules) (approval.Call, error) {
+	if callGone(a, rules, nowMs()) {
+		return approval.Call{}, retryDataGone()
 	}
 	return g.openSealed(ctx, a)
 }
 
 // openSealed gives the call that was sealed for the approval.
-func (g *Gate) openSealed(ctx context.Context, a Approval) (Call, error) {
+func (g *Gate) openSealed(ctx context.Context, a approval.Approval) (approval.Call, error) {
 	form, err := g.store.Sealed(ctx, a.Key)
 	if err != nil {
-		return Call{}, err
+		return approval.Call{}, err
 	}
-	tool, params, bind, err := Open(form)
-	return a.asCall(tool, params, bind), err
+	tool, params, bind, err := approval.Open(form)
+	return asCall(a, tool, params, bind), err
 }
 
 // asCall is the call that an approval stands for.
-func (a Approval) asCall(tool string, params []byte, bind *Bind) Call {
-	return Call{ToolName: tool, Params: params, Bind: bind,
+func asCall(a approval.Approval, tool string, params []byte, bind *approval.Bind) approval.Call {
+	return approval.Call{ToolName: tool, Params: params, Bind: bind,
 		AgentID: a.AgentID, TokensAgent: a.TokensAgent, SessionKey: a.SessionKey,
 		Origin: a.Origin, Requester: a.Requester, Context: a.Context, Dialect: a.Dialect, Owner: a.Owner}
 }
 
 // Stored gives the call that an approval stands for, as it was asked. It is for
 // comparing, within the desk; nothing of it is to be sent to anybody.
-func (g *Gate) Stored(ctx context.Context, key string) (tool string, params []byte, bind *Bind, err error) {
+func (g *Gate) Stored(ctx context.Context, key string) (tool string, params []byte, bind *approval.Bind, err error) {
 	sealed, err := g.store.Sealed(ctx, key)
 	if err != nil {
 		return "", nil, nil, err
 	}
-	return Open(sealed)
+	return approval.Open(sealed)
 }
 
 // KeptSinceMs is since when the sealed call has been kept for a retry
 // alone; 0: it is not, because the approval is pending, or nothing may run any more. It
 // counts from what was last done with the call: the result, the claim, or else the end
 // of the time to claim it. A once-approval that succeeded is done with.
-func (a Approval) KeptSinceMs() int64 {
+func KeptSinceMs(a approval.Approval) int64 {
 	switch {
-	case a.Status != Approved || a.RevokedAtMs != 0:
+	case a.Status != approval.Approved || a.RevokedAtMs != 0:
 		return 0
-	case a.ranWell() && (a.Result != nil || a.ClaimedAtMs == 0) && a.Decision == AllowOnce:
+	case a.RanWell() && (a.Result != nil || a.ClaimedAtMs == 0) && a.Decision == approval.AllowOnce:
 		return 0
 	case a.Result != nil:
 		return a.Result.AtMs
@@ -57,12 +61,12 @@ func (a Approval) KeptSinceMs() int64 {
 }
 
 // callGone reports whether the time for which the call is kept is over.
-func (a Approval) callGone(rules *Rules, now int64) bool {
-	since := a.KeptSinceMs()
+func callGone(a approval.Approval, rules *Rules, now int64) bool {
+	since := KeptSinceMs(a)
 	return rules.RetryWindowMs > 0 && since != 0 && now >= since+rules.RetryWindowMs
 }
 
-func retryDataGone() *Error {
-	return refuse(CodeRetryDataGone, "Retry data not available: the call was deleted after it succeeded, "+
+func retryDataGone() *approval.Error {
+	return approval.Refuse(approval.CodeRetryDataGone, "Retry data not available: the call was deleted after it succeeded, "+
 		"or its time is over (approvals.tools.retryWindow). The agent must ask again.")
 }

@@ -4,30 +4,26 @@ import (
 	"context"
 	"slices"
 
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
+	"approvalbot/internal/card"
+	"approvalbot/internal/people"
 )
 
 // signedYes is the judgement where a person's yes must be signed: it is good for this
 // call alone, a person gives it, and nothing runs because nobody could be asked.
-func (j Judgement) signedYes() Judgement {
-	if !j.Rule.StepUp || j.Outcome != OutcomeAsk {
+func signedYes(j approval.Judgement) approval.Judgement {
+	if !j.Rule.StepUp || j.Outcome != approval.OutcomeAsk {
 		return j
 	}
-	j.Rule.RequiresHuman, j.Unreached = true, OutcomeAsk
+	j.Rule.RequiresHuman, j.Unreached = true, approval.OutcomeAsk
 	j.Offers = onceOnly(j.Offers)
 	return j
 }
 
 // onceOnly leaves no scope that reaches further than the call.
-func onceOnly(offers []Decision) []Decision {
-	return slices.DeleteFunc(slices.Clone(offers), func(d Decision) bool { return d != AllowOnce && d != Deny })
-}
-
-// unsigned reports whether the vote is a person's yes that wants a signature, and has
-// none under the policy that the approval was judged by last.
-func (a Approval) unsigned(v Vote) bool {
-	signed := v.Signature != nil && v.Signature.PolicyHash == a.PolicyHash
-	return a.Rule.StepUp && byPeople(v) && v.Verdict == Approve && !signed
+func onceOnly(offers []approval.Decision) []approval.Decision {
+	return slices.DeleteFunc(slices.Clone(offers), func(d approval.Decision) bool { return d != approval.AllowOnce && d != approval.Deny })
 }
 
 // SignedYes is a person's yes as their browser brings it.
@@ -39,67 +35,54 @@ type SignedYes struct {
 	Retry, WithoutResult bool
 }
 
-// evidence is what the desk has of a yes that was signed.
+// evidence is a signed yes with what the desk has of it.
 type evidence struct {
 	SignedYes
-	began   Challenge // empty: there is no such ceremony any more
-	passkey Passkey   // empty: there is no such passkey
+	Evidence
 }
 
 // sign checks the signature of a ballot against the approval as it stands: the very
 // call, decision, person and policy.
-func (a Approval) sign(v Voter, b Ballot, now int64) (*assertion.Signature, *Error) {
+func sign(a approval.Approval, v approval.Voter, b Ballot, now int64) (*assertion.Signature, *approval.Error) {
 	if b.evidence == nil {
-		return nil, a.stepUp(b.site, "A yes to this counts only when your passkey signs it: ")
+		return nil, card.StepUp(a, b.site, "A yes to this counts only when your passkey signs it: ")
 	}
 	e := *b.evidence
-	fail := func(why string) (*assertion.Signature, *Error) {
-		return nil, a.stepUp(b.site, "That signature does not count, since "+why+". Sign again: ")
+	fail := func(why string) (*assertion.Signature, *approval.Error) {
+		return nil, card.StepUp(a, b.site, "That signature does not count, since "+why+". Sign again: ")
 	}
-	p, c := e.passkey, e.began
+	p, c := e.Passkey, e.Began
 	switch {
-	case c.Kind != YesChallenge || c.ExpiresMs <= now:
+	case c.ExpiresMs <= now:
 		return fail("it was used before, or came after more than five minutes")
-	case c.Browser != e.Session || c.Person != v.Person || c.Approval != a.Key:
+	case c.Session != e.Session || c.Person != v.Person || c.Approval != a.Key:
 		return fail("it was asked for another request, or in another browser")
 	case c.Run != len(a.RetriedBy):
 		return fail("it was asked for an earlier run")
 	case p.ID == "" || p.ID != e.Response.CredentialID || p.Person != v.Person:
 		return fail("the desk does not know that passkey as yours")
 	}
-	s := assertion.Signature{Person: v.Person, PolicyHash: a.PolicyHash, Nonce: c.ID, SiteID: b.site.ID,
-		Origin: b.site.Origin, Key: p.Key(), Response: e.Response}
-	if err := s.Signed(a.yes(b.Decision, v.Person, c.ID)); err != nil {
+	s := assertion.Signature{Person: v.Person, PolicyHash: a.PolicyHash, Nonce: c.Nonce, SiteID: b.site.ID,
+		Origin: b.site.Origin, Key: p.Key, Response: e.Response}
+	if err := s.Signed(yesToSign(a, b.Decision, v.Person, c.Nonce)); err != nil {
 		return fail(err.Error())
 	}
 	return &s, nil
 }
 
 // yes is what a person signs to decide so.
-func (a Approval) yes(d Decision, person, nonce string) assertion.Yes {
+func yesToSign(a approval.Approval, d approval.Decision, person, nonce string) assertion.Yes {
 	return assertion.Yes{ApprovalID: a.ID, Decision: string(d), Fingerprint: a.Fingerprint, Nonce: nonce,
 		Person: person, PolicyHash: a.PolicyHash}
-}
-
-// stepUp is the refusal of a yes that wants a signature, with the page where it is given.
-func (a Approval) stepUp(site assertion.Site, text string) *Error {
-	e := refuse(CodeStepUpRequired, "%s", text)
-	if site.ID == "" {
-		e.Message += "the desk has no page for that (server.publicUrl)."
-		return e
-	}
-	e.URL = site.Link("/a/" + a.Code)
-	e.Message += e.URL
-	return e
 }
 
 // spent is what a ballot used up, whatever became of it: the ceremony, and the count of
 // the passkey where its signature was good.
 func (b Ballot) spent(s *assertion.Signature, now int64) *PasskeyUse {
-	if b.evidence == nil || b.evidence.began.ID == "" {
+	if b.evidence == nil || b.evidence.Began.Nonce == "" {
 		return nil
 	}
-	use := &PasskeyUse{Challenge: b.evidence.began.ID, AtMs: now}
+	use := &PasskeyUse{Challenge: b.evidence.Began.Nonce, AtMs: now}
 	if s != nil {
 		seen := s.Seen()
 		use.Passkey, use.Before, use.After, use.BackedUp = s.CredentialID, s.SignCount, seen.SignCount, seen.BackedUp
@@ -120,15 +103,11 @@ func (g *Gate) evidenceOf(ctx context.Context, s *SignedYes) (*evidence, error) 
 	if s == nil {
 		return nil, nil
 	}
-	e := &evidence{SignedYes: *s}
-	var err error
-	if e.began, err = g.store.Challenge(ctx, s.Nonce); err != nil && CodeOf(err) != CodeNotFound {
+	has, err := g.signers.Evidence(ctx, s.Nonce, s.Response.CredentialID)
+	if err != nil {
 		return nil, err
 	}
-	if e.passkey, err = g.store.Passkey(ctx, s.Response.CredentialID); err != nil && CodeOf(err) != CodeNotFound {
-		return nil, err
-	}
-	return e, nil
+	return &evidence{*s, has}, nil
 }
 
 // YesToSign is what a person's passkey is asked to sign.
@@ -136,7 +115,7 @@ type YesToSign struct {
 	Nonce     string
 	Challenge []byte
 	Site      assertion.Site
-	Passkeys  []Passkey // of the person; one of them must sign
+	Passkeys  []string // their ids; one of them must sign
 }
 
 // ShownCall is what a page has shown, so that nothing else is signed than what was read.
@@ -147,37 +126,37 @@ type ShownCall struct {
 }
 
 // signedDecision is the one that a person signs.
-func signedDecision(retry bool) Decision {
+func signedDecision(retry bool) approval.Decision {
 	if retry {
-		return Retry
+		return approval.Retry
 	}
-	return AllowOnce
+	return approval.AllowOnce
 }
 
 // BeginYes begins a ceremony in which the session's person signs that this call may run
 // once or once more. It is good for five minutes, for that session, once. What was shown must be what
 // stands: CodeUnseenPayload where the page is of another call or policy, or the call
 // itself cannot be shown.
-func (g *Gate) BeginYes(ctx context.Context, s Session, code string, shown ShownCall) (YesToSign, error) {
+func (g *Gate) BeginYes(ctx context.Context, u WebUser, code string, shown ShownCall) (YesToSign, error) {
 	rules, err := g.inForce()
 	if err != nil {
 		return YesToSign{}, err
 	}
 	a, err := g.ByCode(ctx, code)
-	who := rules.People.Identify(Voter{Channel: WebChannel, UserID: s.Person})
+	who := rules.People.Identify(approval.Voter{Channel: approval.WebChannel, UserID: u.Person})
 	switch {
 	case err != nil:
 		return YesToSign{}, err
-	case !a.Concerns(who, rules.People): // nobody learns by asking what there is
-		return YesToSign{}, notFound()
+	case !people.Concerns(a, who, rules.People): // nobody learns by asking what there is
+		return YesToSign{}, approval.NotFound()
 	case a.Final() && !shown.Retry:
-		return YesToSign{}, a.ended()
-	case shown.Retry && a.Status == Pending:
-		return YesToSign{}, notClaimable(WhyPending, "The approval is still pending.")
-	case shown.Retry && a.Status != Approved:
-		return YesToSign{}, a.ended()
+		return YesToSign{}, card.Ended(a)
+	case shown.Retry && a.Status == approval.Pending:
+		return YesToSign{}, approval.NotClaimable(approval.WhyPending, "The approval is still pending.")
+	case shown.Retry && a.Status != approval.Approved:
+		return YesToSign{}, card.Ended(a)
 	case shown.Retry && shown.After != len(a.RetriedBy):
-		return YesToSign{}, refuse(CodeUnseenPayload, "It was retried since this page was made: load the page again.")
+		return YesToSign{}, approval.Refuse(approval.CodeUnseenPayload, "It was retried since this page was made: load the page again.")
 	}
 	facts, err := g.Payload(ctx, a)
 	if err != nil {
@@ -185,56 +164,58 @@ func (g *Gate) BeginYes(ctx context.Context, s Session, code string, shown Shown
 	}
 	switch {
 	case rules.Site.ID == "":
-		return YesToSign{}, noSite()
+		return YesToSign{}, NoSite()
 	case len(facts) == 0:
-		return YesToSign{}, refuse(CodeUnseenPayload, "The call itself cannot be shown, so it can only be denied.")
+		return YesToSign{}, approval.Refuse(approval.CodeUnseenPayload, "The call itself cannot be shown, so it can only be denied.")
 	case shown.Fingerprint != a.Fingerprint || shown.PolicyHash != rules.Policy.Hash():
-		return YesToSign{}, refuse(CodeUnseenPayload,
+		return YesToSign{}, approval.Refuse(approval.CodeUnseenPayload,
 			"What stands there is another call, or the rules have changed: load the page again.")
 	}
-	held, err := g.store.Passkeys(ctx, s.Person)
+	nonce, passkeys, err := g.signers.KeepCeremony(ctx, Ceremony{Session: u.Session, Person: u.Person, Approval: a.Key,
+		Run: len(a.RetriedBy)})
 	if err != nil {
 		return YesToSign{}, err
 	}
-	if len(held) == 0 {
-		return YesToSign{}, refuse(CodeStepUpRequired,
-			"You have no passkey. An operator lets you make one: approvalbot login --enrol %s", s.Person)
+	if len(passkeys) == 0 {
+		return YesToSign{}, approval.Refuse(approval.CodeStepUpRequired,
+			"You have no passkey. An operator lets you make one: approvalbot login --enrol %s", u.Person)
 	}
-	c := newChallenge(YesChallenge, s.ID, nowMs())
-	c.Person, c.Approval, c.Run = s.Person, a.Key, len(a.RetriedBy)
 	a.PolicyHash = rules.Policy.Hash()
-	y := a.yes(signedDecision(shown.Retry), s.Person, c.ID)
-	out := YesToSign{Nonce: c.ID, Challenge: y.Challenge(), Site: rules.Site, Passkeys: held}
-	return out, g.store.KeepChallenge(ctx, c)
+	y := yesToSign(a, signedDecision(shown.Retry), u.Person, nonce)
+	return YesToSign{Nonce: nonce, Challenge: y.Challenge(), Site: rules.Site, Passkeys: passkeys}, nil
 }
 
 // VoteSigned is Vote with a yes, good for this call alone, that the session's person has
 // signed: see [Gate.BeginYes].
-func (g *Gate) VoteSigned(ctx context.Context, s Session, code string, yes SignedYes, reason string) (Approval, error) {
+func (g *Gate) VoteSigned(ctx context.Context, u WebUser, code string, yes SignedYes, reason string) (approval.Approval, error) {
 	a, err := g.ByCode(ctx, code)
 	if err != nil {
-		return Approval{}, err
+		return approval.Approval{}, err
 	}
-	yes.Session = s.ID
-	return g.Vote(ctx, a.Key, Ballot{Voter: s.Voter(), Decision: signedDecision(yes.Retry), Reason: reason,
+	yes.Session = u.Session
+	return g.Vote(ctx, a.Key, Ballot{Voter: u.Voter(), Decision: signedDecision(yes.Retry), Reason: reason,
 		Opens: yes.Retry, WithoutResult: yes.WithoutResult, ReceivedMs: nowMs(), Signed: &yes})
 }
 
 // withHolders has the people say who has a passkey, where a yes must be signed.
-func (g *Gate) withHolders(ctx context.Context, r Rule, rules *Rules) error {
+func (g *Gate) withHolders(ctx context.Context, r approval.Rule, rules *Rules) error {
 	if !r.StepUp {
 		return nil
 	}
-	all, err := g.store.Passkeys(ctx, "")
-	if err == nil {
-		rules.People = rules.People.withHolders(all)
+	holders, err := g.signers.Holders(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	if holders == nil { // else it would not be known who has one
+		holders = map[string]bool{}
+	}
+	rules.People = rules.People.WithHolders(holders)
+	return nil
 }
 
 // signedEvent says in the log which passkey signed a yes.
-func (a Approval) signedEvent(p Passkey, now int64) Event {
-	e := p.event(EventPasskeyUsed, now, "")
+func signedEvent(a approval.Approval, p Signer, now int64) approval.Event {
+	e := p.Used(now)
 	e.Key, e.Owner = a.Key, a.Owner
 	return e
 }

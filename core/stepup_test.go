@@ -2,9 +2,8 @@ package core_test
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
-	"slices"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -12,8 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
 	"approvalbot/internal/assertion/softkey"
+	"approvalbot/internal/signin"
 )
 
 const deskURL = "https://desk.example.org"
@@ -41,55 +42,53 @@ func newSigning(t *testing.T, holders ...string) *signing {
 func (d *signing) enrol(t *testing.T, who string) {
 	t.Helper()
 	key := softkey.New(t, assertion.ES256)
-	_, err := d.Enrol(t.Context(), begun(core.Session{ID: "enrols-" + who, Person: who, How: "link", Enrols: true}), passkeyOf(t, key, "phone"))
+	_, err := d.door.Enrol(t.Context(), begun(signin.Session{ID: "enrols-" + who, Person: who, How: "link", Enrols: true}), passkeyOf(t, key, "phone"))
 	require.NoError(t, err)
 	d.keys[who] = key
 }
 
-func passkeyOf(t *testing.T, key *softkey.Passkey, name string) core.Passkey {
+func passkeyOf(t *testing.T, key *softkey.Passkey, name string) signin.Passkey {
 	t.Helper()
 	k := key.Key(t)
-	return core.Passkey{ID: key.ID, Name: name, PublicKey: k.PublicKey, Algorithm: k.Algorithm, SignCount: k.SignCount}
+	return signin.Passkey{ID: key.ID, Name: name, PublicKey: k.PublicKey, Algorithm: k.Algorithm, SignCount: k.SignCount}
 }
 
 // signedByName is byName with tools whose yes must be signed.
 type signedByName struct{ byName }
 
-func (p signedByName) Judge(ctx context.Context, c core.Call) core.Judgement {
+func (p signedByName) Judge(ctx context.Context, c approval.Call) approval.Judgement {
 	j := p.byName.Judge(ctx, c)
 	switch c.ToolName {
 	case "signed-twice":
 		j.Rule.MinApprovals = 2
 		fallthrough
 	case "signed":
-		j.Rule.StepUp, j.Unreached = true, core.OutcomeAllow
+		j.Rule.StepUp, j.Unreached = true, approval.OutcomeAllow
 	}
 	return j
 }
 
-func (p signedByName) JudgeWith(ctx context.Context, c core.Call, _ core.Opinion) core.Judgement {
+func (p signedByName) JudgeWith(ctx context.Context, c approval.Call, _ approval.Opinion) approval.Judgement {
 	return p.Judge(ctx, c)
 }
 
 // begun is a session that has begun just now.
-func begun(s core.Session) core.Session {
+func begun(s signin.Session) signin.Session {
 	s.CreatedMs = time.Now().UnixMilli()
 	return s
 }
 
-func signedInAs(who string) core.Session {
-	return core.Session{ID: "of-" + who, Person: who, How: "link"}
-}
+func signedInAs(who string) core.WebUser { return core.WebUser{Person: who, Session: "of-" + who} }
 
 // begin begins the ceremony of a person's yes.
-func (d *signing) begin(t *testing.T, who string, a core.Approval) core.YesToSign {
+func (d *signing) begin(t *testing.T, who string, a approval.Approval) core.YesToSign {
 	t.Helper()
 	y, err := d.BeginYes(t.Context(), signedInAs(who), a.Code, d.shown(a))
 	require.NoError(t, err)
 	return y
 }
 
-func (d *signing) shown(a core.Approval) core.ShownCall {
+func (d *signing) shown(a approval.Approval) core.ShownCall {
 	return core.ShownCall{Fingerprint: a.Fingerprint, PolicyHash: d.PolicyHash()}
 }
 
@@ -100,13 +99,13 @@ func (d *signing) sign(t *testing.T, who string, y core.YesToSign) core.SignedYe
 }
 
 // yes is a person's signed yes.
-func (d *signing) yes(t *testing.T, who string, a core.Approval) (core.Approval, error) {
+func (d *signing) yes(t *testing.T, who string, a approval.Approval) (approval.Approval, error) {
 	t.Helper()
 	return d.VoteSigned(t.Context(), signedInAs(who), a.Code, d.sign(t, who, d.begin(t, who, a)), "")
 }
 
 // events gives the log's entries of a type.
-func (d *signing) events(t *testing.T, of core.EventType) (out []core.Entry) {
+func (d *signing) events(t *testing.T, of approval.EventType) (out []core.Entry) {
 	t.Helper()
 	log, err := d.store.Log(t.Context(), 0, 1000)
 	require.NoError(t, err)
@@ -124,44 +123,44 @@ func TestStepUp_OnlyASignatureCounts(t *testing.T) {
 	t.Parallel()
 	d := newSigning(t, "alice")
 	a := d.submit(t, "signed")
-	require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, a.Offers)
+	require.Equal(t, []approval.Decision{approval.AllowOnce, approval.Deny}, a.Offers)
 	for name, b := range map[string]core.Ballot{
-		"tap": {Voter: core.Voter{Channel: "telegram", UserID: "1"}, Decision: core.AllowOnce, Chat: &ops},
-		"web": {Voter: core.Voter{Channel: core.WebChannel, UserID: "alice"}, Decision: core.AllowOnce},
+		"tap": {Voter: approval.Voter{Channel: "telegram", UserID: "1"}, Decision: approval.AllowOnce, Chat: &ops},
+		"web": {Voter: approval.Voter{Channel: approval.WebChannel, UserID: "alice"}, Decision: approval.AllowOnce},
 	} {
 		b.ReceivedMs = a.CreatedAtMs
 		_, err := d.Vote(t.Context(), a.Key, b)
 		requireStepUp(t, err, a, name)
 	}
-	_, err := d.VoteAs(t.Context(), alice, a.ID, core.AllowOnce, "")
+	_, err := d.VoteAs(t.Context(), alice, a.ID, approval.AllowOnce, "")
 	requireStepUp(t, err, a, "api")
-	require.Len(t, d.events(t, core.EventRefused), 3)
+	require.Len(t, d.events(t, approval.EventRefused), 3)
 
 	after, err := d.yes(t, "alice", a)
 	require.NoError(t, err)
-	require.Equal(t, core.Approved, after.Status)
+	require.Equal(t, approval.Approved, after.Status)
 	require.Equal(t, []string{"person:alice"}, after.DecidedBy)
 	s := after.Votes[0].Signature
 	require.NoError(t, s.Signed(assertion.Yes{ApprovalID: a.ID, Decision: "allow-once", Fingerprint: a.Fingerprint, Nonce: s.Nonce,
 		Person: "alice", PolicyHash: "1"}))
-	require.Contains(t, string(d.events(t, core.EventVote)[0].Data), s.Response.Signature, "the log has what was signed")
-	require.Equal(t, a.Key, d.events(t, core.EventPasskeyUsed)[0].Key)
-	held, err := d.PasskeysOf(t.Context(), signedInAs("alice"))
+	require.Contains(t, string(d.events(t, approval.EventVote)[0].Data), s.Response.Signature, "the log has what was signed")
+	require.Equal(t, a.Key, d.events(t, approval.EventPasskeyUsed)[0].Key)
+	held, err := d.door.PasskeysOf(t.Context(), signin.Session{Person: "alice"})
 	require.NoError(t, err)
 	require.EqualValues(t, 1, held.Held[0].SignCount)
 	require.NotZero(t, held.Held[0].UsedMs)
 
-	b := d.submit(t, "signed", func(c *core.Call) { c.Params = json.RawMessage(`{"path":"b"}`) })
-	after, err = d.VoteAs(t.Context(), alice, b.ID, core.Deny, "")
+	b := d.submit(t, "signed", func(c *approval.Call) { c.Params = json.RawMessage(`{"path":"b"}`) })
+	after, err = d.VoteAs(t.Context(), alice, b.ID, approval.Deny, "")
 	require.NoError(t, err)
-	require.Equal(t, core.Denied, after.Status)
+	require.Equal(t, approval.Denied, after.Status)
 }
 
-func requireStepUp(t *testing.T, err error, a core.Approval, name string) {
+func requireStepUp(t *testing.T, err error, a approval.Approval, name string) {
 	t.Helper()
-	var e *core.Error
+	var e *approval.Error
 	require.ErrorAs(t, err, &e, name)
-	require.Equal(t, core.CodeStepUpRequired, e.Code, "%s: %s", name, e.Message)
+	require.Equal(t, approval.CodeStepUpRequired, e.Code, "%s: %s", name, e.Message)
 	require.Equal(t, deskURL+"/a/"+a.Code, e.URL, name)
 	require.Contains(t, e.Message, e.URL, name)
 	require.LessOrEqual(t, len(e.Message), 200, "a tap's answer has no more room")
@@ -174,12 +173,12 @@ func TestStepUp_Quorum(t *testing.T) {
 	a := d.submit(t, "signed-twice")
 	after, err := d.yes(t, "alice", a)
 	require.NoError(t, err)
-	require.Equal(t, core.Pending, after.Status)
-	_, err = d.VoteAs(t.Context(), bob, a.ID, core.AllowOnce, "")
+	require.Equal(t, approval.Pending, after.Status)
+	_, err = d.VoteAs(t.Context(), bob, a.ID, approval.AllowOnce, "")
 	requireStepUp(t, err, a, "the second")
 	after, err = d.yes(t, "bob", a)
 	require.NoError(t, err)
-	require.Equal(t, core.Approved, after.Status)
+	require.Equal(t, approval.Approved, after.Status)
 	require.NotEqual(t, after.Votes[0].Signature.CredentialID, after.Votes[1].Signature.CredentialID)
 }
 
@@ -188,17 +187,34 @@ func TestStepUp_TooFewPasskeys(t *testing.T) {
 	t.Parallel()
 	d := newSigning(t)
 	a := d.submit(t, "signed")
-	require.Equal(t, core.Denied, a.Status)
-	require.Contains(t, a.Assessment.ReasonCodes, core.ReasonInsufficient)
+	require.Equal(t, approval.Denied, a.Status)
+	require.Contains(t, a.Assessment.ReasonCodes, approval.ReasonInsufficient)
 	require.Contains(t, a.Reason, "login --enrol")
 	d.enrol(t, "alice")
-	require.Equal(t, core.Pending, d.submit(t, "signed").Status)
-	require.Equal(t, core.Denied, d.submit(t, "signed-twice").Status)
+	require.Equal(t, approval.Pending, d.submit(t, "signed").Status)
+	require.Equal(t, approval.Denied, d.submit(t, "signed-twice").Status)
 	p, err := d.Evaluate(t.Context(), agent, call("signed-twice"))
 	require.NoError(t, err)
-	require.Equal(t, core.OutcomeDeny, p.Outcome)
-	mine := d.submit(t, "signed", func(c *core.Call) { c.SessionKey, c.Requester = "t", &core.Requester{Person: "alice"} })
-	require.Equal(t, core.Denied, mine.Status, "who asked signs nothing")
+	require.Equal(t, approval.OutcomeDeny, p.Outcome)
+	mine := d.submit(t, "signed", func(c *approval.Call) { c.SessionKey, c.Requester = "t", &approval.Requester{Person: "alice"} })
+	require.Equal(t, approval.Denied, mine.Status, "who asked signs nothing")
+}
+
+// A Gate that was given no signers takes nobody for a holder of a passkey, and counts no signature.
+func TestStepUp_WithoutSignIn(t *testing.T) {
+	t.Parallel()
+	d := newSigning(t, "alice")
+	a := d.submit(t, "signed")
+	yes := d.sign(t, "alice", d.begin(t, "alice", a))
+	alone := core.NewGate(d.store, d.rules, slog.New(slog.DiscardHandler))
+	_, err := alone.VoteSigned(t.Context(), signedInAs("alice"), a.Code, yes, "")
+	requireStepUp(t, err, a, "a signature")
+	_, err = alone.BeginYes(t.Context(), signedInAs("alice"), a.Code, d.shown(a))
+	require.ErrorContains(t, err, "You have no passkey")
+	b, _, err := alone.Submit(t.Context(), agent, call("signed", func(c *approval.Call) { c.SessionKey = "another" }))
+	require.NoError(t, err)
+	require.Equal(t, approval.Denied, b.Status)
+	require.Contains(t, b.Assessment.ReasonCodes, approval.ReasonInsufficient)
 }
 
 // The verifier's people sign as everybody does.
@@ -207,29 +223,29 @@ func TestStepUp_VerifiersPeople(t *testing.T) {
 	d := newSigning(t, "alice")
 	d.use(func(r *core.Rules) { r.Verifier = wantsBob{} })
 	a := d.submit(t, "signed")
-	require.Equal(t, core.Denied, a.Status)
+	require.Equal(t, approval.Denied, a.Status)
 	require.Contains(t, a.Reason, "one of the verifier's people beside whoever asked, and with a passkey")
 	d.enrol(t, "bob")
 	a = d.submit(t, "signed")
 	_, err := d.yes(t, "alice", a)
 	require.NoError(t, err)
-	_, err = d.VoteAs(t.Context(), bob, a.ID, core.AllowOnce, "")
+	_, err = d.VoteAs(t.Context(), bob, a.ID, approval.AllowOnce, "")
 	requireStepUp(t, err, a, "the verifier's")
 	after, err := d.yes(t, "bob", a)
 	require.NoError(t, err)
-	require.Equal(t, core.Approved, after.Status)
+	require.Equal(t, approval.Approved, after.Status)
 	require.Equal(t, []string{"person:alice", "person:bob"}, after.DecidedBy)
 }
 
 // wantsBob is a verifier whose only person is bob.
 type wantsBob struct{}
 
-func (wantsBob) Wants(core.Call) core.Verification {
-	return wantsBob{}.Verify(context.Background(), core.Call{}, 0)
+func (wantsBob) Wants(approval.Call) approval.Verification {
+	return wantsBob{}.Verify(context.Background(), approval.Call{}, 0)
 }
-func (wantsBob) Chats() []core.VerifierPeople { return nil }
-func (wantsBob) Verify(context.Context, core.Call, core.RiskClass) core.Verification {
-	return core.Verification{Asked: true, People: &core.VerifierPeople{Place: ops, Accounts: []string{"telegram:2"}}}
+func (wantsBob) Chats() []approval.VerifierPeople { return nil }
+func (wantsBob) Verify(context.Context, approval.Call, approval.RiskClass) approval.Verification {
+	return approval.Verification{Asked: true, People: &approval.VerifierPeople{Place: ops, Accounts: []string{"telegram:2"}}}
 }
 
 // No grant stands for a signature: neither one given before it was wanted, nor any other.
@@ -239,16 +255,16 @@ func TestStepUp_NoGrant(t *testing.T) {
 	policy := d.rules.Policy
 	d.use(func(r *core.Rules) { r.Policy = byName{hash: "0"} })
 	a := d.submit(t, "signed")
-	_, err := d.VoteAs(t.Context(), alice, a.ID, core.AllowAlways, "")
+	_, err := d.VoteAs(t.Context(), alice, a.ID, approval.AllowAlways, "")
 	require.NoError(t, err)
-	require.Equal(t, core.Approved, d.submit(t, "signed").Status, "it is covered")
+	require.Equal(t, approval.Approved, d.submit(t, "signed").Status, "it is covered")
 	d.use(func(r *core.Rules) { r.Policy = policy })
-	b := d.submit(t, "signed", func(c *core.Call) { c.MustAsk = false })
-	require.Equal(t, core.Pending, b.Status)
-	_, err = d.VoteAs(t.Context(), alice, b.ID, core.AllowAlways, "")
-	require.Equal(t, core.CodeDecisionNotOffered, core.CodeOf(err))
+	b := d.submit(t, "signed", func(c *approval.Call) { c.MustAsk = false })
+	require.Equal(t, approval.Pending, b.Status)
+	_, err = d.VoteAs(t.Context(), alice, b.ID, approval.AllowAlways, "")
+	require.Equal(t, approval.CodeDecisionNotOffered, approval.CodeOf(err))
 	_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{})
-	require.Equal(t, core.CodeNotClaimable, core.CodeOf(err), "what was allowed unsigned is not handed out any more")
+	require.Equal(t, approval.CodeNotClaimable, approval.CodeOf(err), "what was allowed unsigned is not handed out any more")
 }
 
 // Rules that come to want a signature void what was said without one, and one that was
@@ -265,29 +281,29 @@ func TestStepUp_OtherRules(t *testing.T) {
 	requireStepUp(t, err, a, "begun under the old rules")
 	after, err := d.yes(t, "bob", a)
 	require.NoError(t, err)
-	require.Equal(t, core.Pending, after.Status, "alice's is under rules that are gone")
+	require.Equal(t, approval.Pending, after.Status, "alice's is under rules that are gone")
 	after, err = d.yes(t, "alice", a)
 	require.NoError(t, err)
-	require.Equal(t, core.Approved, after.Status)
+	require.Equal(t, approval.Approved, after.Status)
 
 	d.use(func(r *core.Rules) { r.Policy = byName{hash: "3"} })
 	b := d.submit(t, "two")
-	_, err = d.VoteAs(t.Context(), alice, b.ID, core.AllowOnce, "")
+	_, err = d.VoteAs(t.Context(), alice, b.ID, approval.AllowOnce, "")
 	require.NoError(t, err)
 	d.use(func(r *core.Rules) { r.Policy = alwaysSigned{byName{hash: "4"}} })
 	require.NoError(t, d.Rejudge(t.Context()))
 	got, err := d.ByKey(t.Context(), b.Key)
 	require.NoError(t, err)
 	require.Empty(t, got.Votes)
-	require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, got.Offers)
-	_, err = d.VoteAs(t.Context(), alice, b.ID, core.AllowOnce, "")
+	require.Equal(t, []approval.Decision{approval.AllowOnce, approval.Deny}, got.Offers)
+	_, err = d.VoteAs(t.Context(), alice, b.ID, approval.AllowOnce, "")
 	requireStepUp(t, err, b, "after the rules changed")
 }
 
 // alwaysSigned is byName where every yes must be signed.
 type alwaysSigned struct{ byName }
 
-func (p alwaysSigned) Judge(ctx context.Context, c core.Call) core.Judgement {
+func (p alwaysSigned) Judge(ctx context.Context, c approval.Call) approval.Judgement {
 	j := p.byName.Judge(ctx, c)
 	j.Rule.StepUp = true
 	return j
@@ -301,63 +317,63 @@ func TestAdversary_N4_Assertions(t *testing.T) {
 		who string
 		yes core.SignedYes
 	}
-	for name, attack := range map[string]func(t *testing.T, d *signing, a core.Approval) attempt{
-		"another call": func(t *testing.T, d *signing, a core.Approval) attempt {
-			other := d.submit(t, "signed", func(c *core.Call) { c.Params = json.RawMessage(`{"path":"harmless"}`) })
+	for name, attack := range map[string]func(t *testing.T, d *signing, a approval.Approval) attempt{
+		"another call": func(t *testing.T, d *signing, a approval.Approval) attempt {
+			other := d.submit(t, "signed", func(c *approval.Call) { c.Params = json.RawMessage(`{"path":"harmless"}`) })
 			return attempt{"alice", d.sign(t, "alice", d.begin(t, "alice", other))}
 		},
-		"another call, under this one's nonce": func(t *testing.T, d *signing, a core.Approval) attempt {
+		"another call, under this one's nonce": func(t *testing.T, d *signing, a approval.Approval) attempt {
 			y := d.begin(t, "alice", a)
 			y.Challenge = assertion.Yes{ApprovalID: a.ID, Decision: "allow-once", Fingerprint: "0", Nonce: y.Nonce, Person: "alice",
 				PolicyHash: "1"}.Challenge()
 			return attempt{"alice", d.sign(t, "alice", y)}
 		},
-		"another decision": func(t *testing.T, d *signing, a core.Approval) attempt {
+		"another decision": func(t *testing.T, d *signing, a approval.Approval) attempt {
 			y := d.begin(t, "alice", a)
 			y.Challenge = assertion.Yes{ApprovalID: a.ID, Decision: "deny", Fingerprint: a.Fingerprint, Nonce: y.Nonce, Person: "alice",
 				PolicyHash: "1"}.Challenge()
 			return attempt{"alice", d.sign(t, "alice", y)}
 		},
-		"another person's key": func(t *testing.T, d *signing, a core.Approval) attempt {
+		"another person's key": func(t *testing.T, d *signing, a approval.Approval) attempt {
 			y := d.begin(t, "alice", a)
 			return attempt{"alice", d.sign(t, "bob", y)}
 		},
-		"another person's ceremony": func(t *testing.T, d *signing, a core.Approval) attempt {
+		"another person's ceremony": func(t *testing.T, d *signing, a approval.Approval) attempt {
 			return attempt{"alice", d.sign(t, "bob", d.begin(t, "bob", a))}
 		},
-		"another policy": func(t *testing.T, d *signing, a core.Approval) attempt {
+		"another policy": func(t *testing.T, d *signing, a approval.Approval) attempt {
 			y := d.begin(t, "alice", a)
 			y.Challenge = assertion.Yes{ApprovalID: a.ID, Decision: "allow-once", Fingerprint: a.Fingerprint, Nonce: y.Nonce,
 				Person: "alice", PolicyHash: "2"}.Challenge()
 			return attempt{"alice", d.sign(t, "alice", y)}
 		},
-		"another site": func(t *testing.T, d *signing, a core.Approval) attempt {
+		"another site": func(t *testing.T, d *signing, a approval.Approval) attempt {
 			y := d.begin(t, "alice", a)
 			y.Site.ID, y.Site.Origin = "evil.example.org", "https://evil.example.org"
 			return attempt{"alice", d.sign(t, "alice", y)}
 		},
-		"nobody verified": func(t *testing.T, d *signing, a core.Approval) attempt {
+		"nobody verified": func(t *testing.T, d *signing, a approval.Approval) attempt {
 			d.keys["alice"].Flags = softkey.Present
 			return attempt{"alice", d.sign(t, "alice", d.begin(t, "alice", a))}
 		},
-		"a copied key": func(t *testing.T, d *signing, a core.Approval) attempt {
-			other := d.submit(t, "signed", func(c *core.Call) { c.Params = json.RawMessage(`{"path":"harmless"}`) })
+		"a copied key": func(t *testing.T, d *signing, a approval.Approval) attempt {
+			other := d.submit(t, "signed", func(c *approval.Call) { c.Params = json.RawMessage(`{"path":"harmless"}`) })
 			_, err := d.yes(t, "alice", other)
 			require.NoError(t, err)
 			d.keys["alice"].Count = 0
 			return attempt{"alice", d.sign(t, "alice", d.begin(t, "alice", a))}
 		},
-		"a removed key": func(t *testing.T, d *signing, a core.Approval) attempt {
+		"a removed key": func(t *testing.T, d *signing, a approval.Approval) attempt {
 			yes := d.sign(t, "alice", d.begin(t, "alice", a))
-			require.NoError(t, d.RemovePasskey(t.Context(), begun(core.Session{ID: "s", Person: "alice", How: "passkey"}), d.keys["alice"].ID))
+			require.NoError(t, d.door.RemovePasskey(t.Context(), begun(signin.Session{ID: "s", Person: "alice", How: "passkey"}), d.keys["alice"].ID))
 			return attempt{"alice", yes}
 		},
-		"no ceremony": func(t *testing.T, d *signing, a core.Approval) attempt {
+		"no ceremony": func(t *testing.T, d *signing, a approval.Approval) attempt {
 			y := d.begin(t, "alice", a)
 			y.Nonce = "made-up"
 			return attempt{"alice", d.sign(t, "alice", y)}
 		},
-		"replayed": func(t *testing.T, d *signing, a core.Approval) attempt {
+		"replayed": func(t *testing.T, d *signing, a approval.Approval) attempt {
 			other := d.submit(t, "signed-twice")
 			yes := d.sign(t, "alice", d.begin(t, "alice", other))
 			_, err := d.VoteSigned(t.Context(), signedInAs("alice"), other.Code, yes, "")
@@ -370,13 +386,13 @@ func TestAdversary_N4_Assertions(t *testing.T) {
 			d := newSigning(t, "alice", "bob")
 			a := d.submit(t, "signed")
 			try := attack(t, d, a)
-			before := len(d.events(t, core.EventRefused))
+			before := len(d.events(t, approval.EventRefused))
 			_, err := d.VoteSigned(t.Context(), signedInAs(try.who), a.Code, try.yes, "")
 			requireStepUp(t, err, a, name)
-			require.Len(t, d.events(t, core.EventRefused), before+1)
+			require.Len(t, d.events(t, approval.EventRefused), before+1)
 			got, err := d.ByKey(t.Context(), a.Key)
 			require.NoError(t, err)
-			require.Equal(t, core.Pending, got.Status)
+			require.Equal(t, approval.Pending, got.Status)
 			require.Empty(t, got.Votes)
 			_, err = d.VoteSigned(t.Context(), signedInAs(try.who), a.Code, try.yes, "")
 			requireStepUp(t, err, a, "again")
@@ -387,7 +403,7 @@ func TestAdversary_N4_Assertions(t *testing.T) {
 		d := newSigning(t, "alice")
 		a := d.submit(t, "signed")
 		yes := d.sign(t, "alice", d.begin(t, "alice", a))
-		_, err := d.VoteSigned(t.Context(), core.Session{ID: "stolen", Person: "alice"}, a.Code, yes, "")
+		_, err := d.VoteSigned(t.Context(), core.WebUser{Session: "stolen", Person: "alice"}, a.Code, yes, "")
 		requireStepUp(t, err, a, "another session")
 	})
 	t.Run("replayed at the same time", func(t *testing.T) {
@@ -420,158 +436,13 @@ func TestAdversary_N4_Assertions(t *testing.T) {
 		d := newSigning(t, "alice")
 		a, b := d.submit(t, "signed"), d.submit(t, "ask")
 		_, err := d.BeginYes(t.Context(), signedInAs("alice"), a.Code, d.shown(b))
-		require.Equal(t, core.CodeUnseenPayload, core.CodeOf(err))
+		require.Equal(t, approval.CodeUnseenPayload, approval.CodeOf(err))
 	})
 	t.Run("who may not decide", func(t *testing.T) {
 		t.Parallel()
 		d := newSigning(t, "alice", "bob")
-		a := d.submit(t, "signed", func(c *core.Call) { c.Requester = &core.Requester{Person: "alice"} })
+		a := d.submit(t, "signed", func(c *approval.Call) { c.Requester = &approval.Requester{Person: "alice"} })
 		_, err := d.yes(t, "alice", a)
-		require.Equal(t, core.CodeSelfApproval, core.CodeOf(err))
+		require.Equal(t, approval.CodeSelfApproval, approval.CodeOf(err))
 	})
-}
-
-// A first passkey is made after an operator's link or the organisation's sign-in, further
-// ones by whoever has one; never by who came through a chat's link.
-func TestPasskeys_WhoMayEnrol(t *testing.T) {
-	t.Parallel()
-	d := newSigning(t)
-	chat := core.Session{ID: "chat", Person: "alice", How: "link"}
-	first, second := softkey.New(t, assertion.ES256), softkey.New(t, assertion.EdDSA)
-	_, err := d.Enrol(t.Context(), chat, passkeyOf(t, first, "mine"))
-	require.Equal(t, core.CodeForbidden, core.CodeOf(err))
-	_, err = d.Enrol(t.Context(), begun(core.Session{ID: "passkey", Person: "alice", How: "passkey"}), passkeyOf(t, first, "mine"))
-	require.Equal(t, core.CodeForbidden, core.CodeOf(err), "there is none by which it could be signed in")
-	enrols := begun(core.Session{ID: "link", Person: "alice", How: "link", Enrols: true})
-	p, err := d.Enrol(t.Context(), enrols, passkeyOf(t, first, "  my\u202e phone "))
-	require.NoError(t, err)
-	require.NotContains(t, p.Name, "\u202e")
-	require.Len(t, d.events(t, core.EventPasskeyEnrolled), 1)
-	told, err := d.store.Notices(t.Context(), 10)
-	require.NoError(t, err)
-	require.Len(t, told, 1)
-	require.Equal(t, core.Target{Channel: "telegram", To: "1"}, told[0].Target)
-	require.Contains(t, told[0].Text, "A passkey was made for you")
-
-	for _, s := range []core.Session{chat, enrols, begun(core.Session{ID: "oidc", Person: "alice", How: "oidc"})} {
-		_, err = d.Enrol(t.Context(), s, passkeyOf(t, second, "second"))
-		require.Equal(t, core.CodeStepUpRequired, core.CodeOf(err), s.How)
-	}
-	require.Equal(t, core.CodeStepUpRequired, core.CodeOf(d.RemovePasskey(t.Context(), chat, first.ID)))
-	c, err := d.BeginCeremony(t.Context(), core.ConfirmChallenge, chat.ID)
-	require.NoError(t, err)
-	require.NoError(t, d.Confirm(t.Context(), chat, c.ID, first.Sign(t, d.rules.Site, decode64(t, c.ID))))
-	_, err = d.Enrol(t.Context(), chat, passkeyOf(t, second, "second"))
-	require.NoError(t, err)
-	_, err = d.Enrol(t.Context(), chat, passkeyOf(t, second, "again"))
-	require.Equal(t, core.CodeIDConflict, core.CodeOf(err))
-	_, err = d.Enrol(t.Context(), begun(core.Session{ID: "b", Person: "bob", Enrols: true}), passkeyOf(t, first, "alice's"))
-	require.Equal(t, core.CodeIDConflict, core.CodeOf(err), "another's stays another's")
-	_, err = d.Enrol(t.Context(), begun(core.Session{ID: "m", Person: "mallory", Enrols: true}), passkeyOf(t, softkey.New(t, assertion.ES256), ""))
-	require.Equal(t, core.CodeForbidden, core.CodeOf(err), "nobody whom the configuration does not name")
-
-	require.NoError(t, d.RemovePasskey(t.Context(), enrols, first.ID), "an operator's link removes what was lost")
-	require.Equal(t, core.CodeNotFound, core.CodeOf(d.RemovePasskey(t.Context(), enrols, first.ID)))
-	require.Len(t, d.events(t, core.EventPasskeyRemoved), 1)
-	held, err := d.PasskeysOf(t.Context(), chat)
-	require.NoError(t, err)
-	require.Equal(t, []string{"second"}, names(held.Held))
-}
-
-func names(all []core.Passkey) (out []string) {
-	for _, p := range all {
-		out = append(out, p.Name)
-	}
-	return out
-}
-
-// Two first passkeys at the same time are one.
-func TestPasskeys_TwoAtOnce(t *testing.T) {
-	t.Parallel()
-	d := newSigning(t)
-	s := begun(core.Session{ID: "link", Person: "alice", Enrols: true})
-	var all sync.WaitGroup
-	errs := make(chan error, 4)
-	for range cap(errs) {
-		p := passkeyOf(t, softkey.New(t, assertion.ES256), "phone")
-		all.Go(func() {
-			_, err := d.Enrol(t.Context(), s, p)
-			errs <- err
-		})
-	}
-	all.Wait()
-	close(errs)
-	var codes []core.Code
-	for err := range errs {
-		codes = append(codes, core.CodeOf(err))
-	}
-	slices.Sort(codes)
-	require.Equal(t, []core.Code{"", core.CodeStepUpRequired, core.CodeStepUpRequired, core.CodeStepUpRequired}, codes)
-}
-
-// A passkey signs in once for each challenge, from the browser that asked.
-func TestAdversary_N4_SignIn(t *testing.T) {
-	t.Parallel()
-	d := newSigning(t, "alice")
-	begin := func(kind core.ChallengeKind) core.Challenge {
-		c, err := d.BeginCeremony(t.Context(), kind, "browser")
-		require.NoError(t, err)
-		return c
-	}
-	answer := func(c core.Challenge) assertion.Response {
-		return d.keys["alice"].Sign(t, d.rules.Site, decode64(t, c.ID))
-	}
-	c := begin(core.SignInChallenge)
-	r := answer(c)
-	who, err := d.SignInByPasskey(t.Context(), "browser", c.ID, r)
-	require.NoError(t, err)
-	require.Equal(t, "alice", who)
-	for name, try := range map[string]func() error{
-		"replayed": func() error {
-			_, err := d.SignInByPasskey(t.Context(), "browser", c.ID, r)
-			return err
-		},
-		"another browser": func() error {
-			c := begin(core.SignInChallenge)
-			_, err := d.SignInByPasskey(t.Context(), "other", c.ID, answer(c))
-			return err
-		},
-		"another challenge": func() error {
-			_, err := d.SignInByPasskey(t.Context(), "browser", begin(core.SignInChallenge).ID, answer(begin(core.SignInChallenge)))
-			return err
-		},
-		"a challenge of another kind": func() error {
-			c := begin(core.ConfirmChallenge)
-			_, err := d.SignInByPasskey(t.Context(), "browser", c.ID, answer(c))
-			return err
-		},
-		"an unknown key": func() error {
-			c := begin(core.SignInChallenge)
-			_, err := d.SignInByPasskey(t.Context(), "browser", c.ID, softkey.New(t, assertion.ES256).Sign(t, d.rules.Site, decode64(t, c.ID)))
-			return err
-		},
-		"a yes": func() error {
-			a := d.submit(t, "signed")
-			y := d.begin(t, "alice", a)
-			_, err := d.SignInByPasskey(t.Context(), "of-alice", y.Nonce, d.sign(t, "alice", y).Response)
-			return err
-		},
-	} {
-		require.Equal(t, core.CodeForbidden, core.CodeOf(try()), name)
-	}
-	d.use(func(r *core.Rules) {
-		people, err := core.NewDirectory(core.Rights{People: []core.Person{{Name: "bob"}}})
-		require.NoError(t, err)
-		r.People = people
-	})
-	c = begin(core.SignInChallenge)
-	_, err = d.SignInByPasskey(t.Context(), "browser", c.ID, answer(c))
-	require.Equal(t, core.CodeForbidden, core.CodeOf(err), "a person who was removed")
-}
-
-func decode64(t *testing.T, s string) []byte {
-	t.Helper()
-	b, err := base64.RawURLEncoding.DecodeString(s)
-	require.NoError(t, err)
-	return b
 }

@@ -1,9 +1,15 @@
 package core
 
-import "context"
+import (
+	"context"
+
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
+	"approvalbot/internal/people"
+)
 
 // ErrDisbelieved is a record that something else than the desk wrote: it counts for nothing.
-var ErrDisbelieved = refuse(CodeNotFound, "The desk's record of that was changed by something else than the desk, so it "+
+var ErrDisbelieved = approval.Refuse(approval.CodeNotFound, "The desk's record of that was changed by something else than the desk, so it "+
 	"counts for nothing; an operator looks with: approvalbot audit verify.")
 
 // Store keeps everything: what one process has committed, every other one sees.
@@ -11,15 +17,9 @@ type Store interface {
 	Changes
 	Queries
 	GrantStore
-	PushStore
 	CallStore
-	PairingStore
 	DigestStore
 	AbsenceStore
-	LinkStore
-	SessionStore
-	PasskeyStore
-	GoneStore
 }
 
 // Changes is the one way to write. Create and Update run fn inside the transaction
@@ -38,21 +38,21 @@ type Changes interface {
 	Create(ctx context.Context, look Lookup, fn func(Existing) ([]Change, error)) error
 	// Update loads one approval by key, calls fn with it, and commits the
 	// change. CodeNotFound when there is none.
-	Update(ctx context.Context, key string, fn func(Approval) (Change, error)) (Approval, error)
+	Update(ctx context.Context, key string, fn func(approval.Approval) (Change, error)) (approval.Approval, error)
 	// Append adds events to the log and marks handled (if not nil), without
 	// changing any approval.
-	Append(ctx context.Context, handled *InboundRef, events ...Event) error
+	Append(ctx context.Context, handled *approval.InboundRef, events ...approval.Event) error
 	// Once notes a name for good and appends the event, if the store does not have that name
 	// yet and is not new. It reports whether it appended.
-	Once(ctx context.Context, name string, e Event) (appended bool, err error)
+	Once(ctx context.Context, name string, e approval.Event) (appended bool, err error)
 }
 
 // Queries finds approvals.
 type Queries interface {
 	// Get gives one approval by its key, with deliveries.
-	Get(ctx context.Context, key string) (Approval, error)
+	Get(ctx context.Context, key string) (approval.Approval, error)
 	// Bare gives one approval by its key, without deliveries.
-	Bare(ctx context.Context, key string) (Approval, error)
+	Bare(ctx context.Context, key string) (approval.Approval, error)
 	// Keys finds approvals by one of the names that people and owners use.
 	Keys(ctx context.Context, q NameQuery) ([]Named, error)
 	// List gives approvals newest first.
@@ -62,15 +62,15 @@ type Queries interface {
 // GrantStore keeps standing permissions and cool-downs.
 type GrantStore interface {
 	// Covering gives the grants and cool-downs that could speak about a call.
-	Covering(ctx context.Context, look Lookup) ([]Grant, error)
+	Covering(ctx context.Context, look Lookup) ([]approval.Grant, error)
 	// Grants gives grants and cool-downs, newest first.
-	Grants(ctx context.Context, f GrantFilter) ([]Grant, error)
+	Grants(ctx context.Context, f GrantFilter) ([]approval.Grant, error)
 	// DropGrants removes those that the filter selects (an empty filter selects
 	// none), appends what event makes of each to the log, in one transaction, and
 	// gives what it removed.
-	DropGrants(ctx context.Context, f GrantFilter, event func(Grant) Event) ([]Grant, error)
+	DropGrants(ctx context.Context, f GrantFilter, event func(approval.Grant) approval.Event) ([]approval.Grant, error)
 	// AddGrant stores one that no approval left, with its event.
-	AddGrant(ctx context.Context, g Grant, e Event) error
+	AddGrant(ctx context.Context, g approval.Grant, e approval.Event) error
 }
 
 // CallStore keeps what is known of calls beside their approvals, and of the chats
@@ -83,39 +83,29 @@ type CallStore interface {
 	// last handed out to that owner; empty: none was.
 	SeenTool(ctx context.Context, owner, server, tool string) (hash string, err error)
 	// Unreachable gives the chats (without threads) whose last try had NoAnswer.
-	Unreachable(ctx context.Context) (map[Target]Unreachable, error)
+	Unreachable(ctx context.Context) (map[approval.Target]approval.Unreachable, error)
 }
 
 // DigestStore keeps what digests have listed.
 type DigestStore interface {
 	// Digest gives what a digest lists now, and names it by a version: the newest one
 	// where that lists the same, else a new one, which is kept before it is shown.
-	Digest(ctx context.Context, d Delivery, limit int) (DigestList, error)
+	Digest(ctx context.Context, d approval.Delivery, limit int) (card.DigestList, error)
 	// DigestVersion gives the keys that a version of a digest lists, in its order, or
 	// CodeNotFound.
-	DigestVersion(ctx context.Context, d Delivery, version int64) (keys []string, err error)
-}
-
-// PairingStore keeps the newest pairing.
-type PairingStore interface {
-	// Pairing gives the newest pairing, or an empty one.
-	Pairing(ctx context.Context) (Pairing, error)
-	// Pair replaces the newest pairing by what fn makes of it, appends fn's events
-	// to the log and marks handled (if not nil), all in one transaction. ErrHandled
-	// when the platform update was handled before.
-	Pair(ctx context.Context, handled *InboundRef, fn func(Pairing) (Pairing, []Event)) error
+	DigestVersion(ctx context.Context, d approval.Delivery, version int64) (keys []string, err error)
 }
 
 // AbsenceStore keeps who is away.
 type AbsenceStore interface {
 	// Absences gives those that were said and not taken back, over or not.
-	Absences(ctx context.Context) (Absences, error)
+	Absences(ctx context.Context) (people.Absences, error)
 	// Absent calls fn with them, commits what it makes of them with its event, marks
 	// handled (if not nil), all in one transaction, and gives them as they are then. A
 	// Change that counts on the ones before is committed before it or not at all. An
 	// error from fn writes nothing and is returned as it is. ErrHandled when the
 	// platform update was handled before.
-	Absent(ctx context.Context, handled *InboundRef, fn func(Absences) (AbsenceChange, error)) (Absences, error)
+	Absent(ctx context.Context, handled *approval.InboundRef, fn func(people.Absences) (AbsenceChange, error)) (people.Absences, error)
 }
 
 // Lookup says what a new approval could collide with.
@@ -137,17 +127,17 @@ type Lookup struct {
 
 // Existing is what a Lookup found.
 type Existing struct {
-	ByID       *Approval // the owner's approval of that id, whatever its status
-	Another    bool      // with ID: people could mean an approval by it, see KeysCalled
-	Same       *Approval // the pending one with the same fingerprint, owner, agent and session
-	Unclaimed  *Approval // with ResumeMs: the approved one likewise, that nobody has claimed
-	Superseded *Approval // the owner's approval named by Supersedes
-	Pending    int       // how many of the owner's approvals are pending
+	ByID       *approval.Approval // the owner's approval of that id, whatever its status
+	Another    bool               // with ID: people could mean an approval by it, see KeysCalled
+	Same       *approval.Approval // the pending one with the same fingerprint, owner, agent and session
+	Unclaimed  *approval.Approval // with ResumeMs: the approved one likewise, that nobody has claimed
+	Superseded *approval.Approval // the owner's approval named by Supersedes
+	Pending    int                // how many of the owner's approvals are pending
 	// Cards is how many cards of the owner's pending approvals were made within FloodMs for
 	// each place, folded ones too.
-	Cards  map[Target]int
-	Pushed []PushSubscription // with Push: all that there are, with ID and Person alone
-	Grants []Grant            // the owner's for this agent, by fingerprint, program or subject (of this session)
+	Cards  map[approval.Target]int
+	Pushed []Subscriber     // with Push: all that there are
+	Grants []approval.Grant // the owner's for this agent, by fingerprint, program or subject (of this session)
 }
 
 // NameQuery looks approvals up by name; every field that is set adds matches.
@@ -161,14 +151,14 @@ type NameQuery struct {
 // Named is one match of a NameQuery.
 type Named struct {
 	Key    string
-	Status Status
+	Status approval.Status
 	By     string // "id", "code" or "prefix"
 }
 
 // Filter selects approvals for a listing. Empty fields select everything.
 type Filter struct {
 	Owner      string
-	Status     Status
+	Status     approval.Status
 	AgentID    string
 	SessionKey string
 	ToolName   string
@@ -181,6 +171,6 @@ type Filter struct {
 
 // Page is one page of a listing.
 type Page struct {
-	Items []Approval
+	Items []approval.Approval
 	Next  string // empty: this was the last
 }

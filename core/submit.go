@@ -5,100 +5,115 @@ import (
 	"errors"
 	"slices"
 
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/fault"
+	"approvalbot/internal/people"
 )
 
 // Submit takes one call: policy allows or refuses it at once, or people are
 // asked. created is false when an approval that existed already answers the
 // call: the owner's same id, or the same call of the same session while it is
 // pending. Whatever comes back is on disk.
-func (g *Gate) Submit(ctx context.Context, who Caller, call Call) (a Approval, created bool, err error) {
+func (g *Gate) Submit(ctx context.Context, who Caller, call approval.Call) (a approval.Approval, created bool, err error) {
 	a, created, w, err := g.SubmitAndWatch(ctx, who, call)
 	w.Stop()
 	return a, created, err
 }
 
+// submission is a call on its way to an approval, with what is known of it so far.
+type submission struct {
+	who       Caller
+	call      approval.Call
+	sealed    approval.Sealed
+	asked     consulted         // what policy says, and the authorities that were asked
+	draft     approval.Approval // what would be committed if the store knows nothing of the call
+	suggested string            // what would have let it run unasked; for the log
+	rules     *Rules
+}
+
+// submitted is what a submission left behind.
+type submitted struct {
+	approval approval.Approval
+	created  bool      // it is new, not one that answered the call already
+	watch    *Watch    // of a created one; nil: there is none
+	first    authority // who must be asked before anything is committed; empty: it was committed
+}
+
 // SubmitAndWatch is [Gate.Submit] for who goes on to wait: w is not nil where the
 // approval was created, and tells of every change after that without a look.
 func (g *Gate) SubmitAndWatch(
-	ctx context.Context, who Caller, call Call,
-) (a Approval, created bool, w *Watch, err error) {
+	ctx context.Context, who Caller, call approval.Call,
+) (a approval.Approval, created bool, w *Watch, err error) {
 	rules, outdated := g.inForce()
-	if call.drill() && who.MayDecide {
+	if call.Drill() && who.MayDecide {
 		who = who.drilling()
 	}
 	switch {
 	case !who.MayRequest:
-		return a, false, nil, refuse(CodeForbidden, "This token may not ask: it needs the scope approvals.request.")
+		return a, false, nil, approval.Refuse(approval.CodeForbidden, "This token may not ask: it needs the scope approvals.request.")
 	case outdated != nil:
 		return a, false, nil, outdated
 	case !rules.Enabled:
-		return a, false, nil, refuse(CodeApprovalsDisabled, "approvals disabled")
+		return a, false, nil, approval.Refuse(approval.CodeApprovalsDisabled, "approvals disabled")
 	}
-	call, sealed, asked, err := g.judge(ctx, who, call.askedBy(who), rules)
-	if err != nil {
+	s := submission{who: who, rules: rules}
+	if s.call, s.sealed, s.asked, err = g.judge(ctx, who, askedBy(call, who), rules); err != nil {
 		return a, false, nil, err
 	}
 	for { // at most three times: nobody outside is asked twice
-		if err := g.withHolders(ctx, asked.Rule, rules); err != nil {
-			return a, false, nil, err
+		out, err := g.submitOnce(ctx, &s)
+		if err != nil || out.first == "" {
+			return out.approval, out.created, out.watch, err
 		}
-		draft, err := draft(who, call, sealed, asked.Judgement, rules)
-		if err != nil {
-			return a, false, nil, err
-		}
-		refused := draft.Status == Denied || asked.OnMiss != ""
-		if asked.classifier && refused && rules.surelyRefused(ctx, who, call, sealed.Fingerprint) {
-			asked.classifier = false
-		}
-		var first authority
-		a, created, w, first, err = g.create(ctx, who, call, asked.withConsultations(draft), sealed, asked, rules)
-		if err != nil || first == "" {
-			return a, created, w, err
-		}
-		if asked, err = g.consult(ctx, first, call, asked, rules); err != nil {
+		if s.asked, err = g.consult(ctx, out.first, s.call, s.asked, rules); err != nil {
 			return a, false, nil, err
 		}
 	}
 }
 
-// create commits the draft, or finds what answers the call already. Where an authority
+// submitOnce drafts the approval by what is known of the call, and commits it.
+func (g *Gate) submitOnce(ctx context.Context, s *submission) (out submitted, err error) {
+	if err := g.withHolders(ctx, s.asked.Rule, s.rules); err != nil {
+		return out, err
+	}
+	if s.draft, err = draft(s.who, s.call, s.sealed, s.asked.Judgement, s.rules); err != nil {
+		return out, err
+	}
+	refused := s.draft.Status == approval.Denied || s.asked.OnMiss != ""
+	if s.asked.classifier && refused && s.rules.surelyRefused(ctx, s.who, s.call, s.sealed.Fingerprint) {
+		s.asked.classifier = false
+	}
+	s.draft = s.asked.withConsultations(s.draft)
+	return g.create(ctx, s)
+}
+
+// create commits the draft, or finds what answers the call already. If an authority
 // must be asked first, nothing is committed.
-func (g *Gate) create(
-	ctx context.Context, who Caller, call Call, draft Approval, sealed Sealed, asked consulted, rules *Rules,
-) (a Approval, created bool, w *Watch, first authority, err error) {
+func (g *Gate) create(ctx context.Context, s *submission) (out submitted, err error) {
 	fault.Point("before-create-committed")
 	defer fault.Point("after-create-committed")
 	var changes []Change
 	var watch *Watch
 	defer func() {
-		if w == nil { // whatever came of it, and after a panic too
+		if out.watch == nil { // whatever came of it, and after a panic too
 			watch.Stop()
 		}
 	}()
-	look := Lookup{Owner: who.Token, ID: call.ID, Fingerprint: sealed.Fingerprint,
-		AgentID: call.AgentID, SessionKey: call.SessionKey, Supersedes: call.Supersedes,
-		Flood: rules.DigestAbove, Push: rules.Push, Grants: asked.Outcome == OutcomeAsk, Subject: draft.Subject,
-		Program: asked.GrantScope.Program}
-	if call.Resume {
-		look.ResumeMs = nowMs()
+	s.suggested = ""
+	if s.draft.Status == approval.Pending {
+		s.suggested = brief(s.asked.suggestion(ctx, s.call, s.rules))
 	}
-	if draft.Status != Pending && !asked.classifier {
-		look.SessionKey = "" // no pending approval answers what policy has settled: see stricter
-	}
-	suggested := ""
-	if draft.Status == Pending {
-		suggested = asked.suggestion(ctx, call, rules).brief()
-	}
+	look := s.lookup(nowMs())
 	for tries := 0; ; tries++ {
-		look.Code = draft.Code
-		watch = g.expect(draft.Key)
+		look.Code = s.draft.Code
+		watch = g.expect(s.draft.Key)
 		err = g.store.Create(ctx, look, func(f Existing) (_ []Change, err error) {
-			changes, created, first, err = begin(who, call, draft, asked, suggested, f, rules, nowMs())
+			changes, out, err = s.begin(f, nowMs())
 			for i := range changes {
-				changes[i].Policy = rules.Policy.Hash()
-				if changes[i].New && changes[i].Approval.Status != Denied {
-					changes[i].Seal = sealed.Bytes
+				changes[i].Policy = s.rules.Policy.Hash()
+				if changes[i].New && changes[i].Approval.Status != approval.Denied {
+					changes[i].Seal = s.sealed.Bytes
 				}
 			}
 			return changes, err
@@ -107,10 +122,10 @@ func (g *Gate) create(
 			break
 		}
 		watch.Stop()
-		draft = draft.named(call.ID)
+		s.draft = named(s.draft, s.call.ID)
 	}
-	if err != nil || first != "" {
-		return a, false, nil, first, err
+	if err != nil || out.first != "" {
+		return submitted{first: out.first}, err
 	}
 	for _, c := range changes {
 		if c.New {
@@ -119,104 +134,133 @@ func (g *Gate) create(
 		}
 		g.committed(c)
 	}
-	if created {
-		w = watch
+	out.approval = changes[0].Approval
+	if out.created {
+		out.watch = watch
 	}
-	return changes[0].Approval, created, w, "", nil
+	return out, nil
+}
+
+// lookup asks the store for all that the submission could collide with.
+func (s *submission) lookup(now int64) Lookup {
+	look := Lookup{Owner: s.who.Token, ID: s.call.ID, Fingerprint: s.sealed.Fingerprint,
+		AgentID: s.call.AgentID, SessionKey: s.call.SessionKey, Supersedes: s.call.Supersedes,
+		Flood: s.rules.DigestAbove, Push: s.rules.Push, Grants: s.asked.Outcome == approval.OutcomeAsk,
+		Subject: s.draft.Subject, Program: s.asked.GrantScope.Program}
+	if s.call.Resume {
+		look.ResumeMs = now
+	}
+	if s.draft.Status != approval.Pending && !s.asked.classifier {
+		look.SessionKey = "" // no pending approval answers what policy has settled: see stricter
+	}
+	return look
 }
 
 // begin decides, with what was found, what a submitted call leaves behind. The
-// first change is the one that answers the caller; there is none where an authority
+// first change is the one that answers the caller; there is none if an authority
 // must be asked first.
-func begin(
-	who Caller, call Call, draft Approval, asked consulted, suggested string, f Existing, rules *Rules, now int64,
-) (_ []Change, created bool, first authority, err error) {
-	if f.ByID != nil {
-		if f.ByID.Fingerprint != draft.Fingerprint {
-			return nil, false, "", refuse(CodeIDConflict, "That id names another call of yours.")
-		}
-		if call.MustAsk && !f.ByID.asksAPerson() {
-			return nil, false, "", refuse(CodeIDConflict,
-				"That id names a call that needs no approver's own yes; choose another id, so that a person is asked.")
-		}
-		if f.ByID.Status == Approved && draft.givenByAsker(f.ByID.DecidedBy, lentTo(f.ByID.Votes), rules.People) {
-			return nil, false, "", refuse(CodeIDConflict,
-				"That id names a call that whoever asks for it now has allowed; choose another id.")
-		}
-		if err := f.ByID.crowded(draft.Askers); err != nil {
-			return nil, false, "", err
-		}
-		return superseding(asked.joining(*f.ByID, draft, "", rules, now), f, now), false, "", nil
+func (s *submission) begin(f Existing, now int64) ([]Change, submitted, error) {
+	answer, err := s.answered(f, now)
+	if err != nil || answer != nil {
+		return answer, submitted{}, err
 	}
-	if f.Another {
-		return nil, false, "", refuse(CodeIDConflict,
-			"That id is another approval's code, or its id or the beginning of it; "+
-				"choose one that people cannot take for it.")
+	granted := byGrant(s.draft, f, s.asked.GrantScope, s.rules.People, now)
+	if answer, err = s.joined(f, granted, now); err != nil || answer != nil {
+		return answer, submitted{}, err
 	}
-	granted := draft.byGrant(f, asked.GrantScope, rules.People, now)
-	if asked.answeredBy(f.Same, draft, granted, now) {
-		if err := f.Same.crowded(draft.Askers); err != nil {
-			return nil, false, "", err
-		}
-		return superseding(asked.joining(*f.Same, draft, call.ID, rules, now), f, now), false, "", nil
-	}
-	if asked.resumedBy(f.Unclaimed, draft, granted, rules, now) {
-		if err := f.Unclaimed.crowded(draft.Askers); err != nil {
-			return nil, false, "", err
-		}
-		return superseding(f.Unclaimed.resumed(draft, call.ID, now), f, now), false, "", nil
-	}
-	if call.Supersedes != "" && f.Superseded == nil {
-		return nil, false, "", Invalid(FieldError{"supersedes", "is no approval of yours"})
+	if s.call.Supersedes != "" && f.Superseded == nil {
+		return nil, submitted{}, approval.Invalid(approval.FieldError{Field: "supersedes", Problem: "is no approval of yours"})
 	}
 	if f.Superseded != nil && f.Superseded.Final() {
-		return nil, false, "", f.Superseded.ended()
+		return nil, submitted{}, card.Ended(*f.Superseded)
 	}
-	if first = asked.next(granted); first == AuthorityClassifier {
-		return nil, false, first, nil
+	if first := s.asked.next(granted); first == AuthorityClassifier {
+		return nil, submitted{first: first}, nil
 	}
-	draft = asked.onMiss(granted)
-	full := who.MaxPending > 0 && f.Pending >= who.MaxPending
-	if full && draft.Status == Pending && f.Superseded == nil {
-		return nil, false, "", refuse(CodeRateLimited,
+	draft := s.asked.onMiss(granted)
+	full := s.who.MaxPending > 0 && f.Pending >= s.who.MaxPending
+	if full && draft.Status == approval.Pending && f.Superseded == nil {
+		return nil, submitted{}, approval.Refuse(approval.CodeRateLimited,
 			"This token has %d approvals pending, which is its limit; wait for some to end or withdraw them.",
 			f.Pending)
 	}
-	if first = asked.next(draft); first != "" {
-		return nil, false, first, nil
+	if first := s.asked.next(draft); first != "" {
+		return nil, submitted{first: first}, nil
 	}
-	c := open(draft, suggested, f.Cards, rules, now).notifications(f.Pushed, f.Cards, rules, now)
-	if c.Approval.Status == Pending && len(c.Deliveries) == 0 {
+	c := open(draft, s.suggested, f.Cards, s.rules, now).notifications(f.Pushed, f.Cards, s.rules, now)
+	if c.Approval.Status == approval.Pending && len(c.Deliveries) == 0 {
 		// A terminal or a page could decide it, so nothing runs, but no person is told.
 		c.Approval.Unreached = false
 		c = c.unreached(now)
 	}
+	c.Events = append(s.asked.events(draft, now), c.Events...)
 	changes := []Change{c}
-	changes[0].Events = append(asked.events(draft, now), changes[0].Events...)
 	if f.Superseded != nil {
-		changes = append(changes, f.Superseded.supersede(draft, now))
+		changes = append(changes, supersede(*f.Superseded, draft, now))
 	}
-	return changes, true, "", nil
+	return changes, submitted{created: true}, nil
+}
+
+// answered gives what the owner's approval of the same id answers, or why that id cannot be
+// this call's; neither: the id is free, or the call has none.
+func (s *submission) answered(f Existing, now int64) ([]Change, error) {
+	old := f.ByID
+	conflict := func(text string) error { return approval.Refuse(approval.CodeIDConflict, "%s", text) }
+	switch {
+	case old == nil && f.Another:
+		return nil, conflict("That id is another approval's code, or its id or the beginning of it; " +
+			"choose one that people cannot take for it.")
+	case old == nil:
+		return nil, nil
+	case old.Fingerprint != s.draft.Fingerprint:
+		return nil, conflict("That id names another call of yours.")
+	case s.call.MustAsk && !asksAPerson(*old):
+		return nil, conflict("That id names a call that needs no approver's own yes; choose another id, so that a person is asked.")
+	case old.Status == approval.Approved && people.GivenByAsker(s.draft, old.DecidedBy, people.LentTo(old.Votes), s.rules.People):
+		return nil, conflict("That id names a call that whoever asks for it now has allowed; choose another id.")
+	}
+	if err := crowded(*old, s.draft.Askers); err != nil {
+		return nil, err
+	}
+	return superseding(s.asked.joining(*old, s.draft, "", s.rules, now), f, now), nil
+}
+
+// joined gives what another approval of the very call answers: the pending one, or an approved
+// one that was not claimed; nil: neither does.
+func (s *submission) joined(f Existing, granted approval.Approval, now int64) ([]Change, error) {
+	switch {
+	case s.asked.answeredBy(f.Same, s.draft, granted, now):
+		if err := crowded(*f.Same, s.draft.Askers); err != nil {
+			return nil, err
+		}
+		return superseding(s.asked.joining(*f.Same, s.draft, s.call.ID, s.rules, now), f, now), nil
+	case s.asked.resumedBy(f.Unclaimed, s.draft, granted, s.rules, now):
+		if err := crowded(*f.Unclaimed, s.draft.Askers); err != nil {
+			return nil, err
+		}
+		return superseding(resumed(*f.Unclaimed, s.draft, s.call.ID, now), f, now), nil
+	}
+	return nil, nil
 }
 
 // open makes the first change of a new approval: settled by policy, or with
 // cards on their way. suggested is what would have let it run unasked, cards is how many of its owner's
 // were made lately for each place.
-func open(a Approval, suggested string, cards map[Target]int, rules *Rules, now int64) Change {
+func open(a approval.Approval, suggested string, cards map[approval.Target]int, rules *Rules, now int64) Change {
 	if a.Final() {
-		c := Change{Approval: a, New: true}.end(EventResolved, now)
-		if a.Status == Denied && suggested != "" && !a.byRecord() {
-			c.Events[0] = c.Approval.event(EventResolved, now, eventData{Suggestion: suggested})
+		c := Change{Approval: a, New: true}.end(approval.EventResolved, now)
+		if a.Status == approval.Denied && suggested != "" && !byRecord(a) {
+			c.Events[0] = c.Approval.Event(approval.EventResolved, now, approval.EventData{Suggestion: suggested})
 		}
 		return c
 	}
-	a = a.withoutNeedlessApprovers(rules.People)
-	if a.tally(rules.People).Outcome == Pending {
-		a = a.withoutApprovers(rules.People)
+	a = people.WithoutNeedlessApprovers(a, rules.People)
+	if people.TallyOf(a, rules.People).Outcome == approval.Pending {
+		a = people.WithoutApprovers(a, rules.People)
 	}
-	asked := a.event(EventRequested, now, eventData{Solo: a.Solo, Suggestion: suggested})
-	c := Change{Approval: a, New: true, Events: []Event{asked}}
-	if t := a.tally(rules.People); t.Outcome != Pending {
+	asked := a.Event(approval.EventRequested, now, approval.EventData{Solo: a.Solo, Suggestion: suggested})
+	c := Change{Approval: a, New: true, Events: []approval.Event{asked}}
+	if t := people.TallyOf(a, rules.People); t.Outcome != approval.Pending {
 		return c.settle(rules.People, now)
 	}
 	routes := rules.Router.Route(a)

@@ -3,6 +3,8 @@ package core
 import (
 	"encoding/json"
 	"fmt"
+
+	"approvalbot/internal/approval"
 )
 
 // MaxTools is how many names one question about a tool set may have.
@@ -12,7 +14,7 @@ const MaxTools = 1000
 type ToolSet struct {
 	Tools   []string // nil: not given
 	AgentID string
-	Context CallContext
+	Context approval.CallContext
 }
 
 // DeniedTool is a tool that the hard layers take away, and why in one sentence.
@@ -27,17 +29,17 @@ func (g *Gate) Tools(who Caller, set ToolSet) (allowed []string, denied []Denied
 	case err != nil:
 		return nil, nil, err
 	case !who.MayRequest && !who.MayDecide:
-		return nil, nil, refuse(CodeForbidden, "This token has no scope for approvals.")
+		return nil, nil, approval.Refuse(approval.CodeForbidden, "This token has no scope for approvals.")
 	case !rules.Enabled:
-		return nil, nil, refuse(CodeApprovalsDisabled, "approvals disabled")
+		return nil, nil, approval.Refuse(approval.CodeApprovalsDisabled, "approvals disabled")
 	}
 	if who.AgentID != "" {
 		set.AgentID = who.AgentID
 	}
 	if bad := set.validate(); len(bad) > 0 {
-		return nil, nil, Invalid(bad...)
+		return nil, nil, approval.Invalid(bad...)
 	}
-	call := Call{AgentID: set.AgentID, Context: set.Context}
+	call := approval.Call{AgentID: set.AgentID, Context: set.Context}
 	answered := map[string]bool{}
 	for _, name := range set.Tools {
 		if answered[name] {
@@ -56,18 +58,18 @@ func (g *Gate) Tools(who Caller, set ToolSet) (allowed []string, denied []Denied
 // maxWrongTools is how many wrong names one refusal lists.
 const maxWrongTools = 20
 
-func (s ToolSet) validate() []FieldError {
+func (s ToolSet) validate() []approval.FieldError {
 	switch {
 	case s.Tools == nil:
-		return []FieldError{{"tools", "is required and must be a list of tool names"}}
+		return []approval.FieldError{{Field: "tools", Problem: "is required and must be a list of tool names"}}
 	case len(s.Tools) > MaxTools:
-		return []FieldError{{"tools", fmt.Sprintf("must have at most %d names", MaxTools)}}
+		return []approval.FieldError{{Field: "tools", Problem: fmt.Sprintf("must have at most %d names", MaxTools)}}
 	}
-	any := Call{ToolName: "any", Params: json.RawMessage("{}"), AgentID: s.AgentID, Context: s.Context}
-	bad := any.validate()
+	any := approval.Call{ToolName: "any", Params: json.RawMessage("{}"), AgentID: s.AgentID, Context: s.Context}
+	bad := any.Validate()
 	for i, name := range s.Tools {
-		if !validTool(name) && len(bad) < maxWrongTools {
-			bad = append(bad, FieldError{fmt.Sprintf("tools.%d", i), toolNameRule})
+		if !approval.ValidTool(name) && len(bad) < maxWrongTools {
+			bad = append(bad, approval.FieldError{Field: fmt.Sprintf("tools.%d", i), Problem: approval.ToolNameRule})
 		}
 	}
 	return bad

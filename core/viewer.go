@@ -11,6 +11,9 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 )
 
 // ViewerLife is how long a viewer's token counts.
@@ -52,9 +55,9 @@ func NewViewerKey(seed [32]byte) (ViewerKey, error) {
 // Token gives the viewer's token, or CodeUnavailable from the zero key.
 func (k ViewerKey) Token(v Viewer) (string, error) {
 	if k.box == nil {
-		return "", refuse(CodeUnavailable, "This desk gives out no viewer tokens.")
+		return "", approval.Refuse(approval.CodeUnavailable, "This desk gives out no viewer tokens.")
 	}
-	return base64.RawURLEncoding.EncodeToString(k.box.Seal(nil, nil, storedJSON(v), []byte(viewerPurpose))), nil
+	return base64.RawURLEncoding.EncodeToString(k.box.Seal(nil, nil, approval.StoredJSON(v), []byte(viewerPurpose))), nil
 }
 
 // Read gives the viewer that a token was made for; false for a token that this key did
@@ -76,22 +79,22 @@ func (k ViewerKey) Read(token string, now int64) (v Viewer, ok bool) {
 func NewViewer(who Caller, sessionKey string, now int64) (Viewer, error) {
 	switch {
 	case !who.MayRequest:
-		return Viewer{}, refuse(CodeForbidden, "This token may not do that: it needs the scope approvals.request.")
+		return Viewer{}, approval.Refuse(approval.CodeForbidden, "This token may not do that: it needs the scope approvals.request.")
 	case sessionKey == "":
-		return Viewer{}, Invalid(FieldError{"sessionKey", "must name a session of yours"})
-	case len(sessionKey) > maxName:
-		return Viewer{}, Invalid(FieldError{"sessionKey", "is too long"})
+		return Viewer{}, approval.Invalid(approval.FieldError{Field: "sessionKey", Problem: "must name a session of yours"})
+	case len(sessionKey) > approval.MaxName:
+		return Viewer{}, approval.Invalid(approval.FieldError{Field: "sessionKey", Problem: "is too long"})
 	}
 	return Viewer{Owner: who.Token, SessionKey: sessionKey, EndsMs: now + ViewerLife.Milliseconds()}, nil
 }
 
 // Watched gives the pending approvals that a viewer may know of: the riskiest first, then
 // those that end soonest.
-func (g *Gate) Watched(ctx context.Context, v Viewer) ([]Approval, error) {
+func (g *Gate) Watched(ctx context.Context, v Viewer) ([]approval.Approval, error) {
 	page, err := g.store.List(ctx, Filter{
-		Owner: v.Owner, SessionKey: v.SessionKey, Status: Pending, Limit: maxWatched,
+		Owner: v.Owner, SessionKey: v.SessionKey, Status: approval.Pending, Limit: maxWatched,
 	})
-	slices.SortStableFunc(page.Items, func(a, b Approval) int {
+	slices.SortStableFunc(page.Items, func(a, b approval.Approval) int {
 		return cmp.Or(cmp.Compare(b.Assessment.RiskClass, a.Assessment.RiskClass), cmp.Compare(a.ExpiresAtMs, b.ExpiresAtMs))
 	})
 	return page.Items, err
@@ -100,15 +103,15 @@ func (g *Gate) Watched(ctx context.Context, v Viewer) ([]Approval, error) {
 // ConcernsPerson reports whether a person who is signed in to the desk's pages may see the
 // approval: who could decide it by an account or token of theirs, and who asked. Roles of a
 // chat do not count here.
-func (a Approval) ConcernsPerson(name string, d *Directory) bool {
+func ConcernsPerson(a approval.Approval, name string, d *people.Directory) bool {
 	if !d.Known(name) {
 		return false
 	}
-	if d.isAsker(Voter{Person: name}, a.Askers) {
+	if d.IsAsker(approval.Voter{Person: name}, a.Askers) {
 		return true
 	}
-	return slices.ContainsFunc(d.accountsOf(name), func(v Voter) bool {
+	return slices.ContainsFunc(d.AccountsOf(name), func(v approval.Voter) bool {
 		v.Roles = nil
-		return a.MayBeDecidedBy(v, d)
+		return people.MayBeDecidedBy(a, v, d)
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 )
 
 func viewerKey(t *testing.T, seed byte) core.ViewerKey {
@@ -53,16 +55,16 @@ func TestViewerTokens(t *testing.T) {
 		}
 	}
 	_, err = core.ViewerKey{}.Token(v)
-	require.Equal(t, core.CodeUnavailable, core.CodeOf(err))
+	require.Equal(t, approval.CodeUnavailable, approval.CodeOf(err))
 }
 
 func TestViewersAreForAskers(t *testing.T) {
 	t.Parallel()
 	_, err := core.NewViewer(alice, "s", 1)
-	require.Equal(t, core.CodeForbidden, core.CodeOf(err), "an operator asks for nothing, so has no session")
+	require.Equal(t, approval.CodeForbidden, approval.CodeOf(err), "an operator asks for nothing, so has no session")
 	for _, session := range []string{"", strings.Repeat("x", 100_000)} {
 		_, err = core.NewViewer(agent, session, 1)
-		require.Equal(t, core.CodeInvalidRequest, core.CodeOf(err))
+		require.Equal(t, approval.CodeInvalidRequest, approval.CodeOf(err))
 	}
 }
 
@@ -72,8 +74,8 @@ func TestAdversary_N1_ViewerOfAnotherOwnerOrSession(t *testing.T) {
 	d := newFixture(t)
 	low := d.submit(t, "ask")
 	high := d.submit(t, "grave")
-	d.submit(t, "serious", func(c *core.Call) { c.SessionKey = "other" })
-	ended := d.submit(t, "ask", func(c *core.Call) { c.Params = []byte(`{"path":"b"}`) })
+	d.submit(t, "serious", func(c *approval.Call) { c.SessionKey = "other" })
+	ended := d.submit(t, "ask", func(c *approval.Call) { c.Params = []byte(`{"path":"b"}`) })
 	_, err := d.Withdraw(t.Context(), agent, ended.ID, "")
 	require.NoError(t, err)
 	other := core.Caller{Token: "other-agent", MayRequest: true}
@@ -97,8 +99,8 @@ func TestAdversary_N1_ViewerOfAnotherOwnerOrSession(t *testing.T) {
 // asked for; a role of a chat is no account.
 func TestWhomAnApprovalConcerns(t *testing.T) {
 	t.Parallel()
-	d, err := core.NewDirectory(core.Rights{
-		People: []core.Person{
+	d, err := people.NewDirectory(people.Rights{
+		People: []people.Person{
 			{Name: "alice", Accounts: map[string]string{"telegram": "1"}},
 			{Name: "byrole", Accounts: map[string]string{"discord": "3"}},
 			{Name: "asker", Email: "asker@example.test"}, {Name: "stranger", Accounts: map[string]string{"telegram": "4"}},
@@ -107,10 +109,10 @@ func TestWhomAnApprovalConcerns(t *testing.T) {
 		AllowedRoles: map[string][]string{"discord": {"ops"}},
 	})
 	require.NoError(t, err)
-	a := core.Approval{Askers: []core.Requester{{Person: "asker"}}}
+	a := approval.Approval{Asked: approval.Asked{Askers: []approval.Requester{{Person: "asker"}}}}
 	for name, want := range map[string]bool{
 		"alice": true, "asker": true, "byrole": false, "stranger": false, "removed": false, "": false,
 	} {
-		require.Equal(t, want, a.ConcernsPerson(name, d.At(time.Now())), name)
+		require.Equal(t, want, core.ConcernsPerson(a, name, d.At(time.Now())), name)
 	}
 }

@@ -3,6 +3,8 @@ package core
 import (
 	"context"
 	"time"
+
+	"approvalbot/internal/approval"
 )
 
 // waitPoll is after how long Wait looks without being woken, as often as one who
@@ -17,20 +19,20 @@ type Standing func() (again <-chan struct{}, err error)
 // then stands; standing is asked before it is given, and its error ends the wait at
 // once. An end that nobody tells of is seen within a minute or so. Only a store
 // that fails when there is something to be seen is an error.
-func (g *Gate) Wait(ctx context.Context, key string, standing Standing) (Approval, error) {
+func (g *Gate) Wait(ctx context.Context, key string, standing Standing) (approval.Approval, error) {
 	w := g.Watch(key)
 	defer w.Stop()
 	return w.Wait(ctx, standing)
 }
 
 // Wait is [Gate.Wait] for the approval that is watched.
-func (w *Watch) Wait(ctx context.Context, standing Standing) (Approval, error) {
+func (w *Watch) Wait(ctx context.Context, standing Standing) (approval.Approval, error) {
 	woken := true
 	lost := time.NewTimer(waitPoll) // by then a word may have been
 	defer lost.Stop()
 	for look := !w.looked; ; look = true {
 		seen, over := false, ctx.Err() != nil
-		var a Approval
+		var a approval.Approval
 		var err error
 		if look || over {
 			a, err = w.Look(ctx, over)
@@ -42,7 +44,7 @@ func (w *Watch) Wait(ctx context.Context, standing Standing) (Approval, error) {
 		}
 		again, denied := standing() // after the look: what was seen is theirs still
 		if denied != nil {
-			return Approval{}, denied
+			return approval.Approval{}, denied
 		}
 		if seen {
 			return a, err
@@ -85,7 +87,7 @@ func (g *Gate) expect(key string) *Watch {
 
 // Look gives the approval as it stands, whether or not ctx has ended. Unless it is
 // wanted whole, one that has not ended lacks its deliveries.
-func (w *Watch) Look(ctx context.Context, whole bool) (Approval, error) {
+func (w *Watch) Look(ctx context.Context, whole bool) (approval.Approval, error) {
 	ctx = context.WithoutCancel(ctx)
 	next, ended := w.gate.waits.next(w.entry) // taken before the look, so that no change is missed between the two
 	first := !w.looked

@@ -2,6 +2,8 @@ package core
 
 import (
 	"sync"
+
+	"approvalbot/internal/approval"
 )
 
 // waitlist wakes those who wait for an approval in this process.
@@ -12,9 +14,9 @@ type waitlist struct {
 
 // waiter is an approval that some wait for.
 type waiter struct {
-	n     int           // how many
-	fired chan struct{} // closed by the next wake
-	ended *Approval     // as it was when this process ended it, or changed it after that
+	n     int                // how many
+	fired chan struct{}      // closed by the next wake
+	ended *approval.Approval // as it was when this process ended it, or changed it after that
 }
 
 func (w *waitlist) join(key string) *waiter {
@@ -37,7 +39,7 @@ func (w *waitlist) leave(key string, e *waiter) {
 	}
 }
 
-func (w *waitlist) next(e *waiter) (fired <-chan struct{}, ended *Approval) {
+func (w *waitlist) next(e *waiter) (fired <-chan struct{}, ended *approval.Approval) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return e.fired, e.ended
@@ -45,7 +47,7 @@ func (w *waitlist) next(e *waiter) (fired <-chan struct{}, ended *Approval) {
 
 // wake wakes those who wait for an approval; a is how it stands, nil if that is
 // to be looked up.
-func (w *waitlist) wake(key string, a *Approval) {
+func (w *waitlist) wake(key string, a *approval.Approval) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if e := w.m[key]; e != nil {

@@ -7,16 +7,16 @@ import (
 	"fmt"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Asked is the call that a program has asked for, and how it named its claim.
 type Asked struct {
 	ToolName string
 	Params   json.RawMessage
-	Bind     *core.Bind // nil if the call was asked without one
-	ClaimID  string     // random, of this call alone
-	Owner    string     // the name of the program's own token; empty: any token's receipt counts
+	Bind     *approval.Bind // nil if the call was asked without one
+	ClaimID  string         // random, of this call alone
+	Owner    string         // the name of the program's own token; empty: any token's receipt counts
 }
 
 // Believe checks that an allow is the desk's own: receipt is signed by one of the

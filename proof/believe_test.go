@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func TestAdversary_T6_OnlyTheAskedClaimIsBelieved(t *testing.T) {
@@ -53,7 +53,7 @@ func TestAdversary_T6_OnlyTheAskedClaimIsBelieved(t *testing.T) {
 			x.asked.Params, x.why = json.RawMessage(`{"argv":["git","push","-f"]}`), "another call"
 		}),
 		"another tool":  with(func(x *try) { x.asked.ToolName, x.why = "write", "another call" }),
-		"another place": with(func(x *try) { x.asked.Bind, x.why = &core.Bind{Workdir: new("/w")}, "another call" }),
+		"another place": with(func(x *try) { x.asked.Bind, x.why = &approval.Bind{Workdir: new("/w")}, "another call" }),
 		"params that are none": with(func(x *try) {
 			x.asked.Params, x.why = json.RawMessage(`{"a":1,"a":2}`), "cannot be checked"
 		}),

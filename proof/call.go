@@ -9,15 +9,15 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Fingerprint computes the fingerprint of the call that an executor is about to
 // run, as the desk does: lower-case hex SHA-256 of the RFC 8785 form of
 // {bind?, params, toolName}. params is a JSON object. bind is nil unless the
 // approval was asked with one; an empty one is another than none.
-func Fingerprint(toolName string, params json.RawMessage, bind *core.Bind) (string, error) {
-	sealed, err := core.Canonical(toolName, params, bind)
+func Fingerprint(toolName string, params json.RawMessage, bind *approval.Bind) (string, error) {
+	sealed, err := approval.Canonical(toolName, params, bind)
 	if err != nil {
 		return "", fmt.Errorf("the call's params cannot be fingerprinted: they %w", err)
 	}
@@ -46,7 +46,7 @@ func FingerprintCall(call []byte) (string, error) {
 }
 
 // readBind refuses unknown members: they would not be part of the fingerprint.
-func readBind(raw json.RawMessage) (bind *core.Bind, err error) {
+func readBind(raw json.RawMessage) (bind *approval.Bind, err error) {
 	if raw == nil {
 		return nil, nil
 	}

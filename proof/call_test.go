@@ -6,12 +6,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func TestFingerprintIsTheDesks(t *testing.T) {
-	bind := &core.Bind{Workdir: new("/srv/app")}
-	want, err := core.Canonical("exec", json.RawMessage(`{"argv":["git","push"],"n":1}`), bind)
+	bind := &approval.Bind{Workdir: new("/srv/app")}
+	want, err := approval.Canonical("exec", json.RawMessage(`{"argv":["git","push"],"n":1}`), bind)
 	require.NoError(t, err)
 	got, err := Fingerprint("exec", json.RawMessage(`{ "n": 1.0, "argv": ["git", "push"] }`), bind)
 	require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Checkpoint says which record was the log's last one at some time. Its hash
@@ -180,36 +181,36 @@ func ReadCheckpoint(text string) (Checkpoint, error) {
 	return c, err
 }
 
-// checkpointData is the data of a [core.EventCheckpoint].
+// checkpointData is the data of a [approval.EventCheckpoint].
 type checkpointData struct {
 	Note string `json:"checkpoint"`
 }
 
 // CheckpointEvent signs the checkpoint and gives the log record that keeps it:
 // what a desk appends when one is [Due].
-func (s Signer) CheckpointEvent(c Checkpoint) (core.Event, error) {
+func (s Signer) CheckpointEvent(c Checkpoint) (approval.Event, error) {
 	signed, err := s.SignCheckpoint(c)
 	if err != nil {
-		return core.Event{}, err
+		return approval.Event{}, err
 	}
 	data, err := json.Marshal(checkpointData{signed})
-	return core.Event{AtMs: c.AtMs, Type: core.EventCheckpoint, Data: data}, err
+	return approval.Event{AtMs: c.AtMs, Type: approval.EventCheckpoint, Data: data}, err
 }
 
-// cutData is the data of a [core.EventCut].
+// cutData is the data of a [approval.EventCut].
 type cutData struct {
 	Note string `json:"cut"`
 }
 
 // CutEvent signs that the log is cut, and gives the log record of that: retention
 // forgets every record up to c's, at the time c.AtMs.
-func (s Signer) CutEvent(c Checkpoint) (core.Event, error) {
+func (s Signer) CutEvent(c Checkpoint) (approval.Event, error) {
 	signed, err := s.signNote(cutWords, c)
 	if err != nil {
-		return core.Event{}, err
+		return approval.Event{}, err
 	}
 	data, err := json.Marshal(cutData{signed})
-	return core.Event{AtMs: c.AtMs, Type: core.EventCut, Data: data}, err
+	return approval.Event{AtMs: c.AtMs, Type: approval.EventCut, Data: data}, err
 }
 
 // verifiers reads verifier keys; one that is given twice counts once.

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // A log that begins later is good from there; only what the desk signed as a cut
@@ -25,22 +26,22 @@ func TestVerifyEntries_OfACutLog(t *testing.T) {
 	require.NoError(t, err)
 	replayed, err := s.CheckpointEvent(Checkpoint{at.Seq, at.Hash, 9})
 	require.NoError(t, err)
-	replayed.Type = core.EventCut
+	replayed.Type = approval.EventCut
 	disguised := cut
-	disguised.Type = core.EventCheckpoint
+	disguised.Type = approval.EventCheckpoint
 	for name, c := range map[string]struct {
-		last core.Event
+		last approval.Event
 		cut  bool
 		bad  string
 	}{
 		"by retention":              {cut, true, ""},
-		"by nobody":                 {core.Event{Type: core.EventVote}, false, ""},
+		"by nobody":                 {approval.Event{Type: approval.EventVote}, false, ""},
 		"somewhere else":            {elsewhere, false, ""},
 		"by another key":            {forged, false, "none of the known keys"},
 		"another log":               {wrong, false, "written anew"},
 		"a checkpoint for a cut":    {replayed, false, "not to be trusted"},
 		"a cut for a checkpoint":    {disguised, false, "not to be trusted"},
-		"nothing signed in the cut": {core.Event{Type: core.EventCut}, false, "should keep a checkpoint"},
+		"nothing signed in the cut": {approval.Event{Type: approval.EventCut}, false, "should keep a checkpoint"},
 	} {
 		c.last.Seq = 25
 		log := append(all[18:24:24], core.Entry{Event: c.last, Hash: core.ChainHash(all[23].Hash, c.last)})

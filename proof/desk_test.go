@@ -14,7 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
+	"approvalbot/internal/people"
 	"approvalbot/internal/store"
 	"approvalbot/proof"
 )
@@ -22,27 +24,27 @@ import (
 // asking is a policy that asks two people about everything.
 type asking struct{}
 
-func (asking) Judge(context.Context, core.Call) core.Judgement {
-	return core.Judgement{
-		Outcome:    core.OutcomeAsk,
-		Assessment: core.Assessment{RiskClass: core.R3, SideEffects: []core.SideEffect{core.ExternalWrite}, Confidence: 1, Source: "static", ReasonCodes: []string{"git-push"}},
-		Rule: core.Rule{Allowed: []core.Factor{core.UserRequest, core.LLMEvaluation}, Disabled: []core.Factor{core.LLMEvaluation}, Effective: []core.Factor{core.UserRequest},
+func (asking) Judge(context.Context, approval.Call) approval.Judgement {
+	return approval.Judgement{
+		Outcome:    approval.OutcomeAsk,
+		Assessment: approval.Assessment{RiskClass: approval.R3, SideEffects: []approval.SideEffect{approval.ExternalWrite}, Confidence: 1, Source: "static", ReasonCodes: []string{"git-push"}},
+		Rule: approval.Rule{Allowed: []approval.Factor{approval.UserRequest, approval.LLMEvaluation}, Disabled: []approval.Factor{approval.LLMEvaluation}, Effective: []approval.Factor{approval.UserRequest},
 			MinApprovals: 2, RequiresHuman: true},
-		Offers: []core.Decision{core.AllowOnce, core.Deny},
+		Offers: []approval.Decision{approval.AllowOnce, approval.Deny},
 	}
 }
 
-func (p asking) Permits(_ core.Call) (string, bool) { return "", true }
+func (p asking) Permits(_ approval.Call) (string, bool) { return "", true }
 
-func (p asking) JudgeWith(ctx context.Context, c core.Call, _ core.Opinion) core.Judgement {
+func (p asking) JudgeWith(ctx context.Context, c approval.Call, _ approval.Opinion) approval.Judgement {
 	return p.Judge(ctx, c)
 }
 func (asking) Hash() string { return "7e57" }
-func (asking) Route(core.Approval) core.Routes {
-	return core.Routes{Targets: []core.Target{{Channel: "telegram", To: "-1"}}}
+func (asking) Route(approval.Approval) core.Routes {
+	return core.Routes{Targets: []approval.Target{{Channel: "telegram", To: "-1"}}}
 }
 
-func (asking) Names(core.Target) bool { return true }
+func (asking) Names(approval.Target) bool { return true }
 
 var agent = core.Caller{Token: "main-agent", MayRequest: true}
 
@@ -56,8 +58,8 @@ func openDesk(t *testing.T) (*store.Store, *core.Gate) {
 		require.NoError(t, s.Close())
 		require.NoError(t, <-done)
 	})
-	people, err := core.NewDirectory(core.Rights{
-		People:       []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": "111"}}, {Name: "bob", Accounts: map[string]string{"telegram": "333"}}},
+	people, err := people.NewDirectory(people.Rights{
+		People:       []people.Person{{Name: "alice", Accounts: map[string]string{"telegram": "111"}}, {Name: "bob", Accounts: map[string]string{"telegram": "333"}}},
 		AllowedUsers: map[string][]string{"telegram": {"111", "333"}}, Tokens: map[string]string{"alice-laptop": "alice"},
 	})
 	require.NoError(t, err)
@@ -95,13 +97,13 @@ func TestAWholeApprovalCanBeProved(t *testing.T) {
 	receipts, err := proof.NewSigner(seed, proof.Receipts)
 	require.NoError(t, err)
 
-	a, _, err := gate.Submit(ctx, agent, core.Call{ToolName: "exec", Params: json.RawMessage(`{"argv":["git","push"]}`), ID: "deploy-7", AgentID: "main", SessionKey: "s1"})
+	a, _, err := gate.Submit(ctx, agent, approval.Call{ToolName: "exec", Params: json.RawMessage(`{"argv":["git","push"]}`), ID: "deploy-7", AgentID: "main", SessionKey: "s1"})
 	require.NoError(t, err)
-	_, err = gate.Vote(ctx, a.Key, core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "999"}, Decision: core.AllowOnce})
-	require.Equal(t, core.CodeNotAnApprover, core.CodeOf(err))
-	_, err = gate.VoteAs(ctx, core.Caller{Token: "alice-laptop", Person: "alice", MayDecide: true}, a.Code, core.AllowOnce, "fine")
+	_, err = gate.Vote(ctx, a.Key, core.Ballot{Voter: approval.Voter{Channel: "telegram", UserID: "999"}, Decision: approval.AllowOnce})
+	require.Equal(t, approval.CodeNotAnApprover, approval.CodeOf(err))
+	_, err = gate.VoteAs(ctx, core.Caller{Token: "alice-laptop", Person: "alice", MayDecide: true}, a.Code, approval.AllowOnce, "fine")
 	require.NoError(t, err)
-	_, err = gate.Vote(ctx, a.Key, core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "333"}, Decision: core.AllowOnce})
+	_, err = gate.Vote(ctx, a.Key, core.Ballot{Voter: approval.Voter{Channel: "telegram", UserID: "333"}, Decision: approval.AllowOnce})
 	require.NoError(t, err)
 	claim, err := gate.Claim(ctx, agent, a.ID, core.ClaimInput{})
 	require.NoError(t, err)
@@ -112,7 +114,7 @@ func TestAWholeApprovalCanBeProved(t *testing.T) {
 	event, err := checkpoints.CheckpointEvent(kept)
 	require.NoError(t, err)
 	require.NoError(t, s.Append(ctx, nil, event))
-	_, err = gate.Report(ctx, agent, a.ID, "", core.Result{Status: "succeeded"})
+	_, err = gate.Report(ctx, agent, a.ID, "", approval.Result{Status: "succeeded"})
 	require.NoError(t, err)
 
 	testReceipt(t, receipts, claim)
@@ -152,17 +154,17 @@ func testReceipt(t *testing.T, s proof.Signer, claim core.Claimed) {
 }
 
 func testRecords(t *testing.T, records []proof.Record) {
-	var events []core.EventType
+	var events []approval.EventType
 	for _, r := range records {
 		events = append(events, r.Event)
-		if r.Event != core.EventCheckpoint {
+		if r.Event != approval.EventCheckpoint {
 			require.Equal(t, []string{"deploy-7", "exec", "main", "s1", "R3", "7e57"}, []string{r.RequestID, r.Tool, r.Agent, r.Session, r.RiskClass, r.PolicyHash})
 			require.Equal(t, []string{"git-push"}, r.ReasonCodes)
 			require.Equal(t, proof.ApproverSet{Allowed: []string{"user_request", "llm_evaluation"}, Disabled: []string{"llm_evaluation"}, Effective: []string{"user_request"},
 				MinApprovals: 2, RequiresHuman: true}, r.Approvers)
 		}
 	}
-	require.Equal(t, []core.EventType{core.EventRequested, core.EventRefused, core.EventVote, core.EventVote, core.EventResolved, core.EventClaimed, core.EventCheckpoint, core.EventResult}, events)
+	require.Equal(t, []approval.EventType{approval.EventRequested, approval.EventRefused, approval.EventVote, approval.EventVote, approval.EventResolved, approval.EventClaimed, approval.EventCheckpoint, approval.EventResult}, events)
 
 	stranger, vote, resolved, claimed, result := records[1], records[2], records[4], records[5], records[7]
 	require.Equal(t, []string{"telegram:999"}, stranger.Resolver)
@@ -186,13 +188,13 @@ func testRecords(t *testing.T, records []proof.Record) {
 }
 
 func TestRecordOfGrantsAndOddEntries(t *testing.T) {
-	grant := proof.RecordOf(core.Entry{Event: core.Event{Type: core.EventGranted, Owner: "main-agent", Data: json.RawMessage(
+	grant := proof.RecordOf(core.Entry{Event: approval.Event{Type: approval.EventGranted, Owner: "main-agent", Data: json.RawMessage(
 		`{"grant":{"kind":"always","agentId":"main","toolName":"exec","fingerprint":"ab","maxClass":"R2","rule":{"minApprovals":1},"by":["person:alice"]}}`)}})
 	require.Equal(t, []string{"exec", "main", "ab", "R2", "always", "person:alice"},
 		[]string{grant.Tool, grant.Agent, grant.Fingerprint, grant.RiskClass, grant.Status, strings.Join(grant.Resolver, "")})
 
 	for _, data := range []string{``, `x`, `null`, `[]`, `{"votes":7,"id":"a"}`, `{"assessment":{"riskClass":"R9"},"id":"a"}`, `{"vote":{},"id":"a"}`} {
-		r := proof.RecordOf(core.Entry{Event: core.Event{Seq: 3, Type: "audit.later", Data: json.RawMessage(data)}})
+		r := proof.RecordOf(core.Entry{Event: approval.Event{Seq: 3, Type: "audit.later", Data: json.RawMessage(data)}})
 		require.EqualValues(t, 3, r.Seq)
 		require.Len(t, r.Row(), len(proof.Columns()))
 		if strings.Contains(data, "id") {
@@ -203,26 +205,29 @@ func TestRecordOfGrantsAndOddEntries(t *testing.T) {
 
 // An entry about a person says who is away, until when, who stands in, and who said so.
 func TestRecordOfAbsences(t *testing.T) {
-	record := func(of core.EventType, data string) proof.Record {
-		return proof.RecordOf(core.Entry{Event: core.Event{Type: of, Data: json.RawMessage(data)}})
+	record := func(of approval.EventType, data string) proof.Record {
+		return proof.RecordOf(core.Entry{Event: approval.Event{Type: of, Data: json.RawMessage(data)}})
 	}
-	away := record(core.EventAway, `{"person":"alice","to":"bob","sinceMs":1,"untilMs":60000,"by":"person:alice"}`)
+	away := record(approval.EventAway, `{"person":"alice","to":"bob","sinceMs":1,"untilMs":60000,"by":"person:alice"}`)
 	require.Equal(t, "alice until 1970-01-01T00:01:00Z, for whom bob stands in", away.Reason)
 	require.Equal(t, []string{"person:alice"}, away.Resolver)
-	back := record(core.EventBack, `{"person":"alice","untilMs":60000,"by":"person:alice","endedBy":"token:ops"}`)
+	back := record(approval.EventBack, `{"person":"alice","untilMs":60000,"by":"person:alice","endedBy":"token:ops"}`)
 	require.Equal(t, "alice until 1970-01-01T00:01:00Z", back.Reason)
 	require.Equal(t, []string{"token:ops"}, back.Resolver)
 }
 
 // A receipt counts seats: who stands in for another fills none beside them.
 func TestAReceiptCountsSeats(t *testing.T) {
-	by := func(person, with string) core.Vote {
-		return core.Vote{Approver: core.UserRequest, Verdict: core.Approve, Voter: &core.Voter{Person: person}, With: with}
+	by := func(person, with string) approval.Vote {
+		return approval.Vote{Approver: approval.UserRequest, Verdict: approval.Approve, Voter: &approval.Voter{Person: person}, With: with}
 	}
-	a := core.Approval{Key: "k", ID: "k", Code: "C", Owner: "o", Status: core.Approved, Decision: core.AllowOnce, ToolName: "t",
-		Fingerprint: strings.Repeat("a", 64), PolicyHash: "p", ResolvedAtMs: 1000, ClaimUntilMs: 2000,
-		DecidedBy: []string{"person:alice", "person:bob", "person:carl"}, Votes: []core.Vote{by("alice", ""), by("bob", "alice"), by("carl", "")},
-		Rule: core.Rule{MinApprovals: 2}}
+	a := approval.Approval{
+		Names:  approval.Names{Key: "k", ID: "k", Code: "C", Owner: "o"},
+		Ended:  approval.Ended{Status: approval.Approved, Decision: approval.AllowOnce, ResolvedAtMs: 1000, ClaimUntilMs: 2000, DecidedBy: []string{"person:alice", "person:bob", "person:carl"}},
+		Asked:  approval.Asked{ToolName: "t", Fingerprint: strings.Repeat("a", 64)},
+		Judged: approval.Judged{PolicyHash: "p", Rule: approval.Rule{MinApprovals: 2}},
+		Voted:  approval.Voted{Votes: []approval.Vote{by("alice", ""), by("bob", "alice"), by("carl", "")}},
+	}
 	r, err := proof.ReceiptFor(a, "desk")
 	require.NoError(t, err)
 	require.Equal(t, proof.Quorum{Needed: 2, Got: 2}, r.Quorum)
@@ -253,7 +258,7 @@ func TestAdversary_T18_CSVOnATerminal(t *testing.T) {
 	var b bytes.Buffer
 	records := func(yield func(proof.Record, error) bool) {
 		yield(proof.Record{Seq: 1, Tool: evil, Agent: evil, Session: evil, Reason: evil, Owner: evil,
-			Requester: &core.Requester{UserID: evil, Channel: evil}}, nil)
+			Requester: &approval.Requester{UserID: evil, Channel: evil}}, nil)
 	}
 	require.NoError(t, proof.WriteCSV(&b, records))
 	require.NotContains(t, strings.ReplaceAll(b.String(), "\n", ""), "\x1b")

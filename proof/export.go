@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // exportFormat is the first word of every export.
@@ -33,13 +34,13 @@ type Header struct {
 
 // line is one record of an export, in this order of members.
 type line struct {
-	Seq   int64           `json:"seq"`
-	AtMs  int64           `json:"atMs"`
-	Type  core.EventType  `json:"type"`
-	Key   string          `json:"key"`
-	Owner string          `json:"owner"`
-	Data  json.RawMessage `json:"data"`
-	Hash  string          `json:"hash"`
+	Seq   int64              `json:"seq"`
+	AtMs  int64              `json:"atMs"`
+	Type  approval.EventType `json:"type"`
+	Key   string             `json:"key"`
+	Owner string             `json:"owner"`
+	Data  json.RawMessage    `json:"data"`
+	Hash  string             `json:"hash"`
 }
 
 // WriteExport writes the records as JSON lines: h, whose Format and PrevHash it
@@ -203,7 +204,7 @@ func parseLine(b []byte) (core.Entry, error) {
 	if json.Unmarshal(b, &l) != nil {
 		return core.Entry{}, badLine("was changed: its line is not a record")
 	}
-	e := core.Entry{Event: core.Event{Seq: l.Seq, AtMs: l.AtMs, Type: l.Type, Key: l.Key, Owner: l.Owner,
+	e := core.Entry{Event: approval.Event{Seq: l.Seq, AtMs: l.AtMs, Type: l.Type, Key: l.Key, Owner: l.Owner,
 		Data: l.Data}, Hash: l.Hash}
 	if again, err := appendEntry(nil, e); err != nil || !bytes.Equal(again, b) {
 		return core.Entry{}, badLine("was changed: its line is not written as a desk writes it")

@@ -16,10 +16,11 @@ import (
 	"pgregory.net/rapid"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // chained numbers and chains events as a store does.
-func chained(events ...core.Event) []core.Entry {
+func chained(events ...approval.Event) []core.Entry {
 	var all []core.Entry
 	prev := ""
 	for i, e := range events {
@@ -34,9 +35,9 @@ func chained(events ...core.Event) []core.Entry {
 // two before it.
 func aLog(t testing.TB, n int, s Signer) []core.Entry {
 	t.Helper()
-	var events []core.Event
+	var events []approval.Event
 	for i := 1; i <= n; i++ {
-		e := core.Event{AtMs: int64(i) * 1000, Type: core.EventVote, Key: fmt.Sprint("k", i%3), Owner: "o\"<ü>", Data: json.RawMessage(fmt.Sprintf(`{"id":"<%d>","n":%d.50}`, i, i))}
+		e := approval.Event{AtMs: int64(i) * 1000, Type: approval.EventVote, Key: fmt.Sprint("k", i%3), Owner: "o\"<ü>", Data: json.RawMessage(fmt.Sprintf(`{"id":"<%d>","n":%d.50}`, i, i))}
 		if i%10 == 0 {
 			at := chained(events...)[i-3]
 			var err error
@@ -184,7 +185,7 @@ func TestHeaderRefuses(t *testing.T) {
 // rechained is what somebody with the database but without the key can do: any
 // change, and all hashes after it computed anew.
 func rechained(all []core.Entry) []core.Entry {
-	events := make([]core.Event, len(all))
+	events := make([]approval.Event, len(all))
 	for i, e := range all {
 		events[i] = e.Event
 	}
@@ -202,7 +203,7 @@ func TestALogWrittenAnewIsFoundByCheckpoints(t *testing.T) {
 	_, err := VerifyEntries(each(forged), opts)
 	require.EqualError(t, err, "log record 10 keeps a checkpoint of record 8 with another hash than that record has: the log was written anew")
 
-	noCheckpoints := rechained(slices.DeleteFunc(slices.Clone(forged), func(e core.Entry) bool { return e.Type == core.EventCheckpoint }))
+	noCheckpoints := rechained(slices.DeleteFunc(slices.Clone(forged), func(e core.Entry) bool { return e.Type == approval.EventCheckpoint }))
 	got, err := VerifyEntries(each(noCheckpoints), opts)
 	require.NoError(t, err, "the chain alone does not find it")
 	require.Zero(t, got.Checkpoints)
@@ -231,7 +232,7 @@ func TestBadCheckpointsInALog(t *testing.T) {
 		"none":          {json.RawMessage(`{}`), "not a signed checkpoint"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			log := rechained(append(slices.Clone(all), core.Entry{Event: core.Event{AtMs: 9, Type: core.EventCheckpoint, Data: c.data}}))
+			log := rechained(append(slices.Clone(all), core.Entry{Event: approval.Event{AtMs: 9, Type: approval.EventCheckpoint, Data: c.data}}))
 			_, err := VerifyEntries(each(log), Options{Keys: []string{verifierKey(t, s)}})
 			require.ErrorContains(t, err, c.want)
 			require.EqualValues(t, 10, badSeq(t, err))

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
 )
 
@@ -22,18 +22,18 @@ type Receipt struct {
 	ID string `json:"jti"`
 	// ClaimID is what the claim that this receipt came with was named by the caller; empty in a call back,
 	// and if the claim had no name.
-	ClaimID      string         `json:"claimId,omitempty"`
-	Approval     string         `json:"approvalId"` // the approval's id, as its owner calls it
-	Code         string         `json:"code"`       // as people call it
-	Owner        string         `json:"sub"`        // the token that asked
-	Fingerprint  string         `json:"fingerprint"`
-	Tool         string         `json:"tool"`
-	Decision     core.Decision  `json:"decision"` // the approval's, also of a retry
-	By           []string       `json:"by"`       // "person:alice", "telegram:111", "policy", "grant:<id>"
-	Quorum       Quorum         `json:"quorum"`
-	PolicyHash   string         `json:"policyHash"`
-	RiskClass    core.RiskClass `json:"riskClass"`
-	ClaimUntilMs int64          `json:"claimUntilMs"`
+	ClaimID      string             `json:"claimId,omitempty"`
+	Approval     string             `json:"approvalId"` // the approval's id, as its owner calls it
+	Code         string             `json:"code"`       // as people call it
+	Owner        string             `json:"sub"`        // the token that asked
+	Fingerprint  string             `json:"fingerprint"`
+	Tool         string             `json:"tool"`
+	Decision     approval.Decision  `json:"decision"` // the approval's, also of a retry
+	By           []string           `json:"by"`       // "person:alice", "telegram:111", "policy", "grant:<id>"
+	Quorum       Quorum             `json:"quorum"`
+	PolicyHash   string             `json:"policyHash"`
+	RiskClass    approval.RiskClass `json:"riskClass"`
+	ClaimUntilMs int64              `json:"claimUntilMs"`
 	// StepUp: a person's yes counted only where their passkey signed it; Signed has those
 	// signatures, each over this very call (see [Receipt.Yes]).
 	StepUp bool                  `json:"stepUp,omitempty"`
@@ -65,8 +65,8 @@ type Quorum struct {
 // answer was lost gives the same receipt; a retry gives another. Before the claim it
 // names none, as in a call back. An approval that does not allow or was taken back
 // has none.
-func ReceiptFor(a core.Approval, issuer string) (Receipt, error) {
-	approved := a.Status == core.Approved && a.Decision.Allows()
+func ReceiptFor(a approval.Approval, issuer string) (Receipt, error) {
+	approved := a.Status == approval.Approved && a.Decision.Allows()
 	stands := a.ResolvedAtMs != 0 && a.RevokedAtMs == 0 && !a.Overtaken()
 	if !approved || !stands {
 		return Receipt{}, fmt.Errorf("approval %s has no receipt: only an approval that stands has one", a.Code)
@@ -83,7 +83,7 @@ func ReceiptFor(a core.Approval, issuer string) (Receipt, error) {
 	}
 	var others []string // the verifier's, and who fills a seat with another
 	for _, v := range a.Votes {
-		if s := v.Signature; s != nil && v.Verdict == core.Approve && s.PolicyHash == a.PolicyHash {
+		if s := v.Signature; s != nil && v.Verdict == approval.Approve && s.PolicyHash == a.PolicyHash {
 			r.Signed = append(r.Signed, *s)
 		}
 		if v.Voter != nil && (v.VerifierOnly || v.With != "") {
@@ -132,7 +132,7 @@ func (r Receipt) ofLastRetry() bool {
 func (r Receipt) Yes(s assertion.Signature) assertion.Yes {
 	decision := r.Decision
 	if len(r.Retries) > 0 {
-		decision = core.Retry
+		decision = approval.Retry
 	}
 	return assertion.Yes{ApprovalID: r.Approval, Decision: string(decision), Fingerprint: r.Fingerprint, Nonce: s.Nonce,
 		Person: s.Person, PolicyHash: r.PolicyHash}

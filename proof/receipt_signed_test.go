@@ -6,13 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
 	"approvalbot/internal/assertion/softkey"
 )
 
 // signedBy is claimed, with a yes that each of those people's passkeys signed.
-func signedBy(t *testing.T, people ...string) core.Approval {
+func signedBy(t *testing.T, people ...string) approval.Approval {
 	t.Helper()
 	a := claimed()
 	site, err := assertion.SiteOf("https://desk.example")
@@ -24,8 +24,8 @@ func signedBy(t *testing.T, people ...string) core.Approval {
 			Key: key.Key(t)}
 		s.Response = key.Sign(t, site, assertion.Yes{ApprovalID: a.ID, Decision: "allow-once", Fingerprint: a.Fingerprint,
 			Nonce: s.Nonce, Person: who, PolicyHash: a.PolicyHash}.Challenge())
-		a.Votes = append(a.Votes, core.Vote{Approver: core.UserRequest, Verdict: core.Approve, Decision: core.AllowOnce,
-			Voter: &core.Voter{Person: who, Channel: "web", UserID: who}, Signature: &s})
+		a.Votes = append(a.Votes, approval.Vote{Approver: approval.UserRequest, Verdict: approval.Approve, Decision: approval.AllowOnce,
+			Voter: &approval.Voter{Person: who, Channel: "web", UserID: who}, Signature: &s})
 		a.DecidedBy = append(a.DecidedBy, "person:"+who)
 	}
 	return a
@@ -70,7 +70,7 @@ func TestAdversary_N4_Receipts(t *testing.T) {
 		"call":      func(r *Receipt) { r.Fingerprint = callPrint()[:63] + "0" },
 		"approval":  func(r *Receipt) { r.Approval = "deploy-8" },
 		"policy":    func(r *Receipt) { r.PolicyHash = "cd34" },
-		"decision":  func(r *Receipt) { r.Decision = core.AllowAlways },
+		"decision":  func(r *Receipt) { r.Decision = approval.AllowAlways },
 		"person":    func(r *Receipt) { r.Signed[0].Person, r.By[0] = "mallory", "person:mallory" },
 		"key":       func(r *Receipt) { r.Signed[0].Key = softkey.New(t, assertion.ES256).Key(t) },
 		"nonce":     func(r *Receipt) { r.Signed[0].Nonce = "another" },

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -31,11 +31,12 @@ func callPrint() string {
 	return f
 }
 
-func claimed() core.Approval {
-	return core.Approval{
-		Key: "3f2c", ID: "deploy-7", Code: "K7QX2M", Owner: "main-agent", Status: core.Approved, Decision: core.AllowOnce,
-		DecidedBy: []string{"person:alice", "person:bob"}, ToolName: "exec", Fingerprint: callPrint(), PolicyHash: "ab12",
-		Assessment: core.Assessment{RiskClass: core.R3}, Rule: core.Rule{MinApprovals: 2}, ResolvedAtMs: issuedMs, ClaimUntilMs: untilMs,
+func claimed() approval.Approval {
+	return approval.Approval{
+		Names:  approval.Names{Key: "3f2c", ID: "deploy-7", Code: "K7QX2M", Owner: "main-agent"},
+		Ended:  approval.Ended{Status: approval.Approved, Decision: approval.AllowOnce, DecidedBy: []string{"person:alice", "person:bob"}, ResolvedAtMs: issuedMs, ClaimUntilMs: untilMs},
+		Asked:  approval.Asked{ToolName: "exec", Fingerprint: callPrint()},
+		Judged: approval.Judged{PolicyHash: "ab12", Assessment: approval.Assessment{RiskClass: approval.R3}, Rule: approval.Rule{MinApprovals: 2}},
 	}
 }
 
@@ -51,7 +52,7 @@ func TestReceipt(t *testing.T) {
 	s := signer(t, 1, Receipts)
 	want := Receipt{
 		Issuer: "https://desk.example", ID: "3f2c.0", Approval: "deploy-7", Code: "K7QX2M", Owner: "main-agent", Fingerprint: callPrint(),
-		Tool: "exec", Decision: core.AllowOnce, By: []string{"person:alice", "person:bob"}, Quorum: Quorum{2, 2}, PolicyHash: "ab12", RiskClass: core.R3,
+		Tool: "exec", Decision: approval.AllowOnce, By: []string{"person:alice", "person:bob"}, Quorum: Quorum{2, 2}, PolicyHash: "ab12", RiskClass: approval.R3,
 		ClaimUntilMs: untilMs, IssuedAt: 1_790_000_000, NotBefore: 1_790_000_000, Expires: 1_790_000_300,
 	}
 	require.Equal(t, want, receipt())
@@ -83,18 +84,18 @@ func TestReceiptOfPolicyAndGrantsHasNoQuorum(t *testing.T) {
 }
 
 func TestNoReceiptWithoutAnApprovalThatStands(t *testing.T) {
-	for name, change := range map[string]func(*core.Approval){
-		"pending":         func(a *core.Approval) { a.Status = core.Pending },
-		"denied":          func(a *core.Approval) { a.Status, a.Decision = core.Denied, core.Deny },
-		"no decision":     func(a *core.Approval) { a.Decision = "" },
-		"not ended":       func(a *core.Approval) { a.ResolvedAtMs = 0 },
-		"revoked":         func(a *core.Approval) { a.RevokedAtMs = 1 },
-		"nobody":          func(a *core.Approval) { a.DecidedBy = nil },
-		"quorum not met":  func(a *core.Approval) { a.Rule.MinApprovals = 3 },
-		"no fingerprint":  func(a *core.Approval) { a.Fingerprint = "" },
-		"big fingerprint": func(a *core.Approval) { a.Fingerprint = strings.ToUpper(a.Fingerprint) },
-		"no end":          func(a *core.Approval) { a.ClaimUntilMs = 0 },
-		"no policy":       func(a *core.Approval) { a.PolicyHash = "" },
+	for name, change := range map[string]func(*approval.Approval){
+		"pending":         func(a *approval.Approval) { a.Status = approval.Pending },
+		"denied":          func(a *approval.Approval) { a.Status, a.Decision = approval.Denied, approval.Deny },
+		"no decision":     func(a *approval.Approval) { a.Decision = "" },
+		"not ended":       func(a *approval.Approval) { a.ResolvedAtMs = 0 },
+		"revoked":         func(a *approval.Approval) { a.RevokedAtMs = 1 },
+		"nobody":          func(a *approval.Approval) { a.DecidedBy = nil },
+		"quorum not met":  func(a *approval.Approval) { a.Rule.MinApprovals = 3 },
+		"no fingerprint":  func(a *approval.Approval) { a.Fingerprint = "" },
+		"big fingerprint": func(a *approval.Approval) { a.Fingerprint = strings.ToUpper(a.Fingerprint) },
+		"no end":          func(a *approval.Approval) { a.ClaimUntilMs = 0 },
+		"no policy":       func(a *approval.Approval) { a.PolicyHash = "" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := claimed()

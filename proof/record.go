@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
 )
 
@@ -21,9 +22,9 @@ import (
 // entry does not have are empty. Texts of people and programs are redacted but
 // not escaped: whoever shows them on a terminal escapes them.
 type Record struct {
-	Seq   int64          `json:"seq"`
-	AtMs  int64          `json:"atMs"`
-	Event core.EventType `json:"event"`
+	Seq   int64              `json:"seq"`
+	AtMs  int64              `json:"atMs"`
+	Event approval.EventType `json:"event"`
 
 	RequestID   string   `json:"requestId,omitempty"`
 	Code        string   `json:"code,omitempty"`
@@ -36,10 +37,10 @@ type Record struct {
 	ReasonCodes []string `json:"reasonCodes,omitempty"`
 	PolicyHash  string   `json:"policyHash,omitempty"`
 
-	Requester *core.Requester `json:"requester,omitempty"` // who asked the agent, as its owner says
+	Requester *approval.Requester `json:"requester,omitempty"` // who asked the agent, as its owner says
 	// who might not decide, since they asked: persons and accounts
-	Askers []core.Requester `json:"askers,omitempty"`
-	Joined []core.Requester `json:"joined,omitempty"` // those of them whose identical call this entry joined
+	Askers []approval.Requester `json:"askers,omitempty"`
+	Joined []approval.Requester `json:"joined,omitempty"` // those of them whose identical call this entry joined
 
 	Approvers ApproverSet    `json:"approvers,omitzero"`
 	Factors   []FactorResult `json:"factors,omitempty"` // the votes that stood after this entry
@@ -61,15 +62,15 @@ type Record struct {
 
 // ApproverSet says whose yes was needed.
 type ApproverSet struct {
-	Allowed       []string    `json:"allowed,omitempty"`
-	Disabled      []string    `json:"disabled,omitempty"`
-	Effective     []string    `json:"effective,omitempty"`
-	MinApprovals  int         `json:"minApprovals,omitempty"`
-	RequiresHuman bool        `json:"requiresHuman,omitempty"`
-	StepUp        bool        `json:"stepUp,omitempty"` // a person's yes had to be signed
-	Needs         []core.Need `json:"needs,omitempty"`
+	Allowed       []string        `json:"allowed,omitempty"`
+	Disabled      []string        `json:"disabled,omitempty"`
+	Effective     []string        `json:"effective,omitempty"`
+	MinApprovals  int             `json:"minApprovals,omitempty"`
+	RequiresHuman bool            `json:"requiresHuman,omitempty"`
+	StepUp        bool            `json:"stepUp,omitempty"` // a person's yes had to be signed
+	Needs         []approval.Need `json:"needs,omitempty"`
 
-	Verifier *core.VerifierNeed `json:"verifier,omitempty"` // one of its people must have said yes, too
+	Verifier *approval.VerifierNeed `json:"verifier,omitempty"` // one of its people must have said yes, too
 }
 
 // FactorResult is what one approver said.
@@ -102,8 +103,8 @@ type facts struct {
 		RiskClass   string
 		ReasonCodes []string
 	}
-	Requester        *core.Requester
-	Askers, Joined   []core.Requester
+	Requester        *approval.Requester
+	Askers, Joined   []approval.Requester
 	Approvers        ApproverSet
 	Votes            []ballot
 	Vote             *ballot
@@ -124,7 +125,7 @@ type facts struct {
 
 type ballot struct {
 	ApproverID, Verdict, Decision, Reason string
-	Voter                                 *core.Voter
+	Voter                                 *approval.Voter
 	ReasonCodes                           []string
 	Confidence                            float64
 	DecidedAtMs                           int64
@@ -158,7 +159,7 @@ func RecordOf(e core.Entry) Record {
 		Status: f.Status, Decision: f.Decision, Reason: f.Reason, Solo: f.SoloSelfApproval, Execution: f.Result.Status,
 		Suggestion: f.Suggestion,
 	}
-	if r.Execution == "" && e.Type == core.EventClaimed {
+	if r.Execution == "" && e.Type == approval.EventClaimed {
 		r.Execution = "claimed"
 	}
 	for _, v := range f.Votes {
@@ -169,7 +170,7 @@ func RecordOf(e core.Entry) Record {
 		r.Vote = &v
 	}
 	r.Reason, r.Asked = cmp.Or(r.Reason, f.Why), append(f.Asked, f.Chats...)
-	if e.Type == core.EventAway || e.Type == core.EventBack {
+	if e.Type == approval.EventAway || e.Type == approval.EventBack {
 		r.Reason = f.Person + " until " + moment(f.UntilMs)
 		if f.To != "" {
 			r.Reason += ", for whom " + f.To + " stands in"
@@ -243,7 +244,7 @@ func (r Record) Row() []string {
 }
 
 // askers writes who asked as one cell; a person of an account stands before it.
-func askers(all []core.Requester) string {
+func askers(all []approval.Requester) string {
 	cells := make([]string, len(all))
 	for i, r := range all {
 		cells[i] = asker(&r)
@@ -251,7 +252,7 @@ func askers(all []core.Requester) string {
 	return strings.Join(cells, " ")
 }
 
-func asker(r *core.Requester) string {
+func asker(r *approval.Requester) string {
 	switch {
 	case r == nil:
 		return ""

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Options say what a log is checked against.
@@ -146,7 +147,7 @@ func (w *walk) add(e core.Entry) error {
 	if err := w.meets(e.Seq, e.Hash); err != nil {
 		return err
 	}
-	if e.Type == core.EventCheckpoint || e.Type == core.EventCut {
+	if e.Type == approval.EventCheckpoint || e.Type == approval.EventCut {
 		if problem := w.checkpoint(e); problem != "" {
 			return w.bad(problem)
 		}
@@ -186,10 +187,10 @@ func (w *walk) checkpoint(e core.Entry) string {
 		return fmt.Sprintf("keeps a checkpoint of record %d with another hash than that record has: the log was "+
 			"written anew", c.Seq)
 	}
-	if c.Seq == w.first-1 && c.Seq > 0 && e.Type == core.EventCut {
+	if c.Seq == w.first-1 && c.Seq > 0 && e.Type == approval.EventCut {
 		w.report.Cut = true
 	}
-	if e.Type == core.EventCheckpoint {
+	if e.Type == approval.EventCheckpoint {
 		w.report.Checkpoints++
 	}
 	w.report.Covered = max(w.report.Covered, c.Seq)
@@ -205,7 +206,7 @@ func (w *walk) signed(e core.Entry) (Checkpoint, error) {
 	if json.Unmarshal(e.Data, &data) != nil {
 		return Checkpoint{}, errNothing
 	}
-	if e.Type == core.EventCut {
+	if e.Type == approval.EventCut {
 		return openNote(cutWords, data.cutData.Note, w.known)
 	}
 	return openNote(originWords, data.checkpointData.Note, w.known)

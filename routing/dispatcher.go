@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/fault"
 )
 
@@ -16,22 +18,22 @@ type Outbox interface {
 	// ClaimChat takes the chat of that channel with the most urgent due work
 	// that nobody holds and that is not paused. With ok false, next is the time
 	// (ms) to look again; 0: nothing is scheduled.
-	ClaimChat(ctx context.Context, channel string, now int64) (chat core.Target, ok bool, next int64, err error)
+	ClaimChat(ctx context.Context, channel string, now int64) (chat approval.Target, ok bool, next int64, err error)
 	// ReleaseChat gives the chat back; nobody takes it before pausedUntil (ms).
-	ReleaseChat(ctx context.Context, chat core.Target, pausedUntil int64) error
+	ReleaseChat(ctx context.Context, chat approval.Target, pausedUntil int64) error
 	// NextDelivery gives the most urgent due delivery of a chat.
-	NextDelivery(ctx context.Context, chat core.Target, now int64) (core.Delivery, bool, error)
+	NextDelivery(ctx context.Context, chat approval.Target, now int64) (approval.Delivery, bool, error)
 	// MaySend reports whether the chat, if it was claimed here, is still no other instance's.
-	MaySend(chat core.Target) bool
+	MaySend(chat approval.Target) bool
 	// Record commits what became of one try.
-	Record(ctx context.Context, d core.Delivered) error
+	Record(ctx context.Context, d approval.Delivered) error
 }
 
 var errTaken = errors.New("this instance stood still, and its chat may be another's by now")
 
 // Drawer says what a delivery should show now; the Gate implements it.
 type Drawer interface {
-	Draw(ctx context.Context, d core.Delivery) (core.Drawing, error)
+	Draw(ctx context.Context, d approval.Delivery) (card.Drawing, error)
 }
 
 // Dispatcher carries one channel's messages to its chats.
@@ -47,8 +49,8 @@ type Dispatcher struct {
 	calls   chan struct{} // holds one for each call under way
 
 	mu      sync.Mutex
-	news    chan struct{}        // closed by the next Wake
-	failing map[core.Target]bool // chats whose last post or edit has failed
+	news    chan struct{}            // closed by the next Wake
+	failing map[approval.Target]bool // chats whose last post or edit has failed
 }
 
 // NewDispatcher makes a dispatcher for one channel. failed is called after a
@@ -59,7 +61,7 @@ func NewDispatcher(
 ) *Dispatcher {
 	return &Dispatcher{
 		name: name, channel: channel, outbox: outbox, drawer: drawer, table: table, failed: failed,
-		log: log.With("channel", name), failing: map[core.Target]bool{},
+		log: log.With("channel", name), failing: map[approval.Target]bool{},
 		wake: make(chan struct{}, 1), news: make(chan struct{}), calls: make(chan struct{}, callsAtOnce),
 	}
 }
@@ -84,7 +86,7 @@ func (d *Dispatcher) woken() <-chan struct{} {
 }
 
 // WakeFor is Wake if one of these deliveries goes to the channel.
-func (d *Dispatcher) WakeFor(deliveries []core.Delivery) {
+func (d *Dispatcher) WakeFor(deliveries []approval.Delivery) {
 	for i := range deliveries {
 		if deliveries[i].Target.Channel == d.name {
 			d.Wake()
@@ -153,7 +155,7 @@ func (d *Dispatcher) sleep(ctx context.Context, next int64) bool {
 //
 // Calls are made on a context that goes on for a short while when ctx ends: cutting
 // one at once would leave a card whose id nobody knows.
-func (d *Dispatcher) serve(ctx, outlive context.Context, chat core.Target) {
+func (d *Dispatcher) serve(ctx, outlive context.Context, chat approval.Target) {
 	var pause time.Duration
 	behind := make(chan time.Duration, maxBehind) // the rest that each record asks for
 	open := 0
@@ -215,18 +217,18 @@ func (d *Dispatcher) serve(ctx, outlive context.Context, chat core.Target) {
 // and the rest that the chat needs. An error says that it could not be drawn, or that
 // the chat is another instance's.
 func (d *Dispatcher) deliver(
-	ctx context.Context, m core.Delivery,
-) (done core.Delivered, pause time.Duration, err error) {
+	ctx context.Context, m approval.Delivery,
+) (done approval.Delivered, pause time.Duration, err error) {
 	drawing, err := d.drawer.Draw(ctx, m)
 	if err != nil {
 		return done, 0, err
 	}
-	done = core.Delivered{
+	done = approval.Delivered{
 		ID: m.ID, Key: m.Key, Was: m, Revision: m.Revision, State: m.State, MessageID: m.MessageID,
 		Attached: m.Attached, DenyOnly: m.DenyOnly, Shown: m.Shown,
 	}
 	if drawing.Skip != "" {
-		done.State, done.Error = core.Failed, drawing.Skip
+		done.State, done.Error = approval.Failed, drawing.Skip
 		return done, 0, nil
 	}
 	if !d.outbox.MaySend(m.Target) {
@@ -251,7 +253,7 @@ func always() bool { return true }
 // record commits the outcome of a try. Should the store fail, the chat rests and
 // the delivery is tried again, which may show a second card but loses nothing.
 func (d *Dispatcher) record(
-	ctx context.Context, m core.Delivery, done core.Delivered, pause time.Duration,
+	ctx context.Context, m approval.Delivery, done approval.Delivered, pause time.Duration,
 ) time.Duration {
 	fault.Point("before-id-recorded")
 	err := d.outbox.Record(context.WithoutCancel(ctx), done)
@@ -270,7 +272,7 @@ func (d *Dispatcher) record(
 		return max(pause, chatRest)
 	}
 	fault.Point("after-id-recorded")
-	if done.State == core.Failed {
+	if done.State == approval.Failed {
 		d.failed()
 	}
 	return pause

@@ -15,6 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
+	"approvalbot/internal/people"
 	"approvalbot/internal/store"
 	"approvalbot/routing"
 )
@@ -22,36 +25,36 @@ import (
 // askAll is a policy that asks one person for everything.
 type askAll struct{ quorum int }
 
-func (p askAll) Hash() string                       { return "test" }
-func (p askAll) Permits(_ core.Call) (string, bool) { return "", true }
+func (p askAll) Hash() string                           { return "test" }
+func (p askAll) Permits(_ approval.Call) (string, bool) { return "", true }
 
-func (p askAll) JudgeWith(ctx context.Context, c core.Call, _ core.Opinion) core.Judgement {
+func (p askAll) JudgeWith(ctx context.Context, c approval.Call, _ approval.Opinion) approval.Judgement {
 	return p.Judge(ctx, c)
 }
-func (p askAll) Judge(context.Context, core.Call) core.Judgement {
-	people := []core.Factor{core.UserRequest}
-	return core.Judgement{
-		Outcome: core.OutcomeAsk, Assessment: core.Assessment{RiskClass: core.R3, Source: "static"},
-		Rule:   core.Rule{Allowed: people, Effective: people, MinApprovals: p.quorum, RequiresHuman: true},
-		Offers: []core.Decision{core.AllowOnce, core.Deny},
+func (p askAll) Judge(context.Context, approval.Call) approval.Judgement {
+	people := []approval.Factor{approval.UserRequest}
+	return approval.Judgement{
+		Outcome: approval.OutcomeAsk, Assessment: approval.Assessment{RiskClass: approval.R3, Source: "static"},
+		Rule:   approval.Rule{Allowed: people, Effective: people, MinApprovals: p.quorum, RequiresHuman: true},
+		Offers: []approval.Decision{approval.AllowOnce, approval.Deny},
 	}
 }
 
 // chat is a platform that does what a test says, and keeps what it was sent.
 type chat struct {
 	mu       sync.Mutex
-	posts    []core.Target
+	posts    []approval.Target
 	postings []core.Posting // and when
 	at       []time.Time
-	edits    []core.Card
-	cards    []core.Card // what was posted
+	edits    []card.Card
+	cards    []card.Card // what was posted
 	tries    int
-	files    func() error               // nil: they are taken
-	fail     func(to core.Target) error // nil: everything works
-	hang     func()                     // nil: it answers at once
+	files    func() error                   // nil: they are taken
+	fail     func(to approval.Target) error // nil: everything works
+	hang     func()                         // nil: it answers at once
 }
 
-func (c *chat) call(to core.Target) error {
+func (c *chat) call(to approval.Target) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tries++
@@ -61,7 +64,7 @@ func (c *chat) call(to core.Target) error {
 	return c.fail(to)
 }
 
-func (c *chat) Post(_ context.Context, to core.Target, p core.Posting) (core.Posted, error) {
+func (c *chat) Post(_ context.Context, to approval.Target, p core.Posting) (core.Posted, error) {
 	if c.hang != nil {
 		c.hang()
 	}
@@ -77,7 +80,7 @@ func (c *chat) Post(_ context.Context, to core.Target, p core.Posting) (core.Pos
 	return core.Posted{MessageID: fmt.Sprint(len(c.posts))}, nil
 }
 
-func (c *chat) Edit(_ context.Context, to core.Target, _ string, card core.Card) error {
+func (c *chat) Edit(_ context.Context, to approval.Target, _ string, card card.Card) error {
 	if err := c.call(to); err != nil {
 		return err
 	}
@@ -87,7 +90,7 @@ func (c *chat) Edit(_ context.Context, to core.Target, _ string, card core.Card)
 	return nil
 }
 
-func (c *chat) Attach(_ context.Context, to core.Target, _ core.File) error {
+func (c *chat) Attach(_ context.Context, to approval.Target, _ card.File) error {
 	if c.files != nil {
 		return c.files()
 	}
@@ -95,23 +98,23 @@ func (c *chat) Attach(_ context.Context, to core.Target, _ core.File) error {
 }
 
 // AttachParts is Attach of a file that is too long for it.
-func (c *chat) AttachParts(_ context.Context, to core.Target, _ core.File) error {
+func (c *chat) AttachParts(_ context.Context, to approval.Target, _ card.File) error {
 	if err := c.call(to); err != nil {
 		return err
 	}
 	return &core.DeliveryError{Message: "too long", NoFiles: true}
 }
 
-func (c *chat) set(fail func(core.Target) error) {
+func (c *chat) set(fail func(approval.Target) error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fail = fail
 }
 
-func (c *chat) sent() (posts []core.Target, edits []core.Card) {
+func (c *chat) sent() (posts []approval.Target, edits []card.Card) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]core.Target(nil), c.posts...), append([]core.Card(nil), c.edits...)
+	return append([]approval.Target(nil), c.posts...), append([]card.Card(nil), c.edits...)
 }
 
 // watched is the real store, with a hook behind each look at an approval, and
@@ -120,16 +123,16 @@ type watched struct {
 	*store.Store
 	afterGet func()
 	lost     atomic.Int64 // so many records fail
-	records  chan func(core.Delivered)
+	records  chan func(approval.Delivered)
 	held     atomic.Pointer[chan struct{}] // every record waits until it is closed
 	taken    atomic.Bool                   // all chats are another instance's
 }
 
-func (s *watched) MaySend(core.Target) bool { return !s.taken.Load() }
+func (s *watched) MaySend(approval.Target) bool { return !s.taken.Load() }
 
-func (s *watched) Record(ctx context.Context, d core.Delivered) error {
+func (s *watched) Record(ctx context.Context, d approval.Delivered) error {
 	if s.lost.Add(-1) >= 0 {
-		return core.Refuse(core.CodeUnavailable, "The store is away.")
+		return approval.Refuse(approval.CodeUnavailable, "The store is away.")
 	}
 	if held := s.held.Load(); held != nil {
 		<-*held
@@ -142,7 +145,7 @@ func (s *watched) Record(ctx context.Context, d core.Delivered) error {
 	return s.Store.Record(ctx, d)
 }
 
-func (s *watched) Bare(ctx context.Context, key string) (core.Approval, error) {
+func (s *watched) Bare(ctx context.Context, key string) (approval.Approval, error) {
 	a, err := s.Store.Bare(ctx, key)
 	if hook := s.afterGet; hook != nil {
 		s.afterGet = nil
@@ -208,12 +211,12 @@ func bubble(t *testing.T, with setting, test func(w *world)) {
 		ctx, stop := context.WithCancel(t.Context())
 		s, err := store.Open(ctx, store.Options{URL: "sqlite::memory:"})
 		require.NoError(t, err)
-		people, err := core.NewDirectory(core.Rights{
-			People:       []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}}, {Name: "bob", Accounts: map[string]string{"telegram": "2"}}, {Name: "carol", Accounts: map[string]string{"telegram": "3", "discord": "33"}}},
+		people, err := people.NewDirectory(people.Rights{
+			People:       []people.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}}, {Name: "bob", Accounts: map[string]string{"telegram": "2"}}, {Name: "carol", Accounts: map[string]string{"telegram": "3", "discord": "33"}}},
 			AllowedUsers: map[string][]string{"telegram": {"1", "2", "3"}, "discord": {"33"}},
 		})
 		require.NoError(t, err)
-		w := &world{t: t, chats: map[string]*chat{"telegram": {}, "discord": {}}, asker: core.Caller{Token: "agent", MayRequest: true, MayDecide: true}, store: &watched{Store: s, records: make(chan func(core.Delivered), 1)}}
+		w := &world{t: t, chats: map[string]*chat{"telegram": {}, "discord": {}}, asker: core.Caller{Token: "agent", MayRequest: true, MayDecide: true}, store: &watched{Store: s, records: make(chan func(approval.Delivered), 1)}}
 		var wake []func()
 		rules := core.Rules{Enabled: true, Policy: askAll{with.quorum}, People: people, Router: table, TimeoutMs: 900_000, MaxTimeoutMs: 900_000}
 		if with.rules != nil {
@@ -249,32 +252,32 @@ func bubble(t *testing.T, with setting, test func(w *world)) {
 	})
 }
 
-func (w *world) ask(n int) core.Approval {
+func (w *world) ask(n int) approval.Approval {
 	w.t.Helper()
-	a, created, err := w.gate.Submit(w.t.Context(), w.asker, core.Call{ToolName: "deploy", Params: fmt.Appendf(nil, `{"n":%d}`, n)})
+	a, created, err := w.gate.Submit(w.t.Context(), w.asker, approval.Call{ToolName: "deploy", Params: fmt.Appendf(nil, `{"n":%d}`, n)})
 	require.NoError(w.t, err)
 	require.True(w.t, created)
 	return a
 }
 
 // askLong asks about a call that is too long for its card.
-func (w *world) askLong(n int) core.Approval {
+func (w *world) askLong(n int) approval.Approval {
 	w.t.Helper()
-	a, created, err := w.gate.Submit(w.t.Context(), w.asker, core.Call{ToolName: "deploy", Params: fmt.Appendf(nil, `{"n":%d,"x":%q}`, n, strings.Repeat("x", 9000))})
+	a, created, err := w.gate.Submit(w.t.Context(), w.asker, approval.Call{ToolName: "deploy", Params: fmt.Appendf(nil, `{"n":%d,"x":%q}`, n, strings.Repeat("x", 9000))})
 	require.NoError(w.t, err)
 	require.True(w.t, created)
 	return a
 }
 
-func (w *world) vote(a core.Approval, user string, chat core.Target) {
+func (w *world) vote(a approval.Approval, user string, chat approval.Target) {
 	w.t.Helper()
 	_, err := w.gate.Vote(w.t.Context(), a.Key, core.Ballot{
-		Voter: core.Voter{Channel: "telegram", UserID: user}, Decision: core.AllowOnce, Chat: &chat, ReceivedMs: time.Now().UnixMilli(),
+		Voter: approval.Voter{Channel: "telegram", UserID: user}, Decision: approval.AllowOnce, Chat: &chat, ReceivedMs: time.Now().UnixMilli(),
 	})
 	require.NoError(w.t, err)
 }
 
-func (w *world) get(a core.Approval) core.Approval {
+func (w *world) get(a approval.Approval) approval.Approval {
 	w.t.Helper()
 	got, err := w.gate.ByKey(w.t.Context(), a.Key)
 	require.NoError(w.t, err)
@@ -282,15 +285,15 @@ func (w *world) get(a core.Approval) core.Approval {
 }
 
 var (
-	ops   = core.Target{Channel: "telegram", To: "-100"}
-	other = core.Target{Channel: "telegram", To: "-200"}
-	board = core.Target{Channel: "discord", To: "42"}
+	ops   = approval.Target{Channel: "telegram", To: "-100"}
+	other = approval.Target{Channel: "telegram", To: "-200"}
+	board = approval.Target{Channel: "discord", To: "42"}
 )
 
 // An instance that stands still between the look at what is due and the message looks again
 // before it sends: its chat may be another's by then.
 func TestAdversary_P2_TheSleeperLooksBeforeItSends(t *testing.T) {
-	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops}}, func(w *world) {
+	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: []approval.Target{ops}}, func(w *world) {
 		w.store.afterGet = func() { w.store.taken.Store(true) } // while the card is drawn
 		w.ask(1)
 		synctest.Wait()
@@ -299,17 +302,17 @@ func TestAdversary_P2_TheSleeperLooksBeforeItSends(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		posts, _ := w.chats["telegram"].sent()
-		require.Equal(t, []core.Target{ops}, posts)
+		require.Equal(t, []approval.Target{ops}, posts)
 	})
 }
 
 // While a chat is limited its edits wait and become one: the newest wins.
 func TestEditsAreCoalesced(t *testing.T) {
-	inBubble(t, 3, &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops}, FallbackAfterMs: 20_000}, func(w *world) {
+	inBubble(t, 3, &routing.Table{Mode: routing.Targets, Targets: []approval.Target{ops}, FallbackAfterMs: 20_000}, func(w *world) {
 		a := w.ask(1)
 		synctest.Wait()
 		c := w.chats["telegram"]
-		c.set(func(core.Target) error {
+		c.set(func(approval.Target) error {
 			return &core.DeliveryError{Message: "slow down", RetryAfter: 30 * time.Second}
 		})
 		w.vote(a, "1", ops)
@@ -325,17 +328,17 @@ func TestEditsAreCoalesced(t *testing.T) {
 		synctest.Wait()
 		_, edits = c.sent()
 		require.Len(t, edits, 1)
-		require.Equal(t, core.Approved, edits[0].Status)
+		require.Equal(t, approval.Approved, edits[0].Status)
 		require.Contains(t, edits[0].Outcome.String(), "alice, bob, carol")
 	})
 }
 
 // A platform that hangs, and a chat that is limited, cost the others nothing.
 func TestTroubleStaysWhereItIs(t *testing.T) {
-	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops, other, board}, FallbackAfterMs: 20_000}, func(w *world) {
+	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: []approval.Target{ops, other, board}, FallbackAfterMs: 20_000}, func(w *world) {
 		release := make(chan struct{})
-		w.chats["discord"].fail = func(core.Target) error { <-release; return errors.New("gone at last") }
-		w.chats["telegram"].set(func(to core.Target) error {
+		w.chats["discord"].fail = func(approval.Target) error { <-release; return errors.New("gone at last") }
+		w.chats["telegram"].set(func(to approval.Target) error {
 			if to == ops {
 				return &core.DeliveryError{Message: "slow down", RetryAfter: time.Hour}
 			}
@@ -345,10 +348,10 @@ func TestTroubleStaysWhereItIs(t *testing.T) {
 		a := w.ask(1)
 		synctest.Wait()
 		posts, _ := w.chats["telegram"].sent()
-		require.Equal(t, []core.Target{other}, posts)
+		require.Equal(t, []approval.Target{other}, posts)
 		require.Zero(t, time.Since(began))
 		w.vote(a, "1", other)
-		require.Equal(t, core.Approved, w.get(a).Status)
+		require.Equal(t, approval.Approved, w.get(a).Status)
 		close(release)
 	})
 }
@@ -356,9 +359,9 @@ func TestTroubleStaysWhereItIs(t *testing.T) {
 // Fallback targets are tried when no card could be delivered in time, and the
 // asker learns when those fail too.
 func TestFallbackAfterItsTime(t *testing.T) {
-	table := &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops}, Fallback: []core.Target{other}, FallbackAfterMs: 20_000}
+	table := &routing.Table{Mode: routing.Targets, Targets: []approval.Target{ops}, Fallback: []approval.Target{other}, FallbackAfterMs: 20_000}
 	inBubble(t, 1, table, func(w *world) {
-		down := func(to core.Target) error {
+		down := func(to approval.Target) error {
 			if to == ops {
 				return errors.New("connection refused")
 			}
@@ -372,19 +375,19 @@ func TestFallbackAfterItsTime(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		posts, _ := w.chats["telegram"].sent()
-		require.Equal(t, []core.Target{other}, posts)
+		require.Equal(t, []approval.Target{other}, posts)
 		w.vote(a, "1", other)
-		require.Equal(t, core.Approved, w.get(a).Status)
+		require.Equal(t, approval.Approved, w.get(a).Status)
 	})
 	inBubble(t, 1, table, func(w *world) {
-		w.chats["telegram"].set(func(core.Target) error { return errors.New("connection refused") })
+		w.chats["telegram"].set(func(approval.Target) error { return errors.New("connection refused") })
 		a := w.ask(1)
 		time.Sleep(45 * time.Second)
 		synctest.Wait()
 		got := w.get(a)
 		require.False(t, got.Reached)
-		require.Contains(t, got.Assessment.ReasonCodes, core.ReasonUnreached)
-		require.Equal(t, core.Pending, got.Status, "it goes on trying until it expires")
+		require.Contains(t, got.Assessment.ReasonCodes, approval.ReasonUnreached)
+		require.Equal(t, approval.Pending, got.Status, "it goes on trying until it expires")
 		w.chats["telegram"].set(nil)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
@@ -395,14 +398,14 @@ func TestFallbackAfterItsTime(t *testing.T) {
 
 // Silence expires, on time, also for approvals that nobody was asked about.
 func TestExpiry(t *testing.T) {
-	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops}, FallbackAfterMs: 20_000}, func(w *world) {
+	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: []approval.Target{ops}, FallbackAfterMs: 20_000}, func(w *world) {
 		a := w.ask(1)
 		time.Sleep(900*time.Second - time.Millisecond)
 		synctest.Wait()
-		require.Equal(t, core.Pending, w.get(a).Status)
+		require.Equal(t, approval.Pending, w.get(a).Status)
 		time.Sleep(2 * time.Millisecond)
 		synctest.Wait()
-		require.Equal(t, core.Expired, w.get(a).Status)
+		require.Equal(t, approval.Expired, w.get(a).Status)
 		_, edits := w.chats["telegram"].sent()
 		require.Len(t, edits, 1)
 	})
@@ -410,7 +413,7 @@ func TestExpiry(t *testing.T) {
 
 // A change that falls between a waiter's look and its wait still wakes it.
 func TestAWaiterMissesNoChange(t *testing.T) {
-	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops}, FallbackAfterMs: 20_000}, func(w *world) {
+	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: []approval.Target{ops}, FallbackAfterMs: 20_000}, func(w *world) {
 		a := w.ask(1)
 		synctest.Wait() // its card stands in the chat
 		ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
@@ -419,7 +422,7 @@ func TestAWaiterMissesNoChange(t *testing.T) {
 		w.store.afterGet = func() { w.vote(a, "1", ops) }
 		got, err := w.gate.Wait(ctx, a.Key, func() (<-chan struct{}, error) { return nil, nil })
 		require.NoError(w.t, err)
-		require.Equal(w.t, core.Approved, got.Status)
+		require.Equal(w.t, approval.Approved, got.Status)
 		require.Zero(w.t, time.Since(began), "woken at once, not by its own deadline")
 	})
 }
@@ -427,21 +430,21 @@ func TestAWaiterMissesNoChange(t *testing.T) {
 // A store that is away after a card was sent does not make it sent again: the
 // record is what is tried again.
 func TestAdversary_P2_ARecordThatFailsSendsNoSecondCard(t *testing.T) {
-	group := core.Target{Channel: "telegram", To: "-100"}
-	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: []core.Target{group}}, func(w *world) {
+	group := approval.Target{Channel: "telegram", To: "-100"}
+	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: []approval.Target{group}}, func(w *world) {
 		w.store.lost.Store(4)
 		a := w.ask(1)
 		time.Sleep(time.Minute)
 		posts, _ := w.chats["telegram"].sent()
 		require.Len(t, posts, 1)
-		require.Equal(t, core.Sent, w.get(a).Deliveries[0].State)
+		require.Equal(t, approval.Sent, w.get(a).Deliveries[0].State)
 	})
 }
 
 // A card leaves after the card before it is recorded, and need not wait for the
 // record of an edit.
 func TestAdversary_P2_OneCardOfAChatIsNotRecorded(t *testing.T) {
-	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops}}, func(w *world) {
+	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: []approval.Target{ops}}, func(w *world) {
 		posts := func() int {
 			synctest.Wait()
 			posts, _ := w.chats["telegram"].sent()
@@ -449,7 +452,7 @@ func TestAdversary_P2_OneCardOfAChatIsNotRecorded(t *testing.T) {
 		}
 		hold := func(edits bool) (let func()) {
 			held := make(chan struct{})
-			w.store.records <- func(d core.Delivered) {
+			w.store.records <- func(d approval.Delivered) {
 				require.Equal(t, edits, d.Was.MessageID != "")
 				<-held
 			}
@@ -465,11 +468,11 @@ func TestAdversary_P2_OneCardOfAChatIsNotRecorded(t *testing.T) {
 		b := w.ask(2)
 		require.Equal(t, 2, posts(), "while the edit's record is held up")
 		time.Sleep(time.Second)
-		require.Equal(t, core.Sent, w.get(b).Deliveries[0].State)
+		require.Equal(t, approval.Sent, w.get(b).Deliveries[0].State)
 		require.NotZero(t, w.get(a).Deliveries[0].DueMs)
 		let()
 		time.Sleep(time.Second)
-		require.Equal(t, core.Settled, w.get(a).Deliveries[0].State)
+		require.Equal(t, approval.Settled, w.get(a).Deliveries[0].State)
 
 		let = hold(false)
 		w.ask(3)
@@ -485,9 +488,9 @@ func TestAdversary_P2_OneCardOfAChatIsNotRecorded(t *testing.T) {
 // Only so many calls are made at once, and a chat whose card waits for its record
 // keeps nobody from making one.
 func TestARecordHoldsUpNoOtherChat(t *testing.T) {
-	var places []core.Target
+	var places []approval.Target
 	for n := range 40 {
-		places = append(places, core.Target{Channel: "telegram", To: fmt.Sprint(n + 1)})
+		places = append(places, approval.Target{Channel: "telegram", To: fmt.Sprint(n + 1)})
 	}
 	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: places}, func(w *world) {
 		records, answers := make(chan struct{}), make(chan struct{})
@@ -504,7 +507,7 @@ func TestARecordHoldsUpNoOtherChat(t *testing.T) {
 		close(records)
 		time.Sleep(time.Second)
 		for _, d := range w.get(a).Deliveries {
-			require.Equal(t, core.Sent, d.State)
+			require.Equal(t, approval.Sent, d.State)
 		}
 	})
 }
@@ -513,12 +516,12 @@ func TestARecordHoldsUpNoOtherChat(t *testing.T) {
 // targets are waited for: not where a chat is limited, nor where one try was cut off
 // in between, nor where a card waits behind others.
 func TestALimitedChatIsReachable(t *testing.T) {
-	table := &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops}, FallbackAfterMs: 20_000}
-	limited := func(core.Target) error {
+	table := &routing.Table{Mode: routing.Targets, Targets: []approval.Target{ops}, FallbackAfterMs: 20_000}
+	limited := func(approval.Target) error {
 		return &core.DeliveryError{Message: "slow down", RetryAfter: 45 * time.Second}
 	}
-	cut := func(core.Target) error { return errors.New("connection reset") }
-	reached := func(w *world, all []core.Approval) (n int) {
+	cut := func(approval.Target) error { return errors.New("connection reset") }
+	reached := func(w *world, all []approval.Approval) (n int) {
 		synctest.Wait()
 		for _, a := range all {
 			if got := w.get(a); got.Reached {
@@ -529,7 +532,7 @@ func TestALimitedChatIsReachable(t *testing.T) {
 	}
 	inBubble(t, 1, table, func(w *world) {
 		w.chats["telegram"].set(limited)
-		all := []core.Approval{w.ask(1), w.ask(2), w.ask(3)}
+		all := []approval.Approval{w.ask(1), w.ask(2), w.ask(3)}
 		for range 40 {
 			time.Sleep(3 * time.Second)
 			require.Equal(t, 3, reached(w, all))
@@ -547,15 +550,15 @@ func TestALimitedChatIsReachable(t *testing.T) {
 		release := make(chan struct{})
 		a := w.ask(1)
 		synctest.Wait()
-		w.chats["telegram"].set(func(core.Target) error { <-release; return nil })
+		w.chats["telegram"].set(func(approval.Target) error { <-release; return nil })
 		time.Sleep(90 * time.Second)
-		require.Equal(t, 1, reached(w, []core.Approval{a}))
+		require.Equal(t, 1, reached(w, []approval.Approval{a}))
 		close(release)
 		synctest.Wait()
 	})
 	inBubble(t, 1, table, func(w *world) {
 		w.chats["telegram"].set(cut)
-		var all []core.Approval
+		var all []approval.Approval
 		for n := range 40 {
 			all = append(all, w.ask(n))
 		}
@@ -566,6 +569,6 @@ func TestALimitedChatIsReachable(t *testing.T) {
 		w.chats["telegram"].set(nil)
 		time.Sleep(2 * time.Minute)
 		require.Equal(t, 40, reached(w, all))
-		require.NotContains(t, w.get(all[39]).Assessment.ReasonCodes, core.ReasonUnreached)
+		require.NotContains(t, w.get(all[39]).Assessment.ReasonCodes, approval.ReasonUnreached)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -20,10 +21,10 @@ const (
 // Driller begins and ends scheduled drills; the Gate implements it.
 type Driller interface {
 	// Drill begins the drill of that time, or finds it.
-	Drill(ctx context.Context, at time.Time) (core.Approval, error)
-	ByKey(ctx context.Context, key string) (core.Approval, error)
+	Drill(ctx context.Context, at time.Time) (approval.Approval, error)
+	ByKey(ctx context.Context, key string) (approval.Approval, error)
 	// EndDrill notes how it went, once, and tells chats of it if it failed.
-	EndDrill(ctx context.Context, key string) (core.Approval, error)
+	EndDrill(ctx context.Context, key string) (approval.Approval, error)
 }
 
 // Drills tries each route at the times that the operator chose. What one instance began,
@@ -78,7 +79,7 @@ func (d *Drills) due(now time.Time) (at time.Time) {
 // drill carries out the drill of one time, or what is left of it.
 func (d *Drills) drill(ctx context.Context, at time.Time) error {
 	a, err := d.gate.Drill(ctx, at)
-	if code := core.CodeOf(err); code != "" && code != core.CodeUnavailable {
+	if code := approval.CodeOf(err); code != "" && code != approval.CodeUnavailable {
 		d.log.Error("the scheduled drill was refused", "at", at, "reason", err)
 		return nil
 	}
@@ -105,8 +106,8 @@ func (d *Drills) drill(ctx context.Context, at time.Time) error {
 
 // drilled reports whether a drill has nothing to wait for: somebody decided it, and it is
 // known of every card how it went.
-func drilled(a core.Approval) bool {
-	waits := func(x core.Delivery) bool { return x.Kind == core.CardDelivery && x.State == core.Queued }
+func drilled(a approval.Approval) bool {
+	waits := func(x approval.Delivery) bool { return x.Kind == approval.CardDelivery && x.State == approval.Queued }
 	return a.Final() && !slices.ContainsFunc(a.Deliveries, waits)
 }
 

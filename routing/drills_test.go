@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/schedule"
 	"approvalbot/routing"
 )
@@ -38,7 +39,7 @@ func (w *world) drilling(cron string, log *bytes.Buffer) (stop func()) {
 }
 
 // drills gives the scheduled drills there are, oldest first.
-func (w *world) drills() []core.Approval {
+func (w *world) drills() []approval.Approval {
 	w.t.Helper()
 	page, err := w.gate.List(w.t.Context(), core.Caller{MayDecide: true}, core.Filter{Owner: core.DrillOwner})
 	require.NoError(w.t, err)
@@ -52,7 +53,7 @@ func (w *world) ended() (n int) {
 	log, err := w.store.Log(w.t.Context(), 0, 1000)
 	require.NoError(w.t, err)
 	for _, e := range log {
-		if e.Type == core.EventDrilled {
+		if e.Type == approval.EventDrilled {
 			n++
 		}
 	}
@@ -60,12 +61,12 @@ func (w *world) ended() (n int) {
 }
 
 func drillTable() *routing.Table {
-	return &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops, other}, Fallback: []core.Target{board}, FallbackAfterMs: 20_000}
+	return &routing.Table{Mode: routing.Targets, Targets: []approval.Target{ops, other}, Fallback: []approval.Target{board}, FallbackAfterMs: 20_000}
 }
 
 // gone is a platform where one chat is gone.
-func gone(chat core.Target) func(core.Target) error {
-	return func(to core.Target) error {
+func gone(chat approval.Target) func(approval.Target) error {
+	return func(to approval.Target) error {
 		if to == chat {
 			return &core.DeliveryError{Message: "the bot was kicked", Gone: true}
 		}
@@ -92,7 +93,7 @@ func TestDrills_AcrossAChangeOfClocks(t *testing.T) {
 			due := time.Date(2000, 3, 25+i, 1, 30, 0, 0, time.UTC)
 			require.Equal(t, due.UnixMilli(), a.CreatedAtMs)
 			require.Equal(t, due.Format("drill-20060102T1504Z"), a.ID)
-			require.Equal(t, core.Withdrawn, a.Status)
+			require.Equal(t, approval.Withdrawn, a.Status)
 			require.Equal(t, due.Add(core.DrillTime).UnixMilli(), a.DrilledAtMs)
 			require.Empty(t, a.Missing)
 			require.Len(t, a.Deliveries, 3)
@@ -110,11 +111,11 @@ func TestDrills_ThatFail(t *testing.T) {
 	for name, c := range map[string]struct {
 		gone, board bool
 		missing     []string
-		told        []core.Target
+		told        []approval.Target
 	}{
-		"a target is gone": {gone: true, missing: []string{"telegram:-200: the bot was kicked"}, told: []core.Target{board}},
+		"a target is gone": {gone: true, missing: []string{"telegram:-200: the bot was kicked"}, told: []approval.Target{board}},
 		"the fallback chat is away": {board: true, missing: []string{"discord:42: the platform could not be reached"},
-			told: []core.Target{ops, other}},
+			told: []approval.Target{ops, other}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubbleFrom(t, monday.Add(-time.Minute), 2, drillTable(), func(w *world) {
@@ -123,7 +124,7 @@ func TestDrills_ThatFail(t *testing.T) {
 					w.chats["telegram"].set(gone(other))
 				}
 				if c.board {
-					w.chats["discord"].set(func(core.Target) error { return errors.New("no route to host") })
+					w.chats["discord"].set(func(approval.Target) error { return errors.New("no route to host") })
 				}
 				stop := w.drilling("0 9 * * MON", &log)
 				defer stop()
@@ -144,11 +145,11 @@ func TestDrills_ThatFail(t *testing.T) {
 }
 
 // told gives the chats in which a message stands that a drill failed.
-func (w *world) told() (in []core.Target) {
+func (w *world) told() (in []approval.Target) {
 	w.t.Helper()
 	for _, a := range w.drills() {
 		for _, d := range w.get(a).Deliveries {
-			if d.Kind == core.DrillDelivery && d.MessageID != "" {
+			if d.Kind == approval.DrillDelivery && d.MessageID != "" {
 				in = append(in, d.Target)
 			}
 		}
@@ -179,7 +180,7 @@ func TestDrills_OnceOverInstancesAndRestarts(t *testing.T) {
 		require.Len(t, all, 1)
 		require.Equal(t, monday.Add(core.DrillTime).UnixMilli(), all[0].DrilledAtMs)
 		require.Equal(t, 1, w.ended())
-		require.Equal(t, []core.Target{board}, w.told(), "and it is said once")
+		require.Equal(t, []approval.Target{board}, w.told(), "and it is said once")
 		require.Contains(t, logs[2].String(), "ERROR")
 		require.Empty(t, logs[3].String())
 	})
@@ -200,7 +201,7 @@ func TestDrills_ThatWereMissed(t *testing.T) {
 // failure.
 func TestDrills_ThatSomebodyDecides(t *testing.T) {
 	inBubbleFrom(t, monday.Add(-time.Minute), 1, drillTable(), func(w *world) {
-		w.chats["discord"].set(func(core.Target) error { return errors.New("busy") })
+		w.chats["discord"].set(func(approval.Target) error { return errors.New("busy") })
 		defer w.drilling("0 9 * * MON", &bytes.Buffer{})()
 		time.Sleep(time.Minute + time.Second)
 		synctest.Wait()
@@ -208,12 +209,12 @@ func TestDrills_ThatSomebodyDecides(t *testing.T) {
 		w.chats["discord"].set(nil)
 		time.Sleep(2 * time.Minute)
 		a := w.drills()[0]
-		require.Equal(t, core.Approved, a.Status)
+		require.Equal(t, approval.Approved, a.Status)
 		require.Empty(t, a.Missing)
 		require.Less(t, a.DrilledAtMs, monday.Add(core.DrillTime).UnixMilli(), "there is nothing left to wait for")
 		cards, _ := w.chats["discord"].posted()
 		require.Len(t, cards, 1)
-		require.Equal(t, core.Approved, cards[0].Status)
+		require.Equal(t, approval.Approved, cards[0].Status)
 		require.Empty(t, w.told())
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // uploadError is a file that did not get through: it says nothing of the chat.
@@ -29,13 +30,13 @@ func refusedAsIs(err error) bool {
 }
 
 // outcome says what came of a try of the chat.
-func outcome(err error) core.SendOutcome {
+func outcome(err error) approval.SendOutcome {
 	var upload uploadError
 	switch {
 	case errors.As(err, &upload):
-		return core.NotSent
+		return approval.NotSent
 	case passing(err):
-		return core.NoAnswer
+		return approval.NoAnswer
 	}
-	return core.Answered
+	return approval.Answered
 }

@@ -11,13 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/routing"
 )
 
 var errTrouble = fmt.Errorf("answered 500: %w", core.ErrPlatform)
 
 // posted gives the cards that were posted, and how many calls were made.
-func (c *chat) posted() (cards []core.Card, tries int) {
+func (c *chat) posted() (cards []card.Card, tries int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append(cards, c.cards...), c.tries
@@ -32,11 +34,11 @@ func TestAdversary_P11_FilesThatFailFallBackInTime(t *testing.T) {
 	} {
 		for _, after := range []time.Duration{20 * time.Second, time.Second} {
 			t.Run(name+" "+after.String(), func(t *testing.T) {
-				table := &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops}, Fallback: []core.Target{board}, FallbackAfterMs: after.Milliseconds()}
+				table := &routing.Table{Mode: routing.Targets, Targets: []approval.Target{ops}, Fallback: []approval.Target{board}, FallbackAfterMs: after.Milliseconds()}
 				inBubble(t, 1, table, func(w *world) {
 					c := w.chats["telegram"]
 					c.files = files
-					var all []core.Approval
+					var all []approval.Approval
 					for n := range 14 {
 						all = append(all, w.askLong(n))
 					}
@@ -69,10 +71,10 @@ func TestAdversary_P11_FilesThatFailFallBackInTime(t *testing.T) {
 // A platform that is down altogether makes no card show less, and is not asked all the
 // time; when it is back, whoever was not tried yet comes first.
 func TestAdversary_P11_AnOutageTakesNothingFromTheCards(t *testing.T) {
-	table := &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops}, FallbackAfterMs: 20_000}
+	table := &routing.Table{Mode: routing.Targets, Targets: []approval.Target{ops}, FallbackAfterMs: 20_000}
 	inBubble(t, 1, table, func(w *world) {
 		c := w.chats["telegram"]
-		c.set(func(core.Target) error { return errTrouble })
+		c.set(func(approval.Target) error { return errTrouble })
 		for n := range 20 {
 			w.ask(n)
 			w.askLong(100 + n)
@@ -103,10 +105,10 @@ func TestAdversary_P11_AnOutageTakesNothingFromTheCards(t *testing.T) {
 
 // One message that the platform always fails with keeps none of the others waiting.
 func TestAdversary_P11_OneCardThatFailsStarvesNone(t *testing.T) {
-	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops}, FallbackAfterMs: 20_000}, func(w *world) {
+	inBubble(t, 1, &routing.Table{Mode: routing.Targets, Targets: []approval.Target{ops}, FallbackAfterMs: 20_000}, func(w *world) {
 		c := w.chats["telegram"]
 		first := true
-		c.set(func(core.Target) error {
+		c.set(func(approval.Target) error {
 			if first {
 				return errTrouble
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -28,7 +29,7 @@ type NoticeBox interface {
 // crash one may be posted twice; none is lost as long as its chat takes messages.
 type Notices struct {
 	box  NoticeBox
-	post func(context.Context, core.Target, core.Posting) (core.Posted, error)
+	post func(context.Context, approval.Target, core.Posting) (core.Posted, error)
 	due  <-chan struct{}
 	log  *slog.Logger
 }
@@ -36,7 +37,7 @@ type Notices struct {
 // NewNotices makes the carrier. post puts a message into a chat; due gets a value when
 // this instance has written a notice.
 func NewNotices(
-	box NoticeBox, post func(context.Context, core.Target, core.Posting) (core.Posted, error), due <-chan struct{},
+	box NoticeBox, post func(context.Context, approval.Target, core.Posting) (core.Posted, error), due <-chan struct{},
 	log *slog.Logger,
 ) *Notices {
 	return &Notices{box: box, post: post, due: due, log: log}
@@ -75,7 +76,7 @@ func (n *Notices) round(ctx context.Context) error {
 
 func (n *Notices) try(ctx context.Context, x core.Notice) {
 	_, err := n.post(ctx, x.Target, core.Posting{Text: x.Text, Session: x.Session, SinceMs: x.CreatedMs,
-		Nonce: nonce(core.Delivery{ID: x.ID})})
+		Nonce: nonce(approval.Delivery{ID: x.ID})})
 	if ctx.Err() != nil && err != nil {
 		return // it is tried again at the next start
 	}

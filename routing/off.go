@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 )
 
 // Off is a channel that is not configured: every message to it fails for good,
@@ -15,15 +17,15 @@ func (o Off) err() error {
 }
 
 // Post fails.
-func (o Off) Post(context.Context, core.Target, core.Posting) (core.Posted, error) {
+func (o Off) Post(context.Context, approval.Target, core.Posting) (core.Posted, error) {
 	return core.Posted{}, o.err()
 }
 
 // Edit fails.
-func (o Off) Edit(context.Context, core.Target, string, core.Card) error { return o.err() }
+func (o Off) Edit(context.Context, approval.Target, string, card.Card) error { return o.err() }
 
 // Attach fails.
-func (o Off) Attach(context.Context, core.Target, core.File) error { return o.err() }
+func (o Off) Attach(context.Context, approval.Target, card.File) error { return o.err() }
 
 // AttachParts fails.
-func (o Off) AttachParts(context.Context, core.Target, core.File) error { return o.err() }
+func (o Off) AttachParts(context.Context, approval.Target, card.File) error { return o.err() }

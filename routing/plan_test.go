@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/schedule"
 	"approvalbot/routing"
 )
@@ -20,11 +21,11 @@ import (
 // bob and carol, whose roles are their names.
 func planned(t *testing.T, start string, contact schedule.Contact, test func(w *world)) {
 	t.Helper()
-	table := &routing.Table{Mode: routing.Targets, Targets: []core.Target{ops}, FallbackAfterMs: 20_000}
+	table := &routing.Table{Mode: routing.Targets, Targets: []approval.Target{ops}, FallbackAfterMs: 20_000}
 	contact.Roles = map[string][]string{"alice": {"alice"}, "bob": {"bob"}, "carol": {"carol"}, "all": {"alice", "bob", "carol"}}
 	began, err := time.Parse(time.RFC3339, start)
 	require.NoError(t, err)
-	bubble(t, setting{quorum: 2, table: table, start: began, rules: func(r *core.Rules) { r.Contact, r.BreaksQuiet = contact, core.R4 }}, test)
+	bubble(t, setting{quorum: 2, table: table, start: began, rules: func(r *core.Rules) { r.Contact, r.BreaksQuiet = contact, approval.R4 }}, test)
 }
 
 // story is what the platforms were sent by when: "+5m0s reminder telegram:-100 @alice".
@@ -95,7 +96,7 @@ func TestThePlanInTime(t *testing.T) {
 				time.Sleep(16 * time.Minute)
 				synctest.Wait()
 				require.Equal(w.t, c.want, w.story(began))
-				require.Equal(w.t, core.Expired, w.get(a).Status)
+				require.Equal(w.t, approval.Expired, w.get(a).Status)
 			})
 		})
 	}
@@ -123,7 +124,7 @@ func TestThePlanStopsAtTheEnd(t *testing.T) {
 			"+0s card telegram:-100", "+5m0s text telegram:-100 @bob @carol", "+6m0s card telegram:2", "+6m0s card telegram:3",
 			"+7m0s text telegram:-100 @bob @carol", "+7m0s text telegram:2 @bob", "+7m0s text telegram:3 @carol",
 		}, w.story(began))
-		require.Zero(w.t, w.get(a).TimerMs())
+		require.Zero(w.t, core.TimerMs(w.get(a)))
 	})
 }
 
@@ -134,7 +135,7 @@ func TestAReminderThatWaits(t *testing.T) {
 	planned(t, "2001-01-01T00:00:00Z", with, func(w *world) {
 		a, b, began := w.ask(1), w.ask(2), time.Now()
 		synctest.Wait()
-		w.chats["telegram"].set(func(core.Target) error {
+		w.chats["telegram"].set(func(approval.Target) error {
 			return &core.DeliveryError{Message: "slow down", RetryAfter: 5 * time.Minute}
 		})
 		time.Sleep(4*time.Minute + time.Second)
@@ -147,8 +148,8 @@ func TestAReminderThatWaits(t *testing.T) {
 		require.Equal(w.t, []string{"+0s card telegram:-100", "+0s card telegram:-100"}, story[:2])
 		require.Len(w.t, story, 3, "%v", story)
 		require.Contains(w.t, story[2], "text telegram:-100 @alice @bob @carol")
-		require.Equal(w.t, core.Approved, w.get(a).Status)
-		require.Equal(w.t, core.Pending, w.get(b).Status)
+		require.Equal(w.t, approval.Approved, w.get(a).Status)
+		require.Equal(w.t, approval.Pending, w.get(b).Status)
 	})
 }
 
@@ -156,7 +157,7 @@ func TestAReminderThatWaits(t *testing.T) {
 func TestADirectMessageGoesToTheNextChannel(t *testing.T) {
 	with := schedule.Contact{Escalate: []schedule.Escalation{{After: time.Minute, To: schedule.Recipient{Role: "carol"}}}}
 	planned(t, "2001-01-01T00:00:00Z", with, func(w *world) {
-		w.chats["telegram"].set(func(to core.Target) error {
+		w.chats["telegram"].set(func(to approval.Target) error {
 			if to.To == "3" {
 				return &core.DeliveryError{Message: "the bot was blocked by the user", Gone: true}
 			}
@@ -167,7 +168,7 @@ func TestADirectMessageGoesToTheNextChannel(t *testing.T) {
 		synctest.Wait()
 		require.Equal(w.t, []string{"+0s card telegram:-100", "+1m0s card discord:dm:33"}, w.story(began))
 		require.Equal(w.t, []string{"carol"}, w.get(a).AlsoAsked)
-		require.False(w.t, slices.ContainsFunc(w.get(a).Deliveries, func(d core.Delivery) bool { return d.Target.To == "1" }))
+		require.False(w.t, slices.ContainsFunc(w.get(a).Deliveries, func(d approval.Delivery) bool { return d.Target.To == "1" }))
 	})
 }
 

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/fault"
 )
 
 // send makes the call to the platform that the delivery needs next. Where the platform
 // does not take what is to be shown, it goes on to what shows less.
-func (d *Dispatcher) send(ctx context.Context, m core.Delivery, drawing core.Drawing, done *core.Delivered) error {
+func (d *Dispatcher) send(ctx context.Context, m approval.Delivery, drawing card.Drawing, done *approval.Delivered) error {
 	switch {
 	case drawing.Card == nil:
 		return d.postText(ctx, m, drawing, done)
@@ -25,9 +27,9 @@ func (d *Dispatcher) send(ctx context.Context, m core.Delivery, drawing core.Dra
 	return d.postCard(ctx, m, drawing, done)
 }
 
-func (d *Dispatcher) postText(ctx context.Context, m core.Delivery, drawing core.Drawing, done *core.Delivered) error {
+func (d *Dispatcher) postText(ctx context.Context, m approval.Delivery, drawing card.Drawing, done *approval.Delivered) error {
 	what := "outcome-told"
-	if m.Kind == core.ReminderDelivery {
+	if m.Kind == approval.ReminderDelivery {
 		what = "reminder-sent"
 	}
 	fault.Point("before-" + what)
@@ -44,7 +46,7 @@ func (d *Dispatcher) postText(ctx context.Context, m core.Delivery, drawing core
 }
 
 // stands notes that the message stands in the chat.
-func stands(done *core.Delivered, posted core.Posted, settled bool) {
+func stands(done *approval.Delivered, posted core.Posted, settled bool) {
 	if posted.MessageID != "" {
 		done.MessageID = posted.MessageID
 	}
@@ -52,9 +54,9 @@ func stands(done *core.Delivered, posted core.Posted, settled bool) {
 	case posted.Earlier: // its id was lost in a crash, and it has ended since: what stands there is drawn anew
 		done.DueMs = time.Now().UnixMilli()
 	case settled:
-		done.State = core.Settled
+		done.State = approval.Settled
 	default:
-		done.State = core.Sent
+		done.State = approval.Sent
 	}
 }
 
@@ -62,7 +64,7 @@ func stands(done *core.Delivered, posted core.Posted, settled bool) {
 // fails again and again as messages. Where those fail too the card goes out without,
 // and may only deny. Only what arrived is remembered, so a platform that takes nothing
 // at all is asked for the file again the next time.
-func (d *Dispatcher) attach(ctx context.Context, m core.Delivery, drawing core.Drawing, done *core.Delivered) error {
+func (d *Dispatcher) attach(ctx context.Context, m approval.Delivery, drawing card.Drawing, done *approval.Delivered) error {
 	file := *drawing.File
 	file.Silent = m.Silent
 	fault.Point("before-file-sent")
@@ -91,7 +93,7 @@ func (d *Dispatcher) attach(ctx context.Context, m core.Delivery, drawing core.D
 	return d.postCard(ctx, m, without, done)
 }
 
-func (d *Dispatcher) postCard(ctx context.Context, m core.Delivery, drawing core.Drawing, done *core.Delivered) error {
+func (d *Dispatcher) postCard(ctx context.Context, m approval.Delivery, drawing card.Drawing, done *approval.Delivered) error {
 	card := drawing.Card
 	posted, err := d.post(ctx, m, card)
 	if showsLess(m, drawing, err) {
@@ -108,9 +110,9 @@ func (d *Dispatcher) postCard(ctx context.Context, m core.Delivery, drawing core
 	return err
 }
 
-func (d *Dispatcher) post(ctx context.Context, m core.Delivery, card *core.Card) (core.Posted, error) {
+func (d *Dispatcher) post(ctx context.Context, m approval.Delivery, card *card.Card) (core.Posted, error) {
 	before, after := "before-card-sent", "after-card-sent"
-	if m.Kind == core.DigestDelivery {
+	if m.Kind == approval.DigestDelivery {
 		before, after = "before-digest-sent", "after-digest-sent"
 	}
 	fault.Point(before)
@@ -120,7 +122,7 @@ func (d *Dispatcher) post(ctx context.Context, m core.Delivery, card *core.Card)
 }
 
 // editCard draws a card anew. One that may allow is not made to show less than it does.
-func (d *Dispatcher) editCard(ctx context.Context, m core.Delivery, drawing core.Drawing, done *core.Delivered) error {
+func (d *Dispatcher) editCard(ctx context.Context, m approval.Delivery, drawing card.Drawing, done *approval.Delivered) error {
 	fault.Point("before-edit-sent")
 	err := d.channel.Edit(ctx, m.Target, m.MessageID, *drawing.Card)
 	fault.Point("after-edit-sent")
@@ -137,7 +139,7 @@ func (d *Dispatcher) editCard(ctx context.Context, m core.Delivery, drawing core
 // one: at once where it was refused, later where the platform fails with it. A post
 // that went unanswered may have arrived, so it is only tried where the call would run
 // because nobody could be asked.
-func showsLess(m core.Delivery, drawing core.Drawing, err error) bool {
+func showsLess(m approval.Delivery, drawing card.Drawing, err error) bool {
 	switch {
 	case refusedAsIs(err):
 		return true
@@ -149,15 +151,15 @@ func showsLess(m core.Delivery, drawing core.Drawing, err error) bool {
 
 // note remembers whether a chat's last post or edit failed, and gives whether the one
 // before it had.
-func (d *Dispatcher) note(m core.Delivery, err error) (failedBefore bool) {
+func (d *Dispatcher) note(m approval.Delivery, err error) (failedBefore bool) {
 	chat := m.Target.Chat()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	failedBefore = d.failing[chat]
 	switch outcome(err) {
-	case core.Answered:
+	case approval.Answered:
 		delete(d.failing, chat)
-	case core.NoAnswer:
+	case approval.NoAnswer:
 		d.failing[chat] = true
 	}
 	return failedBefore
@@ -165,14 +167,14 @@ func (d *Dispatcher) note(m core.Delivery, err error) (failedBefore bool) {
 
 // refused turns a platform's refusal into the next try, or into the end of them.
 // It gives the rest that the chat needs.
-func (d *Dispatcher) refused(m core.Delivery, done *core.Delivered, final, failedBefore bool, err error) time.Duration {
+func (d *Dispatcher) refused(m approval.Delivery, done *approval.Delivered, final, failedBefore bool, err error) time.Duration {
 	var refusal *core.DeliveryError
 	if !errors.As(err, &refusal) {
 		return d.retry(m, done, failedBefore, err)
 	}
 	done.Error, done.Attempts = refusal.Message, m.Attempts
 	now, forGood := time.Now(), refusal.Gone || refusal.Refused
-	openCard := m.Kind == core.CardDelivery && m.MessageID != "" && !final
+	openCard := m.Kind == approval.CardDelivery && m.MessageID != "" && !final
 	switch {
 	case refusal.RetryAfter > 0:
 		done.DueMs = now.Add(refusal.RetryAfter).UnixMilli()
@@ -183,9 +185,9 @@ func (d *Dispatcher) refused(m core.Delivery, done *core.Delivered, final, faile
 	case forGood && openCard:
 		// The chat takes no edits now; the next redraw tries again, so that the
 		// end shows where the bot is let back in.
-		done.State, done.DueMs = core.Sent, 0
+		done.State, done.DueMs = approval.Sent, 0
 	default:
-		done.State = core.Failed
+		done.State = approval.Failed
 		d.log.Warn("a message cannot be delivered", "approval", m.Key, "target", m.Target.String(), "reason",
 			refusal.Message)
 	}
@@ -195,7 +197,7 @@ func (d *Dispatcher) refused(m core.Delivery, done *core.Delivered, final, faile
 // retry sets the next try of a message that may get through later. The chat rests
 // too where no answer came, and where the platform fails with every message of it: one
 // that it fails with beside others keeps none of them waiting.
-func (d *Dispatcher) retry(m core.Delivery, done *core.Delivered, failedBefore bool, err error) time.Duration {
+func (d *Dispatcher) retry(m approval.Delivery, done *approval.Delivered, failedBefore bool, err error) time.Duration {
 	done.Attempts, done.Error = m.Attempts+1, "the platform could not be reached"
 	wait := min(firstWait<<min(m.Attempts, 10), longestWait)
 	rest := min(wait, chatRest)
@@ -213,7 +215,7 @@ func (d *Dispatcher) retry(m core.Delivery, done *core.Delivered, failedBefore b
 	d.log.Warn("a message could not be delivered yet",
 		"approval", m.Key, "target", m.Target.String(), "reason", err, "attempt", done.Attempts)
 	if done.Attempts >= maxAttempts {
-		done.State, done.Error = core.Failed, "given up: "+done.Error
+		done.State, done.Error = approval.Failed, "given up: "+done.Error
 		return rest
 	}
 	done.DueMs = time.Now().Add(wait).UnixMilli()
@@ -222,9 +224,9 @@ func (d *Dispatcher) retry(m core.Delivery, done *core.Delivered, failedBefore b
 
 // nonce names a message for platforms that drop repeats: 25 characters of the
 // delivery's id. A digest may be posted anew, which is no repeat.
-func nonce(m core.Delivery) string {
+func nonce(m approval.Delivery) string {
 	id := strings.ReplaceAll(m.ID, "-", "")
-	if m.Kind == core.DigestDelivery {
+	if m.Kind == approval.DigestDelivery {
 		id = strconv.FormatInt(m.Revision, 36) + "-" + id
 	}
 	return id[:min(len(id), nonceLength)]

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Mode says where cards go first.
@@ -22,25 +23,25 @@ const (
 // concurrent use.
 type Table struct {
 	Mode            Mode
-	Targets         []core.Target
-	Fallback        []core.Target
+	Targets         []approval.Target
+	Fallback        []approval.Target
 	FallbackAfterMs int64
-	AgentShield     []core.Target // where cards of that dialect go instead, if any are named
-	Escalate        []core.Target // where cards go of what nobody decides
-	Drills          []core.Target // where only a drill's cards go beside those of all approvals
+	AgentShield     []approval.Target // where cards of that dialect go instead, if any are named
+	Escalate        []approval.Target // where cards go of what nobody decides
+	Drills          []approval.Target // where only a drill's cards go beside those of all approvals
 
 	mu    sync.RWMutex
-	moved map[core.Target]core.Target // chats that live elsewhere now
+	moved map[approval.Target]approval.Target // chats that live elsewhere now
 }
 
 // Route gives the places for an approval's cards, each once, in normal form. Where only
 // the verifier's people are asked, it goes to their chats alone.
-func (t *Table) Route(a core.Approval) core.Routes {
+func (t *Table) Route(a approval.Approval) core.Routes {
 	mode, targets, further, after := t.plan()
-	if own := t.shield(); a.Dialect == core.DialectAgentShield && len(own) > 0 {
+	if own := t.shield(); a.Dialect == approval.DialectAgentShield && len(own) > 0 {
 		mode, targets = Targets, own
 	}
-	var to []core.Target
+	var to []approval.Target
 	if a.Origin != nil && mode != Targets {
 		to = append(to, *a.Origin)
 	}
@@ -54,7 +55,7 @@ func (t *Table) Route(a core.Approval) core.Routes {
 		to, further = nil, nil
 	}
 	first := t.distinct(to)
-	fallback := slices.DeleteFunc(t.distinct(further), func(f core.Target) bool { return slices.Contains(first, f) })
+	fallback := slices.DeleteFunc(t.distinct(further), func(f approval.Target) bool { return slices.Contains(first, f) })
 	originless := mode == Session && a.Origin == nil
 	own := t.verifier(a, first)
 	return core.Routes{Targets: first, Verifier: own, Fallback: fallback, FallbackAfterMs: after,
@@ -63,11 +64,11 @@ func (t *Table) Route(a core.Approval) core.Routes {
 
 // verifier gives the verifier's own chats that get no card as targets: neither from the
 // same bot, nor from another one that is in the same group.
-func (t *Table) verifier(a core.Approval, targets []core.Target) []core.Target {
+func (t *Table) verifier(a approval.Approval, targets []approval.Target) []approval.Target {
 	if a.Rule.Verifier == nil {
 		return nil
 	}
-	return slices.DeleteFunc(t.distinct(a.Rule.Verifier.Chats), func(own core.Target) bool {
+	return slices.DeleteFunc(t.distinct(a.Rule.Verifier.Chats), func(own approval.Target) bool {
 		return slices.Contains(targets, own) || own.IsGroup() && slices.Contains(targets, own.On("telegram"))
 	})
 }
@@ -81,28 +82,28 @@ func (t *Table) Use(next *Table) {
 }
 
 // shield is where cards of the agentshield dialect go.
-func (t *Table) shield() []core.Target {
+func (t *Table) shield() []approval.Target {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.AgentShield
 }
 
 // escalations is where cards go of what nobody decides.
-func (t *Table) escalations() []core.Target {
+func (t *Table) escalations() []approval.Target {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.Escalate
 }
 
 // drills is where only a drill's cards go beside those of all approvals.
-func (t *Table) drills() []core.Target {
+func (t *Table) drills() []approval.Target {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.Drills
 }
 
 // plan is the routing in force.
-func (t *Table) plan() (Mode, []core.Target, []core.Target, int64) {
+func (t *Table) plan() (Mode, []approval.Target, []approval.Target, int64) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.Mode, t.Targets, t.Fallback, t.FallbackAfterMs
@@ -118,8 +119,8 @@ func (t *Table) patience() time.Duration {
 
 // Names reports whether the operator configured that place as a target, a fallback
 // target, one of agentshield's, or one that an escalation asks.
-func (t *Table) Names(place core.Target) bool {
-	covers := func(own core.Target) bool {
+func (t *Table) Names(place approval.Target) bool {
+	covers := func(own approval.Target) bool {
 		return own.Names(place) || t.now(own).Names(t.now(place))
 	}
 	_, targets, fallback, _ := t.plan()
@@ -128,17 +129,17 @@ func (t *Table) Names(place core.Target) bool {
 }
 
 // Moved remembers that a chat lives elsewhere now. The thread is not part of it.
-func (t *Table) Moved(from, to core.Target) {
+func (t *Table) Moved(from, to approval.Target) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.moved == nil {
-		t.moved = map[core.Target]core.Target{}
+		t.moved = map[approval.Target]approval.Target{}
 	}
 	t.moved[from.Normal().Chat()] = to.Normal().Chat()
 }
 
-func (t *Table) distinct(places []core.Target) []core.Target {
-	var out []core.Target
+func (t *Table) distinct(places []approval.Target) []approval.Target {
+	var out []approval.Target
 	for _, p := range places {
 		if p = t.now(p); !slices.Contains(out, p) {
 			out = append(out, p)
@@ -148,7 +149,7 @@ func (t *Table) distinct(places []core.Target) []core.Target {
 }
 
 // now is the normal form of a place, with the chat's newest id.
-func (t *Table) now(place core.Target) core.Target {
+func (t *Table) now(place approval.Target) approval.Target {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	place = place.Normal()

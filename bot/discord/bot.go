@@ -41,6 +41,7 @@ import (
 	"approvalbot/bot/discord/rest"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Handler answers what people do in chats.
@@ -55,7 +56,7 @@ type Handler interface {
 	// Choices suggests codes for what was typed so far, at most limit.
 	Choices(ctx context.Context, m textcmd.Message, limit int) ([]textcmd.Choice, error)
 	// MayDecide reports whether the account is an approver now, at once.
-	MayDecide(v core.Voter) bool
+	MayDecide(v approval.Voter) bool
 }
 
 // Inbox keeps updates until they are handled.
@@ -113,7 +114,7 @@ var _ core.Channel = (*Bot)(nil)
 // New makes a Bot. It starts nothing and calls nobody. handled marks an update
 // done that changed nothing. Errors say which setting is wrong, never its value.
 func New(
-	cfg Config, handler Handler, inbox Inbox, handled func(context.Context, core.InboundRef) error, log *slog.Logger,
+	cfg Config, handler Handler, inbox Inbox, handled func(context.Context, approval.InboundRef) error, log *slog.Logger,
 ) (*Bot, error) {
 	cfg, key, err := cfg.checked()
 	if err != nil {

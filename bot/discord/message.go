@@ -8,6 +8,7 @@ import (
 	"approvalbot/bot/discord/rest"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // reasonField is the custom id of the field in the form for a reason.
@@ -16,7 +17,7 @@ const reasonField = "reason"
 // place gives the desk's names of where an interaction happened, and whether
 // those are the direct messages between that person and the bot. Elsewhere a user
 // may have the bot with them where nobody added it; that is no place of the desk.
-func (i *interaction) place() (chat, aka core.Target, direct bool) {
+func (i *interaction) place() (chat, aka approval.Target, direct bool) {
 	if i.Guild != "" {
 		c := channel{ID: i.At}
 		if i.Channel != nil {
@@ -31,9 +32,9 @@ func (i *interaction) place() (chat, aka core.Target, direct bool) {
 		own = i.Channel == nil || i.Channel.Type == kindDM
 	}
 	if v := i.voter(); own && v.UserID != "" {
-		return core.Target{Channel: "discord", To: "dm:" + v.UserID}, core.Target{}, true
+		return approval.Target{Channel: "discord", To: "dm:" + v.UserID}, approval.Target{}, true
 	}
-	return core.Target{Channel: "discord", To: i.At}, core.Target{}, false
+	return approval.Target{Channel: "discord", To: i.At}, approval.Target{}, false
 }
 
 // base gives what all messages made of an interaction say.
@@ -86,15 +87,15 @@ func typed(d data) string {
 		Reason: d.option("reason")}
 	switch cmd.Verb {
 	case textcmd.Approve:
-		cmd.Decision = core.AllowOnce
+		cmd.Decision = approval.AllowOnce
 		switch d.option("scope") {
 		case "session":
-			cmd.Decision = core.AllowSession
+			cmd.Decision = approval.AllowSession
 		case "always":
-			cmd.Decision = core.AllowAlways
+			cmd.Decision = approval.AllowAlways
 		}
 	case textcmd.Deny:
-		cmd.Decision = core.Deny
+		cmd.Decision = approval.Deny
 	case textcmd.Away:
 		if cmd.Reason = d.option("until"); d.option("to") != "" {
 			cmd.Reason += " to " + d.option("to")
@@ -112,7 +113,7 @@ func (b *Bot) typedMessage(ctx context.Context, in *message) (textcmd.Message, e
 		Prompts: true}
 	m.Text, m.Mention = withoutMention(in.Content, b.self.user)
 	if in.Guild == "" {
-		m.Chat, m.Direct = core.Target{Channel: "discord", To: "dm:" + m.Voter.UserID}, m.NotHuman == ""
+		m.Chat, m.Direct = approval.Target{Channel: "discord", To: "dm:" + m.Voter.UserID}, m.NotHuman == ""
 	} else {
 		c, err := b.channel(ctx, in.At)
 		if _, passing := b.judge(rest.AnyCall, err).(*core.DeliveryError); err != nil && !passing {

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"approvalbot/bot/discord/render"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // actor gives who did it: the member in a server, the user elsewhere.
@@ -17,8 +17,8 @@ func (i *interaction) actor() *user {
 
 // voter gives the account, and its roles as they were at that moment. In direct
 // messages there are none.
-func (i *interaction) voter() core.Voter {
-	v := core.Voter{Channel: "discord"}
+func (i *interaction) voter() approval.Voter {
+	v := approval.Voter{Channel: "discord"}
 	if u := i.actor(); u != nil && render.IsID(u.ID) {
 		v.UserID = u.ID
 	}
@@ -28,8 +28,8 @@ func (i *interaction) voter() core.Voter {
 	return v
 }
 
-func (m *message) voter() core.Voter {
-	v := core.Voter{Channel: "discord"}
+func (m *message) voter() approval.Voter {
+	v := approval.Voter{Channel: "discord"}
 	if m.Author != nil && render.IsID(m.Author.ID) {
 		v.UserID = m.Author.ID
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // bits are permissions (Topics, Permissions), on the wire a decimal string.
@@ -108,7 +109,7 @@ func (g *guild) in(me string, overwrites []overwrite) bits {
 }
 
 // place says whether a card would get to a channel.
-func (p *probe) place(ctx context.Context, t core.Target) core.Diagnostic {
+func (p *probe) place(ctx context.Context, t approval.Target) core.Diagnostic {
 	what := t.String()
 	if user, direct := cutDM(t.To); direct {
 		f := p.user(ctx, user)

@@ -9,6 +9,7 @@ import (
 	"approvalbot/bot/discord/render"
 	"approvalbot/bot/discord/rest"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Kinds of channels (Resources, Channel, Channel Types).
@@ -101,7 +102,7 @@ func (b *Bot) dm(ctx context.Context, user string) (string, error) {
 // address finds the channel that a target is. A message in a forum is a post, a
 // thread of its own whose id is that of its first message; so what is done to an
 // existing message there (its id, else empty) is done in that thread.
-func (b *Bot) address(ctx context.Context, t core.Target, existing string) (channel, error) {
+func (b *Bot) address(ctx context.Context, t approval.Target, existing string) (channel, error) {
 	t = t.Normal()
 	user, direct := cutDM(t.To)
 	id := t.To
@@ -127,10 +128,10 @@ func cutDM(to string) (id string, direct bool) { return strings.CutPrefix(to, "d
 
 // where gives the desk's names of a place: the chat, with the thread, and for a
 // thread also its own id as a chat.
-func where(c channel) (chat, aka core.Target) {
-	chat = core.Target{Channel: "discord", To: c.ID}
+func where(c channel) (chat, aka approval.Target) {
+	chat = approval.Target{Channel: "discord", To: c.ID}
 	if c.thread() && render.IsID(c.Parent) {
-		return core.Target{Channel: "discord", To: c.Parent, ThreadID: c.ID}, chat
+		return approval.Target{Channel: "discord", To: c.Parent, ThreadID: c.ID}, chat
 	}
-	return chat, core.Target{}
+	return chat, approval.Target{}
 }

@@ -13,6 +13,7 @@ import (
 
 	"approvalbot/bot/discord/rest"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -28,7 +29,7 @@ const (
 // overwrites), of each user whether it is a human, and of each role whether a
 // server of the places has it. What of a finding is "discord", "clock", the
 // place's text form, "discord user <id>" or "discord role <id>".
-func Probe(ctx context.Context, cfg Config, places []core.Target, users, roles []string) []core.Diagnostic {
+func Probe(ctx context.Context, cfg Config, places []approval.Target, users, roles []string) []core.Diagnostic {
 	cfg, _, err := cfg.checked()
 	if err != nil {
 		return []core.Diagnostic{core.Fail("discord", err.Error(), "correct channels.discord")}

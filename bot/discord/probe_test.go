@@ -14,6 +14,7 @@ import (
 
 	"approvalbot/bot/discord"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/fakechat"
 )
 
@@ -34,7 +35,7 @@ func newProbed(t *testing.T) *probed {
 
 // look gives the last finding of each thing, and checks that nothing was done that
 // a running desk or a person could feel.
-func (p *probed) look(t *testing.T, cfg discord.Config, places []core.Target, users, roles []string) map[string]core.Diagnostic {
+func (p *probed) look(t *testing.T, cfg discord.Config, places []approval.Target, users, roles []string) map[string]core.Diagnostic {
 	t.Helper()
 	cfg.Token, cfg.APIURL = p.dc.Token(), p.dc.URL()
 	found := map[string]core.Diagnostic{}
@@ -52,66 +53,66 @@ func (p *probed) look(t *testing.T, cfg discord.Config, places []core.Target, us
 func TestProbeComputesPermissions(t *testing.T) {
 	tests := []struct {
 		name  string
-		set   func(p *probed) core.Target
+		set   func(p *probed) approval.Target
 		level core.Level
 		says  string
 	}{
-		{"open", func(p *probed) core.Target { return at(p.ops) }, core.LevelOK, "may post and edit"},
-		{"a thread", func(p *probed) core.Target { return at(p.ops.AddThread("deploys")) }, core.LevelOK, "may post and edit"},
-		{"a thread of another channel", func(p *probed) core.Target {
-			return core.Target{Channel: "discord", To: p.g.AddChannel("other").ID, ThreadID: p.ops.AddThread("deploys").ID}
+		{"open", func(p *probed) approval.Target { return at(p.ops) }, core.LevelOK, "may post and edit"},
+		{"a thread", func(p *probed) approval.Target { return at(p.ops.AddThread("deploys")) }, core.LevelOK, "may post and edit"},
+		{"a thread of another channel", func(p *probed) approval.Target {
+			return approval.Target{Channel: "discord", To: p.g.AddChannel("other").ID, ThreadID: p.ops.AddThread("deploys").ID}
 		}, core.LevelFail, "not in that channel"},
-		{"a forum", func(p *probed) core.Target { return at(p.g.AddForum("asks")) }, core.LevelOK, "may post"},
-		{"a forum that wants tags", func(p *probed) core.Target {
+		{"a forum", func(p *probed) approval.Target { return at(p.g.AddForum("asks")) }, core.LevelOK, "may post"},
+		{"a forum that wants tags", func(p *probed) approval.Target {
 			f := p.g.AddForum("asks", "deploy")
 			f.RequireTag()
 			return at(f)
 		}, core.LevelFail, "wants a tag"},
-		{"everyone may not see it", func(p *probed) core.Target {
+		{"everyone may not see it", func(p *probed) approval.Target {
 			p.ops.OverwriteRole(p.g.ID, 0, fakechat.PermissionViewChannel)
 			return at(p.ops)
 		}, core.LevelFail, "cannot see"},
-		{"everyone may not write, the bot may", func(p *probed) core.Target {
+		{"everyone may not write, the bot may", func(p *probed) approval.Target {
 			p.ops.OverwriteRole(p.g.ID, 0, fakechat.PermissionSendMessages)
 			p.ops.OverwriteMember(p.dc.BotUserID(), fakechat.PermissionSendMessages, 0)
 			return at(p.ops)
 		}, core.LevelOK, "may post"},
-		{"the bot may not write", func(p *probed) core.Target {
+		{"the bot may not write", func(p *probed) approval.Target {
 			p.ops.SetAccess(fakechat.DiscordNoSend)
 			return at(p.ops)
 		}, core.LevelFail, "may not write"},
-		{"threads are closed to it", func(p *probed) core.Target {
+		{"threads are closed to it", func(p *probed) approval.Target {
 			p.ops.OverwriteMember(p.dc.BotUserID(), 0, fakechat.PermissionSendInThreads)
 			return at(p.ops.AddThread("deploys"))
 		}, core.LevelFail, "may not write"},
-		{"no files", func(p *probed) core.Target {
+		{"no files", func(p *probed) approval.Target {
 			p.ops.OverwriteMember(p.dc.BotUserID(), 0, fakechat.PermissionAttachFiles)
 			return at(p.ops)
 		}, core.LevelWarn, "Attach Files"},
-		{"archived", func(p *probed) core.Target {
+		{"archived", func(p *probed) approval.Target {
 			c := p.ops.AddThread("deploys")
 			c.Archive(false)
 			return at(c)
 		}, core.LevelWarn, "archived"},
-		{"locked", func(p *probed) core.Target {
+		{"locked", func(p *probed) approval.Target {
 			c := p.ops.AddThread("deploys")
 			c.Lock()
 			return at(c)
 		}, core.LevelFail, "locked"},
-		{"deleted", func(p *probed) core.Target {
+		{"deleted", func(p *probed) approval.Target {
 			p.ops.Delete()
 			return at(p.ops)
 		}, core.LevelFail, "no such channel"},
-		{"a person", func(p *probed) core.Target { return core.Target{Channel: "discord", To: "dm:" + p.user.ID} }, core.LevelOK, "Alice, a person"},
-		{"a bot's direct messages", func(p *probed) core.Target {
-			return core.Target{Channel: "discord", To: "dm:" + p.dc.AddUser(fakechat.DiscordProfile{Bot: true}).ID}
+		{"a person", func(p *probed) approval.Target { return approval.Target{Channel: "discord", To: "dm:" + p.user.ID} }, core.LevelOK, "Alice, a person"},
+		{"a bot's direct messages", func(p *probed) approval.Target {
+			return approval.Target{Channel: "discord", To: "dm:" + p.dc.AddUser(fakechat.DiscordProfile{Bot: true}).ID}
 		}, core.LevelFail, "is a bot"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newProbed(t)
 			target := tt.set(p)
-			f := p.look(t, discord.Config{}, []core.Target{target}, nil, nil)[target.String()]
+			f := p.look(t, discord.Config{}, []approval.Target{target}, nil, nil)[target.String()]
 			require.Equal(t, tt.level, f.Level, f)
 			require.Contains(t, f.Text, tt.says)
 			require.Equal(t, f.Level == core.LevelOK, f.Fix == "", "what is wrong has a way out")
@@ -119,18 +120,18 @@ func TestProbeComputesPermissions(t *testing.T) {
 	}
 }
 
-func at(c *fakechat.DiscordChannel) core.Target {
+func at(c *fakechat.DiscordChannel) approval.Target {
 	if c.Parent != nil {
-		return core.Target{Channel: "discord", To: c.Parent.ID, ThreadID: c.ID}
+		return approval.Target{Channel: "discord", To: c.Parent.ID, ThreadID: c.ID}
 	}
-	return core.Target{Channel: "discord", To: c.ID}
+	return approval.Target{Channel: "discord", To: c.ID}
 }
 
 func TestProbeFindsUsersAndRoles(t *testing.T) {
 	p := newProbed(t)
 	robot := p.dc.AddUser(fakechat.DiscordProfile{Username: "robby", Bot: true})
 	role := p.g.AddRole("ops", 0)
-	found := p.look(t, discord.Config{}, []core.Target{at(p.ops)}, []string{p.user.ID, robot.ID, "404"}, []string{role.ID, "405"})
+	found := p.look(t, discord.Config{}, []approval.Target{at(p.ops)}, []string{p.user.ID, robot.ID, "404"}, []string{role.ID, "405"})
 	require.Contains(t, found["discord user "+p.user.ID].Text, "Alice, a person")
 	require.Contains(t, found["discord user "+robot.ID].Text, "is a bot (robby)")
 	require.Contains(t, found["discord user 404"].Text, "no such user")
@@ -166,7 +167,7 @@ func TestProbeSaysWhetherTapsComeIn(t *testing.T) {
 func TestProbeOfABadTokenOrNobodyThere(t *testing.T) {
 	p := newProbed(t)
 	p.dc.RevokeToken()
-	f := p.look(t, discord.Config{}, []core.Target{at(p.ops)}, nil, nil)
+	f := p.look(t, discord.Config{}, []approval.Target{at(p.ops)}, nil, nil)
 	require.Len(t, f, 1)
 	require.Equal(t, core.LevelFail, f["discord"].Level)
 	cfg := discord.Config{Token: p.dc.Token(), APIURL: p.dc.URL()}

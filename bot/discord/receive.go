@@ -12,7 +12,7 @@ import (
 	"approvalbot/bot/discord/render"
 	"approvalbot/bot/discord/rest"
 	"approvalbot/bot/textcmd"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/fault"
 )
 
@@ -108,8 +108,8 @@ func (b *Bot) keep(ctx context.Context, id string, body stored) error {
 		return err
 	}
 	fault.Point("before-update-stored")
-	err = b.inbox.SaveInbound(ctx, []core.Inbound{{
-		InboundRef: core.InboundRef{Source: b.source, ID: number}, Body: raw, ReceivedMs: time.Now().UnixMilli(),
+	err = b.inbox.SaveInbound(ctx, []approval.Inbound{{
+		InboundRef: approval.InboundRef{Source: b.source, ID: number}, Body: raw, ReceivedMs: time.Now().UnixMilli(),
 	}})
 	if err != nil {
 		return err

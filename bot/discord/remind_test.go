@@ -9,19 +9,21 @@ import (
 
 	"approvalbot/bot/discord/render"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/fakechat"
 )
 
 // A reminder answers the card and notifies exactly its people, by their ids.
 func TestAReminderMentions(t *testing.T) {
 	scene(t, func(r *rig) {
-		card, bob := r.card(), r.dc.AddUser(fakechat.DiscordProfile{Username: "bob"})
+		drawn, bob := r.card(), r.dc.AddUser(fakechat.DiscordProfile{Username: "bob"})
 		text := "⏰ 7KQ2AB still waits <@1> @everyone"
-		posted, err := r.bot.Post(r.ctx(), place(r.ops), core.Posting{Text: text, ReplyTo: card, Nonce: "n", Mention: []core.Mentioned{
+		posted, err := r.bot.Post(r.ctx(), place(r.ops), core.Posting{Text: text, ReplyTo: drawn, Nonce: "n", Mention: []card.Mentioned{
 			{Name: "alice", UserID: r.alice.ID}, {Name: "bob", UserID: bob.ID}, {Name: "x", UserID: "1> @everyone <@2"}}})
 		require.NoError(r.t, err)
 		m, _ := r.ops.Message(posted.MessageID)
-		require.Equal(r.t, card, m.ReplyTo)
+		require.Equal(r.t, drawn, m.ReplyTo)
 		require.ElementsMatch(r.t, []string{r.alice.ID, bob.ID}, m.Pings)
 		require.Zero(r.t, m.Flags&silentFlag)
 		calls := r.dc.Calls(http.MethodPost, fakechat.RouteMessages)
@@ -37,7 +39,7 @@ const silentFlag = 4096 // Resources, Message, Message Flags: SUPPRESS_NOTIFICAT
 func TestASilentCard(t *testing.T) {
 	for _, silent := range []bool{false, true} {
 		scene(t, func(r *rig) {
-			file := core.File{Name: "x.txt", Text: "x", Caption: "all of it", Silent: silent}
+			file := card.File{Name: "x.txt", Text: "x", Caption: "all of it", Silent: silent}
 			require.NoError(r.t, r.bot.Attach(r.ctx(), place(r.ops), file))
 			require.NoError(r.t, r.bot.AttachParts(r.ctx(), place(r.ops), file))
 			_, err := r.bot.Post(r.ctx(), place(r.ops), core.Posting{Card: pendingCard(), Silent: silent})
@@ -57,11 +59,11 @@ func TestOnlyRemindersMention(t *testing.T) {
 	scene(t, func(r *rig) {
 		nasty := "@everyone @here <@" + r.alice.ID + "> <@!" + r.alice.ID + "> <@&1> /approve"
 		c := *pendingCard()
-		c.Headline, c.Why, c.Warnings = core.Words{{Text: nasty}}, nasty, []string{nasty}
+		c.Headline, c.Why, c.Warnings = card.Words{{Text: nasty}}, nasty, []string{nasty}
 		c.State.Votes, c.State.Also, c.State.Until, c.State.Flags = nasty, "also asked: alice "+nasty, nasty, []string{nasty}
-		c.Payload, c.Claims = []core.Fact{{Name: nasty, Value: nasty}}, []string{nasty}
+		c.Payload, c.Claims = []card.Fact{{Name: nasty, Value: nasty}}, []string{nasty}
 		ended := c
-		ended.Status, ended.Outcome = core.Denied, core.Words{{Text: nasty}}
+		ended.Status, ended.Outcome = approval.Denied, card.Words{{Text: nasty}}
 		for _, p := range []core.Posting{{Card: &c}, {Card: &ended}, {Card: &c, Silent: true}, {Text: nasty}, {Text: "⏰ " + nasty}} {
 			posted, err := r.bot.Post(r.ctx(), place(r.ops), p)
 			require.NoError(r.t, err)

@@ -16,6 +16,8 @@ import (
 
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/fakechat"
 )
 
@@ -24,31 +26,31 @@ var errDown = errors.New("the store is away")
 // memory is an inbox with the store's promises: a known update stays as it is.
 type memory struct {
 	mu      sync.Mutex
-	rows    []core.Inbound
-	handled map[core.InboundRef]int
+	rows    []approval.Inbound
+	handled map[approval.InboundRef]int
 	fail    error
 }
 
-func newMemory() *memory { return &memory{handled: map[core.InboundRef]int{}} }
+func newMemory() *memory { return &memory{handled: map[approval.InboundRef]int{}} }
 
-func (m *memory) SaveInbound(_ context.Context, in []core.Inbound) error {
+func (m *memory) SaveInbound(_ context.Context, in []approval.Inbound) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fail != nil {
 		return m.fail
 	}
 	for _, i := range in {
-		if !slices.ContainsFunc(m.rows, func(o core.Inbound) bool { return o.InboundRef == i.InboundRef }) {
+		if !slices.ContainsFunc(m.rows, func(o approval.Inbound) bool { return o.InboundRef == i.InboundRef }) {
 			m.rows = append(m.rows, i)
 		}
 	}
 	return nil
 }
 
-func (m *memory) Inbound(_ context.Context, source string, limit int) ([]core.Inbound, error) {
+func (m *memory) Inbound(_ context.Context, source string, limit int) ([]approval.Inbound, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var open []core.Inbound
+	var open []approval.Inbound
 	for _, i := range m.rows {
 		if i.Source == source && m.handled[i.InboundRef] == 0 && len(open) < limit {
 			open = append(open, i)
@@ -57,7 +59,7 @@ func (m *memory) Inbound(_ context.Context, source string, limit int) ([]core.In
 	return open, m.fail
 }
 
-func (m *memory) mark(_ context.Context, ref core.InboundRef) error {
+func (m *memory) mark(_ context.Context, ref approval.InboundRef) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fail != nil {
@@ -73,7 +75,7 @@ func (m *memory) setFail(err error) {
 	m.fail = err
 }
 
-func (m *memory) stored() []core.Inbound {
+func (m *memory) stored() []approval.Inbound {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.rows)
@@ -116,7 +118,7 @@ func (d *recorder) Choices(_ context.Context, m textcmd.Message, _ int) ([]textc
 	return []textcmd.Choice{{Code: "7KQ2AB", Label: "7KQ2AB · typed " + m.Text}}, nil
 }
 
-func (d *recorder) MayDecide(v core.Voter) bool { return !d.strangers[v.UserID] }
+func (d *recorder) MayDecide(v approval.Voter) bool { return !d.strangers[v.UserID] }
 
 func (d *recorder) reply(f func(textcmd.Message) (textcmd.Reply, error)) {
 	d.mu.Lock()
@@ -281,23 +283,23 @@ func (r *rig) texts() []string {
 	return all
 }
 
-func place(c *fakechat.DiscordChannel) core.Target {
-	return core.Target{Channel: "discord", To: c.ID}
+func place(c *fakechat.DiscordChannel) approval.Target {
+	return approval.Target{Channel: "discord", To: c.ID}
 }
 
-func pendingCard() *core.Card {
-	return &core.Card{
-		Code: "7KQ2AB", Status: core.Pending, Risk: core.R3, Headline: core.Words{{Text: "main-agent asks to run"}},
-		Payload: []core.Fact{{Name: "command", Value: "git push --force", Block: true}}, Place: core.Words{{Text: "in "}, {Text: "/srv/app", Theirs: true}},
-		Why: "External change or irreversible (R3)", State: core.State{UntilMs: 1_800_000_000_000, Until: "until 15:04 UTC (15 min)"},
-		Offers: []core.Decision{core.AllowOnce, core.AllowSession},
+func pendingCard() *card.Card {
+	return &card.Card{
+		Code: "7KQ2AB", Status: approval.Pending, Risk: approval.R3, Headline: card.Words{{Text: "main-agent asks to run"}},
+		Payload: []card.Fact{{Name: "command", Value: "git push --force", Block: true}}, Place: card.Words{{Text: "in "}, {Text: "/srv/app", Theirs: true}},
+		Why: "External change or irreversible (R3)", State: card.State{UntilMs: 1_800_000_000_000, Until: "until 15:04 UTC (15 min)"},
+		Offers: []approval.Decision{approval.AllowOnce, approval.AllowSession},
 		Wider:  []string{"Allow session: “git push” without other options, whatever it names but files outside the workspace; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most."},
 	}
 }
 
-func endedCard() core.Card {
+func endedCard() card.Card {
 	c := *pendingCard()
-	c.Status, c.Outcome, c.Offers, c.Payload = core.Approved, core.Words{{Text: "✅ Allowed once by alice"}}, nil, nil
+	c.Status, c.Outcome, c.Offers, c.Payload = approval.Approved, card.Words{{Text: "✅ Allowed once by alice"}}, nil, nil
 	return c
 }
 

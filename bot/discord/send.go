@@ -10,6 +10,8 @@ import (
 	"approvalbot/bot/discord/render"
 	"approvalbot/bot/discord/rest"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 )
 
 // autoArchive is after how many quiet minutes a forum post is archived
@@ -18,11 +20,11 @@ const autoArchive = 10080
 
 // Post sends a card with its buttons, or a text (Resources, Message, Create
 // Message); into a forum, as a post of its own. The message id is a snowflake.
-func (b *Bot) Post(ctx context.Context, to core.Target, p core.Posting) (core.Posted, error) {
+func (b *Bot) Post(ctx context.Context, to approval.Target, p core.Posting) (core.Posted, error) {
 	var message render.Message
 	name, denyOnly := render.Cut(p.Text, render.MaxTitle), false
 	if p.Card != nil {
-		var card core.Card
+		var card card.Card
 		message, card = render.Card(*p.Card)
 		denyOnly = len(card.Offers) < len(p.Card.Offers)
 		name = render.CardTitle(card)
@@ -67,7 +69,7 @@ func (b *Bot) openPost(ctx context.Context, forum, name string, m render.Message
 // Edit draws a card anew (Resources, Message, Edit Message), without buttons once
 // it has ended. Discord allows only so many edits of a message older than an
 // hour; then the end stands in a message of its own.
-func (b *Bot) Edit(ctx context.Context, to core.Target, messageID string, card core.Card) error {
+func (b *Bot) Edit(ctx context.Context, to approval.Target, messageID string, card card.Card) error {
 	if !render.IsID(messageID) {
 		return &core.DeliveryError{Message: "This is no Discord message.", MessageGone: true}
 	}
@@ -93,7 +95,7 @@ func (b *Bot) unarchive(ctx context.Context, thread string) error {
 
 // postEnd writes below a card that cannot be edited any more how it ended. While it
 // is pending nothing is lost: taps are answered by how things stand.
-func (b *Bot) postEnd(ctx context.Context, channel, messageID string, c core.Card) error {
+func (b *Bot) postEnd(ctx context.Context, channel, messageID string, c card.Card) error {
 	if !c.Status.Final() {
 		b.log.Info("an old card could not be drawn anew", "target", channel)
 		return nil
@@ -107,7 +109,7 @@ var notInParts = &core.DeliveryError{Message: "The call is too long for messages
 
 // AttachParts sends messages that hold all of a file. In a forum, where each would be a
 // post of its own, it sends none.
-func (b *Bot) AttachParts(ctx context.Context, to core.Target, f core.File) error {
+func (b *Bot) AttachParts(ctx context.Context, to approval.Target, f card.File) error {
 	texts := render.PartTexts(f)
 	if len(texts) == 0 {
 		return notInParts
@@ -133,7 +135,7 @@ func (b *Bot) AttachParts(ctx context.Context, to core.Target, f core.File) erro
 }
 
 // Attach sends a text file (Reference, Uploading Files).
-func (b *Bot) Attach(ctx context.Context, to core.Target, f core.File) error {
+func (b *Bot) Attach(ctx context.Context, to approval.Target, f card.File) error {
 	message := render.Text(f.Caption, "", nil).WithFile(f.Name).Silently(f.Silent)
 	return b.into(ctx, rest.Attaching, to, "", func(ctx context.Context, c channel) error {
 		path, body := "/channels/"+c.ID+"/messages", any(message.Once(render.Nonce(c.ID, f.Name, f.Text)))
@@ -153,7 +155,7 @@ func (b *Bot) Attach(ctx context.Context, to core.Target, f core.File) error {
 // into makes a call that writes into a chat and judges what came of it. existing
 // is the message that it is about, or empty.
 func (b *Bot) into(
-	ctx context.Context, op rest.Operation, to core.Target, existing string, call func(context.Context, channel) error,
+	ctx context.Context, op rest.Operation, to approval.Target, existing string, call func(context.Context, channel) error,
 ) error {
 	ctx, cancel := context.WithTimeout(ctx, rest.Timeout)
 	defer cancel()

@@ -15,6 +15,8 @@ import (
 	"approvalbot/bot/discord/render"
 	"approvalbot/bot/discord/rest"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/fakechat"
 )
 
@@ -96,30 +98,30 @@ func TestAdversary_P3_RateLimits(t *testing.T) {
 // P4: a chat that takes nothing more says so, with the way out.
 func TestAdversary_P4_ChatsGone(t *testing.T) {
 	cases := map[string]struct {
-		to    func(*rig) core.Target
+		to    func(*rig) approval.Target
 		words string
 	}{
-		"no such channel": {func(*rig) core.Target { return core.Target{Channel: "discord", To: "42"} }, "no such channel"},
-		"no access":       {func(r *rig) core.Target { r.ops.SetAccess(fakechat.DiscordNoAccess); return place(r.ops) }, "View Channel"},
-		"closed dm": {func(r *rig) core.Target {
+		"no such channel": {func(*rig) approval.Target { return approval.Target{Channel: "discord", To: "42"} }, "no such channel"},
+		"no access":       {func(r *rig) approval.Target { r.ops.SetAccess(fakechat.DiscordNoAccess); return place(r.ops) }, "View Channel"},
+		"closed dm": {func(r *rig) approval.Target {
 			r.alice.CloseDMs(true)
-			return core.Target{Channel: "discord", To: "dm:" + r.alice.ID}
+			return approval.Target{Channel: "discord", To: "dm:" + r.alice.ID}
 		}, "direct messages"},
-		"stranger": {func(r *rig) core.Target {
+		"stranger": {func(r *rig) approval.Target {
 			r.alice.Stranger(true)
-			return core.Target{Channel: "discord", To: "dm:" + r.alice.ID}
+			return approval.Target{Channel: "discord", To: "dm:" + r.alice.ID}
 		}, "shares no server"},
-		"locked thread": {func(r *rig) core.Target {
+		"locked thread": {func(r *rig) approval.Target {
 			th := r.ops.AddThread("t")
 			th.Archive(true)
-			return core.Target{Channel: "discord", To: r.ops.ID, ThreadID: th.ID}
+			return approval.Target{Channel: "discord", To: r.ops.ID, ThreadID: th.ID}
 		}, "thread is"},
-		"forum that wants tags": {func(r *rig) core.Target {
+		"forum that wants tags": {func(r *rig) approval.Target {
 			f := r.guild.AddForum("f", "a")
 			f.RequireTag()
 			return place(f)
 		}, "tag"},
-		"other platform": {func(*rig) core.Target { return core.Target{Channel: "telegram", To: "5"} }, "no Discord channel"},
+		"other platform": {func(*rig) approval.Target { return approval.Target{Channel: "telegram", To: "5"} }, "no Discord channel"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +163,7 @@ func TestThreadsAndForums(t *testing.T) {
 	scene(t, func(r *rig) {
 		thread, forum := r.ops.AddThread("t"), r.guild.AddForum("f")
 		r.running()
-		for _, to := range []core.Target{
+		for _, to := range []approval.Target{
 			{Channel: "discord", To: r.ops.ID, ThreadID: thread.ID}, {Channel: "discord", To: thread.ID}, {Channel: "discord", To: forum.ID},
 		} {
 			posted, err := r.bot.Post(r.ctx(), to, core.Posting{Card: pendingCard()})
@@ -175,13 +177,13 @@ func TestThreadsAndForums(t *testing.T) {
 			r.told(r.alice.Click(at, posted.MessageID, "Deny"))
 			all := r.desk.messages()
 			m := all[len(all)-1]
-			require.Contains(t, []core.Target{m.Chat.Chat(), m.Aka.Chat()}, to.Chat())
-			require.Equal(t, core.Target{Channel: "discord", To: at.ID}, m.Aka)
+			require.Contains(t, []approval.Target{m.Chat.Chat(), m.Aka.Chat()}, to.Chat())
+			require.Equal(t, approval.Target{Channel: "discord", To: at.ID}, m.Aka)
 			require.NoError(t, r.bot.Edit(r.ctx(), to, posted.MessageID, endedCard()))
 			_, err = r.bot.Post(r.ctx(), to, core.Posting{Text: "told", ReplyTo: posted.MessageID})
 			require.NoError(t, err)
 			require.Contains(t, at.Messages()[len(at.Messages())-1].Text(), "told")
-			require.NoError(t, r.bot.Attach(r.ctx(), to, core.File{Name: "x.txt", Caption: "all of it", Text: "a"}))
+			require.NoError(t, r.bot.Attach(r.ctx(), to, card.File{Name: "x.txt", Caption: "all of it", Text: "a"}))
 		}
 	})
 }
@@ -190,7 +192,7 @@ func TestThreadsAndForums(t *testing.T) {
 func TestEditInAnArchivedThread(t *testing.T) {
 	scene(t, func(r *rig) {
 		thread := r.ops.AddThread("t")
-		to := core.Target{Channel: "discord", To: r.ops.ID, ThreadID: thread.ID}
+		to := approval.Target{Channel: "discord", To: r.ops.ID, ThreadID: thread.ID}
 		posted, err := r.bot.Post(r.ctx(), to, core.Posting{Card: pendingCard()})
 		require.NoError(t, err)
 		thread.Archive(false)
@@ -200,7 +202,7 @@ func TestEditInAnArchivedThread(t *testing.T) {
 
 func TestAttach(t *testing.T) {
 	scene(t, func(r *rig) {
-		f := core.File{Name: "7KQ2AB.txt", Caption: "Everything that request 7KQ2AB would run.", Text: strings.Repeat("échó `x` @everyone\n", 2000)}
+		f := card.File{Name: "7KQ2AB.txt", Caption: "Everything that request 7KQ2AB would run.", Text: strings.Repeat("échó `x` @everyone\n", 2000)}
 		require.NoError(t, r.bot.Attach(r.ctx(), place(r.ops), f))
 		m := r.ops.Messages()[0]
 		require.Len(t, m.Attachments, 1)

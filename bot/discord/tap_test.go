@@ -12,6 +12,7 @@ import (
 	"approvalbot/bot/discord/render"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/fakechat"
 )
 
@@ -24,7 +25,7 @@ func TestTap(t *testing.T) {
 		tap := r.alice.Click(r.ops, card, "Allow once")
 		require.Equal(t, "heard /approve 7KQ2AB", r.told(tap))
 		m := r.desk.messages()[0]
-		require.Equal(t, core.Voter{Channel: "discord", UserID: r.alice.ID, Roles: []string{}}, m.Voter)
+		require.Equal(t, approval.Voter{Channel: "discord", UserID: r.alice.ID, Roles: []string{}}, m.Voter)
 		require.Equal(t, place(r.ops), m.Chat)
 		require.True(t, m.Tap && m.OwnMessage && m.Prompts && !m.Direct)
 		require.Equal(t, card, m.MessageID)
@@ -102,7 +103,7 @@ func TestStrangersGetNoForm(t *testing.T) {
 // In direct messages there are no roles, and the chat has the configured name.
 func TestTapInADirectMessage(t *testing.T) {
 	scene(t, func(r *rig) {
-		to := core.Target{Channel: "discord", To: "dm:" + r.alice.ID}
+		to := approval.Target{Channel: "discord", To: "dm:" + r.alice.ID}
 		posted, err := r.bot.Post(r.ctx(), to, core.Posting{Card: pendingCard()})
 		require.NoError(t, err)
 		r.running()

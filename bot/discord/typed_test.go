@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/bot/textcmd"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/fakechat"
 )
 
@@ -115,7 +115,7 @@ func TestAdversary_I1_Typed(t *testing.T) {
 		r.until("answered", func() bool { return len(r.alice.DM().FromBot()) == 1 })
 		all := r.desk.messages()
 		require.Len(t, all, 2)
-		require.Equal(t, core.Target{Channel: "discord", To: "dm:" + r.alice.ID}, all[1].Chat)
+		require.Equal(t, approval.Target{Channel: "discord", To: "dm:" + r.alice.ID}, all[1].Chat)
 		require.True(t, all[1].Direct)
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Kinds of interactions and of application commands (Interactions, Receiving and
@@ -103,7 +103,7 @@ type stored struct {
 }
 
 // readUpdate reads a stored update and says whose it is.
-func readUpdate(in core.Inbound) (u update, person string) {
+func readUpdate(in approval.Inbound) (u update, person string) {
 	if err := json.Unmarshal(in.Body, &u); err != nil || u.Interaction == nil && u.Message == nil {
 		return update{broken: fmt.Errorf("the update has an unknown form: %v", err)}, ""
 	}

@@ -28,6 +28,7 @@ import (
 
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Handler answers what people do in chats.
@@ -74,7 +75,7 @@ var _ core.Channel = (*Bot)(nil)
 // New makes a Bot. It starts nothing and calls nobody. handled marks an update
 // done that changed nothing. Errors say which setting is wrong, never its value.
 func New(
-	cfg Config, handler Handler, inbox Inbox, handled func(context.Context, core.InboundRef) error, log *slog.Logger,
+	cfg Config, handler Handler, inbox Inbox, handled func(context.Context, approval.InboundRef) error, log *slog.Logger,
 ) (*Bot, error) {
 	cfg, err := cfg.checked()
 	if err != nil {

@@ -2,15 +2,16 @@ package telegram
 
 import (
 	"encoding/json"
-	tg "github.com/go-telegram/bot"
 	"strconv"
 	"sync"
 
+	tg "github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 
 	"approvalbot/bot/telegram/render"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/card"
 )
 
 // rendered remembers the cards that were posted last. A card that goes to many
@@ -18,7 +19,7 @@ import (
 type rendered struct {
 	mu   sync.Mutex
 	kept [32]struct {
-		of *core.Card
+		of *card.Card
 		as ready
 	}
 	next int
@@ -32,7 +33,7 @@ type ready struct {
 }
 
 // card makes a card ready, once for all its chats.
-func (r *rendered) card(c *core.Card) (ready, error) {
+func (r *rendered) card(c *card.Card) (ready, error) {
 	if as, ok := r.find(c); ok {
 		return as, nil
 	}
@@ -53,7 +54,7 @@ func (r *rendered) card(c *core.Card) (ready, error) {
 	return as, nil
 }
 
-func (r *rendered) find(c *core.Card) (as ready, ok bool) {
+func (r *rendered) find(c *card.Card) (as ready, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range r.kept {

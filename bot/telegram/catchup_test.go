@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"approvalbot/bot/textcmd"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/fakechat"
 )
 
@@ -58,8 +58,8 @@ func TestCatchingUpWaitsForAllThatWasLeft(t *testing.T) {
 	scene(t, func(r *rig) {
 		for i := range 350 {
 			body := fmt.Sprintf(`{"update_id":%d,"callback_query":{"id":"1","from":{"id":%d},"message":{"message_id":4,"chat":{"id":-7}},"data":"x"}}`, i+1, i%9+1)
-			ref := core.InboundRef{Source: "telegram:123456", ID: int64(i + 1)}
-			r.inbox.SaveInbound(r.t.Context(), []core.Inbound{{InboundRef: ref, Body: []byte(body), ReceivedMs: 5}})
+			ref := approval.InboundRef{Source: "telegram:123456", ID: int64(i + 1)}
+			r.inbox.SaveInbound(r.t.Context(), []approval.Inbound{{InboundRef: ref, Body: []byte(body), ReceivedMs: 5}})
 		}
 		r.desk.reply(func(textcmd.Message) (textcmd.Reply, error) {
 			time.Sleep(300 * time.Millisecond)
@@ -145,8 +145,8 @@ func TestCaughtUpThoughTheDeskCannotWork(t *testing.T) {
 func TestTypedWaitsForTheBotsName(t *testing.T) {
 	scene(t, func(r *rig) {
 		body := `{"update_id":9,"message":{"message_id":4,"date":1,"from":{"id":7},"chat":{"id":7,"type":"private"},"text":"/help@approval_test_bot"}}`
-		ref := core.InboundRef{Source: "telegram:123456", ID: 9}
-		r.inbox.SaveInbound(r.t.Context(), []core.Inbound{{InboundRef: ref, Body: []byte(body), ReceivedMs: 5}})
+		ref := approval.InboundRef{Source: "telegram:123456", ID: 9}
+		r.inbox.SaveInbound(r.t.Context(), []approval.Inbound{{InboundRef: ref, Body: []byte(body), ReceivedMs: 5}})
 		fault := r.tg.Fault(fakechat.TelegramFault{Times: -1, Kind: fakechat.Reset})
 		r.run()
 		r.until("given up", r.caughtUp)

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
+
+	"approvalbot/internal/lazy"
 )
 
 // Ways in which updates come, for [Config.Updates].
@@ -40,8 +41,8 @@ type Config struct {
 }
 
 var (
-	tokenForm  = regexp.MustCompile(`^[1-9][0-9]*:[A-Za-z0-9_-]+$`)
-	secretForm = regexp.MustCompile(`^[A-Za-z0-9_-]+$`) // Bot API, setWebhook.secret_token
+	tokenForm  = lazy.Pattern(`^[1-9][0-9]*:[A-Za-z0-9_-]+$`)
+	secretForm = lazy.Pattern(`^[A-Za-z0-9_-]+$`) // Bot API, setWebhook.secret_token
 )
 
 // checked fills in defaults and says what is wrong.

@@ -11,6 +11,7 @@ import (
 
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // operation is what a call does, as far as its errors mean different things.
@@ -132,7 +133,7 @@ func (b *Bot) judge(op operation, err error) error {
 		return &core.DeliveryError{Message: "Telegram asks to wait before the next message to this chat.",
 			RetryAfter: retryAfter(err)}
 	case e.MigrateTo != 0:
-		moved := core.Target{Channel: b.cfg.Channel, To: strconv.FormatInt(e.MigrateTo, 10)}
+		moved := approval.Target{Channel: b.cfg.Channel, To: strconv.FormatInt(e.MigrateTo, 10)}
 		return &core.DeliveryError{Message: "This group is a supergroup now, with another id.", Moved: &moved}
 	case v.is == harmless:
 		b.log.Debug("telegram had nothing to do", "reason", e.Description)

@@ -5,7 +5,7 @@ import (
 
 	"approvalbot/bot/telegram/render"
 	"approvalbot/bot/textcmd"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Sentences that are the adapter's own.
@@ -20,7 +20,7 @@ type received struct {
 type job = textcmd.Job[received]
 
 // read reads a stored update and says whose it is.
-func read(in core.Inbound) (received, string) {
+func read(in approval.Inbound) (received, string) {
 	u, err := parseUpdate(in.Body)
 	return received{u, err}, u.person()
 }

@@ -9,9 +9,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // probeTime bounds each single thing that Probe looks at.
@@ -24,7 +26,7 @@ const probeTime = 10 * time.Second
 // cards would get there, and of each user (numeric ids of accounts that may
 // decide) whether it is a human. What of a finding is the channel, "clock", the
 // place's text form, or "telegram user <id>".
-func Probe(ctx context.Context, cfg Config, places []core.Target, users []string) []core.Diagnostic {
+func Probe(ctx context.Context, cfg Config, places []approval.Target, users []string) []core.Diagnostic {
 	cfg, err := cfg.checked()
 	if err != nil {
 		return []core.Diagnostic{core.Fail(cmp.Or(cfg.Channel, platform), err.Error(), "correct its bot token")}
@@ -125,10 +127,10 @@ func (p *probe) updates(ctx context.Context) []core.Diagnostic {
 // user says whether an account that may decide is a human that can be asked.
 // Telegram tells of an account only what the bot has met: a member of a group it
 // is in, or somebody who has pressed Start.
-func (p *probe) user(ctx context.Context, id string, places []core.Target) core.Diagnostic {
+func (p *probe) user(ctx context.Context, id string, places []approval.Target) core.Diagnostic {
 	what := "telegram user " + id
-	if _, ours := senders[id]; ours {
-		return core.Warn(what, "is "+senders[id]+", not a person: nobody approves as it", "take it out of the configuration")
+	if _, ours := senders()[id]; ours {
+		return core.Warn(what, "is "+senders()[id]+", not a person: nobody approves as it", "take it out of the configuration")
 	}
 	for _, t := range groups(places) {
 		m, err := p.member(ctx, t.To, id)
@@ -159,7 +161,7 @@ func (p *probe) user(ctx context.Context, id string, places []core.Target) core.
 	case c.Type != "private":
 		return core.Warn(what, "is a "+c.Type+", not a person", "name the numeric id that /whoami gives")
 	}
-	if slices.ContainsFunc(places, func(t core.Target) bool { return t.To == id }) {
+	if slices.ContainsFunc(places, func(t approval.Target) bool { return t.To == id }) {
 		return core.OK(what, p.wire.clean(c.Name)+" is asked in their own chat with the bot")
 	}
 	return core.Warn(what, p.wire.clean(c.Name)+" has written to the bot, but is in none of the target chats",
@@ -167,8 +169,8 @@ func (p *probe) user(ctx context.Context, id string, places []core.Target) core.
 }
 
 // groups gives the chats among the places in which there are members, each once.
-func groups(places []core.Target) []core.Target {
-	var out []core.Target
+func groups(places []approval.Target) []approval.Target {
+	var out []approval.Target
 	for _, t := range places {
 		if t = t.Chat(); strings.HasPrefix(t.To, "-") && !slices.Contains(out, t) {
 			out = append(out, t)
@@ -178,9 +180,11 @@ func groups(places []core.Target) []core.Target {
 }
 
 // senders are accounts that stand for others (telegram-bot-api, Client.cpp).
-var senders = map[string]string{
-	"1087968824": "every group's anonymous administrators", "136817688": "every channel's sender", "777000": "Telegram itself",
-}
+var senders = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"1087968824": "every group's anonymous administrators", "136817688": "every channel's sender", "777000": "Telegram itself",
+	}
+})
 
 // say puts an error into words: what is wrong, and the way out.
 func (p *probe) say(err error) (text, mend string) {

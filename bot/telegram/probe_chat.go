@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // probedChat is the part of ChatFullInfo that is looked at.
@@ -60,7 +61,7 @@ func (c probedChat) of(m probedMember) permissions {
 }
 
 // place says whether a card would get to a chat.
-func (p *probe) place(ctx context.Context, t core.Target) core.Diagnostic {
+func (p *probe) place(ctx context.Context, t approval.Target) core.Diagnostic {
 	what := t.String()
 	var c probedChat
 	if err := p.wire.post(ctx, "getChat", map[string]any{"chat_id": t.To}, &c); err != nil {

@@ -11,12 +11,13 @@ import (
 
 	"approvalbot/bot/telegram"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/fakechat"
 )
 
 // look gives what Probe finds, by what was looked at, and checks that it asked
 // nothing that a running desk could feel.
-func look(t *testing.T, tg *fakechat.Telegram, cfg telegram.Config, places []core.Target, users ...string) map[string][]core.Diagnostic {
+func look(t *testing.T, tg *fakechat.Telegram, cfg telegram.Config, places []approval.Target, users ...string) map[string][]core.Diagnostic {
 	t.Helper()
 	cfg.Token, cfg.APIURL = tg.Token(), tg.URL()
 	found := map[string][]core.Diagnostic{}
@@ -30,8 +31,8 @@ func look(t *testing.T, tg *fakechat.Telegram, cfg telegram.Config, places []cor
 	return found
 }
 
-func at(id int64, thread string) core.Target {
-	return core.Target{Channel: "telegram", To: fmt.Sprint(id), ThreadID: thread}
+func at(id int64, thread string) approval.Target {
+	return approval.Target{Channel: "telegram", To: fmt.Sprint(id), ThreadID: thread}
 }
 
 func TestProbeSaysWhetherCardsGetThere(t *testing.T) {
@@ -76,7 +77,7 @@ func TestProbeSaysWhetherCardsGetThere(t *testing.T) {
 			tg := fakechat.NewTelegram(t, fakechat.TelegramOptions{})
 			c, thread := tt.place(tg)
 			target := at(c.ID, thread)
-			f := look(t, tg, telegram.Config{}, []core.Target{target})[target.String()]
+			f := look(t, tg, telegram.Config{}, []approval.Target{target})[target.String()]
 			require.Len(t, f, 1)
 			require.Equal(t, tt.level, f[0].Level, f)
 			require.Contains(t, f[0].Text, tt.says)
@@ -95,7 +96,7 @@ func TestProbeSaysWhoIsAHuman(t *testing.T) {
 	own := tg.AddUser(fakechat.TelegramProfile{FirstName: "Dora"})
 	own.Start("")
 	group := tg.AddSupergroup("ops", alice, robot)
-	found := look(t, tg, telegram.Config{}, []core.Target{at(group.ID, ""), at(own.ID, "")}, fmt.Sprint(own.ID), fmt.Sprint(alice.ID), fmt.Sprint(robot.ID), fmt.Sprint(absent.ID), fmt.Sprint(writer.ID), "1087968824")
+	found := look(t, tg, telegram.Config{}, []approval.Target{at(group.ID, ""), at(own.ID, "")}, fmt.Sprint(own.ID), fmt.Sprint(alice.ID), fmt.Sprint(robot.ID), fmt.Sprint(absent.ID), fmt.Sprint(writer.ID), "1087968824")
 	for id, want := range map[string]struct {
 		level core.Level
 		says  string
@@ -148,7 +149,7 @@ func set(t *testing.T, tg *fakechat.Telegram, address string) {
 func TestProbeOfABadTokenOrNobodyThere(t *testing.T) {
 	tg := fakechat.NewTelegram(t, fakechat.TelegramOptions{})
 	tg.RevokeToken()
-	found := look(t, tg, telegram.Config{}, []core.Target{at(-5, "")})
+	found := look(t, tg, telegram.Config{}, []approval.Target{at(-5, "")})
 	require.Len(t, found, 1)
 	require.Equal(t, core.LevelFail, found["telegram"][0].Level)
 	require.Contains(t, found["telegram"][0].Fix, "@BotFather")
@@ -180,7 +181,7 @@ func TestProbeEndsWhereTelegramHangs(t *testing.T) {
 		hung := tg.Fault(fakechat.TelegramFault{Method: "getChat", Times: -1, Kind: fakechat.Hang})
 		begun := time.Now()
 		cfg := telegram.Config{Token: tg.Token(), APIURL: tg.URL(), Transport: client.Transport}
-		found := telegram.Probe(t.Context(), cfg, []core.Target{at(-5, ""), at(-6, ""), at(-7, "")}, []string{"111"})
+		found := telegram.Probe(t.Context(), cfg, []approval.Target{at(-5, ""), at(-6, ""), at(-7, "")}, []string{"111"})
 		require.LessOrEqual(t, time.Since(begun), 11*time.Second)
 		for _, f := range found[len(found)-4:] {
 			require.NotEqual(t, core.LevelOK, f.Level)

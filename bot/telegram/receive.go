@@ -10,7 +10,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"approvalbot/bot/textcmd"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/fault"
 )
 
@@ -186,7 +186,7 @@ func (b *Bot) fetch(ctx, work context.Context, offset int64, hold int) (int64, e
 	if first {
 		return highest + 1, b.keep(ctx, b.queue.Settle(ctx, work, in)...)
 	}
-	var all []core.Inbound
+	var all []approval.Inbound
 	for _, n := range in {
 		all = append(all, n.Inbound)
 	}
@@ -197,8 +197,8 @@ func (b *Bot) fetch(ctx, work context.Context, offset int64, hold int) (int64, e
 func (b *Bot) inbound(raw []byte) (in textcmd.Incoming[received], ok bool) {
 	u, err := parseUpdate(raw)
 	in.Update, in.Person = received{u, err}, u.person()
-	in.Inbound = core.Inbound{
-		InboundRef: core.InboundRef{Source: b.source, ID: u.ID}, Body: raw,
+	in.Inbound = approval.Inbound{
+		InboundRef: approval.InboundRef{Source: b.source, ID: u.ID}, Body: raw,
 		ReceivedMs: time.Now().UnixMilli(), Waited: b.start.waiting(),
 	}
 	return in, u.ID > 0
@@ -206,7 +206,7 @@ func (b *Bot) inbound(raw []byte) (in textcmd.Incoming[received], ok bool) {
 
 // keep stores updates, if there are any, and wakes the handlers. Only when it
 // returns nil may the updates be confirmed.
-func (b *Bot) keep(ctx context.Context, in ...core.Inbound) error {
+func (b *Bot) keep(ctx context.Context, in ...approval.Inbound) error {
 	if len(in) > 0 {
 		if err := b.inbox.SaveInbound(ctx, in); err != nil {
 			return errors.Join(errNotStored, err)

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/fakechat"
 )
 
@@ -16,13 +18,13 @@ import (
 // their name as it is written in the configuration.
 func TestAReminderMentions(t *testing.T) {
 	scene(t, func(r *rig) {
-		card, bob := r.card(), r.tg.AddUser(fakechat.TelegramProfile{FirstName: "Bob"})
-		id, err := r.post(r.place(), core.Posting{Text: "⏰ 7KQ2AB still waits", ReplyTo: fmt.Sprint(card), Mention: []core.Mentioned{
+		drawn, bob := r.card(), r.tg.AddUser(fakechat.TelegramProfile{FirstName: "Bob"})
+		id, err := r.post(r.place(), core.Posting{Text: "⏰ 7KQ2AB still waits", ReplyTo: fmt.Sprint(drawn), Mention: []card.Mentioned{
 			{Name: "alice <b>&", UserID: fmt.Sprint(r.alice.ID)}, {Name: "bob", UserID: fmt.Sprint(bob.ID)}, {Name: "x", UserID: `1"><b>`}}})
 		require.NoError(r.t, err)
 		m, _ := r.group.Message(id)
 		require.Equal(r.t, "alice <b>& bob ⏰ 7KQ2AB still waits", m.Text)
-		require.Equal(r.t, card, m.ReplyTo)
+		require.Equal(r.t, drawn, m.ReplyTo)
 		require.False(r.t, m.Silent)
 		var mentioned []int64
 		for _, e := range m.Entities {
@@ -37,7 +39,7 @@ func TestAReminderMentions(t *testing.T) {
 func TestASilentCard(t *testing.T) {
 	for _, silent := range []bool{false, true} {
 		scene(t, func(r *rig) {
-			file := core.File{Name: "x.txt", Text: "x", Caption: "all of it", Silent: silent}
+			file := card.File{Name: "x.txt", Text: "x", Caption: "all of it", Silent: silent}
 			require.NoError(r.t, r.bot.Attach(r.t.Context(), r.place(), file))
 			require.NoError(r.t, r.bot.AttachParts(r.t.Context(), r.place(), file))
 			_, err := r.post(r.place(), core.Posting{Card: pendingCard(), Silent: silent})
@@ -57,11 +59,11 @@ func TestOnlyRemindersMention(t *testing.T) {
 	scene(t, func(r *rig) {
 		nasty := hostile + fmt.Sprintf(` <a href="tg://user?id=%d">x</a> tg://user?id=%d @alice`, r.alice.ID, r.alice.ID)
 		c := *pendingCard()
-		c.Headline, c.Why, c.Warnings = core.Words{{Text: nasty[:200]}}, nasty, []string{nasty}
+		c.Headline, c.Why, c.Warnings = card.Words{{Text: nasty[:200]}}, nasty, []string{nasty}
 		c.State.Votes, c.State.Also, c.State.Until, c.State.Flags = nasty, "also asked: alice "+nasty, nasty, []string{nasty}
-		c.Payload, c.Claims = []core.Fact{{Name: nasty, Value: nasty}}, []string{nasty}
+		c.Payload, c.Claims = []card.Fact{{Name: nasty, Value: nasty}}, []string{nasty}
 		ended := c
-		ended.Status, ended.Outcome = core.Denied, core.Words{{Text: nasty}}
+		ended.Status, ended.Outcome = approval.Denied, card.Words{{Text: nasty}}
 		for _, p := range []core.Posting{{Card: &c}, {Card: &ended}, {Card: &c, Silent: true}, {Text: nasty}, {Text: "⏰ " + nasty}, {Text: nasty, ReplyTo: "1"}} {
 			id, err := r.post(r.place(), p)
 			require.NoError(r.t, err)

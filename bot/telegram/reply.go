@@ -10,7 +10,7 @@ import (
 
 	"approvalbot/bot/telegram/render"
 	"approvalbot/bot/textcmd"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -57,13 +57,13 @@ func (b *Bot) show(ctx context.Context, m textcmd.Message, r textcmd.Reply, p re
 
 // reply posts a text as a reply, in as many messages as it needs. When the chat
 // may not be written to yet, it goes on in the background.
-func (b *Bot) reply(ctx, work context.Context, to core.Target, replyTo int64, text string) {
+func (b *Bot) reply(ctx, work context.Context, to approval.Target, replyTo int64, text string) {
 	b.replyWith(ctx, work, to, replyTo, textcmd.Reply{Text: text})
 }
 
 // replyWith is reply with what stands below a sentence: a line that a tap copies (Bot API,
 // MessageEntity: code), an address that one opens, buttons.
-func (b *Bot) replyWith(ctx, work context.Context, to core.Target, replyTo int64, r textcmd.Reply) {
+func (b *Bot) replyWith(ctx, work context.Context, to approval.Target, replyTo int64, r textcmd.Reply) {
 	parts := render.Texts(strings.TrimSuffix(r.Text, r.Link), r.Copy)
 	if r.Link != "" {
 		parts[len(parts)-1] += "\n" + render.Link(r.Link)
@@ -85,7 +85,7 @@ func (b *Bot) replyWith(ctx, work context.Context, to core.Target, replyTo int64
 // postParts posts messages, in HTML, until one fails, and gives those that are left and
 // how long to wait; nothing is left when trying again is no use. The last one has the buttons.
 func (b *Bot) postParts(
-	ctx context.Context, to core.Target, replyTo int64, parts []string, rows [][]textcmd.Button,
+	ctx context.Context, to approval.Target, replyTo int64, parts []string, rows [][]textcmd.Button,
 ) (rest []string, wait time.Duration) {
 	for i, part := range parts {
 		var markup models.ReplyMarkup

@@ -16,6 +16,8 @@ import (
 
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/fakechat"
 )
 
@@ -24,15 +26,15 @@ const secretPart = "AAsecretSECRETsecret"
 // memory is an inbox with the store's promises: a known update stays as it is.
 type memory struct {
 	mu      sync.Mutex
-	rows    []core.Inbound
-	handled map[core.InboundRef]int
+	rows    []approval.Inbound
+	handled map[approval.InboundRef]int
 	saved   int // how often updates were stored by themselves
 	fail    error
 }
 
-func newMemory() *memory { return &memory{handled: map[core.InboundRef]int{}} }
+func newMemory() *memory { return &memory{handled: map[approval.InboundRef]int{}} }
 
-func (m *memory) SaveInbound(_ context.Context, in []core.Inbound) error {
+func (m *memory) SaveInbound(_ context.Context, in []approval.Inbound) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fail != nil {
@@ -51,16 +53,16 @@ func (m *memory) saves() int {
 	return m.saved
 }
 
-func (m *memory) save(i core.Inbound) {
-	if !slices.ContainsFunc(m.rows, func(o core.Inbound) bool { return o.InboundRef == i.InboundRef }) {
+func (m *memory) save(i approval.Inbound) {
+	if !slices.ContainsFunc(m.rows, func(o approval.Inbound) bool { return o.InboundRef == i.InboundRef }) {
 		m.rows = append(m.rows, i)
 	}
 }
 
-func (m *memory) Inbound(_ context.Context, source string, limit int) ([]core.Inbound, error) {
+func (m *memory) Inbound(_ context.Context, source string, limit int) ([]approval.Inbound, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var open []core.Inbound
+	var open []approval.Inbound
 	for _, i := range m.rows {
 		if i.Source == source && m.handled[i.InboundRef] == 0 && len(open) < limit {
 			open = append(open, i)
@@ -69,7 +71,7 @@ func (m *memory) Inbound(_ context.Context, source string, limit int) ([]core.In
 	return open, m.fail
 }
 
-func (m *memory) mark(_ context.Context, ref core.InboundRef) error {
+func (m *memory) mark(_ context.Context, ref approval.InboundRef) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fail != nil {
@@ -94,7 +96,7 @@ func (m *memory) open() int {
 	return len(open)
 }
 
-func (m *memory) stored() []core.Inbound {
+func (m *memory) stored() []approval.Inbound {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.rows)
@@ -285,7 +287,7 @@ func (r *rig) card() (id int) {
 	return number(posted.MessageID)
 }
 
-func (r *rig) place() core.Target { return target(r.group.ID) }
+func (r *rig) place() approval.Target { return target(r.group.ID) }
 
 func (r *rig) texts() []string {
 	var all []string
@@ -297,18 +299,18 @@ func (r *rig) texts() []string {
 
 var errDown = errors.New("the store is away")
 
-func pendingCard() *core.Card {
-	return &core.Card{
-		Code: "7KQ2AB", Status: core.Pending, Risk: core.R3, Headline: core.Words{{Text: "main-agent asks to run"}},
-		Payload: []core.Fact{{Name: "command", Value: "git push --force", Block: true}}, Place: core.Words{{Text: "in "}, {Text: "/srv/app", Theirs: true}},
-		Why: "External change or irreversible (R3)", State: core.State{UntilMs: 1_800_000_000_000, Until: "until 15:04 UTC (15 min)"},
-		Offers: []core.Decision{core.AllowOnce, core.AllowSession},
+func pendingCard() *card.Card {
+	return &card.Card{
+		Code: "7KQ2AB", Status: approval.Pending, Risk: approval.R3, Headline: card.Words{{Text: "main-agent asks to run"}},
+		Payload: []card.Fact{{Name: "command", Value: "git push --force", Block: true}}, Place: card.Words{{Text: "in "}, {Text: "/srv/app", Theirs: true}},
+		Why: "External change or irreversible (R3)", State: card.State{UntilMs: 1_800_000_000_000, Until: "until 15:04 UTC (15 min)"},
+		Offers: []approval.Decision{approval.AllowOnce, approval.AllowSession},
 		Wider:  []string{"Allow session: “git push” without other options, whatever it names but files outside the workspace; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most."},
 	}
 }
 
-func target(chat int64) core.Target {
-	return core.Target{Channel: "telegram", To: strconv.FormatInt(chat, 10)}
+func target(chat int64) approval.Target {
+	return approval.Target{Channel: "telegram", To: strconv.FormatInt(chat, 10)}
 }
 
 // forgetfulDesk never marks anything handled.

@@ -16,12 +16,14 @@ import (
 	"approvalbot/bot/telegram/render"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/display"
 )
 
 // Post sends a card with its buttons, or a text (Bot API, sendMessage). The
 // message id is a decimal number.
-func (b *Bot) Post(ctx context.Context, to core.Target, p core.Posting) (core.Posted, error) {
+func (b *Bot) Post(ctx context.Context, to approval.Target, p core.Posting) (core.Posted, error) {
 	var what ready
 	var err error
 	if p.Card != nil {
@@ -46,13 +48,13 @@ func (b *Bot) Post(ctx context.Context, to core.Target, p core.Posting) (core.Po
 
 // Edit draws a card anew (Bot API, editMessageText), once it has ended without the buttons that
 // decide. A bot may edit its own messages for ever.
-func (b *Bot) Edit(ctx context.Context, to core.Target, messageID string, card core.Card) error {
+func (b *Bot) Edit(ctx context.Context, to approval.Target, messageID string, card card.Card) error {
 	text, card := render.Card(card)
 	return b.edit(ctx, to, messageID, text, textcmd.Buttons(card, textcmd.MenuMain))
 }
 
 // edit gives a message another text, as HTML, and other buttons.
-func (b *Bot) edit(ctx context.Context, to core.Target, messageID, text string, rows [][]textcmd.Button) error {
+func (b *Bot) edit(ctx context.Context, to approval.Target, messageID, text string, rows [][]textcmd.Button) error {
 	params := tg.EditMessageTextParams{
 		MessageID: number(messageID), Text: text, ParseMode: models.ParseModeHTML, LinkPreviewOptions: noPreview(),
 	}
@@ -66,7 +68,7 @@ func (b *Bot) edit(ctx context.Context, to core.Target, messageID, text string, 
 }
 
 // AttachParts sends messages that hold all of a file.
-func (b *Bot) AttachParts(ctx context.Context, to core.Target, f core.File) error {
+func (b *Bot) AttachParts(ctx context.Context, to approval.Target, f card.File) error {
 	texts := render.PartTexts(f)
 	if len(texts) == 0 {
 		return notInParts
@@ -98,7 +100,7 @@ func gaveUp(err error) error {
 var notInParts = &core.DeliveryError{Message: "The call is too long for messages.", NoFiles: true}
 
 // Attach sends a text file (Bot API, sendDocument).
-func (b *Bot) Attach(ctx context.Context, to core.Target, f core.File) error {
+func (b *Bot) Attach(ctx context.Context, to approval.Target, f card.File) error {
 	return b.send(ctx, attaching, to, func(ctx context.Context, to address) error {
 		_, err := b.api.SendDocument(ctx, &tg.SendDocumentParams{
 			ChatID: to.chat, MessageThreadID: to.thread,
@@ -132,7 +134,7 @@ func (a address) with(content []byte, silent bool) []byte {
 // send makes a call that writes into a chat, unless that chat is to be left
 // alone for now, and judges what came of it.
 func (b *Bot) send(
-	ctx context.Context, op operation, target core.Target, call func(context.Context, address) error,
+	ctx context.Context, op operation, target approval.Target, call func(context.Context, address) error,
 ) error {
 	target = target.Normal()
 	chat, err := strconv.ParseInt(target.To, 10, 64)

@@ -10,10 +10,12 @@ import (
 
 	"approvalbot/bot/telegram/render"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/fakechat"
 )
 
-func (r *rig) post(to core.Target, p core.Posting) (int, error) {
+func (r *rig) post(to approval.Target, p core.Posting) (int, error) {
 	posted, err := r.bot.Post(context.Background(), to, p)
 	return number(posted.MessageID), err
 }
@@ -58,7 +60,7 @@ func TestEditDrawsTheEnd(t *testing.T) {
 	scene(t, func(r *rig) {
 		id := r.card()
 		ended := *pendingCard()
-		ended.Status, ended.Outcome, ended.Offers = core.Approved, core.Words{{Text: "✅ Allowed once by alice, "}, {Text: "15:00 CET", AtMs: 1}}, nil
+		ended.Status, ended.Outcome, ended.Offers = approval.Approved, card.Words{{Text: "✅ Allowed once by alice, "}, {Text: "15:00 CET", AtMs: 1}}, nil
 		for range 2 { // the second changes nothing
 			if err := r.bot.Edit(r.t.Context(), r.place(), fmt.Sprint(id), ended); err != nil {
 				t.Fatal(err)
@@ -88,31 +90,35 @@ func TestAdversary_P5_EditOfWhatIsGone(t *testing.T) {
 
 func TestAdversary_P4_ChatsThatAreGone(t *testing.T) {
 	for name, c := range map[string]struct {
-		spoil func(r *rig) core.Target
+		spoil func(r *rig) approval.Target
 		say   string
 	}{
-		"blocked":     {func(r *rig) core.Target { r.alice.Start(""); r.alice.Chat().Block(); return target(r.alice.ID) }, "unblock"},
-		"deactivated": {func(r *rig) core.Target { r.alice.Start(""); r.alice.Chat().Deactivate(); return target(r.alice.ID) }, "account was deleted"},
-		"never started": {func(r *rig) core.Target {
+		"blocked": {func(r *rig) approval.Target { r.alice.Start(""); r.alice.Chat().Block(); return target(r.alice.ID) }, "unblock"},
+		"deactivated": {func(r *rig) approval.Target {
+			r.alice.Start("")
+			r.alice.Chat().Deactivate()
+			return target(r.alice.ID)
+		}, "account was deleted"},
+		"never started": {func(r *rig) approval.Target {
 			r.alice.Say(r.group, "hello")
 			return target(r.alice.Chat().ID)
 		}, "press Start"},
-		"unknown":     {func(r *rig) core.Target { return target(4711) }, "knows no such chat"},
-		"kicked":      {func(r *rig) core.Target { r.group.Kick(); return r.place() }, "add it again"},
-		"left":        {func(r *rig) core.Target { r.group.Leave(); return r.place() }, "not in this chat"},
-		"deleted":     {func(r *rig) core.Target { g := r.tg.AddGroup("g", r.alice); g.Delete(); return target(g.ID) }, "group was deleted"},
-		"no rights":   {func(r *rig) core.Target { r.group.NoRights(); return r.place() }, "right to send messages"},
-		"no access":   {func(r *rig) core.Target { r.group.NoWriteAccess(); return r.place() }, "right to send messages"},
-		"restricted":  {func(r *rig) core.Target { r.group.Restrict(); return r.place() }, "restricted this chat"},
-		"no admin":    {func(r *rig) core.Target { c := r.tg.AddChannel("c", ""); c.Demote(); return target(c.ID) }, "administrator of this channel"},
-		"no number":   {func(*rig) core.Target { return core.Target{Channel: "telegram", To: "@ops"} }, "no Telegram chat"},
-		"other place": {func(*rig) core.Target { return core.Target{Channel: "discord", To: "1"} }, "no Telegram chat"},
-		"topic deleted": {func(r *rig) core.Target {
+		"unknown":     {func(r *rig) approval.Target { return target(4711) }, "knows no such chat"},
+		"kicked":      {func(r *rig) approval.Target { r.group.Kick(); return r.place() }, "add it again"},
+		"left":        {func(r *rig) approval.Target { r.group.Leave(); return r.place() }, "not in this chat"},
+		"deleted":     {func(r *rig) approval.Target { g := r.tg.AddGroup("g", r.alice); g.Delete(); return target(g.ID) }, "group was deleted"},
+		"no rights":   {func(r *rig) approval.Target { r.group.NoRights(); return r.place() }, "right to send messages"},
+		"no access":   {func(r *rig) approval.Target { r.group.NoWriteAccess(); return r.place() }, "right to send messages"},
+		"restricted":  {func(r *rig) approval.Target { r.group.Restrict(); return r.place() }, "restricted this chat"},
+		"no admin":    {func(r *rig) approval.Target { c := r.tg.AddChannel("c", ""); c.Demote(); return target(c.ID) }, "administrator of this channel"},
+		"no number":   {func(*rig) approval.Target { return approval.Target{Channel: "telegram", To: "@ops"} }, "no Telegram chat"},
+		"other place": {func(*rig) approval.Target { return approval.Target{Channel: "discord", To: "1"} }, "no Telegram chat"},
+		"topic deleted": {func(r *rig) approval.Target {
 			forum := r.tg.AddForum("forum", r.alice)
 			forum.AddTopic("first")
 			topic := forum.AddTopic("deploys")
 			forum.DeleteTopic(topic)
-			return core.Target{Channel: "telegram", To: fmt.Sprint(forum.ID), ThreadID: fmt.Sprint(topic)}
+			return approval.Target{Channel: "telegram", To: fmt.Sprint(forum.ID), ThreadID: fmt.Sprint(topic)}
 		}, "topic was deleted"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -215,8 +221,8 @@ func TestAttach(t *testing.T) {
 		forum := r.tg.AddForum("forum", r.alice)
 		forum.AddTopic("first")
 		topic := forum.AddTopic("deploys")
-		file := core.File{Name: "7KQ2AB.txt", Caption: "Everything <b>& @all", Text: "line\n<b>not markup</b>\n@everyone"}
-		err := r.bot.Attach(r.t.Context(), core.Target{Channel: "telegram", To: fmt.Sprint(forum.ID), ThreadID: fmt.Sprint(topic)}, file)
+		file := card.File{Name: "7KQ2AB.txt", Caption: "Everything <b>& @all", Text: "line\n<b>not markup</b>\n@everyone"}
+		err := r.bot.Attach(r.t.Context(), approval.Target{Channel: "telegram", To: fmt.Sprint(forum.ID), ThreadID: fmt.Sprint(topic)}, file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +250,7 @@ func TestAttachWhereNoFilesAreTaken(t *testing.T) {
 	} {
 		scene(t, func(r *rig) {
 			r.tg.Fault(fakechat.TelegramFault{Method: "sendDocument", Kind: fakechat.Custom, Code: 400, Description: description})
-			d := refusal(t, r.bot.Attach(r.t.Context(), r.place(), core.File{Name: "x.txt", Text: strings.Repeat("x", 7000)}))
+			d := refusal(t, r.bot.Attach(r.t.Context(), r.place(), card.File{Name: "x.txt", Text: strings.Repeat("x", 7000)}))
 			if !d.NoFiles || d.Gone {
 				t.Errorf("%s: %+v", description, d)
 			}
@@ -252,7 +258,7 @@ func TestAttachWhereNoFilesAreTaken(t *testing.T) {
 	}
 	scene(t, func(r *rig) { // messages stand for a file that is short enough
 		text := strings.Repeat("  <b>&\u0333 @all /approve /x\n", 150)
-		if err := r.bot.AttachParts(r.t.Context(), r.place(), core.File{Name: "x.txt", Caption: "Everything that request 7KQ2AB would run. Fingerprint 0123456789ab", Text: text}); err != nil {
+		if err := r.bot.AttachParts(r.t.Context(), r.place(), card.File{Name: "x.txt", Caption: "Everything that request 7KQ2AB would run. Fingerprint 0123456789ab", Text: text}); err != nil {
 			t.Fatal(err)
 		}
 		all, sent := "", r.group.FromBot()
@@ -270,18 +276,18 @@ func TestAttachWhereNoFilesAreTaken(t *testing.T) {
 	})
 	scene(t, func(r *rig) { // one of them is refused for good: no card may say that all is there
 		r.tg.Fault(fakechat.TelegramFault{Method: "sendMessage", Kind: fakechat.Custom, Code: 400, Description: "Bad Request: SOMETHING_NEW"})
-		if d := refusal(t, r.bot.AttachParts(r.t.Context(), r.place(), core.File{Name: "x.txt", Text: "x"})); !d.NoFiles || d.Gone {
+		if d := refusal(t, r.bot.AttachParts(r.t.Context(), r.place(), card.File{Name: "x.txt", Text: "x"})); !d.NoFiles || d.Gone {
 			t.Errorf("%+v", d)
 		}
 	})
 	scene(t, func(r *rig) { // nor where it is too long for messages
-		if d := refusal(t, r.bot.AttachParts(r.t.Context(), r.place(), core.File{Name: "x.txt", Text: strings.Repeat("x", 7000)})); !d.NoFiles || len(r.group.FromBot()) > 0 {
+		if d := refusal(t, r.bot.AttachParts(r.t.Context(), r.place(), card.File{Name: "x.txt", Text: strings.Repeat("x", 7000)})); !d.NoFiles || len(r.group.FromBot()) > 0 {
 			t.Errorf("%+v", d)
 		}
 	})
 	scene(t, func(r *rig) {
 		r.group.Kick()
-		if d := refusal(t, r.bot.Attach(r.t.Context(), r.place(), core.File{Name: "x.txt", Text: "x"})); !d.Gone || d.NoFiles {
+		if d := refusal(t, r.bot.Attach(r.t.Context(), r.place(), card.File{Name: "x.txt", Text: "x"})); !d.Gone || d.NoFiles {
 			t.Errorf("%+v", d)
 		}
 	})
@@ -319,13 +325,13 @@ const hostile = `<b>bold</b> </code></pre> &lt;i&gt; ` + "`tick` ```fence``` *st
 func TestAdversary_S4_NothingInATextIsAlive(t *testing.T) {
 	scene(t, func(r *rig) {
 		c := pendingCard()
-		line := core.Words{{Text: hostile[:200]}, {Text: hostile[:200], Theirs: true}}
+		line := card.Words{{Text: hostile[:200]}, {Text: hostile[:200], Theirs: true}}
 		c.Headline, c.Place, c.Why, c.Warnings = line, line, hostile, []string{hostile}
-		c.State = core.State{Flags: []string{hostile}, Votes: hostile, Until: hostile}
-		c.Payload = []core.Fact{{Name: hostile, Value: hostile}, {Name: "a.b", Value: hostile}}
-		c.Details, c.Claims = []core.Fact{{Name: "Agent", Value: hostile}, {Name: hostile, Value: hostile}}, []string{hostile}
+		c.State = card.State{Flags: []string{hostile}, Votes: hostile, Until: hostile}
+		c.Payload = []card.Fact{{Name: hostile, Value: hostile}, {Name: "a.b", Value: hostile}}
+		c.Details, c.Claims = []card.Fact{{Name: "Agent", Value: hostile}, {Name: hostile, Value: hostile}}, []string{hostile}
 		ended := *c
-		ended.Status, ended.Outcome, ended.Summary = core.Denied, line, hostile
+		ended.Status, ended.Outcome, ended.Summary = approval.Denied, line, hostile
 		id, err := r.post(r.place(), core.Posting{Card: c})
 		if err != nil {
 			t.Fatal(err)
@@ -339,7 +345,7 @@ func TestAdversary_S4_NothingInATextIsAlive(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.checkInert(id, 1)
-		if err := r.bot.Attach(r.t.Context(), r.place(), core.File{Name: "x.txt", Text: "x", Caption: hostile}); err != nil {
+		if err := r.bot.Attach(r.t.Context(), r.place(), card.File{Name: "x.txt", Text: "x", Caption: hostile}); err != nil {
 			t.Fatal(err)
 		}
 		all := r.group.FromBot()

@@ -13,6 +13,7 @@ import (
 	"approvalbot/bot/telegram/render"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/card"
 	"approvalbot/internal/fakechat"
 )
 
@@ -306,7 +307,7 @@ func TestMoreOnAFullCardIsToldBelowIt(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
 		full := pendingCard()
-		full.Payload = append(full.Payload, core.Fact{Name: "Filler", Value: strings.Repeat("x", render.MaxText-250)})
+		full.Payload = append(full.Payload, card.Fact{Name: "Filler", Value: strings.Repeat("x", render.MaxText-250)})
 		posted, err := r.bot.Post(context.Background(), r.place(), core.Posting{Card: full})
 		if err != nil {
 			t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"approvalbot/bot/textcmd"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/fakechat"
 )
 
@@ -197,7 +197,7 @@ func TestTypedMessageTable(t *testing.T) {
 				t.Errorf("command %v, want %v", got, c.command)
 			}
 			u.Message.Date = 9
-			m := b.typedMessage(u.Message, core.Inbound{ReceivedMs: 10_000}, "bot")
+			m := b.typedMessage(u.Message, approval.Inbound{ReceivedMs: 10_000}, "bot")
 			if m.NotHuman != c.notHuman || m.MessageID != c.reply || m.OwnMessage != c.own || m.ReceivedMs != 9_999 {
 				t.Errorf("%+v", m)
 			}

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"approvalbot/bot/textcmd"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // The parts of the Bot API's objects that the desk reads. They are its own and
@@ -71,11 +72,13 @@ type (
 
 // Accounts that Telegram puts into Message.from where the true sender is not
 // told (telegram-bot-api Client.cpp; Bot API, Message.from and sender_chat).
-var standIns = map[int64]string{
-	1087968824: "an anonymous administrator",
-	136817688:  "a channel",
-	777000:     "Telegram itself",
-}
+var standIns = sync.OnceValue(func() map[int64]string {
+	return map[int64]string{
+		1087968824: "an anonymous administrator",
+		136817688:  "a channel",
+		777000:     "Telegram itself",
+	}
+})
 
 // parseUpdate reads an update. Of one that has an unknown form only the id is given,
 // as far as it has one.
@@ -113,7 +116,7 @@ func (m *message) command() bool {
 
 // typedMessage gives what a person typed, in the desk's words, as of when they did: it may come
 // late. Telegram dates by the second, of which it is taken to be the end. name is the bot's user name.
-func (b *Bot) typedMessage(m *message, in core.Inbound, name string) textcmd.Message {
+func (b *Bot) typedMessage(m *message, in approval.Inbound, name string) textcmd.Message {
 	out := textcmd.Message{
 		Voter: voter(m.From), Name: m.From.name(), NotHuman: m.notHuman(), Chat: b.place(m),
 		Direct: m.Chat.direct(m.From),
@@ -129,7 +132,7 @@ func (b *Bot) typedMessage(m *message, in core.Inbound, name string) textcmd.Mes
 // tapMessage gives a tap in the desk's words. Telegram does not date taps, so one
 // that waited has no time. A tap on a message that was sent via inline mode comes
 // from nowhere, so what it says is dropped: the desk can only refuse it.
-func (b *Bot) tapMessage(t *tap, in core.Inbound) textcmd.Message {
+func (b *Bot) tapMessage(t *tap, in approval.Inbound) textcmd.Message {
 	out := textcmd.Message{Voter: voter(t.From), NotHuman: t.From.notHuman(), Tap: true, Update: &in.InboundRef}
 	if !in.Waited {
 		out.ReceivedMs = in.ReceivedMs
@@ -161,8 +164,8 @@ func (b *Bot) sent(m *message) bool {
 	return m.From != nil && m.From.ID == b.id && m.Forward == nil
 }
 
-func voter(u *user) core.Voter {
-	v := core.Voter{Channel: platform}
+func voter(u *user) approval.Voter {
+	v := approval.Voter{Channel: platform}
 	if u != nil {
 		v.UserID = strconv.FormatInt(u.ID, 10)
 	}
@@ -186,8 +189,8 @@ func (u *user) notHuman() string {
 	switch {
 	case u == nil:
 		return "an unnamed sender"
-	case standIns[u.ID] != "":
-		return standIns[u.ID]
+	case standIns()[u.ID] != "":
+		return standIns()[u.ID]
 	case u.IsBot:
 		return "a bot"
 	case u.ID <= 0:
@@ -214,8 +217,8 @@ func (m *message) notHuman() string {
 
 // place is where the message stands. Outside of topics a thread id only names a
 // chain of replies.
-func (b *Bot) place(m *message) core.Target {
-	t := core.Target{Channel: b.cfg.Channel, To: strconv.FormatInt(m.Chat.ID, 10)}
+func (b *Bot) place(m *message) approval.Target {
+	t := approval.Target{Channel: b.cfg.Channel, To: strconv.FormatInt(m.Chat.ID, 10)}
 	if m.InTopic && m.ThreadID > 0 {
 		t.ThreadID = strconv.FormatInt(m.ThreadID, 10)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
 )
 
@@ -44,7 +45,7 @@ func absenceRefused(err error) (Reply, bool, error) {
 		return Reply{}, false, err
 	}
 	text := display.UpperFirst(strings.TrimSuffix(refusal.Message, ".")) + "."
-	return Reply{Text: text, Alert: true, Before: errors.Is(err, core.ErrHandled)}, true, nil
+	return Reply{Text: text, Alert: true, Before: errors.Is(err, approval.ErrHandled)}, true, nil
 }
 
 // zone is that of who writes.

@@ -4,7 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 )
 
 // Buttons gives the rows of buttons that a card shows: Allow once and Deny in
@@ -14,7 +15,7 @@ import (
 // ended card has none, but that which ends a cool-down while it lasts. Green is Allow once alone:
 // wider scopes are grey. Only decisions that the card offers get a button, and a card that offers
 // none can only be denied.
-func Buttons(c core.Card, m Menu) [][]Button {
+func Buttons(c card.Card, m Menu) [][]Button {
 	switch {
 	case c.Digest != nil:
 		return digestButtons(*c.Digest)
@@ -23,25 +24,25 @@ func Buttons(c core.Card, m Menu) [][]Button {
 	case c.Status.Final():
 		return nil
 	}
-	say := func(label string, verb Verb, d core.Decision, style Style) Button {
+	say := func(label string, verb Verb, d approval.Decision, style Style) Button {
 		return Button{Label: label, Data: Command{Verb: verb, Code: c.Code, Decision: d}.String(), Style: style}
 	}
-	deny := say("Deny", Deny, core.Deny, Denying)
+	deny := say("Deny", Deny, approval.Deny, Denying)
 	first := []Button{deny}
-	if slices.Contains(c.Offers, core.AllowOnce) {
-		first = []Button{say("Allow once", Approve, core.AllowOnce, Allowing), deny}
+	if slices.Contains(c.Offers, approval.AllowOnce) {
+		first = []Button{say("Allow once", Approve, approval.AllowOnce, Allowing), deny}
 	}
 	if m != MenuMore {
 		return [][]Button{first, {say("More", More, "", Neutral)}}
 	}
 	rows := [][]Button{first,
-		{say("Deny with a reason", DenyReason, core.Deny, Denying), DetailsButton(c)}}
+		{say("Deny with a reason", DenyReason, approval.Deny, Denying), DetailsButton(c)}}
 	var scopes []Button
-	if slices.Contains(c.Offers, core.AllowSession) {
-		scopes = append(scopes, say("Allow session", Approve, core.AllowSession, Neutral))
+	if slices.Contains(c.Offers, approval.AllowSession) {
+		scopes = append(scopes, say("Allow session", Approve, approval.AllowSession, Neutral))
 	}
-	if slices.Contains(c.Offers, core.AllowAlways) {
-		scopes = append(scopes, say("Always", Approve, core.AllowAlways, Neutral))
+	if slices.Contains(c.Offers, approval.AllowAlways) {
+		scopes = append(scopes, say("Always", Approve, approval.AllowAlways, Neutral))
 	}
 	if len(scopes) > 0 {
 		rows = append(rows, scopes)
@@ -50,13 +51,13 @@ func Buttons(c core.Card, m Menu) [][]Button {
 }
 
 // DetailsButton is the button that shows what a card leaves out.
-func DetailsButton(c core.Card) Button {
+func DetailsButton(c card.Card) Button {
 	return Button{Label: "Details", Data: Command{Verb: Details, Code: c.Code}.String(), Style: Neutral}
 }
 
 // About says what the wider scopes that a card offers would grant, to whom and
 // until when: a line for each, or one that says that there are none.
-func About(c core.Card) string {
+func About(c card.Card) string {
 	if len(c.Wider) == 0 {
 		return "No wider scope is offered for this request."
 	}

@@ -4,7 +4,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 const (
@@ -47,7 +48,7 @@ func NormalCode(s string) (code string, ok bool) {
 // in several words.
 func pairingCode(words []string) string {
 	code := lookAlikes.Replace(upper(strings.Join(words, "")))
-	if code != "" && (len(code) != core.PairingCodeLength || strings.Trim(code, alphabet) != "") {
+	if code != "" && (len(code) != signin.PairingCodeLength || strings.Trim(code, alphabet) != "") {
 		return longWord
 	}
 	return code
@@ -126,16 +127,16 @@ func prepend(word string, words []string) []string {
 
 // decisionNamed reads one decision word in any case: the decisions themselves
 // and their aliases.
-func decisionNamed(word string) (core.Decision, bool) {
+func decisionNamed(word string) (approval.Decision, bool) {
 	switch strings.ToLower(word) {
 	case "allow", "once", "allow-once", "allowonce":
-		return core.AllowOnce, true
+		return approval.AllowOnce, true
 	case "session", "allow-session", "allowsession":
-		return core.AllowSession, true
+		return approval.AllowSession, true
 	case "always", "allow-always", "allowalways":
-		return core.AllowAlways, true
+		return approval.AllowAlways, true
 	case "deny", "reject", "block", "cancel":
-		return core.Deny, true
+		return approval.Deny, true
 	}
 	return "", false
 }

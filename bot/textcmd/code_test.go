@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func TestNormalCode(t *testing.T) {
@@ -38,7 +38,7 @@ func TestValidCode(t *testing.T) {
 
 func TestUnknownWordAfterASlashIsKept(t *testing.T) {
 	unknown := func(word, reason string) Command {
-		return Command{Verb: Approve, Code: word, Decision: core.AllowOnce, Reason: reason}
+		return Command{Verb: Approve, Code: word, Decision: approval.AllowOnce, Reason: reason}
 	}
 	table{
 		{"/approve nonsense", unknown("NONSENSE", "")},
@@ -47,9 +47,9 @@ func TestUnknownWordAfterASlashIsKept(t *testing.T) {
 		{"/approve K7QX2U please", unknown("K7QX2U", "please")},
 		{"/approve " + strings.Repeat("x", 33), unknown("?", "")},
 		{"/approve", unknown("", "")},
-		{"/approve session", Command{Verb: Approve, Decision: core.AllowSession}},
-		{"/deny", Command{Verb: Deny, Decision: core.Deny}},
-		{"/deny always", Command{Verb: Deny, Decision: core.Deny}},
+		{"/approve session", Command{Verb: Approve, Decision: approval.AllowSession}},
+		{"/deny", Command{Verb: Deny, Decision: approval.Deny}},
+		{"/deny always", Command{Verb: Deny, Decision: approval.Deny}},
 		{"/show a1b2c3d4-5e6f", Command{Verb: Show, Code: "A1B2C3D4-5E6F"}},
 	}.check(t, Context{})
 }

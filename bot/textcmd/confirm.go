@@ -5,7 +5,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
 )
 
@@ -15,7 +15,7 @@ const tapYes = " Only “Yes, run” counts: tap it, or deny."
 // below the answer to what was typed. Its data binds it to the account, the decision and the approval
 // as it is now, so it needs no memory. Another person who taps it on a card is asked in their turn.
 func (h *Handler) confirm(
-	ctx context.Context, m Message, cmd Command, a core.Approval, why *core.Error,
+	ctx context.Context, m Message, cmd Command, a approval.Approval, why *approval.Error,
 ) (Reply, bool, error) {
 	label, proof := h.gate.Confirmation(a, m.Voter, cmd.Decision)
 	yes := Button{Label: label, Style: Allowing,
@@ -26,12 +26,12 @@ func (h *Handler) confirm(
 		r.Rows = [][]Button{{yes}}
 		return r, true, nil
 	}
-	i := slices.IndexFunc(a.Deliveries, func(o core.Delivery) bool {
-		return o.Kind == core.CardDelivery && o.MessageID == m.MessageID
+	i := slices.IndexFunc(a.Deliveries, func(o approval.Delivery) bool {
+		return o.Kind == approval.CardDelivery && o.MessageID == m.MessageID
 	})
 	if i < 0 { // below an answer: the message is no card that could ask again
 		word := "approve "
-		if cmd.Decision == core.Retry {
+		if cmd.Decision == approval.Retry {
 			word = "retry "
 		}
 		return Reply{Text: "Not counted: this button is another person's, or " + a.Code + " has changed since. Send: " +
@@ -51,7 +51,7 @@ func (h *Handler) confirm(
 func confirmRows(code string, yes Button) [][]Button {
 	return [][]Button{
 		{{"Back", Command{Verb: Back, Code: code}.String(), Neutral},
-			{"Deny", Command{Verb: Deny, Code: code, Decision: core.Deny}.String(), Denying}},
+			{"Deny", Command{Verb: Deny, Code: code, Decision: approval.Deny}.String(), Denying}},
 		{yes},
 	}
 }

@@ -3,7 +3,7 @@ package textcmd
 import (
 	"testing"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func pending(codes ...string) func(string) bool {
@@ -68,10 +68,10 @@ func TestReplyToACard(t *testing.T) {
 func TestExplicitCodeBeatsTheCardAfterASlash(t *testing.T) {
 	c := Context{CardCode: code, IsCode: pending(code, "BANANA")}
 	table{
-		{"/approve A1B2C3", Command{Verb: Approve, Code: "A1B2C3", Decision: core.AllowOnce}},
-		{"/approve THANKS", Command{Verb: Approve, Code: "THANKS", Decision: core.AllowOnce}}, // written like a code: unknown, not a reason
-		{"/approve banana", Command{Verb: Approve, Code: "BANANA", Decision: core.AllowOnce}},
-		{"/deny a1b2c3 no", Command{Verb: Deny, Code: "A1B2C3", Decision: core.Deny, Reason: "no"}},
+		{"/approve A1B2C3", Command{Verb: Approve, Code: "A1B2C3", Decision: approval.AllowOnce}},
+		{"/approve THANKS", Command{Verb: Approve, Code: "THANKS", Decision: approval.AllowOnce}}, // written like a code: unknown, not a reason
+		{"/approve banana", Command{Verb: Approve, Code: "BANANA", Decision: approval.AllowOnce}},
+		{"/deny a1b2c3 no", Command{Verb: Deny, Code: "A1B2C3", Decision: approval.Deny, Reason: "no"}},
 		{"/show A1B2C3", Command{Verb: Show, Code: "A1B2C3"}},
 	}.check(t, c)
 }
@@ -81,7 +81,7 @@ func TestMentionStandsForTheSlash(t *testing.T) {
 	table{
 		{"approve K7QX2M session", session("")},
 		{"deny K7QX2M no", denied("no")},
-		{"approve nope", Command{Verb: Approve, Code: "NOPE", Decision: core.AllowOnce}},
+		{"approve nope", Command{Verb: Approve, Code: "NOPE", Decision: approval.AllowOnce}},
 		{"pending", Command{Verb: Pending}},
 		{"show K7QX2M", Command{Verb: Show, Code: code}},
 		{"whoami", Command{Verb: WhoAmI}},
@@ -123,7 +123,7 @@ func TestOtherVerbs(t *testing.T) {
 		{"/more K7QX2M", Command{Verb: More, Code: code}},
 		{"/back K7QX2M", Command{Verb: Back, Code: code}},
 		{"/details K7QX2M", Command{Verb: Details, Code: code}},
-		{"/denyreason K7QX2M", Command{Verb: DenyReason, Code: code, Decision: core.Deny}},
+		{"/denyreason K7QX2M", Command{Verb: DenyReason, Code: code, Decision: approval.Deny}},
 		{"/denyreason K7QX2M too risky", denied("too risky")},
 	}.check(t, Context{})
 	notForUs(t, Context{}, "/more", "/back to work", "/details about it", "/denyreason")

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // saysDeny reports whether word is a deny alias under whatever else than
@@ -19,12 +19,12 @@ func saysDeny(word string) bool {
 		return -1
 	}, word)
 	d, _ := decisionNamed(bare)
-	return d == core.Deny
+	return d == approval.Deny
 }
 
 // decisionWord is a word that names a decision, as it stands in a line.
 type decisionWord struct {
-	decision core.Decision
+	decision approval.Decision
 	colon    bool   // it ends in a colon: what follows is reason
 	rest     string // what is glued to it, as in "session:trusted" and "deny,no"
 }
@@ -37,17 +37,17 @@ func cutDecision(word string) (s decisionWord, ok bool) {
 		return decisionWord{d, colon, rest}, true
 	}
 	if saysDeny(word) {
-		return decisionWord{core.Deny, strings.HasSuffix(word, ":"), ""}, true
+		return decisionWord{approval.Deny, strings.HasSuffix(word, ":"), ""}, true
 	}
 	if i := strings.IndexAny(word, ":,;.!?"); i > 0 && saysDeny(word[:i]) {
-		return decisionWord{core.Deny, word[i] == ':', strings.TrimLeft(word[i:], ":,;.!?")}, true
+		return decisionWord{approval.Deny, word[i] == ':', strings.TrimLeft(word[i:], ":,;.!?")}, true
 	}
 	return decisionWord{}, false
 }
 
 // run is a row of decision words at the front of some words.
 type run struct {
-	decisions []core.Decision
+	decisions []approval.Decision
 	colon     bool     // the last of them had a colon
 	rest      []string // what follows
 }
@@ -64,7 +64,7 @@ func takeRun(words []string) run {
 // end it, what follows is reason.
 func takeHead(words []string) run {
 	r := run{rest: words}
-	for !r.colon && !slices.Contains(r.decisions, core.Deny) && r.take() {
+	for !r.colon && !slices.Contains(r.decisions, approval.Deny) && r.take() {
 	}
 	return r
 }
@@ -91,11 +91,11 @@ func (r run) closed() bool { return r.decisions != nil && (r.colon || len(r.rest
 
 // narrowest gives the least permissive of some decisions, and allow-once where
 // there are none.
-func narrowest(ds []core.Decision) core.Decision {
-	for _, d := range []core.Decision{core.Deny, core.AllowOnce, core.AllowSession, core.AllowAlways} {
+func narrowest(ds []approval.Decision) approval.Decision {
+	for _, d := range []approval.Decision{approval.Deny, approval.AllowOnce, approval.AllowSession, approval.AllowAlways} {
 		if slices.Contains(ds, d) {
 			return d
 		}
 	}
-	return core.AllowOnce
+	return approval.AllowOnce
 }

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/display"
 )
 
 // quoted is a value as details write it: of several lines, each stands behind a bar.
-func quoted(f core.Fact) string {
+func quoted(f card.Fact) string {
 	if f.Line() == f.Value {
 		return f.Value
 	}
@@ -22,7 +23,7 @@ const claimed = "💬 "
 
 // details is everything about an approval that a person may want to read twice: all of its
 // card, with the whole call.
-func (h *Handler) details(ctx context.Context, a core.Approval) (string, error) {
+func (h *Handler) details(ctx context.Context, a approval.Approval) (string, error) {
 	c, err := h.gate.Card(ctx, a)
 	if err != nil {
 		return "", err

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
+	"approvalbot/internal/people"
 )
 
 // perRow is how many buttons stand side by side below a digest (Discord, Components,
@@ -16,7 +19,7 @@ const perRow = 5
 
 // digestButtons opens each card of a list, and denies all that it lists. Nothing here
 // allows: what would run has not been shown.
-func digestButtons(d core.Digest) [][]Button {
+func digestButtons(d card.Digest) [][]Button {
 	if len(d.Entries) == 0 {
 		return nil
 	}
@@ -39,7 +42,7 @@ func digestButtons(d core.Digest) [][]Button {
 
 // DigestFoot is the last line of a digest: how many wait beside those that it lists, and
 // where a request can be allowed.
-func DigestFoot(d core.Digest) string {
+func DigestFoot(d card.Digest) string {
 	foot := "A request can be allowed on its own card only: open it."
 	switch {
 	case len(d.Entries) == 0:
@@ -53,9 +56,9 @@ func DigestFoot(d core.Digest) string {
 // onDigest handles a button of a digest. One that the desk does not know, since its id
 // was lost in a crash, is as good where it leads to a list or a card of that chat.
 func (h *Handler) onDigest(
-	ctx context.Context, m Message, cmd Command, digest core.Delivery, known bool,
+	ctx context.Context, m Message, cmd Command, digest approval.Delivery, known bool,
 ) (Reply, bool, error) {
-	ofDigest := !known || digest.Kind == core.DigestDelivery
+	ofDigest := !known || digest.Kind == approval.DigestDelivery
 	if known { // in a forum, what is tapped stands in a thread of its own
 		m.Chat = digest.Target
 	}
@@ -71,19 +74,19 @@ func (h *Handler) onDigest(
 // open sends the card of an approval that a digest lists.
 func (h *Handler) open(ctx context.Context, m Message, code string) (Reply, bool, error) {
 	a, err := h.gate.ByCode(ctx, code)
-	if err != nil && core.CodeOf(err) != core.CodeNotFound {
+	if err != nil && approval.CodeOf(err) != approval.CodeNotFound {
 		return Reply{}, false, err
 	}
-	forHere := func(d core.Delivery) bool {
-		return d.Kind == core.CardDelivery && d.Target.Normal() == m.Chat.Normal()
+	forHere := func(d approval.Delivery) bool {
+		return d.Kind == approval.CardDelivery && d.Target.Normal() == m.Chat.Normal()
 	}
-	people := h.gate.Rules().People
+	directory := h.gate.Rules().People
 	switch {
 	case err != nil || !slices.ContainsFunc(a.Deliveries, forHere):
 		return h.noButton(ctx, m, "a card in a chat that got none")
-	case a.Final() && a.Concerns(m.Voter, people):
-		return Reply{Text: "Already decided: " + a.Ending(), Alert: true}, false, nil
-	case !a.MayBeDecidedBy(m.Voter, people):
+	case a.Final() && people.Concerns(a, m.Voter, directory):
+		return Reply{Text: "Already decided: " + card.Ending(a), Alert: true}, false, nil
+	case !people.MayBeDecidedBy(a, m.Voter, directory):
 		return h.refuse(ctx, m, "a card opened by a stranger", notAuthorized)
 	case h.cardStands(a, m.Chat):
 		return Reply{Text: "The card of " + a.Code + " stands in this chat."}, false, nil
@@ -95,30 +98,30 @@ func (h *Handler) open(ctx context.Context, m Message, code string) (Reply, bool
 // denyAll denies what a version of a digest lists, one vote for each: what has ended
 // meanwhile, or is not this person's to decide, stays as it is. It may be done again,
 // as after a crash.
-func (h *Handler) denyAll(ctx context.Context, m Message, cmd Command, digest core.Delivery) (Reply, bool, error) {
+func (h *Handler) denyAll(ctx context.Context, m Message, cmd Command, digest approval.Delivery) (Reply, bool, error) {
 	list, err := h.gate.Listed(ctx, digest, m.Chat, cmd.Code, cmd.Version)
-	if core.CodeOf(err) == core.CodeNotFound {
+	if approval.CodeOf(err) == approval.CodeNotFound {
 		return h.noButton(ctx, m, "a list that is none of this chat's")
 	}
 	if err != nil {
 		return Reply{}, false, err
 	}
-	people := h.gate.Rules().People
-	if !slices.ContainsFunc(list, func(a core.Approval) bool { return a.Concerns(m.Voter, people) }) {
+	directory := h.gate.Rules().People
+	if !slices.ContainsFunc(list, func(a approval.Approval) bool { return people.Concerns(a, m.Voter, directory) }) {
 		return h.refuse(ctx, m, "a list denied by a stranger", notAuthorized)
 	}
 	chat, denied, ended := m.Chat, 0, 0
 	for _, a := range list {
 		_, err := h.gate.Vote(ctx, a.Key, core.Ballot{
-			Voter: m.Voter, Decision: core.Deny, Chat: &chat, ReceivedMs: m.ReceivedMs, Code: a.Code,
+			Voter: m.Voter, Decision: approval.Deny, Chat: &chat, ReceivedMs: m.ReceivedMs, Code: a.Code,
 		})
 		refusal := refusalOf(err)
 		switch {
 		case err == nil:
 			denied++
-		case refusal == nil || errors.Is(err, core.ErrHandled):
+		case refusal == nil || errors.Is(err, approval.ErrHandled):
 			return Reply{}, false, err
-		case refusal.Code == core.CodeAlreadyResolved:
+		case refusal.Code == approval.CodeAlreadyResolved:
 			ended++
 		}
 	}

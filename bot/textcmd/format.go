@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // String gives the command in its one canonical form, which [Parse] reads back:
@@ -39,12 +39,12 @@ func (c Command) String() string {
 
 // scope writes what follows an approve's code. A reason always stands behind a
 // colon, where no word of it can be taken for a decision.
-func scope(d core.Decision, reason string) string {
+func scope(d approval.Decision, reason string) string {
 	word := " " + strings.TrimPrefix(string(d), "allow-")
 	switch {
 	case reason != "":
 		return word + ": " + reason
-	case d == core.AllowOnce:
+	case d == approval.AllowOnce:
 		return ""
 	}
 	return word
@@ -73,8 +73,8 @@ func parseConfirm(data string) (Command, bool) {
 	if len(words) != 4 || words[0] != "/"+string(Confirm) {
 		return Command{}, false
 	}
-	d := core.Decision(words[2])
-	return Command{Verb: Confirm, Code: words[1], Decision: d, Proof: words[3]}, d == core.AllowOnce || d == core.Retry
+	d := approval.Decision(words[2])
+	return Command{Verb: Confirm, Code: words[1], Decision: d, Proof: words[3]}, d == approval.AllowOnce || d == approval.Retry
 }
 
 // parseDenyAll reads a command that is on buttons only: what it names is what stands

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/display"
+	"approvalbot/internal/people"
 )
 
 // maxLabel is the length of a choice's label in characters (Discord, Application
@@ -18,7 +20,7 @@ const maxLabel = 100
 type Choice struct{ Code, Label string }
 
 // MayDecide reports whether this account is an approver now. It asks nobody.
-func (h *Handler) MayDecide(v core.Voter) bool { return h.approver(v) }
+func (h *Handler) MayDecide(v approval.Voter) bool { return h.approver(v) }
 
 // Reason attaches what a person wrote into a platform's form to the deny that
 // they gave before on the approval of that code; m.MessageID is the card's, or
@@ -40,13 +42,13 @@ func (h *Handler) reason(ctx context.Context, m Message, code string) (Reply, bo
 		return h.refuse(ctx, m, "a form that is none of the desk's", "This form is not known here.")
 	}
 	a, err := h.cardsApproval(ctx, card, known, code)
-	if core.CodeOf(err) == core.CodeNotFound {
+	if approval.CodeOf(err) == approval.CodeNotFound {
 		return h.refuse(ctx, m, "a form of another card", "This form is not known here.")
 	}
 	if err != nil {
 		return Reply{}, false, err
 	}
-	if !a.Concerns(m.Voter, h.gate.Rules().People) {
+	if !people.Concerns(a, m.Voter, h.gate.Rules().People) {
 		return h.refuse(ctx, m, "a reason by a stranger", notAuthorized)
 	}
 	if _, err := h.gate.AddReason(ctx, a.Key, m.Voter, OneLine(m.Text), m.Update); err != nil {
@@ -75,7 +77,7 @@ func (h *Handler) Choices(ctx context.Context, m Message, limit int) ([]Choice, 
 	var out []Choice
 	for _, a := range append(all, rounds...) {
 		if strings.HasPrefix(a.Code, typed) && len(out) < limit {
-			label, _ := display.Clip(a.Code+" · "+a.Assessment.RiskClass.String()+" · "+a.Headline(), maxLabel)
+			label, _ := display.Clip(a.Code+" · "+a.Assessment.RiskClass.String()+" · "+card.Headline(a), maxLabel)
 			out = append(out, Choice{a.Code, label})
 		}
 	}

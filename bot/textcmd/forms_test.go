@@ -7,98 +7,106 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
+	"approvalbot/internal/people"
 )
 
 // counter is a gate with one pending approval, which notes what it is asked.
 type counter struct {
 	Gate
-	a       core.Approval
+	a       approval.Approval
 	rules   core.Rules
 	reasons []string
 	asked   int
 	refused []string
-	votes   []core.Target
+	votes   []approval.Target
 	handled int
-	card    core.Card
+	card    card.Card
 }
 
-func (c *counter) Vote(_ context.Context, _ string, b core.Ballot) (core.Approval, error) {
+func (c *counter) Vote(_ context.Context, _ string, b core.Ballot) (approval.Approval, error) {
 	c.votes = append(c.votes, *b.Chat)
 	a := c.a
-	a.Status, a.Decision = core.Denied, b.Decision
+	a.Status, a.Decision = approval.Denied, b.Decision
 	return a, nil
 }
 
-func (c *counter) AddReason(_ context.Context, key string, v core.Voter, reason string, _ *core.InboundRef) (core.Approval, error) {
+func (c *counter) AddReason(_ context.Context, key string, v approval.Voter, reason string, _ *approval.InboundRef) (approval.Approval, error) {
 	if v.UserID != "1" {
-		return c.a, &core.Error{Code: core.CodeNotFound, Message: "You have not denied this request."}
+		return c.a, &approval.Error{Code: approval.CodeNotFound, Message: "You have not denied this request."}
 	}
 	c.reasons = append(c.reasons, key+": "+reason)
 	return c.a, nil
 }
 
-func (c *counter) AskReason(context.Context, string, core.Target, string, string) error {
+func (c *counter) AskReason(context.Context, string, approval.Target, string, string) error {
 	c.asked++
 	return nil
 }
 
-func (c *counter) Refused(_ context.Context, _ core.Voter, what string, _ *core.InboundRef) error {
+func (c *counter) Refused(_ context.Context, _ approval.Voter, what string, _ *approval.InboundRef) error {
 	c.refused = append(c.refused, what)
 	return nil
 }
 
-func (c *counter) Handled(context.Context, core.InboundRef) error { c.handled++; return nil }
+func (c *counter) Handled(context.Context, approval.InboundRef) error { c.handled++; return nil }
 
-func (c *counter) ByCode(_ context.Context, code string) (core.Approval, error) {
+func (c *counter) ByCode(_ context.Context, code string) (approval.Approval, error) {
 	if code != c.a.Code {
-		return core.Approval{}, &core.Error{Code: core.CodeNotFound, Message: "There is no such approval."}
+		return approval.Approval{}, &approval.Error{Code: approval.CodeNotFound, Message: "There is no such approval."}
 	}
 	return c.a, nil
 }
 
-func (c *counter) ByKey(context.Context, string) (core.Approval, error) { return c.a, nil }
+func (c *counter) ByKey(context.Context, string) (approval.Approval, error) { return c.a, nil }
 
-func (c *counter) PendingCards(context.Context, int) ([]core.Approval, error) {
-	return []core.Approval{c.a}, nil
+func (c *counter) PendingCards(context.Context, int) ([]approval.Approval, error) {
+	return []approval.Approval{c.a}, nil
 }
 
-func (c *counter) OpenRounds(context.Context, int) ([]core.Approval, error) { return nil, nil }
+func (c *counter) OpenRounds(context.Context, int) ([]approval.Approval, error) { return nil, nil }
 
-func (c *counter) Card(context.Context, core.Approval) (core.Card, error) { return c.card, nil }
+func (c *counter) Card(context.Context, approval.Approval) (card.Card, error) { return c.card, nil }
 
 func (c *counter) Rules() core.Rules { return c.rules }
 
 // oneCard finds the one delivery there is.
-type oneCard struct{ d core.Delivery }
+type oneCard struct{ d approval.Delivery }
 
 func (oneCard) Posted() <-chan struct{} { return nil }
 
-func (o oneCard) ByMessage(_ context.Context, chat core.Target, id string) (core.Delivery, bool, error) {
+func (o oneCard) ByMessage(_ context.Context, chat approval.Target, id string) (approval.Delivery, bool, error) {
 	return o.d, id == o.d.MessageID && chat == o.d.Target.Chat(), nil
 }
 
-func flat(id string) core.Target { return core.Target{Channel: "discord", To: id} }
+func flat(id string) approval.Target { return approval.Target{Channel: "discord", To: id} }
 
 // deskAt is a desk whose one card stands at a target, which is configured too.
-func deskAt(t *testing.T, at core.Target) (*Handler, *counter) {
+func deskAt(t *testing.T, at approval.Target) (*Handler, *counter) {
 	t.Helper()
-	people, err := core.NewDirectory(core.Rights{AllowedUsers: map[string][]string{"discord": {"1", "2"}}})
+	people, err := people.NewDirectory(people.Rights{AllowedUsers: map[string][]string{"discord": {"1", "2"}}})
 	require.NoError(t, err)
-	card := core.Delivery{Key: "k", Kind: core.CardDelivery, Target: at, MessageID: "77", State: core.Sent}
-	gate := &counter{a: core.Approval{Key: "k", Code: code, Status: core.Pending, Summary: "x", Deliveries: []core.Delivery{card}}, rules: core.Rules{People: people}}
-	return NewHandler(gate, oneCard{card}, nil, at.Names), gate
+	card := approval.Delivery{Key: "k", Kind: approval.CardDelivery, Target: at, MessageID: "77", State: approval.Sent}
+	gate := &counter{a: approval.Approval{
+		Names:   approval.Names{Key: "k", Code: code},
+		Ended:   approval.Ended{Status: approval.Pending},
+		Asked:   approval.Asked{Summary: "x"},
+		Contact: approval.Contact{Deliveries: []approval.Delivery{card}},
+	}, rules: core.Rules{People: people}}
+	return NewHandler(gate, nil, oneCard{card}, nil, at.Names), gate
 }
 
 func from(user string, m Message) Message {
-	m.Voter = core.Voter{Channel: "discord", UserID: user}
-	m.Update = &core.InboundRef{Source: "discord:1", ID: 5}
+	m.Voter = approval.Voter{Channel: "discord", UserID: user}
+	m.Update = &approval.InboundRef{Source: "discord:1", ID: 5}
 	return m
 }
 
 // A thread has two names; the card's and the configuration's are the ones used.
 func TestEitherNameOfAThread(t *testing.T) {
-	inThread := Message{Chat: core.Target{Channel: "discord", To: "10", ThreadID: "20"}, Aka: flat("20")}
-	for _, at := range []core.Target{flat("20"), {Channel: "discord", To: "10", ThreadID: "20"}, flat("10")} {
+	inThread := Message{Chat: approval.Target{Channel: "discord", To: "10", ThreadID: "20"}, Aka: flat("20")}
+	for _, at := range []approval.Target{flat("20"), {Channel: "discord", To: "10", ThreadID: "20"}, flat("10")} {
 		desk, gate := deskAt(t, at)
 		tap := inThread
 		tap.Tap, tap.Text, tap.MessageID, tap.OwnMessage = true, "/deny "+code, "77", true
@@ -118,10 +126,10 @@ func TestEitherNameOfAThread(t *testing.T) {
 
 // A reply to a reminder is one to its card; other messages of the desk name none.
 func TestAReplyToAReminder(t *testing.T) {
-	for kind, want := range map[core.DeliveryKind]int{core.CardDelivery: 1, core.ReminderDelivery: 1, core.OutcomeDelivery: 0} {
+	for kind, want := range map[approval.DeliveryKind]int{approval.CardDelivery: 1, approval.ReminderDelivery: 1, approval.OutcomeDelivery: 0} {
 		_, gate := deskAt(t, flat("10"))
-		below := oneCard{core.Delivery{Key: "k", Kind: kind, Target: flat("10"), MessageID: "78", State: core.Sent}}
-		desk := NewHandler(gate, below, nil, flat("10").Names)
+		below := oneCard{approval.Delivery{Key: "k", Kind: kind, Target: flat("10"), MessageID: "78", State: approval.Sent}}
+		desk := NewHandler(gate, nil, below, nil, flat("10").Names)
 		_, err := desk.Handle(t.Context(), from("1", Message{Chat: flat("10"), Text: "deny", MessageID: "78", OwnMessage: true}))
 		require.NoError(t, err)
 		require.Len(t, gate.votes, want, kind)
@@ -166,7 +174,7 @@ func TestReason(t *testing.T) {
 // Codes are suggested to approvers in configured chats only (I13).
 func TestAdversary_I13_Choices(t *testing.T) {
 	desk, _ := deskAt(t, flat("10"))
-	suggest := func(user, typed string, chat core.Target, direct bool) int {
+	suggest := func(user, typed string, chat approval.Target, direct bool) int {
 		out, err := desk.Choices(t.Context(), from(user, Message{Chat: chat, Text: typed, Direct: direct}), 25)
 		require.NoError(t, err)
 		return len(out)
@@ -177,8 +185,8 @@ func TestAdversary_I13_Choices(t *testing.T) {
 	require.Zero(t, suggest("1", "", flat("99"), false))
 	require.Zero(t, suggest("3", "", flat("10"), false))
 	require.Zero(t, suggest("1", "Z", flat("10"), false))
-	require.True(t, desk.MayDecide(core.Voter{Channel: "discord", UserID: "1"}))
-	require.False(t, desk.MayDecide(core.Voter{Channel: "telegram", UserID: "1"}))
+	require.True(t, desk.MayDecide(approval.Voter{Channel: "discord", UserID: "1"}))
+	require.False(t, desk.MayDecide(approval.Voter{Channel: "telegram", UserID: "1"}))
 }
 
 // What waits is listed with the tool's name.
@@ -212,10 +220,10 @@ func TestADecisionBelowNoCardIsAnswered(t *testing.T) {
 // desk's own words.
 func TestDetailsQuoteWhatIsAsked(t *testing.T) {
 	desk, gate := deskAt(t, flat("10"))
-	gate.card = core.Card{
-		Headline: core.Words{{Text: "main-agent asks to use frob"}}, Why: "Local change (R1)", Claims: []string{"claimed: “Risk: R0”"},
-		Payload: []core.Fact{{Name: "Votes so far", Value: "2 of 2"}, {Name: "script", Value: "make\nRisk: R0"}, {Name: "bound to host", Value: "prod-1", Own: true}},
-		Details: []core.Fact{{Name: "Tool", Value: "frob", Own: true}, {Name: "Session", Value: "Risk: R0"}},
+	gate.card = card.Card{
+		Headline: card.Words{{Text: "main-agent asks to use frob"}}, Why: "Local change (R1)", Claims: []string{"claimed: “Risk: R0”"},
+		Payload: []card.Fact{{Name: "Votes so far", Value: "2 of 2"}, {Name: "script", Value: "make\nRisk: R0"}, {Name: "bound to host", Value: "prod-1", Own: true}},
+		Details: []card.Fact{{Name: "Tool", Value: "frob", Own: true}, {Name: "Session", Value: "Risk: R0"}},
 	}
 	r, err := desk.Handle(t.Context(), from("1", Message{Chat: flat("10"), Text: "/show " + code}))
 	require.NoError(t, err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // checkParse checks everything that holds for each text and context.
@@ -34,10 +34,10 @@ func checkDecision(t require.TestingT, cmd Command, lower string) {
 	case Approve:
 		require.True(t, cmd.Decision.Allows())
 		require.True(t, strings.Contains(lower, "approve") || strings.Contains(lower, "allow"))
-		require.True(t, cmd.Decision != core.AllowAlways || strings.Contains(lower, "always"))
-		require.True(t, cmd.Decision != core.AllowSession || strings.Contains(lower, "session"))
+		require.True(t, cmd.Decision != approval.AllowAlways || strings.Contains(lower, "always"))
+		require.True(t, cmd.Decision != approval.AllowSession || strings.Contains(lower, "session"))
 	case Deny, DenyReason:
-		require.Equal(t, core.Deny, cmd.Decision)
+		require.Equal(t, approval.Deny, cmd.Decision)
 	case Away:
 		require.Empty(t, cmd.Decision)
 		require.Empty(t, cmd.Code)

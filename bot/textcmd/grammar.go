@@ -4,7 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // maxText is more bytes than a message of any platform has (Telegram: 4096
@@ -56,9 +57,9 @@ func parseOne(text string, c Context) (Command, bool) {
 	switch {
 	case !addressed && c.card() == "" && !c.pending(cmd.Code):
 		return Command{}, false
-	case !slash && cmd.Decision != "" && cmd.Decision != core.Deny && strings.HasSuffix(words[len(words)-1], "?"):
+	case !slash && cmd.Decision != "" && cmd.Decision != approval.Deny && strings.HasSuffix(words[len(words)-1], "?"):
 		return Command{}, false
-	case !slash && cmd.Verb == Pair && len(cmd.Code) != core.PairingCodeLength: // "pair up" is talk
+	case !slash && cmd.Verb == Pair && len(cmd.Code) != signin.PairingCodeLength: // "pair up" is talk
 		return Command{}, false
 	case cmd.Verb.onCards() && !ValidCode(cmd.Code):
 		return Command{}, false

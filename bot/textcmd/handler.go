@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/display"
+	"approvalbot/internal/people"
 )
 
 // notAuthorized is what every stranger reads, on every path.
@@ -30,62 +33,57 @@ type Gate interface {
 	Queries
 	Digests
 	Absences
-	// EndSessionFrom ends a session of the account's person: CodeNotFound for anybody else.
-	EndSessionFrom(ctx context.Context, v core.Voter, id string, handled *core.InboundRef) error
 }
 
 // Absences are what people say when they go away and come back.
 type Absences interface {
 	VoterAway(
-		ctx context.Context, v core.Voter, to string, untilMs int64, handled *core.InboundRef,
+		ctx context.Context, v approval.Voter, to string, untilMs int64, handled *approval.InboundRef,
 	) (core.Left, error)
-	VoterBack(ctx context.Context, v core.Voter, handled *core.InboundRef) (was bool, err error)
+	VoterBack(ctx context.Context, v approval.Voter, handled *approval.InboundRef) (was bool, err error)
 }
 
 // Steps are what people do to an approval.
 type Steps interface {
-	Vote(ctx context.Context, key string, b core.Ballot) (core.Approval, error)
+	Vote(ctx context.Context, key string, b core.Ballot) (approval.Approval, error)
 	AddReason(
-		ctx context.Context, key string, v core.Voter, reason string, handled *core.InboundRef,
-	) (core.Approval, error)
-	EndCoolDown(ctx context.Context, key string, b core.Ballot) (core.Approval, error)
+		ctx context.Context, key string, v approval.Voter, reason string, handled *approval.InboundRef,
+	) (approval.Approval, error)
+	EndCoolDown(ctx context.Context, key string, b core.Ballot) (approval.Approval, error)
 	Redraw(ctx context.Context, key string) error
-	AskReason(ctx context.Context, key string, place core.Target, replyTo, userID string) error
-	Show(ctx context.Context, key string, place core.Target, handled *core.InboundRef) (core.Approval, error)
-	Looked(ctx context.Context, key string) (core.Approval, error)
+	AskReason(ctx context.Context, key string, place approval.Target, replyTo, userID string) error
+	Show(ctx context.Context, key string, place approval.Target, handled *approval.InboundRef) (approval.Approval, error)
+	Looked(ctx context.Context, key string) (approval.Approval, error)
 }
 
 // Records put on record what changes no approval.
 type Records interface {
-	Refused(ctx context.Context, v core.Voter, what string, handled *core.InboundRef) error
-	Handled(ctx context.Context, ref core.InboundRef) error
-	Pair(
-		ctx context.Context, v core.Voter, code string, who core.PairingWho, handled *core.InboundRef,
-	) (right bool, err error)
+	Refused(ctx context.Context, v approval.Voter, what string, handled *approval.InboundRef) error
+	Handled(ctx context.Context, ref approval.InboundRef) error
 }
 
 // Queries read approvals and the rules in force.
 type Queries interface {
-	ByCode(ctx context.Context, code string) (core.Approval, error)
-	ByKey(ctx context.Context, key string) (core.Approval, error)
-	PendingCards(ctx context.Context, limit int) ([]core.Approval, error)
-	OpenRounds(ctx context.Context, limit int) ([]core.Approval, error)
-	Draw(ctx context.Context, d core.Delivery) (core.Drawing, error)
-	Card(ctx context.Context, a core.Approval) (core.Card, error)
+	ByCode(ctx context.Context, code string) (approval.Approval, error)
+	ByKey(ctx context.Context, key string) (approval.Approval, error)
+	PendingCards(ctx context.Context, limit int) ([]approval.Approval, error)
+	OpenRounds(ctx context.Context, limit int) ([]approval.Approval, error)
+	Draw(ctx context.Context, d approval.Delivery) (card.Drawing, error)
+	Card(ctx context.Context, a approval.Approval) (card.Card, error)
 	Rules() core.Rules
-	Confirmation(a core.Approval, v core.Voter, d core.Decision) (label, proof string)
+	Confirmation(a approval.Approval, v approval.Voter, d approval.Decision) (label, proof string)
 }
 
 // Digests read what digests have listed.
 type Digests interface {
 	Listed(
-		ctx context.Context, d core.Delivery, chat core.Target, code string, version int64,
-	) ([]core.Approval, error)
+		ctx context.Context, d approval.Delivery, chat approval.Target, code string, version int64,
+	) ([]approval.Approval, error)
 }
 
 // Finder finds the delivery that a message in a chat is.
 type Finder interface {
-	ByMessage(ctx context.Context, chat core.Target, messageID string) (core.Delivery, bool, error)
+	ByMessage(ctx context.Context, chat approval.Target, messageID string) (approval.Delivery, bool, error)
 	// Posted gives a channel that is closed when ByMessage knows one more.
 	Posted() <-chan struct{}
 }
@@ -95,16 +93,17 @@ type Finder interface {
 // says the outcome in a sentence.
 type Handler struct {
 	gate   Gate
+	door   Door
 	finder Finder
 	links  Links
-	places func(core.Target) bool
+	places func(approval.Target) bool
 }
 
 // NewHandler makes a Handler. places reports whether a chat is configured (a target or
 // a token's session chat): decisions and listings happen only there and in
 // people's own direct messages.
-func NewHandler(gate Gate, finder Finder, links Links, places func(core.Target) bool) *Handler {
-	return &Handler{gate: gate, finder: finder, links: links, places: places}
+func NewHandler(gate Gate, door Door, finder Finder, links Links, places func(approval.Target) bool) *Handler {
+	return &Handler{gate: gate, door: door, finder: finder, links: links, places: places}
 }
 
 // Handle does what the message asks and gives the answer. An error means that
@@ -142,7 +141,7 @@ func (h *Handler) handle(ctx context.Context, in *Message) (r Reply, done bool, 
 	if m.Tap {
 		return h.tapped(ctx, m, card, known)
 	}
-	asked := known && card.Kind == core.ReasonDelivery && card.ForUser == m.Voter.UserID
+	asked := known && card.Kind == approval.ReasonDelivery && card.ForUser == m.Voter.UserID
 	if asked && m.NotHuman == "" && !strings.HasPrefix(m.Text, "/") {
 		if _, err := h.gate.AddReason(ctx, card.Key, m.Voter, OneLine(m.Text), m.Update); err != nil {
 			return r, false, err
@@ -156,7 +155,7 @@ func (h *Handler) handle(ctx context.Context, in *Message) (r Reply, done bool, 
 // be faster than the desk, which learns a message's id after the platform has
 // shown it; so one of our own messages that is not known yet is looked up again
 // for a moment before it counts as unknown.
-func (h *Handler) find(ctx context.Context, m Message) (card core.Delivery, known bool, err error) {
+func (h *Handler) find(ctx context.Context, m Message) (card approval.Delivery, known bool, err error) {
 	if m.MessageID == "" {
 		return card, false, nil
 	}
@@ -183,7 +182,7 @@ func (h *Handler) find(ctx context.Context, m Message) (card core.Delivery, know
 
 // tapped handles a button. Button data is only a claim: it must be one of our
 // payloads, and belong to the very message it came from.
-func (h *Handler) tapped(ctx context.Context, m Message, card core.Delivery, known bool) (Reply, bool, error) {
+func (h *Handler) tapped(ctx context.Context, m Message, card approval.Delivery, known bool) (Reply, bool, error) {
 	if id, ok := sessionOf(m.Text); ok && m.NotHuman == "" {
 		return h.endSession(ctx, m, id)
 	}
@@ -195,20 +194,20 @@ func (h *Handler) tapped(ctx context.Context, m Message, card core.Delivery, kno
 		return h.refuse(ctx, m, "a tap by "+m.NotHuman, notAuthorized)
 	case !ok || cmd.Code == "" || !ours:
 		return h.noButton(ctx, m, "a button that is none of the desk's")
-	case ofDigest || known && card.Kind == core.DigestDelivery:
+	case ofDigest || known && card.Kind == approval.DigestDelivery:
 		return h.onDigest(ctx, m, cmd, card, known)
-	case known && card.Kind == core.CardDelivery && cmd.Decision != "":
-		return h.decide(ctx, m, cmd, core.Approval{Key: card.Key}, "")
+	case known && card.Kind == approval.CardDelivery && cmd.Decision != "":
+		return h.decide(ctx, m, cmd, approval.Approval{Names: approval.Names{Key: card.Key}}, "")
 	}
 	a, err := h.cardsApproval(ctx, card, known, cmd.Code)
-	if core.CodeOf(err) == core.CodeNotFound {
+	if approval.CodeOf(err) == approval.CodeNotFound {
 		return h.noButton(ctx, m, "a button of another card")
 	}
 	if err != nil {
 		return Reply{}, false, err
 	}
-	if !known && !slices.ContainsFunc(a.Deliveries, func(o core.Delivery) bool {
-		return o.Kind == core.CardDelivery && o.Target.Chat() == m.Chat.Normal().Chat()
+	if !known && !slices.ContainsFunc(a.Deliveries, func(o approval.Delivery) bool {
+		return o.Kind == approval.CardDelivery && o.Target.Chat() == m.Chat.Normal().Chat()
 	}) {
 		return h.noButton(ctx, m, "a card in a chat that got none")
 	}
@@ -222,7 +221,7 @@ func (h *Handler) tapped(ctx context.Context, m Message, card core.Delivery, kno
 	if unknown != "" && a.Final() {
 		// Whatever is tapped on a lost copy of an ended card brings it back: it
 		// is adopted with a vote that comes too late to count.
-		cmd.Decision = core.Deny
+		cmd.Decision = approval.Deny
 	}
 	if cmd.Decision != "" {
 		return h.decide(ctx, m, cmd, a, unknown)
@@ -236,25 +235,25 @@ func (h *Handler) tapped(ctx context.Context, m Message, card core.Delivery, kno
 // cardsApproval finds the approval of a tapped card and refuses a code that is
 // not that card's.
 func (h *Handler) cardsApproval(
-	ctx context.Context, card core.Delivery, known bool, code string,
-) (core.Approval, error) {
+	ctx context.Context, card approval.Delivery, known bool, code string,
+) (approval.Approval, error) {
 	if !known {
 		return h.gate.ByCode(ctx, code)
 	}
 	a, err := h.gate.ByKey(ctx, card.Key)
-	if err == nil && (card.Kind != core.CardDelivery || a.Code != code) {
-		return a, core.Refuse(core.CodeNotFound, "This button belongs to another card.")
+	if err == nil && (card.Kind != approval.CardDelivery || a.Code != code) {
+		return a, approval.Refuse(approval.CodeNotFound, "This button belongs to another card.")
 	}
 	return a, err
 }
 
 // menu opens and closes the card's second row, for approvers only.
-func (h *Handler) menu(ctx context.Context, m Message, cmd Command, a core.Approval) (Reply, bool, error) {
-	people := h.gate.Rules().People
+func (h *Handler) menu(ctx context.Context, m Message, cmd Command, a approval.Approval) (Reply, bool, error) {
+	directory := h.gate.Rules().People
 	switch {
-	case a.Final() && a.Concerns(m.Voter, people):
-		return Reply{Text: "Already decided: " + a.Ending(), Alert: true}, false, nil
-	case !a.MayBeDecidedBy(m.Voter, people):
+	case a.Final() && people.Concerns(a, m.Voter, directory):
+		return Reply{Text: "Already decided: " + card.Ending(a), Alert: true}, false, nil
+	case !people.MayBeDecidedBy(a, m.Voter, directory):
 		return h.refuse(ctx, m, "a menu opened by a stranger", notAuthorized)
 	}
 	if a.LookedAtMs == 0 {
@@ -289,29 +288,29 @@ func (h *Handler) Redraw(ctx context.Context, key string, version int64) error {
 }
 
 // cardHere gives the approval's card in the message's chat.
-func (h *Handler) cardHere(a core.Approval, m Message) core.Delivery {
+func (h *Handler) cardHere(a approval.Approval, m Message) approval.Delivery {
 	for _, o := range a.Deliveries {
-		if o.Kind == core.CardDelivery && o.Target.Chat() == m.Chat.Normal().Chat() {
+		if o.Kind == approval.CardDelivery && o.Target.Chat() == m.Chat.Normal().Chat() {
 			return o
 		}
 	}
-	return core.Delivery{Key: a.Key, Kind: core.CardDelivery}
+	return approval.Delivery{Key: a.Key, Kind: approval.CardDelivery}
 }
 
 // decide gives the person's vote and says what became of it.
 func (h *Handler) decide(
-	ctx context.Context, m Message, cmd Command, a core.Approval, unknownCard string,
+	ctx context.Context, m Message, cmd Command, a approval.Approval, unknownCard string,
 ) (Reply, bool, error) {
 	chat := m.Chat
 	b := core.Ballot{
 		Voter: m.Voter, Decision: cmd.Decision, Reason: cmd.Reason, Chat: &chat,
 		ReceivedMs: m.ReceivedMs, Card: unknownCard, Handled: m.Update, Proof: cmd.Proof,
 	}
-	if m.Tap && cmd.Decision != core.Retry {
+	if m.Tap && cmd.Decision != approval.Retry {
 		b.Code = cmd.Code
 	}
 	after, err := h.gate.Vote(ctx, a.Key, b)
-	if m.Tap && core.CodeOf(err) == core.CodeNotFound {
+	if m.Tap && approval.CodeOf(err) == approval.CodeNotFound {
 		return h.noButton(ctx, m, "a button of another card")
 	}
 	refusal := refusalOf(err)
@@ -321,43 +320,43 @@ func (h *Handler) decide(
 	case refusal != nil:
 		// A refusal from the vote itself is committed with the update handled;
 		// one from before it is not, and marking it again does no harm.
-		before := errors.Is(err, core.ErrHandled)
+		before := errors.Is(err, approval.ErrHandled)
 		return Reply{Text: sentence(refusal), Link: refusal.URL, Alert: true, Before: before}, false, nil
 	case err != nil:
 		return Reply{}, false, err
 	}
-	denied := after.Status == core.Denied || after.DeniedRound(h.gate.Rules().People.Identify(m.Voter))
+	denied := after.Status == approval.Denied || after.DeniedRound(h.gate.Rules().People.Identify(m.Voter))
 	if cmd.Verb == DenyReason && denied && !m.Prompts {
 		if err := h.gate.AskReason(ctx, a.Key, m.Chat, m.MessageID, m.Voter.UserID); err != nil {
 			return Reply{}, false, err
 		}
 	}
-	return Reply{Text: after.VotedText(cmd.Decision, h.gate.Rules().People)}, true, nil
+	return Reply{Text: card.VotedText(after, cmd.Decision, h.gate.Rules().People, time.Now().UnixMilli())}, true, nil
 }
 
 // again ends the cool-down that a deny left.
-func (h *Handler) again(ctx context.Context, m Message, a core.Approval) (Reply, bool, error) {
+func (h *Handler) again(ctx context.Context, m Message, a approval.Approval) (Reply, bool, error) {
 	chat := m.Chat
 	after, err := h.gate.EndCoolDown(ctx, a.Key, core.Ballot{Voter: m.Voter, Chat: &chat, Handled: m.Update})
 	if refusal := refusalOf(err); refusal != nil { // it is committed, see decide
-		return Reply{Text: sentence(refusal), Alert: true, Before: errors.Is(err, core.ErrHandled)}, false, nil
+		return Reply{Text: sentence(refusal), Alert: true, Before: errors.Is(err, approval.ErrHandled)}, false, nil
 	}
-	return Reply{Text: after.AskAgainText()}, err == nil, err
+	return Reply{Text: core.AskAgainText(after)}, err == nil, err
 }
 
 // refusalOf gives the refusal that an error is, nil for any other. A store that is
 // out of reach refuses nothing: what was asked waits until it is back.
-func refusalOf(err error) *core.Error {
-	var refusal *core.Error
-	if errors.As(err, &refusal) && refusal.Code != core.CodeUnavailable {
+func refusalOf(err error) *approval.Error {
+	var refusal *approval.Error
+	if errors.As(err, &refusal) && refusal.Code != approval.CodeUnavailable {
 		return refusal
 	}
 	return nil
 }
 
 // sentence is a refusal as a chat says it.
-func sentence(e *core.Error) string {
-	if e.Code == core.CodeNotAnApprover && strings.HasPrefix(e.Message, "You are not") {
+func sentence(e *approval.Error) string {
+	if e.Code == approval.CodeNotAnApprover && strings.HasPrefix(e.Message, "You are not") {
 		return notAuthorized
 	}
 	return e.Message
@@ -379,14 +378,14 @@ func (h *Handler) noButton(ctx context.Context, m Message, what string) (Reply, 
 	return h.refuse(ctx, m, what, "This button is not known here.")
 }
 
-func (h *Handler) approver(v core.Voter) bool {
+func (h *Handler) approver(v approval.Voter) bool {
 	people := h.gate.Rules().People
 	return people.MayDecide(people.Identify(v))
 }
 
 // locate finds the delivery that the message is about, and settles how its chat
 // is spelled: as the delivery has it, else as the configuration has it.
-func (h *Handler) locate(ctx context.Context, m *Message) (card core.Delivery, known bool, err error) {
+func (h *Handler) locate(ctx context.Context, m *Message) (card approval.Delivery, known bool, err error) {
 	card, known, err = h.find(ctx, *m)
 	if err != nil || known {
 		if known && m.Aka.To != "" && card.Target.Chat() != m.Chat.Normal().Chat() {
@@ -399,7 +398,7 @@ func (h *Handler) locate(ctx context.Context, m *Message) (card core.Delivery, k
 }
 
 // spelling gives the spelling of the message's chat that the configuration has.
-func (h *Handler) spelling(m Message) core.Target {
+func (h *Handler) spelling(m Message) approval.Target {
 	if m.Aka.To != "" && h.places(m.Aka.Normal()) {
 		return m.Aka
 	}

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -25,10 +25,10 @@ const (
 // Inbox keeps updates until they are handled.
 type Inbox interface {
 	// SaveInbound stores updates durably, all or none; known ones stay as they are.
-	SaveInbound(ctx context.Context, in []core.Inbound) error
+	SaveInbound(ctx context.Context, in []approval.Inbound) error
 	// Inbound gives at most limit updates that nothing has handled yet, in order
 	// of arrival.
-	Inbound(ctx context.Context, source string, limit int) ([]core.Inbound, error)
+	Inbound(ctx context.Context, source string, limit int) ([]approval.Inbound, error)
 }
 
 // Handlers is what an adapter does with the updates of its platform, of type U
@@ -36,13 +36,13 @@ type Inbox interface {
 type Handlers[U any] struct {
 	// Read reads a stored update and says whose it is: one person's updates are
 	// handled one after the other.
-	Read func(core.Inbound) (u U, person string)
+	Read func(approval.Inbound) (u U, person string)
 	// Attempt handles an update and reports whether it is over; if not, it is
 	// tried again after a while. ctx ends when the adapter is to stop, work a
 	// while later, for what has begun.
 	Attempt func(ctx, work context.Context, j *Job[U]) (over bool)
 	// Handled marks an update done.
-	Handled func(context.Context, core.InboundRef) error
+	Handled func(context.Context, approval.InboundRef) error
 }
 
 // Intake hands the updates of one bot from the inbox to its adapter: in order for
@@ -67,7 +67,7 @@ type Intake[U any] struct {
 
 // Job is an update on its way through the handlers.
 type Job[U any] struct {
-	core.Inbound
+	approval.Inbound
 	Update   U
 	Answered bool // for the adapter: the person has an answer
 
@@ -79,7 +79,7 @@ type Job[U any] struct {
 
 // Incoming is an update that has just come, as Handlers.Read reads it.
 type Incoming[U any] struct {
-	core.Inbound
+	approval.Inbound
 	Update U
 	Person string
 }
@@ -207,7 +207,7 @@ func (q *Intake[U]) Guard(ctx context.Context, j *Job[U], over *bool) {
 // It is for updates that the platform surely hands out for the first time: who
 // gets one twice must store it first, and leave it to a look at the inbox, which
 // knows what was handled.
-func (q *Intake[U]) Settle(ctx, work context.Context, in []Incoming[U]) (open []core.Inbound) {
+func (q *Intake[U]) Settle(ctx, work context.Context, in []Incoming[U]) (open []approval.Inbound) {
 	jobs := q.handleFirst(ctx, work, in)
 	patience := time.NewTimer(settleTime)
 	defer patience.Stop()
@@ -251,7 +251,7 @@ func (q *Intake[U]) Mark(ctx context.Context, j *Job[U]) {
 	}
 }
 
-func (q *Intake[U]) mark(ctx context.Context, ref core.InboundRef) (ok bool) {
+func (q *Intake[U]) mark(ctx context.Context, ref approval.InboundRef) (ok bool) {
 	err := q.handlers.Handled(ctx, ref)
 	if err != nil && ctx.Err() == nil {
 		q.log.Warn("an update could not be marked handled", "update", ref.ID, "reason", err)
@@ -317,7 +317,7 @@ func (q *Intake[U]) forget(ids map[int64]bool) {
 
 // enqueue puts a new update behind the others of its person, as read reads it, and gives its
 // job.
-func (q *Intake[U]) enqueue(ctx, work context.Context, in core.Inbound, read func() (U, string)) *Job[U] {
+func (q *Intake[U]) enqueue(ctx, work context.Context, in approval.Inbound, read func() (U, string)) *Job[U] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if j := q.jobs[in.ID]; j != nil {

@@ -10,17 +10,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // shelf is an inbox in memory.
 type shelf struct {
 	mu   sync.Mutex
-	rows []core.Inbound
+	rows []approval.Inbound
 }
 
 // SaveInbound implements Inbox.
-func (s *shelf) SaveInbound(_ context.Context, in []core.Inbound) error {
+func (s *shelf) SaveInbound(_ context.Context, in []approval.Inbound) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rows = append(s.rows, in...)
@@ -28,16 +28,16 @@ func (s *shelf) SaveInbound(_ context.Context, in []core.Inbound) error {
 }
 
 // Inbound implements Inbox.
-func (s *shelf) Inbound(context.Context, string, int) ([]core.Inbound, error) {
+func (s *shelf) Inbound(context.Context, string, int) ([]approval.Inbound, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.rows), nil
 }
 
-func (s *shelf) handled(_ context.Context, ref core.InboundRef) error {
+func (s *shelf) handled(_ context.Context, ref approval.InboundRef) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rows = slices.DeleteFunc(s.rows, func(in core.Inbound) bool { return in.InboundRef == ref })
+	s.rows = slices.DeleteFunc(s.rows, func(in approval.Inbound) bool { return in.InboundRef == ref })
 	return nil
 }
 
@@ -46,14 +46,14 @@ func (s *shelf) handled(_ context.Context, ref core.InboundRef) error {
 func TestIntakeAfterCatchingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inbox := &shelf{}
-		said := func(id int64) []core.Inbound {
-			return []core.Inbound{{InboundRef: core.InboundRef{Source: "s", ID: id}}}
+		said := func(id int64) []approval.Inbound {
+			return []approval.Inbound{{InboundRef: approval.InboundRef{Source: "s", ID: id}}}
 		}
 		var q *Intake[int64]
 		var heard []int64
 		patience, enough := context.WithCancel(t.Context())
 		q = NewIntake("s", inbox, Handlers[int64]{
-			Read:    func(in core.Inbound) (int64, string) { return in.ID, "alice" },
+			Read:    func(in approval.Inbound) (int64, string) { return in.ID, "alice" },
 			Handled: inbox.handled,
 			Attempt: func(_, work context.Context, j *Job[int64]) bool {
 				heard = append(heard, j.Update)

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
+	"approvalbot/internal/signin"
 )
 
 const pairedText = "The desk's operator sees this chat and your account now. " +
@@ -35,7 +36,7 @@ func (h *Handler) whoami(m Message) Reply {
 
 // variables are the environment variables of `serve --local` that name a chat and a
 // person in it.
-func variables(v core.Voter, chat core.Target) string {
+func variables(v approval.Voter, chat approval.Target) string {
 	prefix, place := strings.ToUpper(v.Channel)+"_", "CHAT_ID"
 	if v.Channel == "discord" {
 		place = "CHANNEL_ID"
@@ -58,11 +59,11 @@ func (h *Handler) pair(ctx context.Context, m Message, code string) (Reply, bool
 		return Reply{Text: "Send /pair with the code that approvalbot pair shows at the desk."}, false, nil
 	}
 	name, _ := display.Clip(OneLine(m.Name), maxName)
-	who := core.PairingWho{Chat: m.Chat.Normal(), UserID: m.Voter.UserID, Name: name}
-	right, err := h.gate.Pair(ctx, m.Voter, code, who, m.Update)
+	who := signin.PairingWho{Chat: m.Chat.Normal(), UserID: m.Voter.UserID, Name: name}
+	right, err := h.door.Pair(ctx, m.Voter, code, who, m.Update)
 	switch {
-	case errors.Is(err, core.ErrHandled):
-		return Reply{Text: core.ErrHandled.Message, Before: true}, false, nil
+	case errors.Is(err, approval.ErrHandled):
+		return Reply{Text: approval.ErrHandled.Message, Before: true}, false, nil
 	case err != nil:
 		return Reply{}, false, err
 	case !right:

@@ -1,21 +1,24 @@
 package textcmd
 
-import "approvalbot/core"
+import (
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
+)
 
 // Message is something a person did in a chat: a tap on a button, or a typed
 // message. Adapters fill it from the platform's update and keep no rule of
 // their own about who may do what.
 type Message struct {
-	Voter core.Voter // channel and numeric user id (and role ids, as the update says them)
-	Name  string     // what the platform calls the sender: whatever they like
+	Voter approval.Voter // channel and numeric user id (and role ids, as the update says them)
+	Name  string         // what the platform calls the sender: whatever they like
 	// NotHuman says why the sender is no person (a bot, an anonymous admin, a
 	// channel, a webhook); empty for people.
 	NotHuman string
-	Chat     core.Target // where, with the thread
+	Chat     approval.Target // where, with the thread
 	// Aka is another spelling of Chat on platforms where a thread is a chat of
 	// its own as well; empty if there is none. The desk uses the one that the
 	// card or the configuration uses.
-	Aka        core.Target
+	Aka        approval.Target
 	Direct     bool   // a private chat between this person and the bot
 	Tap        bool   // Text is a button's payload
 	Text       string // the payload, or what was typed
@@ -25,7 +28,7 @@ type Message struct {
 	Mention    bool   // the adapter stripped a mention of the bot from Text
 	Prompts    bool   // the adapter asks for a deny's reason itself (see Handler.Reason): nothing is posted for it
 	ReceivedMs int64  // see core.Ballot.ReceivedMs
-	Update     *core.InboundRef
+	Update     *approval.InboundRef
 }
 
 // Reply is the answer that the person gets.
@@ -37,10 +40,10 @@ type Reply struct {
 	Copy    string     // a line to copy out of the chat, shown as code below Text; short, no line breaks
 	Link    string     // an address of the desk's own to open; Text may end with it
 	Long    string     // several lines to post into the chat as a reply (lists, details); plain text, already safe
-	Times   core.Times // in Long
+	Times   card.Times // in Long
 	Rows    [][]Button // buttons below Text, or with Menu in place of the card's own; nil: as always
 	Menu    Menu       // the person wants to see this menu of the tapped card; empty: none
-	Card    *core.Card // with Menu: the card as it stands; nobody may change it
+	Card    *card.Card // with Menu: the card as it stands; nobody may change it
 	Key     string     // with Menu: the card's approval, and the version of it that Card shows, for
 	Version int64      // [Handler.Redraw] after the card was changed
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -15,16 +15,16 @@ const (
 )
 
 func once(reason string) Command {
-	return Command{Verb: Approve, Code: code, Decision: core.AllowOnce, Reason: reason}
+	return Command{Verb: Approve, Code: code, Decision: approval.AllowOnce, Reason: reason}
 }
 func session(reason string) Command {
-	return Command{Verb: Approve, Code: code, Decision: core.AllowSession, Reason: reason}
+	return Command{Verb: Approve, Code: code, Decision: approval.AllowSession, Reason: reason}
 }
 func always(reason string) Command {
-	return Command{Verb: Approve, Code: code, Decision: core.AllowAlways, Reason: reason}
+	return Command{Verb: Approve, Code: code, Decision: approval.AllowAlways, Reason: reason}
 }
 func denied(reason string) Command {
-	return Command{Verb: Deny, Code: code, Decision: core.Deny, Reason: reason}
+	return Command{Verb: Deny, Code: code, Decision: approval.Deny, Reason: reason}
 }
 func unclear() Command { return Command{Verb: Unclear, Code: code} }
 
@@ -156,7 +156,7 @@ func TestWhatWouldBeAGuessIsUnclear(t *testing.T) {
 // T3: retry is a vote of its own, which nothing else is taken for; a deny beside it wins.
 func TestAdversary_T3_WordsForARetry(t *testing.T) {
 	retry := func(reason string) Command {
-		return Command{Verb: Retry, Code: code, Decision: core.Retry, Reason: reason}
+		return Command{Verb: Retry, Code: code, Decision: approval.Retry, Reason: reason}
 	}
 	voted := Context{IsCode: func(c string) bool { return c == code }}
 	for _, row := range []struct {

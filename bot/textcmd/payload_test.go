@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func TestCanonicalForms(t *testing.T) {
@@ -14,7 +14,7 @@ func TestCanonicalForms(t *testing.T) {
 		"/approve K7QX2M session":        session(""),
 		"/approve K7QX2M always":         always(""),
 		"/deny K7QX2M":                   denied(""),
-		"/denyreason K7QX2M":             {Verb: DenyReason, Code: code, Decision: core.Deny},
+		"/denyreason K7QX2M":             {Verb: DenyReason, Code: code, Decision: approval.Deny},
 		"/more K7QX2M":                   {Verb: More, Code: code},
 		"/back K7QX2M":                   {Verb: Back, Code: code},
 		"/details K7QX2M":                {Verb: Details, Code: code},
@@ -59,8 +59,8 @@ func TestPayloadIsOnlyTheCanonicalForm(t *testing.T) {
 func TestConfirmIsOnButtonsOnly(t *testing.T) {
 	const proof = "jYKDSB194eAL2UWN"
 	for data, want := range map[string]Command{
-		"/confirm K7QX2M allow-once " + proof: {Verb: Confirm, Code: code, Decision: core.AllowOnce, Proof: proof},
-		"/confirm K7QX2M retry " + proof:      {Verb: Confirm, Code: code, Decision: core.Retry, Proof: proof},
+		"/confirm K7QX2M allow-once " + proof: {Verb: Confirm, Code: code, Decision: approval.AllowOnce, Proof: proof},
+		"/confirm K7QX2M retry " + proof:      {Verb: Confirm, Code: code, Decision: approval.Retry, Proof: proof},
 	} {
 		cmd, ok := ParsePayload(data)
 		require.True(t, ok, data)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 var (
@@ -19,9 +19,9 @@ var (
 		rapid.SampledFrom([]string{"fine", ":", "once:", "deny:x", code, "/deny", "approve", "\n"}))
 	anyReason = rapid.Map(rapid.SliceOfN(anyWord, 0, 8), func(w []string) string { return OneLine(strings.Join(w, " ")) })
 	anyVote   = rapid.Custom(func(t *rapid.T) Command {
-		d := rapid.SampledFrom([]core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways, core.Deny}).Draw(t, "decision")
+		d := rapid.SampledFrom([]approval.Decision{approval.AllowOnce, approval.AllowSession, approval.AllowAlways, approval.Deny}).Draw(t, "decision")
 		verb := Approve
-		if d == core.Deny {
+		if d == approval.Deny {
 			verb = Deny
 		}
 		return Command{Verb: verb, Code: anyCode.Draw(t, "code"), Decision: d, Reason: anyReason.Draw(t, "reason")}
@@ -38,7 +38,7 @@ var (
 			cmd.Code = rapid.StringMatching(`[0-9A-HJKMNP-TV-Z]{8}|\?|`).Draw(t, "pairing code")
 			return cmd
 		case DenyReason:
-			cmd.Decision = core.Deny
+			cmd.Decision = approval.Deny
 		}
 		cmd.Code = anyCode.Draw(t, "code")
 		return cmd
@@ -79,7 +79,7 @@ func TestNoDenyIsReadAsApprove(t *testing.T) {
 		cmd, ok := Parse(verb+strings.Join(words, " ")+" "+anyReason.Draw(t, "reason"), Context{})
 		require.True(t, ok)
 		require.Equal(t, Deny, cmd.Verb)
-		require.Equal(t, core.Deny, cmd.Decision)
+		require.Equal(t, approval.Deny, cmd.Decision)
 	})
 }
 

@@ -8,6 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // endSession begins what a button carries that ends a session. Nobody can type it.
@@ -15,14 +17,24 @@ const endSession = "/endsession "
 
 const noSession = "That session has ended already, or is not yours."
 
+// Door is what a Handler needs of sign-in.
+type Door interface {
+	// EndSessionFrom ends a session of the account's person: CodeNotFound for anybody else.
+	EndSessionFrom(ctx context.Context, v approval.Voter, id string, handled *approval.InboundRef) error
+	// Pair takes a pairing code, and reports whether it was right.
+	Pair(
+		ctx context.Context, v approval.Voter, code string, who signin.PairingWho, handled *approval.InboundRef,
+	) (right bool, err error)
+}
+
 // Links make one-time links to the desk's pages and send them.
 type Links interface {
 	// LoginLink makes a link for whoever has that account, and gives what its message
 	// says. A refusal says why there is none, for that person to read. Without an error
 	// the platform update is handled.
-	LoginLink(ctx context.Context, v core.Voter, handled *core.InboundRef) (core.Posting, error)
+	LoginLink(ctx context.Context, v approval.Voter, handled *approval.InboundRef) (core.Posting, error)
 	// Send posts in a chat, once, and says what became of it.
-	Send(ctx context.Context, to core.Target, p core.Posting) error
+	Send(ctx context.Context, to approval.Target, p core.Posting) error
 }
 
 // NoticeButtons are the buttons below a notice that somebody signed in.
@@ -41,8 +53,8 @@ func sessionOf(data string) (id string, ok bool) {
 
 // endSession ends a session by its button, for an account of the person whom it is of.
 func (h *Handler) endSession(ctx context.Context, m Message, id string) (Reply, bool, error) {
-	err := h.gate.EndSessionFrom(ctx, m.Voter, id, m.Update)
-	if core.CodeOf(err) == core.CodeNotFound {
+	err := h.door.EndSessionFrom(ctx, m.Voter, id, m.Update)
+	if approval.CodeOf(err) == approval.CodeNotFound {
 		return h.refuse(ctx, m, "a button that ends a session", noSession)
 	}
 	if err != nil {
@@ -60,12 +72,12 @@ func (h *Handler) web(ctx context.Context, m Message) (Reply, bool, error) {
 	}
 	p, err := h.links.LoginLink(ctx, m.Voter, m.Update)
 	switch {
-	case errors.Is(err, core.ErrHandled):
-		return Reply{Text: core.ErrHandled.Message, Before: true}, false, nil
+	case errors.Is(err, approval.ErrHandled):
+		return Reply{Text: approval.ErrHandled.Message, Before: true}, false, nil
 	case err != nil:
 		return Reply{}, false, err
 	}
-	own := core.DirectChat(m.Voter.Channel, m.Voter.UserID)
+	own := approval.DirectChat(m.Voter.Channel, m.Voter.UserID)
 	if err := h.links.Send(ctx, own, p); err != nil {
 		return Reply{Text: "I cannot write to you: open a chat with me, and send /web there."}, true, nil
 	}

@@ -8,20 +8,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 )
 
 // postBox makes links for one account, and remembers where they were sent.
 type postBox struct {
 	refusal error
 	blocked error
-	sent    []core.Target
+	sent    []approval.Target
 }
 
-func (p *postBox) LoginLink(context.Context, core.Voter, *core.InboundRef) (core.Posting, error) {
+func (p *postBox) LoginLink(context.Context, approval.Voter, *approval.InboundRef) (core.Posting, error) {
 	return core.Posting{Text: "Sign in as alice.", Link: "https://desk.example.org/signin?link=secret"}, p.refusal
 }
 
-func (p *postBox) Send(_ context.Context, to core.Target, _ core.Posting) error {
+func (p *postBox) Send(_ context.Context, to approval.Target, _ core.Posting) error {
 	p.sent = append(p.sent, to)
 	return p.blocked
 }
@@ -30,39 +32,39 @@ func (p *postBox) Send(_ context.Context, to core.Target, _ core.Posting) error 
 // for never holds it.
 func TestAdversary_N2_ALinkNeverGoesToAGroup(t *testing.T) {
 	t.Parallel()
-	refusal := core.Refuse(core.CodeForbidden, "The desk does not know whose account this is.")
+	refusal := approval.Refuse(approval.CodeForbidden, "The desk does not know whose account this is.")
 	for _, c := range []struct {
 		name string
 		m    Message
 		box  postBox
 		want string
-		sent []core.Target
+		sent []approval.Target
 	}{
-		{"a group", Message{Voter: core.Voter{Channel: "telegram", UserID: "1"}, Chat: core.Target{Channel: "telegram", To: "-100"}},
-			postBox{}, "I have sent it to you directly.", []core.Target{{Channel: "telegram", To: "1"}}},
-		{"a channel", Message{Voter: core.Voter{Channel: "discord", UserID: "7"}, Chat: core.Target{Channel: "discord", To: "10"}},
-			postBox{}, "I have sent it to you directly.", []core.Target{{Channel: "discord", To: "dm:7"}}},
-		{"their own chat", Message{Voter: core.Voter{Channel: "telegram", UserID: "1"}, Direct: true,
-			Chat: core.Target{Channel: "telegram", To: "1"}}, postBox{}, "There it is.", []core.Target{{Channel: "telegram", To: "1"}}},
-		{"somebody whom the bot may not write to", Message{Voter: core.Voter{Channel: "discord", UserID: "7"},
-			Chat: core.Target{Channel: "discord", To: "10"}}, postBox{blocked: errors.New("403")},
-			"I cannot write to you: open a chat with me, and send /web there.", []core.Target{{Channel: "discord", To: "dm:7"}}},
-		{"a stranger", Message{Voter: core.Voter{Channel: "telegram", UserID: "9"}, Chat: core.Target{Channel: "telegram", To: "-100"}},
+		{"a group", Message{Voter: approval.Voter{Channel: "telegram", UserID: "1"}, Chat: approval.Target{Channel: "telegram", To: "-100"}},
+			postBox{}, "I have sent it to you directly.", []approval.Target{{Channel: "telegram", To: "1"}}},
+		{"a channel", Message{Voter: approval.Voter{Channel: "discord", UserID: "7"}, Chat: approval.Target{Channel: "discord", To: "10"}},
+			postBox{}, "I have sent it to you directly.", []approval.Target{{Channel: "discord", To: "dm:7"}}},
+		{"their own chat", Message{Voter: approval.Voter{Channel: "telegram", UserID: "1"}, Direct: true,
+			Chat: approval.Target{Channel: "telegram", To: "1"}}, postBox{}, "There it is.", []approval.Target{{Channel: "telegram", To: "1"}}},
+		{"somebody whom the bot may not write to", Message{Voter: approval.Voter{Channel: "discord", UserID: "7"},
+			Chat: approval.Target{Channel: "discord", To: "10"}}, postBox{blocked: errors.New("403")},
+			"I cannot write to you: open a chat with me, and send /web there.", []approval.Target{{Channel: "discord", To: "dm:7"}}},
+		{"a stranger", Message{Voter: approval.Voter{Channel: "telegram", UserID: "9"}, Chat: approval.Target{Channel: "telegram", To: "-100"}},
 			postBox{refusal: refusal}, refusal.Message, nil},
-		{"the verifier's bot", Message{Voter: core.Voter{Channel: "telegram", UserID: "1"}, Direct: true,
-			Chat: core.Target{Channel: core.VerifierChannel, To: "1"}}, postBox{},
+		{"the verifier's bot", Message{Voter: approval.Voter{Channel: "telegram", UserID: "1"}, Direct: true,
+			Chat: approval.Target{Channel: approval.VerifierChannel, To: "1"}}, postBox{},
 			"This bot is the verifier's own. Send it to the desk's bot.", nil},
-		{"a bot", Message{Voter: core.Voter{Channel: "telegram", UserID: "1"}, NotHuman: "a bot",
-			Chat: core.Target{Channel: "telegram", To: "-100"}}, postBox{}, notAuthorized, nil},
+		{"a bot", Message{Voter: approval.Voter{Channel: "telegram", UserID: "1"}, NotHuman: "a bot",
+			Chat: approval.Target{Channel: "telegram", To: "-100"}}, postBox{}, notAuthorized, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			box := c.box
 			c.m.Text = "/web"
-			people, err := core.NewDirectory(core.Rights{})
+			people, err := people.NewDirectory(people.Rights{})
 			require.NoError(t, err)
 			gate := &pairGate{sickGate: sickGate{people: people}}
-			r, err := NewHandler(gate, noCards{}, &box, func(core.Target) bool { return true }).Handle(t.Context(), c.m)
+			r, err := NewHandler(gate, gate, noCards{}, &box, func(approval.Target) bool { return true }).Handle(t.Context(), c.m)
 			require.NoError(t, err)
 			require.Equal(t, c.want, r.Text)
 			require.Equal(t, c.sent, box.sent)

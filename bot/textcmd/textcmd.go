@@ -23,7 +23,9 @@
 // to say. What it returns are a person's words, not yet escaped for display.
 package textcmd
 
-import "approvalbot/core"
+import (
+	"approvalbot/internal/approval"
+)
 
 // MaxReason is how many characters (Unicode code points) of a reason are kept.
 const MaxReason = 500
@@ -73,14 +75,14 @@ type Command struct {
 	// one and the message is no reply to a card: then a vote is for nothing,
 	// not even if a single approval is pending. From a slash command it may be
 	// any other word (at most 32 characters, untrusted), so that the answer can
-	// call it unknown. For Pair it is a pairing code (core.PairingCodeLength
+	// call it unknown. For Pair it is a pairing code (signin.PairingCodeLength
 	// characters of the same alphabet), "?" for what can be none, and empty if
 	// nothing was named.
 	Code string
-	// Decision is one of the allows for Approve, core.Deny for Deny and
-	// DenyReason, core.Retry for Retry, allow-once or core.Retry for Confirm, and empty
+	// Decision is one of the allows for Approve, approval.Deny for Deny and
+	// DenyReason, approval.Retry for Retry, allow-once or approval.Retry for Confirm, and empty
 	// for the others.
-	Decision core.Decision
+	Decision approval.Decision
 	// Reason is the rest of the line, for Approve, Deny and Retry: one line, trimmed,
 	// single spaces, at most MaxReason characters. For Away it is how long, and to whom.
 	Reason string

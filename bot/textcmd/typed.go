@@ -8,8 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/display"
+	"approvalbot/internal/people"
 )
 
 const helpText = "/approve CODE [reason] · /deny CODE [reason] · /retry CODE · /pending · /show CODE · /duty · " +
@@ -22,16 +24,16 @@ const (
 )
 
 // typed handles a typed message.
-func (h *Handler) typed(ctx context.Context, m Message, card core.Delivery, known bool) (Reply, bool, error) {
+func (h *Handler) typed(ctx context.Context, m Message, card approval.Delivery, known bool) (Reply, bool, error) {
 	var failed error // of a look-up below: the message is not handled then
 	c := Context{BotName: m.BotName, Mention: m.Mention, IsCode: func(code string) bool {
 		a, err := h.gate.ByCode(ctx, code)
-		if err != nil && core.CodeOf(err) != core.CodeNotFound {
+		if err != nil && approval.CodeOf(err) != approval.CodeNotFound {
 			failed = err
 		}
 		return err == nil && (!a.Final() || h.roundText(a) != "")
 	}}
-	cards := []core.DeliveryKind{core.CardDelivery, core.ReminderDelivery, core.RetryAskedDelivery}
+	cards := []approval.DeliveryKind{approval.CardDelivery, approval.ReminderDelivery, approval.RetryAskedDelivery}
 	ofCard := slices.Contains(cards, card.Kind)
 	if known && ofCard && m.OwnMessage {
 		a, err := h.gate.ByKey(ctx, card.Key)
@@ -41,7 +43,7 @@ func (h *Handler) typed(ctx context.Context, m Message, card core.Delivery, know
 		c.CardCode = a.Code
 	}
 	cmd, ok := Parse(m.Text, c)
-	if known && ok && cmd.Decision == core.Retry && card.Kind == core.RetryAskedDelivery {
+	if known && ok && cmd.Decision == approval.Retry && card.Kind == approval.RetryAskedDelivery {
 		a, err := h.gate.ByKey(ctx, card.Key)
 		if err != nil {
 			return Reply{}, false, err
@@ -106,12 +108,12 @@ func decides(text string, c Context) bool {
 // whether the code exists or not.
 func (h *Handler) other(ctx context.Context, m Message, cmd Command) (Reply, bool, error) {
 	a, err := h.gate.ByCode(ctx, cmd.Code)
-	people := h.gate.Rules().People
+	directory := h.gate.Rules().People
 	switch {
-	case err != nil && core.CodeOf(err) != core.CodeNotFound:
+	case err != nil && approval.CodeOf(err) != approval.CodeNotFound:
 		return Reply{}, false, err
 	case err != nil || cmd.Decision == "":
-	case a.AskedBy(m.Voter, people), a.MayBeDecidedBy(m.Voter, people) && h.mayCommand(m):
+	case people.AskedBy(a, m.Voter, directory), people.MayBeDecidedBy(a, m.Voter, directory) && h.mayCommand(m):
 		return h.decide(ctx, m, cmd, a, "")
 	}
 	return h.refuse(ctx, m, "a command by a stranger", notAuthorized)
@@ -140,7 +142,7 @@ func (h *Handler) command(ctx context.Context, m Message, cmd Command) (Reply, b
 		return Reply{Text: "Which one? Name the code, or reply to its card. /pending lists what waits."}, false, nil
 	}
 	a, err := h.gate.ByCode(ctx, cmd.Code)
-	if core.CodeOf(err) == core.CodeNotFound {
+	if approval.CodeOf(err) == approval.CodeNotFound {
 		return Reply{Text: fmt.Sprintf("There is no request %s. /pending lists what waits.", display.Escape(cmd.Code))},
 			false, nil
 	}
@@ -155,22 +157,22 @@ func (h *Handler) command(ctx context.Context, m Message, cmd Command) (Reply, b
 		_, err := h.gate.Show(ctx, a.Key, m.Chat, m.Update)
 		return Reply{Text: "Here is " + a.Code + "."}, true, err
 	case a.Final():
-		return Reply{Text: a.Code + " has ended: " + a.Ending() + h.roundText(a)}, false, nil
+		return Reply{Text: a.Code + " has ended: " + card.Ending(a) + h.roundText(a)}, false, nil
 	}
 	long, err := h.details(ctx, a)
 	return Reply{Long: long}, false, err
 }
 
-func (h *Handler) cardStands(a core.Approval, place core.Target) bool {
-	return slices.ContainsFunc(a.Deliveries, func(o core.Delivery) bool {
-		stands := o.Kind == core.CardDelivery && o.State != core.Failed && !o.InDigest()
+func (h *Handler) cardStands(a approval.Approval, place approval.Target) bool {
+	return slices.ContainsFunc(a.Deliveries, func(o approval.Delivery) bool {
+		stands := o.Kind == approval.CardDelivery && o.State != approval.Failed && !o.InDigest()
 		return stands && o.Target.Normal() == place.Normal()
 	})
 }
 
 // roundText says which retry round is open and how people vote in it; empty: none is.
-func (h *Handler) roundText(a core.Approval) string {
-	round, open := a.OpenRound(h.gate.Rules().People, time.Now().UnixMilli())
+func (h *Handler) roundText(a approval.Approval) string {
+	round, open := people.OpenRound(a, h.gate.Rules().People, time.Now().UnixMilli())
 	if !open {
 		return ""
 	}
@@ -190,24 +192,24 @@ func (h *Handler) pending(ctx context.Context) (Reply, error) {
 	if len(all)+len(rounds) == 0 {
 		return Reply{Long: "Nothing waits for a decision."}, nil
 	}
-	slices.SortStableFunc(all, func(a, b core.Approval) int {
+	slices.SortStableFunc(all, func(a, b approval.Approval) int {
 		return cmp.Or(cmp.Compare(b.Assessment.RiskClass, a.Assessment.RiskClass),
 			cmp.Compare(a.CreatedAtMs, b.CreatedAtMs))
 	})
 	var b strings.Builder
-	now, times := time.Now(), core.Times{}
+	now, times := time.Now(), card.Times{}
 	for i, a := range all {
 		if i == maxListed {
 			fmt.Fprintf(&b, "and %d more\n", len(all)-maxListed)
 			break
 		}
-		what, _ := display.Clip(a.Headline(), maxListedCall)
+		what, _ := display.Clip(card.Headline(a), maxListedCall)
 		end := until(time.UnixMilli(a.ExpiresAtMs), now)
 		times[end] = a.ExpiresAtMs
 		fmt.Fprintf(&b, "%s · %s · %s · until %s\n", a.Code, a.Assessment.RiskClass, what, end)
 	}
 	for _, a := range rounds {
-		what, _ := display.Clip(a.Headline(), maxListedCall)
+		what, _ := display.Clip(card.Headline(a), maxListedCall)
 		end := until(time.UnixMilli(a.RoundEndsMs()), now)
 		times[end] = a.RoundEndsMs()
 		fmt.Fprintf(&b, "🔁 %s · %s · %s%s · until %s\n", a.Code, a.Assessment.RiskClass, what, h.roundText(a), end)

@@ -3,7 +3,7 @@ package textcmd
 import (
 	"slices"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // vote reads the code and the decisions around it, in either order.
@@ -19,7 +19,7 @@ func (c Context) vote(verb Verb, words []string, addressed bool) Command {
 	case verb == Retry:
 		return retry(code, before.decisions, after)
 	case verb == DenyReason && len(after) == 0:
-		return Command{Verb: DenyReason, Code: code, Decision: core.Deny}
+		return Command{Verb: DenyReason, Code: code, Decision: approval.Deny}
 	}
 	return deny(code, after)
 }
@@ -28,13 +28,13 @@ func (c Context) vote(verb Verb, words []string, addressed bool) Command {
 // the last word of the line. A deny beside the code wins. A scope after the
 // code counts only as the last word or before a colon; if several count, the
 // narrowest does.
-func approve(code string, before []core.Decision, after []string) Command {
+func approve(code string, before []approval.Decision, after []string) Command {
 	head := takeHead(after)
 	beside := slices.Concat(before, head.decisions)
 	switch {
-	case slices.Contains(before, core.Deny):
+	case slices.Contains(before, approval.Deny):
 		return deny(code, after)
-	case slices.Contains(beside, core.Deny):
+	case slices.Contains(beside, approval.Deny):
 		return deny(code, head.rest)
 	case head.closed():
 		return allow(code, narrowest(beside), head.rest)
@@ -49,16 +49,16 @@ func approve(code string, before []core.Decision, after []string) Command {
 	case len(before) > 0:
 		return allow(code, narrowest(beside), after)
 	}
-	return allow(code, core.AllowOnce, after)
+	return allow(code, approval.AllowOnce, after)
 }
 
 // retry is a vote for one more run, unless approve would take the line for something else than a
 // yes. How far the first yes reached is nothing that it says.
-func retry(code string, before []core.Decision, after []string) Command {
+func retry(code string, before []approval.Decision, after []string) Command {
 	if cmd := approve(code, before, after); cmd.Verb != Approve {
 		return cmd
 	}
-	return Command{Verb: Retry, Code: code, Decision: core.Retry, Reason: reasonFor(code, after)}
+	return Command{Verb: Retry, Code: code, Decision: approval.Retry, Reason: reasonFor(code, after)}
 }
 
 // contradicts reports whether the reason of an approve or retry ends in a deny word, or
@@ -67,14 +67,14 @@ func contradicts(reason []string) bool {
 	for i, word := range reason {
 		s, ok := cutDecision(word)
 		counts := s.colon || i == len(reason)-1
-		if ok && counts && s.decision == core.Deny {
+		if ok && counts && s.decision == approval.Deny {
 			return true
 		}
 	}
 	return false
 }
 
-func lastDecision(words []string) (core.Decision, bool) {
+func lastDecision(words []string) (approval.Decision, bool) {
 	if len(words) == 0 {
 		return "", false
 	}
@@ -83,17 +83,17 @@ func lastDecision(words []string) (core.Decision, bool) {
 
 // without drops the last word from the reason where it was the scope that
 // counts. A closing "once" or "allow" widens nothing and stays in the sentence.
-func without(d, last core.Decision, reason []string) []string {
-	if d != last || d == core.AllowOnce {
+func without(d, last approval.Decision, reason []string) []string {
+	if d != last || d == approval.AllowOnce {
 		return reason
 	}
 	return reason[:len(reason)-1]
 }
 
-func allow(code string, d core.Decision, reason []string) Command {
+func allow(code string, d approval.Decision, reason []string) Command {
 	return Command{Verb: Approve, Code: code, Decision: d, Reason: reasonFor(code, reason)}
 }
 
 func deny(code string, reason []string) Command {
-	return Command{Verb: Deny, Code: code, Decision: core.Deny, Reason: reasonFor(code, reason)}
+	return Command{Verb: Deny, Code: code, Decision: approval.Deny, Reason: reasonFor(code, reason)}
 }

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"approvalbot/internal/cli/app"
 	"bytes"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/internal/cli/app"
 )
 
 // hookWords runs a command line without a desk.

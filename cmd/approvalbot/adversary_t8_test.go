@@ -14,17 +14,19 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion/softkey"
+	"approvalbot/internal/signin"
 )
 
 // holdings is all that signs bob in, or speaks for him, before he is removed.
 type holdings struct {
 	cookie  string
 	link    string
-	session core.Session
+	session signin.Session
 	asked   api.Approval
 	yes     core.YesToSign
-	signIn  core.Challenge
+	signIn  signin.Challenge
 	push    string // id of a subscription
 	key     *softkey.Passkey
 }
@@ -43,10 +45,10 @@ func (r *rig) linkFor(who string) string {
 }
 
 // sessionOf is the session of a cookie.
-func (r *rig) sessionOf(cookie string) core.Session {
+func (r *rig) sessionOf(cookie string) signin.Session {
 	r.t.Helper()
 	_, value, _ := strings.Cut(cookie, "=")
-	s, err := r.desk.Gate.Session(r.ctx(), value)
+	s, err := r.desk.SignIn.Session(r.ctx(), value)
 	require.NoError(r.t, err)
 	return s
 }
@@ -62,19 +64,19 @@ func (r *rig) bobs() (h holdings) {
 	var err error
 	h.yes, err = r.beginYes(h.session, h.asked)
 	require.NoError(r.t, err)
-	h.signIn, err = r.desk.Gate.BeginCeremony(r.ctx(), core.SignInChallenge, "a browser")
+	h.signIn, err = r.desk.SignIn.BeginCeremony(r.ctx(), signin.SignInChallenge, "a browser")
 	require.NoError(r.t, err)
-	require.NoError(r.t, r.desk.Gate.Subscribe(r.ctx(), h.session, core.PushSubscription{
+	require.NoError(r.t, r.desk.SignIn.Subscribe(r.ctx(), h.session, signin.PushSubscription{
 		Endpoint: "https://push.invalid/bob", Auth: "tBHItJI5svbpez7KI4CCXg", P256dh: "BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_" +
 			"0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM"}))
-	all, err := r.desk.Gate.Subscriptions(r.ctx(), h.session)
+	all, err := r.desk.SignIn.Subscriptions(r.ctx(), h.session)
 	require.NoError(r.t, err)
 	h.push = all[0].ID
 	return h
 }
 
-func (r *rig) beginYes(s core.Session, a api.Approval) (core.YesToSign, error) {
-	return r.desk.Gate.BeginYes(r.ctx(), s, a.Code,
+func (r *rig) beginYes(s signin.Session, a api.Approval) (core.YesToSign, error) {
+	return r.desk.Gate.BeginYes(r.ctx(), s.WebUser(), a.Code,
 		core.ShownCall{Fingerprint: a.ArgsFingerprint, PolicyHash: r.desk.Gate.PolicyHash()})
 }
 
@@ -107,36 +109,36 @@ func (r *rig) requireGone(h holdings) {
 	require.Equal(t, http.StatusGone, out.StatusCode, "the old link")
 
 	_, err = r.desk.Store.Challenge(r.ctx(), h.yes.Nonce)
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "the old ceremony")
-	sign := func(s core.Session, y core.YesToSign) error {
-		_, err := r.desk.Gate.VoteSigned(r.ctx(), s, h.asked.Code,
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err), "the old ceremony")
+	sign := func(s signin.Session, y core.YesToSign) error {
+		_, err := r.desk.Gate.VoteSigned(r.ctx(), s.WebUser(), h.asked.Code,
 			core.SignedYes{Nonce: y.Nonce, Response: h.key.Sign(t, y.Site, y.Challenge)}, "")
 		return err
 	}
-	require.Equal(t, core.CodeStepUpRequired, core.CodeOf(sign(h.session, h.yes)))
-	for _, begun := range []func() core.Challenge{
-		func() core.Challenge { return h.signIn },
-		func() core.Challenge {
-			c, err := r.desk.Gate.BeginCeremony(r.ctx(), core.SignInChallenge, "a browser")
+	require.Equal(t, approval.CodeStepUpRequired, approval.CodeOf(sign(h.session, h.yes)))
+	for _, begun := range []func() signin.Challenge{
+		func() signin.Challenge { return h.signIn },
+		func() signin.Challenge {
+			c, err := r.desk.SignIn.BeginCeremony(r.ctx(), signin.SignInChallenge, "a browser")
 			require.NoError(t, err)
 			return c
 		},
 	} {
 		c := begun()
-		_, err = r.desk.Gate.SignInByPasskey(r.ctx(), "a browser", c.ID, h.key.Sign(t, h.yes.Site, decoded(t, c.ID)))
-		require.Equal(t, core.CodeForbidden, core.CodeOf(err), "the old passkey, to sign in: %v", err)
+		_, err = r.desk.SignIn.SignInByPasskey(r.ctx(), "a browser", c.ID, h.key.Sign(t, h.yes.Site, decoded(t, c.ID)))
+		require.Equal(t, approval.CodeForbidden, approval.CodeOf(err), "the old passkey, to sign in: %v", err)
 	}
 	fresh := r.sessionOf(r.click(r.linkFor("bob")))
 	_, err = r.beginYes(fresh, h.asked)
 	require.ErrorContains(t, err, "login --enrol bob", "the old passkey, for a yes")
 
 	_, err = r.desk.Store.Push(r.ctx(), h.push)
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "the old subscription")
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err), "the old subscription")
 	b := r.ask(`{"n":2}`)
 	now, err := r.desk.Gate.ByCode(r.ctx(), b.Code)
 	require.NoError(t, err)
 	for _, d := range now.Deliveries {
-		require.NotEqual(t, core.PushDelivery, d.Kind)
+		require.NotEqual(t, approval.PushDelivery, d.Kind)
 	}
 
 	ended, suspended := 0, 0
@@ -144,7 +146,7 @@ func (r *rig) requireGone(h holdings) {
 	require.NoError(t, err)
 	for _, e := range entries {
 		switch {
-		case e.Type == core.EventSignedOut && strings.Contains(string(e.Data), h.session.ID):
+		case e.Type == approval.EventSignedOut && strings.Contains(string(e.Data), h.session.ID):
 			require.Contains(t, string(e.Data), `"by":"configuration"`)
 			ended++
 		case e.Type == "passkey.suspended" && strings.Contains(string(e.Data), h.key.ID):
@@ -159,7 +161,7 @@ func (r *rig) requireGone(h holdings) {
 	require.NoError(t, err)
 	require.Len(t, y.Passkeys, 1)
 	h.key, old = old, h.key
-	require.Equal(t, core.CodeStepUpRequired, core.CodeOf(sign(fresh, y)), "the old passkey beside the new one")
+	require.Equal(t, approval.CodeStepUpRequired, approval.CodeOf(sign(fresh, y)), "the old passkey beside the new one")
 	h.key = old
 	y, err = r.beginYes(fresh, h.asked)
 	require.NoError(t, err)
@@ -238,7 +240,7 @@ func TestAdversary_T8_SeveralInstances(t *testing.T) {
 	b.becomes(true)
 	require.Eventually(t, func() bool {
 		_, err := a.desk.Store.Push(a.ctx(), h.push)
-		return core.CodeOf(err) == core.CodeNotFound
+		return approval.CodeOf(err) == approval.CodeNotFound
 	}, patient, 5*time.Millisecond)
 	a.named("bob")
 	b.reloaded()

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/audit"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/config"
@@ -338,7 +338,7 @@ func TestAudit_RetentionCutsAtACheckpoint(t *testing.T) {
 	r.meddle(`UPDATE events SET type = 'audit.checkpoint' WHERE type = 'audit.cut'`)
 	require.Contains(t, r.bad("audit", "verify", "--store", "sqlite:"+r.dir+"/desk.db", "--key-file", r.dir+"/desk.key"), "was changed")
 	r.start()
-	require.NoError(t, r.desk.Store.Append(r.ctx(), nil, core.Event{Type: core.EventCheckpoint}))
+	require.NoError(t, r.desk.Store.Append(r.ctx(), nil, approval.Event{Type: approval.EventCheckpoint}))
 	r.checkpoint()
 	require.ErrorContains(t, r.desk.Auditor.Cut(r.ctx(), now.Add(9*time.Hour), time.Hour), "log record", "evidence stays")
 }
@@ -561,7 +561,7 @@ func TestAudit_VerifyStopsInTheMiddle(t *testing.T) {
 	t.Parallel()
 	const verifyPage = 1000
 	r := newRig(t)
-	require.NoError(t, r.desk.Store.Append(t.Context(), nil, slices.Repeat([]core.Event{{AtMs: 1, Type: core.EventPolicy}}, 5*verifyPage)...))
+	require.NoError(t, r.desk.Store.Append(t.Context(), nil, slices.Repeat([]approval.Event{{AtMs: 1, Type: approval.EventPolicy}}, 5*verifyPage)...))
 	ctx, leave := context.WithCancel(t.Context())
 	var passed []int64
 	_, err := audit.VerifyLog(ctx, r.desk.Store, proof.Options{}, func(seq, head int64) {

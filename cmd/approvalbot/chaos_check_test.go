@@ -14,6 +14,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // lingers is how long after it a piece of trouble may still cost something: leases
@@ -100,15 +101,15 @@ func (c *chaos) checkLog(ctx context.Context) {
 	report, err := c.desks[0].client(operatorSecret).VerifyAudit(ctx)
 	require.NoError(c.t, err)
 	require.True(c.t, report.OK, report.Problem)
-	counts := map[string]map[core.EventType]int{}
+	counts := map[string]map[approval.EventType]int{}
 	for cursor := ""; ; {
 		page, err := c.desks[1].client(operatorSecret).Audit(ctx, api.AuditOptions{Oldest: true, Limit: 200, Cursor: cursor})
 		require.NoError(c.t, err)
 		for _, e := range page.Items {
 			if counts[e.Key] == nil {
-				counts[e.Key] = map[core.EventType]int{}
+				counts[e.Key] = map[approval.EventType]int{}
 			}
-			counts[e.Key][core.EventType(e.Type)]++
+			counts[e.Key][approval.EventType(e.Type)]++
 		}
 		if cursor = page.NextCursor; cursor == "" {
 			break
@@ -118,10 +119,10 @@ func (c *chaos) checkLog(ctx context.Context) {
 	require.Len(c.t, counts, len(c.load.all), "approvals in the log")
 	claims, claimed := 0, 0
 	for key, n := range counts {
-		if ends := n[core.EventResolved] + n[core.EventExpired] + n[core.EventWithdrawn]; n[core.EventRequested] != 1 || ends != 1 || n[core.EventClaimed] > 1 {
+		if ends := n[approval.EventResolved] + n[approval.EventExpired] + n[approval.EventWithdrawn]; n[approval.EventRequested] != 1 || ends != 1 || n[approval.EventClaimed] > 1 {
 			c.t.Errorf("approval %s has %v in the log", key, n)
 		}
-		claimed += n[core.EventClaimed]
+		claimed += n[approval.EventClaimed]
 	}
 	for _, a := range c.load.all {
 		if claims += a.claims; a.claims > 1 {
@@ -228,7 +229,7 @@ func (c *chaos) checkCost(what string, extra map[string][]time.Time) {
 
 // checkCalls: every owner who wanted to be was called back, and told the truth.
 func (c *chaos) checkCalls(ctx context.Context) {
-	extra, admitted := map[string][]time.Time{}, c.admitted(core.CallbackChannel)
+	extra, admitted := map[string][]time.Time{}, c.admitted(approval.CallbackChannel)
 	for _, a := range c.load.all {
 		if !a.called {
 			continue

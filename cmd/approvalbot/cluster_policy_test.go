@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 )
 
@@ -158,7 +158,7 @@ func TestCluster_InstancesFollowAReload(t *testing.T) {
 		by := map[string]int{}
 		for e, err := range a.desk.Store.Entries(a.ctx(), 1, math.MaxInt64) {
 			var said struct{ By string }
-			if err == nil && e.Type == core.EventPolicy && json.Unmarshal(e.Data, &said) == nil {
+			if err == nil && e.Type == approval.EventPolicy && json.Unmarshal(e.Data, &said) == nil {
 				by[said.By]++
 			}
 		}

@@ -15,6 +15,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/store/pgtest"
 )
 
@@ -254,10 +255,10 @@ func TestCluster_AScheduledDrillIsOne(t *testing.T) {
 	require.NoError(t, drills.Wait())
 	again, err := b.desk.Gate.Drill(b.ctx(), at)
 	require.NoError(t, err)
-	require.Equal(t, [2]any{key, core.Withdrawn}, [2]any{again.Key, again.Status})
+	require.Equal(t, [2]any{key, approval.Withdrawn}, [2]any{again.Key, again.Status})
 	entries, err := a.desk.Store.Log(a.ctx(), 0, 100)
 	require.NoError(t, err)
-	require.Len(t, slices.DeleteFunc(entries, func(e core.Entry) bool { return e.Type != core.EventDrilled }), 1)
+	require.Len(t, slices.DeleteFunc(entries, func(e core.Entry) bool { return e.Type != approval.EventDrilled }), 1)
 	require.Len(t, a.group.FromBot(), 1)
 	for _, r := range []*rig{a, b} {
 		last, found, err := r.desk.Gate.LastDrill(r.ctx())

@@ -54,8 +54,7 @@ func otherBinary(t *testing.T, version string, files map[string]string) string {
 	require.NoError(t, err)
 	file, bin := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "approvalbot")
 	require.NoError(t, os.WriteFile(file, overlay, 0o600))
-	out, err := exec.Command("go", "build", "-trimpath", "-tags", "faults", "-overlay", file, "-ldflags", "-X main.version="+version, "-o", bin, ".").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	require.NoError(t, build(bin, "-overlay", file, "-ldflags", "-s -w -X main.version="+version))
 	return bin
 }
 

@@ -34,12 +34,19 @@ var faultyBinary = sync.OnceValues(func() (string, error) {
 	}
 	leftovers = append(leftovers, dir)
 	bin := filepath.Join(dir, "approvalbot")
-	out, err := exec.Command("go", "build", "-tags", "faults", "-o", bin, ".").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return bin, nil
+	return bin, build(bin)
 })
+
+// build builds the program with its crash points. All of it but what a flag or an overlay changes
+// comes from the cache of one and the same build, and of go test without -race.
+func build(bin string, flags ...string) error {
+	args := append([]string{"build", "-tags", "faults", "-o", bin, "-ldflags", "-s -w"}, flags...)
+	out, err := exec.Command("go", append(args, ".")...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
 
 // crashRig is the real program in a process of its own, with a fake Telegram.
 type crashRig struct {

@@ -19,76 +19,82 @@ import (
 // internal/ before most of them. A room that is not listed here does not exist.
 var rooms = table(`
 api:
-assertion/softkey: assertion
+approval: assertion display
 assertion:
-audit: api core proof store
-bench: api fakechat
+assertion/softkey: assertion
+audit: api approval core proof store
+bench: fakechat
+bot/discord: approval bot/discord/gateway bot/discord/render bot/discord/rest bot/textcmd card core fault
 bot/discord/gateway: bot/discord/rest bot/textcmd
-bot/discord/render: bot/textcmd core
-bot/discord/rest: core display
-bot/discord: bot/discord/gateway bot/discord/render bot/discord/rest bot/textcmd core display fault
-bot/telegram/render: bot/textcmd core
-bot/telegram: bot/telegram/render bot/textcmd core display fault
-bot/textcmd: core display
-callback: core
-cli/agent: api cli/app config hook hook/acp hook/ask hook/mcp panics
-cli/app: api cli/show config config/local core display proof
+bot/discord/render: approval bot/textcmd card lazy
+bot/discord/rest: card core display
+bot/telegram: approval bot/telegram/render bot/textcmd card core display fault lazy
+bot/telegram/render: approval bot/textcmd card
+bot/textcmd: approval card core display people signin
+callback: approval card core
+card: approval assertion display people
+cli: api approval cli/app cli/show config core display people schedule
+cli/agent: api cli/app config hook hook/acp hook/ask hook/mcp lazy panics
+cli/app: api approval cli/show config config/local display lazy proof
 cli/help: api cli/app cli/show config display
-cli/offline: api audit cli/app cli/show config config/effective core display proof server server/auth store verifier
-cli/setup: api bot/discord bot/telegram cli/app cli/show config config/effective config/local core daemon deploy display hook hook/install hook/live schedule server/connection store verifier web
-cli/show: api core display
-cli/watch: api cli/app cli/show core display
-cli: api cli/app cli/show config core display schedule
-config/effective: api assertion bot/discord bot/telegram config config/local core policy policy/workspace routing schedule server/auth server/connection verifier
-config/local: config core display
-config: core display
-core: assertion display fault schedule
-daemon: api audit bot/discord bot/telegram bot/textcmd callback config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool proof push routing schedule server server/connection server/events server/metrics store verifier web
+cli/offline: api approval audit cli/app cli/show config config/effective core display people proof server server/auth store verifier
+cli/setup: api approval bot/discord bot/telegram cli/app cli/show config config/effective config/local core daemon deploy display hook hook/install hook/live lazy people schedule server/connection signin store verifier web
+cli/show: api approval card core display lazy people
+cli/watch: api approval cli/app cli/show display
+config: approval display lazy
+config/effective: api approval assertion bot/discord bot/telegram config config/local core lazy people policy policy/workspace routing schedule server/auth server/connection verifier
+config/local: approval config display lazy
+core: approval assertion card display fault people schedule
+costs:
+daemon: api approval audit bot/discord bot/telegram bot/textcmd callback card config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool proof push routing schedule server server/connection server/events server/metrics signin store verifier web
 deploy:
-display:
+display: lazy
 examples/receipt: proof
 fakechat:
 fakeclaude:
 faketelegram: fakechat
 fault:
-gateway: api core panics server server/auth server/connection server/events server/view
-hook/acp: api hook/ask
+gateway: api approval card core panics people server server/auth server/connection server/events server/view
+hook: api lazy
+hook/acp: api hook/ask lazy
 hook/ask: api hook
-hook/install: hook
-hook/live:
-hook/mcp: api hook hook/ask panics
-hook: api
-messages: api display
+hook/install: hook lazy
+hook/live: lazy
+hook/mcp: api hook hook/ask lazy panics
+lazy:
+messages: api display lazy
 panics:
-pictures: bot/discord/render bot/telegram/render bot/textcmd config/effective core store
+people: approval assertion schedule
+pictures: approval bot/discord/render bot/telegram/render bot/textcmd card config/effective core store
+policy: approval core lazy policy/budget policy/command policy/condition policy/finding policy/line policy/pattern policy/program policy/tool policy/words policy/workspace schedule
 policy/budget:
-policy/command: policy/budget policy/finding policy/words policy/workspace
+policy/command: lazy policy/budget policy/finding policy/words policy/workspace
 policy/condition:
-policy/finding: core
-policy/language: policy/command policy/finding policy/words policy/workspace
-policy/line: core policy/budget policy/command policy/finding policy/language policy/program policy/shell policy/words policy/workspace
+policy/finding: approval
+policy/language: lazy policy/command policy/finding policy/words policy/workspace
+policy/line: approval lazy policy/budget policy/command policy/finding policy/language policy/program policy/shell policy/words policy/workspace
 policy/pattern: policy/program policy/words policy/workspace
-policy/program: core policy/command policy/finding policy/language policy/words policy/workspace
-policy/shell: policy/budget
-policy/tool: core display policy/budget policy/command policy/finding policy/language policy/line policy/program policy/words policy/workspace
+policy/program: approval lazy policy/command policy/finding policy/language policy/words policy/workspace
+policy/shell: lazy policy/budget
+policy/tool: approval display lazy policy/budget policy/command policy/finding policy/language policy/line policy/program policy/words policy/workspace
 policy/words:
-policy/workspace: core display policy/finding policy/words
-policy: core policy/budget policy/command policy/condition policy/finding policy/language policy/line policy/pattern policy/program policy/shell policy/tool policy/words policy/workspace schedule
-proof: assertion core display
-push: callback core
-routing: core fault
-schedule:
-server/auth: core
+policy/workspace: approval display lazy policy/finding policy/words
+proof: approval assertion core display
+push: approval callback card core signin
+routing: approval card core fault
+schedule: lazy
+server: api approval card core hook messages panics server/auth server/connection server/events server/metrics server/view signin
+server/auth: approval core
 server/connection: core server/metrics
-server/events: api core server/view
-server/metrics: core
-server/view: api core
-server: api core hook messages panics server/auth server/connection server/events server/metrics server/view
+server/events: api approval core people server/view
+server/metrics: approval core lazy
+server/view: api approval card core people
+signin: approval assertion core display people
+store: approval card core fault people schedule signin
 store/pgtest:
-store: core fault schedule
 testsum:
-verifier: core display
-web: api assertion core display schedule
+verifier: approval core display lazy
+web: api approval assertion card core display lazy people signin
 `)
 
 // keepers are the only rooms that may import a package.
@@ -100,13 +106,14 @@ approvalbot/internal/store/pgtest:
 cel.dev/cel-go: policy/condition
 database/sql: bench store store/pgtest
 github.com/SherClockHolmes/webpush-go: push
+github.com/a-h/templ: web
 github.com/arran4/golang-ical: schedule
 github.com/bwmarrin/discordgo: bot/discord/gateway
 github.com/chromedp:
 github.com/coder/websocket: fakechat gateway
 github.com/coreos/go-oidc: web
 github.com/danielgtaylor/huma: server
-github.com/go-json-experiment: assertion bot/telegram core gateway hook hook/acp hook/mcp messages policy/tool proof server verifier web
+github.com/go-json-experiment: approval assertion bot/telegram core gateway hook hook/acp hook/mcp messages policy/tool proof server verifier web
 github.com/go-telegram/bot: bot/telegram
 github.com/go-webauthn/webauthn: web
 github.com/jackc/pgx: bench store store/pgtest
@@ -124,7 +131,9 @@ golang.org/x/sync: daemon
 golang.org/x/text: display
 modernc.org/sqlite: bench store
 mvdan.cc/sh: policy/line policy/shell
+html/template:
 net/http: api fakechat bot/discord bot/discord/gateway bot/discord/rest bot/telegram callback cli cli/agent cli/app cli/offline cli/setup daemon gateway hook hook/ask hook/live hook/mcp bench fakeclaude panics push server server/connection server/metrics verifier web
+text/template:
 `)
 
 // table reads lines of a name and what belongs to it. A line of its own for each leaves
@@ -185,7 +194,7 @@ func TestRooms_AreOnThePage(t *testing.T) {
 	text, err := os.ReadFile("../../ARCHITECTURE.md")
 	require.NoError(t, err)
 	page := string(text)
-	require.LessOrEqual(t, strings.Count(page, "\n"), 170, "the page is to stay short")
+	require.LessOrEqual(t, strings.Count(page, "\n"), 180, "the page is to stay short")
 	var rows []string
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z/]+)/` \\| .+ \\|$").FindAllStringSubmatch(page, -1) {
 		rows = append(rows, strings.TrimPrefix(row[1], "internal/"))

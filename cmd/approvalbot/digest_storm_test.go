@@ -17,7 +17,9 @@ import (
 	"approvalbot/bot/telegram"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/fakechat"
+	"approvalbot/internal/people"
 	"approvalbot/internal/store"
 	"approvalbot/routing"
 )
@@ -37,20 +39,20 @@ type stormy struct {
 // risky is a policy that asks for everything, at the class that the tool is named for.
 type risky struct{}
 
-func (risky) Hash() string                       { return "1" }
-func (risky) Permits(_ core.Call) (string, bool) { return "", true }
+func (risky) Hash() string                           { return "1" }
+func (risky) Permits(_ approval.Call) (string, bool) { return "", true }
 
-func (p risky) JudgeWith(ctx context.Context, c core.Call, _ core.Opinion) core.Judgement {
+func (p risky) JudgeWith(ctx context.Context, c approval.Call, _ approval.Opinion) approval.Judgement {
 	return p.Judge(ctx, c)
 }
 
-func (risky) Judge(_ context.Context, c core.Call) core.Judgement {
-	people := []core.Factor{core.UserRequest}
-	class := map[string]core.RiskClass{"R2": core.R2, "R3": core.R3, "R4": core.R4}[c.ToolName]
-	return core.Judgement{
-		Outcome: core.OutcomeAsk, Assessment: core.Assessment{RiskClass: class, Source: "static"},
-		Rule:   core.Rule{Allowed: people, Effective: people, MinApprovals: 1, RequiresHuman: true},
-		Offers: []core.Decision{core.AllowOnce, core.AllowSession, core.Deny}, GrantScope: core.GrantScope{Subject: "x"},
+func (risky) Judge(_ context.Context, c approval.Call) approval.Judgement {
+	people := []approval.Factor{approval.UserRequest}
+	class := map[string]approval.RiskClass{"R2": approval.R2, "R3": approval.R3, "R4": approval.R4}[c.ToolName]
+	return approval.Judgement{
+		Outcome: approval.OutcomeAsk, Assessment: approval.Assessment{RiskClass: class, Source: "static"},
+		Rule:   approval.Rule{Allowed: people, Effective: people, MinApprovals: 1, RequiresHuman: true},
+		Offers: []approval.Decision{approval.AllowOnce, approval.AllowSession, approval.Deny}, GrantScope: approval.GrantScope{Subject: "x"},
 	}
 }
 
@@ -65,13 +67,13 @@ func inStorm(t *testing.T, test func(w *stormy)) {
 			bob: tg.AddUser(fakechat.TelegramProfile{FirstName: "Bob"}), mallory: tg.AddUser(fakechat.TelegramProfile{FirstName: "M"})}
 		w.group = tg.AddSupergroup("ops", w.alice, w.bob, w.mallory)
 		ids := []string{fmt.Sprint(w.alice.ID), fmt.Sprint(w.bob.ID)}
-		people, err := core.NewDirectory(core.Rights{
-			People: []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": ids[0]}},
+		people, err := people.NewDirectory(people.Rights{
+			People: []people.Person{{Name: "alice", Accounts: map[string]string{"telegram": ids[0]}},
 				{Name: "bob", Accounts: map[string]string{"telegram": ids[1]}}},
 			AllowedUsers: map[string][]string{"telegram": ids},
 		})
 		require.NoError(t, err)
-		table := &routing.Table{Mode: routing.Targets, Targets: []core.Target{w.place()}, FallbackAfterMs: 20_000}
+		table := &routing.Table{Mode: routing.Targets, Targets: []approval.Target{w.place()}, FallbackAfterMs: 20_000}
 		log := slog.New(slog.DiscardHandler)
 		var wake []func()
 		w.gate = core.NewGate(s, core.Rules{Enabled: true, Policy: risky{}, People: people, Router: table, DigestAbove: 5,
@@ -80,7 +82,7 @@ func inStorm(t *testing.T, test func(w *stormy)) {
 				f()
 			}
 		})
-		handler := textcmd.NewHandler(w.gate, s, nil, table.Names)
+		handler := textcmd.NewHandler(w.gate, nil, s, nil, table.Names)
 		bot, err := telegram.New(telegram.Config{Token: tg.Token(), APIURL: tg.URL(), Transport: tg.HTTPClient().Transport},
 			handler, s, w.gate.Handled, log)
 		require.NoError(t, err)
@@ -108,8 +110,8 @@ func inStorm(t *testing.T, test func(w *stormy)) {
 	})
 }
 
-func (w *stormy) place() core.Target {
-	return core.Target{Channel: "telegram", To: fmt.Sprint(w.group.ID)}
+func (w *stormy) place() approval.Target {
+	return approval.Target{Channel: "telegram", To: fmt.Sprint(w.group.ID)}
 }
 
 func (w *stormy) until(what string, cond func() bool) {
@@ -123,16 +125,16 @@ func (w *stormy) until(what string, cond func() bool) {
 	require.Fail(w.t, "waited in vain: "+what)
 }
 
-func (w *stormy) ask(tool string, n int) core.Approval {
+func (w *stormy) ask(tool string, n int) approval.Approval {
 	w.t.Helper()
 	a, created, err := w.gate.Submit(w.t.Context(), core.Caller{Token: "loop", MayRequest: true},
-		core.Call{ToolName: tool, Params: fmt.Appendf(nil, `{"n":%d}`, n), SessionKey: "s"})
+		approval.Call{ToolName: tool, Params: fmt.Appendf(nil, `{"n":%d}`, n), SessionKey: "s"})
 	require.NoError(w.t, err)
 	require.True(w.t, created)
 	return a
 }
 
-func (w *stormy) get(a core.Approval) core.Approval {
+func (w *stormy) get(a approval.Approval) approval.Approval {
 	w.t.Helper()
 	got, err := w.gate.ByKey(w.t.Context(), a.Key)
 	require.NoError(w.t, err)
@@ -140,7 +142,7 @@ func (w *stormy) get(a core.Approval) core.Approval {
 }
 
 // flood asks so many R2s, and gives those that are folded with the digest that lists them.
-func (w *stormy) flood(n int) (folded []core.Approval, digest fakechat.TelegramMessage) {
+func (w *stormy) flood(n int) (folded []approval.Approval, digest fakechat.TelegramMessage) {
 	w.t.Helper()
 	for i := range n {
 		if a := w.ask("R2", i); i >= 5 {
@@ -193,7 +195,7 @@ func TestStormOf500(t *testing.T) {
 	inStorm(t, func(w *stormy) {
 		t := w.t
 		w.tg.SetLimits(fakechat.TelegramFAQLimits())
-		var all, grave []core.Approval
+		var all, grave []approval.Approval
 		for n := range 500 {
 			tool := "R" + fmt.Sprint(2+n%2)
 			if n%100 == 50 {
@@ -224,7 +226,7 @@ func TestStormOf500(t *testing.T) {
 		for _, a := range all {
 			got := w.get(a)
 			require.True(t, got.Reached)
-			require.Contains(t, []core.DeliveryState{core.Sent, core.Listed}, got.Deliveries[0].State)
+			require.Contains(t, []approval.DeliveryState{approval.Sent, approval.Listed}, got.Deliveries[0].State)
 		}
 
 		// Nothing is lost: what nobody could see yet comes up as the list empties.
@@ -239,7 +241,7 @@ func TestStormOf500(t *testing.T) {
 		}
 		left := 0
 		for _, a := range all {
-			if w.get(a).Status == core.Pending {
+			if w.get(a).Status == approval.Pending {
 				left++
 			}
 		}
@@ -258,9 +260,9 @@ func TestDenyAll(t *testing.T) {
 		old := digest.Buttons[1][0].CallbackData
 		later := w.ask("R3", 100)
 		require.Equal(t, "You are not authorized to approve/deny this request.", w.answer(w.mallory.Tap(w.group, digest.ID, "Deny all 3")))
-		require.Equal(t, core.Pending, w.get(folded[0]).Status)
+		require.Equal(t, approval.Pending, w.get(folded[0]).Status)
 		_, err := w.gate.Vote(t.Context(), folded[0].Key, core.Ballot{
-			Voter: core.Voter{Channel: "telegram", UserID: fmt.Sprint(w.bob.ID)}, Decision: core.Deny, Reason: "mine",
+			Voter: approval.Voter{Channel: "telegram", UserID: fmt.Sprint(w.bob.ID)}, Decision: approval.Deny, Reason: "mine",
 		})
 		require.NoError(t, err)
 		require.Equal(t, "Denied 2 of the 3 listed; 1 had ended before.", w.answer(w.alice.TapData(w.group, digest.ID, old)))
@@ -268,17 +270,17 @@ func TestDenyAll(t *testing.T) {
 		require.Equal(t, "mine", w.get(folded[0]).Reason)
 		for _, a := range folded[1:] {
 			got := w.get(a)
-			require.Equal(t, core.Denied, got.Status)
+			require.Equal(t, approval.Denied, got.Status)
 			require.Len(t, got.Votes, 1, "one vote each")
 			require.Equal(t, []string{"person:alice"}, got.DecidedBy)
 		}
-		require.Equal(t, core.Pending, w.get(later).Status, "it was not listed then")
+		require.Equal(t, approval.Pending, w.get(later).Status, "it was not listed then")
 
 		digest = w.digest(func(m fakechat.TelegramMessage) bool { return strings.Contains(m.Text, later.Code) })
 		require.Equal(t, []string{"Open 1", "Deny"}, labels(digest))
 		require.Equal(t, "Denied 2 of the 3 listed; 1 had ended before.", w.answer(w.alice.TapData(w.group, digest.ID, old)),
 			"an old version is what it was")
-		require.Equal(t, core.Pending, w.get(later).Status)
+		require.Equal(t, approval.Pending, w.get(later).Status)
 		forged := strings.Replace(old, " 1", " 77", 1)
 		require.Equal(t, "This button is not known here.", w.answer(w.alice.TapData(w.group, digest.ID, forged)))
 		require.Equal(t, "Denied 1 of the 1 listed.", w.answer(w.alice.Tap(w.group, digest.ID, "Deny")))
@@ -306,7 +308,7 @@ func TestOpen(t *testing.T) {
 		})
 		require.Equal(t, "The card of "+folded[1].Code+" stands in this chat.", w.answer(w.bob.TapData(w.group, digest.ID, open)))
 		require.Contains(t, w.answer(w.alice.Tap(w.group, card.ID, "Allow once")), "Allowed. It may run once")
-		require.Equal(t, core.Approved, w.get(folded[1]).Status)
+		require.Equal(t, approval.Approved, w.get(folded[1]).Status)
 		require.Contains(t, w.answer(w.bob.TapData(w.group, digest.ID, open)), "Already decided: allowed once by alice")
 		digest = w.digest(func(m fakechat.TelegramMessage) bool { return !strings.Contains(m.Text, folded[1].Code) })
 		require.Equal(t, []string{"Open 1", "Open 2", "Deny all 2"}, labels(digest))
@@ -338,7 +340,7 @@ func TestCommandsOnWhatIsFolded(t *testing.T) {
 				return strings.Contains(m.Text, "that message is no card")
 			})
 		})
-		require.Equal(t, core.Pending, w.get(folded[2]).Status, "a reply to a digest names none")
+		require.Equal(t, approval.Pending, w.get(folded[2]).Status, "a reply to a digest names none")
 	})
 }
 
@@ -348,7 +350,7 @@ func TestADigestOfAChatThatIsGone(t *testing.T) {
 	inStorm(t, func(w *stormy) {
 		t := w.t
 		w.group.Kick()
-		var all []core.Approval
+		var all []approval.Approval
 		for n := range 9 {
 			all = append(all, w.ask("R2", n))
 		}
@@ -357,8 +359,8 @@ func TestADigestOfAChatThatIsGone(t *testing.T) {
 		for _, a := range all {
 			got := w.get(a)
 			require.False(t, got.Reached)
-			require.Contains(t, got.Assessment.ReasonCodes, core.ReasonUnreached)
-			require.Equal(t, core.Pending, got.Status)
+			require.Contains(t, got.Assessment.ReasonCodes, approval.ReasonUnreached)
+			require.Equal(t, approval.Pending, got.Status)
 		}
 	})
 }
@@ -369,14 +371,14 @@ func TestADigestOfAChatThatGoes(t *testing.T) {
 	inStorm(t, func(w *stormy) {
 		t := w.t
 		folded, _ := w.flood(7)
-		w.until("it is listed", func() bool { return w.get(folded[1]).Deliveries[0].State == core.Listed })
+		w.until("it is listed", func() bool { return w.get(folded[1]).Deliveries[0].State == approval.Listed })
 		w.group.Kick()
 		late := w.ask("R2", 100)
-		require.Equal(t, core.Folded, late.Deliveries[0].State)
+		require.Equal(t, approval.Folded, late.Deliveries[0].State)
 		time.Sleep(30 * time.Second)
 		synctest.Wait()
 		require.False(t, w.get(late).Reached)
-		require.Equal(t, core.Failed, w.get(late).Deliveries[0].State)
+		require.Equal(t, approval.Failed, w.get(late).Deliveries[0].State)
 		require.False(t, w.get(folded[1]).Reached, "nobody can decide there any more")
 	})
 }
@@ -399,6 +401,6 @@ func TestALostCopyOfADigest(t *testing.T) {
 		require.Contains(t, w.answer(w.mallory.Tap(w.group, first.ID, "Deny all 2")), "not authorized")
 		require.Equal(t, "Here is "+folded[0].Code+".", w.answer(w.alice.Tap(w.group, first.ID, "Open 1")))
 		require.Equal(t, "Denied 2 of the 2 listed.", w.answer(w.alice.Tap(w.group, first.ID, "Deny all 2")))
-		require.Equal(t, core.Denied, w.get(folded[1]).Status)
+		require.Equal(t, approval.Denied, w.get(folded[1]).Status)
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/fakechat"
 )
@@ -49,7 +49,7 @@ func TestDrill_ThereAndBackAndNeverRuns(t *testing.T) {
 	done, _ := r.drilling("--wait", "1m")
 	card, err := r.group.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool { return len(m.Buttons) > 0 })
 	require.NoError(t, err)
-	require.Contains(t, card.Text, core.DrillTool)
+	require.Contains(t, card.Text, approval.DrillTool)
 	require.Contains(t, card.Text, "Nothing will run, whatever you decide.")
 	_, err = r.ops.WaitMessage(r.ctx(), func(fakechat.DiscordMessage) bool { return true })
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ func (r *rig) drilled() (a api.Approval) {
 	r.t.Helper()
 	operator, ctx := r.operator(), r.ctx()
 	require.Eventually(r.t, func() bool {
-		l, err := operator.List(ctx, api.Filter{ToolName: core.DrillTool, Status: api.Pending})
+		l, err := operator.List(ctx, api.Filter{ToolName: approval.DrillTool, Status: api.Pending})
 		if err != nil || len(l.Items) == 0 {
 			return false
 		}
@@ -155,7 +155,7 @@ func TestDrill_TakesEveryWayWhateverPolicySays(t *testing.T) {
 			requireProblem(t, err, "not_claimable", "policy")
 			require.Zero(t, hook.asked(), "nobody outside is asked about a drill")
 
-			e, err := r.operator().Evaluate(r.ctx(), api.CreateRequest{ToolName: core.DrillTool, Params: []byte(`{"drill":true}`)})
+			e, err := r.operator().Evaluate(r.ctx(), api.CreateRequest{ToolName: approval.DrillTool, Params: []byte(`{"drill":true}`)})
 			require.NoError(t, err)
 			require.Equal(t, "ask", e.Outcome)
 		})

@@ -42,7 +42,7 @@ func TestHelp(t *testing.T) {
 			requireExample(t, root, line)
 		}
 	}
-	for path := range help.Examples {
+	for path := range help.Examples() {
 		c, _, err := root.Find(strings.Fields(path))
 		require.True(t, path == root.Name() || err == nil && c.CommandPath() == root.Name()+" "+path, path)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
 	"approvalbot/internal/daemon"
@@ -302,7 +302,7 @@ func (r *rig) remembers(platform, message string) {
 	}
 	ctx := r.ctx()
 	require.Eventually(r.t, func() bool {
-		_, known, err := r.desk.Store.ByMessage(ctx, core.Target{Channel: platform, To: to[platform]}, message)
+		_, known, err := r.desk.Store.ByMessage(ctx, approval.Target{Channel: platform, To: to[platform]}, message)
 		return err == nil && known
 	}, patient, 5*time.Millisecond)
 }

@@ -10,8 +10,10 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
 	"approvalbot/internal/assertion/softkey"
+	"approvalbot/internal/signin"
 )
 
 // signedDeploys wants the yes to every deploy signed.
@@ -25,9 +27,9 @@ func (r *rig) enrolled(who string) *softkey.Passkey {
 	r.t.Helper()
 	p := softkey.New(r.t, assertion.ES256)
 	k := p.Key(r.t)
-	s := core.Session{ID: "link", Person: who, How: "link", Enrols: true, CreatedMs: time.Now().UnixMilli()}
-	_, err := r.desk.Gate.Enrol(r.ctx(), s,
-		core.Passkey{ID: p.ID, Name: "phone", PublicKey: k.PublicKey, Algorithm: k.Algorithm})
+	s := signin.Session{ID: "link", Person: who, How: "link", Enrols: true, CreatedMs: time.Now().UnixMilli()}
+	_, err := r.desk.SignIn.Enrol(r.ctx(), s,
+		signin.Passkey{ID: p.ID, Name: "phone", PublicKey: k.PublicKey, Algorithm: k.Algorithm})
 	require.NoError(r.t, err)
 	return p
 }
@@ -58,10 +60,10 @@ func TestStepUp_EverywhereTheSameSentence(t *testing.T) {
 	require.Empty(t, r.get(a).Votes)
 	require.True(t, r.get(a).Approvers.StepUp)
 
-	s := core.Session{ID: "alice's", Person: "alice", How: "passkey", CreatedMs: time.Now().UnixMilli()}
-	y, err := r.desk.Gate.BeginYes(r.ctx(), s, a.Code, core.ShownCall{Fingerprint: a.ArgsFingerprint, PolicyHash: r.desk.Gate.PolicyHash()})
+	s := signin.Session{ID: "alice's", Person: "alice", How: "passkey", CreatedMs: time.Now().UnixMilli()}
+	y, err := r.desk.Gate.BeginYes(r.ctx(), s.WebUser(), a.Code, core.ShownCall{Fingerprint: a.ArgsFingerprint, PolicyHash: r.desk.Gate.PolicyHash()})
 	require.NoError(t, err)
-	_, err = r.desk.Gate.VoteSigned(r.ctx(), s, a.Code, core.SignedYes{Nonce: y.Nonce, Response: key.Sign(t, y.Site, y.Challenge)}, "")
+	_, err = r.desk.Gate.VoteSigned(r.ctx(), s.WebUser(), a.Code, core.SignedYes{Nonce: y.Nonce, Response: key.Sign(t, y.Site, y.Challenge)}, "")
 	require.NoError(t, err)
 	for _, name := range []string{"telegram", "discord"} {
 		r.chatOn(name).settled(r.chatOn(name).waitText("Allowed once by alice").id, "Allowed once by alice")
@@ -82,5 +84,5 @@ func TestStepUp_NobodyHasAPasskey(t *testing.T) {
 	a, err := r.agent().Create(r.ctx(), api.CreateRequest{ToolName: "deploy", Params: []byte(`{"n":1}`)}, api.CreateOptions{})
 	require.NoError(t, err)
 	require.EqualValues(t, "denied", a.Status)
-	require.Contains(t, a.ReasonCodes, core.ReasonInsufficient)
+	require.Contains(t, a.ReasonCodes, approval.ReasonInsufficient)
 }

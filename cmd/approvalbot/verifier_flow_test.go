@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config/effective"
 	"approvalbot/internal/fakechat"
 )
@@ -297,7 +297,7 @@ func TestFlow_TheVerifiersBotAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, cfg.Channels.Telegram.On())
 	require.True(t, effective.VerifierBot(cfg).On())
-	require.Equal(t, []core.Target{{Channel: "verifier", To: fmt.Sprint(room.ID)}}, effective.VerifierChats(cfg))
+	require.Equal(t, []approval.Target{{Channel: "verifier", To: fmt.Sprint(room.ID)}}, effective.VerifierChats(cfg))
 }
 
 func botName(own bool) string {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/proof"
 )
 
@@ -23,9 +23,11 @@ func desk(t *testing.T, until time.Time, argv ...string) (receipt, jwks string) 
 	require.NoError(t, err)
 	print, err := proof.Fingerprint("exec", params, nil)
 	require.NoError(t, err)
-	r, err := proof.ReceiptFor(core.Approval{
-		Key: "k", ID: "k", Code: "K7QX2M", Owner: "agent", Status: core.Approved, Decision: core.AllowOnce, DecidedBy: []string{"person:alice"},
-		ToolName: "exec", Fingerprint: print, PolicyHash: "7e57", ResolvedAtMs: until.Add(-2 * time.Hour).UnixMilli(), ClaimUntilMs: until.UnixMilli(),
+	r, err := proof.ReceiptFor(approval.Approval{
+		Names:  approval.Names{Key: "k", ID: "k", Code: "K7QX2M", Owner: "agent"},
+		Ended:  approval.Ended{Status: approval.Approved, Decision: approval.AllowOnce, DecidedBy: []string{"person:alice"}, ResolvedAtMs: until.Add(-2 * time.Hour).UnixMilli(), ClaimUntilMs: until.UnixMilli()},
+		Asked:  approval.Asked{ToolName: "exec", Fingerprint: print},
+		Judged: approval.Judged{PolicyHash: "7e57"},
 	}, "desk")
 	require.NoError(t, err)
 	receipt, err = s.Sign(r)

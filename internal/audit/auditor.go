@@ -12,6 +12,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/store"
 	"approvalbot/proof"
 )
@@ -28,11 +29,11 @@ const (
 type Desk struct {
 	Store  *store.Store
 	Log    *slog.Logger
-	Keep   time.Duration        // how long records are kept; 0: for ever
-	Issuer func() string        // how receipts call this desk
-	Chats  func() []core.Target // get the day's first checkpoint
+	Keep   time.Duration            // how long records are kept; 0: for ever
+	Issuer func() string            // how receipts call this desk
+	Chats  func() []approval.Target // get the day's first checkpoint
 	// Tell posts a text in chats, as far as they can be reached, and does not wait for it.
-	Tell func(ctx context.Context, chats []core.Target, text string)
+	Tell func(ctx context.Context, chats []approval.Target, text string)
 }
 
 // Auditor signs what can be proved later, and forgets what is too old.
@@ -70,7 +71,7 @@ func (a *Auditor) Pins() api.DeskKeys {
 }
 
 // Receipt signs that an approval allows its call, and names the claim if it had a name.
-func (a *Auditor) Receipt(of core.Approval) (string, error) {
+func (a *Auditor) Receipt(of approval.Approval) (string, error) {
 	r, err := proof.ReceiptFor(of, a.Issuer())
 	if err != nil {
 		return "", err
@@ -111,7 +112,7 @@ func (a *Auditor) RecordLoss(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.Store.Append(ctx, nil, core.Event{AtMs: time.Now().UnixMilli(), Type: core.EventDamaged, Data: data})
+	return a.Store.Append(ctx, nil, approval.Event{AtMs: time.Now().UnixMilli(), Type: approval.EventDamaged, Data: data})
 }
 
 // Run signs the log's head whenever a checkpoint is due and forgets what is older
@@ -182,7 +183,7 @@ func (a *Auditor) oldEnough(ctx context.Context, first, untilMs int64) (at int64
 		if err != nil || e.AtMs > untilMs {
 			return at, c, err
 		}
-		if e.Type != core.EventCheckpoint {
+		if e.Type != approval.EventCheckpoint {
 			continue
 		}
 		if found, _, err := proof.CheckpointOf(e); err == nil && found.Seq >= first && found.AtMs <= untilMs {
@@ -223,7 +224,7 @@ func (a *Auditor) last(ctx context.Context, head int64) (last proof.Checkpoint, 
 		if err != nil {
 			return last, err
 		}
-		if e.Type == core.EventCheckpoint {
+		if e.Type == approval.EventCheckpoint {
 			if c, _, err := proof.CheckpointOf(e); err == nil {
 				last = c
 			}

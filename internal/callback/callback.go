@@ -33,6 +33,8 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 )
 
 const (
@@ -56,10 +58,10 @@ type Owner struct {
 
 // Config is what a Channel is made of.
 type Config struct {
-	Approval func(ctx context.Context, key string) (core.Approval, error)
-	Body     func(ctx context.Context, a core.Approval) ([]byte, error) // the approval as JSON
-	Owner    func(name string) (Owner, bool)                            // as configured now
-	Log      *slog.Logger                                               // nil: silent
+	Approval func(ctx context.Context, key string) (approval.Approval, error)
+	Body     func(ctx context.Context, a approval.Approval) ([]byte, error) // the approval as JSON
+	Owner    func(name string) (Owner, bool)                                // as configured now
+	Log      *slog.Logger                                                   // nil: silent
 }
 
 // Channel makes the calls. Safe for concurrent use.
@@ -85,7 +87,7 @@ func Sign(secret string, at time.Time, body []byte) string {
 }
 
 // Post calls the owner of the approval that the target names.
-func (c *Channel) Post(ctx context.Context, to core.Target, p core.Posting) (core.Posted, error) {
+func (c *Channel) Post(ctx context.Context, to approval.Target, p core.Posting) (core.Posted, error) {
 	a, err := c.cfg.Approval(ctx, to.To)
 	if err != nil {
 		return core.Posted{}, err
@@ -108,13 +110,13 @@ func (c *Channel) Post(ctx context.Context, to core.Target, p core.Posting) (cor
 }
 
 // Edit does nothing: a call is not edited, the next one says what is new.
-func (c *Channel) Edit(context.Context, core.Target, string, core.Card) error { return nil }
+func (c *Channel) Edit(context.Context, approval.Target, string, card.Card) error { return nil }
 
 // Attach does nothing.
-func (c *Channel) Attach(context.Context, core.Target, core.File) error { return nil }
+func (c *Channel) Attach(context.Context, approval.Target, card.File) error { return nil }
 
 // AttachParts does nothing.
-func (c *Channel) AttachParts(context.Context, core.Target, core.File) error { return nil }
+func (c *Channel) AttachParts(context.Context, approval.Target, card.File) error { return nil }
 
 // call makes one call. The error is safe to show.
 func (c *Channel) call(ctx context.Context, address string, owner Owner, id string, body []byte) error {
@@ -142,7 +144,7 @@ func (c *Channel) call(ctx context.Context, address string, owner Owner, id stri
 
 // again says when to try once more: the longer it has failed, the later, with
 // some chance in it, so that a burst of failures does not come back as one.
-func (c *Channel) again(a core.Approval, since time.Time, err error) error {
+func (c *Channel) again(a approval.Approval, since time.Time, err error) error {
 	age := time.Since(since)
 	var refused Refused
 	if errors.As(err, &refused) || age >= giveUp {

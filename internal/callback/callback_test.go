@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 var local = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
@@ -23,10 +24,13 @@ var local = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParse
 func owner(address string, change ...func(*Config, *Owner)) *Channel {
 	o := Owner{Secret: "secret-0123456789", Allow: local}
 	cfg := Config{
-		Approval: func(context.Context, string) (core.Approval, error) {
-			return core.Approval{Key: "k1", Owner: "agent", CallbackURL: address}, nil
+		Approval: func(context.Context, string) (approval.Approval, error) {
+			return approval.Approval{
+				Names: approval.Names{Key: "k1", Owner: "agent"},
+				Asked: approval.Asked{CallbackURL: address},
+			}, nil
 		},
-		Body: func(context.Context, core.Approval) ([]byte, error) {
+		Body: func(context.Context, approval.Approval) ([]byte, error) {
 			return []byte(`{"id":"k1","status":"approved"}`), nil
 		},
 	}
@@ -39,7 +43,7 @@ func owner(address string, change ...func(*Config, *Owner)) *Channel {
 
 func post(t *testing.T, c *Channel, since time.Time) *core.DeliveryError {
 	t.Helper()
-	_, err := c.Post(t.Context(), core.Target{Channel: core.CallbackChannel, To: "k1"}, core.Posting{Nonce: "n1", SinceMs: since.UnixMilli()})
+	_, err := c.Post(t.Context(), approval.Target{Channel: approval.CallbackChannel, To: "k1"}, core.Posting{Nonce: "n1", SinceMs: since.UnixMilli()})
 	if err == nil {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/cli/show"
 	"approvalbot/internal/display"
+	"approvalbot/internal/people"
 )
 
 func newAwayCommand(a *app.App) *cobra.Command {
@@ -50,7 +51,7 @@ func newAwayCommand(a *app.App) *cobra.Command {
 			if a.JSON {
 				return a.PrintJSON(away)
 			}
-			_, err = fmt.Fprintln(a.Stdout, display.Escape(core.Left{Absence: core.Absence(away.Absence), Notes: away.Notes}.Text(time.Local)))
+			_, err = fmt.Fprintln(a.Stdout, display.Escape(core.Left{Absence: people.Absence(away.Absence), Notes: away.Notes}.Text(time.Local)))
 			return err
 		},
 	}

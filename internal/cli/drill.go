@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/cli/show"
 	"approvalbot/internal/display"
@@ -59,7 +59,7 @@ func runDrill(ctx context.Context, a *app.App, ask askFlags, wait time.Duration)
 	if err != nil {
 		return err
 	}
-	req, err := ask.request(core.DrillTool, params)
+	req, err := ask.request(approval.DrillTool, params)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (d *drill) outcome() string {
 		return "No chat got a card: approvals.tools.routing names none for it."
 	case len(v.Deliveries) == 0:
 		return "Nobody was asked: " + strings.TrimSuffix(show.Ending(v), ".") + ". See approvalbot evaluate --tool " +
-			core.DrillTool + "."
+			approval.DrillTool + "."
 	case v.Status == api.Withdrawn:
 		return "Nobody decided; the drill is withdrawn."
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/cli/show"
 	"approvalbot/internal/display"
@@ -100,7 +100,7 @@ func printEvaluation(a *app.App, e api.Evaluation) error {
 // touches says what a call would touch, where the desk can tell.
 func touches(a api.Assessment) string {
 	if slices.Contains(a.ReasonCodes, "unknown-tool") &&
-		slices.Equal(a.SideEffects, []string{string(core.NoSideEffect)}) {
+		slices.Equal(a.SideEffects, []string{string(approval.NoSideEffect)}) {
 		return "unknown: the desk does not know this tool"
 	}
 	return display.Escape(strings.Join(a.SideEffects, ", "))
@@ -168,7 +168,7 @@ func showPolicy(ctx context.Context, a *app.App) error {
 		if x.Outcome == "ask" {
 			needs, who = show.ClassNeeds(x), display.Escape(show.ClassWho(x))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", x.RiskClass, core.RiskClass(i).Text(), x.Outcome, needs, who)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", x.RiskClass, approval.RiskClass(i).Text(), x.Outcome, needs, who)
 	}
 	if err := w.Flush(); err != nil {
 		return err

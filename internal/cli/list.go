@@ -16,7 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/cli/show"
 	"approvalbot/internal/display"
@@ -121,7 +121,7 @@ func printRounds(ctx context.Context, a *app.App, c *api.Client, f api.Filter) e
 	f.Status, f.Round, f.Cursor, f.Limit = "", true, "", app.PageSize
 	open, err := c.List(ctx, f)
 	var refused *api.Problem
-	if errors.As(err, &refused) && refused.Code == string(core.CodeInvalidRequest) {
+	if errors.As(err, &refused) && refused.Code == string(approval.CodeInvalidRequest) {
 		return nil
 	}
 	for _, i := range open.Items {

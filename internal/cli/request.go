@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/cli/show"
 	"approvalbot/internal/display"
@@ -46,7 +46,7 @@ func (f *askFlags) request(tool string, params json.RawMessage) (api.CreateReque
 		Justification: f.justification, ActionSummary: f.summary, TimeoutMs: f.life.Milliseconds(),
 	}
 	if f.origin != "" {
-		t, err := core.ParseTarget(f.origin)
+		t, err := approval.ParseTarget(f.origin)
 		if err != nil {
 			return req, fmt.Errorf("--origin: %w", err)
 		}

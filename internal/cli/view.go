@@ -9,10 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/cli/show"
 	"approvalbot/internal/display"
+	"approvalbot/internal/people"
 )
 
 func newViewCommand(a *app.App) *cobra.Command {
@@ -61,7 +62,7 @@ func printView(a *app.App, v api.Approval) {
 		"Why", safeAll(v.Why, " "),
 		"Effects", safeAll(v.SideEffects, ", "),
 	)
-	workdir, host, envHash := (*core.Bind)(v.Bind).Fields()
+	workdir, host, envHash := (*approval.Bind)(v.Bind).Fields()
 	if envHash != "" {
 		envHash = "environment " + envHash
 	}
@@ -126,7 +127,7 @@ func printAfter(a *app.App, v api.Approval) {
 		show.Fields(a.Stdout, 12, "Result", display.Escape(words)+" (as the asker says)")
 	}
 	for i, r := range v.Retries {
-		show.Fields(a.Stdout, 12, fmt.Sprintf("Retry %d", i+1), "by "+display.Escape(core.People(r.By))+", "+show.When(r.AtMs))
+		show.Fields(a.Stdout, 12, fmt.Sprintf("Retry %d", i+1), "by "+display.Escape(people.People(r.By))+", "+show.When(r.AtMs))
 	}
 	if r := v.RetryRound; r != nil {
 		show.Fields(a.Stdout, 12, "Waits", display.Escape(r.Text)+", until "+show.When(r.ExpiresAtMs))

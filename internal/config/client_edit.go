@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+
+	"approvalbot/internal/lazy"
 )
 
 // ClientDesk is what of a client file follows its desk. An empty member stays as the
@@ -164,7 +166,7 @@ func setLine(text, key, value string) string {
 	return ended(text) + line + "\n"
 }
 
-var keysBlock = regexp.MustCompile(`(?m)^deskKeys:.*\n?((?:[ \t]+|-).*\n?)*`)
+var keysBlock = lazy.Pattern(`(?m)^deskKeys:.*\n?((?:[ \t]+|-).*\n?)*`)
 
 // setKeys gives a text with those desk keys, where the old ones were or at its end.
 func setKeys(text string, keys []DeskKey) string {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Config is the configuration as the YAML document has it, every omitted key
@@ -260,12 +260,12 @@ type AgentShield struct {
 
 // Risk is a threshold: a risk class, or none.
 type Risk struct {
-	Class core.RiskClass
+	Class approval.RiskClass
 	Set   bool
 }
 
 // Reaches reports whether the class is at or above the threshold.
-func (r Risk) Reaches(c core.RiskClass) bool { return r.Set && c >= r.Class }
+func (r Risk) Reaches(c approval.RiskClass) bool { return r.Set && c >= r.Class }
 
 // HasToken reports whether a caller may come with that token.
 func (c Config) HasToken(token string) bool { return c.TokenName(token) != "" }

@@ -3,7 +3,7 @@ package config
 import (
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const day = 24 * time.Hour
@@ -39,13 +39,13 @@ func (t *ApprovalTools) setDefaults() {
 		AllowedApprovers: []string{"user_request", "rules_based"}, MinApprovals: 1, SelfApproval: "block",
 		Classifier: Classifier{TimeoutMs: 1200, MaxInputChars: 6000, MinConfidence: 0.72, OnLowConfidence: "require_approval"},
 		Policy: Policy{
-			RequireApprovalAtOrAbove:        Risk{Class: core.R3, Set: true},
+			RequireApprovalAtOrAbove:        Risk{Class: approval.R3, Set: true},
 			RequireApprovalForExternalWrite: true,
 			RequireApprovalForMessagingSend: true,
 			AgentInstructions:               "ask",
 			ProjectCode:                     "allow",
-			RequireHumanApproverAtOrAbove:   Risk{Class: core.R3, Set: true},
-			BreaksQuietAtOrAbove:            Risk{Class: core.R4, Set: true},
+			RequireHumanApproverAtOrAbove:   Risk{Class: approval.R3, Set: true},
+			BreaksQuietAtOrAbove:            Risk{Class: approval.R4, Set: true},
 		},
 		Routing: Routing{Mode: "both", FallbackAfter: Duration(20 * time.Second), DigestAbove: 5},
 		SLO:     SLO{DecidedWithin: Duration(10 * time.Minute), Share: 0.95},

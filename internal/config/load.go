@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -18,6 +17,8 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 	"go.yaml.in/yaml/v3"
+
+	"approvalbot/internal/lazy"
 )
 
 // LocalFile is the name of the configuration that serve --local generates.
@@ -165,7 +166,7 @@ func Parse(
 	return cfg, r.warnings, nil
 }
 
-var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
+var yamlLine = lazy.Pattern(`^(?:yaml: )?(?:line (\d+): )?`)
 
 // yamlWords says what the parser finds in words that help.
 var yamlWords = strings.NewReplacer("found character that cannot start any token", "a tab, or a value that begins with @, ` or %; indent with blanks, and put such a value in quotes")

@@ -6,13 +6,13 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Place is a chat to write to: {channel, to, threadId, timezone}, or channel:to:thread as
 // text. It is in normal form.
 type Place struct {
-	core.Target
+	approval.Target
 	Timezone string // of its people, as the IANA database names it; empty: UTC
 }
 
@@ -22,7 +22,7 @@ func (p *Place) decodeNode(d *decoder, n *yaml.Node, at spot) {
 		if !ok {
 			return
 		}
-		t, err := core.ParseTarget(text)
+		t, err := approval.ParseTarget(text)
 		if err != nil || tag != "!!str" && tag != anyTag {
 			d.mistake(at.path, "must be a chat with numeric ids, such as telegram:-1001234567890 or discord:123456789012345678")
 			return
@@ -38,7 +38,7 @@ func (p *Place) decodeNode(d *decoder, n *yaml.Node, at spot) {
 	}
 	before := len(d.mistakes)
 	d.decodeStruct(n, reflect.ValueOf(&parts).Elem(), at)
-	t := core.Target{Channel: parts.Channel, To: string(parts.To), ThreadID: string(parts.ThreadID)}
+	t := approval.Target{Channel: parts.Channel, To: string(parts.To), ThreadID: string(parts.ThreadID)}
 	switch {
 	case len(d.mistakes) > before:
 	case t.Channel == "":
@@ -120,8 +120,8 @@ func (u *Updates) decodeNode(d *decoder, n *yaml.Node, at spot) {
 }
 
 // Targets are the chats of a list.
-func Targets(places []Place) []core.Target {
-	out := make([]core.Target, len(places))
+func Targets(places []Place) []approval.Target {
+	out := make([]approval.Target, len(places))
 	for i, p := range places {
 		out[i] = p.Target
 	}

@@ -2,10 +2,11 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"approvalbot/internal/lazy"
 )
 
 // Environ is the process environment as a value.
@@ -23,8 +24,8 @@ func NewEnviron(lines []string) Environ {
 }
 
 var (
-	variable     = regexp.MustCompile(`\$?\$\{[^}]*\}?`)
-	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	variable     = lazy.Pattern(`\$?\$\{[^}]*\}?`)
+	variableName = lazy.Pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // IsVariable reports whether text can be the name of an environment variable.

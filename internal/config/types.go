@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -12,7 +11,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/lazy"
 )
 
 const redacted = "<redacted>"
@@ -41,7 +41,7 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 type ID string
 
 // DecimalID matches what an ID holds.
-var DecimalID = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,18})$`)
+var DecimalID = lazy.Pattern(`^-?(0|[1-9][0-9]{0,18})$`)
 
 func (id *ID) decodeNode(d *decoder, n *yaml.Node, at spot) {
 	text, tag, ok := d.scalar(n, at)
@@ -61,7 +61,7 @@ type Duration time.Duration
 
 const maxDays = 36500
 
-var days = regexp.MustCompile(`^([0-9]{1,5})d`)
+var days = lazy.Pattern(`^([0-9]{1,5})d`)
 
 func (x *Duration) decodeNode(d *decoder, n *yaml.Node, at spot) {
 	text, tag, ok := d.scalar(n, at)
@@ -109,7 +109,7 @@ func (r *Risk) decodeNode(d *decoder, n *yaml.Node, at spot) {
 		*r = Risk{}
 		return
 	}
-	var c core.RiskClass
+	var c approval.RiskClass
 	if c.UnmarshalText([]byte(text)) != nil {
 		d.mistake(at.path, "must be R0, R1, R2, R3 or R4")
 		return
@@ -120,7 +120,7 @@ func (r *Risk) decodeNode(d *decoder, n *yaml.Node, at spot) {
 // name is what people, tokens and agents may be called: it stands in the log and
 // on cards. (Patterns here do not count: a class repeated 64 times is compiled 64
 // times, at every start, and this one would take 2 MB.)
-var name = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}._-]*$`)
+var name = lazy.Pattern(`^[\p{L}\p{N}][\p{L}\p{N}._-]*$`)
 
 // GoodName reports whether people, tokens and agents may be called so.
 func GoodName(s string) bool { return utf8.RuneCountInString(s) <= 64 && name.MatchString(s) }

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/callback"
 	"approvalbot/internal/config"
 )
@@ -20,12 +20,12 @@ func (d *Daemon) callbacks() *callback.Channel {
 
 // callbackBody is the approval as its owner would get it, with a receipt if it is
 // approved: of the approval, not of a claim, so it names none.
-func (d *Daemon) callbackBody(ctx context.Context, a core.Approval) ([]byte, error) {
+func (d *Daemon) callbackBody(ctx context.Context, a approval.Approval) ([]byte, error) {
 	view, err := d.Server.View(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	if a.Status == core.Approved && a.RevokedAtMs == 0 {
+	if a.Status == approval.Approved && a.RevokedAtMs == 0 {
 		a.ClaimID = ""
 		if view.Receipt, err = d.Auditor.Receipt(a); err != nil {
 			return nil, err

@@ -16,6 +16,7 @@ import (
 	"approvalbot/bot/discord"
 	"approvalbot/bot/telegram"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config/effective"
 	"approvalbot/internal/store"
 )
@@ -73,7 +74,7 @@ func (d *Daemon) leaseOf(name string) string {
 	switch name {
 	case "discord":
 		token = d.cfg.Channels.Discord.BotToken
-	case core.VerifierChannel:
+	case approval.VerifierChannel:
 		token = effective.VerifierBot(d.cfg).BotToken
 	}
 	sum := sha256.Sum256([]byte(token))
@@ -104,7 +105,7 @@ func (d *Daemon) newBot(name string) (bot, error) {
 	switch name {
 	case "telegram":
 		return telegram.New(effective.Telegram(d.cfg.Channels.Telegram), d.talk, d.Store, d.Gate.Handled, d.log)
-	case core.VerifierChannel:
+	case approval.VerifierChannel:
 		return telegram.New(effective.VerifierTelegram(d.cfg), d.talk, d.Store, d.Gate.Handled, d.log)
 	}
 	return discord.New(effective.Discord(d.cfg.Channels.Discord), d.talk, d.Store, d.Gate.Handled, d.log)

@@ -17,6 +17,7 @@ import (
 	"approvalbot/internal/server"
 	"approvalbot/internal/server/events"
 	"approvalbot/internal/server/metrics"
+	"approvalbot/internal/signin"
 	"approvalbot/internal/store"
 	"approvalbot/internal/web"
 	"approvalbot/routing"
@@ -52,6 +53,7 @@ type Options struct {
 type Daemon struct {
 	Store   *store.Store
 	Gate    *core.Gate
+	SignIn  *signin.Door
 	Server  *server.Server
 	Metrics *metrics.Set
 	Auditor *audit.Auditor

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/signin"
 )
 
 // endGone ends what people had whom the configuration in force does not name, and says so to
 // the log and the chats. If that waits for other instances, or fails, it is tried again.
-func (d *Daemon) endGone(ctx context.Context) (core.Gone, error) {
-	gone, err := d.Gate.EndGone(ctx)
+func (d *Daemon) endGone(ctx context.Context) (signin.Gone, error) {
+	gone, err := d.SignIn.EndGone(ctx)
 	lines := strings.Join(gone.Lines(), "; ")
 	switch {
 	case ctx.Err() != nil: // the next start does it

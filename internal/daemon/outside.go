@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
 	"approvalbot/internal/verifier"
@@ -25,7 +26,7 @@ func (d *Daemon) outside(cfg config.Config, rules *core.Rules) error {
 		return nil
 	}
 	settings := effective.Classifier(cfg)
-	settings.Observe = func(took time.Duration, o core.Opinion) {
+	settings.Observe = func(took time.Duration, o approval.Opinion) {
 		why := o.Failed
 		if why == "" && o.Assessment.Confidence < cfg.ApprovalTools().Classifier.MinConfidence {
 			why = "low-confidence"

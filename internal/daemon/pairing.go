@@ -7,22 +7,24 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config/local"
 	"approvalbot/internal/display"
+	"approvalbot/internal/signin"
 )
 
-// pairings is the gate with what a desk does about pairings: it says what its
+// pairings is sign-in with what a desk does about pairings: it says what its
 // configuration lacks, and writes it where that is its own to write.
 type pairings struct {
-	*core.Gate
+	*signin.Door
 	desk *Daemon
 }
 
-// Pair is the gate's, and puts into the log what the configuration lacks.
+// Pair is the door's, and puts into the log what the configuration lacks.
 func (p pairings) Pair(
-	ctx context.Context, v core.Voter, code string, who core.PairingWho, handled *core.InboundRef,
+	ctx context.Context, v approval.Voter, code string, who signin.PairingWho, handled *approval.InboundRef,
 ) (right bool, err error) {
-	right, err = p.Gate.Pair(ctx, v, code, who, handled)
+	right, err = p.Door.Pair(ctx, v, code, who, handled)
 	if right {
 		p.desk.log.Info("a pairing code was given in a chat; what the configuration lacks for that is in missing",
 			"channel", who.Chat.Channel, "target", who.Chat.String(), "person", v.Channel+":"+v.UserID,
@@ -31,12 +33,12 @@ func (p pairings) Pair(
 	return right, err
 }
 
-func chatOf(who core.PairingWho) local.Chat { return local.Chat{At: who.Chat, User: who.UserID} }
+func chatOf(who signin.PairingWho) local.Chat { return local.Chat{At: who.Chat, User: who.UserID} }
 
 // Start makes a pairing.
 func (p pairings) Start(ctx context.Context, who core.Caller) (api.PairingCode, error) {
 	if len(p.desk.bots) == 0 {
-		return api.PairingCode{}, core.Refuse(core.CodeUnavailable,
+		return api.PairingCode{}, approval.Refuse(approval.CodeUnavailable,
 			"No chat is on: give the desk a bot's token and start it again, and then ask for a code.")
 	}
 	made, code, err := p.StartPairing(ctx, who)
@@ -52,7 +54,7 @@ func (p pairings) Get(ctx context.Context, id string) (api.Pairing, error) {
 	status := now.Status(time.Now().UnixMilli())
 	out := api.Pairing{ID: now.ID, Status: api.PairingStatus(status), ExpiresAtMs: now.ExpiresAtMs}
 	if who := now.Answer; who != nil {
-		v := p.Rules().People.Identify(core.Voter{Channel: who.Chat.Channel, UserID: who.UserID})
+		v := p.desk.Gate.Rules().People.Identify(approval.Voter{Channel: who.Chat.Channel, UserID: who.UserID})
 		out.Answer = &api.PairingWho{
 			Channel: v.Channel, UserID: v.UserID, Name: who.Name, Chat: who.Chat.String(), Person: v.Person,
 		}
@@ -71,11 +73,11 @@ func (p pairings) Accept(ctx context.Context, who core.Caller, id string) (api.R
 	switch {
 	case err != nil:
 		return api.Reloaded{}, err
-	case now.Status(time.Now().UnixMilli()) != core.PairingAnswered:
-		return api.Reloaded{}, core.Refuse(core.CodeNotFound,
+	case now.Status(time.Now().UnixMilli()) != signin.PairingAnswered:
+		return api.Reloaded{}, approval.Refuse(approval.CodeNotFound,
 			"Nobody gave the code of this pairing in a chat, or more than five minutes ago.")
 	case p.desk.options.Local == nil || !p.desk.options.Local.Writable(chatOf(*now.Answer)):
-		return api.Reloaded{}, core.Refuse(core.CodeForbidden,
+		return api.Reloaded{}, approval.Refuse(approval.CodeForbidden,
 			"The desk does not write its configuration, which is its operator's own, "+
 				"or depends on variables that name another chat: "+
 				"add the pairing's lines by hand.")
@@ -83,7 +85,7 @@ func (p pairings) Accept(ctx context.Context, who core.Caller, id string) (api.R
 	undo, err := p.desk.options.Local.Write(chatOf(*now.Answer))
 	if err != nil {
 		p.desk.log.Error("a pairing could not be written into the configuration", "reason", err)
-		return api.Reloaded{}, core.Refuse(core.CodeUnavailable,
+		return api.Reloaded{}, approval.Refuse(approval.CodeUnavailable,
 			"The configuration could not be written; see the desk's log.")
 	}
 	r, err := p.desk.reloadFor(ctx, who)

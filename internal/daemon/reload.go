@@ -14,6 +14,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
 	"approvalbot/internal/policy"
@@ -54,9 +55,9 @@ func (d *Daemon) reloadFor(ctx context.Context, who core.Caller) (api.Reloaded, 
 	case errors.As(err, &mistakes):
 		d.log.Error("the configuration was not put in force; the old policy stays", "reason", err)
 		return r, refusalOf(mistakes)
-	case err != nil && core.CodeOf(err) == "":
+	case err != nil && approval.CodeOf(err) == "":
 		d.log.Error("the configuration was not put in force; the old policy stays", "reason", err)
-		return r, core.Refuse(core.CodeUnavailable,
+		return r, approval.Refuse(approval.CodeUnavailable,
 			"The configuration could not be put in force and the old policy stays; see the desk's log.")
 	}
 	return r, err
@@ -87,7 +88,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	}
 	// First what removed people have left, in a step that ran beside their removal: a
 	// configuration that names them again must not give it back.
-	if _, err := d.Gate.EndGone(ctx); err != nil {
+	if _, err := d.SignIn.EndGone(ctx); err != nil {
 		return api.Reloaded{}, err
 	}
 	old, generation := *d.live.Load(), d.Store.Generation()
@@ -134,6 +135,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	d.live.Store(&next)
 	d.Metrics.Use(known(next, rules))
 	d.Gate.Use(rules)
+	d.SignIn.RulesChanged()
 	select {
 	case d.otherDuty <- struct{}{}:
 	default:
@@ -208,11 +210,11 @@ func reloader(by string) string {
 
 // announce tells every target chat something, once, as far as they can be reached.
 func (d *Daemon) announce(ctx context.Context, text string) {
-	d.tell(ctx, d.table.Route(core.Approval{}).Targets, text)
+	d.tell(ctx, d.table.Route(approval.Approval{}).Targets, text)
 }
 
 // tell posts a text in each of the chats, once, without waiting for it.
-func (d *Daemon) tell(ctx context.Context, chats []core.Target, text string) {
+func (d *Daemon) tell(ctx context.Context, chats []approval.Target, text string) {
 	for _, t := range chats {
 		b := d.bots[t.Channel]
 		if b == nil {
@@ -278,12 +280,12 @@ func placeNames(places []config.Place) []string {
 }
 
 // refusalOf tells the mistakes to who may see the configuration.
-func refusalOf(m config.Mistakes) *core.Error {
+func refusalOf(m config.Mistakes) *approval.Error {
 	n := "1 mistake"
 	if len(m) > 1 {
 		n = fmt.Sprintf("%d mistakes", len(m))
 	}
-	e := core.Invalid()
+	e := approval.Invalid()
 	e.Message = "The configuration has " + n + " and the old policy stays."
 	for _, one := range m {
 		where := fmt.Sprintf("line %d", one.Where.Line)
@@ -291,7 +293,7 @@ func refusalOf(m config.Mistakes) *core.Error {
 			where = one.Where.Source
 		}
 		e.Fields = append(e.Fields,
-			core.FieldError{Field: cmp.Or(one.Key, "configuration"), Problem: where + ": " + one.Text})
+			approval.FieldError{Field: cmp.Or(one.Key, "configuration"), Problem: where + ": " + one.Text})
 	}
 	return e
 }
@@ -329,7 +331,7 @@ func whyStray(err error) string {
 		return ""
 	case errors.As(err, &mistakes):
 		return " The file was read again and has mistakes: approvalbot config check names them."
-	case core.CodeOf(err) == core.CodeUnavailable:
+	case approval.CodeOf(err) == approval.CodeUnavailable:
 		return " The file was read again and does not say it either, or the store does not answer."
 	}
 	return " The file was read again and cannot be used; see the desk's log."

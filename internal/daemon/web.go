@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 	"approvalbot/internal/push"
 	"approvalbot/internal/server/connection"
@@ -78,11 +79,11 @@ func (d *Daemon) linkTo() func(secret string) string {
 type loginLinks struct{ desk *Daemon }
 
 // LoginLink makes a link for whoever has that account.
-func (l loginLinks) LoginLink(ctx context.Context, v core.Voter, handled *core.InboundRef) (core.Posting, error) {
+func (l loginLinks) LoginLink(ctx context.Context, v approval.Voter, handled *approval.InboundRef) (core.Posting, error) {
 	if l.desk.web == nil {
-		return core.Posting{}, core.Refuse(core.CodeForbidden, "This desk has no pages to sign in to.")
+		return core.Posting{}, approval.Refuse(approval.CodeForbidden, "This desk has no pages to sign in to.")
 	}
-	made, secret, err := l.desk.Gate.LinkFor(ctx, v, handled)
+	made, secret, err := l.desk.SignIn.LinkFor(ctx, v, handled)
 	if err != nil {
 		return core.Posting{}, err
 	}
@@ -90,13 +91,13 @@ func (l loginLinks) LoginLink(ctx context.Context, v core.Voter, handled *core.I
 }
 
 // Send posts in a chat, once.
-func (l loginLinks) Send(ctx context.Context, to core.Target, p core.Posting) error {
+func (l loginLinks) Send(ctx context.Context, to approval.Target, p core.Posting) error {
 	_, err := l.desk.post(ctx, to, p)
 	return err
 }
 
 // post puts a message into a chat of a bot that is on.
-func (d *Daemon) post(ctx context.Context, to core.Target, p core.Posting) (core.Posted, error) {
+func (d *Daemon) post(ctx context.Context, to approval.Target, p core.Posting) (core.Posted, error) {
 	b := d.bots[to.Channel]
 	if b == nil {
 		return core.Posted{}, &core.DeliveryError{Message: "That chat is off.", Gone: true}
@@ -113,7 +114,7 @@ func (d *Daemon) greet(ctx context.Context, terminal io.Writer) error {
 	if d.web == nil || terminal == nil || !ok {
 		return nil
 	}
-	_, secret, err := d.Gate.OwnLink(ctx, person)
+	_, secret, err := d.SignIn.OwnLink(ctx, person)
 	if err != nil {
 		d.log.Warn("no link to the desk's pages could be made; approvalbot login makes one", "reason", err)
 		return nil

@@ -8,6 +8,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/card"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
 	"approvalbot/internal/web"
@@ -22,7 +23,7 @@ const (
 
 // webConfig is what the pages are made of, but for who signs in.
 func (d *Daemon) webConfig() web.Config {
-	return web.Config{Gate: d.Gate, Log: d.log, Changes: d.feed, Rights: d.rightsOf, Policy: d.policyView,
+	return web.Config{Gate: d.Gate, SignIn: d.SignIn, Log: d.log, Changes: d.feed, Rights: d.rightsOf, Policy: d.policyView,
 		Health: d.health, OnDisk: d.onDisk,
 		Receipt: d.Auditor.Receipt, Audit: &web.Audit{Entries: d.Store, Keys: d.Auditor.Keys, Verify: d.Auditor.Verify}}
 }
@@ -84,7 +85,7 @@ func (d *Daemon) health(ctx context.Context) []core.Diagnostic {
 	now := time.Now().UnixMilli()
 	age := func(ms int64) time.Duration { return time.Duration(now-ms) * time.Millisecond }
 	if s.OldestDueMs != 0 && age(s.OldestDueMs) > staleDue {
-		out = append(out, core.Warn("messages", "one has been due for "+core.Span(age(s.OldestDueMs)),
+		out = append(out, core.Warn("messages", "one has been due for "+card.Span(age(s.OldestDueMs)),
 			"look at the chats above"))
 	}
 	if s.FailedCalls > 0 {
@@ -93,7 +94,7 @@ func (d *Daemon) health(ctx context.Context) []core.Diagnostic {
 	}
 	if s.LastCheckMs != 0 && age(s.LastCheckMs) > staleCheckpoint {
 		out = append(out, core.Warn("audit log",
-			"its newest signed checkpoint is "+core.Span(age(s.LastCheckMs))+" old", "look at the desk's log"))
+			"its newest signed checkpoint is "+card.Span(age(s.LastCheckMs))+" old", "look at the desk's log"))
 	}
 	if last, drilled, err := d.Gate.LastDrill(ctx); err == nil && drilled && len(last.Missing) > 0 {
 		out = append(out, core.Warn("drill", fmt.Sprintf("%d chats got no card", len(last.Missing)), "run approvalbot drill"))

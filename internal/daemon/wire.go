@@ -18,6 +18,7 @@ import (
 	"approvalbot/bot/telegram"
 	"approvalbot/bot/textcmd"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/audit"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
@@ -28,6 +29,7 @@ import (
 	"approvalbot/internal/server/connection"
 	"approvalbot/internal/server/events"
 	"approvalbot/internal/server/metrics"
+	"approvalbot/internal/signin"
 	"approvalbot/internal/store"
 	"approvalbot/routing"
 )
@@ -78,7 +80,9 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 	d.Metrics.Use(known(cfg, rules))
 	d.feed = events.NewFeed(d.Store, log)
 	d.Gate = core.NewGate(d.Store, rules, log, d.committed, d.Metrics.Observe, d.feed.Notify)
-	if err := d.Gate.ShareSeed(d.Store.Seed()); err != nil {
+	d.SignIn = signin.New(d.Store.SignInStores(), d.Gate)
+	d.Gate.TrustSigners(d.SignIn)
+	if err := errors.Join(d.Gate.ShareSeed(d.Store.Seed()), d.SignIn.ShareSeed(d.Store.Seed())); err != nil {
 		return nil, err
 	}
 	d.learnAbsences(ctx)
@@ -87,11 +91,11 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 	}
 	d.timers = routing.NewTimers(d.Store, d.Gate, log)
 	d.drills = routing.NewDrills(d.Gate, func(t time.Time) time.Time { return d.Gate.Rules().Drill.Next(t) }, log)
-	d.notices = routing.NewNotices(d.Store, d.post, d.Gate.NoticesDue(), log)
+	d.notices = routing.NewNotices(d.Store, d.post, d.SignIn.NoticesDue(), log)
 	if d.web, err = d.pages(); err != nil {
 		return nil, err
 	}
-	d.talk = textcmd.NewHandler(pairings{d.Gate, d}, d.Store, loginLinks{d}, d.isPlace)
+	d.talk = textcmd.NewHandler(d.Gate, pairings{d.SignIn, d}, d.Store, loginLinks{d}, d.isPlace)
 	mount, err := d.connect()
 	if err != nil {
 		return nil, err
@@ -102,7 +106,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 		return nil, err
 	}
 	d.Server, err = server.New(server.Config{
-		Gate: d.Gate, Tokens: effective.Tokens(cfg), Ready: d.ready, Policy: d.policyView, Reload: d.reloadFor, Pairings: pairings{d.Gate, d}, LinkTo: d.linkTo(), Metrics: d.Metrics, Feed: d.feed, Audit: d.audit(), Callbacks: d.Store, CallbackDue: d.wakeDispatchers, Log: log, Version: version,
+		Gate: d.Gate, Tokens: effective.Tokens(cfg), Ready: d.ready, Policy: d.policyView, Reload: d.reloadFor, Pairings: pairings{d.SignIn, d}, LinkTo: d.linkTo(), SignIn: d.SignIn, Metrics: d.Metrics, Feed: d.feed, Audit: d.audit(), Callbacks: d.Store, CallbackDue: d.wakeDispatchers, Log: log, Version: version,
 		CertFile: cfg.Server.TLS.CertFile, KeyFile: cfg.Server.TLS.KeyFile, Mount: mount, Viewers: d.viewers, Own: own,
 	})
 	if err != nil {
@@ -126,7 +130,7 @@ func (d *Daemon) audited() audit.Desk {
 	return audit.Desk{
 		Store: d.Store, Log: d.log, Keep: time.Duration(d.cfg.Store.Retention.Audit), Tell: d.tell,
 		Issuer: func() string { return cmp.Or(d.live.Load().Server.PublicURL, "approvalbot") },
-		Chats:  func() []core.Target { return config.Targets(d.live.Load().ApprovalTools().Routing.AuditChats) },
+		Chats:  func() []approval.Target { return config.Targets(d.live.Load().ApprovalTools().Routing.AuditChats) },
 	}
 }
 
@@ -166,11 +170,11 @@ func (d *Daemon) connect() (map[string]http.Handler, error) {
 		d.bots["discord"], mount["POST "+InteractionsPath] = x, d.poking(x.InteractionsHandler(connection.Authenticated))
 	}
 	if effective.VerifierBot(d.cfg).On() {
-		v, err := d.newBot(core.VerifierChannel)
+		v, err := d.newBot(approval.VerifierChannel)
 		if err != nil {
 			return nil, fmt.Errorf("tools.verifier.telegram: %w", err)
 		}
-		d.bots[core.VerifierChannel] = v
+		d.bots[approval.VerifierChannel] = v
 	}
 	return mount, nil
 }
@@ -180,7 +184,7 @@ func (d *Daemon) connect() (map[string]http.Handler, error) {
 func (d *Daemon) dispatch() {
 	for _, name := range effective.Outboxes {
 		wayOut := "set channels." + name + ".botToken"
-		if name == core.VerifierChannel {
+		if name == approval.VerifierChannel {
 			wayOut = "set tools.verifier.telegram.botToken, and start the desk again"
 		}
 		var channel core.Channel = routing.Off{Name: name, WayOut: wayOut}
@@ -191,7 +195,7 @@ func (d *Daemon) dispatch() {
 			routing.NewDispatcher(name, channel, d.Store, d.Gate, d.table, d.timers.Wake, d.log))
 	}
 	d.dispatchers = append(d.dispatchers,
-		routing.NewDispatcher(core.CallbackChannel, d.callbacks(), d.Store, d.Gate, d.table, func() {}, d.log))
+		routing.NewDispatcher(approval.CallbackChannel, d.callbacks(), d.Store, d.Gate, d.table, func() {}, d.log))
 	if d.pushKey.Public != "" {
 		d.dispatchers = append(d.dispatchers,
 			routing.NewDispatcher(core.PushChannel, d.notifications(), d.Store, d.Gate, d.table, func() {}, d.log))
@@ -206,18 +210,18 @@ func (d *Daemon) committed(c core.Change) {
 		}
 	}
 	if !c.Approval.Final() && d.timers != nil {
-		d.timers.WakeBy(c.Approval.TimerMs())
+		d.timers.WakeBy(core.TimerMs(c.Approval))
 	}
 }
 
 // isPlace reports whether the operator named that chat: as a target, or as a
 // chat where sessions live.
-func (d *Daemon) isPlace(t core.Target) bool {
+func (d *Daemon) isPlace(t approval.Target) bool {
 	if d.table.Names(t) {
 		return true
 	}
 	cfg := d.live.Load()
-	if slices.ContainsFunc(effective.VerifierChats(*cfg), func(p core.Target) bool { return p.Names(t) }) {
+	if slices.ContainsFunc(effective.VerifierChats(*cfg), func(p approval.Target) bool { return p.Names(t) }) {
 		return true
 	}
 	for _, token := range cfg.Server.Tokens {

@@ -4,15 +4,13 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"approvalbot/internal/lazy"
 )
 
 // reserved are words that a POSIX shell (or bash) does not take for a command's
 // name.
-var reserved = map[string]bool{
-	"if": true, "then": true, "else": true, "elif": true, "fi": true, "do": true, "done": true,
-	"case": true, "esac": true, "while": true, "until": true, "for": true, "in": true,
-	"function": true, "select": true, "time": true, "coproc": true,
-}
+var reserved = lazy.Words(`if then else elif fi do done case esac while until for in function select time coproc`)
 
 // Argv shows argv element by element, each quoted where a POSIX shell needs it,
 // so that it reads back to the same argv: an empty element is a pair of quotes,
@@ -36,7 +34,7 @@ func quoted(argv []string) string {
 // shellWord quotes s if it must be. First is where a shell looks for
 // assignments and keywords.
 func shellWord(s string, first bool) string {
-	isSpecial := first && (strings.Contains(s, "=") || reserved[s])
+	isSpecial := first && (strings.Contains(s, "=") || reserved.Has(s))
 	if s != "" && !isSpecial && !strings.ContainsFunc(s, needsQuotes) {
 		return s
 	}

@@ -3,6 +3,7 @@ package display
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -11,26 +12,28 @@ import (
 
 // concealed holds the characters that a reader cannot see, or that change how
 // their neighbours look, save the ordinary space.
-var concealed = rangetable.Merge(
-	unicode.Cc, unicode.Cf, unicode.Cs, unicode.Zl, unicode.Zp,
-	unicode.Me, // enclosing marks strike or ring the letter before them
-	unicode.Variation_Selector,
-	unicode.Other_Default_Ignorable_Code_Point, // Hangul fillers, joiners, unused tags
-	rangetable.New(
-		0x00A0, 0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006,
-		0x2007, 0x2008, 0x2009, 0x200A, 0x202F, 0x205F, 0x3000, // spaces, all but U+0020
-		0x2800,                                 // a braille pattern without dots
-		0x0334, 0x0335, 0x0336, 0x0337, 0x0338, // overlays
-		0x20D2, 0x20D3, 0x20D8, 0x20D9, 0x20DA, 0x20E5, 0x20E6, 0x20EA, 0x20EB,
-	),
-	&unicode.RangeTable{R32: []unicode.Range32{{Lo: 0xE0000, Hi: 0xE0FFF, Stride: 1}}}, // tags
-)
+var concealed = sync.OnceValue(func() *unicode.RangeTable {
+	return rangetable.Merge(
+		unicode.Cc, unicode.Cf, unicode.Cs, unicode.Zl, unicode.Zp,
+		unicode.Me, // enclosing marks strike or ring the letter before them
+		unicode.Variation_Selector,
+		unicode.Other_Default_Ignorable_Code_Point, // Hangul fillers, joiners, unused tags
+		rangetable.New(
+			0x00A0, 0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006,
+			0x2007, 0x2008, 0x2009, 0x200A, 0x202F, 0x205F, 0x3000, // spaces, all but U+0020
+			0x2800,                                 // a braille pattern without dots
+			0x0334, 0x0335, 0x0336, 0x0337, 0x0338, // overlays
+			0x20D2, 0x20D3, 0x20D8, 0x20D9, 0x20DA, 0x20E5, 0x20E6, 0x20EA, 0x20EB,
+		),
+		&unicode.RangeTable{R32: []unicode.Range32{{Lo: 0xE0000, Hi: 0xE0FFF, Stride: 1}}}, // tags
+	)
+})
 
 func isConcealed(r rune) bool {
 	if r < 0x7F {
 		return r < ' '
 	}
-	return unicode.Is(concealed, r)
+	return unicode.Is(concealed(), r)
 }
 
 // Escape makes characters visible that a reader would miss or be misled by:

@@ -2,7 +2,6 @@ package display
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -10,12 +9,14 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 	"golang.org/x/text/unicode/runenames"
+
+	"approvalbot/internal/lazy"
 )
 
 // longestWord is how much of a word a finding quotes.
 const longestWord = 32
 
-var escapes = regexp.MustCompile(`\\u\{[0-9A-F]{1,6}\}`)
+var escapes = lazy.Pattern(`\\u\{[0-9A-F]{1,6}\}`)
 
 // Lookalikes names characters that pose as others: letters of another script
 // in a word, words that are written wholly with letters that look like those of
@@ -92,13 +93,13 @@ func Hides(s string) bool {
 }
 
 // brokenByte is how Escape writes a byte that is not UTF-8.
-var brokenByte = regexp.MustCompile(`\\x\{[0-9A-F]{2}\}`)
+var brokenByte = lazy.Pattern(`\\x\{[0-9A-F]{2}\}`)
 
 // isWordRune reports what words are made of, punctuation that poses as ASCII
 // included.
 func isWordRune(r rune) bool {
 	poses := r >= 0x80 && isConcealed(r) && !isBlank(r)
-	return poses || unicode.In(r, unicode.L, unicode.M, unicode.N) || twins[r] != 0
+	return poses || unicode.In(r, unicode.L, unicode.M, unicode.N) || twins()[r] != 0
 }
 
 func finding(word string, r rune) string {
@@ -156,9 +157,9 @@ func isDisguise(before, r rune) bool {
 	case unicode.IsMark(r):
 		return unicode.Is(unicode.Inherited, r) && (before < 0x80 || unicode.Is(unicode.Latin, before))
 	case unicode.IsLetter(r) || unicode.IsNumber(r):
-		return styled(r) != 0 || unicode.Is(unicode.Latin, r) && twins[r] != 0
+		return styled(r) != 0 || unicode.Is(unicode.Latin, r) && twins()[r] != 0
 	}
-	return twins[r] != 0 // punctuation
+	return twins()[r] != 0 // punctuation
 }
 
 // firstTwin gives the first letter of word with a twin, or else r.
@@ -178,7 +179,7 @@ func posesAsCommand(word string) bool {
 	for _, r := range word {
 		like := r
 		if r >= 0x80 {
-			like = twins[r]
+			like = twins()[r]
 		}
 		if like == 0 {
 			return false
@@ -186,7 +187,7 @@ func posesAsCommand(word string) bool {
 		same = same && (r < 0x80 || strings.ContainsRune(identical, r))
 		skeleton.WriteRune(like)
 	}
-	return same && skeleton.Len() > 2 || commands[strings.ToLower(skeleton.String())]
+	return same && skeleton.Len() > 2 || commands.Has(strings.ToLower(skeleton.String()))
 }
 
 // scriptOf gives the script of a letter, all but the common ones being one;

@@ -1,19 +1,19 @@
 package display
 
-import "strings"
+import (
+	"strings"
+
+	"approvalbot/internal/lazy"
+)
 
 // sensitiveWords are the words that make the value of a parameter a secret if its name contains one.
 var sensitiveWords = [...]string{"key", "password", "token", "secret", "auth"}
 
 // innocent are the parts of names that contain such a word and tell of no secret.
-var innocent = map[string]bool{
-	"author": true, "authors": true, "authored": true, "coauthor": true, "coauthors": true, "authority": true,
-	"keys": true, "keyboard": true, "keyboards": true, "keyword": true, "keywords": true, "keyframe": true,
-	"keyframes": true, "keypress": true, "keydown": true, "keyup": true, "keycode": true, "keyspace": true,
-	"keyspaces": true, "keynote": true, "keypair": true,
-	"monkey": true, "donkey": true, "turkey": true, "hockey": true, "jockey": true, "whiskey": true,
-	"tokenizer": true, "tokenize": true, "tokenized": true, "tokenization": true, "secretary": true,
-}
+var innocent = lazy.Words(`
+	author authors authored coauthor coauthors authority keys keyboard keyboards keyword keywords keyframe
+	keyframes keypress keydown keyup keycode keyspace keyspaces keynote keypair monkey donkey turkey hockey
+	jockey whiskey tokenizer tokenize tokenized tokenization secretary`)
 
 // Sensitive reports whether the value of a parameter of that name counts as a secret: whether the name
 // contains key, password, token, secret or auth, in any case and whatever is between the letters. Words
@@ -25,7 +25,7 @@ func Sensitive(name string) bool {
 	for _, part := range nameParts(name) {
 		names := part == "key" && before != "" && kindOfKey("", before) == ordinary
 		counts := strings.HasPrefix(part, "token") && isCounter(before)
-		if !innocent[part] && !names && !counts {
+		if !innocent.Has(part) && !names && !counts {
 			rest.WriteString(part)
 		}
 		before = part

@@ -1,6 +1,9 @@
 package display
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // shape is a kind of secret that is known by how it looks.
 type shape struct {
@@ -43,12 +46,13 @@ var shapes = [...]shape{
 }
 
 // shapesBy holds the shapes by their first byte.
-var shapesBy = func() (by [256][]shape) {
+var shapesBy = sync.OnceValue(func() *[256][]shape {
+	by := new([256][]shape)
 	for _, x := range shapes {
 		by[x.start[0]] = append(by[x.start[0]], x)
 	}
 	return by
-}()
+})
 
 func isCapital(c byte) bool   { return isUpper(c) || c >= '0' && c <= '9' }
 func isToken(c byte) bool     { return isAlnum(c) || c == '_' || c == '-' }
@@ -57,14 +61,14 @@ func isDotted(c byte) bool    { return isToken(c) || c == '.' }
 
 // shaped finds secrets by their shape, where a word starts.
 func (f *finder) shaped() {
-	s := f.text
+	s, by := f.text, shapesBy()
 	for i := 0; i < len(s); i++ {
 		switch {
 		case s[i] == ':':
 			f.telegram(i)
 		case s[i] == '.':
 			f.discord(i)
-		case len(shapesBy[s[i]]) > 0 && startsWord(s, i):
+		case len(by[s[i]]) > 0 && startsWord(s, i):
 			f.shapeAt(i)
 		}
 	}
@@ -81,7 +85,7 @@ func startsWord(s string, i int) bool {
 
 func (f *finder) shapeAt(i int) {
 	s := f.text
-	for _, x := range shapesBy[s[i]] {
+	for _, x := range shapesBy()[s[i]] {
 		if i+1 == len(s) || s[i+1] != x.start[1] || !strings.HasPrefix(s[i:], x.start) {
 			continue
 		}

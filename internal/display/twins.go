@@ -1,10 +1,16 @@
 package display
 
-import "golang.org/x/text/unicode/norm"
+import (
+	"sync"
+
+	"golang.org/x/text/unicode/norm"
+
+	"approvalbot/internal/lazy"
+)
 
 // twins are letters and marks of other alphabets, and the ASCII characters for
 // which they are easily taken.
-var twins = func() map[rune]rune {
+var twins = sync.OnceValue(func() map[rune]rune {
 	pairs := map[rune]rune{}
 	add := func(theirs, ascii string) {
 		like := []rune(ascii)
@@ -20,29 +26,23 @@ var twins = func() map[rune]rune {
 	add("ıɑɡɩꜱᴄᴏᴠᴡᴢⅼⅰⅽⅾⅿⅹⅴǃ", "iagiscovwzlicdmxv!")
 	add("\u037E\u2044\u2215\u29F8\u2024\uA789\u2236\u01C0\u2223\u02D7", ";///.::||-")
 	return pairs
-}()
+})
 
 // identical are the letters that most fonts draw just as their twins.
 const identical = "аеорсухіјѕһԁԛԝӏοϲϳօ"
 
 // commands are short names that people read without looking twice.
-var commands = map[string]bool{
-	"apt": true, "ash": true, "awk": true, "bash": true, "bun": true, "cat": true, "cc": true,
-	"cd": true, "chmod": true, "chown": true, "cp": true, "curl": true, "dash": true, "dd": true,
-	"dig": true, "docker": true, "echo": true, "env": true, "eval": true, "exec": true,
-	"find": true, "gcc": true, "git": true, "go": true, "grep": true, "host": true, "ip": true,
-	"java": true, "kill": true, "ls": true, "make": true, "mv": true, "nc": true, "node": true,
-	"npm": true, "nsh": true, "open": true, "php": true, "pip": true, "ps": true, "python": true,
-	"rm": true, "rsh": true, "ruby": true, "scp": true, "sed": true, "sh": true, "ssh": true,
-	"su": true, "sudo": true, "tar": true, "tee": true, "yarn": true, "zsh": true,
-}
+var commands = lazy.Words(`
+	apt ash awk bash bun cat cc cd chmod chown cp curl dash dd dig docker echo env eval exec find gcc git go
+	grep host ip java kill ls make mv nc node npm nsh open php pip ps python rm rsh ruby scp sed sh ssh su
+	sudo tar tee yarn zsh`)
 
 // twin gives the ASCII character that r looks like, or 0.
 func twin(r rune) rune {
 	if r < 0x80 {
 		return 0
 	}
-	if like := twins[r]; like != 0 {
+	if like := twins()[r]; like != 0 {
 		return like
 	}
 	return styled(r)

@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // needsTwo is judge with two people.
 type needsTwo struct{ judge }
 
-func (p needsTwo) Judge(ctx context.Context, c core.Call) core.Judgement {
+func (p needsTwo) Judge(ctx context.Context, c approval.Call) approval.Judgement {
 	j := p.judge.Judge(ctx, c)
 	j.Rule.MinApprovals = 2
 	return j
@@ -30,14 +31,14 @@ func TestAdversary_T3_RetryThroughTheGateway(t *testing.T) {
 	retry := `{"id":"p","decision":"retry"}`
 	require.False(t, bob.answer(bob.start("tool.approval.resolve", retry)).OK, "it is pending")
 	alice := core.Caller{Token: "alice", Person: "alice", MayDecide: true}
-	a, err := d.gate.VoteAs(ctx, alice, "p", core.AllowOnce, "")
+	a, err := d.gate.VoteAs(ctx, alice, "p", approval.AllowOnce, "")
 	require.NoError(t, err)
 	bob.ok("tool.approval.resolve", `{"id":"p","decision":"allow-once"}`)
 	for n := range 2 {
 		id := fmt.Sprint(n)
 		_, err = d.gate.Claim(ctx, agentCaller, "p", core.ClaimInput{ClaimID: id})
 		require.NoError(t, err)
-		_, err = d.gate.Report(ctx, agentCaller, "p", id, core.Result{Status: "failed"})
+		_, err = d.gate.Report(ctx, agentCaller, "p", id, approval.Result{Status: "failed"})
 		require.NoError(t, err)
 		require.False(t, bob.answer(bob.start("tool.approval.resolve", retry)).OK, "no round is open")
 		_, err = d.gate.Retry(ctx, alice, a.Code, false)
@@ -63,12 +64,12 @@ func TestAdversary_T3_ARetryThroughTheGatewayNamesItsRun(t *testing.T) {
 				agent, bob := d.connect("agent"), d.connect("bob")
 				agent.answer(agent.start("exec.approval.request", `{"id":"p","command":"git push","twoPhase":true}`))
 				alice := core.Caller{Token: "alice", Person: "alice", MayDecide: true}
-				a, err := d.gate.VoteAs(ctx, alice, "p", core.AllowOnce, "")
+				a, err := d.gate.VoteAs(ctx, alice, "p", approval.AllowOnce, "")
 				require.NoError(t, err)
 				bob.ok("tool.approval.resolve", `{"id":"p","decision":"allow-once"}`)
 				_, err = d.gate.Claim(ctx, agentCaller, "p", core.ClaimInput{ClaimID: "1"})
 				require.NoError(t, err)
-				_, err = d.gate.Report(ctx, agentCaller, "p", "1", core.Result{Status: "failed"})
+				_, err = d.gate.Report(ctx, agentCaller, "p", "1", approval.Result{Status: "failed"})
 				require.NoError(t, err)
 				_, err = d.gate.Retry(ctx, alice, a.Code, false)
 				require.NoError(t, err)

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 )
 
 var filterOne = core.Filter{Limit: 1}
@@ -26,7 +28,7 @@ func (d *desk) still() {
 	d.t.Helper()
 	a, err := d.gate.Get(d.t.Context(), agentCaller, "p")
 	require.NoError(d.t, err)
-	require.Equal(d.t, core.Pending, a.Status)
+	require.Equal(d.t, approval.Pending, a.Status)
 	require.Empty(d.t, a.Votes)
 }
 
@@ -194,11 +196,11 @@ func TestAdversary_S6_OnlyFingerprintsOfShieldedCalls(t *testing.T) {
 	require.Nil(t, drawn.File)
 	require.Empty(t, drawn.Card.Payload)
 	require.Contains(t, drawn.Card.Headline.String(), "contents not shown here: deny here, or decide in the terminal")
-	require.Contains(t, drawn.Card.Details, core.Fact{Name: "Fingerprint", Value: a.Fingerprint[:12], Own: true})
-	chat, err := core.ParseTarget(group)
+	require.Contains(t, drawn.Card.Details, card.Fact{Name: "Fingerprint", Value: a.Fingerprint[:12], Own: true})
+	chat, err := approval.ParseTarget(group)
 	require.NoError(t, err)
-	_, err = d.gate.Vote(t.Context(), a.Key, core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "111"}, Decision: core.AllowOnce, Chat: &chat, Card: "1"})
-	require.Equal(t, core.CodeUnseenPayload, core.CodeOf(err))
+	_, err = d.gate.Vote(t.Context(), a.Key, core.Ballot{Voter: approval.Voter{Channel: "telegram", UserID: "111"}, Decision: approval.AllowOnce, Chat: &chat, Card: "1"})
+	require.Equal(t, approval.CodeUnseenPayload, approval.CodeOf(err))
 	claimed := operator.ok("agentshield.approval.resolve", `{"id":"p","decision":"allow-once"}`)
 	require.True(t, claimed.OK)
 	got, err := d.gate.Claim(t.Context(), agentCaller, "p", core.ClaimInput{})
@@ -214,7 +216,7 @@ func TestAdversary_T17_ForbiddenMethods(t *testing.T) {
 	all, err := d.store.Log(t.Context(), 0, 100)
 	require.NoError(t, err)
 	last := all[len(all)-1]
-	require.Equal(t, core.EventRefused, last.Type)
+	require.Equal(t, approval.EventRefused, last.Type)
 	require.Contains(t, string(last.Data), `"by":"token:agent"`)
 	require.Contains(t, string(last.Data), `"why":"forbidden: gateway tool.approval.resolve"`)
 }

@@ -7,6 +7,8 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/server/view"
 )
 
@@ -14,7 +16,7 @@ import (
 func shielded(m method) method {
 	return func(c *call) (any, error) {
 		if open := c.g.cfg.AgentShield; open == nil || !open() {
-			return nil, core.Refuse(core.CodeApprovalsDisabled, "approvals disabled")
+			return nil, approval.Refuse(approval.CodeApprovalsDisabled, "approvals disabled")
 		}
 		return m(c)
 	}
@@ -58,13 +60,13 @@ func shieldRequest(c *call, in shieldAsk) (any, error) {
 	out := shieldAnswer{Status: shieldPending, Tool: a.ToolName, ApprovalID: a.ID,
 		Message: "Tool call requires AgentShield approval. Awaiting operator decision."}
 	if a.Final() {
-		out.Status, out.Message = string(a.Status), "Already decided: "+a.Ending()
+		out.Status, out.Message = string(a.Status), "Already decided: "+card.Ending(a)
 	}
 	return out, nil
 }
 
-func (in shieldAsk) call() (core.Call, error) {
-	out := core.Call{Dialect: core.DialectAgentShield, MustAsk: true, ToolName: in.ToolName, Params: in.Params,
+func (in shieldAsk) call() (approval.Call, error) {
+	out := approval.Call{Dialect: approval.DialectAgentShield, MustAsk: true, ToolName: in.ToolName, Params: in.Params,
 		ID:      in.ID,
 		AgentID: in.AgentID, SessionKey: in.SessionKey, Requester: view.RequesterOf(in.Requester),
 		TimeoutMs: in.TimeoutMs}
@@ -72,12 +74,12 @@ func (in shieldAsk) call() (core.Call, error) {
 		out.ToolName = in.Tool
 	}
 	if in.Tool != "" && in.Tool != out.ToolName {
-		return out, core.Invalid(core.FieldError{Field: "tool",
+		return out, approval.Invalid(approval.FieldError{Field: "tool",
 			Problem: "must be the same as toolName, or be left out"})
 	}
 	if in.ParamsJSON != "" {
 		if len(in.Params) > 0 {
-			return out, core.Invalid(core.FieldError{Field: "paramsJSON", Problem: "or params, not both"})
+			return out, approval.Invalid(approval.FieldError{Field: "paramsJSON", Problem: "or params, not both"})
 		}
 		out.Params = json.RawMessage(in.ParamsJSON)
 	}
@@ -86,21 +88,21 @@ func (in shieldAsk) call() (core.Call, error) {
 
 // fits checks a fingerprint that the caller computed: this desk's, or SHA-256 of
 // the params alone, as shields do.
-func (in shieldAsk) fits(call core.Call) error {
+func (in shieldAsk) fits(call approval.Call) error {
 	if in.ArgsFingerprint == "" {
 		return nil
 	}
-	sealed, err := core.Canonical(call.ToolName, call.Params, nil)
+	sealed, err := approval.Canonical(call.ToolName, call.Params, nil)
 	if err != nil {
-		return core.Invalid(core.FieldError{Field: "params", Problem: err.Error()})
+		return approval.Invalid(approval.FieldError{Field: "params", Problem: err.Error()})
 	}
-	_, params, _, err := core.Open(sealed.Bytes)
+	_, params, _, err := approval.Open(sealed.Bytes)
 	if err != nil {
 		return err
 	}
 	if in.ArgsFingerprint != sealed.Fingerprint && in.ArgsFingerprint != sum(params) &&
 		in.ArgsFingerprint != sum(call.Params) {
-		return core.Refuse(core.CodeFingerprintMismatch, "argsFingerprint is not that of the params.")
+		return approval.Refuse(approval.CodeFingerprintMismatch, "argsFingerprint is not that of the params.")
 	}
 	return nil
 }
@@ -141,10 +143,10 @@ func shieldList(c *call, in shieldListing) (any, error) {
 		return nil, err
 	}
 	if in.Status == "" {
-		in.Status = string(core.Pending)
+		in.Status = string(approval.Pending)
 	}
-	all, err := c.list(core.Filter{Status: core.Status(in.Status)}, limit, func(a core.Approval) bool {
-		return a.Dialect == core.DialectAgentShield
+	all, err := c.list(core.Filter{Status: approval.Status(in.Status)}, limit, func(a approval.Approval) bool {
+		return a.Dialect == approval.DialectAgentShield
 	})
 	if err != nil {
 		return nil, err

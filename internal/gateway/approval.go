@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 )
 
 // The approval.* methods show a command's approval the way `openclaw approvals`
@@ -15,28 +16,28 @@ import (
 
 // record is an approval in that shape. What is empty is left out.
 type record struct {
-	ID           string        `json:"id"`
-	URLPath      string        `json:"urlPath"`
-	CreatedAtMs  int64         `json:"createdAtMs"`
-	ExpiresAtMs  int64         `json:"expiresAtMs"`
-	Presentation presentation  `json:"presentation"`
-	Status       string        `json:"status"` // "pending", "allowed", "denied", "expired" or "cancelled"
-	Decision     core.Decision `json:"decision,omitempty"`
-	Reason       string        `json:"reason,omitempty"`
-	ResolvedAtMs int64         `json:"resolvedAtMs,omitempty"`
-	Resolver     *resolver     `json:"resolver,omitempty"`
+	ID           string            `json:"id"`
+	URLPath      string            `json:"urlPath"`
+	CreatedAtMs  int64             `json:"createdAtMs"`
+	ExpiresAtMs  int64             `json:"expiresAtMs"`
+	Presentation presentation      `json:"presentation"`
+	Status       string            `json:"status"` // "pending", "allowed", "denied", "expired" or "cancelled"
+	Decision     approval.Decision `json:"decision,omitempty"`
+	Reason       string            `json:"reason,omitempty"`
+	ResolvedAtMs int64             `json:"resolvedAtMs,omitempty"`
+	Resolver     *resolver         `json:"resolver,omitempty"`
 }
 
 // presentation is the call as people see it: all of it that is not in CommandText
 // stands in WarningText.
 type presentation struct {
-	Kind             string          `json:"kind"` // "exec"
-	CommandText      string          `json:"commandText"`
-	WarningText      string          `json:"warningText,omitempty"`
-	Host             string          `json:"host,omitempty"`
-	NodeID           string          `json:"nodeId,omitempty"`
-	AgentID          string          `json:"agentId,omitempty"`
-	AllowedDecisions []core.Decision `json:"allowedDecisions"` // deny is always among them
+	Kind             string              `json:"kind"` // "exec"
+	CommandText      string              `json:"commandText"`
+	WarningText      string              `json:"warningText,omitempty"`
+	Host             string              `json:"host,omitempty"`
+	NodeID           string              `json:"nodeId,omitempty"`
+	AgentID          string              `json:"agentId,omitempty"`
+	AllowedDecisions []approval.Decision `json:"allowedDecisions"` // deny is always among them
 }
 
 // resolver is who ended an approval.
@@ -59,12 +60,12 @@ func approvalGet(c *call, in one) (any, error) {
 }
 
 // findExec is find for approvals that have a command to show.
-func (c *call) findExec(id string) (core.Approval, error) {
+func (c *call) findExec(id string) (approval.Approval, error) {
 	a, err := c.find(id)
-	other := err == nil && (a.ToolName != "exec" || a.Dialect == core.DialectAgentShield)
-	if other || core.CodeOf(err) == core.CodeNotFound {
+	other := err == nil && (a.ToolName != "exec" || a.Dialect == approval.DialectAgentShield)
+	if other || approval.CodeOf(err) == approval.CodeNotFound {
 		err = &refusal{Code: invalidRequest, Message: "approval not found",
-			Details: &details{Reason: "APPROVAL_NOT_FOUND", Code: string(core.CodeNotFound)}}
+			Details: &details{Reason: "APPROVAL_NOT_FOUND", Code: string(approval.CodeNotFound)}}
 	}
 	return a, err
 }
@@ -91,19 +92,19 @@ func approvalResolve(c *call, in recordVerdict) (any, error) {
 		return nil, err
 	}
 	if in.Kind != "exec" {
-		return nil, core.Invalid(core.FieldError{Field: "kind",
+		return nil, approval.Invalid(approval.FieldError{Field: "kind",
 			Problem: "must be exec: this desk has no other kind here"})
 	}
 	a, err := c.findExec(in.ID)
 	if err != nil {
 		return nil, err
 	}
-	_, round := a.OpenRound(c.g.cfg.Gate.Rules().People, time.Now().UnixMilli())
+	_, round := people.OpenRound(a, c.g.cfg.Gate.Rules().People, time.Now().UnixMilli())
 	ended := a.Final() && (!round || in.Decision != api.Deny && in.Decision != api.Retry)
 	if !ended {
 		in.ID = a.Code // the very approval that is shown; its key is no id where its owner chose one
 		_, err = execResolve(c, in.execVerdict)
-		ended = core.CodeOf(err) == core.CodeAlreadyResolved
+		ended = approval.CodeOf(err) == approval.CodeAlreadyResolved
 		if err != nil && !ended {
 			return nil, err
 		}
@@ -115,11 +116,11 @@ func approvalResolve(c *call, in recordVerdict) (any, error) {
 	return recordResolved{!ended, r}, err
 }
 
-func (c *call) record(a core.Approval) (record, error) {
+func (c *call) record(a approval.Approval) (record, error) {
 	card, err := c.g.execCard(c.ctx, a)
 	f := card.Request
-	if !slices.Contains(f.AllowedDecisions, core.Deny) {
-		f.AllowedDecisions = append(f.AllowedDecisions, core.Deny)
+	if !slices.Contains(f.AllowedDecisions, approval.Deny) {
+		f.AllowedDecisions = append(f.AllowedDecisions, approval.Deny)
 	}
 	r := record{ID: a.ID, URLPath: "/v1/approvals/" + a.ID, CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs,
 		Status: "pending", Presentation: presentation{
@@ -140,25 +141,25 @@ func (f execFacts) warning() string {
 }
 
 // end says how an approval ended, with the few reasons that clients know.
-func (r *record) end(a core.Approval) {
+func (r *record) end(a approval.Approval) {
 	end := outcome(a, execWords)
 	r.ResolvedAtMs, r.Resolver = a.ResolvedAtMs, resolverOf(a)
 	switch {
-	case end.Decision == nil && a.Status == core.Expired:
+	case end.Decision == nil && a.Status == approval.Expired:
 		r.Status, r.Reason = "expired", "timeout"
 	case end.Decision == nil: // withdrawn by its asker, or taken back
 		r.Status, r.Reason = "cancelled", "run-aborted"
-	case *end.Decision == string(core.Deny):
-		r.Status, r.Decision, r.Reason = "denied", core.Deny, "user"
-		if slices.Contains(a.Assessment.ReasonCodes, core.ReasonInsufficient) {
+	case *end.Decision == string(approval.Deny):
+		r.Status, r.Decision, r.Reason = "denied", approval.Deny, "user"
+		if slices.Contains(a.Assessment.ReasonCodes, approval.ReasonInsufficient) {
 			r.Reason = "no-route" // nobody, or too few, to ask
 		}
 	default:
-		r.Status, r.Decision, r.Reason = "allowed", core.Decision(*end.Decision), "user"
+		r.Status, r.Decision, r.Reason = "allowed", approval.Decision(*end.Decision), "user"
 	}
 }
 
-func resolverOf(a core.Approval) *resolver {
+func resolverOf(a approval.Approval) *resolver {
 	by := a.DecidedBy
 	if a.RevokedAtMs != 0 {
 		by = []string{a.RevokedBy}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // cliConnect is how OpenClaw's command line (2026.9.6) greets, as it was heard on
@@ -29,9 +30,9 @@ func (d *desk) cli(method, params string) frame {
 	return c.do(method, params)
 }
 
-func (d *desk) askExec(params string) core.Approval {
+func (d *desk) askExec(params string) approval.Approval {
 	d.t.Helper()
-	a, _, err := d.gate.Submit(d.t.Context(), agentCaller, core.Call{ToolName: "exec", Params: json.RawMessage(params),
+	a, _, err := d.gate.Submit(d.t.Context(), agentCaller, approval.Call{ToolName: "exec", Params: json.RawMessage(params),
 		AgentID: "main", SessionKey: "s", Justification: "weekly push"})
 	require.NoError(d.t, err)
 	return a
@@ -66,52 +67,57 @@ func TestOpenClawsCommandLine(t *testing.T) {
 	require.Equal(t, "pending", r.Status)
 	require.Equal(t, presentation{"exec", `env "GIT_SSH_COMMAND=/tmp/x # y" git push`,
 		"working directory: /srv\nThe asker says: weekly push", "", "", "main",
-		[]core.Decision{core.AllowOnce, core.AllowAlways, core.Deny}}, r.Presentation)
+		[]approval.Decision{approval.AllowOnce, approval.AllowAlways, approval.Deny}}, r.Presentation)
 
 	resolve := `{"id":"` + a.ID + `","kind":"exec","decision":"allow-once"}`
 	first := d.cli("approval.resolve", resolve)
 	require.Equal(t, true, first.get("applied"))
 	r = recordOf(t, first)
-	require.Equal(t, []any{"allowed", core.AllowOnce, "user"}, []any{r.Status, r.Decision, r.Reason})
+	require.Equal(t, []any{"allowed", approval.AllowOnce, "user"}, []any{r.Status, r.Decision, r.Reason})
 	require.Equal(t, &resolver{"device", "person:alice"}, r.Resolver)
 	require.NotZero(t, r.ResolvedAtMs)
 	for _, late := range []string{resolve, strings.Replace(resolve, "allow-once", "deny", 1)} {
 		again := d.cli("approval.resolve", late)
 		require.Equal(t, false, again.get("applied"))
-		require.Equal(t, core.AllowOnce, recordOf(t, again).Decision, "as it ended")
+		require.Equal(t, approval.AllowOnce, recordOf(t, again).Decision, "as it ended")
 	}
 	require.JSONEq(t, `[]`, string(d.cli("exec.approval.list", `{}`).Payload))
 }
 
 // Each way to end has its status, and none that is no allow looks like one.
 func TestRecordsSayHowItEnded(t *testing.T) {
-	end := func(a core.Approval) record {
+	end := func(a approval.Approval) record {
 		r := record{Status: "pending"}
 		a.Assessment.ReasonCodes = append(a.Assessment.ReasonCodes, "test")
 		r.end(a)
 		return r
 	}
-	deny := core.Approval{Status: core.Denied, Decision: core.Deny, DecidedBy: []string{"policy"}}
+	deny := approval.Approval{Ended: approval.Ended{Status: approval.Denied, Decision: approval.Deny, DecidedBy: []string{"policy"}}}
 	lone := deny
-	lone.Assessment.ReasonCodes = []string{core.ReasonInsufficient}
-	back := core.Approval{Status: core.Approved, Decision: core.AllowAlways, RevokedAtMs: 1, RevokedBy: "person:bob", DecidedBy: []string{"person:alice"}}
-	for want, a := range map[string]core.Approval{
-		"allowed allow-once user":   {Status: core.Approved, Decision: core.AllowSession},
-		"allowed allow-always user": {Status: core.Approved, Decision: core.AllowAlways},
+	lone.Assessment.ReasonCodes = []string{approval.ReasonInsufficient}
+	back := approval.Approval{Ended: approval.Ended{Status: approval.Approved, Decision: approval.AllowAlways, RevokedAtMs: 1, RevokedBy: "person:bob", DecidedBy: []string{"person:alice"}}}
+	for want, a := range map[string]approval.Approval{
+		"allowed allow-once user":   {Ended: approval.Ended{Status: approval.Approved, Decision: approval.AllowSession}},
+		"allowed allow-always user": {Ended: approval.Ended{Status: approval.Approved, Decision: approval.AllowAlways}},
 		"denied deny user":          deny,
 		"denied deny no-route":      lone,
-		"expired  timeout":          {Status: core.Expired},
+		"expired  timeout":          {Ended: approval.Ended{Status: approval.Expired}},
 		"cancelled  run-aborted":    back,
 	} {
 		r := end(a)
 		require.Equal(t, want, fmt.Sprintf("%s %s %s", r.Status, r.Decision, r.Reason))
 	}
-	require.Equal(t, "cancelled", end(core.Approval{Status: core.Withdrawn}).Status)
-	require.Equal(t, "denied", end(core.Approval{Status: core.Approved, Decision: core.AllowOnce, ToolName: core.DrillTool}).Status)
+	require.Equal(t, "cancelled", end(approval.Approval{Ended: approval.Ended{Status: approval.Withdrawn}}).Status)
+	require.Equal(t, "denied", end(approval.Approval{
+		Ended: approval.Ended{Status: approval.Approved, Decision: approval.AllowOnce},
+		Asked: approval.Asked{ToolName: approval.DrillTool},
+	}).Status)
 	require.Equal(t, &resolver{"system", "policy"}, end(deny).Resolver)
 	require.Equal(t, &resolver{"system", "person:bob"}, end(back).Resolver)
-	tap := core.Approval{Status: core.Denied, Decision: core.Deny, DecidedBy: []string{"person:alice"},
-		Votes: []core.Vote{{Voter: &core.Voter{Person: "alice", Channel: "telegram", UserID: "111"}}}}
+	tap := approval.Approval{
+		Ended: approval.Ended{Status: approval.Denied, Decision: approval.Deny, DecidedBy: []string{"person:alice"}},
+		Voted: approval.Voted{Votes: []approval.Vote{{Voter: &approval.Voter{Person: "alice", Channel: "telegram", UserID: "111"}}}},
+	}
 	require.Equal(t, &resolver{"channel", "person:alice"}, end(tap).Resolver)
 }
 
@@ -128,13 +134,13 @@ func TestApprovalResolveRefuses(t *testing.T) {
 	require.Equal(t, "pending", recordOf(t, agent.do("approval.get", `{"id":"`+a.ID+`"}`)).Status, "none of them ended it")
 
 	own, _, err := d.gate.Submit(t.Context(), core.Caller{Token: "alice-agent", MayRequest: true, Person: "alice"},
-		core.Call{ToolName: "exec", Params: json.RawMessage(`{"command":"make"}`)})
+		approval.Call{ToolName: "exec", Params: json.RawMessage(`{"command":"make"}`)})
 	require.NoError(t, err)
 	operator.refused("approval.resolve", `{"id":"`+own.ID+`","kind":"exec","decision":"allow-once"}`, forbidden, "SELF_APPROVAL")
 
-	for name, call := range map[string]core.Call{
+	for name, call := range map[string]approval.Call{
 		"another tool":         {ToolName: "mail.send", Params: json.RawMessage(`{}`)},
-		"only its fingerprint": {ToolName: "exec", Params: json.RawMessage(`{"command":"ls /secret"}`), Dialect: core.DialectAgentShield, MustAsk: true},
+		"only its fingerprint": {ToolName: "exec", Params: json.RawMessage(`{"command":"ls /secret"}`), Dialect: approval.DialectAgentShield, MustAsk: true},
 	} {
 		other, _, err := d.gate.Submit(t.Context(), agentCaller, call)
 		require.NoError(t, err)

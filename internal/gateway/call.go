@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // call is one request of a client whose token is known.
@@ -33,7 +34,7 @@ func with[In any](serve func(*call, In) (any, error)) method {
 // operator refuses whoever may not decide.
 func (c *call) operator() error {
 	if !c.who.MayDecide {
-		return core.Refuse(core.CodeForbidden, "missing scope: operator.approvals")
+		return approval.Refuse(approval.CodeForbidden, "missing scope: operator.approvals")
 	}
 	return nil
 }
@@ -45,9 +46,9 @@ type one struct {
 
 // find gives the approval that the caller means: its own by its id, for
 // operators also any by id, code or the prefix of a server's id.
-func (c *call) find(id string) (core.Approval, error) {
-	if !core.ValidID(id) {
-		return core.Approval{}, core.Refuse(core.CodeNotFound, "There is no such approval.")
+func (c *call) find(id string) (approval.Approval, error) {
+	if !approval.ValidID(id) {
+		return approval.Approval{}, approval.Refuse(approval.CodeNotFound, "There is no such approval.")
 	}
 	return c.g.cfg.Gate.Get(c.ctx, c.who, id)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func TestHandshake(t *testing.T) {
@@ -177,7 +177,7 @@ func TestADrillIsNeverAllowed(t *testing.T) {
 	operator.ok("tool.approval.resolve", `{"id":"d","decision":"allow-once"}`)
 	for _, end := range []frame{agent.answer(id), agent.ok("tool.approval.waitDecision", `{"id":"d"}`)} {
 		require.Equal(t, "deny", end.get("decision"))
-		require.Equal(t, core.WasDrill, end.get("reason"))
+		require.Equal(t, approval.WasDrill, end.get("reason"))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/panics"
 	"approvalbot/internal/server/events"
 )
@@ -175,7 +176,7 @@ func (c *conn) take(frame []byte) {
 	req, id, err := parse(frame)
 	who, denied := c.g.cfg.Server.Tokens.Admit(c.token)
 	switch {
-	case core.CodeOf(denied) == core.CodeUnauthorized:
+	case approval.CodeOf(denied) == approval.CodeUnauthorized:
 		c.end(websocket.StatusPolicyViolation, "this token is no longer known here")
 		return
 	case denied != nil:
@@ -188,7 +189,7 @@ func (c *conn) take(frame []byte) {
 	select {
 	case c.slots <- struct{}{}:
 	default:
-		c.refuse(id, core.Refuse(core.CodeRateLimited, "More than %d requests of this connection wait for their "+
+		c.refuse(id, approval.Refuse(approval.CodeRateLimited, "More than %d requests of this connection wait for their "+
 			"answers.", maxInFlight))
 		return
 	}

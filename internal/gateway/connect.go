@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/server/auth"
 )
 
@@ -93,7 +94,7 @@ func (c *conn) greet() (at int64, ok bool) {
 	}
 	req, id, err := parse(frame)
 	if err == nil && req.Method != "connect" {
-		err = core.Invalid(core.FieldError{Field: "method", Problem: "of the first request must be connect"})
+		err = approval.Invalid(approval.FieldError{Field: "method", Problem: "of the first request must be connect"})
 	}
 	var answer hello
 	if err == nil {
@@ -132,7 +133,7 @@ func (c *conn) welcome(params json.RawMessage) (h hello, at int64, err error) {
 		return h, 0, err
 	}
 	if in.Role != "" && in.Role != "operator" {
-		return h, 0, core.Invalid(core.FieldError{Field: "role",
+		return h, 0, approval.Invalid(approval.FieldError{Field: "role",
 			Problem: "must be operator; this gateway serves no other"})
 	}
 	who, err := c.authenticate(in.Auth)
@@ -144,7 +145,7 @@ func (c *conn) welcome(params json.RawMessage) (h hello, at int64, err error) {
 	}
 	if last := in.LastSeq; last != nil {
 		if *last < 0 || *last > at {
-			return h, 0, core.Invalid(core.FieldError{Field: "lastSeq",
+			return h, 0, approval.Invalid(approval.FieldError{Field: "lastSeq",
 				Problem: "must be the seq of an event's payload of this desk, or 0"})
 		}
 		at = *last
@@ -162,14 +163,14 @@ func (c *conn) welcome(params json.RawMessage) (h hello, at int64, err error) {
 
 // protocol picks the newest version that both sides speak.
 func (in greeting) protocol() (int, error) {
-	var bad []core.FieldError
+	var bad []approval.FieldError
 	for name, v := range map[string]*int{"minProtocol": in.MinProtocol, "maxProtocol": in.MaxProtocol} {
 		if v == nil || *v < 1 {
-			bad = append(bad, core.FieldError{Field: name, Problem: "is required and must be a positive whole number"})
+			bad = append(bad, approval.FieldError{Field: name, Problem: "is required and must be a positive whole number"})
 		}
 	}
 	if len(bad) > 0 {
-		return 0, core.Invalid(bad...)
+		return 0, approval.Invalid(bad...)
 	}
 	p := min(*in.MaxProtocol, maxProtocol)
 	if p < max(*in.MinProtocol, minProtocol) {
@@ -189,7 +190,7 @@ func (c *conn) authenticate(given map[string]json.RawMessage) (core.Caller, erro
 	}
 	c.token = auth.Hash(secret)
 	who, err := c.g.cfg.Server.Tokens.Admit(c.token)
-	if core.CodeOf(err) == core.CodeUnauthorized {
+	if approval.CodeOf(err) == approval.CodeUnauthorized {
 		return who, stop(invalidRequest, "UNAUTHORIZED", "AUTH_TOKEN_MISMATCH",
 			"unauthorized: this API token is not known here")
 	}

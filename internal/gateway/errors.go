@@ -3,8 +3,9 @@ package gateway
 import (
 	"errors"
 	"log/slog"
+	"sync"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // refusal is the error of an answer. Code is one of the few that existing
@@ -19,10 +20,10 @@ type refusal struct {
 }
 
 type details struct {
-	Reason string            `json:"reason,omitempty"`
-	Code   string            `json:"code,omitempty"`
-	URL    string            `json:"url,omitempty"` // with STEP_UP_REQUIRED
-	Fields []core.FieldError `json:"fields,omitempty"`
+	Reason string                `json:"reason,omitempty"`
+	Code   string                `json:"code,omitempty"`
+	URL    string                `json:"url,omitempty"` // with STEP_UP_REQUIRED
+	Fields []approval.FieldError `json:"fields,omitempty"`
 
 	ExpectedProtocol int `json:"expectedProtocol,omitempty"`
 }
@@ -36,32 +37,34 @@ const (
 
 // known is the one table from refusals to what existing clients know. What is
 // not in it is unavailable.
-var known = map[core.Code]struct{ code, reason, message string }{
-	core.CodeMalformed:        {invalidRequest, "MALFORMED", ""},
-	core.CodeInvalidRequest:   {invalidRequest, "", ""},
-	core.CodeUnauthorized:     {invalidRequest, "UNAUTHORIZED", ""},
-	core.CodeForbidden:        {forbidden, "MISSING_SCOPE", ""},
-	core.CodeNotAnApprover:    {forbidden, "NOT_AN_APPROVER", ""},
-	core.CodeSelfApproval:     {forbidden, "SELF_APPROVAL", ""},
-	core.CodeStepUpRequired:   {forbidden, "STEP_UP_REQUIRED", ""},
-	core.CodeOriginNotAllowed: {forbidden, "ORIGIN_NOT_ALLOWED", ""},
-	core.CodeNotFound:         {invalidRequest, "APPROVAL_NOT_FOUND", "approval expired or not found"},
-	core.CodeAmbiguousID: {invalidRequest, "APPROVAL_ID_AMBIGUOUS",
-		"ambiguous approval id prefix; use the full id or the code"},
-	core.CodeAlreadyResolved:     {invalidRequest, "APPROVAL_ALREADY_RESOLVED", "approval already resolved"},
-	core.CodeIDConflict:          {invalidRequest, "APPROVAL_ID_CONFLICT", ""},
-	core.CodeDecisionNotOffered:  {invalidRequest, "APPROVAL_DECISION_UNAVAILABLE", ""},
-	core.CodePayloadTooLarge:     {invalidRequest, "PAYLOAD_TOO_LARGE", ""},
-	core.CodeFingerprintMismatch: {invalidRequest, "FINGERPRINT_MISMATCH", ""},
-	core.CodeRateLimited:         {unavailable, "RATE_LIMITED", ""},
-	core.CodeApprovalsDisabled:   {unavailable, "APPROVALS_DISABLED", ""},
-	core.CodeUnavailable:         {unavailable, "", ""},
-}
+var known = sync.OnceValue(func() map[approval.Code]struct{ code, reason, message string } {
+	return map[approval.Code]struct{ code, reason, message string }{
+		approval.CodeMalformed:        {invalidRequest, "MALFORMED", ""},
+		approval.CodeInvalidRequest:   {invalidRequest, "", ""},
+		approval.CodeUnauthorized:     {invalidRequest, "UNAUTHORIZED", ""},
+		approval.CodeForbidden:        {forbidden, "MISSING_SCOPE", ""},
+		approval.CodeNotAnApprover:    {forbidden, "NOT_AN_APPROVER", ""},
+		approval.CodeSelfApproval:     {forbidden, "SELF_APPROVAL", ""},
+		approval.CodeStepUpRequired:   {forbidden, "STEP_UP_REQUIRED", ""},
+		approval.CodeOriginNotAllowed: {forbidden, "ORIGIN_NOT_ALLOWED", ""},
+		approval.CodeNotFound:         {invalidRequest, "APPROVAL_NOT_FOUND", "approval expired or not found"},
+		approval.CodeAmbiguousID: {invalidRequest, "APPROVAL_ID_AMBIGUOUS",
+			"ambiguous approval id prefix; use the full id or the code"},
+		approval.CodeAlreadyResolved:     {invalidRequest, "APPROVAL_ALREADY_RESOLVED", "approval already resolved"},
+		approval.CodeIDConflict:          {invalidRequest, "APPROVAL_ID_CONFLICT", ""},
+		approval.CodeDecisionNotOffered:  {invalidRequest, "APPROVAL_DECISION_UNAVAILABLE", ""},
+		approval.CodePayloadTooLarge:     {invalidRequest, "PAYLOAD_TOO_LARGE", ""},
+		approval.CodeFingerprintMismatch: {invalidRequest, "FINGERPRINT_MISMATCH", ""},
+		approval.CodeRateLimited:         {unavailable, "RATE_LIMITED", ""},
+		approval.CodeApprovalsDisabled:   {unavailable, "APPROVALS_DISABLED", ""},
+		approval.CodeUnavailable:         {unavailable, "", ""},
+	}
+})
 
 // retryMs is how long a client that was too quick should wait.
 const retryMs = 1000
 
-var errUnavailable = core.Refuse(core.CodeUnavailable, "The approval desk cannot answer right now; try again in "+
+var errUnavailable = approval.Refuse(approval.CodeUnavailable, "The approval desk cannot answer right now; try again in "+
 	"a moment.")
 
 // refused turns an error into what the client gets. What is no refusal is a
@@ -70,18 +73,18 @@ func refused(err error, log *slog.Logger) *refusal {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r
 	}
-	e, ok := errors.AsType[*core.Error](err)
-	if !ok || known[e.Code].code == "" {
+	e, ok := errors.AsType[*approval.Error](err)
+	if !ok || known()[e.Code].code == "" {
 		log.Error("a gateway request could not be answered", "reason", err)
 		e = errUnavailable
 	}
-	k := known[e.Code]
+	k := known()[e.Code]
 	out := &refusal{Code: k.code, Message: e.Message, Details: &details{Reason: k.reason, Code: string(e.Code),
 		URL: e.URL, Fields: e.Fields}}
 	if k.message != "" {
 		out.Message = k.message
 	}
-	if e.Code == core.CodeRateLimited || e.Code == core.CodeUnavailable {
+	if e.Code == approval.CodeRateLimited || e.Code == approval.CodeUnavailable {
 		out.Retryable, out.RetryAfterMs = true, retryMs
 	}
 	return out

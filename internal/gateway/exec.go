@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/server/view"
 )
 
@@ -59,9 +59,9 @@ func execRequest(c *call, in execAsk) (any, error) {
 }
 
 // call maps the request to tool exec. What runs is the argv where there is one.
-func (in execAsk) call() (core.Call, error) {
+func (in execAsk) call() (approval.Call, error) {
 	if err := in.mergePlan(); err != nil {
-		return core.Call{}, err
+		return approval.Call{}, err
 	}
 	params := map[string]any{}
 	set := func(name, value string) {
@@ -73,7 +73,7 @@ func (in execAsk) call() (core.Call, error) {
 	case in.CommandArgv == nil:
 		set("command", in.Command)
 	case in.Command != "" && !saysTheSame(in.Command, in.CommandArgv):
-		return core.Call{}, core.Invalid(core.FieldError{Field: "command",
+		return approval.Call{}, approval.Invalid(approval.FieldError{Field: "command",
 			Problem: "must say the same as commandArgv, or be left out"})
 	default:
 		params["argv"] = in.CommandArgv
@@ -87,17 +87,17 @@ func (in execAsk) call() (core.Call, error) {
 	}
 	body, err := json.Marshal(params)
 	if err != nil {
-		return core.Call{}, err
+		return approval.Call{}, err
 	}
-	call := core.Call{ToolName: "exec", Params: body, Dialect: core.DialectExec, ID: in.ID, AgentID: in.AgentID,
+	call := approval.Call{ToolName: "exec", Params: body, Dialect: approval.DialectExec, ID: in.ID, AgentID: in.AgentID,
 		SessionKey: in.SessionKey,
 		Requester:  view.RequesterOf(in.Requester), Justification: in.WarningText, ActionSummary: in.Scope}
 	if in.NodeID != "" {
-		call.Bind = &core.Bind{Host: new(in.NodeID)}
+		call.Bind = &approval.Bind{Host: new(in.NodeID)}
 	}
 	if in.TimeoutMs != nil {
 		if *in.TimeoutMs < 1 {
-			return core.Call{}, core.Invalid(core.FieldError{Field: "timeoutMs", Problem: "must be at least 1"})
+			return approval.Call{}, approval.Invalid(approval.FieldError{Field: "timeoutMs", Problem: "must be at least 1"})
 		}
 		call.TimeoutMs = *in.TimeoutMs
 	}
@@ -111,7 +111,7 @@ func (in *execAsk) mergePlan() error {
 	if len(in.SystemRunPlan) == 0 || string(in.SystemRunPlan) == "null" {
 		return nil
 	}
-	bad := core.Invalid(core.FieldError{Field: "systemRunPlan",
+	bad := approval.Invalid(approval.FieldError{Field: "systemRunPlan",
 		Problem: "must be an object whose argv, cwd, agentId and sessionKey say the same as the request"})
 	var plan map[string]json.RawMessage // by exact names: encoding/json would fold case in a struct
 	if json.Unmarshal(in.SystemRunPlan, &plan) != nil {
@@ -143,11 +143,11 @@ func (in *execAsk) mergePlan() error {
 }
 
 // origin is the chat that the turn came from, where the desk knows its platform.
-func (in execAsk) origin() (*core.Target, error) {
+func (in execAsk) origin() (*approval.Target, error) {
 	if in.TurnSourceTo == "" || in.TurnSourceChannel != "telegram" && in.TurnSourceChannel != "discord" {
 		return nil, nil
 	}
-	t := core.Target{Channel: in.TurnSourceChannel}
+	t := approval.Target{Channel: in.TurnSourceChannel}
 	to := strings.TrimPrefix(in.TurnSourceTo, in.TurnSourceChannel+":")
 	to, t.ThreadID, _ = strings.Cut(to, ":topic:")
 	kind, id, marked := strings.Cut(to, ":")
@@ -163,7 +163,7 @@ func (in execAsk) origin() (*core.Target, error) {
 		t.ThreadID = strings.Trim(raw, `"`)
 	}
 	if t.Normal().Validate() != nil {
-		return nil, core.Invalid(core.FieldError{Field: "turnSourceTo",
+		return nil, approval.Invalid(approval.FieldError{Field: "turnSourceTo",
 			Problem: "and turnSourceThreadId must be numeric ids on telegram or discord"})
 	}
 	return &t, nil
@@ -171,7 +171,7 @@ func (in execAsk) origin() (*core.Target, error) {
 
 // inExecWords names the fields of a refusal as exec's clients do.
 func inExecWords(err error) error {
-	e, ok := errors.AsType[*core.Error](err)
+	e, ok := errors.AsType[*approval.Error](err)
 	if !ok || len(e.Fields) == 0 {
 		return err
 	}
@@ -192,7 +192,7 @@ func inExecWords(err error) error {
 		}
 		fields[i].Field = name
 	}
-	return core.Invalid(fields...)
+	return approval.Invalid(fields...)
 }
 
 // execVerdict is an operator's decision in exec's words. Who decides is the
@@ -204,8 +204,8 @@ type execVerdict struct {
 }
 
 func execResolve(c *call, in execVerdict) (any, error) {
-	if in.GrantExpiresInDays != nil && core.Decision(in.Decision) == core.AllowAlways {
-		return nil, core.Invalid(core.FieldError{Field: "grantExpiresInDays",
+	if in.GrantExpiresInDays != nil && approval.Decision(in.Decision) == approval.AllowAlways {
+		return nil, approval.Invalid(approval.FieldError{Field: "grantExpiresInDays",
 			Problem: "is not served here: decide allow-session, which ends by itself, or end the grant later"})
 	}
 	return resolve(c, in.verdict)

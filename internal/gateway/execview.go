@@ -7,6 +7,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // execCard is a pending approval as exec's clients list it, and as they are
@@ -24,18 +25,18 @@ type execCard struct {
 // execFacts is the call as people see it: redacted and escaped. Some clients show
 // Command alone, so it begins with the environment that the command would get.
 type execFacts struct {
-	Command          string          `json:"command"`
-	Cwd              string          `json:"cwd,omitempty"`
-	Host             string          `json:"host,omitempty"`
-	NodeID           string          `json:"nodeId,omitempty"`
-	EnvKeys          []string        `json:"envKeys,omitempty"`
-	Security         string          `json:"security,omitempty"`
-	Ask              string          `json:"ask,omitempty"`
-	WarningText      string          `json:"warningText,omitempty"`
-	Scope            string          `json:"scope,omitempty"`
-	AgentID          string          `json:"agentId,omitempty"`
-	SessionKey       string          `json:"sessionKey,omitempty"`
-	AllowedDecisions []core.Decision `json:"allowedDecisions"`
+	Command          string              `json:"command"`
+	Cwd              string              `json:"cwd,omitempty"`
+	Host             string              `json:"host,omitempty"`
+	NodeID           string              `json:"nodeId,omitempty"`
+	EnvKeys          []string            `json:"envKeys,omitempty"`
+	Security         string              `json:"security,omitempty"`
+	Ask              string              `json:"ask,omitempty"`
+	WarningText      string              `json:"warningText,omitempty"`
+	Scope            string              `json:"scope,omitempty"`
+	AgentID          string              `json:"agentId,omitempty"`
+	SessionKey       string              `json:"sessionKey,omitempty"`
+	AllowedDecisions []approval.Decision `json:"allowedDecisions"`
 
 	TurnSourceChannel  string `json:"turnSourceChannel,omitempty"`
 	TurnSourceTo       string `json:"turnSourceTo,omitempty"`
@@ -44,13 +45,13 @@ type execFacts struct {
 	more []string // for presentation: what has no member of its own there
 }
 
-func (g *Gateway) execCard(ctx context.Context, a core.Approval) (execCard, error) {
+func (g *Gateway) execCard(ctx context.Context, a approval.Approval) (execCard, error) {
 	out := execCard{ApprovalKind: "exec", ID: a.ID, Code: a.Code, CreatedAtMs: a.CreatedAtMs,
 		ExpiresAtMs: a.ExpiresAtMs}
 	a = a.Redacted()
 	f := execFacts{Command: a.Summary, AgentID: a.AgentID, SessionKey: a.SessionKey, WarningText: a.Justification,
 		Scope:            a.ActionSummary,
-		AllowedDecisions: []core.Decision{}}
+		AllowedDecisions: []approval.Decision{}}
 	if o := a.Origin; o != nil {
 		f.TurnSourceChannel, f.TurnSourceTo, f.TurnSourceThreadID = o.Channel, o.To, o.ThreadID
 	}
@@ -93,14 +94,14 @@ func (g *Gateway) execCard(ctx context.Context, a core.Approval) (execCard, erro
 
 // execPending is the answer of exec.approval.get.
 type execPending struct {
-	ID               string          `json:"id"`
-	Code             string          `json:"code"`
-	CommandText      string          `json:"commandText"`
-	AllowedDecisions []core.Decision `json:"allowedDecisions"`
-	Host             string          `json:"host,omitempty"`
-	NodeID           string          `json:"nodeId,omitempty"`
-	AgentID          string          `json:"agentId,omitempty"`
-	ExpiresAtMs      int64           `json:"expiresAtMs"`
+	ID               string              `json:"id"`
+	Code             string              `json:"code"`
+	CommandText      string              `json:"commandText"`
+	AllowedDecisions []approval.Decision `json:"allowedDecisions"`
+	Host             string              `json:"host,omitempty"`
+	NodeID           string              `json:"nodeId,omitempty"`
+	AgentID          string              `json:"agentId,omitempty"`
+	ExpiresAtMs      int64               `json:"expiresAtMs"`
 }
 
 // execGet gives a pending approval of tool exec; others are not found.
@@ -110,7 +111,7 @@ func execGet(c *call, in one) (any, error) {
 		return nil, err
 	}
 	if a.Final() || a.ToolName != "exec" {
-		return nil, core.Refuse(core.CodeNotFound, "There is no such approval.")
+		return nil, approval.Refuse(approval.CodeNotFound, "There is no such approval.")
 	}
 	card, err := c.g.execCard(c.ctx, a)
 	r := card.Request
@@ -120,8 +121,8 @@ func execGet(c *call, in one) (any, error) {
 // execList gives the pending approvals of tool exec, however they were asked,
 // newest first: what is not listed here would wait unseen.
 func execList(c *call, _ struct{}) (any, error) {
-	f := core.Filter{Status: core.Pending, ToolName: "exec"}
-	all, err := c.list(f, listMax, func(a core.Approval) bool { return a.Dialect != core.DialectAgentShield })
+	f := core.Filter{Status: approval.Pending, ToolName: "exec"}
+	all, err := c.list(f, listMax, func(a approval.Approval) bool { return a.Dialect != approval.DialectAgentShield })
 	if err != nil {
 		return nil, err
 	}
@@ -140,8 +141,8 @@ func execList(c *call, _ struct{}) (any, error) {
 const listMax = 1000
 
 // list gives at most limit approvals that fit.
-func (c *call) list(f core.Filter, limit int, fits func(core.Approval) bool) ([]core.Approval, error) {
-	var out []core.Approval
+func (c *call) list(f core.Filter, limit int, fits func(approval.Approval) bool) ([]approval.Approval, error) {
+	var out []approval.Approval
 	f.Limit = pageMax
 	for {
 		page, err := c.g.cfg.Gate.List(c.ctx, c.who, f)
@@ -164,6 +165,6 @@ func decisionOf(d api.Decision, words dialect) *string {
 	if d == "" {
 		return nil
 	}
-	s := words(core.Decision(d))
+	s := words(approval.Decision(d))
 	return &s
 }

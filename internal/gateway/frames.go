@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/server"
 )
 
@@ -57,20 +57,20 @@ func parse(frame []byte) (req request, id json.RawMessage, err error) {
 		}
 		return req, id, err
 	}
-	var bad []core.FieldError
+	var bad []approval.FieldError
 	if !validID(req.ID) {
-		bad = append(bad, core.FieldError{Field: "id", Problem: "must be a text that is not empty, or a number"})
+		bad = append(bad, approval.FieldError{Field: "id", Problem: "must be a text that is not empty, or a number"})
 	} else {
 		id = req.ID
 	}
 	if req.Type != "req" {
-		bad = append(bad, core.FieldError{Field: "type", Problem: "must be req"})
+		bad = append(bad, approval.FieldError{Field: "type", Problem: "must be req"})
 	}
 	if req.Method == "" {
-		bad = append(bad, core.FieldError{Field: "method", Problem: "is required"})
+		bad = append(bad, approval.FieldError{Field: "method", Problem: "is required"})
 	}
 	if len(bad) > 0 {
-		return req, id, core.Invalid(bad...)
+		return req, id, approval.Invalid(bad...)
 	}
 	return req, id, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/server"
 	"approvalbot/internal/server/connection"
 	"approvalbot/internal/server/events"
@@ -123,7 +124,7 @@ func (g *Gateway) leave() {
 // none needs to try.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !g.enter() {
-		g.cfg.Server.Refuse(w, r, core.Refuse(core.CodeUnavailable,
+		g.cfg.Server.Refuse(w, r, approval.Refuse(approval.CodeUnavailable,
 			"The approval desk takes no more connections right now."))
 		return
 	}
@@ -134,7 +135,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.log.Debug("a gateway connection was refused", "reason", err)
 		refusal := error(server.ErrUpgrade)
 		if raw.refused == http.StatusForbidden {
-			refusal = core.Refuse(core.CodeForbidden, "Pages of other origins may not connect to the gateway.")
+			refusal = approval.Refuse(approval.CodeForbidden, "Pages of other origins may not connect to the gateway.")
 		}
 		g.cfg.Server.Refuse(w, r, refusal)
 		return

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/server/events"
 )
 
@@ -98,8 +98,8 @@ func (g *Gateway) notices(ctx context.Context, t events.Entry) []notice {
 }
 
 func (g *Gateway) noticesOf(ctx context.Context, t events.Entry) ([]notice, error) {
-	kind, notifies := map[core.EventType]string{core.EventRequested: "requested", core.EventResolved: "resolved",
-		core.EventWithdrawn: "resolved", core.EventExpired: "expired"}[core.EventType(t.Event.Type)]
+	kind, notifies := map[approval.EventType]string{approval.EventRequested: "requested", approval.EventResolved: "resolved",
+		approval.EventWithdrawn: "resolved", approval.EventExpired: "expired"}[approval.EventType(t.Event.Type)]
 	if !notifies {
 		return nil, nil
 	}
@@ -113,7 +113,7 @@ func (g *Gateway) noticesOf(ctx context.Context, t events.Entry) ([]notice, erro
 		end := dialectEnd{ID: e.ID, Code: e.Code, Decision: decisionOf(e.Decision, toolWords), ResolvedBy: by,
 			Ts: e.AtMs, Seq: e.Seq}
 		var err error
-		if e.Dialect == core.DialectExec {
+		if e.Dialect == approval.DialectExec {
 			var card execCard
 			card, err = g.execCardOf(ctx, t.Key)
 			end.Decision, end.Request = decisionOf(e.Decision, execWords), &card.Request
@@ -127,13 +127,13 @@ func (g *Gateway) requested(ctx context.Context, t events.Entry) (out []notice, 
 	e := *t.Event
 	out = append(out, newNotice("tool.approval.requested", e))
 	switch e.Dialect {
-	case core.DialectExec:
+	case approval.DialectExec:
 		var card execCard
 		card, err = g.execCardOf(ctx, t.Key)
 		card.ID, card.Code, card.CreatedAtMs, card.ExpiresAtMs, card.Seq = e.ID, e.Code, e.CreatedAtMs,
 			e.ExpiresAtMs, e.Seq
 		out = append(out, newNotice("exec.approval.requested", card))
-	case core.DialectAgentShield:
+	case approval.DialectAgentShield:
 		out = append(out, newNotice("agentshield.approval.requested",
 			shieldAsked{e.ID, e.Code, e.ToolName, e.ArgsFingerprint,
 				e.AgentID, e.SessionKey, e.CreatedAtMs, e.ExpiresAtMs, e.Seq}))
@@ -145,7 +145,7 @@ func (g *Gateway) requested(ctx context.Context, t events.Entry) (out []notice, 
 // of an approval that is older than the retention.
 func (g *Gateway) execCardOf(ctx context.Context, key string) (execCard, error) {
 	a, err := g.cfg.Gate.ByKey(ctx, key)
-	if core.CodeOf(err) == core.CodeNotFound {
+	if approval.CodeOf(err) == approval.CodeNotFound {
 		err = nil
 	}
 	card, errCard := g.execCard(ctx, a)

@@ -21,6 +21,8 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 	"approvalbot/internal/server"
 	"approvalbot/internal/server/auth"
 	"approvalbot/internal/server/events"
@@ -63,9 +65,9 @@ type desk struct {
 func secretOf(name string) string { return name + "-s3cret-s3cret" }
 
 func tokens(without ...string) []auth.Token {
-	chat, _ := core.ParseTarget("telegram:-100777")
+	chat, _ := approval.ParseTarget("telegram:-100777")
 	all := []auth.Token{
-		{Name: "agent", Caller: core.Caller{MayRequest: true, SessionChats: []core.Target{chat}}},
+		{Name: "agent", Caller: core.Caller{MayRequest: true, SessionChats: []approval.Target{chat}}},
 		{Name: "other", Caller: core.Caller{MayRequest: true}},
 		{Name: "alice-agent", Caller: core.Caller{MayRequest: true, Person: "alice"}},
 		{Name: "alice", Caller: core.Caller{MayDecide: true, Person: "alice"}},
@@ -169,8 +171,8 @@ var policyOfTests = api.Policy{Enabled: true, Mode: "always", PolicyHash: "7e57"
 	Exec:     api.ExecPolicy{Security: "allowlist", Ask: "on-miss", AskFallback: "deny", Allowlist: []string{"git status"}, SafeBins: []string{}}}
 
 func rules(t testing.TB) core.Rules {
-	people, err := core.NewDirectory(core.Rights{
-		People:       []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": "111"}}, {Name: "bob", Accounts: map[string]string{"telegram": "333"}}},
+	people, err := people.NewDirectory(people.Rights{
+		People:       []people.Person{{Name: "alice", Accounts: map[string]string{"telegram": "111"}}, {Name: "bob", Accounts: map[string]string{"telegram": "333"}}},
 		AllowedUsers: map[string][]string{"telegram": {"111", "333"}},
 		Tokens:       map[string]string{"alice": "alice", "bob": "bob"},
 	})
@@ -182,29 +184,29 @@ func rules(t testing.TB) core.Rules {
 // denied, everything else is asked; once offers no wider scopes.
 type judge struct{}
 
-func (judge) Judge(_ context.Context, c core.Call) core.Judgement {
-	factors := []core.Factor{core.UserRequest}
-	j := core.Judgement{
-		Outcome:    core.OutcomeAsk,
-		Assessment: core.Assessment{RiskClass: core.R3, SideEffects: []core.SideEffect{core.ProcessExec}, Confidence: 1, Source: "static", ReasonCodes: []string{"test"}},
-		Rule:       core.Rule{Allowed: factors, Disabled: []core.Factor{}, Effective: factors, MinApprovals: 1, RequiresHuman: true},
-		Offers:     []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways, core.Deny},
-		GrantScope: core.GrantScope{Subject: c.ToolName, Session: "the tool " + c.ToolName, Always: "exactly this call"},
+func (judge) Judge(_ context.Context, c approval.Call) approval.Judgement {
+	factors := []approval.Factor{approval.UserRequest}
+	j := approval.Judgement{
+		Outcome:    approval.OutcomeAsk,
+		Assessment: approval.Assessment{RiskClass: approval.R3, SideEffects: []approval.SideEffect{approval.ProcessExec}, Confidence: 1, Source: "static", ReasonCodes: []string{"test"}},
+		Rule:       approval.Rule{Allowed: factors, Disabled: []approval.Factor{}, Effective: factors, MinApprovals: 1, RequiresHuman: true},
+		Offers:     []approval.Decision{approval.AllowOnce, approval.AllowSession, approval.AllowAlways, approval.Deny},
+		GrantScope: approval.GrantScope{Subject: c.ToolName, Session: "the tool " + c.ToolName, Always: "exactly this call"},
 	}
 	switch c.ToolName {
 	case "read":
-		j.Outcome = core.OutcomeAllow
+		j.Outcome = approval.OutcomeAllow
 	case "rm":
-		j.Outcome, j.Reason = core.OutcomeDeny, "never"
+		j.Outcome, j.Reason = approval.OutcomeDeny, "never"
 	case "once":
-		j.Offers = []core.Decision{core.AllowOnce, core.Deny}
+		j.Offers = []approval.Decision{approval.AllowOnce, approval.Deny}
 	}
 	return j
 }
 
-func (judge) Permits(c core.Call) (string, bool) { return "never", c.ToolName != "rm" }
+func (judge) Permits(c approval.Call) (string, bool) { return "never", c.ToolName != "rm" }
 
-func (j judge) JudgeWith(ctx context.Context, c core.Call, _ core.Opinion) core.Judgement {
+func (j judge) JudgeWith(ctx context.Context, c approval.Call, _ approval.Opinion) approval.Judgement {
 	return j.Judge(ctx, c)
 }
 
@@ -213,13 +215,13 @@ func (judge) Hash() string { return "7e57" }
 // oneChat sends every card to one Telegram group.
 type oneChat struct{}
 
-func (oneChat) Route(core.Approval) core.Routes {
-	t, _ := core.ParseTarget(group)
-	return core.Routes{Targets: []core.Target{t}, FallbackAfterMs: 20_000}
+func (oneChat) Route(approval.Approval) core.Routes {
+	t, _ := approval.ParseTarget(group)
+	return core.Routes{Targets: []approval.Target{t}, FallbackAfterMs: 20_000}
 }
 
-func (oneChat) Names(place core.Target) bool {
-	t, _ := core.ParseTarget(group)
+func (oneChat) Names(place approval.Target) bool {
+	t, _ := approval.ParseTarget(group)
 	return t.Names(place)
 }
 

@@ -7,13 +7,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // A yes that must be signed is refused in every dialect with the page where it can be.
 func TestStepUpIsRefusedWithItsPage(t *testing.T) {
 	t.Parallel()
-	e := core.Refuse(core.CodeStepUpRequired, "A yes to this counts only when your passkey signs it.")
+	e := approval.Refuse(approval.CodeStepUpRequired, "A yes to this counts only when your passkey signs it.")
 	e.URL = "https://desk.example.org/a/K7QX2M"
 	text, err := json.Marshal(refused(e, slog.New(slog.DiscardHandler)))
 	require.NoError(t, err)

@@ -3,6 +3,7 @@ package gateway
 import (
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/server/view"
 )
 
@@ -40,7 +41,7 @@ const (
 )
 
 func toolList(c *call, in listing) (any, error) {
-	f := core.Filter{Status: core.Status(in.Status), AgentID: in.AgentID, SessionKey: in.SessionKey,
+	f := core.Filter{Status: approval.Status(in.Status), AgentID: in.AgentID, SessionKey: in.SessionKey,
 		ToolName: in.ToolName,
 		Limit:    pageDefault, Cursor: in.Cursor}
 	var err error
@@ -58,17 +59,17 @@ func pageSize(given *int) (int, error) {
 	case given == nil:
 		return pageDefault, nil
 	case *given < 1 || *given > pageMax:
-		return 0, core.Invalid(core.FieldError{Field: "limit", Problem: "must be a number from 1 to 200"})
+		return 0, approval.Invalid(approval.FieldError{Field: "limit", Problem: "must be a number from 1 to 200"})
 	}
 	return *given, nil
 }
 
 func checkStatus(s string) error {
-	switch core.Status(s) {
-	case "", core.Pending, core.Approved, core.Denied, core.Expired, core.Withdrawn:
+	switch approval.Status(s) {
+	case "", approval.Pending, approval.Approved, approval.Denied, approval.Expired, approval.Withdrawn:
 		return nil
 	}
-	return core.Invalid(core.FieldError{Field: "status", Problem: "must be pending, approved, denied, expired or " +
+	return approval.Invalid(approval.FieldError{Field: "status", Problem: "must be pending, approved, denied, expired or " +
 		"withdrawn"})
 }
 
@@ -85,7 +86,7 @@ func toolPolicy(c *call, _ struct{}) (any, error) {
 		return nil, err
 	}
 	if c.g.cfg.Policy == nil {
-		return nil, core.Refuse(core.CodeUnavailable, "This desk does not show its policy here.")
+		return nil, approval.Refuse(approval.CodeUnavailable, "This desk does not show its policy here.")
 	}
 	return c.g.cfg.Policy(c.ctx)
 }
@@ -112,10 +113,10 @@ func resolve(c *call, in verdict) (any, error) {
 	if in.After != nil {
 		after = append(after, *in.After)
 	}
-	_, err := c.g.cfg.Gate.VoteAs(c.ctx, c.who, in.ID, core.Decision(in.Decision), in.Reason, after...)
-	if core.CodeOf(err) == core.CodeDecisionNotOffered && in.Decision == api.AllowAlways {
+	_, err := c.g.cfg.Gate.VoteAs(c.ctx, c.who, in.ID, approval.Decision(in.Decision), in.Reason, after...)
+	if approval.CodeOf(err) == approval.CodeDecisionNotOffered && in.Decision == api.AllowAlways {
 		return nil, &refusal{Code: invalidRequest, Message: err.Error(),
-			Details: &details{Reason: "APPROVAL_ALLOW_ALWAYS_UNAVAILABLE", Code: string(core.CodeDecisionNotOffered)}}
+			Details: &details{Reason: "APPROVAL_ALLOW_ALWAYS_UNAVAILABLE", Code: string(approval.CodeDecisionNotOffered)}}
 	}
 	return done{true}, err
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func TestAStormOfConnections(t *testing.T) {
@@ -65,7 +65,7 @@ func sendText(w io.Writer, text string) {
 // fill makes a page of approvals that no socket's buffers hold often.
 func (d *desk) fill() {
 	for i := range pageMax {
-		_, _, err := d.gate.Submit(d.t.Context(), agentCaller, core.Call{ToolName: "read", Params: fmt.Appendf(nil, `{"n":%d,"pad":%q}`, i, strings.Repeat("x", 500))})
+		_, _, err := d.gate.Submit(d.t.Context(), agentCaller, approval.Call{ToolName: "read", Params: fmt.Appendf(nil, `{"n":%d,"pad":%q}`, i, strings.Repeat("x", 500))})
 		require.NoError(d.t, err)
 	}
 }

@@ -1,6 +1,9 @@
 package gateway
 
-import "approvalbot/core"
+import (
+	"approvalbot/core"
+	"approvalbot/internal/approval"
+)
 
 // accepted is the first answer to a two-phase request.
 type accepted struct {
@@ -23,31 +26,31 @@ type decided struct {
 }
 
 // dialect writes a decision in the words of one of the dialects.
-type dialect func(core.Decision) string
+type dialect func(approval.Decision) string
 
-func toolWords(d core.Decision) string { return string(d) }
+func toolWords(d approval.Decision) string { return string(d) }
 
 // execWords leaves out what exec's clients do not know. What was allowed for the
 // session is allowed once to them; the desk itself remembers the rest.
-func execWords(d core.Decision) string {
-	if d == core.AllowSession {
-		d = core.AllowOnce
+func execWords(d approval.Decision) string {
+	if d == approval.AllowSession {
+		d = approval.AllowOnce
 	}
 	return string(d)
 }
 
-func outcome(a core.Approval, words dialect) decided {
+func outcome(a approval.Approval, words dialect) decided {
 	out := decided{ID: a.ID, CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs, Reason: a.Reason}
 	verdict := ""
 	switch {
 	case a.RevokedAtMs != 0:
 		out.TerminalReason, out.Reason = "revoked", a.RevokeReason
-	case a.Status == core.Approved && a.ToolName == core.DrillTool:
-		verdict, out.Reason = string(core.Deny), core.WasDrill
-	case a.Status == core.Approved && a.Decision.Allows():
+	case a.Status == approval.Approved && a.ToolName == approval.DrillTool:
+		verdict, out.Reason = string(approval.Deny), approval.WasDrill
+	case a.Status == approval.Approved && a.Decision.Allows():
 		verdict = words(a.Decision)
-	case a.Status == core.Denied:
-		verdict = string(core.Deny)
+	case a.Status == approval.Denied:
+		verdict = string(approval.Deny)
 	default:
 		out.TerminalReason = string(a.Status)
 	}
@@ -62,10 +65,10 @@ func (c *call) standing() core.Standing { return c.g.cfg.Server.Tokens.Standing(
 
 // await waits for the end of an approval. A connection that ends first gets no
 // answer; its client asks again with waitDecision.
-func (c *call) await(a core.Approval, words dialect) (any, error) {
+func (c *call) await(a approval.Approval, words dialect) (any, error) {
 	a, err := c.g.cfg.Gate.Wait(c.ctx, a.Key, c.standing())
 	if err == nil && !a.Final() {
-		err = core.Refuse(core.CodeUnavailable, "The connection ends before the decision; connect again and wait "+
+		err = approval.Refuse(approval.CodeUnavailable, "The connection ends before the decision; connect again and wait "+
 			"for it.")
 	}
 	if err != nil {
@@ -76,7 +79,7 @@ func (c *call) await(a core.Approval, words dialect) (any, error) {
 
 // ask submits a call and waits for its end; with twoPhase it tells the client
 // first that it was taken.
-func (c *call) ask(in core.Call, twoPhase bool, words dialect) (any, error) {
+func (c *call) ask(in approval.Call, twoPhase bool, words dialect) (any, error) {
 	a, _, err := c.g.cfg.Gate.Submit(c.ctx, c.who, in)
 	if err == nil {
 		_, err = c.standing()() // it may have taken long to ask others
@@ -86,7 +89,7 @@ func (c *call) ask(in core.Call, twoPhase bool, words dialect) (any, error) {
 	}
 	if twoPhase {
 		first := accepted{Status: "accepted", ID: a.ID, CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs}
-		if in.Dialect == core.DialectExec {
+		if in.Dialect == approval.DialectExec {
 			first.DeliveryRoute = route(a, c.g.cfg.Gate.Rules().People.AnyToken())
 		}
 		c.answer(c.id, first)
@@ -96,9 +99,9 @@ func (c *call) ask(in core.Call, twoPhase bool, words dialect) (any, error) {
 
 // route says, in the words of exec's clients, how people are notified of an approval. decidable: a
 // token's person could decide it, though no chat gets a card.
-func route(a core.Approval, decidable bool) string {
+func route(a approval.Approval, decidable bool) string {
 	for _, d := range a.Deliveries {
-		if d.Kind == core.CardDelivery {
+		if d.Kind == approval.CardDelivery {
 			return "forwarder"
 		}
 	}

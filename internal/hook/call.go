@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"approvalbot/api"
+	"approvalbot/internal/lazy"
 )
 
 // MaxBody is how many bytes of a body are read: as many as a desk takes of a call.
@@ -48,7 +48,7 @@ func (c Call) Echo() jsontext.Value {
 	return jsontext.Value(c.Params)
 }
 
-var ownID = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+var ownID = lazy.Pattern(`^[A-Za-z0-9._:-]{1,128}$`)
 
 // RequestID is the call's id as an approval may have it; empty: it has none.
 func (c Call) RequestID() string {
@@ -212,12 +212,12 @@ const maxWords = 2000
 
 // proseTools run a command, and their member description is the model's own words
 // about it. Elsewhere such a member is part of what is done: of an issue, say.
-var proseTools = map[string]bool{"Bash": true, "bash": true, "run_shell_command": true}
+var proseTools = lazy.Words("Bash bash run_shell_command")
 
 // prose takes the model's words about a command out of the call: they are shown as a
 // claim, and do not make another call of it.
 func (c Call) prose() (Call, error) {
-	if !proseTools[c.Tool] {
+	if !proseTools.Has(c.Tool) {
 		return c, nil
 	}
 	var members map[string]jsontext.Value

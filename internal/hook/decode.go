@@ -1,6 +1,10 @@
 package hook
 
-import "strings"
+import (
+	"strings"
+
+	"approvalbot/internal/lazy"
+)
 
 // A decoder for each runtime and event. What they share is spelled out in a helper
 // that both name; none looks at a body to find out whose it is.
@@ -196,7 +200,7 @@ func windsurfWrite(raw []byte) (Call, error) {
 }
 
 // clineTools run commands that an overrideInput can replace.
-var clineTools = map[string]bool{"run_commands": true}
+var clineTools = lazy.Words("run_commands")
 
 // clinePreToolUse reads the body of the CLI, and that of VS Code, which has no
 // tool_call: there nothing can be replaced.
@@ -211,6 +215,6 @@ func clinePreToolUse(raw []byte) (Call, error) {
 	}
 	in := b.within("tool_call")
 	c.Tool, c.Params, c.ID = in.named("name"), in.object("input"), in.text("id")
-	c.replaceable = clineTools[c.Tool]
+	c.replaceable = clineTools.Has(c.Tool)
 	return b.and(in).decoded(c)
 }

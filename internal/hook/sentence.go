@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"approvalbot/api"
@@ -47,7 +48,9 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-var channels = map[string]string{"telegram": "Telegram", "discord": "Discord"}
+var channels = sync.OnceValue(func() map[string]string {
+	return map[string]string{"telegram": "Telegram", "discord": "Discord"}
+})
 
 // decidedBy says how an approval ended: "denied by alice in Telegram: use staging".
 func decidedBy(a api.Approval) string {
@@ -94,8 +97,8 @@ func person(name string, votes []api.Vote) string {
 		return name
 	}
 	i := slices.IndexFunc(votes, func(v api.Vote) bool { return v.Voter != nil && v.Voter.Person == rest })
-	if i >= 0 && channels[votes[i].Voter.Channel] != "" {
-		return rest + " in " + channels[votes[i].Voter.Channel]
+	if i >= 0 && channels()[votes[i].Voter.Channel] != "" {
+		return rest + " in " + channels()[votes[i].Voter.Channel]
 	}
 	return rest
 }

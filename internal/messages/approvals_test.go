@@ -15,6 +15,8 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 	"approvalbot/internal/store"
 )
 
@@ -24,35 +26,35 @@ type judge struct{}
 
 func (judge) Hash() string { return "7e57" }
 
-func (j judge) Permits(_ core.Call) (string, bool) { return "", true }
+func (j judge) Permits(_ approval.Call) (string, bool) { return "", true }
 
-func (j judge) JudgeWith(ctx context.Context, c core.Call, _ core.Opinion) core.Judgement {
+func (j judge) JudgeWith(ctx context.Context, c approval.Call, _ approval.Opinion) approval.Judgement {
 	return j.Judge(ctx, c)
 }
 
-func (judge) Judge(_ context.Context, c core.Call) core.Judgement {
-	factors := []core.Factor{core.UserRequest, core.RulesBased}
-	out := core.Judgement{
-		Outcome: core.OutcomeAsk, Offers: []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways, core.Deny},
-		Rule:       core.Rule{Allowed: factors, Effective: factors, Disabled: []core.Factor{}, MinApprovals: 1, RequiresHuman: true},
-		Assessment: core.Assessment{RiskClass: core.R3, SideEffects: []core.SideEffect{core.ProcessExec}, Confidence: 1, Source: "static", ReasonCodes: []string{"test"}},
-		GrantScope: core.GrantScope{Subject: c.ToolName, Session: "the tool " + c.ToolName, Always: "exactly this call"},
+func (judge) Judge(_ context.Context, c approval.Call) approval.Judgement {
+	factors := []approval.Factor{approval.UserRequest, approval.RulesBased}
+	out := approval.Judgement{
+		Outcome: approval.OutcomeAsk, Offers: []approval.Decision{approval.AllowOnce, approval.AllowSession, approval.AllowAlways, approval.Deny},
+		Rule:       approval.Rule{Allowed: factors, Effective: factors, Disabled: []approval.Factor{}, MinApprovals: 1, RequiresHuman: true},
+		Assessment: approval.Assessment{RiskClass: approval.R3, SideEffects: []approval.SideEffect{approval.ProcessExec}, Confidence: 1, Source: "static", ReasonCodes: []string{"test"}},
+		GrantScope: approval.GrantScope{Subject: c.ToolName, Session: "the tool " + c.ToolName, Always: "exactly this call"},
 	}
 	switch c.ToolName {
 	case "read_file":
-		out.Outcome, out.Assessment.RiskClass = core.OutcomeAllow, core.R0
+		out.Outcome, out.Assessment.RiskClass = approval.OutcomeAllow, approval.R0
 	case "rm":
-		out.Outcome, out.Reason = core.OutcomeDeny, "never"
+		out.Outcome, out.Reason = approval.OutcomeDeny, "never"
 	case "once":
-		out.Offers = []core.Decision{core.AllowOnce, core.Deny}
+		out.Offers = []approval.Decision{approval.AllowOnce, approval.Deny}
 	}
 	return out
 }
 
 type nowhere struct{}
 
-func (nowhere) Route(core.Approval) core.Routes { return core.Routes{} }
-func (nowhere) Names(core.Target) bool          { return false }
+func (nowhere) Route(approval.Approval) core.Routes { return core.Routes{} }
+func (nowhere) Names(approval.Target) bool          { return false }
 
 // office is a whole desk but for chats and HTTP: real store, real Gate.
 type office struct {
@@ -75,8 +77,8 @@ func newOffice(t testing.TB) *office {
 	var running sync.WaitGroup
 	running.Go(func() { _ = st.Run(context.Background()) })
 	t.Cleanup(func() { _ = st.Close(); running.Wait() })
-	people, err := core.NewDirectory(core.Rights{
-		People: []core.Person{{Name: "alice"}, {Name: "bob"}}, Tokens: map[string]string{"alice": "alice", "bob": "bob"}})
+	people, err := people.NewDirectory(people.Rights{
+		People: []people.Person{{Name: "alice"}, {Name: "bob"}}, Tokens: map[string]string{"alice": "alice", "bob": "bob"}})
 	require.NoError(t, err)
 	rules := core.Rules{Enabled: true, Policy: judge{}, People: people, Router: nowhere{}, TimeoutMs: 900_000, MaxTimeoutMs: 86_400_000}
 	return &office{t, st, core.NewGate(st, rules, slog.New(slog.DiscardHandler))}
@@ -96,7 +98,7 @@ type desk struct {
 func (d desk) Decides() bool { return d.who.MayDecide && d.who.Person != "" }
 
 func (d desk) Ask(ctx context.Context, req api.CreateRequest) (api.Approval, error) {
-	call := core.Call{ToolName: req.ToolName, Params: req.Params, ID: req.ID, SessionKey: req.SessionKey, AgentID: req.AgentID, MustAsk: req.MustAsk}
+	call := approval.Call{ToolName: req.ToolName, Params: req.Params, ID: req.ID, SessionKey: req.SessionKey, AgentID: req.AgentID, MustAsk: req.MustAsk}
 	a, _, err := d.office.gate.Submit(ctx, d.who, call)
 	return shown(a), told(err)
 }
@@ -109,13 +111,13 @@ func (d desk) Look(ctx context.Context, id string) (Look, error) {
 	}
 	sealed, err := d.office.store.Sealed(ctx, a.Key)
 	if err == nil {
-		_, l.Params, _, err = core.Open(sealed)
+		_, l.Params, _, err = approval.Open(sealed)
 	}
 	return l, err
 }
 
 func (d desk) Vote(ctx context.Context, id string, decision api.Decision, reason string) error {
-	_, err := d.office.gate.VoteAs(ctx, d.who, id, core.Decision(decision), reason)
+	_, err := d.office.gate.VoteAs(ctx, d.who, id, approval.Decision(decision), reason)
 	return told(err)
 }
 
@@ -126,7 +128,7 @@ func (d desk) Claim(ctx context.Context, id, claimID string) (api.Claim, error) 
 }
 
 // shown is an approval as far as messages look at it.
-func shown(a core.Approval) api.Approval {
+func shown(a approval.Approval) api.Approval {
 	out := api.Approval{ID: a.ID, Code: a.Code, Status: api.Status(a.Status), Decision: api.Decision(a.Decision), Reason: a.Reason, DecidedBy: a.DecidedBy,
 		ToolName: a.ToolName, ArgsFingerprint: a.Fingerprint, SessionKey: a.SessionKey, RiskClass: a.Assessment.RiskClass.String(),
 		ExpiresAtMs: a.ExpiresAtMs, ClaimUntilMs: a.ClaimUntilMs, ClaimedAtMs: a.ClaimedAtMs, RevokedAtMs: a.RevokedAtMs}
@@ -138,7 +140,7 @@ func shown(a core.Approval) api.Approval {
 
 // told says a refusal as the API does.
 func told(err error) error {
-	var e *core.Error
+	var e *approval.Error
 	if !errors.As(err, &e) {
 		return err
 	}
@@ -157,7 +159,7 @@ func (o *office) get(id string) api.Approval {
 	return shown(a)
 }
 
-func (o *office) votes(id string) []core.Vote {
+func (o *office) votes(id string) []approval.Vote {
 	a, err := o.gate.Get(o.t.Context(), tokens["alice"], id)
 	require.NoError(o.t, err)
 	return a.Votes

@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
 
 	"approvalbot/api"
+	"approvalbot/internal/lazy"
 )
 
 // Limits of one request.
@@ -304,7 +304,7 @@ func standing(c *api.MessageCall, a api.Approval) {
 	}
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]*$`)
+var plainName = lazy.Pattern(`^[A-Za-z0-9][A-Za-z0-9._:/-]*$`)
 
 // refusal is the sentence that stands in a refused call's place.
 func refusal(c api.MessageCall) string {

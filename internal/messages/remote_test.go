@@ -12,7 +12,9 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/messages"
+	"approvalbot/internal/people"
 	"approvalbot/internal/policy"
 	"approvalbot/internal/server"
 	"approvalbot/internal/server/auth"
@@ -22,8 +24,8 @@ import (
 
 type nowhere struct{}
 
-func (nowhere) Route(core.Approval) core.Routes { return core.Routes{} }
-func (nowhere) Names(core.Target) bool          { return false }
+func (nowhere) Route(approval.Approval) core.Routes { return core.Routes{} }
+func (nowhere) Names(approval.Target) bool          { return false }
 
 // The whole flow through the HTTP API and its client, under the real policy.
 func TestRemote(t *testing.T) {
@@ -33,7 +35,7 @@ func TestRemote(t *testing.T) {
 	var running sync.WaitGroup
 	running.Go(func() { _ = st.Run(context.Background()) })
 	t.Cleanup(func() { _ = st.Close(); running.Wait() })
-	people, err := core.NewDirectory(core.Rights{People: []core.Person{{Name: "alice"}}, Tokens: map[string]string{"alice": "alice"}})
+	people, err := people.NewDirectory(people.Rights{People: []people.Person{{Name: "alice"}}, Tokens: map[string]string{"alice": "alice"}})
 	require.NoError(t, err)
 	engine, err := policy.New(policy.Config{Enabled: true})
 	require.NoError(t, err)

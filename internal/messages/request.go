@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"approvalbot/api"
+	"approvalbot/internal/lazy"
 )
 
 // request is what an injected client.requestApproval call says.
@@ -98,8 +98,8 @@ func fingerprint(name string, params json.RawMessage, b *api.Bind) string {
 }
 
 var (
-	ownID  = regexp.MustCompile(`^msg-[0-9a-f]{26}$`)
-	someID = regexp.MustCompile(`^[A-Za-z0-9._:-]+$`)
+	ownID  = lazy.Pattern(`^msg-[0-9a-f]{26}$`)
+	someID = lazy.Pattern(`^[A-Za-z0-9._:-]+$`)
 )
 
 func validID(id string) bool {

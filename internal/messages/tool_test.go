@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func TestSanitise(t *testing.T) {
@@ -34,7 +34,7 @@ func TestSanitise(t *testing.T) {
 func TestFingerprint(t *testing.T) {
 	for _, params := range []string{`{}`, `{"b":1.0,"a":"\u00e9","c":[null,{"z":1,"y":2}]}`} {
 		for _, b := range []*api.Bind{nil, {}, {Workdir: new("/w"), Host: new("h")}, {EnvHash: new("")}} {
-			want, err := core.Canonical("deploy", json.RawMessage(params), (*core.Bind)(b))
+			want, err := approval.Canonical("deploy", json.RawMessage(params), (*approval.Bind)(b))
 			require.NoError(t, err)
 			require.Equal(t, want.Fingerprint, fingerprint("deploy", json.RawMessage(params), b))
 		}

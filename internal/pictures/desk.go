@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/config/effective"
 	"approvalbot/internal/store"
 )
@@ -40,7 +42,7 @@ approvals:
     routing: {mode: targets, targets: [{channel: telegram, to: "-1001", timezone: Europe/Berlin}]}
 `
 
-var chat = core.Target{Channel: "telegram", To: "-1001"}
+var chat = approval.Target{Channel: "telegram", To: "-1001"}
 
 func newDesk(ctx context.Context) (*desk, error) {
 	dir, err := os.MkdirTemp("", "pictures")
@@ -83,46 +85,46 @@ var (
 )
 
 // asked has the desk ask people about a call.
-func (d *desk) asked(ctx context.Context, c call) (core.Approval, error) {
+func (d *desk) asked(ctx context.Context, c call) (approval.Approval, error) {
 	who := deployer
-	in := core.Call{ToolName: c.tool, Params: json.RawMessage(c.params), MustAsk: true, SessionKey: "agent:main:7",
+	in := approval.Call{ToolName: c.tool, Params: json.RawMessage(c.params), MustAsk: true, SessionKey: "agent:main:7",
 		Justification: c.why}
 	if c.agent != "" {
 		who.AgentID, in.AgentID = "", c.agent
 	}
 	if c.workdir != "" {
-		in.Bind = &core.Bind{Workdir: &c.workdir}
+		in.Bind = &approval.Bind{Workdir: &c.workdir}
 	}
 	if c.person != "" {
-		in.Requester = &core.Requester{Person: c.person}
+		in.Requester = &approval.Requester{Person: c.person}
 	}
 	a, _, err := d.gate.Submit(ctx, who, in)
-	if err == nil && a.Status != core.Pending {
-		err = fmt.Errorf("%s %s is not asked: %s", c.tool, c.params, cmp.Or(a.Reason, a.Ending()))
+	if err == nil && a.Status != approval.Pending {
+		err = fmt.Errorf("%s %s is not asked: %s", c.tool, c.params, cmp.Or(a.Reason, card.Ending(a)))
 	}
 	return a, err
 }
 
 // card is the card in the chat as it stands.
-func (d *desk) card(ctx context.Context, a core.Approval, messageID string) (core.Card, error) {
-	drawn, err := d.gate.Draw(ctx, core.Delivery{
-		Key: a.Key, Kind: core.CardDelivery, Target: chat, MessageID: messageID, Attached: true, Shown: true,
+func (d *desk) card(ctx context.Context, a approval.Approval, messageID string) (card.Card, error) {
+	drawn, err := d.gate.Draw(ctx, approval.Delivery{
+		Key: a.Key, Kind: approval.CardDelivery, Target: chat, MessageID: messageID, Attached: true, Shown: true,
 	})
 	if err != nil || drawn.Card == nil {
-		return core.Card{}, fmt.Errorf("no card of %s: %s %w", a.Code, drawn.Skip, err)
+		return card.Card{}, fmt.Errorf("no card of %s: %s %w", a.Code, drawn.Skip, err)
 	}
 	return *drawn.Card, nil
 }
 
 // lifeOf gives the card with one of two votes, and after the end.
-func (d *desk) lifeOf(ctx context.Context, a core.Approval) (pending, ended core.Card, err error) {
-	if _, err = d.gate.VoteAs(ctx, alice, a.Code, core.AllowOnce, ""); err != nil {
+func (d *desk) lifeOf(ctx context.Context, a approval.Approval) (pending, ended card.Card, err error) {
+	if _, err = d.gate.VoteAs(ctx, alice, a.Code, approval.AllowOnce, ""); err != nil {
 		return pending, ended, err
 	}
 	if pending, err = d.card(ctx, a, "1"); err != nil {
 		return pending, ended, err
 	}
-	vote := core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "2"}, Decision: core.AllowOnce,
+	vote := core.Ballot{Voter: approval.Voter{Channel: "telegram", UserID: "2"}, Decision: approval.AllowOnce,
 		ReceivedMs: time.Now().UnixMilli()}
 	if _, err = d.gate.Vote(ctx, a.Key, vote); err != nil {
 		return pending, ended, err
@@ -130,7 +132,7 @@ func (d *desk) lifeOf(ctx context.Context, a core.Approval) (pending, ended core
 	if _, err = d.gate.Claim(ctx, deployer, a.ID, core.ClaimInput{}); err != nil {
 		return pending, ended, err
 	}
-	if _, err = d.gate.Report(ctx, deployer, a.ID, "", core.Result{Status: "succeeded", ExitCode: new(0)}); err != nil {
+	if _, err = d.gate.Report(ctx, deployer, a.ID, "", approval.Result{Status: "succeeded", ExitCode: new(0)}); err != nil {
 		return pending, ended, err
 	}
 	ended, err = d.card(ctx, a, "1")

@@ -10,7 +10,7 @@ import (
 	discordrender "approvalbot/bot/discord/render"
 	telegramrender "approvalbot/bot/telegram/render"
 	"approvalbot/bot/textcmd"
-	"approvalbot/core"
+	"approvalbot/internal/card"
 )
 
 // picture is a card as a chat shows it, in HTML.
@@ -18,7 +18,7 @@ type picture struct{ platform, text, buttons string }
 
 // telegram draws a card as Telegram does. What the bot sends there is HTML, but for line
 // feeds, which show.
-func telegram(c core.Card) picture {
+func telegram(c card.Card) picture {
 	text, shown := telegramrender.Card(c)
 	text = strings.ReplaceAll(text, "<blockquote expandable>", `<blockquote class="folded">`)
 	for _, block := range []string{"pre", "blockquote"} { // a block begins and ends its lines itself
@@ -38,7 +38,7 @@ func telegram(c core.Card) picture {
 
 // discord draws a card as Discord does: its text is Markdown in a box with a coloured
 // edge, its buttons stand below.
-func discord(c core.Card) picture {
+func discord(c card.Card) picture {
 	message, _ := discordrender.Card(c)
 	var text, rows strings.Builder
 	for i, part := range *message.Components {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/card"
 )
 
 // typicalCalls are those of policy's corpora that a person is asked about most often, as agents
@@ -89,13 +89,13 @@ func TestTypicalCardsFitAPhone(t *testing.T) {
 // The measure counts: a card that is long is found to be.
 func TestMeasureSeesALongCard(t *testing.T) {
 	b := chromium(t)
-	long := core.Card{Code: "K7QX2M", Headline: core.Words{{Text: "deployer asks to run"}}, Why: "High impact (R4)"}
+	long := card.Card{Code: "K7QX2M", Headline: card.Words{{Text: "deployer asks to run"}}, Why: "High impact (R4)"}
 	for range 14 {
-		long.Payload = append(long.Payload, core.Fact{Name: "name", Value: "value"})
+		long.Payload = append(long.Payload, card.Fact{Name: "name", Value: "value"})
 	}
-	folded := core.Card{Code: "K7QX2M", Headline: core.Words{{Text: "deployer asks to run"}}, Why: "High impact (R4)"}
+	folded := card.Card{Code: "K7QX2M", Headline: card.Words{{Text: "deployer asks to run"}}, Why: "High impact (R4)"}
 	for range 14 {
-		folded.Details = append(folded.Details, core.Fact{Name: "name", Value: "value", Own: true})
+		folded.Details = append(folded.Details, card.Fact{Name: "name", Value: "value", Own: true})
 	}
 	m, err := b.measure(t.Context(), page(telegram(long), discord(long), telegram(folded), discord(folded)))
 	require.NoError(t, err)

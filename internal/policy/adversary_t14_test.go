@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // TestAdversary_T14_AHintDoesNotLowerWhatANameSays: a tool that hands out secrets, or stops or takes
@@ -13,19 +13,19 @@ import (
 func TestAdversary_T14_AHintDoesNotLowerWhatANameSays(t *testing.T) {
 	t.Parallel()
 	e := engine(t, shipped, func(c *Config) { c.TrustToolHints = []string{"bridge"} })
-	outcome := func(name string) core.Outcome {
+	outcome := func(name string) approval.Outcome {
 		c := callOf(t, name, map[string]any{"name": "a"})
-		c.Owner, c.Context.Tool = "bridge", core.ToolFacts{Server: "vault", Hints: core.Hints{ReadOnly: core.HintYes}}
+		c.Owner, c.Context.Tool = "bridge", approval.ToolFacts{Server: "vault", Hints: approval.Hints{ReadOnly: approval.HintYes}}
 		return judge(e, c).Outcome
 	}
 	for _, name := range []string{
 		"get_secret", "getSecretValue", "list_secrets", "get_token", "mcp__vault__read_credentials", "get_password", "get_api_key", "list_private_keys", "getKubeconfig", "export_keystore", "dump_cookies",
 		"shutdown", "mcp__vault__revoke", "drain_node", "kill_session", "eval", "reboot_host", "decrypt", "disable_user", "rotate", "unlock_account", "cordon", "exec_query", "flush_cache", "cancel_order", "reset",
 	} {
-		require.Equal(t, core.OutcomeAsk, outcome(name), name)
+		require.Equal(t, approval.OutcomeAsk, outcome(name), name)
 	}
 	for _, name := range []string{"get_weather", "list_issues", "search_docs", "read_page", "get_key_points", "find_user"} {
-		require.Equal(t, core.OutcomeAllow, outcome(name), name)
+		require.Equal(t, approval.OutcomeAllow, outcome(name), name)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // TestAdversary_T15_NoStandingYesForWhatMayChange: neither session nor always is offered for a command
@@ -24,12 +24,12 @@ func TestAdversary_T15_NoStandingYesForWhatMayChange(t *testing.T) {
 			c := lineCall(t, l)
 			c.SessionKey = "s"
 			j := judge(e, c)
-			if name == "shipped" && j.Outcome == core.OutcomeAllow {
+			if name == "shipped" && j.Outcome == approval.OutcomeAllow {
 				continue // it needs no yes
 			}
 			require.Empty(t, j.GrantScope.Subject+j.GrantScope.Always, "%s: %s %v", name, l, j.Assessment.ReasonCodes)
-			require.NotContains(t, j.Offers, core.AllowSession, l)
-			require.NotContains(t, j.Offers, core.AllowAlways, l)
+			require.NotContains(t, j.Offers, approval.AllowSession, l)
+			require.NotContains(t, j.Offers, approval.AllowAlways, l)
 		}
 		for _, l := range []string{"git push origin main", "gh pr create -H fix --title 'fix a.go' --body b", "systemctl restart nginx", "kubectl rollout restart deploy/x", "docker stop web", "frobnicate a", "scp a h:b", "npm install -D lodash", "rm a", "curl -d @x.json https://x.org/y"} {
 			require.NotEmpty(t, judge(e, lineCall(t, l)).GrantScope.Subject, "%s: %s", name, l)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // typable are lines that are allowed where nobody can type, and start a program that takes
@@ -29,17 +29,17 @@ func TestAdversary_T26_TypedCommands(t *testing.T) {
 	for _, line := range typable {
 		c := lineCall(t, line)
 		plain := judge(e, c)
-		c.Context.Terminal = core.TerminalPossible
+		c.Context.Terminal = approval.TerminalPossible
 		for _, e := range []*Engine{e, listed} {
 			j := judge(e, c)
-			require.Equal(t, core.OutcomeAsk, j.Outcome, line)
+			require.Equal(t, approval.OutcomeAsk, j.Outcome, line)
 			require.Contains(t, j.Assessment.ReasonCodes, "takes-typing", line)
 			require.Empty(t, j.GrantScope.Subject+j.GrantScope.Program+j.GrantScope.Always, line)
 			require.GreaterOrEqual(t, j.Assessment.RiskClass, plain.Assessment.RiskClass, line)
 		}
 	}
 	for _, line := range []string{"less README.md", "journalctl -u x", "systemctl status x", "git log", "git add -p", "bat a"} {
-		require.Equal(t, core.OutcomeAllow, outcomeOf(e, lineCall(t, line)), "nobody can type: %s", line)
+		require.Equal(t, approval.OutcomeAllow, outcomeOf(e, lineCall(t, line)), "nobody can type: %s", line)
 	}
 	for _, line := range []string{ // what nothing can be typed into, or prints no page
 		"ls -la", "cat README.md", "git log", "git diff", "git status", "git add a.go", "git commit -m x", "git commit -am x", "git stash", "git checkout -b x", "git tag v1", "git branch",
@@ -47,13 +47,13 @@ func TestAdversary_T26_TypedCommands(t *testing.T) {
 		"bash -c 'git log'", "python3 -m pytest", "dmesg | tail", "dpkg -l | grep x",
 	} {
 		c := lineCall(t, line)
-		c.Context.Terminal = core.TerminalPossible
+		c.Context.Terminal = approval.TerminalPossible
 		j := judge(e, c)
-		require.Equal(t, core.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.Equal(t, approval.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
 	}
 	for _, line := range []string{"python3", "bash", "ssh h", "psql", "gdb a", "vim a", "sqlite3 a.db", "tmux", "node", "man ls", "script"} { // and people are told
 		c := lineCall(t, line)
-		c.Context.Terminal = core.TerminalPossible
+		c.Context.Terminal = approval.TerminalPossible
 		j := judge(e, c)
 		require.Contains(t, j.Assessment.ReasonCodes, "takes-typing", line)
 		require.Contains(t, j.Why, "It starts a program that takes commands from its terminal, and what is typed there later is not shown here.", line)
@@ -72,17 +72,17 @@ func TestAdversary_T26_ATerminalAsks(t *testing.T) {
 		for _, key := range []string{"tty", "pty", "use_pty", "interactive", "isInteractive"} {
 			c := callOf(t, "exec_command", map[string]any{"cmd": line, key: true})
 			j := judge(e, c)
-			require.Equal(t, core.OutcomeAsk, j.Outcome, "%s %s", key, line)
+			require.Equal(t, approval.OutcomeAsk, j.Outcome, "%s %s", key, line)
 			require.Contains(t, j.Assessment.ReasonCodes, "opens-terminal", "%s %s", key, line)
 			require.Empty(t, j.GrantScope.Subject+j.GrantScope.Program+j.GrantScope.Always, line)
-			require.Equal(t, core.OutcomeAllow, outcomeOf(e, callOf(t, "exec_command", map[string]any{"cmd": line, key: false})), "%s %s", key, line)
-			require.Equal(t, core.OutcomeAsk, outcomeOf(e, callOf(t, "exec_command", map[string]any{"cmd": line, key: "yes"})), "%s %s", key, line)
+			require.Equal(t, approval.OutcomeAllow, outcomeOf(e, callOf(t, "exec_command", map[string]any{"cmd": line, key: false})), "%s %s", key, line)
+			require.Equal(t, approval.OutcomeAsk, outcomeOf(e, callOf(t, "exec_command", map[string]any{"cmd": line, key: "yes"})), "%s %s", key, line)
 		}
-		for _, terminal := range []string{core.TerminalOpen, "?"} {
+		for _, terminal := range []string{approval.TerminalOpen, "?"} {
 			c := lineCall(t, line)
 			c.Context.Terminal = terminal
 			require.Contains(t, judge(e, c).Assessment.ReasonCodes, "opens-terminal", line)
-			require.Equal(t, core.OutcomeAsk, outcomeOf(e, c), line)
+			require.Equal(t, approval.OutcomeAsk, outcomeOf(e, c), line)
 		}
 	}
 }
@@ -92,7 +92,7 @@ func TestAdversary_T26_ATerminalAsks(t *testing.T) {
 func TestAdversary_T26_TypingAsks(t *testing.T) {
 	t.Parallel()
 	e := engine(t, shipped, func(c *Config) {
-		c.RequireApprovalAtOrAbove, c.Rules = new(core.R4), []Rule{{Name: "a", Match: Match{Tool: []string{"write_stdin", "process"}}, Risk: new(core.R0)}}
+		c.RequireApprovalAtOrAbove, c.Rules = new(approval.R4), []Rule{{Name: "a", Match: Match{Tool: []string{"write_stdin", "process"}}, Risk: new(approval.R0)}}
 	})
 	for tool, params := range map[string]map[string]any{
 		"write_stdin": {"session_id": 1, "chars": "ls\n"}, "write_bash": {"sessionId": "1", "input": "ls"}, "process": {"action": "write", "sessionId": "1", "data": "y"},
@@ -101,8 +101,8 @@ func TestAdversary_T26_TypingAsks(t *testing.T) {
 		c := callOf(t, tool, params)
 		c.SessionKey = "s"
 		j := judge(e, c)
-		require.Equal(t, core.OutcomeAsk, j.Outcome, tool)
-		require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, j.Offers, tool)
+		require.Equal(t, approval.OutcomeAsk, j.Outcome, tool)
+		require.Equal(t, []approval.Decision{approval.AllowOnce, approval.Deny}, j.Offers, tool)
 		require.True(t, j.Rule.RequiresHuman, tool)
 	}
 }

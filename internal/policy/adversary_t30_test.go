@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // TestAdversary_T30_APlanIsAPersonsToApprove: a call that ends planning asks a person each
@@ -15,10 +15,10 @@ func TestAdversary_T30_APlanIsAPersonsToApprove(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"shipped": func(*Config) {},
 		"R4": func(c *Config) {
-			c.RequireApprovalAtOrAbove, c.RequireHumanApproverAtOrAbove = new(core.R4), new(core.R4)
+			c.RequireApprovalAtOrAbove, c.RequireHumanApproverAtOrAbove = new(approval.R4), new(approval.R4)
 		},
 		"rule": func(c *Config) {
-			c.Rules = []Rule{{Name: "a", Match: Match{Tool: []string{"ExitPlanMode"}}, Risk: new(core.R0)}}
+			c.Rules = []Rule{{Name: "a", Match: Match{Tool: []string{"ExitPlanMode"}}, Risk: new(approval.R0)}}
 		},
 		"approve": func(c *Config) {
 			c.Rules = []Rule{{Name: "a", Match: Match{Tool: []string{"ExitPlanMode"}}, Approve: true}}
@@ -30,16 +30,16 @@ func TestAdversary_T30_APlanIsAPersonsToApprove(t *testing.T) {
 				c := callOf(t, tool, params)
 				c.SessionKey = "s"
 				j := judge(e, c)
-				require.Equal(t, core.OutcomeAsk, j.Outcome, "%s: %s", name, tool)
+				require.Equal(t, approval.OutcomeAsk, j.Outcome, "%s: %s", name, tool)
 				require.Contains(t, j.Assessment.ReasonCodes, "approves-plan", name)
 				require.True(t, j.Rule.RequiresHuman, name)
-				require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, j.Offers, name)
-				require.Equal(t, core.FormPlan, j.Form, name)
+				require.Equal(t, []approval.Decision{approval.AllowOnce, approval.Deny}, j.Offers, name)
+				require.Equal(t, approval.FormPlan, j.Form, name)
 			}
 		}
 	}
 	e := engine(t, shipped)
 	for _, tool := range []string{"EnterPlanMode", "update_plan", "TodoWrite", "plan_enter", "create_plan"} {
-		require.Equal(t, core.OutcomeAllow, outcomeOf(e, callOf(t, tool, map[string]any{"plan": "x"})), tool)
+		require.Equal(t, approval.OutcomeAllow, outcomeOf(e, callOf(t, tool, map[string]any{"plan": "x"})), tool)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // TestAdversary_W15_WaysOutOfAnAddress: whatever part of an address holds the data,
@@ -29,8 +29,8 @@ func TestAdversary_W15_WaysOutOfAnAddress(t *testing.T) {
 		"http://10.0.0.1.evil.example/", "http://192-168-1-1.evil.example/", "http://app-127-0-0-1.evil.example:8080/", "http://a.169.254.169.254.evil.example/",
 		"http://x.nip.io/", "http://x.lcl.host/", "http://7f000001.rbndr.us/", "http://LOCALTEST.ME./", "http://0.0.0.0.evil.example/",
 	} {
-		for _, c := range []core.Call{callOf(t, "web_fetch", map[string]any{"url": u}), lineCall(t, "curl '"+u+"'"), callOf(t, "web_search", map[string]any{"query": "see " + u})} {
-			require.Equal(t, core.OutcomeAsk, judge(e, c).Outcome, "%s %s", c.ToolName, u)
+		for _, c := range []approval.Call{callOf(t, "web_fetch", map[string]any{"url": u}), lineCall(t, "curl '"+u+"'"), callOf(t, "web_search", map[string]any{"query": "see " + u})} {
+			require.Equal(t, approval.OutcomeAsk, judge(e, c).Outcome, "%s %s", c.ToolName, u)
 		}
 	}
 	for _, u := range []string{
@@ -39,6 +39,6 @@ func TestAdversary_W15_WaysOutOfAnAddress(t *testing.T) {
 		"https://example.com/2026/11/22/ten-things-you-did-not-know-about-the-humble-potato-and-its-many-friends", "https://d111111abcdef8.cloudfront.net/app.js",
 		"https://8-8-8-8.example.com/", "https://example.com/api/v1/items/123e4567-e89b-12d3-a456-426614174000",
 	} {
-		require.Equal(t, core.OutcomeAllow, judge(e, callOf(t, "web_fetch", map[string]any{"url": u})).Outcome, u)
+		require.Equal(t, approval.OutcomeAllow, judge(e, callOf(t, "web_fetch", map[string]any{"url": u})).Outcome, u)
 	}
 }

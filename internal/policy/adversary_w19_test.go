@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // TestAdversary_W19_TheShellEmptiesFirst: what a line reads and overwrites is empty before
@@ -64,7 +64,7 @@ func TestAdversary_W19_EveryLineDeleted(t *testing.T) {
 func TestAdversary_W19_ToolsThatEmpty(t *testing.T) {
 	t.Parallel()
 	e := engine(t, shipped)
-	on := func(tool, params string) core.Outcome {
+	on := func(tool, params string) approval.Outcome {
 		var m map[string]any
 		require.NoError(t, json.Unmarshal([]byte(params), &m))
 		return judge(e, callOf(t, tool, m)).Outcome
@@ -74,13 +74,13 @@ func TestAdversary_W19_ToolsThatEmpty(t *testing.T) {
 		{"str_replace_based_edit_tool", `{"command":"create","path":"a.go","file_text":""}`}, {"apply_patch", `{"input":"*** Begin Patch\n*** Add File: a.go\n*** End Patch"}`},
 		{"apply_patch", `{"input":"*** Begin Patch\n*** Add File: a.go\n+\n*** Update File: b\n@@\n-a\n+b\n*** End Patch"}`},
 	} {
-		require.Equal(t, core.OutcomeAsk, on(c[0], c[1]), c)
+		require.Equal(t, approval.OutcomeAsk, on(c[0], c[1]), c)
 	}
 	for _, c := range [][2]string{
 		{"write", `{"path":"a.go","content":"x"}`}, {"write", `{"path":"src/.gitkeep","content":""}`}, {"write", `{"path":"a.go","content":"","append":true}`}, {"edit", `{"path":"a.go","old_string":"a","new_string":""}`},
 		{"str_replace_based_edit_tool", `{"command":"insert","path":"a.go","insert_line":1,"insert_text":""}`}, {"apply_patch", `{"input":"*** Begin Patch\n*** Add File: a.go\n+\n+x\n*** End Patch"}`},
 	} {
-		require.Equal(t, core.OutcomeAllow, on(c[0], c[1]), c)
+		require.Equal(t, approval.OutcomeAllow, on(c[0], c[1]), c)
 	}
 }
 

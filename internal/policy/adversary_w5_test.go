@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // W5: patterns are exact, anchored and case-sensitive; * stays within a name, and
@@ -14,7 +14,7 @@ import (
 func TestAdversary_W5_PatternsReachNoFurther(t *testing.T) {
 	t.Parallel()
 	e := engine(t, shipped, func(c *Config) {
-		c.RequireApprovalAtOrAbove = new(core.R1)
+		c.RequireApprovalAtOrAbove = new(approval.R1)
 		c.Rules = []Rule{
 			{Name: "notes", Match: Match{Tool: []string{"write"}, Path: []string{"notes/*"}}, Outcome: "allow"},
 			{Name: "tree", Match: Match{Tool: []string{"write"}, Path: []string{"docs/**"}}, Outcome: "allow"},
@@ -22,29 +22,29 @@ func TestAdversary_W5_PatternsReachNoFurther(t *testing.T) {
 			{Name: "host", Match: Match{Tool: []string{"webfetch"}, Host: []string{"*.example.org"}}, Outcome: "allow"},
 		}
 	})
-	write := func(path string) core.Outcome {
+	write := func(path string) approval.Outcome {
 		return judge(e, callOf(t, "write", map[string]any{"path": path, "content": "x"})).Outcome
 	}
 	for _, path := range []string{"notes/a.md", "./notes/a.md", "notes/./a.md", "docs/a.md", "docs/deep/er/a.md"} {
-		require.Equal(t, core.OutcomeAllow, write(path), path)
+		require.Equal(t, approval.OutcomeAllow, write(path), path)
 	}
 	for _, path := range []string{"notes/sub/a.md", "Notes/a.md", "NOTES/a.md", "xnotes/a.md", "notes", "notes/../secret.md", "notes/../../etc/passwd",
 		"notes/x/../a.md", "/notes/a.md", "other/notes/a.md", "docs/../secret.md", "docs/../../etc/x", "~/notes/a.md", "notes/$X", "notes\u202e/a.md"} {
-		require.NotEqual(t, core.OutcomeAllow, write(path), path)
+		require.NotEqual(t, approval.OutcomeAllow, write(path), path)
 	}
-	line := func(s string) core.Outcome { return judge(e, lineCall(t, s)).Outcome }
-	require.Equal(t, core.OutcomeAllow, line("git push origin main"))
+	line := func(s string) approval.Outcome { return judge(e, lineCall(t, s)).Outcome }
+	require.Equal(t, approval.OutcomeAllow, line("git push origin main"))
 	for _, s := range []string{"git push origin", "git push origin main next", "GIT push origin main", "git push origin main; rm x",
 		"git push origin main && git push upstream next", "git push origin main\ngit push upstream x", "xgit push origin main", "git push upstream origin main", "git push main",
 		"git push origin $(cat x)", "git push origin *", "git push origin main > x", "git push origin Main"} {
-		require.NotEqual(t, core.OutcomeAllow, line(s), s)
+		require.NotEqual(t, approval.OutcomeAllow, line(s), s)
 	}
-	fetch := func(url string) core.Outcome {
+	fetch := func(url string) approval.Outcome {
 		return judge(e, callOf(t, "web_fetch", map[string]any{"url": url})).Outcome
 	}
-	require.Equal(t, core.OutcomeAllow, fetch("https://www.example.org/x"))
+	require.Equal(t, approval.OutcomeAllow, fetch("https://www.example.org/x"))
 	for _, url := range []string{"https://www.example.org.evil.net/", "https://example.org.evil.net/", "https://evil.net/www.example.org", "https://www.example.org@evil.net/",
 		"https://evilexample.org/", "https://evil.net#.example.org", "https://evil.net?x=www.example.org"} {
-		require.NotEqual(t, core.OutcomeAllow, fetch(url), url)
+		require.NotEqual(t, approval.OutcomeAllow, fetch(url), url)
 	}
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // TestAdversary_W14_WordsThatProgramsReadOtherwise: what a program takes for another
@@ -38,7 +38,7 @@ func TestAdversary_W14_WordsThatProgramsReadOtherwise(t *testing.T) {
 	} {
 		for _, line := range lines {
 			j := judge(e, lineCall(t, line))
-			require.NotEqual(t, core.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
+			require.NotEqual(t, approval.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
 		}
 	}
 	for _, line := range []string{
@@ -46,7 +46,7 @@ func TestAdversary_W14_WordsThatProgramsReadOtherwise(t *testing.T) {
 		`git rebase -m main`, `git commit -m '- a'`, `grep -e -x f`, `go build -ldflags '-s -w' .`, `npm -w packages/a test`, `npm -s -w a run lint`, `npm test -w a`, `pnpm -w test`, `clang-tidy -p build x.c`, `clang-format -i x.c`, `mvn -q -l build.log test`, `lsof -i -P -n`, `xxd -ps f`, `xxd -c16 -l 4 f`, `tree -L 2`, `tree -aL 2 src`, `tree -aI 'node_modules|dist' -L2`, `lsof -i :80`, `sort -k 2 f`, `git log --format %H -1`,
 	} {
 		j := judge(e, lineCall(t, line))
-		require.Equal(t, core.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.Equal(t, approval.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
 	}
 }
 
@@ -56,8 +56,8 @@ func TestAdversary_W15_NamesOfPrivateAddresses(t *testing.T) {
 	e := engine(t, shipped)
 	for _, host := range []string{"10.0.0.1.nip.io", "169-254-169-254.sslip.io:80", "A.LOCALTEST.ME", "lvh.me."} {
 		j := judge(e, callOf(t, "web_fetch", map[string]any{"url": "http://" + host + "/x"}))
-		require.Equal(t, core.OutcomeAsk, j.Outcome, host)
+		require.Equal(t, approval.OutcomeAsk, j.Outcome, host)
 		require.Contains(t, j.Assessment.ReasonCodes, "private-address", host)
 	}
-	require.Equal(t, core.OutcomeAllow, judge(e, callOf(t, "web_fetch", map[string]any{"url": "https://anip.io/"})).Outcome)
+	require.Equal(t, approval.OutcomeAllow, judge(e, callOf(t, "web_fetch", map[string]any{"url": "https://anip.io/"})).Outcome)
 }

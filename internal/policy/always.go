@@ -83,7 +83,10 @@ func (j *judging) fixed(e *Engine) bool {
 		args := v.Args(c)
 		literal := !slices.ContainsFunc(args, func(w workspace.Word) bool { return w.Kind != workspace.Literal })
 		others := literal && program.RunsOthers(args) && !line.Opens(args, c.Inner)
-		if !literal || others || j.changing(e, args) || e.lines.RunsFile(args, far, fed(i)) {
+		if !literal || others {
+			return false
+		}
+		if j.changing(e, args) || e.lines.RunsFile(args, far, fed(i)) {
 			return false
 		}
 	}

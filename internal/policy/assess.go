@@ -15,7 +15,7 @@ func (e *Engine) assess(j *judging) {
 }
 
 func (j *judging) cutShort(found *finding.Set) {
-	j.cut, j.outward = true, true
+	j.cut, j.leavesWorkspace = true, true
 	found.Add(finding.UnparsableCommand)
 	found.Add(finding.MalformedCall)
 }

@@ -8,13 +8,13 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // pipeline is the line of 130 bytes that performance is measured with.
 const pipeline = `cat /workspace/server/handler.go | grep -n "func (s" | sort -k2 | uniq -c | head -n 20 && git status --short --branch > /dev/null`
 
-func benchmark(b *testing.B, c core.Call) {
+func benchmark(b *testing.B, c approval.Call) {
 	e := engine(b)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -64,7 +64,7 @@ func ruled(b *testing.B, n int, when func(int) string) *Engine {
 				r.Match.Tool = []string{fmt.Sprintf("jira__call_%d", i)}
 			case 1:
 				r.Match.Command = []string{fmt.Sprintf("tool%d deploy *", i)}
-				r.Outcome, r.Risk = "", new(core.R1)
+				r.Outcome, r.Risk = "", new(approval.R1)
 			case 2:
 				r.Match.Command = []string{fmt.Sprintf("tool%d", i)}
 			case 3:
@@ -85,7 +85,7 @@ func BenchmarkRules(b *testing.B) { benchmarkRules(b, nil) }
 func benchmarkRules(b *testing.B, when func(int) string) {
 	for _, n := range []int{0, 50, 1000} {
 		e := ruled(b, n, when)
-		for name, c := range map[string]core.Call{"read": callOf(b, "read", map[string]any{"path": "/workspace/server/handler.go"}), "pipeline": lineCall(b, pipeline)} {
+		for name, c := range map[string]approval.Call{"read": callOf(b, "read", map[string]any{"path": "/workspace/server/handler.go"}), "pipeline": lineCall(b, pipeline)} {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {

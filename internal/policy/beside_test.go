@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // No row of a server, no hint, no rule of the operator and no classifier lets a call run, or be
@@ -17,16 +17,16 @@ import (
 func TestAdversary_T1_WhatIsBesideTheArgumentsAsksWhateverPermitsTheTool(t *testing.T) {
 	t.Parallel()
 	beside := at{"inputResponses": at{"sum": at{"action": "accept"}}}
-	asks := func(e *Engine, c core.Call, why string) {
+	asks := func(e *Engine, c approval.Call, why string) {
 		t.Helper()
-		for _, j := range []core.Judgement{
+		for _, j := range []approval.Judgement{
 			judge(e, c),
-			e.JudgeWith(context.Background(), c, opined(core.R0, 1)),
-			e.JudgeWith(context.Background(), c, core.Opinion{Failed: "unreachable"}),
+			e.JudgeWith(context.Background(), c, opined(approval.R0, 1)),
+			e.JudgeWith(context.Background(), c, approval.Opinion{Failed: "unreachable"}),
 		} {
-			require.NotEqual(t, core.OutcomeAllow, j.Outcome, why)
-			require.True(t, j.Rule.RequiresHuman || j.Outcome == core.OutcomeDeny, why)
-			require.Subset(t, []core.Decision{core.AllowOnce, core.Deny}, j.Offers, why)
+			require.NotEqual(t, approval.OutcomeAllow, j.Outcome, why)
+			require.True(t, j.Rule.RequiresHuman || j.Outcome == approval.OutcomeDeny, why)
+			require.Subset(t, []approval.Decision{approval.AllowOnce, approval.Deny}, j.Offers, why)
 			require.Empty(t, j.GrantScope, why)
 			require.Contains(t, j.Assessment.ReasonCodes, "beside-arguments", why)
 		}
@@ -40,16 +40,16 @@ func TestAdversary_T1_WhatIsBesideTheArgumentsAsksWhateverPermitsTheTool(t *test
 	}
 	lets := map[string]Rule{
 		"allow":   {Name: "a", Match: Match{Tool: names}, Outcome: "allow"},
-		"lower":   {Name: "a", Match: Match{Tool: names}, Risk: new(core.R0)},
+		"lower":   {Name: "a", Match: Match{Tool: names}, Risk: new(approval.R0)},
 		"approve": {Name: "a", Match: Match{Tool: names}, Approve: true},
 	}
 	for name, rule := range lets {
 		e := bridged(t, humansFromR4, func(c *Config) {
 			c.Rules = []Rule{rule}
 			c.Classifier.Enabled, c.Classifier.OnLowConfidence = true, "allow"
-			c.AllowedApprovers = []core.Factor{core.UserRequest, core.RulesBased, core.LLMEvaluation}
+			c.AllowedApprovers = []approval.Factor{approval.UserRequest, approval.RulesBased, approval.LLMEvaluation}
 		})
-		hints := core.Hints{ReadOnly: core.HintYes, OpenWorld: core.HintNo}
+		hints := approval.Hints{ReadOnly: approval.HintYes, OpenWorld: approval.HintNo}
 		for server, tools := range e.servers {
 			for tool, row := range tools {
 				args := at{besideMember: beside}
@@ -79,7 +79,7 @@ func TestAdversary_T2_ARulesApprovalIsForTheToolAsItWas(t *testing.T) {
 	t.Parallel()
 	e := bridged(t, humansFromR4, func(c *Config) {
 		c.Rules = []Rule{{Name: "a", Match: Match{Tool: []string{"mcp__shop__look"}}, Approve: true}}
-		c.AllowedApprovers = []core.Factor{core.UserRequest, core.RulesBased}
+		c.AllowedApprovers = []approval.Factor{approval.UserRequest, approval.RulesBased}
 	})
 	c := atOf(t, "shop", "mcp__shop__look", at{"q": strings.Repeat("a", 3)})
 	require.False(t, judge(e, c).Rule.RequiresHuman)

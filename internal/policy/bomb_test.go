@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/line"
 )
 
@@ -17,8 +17,8 @@ const maxBody = 256 << 10
 
 // bombs are calls that are built to be slow to read. Each is as large as the
 // desk takes, or as large as is read at all.
-func bombs(t testing.TB) map[string]core.Call {
-	calls := map[string]core.Call{}
+func bombs(t testing.TB) map[string]approval.Call {
+	calls := map[string]approval.Call{}
 	bomb := func(name, text string) { calls[name] = lineCall(t, text) }
 	for _, unit := range []string{"(", "$(", "{ ", "`", "a|", "a;", "a&&", "sh -c ", "x ", "'a b' ", "rm a;", "a=b ", "eval 'eval \"a b\"';", "sudo ", "find . -exec ", "xargs ", "\"$(", "<<a ", "#;\n",
 		"cat .env;", "cat *;", "cp a b;", "cd a;", "cd a&&", "aaaaaaaa", "cm0gLXJmIC8K ", "$x ", "https://x ", "frob 'a=b=c=d e' ", "sh -c 'sh -c \"a b\"';", "/a", "git x;", "go test ./..;", "x 'sh -c a' ", "grep -r '" + "[a" + "' .;", "sed s/a/b/;", "{a,b}", "~/x ", "a..b/../"} {
@@ -42,8 +42,8 @@ func bombs(t testing.TB) map[string]core.Call {
 	calls["glob path"] = callOf(t, "read", map[string]any{"path": strings.Repeat("*a", 100000)})
 	calls["patch"] = callOf(t, "apply_patch", map[string]any{"input": strings.Repeat("+++ b/a/../x\n", 18000)})
 	calls["addresses"] = callOf(t, "web_fetch", map[string]any{"prompt": strings.Repeat("http://1.1 ", 20000)})
-	calls["deep json"] = core.Call{ToolName: "mcp__x__y", AgentID: "main", Params: json.RawMessage(strings.Repeat(`{"a":`, maxBody/6) + "1" + strings.Repeat("}", maxBody/6))}
-	calls["deep list"] = core.Call{ToolName: "exec", AgentID: "main", Params: json.RawMessage(`{"argv":` + strings.Repeat("[", maxBody) + strings.Repeat("]", maxBody) + "}")}
+	calls["deep json"] = approval.Call{ToolName: "mcp__x__y", AgentID: "main", Params: json.RawMessage(strings.Repeat(`{"a":`, maxBody/6) + "1" + strings.Repeat("}", maxBody/6))}
+	calls["deep list"] = approval.Call{ToolName: "exec", AgentID: "main", Params: json.RawMessage(`{"argv":` + strings.Repeat("[", maxBody) + strings.Repeat("]", maxBody) + "}")}
 	argv := strings.Split(strings.Repeat("sh,-c,frob 'a b',", line.MaxLine/18), ",")
 	calls["argv"] = callOf(t, "exec", map[string]any{"argv": argv})
 	calls["argv of lines"] = callOf(t, "exec", map[string]any{"argv": append([]string{"frob"}, strings.Split(strings.Repeat("sh -c \"x 'a b'\"|", 900), "|")...)})
@@ -66,9 +66,9 @@ func TestBombsAreNeverAllowed(t *testing.T) {
 	t.Parallel()
 	e := engine(t)
 	for name, c := range bombs(t) {
-		require.NotEqual(t, core.R4+1, judge(e, c).Assessment.RiskClass, name)
-		if j := judge(e, c); j.Outcome == core.OutcomeAllow {
-			require.LessOrEqual(t, j.Assessment.RiskClass, core.R2, name)
+		require.NotEqual(t, approval.R4+1, judge(e, c).Assessment.RiskClass, name)
+		if j := judge(e, c); j.Outcome == approval.OutcomeAllow {
+			require.LessOrEqual(t, j.Assessment.RiskClass, approval.R2, name)
 			require.LessOrEqual(t, len(c.Params), maxBody, name)
 		}
 	}
@@ -92,7 +92,7 @@ func TestBombsAreCounted(t *testing.T) {
 	t.Parallel()
 	e := engine(t)
 	for name, c := range bombs(t) {
-		x, bad := core.ParseExec(c.Params)
+		x, bad := approval.ParseExec(c.Params)
 		if c.ToolName != "exec" || len(bad) > 0 || x.Command == nil {
 			continue
 		}

@@ -8,17 +8,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func TestConditions(t *testing.T) {
 	t.Parallel()
-	holds := func(when string, c core.Call) bool {
+	holds := func(when string, c approval.Call) bool {
 		t.Helper()
-		return outcomeOf(ruleEngine(t, Rule{When: when, Outcome: "deny"}), c) == core.OutcomeDeny
+		return outcomeOf(ruleEngine(t, Rule{When: when, Outcome: "deny"}), c) == approval.OutcomeDeny
 	}
 	line := lineCall(t, "cd src && git push https://x.org/y && cat a")
-	line.SessionKey, line.Context = "s1", core.CallContext{Provider: "p", Model: "m", Group: "g", Sandboxed: true}
+	line.SessionKey, line.Context = "s1", approval.CallContext{Provider: "p", Model: "m", Group: "g", Sandboxed: true}
 	for _, when := range []string{
 		`call.toolName == "exec" && call.tool == "exec"`, `call.command.contains("git push")`, `size(call.argv) == 0`, `call.programs == ["cd", "git", "cat"]`, `"x.org" in call.hosts`, `call.class >= 3`,
 		`call.paths.exists(p, p == "/workspace/src/a")`, `call.agentId == "main" && call.sessionKey == "s1"`, `"external_write" in call.sideEffects`, `call.params.command.matches("push")`, `"command" in call.params`, `!has(call.params.env)`,
@@ -36,11 +36,11 @@ func TestConditions(t *testing.T) {
 	for i := range list {
 		list[i] = strings.Repeat("x", 40)
 	}
-	for when, c := range map[string]core.Call{missing: callOf(t, "jira__create", map[string]any{}), heavy: callOf(t, "jira__create", map[string]any{"list": list})} {
-		require.Equal(t, core.OutcomeDeny, outcomeOf(ruleEngine(t, Rule{When: when, Outcome: "deny"}), c), "an error counts where it tightens")
+	for when, c := range map[string]approval.Call{missing: callOf(t, "jira__create", map[string]any{}), heavy: callOf(t, "jira__create", map[string]any{"list": list})} {
+		require.Equal(t, approval.OutcomeDeny, outcomeOf(ruleEngine(t, Rule{When: when, Outcome: "deny"}), c), "an error counts where it tightens")
 		j := judge(ruleEngine(t, Rule{Match: Match{Tool: []string{"jira__create"}}, When: when, Outcome: "allow"}), c)
-		require.Equal(t, core.OutcomeAsk, j.Outcome, "and not where it loosens")
-		require.Contains(t, j.Trace, core.Step{Stage: "rules", Rule: "ra", Outcome: "error", Text: `The condition of the rule "ra" could not be evaluated; a rule that tightens counts then, a rule that loosens does not.`})
+		require.Equal(t, approval.OutcomeAsk, j.Outcome, "and not where it loosens")
+		require.Contains(t, j.Trace, approval.Step{Stage: "rules", Rule: "ra", Outcome: "error", Text: `The condition of the rule "ra" could not be evaluated; a rule that tightens counts then, a rule that loosens does not.`})
 	}
 }
 
@@ -81,9 +81,9 @@ func FuzzRule(f *testing.F) {
 			return
 		}
 		for _, tool := range []string{"exec", "jira__x", "read"} {
-			c := core.Call{ToolName: tool, Params: []byte(params), AgentID: "main"}
+			c := approval.Call{ToolName: tool, Params: []byte(params), AgentID: "main"}
 			plain, ruled := judge(plainEngine(), c), judge(e, c)
-			if plain.Assessment.RiskClass == core.R4 && ruled.Outcome < plain.Outcome {
+			if plain.Assessment.RiskClass == approval.R4 && ruled.Outcome < plain.Outcome {
 				t.Fatalf("%q loosens R4", when)
 			}
 			if tool != "exec" && ruled.Outcome < plain.Outcome {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Whoever writes a client file names the desk whose word counts for the asker, so
@@ -33,7 +33,7 @@ func TestAdversary_N7_ClientFilesAreTheDesks(t *testing.T) {
 		"mcp__shell__run_once": map[string]any{"command": "cp a approvalbot.client.yaml"},
 	} {
 		j := judge(e, callOf(t, tool, p))
-		require.Equal(t, core.R4, j.Assessment.RiskClass, "%s %v: %v", tool, p, j.Assessment.ReasonCodes)
+		require.Equal(t, approval.R4, j.Assessment.RiskClass, "%s %v: %v", tool, p, j.Assessment.ReasonCodes)
 		require.Contains(t, j.Assessment.ReasonCodes, "touches-the-desk", tool)
 	}
 	checkLines(t, e, []row{

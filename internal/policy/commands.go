@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/workspace"
 )
 
@@ -14,7 +14,7 @@ const maxCommands = 40
 
 // Commands says for people what each command of a call's line does by itself, in order.
 // It decides nothing. None for a call that is no command line, or of one command alone.
-func (e *Engine) Commands(call core.Call) (out []core.CommandRead) {
+func (e *Engine) Commands(call approval.Call) (out []approval.CommandRead) {
 	ctx := context.Background() // people are shown it, so nobody else's wish ends it
 	defer e.turned(e.turn(ctx))
 	j := e.read(ctx, call)
@@ -24,7 +24,7 @@ func (e *Engine) Commands(call core.Call) (out []core.CommandRead) {
 	}
 	for _, c := range j.seen.Commands[:min(len(j.seen.Commands), maxCommands)] {
 		words, literal := texts(j.seen.Args(c))
-		read := core.CommandRead{Text: strings.Join(words, " "), Class: c.Class}
+		read := approval.CommandRead{Text: strings.Join(words, " "), Class: c.Class}
 		if literal {
 			read.Why = e.commandAlone(call, words)
 		}
@@ -48,13 +48,13 @@ func texts(all []workspace.Word) (out []string, literal bool) {
 }
 
 // commandAlone says why a command is judged as it is, without the line around it.
-func (e *Engine) commandAlone(call core.Call, words []string) (why []string) {
+func (e *Engine) commandAlone(call approval.Call, words []string) (why []string) {
 	params, err := json.Marshal(map[string]any{"argv": words})
 	if err != nil || len(words) == 0 || words[0] == "" {
 		return nil
 	}
-	j := e.read(context.Background(), core.Call{ToolName: "exec", Params: params, Bind: call.Bind,
-		AgentID: call.AgentID, Owner: call.Owner, Context: core.CallContext{Terminal: call.Context.Terminal}})
+	j := e.read(context.Background(), approval.Call{ToolName: "exec", Params: params, Bind: call.Bind,
+		AgentID: call.AgentID, Owner: call.Owner, Context: approval.CallContext{Terminal: call.Context.Terminal}})
 	defer e.spent(j)
 	_, why = j.reasons(nil)
 	return why

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // People are told of each command of a line by itself; of one command alone the card says
@@ -15,20 +15,20 @@ func TestCommandsOfALine(t *testing.T) {
 	t.Parallel()
 	e, err := New(Config{Enabled: true})
 	require.NoError(t, err)
-	read := func(line string) []core.CommandRead {
+	read := func(line string) []approval.CommandRead {
 		params, err := json.Marshal(map[string]string{"command": line})
 		require.NoError(t, err)
-		return e.Commands(core.Call{ToolName: "exec", Params: params})
+		return e.Commands(approval.Call{ToolName: "exec", Params: params})
 	}
 	require.Empty(t, read("git status"))
 	got := read(`git status && sh -c 'rm -rf /srv' | tee "$X"`)
 	require.Len(t, got, 4)
 	require.Equal(t, "git status", got[0].Text)
-	require.Equal(t, core.R0, got[0].Class)
+	require.Equal(t, approval.R0, got[0].Class)
 	require.Equal(t, "rm -rf /srv", got[2].Text)
-	require.Equal(t, core.R4, got[2].Class)
+	require.Equal(t, approval.R4, got[2].Class)
 	require.NotEmpty(t, got[2].Why)
 	require.Equal(t, "tee …", got[3].Text)
 	require.Empty(t, got[3].Why, "what is computed nobody knows before")
-	require.Empty(t, e.Commands(core.Call{ToolName: "read", Params: json.RawMessage(`{"path":"a"}`)}))
+	require.Empty(t, e.Commands(approval.Call{ToolName: "read", Params: json.RawMessage(`{"path":"a"}`)}))
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/workspace"
 )
 
@@ -22,20 +22,20 @@ type Config struct {
 	Enabled bool   // false: every call is denied
 	Mode    string // "off" (hard layers only), "adaptive" (default) or "always"
 
-	AllowedApprovers   []core.Factor // default: user_request, rules_based
-	DisabledApprovers  []core.Factor
+	AllowedApprovers   []approval.Factor // default: user_request, rules_based
+	DisabledApprovers  []approval.Factor
 	MinApprovals       int // default: 1
-	MinApprovalsByRisk map[core.RiskClass]int
+	MinApprovalsByRisk map[approval.RiskClass]int
 	ClampMinApprovals  bool // counted into the hash; the tally, which knows the people, obeys it
 
-	RequireApprovalAtOrAbove        *core.RiskClass // default: R3
-	DenyAtOrAbove                   *core.RiskClass // default: nothing is denied for its class
-	RequireHumanApproverAtOrAbove   *core.RiskClass // default: R3
-	StepUpAtOrAbove                 *core.RiskClass // default: no yes must be signed by a passkey for its class
-	RequireApprovalForExternalWrite *bool           // default: true
-	RequireApprovalForMessagingSend *bool           // default: true
-	AgentInstructions               string          // changes of what tells agents what to do, as AGENTS.md: "ask" (default) or "allow"
-	ProjectCode                     string          // what runs the workspace's own code: "allow" (default) or "ask"
+	RequireApprovalAtOrAbove        *approval.RiskClass // default: R3
+	DenyAtOrAbove                   *approval.RiskClass // default: nothing is denied for its class
+	RequireHumanApproverAtOrAbove   *approval.RiskClass // default: R3
+	StepUpAtOrAbove                 *approval.RiskClass // default: no yes must be signed by a passkey for its class
+	RequireApprovalForExternalWrite *bool               // default: true
+	RequireApprovalForMessagingSend *bool               // default: true
+	AgentInstructions               string              // changes of what tells agents what to do, as AGENTS.md: "ask" (default) or "allow"
+	ProjectCode                     string              // what runs the workspace's own code: "allow" (default) or "ask"
 
 	ToolsAllow []string // not empty: every other tool is denied; names, globs with *, and group:name
 	ToolsDeny  []string // wins over ToolsAllow; the same, and exec is every tool that runs commands
@@ -94,12 +94,12 @@ type AgentLayer struct {
 
 	// Overrides of the decision, the stricter value counts. Empty, nil and 0: none.
 	Mode                          string
-	RequireApprovalAtOrAbove      *core.RiskClass
-	DenyAtOrAbove                 *core.RiskClass
-	RequireHumanApproverAtOrAbove *core.RiskClass
-	StepUpAtOrAbove               *core.RiskClass
+	RequireApprovalAtOrAbove      *approval.RiskClass
+	DenyAtOrAbove                 *approval.RiskClass
+	RequireHumanApproverAtOrAbove *approval.RiskClass
+	StepUpAtOrAbove               *approval.RiskClass
 	MinApprovals                  int
-	MinApprovalsByRisk            map[core.RiskClass]int
+	MinApprovalsByRisk            map[approval.RiskClass]int
 }
 
 // Rule is one of the operator's own rules. Exactly one of Risk, Outcome and
@@ -114,14 +114,14 @@ type Rule struct {
 	When   string // CEL over the call, true where the rule matches; empty: always
 	During During // when it matches; empty: always
 
-	Risk    *core.RiskClass
+	Risk    *approval.RiskClass
 	Outcome string // "allow", "ask" or "deny"
 	Approve bool   // the factor rules_based approves
 
-	SideEffects  []core.SideEffect // added to what was found
-	MinApprovals int               // the call is asked, and at least so many people must say yes, of the role if one is named
-	Role         string            // one of Config.Roles
-	StepUp       bool              // the call is asked, and a person's yes counts only where their passkey signed it
+	SideEffects  []approval.SideEffect // added to what was found
+	MinApprovals int                   // the call is asked, and at least so many people must say yes, of the role if one is named
+	Role         string                // one of Config.Roles
+	StepUp       bool                  // the call is asked, and a person's yes counts only where their passkey signed it
 }
 
 // During says when a rule matches: in each week (Weekly, Timezone), or once (From, To).
@@ -152,6 +152,25 @@ type ClassifierRules struct {
 
 // normal fills in the defaults, sorts what is a set, and names every mistake.
 func (c Config) normal() (_ Config, bad Mistakes) {
+	bad = append(bad, c.normalWords()...)
+	bad = append(bad, c.normalApprovers()...)
+	bad = append(bad, c.normalClasses()...)
+	for _, b := range []**bool{&c.RequireApprovalForExternalWrite, &c.RequireApprovalForMessagingSend} {
+		*b = new(*b == nil || **b)
+	}
+	bad = append(bad, c.normalLists()...)
+	bad = append(bad, c.normalAgents()...)
+	if c.Classifier.MinConfidence == 0 {
+		c.Classifier.MinConfidence = 0.72
+	}
+	if m := c.Classifier.MinConfidence; !(m > 0 && m <= 1) {
+		bad.key("tools.classifier.minConfidence", "must be above 0 and at most 1")
+	}
+	return c, bad
+}
+
+// normalWords fills in and checks the keys whose value is one of some words.
+func (c *Config) normalWords() (bad Mistakes) {
 	word := func(s *string, key, fallback string, words ...string) {
 		if *s == "" {
 			*s = fallback
@@ -167,14 +186,18 @@ func (c Config) normal() (_ Config, bad Mistakes) {
 	word(&c.ExecAsk, "exec.ask", "on-miss", "off", "on-miss", "always")
 	word(&c.ExecAskFallback, "exec.askFallback", "deny", "deny", "allowlist", "full")
 	word(&c.Classifier.OnLowConfidence, "tools.classifier.onLowConfidence", "require_approval", "require_approval", "deny", "allow")
+	return bad
+}
 
+// normalApprovers fills in and checks who may approve, and how many must.
+func (c *Config) normalApprovers() (bad Mistakes) {
 	if c.AllowedApprovers == nil {
-		c.AllowedApprovers = []core.Factor{core.UserRequest, core.RulesBased}
+		c.AllowedApprovers = []approval.Factor{approval.UserRequest, approval.RulesBased}
 	}
 	c.AllowedApprovers = sorted(c.AllowedApprovers)
 	c.DisabledApprovers = sorted(c.DisabledApprovers)
 	for _, f := range append(slices.Clone(c.AllowedApprovers), c.DisabledApprovers...) {
-		if f != core.UserRequest && f != core.RulesBased && f != core.LLMEvaluation {
+		if f != approval.UserRequest && f != approval.RulesBased && f != approval.LLMEvaluation {
 			bad.add([]string{"approvals", "tools", "allowedApprovers"}, "",
 				"allowedApprovers and disabledApprovers know user_request, rules_based and llm_evaluation, not %q", f)
 		}
@@ -191,14 +214,19 @@ func (c Config) normal() (_ Config, bad Mistakes) {
 			bad.key("tools.policy.minApprovalsByRisk", "must map R0 to R4 to numbers of at least 1")
 		}
 	}
+	return bad
+}
+
+// normalClasses fills in and checks the risk classes from which something is required.
+func (c *Config) normalClasses() (bad Mistakes) {
 	for _, t := range []struct {
 		key      string
-		class    **core.RiskClass
-		fallback *core.RiskClass
+		class    **approval.RiskClass
+		fallback *approval.RiskClass
 	}{
-		{"requireApprovalAtOrAbove", &c.RequireApprovalAtOrAbove, new(core.R3)},
+		{"requireApprovalAtOrAbove", &c.RequireApprovalAtOrAbove, new(approval.R3)},
 		{"denyAtOrAbove", &c.DenyAtOrAbove, nil},
-		{"requireHumanApproverAtOrAbove", &c.RequireHumanApproverAtOrAbove, new(core.R3)},
+		{"requireHumanApproverAtOrAbove", &c.RequireHumanApproverAtOrAbove, new(approval.R3)},
 		{"stepUpAtOrAbove", &c.StepUpAtOrAbove, nil},
 	} {
 		if *t.class == nil {
@@ -209,18 +237,7 @@ func (c Config) normal() (_ Config, bad Mistakes) {
 			*t.class = new(**t.class)
 		}
 	}
-	for _, b := range []**bool{&c.RequireApprovalForExternalWrite, &c.RequireApprovalForMessagingSend} {
-		*b = new(*b == nil || **b)
-	}
-	bad = append(bad, c.normalLists()...)
-	bad = append(bad, c.normalAgents()...)
-	if c.Classifier.MinConfidence == 0 {
-		c.Classifier.MinConfidence = 0.72
-	}
-	if m := c.Classifier.MinConfidence; !(m > 0 && m <= 1) {
-		bad.key("tools.classifier.minConfidence", "must be above 0 and at most 1")
-	}
-	return c, bad
+	return bad
 }
 
 // normalAgents checks what is said about single agents.
@@ -232,7 +249,7 @@ func (c *Config) normalAgents() (bad Mistakes) {
 		if a.Mode != "" && !slices.Contains(modes, a.Mode) {
 			wrong("mode", "one of "+strings.Join(modes, ", "))
 		}
-		for _, class := range []*core.RiskClass{a.RequireApprovalAtOrAbove, a.DenyAtOrAbove, a.RequireHumanApproverAtOrAbove,
+		for _, class := range []*approval.RiskClass{a.RequireApprovalAtOrAbove, a.DenyAtOrAbove, a.RequireHumanApproverAtOrAbove,
 			a.StepUpAtOrAbove} {
 			if class != nil && !known(*class) {
 				wrong("each threshold", "R0 to R4")
@@ -314,7 +331,7 @@ func (c Config) hashOf(build string) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-func known(r core.RiskClass) bool { return r >= core.R0 && r <= core.R4 }
+func known(r approval.RiskClass) bool { return r >= approval.R0 && r <= approval.R4 }
 
 // sorted gives the list as a set in order, never nil.
 func sorted[S ~string](list []S) []S {

@@ -1,7 +1,9 @@
 package policy
 
 import (
-	"approvalbot/core"
+	"sync"
+
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/tool"
 )
@@ -17,14 +19,16 @@ import (
 var confinable = finding.Of(finding.UnknownCommand, finding.RunsProjectCode)
 
 // sandboxHosts are the words for a call's host that do not lead out of a sandbox.
-var sandboxHosts = map[string]bool{"": true, "sandbox": true, "auto": true}
+var sandboxHosts = sync.OnceValue(func() map[string]bool {
+	return map[string]bool{"": true, "sandbox": true, "auto": true}
+})
 
 // sandboxed reports whether the call runs in the sandbox that the operator vouches
 // for: the token says which agent it is, and neither the call nor what it is bound to
 // names another host.
 func (j *judging) sandboxed(host string) bool {
 	_, bound, _ := j.Call.Bind.Fields()
-	inside := sandboxHosts[host] && sandboxHosts[bound]
+	inside := sandboxHosts()[host] && sandboxHosts()[bound]
 	vouched := j.agent.sandboxed && j.Call.TokensAgent
 	return vouched && inside && j.Tool.Kind == tool.Exec
 }
@@ -34,7 +38,7 @@ func (j *judging) confine() {
 	if !j.bound {
 		return
 	}
-	if class := max(core.R2, j.certain(finding.Set{}).Class()); class < j.static {
+	if class := max(approval.R2, j.certain(finding.Set{}).Class()); class < j.static {
 		j.policy.Add(finding.Confined)
 		j.static = class
 		j.step("risk", finding.Reasons[finding.Confined].Name, classNames[class], finding.Reasons[finding.Confined].Text)
@@ -48,10 +52,10 @@ func (j *judging) certain(but finding.Set) finding.Set {
 		return j.Found.Without(but)
 	}
 	but = but.Or(confinable)
-	if !j.foreign {
+	if !j.outsideProgram {
 		but.Add(finding.ProgramByPath)
 	}
-	if !j.outward {
+	if !j.leavesWorkspace {
 		but.Add(finding.UnusualShell)
 	}
 	return j.Found.Without(but)

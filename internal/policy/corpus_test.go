@@ -9,34 +9,34 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // shipped is the policy of the example configuration: what reaches R3 asks, and of commands
 // what the table recognises up to R2 runs unasked (exec: security allowlist, ask on-miss).
 func shipped(c *Config) {
 	c.Mode = "adaptive"
-	c.AllowedApprovers = []core.Factor{core.UserRequest, core.RulesBased}
+	c.AllowedApprovers = []approval.Factor{approval.UserRequest, approval.RulesBased}
 	c.MinApprovals = 1
-	c.RequireApprovalAtOrAbove, c.RequireHumanApproverAtOrAbove = new(core.R3), new(core.R3)
+	c.RequireApprovalAtOrAbove, c.RequireHumanApproverAtOrAbove = new(approval.R3), new(approval.R3)
 	c.RequireApprovalForExternalWrite, c.RequireApprovalForMessagingSend = new(true), new(true)
 	c.ExecSecurity, c.ExecAsk = "allowlist", "on-miss"
 }
 
 // refusing is what an operator adds to it to have R4 refused.
-func refusing(c *Config) { c.DenyAtOrAbove = new(core.R4) }
+func refusing(c *Config) { c.DenyAtOrAbove = new(approval.R4) }
 
 // example is one call of the corpus.
 type example struct {
 	mark, class, outcome, tool, text string
 }
 
-func (x example) call(t testing.TB) core.Call {
+func (x example) call(t testing.TB) approval.Call {
 	if x.tool == "$" {
 		return lineCall(t, strings.ReplaceAll(x.text, "␤", "\n"))
 	}
 	require.True(t, json.Valid([]byte(x.text)), x.text)
-	return core.Call{ToolName: x.tool, Params: json.RawMessage(x.text), AgentID: "main"}
+	return approval.Call{ToolName: x.tool, Params: json.RawMessage(x.text), AgentID: "main"}
 }
 
 // corpus reads testdata/corpus.tsv: mark, class, outcome, tool, params.

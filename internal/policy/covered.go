@@ -3,7 +3,7 @@ package policy
 import (
 	"path"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/line"
 	"approvalbot/internal/policy/program"
@@ -12,7 +12,7 @@ import (
 )
 
 // came notes how a command was given and where it runs.
-func (j *judging) came(x core.Exec, s *line.Reading) {
+func (j *judging) came(x approval.Exec, s *line.Reading) {
 	v := &j.seen
 	if x.Command == nil {
 		v.Alone = len(x.Argv) > 0
@@ -41,7 +41,7 @@ func (j *judging) plain() bool { return j.stays && !j.seen.Apart && !j.Found.Any
 // a wrapper is never covered, except in the system's own shell that does nothing
 // but run a line that was read. A program that is named by a path is covered only
 // if ok holds for that very path.
-func (j *judging) covered(ok func(args []workspace.Word, class core.RiskClass) bool) bool {
+func (j *judging) covered(ok func(args []workspace.Word, class approval.RiskClass) bool) bool {
 	v := &j.seen
 	if j.Tool.Kind != tool.Exec || len(v.Commands) == 0 || !j.plain() {
 		return false
@@ -50,10 +50,10 @@ func (j *judging) covered(ok func(args []workspace.Word, class core.RiskClass) b
 		c := v.Commands[i]
 		args := v.Args(c)
 		switch {
-		case c.Class <= core.R1:
+		case c.Class <= approval.R1:
 			i += c.Inner
 		case c.Inner > 0 && line.OpensLine(args) && program.ByName(args[0]):
-		case c.Inner > 0, c.Class == core.R4, program.RunsOthers(args), !ok(args, c.Class):
+		case c.Inner > 0, c.Class == approval.R4, program.RunsOthers(args), !ok(args, c.Class):
 			return false
 		}
 	}

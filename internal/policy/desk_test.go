@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func TestAdversary_I10_CommandsThatTouchTheDesk(t *testing.T) {
@@ -33,7 +33,7 @@ func TestTheDeskMayBeAsked(t *testing.T) {
 func TestAdversary_I10_ToolsThatTouchTheDesk(t *testing.T) {
 	t.Parallel()
 	e := engine(t)
-	for _, c := range []core.Call{
+	for _, c := range []approval.Call{
 		callOf(t, "read", map[string]any{"path": "/etc/approvalbot/config.yaml"}),
 		callOf(t, "Read", map[string]any{"file_path": "../etc/approvalbot/config.yaml"}),
 		callOf(t, "write", map[string]any{"path": "/etc/approvalbot/config.yaml", "content": "x"}),
@@ -50,8 +50,8 @@ func TestAdversary_I10_ToolsThatTouchTheDesk(t *testing.T) {
 		callOf(t, "shell", map[string]any{"command": []string{"bash", "-lc", "approvalbot decide X"}}),
 	} {
 		j := judge(e, c)
-		require.Equal(t, core.R4, j.Assessment.RiskClass, "%s %s: %v", c.ToolName, c.Params, j.Assessment.ReasonCodes)
+		require.Equal(t, approval.R4, j.Assessment.RiskClass, "%s %s: %v", c.ToolName, c.Params, j.Assessment.ReasonCodes)
 		require.Contains(t, j.Assessment.ReasonCodes, "touches-the-desk")
-		require.Equal(t, core.OutcomeAsk, j.Outcome)
+		require.Equal(t, approval.OutcomeAsk, j.Outcome)
 	}
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // destructiveLines are R4, alone and wherever they stand.
@@ -33,11 +33,11 @@ func TestDestructiveCommands(t *testing.T) { checkLines(t, engine(t), destructiv
 
 func TestDestructiveCommandsAskUnlessDenied(t *testing.T) {
 	t.Parallel()
-	deny := engine(t, func(c *Config) { c.DenyAtOrAbove = new(core.R4) })
+	deny := engine(t, func(c *Config) { c.DenyAtOrAbove = new(approval.R4) })
 	for _, r := range destructiveLines {
-		require.Equal(t, core.OutcomeAsk, judge(engine(t), lineCall(t, r.input)).Outcome, r.input)
+		require.Equal(t, approval.OutcomeAsk, judge(engine(t), lineCall(t, r.input)).Outcome, r.input)
 		j := judge(deny, lineCall(t, r.input))
-		require.Equal(t, core.OutcomeDeny, j.Outcome, r.input)
+		require.Equal(t, approval.OutcomeDeny, j.Outcome, r.input)
 		require.Contains(t, j.Reason, "denies risk class R4")
 	}
 }
@@ -51,16 +51,16 @@ func TestAdversary_W1_TheWrapperIsNeverWhatIsTrusted(t *testing.T) {
 	for _, w := range wrap {
 		for _, inner := range []string{"rm -rf /", "mkfs /dev/sda", "git push --force"} {
 			j := judge(e, lineCall(t, w+inner))
-			require.Equal(t, core.R4, j.Assessment.RiskClass, "%s%s: %v", w, inner, j.Assessment.ReasonCodes)
+			require.Equal(t, approval.R4, j.Assessment.RiskClass, "%s%s: %v", w, inner, j.Assessment.ReasonCodes)
 		}
 		for _, inner := range []string{"frobnicate", "python3 -c 1", "$x"} {
 			j := judge(e, lineCall(t, w+inner))
-			require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3, "%s%s", w, inner)
-			require.NotEqual(t, core.OutcomeAllow, j.Outcome, "%s%s", w, inner)
+			require.GreaterOrEqual(t, j.Assessment.RiskClass, approval.R3, "%s%s", w, inner)
+			require.NotEqual(t, approval.OutcomeAllow, j.Outcome, "%s%s", w, inner)
 		}
 	}
 	for _, q := range []string{"sh -c 'rm -rf /'", "bash -lc 'rm -rf /'", "bash --norc -c 'rm -rf /'", "sh -ec 'ls; rm -rf /'", "bash -c 'bash -c \"rm -rf /\"'", "flock x -c 'rm -rf /'", "script -qc 'rm -rf /' /dev/null", "ssh host 'rm -rf /'", "env -S 'rm -rf /'", "find . -exec sh -c 'rm -rf \"$1\"' _ {} \\;", "xargs -I{} sh -c 'rm -rf {}'", "su - bob -c 'rm -rf /'", "watch 'rm -rf /'", "git submodule foreach 'rm -rf /'", "git rebase -x 'rm -rf /' main", "git -c alias.x='!rm -rf /' x", "npm exec -- rm -rf /", "docker run x sh -c 'rm -rf /'", "ssh h \"psql -c 'DROP TABLE x'\""} {
-		require.Equal(t, core.R4, judge(e, lineCall(t, q)).Assessment.RiskClass, q)
+		require.Equal(t, approval.R4, judge(e, lineCall(t, q)).Assessment.RiskClass, q)
 	}
 }
 
@@ -70,15 +70,15 @@ func TestAdversary_W2_EveryPartIsJudged(t *testing.T) {
 	for _, join := range []string{"; ", " && ", " || ", " | ", "\n", " & ", " |& "} {
 		for _, first := range []string{"ls", "echo hi > /dev/null", "git status"} {
 			j := judge(e, lineCall(t, first+join+"frobnicate"))
-			require.Equal(t, core.OutcomeAsk, j.Outcome, "%s%s", first, join)
+			require.Equal(t, approval.OutcomeAsk, j.Outcome, "%s%s", first, join)
 			require.Contains(t, j.Assessment.ReasonCodes, "unknown-command")
-			require.Equal(t, core.OutcomeAsk, judge(e, lineCall(t, "frobnicate"+join+first)).Outcome)
+			require.Equal(t, approval.OutcomeAsk, judge(e, lineCall(t, "frobnicate"+join+first)).Outcome)
 		}
 	}
 	for _, l := range []string{"ls $(frobnicate)", "ls `frobnicate`", "ls > out; frobnicate", "ls <(frobnicate)", "cat <<E\n$(frobnicate)\nE", "bash -lc 'frobnicate'", "ls # comment; frobnicate", "ls \\\n && frobnicate", "l?", "cat \"$(frobnicate)\"", "ls '", "(", "ls; }", "if ls", "echo \"", "$((", "case x", "ls |", "&& ls"} {
 		j := judge(e, lineCall(t, l))
-		require.Equal(t, core.OutcomeAsk, j.Outcome, l)
-		require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3, l)
+		require.Equal(t, approval.OutcomeAsk, j.Outcome, l)
+		require.GreaterOrEqual(t, j.Assessment.RiskClass, approval.R3, l)
 	}
 }
 
@@ -92,9 +92,9 @@ func TestAdversary_W3_TooDeepFailsClosed(t *testing.T) {
 		}
 		shallow = w + w
 		j := judge(e, lineCall(t, deep+"ls"))
-		require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3, w)
+		require.GreaterOrEqual(t, j.Assessment.RiskClass, approval.R3, w)
 		require.Contains(t, j.Assessment.ReasonCodes, "nested-too-deep")
-		require.Equal(t, core.R4, judge(e, lineCall(t, deep+"rm -rf /")).Assessment.RiskClass)
+		require.Equal(t, approval.R4, judge(e, lineCall(t, deep+"rm -rf /")).Assessment.RiskClass)
 		require.NotContains(t, judge(e, lineCall(t, shallow+"ls")).Assessment.ReasonCodes, "nested-too-deep")
 	}
 }
@@ -114,7 +114,7 @@ func TestOnlyWhatSurelyExecutesIsR4(t *testing.T) {
 	checkLines(t, e, lines("R0", "rsync -avn --delete a/ b/", "rsync -a --dry-run --delete a/ b/", "terraform destroy --help", "kubectl delete --help", "rm --help", "mkfs.ext4 --help", "rg 'git push --force' docs", "git log --grep 'rm -rf'"))
 	checkLines(t, e, lines("R4", "rsync -av --delete a/ b/", "kubectl delete pods --all", "kubectl exec p --dry-run=client -- rm -rf /", "git push --force", "terraform destroy -help=false", "sudo rm -rf / --help", "rm -rf / --help"))
 	for _, line := range []string{"docker run x --help", "docker exec x --help", "sh --help", "npx evil --help", "env evil --help", "kubectl exec x --help", "./evil --help", "gh extension x --help", "kubectl $x --help", "cargo run --help"} {
-		require.NotEqual(t, core.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
+		require.NotEqual(t, approval.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
 	}
 }
 
@@ -124,12 +124,12 @@ func TestRefusedForItsClassNamesTheKey(t *testing.T) {
 	for want, change := range map[string]func(*Config){
 		"approvals.tools.policy.denyAtOrAbove": refusing,
 		"the agent's tools.policy.denyAtOrAbove": func(c *Config) {
-			c.Layers.Agents = map[string]AgentLayer{"main": {DenyAtOrAbove: new(core.R4)}}
+			c.Layers.Agents = map[string]AgentLayer{"main": {DenyAtOrAbove: new(approval.R4)}}
 		},
 	} {
-		c := core.Call{ToolName: "exec", Params: []byte(`{"command":"rm -rf /"}`), AgentID: "main"}
+		c := approval.Call{ToolName: "exec", Params: []byte(`{"command":"rm -rf /"}`), AgentID: "main"}
 		j := judge(engine(t, change), c)
-		require.Equal(t, core.OutcomeDeny, j.Outcome)
+		require.Equal(t, approval.OutcomeDeny, j.Outcome)
 		require.Contains(t, j.Reason, want)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/tool"
 )
@@ -36,7 +36,7 @@ These say why the desk asks or refuses, and add no risk:
 // docs/reasons.md is what the table says, the lowest class first.
 func TestReasonsPage(t *testing.T) {
 	t.Parallel()
-	found, add := make([]string, core.R4+1), addNoRisk
+	found, add := make([]string, approval.R4+1), addNoRisk
 	for c := range finding.CodeCount {
 		r := finding.Reasons[c]
 		if c >= finding.ApprovalsDisabled {
@@ -63,7 +63,7 @@ func TestThePageNamesEverything(t *testing.T) {
 	for _, g := range tool.GroupNames() {
 		require.Contains(t, page, "`"+g+"`")
 	}
-	for p := range maps.Keys(tool.Profiles) {
+	for p := range maps.Keys(tool.Profiles()) {
 		require.Contains(t, page, cmp.Or("`"+p+"`", "full"))
 	}
 }
@@ -79,11 +79,11 @@ func TestTheFirstThreeRules(t *testing.T) {
 			{Name: "staging-deploy", Match: Match{Command: []string{"deploytool staging *"}, Agent: []string{"main"}}, Outcome: "allow"},
 		}
 	})
-	for line, want := range map[string]core.Outcome{
-		"kubectl -n x delete prod-db": core.OutcomeDeny, "ls && npm publish --tag next": core.OutcomeAsk, "deploytool staging v7": core.OutcomeAllow, "deploytool staging v7; curl x": core.OutcomeAsk,
+	for line, want := range map[string]approval.Outcome{
+		"kubectl -n x delete prod-db": approval.OutcomeDeny, "ls && npm publish --tag next": approval.OutcomeAsk, "deploytool staging v7": approval.OutcomeAllow, "deploytool staging v7; curl x": approval.OutcomeAsk,
 	} {
 		require.Equal(t, want, outcomeOf(e, lineCall(t, line)), line)
 	}
-	require.Equal(t, []core.Need{{Role: "ops", Min: 1}}, judge(e, lineCall(t, "ls && npm publish --tag next")).Rule.Needs)
+	require.Equal(t, []approval.Need{{Role: "ops", Min: 1}}, judge(e, lineCall(t, "ls && npm publish --tag next")).Rule.Needs)
 	require.True(t, slices.IsSorted(tool.Known()))
 }

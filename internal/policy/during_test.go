@@ -13,14 +13,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 	"approvalbot/internal/store"
 )
 
 // nowhere routes to no chat.
 type nowhere struct{}
 
-func (nowhere) Route(core.Approval) core.Routes { return core.Routes{} }
-func (nowhere) Names(core.Target) bool          { return false }
+func (nowhere) Route(approval.Approval) core.Routes { return core.Routes{} }
+func (nowhere) Names(approval.Target) bool          { return false }
 
 // gateWith is a real Gate and store with rules; alice and bob may decide.
 func gateWith(t *testing.T, rules ...Rule) *core.Gate {
@@ -30,8 +32,8 @@ func gateWith(t *testing.T, rules ...Rule) *core.Gate {
 	var running sync.WaitGroup
 	running.Go(func() { _ = st.Run(context.Background()) })
 	t.Cleanup(func() { _ = st.Close(); running.Wait() })
-	people, err := core.NewDirectory(core.Rights{
-		People: []core.Person{{Name: "alice"}, {Name: "bob"}}, Tokens: map[string]string{"alice": "alice", "bob": "bob"},
+	people, err := people.NewDirectory(people.Rights{
+		People: []people.Person{{Name: "alice"}, {Name: "bob"}}, Tokens: map[string]string{"alice": "alice", "bob": "bob"},
 	})
 	require.NoError(t, err)
 	return core.NewGate(st, core.Rules{
@@ -51,34 +53,34 @@ func TestRuleDuring(t *testing.T) {
 			Rule{Name: "four-eyes", Match: Match{Tool: []string{"release"}}, Outcome: "ask", MinApprovals: 2, During: weekend},
 			Rule{Name: "tests", Match: Match{Tool: []string{"exec"}, Command: []string{"frob test"}}, Outcome: "allow", During: weekend},
 		)
-		ask := func(tool, param string) core.Approval {
+		ask := func(tool, param string) approval.Approval {
 			params := fmt.Sprintf(`{"command":%q}`, param)
-			a, _, err := g.Submit(t.Context(), core.Caller{Token: "agent", MayRequest: true}, core.Call{ToolName: tool, Params: []byte(params)})
+			a, _, err := g.Submit(t.Context(), core.Caller{Token: "agent", MayRequest: true}, approval.Call{ToolName: tool, Params: []byte(params)})
 			require.NoError(t, err)
 			return a
 		}
 		require.Equal(t, "Sat 01:00", time.Now().In(time.FixedZone("", 3600)).Format("Mon 15:04"))
 
 		denied := ask("deploy", "a")
-		require.Equal(t, core.Denied, denied.Status)
+		require.Equal(t, approval.Denied, denied.Status)
 		require.Equal(t, `The operator's rule "freeze" denies this call; the freeze ends Mon 08:00 CET.`, denied.Reason)
 		two := ask("release", "a")
-		require.Equal(t, core.Pending, two.Status)
+		require.Equal(t, approval.Pending, two.Status)
 		require.Equal(t, 2, two.Rule.MinApprovals)
 		require.Contains(t, strings.Join(two.Why, " "), `The operator's rule "four-eyes" says ask; the freeze ends Mon 08:00 CET.`)
-		require.Equal(t, core.Approved, ask("exec", "frob test").Status)
+		require.Equal(t, approval.Approved, ask("exec", "frob test").Status)
 
 		time.Sleep(55*time.Hour - time.Second) // Monday, 07:59:59
-		require.Equal(t, core.Denied, ask("deploy", "b").Status)
+		require.Equal(t, approval.Denied, ask("deploy", "b").Status)
 		time.Sleep(time.Second)
 		over := ask("deploy", "c")
-		require.Equal(t, core.Pending, over.Status, "asked as without the rule")
+		require.Equal(t, approval.Pending, over.Status, "asked as without the rule")
 		require.NotContains(t, strings.Join(over.Why, " "), "freeze")
 		require.Equal(t, 1, ask("release", "c").Rule.MinApprovals)
-		require.Equal(t, core.Pending, ask("exec", "frob test").Status, "what was allowed in the window asks again")
+		require.Equal(t, approval.Pending, ask("exec", "frob test").Status, "what was allowed in the window asks again")
 
 		time.Sleep(104 * time.Hour) // Friday, 16:00
-		require.Equal(t, core.Denied, ask("deploy", "d").Status)
+		require.Equal(t, approval.Denied, ask("deploy", "d").Status)
 	})
 }
 
@@ -92,11 +94,11 @@ func TestRuleDuring_Once(t *testing.T) {
 			During: During{From: "2026-12-18T16:00:00+01:00", To: "2027-01-04T08:00:00+01:00", Timezone: "Europe/Berlin"}}}
 	})
 	read := callOf(t, "read", map[string]any{"path": "main.go"})
-	require.Equal(t, core.OutcomeAllow, outcomeOf(e, read))
+	require.Equal(t, approval.OutcomeAllow, outcomeOf(e, read))
 	now = now.Add(time.Second)
 	require.Equal(t, `The operator's rule "holidays" denies this call; the freeze ends Mon 4 Jan 2027 08:00 CET.`, e.Judge(t.Context(), read).Reason)
 	now = time.Date(2027, 1, 4, 7, 0, 0, 0, time.UTC)
-	require.Equal(t, core.OutcomeAllow, outcomeOf(e, read))
+	require.Equal(t, approval.OutcomeAllow, outcomeOf(e, read))
 }
 
 func TestRuleDuring_Mistakes(t *testing.T) {

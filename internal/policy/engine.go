@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/budget"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/line"
@@ -27,7 +28,7 @@ type Engine struct {
 	layers    []tool.Layer
 	agents    map[string]*agent
 	others    *agent // that nothing is said about
-	effective []core.Factor
+	effective []approval.Factor
 	servers   tool.Table // of well-known servers, where somebody may say which they are
 	allowlist []pattern.Command
 	safeBins  map[string]bool
@@ -128,26 +129,26 @@ type judging struct {
 	steps budget.Budget
 	cut   bool // the steps were not enough to read it
 
-	extra    finding.Effects // what others say it does
-	seen     line.Seen
-	place    workspace.Place // where its commands stand in the end
-	facts    facts
-	line     *string   // of an exec tool
-	argv     []string  // the same
-	dirs     [2]string // where the call says that it runs: its param, and what it is bound to
-	host     string    // on which machine, by its param
-	exec     execWords // what a call of an exec tool says about itself
-	stays    bool      // it runs in the workspace, with the environment as it is
-	unsure   string    // why shells may read its line otherwise, "" where they do not
-	unplaced bool      // a command for which the call names no directory
-	bound    bool      // it runs in the sandbox that the operator vouches for
-	foreign  bool      // it runs a program by a path that is not in the workspace
-	outward  bool      // its line, read otherwise, may have an effect outside
-	static   core.RiskClass
-	base     core.RiskClass // with the operator's rules
-	class    core.RiskClass // with a classifier's opinion too
+	extra           finding.Effects // what others say it does
+	seen            line.Seen
+	place           workspace.Place // where its commands stand in the end
+	facts           facts
+	line            *string   // of an exec tool
+	argv            []string  // the same
+	dirs            [2]string // where the call says that it runs: its param, and what it is bound to
+	host            string    // on which machine, by its param
+	exec            execWords // what a call of an exec tool says about itself
+	stays           bool      // it runs in the workspace, with the environment as it is
+	unsure          string    // why shells may read its line otherwise, "" where they do not
+	unplaced        bool      // a command for which the call names no directory
+	bound           bool      // it runs in the sandbox that the operator vouches for
+	outsideProgram  bool      // it runs a program by a path that is not in the workspace
+	leavesWorkspace bool      // its line, read otherwise, may have an effect outside
+	static          approval.RiskClass
+	base            approval.RiskClass // with the operator's rules
+	class           approval.RiskClass // with a classifier's opinion too
 
-	outcome    core.Outcome
+	outcome    approval.Outcome
 	policy     finding.Set // why the desk asks or refuses
 	reason     string      // of the first deny
 	now        time.Time   // where some rule holds only in its window
@@ -160,28 +161,28 @@ type judging struct {
 	hit        bool        // of the allowlist for commands
 	once       bool        // every single call is to be asked for
 	onMiss     string
-	heard      bool           // a classifier's opinion counts
-	said       core.RiskClass // what it says
-	opened     bool           // the lack of one let the call go on
+	heard      bool               // a classifier's opinion counts
+	said       approval.RiskClass // what it says
+	opened     bool               // the lack of one let the call go on
 	confidence float64
 	remarks    []string // reason codes of the classifier
-	votes      []core.Vote
-	trace      []core.Step // appended to by every stage
+	votes      []approval.Vote
+	trace      []approval.Step // appended to by every stage
 }
 
 // stage looks at a call and says OutcomeAllow (no objection), OutcomeAsk or
 // OutcomeDeny. The strictest answer of all stages counts.
-type stage func(*Engine, *judging) core.Outcome
+type stage func(*Engine, *judging) approval.Outcome
 
 // place finds out where a call of the agent runs.
-func (a *agent) place(call *core.Call, workdir, host string) workspace.Place {
+func (a *agent) place(call *approval.Call, workdir, host string) workspace.Place {
 	return workspace.At(a.roots, a.desk, call.Bind, workdir, host)
 }
 
 // Judge evaluates one call. It does no I/O and gives the same answer to the
 // same call, as long as no window of a rule begins or ends. A call that takes more
 // steps than a judgement has, or whose caller goes away, is not read to its end: it asks.
-func (e *Engine) Judge(ctx context.Context, call core.Call) core.Judgement {
+func (e *Engine) Judge(ctx context.Context, call approval.Call) approval.Judgement {
 	defer e.turned(e.turn(ctx))
 	return e.conclude(e.read(ctx, call))
 }
@@ -210,7 +211,7 @@ func (e *Engine) turned(had bool) {
 
 // read is the part that an opinion does not change. What it gives is spent by
 // conclude.
-func (e *Engine) read(ctx context.Context, call core.Call) *judging {
+func (e *Engine) read(ctx context.Context, call approval.Call) *judging {
 	j := e.calls.Get().(*judging)
 	j.steps = budget.New(ctx.Done())
 	j.Steps = &j.steps
@@ -226,15 +227,15 @@ func (e *Engine) read(ctx context.Context, call core.Call) *judging {
 }
 
 // conclude says what happens to the call.
-func (e *Engine) conclude(j *judging) core.Judgement {
+func (e *Engine) conclude(j *judging) approval.Judgement {
 	for _, run := range [...]stage{execStage, policyStage} {
 		j.outcome = max(j.outcome, run(e, j))
 	}
 	who, own := max(j.base, j.class), new(lists)
-	out := core.Judgement{
+	out := approval.Judgement{
 		Outcome: j.outcome, Rule: e.rule(own.factors[:0], who, j.agent.terms), GrantScope: j.reach(e, who),
 		Reason: j.reason, Votes: j.votes, Form: j.form(),
-		Assessment: core.Assessment{RiskClass: j.class, SideEffects: j.sideEffects().Names(own.effects[:0]),
+		Assessment: approval.Assessment{RiskClass: j.class, SideEffects: j.sideEffects().Names(own.effects[:0]),
 			Confidence: 1, Source: "static"},
 	}
 	if j.doubts() {
@@ -259,9 +260,9 @@ func (e *Engine) conclude(j *judging) core.Judgement {
 // lists is the memory of a judgement's lists: each judgement has its own, in one
 // piece. What is longer gets memory by itself.
 type lists struct {
-	factors [4]core.Factor
-	effects [4]core.SideEffect
-	offers  [4]core.Decision
+	factors [4]approval.Factor
+	effects [4]approval.SideEffect
+	offers  [4]approval.Decision
 	texts   [6]string
 }
 
@@ -274,7 +275,7 @@ func (e *Engine) spent(j *judging) {
 }
 
 // obeyed adds whose yes the operator's rule wants, and its own.
-func (j *judging) obeyed(e *Engine, out *core.Judgement) {
+func (j *judging) obeyed(e *Engine, out *approval.Judgement) {
 	r := j.rule
 	if r == nil {
 		return
@@ -283,25 +284,25 @@ func (j *judging) obeyed(e *Engine, out *core.Judgement) {
 	out.Rule.Needs = slices.Clone(r.needs)
 	out.Rule.StepUp = out.Rule.StepUp || r.stepUp
 	out.Rule.RequiresHuman = out.Rule.RequiresHuman || r.stepUp
-	if r.approve && out.Outcome == core.OutcomeAsk && slices.Contains(e.effective, core.RulesBased) {
-		out.Votes = append(out.Votes, core.Vote{Approver: core.RulesBased, Verdict: core.Approve, ReasonCodes: []string{r.name}})
+	if r.approve && out.Outcome == approval.OutcomeAsk && slices.Contains(e.effective, approval.RulesBased) {
+		out.Votes = append(out.Votes, approval.Vote{Approver: approval.RulesBased, Verdict: approval.Approve, ReasonCodes: []string{r.name}})
 	}
 }
 
 // unasked says what happens where nobody is asked, and whether a classifier is.
-func (j *judging) unasked(e *Engine, out *core.Judgement) {
-	if out.Outcome == core.OutcomeAsk {
+func (j *judging) unasked(e *Engine, out *approval.Judgement) {
+	if out.Outcome == approval.OutcomeAsk {
 		out.OnMiss = j.onMiss
 	}
-	if out.Outcome == core.OutcomeAsk && j.fallsBack(e.cfg.ExecAskFallback) {
-		out.Unreached = core.OutcomeAllow
-		j.say("exec", "askFallback", core.OutcomeAllow,
+	if out.Outcome == approval.OutcomeAsk && j.fallsBack(e.cfg.ExecAskFallback) {
+		out.Unreached = approval.OutcomeAllow
+		j.say("exec", "askFallback", approval.OutcomeAllow,
 			"When no approver can be reached, it runs all the same: the operator wrote askFallback.")
 	}
-	if j.opened && out.Outcome == core.OutcomeAllow {
+	if j.opened && out.Outcome == approval.OutcomeAllow {
 		out.FailedOpen = failsOpen
 	}
-	if e.cfg.Classifier.Enabled && out.Outcome != core.OutcomeDeny && j.open() {
+	if e.cfg.Classifier.Enabled && out.Outcome != approval.OutcomeDeny && j.open() {
 		out.Unsure = true
 		j.say("classifier", "unsure", out.Outcome, "Static rules are not sure: the classifier would be asked.")
 	}
@@ -313,7 +314,7 @@ func (j *judging) fallsBack(fallback string) bool {
 		return false
 	}
 	full := fallback == "full" || fallback == "allowlist" && j.hit
-	return full && !j.cut && max(j.static, j.class) < core.R4
+	return full && !j.cut && max(j.static, j.class) < approval.R4
 }
 
 // open reports a judgement that rests on not knowing, and that neither a rule nor a
@@ -323,20 +324,20 @@ func (j *judging) open() bool {
 	if spoken || j.settled || j.excused || j.cut {
 		return false
 	}
-	return j.agent.terms.mode != "off" && j.class < core.R4 && j.doubts()
+	return j.agent.terms.mode != "off" && j.class < approval.R4 && j.doubts()
 }
 
 // offers says what people may decide. No grant is offered where none could be
 // left, where every command is to be asked for, and for R4.
-func (j *judging) offers(list []core.Decision, r core.GrantScope) []core.Decision {
-	list = append(list, core.AllowOnce)
+func (j *judging) offers(list []approval.Decision, r approval.GrantScope) []approval.Decision {
+	list = append(list, approval.AllowOnce)
 	if !j.once && r.Subject != "" && j.Call.SessionKey != "" {
-		list = append(list, core.AllowSession)
+		list = append(list, approval.AllowSession)
 	}
 	if !j.once && r.Always != "" {
-		list = append(list, core.AllowAlways)
+		list = append(list, approval.AllowAlways)
 	}
-	return append(list, core.Deny)
+	return append(list, approval.Deny)
 }
 
 // reasons gives the codes of what was found, of why the desk asks or refuses and

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 //go:embed testdata/corpus.tsv
@@ -14,7 +14,7 @@ var corpusText string
 // Examples are calls that agents make, harmless and dangerous ones, of no agent and in no directory: what a
 // change of the policy is tried on beside the calls that a desk was asked for. A desk needs them rarely, so they are
 // not kept.
-func Examples() (calls []core.Call) {
+func Examples() (calls []approval.Call) {
 	for line := range strings.Lines(corpusText) {
 		cols := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 5)
 		if len(cols) != 5 || strings.HasPrefix(line, "#") {
@@ -28,7 +28,7 @@ func Examples() (calls []core.Call) {
 			}
 			tool, params = "exec", said
 		}
-		calls = append(calls, core.Call{ToolName: tool, Params: params})
+		calls = append(calls, approval.Call{ToolName: tool, Params: params})
 	}
 	return calls
 }

@@ -3,7 +3,7 @@ package policy
 import (
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/tool"
 	"approvalbot/internal/policy/workspace"
@@ -16,7 +16,7 @@ func (e *Engine) assessExec(j *judging) {
 	s := e.lines.Read(&j.steps, j.agent.place(&j.Call, x.Workdir, x.Host), &j.seen, j.Wanted())
 	j.bound = j.sandboxed(x.Host)
 	terminal := j.Call.Context.Terminal
-	if terminal != "" && terminal != core.TerminalPossible {
+	if terminal != "" && terminal != approval.TerminalPossible {
 		j.Found.Add(finding.OpensTerminal)
 	}
 	s.Terminal = terminal != "" || j.Found.Has(finding.OpensTerminal)
@@ -44,14 +44,14 @@ func (e *Engine) assessExec(j *judging) {
 	}
 	j.came(x, s)
 	found := s.Finish(text)
-	j.unsure, j.foreign = s.Unsure.String(), s.Foreign
+	j.unsure, j.outsideProgram = s.Unsure.String(), s.OutsideProgram
 	j.Found = j.Found.Or(found)
-	j.outward = j.bound && found.Has(finding.UnusualShell) && s.Outward(text)
+	j.leavesWorkspace = j.bound && found.Has(finding.UnusualShell) && s.LeavesWorkspace(text)
 }
 
 // execOf reads the params of tool exec, or of a tool of another runtime that
 // runs commands.
-func (e *Engine) execOf(j *judging) (core.Exec, bool) {
+func (e *Engine) execOf(j *judging) (approval.Exec, bool) {
 	if j.Call.ToolName != "exec" {
 		return j.Command()
 	}

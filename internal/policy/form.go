@@ -1,21 +1,21 @@
 package policy
 
 import (
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/tool"
 )
 
 // forms says how people are told what a call of a tool does, by what policy takes it for.
-var forms = [...]core.Form{
-	tool.Reader: core.FormRead, tool.Writer: core.FormWrite, tool.Editor: core.FormWrite, tool.Patcher: core.FormPatch,
-	tool.Deleter: core.FormDelete, tool.Web: core.FormFetch, tool.Messenger: core.FormMessage,
-	tool.Payer: core.FormPayment, tool.Database: core.FormDatabase, tool.Exec: core.FormCommand,
+var forms = [...]approval.Form{
+	tool.Reader: approval.FormRead, tool.Writer: approval.FormWrite, tool.Editor: approval.FormWrite, tool.Patcher: approval.FormPatch,
+	tool.Deleter: approval.FormDelete, tool.Web: approval.FormFetch, tool.Messenger: approval.FormMessage,
+	tool.Payer: approval.FormPayment, tool.Database: approval.FormDatabase, tool.Exec: approval.FormCommand,
 }
 
-func (j *judging) form() core.Form {
+func (j *judging) form() approval.Form {
 	if j.Found.Has(finding.ApprovesPlan) {
-		return core.FormPlan
+		return approval.FormPlan
 	}
 	return forms[j.Tool.Kind]
 }

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func TestWhatFindFoundIsReadLikeItsNames(t *testing.T) {
@@ -89,7 +89,7 @@ func TestNoGlobHidesTheDesk(t *testing.T) {
 			path = rapid.SampledFrom([]string{"", "./", "sub/../", "x/../"}).Draw(rt, "by") + rest
 		}
 		for _, line := range []string{"cat " + path, "ls " + path, "wc -l " + path, "cp " + path + " x", "head -1 a.go " + path, "grep foobar " + path} {
-			if got := judge(e, lineCall(t, line)).Assessment; got.RiskClass != core.R4 {
+			if got := judge(e, lineCall(t, line)).Assessment; got.RiskClass != approval.R4 {
 				rt.Fatalf("%q is %v %v, and may be %s", line, got.RiskClass, got.ReasonCodes, file)
 			}
 		}
@@ -99,7 +99,7 @@ func TestNoGlobHidesTheDesk(t *testing.T) {
 			name = "*"
 		}
 		for _, line := range []string{"find " + up + " -name '" + name + "' | xargs cat", "find " + up + " -type f -exec grep -n foobar {} +", "find " + up + " -name '*.go' -o -name '" + name + "' | xargs head"} {
-			if got := judge(e, lineCall(t, line)).Assessment; got.RiskClass < core.R3 {
+			if got := judge(e, lineCall(t, line)).Assessment; got.RiskClass < approval.R3 {
 				rt.Fatalf("%q is %v %v, and may be %s", line, got.RiskClass, got.ReasonCodes, file)
 			}
 		}

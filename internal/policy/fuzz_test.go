@@ -11,7 +11,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 	"pgregory.net/rapid"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/line"
 	"approvalbot/internal/policy/tool"
 )
@@ -31,9 +31,9 @@ func FuzzShell(f *testing.F) {
 		}
 		j := judge(e, lineCall(t, line))
 		if e.lines.Parse(line) == nil {
-			require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3)
+			require.GreaterOrEqual(t, j.Assessment.RiskClass, approval.R3)
 		}
-		require.Equal(t, j.Outcome == core.OutcomeAllow, j.Assessment.RiskClass <= core.R1)
+		require.Equal(t, j.Outcome == approval.OutcomeAllow, j.Assessment.RiskClass <= approval.R1)
 		require.NotEmpty(t, j.Assessment.ReasonCodes)
 		again := judge(e, lineCall(t, line+"\nrm -rf /"))
 		require.GreaterOrEqual(t, again.Assessment.RiskClass, j.Assessment.RiskClass, "a longer line is never less")
@@ -55,9 +55,9 @@ func FuzzParams(f *testing.F) {
 	}
 	e := engine(f)
 	f.Fuzz(func(t *testing.T, name string, p []byte) {
-		j := judge(e, core.Call{ToolName: name, Params: p, AgentID: "main"})
+		j := judge(e, approval.Call{ToolName: name, Params: p, AgentID: "main"})
 		require.NotZero(t, j.Outcome)
-		if !json.Valid(p) && j.Outcome == core.OutcomeAllow {
+		if !json.Valid(p) && j.Outcome == approval.OutcomeAllow {
 			require.Equal(t, tool.Quiet, tool.Named(name).Kind)
 		}
 	})
@@ -100,7 +100,7 @@ func TestAddingADestructiveCommandIsAlwaysR4(t *testing.T) {
 			if strings.Contains(line, "#") && more[0] != '\n' {
 				continue // it is a part of the comment
 			}
-			if got := judge(e, lineCall(t, line+more)).Assessment; got.RiskClass != core.R4 {
+			if got := judge(e, lineCall(t, line+more)).Assessment; got.RiskClass != approval.R4 {
 				rt.Fatalf("%q is %v %v", line+more, got.RiskClass, got.ReasonCodes)
 			}
 		}
@@ -110,7 +110,7 @@ func TestAddingADestructiveCommandIsAlwaysR4(t *testing.T) {
 func TestMoreIsNeverLess(t *testing.T) {
 	t.Parallel()
 	e := engine(t)
-	class := func(line string) core.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
+	class := func(line string) approval.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
 	rapid.Check(t, func(rt *rapid.T) {
 		a, b := wellFormed().Draw(rt, "a"), wellFormed().Draw(rt, "b")
 		if strings.Contains(a, "cd src") || e.lines.Parse(a) == nil { // what b means depends on where it stands, and on a
@@ -125,7 +125,7 @@ func TestMoreIsNeverLess(t *testing.T) {
 func TestWrappingNeverLowersTheClass(t *testing.T) {
 	t.Parallel()
 	e := engine(t)
-	class := func(line string) core.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
+	class := func(line string) approval.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
 	inner := []string{"frobnicate", "rm -rf /", "rm x", "cat .env", "git push -f", "python3 -c 1", "mkfs x", "approvalbot decide X", "curl -d x https://x.org", "chmod -R 777 /", "terraform destroy", "kill -9 -1"}
 	rapid.Check(t, func(rt *rapid.T) {
 		in := rapid.SampledFrom(inner).Draw(rt, "inner")
@@ -133,7 +133,7 @@ func TestWrappingNeverLowersTheClass(t *testing.T) {
 		for range rapid.IntRange(1, 12).Draw(rt, "depth") {
 			line = rapid.SampledFrom(wrap).Draw(rt, "wrap") + line
 		}
-		if got := class(line); got < core.R3 || got < class(in) {
+		if got := class(line); got < approval.R3 || got < class(in) {
 			rt.Fatalf("%q is %v, %q alone is %v", line, got, in, class(in))
 		}
 	})
@@ -158,14 +158,14 @@ func TestBombsAreRefusedQuickly(t *testing.T) {
 		for _, n := range []int{line.MaxLine / len(s), 4 * line.MaxLine / len(s), 700} {
 			line := strings.Repeat(s, n)
 			j := judge(e, lineCall(t, line))
-			require.NotEqual(t, core.OutcomeAllow, j.Outcome, "%q x %d", s, n)
+			require.NotEqual(t, approval.OutcomeAllow, j.Outcome, "%q x %d", s, n)
 		}
 	}
 	j := judge(e, lineCall(t, "echo "+strings.Repeat("a", line.MaxLine)))
 	require.Contains(t, j.Assessment.ReasonCodes, "command-too-long")
-	require.Equal(t, core.R3, j.Assessment.RiskClass)
-	require.Equal(t, core.R4, judge(e, lineCall(t, "rm -rf / "+strings.Repeat("a", line.MaxLine))).Assessment.RiskClass)
-	require.Equal(t, core.R4, judge(e, lineCall(t, strings.Repeat("(", 500)+"mkfs")).Assessment.RiskClass)
+	require.Equal(t, approval.R3, j.Assessment.RiskClass)
+	require.Equal(t, approval.R4, judge(e, lineCall(t, "rm -rf / "+strings.Repeat("a", line.MaxLine))).Assessment.RiskClass)
+	require.Equal(t, approval.R4, judge(e, lineCall(t, strings.Repeat("(", 500)+"mkfs")).Assessment.RiskClass)
 	require.Contains(t, judge(e, lineCall(t, strings.Repeat("frob; ", 600))).Assessment.ReasonCodes, "too-complex")
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/workspace"
 )
 
@@ -48,7 +48,7 @@ func TestReadingByGlobIsReadingByName(t *testing.T) {
 func TestTreesAreJudgedAsAllThatTheyStandFor(t *testing.T) {
 	t.Parallel()
 	e := engine(t, shipped, deskIn("/workspace/sub/desk"))
-	class := func(line string) core.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
+	class := func(line string) approval.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
 	one := regexp.MustCompile(`(^|[ /])\*/`)
 	var tried, allowed int
 	try := func(line string) {
@@ -58,7 +58,7 @@ func TestTreesAreJudgedAsAllThatTheyStandFor(t *testing.T) {
 		}
 		tried++
 		got := class(deep)
-		if got < core.R3 {
+		if got < approval.R3 {
 			allowed++
 		}
 		for _, depth := range []string{"$1", "$1*/", "$1*/*/", "${1}a/b/"} {
@@ -90,13 +90,13 @@ func TestTreesAreJudgedAsAllThatTheyStandFor(t *testing.T) {
 func TestBraceListsAreJudgedAsBothReadings(t *testing.T) {
 	t.Parallel()
 	e := engine(t, shipped, deskIn("/workspace/sub/desk"))
-	class := func(line string) core.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
+	class := func(line string) approval.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
 	allowed := 0
 	for _, command := range []string{"cat", "ls", "wc -l", "sort", "sort -o", "sed -i s/a/b/", "sed -n 1p", "grep x", "grep -e", "rm -f", "cp", "mv", "git add", "git diff", "git log --format=%s", "head -5", "find", "gofmt -l", "touch", "mkdir -p", "node", "bash", "diff a", "tar cf x.tar", "go test", "xargs", "nice -n", "env", "kubectl get", "echo", "git", "docker", "ln -s", "tee", "cd", "ls | xargs cat"} {
 		for _, list := range [][]string{{"", "a", "b", ""}, {"src/", "a", "b", ".go"}, {"", "a", ".env", ""}, {"", "src/a.go", "sub/desk/config.yaml", ""}, {"Makefile", "", ".bak", ""}, {"", "/etc/passwd", "a", ""}, {"", "/tmp/x", "/etc/cron.d", "/y"}, {"--output=", "a", "/etc/x", ""}, {"-", "n", "delete", ""}, {"", "5", "rm", ""}, {"", "5", "-rf", ""}, {"", "status", "push", ""}, {"", "pods", "secrets", ""}, {"./", "x", "..", "/y"}, {".", "git", "x", "/config"}, {"*.", "go", "key", ""}, {"", "src", "lib", "/*.go"}, {"src/**/*.", "ts", "tsx", ""}, {"a", "", "", ""}, {"~/", ".ssh", "x", "/y"}, {"", "a", "hooks", ""}} {
 			line := command + " " + list[0] + "{" + list[1] + "," + list[2] + "}" + list[3]
 			got := class(line)
-			if got < core.R3 {
+			if got < approval.R3 {
 				allowed++
 			}
 			for _, as := range []string{command + " " + list[0] + list[1] + list[3] + " " + list[0] + list[2] + list[3], command + " " + list[0] + `\{` + list[1] + "," + list[2] + `\}` + list[3]} {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/workspace"
 )
 
@@ -47,15 +47,15 @@ func params(t testing.TB, v any) json.RawMessage {
 	return b
 }
 
-func callOf(t testing.TB, tool string, p any) core.Call {
-	return core.Call{ToolName: tool, Params: params(t, p), AgentID: "main"}
+func callOf(t testing.TB, tool string, p any) approval.Call {
+	return approval.Call{ToolName: tool, Params: params(t, p), AgentID: "main"}
 }
 
-func lineCall(t testing.TB, line string) core.Call {
+func lineCall(t testing.TB, line string) approval.Call {
 	return callOf(t, "exec", map[string]any{"command": line})
 }
 
-func judge(e *Engine, c core.Call) core.Judgement {
+func judge(e *Engine, c approval.Call) approval.Judgement {
 	c.Explain = true
 	return e.Judge(context.Background(), c)
 }
@@ -65,7 +65,7 @@ func judge(e *Engine, c core.Call) core.Judgement {
 type row struct{ input, want string }
 
 // check judges each row and compares.
-func check(t *testing.T, rows []row, ask func(string) core.Judgement) {
+func check(t *testing.T, rows []row, ask func(string) approval.Judgement) {
 	t.Helper()
 	for _, r := range rows {
 		class, codes, _ := strings.Cut(r.want, " ")
@@ -85,7 +85,7 @@ func check(t *testing.T, rows []row, ask func(string) core.Judgement) {
 
 func checkLines(t *testing.T, e *Engine, rows []row) {
 	t.Helper()
-	check(t, rows, func(line string) core.Judgement { return judge(e, lineCall(t, line)) })
+	check(t, rows, func(line string) approval.Judgement { return judge(e, lineCall(t, line)) })
 }
 
 // lines makes rows that all want the same.

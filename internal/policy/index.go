@@ -42,7 +42,7 @@ func newIndex(rules []opRule) (x index) {
 		case r.tools != nil && !r.tools.Every && len(r.tools.Globs) == 0:
 			names := maps.Clone(r.tools.Exact)
 			if r.tools.Commands {
-				for name, kind := range tool.Kinds {
+				for name, kind := range tool.Kinds() {
 					names[name] = names[name] || kind == tool.Exec
 				}
 			}

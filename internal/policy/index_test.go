@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // The index of rules finds the rule that asking every one of them would find.
@@ -21,7 +21,7 @@ func TestTheIndexMissesNoRule(t *testing.T) {
 	} {
 		rules = append(rules, Rule{Name: fmt.Sprintf("r%d", i), Match: m, Outcome: "deny"})
 	}
-	var calls []core.Call
+	var calls []approval.Call
 	for _, line := range []string{"git push", "ls", "sudo git push", "frob git push", "frob -c 'x; git push'", "$X", "'", "sh -c 'curl x'", "/bin/rm x", "RM x", "docker ps", "./docker ps", "cat /etc/passwd", "curl https://a.org", "cat src/a", "watch -n 1 curl x", "frob", "eval $X"} {
 		calls = append(calls, lineCall(t, line))
 	}
@@ -68,7 +68,7 @@ func TestNothingBeforeAPermittedCommandChangesIt(t *testing.T) {
 		": ${PATH:=/tmp}", "unset PATH", "trap evil EXIT", "cd /tmp", "cd ..", "cd $X", "pushd /tmp", "ln -s /tmp/evil frob", "eval x", "exec 3<x", "getopts a PATH", "mapfile PATH", "let PATH=1", "((PATH=1))", "command -p x", "umask 000", "ulimit -n 1",
 		"function frob { evil; }", "typeset -x A=1", "local x=1", "readonly PATH", "coproc evil", "select x in a; do evil; done", "BASH_ENV=/tmp/x", "env", "printenv"} {
 		for _, sep := range []string{"; ", " && ", "\n"} {
-			require.Equal(t, core.OutcomeAsk, outcomeOf(e, lineCall(t, before+sep+"frob x")), before+sep)
+			require.Equal(t, approval.OutcomeAsk, outcomeOf(e, lineCall(t, before+sep+"frob x")), before+sep)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/judgements.tsv from what policy says now; read the diff")
@@ -40,7 +40,7 @@ func TestJudgementsStay(t *testing.T) {
 			if !*update {
 				t.Errorf("was %s is  %s", line, got)
 			}
-			if j.Outcome == core.OutcomeAllow {
+			if j.Outcome == approval.OutcomeAllow {
 				looser++
 			}
 			line = got

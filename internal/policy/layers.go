@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/tool"
 )
 
@@ -55,7 +55,7 @@ type layerMaker struct {
 	bad    Mistakes
 }
 
-func (b *layerMaker) step(keys func(*core.Call) [2]string) {
+func (b *layerMaker) step(keys func(*approval.Call) [2]string) {
 	b.layers = append(b.layers, tool.Layer{Keys: keys, Filters: map[string][]tool.Filter{}})
 }
 
@@ -89,7 +89,7 @@ func (b *layerMaker) layer(key string, path []string, l, written Layer) {
 }
 
 func (b *layerMaker) profile(key string, path []string, profile string) {
-	names, known := tool.Profiles[profile]
+	names, known := tool.Profiles()[profile]
 	name := strings.Join(path, ".")
 	if !known {
 		b.bad.add(path, name+" ", "must be minimal, coding, messaging or full, not %q", profile)

@@ -6,12 +6,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/tool"
 )
 
 // used reports which of the tools may be used at all.
-func used(t *testing.T, ctx core.CallContext, tools string, change ...func(*Config)) string {
+func used(t *testing.T, ctx approval.CallContext, tools string, change ...func(*Config)) string {
 	t.Helper()
 	e := engine(t, append(change, func(c *Config) { c.Mode = "off" })...)
 	var out []string
@@ -19,11 +19,11 @@ func used(t *testing.T, ctx core.CallContext, tools string, change ...func(*Conf
 		c := callOf(t, name, map[string]any{"path": "x", "command": "ls"})
 		c.Context = ctx
 		j := judge(e, c)
-		if j.Outcome != core.OutcomeDeny {
+		if j.Outcome != approval.OutcomeDeny {
 			out = append(out, name)
 		}
-		reason, ok := e.Permits(core.Call{ToolName: name, AgentID: c.AgentID, Context: ctx})
-		require.Equal(t, j.Outcome != core.OutcomeDeny, ok, "what a model is shown is what it may use: %s", name)
+		reason, ok := e.Permits(approval.Call{ToolName: name, AgentID: c.AgentID, Context: ctx})
+		require.Equal(t, j.Outcome != approval.OutcomeDeny, ok, "what a model is shown is what it may use: %s", name)
 		require.Equal(t, j.Reason, reason)
 	}
 	return strings.Join(out, " ")
@@ -63,10 +63,10 @@ func TestProfilesAndGroups(t *testing.T) {
 		{"deny exec is every tool that runs commands", deny("exec"), strings.ReplaceAll(someTools, " exec bash", "")},
 		{"deny wins over allow", func(c *Config) { c.ToolsAllow, c.ToolsDeny = []string{"group:fs"}, []string{"WRITE", "Jira__*"} }, "read apply_patch"},
 	} {
-		require.Equal(t, r.want, used(t, core.CallContext{}, someTools, r.change), r.what)
+		require.Equal(t, r.want, used(t, approval.CallContext{}, someTools, r.change), r.what)
 	}
-	require.Empty(t, used(t, core.CallContext{}, "JIRA__Create", deny("jira__create")), "letter case does not get around a deny")
-	require.Empty(t, used(t, core.CallContext{}, "JIRA__Create", allow("jira__create")), "nor into an allow")
+	require.Empty(t, used(t, approval.CallContext{}, "JIRA__Create", deny("jira__create")), "letter case does not get around a deny")
+	require.Empty(t, used(t, approval.CallContext{}, "JIRA__Create", allow("jira__create")), "nor into an allow")
 	require.Contains(t, tool.Known(), "exec")
 	require.Contains(t, tool.Known(), "cron")
 }
@@ -86,20 +86,20 @@ func TestLayersOnlyTakeAway(t *testing.T) {
 		}
 	}
 	for _, r := range []struct {
-		ctx  core.CallContext
+		ctx  approval.CallContext
 		want string
 	}{
-		{core.CallContext{}, "read write exec"},
-		{core.CallContext{Provider: "cheap"}, ""},
-		{core.CallContext{Provider: "p"}, "read write"},
-		{core.CallContext{Provider: "p", Model: "large"}, "read write"},
-		{core.CallContext{Provider: "p", Model: "small"}, "read"},
-		{core.CallContext{Provider: "q"}, "read"},
-		{core.CallContext{Group: "public"}, "read"},
-		{core.CallContext{Group: "private"}, "read write exec"},
-		{core.CallContext{Sandboxed: true}, "read exec"},
-		{core.CallContext{Subagent: true}, "write exec"},
-		{core.CallContext{Sandboxed: true, Subagent: true, Provider: "p"}, ""},
+		{approval.CallContext{}, "read write exec"},
+		{approval.CallContext{Provider: "cheap"}, ""},
+		{approval.CallContext{Provider: "p"}, "read write"},
+		{approval.CallContext{Provider: "p", Model: "large"}, "read write"},
+		{approval.CallContext{Provider: "p", Model: "small"}, "read"},
+		{approval.CallContext{Provider: "q"}, "read"},
+		{approval.CallContext{Group: "public"}, "read"},
+		{approval.CallContext{Group: "private"}, "read write exec"},
+		{approval.CallContext{Sandboxed: true}, "read exec"},
+		{approval.CallContext{Subagent: true}, "write exec"},
+		{approval.CallContext{Sandboxed: true, Subagent: true, Provider: "p"}, ""},
 	} {
 		require.Equal(t, r.want, used(t, r.ctx, tools, base), r.ctx)
 	}
@@ -120,7 +120,7 @@ func TestLayersMistakes(t *testing.T) {
 		`tools.providerProfiles.p must be`:       func(c *Config) { c.Layers.ProviderProfiles = map[string]string{"p": "Coding"} },
 		`agents.x.tools.deny: "" is no tool`:     func(c *Config) { c.Layers.Agents = map[string]AgentLayer{"x": {Layer: Layer{Deny: []string{""}}}} },
 		`tools.subagent.deny: "re[a]d" is no`:    func(c *Config) { c.Layers.Subagent.Deny = []string{"re[a]d"} },
-		`requireApprovalAtOrAbove must be R0 to`: func(c *Config) { c.RequireApprovalAtOrAbove = new(core.RiskClass(7)) },
+		`requireApprovalAtOrAbove must be R0 to`: func(c *Config) { c.RequireApprovalAtOrAbove = new(approval.RiskClass(7)) },
 	} {
 		cfg := desked()
 		change(&cfg)
@@ -132,33 +132,33 @@ func TestLayersMistakes(t *testing.T) {
 func TestAdversary_W9_AnAgentCanOnlyTighten(t *testing.T) {
 	t.Parallel()
 	strict := func(c *Config) {
-		c.Mode, c.MinApprovals, c.DenyAtOrAbove = "adaptive", 2, new(core.R4)
+		c.Mode, c.MinApprovals, c.DenyAtOrAbove = "adaptive", 2, new(approval.R4)
 		c.Layers.Agents = map[string]AgentLayer{
-			"main": {Mode: "off", RequireApprovalAtOrAbove: new(core.R4), RequireHumanApproverAtOrAbove: new(core.R4), MinApprovals: 1, MinApprovalsByRisk: map[core.RiskClass]int{core.R3: 1}},
-			"tidy": {Mode: "always", DenyAtOrAbove: new(core.R3), RequireHumanApproverAtOrAbove: new(core.R0), MinApprovalsByRisk: map[core.RiskClass]int{core.R1: 3}},
+			"main": {Mode: "off", RequireApprovalAtOrAbove: new(approval.R4), RequireHumanApproverAtOrAbove: new(approval.R4), MinApprovals: 1, MinApprovalsByRisk: map[approval.RiskClass]int{approval.R3: 1}},
+			"tidy": {Mode: "always", DenyAtOrAbove: new(approval.R3), RequireHumanApproverAtOrAbove: new(approval.R0), MinApprovalsByRisk: map[approval.RiskClass]int{approval.R1: 3}},
 		}
 	}
 	e := engine(t, strict)
-	plain := engine(t, func(c *Config) { c.MinApprovals, c.DenyAtOrAbove = 2, new(core.R4) })
+	plain := engine(t, func(c *Config) { c.MinApprovals, c.DenyAtOrAbove = 2, new(approval.R4) })
 	for _, line := range []string{"ls", "touch x", "frobnicate", "rm -rf /"} {
 		want, got := judge(plain, lineCall(t, line)), judge(e, lineCall(t, line))
 		require.Equal(t, want.Outcome, got.Outcome, line)
 		require.Equal(t, want.Rule, got.Rule, line)
 	}
-	tidy := func(line string) core.Judgement {
+	tidy := func(line string) approval.Judgement {
 		c := lineCall(t, line)
 		c.AgentID = "tidy"
 		return judge(e, c)
 	}
-	require.Equal(t, core.OutcomeAsk, tidy("ls").Outcome)
-	require.Equal(t, core.OutcomeDeny, tidy("frobnicate").Outcome)
+	require.Equal(t, approval.OutcomeAsk, tidy("ls").Outcome)
+	require.Equal(t, approval.OutcomeDeny, tidy("frobnicate").Outcome)
 	require.Equal(t, 2, tidy("ls").Rule.MinApprovals)
 	require.True(t, tidy("ls").Rule.RequiresHuman)
-	require.Equal(t, 3, e.Rule(core.R2, "tidy").MinApprovals)
-	require.Equal(t, 2, e.Rule(core.R2, "").MinApprovals)
-	require.Equal(t, core.OutcomeAsk, e.OutcomeFor(core.R3))
-	require.Equal(t, core.OutcomeDeny, e.OutcomeFor(core.R4))
-	require.Equal(t, core.OutcomeAllow, e.OutcomeFor(core.R2))
+	require.Equal(t, 3, e.Rule(approval.R2, "tidy").MinApprovals)
+	require.Equal(t, 2, e.Rule(approval.R2, "").MinApprovals)
+	require.Equal(t, approval.OutcomeAsk, e.OutcomeFor(approval.R3))
+	require.Equal(t, approval.OutcomeDeny, e.OutcomeFor(approval.R4))
+	require.Equal(t, approval.OutcomeAllow, e.OutcomeFor(approval.R2))
 }
 
 // TestGroupsCountByTheChatOfTheSession: a call from a group's chat obeys the
@@ -169,9 +169,9 @@ func TestGroupsCountByTheChatOfTheSession(t *testing.T) {
 		c.Layers.Groups = map[string]Layer{"-1001234567890": {Deny: []string{"read"}}}
 	})
 	c := callOf(t, "read", map[string]any{"path": "a.go"})
-	require.Equal(t, core.OutcomeAllow, judge(e, c).Outcome)
-	c.Origin = &core.Target{Channel: "telegram", To: "-1001234567890", ThreadID: "7"}
-	require.Equal(t, core.OutcomeDeny, judge(e, c).Outcome)
+	require.Equal(t, approval.OutcomeAllow, judge(e, c).Outcome)
+	c.Origin = &approval.Target{Channel: "telegram", To: "-1001234567890", ThreadID: "7"}
+	require.Equal(t, approval.OutcomeDeny, judge(e, c).Outcome)
 	c.Context.Group = "another"
-	require.Equal(t, core.OutcomeDeny, judge(e, c).Outcome)
+	require.Equal(t, approval.OutcomeDeny, judge(e, c).Outcome)
 }

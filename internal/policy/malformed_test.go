@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // What a tool of R3 and above acts on is there and of its type, or the call is refused.
@@ -45,13 +45,13 @@ func TestMalformedCallsOfRiskyToolsAreDenied(t *testing.T) {
 		{"mcp__x__delete_file", "ask", []string{`{}`, `{"path":null}`}},
 	} {
 		for _, params := range c.params {
-			j := judge(e, core.Call{ToolName: c.tool, Params: json.RawMessage(params), AgentID: "main"})
+			j := judge(e, approval.Call{ToolName: c.tool, Params: json.RawMessage(params), AgentID: "main"})
 			require.Equal(t, c.want, j.Outcome.String(), "%s %s: %v", c.tool, params, j.Assessment.ReasonCodes)
 			denied := c.want == "deny"
 			require.Equal(t, denied, slices.Contains(j.Assessment.ReasonCodes, "malformed-denied"), "%s %s", c.tool, params)
 			if denied {
 				require.Contains(t, j.Assessment.ReasonCodes, "malformed-call")
-				require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3)
+				require.GreaterOrEqual(t, j.Assessment.RiskClass, approval.R3)
 				require.True(t, strings.HasSuffix(j.Reason, "send them as the tool takes them."), j.Reason)
 			}
 		}
@@ -61,16 +61,16 @@ func TestMalformedCallsOfRiskyToolsAreDenied(t *testing.T) {
 // No rule, mode or class gets around it, but for mode off, which leaves the hard layers.
 func TestNothingAllowsAMalformedCall(t *testing.T) {
 	t.Parallel()
-	call := core.Call{ToolName: "rm", Params: json.RawMessage(`{"path":null}`), AgentID: "main"}
+	call := approval.Call{ToolName: "rm", Params: json.RawMessage(`{"path":null}`), AgentID: "main"}
 	allow := func(c *Config) {
 		c.Rules = []Rule{{Name: "rm", Match: Match{Tool: []string{"rm"}}, Outcome: "allow"}}
 	}
-	require.Equal(t, core.OutcomeDeny, outcome(t, call, allow))
-	require.Equal(t, core.OutcomeDeny, outcome(t, call, func(c *Config) { c.Mode = "always" }))
-	require.Equal(t, core.OutcomeDeny, outcome(t, call, func(c *Config) { c.RequireApprovalAtOrAbove = new(core.R4) }))
-	require.Equal(t, core.OutcomeAllow, outcome(t, call, func(c *Config) { c.Mode = "off" }))
+	require.Equal(t, approval.OutcomeDeny, outcome(t, call, allow))
+	require.Equal(t, approval.OutcomeDeny, outcome(t, call, func(c *Config) { c.Mode = "always" }))
+	require.Equal(t, approval.OutcomeDeny, outcome(t, call, func(c *Config) { c.RequireApprovalAtOrAbove = new(approval.R4) }))
+	require.Equal(t, approval.OutcomeAllow, outcome(t, call, func(c *Config) { c.Mode = "off" }))
 	e := engine(t, func(c *Config) { c.Classifier.Enabled = true })
-	sure := core.Opinion{Assessment: core.Assessment{RiskClass: core.R0, Confidence: 1}}
+	sure := approval.Opinion{Assessment: approval.Assessment{RiskClass: approval.R0, Confidence: 1}}
 	require.False(t, judge(e, call).Unsure)
-	require.Equal(t, core.OutcomeDeny, e.JudgeWith(t.Context(), call, sure).Outcome)
+	require.Equal(t, approval.OutcomeDeny, e.JudgeWith(t.Context(), call, sure).Outcome)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // TestMembers judges calls by all members of their params: what the common
@@ -33,8 +33,8 @@ func TestMembers(t *testing.T) {
 		}
 		tool, params, _ := strings.Cut(line, " ")
 		require.True(t, json.Valid([]byte(params)), line)
-		j := judge(e, core.Call{ToolName: tool, Params: json.RawMessage(params), AgentID: "main"})
-		assert.Equal(t, want == "allow", j.Outcome == core.OutcomeAllow, "%s: is %v %v", line, j.Outcome, j.Assessment.ReasonCodes)
+		j := judge(e, approval.Call{ToolName: tool, Params: json.RawMessage(params), AgentID: "main"})
+		assert.Equal(t, want == "allow", j.Outcome == approval.OutcomeAllow, "%s: is %v %v", line, j.Outcome, j.Assessment.ReasonCodes)
 		count[want]++
 	}
 	require.Greater(t, count["allow"], 100)
@@ -74,6 +74,6 @@ func TestManyMembersEnd(t *testing.T) {
 	for i := range many {
 		many[i] = "d" + string(rune('a'+i%26))
 	}
-	require.NotEqual(t, core.OutcomeAllow, judge(e, callOf(t, "write", map[string]any{"path": "x", "cwd": many})).Outcome)
-	require.NotEqual(t, core.OutcomeAllow, judge(e, callOf(t, "grep", map[string]any{"pattern": "foobar", "glob": strings.Repeat("*a/", 2000) + "*.go", "include": strings.Repeat("*a/", 4000)})).Outcome)
+	require.NotEqual(t, approval.OutcomeAllow, judge(e, callOf(t, "write", map[string]any{"path": "x", "cwd": many})).Outcome)
+	require.NotEqual(t, approval.OutcomeAllow, judge(e, callOf(t, "grep", map[string]any{"pattern": "foobar", "glob": strings.Repeat("*a/", 2000) + "*.go", "include": strings.Repeat("*a/", 4000)})).Outcome)
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/program"
 )
 
@@ -195,7 +195,7 @@ func (o *obeys) samples(t *testing.T) map[string][][]string {
 	nth := map[string]int{}
 	for _, args := range list {
 		name := args[0]
-		if o.rows[name] == nil || slices.Contains(sleeps, name) || o.class(t, args) > core.R2 {
+		if o.rows[name] == nil || slices.Contains(sleeps, name) || o.class(t, args) > approval.R2 {
 			continue
 		}
 		verbs := len(args)
@@ -217,11 +217,11 @@ func (o *obeys) samples(t *testing.T) map[string][][]string {
 }
 
 // class gives the class of a command, and R3 for what runs the project's code.
-func (o *obeys) class(t *testing.T, args []string) core.RiskClass {
+func (o *obeys) class(t *testing.T, args []string) approval.RiskClass {
 	t.Helper()
 	j := judge(o.e, callOf(t, "exec", map[string]any{"argv": args, "workdir": o.work()})).Assessment
 	if slices.ContainsFunc(j.ReasonCodes, ofTheProject) {
-		return core.R3
+		return approval.R3
 	}
 	return j.RiskClass
 }
@@ -288,7 +288,7 @@ var (
 )
 
 // read reads a trace.
-func (o *obeys) read(log string, args []string, class core.RiskClass) map[string]bool {
+func (o *obeys) read(log string, args []string, class approval.RiskClass) map[string]bool {
 	seen, own, walks := map[string]bool{}, map[string]bool{}, false // each with whether it was missing
 	f, err := os.Open(log)
 	if err != nil {
@@ -407,7 +407,7 @@ func (o *obeys) obeyed(name, what string) bool {
 		return false
 	}
 	params := fmt.Appendf(nil, `{"path":%q,"content":"x"}`, filepath.Join(o.work(), what))
-	return judge(o.e, core.Call{ToolName: "write", AgentID: "main", Params: params}).Assessment.RiskClass < core.R3
+	return judge(o.e, approval.Call{ToolName: "write", AgentID: "main", Params: params}).Assessment.RiskClass < approval.R3
 }
 
 // harmlessToObey are files that programs look for, and what they take from them.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 )
 
@@ -22,7 +22,7 @@ const maxRemarks = 8
 // the same, whose yes is needed stays as it was for the static class, or becomes more.
 // An opinion that is not confident, or none, leaves the static judgement, tightened
 // by onLowConfidence.
-func (e *Engine) JudgeWith(ctx context.Context, call core.Call, o core.Opinion) core.Judgement {
+func (e *Engine) JudgeWith(ctx context.Context, call approval.Call, o approval.Opinion) approval.Judgement {
 	if o.Earlier {
 		return e.atLeast(ctx, call, o.Assessment.RiskClass)
 	}
@@ -35,10 +35,10 @@ func (e *Engine) JudgeWith(ctx context.Context, call core.Call, o core.Opinion) 
 	share := a.Confidence >= 0 && a.Confidence <= 1 // which NaN is not
 	switch {
 	case o.Failed != "" || !known(a.RiskClass) || !share:
-		j.without(e, finding.ClassifierFailed, core.Errored)
+		j.without(e, finding.ClassifierFailed, approval.Errored)
 	case a.Confidence < e.cfg.Classifier.MinConfidence:
 		j.confidence = a.Confidence
-		j.without(e, finding.ClassifierUnsure, core.Abstain)
+		j.without(e, finding.ClassifierUnsure, approval.Abstain)
 	default:
 		j.convinced(e, a)
 	}
@@ -46,16 +46,16 @@ func (e *Engine) JudgeWith(ctx context.Context, call core.Call, o core.Opinion) 
 }
 
 // atLeast is Judge of a call that is at least of that class.
-func (e *Engine) atLeast(ctx context.Context, call core.Call, class core.RiskClass) core.Judgement {
+func (e *Engine) atLeast(ctx context.Context, call approval.Call, class approval.RiskClass) approval.Judgement {
 	defer e.turned(e.turn(ctx))
 	j := e.read(ctx, call)
-	class = min(class, core.R4)
+	class = min(class, approval.R4)
 	j.base, j.class = max(j.base, class), max(j.class, class)
 	return e.conclude(j)
 }
 
 // convinced takes over a confident opinion.
-func (j *judging) convinced(e *Engine, a *core.Assessment) {
+func (j *judging) convinced(e *Engine, a *approval.Assessment) {
 	j.heard, j.confidence = true, a.Confidence
 	e.recognise(j)
 	j.said = a.RiskClass
@@ -70,39 +70,39 @@ func (j *judging) convinced(e *Engine, a *core.Assessment) {
 			j.remarks = append(j.remarks, "classifier:"+code)
 		}
 	}
-	verdict := core.Abstain
+	verdict := approval.Abstain
 	switch {
-	case j.class == core.R4 || j.class >= j.agent.terms.deny:
-		verdict = core.Reject
-	case j.class <= core.R2 && j.base < j.agent.terms.human:
-		verdict = core.Approve
+	case j.class == approval.R4 || j.class >= j.agent.terms.deny:
+		verdict = approval.Reject
+	case j.class <= approval.R2 && j.base < j.agent.terms.human:
+		verdict = approval.Approve
 	}
 	j.vote(e, verdict, finding.Reasons[finding.ClassifierSpoke].Name)
 }
 
 // without goes on with no opinion that counts.
-func (j *judging) without(e *Engine, why finding.Code, verdict core.Verdict) {
+func (j *judging) without(e *Engine, why finding.Code, verdict approval.Verdict) {
 	j.vote(e, verdict, finding.Reasons[why].Name)
 	switch e.cfg.Classifier.OnLowConfidence {
 	case "deny":
 		j.outcome = max(j.outcome, j.refuse("classifier", why,
 			"The classifier gave no opinion that counts, and the operator refuses such calls; find a safer way or ask the operator."))
 	case "allow":
-		if j.base >= j.agent.terms.human || j.base == core.R4 {
-			j.because("classifier", why, core.OutcomeAsk)
+		if j.base >= j.agent.terms.human || j.base == approval.R4 {
+			j.because("classifier", why, approval.OutcomeAsk)
 			return
 		}
 		j.opened, j.excused = true, true
 		j.policy.Add(why)
-		j.because("classifier", finding.ClassifierFailOpen, core.OutcomeAllow)
+		j.because("classifier", finding.ClassifierFailOpen, approval.OutcomeAllow)
 	default:
-		j.outcome = max(j.outcome, j.because("classifier", why, core.OutcomeAsk))
+		j.outcome = max(j.outcome, j.because("classifier", why, approval.OutcomeAsk))
 	}
 }
 
 // vote adds the classifier's verdict where it may vote.
-func (j *judging) vote(e *Engine, v core.Verdict, codes ...string) {
-	if slices.Contains(e.effective, core.LLMEvaluation) {
-		j.votes = append(j.votes, core.Vote{Approver: core.LLMEvaluation, Verdict: v, ReasonCodes: codes, Confidence: j.confidence})
+func (j *judging) vote(e *Engine, v approval.Verdict, codes ...string) {
+	if slices.Contains(e.effective, approval.LLMEvaluation) {
+		j.votes = append(j.votes, approval.Vote{Approver: approval.LLMEvaluation, Verdict: v, ReasonCodes: codes, Confidence: j.confidence})
 	}
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Where shells and programs read a line otherwise than it looks, or otherwise than
@@ -26,13 +26,13 @@ func TestReadOtherwiseAsks(t *testing.T) {
 		"chmod -- 4777 x", "chmod -- o+w x", "chmod 600 /dev/null", "chmod +a 'everyone allow write' f", "chmod =a x",
 		"sed -i p w.git/config in.txt", "sed -i p r.npmrc in.txt", "sed -i p w/usr/local/bin/x f", "sed -i p 1w../x f",
 	} {
-		require.NotEqual(t, core.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
+		require.NotEqual(t, approval.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
 	}
 	for _, line := range []string{
 		"ls # fine", "ls # a -> b", "echo 'a # \\\nb'", "ls \\\n  -la", "bash --version", "zsh --version", "gcc -V", "arch", "python3 -m json.tool x.json", "npx tsc --noEmit", "npx jest", "npx eslint .",
 		"sed 's/[a-z]*$/x/' f", "sed 's/[[:space:]]*$//' f", "sed 's/[^,]*,//' f", "sed -e 's/a/[x/' f", `sed 's/\[a\]/b/' f`, "[ a = b ]", "chmod a+x run.sh", "chmod u+w f",
 		"sed -i s/a/b/ web/index.html", "sed -i 's/a/b/' routes.go", "echo a=b", "env LANG=C ls",
 	} {
-		require.Equal(t, core.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
+		require.Equal(t, approval.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
 	}
 }

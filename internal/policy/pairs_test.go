@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Pairs of calls, by people who did not write the rules: a person allowed the first for a session,
@@ -19,12 +19,12 @@ func TestPairsOfASession(t *testing.T) {
 	e := engine(t, func(c *Config) { c.Workspaces = map[string][]string{"main": {"/work/app"}} })
 	text, err := os.ReadFile("testdata/pairs.tsv")
 	require.NoError(t, err)
-	call := func(kind, what, params string) core.Call {
+	call := func(kind, what, params string) approval.Call {
 		if kind == "exec" {
 			return lineCall(t, strings.ReplaceAll(what, "␤", "\n"))
 		}
 		require.True(t, json.Valid([]byte(params)), params)
-		return core.Call{ToolName: what, Params: json.RawMessage(params), AgentID: "main"}
+		return approval.Call{ToolName: what, Params: json.RawMessage(params), AgentID: "main"}
 	}
 	count := map[string]int{}
 	for line := range strings.Lines(string(text)) {
@@ -32,7 +32,7 @@ func TestPairsOfASession(t *testing.T) {
 		require.Len(t, f, 7, line)
 		a, b := judge(e, call(f[1], f[2], f[3])), judge(e, call(f[4], f[5], f[6]))
 		count[f[0]]++
-		passes := b.Outcome == core.OutcomeAllow || covered(a, b)
+		passes := b.Outcome == approval.OutcomeAllow || covered(a, b)
 		require.Equal(t, f[0] == "same", passes, line)
 	}
 	require.Greater(t, count["worse"], 200)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // TestParity holds the words security and ask to what they always meant to
@@ -43,12 +43,12 @@ func TestParity(t *testing.T) {
 			got := j.Outcome.String()
 			if j.OnMiss != "" {
 				got = "miss"
-				require.Equal(t, core.OutcomeAsk, j.Outcome, "a grant may still cover it")
+				require.Equal(t, approval.OutcomeAsk, j.Outcome, "a grant may still cover it")
 			}
-			if got == "ask" && j.Assessment.RiskClass < core.R4 && len(j.Offers) == 2 {
+			if got == "ask" && j.Assessment.RiskClass < approval.R4 && len(j.Offers) == 2 {
 				got = "ask*"
 			}
-			if want == "ask*" && j.Assessment.RiskClass == core.R4 {
+			if want == "ask*" && j.Assessment.RiskClass == approval.R4 {
 				want = "ask"
 			}
 			require.Equal(t, want, got, "%s under %s/%s", line, r.security, r.ask)
@@ -76,7 +76,7 @@ func TestAskFallback(t *testing.T) {
 		c.Rules = []Rule{{Name: "people", Match: Match{Command: []string{"frobnicate *"}}, Outcome: "ask", Role: "ops"}}
 	})
 	require.Zero(t, judge(e, lineCall(t, "frobnicate x")).Unreached, "a rule that asks for people is obeyed")
-	require.Equal(t, core.OutcomeAllow, judge(e, lineCall(t, "other x")).Unreached)
+	require.Equal(t, approval.OutcomeAllow, judge(e, lineCall(t, "other x")).Unreached)
 	off := engine(t, func(c *Config) { c.ExecAskFallback, c.ExecAsk = "full", "off" })
 	require.Zero(t, judge(off, lineCall(t, "frobnicate")).Unreached, "ask off refuses by itself")
 }
@@ -87,27 +87,27 @@ func TestAllowlist(t *testing.T) {
 		c.ExecAllowlist = []string{"frob", "git push", "/opt/tools/*", "npm run build-*", "cargo publish --dry-run"}
 		c.ExecSafeBins = []string{"fold2"}
 	})
-	is := func(want core.Outcome, list ...string) {
+	is := func(want approval.Outcome, list ...string) {
 		t.Helper()
 		for _, line := range list {
 			require.Equal(t, want, outcomeOf(e, lineCall(t, line)), line)
 		}
 	}
-	is(core.OutcomeAllow, "frob", "frob a 'b c' --x=1", "git push", "git push origin main", "/opt/tools/do it", "npm run build-all", "cargo publish --dry-run -q",
+	is(approval.OutcomeAllow, "frob", "frob a 'b c' --x=1", "git push", "git push origin main", "/opt/tools/do it", "npm run build-all", "cargo publish --dry-run -q",
 		"ls && frob x", "cat main.go | frob | frob y 2>/dev/null", "cd src && frob", `bash -c 'frob x'`, `bash -lc 'ls; frob x'`, "cat x | fold2 -w 20", "frob >/dev/null 2>&1")
-	is(core.OutcomeAsk, "frobb", "Frob", "./frob", "/usr/local/frob", "git -C /tmp push", "git push --force", "/opt/tools/sub/do", "/opt/tools/../evil", "npm run deploy", "cargo publish",
+	is(approval.OutcomeAsk, "frobb", "Frob", "./frob", "/usr/local/frob", "git -C /tmp push", "git push --force", "/opt/tools/sub/do", "/opt/tools/../evil", "npm run deploy", "cargo publish",
 		"fold2 -w 20 file", "fold2 /etc/x", "fold2 -f=x")
-	require.Equal(t, core.OutcomeAsk, outcomeOf(e, callOf(t, "exec", map[string]any{"command": "frob", "env": map[string]string{"PATH": "/tmp"}})))
-	require.Equal(t, core.OutcomeAsk, outcomeOf(e, callOf(t, "exec", map[string]any{"command": "frob", "host": "prod"})))
-	require.Equal(t, core.OutcomeAsk, outcomeOf(e, callOf(t, "exec", map[string]any{"command": "frob", "workdir": "/tmp/evil"})))
-	require.Equal(t, core.OutcomeAsk, outcomeOf(e, callOf(t, "exec", map[string]any{"command": "frob", "ask": "always"})), "a caller can tighten")
-	require.Equal(t, core.OutcomeDeny, outcomeOf(e, callOf(t, "exec", map[string]any{"command": "frob", "security": "deny"})))
-	require.Equal(t, core.OutcomeAllow, outcomeOf(e, callOf(t, "exec", map[string]any{"argv": []string{"frob", "$(x)", ";"}})), "words that no shell sees")
-	denied := engine(t, func(c *Config) { c.ExecAllowlist, c.DenyAtOrAbove = []string{"frob"}, new(core.R3) })
-	require.Equal(t, core.OutcomeDeny, outcomeOf(denied, lineCall(t, "frob")), "no hit gets around what policy denies")
+	require.Equal(t, approval.OutcomeAsk, outcomeOf(e, callOf(t, "exec", map[string]any{"command": "frob", "env": map[string]string{"PATH": "/tmp"}})))
+	require.Equal(t, approval.OutcomeAsk, outcomeOf(e, callOf(t, "exec", map[string]any{"command": "frob", "host": "prod"})))
+	require.Equal(t, approval.OutcomeAsk, outcomeOf(e, callOf(t, "exec", map[string]any{"command": "frob", "workdir": "/tmp/evil"})))
+	require.Equal(t, approval.OutcomeAsk, outcomeOf(e, callOf(t, "exec", map[string]any{"command": "frob", "ask": "always"})), "a caller can tighten")
+	require.Equal(t, approval.OutcomeDeny, outcomeOf(e, callOf(t, "exec", map[string]any{"command": "frob", "security": "deny"})))
+	require.Equal(t, approval.OutcomeAllow, outcomeOf(e, callOf(t, "exec", map[string]any{"argv": []string{"frob", "$(x)", ";"}})), "words that no shell sees")
+	denied := engine(t, func(c *Config) { c.ExecAllowlist, c.DenyAtOrAbove = []string{"frob"}, new(approval.R3) })
+	require.Equal(t, approval.OutcomeDeny, outcomeOf(denied, lineCall(t, "frob")), "no hit gets around what policy denies")
 }
 
-func outcomeOf(e *Engine, c core.Call) core.Outcome { return judge(e, c).Outcome }
+func outcomeOf(e *Engine, c approval.Call) approval.Outcome { return judge(e, c).Outcome }
 
 func TestAdversary_W1_WrappersAreNeverOnTheList(t *testing.T) {
 	t.Parallel()
@@ -137,7 +137,7 @@ func TestAdversary_W1_WrappersAreNeverOnTheList(t *testing.T) {
 	})
 	for _, line := range []string{"sh -c 'frob x' y", "env A=1 frob", "sudo frob", "timeout 5 frob", "nohup frob", "echo x | xargs frob", "find . -exec frob {} +", "busybox frob", "script -c frob", "flock l frob", "time frob",
 		"bash -i -c frob", "bash --rcfile /tmp/x -c frob", "bash -c 'frob; evil'", "bash -c \"$X\"", "/opt/bin/bash", "/opt/bin/python3 x", "watch frob", "parallel frob ::: a"} {
-		require.Equal(t, core.OutcomeAsk, outcomeOf(e, lineCall(t, line)), line)
+		require.Equal(t, approval.OutcomeAsk, outcomeOf(e, lineCall(t, line)), line)
 	}
 }
 
@@ -145,12 +145,12 @@ func TestAdversary_W2_EveryPartMustBeAllowed(t *testing.T) {
 	t.Parallel()
 	e := engine(t, func(c *Config) {
 		c.ExecAllowlist = []string{"frob"}
-		c.Rules = []Rule{{Name: "r", Match: Match{Command: []string{"frob *"}}, Risk: new(core.R0)}, {Name: "s", Match: Match{Command: []string{"frob *"}}, Outcome: "allow"}}
+		c.Rules = []Rule{{Name: "r", Match: Match{Command: []string{"frob *"}}, Risk: new(approval.R0)}, {Name: "s", Match: Match{Command: []string{"frob *"}}, Outcome: "allow"}}
 	})
 	for _, line := range []string{"frob $(evil)", "frob `evil`", "frob; evil", "frob && evil", "evil || frob", "frob | evil", "frob\nevil", "frob > /workspace/.git/hooks/x", "frob >> x", "frob < /etc/shadow", "frob <<E\nx\nE",
 		"bash -lc 'frob; evil'", "frob # $(evil)", "frob \\\n; evil", "frob *", "frob ~/x", "frob $X", "frob {a,b}", "PATH=/tmp frob", "frob &", "! frob", "(frob)", "{ frob; }", "if frob; then frob; fi", "frob() { evil; }; frob",
 		"frob <(evil)", "frob 'unclosed", "$X frob", "f\"$(evil)\"rob", "frob |& frob", "cd /tmp/evil && frob", "eval frob", "export PATH=/tmp; frob"} {
-		require.Equal(t, core.OutcomeAsk, outcomeOf(e, lineCall(t, line)), line)
-		require.GreaterOrEqual(t, judge(e, lineCall(t, line)).Assessment.RiskClass, core.R3, line)
+		require.Equal(t, approval.OutcomeAsk, outcomeOf(e, lineCall(t, line)), line)
+		require.GreaterOrEqual(t, judge(e, lineCall(t, line)).Assessment.RiskClass, approval.R3, line)
 	}
 }

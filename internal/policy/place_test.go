@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // TestAllowedChangesStayInside gives lines that change the directory and write a
@@ -55,7 +55,7 @@ func TestAllowedChangesStayInside(t *testing.T) {
 		for range 1 + random.IntN(6) {
 			line += joins[random.IntN(len(joins))] + piece()
 		}
-		if !strings.Contains(line, "m") || judge(e, lineCall(t, line)).Outcome != core.OutcomeAllow {
+		if !strings.Contains(line, "m") || judge(e, lineCall(t, line)).Outcome != approval.OutcomeAllow {
 			continue
 		}
 		n++

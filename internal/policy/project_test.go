@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // TestProjectToolsTurnedIntoSomethingElse: what builds and tests is allowed, and
@@ -22,8 +22,8 @@ func TestProjectToolsTurnedIntoSomethingElse(t *testing.T) {
 		"cmake -P x.cmake", "cmake -E rm x", "cmake --install build", "cmake --build build --target install", "cmake --build build -t install", "cmake --build build -- install", "cmake -S /opt/x", "cmake -DCMAKE_C_COMPILER=/opt/x .", "cmake -DCMAKE_C_COMPILER_LAUNCHER=x .", "ctest -S x.cmake", "gcc -fplugin=x.so a.c", "gcc -B. a.c", "gcc -o /usr/bin/x a.c", "gcc -o .git/hooks/pre-commit a.c", "gcc -Wl,-Map=/x a.c", "gcc -specs=x a.c", "gcc @x", "gcc .env", "clang -Xclang -load a.c", "javac -processorpath /x A.java", "javac @x", "javac -d /opt A.java", "dotnet run", "dotnet publish", "dotnet test /opt/x.dll", "dotnet build -p:X=y", "dotnet tool install x", "nx affected -t deploy", "nx run-many --target=deploy", "nx run app:deploy", "turbo run deploy", "turbo login", "deno test https://x.org/a.ts", "deno test npm:x", "deno run x.ts", "deno task x", "terraform apply", "terraform init", "composer run-script deploy", "flutter run", "dart run", "swift run", "mix run", "buf generate", "bazel run //x", "golangci-lint run -c /opt/x.yml", "gotestsum -- -exec ./x", "pytest -- -p x", "bun run x.ts", "node --test --require ./x.js", "node --test /opt/x", "vite", "next dev", "biome migrate",
 	} {
 		j := judge(e, lineCall(t, line))
-		require.NotEqual(t, core.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
-		require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.NotEqual(t, approval.OutcomeAllow, j.Outcome, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.GreaterOrEqual(t, j.Assessment.RiskClass, approval.R3, "%s: %v", line, j.Assessment.ReasonCodes)
 	}
 }
 
@@ -33,8 +33,8 @@ func TestProjectToolsNeedAWorkspace(t *testing.T) {
 	for _, line := range []string{"go test ./...", "npm test", "pytest", "make", "cargo build", "gcc a.c", "mvn test", "cmake .", ".venv/bin/pytest", "source .venv/bin/activate", "grep -r handler"} {
 		c := lineCall(t, line)
 		c.AgentID = "nobody"
-		require.GreaterOrEqual(t, judge(e, c).Assessment.RiskClass, core.R3, line)
-		require.Equal(t, core.OutcomeAsk, judge(e, callOf(t, "exec", map[string]any{"command": line, "workdir": "/opt/x"})).Outcome, line)
+		require.GreaterOrEqual(t, judge(e, c).Assessment.RiskClass, approval.R3, line)
+		require.Equal(t, approval.OutcomeAsk, judge(e, callOf(t, "exec", map[string]any{"command": line, "workdir": "/opt/x"})).Outcome, line)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 	"pgregory.net/rapid"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/line"
 )
 
@@ -62,7 +62,7 @@ func TestAPartMoreNeverLowersTheClass(t *testing.T) {
 	t.Parallel()
 	e := engine(t)
 	lines := plainLines(t, e)
-	class := func(line string) core.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
+	class := func(line string) approval.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
 	rapid.Check(t, func(rt *rapid.T) {
 		line := rapid.SampledFrom(lines).Draw(rt, "line")
 		more := rapid.SampledFrom(lines).Draw(rt, "more")
@@ -88,7 +88,7 @@ func TestAWrapperNeverLowersTheClass(t *testing.T) {
 	t.Parallel()
 	e := engine(t)
 	lines := plainLines(t, e)
-	class := func(line string) core.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
+	class := func(line string) approval.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
 	rapid.Check(t, func(rt *rapid.T) {
 		line := rapid.SampledFrom(lines).Draw(rt, "line")
 		wrapped := line
@@ -120,7 +120,7 @@ func TestAWrapperNeverLowersTheClass(t *testing.T) {
 func TestQuotesNeverLowerTheClass(t *testing.T) {
 	t.Parallel()
 	e := engine(t)
-	class := func(line string) core.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
+	class := func(line string) approval.RiskClass { return judge(e, lineCall(t, line)).Assessment.RiskClass }
 	var simple [][]string
 	for _, line := range plainLines(t, e) {
 		if words, ok := simpleCommand(e, line); ok {

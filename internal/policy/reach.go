@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/program"
 	"approvalbot/internal/policy/tool"
@@ -13,8 +13,9 @@ import (
 )
 
 // reach says what a grant for the call may cover.
-func (j *judging) reach(e *Engine, class core.RiskClass) (r core.GrantScope) {
-	if class >= core.R4 || j.once || j.cut || j.Found.Any(eachAsks) {
+func (j *judging) reach(e *Engine, class approval.RiskClass) (r approval.GrantScope) {
+	each := j.once || j.Found.Any(eachAsks)
+	if class >= approval.R4 || each || j.cut {
 		return r
 	}
 	if j.Tool.Kind == tool.Exec {
@@ -35,7 +36,7 @@ var eachAsks = finding.Of(finding.FeedsProcess, finding.ApprovesPlan, finding.Be
 var obeyed = finding.Of(finding.WritesStartup, finding.WritesSystem, finding.WritesAccess, finding.WritesInstructions)
 
 // reachOfTool is what a yes for a tool that runs no command may cover.
-func (j *judging) reachOfTool(e *Engine) core.GrantScope {
+func (j *judging) reachOfTool(e *Engine) approval.GrantScope {
 	name := j.Tool.Name
 	if server := j.Call.Context.Tool.Server; server != "" {
 		name += " of " + server // another server's tool of that name is another one
@@ -44,26 +45,26 @@ func (j *judging) reachOfTool(e *Engine) core.GrantScope {
 	j.dirs[1], _, _ = j.Call.Bind.Fields()
 	s, ok := e.extent(j, scope{subject: name, words: "the tool " + name + ", "}, nil)
 	if !ok || j.facts.machines.Odd || j.Found.Any(obeyed) { // or it cannot be said which machine it is
-		return core.GrantScope{}
+		return approval.GrantScope{}
 	}
-	return j.within(s, core.GrantScope{})
+	return j.within(s, approval.GrantScope{})
 }
 
-func (j *judging) reachOfCommand(e *Engine) core.GrantScope {
+func (j *judging) reachOfCommand(e *Engine) approval.GrantScope {
 	v := &j.seen
 	if !v.Alone || len(v.Commands) != 1 || !j.plain() {
-		return core.GrantScope{}
+		return approval.GrantScope{}
 	}
 	args := v.Args(v.Commands[0])
 	name, prefix, ok := program.ProgramIn(args)
 	if !ok {
-		return core.GrantScope{}
+		return approval.GrantScope{}
 	}
 	words := make([]string, len(args))
 	for i, w := range args {
 		words[i] = w.Text
 	}
-	r := core.GrantScope{Program: scope{subject: prefix}.on(j.Call.Bind).String(), Words: words} // in any environment
+	r := approval.GrantScope{Program: scope{subject: prefix}.on(j.Call.Bind).String(), Words: words} // in any environment
 	if j.changing(e, args) || j.Found.Any(obeyed) {
 		return r // an operator's pattern may name it still
 	}
@@ -92,7 +93,7 @@ func (s scope) at(j *judging) scope {
 
 // within gives the reach of a scope that people can read, bound to where the call's
 // commands run.
-func (j *judging) within(s scope, r core.GrantScope) core.GrantScope {
+func (j *judging) within(s scope, r approval.GrantScope) approval.GrantScope {
 	anywhere := !j.place.Known()
 	if s.exact {
 		anywhere = j.dirs == [2]string{}
@@ -106,14 +107,15 @@ func (j *judging) within(s scope, r core.GrantScope) core.GrantScope {
 	}
 	_, bound, _ := j.Call.Bind.Fields()
 	for i, host := range [...]string{j.host, bound} {
-		if host != "" && workspace.LocalHosts[host] && (i == 0 || host != j.host) {
+		again := i > 0 && host == j.host
+		if host != "" && workspace.LocalHosts()[host] && !again {
 			s = s.limit("on "+host, ", on "+host) // a sandbox is not what is around it
 		}
 	}
 	s = s.bind(j.Call.Bind)
 	subject := s.String()
 	readable := words.ASCII(subject) || !strings.ContainsAny(subject, "“”") // with which the words for people quote it
-	if readable && len(subject) <= core.MaxSubject {
+	if readable && len(subject) <= approval.MaxSubject {
 		r.Subject, r.Session = subject, s.words
 	}
 	return r
@@ -139,15 +141,15 @@ func (s scope) limit(key, words string) scope {
 
 // on adds the machine that a call is bound to, if it is not the desk's: a grant for one is none for
 // another.
-func (s scope) on(b *core.Bind) scope {
-	if _, host, _ := b.Fields(); !workspace.LocalHosts[host] {
+func (s scope) on(b *approval.Bind) scope {
+	if _, host, _ := b.Fields(); !workspace.LocalHosts()[host] {
 		s = s.limit("on "+program.Quoted(host), ", on "+host)
 	}
 	return s
 }
 
 // bind adds the machine and the environment that a call is bound to.
-func (s scope) bind(b *core.Bind) scope {
+func (s scope) bind(b *approval.Bind) scope {
 	s = s.on(b)
 	if _, _, envHash := b.Fields(); envHash != "" {
 		s = s.limit("with environment "+program.Quoted(envHash), ", with this environment")

@@ -9,21 +9,21 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
-func reachOf(t *testing.T, e *Engine, c core.Call) core.GrantScope {
+func reachOf(t *testing.T, e *Engine, c approval.Call) approval.GrantScope {
 	t.Helper()
 	j := judge(e, c)
 	require.Equal(t, j.GrantScope.Subject != "", j.GrantScope.Session != "", "people read what it covers")
-	require.Equal(t, j.GrantScope.Always != "", slices.Contains(j.Offers, core.AllowAlways))
-	require.Equal(t, j.GrantScope.Subject != "" && c.SessionKey != "", slices.Contains(j.Offers, core.AllowSession))
+	require.Equal(t, j.GrantScope.Always != "", slices.Contains(j.Offers, approval.AllowAlways))
+	require.Equal(t, j.GrantScope.Subject != "" && c.SessionKey != "", slices.Contains(j.Offers, approval.AllowSession))
 	return j.GrantScope
 }
 
 // beyond is what a grant for more than this very call could cover: nothing, where it is
 // empty.
-func beyond(t *testing.T, e *Engine, c core.Call) core.GrantScope {
+func beyond(t *testing.T, e *Engine, c approval.Call) approval.GrantScope {
 	t.Helper()
 	r := reachOf(t, e, c)
 	r.Always = ""
@@ -49,13 +49,13 @@ func TestReach(t *testing.T) {
 	}
 	require.Equal(t, []string{"frobnicate", "a; b", "c d"}, reachOf(t, e, lineCall(t, `frobnicate 'a; b' "c d"`)).Words)
 	argv := reachOf(t, e, callOf(t, "exec", map[string]any{"argv": []string{"git", "push", "$(x)", ""}}))
-	require.Equal(t, core.GrantScope{Subject: "exec git push '$(x)' '' (exactly)", Program: "exec git push", Words: []string{"git", "push", "$(x)", ""},
+	require.Equal(t, approval.GrantScope{Subject: "exec git push '$(x)' '' (exactly)", Program: "exec git push", Words: []string{"git", "push", "$(x)", ""},
 		Session: "exactly “git push '$(x)' ''”, in whatever directory it runs",
 		Always:  "exactly this call, in whatever directory it runs"}, argv)
 	require.Equal(t, "exec frob x (exactly)", reachOf(t, e, callOf(t, "Bash", map[string]any{"command": "frob x"})).Subject, "a command is a command, whatever its tool is called")
-	require.Equal(t, core.GrantScope{Subject: "webfetch (with x.org)", Session: "the tool webfetch, whatever it names, with x.org", Always: "exactly this call"}, reachOf(t, e, callOf(t, "web_fetch", map[string]any{"url": "https://x.org"})))
+	require.Equal(t, approval.GrantScope{Subject: "webfetch (with x.org)", Session: "the tool webfetch, whatever it names, with x.org", Always: "exactly this call"}, reachOf(t, e, callOf(t, "web_fetch", map[string]any{"url": "https://x.org"})))
 	jira := reachOf(t, e, callOf(t, "jira__Create", map[string]any{}))
-	require.Equal(t, core.GrantScope{Subject: jira.Subject, Session: "exactly this call of the tool jira__Create", Always: "exactly this call"}, jira)
+	require.Equal(t, approval.GrantScope{Subject: jira.Subject, Session: "exactly this call of the tool jira__Create", Always: "exactly this call"}, jira)
 	require.Regexp(t, `^jira__Create \(of [0-9a-f]{32}, exactly\)$`, jira.Subject)
 }
 
@@ -64,30 +64,30 @@ func TestReach(t *testing.T) {
 func TestReachOfALongCommand(t *testing.T) {
 	t.Parallel()
 	e := engine(t)
-	fits := "frob " + strings.Repeat("x", core.MaxSubject-len("exec frob  (exactly)"))
+	fits := "frob " + strings.Repeat("x", approval.MaxSubject-len("exec frob  (exactly)"))
 	r := reachOf(t, e, lineCall(t, fits))
-	require.Len(t, r.Subject, core.MaxSubject)
+	require.Len(t, r.Subject, approval.MaxSubject)
 	c := lineCall(t, fits+"x")
 	c.SessionKey = "s1"
 	j := judge(e, c)
 	require.Empty(t, j.GrantScope.Subject)
-	require.Equal(t, []core.Decision{core.AllowOnce, core.AllowAlways, core.Deny}, j.Offers)
+	require.Equal(t, []approval.Decision{approval.AllowOnce, approval.AllowAlways, approval.Deny}, j.Offers)
 }
 
 func TestOffers(t *testing.T) {
 	t.Parallel()
-	offers := func(line, session string, change ...func(*Config)) []core.Decision {
+	offers := func(line, session string, change ...func(*Config)) []approval.Decision {
 		c := lineCall(t, line)
 		c.SessionKey = session
 		return judge(engine(t, change...), c).Offers
 	}
-	require.Equal(t, []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways, core.Deny}, offers("frob", "s1"))
-	require.Equal(t, []core.Decision{core.AllowOnce, core.AllowAlways, core.Deny}, offers("frob", ""))
-	require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, offers("rm -rf /", "s1"))
-	require.Equal(t, []core.Decision{core.AllowOnce, core.AllowAlways, core.Deny}, offers("frob | cat", "s1"), "the words are the same")
-	require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, offers("make deploy", "s1"), "what make runs is not")
-	require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, offers("python3 x.py", "s1"))
-	require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, offers("frob", "s1", func(c *Config) { c.ExecAsk = "always" }))
+	require.Equal(t, []approval.Decision{approval.AllowOnce, approval.AllowSession, approval.AllowAlways, approval.Deny}, offers("frob", "s1"))
+	require.Equal(t, []approval.Decision{approval.AllowOnce, approval.AllowAlways, approval.Deny}, offers("frob", ""))
+	require.Equal(t, []approval.Decision{approval.AllowOnce, approval.Deny}, offers("rm -rf /", "s1"))
+	require.Equal(t, []approval.Decision{approval.AllowOnce, approval.AllowAlways, approval.Deny}, offers("frob | cat", "s1"), "the words are the same")
+	require.Equal(t, []approval.Decision{approval.AllowOnce, approval.Deny}, offers("make deploy", "s1"), "what make runs is not")
+	require.Equal(t, []approval.Decision{approval.AllowOnce, approval.Deny}, offers("python3 x.py", "s1"))
+	require.Equal(t, []approval.Decision{approval.AllowOnce, approval.Deny}, offers("frob", "s1", func(c *Config) { c.ExecAsk = "always" }))
 }
 
 // Nothing that runs other programs, and no line that is more than one plain
@@ -199,7 +199,7 @@ func TestAdversary_W4_InterpretersAreNeverTrusted(t *testing.T) {
 	e := engine(t, func(c *Config) { c.ExecAllowlist = []string{"/opt/**", "frob"} })
 	for _, line := range []string{"python -c 'x'", "python3 script.py", "node -e x", "perl -e x", "ruby -e x", "/opt/bin/python3 -c x", "/opt/bin/node x.js", "php x", "bash x.sh", "frob | python3"} {
 		c := lineCall(t, line)
-		require.Equal(t, core.OutcomeAsk, judge(e, c).Outcome, line)
+		require.Equal(t, approval.OutcomeAsk, judge(e, c).Outcome, line)
 		require.Empty(t, reachOf(t, e, c), line)
 	}
 }
@@ -213,7 +213,7 @@ func TestAdversary_W6_SubjectsDoNotOverlap(t *testing.T) {
 	for _, line := range []string{"git push", "git pull", "git-push", "npm run deploy", "npm run-script deploy", "npm run test", "gh pr merge 1", "gh pr view 1", "aws s3 cp a b", "aws s3 rm a", "terraform plan", "terraform apply", "frob push", "frobpush"} {
 		c := lineCall(t, line)
 		j := judge(e, c)
-		require.NotContains(t, j.Offers, core.AllowSession, "no session: no session grant")
+		require.NotContains(t, j.Offers, approval.AllowSession, "no session: no session grant")
 		if s := j.GrantScope.Subject; s != "" {
 			require.Empty(t, seen[s], "%s covers %s too", line, seen[s])
 			seen[s] = line
@@ -226,20 +226,20 @@ func TestAdversary_W6_SubjectsDoNotOverlap(t *testing.T) {
 func TestAdversary_W6_AGrantIsForOneEnvironment(t *testing.T) {
 	t.Parallel()
 	e := engine(t)
-	on := func(tool string, params map[string]any, b *core.Bind) string {
+	on := func(tool string, params map[string]any, b *approval.Bind) string {
 		c := callOf(t, tool, params)
 		c.Bind = b
 		return reachOf(t, e, c).Subject
 	}
 	push := map[string]any{"command": "git push origin main"}
-	require.Equal(t, "exec git push origin main (exactly, in /workspace, on local)", on("exec", push, &core.Bind{Workdir: new("/workspace"), Host: new("local")}))
+	require.Equal(t, "exec git push origin main (exactly, in /workspace, on local)", on("exec", push, &approval.Bind{Workdir: new("/workspace"), Host: new("local")}))
 	sandbox := map[string]any{"command": "frob x", "host": "sandbox"}
 	require.NotEqual(t, on("exec", sandbox, nil), on("exec", map[string]any{"command": "frob x", "host": "gateway"}, nil))
 	require.NotEqual(t, on("exec", sandbox, nil), on("exec", map[string]any{"command": "frob x"}, nil))
-	require.NotEqual(t, on("exec", push, &core.Bind{Workdir: new("/workspace")}), on("exec", push, &core.Bind{Workdir: new("/workspace/vendor/x")}))
-	require.NotEqual(t, on("exec", push, &core.Bind{EnvHash: new("a")}), on("exec", push, &core.Bind{EnvHash: new("b")}))
-	require.NotEqual(t, on("exec", push, &core.Bind{EnvHash: new("a")}), on("exec", push, nil))
-	require.NotEqual(t, on("deploy", map[string]any{}, &core.Bind{Host: new("staging")}), on("deploy", map[string]any{}, &core.Bind{Host: new("production")}))
+	require.NotEqual(t, on("exec", push, &approval.Bind{Workdir: new("/workspace")}), on("exec", push, &approval.Bind{Workdir: new("/workspace/vendor/x")}))
+	require.NotEqual(t, on("exec", push, &approval.Bind{EnvHash: new("a")}), on("exec", push, &approval.Bind{EnvHash: new("b")}))
+	require.NotEqual(t, on("exec", push, &approval.Bind{EnvHash: new("a")}), on("exec", push, nil))
+	require.NotEqual(t, on("deploy", map[string]any{}, &approval.Bind{Host: new("staging")}), on("deploy", map[string]any{}, &approval.Bind{Host: new("production")}))
 }
 
 // W1: with some options an ordinary program runs another one, or code. Neither a
@@ -258,7 +258,7 @@ func TestAdversary_W1_OptionsThatNamePrograms(t *testing.T) {
 	} {
 		c := lineCall(t, line)
 		require.Empty(t, reachOf(t, e, c), line)
-		require.Equal(t, core.OutcomeAsk, judge(e, c).Outcome, line)
+		require.Equal(t, approval.OutcomeAsk, judge(e, c).Outcome, line)
 	}
 	for _, line := range []string{"git push -u origin main", "rsync -av a b:", "curl -X POST --data-binary @x https://x.org"} {
 		require.NotEmpty(t, reachOf(t, e, lineCall(t, line)).Subject, line)
@@ -413,7 +413,7 @@ func TestProperty_ASessionGrantCoversNoOtherOption(t *testing.T) {
 		subject := func(argv []string) string {
 			params, err := json.Marshal(map[string]any{"argv": argv})
 			require.NoError(t, err)
-			return judge(e, core.Call{ToolName: "exec", Params: params, AgentID: "main"}).GrantScope.Subject
+			return judge(e, approval.Call{ToolName: "exec", Params: params, AgentID: "main"}).GrantScope.Subject
 		}
 		options := func(argv []string) (out []string) {
 			for _, w := range argv {

@@ -1,7 +1,7 @@
 package policy
 
 import (
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/tool"
 )
@@ -17,7 +17,7 @@ func (e *Engine) recognise(j *judging) {
 		r.Place = j.place
 		for _, c := range j.seen.Commands {
 			args := j.seen.Args(c)
-			if c.Class < core.R3 {
+			if c.Class < approval.R3 {
 				continue // it is known, with its words
 			}
 			for _, w := range args[min(1, len(args)):] {

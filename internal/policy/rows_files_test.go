@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // twins are harmless lines about files and text, each with dangerous ones that look like
@@ -69,11 +69,11 @@ func TestTwins(t *testing.T) {
 	t.Parallel()
 	e := engine(t, shipped, func(c *Config) { c.ExecSecurity = "full" })
 	for _, x := range twins {
-		if j := judge(e, lineCall(t, x.harmless)); j.Outcome != core.OutcomeAllow || j.Assessment.RiskClass > core.R2 {
+		if j := judge(e, lineCall(t, x.harmless)); j.Outcome != approval.OutcomeAllow || j.Assessment.RiskClass > approval.R2 {
 			t.Errorf("%-60s is %v %v", x.harmless, j.Assessment.RiskClass, j.Assessment.ReasonCodes)
 		}
 		for line := range strings.SplitSeq(x.dangerous, " ~ ") {
-			if a := judge(e, lineCall(t, line)).Assessment; a.RiskClass < core.R3 {
+			if a := judge(e, lineCall(t, line)).Assessment; a.RiskClass < approval.R3 {
 				t.Errorf("%-60s is %v %v", line, a.RiskClass, a.ReasonCodes)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // What git and the forges' clients only tell, and what is one option away from it.
@@ -47,9 +47,9 @@ func TestRowsOfGitAndForges(t *testing.T) {
 		"glab ci status --live":                                                   "glab ci run",
 	} {
 		j := judge(e, lineCall(t, line))
-		require.LessOrEqual(t, j.Assessment.RiskClass, core.R2, "%s: %v", line, j.Assessment.ReasonCodes)
-		require.Equal(t, core.OutcomeAllow, j.Outcome, "%s", line)
+		require.LessOrEqual(t, j.Assessment.RiskClass, approval.R2, "%s: %v", line, j.Assessment.ReasonCodes)
+		require.Equal(t, approval.OutcomeAllow, j.Outcome, "%s", line)
 		j = judge(e, lineCall(t, twin))
-		require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3, "%s: %v", twin, j.Assessment.ReasonCodes)
+		require.GreaterOrEqual(t, j.Assessment.RiskClass, approval.R3, "%s: %v", twin, j.Assessment.ReasonCodes)
 	}
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // TestRows_ProjectTools: what tools of a project do without asking, each beside the
@@ -60,11 +60,11 @@ func TestRows_ProjectTools(t *testing.T) {
 	} {
 		for _, line := range r.harmless {
 			a := judge(e, lineCall(t, line)).Assessment
-			assert.LessOrEqual(t, a.RiskClass, core.R2, "%s: %v", line, a.ReasonCodes)
+			assert.LessOrEqual(t, a.RiskClass, approval.R2, "%s: %v", line, a.ReasonCodes)
 		}
 		for _, line := range r.dangerous {
 			a := judge(e, lineCall(t, line)).Assessment
-			assert.GreaterOrEqual(t, a.RiskClass, core.R3, "%s: %v", line, a.ReasonCodes)
+			assert.GreaterOrEqual(t, a.RiskClass, approval.R3, "%s: %v", line, a.ReasonCodes)
 		}
 	}
 }

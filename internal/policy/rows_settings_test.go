@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // harmlessAndTwins judges lines that need nobody, and twins of them that ask at least.
@@ -14,11 +14,11 @@ func harmlessAndTwins(t *testing.T, harmless, twins []string) {
 	e := engine(t, shipped)
 	for _, line := range harmless {
 		a := judge(e, lineCall(t, line)).Assessment
-		assert.LessOrEqual(t, a.RiskClass, core.R2, "%s %v", line, a.ReasonCodes)
+		assert.LessOrEqual(t, a.RiskClass, approval.R2, "%s %v", line, a.ReasonCodes)
 	}
 	for _, line := range twins {
 		a := judge(e, lineCall(t, line)).Assessment
-		assert.GreaterOrEqual(t, a.RiskClass, core.R3, "%s %v", line, a.ReasonCodes)
+		assert.GreaterOrEqual(t, a.RiskClass, approval.R3, "%s %v", line, a.ReasonCodes)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // What looks at systems and changes nothing needs nobody.
@@ -16,7 +16,7 @@ func TestSystemsAreLookedAt(t *testing.T) {
 	e := engine(t)
 	for line := range strings.Lines(looksAtSystems) {
 		a := judge(e, lineCall(t, strings.TrimSuffix(line, "\n"))).Assessment
-		assert.LessOrEqual(t, a.RiskClass, core.R2, "%s %v", line, a.ReasonCodes)
+		assert.LessOrEqual(t, a.RiskClass, approval.R2, "%s %v", line, a.ReasonCodes)
 	}
 }
 
@@ -26,11 +26,11 @@ func TestSystemsAreNotChangedUnasked(t *testing.T) {
 	e := engine(t)
 	for line := range strings.Lines(changesSystems) {
 		a := judge(e, lineCall(t, strings.TrimSuffix(line, "\n"))).Assessment
-		assert.Equal(t, core.R3, a.RiskClass, "%s %v", line, a.ReasonCodes)
+		assert.Equal(t, approval.R3, a.RiskClass, "%s %v", line, a.ReasonCodes)
 	}
 	for line := range strings.Lines(destroysSystems) {
 		a := judge(e, lineCall(t, strings.TrimSuffix(line, "\n"))).Assessment
-		assert.Equal(t, core.R4, a.RiskClass, "%s %v", line, a.ReasonCodes)
+		assert.Equal(t, approval.R4, a.RiskClass, "%s %v", line, a.ReasonCodes)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/line"
 	"approvalbot/internal/policy/pattern"
@@ -16,9 +16,9 @@ import (
 )
 
 // rulesStage lets the first of the operator's rules that matches speak.
-func rulesStage(e *Engine, j *judging) core.Outcome {
+func rulesStage(e *Engine, j *judging) approval.Outcome {
 	if len(e.rules) == 0 || j.agent.terms.mode == "off" {
-		return core.OutcomeAllow
+		return approval.OutcomeAllow
 	}
 	var buf [32]int
 	for _, i := range e.candidates(j, buf[:0]) {
@@ -26,41 +26,41 @@ func rulesStage(e *Engine, j *judging) core.Outcome {
 			return j.obey(r)
 		}
 	}
-	return core.OutcomeAllow
+	return approval.OutcomeAllow
 }
 
 // obey does what a rule says.
-func (j *judging) obey(r *opRule) core.Outcome {
+func (j *judging) obey(r *opRule) approval.Outcome {
 	j.rule, j.why = r, r.why+r.until(j.now)+"."
 	j.extra |= r.effects
 	switch {
-	case r.outcome == core.OutcomeDeny:
+	case r.outcome == approval.OutcomeDeny:
 		if j.reason == "" {
 			j.reason = fmt.Sprintf("The operator's rule %q denies this call%s.", r.name,
 				cmp.Or(r.until(j.now), "; find another way or ask the operator"))
 		}
-		return j.say("rules", r.name, core.OutcomeDeny, j.why)
-	case r.outcome == core.OutcomeAsk:
+		return j.say("rules", r.name, approval.OutcomeDeny, j.why)
+	case r.outcome == approval.OutcomeAsk:
 		j.asked = true
-		return j.say("rules", r.name, core.OutcomeAsk, j.why)
-	case r.outcome == core.OutcomeAllow:
+		return j.say("rules", r.name, approval.OutcomeAsk, j.why)
+	case r.outcome == approval.OutcomeAllow:
 		j.excused = true
-		return j.say("rules", r.name, core.OutcomeAllow, j.why)
+		return j.say("rules", r.name, approval.OutcomeAllow, j.why)
 	case r.approve:
 		j.step("rules", r.name, "approve", j.why)
 	default:
 		j.base, j.settled = *r.risk, true
-		if j.static == core.R4 {
-			j.base = core.R4
+		if j.static == approval.R4 {
+			j.base = approval.R4
 		}
 		j.class = j.base
 		j.step("rules", r.name, classNames[j.class], j.why)
 	}
 	if len(r.needs) == 0 && r.min == 0 && !r.stepUp {
-		return core.OutcomeAllow
+		return approval.OutcomeAllow
 	}
 	j.asked = true // whoever names people wants them asked
-	return j.say("rules", r.name, core.OutcomeAsk, "The rule says whose yes is needed.")
+	return j.say("rules", r.name, approval.OutcomeAsk, "The rule says whose yes is needed.")
 }
 
 // until says when the window ends in which the rule holds: "; the freeze ends Mon 08:00
@@ -77,9 +77,9 @@ func (r *opRule) until(now time.Time) string {
 
 // loosens reports whether the rule would make the answer to a call of that class
 // milder.
-func (r *opRule) loosens(class core.RiskClass) bool {
+func (r *opRule) loosens(class approval.RiskClass) bool {
 	lowers := r.risk != nil && *r.risk < class
-	return lowers || r.approve || r.outcome == core.OutcomeAllow
+	return lowers || r.approve || r.outcome == approval.OutcomeAllow
 }
 
 // matches reports whether the rule is about the call. In doubt a rule that
@@ -89,7 +89,7 @@ func (e *Engine) matches(r *opRule, j *judging) bool {
 		return false
 	}
 	loosens := r.loosens(j.static)
-	if loosens && j.static == core.R4 || !r.concerns(&j.Call) {
+	if loosens && j.static == approval.R4 || !r.concerns(&j.Call) {
 		return false
 	}
 	switch {
@@ -109,7 +109,7 @@ func (e *Engine) matches(r *opRule, j *judging) bool {
 }
 
 // concerns compares agent and session.
-func (r *opRule) concerns(c *core.Call) bool {
+func (r *opRule) concerns(c *approval.Call) bool {
 	if len(r.agents) > 0 && !slices.Contains(r.agents, c.AgentID) {
 		return false
 	}
@@ -129,7 +129,7 @@ func (e *Engine) surely(r *opRule, j *judging) bool {
 		return false
 	}
 	if j.Tool.Kind == tool.Exec {
-		if len(r.commands) == 0 || !j.covered(func(args []workspace.Word, _ core.RiskClass) bool { return e.named(r, j, args) }) {
+		if len(r.commands) == 0 || !j.covered(func(args []workspace.Word, _ approval.RiskClass) bool { return e.named(r, j, args) }) {
 			return false
 		}
 	} else if len(r.commands) > 0 || len(r.paths) > 0 && !e.allPaths(r, j, e.files(j)) {

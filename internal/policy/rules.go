@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/condition"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/pattern"
@@ -21,12 +21,12 @@ type opRule struct {
 	code string // as a reason code
 	why  string // its sentence for people, without the end
 
-	risk    *core.RiskClass
-	outcome core.Outcome // 0: none
+	risk    *approval.RiskClass
+	outcome approval.Outcome // 0: none
 	approve bool
 	effects finding.Effects
 	min     int
-	needs   []core.Need
+	needs   []approval.Need
 	stepUp  bool
 
 	tools    *tool.List // wide: for rules that tighten; nil: every tool
@@ -96,11 +96,11 @@ func newRule(from *Rule, roles []string) (r opRule, bad Mistakes) {
 	switch from.Outcome {
 	case "":
 	case "allow":
-		r.outcome = core.OutcomeAllow
+		r.outcome = approval.OutcomeAllow
 	case "ask":
-		r.outcome = core.OutcomeAsk
+		r.outcome = approval.OutcomeAsk
 	case "deny":
-		r.outcome = core.OutcomeDeny
+		r.outcome = approval.OutcomeDeny
 	default:
 		fail("outcome", "outcome must be allow, ask or deny, not %q", from.Outcome)
 	}
@@ -133,7 +133,7 @@ func (r *opRule) people(from *Rule, roles []string) (bad Mistakes) {
 	if from.Role == "" && from.MinApprovals == 0 && !from.StepUp {
 		return bad
 	}
-	if r.outcome == core.OutcomeAllow || r.outcome == core.OutcomeDeny {
+	if r.outcome == approval.OutcomeAllow || r.outcome == approval.OutcomeDeny {
 		bad.add(nil, "", "with outcome %v nobody is asked, so role, minApprovals and stepUp say nothing; "+
 			"take them out, or write outcome: ask", r.outcome)
 	}
@@ -141,7 +141,7 @@ func (r *opRule) people(from *Rule, roles []string) (bad Mistakes) {
 		if !slices.Contains(roles, from.Role) {
 			bad.add([]string{"role"}, "", "nobody has the role %q; give it to somebody (people[].roles)", from.Role)
 		}
-		r.needs = []core.Need{{Role: from.Role, Min: max(1, from.MinApprovals)}}
+		r.needs = []approval.Need{{Role: from.Role, Min: max(1, from.MinApprovals)}}
 	}
 	return bad
 }
@@ -233,7 +233,7 @@ func (r *opRule) match(m *Match) (bad Mistakes) {
 // mayLoosen reports a rule that can make an answer milder than it would be
 // without it. Risk R3 and R4 cannot: R4 is never lowered.
 func (r *opRule) mayLoosen() bool {
-	return r.loosens(core.R3)
+	return r.loosens(approval.R3)
 }
 
 // explicit says why a rule that may loosen does not name clearly enough what.
@@ -247,7 +247,7 @@ func (r *opRule) explicit() (bad Mistakes) {
 			return Mistakes{{Text: how}}
 		}
 		for name := range l.Exact {
-			if tool.Kinds[name] == tool.Exec && len(r.commands) == 0 {
+			if tool.Kinds()[name] == tool.Exec && len(r.commands) == 0 {
 				bad.add(nil, "", "the tool %q runs commands; name the commands too", name)
 			}
 		}
@@ -280,11 +280,11 @@ func ruleName(s string) bool {
 	return s != "" && len(s) <= 64 && s[0] != '_'
 }
 
-func effectOf(s core.SideEffect) (finding.Effects, bool) {
+func effectOf(s approval.SideEffect) (finding.Effects, bool) {
 	for i, name := range finding.EffectNames {
 		if name == s {
 			return 1 << i, true
 		}
 	}
-	return 0, s == core.NoSideEffect
+	return 0, s == approval.NoSideEffect
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // TestAPathThatLoosensSpellsWhatIsApart: a rule that allows files below a directory allows no hooks,
@@ -29,11 +29,11 @@ func TestAPathThatLoosensSpellsWhatIsApart(t *testing.T) {
 		if c.tool == "Read" {
 			j = judge(e, callOf(t, c.tool, map[string]any{"file_path": c.file}))
 		}
-		require.Equal(t, c.allowed, j.Outcome == core.OutcomeAllow, "%s %s: %v", c.path, c.file, j.Outcome)
+		require.Equal(t, c.allowed, j.Outcome == approval.OutcomeAllow, "%s %s: %v", c.path, c.file, j.Outcome)
 	}
 	e := engine(t, func(cfg *Config) {
 		cfg.Rules = []Rule{{Name: "r", Match: Match{Tool: []string{"exec"}, Command: []string{"rm *"}, Path: []string{"notes/**"}}, Outcome: "allow"}}
 	})
-	require.Equal(t, core.OutcomeAllow, judge(e, lineCall(t, "rm notes/a")).Outcome)
-	require.Equal(t, core.OutcomeAsk, judge(e, lineCall(t, "rm notes/.git/x")).Outcome)
+	require.Equal(t, approval.OutcomeAllow, judge(e, lineCall(t, "rm notes/a")).Outcome)
+	require.Equal(t, approval.OutcomeAsk, judge(e, lineCall(t, "rm notes/.git/x")).Outcome)
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // TestRuntimesTools_T30: each tool that the clients of runtimes offer is judged as the table says, by
@@ -24,7 +24,7 @@ func TestRuntimesTools_T30(t *testing.T) {
 		}
 		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		require.Len(t, cells, 6, line)
-		j := judge(e, core.Call{ToolName: cells[2], Params: json.RawMessage(cells[4]), AgentID: "main"})
+		j := judge(e, approval.Call{ToolName: cells[2], Params: json.RawMessage(cells[4]), AgentID: "main"})
 		require.Equal(t, cells[3], j.Outcome.String(), "%s: %v", line, j.Assessment.ReasonCodes)
 	}
 	for _, query := range []string{
@@ -33,14 +33,14 @@ func TestRuntimesTools_T30(t *testing.T) {
 		"EXPLAIN SELECT 1", "CREATE TRIGGER x AFTER INSERT ON todos BEGIN SELECT 1; END", "SELECT fts3_tokenizer('x', 1)", "(SELECT 1)",
 	} {
 		j := judge(e, callOf(t, "session_sql", map[string]any{"query": query, "description": "x"}))
-		require.Equal(t, core.OutcomeAsk, j.Outcome, query)
+		require.Equal(t, approval.OutcomeAsk, j.Outcome, query)
 	}
 	// What would make more of a quiet tool than its source has asks all the same.
 	for tool, params := range map[string]string{
 		"update_topic": `{"title":"x","file_path":"/etc/passwd"}`, "ReportFindings": `{"findings":[],"url":"https://x.org"}`,
 		"list_agents": `{"command":"ls"}`, "session_sql": `{"query":"SELECT 1","database":"x"}`, "session-sql": `{"query":["SELECT 1"]}`, "wait_agent": `{"output":"/tmp/x"}`, "mcp__x__update_topic": `{}`, "mcp__get__goal": `{}`,
 	} {
-		j := judge(e, core.Call{ToolName: tool, Params: json.RawMessage(params), AgentID: "main"})
-		require.Equal(t, core.OutcomeAsk, j.Outcome, tool)
+		j := judge(e, approval.Call{ToolName: tool, Params: json.RawMessage(params), AgentID: "main"})
+		require.Equal(t, approval.OutcomeAsk, j.Outcome, tool)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // scriptPieces make programs of sed and awk that may write a file and may run
@@ -49,7 +49,7 @@ func TestAllowedScriptsOnlyPrint(t *testing.T) {
 			for range 1 + random.IntN(9) {
 				script += pieces[random.IntN(len(pieces))]
 			}
-			if !strings.ContainsAny(script, "ew>|<") || judge(e, callOf(t, "exec", map[string]any{"argv": []string{name, script, "f"}})).Outcome != core.OutcomeAllow {
+			if !strings.ContainsAny(script, "ew>|<") || judge(e, callOf(t, "exec", map[string]any{"argv": []string{name, script, "f"}})).Outcome != approval.OutcomeAllow {
 				continue
 			}
 			n++

@@ -4,19 +4,19 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/tool"
 )
 
 // trusts reports whether what the call says of its tool may lower its class.
-func (e *Engine) trusts(c *core.Call) bool {
+func (e *Engine) trusts(c *approval.Call) bool {
 	return c.Owner != "" && slices.Contains(e.cfg.TrustToolHints, c.Owner)
 }
 
 // known gives the rows of the call's server, if it is a well-known one and whoever
 // asks is trusted to say so.
-func (e *Engine) known(c *core.Call) map[string]*tool.Row {
+func (e *Engine) known(c *approval.Call) map[string]*tool.Row {
 	if c.Context.Tool.Server == "" || !e.trusts(c) {
 		return nil
 	}
@@ -45,7 +45,7 @@ func atServer(name, server string) string {
 func (e *Engine) assessServer(j *judging) bool {
 	said := &j.Call.Context.Tool
 	row := e.known(&j.Call)[atServer(j.Call.ToolName, said.Server)]
-	if said.Hints.Destructive == core.HintYes && (row == nil || !row.Overwrites) {
+	if said.Hints.Destructive == approval.HintYes && (row == nil || !row.Overwrites) {
 		j.Found.Add(finding.DeclaredDestructive)
 	}
 	switch {
@@ -66,8 +66,8 @@ func (e *Engine) assessServer(j *judging) bool {
 func (e *Engine) declared(j *judging) {
 	said := &j.Call.Context.Tool
 	rest := j.Found.Without(finding.Of(finding.UnknownTool))
-	merelyUnknown := j.Found.Has(finding.UnknownTool) && rest.Class() <= core.R2
-	if said.Hints.ReadOnly != core.HintYes || said.Hints.Destructive == core.HintYes || !merelyUnknown {
+	merelyUnknown := j.Found.Has(finding.UnknownTool) && rest.Class() <= approval.R2
+	if said.Hints.ReadOnly != approval.HintYes || said.Hints.Destructive == approval.HintYes || !merelyUnknown {
 		return
 	}
 	if said.Server == "" || !e.trusts(&j.Call) || e.servers[said.Server] != nil {

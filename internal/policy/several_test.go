@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // What stands as one word in the line can be several when it runs. The second of
@@ -27,13 +27,13 @@ func TestAWordThatBecomesSeveralAsks(t *testing.T) {
 		"x='C PATH=/tmp'; export LANG=$x; ls", "x=--files0-from=.env; wc $x", `ls | while read f; do wc "$f"; done`, "for f in a --files0-from=.env; do wc $f; done", "for f in 'a -o /etc/x'; do sort $f; done",
 		"for f in a b; do f=--files0-from=.env; wc $f; done", "for f in a; do read f; wc $f; done", "for f in a; do for f in -x; do sort $f; done; done", "for f in a; do ls; done; sort $f", "for f in a; do $f; done",
 	} {
-		require.NotEqual(t, core.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
+		require.NotEqual(t, approval.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
 	}
 	for _, line := range []string{
 		`git commit -m "$(date)"`, "for f in a.txt b.txt; do wc -l $f; done", "find . -name *.go", "find . -name '*'", "rg -g '*.go' foo src", `env NODE_ENV="$x" ls`,
 		"sed -i s/a/b/ www/index.html", "strings x.bin", "jq '.a[]' x.json", "cp -t src a.go", "grep -r --include=*.go foo .",
 	} {
-		require.Equal(t, core.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
+		require.Equal(t, approval.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
 	}
 }
 
@@ -55,11 +55,11 @@ func TestAllowedWithAVariableIsAllowedWithItsValues(t *testing.T) {
 				list := append(append([]string{}, words[:i]...), w)
 				return strings.Join(append(list, words[min(i+1, len(words)):]...), " ")
 			}
-			if judge(e, lineCall(t, with("$v"))).Outcome != core.OutcomeAllow {
+			if judge(e, lineCall(t, with("$v"))).Outcome != approval.OutcomeAllow {
 				continue
 			}
 			for _, v := range values {
-				require.Equal(t, core.OutcomeAllow, judge(e, lineCall(t, with(strings.ReplaceAll(v, ";", `\;`)))).Outcome, "%s, and %s", with("$v"), with(v))
+				require.Equal(t, approval.OutcomeAllow, judge(e, lineCall(t, with(strings.ReplaceAll(v, ";", `\;`)))).Outcome, "%s, and %s", with("$v"), with(v))
 			}
 		}
 	}

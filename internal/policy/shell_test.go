@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func TestReadingCommandsAllow(t *testing.T) {
@@ -34,7 +34,7 @@ func TestReadingCommandsAllow(t *testing.T) {
 	)
 	checkLines(t, e, rows)
 	for _, r := range rows {
-		require.Equal(t, core.OutcomeAllow, judge(e, lineCall(t, r.input)).Outcome, r.input)
+		require.Equal(t, approval.OutcomeAllow, judge(e, lineCall(t, r.input)).Outcome, r.input)
 	}
 }
 
@@ -59,7 +59,7 @@ func TestWhatIsReadFromCommands(t *testing.T) {
 	checkLines(t, e, lines("R3", "cat <(cat .env)", "diff <($x) y", "diff <(echo $TOKEN) x", "cat <(frob)", "sort <(cd /etc && cat shadow)", "rg -l x | xargs cat <(ls)", "diff <(ls; rm a) b"))
 	allowed := engine(t, func(c *Config) { c.ExecAllowlist = []string{"cat", "frob"} })
 	for _, line := range []string{"cat <(frob)", "cat {a,b} <(frob)", "frob {a,b}"} {
-		require.Equal(t, core.OutcomeAsk, outcomeOf(allowed, lineCall(t, line)), line)
+		require.Equal(t, approval.OutcomeAsk, outcomeOf(allowed, lineCall(t, line)), line)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestLocalChangesAllow(t *testing.T) {
 	e := engine(t)
 	checkLines(t, e, rows)
 	for _, r := range rows {
-		require.Equal(t, core.OutcomeAllow, judge(e, lineCall(t, r.input)).Outcome, r.input)
+		require.Equal(t, approval.OutcomeAllow, judge(e, lineCall(t, r.input)).Outcome, r.input)
 	}
 }
 
@@ -96,9 +96,9 @@ func TestNetworkReadsAreR2(t *testing.T) {
 	checkLines(t, engine(t), rows)
 	full := engine(t, func(c *Config) { c.ExecSecurity = "full" })
 	for _, r := range rows {
-		require.Equal(t, core.OutcomeAllow, judge(engine(t), lineCall(t, r.input)).Outcome, "the table knows it: %s", r.input)
-		require.Equal(t, core.OutcomeAsk, judge(engine(t, strict), lineCall(t, r.input)).Outcome, "not on the allowlist: %s", r.input)
-		require.Equal(t, core.OutcomeAllow, judge(full, lineCall(t, r.input)).Outcome, r.input)
+		require.Equal(t, approval.OutcomeAllow, judge(engine(t), lineCall(t, r.input)).Outcome, "the table knows it: %s", r.input)
+		require.Equal(t, approval.OutcomeAsk, judge(engine(t, strict), lineCall(t, r.input)).Outcome, "not on the allowlist: %s", r.input)
+		require.Equal(t, approval.OutcomeAllow, judge(full, lineCall(t, r.input)).Outcome, r.input)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestTheRestAsks(t *testing.T) {
 	checkLines(t, e, rows)
 	for _, r := range rows {
 		if strings.HasPrefix(r.want, "R3") {
-			require.Equal(t, core.OutcomeAsk, judge(e, lineCall(t, r.input)).Outcome, r.input)
+			require.Equal(t, approval.OutcomeAsk, judge(e, lineCall(t, r.input)).Outcome, r.input)
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	grammar "approvalbot/internal/policy/shell"
 	"approvalbot/internal/policy/words"
 )
@@ -44,7 +44,7 @@ func TestAdversary_W11_AllowedLinesRunWhatTheySay(t *testing.T) {
 	e := engine(t, func(c *Config) { c.Workspaces = map[string][]string{"main": {p.work}} })
 	below := func(line string) bool {
 		j := judge(e, lineCall(t, line))
-		return j.Assessment.RiskClass < core.R3 && j.Outcome != core.OutcomeDeny
+		return j.Assessment.RiskClass < approval.R3 && j.Outcome != approval.OutcomeDeny
 	}
 	for _, line := range stored(t) {
 		if below(line) {

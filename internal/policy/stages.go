@@ -3,13 +3,13 @@ package policy
 import (
 	"fmt"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/tool"
 )
 
 // say records what a stage thought.
-func (j *judging) say(stage, rule string, o core.Outcome, text string) core.Outcome {
+func (j *judging) say(stage, rule string, o approval.Outcome, text string) approval.Outcome {
 	j.step(stage, rule, o.String(), text)
 	return o
 }
@@ -17,26 +17,26 @@ func (j *judging) say(stage, rule string, o core.Outcome, text string) core.Outc
 // step adds to the trace, where one is wanted.
 func (j *judging) step(stage, rule, outcome, text string) {
 	if j.Call.Explain {
-		j.trace = append(j.trace, core.Step{Stage: stage, Rule: rule, Outcome: outcome, Text: text})
+		j.trace = append(j.trace, approval.Step{Stage: stage, Rule: rule, Outcome: outcome, Text: text})
 	}
 }
 
 // because is say for a rule that asks or refuses and has a reason code.
-func (j *judging) because(stage string, c finding.Code, o core.Outcome) core.Outcome {
+func (j *judging) because(stage string, c finding.Code, o approval.Outcome) approval.Outcome {
 	j.policy.Add(c)
 	return j.say(stage, finding.Reasons[c].Name, o, finding.Reasons[c].Text)
 }
 
 // refuse is because for a deny: why is the sentence for the asker.
-func (j *judging) refuse(stage string, c finding.Code, why string) core.Outcome {
+func (j *judging) refuse(stage string, c finding.Code, why string) approval.Outcome {
 	if j.reason == "" {
 		j.reason = why
 	}
-	return j.because(stage, c, core.OutcomeDeny)
+	return j.because(stage, c, approval.OutcomeDeny)
 }
 
 // layersStage takes tools away. Nothing later gives them back.
-func layersStage(e *Engine, j *judging) core.Outcome {
+func layersStage(e *Engine, j *judging) approval.Outcome {
 	j.Tool = tool.Named(j.Call.ToolName)
 	if !e.cfg.Enabled {
 		return j.refuse("layers", finding.ApprovalsDisabled,
@@ -44,11 +44,11 @@ func layersStage(e *Engine, j *judging) core.Outcome {
 	}
 	key, why, any := tool.Objection(e.layers, j.Tool, &j.Call)
 	if !any {
-		return j.say("layers", "tools", core.OutcomeAllow, "The tool may be used.")
+		return j.say("layers", "tools", approval.OutcomeAllow, "The tool may be used.")
 	}
 	j.policy.Add(why)
 	j.reason = taken(j.Call.ToolName, key, why)
-	return j.say("layers", key, core.OutcomeDeny, finding.Reasons[why].Text)
+	return j.say("layers", key, approval.OutcomeDeny, finding.Reasons[why].Text)
 }
 
 // taken is the sentence for the asker of a tool that the hard layers take away.
@@ -60,7 +60,7 @@ func taken(name, key string, why finding.Code) string {
 }
 
 // Permits implements core.Policy.
-func (e *Engine) Permits(call core.Call) (reason string, ok bool) {
+func (e *Engine) Permits(call approval.Call) (reason string, ok bool) {
 	key, why, any := tool.Objection(e.layers, tool.Named(call.ToolName), &call)
 	if !any {
 		return "", true
@@ -70,7 +70,7 @@ func (e *Engine) Permits(call core.Call) (reason string, ok bool) {
 
 // riskStage reads the call. It has no opinion: what its findings mean is said
 // by the stages after it.
-func riskStage(e *Engine, j *judging) core.Outcome {
+func riskStage(e *Engine, j *judging) approval.Outcome {
 	e.assess(j)
 	if j.Call.Context.Tool.Changed {
 		j.Found.Add(finding.ToolChanged)
@@ -95,42 +95,42 @@ func riskStage(e *Engine, j *judging) core.Outcome {
 	j.static = j.Found.Class()
 	j.confine()
 	j.base, j.class = j.static, j.static
-	return core.OutcomeAllow
+	return approval.OutcomeAllow
 }
 
-var classNames = [...]string{core.R0.String(), core.R1.String(), core.R2.String(), core.R3.String(), core.R4.String()}
+var classNames = [...]string{approval.R0.String(), approval.R1.String(), approval.R2.String(), approval.R3.String(), approval.R4.String()}
 
 // policyStage turns class and side effects into an outcome. What is denied for
 // its class is denied for the static class too: no rule and no opinion gets
 // around that.
-func policyStage(e *Engine, j *judging) core.Outcome {
+func policyStage(e *Engine, j *judging) approval.Outcome {
 	class, worst, touched := j.class, max(j.class, j.static), j.sideEffects()
 	switch t := j.agent.terms; {
 	case t.mode == "off":
-		return j.say("policy", "mode", core.OutcomeAllow, "The mode is off: only the hard layers count.")
+		return j.say("policy", "mode", approval.OutcomeAllow, "The mode is off: only the hard layers count.")
 	case j.malformed:
 		return j.refuse("policy", finding.MalformedDenied, "The call's parameters are missing or of the wrong type, "+
 			"so nobody could tell what it would do; send them as the tool takes them.")
 	case worst >= t.deny:
 		return j.refuse("policy", finding.RiskDenied, t.refusal[worst])
 	case t.mode == "always":
-		return j.because("policy", finding.AlwaysAsks, core.OutcomeAsk)
+		return j.because("policy", finding.AlwaysAsks, approval.OutcomeAsk)
 	case j.Call.Context.Tool.Changed:
-		return j.say("policy", "tool-changed", core.OutcomeAsk, "Whatever permits this tool permits it as it was.")
+		return j.say("policy", "tool-changed", approval.OutcomeAsk, "Whatever permits this tool permits it as it was.")
 	case j.Found.Has(finding.BesideArguments):
-		return j.say("policy", "beside-arguments", core.OutcomeAsk, "Whatever permits this tool permits its arguments alone.")
-	case j.excused && class < core.R4:
-		return j.say("policy", "permitted", core.OutcomeAllow, "The operator permits this call, whatever its class.")
+		return j.say("policy", "beside-arguments", approval.OutcomeAsk, "Whatever permits this tool permits its arguments alone.")
+	case j.excused && class < approval.R4:
+		return j.say("policy", "permitted", approval.OutcomeAllow, "The operator permits this call, whatever its class.")
 	case j.Found.Any(eachAsks):
-		return j.say("policy", "each-asks", core.OutcomeAsk, "Every single call of this kind needs approval.")
+		return j.say("policy", "each-asks", approval.OutcomeAsk, "Every single call of this kind needs approval.")
 	case class >= t.ask:
-		return j.say("policy", "requireApprovalAtOrAbove", core.OutcomeAsk, "Calls of this risk class need approval.")
+		return j.say("policy", "requireApprovalAtOrAbove", approval.OutcomeAsk, "Calls of this risk class need approval.")
 	case e.cfg.ProjectCode == "ask" && j.Found.Has(finding.RunsProjectCode) && !j.bound:
-		return j.because("policy", finding.ProjectCodeAsks, core.OutcomeAsk)
+		return j.because("policy", finding.ProjectCodeAsks, approval.OutcomeAsk)
 	case *e.cfg.RequireApprovalForExternalWrite && touched&finding.ExternalWrite != 0:
-		return j.because("policy", finding.ExternalWriteAsks, core.OutcomeAsk)
+		return j.because("policy", finding.ExternalWriteAsks, approval.OutcomeAsk)
 	case *e.cfg.RequireApprovalForMessagingSend && touched&finding.SendsMessage != 0:
-		return j.because("policy", finding.MessageSendAsks, core.OutcomeAsk)
+		return j.because("policy", finding.MessageSendAsks, approval.OutcomeAsk)
 	}
-	return j.say("policy", "allow", core.OutcomeAllow, "Calls of this risk class are allowed.")
+	return j.say("policy", "allow", approval.OutcomeAllow, "Calls of this risk class are allowed.")
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // From the class on that the operator names, or by a rule, or for an agent, a person's
@@ -14,24 +14,24 @@ import (
 func TestStepUp(t *testing.T) {
 	t.Parallel()
 	rule := Rule{Name: "deploys", Match: Match{Tool: []string{"deploy"}}, Outcome: "ask", StepUp: true}
-	lower := Rule{Name: "calm", Match: Match{Tool: []string{"notes"}}, Risk: new(core.R1), StepUp: true}
-	e, err := New(Config{Enabled: true, StepUpAtOrAbove: new(core.R4), Rules: []Rule{rule, lower},
-		Layers: Layers{Agents: map[string]AgentLayer{"careful": {StepUpAtOrAbove: new(core.R0)}}}})
+	lower := Rule{Name: "calm", Match: Match{Tool: []string{"notes"}}, Risk: new(approval.R1), StepUp: true}
+	e, err := New(Config{Enabled: true, StepUpAtOrAbove: new(approval.R4), Rules: []Rule{rule, lower},
+		Layers: Layers{Agents: map[string]AgentLayer{"careful": {StepUpAtOrAbove: new(approval.R0)}}}})
 	require.NoError(t, err)
 	for _, c := range []struct {
-		call core.Call
+		call approval.Call
 		want bool
 		ask  bool
 	}{
-		{core.Call{ToolName: "exec", Params: json.RawMessage(`{"command":"rm -rf /"}`)}, true, true},
-		{core.Call{ToolName: "exec", Params: json.RawMessage(`{"command":"git push"}`)}, false, true},
-		{core.Call{ToolName: "deploy", Params: json.RawMessage(`{}`)}, true, true},
-		{core.Call{ToolName: "notes", Params: json.RawMessage(`{}`)}, true, true},
-		{core.Call{ToolName: "exec", Params: json.RawMessage(`{"command":"git push"}`), AgentID: "careful"}, true, true},
+		{approval.Call{ToolName: "exec", Params: json.RawMessage(`{"command":"rm -rf /"}`)}, true, true},
+		{approval.Call{ToolName: "exec", Params: json.RawMessage(`{"command":"git push"}`)}, false, true},
+		{approval.Call{ToolName: "deploy", Params: json.RawMessage(`{}`)}, true, true},
+		{approval.Call{ToolName: "notes", Params: json.RawMessage(`{}`)}, true, true},
+		{approval.Call{ToolName: "exec", Params: json.RawMessage(`{"command":"git push"}`), AgentID: "careful"}, true, true},
 	} {
 		j := e.Judge(t.Context(), c.call)
 		require.Equal(t, c.want, j.Rule.StepUp, "%s %s: %v", c.call.ToolName, c.call.Params, j.Why)
-		require.Equal(t, c.ask, j.Outcome == core.OutcomeAsk, c.call.ToolName)
+		require.Equal(t, c.ask, j.Outcome == approval.OutcomeAsk, c.call.ToolName)
 		require.True(t, !c.want || j.Rule.RequiresHuman)
 	}
 	for name, bad := range map[string]Rule{
@@ -51,19 +51,19 @@ func TestStepUp(t *testing.T) {
 func TestAdversary_N4_AClassToSignIsAsked(t *testing.T) {
 	t.Parallel()
 	allowed := Rule{Name: "deploys", Match: Match{Tool: []string{"deploy"}}, Outcome: "allow"}
-	e, err := New(Config{Enabled: true, StepUpAtOrAbove: new(core.R1), Rules: []Rule{allowed},
-		Layers: Layers{Agents: map[string]AgentLayer{"careful": {StepUpAtOrAbove: new(core.R0)}}}})
+	e, err := New(Config{Enabled: true, StepUpAtOrAbove: new(approval.R1), Rules: []Rule{allowed},
+		Layers: Layers{Agents: map[string]AgentLayer{"careful": {StepUpAtOrAbove: new(approval.R0)}}}})
 	require.NoError(t, err)
 	for _, c := range []struct {
 		tool, agent string
-		want        core.Outcome
+		want        approval.Outcome
 	}{
-		{"read", "", core.OutcomeAllow}, {"read", "careful", core.OutcomeAsk},
-		{"deploy", "", core.OutcomeAllow}, {"deploy2", "", core.OutcomeAsk},
+		{"read", "", approval.OutcomeAllow}, {"read", "careful", approval.OutcomeAsk},
+		{"deploy", "", approval.OutcomeAllow}, {"deploy2", "", approval.OutcomeAsk},
 	} {
-		j := e.Judge(t.Context(), core.Call{ToolName: c.tool, AgentID: c.agent, Params: []byte(`{"path":"x"}`)})
+		j := e.Judge(t.Context(), approval.Call{ToolName: c.tool, AgentID: c.agent, Params: []byte(`{"path":"x"}`)})
 		require.Equal(t, c.want, j.Outcome, "%s %s: %v", c.tool, c.agent, j.Why)
 	}
-	require.Equal(t, core.OutcomeAllow, e.OutcomeFor(core.R0))
-	require.Equal(t, core.OutcomeAsk, e.OutcomeFor(core.R1))
+	require.Equal(t, approval.OutcomeAllow, e.OutcomeFor(approval.R0))
+	require.Equal(t, approval.OutcomeAsk, e.OutcomeFor(approval.R1))
 }

@@ -7,11 +7,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/tool"
 )
@@ -34,17 +35,17 @@ var suggested = [...]string{"git push", "gh pr merge", "gh pr comment", "gh pr c
 // since what else a pattern fits was never read. A line that some shells read otherwise is given in
 // the form that all read alike. The engine judges the call again with each, and gives only what
 // lets it run unasked.
-func (e *Engine) Suggest(ctx context.Context, call core.Call) core.Suggestion {
+func (e *Engine) Suggest(ctx context.Context, call approval.Call) approval.Suggestion {
 	if tool.Named(call.ToolName).Kind != tool.Exec {
-		return core.Suggestion{None: "a rule for a tool is the operator's to write, since it is for other parameters too"}
+		return approval.Suggestion{None: "a rule for a tool is the operator's to write, since it is for other parameters too"}
 	}
 	call.Explain = false
 	if s := e.rewritten(ctx, call); s.Value != "" {
 		return s
 	}
 	rule, s := e.ruleFor(ctx, call)
-	if s.None == "" && e.trying(rule).Judge(ctx, call).Outcome != core.OutcomeAllow {
-		return core.Suggestion{None: "a key of the policy, another rule, or how or where it runs asks all the same"}
+	if s.None == "" && e.trying(rule).Judge(ctx, call).Outcome != approval.OutcomeAllow {
+		return approval.Suggestion{None: "a key of the policy, another rule, or how or where it runs asks all the same"}
 	}
 	return s
 }
@@ -64,13 +65,13 @@ func (e *Engine) trying(r Rule) *Engine {
 }
 
 // ruleFor is the rule that permits the call and no other, and how an operator writes it.
-func (e *Engine) ruleFor(ctx context.Context, call core.Call) (Rule, core.Suggestion) {
+func (e *Engine) ruleFor(ctx context.Context, call approval.Call) (Rule, approval.Suggestion) {
 	defer e.turned(e.turn(ctx))
 	j := e.read(ctx, call)
 	defer e.spent(j)
-	none := func(why string) (Rule, core.Suggestion) { return Rule{}, core.Suggestion{None: why} }
+	none := func(why string) (Rule, approval.Suggestion) { return Rule{}, approval.Suggestion{None: why} }
 	switch {
-	case j.static == core.R4:
+	case j.static == approval.R4:
 		return none("no rule lets calls of risk R4 run")
 	case j.Found.Any(neverSuggested), j.always(e) == "":
 		return none("it reaches secrets, it cannot be read whole, or the same words may do something else another time")
@@ -85,7 +86,7 @@ func (e *Engine) ruleFor(ctx context.Context, call core.Call) (Rule, core.Sugges
 	for i, words := range r.Match.Command {
 		names[i], _, _ = strings.Cut(words, " ")
 	}
-	s := core.Suggestion{Key: "approvals.tools.rules", Brief: "exactly these words of " + strings.Join(names, ", ")}
+	s := approval.Suggestion{Key: "approvals.tools.rules", Brief: "exactly these words of " + strings.Join(names, ", ")}
 	by := "any agent"
 	if j.Call.AgentID != "" {
 		r.Match.Agent, by = []string{j.Call.AgentID}, "this agent"
@@ -104,14 +105,14 @@ func (j *judging) asking() (all []string, ok bool) {
 	v := &j.seen
 	for i := 0; i < len(v.Commands); i++ {
 		c := v.Commands[i]
-		if c.Class <= core.R1 {
+		if c.Class <= approval.R1 {
 			i += c.Inner
 			continue
 		}
 		list, written := texts(v.Args(c))
 		text := strings.Join(list, " ")
 		plain := written && len(strings.Fields(text)) == len(list) && !strings.ContainsAny(text, "*?[]{}~")
-		if !plain || c.Class > core.R2 && !promised(text) {
+		if !plain || c.Class > approval.R2 && !promised(text) {
 			return nil, false
 		}
 		if !slices.Contains(all, text) {
@@ -152,21 +153,21 @@ func quoted(text string) string {
 
 // rewrites are forms of the shell that only some read alike, and what says the same.
 var rewrites = []struct {
-	odd   *regexp.Regexp
+	odd   *lazy.Regexp
 	plain string
 	not   string // no such character may be in the line: then it may say something else
 	say   string
 }{
-	{regexp.MustCompile("`([^`]*)`"), "$$($1)", `'\#`, "$(…) for the backticks"},
-	{regexp.MustCompile(`\[\[ (-[a-z] [\w./-]+) \]\]`), "[ $1 ]", "$`'\\\"", "[ … ] for [[ … ]]"},
-	{regexp.MustCompile(`&>\s*([\w./-]+)`), ">$1 2>&1", `'"\`, "> file 2>&1 for &> file"},
+	{lazy.Pattern("`([^`]*)`"), "$$($1)", `'\#`, "$(…) for the backticks"},
+	{lazy.Pattern(`\[\[ (-[a-z] [\w./-]+) \]\]`), "[ $1 ]", "$`'\\\"", "[ … ] for [[ … ]]"},
+	{lazy.Pattern(`&>\s*([\w./-]+)`), ">$1 2>&1", `'"\`, "> file 2>&1 for &> file"},
 }
 
 // rewritten gives the call's line in the form that all shells read alike, if so it runs unasked.
-func (e *Engine) rewritten(ctx context.Context, call core.Call) core.Suggestion {
+func (e *Engine) rewritten(ctx context.Context, call approval.Call) approval.Suggestion {
 	var params map[string]any
 	if json.Unmarshal(call.Params, &params) != nil {
-		return core.Suggestion{}
+		return approval.Suggestion{}
 	}
 	text, is := params["command"].(string)
 	for _, w := range rewrites {
@@ -175,9 +176,9 @@ func (e *Engine) rewritten(ctx context.Context, call core.Call) core.Suggestion 
 		}
 		params["command"] = w.odd.ReplaceAllString(text, w.plain)
 		raw, err := json.Marshal(params)
-		if err == nil && e.Judge(ctx, call.WithParams(raw)).Outcome == core.OutcomeAllow {
-			return core.Suggestion{Value: params["command"].(string), Brief: w.say, Also: "nothing: no key changes"}
+		if err == nil && e.Judge(ctx, call.WithParams(raw)).Outcome == approval.OutcomeAllow {
+			return approval.Suggestion{Value: params["command"].(string), Brief: w.say, Also: "nothing: no key changes"}
 		}
 	}
-	return core.Suggestion{}
+	return approval.Suggestion{}
 }

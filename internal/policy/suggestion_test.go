@@ -8,13 +8,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 )
 
-func suggest(e *Engine, c core.Call) core.Suggestion {
-	if judge(e, c).Outcome != core.OutcomeAsk {
-		return core.Suggestion{}
+func suggest(e *Engine, c approval.Call) approval.Suggestion {
+	if judge(e, c).Outcome != approval.OutcomeAsk {
+		return approval.Suggestion{}
 	}
 	return e.Suggest(context.Background(), c)
 }
@@ -75,11 +75,11 @@ func suggestionsOf(t *testing.T, base func(*Config)) {
 	all := corpus(t)
 	worst := finding.Of(finding.ReadsSecret, finding.MayReadSecret, finding.DynamicArgument, finding.DynamicCommand,
 		finding.MetadataService, finding.WritesSecret, finding.WritesStartup, finding.WritesAccess, finding.TouchesDesk).Or(uncovered)
-	var bad []core.Call
+	var bad []approval.Call
 	for _, x := range all {
 		j := judge(e, x.call(t))
 		is := func(code string) bool { c, known := finding.Named(code); return known && worst.Has(c) }
-		if j.Outcome != core.OutcomeAllow && (j.Assessment.RiskClass == core.R4 || slices.ContainsFunc(j.Assessment.ReasonCodes, is)) {
+		if j.Outcome != approval.OutcomeAllow && (j.Assessment.RiskClass == approval.R4 || slices.ContainsFunc(j.Assessment.ReasonCodes, is)) {
 			bad = append(bad, x.call(t))
 		}
 	}
@@ -99,15 +99,15 @@ func suggestionsOf(t *testing.T, base func(*Config)) {
 		tried[s.Value] = true
 		count++
 		if s.Key == "" {
-			require.Equal(t, core.OutcomeAllow, judge(e, lineCall(t, s.Value)).Outcome, s.Value)
+			require.Equal(t, approval.OutcomeAllow, judge(e, lineCall(t, s.Value)).Outcome, s.Value)
 			continue
 		}
 		rule, none := e.ruleFor(context.Background(), call)
 		require.Equal(t, s, none)
 		with := engine(t, base, func(c *Config) { c.Rules = []Rule{rule} })
-		require.Equal(t, core.OutcomeAllow, judge(with, call).Outcome, s.Value)
+		require.Equal(t, approval.OutcomeAllow, judge(with, call).Outcome, s.Value)
 		for _, worse := range bad[len(bad)*(count%4)/4 : len(bad)*(count%4+1)/4] {
-			require.NotEqual(t, core.OutcomeAllow, judge(with, worse).Outcome, "%s lets %s run", s.Value, worse.Params)
+			require.NotEqual(t, approval.OutcomeAllow, judge(with, worse).Outcome, "%s lets %s run", s.Value, worse.Params)
 		}
 		if x.tool == "$" && !strings.Contains(x.text, "#") && !strings.Contains(x.text, "␤") {
 			for _, tail := range tails {

@@ -4,19 +4,19 @@ import (
 	"fmt"
 	"slices"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // terms are what the operator says about classes: for one agent, or for all
 // that nothing is said about.
 type terms struct {
 	mode    string
-	ask     core.RiskClass
-	human   core.RiskClass
-	deny    core.RiskClass // above R4: nothing is denied for its class
-	stepUp  core.RiskClass // likewise: no yes must be signed
-	quorum  [core.R4 + 1]int
-	refusal [core.R4 + 1]string
+	ask     approval.RiskClass
+	human   approval.RiskClass
+	deny    approval.RiskClass // above R4: nothing is denied for its class
+	stepUp  approval.RiskClass // likewise: no yes must be signed
+	quorum  [approval.R4 + 1]int
+	refusal [approval.R4 + 1]string
 }
 
 // modes in the order of their strictness.
@@ -25,8 +25,8 @@ var modes = []string{"off", "adaptive", "always"}
 // newTerms makes the terms of a normal Config, with an agent's own where they
 // are stricter.
 func newTerms(c *Config, a AgentLayer) *terms {
-	t := &terms{mode: c.Mode, ask: *c.RequireApprovalAtOrAbove, human: *c.RequireHumanApproverAtOrAbove, deny: core.R4 + 1,
-		stepUp: core.R4 + 1}
+	t := &terms{mode: c.Mode, ask: *c.RequireApprovalAtOrAbove, human: *c.RequireHumanApproverAtOrAbove, deny: approval.R4 + 1,
+		stepUp: approval.R4 + 1}
 	if slices.Index(modes, a.Mode) > slices.Index(modes, t.mode) {
 		t.mode = a.Mode
 	}
@@ -38,7 +38,7 @@ func newTerms(c *Config, a AgentLayer) *terms {
 	lower(&t.stepUp, a.StepUpAtOrAbove)
 	lower(&t.ask, &t.stepUp) // a yes to sign is one that must be given
 	need := max(c.MinApprovals, a.MinApprovals)
-	for class := range core.R4 + 1 { // a class needs at least what any class below it needs
+	for class := range approval.R4 + 1 { // a class needs at least what any class below it needs
 		need = max(need, c.MinApprovalsByRisk[class], a.MinApprovalsByRisk[class])
 		t.quorum[class] = need
 		t.refusal[class] = fmt.Sprintf("Policy denies risk class %v and above (%s), and this call is %v (%s); "+
@@ -56,7 +56,7 @@ func denyKey(c *Config, a AgentLayer) string {
 	return "approvals.tools.policy.denyAtOrAbove"
 }
 
-func lower(t *core.RiskClass, own *core.RiskClass) {
+func lower(t *approval.RiskClass, own *approval.RiskClass) {
 	if own != nil {
 		*t = min(*t, *own)
 	}
@@ -65,18 +65,18 @@ func lower(t *core.RiskClass, own *core.RiskClass) {
 // Rule says whose yes a call of the class needs when that agent asks; an agent
 // that nothing is said about gets the rule for all. The operator's rules can ask
 // for more.
-func (e *Engine) Rule(class core.RiskClass, agentID string) core.Rule {
-	return e.rule([]core.Factor{}, class, e.agent(agentID).terms)
+func (e *Engine) Rule(class approval.RiskClass, agentID string) approval.Rule {
+	return e.rule([]approval.Factor{}, class, e.agent(agentID).terms)
 }
 
 // rule is Rule with its lists in all, as far as they fit.
-func (e *Engine) rule(all []core.Factor, class core.RiskClass, t *terms) core.Rule {
-	part := func(list []core.Factor) []core.Factor {
+func (e *Engine) rule(all []approval.Factor, class approval.RiskClass, t *terms) approval.Rule {
+	part := func(list []approval.Factor) []approval.Factor {
 		from := len(all)
 		all = append(all, list...)
 		return all[from:len(all):len(all)]
 	}
-	return core.Rule{
+	return approval.Rule{
 		Allowed: part(e.cfg.AllowedApprovers), Disabled: part(e.cfg.DisabledApprovers), Effective: part(e.effective),
 		MinApprovals: t.quorum[class], RequiresHuman: class >= t.human || class >= t.stepUp,
 		StepUp: class >= t.stepUp,
@@ -85,16 +85,16 @@ func (e *Engine) rule(all []core.Factor, class core.RiskClass, t *terms) core.Ru
 
 // OutcomeFor says what happens to a call of the class for its class alone: what
 // layers, rules, side effects and the words for commands add is not in it.
-func (e *Engine) OutcomeFor(class core.RiskClass) core.Outcome {
+func (e *Engine) OutcomeFor(class approval.RiskClass) approval.Outcome {
 	switch t := e.others.terms; {
 	case !e.cfg.Enabled:
-		return core.OutcomeDeny
+		return approval.OutcomeDeny
 	case t.mode == "off":
-		return core.OutcomeAllow
+		return approval.OutcomeAllow
 	case class >= t.deny:
-		return core.OutcomeDeny
+		return approval.OutcomeDeny
 	case t.mode == "always", class >= t.ask:
-		return core.OutcomeAsk
+		return approval.OutcomeAsk
 	}
-	return core.OutcomeAllow
+	return approval.OutcomeAllow
 }

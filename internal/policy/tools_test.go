@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/tool"
 )
 
@@ -21,8 +21,8 @@ type toolRow struct {
 func checkTools(t *testing.T, e *Engine, rows []toolRow) {
 	t.Helper()
 	for _, r := range rows {
-		check(t, []row{{r.tool + " " + r.params, r.want}}, func(string) core.Judgement {
-			return judge(e, core.Call{ToolName: r.tool, Params: json.RawMessage(r.params), AgentID: "main"})
+		check(t, []row{{r.tool + " " + r.params, r.want}}, func(string) approval.Judgement {
+			return judge(e, approval.Call{ToolName: r.tool, Params: json.RawMessage(r.params), AgentID: "main"})
 		})
 	}
 }
@@ -68,7 +68,7 @@ func TestWithoutAWorkspaceTheCallsOwnDirectoryIsLocal(t *testing.T) {
 		c := callOf(t, "exec", map[string]any{"command": command, "workdir": workdir})
 		c.AgentID = "nobody"
 		if bound != "" {
-			c.Bind = &core.Bind{Workdir: new(bound)}
+			c.Bind = &approval.Bind{Workdir: new(bound)}
 		}
 		return judge(e, c).Assessment.RiskClass.String()
 	}
@@ -81,7 +81,7 @@ func TestWithoutAWorkspaceTheCallsOwnDirectoryIsLocal(t *testing.T) {
 	}
 	require.Equal(t, "R0", ask("git status", "", ""))
 	require.Equal(t, "R3", ask("cd x && git status", "", ""))
-	w := core.Call{ToolName: "write", Params: json.RawMessage(`{"path":"x","content":""}`)}
+	w := approval.Call{ToolName: "write", Params: json.RawMessage(`{"path":"x","content":""}`)}
 	require.Contains(t, judge(e, w).Assessment.ReasonCodes, "no-workspace")
 }
 
@@ -90,11 +90,11 @@ func TestAdversary_S5_ArgvIsNoShellLine(t *testing.T) {
 	e := engine(t)
 	for _, word := range []string{";", "&&", "|", "$(x)", "`x`", ">", "*", "~", "a b", "$x", "'", "\"", "\n", "{a,b}", "#"} {
 		j := judge(e, callOf(t, "exec", map[string]any{"argv": []string{"echo", word, "rm", "-rf", "/"}}))
-		require.Equal(t, core.OutcomeAllow, j.Outcome, word)
+		require.Equal(t, approval.OutcomeAllow, j.Outcome, word)
 	}
 	for i := range 3 {
 		argv := []string{"sh", "-c", fmt.Sprintf("$%d x", i), "rm", "-rf", "/"}
-		require.Equal(t, core.OutcomeAsk, judge(e, callOf(t, "exec", map[string]any{"argv": argv})).Outcome, argv)
+		require.Equal(t, approval.OutcomeAsk, judge(e, callOf(t, "exec", map[string]any{"argv": argv})).Outcome, argv)
 	}
 }
 
@@ -118,12 +118,12 @@ func TestRuntimesTools(t *testing.T) {
 func TestNamesOnlyMakeItWorse(t *testing.T) {
 	t.Parallel()
 	e := engine(t)
-	for name := range tool.Kinds {
+	for name := range tool.Kinds() {
 		for _, foreign := range []string{"mcp__server__" + name, "server." + name, "MCP:" + name, "server/" + name} {
 			j := judge(e, callOf(t, foreign, map[string]any{"path": "README.md"}))
 			require.GreaterOrEqual(t, j.Assessment.RiskClass.String(), "R3", foreign)
 			require.Contains(t, j.Assessment.ReasonCodes, "unknown-tool", foreign)
-			require.Equal(t, core.OutcomeAsk, j.Outcome, foreign)
+			require.Equal(t, approval.OutcomeAsk, j.Outcome, foreign)
 		}
 	}
 }

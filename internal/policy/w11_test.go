@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 )
 
@@ -22,19 +22,19 @@ func TestAdversary_W11_ParserAndShellDisagree(t *testing.T) {
 	t.Parallel()
 	e := engine(t, shipped)
 	for _, line := range misread {
-		calls := []core.Call{lineCall(t, line), callOf(t, "Bash", map[string]any{"command": line})}
+		calls := []approval.Call{lineCall(t, line), callOf(t, "Bash", map[string]any{"command": line})}
 		for _, shell := range []string{"bash", "sh", "zsh", "dash", "mksh"} {
 			calls = append(calls, callOf(t, "exec", map[string]any{"argv": []string{shell, "-lc", line}}), lineCall(t, shell+" -c "+quote(line)), lineCall(t, "ls && timeout 5 "+shell+" -c "+quote(line)))
 		}
 		for _, c := range calls {
 			j := judge(e, c)
-			require.NotEqual(t, core.OutcomeAllow, j.Outcome, "%s", c.Params)
-			require.GreaterOrEqual(t, j.Assessment.RiskClass, core.R3, "%s", c.Params)
+			require.NotEqual(t, approval.OutcomeAllow, j.Outcome, "%s", c.Params)
+			require.GreaterOrEqual(t, j.Assessment.RiskClass, approval.R3, "%s", c.Params)
 		}
 	}
 	j := judge(e, lineCall(t, "ls && echo `pwd`"))
 	require.Equal(t, []string{"unusual-shell"}, j.Assessment.ReasonCodes)
-	require.Equal(t, core.OutcomeAsk, j.Outcome)
+	require.Equal(t, approval.OutcomeAsk, j.Outcome)
 	var texts []string
 	for _, s := range j.Trace {
 		texts = append(texts, s.Text)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
@@ -54,7 +54,7 @@ func TestAdversary_W11_AllowedLinesRunWhereTheySay(t *testing.T) {
 			line = kept[tried]
 		}
 		said = said[:0]
-		if j := judge(e, lineCall(t, line)); j.Assessment.RiskClass < core.R3 && j.Outcome != core.OutcomeDeny {
+		if j := judge(e, lineCall(t, line)); j.Assessment.RiskClass < approval.R3 && j.Outcome != approval.OutcomeDeny {
 			p.follow(line, said)
 			proven++
 		}

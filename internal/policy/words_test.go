@@ -8,9 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"mvdan.cc/sh/v3/syntax"
 
-	grammar "approvalbot/internal/policy/shell"
-
 	"approvalbot/internal/policy/line"
+	grammar "approvalbot/internal/policy/shell"
 	"approvalbot/internal/policy/workspace"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/workspace"
 )
 
@@ -15,19 +15,19 @@ func TestSeveralWorkspaces(t *testing.T) {
 	e := engine(t, shipped, func(c *Config) {
 		c.Workspaces = map[string][]string{"main": {"/work/app", "/work/docs/", "/work/app"}}
 	})
-	in := func(dir, line string) core.Judgement {
+	in := func(dir, line string) approval.Judgement {
 		return judge(e, callOf(t, "exec", map[string]any{"command": line, "workdir": dir}))
 	}
 	for _, dir := range []string{"/work/app", "/work/docs", "/work/app/sub", "sub"} {
 		for _, line := range []string{"echo x > a.txt", "cat a.txt", "go test ./...", "echo x > /work/docs/a.txt", "cd /work/docs && touch a"} {
-			require.Equal(t, core.OutcomeAllow, in(dir, line).Outcome, "%s in %s", line, dir)
+			require.Equal(t, approval.OutcomeAllow, in(dir, line).Outcome, "%s in %s", line, dir)
 		}
 	}
 	for _, line := range []string{"git status", "git -C /work/docs commit -m x", "echo x > /work/app/a"} {
-		require.Equal(t, core.OutcomeAllow, in("/work/docs", line).Outcome, line)
-		require.Equal(t, core.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
+		require.Equal(t, approval.OutcomeAllow, in("/work/docs", line).Outcome, line)
+		require.Equal(t, approval.OutcomeAllow, judge(e, lineCall(t, line)).Outcome, line)
 	}
-	for name, j := range map[string]core.Judgement{
+	for name, j := range map[string]approval.Judgement{
 		"another directory":     in("/work/other", "echo x > a.txt"),
 		"their parent":          in("/work", "echo x > a.txt"),
 		"a name that begins so": in("/work/app2", "echo x > a.txt"),
@@ -37,15 +37,15 @@ func TestSeveralWorkspaces(t *testing.T) {
 		"tests elsewhere":       in("/work", "go test ./..."),
 		"the list on a host":    judge(e, callOf(t, "exec", map[string]any{"command": "touch a", "workdir": "/work/app", "host": "prod"})),
 	} {
-		require.NotEqual(t, core.OutcomeAllow, j.Outcome, "%s: %v", name, j.Assessment)
+		require.NotEqual(t, approval.OutcomeAllow, j.Outcome, "%s: %v", name, j.Assessment)
 	}
-	file := func(path string) core.Outcome {
+	file := func(path string) approval.Outcome {
 		return judge(e, callOf(t, "write", map[string]any{"path": path, "content": "x"})).Outcome
 	}
-	require.Equal(t, core.OutcomeAllow, file("/work/docs/a.md"))
-	require.Equal(t, core.OutcomeAllow, file("a.md"))
-	require.Equal(t, core.OutcomeAsk, file("/work/a.md"))
-	require.Equal(t, core.OutcomeAsk, file("/work/docs/.github/workflows/x.yml"))
+	require.Equal(t, approval.OutcomeAllow, file("/work/docs/a.md"))
+	require.Equal(t, approval.OutcomeAllow, file("a.md"))
+	require.Equal(t, approval.OutcomeAsk, file("/work/a.md"))
+	require.Equal(t, approval.OutcomeAsk, file("/work/docs/.github/workflows/x.yml"))
 }
 
 // A relative pattern of a rule counts from each workspace.
@@ -58,15 +58,15 @@ func TestRulesCountFromEachWorkspace(t *testing.T) {
 			{Name: "scratch", Match: Match{Tool: []string{"delete_file"}, Path: []string{"scratch/*"}}, Outcome: "allow"},
 		}
 	})
-	outcome := func(tool, path string) core.Outcome {
+	outcome := func(tool, path string) approval.Outcome {
 		return judge(e, callOf(t, tool, map[string]any{"path": path})).Outcome
 	}
 	for _, root := range []string{"/work/app/", "/work/docs/", ""} {
-		require.Equal(t, core.OutcomeDeny, outcome("read", root+"plans/a.md"), root)
-		require.Equal(t, core.OutcomeAllow, outcome("delete_file", root+"scratch/a"), root)
+		require.Equal(t, approval.OutcomeDeny, outcome("read", root+"plans/a.md"), root)
+		require.Equal(t, approval.OutcomeAllow, outcome("delete_file", root+"scratch/a"), root)
 	}
-	require.Equal(t, core.OutcomeAllow, outcome("read", "/work/plans/a.md"))
-	require.Equal(t, core.OutcomeAsk, outcome("delete_file", "/work/scratch/a"))
+	require.Equal(t, approval.OutcomeAllow, outcome("read", "/work/plans/a.md"))
+	require.Equal(t, approval.OutcomeAsk, outcome("delete_file", "/work/scratch/a"))
 }
 
 // Where a call does not say in which of several workspaces it stands, it may stand in
@@ -77,9 +77,9 @@ func TestAdversary_W13_NoDirectoryIsAnyWorkspace(t *testing.T) {
 		c.Workspaces = map[string][]string{"main": {"/work/app", "/work/desk"}}
 		c.Protected.Files = []string{"/work/desk/approvalbot.db"}
 	})
-	require.Equal(t, core.R4, judge(e, lineCall(t, "cp approvalbot.db a")).Assessment.RiskClass)
-	require.Equal(t, core.R4, judge(e, callOf(t, "read", map[string]any{"path": "approvalbot.db"})).Assessment.RiskClass)
-	require.Equal(t, core.OutcomeAllow, judge(e, lineCall(t, "cat main.go")).Outcome)
+	require.Equal(t, approval.R4, judge(e, lineCall(t, "cp approvalbot.db a")).Assessment.RiskClass)
+	require.Equal(t, approval.R4, judge(e, callOf(t, "read", map[string]any{"path": "approvalbot.db"})).Assessment.RiskClass)
+	require.Equal(t, approval.OutcomeAllow, judge(e, lineCall(t, "cat main.go")).Outcome)
 }
 
 // A call's own directory is no workspace where the desk's files lie in it, nor where
@@ -90,13 +90,13 @@ func TestAdversary_W13_TheDesksOwnDirectoryIsNoWorkspace(t *testing.T) {
 		c.Workspaces = nil
 		c.Protected.Files = []string{"/srv/desk/etc/approvalbot.yaml"}
 	})
-	in := func(dir string) core.Outcome {
+	in := func(dir string) approval.Outcome {
 		return judge(e, callOf(t, "exec", map[string]any{"command": "echo x > a.txt", "workdir": dir})).Outcome
 	}
 	for _, dir := range []string{"/srv/desk", "/srv/desk/etc", "/srv/Desk/ETC", "/HOME/u", "/users/u", "/Etc/x", "/applications/x", "/TMP", "/uſr/x"} {
-		require.Equal(t, core.OutcomeAsk, in(dir), dir)
+		require.Equal(t, approval.OutcomeAsk, in(dir), dir)
 	}
-	require.Equal(t, core.OutcomeAllow, in("/srv/app"))
+	require.Equal(t, approval.OutcomeAllow, in("/srv/app"))
 	require.True(t, workspace.PlainDirectory("/srv/app"))
 	require.False(t, workspace.PlainDirectory("/home/u"))
 }

@@ -27,7 +27,10 @@ import (
 	"github.com/SherClockHolmes/webpush-go"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/callback"
+	"approvalbot/internal/card"
+	"approvalbot/internal/signin"
 )
 
 const (
@@ -42,7 +45,7 @@ const privateService = "the push service is at a private address"
 
 // Config is what a Channel is made of.
 type Config struct {
-	Subscription func(ctx context.Context, id string) (core.PushSubscription, error)
+	Subscription func(ctx context.Context, id string) (signin.PushSubscription, error)
 	Drop         func(ctx context.Context, person, id string) error // ends a subscription
 	Key          Key
 	Subject      string         // an https address of the desk, by which a push service knows whose it is
@@ -67,10 +70,10 @@ func New(cfg Config) *Channel {
 
 // Post sends a notification to the subscription that the target names. One that its push
 // service no longer knows ends.
-func (c *Channel) Post(ctx context.Context, to core.Target, p core.Posting) (core.Posted, error) {
+func (c *Channel) Post(ctx context.Context, to approval.Target, p core.Posting) (core.Posted, error) {
 	s, err := c.cfg.Subscription(ctx, to.To)
 	switch {
-	case core.CodeOf(err) == core.CodeNotFound:
+	case approval.CodeOf(err) == approval.CodeNotFound:
 		return core.Posted{}, gone("the subscription has ended")
 	case err != nil:
 		return core.Posted{}, err
@@ -96,7 +99,7 @@ func (c *Channel) Post(ctx context.Context, to core.Target, p core.Posting) (cor
 }
 
 // send makes the one request. Of its answer nothing but the head is left.
-func (c *Channel) send(ctx context.Context, s core.PushSubscription, text string) (*http.Response, error) {
+func (c *Channel) send(ctx context.Context, s signin.PushSubscription, text string) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
 	answer, err := webpush.SendNotificationWithContext(ctx, []byte(text),
@@ -142,10 +145,10 @@ func plain(err error) error {
 func gone(message string) error { return &core.DeliveryError{Gone: true, Message: message} }
 
 // Edit does nothing: a notification is not edited, it leads to what is true then.
-func (c *Channel) Edit(context.Context, core.Target, string, core.Card) error { return nil }
+func (c *Channel) Edit(context.Context, approval.Target, string, card.Card) error { return nil }
 
 // Attach does nothing.
-func (c *Channel) Attach(context.Context, core.Target, core.File) error { return nil }
+func (c *Channel) Attach(context.Context, approval.Target, card.File) error { return nil }
 
 // AttachParts does nothing.
-func (c *Channel) AttachParts(context.Context, core.Target, core.File) error { return nil }
+func (c *Channel) AttachParts(context.Context, approval.Target, card.File) error { return nil }

@@ -31,6 +31,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 	"approvalbot/internal/store"
 	"approvalbot/routing"
 )
@@ -50,8 +53,8 @@ func newBrowser(t *testing.T) browser {
 	return browser{private, auth}
 }
 
-func (b browser) subscription(endpoint string) core.PushSubscription {
-	return core.PushSubscription{Endpoint: endpoint, P256dh: base64.RawURLEncoding.EncodeToString(b.private.PublicKey().Bytes()),
+func (b browser) subscription(endpoint string) signin.PushSubscription {
+	return signin.PushSubscription{Endpoint: endpoint, P256dh: base64.RawURLEncoding.EncodeToString(b.private.PublicKey().Bytes()),
 		Auth: base64.RawURLEncoding.EncodeToString(b.auth), Browser: "Firefox"}
 }
 
@@ -142,14 +145,14 @@ func newService(t *testing.T) *service {
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
 // config is that of a channel that may reach the service, with one subscription.
-func (s *service) config(t *testing.T, sub core.PushSubscription) Config {
+func (s *service) config(t *testing.T, sub signin.PushSubscription) Config {
 	t.Helper()
 	key, _, err := OpenKey(filepath.Join(t.TempDir(), "vapid.key"))
 	require.NoError(t, err)
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
 	return Config{Key: key, Subject: "https://desk.example", Allow: loopback, Trust: &tls.Config{RootCAs: roots},
-		Subscription: func(context.Context, string) (core.PushSubscription, error) { return sub, nil },
+		Subscription: func(context.Context, string) (signin.PushSubscription, error) { return sub, nil },
 		Drop:         func(context.Context, string, string) error { return errors.New("nothing is to be removed") }}
 }
 
@@ -158,9 +161,9 @@ func TestABrowserIsNotified(t *testing.T) {
 	t.Parallel()
 	s, b := newService(t), newBrowser(t)
 	d := newDesk(t)
-	who := core.Session{Person: "alice"}
-	require.NoError(t, d.gate.Subscribe(t.Context(), who, b.subscription(s.URL+"/sub/1")))
-	cfg := s.config(t, core.PushSubscription{})
+	who := signin.Session{Person: "alice"}
+	require.NoError(t, d.signin.Subscribe(t.Context(), who, b.subscription(s.URL+"/sub/1")))
+	cfg := s.config(t, signin.PushSubscription{})
 	cfg.Subscription, cfg.Drop = d.store.Push, d.store.DropPush
 	d.dispatch(t, New(cfg))
 
@@ -182,7 +185,7 @@ func TestABrowserIsNotified(t *testing.T) {
 	d.ask(t, "destroy")
 	<-s.got
 	require.Eventually(t, func() bool {
-		left, err := d.gate.Subscriptions(t.Context(), who)
+		left, err := d.signin.Subscriptions(t.Context(), who)
 		return err == nil && len(left) == 0
 	}, time.Minute, time.Millisecond)
 }
@@ -195,7 +198,7 @@ func TestAnswersOfAPushService(t *testing.T) {
 	var dropped []string
 	cfg.Drop = func(_ context.Context, person, id string) error { dropped = append(dropped, person+id); return nil }
 	post := func() (*core.DeliveryError, error) {
-		_, err := New(cfg).Post(t.Context(), core.Target{Channel: core.PushChannel, To: "1"}, core.Posting{Text: "{}", Nonce: "n"})
+		_, err := New(cfg).Post(t.Context(), approval.Target{Channel: core.PushChannel, To: "1"}, core.Posting{Text: "{}", Nonce: "n"})
 		<-s.got
 		var refusal *core.DeliveryError
 		errors.As(err, &refusal)
@@ -227,18 +230,18 @@ func TestAdversary_N1_PushIntoTheOwnNetwork(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0"} {
 		cfg := s.config(t, newBrowser(t).subscription("https://"+host+":"+port+"/s3cret"))
 		cfg.Allow = nil
-		_, err := New(cfg).Post(t.Context(), core.Target{To: "1"}, core.Posting{Text: "{}"})
+		_, err := New(cfg).Post(t.Context(), approval.Target{To: "1"}, core.Posting{Text: "{}"})
 		var refusal *core.DeliveryError
 		require.ErrorAs(t, err, &refusal, host)
 		require.True(t, refusal.Gone, host)
 		require.NotContains(t, err.Error(), "s3cret")
 	}
 	plainHTTP := s.config(t, newBrowser(t).subscription("http://127.0.0.1:"+port+"/"))
-	_, err := New(plainHTTP).Post(t.Context(), core.Target{To: "1"}, core.Posting{Text: "{}"})
+	_, err := New(plainHTTP).Post(t.Context(), approval.Target{To: "1"}, core.Posting{Text: "{}"})
 	require.ErrorContains(t, err, "https")
 	require.Empty(t, s.got)
 	s.Close()
-	_, err = New(s.config(t, newBrowser(t).subscription(s.URL+"/s3cret"))).Post(t.Context(), core.Target{To: "1"}, core.Posting{Text: "{}"})
+	_, err = New(s.config(t, newBrowser(t).subscription(s.URL+"/s3cret"))).Post(t.Context(), approval.Target{To: "1"}, core.Posting{Text: "{}"})
 	require.EqualError(t, err, "the push service could not be reached")
 }
 
@@ -275,9 +278,10 @@ func TestTheKeyFile(t *testing.T) {
 
 // desk is a gate on a store in memory, where alice decides everything.
 type desk struct {
-	gate  *core.Gate
-	store *store.Store
-	wake  func(core.Change)
+	gate   *core.Gate
+	signin *signin.Door
+	store  *store.Store
+	wake   func(core.Change)
 }
 
 func newDesk(t *testing.T) *desk {
@@ -287,11 +291,12 @@ func newDesk(t *testing.T) *desk {
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(context.Background()) }()
 	t.Cleanup(func() { require.NoError(t, s.Close()); require.NoError(t, <-ended) })
-	people, err := core.NewDirectory(core.Rights{People: []core.Person{{Name: "alice"}}, Tokens: map[string]string{"laptop": "alice"}})
+	people, err := people.NewDirectory(people.Rights{People: []people.Person{{Name: "alice"}}, Tokens: map[string]string{"laptop": "alice"}})
 	require.NoError(t, err)
 	d := &desk{store: s}
 	d.gate = core.NewGate(s, core.Rules{Enabled: true, Push: true, Policy: askAll{}, People: people, Router: &routing.Table{},
 		TimeoutMs: 900_000, MaxTimeoutMs: 900_000}, slog.New(slog.DiscardHandler), func(c core.Change) { d.wake(c) })
+	d.signin = signin.New(s.SignInStores(), d.gate)
 	return d
 }
 
@@ -304,27 +309,27 @@ func (d *desk) dispatch(t *testing.T, c core.Channel) {
 	t.Cleanup(func() { stop(); require.NoError(t, <-ended) })
 }
 
-func (d *desk) ask(t *testing.T, tool string) core.Approval {
+func (d *desk) ask(t *testing.T, tool string) approval.Approval {
 	t.Helper()
-	a, _, err := d.gate.Submit(t.Context(), core.Caller{Token: "agent", MayRequest: true}, core.Call{ToolName: tool, Params: []byte(`{}`)})
+	a, _, err := d.gate.Submit(t.Context(), core.Caller{Token: "agent", MayRequest: true}, approval.Call{ToolName: tool, Params: []byte(`{}`)})
 	require.NoError(t, err)
-	require.Equal(t, core.Pending, a.Status)
+	require.Equal(t, approval.Pending, a.Status)
 	return a
 }
 
 // askAll is a policy that asks for everything.
 type askAll struct{ core.Policy }
 
-func (askAll) Judge(context.Context, core.Call) core.Judgement {
-	return core.Judgement{Outcome: core.OutcomeAsk, Assessment: core.Assessment{RiskClass: core.R2, Source: "static"},
-		Rule:   core.Rule{Allowed: []core.Factor{core.UserRequest}, Effective: []core.Factor{core.UserRequest}, MinApprovals: 1},
-		Offers: []core.Decision{core.AllowOnce, core.Deny}}
+func (askAll) Judge(context.Context, approval.Call) approval.Judgement {
+	return approval.Judgement{Outcome: approval.OutcomeAsk, Assessment: approval.Assessment{RiskClass: approval.R2, Source: "static"},
+		Rule:   approval.Rule{Allowed: []approval.Factor{approval.UserRequest}, Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 1},
+		Offers: []approval.Decision{approval.AllowOnce, approval.Deny}}
 }
 
-func (p askAll) JudgeWith(ctx context.Context, c core.Call, _ core.Opinion) core.Judgement {
+func (p askAll) JudgeWith(ctx context.Context, c approval.Call, _ approval.Opinion) approval.Judgement {
 	return p.Judge(ctx, c)
 }
 
-func (askAll) Permits(core.Call) (string, bool) { return "", true }
+func (askAll) Permits(approval.Call) (string, bool) { return "", true }
 
 func (askAll) Hash() string { return "1" }

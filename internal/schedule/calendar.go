@@ -8,6 +8,8 @@ import (
 	"time"
 
 	ics "github.com/arran4/golang-ical"
+
+	"approvalbot/internal/lazy"
 )
 
 // Limits of a calendar, which may be written by whoever.
@@ -52,10 +54,7 @@ func ReadCalendar(text []byte, emails map[string]string, zone *time.Location, no
 }
 
 // wanted are the properties of events that say who is on duty and when.
-var wanted = map[string]bool{
-	"UID": true, "DTSTART": true, "DTEND": true, "DURATION": true, "RRULE": true, "EXRULE": true, "RDATE": true, "EXDATE": true,
-	"RECURRENCE-ID": true, "ATTENDEE": true, "STATUS": true,
-}
+var wanted = lazy.Words(`UID DTSTART DTEND DURATION RRULE EXRULE RDATE EXDATE RECURRENCE-ID ATTENDEE STATUS`)
 
 // eventsOnly leaves of a calendar its events, one in no other, with what is wanted of
 // them: the rest is not parsed at all.
@@ -103,9 +102,9 @@ func eventsOnly(text []byte) ([]byte, error) {
 			open = open[:len(open)-1]
 		case len(open) == 0:
 			return nil, errors.New("it is no calendar in iCalendar form")
-		case inEvent && wanted[name] && len(line) > maxLine:
+		case inEvent && wanted.Has(name) && len(line) > maxLine:
 			return nil, fmt.Errorf("event %d has a line of more than %d bytes", events, maxLine)
-		case inEvent && wanted[name]:
+		case inEvent && wanted.Has(name):
 			out.WriteString(name)
 			out.Write(line[end:])
 			out.WriteString("\r\n")

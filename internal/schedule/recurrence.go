@@ -2,12 +2,13 @@ package schedule
 
 import (
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	ics "github.com/arran4/golang-ical"
+
+	"approvalbot/internal/lazy"
 )
 
 // moment is a time by the clock of a zone.
@@ -90,7 +91,7 @@ func param(p *ics.IANAProperty, name string) string {
 	return ""
 }
 
-var durationForm = regexp.MustCompile(`^\+?P(?:([0-9]{1,4})W)?(?:([0-9]{1,4})D)?(?:T(?:([0-9]{1,4})H)?(?:([0-9]{1,4})M)?(?:([0-9]{1,4})S)?)?$`)
+var durationForm = lazy.Pattern(`^\+?P(?:([0-9]{1,4})W)?(?:([0-9]{1,4})D)?(?:T(?:([0-9]{1,4})H)?(?:([0-9]{1,4})M)?(?:([0-9]{1,4})S)?)?$`)
 
 func durationOf(text string) (total time.Duration, err error) {
 	m := durationForm.FindStringSubmatch(text)

@@ -3,9 +3,10 @@ package schedule
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
+
+	"approvalbot/internal/lazy"
 )
 
 // Rota is how people take turns: in Order, each until the next Handoff.
@@ -47,8 +48,8 @@ const (
 var firstWeek = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 
 var (
-	weeklyHandoff = regexp.MustCompile(`^([A-Z][a-z]{2}) ` + clockTime + `$`)
-	dailyHandoff  = regexp.MustCompile(`^` + clockTime + `$`)
+	weeklyHandoff = lazy.Pattern(`^([A-Z][a-z]{2}) ` + clockTime + `$`)
+	dailyHandoff  = lazy.Pattern(`^` + clockTime + `$`)
 )
 
 // Fault is what is wrong with a part of a configuration: Key is the part's path, such

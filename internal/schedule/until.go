@@ -2,18 +2,20 @@ package schedule
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+
+	"approvalbot/internal/lazy"
 )
 
 var errUntil = errors.New("say how long or until when: 2h, 3d, 18:00, tomorrow 09:00, Fri 16:00 or 2026-12-24 09:00")
 
 var (
-	timeOfDay = regexp.MustCompile(`^` + clockTime + `$`)
-	lengths   = regexp.MustCompile(`^(?:([0-9]{1,3})w)?(?:([0-9]{1,3})d)?(?:([0-9]{1,4})h)?(?:([0-9]{1,5})m)?$`)
+	timeOfDay = lazy.Pattern(`^` + clockTime + `$`)
+	lengths   = lazy.Pattern(`^(?:([0-9]{1,3})w)?(?:([0-9]{1,3})d)?(?:([0-9]{1,4})h)?(?:([0-9]{1,5})m)?$`)
 )
 
 // ParseUntil reads until when somebody means: a length ("2h", "1h30m", "3d"), which days
@@ -82,7 +84,7 @@ func dayNamed(name string, today time.Time) (day time.Time, every, ok bool) {
 	if lower == "tomorrow" {
 		return today.AddDate(0, 0, 1), false, true
 	}
-	named := func(w string) bool { return len(lower) >= 3 && strings.HasPrefix(longNames[w], lower) }
+	named := func(w string) bool { return len(lower) >= 3 && strings.HasPrefix(longNames()[w], lower) }
 	if i := slices.IndexFunc(weekdays, named); i >= 0 {
 		return today.AddDate(0, 0, (i-weekday(today)+7)%7), true, true
 	}
@@ -90,6 +92,8 @@ func dayNamed(name string, today time.Time) (day time.Time, every, ok bool) {
 	return date, false, err == nil
 }
 
-var longNames = map[string]string{
-	"Mon": "monday", "Tue": "tuesday", "Wed": "wednesday", "Thu": "thursday", "Fri": "friday", "Sat": "saturday", "Sun": "sunday",
-}
+var longNames = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"Mon": "monday", "Tue": "tuesday", "Wed": "wednesday", "Thu": "thursday", "Fri": "friday", "Sat": "saturday", "Sun": "sunday",
+	}
+})

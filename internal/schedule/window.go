@@ -3,10 +3,11 @@ package schedule
 import (
 	"cmp"
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"approvalbot/internal/lazy"
 )
 
 // Window is a stretch of time that comes again every day or every week, or comes
@@ -29,9 +30,9 @@ type Window struct {
 const clockTime = `([01]?[0-9]|2[0-4]):([0-5][0-9])`
 
 var (
-	dailySpan  = regexp.MustCompile(`^` + clockTime + ` ?[-–] ?` + clockTime + `$`)
-	dailyText  = regexp.MustCompile(`^(.*[0-9])(?: ([^ :]+))?$`)
-	weeklySpan = regexp.MustCompile(`^([A-Z][a-z]{2}) ` + clockTime + ` ?[-–] ?([A-Z][a-z]{2}) ` + clockTime + `$`)
+	dailySpan  = lazy.Pattern(`^` + clockTime + ` ?[-–] ?` + clockTime + `$`)
+	dailyText  = lazy.Pattern(`^(.*[0-9])(?: ([^ :]+))?$`)
+	weeklySpan = lazy.Pattern(`^([A-Z][a-z]{2}) ` + clockTime + ` ?[-–] ?([A-Z][a-z]{2}) ` + clockTime + `$`)
 	weekdays   = []string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"}
 )
 

@@ -18,6 +18,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/panics"
 	"approvalbot/internal/server/auth"
 	"approvalbot/internal/server/connection"
@@ -30,12 +31,12 @@ type route struct {
 	summary      string
 	scopes       []auth.Scope // one of them is needed; none: no token is
 	query        []param
-	in, out      reflect.Type // bodies; nil: none
-	ins, outs    reflect.Type // bodies instead, for many at once; nil: none
-	maxBody      int64        // bytes; 0: maxBody
-	media        string       // type of out; empty: JSON, or events of a stream
-	status       []int        // of a success
-	codes        []core.Code  // of refusals, beside those that every route of its kind has
+	in, out      reflect.Type    // bodies; nil: none
+	ins, outs    reflect.Type    // bodies instead, for many at once; nil: none
+	maxBody      int64           // bytes; 0: maxBody
+	media        string          // type of out; empty: JSON, or events of a stream
+	status       []int           // of a success
+	codes        []approval.Code // of refusals, beside those that every route of its kind has
 	serve        func(*call, []byte) (answer, error)
 	hook         bool             // instead of serve, for agent runtimes: see hooks
 	raw          http.HandlerFunc // instead of serve, for what is no API call
@@ -168,7 +169,7 @@ func (s *Server) admit(rt route, r *http.Request) (*call, error) {
 		return nil, err
 	}
 	if !slices.ContainsFunc(rt.scopes, func(x auth.Scope) bool { return x.Of(who) }) {
-		err = core.Refuse(core.CodeForbidden, "This token may not do that: it needs the scope %s.", scopeWords(rt.scopes))
+		err = approval.Refuse(approval.CodeForbidden, "This token may not do that: it needs the scope %s.", scopeWords(rt.scopes))
 		s.gate.Forbidden(r.Context(), who, rt.pattern(), err)
 		return nil, err
 	}
@@ -182,8 +183,8 @@ func (s *Server) admit(rt route, r *http.Request) (*call, error) {
 	if person := r.PathValue("name"); person != "" {
 		c.id = person
 	}
-	if strings.Contains(rt.path, "{id}") && !core.ValidID(c.id) {
-		return nil, core.Refuse(core.CodeNotFound, "%s", nothingOf(rt.path))
+	if strings.Contains(rt.path, "{id}") && !approval.ValidID(c.id) {
+		return nil, approval.Refuse(approval.CodeNotFound, "%s", nothingOf(rt.path))
 	}
 	return c, nil
 }
@@ -254,7 +255,7 @@ func (s *Server) byMethod(m methods) http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Allow", allow)
-		s.refuse(w, r, core.Refuse(codeMethodNotAllowed, "This path takes %s.", allow))
+		s.refuse(w, r, approval.Refuse(codeMethodNotAllowed, "This path takes %s.", allow))
 	}
 }
 
@@ -267,7 +268,7 @@ func (s *Server) outermost(next http.Handler) http.Handler {
 		r = connection.Arriving(w, r, maxWait+answerTime)
 		defer connection.Left(w, r)
 		deny := func() {
-			s.refuse(w, r, core.Refuse(core.CodeUnavailable, "The approval desk cannot answer this request."))
+			s.refuse(w, r, approval.Refuse(approval.CodeUnavailable, "The approval desk cannot answer this request."))
 		}
 		defer panics.Catch(s.log, deny, "a request caused a panic", "path", r.URL.Path)
 		// As it came: a session's key may hold slashes and dots, as %2F and %2E.

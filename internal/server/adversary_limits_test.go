@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // What a token has no right to is on record with its name and the route, 30 times a minute
@@ -57,7 +57,7 @@ func (d *desk) refusals() (out [][2]string) {
 	for _, e := range all {
 		var data struct{ By, Why string }
 		require.NoError(d.t, json.Unmarshal(e.Data, &data))
-		if e.Type == core.EventRefused {
+		if e.Type == approval.EventRefused {
 			out = append(out, [2]string{data.By, data.Why})
 		}
 	}

@@ -11,8 +11,11 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
 	"approvalbot/internal/assertion/softkey"
+	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 )
 
 // retryAs asks for a retry as that token, and gives the refusal's code, or "".
@@ -29,13 +32,13 @@ func (d *desk) retryAs(who, id, body string) (code string, detail string) {
 // people puts other people in force.
 func (d *desk) people(names ...string) {
 	d.t.Helper()
-	r := core.Rights{AllowedUsers: map[string][]string{"telegram": {"111", "333"}}, Tokens: map[string]string{}}
+	r := people.Rights{AllowedUsers: map[string][]string{"telegram": {"111", "333"}}, Tokens: map[string]string{}}
 	accounts := map[string]string{"alice": "111", "bob": "333", "carol": "444"}
 	for _, n := range names {
-		r.People = append(r.People, core.Person{Name: n, Accounts: map[string]string{"telegram": accounts[n]}})
+		r.People = append(r.People, people.Person{Name: n, Accounts: map[string]string{"telegram": accounts[n]}})
 		r.Tokens[n] = n
 	}
-	people, err := core.NewDirectory(r)
+	people, err := people.NewDirectory(r)
 	require.NoError(d.t, err)
 	d.rules.People = people
 	d.gate.Use(d.rules)
@@ -57,7 +60,7 @@ func TestAdversary_T3_ATokenThatIsNobodys(t *testing.T) {
 	require.False(t, d.handedOut(a.ID, "again"))
 	log, err := d.store.Log(t.Context(), 0, 100)
 	require.NoError(t, err)
-	require.Equal(t, core.EventRefused, log[len(log)-1].Type)
+	require.Equal(t, approval.EventRefused, log[len(log)-1].Type)
 }
 
 // T3: one signature lets a call run once, however often a retry is asked for.
@@ -67,18 +70,22 @@ func TestAdversary_T3_FiveRunsOnOneSignature(t *testing.T) {
 	require.NoError(t, err)
 	d.rules.Site = site
 	d.gate.Use(d.rules)
-	d.judge.change("ask", func(j *core.Judgement) { j.Rule.StepUp, j.Offers = true, []core.Decision{core.AllowOnce, core.Deny} })
+	d.judge.change("ask", func(j *approval.Judgement) {
+		j.Rule.StepUp, j.Offers = true, []approval.Decision{approval.AllowOnce, approval.Deny}
+	})
 	key := softkey.New(t, assertion.ES256)
 	k, now := key.Key(t), time.Now().UnixMilli()
-	_, err = d.gate.Enrol(ctx, core.Session{ID: "e", Person: "alice", How: "link", Enrols: true, CreatedMs: now},
-		core.Passkey{ID: key.ID, Name: "phone", PublicKey: k.PublicKey, Algorithm: k.Algorithm, SignCount: k.SignCount})
+	door := signin.New(d.store.SignInStores(), d.gate)
+	d.gate.TrustSigners(door)
+	_, err = door.Enrol(ctx, signin.Session{ID: "e", Person: "alice", How: "link", Enrols: true, CreatedMs: now},
+		signin.Passkey{ID: key.ID, Name: "phone", PublicKey: k.PublicKey, Algorithm: k.Algorithm, SignCount: k.SignCount})
 	require.NoError(t, err)
 	a := d.ask("ask", `{"n":1}`)
-	s := core.Session{ID: "s", Person: "alice", How: "link"}
+	s := signin.Session{ID: "s", Person: "alice", How: "link"}
 	shown := core.ShownCall{Fingerprint: a.ArgsFingerprint, PolicyHash: d.gate.PolicyHash()}
-	y, err := d.gate.BeginYes(ctx, s, a.Code, shown)
+	y, err := d.gate.BeginYes(ctx, s.WebUser(), a.Code, shown)
 	require.NoError(t, err)
-	_, err = d.gate.VoteSigned(ctx, s, a.Code, core.SignedYes{Nonce: y.Nonce, Response: key.Sign(t, y.Site, y.Challenge)}, "")
+	_, err = d.gate.VoteSigned(ctx, s.WebUser(), a.Code, core.SignedYes{Nonce: y.Nonce, Response: key.Sign(t, y.Site, y.Challenge)}, "")
 	require.NoError(t, err)
 
 	runs := 0

@@ -16,6 +16,8 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 )
 
 // A caller says that its own call is approved.
@@ -55,7 +57,7 @@ func TestAdversary_B2(t *testing.T) {
 		`{}`,
 	} {
 		_, err := d.agent.Claim(ctx, a.ID, api.ClaimRequest{Params: json.RawMessage(other)})
-		refusal(t, err, core.CodeFingerprintMismatch)
+		refusal(t, err, approval.CodeFingerprintMismatch)
 	}
 	same := `{"deep":{"b":true,"a":null},"list":[1.0,2e0],"n":1.0,"to":"café"}`
 	c, err := d.agent.Claim(ctx, a.ID, api.ClaimRequest{Params: json.RawMessage(same)})
@@ -96,13 +98,13 @@ func TestAdversary_B3(t *testing.T) {
 		request("ask", `{"a":1}`, mine("job"), func(r *api.CreateRequest) { r.Bind = &api.Bind{Host: new("h")} }),
 	} {
 		_, err := d.agent.Create(ctx, other, api.CreateOptions{})
-		refusal(t, err, core.CodeIDConflict)
+		refusal(t, err, approval.CodeIDConflict)
 	}
 	got, err := d.agent.Get(ctx, "job", 0)
 	require.NoError(t, err)
 	require.Equal(t, first.ArgsFingerprint, got.ArgsFingerprint)
 	_, err = d.agent.Get(ctx, "JOB", 0)
-	refusal(t, err, core.CodeNotFound)
+	refusal(t, err, approval.CodeNotFound)
 
 	theirs, err := d.other.Create(ctx, request("ask", `{"a":2}`, mine("job")), api.CreateOptions{})
 	require.NoError(t, err, "ids are per owner")
@@ -128,11 +130,11 @@ func TestAdversary_B3(t *testing.T) {
 			request("ask", `{"evil":true}`, mine(id)), request("ask", `{"evil":true}`, inSession, mine(id)), request("read", `{"evil":true}`, mine(id)),
 		} {
 			_, err = d.other.Create(ctx, evil, api.CreateOptions{})
-			refusal(t, err, core.CodeIDConflict)
+			refusal(t, err, approval.CodeIDConflict)
 		}
 	}
 	_, err = d.agent.Create(ctx, request("ask", `{"c":1}`, mine(served.Code)), api.CreateOptions{})
-	refusal(t, err, core.CodeIDConflict)
+	refusal(t, err, approval.CodeIDConflict)
 	again, err := d.agent.Create(ctx, request("ask", `{"b":1}`, mine(served.ID)), api.CreateOptions{})
 	require.NoError(t, err, "it names itself")
 	require.Equal(t, served.Code, again.Code)
@@ -159,7 +161,7 @@ func TestAdversary_B3(t *testing.T) {
 		require.Equal(t, served.ID, got.ID)
 	}
 	_, err = d.alice.Get(ctx, served.ID[:10], 0)
-	refusal(t, err, core.CodeAmbiguousID)
+	refusal(t, err, approval.CodeAmbiguousID)
 	voted, err := d.alice.Resolve(ctx, served.Code, api.ResolveRequest{Decision: api.AllowOnce})
 	require.NoError(t, err)
 	require.Equal(t, served.ID, voted.ID)
@@ -171,7 +173,7 @@ func TestAdversary_B4(t *testing.T) {
 	a := d.allow(`{}`, func(r *api.CreateRequest) { r.Bind = &api.Bind{Workdir: new("/a"), Host: new("h"), EnvHash: new("e")} })
 	for _, b := range []*api.Bind{{Workdir: new("/b"), Host: new("h"), EnvHash: new("e")}, {Workdir: new("/a"), Host: new("H"), EnvHash: new("e")}, {Workdir: new("/a"), Host: new("h")}, {}} {
 		_, err := d.agent.Claim(ctx, a.ID, api.ClaimRequest{Bind: b})
-		refusal(t, err, core.CodeFingerprintMismatch)
+		refusal(t, err, approval.CodeFingerprintMismatch)
 	}
 	_, err := d.agent.Claim(ctx, a.ID, api.ClaimRequest{Bind: &api.Bind{Workdir: new("/a"), Host: new("h"), EnvHash: new("e")}})
 	require.NoError(t, err)
@@ -214,7 +216,7 @@ func TestAdversary_B6(t *testing.T) {
 			won++
 			continue
 		}
-		refusal(t, err, core.CodeAlreadyUsed)
+		refusal(t, err, approval.CodeAlreadyUsed)
 	}
 	require.Equal(t, 1, won)
 
@@ -222,9 +224,9 @@ func TestAdversary_B6(t *testing.T) {
 	require.NoError(t, err)
 	d.reopen()
 	_, err = d.agent.Claim(ctx, a.ID, api.ClaimRequest{})
-	refusal(t, err, core.CodeAlreadyUsed)
+	refusal(t, err, approval.CodeAlreadyUsed)
 	_, err = d.agent.Create(ctx, request("read", `{}`, func(r *api.CreateRequest) { r.ID = "once" }), api.CreateOptions{Claim: true})
-	refusal(t, err, core.CodeAlreadyUsed)
+	refusal(t, err, approval.CodeAlreadyUsed)
 }
 
 // The card of a withdrawn or superseded request is tapped.
@@ -237,14 +239,14 @@ func TestAdversary_B7(t *testing.T) {
 	next := d.ask("ask", `{"b":2}`, func(r *api.CreateRequest) { r.Supersedes = superseded.ID })
 	for _, a := range []api.Approval{withdrawn, superseded} {
 		_, err = d.alice.Resolve(ctx, a.Code, api.ResolveRequest{Decision: api.AllowOnce})
-		require.Contains(t, refusal(t, err, core.CodeAlreadyResolved).Detail, "withdrawn")
-		place, _ := core.ParseTarget(group)
-		tapped, err := d.gate.Vote(ctx, a.ID, core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "111"},
-			Decision: core.AllowOnce, Chat: &place, ReceivedMs: time.Now().UnixMilli()})
-		require.Equal(t, core.CodeAlreadyResolved, core.CodeOf(err))
-		require.Contains(t, tapped.Ending(), "withdrawn")
+		require.Contains(t, refusal(t, err, approval.CodeAlreadyResolved).Detail, "withdrawn")
+		place, _ := approval.ParseTarget(group)
+		tapped, err := d.gate.Vote(ctx, a.ID, core.Ballot{Voter: approval.Voter{Channel: "telegram", UserID: "111"},
+			Decision: approval.AllowOnce, Chat: &place, ReceivedMs: time.Now().UnixMilli()})
+		require.Equal(t, approval.CodeAlreadyResolved, approval.CodeOf(err))
+		require.Contains(t, card.Ending(tapped), "withdrawn")
 		_, err = d.agent.Claim(ctx, a.ID, api.ClaimRequest{})
-		require.Equal(t, "denied", refusal(t, err, core.CodeNotClaimable).Why)
+		require.Equal(t, "denied", refusal(t, err, approval.CodeNotClaimable).Why)
 	}
 	next, err = d.agent.Get(ctx, next.ID, 0)
 	require.NoError(t, err)
@@ -261,25 +263,25 @@ func TestAdversary_B8(t *testing.T) {
 		require.NoError(t, err)
 		time.Sleep(6 * time.Minute) // on the bubble's clock
 		_, err = d.agent.Claim(ctx, late.ID, api.ClaimRequest{})
-		require.Equal(t, "late", refusal(t, err, core.CodeNotClaimable).Why)
+		require.Equal(t, "late", refusal(t, err, approval.CodeNotClaimable).Why)
 		lost, err := d.agent.Claim(ctx, kept.ID, api.ClaimRequest{ClaimID: "c"})
 		require.NoError(t, err, "a lost answer burns nothing")
 		require.Equal(t, `{"n":2}`, string(lost.Params))
 		for _, id := range []string{"", "other"} {
 			_, err = d.agent.Claim(ctx, kept.ID, api.ClaimRequest{ClaimID: id})
-			refusal(t, err, core.CodeAlreadyUsed)
+			refusal(t, err, approval.CodeAlreadyUsed)
 		}
 
 		revoked, turned := d.allow(`{"n":3}`), d.allow(`{"n":4}`)
 		_, err = d.bob.Revoke(ctx, revoked.ID, api.RevokeRequest{})
 		require.NoError(t, err)
 		_, err = d.agent.Claim(ctx, revoked.ID, api.ClaimRequest{})
-		require.Equal(t, "revoked", refusal(t, err, core.CodeNotClaimable).Why)
+		require.Equal(t, "revoked", refusal(t, err, approval.CodeNotClaimable).Why)
 		d.judge.turn("ask")
 		_, err = d.agent.Claim(ctx, turned.ID, api.ClaimRequest{})
-		require.Equal(t, "policy", refusal(t, err, core.CodeNotClaimable).Why)
+		require.Equal(t, "policy", refusal(t, err, approval.CodeNotClaimable).Why)
 		_, err = d.agent.Claim(ctx, kept.ID, api.ClaimRequest{ClaimID: "c"})
-		require.Equal(t, "policy", refusal(t, err, core.CodeNotClaimable).Why, "nor is it handed out again")
+		require.Equal(t, "policy", refusal(t, err, approval.CodeNotClaimable).Why, "nor is it handed out again")
 	})
 }
 
@@ -294,7 +296,7 @@ func TestAdversary_I5_API(t *testing.T) {
 	d.ask("ask", `{"n":3}`, func(r *api.CreateRequest) { r.SessionKey, r.Requester = "s", &api.Requester{Person: "alice"} })
 	for _, a := range []api.Approval{own, byAccount, byName, joined} {
 		_, err = d.alice.Resolve(ctx, a.Code, api.ResolveRequest{Decision: api.AllowOnce})
-		refusal(t, err, core.CodeSelfApproval)
+		refusal(t, err, approval.CodeSelfApproval)
 		after, err := d.bob.Resolve(ctx, a.Code, api.ResolveRequest{Decision: api.AllowOnce})
 		require.NoError(t, err)
 		require.Equal(t, []string{"person:bob"}, after.DecidedBy)
@@ -303,7 +305,7 @@ func TestAdversary_I5_API(t *testing.T) {
 	bobs, err := d.bob.Create(ctx, request("ask", `{}`), api.CreateOptions{})
 	require.NoError(t, err)
 	_, err = d.bob.Resolve(ctx, bobs.ID, api.ResolveRequest{Decision: api.AllowOnce})
-	refusal(t, err, core.CodeSelfApproval)
+	refusal(t, err, approval.CodeSelfApproval)
 	gone, err := d.bob.Resolve(ctx, bobs.ID, api.ResolveRequest{Decision: api.Deny})
 	require.NoError(t, err, "the requester's deny withdraws it")
 	require.Equal(t, api.Withdrawn, gone.Status)
@@ -342,7 +344,7 @@ func TestAdversary_I9_API(t *testing.T) {
 
 	require.NoError(t, d.srv.Tokens.Use(testTokens()[1:]))
 	_, err := d.agent.Get(ctx, a.ID, 0)
-	refusal(t, err, core.CodeUnauthorized)
+	refusal(t, err, approval.CodeUnauthorized)
 	after, err := d.alice.Get(ctx, a.ID, 0)
 	require.NoError(t, err)
 	require.Equal(t, api.Pending, after.Status)
@@ -380,14 +382,14 @@ func TestAdversary_I13_API(t *testing.T) {
 	}
 	for _, foreign := range []api.CreateRequest{at("-100666", ""), at("111", ""), at("100777", "")} {
 		_, err := d.agent.Create(ctx, foreign, api.CreateOptions{})
-		refusal(t, err, core.CodeOriginNotAllowed)
+		refusal(t, err, approval.CodeOriginNotAllowed)
 	}
 	for _, own := range []api.CreateRequest{at("-100777", ""), at("-100777", "5"), at("-1001234567890", "")} {
 		_, err := d.agent.Create(ctx, own, api.CreateOptions{})
 		require.NoError(t, err)
 	}
 	_, err := d.other.Create(ctx, at("-100777", ""), api.CreateOptions{})
-	refusal(t, err, core.CodeOriginNotAllowed)
+	refusal(t, err, approval.CodeOriginNotAllowed)
 	l, err := d.alice.List(ctx, api.Filter{})
 	require.NoError(t, err)
 	require.Len(t, l.Items, 3, "nothing was stored or sent by what was refused")

@@ -12,7 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -24,8 +24,8 @@ const (
 
 // usual are the refusals of every route that needs a token, and of other methods. The
 // page says so once.
-var usual = []core.Code{core.CodeMalformed, core.CodeUnauthorized, core.CodeForbidden, core.CodeInvalidRequest,
-	core.CodePayloadTooLarge, core.CodeRateLimited, core.CodeUnavailable, codeMethodNotAllowed}
+var usual = []approval.Code{approval.CodeMalformed, approval.CodeUnauthorized, approval.CodeForbidden, approval.CodeInvalidRequest,
+	approval.CodePayloadTooLarge, approval.CodeRateLimited, approval.CodeUnavailable, codeMethodNotAllowed}
 
 // docs/routes.md is what the description says; docs/api.md explains every code.
 func TestOpenAPIPage(t *testing.T) {
@@ -49,7 +49,7 @@ func TestOpenAPIPage(t *testing.T) {
 	require.Equal(t, string(stored), r.String(), "the API changed; if it was meant to: go test ./internal/server -run OpenAPIPage -update")
 	explained, err := os.ReadFile(apiPage)
 	require.NoError(t, err)
-	for code, status := range statusOf {
+	for code, status := range statusOf() {
 		require.Regexp(t, fmt.Sprintf("(?m)^\\| %d \\| .*`%s`", status, code), string(explained), "the page explains every code")
 	}
 }
@@ -94,7 +94,7 @@ func (r *reference) answers(op *huma.Operation) {
 	for _, status := range slices.Sorted(maps.Keys(op.Responses)) {
 		res := op.Responses[status]
 		if res.Content["application/problem+json"] != nil {
-			codes := slices.DeleteFunc(strings.Split(res.Description, ", "), func(c string) bool { return slices.Contains(usual, core.Code(c)) })
+			codes := slices.DeleteFunc(strings.Split(res.Description, ", "), func(c string) bool { return slices.Contains(usual, approval.Code(c)) })
 			if len(codes) > 0 {
 				bad = append(bad, status+" `"+strings.Join(codes, "` `")+"`")
 			}

@@ -8,6 +8,8 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/server/connection"
 	"approvalbot/internal/server/view"
 )
@@ -15,11 +17,11 @@ import (
 func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
 	wait, claim, claimID := c.query.wait(), c.query.flag("claim"), c.query.text("claimId")
 	if claimID != "" && !claim {
-		return answer{}, core.Invalid(core.FieldError{Field: "claimId", Problem: "needs claim=1"})
+		return answer{}, approval.Invalid(approval.FieldError{Field: "claimId", Problem: "needs claim=1"})
 	}
 	asked := view.CallOf(in)
 	if asked.Resume = c.query.flag("resume"); asked.Resume && !claim {
-		return answer{}, core.Invalid(core.FieldError{Field: "resume", Problem: "needs claim=1"})
+		return answer{}, approval.Invalid(approval.FieldError{Field: "resume", Problem: "needs claim=1"})
 	}
 	a, created, watch, err := s.gate.SubmitAndWatch(c.ctx, c.who, asked)
 	if err != nil {
@@ -47,9 +49,9 @@ func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
 
 // claimed is an approval as its asker sees it, claimed in the same breath if that
 // was asked for and can be. id is the one that the asker has for it.
-func (s *Server) claimed(c *call, a core.Approval, id string, claim bool, claimID string) (api.Approval, error) {
+func (s *Server) claimed(c *call, a approval.Approval, id string, claim bool, claimID string) (api.Approval, error) {
 	var handed *api.Claim
-	if claim && a.Status == core.Approved && connection.StillThere(c.ctx) {
+	if claim && a.Status == approval.Approved && connection.StillThere(c.ctx) {
 		got, err := s.gate.Claim(c.ctx, c.who, id, core.ClaimInput{ClaimID: claimID})
 		if err != nil {
 			return api.Approval{}, err
@@ -81,7 +83,7 @@ func (s *Server) get(c *call) (answer, error) {
 
 func (s *Server) list(c *call) (answer, error) {
 	f := core.Filter{
-		Status: core.Status(c.query.text("status")), AgentID: c.query.text("agentId"),
+		Status: approval.Status(c.query.text("status")), AgentID: c.query.text("agentId"),
 		SessionKey: c.query.text("sessionKey"),
 		ToolName:   c.query.text("toolName"), Limit: c.query.limit(), Cursor: c.query.text("cursor"),
 		Round: c.query.text("round") != "",
@@ -98,7 +100,7 @@ func (s *Server) Page(ctx context.Context, who core.Caller, f core.Filter) (api.
 }
 
 // look is an approval as a caller sees it.
-type look func(ctx context.Context, who core.Caller, a core.Approval) (api.Approval, error)
+type look func(ctx context.Context, who core.Caller, a approval.Approval) (api.Approval, error)
 
 func (s *Server) page(ctx context.Context, who core.Caller, f core.Filter, see look) (api.List, error) {
 	page, err := s.gate.List(ctx, who, f)
@@ -121,7 +123,7 @@ func (s *Server) page(ctx context.Context, who core.Caller, f core.Filter, see l
 }
 
 func (s *Server) resolve(c *call, in api.ResolveRequest) (answer, error) {
-	a, err := s.gate.VoteAs(c.ctx, c.who, c.id, core.Decision(in.Decision), in.Reason, sent(in.After)...)
+	a, err := s.gate.VoteAs(c.ctx, c.who, c.id, approval.Decision(in.Decision), in.Reason, sent(in.After)...)
 	return s.shown(c, a, err)
 }
 
@@ -131,7 +133,7 @@ func (s *Server) withdraw(c *call, in api.WithdrawRequest) (answer, error) {
 }
 
 func (s *Server) claim(c *call, in api.ClaimRequest) (answer, error) {
-	got, err := s.gate.Claim(c.ctx, c.who, c.id, core.ClaimInput{Params: in.Params, Bind: (*core.Bind)(in.Bind),
+	got, err := s.gate.Claim(c.ctx, c.who, c.id, core.ClaimInput{Params: in.Params, Bind: (*approval.Bind)(in.Bind),
 		ClaimID: in.ClaimID})
 	if err != nil {
 		return answer{}, err
@@ -149,14 +151,14 @@ func (s *Server) revoke(c *call, in api.RevokeRequest) (answer, error) {
 }
 
 func (s *Server) result(c *call, in api.ResultRequest) (answer, error) {
-	a, err := s.gate.Report(c.ctx, c.who, c.id, in.ClaimID, core.Result{Status: in.Status, Summary: in.Summary,
+	a, err := s.gate.Report(c.ctx, c.who, c.id, in.ClaimID, approval.Result{Status: in.Status, Summary: in.Summary,
 		ExitCode: in.ExitCode})
 	return s.shown(c, a, err)
 }
 
 // shown answers with one approval and its whole redacted call, unless the step
 // that gave it failed.
-func (s *Server) shown(c *call, a core.Approval, err error) (answer, error) {
+func (s *Server) shown(c *call, a approval.Approval, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
@@ -166,7 +168,7 @@ func (s *Server) shown(c *call, a core.Approval, err error) (answer, error) {
 
 // seen is an approval as that caller sees it: with its card and the whole call for those
 // who may decide, because their vote then counts as seen; the asker knows what it asked.
-func (s *Server) seen(ctx context.Context, who core.Caller, a core.Approval) (api.Approval, error) {
+func (s *Server) seen(ctx context.Context, who core.Caller, a approval.Approval) (api.Approval, error) {
 	body, facts, err := s.called(ctx, who, a)
 	if who.MayDecide {
 		body.Card = view.CardOf(s.gate.CardOf(a, facts))
@@ -174,13 +176,13 @@ func (s *Server) seen(ctx context.Context, who core.Caller, a core.Approval) (ap
 	return body, err
 }
 
-func (s *Server) seenWithoutCard(ctx context.Context, who core.Caller, a core.Approval) (api.Approval, error) {
+func (s *Server) seenWithoutCard(ctx context.Context, who core.Caller, a approval.Approval) (api.Approval, error) {
 	body, _, err := s.called(ctx, who, a)
 	return body, err
 }
 
 // called is an approval with as much of its call as the caller sees.
-func (s *Server) called(ctx context.Context, who core.Caller, a core.Approval) (api.Approval, []core.Fact, error) {
+func (s *Server) called(ctx context.Context, who core.Caller, a approval.Approval) (api.Approval, []card.Fact, error) {
 	if !who.MayDecide {
 		return s.approvalFor(who, a, a.Summary), nil, nil
 	}
@@ -189,7 +191,7 @@ func (s *Server) called(ctx context.Context, who core.Caller, a core.Approval) (
 }
 
 // View is one approval as programs see it, with its whole redacted call.
-func (s *Server) View(ctx context.Context, a core.Approval) (api.Approval, error) {
+func (s *Server) View(ctx context.Context, a approval.Approval) (api.Approval, error) {
 	facts, err := s.wholeCall(ctx, a)
 	if err != nil {
 		return api.Approval{}, err
@@ -198,23 +200,23 @@ func (s *Server) View(ctx context.Context, a core.Approval) (api.Approval, error
 }
 
 // wholeCall is the call as people see it, whole while its params are kept.
-func (s *Server) wholeCall(ctx context.Context, a core.Approval) ([]core.Fact, error) {
-	if a.Final() && (a.Status != core.Approved || a.RevokedAtMs != 0) {
+func (s *Server) wholeCall(ctx context.Context, a approval.Approval) ([]card.Fact, error) {
+	if a.Final() && (a.Status != approval.Approved || a.RevokedAtMs != 0) {
 		return nil, nil // its params went when it ended
 	}
 	return s.gate.Payload(context.WithoutCancel(ctx), a)
 }
 
 // summaryOf is the whole call on one line, or as much of it as is kept.
-func summaryOf(a core.Approval, facts []core.Fact) string {
+func summaryOf(a approval.Approval, facts []card.Fact) string {
 	if len(facts) == 0 {
 		return a.Summary
 	}
-	return core.Line(a.ToolName, facts)
+	return card.Line(a.ToolName, facts)
 }
 
 // approvalFor is approvalOf for one caller.
-func (s *Server) approvalFor(who core.Caller, a core.Approval, summary string) api.Approval {
+func (s *Server) approvalFor(who core.Caller, a approval.Approval, summary string) api.Approval {
 	out := view.ApprovalOf(a.SeenBy(who.Token), summary, s.gate.Rules().People)
 	if who.MayDecide {
 		out.Consulted = view.ConsultedOf(a.Consulted, true)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func TestCreatePending(t *testing.T) {
@@ -86,7 +86,7 @@ func TestCreateAgain(t *testing.T) {
 	one := d.ask("ask", `{"b":1}`, mine)
 	require.Equal(t, one.Code, d.ask("ask", `{"b":1}`, mine).Code)
 	_, err = d.agent.Create(t.Context(), request("ask", `{"b":2}`, mine), api.CreateOptions{})
-	refusal(t, err, core.CodeIDConflict)
+	refusal(t, err, approval.CodeIDConflict)
 }
 
 func TestSupersede(t *testing.T) {
@@ -100,20 +100,20 @@ func TestSupersede(t *testing.T) {
 	require.Equal(t, api.Decision(""), old.Decision)
 
 	_, err = d.agent.Create(t.Context(), request("ask", `{"v":3}`, func(r *api.CreateRequest) { r.Supersedes = old.ID }), api.CreateOptions{})
-	refusal(t, err, core.CodeAlreadyResolved)
+	refusal(t, err, approval.CodeAlreadyResolved)
 	_, err = d.agent.Create(t.Context(), request("ask", `{"v":3}`, func(r *api.CreateRequest) { r.Supersedes = "none" }), api.CreateOptions{})
-	require.Equal(t, "supersedes", refusal(t, err, core.CodeInvalidRequest).Fields[0].Field)
+	require.Equal(t, "supersedes", refusal(t, err, approval.CodeInvalidRequest).Fields[0].Field)
 	_, err = d.other.Create(t.Context(), request("ask", `{"v":3}`, func(r *api.CreateRequest) { r.Supersedes = next.ID }), api.CreateOptions{})
-	refusal(t, err, core.CodeInvalidRequest)
+	refusal(t, err, approval.CodeInvalidRequest)
 }
 
 func TestResolve(t *testing.T) {
 	d, ctx := newDesk(t), t.Context()
 	a := d.ask("ask", `{"a":1}`, func(r *api.CreateRequest) { r.SessionKey = "s1" })
 	_, err := d.alice.Resolve(ctx, a.Code, api.ResolveRequest{Decision: "maybe"})
-	require.Equal(t, "decision", refusal(t, err, core.CodeInvalidRequest).Fields[0].Field)
+	require.Equal(t, "decision", refusal(t, err, approval.CodeInvalidRequest).Fields[0].Field)
 	_, err = d.alice.Resolve(ctx, a.Code, api.ResolveRequest{})
-	refusal(t, err, core.CodeInvalidRequest)
+	refusal(t, err, approval.CodeInvalidRequest)
 
 	done, err := d.alice.Resolve(ctx, a.Code, api.ResolveRequest{Decision: api.AllowSession, Reason: "fine"})
 	require.NoError(t, err)
@@ -128,13 +128,13 @@ func TestResolve(t *testing.T) {
 	require.NoError(t, err, "the same vote again, after the end")
 	require.Equal(t, done.ResolvedAtMs, again.ResolvedAtMs)
 	_, err = d.alice.Resolve(ctx, a.ID, api.ResolveRequest{Decision: api.Deny})
-	refusal(t, err, core.CodeAlreadyResolved)
+	refusal(t, err, approval.CodeAlreadyResolved)
 	_, err = d.bob.Resolve(ctx, a.ID, api.ResolveRequest{Decision: api.AllowSession})
-	refusal(t, err, core.CodeAlreadyResolved)
+	refusal(t, err, approval.CodeAlreadyResolved)
 
 	pair := d.ask("pair", `{}`)
 	_, err = d.alice.Resolve(ctx, pair.ID, api.ResolveRequest{Decision: api.AllowAlways})
-	refusal(t, err, core.CodeDecisionNotOffered)
+	refusal(t, err, approval.CodeDecisionNotOffered)
 	half, err := d.alice.Resolve(ctx, pair.ID, api.ResolveRequest{Decision: api.AllowOnce})
 	require.NoError(t, err)
 	require.Equal(t, api.Pending, half.Status)
@@ -143,7 +143,7 @@ func TestResolve(t *testing.T) {
 	require.Equal(t, []string{"person:alice", "person:bob"}, whole.DecidedBy)
 
 	_, err = d.alice.Resolve(ctx, "nothing-here", api.ResolveRequest{Decision: api.Deny})
-	refusal(t, err, core.CodeNotFound)
+	refusal(t, err, approval.CodeNotFound)
 }
 
 func TestReferences(t *testing.T) {
@@ -157,16 +157,16 @@ func TestReferences(t *testing.T) {
 	_, err := d.agent.Get(ctx, a.ID, 0)
 	require.NoError(t, err)
 	_, err = d.agent.Get(ctx, a.Code, 0)
-	refusal(t, err, core.CodeNotFound)
+	refusal(t, err, approval.CodeNotFound)
 	_, err = d.other.Get(ctx, a.ID, 0)
-	refusal(t, err, core.CodeNotFound)
+	refusal(t, err, approval.CodeNotFound)
 
 	for _, c := range []*api.Client{d.agent, d.other} {
 		_, err = c.Create(ctx, request("ask", `{"b":1}`, func(r *api.CreateRequest) { r.ID = "same" }), api.CreateOptions{})
 		require.NoError(t, err)
 	}
 	_, err = d.alice.Get(ctx, "same", 0)
-	refusal(t, err, core.CodeAmbiguousID)
+	refusal(t, err, approval.CodeAmbiguousID)
 	for _, id := range []string{"..", "a%20b", "a%2Fb", "%00", "%FF", "é"} {
 		r := d.do("GET", "/v1/approvals/"+id, "agent", "")
 		require.Equal(t, "not_found", r.problem(t).Code, id)
@@ -195,7 +195,7 @@ func TestExecParamsAreNamed(t *testing.T) {
 		`{"env":{"A":1}}`:   {"params.env", "params.command"},
 	} {
 		p := d.do("POST", "/v1/approvals", "agent", `{"toolName":"exec","params":`+params+`}`).problem(t)
-		require.Equal(t, string(core.CodeInvalidRequest), p.Code)
+		require.Equal(t, string(approval.CodeInvalidRequest), p.Code)
 		var got []string
 		for _, f := range p.Fields {
 			got = append(got, f.Field)
@@ -240,7 +240,7 @@ func TestList(t *testing.T) {
 	r := d.do("GET", "/v1/approvals?status=open&limit=0&cursor=&what=1&limit=2", "alice", "")
 	require.Equal(t, []string{"limit", "status", "what"}, fieldsOf(r.problem(t)))
 	_, err = d.alice.List(ctx, api.Filter{Cursor: "made-up"})
-	refusal(t, err, core.CodeInvalidRequest)
+	refusal(t, err, approval.CodeInvalidRequest)
 	require.Contains(t, d.do("GET", "/v1/approvals?status=expired", "alice", "").text, `{"items":[],`)
 }
 
@@ -248,9 +248,9 @@ func TestWithdraw(t *testing.T) {
 	d, ctx := newDesk(t), t.Context()
 	a := d.ask("ask", `{}`)
 	_, err := d.other.Withdraw(ctx, a.ID, api.WithdrawRequest{})
-	refusal(t, err, core.CodeNotFound)
+	refusal(t, err, approval.CodeNotFound)
 	_, err = d.alice.Withdraw(ctx, a.ID, api.WithdrawRequest{})
-	refusal(t, err, core.CodeForbidden)
+	refusal(t, err, approval.CodeForbidden)
 	w, err := d.agent.Withdraw(ctx, a.ID, api.WithdrawRequest{Reason: "changed my mind"})
 	require.NoError(t, err)
 	require.Equal(t, api.Withdrawn, w.Status)
@@ -258,14 +258,14 @@ func TestWithdraw(t *testing.T) {
 	require.Equal(t, 200, d.do("POST", "/v1/approvals/"+a.ID+"/withdraw", "agent", "").StatusCode, "again, with no body")
 	done := d.allow(`{}`)
 	_, err = d.agent.Withdraw(ctx, done.ID, api.WithdrawRequest{})
-	refusal(t, err, core.CodeAlreadyResolved)
+	refusal(t, err, approval.CodeAlreadyResolved)
 }
 
 func TestRevoke(t *testing.T) {
 	d, ctx := newDesk(t), t.Context()
 	a := d.allow(`{}`)
 	_, err := d.agent.Revoke(ctx, a.ID, api.RevokeRequest{})
-	refusal(t, err, core.CodeForbidden)
+	refusal(t, err, approval.CodeForbidden)
 	r, err := d.bob.Revoke(ctx, a.Code, api.RevokeRequest{Reason: "wrong host"})
 	require.NoError(t, err)
 	require.NotZero(t, r.RevokedAtMs)
@@ -273,15 +273,15 @@ func TestRevoke(t *testing.T) {
 	_, err = d.bob.Revoke(ctx, a.Code, api.RevokeRequest{})
 	require.NoError(t, err, "again")
 	_, err = d.agent.Claim(ctx, a.ID, api.ClaimRequest{})
-	require.Equal(t, "revoked", refusal(t, err, core.CodeNotClaimable).Why)
+	require.Equal(t, "revoked", refusal(t, err, approval.CodeNotClaimable).Why)
 
 	_, err = d.bob.Revoke(ctx, d.ask("ask", `{"n":2}`).ID, api.RevokeRequest{})
-	require.Equal(t, "pending", refusal(t, err, core.CodeNotClaimable).Why)
+	require.Equal(t, "pending", refusal(t, err, approval.CodeNotClaimable).Why)
 	used := d.allow(`{"n":3}`)
 	_, err = d.agent.Claim(ctx, used.ID, api.ClaimRequest{})
 	require.NoError(t, err)
 	_, err = d.bob.Revoke(ctx, used.ID, api.RevokeRequest{})
-	refusal(t, err, core.CodeAlreadyUsed)
+	refusal(t, err, approval.CodeAlreadyUsed)
 }
 
 func TestResult(t *testing.T) {
@@ -289,13 +289,13 @@ func TestResult(t *testing.T) {
 	a := d.allow(`{}`)
 	exit := 3
 	_, err := d.agent.Result(ctx, a.ID, api.ResultRequest{Status: "failed", ExitCode: &exit})
-	refusal(t, err, core.CodeNotClaimable)
+	refusal(t, err, approval.CodeNotClaimable)
 	_, err = d.agent.Claim(ctx, a.ID, api.ClaimRequest{ClaimID: "c"})
 	require.NoError(t, err)
 	_, err = d.agent.Result(ctx, a.ID, api.ResultRequest{Status: "meh"})
-	require.Equal(t, "status", refusal(t, err, core.CodeInvalidRequest).Fields[0].Field)
+	require.Equal(t, "status", refusal(t, err, approval.CodeInvalidRequest).Fields[0].Field)
 	_, err = d.other.Result(ctx, a.ID, api.ResultRequest{Status: "failed"})
-	refusal(t, err, core.CodeNotFound)
+	refusal(t, err, approval.CodeNotFound)
 	got, err := d.agent.Result(ctx, a.ID, api.ResultRequest{Status: "failed", Summary: "no space", ExitCode: &exit})
 	require.NoError(t, err)
 	require.Equal(t, 3, *got.Result.ExitCode)
@@ -303,9 +303,9 @@ func TestResult(t *testing.T) {
 	_, err = d.agent.Result(ctx, a.ID, api.ResultRequest{Status: "failed", Summary: "no space", ExitCode: &exit})
 	require.NoError(t, err, "the same again")
 	_, err = d.agent.Result(ctx, a.ID, api.ResultRequest{Status: "succeeded"})
-	refusal(t, err, core.CodeAlreadyUsed)
+	refusal(t, err, approval.CodeAlreadyUsed)
 	_, err = d.agent.Claim(ctx, a.ID, api.ClaimRequest{ClaimID: "c"})
-	refusal(t, err, core.CodeAlreadyUsed)
+	refusal(t, err, approval.CodeAlreadyUsed)
 	after, err := d.alice.Get(ctx, a.ID, 0)
 	require.NoError(t, err)
 	require.Equal(t, got.ParamsSummary, after.ParamsSummary)
@@ -323,7 +323,7 @@ func TestExpired(t *testing.T) {
 	require.Equal(t, api.Expired, a.Status)
 	require.Equal(t, api.Decision(""), a.Decision)
 	_, err := d.agent.Claim(ctx, a.ID, api.ClaimRequest{})
-	require.Equal(t, "denied", refusal(t, err, core.CodeNotClaimable).Why)
+	require.Equal(t, "denied", refusal(t, err, approval.CodeNotClaimable).Why)
 }
 
 func fieldsOf(p api.Problem) []string {

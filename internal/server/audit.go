@@ -9,6 +9,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/server/events"
 )
 
@@ -19,7 +20,7 @@ type Audit struct {
 	Pins    func() api.DeskKeys                            // what clients pin
 	Keys    func() []string                                // verifier keys of its checkpoints
 	Verify  func(context.Context) (api.AuditReport, error) // checks the whole chain, until ctx ends
-	Receipt func(core.Approval) (string, error)            // of a claimed approval
+	Receipt func(approval.Approval) (string, error)        // of a claimed approval
 	JWKS    func() []byte                                  // the receipts' public keys
 
 	verifying atomic.Bool // a check of the chain is under way
@@ -42,7 +43,7 @@ func (s *Server) audit(c *call) (answer, error) {
 	if given := c.query.text("cursor"); given != "" {
 		n, err := strconv.ParseUint(given, 10, 62)
 		if err != nil {
-			return answer{}, core.Invalid(core.FieldError{Field: "cursor",
+			return answer{}, approval.Invalid(approval.FieldError{Field: "cursor",
 				Problem: "is not one that a page before this gave"})
 		}
 		at = int64(n)
@@ -83,7 +84,7 @@ func (s *Server) verifyAudit(c *call) (answer, error) {
 	}
 	// It takes a processor for as long as the log is long, and any two find the same.
 	if !a.verifying.CompareAndSwap(false, true) {
-		return answer{}, core.Refuse(core.CodeRateLimited, "The log is being checked already, and one check runs "+
+		return answer{}, approval.Refuse(approval.CodeRateLimited, "The log is being checked already, and one check runs "+
 			"at a time; try again when it is over.")
 	}
 	defer a.verifying.Store(false)
@@ -114,7 +115,7 @@ func (s *Server) deskKeys(w http.ResponseWriter, r *http.Request) {
 }
 
 // receipt signs what a claimed approval allows; empty where the desk signs none.
-func (s *Server) receipt(a core.Approval) (string, error) {
+func (s *Server) receipt(a approval.Approval) (string, error) {
 	if s.cfg.Audit == nil || s.cfg.Audit.Receipt == nil {
 		return "", nil
 	}

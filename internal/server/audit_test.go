@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // A check of the chain costs a processor for as long as the log is long: there is
@@ -32,13 +32,13 @@ func TestVerifyAudit_OneAtATimeAndNoneForTheGone(t *testing.T) {
 	}()
 	<-begun
 	_, err := d.alice.VerifyAudit(t.Context())
-	refusal(t, err, core.CodeRateLimited)
+	refusal(t, err, approval.CodeRateLimited)
 	require.EqualValues(t, 1, calls.Load())
 	leave()
 	require.Error(t, <-left)
 	report, err := d.alice.VerifyAudit(t.Context())
 	for err != nil { // the handler of the first may have some lines to go
-		refusal(t, err, core.CodeRateLimited)
+		refusal(t, err, approval.CodeRateLimited)
 		report, err = d.alice.VerifyAudit(t.Context())
 	}
 	require.True(t, report.OK)

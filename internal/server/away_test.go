@@ -9,6 +9,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // A person's own token, or an operator's, says that they are away and back; operators hear
@@ -37,11 +38,11 @@ func TestAwayAndBack(t *testing.T) {
 	require.Equal(t, api.Back{Person: "bob"}, back)
 
 	_, err = d.bob.SetAway(ctx, "alice", api.AwayRequest{UntilMs: until})
-	refusal(t, err, core.CodeForbidden)
+	refusal(t, err, approval.CodeForbidden)
 	_, err = d.alice.SetAway(ctx, "zoe", api.AwayRequest{UntilMs: until})
-	refusal(t, err, core.CodeNotFound)
+	refusal(t, err, approval.CodeNotFound)
 	_, err = d.bob.SetAway(ctx, "bob", api.AwayRequest{})
-	refusal(t, err, core.CodeInvalidRequest)
+	refusal(t, err, approval.CodeInvalidRequest)
 	require.Equal(t, "invalid_request", d.do("PUT", "/v1/people/bob/away", "bob", `{"untilMs":1,"person":"alice"}`).problem(t).Code)
 	for _, who := range []string{"agent", "alice-agent", "both", "viewer", "auditor"} {
 		require.Equal(t, "forbidden", d.do("PUT", "/v1/people/alice/away", who, `{"untilMs":9999999999999}`).problem(t).Code, who)
@@ -60,12 +61,12 @@ func TestAwayAndBack(t *testing.T) {
 
 // The answers say in whose stead a yes was given, and with whom it fills one seat.
 func TestVotesSayWhoStoodInForWhom(t *testing.T) {
-	v := core.Vote{Approver: core.UserRequest, Verdict: core.Approve, Voter: &core.Voter{Person: "bob"}, For: []string{"alice"}, With: "alice"}
+	v := approval.Vote{Approver: approval.UserRequest, Verdict: approval.Approve, Voter: &approval.Voter{Person: "bob"}, For: []string{"alice"}, With: "alice"}
 	d := newDesk(t)
 	a, err := d.agent.Create(t.Context(), request("ask", `{}`), api.CreateOptions{})
 	require.NoError(t, err)
-	_, err = d.store.Update(t.Context(), a.ID, func(a core.Approval) (core.Change, error) {
-		a.Votes, a.Status, a.Decision, a.DecidedBy, a.ResolvedAtMs = []core.Vote{v}, core.Approved, core.AllowOnce, []string{"person:bob"}, 1
+	_, err = d.store.Update(t.Context(), a.ID, func(a approval.Approval) (core.Change, error) {
+		a.Votes, a.Status, a.Decision, a.DecidedBy, a.ResolvedAtMs = []approval.Vote{v}, approval.Approved, approval.AllowOnce, []string{"person:bob"}, 1
 		return core.Change{Approval: a}, nil
 	})
 	require.NoError(t, err)

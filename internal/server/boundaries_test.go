@@ -11,6 +11,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/store"
 )
 
@@ -37,7 +38,7 @@ func TestACommitWakesEverybodyThoughItsClientHungUp(t *testing.T) {
 	defer cancel()
 	var woken atomic.Int32
 	gate := core.NewGate(&leavingStore{d.store, cancel}, d.rules, slog.New(slog.DiscardHandler), func(core.Change) { woken.Add(1) })
-	_, _, _ = gate.Submit(ctx, requesting, core.Call{ToolName: "ask", ID: "x", Params: []byte(`{"n":1}`)})
+	_, _, _ = gate.Submit(ctx, requesting, approval.Call{ToolName: "ask", ID: "x", Params: []byte(`{"n":1}`)})
 	page, err := d.gate.List(t.Context(), core.Caller{MayDecide: true}, core.Filter{})
 	require.NoError(t, err)
 	require.Len(t, page.Items, 1)
@@ -53,7 +54,10 @@ type crowdedStore struct {
 func (s *crowdedStore) Create(ctx context.Context, l core.Lookup, fn func(core.Existing) ([]core.Change, error)) error {
 	if s.left--; s.left >= 0 {
 		first, _ := core.CodeKeys(l.Code)
-		other := core.Approval{Key: first + "-other", ID: first, Code: l.Code, Owner: "other", Status: core.Denied}
+		other := approval.Approval{
+			Names: approval.Names{Key: first + "-other", ID: first, Code: l.Code, Owner: "other"},
+			Ended: approval.Ended{Status: approval.Denied},
+		}
 		if err := s.Store.Create(ctx, core.Lookup{}, func(core.Existing) ([]core.Change, error) { return []core.Change{{Approval: other, New: true}}, nil }); err != nil {
 			return err
 		}
@@ -66,7 +70,7 @@ func TestACodeThatIsTakenIsGivenToNobodyElse(t *testing.T) {
 	d := newDesk(t)
 	ctx := t.Context()
 	gate := core.NewGate(&crowdedStore{d.store, 2}, d.rules, slog.New(slog.DiscardHandler))
-	a, created, err := gate.Submit(ctx, requesting, core.Call{ToolName: "ask", Params: []byte(`{"n":1}`)})
+	a, created, err := gate.Submit(ctx, requesting, approval.Call{ToolName: "ask", Params: []byte(`{"n":1}`)})
 	require.NoError(t, err)
 	require.True(t, created)
 	require.Equal(t, a.Key, a.ID)
@@ -82,7 +86,7 @@ func TestACodeThatIsTakenIsGivenToNobodyElse(t *testing.T) {
 	require.Len(t, all.Items, 3)
 
 	gate = core.NewGate(&crowdedStore{d.store, 99}, d.rules, slog.New(slog.DiscardHandler))
-	_, _, err = gate.Submit(ctx, requesting, core.Call{ToolName: "ask", Params: []byte(`{"n":1}`)})
+	_, _, err = gate.Submit(ctx, requesting, approval.Call{ToolName: "ask", Params: []byte(`{"n":1}`)})
 	require.ErrorIs(t, err, core.ErrCodeTaken)
 }
 
@@ -108,12 +112,12 @@ func TestAdversary_B8_EveryClaimAsksPolicy(t *testing.T) {
 	ctx := t.Context()
 	st := &turningStore{Store: d.store}
 	gate := core.NewGate(st, d.rules, slog.New(slog.DiscardHandler))
-	a, _, err := gate.Submit(ctx, requesting, core.Call{ToolName: "ask", ID: "x", Params: []byte(`{"n":1}`)})
+	a, _, err := gate.Submit(ctx, requesting, approval.Call{ToolName: "ask", ID: "x", Params: []byte(`{"n":1}`)})
 	require.NoError(t, err)
 	d.judge.turn("ask")
 	approved := make(chan error, 1)
 	st.between = func() {
-		_, err := gate.VoteAs(ctx, core.Caller{Token: "alice", Person: "alice", MayDecide: true}, a.Code, core.AllowOnce, "")
+		_, err := gate.VoteAs(ctx, core.Caller{Token: "alice", Person: "alice", MayDecide: true}, a.Code, approval.AllowOnce, "")
 		approved <- err
 	}
 	got, err := gate.Claim(ctx, requesting, "x", core.ClaimInput{})
@@ -126,7 +130,7 @@ func TestAdversary_B8_EveryClaimAsksPolicy(t *testing.T) {
 func TestAnOverdueApprovalIsNotJoined(t *testing.T) {
 	d := newDesk(t) // without timers, nothing ends the first one
 	ctx := t.Context()
-	call := core.Call{ToolName: "ask", SessionKey: "s", Params: []byte(`{"n":1}`)}
+	call := approval.Call{ToolName: "ask", SessionKey: "s", Params: []byte(`{"n":1}`)}
 	brief := call
 	brief.TimeoutMs = 1
 	overdue, _, err := d.gate.Submit(ctx, requesting, brief)
@@ -138,10 +142,10 @@ func TestAnOverdueApprovalIsNotJoined(t *testing.T) {
 	require.NoError(t, d.gate.Tick(ctx, overdue.Key))
 	next, err = d.gate.ByKey(ctx, next.Key)
 	require.NoError(t, err)
-	require.Equal(t, core.Pending, next.Status)
+	require.Equal(t, approval.Pending, next.Status)
 	overdue, err = d.gate.ByKey(ctx, overdue.Key)
 	require.NoError(t, err)
-	require.Equal(t, core.Expired, overdue.Status)
+	require.Equal(t, approval.Expired, overdue.Status)
 }
 
 // Who asks and waits learns of a decision that is faster than its wait: it watches
@@ -153,15 +157,15 @@ func TestDecidedBeforeTheWaitBegins(t *testing.T) {
 	alice := core.Caller{Token: "alice", Person: "alice", MayDecide: true}
 	gate = core.NewGate(d.store, d.rules, slog.New(slog.DiscardHandler), func(c core.Change) {
 		if c.New {
-			_, err := gate.VoteAs(ctx, alice, c.Approval.Code, core.Deny, "no")
+			_, err := gate.VoteAs(ctx, alice, c.Approval.Code, approval.Deny, "no")
 			require.NoError(t, err)
 		}
 	})
-	call := core.Call{ToolName: "ask", ID: "x", Params: []byte(`{"n":1}`)}
+	call := approval.Call{ToolName: "ask", ID: "x", Params: []byte(`{"n":1}`)}
 	a, created, w, err := gate.SubmitAndWatch(ctx, requesting, call)
 	require.NoError(t, err)
 	require.True(t, created)
-	require.Equal(t, core.Pending, a.Status)
+	require.Equal(t, approval.Pending, a.Status)
 	select {
 	case <-w.Changed():
 	default:
@@ -169,7 +173,7 @@ func TestDecidedBeforeTheWaitBegins(t *testing.T) {
 	}
 	ended, err := w.Look(ctx, false)
 	require.NoError(t, err)
-	require.Equal(t, core.Denied, ended.Status)
+	require.Equal(t, approval.Denied, ended.Status)
 	w.Stop()
 
 	_, created, w, err = gate.SubmitAndWatch(ctx, requesting, call)
@@ -191,12 +195,12 @@ func TestAdversary_B5_AVoteAsksTheRulesOfNow(t *testing.T) {
 	rules := d.rules
 	rules.Policy = laterPolicy{d.judge}
 	gate := core.NewGate(d.store, rules, slog.New(slog.DiscardHandler))
-	got, err := gate.VoteAs(t.Context(), core.Caller{Token: "alice", Person: "alice", MayDecide: true}, a.Code, core.AllowOnce, "")
-	require.Equal(t, core.CodeAlreadyResolved, core.CodeOf(err))
-	require.NotEqual(t, core.Approved, got.Status)
+	got, err := gate.VoteAs(t.Context(), core.Caller{Token: "alice", Person: "alice", MayDecide: true}, a.Code, approval.AllowOnce, "")
+	require.Equal(t, approval.CodeAlreadyResolved, approval.CodeOf(err))
+	require.NotEqual(t, approval.Approved, got.Status)
 	after, err := d.agent.Get(t.Context(), a.ID, 0)
 	require.NoError(t, err)
-	require.EqualValues(t, core.Denied, after.Status)
+	require.EqualValues(t, approval.Denied, after.Status)
 	require.Equal(t, []string{"policy"}, after.DecidedBy)
 	require.Equal(t, "no longer", after.Reason)
 }

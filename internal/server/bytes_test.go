@@ -13,6 +13,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/server/view"
 )
 
@@ -28,7 +29,7 @@ func sample(v reflect.Value, path string, some bool) {
 	}
 	switch v.Kind() {
 	case reflect.String:
-		if t := v.Type(); t == reflect.TypeFor[api.Decision]() || t == reflect.TypeFor[core.Decision]() {
+		if t := v.Type(); t == reflect.TypeFor[api.Decision]() || t == reflect.TypeFor[approval.Decision]() {
 			v.SetString([]string{"allow-once", "allow-session", "allow-always", "deny"}[n/2%4])
 			return
 		}

@@ -5,13 +5,13 @@ import (
 	"net/http"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Callbacks is the outbox of calls back to owners, as operators see it.
 type Callbacks interface {
-	Callbacks(ctx context.Context, limit int) ([]core.Delivery, error)
-	RetryCallback(ctx context.Context, id string) (core.Delivery, error)
+	Callbacks(ctx context.Context, limit int) ([]approval.Delivery, error)
+	RetryCallback(ctx context.Context, id string) (approval.Delivery, error)
 }
 
 func (s *Server) callbacks(c *call) (answer, error) {

@@ -16,6 +16,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // line is one connection to a desk, on which requests are written by hand.
@@ -230,4 +231,4 @@ func TestPanicAfterAWait(t *testing.T) {
 type panicking struct{ core.Policy }
 
 // Judge panics.
-func (panicking) Judge(context.Context, core.Call) core.Judgement { panic("boom") }
+func (panicking) Judge(context.Context, approval.Call) approval.Judgement { panic("boom") }

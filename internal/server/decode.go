@@ -16,7 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/server/connection"
 )
 
@@ -38,7 +38,7 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error
 		return nil, err
 	}
 	if !identity(r.Header.Values("Content-Encoding")) {
-		return nil, core.Refuse(core.CodeMalformed, "Send the body as it is, without a Content-Encoding.")
+		return nil, approval.Refuse(approval.CodeMalformed, "Send the body as it is, without a Content-Encoding.")
 	}
 	var body []byte
 	var err error
@@ -81,12 +81,12 @@ func brokenOff(err error) error {
 	if big := (*http.MaxBytesError)(nil); errors.As(err, &big) {
 		return tooLarge(big.Limit)
 	}
-	return core.Refuse(core.CodeMalformed, "The body broke off, or took longer than %d s to come.",
+	return approval.Refuse(approval.CodeMalformed, "The body broke off, or took longer than %d s to come.",
 		int(requestTime.Seconds()))
 }
 
 func tooLarge(most int64) error {
-	return core.Refuse(core.CodePayloadTooLarge, "The body is larger than %d bytes.", most)
+	return approval.Refuse(approval.CodePayloadTooLarge, "The body is larger than %d bytes.", most)
 }
 
 // checkContentType takes JSON, and what common tools send of their own accord
@@ -103,7 +103,7 @@ func checkContentType(given string) error {
 	if err == nil && utf8 && taken {
 		return nil
 	}
-	return core.Refuse(core.CodeMalformed, "Send the body as Content-Type: application/json, in UTF-8.")
+	return approval.Refuse(approval.CodeMalformed, "Send the body as Content-Type: application/json, in UTF-8.")
 }
 
 // Decode reads a body strictly into the struct that into points to: names match
@@ -123,9 +123,9 @@ func Decode(body []byte, into any) error {
 	}
 	bad := mistakes("", reflect.TypeOf(into).Elem(), body)
 	if len(bad) == 0 {
-		bad = []core.FieldError{{Field: "body", Problem: "is not what this request takes"}}
+		bad = []approval.FieldError{{Field: "body", Problem: "is not what this request takes"}}
 	}
-	return core.Invalid(bad[:min(len(bad), maxMistakes)]...)
+	return approval.Invalid(bad[:min(len(bad), maxMistakes)]...)
 }
 
 // least is a member that has a least length or number.
@@ -158,7 +158,7 @@ func leastsOf(t reflect.Type) []least {
 // least length or number, so that they do not count as absent.
 func emptied(body []byte, into any) error {
 	var members map[string]jsontext.Value
-	var bad []core.FieldError
+	var bad []approval.FieldError
 	v := reflect.ValueOf(into).Elem()
 	for _, l := range leastsOf(v.Type()) {
 		if !v.FieldByIndex(l.index).IsZero() || !mayName(body, l.name) {
@@ -168,11 +168,11 @@ func emptied(body []byte, into any) error {
 			return nil
 		}
 		if value, sent := members[l.name]; sent && value.Kind() != 'n' {
-			bad = append(bad, core.FieldError{Field: l.name, Problem: l.problem})
+			bad = append(bad, approval.FieldError{Field: l.name, Problem: l.problem})
 		}
 	}
 	if bad != nil {
-		return core.Invalid(bad...)
+		return approval.Invalid(bad...)
 	}
 	return nil
 }
@@ -194,38 +194,38 @@ func wellFormed(body []byte) error {
 	case errors.Is(err, io.EOF):
 		return nil
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		return core.Refuse(core.CodeMalformed, "The body has an object that names a member twice.")
+		return approval.Refuse(approval.CodeMalformed, "The body has an object that names a member twice.")
 	case errors.As(err, &at):
-		return core.Refuse(core.CodeMalformed, "The body is not valid JSON in UTF-8, at byte %d.", at.ByteOffset)
+		return approval.Refuse(approval.CodeMalformed, "The body is not valid JSON in UTF-8, at byte %d.", at.ByteOffset)
 	}
-	return core.Refuse(core.CodeMalformed, "The body has something after its JSON object.")
+	return approval.Refuse(approval.CodeMalformed, "The body has something after its JSON object.")
 }
 
 // mistakes names every member of a well-formed value that does not fit type t.
-func mistakes(path string, t reflect.Type, value jsontext.Value) []core.FieldError {
+func mistakes(path string, t reflect.Type, value jsontext.Value) []approval.FieldError {
 	if value.Kind() != '{' {
-		return []core.FieldError{{Field: cmp.Or(path, "body"), Problem: "must be a JSON object"}}
+		return []approval.FieldError{{Field: cmp.Or(path, "body"), Problem: "must be a JSON object"}}
 	}
-	var bad []core.FieldError
+	var bad []approval.FieldError
 	var members map[string]jsontext.Value
 	if json.Unmarshal(value, &members) != nil {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		v := members[name]
-		at := core.FieldName(name)
+		at := approval.FieldName(name)
 		if path != "" {
 			at = path + "." + at
 		}
 		f, known := fieldOf(t, name)
 		switch {
 		case !known:
-			bad = append(bad, core.FieldError{Field: at, Problem: "is not a field of this request"})
+			bad = append(bad, approval.FieldError{Field: at, Problem: "is not a field of this request"})
 		case v.Kind() == 'n':
 		case f.Kind() == reflect.Struct:
 			bad = append(bad, mistakes(at, f, v)...)
 		case json.Unmarshal(v, reflect.New(f).Interface()) != nil:
-			bad = append(bad, core.FieldError{Field: at, Problem: mustBe(f.Kind())})
+			bad = append(bad, approval.FieldError{Field: at, Problem: mustBe(f.Kind())})
 		}
 	}
 	return bad

@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func TestDecodeTable(t *testing.T) {
 	for _, c := range []struct {
 		name, body string
-		code       core.Code // empty: accepted
+		code       approval.Code // empty: accepted
 		fields     string
 	}{
 		{"empty", ``, "", ""},
@@ -23,41 +23,41 @@ func TestDecodeTable(t *testing.T) {
 		{"empty object", `{}`, "", ""},
 		{"null fields", `{"agentId":null,"origin":null,"timeoutMs":null}`, "", ""},
 		{"white space around", " {\"toolName\" : \"x\"}\n ", "", ""},
-		{"unknown", `{"callbackURL":"https://x"}`, core.CodeInvalidRequest, "callbackURL"},
-		{"other case", `{"toolname":"x","Params":{},"agentID":"x"}`, core.CodeInvalidRequest, "Params agentID toolname"},
-		{"sent empty", `{"id":"","timeoutMs":0,"toolName":"","context":{}}`, core.CodeInvalidRequest, "id toolName timeoutMs"},
-		{"sent empty, plainly", `{"toolName":"ask","id":"","params":{}}`, core.CodeInvalidRequest, "id"},
-		{"no time", `{"timeoutMs":0,"toolName":"ask","params":{}}`, core.CodeInvalidRequest, "timeoutMs"},
-		{"nested", `{"bind":{"Host":"x","workdir":1},"origin":{"to":-100}}`, core.CodeInvalidRequest, "bind.Host bind.workdir origin.to"},
-		{"wrong types", `{"toolName":[],"timeoutMs":"5","context":{"subagent":1},"requester":"me"}`, core.CodeInvalidRequest,
+		{"unknown", `{"callbackURL":"https://x"}`, approval.CodeInvalidRequest, "callbackURL"},
+		{"other case", `{"toolname":"x","Params":{},"agentID":"x"}`, approval.CodeInvalidRequest, "Params agentID toolname"},
+		{"sent empty", `{"id":"","timeoutMs":0,"toolName":"","context":{}}`, approval.CodeInvalidRequest, "id toolName timeoutMs"},
+		{"sent empty, plainly", `{"toolName":"ask","id":"","params":{}}`, approval.CodeInvalidRequest, "id"},
+		{"no time", `{"timeoutMs":0,"toolName":"ask","params":{}}`, approval.CodeInvalidRequest, "timeoutMs"},
+		{"nested", `{"bind":{"Host":"x","workdir":1},"origin":{"to":-100}}`, approval.CodeInvalidRequest, "bind.Host bind.workdir origin.to"},
+		{"wrong types", `{"toolName":[],"timeoutMs":"5","context":{"subagent":1},"requester":"me"}`, approval.CodeInvalidRequest,
 			"context.subagent requester timeoutMs toolName"},
-		{"fraction", `{"timeoutMs":1.5}`, core.CodeInvalidRequest, "timeoutMs"},
-		{"too big a number", `{"timeoutMs":9223372036854775808}`, core.CodeInvalidRequest, "timeoutMs"},
-		{"odd names", `{"a b":1,"é":2,"":3}`, core.CodeInvalidRequest, `"" "a b" "\u00e9"`},
-		{"array", `[]`, core.CodeInvalidRequest, "body"},
-		{"null", `null`, core.CodeInvalidRequest, "body"},
-		{"text", `"x"`, core.CodeInvalidRequest, "body"},
-		{"twice", `{"toolName":"a","toolName":"a"}`, core.CodeMalformed, ""},
-		{"twice, escaped", `{"toolName":"a","tool\u004eame":"b"}`, core.CodeMalformed, ""},
-		{"twice, deep in params", `{"params":{"a":[{"b":1,"b":2}]}}`, core.CodeMalformed, ""},
-		{"twice, in an unknown field", `{"x":{"b":1,"b":2}}`, core.CodeMalformed, ""},
-		{"lone surrogate", `{"params":{"a":"\udc00"}}`, core.CodeMalformed, ""},
-		{"broken UTF-8", "{\"toolName\":\"\xff\"}", core.CodeMalformed, ""},
-		{"byte order mark", "\ufeff{}", core.CodeMalformed, ""},
-		{"cut", `{"toolName":"a"`, core.CodeMalformed, ""},
-		{"more after it", `{} {}`, core.CodeMalformed, ""},
-		{"garbage after it", `{}x`, core.CodeMalformed, ""},
-		{"comment", `{/**/}`, core.CodeMalformed, ""},
-		{"trailing comma", `{"toolName":"a",}`, core.CodeMalformed, ""},
-		{"NaN", `{"timeoutMs":NaN}`, core.CodeMalformed, ""},
-		{"very deep", `{"params":` + strings.Repeat(`[`, 20000) + strings.Repeat(`]`, 20000) + `}`, core.CodeMalformed, ""},
+		{"fraction", `{"timeoutMs":1.5}`, approval.CodeInvalidRequest, "timeoutMs"},
+		{"too big a number", `{"timeoutMs":9223372036854775808}`, approval.CodeInvalidRequest, "timeoutMs"},
+		{"odd names", `{"a b":1,"é":2,"":3}`, approval.CodeInvalidRequest, `"" "a b" "\u00e9"`},
+		{"array", `[]`, approval.CodeInvalidRequest, "body"},
+		{"null", `null`, approval.CodeInvalidRequest, "body"},
+		{"text", `"x"`, approval.CodeInvalidRequest, "body"},
+		{"twice", `{"toolName":"a","toolName":"a"}`, approval.CodeMalformed, ""},
+		{"twice, escaped", `{"toolName":"a","tool\u004eame":"b"}`, approval.CodeMalformed, ""},
+		{"twice, deep in params", `{"params":{"a":[{"b":1,"b":2}]}}`, approval.CodeMalformed, ""},
+		{"twice, in an unknown field", `{"x":{"b":1,"b":2}}`, approval.CodeMalformed, ""},
+		{"lone surrogate", `{"params":{"a":"\udc00"}}`, approval.CodeMalformed, ""},
+		{"broken UTF-8", "{\"toolName\":\"\xff\"}", approval.CodeMalformed, ""},
+		{"byte order mark", "\ufeff{}", approval.CodeMalformed, ""},
+		{"cut", `{"toolName":"a"`, approval.CodeMalformed, ""},
+		{"more after it", `{} {}`, approval.CodeMalformed, ""},
+		{"garbage after it", `{}x`, approval.CodeMalformed, ""},
+		{"comment", `{/**/}`, approval.CodeMalformed, ""},
+		{"trailing comma", `{"toolName":"a",}`, approval.CodeMalformed, ""},
+		{"NaN", `{"timeoutMs":NaN}`, approval.CodeMalformed, ""},
+		{"very deep", `{"params":` + strings.Repeat(`[`, 20000) + strings.Repeat(`]`, 20000) + `}`, approval.CodeMalformed, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var in api.CreateRequest
 			err := Decode([]byte(c.body), &in)
-			require.Equal(t, c.code, core.CodeOf(err), "%v", err)
-			if c.code == core.CodeInvalidRequest {
-				require.Equal(t, c.fields, strings.Join(fieldsOf(problem(err.(*core.Error))), " "))
+			require.Equal(t, c.code, approval.CodeOf(err), "%v", err)
+			if c.code == approval.CodeInvalidRequest {
+				require.Equal(t, c.fields, strings.Join(fieldsOf(problem(err.(*approval.Error))), " "))
 			}
 		})
 	}
@@ -69,7 +69,7 @@ func TestDecodeManyMistakes(t *testing.T) {
 		b.WriteString(`,"` + strings.Repeat("x", 200) + strings.Repeat("y", i) + `":1`)
 	}
 	err := Decode([]byte(`{"toolName":1`+b.String()+`}`), &api.CreateRequest{})
-	p := problem(err.(*core.Error))
+	p := problem(err.(*approval.Error))
 	require.Len(t, p.Fields, maxMistakes)
 	require.Less(t, len(p.Detail), 4000)
 }
@@ -147,9 +147,9 @@ func FuzzDecodeCreate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var in api.CreateRequest
 		if err := Decode(body, &in); err != nil {
-			code := core.CodeOf(err)
-			require.Contains(t, []core.Code{core.CodeMalformed, core.CodeInvalidRequest}, code)
-			require.Equal(t, code == core.CodeInvalidRequest, len(problem(err.(*core.Error)).Fields) > 0)
+			code := approval.CodeOf(err)
+			require.Contains(t, []approval.Code{approval.CodeMalformed, approval.CodeInvalidRequest}, code)
+			require.Equal(t, code == approval.CodeInvalidRequest, len(problem(err.(*approval.Error)).Fields) > 0)
 			return
 		}
 		if len(bytes.TrimSpace(body)) == 0 {

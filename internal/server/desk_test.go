@@ -23,6 +23,8 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 	"approvalbot/internal/server/auth"
 	"approvalbot/internal/server/events"
 	"approvalbot/internal/server/metrics"
@@ -66,12 +68,12 @@ type desk struct {
 func secretOf(name string) string { return name + "-s3cret-s3cret" }
 
 func testTokens() []auth.Token {
-	chat, _ := core.ParseTarget("telegram:-100777")
+	chat, _ := approval.ParseTarget("telegram:-100777")
 	token := func(name string, who core.Caller) auth.Token {
 		return auth.Token{Name: name, Hash: auth.Hash(secretOf(name)), Caller: who}
 	}
 	return []auth.Token{
-		token("agent", core.Caller{MayRequest: true, SessionChats: []core.Target{chat}}),
+		token("agent", core.Caller{MayRequest: true, SessionChats: []approval.Target{chat}}),
 		token("other", core.Caller{MayRequest: true}),
 		token("alice-agent", core.Caller{MayRequest: true, Person: "alice"}),
 		token("alice", core.Caller{MayDecide: true, MayAudit: true, MayAdmin: true, Person: "alice"}),
@@ -105,8 +107,8 @@ func (d *desk) open() {
 	st := d.store
 	d.t.Cleanup(func() { _ = st.Close(); running.Wait() })
 
-	people, err := core.NewDirectory(core.Rights{
-		People: []core.Person{
+	people, err := people.NewDirectory(people.Rights{
+		People: []people.Person{
 			{Name: "alice", Accounts: map[string]string{"telegram": "111", "discord": "222"}},
 			{Name: "bob", Accounts: map[string]string{"telegram": "333"}},
 		},
@@ -204,12 +206,12 @@ func (d *desk) allow(params string, more ...func(*api.CreateRequest)) api.Approv
 }
 
 // refusal requires that err is a problem of that code and gives it.
-func refusal(t testing.TB, err error, code core.Code) *api.Problem {
+func refusal(t testing.TB, err error, code approval.Code) *api.Problem {
 	t.Helper()
 	var p *api.Problem
 	require.ErrorAs(t, err, &p)
 	require.Equal(t, string(code), p.Code, p.Detail)
-	require.Equal(t, statusOf[code], p.Status)
+	require.Equal(t, statusOf()[code], p.Status)
 	return p
 }
 
@@ -238,7 +240,16 @@ func (w *inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 // contract is the OpenAPI description, as something to hold answers against.
 type contract struct{ doc *huma.OpenAPI }
 
-func contractOf(s *Server) *contract { return &contract{description(s.routes(), "test")} }
+// shared holds the first desk's description: the routes of all are the same.
+var shared struct {
+	once sync.Once
+	contract
+}
+
+func contractOf(s *Server) *contract {
+	shared.once.Do(func() { shared.doc = description(s.routes(), "test") })
+	return &shared.contract
+}
 
 func (c *contract) check(t testing.TB, method, path string, res *http.Response, body []byte) {
 	op := c.operation(method, path)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // BenchmarkEventToAThousandListeners is the time from a decision by policy to
@@ -20,7 +21,7 @@ func BenchmarkEventToAThousandListeners(b *testing.B) {
 	}
 	who := core.Caller{Token: "agent", MayRequest: true}
 	for n := 0; b.Loop(); n++ {
-		if _, _, err := d.gate.Submit(b.Context(), who, core.Call{ToolName: "read", Params: fmt.Appendf(nil, `{"n":%d}`, n)}); err != nil {
+		if _, _, err := d.gate.Submit(b.Context(), who, approval.Call{ToolName: "read", Params: fmt.Appendf(nil, `{"n":%d}`, n)}); err != nil {
 			b.Fatal(err)
 		}
 		var heard sync.WaitGroup

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/server/auth"
 	"approvalbot/internal/server/events"
 )
@@ -214,7 +214,7 @@ func TestEventsToAListenerThatNeverReads(t *testing.T) {
 	defer l.close()
 	for i := range 300 {
 		d.ask("read", fmt.Sprintf(`{"n":%d}`, i))
-		require.Equal(t, core.EventResolved, core.EventType(l.must().Type))
+		require.Equal(t, approval.EventResolved, approval.EventType(l.must().Type))
 	}
 	require.NoError(t, stop())
 }
@@ -295,7 +295,7 @@ func TestFeedReadsFromAnywhere(t *testing.T) {
 		head, err := feed.Head(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, n, head)
-		require.NoError(t, d.store.Append(t.Context(), nil, core.Event{AtMs: n, Type: core.EventRefused}))
+		require.NoError(t, d.store.Append(t.Context(), nil, approval.Event{AtMs: n, Type: approval.EventRefused}))
 	}
 	for at := range int64(40) {
 		var got []int64

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func inSession(session string) func(*api.CreateRequest) {
@@ -67,11 +67,11 @@ func TestAdversary_W6_GrantsDoNotReachFurther(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, api.Pending, other.Status, "another owner")
 
-	for name, change := range map[string]func(*core.Judgement){
-		"a higher class":       func(j *core.Judgement) { j.Assessment.RiskClass = core.R4 },
-		"a higher quorum":      func(j *core.Judgement) { j.Rule.MinApprovals = 2 },
-		"a scope not offered":  func(j *core.Judgement) { j.Offers = []core.Decision{core.AllowOnce, core.Deny} },
-		"a wrapper by reading": func(j *core.Judgement) { j.GrantScope = core.GrantScope{Subject: "-"} },
+	for name, change := range map[string]func(*approval.Judgement){
+		"a higher class":       func(j *approval.Judgement) { j.Assessment.RiskClass = approval.R4 },
+		"a higher quorum":      func(j *approval.Judgement) { j.Rule.MinApprovals = 2 },
+		"a scope not offered":  func(j *approval.Judgement) { j.Offers = []approval.Decision{approval.AllowOnce, approval.Deny} },
+		"a wrapper by reading": func(j *approval.Judgement) { j.GrantScope = approval.GrantScope{Subject: "-"} },
 	} {
 		d.judge.change("ask", change)
 		require.Equal(t, api.Pending, d.ask("ask", `{"name":"`+name+`"}`, inSession("s1")).Status, name)
@@ -79,7 +79,7 @@ func TestAdversary_W6_GrantsDoNotReachFurther(t *testing.T) {
 		require.Equal(t, api.Approved, d.ask("ask", `{"back":"`+name+`"}`, inSession("s1")).Status, "without "+name)
 	}
 	_, err = d.alice.Resolve(ctx, d.ask("ask", `{"b":1}`).ID, api.ResolveRequest{Decision: api.AllowSession})
-	refusal(t, err, core.CodeDecisionNotOffered)
+	refusal(t, err, approval.CodeDecisionNotOffered)
 }
 
 func TestAlwaysGrantCoversTheExactCall(t *testing.T) {
@@ -114,7 +114,7 @@ func TestAdversary_W10_AskedAgainAfterADeny(t *testing.T) {
 	down := d.grantList()
 	require.Len(t, down, 1)
 	require.Equal(t, "cooldown", down[0].Kind)
-	refusal(t, d.agent.EndGrant(ctx, down[0].ID), core.CodeNotFound)
+	refusal(t, d.agent.EndGrant(ctx, down[0].ID), approval.CodeNotFound)
 	n, err := d.agent.EndSession(ctx, "s1")
 	require.NoError(t, err)
 	require.Zero(t, n)
@@ -128,9 +128,9 @@ func TestAnOwnerEndsItsOwnGrantsOnly(t *testing.T) {
 	d, ctx := newDesk(t), t.Context()
 	d.decide(`{"a":1}`, api.AllowAlways)
 	id := d.grantList()[0].ID
-	refusal(t, d.other.EndGrant(ctx, id), core.CodeNotFound)
+	refusal(t, d.other.EndGrant(ctx, id), approval.CodeNotFound)
 	_, err := d.agent.Grants(ctx, api.GrantFilter{})
-	refusal(t, err, core.CodeForbidden)
+	refusal(t, err, approval.CodeForbidden)
 	require.NoError(t, d.agent.EndGrant(ctx, id))
 	require.Empty(t, d.grantList())
 }
@@ -166,10 +166,10 @@ func TestRetryMakesAnApprovedCallClaimableAgain(t *testing.T) {
 	_, err := d.agent.Claim(ctx, a.ID, api.ClaimRequest{})
 	require.NoError(t, err)
 	_, err = d.agent.Claim(ctx, a.ID, api.ClaimRequest{})
-	refusal(t, err, core.CodeAlreadyUsed)
+	refusal(t, err, approval.CodeAlreadyUsed)
 
 	_, err = d.alice.Retry(ctx, a.Code)
-	require.Contains(t, refusal(t, err, core.CodeNotClaimable).Detail, "--without-result")
+	require.Contains(t, refusal(t, err, approval.CodeNotClaimable).Detail, "--without-result")
 	again, err := d.alice.RetryWithoutResult(ctx, a.Code)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, again.ClaimUntilMs, a.ClaimUntilMs)
@@ -180,27 +180,27 @@ func TestRetryMakesAnApprovedCallClaimableAgain(t *testing.T) {
 	_, err = d.agent.Result(ctx, a.ID, api.ResultRequest{Status: "succeeded"})
 	require.NoError(t, err)
 	_, err = d.alice.Retry(ctx, a.ID)
-	refusal(t, err, core.CodeRetryDataGone)
+	refusal(t, err, approval.CodeRetryDataGone)
 
 	pending := d.ask("ask", `{"a":2}`)
 	_, err = d.alice.Retry(ctx, pending.ID)
-	refusal(t, err, core.CodeNotClaimable)
+	refusal(t, err, approval.CodeNotClaimable)
 	late := d.allow(`{"a":3}`)
 	_, err = d.alice.Retry(ctx, late.ID)
-	require.Contains(t, refusal(t, err, core.CodeNotClaimable).Detail, "still can be")
+	require.Contains(t, refusal(t, err, approval.CodeNotClaimable).Detail, "still can be")
 	d.run(late.ID, "failed")
 	d.judge.turn("ask")
 	_, err = d.alice.Retry(ctx, late.ID)
-	require.Contains(t, refusal(t, err, core.CodeNotClaimable).Detail, "no longer")
+	require.Contains(t, refusal(t, err, approval.CodeNotClaimable).Detail, "no longer")
 	_, err = d.agent.Retry(ctx, late.ID)
-	refusal(t, err, core.CodeForbidden)
+	refusal(t, err, approval.CodeForbidden)
 }
 
 // The session chat learns of each retry: from its card, or by a message of its own.
 func TestRetryIsToldInTheSessionChat(t *testing.T) {
 	d, ctx := newDesk(t), t.Context()
 	drawn := func(chat string) (messages, cards int) {
-		place, err := core.ParseTarget(chat)
+		place, err := approval.ParseTarget(chat)
 		require.NoError(t, err)
 		a := d.allow(`{"a":1}`, func(r *api.CreateRequest) { r.Origin = &api.Target{Channel: place.Channel, To: place.To} })
 		for range 2 {
@@ -245,7 +245,7 @@ func TestARevokeIsToldWhereTheOutcomeWas(t *testing.T) {
 			if delivery.Target.String() == "telegram:-100777" {
 				what, err := d.gate.Draw(ctx, delivery)
 				require.NoError(t, err)
-				require.NotEqual(t, core.CardDelivery, delivery.Kind)
+				require.NotEqual(t, approval.CardDelivery, delivery.Kind)
 				words = append(words, string(delivery.Kind)+": "+what.Text)
 			}
 		}
@@ -269,8 +269,8 @@ func TestAdversary_B5_RulesChangeWhilePending(t *testing.T) {
 	require.NoError(t, err)
 
 	d.judge.turn("ask")
-	d.judge.change("pair", func(j *core.Judgement) { j.Rule.MinApprovals = 3; j.Rule.Needs = nil })
-	d.judge.change("mail.send", func(j *core.Judgement) { j.Outcome = core.OutcomeAllow })
+	d.judge.change("pair", func(j *approval.Judgement) { j.Rule.MinApprovals = 3; j.Rule.Needs = nil })
+	d.judge.change("mail.send", func(j *approval.Judgement) { j.Outcome = approval.OutcomeAllow })
 	d.judge.rename("other rules")
 	require.NoError(t, d.gate.Rejudge(ctx))
 

@@ -17,6 +17,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/hook"
 )
 
@@ -325,19 +326,19 @@ func TestResume(t *testing.T) {
 	fresh(resume(d.agent, inSession("s"), func(r *api.CreateRequest) { r.Bind = &api.Bind{Workdir: new("/w")} }))
 	fresh(resume(d.agent, inSession("s"), func(r *api.CreateRequest) { r.Requester = &api.Requester{Person: "alice"} }))
 	fresh(d.agent.Create(t.Context(), request("ask", `{"a":1}`, inSession("s")), api.CreateOptions{Claim: true}))
-	d.judge.change("ask", func(j *core.Judgement) { j.Assessment.RiskClass = core.R4 })
+	d.judge.change("ask", func(j *approval.Judgement) { j.Assessment.RiskClass = approval.R4 })
 	fresh(resume(d.agent, inSession("s")))
-	d.judge.change("ask", func(j *core.Judgement) { j.Assessment.RiskClass = core.R3; j.Rule.MinApprovals = 2 })
+	d.judge.change("ask", func(j *approval.Judgement) { j.Assessment.RiskClass = approval.R3; j.Rule.MinApprovals = 2 })
 	fresh(resume(d.agent, inSession("s")))
-	d.judge.change("ask", func(j *core.Judgement) { j.Rule.MinApprovals = 1 })
+	d.judge.change("ask", func(j *approval.Judgement) { j.Rule.MinApprovals = 1 })
 	got, err := resume(d.agent, inSession("s"))
 	require.NoError(t, err)
 	require.NotNil(t, got.Claim)
 	fresh(resume(d.agent, inSession("s")))
 
-	d.judge.change("ask", func(j *core.Judgement) { j.Outcome = core.OutcomeAllow })
+	d.judge.change("ask", func(j *approval.Judgement) { j.Outcome = approval.OutcomeAllow })
 	require.Equal(t, api.Approved, d.ask("ask", `{"a":1}`, inSession("s")).Status)
-	d.judge.change("ask", func(j *core.Judgement) { j.Outcome = core.OutcomeAsk })
+	d.judge.change("ask", func(j *approval.Judgement) { j.Outcome = approval.OutcomeAsk })
 	fresh(resume(d.agent, inSession("s"))) // what policy allowed then, it does not now
 
 	revoked := d.allow(`{"a":1}`, inSession("s"))
@@ -348,7 +349,7 @@ func TestResume(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 422, d.do("POST", "/v1/approvals?resume=1", "agent", `{"toolName":"ask","params":{}}`).StatusCode)
 	d.judge.turn("ask")
-	d.judge.change("ask", func(j *core.Judgement) { j.Outcome = core.OutcomeAsk })
+	d.judge.change("ask", func(j *approval.Judgement) { j.Outcome = approval.OutcomeAsk })
 	d.allow(`{"a":1}`, inSession("s"))
 	d.judge.turn("ask")
 	denied, err := resume(d.agent, inSession("s"))

@@ -6,32 +6,33 @@ import (
 	"sync"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // judge is a policy that reads its answer off the tool's name, until a test
 // turns it around.
 type judge struct {
 	mu     sync.Mutex
-	answer map[string]core.Judgement
+	answer map[string]approval.Judgement
 	name   string
 	heeds  map[string]bool // tools whose class a classifier's is; R0 is allowed
 }
 
 func newJudge() *judge {
-	people := core.Rule{Allowed: []core.Factor{core.UserRequest, core.RulesBased}, Effective: []core.Factor{core.UserRequest, core.RulesBased},
-		Disabled: []core.Factor{}, MinApprovals: 1, RequiresHuman: true}
+	people := approval.Rule{Allowed: []approval.Factor{approval.UserRequest, approval.RulesBased}, Effective: []approval.Factor{approval.UserRequest, approval.RulesBased},
+		Disabled: []approval.Factor{}, MinApprovals: 1, RequiresHuman: true}
 	two := people
 	two.MinApprovals = 2
-	risk := func(r core.RiskClass, effects ...core.SideEffect) core.Assessment {
-		return core.Assessment{RiskClass: r, SideEffects: effects, Confidence: 1, Source: "static", ReasonCodes: []string{"test"}}
+	risk := func(r approval.RiskClass, effects ...approval.SideEffect) approval.Assessment {
+		return approval.Assessment{RiskClass: r, SideEffects: effects, Confidence: 1, Source: "static", ReasonCodes: []string{"test"}}
 	}
-	all := []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways, core.Deny}
-	ask := core.Judgement{Outcome: core.OutcomeAsk, Assessment: risk(core.R3, core.ProcessExec), Rule: people, Offers: all, Why: []string{"It changes things."}}
-	pair := core.Judgement{Outcome: core.OutcomeAsk, Assessment: risk(core.R4, core.DataLoss), Rule: two, Offers: []core.Decision{core.AllowOnce, core.Deny}}
-	return &judge{name: "7e57", answer: map[string]core.Judgement{
+	all := []approval.Decision{approval.AllowOnce, approval.AllowSession, approval.AllowAlways, approval.Deny}
+	ask := approval.Judgement{Outcome: approval.OutcomeAsk, Assessment: risk(approval.R3, approval.ProcessExec), Rule: people, Offers: all, Why: []string{"It changes things."}}
+	pair := approval.Judgement{Outcome: approval.OutcomeAsk, Assessment: risk(approval.R4, approval.DataLoss), Rule: two, Offers: []approval.Decision{approval.AllowOnce, approval.Deny}}
+	return &judge{name: "7e57", answer: map[string]approval.Judgement{
 		"ask": ask, "exec": ask, "mail.send": ask, "pair": pair,
-		"read": {Outcome: core.OutcomeAllow, Assessment: risk(core.R0, core.FilesystemRead), Rule: people, Offers: all},
-		"rm":   {Outcome: core.OutcomeDeny, Assessment: risk(core.R4, core.DataLoss), Rule: people, Reason: "never"},
+		"read": {Outcome: approval.OutcomeAllow, Assessment: risk(approval.R0, approval.FilesystemRead), Rule: people, Offers: all},
+		"rm":   {Outcome: approval.OutcomeDeny, Assessment: risk(approval.R4, approval.DataLoss), Rule: people, Reason: "never"},
 	}}
 }
 
@@ -40,11 +41,11 @@ func (j *judge) turn(tool string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.answer = maps.Clone(j.answer)
-	j.answer[tool] = core.Judgement{Outcome: core.OutcomeDeny, Reason: "no longer"}
+	j.answer[tool] = approval.Judgement{Outcome: approval.OutcomeDeny, Reason: "no longer"}
 }
 
 // Permits leaves all tools but rm in a sandbox, and none to the agent "locked".
-func (j *judge) Permits(c core.Call) (string, bool) {
+func (j *judge) Permits(c approval.Call) (string, bool) {
 	if c.Context.Sandboxed && c.ToolName == "rm" || c.AgentID == "locked" {
 		return "The tool is denied (test).", false
 	}
@@ -52,14 +53,14 @@ func (j *judge) Permits(c core.Call) (string, bool) {
 }
 
 // JudgeWith has no opinion of a classifier's, but of tools that heed was called for.
-func (j *judge) JudgeWith(ctx context.Context, call core.Call, o core.Opinion) core.Judgement {
+func (j *judge) JudgeWith(ctx context.Context, call approval.Call, o approval.Opinion) approval.Judgement {
 	out := j.Judge(ctx, call)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.heeds[call.ToolName] && o.Failed == "" {
 		out.Assessment.RiskClass = o.Assessment.RiskClass
-		if out.Assessment.RiskClass == core.R0 {
-			out.Outcome = core.OutcomeAllow
+		if out.Assessment.RiskClass == approval.R0 {
+			out.Outcome = approval.OutcomeAllow
 		}
 	}
 	return out
@@ -73,17 +74,17 @@ func (j *judge) heed(tool string) {
 }
 
 // Judge answers by tool name; what it does not know is denied.
-func (j *judge) Judge(_ context.Context, c core.Call) core.Judgement {
+func (j *judge) Judge(_ context.Context, c approval.Call) approval.Judgement {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if a, ok := j.answer[c.ToolName]; ok {
 		if a.GrantScope.Subject == "" {
 			a.GrantScope.Subject, a.GrantScope.Session, a.GrantScope.Always = c.ToolName, "the tool "+c.ToolName, "exactly this call"
 		}
-		a.Trace = []core.Step{{Stage: "test", Rule: c.ToolName, Outcome: a.Outcome.String(), Text: "It is so."}}
+		a.Trace = []approval.Step{{Stage: "test", Rule: c.ToolName, Outcome: a.Outcome.String(), Text: "It is so."}}
 		return a
 	}
-	return core.Judgement{Outcome: core.OutcomeDeny, Reason: "unknown tool"}
+	return approval.Judgement{Outcome: approval.OutcomeDeny, Reason: "unknown tool"}
 }
 
 // Hash names the policy.
@@ -101,7 +102,7 @@ func (j *judge) rename(name string) {
 }
 
 // change answers a tool otherwise from now on; nil: as at first.
-func (j *judge) change(tool string, change func(*core.Judgement)) {
+func (j *judge) change(tool string, change func(*approval.Judgement)) {
 	first := newJudge().answer[tool]
 	if change != nil {
 		change(&first)
@@ -115,12 +116,12 @@ func (j *judge) change(tool string, change func(*core.Judgement)) {
 // oneChat sends every card to one Telegram group.
 type oneChat struct{}
 
-func (oneChat) Route(core.Approval) core.Routes {
-	t, _ := core.ParseTarget(group)
-	return core.Routes{Targets: []core.Target{t}, FallbackAfterMs: 20_000}
+func (oneChat) Route(approval.Approval) core.Routes {
+	t, _ := approval.ParseTarget(group)
+	return core.Routes{Targets: []approval.Target{t}, FallbackAfterMs: 20_000}
 }
 
-func (oneChat) Names(place core.Target) bool {
-	t, _ := core.ParseTarget(group)
+func (oneChat) Names(place approval.Target) bool {
+	t, _ := approval.ParseTarget(group)
 	return t.Names(place)
 }

@@ -4,18 +4,18 @@ import (
 	"net/http"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // errNoPages is the refusal of a desk without pages.
-var errNoPages = core.Refuse(core.CodeForbidden,
+var errNoPages = approval.Refuse(approval.CodeForbidden,
 	"This desk has no pages to sign in to: its operator switches them on with server.web.enabled.")
 
 func (s *Server) loginLink(c *call, in api.LoginRequest) (answer, error) {
 	if s.cfg.LinkTo == nil {
 		return answer{}, errNoPages
 	}
-	l, secret, err := s.gate.MakeLink(c.ctx, c.who, in.Person, in.Enrol)
+	l, secret, err := s.cfg.SignIn.MakeLink(c.ctx, c.who, in.Person, in.Enrol)
 	if err != nil {
 		return answer{}, err
 	}

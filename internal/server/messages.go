@@ -7,6 +7,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/messages"
 	"approvalbot/internal/server/view"
 )
@@ -16,7 +17,7 @@ type messageApprovals struct {
 	gate    *core.Gate
 	who     core.Caller
 	still   core.Standing // asked before each step: those before it may have taken long
-	receipt func(core.Approval) (string, error)
+	receipt func(approval.Approval) (string, error)
 }
 
 func (d messageApprovals) Decides() bool { return d.who.MayDecide && d.who.Person != "" }
@@ -44,7 +45,7 @@ func (d messageApprovals) Look(ctx context.Context, id string) (messages.Look, e
 func (d messageApprovals) Vote(ctx context.Context, id string, decision api.Decision, reason string) error {
 	_, err := d.still()
 	if err == nil {
-		_, err = d.gate.VoteAs(ctx, d.who, id, core.Decision(decision), reason)
+		_, err = d.gate.VoteAs(ctx, d.who, id, approval.Decision(decision), reason)
 	}
 	return toProblem(err)
 }
@@ -65,7 +66,7 @@ func (d messageApprovals) Claim(ctx context.Context, id, claimID string) (api.Cl
 // toProblem says a refusal in the words of the API, and fromProblem back. Faults
 // pass as they are.
 func toProblem(err error) error {
-	var e *core.Error
+	var e *approval.Error
 	if !errors.As(err, &e) {
 		return err
 	}
@@ -78,9 +79,9 @@ func fromProblem(err error) error {
 	if !errors.As(err, &p) {
 		return err
 	}
-	e := &core.Error{Code: core.Code(p.Code), Message: p.Detail, Why: p.Why, URL: p.URL}
+	e := &approval.Error{Code: approval.Code(p.Code), Message: p.Detail, Why: p.Why, URL: p.URL}
 	for _, f := range p.Fields {
-		e.Fields = append(e.Fields, core.FieldError{Field: f.Field, Problem: f.Problem})
+		e.Fields = append(e.Fields, approval.FieldError{Field: f.Field, Problem: f.Problem})
 	}
 	return e
 }

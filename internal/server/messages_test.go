@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/server/auth"
 )
 
@@ -61,19 +61,19 @@ func TestMessagesOverHTTP(t *testing.T) {
 func TestClaimsOfMessagesHaveReceipts(t *testing.T) {
 	d, ctx := newDesk(t), t.Context()
 	a := d.allow(`{}`)
-	approvals := messageApprovals{d.gate, requesting, d.srv.Tokens.Standing(auth.Hash(secretOf("agent")), requesting), func(of core.Approval) (string, error) { return "receipt of " + of.Code, nil }}
+	approvals := messageApprovals{d.gate, requesting, d.srv.Tokens.Standing(auth.Hash(secretOf("agent")), requesting), func(of approval.Approval) (string, error) { return "receipt of " + of.Code, nil }}
 	claim, err := approvals.Claim(ctx, a.ID, "")
 	require.NoError(t, err)
 	require.Equal(t, "receipt of "+a.Code, claim.Receipt)
 	_, err = approvals.Claim(ctx, a.ID, "")
-	refusal(t, err, core.CodeAlreadyUsed)
+	refusal(t, err, approval.CodeAlreadyUsed)
 }
 
 // A tool's own options and message count wherever people decide: what it does not offer is nobody's to
 // give, and its message is a claim of the asker's.
 func TestAToolsOptionsAndMessageCountEverywhere(t *testing.T) {
 	d := newDesk(t)
-	offersOf := func(tool string) core.Approval {
+	offersOf := func(tool string) approval.Approval {
 		r := d.do("POST", "/v1/messages/intercept", "agent", `{"sessionKey":"s","message":{"role":"assistant","content":null,"tool_calls":[`+
 			`{"id":"`+tool+`","type":"function","function":{"name":"ask","arguments":"{\"n\":\"`+tool+`\"}"}}]},"tools":[{"name":"ask","approval":`+
 			map[string]string{"all": `{"required":true}`,
@@ -86,9 +86,9 @@ func TestAToolsOptionsAndMessageCountEverywhere(t *testing.T) {
 		require.NoError(t, err)
 		return a
 	}
-	require.Equal(t, []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways, core.Deny}, offersOf("all").Offers)
+	require.Equal(t, []approval.Decision{approval.AllowOnce, approval.AllowSession, approval.AllowAlways, approval.Deny}, offersOf("all").Offers)
 	a := offersOf("once")
-	require.Equal(t, []core.Decision{core.AllowOnce, core.Deny}, a.Offers)
+	require.Equal(t, []approval.Decision{approval.AllowOnce, approval.Deny}, a.Offers)
 	require.Equal(t, "Moves 2 pallets.", a.Justification)
 	card, err := d.gate.Card(t.Context(), a)
 	require.NoError(t, err)
@@ -96,7 +96,7 @@ func TestAToolsOptionsAndMessageCountEverywhere(t *testing.T) {
 	require.Empty(t, card.Wider)
 	require.Equal(t, "decision_not_offered", d.do("POST", "/v1/approvals/"+a.Code+"/resolve", "alice",
 		`{"decision":"allow-always"}`).problem(t).Code)
-	require.Equal(t, []core.Decision{core.Deny}, offersOf("cancel").Offers)
+	require.Equal(t, []approval.Decision{approval.Deny}, offersOf("cancel").Offers)
 	require.Equal(t, []string{"offers"}, fieldsOf(d.do("POST", "/v1/approvals", "agent",
 		`{"toolName":"ask","params":{},"offers":["retry"]}`).problem(t)))
 }

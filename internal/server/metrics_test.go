@@ -8,6 +8,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/server/metrics"
 )
 
@@ -96,13 +97,13 @@ func TestMetricsOfPeople(t *testing.T) {
 	got, err := d.store.Get(ctx, a.ID)
 	require.NoError(t, err)
 	card := got.Deliveries[0]
-	require.NoError(t, d.store.Record(ctx, core.Delivered{ID: card.ID, Key: card.Key, Was: card, State: core.Sent, MessageID: "m"}))
+	require.NoError(t, d.store.Record(ctx, approval.Delivered{ID: card.ID, Key: card.Key, Was: card, State: approval.Sent, MessageID: "m"}))
 	require.NotContains(t, d.do("GET", "/metrics", "", "").text, `approvalbot_first_card_seconds_count{risk_class="R3"} 1`)
 	_, err = d.bob.Resolve(ctx, a.ID, api.ResolveRequest{Decision: api.Deny})
 	require.NoError(t, err)
 	d.ask("read", `{}`, as("whoever"))
 	expired := d.ask("ask", `{}`, func(r *api.CreateRequest) { r.TimeoutMs = 1 })
-	d.ask(core.DrillTool, `{}`, func(r *api.CreateRequest) { r.TimeoutMs = 1 })
+	d.ask(approval.DrillTool, `{}`, func(r *api.CreateRequest) { r.TimeoutMs = 1 })
 	for expired.Status == api.Pending {
 		require.NoError(t, d.gate.Tick(ctx, expired.ID))
 		expired, err = d.agent.Get(ctx, expired.ID, 0)

@@ -7,6 +7,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Who wants a person to decide gets one also where an approval answers that was asked
@@ -15,13 +16,13 @@ func TestMustAskOfWhatWasAskedBefore(t *testing.T) {
 	must := func(r *api.CreateRequest) { r.MustAsk = true }
 	t.Run("a rule's own yes", func(t *testing.T) {
 		d := newDesk(t)
-		d.judge.change("ask", func(j *core.Judgement) {
+		d.judge.change("ask", func(j *approval.Judgement) {
 			j.Rule.RequiresHuman = false
-			j.Votes = []core.Vote{{Approver: core.RulesBased, Verdict: core.Approve}}
+			j.Votes = []approval.Vote{{Approver: approval.RulesBased, Verdict: approval.Approve}}
 		})
 		require.Equal(t, []string{"rules_based"}, d.ask("ask", `{}`, asID("job")).DecidedBy)
 		_, err := d.agent.Create(t.Context(), request("ask", `{}`, asID("job"), must), api.CreateOptions{})
-		refusal(t, err, core.CodeIDConflict)
+		refusal(t, err, approval.CodeIDConflict)
 	})
 	t.Run("the verifier's people alone", func(t *testing.T) {
 		d := newDesk(t)
@@ -29,7 +30,7 @@ func TestMustAskOfWhatWasAskedBefore(t *testing.T) {
 		a := d.ask("read", `{}`, asID("job"))
 		for range 2 {
 			_, err := d.agent.Create(t.Context(), request("read", `{}`, asID("job"), must), api.CreateOptions{})
-			refusal(t, err, core.CodeIDConflict)
+			refusal(t, err, approval.CodeIDConflict)
 			stored, err := d.store.Keys(t.Context(), core.NameQuery{Owner: "agent", ID: a.ID})
 			require.NoError(t, err)
 			d.allows(stored[0].Key, "777")
@@ -44,7 +45,7 @@ func TestMustAskOfWhatWasAskedBefore(t *testing.T) {
 			stored, err := d.store.Keys(t.Context(), core.NameQuery{Owner: "agent", ID: a.ID})
 			require.NoError(t, err)
 			d.lost(stored[0].Key)
-			require.Equal(t, core.Pending, d.tick(stored[0].Key).Status, name)
+			require.Equal(t, approval.Pending, d.tick(stored[0].Key).Status, name)
 		}
 	})
 }

@@ -9,11 +9,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const schemas = "#/components/schemas/"
@@ -85,15 +86,17 @@ func tagOf(path string) string {
 }
 
 // inPath are the parameters in paths.
-var inPath = map[string]string{
-	"id": "The id of what the path names. For operators an approval's code, or the prefix of a server's " +
-		"id, too.",
-	"name":    "The person's name, as the configuration has it.",
-	"runtime": "The agent runtime: " + strings.Join(hookRuntimes(), ", ") + ".",
-	"event":   "The hook's event as the runtime spells it: letter case counts.",
-	"sessionKey": "As it was given with the request. It is one segment of the path: a slash in it is %2F, and . " +
-		"and .. are %2E and %2E%2E.",
-}
+var inPath = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"id": "The id of what the path names. For operators an approval's code, or the prefix of a server's " +
+			"id, too.",
+		"name":    "The person's name, as the configuration has it.",
+		"runtime": "The agent runtime: " + strings.Join(hookRuntimes(), ", ") + ".",
+		"event":   "The hook's event as the runtime spells it: letter case counts.",
+		"sessionKey": "As it was given with the request. It is one segment of the path: a slash in it is %2F, and . " +
+			"and .. are %2E and %2E%2E.",
+	}
+})
 
 func firstSentence(s string) string {
 	first, _, more := strings.Cut(s, ". ")
@@ -113,8 +116,8 @@ func gatewayOperation(registry huma.Registry) *huma.Operation {
 			"101": {Description: http.StatusText(http.StatusSwitchingProtocols)}},
 		Security: []map[string][]string{},
 	}
-	for _, c := range []core.Code{core.CodeForbidden, codeMethodNotAllowed, codeUpgradeRequired, core.CodeUnavailable} {
-		op.Responses[strconv.Itoa(statusOf[c])] = &huma.Response{Description: string(c),
+	for _, c := range []approval.Code{approval.CodeForbidden, codeMethodNotAllowed, codeUpgradeRequired, approval.CodeUnavailable} {
+		op.Responses[strconv.Itoa(statusOf()[c])] = &huma.Response{Description: string(c),
 			Content: content(registry, problemJSON[0], reflect.TypeFor[api.Problem]())}
 	}
 	return op
@@ -129,8 +132,8 @@ func (rt route) operation(registry huma.Registry) *huma.Operation {
 	for _, s := range rt.scopes { // any one of them will do; OpenAPI 3.1 has such names for bearer tokens too, as roles
 		op.Security = append(op.Security, map[string][]string{"bearer": {string(s)}})
 	}
-	for _, name := range slices.Sorted(maps.Keys(inPath)) {
-		doc := inPath[name]
+	for _, name := range slices.Sorted(maps.Keys(inPath())) {
+		doc := inPath()[name]
 		if strings.Contains(rt.path, "{"+name+"}") {
 			op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "path", Required: true,
 				Description: doc, Schema: &huma.Schema{Type: huma.TypeString}})
@@ -160,15 +163,15 @@ func (rt route) operation(registry huma.Registry) *huma.Operation {
 
 // describeRefusals adds the problems that a route can answer, by status.
 func (rt route) describeRefusals(op *huma.Operation, registry huma.Registry) {
-	codes := append([]core.Code{codeMethodNotAllowed}, rt.codes...) // all that can go wrong without a token and a body
+	codes := append([]approval.Code{codeMethodNotAllowed}, rt.codes...) // all that can go wrong without a token and a body
 	if rt.raw == nil && !rt.hook {
-		codes = append([]core.Code{core.CodeUnauthorized, core.CodeForbidden, core.CodeInvalidRequest,
-			core.CodeMalformed,
-			core.CodeRateLimited, core.CodeUnavailable, core.CodePayloadTooLarge}, rt.codes...)
+		codes = append([]approval.Code{approval.CodeUnauthorized, approval.CodeForbidden, approval.CodeInvalidRequest,
+			approval.CodeMalformed,
+			approval.CodeRateLimited, approval.CodeUnavailable, approval.CodePayloadTooLarge}, rt.codes...)
 	}
 	byStatus := map[int][]string{}
 	for _, c := range codes {
-		byStatus[statusOf[c]] = append(byStatus[statusOf[c]], string(c))
+		byStatus[statusOf()[c]] = append(byStatus[statusOf()[c]], string(c))
 	}
 	for _, status := range slices.Sorted(maps.Keys(byStatus)) {
 		slices.Sort(byStatus[status])

@@ -9,6 +9,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // outside is a verifier and a classifier that count how often they are asked.
@@ -16,19 +17,19 @@ type outside struct {
 	mu       sync.Mutex
 	verified int
 	assessed int
-	class    core.RiskClass
-	people   *core.VerifierPeople
+	class    approval.RiskClass
+	people   *approval.VerifierPeople
 	verdicts []bool        // of each question in turn; then: allow
 	meet     chan struct{} // when set, the first question waits for the second
 }
 
-func (o *outside) Wants(core.Call) core.Verification {
-	return core.Verification{Asked: true, People: o.people}
+func (o *outside) Wants(approval.Call) approval.Verification {
+	return approval.Verification{Asked: true, People: o.people}
 }
 
-func (o *outside) Chats() []core.VerifierPeople { return nil }
+func (o *outside) Chats() []approval.VerifierPeople { return nil }
 
-func (o *outside) Verify(context.Context, core.Call, core.RiskClass) core.Verification {
+func (o *outside) Verify(context.Context, approval.Call, approval.RiskClass) approval.Verification {
 	o.mu.Lock()
 	n := o.verified
 	o.verified++
@@ -39,7 +40,7 @@ func (o *outside) Verify(context.Context, core.Call, core.RiskClass) core.Verifi
 	case o.meet != nil && n == 1:
 		close(o.meet)
 	}
-	out := core.Verification{Asked: true, People: o.people, Consulted: []core.Consultation{
+	out := approval.Verification{Asked: true, People: o.people, Consulted: []approval.Consultation{
 		{Authority: core.AuthorityWebhook, Endpoint: "verifier.test/v", RequestID: "r-1", Verdict: "allow", Cause: "allowed", LatencyMs: 7, AtMs: 1}}}
 	if n < len(o.verdicts) && !o.verdicts[n] {
 		out.Denied, out.Reason = true, "the verifier says no"
@@ -48,12 +49,12 @@ func (o *outside) Verify(context.Context, core.Call, core.RiskClass) core.Verifi
 	return out
 }
 
-func (o *outside) Classify(context.Context, core.Call, core.Judgement) core.Opinion {
+func (o *outside) Classify(context.Context, approval.Call, approval.Judgement) approval.Opinion {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.assessed++
-	return core.Opinion{Assessment: core.Assessment{RiskClass: o.class, Confidence: 1, Source: "classifier"},
-		Consulted: []core.Consultation{{Authority: core.AuthorityClassifier, Verdict: o.class.String(), Cause: "assessed"}}}
+	return approval.Opinion{Assessment: approval.Assessment{RiskClass: o.class, Confidence: 1, Source: "classifier"},
+		Consulted: []approval.Consultation{{Authority: core.AuthorityClassifier, Verdict: o.class.String(), Cause: "assessed"}}}
 }
 
 func (o *outside) asked() [2]int {
@@ -71,7 +72,7 @@ func (d *desk) consulting(o *outside) {
 
 // unsure makes static rules unsure about a tool. A classifier decides by its class.
 func (d *desk) unsure(tool string) {
-	d.judge.change(tool, func(j *core.Judgement) { j.Unsure = true })
+	d.judge.change(tool, func(j *approval.Judgement) { j.Unsure = true })
 }
 
 func asID(id string) func(*api.CreateRequest) { return func(r *api.CreateRequest) { r.ID = id } }
@@ -80,7 +81,7 @@ func asID(id string) func(*api.CreateRequest) { return func(r *api.CreateRequest
 func TestAuthoritiesAreAskedOncePerApproval(t *testing.T) {
 	for name, tool := range map[string]string{"waits": "ask", "allowed": "read"} {
 		t.Run(name, func(t *testing.T) {
-			d, o := newDesk(t), &outside{class: core.R3, verdicts: []bool{true, false, false}}
+			d, o := newDesk(t), &outside{class: approval.R3, verdicts: []bool{true, false, false}}
 			d.unsure(tool)
 			d.consulting(o)
 			first := d.ask(tool, `{"n":1}`, asID("job"))
@@ -110,7 +111,7 @@ func TestADenyOfTheVerifierIsAskedOnce(t *testing.T) {
 // The same call of the same session joins without another question, also where static
 // rules are unsure and a classifier made less of it, and under another id.
 func TestADuplicateIsNotAskedAbout(t *testing.T) {
-	d, o := newDesk(t), &outside{class: core.R2}
+	d, o := newDesk(t), &outside{class: approval.R2}
 	d.unsure("ask")
 	d.judge.heed("ask")
 	d.consulting(o)
@@ -125,35 +126,35 @@ func TestADuplicateIsNotAskedAbout(t *testing.T) {
 
 // What is refused without them is not sent to anybody outside.
 func TestWhatIsRefusedAnywayIsNotAskedAbout(t *testing.T) {
-	d, o := newDesk(t), &outside{class: core.R1}
+	d, o := newDesk(t), &outside{class: approval.R1}
 	d.unsure("ask")
 	d.unsure("pair")
 	d.decide(`{"n":1}`, api.Deny)
 	d.consulting(o)
 	a := d.ask("ask", `{"n":1}`)
-	require.Contains(t, a.ReasonCodes, core.ReasonRecentlyDenied)
+	require.Contains(t, a.ReasonCodes, approval.ReasonRecentlyDenied)
 	require.Equal(t, [2]int{}, o.asked(), "a cool-down")
 
-	d.judge.change("ask", func(j *core.Judgement) { j.OnMiss, j.Unsure = "not on the list", true })
+	d.judge.change("ask", func(j *approval.Judgement) { j.OnMiss, j.Unsure = "not on the list", true })
 	require.Equal(t, api.Denied, d.ask("ask", `{"n":2}`).Status)
 	require.Equal(t, [2]int{}, o.asked(), "ask: off")
 
 	byAlice := func(r *api.CreateRequest) { r.Requester = &api.Requester{Person: "alice"} }
 	a = d.ask("pair", `{"n":3}`, byAlice)
-	require.Contains(t, a.ReasonCodes, core.ReasonInsufficient)
+	require.Contains(t, a.ReasonCodes, approval.ReasonInsufficient)
 	require.Equal(t, [2]int{}, o.asked(), "a quorum that nobody could meet")
 
 	_, err := d.agent.Create(t.Context(), request("read", `{}`, func(r *api.CreateRequest) { r.Supersedes = "nothing" }), api.CreateOptions{})
-	refusal(t, err, core.CodeInvalidRequest)
+	refusal(t, err, approval.CodeInvalidRequest)
 	d.ask("rm", `{}`)
 	require.Equal(t, [2]int{}, o.asked())
 }
 
 // A classifier that could make an allow of what policy would refuse is still asked.
 func TestAClassifierIsAskedWhereItsOpinionCounts(t *testing.T) {
-	d, o := newDesk(t), &outside{class: core.R0}
+	d, o := newDesk(t), &outside{class: approval.R0}
 	d.consulting(o)
-	d.judge.change("ask", func(j *core.Judgement) { j.OnMiss, j.Unsure = "not on the list", true })
+	d.judge.change("ask", func(j *approval.Judgement) { j.OnMiss, j.Unsure = "not on the list", true })
 	d.judge.heed("ask")
 	require.Equal(t, api.Approved, d.ask("ask", `{"n":1}`).Status)
 	require.Equal(t, [2]int{1, 1}, o.asked())
@@ -161,7 +162,7 @@ func TestAClassifierIsAskedWhereItsOpinionCounts(t *testing.T) {
 
 // A grant spares the classifier; the verifier has the last word on it.
 func TestAGrantSparesTheClassifierOnly(t *testing.T) {
-	d, o := newDesk(t), &outside{class: core.R4}
+	d, o := newDesk(t), &outside{class: approval.R4}
 	d.unsure("ask")
 	d.decide(`{"n":1}`, api.AllowAlways)
 	d.consulting(o)
@@ -172,7 +173,7 @@ func TestAGrantSparesTheClassifierOnly(t *testing.T) {
 // Who was asked, and what came of it, stands on the approval and in the log also
 // where the call was allowed. Askers are not told where authorities are.
 func TestConsultationsAreOnRecord(t *testing.T) {
-	d, o, ctx := newDesk(t), &outside{class: core.R1}, t.Context()
+	d, o, ctx := newDesk(t), &outside{class: approval.R1}, t.Context()
 	d.unsure("read")
 	d.consulting(o)
 	a := d.ask("read", `{}`)
@@ -192,11 +193,11 @@ func TestConsultationsAreOnRecord(t *testing.T) {
 
 // The verifier's people have their own time, also where policy asks as well.
 func TestTheVerifiersTimeCountsWherePolicyAsks(t *testing.T) {
-	place, err := core.ParseTarget("telegram:-1009")
+	place, err := approval.ParseTarget("telegram:-1009")
 	require.NoError(t, err)
 	for _, tool := range []string{"ask", "read"} {
 		d := newDesk(t)
-		d.consulting(&outside{people: &core.VerifierPeople{Place: place, Accounts: []string{"telegram:111"}, TimeoutMs: 120_000}})
+		d.consulting(&outside{people: &approval.VerifierPeople{Place: place, Accounts: []string{"telegram:111"}, TimeoutMs: 120_000}})
 		a := d.ask(tool, `{}`)
 		require.Equal(t, api.Pending, a.Status)
 		require.EqualValues(t, 120_000, a.ExpiresAtMs-a.CreatedAtMs, tool)
@@ -242,16 +243,16 @@ func TestMustAsk(t *testing.T) {
 	must := func(r *api.CreateRequest) { r.MustAsk, r.SessionKey = true, "s" }
 	a := d.ask("read", `{}`, must)
 	require.Equal(t, api.Pending, a.Status)
-	require.Contains(t, a.ReasonCodes, core.ReasonMustAsk)
+	require.Contains(t, a.ReasonCodes, approval.ReasonMustAsk)
 	require.True(t, a.Approvers.RequiresHuman)
 	_, err := d.alice.Resolve(ctx, a.ID, api.ResolveRequest{Decision: api.AllowSession})
 	require.NoError(t, err)
 	require.Contains(t, d.ask("read", `{"n":2}`, must).DecidedBy[0], "grant:", "a person said yes to the session")
 	require.Equal(t, api.Denied, d.ask("rm", `{}`, must).Status)
 
-	d.judge.change("ask", func(j *core.Judgement) {
-		j.Rule.RequiresHuman, j.Unreached = false, core.OutcomeAllow
-		j.Votes = []core.Vote{{Approver: core.RulesBased, Verdict: core.Approve}}
+	d.judge.change("ask", func(j *approval.Judgement) {
+		j.Rule.RequiresHuman, j.Unreached = false, approval.OutcomeAllow
+		j.Votes = []approval.Vote{{Approver: approval.RulesBased, Verdict: approval.Approve}}
 	})
 	require.Equal(t, api.Approved, d.ask("ask", `{"n":1}`).Status)
 	waits := d.ask("ask", `{"n":1}`, must)
@@ -262,5 +263,5 @@ func TestMustAsk(t *testing.T) {
 
 	d.ask("read", `{"n":3}`, asID("job"))
 	_, err = d.agent.Create(ctx, request("read", `{"n":3}`, asID("job"), must), api.CreateOptions{})
-	refusal(t, err, core.CodeIDConflict)
+	refusal(t, err, approval.CodeIDConflict)
 }

@@ -11,6 +11,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/server/view"
 )
 
@@ -32,7 +33,7 @@ func (s *Server) evaluate(c *call, body []byte) (answer, error) {
 	case err != nil:
 		return answer{}, err
 	case in.Calls != nil:
-		return answer{}, core.Invalid(core.FieldError{Field: "calls",
+		return answer{}, approval.Invalid(approval.FieldError{Field: "calls",
 			Problem: "must stand alone, without a call beside it"})
 	case len(body) > maxBody:
 		return answer{}, tooLarge(maxBody)
@@ -56,7 +57,7 @@ func onlyCalls(body []byte) []jsontext.Value {
 func (s *Server) evaluateAll(c *call, calls []jsontext.Value) (answer, error) {
 	if len(calls) > maxCalls {
 		problem := fmt.Sprintf("must be at most %d calls", maxCalls)
-		return answer{}, core.Invalid(core.FieldError{Field: "calls", Problem: problem})
+		return answer{}, approval.Invalid(approval.FieldError{Field: "calls", Problem: problem})
 	}
 	results := make([]any, len(calls))
 	for i, one := range calls {
@@ -64,11 +65,11 @@ func (s *Server) evaluateAll(c *call, calls []jsontext.Value) (answer, error) {
 			return answer{}, context.Cause(c.ctx)
 		}
 		out, err := s.evaluateOne(c, one)
-		var refused *core.Error
+		var refused *approval.Error
 		switch {
 		case err == nil:
 			results[i] = out
-		case errors.As(err, &refused) && statusOf[refused.Code] != 0:
+		case errors.As(err, &refused) && statusOf()[refused.Code] != 0:
 			results[i] = problem(refused)
 		default:
 			return answer{}, err
@@ -160,7 +161,7 @@ func (s *Server) dropSession(c *call) (answer, error) {
 
 func (s *Server) addGrant(c *call, in api.GrantRequest) (answer, error) {
 	if in.Owner != "" && !s.Tokens.Has(in.Owner) {
-		return answer{}, core.Invalid(core.FieldError{Field: "owner",
+		return answer{}, approval.Invalid(approval.FieldError{Field: "owner",
 			Problem: "is the name of no token of this desk: give one of server.tokens"})
 	}
 	p, err := s.gate.AddPattern(c.ctx, c.who, core.PatternRequest{

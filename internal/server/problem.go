@@ -5,58 +5,61 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Codes that only HTTP knows.
 const (
-	codeMethodNotAllowed core.Code = "method_not_allowed"
-	codeUpgradeRequired  core.Code = "upgrade_required"
+	codeMethodNotAllowed approval.Code = "method_not_allowed"
+	codeUpgradeRequired  approval.Code = "upgrade_required"
 )
 
 // ErrUpgrade refuses whoever comes to the gateway without a WebSocket.
-var ErrUpgrade = core.Refuse(codeUpgradeRequired, "This is the gateway: connect with a WebSocket, version 13, "+
+var ErrUpgrade = approval.Refuse(codeUpgradeRequired, "This is the gateway: connect with a WebSocket, version 13, "+
 	"over HTTP/1.1.")
 
 // statusOf is the one table from refusals to HTTP.
-var statusOf = map[core.Code]int{
-	core.CodeMalformed:           http.StatusBadRequest,
-	core.CodeUnauthorized:        http.StatusUnauthorized,
-	core.CodeForbidden:           http.StatusForbidden,
-	core.CodeNotAnApprover:       http.StatusForbidden,
-	core.CodeSelfApproval:        http.StatusForbidden,
-	core.CodeStepUpRequired:      http.StatusForbidden,
-	core.CodeOriginNotAllowed:    http.StatusForbidden,
-	core.CodeNotFound:            http.StatusNotFound,
-	codeMethodNotAllowed:         http.StatusMethodNotAllowed,
-	core.CodeAlreadyResolved:     http.StatusConflict,
-	core.CodeNotClaimable:        http.StatusConflict,
-	core.CodeIDConflict:          http.StatusConflict,
-	core.CodeAmbiguousID:         http.StatusConflict,
-	core.CodeFingerprintMismatch: http.StatusConflict,
-	core.CodeAlreadyUsed:         http.StatusConflict,
-	core.CodeDecisionNotOffered:  http.StatusConflict,
-	core.CodeUnseenPayload:       http.StatusConflict,
-	core.CodeRetryDataGone:       http.StatusGone,
-	core.CodePayloadTooLarge:     http.StatusRequestEntityTooLarge,
-	core.CodeInvalidRequest:      http.StatusUnprocessableEntity,
-	codeUpgradeRequired:          http.StatusUpgradeRequired,
-	core.CodeRateLimited:         http.StatusTooManyRequests,
-	core.CodeUnavailable:         http.StatusServiceUnavailable,
-	core.CodeApprovalsDisabled:   http.StatusServiceUnavailable,
-}
+var statusOf = sync.OnceValue(func() map[approval.Code]int {
+	return map[approval.Code]int{
+		approval.CodeMalformed:           http.StatusBadRequest,
+		approval.CodeUnauthorized:        http.StatusUnauthorized,
+		approval.CodeForbidden:           http.StatusForbidden,
+		approval.CodeNotAnApprover:       http.StatusForbidden,
+		approval.CodeSelfApproval:        http.StatusForbidden,
+		approval.CodeStepUpRequired:      http.StatusForbidden,
+		approval.CodeOriginNotAllowed:    http.StatusForbidden,
+		approval.CodeNotFound:            http.StatusNotFound,
+		codeMethodNotAllowed:             http.StatusMethodNotAllowed,
+		approval.CodeAlreadyResolved:     http.StatusConflict,
+		approval.CodeNotClaimable:        http.StatusConflict,
+		approval.CodeIDConflict:          http.StatusConflict,
+		approval.CodeAmbiguousID:         http.StatusConflict,
+		approval.CodeFingerprintMismatch: http.StatusConflict,
+		approval.CodeAlreadyUsed:         http.StatusConflict,
+		approval.CodeDecisionNotOffered:  http.StatusConflict,
+		approval.CodeUnseenPayload:       http.StatusConflict,
+		approval.CodeRetryDataGone:       http.StatusGone,
+		approval.CodePayloadTooLarge:     http.StatusRequestEntityTooLarge,
+		approval.CodeInvalidRequest:      http.StatusUnprocessableEntity,
+		codeUpgradeRequired:              http.StatusUpgradeRequired,
+		approval.CodeRateLimited:         http.StatusTooManyRequests,
+		approval.CodeUnavailable:         http.StatusServiceUnavailable,
+		approval.CodeApprovalsDisabled:   http.StatusServiceUnavailable,
+	}
+})
 
 // refuse answers with a problem and gives its status. What is no refusal is a
 // fault of the desk: logged with its cause, answered as unavailable.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) int {
-	var e *core.Error
-	if !errors.As(err, &e) || statusOf[e.Code] == 0 {
+	var e *approval.Error
+	if !errors.As(err, &e) || statusOf()[e.Code] == 0 {
 		if !errors.Is(err, context.Canceled) || r.Context().Err() == nil {
 			s.log.Error("a request could not be answered", "method", r.Method, "path", r.URL.Path, "reason", err)
 		}
-		e = core.Refuse(core.CodeUnavailable, "The approval desk cannot answer right now; try again in a moment.")
+		e = approval.Refuse(approval.CodeUnavailable, "The approval desk cannot answer right now; try again in a moment.")
 	}
 	p := problem(e)
 	switch p.Status {
@@ -72,11 +75,11 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) int {
 // Refuse answers with a problem, for what is mounted beside the routes.
 func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, err error) { s.refuse(w, r, err) }
 
-func problem(e *core.Error) api.Problem {
+func problem(e *approval.Error) api.Problem {
 	title := strings.ReplaceAll(string(e.Code), "_", " ")
 	p := api.Problem{
 		Type: "urn:approvalbot:problem:" + string(e.Code), Title: strings.ToUpper(title[:1]) + title[1:],
-		Status: statusOf[e.Code], Detail: e.Message, Code: string(e.Code), Why: e.Why, URL: e.URL,
+		Status: statusOf()[e.Code], Detail: e.Message, Code: string(e.Code), Why: e.Why, URL: e.URL,
 	}
 	for _, f := range e.Fields {
 		p.Fields = append(p.Fields, api.Field{Field: f.Field, Problem: f.Problem})
@@ -91,5 +94,5 @@ func (s *Server) nothingHere(w http.ResponseWriter, r *http.Request) {
 		s.cfg.NoSuchPage.ServeHTTP(w, r)
 		return
 	}
-	s.refuse(w, r, core.Refuse(core.CodeNotFound, "There is nothing here; GET /openapi.json describes what there is."))
+	s.refuse(w, r, approval.Refuse(approval.CodeNotFound, "There is nothing here; GET /openapi.json describes what there is."))
 }

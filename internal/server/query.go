@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // maxParam bounds a query parameter, in bytes.
@@ -34,23 +34,23 @@ func parseQuery(raw string, known []param) (query, error) {
 	}
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return query{}, core.Refuse(core.CodeMalformed, "The query string is broken.")
+		return query{}, approval.Refuse(approval.CodeMalformed, "The query string is broken.")
 	}
-	var bad []core.FieldError
+	var bad []approval.FieldError
 	for name, v := range values {
 		i := slices.IndexFunc(known, func(p param) bool { return p.name == name })
 		if i < 0 {
-			bad = append(bad, core.FieldError{Field: core.FieldName(name),
+			bad = append(bad, approval.FieldError{Field: approval.FieldName(name),
 				Problem: "is not a parameter of this request"})
 		} else if problem := known[i].problem(v); problem != "" {
-			bad = append(bad, core.FieldError{Field: name, Problem: problem})
+			bad = append(bad, approval.FieldError{Field: name, Problem: problem})
 		}
 	}
 	if len(bad) == 0 {
 		return query{values}, nil
 	}
-	slices.SortFunc(bad, func(a, b core.FieldError) int { return strings.Compare(a.Field, b.Field) })
-	return query{}, core.Invalid(bad[:min(len(bad), maxMistakes)]...)
+	slices.SortFunc(bad, func(a, b approval.FieldError) int { return strings.Compare(a.Field, b.Field) })
+	return query{}, approval.Invalid(bad[:min(len(bad), maxMistakes)]...)
 }
 
 // problem says what is wrong with what was given for the parameter, or nothing.

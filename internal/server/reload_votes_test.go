@@ -7,14 +7,16 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 )
 
 // verifying has vera (777) agree for the verifier, beside those accounts of Telegram
 // that may decide by themselves.
 func (d *desk) verifying(may ...string) {
 	d.t.Helper()
-	people, err := core.NewDirectory(core.Rights{
-		People: []core.Person{
+	people, err := people.NewDirectory(people.Rights{
+		People: []people.Person{
 			{Name: "alice", Accounts: map[string]string{"telegram": "111"}},
 			{Name: "bob", Accounts: map[string]string{"telegram": "333"}},
 			{Name: "vera", Accounts: map[string]string{"telegram": "777"}},
@@ -23,19 +25,19 @@ func (d *desk) verifying(may ...string) {
 		Verifiers:    map[string][]string{"": {"telegram:777"}},
 	})
 	require.NoError(d.t, err)
-	place, err := core.ParseTarget("telegram:-1009")
+	place, err := approval.ParseTarget("telegram:-1009")
 	require.NoError(d.t, err)
 	rules := d.rules
 	rules.People = people
-	rules.Verifier = &outside{people: &core.VerifierPeople{Place: place, Accounts: []string{"telegram:777"}}}
+	rules.Verifier = &outside{people: &approval.VerifierPeople{Place: place, Accounts: []string{"telegram:777"}}}
 	d.gate.Use(rules)
 }
 
 // allows has an account of Telegram allow an approval once.
-func (d *desk) allows(key, user string) core.Approval {
+func (d *desk) allows(key, user string) approval.Approval {
 	d.t.Helper()
 	a, err := d.gate.Vote(d.t.Context(), key,
-		core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: user}, Decision: core.AllowOnce, ReceivedMs: 1})
+		core.Ballot{Voter: approval.Voter{Channel: "telegram", UserID: user}, Decision: approval.AllowOnce, ReceivedMs: 1})
 	require.NoError(d.t, err)
 	return a
 }
@@ -46,9 +48,9 @@ func TestAReloadDoesNotSpareApproversForAVote(t *testing.T) {
 	for name, once := range map[string]bool{"all scopes": false, "once": true} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			d.judge.change("ask", func(j *core.Judgement) {
+			d.judge.change("ask", func(j *approval.Judgement) {
 				if once {
-					j.Offers = []core.Decision{core.AllowOnce, core.Deny}
+					j.Offers = []approval.Decision{approval.AllowOnce, approval.Deny}
 				}
 			})
 			d.verifying("111", "333")
@@ -59,13 +61,13 @@ func TestAReloadDoesNotSpareApproversForAVote(t *testing.T) {
 			require.NoError(t, d.gate.Rejudge(t.Context()))
 
 			a := d.allows(stays.ID, "777")
-			require.Equal(t, core.Approved, a.Status)
+			require.Equal(t, approval.Approved, a.Status)
 			require.Equal(t, []string{"person:bob", "person:vera"}, a.DecidedBy)
 
 			d.verifying("111") // bob is no approver any more
 			a = d.allows(gone.ID, "777")
-			require.Equal(t, core.Pending, a.Status, "the verifier's people stand for no approver")
-			require.Equal(t, core.Approved, d.allows(gone.ID, "111").Status)
+			require.Equal(t, approval.Pending, a.Status, "the verifier's people stand for no approver")
+			require.Equal(t, approval.Approved, d.allows(gone.ID, "111").Status)
 		})
 	}
 }
@@ -76,11 +78,11 @@ func (d *desk) lost(key string) {
 	a, err := d.store.Get(d.t.Context(), key)
 	require.NoError(d.t, err)
 	for _, m := range a.Deliveries {
-		require.NoError(d.t, d.store.Record(d.t.Context(), core.Delivered{ID: m.ID, Key: key, State: core.Failed, Revision: m.Revision, Error: "gone"}))
+		require.NoError(d.t, d.store.Record(d.t.Context(), approval.Delivered{ID: m.ID, Key: key, State: approval.Failed, Revision: m.Revision, Error: "gone"}))
 	}
 }
 
-func (d *desk) tick(key string) core.Approval {
+func (d *desk) tick(key string) approval.Approval {
 	d.t.Helper()
 	require.NoError(d.t, d.gate.Tick(d.t.Context(), key))
 	a, err := d.gate.ByKey(d.t.Context(), key)
@@ -88,18 +90,18 @@ func (d *desk) tick(key string) core.Approval {
 	return a
 }
 
-func failsOpen(j *core.Judgement) { j.Unreached = core.OutcomeAllow }
+func failsOpen(j *approval.Judgement) { j.Unreached = approval.OutcomeAllow }
 
 // A desk that was started again with other rules judges a call by these before it runs
 // because nobody could be asked.
 func TestNothingFailsOpenByRulesOfBefore(t *testing.T) {
 	for name, c := range map[string]struct {
 		turn func(*desk)
-		want core.Status
+		want approval.Status
 	}{
-		"which let it run, too": {func(d *desk) {}, core.Approved},
-		"which do not":          {func(d *desk) { d.judge.change("ask", nil) }, core.Pending},
-		"which deny it":         {func(d *desk) { d.judge.turn("ask") }, core.Denied},
+		"which let it run, too": {func(d *desk) {}, approval.Approved},
+		"which do not":          {func(d *desk) { d.judge.change("ask", nil) }, approval.Pending},
+		"which deny it":         {func(d *desk) { d.judge.turn("ask") }, approval.Denied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
@@ -126,5 +128,5 @@ func TestOneYesOfTwoDoesNotStandForTheQuorum(t *testing.T) {
 	d.judge.change("pair", nil)
 	d.judge.rename("other rules")
 	_, err = d.agent.Claim(ctx, a.ID, api.ClaimRequest{})
-	require.Equal(t, core.WhyPolicy, refusal(t, err, core.CodeNotClaimable).Why)
+	require.Equal(t, approval.WhyPolicy, refusal(t, err, approval.CodeNotClaimable).Why)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/store"
 )
 
@@ -42,9 +42,9 @@ func (d *desk) run(id, status string) api.Approval {
 func (d *desk) gone(id string) {
 	d.t.Helper()
 	_, err := d.alice.Retry(d.t.Context(), id)
-	refusal(d.t, err, core.CodeRetryDataGone)
+	refusal(d.t, err, approval.CodeRetryDataGone)
 	_, err = d.store.Sealed(d.t.Context(), id)
-	require.Equal(d.t, core.CodeRetryDataGone, core.CodeOf(err))
+	require.Equal(d.t, approval.CodeRetryDataGone, approval.CodeOf(err))
 }
 
 // A failed run can be retried, as often as it fails; one that succeeded cannot.
@@ -100,7 +100,7 @@ func TestARetryAfterTheWindow(t *testing.T) {
 				require.NoError(t, err)
 				time.Sleep(time.Millisecond)
 				_, err = d.alice.Retry(t.Context(), late.Code)
-				refusal(t, err, core.CodeRetryDataGone)
+				refusal(t, err, approval.CodeRetryDataGone)
 				_, err = d.store.Sealed(t.Context(), late.ID)
 				require.NoError(t, err, "another instance's clock may be a little behind")
 				time.Sleep(time.Minute)
@@ -131,7 +131,7 @@ func TestAnUnclaimedCallIsKeptForTheWindow(t *testing.T) {
 		d.gate.Use(d.rules)
 		time.Sleep(time.Hour)
 		_, err = d.alice.Retry(t.Context(), a.Code)
-		refusal(t, err, core.CodeRetryDataGone)
+		refusal(t, err, approval.CodeRetryDataGone)
 	})
 }
 
@@ -153,9 +153,9 @@ func TestWhatEndsOtherwiseKeepsNoCall(t *testing.T) {
 		sweep()
 		for _, a := range []api.Approval{denied, withdrawn, expired, revoked} {
 			_, err = d.store.Sealed(ctx, a.ID)
-			require.Equal(t, core.CodeRetryDataGone, core.CodeOf(err))
+			require.Equal(t, approval.CodeRetryDataGone, approval.CodeOf(err))
 			_, err = d.alice.Retry(ctx, a.ID)
-			refusal(t, err, core.CodeNotClaimable)
+			refusal(t, err, approval.CodeNotClaimable)
 		}
 		_, err = d.store.Sealed(ctx, waits.ID)
 		require.NoError(t, err)
@@ -171,7 +171,7 @@ func TestARetriedCallIsJudgedAnew(t *testing.T) {
 	require.NoError(t, err)
 	d.judge.turn("ask")
 	_, err = d.agent.Claim(ctx, a.ID, api.ClaimRequest{})
-	require.Equal(t, "policy", refusal(t, err, core.CodeNotClaimable).Why)
+	require.Equal(t, "policy", refusal(t, err, approval.CodeNotClaimable).Why)
 }
 
 // The session chat hears of each result, and cards show the last one. A result that a
@@ -183,7 +183,7 @@ func TestEachResultIsToldInTheSessionChat(t *testing.T) {
 		stored, err := d.gate.ByKey(ctx, a.ID)
 		require.NoError(t, err)
 		for _, x := range stored.Deliveries {
-			if x.Kind != core.ResultDelivery && x.Kind != core.CardDelivery {
+			if x.Kind != approval.ResultDelivery && x.Kind != approval.CardDelivery {
 				continue
 			}
 			x.MessageID = "1"

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/server/auth"
 )
 
@@ -29,7 +29,7 @@ const personAway = "/v1/people/{name}/away"
 
 // routes is the API. The mux and its description are made from this table.
 func (s *Server) routes() []route {
-	approval, ok := reflect.TypeFor[api.Approval](), []int{http.StatusOK}
+	answer, ok := reflect.TypeFor[api.Approval](), []int{http.StatusOK}
 	one := "/v1/approvals/{id}"
 	create := route{
 		method: "POST", path: "/v1/approvals", name: "createApproval", scopes: either,
@@ -43,10 +43,10 @@ func (s *Server) routes() []route {
 			{name: "resume", kind: "string", enum: []string{"1", "0", "true", "false"},
 				doc: "1, with claim: an approved call that is the same, of the same session, answers too if " +
 					"nobody has claimed it yet. Whoever could not wait for a person takes it so, once."}},
-		in: reflect.TypeFor[api.CreateRequest](), out: approval, status: []int{http.StatusOK, http.StatusCreated},
-		codes: []core.Code{core.CodeOriginNotAllowed, core.CodeIDConflict, core.CodeAlreadyResolved,
-			core.CodeNotClaimable,
-			core.CodeAlreadyUsed, core.CodeApprovalsDisabled},
+		in: reflect.TypeFor[api.CreateRequest](), out: answer, status: []int{http.StatusOK, http.StatusCreated},
+		codes: []approval.Code{approval.CodeOriginNotAllowed, approval.CodeIDConflict, approval.CodeAlreadyResolved,
+			approval.CodeNotClaimable,
+			approval.CodeAlreadyUsed, approval.CodeApprovalsDisabled},
 		serve: with(s.create),
 	}
 	claim := route{
@@ -54,8 +54,8 @@ func (s *Server) routes() []route {
 		summary: "Fetch an approved call, once, right before it runs.",
 		in:      reflect.TypeFor[api.ClaimRequest](), out: reflect.TypeFor[api.Claim](), status: ok,
 		serve: with(s.claim),
-		codes: []core.Code{core.CodeNotFound, core.CodeNotClaimable, core.CodeAlreadyUsed,
-			core.CodeFingerprintMismatch, core.CodeRetryDataGone},
+		codes: []approval.Code{approval.CodeNotFound, approval.CodeNotClaimable, approval.CodeAlreadyUsed,
+			approval.CodeFingerprintMismatch, approval.CodeRetryDataGone},
 	}
 	return []route{
 		create,
@@ -76,44 +76,44 @@ func (s *Server) routes() []route {
 		{
 			method: "GET", path: one, name: "getApproval", scopes: either,
 			summary: "One approval: by its owner's id, or for operators by id, code, or the prefix of a server's id.",
-			query:   []param{waitParam}, out: approval, status: ok, serve: without(s.get),
-			codes: []core.Code{core.CodeNotFound, core.CodeAmbiguousID},
+			query:   []param{waitParam}, out: answer, status: ok, serve: without(s.get),
+			codes: []approval.Code{approval.CodeNotFound, approval.CodeAmbiguousID},
 		},
 		{
 			method: "POST", path: one + "/resolve", name: "resolveApproval", scopes: operator,
 			summary: "Vote as the token's person. The same vote again is fine, also after the end. While a retry round is " +
 				"open, retry and deny count for that.",
-			in: reflect.TypeFor[api.ResolveRequest](), out: approval, status: ok, serve: with(s.resolve),
-			codes: []core.Code{core.CodeNotFound, core.CodeAmbiguousID, core.CodeNotAnApprover, core.CodeSelfApproval,
-				core.CodeStepUpRequired, core.CodeNotClaimable, core.CodeRetryDataGone,
-				core.CodeAlreadyResolved, core.CodeDecisionNotOffered},
+			in: reflect.TypeFor[api.ResolveRequest](), out: answer, status: ok, serve: with(s.resolve),
+			codes: []approval.Code{approval.CodeNotFound, approval.CodeAmbiguousID, approval.CodeNotAnApprover, approval.CodeSelfApproval,
+				approval.CodeStepUpRequired, approval.CodeNotClaimable, approval.CodeRetryDataGone,
+				approval.CodeAlreadyResolved, approval.CodeDecisionNotOffered},
 		},
 		{
 			method: "POST", path: one + "/withdraw", name: "withdrawApproval", scopes: either,
 			summary: "The asker no longer needs it.",
-			in:      reflect.TypeFor[api.WithdrawRequest](), out: approval, status: ok, serve: with(s.withdraw),
-			codes: []core.Code{core.CodeNotFound, core.CodeAlreadyResolved},
+			in:      reflect.TypeFor[api.WithdrawRequest](), out: answer, status: ok, serve: with(s.withdraw),
+			codes: []approval.Code{approval.CodeNotFound, approval.CodeAlreadyResolved},
 		},
 		claim,
 		{
 			method: "POST", path: one + "/revoke", name: "revokeApproval", scopes: operator,
 			summary: "Take an approved, unclaimed approval back.",
-			in:      reflect.TypeFor[api.RevokeRequest](), out: approval, status: ok, serve: with(s.revoke),
-			codes: []core.Code{core.CodeNotFound, core.CodeAmbiguousID, core.CodeNotClaimable, core.CodeAlreadyUsed},
+			in:      reflect.TypeFor[api.RevokeRequest](), out: answer, status: ok, serve: with(s.revoke),
+			codes: []approval.Code{approval.CodeNotFound, approval.CodeAmbiguousID, approval.CodeNotClaimable, approval.CodeAlreadyUsed},
 		},
 		{
 			method: "POST", path: one + "/result", name: "reportResult", scopes: asker,
 			summary: "Tell how the execution went, once, after the claim.",
-			in:      reflect.TypeFor[api.ResultRequest](), out: approval, status: ok, serve: with(s.result),
-			codes: []core.Code{core.CodeNotFound, core.CodeNotClaimable, core.CodeAlreadyUsed},
+			in:      reflect.TypeFor[api.ResultRequest](), out: answer, status: ok, serve: with(s.result),
+			codes: []approval.Code{approval.CodeNotFound, approval.CodeNotClaimable, approval.CodeAlreadyUsed},
 		},
 		{
 			method: "POST", path: one + "/retry", name: "retryApproval", scopes: operator,
 			summary: "Vote, as the token's person, to let an approved call run once more; the first vote opens a round. " +
 				"Once the rule's quorum said so, its owner may claim it again. At most three times.",
-			in: reflect.TypeFor[api.RetryRequest](), out: approval, status: ok, serve: with(s.retry),
-			codes: []core.Code{core.CodeNotFound, core.CodeAmbiguousID, core.CodeNotAnApprover, core.CodeSelfApproval,
-				core.CodeStepUpRequired, core.CodeDecisionNotOffered, core.CodeNotClaimable, core.CodeRetryDataGone},
+			in: reflect.TypeFor[api.RetryRequest](), out: answer, status: ok, serve: with(s.retry),
+			codes: []approval.Code{approval.CodeNotFound, approval.CodeAmbiguousID, approval.CodeNotAnApprover, approval.CodeSelfApproval,
+				approval.CodeStepUpRequired, approval.CodeDecisionNotOffered, approval.CodeNotClaimable, approval.CodeRetryDataGone},
 		},
 		{
 			method: "POST", path: "/v1/evaluate", name: "evaluate", scopes: either,
@@ -123,7 +123,7 @@ func (s *Server) routes() []route {
 			in: reflect.TypeFor[api.CreateRequest](), out: reflect.TypeFor[api.Evaluation](), status: ok,
 			serve: s.evaluate,
 			ins:   reflect.TypeFor[api.EvaluateRequest](), outs: reflect.TypeFor[api.Evaluations](), maxBody: maxBodies,
-			codes: []core.Code{core.CodeOriginNotAllowed, core.CodeApprovalsDisabled},
+			codes: []approval.Code{approval.CodeOriginNotAllowed, approval.CodeApprovalsDisabled},
 		},
 		{
 			method: "POST", path: "/v1/tools", name: "filterTools", scopes: either,
@@ -131,7 +131,7 @@ func (s *Server) routes() []route {
 				"still judged by itself.",
 			in: reflect.TypeFor[api.ToolsRequest](), out: reflect.TypeFor[api.Tools](), status: ok,
 			serve: with(s.tools),
-			codes: []core.Code{core.CodeApprovalsDisabled},
+			codes: []approval.Code{approval.CodeApprovalsDisabled},
 		},
 		{
 			method: "GET", path: "/v1/policy", name: "getPolicy", scopes: operator,
@@ -154,12 +154,12 @@ func (s *Server) routes() []route {
 			summary: "Say that a person is away, in place of what was said before: a person's own token, or " +
 				"operator.admin, which may not lend another's roles to itself.",
 			in: reflect.TypeFor[api.AwayRequest](), out: reflect.TypeFor[api.Away](), status: ok, serve: with(s.setAway),
-			codes: []core.Code{core.CodeNotFound},
+			codes: []approval.Code{approval.CodeNotFound},
 		},
 		{
 			method: "DELETE", path: personAway, name: "setBack", scopes: deciders,
 			summary: "Say that a person is back: a person's own token, or operator.admin.",
-			out:     reflect.TypeFor[api.Back](), status: ok, serve: without(s.setBack), codes: []core.Code{core.CodeNotFound},
+			out:     reflect.TypeFor[api.Back](), status: ok, serve: without(s.setBack), codes: []approval.Code{approval.CodeNotFound},
 		},
 		{
 			method: "POST", path: "/v1/pairing", name: "startPairing", scopes: admin,
@@ -173,14 +173,14 @@ func (s *Server) routes() []route {
 			summary: "How far a pairing is: who gave the code, and what the configuration lacks to let them " +
 				"decide there.",
 			out: reflect.TypeFor[api.Pairing](), status: ok, serve: without(s.pairing),
-			codes: []core.Code{core.CodeNotFound},
+			codes: []approval.Code{approval.CodeNotFound},
 		},
 		{
 			method: "POST", path: "/v1/pairing/{id}/accept", name: "acceptPairing", scopes: admin,
 			summary: "Write who gave the code into a configuration that serve --local generated and nobody " +
 				"edited, and put it in force. Any other is its operator's to edit.",
 			in: reflect.TypeFor[api.Empty](), out: reflect.TypeFor[api.Reloaded](), status: ok,
-			serve: with(s.acceptPairing), codes: []core.Code{core.CodeNotFound},
+			serve: with(s.acceptPairing), codes: []approval.Code{approval.CodeNotFound},
 		},
 		{
 			method: "POST", path: "/v1/login-links", name: "createLoginLink", scopes: []auth.Scope{auth.Decide, auth.Admin},
@@ -220,7 +220,7 @@ func (s *Server) routes() []route {
 			method: "DELETE", path: "/v1/grants/{id}", name: "endGrant", scopes: either,
 			summary: "End a grant; an owner only its own, and no cool-down.",
 			out:     reflect.TypeFor[api.Ended](), status: ok, serve: without(s.dropGrant),
-			codes: []core.Code{core.CodeNotFound},
+			codes: []approval.Code{approval.CodeNotFound},
 		},
 		{
 			method: "DELETE", path: sessionGrants, name: "endSessionGrants", scopes: either,
@@ -264,7 +264,7 @@ func (s *Server) routes() []route {
 			summary: "What a model said, with every tool call replaced that may not simply run.",
 			in:      reflect.TypeFor[api.InterceptRequest](), out: reflect.TypeFor[api.InterceptAnswer](),
 			status: ok, serve: with(s.interceptMessage),
-			codes: []core.Code{core.CodeOriginNotAllowed, core.CodeIDConflict, core.CodeApprovalsDisabled},
+			codes: []approval.Code{approval.CodeOriginNotAllowed, approval.CodeIDConflict, approval.CodeApprovalsDisabled},
 		},
 		{
 			method: "POST", path: "/v1/messages/decisions", name: "decideMessages", scopes: either,
@@ -288,7 +288,7 @@ func (s *Server) routes() []route {
 				doc: "The hook's timeout in the runtime's configuration, such as 600s or 24h: the answer comes " +
 					"before it. Without it the runtime's own default is taken for granted."}},
 			in: reflect.TypeFor[map[string]any](), out: reflect.TypeFor[map[string]any](), status: ok,
-			codes: []core.Code{core.CodeNotFound},
+			codes: []approval.Code{approval.CodeNotFound},
 		},
 		large(create, "createLargeApproval"),
 		large(claim, "claimLargeApproval"),
@@ -308,7 +308,7 @@ func (s *Server) routes() []route {
 			method: "POST", path: "/v1/callbacks/{id}/retry", name: "retryCallback", scopes: operator,
 			summary: "Try a call that was given up for another day.",
 			in:      reflect.TypeFor[api.Empty](), out: reflect.TypeFor[api.Empty](), status: ok,
-			serve: with(s.retryCallback), codes: []core.Code{core.CodeNotFound},
+			serve: with(s.retryCallback), codes: []approval.Code{approval.CodeNotFound},
 		},
 		{method: "GET", path: "/healthz", name: "health", summary: "The process lives.",
 			out: reflect.TypeFor[string](), media: "text/plain", status: ok, raw: s.health},

@@ -24,7 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // serving runs Serve on a port of its own and gives its address, and a function
@@ -255,7 +255,7 @@ func TestMountAndPanic(t *testing.T) {
 }
 
 func TestEveryCodeHasItsStatus(t *testing.T) {
-	want := map[int][]core.Code{
+	want := map[int][]approval.Code{
 		400: {"malformed"}, 401: {"unauthorized"}, 403: {"forbidden", "not_an_approver", "self_approval", "step_up_required", "origin_not_allowed"},
 		404: {"not_found"}, 405: {"method_not_allowed"},
 		409: {"already_resolved", "not_claimable", "id_conflict", "ambiguous_id", "fingerprint_mismatch", "already_used", "decision_not_offered", "unseen_payload"},
@@ -264,11 +264,11 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 	n := 0
 	for status, codes := range want {
 		for _, c := range codes {
-			require.Equal(t, status, problem(core.Refuse(c, "x")).Status, c)
+			require.Equal(t, status, problem(approval.Refuse(c, "x")).Status, c)
 			n++
 		}
 	}
-	require.Len(t, statusOf, n)
+	require.Len(t, statusOf(), n)
 }
 
 // hesitant is a verifier that has an opinion only when it is let go.
@@ -277,17 +277,17 @@ type hesitant struct {
 	free  chan struct{}
 }
 
-func (hesitant) Wants(core.Call) core.Verification { return core.Verification{Asked: true} }
+func (hesitant) Wants(approval.Call) approval.Verification { return approval.Verification{Asked: true} }
 
-func (hesitant) Chats() []core.VerifierPeople { return nil }
+func (hesitant) Chats() []approval.VerifierPeople { return nil }
 
-func (h hesitant) Verify(ctx context.Context, _ core.Call, _ core.RiskClass) core.Verification {
+func (h hesitant) Verify(ctx context.Context, _ approval.Call, _ approval.RiskClass) approval.Verification {
 	h.asked <- struct{}{}
 	select {
 	case <-ctx.Done():
 	case <-h.free:
 	}
-	return core.Verification{Asked: true}
+	return approval.Verification{Asked: true}
 }
 
 // A caller that hangs up while others are asked gets nothing, and leaves nothing.
@@ -306,6 +306,6 @@ func TestGoneWhileOthersAreAsked(t *testing.T) {
 	const gone = `approvalbot_http_requests_total{method="POST",route="/v1/approvals",status="503"} 1`
 	for !strings.Contains(d.do("GET", "/metrics", "", "").text, gone) {
 		_, err := d.agent.Get(t.Context(), "w", 0)
-		refusal(t, err, core.CodeNotFound)
+		refusal(t, err, approval.CodeNotFound)
 	}
 }

@@ -16,10 +16,12 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/server/auth"
 	"approvalbot/internal/server/connection"
 	"approvalbot/internal/server/events"
 	"approvalbot/internal/server/metrics"
+	"approvalbot/internal/signin"
 )
 
 const (
@@ -37,7 +39,7 @@ const (
 	pageMax     = 200
 )
 
-var errNotHere = core.Refuse(core.CodeUnavailable, "This desk has no configuration to read.")
+var errNotHere = approval.Refuse(approval.CodeUnavailable, "This desk has no configuration to read.")
 
 // Config is what a Server is made of.
 type Config struct {
@@ -55,6 +57,7 @@ type Config struct {
 	Pairings Pairings // nil: there are none
 	// LinkTo is the address of a login link to the desk's pages; nil: it has none.
 	LinkTo  func(secret string) string
+	SignIn  *signin.Door // makes login links; needed with LinkTo
 	Metrics *metrics.Set // nil: counts of its own; see [metrics.New]
 	Log     *slog.Logger // nil: silent
 	Version string       // shown in the OpenAPI description

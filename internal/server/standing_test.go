@@ -7,18 +7,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 )
 
 // refuser is a verifier that denies everything and counts how often it was asked.
 type refuser struct{ asked int }
 
-func (r *refuser) Wants(core.Call) core.Verification { return core.Verification{Asked: true} }
-func (r *refuser) Chats() []core.VerifierPeople      { return nil }
+func (r *refuser) Wants(approval.Call) approval.Verification {
+	return approval.Verification{Asked: true}
+}
+func (r *refuser) Chats() []approval.VerifierPeople { return nil }
 
-func (r *refuser) Verify(context.Context, core.Call, core.RiskClass) core.Verification {
+func (r *refuser) Verify(context.Context, approval.Call, approval.RiskClass) approval.Verification {
 	r.asked++
-	return core.Verification{Asked: true, Denied: true, Reason: "the verifier says no"}
+	return approval.Verification{Asked: true, Denied: true, Reason: "the verifier says no"}
 }
 
 // A call that people are not to be asked about can still be covered by a grant.
@@ -26,7 +29,7 @@ func (r *refuser) Verify(context.Context, core.Call, core.RiskClass) core.Verifi
 func TestAGrantDoesNotPassTheVerifierWherePeopleAreNotAsked(t *testing.T) {
 	d := newDesk(t)
 	d.decide(`{"a":1}`, api.AllowAlways)
-	d.judge.change("ask", func(j *core.Judgement) { j.OnMiss = "not on the list" })
+	d.judge.change("ask", func(j *approval.Judgement) { j.OnMiss = "not on the list" })
 	require.Equal(t, api.Approved, d.ask("ask", `{"a":1}`).Status, "the grant counts")
 	require.Equal(t, api.Denied, d.ask("ask", `{"a":2}`).Status)
 
@@ -36,7 +39,7 @@ func TestAGrantDoesNotPassTheVerifierWherePeopleAreNotAsked(t *testing.T) {
 	d.gate.Use(rules)
 	a := d.ask("ask", `{"a":1}`)
 	require.Equal(t, api.Denied, a.Status)
-	require.Contains(t, a.ReasonCodes, core.ReasonVerifierDenied)
+	require.Contains(t, a.ReasonCodes, approval.ReasonVerifierDenied)
 	require.Equal(t, 1, no.asked)
 }
 
@@ -47,7 +50,7 @@ func TestAdversary_B5_RulesThatNoLongerAskPeople(t *testing.T) {
 	d.decide(`{"a":1}`, api.AllowAlways)
 	waits, allowed, granted := d.ask("ask", `{"a":2}`), d.allow(`{"a":3}`), d.ask("ask", `{"a":1}`)
 	require.Equal(t, api.Approved, granted.Status)
-	d.judge.change("ask", func(j *core.Judgement) {
+	d.judge.change("ask", func(j *approval.Judgement) {
 		j.OnMiss, j.Assessment.ReasonCodes = "not on the list", []string{"rule:listed-only"}
 	})
 	d.judge.rename("other rules")
@@ -58,7 +61,7 @@ func TestAdversary_B5_RulesThatNoLongerAskPeople(t *testing.T) {
 	require.Equal(t, api.Denied, waits.Status)
 	require.Equal(t, []string{"test", "rule:listed-only"}, waits.ReasonCodes, "what denied it is among them")
 	_, err = d.agent.Claim(ctx, allowed.ID, api.ClaimRequest{})
-	require.Contains(t, refusal(t, err, core.CodeNotClaimable).Detail, "not on the list")
+	require.Contains(t, refusal(t, err, approval.CodeNotClaimable).Detail, "not on the list")
 	_, err = d.agent.Claim(ctx, granted.ID, api.ClaimRequest{})
 	require.NoError(t, err)
 }
@@ -66,9 +69,9 @@ func TestAdversary_B5_RulesThatNoLongerAskPeople(t *testing.T) {
 // B5: the vote of a rule counts as long as the rule is there.
 func TestAdversary_B5_TheVoteOfARuleThatIsGone(t *testing.T) {
 	d, ctx := newDesk(t), t.Context()
-	approves := func(j *core.Judgement) {
+	approves := func(j *approval.Judgement) {
 		j.Rule.MinApprovals = 2
-		j.Votes = []core.Vote{{Approver: core.RulesBased, Verdict: core.Approve, ReasonCodes: []string{"releases"}}}
+		j.Votes = []approval.Vote{{Approver: approval.RulesBased, Verdict: approval.Approve, ReasonCodes: []string{"releases"}}}
 	}
 	d.judge.change("ask", approves)
 	stays, gone := d.ask("ask", `{"a":1}`), d.ask("ask", `{"a":2}`)
@@ -78,7 +81,7 @@ func TestAdversary_B5_TheVoteOfARuleThatIsGone(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, api.Approved, stays.Status)
 
-	d.judge.change("ask", func(j *core.Judgement) { j.Rule.MinApprovals = 2 })
+	d.judge.change("ask", func(j *approval.Judgement) { j.Rule.MinApprovals = 2 })
 	d.judge.rename("without the rule")
 	require.NoError(t, d.gate.Rejudge(ctx))
 	gone, err = d.alice.Resolve(ctx, gone.ID, api.ResolveRequest{Decision: api.AllowOnce})
@@ -123,9 +126,9 @@ func TestAdversary_I5_RetryOfOnesOwn(t *testing.T) {
 	_, err = d.bob.Claim(ctx, a.ID, api.ClaimRequest{})
 	require.NoError(t, err)
 	_, err = d.bob.Retry(ctx, a.Code)
-	refusal(t, err, core.CodeSelfApproval)
+	refusal(t, err, approval.CodeSelfApproval)
 	_, err = d.bob.Claim(ctx, a.ID, api.ClaimRequest{})
-	refusal(t, err, core.CodeAlreadyUsed)
+	refusal(t, err, approval.CodeAlreadyUsed)
 	_, err = d.alice.RetryWithoutResult(ctx, a.Code)
 	require.NoError(t, err)
 	_, err = d.bob.Claim(ctx, a.ID, api.ClaimRequest{})
@@ -156,9 +159,9 @@ func TestAdversary_B8_ClaimAfterTheGrantWasEnded(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	_, err = d.agent.Claim(ctx, second.ID, api.ClaimRequest{})
-	require.Contains(t, refusal(t, err, core.CodeNotClaimable).Detail, "grant")
+	require.Contains(t, refusal(t, err, approval.CodeNotClaimable).Detail, "grant")
 	_, err = d.bob.Retry(ctx, first.ID)
-	refusal(t, err, core.CodeNotClaimable)
+	refusal(t, err, approval.CodeNotClaimable)
 }
 
 // An approval that has ended answers its id to those alone who could not have decided
@@ -184,8 +187,8 @@ func TestAGrantDoesNotOutliveItsGiver(t *testing.T) {
 	d := newDesk(t)
 	d.decide(`{"a":1}`, api.AllowAlways)
 	require.Equal(t, api.Approved, d.ask("ask", `{"a":1}`).Status)
-	people, err := core.NewDirectory(core.Rights{
-		People:       []core.Person{{Name: "bob", Accounts: map[string]string{"telegram": "333"}}},
+	people, err := people.NewDirectory(people.Rights{
+		People:       []people.Person{{Name: "bob", Accounts: map[string]string{"telegram": "333"}}},
 		AllowedUsers: map[string][]string{"telegram": {"333"}}, Tokens: map[string]string{"bob": "bob"},
 	})
 	require.NoError(t, err)

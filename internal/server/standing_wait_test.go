@@ -15,6 +15,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/server/auth"
 )
 
@@ -108,13 +109,15 @@ func TestAReloadLeavesOthersWaiting(t *testing.T) {
 // reloading is a verifier that takes its time, in which the token goes.
 type reloading struct{ do func() }
 
-func (reloading) Wants(core.Call) core.Verification { return core.Verification{Asked: true} }
+func (reloading) Wants(approval.Call) approval.Verification {
+	return approval.Verification{Asked: true}
+}
 
-func (reloading) Chats() []core.VerifierPeople { return nil }
+func (reloading) Chats() []approval.VerifierPeople { return nil }
 
-func (v reloading) Verify(context.Context, core.Call, core.RiskClass) core.Verification {
+func (v reloading) Verify(context.Context, approval.Call, approval.RiskClass) approval.Verification {
 	v.do()
-	return core.Verification{Asked: true}
+	return approval.Verification{Asked: true}
 }
 
 // What policy allows only after others were asked is not handed to a token that

@@ -11,6 +11,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // What the store keeps of approvals is what is counted: when a card stood in its chat,
@@ -25,9 +26,9 @@ func TestStats(t *testing.T) {
 	got, err := d.store.Get(ctx, asked.ID)
 	require.NoError(t, err)
 	card := got.Deliveries[0]
-	require.NoError(t, d.store.Record(ctx, core.Delivered{ID: card.ID, Key: card.Key, Was: card, State: core.Sent, MessageID: "m"}))
-	_, err = d.gate.Vote(ctx, asked.ID, core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "999"}, Decision: core.AllowOnce})
-	require.Equal(t, core.CodeNotAnApprover, core.CodeOf(err))
+	require.NoError(t, d.store.Record(ctx, approval.Delivered{ID: card.ID, Key: card.Key, Was: card, State: approval.Sent, MessageID: "m"}))
+	_, err = d.gate.Vote(ctx, asked.ID, core.Ballot{Voter: approval.Voter{Channel: "telegram", UserID: "999"}, Decision: approval.AllowOnce})
+	require.Equal(t, approval.CodeNotAnApprover, approval.CodeOf(err))
 
 	s, err := d.alice.Stats(ctx, 0)
 	require.NoError(t, err)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/server/events"
 )
 
@@ -22,7 +22,7 @@ const (
 // connection's buffers is cut off after chunkTime and resumes where it was.
 func (s *Server) events(c *call, w http.ResponseWriter, r *http.Request) error {
 	if s.cfg.Feed == nil {
-		return core.Refuse(core.CodeUnavailable, "This desk serves no events.")
+		return approval.Refuse(approval.CodeUnavailable, "This desk serves no events.")
 	}
 	at, err := s.resumeAt(c, r)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Server) resumeAt(c *call, r *http.Request) (int64, error) {
 	}
 	at, err := strconv.ParseUint(given, 10, 63)
 	if err != nil || int64(at) > head {
-		return 0, core.Invalid(core.FieldError{Field: field, Problem: "must be the id of an event of this desk, or 0"})
+		return 0, approval.Invalid(approval.FieldError{Field: field, Problem: "must be the id of an event of this desk, or 0"})
 	}
 	return int64(at), nil
 }

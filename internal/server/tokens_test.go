@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/server/auth"
 )
 
@@ -48,7 +48,7 @@ func TestNewSecretSameOwner(t *testing.T) {
 	list[0].Hash = auth.Hash("another-secret")
 	require.NoError(t, d.srv.Tokens.Use(list))
 	_, err := d.agent.Get(t.Context(), a.ID, 0)
-	refusal(t, err, core.CodeUnauthorized)
+	refusal(t, err, approval.CodeUnauthorized)
 	d.agent.Token = "another-secret"
 	_, err = d.agent.Get(t.Context(), a.ID, 0)
 	require.NoError(t, err, "the owner outlives a change of the secret")

@@ -9,6 +9,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func TestToolsThatAModelMayBeShown(t *testing.T) {
@@ -61,7 +62,7 @@ func TestToolsRefuses(t *testing.T) {
 	off := d.rules
 	off.Enabled = false
 	d.gate.Use(off)
-	require.Contains(t, d.do("POST", "/v1/tools", "agent", `{"tools":[]}`).text, string(core.CodeApprovalsDisabled))
+	require.Contains(t, d.do("POST", "/v1/tools", "agent", `{"tools":[]}`).text, string(approval.CodeApprovalsDisabled))
 }
 
 // An operator looks at what others would ask, from whatever chat.
@@ -72,12 +73,12 @@ func TestOperatorsEvaluateAnyOriginAndGroup(t *testing.T) {
 		r.Context = &api.Context{Group: "any"}
 	})
 	_, err := d.agent.Evaluate(ctx, elsewhere)
-	refusal(t, err, core.CodeOriginNotAllowed)
+	refusal(t, err, approval.CodeOriginNotAllowed)
 	for _, c := range []*api.Client{d.alice, d.bob} {
 		e, err := c.Evaluate(ctx, elsewhere)
 		require.NoError(t, err)
 		require.Equal(t, "ask", e.Outcome)
 	}
 	_, err = d.bob.Create(ctx, elsewhere, api.CreateOptions{})
-	refusal(t, err, core.CodeOriginNotAllowed)
+	refusal(t, err, approval.CodeOriginNotAllowed)
 }

@@ -13,6 +13,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/server/auth"
 	"approvalbot/internal/store"
 )
@@ -135,7 +136,7 @@ func TestClaimRefusedAfterWait(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, "policy", c.r.problem(t).Why)
 		require.Equal(t, "/v1/approvals/w", c.r.Header.Get("Location"))
-		require.Equal(t, string(core.CodeNotClaimable), c.r.problem(t).Code)
+		require.Equal(t, string(approval.CodeNotClaimable), c.r.problem(t).Code)
 	})
 }
 
@@ -156,7 +157,7 @@ func TestWaitFinal(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, api.Denied, got.Status)
 		_, err = d.other.WaitFinal(t.Context(), "w")
-		refusal(t, err, core.CodeNotFound)
+		refusal(t, err, approval.CodeNotFound)
 	})
 }
 
@@ -166,9 +167,9 @@ type sickStore struct {
 	sick atomic.Bool
 }
 
-func (s *sickStore) Bare(ctx context.Context, key string) (core.Approval, error) {
+func (s *sickStore) Bare(ctx context.Context, key string) (approval.Approval, error) {
 	if s.sick.Load() {
-		return core.Approval{}, core.Refuse(core.CodeUnavailable, "The store does not answer.")
+		return approval.Approval{}, approval.Refuse(approval.CodeUnavailable, "The store does not answer.")
 	}
 	return s.Store.Bare(ctx, key)
 }
@@ -185,7 +186,7 @@ func TestWaitThoughNobodyTells(t *testing.T) {
 		other := core.NewGate(st, d.rules, slog.New(slog.DiscardHandler)) // of an instance that hears nothing
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		ended := make(chan core.Approval, 1)
+		ended := make(chan approval.Approval, 1)
 		go func() {
 			a, err := other.Wait(ctx, key, d.srv.Tokens.Standing(auth.Hash(secretOf("agent")), requesting))
 			if err != nil {
@@ -198,7 +199,7 @@ func TestWaitThoughNobodyTells(t *testing.T) {
 		time.Sleep(10 * time.Minute) // on the bubble's clock
 		st.sick.Store(false)
 		d.yes("w")
-		require.Equal(t, core.Approved, (<-ended).Status)
+		require.Equal(t, approval.Approved, (<-ended).Status)
 		require.NoError(t, ctx.Err(), "it waited for its own end only")
 	})
 }

@@ -19,6 +19,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/server/auth"
 	"approvalbot/internal/server/connection"
 	"approvalbot/internal/server/view"
@@ -237,11 +238,11 @@ func (c *crowd) leave(l *accepted) {
 func (c *crowd) approveAll() {
 	alice := c.holder("alice")
 	var voting sync.WaitGroup
-	pending := c.stored(core.Pending)
+	pending := c.stored(approval.Pending)
 	for turn := range atOnce {
 		voting.Go(func() {
 			for i := turn; i < len(pending); i += atOnce {
-				_, err := c.gate.VoteAs(c.t.Context(), alice, pending[i].Code, core.AllowOnce, "")
+				_, err := c.gate.VoteAs(c.t.Context(), alice, pending[i].Code, approval.AllowOnce, "")
 				assert.NoError(c.t, err)
 			}
 		})
@@ -250,7 +251,7 @@ func (c *crowd) approveAll() {
 }
 
 // stored gives all approvals of a status; "" for every one.
-func (c *crowd) stored(status core.Status) (all []core.Approval) {
+func (c *crowd) stored(status approval.Status) (all []approval.Approval) {
 	for f := (core.Filter{Status: status, Limit: pageMax}); ; {
 		page, err := c.gate.List(c.t.Context(), c.holder("alice"), f)
 		require.NoError(c.t, err)
@@ -288,7 +289,7 @@ func (c *crowd) collect() {
 func (c *crowd) checkStore() {
 	claimed := 0
 	for _, a := range c.stored("") {
-		require.Equal(c.t, core.Approved, a.Status)
+		require.Equal(c.t, approval.Approved, a.Status)
 		if a.ClaimedAtMs != 0 {
 			claimed++
 		}
@@ -348,7 +349,7 @@ func (w *waiter) takeClaim() {
 	if res.StatusCode == http.StatusConflict {
 		var p api.Problem
 		require.NoError(w.t, json.Unmarshal([]byte(body), &p))
-		require.Equal(w.t, string(core.CodeAlreadyUsed), p.Code)
+		require.Equal(w.t, string(approval.CodeAlreadyUsed), p.Code)
 		require.Equal(w.t, w.path(), res.Header.Get("Location"))
 		return
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 )
 
 const (
@@ -32,14 +34,14 @@ const (
 
 // Absences gives the absences that were said and not taken back, over or not. If one of them is
 // not believed, or the log knows of a later change, there are none: it is not known any more who was away.
-func (s *Store) Absences(ctx context.Context) (core.Absences, error) {
+func (s *Store) Absences(ctx context.Context) (people.Absences, error) {
 	return s.keys.absences(ctx, s.read)
 }
 
 // LookAbsences reads who is away from a store that may be open elsewhere, and changes
 // nothing in it. Where there is no store yet nobody is. It has no key and so believes every row:
 // its answer advises people and decides nothing.
-func LookAbsences(ctx context.Context, o Options) (none core.Absences, err error) {
+func LookAbsences(ctx context.Context, o Options) (none people.Absences, err error) {
 	if strings.HasPrefix(o.URL, "postgres") {
 		config, err := readURL(o.URL)
 		if err != nil {
@@ -69,10 +71,10 @@ func LookAbsences(ctx context.Context, o Options) (none core.Absences, err error
 // the platform update handled (if not nil), all in one transaction, and gives them as
 // they are then. It waits for the commits that count on what the policy and the absences
 // have been, and the next of them waits for it. One that was handled before is
-// core.ErrHandled, and nothing is written.
+// approval.ErrHandled, and nothing is written.
 func (s *Store) Absent(
-	ctx context.Context, handled *core.InboundRef, fn func(core.Absences) (core.AbsenceChange, error),
-) (after core.Absences, err error) {
+	ctx context.Context, handled *approval.InboundRef, fn func(people.Absences) (core.AbsenceChange, error),
+) (after people.Absences, err error) {
 	err = s.doOn(ctx, locks{policy: setsPolicy}, func(t *tx) error {
 		before, err := t.keys.absences(ctx, t)
 		if err != nil {
@@ -86,7 +88,7 @@ func (s *Store) Absent(
 		case err != nil:
 			return err
 		case !fresh:
-			return core.ErrHandled
+			return approval.ErrHandled
 		}
 		if after = before; c.Person == "" {
 			return nil
@@ -99,17 +101,17 @@ func (s *Store) Absent(
 		return err
 	})
 	if err != nil {
-		return core.Absences{}, err
+		return people.Absences{}, err
 	}
 	return after, nil
 }
 
 // setAbsence writes one person's absence, and the revision after that one. All are written
 // anew, since their MACs are over the revision.
-func (t *tx) setAbsence(ctx context.Context, c core.AbsenceChange, before core.Absences) (core.Absences, error) {
-	all := slices.DeleteFunc(slices.Clone(before.All), func(a core.Absence) bool { return a.Person == c.Person })
+func (t *tx) setAbsence(ctx context.Context, c core.AbsenceChange, before people.Absences) (people.Absences, error) {
+	all := slices.DeleteFunc(slices.Clone(before.All), func(a people.Absence) bool { return a.Person == c.Person })
 	if a := c.Absence; a != nil {
-		all = append(all, core.Absence{Person: c.Person, To: a.To, SinceMs: a.SinceMs, UntilMs: a.UntilMs, By: a.By})
+		all = append(all, people.Absence{Person: c.Person, To: a.To, SinceMs: a.SinceMs, UntilMs: a.UntilMs, By: a.By})
 	}
 	changes := strconv.FormatInt(before.Revision, 10) // one more than so many changes
 	_, err := t.exec(setMeta, absencesName, changes)
@@ -123,7 +125,7 @@ func (t *tx) setAbsence(ctx context.Context, c core.AbsenceChange, before core.A
 		}
 	}
 	if err != nil {
-		return core.Absences{}, err
+		return people.Absences{}, err
 	}
 	return t.keys.absences(ctx, t)
 }
@@ -173,7 +175,7 @@ func revision(changes, newest text) (n int64, older bool, err error) {
 	return max(n, logged) + 1, logged > n, nil
 }
 
-func (k keyring) absences(ctx context.Context, q querier) (all core.Absences, err error) {
+func (k keyring) absences(ctx context.Context, q querier) (all people.Absences, err error) {
 	rows, err := q.query(ctx, readAbsences)
 	if err != nil {
 		return all, err
@@ -181,7 +183,7 @@ func (k keyring) absences(ctx context.Context, q querier) (all core.Absences, er
 	var changes, newest text
 	doubtful := false
 	err = each(rows, func() error {
-		var a core.Absence
+		var a people.Absence
 		var mac text
 		err := rows.Scan(&changes, &newest, (*text)(&a.Person), (*text)(&a.To), (*number)(&a.SinceMs), (*number)(&a.UntilMs),
 			(*text)(&a.By), &mac)
@@ -200,7 +202,7 @@ func (k keyring) absences(ctx context.Context, q querier) (all core.Absences, er
 		all.Revision, older, err = revision(changes, newest)
 	}
 	if err != nil {
-		return core.Absences{}, err
+		return people.Absences{}, err
 	}
 	if older && k.rows != nil {
 		_ = k.rows.doubt("meta", absencesName) // logged and counted

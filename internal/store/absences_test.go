@@ -12,19 +12,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 	"approvalbot/internal/store/pgtest"
 )
 
 // leaving says that somebody is away; back that they are not.
-func leaving(a core.Absence) func(core.Absences) (core.AbsenceChange, error) {
-	return func(core.Absences) (core.AbsenceChange, error) {
-		return core.AbsenceChange{Person: a.Person, Absence: &a, Event: core.Event{AtMs: 1, Type: core.EventAway, Data: []byte("{}")}}, nil
+func leaving(a people.Absence) func(people.Absences) (core.AbsenceChange, error) {
+	return func(people.Absences) (core.AbsenceChange, error) {
+		return core.AbsenceChange{Person: a.Person, Absence: &a, Event: approval.Event{AtMs: 1, Type: approval.EventAway, Data: []byte("{}")}}, nil
 	}
 }
 
-func back(person string) func(core.Absences) (core.AbsenceChange, error) {
-	return func(core.Absences) (core.AbsenceChange, error) {
-		return core.AbsenceChange{Person: person, Event: core.Event{AtMs: 2, Type: core.EventBack, Data: []byte("{}")}}, nil
+func back(person string) func(people.Absences) (core.AbsenceChange, error) {
+	return func(people.Absences) (core.AbsenceChange, error) {
+		return core.AbsenceChange{Person: person, Event: approval.Event{AtMs: 2, Type: approval.EventBack, Data: []byte("{}")}}, nil
 	}
 }
 
@@ -33,27 +35,27 @@ func back(person string) func(core.Absences) (core.AbsenceChange, error) {
 func testAbsences(t *testing.T, s *Store) {
 	none, err := s.Absences(ctx)
 	require.NoError(t, err)
-	require.Equal(t, core.Absences{Revision: 1}, none)
+	require.Equal(t, people.Absences{Revision: 1}, none)
 
-	alice := core.Absence{Person: "alice", To: "bob", SinceMs: 5, UntilMs: 9, By: "person:alice"}
-	bob := core.Absence{Person: "bob", SinceMs: 6, UntilMs: 7, By: "token:ops"}
+	alice := people.Absence{Person: "alice", To: "bob", SinceMs: 5, UntilMs: 9, By: "person:alice"}
+	bob := people.Absence{Person: "bob", SinceMs: 6, UntilMs: 7, By: "token:ops"}
 	after, err := s.Absent(ctx, nil, leaving(bob))
 	require.NoError(t, err)
 	require.EqualValues(t, 2, after.Revision)
-	ref := &core.InboundRef{Source: "telegram:1", ID: 5}
-	require.NoError(t, s.SaveInbound(ctx, []core.Inbound{{InboundRef: *ref, Body: []byte("{}")}}))
+	ref := &approval.InboundRef{Source: "telegram:1", ID: 5}
+	require.NoError(t, s.SaveInbound(ctx, []approval.Inbound{{InboundRef: *ref, Body: []byte("{}")}}))
 	after, err = s.Absent(ctx, ref, leaving(alice))
 	require.NoError(t, err)
-	require.Equal(t, core.Absences{Revision: 3, All: []core.Absence{alice, bob}}, after)
+	require.Equal(t, people.Absences{Revision: 3, All: []people.Absence{alice, bob}}, after)
 	_, err = s.Absent(ctx, ref, back("alice"))
-	require.ErrorIs(t, err, core.ErrHandled)
-	refused := core.Refuse(core.CodeInvalidRequest, "no")
-	_, err = s.Absent(ctx, nil, func(all core.Absences) (core.AbsenceChange, error) {
+	require.ErrorIs(t, err, approval.ErrHandled)
+	refused := approval.Refuse(approval.CodeInvalidRequest, "no")
+	_, err = s.Absent(ctx, nil, func(all people.Absences) (core.AbsenceChange, error) {
 		require.Equal(t, after, all)
 		return core.AbsenceChange{Person: "alice"}, refused
 	})
 	require.ErrorIs(t, err, refused)
-	same, err := s.Absent(ctx, nil, func(core.Absences) (core.AbsenceChange, error) { return core.AbsenceChange{}, nil })
+	same, err := s.Absent(ctx, nil, func(people.Absences) (core.AbsenceChange, error) { return core.AbsenceChange{}, nil })
 	require.NoError(t, err)
 	require.Equal(t, after, same, "nothing changes nothing")
 
@@ -62,7 +64,7 @@ func testAbsences(t *testing.T, s *Store) {
 	require.NoError(t, err)
 	after, err = s.Absent(ctx, nil, back("bob"))
 	require.NoError(t, err)
-	require.Equal(t, core.Absences{Revision: 5, All: []core.Absence{alice}}, after)
+	require.Equal(t, people.Absences{Revision: 5, All: []people.Absence{alice}}, after)
 	read, err := s.Absences(ctx)
 	require.NoError(t, err)
 	require.Equal(t, after, read)
@@ -75,9 +77,9 @@ func testAbsences(t *testing.T, s *Store) {
 	// A yes is counted under the newest or not at all.
 	a := create(t, s, pendingApproval("bot"), core.Change{})
 	vote := func(revision int64) error {
-		_, err := s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
+		_, err := s.Update(ctx, a.Key, func(a approval.Approval) (core.Change, error) {
 			a.Reason = strconv.FormatInt(revision, 10)
-			return core.Change{Approval: a, Absences: revision, Events: []core.Event{{Type: core.EventVote, Data: []byte("{}")}}}, nil
+			return core.Change{Approval: a, Absences: revision, Events: []approval.Event{{Type: approval.EventVote, Data: []byte("{}")}}}, nil
 		})
 		return err
 	}
@@ -107,12 +109,12 @@ func TestLookAbsences(t *testing.T) {
 	none, err := LookAbsences(ctx, Options{URL: url})
 	require.NoError(t, err)
 	require.Empty(t, none.All)
-	alice := core.Absence{Person: "alice", To: "bob", SinceMs: 5, UntilMs: 9, By: "person:alice"}
+	alice := people.Absence{Person: "alice", To: "bob", SinceMs: 5, UntilMs: 9, By: "person:alice"}
 	_, err = openPG(t, url).Absent(ctx, nil, leaving(alice))
 	require.NoError(t, err)
 	all, err := LookAbsences(ctx, Options{URL: url})
 	require.NoError(t, err)
-	require.Equal(t, []core.Absence{alice}, all.All)
+	require.Equal(t, []people.Absence{alice}, all.All)
 	for _, nowhere := range []string{"sqlite::memory:", "sqlite:" + filepath.Join(t.TempDir(), "none.db")} {
 		none, err = LookAbsences(ctx, Options{URL: nowhere})
 		require.NoError(t, err)
@@ -138,7 +140,7 @@ func absencesUnderVotes(t *testing.T, here, there *Store) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := range rounds {
-			change := leaving(core.Absence{Person: "alice", To: "bob", UntilMs: 9})
+			change := leaving(people.Absence{Person: "alice", To: "bob", UntilMs: 9})
 			if i%2 == 1 {
 				change = back("alice")
 			}
@@ -152,9 +154,9 @@ func absencesUnderVotes(t *testing.T, here, there *Store) {
 			for range rounds {
 				all, err := there.Absences(ctx)
 				require.NoError(t, err)
-				_, err = there.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
-					vote := core.Event{Type: core.EventVote, Key: a.Key, Data: fmt.Appendf(nil, `{"under":%d}`, all.Revision)}
-					return core.Change{Approval: a, Absences: all.Revision, Events: []core.Event{vote}}, nil
+				_, err = there.Update(ctx, a.Key, func(a approval.Approval) (core.Change, error) {
+					vote := approval.Event{Type: approval.EventVote, Key: a.Key, Data: fmt.Appendf(nil, `{"under":%d}`, all.Revision)}
+					return core.Change{Approval: a, Absences: all.Revision, Events: []approval.Event{vote}}, nil
 				})
 				if !errors.Is(err, core.ErrAbsences) {
 					require.NoError(t, err)
@@ -168,9 +170,9 @@ func absencesUnderVotes(t *testing.T, here, there *Store) {
 	revision, votes := int64(1), 0
 	for _, e := range log {
 		switch e.Type {
-		case core.EventAway, core.EventBack:
+		case approval.EventAway, approval.EventBack:
 			revision++
-		case core.EventVote:
+		case approval.EventVote:
 			var said struct{ Under int64 }
 			require.NoError(t, json.Unmarshal(e.Data, &said))
 			require.Equal(t, revision, said.Under, "record %d", e.Seq)

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 	"approvalbot/internal/store/pgtest"
 )
 
@@ -54,19 +56,19 @@ func TestAdversary_T9_RecordsOfBytes(t *testing.T) {
 				require.NoError(t, handOut(s, a.Key))
 				i.put(marked[0], a.Key, was)
 				grant, passkey := i.row(marked[1], of["grants"]), i.row(marked[2], of["passkeys"])
-				_, err := s.DropGrants(ctx, core.GrantFilter{ID: of["grants"]}, func(g core.Grant) core.Event {
-					return core.Event{Type: core.EventUngranted, Data: []byte(`{"grant":{"id":"` + g.ID + `"}}`)}
+				_, err := s.DropGrants(ctx, core.GrantFilter{ID: of["grants"]}, func(g approval.Grant) approval.Event {
+					return approval.Event{Type: approval.EventUngranted, Data: []byte(`{"grant":{"id":"` + g.ID + `"}}`)}
 				})
 				require.NoError(t, err)
 				i.put(marked[1], of["grants"], grant)
-				require.NoError(t, s.ChangePasskeys(ctx, "p1", func([]core.Passkey) (core.PasskeyChange, error) {
-					return core.PasskeyChange{Remove: "kp1", Events: []core.Event{
-						{Type: core.EventPasskeyRemoved, Data: []byte(`{"passkey":{"id":"kp1"}}`)}}}, nil
+				require.NoError(t, s.ChangePasskeys(ctx, "p1", func([]signin.Passkey) (signin.PasskeyChange, error) {
+					return signin.PasskeyChange{Remove: "kp1", Events: []approval.Event{
+						{Type: approval.EventPasskeyRemoved, Data: []byte(`{"passkey":{"id":"kp1"}}`)}}}, nil
 				}))
 				i.put(marked[2], of["passkeys"], passkey)
 
 				i.exec("UPDATE events SET "+column+" = CAST("+column+" AS BLOB) WHERE type IN ($1, $2, $3)",
-					string(core.EventClaimed), string(core.EventUngranted), string(core.EventPasskeyRemoved))
+					string(approval.EventClaimed), string(approval.EventUngranted), string(approval.EventPasskeyRemoved))
 				_, _, err = s.Verify(ctx)
 				require.NoError(t, err)
 				require.Error(t, handOut(s, a.Key))
@@ -84,19 +86,19 @@ func TestAdversary_T9_RecordsOfBytes(t *testing.T) {
 func TestAdversary_T9_EndedGrantsCostNothing(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, s *Store, i intruder, _ Options) {
 		const made = 10 * day
-		var events []core.Event
+		var events []approval.Event
 		for n := range 2000 {
-			events = append(events, core.Event{AtMs: 1, Type: core.EventUngranted, Data: fmt.Appendf(nil, `{"grant":{"id":"%d"}}`, n)})
+			events = append(events, approval.Event{AtMs: 1, Type: approval.EventUngranted, Data: fmt.Appendf(nil, `{"grant":{"id":"%d"}}`, n)})
 		}
 		require.NoError(t, s.Append(ctx, nil, events...))
-		g := core.Grant{ID: "live", Kind: core.AlwaysGrant, Owner: "bot", AgentID: "main", Fingerprint: "f", CreatedAtMs: made}
-		require.NoError(t, s.AddGrant(ctx, g, core.Event{AtMs: made, Type: core.EventGranted}))
+		g := approval.Grant{ID: "live", Kind: approval.AlwaysGrant, Owner: "bot", AgentID: "main", Fingerprint: "f", CreatedAtMs: made}
+		require.NoError(t, s.AddGrant(ctx, g, approval.Event{AtMs: made, Type: approval.EventGranted}))
 		look := core.Lookup{Owner: "bot", AgentID: "main", Fingerprint: "f", Grants: true}
 		require.Len(t, found(t, s, look).Grants, 1)
 		require.Less(t, testing.AllocsPerRun(5, func() { found(t, s, look) }), 1000.0)
 		was := i.row(marked[1], g.ID)
-		_, err := s.DropGrants(ctx, core.GrantFilter{ID: g.ID}, func(g core.Grant) core.Event {
-			return core.Event{AtMs: made + 1, Type: core.EventUngranted, Data: []byte(`{"grant":{"id":"` + g.ID + `"}}`)}
+		_, err := s.DropGrants(ctx, core.GrantFilter{ID: g.ID}, func(g approval.Grant) approval.Event {
+			return approval.Event{AtMs: made + 1, Type: approval.EventUngranted, Data: []byte(`{"grant":{"id":"` + g.ID + `"}}`)}
 		})
 		require.NoError(t, err)
 		i.put(marked[1], g.ID, was)
@@ -118,14 +120,14 @@ func TestAdversary_T9_UpdatesOfAnotherHand(t *testing.T) {
 			}
 			return ids
 		}
-		receive := func(id int64) core.InboundRef {
-			in := core.Inbound{InboundRef: core.InboundRef{Source: "telegram", ID: id}, Body: []byte("tap"), ReceivedMs: nowMs()}
-			require.NoError(t, s.SaveInbound(ctx, []core.Inbound{in}))
+		receive := func(id int64) approval.InboundRef {
+			in := approval.Inbound{InboundRef: approval.InboundRef{Source: "telegram", ID: id}, Body: []byte("tap"), ReceivedMs: nowMs()}
+			require.NoError(t, s.SaveInbound(ctx, []approval.Inbound{in}))
 			return in.InboundRef
 		}
 		done := receive(7)
 		was := i.row(inbound, "telegram 7")
-		require.NoError(t, s.Append(ctx, &done, core.Event{Type: core.EventRefused}))
+		require.NoError(t, s.Append(ctx, &done, approval.Event{Type: approval.EventRefused}))
 		i.put(inbound, "telegram 7", was)
 		for n := range 20 {
 			i.exec("INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms, mac) VALUES ('telegram', $1, 'x', 1, 0, 0, '')",
@@ -134,9 +136,9 @@ func TestAdversary_T9_UpdatesOfAnotherHand(t *testing.T) {
 		require.Empty(t, open())
 		require.Contains(t, named(t, s), "telegram 7 of table inbound was put back")
 		before := count(t, s, "SELECT COUNT(*) FROM events")
-		require.NoError(t, s.Append(ctx, &done, core.Event{Type: core.EventRefused}))
-		require.ErrorIs(t, s.AddLink(ctx, core.LoginLink{Hash: "l", Person: "alice"}, core.Event{Type: core.EventLoginLink}, &done),
-			core.ErrHandled)
+		require.NoError(t, s.Append(ctx, &done, approval.Event{Type: approval.EventRefused}))
+		require.ErrorIs(t, s.AddLink(ctx, signin.LoginLink{Hash: "l", Person: "alice"}, approval.Event{Type: approval.EventLoginLink}, &done),
+			approval.ErrHandled)
 		require.Equal(t, before, count(t, s, "SELECT COUNT(*) FROM events"), "as handled before, also if it was read just then")
 
 		next := receive(8)
@@ -152,7 +154,7 @@ func TestAdversary_T9_UpdatesOfAnotherHand(t *testing.T) {
 func TestAdversary_T9_DeliveriesOfAnotherHand(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, s *Store, i intruder, _ Options) {
-		a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("7", 1, nowMs())}})
+		a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []approval.Delivery{cardTo("7", 1, nowMs())}})
 		real := a.Deliveries[0]
 		deliveries := marked[slices.IndexFunc(marked, func(m markedTable) bool { return m.name == "deliveries" })]
 		row := i.row(deliveries, a.Key+" "+real.ID)
@@ -173,14 +175,14 @@ func TestAdversary_T9_DeliveriesOfAnotherHand(t *testing.T) {
 			require.NoError(t, err)
 			if ok {
 				got = append(got, d.ID)
-				require.NoError(t, s.Record(ctx, core.Delivered{Was: d, Key: d.Key, ID: d.ID, Revision: d.Revision, MessageID: "5",
-					State: core.Sent, Shown: true, Outcome: core.Answered}))
+				require.NoError(t, s.Record(ctx, approval.Delivered{Was: d, Key: d.Key, ID: d.ID, Revision: d.Revision, MessageID: "5",
+					State: approval.Sent, Shown: true, Outcome: approval.Answered}))
 			}
 			require.NoError(t, s.ReleaseChat(ctx, place, 0))
 		}
 		require.Equal(t, []string{real.ID}, got)
 		require.Zero(t, count(t, s, "SELECT COUNT(*) FROM deliveries WHERE due_ms > 0"))
-		one := func() core.Delivery {
+		one := func() approval.Delivery {
 			t.Helper()
 			a, err := s.Get(ctx, a.Key)
 			require.NoError(t, err)
@@ -189,16 +191,16 @@ func TestAdversary_T9_DeliveriesOfAnotherHand(t *testing.T) {
 		}
 		require.True(t, one().Shown)
 		i.exec("DELETE FROM deliveries WHERE id <> $1", real.ID)
-		change(t, s, a.Key, func(a core.Approval) core.Change { return core.Change{Approval: a, Redraw: true} })
+		change(t, s, a.Key, func(a approval.Approval) core.Change { return core.Change{Approval: a, Redraw: true} })
 		d := one()
-		moved := core.Target{Channel: "telegram", To: "-777"}
-		require.NoError(t, s.Record(ctx, core.Delivered{Was: d, Key: d.Key, ID: d.ID, Revision: d.Revision, State: core.Queued,
-			DueMs: nowMs(), MovedTo: &moved, Outcome: core.Answered}))
+		moved := approval.Target{Channel: "telegram", To: "-777"}
+		require.NoError(t, s.Record(ctx, approval.Delivered{Was: d, Key: d.Key, ID: d.ID, Revision: d.Revision, State: approval.Queued,
+			DueMs: nowMs(), MovedTo: &moved, Outcome: approval.Answered}))
 		require.Equal(t, "-777", one().Target.To)
 		require.Empty(t, named(t, s))
 		i.exec("UPDATE deliveries SET chat = '666'")
 		require.NoError(t, s.do(ctx, func(t *tx) error {
-			return t.move(core.Target{Channel: "telegram", To: "666"}, core.Target{Channel: "telegram", To: "667"})
+			return t.move(approval.Target{Channel: "telegram", To: "666"}, approval.Target{Channel: "telegram", To: "667"})
 		}))
 		got2, err := s.Get(ctx, a.Key)
 		require.NoError(t, err)

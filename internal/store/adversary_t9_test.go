@@ -16,6 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 	"approvalbot/internal/store/pgtest"
 )
 
@@ -104,26 +107,26 @@ func kept(t *testing.T, s *Store, n int) map[string]string {
 	name := fmt.Sprintf("p%d", n)
 	a := create(t, s, pendingApproval("bot"), core.Change{})
 	x := create(t, s, pendingApproval("bot"), core.Change{Aliases: []string{"a" + name}, // not the one that is put back
-		Deliveries: []core.Delivery{card("1", 1, 1)}})
-	g := core.Grant{ID: uuid.NewString(), Kind: core.AlwaysGrant, Owner: "bot", AgentID: "main", Fingerprint: "f" + name,
+		Deliveries: []approval.Delivery{cardTo("1", 1, 1)}})
+	g := approval.Grant{ID: uuid.NewString(), Kind: approval.AlwaysGrant, Owner: "bot", AgentID: "main", Fingerprint: "f" + name,
 		By: []string{"person:alice"}}
-	require.NoError(t, s.AddGrant(ctx, g, core.Event{Type: core.EventGranted}))
+	require.NoError(t, s.AddGrant(ctx, g, approval.Event{Type: approval.EventGranted}))
 	require.NoError(t, s.Agree(ctx, "policy", false))
-	require.NoError(t, s.ChangePasskeys(ctx, "gone"+name, adding(core.Passkey{ID: "s" + name, Person: "gone" + name})))
+	require.NoError(t, s.ChangePasskeys(ctx, "gone"+name, adding(signin.Passkey{ID: "s" + name, Person: "gone" + name})))
 	_, err := s.EndGone(ctx, []string{"p1", "p2"}, "policy", goneEvents)
 	require.NoError(t, err)
-	require.NoError(t, s.ChangePasskeys(ctx, name, adding(core.Passkey{ID: "k" + name, Person: name, SignCount: 3})))
-	_, err = s.Absent(ctx, nil, leaving(core.Absence{Person: name, To: "bob", SinceMs: 1, UntilMs: 9}))
+	require.NoError(t, s.ChangePasskeys(ctx, name, adding(signin.Passkey{ID: "k" + name, Person: name, SignCount: 3})))
+	_, err = s.Absent(ctx, nil, leaving(people.Absence{Person: name, To: "bob", SinceMs: 1, UntilMs: 9}))
 	require.NoError(t, err)
-	require.NoError(t, s.AddLink(ctx, core.LoginLink{Hash: "l" + name, Person: name, EndsMs: nowMs() + day},
-		core.Event{Type: core.EventLoginLink}, nil))
+	require.NoError(t, s.AddLink(ctx, signin.LoginLink{Hash: "l" + name, Person: name, EndsMs: nowMs() + day},
+		approval.Event{Type: approval.EventLoginLink}, nil))
 	require.NoError(t, s.SignIn(ctx, signedIn(name, name+"-s")))
-	require.NoError(t, s.SaveInbound(ctx, []core.Inbound{{InboundRef: core.InboundRef{Source: "telegram", ID: int64(n)},
+	require.NoError(t, s.SaveInbound(ctx, []approval.Inbound{{InboundRef: approval.InboundRef{Source: "telegram", ID: int64(n)},
 		Body: []byte("tap"), ReceivedMs: 1}}))
 	require.NoError(t, s.do(ctx, func(t *tx) error {
-		return t.move(core.Target{Channel: "telegram", To: "old" + name}, core.Target{Channel: "telegram", To: "new" + name})
+		return t.move(approval.Target{Channel: "telegram", To: "old" + name}, approval.Target{Channel: "telegram", To: "new" + name})
 	}))
-	require.NoError(t, s.KeepChallenge(ctx, core.Challenge{ID: "c" + name, Kind: core.YesChallenge, ExpiresMs: nowMs() + day}))
+	require.NoError(t, s.KeepChallenge(ctx, signin.Challenge{ID: "c" + name, Kind: signin.YesChallenge, ExpiresMs: nowMs() + day}))
 	require.NoError(t, s.TouchSession(ctx, name+"-s", nowMs()+1000))
 	return map[string]string{"ceremonies": "c" + name, "moves": "telegram old" + name, "sessions": name + "-s", "login_links": "l" + name, "inbound": fmt.Sprint("telegram ", n),
 		"approvals": a.Key, "grants": g.ID, "passkeys": "k" + name, "suspended_passkeys": "s" + name,
@@ -140,7 +143,7 @@ func believed(t *testing.T, s *Store, of map[string]string, table string) bool {
 	case "approvals":
 		_, err := s.Get(ctx, of[table])
 		_, bare := s.Bare(ctx, of[table])
-		_, update := s.Update(ctx, of[table], func(a core.Approval) (core.Change, error) {
+		_, update := s.Update(ctx, of[table], func(a approval.Approval) (core.Change, error) {
 			return core.Change{Approval: a, Unchanged: true}, nil
 		})
 		page, listed := s.List(ctx, core.Filter{})
@@ -151,7 +154,7 @@ func believed(t *testing.T, s *Store, of map[string]string, table string) bool {
 		}
 		for _, e := range []error{err, bare, update} {
 			require.Equal(t, there, e == nil, "%v", e)
-			require.Equal(t, !there, e != nil && core.CodeOf(e) == core.CodeNotFound)
+			require.Equal(t, !there, e != nil && approval.CodeOf(e) == approval.CodeNotFound)
 		}
 		return there
 	case "grants":
@@ -187,7 +190,7 @@ func believed(t *testing.T, s *Store, of map[string]string, table string) bool {
 	case "moves":
 		all, err := s.Moves(ctx)
 		require.NoError(t, err)
-		return all[core.Target{Channel: "telegram", To: "old" + name}].To != ""
+		return all[approval.Target{Channel: "telegram", To: "old" + name}].To != ""
 	case "deliveries":
 		key, _, _ := strings.Cut(of[table], " ")
 		a, err := s.Get(ctx, key)
@@ -302,27 +305,27 @@ func TestAdversary_T9_RowsOfAnotherHand(t *testing.T) {
 }
 
 // allowed is an approval that people allowed, as the Gate leaves it.
-func allowed(t *testing.T, s *Store) core.Approval {
+func allowed(t *testing.T, s *Store) approval.Approval {
 	t.Helper()
 	a := create(t, s, pendingApproval("bot"), core.Change{Seal: []byte("call")})
-	return change(t, s, a.Key, func(a core.Approval) core.Change {
-		a.Status, a.ResolvedAtMs, a.ClaimUntilMs = core.Approved, nowMs(), nowMs()+day
-		return core.Change{Approval: a, Events: []core.Event{said(a, core.EventResolved)}}
+	return change(t, s, a.Key, func(a approval.Approval) core.Change {
+		a.Status, a.ResolvedAtMs, a.ClaimUntilMs = approval.Approved, nowMs(), nowMs()+day
+		return core.Change{Approval: a, Events: []approval.Event{said(a, approval.EventResolved)}}
 	})
 }
 
-func said(a core.Approval, kind core.EventType) core.Event {
+func said(a approval.Approval, kind approval.EventType) approval.Event {
 	data := []byte(`{"status":"` + string(a.Status) + `"}`)
-	return core.Event{AtMs: nowMs(), Type: kind, Key: a.Key, Owner: a.Owner, Data: data}
+	return approval.Event{AtMs: nowMs(), Type: kind, Key: a.Key, Owner: a.Owner, Data: data}
 }
 
 func handOut(s *Store, key string) error {
-	_, err := s.Update(ctx, key, func(a core.Approval) (core.Change, error) {
+	_, err := s.Update(ctx, key, func(a approval.Approval) (core.Change, error) {
 		if a.ClaimedAtMs != 0 {
 			return core.Change{Approval: a, Unchanged: true, HandsOut: true}, nil
 		}
 		a.ClaimedAtMs = nowMs()
-		return core.Change{Approval: a, HandsOut: true, Events: []core.Event{said(a, core.EventClaimed)}}, nil
+		return core.Change{Approval: a, HandsOut: true, Events: []approval.Event{said(a, approval.EventClaimed)}}, nil
 	})
 	return err
 }
@@ -348,7 +351,7 @@ func TestAdversary_T9_PutBack(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, handOut(s, key))
 			i.put(approvals, key, was)
-			e := said(a, core.EventResolved)
+			e := said(a, approval.EventResolved)
 			n, head, err := s.Head(ctx)
 			require.NoError(t, err)
 			e.Seq = n + 1
@@ -358,19 +361,19 @@ func TestAdversary_T9_PutBack(t *testing.T) {
 		}, true},
 		"revoked, put back": {func(t *testing.T, s *Store, i intruder, key string) {
 			was := i.row(approvals, key)
-			change(t, s, key, func(a core.Approval) core.Change {
+			change(t, s, key, func(a approval.Approval) core.Change {
 				a.RevokedAtMs = nowMs()
-				return core.Change{Approval: a, Events: []core.Event{said(a, core.EventRevoked)}}
+				return core.Change{Approval: a, Events: []approval.Event{said(a, approval.EventRevoked)}}
 			})
 			i.put(approvals, key, was)
 		}, true},
 		"resolved deleted from the log": {func(t *testing.T, s *Store, i intruder, key string) {
-			i.exec("DELETE FROM events WHERE type = $1 AND key = $2", string(core.EventResolved), key)
+			i.exec("DELETE FROM events WHERE type = $1 AND key = $2", string(approval.EventResolved), key)
 			i.chain(s)
 		}, true},
 		"claimed deleted from the log": {func(t *testing.T, s *Store, i intruder, key string) {
 			require.NoError(t, handOut(s, key))
-			i.exec("DELETE FROM events WHERE type = $1 AND key = $2", string(core.EventClaimed), key)
+			i.exec("DELETE FROM events WHERE type = $1 AND key = $2", string(approval.EventClaimed), key)
 			i.chain(s)
 		}, true},
 	} {
@@ -383,7 +386,7 @@ func TestAdversary_T9_PutBack(t *testing.T) {
 					require.Empty(t, named(t, s))
 					return
 				}
-				require.Equal(t, core.CodeNotClaimable, core.CodeOf(handOut(s, a.Key)))
+				require.Equal(t, approval.CodeNotClaimable, approval.CodeOf(handOut(s, a.Key)))
 				require.Contains(t, named(t, s), "approval "+a.Key)
 			})
 		})
@@ -394,29 +397,29 @@ func TestAdversary_T9_PutBack(t *testing.T) {
 // without numbers, does not make a row older.
 func TestAdversary_T9_AnOlderRowOnEachEngine(t *testing.T) {
 	t.Parallel()
-	voted := func(t *testing.T, s *Store, a core.Approval) {
+	voted := func(t *testing.T, s *Store, a approval.Approval) {
 		t.Helper()
-		change(t, s, a.Key, func(a core.Approval) core.Change {
-			return core.Change{Approval: a, Events: []core.Event{said(a, core.EventVote), {Type: core.EventReason, Key: a.Key}}}
+		change(t, s, a.Key, func(a approval.Approval) core.Change {
+			return core.Change{Approval: a, Events: []approval.Event{said(a, approval.EventVote), {Type: approval.EventReason, Key: a.Key}}}
 		})
 	}
 	for name, c := range map[string]struct {
-		since func(t *testing.T, s *Store, i intruder, a core.Approval)
+		since func(t *testing.T, s *Store, i intruder, a approval.Approval)
 		fails bool
 	}{
-		"nothing has changed": {func(*testing.T, *Store, intruder, core.Approval) {}, false},
-		"voted":               {func(t *testing.T, s *Store, _ intruder, a core.Approval) { voted(t, s, a) }, false},
-		"voted, put back": {func(t *testing.T, s *Store, i intruder, a core.Approval) {
+		"nothing has changed": {func(*testing.T, *Store, intruder, approval.Approval) {}, false},
+		"voted":               {func(t *testing.T, s *Store, _ intruder, a approval.Approval) { voted(t, s, a) }, false},
+		"voted, put back": {func(t *testing.T, s *Store, i intruder, a approval.Approval) {
 			was := i.row(marked[0], a.Key)
 			voted(t, s, a)
 			i.put(marked[0], a.Key, was)
 		}, true},
-		"voted, and the log was cut": {func(t *testing.T, s *Store, i intruder, a core.Approval) {
+		"voted, and the log was cut": {func(t *testing.T, s *Store, i intruder, a approval.Approval) {
 			voted(t, s, a)
 			i.exec("DELETE FROM events WHERE key = $1", a.Key)
 		}, false},
-		"voted by an older release": {func(t *testing.T, s *Store, _ intruder, a core.Approval) {
-			require.NoError(t, s.Append(ctx, nil, said(a, core.EventVote)))
+		"voted by an older release": {func(t *testing.T, s *Store, _ intruder, a approval.Approval) {
+			require.NoError(t, s.Append(ctx, nil, said(a, approval.EventVote)))
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -426,11 +429,11 @@ func TestAdversary_T9_AnOlderRowOnEachEngine(t *testing.T) {
 				c.since(t, s, i, a)
 				absences, err := s.Absences(ctx)
 				require.NoError(t, err)
-				_, err = s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
-					return core.Change{Approval: a, Absences: absences.Revision, Events: []core.Event{said(a, core.EventVote)}}, nil
+				_, err = s.Update(ctx, a.Key, func(a approval.Approval) (core.Change, error) {
+					return core.Change{Approval: a, Absences: absences.Revision, Events: []approval.Event{said(a, approval.EventVote)}}, nil
 				})
 				if c.fails {
-					require.Equal(t, core.CodeNotClaimable, core.CodeOf(err))
+					require.Equal(t, approval.CodeNotClaimable, approval.CodeOf(err))
 					require.Contains(t, named(t, s), "approval "+a.Key)
 					return
 				}
@@ -452,13 +455,13 @@ func TestAdversary_T9_ClaimInOneBatch(t *testing.T) {
 			return err
 		}
 		a := *before
-		a.Status, a.ResolvedAtMs = core.Approved, nowMs()
-		if a, err = t.apply(before, core.Change{Approval: a, Events: []core.Event{said(a, core.EventResolved)}}); err != nil {
+		a.Status, a.ResolvedAtMs = approval.Approved, nowMs()
+		if a, err = t.apply(before, core.Change{Approval: a, Events: []approval.Event{said(a, approval.EventResolved)}}); err != nil {
 			return err
 		}
 		next := a
 		next.ClaimedAtMs = nowMs()
-		_, err = t.apply(&a, core.Change{Approval: next, HandsOut: true, Events: []core.Event{said(next, core.EventClaimed)}})
+		_, err = t.apply(&a, core.Change{Approval: next, HandsOut: true, Events: []approval.Event{said(next, approval.EventClaimed)}})
 		return err
 	}))
 	require.Empty(t, named(t, s))
@@ -474,8 +477,8 @@ func TestAdversary_T9_EndedAndPutBack(t *testing.T) {
 		look := core.Lookup{Owner: "bot", AgentID: "main", Fingerprint: "fp1", Grants: true}
 		require.Len(t, found(t, s, look).Grants, 1)
 		was := i.row(grants, of["grants"])
-		dropped, err := s.DropGrants(ctx, core.GrantFilter{ID: of["grants"]}, func(g core.Grant) core.Event {
-			return core.Event{Type: core.EventUngranted, Data: []byte(`{"grant":{"id":"` + g.ID + `"}}`)}
+		dropped, err := s.DropGrants(ctx, core.GrantFilter{ID: of["grants"]}, func(g approval.Grant) approval.Event {
+			return approval.Event{Type: approval.EventUngranted, Data: []byte(`{"grant":{"id":"` + g.ID + `"}}`)}
 		})
 		require.NoError(t, err)
 		require.Len(t, dropped, 1)
@@ -484,27 +487,27 @@ func TestAdversary_T9_EndedAndPutBack(t *testing.T) {
 
 		passkeys := marked[2]
 		use := func(challenge string) error {
-			require.NoError(t, s.KeepChallenge(ctx, core.Challenge{ID: challenge, Kind: core.YesChallenge, ExpiresMs: nowMs() + day}))
+			require.NoError(t, s.KeepChallenge(ctx, signin.Challenge{ID: challenge, Kind: signin.YesChallenge, ExpiresMs: nowMs() + day}))
 			return s.SpendChallenge(ctx, core.PasskeyUse{Challenge: challenge, Passkey: "kp1", Before: 3, After: 3, AtMs: 1})
 		}
 		require.NoError(t, use("first"))
 		was = i.row(passkeys, "kp1")
-		require.NoError(t, s.ChangePasskeys(ctx, "p1", func([]core.Passkey) (core.PasskeyChange, error) {
-			return core.PasskeyChange{Remove: "kp1", Events: []core.Event{
-				{Type: core.EventPasskeyRemoved, Data: []byte(`{"passkey":{"id":"kp1"}}`)}}}, nil
+		require.NoError(t, s.ChangePasskeys(ctx, "p1", func([]signin.Passkey) (signin.PasskeyChange, error) {
+			return signin.PasskeyChange{Remove: "kp1", Events: []approval.Event{
+				{Type: approval.EventPasskeyRemoved, Data: []byte(`{"passkey":{"id":"kp1"}}`)}}}, nil
 		}))
 		i.put(passkeys, "kp1", was)
-		require.Equal(t, core.CodeNotFound, core.CodeOf(use("second")))
+		require.Equal(t, approval.CodeNotFound, approval.CodeOf(use("second")))
 
 		before := i.row(absences, "p1")
-		_, err = s.Absent(ctx, nil, leaving(core.Absence{Person: "p1", To: "carol", SinceMs: 1, UntilMs: 9}))
+		_, err = s.Absent(ctx, nil, leaving(people.Absence{Person: "p1", To: "carol", SinceMs: 1, UntilMs: 9}))
 		require.NoError(t, err)
 		i.put(absences, "p1", before)
 		all, err := s.Absences(ctx)
 		require.NoError(t, err)
 		require.Empty(t, all.All)
 		require.Contains(t, named(t, s), "row p1 of table absences")
-		_, err = s.Absent(ctx, nil, leaving(core.Absence{Person: "dave", SinceMs: 1, UntilMs: 9}))
+		_, err = s.Absent(ctx, nil, leaving(people.Absence{Person: "dave", SinceMs: 1, UntilMs: 9}))
 		require.NoError(t, err)
 		all, err = s.Absences(ctx)
 		require.NoError(t, err)
@@ -517,16 +520,16 @@ func TestAdversary_T9_EndedAndPutBack(t *testing.T) {
 func TestAdversary_T9_AbsencesAndTheirCount(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, s *Store, i intruder, _ Options) {
-		away := func(person string) core.Absences {
+		away := func(person string) people.Absences {
 			t.Helper()
-			all, err := s.Absent(ctx, nil, leaving(core.Absence{Person: person, To: "bob", SinceMs: 1, UntilMs: 9}))
+			all, err := s.Absent(ctx, nil, leaving(people.Absence{Person: person, To: "bob", SinceMs: 1, UntilMs: 9}))
 			require.NoError(t, err)
 			return all
 		}
 		away("p1")
 		was := i.row(marked[4], "p1")
-		_, err := s.Absent(ctx, nil, func(core.Absences) (core.AbsenceChange, error) {
-			return core.AbsenceChange{Person: "p1", Event: core.Event{Type: core.EventBack}}, nil
+		_, err := s.Absent(ctx, nil, func(people.Absences) (core.AbsenceChange, error) {
+			return core.AbsenceChange{Person: "p1", Event: approval.Event{Type: approval.EventBack}}, nil
 		})
 		require.NoError(t, err)
 		require.Empty(t, named(t, s))
@@ -534,7 +537,7 @@ func TestAdversary_T9_AbsencesAndTheirCount(t *testing.T) {
 		i.exec(setMeta, absencesName, "1")
 		all, err := s.Absences(ctx)
 		require.NoError(t, err)
-		require.Equal(t, core.Absences{Revision: 3}, all)
+		require.Equal(t, people.Absences{Revision: 3}, all)
 		require.Contains(t, named(t, s), "who is away")
 		require.Equal(t, 4, int(away("p2").Revision))
 		all, err = s.Absences(ctx)

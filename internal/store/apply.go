@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -40,7 +41,7 @@ var errStale = fmt.Errorf("another writer was faster every time; try again")
 
 // apply writes a change, and gives the approval as it then stands. before is the
 // approval as this transaction read it, nil for a new one.
-func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) {
+func (t *tx) apply(before *approval.Approval, c core.Change) (approval.Approval, error) {
 	a := c.Approval
 	if err := consistent(before, c); err != nil {
 		return a, err
@@ -58,7 +59,7 @@ func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) 
 	case err != nil:
 		return a, err
 	case !fresh: // whoever was slow, or asleep, is not to count it twice
-		return a, core.ErrHandled
+		return a, approval.ErrHandled
 	}
 	if err := t.current(c, before); err != nil {
 		return a, err
@@ -114,7 +115,7 @@ func (t *tx) apply(before *core.Approval, c core.Change) (core.Approval, error) 
 }
 
 // consistent refuses a change that was not made from what it is applied to.
-func consistent(before *core.Approval, c core.Change) error {
+func consistent(before *approval.Approval, c core.Change) error {
 	a := c.Approval
 	switch {
 	case a.Key == "" || a.Owner == "" || a.ID == "":
@@ -133,19 +134,19 @@ func consistent(before *core.Approval, c core.Change) error {
 	return nil
 }
 
-func identity(a core.Approval) [8]string {
+func identity(a approval.Approval) [8]string {
 	return [8]string{a.Key, a.Owner, a.ID, a.Code, a.AgentID, a.SessionKey, a.ToolName, a.Fingerprint}
 }
 
 // timer is when time next asks something of an approval: nil once it has ended.
-func timer(a core.Approval) any {
-	if at := a.TimerMs(); at != 0 {
+func timer(a approval.Approval) any {
+	if at := core.TimerMs(a); at != 0 {
 		return at
 	}
 	return nil
 }
 
-func (t *tx) insert(a core.Approval, call []byte) error {
+func (t *tx) insert(a approval.Approval, call []byte) error {
 	first, end := core.CodeKeys(a.Code)
 	id := a.ID
 	if id == a.Key {
@@ -154,7 +155,7 @@ func (t *tx) insert(a core.Approval, call []byte) error {
 	body := string(a.Body())
 	err := t.putOne(insertApproval, first, end, a.Key, a.Version, a.Owner, id, string(a.Status), a.AgentID, a.SessionKey,
 		a.ToolName, a.Fingerprint,
-		a.CreatedAtMs, a.ExpiresAtMs, timer(a), a.ResolvedAtMs, a.KeptSinceMs(), body, t.keys.seal(a.Key, call),
+		a.CreatedAtMs, a.ExpiresAtMs, timer(a), a.ResolvedAtMs, core.KeptSinceMs(a), body, t.keys.seal(a.Key, call),
 		t.keys.rows.approval(&a, id, body).end())
 	switch {
 	case errors.Is(err, errStale):
@@ -169,12 +170,12 @@ func (t *tx) insert(a core.Approval, call []byte) error {
 }
 
 // rewrite is the compare-and-swap: errStale when the version is another by now.
-func (t *tx) rewrite(before, a core.Approval) error {
+func (t *tx) rewrite(before, a approval.Approval) error {
 	id, body := a.ID, string(a.Body())
 	if id == a.Key {
 		id = ""
 	}
-	args := []any{a.Key, before.Version, a.Version, a.ExpiresAtMs, timer(a), a.KeptSinceMs(), body,
+	args := []any{a.Key, before.Version, a.Version, a.ExpiresAtMs, timer(a), core.KeptSinceMs(a), body,
 		t.keys.rows.approval(&a, id, body).end()}
 	statement := updateApproval
 	if a.Status != before.Status || a.ResolvedAtMs != before.ResolvedAtMs {
@@ -192,7 +193,7 @@ func (t *tx) rewrite(before, a core.Approval) error {
 
 // name lets the approval's owner find it under that id; errStale when the owner
 // has another approval of that id, which a new look finds.
-func (t *tx) name(a core.Approval, id string) error {
+func (t *tx) name(a approval.Approval, id string) error {
 	key, foreign, err := t.meaning(id, a.Owner)
 	switch {
 	case err != nil:
@@ -225,7 +226,7 @@ func (t *tx) sealing(c core.Change) error {
 // handled marks a platform update handled, and notes it where it comes with the
 // mark; what was in it is not kept. fresh is false when it was handled before; one that is not stored, and
 // does not come along, is always fresh.
-func (t *tx) handled(ref *core.InboundRef) (fresh bool, err error) {
+func (t *tx) handled(ref *approval.InboundRef) (fresh bool, err error) {
 	if ref == nil {
 		return true, nil
 	}

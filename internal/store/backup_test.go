@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // A backup made under load is one moment of the store: whole, and good to go on
@@ -128,7 +129,7 @@ func TestVacuum(t *testing.T) {
 	all := chained(t, s, 3000)
 	_, _, err := Vacuum(ctx, o)
 	require.ErrorContains(t, err, "store is in use")
-	require.NoError(t, s.CutLog(ctx, 2990, all[2989].Hash, core.Event{Type: core.EventCut}))
+	require.NoError(t, s.CutLog(ctx, 2990, all[2989].Hash, approval.Event{Type: approval.EventCut}))
 	_, err = s.DropCut(ctx)
 	require.NoError(t, err)
 	require.NoError(t, s.Close())

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/store/pgtest"
 )
 
@@ -30,7 +31,7 @@ func benchmarkByHand(b *testing.B, writers int) {
 	defer p.db.Close()
 	p.db.SetMaxOpenConns(16)
 	p.db.SetMaxIdleConns(16)
-	first := create(b, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
+	first := create(b, s, pendingApproval("bot"), core.Change{Deliveries: []approval.Delivery{cardTo("1", 1, 1)}})
 	// All is prepared now: nobody in a transaction waits for another connection.
 	require.NoError(b, resolveByHand(p, first.Key))
 	parallel(b, writers, func(i int) {
@@ -60,12 +61,12 @@ func resolveByHand(p *pool, key string) error {
 		return err
 	}
 	a, now := all[0], nowMs()
-	a.Status, a.ResolvedAtMs = core.Approved, now
+	a.Status, a.ResolvedAtMs = approval.Approved, now
 	body, err := json.Marshal(a)
 	if err != nil {
 		return err
 	}
-	e := event(a, core.EventResolved)
+	e := event(a, approval.EventResolved)
 	id := uuid.NewString()
 	for _, c := range []struct {
 		text string
@@ -120,7 +121,7 @@ func BenchmarkPostgresHeard(b *testing.B) {
 			b.ResetTimer()
 		}
 		began := time.Now()
-		require.NoError(b, x.Append(ctx, nil, event(a, core.EventVote)))
+		require.NoError(b, x.Append(ctx, nil, event(a, approval.EventVote)))
 		for c := range heard {
 			if len(c.Keys) > 0 && c.Keys[len(c.Keys)-1] == a.Key {
 				break

@@ -14,13 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // vote is an update as a person's vote makes it: one event, one card redrawn.
-func vote(a core.Approval) (core.Change, error) {
-	a.Votes = append(a.Votes[:0:0], core.Vote{Approver: core.UserRequest, Verdict: core.Approve, Decision: core.AllowOnce,
-		Voter: &core.Voter{Person: "alice", Channel: "telegram", UserID: "111"}, DecidedAtMs: nowMs()})
-	return core.Change{Approval: a, Redraw: true, Events: []core.Event{event(a, core.EventVote)}}, nil
+func vote(a approval.Approval) (core.Change, error) {
+	a.Votes = append(a.Votes[:0:0], approval.Vote{Approver: approval.UserRequest, Verdict: approval.Approve, Decision: approval.AllowOnce,
+		Voter: &approval.Voter{Person: "alice", Channel: "telegram", UserID: "111"}, DecidedAtMs: nowMs()})
+	return core.Change{Approval: a, Redraw: true, Events: []approval.Event{event(a, approval.EventVote)}}, nil
 }
 
 // parallel runs work in so many goroutines, b.N times together.
@@ -57,10 +58,10 @@ func BenchmarkResolve64(b *testing.B) { benchmarkResolve(b, openDisk(b, b.TempDi
 func benchmarkResolve(b *testing.B, s *Store, writers int) {
 	keys := seed(b, s)
 	parallel(b, writers, func(i int) {
-		_, err := s.Update(ctx, keys[i-1], func(a core.Approval) (core.Change, error) {
-			a.Decision, a.DecidedBy = core.AllowOnce, []string{"person:alice"}
-			c := ended(a, core.Approved)
-			c.Deliveries = []core.Delivery{{Kind: core.OutcomeDelivery, Target: chat1("2"), State: core.Queued, DueMs: nowMs()}}
+		_, err := s.Update(ctx, keys[i-1], func(a approval.Approval) (core.Change, error) {
+			a.Decision, a.DecidedBy = approval.AllowOnce, []string{"person:alice"}
+			c := ended(a, approval.Approved)
+			c.Deliveries = []approval.Delivery{{Kind: approval.OutcomeDelivery, Target: chat1("2"), State: approval.Queued, DueMs: nowMs()}}
 			return c, nil
 		})
 		require.NoError(b, err)
@@ -74,7 +75,7 @@ func seed(b *testing.B, s *Store) (keys []string) {
 		a := pendingApproval("bot")
 		keys = append(keys, a.Key)
 		batch = append(batch, core.Change{Approval: a, New: true, Seal: make([]byte, 300),
-			Deliveries: []core.Delivery{{Kind: core.CardDelivery, Target: chat1("1"), State: core.Sent, MessageID: a.Key}}})
+			Deliveries: []approval.Delivery{{Kind: approval.CardDelivery, Target: chat1("1"), State: approval.Sent, MessageID: a.Key}}})
 		if len(batch) == 1000 || i == b.N-1 {
 			require.NoError(b, s.Create(ctx, core.Lookup{}, func(core.Existing) ([]core.Change, error) { return batch, nil }))
 			batch = nil
@@ -83,12 +84,12 @@ func seed(b *testing.B, s *Store) (keys []string) {
 	return keys
 }
 
-func benchmarkUpdate(b *testing.B, s *Store, writers int, fn func(core.Approval) (core.Change, error)) {
+func benchmarkUpdate(b *testing.B, s *Store, writers int, fn func(approval.Approval) (core.Change, error)) {
 	var keys []string
 	for range 256 {
 		a := pendingApproval("bot")
-		keys = append(keys, create(b, s, a, core.Change{Deliveries: []core.Delivery{{Kind: core.CardDelivery,
-			Target: chat1("1"), State: core.Sent, MessageID: a.Key}}}).Key)
+		keys = append(keys, create(b, s, a, core.Change{Deliveries: []approval.Delivery{{Kind: approval.CardDelivery,
+			Target: chat1("1"), State: approval.Sent, MessageID: a.Key}}}).Key)
 	}
 	parallel(b, writers, func(i int) {
 		_, err := s.Update(ctx, keys[i%len(keys)], fn)
@@ -101,7 +102,7 @@ func BenchmarkUpdate64(b *testing.B) { benchmarkUpdate(b, openDisk(b, b.TempDir(
 
 // BenchmarkNothing64 is the cost of a job that finds nothing to do.
 func BenchmarkNothing64(b *testing.B) {
-	benchmarkUpdate(b, openDisk(b, b.TempDir()), 64, func(a core.Approval) (core.Change, error) {
+	benchmarkUpdate(b, openDisk(b, b.TempDir()), 64, func(a approval.Approval) (core.Change, error) {
 		return core.Change{Approval: a, Unchanged: true}, nil
 	})
 }
@@ -119,11 +120,11 @@ func benchmarkCreate(b *testing.B, writers, pending int, final bool) {
 	call := make([]byte, 300)
 	parallel(b, writers, func(int) {
 		a := pendingApproval("bot")
-		c := core.Change{New: true, Seal: call, Events: []core.Event{event(a, core.EventRequested)}}
+		c := core.Change{New: true, Seal: call, Events: []approval.Event{event(a, approval.EventRequested)}}
 		if final {
-			a.Status, a.ResolvedAtMs = core.Approved, nowMs()
+			a.Status, a.ResolvedAtMs = approval.Approved, nowMs()
 		} else {
-			c.Deliveries = []core.Delivery{card("1", 2, 1)}
+			c.Deliveries = []approval.Delivery{cardTo("1", 2, 1)}
 		}
 		c.Approval = a
 		look := core.Lookup{Owner: "bot", Code: a.Code, Fingerprint: a.Fingerprint, AgentID: a.AgentID}
@@ -142,7 +143,7 @@ func BenchmarkCreateSettled64(b *testing.B) { benchmarkCreate(b, 64, 0, true) }
 func BenchmarkAppend64(b *testing.B) {
 	s := openDisk(b, b.TempDir())
 	a := pendingApproval("bot")
-	parallel(b, 64, func(int) { require.NoError(b, s.Append(ctx, nil, event(a, core.EventVote))) })
+	parallel(b, 64, func(int) { require.NoError(b, s.Append(ctx, nil, event(a, approval.EventVote))) })
 }
 
 // BenchmarkReference64 and BenchmarkReference1 are the plain SQLite group commit
@@ -230,7 +231,7 @@ func benchmarkRead(b *testing.B, read func(*Store, []string, int)) {
 	for range 10_000 {
 		a := pendingApproval("bot")
 		keys = append(keys, a.Key)
-		batch = append(batch, core.Change{Approval: a, New: true, Deliveries: []core.Delivery{card(fmt.Sprint(len(keys)%50), 2, 1)}})
+		batch = append(batch, core.Change{Approval: a, New: true, Deliveries: []approval.Delivery{cardTo(fmt.Sprint(len(keys)%50), 2, 1)}})
 	}
 	require.NoError(b, s.Create(ctx, core.Lookup{}, func(core.Existing) ([]core.Change, error) { return batch, nil }))
 	b.ReportAllocs()
@@ -250,7 +251,7 @@ func BenchmarkGet(b *testing.B) {
 
 func BenchmarkList50(b *testing.B) {
 	benchmarkRead(b, func(s *Store, keys []string, i int) {
-		page, err := s.List(ctx, core.Filter{Status: core.Pending, Limit: 50})
+		page, err := s.List(ctx, core.Filter{Status: approval.Pending, Limit: 50})
 		require.NoError(b, err)
 		require.Len(b, page.Items, 50)
 	})

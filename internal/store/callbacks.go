@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -17,13 +17,13 @@ const (
 
 // Callbacks gives at most limit calls back to owners that have not succeeded,
 // newest first: those still tried (queued) and those given up (failed).
-func (s *Store) Callbacks(ctx context.Context, limit int) (all []core.Delivery, err error) {
+func (s *Store) Callbacks(ctx context.Context, limit int) (all []approval.Delivery, err error) {
 	rows, err := s.read.query(ctx, openCallbacks, limit)
 	if err != nil {
 		return nil, err
 	}
 	err = each(rows, func() error {
-		var d core.Delivery
+		var d approval.Delivery
 		believed, err := s.keys.scanDelivery(rows, nil, &d)
 		if believed {
 			all = append(all, d)
@@ -35,7 +35,7 @@ func (s *Store) Callbacks(ctx context.Context, limit int) (all []core.Delivery, 
 
 // RetryCallback has a call that was given up tried again, for another day.
 // CodeNotFound when there is no such call, or it was not given up.
-func (s *Store) RetryCallback(ctx context.Context, id string) (d core.Delivery, err error) {
+func (s *Store) RetryCallback(ctx context.Context, id string) (d approval.Delivery, err error) {
 	err = s.do(ctx, func(t *tx) error {
 		n, err := t.exec(retryCallback, id, nowMs())
 		if err != nil {
@@ -43,7 +43,7 @@ func (s *Store) RetryCallback(ctx context.Context, id string) (d core.Delivery, 
 		}
 		if n == 0 {
 			t.refused = true
-			return core.Refuse(core.CodeNotFound, "There is no call of that id that was given up.")
+			return approval.Refuse(approval.CodeNotFound, "There is no call of that id that was given up.")
 		}
 		d, _, err = t.oneDelivery(callbackByID, id)
 		t.own.stirred = append(t.own.stirred, anything(d.Target))

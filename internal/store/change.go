@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // retries of a change that another instance outran.
@@ -62,16 +63,16 @@ func (s *Store) Create(ctx context.Context, look core.Lookup, fn func(core.Exist
 }
 
 // applyTo applies one of Create's changes to the approval it was made from.
-func (t *tx) applyTo(found core.Existing, c core.Change) (core.Approval, error) {
+func (t *tx) applyTo(found core.Existing, c core.Change) (approval.Approval, error) {
 	if c.New {
 		return t.apply(nil, c)
 	}
-	for _, a := range []*core.Approval{found.ByID, found.Same, found.Unclaimed, found.Superseded} {
+	for _, a := range []*approval.Approval{found.ByID, found.Same, found.Unclaimed, found.Superseded} {
 		if a != nil && a.Key == c.Approval.Key {
 			return t.apply(a, c)
 		}
 	}
-	return core.Approval{}, fmt.Errorf("change of approval %s is neither new nor of one that was looked up",
+	return approval.Approval{}, fmt.Errorf("change of approval %s is neither new nor of one that was looked up",
 		c.Approval.Key)
 }
 
@@ -97,9 +98,9 @@ func (t *tx) again(work func() error) error {
 // was handled before, by another instance, is CodeAlreadyResolved, and nothing is
 // written.
 func (s *Store) Update(
-	ctx context.Context, key string, fn func(core.Approval) (core.Change, error),
-) (core.Approval, error) {
-	var after core.Approval
+	ctx context.Context, key string, fn func(approval.Approval) (core.Change, error),
+) (approval.Approval, error) {
+	var after approval.Approval
 	on := locks{approval: key, policy: countsOnPolicy, reads: []read{{text: readPolicy}, {text: countAbsences}, byKey(key),
 		outcomeOf(key)}}
 	err := s.doOn(ctx, on, func(t *tx) error {
@@ -123,7 +124,7 @@ func (s *Store) Update(
 		})
 	})
 	if err != nil {
-		return core.Approval{}, err
+		return approval.Approval{}, err
 	}
 	return after, nil
 }
@@ -131,7 +132,7 @@ func (s *Store) Update(
 // Append adds events to the log and marks the platform update handled (if not
 // nil), in one transaction, without changing any approval. Events of an update that
 // was handled before are in the log already, and are not added.
-func (s *Store) Append(ctx context.Context, handled *core.InboundRef, events ...core.Event) error {
+func (s *Store) Append(ctx context.Context, handled *approval.InboundRef, events ...approval.Event) error {
 	return s.do(ctx, func(t *tx) error {
 		fresh, err := t.handled(handled)
 		if err == nil && fresh {
@@ -146,7 +147,7 @@ func (t *tx) lookup(look core.Lookup) (f core.Existing, err error) {
 	if look.ID != "" {
 		f.ByID, err = t.called(look.ID, look.Owner)
 		if _, doubted := errors.AsType[*Disbelieved](err); doubted {
-			return f, core.Refuse(core.CodeIDConflict, "Something else than the desk has changed its record of your request "+
+			return f, approval.Refuse(approval.CodeIDConflict, "Something else than the desk has changed its record of your request "+
 				"of that id, so it counts for nothing; ask under another id.")
 		}
 		if err != nil {
@@ -221,7 +222,7 @@ func (k keyring) isName(id, owner, key, mac string) bool {
 
 // called gives the approval that an owner calls so, or nil. The approval itself, which is believed,
 // says its owner and the id that it was asked under; for a further one a row does.
-func (t *tx) called(id, owner string) (*core.Approval, error) {
+func (t *tx) called(id, owner string) (*approval.Approval, error) {
 	a, err := t.approval(approvalByID, id, owner)
 	if err != nil || a == nil || a.Owner == owner && a.ID == id {
 		return a, err
@@ -250,14 +251,14 @@ func (t *tx) another(id string) (bool, error) {
 // same finds the newest pending approval of the same call, since an overdue or less
 // strict one may stand beside it. There is hardly ever one, so what finds its key
 // is a smaller question than what reads it.
-func (t *tx) same(look core.Lookup) (*core.Approval, error) {
+func (t *tx) same(look core.Lookup) (*approval.Approval, error) {
 	return t.newest(keysOfSame, look.Owner, look.Fingerprint, look.AgentID, look.SessionKey)
 }
 
 // unclaimed finds the newest approved one of the same call that may still be claimed.
 // Where another instance's clock is ahead, one that was claimed there is kept from what
 // is the future here.
-func (t *tx) unclaimed(look core.Lookup) (*core.Approval, error) {
+func (t *tx) unclaimed(look core.Lookup) (*approval.Approval, error) {
 	a, err := t.newest(keysUnclaimed, look.Owner, look.Fingerprint, look.AgentID, look.SessionKey, look.ResumeMs)
 	if err != nil || a == nil || a.ClaimedAtMs != 0 {
 		return nil, err
@@ -267,7 +268,7 @@ func (t *tx) unclaimed(look core.Lookup) (*core.Approval, error) {
 
 // newest gives the newest of the approvals whose keys a query finds, or nil: also if that is
 // not believed, so that the call asks anew.
-func (t *tx) newest(query string, args ...any) (*core.Approval, error) {
+func (t *tx) newest(query string, args ...any) (*approval.Approval, error) {
 	rows, err := t.rows(query, args...)
 	if err != nil {
 		return nil, err
@@ -320,7 +321,7 @@ func (t *tx) count(query string, args ...any) (int, error) {
 
 // approval gives the approval that a query finds, or nil. What was prefetched may
 // be older than another job's change of it: then the next look is newer.
-func (t *tx) approval(query string, args ...any) (*core.Approval, error) {
+func (t *tx) approval(query string, args ...any) (*approval.Approval, error) {
 	a, err := t.keys.oneApproval(context.Background(), t, query, args...)
 	if err != nil || a == nil {
 		return a, err
@@ -333,7 +334,7 @@ func (t *tx) approval(query string, args ...any) (*core.Approval, error) {
 
 // oneApproval gives the one approval that a query finds, or nil; a [*Disbelieved] is one that
 // is not believed.
-func (k keyring) oneApproval(ctx context.Context, q querier, query string, args ...any) (*core.Approval, error) {
+func (k keyring) oneApproval(ctx context.Context, q querier, query string, args ...any) (*approval.Approval, error) {
 	rows, err := q.query(ctx, query, args...)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // foreignLeases says when the chats that other instances hold were looked up. A chat
@@ -49,7 +49,7 @@ const (
 )
 
 // chatLease is the name of a chat's lease.
-func chatLease(t core.Target) string { return "chat " + t.Channel + ":" + t.To }
+func chatLease(t approval.Target) string { return "chat " + t.Channel + ":" + t.To }
 
 func isChat(lease string) bool { return strings.HasPrefix(lease, "chat ") }
 
@@ -72,7 +72,7 @@ func (s *Store) lookAtForeign(ctx context.Context) error {
 			return err
 		}
 		channel, to, _ := strings.Cut(strings.TrimPrefix(string(name), "chat "), ":")
-		if k := s.due.find(core.Target{Channel: channel, To: to}); k != nil && !k.held {
+		if k := s.due.find(approval.Target{Channel: channel, To: to}); k != nil && !k.held {
 			k.taken, k.pausedUntil = bool(taken), max(k.pausedUntil, int64(notBefore))
 		}
 		return nil
@@ -80,7 +80,7 @@ func (s *Store) lookAtForeign(ctx context.Context) error {
 }
 
 // occupy makes a chat this instance's, if no other has it; dueQueue.claim is held.
-func (s *Store) occupy(ctx context.Context, place core.Target, k *chat, now int64) (ok bool, err error) {
+func (s *Store) occupy(ctx context.Context, place approval.Target, k *chat, now int64) (ok bool, err error) {
 	if !s.dialect.many {
 		return true, nil
 	}
@@ -102,7 +102,7 @@ func (s *Store) occupy(ctx context.Context, place core.Target, k *chat, now int6
 
 // vacate ends the work on a chat and tells everybody of its pause. The lease stays
 // for a while: there may soon be more to do.
-func (s *Store) vacate(ctx context.Context, place core.Target, pausedUntilMs int64) error {
+func (s *Store) vacate(ctx context.Context, place approval.Target, pausedUntilMs int64) error {
 	if !s.dialect.many {
 		return nil
 	}
@@ -119,7 +119,7 @@ func (s *Store) vacate(ctx context.Context, place core.Target, pausedUntilMs int
 
 // fence refuses what was done in a chat that was this instance's and is another's
 // by now.
-func (s *Store) fence(t *tx, place core.Target) error {
+func (s *Store) fence(t *tx, place approval.Target) error {
 	if !s.dialect.many {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (s *Store) fence(t *tx, place core.Target) error {
 		return err
 	}
 	if string(holder) != s.heartbeat.id || int64(now) != token {
-		return core.Refuse(core.CodeUnavailable, "Another instance has this chat by now, and what was done there "+
+		return approval.Refuse(approval.CodeUnavailable, "Another instance has this chat by now, and what was done there "+
 			"is not recorded.")
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/store/pgtest"
 )
 
@@ -20,7 +21,7 @@ func TestInstancesDrainOnce(t *testing.T) {
 	a, b := two(t)
 	const chats, cards = 20, 6
 	for i := range chats * cards {
-		create(t, a, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card(fmt.Sprint(i%chats), 1, int64(i+1))}})
+		create(t, a, pendingApproval("bot"), core.Change{Deliveries: []approval.Delivery{cardTo(fmt.Sprint(i%chats), 1, int64(i+1))}})
 	}
 	var mu sync.Mutex
 	posted, busy := map[string][]int64{}, map[string]bool{}
@@ -72,7 +73,7 @@ func TestInstancesDrainOnce(t *testing.T) {
 func TestInstancesShareThePace(t *testing.T) {
 	t.Parallel()
 	a, b := two(t)
-	create(t, a, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
+	create(t, a, pendingApproval("bot"), core.Change{Deliveries: []approval.Delivery{cardTo("1", 1, 1)}})
 	place, ok, _, err := a.ClaimChat(ctx, "telegram", 100)
 	require.NoError(t, err)
 	require.True(t, ok)
@@ -102,7 +103,7 @@ func TestInstancesShareThePace(t *testing.T) {
 func TestARecordWaitsForTheDatabase(t *testing.T) {
 	t.Parallel()
 	a, b := two(t)
-	p := create(t, a, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
+	p := create(t, a, pendingApproval("bot"), core.Change{Deliveries: []approval.Delivery{cardTo("1", 1, 1)}})
 	held, free := make(chan struct{}), make(chan struct{})
 	holding := make(chan error, 1)
 	go func() {
@@ -135,7 +136,7 @@ func TestAdversary_P2_ChatOfADeadInstance(t *testing.T) {
 	t.Parallel()
 	url := pgtest.New(t)
 	a, b := frozen(t, url), openPG(t, url)
-	p := create(t, b, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
+	p := create(t, b, pendingApproval("bot"), core.Change{Deliveries: []approval.Delivery{cardTo("1", 1, 1)}})
 	place, ok, _, err := a.ClaimChat(ctx, "telegram", 100)
 	require.NoError(t, err)
 	require.True(t, ok)
@@ -154,7 +155,7 @@ func TestAdversary_P2_ChatOfADeadInstance(t *testing.T) {
 	require.NoError(t, b.Record(ctx, sent(d, "posted by b")))
 	require.NoError(t, b.ReleaseChat(ctx, place, 0))
 
-	require.Equal(t, core.CodeUnavailable, core.CodeOf(a.Record(ctx, sent(d, "posted by a"))))
+	require.Equal(t, approval.CodeUnavailable, approval.CodeOf(a.Record(ctx, sent(d, "posted by a"))))
 	require.NoError(t, a.beat(ctx))
 	_, ok, err = a.NextDelivery(ctx, place, nowMs())
 	require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -146,13 +147,13 @@ func (s *Store) checkOutcomes(ctx context.Context, afterMs int64, found func(pro
 }
 
 // approvalPage gives a page of approvals that are believed, and the key of the last row of all.
-func (s *Store) approvalPage(ctx context.Context, page, after string) (all []core.Approval, last string, err error) {
+func (s *Store) approvalPage(ctx context.Context, page, after string) (all []approval.Approval, last string, err error) {
 	rows, err := s.read.query(ctx, page, after, copyPage)
 	if err != nil {
 		return nil, "", err
 	}
 	err = each(rows, func() error {
-		var a core.Approval
+		var a approval.Approval
 		var body, mac text
 		if err := rows.Scan(approvalDest(&a, &body, &mac)...); err != nil {
 			return err
@@ -178,7 +179,7 @@ func (s *Store) outcomes(ctx context.Context, first, last string) (map[string]lo
 		var key, kind, data text
 		err := rows.Scan(&key, &kind, &data)
 		o := said[string(key)]
-		o.add(core.EventType(kind), []byte(data))
+		o.add(approval.EventType(kind), []byte(data))
 		said[string(key)] = o
 		return err
 	})
@@ -191,14 +192,14 @@ func (s *Store) contradiction(ctx context.Context, key string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var a core.Approval
+	var a approval.Approval
 	var o logged
 	var body, mac text
 	err = each(rows, func() error {
 		var kind, data text
-		a = core.Approval{}
+		a = approval.Approval{}
 		err := rows.Scan(append(approvalDest(&a, &body, &mac), &kind, &data)...)
-		o.add(core.EventType(kind), []byte(data))
+		o.add(approval.EventType(kind), []byte(data))
 		return err
 	})
 	if err != nil || a.Key == "" { // it was swept

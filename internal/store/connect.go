@@ -17,7 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // pgConnector makes PostgreSQL connections for database/sql: pgx's own, with what
@@ -172,7 +172,7 @@ func storable(s string) bool { return strings.IndexByte(s, 0) < 0 && utf8.ValidS
 func storableArgs(args []any) error {
 	for _, a := range args {
 		if s, is := a.(string); is && !storable(s) {
-			return core.Refuse(core.CodeInvalidRequest,
+			return approval.Refuse(approval.CodeInvalidRequest,
 				"Text with a NUL character or invalid UTF-8 in it cannot be stored or looked for.")
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/store/pgtest"
 )
 
@@ -20,13 +21,13 @@ func TestCopy(t *testing.T) {
 			a.ID = fmt.Sprint("own-", i)
 		}
 		keys = append(keys, create(t, from, a, core.Change{Seal: fmt.Append(nil, "call ", i), Aliases: []string{"alias" + a.Key},
-			Events:     []core.Event{event(a, core.EventRequested)},
-			Deliveries: []core.Delivery{card(fmt.Sprint(i%7), 1, int64(i+1))}}).Key)
+			Events:     []approval.Event{event(a, approval.EventRequested)},
+			Deliveries: []approval.Delivery{cardTo(fmt.Sprint(i%7), 1, int64(i+1))}}).Key)
 	}
-	change(t, from, keys[0], func(a core.Approval) core.Change { return ended(a, core.Denied) })
-	require.NoError(t, from.AddGrant(ctx, core.Grant{ID: "g1", Owner: "owner1", Kind: core.AlwaysGrant,
-		Fingerprint: "f"}, core.Event{Type: core.EventVote}))
-	require.NoError(t, from.SaveInbound(ctx, []core.Inbound{{InboundRef: core.InboundRef{Source: "telegram:1", ID: 5},
+	change(t, from, keys[0], func(a approval.Approval) core.Change { return ended(a, approval.Denied) })
+	require.NoError(t, from.AddGrant(ctx, approval.Grant{ID: "g1", Owner: "owner1", Kind: approval.AlwaysGrant,
+		Fingerprint: "f"}, approval.Event{Type: approval.EventVote}))
+	require.NoError(t, from.SaveInbound(ctx, []approval.Inbound{{InboundRef: approval.InboundRef{Source: "telegram:1", ID: 5},
 		Body: []byte("{\"a\":\"\xff\"}"), ReceivedMs: 1}}))
 
 	to := openPG(t, pgtest.New(t))
@@ -47,7 +48,7 @@ func TestCopy(t *testing.T) {
 	_, err = Copy(ctx, to, back)
 	require.NoError(t, err)
 	same(t, from, back, keys)
-	change(t, back, keys[1], func(a core.Approval) core.Change { return ended(a, core.Approved) })
+	change(t, back, keys[1], func(a approval.Approval) core.Change { return ended(a, approval.Approved) })
 	_, _, err = back.Verify(ctx)
 	require.NoError(t, err)
 }
@@ -63,7 +64,7 @@ func same(t *testing.T, from, to *Store, keys []string) {
 		require.Equal(t, want, got)
 		call, err := to.Sealed(ctx, key)
 		if i == 0 {
-			require.Equal(t, core.CodeRetryDataGone, core.CodeOf(err))
+			require.Equal(t, approval.CodeRetryDataGone, approval.CodeOf(err))
 			continue
 		}
 		require.NoError(t, err)
@@ -88,7 +89,7 @@ func TestCopyRefuses(t *testing.T) {
 	_, err := Copy(ctx, from, empty)
 	require.ErrorContains(t, err, "nothing to copy")
 	for range 3 {
-		require.NoError(t, from.Append(ctx, nil, core.Event{Type: core.EventVote}))
+		require.NoError(t, from.Append(ctx, nil, approval.Event{Type: approval.EventVote}))
 	}
 	a, b := two(t)
 	require.NoError(t, b.beat(ctx))

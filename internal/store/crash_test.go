@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/store/pgtest"
 )
 
@@ -37,7 +38,7 @@ func createWhole(s *Store) (key string, err error) {
 	a := pendingApproval("bot")
 	return a.Key, s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) {
 		return []core.Change{{Approval: a, New: true, Seal: []byte("call"),
-			Events: []core.Event{event(a, core.EventRequested)}, Deliveries: []core.Delivery{card("1", 1, 10)}}}, nil
+			Events: []approval.Event{event(a, approval.EventRequested)}, Deliveries: []approval.Delivery{cardTo("1", 1, 10)}}}, nil
 	})
 }
 

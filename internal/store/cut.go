@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -58,7 +58,7 @@ func (s *Store) First(ctx context.Context) (seq int64, prevHash string, err erro
 // one given, and appends why, in one commit. The chain stays whole: the hash is
 // kept, and is where checking begins. The entries are deleted afterwards, by
 // [Store.DropCut]. It refuses to cut at an entry that is not there.
-func (s *Store) CutLog(ctx context.Context, through int64, hash string, why core.Event) error {
+func (s *Store) CutLog(ctx context.Context, through int64, hash string, why approval.Event) error {
 	return s.do(ctx, func(t *tx) error {
 		rows, err := t.query(ctx, hashAt, through)
 		if err != nil {

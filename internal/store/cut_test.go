@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // chained gives n more entries and the whole log as it was before.
@@ -16,7 +17,7 @@ func chained(t testing.TB, s *Store, n int) []core.Entry {
 	t.Helper()
 	a := pendingApproval("bot")
 	for range n {
-		require.NoError(t, s.Append(ctx, nil, event(a, core.EventVote)))
+		require.NoError(t, s.Append(ctx, nil, event(a, approval.EventVote)))
 	}
 	all, err := s.Log(ctx, 0, 10_000)
 	require.NoError(t, err)
@@ -30,7 +31,7 @@ func testCutLog(t *testing.T, s *Store) {
 	require.EqualValues(t, 1, first)
 	require.Empty(t, before)
 
-	why := core.Event{AtMs: 1, Type: core.EventCut}
+	why := approval.Event{AtMs: 1, Type: approval.EventCut}
 	require.NoError(t, s.CutLog(ctx, 4, all[3].Hash, why))
 	for _, step := range []func(){func() {}, func() {
 		n, err := s.DropCut(ctx)
@@ -58,7 +59,7 @@ func testCutLog(t *testing.T, s *Store) {
 	page, err := s.Log(ctx, 10, 9)
 	require.NoError(t, err)
 	require.Len(t, page, 1)
-	require.Equal(t, core.EventCut, page[0].Type)
+	require.Equal(t, approval.EventCut, page[0].Type)
 
 	for _, c := range []struct {
 		through int64
@@ -78,7 +79,7 @@ func TestCutLog_CopyBeginsThereToo(t *testing.T) {
 	t.Parallel()
 	from, to := openInMemory(t), openInMemory(t)
 	all := chained(t, from, 6)
-	require.NoError(t, from.CutLog(ctx, 2, all[1].Hash, core.Event{Type: core.EventCut}))
+	require.NoError(t, from.CutLog(ctx, 2, all[1].Hash, approval.Event{Type: approval.EventCut}))
 	_, err := Copy(ctx, from, to)
 	require.NoError(t, err)
 	first, before, err := to.First(ctx)
@@ -101,7 +102,7 @@ func TestCutLog_AnyOrder(t *testing.T) {
 		for range rapid.IntRange(1, 8).Draw(rt, "steps") {
 			kept = append(kept[:0:0], chained(t, s, rapid.IntRange(0, 5).Draw(rt, "more"))...)
 			at := rapid.IntRange(0, len(kept)-1).Draw(rt, "at")
-			require.NoError(t, s.CutLog(ctx, kept[at].Seq, kept[at].Hash, core.Event{Type: core.EventCut}))
+			require.NoError(t, s.CutLog(ctx, kept[at].Seq, kept[at].Hash, approval.Event{Type: approval.EventCut}))
 			if rapid.Bool().Draw(rt, "drop") {
 				_, err := s.DropCut(ctx)
 				require.NoError(t, err)
@@ -120,7 +121,7 @@ func TestCutLog_SurvivesAReopening(t *testing.T) {
 	dir := t.TempDir()
 	s := openDisk(t, dir)
 	all := chained(t, s, 5)
-	require.NoError(t, s.CutLog(ctx, 3, all[2].Hash, core.Event{Type: core.EventCut}))
+	require.NoError(t, s.CutLog(ctx, 3, all[2].Hash, approval.Event{Type: approval.EventCut}))
 	require.NoError(t, s.Close()) // before the entries were deleted
 	s = openDisk(t, dir)
 	n, err := s.DropCut(ctx)
@@ -146,7 +147,7 @@ func TestTampering_WithTheStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := openInMemory(t)
 			all := chained(t, s, 6)
-			require.NoError(t, s.CutLog(ctx, 2, all[1].Hash, core.Event{Type: core.EventCut}))
+			require.NoError(t, s.CutLog(ctx, 2, all[1].Hash, approval.Event{Type: approval.EventCut}))
 			_, err := s.DropCut(ctx)
 			require.NoError(t, err)
 			_, err = s.write.db.Exec(c.sql)

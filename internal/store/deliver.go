@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -26,9 +27,9 @@ const (
 // pending approval that nobody has seen yet, or a digest, and that no try has failed
 // for, goes before everything else, the higher its rank the earlier, the older first;
 // the rest by when it fell due.
-func urgency(d core.Delivery, pending bool) (turn, since int64) {
-	asks := d.Kind == core.CardDelivery || d.Kind == core.DigestDelivery
-	unseen := asks && d.State == core.Queued && d.MessageID == ""
+func urgency(d approval.Delivery, pending bool) (turn, since int64) {
+	asks := d.Kind == approval.CardDelivery || d.Kind == approval.DigestDelivery
+	unseen := asks && d.State == approval.Queued && d.MessageID == ""
 	if pending && unseen && d.Attempts == 0 {
 		return -1 - int64(d.Rank), d.CreatedMs
 	}
@@ -37,7 +38,7 @@ func urgency(d core.Delivery, pending bool) (turn, since int64) {
 
 // deliver writes what a change means for the approval's deliveries, and gives
 // all of them as they then stand.
-func (t *tx) deliver(before *core.Approval, a core.Approval, c core.Change) ([]core.Delivery, error) {
+func (t *tx) deliver(before *approval.Approval, a approval.Approval, c core.Change) ([]approval.Delivery, error) {
 	all := slices.Clone(a.Deliveries)
 	redraw := c.Redraw && len(all) > 0
 	ends := before != nil && !before.Final() && a.Final()
@@ -61,7 +62,7 @@ func (t *tx) deliver(before *core.Approval, a core.Approval, c core.Change) ([]c
 		}
 	}
 	for _, d := range c.Deliveries {
-		if d.State == core.Folded {
+		if d.State == approval.Folded {
 			begun, err := t.fold(a, &d)
 			if err != nil {
 				return nil, err
@@ -76,7 +77,7 @@ func (t *tx) deliver(before *core.Approval, a core.Approval, c core.Change) ([]c
 			all = append(all, added)
 		}
 	}
-	slices.SortFunc(all, func(a, b core.Delivery) int {
+	slices.SortFunc(all, func(a, b approval.Delivery) int {
 		return cmp.Or(cmp.Compare(a.CreatedMs, b.CreatedMs), strings.Compare(a.ID, b.ID))
 	})
 	return all, nil
@@ -85,7 +86,7 @@ func (t *tx) deliver(before *core.Approval, a core.Approval, c core.Change) ([]c
 // redraw makes the approval's cards due, here and in all: those in a chat or on
 // their way; of one that is folded, its digest. It reaches every card that is urgent, so an ended approval's are so
 // no more.
-func (t *tx) redraw(a core.Approval, all []core.Delivery) error {
+func (t *tx) redraw(a approval.Approval, all []approval.Delivery) error {
 	now := nowMs()
 	for i, d := range all {
 		if d.InDigest() {
@@ -94,8 +95,8 @@ func (t *tx) redraw(a core.Approval, all []core.Delivery) error {
 			}
 			continue
 		}
-		stands := d.State == core.Queued || d.MessageID != ""
-		if d.Kind != core.CardDelivery || d.State == core.Failed || !stands {
+		stands := d.State == approval.Queued || d.MessageID != ""
+		if d.Kind != approval.CardDelivery || d.State == approval.Failed || !stands {
 			continue
 		}
 		d.DueMs, d.Revision = now, d.Revision+1
@@ -112,14 +113,14 @@ func (t *tx) redraw(a core.Approval, all []core.Delivery) error {
 
 // stands notes how a delivery stands once this is committed. version is its
 // approval's, 0 if that is not known here.
-func (t *tx) stands(d core.Delivery, version, turn, since int64) {
+func (t *tx) stands(d approval.Delivery, version, turn, since int64) {
 	d.Version = version
 	t.own.stirred = append(t.own.stirred, waiting{Delivery: d, turn: turn, since: since})
 }
 
 // addDelivery inserts a delivery of the approval, unless it is a message that is
 // known already: two taps on one unknown copy of a card adopt it once.
-func (t *tx) addDelivery(a core.Approval, d core.Delivery) (_ core.Delivery, added bool, err error) {
+func (t *tx) addDelivery(a approval.Approval, d approval.Delivery) (_ approval.Delivery, added bool, err error) {
 	d.Key, d.Target = a.Key, d.Target.Normal()
 	if d.MessageID != "" {
 		known, found, err := t.keys.byMessage(context.Background(), t, d.Target, d.MessageID)
@@ -154,7 +155,7 @@ const selectByMessage = `SELECT ` + deliveryColumns + ` FROM deliveries d
 // ByMessage finds the delivery that a message in a chat (in any thread of it)
 // is; false when the desk knows of none. A message whose record is on its way to
 // the disk is known: changes that are asked for from now on come after it.
-func (s *Store) ByMessage(ctx context.Context, chat core.Target, messageID string) (core.Delivery, bool, error) {
+func (s *Store) ByMessage(ctx context.Context, chat approval.Target, messageID string) (approval.Delivery, bool, error) {
 	if d, ok := s.posted.find(chat.Normal().Chat(), messageID); ok {
 		return d, true, nil
 	}
@@ -164,20 +165,20 @@ func (s *Store) ByMessage(ctx context.Context, chat core.Target, messageID strin
 // posted are the messages that stand in chats and whose records are queued.
 type posted struct {
 	mu    sync.Mutex
-	known map[message]core.Delivery
+	known map[message]approval.Delivery
 	more  chan struct{} // closed when there is another one
 }
 
 type message struct {
-	chat core.Target
+	chat approval.Target
 	id   string
 }
 
-func messageOf(d core.Delivered) message {
+func messageOf(d approval.Delivered) message {
 	return message{d.Was.Target.Normal().Chat(), d.MessageID}
 }
 
-func (p *posted) note(d core.Delivered) {
+func (p *posted) note(d approval.Delivered) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if d.MessageID == "" || d.Was.ID == "" {
@@ -190,13 +191,13 @@ func (p *posted) note(d core.Delivered) {
 	p.more = make(chan struct{})
 }
 
-func (p *posted) forget(d core.Delivered) {
+func (p *posted) forget(d approval.Delivered) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.known, messageOf(d))
 }
 
-func (p *posted) find(chat core.Target, id string) (core.Delivery, bool) {
+func (p *posted) find(chat approval.Target, id string) (approval.Delivery, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	d, ok := p.known[message{chat, id}]
@@ -212,8 +213,8 @@ func (s *Store) Posted() <-chan struct{} {
 }
 
 func (k keyring) byMessage(
-	ctx context.Context, q querier, chat core.Target, messageID string,
-) (d core.Delivery, found bool, err error) {
+	ctx context.Context, q querier, chat approval.Target, messageID string,
+) (d approval.Delivery, found bool, err error) {
 	rows, err := q.query(ctx, selectByMessage, chat.Channel, chat.To, messageID)
 	if err != nil {
 		return d, false, err
@@ -222,10 +223,10 @@ func (k keyring) byMessage(
 }
 
 // oneDelivery gives the one delivery of rows, if there is one and it is believed.
-func (k keyring) oneDelivery(rows result) (d core.Delivery, found bool, err error) {
+func (k keyring) oneDelivery(rows result) (d approval.Delivery, found bool, err error) {
 	err = each(rows, func() (err error) { found, err = k.scanDelivery(rows, nil, &d); return err })
 	if !found {
-		d = core.Delivery{}
+		d = approval.Delivery{}
 	}
 	return d, found, err
 }

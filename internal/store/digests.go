@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 )
 
 const (
@@ -56,14 +58,14 @@ const (
 )
 
 // newestCards counts the cards that were made lately of an owner's pending approvals.
-func (t *tx) newestCards(owner string) (map[core.Target]int, error) {
+func (t *tx) newestCards(owner string) (map[approval.Target]int, error) {
 	rows, err := t.rows(countNewestCards, owner, nowMs()-core.FloodMs, newestOfFlood)
 	if err != nil {
 		return nil, err
 	}
-	all := map[core.Target]int{}
+	all := map[approval.Target]int{}
 	err = each(rows, func() error {
-		var place core.Target
+		var place approval.Target
 		var n number
 		err := rows.Scan((*text)(&place.Channel), (*text)(&place.To), (*text)(&place.ThreadID), &n)
 		all[place] = int(n)
@@ -74,7 +76,7 @@ func (t *tx) newestCards(owner string) (map[core.Target]int, error) {
 
 // fold puts a card into the digest of its place, and raises that. Where there is none
 // that takes it, one begins with it and is given.
-func (t *tx) fold(a core.Approval, card *core.Delivery) (begun []core.Delivery, err error) {
+func (t *tx) fold(a approval.Approval, card *approval.Delivery) (begun []approval.Delivery, err error) {
 	card.Key, card.Target = a.Key, card.Target.Normal()
 	open, found, err := t.openDigest(a.Owner, *card)
 	if err == nil && !found && t.dialect.many { // two instances begin one, not two
@@ -92,16 +94,16 @@ func (t *tx) fold(a core.Approval, card *core.Delivery) (begun []core.Delivery, 
 	}
 	card.Digest = a.Key
 	d, _, err := t.addDelivery(a, core.NewDigest(*card, nowMs()))
-	return []core.Delivery{d}, err
+	return []approval.Delivery{d}, err
 }
 
-func (t *tx) openDigest(owner string, card core.Delivery) (core.Delivery, bool, error) {
+func (t *tx) openDigest(owner string, card approval.Delivery) (approval.Delivery, bool, error) {
 	p := card.Target
 	return t.oneDelivery(openDigest, p.Channel, p.To, p.ThreadID, nowMs()-core.DigestTakesMs, card.ForUser, owner)
 }
 
 // unfold has the cards that are folded at a place sent, here and in all.
-func (t *tx) unfold(a core.Approval, place core.Target, all []core.Delivery) error {
+func (t *tx) unfold(a approval.Approval, place approval.Target, all []approval.Delivery) error {
 	for i, d := range all {
 		if !d.InDigest() || d.Target != place.Normal() {
 			continue
@@ -109,7 +111,7 @@ func (t *tx) unfold(a core.Approval, place core.Target, all []core.Delivery) err
 		if err := t.raiseDigestOf(d); err != nil {
 			return err
 		}
-		d.State, d.Digest, d.DueMs = core.Queued, "", nowMs()
+		d.State, d.Digest, d.DueMs = approval.Queued, "", nowMs()
 		turn, since := urgency(d, !a.Final())
 		if err := t.putOne(openFolded, d.DueMs, turn, since, a.Key, d.ID); err != nil {
 			return err
@@ -122,7 +124,7 @@ func (t *tx) unfold(a core.Approval, place core.Target, all []core.Delivery) err
 
 // raiseDigestOf raises the digest that lists a card; one that retention has let go lists
 // nothing.
-func (t *tx) raiseDigestOf(card core.Delivery) error {
+func (t *tx) raiseDigestOf(card approval.Delivery) error {
 	p := card.Target.Normal()
 	d, found, err := t.oneDelivery(digestOf, card.Digest, p.Channel, p.To, p.ThreadID)
 	if err != nil || !found {
@@ -132,18 +134,18 @@ func (t *tx) raiseDigestOf(card core.Delivery) error {
 }
 
 // raise makes a digest due because its list has changed.
-func (t *tx) raise(d core.Delivery, grew bool) error {
+func (t *tx) raise(d approval.Delivery, grew bool) error {
 	last, err := t.lastList(d)
 	if err != nil {
 		return err
 	}
-	d = d.Raised(last.drawnMs, nowMs(), grew)
+	d = core.Raised(d, last.drawnMs, nowMs(), grew)
 	turn, since := urgency(d, true)
 	t.changedKey(d.Key)
 	if err := t.put(raiseDigest, d.DueMs, turn, since, d.Key, d.ID); err != nil {
 		return err
 	}
-	if d.State != core.Failed {
+	if d.State != approval.Failed {
 		t.stands(d, 0, turn, since)
 	}
 	return nil
@@ -151,17 +153,17 @@ func (t *tx) raise(d core.Delivery, grew bool) error {
 
 // recordDigest is what a try at a digest means for it and for what it lists: row is the
 // digest as it is to be recorded, with its revision of now.
-func (t *tx) recordDigest(row core.Delivery, d core.Delivered, now int64) (core.Delivery, error) {
+func (t *tx) recordDigest(row approval.Delivery, d approval.Delivered, now int64) (approval.Delivery, error) {
 	p := row.Target
 	members := []any{row.Key, p.Channel, p.To, p.ThreadID}
 	outdated := row.Revision > d.Revision
-	again := row.State == core.Failed && (outdated || row.MessageID != "")
+	again := row.State == approval.Failed && (outdated || row.MessageID != "")
 	switch {
 	case again && d.MovedTo == nil: // it was deleted, or takes no edits: what waits is said in a new message
-		row.State, row.MessageID, row.DueMs = core.Queued, "", now
+		row.State, row.MessageID, row.DueMs = approval.Queued, "", now
 		_, err := t.exec(foldAgain, members...)
 		return row, err
-	case row.State == core.Failed:
+	case row.State == approval.Failed:
 		if _, err := t.exec(hurryFolded, append(members, now)...); err != nil {
 			return row, err
 		}
@@ -176,7 +178,7 @@ func (t *tx) recordDigest(row core.Delivery, d core.Delivered, now int64) (core.
 
 // Digest gives what a digest lists now, at most limit of it, and keeps that as a version,
 // unless the newest one lists the same.
-func (s *Store) Digest(ctx context.Context, d core.Delivery, limit int) (list core.DigestList, err error) {
+func (s *Store) Digest(ctx context.Context, d approval.Delivery, limit int) (list card.DigestList, err error) {
 	err = s.doOn(ctx, locks{approval: d.Key}, func(t *tx) error {
 		p := d.Target.Normal()
 		digest := []any{d.Key, p.Channel, p.To, p.ThreadID}
@@ -206,7 +208,7 @@ func (s *Store) Digest(ctx context.Context, d core.Delivery, limit int) (list co
 
 // DigestVersion gives the keys that a version of a digest lists, in its order, or
 // CodeNotFound.
-func (s *Store) DigestVersion(ctx context.Context, d core.Delivery, version int64) ([]string, error) {
+func (s *Store) DigestVersion(ctx context.Context, d approval.Delivery, version int64) ([]string, error) {
 	rows, err := s.read.query(ctx, listOfVersion, d.Key, d.ID, version)
 	if err != nil {
 		return nil, err
@@ -228,7 +230,7 @@ type drawnList struct {
 	drawnMs int64
 }
 
-func (t *tx) lastList(d core.Delivery) (last drawnList, err error) {
+func (t *tx) lastList(d approval.Delivery) (last drawnList, err error) {
 	rows, err := t.rows(newestList, d.Key, d.ID)
 	if err == nil {
 		_, err = one(rows, (*number)(&last.version), (*text)(&last.keys), (*number)(&last.drawnMs))
@@ -236,7 +238,7 @@ func (t *tx) lastList(d core.Delivery) (last drawnList, err error) {
 	return last, err
 }
 
-func (t *tx) oneDelivery(query string, args ...any) (d core.Delivery, found bool, err error) {
+func (t *tx) oneDelivery(query string, args ...any) (d approval.Delivery, found bool, err error) {
 	rows, err := t.rows(query, args...)
 	if err != nil {
 		return d, false, err
@@ -246,13 +248,13 @@ func (t *tx) oneDelivery(query string, args ...any) (d core.Delivery, found bool
 
 // bareApprovals gives the approvals that a query finds, without deliveries, and without those
 // that are not believed.
-func (t *tx) bareApprovals(query string, args ...any) (all []core.Approval, err error) {
+func (t *tx) bareApprovals(query string, args ...any) (all []approval.Approval, err error) {
 	rows, err := t.rows(query, args...)
 	if err != nil {
 		return nil, err
 	}
 	err = each(rows, func() error {
-		var a core.Approval
+		var a approval.Approval
 		var body, mac text
 		if err := rows.Scan(approvalDest(&a, &body, &mac)...); err != nil {
 			return err

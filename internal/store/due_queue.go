@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // dueQueue says which chat wants work first. The deliveries are the truth; this
@@ -23,17 +23,17 @@ type dueQueue struct {
 	claim   sync.Mutex // held over a whole claim
 	foreign foreignLeases
 	keys    keyring
-	fail    func(ctx context.Context, doubted []core.Delivery) error
+	fail    func(ctx context.Context, doubted []approval.Delivery) error
 
 	mu    sync.Mutex // never held over a query: the commit loop takes it
-	known map[core.Target]*chat
+	known map[approval.Target]*chat
 	all   bool // every chat with work is known
 }
 
 // waiting is a delivery as it stands, with its place among others. Without an id
 // it stands for anything in its chat, and without a chat for anything anywhere.
 type waiting struct {
-	core.Delivery
+	approval.Delivery
 	turn, since int64
 	taken       bool // somebody is at it
 }
@@ -46,7 +46,9 @@ func (w waiting) before(o waiting) int {
 func (w waiting) done() bool { return w.ID != "" && w.DueMs == 0 }
 
 // anything in a chat may have changed.
-func anything(chat core.Target) waiting { return waiting{Delivery: core.Delivery{Target: chat.Chat()}} }
+func anything(chat approval.Target) waiting {
+	return waiting{Delivery: approval.Delivery{Target: chat.Chat()}}
+}
 
 // anyChats: anything may have changed anywhere.
 var anyChats = []waiting{{}}
@@ -79,7 +81,7 @@ func (q *dueQueue) touch(news []waiting) {
 	defer q.mu.Unlock()
 	for _, w := range news {
 		t := w.Target.Chat()
-		if t == (core.Target{}) {
+		if t == (approval.Target{}) {
 			q.forget()
 			continue
 		}
@@ -103,7 +105,7 @@ func (q *dueQueue) forget() {
 
 // of gives what is known of a chat. Who knows all chats knows of the others that
 // nothing is due there.
-func (q *dueQueue) of(t core.Target) *chat {
+func (q *dueQueue) of(t approval.Target) *chat {
 	k := q.known[t]
 	if k == nil {
 		k = &chat{stale: !q.alone || !q.all, whole: true}
@@ -183,24 +185,24 @@ const (
 // here do not count for next; whoever releases one looks again anyway.
 func (s *Store) ClaimChat(
 	ctx context.Context, channel string, now int64,
-) (place core.Target, ok bool, next int64, err error) {
+) (place approval.Target, ok bool, next int64, err error) {
 	c := &s.due
 	c.claim.Lock()
 	defer c.claim.Unlock()
 	if err := c.refresh(ctx, s.read, channel, now); err != nil {
-		return core.Target{}, false, 0, err
+		return approval.Target{}, false, 0, err
 	}
 	if err := s.lookAtForeign(ctx); err != nil {
-		return core.Target{}, false, 0, err
+		return approval.Target{}, false, 0, err
 	}
 	for {
 		place, best, next := c.best(channel, now)
 		if best == nil {
-			return core.Target{}, false, next, nil
+			return approval.Target{}, false, next, nil
 		}
 		ok, err := s.occupy(ctx, place, best, now)
 		if err != nil {
-			return core.Target{}, false, 0, err
+			return approval.Target{}, false, 0, err
 		}
 		if ok {
 			c.hold(best)
@@ -210,7 +212,7 @@ func (s *Store) ClaimChat(
 }
 
 // idle reports whether nothing is due in a chat but what was taken from it.
-func (q *dueQueue) idle(t core.Target, now int64) bool {
+func (q *dueQueue) idle(t approval.Target, now int64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	k := q.known[t]
@@ -222,7 +224,7 @@ func (q *dueQueue) idle(t core.Target, now int64) bool {
 }
 
 // find gives what is known of a chat, or nil.
-func (q *dueQueue) find(t core.Target) *chat {
+func (q *dueQueue) find(t approval.Target) *chat {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.known[t]
@@ -238,7 +240,7 @@ func (q *dueQueue) hold(k *chat) {
 }
 
 // best gives the chat to claim, or nil and the time to look again.
-func (q *dueQueue) best(channel string, now int64) (place core.Target, best *chat, next int64) {
+func (q *dueQueue) best(channel string, now int64) (place approval.Target, best *chat, next int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	soon := int64(math.MaxInt64)
@@ -281,7 +283,7 @@ func (d *dueQueue) refresh(ctx context.Context, q querier, channel string, now i
 	return nil
 }
 
-func (q *dueQueue) blank(channel string, now int64) (list []core.Target) {
+func (q *dueQueue) blank(channel string, now int64) (list []approval.Target) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for t, k := range q.known {
@@ -304,7 +306,7 @@ func (d *dueQueue) discover(ctx context.Context, q querier) error {
 	rows, err := q.query(ctx, chatsWithWork)
 	if err == nil {
 		err = each(rows, func() error {
-			var t core.Target
+			var t approval.Target
 			err := rows.Scan((*text)(&t.Channel), (*text)(&t.To))
 			d.touch([]waiting{anything(t)})
 			return err
@@ -317,7 +319,7 @@ func (d *dueQueue) discover(ctx context.Context, q querier) error {
 }
 
 // look finds out what is due in a chat.
-func (d *dueQueue) look(ctx context.Context, q querier, t core.Target, now int64) error {
+func (d *dueQueue) look(ctx context.Context, q querier, t approval.Target, now int64) error {
 	d.mu.Lock()
 	k := d.of(t)
 	touches := k.touches
@@ -352,8 +354,8 @@ func (d *dueQueue) look(ctx context.Context, q querier, t core.Target, now int64
 
 // dueIn gives a chat's most urgent due deliveries. Those that are not believed fail, so that they are in
 // nobody's way.
-func (d *dueQueue) dueIn(ctx context.Context, q querier, t core.Target, now int64) (list []waiting, err error) {
-	var doubted []core.Delivery
+func (d *dueQueue) dueIn(ctx context.Context, q querier, t approval.Target, now int64) (list []waiting, err error) {
+	var doubted []approval.Delivery
 	rows, err := q.query(ctx, dueDeliveries, t.Channel, t.To, now, queueLength)
 	if err != nil {
 		return nil, err
@@ -380,7 +382,7 @@ func (d *dueQueue) dueIn(ctx context.Context, q querier, t core.Target, now int6
 }
 
 // failDoubted has deliveries that are not believed fail, and their approvals see who else can be asked.
-func (s *Store) failDoubted(ctx context.Context, doubted []core.Delivery) error {
+func (s *Store) failDoubted(ctx context.Context, doubted []approval.Delivery) error {
 	return s.do(ctx, func(t *tx) error {
 		for _, d := range doubted {
 			t.changedKey(d.Key)
@@ -398,7 +400,7 @@ func (s *Store) failDoubted(ctx context.Context, doubted []core.Delivery) error 
 // ReleaseChat gives a chat back that ClaimChat gave, and lets nobody have it
 // before pausedUntilMs (0: no pause), in no instance. An error says that others
 // may not know of the pause; the chat is given back all the same.
-func (s *Store) ReleaseChat(ctx context.Context, place core.Target, pausedUntilMs int64) error {
+func (s *Store) ReleaseChat(ctx context.Context, place approval.Target, pausedUntilMs int64) error {
 	place = place.Normal().Chat()
 	err := s.vacate(ctx, place, pausedUntilMs)
 	c := &s.due
@@ -416,7 +418,7 @@ func (s *Store) ReleaseChat(ctx context.Context, place core.Target, pausedUntilM
 
 // MaySend reports whether a chat that was claimed here is still this instance's, by what
 // is known without a question; yes for one that was not claimed.
-func (s *Store) MaySend(place core.Target) bool {
+func (s *Store) MaySend(place approval.Target) bool {
 	return s.heartbeat.mayServe(chatLease(place.Normal()))
 }
 
@@ -425,9 +427,9 @@ func (s *Store) MaySend(place core.Target) bool {
 // and then the oldest before the others; then the rest in the order in which it fell due. False when
 // nothing is due, or the chat was claimed here and may be another instance's by
 // now.
-func (s *Store) NextDelivery(ctx context.Context, place core.Target, now int64) (core.Delivery, bool, error) {
+func (s *Store) NextDelivery(ctx context.Context, place approval.Target, now int64) (approval.Delivery, bool, error) {
 	if !s.MaySend(place) {
-		return core.Delivery{}, false, nil
+		return approval.Delivery{}, false, nil
 	}
 	chat := place.Normal().Chat()
 	for tries := 0; ; tries++ {
@@ -445,7 +447,7 @@ const maxLooks = 3 // in a row, where every time a commit comes between
 
 // take gives the next delivery of a chat. known is false where what is known does
 // not say what that is, unless it was looked up often enough.
-func (q *dueQueue) take(t core.Target, now int64, looked bool) (d core.Delivery, ok, known bool) {
+func (q *dueQueue) take(t approval.Target, now int64, looked bool) (d approval.Delivery, ok, known bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	k := q.of(t)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Where this process alone writes, nobody asks the database for what a commit has
@@ -22,7 +23,7 @@ func TestChatsAreKnownFromCommits(t *testing.T) {
 	require.NoError(t, s.read.db.Close())
 	a := pendingApproval("bot")
 	require.NoError(t, s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) {
-		return []core.Change{{Approval: a, New: true, Deliveries: []core.Delivery{card("1", 1, 1), card("2", 3, 1)}}}, nil
+		return []core.Change{{Approval: a, New: true, Deliveries: []approval.Delivery{cardTo("1", 1, 1), cardTo("2", 3, 1)}}}, nil
 	}))
 	for _, to := range []string{"2", "1"} {
 		place, ok, _, err := s.ClaimChat(ctx, "telegram", nowMs())
@@ -33,13 +34,13 @@ func TestChatsAreKnownFromCommits(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, ok)
 		require.EqualValues(t, 1, d.Version)
-		require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Key: d.Key, Was: d, State: core.Sent, MessageID: "m" + to}))
+		require.NoError(t, s.Record(ctx, approval.Delivered{ID: d.ID, Key: d.Key, Was: d, State: approval.Sent, MessageID: "m" + to}))
 		_, ok, err = s.NextDelivery(ctx, place, nowMs())
 		require.NoError(t, err)
 		require.False(t, ok)
 		require.NoError(t, s.ReleaseChat(ctx, place, 0))
 	}
-	_, err = s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) { return core.Change{Approval: a, Redraw: true}, nil })
+	_, err = s.Update(ctx, a.Key, func(a approval.Approval) (core.Change, error) { return core.Change{Approval: a, Redraw: true}, nil })
 	require.NoError(t, err)
 	place, ok, _, err := s.ClaimChat(ctx, "telegram", nowMs())
 	require.NoError(t, err)
@@ -65,22 +66,22 @@ func TestChatsAgreeWithTheDatabase(t *testing.T) {
 		now := nowMs()
 		switch n := r.IntN(10); {
 		case n < 3 || len(keys) == 0:
-			var cards []core.Delivery
+			var cards []approval.Delivery
 			for i := range r.IntN(4) {
-				cards = append(cards, card(fmt.Sprint(i+r.IntN(2)*10), r.IntN(5), []int64{0, 1, now, now + 5, now + 60_000}[r.IntN(5)]))
+				cards = append(cards, cardTo(fmt.Sprint(i+r.IntN(2)*10), r.IntN(5), []int64{0, 1, now, now + 5, now + 60_000}[r.IntN(5)]))
 			}
 			keys = append(keys, create(t, s, pendingApproval("bot"), core.Change{Deliveries: cards}).Key)
 		case n < 4:
-			change(t, s, keys[r.IntN(len(keys))], func(a core.Approval) core.Change {
+			change(t, s, keys[r.IntN(len(keys))], func(a approval.Approval) core.Change {
 				if a.Final() {
 					return core.Change{Approval: a, Redraw: true}
 				}
-				c := ended(a, core.Denied)
+				c := ended(a, approval.Denied)
 				c.Redraw = r.IntN(2) == 0
 				return c
 			})
 		case n < 5:
-			change(t, s, keys[r.IntN(len(keys))], func(a core.Approval) core.Change { return core.Change{Approval: a, Redraw: true} })
+			change(t, s, keys[r.IntN(len(keys))], func(a approval.Approval) core.Change { return core.Change{Approval: a, Redraw: true} })
 		default:
 			place, ok, _, err := s.ClaimChat(ctx, "telegram", now)
 			require.NoError(t, err)
@@ -90,14 +91,14 @@ func TestChatsAgreeWithTheDatabase(t *testing.T) {
 			d, ok, err := s.NextDelivery(ctx, place, now)
 			require.NoError(t, err)
 			require.True(t, ok, say)
-			done := core.Delivered{ID: d.ID, Key: d.Key, Was: d, Revision: d.Revision, State: core.Sent, MessageID: fmt.Sprint("m", step)}
+			done := approval.Delivered{ID: d.ID, Key: d.Key, Was: d, Revision: d.Revision, State: approval.Sent, MessageID: fmt.Sprint("m", step)}
 			switch r.IntN(8) {
 			case 0:
 				done.State, done.MessageID, done.DueMs = d.State, "", now+int64(r.IntN(2))*50
 			case 1:
-				done.State = core.Failed
+				done.State = approval.Failed
 			case 2:
-				change(t, s, d.Key, func(a core.Approval) core.Change { return core.Change{Approval: a, Redraw: true} })
+				change(t, s, d.Key, func(a approval.Approval) core.Change { return core.Change{Approval: a, Redraw: true} })
 			case 3:
 				to := chat1(fmt.Sprint(20 + r.IntN(3)))
 				done.MovedTo, done.DueMs = &to, now
@@ -115,7 +116,7 @@ func agree(t *testing.T, s *Store, say string) {
 	t.Helper()
 	now := nowMs()
 	require.NoError(t, s.due.refresh(ctx, s.read, "telegram", now))
-	looked := dueQueue{alone: true, known: map[core.Target]*chat{}}
+	looked := dueQueue{alone: true, known: map[approval.Target]*chat{}}
 	require.NoError(t, looked.refresh(ctx, s.read, "telegram", now))
 	for place, want := range looked.known {
 		got := s.due.of(place)
@@ -153,9 +154,9 @@ func TestAChatWithMoreThanAList(t *testing.T) {
 		require.NoError(t, err)
 		var want []string
 		another := func() {
-			d := card("1", 1, 1)
+			d := cardTo("1", 1, 1)
 			d.CreatedMs = int64(len(want) + 1)
-			want = append(want, create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{d}}).Deliveries[0].ID)
+			want = append(want, create(t, s, pendingApproval("bot"), core.Change{Deliveries: []approval.Delivery{d}}).Deliveries[0].ID)
 		}
 		for range 3 * queueLength {
 			another()
@@ -172,7 +173,7 @@ func TestAChatWithMoreThanAList(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, ok)
 			require.Equal(t, id, d.ID)
-			require.NoError(t, s.Record(ctx, core.Delivered{ID: d.ID, Key: d.Key, Was: d, State: core.Sent, MessageID: fmt.Sprint(i)}))
+			require.NoError(t, s.Record(ctx, approval.Delivered{ID: d.ID, Key: d.Key, Was: d, State: approval.Sent, MessageID: fmt.Sprint(i)}))
 		}
 		_, ok, err = s.NextDelivery(ctx, place, nowMs())
 		require.NoError(t, err)

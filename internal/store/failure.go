@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 var (
@@ -22,7 +22,7 @@ var (
 // failure is an error of the database's: CodeUnavailable for whoever asked, with
 // the cause for the log.
 type failure struct {
-	refusal *core.Error
+	refusal *approval.Error
 	cause   error
 }
 
@@ -38,15 +38,15 @@ func unwritten(cause error) error {
 	if errors.Is(cause, errFate) {
 		message = "The store was lost while it committed, and whether this was written is unknown: look before you try again."
 	}
-	return &failure{core.Refuse(core.CodeUnavailable, "%s", message), cause}
+	return &failure{approval.Refuse(approval.CodeUnavailable, "%s", message), cause}
 }
 
 // unreadable is what a reader hears whose question the database did not answer.
 func unreadable(err error) error {
-	if err == nil || core.CodeOf(err) != "" {
+	if err == nil || approval.CodeOf(err) != "" {
 		return err
 	}
-	return &failure{core.Refuse(core.CodeUnavailable, "The store could not be read."), err}
+	return &failure{approval.Refuse(approval.CodeUnavailable, "The store could not be read."), err}
 }
 
 // isOutrun reports whether another instance was in the way: the same again will

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -25,13 +26,13 @@ const (
 )
 
 // Get gives one approval by its key, with deliveries, or CodeNotFound.
-func (s *Store) Get(ctx context.Context, key string) (core.Approval, error) {
+func (s *Store) Get(ctx context.Context, key string) (approval.Approval, error) {
 	a, err := s.keys.oneApproval(ctx, s.read, approvalByKey, key)
 	if err != nil {
-		return core.Approval{}, err
+		return approval.Approval{}, err
 	}
 	if a == nil {
-		return core.Approval{}, notFound()
+		return approval.Approval{}, notFound()
 	}
 	return *a, nil
 }
@@ -39,7 +40,7 @@ func (s *Store) Get(ctx context.Context, key string) (core.Approval, error) {
 const bareByKey = `SELECT ` + approvalColumns + ` FROM approvals a WHERE a.key = $1`
 
 // Bare gives one approval by its key, without its deliveries, or CodeNotFound.
-func (s *Store) Bare(ctx context.Context, key string) (a core.Approval, err error) {
+func (s *Store) Bare(ctx context.Context, key string) (a approval.Approval, err error) {
 	rows, err := s.read.query(ctx, bareByKey, key)
 	if err != nil {
 		return a, err
@@ -57,7 +58,7 @@ func (s *Store) Bare(ctx context.Context, key string) (a core.Approval, err erro
 		err = notFound()
 	}
 	if err != nil {
-		return core.Approval{}, err
+		return approval.Approval{}, err
 	}
 	return a, nil
 }
@@ -138,7 +139,7 @@ func (s *Store) List(ctx context.Context, f core.Filter) (core.Page, error) {
 		p = core.Page{Items: all[:f.Limit], Next: cursor(all[f.Limit-1])}
 	}
 	if doubted != nil {
-		p.Items = slices.DeleteFunc(p.Items, func(a core.Approval) bool { return doubted[a.Key] != nil })
+		p.Items = slices.DeleteFunc(p.Items, func(a approval.Approval) bool { return doubted[a.Key] != nil })
 	}
 	return p, nil
 }
@@ -152,7 +153,7 @@ func listQuery(f core.Filter) (string, []any, error) {
 		args = append(args, v)
 		return "$" + strconv.Itoa(len(args))
 	}
-	if f.Status == core.Pending {
+	if f.Status == approval.Pending {
 		where = append(where, "status = 'pending'") // spelled out: the indexes of pending ones match it
 	} else if f.Status != "" {
 		where = append(where, "status = "+param(string(f.Status)))
@@ -180,7 +181,7 @@ func listQuery(f core.Filter) (string, []any, error) {
 		"DESC, a.key DESC, d.created_ms, d.id", args, nil
 }
 
-func cursor(a core.Approval) string {
+func cursor(a approval.Approval) string {
 	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d %s", a.CreatedAtMs, a.Key))
 }
 
@@ -191,7 +192,7 @@ func parseCursor(s string) (created int64, key string, err error) {
 		created, err = strconv.ParseInt(ms, 10, 64)
 	}
 	if err != nil || !ok {
-		return 0, "", core.Invalid(core.FieldError{Field: "cursor", Problem: "is not one that a page before this gave"})
+		return 0, "", approval.Invalid(approval.FieldError{Field: "cursor", Problem: "is not one that a page before this gave"})
 	}
 	return created, key, nil
 }

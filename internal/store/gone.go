@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 const (
@@ -27,10 +28,10 @@ const (
 )
 
 // EndGone ends what everybody but the people known had, and suspends their passkeys, in one
-// transaction; see core.GoneStore. Of several instances that do it at once, one does.
+// transaction; see signin.GoneStore. Of several instances that do it at once, one does.
 func (s *Store) EndGone(
-	ctx context.Context, known []string, policy string, events func(core.Gone) []core.Event,
-) (gone core.Gone, err error) {
+	ctx context.Context, known []string, policy string, events func(signin.Gone) []approval.Event,
+) (gone signin.Gone, err error) {
 	if has, err := s.hasGone(ctx, known); err != nil || !has {
 		return gone, err
 	}
@@ -80,26 +81,31 @@ func (t *tx) everywhere(policy string) (bool, error) {
 }
 
 // gone reads what people have who are not known.
-func (t *tx) gone(known []string) (x core.Gone, err error) {
+func (t *tx) gone(known []string) (x signin.Gone, err error) {
 	stranger := func(person string) bool { return !slices.Contains(known, person) }
 	if x.Sessions, err = t.keys.scanSessions(t.rows(allSessions)); err != nil {
 		return x, err
 	}
-	x.Sessions = slices.DeleteFunc(x.Sessions, func(s core.Session) bool { return !stranger(s.Person) })
-	if x.Push, err = t.subscribed(); err != nil {
+	x.Sessions = slices.DeleteFunc(x.Sessions, func(s signin.Session) bool { return !stranger(s.Person) })
+	subscribed, err := t.subscribed()
+	if err != nil {
 		return x, err
 	}
-	x.Push = slices.DeleteFunc(x.Push, func(p core.PushSubscription) bool { return !stranger(p.Person) })
+	for _, p := range subscribed {
+		if stranger(p.Person) {
+			x.Push = append(x.Push, signin.PushSubscription{ID: p.ID, Person: p.Person})
+		}
+	}
 	if x.Passkeys, err = t.keys.passkeys(context.Background(), t, "passkeys", allPasskeys); err != nil {
 		return x, err
 	}
-	x.Passkeys = slices.DeleteFunc(x.Passkeys, func(p core.Passkey) bool { return !stranger(p.Person) })
+	x.Passkeys = slices.DeleteFunc(x.Passkeys, func(p signin.Passkey) bool { return !stranger(p.Person) })
 	rows, err := t.rows(allLinks)
 	if err != nil {
 		return x, err
 	}
 	err = each(rows, func() error {
-		var l core.LoginLink
+		var l signin.LoginLink
 		err := rows.Scan((*text)(&l.Hash), (*text)(&l.Person))
 		if stranger(l.Person) {
 			x.Links = append(x.Links, l)
@@ -109,22 +115,22 @@ func (t *tx) gone(known []string) (x core.Gone, err error) {
 	if err != nil {
 		return x, err
 	}
-	x.Ceremonies, err = t.ceremoniesOf(func(c core.Challenge) bool {
+	x.Ceremonies, err = t.ceremoniesOf(func(c signin.Challenge) bool {
 		return c.Person != "" && stranger(c.Person) ||
-			slices.ContainsFunc(x.Sessions, func(s core.Session) bool { return s.ID == c.Browser })
+			slices.ContainsFunc(x.Sessions, func(s signin.Session) bool { return s.ID == c.Browser })
 	})
 	return x, err
 }
 
 // ceremoniesOf gives the ids of the ceremonies in sessions that a function selects.
-func (t *tx) ceremoniesOf(selects func(core.Challenge) bool) (ids []string, err error) {
-	rows, err := t.rows(allCeremonies, string(core.SignInChallenge))
+func (t *tx) ceremoniesOf(selects func(signin.Challenge) bool) (ids []string, err error) {
+	rows, err := t.rows(allCeremonies, string(signin.SignInChallenge))
 	if err != nil {
 		return nil, err
 	}
 	err = each(rows, func() error {
 		var id, body text
-		var c core.Challenge
+		var c signin.Challenge
 		if err := rows.Scan(&id, &body); err != nil {
 			return err
 		}
@@ -137,7 +143,7 @@ func (t *tx) ceremoniesOf(selects func(core.Challenge) bool) (ids []string, err 
 }
 
 // end deletes what is gone, and moves the passkeys to the suspended ones.
-func (t *tx) end(x core.Gone) error {
+func (t *tx) end(x signin.Gone) error {
 	ids := map[string][]string{endCeremony: x.Ceremonies}
 	for _, s := range x.Sessions {
 		ids[endSession] = append(ids[endSession], s.ID)
@@ -175,7 +181,7 @@ func (t *tx) end(x core.Gone) error {
 
 // SuspendedPasskeys gives a person's passkeys that are suspended, or everybody's if person is
 // empty, oldest first.
-func (s *Store) SuspendedPasskeys(ctx context.Context, person string) ([]core.Passkey, error) {
+func (s *Store) SuspendedPasskeys(ctx context.Context, person string) ([]signin.Passkey, error) {
 	if person == "" {
 		return s.keys.passkeys(ctx, s.read, "suspended_passkeys", allSuspended)
 	}

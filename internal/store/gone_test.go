@@ -7,26 +7,28 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // given gives a person a session, a link, a ceremony, a subscription and a passkey.
 func given(t *testing.T, s *Store, person string) {
 	t.Helper()
 	require.NoError(t, s.SignIn(ctx, signedIn(person, person+"-s")))
-	require.NoError(t, s.AddLink(ctx, core.LoginLink{Hash: person + "-l", Person: person, EndsMs: 1000},
-		core.Event{AtMs: 1, Type: core.EventLoginLink}, nil))
+	require.NoError(t, s.AddLink(ctx, signin.LoginLink{Hash: person + "-l", Person: person, EndsMs: 1000},
+		approval.Event{AtMs: 1, Type: approval.EventLoginLink}, nil))
 	later := time.Now().Add(time.Minute).UnixMilli()
-	require.NoError(t, s.KeepChallenge(ctx, core.Challenge{ID: person + "-yes", Kind: core.YesChallenge, Person: person, ExpiresMs: later}))
-	require.NoError(t, s.KeepChallenge(ctx, core.Challenge{ID: person + "-confirm", Kind: core.ConfirmChallenge,
+	require.NoError(t, s.KeepChallenge(ctx, signin.Challenge{ID: person + "-yes", Kind: signin.YesChallenge, Person: person, ExpiresMs: later}))
+	require.NoError(t, s.KeepChallenge(ctx, signin.Challenge{ID: person + "-confirm", Kind: signin.ConfirmChallenge,
 		Browser: person + "-s", ExpiresMs: later}))
-	require.NoError(t, s.KeepPush(ctx, core.PushSubscription{ID: person + "-p", Person: person, Endpoint: "https://p/" + person,
-		Session: person + "-s"}, 2, core.Event{AtMs: 1, Type: core.EventSubscribed}, nil))
-	require.NoError(t, s.ChangePasskeys(ctx, person, adding(core.Passkey{ID: person + "-k", Person: person, SignCount: 7})))
+	require.NoError(t, s.KeepPush(ctx, signin.PushSubscription{ID: person + "-p", Person: person, Endpoint: "https://p/" + person,
+		Session: person + "-s"}, 2, approval.Event{AtMs: 1, Type: approval.EventSubscribed}, nil))
+	require.NoError(t, s.ChangePasskeys(ctx, person, adding(signin.Passkey{ID: person + "-k", Person: person, SignCount: 7})))
 }
 
-func goneEvents(g core.Gone) (out []core.Event) {
+func goneEvents(g signin.Gone) (out []approval.Event) {
 	for range len(g.Sessions) + len(g.Push) + len(g.Passkeys) {
-		out = append(out, core.Event{AtMs: 2, Type: core.EventSignedOut})
+		out = append(out, approval.Event{AtMs: 2, Type: approval.EventSignedOut})
 	}
 	return out
 }
@@ -69,10 +71,10 @@ func testGone(t *testing.T, s *Store) {
 	require.NoError(t, err)
 	require.Len(t, suspended, 1)
 	require.Equal(t, [2]any{"bob-k", uint32(7)}, [2]any{suspended[0].ID, suspended[0].SignCount})
-	require.NoError(t, s.KeepChallenge(ctx, core.Challenge{ID: "c", ExpiresMs: time.Now().Add(time.Minute).UnixMilli()}))
+	require.NoError(t, s.KeepChallenge(ctx, signin.Challenge{ID: "c", ExpiresMs: time.Now().Add(time.Minute).UnixMilli()}))
 	require.ErrorIs(t, s.SpendChallenge(ctx, core.PasskeyUse{Challenge: "c", Passkey: "bob-k", Before: 7, After: 8}), core.ErrSpent)
-	err = s.ChangePasskeys(ctx, "alice", adding(core.Passkey{ID: "bob-k", Person: "alice"}))
-	require.Equal(t, core.CodeIDConflict, core.CodeOf(err))
+	err = s.ChangePasskeys(ctx, "alice", adding(signin.Passkey{ID: "bob-k", Person: "alice"}))
+	require.Equal(t, approval.CodeIDConflict, approval.CodeOf(err))
 }
 
 // testEndOthers: the subscriptions that were not made in the session that is left end with the
@@ -82,22 +84,22 @@ func testEndOthers(t *testing.T, s *Store) {
 		require.NoError(t, s.SignIn(ctx, signedIn("alice", id)))
 	}
 	for id, session := range map[string]string{"1": "here", "2": "other", "3": "over", "4": ""} {
-		require.NoError(t, s.KeepPush(ctx, core.PushSubscription{ID: id, Person: "alice", Endpoint: "https://p/" + id, Session: session},
-			9, core.Event{AtMs: 1, Type: core.EventSubscribed}, nil))
+		require.NoError(t, s.KeepPush(ctx, signin.PushSubscription{ID: id, Person: "alice", Endpoint: "https://p/" + id, Session: session},
+			9, approval.Event{AtMs: 1, Type: approval.EventSubscribed}, nil))
 	}
-	_, err := s.EndSessions(ctx, core.SessionFilter{Person: "alice", But: "here"}, nil, signedOut, unsubscribed)
+	_, err := s.EndSessions(ctx, signin.SessionFilter{Person: "alice", But: "here"}, nil, signedOut, unsubscribed)
 	require.NoError(t, err)
 	left, err := s.PushOf(ctx, "alice")
 	require.NoError(t, err)
 	require.Len(t, left, 1)
 	require.Equal(t, "1", left[0].ID)
 	require.NoError(t, s.SignIn(ctx, signedIn("alice", "next")))
-	_, err = s.EndSessions(ctx, core.SessionFilter{Person: "alice", ID: "here", Next: "next"}, nil, signedOut, unsubscribed)
+	_, err = s.EndSessions(ctx, signin.SessionFilter{Person: "alice", ID: "here", Next: "next"}, nil, signedOut, unsubscribed)
 	require.NoError(t, err)
 	left, err = s.PushOf(ctx, "alice")
 	require.NoError(t, err)
 	require.Equal(t, "next", left[0].Session)
-	_, err = s.EndSessions(ctx, core.SessionFilter{Person: "alice", ID: "next"}, nil, signedOut, unsubscribed)
+	_, err = s.EndSessions(ctx, signin.SessionFilter{Person: "alice", ID: "next"}, nil, signedOut, unsubscribed)
 	require.NoError(t, err)
 	left, err = s.PushOf(ctx, "alice")
 	require.NoError(t, err)
@@ -127,5 +129,5 @@ func TestAdversary_T8_AnOlderConfigurationEndsNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, gone.Waits)
 	_, err = b.Link(ctx, "bob-l")
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 }

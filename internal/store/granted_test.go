@@ -7,16 +7,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
-func grantFor(n int) (core.Grant, core.Lookup) {
+func grantFor(n int) (approval.Grant, core.Lookup) {
 	print := fmt.Sprint("fp", n)
-	g := core.Grant{ID: fmt.Sprint("g", n), Owner: "bot", AgentID: "main", Kind: core.AlwaysGrant, Fingerprint: print, CreatedAtMs: nowMs()}
+	g := approval.Grant{ID: fmt.Sprint("g", n), Owner: "bot", AgentID: "main", Kind: approval.AlwaysGrant, Fingerprint: print, CreatedAtMs: nowMs()}
 	switch n % 3 {
 	case 1:
-		g.Kind = core.CoolDown
+		g.Kind = approval.CoolDown
 	case 2:
-		g.Kind, g.Subject, g.SessionKey = core.SessionGrant, fmt.Sprint("tool", n), "s1"
+		g.Kind, g.Subject, g.SessionKey = approval.SessionGrant, fmt.Sprint("tool", n), "s1"
 	}
 	return g, core.Lookup{Owner: "bot", AgentID: "main", SessionKey: "s1", Fingerprint: print, Subject: fmt.Sprint("tool", n), Grants: true}
 }
@@ -41,12 +42,12 @@ func TestGrantsAreFound(t *testing.T) {
 		if n >= 6 {
 			g.ExpiresAtMs = 1
 		}
-		require.NoError(t, s.AddGrant(ctx, g, core.Event{Type: core.EventVote}))
+		require.NoError(t, s.AddGrant(ctx, g, approval.Event{Type: approval.EventVote}))
 		require.True(t, covers(t, s, look))
 		look.AgentID = "other"
 		require.False(t, covers(t, s, look))
 	}
-	_, err := s.DropGrants(ctx, core.GrantFilter{ID: "g0"}, func(core.Grant) core.Event { return core.Event{Type: core.EventVote} })
+	_, err := s.DropGrants(ctx, core.GrantFilter{ID: "g0"}, func(approval.Grant) approval.Event { return approval.Event{Type: approval.EventVote} })
 	require.NoError(t, err)
 	_, err = s.Sweep(ctx, nowMs(), Keep{})
 	require.NoError(t, err)

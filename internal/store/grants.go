@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -25,11 +26,11 @@ const (
 )
 
 // grantName is what a call is looked up by to find the grant.
-func grantName(g core.Grant) string {
+func grantName(g approval.Grant) string {
 	switch g.Kind {
-	case core.AlwaysGrant:
+	case approval.AlwaysGrant:
 		return g.Fingerprint
-	case core.CoolDown:
+	case approval.CoolDown:
 		return coolDownOf(g.Fingerprint)
 	}
 	return g.Subject
@@ -38,7 +39,7 @@ func grantName(g core.Grant) string {
 func coolDownOf(fingerprint string) string { return "cooldown " + fingerprint }
 
 // addGrant stores a grant.
-func (t *tx) addGrant(g core.Grant) error {
+func (t *tx) addGrant(g approval.Grant) error {
 	name := grantName(g)
 	if g.ID == "" || g.Owner == "" || name == "" {
 		return fmt.Errorf("grant %q lacks its id, owner or what it covers", g.ID)
@@ -47,7 +48,7 @@ func (t *tx) addGrant(g core.Grant) error {
 	if err != nil {
 		return err
 	}
-	if g.Kind == core.CoolDown {
+	if g.Kind == approval.CoolDown {
 		if err := t.put(endCoolDown, g.Owner, g.AgentID, name); err != nil {
 			return err
 		}
@@ -110,7 +111,7 @@ func (t *tx) coolDownReason(c core.Change) error {
 	a := c.Approval
 	found, err := t.grantsFor(core.Lookup{Owner: a.Owner, AgentID: a.AgentID, Fingerprint: a.Fingerprint, Grants: true})
 	for _, g := range found {
-		if g.Kind == core.CoolDown && g.Approval == a.Key && err == nil {
+		if g.Kind == approval.CoolDown && g.Approval == a.Key && err == nil {
 			g.Reason = c.CoolDownReason
 			err = t.addGrant(g) // in place of the one without
 		}
@@ -123,7 +124,7 @@ func grantArgs(look core.Lookup) []any {
 }
 
 // grantsFor finds the grants and cool-downs that could speak about a call.
-func (t *tx) grantsFor(look core.Lookup) ([]core.Grant, error) {
+func (t *tx) grantsFor(look core.Lookup) ([]approval.Grant, error) {
 	if !look.Grants {
 		return nil, nil
 	}
@@ -154,7 +155,7 @@ func (t *tx) notDenied(c core.Change) error {
 // Covering gives the grants and cool-downs that could speak about a call, newest
 // first: those of its fingerprint or subject, session grants of its session only. One that ended
 // and was put back is among them, and not in the commit that counts.
-func (s *Store) Covering(ctx context.Context, look core.Lookup) ([]core.Grant, error) {
+func (s *Store) Covering(ctx context.Context, look core.Lookup) ([]approval.Grant, error) {
 	rows, err := s.read.query(ctx, grantsOfCall, grantArgs(look)...)
 	if err != nil {
 		return nil, err
@@ -162,11 +163,11 @@ func (s *Store) Covering(ctx context.Context, look core.Lookup) ([]core.Grant, e
 	return s.keys.covering(rows, look)
 }
 
-func (k keyring) covering(rows result, look core.Lookup) ([]core.Grant, error) {
+func (k keyring) covering(rows result, look core.Lookup) ([]approval.Grant, error) {
 	all, err := k.scanGrants(rows)
 	live := all[:0]
 	for _, g := range all {
-		if g.Kind != core.SessionGrant || g.SessionKey == look.SessionKey {
+		if g.Kind != approval.SessionGrant || g.SessionKey == look.SessionKey {
 			live = append(live, g)
 		}
 	}
@@ -175,7 +176,7 @@ func (k keyring) covering(rows result, look core.Lookup) ([]core.Grant, error) {
 
 // Grants gives grants and cool-downs, newest first, at most f.Limit. A list may have one that ended
 // and was put back, which covers nothing; one that is asked for by its id is not given then.
-func (s *Store) Grants(ctx context.Context, f core.GrantFilter) ([]core.Grant, error) {
+func (s *Store) Grants(ctx context.Context, f core.GrantFilter) ([]approval.Grant, error) {
 	where, args := grantWhere(f)
 	limit := f.Limit
 	if limit < 1 || limit > maxGrants {
@@ -201,8 +202,8 @@ func (s *Store) Grants(ctx context.Context, f core.GrantFilter) ([]core.Grant, e
 // makes of each to the log, in one transaction. It gives what it removed. An
 // filter that names no grant, owner, agent, session or approval selects none.
 func (s *Store) DropGrants(
-	ctx context.Context, f core.GrantFilter, event func(core.Grant) core.Event,
-) (dropped []core.Grant, err error) {
+	ctx context.Context, f core.GrantFilter, event func(approval.Grant) approval.Event,
+) (dropped []approval.Grant, err error) {
 	where, args := grantWhere(f)
 	if cmp.Or(f.ID, f.Owner, f.SessionKey, f.AgentID, f.Approval) == "" {
 		return nil, nil
@@ -227,7 +228,7 @@ func (s *Store) DropGrants(
 }
 
 // AddGrant stores a grant that no approval left, with its event.
-func (s *Store) AddGrant(ctx context.Context, g core.Grant, e core.Event) error {
+func (s *Store) AddGrant(ctx context.Context, g approval.Grant, e approval.Event) error {
 	return s.do(ctx, func(t *tx) error {
 		t.own.events = append(t.own.events, e)
 		return t.addGrant(g)
@@ -266,21 +267,21 @@ func grantWhere(f core.GrantFilter) (string, []any) {
 
 // scanGrants reads grants, without those that are not believed: a call that one of them would
 // have allowed asks, and so does one that a cool-down would have refused.
-func (k keyring) scanGrants(rows result) (all []core.Grant, err error) {
+func (k keyring) scanGrants(rows result) (all []approval.Grant, err error) {
 	err = each(rows, func() error {
-		var id, owner, agent, name, session, approval, body, mac text
+		var id, owner, agent, name, session, approvalKey, body, mac text
 		var created, expires number
-		err := rows.Scan(&id, &owner, &agent, &name, &session, &approval, &created, &expires, &body, &mac)
+		err := rows.Scan(&id, &owner, &agent, &name, &session, &approvalKey, &created, &expires, &body, &mac)
 		if err != nil {
 			return err
 		}
 		if k.rows != nil && !k.rows.row("grants").text(string(id)).text(string(owner)).text(string(agent)).
-			text(string(name)).text(string(session)).text(string(approval)).number(int64(created)).
+			text(string(name)).text(string(session)).text(string(approvalKey)).number(int64(created)).
 			number(int64(expires)).text(string(body)).fits(string(mac)) {
 			_ = k.rows.doubt("grants", string(id)) // logged and counted; it is left out
 			return nil
 		}
-		var g core.Grant
+		var g approval.Grant
 		if err := json.Unmarshal([]byte(body), &g); err != nil {
 			return fmt.Errorf("a stored grant cannot be read: %w", err)
 		}

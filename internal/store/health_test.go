@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/store/pgtest"
 )
 
@@ -36,7 +37,7 @@ func TestPostgresHangs(t *testing.T) {
 		var err error
 		require.Eventually(t, func() bool {
 			if err = ask(); err != nil {
-				require.Equal(t, core.CodeUnavailable, core.CodeOf(err), "%v", err)
+				require.Equal(t, approval.CodeUnavailable, approval.CodeOf(err), "%v", err)
 			}
 			return s.health.silent(silentAfter)
 		}, patient, time.Millisecond)
@@ -44,7 +45,7 @@ func TestPostgresHangs(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
-	require.Equal(t, core.CodeUnavailable, core.CodeOf(s.Ping(ctx)))
+	require.Equal(t, approval.CodeUnavailable, approval.CodeOf(s.Ping(ctx)))
 
 	server.Thaw(t)
 	require.Eventually(t, func() bool {

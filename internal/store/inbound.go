@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 
 // SaveInbound stores platform updates, all or none; those that are known already
 // stay as they are. Once it returns nil they may be confirmed to the platform.
-func (s *Store) SaveInbound(ctx context.Context, in []core.Inbound) error {
+func (s *Store) SaveInbound(ctx context.Context, in []approval.Inbound) error {
 	if len(in) == 0 {
 		return nil
 	}
@@ -60,8 +60,8 @@ func cleaned(body string) string {
 // Inbound gives at most limit updates of a source that nothing has handled yet,
 // in order of arrival (of the platform's ids within one millisecond). One that something else
 // than the desk stored, or put back, is left out, however many there are: it is no tap of a person.
-func (s *Store) Inbound(ctx context.Context, source string, limit int) (all []core.Inbound, err error) {
-	after := core.Inbound{ReceivedMs: math.MinInt64, InboundRef: core.InboundRef{ID: math.MinInt64}}
+func (s *Store) Inbound(ctx context.Context, source string, limit int) (all []approval.Inbound, err error) {
+	after := approval.Inbound{ReceivedMs: math.MinInt64, InboundRef: approval.InboundRef{ID: math.MinInt64}}
 	for {
 		rows, err := s.read.query(ctx, openInbound, source, after.ReceivedMs, after.ID, limit)
 		if err != nil {
@@ -69,7 +69,7 @@ func (s *Store) Inbound(ctx context.Context, source string, limit int) (all []co
 		}
 		n := 0
 		err = each(rows, func() error {
-			i := core.Inbound{InboundRef: core.InboundRef{Source: source}}
+			i := approval.Inbound{InboundRef: approval.InboundRef{Source: source}}
 			var body, mac text
 			var handled truth
 			err := rows.Scan((*number)(&i.ID), &body, (*number)(&i.ReceivedMs), (*truth)(&i.Waited), &mac, &handled)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/store/pgtest"
 )
 
@@ -54,11 +55,11 @@ func bury(t *testing.T, s *Store) {
 }
 
 // settle is a vote that ends an approval, or finds it ended.
-func settle(s *Store, key string, as core.Status) error {
+func settle(s *Store, key string, as approval.Status) error {
 	return insist(func() error {
-		_, err := s.Update(ctx, key, func(a core.Approval) (core.Change, error) {
+		_, err := s.Update(ctx, key, func(a approval.Approval) (core.Change, error) {
 			if a.Final() {
-				return core.Change{}, core.Refuse(core.CodeAlreadyResolved, "too late")
+				return core.Change{}, approval.Refuse(approval.CodeAlreadyResolved, "too late")
 			}
 			return ended(a, as), nil
 		})
@@ -81,8 +82,8 @@ func TestAdversary_B6_TwoInstancesOneWinner(t *testing.T) {
 		for range 100 {
 			p := pendingApproval("bot")
 			keys = append(keys, p.Key)
-			batch = append(batch, core.Change{Approval: p, New: true, Deliveries: []core.Delivery{{Kind: core.CardDelivery,
-				Target: chat1("1"), State: core.Sent, MessageID: p.Key}}})
+			batch = append(batch, core.Change{Approval: p, New: true, Deliveries: []approval.Delivery{{Kind: approval.CardDelivery,
+				Target: chat1("1"), State: approval.Sent, MessageID: p.Key}}})
 		}
 		require.NoError(t, a.Create(ctx, core.Lookup{}, func(core.Existing) ([]core.Change, error) { return batch, nil }))
 	}
@@ -93,8 +94,8 @@ func TestAdversary_B6_TwoInstancesOneWinner(t *testing.T) {
 		wg.Go(func() {
 			for i := range work {
 				var pair sync.WaitGroup
-				pair.Go(func() { errs[a][i] = settle(a, keys[i], core.Approved) })
-				pair.Go(func() { errs[b][i] = settle(b, keys[i], core.Denied) })
+				pair.Go(func() { errs[a][i] = settle(a, keys[i], approval.Approved) })
+				pair.Go(func() { errs[b][i] = settle(b, keys[i], approval.Denied) })
 				pair.Wait()
 			}
 		})
@@ -104,15 +105,15 @@ func TestAdversary_B6_TwoInstancesOneWinner(t *testing.T) {
 	}
 	close(work)
 	wg.Wait()
-	won := map[core.Status]int{}
+	won := map[approval.Status]int{}
 	for i, key := range keys {
 		first, second := errs[a][i], errs[b][i]
-		want := core.Approved
+		want := approval.Approved
 		if first != nil {
-			first, second, want = second, first, core.Denied
+			first, second, want = second, first, approval.Denied
 		}
 		require.NoError(t, first)
-		require.Equal(t, core.CodeAlreadyResolved, core.CodeOf(second))
+		require.Equal(t, approval.CodeAlreadyResolved, approval.CodeOf(second))
 		got, err := a.Get(ctx, key)
 		require.NoError(t, err)
 		require.Equal(t, want, got.Status)
@@ -135,9 +136,9 @@ func TestInstancesShareAnApproval(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 100 {
 		wg.Go(func() {
-			change(t, []*Store{a, b}[i%2], p.Key, func(p core.Approval) core.Change {
-				p.Votes = append(p.Votes, core.Vote{Approver: core.UserRequest})
-				return core.Change{Approval: p, Events: []core.Event{event(p, core.EventVote)}}
+			change(t, []*Store{a, b}[i%2], p.Key, func(p approval.Approval) core.Change {
+				p.Votes = append(p.Votes, approval.Vote{Approver: approval.UserRequest})
+				return core.Change{Approval: p, Events: []approval.Event{event(p, approval.EventVote)}}
 			})
 		})
 	}
@@ -183,7 +184,7 @@ func TestAdversary_W6_DroppedGrantHoldsEverywhere(t *testing.T) {
 	a, b := two(t)
 	var err error
 	for i, end := 0, time.Now().Add(patient); time.Now().Before(end); i++ {
-		if err = dropInUse(t, a, b, fmt.Sprint("g", i)); core.CodeOf(err) != core.CodeUnavailable {
+		if err = dropInUse(t, a, b, fmt.Sprint("g", i)); approval.CodeOf(err) != approval.CodeUnavailable {
 			break
 		}
 	}
@@ -194,15 +195,15 @@ func TestAdversary_W6_DroppedGrantHoldsEverywhere(t *testing.T) {
 // what came of the use.
 func dropInUse(t *testing.T, a, b *Store, id string) error {
 	t.Helper()
-	g := core.Grant{ID: id, Owner: "bot", AgentID: "main", Kind: core.AlwaysGrant, Fingerprint: id}
-	require.NoError(t, a.AddGrant(ctx, g, core.Event{Type: core.EventVote}))
+	g := approval.Grant{ID: id, Owner: "bot", AgentID: "main", Kind: approval.AlwaysGrant, Fingerprint: id}
+	require.NoError(t, a.AddGrant(ctx, g, approval.Event{Type: approval.EventVote}))
 	look := core.Lookup{Owner: "bot", AgentID: "main", Fingerprint: id, Grants: true}
 	using, use, used, dropped := make(chan struct{}), make(chan struct{}), make(chan error, 1), make(chan error, 1)
 	go func() {
 		again := false
 		used <- a.Create(ctx, look, func(f core.Existing) ([]core.Change, error) {
 			if again {
-				return nil, core.Refuse(core.CodeUnavailable, "the first time took too long")
+				return nil, approval.Refuse(approval.CodeUnavailable, "the first time took too long")
 			}
 			if again = true; len(f.Grants) != 1 {
 				close(using)
@@ -211,15 +212,15 @@ func dropInUse(t *testing.T, a, b *Store, id string) error {
 			close(using)
 			<-use
 			p := pendingApproval("bot")
-			p.Status, p.ResolvedAtMs = core.Approved, nowMs()
-			return []core.Change{{Approval: p, New: true, Events: []core.Event{event(p, core.EventResolved)}}}, nil
+			p.Status, p.ResolvedAtMs = approval.Approved, nowMs()
+			return []core.Change{{Approval: p, New: true, Events: []approval.Event{event(p, approval.EventResolved)}}}, nil
 		})
 	}()
 	<-using
 	go func() {
-		err := error(core.Refuse(core.CodeUnavailable, "not tried"))
-		for end := time.Now().Add(patient); core.CodeOf(err) == core.CodeUnavailable && time.Now().Before(end); {
-			_, err = b.DropGrants(ctx, core.GrantFilter{ID: id}, func(core.Grant) core.Event { return core.Event{Type: core.EventRefused} })
+		err := error(approval.Refuse(approval.CodeUnavailable, "not tried"))
+		for end := time.Now().Add(patient); approval.CodeOf(err) == approval.CodeUnavailable && time.Now().Before(end); {
+			_, err = b.DropGrants(ctx, core.GrantFilter{ID: id}, func(approval.Grant) approval.Event { return approval.Event{Type: approval.EventRefused} })
 		}
 		dropped <- err
 	}()
@@ -238,7 +239,7 @@ func dropInUse(t *testing.T, a, b *Store, id string) error {
 	require.Empty(t, found(t, a, look).Grants)
 	log, err := a.Log(ctx, 0, 1000)
 	require.NoError(t, err)
-	require.Equal(t, core.EventResolved, log[len(log)-2].Type)
-	require.Equal(t, core.EventRefused, log[len(log)-1].Type, "in the log too the use comes before the drop")
+	require.Equal(t, approval.EventResolved, log[len(log)-2].Type)
+	require.Equal(t, approval.EventRefused, log[len(log)-1].Type, "in the log too the use comes before the drop")
 	return nil
 }

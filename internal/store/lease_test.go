@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/store/pgtest"
 )
 
@@ -181,8 +182,8 @@ func TestListen(t *testing.T) {
 	place, ok, _, err := b.ClaimChat(ctx, "telegram", nowMs())
 	require.NoError(t, err)
 	require.False(t, ok)
-	p = create(t, a, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("7", 1, 1)},
-		Events: []core.Event{{Type: core.EventRequested, Key: "new"}}})
+	p = create(t, a, pendingApproval("bot"), core.Change{Deliveries: []approval.Delivery{cardTo("7", 1, 1)},
+		Events: []approval.Event{{Type: approval.EventRequested, Key: "new"}}})
 	hears("new")
 	place, ok, _, err = b.ClaimChat(ctx, "telegram", nowMs())
 	require.NoError(t, err)
@@ -192,7 +193,7 @@ func TestListen(t *testing.T) {
 
 	// So is a chat that moved.
 	to := chat1("-1007")
-	require.NoError(t, a.Record(ctx, core.Delivered{ID: p.Deliveries[0].ID, Key: p.Key, State: core.Queued, DueMs: 1, MovedTo: &to}))
+	require.NoError(t, a.Record(ctx, approval.Delivered{ID: p.Deliveries[0].ID, Key: p.Key, State: approval.Queued, DueMs: 1, MovedTo: &to}))
 	for c := range heard {
 		if c.Moved {
 			break
@@ -215,7 +216,7 @@ func TestListenFromTheOpening(t *testing.T) {
 	url := pgtest.New(t)
 	a := openPG(t, url)
 	p, old := create(t, a, pendingApproval("bot"), core.Change{}), pendingApproval("bot")
-	require.NoError(t, a.Append(ctx, nil, event(old, core.EventVote)))
+	require.NoError(t, a.Append(ctx, nil, event(old, approval.EventVote)))
 	b := openPG(t, url)
 	gate := core.NewGate(b, core.Rules{}, slog.New(slog.DiscardHandler))
 	w := gate.Watch(p.Key)
@@ -223,7 +224,7 @@ func TestListenFromTheOpening(t *testing.T) {
 	seen, err := w.Look(ctx, false)
 	require.NoError(t, err)
 	require.False(t, seen.Final())
-	require.NoError(t, settle(a, p.Key, core.Approved))
+	require.NoError(t, settle(a, p.Key, approval.Approved))
 
 	heard, done := make(chan Changed, 1000), make(chan error, 1)
 	listening, stop := context.WithCancel(ctx)
@@ -236,7 +237,7 @@ func TestListenFromTheOpening(t *testing.T) {
 		}
 		if all == nil {
 			all = []string{}
-			require.NoError(t, a.Append(ctx, nil, event(last, core.EventVote)))
+			require.NoError(t, a.Append(ctx, nil, event(last, approval.EventVote)))
 		}
 		all = append(all, c.Keys...)
 	}
@@ -257,8 +258,8 @@ func TestListenReadsAgainWhatFailed(t *testing.T) {
 	// It goes along the index, and sees what fails when it gets there.
 	a, b := openPG(t, url), openPG(t, url+"&enable_sort=off")
 	first := pendingApproval("bot")
-	require.NoError(t, a.Append(ctx, nil, event(first, core.EventVote)))
-	require.NoError(t, a.Append(ctx, nil, slices.Repeat([]core.Event{event(pendingApproval("bot"), core.EventVote)}, logPage)...))
+	require.NoError(t, a.Append(ctx, nil, event(first, approval.EventVote)))
+	require.NoError(t, a.Append(ctx, nil, slices.Repeat([]approval.Event{event(pendingApproval("bot"), approval.EventVote)}, logPage)...))
 	do := func(statements ...string) {
 		t.Helper()
 		require.NoError(t, a.do(ctx, func(tx *tx) error {

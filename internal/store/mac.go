@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // rowKey makes and checks the MACs of rows: HMAC-SHA-256 under a key derived for that
@@ -113,7 +114,7 @@ func (r *rowKey) mac(table string, columns []any) string {
 }
 
 // approval begins the MAC of a row of approvals, whose id and body are as stored.
-func (r *rowKey) approval(a *core.Approval, id, body string) *maker {
+func (r *rowKey) approval(a *approval.Approval, id, body string) *maker {
 	return r.row("approvals").text(a.Key).number(a.Version).text(a.Owner).text(id).text(string(a.Status)).
 		text(a.AgentID).text(a.SessionKey).text(a.ToolName).text(a.Fingerprint).
 		number(a.CreatedAtMs).number(a.ExpiresAtMs).number(a.ResolvedAtMs).text(body)

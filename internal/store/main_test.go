@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func TestMain(m *testing.M) {
@@ -104,17 +105,17 @@ func pgOptions(t testing.TB, url string) Options {
 const day = 24 * 60 * 60 * 1000
 
 // pendingApproval makes one that the desk could make.
-func pendingApproval(owner string) core.Approval {
+func pendingApproval(owner string) approval.Approval {
 	key := keyOfNewCode()
 	now := nowMs()
-	return core.Approval{
-		Key: key, ID: key, Code: core.KeyCode(key), Owner: owner, Status: core.Pending,
-		ToolName: "exec", Summary: "rm -rf build", Fingerprint: "sha256:" + key, AgentID: "main", SessionKey: "s1",
-		Assessment: core.Assessment{RiskClass: core.R3, SideEffects: []core.SideEffect{core.ProcessExec}, Confidence: 0.9,
-			Source: "static", ReasonCodes: []string{"x"}},
-		Rule: core.Rule{Allowed: []core.Factor{core.UserRequest}, Disabled: []core.Factor{},
-			Effective: []core.Factor{core.UserRequest}, MinApprovals: 1, RequiresHuman: true},
-		Reached: true, CreatedAtMs: now, ExpiresAtMs: now + day,
+	return approval.Approval{
+		Names: approval.Names{Key: key, ID: key, Code: core.KeyCode(key), Owner: owner},
+		Ended: approval.Ended{Status: approval.Pending},
+		Asked: approval.Asked{ToolName: "exec", Summary: "rm -rf build", Fingerprint: "sha256:" + key, AgentID: "main", SessionKey: "s1", CreatedAtMs: now, ExpiresAtMs: now + day},
+		Judged: approval.Judged{Assessment: approval.Assessment{RiskClass: approval.R3, SideEffects: []approval.SideEffect{approval.ProcessExec}, Confidence: 0.9,
+			Source: "static", ReasonCodes: []string{"x"}}, Rule: approval.Rule{Allowed: []approval.Factor{approval.UserRequest}, Disabled: []approval.Factor{},
+			Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 1, RequiresHuman: true}},
+		Contact: approval.Contact{Reached: true},
 	}
 }
 
@@ -127,23 +128,23 @@ func keyOfNewCode() string {
 }
 
 // twin gives an approval the code of another.
-func twin(a, of core.Approval) core.Approval {
+func twin(a, of approval.Approval) approval.Approval {
 	a.Key = of.Key[:8] + a.Key[8:]
 	a.ID, a.Code = a.Key, of.Code
 	return a
 }
 
-func card(to string, rank int, due int64) core.Delivery {
-	return core.Delivery{Kind: core.CardDelivery, Target: core.Target{Channel: "telegram", To: to}, State: core.Queued,
+func cardTo(to string, rank int, due int64) approval.Delivery {
+	return approval.Delivery{Kind: approval.CardDelivery, Target: approval.Target{Channel: "telegram", To: to}, State: approval.Queued,
 		Rank: rank, DueMs: due, CreatedMs: due}
 }
 
-func event(a core.Approval, typ core.EventType) core.Event {
-	return core.Event{AtMs: nowMs(), Type: typ, Key: a.Key, Owner: a.Owner, Data: json.RawMessage(`{"n":1}`)}
+func event(a approval.Approval, typ approval.EventType) approval.Event {
+	return approval.Event{AtMs: nowMs(), Type: typ, Key: a.Key, Owner: a.Owner, Data: json.RawMessage(`{"n":1}`)}
 }
 
 // create stores a new approval with what the change has beside it.
-func create(t testing.TB, s *Store, a core.Approval, with core.Change) core.Approval {
+func create(t testing.TB, s *Store, a approval.Approval, with core.Change) approval.Approval {
 	t.Helper()
 	with.Approval, with.New = a, true
 	require.NoError(t, insist(func() error {
@@ -157,20 +158,20 @@ func create(t testing.TB, s *Store, a core.Approval, with core.Change) core.Appr
 }
 
 // change updates an approval with fn and gives it as committed.
-func change(t testing.TB, s *Store, key string, fn func(core.Approval) core.Change) core.Approval {
+func change(t testing.TB, s *Store, key string, fn func(approval.Approval) core.Change) approval.Approval {
 	t.Helper()
-	var after core.Approval
+	var after approval.Approval
 	require.NoError(t, insist(func() (err error) {
-		after, err = s.Update(ctx, key, func(a core.Approval) (core.Change, error) { return fn(a), nil })
+		after, err = s.Update(ctx, key, func(a approval.Approval) (core.Change, error) { return fn(a), nil })
 		return err
 	}))
 	return after
 }
 
 // ended is a change to a final status, as the desk's steps make them.
-func ended(a core.Approval, status core.Status) core.Change {
+func ended(a approval.Approval, status approval.Status) core.Change {
 	a.Status, a.ResolvedAtMs, a.FallbackAtMs = status, nowMs(), 0
-	return core.Change{Approval: a, Redraw: true, Unseal: status != core.Approved, Events: []core.Event{event(a, core.EventResolved)}}
+	return core.Change{Approval: a, Redraw: true, Unseal: status != approval.Approved, Events: []approval.Event{event(a, approval.EventResolved)}}
 }
 
 func count(t testing.TB, s *Store, query string, args ...any) (n int) {

@@ -10,18 +10,19 @@ import (
 	"pgregory.net/rapid"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // model is what a store should hold, kept the simplest way.
 type model struct {
-	approvals map[string]core.Approval
+	approvals map[string]approval.Approval
 	names     map[string]string // owner/id -> key
 	events    int
 }
 
 func (m *model) pending(owner string) (n int) {
 	for _, a := range m.approvals {
-		if a.Owner == owner && a.Status == core.Pending {
+		if a.Owner == owner && a.Status == approval.Pending {
 			n++
 		}
 	}
@@ -40,7 +41,7 @@ func TestModel(t *testing.T) {
 			require.NoError(t, s.Close())
 			require.NoError(t, <-done)
 		}()
-		m := &model{approvals: map[string]core.Approval{}, names: map[string]string{}}
+		m := &model{approvals: map[string]approval.Approval{}, names: map[string]string{}}
 		t.Repeat(map[string]func(*rapid.T){
 			"create": func(t *rapid.T) { m.create(t, s) },
 			"update": func(t *rapid.T) { m.update(t, s) },
@@ -54,22 +55,22 @@ func (m *model) create(t *rapid.T, s *Store) {
 	a.ID = rapid.SampledFrom([]string{a.ID, "one", "two", "three"}).Draw(t, "id")
 	a.Fingerprint = rapid.SampledFrom([]string{"f1", "f2"}).Draw(t, "fingerprint")
 	if rapid.Bool().Draw(t, "final") {
-		a.Status, a.ResolvedAtMs = core.Approved, nowMs()
+		a.Status, a.ResolvedAtMs = approval.Approved, nowMs()
 	}
 	look := core.Lookup{Owner: a.Owner, ID: a.ID, Fingerprint: a.Fingerprint, AgentID: a.AgentID, SessionKey: a.SessionKey, Code: a.Code}
 	known := m.names[a.Owner+"/"+a.ID]
 	err := s.Create(ctx, look, func(f core.Existing) ([]core.Change, error) {
 		require.Equal(t, m.pending(a.Owner), f.Pending)
 		require.Equal(t, known != "", f.ByID != nil)
-		same := slices.ContainsFunc(slices.Collect(maps.Values(m.approvals)), func(o core.Approval) bool {
-			return o.Status == core.Pending && o.Owner == a.Owner && o.Fingerprint == a.Fingerprint
+		same := slices.ContainsFunc(slices.Collect(maps.Values(m.approvals)), func(o approval.Approval) bool {
+			return o.Status == approval.Pending && o.Owner == a.Owner && o.Fingerprint == a.Fingerprint
 		})
 		require.Equal(t, same, f.Same != nil)
 		if f.ByID != nil {
 			require.Equal(t, m.approvals[known], *f.ByID)
 			return []core.Change{{Approval: *f.ByID, Unchanged: true}}, nil
 		}
-		return []core.Change{{Approval: a, New: true, Events: []core.Event{event(a, core.EventRequested)}}}, nil
+		return []core.Change{{Approval: a, New: true, Events: []approval.Event{event(a, approval.EventRequested)}}}, nil
 	})
 	require.NoError(t, err)
 	if known == "" {
@@ -88,12 +89,12 @@ func (m *model) update(t *rapid.T, s *Store) {
 	kind := rapid.SampledFrom([]string{"refused", "unchanged", "reason", "end", "timer"}).Draw(t, "kind")
 	reason := fmt.Sprint(rapid.IntRange(0, 9).Draw(t, "reason"))
 	expires := int64(rapid.IntRange(1, 9).Draw(t, "expires"))
-	got, err := s.Update(ctx, want.Key, func(a core.Approval) (core.Change, error) {
+	got, err := s.Update(ctx, want.Key, func(a approval.Approval) (core.Change, error) {
 		require.Equal(t, want, a)
-		c := core.Change{Events: []core.Event{event(a, core.EventVote)}}
+		c := core.Change{Events: []approval.Event{event(a, approval.EventVote)}}
 		switch kind {
 		case "refused":
-			return c, core.Refuse(core.CodeForbidden, "no")
+			return c, approval.Refuse(approval.CodeForbidden, "no")
 		case "unchanged":
 			c.Unchanged = true
 		case "reason":
@@ -101,13 +102,13 @@ func (m *model) update(t *rapid.T, s *Store) {
 		case "timer":
 			a.ExpiresAtMs = expires
 		case "end":
-			a.Status, a.ResolvedAtMs = core.Denied, nowMs()
+			a.Status, a.ResolvedAtMs = approval.Denied, nowMs()
 		}
 		c.Approval = a
 		return c, nil
 	})
 	if kind == "refused" {
-		require.Equal(t, core.CodeForbidden, core.CodeOf(err))
+		require.Equal(t, approval.CodeForbidden, approval.CodeOf(err))
 		return
 	}
 	require.NoError(t, err)
@@ -122,7 +123,7 @@ func (m *model) update(t *rapid.T, s *Store) {
 	case "timer":
 		want.ExpiresAtMs = expires
 	case "end":
-		want.Status, want.ResolvedAtMs = core.Denied, got.ResolvedAtMs
+		want.Status, want.ResolvedAtMs = approval.Denied, got.ResolvedAtMs
 	}
 	require.Equal(t, want, got)
 	m.approvals[want.Key] = want
@@ -134,7 +135,7 @@ func (m *model) check(t *rapid.T, s *Store) {
 		got, err := s.Get(ctx, key)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
-		if want.Status == core.Pending && want.ExpiresAtMs <= 9 {
+		if want.Status == approval.Pending && want.ExpiresAtMs <= 9 {
 			due = append(due, key)
 		}
 	}

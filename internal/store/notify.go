@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -51,7 +51,7 @@ func (b *batch) notifyCommitted(from string) error {
 		return nil
 	}
 	n := note{From: from, Moved: b.done.moved}
-	seen := map[core.Target]bool{}
+	seen := map[approval.Target]bool{}
 	for _, w := range b.done.stirred {
 		if c := w.Target.Chat(); !w.done() && !seen[c] {
 			seen[c] = true
@@ -178,7 +178,7 @@ func (l *listener) take() {
 	for _, n := range foreign {
 		l.moved, policy = l.moved || n.Moved, policy || n.Policy
 		for _, c := range n.Chats {
-			chats = append(chats, anything(core.Target{Channel: c[0], To: c[1]}))
+			chats = append(chats, anything(approval.Target{Channel: c[0], To: c[1]}))
 		}
 		if n.Any || n.Freed {
 			chats = append(chats, anyChats...)

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Options says where a store is.
@@ -97,8 +98,8 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	s := &Store{
 		heartbeat: newHeartbeat(id.String()),
 		log:       o.Log,
-		due:       dueQueue{known: map[core.Target]*chat{}},
-		posted:    posted{known: map[message]core.Delivery{}, more: make(chan struct{})},
+		due:       dueQueue{known: map[approval.Target]*chat{}},
+		posted:    posted{known: map[message]approval.Delivery{}, more: make(chan struct{})},
 		version:   o.Version,
 		build:     o.Build,
 		started:   nowMs(),
@@ -128,7 +129,8 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s.due.alone, s.due.keys, s.due.fail = !s.dialect.many, s.keys, s.failDoubted
-	s.writer = writer{db: s.write.db, build: s.build, dialect: s.dialect, share: s.read == s.write}
+	w := &s.writer
+	w.db, w.build, w.dialect, w.share = s.write.db, s.build, s.dialect, s.read == s.write
 	return s, nil
 }
 
@@ -246,6 +248,16 @@ func (s *Store) Close() error {
 		}
 	})
 	return errors.Join(errs...)
+}
+
+// Statements is how many statements SQLite was given since the store was opened, BEGIN and COMMIT
+// among them; of PostgreSQL it does not count. Package costs holds what a step takes.
+func (s *Store) Statements() int64 {
+	n := s.writer.ran.Load() + s.read.ran.Load()
+	if s.read != s.write {
+		n += s.write.ran.Load()
+	}
+	return n
 }
 
 // nowMs is the time as the store writes it.

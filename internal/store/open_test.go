@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // openAndClose opens a store, does something with it and closes it again.
@@ -41,13 +42,13 @@ func refused(t *testing.T, o Options, want ...string) {
 func TestReopen(t *testing.T) {
 	t.Parallel()
 	o := fileOptions(t.TempDir())
-	var a core.Approval
+	var a approval.Approval
 	openAndClose(t, o, func(s *Store) {
 		a = create(t, s, pendingApproval("bot"), core.Change{
-			Seal: []byte("call"), Deliveries: []core.Delivery{card("1", 1, 10)},
-			Events: []core.Event{{Type: core.EventRequested}},
+			Seal: []byte("call"), Deliveries: []approval.Delivery{cardTo("1", 1, 10)},
+			Events: []approval.Event{{Type: approval.EventRequested}},
 		})
-		require.NoError(t, s.SaveInbound(ctx, []core.Inbound{{InboundRef: core.InboundRef{Source: "x", ID: 1}}}))
+		require.NoError(t, s.SaveInbound(ctx, []approval.Inbound{{InboundRef: approval.InboundRef{Source: "x", ID: 1}}}))
 		_, ok, _, err := s.ClaimChat(ctx, "telegram", 100)
 		require.NoError(t, err)
 		require.True(t, ok)
@@ -65,7 +66,7 @@ func TestReopen(t *testing.T) {
 		_, ok, _, err := s.ClaimChat(ctx, "telegram", 100)
 		require.NoError(t, err)
 		require.True(t, ok, "nobody holds anything after a restart")
-		require.NoError(t, s.Append(ctx, nil, core.Event{Type: core.EventVote}))
+		require.NoError(t, s.Append(ctx, nil, approval.Event{Type: approval.EventVote}))
 		n, _, err := s.Verify(ctx)
 		require.NoError(t, err)
 		require.EqualValues(t, 2, n)
@@ -90,7 +91,7 @@ func TestRunFinishesWhatIsQueued(t *testing.T) {
 	running, stop := context.WithCancel(ctx)
 	results := make(chan error, 10)
 	for range 10 {
-		go func() { results <- s.Append(ctx, nil, core.Event{Type: core.EventVote}) }()
+		go func() { results <- s.Append(ctx, nil, approval.Event{Type: approval.EventVote}) }()
 	}
 	require.Eventually(t, func() bool { return len(s.jobs) == 10 }, patient, time.Millisecond)
 	stop()

@@ -9,10 +9,11 @@ import (
 	"strconv"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
-	// recorded are the types of records that an approval counts, see [core.Approval.Records]: those
+	// recorded are the types of records that an approval counts, see [approval.Records]: those
 	// of steps that change what may run.
 	recorded = `'tool.approval.vote', 'tool.approval.resolved', 'tool.approval.expired', 'tool.approval.withdrawn',
  'tool.approval.revoked', 'tool.approval.result', 'audit.claimed', 'audit.joined', 'audit.rejudged', 'audit.retry'`
@@ -38,9 +39,9 @@ const (
 )
 
 var (
-	recordedTypes = []core.EventType{core.EventVote, core.EventResolved, core.EventExpired, core.EventWithdrawn,
-		core.EventRevoked, core.EventResult, core.EventClaimed, core.EventJoined, core.EventRejudged, core.EventRetry}
-	outcomeTypes = append(slices.Clone(recordedTypes), core.EventUngranted)
+	recordedTypes = []approval.EventType{approval.EventVote, approval.EventResolved, approval.EventExpired, approval.EventWithdrawn,
+		approval.EventRevoked, approval.EventResult, approval.EventClaimed, approval.EventJoined, approval.EventRejudged, approval.EventRetry}
+	outcomeTypes = append(slices.Clone(recordedTypes), approval.EventUngranted)
 )
 
 func outcomeOf(key string) read { return read{readOutcome, []any{key}, []int64{keyName(key)}} }
@@ -60,26 +61,26 @@ type logged struct {
 	skips    bool  // a number did not follow the one before: an older row was put back, and went on
 }
 
-func (o *logged) add(kind core.EventType, data []byte) {
+func (o *logged) add(kind approval.EventType, data []byte) {
 	if n := numberOf(data); n != 0 {
 		o.skips = o.skips || o.record != 0 && n != o.record+1
 		o.record = n
 	}
 	switch kind {
-	case core.EventResolved:
+	case approval.EventResolved:
 		var facts struct {
-			Status core.Status `json:"status"`
+			Status approval.Status `json:"status"`
 		}
-		o.allowed = json.Unmarshal(data, &facts) == nil && facts.Status == core.Approved
+		o.allowed = json.Unmarshal(data, &facts) == nil && facts.Status == approval.Approved
 		o.since, o.revoked = 0, false
 		o.resolved++
-	case core.EventClaimed:
+	case approval.EventClaimed:
 		o.claims++
 		o.since++
-	case core.EventRevoked:
+	case approval.EventRevoked:
 		o.revoked = true
 		o.undone = o.undone || o.resolved <= 1
-	case core.EventUngranted:
+	case approval.EventUngranted:
 		o.ended = append(o.ended, data)
 	}
 }
@@ -110,7 +111,7 @@ func numberOf(data []byte) int64 {
 }
 
 // recording numbers those of a step's records that the approval counts, which is then at the newest.
-func recording(a *core.Approval, events []core.Event) []core.Event {
+func recording(a *approval.Approval, events []approval.Event) []approval.Event {
 	out := slices.Clone(events)
 	for i, e := range out {
 		if e.Key == a.Key && slices.Contains(recordedTypes, e.Type) {
@@ -126,7 +127,7 @@ type saying struct {
 	keys    keyring
 	many    bool // of PostgreSQL
 	query   func(text string, args ...any) (result, error)
-	pending []core.Event // what the batch is going to add
+	pending []approval.Event // what the batch is going to add
 }
 
 // says is what the log says, with what the batch is going to add to it.
@@ -167,7 +168,7 @@ func (l saying) outcome(key string) (o logged, err error) {
 	err = each(rows, func() error {
 		var kind, data text
 		err := rows.Scan(&kind, &data)
-		o.add(core.EventType(kind), []byte(data))
+		o.add(approval.EventType(kind), []byte(data))
 		return err
 	})
 	for _, e := range l.pending {
@@ -180,7 +181,7 @@ func (l saying) outcome(key string) (o logged, err error) {
 
 // claimsKnown is how often the approval says that it was handed out. An older release did not
 // keep the runs before a retry.
-func claimsKnown(a core.Approval) int {
+func claimsKnown(a approval.Approval) int {
 	n := max(0, a.Retries-len(a.RetriedBy))
 	for _, r := range a.RetriedBy {
 		if r.Before.ClaimedAtMs != 0 {
@@ -195,7 +196,7 @@ func claimsKnown(a core.Approval) int {
 
 // older says that the row of an approval is not the newest, or that an older one was put back
 // before, or nothing. What retention has forgotten, and a release that numbered none, says nothing.
-func (o logged) older(a core.Approval) string {
+func (o logged) older(a approval.Approval) string {
 	switch {
 	case o.skips:
 		return "the log says that an older row of it was put back"
@@ -206,9 +207,9 @@ func (o logged) older(a core.Approval) string {
 }
 
 // contradicts says what the log says otherwise than the row of an approval, or nothing.
-func (o logged) contradicts(a core.Approval) string {
+func (o logged) contradicts(a approval.Approval) string {
 	switch {
-	case a.Status != core.Approved:
+	case a.Status != approval.Approved:
 		if o.allowed {
 			return "the log says that it was allowed, and the row that it is " + string(a.Status)
 		}
@@ -226,7 +227,7 @@ func (o logged) contradicts(a core.Approval) string {
 
 // current refuses to hand out an approval of which the log says otherwise than its row, and to
 // count a yes for one whose row is not the newest.
-func (t *tx) current(c core.Change, before *core.Approval) error {
+func (t *tx) current(c core.Change, before *approval.Approval) error {
 	countsYes := c.Absences != 0
 	if before == nil || !c.HandsOut && !countsYes {
 		return nil
@@ -246,18 +247,18 @@ func (t *tx) current(c core.Change, before *core.Approval) error {
 	}
 	t.refused = true
 	_ = t.keys.rows.doubt("events", before.Key) // logged and counted
-	return &core.Error{Code: core.CodeNotClaimable, Why: core.WhyPolicy, Message: "The desk's log and its record of " +
+	return &approval.Error{Code: approval.CodeNotClaimable, Why: approval.WhyPolicy, Message: "The desk's log and its record of " +
 		before.Code + " differ, so it is neither allowed nor handed out: " + what +
 		"; an operator looks with: approvalbot audit verify."}
 }
 
 // unended are the grants of which the log does not say that they ended: one that was removed
 // may have been put back.
-func (l saying) unended(all []core.Grant) ([]core.Grant, error) {
+func (l saying) unended(all []approval.Grant) ([]approval.Grant, error) {
 	said := map[string]logged{}
 	var failed error
-	all = slices.DeleteFunc(all, func(g core.Grant) bool {
-		if g.Kind == core.CoolDown || failed != nil { // it only refuses
+	all = slices.DeleteFunc(all, func(g approval.Grant) bool {
+		if g.Kind == approval.CoolDown || failed != nil { // it only refuses
 			return false
 		}
 		ended, err := l.ended(g, said)
@@ -274,14 +275,14 @@ func (l saying) unended(all []core.Grant) ([]core.Grant, error) {
 }
 
 // ended reports whether the log says that a grant ended. said has what it says of approvals so far.
-func (l saying) ended(g core.Grant, said map[string]logged) (ended bool, err error) {
+func (l saying) ended(g approval.Grant, said map[string]logged) (ended bool, err error) {
 	if g.Approval == "" { // of these the log has many, and each grant only those since it was made
 		if err := l.legible(""); err != nil {
 			return false, err
 		}
 		n, err := l.count(endedSince, g.CreatedAtMs-clocksApartMs, "%"+g.ID+"%")
-		return n > 0 || slices.ContainsFunc(l.pending, func(e core.Event) bool {
-			return e.Type == core.EventUngranted && bytes.Contains(e.Data, []byte(g.ID))
+		return n > 0 || slices.ContainsFunc(l.pending, func(e approval.Event) bool {
+			return e.Type == approval.EventUngranted && bytes.Contains(e.Data, []byte(g.ID))
 		}), err
 	}
 	o, known := said[g.Approval]

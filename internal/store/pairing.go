@@ -5,19 +5,20 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
-const pairingName = "pairing" // in meta: the newest core.Pairing, as JSON
+const pairingName = "pairing" // in meta: the newest signin.Pairing, as JSON
 
 // Pairing gives the newest pairing, or an empty one.
-func (s *Store) Pairing(ctx context.Context) (core.Pairing, error) { return readPairing(ctx, s.read) }
+func (s *Store) Pairing(ctx context.Context) (signin.Pairing, error) { return readPairing(ctx, s.read) }
 
 // Pair replaces the newest pairing by what fn makes of it, appends fn's events to
 // the log and marks the platform update handled (if not nil), in one transaction. One
-// that was handled before is core.ErrHandled, and nothing is written.
+// that was handled before is approval.ErrHandled, and nothing is written.
 func (s *Store) Pair(
-	ctx context.Context, handled *core.InboundRef, fn func(core.Pairing) (core.Pairing, []core.Event),
+	ctx context.Context, handled *approval.InboundRef, fn func(signin.Pairing) (signin.Pairing, []approval.Event),
 ) error {
 	return s.doOn(ctx, locks{names: []int64{hash(pairingName)}}, func(t *tx) error {
 		if err := t.firstTime(handled); err != nil {
@@ -37,7 +38,7 @@ func (s *Store) Pair(
 	})
 }
 
-func readPairing(ctx context.Context, q querier) (p core.Pairing, err error) {
+func readPairing(ctx context.Context, q querier) (p signin.Pairing, err error) {
 	rows, err := q.query(ctx, readMeta, pairingName)
 	if err != nil {
 		return p, err

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // maxCeremonies is how many of a kind are kept at once. Those to sign in are not: anybody may begin one.
@@ -45,20 +47,20 @@ const (
 
 // Passkey gives the passkey of that credential id, or CodeNotFound; a [*Disbelieved] is one
 // that something else than the desk wrote.
-func (s *Store) Passkey(ctx context.Context, id string) (core.Passkey, error) {
+func (s *Store) Passkey(ctx context.Context, id string) (signin.Passkey, error) {
 	if !storable(id) {
-		return core.Passkey{}, noPasskey()
+		return signin.Passkey{}, noPasskey()
 	}
 	row, err := s.keys.passkeyRow(ctx, s.read, id)
 	if err != nil {
-		return core.Passkey{}, err
+		return signin.Passkey{}, err
 	}
 	return row.passkey()
 }
 
 // Passkeys gives a person's passkeys, or everybody's where person is empty, oldest first, without
 // those that are not believed.
-func (s *Store) Passkeys(ctx context.Context, person string) ([]core.Passkey, error) {
+func (s *Store) Passkeys(ctx context.Context, person string) ([]signin.Passkey, error) {
 	if person == "" {
 		return s.keys.passkeys(ctx, s.read, "passkeys", allPasskeys)
 	}
@@ -82,7 +84,7 @@ func (r passkeyRow) columns(table string) []any {
 	return all
 }
 
-func (r passkeyRow) passkey() (p core.Passkey, err error) {
+func (r passkeyRow) passkey() (p signin.Passkey, err error) {
 	if err := json.Unmarshal([]byte(r.body), &p); err != nil {
 		return p, fmt.Errorf("a stored passkey cannot be read: %w", err)
 	}
@@ -128,7 +130,7 @@ func (k keyring) passkeyRow(ctx context.Context, q querier, id string) (row pass
 // passkeys gives those that are believed.
 func (k keyring) passkeys(
 	ctx context.Context, q querier, table, query string, args ...any,
-) (all []core.Passkey, err error) {
+) (all []signin.Passkey, err error) {
 	err = k.passkeyRows(ctx, q, table, query, args, func(r passkeyRow, doubt error) error {
 		if doubt != nil {
 			return nil
@@ -143,7 +145,7 @@ func (k keyring) passkeys(
 // ChangePasskeys calls fn with a person's passkeys, adds or removes what it says, and
 // appends its events to the log, all in one transaction.
 func (s *Store) ChangePasskeys(
-	ctx context.Context, person string, fn func([]core.Passkey) (core.PasskeyChange, error),
+	ctx context.Context, person string, fn func([]signin.Passkey) (signin.PasskeyChange, error),
 ) error {
 	return s.doOn(ctx, locks{names: []int64{hash("passkeys", person)}}, func(t *tx) error {
 		held, err := t.keys.passkeys(ctx, t, "passkeys", passkeysOf, person)
@@ -167,7 +169,7 @@ func (s *Store) ChangePasskeys(
 	})
 }
 
-func (t *tx) addPasskey(p *core.Passkey) error {
+func (t *tx) addPasskey(p *signin.Passkey) error {
 	if p == nil {
 		return nil
 	}
@@ -182,14 +184,14 @@ func (t *tx) addPasskey(p *core.Passkey) error {
 		suspended, err = t.count(isSuspended, p.ID)
 	}
 	if err == nil && (n == 0 || suspended > 0) {
-		err = core.Refuse(core.CodeIDConflict, "That passkey is known here already.")
+		err = approval.Refuse(approval.CodeIDConflict, "That passkey is known here already.")
 	}
 	return err
 }
 
 // KeepChallenge keeps a ceremony, in place of one of the same id. Where too many of its kind
 // wait the oldest make room, so that whoever begins very many keeps nobody else out.
-func (s *Store) KeepChallenge(ctx context.Context, c core.Challenge) error {
+func (s *Store) KeepChallenge(ctx context.Context, c signin.Challenge) error {
 	body, err := json.Marshal(c)
 	if err != nil {
 		return err
@@ -215,7 +217,7 @@ func (k keyring) ceremony(id, kind string, expiresMs int64, body string) []any {
 
 // Challenge gives a ceremony that has not ended, or CodeNotFound, a [*Disbelieved] for one that something
 // else than the desk wrote.
-func (s *Store) Challenge(ctx context.Context, id string) (c core.Challenge, err error) {
+func (s *Store) Challenge(ctx context.Context, id string) (c signin.Challenge, err error) {
 	if !storable(id) {
 		return c, noCeremony()
 	}
@@ -230,7 +232,7 @@ func (s *Store) Challenge(ctx context.Context, id string) (c core.Challenge, err
 	case !found:
 		return c, noCeremony()
 	case !s.keys.rows.row("ceremonies").text(id).text(string(kind)).number(c.ExpiresMs).text(string(body)).fits(string(mac)):
-		return core.Challenge{}, s.keys.rows.doubt("ceremonies", id)
+		return signin.Challenge{}, s.keys.rows.doubt("ceremonies", id)
 	}
 	if c.ID = id; json.Unmarshal([]byte(body), &c) != nil {
 		return c, errors.New("a stored ceremony cannot be read")
@@ -270,7 +272,7 @@ func (t *tx) spend(use *core.PasskeyUse) error {
 		return err
 	}
 	row, err := t.keys.passkeyRow(context.Background(), t, use.Passkey)
-	if core.CodeOf(err) == core.CodeNotFound {
+	if approval.CodeOf(err) == approval.CodeNotFound {
 		return t.spentUnless(0, nil)
 	}
 	if err != nil {
@@ -305,7 +307,7 @@ func (t *tx) enrolled(id string) error {
 		}
 		return err
 	})
-	if kind := core.EventType(last); err == nil && kind != "" && kind != core.EventPasskeyEnrolled {
+	if kind := approval.EventType(last); err == nil && kind != "" && kind != approval.EventPasskeyEnrolled {
 		t.refused, err = true, t.keys.rows.doubt("passkeys", id)
 	}
 	return err
@@ -320,17 +322,17 @@ func (t *tx) spentUnless(n int64, err error) error {
 }
 
 func noPasskey() error {
-	return core.Refuse(core.CodeNotFound, "The desk does not know that passkey.")
+	return approval.Refuse(approval.CodeNotFound, "The desk does not know that passkey.")
 }
 
 func noCeremony() error {
-	return core.Refuse(core.CodeNotFound, "That has ended, or never begun.")
+	return approval.Refuse(approval.CodeNotFound, "That has ended, or never begun.")
 }
 
 // PasskeysIn reads the passkeys of a store, which may be open elsewhere, and those that are
 // suspended. It changes nothing in it. It has no key and so believes every row: its answer
 // advises people and decides nothing.
-func PasskeysIn(ctx context.Context, o Options) (held, suspended []core.Passkey, err error) {
+func PasskeysIn(ctx context.Context, o Options) (held, suspended []signin.Passkey, err error) {
 	var from querier
 	if strings.HasPrefix(o.URL, "postgres") {
 		config, err := readURL(o.URL)

@@ -10,44 +10,46 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // adding is a change that adds a passkey.
-func adding(p core.Passkey) func([]core.Passkey) (core.PasskeyChange, error) {
-	return func([]core.Passkey) (core.PasskeyChange, error) {
-		return core.PasskeyChange{Add: &p, Events: []core.Event{{AtMs: 1, Type: core.EventPasskeyEnrolled}}}, nil
+func adding(p signin.Passkey) func([]signin.Passkey) (signin.PasskeyChange, error) {
+	return func([]signin.Passkey) (signin.PasskeyChange, error) {
+		return signin.PasskeyChange{Add: &p, Events: []approval.Event{{AtMs: 1, Type: approval.EventPasskeyEnrolled}}}, nil
 	}
 }
 
 // testPasskeys: passkeys come and go with their events; a ceremony ends once, and a
 // passkey's count goes on from what was checked or not at all.
 func testPasskeys(t *testing.T, s *Store) {
-	p := core.Passkey{ID: "cred", Person: "ålice", Name: "phone", PublicKey: "key", Algorithm: -7, SignCount: 4_000_000_000,
+	p := signin.Passkey{ID: "cred", Person: "ålice", Name: "phone", PublicKey: "key", Algorithm: -7, SignCount: 4_000_000_000,
 		BackupEligible: true, BackedUp: true, CreatedMs: 5}
 	require.NoError(t, s.ChangePasskeys(ctx, "ålice", adding(p)))
 	got, err := s.Passkey(ctx, "cred")
 	require.NoError(t, err)
 	require.Equal(t, p, got)
-	other := core.Passkey{ID: "other", Person: "bob", CreatedMs: 4}
+	other := signin.Passkey{ID: "other", Person: "bob", CreatedMs: 4}
 	require.NoError(t, s.ChangePasskeys(ctx, "bob", adding(other)))
-	require.Equal(t, core.CodeIDConflict, core.CodeOf(s.ChangePasskeys(ctx, "bob", adding(core.Passkey{ID: "cred", Person: "bob"}))))
+	require.Equal(t, approval.CodeIDConflict, approval.CodeOf(s.ChangePasskeys(ctx, "bob", adding(signin.Passkey{ID: "cred", Person: "bob"}))))
 	all, err := s.Passkeys(ctx, "")
 	require.NoError(t, err)
-	require.Equal(t, []core.Passkey{other, p}, all)
+	require.Equal(t, []signin.Passkey{other, p}, all)
 	no := errors.New("no")
-	require.Same(t, no, s.ChangePasskeys(ctx, "bob", func(held []core.Passkey) (core.PasskeyChange, error) {
-		require.Equal(t, []core.Passkey{other}, held)
-		return core.PasskeyChange{}, no
+	require.Same(t, no, s.ChangePasskeys(ctx, "bob", func(held []signin.Passkey) (signin.PasskeyChange, error) {
+		require.Equal(t, []signin.Passkey{other}, held)
+		return signin.PasskeyChange{}, no
 	}))
 	for _, id := range []string{"unknown", "\x00", ""} {
 		_, err = s.Passkey(ctx, id)
-		require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+		require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 		_, err = s.Challenge(ctx, id)
-		require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+		require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 	}
 
 	later := time.Now().Add(time.Minute).UnixMilli()
-	c := core.Challenge{ID: "c", Kind: core.YesChallenge, Browser: "b", Person: "ålice", Approval: "k", Data: []byte{0, 255}, ExpiresMs: later}
+	c := signin.Challenge{ID: "c", Kind: signin.YesChallenge, Browser: "b", Person: "ålice", Approval: "k", Data: []byte{0, 255}, ExpiresMs: later}
 	require.NoError(t, s.KeepChallenge(ctx, c))
 	kept, err := s.Challenge(ctx, "c")
 	require.NoError(t, err)
@@ -65,15 +67,15 @@ func testPasskeys(t *testing.T, s *Store) {
 	require.EqualValues(t, 9, got.UsedMs)
 	require.False(t, got.BackedUp)
 
-	require.NoError(t, s.KeepChallenge(ctx, core.Challenge{ID: "old", Kind: core.YesChallenge, ExpiresMs: 1}))
+	require.NoError(t, s.KeepChallenge(ctx, signin.Challenge{ID: "old", Kind: signin.YesChallenge, ExpiresMs: 1}))
 	_, err = s.Challenge(ctx, "old")
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 	_, err = s.Sweep(ctx, later-1, Keep{})
 	require.NoError(t, err)
 	require.Zero(t, count(t, s, "SELECT COUNT(*) FROM ceremonies"))
 
-	require.NoError(t, s.ChangePasskeys(ctx, "bob", func([]core.Passkey) (core.PasskeyChange, error) {
-		return core.PasskeyChange{Remove: "cred"}, nil
+	require.NoError(t, s.ChangePasskeys(ctx, "bob", func([]signin.Passkey) (signin.PasskeyChange, error) {
+		return signin.PasskeyChange{Remove: "cred"}, nil
 	}))
 	_, err = s.Passkey(ctx, "cred")
 	require.NoError(t, err, "it is not bob's")
@@ -86,14 +88,14 @@ func testPasskeys(t *testing.T, s *Store) {
 // with the vote.
 func testSpending(t *testing.T, s *Store) {
 	a := create(t, s, pendingApproval("bot"), core.Change{})
-	require.NoError(t, s.ChangePasskeys(ctx, "alice", adding(core.Passkey{ID: "cred", Person: "alice"})))
+	require.NoError(t, s.ChangePasskeys(ctx, "alice", adding(signin.Passkey{ID: "cred", Person: "alice"})))
 	keep := func() {
-		require.NoError(t, s.KeepChallenge(ctx, core.Challenge{ID: "c", Kind: core.YesChallenge,
+		require.NoError(t, s.KeepChallenge(ctx, signin.Challenge{ID: "c", Kind: signin.YesChallenge,
 			ExpiresMs: time.Now().Add(time.Minute).UnixMilli()}))
 	}
-	signed := func(a core.Approval) (core.Change, error) {
+	signed := func(a approval.Approval) (core.Change, error) {
 		a.Reason = "signed"
-		return core.Change{Approval: a, Events: []core.Event{event(a, core.EventVote)},
+		return core.Change{Approval: a, Events: []approval.Event{event(a, approval.EventVote)},
 			Passkey: &core.PasskeyUse{Challenge: "c", Passkey: "cred", Before: 0, After: 1, AtMs: 7}}, nil
 	}
 	_, err := s.Update(ctx, a.Key, signed)
@@ -105,12 +107,12 @@ func testSpending(t *testing.T, s *Store) {
 	keep()
 	_, err = s.Update(ctx, a.Key, signed)
 	require.ErrorIs(t, err, core.ErrSpent, "the passkey has counted on")
-	_, err = s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
+	_, err = s.Update(ctx, a.Key, func(a approval.Approval) (core.Change, error) {
 		return core.Change{Approval: a, Unchanged: true, Passkey: &core.PasskeyUse{Challenge: "c"}}, nil
 	})
 	require.NoError(t, err)
 	_, err = s.Challenge(ctx, "c")
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "what was refused ends the ceremony too")
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err), "what was refused ends the ceremony too")
 	log, err := s.Log(ctx, 0, 10)
 	require.NoError(t, err)
 	require.Len(t, log, 2)
@@ -121,15 +123,15 @@ func TestAdversary_N4_ManyCeremonies(t *testing.T) {
 	t.Parallel()
 	s := openInMemory(t)
 	soon := time.Now().Add(time.Minute).UnixMilli()
-	yes := core.Challenge{ID: "yes", Kind: core.YesChallenge, ExpiresMs: soon - 1}
+	yes := signin.Challenge{ID: "yes", Kind: signin.YesChallenge, ExpiresMs: soon - 1}
 	require.NoError(t, s.KeepChallenge(ctx, yes))
 	for i := range maxCeremonies + 3 {
-		require.NoError(t, s.KeepChallenge(ctx, core.Challenge{ID: strconv.Itoa(i), Kind: core.SignInChallenge,
+		require.NoError(t, s.KeepChallenge(ctx, signin.Challenge{ID: strconv.Itoa(i), Kind: signin.SignInChallenge,
 			ExpiresMs: soon + int64(i)}))
 	}
 	require.EqualValues(t, maxCeremonies+1, count(t, s, "SELECT COUNT(*) FROM ceremonies"))
 	_, err := s.Challenge(ctx, "2")
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "the oldest made room")
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err), "the oldest made room")
 	for _, id := range []string{"3", strconv.Itoa(maxCeremonies + 2), "yes"} {
 		_, err = s.Challenge(ctx, id)
 		require.NoError(t, err, id)
@@ -140,8 +142,8 @@ func TestAdversary_N4_ManyCeremonies(t *testing.T) {
 func TestPasskeysOfSeveralInstances(t *testing.T) {
 	t.Parallel()
 	a, b := two(t)
-	require.NoError(t, a.ChangePasskeys(ctx, "alice", adding(core.Passkey{ID: "cred", Person: "alice"})))
-	require.NoError(t, b.KeepChallenge(ctx, core.Challenge{ID: "c", ExpiresMs: time.Now().Add(time.Minute).UnixMilli()}))
+	require.NoError(t, a.ChangePasskeys(ctx, "alice", adding(signin.Passkey{ID: "cred", Person: "alice"})))
+	require.NoError(t, b.KeepChallenge(ctx, signin.Challenge{ID: "c", ExpiresMs: time.Now().Add(time.Minute).UnixMilli()}))
 	var wg sync.WaitGroup
 	errs := make(chan error, 20)
 	for range 10 {

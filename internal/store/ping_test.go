@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Whatever keeps changes from being written is noticed, as long as it lasts and no
@@ -23,7 +24,7 @@ func TestPingNoticesWhatCannotBeWritten(t *testing.T) {
 				a := pendingApproval("bot")
 				a.Justification = string(make([]byte, 20_000)) // more than fits on the pages that are there
 				return s.Create(ctx, core.Lookup{}, func(core.Existing) ([]core.Change, error) {
-					return []core.Change{{Approval: a, New: true, Events: []core.Event{event(a, core.EventRequested)}}}, nil
+					return []core.Change{{Approval: a, New: true, Events: []approval.Event{event(a, approval.EventRequested)}}}, nil
 				})
 			}
 			meddle := func(sql string) {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // policyVersion says which policy counts, and which this instance has.
@@ -102,7 +102,7 @@ func (t *tx) firstOf(build string) (bool, error) {
 // Once notes a name in the store for good and appends the event to the log, in one
 // transaction, if the store does not have that name yet and has been served before. It
 // reports whether it appended.
-func (s *Store) Once(ctx context.Context, name string, e core.Event) (appended bool, err error) {
+func (s *Store) Once(ctx context.Context, name string, e approval.Event) (appended bool, err error) {
 	err = s.do(ctx, func(t *tx) error {
 		n, err := t.exec(noteBuild, "once:"+name, strconv.FormatInt(nowMs(), 10))
 		if err != nil || n == 0 {
@@ -172,16 +172,16 @@ func (s *Store) Generation() int64 {
 func (a policyVersion) judge(policyHash, build string) error {
 	switch {
 	case a.counts == "":
-		return core.Refuse(core.CodeUnavailable, "This instance has not heard yet which policy counts; try again in a "+
+		return approval.Refuse(approval.CodeUnavailable, "This instance has not heard yet which policy counts; try again in a "+
 			"moment.")
 	case a.counts == policyHash:
 		return nil
 	case a.build != build:
-		return core.Refuse(core.CodeUnavailable, "This instance has policy %.12s, and generation %d, which counts on "+
+		return approval.Refuse(approval.CodeUnavailable, "This instance has policy %.12s, and generation %d, which counts on "+
 			"this database, is %.12s of another program, so it judges nothing until it is replaced; to go back to this "+
 			"program, reload its configuration.", policyHash, a.generation, a.counts)
 	}
-	return core.Refuse(core.CodeUnavailable, "This instance has policy %.12s, and generation %d, which counts on "+
+	return approval.Refuse(approval.CodeUnavailable, "This instance has policy %.12s, and generation %d, which counts on "+
 		"this database, is %.12s, so it judges nothing until its configuration file, which it reads again by itself, "+
 		"says that one: give all instances the same file, then reload one.", policyHash, a.generation, a.counts)
 }

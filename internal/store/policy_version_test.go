@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/store/pgtest"
 )
 
@@ -207,8 +208,8 @@ func TestAgreeHoldsAtTheCommit(t *testing.T) {
 	a, b := two(t)
 	require.NoError(t, a.Agree(ctx, "sha256:old", false))
 	x := create(t, a, pendingApproval("bot"), core.Change{Policy: "sha256:old"})
-	by := func(policy string) func(core.Approval) (core.Change, error) {
-		return func(x core.Approval) (core.Change, error) {
+	by := func(policy string) func(approval.Approval) (core.Change, error) {
+		return func(x approval.Approval) (core.Change, error) {
 			c, err := vote(x)
 			c.Policy = policy
 			return c, err
@@ -220,11 +221,11 @@ func TestAgreeHoldsAtTheCommit(t *testing.T) {
 	a.heartbeat.mu.Unlock()
 
 	_, err := a.Update(ctx, x.Key, by("sha256:old"))
-	require.Equal(t, core.CodeUnavailable, core.CodeOf(err), "%v", err)
+	require.Equal(t, approval.CodeUnavailable, approval.CodeOf(err), "%v", err)
 	err = a.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) {
 		return []core.Change{{Approval: pendingApproval("bot"), New: true, Policy: "sha256:old"}}, nil
 	})
-	require.Equal(t, core.CodeUnavailable, core.CodeOf(err), "%v", err)
+	require.Equal(t, approval.CodeUnavailable, approval.CodeOf(err), "%v", err)
 	require.Equal(t, 1, count(t, a, "SELECT COUNT(*) FROM approvals"))
 	same, err := a.Get(ctx, x.Key)
 	require.NoError(t, err)
@@ -255,13 +256,13 @@ func TestAgreeBetweenCommits(t *testing.T) {
 				default:
 				}
 				// The policy of any moment; most are not the one that counts.
-				_, err := s.Update(ctx, x.Key, func(x core.Approval) (core.Change, error) {
+				_, err := s.Update(ctx, x.Key, func(x approval.Approval) (core.Change, error) {
 					c, err := vote(x)
 					c.Policy = strconv.Itoa(n % 20)
 					c.Events[0].Data = json.RawMessage(`{"policy":` + c.Policy + `}`)
 					return c, err
 				})
-				if err != nil && core.CodeOf(err) != core.CodeUnavailable {
+				if err != nil && approval.CodeOf(err) != approval.CodeUnavailable {
 					t.Error(err)
 					return
 				}
@@ -281,7 +282,7 @@ func TestAgreeBetweenCommits(t *testing.T) {
 	last := 0
 	for e, err := range b.Entries(ctx, 1, math.MaxInt64) {
 		require.NoError(t, err)
-		if e.Type != core.EventVote {
+		if e.Type != approval.EventVote {
 			continue
 		}
 		var said struct{ Policy int }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/store/pgtest"
 )
 
@@ -55,16 +56,16 @@ func TestPostgresText(t *testing.T) {
 	s := openPG(t, pgtest.New(t))
 	for _, odd := range []string{"a\x00b", "a\xffb"} {
 		_, err := s.Keys(ctx, core.NameQuery{ID: odd})
-		require.Equal(t, core.CodeInvalidRequest, core.CodeOf(err))
+		require.Equal(t, approval.CodeInvalidRequest, approval.CodeOf(err))
 		_, err = s.Update(ctx, odd, vote)
-		require.Equal(t, core.CodeInvalidRequest, core.CodeOf(err))
+		require.Equal(t, approval.CodeInvalidRequest, approval.CodeOf(err))
 		a := pendingApproval("bot")
 		a.SessionKey = odd
 		err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) {
 			return []core.Change{{Approval: a, New: true}}, nil
 		})
-		require.Equal(t, core.CodeInvalidRequest, core.CodeOf(err))
-		require.NoError(t, s.SaveInbound(ctx, []core.Inbound{{InboundRef: core.InboundRef{Source: "x", ID: int64(len(odd))}, Body: []byte(odd)}}))
+		require.Equal(t, approval.CodeInvalidRequest, approval.CodeOf(err))
+		require.NoError(t, s.SaveInbound(ctx, []approval.Inbound{{InboundRef: approval.InboundRef{Source: "x", ID: int64(len(odd))}, Body: []byte(odd)}}))
 	}
 	create(t, s, pendingApproval("bot"), core.Change{})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // A statement on a shared database is a way to its server and back, and a batch
@@ -246,7 +247,7 @@ func (b *batch) forgetPrefetched() {
 }
 
 // changed tells the jobs that follow what a change has done to an approval.
-func (t *tx) changed(a core.Approval, c core.Change) {
+func (t *tx) changed(a approval.Approval, c core.Change) {
 	if t.prefetched.of == nil {
 		return
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 const (
@@ -23,7 +25,7 @@ const (
 // KeepPush adds a subscription with its event and notices, in place of any other of its
 // endpoint, in one transaction, unless the person has limit others: CodeRateLimited.
 func (s *Store) KeepPush(
-	ctx context.Context, p core.PushSubscription, limit int, e core.Event, tell []core.Notice,
+	ctx context.Context, p signin.PushSubscription, limit int, e approval.Event, tell []core.Notice,
 ) error {
 	return s.doOn(ctx, locks{names: []int64{hash("push", p.Person)}}, func(t *tx) error {
 		rows, err := t.rows(countPush, p.Person, p.Endpoint)
@@ -36,7 +38,7 @@ func (s *Store) KeepPush(
 		}
 		if int(n) >= limit {
 			t.refused = true
-			return core.Refuse(core.CodeRateLimited,
+			return approval.Refuse(approval.CodeRateLimited,
 				"You are notified in %d browsers, which is as many as there may be; end one of them first.", n)
 		}
 		t.own.events = append(t.own.events, e)
@@ -49,7 +51,7 @@ func (s *Store) KeepPush(
 
 // endPushOf ends the subscriptions of the sessions that a filter selects, or gives them to
 // its Next, and says how many it ended.
-func (t *tx) endPushOf(f core.SessionFilter, event func(core.PushSubscription) core.Event) (n int, err error) {
+func (t *tx) endPushOf(f signin.SessionFilter, event func(signin.PushSubscription) approval.Event) (n int, err error) {
 	if f.Next != "" {
 		return 0, t.put(adoptPush, f.Person, f.ID, f.Next)
 	}
@@ -68,7 +70,7 @@ func (t *tx) endPushOf(f core.SessionFilter, event func(core.PushSubscription) c
 }
 
 // endPush ends a subscription with its event, if no other has.
-func (t *tx) endPush(p core.PushSubscription, event func(core.PushSubscription) core.Event) (int, error) {
+func (t *tx) endPush(p signin.PushSubscription, event func(signin.PushSubscription) approval.Event) (int, error) {
 	n, err := t.exec(endPush, p.ID)
 	if err == nil && n > 0 {
 		t.own.events = append(t.own.events, event(p))
@@ -82,10 +84,10 @@ func (s *Store) DropPush(ctx context.Context, person, id string) error {
 }
 
 // Push gives one subscription, or CodeNotFound.
-func (s *Store) Push(ctx context.Context, id string) (core.PushSubscription, error) {
+func (s *Store) Push(ctx context.Context, id string) (signin.PushSubscription, error) {
 	found, err := s.subscriptions(ctx, selectPush, id)
 	if err != nil || len(found) == 0 {
-		return core.PushSubscription{}, orNotFound(err)
+		return signin.PushSubscription{}, orNotFound(err)
 	}
 	return found[0], nil
 }
@@ -94,24 +96,24 @@ func orNotFound(err error) error {
 	if err != nil {
 		return err
 	}
-	return core.Refuse(core.CodeNotFound, "There is no such subscription.")
+	return approval.Refuse(approval.CodeNotFound, "There is no such subscription.")
 }
 
 // PushOf gives a person's subscriptions, oldest first.
-func (s *Store) PushOf(ctx context.Context, person string) ([]core.PushSubscription, error) {
+func (s *Store) PushOf(ctx context.Context, person string) ([]signin.PushSubscription, error) {
 	return s.subscriptions(ctx, pushOf, person)
 }
 
-func (s *Store) subscriptions(ctx context.Context, query string, args ...any) (all []core.PushSubscription, err error) {
+func (s *Store) subscriptions(ctx context.Context, query string, args ...any) (all []signin.PushSubscription, err error) {
 	return readSubscriptions(s.read.query(ctx, query, args...))
 }
 
-func readSubscriptions(rows result, err error) (all []core.PushSubscription, _ error) {
+func readSubscriptions(rows result, err error) (all []signin.PushSubscription, _ error) {
 	if err != nil {
 		return nil, err
 	}
 	err = each(rows, func() error {
-		var p core.PushSubscription
+		var p signin.PushSubscription
 		err := rows.Scan((*text)(&p.ID), (*text)(&p.Person), (*text)(&p.Endpoint), (*text)(&p.P256dh), (*text)(&p.Auth),
 			(*text)(&p.Browser), (*number)(&p.CreatedMs), (*text)(&p.Session))
 		all = append(all, p)
@@ -121,13 +123,13 @@ func readSubscriptions(rows result, err error) (all []core.PushSubscription, _ e
 }
 
 // subscribed gives who is notified in which subscriptions.
-func (t *tx) subscribed() (all []core.PushSubscription, err error) {
+func (t *tx) subscribed() (all []core.Subscriber, err error) {
 	rows, err := t.rows(pushed)
 	if err != nil {
 		return nil, err
 	}
 	err = each(rows, func() error {
-		var p core.PushSubscription
+		var p core.Subscriber
 		err := rows.Scan((*text)(&p.ID), (*text)(&p.Person))
 		all = append(all, p)
 		return err

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -73,7 +73,7 @@ const (
 //
 // A shared database that is out of reach or slow is tried for half a minute: what
 // is not written down is posted a second time.
-func (s *Store) Record(ctx context.Context, d core.Delivered) error {
+func (s *Store) Record(ctx context.Context, d approval.Delivered) error {
 	if !s.dialect.many {
 		return s.recordNow(ctx, d)
 	}
@@ -98,7 +98,7 @@ const (
 	recordAgain    = 250 * time.Millisecond
 )
 
-func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
+func (s *Store) recordNow(ctx context.Context, d approval.Delivered) error {
 	chat := d.Was.Target.Normal().Chat()
 	j := &job{on: locks{approval: d.Key}, calm: func() bool {
 		return d.Deferrable != nil && d.Deferrable() || s.due.idle(chat, nowMs())
@@ -112,7 +112,7 @@ func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 			statement, args := t.keys.recordAll(d, nowMs())
 			n, err := t.writer.exec(statement, args...)
 			if n > 0 {
-				t.stands(core.Delivery{ID: d.ID, Target: d.Was.Target}, 0, 0, 0)
+				t.stands(approval.Delivery{ID: d.ID, Target: d.Was.Target}, 0, 0, 0)
 				err = s.hear(t, d.Was.Target, d.Outcome)
 			}
 			if err != nil || n > 0 {
@@ -140,16 +140,16 @@ func (s *Store) recordNow(ctx context.Context, d core.Delivered) error {
 
 // finished reports whether nothing is left to do for a message that stands in its
 // chat.
-func finished(d core.Delivered) bool {
+func finished(d approval.Delivered) bool {
 	switch {
-	case d.Was.ID != d.ID, d.MessageID == "", d.DueMs != 0, d.MovedTo != nil, d.Was.Kind == core.DigestDelivery:
+	case d.Was.ID != d.ID, d.MessageID == "", d.DueMs != 0, d.MovedTo != nil, d.Was.Kind == approval.DigestDelivery:
 		return false
 	}
-	return d.State == core.Sent || d.State == core.Settled
+	return d.State == approval.Sent || d.State == approval.Settled
 }
 
 // recordAll writes down a try that left nothing to do.
-func (k keyring) recordAll(d core.Delivered, now int64) (statement string, args []any) {
+func (k keyring) recordAll(d approval.Delivered, now int64) (statement string, args []any) {
 	row := d.Was
 	row.Key, row.Shown, row.DenyOnly = d.Key, d.Shown, d.DenyOnly
 	args = []any{string(d.State), stored(d.Attached), stored(d.DenyOnly), stored(d.Shown), d.Error, int64(d.Attempts),
@@ -160,21 +160,21 @@ func (k keyring) recordAll(d core.Delivered, now int64) (statement string, args 
 	return recordDone, append([]any{d.MessageID, cmp.Or(d.Was.SentMs, now)}, args...)
 }
 
-func (t *tx) record(row core.Delivery, status core.Status, d core.Delivered, now int64) error {
-	pending := status == core.Pending
+func (t *tx) record(row approval.Delivery, status approval.Status, d approval.Delivered, now int64) error {
+	pending := status == approval.Pending
 	was := row.Target.Chat()
 	due := row.DueMs
 	row.State, row.Error, row.Attempts, row.DueMs = d.State, d.Error, d.Attempts, d.DueMs
 	if d.MessageID != "" {
 		row.MessageID, row.SentMs = d.MessageID, cmp.Or(row.SentMs, now)
 	}
-	if row.Revision > d.Revision && d.State != core.Failed {
+	if row.Revision > d.Revision && d.State != approval.Failed {
 		row.DueMs = due
 		if due == 0 {
 			row.DueMs = now
 		}
 	}
-	if row.Kind == core.DigestDelivery {
+	if row.Kind == approval.DigestDelivery {
 		var err error
 		if row, err = t.recordDigest(row, d, now); err != nil {
 			return err
@@ -189,7 +189,7 @@ func (t *tx) record(row core.Delivery, status core.Status, d core.Delivered, now
 		return err
 	}
 	t.stands(row, 0, turn, since)
-	if d.State == core.Failed && pending {
+	if d.State == approval.Failed && pending {
 		if err := t.put(hurryApproval, row.Key, now); err != nil {
 			return err
 		}
@@ -200,7 +200,7 @@ func (t *tx) record(row core.Delivery, status core.Status, d core.Delivered, now
 	return t.move(was, d.MovedTo.Normal().Chat())
 }
 
-func (t *tx) delivery(key, id string) (d core.Delivery, status core.Status, err error) {
+func (t *tx) delivery(key, id string) (d approval.Delivery, status approval.Status, err error) {
 	rows, err := t.rows(deliveryByID, key, id)
 	if err != nil {
 		return d, "", err
@@ -211,13 +211,13 @@ func (t *tx) delivery(key, id string) (d core.Delivery, status core.Status, err 
 		return err
 	})
 	if err == nil && !believed {
-		err = core.Refuse(core.CodeNotFound, "There is no such delivery.")
+		err = approval.Refuse(approval.CodeNotFound, "There is no such delivery.")
 	}
 	return d, status, err
 }
 
 // move takes all that goes to the old chat to the new one, and remembers that.
-func (t *tx) move(from, to core.Target) error {
+func (t *tx) move(from, to approval.Target) error {
 	if from == to {
 		return nil
 	}
@@ -225,9 +225,9 @@ func (t *tx) move(from, to core.Target) error {
 	if err != nil {
 		return err
 	}
-	var all []core.Delivery
+	var all []approval.Delivery
 	err = each(rows, func() error {
-		var d core.Delivery
+		var d approval.Delivery
 		believed, err := t.keys.scanDelivery(rows, nil, &d)
 		if believed {
 			all = append(all, d)
@@ -275,18 +275,18 @@ func (t *tx) move(from, to core.Target) error {
 
 // Moves gives the chats that live elsewhere now, each with the new one. Who moved
 // twice is found under both old names.
-func (s *Store) Moves(ctx context.Context) (map[core.Target]core.Target, error) {
+func (s *Store) Moves(ctx context.Context) (map[approval.Target]approval.Target, error) {
 	return s.keys.moves(ctx, s.read)
 }
 
-func (k keyring) moves(ctx context.Context, q querier) (map[core.Target]core.Target, error) {
+func (k keyring) moves(ctx context.Context, q querier) (map[approval.Target]approval.Target, error) {
 	rows, err := q.query(ctx, selectMoves)
 	if err != nil {
 		return nil, err
 	}
-	all := map[core.Target]core.Target{}
+	all := map[approval.Target]approval.Target{}
 	err = each(rows, func() error {
-		var from, to core.Target
+		var from, to approval.Target
 		var mac text
 		err := rows.Scan((*text)(&from.Channel), (*text)(&from.To), (*text)(&to.Channel), (*text)(&to.To), &mac)
 		if err == nil && !k.rows.row("moves").text(from.Channel).text(from.To).text(to.Channel).text(to.To).fits(string(mac)) {

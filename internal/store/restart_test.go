@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/store/pgtest"
 )
 
@@ -42,7 +42,7 @@ func TestAdversary_P2_DatabaseCrashes(t *testing.T) {
 					mu.Unlock()
 					continue
 				}
-				require.Equal(t, core.CodeUnavailable, core.CodeOf(err), "%v", err)
+				require.Equal(t, approval.CodeUnavailable, approval.CodeOf(err), "%v", err)
 				failures.Add(1)
 				<-time.After(10 * time.Millisecond)
 			}
@@ -62,10 +62,10 @@ func TestAdversary_P2_DatabaseCrashes(t *testing.T) {
 		require.Eventually(t, func() bool { return failures.Load() > before+8 }, time.Minute, 5*time.Millisecond)
 		for _, s := range stores {
 			_, err := s.Get(ctx, "x")
-			require.Equal(t, core.CodeUnavailable, core.CodeOf(err), "%v", err)
-			require.Equal(t, core.CodeUnavailable, core.CodeOf(s.Ping(ctx)))
+			require.Equal(t, approval.CodeUnavailable, approval.CodeOf(err), "%v", err)
+			require.Equal(t, approval.CodeUnavailable, approval.CodeOf(s.Ping(ctx)))
 			_, _, _, err = s.ClaimChat(ctx, "telegram", nowMs())
-			require.Equal(t, core.CodeUnavailable, core.CodeOf(err), "%v", err)
+			require.Equal(t, approval.CodeUnavailable, approval.CodeOf(err), "%v", err)
 		}
 		server.Start(t)
 	}

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/fault"
 )
 
@@ -30,7 +30,7 @@ type Rotation struct {
 
 // Retiring says what must outlive a key: what is public of it, as JSON, and the
 // log's record of the change. Both seeds are as [Store.Seed] gives them.
-type Retiring func(old, next [keySize]byte) (public json.RawMessage, why core.Event, err error)
+type Retiring func(old, next [keySize]byte) (public json.RawMessage, why approval.Event, err error)
 
 // RotateKey gives a store that nobody has open another key: it seals every call
 // anew and remembers what retire says of the old key, in one commit. With keepOld

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/store/pgtest"
 )
 
@@ -26,9 +27,9 @@ func meddle(t *testing.T, dir, statement string, args ...any) {
 
 // retiring remembers which seeds it was shown.
 func retiring(seen *[][keySize]byte) Retiring {
-	return func(old, next [keySize]byte) (json.RawMessage, core.Event, error) {
+	return func(old, next [keySize]byte) (json.RawMessage, approval.Event, error) {
 		*seen = append(*seen, old, next)
-		return json.RawMessage(fmt.Sprintf(`{"n":%d}`, len(*seen)/2)), core.Event{AtMs: 7, Type: core.EventRekeyed}, nil
+		return json.RawMessage(fmt.Sprintf(`{"n":%d}`, len(*seen)/2)), approval.Event{AtMs: 7, Type: approval.EventRekeyed}, nil
 	}
 }
 
@@ -85,7 +86,7 @@ func TestRotateKey(t *testing.T) {
 	log, err := s.Log(ctx, 0, 9)
 	require.NoError(t, err)
 	require.Len(t, log, 2)
-	require.Equal(t, core.EventRekeyed, log[1].Type)
+	require.Equal(t, approval.EventRekeyed, log[1].Type)
 	info, err := os.Stat(o.KeyFile)
 	require.NoError(t, err)
 	require.EqualValues(t, 0o600, info.Mode().Perm())

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // text, number and truth scan a column into a string, an int64 or a bool; NULL
@@ -112,7 +113,7 @@ const deliveryColumns = `d.id, d.key, d.kind, d.channel, d.chat, d.thread, d.sta
  d.sent_ms, d.silent, d.mention, d.digest, d.mac`
 
 // deliveryDest is where deliveryColumns go.
-func deliveryDest(d *core.Delivery, attempts, rank *number, mac *text) []any {
+func deliveryDest(d *approval.Delivery, attempts, rank *number, mac *text) []any {
 	return []any{
 		(*text)(&d.ID), (*text)(&d.Key), (*text)(&d.Kind),
 		(*text)(&d.Target.Channel), (*text)(&d.Target.To), (*text)(&d.Target.ThreadID),
@@ -126,9 +127,9 @@ func deliveryDest(d *core.Delivery, attempts, rank *number, mac *text) []any {
 // scanDelivery scans the current row: deliveryColumns, then more. believed is false if its MAC does not
 // fit: it counts for nothing.
 func (k keyring) scanDelivery(
-	rows result, before []any, d *core.Delivery, after ...any,
+	rows result, before []any, d *approval.Delivery, after ...any,
 ) (believed bool, err error) {
-	*d = core.Delivery{}
+	*d = approval.Delivery{}
 	var attempts, rank number
 	var mac text
 	err = rows.Scan(append(append(before, deliveryDest(d, &attempts, &rank, &mac)...), after...)...)
@@ -141,7 +142,7 @@ func (k keyring) scanDelivery(
 }
 
 // delivery begins the MAC of a delivery.
-func (r *rowKey) delivery(d core.Delivery) *maker {
+func (r *rowKey) delivery(d approval.Delivery) *maker {
 	return r.row("deliveries").text(d.Key).text(d.ID).text(string(d.Kind)).text(d.Target.Channel).text(d.Target.To).
 		text(d.Target.ThreadID).text(d.ForUser).number(stored(d.Shown)).number(stored(d.DenyOnly))
 }
@@ -150,7 +151,7 @@ const approvalColumns = `a.key, a.version, a.owner, a.id, a.status, a.agent_id, 
  a.fingerprint, a.created_ms, a.expires_ms, a.resolved_ms, a.body, a.mac`
 
 // approvalDest is where approvalColumns go; then see readBody.
-func approvalDest(a *core.Approval, body, mac *text) []any {
+func approvalDest(a *approval.Approval, body, mac *text) []any {
 	return []any{
 		(*text)(&a.Key), (*number)(&a.Version), (*text)(&a.Owner), (*text)(&a.ID), (*text)(&a.Status),
 		(*text)(&a.AgentID), (*text)(&a.SessionKey), (*text)(&a.ToolName), (*text)(&a.Fingerprint),
@@ -160,7 +161,7 @@ func approvalDest(a *core.Approval, body, mac *text) []any {
 
 // readBody completes an approval whose columns have been read: the one place where approvals
 // are believed. A [*Disbelieved] is one whose MAC does not fit; all but its key is worthless.
-func (k keyring) readBody(a *core.Approval, body, mac text) error {
+func (k keyring) readBody(a *approval.Approval, body, mac text) error {
 	if k.rows != nil && !k.rows.approval(a, a.ID, string(body)).fits(string(mac)) {
 		return k.rows.doubt("approvals", a.Key)
 	}
@@ -182,11 +183,11 @@ const deliveriesInOrder = ` ORDER BY d.created_ms, d.id`
 
 // scanApprovals reads the rows of selectApprovals, those of one approval side by
 // side. doubted has the errors for those of all that are not believed, by key.
-func (k keyring) scanApprovals(rows result) (all []core.Approval, doubted map[string]*Disbelieved, err error) {
+func (k keyring) scanApprovals(rows result) (all []approval.Approval, doubted map[string]*Disbelieved, err error) {
 	err = each(rows, func() error {
-		var a core.Approval
+		var a approval.Approval
 		var body, mac text
-		var d core.Delivery
+		var d approval.Delivery
 		believed, err := k.scanDelivery(rows, approvalDest(&a, &body, &mac), &d)
 		if err != nil {
 			return err

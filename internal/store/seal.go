@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // keyring seals calls with AES-256-GCM under a key derived for that purpose.
@@ -95,9 +95,9 @@ func (s *Store) Sealed(ctx context.Context, key string) ([]byte, error) {
 	case !found:
 		return nil, notFound()
 	case value == "":
-		return nil, core.Refuse(core.CodeRetryDataGone, "The call itself is no longer kept.")
+		return nil, approval.Refuse(approval.CodeRetryDataGone, "The call itself is no longer kept.")
 	}
 	return s.keys.open(key, string(value))
 }
 
-func notFound() error { return core.Refuse(core.CodeNotFound, "There is no such approval.") }
+func notFound() error { return approval.Refuse(approval.CodeNotFound, "There is no such approval.") }

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 const (
@@ -34,10 +36,15 @@ const (
 	sweepSpent    = `DELETE FROM spent WHERE hash IN (SELECT hash FROM spent WHERE ends_ms <= $1 LIMIT $2)`
 )
 
+// SignInStores gives the store as what sign-in keeps things in.
+func (s *Store) SignInStores() signin.Stores {
+	return signin.Stores{SessionStore: s, LinkStore: s, PasskeyStore: s, PairingStore: s, PushStore: s, GoneStore: s}
+}
+
 // AddLink keeps a login link, appends its event to the log and marks the platform
 // update handled (if not nil), in one transaction. One that was handled before is
-// core.ErrHandled, and nothing is written.
-func (s *Store) AddLink(ctx context.Context, l core.LoginLink, e core.Event, handled *core.InboundRef) error {
+// approval.ErrHandled, and nothing is written.
+func (s *Store) AddLink(ctx context.Context, l signin.LoginLink, e approval.Event, handled *approval.InboundRef) error {
 	return s.do(ctx, func(t *tx) error {
 		if err := t.firstTime(handled); err != nil {
 			return err
@@ -48,17 +55,17 @@ func (s *Store) AddLink(ctx context.Context, l core.LoginLink, e core.Event, han
 	})
 }
 
-// firstTime marks a platform update handled: core.ErrHandled when it was before.
-func (t *tx) firstTime(handled *core.InboundRef) error {
+// firstTime marks a platform update handled: approval.ErrHandled when it was before.
+func (t *tx) firstTime(handled *approval.InboundRef) error {
 	fresh, err := t.handled(handled)
 	if err == nil && !fresh {
-		return core.ErrHandled
+		return approval.ErrHandled
 	}
 	return err
 }
 
 // Link gives the login link of that hash, or CodeNotFound.
-func (s *Store) Link(ctx context.Context, hash string) (l core.LoginLink, err error) {
+func (s *Store) Link(ctx context.Context, hash string) (l signin.LoginLink, err error) {
 	rows, err := s.read.query(ctx, selectLink, hash)
 	if err != nil {
 		return l, err
@@ -68,10 +75,10 @@ func (s *Store) Link(ctx context.Context, hash string) (l core.LoginLink, err er
 		(*number)(&l.EndsMs), &mac)
 	if err == nil && found && !s.keys.rows.row("login_links").text(l.Hash).text(l.Person).text(l.By).
 		number(stored(l.Enrols)).number(l.EndsMs).fits(string(mac)) {
-		return core.LoginLink{}, s.keys.rows.doubt("login_links", hash)
+		return signin.LoginLink{}, s.keys.rows.doubt("login_links", hash)
 	}
 	if err == nil && !found {
-		err = core.Refuse(core.CodeNotFound, "There is no such link.")
+		err = approval.Refuse(approval.CodeNotFound, "There is no such link.")
 	}
 	return l, err
 }
@@ -80,7 +87,7 @@ func (s *Store) Link(ctx context.Context, hash string) (l core.LoginLink, err er
 // transaction. CodeNotFound when its link is not there (any more), CodeAlreadyUsed when
 // what it uses up was used before: nothing is written then. Of several at once that use
 // the same, in whatever instances, one wins.
-func (s *Store) SignIn(ctx context.Context, in core.SignedIn) error {
+func (s *Store) SignIn(ctx context.Context, in signin.SignedIn) error {
 	return s.doOn(ctx, locks{names: []int64{hash("signin", in.Link, in.Once)}}, func(t *tx) error {
 		if err := t.useUp(in); err != nil {
 			return err
@@ -95,64 +102,64 @@ func (s *Store) SignIn(ctx context.Context, in core.SignedIn) error {
 	})
 }
 
-func (t *tx) useUp(in core.SignedIn) error {
+func (t *tx) useUp(in signin.SignedIn) error {
 	if in.Link != "" {
 		if n, err := t.exec(spendLink, in.Link, in.Session.CreatedMs); err != nil || n == 0 {
-			return orRefuse(err, core.CodeNotFound, "There is no such link.")
+			return orRefuse(err, approval.CodeNotFound, "There is no such link.")
 		}
 	}
 	if in.Once != "" {
 		if n, err := t.exec(spendOnce, in.Once, in.OnceMs); err != nil || n == 0 {
-			return orRefuse(err, core.CodeAlreadyUsed, "This has signed somebody in already.")
+			return orRefuse(err, approval.CodeAlreadyUsed, "This has signed somebody in already.")
 		}
 	}
 	return nil
 }
 
-func orRefuse(err error, code core.Code, text string) error {
+func orRefuse(err error, code approval.Code, text string) error {
 	if err != nil {
 		return err
 	}
-	return core.Refuse(code, "%s", text)
+	return approval.Refuse(code, "%s", text)
 }
 
 // Session gives the session of a cookie by its hash, or CodeNotFound. Whether it still
 // holds is not looked at.
-func (s *Store) Session(ctx context.Context, cookie string) (core.Session, error) {
+func (s *Store) Session(ctx context.Context, cookie string) (signin.Session, error) {
 	all, err := s.keys.scanSessions(s.read.query(ctx, sessionOf, cookie))
 	if err == nil && len(all) == 0 {
-		return core.Session{}, core.Refuse(core.CodeNotFound, "There is no such session, or it has ended.")
+		return signin.Session{}, approval.Refuse(approval.CodeNotFound, "There is no such session, or it has ended.")
 	}
 	if err != nil {
-		return core.Session{}, err
+		return signin.Session{}, err
 	}
 	return all[0], nil
 }
 
 // Sessions gives a person's sessions that were not swept, newest first.
-func (s *Store) Sessions(ctx context.Context, person string) ([]core.Session, error) {
+func (s *Store) Sessions(ctx context.Context, person string) ([]signin.Session, error) {
 	return s.keys.scanSessions(s.read.query(ctx, sessionsOf, person))
 }
 
 // session begins the MAC of a session.
-func (r *rowKey) session(cookie string, x core.Session) *maker {
+func (r *rowKey) session(cookie string, x signin.Session) *maker {
 	return r.row("sessions").text(x.ID).text(cookie).text(x.Person).text(x.How).text(x.Browser).number(stored(x.Enrols)).
 		number(x.CreatedMs).number(x.UsedMs).number(x.EndsMs)
 }
 
 // scanSessions reads sessions, without those that are not believed.
-func (k keyring) scanSessions(rows result, err error) (all []core.Session, _ error) {
-	failed := k.eachSession(rows, err, func(x core.Session, _ string) { all = append(all, x) })
+func (k keyring) scanSessions(rows result, err error) (all []signin.Session, _ error) {
+	failed := k.eachSession(rows, err, func(x signin.Session, _ string) { all = append(all, x) })
 	return all, failed
 }
 
 // eachSession calls found with each session that is believed, and the hash of its cookie.
-func (k keyring) eachSession(rows result, err error, found func(x core.Session, cookie string)) error {
+func (k keyring) eachSession(rows result, err error, found func(x signin.Session, cookie string)) error {
 	if err != nil {
 		return err
 	}
 	return each(rows, func() error {
-		var x core.Session
+		var x signin.Session
 		var cookie, mac text
 		err := rows.Scan(&cookie, &mac, (*text)(&x.ID), (*text)(&x.Person), (*text)(&x.How), (*text)(&x.Browser), (*truth)(&x.Enrols),
 			(*number)(&x.CreatedMs), (*number)(&x.UsedMs), (*number)(&x.EndsMs))
@@ -172,7 +179,7 @@ func (s *Store) TouchSession(ctx context.Context, id string, usedMs int64) error
 	return s.do(ctx, func(t *tx) error {
 		mac := ""
 		rows, err := t.rows(sessionByID, id)
-		err = t.keys.eachSession(rows, err, func(x core.Session, cookie string) {
+		err = t.keys.eachSession(rows, err, func(x signin.Session, cookie string) {
 			x.UsedMs = usedMs
 			mac = t.keys.rows.session(cookie, x).end()
 		})
@@ -188,11 +195,11 @@ func (s *Store) TouchSession(ctx context.Context, id string, usedMs int64) error
 // each to the log and marks the platform update handled (if not nil), in one
 // transaction. It gives what it ended: of several who end the same at once, one does.
 // Where there was nothing to end, nothing is written. The push subscriptions made in them
-// end too, or go over to f.Next; see core.SessionStore.
+// end too, or go over to f.Next; see signin.SessionStore.
 func (s *Store) EndSessions(
-	ctx context.Context, f core.SessionFilter, handled *core.InboundRef, event func(core.Session) core.Event,
-	unsubscribed func(core.PushSubscription) core.Event,
-) (ended []core.Session, err error) {
+	ctx context.Context, f signin.SessionFilter, handled *approval.InboundRef, event func(signin.Session) approval.Event,
+	unsubscribed func(signin.PushSubscription) approval.Event,
+) (ended []signin.Session, err error) {
 	err = s.do(ctx, func(t *tx) error {
 		ended = nil
 		subscriptions, err := t.endPushOf(f, unsubscribed)

@@ -9,24 +9,28 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // signedIn is a sign-in of a person with a session of that name.
-func signedIn(person, id string) core.SignedIn {
-	return core.SignedIn{
-		Session: core.Session{ID: id, Person: person, How: core.ByLink, Browser: "Firefox", CreatedMs: 100, UsedMs: 100,
+func signedIn(person, id string) signin.SignedIn {
+	return signin.SignedIn{
+		Session: signin.Session{ID: id, Person: person, How: signin.ByLink, Browser: "Firefox", CreatedMs: 100, UsedMs: 100,
 			EndsMs: 1000, Enrols: true},
-		Cookie: "cookie of " + id, Event: core.Event{AtMs: 100, Type: core.EventSignIn},
+		Cookie: "cookie of " + id, Event: approval.Event{AtMs: 100, Type: approval.EventSignIn},
 	}
 }
 
-func signedOut(core.Session) core.Event { return core.Event{AtMs: 200, Type: core.EventSignedOut} }
+func signedOut(signin.Session) approval.Event {
+	return approval.Event{AtMs: 200, Type: approval.EventSignedOut}
+}
 
 // testSessions: a session is found by its cookie, used and ended; what ends it is on
 // record, once.
 func testSessions(t *testing.T, s *Store) {
 	in := signedIn("alice", "s1")
-	in.Notices = []core.Notice{{ID: "n1", Target: core.Target{Channel: "telegram", To: "1"}, Text: "hello", Session: "s1",
+	in.Notices = []core.Notice{{ID: "n1", Target: approval.Target{Channel: "telegram", To: "1"}, Text: "hello", Session: "s1",
 		CreatedMs: 100, DueMs: 100}}
 	require.NoError(t, s.SignIn(ctx, in))
 	require.NoError(t, s.SignIn(ctx, signedIn("alice", "s2")))
@@ -35,7 +39,7 @@ func testSessions(t *testing.T, s *Store) {
 	require.NoError(t, err)
 	require.Equal(t, in.Session, got)
 	_, err = s.Session(ctx, "s1")
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 
 	require.NoError(t, s.TouchSession(ctx, "s1", 150))
 	require.NoError(t, s.TouchSession(ctx, "s1", 140), "another instance's clock")
@@ -43,10 +47,10 @@ func testSessions(t *testing.T, s *Store) {
 	require.NoError(t, err)
 	require.EqualValues(t, 150, got.UsedMs)
 
-	ended, err := s.EndSessions(ctx, core.SessionFilter{Person: "bob", ID: "s1"}, nil, signedOut, unsubscribed)
+	ended, err := s.EndSessions(ctx, signin.SessionFilter{Person: "bob", ID: "s1"}, nil, signedOut, unsubscribed)
 	require.NoError(t, err)
 	require.Empty(t, ended, "another person's")
-	ended, err = s.EndSessions(ctx, core.SessionFilter{Person: "alice", But: "s2"}, nil, signedOut, unsubscribed)
+	ended, err = s.EndSessions(ctx, signin.SessionFilter{Person: "alice", But: "s2"}, nil, signedOut, unsubscribed)
 	require.NoError(t, err)
 	require.Len(t, ended, 1)
 	all, err := s.Sessions(ctx, "alice")
@@ -54,7 +58,7 @@ func testSessions(t *testing.T, s *Store) {
 	require.Len(t, all, 1)
 	require.NoError(t, s.TouchSession(ctx, "s1", 160))
 	_, err = s.Session(ctx, "cookie of s1")
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "a use does not bring it back")
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err), "a use does not bring it back")
 	log, err := s.Log(ctx, 0, 100)
 	require.NoError(t, err)
 	require.Len(t, log, 4)
@@ -64,7 +68,7 @@ func testSessions(t *testing.T, s *Store) {
 func testNotices(t *testing.T, s *Store) {
 	in := signedIn("alice", "s1")
 	for i := range 2 {
-		in.Notices = append(in.Notices, core.Notice{ID: fmt.Sprint(i), Target: core.Target{Channel: "discord", To: "dm:7"},
+		in.Notices = append(in.Notices, core.Notice{ID: fmt.Sprint(i), Target: approval.Target{Channel: "discord", To: "dm:7"},
 			Text: "hello", Session: "s1", CreatedMs: 100, DueMs: 100})
 	}
 	require.NoError(t, s.SignIn(ctx, in))
@@ -82,48 +86,48 @@ func testNotices(t *testing.T, s *Store) {
 
 // testSpent: a link signs in once and in time, and so does whatever else proves a person.
 func testSpent(t *testing.T, s *Store) {
-	link := core.LoginLink{Hash: "h", Person: "alice", By: "token:t", Enrols: true, EndsMs: 101}
-	made := core.Event{AtMs: 1, Type: core.EventLoginLink}
-	ref := &core.InboundRef{Source: "telegram:1", ID: 5}
-	require.NoError(t, s.SaveInbound(ctx, []core.Inbound{{InboundRef: *ref, Body: []byte("{}")}}))
+	link := signin.LoginLink{Hash: "h", Person: "alice", By: "token:t", Enrols: true, EndsMs: 101}
+	made := approval.Event{AtMs: 1, Type: approval.EventLoginLink}
+	ref := &approval.InboundRef{Source: "telegram:1", ID: 5}
+	require.NoError(t, s.SaveInbound(ctx, []approval.Inbound{{InboundRef: *ref, Body: []byte("{}")}}))
 	require.NoError(t, s.AddLink(ctx, link, made, ref))
-	require.ErrorIs(t, s.AddLink(ctx, core.LoginLink{Hash: "h2"}, made, ref), core.ErrHandled)
+	require.ErrorIs(t, s.AddLink(ctx, signin.LoginLink{Hash: "h2"}, made, ref), approval.ErrHandled)
 	got, err := s.Link(ctx, "h")
 	require.NoError(t, err)
 	require.Equal(t, link, got)
 
 	late := signedIn("alice", "late")
 	late.Link, late.Session.CreatedMs = "h", 101
-	require.Equal(t, core.CodeNotFound, core.CodeOf(s.SignIn(ctx, late)))
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(s.SignIn(ctx, late)))
 	in := signedIn("alice", "s1")
 	in.Link, in.Once, in.OnceMs = "h", "o", 900
 	require.NoError(t, s.SignIn(ctx, in))
 	again := signedIn("alice", "s2")
 	again.Link = "h"
-	require.Equal(t, core.CodeNotFound, core.CodeOf(s.SignIn(ctx, again)))
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(s.SignIn(ctx, again)))
 	again.Link, again.Once = "", "o"
-	require.Equal(t, core.CodeAlreadyUsed, core.CodeOf(s.SignIn(ctx, again)))
+	require.Equal(t, approval.CodeAlreadyUsed, approval.CodeOf(s.SignIn(ctx, again)))
 
-	require.NoError(t, s.AddLink(ctx, core.LoginLink{Hash: "old", EndsMs: 50}, made, nil))
+	require.NoError(t, s.AddLink(ctx, signin.LoginLink{Hash: "old", EndsMs: 50}, made, nil))
 	_, err = s.Sweep(ctx, 900+clocksApartMs, Keep{})
 	require.NoError(t, err)
 	_, err = s.Link(ctx, "old")
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 	_, err = s.Session(ctx, in.Cookie)
 	require.NoError(t, err, "it still holds")
 	require.NoError(t, s.SignIn(ctx, again), "it need not be remembered any longer")
 	_, err = s.Sweep(ctx, 1000+clocksApartMs, Keep{})
 	require.NoError(t, err)
 	_, err = s.Session(ctx, in.Cookie)
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 }
 
 // Of clicks at the same time on one link, on any instance, one signs in.
 func TestAdversary_N2_ALinkIsSpentOnceByInstances(t *testing.T) {
 	t.Parallel()
 	a, b := two(t)
-	require.NoError(t, a.AddLink(ctx, core.LoginLink{Hash: "h", Person: "alice", EndsMs: 1000}, core.Event{AtMs: 1,
-		Type: core.EventLoginLink}, nil))
+	require.NoError(t, a.AddLink(ctx, signin.LoginLink{Hash: "h", Person: "alice", EndsMs: 1000}, approval.Event{AtMs: 1,
+		Type: approval.EventLoginLink}, nil))
 	var wg sync.WaitGroup
 	var won atomic.Int32
 	for i := range 8 {
@@ -135,7 +139,7 @@ func TestAdversary_N2_ALinkIsSpentOnceByInstances(t *testing.T) {
 				case err == nil:
 					won.Add(1)
 				default:
-					require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+					require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 				}
 			})
 		}
@@ -147,6 +151,6 @@ func TestAdversary_N2_ALinkIsSpentOnceByInstances(t *testing.T) {
 	require.Len(t, all, 1)
 }
 
-func unsubscribed(core.PushSubscription) core.Event {
-	return core.Event{AtMs: 200, Type: core.EventPushEnded}
+func unsubscribed(signin.PushSubscription) approval.Event {
+	return approval.Event{AtMs: 200, Type: approval.EventPushEnded}
 }

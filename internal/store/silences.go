@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -20,16 +21,16 @@ const (
 // start and after another instance may have served it, the next answer writes down.
 type answering struct {
 	mu    sync.Mutex
-	known map[core.Target]bool
+	known map[approval.Target]bool
 }
 
 // heard is what a try has heard in a chat.
 type heard struct {
-	chat     core.Target
+	chat     approval.Target
 	answered bool
 }
 
-func (a *answering) is(chat core.Target) bool {
+func (a *answering) is(chat approval.Target) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.known[chat]
@@ -43,7 +44,7 @@ func (a *answering) learn(all []heard) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.known == nil {
-		a.known = map[core.Target]bool{}
+		a.known = map[approval.Target]bool{}
 	}
 	for _, h := range all {
 		if a.known[h.chat] = true; !h.answered {
@@ -52,7 +53,7 @@ func (a *answering) learn(all []heard) {
 	}
 }
 
-func (a *answering) forget(chat core.Target) {
+func (a *answering) forget(chat approval.Target) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.known, chat.Chat())
@@ -66,12 +67,12 @@ func (a *answering) forgetAll() {
 
 // hear writes down what a try has heard in a chat, where that is news. Only cards
 // ask people, so nobody wants to know it of calls back and notifications.
-func (s *Store) hear(t *tx, place core.Target, what core.SendOutcome) (err error) {
+func (s *Store) hear(t *tx, place approval.Target, what approval.SendOutcome) (err error) {
 	chat := place.Normal().Chat()
-	if what == core.NotSent || chat.Channel == core.CallbackChannel || chat.Channel == core.PushChannel {
+	if what == approval.NotSent || chat.Channel == approval.CallbackChannel || chat.Channel == core.PushChannel {
 		return nil
 	}
-	answered := what == core.Answered
+	answered := what == approval.Answered
 	switch inBatch := slices.ContainsFunc(t.done.heard, func(h heard) bool { return h.chat == chat }); {
 	case !answered:
 		now := nowMs()
@@ -86,15 +87,15 @@ func (s *Store) hear(t *tx, place core.Target, what core.SendOutcome) (err error
 }
 
 // Unreachable gives the chats whose last try went unanswered.
-func (s *Store) Unreachable(ctx context.Context) (map[core.Target]core.Unreachable, error) {
+func (s *Store) Unreachable(ctx context.Context) (map[approval.Target]approval.Unreachable, error) {
 	rows, err := s.read.query(ctx, selectSilences)
 	if err != nil {
 		return nil, err
 	}
-	all := map[core.Target]core.Unreachable{}
+	all := map[approval.Target]approval.Unreachable{}
 	err = each(rows, func() error {
-		var chat core.Target
-		var silence core.Unreachable
+		var chat approval.Target
+		var silence approval.Unreachable
 		err := rows.Scan((*text)(&chat.Channel), (*text)(&chat.To), (*number)(&silence.SinceMs), (*number)(&silence.TriedMs))
 		all[chat] = silence
 		return err

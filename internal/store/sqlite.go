@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	_ "modernc.org/sqlite" // the driver
 )
@@ -20,14 +21,16 @@ var oldestSQLite = [3]int{3, 51, 3}
 // pool is a set of connections and the statements prepared on them.
 type pool struct {
 	db     *sql.DB
-	stmts  sync.Map // SQL text -> *sql.Stmt
-	many   bool     // PostgreSQL
-	size   int      // connections, of PostgreSQL's
-	health *health  // nil: the database cannot be lost
+	stmts  sync.Map     // SQL text -> *sql.Stmt
+	many   bool         // PostgreSQL
+	size   int          // connections, of PostgreSQL's
+	health *health      // nil: the database cannot be lost
+	ran    atomic.Int64 // statements, of SQLite
 }
 
 // prepared gives the statement of that text.
 func (p *pool) prepared(ctx context.Context, text string) (*sql.Stmt, error) {
+	p.ran.Add(1)
 	if st, ok := p.stmts.Load(text); ok {
 		return st.(*sql.Stmt), nil
 	}

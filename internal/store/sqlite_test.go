@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func TestTampering(t *testing.T) {
@@ -31,7 +32,7 @@ func TestTampering(t *testing.T) {
 			s := openInMemory(t)
 			a := pendingApproval("bot")
 			for range 5 {
-				require.NoError(t, s.Append(ctx, nil, event(a, core.EventVote)))
+				require.NoError(t, s.Append(ctx, nil, event(a, approval.EventVote)))
 			}
 			_, err := s.write.db.Exec(c.sql)
 			require.NoError(t, err)
@@ -76,7 +77,7 @@ func TestFailedCommit(t *testing.T) {
 func TestLogAfterAFailedCommit(t *testing.T) {
 	t.Parallel()
 	s := openDisk(t, t.TempDir())
-	e := event(pendingApproval("bot"), core.EventVote)
+	e := event(pendingApproval("bot"), approval.EventVote)
 	require.NoError(t, s.Append(ctx, nil, e))
 	err := s.do(ctx, func(t *tx) error {
 		t.own.events = append(t.own.events, e, e)
@@ -135,13 +136,13 @@ func TestPlans(t *testing.T) {
 		recordDone: "PRIMARY KEY", recordEdit: "PRIMARY KEY", retryCallback: "deliveries_callbacks",
 		callbackByID:        "deliveries_callbacks",
 		list(core.Filter{}): "approvals_newest", list(core.Filter{Owner: "x"}): "approvals_owner",
-		list(core.Filter{Status: core.Denied}):  "approvals_newest",
-		list(core.Filter{Status: core.Pending}): "approvals_pending_newest", list(core.Filter{Status: core.Pending,
+		list(core.Filter{Status: approval.Denied}):  "approvals_newest",
+		list(core.Filter{Status: approval.Pending}): "approvals_pending_newest", list(core.Filter{Status: approval.Pending,
 			Owner: "x"}): "approvals_pending_owner",
-		list(core.Filter{AgentID: "x"}):                                     "approvals_newest",
-		list(core.Filter{ToolName: "x", SessionKey: "y"}):                   "approvals_newest",
-		list(core.Filter{Owner: "x", Status: core.Denied, SessionKey: "y"}): "approvals_owner",
-		list(core.Filter{Status: core.Pending, ToolName: "x"}):              "approvals_pending_newest",
+		list(core.Filter{AgentID: "x"}):                                         "approvals_newest",
+		list(core.Filter{ToolName: "x", SessionKey: "y"}):                       "approvals_newest",
+		list(core.Filter{Owner: "x", Status: approval.Denied, SessionKey: "y"}): "approvals_owner",
+		list(core.Filter{Status: approval.Pending, ToolName: "x"}):              "approvals_pending_newest",
 		readLog: "INTEGER PRIMARY KEY", readOutcome: "events_outcome", ofPage: "events_outcome", ofOne: "events_outcome",
 		passkeyLog: "events_passkeys", countAbsences: "events_absences",
 	} {
@@ -195,19 +196,19 @@ func TestRecordsShareACommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := openInMemory(t)
-		a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
+		a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []approval.Delivery{cardTo("1", 1, 1)}})
 		began := time.Now()
 		took := func() time.Duration { defer func() { began = time.Now() }(); return time.Since(began) }
-		next := func() core.Delivered {
+		next := func() approval.Delivered {
 			_, _, _, err := s.ClaimChat(ctx, "telegram", nowMs())
 			require.NoError(t, err)
 			d, ok, err := s.NextDelivery(ctx, chat1("1"), nowMs())
 			require.NoError(t, err)
 			require.True(t, ok)
-			return core.Delivered{ID: d.ID, Key: d.Key, Was: d, Revision: d.Revision, State: core.Sent, MessageID: "m"}
+			return approval.Delivered{ID: d.ID, Key: d.Key, Was: d, Revision: d.Revision, State: approval.Sent, MessageID: "m"}
 		}
 		redraw := func() {
-			change(t, s, a.Key, func(a core.Approval) core.Change { return core.Change{Approval: a, Redraw: true} })
+			change(t, s, a.Key, func(a approval.Approval) core.Change { return core.Change{Approval: a, Redraw: true} })
 		}
 		require.NoError(t, s.Record(ctx, next()))
 		require.Equal(t, calmTime, took(), "alone")
@@ -215,14 +216,14 @@ func TestRecordsShareACommit(t *testing.T) {
 		redraw()
 		go func() {
 			time.Sleep(calmTime / 2)
-			change(t, s, a.Key, func(a core.Approval) core.Change { return core.Change{Approval: a} })
+			change(t, s, a.Key, func(a approval.Approval) core.Change { return core.Change{Approval: a} })
 		}()
 		require.NoError(t, s.Record(ctx, next()))
 		require.Equal(t, calmTime/2, took(), "with another")
 
 		redraw()
 		done := next()
-		create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
+		create(t, s, pendingApproval("bot"), core.Change{Deliveries: []approval.Delivery{cardTo("1", 1, 1)}})
 		require.NoError(t, s.Record(ctx, done))
 		require.Zero(t, took(), "another card waits")
 
@@ -232,7 +233,7 @@ func TestRecordsShareACommit(t *testing.T) {
 		<-held
 		created := make(chan struct{})
 		go func() {
-			create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
+			create(t, s, pendingApproval("bot"), core.Change{Deliveries: []approval.Delivery{cardTo("1", 1, 1)}})
 			close(created)
 		}()
 		synctest.Wait()
@@ -243,7 +244,7 @@ func TestRecordsShareACommit(t *testing.T) {
 
 		done = next()
 		done.Deferrable = func() bool { return true }
-		create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
+		create(t, s, pendingApproval("bot"), core.Change{Deliveries: []approval.Delivery{cardTo("1", 1, 1)}})
 		require.NoError(t, s.Record(ctx, done))
 		require.Equal(t, calmTime, took(), "its chat does not wait for it")
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // TestStorm has two instances do everything to the same few approvals and chats at
@@ -19,9 +20,9 @@ func TestStorm(t *testing.T) {
 	a, b := two(t)
 	const approvals, workers, each = 12, 8, 60
 	var keys []string
-	var rows []core.Delivery
+	var rows []approval.Delivery
 	for i := range approvals {
-		p := create(t, a, pendingApproval("bot"), core.Change{Seal: []byte("call"), Deliveries: []core.Delivery{card(fmt.Sprint(i%3), 1, 1)}})
+		p := create(t, a, pendingApproval("bot"), core.Change{Seal: []byte("call"), Deliveries: []approval.Delivery{cardTo(fmt.Sprint(i%3), 1, 1)}})
 		keys, rows = append(keys, p.Key), append(rows, p.Deliveries[0])
 	}
 	var updates, events atomic.Int64
@@ -39,30 +40,30 @@ func TestStorm(t *testing.T) {
 					add(&updates)
 				case 2:
 					write = func() error {
-						return s.Record(ctx, core.Delivered{ID: rows[n].ID, Key: keys[n], State: core.Sent, MessageID: fmt.Sprint("m", n), DueMs: 1})
+						return s.Record(ctx, approval.Delivered{ID: rows[n].ID, Key: keys[n], State: approval.Sent, MessageID: fmt.Sprint("m", n), DueMs: 1})
 					}
 				case 3:
 					write = func() error {
-						return s.Record(ctx, core.Delivered{ID: rows[n].ID, Key: keys[n], State: core.Failed, Error: "gone"})
+						return s.Record(ctx, approval.Delivered{ID: rows[n].ID, Key: keys[n], State: approval.Failed, Error: "gone"})
 					}
 				case 4:
-					g := core.Grant{ID: fmt.Sprint("g", w, "-", i), Owner: "bot", AgentID: "main", Kind: core.CoolDown, Fingerprint: fmt.Sprint("f", n%2)}
-					write = func() error { return s.AddGrant(ctx, g, core.Event{Type: core.EventVote}) }
+					g := approval.Grant{ID: fmt.Sprint("g", w, "-", i), Owner: "bot", AgentID: "main", Kind: approval.CoolDown, Fingerprint: fmt.Sprint("f", n%2)}
+					write = func() error { return s.AddGrant(ctx, g, approval.Event{Type: approval.EventVote}) }
 					events.Add(1)
 				case 5:
 					p := pendingApproval("bot")
 					look := core.Lookup{Owner: "bot", AgentID: "main", SessionKey: "s", Fingerprint: fmt.Sprint("f", n%2), Grants: true, Code: p.Code}
 					write = func() error {
 						return s.Create(ctx, look, func(core.Existing) ([]core.Change, error) {
-							return []core.Change{{Approval: p, New: true, Deliveries: []core.Delivery{card(fmt.Sprint(n%3), 1, 1)},
-								Events: []core.Event{event(p, core.EventRequested)}}}, nil
+							return []core.Change{{Approval: p, New: true, Deliveries: []approval.Delivery{cardTo(fmt.Sprint(n%3), 1, 1)},
+								Events: []approval.Event{event(p, approval.EventRequested)}}}, nil
 						})
 					}
 					events.Add(1)
 				case 6:
-					var in []core.Inbound
+					var in []approval.Inbound
 					for id := range 5 {
-						in = append(in, core.Inbound{InboundRef: core.InboundRef{Source: "x", ID: int64(i*5 + (id+w)%5)}, Body: []byte("{}")})
+						in = append(in, approval.Inbound{InboundRef: approval.InboundRef{Source: "x", ID: int64(i*5 + (id+w)%5)}, Body: []byte("{}")})
 					}
 					write = func() error { return s.SaveInbound(ctx, in) }
 				}

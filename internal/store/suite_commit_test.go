@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // hold keeps the commit loop busy until the function it gives is called, so that
@@ -31,9 +32,9 @@ func testLog(t *testing.T, s *Store) {
 	require.Zero(t, n)
 	require.Empty(t, head)
 
-	a := create(t, s, pendingApproval("bot"), core.Change{Events: []core.Event{{Type: core.EventRequested, AtMs: 5, Owner: "bot"}}})
-	require.NoError(t, s.Append(ctx, nil, event(a, core.EventVote), event(a, core.EventRefused)))
-	change(t, s, a.Key, func(a core.Approval) core.Change { return ended(a, core.Denied) })
+	a := create(t, s, pendingApproval("bot"), core.Change{Events: []approval.Event{{Type: approval.EventRequested, AtMs: 5, Owner: "bot"}}})
+	require.NoError(t, s.Append(ctx, nil, event(a, approval.EventVote), event(a, approval.EventRefused)))
+	change(t, s, a.Key, func(a approval.Approval) core.Change { return ended(a, approval.Denied) })
 
 	all, err := s.Log(ctx, 0, 10)
 	require.NoError(t, err)
@@ -62,7 +63,7 @@ func testLog(t *testing.T, s *Store) {
 
 func testGroupCommit(t *testing.T, s *Store) {
 	const writers = 100
-	var approvals []core.Approval
+	var approvals []approval.Approval
 	for range writers {
 		approvals = append(approvals, create(t, s, pendingApproval("bot"), core.Change{}))
 	}
@@ -73,9 +74,9 @@ func testGroupCommit(t *testing.T, s *Store) {
 	for i, a := range approvals {
 		wg.Go(func() {
 			errs[i] = insist(func() error {
-				_, err := s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
+				_, err := s.Update(ctx, a.Key, func(a approval.Approval) (core.Change, error) {
 					a.Reason = fmt.Sprint(i)
-					c := core.Change{Approval: a, Events: []core.Event{event(a, core.EventVote)}, Deliveries: []core.Delivery{card(fmt.Sprint(i), 1, 1)}}
+					c := core.Change{Approval: a, Events: []approval.Event{event(a, approval.EventVote)}, Deliveries: []approval.Delivery{cardTo(fmt.Sprint(i), 1, 1)}}
 					switch i % 10 {
 					case 3: // fails before it writes
 						return c, refusal
@@ -133,7 +134,7 @@ func together(t *testing.T, s *Store, work ...func()) {
 // nothing of those that failed.
 func testOneBatch(t *testing.T, s *Store) {
 	var seen []core.Existing
-	ask := func(a core.Approval, look core.Lookup, c core.Change) func() {
+	ask := func(a approval.Approval, look core.Lookup, c core.Change) func() {
 		look.Owner, look.AgentID, look.Grants = "bot", "main", true
 		return func() {
 			err := s.Create(ctx, look, func(f core.Existing) ([]core.Change, error) {
@@ -165,19 +166,19 @@ func testOneBatch(t *testing.T, s *Store) {
 	require.Equal(t, own.Key, seen[2].ByID.Key)
 	fresh := pendingApproval("bot")
 	together(t, s, func() { create(t, s, fresh, core.Change{}) }, func() { require.Same(t, core.ErrCodeTaken, tryTwin(s, fresh)) })
-	change(t, s, fresh.Key, func(a core.Approval) core.Change { return ended(a, core.Denied) })
+	change(t, s, fresh.Key, func(a approval.Approval) core.Change { return ended(a, approval.Denied) })
 
-	grant := core.Grant{ID: "g1", Owner: "bot", AgentID: "main", Kind: core.AlwaysGrant, Fingerprint: "granted"}
+	grant := approval.Grant{ID: "g1", Owner: "bot", AgentID: "main", Kind: approval.AlwaysGrant, Fingerprint: "granted"}
 	end := func() {
-		_, err := s.Update(ctx, own.Key, func(a core.Approval) (core.Change, error) {
-			c := ended(a, core.Approved)
-			c.Grants = []core.Grant{grant}
+		_, err := s.Update(ctx, own.Key, func(a approval.Approval) (core.Change, error) {
+			c := ended(a, approval.Approved)
+			c.Grants = []approval.Grant{grant}
 			return c, nil
 		})
 		require.NoError(t, err)
 	}
 	drop := func() {
-		_, err := s.DropGrants(ctx, core.GrantFilter{ID: "g1"}, func(core.Grant) core.Event { return event(own, core.EventVote) })
+		_, err := s.DropGrants(ctx, core.GrantFilter{ID: "g1"}, func(approval.Grant) approval.Event { return event(own, approval.EventVote) })
 		require.NoError(t, err)
 	}
 	seen = nil
@@ -187,7 +188,7 @@ func testOneBatch(t *testing.T, s *Store) {
 	together(t, s, look("mine"), end, look("other"))
 	together(t, s, drop, look("third"))
 
-	shown := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 1, 1)}})
+	shown := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []approval.Delivery{cardTo("1", 1, 1)}})
 	d := sent(shown.Deliveries[0], "m1")
 	d.Key = shown.Key
 	record := func(id string) func() {
@@ -203,8 +204,8 @@ func testOneBatch(t *testing.T, s *Store) {
 	require.NoError(t, err)
 	require.Equal(t, []any{"m1", int64(2), true}, []any{shown.Deliveries[0].MessageID, shown.Deliveries[0].Revision,
 		shown.Deliveries[0].DueMs > 0}, "no redraw is lost")
-	require.Equal(t, core.Pending, seen[0].ByID.Status)
-	require.Equal(t, core.Approved, seen[1].ByID.Status, "found by another name than it was changed by")
+	require.Equal(t, approval.Pending, seen[0].ByID.Status)
+	require.Equal(t, approval.Approved, seen[1].ByID.Status, "found by another name than it was changed by")
 	require.Equal(t, []int{0, 1, 0}, []int{len(seen[0].Grants), len(seen[1].Grants), len(seen[2].Grants)})
 }
 
@@ -221,7 +222,7 @@ func testFailsLate(t *testing.T, s *Store) {
 	}
 	together(t, s, update, func() {
 		errs[1] = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) {
-			return []core.Change{{Approval: taken, New: true, Events: []core.Event{event(a, core.EventRequested)}}}, nil
+			return []core.Change{{Approval: taken, New: true, Events: []approval.Event{event(a, approval.EventRequested)}}}, nil
 		})
 	})
 	together(t, s, update, func() {
@@ -256,8 +257,8 @@ func testContested(t *testing.T, s *Store) {
 	var wg sync.WaitGroup
 	for range 64 {
 		wg.Go(func() {
-			change(t, s, a.Key, func(a core.Approval) core.Change {
-				a.Votes = append(a.Votes, core.Vote{Approver: core.UserRequest})
+			change(t, s, a.Key, func(a approval.Approval) core.Change {
+				a.Votes = append(a.Votes, approval.Vote{Approver: approval.UserRequest})
 				return core.Change{Approval: a}
 			})
 		})
@@ -272,7 +273,7 @@ func testContested(t *testing.T, s *Store) {
 func testLeaving(t *testing.T, s *Store) {
 	a := create(t, s, pendingApproval("bot"), core.Change{})
 	set := func(ctx context.Context, reason string) error {
-		_, err := s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
+		_, err := s.Update(ctx, a.Key, func(a approval.Approval) (core.Change, error) {
 			a.Reason = reason
 			return core.Change{Approval: a}, nil
 		})
@@ -301,7 +302,7 @@ func testLeaving(t *testing.T, s *Store) {
 			defer cancel()
 			b := pendingApproval("storm")
 			err := s.Create(gone, core.Lookup{Owner: "storm"}, func(core.Existing) ([]core.Change, error) {
-				return []core.Change{{Approval: b, New: true, Events: []core.Event{event(b, core.EventRequested)}}}, nil
+				return []core.Change{{Approval: b, New: true, Events: []approval.Event{event(b, approval.EventRequested)}}}, nil
 			})
 			if err == nil {
 				_, err = s.Get(ctx, b.Key)
@@ -317,16 +318,16 @@ func testLeaving(t *testing.T, s *Store) {
 }
 
 func testInbox(t *testing.T, s *Store) {
-	in := func(source string, id, at int64) core.Inbound {
-		return core.Inbound{InboundRef: core.InboundRef{Source: source, ID: id}, Body: fmt.Appendf(nil, `{"update_id":%d}`, id), ReceivedMs: at}
+	in := func(source string, id, at int64) approval.Inbound {
+		return approval.Inbound{InboundRef: approval.InboundRef{Source: source, ID: id}, Body: fmt.Appendf(nil, `{"update_id":%d}`, id), ReceivedMs: at}
 	}
 	waited := in("telegram:1", 12, 100)
 	waited.Waited = true
 	require.NoError(t, s.SaveInbound(ctx, nil))
-	require.NoError(t, s.SaveInbound(ctx, []core.Inbound{waited, in("telegram:1", 11, 100), in("telegram:2", 11, 100)}))
+	require.NoError(t, s.SaveInbound(ctx, []approval.Inbound{waited, in("telegram:1", 11, 100), in("telegram:2", 11, 100)}))
 	again := in("telegram:1", 11, 999)
 	again.Body = []byte("other")
-	require.NoError(t, s.SaveInbound(ctx, []core.Inbound{again, in("telegram:1", 13, 200), in("telegram:1", 3, 300)}))
+	require.NoError(t, s.SaveInbound(ctx, []approval.Inbound{again, in("telegram:1", 13, 200), in("telegram:1", 3, 300)}))
 
 	open := func() (ids []int64) {
 		list, err := s.Inbound(ctx, "telegram:1", 10)
@@ -339,20 +340,20 @@ func testInbox(t *testing.T, s *Store) {
 	require.Equal(t, []int64{11, 12, 13, 3}, open())
 	list, err := s.Inbound(ctx, "telegram:1", 2)
 	require.NoError(t, err)
-	require.Equal(t, []core.Inbound{in("telegram:1", 11, 100), waited}, list)
+	require.Equal(t, []approval.Inbound{in("telegram:1", 11, 100), waited}, list)
 
-	require.NoError(t, s.Append(ctx, &core.InboundRef{Source: "telegram:1", ID: 11}))
-	require.NoError(t, s.Append(ctx, &core.InboundRef{Source: "telegram:1", ID: 99}), "one that is not stored")
+	require.NoError(t, s.Append(ctx, &approval.InboundRef{Source: "telegram:1", ID: 11}))
+	require.NoError(t, s.Append(ctx, &approval.InboundRef{Source: "telegram:1", ID: 99}), "one that is not stored")
 	require.Equal(t, []int64{12, 13, 3}, open())
-	require.NoError(t, s.SaveInbound(ctx, []core.Inbound{in("telegram:1", 11, 400)}))
+	require.NoError(t, s.SaveInbound(ctx, []approval.Inbound{in("telegram:1", 11, 400)}))
 	require.Equal(t, []int64{12, 13, 3}, open(), "handled ones stay handled")
 
 	a := create(t, s, pendingApproval("bot"), core.Change{})
-	change(t, s, a.Key, func(a core.Approval) core.Change {
-		return core.Change{Approval: a, Unchanged: true, Handled: &core.InboundRef{Source: "telegram:1", ID: 12}}
+	change(t, s, a.Key, func(a approval.Approval) core.Change {
+		return core.Change{Approval: a, Unchanged: true, Handled: &approval.InboundRef{Source: "telegram:1", ID: 12}}
 	})
-	_, err = s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
-		return core.Change{Handled: &core.InboundRef{Source: "telegram:1", ID: 13}}, errors.New("no")
+	_, err = s.Update(ctx, a.Key, func(a approval.Approval) (core.Change, error) {
+		return core.Change{Handled: &approval.InboundRef{Source: "telegram:1", ID: 13}}, errors.New("no")
 	})
 	require.Error(t, err)
 	require.Equal(t, []int64{13, 3}, open(), "a refused change handles nothing")
@@ -360,13 +361,13 @@ func testInbox(t *testing.T, s *Store) {
 	// An instance that was asleep meanwhile comes with what is handled by now.
 	before, _, err := s.Verify(ctx)
 	require.NoError(t, err)
-	_, err = s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
-		a.Votes = append(a.Votes, core.Vote{Approver: core.UserRequest})
-		return core.Change{Approval: a, Events: []core.Event{event(a, core.EventVote)},
-			Handled: &core.InboundRef{Source: "telegram:1", ID: 12}}, nil
+	_, err = s.Update(ctx, a.Key, func(a approval.Approval) (core.Change, error) {
+		a.Votes = append(a.Votes, approval.Vote{Approver: approval.UserRequest})
+		return core.Change{Approval: a, Events: []approval.Event{event(a, approval.EventVote)},
+			Handled: &approval.InboundRef{Source: "telegram:1", ID: 12}}, nil
 	})
-	require.Equal(t, core.CodeAlreadyResolved, core.CodeOf(err))
-	require.NoError(t, s.Append(ctx, &core.InboundRef{Source: "telegram:1", ID: 11}, core.Event{Type: core.EventRefused}))
+	require.Equal(t, approval.CodeAlreadyResolved, approval.CodeOf(err))
+	require.NoError(t, s.Append(ctx, &approval.InboundRef{Source: "telegram:1", ID: 11}, approval.Event{Type: approval.EventRefused}))
 	got, err := s.Get(ctx, a.Key)
 	require.NoError(t, err)
 	require.Empty(t, got.Votes, "nothing is counted twice")
@@ -375,23 +376,23 @@ func testInbox(t *testing.T, s *Store) {
 	require.Equal(t, before, after, "nor is it in the log twice")
 
 	// What handles an update may store it too, once, before or after others did.
-	with := func(i core.Inbound) *core.InboundRef {
+	with := func(i approval.Inbound) *approval.InboundRef {
 		ref := i.InboundRef
 		ref.Unstored = &i
 		return &ref
 	}
 	require.NoError(t, s.Append(ctx, with(in("telegram:1", 20, 400))))
-	require.NoError(t, s.SaveInbound(ctx, []core.Inbound{in("telegram:1", 20, 400)}))
+	require.NoError(t, s.SaveInbound(ctx, []approval.Inbound{in("telegram:1", 20, 400)}))
 	require.NoError(t, s.Append(ctx, with(in("telegram:1", 13, 200))))
 	require.Equal(t, []int64{3}, open())
 	for _, id := range []int64{20, 13, 12} {
-		_, err = s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
-			a.Votes = append(a.Votes, core.Vote{Approver: core.UserRequest})
+		_, err = s.Update(ctx, a.Key, func(a approval.Approval) (core.Change, error) {
+			a.Votes = append(a.Votes, approval.Vote{Approver: approval.UserRequest})
 			return core.Change{Approval: a, Handled: with(in("telegram:1", id, 1))}, nil
 		})
-		require.Equal(t, core.CodeAlreadyResolved, core.CodeOf(err), "%d was handled before", id)
+		require.Equal(t, approval.CodeAlreadyResolved, approval.CodeOf(err), "%d was handled before", id)
 	}
-	_, err = s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) {
+	_, err = s.Update(ctx, a.Key, func(a approval.Approval) (core.Change, error) {
 		return core.Change{Approval: a, Handled: with(in("telegram:1", 21, 1))}, nil
 	})
 	require.NoError(t, err)
@@ -403,30 +404,30 @@ func testInbox(t *testing.T, s *Store) {
 // stay. What is pending, or used again meanwhile, keeps its call.
 func testSweepCalls(t *testing.T, s *Store) {
 	const now, window = 100 * day, 1 * day
-	approved := func(change func(*core.Approval)) core.Approval {
+	approved := func(change func(*approval.Approval)) approval.Approval {
 		a := pendingApproval("bot")
-		a.Status, a.Decision, a.CreatedAtMs, a.ResolvedAtMs, a.ExpiresAtMs, a.ClaimUntilMs = core.Approved, core.AllowOnce, 1, 2, 0, 3
+		a.Status, a.Decision, a.CreatedAtMs, a.ResolvedAtMs, a.ExpiresAtMs, a.ClaimUntilMs = approval.Approved, approval.AllowOnce, 1, 2, 0, 3
 		change(&a)
 		return create(t, s, a, core.Change{Seal: []byte("call")})
 	}
 	pending := create(t, s, pendingApproval("bot"), core.Change{Seal: []byte("call")})
-	unclaimed := approved(func(*core.Approval) {})
-	running := approved(func(a *core.Approval) { a.ClaimedAtMs = now - window/2 })
-	failed := approved(func(a *core.Approval) {
-		a.ClaimedAtMs, a.Result = 4, &core.Result{Status: "failed", AtMs: now - window}
+	unclaimed := approved(func(*approval.Approval) {})
+	running := approved(func(a *approval.Approval) { a.ClaimedAtMs = now - window/2 })
+	failed := approved(func(a *approval.Approval) {
+		a.ClaimedAtMs, a.Result = 4, &approval.Result{Status: "failed", AtMs: now - window}
 	})
-	old := approved(func(a *core.Approval) {
-		a.ClaimedAtMs, a.Result = 4, &core.Result{Status: "failed", AtMs: now - window - clocksApartMs}
+	old := approved(func(a *approval.Approval) {
+		a.ClaimedAtMs, a.Result = 4, &approval.Result{Status: "failed", AtMs: now - window - clocksApartMs}
 	})
-	again := approved(func(*core.Approval) {})
-	again, err := s.Update(ctx, again.Key, func(a core.Approval) (core.Change, error) {
+	again := approved(func(*approval.Approval) {})
+	again, err := s.Update(ctx, again.Key, func(a approval.Approval) (core.Change, error) {
 		a.ClaimUntilMs = now
 		return core.Change{Approval: a}, nil
 	})
 	require.NoError(t, err)
-	var many []core.Approval
+	var many []approval.Approval
 	for range sweepChunk {
-		many = append(many, approved(func(*core.Approval) {}))
+		many = append(many, approved(func(*approval.Approval) {}))
 	}
 
 	_, err = s.Sweep(ctx, now, Keep{})
@@ -437,13 +438,13 @@ func testSweepCalls(t *testing.T, s *Store) {
 		_, err = s.Sweep(ctx, now, Keep{CallsMs: window})
 		require.NoError(t, err)
 	}
-	for _, a := range []core.Approval{pending, running, failed, again} {
+	for _, a := range []approval.Approval{pending, running, failed, again} {
 		_, err = s.Sealed(ctx, a.Key)
 		require.NoError(t, err)
 	}
 	for _, a := range append(many, old, unclaimed) {
 		_, err = s.Sealed(ctx, a.Key)
-		require.Equal(t, core.CodeRetryDataGone, core.CodeOf(err))
+		require.Equal(t, approval.CodeRetryDataGone, approval.CodeOf(err))
 		got, err := s.Get(ctx, a.Key)
 		require.NoError(t, err)
 		require.Equal(t, a, got)
@@ -453,28 +454,28 @@ func testSweepCalls(t *testing.T, s *Store) {
 
 func testSweep(t *testing.T, s *Store) {
 	const now = 100 * day
-	at := func(created, resolved int64) core.Approval {
+	at := func(created, resolved int64) approval.Approval {
 		a := pendingApproval("bot")
 		a.ID, a.CreatedAtMs, a.ResolvedAtMs, a.ExpiresAtMs = "own-"+a.Key, created, resolved, 0
 		if resolved != 0 {
-			a.Status = core.Approved
+			a.Status = approval.Approved
 		}
-		return create(t, s, a, core.Change{Seal: []byte("call"), Deliveries: []core.Delivery{card("1", 1, 1)},
-			Events: []core.Event{event(a, core.EventRequested)}})
+		return create(t, s, a, core.Change{Seal: []byte("call"), Deliveries: []approval.Delivery{cardTo("1", 1, 1)},
+			Events: []approval.Event{event(a, approval.EventRequested)}})
 	}
 	pending, late, gone := at(1, 0), at(1, now-9*day), at(1, now-11*day)
 	for range sweepChunk {
 		a := pendingApproval("many")
-		a.Status, a.CreatedAtMs, a.ResolvedAtMs = core.Denied, 1, 2
+		a.Status, a.CreatedAtMs, a.ResolvedAtMs = approval.Denied, 1, 2
 		create(t, s, a, core.Change{})
 	}
-	ref := func(id int64) core.InboundRef { return core.InboundRef{Source: "x", ID: id} }
-	require.NoError(t, s.SaveInbound(ctx, []core.Inbound{
+	ref := func(id int64) approval.InboundRef { return approval.InboundRef{Source: "x", ID: id} }
+	require.NoError(t, s.SaveInbound(ctx, []approval.Inbound{
 		{InboundRef: ref(1), ReceivedMs: now - 3*day}, {InboundRef: ref(2), ReceivedMs: now - 3*day}, {InboundRef: ref(3),
 			ReceivedMs: now - 1*day},
 	}))
 	for _, id := range []int64{1, 3} {
-		require.NoError(t, s.Append(ctx, &core.InboundRef{Source: "x", ID: id}))
+		require.NoError(t, s.Append(ctx, &approval.InboundRef{Source: "x", ID: id}))
 	}
 	require.NoError(t, s.do(ctx, func(t *tx) error {
 		for n := range int64(2*sweepChunk + 1) {
@@ -494,8 +495,8 @@ func testSweep(t *testing.T, s *Store) {
 	require.NoError(t, err)
 	require.Equal(t, sweepChunk+1, n)
 	_, err = s.Get(ctx, gone.Key)
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
-	for _, kept := range []core.Approval{pending, late} {
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
+	for _, kept := range []approval.Approval{pending, late} {
 		got, err := s.Get(ctx, kept.Key)
 		require.NoError(t, err)
 		require.Equal(t, kept, got)
@@ -507,6 +508,6 @@ func testSweep(t *testing.T, s *Store) {
 	events, _, err := s.Verify(ctx)
 	require.NoError(t, err)
 	require.EqualValues(t, 3, events, "the log stays")
-	err = s.Record(ctx, core.Delivered{ID: gone.Deliveries[0].ID, Key: gone.Key, State: core.Sent})
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	err = s.Record(ctx, approval.Delivered{ID: gone.Deliveries[0].ID, Key: gone.Key, State: approval.Sent})
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 }

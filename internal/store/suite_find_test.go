@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // found looks up and changes nothing.
@@ -21,7 +22,7 @@ func found(t *testing.T, s *Store, look core.Lookup) (f core.Existing) {
 func testLookup(t *testing.T, s *Store) {
 	a := pendingApproval("bot")
 	a.ID = "deploy-1"
-	a = create(t, s, a, core.Change{Aliases: []string{"alias-1", "alias-1"}, Deliveries: []core.Delivery{card("1", 1, 1)}})
+	a = create(t, s, a, core.Change{Aliases: []string{"alias-1", "alias-1"}, Deliveries: []approval.Delivery{cardTo("1", 1, 1)}})
 	other := create(t, s, pendingApproval("other"), core.Change{})
 
 	for _, id := range []string{"deploy-1", "alias-1"} {
@@ -63,7 +64,7 @@ func testLookup(t *testing.T, s *Store) {
 	require.Equal(t, 0, found(t, s, core.Lookup{Owner: "nobody"}).Pending)
 
 	require.Same(t, core.ErrCodeTaken, tryTwin(s, a))
-	change(t, s, a.Key, func(a core.Approval) core.Change { return ended(a, core.Denied) })
+	change(t, s, a.Key, func(a approval.Approval) core.Change { return ended(a, approval.Denied) })
 	require.Nil(t, found(t, s, same).Same, "it has ended")
 	require.Equal(t, 0, found(t, s, core.Lookup{Owner: "bot"}).Pending)
 	require.Same(t, core.ErrCodeTaken, tryTwin(s, a), "it has ended")
@@ -78,9 +79,9 @@ func testUnclaimed(t *testing.T, s *Store) {
 	until := nowMs() + day
 	look := core.Lookup{Owner: "bot", Fingerprint: "same", AgentID: "main", SessionKey: "s1", ResumeMs: nowMs()}
 	require.Nil(t, found(t, s, look).Unclaimed, "it is pending")
-	change(t, s, a.Key, func(a core.Approval) core.Change {
-		c := ended(a, core.Approved)
-		c.Approval.Decision, c.Approval.ClaimUntilMs = core.AllowOnce, until
+	change(t, s, a.Key, func(a approval.Approval) core.Change {
+		c := ended(a, approval.Approved)
+		c.Approval.Decision, c.Approval.ClaimUntilMs = approval.AllowOnce, until
 		return c
 	})
 	require.Equal(t, a.Key, found(t, s, look).Unclaimed.Key)
@@ -93,7 +94,7 @@ func testUnclaimed(t *testing.T, s *Store) {
 		require.Nil(t, found(t, s, l).Unclaimed)
 	}
 	for _, claimed := range []int64{nowMs() + day, nowMs()} { // by a clock that is ahead, and by this one
-		change(t, s, a.Key, func(a core.Approval) core.Change {
+		change(t, s, a.Key, func(a approval.Approval) core.Change {
 			a.ClaimedAtMs = claimed
 			return core.Change{Approval: a}
 		})
@@ -102,7 +103,7 @@ func testUnclaimed(t *testing.T, s *Store) {
 }
 
 // tryTwin tries to store an approval with the code of another.
-func tryTwin(s *Store, of core.Approval) error {
+func tryTwin(s *Store, of approval.Approval) error {
 	return s.Create(ctx, core.Lookup{Owner: "bot", Code: of.Code}, func(core.Existing) ([]core.Change, error) {
 		return []core.Change{{Approval: twin(pendingApproval("bot"), of), New: true}}, nil
 	})
@@ -110,14 +111,14 @@ func tryTwin(s *Store, of core.Approval) error {
 
 func testNames(t *testing.T, s *Store) {
 	a, b, own := pendingApproval("bot"), pendingApproval("bot"), pendingApproval("bot")
-	for i, x := range []*core.Approval{&a, &b, &own} {
+	for i, x := range []*approval.Approval{&a, &b, &own} {
 		x.Key = fmt.Sprintf("aaaaaa%d0-0000-4000-8000-000000000001", i+1)
 		x.ID, x.Code = x.Key, core.KeyCode(x.Key)
 	}
 	own.ID = "mine"
 	other := pendingApproval("other")
 	other.ID = "mine"
-	for _, x := range []core.Approval{a, b, own, other} {
+	for _, x := range []approval.Approval{a, b, own, other} {
 		create(t, s, x, core.Change{})
 	}
 	keys := func(q core.NameQuery) (got []string) {
@@ -140,29 +141,29 @@ func testNames(t *testing.T, s *Store) {
 }
 
 func testList(t *testing.T, s *Store) {
-	var all []core.Approval
+	var all []approval.Approval
 	for i := range 25 {
 		a := pendingApproval(fmt.Sprint("owner", i%2))
 		a.CreatedAtMs = int64(1000 + i/3) // several in one moment
 		a.AgentID, a.SessionKey, a.ToolName = fmt.Sprint("agent", i%3), fmt.Sprint("session", i%4), fmt.Sprint("tool", i%5)
 		if i%6 == 0 {
-			a.Status, a.ResolvedAtMs = core.Denied, 2000
+			a.Status, a.ResolvedAtMs = approval.Denied, 2000
 		}
-		all = append(all, create(t, s, a, core.Change{Deliveries: []core.Delivery{card("1", 1, 1), card("2", 1, 2)}}))
+		all = append(all, create(t, s, a, core.Change{Deliveries: []approval.Delivery{cardTo("1", 1, 1), cardTo("2", 1, 2)}}))
 	}
-	slices.SortFunc(all, func(a, b core.Approval) int {
+	slices.SortFunc(all, func(a, b approval.Approval) int {
 		if a.CreatedAtMs != b.CreatedAtMs {
 			return int(b.CreatedAtMs - a.CreatedAtMs)
 		}
 		return strings.Compare(b.Key, a.Key)
 	})
 	for _, f := range []core.Filter{
-		{}, {Owner: "owner1"}, {Status: core.Pending}, {Status: core.Denied}, {Status: core.Approved}, {AgentID: "agent2"},
+		{}, {Owner: "owner1"}, {Status: approval.Pending}, {Status: approval.Denied}, {Status: approval.Approved}, {AgentID: "agent2"},
 		{SessionKey: "session3"}, {ToolName: "tool4"},
-		{Owner: "owner0", Status: core.Pending}, {Owner: "owner1", Status: core.Pending, AgentID: "agent1",
+		{Owner: "owner0", Status: approval.Pending}, {Owner: "owner1", Status: approval.Pending, AgentID: "agent1",
 			SessionKey: "session1", ToolName: "tool2"},
 	} {
-		var want, got []core.Approval
+		var want, got []approval.Approval
 		for _, a := range all {
 			if (f.Owner == "" || f.Owner == a.Owner) && (f.Status == "" || f.Status == a.Status) && (f.AgentID == "" || f.AgentID == a.AgentID) &&
 				(f.SessionKey == "" || f.SessionKey == a.SessionKey) && (f.ToolName == "" || f.ToolName == a.ToolName) {
@@ -185,11 +186,11 @@ func testList(t *testing.T, s *Store) {
 	require.NoError(t, err)
 	require.Empty(t, page.Next)
 	_, err = s.List(ctx, core.Filter{Cursor: "zzz"})
-	require.Equal(t, core.CodeInvalidRequest, core.CodeOf(err))
+	require.Equal(t, approval.CodeInvalidRequest, approval.CodeOf(err))
 }
 
 func testTimers(t *testing.T, s *Store) {
-	at := func(expires, fallback int64) core.Approval {
+	at := func(expires, fallback int64) approval.Approval {
 		a := pendingApproval("bot")
 		a.ExpiresAtMs, a.FallbackAtMs = expires, fallback
 		return create(t, s, a, core.Change{})
@@ -214,11 +215,11 @@ func testTimers(t *testing.T, s *Store) {
 	check(300, 10, "bca", 0)
 	check(300, 2, "bc", 300)
 
-	change(t, s, b.Key, func(b core.Approval) core.Change { b.FallbackAtMs = 0; return core.Change{Approval: b} })
+	change(t, s, b.Key, func(b approval.Approval) core.Change { b.FallbackAtMs = 0; return core.Change{Approval: b} })
 	check(300, 10, "ca", 500)
-	change(t, s, a.Key, func(a core.Approval) core.Change { return ended(a, core.Expired) })
+	change(t, s, a.Key, func(a approval.Approval) core.Change { return ended(a, approval.Expired) })
 	check(1000, 10, "cb", 0)
-	change(t, s, b.Key, func(b core.Approval) core.Change {
+	change(t, s, b.Key, func(b approval.Approval) core.Change {
 		b.ExpiresAtMs = 150
 		return core.Change{Approval: b, Unchanged: true}
 	})

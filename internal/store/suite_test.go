@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/store/pgtest"
 )
 
@@ -84,35 +85,35 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 
 func testRoundTrip(t *testing.T, s *Store) {
 	a := pendingApproval("bot")
-	a.Origin = &core.Target{Channel: "discord", To: "9", ThreadID: "8"}
-	a.Votes = []core.Vote{{Approver: core.UserRequest, Verdict: core.Approve, Voter: &core.Voter{Person: "alice",
+	a.Origin = &approval.Target{Channel: "discord", To: "9", ThreadID: "8"}
+	a.Votes = []approval.Vote{{Approver: approval.UserRequest, Verdict: approval.Approve, Voter: &approval.Voter{Person: "alice",
 		Channel: "telegram", UserID: "1"}, DecidedAtMs: 5}}
 	a.Justification = "zero \x00, line\nend, ünïcode \U0001f600"
-	d := core.Delivery{
-		ID: "d1", Kind: core.CardDelivery, Target: core.Target{Channel: "telegram", To: "-100", ThreadID: "7"},
-		State: core.Sent, MessageID: "m1",
+	d := approval.Delivery{
+		ID: "d1", Kind: approval.CardDelivery, Target: approval.Target{Channel: "telegram", To: "-100", ThreadID: "7"},
+		State: approval.Sent, MessageID: "m1",
 		ReplyTo: "r", ForUser: "u", Attached: true, Shown: true, DenyOnly: true, Fallback: true, Error: "e",
 		Attempts: 3, DueMs: 9, Revision: 4, Rank: 2, CreatedMs: 11, SentMs: 12, Digest: "g",
 	}
-	got := create(t, s, a, core.Change{Deliveries: []core.Delivery{d}})
+	got := create(t, s, a, core.Change{Deliveries: []approval.Delivery{d}})
 	d.Key = a.Key
-	a.Version, a.Deliveries = 1, []core.Delivery{d}
+	a.Version, a.Deliveries = 1, []approval.Delivery{d}
 	require.Equal(t, a, got)
 
 	_, err := s.Get(ctx, "nothing")
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 }
 
 func testUpdate(t *testing.T, s *Store) {
-	a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []core.Delivery{card("1", 2, 10)}})
+	a := create(t, s, pendingApproval("bot"), core.Change{Deliveries: []approval.Delivery{cardTo("1", 2, 10)}})
 	require.Len(t, a.Deliveries, 1)
 	require.NotEmpty(t, a.Deliveries[0].ID)
 
-	after := change(t, s, a.Key, func(got core.Approval) core.Change {
+	after := change(t, s, a.Key, func(got approval.Approval) core.Change {
 		require.Equal(t, a, got)
 		got.Reason = "because"
 		got.Deliveries = nil // never written from there
-		return core.Change{Approval: got, Events: []core.Event{event(got, core.EventVote)}, Deliveries: []core.Delivery{card("2", 2, 20)}}
+		return core.Change{Approval: got, Events: []approval.Event{event(got, approval.EventVote)}, Deliveries: []approval.Delivery{cardTo("2", 2, 20)}}
 	})
 	require.EqualValues(t, 2, after.Version)
 	require.Len(t, after.Deliveries, 2)
@@ -121,23 +122,23 @@ func testUpdate(t *testing.T, s *Store) {
 	require.NoError(t, err)
 	require.Equal(t, after, stored)
 
-	same := change(t, s, a.Key, func(got core.Approval) core.Change {
+	same := change(t, s, a.Key, func(got approval.Approval) core.Change {
 		got.Reason = "not written"
-		return core.Change{Approval: got, Unchanged: true, Events: []core.Event{event(got, core.EventRefused)}}
+		return core.Change{Approval: got, Unchanged: true, Events: []approval.Event{event(got, approval.EventRefused)}}
 	})
 	require.Equal(t, after, same)
 	log, err := s.Log(ctx, 0, 10)
 	require.NoError(t, err)
 	require.Len(t, log, 2)
 
-	_, err = s.Update(ctx, "nothing", func(core.Approval) (core.Change, error) { panic("not called") })
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	_, err = s.Update(ctx, "nothing", func(approval.Approval) (core.Change, error) { panic("not called") })
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 }
 
 func testRefusals(t *testing.T, s *Store) {
 	a := create(t, s, pendingApproval("bot"), core.Change{})
 	refusal := errors.New("no")
-	_, err := s.Update(ctx, a.Key, func(core.Approval) (core.Change, error) { return core.Change{}, refusal })
+	_, err := s.Update(ctx, a.Key, func(approval.Approval) (core.Change, error) { return core.Change{}, refusal })
 	require.Same(t, refusal, err)
 	err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) { return nil, refusal })
 	require.Same(t, refusal, err)
@@ -147,13 +148,13 @@ func testRefusals(t *testing.T, s *Store) {
 	same := twin(pendingApproval("bot"), other)
 	err = s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) {
 		return []core.Change{
-			{Approval: other, New: true, Events: []core.Event{event(other, core.EventRequested)}, Deliveries: []core.Delivery{card("1", 1, 1)}},
+			{Approval: other, New: true, Events: []approval.Event{event(other, approval.EventRequested)}, Deliveries: []approval.Delivery{cardTo("1", 1, 1)}},
 			{Approval: same, New: true},
 		}, nil
 	})
 	require.Same(t, core.ErrCodeTaken, err)
 	_, err = s.Get(ctx, other.Key)
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 	log, err := s.Log(ctx, 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, log)
@@ -165,12 +166,12 @@ func testRefusals(t *testing.T, s *Store) {
 
 func testInconsistent(t *testing.T, s *Store) {
 	a := create(t, s, pendingApproval("bot"), core.Change{})
-	for name, c := range map[string]func(core.Approval) core.Change{
-		"version 7": func(a core.Approval) core.Change { a.Version = 7; return core.Change{Approval: a} },
-		"never":     func(a core.Approval) core.Change { a.Code = "ZZZZZZ"; return core.Change{Approval: a} },
-		"is for":    func(a core.Approval) core.Change { a.Key = "x"; return core.Change{Approval: a} },
+	for name, c := range map[string]func(approval.Approval) core.Change{
+		"version 7": func(a approval.Approval) core.Change { a.Version = 7; return core.Change{Approval: a} },
+		"never":     func(a approval.Approval) core.Change { a.Code = "ZZZZZZ"; return core.Change{Approval: a} },
+		"is for":    func(a approval.Approval) core.Change { a.Key = "x"; return core.Change{Approval: a} },
 	} {
-		_, err := s.Update(ctx, a.Key, func(a core.Approval) (core.Change, error) { return c(a), nil })
+		_, err := s.Update(ctx, a.Key, func(a approval.Approval) (core.Change, error) { return c(a), nil })
 		require.ErrorContains(t, err, name)
 	}
 	err := s.Create(ctx, core.Lookup{Owner: "bot"}, func(core.Existing) ([]core.Change, error) { return []core.Change{{Approval: a}}, nil })
@@ -192,18 +193,18 @@ func testCreateSeveral(t *testing.T, s *Store) {
 	old := create(t, s, pendingApproval("bot"), core.Change{Seal: []byte("call")})
 	next := pendingApproval("bot")
 	err := s.Create(ctx, core.Lookup{Owner: "bot", Supersedes: old.ID}, func(f core.Existing) ([]core.Change, error) {
-		gone := ended(*f.Superseded, core.Withdrawn)
+		gone := ended(*f.Superseded, approval.Withdrawn)
 		gone.Approval.SupersededBy = next.Code
 		return []core.Change{{Approval: next, New: true, Seal: []byte("next")}, gone}, nil
 	})
 	require.NoError(t, err)
 	got, err := s.Get(ctx, old.Key)
 	require.NoError(t, err)
-	require.Equal(t, core.Withdrawn, got.Status)
+	require.Equal(t, approval.Withdrawn, got.Status)
 	require.Equal(t, next.Code, got.SupersededBy)
 	require.EqualValues(t, 2, got.Version)
 	_, err = s.Sealed(ctx, old.Key)
-	require.Equal(t, core.CodeRetryDataGone, core.CodeOf(err))
+	require.Equal(t, approval.CodeRetryDataGone, approval.CodeOf(err))
 	call, err := s.Sealed(ctx, next.Key)
 	require.NoError(t, err)
 	require.Equal(t, "next", string(call))
@@ -219,7 +220,7 @@ func testCreateSeveral(t *testing.T, s *Store) {
 	require.ErrorIs(t, err, errStale)
 	require.Greater(t, calls, retries)
 	_, err = s.Get(ctx, twin.Key)
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 
 	// A second asker's id becomes an alias, without a new version.
 	err = s.Create(ctx, core.Lookup{Owner: "bot", ID: next.ID}, func(f core.Existing) ([]core.Change, error) {
@@ -238,9 +239,9 @@ func testSealed(t *testing.T, s *Store) {
 	require.NoError(t, err)
 	require.Equal(t, call, got)
 	_, err = s.Sealed(ctx, b.Key)
-	require.Equal(t, core.CodeRetryDataGone, core.CodeOf(err))
+	require.Equal(t, approval.CodeRetryDataGone, approval.CodeOf(err))
 	_, err = s.Sealed(ctx, "nothing")
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 
 	var value string
 	require.NoError(t, s.read.db.QueryRow("SELECT sealed FROM approvals WHERE key = $1", a.Key).Scan(&value))
@@ -249,15 +250,15 @@ func testSealed(t *testing.T, s *Store) {
 	_, err = s.keys.open(b.Key, value)
 	require.ErrorContains(t, err, "does not open", "it is bound to its approval")
 
-	change(t, s, a.Key, func(a core.Approval) core.Change { return ended(a, core.Denied) })
+	change(t, s, a.Key, func(a approval.Approval) core.Change { return ended(a, approval.Denied) })
 	_, err = s.Sealed(ctx, a.Key)
-	require.Equal(t, core.CodeRetryDataGone, core.CodeOf(err))
+	require.Equal(t, approval.CodeRetryDataGone, approval.CodeOf(err))
 }
 
 func testPanic(t *testing.T, s *Store) {
 	a := create(t, s, pendingApproval("bot"), core.Change{})
 	require.PanicsWithValue(t, "boom", func() {
-		s.Update(ctx, a.Key, func(core.Approval) (core.Change, error) { panic("boom") })
+		s.Update(ctx, a.Key, func(approval.Approval) (core.Change, error) { panic("boom") })
 	})
-	require.EqualValues(t, 2, change(t, s, a.Key, func(a core.Approval) core.Change { return core.Change{Approval: a} }).Version)
+	require.EqualValues(t, 2, change(t, s, a.Key, func(a approval.Approval) core.Change { return core.Change{Approval: a} }).Version)
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -34,7 +34,7 @@ const (
 // Keep is how long things are kept, in milliseconds; 0 is for ever.
 type Keep struct {
 	ApprovalsMs int64 // ended approvals, with their ids, deliveries and sealed calls
-	CallsMs     int64 // sealed calls of approvals that stay, see core.Approval.KeptSinceMs
+	CallsMs     int64 // sealed calls of approvals that stay, see approval.KeptSinceMs
 }
 
 // Sweep deletes what was kept for longer than keep says, and handled platform updates
@@ -84,15 +84,15 @@ func (s *Store) sweep(ctx context.Context, statement string, before int64, n *in
 }
 
 func (s *Store) sweepInbound(ctx context.Context, before int64) error {
-	after := core.InboundRef{ID: math.MinInt64}
+	after := approval.InboundRef{ID: math.MinInt64}
 	for {
 		rows, err := s.read.query(ctx, oldInbound, after.Source, after.ID, before, sweepChunk)
 		if err != nil {
 			return err
 		}
-		var old []core.InboundRef
+		var old []approval.InboundRef
 		err = each(rows, func() error {
-			var ref core.InboundRef
+			var ref approval.InboundRef
 			err := rows.Scan((*text)(&ref.Source), (*number)(&ref.ID))
 			old = append(old, ref)
 			return err

@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -25,7 +25,7 @@ func (s *Store) SeenTool(ctx context.Context, owner, server, tool string) (strin
 }
 
 // seen keeps what is said of a tool whose call is handed out.
-func (t *tx) seen(tool *core.ToolSeen) error {
+func (t *tx) seen(tool *approval.ToolSeen) error {
 	if tool == nil {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // querier runs a read: a pool outside of any transaction, a tx inside one.
@@ -33,12 +33,12 @@ type batch struct {
 
 // effects is what jobs leave to be done for the whole batch.
 type effects struct {
-	events  []core.Event   // to append to the log, in order
-	stirred []waiting      // deliveries, as they stand now
-	heard   []heard        // of chats, in order
-	inbound bool           // there are new platform updates
-	moved   bool           // a chat lives elsewhere now
-	pending map[string]int // by how many the owner's pending approvals grew
+	events  []approval.Event // to append to the log, in order
+	stirred []waiting        // deliveries, as they stand now
+	heard   []heard          // of chats, in order
+	inbound bool             // there are new platform updates
+	moved   bool             // a chat lives elsewhere now
+	pending map[string]int   // by how many the owner's pending approvals grew
 }
 
 func (e *effects) add(o effects) {
@@ -90,7 +90,7 @@ func (b *batch) run(j *job, keys keyring) (o outcome) {
 			return
 		}
 		if o.panicked != nil || o.err != nil {
-			t.refused = t.refused || core.CodeOf(o.err) != ""
+			t.refused = t.refused || approval.CodeOf(o.err) != ""
 			o.failed = !t.refused && !errors.Is(o.err, errStale)
 			if err := t.undo(); err != nil {
 				b.failed, o.err = errors.Join(o.err, err), nil // the cause first
@@ -98,7 +98,7 @@ func (b *batch) run(j *job, keys keyring) (o outcome) {
 			return
 		}
 		if t.update != "" && len(t.own.events) > 0 { // without any it changed nothing
-			t.own.events = append(t.own.events, core.Event{AtMs: nowMs(), Type: core.EventUpdate, Data: []byte(t.update)})
+			t.own.events = append(t.own.events, approval.Event{AtMs: nowMs(), Type: approval.EventUpdate, Data: []byte(t.update)})
 		}
 		b.done.add(t.own)
 	}()

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // killedStore is the files of a store whose process was killed after so many commits. Its
@@ -23,7 +23,7 @@ func killedStore(t *testing.T, commits int) (dir string) {
 	openAndClose(t, fileOptions(from), func(*Store) {})
 	s := openDisk(t, from)
 	for n := range commits {
-		require.NoError(t, s.Append(ctx, nil, core.Event{Type: core.EventRefused, Key: fmt.Sprint(n)}))
+		require.NoError(t, s.Append(ctx, nil, approval.Event{Type: approval.EventRefused, Key: fmt.Sprint(n)}))
 	}
 	return copyFiles(t, s, from, 0)
 }
@@ -87,7 +87,7 @@ func TestAWriteAheadLogThatWasDamaged(t *testing.T) {
 				require.EqualValues(t, commits-told.Commits, head)
 				require.Equal(t, told, s.Lost())
 				require.Equal(t, 1, bytes.Count(said.Bytes(), []byte("write-ahead log is damaged")), said)
-				require.NoError(t, s.Append(ctx, nil, core.Event{Type: core.EventRefused}))
+				require.NoError(t, s.Append(ctx, nil, approval.Event{Type: approval.EventRefused}))
 				again := copyFiles(t, s, copied, 0)
 				found, err := walDamage(filepath.Join(again, "desk.db"))
 				require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"sync/atomic"
 )
 
 // writer is the one connection that writes, with its prepared statements. Only
@@ -18,8 +19,9 @@ type writer struct {
 	share   bool // give the connection back after every transaction: readers need it too
 	conn    *sql.Conn
 	stmts   map[string]*sql.Stmt
-	head    *logHead // of the log; nil: not known
-	met     bool     // something has been answered since the transaction began
+	head    *logHead     // of the log; nil: not known
+	ran     atomic.Int64 // statements, of SQLite
+	met     bool         // something has been answered since the transaction began
 
 	// Where there are ways to a server: see prefetch.go.
 	queue []queued           // to be sent with the next statement
@@ -88,6 +90,7 @@ func (w *writer) release(drop bool) {
 
 // stmt gives the statement of that text, prepared once.
 func (w *writer) stmt(text string) (*sql.Stmt, error) {
+	w.ran.Add(1)
 	st := w.stmts[text]
 	if st == nil {
 		var err error

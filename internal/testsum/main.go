@@ -1,8 +1,9 @@
 // Command testsum runs go test with its arguments and ends with what was not tested:
 //
-//	go run ./internal/testsum -race ./...
+//	go run ./internal/testsum -race ./a/... -- ./b/...
 //
-// It prints go test's usual lines, and its exit status is go test's.
+// Each -- ends the arguments of one run and begins those of the next. It prints go test's usual
+// lines. All runs are made, and its exit status is that of the first one that failed.
 package main
 
 import (
@@ -19,7 +20,33 @@ import (
 )
 
 func main() {
-	cmd := exec.Command("go", append([]string{"test", "-json"}, os.Args[1:]...)...)
+	skipped, status := map[string]int{}, 0
+	for _, args := range runs(os.Args[1:]) {
+		if code := test(args, skipped); status == 0 {
+			status = code
+		}
+	}
+	end(skipped, os.Stdout)
+	if status != 0 {
+		fmt.Println("FAIL")
+	}
+	os.Exit(status)
+}
+
+// runs splits arguments at each --.
+func runs(args []string) (all [][]string) {
+	for {
+		at := slices.Index(args, "--")
+		if at < 0 {
+			return append(all, args)
+		}
+		all, args = append(all, args[:at]), args[at+1:]
+	}
+}
+
+// test runs go test, counts why tests were skipped, and gives the exit status.
+func test(args []string, skipped map[string]int) int {
+	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
 	cmd.Stderr = os.Stderr
 	events, err := cmd.StdoutPipe()
 	if err == nil {
@@ -27,21 +54,21 @@ func main() {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testsum:", err)
-		os.Exit(1)
+		return 1
 	}
-	err = sum(events, os.Stdout)
+	err = sum(events, os.Stdout, skipped)
 	if ended := cmd.Wait(); ended != nil {
 		err = ended
 	}
 	var exited *exec.ExitError
 	switch {
 	case errors.As(err, &exited) && exited.ExitCode() > 0:
-		fmt.Println("FAIL")
-		os.Exit(exited.ExitCode())
+		return exited.ExitCode()
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "testsum:", err)
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
 // event is one line of go test -json (go doc test2json).
@@ -52,10 +79,9 @@ var (
 	reason   = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)`)
 )
 
-// sum writes what go test prints without -v, then why tests were skipped.
-func sum(events io.Reader, out io.Writer) error {
+// sum writes what go test prints without -v, and counts why tests were skipped.
+func sum(events io.Reader, out io.Writer, skipped map[string]int) error {
 	said := map[string]map[string][]string{} // by package and test, what is not printed yet
-	skipped := map[string]int{}
 	for in := json.NewDecoder(events); ; {
 		var e event
 		if err := in.Decode(&e); errors.Is(err, io.EOF) {
@@ -92,11 +118,15 @@ func sum(events io.Reader, out io.Writer) error {
 			delete(of, e.Test)
 		}
 	}
+	return nil
+}
+
+// end writes why tests were skipped.
+func end(skipped map[string]int, out io.Writer) {
 	if len(skipped) > 0 {
 		fmt.Fprintln(out, "\nNot tested on this machine:")
 	}
 	for _, why := range slices.Sorted(maps.Keys(skipped)) {
 		fmt.Fprintf(out, "  %s (tests: %d)\n", why, skipped[why])
 	}
-	return nil
 }

@@ -11,6 +11,7 @@ import (
 // with its reason.
 func TestSum(t *testing.T) {
 	var out strings.Builder
+	skipped := map[string]int{}
 	require.NoError(t, sum(strings.NewReader(`
 {"Action":"build-output","ImportPath":"p/c","Output":"c.go:1: undefined: x\n"}
 {"Action":"run","Package":"p/a","Test":"TestGood"}
@@ -30,7 +31,8 @@ func TestSum(t *testing.T) {
 {"Action":"output","Package":"p/b","Output":"FAIL\tp/b\t0.1s\n"}
 {"Action":"fail","Package":"p/b"}
 {"Action":"skip","Package":"p/d"}
-`), &out))
+`), &out, skipped))
+	end(skipped, &out)
 	require.Equal(t, `c.go:1: undefined: x
 ok  	p/a	0.1s
     b_test.go:3: wrong
@@ -41,5 +43,11 @@ panic: boom
 Not tested on this machine:
   jq: not tested, install jq (tests: 1)
 `, out.String())
-	require.Error(t, sum(strings.NewReader("no JSON"), &out))
+	require.Error(t, sum(strings.NewReader("no JSON"), &out, skipped))
+}
+
+// Arguments of several runs are told apart by --.
+func TestRuns(t *testing.T) {
+	require.Equal(t, [][]string{{"-race", "./a/..."}, {"./b"}}, runs([]string{"-race", "./a/...", "--", "./b"}))
+	require.Equal(t, [][]string{{"./a"}}, runs([]string{"./a"}))
 }

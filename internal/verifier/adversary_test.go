@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // drip is a body that gives one byte a second, and ends with its request.
@@ -42,7 +42,7 @@ func bothModes(t *testing.T, url, what string) {
 	t.Helper()
 	for _, mode := range []string{"", "deny", "allow"} {
 		v := mustVerifier(t, Config{Settings: Settings{Enabled: true, FailMode: mode, Webhook: Webhook{URL: url}}})
-		out := v.Verify(t.Context(), execCall(), core.R2)
+		out := v.Verify(t.Context(), execCall(), approval.R2)
 		require.Equal(t, mode != "allow", out.Denied, "%s, failMode %q", what, mode)
 		require.Equal(t, mode == "allow", out.Open, "%s, failMode %q", what, mode)
 		require.Equal(t, mode == "allow", out.Reason == "", what)
@@ -95,7 +95,7 @@ func TestAdversary_W8_ExactlySixtyFourKiBIsAnAnswer(t *testing.T) {
 	allow := `{"decision":"allow"}`
 	a := newAuthority(t, says(201, allow+strings.Repeat(" ", 64<<10-len(allow))))
 	v := mustVerifier(t, Config{Settings: hooked(a.URL)})
-	require.False(t, v.Verify(t.Context(), execCall(), core.R2).Denied)
+	require.False(t, v.Verify(t.Context(), execCall(), approval.R2).Denied)
 }
 
 func TestAdversary_W8_NoRedirectIsFollowed(t *testing.T) {
@@ -122,7 +122,7 @@ func TestAdversary_W8_SlowDripEndsAtTheTimeout(t *testing.T) {
 				v, _, err := newVerifier(Config{Settings: Settings{Enabled: true, FailMode: mode, Webhook: Webhook{URL: "https://v.test", Timeout: 7}}}, quiet, answer)
 				require.NoError(t, err)
 				start := time.Now()
-				out := v.Verify(t.Context(), execCall(), core.R2)
+				out := v.Verify(t.Context(), execCall(), approval.R2)
 				require.Equal(t, 7*time.Second, time.Since(start), name)
 				require.Equal(t, mode == "deny", out.Denied)
 				require.Equal(t, "webhook-timeout", out.Steps[0].Rule)
@@ -138,12 +138,12 @@ func TestAdversary_W8_GivingUpNeverFailsOpen(t *testing.T) {
 		require.NoError(t, err)
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		out := v.Verify(short, execCall(), core.R2)
+		out := v.Verify(short, execCall(), approval.R2)
 		require.True(t, out.Denied)
 		require.False(t, out.Open)
 		gone, hangUp := context.WithCancel(t.Context())
 		hangUp()
-		require.True(t, v.Verify(gone, execCall(), core.R2).Denied)
+		require.True(t, v.Verify(gone, execCall(), approval.R2).Denied)
 	})
 }
 
@@ -153,7 +153,7 @@ func TestAdversary_W8_UnreadableParamsNeverPass(t *testing.T) {
 		v := mustVerifier(t, Config{Settings: Settings{Enabled: true, FailMode: "allow", Webhook: Webhook{URL: a.URL}}})
 		call := execCall()
 		call.Params = []byte(params)
-		require.True(t, v.Verify(t.Context(), call, core.R0).Denied, params)
+		require.True(t, v.Verify(t.Context(), call, approval.R0).Denied, params)
 	}
 	require.Zero(t, a.asked())
 }
@@ -184,7 +184,7 @@ func TestAdversary_W8_AnUntrustedCertificateIsNoAnswer(t *testing.T) {
 	v, warnings, err := newVerifier(Config{Settings: hooked(a.URL), Production: true}, quiet, a.Client().Transport)
 	require.NoError(t, err)
 	require.Empty(t, warnings)
-	require.False(t, v.Verify(t.Context(), execCall(), core.R2).Denied)
+	require.False(t, v.Verify(t.Context(), execCall(), approval.R2).Denied)
 }
 
 func TestAdversary_W9_TheMostRestrictiveFailModeWins(t *testing.T) {
@@ -201,7 +201,7 @@ func TestAdversary_W9_TheMostRestrictiveFailModeWins(t *testing.T) {
 		s := hooked(gone.URL)
 		s.FailMode = c.all
 		v := mustVerifier(t, Config{Settings: s, Agents: map[string]Settings{"main": {FailMode: c.own}}})
-		out := v.Verify(t.Context(), execCall(), core.R2)
+		out := v.Verify(t.Context(), execCall(), approval.R2)
 		require.Equal(t, c.open, out.Open, "%+v", c)
 		require.Equal(t, !c.open, out.Denied, "%+v", c)
 	}
@@ -215,13 +215,13 @@ func TestAdversary_W9_AnAgentsWebhookIsAskedBesideTheCommonOne(t *testing.T) {
 	v := mustVerifier(t, Config{Settings: hooked(common.URL), Agents: map[string]Settings{
 		"main": {Enabled: true, Webhook: Webhook{URL: own.URL}},
 	}})
-	out := v.Verify(t.Context(), execCall(), core.R2)
+	out := v.Verify(t.Context(), execCall(), approval.R2)
 	require.True(t, out.Denied)
 	require.Equal(t, "common", out.Reason)
 	require.Zero(t, own.asked())
 
 	v = mustVerifier(t, Config{Settings: hooked(own.URL), Agents: map[string]Settings{"main": {Webhook: Webhook{URL: common.URL}}}})
-	require.True(t, v.Verify(t.Context(), execCall(), core.R2).Denied)
+	require.True(t, v.Verify(t.Context(), execCall(), approval.R2).Denied)
 	require.Equal(t, 1, own.asked())
 }
 
@@ -243,12 +243,12 @@ func TestAdversary_W9_AnAgentsScopeOnlyAdds(t *testing.T) {
 		v := mustVerifier(t, Config{Settings: c.all, Agents: map[string]Settings{"main": c.own}})
 		var got []string
 		for _, tool := range []string{"exec", "read", "write"} {
-			if v.Wants(core.Call{ToolName: tool, AgentID: "main"}).Asked {
+			if v.Wants(approval.Call{ToolName: tool, AgentID: "main"}).Asked {
 				got = append(got, tool)
 			}
 		}
 		require.Equal(t, c.want, got, name)
-		require.Equal(t, c.all.Enabled, v.Wants(core.Call{ToolName: "exec", AgentID: "another"}).Asked, name)
+		require.Equal(t, c.all.Enabled, v.Wants(approval.Call{ToolName: "exec", AgentID: "another"}).Asked, name)
 	}
 }
 
@@ -283,7 +283,7 @@ func TestAdversary_W9_AnAgentsChatOnlyTightens(t *testing.T) {
 		"brief": {Telegram: Telegram{Enabled: true, Timeout: 6}},
 	}})
 	got := func(agent string) string {
-		p := v.Wants(core.Call{ToolName: "x", AgentID: agent}).People
+		p := v.Wants(approval.Call{ToolName: "x", AgentID: agent}).People
 		return fmt.Sprint(p.Place, p.Accounts, p.TimeoutMs)
 	}
 	require.Equal(t, "telegram:-5 [telegram:2] 60000", got("main"))
@@ -296,7 +296,7 @@ func TestAnAgentMayHaveAChatWhereTheOthersHaveNone(t *testing.T) {
 		"main": {Telegram: Telegram{Enabled: true, ChatID: "9", AllowedUserIDs: []string{"9"}}},
 	}})
 	require.Equal(t, []string{"telegram:9"}, v.Wants(execCall()).People.Accounts)
-	require.Nil(t, v.Wants(core.Call{ToolName: "exec", AgentID: "another"}).People)
+	require.Nil(t, v.Wants(approval.Call{ToolName: "exec", AgentID: "another"}).People)
 	_, _, err := New(Config{Agents: map[string]Settings{"main": {Enabled: true}}}, quiet)
 	require.EqualError(t, err, "agents.main.tools.verifier: is enabled, but there is nobody to ask: set webhook.url or telegram.enabled")
 }
@@ -304,6 +304,6 @@ func TestAnAgentMayHaveAChatWhereTheOthersHaveNone(t *testing.T) {
 func TestAdversary_W9_NothingInTheCallTurnsTheVerifierOff(t *testing.T) {
 	v := mustVerifier(t, Config{Settings: hooked("https://v.test"), Agents: map[string]Settings{"off": {}}})
 	for _, agent := range []string{"", "off", "OFF", "unknown"} {
-		require.True(t, v.Wants(core.Call{ToolName: "exec", AgentID: agent}).Asked, agent)
+		require.True(t, v.Wants(approval.Call{ToolName: "exec", AgentID: agent}).Asked, agent)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // maxCached bounds how many allows one webhook's cache keeps.
@@ -29,14 +29,14 @@ func newCache(ttl time.Duration) *cache {
 
 // usable reports whether a remembered allow may count for a call of that class:
 // from R3 on the authority is asked every time.
-func (c *cache) usable(class core.RiskClass) bool {
-	return c != nil && class >= core.R0 && class < core.R3
+func (c *cache) usable(class approval.RiskClass) bool {
+	return c != nil && class >= approval.R0 && class < approval.R3
 }
 
 // cacheKey names everything of a call that the webhook sees, and what of its
 // params is hidden from it.
-func cacheKey(call core.Call) ([sha256.Size]byte, bool) {
-	sealed, err := core.Canonical(call.ToolName, call.Params, call.Bind)
+func cacheKey(call approval.Call) ([sha256.Size]byte, bool) {
+	sealed, err := approval.Canonical(call.ToolName, call.Params, call.Bind)
 	if err != nil {
 		return [sha256.Size]byte{}, false
 	}

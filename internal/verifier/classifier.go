@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // maxAtOnce bounds how many calls are before the model at the same time.
@@ -59,9 +60,9 @@ func (c *Classifier) Close() { c.client.CloseIdleConnections() }
 //
 // Of a call whose params did not fit whole, an opinion can only raise the class:
 // one that would lower it has the confidence 0.
-func (c *Classifier) Classify(ctx context.Context, call core.Call, static core.Judgement) core.Opinion {
+func (c *Classifier) Classify(ctx context.Context, call approval.Call, static approval.Judgement) approval.Opinion {
 	start := time.Now()
-	record := core.Consultation{Authority: core.AuthorityClassifier, Endpoint: endpointOf(c.url), Verdict: "none"}
+	record := approval.Consultation{Authority: core.AuthorityClassifier, Endpoint: endpointOf(c.url), Verdict: "none"}
 	o := c.classify(ctx, call, static, &record)
 	if record.Cause == "" {
 		record.Cause = o.Failed
@@ -71,7 +72,7 @@ func (c *Classifier) Classify(ctx context.Context, call core.Call, static core.J
 	}
 	end := time.Now()
 	record.AtMs, record.LatencyMs = end.UnixMilli(), end.Sub(start).Milliseconds()
-	o.Consulted = []core.Consultation{record}
+	o.Consulted = []approval.Consultation{record}
 	if c.cfg.Observe != nil {
 		c.cfg.Observe(end.Sub(start), o)
 	}
@@ -79,8 +80,8 @@ func (c *Classifier) Classify(ctx context.Context, call core.Call, static core.J
 }
 
 func (c *Classifier) classify(
-	ctx context.Context, call core.Call, static core.Judgement, record *core.Consultation,
-) core.Opinion {
+	ctx context.Context, call approval.Call, static approval.Judgement, record *approval.Consultation,
+) approval.Opinion {
 	body, cut, err := c.request(call, static)
 	switch {
 	case errors.Is(err, errTooLong):
@@ -109,14 +110,14 @@ func (c *Classifier) classify(
 	if cut && a.RiskClass < static.Assessment.RiskClass {
 		a.Confidence = 0
 	}
-	return core.Opinion{Assessment: a}
+	return approval.Opinion{Assessment: a}
 }
 
 // send asks once, and says what the exchange tells of the model's server, and what
 // became of it where it failed.
 func (c *Classifier) send(
 	ctx context.Context, body []byte,
-) (a core.Assessment, v verdict, cause string, fail *failure) {
+) (a approval.Assessment, v verdict, cause string, fail *failure) {
 	own, cancel := context.WithTimeout(ctx, time.Duration(c.cfg.TimeoutMs)*time.Millisecond)
 	defer cancel()
 	req, err := http.NewRequestWithContext(own, http.MethodPost, c.url, bytes.NewReader(body))
@@ -160,4 +161,4 @@ func health(status int, fail *failure) verdict {
 	return sick
 }
 
-func failed(word string) core.Opinion { return core.Opinion{Failed: word} }
+func failed(word string) approval.Opinion { return approval.Opinion{Failed: word} }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // ClassifierConfig says which model is asked, and how.
@@ -22,7 +22,7 @@ type ClassifierConfig struct {
 
 	// Observe, if set, is called with each opinion and how long it took. It is called in the
 	// caller's goroutine.
-	Observe func(latency time.Duration, o core.Opinion)
+	Observe func(latency time.Duration, o approval.Opinion)
 }
 
 const (

@@ -18,7 +18,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const fine = `{"riskClass":"R1","sideEffects":["filesystem_write"],"confidence":0.9,"reasonCodes":["local-change"]}`
@@ -50,9 +50,9 @@ func virtual(t *testing.T, cfg ClassifierConfig, f tripper) *Classifier {
 	return c
 }
 
-func unsure() core.Judgement {
-	return core.Judgement{Outcome: core.OutcomeAsk, Unsure: true, Rule: core.Rule{MinApprovals: 1, RequiresHuman: true},
-		Assessment: core.Assessment{RiskClass: core.R3, SideEffects: []core.SideEffect{core.ProcessExec}, ReasonCodes: []string{"unknown-command"}}}
+func unsure() approval.Judgement {
+	return approval.Judgement{Outcome: approval.OutcomeAsk, Unsure: true, Rule: approval.Rule{MinApprovals: 1, RequiresHuman: true},
+		Assessment: approval.Assessment{RiskClass: approval.R3, SideEffects: []approval.SideEffect{approval.ProcessExec}, ReasonCodes: []string{"unknown-command"}}}
 }
 
 // question of the last request to a model.
@@ -73,9 +73,9 @@ func TestClassifyAsksAndReads(t *testing.T) {
 	call := execCall()
 	call.Params = []byte(`{"command":"deploy --token s3cretS3cretS3cret https://prod.example.com"}`)
 	call.ActionSummary = "deploying"
-	call.Bind = &core.Bind{Workdir: new("/w"), Host: new("build1")}
+	call.Bind = &approval.Bind{Workdir: new("/w"), Host: new("build1")}
 	o := c.Classify(t.Context(), call, unsure())
-	require.Equal(t, core.Opinion{Assessment: core.Assessment{RiskClass: core.R1, SideEffects: []core.SideEffect{core.FilesystemWrite},
+	require.Equal(t, approval.Opinion{Assessment: approval.Assessment{RiskClass: approval.R1, SideEffects: []approval.SideEffect{approval.FilesystemWrite},
 		Confidence: 0.9, Source: "classifier", ReasonCodes: []string{"local-change"}}}, opinionOf(o))
 
 	q, data := asked(t, a)
@@ -102,7 +102,7 @@ func TestResponseFormat(t *testing.T) {
 			Schema any  `json:"schema"`
 		} `json:"json_schema"`
 	}
-	require.NoError(t, json.Unmarshal(responseFormat, &format))
+	require.NoError(t, json.Unmarshal(responseFormat(), &format))
 	require.Equal(t, "json_schema", format.Type)
 	require.True(t, format.Schema.Strict)
 	compiler := jsonschema.NewCompiler()
@@ -232,7 +232,7 @@ func TestAdversary_W7_OnlyExactlyWhatWasAskedForIsAnOpinion(t *testing.T) {
 	}
 	for what, body := range bodies {
 		c := mustClassifier(t, ClassifierConfig{APIURL: newAuthority(t, says(200, body)).URL})
-		require.Equal(t, core.Opinion{Failed: "invalid"}, opinionOf(c.Classify(t.Context(), execCall(), unsure())), what)
+		require.Equal(t, approval.Opinion{Failed: "invalid"}, opinionOf(c.Classify(t.Context(), execCall(), unsure())), what)
 	}
 	for _, ok := range []string{fine, " " + fine + "\n", member("reasonCodes", codes(16)), member("sideEffects", "[]"), member("confidence", "0"), member("confidence", "1")} {
 		_, fail := readOpinion([]byte(completed(ok)))
@@ -309,7 +309,7 @@ func TestAdversary_W7_ALateAnswerIsNone(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := virtual(t, ClassifierConfig{}, answer)
 			start := time.Now()
-			require.Equal(t, core.Opinion{Failed: "timeout"}, opinionOf(c.Classify(t.Context(), execCall(), unsure())), name)
+			require.Equal(t, approval.Opinion{Failed: "timeout"}, opinionOf(c.Classify(t.Context(), execCall(), unsure())), name)
 			require.Equal(t, 1200*time.Millisecond, time.Since(start))
 		})
 	}
@@ -322,7 +322,7 @@ func TestLatencyStaysUnderTheTimeout(t *testing.T) {
 		n := 0
 		seen := make(chan time.Duration, 400)
 		words := make(chan string, 400)
-		c := virtual(t, ClassifierConfig{TimeoutMs: 500, Observe: func(d time.Duration, o core.Opinion) { seen <- d; words <- o.Failed }},
+		c := virtual(t, ClassifierConfig{TimeoutMs: 500, Observe: func(d time.Duration, o approval.Opinion) { seen <- d; words <- o.Failed }},
 			func(r *http.Request) (*http.Response, error) {
 				select {
 				case <-r.Context().Done():
@@ -495,13 +495,13 @@ func FuzzReadAssessment(f *testing.F) {
 	})
 }
 
-func checkOpinion(t *testing.T, a core.Assessment, fail *failure) {
+func checkOpinion(t *testing.T, a approval.Assessment, fail *failure) {
 	if fail != nil {
 		require.Zero(t, a)
 		return
 	}
 	require.Equal(t, "classifier", a.Source)
-	require.True(t, a.RiskClass >= core.R0 && a.RiskClass <= core.R4)
+	require.True(t, a.RiskClass >= approval.R0 && a.RiskClass <= approval.R4)
 	require.True(t, a.Confidence >= 0 && a.Confidence <= 1)
 	require.LessOrEqual(t, len(a.ReasonCodes), 16)
 	for _, code := range a.ReasonCodes {

@@ -1,13 +1,14 @@
 package verifier
 
 import (
-	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/lazy"
 )
 
 // completion is the body of a request to /chat/completions.
@@ -25,7 +26,7 @@ type message struct {
 }
 
 // request writes the body for a call. Cut says that the params did not fit whole.
-func (c *Classifier) request(call core.Call, static core.Judgement) (body []byte, cut bool, err error) {
+func (c *Classifier) request(call approval.Call, static approval.Judgement) (body []byte, cut bool, err error) {
 	data, cut, err := describe(call, static, c.cfg.MaxInputChars)
 	if err != nil {
 		return nil, cut, err
@@ -34,7 +35,7 @@ func (c *Classifier) request(call core.Call, static core.Judgement) (body []byte
 		Model:           c.cfg.Model,
 		Messages:        []message{{"system", instructions}, {"user", framed(data)}},
 		ReasoningEffort: effort(c.cfg.Model),
-		ResponseFormat:  responseFormat,
+		ResponseFormat:  responseFormat(),
 	}
 	if q.ReasoningEffort == "" {
 		q.Temperature = new(0)
@@ -44,8 +45,8 @@ func (c *Classifier) request(call core.Call, static core.Judgement) (body []byte
 }
 
 var (
-	reasoners = regexp.MustCompile(`(?i)^(?:.*/)?(?:gpt-[5-9]|o[1-9](?:$|-))`)
-	minimal   = regexp.MustCompile(`(?i)^(?:.*/)?gpt-5(?:-mini|-nano)?(?:-\d{4}-\d{2}-\d{2})?$`)
+	reasoners = lazy.Pattern(`(?i)^(?:.*/)?(?:gpt-[5-9]|o[1-9](?:$|-))`)
+	minimal   = lazy.Pattern(`(?i)^(?:.*/)?gpt-5(?:-mini|-nano)?(?:-\d{4}-\d{2}-\d{2})?$`)
 )
 
 // effort says how much a reasoning model should think, which is as little as it
@@ -61,14 +62,14 @@ func effort(model string) string {
 }
 
 // sideEffects are the words that an answer may use.
-var sideEffects = []core.SideEffect{
-	core.FilesystemRead, core.FilesystemWrite, core.ProcessExec, core.NetworkRead, core.ExternalWrite, core.MessageSend,
-	core.Payment, core.CredentialAccess, core.SecurityChange, core.DataLoss, core.NoSideEffect,
+var sideEffects = []approval.SideEffect{
+	approval.FilesystemRead, approval.FilesystemWrite, approval.ProcessExec, approval.NetworkRead, approval.ExternalWrite, approval.MessageSend,
+	approval.Payment, approval.CredentialAccess, approval.SecurityChange, approval.DataLoss, approval.NoSideEffect,
 }
 
 // responseFormat asks for exactly the answer that readOpinion takes. Lengths
 // and bounds are left out, since strict mode does not know them everywhere.
-var responseFormat = func() jsontext.Value {
+var responseFormat = sync.OnceValue(func() jsontext.Value {
 	words := make([]string, len(sideEffects))
 	for i, e := range sideEffects {
 		words[i] = `"` + string(e) + `"`
@@ -79,4 +80,4 @@ var responseFormat = func() jsontext.Value {
 		`"sideEffects":{"type":"array","items":{"type":"string","enum":[` + strings.Join(words, ",") + `]}},` +
 		`"confidence":{"type":"number"},` +
 		`"reasonCodes":{"type":"array","items":{"type":"string"}}}}}}`)
-}()
+})

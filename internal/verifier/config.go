@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Config is what the operator says about outside verification of calls.
@@ -150,7 +150,7 @@ func (c *checker) seconds(n, limit int, key string) {
 
 // chat checks a Telegram block that stands for itself.
 func (c *checker) chat(t Telegram, key string) {
-	if err := (core.Target{Channel: "telegram", To: t.ChatID}).Normal().Validate(); err != nil {
+	if err := (approval.Target{Channel: "telegram", To: t.ChatID}).Normal().Validate(); err != nil {
 		c.mistake(key+".chatId", "%v", err)
 	}
 	if len(t.AllowedUserIDs) == 0 {
@@ -206,8 +206,8 @@ func (c *checker) narrower(all, own Telegram, key string) {
 }
 
 // place is the chat as the bot that asks there has it.
-func (t Telegram) place() core.Target {
-	return core.Target{Channel: cmp.Or(t.Channel, "telegram"), To: t.ChatID}.Normal()
+func (t Telegram) place() approval.Target {
+	return approval.Target{Channel: cmp.Or(t.Channel, "telegram"), To: t.ChatID}.Normal()
 }
 
 // Accounts gives who the verifier's people are, as "telegram:<id>": of each agent that

@@ -1,10 +1,14 @@
 package verifier
 
-import "strings"
+import (
+	"strings"
+
+	"approvalbot/internal/lazy"
+)
 
 // fileTools are the tools that write files, by their folded names as the common
 // agent runtimes and file servers call them.
-var fileTools = set("write writefile writetofile writefiles createfile create fswrite savefile appendfile " +
+var fileTools = lazy.Words("write writefile writetofile writefiles createfile create fswrite savefile appendfile " +
 	"appendtofile putfile overwritefile updatefile " +
 	"edit editfile editfiles multiedit multieditfile notebookedit editnotebook editnotebookfile replace " +
 	"replaceinfile searchreplace searchandreplace " +
@@ -14,14 +18,14 @@ var fileTools = set("write writefile writetofile writefiles createfile create fs
 	"insertatline replacecontent")
 
 // contentKeys are the members of such a tool that hold what is written, folded.
-var contentKeys = set("content contents filecontent filecontents newcontent oldcontent text newtext oldtext " +
+var contentKeys = lazy.Words("content contents filecontent filecontents newcontent oldcontent text newtext oldtext " +
 	"filetext inserttext " +
 	"newstring oldstring newstr oldstr newsource oldsource newcode oldcode code codeedit codecontent edits edit " +
 	"changes hunks blocks lines " +
 	"patch patchtext diff input search replace replacement find insert append body data snippet old new")
 
 // pathKeys are members that name a file: they stay readable, also among edits.
-var pathKeys = set("path paths filepath file filename absolutepath absolutefilepath relativepath targetfile " +
+var pathKeys = lazy.Words("path paths filepath file filename absolutepath absolutefilepath relativepath targetfile " +
 	"targetpath notebookpath destination uri")
 
 // writesFiles reports whether the tool is known to write files; of a tool that
@@ -33,7 +37,7 @@ func writesFiles(tool string) bool {
 	if i := strings.LastIndex(tool, "__"); i >= 0 {
 		tool = tool[i+2:]
 	}
-	return fileTools[foldKey(tool)]
+	return fileTools.Has(foldKey(tool))
 }
 
 // foldKey folds a member's name: filePath, file_path and file-path are one.

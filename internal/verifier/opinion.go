@@ -2,18 +2,18 @@ package verifier
 
 import (
 	"math"
-	"regexp"
 	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/lazy"
 )
 
 const maxReasonCodes = 16
 
-var reasonCode = regexp.MustCompile(`^[a-z0-9-]+$`)
+var reasonCode = lazy.Pattern(`^[a-z0-9-]+$`)
 
 // envelope is the part of a completion that counts. Whatever else a server puts
 // there, such as what the model was thinking, is neither read nor kept.
@@ -33,7 +33,7 @@ type envelope struct {
 // readOpinion reads a completion. It takes one choice that the model finished,
 // without a refusal or a tool call, whose content is exactly the JSON object
 // that was asked for. Its reason codes are the model's own words.
-func readOpinion(body []byte) (core.Assessment, *failure) {
+func readOpinion(body []byte) (approval.Assessment, *failure) {
 	var e envelope
 	if err := json.Unmarshal(body, &e); err != nil {
 		return odd("its answer is not the JSON of a completion")
@@ -58,12 +58,12 @@ func readOpinion(body []byte) (core.Assessment, *failure) {
 
 // readAssessment reads what the model wrote. Pointers tell what is missing or
 // null from what is zero: R0 must have been said.
-func readAssessment(content []byte) (core.Assessment, *failure) {
+func readAssessment(content []byte) (approval.Assessment, *failure) {
 	var r struct {
-		RiskClass   *core.RiskClass    `json:"riskClass"`
-		SideEffects *[]core.SideEffect `json:"sideEffects"`
-		Confidence  *float64           `json:"confidence"`
-		ReasonCodes *[]string          `json:"reasonCodes"`
+		RiskClass   *approval.RiskClass    `json:"riskClass"`
+		SideEffects *[]approval.SideEffect `json:"sideEffects"`
+		Confidence  *float64               `json:"confidence"`
+		ReasonCodes *[]string              `json:"reasonCodes"`
 	}
 	if err := json.Unmarshal(content, &r, json.RejectUnknownMembers(true)); err != nil {
 		return odd("the opinion is not exactly the JSON object that was asked for")
@@ -82,17 +82,17 @@ func readAssessment(content []byte) (core.Assessment, *failure) {
 		func(s string) bool { return len(s) > 64 || !reasonCode.MatchString(s) }):
 		return odd("the opinion's reason codes are too many or malformed")
 	}
-	return core.Assessment{
+	return approval.Assessment{
 		RiskClass: *r.RiskClass, SideEffects: *r.SideEffects, Confidence: *r.Confidence, Source: "classifier",
 		ReasonCodes: *r.ReasonCodes,
 	}, nil
 }
 
 // validEffects takes known words, each once, and "none" only alone.
-func validEffects(list []core.SideEffect) bool {
-	seen := map[core.SideEffect]bool{}
+func validEffects(list []approval.SideEffect) bool {
+	seen := map[approval.SideEffect]bool{}
 	for _, e := range list {
-		notAlone := e == core.NoSideEffect && len(list) > 1
+		notAlone := e == approval.NoSideEffect && len(list) > 1
 		if !slices.Contains(sideEffects, e) || seen[e] || notAlone {
 			return false
 		}
@@ -101,6 +101,6 @@ func validEffects(list []core.SideEffect) bool {
 	return true
 }
 
-func odd(text string) (core.Assessment, *failure) {
-	return core.Assessment{}, problem("invalid", text)
+func odd(text string) (approval.Assessment, *failure) {
+	return approval.Assessment{}, problem("invalid", text)
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // plan is what counts for one agent. The zero plan verifies nothing.
@@ -13,7 +13,7 @@ type plan struct {
 	scopes []scope // a tool is verified if one of them covers it
 	open   bool    // failMode is allow
 	asked  []*endpoint
-	people *core.VerifierPeople
+	people *approval.VerifierPeople
 }
 
 func (p *plan) wants(tool string) bool {
@@ -70,7 +70,7 @@ func tighterTimeout(all, own int, open bool) int {
 }
 
 // peopleFor gives whose yes is needed of the calls of one agent; nil: nobody's.
-func peopleFor(all, own Settings) *core.VerifierPeople {
+func peopleFor(all, own Settings) *approval.VerifierPeople {
 	if !all.Enabled && !own.Enabled {
 		return nil
 	}
@@ -78,7 +78,7 @@ func peopleFor(all, own Settings) *core.VerifierPeople {
 }
 
 // people merges the Telegram blocks.
-func people(all, own Telegram) *core.VerifierPeople {
+func people(all, own Telegram) *approval.VerifierPeople {
 	switch {
 	case !all.Enabled && !own.Enabled:
 		return nil
@@ -91,7 +91,7 @@ func people(all, own Telegram) *core.VerifierPeople {
 		all.Timeout = tighterTap(all.Timeout, own.Timeout)
 	}
 	timeout := time.Duration(cmp.Or(all.Timeout, defaultTap)) * time.Second
-	out := &core.VerifierPeople{Place: all.place(), TimeoutMs: timeout.Milliseconds()}
+	out := &approval.VerifierPeople{Place: all.place(), TimeoutMs: timeout.Milliseconds()}
 	for _, id := range all.AllowedUserIDs {
 		out.Accounts = append(out.Accounts, "telegram:"+id)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
 )
 
@@ -51,9 +51,9 @@ type surroundings struct {
 }
 
 type staticFindings struct {
-	RiskClass   core.RiskClass    `json:"riskClass"`
-	SideEffects []core.SideEffect `json:"sideEffects"`
-	ReasonCodes []string          `json:"reasonCodes"`
+	RiskClass   approval.RiskClass    `json:"riskClass"`
+	SideEffects []approval.SideEffect `json:"sideEffects"`
+	ReasonCodes []string              `json:"reasonCodes"`
 }
 
 type policyContext struct {
@@ -70,7 +70,7 @@ var errTooLong = errors.New("the call does not fit")
 
 // describe writes the snapshot of a call in at most limit characters. Cut says
 // that the params did not fit whole.
-func describe(call core.Call, static core.Judgement, limit int) (text string, cut bool, err error) {
+func describe(call approval.Call, static approval.Judgement, limit int) (text string, cut bool, err error) {
 	params, err := redactParams(call.ToolName, call.Params)
 	if err != nil {
 		return "", false, err
@@ -92,7 +92,7 @@ func describe(call core.Call, static core.Judgement, limit int) (text string, cu
 	return "", true, errTooLong
 }
 
-func surroundingsOf(call core.Call, static core.Judgement) snapshot {
+func surroundingsOf(call approval.Call, static approval.Judgement) snapshot {
 	s := snapshot{
 		ToolName: call.ToolName, ToolServer: claim(call.Context.Tool.Server),
 		ToolDescription: claim(cmp.Or(call.Context.Tool.Description, call.Context.ToolDescription)),

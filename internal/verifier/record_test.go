@@ -10,11 +10,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // opinionOf is an opinion without who gave it.
-func opinionOf(o core.Opinion) core.Opinion {
+func opinionOf(o approval.Opinion) approval.Opinion {
 	o.Consulted = nil
 	return o
 }
@@ -41,12 +41,12 @@ func TestEveryAnswerOfAWebhookIsTold(t *testing.T) {
 				s.FailMode = c.failMode
 				v, _, err := newVerifier(Config{Settings: s}, quiet, c.answer)
 				require.NoError(t, err)
-				out := v.Verify(t.Context(), execCall(), core.R2)
+				out := v.Verify(t.Context(), execCall(), approval.R2)
 				require.Len(t, out.Consulted, 1)
 				got := out.Consulted[0]
 				require.NoError(t, uuid.Validate(got.RequestID))
 				got.RequestID = ""
-				require.Equal(t, core.Consultation{Authority: "webhook", Endpoint: "desk.test/verify/v1", Verdict: c.verdict, Cause: c.cause,
+				require.Equal(t, approval.Consultation{Authority: "webhook", Endpoint: "desk.test/verify/v1", Verdict: c.verdict, Cause: c.cause,
 					LatencyMs: c.latencyMs, AtMs: time.Now().UnixMilli()}, got)
 			})
 		})
@@ -68,8 +68,8 @@ func TestACachedAllowIsTold(t *testing.T) {
 	s := hooked(a.URL)
 	s.Webhook.CacheTTL = 60
 	v := mustVerifier(t, Config{Settings: s})
-	require.Equal(t, "allowed", v.Verify(t.Context(), execCall(), core.R1).Consulted[0].Cause)
-	got := v.Verify(t.Context(), execCall(), core.R1).Consulted
+	require.Equal(t, "allowed", v.Verify(t.Context(), execCall(), approval.R1).Consulted[0].Cause)
+	got := v.Verify(t.Context(), execCall(), approval.R1).Consulted
 	require.Len(t, got, 1)
 	require.Equal(t, []string{"allow", "cached", ""}, []string{got[0].Verdict, got[0].Cause, got[0].RequestID})
 }
@@ -79,7 +79,7 @@ func TestEachWebhookIsToldByItself(t *testing.T) {
 	yes, no := newAuthority(t, says(200, `{"decision":"allow"}`)), newAuthority(t, says(200, `{"decision":"deny"}`))
 	own := Settings{Webhook: Webhook{URL: no.URL}}
 	v := mustVerifier(t, Config{Settings: hooked(yes.URL), Agents: map[string]Settings{"main": own}})
-	got := v.Verify(t.Context(), execCall(), core.R2).Consulted
+	got := v.Verify(t.Context(), execCall(), approval.R2).Consulted
 	require.Len(t, got, 2)
 	require.Equal(t, []string{"allow", "deny"}, []string{got[0].Verdict, got[1].Verdict})
 }

@@ -84,7 +84,7 @@ func (r redactor) object(at member) ([]byte, error) {
 			return nil, err
 		}
 		name := tok.String()
-		inner := member{name: name, content: at.content || r.writes && contentKeys[foldKey(name)], list: at.list}
+		inner := member{name: name, content: at.content || r.writes && contentKeys.Has(foldKey(name)), list: at.list}
 		if name == "value" {
 			inner.named = named
 		}
@@ -133,7 +133,7 @@ func (r redactor) array(at member) ([]byte, error) {
 // text redacts one string.
 func (r redactor) text(at member, s string) string {
 	switch {
-	case at.content && !pathKeys[foldKey(at.name)]:
+	case at.content && !pathKeys.Has(foldKey(at.name)):
 		return fmt.Sprintf("[REDACTED: %d chars]", utf8.RuneCountInString(s))
 	case r.isSecret(at.name, s) || r.isSecret(at.named, s):
 		return hidden

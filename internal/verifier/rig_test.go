@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(settled{m}) }
@@ -88,9 +88,9 @@ func hooked(url string) Settings {
 	return Settings{Enabled: true, Webhook: Webhook{URL: url}}
 }
 
-func execCall() core.Call {
-	return core.Call{ToolName: "exec", Params: []byte(`{"command":"curl https://example.com","workdir":"/workspace"}`),
-		AgentID: "main", SessionKey: "agent:main:main", Origin: &core.Target{Channel: "telegram", To: "1"}}
+func execCall() approval.Call {
+	return approval.Call{ToolName: "exec", Params: []byte(`{"command":"curl https://example.com","workdir":"/workspace"}`),
+		AgentID: "main", SessionKey: "agent:main:main", Origin: &approval.Target{Channel: "telegram", To: "1"}}
 }
 
 // tripper is a network without sockets, for tests in virtual time.

@@ -1,9 +1,10 @@
 package verifier
 
 import (
-	"maps"
 	"slices"
 	"strings"
+
+	"approvalbot/internal/lazy"
 )
 
 // scope is a compiled [Scope].
@@ -20,14 +21,16 @@ func (s Scope) compile() scope {
 		out.names[fold(name)] = true
 	}
 	if !out.exclude && out.names["exec"] {
-		maps.Copy(out.names, shells)
+		for _, name := range shells.List() {
+			out.names[name] = true
+		}
 	}
 	return out
 }
 
 // shells are the names, folded, that the common runtimes give to their tool exec.
 // Who wants commands verified wants them all; who excludes exec excludes no other.
-var shells = set(`bash shell sh localshell execcommand shellcommand runshellcommand runcommand runterminalcmd runterminalcommand executecommand executebash runinterminal terminal`)
+var shells = lazy.Words(`bash shell sh localshell execcommand shellcommand runshellcommand runcommand runterminalcmd runterminalcommand executecommand executebash runinterminal terminal`)
 
 func (s scope) covers(tool string) bool { return s.names[fold(tool)] != s.exclude }
 

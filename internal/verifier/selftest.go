@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // TestTool is the tool name of the synthetic call that [Verifier.Test] sends.
@@ -36,7 +36,7 @@ func (v *Verifier) Test(ctx context.Context) []Report {
 }
 
 func (v *Verifier) testOne(ctx context.Context, e *endpoint) Report {
-	q, err := ask(core.Call{
+	q, err := ask(approval.Call{
 		ToolName: TestTool, AgentID: "approvalbot", SessionKey: "approvalbot:verifier-test",
 		Params: []byte(`{"test":true,"note":"This is a test of the connection. Nothing will run, whatever the answer."}`),
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Verifier asks webhooks about calls and says whose yes is needed beside them.
@@ -52,7 +53,7 @@ func newVerifier(cfg Config, log *slog.Logger, t http.RoundTripper) (*Verifier, 
 // Close lets go of idle connections. Calls that run go on.
 func (v *Verifier) Close() { v.client.CloseIdleConnections() }
 
-func (v *Verifier) plan(call core.Call) *plan {
+func (v *Verifier) plan(call approval.Call) *plan {
 	if p := v.agents[call.AgentID]; p != nil {
 		return p
 	}
@@ -60,14 +61,14 @@ func (v *Verifier) plan(call core.Call) *plan {
 }
 
 // Wants says, without asking anybody, who would be asked about the call.
-func (v *Verifier) Wants(call core.Call) core.Verification {
+func (v *Verifier) Wants(call approval.Call) approval.Verification {
 	p := v.plan(call)
 	if !p.wants(call.ToolName) {
-		return core.Verification{}
+		return approval.Verification{}
 	}
-	out := core.Verification{Asked: true, People: copyOf(p.people)}
+	out := approval.Verification{Asked: true, People: copyOf(p.people)}
 	for _, e := range p.asked {
-		out.Steps = append(out.Steps, step("webhook", core.OutcomeAsk,
+		out.Steps = append(out.Steps, step("webhook", approval.OutcomeAsk,
 			"The webhook of "+e.name+" must allow the call."))
 	}
 	return withPeople(out)
@@ -77,12 +78,12 @@ func (v *Verifier) Wants(call core.Call) core.Verification {
 // own timeout. A deny ends it. A webhook without a valid answer is decided by
 // failMode, unless ctx has ended: what was given up is never allowed, whatever
 // failMode says, so that no asker can hang up to get past the verifier.
-func (v *Verifier) Verify(ctx context.Context, call core.Call, class core.RiskClass) core.Verification {
+func (v *Verifier) Verify(ctx context.Context, call approval.Call, class approval.RiskClass) approval.Verification {
 	p := v.plan(call)
 	if !p.wants(call.ToolName) {
-		return core.Verification{}
+		return approval.Verification{}
 	}
-	out := core.Verification{Asked: true}
+	out := approval.Verification{Asked: true}
 	for _, e := range p.asked {
 		v.askOne(ctx, e, call, class, p.open, &out)
 		if out.Denied {
@@ -95,10 +96,10 @@ func (v *Verifier) Verify(ctx context.Context, call core.Call, class core.RiskCl
 
 // askOne asks one webhook, unless it has allowed the same call lately.
 func (v *Verifier) askOne(
-	ctx context.Context, e *endpoint, call core.Call, class core.RiskClass, open bool, out *core.Verification,
+	ctx context.Context, e *endpoint, call approval.Call, class approval.RiskClass, open bool, out *approval.Verification,
 ) {
 	start := time.Now()
-	record := core.Consultation{Authority: core.AuthorityWebhook, Endpoint: endpointOf(e.url), Verdict: "allow"}
+	record := approval.Consultation{Authority: core.AuthorityWebhook, Endpoint: endpointOf(e.url), Verdict: "allow"}
 	defer func() {
 		if out.Denied {
 			record.Verdict = "deny"
@@ -111,7 +112,7 @@ func (v *Verifier) askOne(
 	if cacheable {
 		if key, cacheable = cacheKey(call); cacheable && e.cache.has(key) {
 			record.Cause = "cached"
-			out.Steps = append(out.Steps, step("webhook-cached", core.OutcomeAllow,
+			out.Steps = append(out.Steps, step("webhook-cached", approval.OutcomeAllow,
 				"The verifier has allowed the same call lately."))
 			return
 		}
@@ -136,13 +137,13 @@ func (v *Verifier) askOne(
 		if cacheable {
 			e.cache.add(key)
 		}
-		out.Steps = append(out.Steps, step("webhook", core.OutcomeAllow, "The verifier allowed the call."))
+		out.Steps = append(out.Steps, step("webhook", approval.OutcomeAllow, "The verifier allowed the call."))
 	}
 }
 
 // failed decides a call that a webhook gave no valid answer about.
 func (v *Verifier) failed(
-	ctx context.Context, e *endpoint, requestID string, r reply, open bool, out *core.Verification,
+	ctx context.Context, e *endpoint, requestID string, r reply, open bool, out *approval.Verification,
 ) {
 	open = open && ctx.Err() == nil
 	v.log.Warn("the verifier gave no valid answer", "verifier", e.name, "place", shown(e.url), "requestId", requestID,
@@ -152,29 +153,29 @@ func (v *Verifier) failed(
 		return
 	}
 	out.Open = true
-	out.Steps = append(out.Steps, step("webhook-"+r.fail.word, core.OutcomeAllow,
+	out.Steps = append(out.Steps, step("webhook-"+r.fail.word, approval.OutcomeAllow,
 		"The verifier gave no valid answer ("+r.fail.text+"); the operator's failMode lets the call pass."))
 }
 
-func deny(out *core.Verification, rule, reason string) {
+func deny(out *approval.Verification, rule, reason string) {
 	out.Denied, out.Reason, out.Open = true, reason, false
-	out.Steps = append(out.Steps, step(rule, core.OutcomeDeny, reason))
+	out.Steps = append(out.Steps, step(rule, approval.OutcomeDeny, reason))
 }
 
-func step(rule string, o core.Outcome, text string) core.Step {
-	return core.Step{Stage: "verifier", Rule: rule, Outcome: o.String(), Text: text}
+func step(rule string, o approval.Outcome, text string) approval.Step {
+	return approval.Step{Stage: "verifier", Rule: rule, Outcome: o.String(), Text: text}
 }
 
-func withPeople(out core.Verification) core.Verification {
+func withPeople(out approval.Verification) approval.Verification {
 	if out.People != nil {
-		out.Steps = append(out.Steps, step("people", core.OutcomeAsk,
+		out.Steps = append(out.Steps, step("people", approval.OutcomeAsk,
 			"Somebody in the verifier's chat must allow the call."))
 	}
 	return out
 }
 
 // Chats gives the people of every Telegram block that is on, of all agents first.
-func (v *Verifier) Chats() (list []core.VerifierPeople) {
+func (v *Verifier) Chats() (list []approval.VerifierPeople) {
 	for _, p := range v.plans() {
 		if p.people != nil {
 			list = append(list, *copyOf(p.people))
@@ -193,7 +194,7 @@ func (v *Verifier) plans() []*plan {
 }
 
 // copyOf keeps callers from changing the plan.
-func copyOf(p *core.VerifierPeople) *core.VerifierPeople {
+func copyOf(p *approval.VerifierPeople) *approval.VerifierPeople {
 	if p == nil {
 		return nil
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 func TestRequestIsExactlyAsPromised(t *testing.T) {
@@ -30,9 +30,9 @@ func TestRequestIsExactlyAsPromised(t *testing.T) {
 	cfg.Webhook.Headers = map[string]string{"Authorization": "Bearer abc"}
 	v := mustVerifier(t, cfg)
 
-	out := v.Verify(t.Context(), execCall(), core.R2)
+	out := v.Verify(t.Context(), execCall(), approval.R2)
 	out.Consulted = nil
-	require.Equal(t, core.Verification{Asked: true, Steps: []core.Step{{Stage: "verifier", Rule: "webhook", Outcome: "allow", Text: "The verifier allowed the call."}}}, out)
+	require.Equal(t, approval.Verification{Asked: true, Steps: []approval.Step{{Stage: "verifier", Rule: "webhook", Outcome: "allow", Text: "The verifier allowed the call."}}}, out)
 
 	body, head := a.last(t)
 	var q map[string]any
@@ -63,7 +63,7 @@ func TestWithoutSecretNothingIsSigned(t *testing.T) {
 	v := mustVerifier(t, Config{Settings: hooked(a.URL)})
 	call := execCall()
 	call.Origin = nil
-	require.False(t, v.Verify(t.Context(), call, core.R2).Denied)
+	require.False(t, v.Verify(t.Context(), call, approval.R2).Denied)
 	body, head := a.last(t)
 	require.NotContains(t, head, "X-Openclaw-Signature")
 	require.Contains(t, string(body), `"messageProvider":""`)
@@ -81,7 +81,7 @@ func TestDenyShowsItsReasonSafely(t *testing.T) {
 	} {
 		a := newAuthority(t, says(200, said))
 		v := mustVerifier(t, Config{Settings: Settings{Enabled: true, FailMode: "allow", Webhook: Webhook{URL: a.URL}}})
-		out := v.Verify(t.Context(), execCall(), core.R2)
+		out := v.Verify(t.Context(), execCall(), approval.R2)
 		require.True(t, out.Denied, said)
 		require.False(t, out.Open)
 		require.Equal(t, want, out.Reason)
@@ -113,9 +113,9 @@ func TestScope(t *testing.T) {
 		{Scope{Exclude: []string{"read"}}, "other.read", true},
 	} {
 		v := mustVerifier(t, Config{Settings: Settings{Enabled: true, Scope: c.scope, Webhook: Webhook{URL: "https://verifier.test"}}})
-		require.Equal(t, c.want, v.Wants(core.Call{ToolName: c.tool}).Asked, "%v %s", c.scope, c.tool)
+		require.Equal(t, c.want, v.Wants(approval.Call{ToolName: c.tool}).Asked, "%v %s", c.scope, c.tool)
 		if !c.want {
-			require.Zero(t, v.Verify(t.Context(), core.Call{ToolName: c.tool}, core.R4))
+			require.Zero(t, v.Verify(t.Context(), approval.Call{ToolName: c.tool}, approval.R4))
 		}
 	}
 }
@@ -123,7 +123,7 @@ func TestScope(t *testing.T) {
 func TestDisabledAsksNobody(t *testing.T) {
 	v := mustVerifier(t, Config{})
 	require.Zero(t, v.Wants(execCall()))
-	require.Zero(t, v.Verify(t.Context(), execCall(), core.R4))
+	require.Zero(t, v.Verify(t.Context(), execCall(), approval.R4))
 	require.Empty(t, v.Test(t.Context()))
 }
 
@@ -135,24 +135,24 @@ func TestPeopleAreNamedWhenTheWebhookAllows(t *testing.T) {
 	s := hooked(a.URL)
 	s.Telegram = Telegram{Enabled: true, ChatID: "-100123", Timeout: 7, AllowedUserIDs: []string{"11", "22"}}
 	v := mustVerifier(t, Config{Settings: s})
-	people := &core.VerifierPeople{Place: core.Target{Channel: "telegram", To: "-100123"}, Accounts: []string{"telegram:11", "telegram:22"}, TimeoutMs: 7000}
+	people := &approval.VerifierPeople{Place: approval.Target{Channel: "telegram", To: "-100123"}, Accounts: []string{"telegram:11", "telegram:22"}, TimeoutMs: 7000}
 	require.Equal(t, people, v.Wants(execCall()).People)
 	require.Zero(t, a.asked())
-	out := v.Verify(t.Context(), execCall(), core.R2)
+	out := v.Verify(t.Context(), execCall(), approval.R2)
 	require.False(t, out.Denied)
 	require.Equal(t, people, out.People)
 	out.People.Accounts[0] = "telegram:666"
 	require.Equal(t, people, v.Wants(execCall()).People, "the plan is not shared with callers")
 
 	decision = "deny"
-	out = v.Verify(t.Context(), execCall(), core.R2)
+	out = v.Verify(t.Context(), execCall(), approval.R2)
 	require.True(t, out.Denied)
 	require.Nil(t, out.People)
 }
 
 func TestPeopleAlone(t *testing.T) {
 	v := mustVerifier(t, Config{Settings: Settings{Enabled: true, Telegram: Telegram{Enabled: true, ChatID: "5", AllowedUserIDs: []string{"5"}}}})
-	out := v.Verify(t.Context(), execCall(), core.R0)
+	out := v.Verify(t.Context(), execCall(), approval.R0)
 	require.True(t, out.Asked)
 	require.EqualValues(t, 120_000, out.People.TimeoutMs)
 }
@@ -166,37 +166,37 @@ func TestCacheRemembersOnlyAllowsOfTheSameCallBelowR3(t *testing.T) {
 				return response(r, 200, fmt.Sprintf(`{"decision":%q}`, decision)), nil
 			}))
 		require.NoError(t, err)
-		ask := func(call core.Call, class core.RiskClass) int {
+		ask := func(call approval.Call, class approval.RiskClass) int {
 			before := asked
 			out := v.Verify(t.Context(), call, class)
 			require.Equal(t, decision == "deny" && asked > before, out.Denied)
 			return asked - before
 		}
 		call := execCall()
-		require.Equal(t, 1, ask(call, core.R2))
-		require.Equal(t, 0, ask(call, core.R2))
+		require.Equal(t, 1, ask(call, approval.R2))
+		require.Equal(t, 0, ask(call, approval.R2))
 		reordered := call
 		reordered.Params = []byte(`{ "workdir":"/workspace", "command":"curl https://example.com" }`)
-		require.Equal(t, 0, ask(reordered, core.R1), "the same call in another order")
-		for name, change := range map[string]func(*core.Call){
-			"params":   func(c *core.Call) { c.Params = []byte(`{"command":"curl https://example.org"}`) },
-			"tool":     func(c *core.Call) { c.ToolName = "exec2" },
-			"agent":    func(c *core.Call) { c.AgentID = "other" },
-			"session":  func(c *core.Call) { c.SessionKey = "agent:main:other" },
-			"provider": func(c *core.Call) { c.Origin = nil },
-			"bind":     func(c *core.Call) { c.Bind = &core.Bind{Workdir: new("/")} },
+		require.Equal(t, 0, ask(reordered, approval.R1), "the same call in another order")
+		for name, change := range map[string]func(*approval.Call){
+			"params":   func(c *approval.Call) { c.Params = []byte(`{"command":"curl https://example.org"}`) },
+			"tool":     func(c *approval.Call) { c.ToolName = "exec2" },
+			"agent":    func(c *approval.Call) { c.AgentID = "other" },
+			"session":  func(c *approval.Call) { c.SessionKey = "agent:main:other" },
+			"provider": func(c *approval.Call) { c.Origin = nil },
+			"bind":     func(c *approval.Call) { c.Bind = &approval.Bind{Workdir: new("/")} },
 		} {
 			other := call
 			change(&other)
-			require.Equal(t, 1, ask(other, core.R2), name)
+			require.Equal(t, 1, ask(other, approval.R2), name)
 		}
-		require.Equal(t, 1, ask(call, core.R3), "never from R3 on")
-		require.Equal(t, 1, ask(call, core.R4))
-		require.Equal(t, 1, ask(call, core.RiskClass(-1)), "nor for a class that is none")
+		require.Equal(t, 1, ask(call, approval.R3), "never from R3 on")
+		require.Equal(t, 1, ask(call, approval.R4))
+		require.Equal(t, 1, ask(call, approval.RiskClass(-1)), "nor for a class that is none")
 		time.Sleep(60 * time.Second)
 		decision = "deny"
-		require.Equal(t, 1, ask(call, core.R2))
-		require.Equal(t, 1, ask(call, core.R2), "a deny is not remembered")
+		require.Equal(t, 1, ask(call, approval.R2))
+		require.Equal(t, 1, ask(call, approval.R2), "a deny is not remembered")
 	})
 }
 
@@ -206,7 +206,7 @@ func TestHiddenContentsAreNotOneCall(t *testing.T) {
 	s.Webhook.CacheTTL = 60
 	v := mustVerifier(t, Config{Settings: s})
 	for _, content := range []string{"aaa", "bbb"} {
-		v.Verify(t.Context(), core.Call{ToolName: "write", Params: []byte(`{"path":"x","content":"` + content + `"}`)}, core.R1)
+		v.Verify(t.Context(), approval.Call{ToolName: "write", Params: []byte(`{"path":"x","content":"` + content + `"}`)}, approval.R1)
 	}
 	require.Equal(t, 2, a.asked(), "the webhook sees the same, but the calls differ")
 }
@@ -258,7 +258,7 @@ func TestLogsHoldNoSecrets(t *testing.T) {
 	v, _, err := New(cfg, slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
 	defer v.Close()
-	out := v.Verify(t.Context(), execCall(), core.R2)
+	out := v.Verify(t.Context(), execCall(), approval.R2)
 	require.True(t, out.Denied)
 	require.NotContains(t, out.Reason, "127.0.0.1", "askers are not told where the verifier is")
 	all := log.String() + fmt.Sprint(out, v.Test(t.Context()), v.Wants(execCall()))
@@ -273,7 +273,7 @@ func TestConcurrentUse(t *testing.T) {
 	v := mustVerifier(t, Config{Settings: s})
 	done := make(chan bool)
 	for range 8 {
-		go func() { done <- v.Verify(context.Background(), execCall(), core.R1).Denied }()
+		go func() { done <- v.Verify(context.Background(), execCall(), approval.R1).Denied }()
 	}
 	for range 8 {
 		require.False(t, <-done)
@@ -328,5 +328,5 @@ func TestResponseHeadersAreBounded(t *testing.T) {
 		_, _ = io.WriteString(w, `{"decision":"allow"}`)
 	})
 	v := mustVerifier(t, Config{Settings: hooked(a.URL)})
-	require.True(t, v.Verify(t.Context(), execCall(), core.R2).Denied)
+	require.True(t, v.Verify(t.Context(), execCall(), approval.R2).Denied)
 }

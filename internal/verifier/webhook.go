@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // signatureHeader carries the hex HMAC-SHA256 of the raw body.
@@ -59,7 +59,7 @@ type questionContext struct {
 
 // ask writes the question about a call. It fails for params that are not one
 // JSON object.
-func ask(call core.Call) (question, error) {
+func ask(call approval.Call) (question, error) {
 	params, err := redactParams(call.ToolName, call.Params)
 	return question{
 		Version: 1, Timestamp: time.Now().UTC().Format(time.RFC3339), RequestID: uuid.NewString(),
@@ -68,7 +68,7 @@ func ask(call core.Call) (question, error) {
 	}, err
 }
 
-func provider(call core.Call) string {
+func provider(call approval.Call) string {
 	if call.Origin == nil {
 		return ""
 	}

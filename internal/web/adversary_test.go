@@ -9,7 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // Script, markup and characters that hide or turn text around are inert and flagged,
@@ -22,13 +23,13 @@ func TestAdversary_N5_WordsOfAskers(t *testing.T) {
 	require.NoError(t, err)
 	word, key := string(text), strings.ReplaceAll(string(text), `"`, "")
 	key = strings.ReplaceAll(key, `\`, "_")
-	a := d.ask("frobnicate", `{"a":`+word+`,"`+key+`":[`+word+`,{"`+key+`":`+word+`}]}`, func(c *core.Call) {
+	a := d.ask("frobnicate", `{"a":`+word+`,"`+key+`":[`+word+`,{"`+key+`":`+word+`}]}`, func(c *approval.Call) {
 		c.Justification, c.ActionSummary, c.SessionKey, c.AgentID = evil, evil, evil, evil
 		c.Context.Tool.Server, c.Context.Tool.Description = evil, evil
-		c.Bind = &core.Bind{Workdir: &evil}
+		c.Bind = &approval.Bind{Workdir: &evil}
 	})
-	d.votes("bob", a.Code, core.Deny)
-	b := d.ask("exec", `{"command":`+word+`,"env":{"X":`+word+`}}`, func(c *core.Call) { c.Justification = evil })
+	d.votes("bob", a.Code, approval.Deny)
+	b := d.ask("exec", `{"command":`+word+`,"env":{"X":`+word+`}}`, func(c *approval.Call) { c.Justification = evil })
 	for _, path := range []string{"/", "/?q=" + "%3Cscript%3Ealert(1)", "/a/" + a.Code, "/a/" + b.Code, "/history",
 		"/history?q=%22%3E%3Cscript%3Ealert(1)",
 		"/grants", "/numbers", "/audit", "/people"} {
@@ -71,12 +72,12 @@ func TestAdversary_N5_VeryMuch(t *testing.T) {
 		require.Less(t, len(page), 2<<20, path)
 		require.NotContains(t, page, `value="allow-once"`, path)
 	}
-	require.Equal(t, http.StatusConflict, d.votes("bob", a.Code, core.AllowOnce).Code)
+	require.Equal(t, http.StatusConflict, d.votes("bob", a.Code, approval.AllowOnce).Code)
 	file := d.asks("bob", http.MethodGet, "/a/"+a.Code+"/call", nil).Body.String()
 	require.Equal(t, 250_000/6, strings.Count(file, `\u{202E}`))
-	_, _, err := d.gate.Submit(t.Context(), deployer, core.Call{ToolName: "write",
+	_, _, err := d.gate.Submit(t.Context(), deployer, approval.Call{ToolName: "write",
 		Params: json.RawMessage(filled(10 << 20))})
-	require.Equal(t, core.CodePayloadTooLarge, core.CodeOf(err))
+	require.Equal(t, approval.CodePayloadTooLarge, approval.CodeOf(err))
 }
 
 // Whatever the colours, the pieces of a call are all of it, and nothing else.
@@ -132,8 +133,8 @@ func TestAdversary_I13_AnOpenPageOfOthers(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	a := d.run("make secret-target")
-	got, err := d.web.current(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/live?a="+a.Code, nil),
-		d.web.reader(core.Session{ID: "1", Person: "dave"}))
+	got, err := d.web.live.current(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/live?a="+a.Code, nil),
+		d.web.reader(signin.Session{ID: "1", Person: "dave"}))
 	require.NoError(t, err)
 	require.NotContains(t, string(got), "secret-target")
 	require.Contains(t, string(got), "no such request")

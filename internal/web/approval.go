@@ -5,20 +5,15 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/display"
-)
-
-// maxOnPage is how many bytes of a call stand on a page. Of a longer one each part has
-// headOnPage characters there, with the whole as a file.
-const (
-	maxOnPage  = 60_000
-	headOnPage = 1500
+	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 )
 
 // likeShown is how many requests of the same kind are listed below one.
@@ -26,11 +21,11 @@ const likeShown = 5
 
 // approvalView is what the page of one approval shows.
 type approvalView struct {
-	core.Card
+	card.Card
 	Key, Status  string
 	Final        bool
 	Call         []part // the call, while it waits; after the end, while it is kept
-	Commands     []core.CommandRead
+	Commands     []approval.CommandRead
 	File         string // where the whole call is as a file
 	Cut          bool   // the page has not all of it
 	Offers       []offer
@@ -50,79 +45,104 @@ type approvalView struct {
 	Fingerprint  string
 }
 
+// approvalPages are the page of one approval, and its call as a file.
+type approvalPages struct {
+	page
+	shown   *shown
+	entries Entries                                 // nil: no log to look at
+	receipt func(approval.Approval) (string, error) // of a claimed approval; nil: none is signed
+}
+
+func (p *approvalPages) routes() []route {
+	return []route{
+		{pattern: "GET /a/{code}", serve: p.open},
+		{pattern: "GET /a/{code}/call", serve: p.download},
+	}
+}
+
 // offer is one allow that may be given.
 type offer struct {
-	Decision core.Decision
+	Decision approval.Decision
 	Text     string
 	Covers   string // what it covers beyond this call; empty: nothing
 }
 
+// class is how its button looks.
+func (o offer) class() string {
+	if o.Decision == approval.AllowOnce {
+		return "allow"
+	}
+	return "wider"
+}
+
 type voteView struct{ Who, Said, How, Reason, At string }
+
+// sentence is what they said, and why.
+func (v voteView) sentence() string {
+	if v.Reason == "" {
+		return v.Said
+	}
+	return v.Said + ": " + v.Reason
+}
 
 type deliveryView struct{ Place, State, At, Error string }
 
-// moment is one line of what happened when.
-type moment struct{ At, What, By string }
-
 type likeView struct{ Code, Summary, Ended, At, Risk string }
 
-func (w *Web) approval(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v := w.reader(s)
-	a, err := w.approvalView(r.Context(), v, r.PathValue("code"))
+func (p *approvalPages) open(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	v := p.reader(s)
+	a, err := p.view(r.Context(), v, r.PathValue("code"))
 	if err != nil {
-		w.refuse(out, s, err)
+		p.refuse(out, s, err)
 		return
 	}
-	notice := w.voted(r.Context(), v, r.URL.Query().Get("voted"), core.Decision(r.URL.Query().Get("as")))
-	w.showApproval(out, http.StatusOK, v, a, notice)
+	notice := p.voted(r.Context(), v, r.URL.Query().Get("voted"), approval.Decision(r.URL.Query().Get("as")))
+	p.answer(out, http.StatusOK, v, a, notice)
 }
 
-func (w *Web) showApproval(out http.ResponseWriter, status int, v reader, a approvalView, notice string) {
-	w.show(out, status, "approval.html", view{Title: a.Code, Tab: riskIcons[a.Risk.String()] + " " + a.Code,
-		Session: v.session,
-		Data: struct {
-			approvalView
-			Live, Notice string
-		}{a, "/live?" + url.Values{"a": {a.Code}}.Encode(), notice}})
+func (p *approvalPages) answer(out http.ResponseWriter, status int, v reader, a approvalView, notice string) {
+	h := p.head(v.session, a.Code)
+	h.Tab = riskIcons()[a.Risk.String()] + " " + a.Code
+	p.show(out, status, approvalPage(h, a, notice))
 }
 
-// approvalView looks up all that the page of an approval shows, and remembers that its
+// view looks up all that the page of an approval shows, and remembers that its
 // call was shown where the page has all of it.
-func (w *Web) approvalView(ctx context.Context, v reader, code string) (out approvalView, err error) {
-	a, err := w.find(ctx, v, code)
+func (p *approvalPages) view(ctx context.Context, v reader, code string) (out approvalView, err error) {
+	a, err := p.find(ctx, v, code)
 	if err != nil {
 		return out, err
 	}
-	payload, err := w.payload(ctx, a)
+	payload, err := p.payload(ctx, a)
 	if err != nil {
 		return out, err
 	}
-	c := w.gate.CardIn(a, payload, v.zone)
+	c := p.gate.CardIn(a, payload, v.zone)
 	out = approvalView{Card: c, Key: a.Key, Status: string(a.Status), Final: a.Final(), Fingerprint: a.Fingerprint,
-		Mine: a.WaitsFor(v.session.Voter(), v.people)}
+		Mine: core.WaitsFor(a, v.session.Voter(), v.people)}
 	shownHere := c.Payload
 	if a.Final() {
 		shownHere = payload
 	}
 	out.Call, out.Cut = parts(a, shownHere)
 	if len(payload) > 0 {
-		out.File = "/a/" + a.Code + "/call"
+		out.File = pathOf(a.Code, "call")
 		if a.ToolName == "exec" {
-			out.Commands = w.gate.Commands(ctx, a)
+			out.Commands = p.gate.Commands(ctx, a)
 		}
 	}
 	whole := len(payload) > 0 && !out.Cut
-	seen := whole || len(payload) > 0 && w.shown.to(v.session, a)
+	seen := whole || len(payload) > 0 && p.shown.to(v.session, a)
 	offers, deny := v.buttons(a, c, seen)
 	out.Deny, out.Offers = deny, offersOf(offers, c.Wider)
-	out.ConfirmRetry = a.ConfirmsTwice()
+	out.ConfirmRetry = core.ConfirmsTwice(a)
 	out.Confirm = out.ConfirmRetry && len(offers) > 0
 	out.Sign = a.Rule.StepUp && v.whyNot(a, len(payload) > 0, true) == "" && !a.Final()
 	out.NotAllowed = v.whyNot(a, len(payload) > 0, seen)
 	voter := v.people.Identify(v.session.Voter())
-	out.Again = c.Again && a.MayBeDecidedBy(voter, v.people) && !a.MayNotDecide(voter, v.people)
+	out.Again = c.Again && people.MayBeDecidedBy(a, voter, v.people) && !people.MayNotDecide(a, voter, v.people)
 	if len(payload) > 0 {
-		if out.Retry, err = w.gate.RetryOffer(ctx, v.session, a); err != nil {
+		if out.Retry, err = p.gate.RetryOffer(ctx, v.session.WebUser(), a); err != nil {
 			return out, err
 		}
 		out.Retry.May = out.Retry.May && (seen || out.Retry.Sign)
@@ -130,34 +150,34 @@ func (w *Web) approvalView(ctx context.Context, v reader, code string) (out appr
 	}
 	out.votes(a, v)
 	out.deliveries(a, v)
-	if out.Line, err = w.timeline(ctx, v, a); err != nil {
+	if out.Line, err = timeline(ctx, p.entries, v, a); err != nil {
 		return out, err
 	}
-	if a.ClaimedAtMs != 0 && w.cfg.Receipt != nil {
-		out.Receipt, err = w.cfg.Receipt(a)
+	if a.ClaimedAtMs != 0 && p.receipt != nil {
+		out.Receipt, err = p.receipt(a)
 	}
 	if err == nil {
-		out.Like, err = w.like(ctx, v, a)
+		out.Like, err = p.like(ctx, v, a)
 	}
 	if err == nil && whole {
-		w.shown.note(v.session, a)
+		p.shown.note(v.session, a)
 	}
 	return out, err
 }
 
 // payload is the whole call as people see it: none where it is gone, or not to be seen.
-func (w *Web) payload(ctx context.Context, a core.Approval) ([]core.Fact, error) {
-	if a.Final() && (a.Status != core.Approved || a.RevokedAtMs != 0) {
+func (p *approvalPages) payload(ctx context.Context, a approval.Approval) ([]card.Fact, error) {
+	if a.Final() && (a.Status != approval.Approved || a.RevokedAtMs != 0) {
 		return nil, nil // its params went when it ended
 	}
-	return w.gate.Payload(ctx, a)
+	return p.gate.Payload(ctx, a)
 }
 
 // offersOf are the buttons of the allows; wider says what those cover that are wider than
 // once, in their order.
-func offersOf(list []core.Decision, wider []string) (out []offer) {
-	texts := map[core.Decision]string{core.AllowOnce: "Allow once", core.AllowSession: "Allow session",
-		core.AllowAlways: "Always"}
+func offersOf(list []approval.Decision, wider []string) (out []offer) {
+	texts := map[approval.Decision]string{approval.AllowOnce: "Allow once", approval.AllowSession: "Allow session",
+		approval.AllowAlways: "Always"}
 	for _, d := range list {
 		o := offer{Decision: d, Text: texts[d]}
 		for _, line := range wider {
@@ -171,14 +191,14 @@ func offersOf(list []core.Decision, wider []string) (out []offer) {
 }
 
 // whyNot says why the person has no button to allow it.
-func (v reader) whyNot(a core.Approval, known, seen bool) string {
+func (v reader) whyNot(a approval.Approval, known, seen bool) string {
 	voter := v.people.Identify(v.session.Voter())
 	switch {
 	case a.Final():
 		return ""
-	case a.MayNotDecide(voter, v.people):
+	case people.MayNotDecide(a, voter, v.people):
 		return "You asked for this, so somebody else decides it. You can withdraw it."
-	case !a.MayBeDecidedBy(voter, v.people):
+	case !people.MayBeDecidedBy(a, voter, v.people):
 		return "You may look at this, and others decide it."
 	case !known:
 		return "The call itself cannot be shown here, so it can only be denied here."
@@ -188,23 +208,23 @@ func (v reader) whyNot(a core.Approval, known, seen bool) string {
 	return ""
 }
 
-func (out *approvalView) votes(a core.Approval, v reader) {
-	verdicts := map[core.Verdict]string{core.Approve: "yes", core.Reject: "no", core.Abstain: "no opinion",
-		core.Errored: "no answer"}
+func (out *approvalView) votes(a approval.Approval, v reader) {
+	verdicts := map[approval.Verdict]string{approval.Approve: "yes", approval.Reject: "no", approval.Abstain: "no opinion",
+		approval.Errored: "no answer"}
 	for _, x := range a.Votes {
 		o := voteView{Who: display.Safe(string(x.Approver)), Said: verdicts[x.Verdict],
 			Reason: display.Safe(x.Reason), At: v.at(x.DecidedAtMs)}
 		if x.Voter != nil {
-			o.Who, o.How = core.People([]string{x.Voter.Name()}), x.Voter.Channel
+			o.Who, o.How = people.People([]string{x.Voter.Name()}), x.Voter.Channel
 		}
-		if x.Verdict == core.Approve && x.Decision != "" {
+		if x.Verdict == approval.Approve && x.Decision != "" {
 			o.Said = "yes, " + string(x.Decision)
 		}
 		out.Votes = append(out.Votes, o)
 	}
 }
 
-func (out *approvalView) deliveries(a core.Approval, v reader) {
+func (out *approvalView) deliveries(a approval.Approval, v reader) {
 	for _, d := range a.Deliveries {
 		o := deliveryView{Place: string(d.Kind) + " in " + d.Target.String(), State: string(d.State),
 			Error: display.Safe(d.Error)}
@@ -216,24 +236,24 @@ func (out *approvalView) deliveries(a core.Approval, v reader) {
 }
 
 // like are the last requests of the same asker for the same tool.
-func (w *Web) like(ctx context.Context, v reader, a core.Approval) (out []likeView, err error) {
-	items, _, err := w.list(ctx, v, core.Filter{Owner: a.Owner, ToolName: a.ToolName, AgentID: a.AgentID,
+func (p *approvalPages) like(ctx context.Context, v reader, a approval.Approval) (out []likeView, err error) {
+	items, _, err := p.list(ctx, v, core.Filter{Owner: a.Owner, ToolName: a.ToolName, AgentID: a.AgentID,
 		Limit: 4 * likeShown})
 	if err != nil {
 		return nil, err
 	}
-	same := func(x core.Approval) int {
+	same := func(x approval.Approval) int {
 		if x.Fingerprint == a.Fingerprint {
 			return 0
 		}
 		return 1
 	}
-	slices.SortStableFunc(items, func(x, y core.Approval) int { return cmp.Compare(same(x), same(y)) })
+	slices.SortStableFunc(items, func(x, y approval.Approval) int { return cmp.Compare(same(x), same(y)) })
 	for _, x := range items {
 		if x.Key == a.Key || len(out) == likeShown {
 			continue
 		}
-		o := likeView{Code: x.Code, Summary: x.Summary, Ended: cmp.Or(x.Ending(), "waits"), At: v.at(x.CreatedAtMs),
+		o := likeView{Code: x.Code, Summary: x.Summary, Ended: cmp.Or(card.Ending(x), "waits"), At: v.at(x.CreatedAtMs),
 			Risk: x.Assessment.RiskClass.String()}
 		if same(x) == 0 {
 			o.Ended = "the very same call: " + o.Ended
@@ -243,40 +263,28 @@ func (w *Web) like(ctx context.Context, v reader, a core.Approval) (out []likeVi
 	return out, nil
 }
 
-// at writes a time for the person, in their zone.
-func (v reader) at(ms int64) string {
-	if ms == 0 {
-		return ""
-	}
-	then := time.UnixMilli(ms).In(v.zone)
-	if v.now.Sub(then) < 20*time.Hour && then.Day() == v.now.In(v.zone).Day() {
-		return then.Format("15:04:05 MST")
-	}
-	return then.Format("2 Jan 2006 15:04 MST")
-}
-
 // download gives the whole call as a text file, and remembers that it did, unless a page of
 // another site had the browser do it.
-func (w *Web) download(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v := w.reader(s)
-	a, err := w.find(r.Context(), v, r.PathValue("code"))
-	var payload []core.Fact
+func (p *approvalPages) download(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	v := p.reader(s)
+	a, err := p.find(r.Context(), v, r.PathValue("code"))
+	var payload []card.Fact
 	if err == nil {
-		payload, err = w.payload(r.Context(), a)
+		payload, err = p.payload(r.Context(), a)
 	}
 	if err == nil && len(payload) == 0 {
-		err = core.Refuse(core.CodeNotFound, "The call of %s is not kept any more, or is not to be seen.", a.Code)
+		err = approval.Refuse(approval.CodeNotFound, "The call of %s is not kept any more, or is not to be seen.", a.Code)
 	}
 	if err != nil {
-		w.refuse(out, s, err)
+		p.refuse(out, s, err)
 		return
 	}
-	f := a.File(payload)
+	f := card.FileOf(a, payload)
 	h := out.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", f.Name))
 	asked := slices.Contains([]string{"", "none", "same-origin"}, r.Header.Get("Sec-Fetch-Site"))
 	if _, err := out.Write([]byte(f.Text)); err == nil && asked {
-		w.shown.downloaded(s, a)
+		p.shown.downloaded(s, a)
 	}
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // Audit is the log as auditors read it, and what can be proved of it.
@@ -38,41 +41,55 @@ type auditView struct {
 	Busy   bool
 }
 
+// auditPages show the log, and have it checked.
+type auditPages struct {
+	page
+	audit     *Audit      // nil: no log to look at
+	verifying atomic.Bool // a check of the log is under way
+}
+
+func (p *auditPages) routes() []route {
+	return []route{
+		{pattern: "GET /audit", serve: p.newest},
+		{pattern: "POST /audit/verify", serve: p.verifyLog},
+	}
+}
+
 // auditor reports whether whoever looks may read the log; if not, the answer says so.
-func (w *Web) auditor(out http.ResponseWriter, v reader) bool {
-	if v.caller.MayAudit && w.cfg.Audit != nil {
+func (p *auditPages) auditor(out http.ResponseWriter, v reader) bool {
+	if v.caller.MayAudit && p.audit != nil {
 		return true
 	}
-	w.refuse(out, v.session, core.Refuse(core.CodeForbidden,
+	p.refuse(out, v.session, approval.Refuse(approval.CodeForbidden,
 		"The log is for people who have an API token with the scope operator.audit."))
 	return false
 }
 
-func (w *Web) audit(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v := w.reader(s)
-	if !w.auditor(out, v) {
+func (p *auditPages) newest(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	v := p.reader(s)
+	if !p.auditor(out, v) {
 		return
 	}
 	below, _ := strconv.ParseInt(r.URL.Query().Get("below"), 10, 64)
-	w.showLog(out, r, v, below, nil)
+	p.showLog(out, r, v, below, nil)
 }
 
 // showLog shows the records below a number, or the newest (0).
-func (w *Web) showLog(out http.ResponseWriter, r *http.Request, v reader, below int64, report *api.AuditReport) {
-	head, hash, err := w.cfg.Audit.Head(r.Context())
+func (p *auditPages) showLog(out http.ResponseWriter, r *http.Request, v reader, below int64, report *api.AuditReport) {
+	head, hash, err := p.audit.Head(r.Context())
 	if below <= 0 || below > head+1 {
 		below = head + 1
 	}
 	after := max(0, below-1-auditRows)
 	var all []core.Entry
 	if err == nil {
-		all, err = w.cfg.Audit.Log(r.Context(), after, int(min(auditRows, below-1-after)))
+		all, err = p.audit.Log(r.Context(), after, int(min(auditRows, below-1-after)))
 	}
 	if err != nil {
-		w.refuse(out, v.session, err)
+		p.refuse(out, v.session, err)
 		return
 	}
-	a := auditView{Head: head, Hash: hash, Keys: w.cfg.Audit.Keys(), Report: report}
+	a := auditView{Head: head, Hash: hash, Keys: p.audit.Keys(), Report: report}
 	for i := len(all) - 1; i >= 0; i-- {
 		if e := all[i]; e.Seq < below {
 			m := v.momentOf(e.Event)
@@ -83,24 +100,24 @@ func (w *Web) showLog(out http.ResponseWriter, r *http.Request, v reader, below 
 	if len(all) > 0 && all[0].Seq > 1 && after > 0 {
 		a.Older = "?below=" + strconv.FormatInt(all[0].Seq, 10)
 	}
-	w.show(out, http.StatusOK, "audit.html", view{Title: "Audit", Session: v.session, Data: a})
+	p.show(out, http.StatusOK, auditPage(p.head(v.session, "Audit"), a))
 }
 
 // verifyLog checks the whole chain. One check runs at a time.
-func (w *Web) verifyLog(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v := w.reader(s)
-	if !w.auditor(out, v) {
+func (p *auditPages) verifyLog(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	v := p.reader(s)
+	if !p.auditor(out, v) {
 		return
 	}
-	if !w.verifying.CompareAndSwap(false, true) {
-		w.refuse(out, s, core.Refuse(core.CodeRateLimited, "The log is being checked already; try again when that is over."))
+	if !p.verifying.CompareAndSwap(false, true) {
+		p.refuse(out, s, approval.Refuse(approval.CodeRateLimited, "The log is being checked already; try again when that is over."))
 		return
 	}
-	defer w.verifying.Store(false)
-	report, err := w.cfg.Audit.Verify(r.Context())
+	defer p.verifying.Store(false)
+	report, err := p.audit.Verify(r.Context())
 	if err != nil {
-		w.refuse(out, s, err)
+		p.refuse(out, s, err)
 		return
 	}
-	w.showLog(out, r, v, 0, &report)
+	p.showLog(out, r, v, 0, &report)
 }

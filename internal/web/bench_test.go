@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // What people wait for with a thousand requests before them, in milliseconds: from asking
@@ -47,7 +48,7 @@ func (d *desk) leaves(p *tab, code string) float64 {
 	a, err := d.gate.ByCode(d.t.Context(), code)
 	require.NoError(d.t, err)
 	began := time.Now().UnixMilli()
-	_, err = d.gate.Vote(d.t.Context(), a.Key, core.Ballot{Voter: core.Voter{Channel: "telegram", UserID: "2"}, Decision: core.Deny})
+	_, err = d.gate.Vote(d.t.Context(), a.Key, core.Ballot{Voter: approval.Voter{Channel: "telegram", UserID: "2"}, Decision: approval.Deny})
 	require.NoError(d.t, err)
 	return <-gone - float64(began)
 }

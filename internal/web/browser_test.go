@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // patience is how long a page may take to be as it is to be.
@@ -164,7 +165,7 @@ func (p *tab) settled() {
 	p.until(`!document.querySelector("[data-settling]")`)
 }
 
-func stands(a core.Approval) string {
+func stands(a approval.Approval) string {
 	return fmt.Sprintf("!!document.getElementById('row-%s')", a.Code)
 }
 
@@ -232,10 +233,10 @@ func TestBrowser(t *testing.T) {
 		p.until(stands(b))
 		q.do(chromedp.SendKeys("#reason", "not on a Friday"))
 		d.sees("alice", "/a/"+a.Code)
-		require.Equal(t, http.StatusSeeOther, d.votes("alice", a.Code, core.AllowOnce).Code)
+		require.Equal(t, http.StatusSeeOther, d.votes("alice", a.Code, approval.AllowOnce).Code)
 		q.until("document.querySelector('.state').textContent.includes('1 of 2 yes (alice)')")
 		require.Equal(t, "not on a Friday", evaluate[string](q, "document.getElementById('reason').value"))
-		d.votes("erin", a.Code, core.Deny)
+		d.votes("erin", a.Code, approval.Deny)
 		p.until("!" + stands(a))
 		q.until("document.querySelector('.outcome').textContent.includes('Denied by erin')")
 		p.clean()
@@ -251,7 +252,7 @@ func TestBrowser(t *testing.T) {
 		d.stop()
 		p.until("!document.getElementById('reconnecting').hidden")
 		next := openDesk(t, at)
-		next.votes("bob", a.Code, core.Deny)
+		next.votes("bob", a.Code, approval.Deny)
 		b := next.run("make other")
 		next.address = next.serve(d.address)
 		p.until("document.getElementById('reconnecting').hidden")
@@ -259,7 +260,7 @@ func TestBrowser(t *testing.T) {
 		p.settled()
 		p.keys("j", "a")
 		p.until("document.getElementById('notice').textContent.includes('Allowed.')")
-		require.Equal(t, core.Approved, next.get(b).Status)
+		require.Equal(t, approval.Approved, next.get(b).Status)
 	})
 
 	t.Run("a click on what has only just come allows nothing", func(t *testing.T) {
@@ -275,10 +276,10 @@ func TestBrowser(t *testing.T) {
 		p.until("document.body.dataset.clicked === '2'")
 		p.until("document.getElementById('notice').textContent.includes('has just changed')")
 		p.settled()
-		require.Equal(t, core.Pending, d.get(b).Status)
+		require.Equal(t, approval.Pending, d.get(b).Status)
 		p.do(chromedp.Evaluate[chromedp.Void]("void document.querySelector('#row-" + b.Code + " button.allow').click()"))
 		p.until("document.getElementById('notice').textContent.includes('Allowed.')")
-		require.Equal(t, core.Approved, d.get(b).Status)
+		require.Equal(t, approval.Approved, d.get(b).Status)
 		p.clean()
 	})
 
@@ -295,10 +296,10 @@ func TestBrowser(t *testing.T) {
 
 	t.Run("the browser itself verifies a receipt", func(t *testing.T) {
 		d := on(t, memory)
-		claimed := func(command string) core.Approval {
+		claimed := func(command string) approval.Approval {
 			a := d.run(command)
 			d.sees("bob", "/a/"+a.Code)
-			d.votes("bob", a.Code, core.AllowOnce)
+			d.votes("bob", a.Code, approval.AllowOnce)
 			_, err := d.gate.Claim(t.Context(), deployer, a.ID, core.ClaimInput{})
 			require.NoError(t, err)
 			return a
@@ -330,7 +331,7 @@ func TestBrowser(t *testing.T) {
 		p.live()
 		p.do(chromedp.Evaluate[chromedp.Void]("document.getElementById('live').remove()")) // it learns of nothing
 		d.sees("alice", "/a/"+a.Code)
-		d.votes("alice", a.Code, core.AllowOnce)
+		d.votes("alice", a.Code, approval.AllowOnce)
 		p.keys("j", "d")
 		p.until("document.getElementById('notice').textContent.includes('Already decided: allowed once by alice')")
 		d.end("bob")
@@ -346,7 +347,7 @@ func TestBrowser(t *testing.T) {
 		d.end("bob")
 		d.run("make news")
 		p.until("location.pathname === '/signin'")
-		require.Equal(t, "/signin", d.votes("bob", a.Code, core.Deny).Header().Get("Location"))
+		require.Equal(t, "/signin", d.votes("bob", a.Code, approval.Deny).Header().Get("Location"))
 	})
 }
 
@@ -401,14 +402,14 @@ func (d *desk) furnish() map[string]string {
 	short := string(text)
 	shell := d.ask("exec",
 		`{"command":"cd /srv/infra && terraform apply -auto-approve plan.out | tee \"out $HOME.log\"","workdir":"/srv/infra"}`,
-		func(c *core.Call) {
+		func(c *approval.Call) {
 			c.Justification = "weekly patch run, plan was reviewed in #214"
-			c.Requester = &core.Requester{Person: "carol"}
+			c.Requester = &approval.Requester{Person: "carol"}
 		})
 	d.sees("bob", "/a/"+shell.Code)
-	d.votes("bob", shell.Code, core.AllowOnce)
+	d.votes("bob", shell.Code, approval.AllowOnce)
 	bad := d.ask("frobnicate", `{"x":`+short+`,"`+"k\u202e<i>"+`":`+short+`,"deep":{"a":[1,2,{"b":`+short+`}]}}`,
-		func(c *core.Call) {
+		func(c *approval.Call) {
 			c.Justification, c.ActionSummary, c.SessionKey = evil, evil, "s"+evil
 		})
 	diff := d.ask("edit",
@@ -419,11 +420,11 @@ func (d *desk) furnish() map[string]string {
 	}
 	ended := d.run("make it")
 	d.sees("alice", "/a/"+ended.Code)
-	d.votes("alice", ended.Code, core.AllowOnce)
+	d.votes("alice", ended.Code, approval.AllowOnce)
 	_, err = d.gate.Claim(d.t.Context(), deployer, ended.ID, core.ClaimInput{})
 	require.NoError(d.t, err)
 	denied := d.run("make nothing")
-	d.votes("bob", denied.Code, core.Deny)
+	d.votes("bob", denied.Code, approval.Deny)
 	return map[string]string{
 		"inbox": "/", "shell": "/a/" + shell.Code, "evil": "/a/" + bad.Code, "diff": "/a/" + diff.Code,
 		"long":  "/a/" + long.Code,

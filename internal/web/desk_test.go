@@ -20,9 +20,11 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/audit"
 	"approvalbot/internal/config/effective"
 	"approvalbot/internal/server/events"
+	"approvalbot/internal/signin"
 	"approvalbot/internal/store"
 )
 
@@ -92,7 +94,7 @@ func openDesk(t testing.TB, storeURL string) *desk {
 	signer, err := audit.New(ctx, audit.Desk{Store: d.store, Log: log, Issuer: func() string { return "desk" }})
 	require.NoError(t, err)
 	d.web, err = New(Config{
-		Gate: d.gate, Log: log, Changes: d.feed, PublicURL: &url.URL{Scheme: "http", Host: "localhost"},
+		Gate: d.gate, SignIn: signin.New(d.store.SignInStores(), d.gate), Log: log, Changes: d.feed, PublicURL: &url.URL{Scheme: "http", Host: "localhost"},
 		Rights: func(person string) Rights { return Rights{Audit: person == "alice"} },
 		Audit:  &Audit{Entries: d.store, Keys: signer.Keys, Verify: signer.Verify},
 		Policy: func(context.Context) (api.Policy, error) {
@@ -108,7 +110,7 @@ func openDesk(t testing.TB, storeURL string) *desk {
 		},
 	})
 	require.NoError(t, err)
-	d.web.who = d.signedIn
+	d.web.sessions.who = d.signedIn
 	running.Go(func() { _ = d.web.Run(ctx) })
 	d.mux = http.NewServeMux()
 	for pattern, h := range d.web.Handlers() {
@@ -127,17 +129,17 @@ func openDesk(t testing.TB, storeURL string) *desk {
 	return d
 }
 
-func (d *desk) signedIn(r *http.Request) (core.Session, bool) {
+func (d *desk) signedIn(r *http.Request) (signin.Session, bool) {
 	c, err := r.Cookie("person")
 	if err != nil {
-		return core.Session{}, false
+		return signin.Session{}, false
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.removed[c.Value] {
-		return core.Session{}, false
+		return signin.Session{}, false
 	}
-	return core.Session{ID: "session of " + c.Value, Person: c.Value, How: "link"}, true
+	return signin.Session{ID: "session of " + c.Value, Person: c.Value, How: "link"}, true
 }
 
 // end ends the sessions of a person.
@@ -150,26 +152,26 @@ func (d *desk) end(person string) {
 var deployer = core.Caller{Token: "deployer", AgentID: "deployer", MayRequest: true}
 
 // ask has an agent ask for a call that people decide.
-func (d *desk) ask(tool, params string, more ...func(*core.Call)) core.Approval {
+func (d *desk) ask(tool, params string, more ...func(*approval.Call)) approval.Approval {
 	d.t.Helper()
-	c := core.Call{ToolName: tool, Params: json.RawMessage(params), MustAsk: true, SessionKey: "s"}
+	c := approval.Call{ToolName: tool, Params: json.RawMessage(params), MustAsk: true, SessionKey: "s"}
 	for _, f := range more {
 		f(&c)
 	}
 	a, _, err := d.gate.Submit(d.t.Context(), deployer, c)
 	require.NoError(d.t, err)
-	require.Equal(d.t, core.Pending, a.Status, a.Reason)
+	require.Equal(d.t, approval.Pending, a.Status, a.Reason)
 	return a
 }
 
-func (d *desk) run(command string) core.Approval {
+func (d *desk) run(command string) approval.Approval {
 	d.t.Helper()
 	b, err := json.Marshal(map[string]string{"command": command})
 	require.NoError(d.t, err)
 	return d.ask("exec", string(b))
 }
 
-func (d *desk) get(a core.Approval) core.Approval {
+func (d *desk) get(a approval.Approval) approval.Approval {
 	d.t.Helper()
 	a, err := d.gate.ByKey(d.t.Context(), a.Key)
 	require.NoError(d.t, err)
@@ -209,7 +211,7 @@ func (d *desk) sees(person, path string) string {
 }
 
 // votes posts the form of an approval's page.
-func (d *desk) votes(person, code string, decision core.Decision,
+func (d *desk) votes(person, code string, decision approval.Decision,
 	more ...func(*http.Request)) *httptest.ResponseRecorder {
 	d.t.Helper()
 	form := url.Values{"decision": {string(decision)}}

@@ -8,9 +8,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
+	"approvalbot/internal/signin"
 )
 
 const (
@@ -21,32 +25,27 @@ const (
 	maxInDialog = 4000      // characters of a call that a dialog shows; a longer one is on its own page
 )
 
-// castVote counts what who is signed in decides about the approval of that code, of which
-// the page has shown them everything that would run.
-type castVote func(
-	ctx context.Context, s core.Session, code string, d core.Decision, reason string,
-) (core.Approval, error)
+// dialogPages are the dialog for other people's pages.
+type dialogPages struct {
+	page
+	shown    *shown
+	castVote castVote // counts what a dialog decides
+	origins  []string // of pages that may open it
+}
 
-// dialogPages are the dialog for other people's pages, notifications, and what they need.
-func (w *Web) dialogPages() []page {
-	return []page{
-		{"GET /dialog/{code}", false, w.dialogPage},
-		{"POST /dialog/{code}", false, w.decideInDialog},
-		{"GET /viewer/approvals", true, w.watchedPage},
-		{"OPTIONS /viewer/approvals", true, w.preflight},
-		{"GET /static/approvalbot.js", true, w.embedScript},
-		{"GET /me/push", false, w.pushPage},
-		{"POST /me/push", false, w.subscribe},
-		{"POST /me/push/end", false, w.unsubscribe},
+func (p *dialogPages) routes() []route {
+	return []route{
+		{pattern: "GET /dialog/{code}", serve: p.open},
+		{pattern: "POST /dialog/{code}", serve: p.decide},
 	}
 }
 
 // dialog is what the page of an approval's dialog shows.
 type dialog struct {
 	Code     string
-	Card     core.Card
+	Card     card.Card
 	Tool     string
-	Payload  []core.Fact
+	Payload  []card.Fact
 	Long     bool // the call is on its own page, and is allowed there
 	Hidden   bool // nobody may see the call, so nobody can allow it
 	Buttons  []dialogButton
@@ -60,90 +59,92 @@ type dialog struct {
 
 // dialogButton is one of a dialog's buttons.
 type dialogButton struct {
-	Decision core.Decision
+	Decision approval.Decision
 	Label    string
 	Covers   string // what a wider scope allows, for people
 }
 
 // dialogLabels are the words of the dialog's buttons.
-var dialogLabels = map[core.Decision]string{
-	core.Deny: "Cancel", core.AllowOnce: "Allow once",
-	core.AllowSession: "Always (this session)", core.AllowAlways: "Always",
-}
+var dialogLabels = sync.OnceValue(func() map[approval.Decision]string {
+	return map[approval.Decision]string{
+		approval.Deny: "Cancel", approval.AllowOnce: "Allow once",
+		approval.AllowSession: "Always (this session)", approval.AllowAlways: "Always",
+	}
+})
 
-// dialogPage shows the dialog of an approval, in a window that a page of another site has
+// open shows the dialog of an approval, in a window that a page of another site has
 // opened, or in one of its own.
-func (w *Web) dialogPage(out http.ResponseWriter, r *http.Request, s core.Session) {
-	a, err := w.dialogOf(r.Context(), s, r.PathValue("code"))
+func (p *dialogPages) open(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	a, err := p.dialogOf(r.Context(), s, r.PathValue("code"))
 	if err != nil {
-		w.noDialog(out, s, err)
+		p.noDialog(out, err)
 		return
 	}
 	if r.Header.Get("X-Dialog") != "" { // the open window asks whether it has ended
 		out.WriteHeader(map[bool]int{true: http.StatusNoContent, false: http.StatusAccepted}[a.Final()])
 		return
 	}
-	w.showDialog(out, r, s, a, func(*dialog) {})
+	p.showDialog(out, r, s, a, func(*dialog) {})
 }
 
 // dialogOf finds the approval of a code, as far as it concerns who is signed in: nobody
 // learns by asking what there is.
-func (w *Web) dialogOf(ctx context.Context, s core.Session, code string) (core.Approval, error) {
-	a, err := w.gate.ByCode(ctx, code)
-	if err == nil && !a.ConcernsPerson(s.Person, w.gate.Rules().People) {
-		err = core.Refuse(core.CodeNotFound, "There is no such approval.")
+func (p *dialogPages) dialogOf(ctx context.Context, s signin.Session, code string) (approval.Approval, error) {
+	a, err := p.gate.ByCode(ctx, code)
+	if err == nil && !core.ConcernsPerson(a, s.Person, p.gate.Rules().People) {
+		err = approval.Refuse(approval.CodeNotFound, "There is no such approval.")
 	}
 	return a, err
 }
 
 // noDialog says that there is nothing to decide.
-func (w *Web) noDialog(out http.ResponseWriter, s core.Session, err error) {
+func (p *dialogPages) noDialog(out http.ResponseWriter, err error) {
 	d, status := dialog{Sentence: err.Error()}, http.StatusNotFound
-	if core.CodeOf(err) != core.CodeNotFound {
-		w.cfg.Log.Error("a dialog could not be made", "reason", err)
+	if approval.CodeOf(err) != approval.CodeNotFound {
+		p.log.Error("a dialog could not be made", "reason", err)
 		d.Sentence, status = "The desk cannot do that right now. Try again in a moment.", http.StatusServiceUnavailable
 	}
-	w.showOpened(out, status, view{Title: "Nothing to decide", Session: s, Data: d})
+	p.showOpened(out, status, "Nothing to decide", d)
 }
 
 // showOpened answers with a dialog. Alone among all pages it stays known to the window that
 // opened it: that is whom it tells how it was decided.
-func (w *Web) showOpened(out http.ResponseWriter, status int, v view) {
+func (p *dialogPages) showOpened(out http.ResponseWriter, status int, title string, d dialog) {
 	out.Header().Set("Cross-Origin-Opener-Policy", "unsafe-none")
-	w.show(out, status, "dialog.html", v)
+	p.show(out, status, dialogWindow(title, d))
 }
 
 // showDialog answers with the approval's dialog as it stands, after change.
-func (w *Web) showDialog(
-	out http.ResponseWriter, r *http.Request, s core.Session, a core.Approval, change func(*dialog),
+func (p *dialogPages) showDialog(
+	out http.ResponseWriter, r *http.Request, s signin.Session, a approval.Approval, change func(*dialog),
 ) {
-	payload, err := w.gate.Payload(r.Context(), a)
+	payload, err := p.gate.Payload(r.Context(), a)
 	if err != nil {
-		w.noDialog(out, s, err)
+		p.noDialog(out, err)
 		return
 	}
-	d := newDialog(a, w.gate.CardOf(a, payload), payload, time.Now())
-	d.Origins = strings.Join(w.cfg.EmbedOrigins, " ")
+	d := newDialog(a, p.gate.CardOf(a, payload), payload, time.Now())
+	d.Origins = strings.Join(p.origins, " ")
 	if d.Shown != "" {
-		w.shown.note(s, a)
+		p.shown.note(s, a)
 	}
 	change(&d)
 	status, title := http.StatusOK, "Approval required"
 	if a.Final() {
 		title = "Decided"
 	}
-	w.showOpened(out, status, view{Title: title, Session: s, Data: d})
+	p.showOpened(out, status, title, d)
 }
 
 // newDialog is the dialog of an approval. payload is its whole call. An allow is offered
 // only where every byte of it stands on the page.
-func newDialog(a core.Approval, card core.Card, payload []core.Fact, now time.Time) dialog {
+func newDialog(a approval.Approval, card card.Card, payload []card.Fact, now time.Time) dialog {
 	d := dialog{Code: a.Code, Card: card, Tool: a.ToolName, Payload: card.Payload, MadeMs: now.UnixMilli()}
 	if a.Final() {
 		return d
 	}
 	d.Hidden, d.Long = len(payload) == 0, a.Rule.StepUp || lengthOf(payload) > maxInDialog
-	d.Buttons = []dialogButton{{Decision: core.Deny, Label: dialogLabels[core.Deny]}}
+	d.Buttons = []dialogButton{{Decision: approval.Deny, Label: dialogLabels()[approval.Deny]}}
 	if d.Long {
 		d.Payload = nil
 	}
@@ -153,8 +154,8 @@ func newDialog(a core.Approval, card core.Card, payload []core.Fact, now time.Ti
 	d.Shown = a.Fingerprint
 	covers := card.Wider
 	for _, offer := range card.Offers {
-		b := dialogButton{Decision: offer, Label: dialogLabels[offer]}
-		if offer != core.AllowOnce && len(covers) > 0 {
+		b := dialogButton{Decision: offer, Label: dialogLabels()[offer]}
+		if offer != approval.AllowOnce && len(covers) > 0 {
 			b.Covers, covers = covers[0], covers[1:]
 		}
 		d.Buttons = append(d.Buttons, b)
@@ -163,34 +164,34 @@ func newDialog(a core.Approval, card core.Card, payload []core.Fact, now time.Ti
 }
 
 // lengthOf is how many characters a call has on a page, about.
-func lengthOf(payload []core.Fact) (n int) {
+func lengthOf(payload []card.Fact) (n int) {
 	for _, f := range payload {
 		n += len([]rune(f.Name)) + len([]rune(f.Value))
 	}
 	return n
 }
 
-// decideInDialog counts what a dialog's form says. Without a script that watches over the
+// decide counts what a dialog's form says. Without a script that watches over the
 // window's focus, and of an R4 call, it asks once more first, on another page.
-func (w *Web) decideInDialog(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (p *dialogPages) decide(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	r.Body = http.MaxBytesReader(out, r.Body, 16<<10)
-	decision := core.Decision(r.PostFormValue("decision"))
-	a, err := w.dialogOf(r.Context(), s, r.PathValue("code"))
+	decision := approval.Decision(r.PostFormValue("decision"))
+	a, err := p.dialogOf(r.Context(), s, r.PathValue("code"))
 	if err != nil {
-		w.noDialog(out, s, err)
+		p.noDialog(out, err)
 		return
 	}
 	allows := decision.Allows() && !a.Final()
 	watched := r.PostFormValue("armed") != "" || r.PostFormValue("confirm") != ""
-	again := decision == core.AllowOnce && !a.Final() && a.ConfirmsTwice() && r.PostFormValue("confirm") == ""
+	again := decision == approval.AllowOnce && !a.Final() && core.ConfirmsTwice(a) && r.PostFormValue("confirm") == ""
 	switch {
 	case again || !watched || !inTime(r.PostFormValue("made"), time.Now()):
-		w.showDialog(out, r, s, a, func(d *dialog) { d.confirm(decision) })
+		p.showDialog(out, r, s, a, func(d *dialog) { d.confirm(decision) })
 	case allows && r.PostFormValue("shown") != a.Fingerprint:
-		w.showDialog(out, r, s, a, func(d *dialog) { d.Sentence = "Read the whole call first." })
+		p.showDialog(out, r, s, a, func(d *dialog) { d.Sentence = "Read the whole call first." })
 	default:
-		after, err := w.castVote(r.Context(), s, a.Code, decision, "")
-		w.answerDialog(out, r, s, after, decision, err)
+		after, err := p.castVote(r.Context(), s, a.Code, decision, "")
+		p.answerDialog(out, r, s, after, decision, err)
 	}
 }
 
@@ -202,7 +203,7 @@ func inTime(made string, now time.Time) bool {
 }
 
 // confirm leaves the one button that was chosen, on a page that says what it does.
-func (d *dialog) confirm(chosen core.Decision) {
+func (d *dialog) confirm(chosen approval.Decision) {
 	i := slices.IndexFunc(d.Buttons, func(b dialogButton) bool { return b.Decision == chosen })
 	if i >= 0 {
 		d.Chosen = &d.Buttons[i]
@@ -212,33 +213,33 @@ func (d *dialog) confirm(chosen core.Decision) {
 // dialogAnswer is what the window that opened a dialog is told: what the person has decided, and
 // how the approval stands now.
 type dialogAnswer struct {
-	Type     string        `json:"type"`
-	Code     string        `json:"code"`
-	Decision core.Decision `json:"decision"`
-	Status   core.Status   `json:"status"`
+	Type     string            `json:"type"`
+	Code     string            `json:"code"`
+	Decision approval.Decision `json:"decision"`
+	Status   approval.Status   `json:"status"`
 }
 
 // answerDialog says what became of a vote. Only a vote that counted is told to whoever opened
 // the window, and only in answer to it: nobody learns how an approval ended by opening it.
-func (w *Web) answerDialog(
-	out http.ResponseWriter, r *http.Request, s core.Session, a core.Approval, decision core.Decision, err error,
+func (p *dialogPages) answerDialog(
+	out http.ResponseWriter, r *http.Request, s signin.Session, a approval.Approval, decision approval.Decision, err error,
 ) {
-	var no *core.Error
+	var no *approval.Error
 	switch {
 	case err != nil && !errors.As(err, &no):
-		w.noDialog(out, s, err)
+		p.noDialog(out, err)
 		return
 	case err != nil:
-		now, missing := w.dialogOf(r.Context(), s, r.PathValue("code"))
+		now, missing := p.dialogOf(r.Context(), s, r.PathValue("code"))
 		if missing != nil {
-			w.noDialog(out, s, missing)
+			p.noDialog(out, missing)
 			return
 		}
-		w.showDialog(out, r, s, now, func(d *dialog) { d.Sentence = no.Message })
+		p.showDialog(out, r, s, now, func(d *dialog) { d.Sentence = no.Message })
 		return
 	}
 	text, _ := json.Marshal(dialogAnswer{"approvalbot", a.Code, decision, a.Status}) // plain values always marshal
-	w.showDialog(out, r, s, a, func(d *dialog) {
+	p.showDialog(out, r, s, a, func(d *dialog) {
 		d.Answer, d.Buttons = string(text), nil
 		if d.Sentence = "Your vote counts."; !a.Final() {
 			d.Sentence = "Your vote counts. Others are to decide, too."

@@ -16,9 +16,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 	"approvalbot/internal/server"
 	"approvalbot/internal/server/auth"
 	"approvalbot/internal/server/events"
+	"approvalbot/internal/signin"
 	"approvalbot/internal/store"
 	"approvalbot/routing"
 )
@@ -27,14 +30,15 @@ import (
 // the token agent; alice and bob decide, carol may not. A browser is signed in as whom its
 // cookie "person" names.
 type dialogDesk struct {
-	t     *testing.T
-	store *store.Store
-	gate  *core.Gate
-	web   *Web
-	api   *server.Server
-	url   string
-	keys  core.ViewerKey
-	stop  context.CancelFunc // ends what runs beside the server
+	t      *testing.T
+	store  *store.Store
+	gate   *core.Gate
+	signin *signin.Door
+	web    *Web
+	api    *server.Server
+	url    string
+	keys   core.ViewerKey
+	stop   context.CancelFunc // ends what runs beside the server
 }
 
 const (
@@ -48,8 +52,8 @@ func newDialogDesk(t *testing.T, change ...func(*Config)) *dialogDesk {
 	require.NoError(t, err)
 	var running sync.WaitGroup
 	running.Go(func() { _ = s.Run(context.Background()) })
-	people, err := core.NewDirectory(core.Rights{
-		People: []core.Person{{Name: "alice"}, {Name: "bob"}, {Name: "carol"}},
+	people, err := people.NewDirectory(people.Rights{
+		People: []people.Person{{Name: "alice"}, {Name: "bob"}, {Name: "carol"}},
 		Tokens: map[string]string{"alice": "alice", "bob": "bob"},
 	})
 	require.NoError(t, err)
@@ -68,23 +72,24 @@ func newDialogDesk(t *testing.T, change ...func(*Config)) *dialogDesk {
 	require.NoError(t, err)
 	public, err := url.Parse("https://desk.example")
 	require.NoError(t, err)
-	cfg := Config{Gate: d.gate, PublicURL: public, Log: log, Changes: feed,
+	d.signin = signin.New(s.SignInStores(), d.gate)
+	cfg := Config{Gate: d.gate, SignIn: d.signin, PublicURL: public, Log: log, Changes: feed,
 		EmbedOrigins: []string{embedder}, Viewers: d.keys, Asks: d.api.Tokens.Has, PushKey: "BKey"}
 	for _, f := range change {
 		f(&cfg)
 	}
 	d.web, err = New(cfg)
 	require.NoError(t, err)
-	d.web.who = func(r *http.Request) (core.Session, bool) {
+	d.web.sessions.who = func(r *http.Request) (signin.Session, bool) {
 		c, err := r.Cookie("person")
 		if err != nil {
-			return core.Session{}, false
+			return signin.Session{}, false
 		}
-		return core.Session{ID: "s-" + c.Value, Person: c.Value}, true
+		return signin.Session{ID: "s-" + c.Value, Person: c.Value}, true
 	}
-	d.web.castVote = func(
-		ctx context.Context, s core.Session, code string, decision core.Decision, reason string,
-	) (core.Approval, error) {
+	d.web.dialogs.castVote = func(
+		ctx context.Context, s signin.Session, code string, decision approval.Decision, reason string,
+	) (approval.Approval, error) {
 		return d.gate.VoteAs(ctx, core.Caller{Token: s.Person, Person: s.Person, MayDecide: true}, code, decision, reason)
 	}
 	for pattern, h := range d.web.Handlers() {
@@ -101,19 +106,19 @@ func newDialogDesk(t *testing.T, change ...func(*Config)) *dialogDesk {
 }
 
 // ask makes an approval of the session chat-1.
-func (d *dialogDesk) ask(tool, params string, more ...func(*core.Call)) core.Approval {
+func (d *dialogDesk) ask(tool, params string, more ...func(*approval.Call)) approval.Approval {
 	d.t.Helper()
-	c := core.Call{ToolName: tool, Params: json.RawMessage(params), SessionKey: "chat-1"}
+	c := approval.Call{ToolName: tool, Params: json.RawMessage(params), SessionKey: "chat-1"}
 	for _, f := range more {
 		f(&c)
 	}
 	a, _, err := d.gate.Submit(d.t.Context(), core.Caller{Token: agentName, MayRequest: true}, c)
 	require.NoError(d.t, err)
-	require.Equal(d.t, core.Pending, a.Status, a.Reason)
+	require.Equal(d.t, approval.Pending, a.Status, a.Reason)
 	return a
 }
 
-func (d *dialogDesk) now(code string) core.Approval {
+func (d *dialogDesk) now(code string) approval.Approval {
 	d.t.Helper()
 	a, err := d.gate.ByCode(d.t.Context(), code)
 	require.NoError(d.t, err)
@@ -162,27 +167,27 @@ func (d *dialogDesk) do(method, path, person, body string, headers ...string) an
 // dialogPolicy asks for everything: tool "two" needs two yeses, "grave" is R4.
 type dialogPolicy struct{ core.Policy }
 
-func (dialogPolicy) Judge(_ context.Context, c core.Call) core.Judgement {
-	j := core.Judgement{
-		Outcome: core.OutcomeAsk, Assessment: core.Assessment{RiskClass: core.R2, Source: "static"},
-		Rule: core.Rule{Allowed: []core.Factor{core.UserRequest}, Effective: []core.Factor{core.UserRequest},
+func (dialogPolicy) Judge(_ context.Context, c approval.Call) approval.Judgement {
+	j := approval.Judgement{
+		Outcome: approval.OutcomeAsk, Assessment: approval.Assessment{RiskClass: approval.R2, Source: "static"},
+		Rule: approval.Rule{Allowed: []approval.Factor{approval.UserRequest}, Effective: []approval.Factor{approval.UserRequest},
 			MinApprovals: 1, RequiresHuman: true},
-		Offers:     []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways, core.Deny},
-		GrantScope: core.GrantScope{Subject: c.ToolName, Session: "the tool " + c.ToolName, Always: "this very call"},
+		Offers:     []approval.Decision{approval.AllowOnce, approval.AllowSession, approval.AllowAlways, approval.Deny},
+		GrantScope: approval.GrantScope{Subject: c.ToolName, Session: "the tool " + c.ToolName, Always: "this very call"},
 	}
 	switch c.ToolName {
 	case "two":
 		j.Rule.MinApprovals = 2
 	case "grave":
-		j.Assessment.RiskClass, j.Offers = core.R4, []core.Decision{core.AllowOnce, core.Deny}
+		j.Assessment.RiskClass, j.Offers = approval.R4, []approval.Decision{approval.AllowOnce, approval.Deny}
 	}
 	return j
 }
 
-func (p dialogPolicy) JudgeWith(ctx context.Context, c core.Call, _ core.Opinion) core.Judgement {
+func (p dialogPolicy) JudgeWith(ctx context.Context, c approval.Call, _ approval.Opinion) approval.Judgement {
 	return p.Judge(ctx, c)
 }
 
-func (dialogPolicy) Permits(core.Call) (string, bool) { return "", true }
+func (dialogPolicy) Permits(approval.Call) (string, bool) { return "", true }
 
 func (dialogPolicy) Hash() string { return "1" }

@@ -27,6 +27,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // browserTime is how long a test with Chromium may take: it says that it hangs, not how fast it is.
@@ -119,9 +120,9 @@ func newEmbedded(t *testing.T) *embedded {
 	e.chat = &window{t, startChromium(t, e.desk)}
 	public, err := url.Parse(e.desk)
 	require.NoError(t, err)
-	e.web.cfg.PublicURL = public
+	e.web.ReachedAt(public)
 	at := as(t, webChat(t, e.url, e.desk), "chat.beta.test")
-	e.web.cfg.EmbedOrigins = []string{at}
+	e.web.dialogs.origins, e.web.viewers.origins = []string{at}, []string{at}
 	require.NoError(t, chromedp.Listen(e.chat.ctx, func(event any) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -233,7 +234,7 @@ func (e *embedded) said() string {
 }
 
 // newest is the approval that was asked last.
-func (e *embedded) newest() core.Approval {
+func (e *embedded) newest() approval.Approval {
 	e.t.Helper()
 	list, err := e.gate.List(e.t.Context(), core.Caller{MayDecide: true}, core.Filter{Limit: 1})
 	require.NoError(e.t, err)
@@ -253,19 +254,19 @@ func TestTheDialogInAnotherSitesPage(t *testing.T) {
 	dialog := e.review()
 	dialog.until(`document.querySelector("form.dialog")`)
 	eval[bool](dialog, allowOnce+`.click() || true`)
-	require.Equal(t, core.Pending, e.now(a.Code).Status, "it was just opened")
+	require.Equal(t, approval.Pending, e.now(a.Code).Status, "it was just opened")
 	dialog.until(awake)
 	dialog.click(allowOnce)
 
 	e.chat.until(says("I may run: npm publish"))
 	e.chat.until(says("allow-once approved"))
 	e.chat.until(`!` + theButton)
-	require.Equal(t, core.Approved, e.now(a.Code).Status)
+	require.Equal(t, approval.Approved, e.now(a.Code).Status)
 	require.Equal(t, 1, strings.Count(e.said(), "desk: "), "it is said once")
 
 	e.say("run npm publish again")
 	e.chat.until(theButton)
-	_, err := e.gate.VoteAs(t.Context(), core.Caller{Token: "bob", Person: "bob", MayDecide: true}, e.newest().Code, core.Deny, "")
+	_, err := e.gate.VoteAs(t.Context(), core.Caller{Token: "bob", Person: "bob", MayDecide: true}, e.newest().Code, approval.Deny, "")
 	require.NoError(t, err)
 	e.chat.until(says("I did not run it: denied"))
 	e.chat.until(says("was decided elsewhere"))
@@ -297,7 +298,7 @@ func TestAdversary_N1_ButtonsRestAfterEachFocus(t *testing.T) {
 	call(dialog, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 200, Height: 150, DeviceScaleFactor: 1})
 	dialog.until(`innerWidth < 280`)
 	require.False(t, eval[bool](dialog, `new Promise((done) => setTimeout(() => done(`+awake+`), 2000))`), "nobody can read it")
-	require.Equal(t, core.Pending, e.newest().Status)
+	require.Equal(t, approval.Pending, e.newest().Status)
 }
 
 // What is not the desk's window tells the element nothing, and who is not of embedOrigins is
@@ -329,7 +330,7 @@ func TestAdversary_N1_MessagesOfOthers(t *testing.T) {
 	dialog.until(`!document.querySelector("button.deny").disabled`)
 	dialog.click(`document.querySelector("button.deny")`)
 	led.until(`dialog.closed`)
-	require.Equal(t, core.Denied, e.now(a.Code).Status)
+	require.Equal(t, approval.Denied, e.now(a.Code).Status)
 	require.Zero(t, eval[int](led, `heard.length`))
 
 	// The element learns from the desk's list that it has ended, and nothing that was forged.
@@ -373,5 +374,5 @@ func TestAdversary_N1_TheDialogFromAnotherSite(t *testing.T) {
 	for _, f := range call(e.chat, cdppage.GetFrameTree, cdp.Empty{}).FrameTree.ChildFrames {
 		require.NotContains(t, f.Frame.URL, "/dialog/", "the frame shows no page of the desk's")
 	}
-	require.Equal(t, core.Pending, e.now(a.Code).Status)
+	require.Equal(t, approval.Pending, e.now(a.Code).Status)
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 	"approvalbot/internal/store"
 )
 
@@ -27,6 +30,7 @@ const (
 type site struct {
 	t      *testing.T
 	gate   *core.Gate
+	signin *signin.Door
 	store  *store.Store
 	web    *Web
 	server *httptest.Server
@@ -45,11 +49,12 @@ func newSite(t *testing.T, change ...func(*Config)) *site {
 	done := make(chan error, 1)
 	go func() { done <- s.Run(context.Background()) }()
 	x := &site{t: t, store: s}
-	x.rules = core.Rules{Enabled: true, Policy: noPolicy{}, People: people(t, "alice", "bob")}
+	x.rules = core.Rules{Enabled: true, Policy: noPolicy{}, People: peopleOf(t, "alice", "bob")}
 	x.gate = core.NewGate(s, x.rules, slog.New(slog.DiscardHandler))
 	public, err := url.Parse(base)
 	require.NoError(t, err)
-	c := Config{Gate: x.gate, PublicURL: public, Log: slog.New(slog.DiscardHandler), BotToken: botToken}
+	x.signin = signin.New(s.SignInStores(), x.gate)
+	c := Config{Gate: x.gate, SignIn: x.signin, PublicURL: public, Log: slog.New(slog.DiscardHandler), BotToken: botToken}
 	for _, f := range change {
 		f(&c)
 	}
@@ -59,7 +64,7 @@ func newSite(t *testing.T, change ...func(*Config)) *site {
 	for pattern, h := range x.web.Handlers() {
 		mux.Handle(pattern, h)
 	}
-	mux.Handle("GET /test/stream", x.web.guard(page{serve: x.stream}))
+	mux.Handle("GET /test/stream", x.web.guard.around(route{serve: x.stream}))
 	x.server = httptest.NewTLSServer(mux)
 	t.Cleanup(func() {
 		x.server.Close()
@@ -69,32 +74,33 @@ func newSite(t *testing.T, change ...func(*Config)) *site {
 	return x
 }
 
-// people are alice, who is on Telegram and Discord, and bob, who is on Telegram, as far as they
+// peopleOf gives alice, who is on Telegram and Discord, and bob, who is on Telegram, if they
 // are named.
-func people(t *testing.T, names ...string) *core.Directory {
+func peopleOf(t *testing.T, names ...string) *people.Directory {
 	t.Helper()
-	known := map[string]core.Person{
+	known := map[string]people.Person{
 		"alice": {Name: "alice", Accounts: map[string]string{"telegram": "111", "discord": "222"}, Email: "Alice@example.org"},
 		"bob":   {Name: "bob", Accounts: map[string]string{"telegram": "333"}},
 	}
-	r := core.Rights{AllowedUsers: map[string][]string{"telegram": {"111", "333"}, "discord": {"222"}}}
+	r := people.Rights{AllowedUsers: map[string][]string{"telegram": {"111", "333"}, "discord": {"222"}}}
 	for _, name := range names {
 		r.People = append(r.People, known[name])
 	}
-	d, err := core.NewDirectory(r)
+	d, err := people.NewDirectory(r)
 	require.NoError(t, err)
 	return d
 }
 
 // configured makes only these people known from now on.
 func (x *site) configured(names ...string) {
-	x.rules.People = people(x.t, names...)
+	x.rules.People = peopleOf(x.t, names...)
 	x.gate.Use(x.rules)
+	x.signin.RulesChanged()
 }
 
 // stream is a page that goes on as long as its session.
-func (x *site) stream(out http.ResponseWriter, r *http.Request, _ core.Session) {
-	ctx, stop := x.web.lasting(r)
+func (x *site) stream(out http.ResponseWriter, r *http.Request, _ signin.Session) {
+	ctx, stop := x.web.sessions.lasting(r)
 	defer stop()
 	_, _ = io.WriteString(out, "open\n")
 	_ = http.NewResponseController(out).Flush()
@@ -166,7 +172,7 @@ func (v *visitor) in() bool { v.t.Helper(); return v.get("/me").StatusCode == ht
 // link makes a login link for a person, and gives its path.
 func (x *site) link(person string) string {
 	x.t.Helper()
-	_, secret, err := x.gate.MakeLink(x.t.Context(), core.Caller{Token: "ops", MayAdmin: true}, person, false)
+	_, secret, err := x.signin.MakeLink(x.t.Context(), core.Caller{Token: "ops", MayAdmin: true}, person, false)
 	require.NoError(x.t, err)
 	return strings.TrimPrefix(x.web.LinkTo(secret), base)
 }
@@ -193,7 +199,7 @@ func (x *site) signedInAs(person string) *visitor {
 }
 
 // events are the log's entries of a type.
-func (x *site) events(kind core.EventType) (out []core.Event) {
+func (x *site) events(kind approval.EventType) (out []approval.Event) {
 	x.t.Helper()
 	all, err := x.store.Log(x.t.Context(), 0, 1000)
 	require.NoError(x.t, err)

@@ -3,12 +3,14 @@ package web
 import (
 	"net/http"
 	"strings"
+	"sync"
 
 	"approvalbot/core"
-	"approvalbot/internal/display"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
+	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 )
-
-func safe(s string) string { return display.Safe(s) }
 
 // grantView is a grant or a cool-down.
 type grantView struct {
@@ -17,54 +19,70 @@ type grantView struct {
 	Times                                                               int
 }
 
-var grantTexts = map[core.GrantKind]string{
-	core.SessionGrant: "allowed for a session", core.AlwaysGrant: "allowed always", core.PatternGrant: "pattern",
-	core.CoolDown: "refused for a while",
+// holder is whose calls it is about.
+func (g grantView) holder() string {
+	text := "for token " + g.Owner
+	if g.Agent != "" {
+		text += ", agent " + g.Agent
+	}
+	if g.Session != "" {
+		text += ", session " + g.Session
+	}
+	return text
 }
 
-// operator reports whether whoever looks may decide; if not, the answer says so.
-func (w *Web) operator(out http.ResponseWriter, v reader) bool {
-	if !v.caller.MayDecide {
-		w.refuse(out, v.session, core.Refuse(core.CodeForbidden, "This page is for those who may decide requests."))
+var grantTexts = sync.OnceValue(func() map[approval.GrantKind]string {
+	return map[approval.GrantKind]string{
+		approval.SessionGrant: "allowed for a session", approval.AlwaysGrant: "allowed always", approval.PatternGrant: "pattern",
+		approval.CoolDown: "refused for a while",
 	}
-	return v.caller.MayDecide
+})
+
+// grantPages are the page of grants and cool-downs.
+type grantPages struct {
+	page
 }
 
-func (w *Web) grants(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v := w.reader(s)
-	if !w.operator(out, v) {
+func (p *grantPages) routes() []route {
+	return []route{
+		{pattern: "GET /grants", serve: p.grants},
+		{pattern: "POST /grants/{id}/end", serve: p.endGrant},
+	}
+}
+
+func (p *grantPages) grants(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	v := p.reader(s)
+	if !p.operator(out, v) {
 		return
 	}
-	list, err := w.gate.Grants(r.Context(), v.caller, core.GrantFilter{})
+	list, err := p.gate.Grants(r.Context(), v.caller, core.GrantFilter{})
 	if err != nil {
-		w.refuse(out, s, err)
+		p.refuse(out, s, err)
 		return
 	}
-	used, err := w.usedGrants(r, v)
+	used, err := p.usedGrants(r, v)
 	if err != nil {
-		w.refuse(out, s, err)
+		p.refuse(out, s, err)
 		return
 	}
 	var rows []grantView
 	for _, g := range list {
 		until := "until it is ended"
 		if g.ExpiresAtMs != 0 {
-			until = core.UntilText(g.ExpiresAtMs, v.zone, v.now.UnixMilli())
+			until = card.UntilText(g.ExpiresAtMs, v.zone, v.now.UnixMilli())
 		}
 		what := g.Summary
 		if len(g.Pattern) > 0 {
 			what = strings.Join(g.Pattern, " ")
 		}
 		u := used["grant:"+g.ID]
-		rows = append(rows, grantView{ID: g.ID, Kind: grantTexts[g.Kind], What: safe(what), Tool: safe(g.ToolName),
-			Owner: safe(g.Owner), Agent: safe(g.AgentID), Session: safe(g.SessionKey), By: core.People(g.By),
+		rows = append(rows, grantView{ID: g.ID, Kind: grantTexts()[g.Kind], What: safe(what), Tool: safe(g.ToolName),
+			Owner: safe(g.Owner), Agent: safe(g.AgentID), Session: safe(g.SessionKey), By: people.People(g.By),
 			Since: v.at(g.CreatedAtMs),
 			Until: until, Risk: g.MaxClass.String(), Used: v.at(u.last), Times: u.times})
 	}
-	w.show(out, http.StatusOK, "grants.html", view{Title: "Grants", Session: s, Data: struct {
-		Rows   []grantView
-		Notice string
-	}{rows, map[string]string{"1": "The grant is ended."}[r.URL.Query().Get("ended")]}})
+	notice := map[string]string{"1": "The grant is ended."}[r.URL.Query().Get("ended")]
+	p.show(out, http.StatusOK, grantsPage(p.head(s, "Grants"), rows, notice))
 }
 
 // use is how often a grant let calls run, among those that were looked through.
@@ -74,9 +92,9 @@ type use struct {
 }
 
 // usedGrants looks through the newest requests for those that grants allowed.
-func (w *Web) usedGrants(r *http.Request, v reader) (map[string]use, error) {
+func (p *grantPages) usedGrants(r *http.Request, v reader) (map[string]use, error) {
 	out := map[string]use{}
-	all, _, err := w.found(r.Context(), v, historyFilter{Filter: core.Filter{Status: core.Approved, Limit: 200}}, 1000)
+	all, _, err := p.found(r.Context(), v, historyFilter{Filter: core.Filter{Status: approval.Approved, Limit: 200}}, 1000)
 	for _, a := range all {
 		if len(a.DecidedBy) == 0 {
 			continue
@@ -87,9 +105,9 @@ func (w *Web) usedGrants(r *http.Request, v reader) (map[string]use, error) {
 	return out, err
 }
 
-func (w *Web) endGrant(out http.ResponseWriter, r *http.Request, s core.Session) {
-	if _, err := w.gate.DropGrants(r.Context(), w.reader(s).caller, core.GrantFilter{ID: r.PathValue("id")}); err != nil {
-		w.refuse(out, s, err)
+func (p *grantPages) endGrant(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	if _, err := p.gate.DropGrants(r.Context(), p.reader(s).caller, core.GrantFilter{ID: r.PathValue("id")}); err != nil {
+		p.refuse(out, s, err)
 		return
 	}
 	http.Redirect(out, r, "/grants?ended=1", http.StatusSeeOther)

@@ -1,21 +1,36 @@
 package web
 
 import (
+	"context"
 	"net/http"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
+// healthPages say how the desk is.
+type healthPages struct {
+	page
+	check func(context.Context) []core.Diagnostic // nil: nobody looks
+}
+
+func (p *healthPages) routes() []route {
+	return []route{
+		{pattern: "GET /health", serve: p.health},
+	}
+}
+
 // health shows how the desk is.
-func (w *Web) health(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v := w.reader(s)
+func (p *healthPages) health(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	v := p.reader(s)
 	if !v.operates() && !v.caller.MayAudit {
-		w.refuse(out, s, core.Refuse(core.CodeForbidden, "This page is for operators."))
+		p.refuse(out, s, approval.Refuse(approval.CodeForbidden, "This page is for operators."))
 		return
 	}
 	var found []core.Diagnostic
-	if w.cfg.Health != nil {
-		found = w.cfg.Health(r.Context())
+	if p.check != nil {
+		found = p.check(r.Context())
 	}
 	bad := 0
 	for i, d := range found {
@@ -24,8 +39,5 @@ func (w *Web) health(out http.ResponseWriter, r *http.Request, s core.Session) {
 			bad++
 		}
 	}
-	w.show(out, http.StatusOK, "health.html", view{Title: "Health", Session: s, Data: struct {
-		Found []core.Diagnostic
-		Bad   int
-	}{found, bad}})
+	p.show(out, http.StatusOK, healthPage(p.head(s, "Health"), found, bad))
 }

@@ -2,24 +2,24 @@ package web
 
 import (
 	"cmp"
-	"context"
 	"encoding/csv"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/display"
+	"approvalbot/internal/lazy"
+	"approvalbot/internal/signin"
 )
 
 const (
 	historyRows = 50
-	exportRows  = 5000  // of a file
-	searchMost  = 10000 // approvals that are looked through for one page
+	exportRows  = 5000 // of a file
 )
 
 // entry is one request in a list of what was.
@@ -50,82 +50,26 @@ type historyView struct {
 	Choices []string
 }
 
-// historyFilter selects approvals by what an address says.
-type historyFilter struct {
-	core.Filter
-	search, risk string
-	from, to     int64 // Unix milliseconds; 0: not said
+// historyPages are the page of what was, and files of it.
+type historyPages struct {
+	page
 }
 
-func filterOf(q url.Values, zone *time.Location) historyFilter {
-	f := historyFilter{Filter: core.Filter{Status: core.Status(q.Get("status")), Owner: q.Get("owner"),
-		AgentID:    q.Get("agent"),
-		SessionKey: q.Get("session"), ToolName: q.Get("tool"), Cursor: q.Get("cursor"), Limit: 200},
-		search: q.Get("q"), risk: q.Get("risk")}
-	day := func(name string, more int) int64 {
-		t, err := time.ParseInLocation(time.DateOnly, q.Get(name), zone)
-		if err != nil {
-			return 0
-		}
-		return t.AddDate(0, 0, more).UnixMilli()
+func (p *historyPages) routes() []route {
+	return []route{
+		{pattern: "GET /history", serve: p.history},
 	}
-	f.from, f.to = day("from", 0), day("to", 1)
-	return f
 }
 
-func (f historyFilter) selects(a core.Approval) bool {
-	late := f.to != 0 && a.CreatedAtMs >= f.to
-	return !late && (f.risk == "" || f.risk == a.Assessment.RiskClass.String()) && speaksOf(a, f.search)
-}
-
-// found gives at most n approvals that the person may see and the filter selects, newest
-// first, and the cursor of those that follow.
-func (w *Web) found(ctx context.Context, v reader, f historyFilter, n int) (out []core.Approval, next string,
-	err error) {
-	for read := 0; read < searchMost; {
-		page, err := w.gate.List(ctx, everything, f.Filter)
-		if err != nil {
-			return nil, "", err
-		}
-		for i, a := range page.Items {
-			if a.CreatedAtMs < f.from {
-				return out, "", nil
-			}
-			if len(out) == n {
-				next, err = w.cursorAt(ctx, f.Filter, i)
-				return out, next, err
-			}
-			if v.sees(a) && f.selects(a) {
-				out = append(out, a)
-			}
-		}
-		read += len(page.Items)
-		if f.Cursor = page.Next; f.Cursor == "" {
-			break
-		}
-	}
-	return out, f.Cursor, nil
-}
-
-// cursorAt gives the cursor that begins with the item of that index on a page.
-func (w *Web) cursorAt(ctx context.Context, f core.Filter, index int) (string, error) {
-	if index == 0 {
-		return f.Cursor, nil
-	}
-	f.Limit = index
-	page, err := w.gate.List(ctx, everything, f)
-	return page.Next, err
-}
-
-func (w *Web) history(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v, q := w.reader(s), r.URL.Query()
+func (p *historyPages) history(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	v, q := p.reader(s), r.URL.Query()
 	format, n := q.Get("format"), historyRows
 	if format != "" {
 		n = exportRows
 	}
-	all, next, err := w.found(r.Context(), v, filterOf(q, v.zone), n)
+	all, next, err := p.found(r.Context(), v, filterOf(q, v.zone), n)
 	if err != nil {
-		w.refuse(out, s, err)
+		p.refuse(out, s, err)
 		return
 	}
 	h := historyView{Filter: q, CSV: with(q, "format", "csv"), JSON: with(q, "format", "json"),
@@ -147,7 +91,7 @@ func (w *Web) history(out http.ResponseWriter, r *http.Request, s core.Session) 
 		file(out, "application/json", "approvals.json")
 		_ = json.NewEncoder(out).Encode(map[string]any{"items": append([]entry{}, h.Rows...), "nextCursor": next})
 	default:
-		w.show(out, http.StatusOK, "history.html", view{Title: "History", Session: s, Data: h})
+		p.show(out, http.StatusOK, historyPage(p.head(s, "History"), h))
 	}
 }
 
@@ -168,7 +112,7 @@ func with(q url.Values, name, value string) string {
 	return "?" + next.Encode()
 }
 
-func entryOf(a core.Approval, v reader, forFile bool) entry {
+func entryOf(a approval.Approval, v reader, forFile bool) entry {
 	at := v.at
 	if forFile {
 		at = func(ms int64) string {
@@ -181,7 +125,7 @@ func entryOf(a core.Approval, v reader, forFile bool) entry {
 	return entry{Code: a.Code, At: at(a.CreatedAtMs), Owner: safe(a.Owner), Agent: safe(a.AgentID),
 		Session: safe(a.SessionKey),
 		Tool:    safe(a.ToolName), Summary: a.Summary, Risk: a.Assessment.RiskClass.String(), Status: string(a.Status),
-		Decision: string(a.Decision), By: append([]string{}, a.DecidedBy...), Ending: cmp.Or(a.Ending(), "waits"),
+		Decision: string(a.Decision), By: append([]string{}, a.DecidedBy...), Ending: cmp.Or(card.Ending(a), "waits"),
 		Ended: at(a.ResolvedAtMs)}
 }
 
@@ -212,4 +156,4 @@ func plainCell(s string) string {
 }
 
 // formula is the beginning of one, also behind what parts cells in many languages.
-var formula = regexp.MustCompile("(^|;)([=+\\-@\t\r])")
+var formula = lazy.Pattern("(^|;)([=+\\-@\t\r])")

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"net/url"
@@ -9,31 +8,23 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
+	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
 )
 
 // inboxRows is how many rows the inbox shows at once.
 const inboxRows = 50
 
-// inboxPages are those that show approvals, and what the desk knows of itself.
-func (w *Web) inboxPages() []page {
-	return []page{
-		{pattern: "GET /{$}", serve: w.inbox},
-		{pattern: "GET /live", open: true, serve: w.live},
-		{pattern: "GET /a/{code}", serve: w.approval},
-		{pattern: "GET /a/{code}/call", serve: w.download},
-		{pattern: "POST /a/{code}/vote", serve: w.vote},
-		{pattern: "POST /a/{code}/again", serve: w.again},
-		{pattern: "GET /history", serve: w.history},
-		{pattern: "GET /grants", serve: w.grants},
-		{pattern: "POST /grants/{id}/end", serve: w.endGrant},
-		{pattern: "GET /policy", serve: w.policy},
-		{pattern: "POST /policy", serve: w.policy},
-		{pattern: "GET /people", serve: w.people},
-		{pattern: "GET /numbers", serve: w.numbers},
-		{pattern: "GET /audit", serve: w.audit},
-		{pattern: "POST /audit/verify", serve: w.verifyLog},
-		{pattern: "GET /health", serve: w.health},
-	}
+// inboxPages are the page of what waits.
+type inboxPages struct {
+	page
+	shown *shown
+}
+
+func (p *inboxPages) routes() []route {
+	return []route{{pattern: "GET /{$}", serve: p.open}}
 }
 
 // waiting is the list of the inbox.
@@ -63,19 +54,22 @@ func (l waiting) at(page int) string {
 	return "/?" + url.Values{"q": {l.Search}, "page": {strconv.Itoa(page)}}.Encode()
 }
 
-// inboxView is the page around the list.
-type inboxView struct {
-	waiting
-	Live   string // where the list comes from while the page is open
-	Notice string
+// of are the rows that wait for whoever looks, or those that wait for others alone.
+func (l waiting) of(mine bool) (out []row) {
+	for _, r := range l.Rows {
+		if r.Mine == mine {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // pending lists what waits, as that person sees it, and remembers what it shows whole.
-func (w *Web) pending(ctx context.Context, v reader, q url.Values) (l waiting, err error) {
+func (p *inboxPages) pending(ctx context.Context, v reader, q url.Values) (l waiting, err error) {
 	l = waiting{Search: strings.TrimSpace(q.Get("q")), Operates: v.operates()}
-	var all []core.Approval
-	for f := (core.Filter{Status: core.Pending, Limit: 200}); ; {
-		items, next, err := w.list(ctx, v, f)
+	var all []approval.Approval
+	for f := (core.Filter{Status: approval.Pending, Limit: 200}); ; {
+		items, next, err := p.list(ctx, v, f)
 		if err != nil {
 			return l, err
 		}
@@ -96,13 +90,13 @@ func (w *Web) pending(ctx context.Context, v reader, q url.Values) (l waiting, e
 	asked, _ := strconv.Atoi(q.Get("page"))
 	l.Page = min(max(asked, 1), l.Pages)
 	if l.Page == 1 {
-		if l.Rounds, err = w.openRounds(ctx, v, l.Search); err != nil {
+		if l.Rounds, err = p.openRounds(ctx, v, l.Search); err != nil {
 			return l, err
 		}
 	}
 	page := all[(l.Page-1)*inboxRows : min(len(all), l.Page*inboxRows)]
 	for _, a := range page {
-		r, err := w.row(ctx, v, a)
+		r, err := drawRow(ctx, p.gate, v, a)
 		if err != nil {
 			return l, err
 		}
@@ -110,40 +104,41 @@ func (w *Web) pending(ctx context.Context, v reader, q url.Values) (l waiting, e
 	}
 	for i, a := range page {
 		if l.Rows[i].Whole {
-			w.shown.note(v.session, a)
+			p.shown.note(v.session, a)
 		}
 	}
 	return l, nil
 }
 
 // openRounds lists what people vote on to run once more, as that person sees it.
-func (w *Web) openRounds(ctx context.Context, v reader, search string) (out []roundRow, err error) {
-	items, _, err := w.list(ctx, v, core.Filter{Round: true, Limit: inboxRows})
+func (p *inboxPages) openRounds(ctx context.Context, v reader, search string) (out []roundRow, err error) {
+	items, _, err := p.list(ctx, v, core.Filter{Round: true, Limit: inboxRows})
 	for _, a := range items {
-		if round, open := a.OpenRound(v.people, v.now.UnixMilli()); open && speaksOf(a, search) {
-			out = append(out, roundRow{a.Code, a.Headline(), round.Text(), v.at(round.ExpiresAtMs)})
+		if round, open := people.OpenRound(a, v.people, v.now.UnixMilli()); open && speaksOf(a, search) {
+			out = append(out, roundRow{a.Code, card.Headline(a), round.Text(), v.at(round.ExpiresAtMs)})
 		}
 	}
 	return out, err
 }
 
-func worst(all []core.Approval) (class core.RiskClass) {
+func worst(all []approval.Approval) (class approval.RiskClass) {
 	for _, a := range all {
 		class = max(class, a.Assessment.RiskClass)
 	}
 	return class
 }
 
-func (w *Web) inbox(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v := w.reader(s)
-	l, err := w.pending(r.Context(), v, r.URL.Query())
+func (p *inboxPages) open(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	v := p.reader(s)
+	l, err := p.pending(r.Context(), v, r.URL.Query())
 	if err != nil {
-		w.refuse(out, s, err)
+		p.refuse(out, s, err)
 		return
 	}
-	notice := w.voted(r.Context(), v, r.URL.Query().Get("voted"), core.Decision(r.URL.Query().Get("as")))
-	w.show(out, http.StatusOK, "inbox.html", view{Title: "Inbox", Tab: l.Title(), Session: s,
-		Data: inboxView{waiting: l, Notice: notice, Live: "/live?" + r.URL.RawQuery}})
+	notice := p.voted(r.Context(), v, r.URL.Query().Get("voted"), approval.Decision(r.URL.Query().Get("as")))
+	h := p.head(s, "Inbox")
+	h.Tab = l.Title()
+	p.show(out, http.StatusOK, inboxPage(h, l, r.URL.RawQuery, notice))
 }
 
 // Title is what a browser's tab says: how bad, and how many.
@@ -151,15 +146,5 @@ func (l waiting) Title() string {
 	if l.Total == 0 {
 		return "Inbox"
 	}
-	return riskIcons[l.Worst] + " " + strconv.Itoa(l.Total) + " · Inbox"
-}
-
-// riskIcons are the colours of the classes, as cards have them.
-var riskIcons = map[string]string{"R0": "🟩", "R1": "🟦", "R2": "🟨", "R3": "🟧", "R4": "🟥"}
-
-// fragment makes a part of a page.
-func (w *Web) fragment(name string, data any) ([]byte, error) {
-	var b bytes.Buffer
-	err := w.templates.ExecuteTemplate(&b, name, data)
-	return b.Bytes(), err
+	return riskIcons()[l.Worst] + " " + strconv.Itoa(l.Total) + " · Inbox"
 }

@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"approvalbot/core"
 )
 
 const (
@@ -58,21 +56,6 @@ func (p *pace) take(person string) bool {
 	}
 	p.by[person] = b // people are as many as the configuration names
 	return ok
-}
-
-// tooFast answers a person who sends more than they may, in the form that was asked for.
-func (w *Web) tooFast(out http.ResponseWriter, r *http.Request, s core.Session) {
-	no := core.Refuse(core.CodeRateLimited, "You send more than %d forms a second: wait a moment, and try again.",
-		formsPerSecond)
-	out.Header().Set("Retry-After", "1")
-	switch {
-	case r.Header.Get("HX-Request") != "":
-		w.notice(out, http.StatusTooManyRequests, no.Message)
-	case r.Header.Get("Accept") == "application/json":
-		w.script(func(http.ResponseWriter, *http.Request, core.Session) (any, error) { return nil, no })(out, r, s)
-	default:
-		w.refuse(out, s, no)
-	}
 }
 
 // streams counts the pages and lists that are open and live. Safe for concurrent use.

@@ -3,16 +3,16 @@ package web
 import (
 	"encoding/base64"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
 	"approvalbot/internal/assertion/softkey"
+	"approvalbot/internal/signin"
 )
 
 // A person who sends forms without end is told to wait; others are not.
@@ -20,10 +20,10 @@ func TestAdversary_N10_FormsOfOnePerson(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	now := time.Now()
-	d.web.forms.now = func() time.Time { return now }
+	d.web.guard.forms.now = func() time.Time { return now }
 	a := d.run("make it")
 	for range formsAtOnce {
-		require.Equal(t, http.StatusNotFound, d.votes("dave", a.Code, core.AllowOnce).Code)
+		require.Equal(t, http.StatusNotFound, d.votes("dave", a.Code, approval.AllowOnce).Code)
 	}
 	for _, path := range []string{"/a/" + a.Code + "/vote", "/dialog/" + a.Code, "/me/end"} {
 		out := d.asks("dave", http.MethodPost, path, nil)
@@ -36,12 +36,12 @@ func TestAdversary_N10_FormsOfOnePerson(t *testing.T) {
 	require.Equal(t, http.StatusTooManyRequests, out.Code)
 	require.JSONEq(t, `{"code":"rate_limited","detail":"You send more than 10 forms a second: wait a moment, and try again."}`,
 		out.Body.String())
-	require.Equal(t, http.StatusSeeOther, d.votes("bob", a.Code, core.Deny).Code)
+	require.Equal(t, http.StatusSeeOther, d.votes("bob", a.Code, approval.Deny).Code)
 	now = now.Add(time.Second)
 	for range formsPerSecond {
-		require.Equal(t, http.StatusNotFound, d.votes("dave", a.Code, core.AllowOnce).Code)
+		require.Equal(t, http.StatusNotFound, d.votes("dave", a.Code, approval.AllowOnce).Code)
 	}
-	require.Equal(t, http.StatusTooManyRequests, d.votes("dave", a.Code, core.AllowOnce).Code)
+	require.Equal(t, http.StatusTooManyRequests, d.votes("dave", a.Code, approval.AllowOnce).Code)
 }
 
 // A person who keeps pages open without end takes no place of those who decide.
@@ -112,7 +112,7 @@ func TestAdversary_T16_SigningForAnotherCode(t *testing.T) {
 	v := d.visit(t, "carol.link")
 	require.Equal(t, http.StatusNotFound, v.post("/a/"+a.Code+"/stepup/finish", yes, &here))
 	require.Equal(t, http.StatusNotFound, v.post("/a/ZZZZZZ/stepup/finish", yes, &nowhere))
-	require.Equal(t, core.CodeNotFound, core.Code(here.Code))
+	require.Equal(t, approval.CodeNotFound, approval.Code(here.Code))
 	require.Equal(t, nowhere.Detail, here.Detail)
 	require.NotEqual(t, http.StatusNotFound, d.visit(t, "bob.link").post("/a/"+a.Code+"/stepup/finish", yes, &here))
 	for _, path := range []string{"/a/%s", "/a/%s/sign"} {
@@ -127,16 +127,16 @@ func TestAdversary_T16_SigningForAnotherCode(t *testing.T) {
 func TestAdversary_N9_SignInsBegunByStrangers(t *testing.T) {
 	t.Parallel()
 	d := newPasskeyDesk(t)
-	require.NoError(t, d.ShareSeed(d.store.Seed()))
+	require.NoError(t, d.Door.ShareSeed(d.store.Seed()))
 	key := d.enrol(t, "alice")
 	v := d.visit(t, "")
 	var asked, said told
 	require.Equal(t, http.StatusOK, v.post("/signin/passkey/begin", struct{}{}, &asked))
 	before := asked.Challenge
 	_, err := d.store.Challenge(t.Context(), before)
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "it is kept nowhere")
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err), "it is kept nowhere")
 	for range 2001 {
-		_, err := d.BeginCeremony(t.Context(), core.SignInChallenge, "another browser")
+		_, err := d.BeginCeremony(t.Context(), signin.SignInChallenge, "another browser")
 		require.NoError(t, err)
 	}
 	answer := map[string]any{"challenge": before, "response": key.Sign(t, d.site, challengeOf(t, asked))}
@@ -156,12 +156,12 @@ func TestAdversary_N9_SignInsBegunByStrangers(t *testing.T) {
 		require.Contains(t, said.Detail, "answered before")
 	}
 
-	second := core.NewGate(d.store, d.Rules(), slog.New(slog.DiscardHandler))
-	c, err := d.BeginCeremony(t.Context(), core.SignInChallenge, "browser")
+	second := signin.New(d.store.SignInStores(), d.Gate)
+	c, err := d.BeginCeremony(t.Context(), signin.SignInChallenge, "browser")
 	require.NoError(t, err)
 	raw, err := base64.RawURLEncoding.DecodeString(c.ID)
 	require.NoError(t, err)
-	at := func(g *core.Gate, browser string) error {
+	at := func(g *signin.Door, browser string) error {
 		_, err := g.SignInByPasskey(t.Context(), browser, c.ID, key.Sign(t, d.site, raw))
 		return err
 	}
@@ -169,10 +169,10 @@ func TestAdversary_N9_SignInsBegunByStrangers(t *testing.T) {
 	require.NoError(t, second.ShareSeed(d.store.Seed()))
 	require.Error(t, at(second, "another browser"))
 	require.NoError(t, at(second, "browser"))
-	require.Error(t, at(d.Gate, "browser"), "spent at one, spent at all")
+	require.Error(t, at(d.Door, "browser"), "spent at one, spent at all")
 	raw[nonceSize+7]++ // a later expiry
 	c.ID = base64.RawURLEncoding.EncodeToString(raw)
-	require.Error(t, at(d.Gate, "browser"))
+	require.Error(t, at(d.Door, "browser"))
 }
 
 // nonceSize is how many bytes of a challenge come before its expiry.

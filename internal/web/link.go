@@ -5,26 +5,27 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/internal/display"
+	"approvalbot/internal/signin"
 )
 
 // LinkTo is the address of a login link. Its secret stands in the query, which no log
 // of the desk's holds.
 func (w *Web) LinkTo(secret string) string {
-	to := w.cfg.PublicURL.JoinPath("/signin")
+	to := w.address.url.JoinPath("/signin")
 	to.RawQuery = url.Values{"link": {secret}}.Encode()
 	return to.String()
 }
 
 // LinkMessage is what a chat is sent with a login link. Telegram opens its Mini App only
 // from where it can be reached safely.
-func (w *Web) LinkMessage(l core.LoginLink, secret, channel string) core.Posting {
+func (w *Web) LinkMessage(l signin.LoginLink, secret, channel string) core.Posting {
 	p := core.Posting{
 		Text: "🔑 This link signs you in to the desk's pages as " + display.Escape(l.Person) +
 			". It works once, for five minutes. Give it to nobody: whoever opens it becomes you.",
 		Link: w.LinkTo(secret),
 	}
-	if channel == "telegram" && w.cfg.BotToken != "" && w.cfg.PublicURL.Scheme == "https" {
-		p.App = w.cfg.PublicURL.JoinPath("/telegram").String()
+	if channel == "telegram" && w.botToken != "" && w.address.url.Scheme == "https" {
+		p.App = w.address.url.JoinPath("/telegram").String()
 	}
 	return p
 }

@@ -8,7 +8,8 @@ import (
 	"net/http"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // Changes says when something was committed, by whatever instance.
@@ -29,40 +30,49 @@ const (
 	streamRetry = "retry: 1000\n\n"
 )
 
-// Run lets go of open pages when ctx ends, so that the desk can stop.
-func (w *Web) Run(ctx context.Context) error {
-	<-ctx.Done()
-	close(w.closing)
-	return nil
+// livePages keep open pages as they are.
+type livePages struct {
+	page
+	sessions  *sessions
+	inbox     *inboxPages
+	approvals *approvalPages
+	shown     *shown
+	streams   *streams
+	changes   Changes // nil: pages show what was when they were opened
+	closing   <-chan struct{}
+}
+
+func (p *livePages) routes() []route {
+	return []route{{pattern: "GET /live", open: true, serve: p.live}}
 }
 
 // live keeps a list, or with a=CODE an approval, as it is while its page is open. Each
 // message is the whole of it, so that a page which comes back is true at once. It ends as
 // soon as the session has.
-func (w *Web) live(out http.ResponseWriter, r *http.Request, s core.Session) {
-	leave, status := w.streams.enter(w.reader(s).caller.MayDecide,
+func (p *livePages) live(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	leave, status := p.streams.enter(p.reader(s).caller.MayDecide,
 		share{"session", "", s.ID, streamsOfASession}, share{"person", "", s.Person, streamsOfAPerson})
 	if status != 0 {
 		http.Error(out, "No more pages can be live now; close some, or reload this one later.", status)
 		return
 	}
 	defer leave()
-	if w.cfg.Changes == nil {
+	if p.changes == nil {
 		http.Error(out, "Pages are not live here; reload this one later.", http.StatusServiceUnavailable)
 		return
 	}
 	h := out.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // proxies are not to hold it back
-	defer w.cfg.Changes.Listen()()
+	defer p.changes.Listen()()
 	to := &stream{w: out, control: http.NewResponseController(out)}
-	if err := w.follow(r, to); err != nil && r.Context().Err() == nil {
-		w.cfg.Log.Debug("a page is cut off", "reason", err)
+	if err := p.follow(r, to); err != nil && r.Context().Err() == nil {
+		p.log.Debug("a page is cut off", "reason", err)
 	}
 }
 
 // follow sends what the page shows whenever that is something else than before.
-func (w *Web) follow(r *http.Request, to *stream) error {
+func (p *livePages) follow(r *http.Request, to *stream) error {
 	again := time.NewTicker(lookAgain)
 	defer again.Stop()
 	if err := to.send([]byte(streamRetry)); err != nil {
@@ -73,20 +83,20 @@ func (w *Web) follow(r *http.Request, to *stream) error {
 	var drawn time.Time
 	for due := true; ; {
 		// Before the look, so that nothing is missed between the two.
-		news, shown := w.cfg.Changes.News(), w.shown.news()
-		s, ok := w.who(r)
+		news, shown := p.changes.News(), p.shown.news()
+		s, ok := p.sessions.who(r)
 		if !ok {
 			return to.send([]byte(signedOut))
 		}
-		v, piece := w.reader(s), []byte(stillHere)
+		v, piece := p.reader(s), []byte(stillHere)
 		before := mark
 		if due {
-			mark = w.mark(r, v)
+			mark = p.mark(r, v)
 		}
 		changed := due && (mark == "" || mark != before)
 		if changed || time.Since(drawn) >= redraw {
 			drawn = time.Now()
-			now, err := w.current(r, v)
+			now, err := p.current(r, v)
 			if err != nil {
 				return err
 			}
@@ -101,10 +111,10 @@ func (w *Web) follow(r *http.Request, to *stream) error {
 		select {
 		case <-r.Context().Done():
 			return nil
-		case <-w.closing:
+		case <-p.closing:
 			return nil
 		case <-news:
-			w.pause(r.Context())
+			p.pause(r.Context())
 		case <-shown:
 		case <-again.C:
 			due = false
@@ -114,44 +124,44 @@ func (w *Web) follow(r *http.Request, to *stream) error {
 
 // mark says in short how the approval of a page stands, so that on a busy desk it is drawn
 // anew only when that is something else. Empty: the page is of more than one.
-func (w *Web) mark(r *http.Request, v reader) string {
+func (p *livePages) mark(r *http.Request, v reader) string {
 	code := r.URL.Query().Get("a")
 	if code == "" {
 		return ""
 	}
-	a, err := w.find(r.Context(), v, code)
+	a, err := p.find(r.Context(), v, code)
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprint(a.Version, w.shown.to(v.session, a), v.caller.MayDecide, w.gate.PolicyHash(), a.Deliveries)
+	return fmt.Sprint(a.Version, p.shown.to(v.session, a), v.caller.MayDecide, p.gate.PolicyHash(), a.Deliveries)
 }
 
 // pause lets what happens together be shown together.
-func (w *Web) pause(ctx context.Context) {
+func (p *livePages) pause(ctx context.Context) {
 	select {
 	case <-time.After(settle):
 	case <-ctx.Done():
-	case <-w.closing:
+	case <-p.closing:
 	}
 }
 
 // current is what the page shows now.
-func (w *Web) current(r *http.Request, v reader) ([]byte, error) {
+func (p *livePages) current(r *http.Request, v reader) ([]byte, error) {
 	if code := r.URL.Query().Get("a"); code != "" {
-		a, err := w.approvalView(r.Context(), v, code)
-		if core.CodeOf(err) == core.CodeNotFound { // forgotten meanwhile, or no longer theirs to see
+		a, err := p.approvals.view(r.Context(), v, code)
+		if approval.CodeOf(err) == approval.CodeNotFound { // forgotten meanwhile, or no longer theirs to see
 			return []byte(`<p class="empty">There is no such request any more.</p>`), nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		return w.fragment("approval-body", a)
+		return fragment(approvalBody(a))
 	}
-	l, err := w.pending(r.Context(), v, r.URL.Query())
+	l, err := p.inbox.pending(r.Context(), v, r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
-	return w.fragment("rows", l)
+	return fragment(rows(l))
 }
 
 // message is a server-sent event without a name, which htmx puts into the page.

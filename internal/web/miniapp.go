@@ -13,7 +13,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 const (
@@ -21,40 +22,53 @@ const (
 	initAhead = time.Minute     // by how much Telegram's clock may be ahead
 )
 
+// miniAppPages sign people in from within Telegram.
+type miniAppPages struct {
+	admission
+	botToken string // of the bot that signs what its Mini App is given
+}
+
+func (p *miniAppPages) routes() []route {
+	return []route{
+		{pattern: "GET /telegram", open: true, serve: p.miniApp},
+		{pattern: "POST /telegram", open: true, serve: p.fromMiniApp},
+	}
+}
+
 // miniApp is the page that Telegram opens. Its script hands on what Telegram has put
 // behind the address; somebody who is signed in already stays who they are.
-func (w *Web) miniApp(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (p *miniAppPages) miniApp(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	if s.ID != "" {
 		http.Redirect(out, r, "/", http.StatusSeeOther)
 		return
 	}
-	w.show(out, http.StatusOK, "telegram.html", view{Title: "Sign in from Telegram"})
+	p.show(out, http.StatusOK, miniAppPage(p.head(s, "Sign in from Telegram")))
 }
 
 // fromMiniApp signs in whom Telegram names.
-func (w *Web) fromMiniApp(out http.ResponseWriter, r *http.Request, _ core.Session) {
-	user, once, err := readInitData(r.PostFormValue("initData"), w.cfg.BotToken, time.Now())
+func (p *miniAppPages) fromMiniApp(out http.ResponseWriter, r *http.Request, _ signin.Session) {
+	user, once, err := readInitData(r.PostFormValue("initData"), p.botToken, time.Now())
 	if err != nil {
-		w.refused(out, r, http.StatusForbidden, core.ByTelegram, err.Error(),
+		p.refused(out, r, http.StatusForbidden, signin.ByTelegram, err.Error(),
 			"The desk did not sign you in: "+err.Error()+". Close this page and open it again from the bot's message.")
 		return
 	}
-	v := w.gate.Rules().People.Identify(core.Voter{Channel: "telegram", UserID: user})
+	v := p.gate.Rules().People.Identify(approval.Voter{Channel: "telegram", UserID: user})
 	if v.Person == "" {
-		w.refused(out, r, http.StatusForbidden, core.ByTelegram, "telegram:"+user+" is nobody whom the desk knows",
+		p.refused(out, r, http.StatusForbidden, signin.ByTelegram, "telegram:"+user+" is nobody whom the desk knows",
 			"The desk does not know whose account this is, so it signs nobody in: its operator names you under people first.")
 		return
 	}
-	s, cookie, err := w.gate.SignIn(r.Context(), core.SignIn{Person: v.Person, How: core.ByTelegram, Browser: browser(r),
+	s, cookie, err := p.signin.SignIn(r.Context(), signin.SignIn{Person: v.Person, How: signin.ByTelegram, Browser: browser(r),
 		Once: once, OnceMs: time.Now().Add(initLife + 2*initAhead).UnixMilli()})
 	switch {
-	case core.CodeOf(err) == core.CodeAlreadyUsed:
-		w.refused(out, r, http.StatusForbidden, core.ByTelegram, "initData that was used before",
+	case approval.CodeOf(err) == approval.CodeAlreadyUsed:
+		p.refused(out, r, http.StatusForbidden, signin.ByTelegram, "initData that was used before",
 			"This page was opened before. Close it and open it again from the bot's message.")
 	case err != nil:
-		w.failed(out, core.Session{}, err)
+		p.failed(out, signin.Session{}, err)
 	default:
-		w.enter(out, r, s, cookie, "/")
+		p.enter(out, r, s, cookie, "/")
 	}
 }
 

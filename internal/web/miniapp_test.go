@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // initData is what Telegram gives a Mini App, signed as it documents
@@ -67,7 +67,7 @@ func TestMiniApp(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, thief.post("/telegram", url.Values{"initData": {
 		strings.Replace(data.Encode(), data.Get("hash"), strings.ToUpper(data.Get("hash")), 1)}}).StatusCode)
 	require.False(t, thief.in())
-	require.Len(t, x.events(core.EventSignIn), 1)
+	require.Len(t, x.events(approval.EventSignIn), 1)
 }
 
 // What Telegram did not sign for this bot, just now, of a known person, signs nobody in and
@@ -113,8 +113,8 @@ func TestAdversary_N3_ForgedInitData(t *testing.T) {
 			v := x.visitor()
 			require.Equal(t, http.StatusForbidden, v.post("/telegram", url.Values{"initData": {c.data}}).StatusCode)
 			require.False(t, v.in())
-			require.Empty(t, x.events(core.EventSignIn))
-			record := x.events(core.EventRefused)
+			require.Empty(t, x.events(approval.EventSignIn))
+			record := x.events(approval.EventRefused)
 			require.Len(t, record, 1)
 			require.Contains(t, string(record[0].Data), c.why)
 		})

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/card"
+	"approvalbot/internal/signin"
 )
 
 // numbersView is how it went.
@@ -37,9 +39,21 @@ const (
 // chartHeight is how high a chart of so many rows is.
 func chartHeight(bars []bar) int { return max(1, len(bars)) * barHeight }
 
-func (w *Web) numbers(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v := w.reader(s)
-	if !w.operator(out, v) {
+// numberPages say how it went.
+type numberPages struct {
+	page
+	counting chan struct{} // one count at a time
+}
+
+func (p *numberPages) routes() []route {
+	return []route{
+		{pattern: "GET /numbers", serve: p.numbers},
+	}
+}
+
+func (p *numberPages) numbers(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	v := p.reader(s)
+	if !p.operator(out, v) {
 		return
 	}
 	days, _ := strconv.Atoi(r.URL.Query().Get("days"))
@@ -47,20 +61,20 @@ func (w *Web) numbers(out http.ResponseWriter, r *http.Request, s core.Session) 
 		days = 7
 	}
 	select { // one count at a time: it takes a processor for as long as there is to count
-	case w.counting <- struct{}{}:
-		defer func() { <-w.counting }()
+	case p.counting <- struct{}{}:
+		defer func() { <-p.counting }()
 	case <-r.Context().Done():
 		return
 	}
-	n, err := w.gate.Stats(r.Context(), v.caller, v.now.AddDate(0, 0, -days).UnixMilli())
+	n, err := p.gate.Stats(r.Context(), v.caller, v.now.AddDate(0, 0, -days).UnixMilli())
 	if err != nil {
-		w.refuse(out, s, err)
+		p.refuse(out, s, err)
 		return
 	}
 	data := numbersView{Stats: n, Days: days, Choices: []int{1, 7, 30, 90}, Charts: []chart{
 		{"How they ended", countBars(n.ByStatus)}, {"By agent", numberBars(n.ByAgent)},
 		{"By tool", numberBars(n.ByTool)}, {"Reasons", countBars(n.ReasonCodes)}}}
-	w.show(out, http.StatusOK, "numbers.html", view{Title: "Numbers", Session: s, Data: data})
+	p.show(out, http.StatusOK, numbersPage(p.head(s, "Numbers"), data))
 }
 
 func countBars(all []core.NameCount) (out []bar) {
@@ -90,6 +104,14 @@ func numberBars(all []core.Numbers) (out []bar) {
 // short is a number without needless digits.
 func short(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
+// daysText is a number of days in words.
+func daysText(n int) string {
+	if n == 1 {
+		return "1 day"
+	}
+	return strconv.Itoa(n) + " days"
+}
+
 // percent is a share in words: "12.5 %".
 func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + " %" }
 
@@ -101,5 +123,5 @@ func took(ms int64) string {
 	if ms < 10_000 {
 		return fmt.Sprintf("%.1f s", float64(ms)/1000)
 	}
-	return core.Span(time.Duration(ms) * time.Millisecond)
+	return card.Span(time.Duration(ms) * time.Millisecond)
 }

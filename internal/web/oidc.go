@@ -15,7 +15,7 @@ import (
 	strict "github.com/go-json-experiment/json"
 	"golang.org/x/oauth2"
 
-	"approvalbot/core"
+	"approvalbot/internal/signin"
 )
 
 const (
@@ -70,6 +70,20 @@ func (p *provider) use(ctx context.Context, back string) (context.Context, *oidc
 	}, nil
 }
 
+// oidcPages sign people in by a provider.
+type oidcPages struct {
+	admission
+	provider *provider
+	address  *address
+}
+
+func (p *oidcPages) routes() []route {
+	return []route{
+		{pattern: "GET /signin/oidc", open: true, serve: p.askProvider},
+		{pattern: "GET " + callbackPath, open: true, serve: p.fromProvider},
+	}
+}
+
 // asked is what a browser keeps of a sign-in that it began, in a cookie: what comes back
 // counts in that browser only.
 type asked struct {
@@ -79,10 +93,10 @@ type asked struct {
 
 // askProvider sends the browser to the provider. It is a link's GET: a form may not lead
 // elsewhere (Content-Security-Policy, form-action).
-func (w *Web) askProvider(out http.ResponseWriter, r *http.Request, _ core.Session) {
-	_, _, client, err := w.provider.use(r.Context(), w.callback())
+func (p *oidcPages) askProvider(out http.ResponseWriter, r *http.Request, _ signin.Session) {
+	_, _, client, err := p.provider.use(r.Context(), p.callback())
 	if err != nil {
-		w.failed(out, core.Session{}, err)
+		p.failed(out, signin.Session{}, err)
 		return
 	}
 	a := asked{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(),
@@ -95,31 +109,31 @@ func (w *Web) askProvider(out http.ResponseWriter, r *http.Request, _ core.Sessi
 }
 
 // callback is where the provider sends the browser back to.
-func (w *Web) callback() string { return w.cfg.PublicURL.JoinPath(callbackPath).String() }
+func (p *oidcPages) callback() string { return p.address.url.JoinPath(callbackPath).String() }
 
 // fromProvider signs in whom the provider names.
-func (w *Web) fromProvider(out http.ResponseWriter, r *http.Request, _ core.Session) {
+func (p *oidcPages) fromProvider(out http.ResponseWriter, r *http.Request, _ signin.Session) {
 	a, err := begun(r)
 	http.SetCookie(out, &http.Cookie{Name: stateCookie, Path: "/", MaxAge: -1, Secure: true, HttpOnly: true,
 		SameSite: http.SameSiteLaxMode})
 	var email string
 	if err == nil {
-		email, err = w.provider.identify(r, w.callback(), a)
+		email, err = p.provider.identify(r, p.callback(), a)
 	}
 	var person string
 	if known := false; err == nil {
-		if person, known = w.gate.Rules().People.WithEmail(email); !known {
+		if person, known = p.gate.Rules().People.WithEmail(email); !known {
 			err = refusal("your address is nobody's whom the desk knows")
 		}
 	}
 	if err != nil {
-		w.cfg.Log.Warn("a sign-in by OIDC was refused", "reason", err)
-		w.refused(out, r, http.StatusForbidden, core.ByOIDC, why(err),
+		p.log.Warn("a sign-in by OIDC was refused", "reason", err)
+		p.refused(out, r, http.StatusForbidden, signin.ByOIDC, why(err),
 			"The desk did not sign you in: "+why(err)+". Your operator finds the whole reason in the desk's log.")
 		return
 	}
-	if err := w.startAs(out, r, person, core.ByOIDC); err != nil {
-		w.failed(out, core.Session{}, err)
+	if err := p.startAs(out, r, person, signin.ByOIDC); err != nil {
+		p.failed(out, signin.Session{}, err)
 		return
 	}
 	http.Redirect(out, r, next(a.Next), http.StatusSeeOther)

@@ -19,7 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // idp is an OpenID provider on the wire, written from OpenID Connect Core 1.0 and RFC 7636:
@@ -148,12 +148,12 @@ func TestOIDC(t *testing.T) {
 	p := newIDP(t)
 	x := oidcSite(t, p)
 	v := x.visitor()
-	require.Contains(t, v.get("/signin?next=/me").text, `href="/signin/oidc?next=%2fme"`)
+	require.Contains(t, v.get("/signin?next=/me").text, `href="/signin/oidc?next=%2Fme"`)
 	require.Equal(t, "/me", v.leads(v.get(v.begin(p, "/signin/oidc?next=/me"))))
 	require.Contains(t, v.get("/me").text, "Signed in with: organisation")
-	require.Len(t, x.events(core.EventSignIn), 1)
-	require.Contains(t, string(x.events(core.EventSignIn)[0].Data), `"how":"oidc"`)
-	require.NotContains(t, string(x.events(core.EventSignIn)[0].Data), "EXAMPLE")
+	require.Len(t, x.events(approval.EventSignIn), 1)
+	require.Contains(t, string(x.events(approval.EventSignIn)[0].Data), `"how":"oidc"`)
+	require.NotContains(t, string(x.events(approval.EventSignIn)[0].Data), "EXAMPLE")
 }
 
 // Where the ID token has no address, the provider is asked, of the same subject.
@@ -220,8 +220,8 @@ func TestAdversary_N3_OIDCSaysItOfSomebodyElse(t *testing.T) {
 			a := v.get(v.begin(p, "/signin/oidc"))
 			require.Equal(t, http.StatusForbidden, a.StatusCode, a.text)
 			require.False(t, v.in())
-			require.Empty(t, x.events(core.EventSignIn))
-			record := x.events(core.EventRefused)
+			require.Empty(t, x.events(approval.EventSignIn))
+			record := x.events(approval.EventRefused)
 			require.Len(t, record, 1)
 			require.Contains(t, string(record[0].Data), c.why)
 			require.NotContains(t, string(record[0].Data), "evil.org")
@@ -273,7 +273,7 @@ func TestAdversary_T7_ClaimsByTheirExactNames(t *testing.T) {
 			v := x.visitor()
 			v.get(v.begin(p, "/signin/oidc"))
 			require.Equal(t, c.in, v.in())
-			require.Equal(t, c.in, len(x.events(core.EventRefused)) == 0)
+			require.Equal(t, c.in, len(x.events(approval.EventRefused)) == 0)
 		})
 	}
 }

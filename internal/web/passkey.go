@@ -8,27 +8,30 @@ import (
 	"net/http"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
+	"approvalbot/internal/signin"
 )
 
-// passkeyPages are those by which people keep passkeys, and sign in with one.
-func (w *Web) passkeyPages() []page {
-	return []page{
-		{"GET /me/passkeys", false, w.passkeys},
-		{"POST /me/passkeys/begin", false, w.script(w.beginEnrolment)},
-		{"POST /me/passkeys/finish", false, w.script(w.finishEnrolment)},
-		{"POST /me/passkeys/confirm/begin", false, w.script(w.beginConfirmation)},
-		{"POST /me/passkeys/confirm/finish", false, w.script(w.finishConfirmation)},
-		{"POST /me/passkeys/remove", false, w.removePasskey},
-		{"POST /signin/passkey/begin", true, w.script(w.beginSignIn)},
-		{"POST /signin/passkey/finish", true, w.script(w.finishSignIn)},
+// passkeyPages are a person's passkeys, and signing in with one.
+type passkeyPages struct {
+	admission
+}
+
+func (p *passkeyPages) routes() []route {
+	return []route{
+		{pattern: "GET /me/passkeys", serve: p.passkeys},
+		{pattern: "POST /me/passkeys/confirm/begin", serve: p.script(p.beginConfirmation)},
+		{pattern: "POST /me/passkeys/confirm/finish", serve: p.script(p.finishConfirmation)},
+		{pattern: "POST /me/passkeys/remove", serve: p.removePasskey},
+		{pattern: "POST /signin/passkey/begin", open: true, serve: p.script(p.beginSignIn)},
+		{pattern: "POST /signin/passkey/finish", open: true, serve: p.script(p.finishSignIn)},
 	}
 }
 
 // passkeysView is what the page of a person's passkeys shows.
 type passkeysView struct {
-	core.Passkeys
+	signin.Passkeys
 	Problem string // of what was just tried
 	zone    *time.Location
 }
@@ -41,36 +44,28 @@ func (v passkeysView) When(ms int64) string {
 	return time.UnixMilli(ms).In(v.zone).Format("2 Jan 2006 15:04 MST")
 }
 
-func (w *Web) passkeys(out http.ResponseWriter, r *http.Request, s core.Session) {
-	w.showPasskeys(out, r, s, nil)
+func (p *passkeyPages) passkeys(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	p.showPasskeys(out, r, s, nil)
 }
 
-func (w *Web) showPasskeys(out http.ResponseWriter, r *http.Request, s core.Session, problem error) {
-	all, err := w.gate.PasskeysOf(r.Context(), s)
+func (p *passkeyPages) showPasskeys(out http.ResponseWriter, r *http.Request, s signin.Session, problem error) {
+	all, err := p.signin.PasskeysOf(r.Context(), s)
 	if err != nil {
-		w.notThere(out, r, err)
+		p.notThere(out, r, s, err)
 		return
 	}
-	v := passkeysView{Passkeys: all, zone: w.zoneOf(s)}
+	v := passkeysView{Passkeys: all, zone: p.zoneOf(s)}
 	status := http.StatusOK
 	if problem != nil {
 		v.Problem, status = inWords(problem), scriptStatus(problem)
 	}
-	w.show(out, status, "passkeys.html", view{Title: "Your passkeys", Session: s, Data: v})
+	p.show(out, status, passkeysPage(p.head(s, "Your passkeys"), v))
 }
 
-// zoneOf is the one in which a person is told times.
-func (w *Web) zoneOf(s core.Session) *time.Location {
-	if zone := w.gate.Rules().People.Zone(s.Person); zone != nil {
-		return zone
-	}
-	return time.UTC
-}
-
-func (w *Web) removePasskey(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (p *passkeyPages) removePasskey(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	r.Body = http.MaxBytesReader(out, r.Body, maxScript)
-	if err := w.gate.RemovePasskey(r.Context(), s, r.PostFormValue("id")); err != nil {
-		w.showPasskeys(out, r, s, err)
+	if err := p.signin.RemovePasskey(r.Context(), s, r.PostFormValue("id")); err != nil {
+		p.showPasskeys(out, r, s, err)
 		return
 	}
 	http.Redirect(out, r, "/me/passkeys", http.StatusSeeOther)
@@ -91,11 +86,11 @@ type allowedKey struct {
 	ID   string `json:"id"`
 }
 
-func optionsOf(site assertion.Site, challenge string, held []core.Passkey) signOptions {
-	a := signOptions{Challenge: challenge, RPID: site.ID, Timeout: core.CeremonyLife.Milliseconds(),
+func optionsOf(site assertion.Site, challenge string, passkeys []string) signOptions {
+	a := signOptions{Challenge: challenge, RPID: site.ID, Timeout: signin.CeremonyLife.Milliseconds(),
 		UserVerification: "required", AllowCredentials: []allowedKey{}}
-	for _, p := range held {
-		a.AllowCredentials = append(a.AllowCredentials, allowedKey{"public-key", p.ID})
+	for _, id := range passkeys {
+		a.AllowCredentials = append(a.AllowCredentials, allowedKey{"public-key", id})
 	}
 	return a
 }
@@ -106,43 +101,38 @@ type signAnswer struct {
 	Response  assertion.Response `json:"response"`
 }
 
-func (w *Web) beginConfirmation(_ http.ResponseWriter, r *http.Request, s core.Session) (any, error) {
-	all, err := w.gate.PasskeysOf(r.Context(), s)
+func (p *passkeyPages) beginConfirmation(_ http.ResponseWriter, r *http.Request, s signin.Session) (any, error) {
+	all, err := p.signin.PasskeysOf(r.Context(), s)
 	if err != nil {
 		return nil, err
 	}
-	c, err := w.gate.BeginCeremony(r.Context(), core.ConfirmChallenge, s.ID)
-	return optionsOf(w.gate.Rules().Site, c.ID, all.Held), err
+	c, err := p.signin.BeginCeremony(r.Context(), signin.ConfirmChallenge, s.ID)
+	return optionsOf(p.gate.Rules().Site, c.ID, all.IDs()), err
 }
 
-func (w *Web) finishConfirmation(_ http.ResponseWriter, r *http.Request, s core.Session) (any, error) {
+func (p *passkeyPages) finishConfirmation(_ http.ResponseWriter, r *http.Request, s signin.Session) (any, error) {
 	var in signAnswer
 	if err := readScript(r, &in); err != nil {
 		return nil, err
 	}
-	return scriptDone{}, w.gate.Confirm(r.Context(), s, in.Challenge, in.Response)
-}
-
-// scriptDone says that there is nothing more to say.
-type scriptDone struct {
-	Next string `json:"next,omitempty"` // the page to go to
+	return scriptDone{}, p.signin.Confirm(r.Context(), s, in.Challenge, in.Response)
 }
 
 // ceremonyCookie stands for a browser that has no session yet. It is Secure: browsers
 // take localhost for safe.
 const ceremonyCookie = "__Host-approvalbot-ceremony"
 
-func (w *Web) beginSignIn(out http.ResponseWriter, r *http.Request, _ core.Session) (any, error) {
+func (p *passkeyPages) beginSignIn(out http.ResponseWriter, r *http.Request, _ signin.Session) (any, error) {
 	random := make([]byte, 32)
 	_, _ = rand.Read(random) // never fails (crypto/rand)
 	value := base64.RawURLEncoding.EncodeToString(random)
-	c, err := w.gate.BeginCeremony(r.Context(), core.SignInChallenge, browserOf(value))
+	c, err := p.signin.BeginCeremony(r.Context(), signin.SignInChallenge, browserOf(value))
 	if err != nil {
 		return nil, err
 	}
 	http.SetCookie(out, &http.Cookie{Name: ceremonyCookie, Value: value, Path: "/", Secure: true, HttpOnly: true,
-		SameSite: http.SameSiteStrictMode, MaxAge: int(core.CeremonyLife.Seconds())})
-	return optionsOf(w.gate.Rules().Site, c.ID, nil), nil
+		SameSite: http.SameSiteStrictMode, MaxAge: int(signin.CeremonyLife.Seconds())})
+	return optionsOf(p.gate.Rules().Site, c.ID, nil), nil
 }
 
 // browserOf names a browser by its cookie, which is kept nowhere.
@@ -151,20 +141,20 @@ func browserOf(cookie string) string {
 	return "cookie " + hex.EncodeToString(sum[:])
 }
 
-func (w *Web) finishSignIn(out http.ResponseWriter, r *http.Request, _ core.Session) (any, error) {
+func (p *passkeyPages) finishSignIn(out http.ResponseWriter, r *http.Request, _ signin.Session) (any, error) {
 	var in signAnswer
 	if err := readScript(r, &in); err != nil {
 		return nil, err
 	}
 	cookie, err := r.Cookie(ceremonyCookie)
 	if err != nil {
-		return nil, core.Refuse(core.CodeForbidden, "This browser keeps no cookies, or the five minutes are over: try again.")
+		return nil, approval.Refuse(approval.CodeForbidden, "This browser keeps no cookies, or the five minutes are over: try again.")
 	}
-	person, err := w.gate.SignInByPasskey(r.Context(), browserOf(cookie.Value), in.Challenge, in.Response)
+	person, err := p.signin.SignInByPasskey(r.Context(), browserOf(cookie.Value), in.Challenge, in.Response)
 	if err != nil {
 		return nil, err
 	}
 	http.SetCookie(out, &http.Cookie{Name: ceremonyCookie, Path: "/", Secure: true, HttpOnly: true,
 		SameSite: http.SameSiteStrictMode, MaxAge: -1})
-	return scriptDone{Next: "/"}, w.startAs(out, r, person, core.ByPasskey)
+	return scriptDone{Next: "/"}, p.startAs(out, r, person, signin.ByPasskey)
 }

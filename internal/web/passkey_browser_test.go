@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // withAuthenticator opens a tab of a Chromium that has an authenticator of its own: it
@@ -80,7 +80,7 @@ func TestBrowser_Passkeys(t *testing.T) {
 		chromedp.WaitVisible("[data-signed=approved]"))
 	got, err := d.ByKey(t.Context(), a.Key)
 	require.NoError(t, err)
-	require.Equal(t, core.Approved, got.Status)
+	require.Equal(t, approval.Approved, got.Status)
 	v := got.Votes[0]
 	require.Equal(t, "from the phone", v.Reason)
 	require.Equal(t, held.Held[0].ID, v.Signature.CredentialID)

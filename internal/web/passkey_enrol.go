@@ -15,14 +15,28 @@ import (
 	"github.com/go-webauthn/webauthn/protocol/webauthncose"
 	"github.com/go-webauthn/webauthn/webauthn"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
+	"approvalbot/internal/signin"
 )
+
+// enrolPages make passkeys.
+type enrolPages struct {
+	page
+	signin *signin.Door // passkeys
+}
+
+func (p *enrolPages) routes() []route {
+	return []route{
+		{pattern: "POST /me/passkeys/begin", serve: p.script(p.beginEnrolment)},
+		{pattern: "POST /me/passkeys/finish", serve: p.script(p.finishEnrolment)},
+	}
+}
 
 // enrollee is a person as the library wants one.
 type enrollee string
 
-func (m enrollee) WebAuthnID() []byte                         { return core.UserHandle(string(m)) }
+func (m enrollee) WebAuthnID() []byte                         { return signin.UserHandle(string(m)) }
 func (m enrollee) WebAuthnName() string                       { return string(m) }
 func (m enrollee) WebAuthnDisplayName() string                { return string(m) }
 func (m enrollee) WebAuthnCredentials() []webauthn.Credential { return nil }
@@ -39,21 +53,21 @@ func enrolment(site assertion.Site) (*webauthn.WebAuthn, error) {
 	})
 }
 
-func (w *Web) beginEnrolment(_ http.ResponseWriter, r *http.Request, s core.Session) (any, error) {
-	all, err := w.gate.PasskeysOf(r.Context(), s)
+func (p *enrolPages) beginEnrolment(_ http.ResponseWriter, r *http.Request, s signin.Session) (any, error) {
+	all, err := p.signin.PasskeysOf(r.Context(), s)
 	if err != nil {
 		return nil, err
 	}
 	if all.MayAdd != nil {
 		return nil, all.MayAdd
 	}
-	lib, err := enrolment(w.gate.Rules().Site)
+	lib, err := enrolment(p.gate.Rules().Site)
 	if err != nil {
 		return nil, err // of a site that the Gate has
 	}
 	var known []protocol.CredentialDescriptor
-	for _, p := range all.Held {
-		if id, err := base64.RawURLEncoding.DecodeString(p.ID); err == nil {
+	for _, held := range all.Held {
+		if id, err := base64.RawURLEncoding.DecodeString(held.ID); err == nil {
 			known = append(known, protocol.CredentialDescriptor{Type: protocol.PublicKeyCredentialType, CredentialID: id})
 		}
 	}
@@ -71,7 +85,7 @@ func (w *Web) beginEnrolment(_ http.ResponseWriter, r *http.Request, s core.Sess
 	if err != nil {
 		return nil, err
 	}
-	return creation.Response, w.gate.BeginEnrolment(r.Context(), s, session.Challenge, data)
+	return creation.Response, p.signin.BeginEnrolment(r.Context(), s, session.Challenge, data)
 }
 
 // enrolAnswer is what the browser brings when a passkey was made.
@@ -81,12 +95,12 @@ type enrolAnswer struct {
 	Credential json.RawMessage `json:"credential"`
 }
 
-func (w *Web) finishEnrolment(_ http.ResponseWriter, r *http.Request, s core.Session) (any, error) {
+func (p *enrolPages) finishEnrolment(_ http.ResponseWriter, r *http.Request, s signin.Session) (any, error) {
 	var in enrolAnswer
 	if err := readScript(r, &in); err != nil {
 		return nil, err
 	}
-	data, err := w.gate.EndEnrolment(r.Context(), s, in.Challenge)
+	data, err := p.signin.EndEnrolment(r.Context(), s, in.Challenge)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +108,7 @@ func (w *Web) finishEnrolment(_ http.ResponseWriter, r *http.Request, s core.Ses
 	if err := json.Unmarshal(data, &session); err != nil {
 		return nil, err
 	}
-	lib, err := enrolment(w.gate.Rules().Site)
+	lib, err := enrolment(p.gate.Rules().Site)
 	if err != nil {
 		return nil, err
 	}
@@ -104,31 +118,31 @@ func (w *Web) finishEnrolment(_ http.ResponseWriter, r *http.Request, s core.Ses
 	}
 	c, err := lib.CreateCredential(enrollee(s.Person), session, said)
 	if err != nil {
-		w.cfg.Log.Info("a passkey was not made", "person", s.Person, "reason", err)
+		p.log.Info("a passkey was not made", "person", s.Person, "reason", err)
 		return nil, noPasskeyMade()
 	}
-	p, err := passkeyOf(c)
+	made, err := passkeyOf(c)
 	if err != nil {
-		return nil, core.Refuse(core.CodeInvalidRequest, "%s", "That passkey cannot be used here: "+err.Error()+".")
+		return nil, approval.Refuse(approval.CodeInvalidRequest, "%s", "That passkey cannot be used here: "+err.Error()+".")
 	}
-	p.Name = in.Name
-	_, err = w.gate.Enrol(r.Context(), s, p)
+	made.Name = in.Name
+	_, err = p.signin.Enrol(r.Context(), s, made)
 	return scriptDone{Next: "/me/passkeys"}, err
 }
 
 func noPasskeyMade() error {
-	return core.Refuse(core.CodeInvalidRequest, "The browser's answer does not fit, so no passkey was made: try again.")
+	return approval.Refuse(approval.CodeInvalidRequest, "The browser's answer does not fit, so no passkey was made: try again.")
 }
 
 // passkeyOf is what the library read, as the desk keeps it.
-func passkeyOf(c *webauthn.Credential) (core.Passkey, error) {
+func passkeyOf(c *webauthn.Credential) (signin.Passkey, error) {
 	read, err := webauthncose.ParsePublicKey(c.PublicKey)
 	if err != nil {
-		return core.Passkey{}, err
+		return signin.Passkey{}, err
 	}
 	algorithm, key := publicKey(read)
 	der, err := assertion.MarshalKey(algorithm, key)
-	return core.Passkey{
+	return signin.Passkey{
 		ID: base64.RawURLEncoding.EncodeToString(c.ID), PublicKey: base64.RawURLEncoding.EncodeToString(der),
 		Algorithm: algorithm, SignCount: c.Authenticator.SignCount,
 		BackupEligible: c.Flags.BackupEligible, BackedUp: c.Flags.BackupState,

@@ -18,9 +18,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
 	"approvalbot/internal/assertion/softkey"
+	"approvalbot/internal/people"
 	"approvalbot/internal/server/events"
+	"approvalbot/internal/signin"
 	"approvalbot/internal/store"
 )
 
@@ -28,6 +31,7 @@ import (
 // a browser is stands in the cookie "session": person, how, and whether it enrols.
 type passkeyDesk struct {
 	*core.Gate
+	*signin.Door
 	web   *Web
 	store *store.Store
 	at    string // its address
@@ -44,8 +48,8 @@ func newPasskeyDesk(t *testing.T) *passkeyDesk {
 		require.NoError(t, s.Close())
 		require.NoError(t, <-ended)
 	})
-	people, err := core.NewDirectory(core.Rights{
-		People: []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}},
+	people, err := people.NewDirectory(people.Rights{
+		People: []people.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}},
 			{Name: "bob", Accounts: map[string]string{"telegram": "2"}}, {Name: "carol"}},
 		AllowedUsers: map[string][]string{"telegram": {"1", "2"}},
 	})
@@ -55,17 +59,19 @@ func newPasskeyDesk(t *testing.T) *passkeyDesk {
 	go func() { _ = feed.Run(t.Context()) }()
 	d.Gate = core.NewGate(s, core.Rules{Enabled: true, Policy: signEverything{}, People: people, Router: nowhere{},
 		TimeoutMs: 900_000, MaxTimeoutMs: 900_000}, slog.New(slog.DiscardHandler), feed.Notify)
+	d.Door = signin.New(s.SignInStores(), d.Gate)
+	d.TrustSigners(d.Door)
 	server := httptest.NewUnstartedServer(nil)
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
 	require.NoError(t, err)
 	d.at = "http://localhost:" + port
-	d.web, err = New(Config{Gate: d.Gate, PublicURL: &url.URL{Scheme: "http", Host: "localhost:" + port},
+	d.web, err = New(Config{Gate: d.Gate, SignIn: d.Door, PublicURL: &url.URL{Scheme: "http", Host: "localhost:" + port},
 		Changes: feed, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	d.web.who = func(r *http.Request) (core.Session, bool) {
+	d.web.sessions.who = func(r *http.Request) (signin.Session, bool) {
 		c, err := r.Cookie("session")
 		if err != nil {
-			return d.web.signedIn(r)
+			return d.web.sessions.signedIn(r)
 		}
 		return sessionIn(c.Value), true
 	}
@@ -84,43 +90,43 @@ func newPasskeyDesk(t *testing.T) *passkeyDesk {
 	return d
 }
 
-func sessionIn(cookie string) core.Session {
+func sessionIn(cookie string) signin.Session {
 	parts := strings.Split(cookie, ".")
-	return core.Session{ID: cookie, Person: parts[0], How: parts[1], Enrols: len(parts) > 2,
+	return signin.Session{ID: cookie, Person: parts[0], How: parts[1], Enrols: len(parts) > 2,
 		CreatedMs: time.Now().UnixMilli()}
 }
 
 // signEverything asks about every call, and wants every yes signed.
 type signEverything struct{}
 
-func (signEverything) Judge(_ context.Context, c core.Call) core.Judgement {
-	return core.Judgement{Outcome: core.OutcomeAsk,
-		Assessment: core.Assessment{RiskClass: core.R4, Source: "static", ReasonCodes: []string{"because"}},
-		Rule: core.Rule{Allowed: []core.Factor{core.UserRequest}, Effective: []core.Factor{core.UserRequest}, MinApprovals: 1,
+func (signEverything) Judge(_ context.Context, c approval.Call) approval.Judgement {
+	return approval.Judgement{Outcome: approval.OutcomeAsk,
+		Assessment: approval.Assessment{RiskClass: approval.R4, Source: "static", ReasonCodes: []string{"because"}},
+		Rule: approval.Rule{Allowed: []approval.Factor{approval.UserRequest}, Effective: []approval.Factor{approval.UserRequest}, MinApprovals: 1,
 			StepUp: true},
-		Offers: []core.Decision{core.AllowOnce, core.AllowAlways, core.Deny}, GrantScope: core.GrantScope{Always: "this call"},
+		Offers: []approval.Decision{approval.AllowOnce, approval.AllowAlways, approval.Deny}, GrantScope: approval.GrantScope{Always: "this call"},
 	}
 }
 
-func (p signEverything) JudgeWith(ctx context.Context, c core.Call, _ core.Opinion) core.Judgement {
+func (p signEverything) JudgeWith(ctx context.Context, c approval.Call, _ approval.Opinion) approval.Judgement {
 	return p.Judge(ctx, c)
 }
-func (signEverything) Permits(core.Call) (string, bool) { return "", true }
-func (signEverything) Hash() string                     { return "policy" }
+func (signEverything) Permits(approval.Call) (string, bool) { return "", true }
+func (signEverything) Hash() string                         { return "policy" }
 
 // nowhere sends cards to one chat.
 type nowhere struct{}
 
-func (nowhere) Route(core.Approval) core.Routes {
-	return core.Routes{Targets: []core.Target{{Channel: "telegram", To: "-100"}}}
+func (nowhere) Route(approval.Approval) core.Routes {
+	return core.Routes{Targets: []approval.Target{{Channel: "telegram", To: "-100"}}}
 }
-func (nowhere) Names(core.Target) bool { return false }
+func (nowhere) Names(approval.Target) bool { return false }
 
 // submit asks for a call.
-func (d *passkeyDesk) submit(t *testing.T, params string) core.Approval {
+func (d *passkeyDesk) submit(t *testing.T, params string) approval.Approval {
 	t.Helper()
 	a, _, err := d.Submit(t.Context(), core.Caller{Token: "agent", MayRequest: true},
-		core.Call{ToolName: "deploy", Params: json.RawMessage(params), Justification: "weekly <b>release</b>"})
+		approval.Call{ToolName: "deploy", Params: json.RawMessage(params), Justification: "weekly <b>release</b>"})
 	require.NoError(t, err)
 	return a
 }
@@ -131,7 +137,7 @@ func (d *passkeyDesk) enrol(t *testing.T, person string) *softkey.Passkey {
 	p := softkey.New(t, assertion.ES256)
 	k := p.Key(t)
 	_, err := d.Enrol(t.Context(), sessionIn(person+".link.enrols"),
-		core.Passkey{ID: p.ID, Name: "in software", PublicKey: k.PublicKey, Algorithm: k.Algorithm})
+		signin.Passkey{ID: p.ID, Name: "in software", PublicKey: k.PublicKey, Algorithm: k.Algorithm})
 	require.NoError(t, err)
 	return p
 }

@@ -5,12 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/display"
+	"approvalbot/internal/lazy"
+)
+
+// maxOnPage is how many bytes of a call stand on a page. Of a longer one each part has
+// headOnPage characters there, with the whole as a file.
+const (
+	maxOnPage  = 60_000
+	headOnPage = 1500
 )
 
 // part is one fact of a call as a page shows it.
@@ -34,7 +42,7 @@ type piece struct{ Class, Text string }
 
 // parts are the facts of a call for the page: whole, or where they are too long for it the
 // beginning of each.
-func parts(a core.Approval, facts []core.Fact) (out []part, cut bool) {
+func parts(a approval.Approval, facts []card.Fact) (out []part, cut bool) {
 	total := 0
 	for _, f := range facts {
 		total += len(f.Name) + len(f.Value)
@@ -57,11 +65,11 @@ func parts(a core.Approval, facts []core.Fact) (out []part, cut bool) {
 }
 
 // kindOf says how the text of a fact is coloured.
-func kindOf(a core.Approval, f core.Fact) string {
+func kindOf(a approval.Approval, f card.Fact) string {
 	switch {
-	case f.Block && (a.Form == core.FormPatch || f.Name == "change"):
+	case f.Block && (a.Form == approval.FormPatch || f.Name == "change"):
 		return "diff"
-	case f.Block && (a.ToolName == "exec" || a.Form == core.FormCommand), a.ToolName == "exec" && f.Name == "command":
+	case f.Block && (a.ToolName == "exec" || a.Form == approval.FormCommand), a.ToolName == "exec" && f.Name == "command":
 		return "shell"
 	}
 	return ""
@@ -98,7 +106,7 @@ func diffClass(s string) string {
 }
 
 // escapes are characters that would not be seen, as display writes them.
-var escapes = regexp.MustCompile(`\\u\{[0-9A-Fa-f]+\}`)
+var escapes = lazy.Pattern(`\\u\{[0-9A-Fa-f]+\}`)
 
 // marked sets what display escaped off from the text around it.
 func marked(class, s string) (out []piece) {
@@ -122,7 +130,7 @@ type shellReader struct {
 	quote byte // that is open
 }
 
-var shellWords = regexp.MustCompile(`\s+|&&|\|\||[|;&<>()]+|[^\s|;&<>()]+`)
+var shellWords = lazy.Pattern(`\s+|&&|\|\||[|;&<>()]+|[^\s|;&<>()]+`)
 
 func (r *shellReader) read(s string) (out []piece) {
 	if r.quote == 0 {

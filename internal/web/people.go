@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // personView is one configured person.
@@ -20,22 +22,34 @@ type personView struct {
 // rosterView is who is on duty by a roster.
 type rosterView struct{ Name, Now string }
 
-func (w *Web) people(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v := w.reader(s)
-	if !w.operator(out, v) {
+// peoplePages show who is there, and who is on duty.
+type peoplePages struct {
+	page
+	signin *signin.Door // passkeys
+}
+
+func (p *peoplePages) routes() []route {
+	return []route{
+		{pattern: "GET /people", serve: p.open},
+	}
+}
+
+func (p *peoplePages) open(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	v := p.reader(s)
+	if !p.operator(out, v) {
 		return
 	}
-	pending, _, err := w.found(r.Context(), v, historyFilter{Filter: core.Filter{Status: core.Pending, Limit: 200}}, 1000)
+	pending, _, err := p.found(r.Context(), v, historyFilter{Filter: core.Filter{Status: approval.Pending, Limit: 200}}, 1000)
 	if err != nil {
-		w.refuse(out, s, err)
+		p.refuse(out, s, err)
 		return
 	}
-	passkeys, suspended, err := w.gate.PasskeyCounts(r.Context())
+	passkeys, suspended, err := p.signin.PasskeyCounts(r.Context())
 	if err != nil {
-		w.refuse(out, s, err)
+		p.refuse(out, s, err)
 		return
 	}
-	duty := w.gate.Rules().Contact.Duty
+	duty := p.gate.Rules().Contact.Duty
 	on := map[string][]string{}
 	var rosters []rosterView
 	for _, roster := range duty.Rosters() {
@@ -46,32 +60,29 @@ func (w *Web) people(out http.ResponseWriter, r *http.Request, s core.Session) {
 		}
 	}
 	var rows []personView
-	for _, p := range v.people.Everybody() {
-		voter := core.Session{Person: p.Name}.Voter()
-		o := personView{Name: safe(p.Name), Roles: strings.Join(p.Roles, ", "), Duty: strings.Join(on[p.Name], ", "),
-			Decides: v.people.MayDecide(v.people.Identify(voter)), Passkeys: passkeys[p.Name],
-			Suspended: suspended[p.Name]}
-		if a, away := v.people.Away(p.Name); away {
+	for _, one := range v.people.Everybody() {
+		voter := signin.Session{Person: one.Name}.Voter()
+		o := personView{Name: safe(one.Name), Roles: strings.Join(one.Roles, ", "), Duty: strings.Join(on[one.Name], ", "),
+			Decides: v.people.MayDecide(v.people.Identify(voter)), Passkeys: passkeys[one.Name],
+			Suspended: suspended[one.Name]}
+		if a, away := v.people.Away(one.Name); away {
 			o.Away = "until " + v.at(a.UntilMs)
 			if a.To != "" {
 				o.Away += ", " + safe(a.To) + " stands in"
 			}
 		}
-		for _, channel := range slices.Sorted(maps.Keys(p.Accounts)) {
-			o.Accounts += channel + " " + p.Accounts[channel] + " "
+		for _, channel := range slices.Sorted(maps.Keys(one.Accounts)) {
+			o.Accounts += channel + " " + one.Accounts[channel] + " "
 		}
-		if p.Zone != nil {
-			o.Zone = p.Zone.String()
+		if one.Zone != nil {
+			o.Zone = one.Zone.String()
 		}
 		for _, a := range pending {
-			if a.WaitsFor(voter, v.people) {
+			if core.WaitsFor(a, voter, v.people) {
 				o.Waiting++
 			}
 		}
 		rows = append(rows, o)
 	}
-	w.show(out, http.StatusOK, "people.html", view{Title: "People", Session: s, Data: struct {
-		Rows    []personView
-		Rosters []rosterView
-	}{rows, rosters}})
+	p.show(out, http.StatusOK, peoplePage(p.head(s, "People"), rows, rosters))
 }

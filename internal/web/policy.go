@@ -1,12 +1,14 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // OnDisk is how the configuration file differs from what is in force.
@@ -19,8 +21,8 @@ type OnDisk struct {
 	Restart   []string // keys that have changed and wait for a restart
 }
 
-// policyPage is what the page shows.
-type policyPage struct {
+// policyView is what the page shows.
+type policyView struct {
 	api.Policy
 	Known bool    // the table is there
 	Disk  *OnDisk // nil: there is no file
@@ -34,59 +36,73 @@ type trial struct {
 	Done                         bool
 	Outcome, Risk, Reason, By    string
 	Why                          []string
-	Offers                       []core.Decision
-	Trace                        []core.Step
+	Offers                       []approval.Decision
+	Trace                        []approval.Step
+}
+
+// policyPages show what holds, and what it would say of a call.
+type policyPages struct {
+	page
+	effective func(context.Context) (api.Policy, error) // nil: it is not shown
+	onDisk    func(context.Context) OnDisk              // nil: there is no file
+}
+
+func (p *policyPages) routes() []route {
+	return []route{
+		{pattern: "GET /policy", serve: p.policy},
+		{pattern: "POST /policy", serve: p.policy},
+	}
 }
 
 // policy shows what holds. A POST tries a call, which changes nothing.
-func (w *Web) policy(out http.ResponseWriter, r *http.Request, s core.Session) {
-	v := w.reader(s)
-	if !w.operator(out, v) {
+func (p *policyPages) policy(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	v := p.reader(s)
+	if !p.operator(out, v) {
 		return
 	}
 	r.Body = http.MaxBytesReader(out, r.Body, maxFields)
-	p := policyPage{Try: trial{Tool: "exec"}}
-	if w.cfg.Policy != nil {
+	d := policyView{Try: trial{Tool: "exec"}}
+	if p.effective != nil {
 		var err error
-		if p.Policy, err = w.cfg.Policy(r.Context()); err != nil {
-			w.refuse(out, s, err)
+		if d.Policy, err = p.effective(r.Context()); err != nil {
+			p.refuse(out, s, err)
 			return
 		}
-		p.Known = true
+		d.Known = true
 	}
-	if w.cfg.OnDisk != nil {
-		disk := w.cfg.OnDisk(r.Context())
-		p.Disk = &disk
+	if p.onDisk != nil {
+		disk := p.onDisk(r.Context())
+		d.Disk = &disk
 	}
 	if r.Method == http.MethodPost {
-		p.Try = w.try(r, v)
+		d.Try = p.try(r, v)
 	}
-	w.show(out, http.StatusOK, "policy.html", view{Title: "Policy", Session: s, Data: p})
+	p.show(out, http.StatusOK, policyPage(p.head(s, "Policy"), d))
 }
 
 // try judges a call as the API's evaluate does.
-func (w *Web) try(r *http.Request, v reader) trial {
+func (p *policyPages) try(r *http.Request, v reader) trial {
 	t := trial{Tool: strings.TrimSpace(r.PostFormValue("tool")), Params: strings.TrimSpace(r.PostFormValue("params")),
 		Agent: strings.TrimSpace(r.PostFormValue("agent")), Workdir: strings.TrimSpace(r.PostFormValue("workdir"))}
-	call := core.Call{ToolName: t.Tool, Params: json.RawMessage(t.Params), AgentID: t.Agent}
+	call := approval.Call{ToolName: t.Tool, Params: json.RawMessage(t.Params), AgentID: t.Agent}
 	if t.Tool == "exec" && !strings.HasPrefix(t.Params, "{") { // a command line, as people write it
 		call.Params, _ = json.Marshal(map[string]string{"command": t.Params})
 	}
 	if t.Workdir != "" {
-		call.Bind = &core.Bind{Workdir: &t.Workdir}
+		call.Bind = &approval.Bind{Workdir: &t.Workdir}
 	}
-	p, err := w.gate.Evaluate(r.Context(), v.caller, call)
+	j, err := p.gate.Evaluate(r.Context(), v.caller, call)
 	if err != nil {
-		if core.CodeOf(err) == "" {
-			w.cfg.Log.Error("a call could not be tried", "reason", err)
+		if approval.CodeOf(err) == "" {
+			p.log.Error("a call could not be tried", "reason", err)
 			t.Problem = "The desk could not judge it now; try again."
 			return t
 		}
 		t.Problem = err.Error()
 		return t
 	}
-	t.Done, t.Outcome, t.Risk, t.Reason, t.By = true, p.Outcome.String(), p.Assessment.RiskClass.String(),
-		safe(p.Reason), p.By
-	t.Why, t.Offers, t.Trace = p.Why, p.Offers, p.Trace
+	t.Done, t.Outcome, t.Risk, t.Reason, t.By = true, j.Outcome.String(), j.Assessment.RiskClass.String(),
+		safe(j.Reason), j.By
+	t.Why, t.Offers, t.Trace = j.Why, j.Offers, j.Trace
 	return t
 }

@@ -6,7 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // pushDevices is what the page of a person's notifications shows.
@@ -19,25 +20,40 @@ type pushDevice struct {
 	ID, Name, Since string
 }
 
-// pushPage lists the browsers in which the person is notified.
-func (w *Web) pushPage(out http.ResponseWriter, r *http.Request, s core.Session) {
-	all, err := w.gate.Subscriptions(r.Context(), s)
+// pushPages are a person's notifications in browsers.
+type pushPages struct {
+	page
+	signin *signin.Door // subscriptions
+	key    string       // the desk's public key at push services; empty: no browser is notified
+}
+
+func (p *pushPages) routes() []route {
+	return []route{
+		{pattern: "GET /me/push", serve: p.notifications},
+		{pattern: "POST /me/push", serve: p.subscribe},
+		{pattern: "POST /me/push/end", serve: p.unsubscribe},
+	}
+}
+
+// notifications lists the browsers in which the person is notified.
+func (p *pushPages) notifications(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	all, err := p.signin.Subscriptions(r.Context(), s)
 	if err != nil {
-		w.cfg.Log.Error("a person's subscriptions could not be read", "reason", err)
+		p.log.Error("a person's subscriptions could not be read", "reason", err)
 		http.Error(out, "The desk cannot do that right now.", http.StatusServiceUnavailable)
 		return
 	}
-	data := pushDevices{Key: w.cfg.PushKey}
-	for _, p := range all {
+	data := pushDevices{Key: p.key}
+	for _, one := range all {
 		data.Browsers = append(data.Browsers,
-			pushDevice{ID: p.ID, Name: p.Browser, Since: time.UnixMilli(p.CreatedMs).UTC().Format("2 January 2006, 15:04 MST")})
+			pushDevice{ID: one.ID, Name: one.Browser, Since: time.UnixMilli(one.CreatedMs).UTC().Format("2 January 2006, 15:04 MST")})
 	}
-	w.show(out, http.StatusOK, "push.html", view{Title: "Notifications", Session: s, Data: data})
+	p.show(out, http.StatusOK, pushPage(p.head(s, "Notifications"), data))
 }
 
 // subscribe keeps what a browser's Push API gave the page, as JSON.
-func (w *Web) subscribe(out http.ResponseWriter, r *http.Request, s core.Session) {
-	if w.cfg.PushKey == "" {
+func (p *pushPages) subscribe(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	if p.key == "" {
 		http.Error(out, "This desk notifies no browsers: server.web.push.vapidKeyFile is not set.", http.StatusNotFound)
 		return
 	}
@@ -49,26 +65,26 @@ func (w *Web) subscribe(out http.ResponseWriter, r *http.Request, s core.Session
 		http.Error(out, "A subscription must be JSON, as the Push API gives it.", http.StatusBadRequest)
 		return
 	}
-	err := w.gate.Subscribe(r.Context(), s, core.PushSubscription{
+	err := p.signin.Subscribe(r.Context(), s, signin.PushSubscription{
 		Endpoint: given.Endpoint, P256dh: given.Keys.P256dh, Auth: given.Keys.Auth, Browser: r.UserAgent(),
 	})
-	var no *core.Error
+	var no *approval.Error
 	switch {
 	case err == nil:
 		out.WriteHeader(http.StatusNoContent)
 	case errors.As(err, &no):
 		http.Error(out, no.Message, http.StatusUnprocessableEntity)
 	default:
-		w.cfg.Log.Error("a subscription could not be kept", "reason", err)
+		p.log.Error("a subscription could not be kept", "reason", err)
 		http.Error(out, "The desk cannot do that right now.", http.StatusServiceUnavailable)
 	}
 }
 
 // unsubscribe ends one of the person's subscriptions.
-func (w *Web) unsubscribe(out http.ResponseWriter, r *http.Request, s core.Session) {
+func (p *pushPages) unsubscribe(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	r.Body = http.MaxBytesReader(out, r.Body, 16<<10)
-	if err := w.gate.Unsubscribe(r.Context(), s, r.PostFormValue("id")); err != nil {
-		w.cfg.Log.Error("a subscription could not be ended", "reason", err)
+	if err := p.signin.Unsubscribe(r.Context(), s, r.PostFormValue("id")); err != nil {
+		p.log.Error("a subscription could not be ended", "reason", err)
 		http.Error(out, "The desk cannot do that right now.", http.StatusServiceUnavailable)
 		return
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/signin"
 )
 
 const browserSubscription = `{"endpoint":"https://push.example/abc","expirationTime":null,"keys":{
@@ -26,7 +26,7 @@ func TestNotificationsPage(t *testing.T) {
 	require.Contains(t, page, `data-key="BKey"`)
 	require.NotContains(t, d.do("GET", "/me/push", "bob", "").text, "Firefox")
 
-	mine, err := d.gate.Subscriptions(t.Context(), core.Session{Person: "alice"})
+	mine, err := d.signin.Subscriptions(t.Context(), signin.Session{Person: "alice"})
 	require.NoError(t, err)
 	end := url.Values{"id": {mine[0].ID}}.Encode()
 	d.do("POST", "/me/push/end", "bob", end)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // T3: people vote for one more run on the request's page, after the whole call stood
@@ -18,7 +19,7 @@ func TestAdversary_T3_RetryOnThePage(t *testing.T) {
 	d, ctx := newDesk(t), t.Context()
 	a := d.run("terraform plan -out p")
 	d.sees("bob", "/a/"+a.Code)
-	require.Equal(t, http.StatusSeeOther, d.votes("bob", a.Code, core.AllowOnce).Code)
+	require.Equal(t, http.StatusSeeOther, d.votes("bob", a.Code, approval.AllowOnce).Code)
 	require.NotContains(t, d.sees("bob", "/a/"+a.Code), `value="retry"`, "it can be claimed yet")
 	_, err := d.gate.Claim(ctx, deployer, a.ID, core.ClaimInput{ClaimID: "1"})
 	require.NoError(t, err)
@@ -43,7 +44,7 @@ func TestAdversary_T3_RetryOnThePage(t *testing.T) {
 
 	_, err = d.gate.Claim(ctx, deployer, a.ID, core.ClaimInput{ClaimID: "2"})
 	require.NoError(t, err)
-	_, err = d.gate.Report(ctx, deployer, a.ID, "2", core.Result{Status: "succeeded"})
+	_, err = d.gate.Report(ctx, deployer, a.ID, "2", approval.Result{Status: "succeeded"})
 	require.NoError(t, err)
 	require.NotContains(t, d.sees("bob", "/a/"+a.Code), `value="retry"`)
 }
@@ -51,7 +52,7 @@ func TestAdversary_T3_RetryOnThePage(t *testing.T) {
 // asksTwo is a policy that asks two people.
 type asksTwo struct{ core.Policy }
 
-func (p asksTwo) Judge(ctx context.Context, c core.Call) core.Judgement {
+func (p asksTwo) Judge(ctx context.Context, c approval.Call) approval.Judgement {
 	j := p.Policy.Judge(ctx, c)
 	j.Rule.MinApprovals = 2
 	return j
@@ -63,10 +64,10 @@ func TestAdversary_T3_TheInboxNamesOpenRounds(t *testing.T) {
 	d, ctx := newDesk(t), t.Context()
 	a := d.run("terraform plan -out p")
 	d.sees("bob", "/a/"+a.Code)
-	require.Equal(t, http.StatusSeeOther, d.votes("bob", a.Code, core.AllowOnce).Code)
+	require.Equal(t, http.StatusSeeOther, d.votes("bob", a.Code, approval.AllowOnce).Code)
 	_, err := d.gate.Claim(ctx, deployer, a.ID, core.ClaimInput{ClaimID: "1"})
 	require.NoError(t, err)
-	_, err = d.gate.Report(ctx, deployer, a.ID, "1", core.Result{Status: "failed"})
+	_, err = d.gate.Report(ctx, deployer, a.ID, "1", approval.Result{Status: "failed"})
 	require.NoError(t, err)
 	require.NotContains(t, d.sees("bob", "/"), a.Code)
 	rules := d.gate.Rules()
@@ -80,10 +81,10 @@ func TestAdversary_T3_TheInboxNamesOpenRounds(t *testing.T) {
 		require.Contains(t, page, `<a href="/a/`+a.Code+`">🔁 `+a.Code+`</a>`)
 		require.Contains(t, page, "retry asked by bob, 1 of 2 yes (bob)")
 	}
-	out := d.votes("alice", a.Code, core.Deny)
+	out := d.votes("alice", a.Code, approval.Deny)
 	require.Equal(t, http.StatusSeeOther, out.Code)
 	require.Contains(t, d.sees("alice", out.Header().Get("Location")), "Denied: it does not run again.")
 	require.NotContains(t, d.sees("bob", "/"), "🔁")
 	require.Contains(t, d.sees("alice", "/a/"+a.Code), "retry denied by alice")
-	require.Equal(t, http.StatusSeeOther, d.votes("alice", a.Code, core.Deny).Code, "again")
+	require.Equal(t, http.StatusSeeOther, d.votes("alice", a.Code, approval.Deny).Code, "again")
 }

@@ -4,14 +4,17 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
+	"sync"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
+	"approvalbot/internal/people"
 )
 
 // row is a pending approval in the inbox: its card, and what may be done there.
 type row struct {
-	core.Card
+	card.Card
 	Call    []part
 	Mine    bool   // it waits for whoever looks
 	Whole   bool   // all that would run is in the row
@@ -22,14 +25,14 @@ type row struct {
 
 // buttons are those that a person has on an approval whose whole call they were
 // shown, or were not.
-func (v reader) buttons(a core.Approval, c core.Card, whole bool) (offers []core.Decision, deny string) {
+func (v reader) buttons(a approval.Approval, c card.Card, whole bool) (offers []approval.Decision, deny string) {
 	voter := v.people.Identify(v.session.Voter())
 	switch {
 	case a.Final():
 		return nil, ""
-	case a.MayNotDecide(voter, v.people):
+	case people.MayNotDecide(a, voter, v.people):
 		return nil, "Withdraw"
-	case !a.MayBeDecidedBy(voter, v.people):
+	case !people.MayBeDecidedBy(a, voter, v.people):
 		return nil, ""
 	case !whole, a.Rule.StepUp: // a yes is signed on a page of its own
 		return nil, "Deny"
@@ -37,31 +40,31 @@ func (v reader) buttons(a core.Approval, c core.Card, whole bool) (offers []core
 	return c.Offers, "Deny"
 }
 
-// row draws one approval of the inbox.
-func (w *Web) row(ctx context.Context, v reader, a core.Approval) (row, error) {
-	payload, err := w.gate.Payload(ctx, a)
+// drawRow draws one approval of the inbox.
+func drawRow(ctx context.Context, gate *core.Gate, v reader, a approval.Approval) (row, error) {
+	payload, err := gate.Payload(ctx, a)
 	if err != nil {
 		return row{}, err
 	}
-	c, whole := w.gate.ShortCard(a, payload, v.zone)
+	c, whole := gate.ShortCard(a, payload, v.zone)
 	call, _ := parts(a, c.Payload)
-	r := row{Card: c, Call: call, Whole: whole, Mine: a.WaitsFor(v.session.Voter(), v.people)}
+	r := row{Card: c, Call: call, Whole: whole, Mine: core.WaitsFor(a, v.session.Voter(), v.people)}
 	offers, deny := v.buttons(a, c, whole)
-	allow := slices.Contains(offers, core.AllowOnce)
-	r.Confirm = allow && a.ConfirmsTwice()
+	allow := slices.Contains(offers, approval.AllowOnce)
+	r.Confirm = allow && core.ConfirmsTwice(a)
 	r.Allow, r.Deny = allow && !r.Confirm, deny
 	return r, nil
 }
 
 // byUrgency puts what waits for the person first: the riskiest, then what ends soonest.
-func (v reader) byUrgency(all []core.Approval) (mine int) {
+func (v reader) byUrgency(all []approval.Approval) (mine int) {
 	waits := make(map[string]bool, len(all))
 	for _, a := range all {
-		if a.WaitsFor(v.session.Voter(), v.people) {
+		if core.WaitsFor(a, v.session.Voter(), v.people) {
 			waits[a.Key] = true
 		}
 	}
-	slices.SortStableFunc(all, func(a, b core.Approval) int {
+	slices.SortStableFunc(all, func(a, b approval.Approval) int {
 		if waits[a.Key] != waits[b.Key] {
 			if waits[a.Key] {
 				return -1
@@ -73,15 +76,7 @@ func (v reader) byUrgency(all []core.Approval) (mine int) {
 	return len(waits)
 }
 
-// speaksOf reports whether a search finds the approval: all of its words stand somewhere
-// in what a list shows of it.
-func speaksOf(a core.Approval, search string) bool {
-	text := strings.ToLower(strings.Join([]string{a.Code, a.ID, a.Owner, a.AgentID, a.ToolName, a.Summary, a.SessionKey,
-		a.Assessment.RiskClass.String(), string(a.Status), core.People(a.DecidedBy)}, " "))
-	for _, word := range strings.Fields(strings.ToLower(search)) {
-		if !strings.Contains(text, word) {
-			return false
-		}
-	}
-	return true
-}
+// riskIcons are the colours of the classes, as cards have them.
+var riskIcons = sync.OnceValue(func() map[string]string {
+	return map[string]string{"R0": "🟩", "R1": "🟦", "R2": "🟨", "R3": "🟧", "R4": "🟥"}
+})

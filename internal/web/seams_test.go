@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // What answers no more than a sentence, or nothing at all, has shown no call: the next
@@ -20,15 +22,15 @@ func TestAdversary_S1_AnAnswerWithoutThePageShowsNothing(t *testing.T) {
 	a := d.run("terraform plan -out p")
 	script := func(r *http.Request) { r.Header.Set("HX-Request", "true") }
 	for range 3 {
-		out := d.votes("bob", a.Code, core.AllowOnce, script)
+		out := d.votes("bob", a.Code, approval.AllowOnce, script)
 		require.Equal(t, http.StatusConflict, out.Code)
 		require.Contains(t, out.Body.String(), "Not everything that "+a.Code+" would run has been shown to you here")
 	}
 	for _, path := range []string{"/", "/a/" + a.Code, "/a/" + a.Code + "/call", "/dialog/" + a.Code, "/live"} {
 		require.Equal(t, http.StatusMethodNotAllowed, d.asks("bob", http.MethodHead, path, nil).Code, path)
-		require.Equal(t, http.StatusConflict, d.votes("bob", a.Code, core.AllowOnce, script).Code, path)
+		require.Equal(t, http.StatusConflict, d.votes("bob", a.Code, approval.AllowOnce, script).Code, path)
 	}
-	require.Equal(t, core.Pending, d.get(a).Status)
+	require.Equal(t, approval.Pending, d.get(a).Status)
 }
 
 // A file that another site's page has the browser download was not asked for by anybody who
@@ -43,10 +45,10 @@ func TestAdversary_S1_ADownloadThatAnotherSiteBegan(t *testing.T) {
 	for _, site := range []string{"cross-site", "same-site"} {
 		require.Equal(t, http.StatusOK, d.asks("bob", http.MethodGet, "/a/"+a.Code+"/call", nil, from(site)).Code)
 		require.NotContains(t, d.sees("bob", "/a/"+a.Code), "Allow once", site)
-		require.Equal(t, http.StatusConflict, d.votes("bob", a.Code, core.AllowOnce).Code, site)
+		require.Equal(t, http.StatusConflict, d.votes("bob", a.Code, approval.AllowOnce).Code, site)
 	}
 	d.asks("bob", http.MethodGet, "/a/"+a.Code+"/call", nil, from("same-origin"))
-	require.Equal(t, http.StatusSeeOther, d.votes("bob", a.Code, core.AllowOnce).Code)
+	require.Equal(t, http.StatusSeeOther, d.votes("bob", a.Code, approval.AllowOnce).Code)
 }
 
 // Whatever ends a line for a stream of events ends no line of what it carries.
@@ -78,8 +80,11 @@ func TestAdversary_N3_NoPageIsKept(t *testing.T) {
 func TestVerifiersPeopleFindWhatAsksThem(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	v := d.web.reader(core.Session{Person: "dave"})
-	a := core.Approval{Status: core.Pending, Rule: core.Rule{Verifier: &core.VerifierNeed{Accounts: []string{"telegram:4"}, Optional: true}}}
+	v := d.web.reader(signin.Session{Person: "dave"})
+	a := approval.Approval{
+		Ended:  approval.Ended{Status: approval.Pending},
+		Judged: approval.Judged{Rule: approval.Rule{Verifier: &approval.VerifierNeed{Accounts: []string{"telegram:4"}, Optional: true}}},
+	}
 	require.True(t, v.sees(a))
 	a.Rule.Verifier.Accounts = []string{"telegram:3"}
 	require.False(t, v.sees(a))
@@ -91,10 +96,10 @@ func TestAdversary_S1_APageThatFailed(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	a := d.run("terraform plan -out p")
-	d.web.cfg.Audit = &Audit{Entries: unreadable{}}
+	d.web.approvals.entries = unreadable{}
 	require.Equal(t, http.StatusServiceUnavailable, d.asks("bob", http.MethodGet, "/a/"+a.Code, nil).Code)
-	d.web.cfg.Audit = nil
-	require.Equal(t, http.StatusConflict, d.votes("bob", a.Code, core.AllowOnce).Code)
+	d.web.approvals.entries = nil
+	require.Equal(t, http.StatusConflict, d.votes("bob", a.Code, approval.AllowOnce).Code)
 }
 
 // unreadable is a log that cannot be read.

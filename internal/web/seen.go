@@ -3,7 +3,8 @@ package web
 import (
 	"sync"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
 
 // maxShown is how many calls are remembered as shown. Beyond it all are forgotten, and
@@ -21,7 +22,7 @@ type shown struct {
 type shownCall struct{ session, key, fingerprint string }
 
 // note remembers that the whole call stood on a page of that session, or was downloaded.
-func (m *shown) note(s core.Session, a core.Approval) {
+func (m *shown) note(s signin.Session, a approval.Approval) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.calls == nil || len(m.calls) >= maxShown {
@@ -31,14 +32,14 @@ func (m *shown) note(s core.Session, a core.Approval) {
 }
 
 // to reports whether that session was shown all that would run.
-func (m *shown) to(s core.Session, a core.Approval) bool {
+func (m *shown) to(s signin.Session, a approval.Approval) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.calls[shownCall{s.ID, a.Key, a.Fingerprint}]
 }
 
 // downloaded is note of a file, which the open page of that call waits for.
-func (m *shown) downloaded(s core.Session, a core.Approval) {
+func (m *shown) downloaded(s signin.Session, a approval.Approval) {
 	m.note(s, a)
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // The desk answers under its own names alone, from its own pages alone, and in nobody's
@@ -90,7 +91,7 @@ func TestAdversary_N2_OnlyAClickSpendsALink(t *testing.T) {
 		require.Contains(t, a.text, "Sign in as alice</button>")
 		require.Empty(t, a.Header.Values("Set-Cookie"))
 		require.Equal(t, http.StatusMethodNotAllowed, preview.do(http.MethodHead, link, nil).StatusCode)
-		require.Empty(t, x.events(core.EventSignIn))
+		require.Empty(t, x.events(approval.EventSignIn))
 	}
 
 	v := x.visitor()
@@ -99,7 +100,7 @@ func TestAdversary_N2_OnlyAClickSpendsALink(t *testing.T) {
 	require.Regexp(t, `^__Host-approvalbot=[A-Za-z0-9_-]{43}; Path=/; Max-Age=604800; HttpOnly; Secure; SameSite=Lax$`,
 		a.Header.Get("Set-Cookie"))
 	require.True(t, v.in())
-	require.Len(t, x.events(core.EventSignIn), 1)
+	require.Len(t, x.events(approval.EventSignIn), 1)
 
 	second := x.visitor()
 	a = second.click(link)
@@ -107,7 +108,7 @@ func TestAdversary_N2_OnlyAClickSpendsALink(t *testing.T) {
 	require.Contains(t, a.text, "This link was used already")
 	require.Equal(t, http.StatusGone, second.get(link).StatusCode)
 	require.False(t, second.in())
-	require.Len(t, x.events(core.EventRefused), 1)
+	require.Len(t, x.events(approval.EventRefused), 1)
 
 	for _, wrong := range []string{"/signin?link=" + strings.Repeat("A", 43), "/signin?link=", "/signin?link=%00"} {
 		require.Equal(t, http.StatusGone, second.click(wrong).StatusCode, wrong)
@@ -132,7 +133,7 @@ func TestAdversary_N2_TwoClicksAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	require.EqualValues(t, 1, in.Load())
-	require.Len(t, x.events(core.EventSignIn), 1)
+	require.Len(t, x.events(approval.EventSignIn), 1)
 }
 
 // Late, and once its person is gone, a link leads nowhere.
@@ -147,7 +148,7 @@ func TestAdversary_N2_ALinkIsOver(t *testing.T) {
 	x.configured("alice", "bob")
 	require.Equal(t, http.StatusSeeOther, v.click(link).StatusCode, "it was not spent")
 
-	l, secret, err := x.gate.MakeLink(t.Context(), core.Caller{Token: "ops", MayAdmin: true}, "bob", true)
+	l, secret, err := x.signin.MakeLink(t.Context(), core.Caller{Token: "ops", MayAdmin: true}, "bob", true)
 	require.NoError(t, err)
 	require.LessOrEqual(t, time.Until(time.UnixMilli(l.EndsMs)), 5*time.Minute)
 	require.True(t, l.Enrols)
@@ -165,11 +166,11 @@ func TestAdversary_N2_ThePersonsChatsAreTold(t *testing.T) {
 	notices, err := x.store.Notices(t.Context(), 10)
 	require.NoError(t, err)
 	require.Len(t, notices, 2)
-	sessions, err := x.gate.Sessions(t.Context(), "alice")
+	sessions, err := x.signin.Sessions(t.Context(), "alice")
 	require.NoError(t, err)
 	require.Len(t, sessions, 1)
 	require.False(t, sessions[0].Enrols)
-	var chats []core.Target
+	var chats []approval.Target
 	for _, n := range notices {
 		chats = append(chats, n.Target)
 		require.Equal(t, sessions[0].ID, n.Session)
@@ -177,13 +178,13 @@ func TestAdversary_N2_ThePersonsChatsAreTold(t *testing.T) {
 The browser calls itself: Firefox on Linux
 If that was not you, end it here, and tell your operator\.$`, n.Text)
 	}
-	require.ElementsMatch(t, []core.Target{{Channel: "telegram", To: "111"}, {Channel: "discord", To: "dm:222"}}, chats)
+	require.ElementsMatch(t, []approval.Target{{Channel: "telegram", To: "111"}, {Channel: "discord", To: "dm:222"}}, chats)
 
-	stranger := core.Voter{Channel: "telegram", UserID: "333"} // bob's
-	err = x.gate.EndSessionFrom(t.Context(), stranger, sessions[0].ID, nil)
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	stranger := approval.Voter{Channel: "telegram", UserID: "333"} // bob's
+	err = x.signin.EndSessionFrom(t.Context(), stranger, sessions[0].ID, nil)
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
 	require.True(t, v.in())
-	require.NoError(t, x.gate.EndSessionFrom(t.Context(), core.Voter{Channel: "discord", UserID: "222"}, sessions[0].ID, nil))
+	require.NoError(t, x.signin.EndSessionFrom(t.Context(), approval.Voter{Channel: "discord", UserID: "222"}, sessions[0].ID, nil))
 	require.False(t, v.in())
 }
 
@@ -205,9 +206,9 @@ func TestAdversary_N6_AnOpenPageEndsWithItsSession(t *testing.T) {
 	x := newSite(t)
 	v := x.signedInAs("alice")
 	ended := v.open("/test/stream")
-	sessions, err := x.gate.Sessions(t.Context(), "alice")
+	sessions, err := x.signin.Sessions(t.Context(), "alice")
 	require.NoError(t, err)
-	require.NoError(t, x.gate.EndSession(t.Context(), "alice", sessions[0].ID))
+	require.NoError(t, x.signin.EndSession(t.Context(), "alice", sessions[0].ID))
 	require.NoError(t, ended())
 }
 
@@ -249,7 +250,7 @@ func TestSessionsPage(t *testing.T) {
 	require.Equal(t, "/signin", one.leads(one.post("/signout", nil)))
 	require.False(t, one.in())
 	require.True(t, bob.in())
-	require.Len(t, x.events(core.EventSignedOut), 3)
+	require.Len(t, x.events(approval.EventSignedOut), 3)
 }
 
 // Signing in anew, as whomever, ends the browser's session before.
@@ -260,7 +261,7 @@ func TestSigningInAnewEndsTheOldSession(t *testing.T) {
 	require.Contains(t, v.get(x.link("bob")).text, "You are signed in as alice here. That session ends with this.")
 	v.click(x.link("bob"))
 	require.Contains(t, v.get("/me").text, "You are signed in as bob.")
-	sessions, err := x.gate.Sessions(t.Context(), "alice")
+	sessions, err := x.signin.Sessions(t.Context(), "alice")
 	require.NoError(t, err)
 	require.Empty(t, sessions)
 }

@@ -9,19 +9,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/assertion"
 	"approvalbot/internal/assertion/softkey"
+	"approvalbot/internal/signin"
 )
 
 // told is any answer to a script.
 type told struct {
 	Code, Detail, URL, Text, Nonce, Challenge, RPID, Next string
-	Status                                                core.Status
+	Status                                                approval.Status
 	AllowCredentials                                      []allowedKey
 }
 
-func shownOf(a core.Approval) map[string]string {
+func shownOf(a approval.Approval) map[string]string {
 	return map[string]string{"fingerprint": a.Fingerprint, "policyHash": "policy"}
 }
 
@@ -52,7 +53,7 @@ func TestSignAYes(t *testing.T) {
 	require.Equal(t, []allowedKey{{"public-key", key.ID}}, asked.AllowCredentials)
 	yes := map[string]any{"nonce": asked.Nonce, "reason": "looks <fine>", "response": key.Sign(t, d.site, challengeOf(t, asked))}
 	require.Equal(t, http.StatusOK, v.post("/a/"+a.Code+"/stepup/finish", yes, &said))
-	require.Equal(t, core.Approved, said.Status)
+	require.Equal(t, approval.Approved, said.Status)
 	got, err := d.ByKey(t.Context(), a.Key)
 	require.NoError(t, err)
 	require.Equal(t, []string{"person:alice"}, got.DecidedBy)
@@ -85,7 +86,7 @@ func TestAdversary_N4_AtThePage(t *testing.T) {
 	key := d.enrol(t, "alice")
 	a, b := d.submit(t, `{"target":"prod"}`), d.submit(t, `{"target":"test"}`)
 	v := d.visit(t, "alice.link")
-	finish := func(by *passkeyVisitor, at core.Approval, nonce string, r assertion.Response) told {
+	finish := func(by *passkeyVisitor, at approval.Approval, nonce string, r assertion.Response) told {
 		var out told
 		status := by.post("/a/"+at.Code+"/stepup/finish", map[string]any{"nonce": nonce, "response": r}, &out)
 		require.Equal(t, http.StatusForbidden, status)
@@ -117,10 +118,10 @@ func TestAdversary_N4_AtThePage(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusForbidden, answer.StatusCode, "another site's page")
-	for _, x := range []core.Approval{a, b} {
+	for _, x := range []approval.Approval{a, b} {
 		got, err := d.ByKey(t.Context(), x.Key)
 		require.NoError(t, err)
-		require.Equal(t, core.Pending, got.Status)
+		require.Equal(t, approval.Pending, got.Status)
 	}
 }
 
@@ -215,7 +216,7 @@ func TestEnrol(t *testing.T) {
 				return v.post("/me/passkeys/finish", map[string]any{"challenge": challenge, "name": "phone", "credential": made}, &told{})
 			}
 			asked := begin()
-			require.Equal(t, base64.RawURLEncoding.EncodeToString(core.UserHandle("alice")), asked.User.ID)
+			require.Equal(t, base64.RawURLEncoding.EncodeToString(signin.UserHandle("alice")), asked.User.ID)
 			made := key.Make(t, d.site, asked.Challenge)
 			require.Equal(t, http.StatusForbidden, finish(d.visit(t, "alice.oidc"), asked.Challenge, made), "another browser")
 			require.Equal(t, http.StatusOK, finish(v, asked.Challenge, made))

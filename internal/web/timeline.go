@@ -6,9 +6,12 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
+	"approvalbot/internal/people"
 )
 
 // Entries are the audit log, oldest first.
@@ -27,14 +30,14 @@ const (
 
 // timeline is what the log has of an approval. Of one that took very long, in a busy desk,
 // it is the beginning.
-func (w *Web) timeline(ctx context.Context, v reader, a core.Approval) (out []moment, err error) {
-	if w.cfg.Audit == nil {
+func timeline(ctx context.Context, log Entries, v reader, a approval.Approval) (out []moment, err error) {
+	if log == nil {
 		return nil, nil
 	}
-	at, head, err := w.firstSince(ctx, a.CreatedAtMs-skewMs)
+	at, head, err := firstSince(ctx, log, a.CreatedAtMs-skewMs)
 	for read := 0; err == nil && at < head && read < lineMost; read += linePage {
 		var page []core.Entry
-		if page, err = w.cfg.Audit.Log(ctx, at, linePage); len(page) == 0 {
+		if page, err = log.Log(ctx, at, linePage); len(page) == 0 {
 			break
 		}
 		for _, e := range page {
@@ -48,13 +51,13 @@ func (w *Web) timeline(ctx context.Context, v reader, a core.Approval) (out []mo
 }
 
 // firstSince gives the number below the first entry since that time, and the newest.
-func (w *Web) firstSince(ctx context.Context, ms int64) (below, head int64, err error) {
-	head, _, err = w.cfg.Audit.Head(ctx)
+func firstSince(ctx context.Context, log Entries, ms int64) (below, head int64, err error) {
+	head, _, err = log.Head(ctx)
 	lo, hi := int64(0), head // everything up to lo is older; what follows hi is not
 	for err == nil && lo < hi {
 		mid := (lo + hi) / 2
 		var one []core.Entry
-		one, err = w.cfg.Audit.Log(ctx, mid, 1)
+		one, err = log.Log(ctx, mid, 1)
 		if len(one) == 1 && one[0].AtMs < ms {
 			lo = max(mid+1, one[0].Seq)
 		} else {
@@ -64,28 +67,31 @@ func (w *Web) firstSince(ctx context.Context, ms int64) (below, head int64, err 
 	return lo, head, err
 }
 
+// moment is one line of what happened when.
+type moment struct{ At, What, By string }
+
 // momentOf says an entry of the log in words.
-func (v reader) momentOf(e core.Event) moment {
+func (v reader) momentOf(e approval.Event) moment {
 	var facts struct {
-		Vote      *core.Vote `json:"vote"`
-		By        string     `json:"by"`
-		Why       string     `json:"why"`
-		DecidedBy []string   `json:"decidedBy"`
-		Decision  string     `json:"decision"`
-		Asked     []string   `json:"asked"`
-		To        string     `json:"to"`
+		Vote      *approval.Vote `json:"vote"`
+		By        string         `json:"by"`
+		Why       string         `json:"why"`
+		DecidedBy []string       `json:"decidedBy"`
+		Decision  string         `json:"decision"`
+		Asked     []string       `json:"asked"`
+		To        string         `json:"to"`
 	}
 	_ = json.Unmarshal(e.Data, &facts)
-	m := moment{At: v.at(e.AtMs), What: cmp.Or(eventTexts[e.Type], string(e.Type))}
+	m := moment{At: v.at(e.AtMs), What: cmp.Or(eventTexts()[e.Type], string(e.Type))}
 	switch {
 	case facts.Vote != nil && facts.Vote.Voter != nil:
-		m.By = core.People([]string{facts.Vote.Voter.Name()}) + " by " + facts.Vote.Voter.Channel
+		m.By = people.People([]string{facts.Vote.Voter.Name()}) + " by " + facts.Vote.Voter.Channel
 		m.What += ": " + strings.Join(slices.DeleteFunc([]string{string(facts.Vote.Decision),
 			strings.Join(facts.Vote.ReasonCodes, " ")}, empty), ", ")
 	case facts.By != "":
-		m.By = core.People([]string{facts.By})
-	case e.Type == core.EventResolved:
-		m.By = core.People(facts.DecidedBy)
+		m.By = people.People([]string{facts.By})
+	case e.Type == approval.EventResolved:
+		m.By = people.People(facts.DecidedBy)
 		m.What += ": " + facts.Decision
 	case len(facts.Asked) > 0:
 		m.By = strings.Join(facts.Asked, ", ")
@@ -99,13 +105,15 @@ func (v reader) momentOf(e core.Event) moment {
 
 func empty(s string) bool { return s == "" }
 
-var eventTexts = map[core.EventType]string{
-	core.EventRequested: "asked", core.EventVote: "voted", core.EventResolved: "settled", core.EventExpired: "expired",
-	core.EventWithdrawn: "withdrawn", core.EventRevoked: "taken back", core.EventResult: "result reported",
-	core.EventReminded: "reminded", core.EventEscalated: "escalated", core.EventClaimed: "claimed by its asker",
-	core.EventJoined: "an identical call joined", core.EventReason: "reason added", core.EventRefused: "attempt refused",
-	core.EventUnreached: "nobody could be asked", core.EventFallback: "further chats were asked",
-	core.EventGranted: "a grant or cool-down was left", core.EventRejudged: "judged again, since the rules changed",
-	core.EventRetry: "may run once more", core.EventFailOpen: "a key that fails open was used",
-	core.EventDrilled: "the drill is over", core.EventUngranted: "what it left was ended",
-}
+var eventTexts = sync.OnceValue(func() map[approval.EventType]string {
+	return map[approval.EventType]string{
+		approval.EventRequested: "asked", approval.EventVote: "voted", approval.EventResolved: "settled", approval.EventExpired: "expired",
+		approval.EventWithdrawn: "withdrawn", approval.EventRevoked: "taken back", approval.EventResult: "result reported",
+		approval.EventReminded: "reminded", approval.EventEscalated: "escalated", approval.EventClaimed: "claimed by its asker",
+		approval.EventJoined: "an identical call joined", approval.EventReason: "reason added", approval.EventRefused: "attempt refused",
+		approval.EventUnreached: "nobody could be asked", approval.EventFallback: "further chats were asked",
+		approval.EventGranted: "a grant or cool-down was left", approval.EventRejudged: "judged again, since the rules changed",
+		approval.EventRetry: "may run once more", approval.EventFailOpen: "a key that fails open was used",
+		approval.EventDrilled: "the drill is over", approval.EventUngranted: "what it left was ended",
+	}
+})

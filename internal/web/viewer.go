@@ -11,10 +11,32 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/card"
+	"approvalbot/internal/signin"
 )
 
 // viewerWait is how long a list is held back while it is as the viewer knows it.
 const viewerWait = 25 * time.Second
+
+// viewerPages list what waits for pages of other sites.
+type viewerPages struct {
+	page
+	authenticated func(http.ResponseWriter, *http.Request) // nil: nobody wants to know
+	streams       *streams
+	changes       Changes // nil: a list is answered at once
+	closing       <-chan struct{}
+	key           core.ViewerKey          // reads the tokens of who looks at such a list
+	asks          func(owner string) bool // whether an API token of that name still may ask
+	origins       []string                // of pages that may list what waits
+}
+
+func (p *viewerPages) routes() []route {
+	return []route{
+		{pattern: "GET /viewer/approvals", open: true, serve: p.watchedPage},
+		{pattern: "OPTIONS /viewer/approvals", open: true, serve: p.preflight},
+		{pattern: "GET /static/approvalbot.js", open: true, serve: p.embedScript},
+	}
+}
 
 // watched is what an <approval-dialog> lists.
 type watched struct {
@@ -33,28 +55,28 @@ type watchedItem struct {
 
 // watchedPage answers a viewer's token with what waits in its session. With known, the
 // state of an earlier answer, it waits until that is another one, for half a minute at most.
-func (w *Web) watchedPage(out http.ResponseWriter, r *http.Request, _ core.Session) {
-	if !w.fromEmbedder(out, r) {
+func (p *viewerPages) watchedPage(out http.ResponseWriter, r *http.Request, _ signin.Session) {
+	if !p.fromEmbedder(out, r) {
 		return
 	}
-	v, ok := w.viewer(r)
+	v, ok := p.viewer(r)
 	if !ok {
 		http.Error(out, "This viewer token does not count, or no longer: fetch another one.", http.StatusUnauthorized)
 		return
 	}
-	leave, status := w.streams.enter(false, share{"viewer", v.Owner, v.SessionKey, streamsOfAViewer})
+	leave, status := p.streams.enter(false, share{"viewer", v.Owner, v.SessionKey, streamsOfAViewer})
 	if status != 0 {
 		http.Error(out, "Too many lists of this session, or of all, are open.", status)
 		return
 	}
 	defer leave()
-	if w.cfg.Authenticated != nil {
-		w.cfg.Authenticated(out, r)
+	if p.authenticated != nil {
+		p.authenticated(out, r)
 	}
 	out.Header().Set("Connection", "close") // so that nobody keeps more connections than requests
-	list, err := w.awaitWatched(r, v, r.URL.Query().Get("known"))
+	list, err := p.awaitWatched(r, v, r.URL.Query().Get("known"))
 	if err != nil {
-		w.cfg.Log.Error("a viewer's list could not be made", "reason", err)
+		p.log.Error("a viewer's list could not be made", "reason", err)
 		http.Error(out, "The desk cannot do that right now.", http.StatusServiceUnavailable)
 		return
 	}
@@ -63,22 +85,22 @@ func (w *Web) watchedPage(out http.ResponseWriter, r *http.Request, _ core.Sessi
 }
 
 // viewer is whom the request's token is of, while its owner may ask.
-func (w *Web) viewer(r *http.Request) (core.Viewer, bool) {
+func (p *viewerPages) viewer(r *http.Request) (core.Viewer, bool) {
 	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	v, ok := w.cfg.Viewers.Read(token, time.Now().UnixMilli())
-	return v, ok && bearer && w.cfg.Asks != nil && w.cfg.Asks(v.Owner)
+	v, ok := p.key.Read(token, time.Now().UnixMilli())
+	return v, ok && bearer && p.asks != nil && p.asks(v.Owner)
 }
 
 // fromEmbedder lets a page of an origin that may embed read the answer, and answers all
 // other pages with a refusal. What is no page names no origin.
-func (w *Web) fromEmbedder(out http.ResponseWriter, r *http.Request) bool {
+func (p *viewerPages) fromEmbedder(out http.ResponseWriter, r *http.Request) bool {
 	h := out.Header()
 	h.Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")
 	switch {
 	case origin == "":
 		return true
-	case !slices.Contains(w.cfg.EmbedOrigins, origin):
+	case !slices.Contains(p.origins, origin):
 		http.Error(out, "Pages of this origin may not ask: server.web.embedOrigins does not name it.", http.StatusForbidden)
 		return false
 	}
@@ -88,8 +110,8 @@ func (w *Web) fromEmbedder(out http.ResponseWriter, r *http.Request) bool {
 }
 
 // preflight says to a browser that a page may send its token.
-func (w *Web) preflight(out http.ResponseWriter, r *http.Request, _ core.Session) {
-	if !w.fromEmbedder(out, r) {
+func (p *viewerPages) preflight(out http.ResponseWriter, r *http.Request, _ signin.Session) {
+	if !p.fromEmbedder(out, r) {
 		return
 	}
 	h := out.Header()
@@ -100,18 +122,18 @@ func (w *Web) preflight(out http.ResponseWriter, r *http.Request, _ core.Session
 }
 
 // awaitWatched gives what waits in the viewer's session as soon as its state is not known.
-func (w *Web) awaitWatched(r *http.Request, v core.Viewer, known string) (watched, error) {
-	if w.cfg.Changes != nil {
-		defer w.cfg.Changes.Listen()()
+func (p *viewerPages) awaitWatched(r *http.Request, v core.Viewer, known string) (watched, error) {
+	if p.changes != nil {
+		defer p.changes.Listen()()
 	}
 	over := time.NewTimer(min(viewerWait, time.Until(time.UnixMilli(v.EndsMs))))
 	defer over.Stop()
 	for {
 		var news <-chan struct{}
-		if w.cfg.Changes != nil {
-			news = w.cfg.Changes.News() // before the look, so that nothing is missed between the two
+		if p.changes != nil {
+			news = p.changes.News() // before the look, so that nothing is missed between the two
 		}
-		list, err := w.watchedNow(r.Context(), v)
+		list, err := p.watchedNow(r.Context(), v)
 		if err != nil || list.State != known {
 			return list, err
 		}
@@ -119,7 +141,7 @@ func (w *Web) awaitWatched(r *http.Request, v core.Viewer, known string) (watche
 		case <-news:
 		case <-over.C:
 			return list, nil
-		case <-w.closing:
+		case <-p.closing:
 			return list, nil
 		case <-r.Context().Done():
 			return list, nil
@@ -127,14 +149,14 @@ func (w *Web) awaitWatched(r *http.Request, v core.Viewer, known string) (watche
 	}
 }
 
-func (w *Web) watchedNow(ctx context.Context, v core.Viewer) (watched, error) {
-	waiting, err := w.gate.Watched(ctx, v)
+func (p *viewerPages) watchedNow(ctx context.Context, v core.Viewer) (watched, error) {
+	waiting, err := p.gate.Watched(ctx, v)
 	if err != nil {
 		return watched{}, err
 	}
 	list := watched{Items: make([]watchedItem, 0, len(waiting))}
 	for _, a := range waiting {
-		list.Items = append(list.Items, watchedItem{Code: a.Code, Title: a.Headline(), Risk: a.Assessment.RiskClass.String(),
+		list.Items = append(list.Items, watchedItem{Code: a.Code, Title: card.Headline(a), Risk: a.Assessment.RiskClass.String(),
 			CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs})
 	}
 	text, err := json.Marshal(list.Items)
@@ -144,7 +166,7 @@ func (w *Web) watchedNow(ctx context.Context, v core.Viewer) (watched, error) {
 }
 
 // embedScript serves the element to any page: it is public, and does nothing without a token.
-func (w *Web) embedScript(out http.ResponseWriter, r *http.Request, _ core.Session) {
+func (p *viewerPages) embedScript(out http.ResponseWriter, r *http.Request, _ signin.Session) {
 	h := out.Header()
 	h.Del("Cache-Control") // it is nobody's
 	h.Set("Access-Control-Allow-Origin", "*")

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 )
 
 func (d *dialogDesk) watched(token, known string, headers ...string) (watched, answered) {
@@ -36,11 +38,11 @@ func TestWhatAPageLists(t *testing.T) {
 	t.Parallel()
 	d := newDialogDesk(t)
 	low, high := d.ask("read", `{"path":"a"}`), d.ask("grave", `{"command":"rm -rf /srv TOKEN=hunter2hunter2hunter2"}`)
-	d.ask("read", `{"path":"b"}`, func(c *core.Call) { c.SessionKey = "chat-2" })
+	d.ask("read", `{"path":"b"}`, func(c *approval.Call) { c.SessionKey = "chat-2" })
 
 	list, got := d.watched(d.token(agentName, "chat-1", time.Now()), "", "Origin", embedder)
 	require.Equal(t, []string{high.Code, low.Code}, codes(list))
-	require.Equal(t, watchedItem{Code: high.Code, Title: high.Headline(), Risk: "R4", CreatedAtMs: high.CreatedAtMs,
+	require.Equal(t, watchedItem{Code: high.Code, Title: card.Headline(high), Risk: "R4", CreatedAtMs: high.CreatedAtMs,
 		ExpiresAtMs: high.ExpiresAtMs}, list.Items[0])
 	require.NotContains(t, got.text, "hunter2")
 	require.Equal(t, embedder, got.Header.Get("Access-Control-Allow-Origin"))
@@ -124,7 +126,7 @@ func TestAdversary_N1_ViewerTokens(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, resolve.StatusCode)
 	require.Equal(t, http.StatusSeeOther, d.do("GET", "/dialog/"+a.Code, "", "", bearer...).StatusCode)
 	require.Equal(t, http.StatusMethodNotAllowed, d.do("POST", "/viewer/approvals", "", "", bearer...).StatusCode)
-	require.Equal(t, core.Pending, d.now(a.Code).Status)
+	require.Equal(t, approval.Pending, d.now(a.Code).Status)
 }
 
 // Pages of other origins cannot read the list, whatever token they have, and are told of no

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // A person reads the call on its page, and allows it: the vote is theirs.
@@ -22,7 +23,7 @@ func TestVote(t *testing.T) {
 	page := d.sees("bob", "/a/"+a.Code)
 	require.Contains(t, page, `<span class="t-program">terraform</span>`)
 	require.Contains(t, page, "Allow once")
-	out := d.votes("bob", a.Code, core.AllowOnce)
+	out := d.votes("bob", a.Code, approval.AllowOnce)
 	require.Equal(t, http.StatusSeeOther, out.Code, out.Body.String())
 	require.Equal(t, []string{"person:bob"}, d.get(a).DecidedBy)
 	require.Contains(t, d.sees("bob", out.Header().Get("Location")), "Allowed. It may run once, within 5 minutes.")
@@ -35,13 +36,13 @@ func TestVote_Twice(t *testing.T) {
 	a := d.run("terraform plan -out p")
 	d.sees("bob", "/a/"+a.Code)
 	d.sees("alice", "/a/"+a.Code)
-	require.Equal(t, http.StatusSeeOther, d.votes("bob", a.Code, core.AllowOnce).Code)
-	require.Equal(t, http.StatusSeeOther, d.votes("bob", a.Code, core.AllowOnce).Code, "the same again is fine")
-	late := d.votes("alice", a.Code, core.Deny)
+	require.Equal(t, http.StatusSeeOther, d.votes("bob", a.Code, approval.AllowOnce).Code)
+	require.Equal(t, http.StatusSeeOther, d.votes("bob", a.Code, approval.AllowOnce).Code, "the same again is fine")
+	late := d.votes("alice", a.Code, approval.Deny)
 	require.Equal(t, http.StatusConflict, late.Code)
 	require.Contains(t, late.Body.String(), "Already decided: allowed once by bob")
 	require.Len(t, d.get(a).Votes, 1)
-	script := d.votes("alice", a.Code, core.Deny, func(r *http.Request) { r.Header.Set("HX-Request", "true") })
+	script := d.votes("alice", a.Code, approval.Deny, func(r *http.Request) { r.Header.Set("HX-Request", "true") })
 	require.Equal(t, a.Code+": Already decided: allowed once by bob", script.Body.String())
 }
 
@@ -50,14 +51,14 @@ func TestAdversary_S1_AllowOnTheWebUnseen(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	a := d.run("terraform plan -out p")
-	out := d.votes("bob", a.Code, core.AllowOnce)
+	out := d.votes("bob", a.Code, approval.AllowOnce)
 	require.Equal(t, http.StatusConflict, out.Code)
 	require.Contains(t, out.Body.String(), "Not everything that "+a.Code+" would run has been shown to you here")
-	require.Equal(t, core.Pending, d.get(a).Status)
+	require.Equal(t, approval.Pending, d.get(a).Status)
 
 	b := d.run("terraform plan -out q")
 	d.sees("alice", "/a/"+b.Code)
-	require.Equal(t, http.StatusConflict, d.votes("bob", b.Code, core.AllowOnce).Code, "what alice saw bob has not seen")
+	require.Equal(t, http.StatusConflict, d.votes("bob", b.Code, approval.AllowOnce).Code, "what alice saw bob has not seen")
 }
 
 // What is too long for a page is downloaded first; the button comes with that.
@@ -69,14 +70,14 @@ func TestAdversary_S1_ACallTooLongForAPage(t *testing.T) {
 	require.NotContains(t, page, "Allow once")
 	require.Contains(t, page, "more characters, in the file")
 	require.Less(t, len(page), 400_000)
-	require.Equal(t, http.StatusConflict, d.votes("bob", a.Code, core.AllowOnce).Code)
+	require.Equal(t, http.StatusConflict, d.votes("bob", a.Code, approval.AllowOnce).Code)
 
 	file := d.asks("bob", http.MethodGet, "/a/"+a.Code+"/call", nil)
 	require.Contains(t, file.Body.String(), "rm -rf /")
 	require.Contains(t, file.Header().Get("Content-Disposition"), "attachment")
 	require.Contains(t, d.sees("bob", "/a/"+a.Code), "Allow once")
-	require.Equal(t, http.StatusSeeOther, d.votes("bob", a.Code, core.AllowOnce).Code)
-	require.Equal(t, core.Approved, d.get(a).Status)
+	require.Equal(t, http.StatusSeeOther, d.votes("bob", a.Code, approval.AllowOnce).Code)
+	require.Equal(t, approval.Approved, d.get(a).Status)
 }
 
 // A yes to an R4 call opens a confirmation in place, and only that counts: on its own page, in a row
@@ -90,7 +91,7 @@ func TestConfirm_PagesAskTwiceForR4(t *testing.T) {
 	require.Contains(t, page, `<details class="confirm">`)
 	require.NotContains(t, page, `name="decision" value="allow-once"`)
 	require.Contains(t, d.sees("bob", "/a/"+low.Code), `name="decision" value="allow-once"`)
-	row := func(a core.Approval) string {
+	row := func(a approval.Approval) string {
 		_, after, _ := strings.Cut(inbox, `id="row-`+a.Code)
 		in, _, _ := strings.Cut(after, "</li>")
 		return in
@@ -114,31 +115,31 @@ func TestAdversary_I5_OnTheWeb(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	a := d.ask("exec", `{"command":"terraform apply x"}`,
-		func(c *core.Call) { c.Requester = &core.Requester{Person: "carol"} })
+		func(c *approval.Call) { c.Requester = &approval.Requester{Person: "carol"} })
 	b := d.ask("exec", `{"command":"terraform apply y"}`,
-		func(c *core.Call) { c.Requester = &core.Requester{Person: "bob"} })
+		func(c *approval.Call) { c.Requester = &approval.Requester{Person: "bob"} })
 	for _, c := range []struct {
 		who  string
-		of   core.Approval
+		of   approval.Approval
 		want int
 	}{{"carol", a, http.StatusForbidden}, {"dave", a, http.StatusNotFound}, {"nobody", a, http.StatusNotFound},
 		{"bob", b, http.StatusForbidden}, {"", a, http.StatusSeeOther}} {
 		d.asks(c.who, http.MethodGet, "/a/"+c.of.Code, nil)
-		out := d.votes(c.who, c.of.Code, core.AllowOnce)
+		out := d.votes(c.who, c.of.Code, approval.AllowOnce)
 		require.Equal(t, c.want, out.Code, c.who)
 		require.NotContains(t, out.Header().Get("Location"), "voted", c.who)
 		require.Empty(t, d.get(c.of).Votes, c.who)
 	}
 	require.Contains(t, d.sees("bob", "/a/"+b.Code), "You asked for this, so somebody else decides it.")
-	d.votes("bob", b.Code, core.Deny)
-	require.Equal(t, core.Withdrawn, d.get(b).Status, "a deny of their own withdraws it")
+	d.votes("bob", b.Code, approval.Deny)
+	require.Equal(t, approval.Withdrawn, d.get(b).Status, "a deny of their own withdraws it")
 }
 
 // Who neither decides nor administers sees what they asked for, and nothing else.
 func TestSeesOnlyTheirOwn(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	own := d.ask("exec", `{"command":"make own"}`, func(c *core.Call) { c.Requester = &core.Requester{Person: "carol"} })
+	own := d.ask("exec", `{"command":"make own"}`, func(c *approval.Call) { c.Requester = &approval.Requester{Person: "carol"} })
 	other := d.run("make other")
 	for _, page := range []string{"/", "/history", "/history?format=csv", "/history?format=json"} {
 		text := d.sees("carol", page)
@@ -158,7 +159,7 @@ func TestEndedAndUnknown(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	a := d.run("make it")
-	d.votes("bob", a.Code, core.Deny)
+	d.votes("bob", a.Code, approval.Deny)
 	page := d.sees("alice", "/a/"+strings.ToLower(a.Code))
 	require.Contains(t, page, "⛔ Denied by bob")
 	require.NotContains(t, page, `value="allow-once"`)
@@ -172,9 +173,9 @@ func TestInbox_Order(t *testing.T) {
 	grave := d.run("terraform destroy -auto-approve")
 	mild := d.run("make it")
 	mine := d.ask("exec", `{"command":"terraform destroy mine"}`,
-		func(c *core.Call) { c.Requester = &core.Requester{Person: "bob"} })
+		func(c *approval.Call) { c.Requester = &approval.Requester{Person: "bob"} })
 	page := d.sees("bob", "/")
-	at := func(a core.Approval) int { return strings.Index(page, `id="row-`+a.Code) }
+	at := func(a approval.Approval) int { return strings.Index(page, `id="row-`+a.Code) }
 	require.Less(t, at(grave), at(mild))
 	require.Less(t, at(mild), at(mine), "bob asked for it, so it waits for others")
 	require.Contains(t, page, "<title>🟥 3 · Inbox")
@@ -187,7 +188,7 @@ func TestHistory(t *testing.T) {
 	d := newDesk(t)
 	a := d.ask("exec", `{"command":"=cmd|' /C calc'!A0"}`)
 	b := d.run("make it")
-	d.votes("bob", b.Code, core.Deny)
+	d.votes("bob", b.Code, approval.Deny)
 	require.NotContains(t, d.sees("alice", "/history?status=denied"), a.Code)
 	rows, err := csv.NewReader(strings.NewReader(d.sees("alice", "/history?format=csv&q=calc"))).ReadAll()
 	require.NoError(t, err)
@@ -227,7 +228,7 @@ func TestGrants(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	a := d.run("make it")
-	d.votes("bob", a.Code, core.Deny) // leaves a cool-down
+	d.votes("bob", a.Code, approval.Deny) // leaves a cool-down
 	page := d.sees("alice", "/grants")
 	require.Contains(t, page, "refused for a while")
 	require.Contains(t, page, "<strong>bob</strong>")
@@ -279,17 +280,17 @@ func TestVote_AskAgain(t *testing.T) {
 	a := d.run("make it")
 	again := "/a/" + a.Code + "/again"
 	require.Equal(t, http.StatusConflict, d.asks("bob", http.MethodPost, again, url.Values{}).Code, "it waits yet")
-	d.votes("bob", a.Code, core.Deny)
+	d.votes("bob", a.Code, approval.Deny)
 	require.Contains(t, d.sees("bob", "/a/"+a.Code), "Allow again now")
 	require.Equal(t, http.StatusNotFound, d.asks("carol", http.MethodPost, again, url.Values{}).Code)
-	refused, _, err := d.gate.Submit(t.Context(), deployer, core.Call{ToolName: "exec", Params: []byte(`{"command":"make it"}`)})
+	refused, _, err := d.gate.Submit(t.Context(), deployer, approval.Call{ToolName: "exec", Params: []byte(`{"command":"make it"}`)})
 	require.NoError(t, err)
-	require.Equal(t, core.Denied, refused.Status)
+	require.Equal(t, approval.Denied, refused.Status)
 	out := d.asks("bob", http.MethodPost, again, url.Values{})
 	require.Equal(t, http.StatusSeeOther, out.Code, out.Body.String())
 	page := d.sees("bob", out.Header().Get("Location"))
 	require.Contains(t, page, "The very same call asks again from now on, as bob said.")
 	require.NotContains(t, page, "Allow again now")
 	require.Equal(t, http.StatusSeeOther, d.asks("alice", http.MethodPost, again, url.Values{}).Code, "a second time nothing happens")
-	require.Equal(t, core.Pending, d.run("make it").Status)
+	require.Equal(t, approval.Pending, d.run("make it").Status)
 }

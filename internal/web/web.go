@@ -1,33 +1,30 @@
 // Package web serves the desk's pages to people: what waits for them, what
 // happened, and how they sign in. Everything a page shows comes from core and
 // display; pages decide nothing.
+//
+// Each page has a handler type with what it needs, and a .templ file that says what it looks
+// like. Below them are page (how people are answered), readers (who asks, and what they may
+// see), sessions and admission (whose browser it is); guard is around all of them.
 package web
 
 import (
-	"bytes"
 	"context"
-	"embed"
 	"errors"
-	"html/template"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
-	"sync/atomic"
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
 )
-
-//go:embed static
-var static embed.FS
-
-//go:embed templates
-var texts embed.FS
 
 // Config is what a Web is made of.
 type Config struct {
 	Gate      *core.Gate
+	SignIn    *signin.Door
 	PublicURL *url.URL // how people reach the desk; links begin with it; see [Web.ReachedAt]
 	Log       *slog.Logger
 	// Authenticated notes that a connection is somebody's; nil: nobody wants to know.
@@ -40,7 +37,7 @@ type Config struct {
 	Policy  func(context.Context) (api.Policy, error) // the effective policy
 	OnDisk  func(context.Context) OnDisk              // how the configuration file differs; nil: there is none
 	Audit   *Audit                                    // nil: no log to look at
-	Receipt func(core.Approval) (string, error)       // of a claimed approval; nil: none is signed
+	Receipt func(approval.Approval) (string, error)   // of a claimed approval; nil: none is signed
 	Health  func(context.Context) []core.Diagnostic   // how the desk is
 
 	EmbedOrigins []string                // of pages that may list what waits, and open the dialog
@@ -51,27 +48,20 @@ type Config struct {
 
 // Web is the desk's pages. Safe for concurrent use.
 type Web struct {
-	cfg       Config
-	gate      *core.Gate
-	templates *template.Template
-	who       func(*http.Request) (core.Session, bool) // whose browser it is
-	crossing  *http.CrossOriginProtection
-	provider  *provider // nil: nobody signs in by OIDC
+	page
+	address  *address
+	botToken string
+	guard    *guard
+	sessions *sessions
+	streams  *streams      // pages and lists that are open and live
+	shown    *shown        // calls that people have seen
+	closing  chan struct{} // closed when the desk stops
 
-	shown     shown
-	streams   streams       // pages and lists that are open and live
-	forms     pace          // at which people send them
-	counting  chan struct{} // one count of numbers at a time
-	verifying atomic.Bool   // a check of the log is under way
-	castVote  castVote      // counts what a dialog decides
-	closing   chan struct{} // closed when the desk stops
-}
-
-// page is one route.
-type page struct {
-	pattern string // of ServeMux: "GET /a/{code}"
-	open    bool   // for people who are not signed in, too; the session is empty then
-	serve   func(http.ResponseWriter, *http.Request, core.Session)
+	approvals *approvalPages
+	live      *livePages
+	dialogs   *dialogPages
+	viewers   *viewerPages
+	routes    []route
 }
 
 // New makes the pages.
@@ -79,83 +69,88 @@ func New(cfg Config) (*Web, error) {
 	if cfg.PublicURL == nil {
 		return nil, errors.New("the pages need the address at which people reach them")
 	}
-	w := &Web{cfg: cfg, gate: cfg.Gate, crossing: http.NewCrossOriginProtection(), counting: make(chan struct{}, 1),
-		closing: make(chan struct{})}
-	w.castVote = w.voteOn
-	w.who = w.signedIn
-	if cfg.OIDC.Issuer != "" {
-		w.provider = newProvider(cfg.OIDC)
-	}
-	// A proxy in front may pass on another port, or none, than the pages' origin has.
-	err := w.crossing.AddTrustedOrigin((&url.URL{Scheme: cfg.PublicURL.Scheme, Host: cfg.PublicURL.Host}).String())
-	if err != nil {
+	p := page{readers{cfg.Gate, cfg.Rights}, cfg.Log, cfg.Audit != nil}
+	w := &Web{page: p, address: &address{cfg.PublicURL}, botToken: cfg.BotToken,
+		sessions: newSessions(cfg.SignIn, cfg.Log), streams: &streams{}, shown: &shown{}, closing: make(chan struct{})}
+	var err error
+	if w.guard, err = newGuard(p, w.sessions, w.address, cfg.Authenticated); err != nil {
 		return nil, err
 	}
-	w.templates, err = template.New("").Funcs(functions).Funcs(template.FuncMap{"nav": w.nav}).ParseFS(texts, "templates/*.html")
-	return w, err
+	w.routes = slices.Concat(w.signInRoutes(cfg), w.approvalRoutes(cfg), w.deskRoutes(cfg))
+	return w, nil
+}
+
+// signInRoutes are those by which people come in, and keep what they come in with.
+func (w *Web) signInRoutes(cfg Config) []route {
+	in := admission{w.page, w.sessions, cfg.SignIn}
+	out := slices.Concat(
+		(&signInPages{in, cfg.OIDC.Issuer != ""}).routes(),
+		(&mePages{w.page, cfg.SignIn}).routes(),
+		(&passkeyPages{in}).routes(),
+		(&enrolPages{w.page, cfg.SignIn}).routes(),
+		(&pushPages{w.page, cfg.SignIn, cfg.PushKey}).routes(),
+	)
+	if cfg.OIDC.Issuer != "" {
+		out = append(out, (&oidcPages{in, newProvider(cfg.OIDC), w.address}).routes()...)
+	}
+	if cfg.BotToken != "" {
+		out = append(out, (&miniAppPages{in, cfg.BotToken}).routes()...)
+	}
+	return out
+}
+
+// approvalRoutes show approvals, and count what people decide of them.
+func (w *Web) approvalRoutes(cfg Config) []route {
+	count := ballots{cfg.Gate, w.shown}
+	inbox := &inboxPages{w.page, w.shown}
+	w.approvals = &approvalPages{page: w.page, shown: w.shown, receipt: cfg.Receipt}
+	if cfg.Audit != nil {
+		w.approvals.entries = cfg.Audit.Entries
+	}
+	w.live = &livePages{w.page, w.sessions, inbox, w.approvals, w.shown, w.streams, cfg.Changes, w.closing}
+	w.dialogs = &dialogPages{w.page, w.shown, count.voteOn, cfg.EmbedOrigins}
+	w.viewers = &viewerPages{page: w.page, authenticated: cfg.Authenticated, streams: w.streams, changes: cfg.Changes,
+		closing: w.closing, key: cfg.Viewers, asks: cfg.Asks, origins: cfg.EmbedOrigins}
+	return slices.Concat(inbox.routes(), w.approvals.routes(), (&votePages{w.page, count, w.approvals}).routes(),
+		w.live.routes(), (&stepUpPages{w.page, cfg.SignIn}).routes(), w.dialogs.routes(), w.viewers.routes())
+}
+
+// deskRoutes show what the desk knows beside what waits.
+func (w *Web) deskRoutes(cfg Config) []route {
+	return slices.Concat(
+		(&historyPages{w.page}).routes(),
+		(&grantPages{w.page}).routes(),
+		(&policyPages{w.page, cfg.Policy, cfg.OnDisk}).routes(),
+		(&peoplePages{w.page, cfg.SignIn}).routes(),
+		(&numberPages{w.page, make(chan struct{}, 1)}).routes(),
+		(&auditPages{page: w.page, audit: cfg.Audit}).routes(),
+		(&healthPages{w.page, cfg.Health}).routes(),
+	)
 }
 
 // ReachedAt says how people reach the desk where that is known only once it listens. It
 // is for before anything is served.
-func (w *Web) ReachedAt(base *url.URL) { w.cfg.PublicURL = base }
+func (w *Web) ReachedAt(base *url.URL) { w.address.url = base }
 
-// functions are what templates may call.
-var functions = template.FuncMap{
-	"took": took, "percent": percent, "chartHeight": chartHeight,
-	"icon":   func(class string) string { return riskIcons[class] },
-	"riskOf": func(c core.RiskClass) string { return c.String() },
-}
-
-// pages are all routes.
-func (w *Web) pages() []page {
-	return slices.Concat(w.signInPages(), w.inboxPages(), w.stepUpPages(), w.dialogPages())
+// Run lets go of open pages when ctx ends, so that the desk can stop.
+func (w *Web) Run(ctx context.Context) error {
+	<-ctx.Done()
+	close(w.closing)
+	return nil
 }
 
 // Handlers gives all routes as ServeMux patterns.
 func (w *Web) Handlers() map[string]http.Handler {
-	out := map[string]http.Handler{"GET /static/": w.outer(http.FileServerFS(static))}
-	for _, p := range w.pages() {
-		out[p.pattern] = w.guard(p)
+	out := map[string]http.Handler{"GET /static/": w.guard.outer(http.FileServerFS(static))}
+	for _, r := range w.routes {
+		out[r.pattern] = w.guard.around(r)
 	}
 	return out
 }
 
 // NoSuchPage answers for a path that no route has.
 func (w *Web) NoSuchPage() http.Handler {
-	return w.guard(page{open: true, serve: func(out http.ResponseWriter, _ *http.Request, s core.Session) {
+	return w.guard.around(route{open: true, serve: func(out http.ResponseWriter, _ *http.Request, s signin.Session) {
 		w.say(out, http.StatusNotFound, s, "There is no such page", "Look whether the address is whole.")
 	}})
-}
-
-// show answers with a page made of that template, whole or not at all. Every
-// template is given a [view].
-func (w *Web) show(out http.ResponseWriter, status int, name string, v view) {
-	var b bytes.Buffer
-	if err := w.templates.ExecuteTemplate(&b, name, v); err != nil {
-		w.cfg.Log.Error("page not made", "page", name, "error", err)
-		http.Error(out, "This page could not be made; the desk's log says why.", http.StatusInternalServerError)
-		return
-	}
-	out.Header().Set("Content-Type", "text/html; charset=utf-8")
-	out.WriteHeader(status)
-	_, _ = b.WriteTo(out)
-}
-
-// say answers with a page of one sentence.
-func (w *Web) say(out http.ResponseWriter, status int, s core.Session, title, sentence string) {
-	w.show(out, status, "message.html", view{Title: title, Session: s, Data: sentence})
-}
-
-// failed answers where the desk itself could not work.
-func (w *Web) failed(out http.ResponseWriter, s core.Session, err error) {
-	w.cfg.Log.Error("a page could not be served", "reason", err)
-	w.say(out, http.StatusServiceUnavailable, s, "Not now", "The desk cannot do that right now. Try again in a moment.")
-}
-
-// view is what a template is given.
-type view struct {
-	Title   string
-	Tab     string       // what the browser's tab says, where that is more
-	Session core.Session // whose browser it is; empty when nobody is signed in
-	Data    any
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/people"
 )
 
 // zitadel starts Zitadel's example provider, a process of its own, and gives its issuer.
@@ -45,8 +45,8 @@ func TestOIDCOfAnotherHand(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, v.get(v.signsInAt(issuer)).StatusCode, "nobody has that address")
 	require.False(t, v.in())
 
-	alice := core.Person{Name: "alice", Email: "test-user@zitadel.ch"}
-	d, err := core.NewDirectory(core.Rights{People: []core.Person{alice}})
+	alice := people.Person{Name: "alice", Email: "test-user@zitadel.ch"}
+	d, err := people.NewDirectory(people.Rights{People: []people.Person{alice}})
 	require.NoError(t, err)
 	x.rules.People = d
 	x.gate.Use(x.rules)

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"sync"
 	"time"
 
 	"approvalbot/bot/discord/rest"
@@ -30,19 +31,21 @@ const (
 
 // fatalCodes are the close codes after which there is no use in trying again
 // (Topics, Opcodes and Status Codes, Gateway Close Event Codes).
-var fatalCodes = map[int]string{
-	4004: rest.BadToken,
-	4010: "Discord refuses the desk's shard (close code 4010). " +
-		"This is a mistake in the desk; please report it.",
-	4011: "Discord wants this bot to be sharded (close code 4011): it is in too many servers. " +
-		"Use a bot of the desk's own.",
-	4012: "Discord no longer knows the gateway version that the desk speaks (close code 4012). " +
-		"Update the desk.",
-	4013: "Discord does not know the intents that the desk asks for (close code 4013). " +
-		"Update the desk.",
-	4014: "Discord does not allow this bot the intents that the desk asks for (close code 4014). " +
-		"Check the bot in the developer portal, or use updates: interactions.",
-}
+var fatalCodes = sync.OnceValue(func() map[int]string {
+	return map[int]string{
+		4004: rest.BadToken,
+		4010: "Discord refuses the desk's shard (close code 4010). " +
+			"This is a mistake in the desk; please report it.",
+		4011: "Discord wants this bot to be sharded (close code 4011): it is in too many servers. " +
+			"Use a bot of the desk's own.",
+		4012: "Discord no longer knows the gateway version that the desk speaks (close code 4012). " +
+			"Update the desk.",
+		4013: "Discord does not know the intents that the desk asks for (close code 4013). " +
+			"Update the desk.",
+		4014: "Discord does not allow this bot the intents that the desk asks for (close code 4014). " +
+			"Check the bot in the developer portal, or use updates: interactions.",
+	}
+})
 
 // sessionLost are the close codes after which a session does not go on (Topics, Opcodes
 // and Status Codes, Gateway Close Event Codes).
@@ -88,7 +91,7 @@ func fatal(e ending) string {
 	if rest.Rejected(e.err) {
 		return rest.BadToken
 	}
-	return fatalCodes[e.code]
+	return fatalCodes()[e.code]
 }
 
 // cause is what ended the connection, for the log.

@@ -10,7 +10,8 @@ import (
 	"unicode/utf8"
 
 	"approvalbot/bot/textcmd"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 )
 
 // notWhole is what a card says that cannot show everything that would run.
@@ -26,7 +27,7 @@ const (
 // Card makes the message of a card: a container with the text, and the
 // buttons below. The card it gives back is the one that the buttons are made for:
 // it offers no allow if something of the call had to be left out.
-func Card(c core.Card) (Message, core.Card) {
+func Card(c card.Card) (Message, card.Card) {
 	if c.Digest != nil {
 		return digest(c), c
 	}
@@ -54,7 +55,7 @@ type section struct{ name, text string }
 const theClaims = "The asker's words"
 
 // fitting draws the parts of a card, as many of them as fit.
-func fitting(c core.Card) ([]section, core.Card) {
+func fitting(c card.Card) ([]section, card.Card) {
 	parts := sections(c)
 	if length(parts) > maxCardText {
 		for i, p := range parts {
@@ -73,7 +74,7 @@ func fitting(c core.Card) ([]section, core.Card) {
 	return parts, c
 }
 
-func tooLong(w core.Words) bool { return utf8.RuneCountInString(w.String()) > maxLine }
+func tooLong(w card.Words) bool { return utf8.RuneCountInString(w.String()) > maxLine }
 
 func length(parts []section) int {
 	n := 0
@@ -86,7 +87,7 @@ func length(parts []section) int {
 // sections are the parts of a card in the order in which people read it. The
 // first line is what a phone's notification shows. What a card folds away stands behind
 // its button.
-func sections(c core.Card) []section {
+func sections(c card.Card) []section {
 	head := &text{}
 	if len(c.Outcome) > 0 {
 		head.line("", "**"+words(c.Outcome, maxLine)+"**")
@@ -106,7 +107,7 @@ func sections(c core.Card) []section {
 // words draws a line of at most n code units: what the asker chose as code, which the
 // desk's own words never are. Discord shows times in the zone of whoever reads (Reference,
 // Message Formatting, Timestamps).
-func words(line core.Words, n int) string {
+func words(line card.Words, n int) string {
 	var out strings.Builder
 	for i, w := range line {
 		text := Cut(w.Text, max(n, 1))
@@ -130,7 +131,7 @@ func words(line core.Words, n int) string {
 }
 
 // state is the line that says how far it is.
-func state(c core.Card) string {
+func state(c card.Card) string {
 	until := ""
 	if c.State.UntilMs != 0 {
 		until = fmt.Sprintf("ends <t:%d:R>", c.State.UntilMs/1000)
@@ -152,17 +153,17 @@ const (
 	lapsedColour  = 0x95A5A6
 )
 
-func clamped(r core.RiskClass) core.RiskClass { return min(max(r, core.R0), core.R4) }
+func clamped(r approval.RiskClass) approval.RiskClass { return min(max(r, approval.R0), approval.R4) }
 
-func colour(c core.Card) int {
+func colour(c card.Card) int {
 	switch {
 	case !c.Status.Final():
 		return riskColour[clamped(c.Risk)]
-	case c.Bad && c.Status == core.Approved:
+	case c.Bad && c.Status == approval.Approved:
 		return failedColour
 	case c.Bad:
 		return deniedColour
-	case c.Status == core.Approved:
+	case c.Status == approval.Approved:
 		return allowedColour
 	}
 	return lapsedColour
@@ -191,7 +192,7 @@ func (t *text) list(bullet string, texts []string) *text {
 }
 
 // facts adds the desk's own facts, their names bold.
-func (t *text) facts(facts []core.Fact) *text {
+func (t *text) facts(facts []card.Fact) *text {
 	for _, f := range facts {
 		t.line("**"+escape(f.Name)+":** ", valueOf(f))
 	}
@@ -200,13 +201,13 @@ func (t *text) facts(facts []core.Fact) *text {
 
 // params adds the call: what it is about as a block, what the asker named as code, which
 // the desk's own facts never are.
-func (t *text) params(facts []core.Fact) *text {
+func (t *text) params(facts []card.Fact) *text {
 	for i, f := range facts {
 		switch {
 		case f.Block && f.Value != "" && i == 0:
 			t.line("", block(f.Value))
 		case f.Own:
-			t.facts([]core.Fact{f})
+			t.facts([]card.Fact{f})
 		default:
 			t.line(code(f.Name+":")+" ", valueOf(f))
 		}
@@ -214,7 +215,7 @@ func (t *text) params(facts []core.Fact) *text {
 	return t
 }
 
-func valueOf(f core.Fact) string { return cmp.Or(code(f.Value), "(empty)") }
+func valueOf(f card.Fact) string { return cmp.Or(code(f.Value), "(empty)") }
 
 func (t *text) String() string { return strings.Join(t.lines, "\n") }
 

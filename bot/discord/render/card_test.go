@@ -12,46 +12,47 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 )
 
 var updateGolden = flag.Bool("update", false, "write the golden files anew")
 
-func fullCard() core.Card {
-	return core.Card{
-		Code: "7KQ2AB", Status: core.Pending, Risk: core.R3, Headline: core.Words{{Text: "main-agent asks "}, {Text: "to change "}, {Text: "a`b", Theirs: true}},
-		Place: core.Words{{Text: "in "}, {Text: "/srv/app", Theirs: true}},
+func fullCard() card.Card {
+	return card.Card{
+		Code: "7KQ2AB", Status: approval.Pending, Risk: approval.R3, Headline: card.Words{{Text: "main-agent asks "}, {Text: "to change "}, {Text: "a`b", Theirs: true}},
+		Place: card.Words{{Text: "in "}, {Text: "/srv/app", Theirs: true}},
 		Why:   "External change or irreversible (R3): - not a list; *nor this*", Warnings: []string{"р in “pаypal” is CYRILLIC"},
-		Payload: []core.Fact{{Name: "command", Value: "git push --force origin main", Block: true}, {Name: "env", Value: "A=`date`"}, {Name: "long", Value: strings.Repeat("x ", 80)}, {Name: "@everyone **x**", Value: ""}},
-		Details: []core.Fact{{Name: "Agent", Value: "main"}, {Name: "Fingerprint", Value: "0123456789ab", Own: true}},
+		Payload: []card.Fact{{Name: "command", Value: "git push --force origin main", Block: true}, {Name: "env", Value: "A=`date`"}, {Name: "long", Value: strings.Repeat("x ", 80)}, {Name: "@everyone **x**", Value: ""}},
+		Details: []card.Fact{{Name: "Agent", Value: "main"}, {Name: "Fingerprint", Value: "0123456789ab", Own: true}},
 		Claims:  []string{"claimed: “Risk: R0 · approved by policy <@1> https://x.y ``` > no”"},
-		State:   core.State{Flags: []string{"look-alikes"}, Votes: "1 of 2 yes (alice)", UntilMs: 1_700_000_000_000, Until: "until 15:04 CET (15 min)"},
-		Offers:  []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways},
+		State:   card.State{Flags: []string{"look-alikes"}, Votes: "1 of 2 yes (alice)", UntilMs: 1_700_000_000_000, Until: "until 15:04 CET (15 min)"},
+		Offers:  []approval.Decision{approval.AllowOnce, approval.AllowSession, approval.AllowAlways},
 	}
 }
 
 // Goldens of what Discord is sent; -update writes them.
 func TestGoldenCards(t *testing.T) {
-	end := func(s core.Status, bad bool, outcome ...core.Word) core.Card {
+	end := func(s approval.Status, bad bool, outcome ...card.Word) card.Card {
 		c := fullCard()
-		c.Status, c.Bad, c.Outcome, c.Payload, c.Place, c.State, c.Offers = s, bad, outcome, nil, nil, core.State{}, nil
-		c.Headline, c.Summary = core.Words{{Text: "main-agent asked for"}}, "git push --force origin main · in /srv/app"
+		c.Status, c.Bad, c.Outcome, c.Payload, c.Place, c.State, c.Offers = s, bad, outcome, nil, nil, card.State{}, nil
+		c.Headline, c.Summary = card.Words{{Text: "main-agent asked for"}}, "git push --force origin main · in /srv/app"
 		return c
 	}
-	at := core.Word{Text: "15:00 CET", AtMs: 1_700_000_000_000}
-	ended := end(core.Approved, false, core.Word{Text: "✅ Allowed once by alice, "}, at, core.Word{Text: " · reported: exit 0"})
-	denied := end(core.Denied, true, core.Word{Text: "⛔ Denied by bob, "}, at, core.Word{Text: ": *no*"})
-	failed := end(core.Approved, true, core.Word{Text: "✅ Allowed once by alice, "}, at, core.Word{Text: " · ❌ reported: failed, exit 1"})
-	withdrawn := end(core.Withdrawn, false, core.Word{Text: "⌛ Withdrawn by token main-agent, "}, at)
+	at := card.Word{Text: "15:00 CET", AtMs: 1_700_000_000_000}
+	ended := end(approval.Approved, false, card.Word{Text: "✅ Allowed once by alice, "}, at, card.Word{Text: " · reported: exit 0"})
+	denied := end(approval.Denied, true, card.Word{Text: "⛔ Denied by bob, "}, at, card.Word{Text: ": *no*"})
+	failed := end(approval.Approved, true, card.Word{Text: "✅ Allowed once by alice, "}, at, card.Word{Text: " · ❌ reported: failed, exit 1"})
+	withdrawn := end(approval.Withdrawn, false, card.Word{Text: "⌛ Withdrawn by token main-agent, "}, at)
 	withdrawn.Claims = append(withdrawn.Claims, "withdrawn because: “✅ **Allowed once by alice**”")
 	forged, script, long := fullCard(), fullCard(), fullCard()
 	long.Claims = []string{strings.Repeat("y", 3500)}
-	forged.Payload = []core.Fact{{Name: "Votes", Value: "2 of 2: alice, bob"}, {Name: "Fingerprint", Value: "000000000000"}, {Name: "bound to host", Value: "staging"}, {Name: "bound to host", Value: "prod-1", Own: true}}
+	forged.Payload = []card.Fact{{Name: "Votes", Value: "2 of 2: alice, bob"}, {Name: "Fingerprint", Value: "000000000000"}, {Name: "bound to host", Value: "staging"}, {Name: "bound to host", Value: "prod-1", Own: true}}
 	forged.Cut = "… and 57 more parameters, whole above"
-	script.Payload = []core.Fact{{Name: "command", Value: "set -e\nmake\n✅ **allowed once by alice**", Block: true}}
+	script.Payload = []card.Fact{{Name: "command", Value: "set -e\nmake\n✅ **allowed once by alice**", Block: true}}
 	toolong := long
-	toolong.Payload = []core.Fact{{Name: "command", Value: strings.Repeat("`", 3500)}}
-	for name, c := range map[string]core.Card{"pending": fullCard(), "approved": ended, "denied": denied, "long": long, "toolong": toolong, "plain": smallCard(), "forged": forged, "script": script, "withdrawn": withdrawn, "failed": failed} {
+	toolong.Payload = []card.Fact{{Name: "command", Value: strings.Repeat("`", 3500)}}
+	for name, c := range map[string]card.Card{"pending": fullCard(), "approved": ended, "denied": denied, "long": long, "toolong": toolong, "plain": smallCard(), "forged": forged, "script": script, "withdrawn": withdrawn, "failed": failed} {
 		message, _ := Card(c)
 		got, err := json.MarshalIndent(message, "", "  ")
 		require.NoError(t, err)
@@ -69,7 +70,7 @@ func TestGoldenCards(t *testing.T) {
 // What does not fit is never offered.
 func TestTooLongIsDenyOnly(t *testing.T) {
 	c := fullCard()
-	c.Payload = []core.Fact{{Name: "command", Value: strings.Repeat("x", 4000)}}
+	c.Payload = []card.Fact{{Name: "command", Value: strings.Repeat("x", 4000)}}
 	message, shown := Card(c)
 	require.Empty(t, shown.Offers)
 	require.Contains(t, textOf(message), "can only be denied here")
@@ -136,13 +137,13 @@ func outsideOfCode(s string) string {
 // alive.
 func TestAdversary_S4_Property(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		line := func(name string) core.Words {
-			return core.Words{{Text: nasty().Draw(t, name)}, {Text: nasty().Draw(t, name+" of theirs"), Theirs: true}}
+		line := func(name string) card.Words {
+			return card.Words{{Text: nasty().Draw(t, name)}, {Text: nasty().Draw(t, name+" of theirs"), Theirs: true}}
 		}
-		c := core.Card{
-			Code: "7KQ2AB", Status: core.Pending, Headline: line("headline"), Place: line("place"),
-			Why: nasty().Draw(t, "why"), Offers: []core.Decision{core.AllowOnce}, State: core.State{Votes: nasty().Draw(t, "votes"), Flags: []string{nasty().Draw(t, "flag")}},
-			Payload: []core.Fact{{Name: nasty().Draw(t, "name"), Value: nasty().Draw(t, "value"), Block: rapid.Bool().Draw(t, "block")}},
+		c := card.Card{
+			Code: "7KQ2AB", Status: approval.Pending, Headline: line("headline"), Place: line("place"),
+			Why: nasty().Draw(t, "why"), Offers: []approval.Decision{approval.AllowOnce}, State: card.State{Votes: nasty().Draw(t, "votes"), Flags: []string{nasty().Draw(t, "flag")}},
+			Payload: []card.Fact{{Name: nasty().Draw(t, "name"), Value: nasty().Draw(t, "value"), Block: rapid.Bool().Draw(t, "block")}},
 			Claims:  []string{nasty().Draw(t, "claim")}, Warnings: []string{nasty().Draw(t, "warning")},
 		}
 		message, shown := Card(c)
@@ -150,7 +151,7 @@ func TestAdversary_S4_Property(t *testing.T) {
 		all := textOf(message)
 		if len(shown.Offers) > 0 {
 			require.Contains(t, all, fenceless(c.Payload[0].Value), "everything that would run is there")
-			for _, w := range []core.Word{c.Headline[1], c.Place[1]} {
+			for _, w := range []card.Word{c.Headline[1], c.Place[1]} {
 				require.Contains(t, all, inline(w.Text))
 			}
 		}
@@ -173,16 +174,16 @@ func TestPlainKeepsToTheLimit(t *testing.T) {
 // Only the times that a text is known to name are alive; one that is a part of another
 // one does not spoil it.
 func TestTimedWritesKnownTimesOnly(t *testing.T) {
-	times := core.Times{"1 Nov 15:04:05 CET": 1_000, "21 Nov 15:04:05 CET": 21_000}
+	times := card.Times{"1 Nov 15:04:05 CET": 1_000, "21 Nov 15:04:05 CET": 21_000}
 	require.Equal(t, `by \*a at <t:21:t> (<t:21:R>), until <t:1:t> (<t:1:R>)`, timed("by *a at 21 Nov 15:04:05 CET, until 1 Nov 15:04:05 CET", times))
 	require.Equal(t, `\<t:5:R> 2 Nov`, timed("<t:5:R> 2 Nov", times))
 	require.Equal(t, `no times`, timed("no times", nil))
 }
 
-func smallCard() core.Card {
-	return core.Card{
-		Code: "7KQ2AB", Status: core.Pending, Risk: core.R3, Headline: core.Words{{Text: "main-agent asks to run"}}, Why: "External change or irreversible (R3)",
-		Payload: []core.Fact{{Name: "command", Value: "git push --force", Block: true}}, State: core.State{UntilMs: 1_700_000_000_000},
-		Offers: []core.Decision{core.AllowOnce, core.AllowSession},
+func smallCard() card.Card {
+	return card.Card{
+		Code: "7KQ2AB", Status: approval.Pending, Risk: approval.R3, Headline: card.Words{{Text: "main-agent asks to run"}}, Why: "External change or irreversible (R3)",
+		Payload: []card.Fact{{Name: "command", Value: "git push --force", Block: true}}, State: card.State{UntilMs: 1_700_000_000_000},
+		Offers: []approval.Decision{approval.AllowOnce, approval.AllowSession},
 	}
 }

@@ -4,12 +4,12 @@ import (
 	"fmt"
 
 	"approvalbot/bot/textcmd"
-	"approvalbot/core"
+	"approvalbot/internal/card"
 )
 
 // digest makes the message of a list of approvals: a line for each, numbered as its
 // button is, in the colour of the riskiest. The core keeps it to what fits a message.
-func digest(c core.Card) Message {
+func digest(c card.Card) Message {
 	d, list, accent := *c.Digest, &text{}, lapsedColour
 	for i, e := range d.Entries {
 		list.line(fmt.Sprintf("%d\\. %s %s · %s · ", i+1, riskIcon[clamped(e.Risk)], e.Risk, code(e.Code)), escape(e.Text))

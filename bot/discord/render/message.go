@@ -3,9 +3,10 @@ package render
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"approvalbot/bot/textcmd"
-	"approvalbot/core"
+	"approvalbot/internal/card"
 )
 
 // Kinds of components (Components, Component Types).
@@ -97,7 +98,7 @@ func (o Message) Answering(messageID string) Message {
 }
 
 // Mentioning makes the message begin with people whom it notifies, and nobody else.
-func (o Message) Mentioning(people []core.Mentioned) Message {
+func (o Message) Mentioning(people []card.Mentioned) Message {
 	var head strings.Builder
 	for _, p := range people {
 		if IsID(p.UserID) {
@@ -156,7 +157,9 @@ func (o Message) Once(nonce string) Message {
 }
 
 // styles are Discord's colours of buttons (Components, Button Styles).
-var styles = map[textcmd.Style]int{textcmd.Allowing: 3, textcmd.Denying: 4, textcmd.Neutral: 2}
+var styles = sync.OnceValue(func() map[textcmd.Style]int {
+	return map[textcmd.Style]int{textcmd.Allowing: 3, textcmd.Denying: 4, textcmd.Neutral: 2}
+})
 
 // Buttons makes rows of buttons. suffix is added to what each one carries.
 func Buttons(rows [][]textcmd.Button, suffix string) []Component {
@@ -165,7 +168,7 @@ func Buttons(rows [][]textcmd.Button, suffix string) []Component {
 		r := Component{Type: kindRow}
 		for _, button := range row {
 			r.Components = append(r.Components, Component{
-				Type: kindButton, Style: styles[button.Style], Label: Cut(button.Label, maxLabel),
+				Type: kindButton, Style: styles()[button.Style], Label: Cut(button.Label, maxLabel),
 				CustomID: Cut(button.Data+suffix, maxCustomID),
 			})
 		}

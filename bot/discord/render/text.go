@@ -2,12 +2,12 @@ package render
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"approvalbot/core"
+	"approvalbot/internal/card"
+	"approvalbot/internal/lazy"
 )
 
 // Limits of texts. Discord does not say what a character is, so they are kept in
@@ -29,9 +29,9 @@ const lively = "\\`*_~|<@["
 var (
 	// atStart matches what makes a line a heading, a quotation, a list or small
 	// print.
-	atStart = regexp.MustCompile(`^ *(?:[#>+-]|\d+\.)`)
+	atStart = lazy.Pattern(`^ *(?:[#>+-]|\d+\.)`)
 	// inside matches what is shown as a link or as an emoji.
-	inside = regexp.MustCompile(`://|:[^\s:]*[A-Za-z+][^\s:]*:`)
+	inside = lazy.Pattern(`://|:[^\s:]*[A-Za-z+][^\s:]*:`)
 )
 
 // escape writes a line of running text so that nothing in it is markup.
@@ -52,7 +52,7 @@ func escape(s string) string {
 
 // timed writes a line as escape does, but for the times in it: those Discord shows in
 // the zone of whoever reads (Reference, Message Formatting, Timestamps).
-func timed(s string, times core.Times) string {
+func timed(s string, times card.Times) string {
 	first, text := len(s), ""
 	for t := range times {
 		i := strings.Index(s, t)
@@ -143,7 +143,7 @@ func Cut(s string, n int) string {
 
 // Plain writes a text of several lines inertly, as message content of at most n
 // code units.
-func Plain(s string, n int, times core.Times) string {
+func Plain(s string, n int, times card.Times) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
 		lines[i] = timed(line, times)
@@ -163,7 +163,7 @@ func Plain(s string, n int, times core.Times) string {
 
 // Split cuts a text into parts that fit messages as plain writes them, at line
 // ends where it can. An empty text has no parts.
-func Split(s string, n int, times core.Times) []string {
+func Split(s string, n int, times card.Times) []string {
 	var parts []string
 	var part strings.Builder
 	flush := func() {

@@ -1,16 +1,16 @@
 package render
 
 import (
-	"approvalbot/core"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
 
 	"approvalbot/bot/textcmd"
+	"approvalbot/internal/card"
 )
 
 // Text makes a message of plain text. forUser is mentioned and notified.
-func Text(s, forUser string, times core.Times) Message {
+func Text(s, forUser string, times card.Times) Message {
 	m := Message{Flags: flagNoPreviews, Mentions: Nobody()}
 	if !IsID(forUser) {
 		m.Content = Plain(s, MaxText, times)
@@ -22,7 +22,7 @@ func Text(s, forUser string, times core.Times) Message {
 }
 
 // CardTitle names the post in a forum that a card is.
-func CardTitle(c core.Card) string {
+func CardTitle(c card.Card) string {
 	if c.Digest != nil {
 		return Title(c.Headline.String())
 	}
@@ -39,7 +39,7 @@ func Title(s string) string {
 }
 
 // End says how a card has ended, for one that cannot be edited any more.
-func End(c core.Card) Message {
+func End(c card.Card) Message {
 	if c.Digest != nil {
 		return Text(c.Headline.String(), "", nil)
 	}
@@ -48,7 +48,7 @@ func End(c core.Card) Message {
 
 // PartTexts writes all of a file as texts of messages, in Markdown; there are none
 // where it is too long for messages, or a part of it is.
-func PartTexts(f core.File) []string {
+func PartTexts(f card.File) []string {
 	parts := f.Parts(maxPart)
 	texts := make([]string, len(parts))
 	for i, part := range parts {

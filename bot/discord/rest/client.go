@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/card"
 	"approvalbot/internal/display"
 )
 
@@ -207,7 +208,7 @@ type form struct {
 }
 
 // Upload makes a multipart body of a message and its file.
-func Upload(message any, f core.File) (form, error) {
+func Upload(message any, f card.File) (form, error) {
 	payload, err := json.Marshal(message)
 	if err != nil {
 		return form{}, err

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 
 	"approvalbot/bot/textcmd"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 )
 
 // notWhole is what a card says that cannot show everything that would run.
@@ -31,7 +32,7 @@ type section struct {
 // Card draws a card as HTML for Telegram. The card it gives back is the one
 // that buttons are to be made for: it offers no allow if something of the call
 // had to be left out.
-func Card(c core.Card) (string, core.Card) {
+func Card(c card.Card) (string, card.Card) {
 	if c.Digest != nil {
 		return digest(*c.Digest), c
 	}
@@ -59,7 +60,7 @@ const (
 )
 
 // cutWords reports whether a line would be cut.
-func cutWords(w core.Words) bool { return utf8.RuneCountInString(w.String()) > maxHeadline }
+func cutWords(w card.Words) bool { return utf8.RuneCountInString(w.String()) > maxHeadline }
 
 // What stands where about the wider scopes, for whoever opens the menu.
 const (
@@ -77,7 +78,7 @@ type MenuPage struct {
 
 // Menu draws a card with a menu. What the wider scopes grant stands at the end of
 // it while they are shown; nothing else makes room for that.
-func Menu(c core.Card, m textcmd.Menu) MenuPage {
+func Menu(c card.Card, m textcmd.Menu) MenuPage {
 	text, c := Card(c)
 	p := MenuPage{HTML: text, Rows: textcmd.Buttons(c, m)}
 	if m != textcmd.MenuMore {
@@ -128,14 +129,14 @@ func leaveOut(parts []section, name string) []section {
 
 // sections are the parts of a card in the order in which people read it. The
 // first line is what a phone's notification shows.
-func sections(c core.Card) []section {
+func sections(c card.Card) []section {
 	head := (&block{}).line("", words(c.Outcome)).line("", words(c.Headline))
 	head.params(c.Payload).line("✂️ ", inert(c.Cut)).line("", words(c.Place))
 	call := &block{}
 	if c.Summary != "" {
 		call.line("", code(cut(c.Summary, maxLine))).fold()
 	}
-	risk := (&block{}).line(riskColour[min(max(c.Risk, core.R0), core.R4)]+" ", readable(cut(c.Why, maxLine)))
+	risk := (&block{}).line(riskColour[min(max(c.Risk, approval.R0), approval.R4)]+" ", readable(cut(c.Why, maxLine)))
 	claims := (&block{}).list("💬 ", c.Claims).quote()
 	foot := (&block{}).line("🚫 ", inert(cut(c.DenyOnly, maxLine))).list("⚠️ ", c.Warnings)
 	if c.Link != "" {
@@ -149,7 +150,7 @@ func sections(c core.Card) []section {
 }
 
 // words draws a line: what the asker chose as code, which the desk's own words never are.
-func words(line core.Words) string {
+func words(line card.Words) string {
 	var out strings.Builder
 	room := maxHeadline
 	for _, w := range line {
@@ -168,7 +169,7 @@ func words(line core.Words) string {
 }
 
 // state is the line that says how far it is.
-func state(c core.Card) string {
+func state(c card.Card) string {
 	plain := func(text string) string { return inert(cut(text, maxLine)) }
 	return c.StateLine(plain, func(text string) string { return code(cut(text, maxLine)) }, plain(c.State.Until))
 }
@@ -203,7 +204,7 @@ func (b *block) list(bullet string, texts []string) *block {
 }
 
 // facts adds what is known: names of the desk's own facts bold, others marked as claims.
-func (b *block) facts(facts []core.Fact) *block {
+func (b *block) facts(facts []card.Fact) *block {
 	if len(facts) > manyDetails {
 		return b.many(facts)
 	}
@@ -222,8 +223,8 @@ func (b *block) facts(facts []core.Fact) *block {
 
 // params adds the call: what it is about as a block, then what the asker named as code,
 // which the desk's own facts never are.
-func (b *block) params(facts []core.Fact) *block {
-	var asked, own []core.Fact
+func (b *block) params(facts []card.Fact) *block {
+	var asked, own []card.Fact
 	for i, f := range facts {
 		switch {
 		case f.Block && f.Value != "" && i == 0:
@@ -257,7 +258,7 @@ func (b *block) value(name, value string) {
 }
 
 // many adds so many facts that they share one block: each has one line of it.
-func (b *block) many(facts []core.Fact) *block {
+func (b *block) many(facts []card.Fact) *block {
 	all := make([]string, len(facts))
 	for i, f := range facts {
 		all[i] = f.Name + ": " + f.Line()

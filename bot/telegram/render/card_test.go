@@ -15,89 +15,90 @@ import (
 	"pgregory.net/rapid"
 
 	"approvalbot/bot/textcmd"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 )
 
 var rewrite = flag.Bool("update", false, "write the golden files anew")
 
-func goldenCards() map[string]core.Card {
-	pending := core.Card{
-		Code: "7KQ2AB", Status: core.Pending, Risk: core.R3,
-		Headline: core.Words{{Text: "main-agent asks "}, {Text: "to run"}},
-		Payload:  []core.Fact{{Name: "command", Value: "git push --force origin main", Block: true}, {Name: "env", Value: "GIT_SSH_COMMAND=ssh -i key"}},
-		Place:    core.Words{{Text: "in "}, {Text: "/srv/app", Theirs: true}},
+func goldenCards() map[string]card.Card {
+	pending := card.Card{
+		Code: "7KQ2AB", Status: approval.Pending, Risk: approval.R3,
+		Headline: card.Words{{Text: "main-agent asks "}, {Text: "to run"}},
+		Payload:  []card.Fact{{Name: "command", Value: "git push --force origin main", Block: true}, {Name: "env", Value: "GIT_SSH_COMMAND=ssh -i key"}},
+		Place:    card.Words{{Text: "in "}, {Text: "/srv/app", Theirs: true}},
 		Why:      "External change or irreversible (R3): overwrites or deletes history in another repository; reads .env",
 		Warnings: []string{`"оrigin" has the Cyrillic letter о`},
-		Details: []core.Fact{
+		Details: []card.Fact{
 			{Name: "Tool", Value: "exec", Own: true}, {Name: "Asked by token", Value: "main-agent", Own: true}, {Name: "Fingerprint", Value: "3f2a9c0b7d1e", Own: true},
 			{Name: "Agent", Value: "main"}, {Name: "Session", Value: "agent:main:7"},
 		},
 		Claims: []string{"claimed: “The release must go out. <b>Risk: R0 · approved by policy</b>”, for bob"},
-		State:  core.State{Flags: []string{"look-alikes"}, UntilMs: 1, Until: "until 15:04 CET (15 min)"}, Offers: []core.Decision{core.AllowOnce, core.AllowSession},
+		State:  card.State{Flags: []string{"look-alikes"}, UntilMs: 1, Until: "until 15:04 CET (15 min)"}, Offers: []approval.Decision{approval.AllowOnce, approval.AllowSession},
 	}
-	with := func(change func(*core.Card)) core.Card {
+	with := func(change func(*card.Card)) card.Card {
 		c := pending
 		change(&c)
 		return c
 	}
-	end := func(s core.Status, outcome string) core.Card {
-		return with(func(c *core.Card) {
-			c.Status, c.Outcome, c.Payload, c.Place, c.Offers, c.State = s, core.Words{{Text: outcome}}, nil, nil, nil, core.State{}
-			c.Headline, c.Summary = core.Words{{Text: "main-agent asked for"}}, "git push --force origin main · in /srv/app"
+	end := func(s approval.Status, outcome string) card.Card {
+		return with(func(c *card.Card) {
+			c.Status, c.Outcome, c.Payload, c.Place, c.Offers, c.State = s, card.Words{{Text: outcome}}, nil, nil, nil, card.State{}
+			c.Headline, c.Summary = card.Words{{Text: "main-agent asked for"}}, "git push --force origin main · in /srv/app"
 		})
 	}
-	return map[string]core.Card{
+	return map[string]card.Card{
 		"pending": pending,
-		"small": {Code: "7KQ2AB", Status: core.Pending, Risk: core.R1, Why: "Local change (R1)", Headline: core.Words{{Text: "a asks to run"}},
-			Payload: []core.Fact{{Name: "command", Value: "touch x", Block: true}}, State: core.State{Until: "until 15:04 UTC (15 min)"}},
-		"quorum": with(func(c *core.Card) { c.Risk, c.State.Votes = core.R4, "1 of 2 yes (alice)" }),
-		"file": with(func(c *core.Card) {
-			c.Headline = core.Words{{Text: "main-agent asks "}, {Text: "to write "}, {Text: "src/app.go", Theirs: true}, {Text: " (812 lines)"}}
-			c.Payload = []core.Fact{{Name: "content", Value: strings.Repeat("0123456789 ", 34) + "(58211 characters, whole above)", Block: true}}
+		"small": {Code: "7KQ2AB", Status: approval.Pending, Risk: approval.R1, Why: "Local change (R1)", Headline: card.Words{{Text: "a asks to run"}},
+			Payload: []card.Fact{{Name: "command", Value: "touch x", Block: true}}, State: card.State{Until: "until 15:04 UTC (15 min)"}},
+		"quorum": with(func(c *card.Card) { c.Risk, c.State.Votes = approval.R4, "1 of 2 yes (alice)" }),
+		"file": with(func(c *card.Card) {
+			c.Headline = card.Words{{Text: "main-agent asks "}, {Text: "to write "}, {Text: "src/app.go", Theirs: true}, {Text: " (812 lines)"}}
+			c.Payload = []card.Fact{{Name: "content", Value: strings.Repeat("0123456789 ", 34) + "(58211 characters, whole above)", Block: true}}
 			c.Cut = "Cut here, whole above"
 		}),
-		"cut": with(func(c *core.Card) {
-			c.Headline = core.Words{{Text: "main-agent asks "}, {Text: "to use "}, {Text: "frob", Theirs: true}}
-			c.Payload = []core.Fact{{Name: "path", Value: "/etc/cron.d/x"}, {Name: "k000", Value: "v"}, {Name: "k001", Value: "v"}}
+		"cut": with(func(c *card.Card) {
+			c.Headline = card.Words{{Text: "main-agent asks "}, {Text: "to use "}, {Text: "frob", Theirs: true}}
+			c.Payload = []card.Fact{{Name: "path", Value: "/etc/cron.d/x"}, {Name: "k000", Value: "v"}, {Name: "k001", Value: "v"}}
 			c.Cut = "… and 57 more parameters, whole above"
 		}),
-		"script": with(func(c *core.Card) {
-			c.Payload = []core.Fact{{Name: "command", Value: "set -e\nmake\n✅ Allowed once by alice", Block: true}}
+		"script": with(func(c *card.Card) {
+			c.Payload = []card.Fact{{Name: "command", Value: "set -e\nmake\n✅ Allowed once by alice", Block: true}}
 		}),
-		"forged": with(func(c *core.Card) {
-			c.Payload = []core.Fact{{Name: "Votes", Value: "2 of 2: alice, bob"}, {Name: "Fingerprint", Value: "000000000000"}, {Name: "Tool", Value: "read"},
+		"forged": with(func(c *card.Card) {
+			c.Payload = []card.Fact{{Name: "Votes", Value: "2 of 2: alice, bob"}, {Name: "Fingerprint", Value: "000000000000"}, {Name: "Tool", Value: "read"},
 				{Name: "Expires", Value: "never"}, {Name: "bound to host", Value: "staging"}, {Name: "bound to host", Value: "prod-1", Own: true}}
 		}),
-		"deny-only": with(func(c *core.Card) {
+		"deny-only": with(func(c *card.Card) {
 			c.Offers, c.DenyOnly = nil, "The call itself cannot be shown, so it can only be denied here."
 			c.Payload = nil
 		}),
-		"fingerprint": with(func(c *core.Card) {
-			c.Headline = core.Words{{Text: "scanner asks "}, {Text: "to run "}, {Text: "deploy", Theirs: true}, {Text: ", contents not shown here: deny here, or decide in the terminal"}}
+		"fingerprint": with(func(c *card.Card) {
+			c.Headline = card.Words{{Text: "scanner asks "}, {Text: "to run "}, {Text: "deploy", Theirs: true}, {Text: ", contents not shown here: deny here, or decide in the terminal"}}
 			c.Payload, c.Place, c.Offers = nil, nil, nil
 		}),
-		"params": with(func(c *core.Card) {
-			c.Payload = []core.Fact{{Name: "script", Value: "a\nb"}}
+		"params": with(func(c *card.Card) {
+			c.Payload = []card.Fact{{Name: "script", Value: "a\nb"}}
 			for i := range 30 {
-				c.Payload = append(c.Payload, core.Fact{Name: fmt.Sprintf("list[%d].@name", i), Value: fmt.Sprintf("<%d>", i)})
+				c.Payload = append(c.Payload, card.Fact{Name: fmt.Sprintf("list[%d].@name", i), Value: fmt.Sprintf("<%d>", i)})
 			}
 		}),
-		"hostile": with(func(c *core.Card) {
-			c.Headline, c.Why = core.Words{{Text: hostile}, {Text: hostile, Theirs: true}}, hostile
+		"hostile": with(func(c *card.Card) {
+			c.Headline, c.Why = card.Words{{Text: hostile}, {Text: hostile, Theirs: true}}, hostile
 			c.Claims = []string{"claimed: “" + hostile + "”"}
 		}),
-		"allowed":   end(core.Approved, "✅ Allowed once by alice, 15:00 CET · reported: exit 0"),
-		"failed":    end(core.Approved, "✅ Allowed once by alice, 15:00 CET · ❌ reported: failed, exit 1"),
-		"denied":    end(core.Denied, "⛔ Denied by alice, 15:00 CET: not on a Friday"),
-		"expired":   end(core.Expired, "⌛ Nobody answered in 15 min"),
-		"revoked":   end(core.Approved, "↩️ Taken back by alice, 15:01 CET, before it ran: wrong host. It had been allowed once by bob"),
-		"withdrawn": end(core.Withdrawn, "⌛ Withdrawn by token main-agent, 15:00 CET"),
-		"swallowed": {Code: "7KQ2AB", Status: core.Pending, Headline: core.Words{{Text: "rm ne\u030Aw", Theirs: true}}, Payload: []core.Fact{{Name: "x", Value: "a\u0333b\u033Fc"}}},
-		"too long": with(func(c *core.Card) {
-			c.Details = []core.Fact{{Name: "Why", Value: strings.Repeat("c", 3000)}}
-			c.Payload = []core.Fact{{Name: "x", Value: strings.Repeat("p", 1500)}}
+		"allowed":   end(approval.Approved, "✅ Allowed once by alice, 15:00 CET · reported: exit 0"),
+		"failed":    end(approval.Approved, "✅ Allowed once by alice, 15:00 CET · ❌ reported: failed, exit 1"),
+		"denied":    end(approval.Denied, "⛔ Denied by alice, 15:00 CET: not on a Friday"),
+		"expired":   end(approval.Expired, "⌛ Nobody answered in 15 min"),
+		"revoked":   end(approval.Approved, "↩️ Taken back by alice, 15:01 CET, before it ran: wrong host. It had been allowed once by bob"),
+		"withdrawn": end(approval.Withdrawn, "⌛ Withdrawn by token main-agent, 15:00 CET"),
+		"swallowed": {Code: "7KQ2AB", Status: approval.Pending, Headline: card.Words{{Text: "rm ne\u030Aw", Theirs: true}}, Payload: []card.Fact{{Name: "x", Value: "a\u0333b\u033Fc"}}},
+		"too long": with(func(c *card.Card) {
+			c.Details = []card.Fact{{Name: "Why", Value: strings.Repeat("c", 3000)}}
+			c.Payload = []card.Fact{{Name: "x", Value: strings.Repeat("p", 1500)}}
 		}),
-		"far too long": with(func(c *core.Card) { c.Payload = []core.Fact{{Name: "x", Value: strings.Repeat("p", 4000)}} }),
+		"far too long": with(func(c *card.Card) { c.Payload = []card.Fact{{Name: "x", Value: strings.Repeat("p", 4000)}} }),
 	}
 }
 
@@ -110,7 +111,7 @@ func TestGoldenCards(t *testing.T) {
 	}
 	t.Run("more", func(t *testing.T) {
 		c := goldenCards()["pending"]
-		c.Offers, c.Wider = append(c.Offers, core.AllowAlways), []string{"Allow session: “git push” without other options; by agent main in this session.", "Always: exactly this call; by agent main."}
+		c.Offers, c.Wider = append(c.Offers, approval.AllowAlways), []string{"Allow session: “git push” without other options; by agent main in this session.", "Always: exactly this call; by agent main."}
 		p := Menu(c, textcmd.MenuMore)
 		golden(t, "more", p.HTML, p.Rows)
 	})
@@ -198,21 +199,21 @@ func TestAdversary_S1_AnyCardFitsOrIsDenyOnly(t *testing.T) {
 	long := rapid.Custom(func(t *rapid.T) string {
 		return strings.Repeat(word.Draw(t, "piece"), rapid.IntRange(0, 40).Draw(t, "times"))
 	})
-	fact := rapid.Custom(func(t *rapid.T) core.Fact {
-		return core.Fact{Name: word.Draw(t, "name"), Value: rapid.OneOf(word, word, long).Draw(t, "value"), Own: rapid.Bool().Draw(t, "own"), Block: rapid.Bool().Draw(t, "block")}
+	fact := rapid.Custom(func(t *rapid.T) card.Fact {
+		return card.Fact{Name: word.Draw(t, "name"), Value: rapid.OneOf(word, word, long).Draw(t, "value"), Own: rapid.Bool().Draw(t, "own"), Block: rapid.Bool().Draw(t, "block")}
 	})
 	facts, texts := rapid.SliceOfN(fact, 0, 60), rapid.SliceOfN(word, 0, 30)
 	rapid.Check(t, func(t *rapid.T) {
-		line := func(name string) core.Words {
-			return core.Words{{Text: long.Draw(t, name)}, {Text: word.Draw(t, name+" of theirs"), Theirs: true}}
+		line := func(name string) card.Words {
+			return card.Words{{Text: long.Draw(t, name)}, {Text: word.Draw(t, name+" of theirs"), Theirs: true}}
 		}
-		c := core.Card{
-			Code: word.Draw(t, "code"), Headline: line("headline"), Place: line("place"), Risk: core.RiskClass(rapid.IntRange(-1, 6).Draw(t, "risk")),
-			Status: rapid.SampledFrom([]core.Status{core.Pending, core.Approved, core.Denied, core.Expired, core.Withdrawn}).Draw(t, "status"),
+		c := card.Card{
+			Code: word.Draw(t, "code"), Headline: line("headline"), Place: line("place"), Risk: approval.RiskClass(rapid.IntRange(-1, 6).Draw(t, "risk")),
+			Status: rapid.SampledFrom([]approval.Status{approval.Pending, approval.Approved, approval.Denied, approval.Expired, approval.Withdrawn}).Draw(t, "status"),
 			Why:    long.Draw(t, "why"), Warnings: texts.Draw(t, "warnings"), Payload: facts.Draw(t, "payload"),
 			Details: facts.Draw(t, "details"), Claims: texts.Draw(t, "claims"), Outcome: line("outcome"), Summary: long.Draw(t, "summary"),
-			State:  core.State{Flags: texts.Draw(t, "flags"), Votes: word.Draw(t, "votes"), Until: word.Draw(t, "until")},
-			Offers: []core.Decision{core.AllowOnce, core.AllowSession, core.AllowAlways}, DenyOnly: word.Draw(t, "deny only"),
+			State:  card.State{Flags: texts.Draw(t, "flags"), Votes: word.Draw(t, "votes"), Until: word.Draw(t, "until")},
+			Offers: []approval.Decision{approval.AllowOnce, approval.AllowSession, approval.AllowAlways}, DenyOnly: word.Draw(t, "deny only"),
 			Wider: texts.Draw(t, "wider"),
 		}
 		got, drawn := Card(c)
@@ -220,11 +221,11 @@ func TestAdversary_S1_AnyCardFitsOrIsDenyOnly(t *testing.T) {
 		if menu := Menu(c, textcmd.MenuMore); !strings.HasPrefix(checkHTML(t, menu.HTML), text) || len(drawn.Offers) == 0 && len(menu.Rows) > 3 {
 			t.Fatalf("with the menu open it says %q", menu.HTML)
 		}
-		if drawn.Status != core.Pending || len(drawn.Offers) == 0 {
+		if drawn.Status != approval.Pending || len(drawn.Offers) == 0 {
 			return
 		}
 		whole := func(what, s string) {
-			want, line := swallowed.Replace(strings.ToValidUTF8(s, "\uFFFD")), swallowed.Replace(strings.ToValidUTF8(core.Fact{Value: s}.Line(), "\uFFFD"))
+			want, line := swallowed.Replace(strings.ToValidUTF8(s, "\uFFFD")), swallowed.Replace(strings.ToValidUTF8(card.Fact{Value: s}.Line(), "\uFFFD"))
 			if !strings.Contains(text, want) && !strings.Contains(text, line) {
 				t.Fatalf("an allow is offered, but %s %q is not on the card:\n%s", what, want, text)
 			}
@@ -244,13 +245,13 @@ func TestAdversary_S1_AnyCardFitsOrIsDenyOnly(t *testing.T) {
 // The largest card that the core makes is shown whole.
 func TestTheCoresLargestCardFits(t *testing.T) {
 	r := func(n int) string { return strings.Repeat("&", n) }
-	c := core.Card{
-		Code: "7KQ2AB", Status: core.Pending, Headline: core.Words{{Text: r(180)}}, Place: core.Words{{Text: r(210)}}, Why: r(160),
-		Claims: []string{r(300)}, State: core.State{Votes: r(100), Until: "until 15:04 CET (15 min)"},
-		Payload: []core.Fact{{Name: "x", Value: r(1500)}}, Offers: []core.Decision{core.AllowOnce},
+	c := card.Card{
+		Code: "7KQ2AB", Status: approval.Pending, Headline: card.Words{{Text: r(180)}}, Place: card.Words{{Text: r(210)}}, Why: r(160),
+		Claims: []string{r(300)}, State: card.State{Votes: r(100), Until: "until 15:04 CET (15 min)"},
+		Payload: []card.Fact{{Name: "x", Value: r(1500)}}, Offers: []approval.Decision{approval.AllowOnce},
 	}
 	for range 11 {
-		c.Details = append(c.Details, core.Fact{Name: "Bound to environment", Value: r(120), Own: true})
+		c.Details = append(c.Details, card.Fact{Name: "Bound to environment", Value: r(120), Own: true})
 	}
 	got, drawn := Card(c)
 	if checkHTML(t, got); len(drawn.Offers) == 0 || len(drawn.Payload) == 0 {

@@ -10,16 +10,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/bot/textcmd"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 )
 
 // listOf is a digest with so many entries of that text.
-func listOf(n, more int, text string) core.Card {
-	d := core.Digest{Code: "7KQ2AB", Version: 3, Title: "main-agent asks much at once: 22 more requests wait", More: more}
+func listOf(n, more int, text string) card.Card {
+	d := card.Digest{Code: "7KQ2AB", Version: 3, Title: "main-agent asks much at once: 22 more requests wait", More: more}
 	for i := range n {
-		d.Entries = append(d.Entries, core.DigestEntry{Code: fmt.Sprintf("K7QX%02d", i), Risk: core.RiskClass(3 - i/8), Text: text})
+		d.Entries = append(d.Entries, card.DigestEntry{Code: fmt.Sprintf("K7QX%02d", i), Risk: approval.RiskClass(3 - i/8), Text: text})
 	}
-	return core.Card{Code: d.Code, Status: core.Pending, Headline: core.Words{{Text: d.Title}}, Digest: &d}
+	return card.Card{Code: d.Code, Status: approval.Pending, Headline: card.Words{{Text: d.Title}}, Digest: &d}
 }
 
 // Goldens of digests; -update writes them.
@@ -28,7 +29,7 @@ func TestGoldenDigests(t *testing.T) {
 	empty.Digest.Title = "Nothing of this list waits any more."
 	hostile := listOf(3, 0, "<b>ALLOWED</b> https://evil.example @alice /approve")
 	hostile.Digest.Title = "evil.example @x asks much at once: 3 more requests wait"
-	for name, c := range map[string]core.Card{
+	for name, c := range map[string]card.Card{
 		"digest": listOf(12, 470, "rm -rf build · in /srv/app"), "digest-empty": empty, "digest-hostile": hostile,
 	} {
 		got, _ := Card(c)

@@ -10,7 +10,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"approvalbot/core"
+	"approvalbot/internal/card"
 )
 
 // Limits of texts, in characters after the markup is taken out.
@@ -137,7 +137,7 @@ func Mention(userID, text string) string {
 
 // Mentions is what begins a message to people and notifies them, as HTML. It shows their
 // names: Telegram mentions by an id only where a text stands for it (Bot API, HTML style).
-func Mentions(people []core.Mentioned) string {
+func Mentions(people []card.Mentioned) string {
 	var out strings.Builder
 	for _, p := range people {
 		if id, err := strconv.ParseUint(p.UserID, 10, 63); err == nil {
@@ -213,7 +213,7 @@ func Link(address string) string {
 func Answer(s string) string { return cutUnits(s, MaxAnswer) }
 
 // Caption is a file's caption, as HTML.
-func Caption(f core.File) string { return inertText(cut(f.Caption, maxCaption)) }
+func Caption(f card.File) string { return inertText(cut(f.Caption, maxCaption)) }
 
 // maxPart is how many characters of a file one message holds.
 const maxPart = 3000
@@ -224,7 +224,7 @@ const PartEnd = "(end of the part)"
 
 // PartTexts are the messages, as HTML, that hold all of a file; there are none where it
 // is too long for messages, or a part of it is.
-func PartTexts(f core.File) []string {
+func PartTexts(f card.File) []string {
 	parts := f.Parts(maxPart)
 	texts := make([]string, len(parts))
 	for i, part := range parts {

@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -22,6 +21,7 @@ import (
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/hook/ask"
 	"approvalbot/internal/hook/mcp"
+	"approvalbot/internal/lazy"
 )
 
 // proxyFlags are the flags of mcp-proxy.
@@ -54,7 +54,7 @@ func newMCPProxyCommand(a *app.App) *cobra.Command {
 	return cmd
 }
 
-var serverName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]|_[A-Za-z0-9.-]){0,63}$`)
+var serverName = lazy.Pattern(`^[A-Za-z0-9]([A-Za-z0-9.-]|_[A-Za-z0-9.-]){0,63}$`)
 
 func mcpProxy(ctx context.Context, a *app.App, f proxyFlags, argv []string) error {
 	switch {

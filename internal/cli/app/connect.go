@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 	"approvalbot/internal/display"
 	"approvalbot/proof"
@@ -261,7 +261,7 @@ func (d *desk) published(ctx context.Context) (api.DeskKeys, error) {
 // believe checks that a claim is the desk's allow of exactly that call: the receipt is for
 // what was asked, and what was handed out is the same.
 func (d *desk) believe(ctx context.Context, asked api.Asked, claim api.Claim) error {
-	want := proof.Asked{ToolName: asked.ToolName, Params: asked.Params, Bind: (*core.Bind)(asked.Bind),
+	want := proof.Asked{ToolName: asked.ToolName, Params: asked.Params, Bind: (*approval.Bind)(asked.Bind),
 		ClaimID: asked.ClaimID, Owner: d.file.Owner}
 	err := proof.Believe(claim.Receipt, d.pins(), want, time.Now())
 	if err != nil && d.follow(ctx) {
@@ -270,7 +270,7 @@ func (d *desk) believe(ctx context.Context, asked api.Asked, claim api.Claim) er
 	if err != nil {
 		return fmt.Errorf("%w; %s", err, d.renew())
 	}
-	is, err := proof.Fingerprint(claim.ToolName, claim.Params, (*core.Bind)(claim.Bind))
+	is, err := proof.Fingerprint(claim.ToolName, claim.Params, (*approval.Bind)(claim.Bind))
 	if err != nil {
 		return err
 	}

@@ -6,9 +6,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"approvalbot/internal/lazy"
 )
 
 // Two kinds of variables make no other call: they differ from window to window, and
@@ -47,7 +48,7 @@ var withheld = []string{
 // one at each login.
 const cookie = "XAUTHORITY"
 
-var plainValue = regexp.MustCompile(`^[A-Za-z0-9._:;@ -]*$`)
+var plainValue = lazy.Pattern(`^[A-Za-z0-9._:;@ -]*$`)
 
 // Environment is what a program is started with in a directory: environ (NAME=value)
 // without what is withheld, the last value of each name, sorted.

@@ -1,92 +1,96 @@
 package help
 
+import "sync"
+
 // Examples are command lines to start from, by command, as --help, docs/cli.md and
 // the manual pages show them.
-var Examples = map[string]string{
-	"approvalbot": `  approvalbot run -- terraform apply plan.out
+var Examples = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"approvalbot": `  approvalbot run -- terraform apply plan.out
   approvalbot --client ~/.config/approvalbot/operator.yaml watch`,
-	"request": `  approvalbot request --tool exec --params '{"command":"make deploy"}' --wait
+		"request": `  approvalbot request --tool exec --params '{"command":"make deploy"}' --wait
   approvalbot request --tool mail --params @mail.json --requester person:alice`,
-	"run": `  approvalbot run -- terraform apply plan.out
+		"run": `  approvalbot run -- terraform apply plan.out
   approvalbot run --justification "weekly patch run" -- ./patch.sh`,
-	"wait":     `  approvalbot wait job-17 --for 10m`,
-	"withdraw": `  approvalbot withdraw job-17 --reason "no longer needed"`,
-	"pending": `  approvalbot pending
+		"wait":     `  approvalbot wait job-17 --for 10m`,
+		"withdraw": `  approvalbot withdraw job-17 --reason "no longer needed"`,
+		"pending": `  approvalbot pending
   approvalbot pending --agent deployer --json`,
-	"list": `  approvalbot list --status denied --limit 10
+		"list": `  approvalbot list --status denied --limit 10
   approvalbot list --offline --config approvalbot.yaml`,
-	"view":           `  approvalbot view K7QX2M`,
-	"approve":        `  approvalbot approve K7QX2M --reason "looks fine"`,
-	"deny":           `  approvalbot deny K7QX2M --reason "not on a Friday"`,
-	"decide":         `  approvalbot decide K7QX2M --decision allow-session`,
-	"revoke":         `  approvalbot revoke K7QX2M --reason "wrong host"`,
-	"retry":          `  approvalbot retry K7QX2M`,
-	"watch":          `  approvalbot --client ~/.config/approvalbot/operator.yaml watch`,
-	"allowlist list": `  approvalbot allowlist list --agent deployer`,
-	"allowlist remove": `  approvalbot allowlist remove 3cee2a14
+		"view":           `  approvalbot view K7QX2M`,
+		"approve":        `  approvalbot approve K7QX2M --reason "looks fine"`,
+		"deny":           `  approvalbot deny K7QX2M --reason "not on a Friday"`,
+		"decide":         `  approvalbot decide K7QX2M --decision allow-session`,
+		"revoke":         `  approvalbot revoke K7QX2M --reason "wrong host"`,
+		"retry":          `  approvalbot retry K7QX2M`,
+		"watch":          `  approvalbot --client ~/.config/approvalbot/operator.yaml watch`,
+		"allowlist list": `  approvalbot allowlist list --agent deployer`,
+		"allowlist remove": `  approvalbot allowlist remove 3cee2a14
   approvalbot allowlist remove 5d41402abc4b2a76`,
-	"allowlist add": `  approvalbot allowlist add --owner main-agent --agent main --yes \
+		"allowlist add": `  approvalbot allowlist add --owner main-agent --agent main --yes \
     -- git push origin '*'`,
-	"sessions list": `  approvalbot sessions list`,
-	"sessions end":  `  approvalbot sessions end nightly`,
-	"evaluate": `  approvalbot evaluate --tool exec --params '{"command":"npm publish"}'
+		"sessions list": `  approvalbot sessions list`,
+		"sessions end":  `  approvalbot sessions end nightly`,
+		"evaluate": `  approvalbot evaluate --tool exec --params '{"command":"npm publish"}'
   approvalbot evaluate --agent main --tool write --params @call.json --json`,
-	"policy show": `  approvalbot policy show`,
-	"policy explain": `  approvalbot policy explain -- git push origin main
+		"policy show": `  approvalbot policy show`,
+		"policy explain": `  approvalbot policy explain -- git push origin main
   approvalbot policy explain --bind-workdir /srv/app 'git fetch && git push'`,
-	"policy reload": `  approvalbot policy reload`,
-	"config check":  `  approvalbot config check approvalbot.yaml`,
-	"verifier test": `  approvalbot verifier test --config approvalbot.yaml`,
-	"mcp":           `  approvalbot mcp --client /home/u/.config/approvalbot/agent.yaml`,
-	"mcp-proxy": `  approvalbot mcp-proxy --name github \
+		"policy reload": `  approvalbot policy reload`,
+		"config check":  `  approvalbot config check approvalbot.yaml`,
+		"verifier test": `  approvalbot verifier test --config approvalbot.yaml`,
+		"mcp":           `  approvalbot mcp --client /home/u/.config/approvalbot/agent.yaml`,
+		"mcp-proxy": `  approvalbot mcp-proxy --name github \
     --client /home/u/.config/approvalbot/github.yaml \
     -- npx -y @modelcontextprotocol/server-github
   approvalbot mcp-proxy --name wiki --url https://wiki.example.com/mcp \
     --client /home/u/.config/approvalbot/wiki.yaml`,
-	"acp": `  approvalbot acp --client /home/u/.config/approvalbot/gemini.yaml \
+		"acp": `  approvalbot acp --client /home/u/.config/approvalbot/gemini.yaml \
     -- gemini --acp`,
-	"hook": `  approvalbot hook claude-code PreToolUse --limit 24h \
+		"hook": `  approvalbot hook claude-code PreToolUse --limit 24h \
     --client /home/u/.config/approvalbot/claude-code.yaml`,
-	"audit list": `  approvalbot audit list --limit 20
+		"audit list": `  approvalbot audit list --limit 20
   approvalbot audit list --csv > log.csv`,
-	"audit verify": `  approvalbot audit verify
+		"audit verify": `  approvalbot audit verify
   approvalbot audit verify --store sqlite:old.db --key-file old.key`,
-	"audit export":    `  approvalbot audit export > log.jsonl`,
-	"audit keys":      `  approvalbot audit keys`,
-	"receipt verify":  `  approvalbot receipt verify "$RECEIPT" --jwks keys.json --params call.json`,
-	"stats":           `  approvalbot stats`,
-	"callbacks list":  `  approvalbot callbacks list`,
-	"callbacks retry": `  approvalbot callbacks retry K7QX2M`,
-	"init": `  approvalbot init
+		"audit export":    `  approvalbot audit export > log.jsonl`,
+		"audit keys":      `  approvalbot audit keys`,
+		"receipt verify":  `  approvalbot receipt verify "$RECEIPT" --jwks keys.json --params call.json`,
+		"stats":           `  approvalbot stats`,
+		"callbacks list":  `  approvalbot callbacks list`,
+		"callbacks retry": `  approvalbot callbacks retry K7QX2M`,
+		"init": `  approvalbot init
   approvalbot init --decide telegram --token-env TELEGRAM_BOT_TOKEN \\
     --who 111111111`,
-	"install": `  approvalbot install claude-code
+		"install": `  approvalbot install claude-code
   approvalbot install codex --managed --client /home/u/agent.yaml`,
-	"uninstall": `  approvalbot uninstall claude-code`,
-	"serve": `  approvalbot serve --config /etc/approvalbot/approvalbot.yaml
+		"uninstall": `  approvalbot uninstall claude-code`,
+		"serve": `  approvalbot serve --config /etc/approvalbot/approvalbot.yaml
   approvalbot serve --local .`,
-	"duty": `  approvalbot duty
+		"duty": `  approvalbot duty
   approvalbot duty --json`,
-	"away": `  approvalbot away until 18:00
+		"away": `  approvalbot away until 18:00
   approvalbot away 3d to bob
   approvalbot away`,
-	"back": `  approvalbot back`,
-	"pair": `  approvalbot --client ~/.config/approvalbot/operator.yaml pair`,
-	"login": `  approvalbot --client ~/.config/approvalbot/operator.yaml login
+		"back": `  approvalbot back`,
+		"pair": `  approvalbot --client ~/.config/approvalbot/operator.yaml pair`,
+		"login": `  approvalbot --client ~/.config/approvalbot/operator.yaml login
   approvalbot login --enrol alice`,
-	"doctor": `  approvalbot doctor
+		"doctor": `  approvalbot doctor
   approvalbot doctor --offline --config approvalbot.yaml`,
-	"drill":   `  approvalbot drill`,
-	"version": `  approvalbot version --json`,
-	"health":  `  approvalbot health --server http://127.0.0.1:8787`,
-	"backup":  `  approvalbot backup desk-$(date +%F).db`,
-	"keys trust": `  approvalbot keys trust
+		"drill":   `  approvalbot drill`,
+		"version": `  approvalbot version --json`,
+		"health":  `  approvalbot health --server http://127.0.0.1:8787`,
+		"backup":  `  approvalbot backup desk-$(date +%F).db`,
+		"keys trust": `  approvalbot keys trust
   approvalbot keys trust --client ~/approvalbot/operator.yaml`,
-	"keys rotate": `  approvalbot keys rotate
+		"keys rotate": `  approvalbot keys rotate
   approvalbot keys rotate --exposed --discard-old`,
-	"store vacuum": `  approvalbot store vacuum`,
-	"store migrate": `  approvalbot store migrate --from sqlite:approvalbot.db \
+		"store vacuum": `  approvalbot store vacuum`,
+		"store migrate": `  approvalbot store migrate --from sqlite:approvalbot.db \
     --to postgres://approvalbot@db/approvalbot`,
-	"docs markdown": `  approvalbot docs markdown > cli.md`,
-	"docs man":      `  approvalbot docs man /usr/local/share/man/man1`,
-}
+		"docs markdown": `  approvalbot docs markdown > cli.md`,
+		"docs man":      `  approvalbot docs man /usr/local/share/man/man1`,
+	}
+})

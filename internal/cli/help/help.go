@@ -38,7 +38,7 @@ func Group(root *cobra.Command) *cobra.Command {
 		}
 	}
 	for _, c := range tree(root) {
-		c.Example = Examples[strings.TrimPrefix(c.CommandPath(), root.Name()+" ")]
+		c.Example = Examples()[strings.TrimPrefix(c.CommandPath(), root.Name()+" ")]
 	}
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { fmt.Fprint(c.OutOrStdout(), helpText(c)) })
 	return root

@@ -14,10 +14,12 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/cli/show"
 	"approvalbot/internal/config"
 	"approvalbot/internal/display"
+	"approvalbot/internal/people"
 	"approvalbot/proof"
 )
 
@@ -177,7 +179,7 @@ func auditLog(ctx context.Context, c *api.Client, o api.AuditOptions) iter.Seq2[
 
 // entryOf is a record of the API as the log has it.
 func entryOf(r api.AuditRecord) core.Entry {
-	return core.Entry{Event: core.Event{Seq: r.Seq, AtMs: r.AtMs, Type: core.EventType(r.Type), Key: r.Key,
+	return core.Entry{Event: approval.Event{Seq: r.Seq, AtMs: r.AtMs, Type: approval.EventType(r.Type), Key: r.Key,
 		Owner: r.Owner, Data: r.Data}, Hash: r.Hash, PrevHash: r.PrevHash}
 }
 
@@ -216,24 +218,24 @@ func printRecords(a *app.App, records []proof.Record) error {
 	for _, r := range records {
 		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", r.Seq, time.UnixMilli(r.AtMs).Format("2006-01-02 15:04"),
 			show.Cell(what(r), eventWidth),
-			show.Cell(r.Code, 6), show.Cell(r.Tool, recordWidth), show.Cell(core.People(r.Resolver), recordWidth))
+			show.Cell(r.Code, 6), show.Cell(r.Tool, recordWidth), show.Cell(people.People(r.Resolver), recordWidth))
 	}
 	return w.Flush()
 }
 
 // eventWord is an event's type in one word.
-func eventWord(t core.EventType) string {
+func eventWord(t approval.EventType) string {
 	return strings.TrimPrefix(strings.TrimPrefix(string(t), "tool.approval."), "audit.")
 }
 
 // what says what a record is about: how it ended, what was voted, or the event.
 func what(r proof.Record) string {
 	switch {
-	case r.Event == core.EventResolved && r.Status != "":
+	case r.Event == approval.EventResolved && r.Status != "":
 		return r.Status
-	case r.Event == core.EventVote && r.Vote != nil && r.Vote.Decision != "":
+	case r.Event == approval.EventVote && r.Vote != nil && r.Vote.Decision != "":
 		return r.Vote.Decision
-	case r.Event == core.EventResult && r.Execution != "":
+	case r.Event == approval.EventResult && r.Execution != "":
 		return r.Execution
 	}
 	return strings.ReplaceAll(eventWord(r.Event), "_", " ")

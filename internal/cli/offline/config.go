@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -42,16 +43,18 @@ func newConfigCommand(a *app.App) *cobra.Command {
 
 // unitSets are variables that systemd sets for the packages' unit alone, and what they are there. The
 // credentials are where it takes them from.
-var unitSets = map[string]string{
-	"RUNTIME_DIRECTORY": "/run/approvalbot", "STATE_DIRECTORY": "/var/lib/approvalbot",
-	"CREDENTIALS_DIRECTORY": "/etc/approvalbot/credentials",
-}
+var unitSets = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"RUNTIME_DIRECTORY": "/run/approvalbot", "STATE_DIRECTORY": "/var/lib/approvalbot",
+		"CREDENTIALS_DIRECTORY": "/etc/approvalbot/credentials",
+	}
+})
 
 // likeTheUnit sets those of them that a configuration names and a shell has not, and says which.
 func likeTheUnit(env config.Environ, text string) (assumed []string) {
-	for _, name := range slices.Sorted(maps.Keys(unitSets)) {
+	for _, name := range slices.Sorted(maps.Keys(unitSets())) {
 		if _, set := env[name]; !set && strings.Contains(text, "${"+name+"}") {
-			env[name] = unitSets[name]
+			env[name] = unitSets()[name]
 			assumed = append(assumed, name)
 		}
 	}

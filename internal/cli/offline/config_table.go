@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 	"unicode/utf8"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/cli/show"
 	"approvalbot/internal/config"
@@ -29,7 +29,7 @@ func printPolicy(a *app.App, cfg config.Config) error {
 		if p.Outcome == "ask" {
 			needs, who = show.ClassNeeds(p.View()), show.ClassWho(p.View())
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Class, core.RiskClass(i).Text(), p.Outcome, needs, who)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Class, approval.RiskClass(i).Text(), p.Outcome, needs, who)
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/core"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
+	"approvalbot/internal/people"
 	"approvalbot/internal/store"
 )
 
@@ -194,7 +194,7 @@ func agentLines(c config.Config) []namedLine {
 
 // absences are those that the configuration's SQLite store knows, if it is there and can
 // be read; others only a running desk, and doctor, know.
-func absences(c config.Config) []core.Absence {
+func absences(c config.Config) []people.Absence {
 	if c.DatabaseFile() == "" {
 		return nil
 	}
@@ -217,7 +217,7 @@ func undecidedLines(c config.Config) ([]namedLine, error) {
 // who that is now, and which calls it is about.
 func ruleLines(c config.Config) ([]namedLine, error) {
 	out := []namedLine{}
-	dir, err := core.NewDirectory(effective.Rights(c))
+	dir, err := people.NewDirectory(effective.Rights(c))
 	if err != nil {
 		return nil, err
 	}

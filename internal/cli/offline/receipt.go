@@ -13,11 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"approvalbot/core"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/cli/show"
 	"approvalbot/internal/config"
 	"approvalbot/internal/display"
+	"approvalbot/internal/people"
 	"approvalbot/proof"
 )
 
@@ -105,12 +105,12 @@ func printReceipt(a *app.App, r proof.Receipt) {
 	}
 	show.Fields(w, 11, "Approval", display.Escape(r.Approval)+" ("+display.Escape(r.Code)+")",
 		"Desk", display.Escape(r.Issuer), "Owner", display.Escape(r.Owner), "Tool", display.Escape(r.Tool), "Risk", r.RiskClass.String(),
-		"Decision", display.Escape(string(r.Decision))+" by "+display.Escape(core.People(r.By))+quorum, "Allowed", show.When(r.IssuedAt*1000), "Until", show.When(r.ClaimUntilMs), "Receipt id", display.Escape(r.ID))
+		"Decision", display.Escape(string(r.Decision))+" by "+display.Escape(people.People(r.By))+quorum, "Allowed", show.When(r.IssuedAt*1000), "Until", show.When(r.ClaimUntilMs), "Receipt id", display.Escape(r.ID))
 	if r.ClaimID != "" {
 		show.Fields(w, 11, "Claim id", display.Escape(r.ClaimID))
 	}
 	for i, x := range r.Retries {
-		fmt.Fprintf(w, "Retry %d: by %s, %s.\n", i+1, display.Escape(core.People(x.By)), show.When(x.AtMs))
+		fmt.Fprintf(w, "Retry %d: by %s, %s.\n", i+1, display.Escape(people.People(x.By)), show.When(x.AtMs))
 	}
 	for _, s := range r.Signed {
 		fmt.Fprintf(w, "Signed by %s on %s with the passkey %s (key %s, signature no. %d).\n", display.Escape(s.Person),

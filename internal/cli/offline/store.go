@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/audit"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/config"
@@ -145,7 +145,7 @@ func rotateKey(ctx context.Context, a *app.App, keepOld, exposed bool) error {
 		return err
 	}
 	o, issuer := optionsOf(cfg, a), cmp.Or(cfg.Server.PublicURL, "approvalbot")
-	r, err := store.RotateKey(ctx, o, keepOld, func(old, next [32]byte) (json.RawMessage, core.Event, error) {
+	r, err := store.RotateKey(ctx, o, keepOld, func(old, next [32]byte) (json.RawMessage, approval.Event, error) {
 		return retire(old, next, issuer, exposed)
 	})
 	if err != nil {
@@ -172,24 +172,24 @@ func rotateKey(ctx context.Context, a *app.App, keepOld, exposed bool) error {
 }
 
 // retire says what stays of a key, and the log's record of the change.
-func retire(old, next [32]byte, issuer string, exposed bool) (json.RawMessage, core.Event, error) {
+func retire(old, next [32]byte, issuer string, exposed bool) (json.RawMessage, approval.Event, error) {
 	was, err := audit.SigningOf(old)
 	if err != nil {
-		return nil, core.Event{}, err
+		return nil, approval.Event{}, err
 	}
 	now, err := audit.SigningOf(next)
 	if err != nil {
-		return nil, core.Event{}, err
+		return nil, approval.Event{}, err
 	}
 	k, err := was.Retire(now, issuer, exposed, time.Now())
 	if err != nil {
-		return nil, core.Event{}, err
+		return nil, approval.Event{}, err
 	}
 	public, err := json.Marshal(k)
 	if err != nil {
-		return nil, core.Event{}, err
+		return nil, approval.Event{}, err
 	}
 	data, err := json.Marshal(map[string]any{"oldKey": was.Verifiers[0], "newKey": now.Verifiers[0],
 		"exposed": exposed})
-	return public, core.Event{AtMs: time.Now().UnixMilli(), Type: core.EventRekeyed, Data: data}, err
+	return public, approval.Event{AtMs: time.Now().UnixMilli(), Type: approval.EventRekeyed, Data: data}, err
 }

@@ -8,13 +8,14 @@ import (
 	"approvalbot/bot/discord"
 	"approvalbot/bot/telegram"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
 )
 
 // namedPlace is a chat that the configuration names, and as what.
 type namedPlace struct {
-	core.Target
+	approval.Target
 	as string
 }
 
@@ -47,8 +48,8 @@ func placesOf(c config.Config) []namedPlace {
 }
 
 // targetsOn gives the named chats of one platform.
-func targetsOn(c config.Config, channel string) []core.Target {
-	var out []core.Target
+func targetsOn(c config.Config, channel string) []approval.Target {
+	var out []approval.Target
 	for _, p := range placesOf(c) {
 		if p.Channel == channel {
 			out = append(out, p.Target)
@@ -71,7 +72,7 @@ func chatFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 	var looks []func() []core.Diagnostic
 	if v.On() {
 		looks = append(looks, func() []core.Diagnostic {
-			return telegram.Probe(ctx, effective.VerifierTelegram(cfg), targetsOn(cfg, core.VerifierChannel), verifiers)
+			return telegram.Probe(ctx, effective.VerifierTelegram(cfg), targetsOn(cfg, approval.VerifierChannel), verifiers)
 		})
 	}
 	if t.On() {
@@ -130,7 +131,7 @@ func weigh(found []core.Diagnostic, cfg config.Config) []core.Diagnostic {
 	for i, f := range out {
 		at := slices.IndexFunc(places, func(p namedPlace) bool { return p.String() == f.What })
 		chat := at >= 0 || slices.Contains(effective.Outboxes, f.What)
-		verifier := f.What == core.VerifierChannel || at >= 0 && places[at].as == "verifier chat"
+		verifier := f.What == approval.VerifierChannel || at >= 0 && places[at].as == "verifier chat"
 		if f.Level == core.LevelFail && chat && !verifier && (works || at >= 0 && !places[at].essential()) {
 			out[i].Level = core.LevelWarn
 		}

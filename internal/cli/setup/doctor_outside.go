@@ -14,6 +14,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
 	"approvalbot/internal/server/connection"
@@ -61,7 +62,7 @@ func serverFindings(ctx context.Context, cfg config.Config, offline bool) []core
 	for _, name := range effective.Outboxes {
 		on := map[string]bool{
 			"telegram": cfg.Channels.Telegram.On(), "discord": cfg.Channels.Discord.On(),
-			core.VerifierChannel: effective.VerifierBot(cfg).On(),
+			approval.VerifierChannel: effective.VerifierBot(cfg).On(),
 		}[name]
 		if s := r.Channels[name]; on && !s.Up {
 			found = append(found, core.Fail(name, "the running desk is not connected: "+strings.TrimSuffix(s.Detail, "."), "see its log"))
@@ -150,10 +151,10 @@ func classifierFindings(ctx context.Context, cfg config.Config) []core.Diagnosti
 		return []core.Diagnostic{core.Fail("classifier", oneLine(err), "correct approvals.tools.classifier")}
 	}
 	defer c.Close()
-	call := core.Call{ToolName: "approvalbot.doctor", AgentID: "approvalbot",
+	call := approval.Call{ToolName: "approvalbot.doctor", AgentID: "approvalbot",
 		Params: []byte(`{"test":true,"note":"This is a test of the connection. Nothing will run, whatever the answer."}`)}
-	static := core.Judgement{Outcome: core.OutcomeAsk,
-		Assessment: core.Assessment{RiskClass: core.R3, Source: "static", ReasonCodes: []string{"unknown-tool"}}}
+	static := approval.Judgement{Outcome: approval.OutcomeAsk,
+		Assessment: approval.Assessment{RiskClass: approval.R3, Source: "static", ReasonCodes: []string{"unknown-tool"}}}
 	start := time.Now()
 	o := c.Classify(ctx, call, static)
 	if o.Failed == "" {

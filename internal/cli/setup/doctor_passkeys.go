@@ -10,6 +10,7 @@ import (
 	"approvalbot/core"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
+	"approvalbot/internal/signin"
 	"approvalbot/internal/store"
 )
 
@@ -40,7 +41,7 @@ func passkeyFindings(ctx context.Context, cfg config.Config) (found []core.Diagn
 }
 
 // suspendedFindings say whose passkeys are suspended.
-func suspendedFindings(all []core.Passkey) []core.Diagnostic {
+func suspendedFindings(all []signin.Passkey) []core.Diagnostic {
 	counts := map[string]int{}
 	for _, p := range all {
 		counts[p.Person]++
@@ -57,10 +58,10 @@ func suspendedFindings(all []core.Passkey) []core.Diagnostic {
 }
 
 // holderFindings compare who could approve with who has a passkey.
-func holderFindings(classes []effective.ClassPolicy, all []core.Passkey) (found []core.Diagnostic) {
+func holderFindings(classes []effective.ClassPolicy, all []signin.Passkey) (found []core.Diagnostic) {
 	deciders := classes[0].People
 	without := slices.DeleteFunc(slices.Clone(deciders), func(who string) bool {
-		return slices.ContainsFunc(all, func(p core.Passkey) bool { return p.Person == who })
+		return slices.ContainsFunc(all, func(p signin.Passkey) bool { return p.Person == who })
 	})
 	have := len(deciders) - len(without)
 	enrol := "approvalbot login --enrol PERSON gives each a link to make one"

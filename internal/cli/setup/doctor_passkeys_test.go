@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
 	"approvalbot/internal/config/effective"
+	"approvalbot/internal/signin"
 	"approvalbot/internal/store"
 )
 
@@ -44,8 +44,8 @@ approvals: {tools: {policy: {%s}}}
 		require.NoError(t, <-ended)
 	})
 	enrol := func(who string) {
-		require.NoError(t, s.ChangePasskeys(t.Context(), who, func([]core.Passkey) (core.PasskeyChange, error) {
-			return core.PasskeyChange{Add: &core.Passkey{ID: who, Person: who}}, nil
+		require.NoError(t, s.ChangePasskeys(t.Context(), who, func([]signin.Passkey) (signin.PasskeyChange, error) {
+			return signin.PasskeyChange{Add: &signin.Passkey{ID: who, Person: who}}, nil
 		}))
 	}
 	enrol("alice")

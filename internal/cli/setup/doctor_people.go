@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
 	"approvalbot/internal/daemon"
+	"approvalbot/internal/people"
 	"approvalbot/internal/schedule"
 	"approvalbot/internal/store"
 )
@@ -36,7 +38,7 @@ func peopleFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 		if c.Outcome != "ask" {
 			continue
 		}
-		asked, err := effective.AskedNow(cfg, duty, core.RiskClass(class), now, away...)
+		asked, err := effective.AskedNow(cfg, duty, approval.RiskClass(class), now, away...)
 		if err != nil {
 			return found
 		}
@@ -46,7 +48,7 @@ func peopleFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 }
 
 // absences reads from the store who is away.
-func absences(ctx context.Context, cfg config.Config) ([]core.Absence, error) {
+func absences(ctx context.Context, cfg config.Config) ([]people.Absence, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	all, err := store.LookAbsences(ctx, store.Options{URL: cfg.Store.URL})

@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config/effective"
+	"approvalbot/internal/people"
 	"approvalbot/internal/store"
 )
 
@@ -79,10 +81,10 @@ approvals: {tools: {policy: {denyAtOrAbove: R4}}}
 		require.NoError(t, s.Close())
 		require.NoError(t, <-done)
 	})
-	for _, a := range []core.Absence{{Person: "alice", To: "bob"}, {Person: "bob"}} {
+	for _, a := range []people.Absence{{Person: "alice", To: "bob"}, {Person: "bob"}} {
 		a.UntilMs = time.Now().Add(time.Hour).UnixMilli()
-		_, err := s.Absent(t.Context(), nil, func(core.Absences) (core.AbsenceChange, error) {
-			return core.AbsenceChange{Person: a.Person, Absence: &a, Event: core.Event{AtMs: 1, Type: core.EventAway, Data: []byte("{}")}}, nil
+		_, err := s.Absent(t.Context(), nil, func(people.Absences) (core.AbsenceChange, error) {
+			return core.AbsenceChange{Person: a.Person, Absence: &a, Event: approval.Event{AtMs: 1, Type: approval.EventAway, Data: []byte("{}")}}, nil
 		})
 		require.NoError(t, err)
 		if a.Person == "alice" {

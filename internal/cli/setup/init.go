@@ -9,17 +9,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
 	"approvalbot/internal/config/local"
 	"approvalbot/internal/display"
+	"approvalbot/internal/lazy"
 )
 
 // starter is what a starter configuration is made of.
@@ -101,7 +101,7 @@ func besideConfig(path string) (dir string, err error) {
 }
 
 // botToken is how the platforms write tokens: 123456:AA… and MTE….aaaaaa.bbb…
-var botToken = regexp.MustCompile(`^([0-9]+:[A-Za-z0-9_-]{20,}|[A-Za-z0-9_-]{17,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{17,})$`)
+var botToken = lazy.Pattern(`^([0-9]+:[A-Za-z0-9_-]{20,}|[A-Za-z0-9_-]{17,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{17,})$`)
 
 // askStarter asks the questions that no flag has answered.
 func askStarter(a *app.App, cmd *cobra.Command, s *starter) error {
@@ -115,7 +115,7 @@ func askStarter(a *app.App, cmd *cobra.Command, s *starter) error {
 			return err
 		}
 	}
-	if _, chat := local.Variables[s.decide]; !chat && s.decide != "terminal" {
+	if _, chat := local.Variables()[s.decide]; !chat && s.decide != "terminal" {
 		return errors.New("people decide in telegram, discord or terminal: give one of these (--decide)")
 	}
 	if s.tokenEnv == "" && s.tokenFile == "" && s.decide != "terminal" {
@@ -276,7 +276,7 @@ people:
 
 // localChat is where cards go, and who decides.
 func (s *starter) localChat() (local.Chat, error) {
-	names, ok := local.Variables[s.decide]
+	names, ok := local.Variables()[s.decide]
 	if !ok {
 		return local.Chat{}, nil
 	}
@@ -288,7 +288,7 @@ func (s *starter) localChat() (local.Chat, error) {
 	case err != nil:
 		return c, fmt.Errorf("that is no user id of %s: give the number that /whoami says, or nothing", s.decide)
 	case c.At.To == "" && c.User != "":
-		c.At = core.Target{Channel: s.decide, To: c.User}
+		c.At = approval.Target{Channel: s.decide, To: c.User}
 		if s.decide == "discord" {
 			c.At.To = "dm:" + c.User
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/card"
 	"approvalbot/internal/display"
 )
 
@@ -73,7 +73,7 @@ func state(a api.Approval, c *api.Card) string {
 		parts = append(parts, display.Escape(c.Votes))
 	}
 	if !a.Status.Final() {
-		parts = append(parts, core.UntilText(a.ExpiresAtMs, time.Local, time.Now().UnixMilli()))
+		parts = append(parts, card.UntilText(a.ExpiresAtMs, time.Local, time.Now().UnixMilli()))
 	}
 	return strings.Join(append(parts, display.Escape(a.Code)), " · ")
 }

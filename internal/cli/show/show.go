@@ -5,13 +5,15 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"time"
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
+	"approvalbot/internal/lazy"
+	"approvalbot/internal/people"
 )
 
 // Paint colours text for a terminal; off, it leaves text alone.
@@ -63,7 +65,7 @@ func Span(d time.Duration) string {
 // When writes a time with its zone.
 func When(ms int64) string { return time.UnixMilli(ms).Format("2006-01-02 15:04:05 MST") }
 
-var uuidForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+var uuidForm = lazy.Pattern(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
 // ShortID is what an operator types: the first eight characters of an id that the
 // desk made, which the code is made of too, or the whole of an asker's own.
@@ -76,7 +78,7 @@ func ShortID(a api.Approval) string {
 
 // Risk says a risk class with its words: "R3, external change or irreversible".
 func Risk(class string) string {
-	var c core.RiskClass
+	var c approval.RiskClass
 	if c.UnmarshalText([]byte(class)) != nil {
 		return display.Escape(class)
 	}
@@ -91,7 +93,7 @@ func Ending(a api.Approval) string {
 	if Revoked(a) {
 		by := ""
 		if a.RevokedBy != "" {
-			by = " by " + core.People([]string{a.RevokedBy})
+			by = " by " + people.People([]string{a.RevokedBy})
 		}
 		if a.RevokeReason != "" {
 			by += ": " + a.RevokeReason
@@ -102,7 +104,7 @@ func Ending(a api.Approval) string {
 		words += " (" + string(a.Decision) + ")"
 	}
 	if len(a.DecidedBy) > 0 && a.Status.Final() {
-		words += " by " + core.People(a.DecidedBy)
+		words += " by " + people.People(a.DecidedBy)
 	}
 	switch {
 	case a.Reason == "":
@@ -181,7 +183,7 @@ func Voter(v api.Vote) string {
 	case v.Voter.Person != "":
 		return display.Escape(v.Voter.Person)
 	}
-	return display.Escape(core.People([]string{v.Voter.Channel + ":" + v.Voter.UserID}))
+	return display.Escape(people.People([]string{v.Voter.Channel + ":" + v.Voter.UserID}))
 }
 
 // Fields writes "Name:   value" lines with the values aligned.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/cli/show"
 	"approvalbot/internal/display"
@@ -135,7 +135,7 @@ func (w *watcher) vote(ctx context.Context, a api.Approval, d api.Decision, reas
 	if err != nil {
 		fmt.Fprintf(w.Stdout, "Not counted: %s\n", app.Sentence(err))
 		var refused *api.Problem
-		if errors.As(err, &refused) && refused.Code == string(core.CodeForbidden) {
+		if errors.As(err, &refused) && refused.Code == string(approval.CodeForbidden) {
 			fmt.Fprintln(w.Stdout, "Requests are shown here from now on, and no answer is asked for.")
 			w.looksOn, w.skipped[a.Code] = true, true
 		}

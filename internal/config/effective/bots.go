@@ -5,18 +5,18 @@ import (
 
 	"approvalbot/bot/discord"
 	"approvalbot/bot/telegram"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 )
 
 // Outboxes are the channels that cards go out by: the verifier's own bot is on
 // Telegram, too.
-var Outboxes = append(slices.Clone(config.Platforms), core.VerifierChannel)
+var Outboxes = append(slices.Clone(config.Platforms), approval.VerifierChannel)
 
 // VerifierTelegram is the verifier's own bot.
 func VerifierTelegram(c config.Config) telegram.Config {
 	out := Telegram(VerifierBot(c))
-	out.Channel = core.VerifierChannel
+	out.Channel = approval.VerifierChannel
 	return out
 }
 

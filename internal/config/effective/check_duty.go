@@ -3,12 +3,13 @@ package effective
 import (
 	"errors"
 	"net/url"
-	"regexp"
 	"slices"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
+	"approvalbot/internal/lazy"
+	"approvalbot/internal/people"
 	"approvalbot/internal/schedule"
 )
 
@@ -20,7 +21,7 @@ const (
 
 // address takes what calendars have as attendees; what more an address may be, none of
 // them writes.
-var address = regexp.MustCompile(`^[^\s@<>:"(),;]+@[^\s@<>:"(),;]+$`)
+var address = lazy.Pattern(`^[^\s@<>:"(),;]+@[^\s@<>:"(),;]+$`)
 
 func (c *checker) checkEmail(key, email string) {
 	if len(email) > 254 || !address.MatchString(email) {
@@ -51,14 +52,14 @@ func (c *checker) zone(key, name string) bool {
 // dutyRoles refuses roles that only being on duty gives.
 func (c *checker) dutyRoles(key string, roles []string) {
 	for i, role := range roles {
-		if _, duty := core.DutyRole(role); duty {
+		if _, duty := people.DutyRole(role); duty {
 			c.Mistake(config.Index(key, i), "begins with onDuty:, which approvals.tools.onDuty gives and nobody has by themselves")
 		}
 	}
 }
 
 func (c *checker) checkDuty(key string, cfg *config.Config) {
-	dir, err := core.NewDirectory(Rights(allOn(*cfg)))
+	dir, err := people.NewDirectory(Rights(allOn(*cfg)))
 	deciders := []string{}
 	if err == nil {
 		deciders = decidersOf(allOn(*cfg), dir)
@@ -173,7 +174,7 @@ func (c *checker) checkContacts(key string, cfg *config.Config) {
 
 func (c *checker) checkRecipient(key, text string, cfg *config.Config) {
 	to, err := recipientOf(text, *cfg)
-	chat, _ := core.ParseTarget(to.Chat)
+	chat, _ := approval.ParseTarget(to.Chat)
 	var f *schedule.Fault
 	switch {
 	case errors.As(err, &f):

@@ -3,12 +3,13 @@ package effective
 import (
 	"math"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"approvalbot/internal/config"
+	"approvalbot/internal/lazy"
 )
 
 // maxTelegramID is above every id that Telegram gives out: it says 52 bits
@@ -17,11 +18,13 @@ const maxTelegramID = 1 << 52
 
 // noPerson holds the ids under which Telegram shows messages that nobody in
 // particular sent.
-var noPerson = map[config.ID]string{
-	"1087968824": "of anonymous group administrators",
-	"136817688":  "of channels that post in groups",
-	"777000":     "of Telegram itself",
-}
+var noPerson = sync.OnceValue(func() map[config.ID]string {
+	return map[config.ID]string{
+		"1087968824": "of anonymous group administrators",
+		"136817688":  "of channels that post in groups",
+		"777000":     "of Telegram itself",
+	}
+})
 
 func (c *checker) checkPeople(people []config.Person) {
 	names := make([]string, len(people))
@@ -62,7 +65,7 @@ func (c *checker) checkPeople(people []config.Person) {
 // id, nothing that Telegram could not have given out.
 func (c *checker) telegramUser(key string, id config.ID) {
 	n, err := strconv.ParseInt(string(id), 10, 64)
-	switch why, service := noPerson[id]; {
+	switch why, service := noPerson()[id]; {
 	case service:
 		c.Mistake(key, "is the id %s, never a person's", why)
 	case n < 0:
@@ -120,7 +123,7 @@ func (c *checker) checkWebhook(key string, w config.Webhook) {
 	}
 }
 
-var webhookSecret = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var webhookSecret = lazy.Pattern(`^[A-Za-z0-9_-]+$`)
 
 func (c *checker) channel(key string, on bool, token config.Secret, apiURL string) {
 	if !on {

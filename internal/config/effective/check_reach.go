@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
+	"approvalbot/internal/people"
 )
 
 // checkReach looks at what names something that is not there: agents, and approvers for
@@ -15,8 +16,8 @@ import (
 func (c *checker) checkReach(cfg *config.Config) {
 	c.checkAgentIDs(cfg)
 	t := cfg.ApprovalTools()
-	now, err := core.NewDirectory(Rights(*cfg))
-	if err != nil || !cfg.Approvals.Enabled() || !slices.Contains(t.EffectiveApprovers(), string(core.UserRequest)) {
+	now, err := people.NewDirectory(Rights(*cfg))
+	if err != nil || !cfg.Approvals.Enabled() || !slices.Contains(t.EffectiveApprovers(), string(approval.UserRequest)) {
 		return // named elsewhere, or nobody is asked
 	}
 	mapped, unmapped, open := now.Eligible(nil)
@@ -51,7 +52,7 @@ func few(of approvers, need int) bool { return need > 1 && !of.enough("", need) 
 
 // whoDecides says who of people may decide.
 func whoDecides(c config.Config) string {
-	dir, err := core.NewDirectory(Rights(c))
+	dir, err := people.NewDirectory(Rights(c))
 	if err != nil {
 		return "nobody"
 	}
@@ -76,7 +77,7 @@ type quorum struct {
 func quorumsOf(c config.Config) (all []quorum) {
 	const tools = "approvals.tools"
 	t := c.ApprovalTools()
-	for class := range core.R4 + 1 {
+	for class := range approval.R4 + 1 {
 		asks := outcomeOf(c, class) == "ask"
 		if asks {
 			all = append(all, needed(class, t.MinApprovals, t.Policy.MinApprovalsByRisk, tools+".minApprovals", tools+".policy"))
@@ -97,7 +98,7 @@ func quorumsOf(c config.Config) (all []quorum) {
 
 // needed is the largest number that is said for a class or one below it, and the key
 // that says it.
-func needed(class core.RiskClass, least int, byRisk map[string]int, leastKey, policyKey string) quorum {
+func needed(class approval.RiskClass, least int, byRisk map[string]int, leastKey, policyKey string) quorum {
 	most := quorum{leastKey, least}
 	for of := range class + 1 {
 		if n := byRisk[of.String()]; n > most.need {
@@ -152,12 +153,12 @@ func KeyFolder(r *config.Report, cfg config.Config) {
 
 // approvers are the people of a configuration, counted for one rule after the other.
 type approvers struct {
-	people *core.Directory // nil if they contradict each other, which is named elsewhere
-	having map[string]int  // by role, what was counted
+	people *people.Directory // nil if they contradict each other, which is named elsewhere
+	having map[string]int    // by role, what was counted
 }
 
 func approversOf(c config.Config) approvers {
-	dir, err := core.NewDirectory(Rights(c))
+	dir, err := people.NewDirectory(Rights(c))
 	if err != nil {
 		dir = nil
 	}

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"unicode"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
+	"approvalbot/internal/people"
 )
 
 // checkExec takes what existing clients of exec approvals have; what the
@@ -98,14 +99,14 @@ func (c *checker) checkRules(key string, cfg *config.Config) {
 		if c.Has(at + ".minApprovals") {
 			c.atLeast(at+".minApprovals", r.MinApprovals, 1)
 		}
-		if roster, duty := core.DutyRole(r.Role); duty && !slices.Contains(roles, r.Role) {
+		if roster, duty := people.DutyRole(r.Role); duty && !slices.Contains(roles, r.Role) {
 			c.Mistake(at+".role", "names a roster that is not in approvals.tools.onDuty%s", config.DidYouMean(roster, rosterNames(*cfg)))
 		} else if r.Role != "" && !slices.Contains(roles, r.Role) {
 			c.Mistake(at+".role", "is the role of nobody among people")
 		} else if !here.enough(r.Role, r.MinApprovals) {
 			c.tooFew(at, r, denies(*cfg, ever, r))
 		}
-		if roster, duty := core.DutyRole(r.Role); duty && r.MinApprovals > 1 && inTurns(*cfg, roster) {
+		if roster, duty := people.DutyRole(r.Role); duty && r.MinApprovals > 1 && inTurns(*cfg, roster) {
 			c.Warn(at+".minApprovals", "needs %d of those on duty by %s, which is one person a turn: only a handover "+
 				"while a call waits brings another", r.MinApprovals, roster)
 		}
@@ -115,7 +116,7 @@ func (c *checker) checkRules(key string, cfg *config.Config) {
 		if !matches(r) {
 			c.Warn(at, "has neither match nor when: it is about every call")
 		}
-		if r.Approve && !slices.Contains(cfg.Approvals.Tools.EffectiveApprovers(), string(core.RulesBased)) {
+		if r.Approve && !slices.Contains(cfg.Approvals.Tools.EffectiveApprovers(), string(approval.RulesBased)) {
 			c.Warn(at+".approve", "never counts: rules_based is not among the approvers")
 		} else if why := neverCounts(cfg, i); why != "" {
 			c.Warn(at, "never counts: %s", why)
@@ -132,7 +133,7 @@ func neverCounts(cfg *config.Config, i int) string {
 	before := -1
 	for j := range rules[:i] {
 		o := &rules[j]
-		widely := o.Outcome == "deny" || o.Outcome == "ask" || o.Risk.Set && o.Risk.Class == core.R4
+		widely := o.Outcome == "deny" || o.Outcome == "ask" || o.Risk.Set && o.Risk.Class == approval.R4
 		always := o.During == (config.During{}) && (o.When == "" || o.When == r.When)
 		if widely && always && (reflect.DeepEqual(&o.Match, &config.Match{}) || reflect.DeepEqual(&o.Match, &r.Match)) {
 			before = j
@@ -166,14 +167,14 @@ func matches(r config.Rule) bool {
 
 // WithRoles names, by role, the people who have it and may decide somewhere, in order; also
 // by the roles that being on duty gives.
-func WithRoles(c config.Config, dir *core.Directory) map[string][]string {
+func WithRoles(c config.Config, dir *people.Directory) map[string][]string {
 	roles := map[string][]string{} // by person
 	for _, p := range c.People {
 		roles[p.Name] = slices.Clone(p.Roles)
 	}
 	for _, roster := range rosterNames(c) {
 		for _, name := range Duty(c).Among(roster) {
-			roles[name] = append(roles[name], core.RoleOnDuty(roster))
+			roles[name] = append(roles[name], people.RoleOnDuty(roster))
 		}
 	}
 	out := map[string][]string{}

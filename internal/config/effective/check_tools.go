@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 	"approvalbot/internal/policy/workspace"
 )
@@ -134,7 +134,7 @@ func (c *checker) checkAgentApprovals(key string, a config.AgentApprovals, all c
 // checkQuorums takes numbers by risk class.
 func (c *checker) checkQuorums(key string, byRisk map[string]int) {
 	for _, class := range slices.Sorted(maps.Keys(byRisk)) {
-		var known core.RiskClass
+		var known approval.RiskClass
 		at := key + ".minApprovalsByRisk." + class
 		if known.UnmarshalText([]byte(class)) != nil {
 			c.Mistake(at, "unknown key; the classes are R0, R1, R2, R3 and R4")

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 	"approvalbot/internal/verifier"
 )
@@ -92,10 +92,10 @@ func (c *checker) checkVerifierChat(key string, v config.VerifierTelegram, cfg *
 	}
 	distinct(c, key+".allowedUserIds", v.AllowedUserIDs)
 	common := cfg.Tools.Verifier.Telegram
-	askedByCommon := common.Enabled && VerifierChannel(*cfg, common) == core.VerifierChannel
+	askedByCommon := common.Enabled && VerifierChannel(*cfg, common) == approval.VerifierChannel
 	switch {
 	case !v.Enabled:
-	case VerifierChannel(*cfg, v) == core.VerifierChannel:
+	case VerifierChannel(*cfg, v) == approval.VerifierChannel:
 		c.checkVerifierBot(key, v, cfg)
 	case askedByCommon && v.BotToken != "":
 		c.Mistake(key+".botToken", "is not the bot of tools.verifier.telegram, which asks in this chat; leave this key out")

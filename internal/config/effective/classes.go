@@ -4,8 +4,9 @@ import (
 	"slices"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
+	"approvalbot/internal/people"
 )
 
 // ClassPolicy is what the configuration makes of one risk class.
@@ -24,7 +25,7 @@ type ClassPolicy struct {
 // Classes says what happens to each class and who could approve it now. A single
 // call may be treated more strictly for what it touches.
 func Classes(c config.Config) ([]ClassPolicy, error) {
-	dir, err := core.NewDirectory(Rights(c))
+	dir, err := people.NewDirectory(Rights(c))
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +33,7 @@ func Classes(c config.Config) ([]ClassPolicy, error) {
 	mapped, unmapped, open := dir.Eligible(nil)
 	names := decidersOf(c, dir)
 	var out []ClassPolicy
-	for class := range core.R4 + 1 {
+	for class := range approval.R4 + 1 {
 		p := ClassPolicy{Class: class.String(), Outcome: outcomeOf(c, class), Need: needOf(c, class), People: names,
 			StepUp: t.Policy.StepUpAtOrAbove.Reaches(class), Unmapped: unmapped, Open: open}
 		p.Human = p.StepUp || t.Policy.RequireHumanApproverAtOrAbove.Reaches(class)
@@ -53,7 +54,7 @@ func Classes(c config.Config) ([]ClassPolicy, error) {
 }
 
 // outcomeOf is what happens to a call for its class alone.
-func outcomeOf(c config.Config, class core.RiskClass) string {
+func outcomeOf(c config.Config, class approval.RiskClass) string {
 	switch t := c.ApprovalTools(); {
 	case !c.Approvals.Enabled():
 		return "deny"
@@ -68,11 +69,11 @@ func outcomeOf(c config.Config, class core.RiskClass) string {
 }
 
 // needOf is how many approvals a class needs: never fewer than a class below it.
-func needOf(c config.Config, class core.RiskClass) int {
+func needOf(c config.Config, class approval.RiskClass) int {
 	t := c.ApprovalTools()
 	need := t.MinApprovals
 	for name, n := range t.Policy.MinApprovalsByRisk {
-		var of core.RiskClass
+		var of approval.RiskClass
 		if of.UnmarshalText([]byte(name)) == nil && of <= class {
 			need = max(need, n)
 		}
@@ -81,12 +82,12 @@ func needOf(c config.Config, class core.RiskClass) int {
 }
 
 // decidersOf names the configured people who may decide somewhere.
-func decidersOf(c config.Config, dir *core.Directory) []string {
+func decidersOf(c config.Config, dir *people.Directory) []string {
 	names := map[string]bool{}
 	rights := Rights(c)
 	for channel, ids := range rights.AllowedUsers {
 		for _, id := range ids {
-			if v := dir.Identify(core.Voter{Channel: channel, UserID: id}); v.Person != "" {
+			if v := dir.Identify(approval.Voter{Channel: channel, UserID: id}); v.Person != "" {
 				names[v.Person] = true
 			}
 		}

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
+	"approvalbot/internal/people"
 	"approvalbot/internal/schedule"
 )
 
@@ -55,7 +56,7 @@ func rosterNames(c config.Config) (names []string) {
 
 // Contact is who hears of an approval that nobody decides, and when, but for the chats
 // that get its cards.
-func Contact(c config.Config, rights core.Rights) schedule.Contact {
+func Contact(c config.Config, rights people.Rights) schedule.Contact {
 	r := c.ApprovalTools().Routing
 	out := schedule.Contact{Duty: rights.Duty, Roles: map[string][]string{}, Quiet: map[string]schedule.Window{}}
 	for _, after := range r.RemindAfter {
@@ -83,16 +84,16 @@ func recipientOf(text string, c config.Config) (schedule.Recipient, error) {
 	if err != nil || to.Chat == "" {
 		return to, err
 	}
-	chat, err := core.ParseTarget(to.Chat)
+	chat, err := approval.ParseTarget(to.Chat)
 	to.Chat = chat.Normal().String()
 	return to, err
 }
 
 // escalationChats are the chats that escalations ask.
-func escalationChats(c config.Config) (chats []core.Target) {
+func escalationChats(c config.Config) (chats []approval.Target) {
 	for _, e := range c.ApprovalTools().Routing.Escalate {
 		if to, err := recipientOf(e.To, c); err == nil && to.Chat != "" {
-			chat, _ := core.ParseTarget(to.Chat) // recipientOf has read it
+			chat, _ := approval.ParseTarget(to.Chat) // recipientOf has read it
 			chats = append(chats, chat.Normal())
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 	"approvalbot/internal/schedule"
 )
@@ -141,11 +142,11 @@ func TestDutyAndContactsArrive(t *testing.T) {
 	on, known := rules.Contact.Duty.WhoNow("ops", now)
 	require.True(t, known)
 	require.Equal(t, "bob until Mon 30 Nov 2026 09:00 CET, then alice", on.String(now, zoneOf("Europe/Berlin")))
-	require.Equal(t, core.R3, rules.BreaksQuiet)
+	require.Equal(t, approval.R3, rules.BreaksQuiet)
 	require.Equal(t, 3, rules.DigestAbove)
 	require.Equal(t, core.Objective{DecidedWithin: 5 * time.Minute, Share: 0.5}, rules.Objective)
 	require.Equal(t, time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC), rules.Drill.Next(now))
-	require.Equal(t, map[core.Target]*time.Location{{Channel: "telegram", To: "-5"}: zoneOf("Europe/Berlin")}, rules.Zones)
+	require.Equal(t, map[approval.Target]*time.Location{{Channel: "telegram", To: "-5"}: zoneOf("Europe/Berlin")}, rules.Zones)
 	person := Rights(cfg).People[0]
 	require.Equal(t, "alice@example.org", person.Email)
 	require.Equal(t, "Europe/Berlin", person.Zone.String())
@@ -153,7 +154,7 @@ func TestDutyAndContactsArrive(t *testing.T) {
 
 	plain, err := Rules(config.Defaults(), Table(config.Defaults()))
 	require.NoError(t, err)
-	require.Equal(t, core.R4, plain.BreaksQuiet)
+	require.Equal(t, approval.R4, plain.BreaksQuiet)
 	require.Equal(t, 5, plain.DigestAbove)
 	require.True(t, plain.Drill.IsZero())
 	require.Equal(t, core.Objective{DecidedWithin: 10 * time.Minute, Share: 0.95}, plain.Objective)

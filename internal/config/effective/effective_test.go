@@ -15,7 +15,9 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
+	"approvalbot/internal/people"
 )
 
 const exampleFile = "../../../config.example.yaml"
@@ -77,7 +79,7 @@ func TestContractDocumentLoads(t *testing.T) {
 	cfg, warnings := load(t, string(text), append(exampleEnv, "TELEGRAM_BOT_TOKEN=123456:abc")...)
 	require.True(t, cfg.Channels.Telegram.On())
 	require.False(t, cfg.Channels.Discord.On())
-	require.Equal(t, config.Risk{Class: core.R4, Set: true}, cfg.Approvals.Tools.Policy.DenyAtOrAbove)
+	require.Equal(t, config.Risk{Class: approval.R4, Set: true}, cfg.Approvals.Tools.Policy.DenyAtOrAbove)
 	require.Equal(t, 90*24*time.Hour, time.Duration(cfg.Store.Retention.Approvals))
 	require.Equal(t, []string{
 		"f.yaml:17: channels.discord.botToken: is empty: this chat is off",
@@ -126,7 +128,7 @@ func TestOverrides(t *testing.T) {
 		{"APPROVALS__TOOLS__CLASSIFIER__TIMEOUTMS=700", func(c config.Config) any { return c.Approvals.Tools.Classifier.TimeoutMs }, 700},
 		{"APPROVALS__TOOLS__CLASSIFIER__MINCONFIDENCE=0.9", func(c config.Config) any { return c.Approvals.Tools.Classifier.MinConfidence }, 0.9},
 		{"APPROVALS__TOOLS__RULES=[{name: a, match: {tool: mail}, risk: R4}]", func(c config.Config) any { return c.Approvals.Tools.Rules },
-			[]config.Rule{{Name: "a", Match: config.Match{Tool: config.Patterns{"mail"}}, Risk: config.Risk{Class: core.R4, Set: true}}}},
+			[]config.Rule{{Name: "a", Match: config.Match{Tool: config.Patterns{"mail"}}, Risk: config.Risk{Class: approval.R4, Set: true}}}},
 		{"APPROVALS__EXEC__SAFEBINS=[wc]", func(c config.Config) any { return c.Approvals.Exec.SafeBins }, []string{"wc"}},
 		{"APPROVALS__EXEC__ALLOWLIST=[{pattern: wc}]", func(c config.Config) any { return c.Approvals.Exec.Allowlist }, []config.AllowEntry{"wc"}},
 		{"TOOLS__PROFILE=coding", func(c config.Config) any { return c.Tools.Profile }, "coding"},
@@ -256,9 +258,9 @@ func TestAdversary_I2_EmptyAllowlistIsNobody(t *testing.T) {
 	for _, ids := range []string{"", ", allowedUserIds: []"} {
 		cfg, warnings := load(t, "people: [{name: alice, telegram: 5}]\nchannels: {telegram: {botToken: \"1:a\""+ids+"}}\n")
 		require.Contains(t, strings.Join(warnings, "\n"), "channels.telegram.allowedUserIds: is empty: nobody may decide on Telegram")
-		dir, err := core.NewDirectory(Rights(cfg))
+		dir, err := people.NewDirectory(Rights(cfg))
 		require.NoError(t, err)
-		require.False(t, dir.MayDecide(dir.Identify(core.Voter{Channel: "telegram", UserID: "5"})))
+		require.False(t, dir.MayDecide(dir.Identify(approval.Voter{Channel: "telegram", UserID: "5"})))
 		mapped, unmapped, open := dir.Eligible(nil)
 		require.Zero(t, mapped+unmapped)
 		require.False(t, open)
@@ -291,7 +293,7 @@ server:
 `)
 	require.Equal(t, map[string]string{"laptop": "alice"}, Rights(cfg).Tokens)
 	tokens := Tokens(cfg)
-	require.Equal(t, core.Caller{Token: "agent", Person: "alice", MayRequest: true, MaxPending: 1000, SessionChats: []core.Target{}}, tokens[0].Caller)
+	require.Equal(t, core.Caller{Token: "agent", Person: "alice", MayRequest: true, MaxPending: 1000, SessionChats: []approval.Target{}}, tokens[0].Caller)
 	require.False(t, tokens[1].Caller.MayRequest || tokens[1].Caller.MayAdmin)
 	require.True(t, tokens[2].Caller.MayDecide && tokens[2].Caller.MayAdmin)
 }

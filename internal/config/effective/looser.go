@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"slices"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 )
 
@@ -20,7 +20,7 @@ func Looser(old, now config.Config) (out []string) {
 	}
 	a, b := old.ApprovalTools(), now.ApprovalTools()
 	say(!old.Approvals.Enabled() && now.Approvals.Enabled(), "approvals are enabled")
-	for class := range core.R4 + 1 {
+	for class := range approval.R4 + 1 {
 		was, is := outcomeOf(old, class), outcomeOf(now, class)
 		say(strictness(is) < strictness(was), "%v: %s instead of %s", class, is, was)
 		say(is == "ask" && was == is && needOf(now, class) < needOf(old, class), "%v needs %d instead of %d approvals",

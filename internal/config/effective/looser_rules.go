@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"slices"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 	"approvalbot/internal/schedule"
 )
@@ -46,7 +46,7 @@ func Tighter(old, now config.Config) []string {
 // changeOfRules compares the rules of two configurations.
 func changeOfRules(old, now config.Config) ruleChange {
 	a, b := old.ApprovalTools(), now.ApprovalTools()
-	c := comparison{r3Asks: outcomeOf(now, core.R3) != "allow", classifier: a.Classifier.Enabled || b.Classifier.Enabled}
+	c := comparison{r3Asks: outcomeOf(now, approval.R3) != "allow", classifier: a.Classifier.Enabled || b.Classifier.Enabled}
 	return c.of(a.Rules, b.Rules)
 }
 
@@ -132,7 +132,7 @@ func goneRule(gone config.Rule, after []config.Rule) ruleChange {
 		return changed
 	case needsNobody(gone):
 		return tighter
-	case gone.Risk.Set && gone.Risk.Class < core.R3 && gone.MinApprovals == 0 && gone.Role == "" && !gone.StepUp:
+	case gone.Risk.Set && gone.Risk.Class < approval.R3 && gone.MinApprovals == 0 && gone.Role == "" && !gone.StepUp:
 		return changed // it lowered the class of some calls, and raised that of others
 	}
 	return looser
@@ -140,7 +140,7 @@ func goneRule(gone config.Rule, after []config.Rule) ruleChange {
 
 // loosens reports a rule that can make an answer milder than it would be without it.
 func loosens(r config.Rule) bool {
-	return r.Outcome == "allow" || r.Approve || r.Risk.Set && r.Risk.Class < core.R3
+	return r.Outcome == "allow" || r.Approve || r.Risk.Set && r.Risk.Class < approval.R3
 }
 
 // sameCalls reports whether two rules are about the same calls: one that tightens perhaps at further
@@ -177,7 +177,7 @@ func (c comparison) asStrict(r config.Rule, o config.Rule) bool {
 		return true
 	}
 	people := cmp.Or(o.Role, r.Role) == r.Role && r.MinApprovals >= o.MinApprovals && (r.StepUp || !o.StepUp)
-	raises := r.Risk.Set && r.Risk.Class >= core.R3 && c.r3Asks && !c.classifier
+	raises := r.Risk.Set && r.Risk.Class >= approval.R3 && c.r3Asks && !c.classifier
 	switch {
 	case o.Outcome == "allow":
 		return true

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 )
 
@@ -24,10 +24,10 @@ func TestLooserRules(t *testing.T) {
 	ops := func(r *config.Rule) { r.Role = "ops" }
 	approves := func(r *config.Rule) { r.Outcome, r.Approve = "", true }
 	weekend := func(r *config.Rule) { r.During = config.During{Weekly: "Fri 16:00-Mon 08:00", Timezone: "UTC"} }
-	class := func(class core.RiskClass) func(*config.Rule) {
+	class := func(class approval.RiskClass) func(*config.Rule) {
 		return func(r *config.Rule) { r.Outcome, r.Risk = "", config.Risk{Class: class, Set: true} }
 	}
-	r2, r3, risky := class(core.R2), class(core.R3), class(core.R4)
+	r2, r3, risky := class(approval.R2), class(approval.R3), class(approval.R4)
 	long := func(r *config.Rule) { r.During = config.During{Weekly: "Thu 12:00-Mon 09:00", Timezone: "UTC"} }
 	berlin := func(r *config.Rule) { r.During.Timezone = "Europe/Berlin" }
 	allow, ask, deny := rule("a", "allow"), rule("a", "ask"), rule("a", "deny")
@@ -97,7 +97,7 @@ func TestChangeOfRulesProvesOnlyByForm(t *testing.T) {
 	t.Parallel()
 	rule := config.Rule{Name: "x", Match: config.Match{Tool: config.Patterns{"a"}}}
 	approve, r3 := rule, rule
-	approve.Approve, r3.Risk = true, config.Risk{Class: core.R3, Set: true}
+	approve.Approve, r3.Risk = true, config.Risk{Class: approval.R3, Set: true}
 	old, now := []config.Rule{approve}, []config.Rule{r3}
 	require.Equal(t, tighter, comparison{r3Asks: true}.of(old, now))
 	require.Equal(t, changed, comparison{}.of(old, now), "R3 runs unasked")

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/local"
+	"approvalbot/internal/people"
 	"approvalbot/internal/policy"
 	"approvalbot/internal/policy/workspace"
 )
@@ -32,7 +33,7 @@ func Policy(c config.Config) policy.Config {
 	}
 	t := c.ApprovalTools()
 	out.Mode, out.MinApprovals, out.ClampMinApprovals = t.Mode, t.MinApprovals, t.ClampMinApprovals
-	out.AllowedApprovers, out.DisabledApprovers = words[core.Factor](t.AllowedApprovers), words[core.Factor](t.DisabledApprovers)
+	out.AllowedApprovers, out.DisabledApprovers = words[approval.Factor](t.AllowedApprovers), words[approval.Factor](t.DisabledApprovers)
 	out.RequireApprovalAtOrAbove = classOf(t.Policy.RequireApprovalAtOrAbove)
 	out.DenyAtOrAbove = classOf(t.Policy.DenyAtOrAbove)
 	out.RequireHumanApproverAtOrAbove = classOf(t.Policy.RequireHumanApproverAtOrAbove)
@@ -125,7 +126,7 @@ func ruleOf(r config.Rule) policy.Rule {
 			Tool: r.Match.Tool, Command: r.Match.Command, Path: r.Match.Path,
 			Host: r.Match.Host, Agent: r.Match.Agent, Session: r.Match.Session,
 		},
-		SideEffects: words[core.SideEffect](r.SideEffects), MinApprovals: r.MinApprovals, Role: r.Role, StepUp: r.StepUp,
+		SideEffects: words[approval.SideEffect](r.SideEffects), MinApprovals: r.MinApprovals, Role: r.Role, StepUp: r.StepUp,
 	}
 }
 
@@ -136,13 +137,13 @@ func rolesOf(c config.Config) []string {
 		out = append(out, p.Roles...)
 	}
 	for _, name := range rosterNames(c) {
-		out = append(out, core.RoleOnDuty(name))
+		out = append(out, people.RoleOnDuty(name))
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-func classOf(r config.Risk) *core.RiskClass {
+func classOf(r config.Risk) *approval.RiskClass {
 	if !r.Set {
 		return nil
 	}
@@ -150,10 +151,10 @@ func classOf(r config.Risk) *core.RiskClass {
 }
 
 // byClass leaves out what is no class; the checker names it.
-func byClass(in map[string]int) map[core.RiskClass]int {
-	out := map[core.RiskClass]int{}
+func byClass(in map[string]int) map[approval.RiskClass]int {
+	out := map[approval.RiskClass]int{}
 	for name, n := range in {
-		var class core.RiskClass
+		var class approval.RiskClass
 		if class.UnmarshalText([]byte(name)) == nil {
 			out[class] = n
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/cli/show"
 	"approvalbot/internal/config"
 	"approvalbot/internal/policy"
@@ -181,7 +181,7 @@ tools: {verifier: {enabled: true, telegram: {enabled: true, botToken: "2:b", cha
 	require.Equal(t, "verifier", Verifier(cfg).Telegram.Channel)
 	require.Equal(t, config.Telegram{BotToken: "2:b", APIURL: "https://api.telegram.org", Updates: config.Updates{Mode: "polling"}}, VerifierBot(cfg))
 	require.Equal(t, map[string][]string{"": {"telegram:7", "telegram:8"}, "a": {"telegram:8"}}, Rights(cfg).Verifiers)
-	require.Equal(t, []core.Target{{Channel: "verifier", To: "-1009"}}, VerifierChats(cfg))
+	require.Equal(t, []approval.Target{{Channel: "verifier", To: "-1009"}}, VerifierChats(cfg))
 }
 
 // What fails open works only as written, and is said at the start.
@@ -263,7 +263,7 @@ tools: {verifier: {enabled: true, failMode: deny, webhook: {url: "https://127.0.
 	v, _, err := verifier.New(Verifier(cfg), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	defer v.Close()
-	got := v.Verify(t.Context(), core.Call{ToolName: "exec", Params: []byte(`{"command":"ls"}`), AgentID: "a"}, core.R0)
+	got := v.Verify(t.Context(), approval.Call{ToolName: "exec", Params: []byte(`{"command":"ls"}`), AgentID: "a"}, approval.R0)
 	require.True(t, got.Denied)
 	require.False(t, got.Open)
 }
@@ -296,7 +296,7 @@ approvals:
       - {name: fine, match: {tool: [read]}, approve: true}
 `)
 	p := Policy(cfg)
-	class := func(c core.RiskClass) *core.RiskClass { return &c }
+	class := func(c approval.RiskClass) *approval.RiskClass { return &c }
 	require.Equal(t, policy.Layers{
 		Profile: "messaging", ProviderProfiles: map[string]string{"openai": "minimal", "anthropic/claude": "coding"},
 		Providers: map[string]policy.Layer{"openai/gpt": {Allow: []string{"read"}}}, Groups: map[string]policy.Layer{"-100": {Deny: []string{"exec"}}},
@@ -304,14 +304,14 @@ approvals:
 		Agents: map[string]policy.AgentLayer{"main": {
 			Layer:     policy.Layer{Profile: "coding", Allow: []string{"read", "exec"}, Deny: []string{"write"}},
 			Providers: map[string]policy.Layer{"openai": {Profile: "minimal", Deny: []string{"exec"}}},
-			Mode:      "always", MinApprovals: 2, MinApprovalsByRisk: map[core.RiskClass]int{core.R3: 3},
-			RequireApprovalAtOrAbove: class(core.R1), DenyAtOrAbove: class(core.R4), RequireHumanApproverAtOrAbove: class(core.R2),
+			Mode:      "always", MinApprovals: 2, MinApprovalsByRisk: map[approval.RiskClass]int{approval.R3: 3},
+			RequireApprovalAtOrAbove: class(approval.R1), DenyAtOrAbove: class(approval.R4), RequireHumanApproverAtOrAbove: class(approval.R2),
 		}},
 	}, p.Layers)
 	require.Equal(t, []policy.Rule{
-		{Name: "push", Match: policy.Match{Tool: []string{"exec"}, Command: []string{"git push *"}}, Outcome: "ask", Role: "ops", MinApprovals: 2, SideEffects: []core.SideEffect{}},
-		{Name: "risky", Match: policy.Match{Path: []string{"a", "b"}, Host: []string{"x.example.org"}, Agent: []string{"main"}, Session: []string{"s*"}}, Risk: class(core.R4), SideEffects: []core.SideEffect{core.Payment, core.DataLoss}},
-		{Name: "fine", Match: policy.Match{Tool: []string{"read"}}, Approve: true, SideEffects: []core.SideEffect{}},
+		{Name: "push", Match: policy.Match{Tool: []string{"exec"}, Command: []string{"git push *"}}, Outcome: "ask", Role: "ops", MinApprovals: 2, SideEffects: []approval.SideEffect{}},
+		{Name: "risky", Match: policy.Match{Path: []string{"a", "b"}, Host: []string{"x.example.org"}, Agent: []string{"main"}, Session: []string{"s*"}}, Risk: class(approval.R4), SideEffects: []approval.SideEffect{approval.Payment, approval.DataLoss}},
+		{Name: "fine", Match: policy.Match{Tool: []string{"read"}}, Approve: true, SideEffects: []approval.SideEffect{}},
 	}, p.Rules)
 	require.Equal(t, []string{"dev", "ops"}, p.Roles)
 	require.Equal(t, []string{"git", "/usr/bin/ls"}, p.ExecAllowlist)

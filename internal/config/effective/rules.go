@@ -5,15 +5,17 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
+	"approvalbot/internal/people"
 	"approvalbot/internal/policy"
 	"approvalbot/internal/server/auth"
 	"approvalbot/routing"
 )
 
 // Rights says who may decide where.
-func Rights(c config.Config) core.Rights {
-	r := core.Rights{
+func Rights(c config.Config) people.Rights {
+	r := people.Rights{
 		AllowedUsers: map[string][]string{}, AllowedRoles: map[string][]string{}, Tokens: map[string]string{},
 		Verifiers: Verifier(c).Accounts(), Duty: Duty(c),
 	}
@@ -25,7 +27,7 @@ func Rights(c config.Config) core.Rights {
 		if p.Discord != "" {
 			accounts["discord"] = string(p.Discord)
 		}
-		person := core.Person{Name: p.Name, Accounts: accounts, Roles: p.Roles, Email: p.Email, Zone: zoneOf(p.Timezone)}
+		person := people.Person{Name: p.Name, Accounts: accounts, Roles: p.Roles, Email: p.Email, Zone: zoneOf(p.Timezone)}
 		person.Quiet, _ = quietOf(p)
 		r.People = append(r.People, person)
 	}
@@ -82,7 +84,7 @@ func Table(c config.Config) *routing.Table {
 // cannot see in the file.
 func Rules(c config.Config, router core.Router) (core.Rules, error) {
 	rights := Rights(c)
-	people, err := core.NewDirectory(rights)
+	people, err := people.NewDirectory(rights)
 	if err != nil {
 		return core.Rules{}, err
 	}
@@ -119,8 +121,8 @@ func owners(c config.Config) map[string]string {
 }
 
 // zones are the time zones of the chats that name one.
-func zones(c config.Config) map[core.Target]*time.Location {
-	out := map[core.Target]*time.Location{}
+func zones(c config.Config) map[approval.Target]*time.Location {
+	out := map[approval.Target]*time.Location{}
 	r := c.ApprovalTools().Routing
 	for _, p := range slices.Concat(c.Approvals.AgentShield.Targets, r.Fallback, r.Targets) {
 		if zone, err := time.LoadLocation(p.Timezone); err == nil && p.Timezone != "" {
@@ -133,15 +135,15 @@ func zones(c config.Config) map[core.Target]*time.Location {
 // classRules are whose yes the classes need that people are asked about.
 func classRules(c config.Config) (out []core.ClassRule) {
 	t := c.ApprovalTools()
-	var may []core.Factor
+	var may []approval.Factor
 	for _, f := range t.AllowedApprovers {
 		if !slices.Contains(t.DisabledApprovers, f) {
-			may = append(may, core.Factor(f))
+			may = append(may, approval.Factor(f))
 		}
 	}
-	for class := range core.R4 + 1 {
+	for class := range approval.R4 + 1 {
 		if outcomeOf(c, class) == "ask" {
-			out = append(out, core.ClassRule{Class: class, Rule: core.Rule{Effective: may, MinApprovals: needOf(c, class),
+			out = append(out, core.ClassRule{Class: class, Rule: approval.Rule{Effective: may, MinApprovals: needOf(c, class),
 				RequiresHuman: t.Policy.RequireHumanApproverAtOrAbove.Reaches(class)}})
 		}
 	}

@@ -9,8 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/cli/show"
 	"approvalbot/internal/config"
+	"approvalbot/internal/people"
 	"approvalbot/internal/server/auth"
 )
 
@@ -42,8 +44,8 @@ approvals:
     policy: {requireApprovalAtOrAbove: R1, denyAtOrAbove: R4, requireApprovalForExternalWrite: false, minApprovalsByRisk: {R3: 3}}
     routing: {mode: targets, targets: ["telegram:-5:1"], fallback: [{channel: telegram, to: -6, timezone: Asia/Tokyo}], fallbackAfter: 7s}
 `)
-	require.Equal(t, core.Rights{
-		People:       []core.Person{{Name: "alice", Accounts: map[string]string{"telegram": "111", "discord": "222"}, Roles: []string{"ops"}}},
+	require.Equal(t, people.Rights{
+		People:       []people.Person{{Name: "alice", Accounts: map[string]string{"telegram": "111", "discord": "222"}, Roles: []string{"ops"}}},
 		AllowedUsers: map[string][]string{"telegram": {"111"}}, AllowedRoles: map[string][]string{}, Tokens: map[string]string{"laptop": "alice"},
 		Verifiers: map[string][]string{"": {}, "main": {}},
 	}, Rights(cfg))
@@ -51,12 +53,12 @@ approvals:
 	tokens := Tokens(cfg)
 	require.Equal(t, auth.Token{
 		Name: "agent", Hash: auth.Hash("0123456789abcdef"), RequestsPerSecond: 4,
-		Caller: core.Caller{Token: "agent", AgentID: "main", SessionChats: []core.Target{{Channel: "telegram", To: "-7"}}, MaxPending: 3, MayRequest: true, MayAudit: true},
+		Caller: core.Caller{Token: "agent", AgentID: "main", SessionChats: []approval.Target{{Channel: "telegram", To: "-7"}}, MaxPending: 3, MayRequest: true, MayAudit: true},
 	}, tokens[0])
 
 	table := Table(cfg)
-	require.Equal(t, []core.Target{{Channel: "telegram", To: "-5"}}, table.Targets)
-	require.Equal(t, []core.Target{{Channel: "telegram", To: "-6"}}, table.Fallback)
+	require.Equal(t, []approval.Target{{Channel: "telegram", To: "-5"}}, table.Targets)
+	require.Equal(t, []approval.Target{{Channel: "telegram", To: "-6"}}, table.Fallback)
 	require.EqualValues(t, 7000, table.FallbackAfterMs)
 
 	rules, err := Rules(cfg, table)
@@ -65,13 +67,13 @@ approvals:
 	require.EqualValues(t, 5000, rules.TimeoutMs)
 	require.EqualValues(t, 6000, rules.MaxTimeoutMs)
 	require.Len(t, rules.Zones, 1)
-	require.Equal(t, "Asia/Tokyo", rules.Zones[core.Target{Channel: "telegram", To: "-6"}].String())
+	require.Equal(t, "Asia/Tokyo", rules.Zones[approval.Target{Channel: "telegram", To: "-6"}].String())
 
 	p := Policy(cfg)
-	require.Equal(t, []core.Factor{core.RulesBased}, p.DisabledApprovers)
-	require.Equal(t, map[core.RiskClass]int{core.R3: 3}, p.MinApprovalsByRisk)
+	require.Equal(t, []approval.Factor{approval.RulesBased}, p.DisabledApprovers)
+	require.Equal(t, map[approval.RiskClass]int{approval.R3: 3}, p.MinApprovalsByRisk)
 	require.Equal(t, map[string][]string{"main": {"/work/"}}, p.Workspaces)
-	require.Equal(t, core.R1, *p.RequireApprovalAtOrAbove)
+	require.Equal(t, approval.R1, *p.RequireApprovalAtOrAbove)
 	require.False(t, *p.RequireApprovalForExternalWrite)
 	require.True(t, *p.RequireApprovalForMessagingSend)
 	require.Equal(t, []string{"full", "always", "always", "127.0.0.1:9999"}, []string{p.ExecSecurity, p.ExecAsk, p.Mode, p.Protected.Port})
@@ -90,7 +92,7 @@ func TestDisabledMeansDisabled(t *testing.T) {
 		rules, err := Rules(cfg, Table(cfg))
 		require.NoError(t, err)
 		require.False(t, rules.Enabled)
-		require.Equal(t, core.OutcomeDeny, rules.Policy.Judge(t.Context(), core.Call{ToolName: "read", Params: []byte(`{"path":"a"}`)}).Outcome)
+		require.Equal(t, approval.OutcomeDeny, rules.Policy.Judge(t.Context(), approval.Call{ToolName: "read", Params: []byte(`{"path":"a"}`)}).Outcome)
 	}
 }
 
@@ -112,8 +114,8 @@ channels: {telegram: {botToken: "1:a", allowedUserIds: [5, 6, 7]}}
 		}
 		classes, err := Classes(cfg)
 		require.NoError(t, err)
-		require.Equal(t, want, ClassPolicy{Need: classes[core.R3].Need, Reachable: classes[core.R3].Reachable}, text)
-		require.Equal(t, !want.Reachable, strings.Contains(show.ClassWho(classes[core.R3].View()), "too few"))
+		require.Equal(t, want, ClassPolicy{Need: classes[approval.R3].Need, Reachable: classes[approval.R3].Reachable}, text)
+		require.Equal(t, !want.Reachable, strings.Contains(show.ClassWho(classes[approval.R3].View()), "too few"))
 	}
 }
 
@@ -133,7 +135,7 @@ channels: {telegram: {botToken: "1:a", allowedUserIds: [5, 6, 7]}}
 		require.NoError(t, err)
 		classes, err := Classes(cfg)
 		require.NoError(t, err)
-		for _, call := range []core.Call{
+		for _, call := range []approval.Call{
 			{ToolName: "read", Params: []byte(`{"path":"/work/a"}`), AgentID: "main"},
 			{ToolName: "no.such.tool", Params: []byte(`{}`)},
 		} {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // What is suggested is written into the file as it is, and the call that asked runs; words of the
@@ -30,14 +31,14 @@ func TestASuggestionIsReadAsItWasWritten(t *testing.T) {
 		}
 		params, err := json.Marshal(map[string]string{"command": line})
 		require.NoError(t, err)
-		call := core.Call{ToolName: "exec", Params: params, AgentID: agent, Bind: &core.Bind{Workdir: new("/srv/app")}}
+		call := approval.Call{ToolName: "exec", Params: params, AgentID: agent, Bind: &approval.Bind{Workdir: new("/srv/app")}}
 		before := engine(base)
-		require.Equal(t, core.OutcomeAsk, before.Judge(t.Context(), call).Outcome, line)
+		require.Equal(t, approval.OutcomeAsk, before.Judge(t.Context(), call).Outcome, line)
 		s := before.(core.Suggester).Suggest(t.Context(), call)
 		require.Equal(t, "approvals.tools.rules", s.Key, "%s: %s", line, s.None)
 		after := engine(base + "    rules: [" + s.Value + "]\n")
-		require.Equal(t, core.OutcomeAllow, after.Judge(t.Context(), call).Outcome, s.Value)
+		require.Equal(t, approval.OutcomeAllow, after.Judge(t.Context(), call).Outcome, s.Value)
 		call.AgentID = "another"
-		require.Equal(t, core.OutcomeAsk, after.Judge(t.Context(), call).Outcome, s.Value)
+		require.Equal(t, approval.OutcomeAsk, after.Judge(t.Context(), call).Outcome, s.Value)
 	}
 }

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
+	"approvalbot/internal/people"
 	"approvalbot/internal/schedule"
 )
 
@@ -21,10 +22,10 @@ type Timeline struct {
 // Timelines gives a line for each class that asks people, as of now and, where that is
 // another one, as of the middle of a Sunday's night; before them who is away now. Times
 // are those of the Zone.
-func Timelines(c config.Config, duty schedule.Duty, now time.Time, absences ...core.Absence) ([]Timeline, error) {
+func Timelines(c config.Config, duty schedule.Duty, now time.Time, absences ...people.Absence) ([]Timeline, error) {
 	rights := Rights(c)
 	rights.Duty = duty
-	dir, err := core.NewDirectory(rights)
+	dir, err := people.NewDirectory(rights)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func Timelines(c config.Config, duty schedule.Duty, now time.Time, absences ...c
 	if len(away) > 0 {
 		out = append(out, Timeline{"away", strings.Join(away, "; ")})
 	}
-	for class := range core.R4 + 1 {
+	for class := range approval.R4 + 1 {
 		if outcomeOf(c, class) != "ask" {
 			continue
 		}
@@ -58,7 +59,7 @@ func Timelines(c config.Config, duty schedule.Duty, now time.Time, absences ...c
 }
 
 // present are those of the people who are not away; where all are, everybody.
-func present(people []string, dir *core.Directory) []string {
+func present(people []string, dir *people.Directory) []string {
 	here := slices.DeleteFunc(slices.Clone(people), func(name string) bool { _, away := dir.Away(name); return away })
 	if len(here) == 0 {
 		return people
@@ -67,7 +68,7 @@ func present(people []string, dir *core.Directory) []string {
 }
 
 // awayText says until when somebody is away, and who stands in.
-func awayText(a core.Absence, now time.Time, zone *time.Location) string {
+func awayText(a people.Absence, now time.Time, zone *time.Location) string {
 	text := " until " + schedule.Moment(time.UnixMilli(a.UntilMs), now, zone)
 	if a.To != "" {
 		text += ", " + a.To + " stands in"
@@ -76,7 +77,7 @@ func awayText(a core.Absence, now time.Time, zone *time.Location) string {
 }
 
 // askOf is a request of that class which waits as long as one does by default.
-func askOf(c config.Config, class core.RiskClass, people []string, at time.Time) schedule.Ask {
+func askOf(c config.Config, class approval.RiskClass, people []string, at time.Time) schedule.Ask {
 	t := c.ApprovalTools()
 	return schedule.Ask{
 		At: at, Expires: time.Duration(t.TimeoutMs) * time.Millisecond, Eligible: people,
@@ -129,19 +130,19 @@ func sundayNight(now time.Time) time.Time {
 // Asked is a person who could be asked now.
 type Asked struct {
 	Name    string
-	Through []string     // chats, and "API" for terminal and tokens; nothing: they cannot be reached
-	Quiet   time.Time    // the end of the quiet hours in which they are left alone; zero: in none
-	Away    core.Absence // in which they are left alone; zero: in none
-	Off     []string     // the rosters that they are in, and by which they are not on duty
+	Through []string       // chats, and "API" for terminal and tokens; nothing: they cannot be reached
+	Quiet   time.Time      // the end of the quiet hours in which they are left alone; zero: in none
+	Away    people.Absence // in which they are left alone; zero: in none
+	Off     []string       // the rosters that they are in, and by which they are not on duty
 }
 
 // AskedNow says of everybody who may decide through what they can be asked now about
 // calls of a class, and what keeps them from hearing of it.
 func AskedNow(
-	c config.Config, duty schedule.Duty, class core.RiskClass, now time.Time, absences ...core.Absence,
+	c config.Config, duty schedule.Duty, class approval.RiskClass, now time.Time, absences ...people.Absence,
 ) ([]Asked, error) {
 	rights := Rights(c)
-	dir, err := core.NewDirectory(rights)
+	dir, err := people.NewDirectory(rights)
 	if err != nil {
 		return nil, err
 	}
@@ -166,10 +167,10 @@ func AskedNow(
 }
 
 // through lists the chats that are on where the person may decide, and API.
-func through(name string, c config.Config, rights core.Rights, dir *core.Directory) (out []string) {
+func through(name string, c config.Config, rights people.Rights, dir *people.Directory) (out []string) {
 	for _, p := range rights.People {
 		for _, channel := range config.Platforms {
-			v := core.Voter{Person: p.Name, Channel: channel, UserID: p.Accounts[channel], Roles: rights.AllowedRoles[channel]}
+			v := approval.Voter{Person: p.Name, Channel: channel, UserID: p.Accounts[channel], Roles: rights.AllowedRoles[channel]}
 			if p.Name == name && v.UserID != "" && dir.MayDecide(v) {
 				out = append(out, channel)
 			}
@@ -185,7 +186,7 @@ func through(name string, c config.Config, rights core.Rights, dir *core.Directo
 
 // Hears reports whether the person is to hear of it now.
 func (a Asked) Hears() bool {
-	return a.Quiet.IsZero() && a.Away == (core.Absence{}) && len(a.Through) > 0
+	return a.Quiet.IsZero() && a.Away == (people.Absence{}) && len(a.Through) > 0
 }
 
 // Text says it for people: "alice by telegram and API (quiet until 07:00)".
@@ -195,7 +196,7 @@ func (a Asked) Text(now time.Time, zone *time.Location) string {
 		text = a.Name + " by " + strings.Join(a.Through, " and ")
 	}
 	var but []string
-	if a.Away != (core.Absence{}) {
+	if a.Away != (people.Absence{}) {
 		but = append(but, "away"+awayText(a.Away, now, zone))
 	}
 	if !a.Quiet.IsZero() {

@@ -9,8 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
+	"approvalbot/internal/people"
 )
 
 // timelineText is a desk of alice, who sleeps at night, and bob, whose week it is; carol
@@ -43,8 +44,8 @@ func TestTimelines(t *testing.T) {
 		{"R2 now", day}, {"R2 on a Sunday at 03:10", night}, {"R3 now", day}, {"R3 on a Sunday at 03:10", night}, {"R4", day},
 	}, got, "R4 breaks quiet hours")
 
-	away := func(person, to string) core.Absence {
-		return core.Absence{Person: person, To: to, UntilMs: tuesday.Add(5 * time.Hour).UnixMilli()}
+	away := func(person, to string) people.Absence {
+		return people.Absence{Person: person, To: to, UntilMs: tuesday.Add(5 * time.Hour).UnixMilli()}
 	}
 	got, err = Timelines(cfg, Duty(cfg), tuesday, away("bob", "alice"))
 	require.NoError(t, err)
@@ -79,7 +80,7 @@ func TestAskedNow(t *testing.T) {
 	t.Parallel()
 	cfg, _ := load(t, timelineText)
 	night := time.Date(2026, 11, 24, 23, 0, 0, 0, time.UTC)
-	texts := func(c config.Config, class core.RiskClass, now time.Time) (out []string) {
+	texts := func(c config.Config, class approval.RiskClass, now time.Time) (out []string) {
 		all, err := AskedNow(c, Duty(c), class, now)
 		require.NoError(t, err)
 		for _, a := range all {
@@ -87,17 +88,17 @@ func TestAskedNow(t *testing.T) {
 		}
 		return out
 	}
-	require.Equal(t, []string{"alice by telegram (not on duty by ops)", "bob by telegram and API"}, texts(cfg, core.R3, tuesday))
-	require.Equal(t, []string{"alice by telegram (quiet until Wed 07:00 CET; not on duty by ops)", "bob by telegram and API"}, texts(cfg, core.R3, night))
-	require.Equal(t, "alice by telegram (not on duty by ops)", texts(cfg, core.R4, night)[0])
-	all, err := AskedNow(cfg, Duty(cfg), core.R3, night, core.Absence{Person: "bob", To: "alice", UntilMs: night.Add(time.Hour).UnixMilli()})
+	require.Equal(t, []string{"alice by telegram (not on duty by ops)", "bob by telegram and API"}, texts(cfg, approval.R3, tuesday))
+	require.Equal(t, []string{"alice by telegram (quiet until Wed 07:00 CET; not on duty by ops)", "bob by telegram and API"}, texts(cfg, approval.R3, night))
+	require.Equal(t, "alice by telegram (not on duty by ops)", texts(cfg, approval.R4, night)[0])
+	all, err := AskedNow(cfg, Duty(cfg), approval.R3, night, people.Absence{Person: "bob", To: "alice", UntilMs: night.Add(time.Hour).UnixMilli()})
 	require.NoError(t, err)
 	require.Equal(t, "bob by telegram and API (away until Wed 01:00 CET, alice stands in)", all[1].Text(night, Zone(cfg)))
 	require.False(t, all[0].Hears() || all[1].Hears(), "one sleeps, the other is away")
 	cfg.Channels.Telegram.BotToken = ""
-	require.Equal(t, []string{"bob by API"}, texts(cfg, core.R3, night), "the chat is off")
+	require.Equal(t, []string{"bob by API"}, texts(cfg, approval.R3, night), "the chat is off")
 	cfg.Channels.Discord.BotToken, cfg.Channels.Discord.AllowedRoleIDs = "b", []config.ID{"9"}
-	require.Equal(t, []string{"bob by discord and API"}, texts(cfg, core.R3, night), "a role may let him")
+	require.Equal(t, []string{"bob by discord and API"}, texts(cfg, approval.R3, night), "a role may let him")
 }
 
 // A calendar's file that cannot be read, or is not understood, is a warning: nobody is

@@ -3,7 +3,7 @@ package effective
 import (
 	"cmp"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 	"approvalbot/internal/verifier"
 )
@@ -28,7 +28,7 @@ func Verifier(c config.Config) verifier.Config {
 // VerifierChannel is the channel of the bot that asks in a verifier's chat.
 func VerifierChannel(c config.Config, t config.VerifierTelegram) string {
 	if t.BotToken != "" && t.BotToken != c.Channels.Telegram.BotToken {
-		return core.VerifierChannel
+		return approval.VerifierChannel
 	}
 	return "telegram"
 }
@@ -37,7 +37,7 @@ func VerifierChannel(c config.Config, t config.VerifierTelegram) string {
 // that of channels.telegram.
 func VerifierBot(c config.Config) config.Telegram {
 	for _, v := range verifiersOf(c) {
-		if t := v.Telegram; t.Enabled && VerifierChannel(c, t) == core.VerifierChannel {
+		if t := v.Telegram; t.Enabled && VerifierChannel(c, t) == approval.VerifierChannel {
 			apiURL := cmp.Or(t.APIURL, c.Channels.Telegram.APIURL)
 			return config.Telegram{BotToken: t.BotToken, APIURL: apiURL, Updates: config.Updates{Mode: "polling"}}
 		}
@@ -82,7 +82,7 @@ func Classifier(c config.Config) verifier.ClassifierConfig {
 }
 
 // VerifierChats are the verifier's own chats: of all agents, and of single ones.
-func VerifierChats(c config.Config) (places []core.Target) {
+func VerifierChats(c config.Config) (places []approval.Target) {
 	if !AsksVerifier(c) {
 		return nil
 	}
@@ -92,7 +92,7 @@ func VerifierChats(c config.Config) (places []core.Target) {
 			channel = VerifierChannel(c, v.Telegram)
 		}
 		if v.Telegram.Enabled && v.Telegram.ChatID != "" {
-			places = append(places, core.Target{Channel: channel, To: string(v.Telegram.ChatID)}.Normal())
+			places = append(places, approval.Target{Channel: channel, To: string(v.Telegram.ChatID)}.Normal())
 		}
 	}
 	return places

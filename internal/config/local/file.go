@@ -38,7 +38,7 @@ func (l *File) Write(c Chat) (undo func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	env, names := remembering(l.Env, string(before)), Variables[c.At.Channel]
+	env, names := remembering(l.Env, string(before)), Variables()[c.At.Channel]
 	env[names.Place], env[names.User] = spelled(c.At), c.User
 	if err := writeAll(l.Dir, env, string(before)); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
 	"approvalbot/internal/config/local"
@@ -37,7 +37,7 @@ func TestLocalConfigurationLoads(t *testing.T) {
 			require.NoError(t, err)
 			cfg, _, err := effective.Load(path, tt.env, nil)
 			require.NoError(t, err)
-			require.Len(t, effective.Table(cfg).Route(core.Approval{}).Targets, tt.targets)
+			require.Len(t, effective.Table(cfg).Route(approval.Approval{}).Targets, tt.targets)
 			files, ok := local.FindClientFiles(dir, config.NewEnviron(tt.env), cfg.HasToken)
 			require.True(t, ok)
 			file := &local.File{Dir: dir, Env: config.NewEnviron(tt.env)}

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"approvalbot/api"
+	"approvalbot/internal/lazy"
 )
 
 // request are the params of session/request_permission.
@@ -126,7 +126,7 @@ func (r request) reject() any {
 
 func selected(id string) any { return map[string]string{"outcome": "selected", "optionId": id} }
 
-var toolName = regexp.MustCompile(`^[A-Za-z0-9._:/-]{1,128}$`)
+var toolName = lazy.Pattern(`^[A-Za-z0-9._:/-]{1,128}$`)
 
 // call is the call that the desk is asked for.
 func (r request) call(workdir string) api.CreateRequest {

@@ -8,9 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"approvalbot/internal/lazy"
 )
 
 // Change is what becomes of one file.
@@ -374,7 +375,7 @@ func (c Change) Diff() string {
 }
 
 // bearer is a token in a JSON text: this one, and one that is replaced or taken away.
-var bearer = regexp.MustCompile(`"Bearer (?:[^"\\\n]|\\.)*"`)
+var bearer = lazy.Pattern(`"Bearer (?:[^"\\\n]|\\.)*"`)
 
 // span is a range of lines as diff writes it.
 func span(first, end int) string {

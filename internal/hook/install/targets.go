@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"approvalbot/internal/hook"
 )
@@ -445,7 +446,7 @@ func (o Options) path(t target) (string, error) {
 		return "", errors.New("where managed files are on Windows is not known here: use --user")
 	}
 	path := t.path
-	for etc, library := range macOS {
+	for etc, library := range macOS() {
 		if below, ok := strings.CutPrefix(path, etc); ok && o.OS == "darwin" {
 			path = library + below
 		}
@@ -454,13 +455,15 @@ func (o Options) path(t target) (string, error) {
 }
 
 // macOS is where managed files are on macOS, where that is not below /etc.
-var macOS = map[string]string{
-	"/etc/claude-code/": "/Library/Application Support/ClaudeCode/",
-	"/etc/gemini-cli/":  "/Library/Application Support/GeminiCli/",
-	"/etc/qwen-code/":   "/Library/Application Support/QwenCode/",
-	"/etc/cursor/":      "/Library/Application Support/Cursor/",
-	"/etc/windsurf/":    "/Library/Application Support/Windsurf/",
-}
+var macOS = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"/etc/claude-code/": "/Library/Application Support/ClaudeCode/",
+		"/etc/gemini-cli/":  "/Library/Application Support/GeminiCli/",
+		"/etc/qwen-code/":   "/Library/Application Support/QwenCode/",
+		"/etc/cursor/":      "/Library/Application Support/Cursor/",
+		"/etc/windsurf/":    "/Library/Application Support/Windsurf/",
+	}
+})
 
 // shellWord quotes a path for a POSIX shell where it needs it.
 func shellWord(s string) string {

@@ -10,11 +10,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"approvalbot/internal/lazy"
 )
 
 // Lab is a folder that is thrown away, with a home and a project of its own, and a
@@ -47,7 +48,7 @@ var ErrNoClient = errors.New("is not installed, or not on PATH")
 // directory that holds the folder; empty: the user's cache, since Codex takes none below
 // the system's temporary directory.
 func Open(runtime, path, below string) (*Lab, error) {
-	c, known := clients[runtime]
+	c, known := clients()[runtime]
 	if !known {
 		return nil, fmt.Errorf("%s cannot be tried by itself; those that can: %s", runtime,
 			strings.Join(Runtimes(), ", "))
@@ -152,18 +153,18 @@ func (l *Lab) Env() []string {
 		"http_proxy=" + refusing, "https_proxy=" + refusing, "all_proxy=" + refusing,
 		"NO_PROXY=127.0.0.1,localhost,::1", "no_proxy=127.0.0.1,localhost,::1",
 	}
-	return append(env, fillAll(clients[l.Runtime].env, l.url)...)
+	return append(env, fillAll(clients()[l.Runtime].env, l.url)...)
 }
 
 // Run lets the client ask for the command once. Its error says that the client did not
 // get so far.
 func (l *Lab) Run(ctx context.Context) (Result, error) {
-	return l.Try(ctx, func(ctx context.Context) (string, error) { return l.start(ctx, clients[l.Runtime].args) })
+	return l.Try(ctx, func(ctx context.Context) (string, error) { return l.start(ctx, clients()[l.Runtime].args) })
 }
 
 // Try is Run for a client that use starts, and of which it gives the output.
 func (l *Lab) Try(ctx context.Context, use func(context.Context) (string, error)) (Result, error) {
-	c := clients[l.Runtime]
+	c := clients()[l.Runtime]
 	if c.setup != nil {
 		if out, err := l.start(ctx, fillAll(c.setup, l.url)); err != nil {
 			return Result{Output: out}, fmt.Errorf("%s %s: %w", c.program, c.setup[0], err)
@@ -196,7 +197,7 @@ func (l *Lab) ran() bool {
 }
 
 // number is a version in what a client says of itself.
-var number = regexp.MustCompile(`\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]*[0-9A-Za-z])?`)
+var number = lazy.Pattern(`\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]*[0-9A-Za-z])?`)
 
 // Version is the client's version; empty: it does not say.
 func (l *Lab) Version(ctx context.Context) string {
@@ -211,7 +212,7 @@ func (l *Lab) Version(ctx context.Context) string {
 }
 
 // Find gives the runtime's program on that PATH; empty: it is not there, or not known.
-func Find(runtime, path string) string { return find(clients[runtime].program, path) }
+func Find(runtime, path string) string { return find(clients()[runtime].program, path) }
 
 // Version is the version of the runtime's program on that PATH, which runs in a home that is
 // thrown away; empty: it is not there, or does not say.

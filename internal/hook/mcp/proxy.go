@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"approvalbot/internal/hook/ask"
+	"approvalbot/internal/lazy"
 )
 
 // Proxy stands between one client and one server, and asks the desk for every call
@@ -49,16 +50,18 @@ const (
 
 // passes are the requests of the client that reach the server beside calls of tools: true if they
 // carry an answer to the server. A method that MCP does not name could be anything and is refused.
-var passes = map[string]bool{
-	initialize: false, "ping": false, "server/discover": false, listTools: false,
-	"resources/list": false, "resources/templates/list": false, "resources/read": false,
-	"resources/subscribe": false, "resources/unsubscribe": false, "subscriptions/listen": false,
-	"prompts/list": false, "prompts/get": false, "completion/complete": false, "logging/setLevel": false,
-	"tasks/get": false, "tasks/result": false, "tasks/cancel": false, updateTask: true,
-}
+var passes = sync.OnceValue(func() map[string]bool {
+	return map[string]bool{
+		initialize: false, "ping": false, "server/discover": false, listTools: false,
+		"resources/list": false, "resources/templates/list": false, "resources/read": false,
+		"resources/subscribe": false, "resources/unsubscribe": false, "subscriptions/listen": false,
+		"prompts/list": false, "prompts/get": false, "completion/complete": false, "logging/setLevel": false,
+		"tasks/get": false, "tasks/result": false, "tasks/cancel": false, updateTask: true,
+	}
+})
 
 // notices are the client's notifications that reach the server, without params.
-var notices = map[string]bool{initialized: true, "notifications/roots/list_changed": true}
+var notices = lazy.Words("notifications/initialized notifications/roots/list_changed")
 
 // progressPause is how often a client that asked for progress is told that its call waits: many give up
 // after a minute without a word.
@@ -215,11 +218,11 @@ func (x *relay) unanswerable(ctx context.Context, code int64, why string) {
 
 // request carries one request or notification of the client.
 func (x *relay) request(ctx context.Context, m *jsonrpc.Request) {
-	_, passed := passes[m.Method]
+	_, passed := passes()[m.Method]
 	switch {
 	case m.Method == cancelled:
 		x.cancelled(ctx, m)
-	case !m.IsCall() && notices[m.Method]:
+	case !m.IsCall() && notices.Has(m.Method):
 		x.send(ctx, &jsonrpc.Request{Method: m.Method})
 	case !m.IsCall():
 		x.log(fmt.Sprintf("%.64q without an id is not passed on", m.Method))

@@ -243,7 +243,7 @@ func (x *relay) outgoing(
 		x.mu.Unlock()
 		return listParams(all["cursor"], id), nil, nil
 	}
-	answers := passes[m.Method]
+	answers := passes()[m.Method]
 	for name := range all {
 		answers = answers || strings.EqualFold(name, "inputResponses") || strings.EqualFold(name, "requestState")
 	}

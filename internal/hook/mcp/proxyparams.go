@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"approvalbot/internal/hook/ask"
+	"approvalbot/internal/lazy"
 )
 
 // beside is the member of a call's params, as the desk is asked for it, in which the proxy puts
@@ -208,10 +209,8 @@ func (x *relay) initParams(given members) []byte {
 }
 
 // capabilities are the names that MCP has in a client's capabilities, at any depth.
-var capabilities = map[string]bool{
-	"roots": true, "listChanged": true, "sampling": true, "context": true, "tools": true,
-	"elicitation": true, "form": true, "url": true, "extensions": true, "io.modelcontextprotocol/tasks": true,
-}
+var capabilities = lazy.Words(`roots listChanged sampling context tools
+	elicitation form url extensions io.modelcontextprotocol/tasks`)
 
 const maxCapabilities = 4 // levels of objects
 
@@ -230,7 +229,7 @@ func plainCapabilities(raw jsontext.Value, levels int) (jsontext.Value, bool) {
 	}
 	out := members{}
 	for name, v := range in {
-		if plain, ok := plainCapabilities(v, levels-1); ok && capabilities[name] && levels > 0 {
+		if plain, ok := plainCapabilities(v, levels-1); ok && capabilities.Has(name) && levels > 0 {
 			out[name] = plain
 		}
 	}

@@ -3,11 +3,11 @@ package command
 import (
 	"strings"
 
-	"approvalbot/internal/policy/words"
+	"approvalbot/internal/lazy"
 )
 
 // ShellNames are the shells whose line after -c is read.
-var ShellNames = words.Set("sh bash dash zsh ksh ash mksh rbash")
+var ShellNames = lazy.Words("sh bash dash zsh ksh ash mksh rbash")
 
 // AfterEquals gives the value of a word like --option=value.
 func AfterEquals(text string) string {

@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
@@ -177,7 +178,7 @@ func (c *scanner) long(w workspace.Word) Token {
 
 // refuses reports a value that the program does not take for an option without one.
 func (sp *Spec) refuses(option, value string) bool {
-	return sp.Strict && !sp.Optional[option] && !truth[value]
+	return sp.Strict && !sp.Optional[option] && !truth.Has(value)
 }
 
 // valueFollows reports whether the next word is the option's value. Where that may be
@@ -187,7 +188,7 @@ func (c *scanner) valueFollows(optional bool) bool {
 }
 
 // truth are the values that an option without one may have in some programs.
-var truth = words.Set("true false")
+var truth = lazy.Words("true false")
 
 // taken gives the next word, which is the option's value. One that may become
 // several is a finding: the second of them is something else, an option, a file or

@@ -1,6 +1,8 @@
 package finding
 
-import "approvalbot/core"
+import (
+	"approvalbot/internal/approval"
+)
 
 // Effects is a set of side effects, one bit each in the order of EffectNames.
 type Effects uint16
@@ -22,15 +24,15 @@ const (
 const Outside = netRead | ExternalWrite | SendsMessage | pays | credentials | securityChange | dataLoss
 
 // EffectNames are the contract's names for them.
-var EffectNames = [...]core.SideEffect{
-	core.FilesystemRead, core.FilesystemWrite, core.ProcessExec, core.NetworkRead, core.ExternalWrite,
-	core.MessageSend, core.Payment, core.CredentialAccess, core.SecurityChange, core.DataLoss,
+var EffectNames = [...]approval.SideEffect{
+	approval.FilesystemRead, approval.FilesystemWrite, approval.ProcessExec, approval.NetworkRead, approval.ExternalWrite,
+	approval.MessageSend, approval.Payment, approval.CredentialAccess, approval.SecurityChange, approval.DataLoss,
 }
 
 // Names appends the side effects in the contract's order, "none" for no effect.
-func (e Effects) Names(list []core.SideEffect) []core.SideEffect {
+func (e Effects) Names(list []approval.SideEffect) []approval.SideEffect {
 	if e == 0 {
-		return append(list, core.NoSideEffect)
+		return append(list, approval.NoSideEffect)
 	}
 	for i, name := range EffectNames {
 		if e&(1<<i) != 0 {

@@ -3,7 +3,7 @@ package finding
 import (
 	"math/bits"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Set is a set of codes. Codes are only added while a call is read.
@@ -27,13 +27,13 @@ func (f Set) And(g Set) Set   { return Set{f[0] & g[0], f[1] & g[1], f[2] & g[2]
 func (f Set) Without(g Set) Set { return Set{f[0] &^ g[0], f[1] &^ g[1], f[2] &^ g[2]} }
 
 // Class is the highest class of any finding.
-func (f Set) Class() core.RiskClass {
-	for c := core.R4; c > core.R0; c-- {
+func (f Set) Class() approval.RiskClass {
+	for c := approval.R4; c > approval.R0; c-- {
 		if f.Any(OfClass[c]) {
 			return c
 		}
 	}
-	return core.R0
+	return approval.R0
 }
 
 // Effects joins the side effects of all findings.
@@ -52,11 +52,11 @@ func (f Set) List(out []Code) []Code {
 	if f == (Set{}) {
 		return out
 	}
-	least := core.R0
-	if f.Class() > core.R0 {
-		least = core.R1
+	least := approval.R0
+	if f.Class() > approval.R0 {
+		least = approval.R1
 	}
-	for c := core.R4; c >= least; c-- {
+	for c := approval.R4; c >= least; c-- {
 		for i, of := range OfClass[c] {
 			for w := f[i] & of; w != 0; w &= w - 1 {
 				out = append(out, Code(i*64+bits.TrailingZeros64(w)))
@@ -67,7 +67,7 @@ func (f Set) List(out []Code) []Code {
 }
 
 // OfClass holds the codes of each class.
-var OfClass = func() (sets [core.R4 + 1]Set) {
+var OfClass = func() (sets [approval.R4 + 1]Set) {
 	for c := range CodeCount {
 		sets[Reasons[c].Class].Add(c)
 	}

@@ -2,9 +2,9 @@ package language
 
 import (
 	"path"
-	"regexp"
 	"strings"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
@@ -13,10 +13,10 @@ import (
 
 // compilerOption are options of C compilers that load no plugin and start no
 // other program.
-var compilerOption = regexp.MustCompile(`^-(?:c|S|fsyntax-only|g[0-9]?|ggdb|O[0-9sgz]?|Ofast|W[a-z][A-Za-z0-9=+-]*|w|pedantic|pedantic-errors|std=[a-z0-9+:]+|pthread|static|shared|fPIC|fpic|f(?:no-)?(?:sanitize=[a-z,]+|omit-frame-pointer|exceptions|rtti|strict-aliasing|diagnostics-color=?[a-z]*)|m(?:32|64|arch=[a-z0-9-]+|tune=[a-z0-9-]+)|M(?:MD|D|P)|[ILDU].*|l[A-Za-z0-9_+]+|v)$`)
+var compilerOption = lazy.Pattern(`^-(?:c|S|fsyntax-only|g[0-9]?|ggdb|O[0-9sgz]?|Ofast|W[a-z][A-Za-z0-9=+-]*|w|pedantic|pedantic-errors|std=[a-z0-9+:]+|pthread|static|shared|fPIC|fpic|f(?:no-)?(?:sanitize=[a-z,]+|omit-frame-pointer|exceptions|rtti|strict-aliasing|diagnostics-color=?[a-z]*)|m(?:32|64|arch=[a-z0-9-]+|tune=[a-z0-9-]+)|M(?:MD|D|P)|[ILDU].*|l[A-Za-z0-9_+]+|v)$`)
 
 // compiled are the endings of what compilers take for source or a library.
-var compiled = words.Set(".c .cc .cpp .cxx .c++ .C .h .hh .hpp .hxx .m .mm .o .a .so .lo .dylib")
+var compiled = lazy.Words(".c .cc .cpp .cxx .c++ .C .h .hh .hpp .hxx .m .mm .o .a .so .lo .dylib")
 
 // compiler judges C compilers. What a source tells them to take in (asm, .incbin) is not
 // seen, so they count as running the project.
@@ -45,7 +45,7 @@ func compiler(x *command.Call, name string, args []workspace.Word) {
 			switch ext := path.Ext(w.Text); {
 			case words.Any(ext, ".s", ".S", ".sx", ".asm"):
 				x.Add(finding.MayReadSecret) // it takes in whole files
-			case w.Kind != workspace.Computed && !compiled[ext]:
+			case w.Kind != workspace.Computed && !compiled.Has(ext):
 				x.Add(finding.UnknownOption) // to the linker it may be a script
 			}
 		}

@@ -2,10 +2,11 @@ package language
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
@@ -60,7 +61,7 @@ func (f *finds) remade() bool {
 	if more || !f.named {
 		return false
 	}
-	return !slices.ContainsFunc(f.names, func(w workspace.Word) bool { return !made(w.Text) || outputNames[w.Text] })
+	return !slices.ContainsFunc(f.names, func(w workspace.Word) bool { return !made(w.Text) || outputNames.Has(w.Text) })
 }
 
 // words gives globs for all that was found; none where that is open.
@@ -90,11 +91,11 @@ func (f *finds) words() (list []workspace.Word) {
 
 // tellers are the programs that do no more with the files that find hands them
 // than to tell what is in them or about them.
-var tellers = words.Set("grep egrep fgrep cat head tail wc nl file stat ls md5sum sha1sum sha256sum sha512sum cksum du")
+var tellers = lazy.Words("grep egrep fgrep cat head tail wc nl file stat ls md5sum sha1sum sha256sum sha512sum cksum du")
 
 // checkers look at files of the project, or give them their everyday form. Most run the
 // project's own code as it is, so that the names of its files can make them do no more.
-var checkers = words.Set(`gofmt goimports gofumpt ruff black isort flake8 mypy pylint prettier eslint stylelint
+var checkers = lazy.Words(`gofmt goimports gofumpt ruff black isort flake8 mypy pylint prettier eslint stylelint
 	biome shellcheck rubocop rustfmt clang-format clang-tidy`)
 
 // takesNames reports a command that may be handed names of files which a program
@@ -103,7 +104,7 @@ func takesNames(all []workspace.Word) bool {
 	if all[0].Is("npx") && len(all) > 1 {
 		all = all[1:]
 	}
-	return all[0].Kind == workspace.Literal && (tellers[all[0].Text] || checkers[all[0].Text])
+	return all[0].Kind == workspace.Literal && (tellers.Has(all[0].Text) || checkers.Has(all[0].Text))
 }
 
 // ForTellers gives the words of a command in which names that a program printed are
@@ -189,11 +190,13 @@ func printsFound(x *command.Call, dirs []workspace.Word, names []string) {
 
 // gitLists are the commands of git that print names, with the options that let them
 // print nothing else, and those that they need for that.
-var gitLists = map[string]struct{ may, needs map[string]bool }{
-	"ls-files": {may: words.Set("-c -m -o -z --cached --modified --others --exclude-standard")},
-	"diff":     {may: words.Set("-z --cached --staged --no-renames --relative"), needs: words.Set("--name-only")},
-	"grep":     {may: words.Set("-i -n -w -E -F -I -z"), needs: words.Set("-l --files-with-matches --name-only")},
-}
+var gitLists = sync.OnceValue(func() map[string]struct{ may, needs map[string]bool } {
+	return map[string]struct{ may, needs map[string]bool }{
+		"ls-files": {may: words.Set("-c -m -o -z --cached --modified --others --exclude-standard")},
+		"diff":     {may: words.Set("-z --cached --staged --no-renames --relative"), needs: words.Set("--name-only")},
+		"grep":     {may: words.Set("-i -n -w -E -F -I -z"), needs: words.Set("-l --files-with-matches --name-only")},
+	}
+})
 
 // gitPrints notes globs for the names that a command of git prints; nothing where it
 // prints something else.
@@ -206,7 +209,7 @@ func gitPrints(x *command.Call, args []workspace.Word) {
 		x.Effects = append(x.Effects, command.Effect{Kind: command.PrintsFiles, Words: []workspace.Word{one, one}})
 		return
 	}
-	verb, ok := gitLists[args[0].Text]
+	verb, ok := gitLists()[args[0].Text]
 	told, paths := len(verb.needs) == 0, args[0].Is("ls-files")
 	var list []workspace.Word
 	for _, w := range args[1:] {
@@ -243,7 +246,7 @@ func lsPrints(x *command.Call, args []workspace.Word) {
 		case w.Is("-1"), w.Is("-t"), w.Is("-r"), w.Is("-tr"), w.Is("-1t"):
 			continue
 		case w.Kind == workspace.Computed, w.Tilde, w.MayBeOption(), !workspace.SourceName(base),
-			!workspace.CodeEnds[strings.TrimPrefix(path.Ext(base), ".")]:
+			!workspace.CodeEnds.Has(strings.TrimPrefix(path.Ext(base), ".")):
 			return
 		}
 		list = append(list, workspace.Word{Text: w.Text, Kind: workspace.Pattern, Listed: true})
@@ -261,7 +264,7 @@ func pathspec(text string) (workspace.Word, bool) {
 		return workspace.Word{}, false
 	}
 	sign := strings.IndexAny(text, "*?[")
-	if sign < 0 && workspace.CodeEnds[strings.TrimPrefix(path.Ext(text), ".")] {
+	if sign < 0 && workspace.CodeEnds.Has(strings.TrimPrefix(path.Ext(text), ".")) {
 		return workspace.Word{Text: text, Kind: workspace.Pattern, Listed: true}, true
 	}
 	if sign < 0 {
@@ -272,21 +275,23 @@ func pathspec(text string) (workspace.Word, bool) {
 
 // passing are the options with which programs hand on some lines of their input as they
 // are.
-var passing = map[string]*regexp.Regexp{
-	"sort": regexp.MustCompile(`^-[urfVs]+$`), "uniq": regexp.MustCompile(`^-[ud]$`), "grep": regexp.MustCompile(`^-[EFviw]+$`),
-	"rg":   regexp.MustCompile(`^-[Fviw]+$`),
-	"head": regexp.MustCompile(`^-n?[-+]?[0-9]+$`), "tail": regexp.MustCompile(`^-n?[-+]?[0-9]+$`),
-}
+var passing = sync.OnceValue(func() map[string]*lazy.Regexp {
+	return map[string]*lazy.Regexp{
+		"sort": lazy.Pattern(`^-[urfVs]+$`), "uniq": lazy.Pattern(`^-[ud]$`), "grep": lazy.Pattern(`^-[EFviw]+$`),
+		"rg":   lazy.Pattern(`^-[Fviw]+$`),
+		"head": lazy.Pattern(`^-n?[-+]?[0-9]+$`), "tail": lazy.Pattern(`^-n?[-+]?[0-9]+$`),
+	}
+})
 
 // nameEnds is a pattern for names that end so.
-var nameEnds = regexp.MustCompile(`^\\\.(?:([a-z]+)|\(([a-z|]+)\))\$$`)
+var nameEnds = lazy.Pattern(`^\\\.(?:([a-z]+)|\(([a-z|]+)\))\$$`)
 
 // listsPassed notes that a command hands on the names that it reads, or some of them.
 func listsPassed(x *command.Call, name string, args []workspace.Word) {
 	if len(x.Input) == 0 || name == "rg" && !x.Piped {
 		return
 	}
-	options := passing[name]
+	options := passing()[name]
 	if options == nil {
 		return
 	}

@@ -2,10 +2,11 @@ package language
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
@@ -16,7 +17,7 @@ import (
 type Prelude func(x *command.Call, args []workspace.Word) []workspace.Word
 
 // Preludes are those of the table, by their names.
-var Preludes = map[string]Prelude{"git": gitPrelude}
+var Preludes = sync.OnceValue(func() map[string]Prelude { return map[string]Prelude{"git": gitPrelude} })
 
 // gitPrelude judges what stands before git's subcommand. git runs programs that its
 // configuration names, so only the repository of the workspace counts, and only plain
@@ -35,7 +36,7 @@ func gitPrelude(x *command.Call, args []workspace.Word) []workspace.Word {
 }
 
 // plainGitSetting are settings for one command that name no program.
-var plainGitSetting = regexp.MustCompile(`^(?:color\.[a-zA-Z.]+=[a-z]+|core\.(?:quote[pP]ath|pager)=(?:true|false|on|off|cat|)|advice\.[a-zA-Z]+=(?:true|false))$`)
+var plainGitSetting = lazy.Pattern(`^(?:color\.[a-zA-Z.]+=[a-z]+|core\.(?:quote[pP]ath|pager)=(?:true|false|on|off|cat|)|advice\.[a-zA-Z]+=(?:true|false))$`)
 
 // gitGlobals judges the options before git's verb and gives its place.
 func gitGlobals(x *command.Call, args []workspace.Word) int {
@@ -48,7 +49,7 @@ func gitGlobals(x *command.Call, args []workspace.Word) int {
 			if d := args[i]; d.Kind != workspace.Literal || !x.Place.IsRoot(d) {
 				gitBelow(x, d)
 			}
-		case w.Is("-c") && i+1 < len(args) && args[i+1].Fits(plainGitSetting):
+		case w.Is("-c") && i+1 < len(args) && args[i+1].Fits(plainGitSetting.Compiled()):
 			i++
 		case w.Kind != workspace.Literal || !strings.HasPrefix(w.Text, "-"):
 			return i
@@ -72,7 +73,7 @@ func gitBelow(x *command.Call, dir workspace.Word) {
 }
 
 // annotates are options with which a tag gets a message.
-var annotates = words.Set("a annotate message")
+var annotates = lazy.Words("a annotate message")
 
 // gitNames judges branch and tag: listing reads, a new name adds, the rest asks.
 func gitNames(flags, long string) command.Rule {
@@ -88,7 +89,7 @@ func gitNames(flags, long string) command.Rule {
 			switch {
 			case t.Option == "":
 				names++
-			case words.Any(t.Option, "q", "v", "m"), tags && annotates[t.Option]:
+			case words.Any(t.Option, "q", "v", "m"), tags && annotates.Has(t.Option):
 			default:
 				lists = true
 			}
@@ -108,7 +109,7 @@ func gitNames(flags, long string) command.Rule {
 
 // plainName is the name of a remote or a branch, and never an address: git has
 // addresses that run commands.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+var plainName = lazy.Pattern(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 func gitFetch(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.NetworkRead)
@@ -203,13 +204,15 @@ func gitTells(x *command.Call, sp *command.Spec, args []workspace.Word) {
 	sp.Judge(x, "git", args)
 }
 
-var gitGrepSpec = command.Spec{
-	Flags: "inwvEFGPlLcohHqIWpaz", Values: "eABCm", Texts: words.Set("e"), Number: true, Strict: true,
-	Long: command.Longs(`ignore-case line-number word-regexp count files-with-matches files-without-match name-only heading
+var gitGrepSpec = sync.OnceValue(func() *command.Spec {
+	return &command.Spec{
+		Flags: "inwvEFGPlLcohHqIWpaz", Values: "eABCm", Texts: words.Set("e"), Number: true, Strict: true,
+		Long: command.Longs(`ignore-case line-number word-regexp count files-with-matches files-without-match name-only heading
 		break cached no-color color= color show-function function-context column only-matching extended-regexp fixed-strings
 		perl-regexp basic-regexp all-match and or not text null quiet no-line-number recurse-submodules invert-match
 		full-name max-depth= context= after-context= before-context= max-count= threads=`),
-}
+	}
+})
 
 // gitGrep tells lines of what git tracks, like grep of a tree. Where the pattern finds all
 // lines, files must be named that hold no secrets.
@@ -217,7 +220,7 @@ func gitGrep(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	named, tells, given, numbered := true, false, false, false
 	var operands []workspace.Word
-	c := x.Scanner(&gitGrepSpec, args)
+	c := x.Scanner(gitGrepSpec(), args)
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		switch t.Option {
 		case "l", "L", "c", "q", "files-with-matches", "files-without-match", "name-only", "count", "quiet":
@@ -242,7 +245,7 @@ func gitGrep(x *command.Call, _ string, args []workspace.Word) {
 		x.Read(w.Sampled())
 		Revision(x, w.Sampled())
 	}
-	wide := func(w workspace.Word) bool { return !workspace.CodeEnds[strings.TrimPrefix(path.Ext(w.Text), ".")] }
+	wide := func(w workspace.Word) bool { return !workspace.CodeEnds.Has(strings.TrimPrefix(path.Ext(w.Text), ".")) }
 	narrow := len(operands) > 0 && !slices.ContainsFunc(operands, wide)
 	if !named && !tells && !narrow {
 		x.Add(finding.MayReadSecret)

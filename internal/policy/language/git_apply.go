@@ -1,9 +1,9 @@
 package language
 
 import (
-	"regexp"
 	"strings"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/workspace"
@@ -67,6 +67,6 @@ func patches(x *command.Call, text string) bool {
 }
 
 var (
-	patchNames = regexp.MustCompile(`^(?:--- (?:a/([A-Za-z0-9_.+@/-]+)|/dev/null)|\+\+\+ b/([A-Za-z0-9_.+@/-]+)|diff --git a/([A-Za-z0-9_.+@/-]+) b/([A-Za-z0-9_.+@/-]+))$`)
-	patchLine  = regexp.MustCompile(`^(?:@@ .*|index [0-9a-f]+\.\.[0-9a-f]+(?: 100(?:644|755))?|new file mode 100(?:644|755))$`)
+	patchNames = lazy.Pattern(`^(?:--- (?:a/([A-Za-z0-9_.+@/-]+)|/dev/null)|\+\+\+ b/([A-Za-z0-9_.+@/-]+)|diff --git a/([A-Za-z0-9_.+@/-]+) b/([A-Za-z0-9_.+@/-]+))$`)
+	patchLine  = lazy.Pattern(`^(?:@@ .*|index [0-9a-f]+\.\.[0-9a-f]+(?: 100(?:644|755))?|new file mode 100(?:644|755))$`)
 )

@@ -1,9 +1,9 @@
 package language
 
 import (
-	"regexp"
 	"strings"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
@@ -12,7 +12,7 @@ import (
 
 // everydayBranches are names that nobody gives to a file: "git checkout x"
 // throws changes of a file x away where no branch x is.
-var everydayBranches = words.Set("main master develop - HEAD")
+var everydayBranches = lazy.Words("main master develop - HEAD")
 
 // gitCheckout judges checkout. It makes and changes branches, and keeps what is
 // not committed; with a path it throws that away.
@@ -48,7 +48,7 @@ func gitCheckout(x *command.Call, _ string, args []workspace.Word) {
 
 // namesBranch reports a word that is the name of a branch, and hardly of a file.
 func namesBranch(w workspace.Word) bool {
-	return w.Kind == workspace.Literal && (everydayBranches[w.Text] || branchLike(w.Text))
+	return w.Kind == workspace.Literal && (everydayBranches.Has(w.Text) || branchLike(w.Text))
 }
 
 // branchLike reports the name of a remote's branch, such as origin/main.
@@ -153,7 +153,7 @@ func namesRemote(w workspace.Word) bool {
 }
 
 // plainSetting names settings that hold no passwords.
-var plainSetting = regexp.MustCompile(`(?i)^(?:user\.(?:name|email|signingkey)|(?:core|init|pull|push|fetch|merge|rebase|commit|tag|diff|color|log|status|gpg|rerere|advice|column|format|blame|stash)\.[a-z]+|branch\.[^=]+\.(?:remote|merge|rebase)|remote\.[^.=]+\.fetch)$`)
+var plainSetting = lazy.Pattern(`(?i)^(?:user\.(?:name|email|signingkey)|(?:core|init|pull|push|fetch|merge|rebase|commit|tag|diff|color|log|status|gpg|rerere|advice|column|format|blame|stash)\.[a-z]+|branch\.[^=]+\.(?:remote|merge|rebase)|remote\.[^.=]+\.fetch)$`)
 
 // gitConfig reads a setting; setting one decides what git runs.
 func gitConfig(x *command.Call, _ string, args []workspace.Word) {
@@ -161,7 +161,7 @@ func gitConfig(x *command.Call, _ string, args []workspace.Word) {
 		args = args[1:]
 	}
 	switch {
-	case len(args) == 2 && args[0].Is("--get") && args[1].Fits(plainSetting):
+	case len(args) == 2 && args[0].Is("--get") && args[1].Fits(plainSetting.Compiled()):
 		x.Add(finding.ReadOnlyCommand)
 	case len(args) == 1 && (args[0].Is("user.name") || args[0].Is("user.email")):
 		x.Add(finding.ReadOnlyCommand)

@@ -1,8 +1,7 @@
 package language
 
 import (
-	"regexp"
-
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
 )
@@ -11,11 +10,11 @@ import (
 const Hash = "4f3a2b1c"
 
 // narrowing are options that only say of which commits git prints hashes, and in which order.
-var narrowing = regexp.MustCompile(`^(?:-[0-9]+|-n[0-9]+|--max-count=[0-9]+|--skip=[0-9]+|--(?:since|until|after|before|author|committer|grep)=.*|--(?:all|tags|branches|remotes|reverse` +
+var narrowing = lazy.Pattern(`^(?:-[0-9]+|-n[0-9]+|--max-count=[0-9]+|--skip=[0-9]+|--(?:since|until|after|before|author|committer|grep)=.*|--(?:all|tags|branches|remotes|reverse` +
 	`|first-parent|merges|no-merges|topo-order|date-order|ancestry-path|full-history|no-walk))$`)
 
 // hashFormat lets git log print hashes and nothing else.
-var hashFormat = regexp.MustCompile(`^--(?:format|pretty)=(?:t?format:)?%[hH]$`)
+var hashFormat = lazy.Pattern(`^--(?:format|pretty)=(?:t?format:)?%[hH]$`)
 
 // printsHashes reports a command of git that prints hashes of commits, one a line, and
 // nothing else.

@@ -1,28 +1,32 @@
 package language
 
 import (
+	"sync"
+
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
-	"approvalbot/internal/policy/words"
 )
 
 // Rules are those of programs that have a language of their own, by the names
 // under which rows ask for them.
-var Rules = map[string]command.Rule{
-	"awk": awk, "chmod": permissions, "copy": copiesPrograms, "curl": curl, "date": date, "fd": fd, "find": find,
-	"grep": grep, "jq": jq, "kill": kill, "printf": printf, "ps": ps, "ripgrep": ripgrep, "rm": rm, "sed": sed, "shell": shellCommand,
-	"test": test, "xargs": xargs, "lengths": lengths, "archive": archive, "dd": dd, "cd": cd, "command": commandBuiltin, "flock": flock,
-	"printenv": printenv, "later": later, "version": versioning, "env": env, "wget": wget, "gofmt": gofmt,
-	"container": container, "compiler": compiler,
+var Rules = sync.OnceValue(func() map[string]command.Rule {
+	return map[string]command.Rule{
+		"awk": awk, "chmod": permissions, "copy": copiesPrograms, "curl": curl, "date": date, "fd": fd, "find": find,
+		"grep": grep, "jq": jq, "kill": kill, "printf": printf, "ps": ps, "ripgrep": ripgrep, "rm": rm, "sed": sed, "shell": shellCommand,
+		"test": test, "xargs": xargs, "lengths": lengths, "archive": archive, "dd": dd, "cd": cd, "command": commandBuiltin, "flock": flock,
+		"printenv": printenv, "later": later, "version": versioning, "env": env, "wget": wget, "gofmt": gofmt,
+		"container": container, "compiler": compiler,
 
-	"git-fetch": gitFetch, "git-pull": gitPull, "git-push": gitPushes, "git-reset": gitReset, "git-clean": gitClean,
-	"git-checkout": gitCheckout,
-	"git-restore":  gitRestore, "git-switch": gitSwitch, "git-rm": gitRemove, "git-mv": gitMove,
-	"git-merge": gitMerges, "git-config": gitConfig,
-	"git-ls-remote": gitLsRemote, "git-apply": gitApply, "git-grep": gitGrep, "gh-api": ghAPI,
-	"git-branch": gitNames("arvlqm", "all remotes verbose list show-current contains contains= merged merged= no-merged no-merged= sort= format= points-at= color color= no-color column no-column ignore-case"),
-	"git-tag":    gitNames("lna", "annotate message= list contains contains= merged no-merged sort= format= points-at= column no-column ignore-case"),
-}
+		"git-fetch": gitFetch, "git-pull": gitPull, "git-push": gitPushes, "git-reset": gitReset, "git-clean": gitClean,
+		"git-checkout": gitCheckout,
+		"git-restore":  gitRestore, "git-switch": gitSwitch, "git-rm": gitRemove, "git-mv": gitMove,
+		"git-merge": gitMerges, "git-config": gitConfig,
+		"git-ls-remote": gitLsRemote, "git-apply": gitApply, "git-grep": gitGrep, "gh-api": ghAPI,
+		"git-branch": gitNames("arvlqm", "all remotes verbose list show-current contains contains= merged merged= no-merged no-merged= sort= format= points-at= color color= no-color column no-column ignore-case"),
+		"git-tag":    gitNames("lna", "annotate message= list contains contains= merged no-merged sort= format= points-at= column no-column ignore-case"),
+	}
+})
 
 // OnlyTells are the names of rules whose programs write nothing, run nothing and read no
 // directory's files, whatever their words are.
-var OnlyTells = words.Set("lengths date ps printf test version")
+var OnlyTells = lazy.Words("lengths date ps printf test version")

@@ -2,26 +2,29 @@ package language
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
 )
 
-var curlSpec = command.Spec{
-	Flags: "sSfLiIvgk46#GNq0O", Values: "mAeHXowdFTubcxKDrC",
-	Long: command.Longs(`silent show-error fail fail-with-body location include head verbose globoff insecure
+var curlSpec = sync.OnceValue(func() *command.Spec {
+	return &command.Spec{
+		Flags: "sSfLiIvgk46#GNq0O", Values: "mAeHXowdFTubcxKDrC",
+		Long: command.Longs(`silent show-error fail fail-with-body location include head verbose globoff insecure
 		compressed max-time= connect-timeout= retry= retry-delay=
 		retry-all-errors user-agent= referer= header= request= output= write-out= url= http1.1 http2 http3 ipv4 ipv6
 		no-progress-meter progress-bar get no-buffer tlsv1.2 tlsv1.3 max-redirs=
 		create-dirs remote-name dump-header= range= continue-at= retry-max-time= retry-connrefused max-filesize=
 		proto= fail-early show-headers no-keepalive
 		data= data-raw= data-binary= data-urlencode= json= form= upload-file= user= cookie= cookie-jar= proxy= config=`),
-}
+	}
+})
 
 // leaves reports a word with which curl may talk to more than the addresses that it is
 // given, or to one that is not this machine's.
@@ -38,7 +41,7 @@ func follows(option string) bool {
 }
 
 // queried is an address with the question mark of its query.
-var queried = regexp.MustCompile(`^https?://[A-Za-z0-9.:-]+(?:/[^*?\[]*)?\?[A-Za-z0-9_.~&=%+,:;@/-]*$`)
+var queried = lazy.Pattern(`^https?://[A-Za-z0-9.:-]+(?:/[^*?\[]*)?\?[A-Za-z0-9_.~&=%+,:;@/-]*$`)
 
 // curl reads with GET to its output; whatever sends or saves asks.
 func curl(x *command.Call, name string, args []workspace.Word) {
@@ -47,7 +50,7 @@ func curl(x *command.Call, name string, args []workspace.Word) {
 	}
 	x.Mark(command.Fetches)
 	away := true // somewhere else than on this machine, also where a redirect leads
-	c := x.Scanner(&curlSpec, args)
+	c := x.Scanner(curlSpec(), args)
 	defer func() {
 		if away {
 			x.Add(finding.NetworkRead)
@@ -59,7 +62,7 @@ func curl(x *command.Call, name string, args []workspace.Word) {
 	var addresses []workspace.Word
 	named := false // by the addresses
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
-		if !t.Word.Fixed(queried) {
+		if !t.Word.Fixed(queried.Compiled()) {
 			x.Add(finding.DynamicArgument)
 		}
 		switch t.Option {
@@ -106,7 +109,7 @@ func savesFile(x *command.Call, w workspace.Word) {
 
 // inertEnds are the endings of files that nothing runs or obeys by itself: data, text,
 // pictures and archives.
-var inertEnds = words.Set(`.txt .md .rst .html .htm .csv .tsv .jsonl .ndjson .pdf .png .jpg .jpeg .gif .webp .svg
+var inertEnds = lazy.Words(`.txt .md .rst .html .htm .csv .tsv .jsonl .ndjson .pdf .png .jpg .jpeg .gif .webp .svg
 	.ico .zip .tar .gz .tgz .xz .bz2 .zst .sql .log
 	.parquet .geojson .pem .crt .woff .woff2 .ttf .mp3 .mp4 .wav .sha256 .asc .sig`)
 
@@ -116,11 +119,11 @@ func InertFile(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	ext := path.Ext(base)
 	data := ext == ".json" || ext == ".yaml" || ext == ".yml"
-	return (data || inertEnds[ext]) && !settingsFile.MatchString(base)
+	return (data || inertEnds.Has(ext)) && !settingsFile.MatchString(base)
 }
 
 // settingsFile matches names of data files that project tools obey.
-var settingsFile = regexp.MustCompile(`^(?:package|composer|deno|bower|lerna|nx|turbo|project|vercel|netlify|firebase|jest|babel|biome|angular|renovate|cspell|docker-compose|compose|taskfile|mkdocs|serverless|values|chart|kustomization|pom|build|ivy|cmake|requirements|constraints|conanfile|meson|claude|agents|gemini|nodemon|pnpm-workspace|pubspec|pulumi|environment|codegen|tsconfig|manifest|openapi-generator|conftest)|(?:rc|config|lock|settings)[.-]|^\.`)
+var settingsFile = lazy.Pattern(`^(?:package|composer|deno|bower|lerna|nx|turbo|project|vercel|netlify|firebase|jest|babel|biome|angular|renovate|cspell|docker-compose|compose|taskfile|mkdocs|serverless|values|chart|kustomization|pom|build|ivy|cmake|requirements|constraints|conanfile|meson|claude|agents|gemini|nodemon|pnpm-workspace|pubspec|pulumi|environment|codegen|tsconfig|manifest|openapi-generator|conftest)|(?:rc|config|lock|settings)[.-]|^\.`)
 
 // savesAs judges the file in dir that gets the name which stands last in an address.
 func savesAs(x *command.Call, address workspace.Word, dir, other string) {
@@ -140,15 +143,17 @@ func savesAs(x *command.Call, address workspace.Word, dir, other string) {
 	x.Fill(workspace.Word{Text: path.Join(dir, name)})
 }
 
-var savedName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
+var savedName = lazy.Pattern(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
 
-var wgetSpec = command.Spec{
-	Flags: "qSv46cNn", Values: "OTtUP",
-	Long: command.Longs(`quiet spider output-document= timeout= tries= user-agent= server-response no-verbose
+var wgetSpec = sync.OnceValue(func() *command.Spec {
+	return &command.Spec{
+		Flags: "qSv46cNn", Values: "OTtUP",
+		Long: command.Longs(`quiet spider output-document= timeout= tries= user-agent= server-response no-verbose
 		show-progress progress= continue timestamping no-clobber directory-prefix=
 		no-check-certificate https-only max-redirect= wait= connect-timeout= read-timeout= dns-timeout= inet4-only
 		inet6-only no-hsts no-config`),
-}
+	}
+})
 
 // wget saves what it fetches, unless it is told to print it.
 func wget(x *command.Call, name string, args []workspace.Word) {
@@ -159,9 +164,9 @@ func wget(x *command.Call, name string, args []workspace.Word) {
 	x.Add(finding.NetworkRead)
 	var addresses []workspace.Word
 	named, dir := true, ""
-	c := x.Scanner(&wgetSpec, args)
+	c := x.Scanner(wgetSpec(), args)
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
-		if !t.Word.Fixed(queried) {
+		if !t.Word.Fixed(queried.Compiled()) {
 			x.Add(finding.DynamicArgument)
 		}
 		switch t.Option {

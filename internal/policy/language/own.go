@@ -1,9 +1,9 @@
 package language
 
 import (
-	"regexp"
 	"strings"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
@@ -64,7 +64,7 @@ func ProjectWord(x *command.Call, w workspace.Word) {
 
 // expandsLater is what some programs replace by themselves, where the shell left
 // it as it is: a home directory, a variable.
-var expandsLater = regexp.MustCompile(`(?:^|[=:,"'])~|\$[A-Za-z_{]`)
+var expandsLater = lazy.Pattern(`(?:^|[=:,"'])~|\$[A-Za-z_{]`)
 
 // WordParts gives the parts of a word that may each name a file.
 func WordParts(text string) []string {

@@ -1,10 +1,11 @@
 package language
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
@@ -13,18 +14,18 @@ import (
 
 // tellVersion are the programs that tell their version and do nothing else
 // first. Many build tools run code or settings of the directory even then.
-var tellVersion = words.Set(`gcc g++ clang clang++ cc java javac ffmpeg pandoc python python2 python3 pypy3 node
+var tellVersion = lazy.Words(`gcc g++ clang clang++ cc java javac ffmpeg pandoc python python2 python3 pypy3 node
 	nodejs deno bun perl ruby php lua bash zsh
 	npm make gmake cmake ninja pip pip3 apt apt-get dpkg brew docker podman kubectl helm terraform tofu aws gcloud az gh curl wget`)
 
 // ShowsVersion reports a command that only asks a program for its version.
 func ShowsVersion(x *command.Call, name string, args []workspace.Word) bool {
-	if len(args) != 1 || args[0].Kind != workspace.Literal || !tellVersion[name] {
+	if len(args) != 1 || args[0].Kind != workspace.Literal || !tellVersion.Has(name) {
 		return false
 	}
 	switch args[0].Text {
 	case "-V", "-version": // a mode of some shells, which then run their input
-		if command.ShellNames[name] {
+		if command.ShellNames.Has(name) {
 			return false
 		}
 	case "--version":
@@ -61,17 +62,19 @@ func lengths(x *command.Call, _ string, args []workspace.Word) {
 }
 
 // listing are the options with which tar and unzip only list an archive.
-var listing = map[string]*regexp.Regexp{
-	"tar":    regexp.MustCompile(`^-?[vzjJa]*t[vzjJa]*f?$`),
-	"bsdtar": regexp.MustCompile(`^-?[vzjJa]*t[vzjJa]*f?$`),
-	"jar":    regexp.MustCompile(`^-?v?(?:tv?f|ft|fvt|vft)$`),
-	"unzip":  regexp.MustCompile(`^-(?:[lvZ1q]*[lvZ][lvZ1q]*|q?t)$`),
-}
+var listing = sync.OnceValue(func() map[string]*lazy.Regexp {
+	return map[string]*lazy.Regexp{
+		"tar":    lazy.Pattern(`^-?[vzjJa]*t[vzjJa]*f?$`),
+		"bsdtar": lazy.Pattern(`^-?[vzjJa]*t[vzjJa]*f?$`),
+		"jar":    lazy.Pattern(`^-?v?(?:tv?f|ft|fvt|vft)$`),
+		"unzip":  lazy.Pattern(`^-(?:[lvZ1q]*[lvZ][lvZ1q]*|q?t)$`),
+	}
+})
 
 // archive lists what is packed in a file. Unpacking writes whatever the archive
 // says, and packing reads whatever stands below a directory: both ask.
 func archive(x *command.Call, name string, args []workspace.Word) {
-	if len(args) == 0 || args[0].Kind != workspace.Literal || !listing[name].MatchString(args[0].Text) {
+	if len(args) == 0 || args[0].Kind != workspace.Literal || !listing()[name].MatchString(args[0].Text) {
 		x.Add(finding.UnknownCommand)
 		return
 	}
@@ -88,7 +91,7 @@ func archive(x *command.Call, name string, args []workspace.Word) {
 }
 
 // oldOptions are letters that ps takes for options without a dash.
-var oldOptions = regexp.MustCompile(`^[auxwfljvmh]+$`)
+var oldOptions = lazy.Pattern(`^[auxwfljvmh]+$`)
 
 // ps lists processes. Its old options are letters without a dash; an "e" among
 // them shows the environment of every process. Where it cannot read its options as
@@ -97,7 +100,7 @@ func ps(x *command.Call, _ string, args []workspace.Word) {
 	sp := command.Spec{Flags: "AeafFlLHjMTNdwxu", Values: "opCtUGgsq", Kind: command.NoOperands, Code: finding.ReadOnlyCommand,
 		Long: command.Longs("forest no-headers no-heading headers pid= ppid= sort= user= format= cols= columns= width= deselect")}
 	every, old := false, false
-	if len(args) > 0 && args[0].Fits(oldOptions) {
+	if len(args) > 0 && args[0].Fits(oldOptions.Compiled()) {
 		args = args[1:]
 		old = true
 	}
@@ -153,20 +156,22 @@ func commandBuiltin(x *command.Call, _ string, args []workspace.Word) {
 }
 
 // findTests are what find looks at, and whether it takes a value.
-var findTests = map[string]bool{
-	"-name": true, "-iname": true, "-path": true, "-ipath": true, "-wholename": true, "-type": true, "-xtype": true, "-size": true,
-	"-mtime": true, "-mmin": true, "-atime": true, "-amin": true, "-ctime": true, "-cmin": true, "-newer": true, "-newermt": true,
-	"-maxdepth": true, "-mindepth": true, "-perm": true, "-user": true, "-group": true, "-uid": true, "-gid": true, "-regex": true,
-	"-iregex": true, "-regextype": true, "-links": true, "-inum": true, "-samefile": true, "-printf": true, "-lname": true, "-fstype": true,
-	"-not": false, "!": false, "-o": false, "-or": false, "-a": false, "-and": false, "(": false, ")": false, ",": false,
-	"-print": false, "-print0": false, "-empty": false, "-prune": false, "-ls": false, "-L": false, "-H": false, "-P": false, "-E": false,
-	"-xdev": false, "-mount": false, "-follow": false, "-depth": false, "-d": false, "-daystart": false, "-executable": false,
-	"-readable": false, "-writable": false, "-nouser": false, "-nogroup": false, "-quit": false, "-true": false,
-	"-false": false, "-noleaf": false,
-}
+var findTests = sync.OnceValue(func() map[string]bool {
+	return map[string]bool{
+		"-name": true, "-iname": true, "-path": true, "-ipath": true, "-wholename": true, "-type": true, "-xtype": true, "-size": true,
+		"-mtime": true, "-mmin": true, "-atime": true, "-amin": true, "-ctime": true, "-cmin": true, "-newer": true, "-newermt": true,
+		"-maxdepth": true, "-mindepth": true, "-perm": true, "-user": true, "-group": true, "-uid": true, "-gid": true, "-regex": true,
+		"-iregex": true, "-regextype": true, "-links": true, "-inum": true, "-samefile": true, "-printf": true, "-lname": true, "-fstype": true,
+		"-not": false, "!": false, "-o": false, "-or": false, "-a": false, "-and": false, "(": false, ")": false, ",": false,
+		"-print": false, "-print0": false, "-empty": false, "-prune": false, "-ls": false, "-L": false, "-H": false, "-P": false, "-E": false,
+		"-xdev": false, "-mount": false, "-follow": false, "-depth": false, "-d": false, "-daystart": false, "-executable": false,
+		"-readable": false, "-writable": false, "-nouser": false, "-nogroup": false, "-quit": false, "-true": false,
+		"-false": false, "-noleaf": false,
+	}
+})
 
 // findNarrows are the tests that keep find from deleting everything it sees.
-var findNarrows = words.Set(`-name -iname -path -ipath -wholename -regex -iregex -lname -empty -newer -newermt
+var findNarrows = lazy.Words(`-name -iname -path -ipath -wholename -regex -iregex -lname -empty -newer -newermt
 	-mtime -mmin -ctime -cmin -atime -amin -size -inum -samefile -xtype`)
 
 // findActs are what find does beyond looking and printing.
@@ -179,91 +184,125 @@ func couldAct(w workspace.Word) bool {
 	return w.Split || w.Kind == workspace.Pattern && slices.ContainsFunc(findActs[:], matches)
 }
 
-// find judges what it does to what it finds: -exec and its kin run a command,
-// -delete deletes.
+// finder judges a find: what it finds, and what it does to that.
+type finder struct {
+	finds
+	x      *command.Call
+	args   []workspace.Word
+	local  bool // it begins in directories of the workspace only
+	tests  bool // its tests have begun
+	narrow bool // some test keeps it from deleting everything
+	prints bool // it says itself what it prints
+}
+
+// find judges what it does to what it finds: -exec and its kin run a command, -delete deletes.
 func find(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
-	local, tests, narrow, acts := x.Place.LocalDir(workspace.Word{Text: "."}), false, false, false
-	var f finds
+	f := finder{x: x, args: args, local: x.Place.LocalDir(workspace.Word{Text: "."})}
 	for i := 0; i < len(args); i++ {
 		w := args[i]
-		takes, known := findTests[w.Text]
+		takes, known := findTests()[w.Text]
 		switch {
 		case w.Kind != workspace.Literal && w.MayBeOption():
-			x.Add(finding.DynamicArgument)
-			local = false
+			f.computed()
 		case known:
-			tests = true
-			narrow = narrow || findNarrows[w.Text]
-			not := i > 0 && (args[i-1].Is("!") || args[i-1].Is("-not"))
-			switch {
-			case words.Any(w.Text, "-name", "-iname") && !not && i+1 < len(args):
-				f.name(args[i+1])
-			case w.Text == "-o", w.Text == "-or":
-				f.alternative(i > 0 && args[i-1].Is("-prune"))
-			case w.Text == "(":
-				f.parens = true
-				f.wide = f.wide || not
-			case w.Text == "-print", w.Text == "-print0":
-				acts = true
-				f.act()
-			case w.Text == "-printf", w.Text == "-ls", w.Text == ",", w.Text == "-L", w.Text == "-follow":
-				f.other = true
-			case not && (w.Text == "!" || w.Text == "-not"):
-				f.wide = true
+			f.test(i)
+			if !takes {
+				continue
 			}
-			if i++; !takes {
-				i--
-			} else if i < len(args) && couldAct(args[i]) {
-				x.Add(finding.DynamicArgument)
-				local = false
+			if i++; i < len(args) && couldAct(args[i]) {
+				f.computed()
 			}
-		case w.Is("-exec"), w.Is("-execdir"), w.Is("-ok"), w.Is("-okdir"):
-			tests = true
-			end := i + 1
-			for end < len(args) && !args[end].Is(";") && !args[end].Is("+") {
-				end++
-			}
-			if end < len(args) && args[end].Is("+") && !args[end-1].Is("{}") {
-				x.Add(finding.UnknownOption) // ends no command to most finds
-			}
-			f.act()
-			files := f.words()
-			endsCommand(x, args[i+1:min(end, len(args))])
-			inner := args[i+1 : min(end, len(args))]
-			if local && f.remade() && removes(inner) {
-				x.Add(finding.RemovesBuildOutput)
-			} else {
-				x.Effects = append(x.Effects, command.Effect{Kind: command.RunsEach, Words: filled(inner, "{}", files), Narrow: narrow})
-			}
-			deskAmong(x, files)
-			f.other = true
-			i = end
+		case w.IsAny("-exec", "-execdir", "-ok", "-okdir"):
+			i = f.exec(i)
 		case w.Is("-delete"):
-			tests = true
-			f.act()
-			switch {
-			case local && f.remade():
-				x.Add(finding.RemovesBuildOutput)
-			case local && narrow:
-				x.Add(finding.DeletesFile)
-			default:
-				x.Add(finding.DeletesFile)
-				x.Add(finding.RecursiveDelete)
-			}
-			deskAmong(x, f.words())
-		case tests || w.Text != "" && w.Text[0] == '-':
+			f.delete()
+		case f.tests || w.Text != "" && w.Text[0] == '-':
 			x.Add(finding.UnknownOption)
 		default:
-			x.Name(w)
-			local = local && x.Place.LocalDir(w)
-			f.starts = append(f.starts, w)
-			known := w.Kind == workspace.Literal && w.Text != "" && !workspace.Misleads(w.Text)
-			f.other = f.other || !known
+			f.start(w)
 		}
 	}
-	f.wide = f.wide || f.pruned && !acts
+	f.wide = f.wide || f.pruned && !f.prints
 	x.Effects = append(x.Effects, command.Effect{Kind: command.PrintsFiles, Words: f.words()})
+}
+
+// computed notes a word that may tell find to do anything.
+func (f *finder) computed() {
+	f.x.Add(finding.DynamicArgument)
+	f.local = false
+}
+
+// test reads the word at i, which is one of findTests.
+func (f *finder) test(i int) {
+	f.tests = true
+	text, not := f.args[i].Text, i > 0 && f.args[i-1].IsAny("!", "-not")
+	f.narrow = f.narrow || findNarrows.Has(text)
+	switch {
+	case words.Any(text, "-name", "-iname") && !not && i+1 < len(f.args):
+		f.name(f.args[i+1])
+	case words.Any(text, "-o", "-or"):
+		f.alternative(i > 0 && f.args[i-1].Is("-prune"))
+	case text == "(":
+		f.parens = true
+		f.wide = f.wide || not
+	case words.Any(text, "-print", "-print0"):
+		f.prints = true
+		f.act()
+	case words.Any(text, "-printf", "-ls", ",", "-L", "-follow"):
+		f.other = true
+	case not && words.Any(text, "!", "-not"):
+		f.wide = true
+	}
+}
+
+// exec judges the command after the -exec at i, and gives the index of the word that ends it.
+func (f *finder) exec(i int) (end int) {
+	f.tests = true
+	end = i + 1
+	for end < len(f.args) && !f.args[end].IsAny(";", "+") {
+		end++
+	}
+	if end < len(f.args) && f.args[end].Is("+") && !f.args[end-1].Is("{}") {
+		f.x.Add(finding.UnknownOption) // ends no command to most finds
+	}
+	f.act()
+	inner, files := f.args[i+1:min(end, len(f.args))], f.words()
+	endsCommand(f.x, inner)
+	if f.local && f.remade() && removes(inner) {
+		f.x.Add(finding.RemovesBuildOutput)
+	} else {
+		each := command.Effect{Kind: command.RunsEach, Words: filled(inner, "{}", files), Narrow: f.narrow}
+		f.x.Effects = append(f.x.Effects, each)
+	}
+	deskAmong(f.x, files)
+	f.other = true
+	return end
+}
+
+// delete judges -delete.
+func (f *finder) delete() {
+	f.tests = true
+	f.act()
+	switch {
+	case f.local && f.remade():
+		f.x.Add(finding.RemovesBuildOutput)
+	case f.local && f.narrow:
+		f.x.Add(finding.DeletesFile)
+	default:
+		f.x.Add(finding.DeletesFile)
+		f.x.Add(finding.RecursiveDelete)
+	}
+	deskAmong(f.x, f.words())
+}
+
+// start reads a directory in which find begins.
+func (f *finder) start(w workspace.Word) {
+	f.x.Name(w)
+	f.local = f.local && f.x.Place.LocalDir(w)
+	f.starts = append(f.starts, w)
+	known := w.Kind == workspace.Literal && w.Text != "" && !workspace.Misleads(w.Text)
+	f.other = f.other || !known
 }
 
 // removes reports the command rm for what find has found, and nothing else.
@@ -276,12 +315,14 @@ func removes(inner []workspace.Word) bool {
 	return ok
 }
 
-var fdSpec = command.Spec{
-	Flags: "HIuspagL0iF1", Values: "tedEcSj", Kind: command.FileNames, Skip: 1, Code: finding.ReadOnlyCommand,
-	Long: command.Longs(`hidden no-ignore unrestricted case-sensitive ignore-case glob fixed-strings absolute-path
+var fdSpec = sync.OnceValue(func() *command.Spec {
+	return &command.Spec{
+		Flags: "HIuspagL0iF1", Values: "tedEcSj", Kind: command.FileNames, Skip: 1, Code: finding.ReadOnlyCommand,
+		Long: command.Longs(`hidden no-ignore unrestricted case-sensitive ignore-case glob fixed-strings absolute-path
 		follow full-path print0 type= extension= max-depth= min-depth=
 		exact-depth= exclude= size= changed-within= changed-before= color= max-results= prune`),
-}
+	}
+})
 
 // fd finds names; with -x and -X it runs a command for them, and may run another
 // behind ";".
@@ -317,8 +358,8 @@ func fd(x *command.Call, name string, args []workspace.Word) {
 
 // fdLists judges the words of fd about what it looks for, and notes what it lists.
 func fdLists(x *command.Call, args []workspace.Word) {
-	x.Add(fdSpec.Code)
-	c := x.Scanner(&fdSpec, args)
+	x.Add(fdSpec().Code)
+	c := x.Scanner(fdSpec(), args)
 	var names []string
 	var dirs []workspace.Word
 	glob, pattern, plain := false, "", true

@@ -5,23 +5,27 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
 )
 
-var grepSpec = command.Spec{
-	Globs: true, Texts: words.Set("e regexp"),
-	Flags: "EFGPivwxclLoqsnHhbaIUzZTurRy", Values: "ABCmefdD", Number: true,
-	Long: command.Longs(`extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case
+var grepSpec = sync.OnceValue(func() *command.Spec {
+	return &command.Spec{
+		Globs: true, Texts: words.Set("e regexp"),
+		Flags: "EFGPivwxclLoqsnHhbaIUzZTurRy", Values: "ABCmefdD", Number: true,
+		Long: command.Longs(`extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case
 		invert-match word-regexp line-regexp count
 		files-with-matches files-without-match only-matching quiet silent no-messages line-number with-filename no-filename byte-offset text
 		binary-files= null null-data initial-tab line-buffered recursive dereference-recursive after-context=
 		before-context= context= max-count=
 		regexp= file= include= exclude= exclude-dir= exclude-from= color color= colour colour= label=`),
-}
+	}
+})
 
 // grep tells contents. A recursive search reads every file below a directory,
 // secrets included, unless --include or the pattern says that it does not.
@@ -34,7 +38,7 @@ func grep(x *command.Call, name string, args []workspace.Word) {
 		plain = plain || w.IsAny("-E", "-P") || extends(w.Text)
 	}
 	specific := func(w workspace.Word) bool { return specific(w, plain) }
-	c := x.Scanner(&grepSpec, args)
+	c := x.Scanner(grepSpec(), args)
 	var dirs []workspace.Word
 	var first workspace.Word // the pattern, or where an option gives one, a file
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
@@ -94,7 +98,7 @@ func extends(text string) bool {
 	return strings.HasPrefix(text, "-") && strings.ContainsAny(text, "EP") && extended.MatchString(text)
 }
 
-var extended = regexp.MustCompile(`^-[a-zA-Z]*[EP][a-zA-Z]*$`)
+var extended = lazy.Pattern(`^-[a-zA-Z]*[EP][a-zA-Z]*$`)
 
 // searched judges the operands of a search. Where it shows only lines with a
 // word of their own, a glob in the workspace is like a directory of it.
@@ -155,17 +159,19 @@ func searchesTree(x *command.Call, dirs []workspace.Word, narrow, named bool) {
 	}
 }
 
-var ripgrepSpec = command.Spec{
-	Texts: words.Set("e regexp"),
-	Flags: "ivwxclnNHhoqFPsSUapI0u.", Values: "ABCmejEtTrgM", Number: true,
-	Long: command.Longs(`ignore-case smart-case case-sensitive invert-match word-regexp line-regexp count
+var ripgrepSpec = sync.OnceValue(func() *command.Spec {
+	return &command.Spec{
+		Texts: words.Set("e regexp"),
+		Flags: "ivwxclnNHhoqFPsSUapI0u.", Values: "ABCmejEtTrgM", Number: true,
+		Long: command.Longs(`ignore-case smart-case case-sensitive invert-match word-regexp line-regexp count
 		count-matches files-with-matches files-without-match
 		line-number no-line-number with-filename no-filename heading no-heading only-matching quiet fixed-strings
 		pcre2 multiline text json column
 		trim vimgrep stats after-context= before-context= context= max-count= regexp= color= colors= type= type-not= glob= iglob= max-depth=
 		max-columns= sort= sortr= replace= threads= type-list files null no-config no-messages hidden no-ignore
 		no-ignore-vcs unrestricted`),
-}
+	}
+})
 
 // ripgrep searches recursively by itself; a glob or a type narrows it.
 func ripgrep(x *command.Call, _ string, args []workspace.Word) {
@@ -174,7 +180,7 @@ func ripgrep(x *command.Call, _ string, args []workspace.Word) {
 	lists, narrow, wide, expr, given, named := false, false, false, false, false, true
 	names, printed, other := []string(nil), false, false
 	specific := func(w workspace.Word) bool { return specific(w, true) }
-	c := x.Scanner(&ripgrepSpec, args)
+	c := x.Scanner(ripgrepSpec(), args)
 	var dirs []workspace.Word
 	var first workspace.Word
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
@@ -195,7 +201,7 @@ func ripgrep(x *command.Call, _ string, args []workspace.Word) {
 		case "json":
 			other = true
 		case "t", "type":
-			narrow, wide = true, wide || !CodeTypes[t.Word.Text]
+			narrow, wide = true, wide || !CodeTypes.Has(t.Word.Text)
 			names = append(names, "*."+t.Word.Text) // whatever their endings are
 		case "files", "type-list":
 			lists, given = true, true
@@ -250,15 +256,15 @@ func narrows(glob string) bool {
 }
 
 // CodeTypes are the types of files, as ripgrep names them, that hold code or text.
-var CodeTypes = words.Set(`go py python js ts rust rs c cpp java kotlin ruby php swift cs css html md markdown lua
+var CodeTypes = lazy.Words(`go py python js ts rust rs c cpp java kotlin ruby php swift cs css html md markdown lua
 	perl sql scala proto make cmake`)
 
 // plainSed are the commands of sed that can only print, delete and add text.
 // sed can also run commands and write files.
 var (
-	plainSed = regexp.MustCompile(`^(?:[pdq=])?$`)
-	sedAt    = regexp.MustCompile(`^(?:(?:\d+|\$|` + sedRegexp + `)(?:,(?:\d+|\$|\+\d+|` + sedRegexp + `))?)?!?`)
-	sedAdds  = regexp.MustCompile(`^[aic](?:\\ ?| )[^\\\n;{}]*$`)
+	plainSed = lazy.Pattern(`^(?:[pdq=])?$`)
+	sedAt    = lazy.Pattern(`^(?:(?:\d+|\$|` + sedRegexp + `)(?:,(?:\d+|\$|\+\d+|` + sedRegexp + `))?)?!?`)
+	sedAdds  = lazy.Pattern(`^[aic](?:\\ ?| )[^\\\n;{}]*$`)
 )
 
 // sedRegexp is an address that every sed ends at the same slash: none of them is in
@@ -283,7 +289,7 @@ func deletesAll(script string) bool {
 	return err == nil && lines.MatchString("\x01")
 }
 
-var sedDeletes = regexp.MustCompile(`^\s*(?:[01] *, *(?:\$|\+?[0-9]{4,})|/((?:[^/\\]|\\.)*)/)? *d(?:[; ].*)?$`)
+var sedDeletes = lazy.Pattern(`^\s*(?:[01] *, *(?:\$|\+?[0-9]{4,})|/((?:[^/\\]|\\.)*)/)? *d(?:[; ].*)?$`)
 
 // substitutes reports s/a/b/ with whatever separator, and with flags that
 // neither run nor write anything.
@@ -322,29 +328,31 @@ func separates(c byte) bool {
 
 // slashScript is a script with the signs of a glob that is what it says, and not the name
 // of a file instead, which has no slash in it.
-var slashScript = regexp.MustCompile(`^[0-9,$]*s/[^;\n]*/[^;\n]*/[gIp0-9]*$`)
+var slashScript = lazy.Pattern(`^[0-9,$]*s/[^;\n]*/[^;\n]*/[gIp0-9]*$`)
 
 // otherSed is a file's name that writes or reads another file where it is taken for
 // the script: sed of BSD takes the word after -i for a suffix, and the next one for
 // the script.
-var otherSed = regexp.MustCompile(`^[^a-zA-Z]*([wWr])[ \t]*(.+)$`)
+var otherSed = lazy.Pattern(`^[^a-zA-Z]*([wWr])[ \t]*(.+)$`)
 
-var sedSpec = command.Spec{
-	Flags: "nErsuz", Values: "e",
-	Long: command.Longs("quiet silent regexp-extended expression= separate unbuffered null-data posix in-place"),
-}
+var sedSpec = sync.OnceValue(func() *command.Spec {
+	return &command.Spec{
+		Flags: "nErsuz", Values: "e",
+		Long: command.Longs("quiet silent regexp-extended expression= separate unbuffered null-data posix in-place"),
+	}
+})
 
 // sed edits a stream, or with -i the files it names.
 func sed(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
-	c := x.Scanner(&sedSpec, args)
+	c := x.Scanner(sedSpec(), args)
 	script, places, suffix := false, false, false
 	check := func(w workspace.Word) {
 		script = true
 		if deletesAll(w.Text) {
 			x.Mark(command.PrintsNothing)
 		}
-		if !w.Fixed(slashScript) {
+		if !w.Fixed(slashScript.Compiled()) {
 			x.Add(finding.InterpreterCode)
 			return
 		}
@@ -408,7 +416,7 @@ func takenForScript(x *command.Call, w workspace.Word) {
 
 // wildAwk are the words and signs with which awk reads, writes and runs things
 // beyond its input.
-var wildAwk = regexp.MustCompile("[|<>@`]|system|getline|ENVIRON|PROCINFO|FUNCTAB|SYMTAB|/inet|extension|ARGV|ARGC")
+var wildAwk = lazy.Pattern("[|<>@`]|system|getline|ENVIRON|PROCINFO|FUNCTAB|SYMTAB|/inet|extension|ARGV|ARGC")
 
 func awk(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
@@ -450,10 +458,10 @@ func compared(program string) string {
 }
 
 // awkRegexp is a pattern where no division can stand.
-var awkRegexp = regexp.MustCompile(`(^|\|\||&&|[!~(,;{])\s*/[\w|.^$ -]*/`)
+var awkRegexp = lazy.Pattern(`(^|\|\||&&|[!~(,;{])\s*/[\w|.^$ -]*/`)
 
 // awkCondition is what compares in parentheses, where ">" writes no file.
-var awkCondition = regexp.MustCompile(`\([\w$.\s&!=<>+*-]*\)`)
+var awkCondition = lazy.Pattern(`\([\w$.\s&!=<>+*-]*\)`)
 
 // JQ judges a script of jq that stands in an option of another program.
 func JQ(x *command.Call, w workspace.Word) {
@@ -465,28 +473,32 @@ func JQ(x *command.Call, w workspace.Word) {
 // wildJq are the words with which jq reads the environment and other files, and yq
 // runs what stands in them.
 var (
-	wildJq = regexp.MustCompile(`env|ENV|import|include|modulemeta`)
-	wildYq = regexp.MustCompile(`env|ENV|import|include|modulemeta|load|eval|system|split_doc`)
+	wildJq = lazy.Pattern(`env|ENV|import|include|modulemeta`)
+	wildYq = lazy.Pattern(`env|ENV|import|include|modulemeta|load|eval|system|split_doc`)
 )
 
 // fieldJq is a program that tells of a file only fields that hold nothing secret in any.
-var fieldJq = regexp.MustCompile(`^(?:\.[A-Za-z_][A-Za-z0-9_-]*(?:\[\d*\])?)*` +
+var fieldJq = lazy.Pattern(`^(?:\.[A-Za-z_][A-Za-z0-9_-]*(?:\[\d*\])?)*` +
 	`\.(?:version|name|kind|apiVersion|namespace|type|id|title|description|scripts|engines|main|module|license|private|status|replicas|workspaces|(?:d|devD|peerD)ependencies)` +
 	`(?: ?\| ?(?:length|keys|type))?$`)
 
 var (
-	jqSpec = command.Spec{Flags: "rcSesnMCajR", Long: command.Longs(`raw-output compact-output sort-keys exit-status
+	jqSpec = sync.OnceValue(func() *command.Spec {
+		return &command.Spec{Flags: "rcSesnMCajR", Long: command.Longs(`raw-output compact-output sort-keys exit-status
 		slurp null-input monochrome-output color-output tab indent= join-output raw-input`)}
+	})
 	// yq is two programs; these options mean the same to both, or nothing.
-	yqSpec = command.Spec{Flags: "recnMCPNji", Values: "poI", Strict: true, Long: command.Longs(`inplace in-place
+	yqSpec = sync.OnceValue(func() *command.Spec {
+		return &command.Spec{Flags: "recnMCPNji", Values: "poI", Strict: true, Long: command.Longs(`inplace in-place
 		exit-status colors no-colors no-doc prettyPrint unwrapScalar unwrapScalar= null-input output-format= input-format= indent=`)}
+	})
 )
 
 func jq(x *command.Call, name string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
-	sp, wild := &jqSpec, wildJq
+	sp, wild := jqSpec(), wildJq
 	if name == "yq" {
-		sp, wild = &yqSpec, wildYq
+		sp, wild = yqSpec(), wildYq
 		if len(args) > 0 && args[0].IsAny("eval", "e", "eval-all", "ea") {
 			args = args[1:]
 		}
@@ -505,7 +517,7 @@ func jq(x *command.Call, name string, args []workspace.Word) {
 		case t.Option != "":
 		case !program:
 			program = true
-			if !t.Word.Fixed(indexed) || wild.MatchString(t.Word.Text) {
+			if !t.Word.Fixed(indexed.Compiled()) || wild.MatchString(t.Word.Text) {
 				x.Add(finding.InterpreterCode)
 			}
 			if places && !strings.ContainsAny(t.Word.Text, "=|(") {
@@ -529,7 +541,7 @@ func jq(x *command.Call, name string, args []workspace.Word) {
 }
 
 // indexed is a program of jq with the signs of a glob only as an index.
-var indexed = regexp.MustCompile(`^\.[\w.-]*(?:\[\d*\][\w.-]*)+$`)
+var indexed = lazy.Pattern(`^\.[\w.-]*(?:\[\d*\][\w.-]*)+$`)
 
 // namedFiles takes jq's options --arg and --argjson out, whose two values are text.
 func namedFiles(x *command.Call, args []workspace.Word) (rest []workspace.Word) {
@@ -582,7 +594,7 @@ func printf(x *command.Call, _ string, args []workspace.Word) {
 }
 
 // numeric are the tests that compare numbers.
-var numeric = words.Set("-eq -ne -lt -le -gt -ge")
+var numeric = lazy.Words("-eq -ne -lt -le -gt -ge")
 
 // counted reports that a number stands at a place, for which nothing need be evaluated.
 func counted(args []workspace.Word, i int) bool {
@@ -613,7 +625,7 @@ func test(x *command.Call, name string, args []workspace.Word) {
 		between := counted(args, i-1) && counted(args, i+1)
 		descriptor := i+1 < len(args) && words.Digits(args[i+1].Text)
 		switch {
-		case numeric[w.Text] && !between, w.Is("-t") && !descriptor:
+		case numeric.Has(w.Text) && !between, w.Is("-t") && !descriptor:
 			x.Add(finding.DynamicArgument) // some shells evaluate what is compared as a number
 		}
 		written := w.Kind == workspace.Literal && !strings.ContainsAny(w.Text, "[`$")
@@ -626,7 +638,7 @@ func test(x *command.Call, name string, args []workspace.Word) {
 		return
 	}
 	switch {
-	case len(args) == 3 && args[1].Kind == workspace.Literal && numeric[args[1].Text]:
+	case len(args) == 3 && args[1].Kind == workspace.Literal && numeric.Has(args[1].Text):
 	case len(args) == 1:
 	case len(args) == 2 && looksAt(args[0]):
 	case len(args) == 3 && args[1].IsAny("=", "==", "!=", "-nt", "-ot", "-ef"):

@@ -2,10 +2,10 @@ package language
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
@@ -52,7 +52,7 @@ func printenv(x *command.Call, _ string, args []workspace.Word) {
 		x.Add(finding.ReadsEnvironment)
 	}
 	for _, w := range args {
-		if w.Kind != workspace.Literal || !command.QuietVariables[w.Text] {
+		if w.Kind != workspace.Literal || !command.QuietVariables.Has(w.Text) {
 			x.Add(finding.ReadsEnvironment)
 		}
 	}
@@ -166,7 +166,7 @@ func shellCommand(x *command.Call, name string, args []workspace.Word) {
 
 // runsCheck reports a shell that is told only to read a script and say what is wrong.
 func runsCheck(x *command.Call, name string, args []workspace.Word) bool {
-	if !command.ShellNames[name] || len(args) != 2 || !args[0].Is("-n") {
+	if !command.ShellNames.Has(name) || len(args) != 2 || !args[0].Is("-n") {
 		return false
 	}
 	if args[1].MayBeOption() || args[1].Split {
@@ -188,7 +188,7 @@ func shellScript(x *command.Call, w workspace.Word) {
 }
 
 // scriptSettings are the options of set that scripts begin with.
-var scriptSettings = regexp.MustCompile(`^(?:pipefail|[-+][euxo]+)$`)
+var scriptSettings = lazy.Pattern(`^(?:pipefail|[-+][euxo]+)$`)
 
 // Builtins are the words of the shell itself.
 func Builtins(m map[string]command.Rule) {
@@ -219,7 +219,7 @@ func Builtins(m map[string]command.Rule) {
 	m["set"] = func(x *command.Call, _ string, args []workspace.Word) {
 		x.Add(finding.ReadOnlyCommand)
 		for _, w := range args {
-			if !w.Fits(scriptSettings) {
+			if !w.Fits(scriptSettings.Compiled()) {
 				x.Add(finding.UnknownOption)
 			}
 		}

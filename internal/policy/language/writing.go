@@ -2,10 +2,11 @@ package language
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
@@ -13,13 +14,15 @@ import (
 )
 
 // copySpecs leave out -S: the ending of a backup makes any name of a harmless one.
-var copySpecs = map[string]*command.Spec{
-	"cp": {Flags: "rRapPfnviuLHTbx", Values: "t", Long: command.Longs(`recursive archive force no-clobber verbose
+var copySpecs = sync.OnceValue(func() map[string]*command.Spec {
+	return map[string]*command.Spec{
+		"cp": {Flags: "rRapPfnviuLHTbx", Values: "t", Long: command.Longs(`recursive archive force no-clobber verbose
 		update dereference no-dereference no-target-directory target-directory= one-file-system parents`)},
-	"mv": {Flags: "fnviuTb", Values: "t", Long: command.Longs("force no-clobber verbose update no-target-directory target-directory=")},
-	"ln": {Flags: "sfnviTrb", Values: "t", Long: command.Longs(`symbolic force no-dereference verbose relative
+		"mv": {Flags: "fnviuTb", Values: "t", Long: command.Longs("force no-clobber verbose update no-target-directory target-directory=")},
+		"ln": {Flags: "sfnviTrb", Values: "t", Long: command.Longs(`symbolic force no-dereference verbose relative
 		no-target-directory target-directory=`)},
-}
+	}
+})
 
 // copiesPrograms judges cp, mv and ln, which bring programs of the project where a
 // directory is copied onto one that holds them or into it, or is a link to one.
@@ -41,7 +44,7 @@ func copiesPrograms(x *command.Call, name string, args []workspace.Word) {
 // copies judges cp, mv and ln: what they read or take away, and what they
 // create, also where the last word is a directory.
 func copies(x *command.Call, name string, args []workspace.Word) {
-	c := x.Scanner(copySpecs[name], args)
+	c := x.Scanner(copySpecs()[name], args)
 	var files []workspace.Word
 	into, whole, onto := (*workspace.Word)(nil), false, false
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
@@ -67,14 +70,16 @@ func copies(x *command.Call, name string, args []workspace.Word) {
 	}
 	contents := whole && slices.ContainsFunc(files, func(f workspace.Word) bool { return strings.HasSuffix(f.Text, "/") }) // to macOS
 	tmp := into.Kind == workspace.Literal && path.Clean(into.Text) == "/tmp"
-	if onto || contents || !tmp && !x.Place.IsRoot(*into) {
+	named := !tmp && !x.Place.IsRoot(*into)
+	if onto || contents || named {
 		x.Fill(*into)
 	}
 	for _, f := range files {
 		copiesFrom(x, name, f, whole)
 		base := path.Base(f.Text)
 		at := workspace.Word{Text: path.Join(into.Text, base), Kind: into.Kind}
-		if whole && (x.Place.IsRoot(f) || strings.HasPrefix(base, ".")) && x.Place.IsScratch(at) {
+		hidden := x.Place.IsRoot(f) || strings.HasPrefix(base, ".")
+		if whole && hidden && x.Place.IsScratch(at) {
 			x.Add(finding.MayReadSecret) // others can read there
 		}
 		deleted := func(w workspace.Word) bool { return writtenAgain(x, w) || x.Place.IsScratch(w) }
@@ -169,7 +174,7 @@ func rm(x *command.Call, _ string, args []workspace.Word) {
 }
 
 // noTree reports a name of a file, or of a directory that tools make again.
-func noTree(base string) bool { return Rebuilt[base] || workspace.PlainFile(strings.ToLower(base)) }
+func noTree(base string) bool { return Rebuilt.Has(base) || workspace.PlainFile(strings.ToLower(base)) }
 
 // notOptions writes "./" before globs that begin with a sign and whose names end in
 // an ending such as ".o": rm has no option that such a name could be.
@@ -177,7 +182,7 @@ func notOptions(args []workspace.Word) []workspace.Word {
 	out := slices.Clone(args)
 	for i, w := range out {
 		name := strings.HasPrefix(w.Text, "*") && !strings.Contains(w.Text, "/")
-		if name && w.Kind == workspace.Pattern && rebuiltEnds[path.Ext(w.Text)] {
+		if name && w.Kind == workspace.Pattern && rebuiltEnds.Has(path.Ext(w.Text)) {
 			out[i].Text = "./" + w.Text
 		}
 	}
@@ -203,14 +208,14 @@ func writtenAgain(x *command.Call, w workspace.Word) bool {
 // directory may have as well.
 func byEnding(file string) bool {
 	base := path.Base(file)
-	return rebuiltEnds[path.Ext(base)] && !made(path.Dir(file)+"/x")
+	return rebuiltEnds.Has(path.Ext(base)) && !made(path.Dir(file)+"/x")
 }
 
 // made reports a path, or a glob of paths, of build output. Directories of source code
 // may have one in them that is only called so.
 func made(file string) bool {
 	base := path.Base(file)
-	if rebuiltFiles[base] || rebuiltEnds[path.Ext(base)] && strings.TrimSuffix(base, path.Ext(base)) != "" {
+	if rebuiltFiles.Has(base) || rebuiltEnds.Has(path.Ext(base)) && strings.TrimSuffix(base, path.Ext(base)) != "" {
 		return true
 	}
 	sure, maybe, source := false, false, false
@@ -218,9 +223,9 @@ func made(file string) bool {
 		if strings.ContainsAny(c, "*?[") && strings.IndexByte(".[", c[0]) >= 0 {
 			return false // hidden files are not
 		}
-		sure = sure || remade[c]
-		maybe = maybe || !source && outputNames[c]
-		source = source || sourceDirs[c] || c == "**"
+		sure = sure || remade.Has(c)
+		maybe = maybe || !source && outputNames.Has(c)
+		source = source || sourceDirs.Has(c) || c == "**"
 	}
 	return sure || maybe
 }
@@ -229,20 +234,20 @@ func made(file string) bool {
 // makes them again from the rest of the project; rebuilt are some more, of which that
 // is less sure. Below sourceDirs an output's name may be that of source code.
 var (
-	remade = words.Set(`node_modules htmlcov .next .nuxt .svelte-kit .turbo .parcel-cache .nyc_output .venv venv
+	remade = lazy.Words(`node_modules htmlcov .next .nuxt .svelte-kit .turbo .parcel-cache .nyc_output .venv venv
 		__pycache__ .pytest_cache .mypy_cache .ruff_cache
 		.tox .nox .gradle .angular .vite`)
-	outputNames = words.Set("dist build coverage target")
-	sourceDirs  = words.Set("src lib app internal cmd pkg test tests docs scripts")
-	Rebuilt     = words.Set(`node_modules dist build target out coverage .next .turbo .cache .parcel-cache
+	outputNames = lazy.Words("dist build coverage target")
+	sourceDirs  = lazy.Words("src lib app internal cmd pkg test tests docs scripts")
+	Rebuilt     = lazy.Words(`node_modules dist build target out coverage .next .turbo .cache .parcel-cache
 		__pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox tmp temp`)
 )
 
 // rebuiltFiles and rebuiltEnds are names of files that compilers and test runs leave.
 var (
-	rebuiltFiles = words.Set(`coverage.out coverage.xml coverage.html coverage.txt coverage.json cover.out .coverage
+	rebuiltFiles = lazy.Words(`coverage.out coverage.xml coverage.html coverage.txt coverage.json cover.out .coverage
 		lcov.info cpu.out mem.out cpu.prof mem.prof .eslintcache .DS_Store`)
-	rebuiltEnds = words.Set(".o .pyc .pyo .gcda .gcno .tsbuildinfo .class .obj .egg-info")
+	rebuiltEnds = lazy.Words(".o .pyc .pyo .gcda .gcno .tsbuildinfo .class .obj .egg-info")
 )
 
 // permissions judges chmod, chown and chgrp. Only an ordinary mode for a file in
@@ -289,7 +294,7 @@ func plainMode(mode string) bool {
 	return !writable && strings.Trim(mode, "ugarwxX+-=,") == ""
 }
 
-var plainDigits = regexp.MustCompile(`^0?[0-9][0-9][0145]$`)
+var plainDigits = lazy.Pattern(`^0?[0-9][0-9][0145]$`)
 
 // dd copies blocks; it asks even where it stays in the workspace.
 func dd(x *command.Call, _ string, args []workspace.Word) {

@@ -2,31 +2,22 @@ package line
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/workspace"
 )
 
-// Whoever writes a file from nothing empties it, and what was in it is gone: by a
-// command that prints nothing, or that is given nothing to read. What a command prints
-// that does read something is open, and overwrites a file as any other contents do.
+// A file that is written from nothing is emptied, and what was in it is gone. Nothing comes from
+// a command that prints nothing, or that is given nothing to read. If a command does read
+// something, what it prints is open, and overwrites a file as any other contents do.
 
-// emptiness says of the input of a command whether it is empty.
-type emptiness uint8
-
-const (
-	something emptiness = iota // it may be anything
-	idle                       // what the call has, where nobody types
-	nothing                    // it is surely empty
-)
-
-// input says how empty the input of a command is behind a redirection.
+// input says how empty the input of a command is after a redirection.
 func input(r *syntax.Redirect, file workspace.Word, before emptiness) emptiness {
 	none := false
 	switch {
@@ -43,10 +34,10 @@ func input(r *syntax.Redirect, file workspace.Word, before emptiness) emptiness 
 	return something
 }
 
-// outputs judges the files that the output of a statement goes to, where it is none, or
-// made of them: the shell has emptied them before the statement runs, at the place. What
-// goes to a file is printed no more.
-func (s *Reading) outputs(redirs []*syntax.Redirect, files []workspace.Word, place *workspace.Place) {
+// outputs judges the files that a statement's output goes to, if there is no output or if it is
+// made of them: the shell, at the place, empties them before the statement runs. What goes to a
+// file is not printed.
+func (s *flow) outputs(f frame, redirs []*syntax.Redirect, files []workspace.Word, place *workspace.Place) {
 	silent := s.silent
 	for i, r := range redirs {
 		if overwrites(r) {
@@ -54,7 +45,7 @@ func (s *Reading) outputs(redirs []*syntax.Redirect, files []workspace.Word, pla
 			if silent || errors {
 				s.empties(files[i])
 			}
-			s.overwritten(files[i], place, s.read[s.from:])
+			s.overwritten(files[i], place, s.read[f.readBefore:])
 		}
 		kept := files[i].Is("/dev/null") || files[i].Text != "" && !workspace.Sink(files[i].Text)
 		output := r.N == nil && (r.Op == syntax.RdrOut || r.Op == syntax.AppOut)
@@ -63,18 +54,8 @@ func (s *Reading) outputs(redirs []*syntax.Redirect, files []workspace.Word, pla
 	}
 }
 
-// overwrites reports a redirection that takes away what was in a file.
-func overwrites(r *syntax.Redirect) bool {
-	return slices.Contains([]syntax.RedirOperator{syntax.RdrOut, syntax.RdrAll, syntax.RdrClob}, r.Op)
-}
-
-// mixes reports a redirection that sends one channel where another one goes.
-func mixes(redirs []*syntax.Redirect) bool {
-	return slices.ContainsFunc(redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.DplOut })
-}
-
-// emptied judges the files that a command writes by itself, where it writes nothing.
-func (s *Reading) emptied(effects []command.Effect) {
+// emptied judges the files that a command writes by itself, if it writes nothing into them.
+func (s *flow) emptied(effects []command.Effect) {
 	if !slices.ContainsFunc(effects, func(e command.Effect) bool { return e.Kind == command.PrintsNothing }) {
 		return
 	}
@@ -89,43 +70,31 @@ func (s *Reading) emptied(effects []command.Effect) {
 }
 
 // empties judges a file that is emptied. Logs and scratch files are emptied every day.
-func (s *Reading) empties(w workspace.Word) {
+func (s *flow) empties(w workspace.Word) {
 	log := w.Kind == workspace.Literal && (strings.HasSuffix(w.Text, ".log") || strings.HasSuffix(w.Text, ".out"))
 	if !log && !s.Place.IsScratch(w) && !workspace.Sink(w.Text) {
 		s.Found.Add(finding.DeletesFile)
 	}
 }
 
-// readAt is a file that was read, and where the line stood.
-type readAt struct {
-	file workspace.Word
-	dirs []string
-}
-
-// reads remembers a file that is read.
-func (s *Reading) reads(w workspace.Word) {
-	if w.Kind != workspace.Computed && !s.hunting {
-		s.read = append(s.read, readAt{w, s.Place.Dirs})
-	}
-}
-
-// overwrites judges the files that a command empties before those in front of it in a
-// pipe have read them; before is what they read.
-func (s *Reading) overwrites(effects []command.Effect, before []readAt) {
+// overwrites judges the files that a command empties before those in front of it in a pipe have
+// read them; before is what they read.
+func (s *flow) overwrites(f frame, effects []command.Effect, before []readAt) {
 	for i := range effects {
 		if effects[i].Kind == command.FillsFile {
-			s.overwritten(effects[i].Word, &s.Place, before[min(s.from, len(before)):])
+			s.overwritten(effects[i].Word, &s.Place, before[min(f.readBefore, len(before)):])
 		}
 	}
 }
 
-// overwritten judges a file that is written where it is read.
-func (s *Reading) overwritten(w workspace.Word, place *workspace.Place, read []readAt) {
+// overwritten judges a file that is written while it is read.
+func (s *flow) overwritten(w workspace.Word, place *workspace.Place, read []readAt) {
 	same := func(r readAt) bool {
 		at := *place
 		at.Dirs = r.dirs
 		files := named(&at, r.file)
-		return r.file.Kind == w.Kind && slices.ContainsFunc(named(place, w), func(file string) bool { return slices.Contains(files, file) })
+		hit := func(file string) bool { return slices.Contains(files, file) }
+		return r.file.Kind == w.Kind && slices.ContainsFunc(named(place, w), hit)
 	}
 	if !workspace.Sink(w.Text) && !place.IsScratch(w) && slices.ContainsFunc(read, same) {
 		s.Found.Add(finding.DeletesFile)
@@ -134,26 +103,25 @@ func (s *Reading) overwritten(w workspace.Word, place *workspace.Place, read []r
 
 // replaces judges a name that a file gets. The next one that gets it takes the place of
 // the first; a name without an ending is a directory's as often.
-func (s *Reading) replaces(w workspace.Word) {
+func (s *flow) replaces(f frame, w workspace.Word) {
 	files := named(&s.Place, w)
-	again := func(file string) bool { return slices.Contains(s.onto, file) }
-	if s.each || path.Ext(w.Text) != "" && slices.ContainsFunc(files, again) {
+	again := func(file string) bool { return slices.Contains(s.renamedTo, file) }
+	if f.forEach || path.Ext(w.Text) != "" && slices.ContainsFunc(files, again) {
 		s.Found.Add(finding.DeletesFile)
 	}
-	s.onto = append(s.onto, files...)
+	s.renamedTo = append(s.renamedTo, files...)
 }
 
-// named gives the files that a word may mean, as file systems without letter case know
-// them.
+// named gives the files that a word may mean, as file systems without letter case know them.
 func named(p *workspace.Place, w workspace.Word) (files []string) {
 	p.Resolve(w, func(file string, _ bool) { files = append(files, workspace.FoldPath(file)) })
 	return files
 }
 
-// messages reports the name of a file that is for what programs complain of.
+// messages reports the name of a file for programs' error messages.
 func messages(w workspace.Word) bool {
 	return w.Kind == workspace.Literal && forMessages.MatchString(workspace.FoldPath(path.Clean(w.Text)))
 }
 
-var forMessages = regexp.MustCompile(`^/tmp/|(?:^|/)[^/]*\.(?:log|err|out|tmp)$|` +
+var forMessages = lazy.Pattern(`^/tmp/|(?:^|/)[^/]*\.(?:log|err|out|tmp)$|` +
 	`(?:^|/)[^/.]*(?:err|log|out|warn|trace)[^/.]*(?:\.txt|\.json)?$`)

@@ -2,44 +2,49 @@ package line
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/program"
 	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
 )
 
-// passers run the command that stands in their words, and nothing else.
-var passers = words.Set("sudo doas env nohup setsid nice ionice timeout gtimeout time stdbuf chronic command builtin exec")
+// passers run the command that is in their words, and nothing else.
+var passers = lazy.Words("sudo doas env nohup setsid nice ionice timeout gtimeout time stdbuf chronic command " +
+	"builtin exec")
 
-// Opens reports a wrapper that runs nothing but commands which were read: inner is how
-// many. What stands in the words of a shell is none where a shell computes in it.
+// Opens reports a wrapper that runs only commands which were read; inner is how many. The words of
+// a shell are no such command if the shell computes in them.
 func Opens(args []workspace.Word, inner int) bool {
 	base := program.ProgramOf(args[0])
 	names := func(w workspace.Word) bool { return program.NamesProgram(base, w.Text) }
 	if inner == 0 || slices.ContainsFunc(args[1:], names) {
 		return false
 	}
-	return passers[base] || OpensLine(args) && !strings.ContainsAny(args[2].Text, "$`")
+	return passers.Has(base) || OpensLine(args) && !strings.ContainsAny(args[2].Text, "$`")
 }
 
 // OpensLine reports a shell that is given one line and nothing else.
 func OpensLine(args []workspace.Word) bool {
-	if len(args) != 3 || !command.ShellNames[program.ProgramOf(args[0])] {
+	if len(args) != 3 || !command.ShellNames.Has(program.ProgramOf(args[0])) {
 		return false
 	}
-	return args[1].Fits(lineFlags) && args[2].Kind == workspace.Literal
+	return args[1].Fits(lineFlags.Compiled()) && args[2].Kind == workspace.Literal
 }
 
-var lineFlags = regexp.MustCompile(`^-[celux]*c$`)
+var lineFlags = lazy.Pattern(`^-[celux]*c$`)
 
-// InsideWords calls fn with every end of the words that could be a command of its
-// own, until it says true.
+// maxNestedWords bounds how many words of a command are taken for commands, and how
+// many words such a command has.
+const maxNestedWords = 64
+
+// InsideWords calls fn with every end of the words that could be a command of its own, until fn
+// gives true.
 func InsideWords(args []workspace.Word, fn func([]workspace.Word) bool) bool {
-	for i := 1; i < min(len(args), MaxHunt); i++ {
+	for i := 1; i < min(len(args), maxNestedWords); i++ {
 		if args[i].Text != "" && fn(args[i:]) {
 			return true
 		}
@@ -47,7 +52,8 @@ func InsideWords(args []workspace.Word, fn func([]workspace.Word) bool) bool {
 			continue
 		}
 		var inside []workspace.Word
-		for t := range strings.FieldsFuncSeq(args[i].Text, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()`'\"", r) }) {
+		ends := func(r rune) bool { return strings.ContainsRune(" \t\n;&|()`'\"", r) }
+		for t := range strings.FieldsFuncSeq(args[i].Text, ends) {
 			inside = append(inside, workspace.Word{Text: t})
 		}
 		for k := range inside {
@@ -59,25 +65,24 @@ func InsideWords(args []workspace.Word, fn func([]workspace.Word) bool) bool {
 	return false
 }
 
-// MayHide reports a command that could run what stands in its words without
-// policy knowing how.
+// MayHide reports a command that could run what is in its words without policy knowing how.
 func (e *Wide) MayHide(args []workspace.Word) bool {
 	base := program.ProgramOf(args[0])
 	return e.Rules(base) == nil || program.IsWrapper(base)
 }
 
 // fileRunners run what a file says, one that they are given or that they look for.
-var fileRunners = words.Set(`docker-compose podman-compose ansible-playbook salt fab pssh sftp ftp lftp telnet
+var fileRunners = lazy.Words(`docker-compose podman-compose ansible-playbook salt fab pssh sftp ftp lftp telnet
 	vagrant tilt skaffold serverless sls cdk
 	pm2 supervisorctl helm helmfile flatpak crontab patch tar bsdtar unzip
 	fastlane mage goreleaser wrangler firebase scons snakemake nix-build dvc earthly quarto jekyll
 	nomad dpkg mise direnv eb flyway liquibase java javaw wasmtime wasmer mono wine open xdg-open flatpak-builder`)
 
 // fromFiles are subcommands of programs for containers that do.
-var fromFiles = words.Set("build buildx bake up compose stack play apply create replace patch deploy submit load")
+var fromFiles = lazy.Words("build buildx bake up compose stack play apply create replace patch deploy submit load")
 
 // gitFromFiles are commands of git that do what a file or a setting says.
-var gitFromFiles = words.Set("apply am config")
+var gitFromFiles = lazy.Words("apply am config")
 
 // TakesFiles reports a command of a package manager that takes packages, or lists of them, from
 // files: it names one, or no package at all.
@@ -97,29 +102,29 @@ func TakesFiles(args []workspace.Word) bool {
 // namesPackageFile reports a word for a package, or for a list of them, that is a file or in a folder.
 // With a slash it may be one, but for a scope (@types/node) and an address.
 func namesPackageFile(text string) bool {
-	local := words.Begins(text, ".", "/", "~", "file:") || packageFiles[path.Ext(text)]
+	local := words.Begins(text, ".", "/", "~", "file:") || packageFiles.Has(path.Ext(text))
 	option := words.Begins(text, "-r", "-e", "-c", "-if", "--req", "--con", "--edit", "--path", "--file", "--gemdeps",
 		"--manifest", "--dangerous")
 	folder := strings.Contains(text, "/") && !strings.Contains(text, "://") && !strings.HasPrefix(text, "@")
 	return local || option || folder || words.Any(text, "bundle", "bundler", "make")
 }
 
-var packageFiles = words.Set(".whl .tgz .gz .xz .bz2 .zip .deb .rpm .gem .rb .pkg .jar .crate .txt " +
+var packageFiles = lazy.Words(".whl .tgz .gz .xz .bz2 .zip .deb .rpm .gem .rb .pkg .jar .crate .txt " +
 	".apk .snap .nix .toml .yaml .yml .json .lock")
 
-// unpackers put what a file holds among others, and run nothing of it.
-var unpackers = words.Set("tar bsdtar unzip")
+// unpackers put the contents of a file among others, and run nothing of it.
+var unpackers = lazy.Words("tar bsdtar unzip")
 
-// RunsFile reports a command that may run what a file says, or its input where it is
-// fed: of a program that policy does not know, any file may be such a one. remote says
-// that it acts on containers, services or another system.
+// RunsFile reports a command that may run what a file says, or its input if it is fed: a program
+// that policy does not know may do so with any file. remote says that it acts on containers,
+// services or another system.
 func (e *Wide) RunsFile(args []workspace.Word, remote, fed bool) bool {
 	base := program.ProgramOf(args[0])
-	if base == "git" && slices.ContainsFunc(args[1:], func(w workspace.Word) bool { return gitFromFiles[w.Text] }) {
+	if base == "git" && slices.ContainsFunc(args[1:], func(w workspace.Word) bool { return gitFromFiles.Has(w.Text) }) {
 		return true
 	}
 	known := e.Rules(base) != nil
-	if fileRunners[base] || !known && fed {
+	if fileRunners.Has(base) || !known && fed {
 		return true
 	}
 	return (!known || remote) && slices.ContainsFunc(args[1:], func(w workspace.Word) bool {
@@ -135,7 +140,7 @@ func (e *Wide) RunsChanging(args []workspace.Word, remote bool) bool {
 		one = args[1].Text
 	}
 	switch {
-	case unpackers[base], base == "git" && one == "config":
+	case unpackers.Has(base), base == "git" && one == "config":
 		return false
 	case e.RunsFile(args, false, false):
 		return true
@@ -155,17 +160,17 @@ func namesFile(text string) bool {
 	if strings.ContainsAny(text, " :\n") {
 		return false // text, an address, or a file of another machine
 	}
-	return words.Begins(text, "./", "../", "/", "~", "@") || fileEnds[strings.ToLower(path.Ext(text))]
+	return words.Begins(text, "./", "../", "/", "~", "@") || fileEnds.Has(strings.ToLower(path.Ext(text)))
 }
 
-var fileEnds = words.Set(`.json .yaml .yml .toml .xml .ini .conf .cfg .cnf .hcl .tf .tfstate .txt .csv .tsv .list
+var fileEnds = lazy.Words(`.json .yaml .yml .toml .xml .ini .conf .cfg .cnf .hcl .tf .tfstate .txt .csv .tsv .list
 	.sql .sh .bash .py .js .rb .pl .lua .ps1
 	.env .key .pem .crt .rules .tmpl .tpl .j2 .zip .tgz .gz .tar .jar .war .whl .rpm .deb
 	.iso .img .bin .ko .so .dat .data .out .html .md`)
 
 // sends reports one of fromFiles; "deploy" is what kubectl calls a kind of object, too.
 func sends(base, word string) bool {
-	return fromFiles[word] && (word != "deploy" || base != "kubectl" && base != "oc")
+	return fromFiles.Has(word) && (word != "deploy" || base != "kubectl" && base != "oc")
 }
 
 // looksLikeFile reports a word with a directory in it, or with an ending of letters.

@@ -1,18 +1,18 @@
 package line
 
 import (
-	"regexp"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/language"
 	"approvalbot/internal/policy/words"
 )
 
-// sample gives an example of what statements print, where that is a number, a hash of
-// git's or a date and nothing else; "" where it may be anything. always says that they
-// never print nothing.
+// sample gives an example of what statements print, if that is a number, a hash of git's or a date
+// and nothing else; "" if it may be anything. always says that they surely print something.
 func sample(list []*syntax.Stmt) (text string, always bool) {
 	if len(list) != 1 {
 		return "", false
@@ -61,15 +61,17 @@ const (
 )
 
 // samples are commands by all of their words.
-var samples = map[string]string{
-	"nproc": counted, "nproc --all": counted, "getconf _NPROCESSORS_ONLN": counted,
-	"getconf NPROCESSORS_ONLN": counted, "sysctl -n hw.ncpu": counted, "sysctl -n hw.logicalcpu": counted,
-	"sysctl -n hw.physicalcpu": counted, "wc -l": counted, "wc -c": counted, "wc -w": counted, "date +%s": counted,
-	"date +%Y%m%d": counted, "date +%F": dated, "date +%Y-%m-%d": dated, "date -u +%F": dated,
-	"git rev-parse HEAD": hashed, "git rev-parse --short HEAD": hashed, "git rev-list --count HEAD": counted,
-	"git log -1 --format=%h": hashed, "git log -1 --format=%H": hashed,
-	"git log -1 --pretty=%h": hashed, "git log -1 --pretty=%H": hashed,
-}
+var samples = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"nproc": counted, "nproc --all": counted, "getconf _NPROCESSORS_ONLN": counted,
+		"getconf NPROCESSORS_ONLN": counted, "sysctl -n hw.ncpu": counted, "sysctl -n hw.logicalcpu": counted,
+		"sysctl -n hw.physicalcpu": counted, "wc -l": counted, "wc -c": counted, "wc -w": counted, "date +%s": counted,
+		"date +%Y%m%d": counted, "date +%F": dated, "date +%Y-%m-%d": dated, "date -u +%F": dated,
+		"git rev-parse HEAD": hashed, "git rev-parse --short HEAD": hashed, "git rev-list --count HEAD": counted,
+		"git log -1 --format=%h": hashed, "git log -1 --format=%H": hashed,
+		"git log -1 --pretty=%h": hashed, "git log -1 --pretty=%H": hashed,
+	}
+})
 
 func tellsSample(c *syntax.CallExpr, input bool) (text string, always bool) {
 	if len(c.Assigns) > 0 {
@@ -92,14 +94,15 @@ func tellsSample(c *syntax.CallExpr, input bool) (text string, always bool) {
 	case mergeBase.MatchString(command), parsed.MatchString(command), all[0] == "git" && language.PrintsHash(all[1:]):
 		return hashed, false
 	}
-	return samples[command], all[0] == "nproc" || all[0] == "date"
+	return samples()[command], all[0] == "nproc" || all[0] == "date"
 }
 
 // mergeBase finds the commit from which two branches come.
-var mergeBase = regexp.MustCompile(`^git merge-base (?:[A-Za-z0-9][A-Za-z0-9/_.-]* [A-Za-z0-9][A-Za-z0-9/_.-]*|--fork-point [A-Za-z0-9][A-Za-z0-9/_.-]*)$`)
+var mergeBase = lazy.Pattern(`^git merge-base ` +
+	`(?:[A-Za-z0-9][A-Za-z0-9/_.-]* [A-Za-z0-9][A-Za-z0-9/_.-]*|--fork-point [A-Za-z0-9][A-Za-z0-9/_.-]*)$`)
 
-// parsed finds a commit's hash. Where there is none, rev-parse says its last word.
-var parsed = regexp.MustCompile(`^git rev-parse (?:--short )?(?:HEAD|origin/(?:HEAD|main|master|develop))[~0-9]*$`)
+// parsed finds a commit's hash. If there is none, rev-parse prints its last word.
+var parsed = lazy.Pattern(`^git rev-parse (?:--short )?(?:HEAD|origin/(?:HEAD|main|master|develop))[~0-9]*$`)
 
-// plainInside are signs that stand for themselves within a word.
+// plainInside are signs that mean themselves within a word.
 var plainInside = strings.NewReplacer("=", "", "~", "")

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
-	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
@@ -16,25 +18,27 @@ import (
 
 // scan looks through text that could not be read for the words of destructive
 // commands and for the desk itself.
-func (s *Reading) scan(text string) {
-	if text == s.scanned {
+func (v *verdict) scan(text string) {
+	if text == v.scanned {
 		return
 	}
-	s.scanned = text
-	if s.Own.InText(text) {
-		s.Found.Add(finding.TouchesDesk)
+	v.scanned = text
+	if v.wide.own.InText(text) {
+		v.Found.Add(finding.TouchesDesk)
 	}
-	if s.Found.Any(finding.Unread) && workspace.SettingsIn(text) {
-		s.Found.Add(finding.WritesAgentSettings)
+	if v.Found.Any(finding.Unread) && workspace.SettingsIn(text) {
+		v.Found.Add(finding.WritesAgentSettings)
 	}
 	words := WordsOf(text)
-	if Destructive(words) || s.hides(text) {
-		s.Found.Add(finding.DestructiveWord)
+	if Destructive(words) || v.hides(text) {
+		v.Found.Add(finding.DestructiveWord)
 	}
 	if hasAny(words, fetchers) && hasAny(words, feeders) {
-		s.Found.Add(finding.RunsDownload)
+		v.Found.Add(finding.RunsDownload)
 	}
 }
+
+var unquoted = strings.NewReplacer("'", "", `"`, "", "\\", "")
 
 // shortestHidden is the length of the shortest command that is looked for in
 // encoded text, "rm x" in hexadecimal digits.
@@ -42,7 +46,7 @@ const shortestHidden = 8
 
 // hides reports text that is written in base64 or hexadecimal digits and holds
 // the words of destructive commands.
-func (s *Reading) hides(text string) bool {
+func (v *verdict) hides(text string) bool {
 	for w := range strings.FieldsFuncSeq(text,
 		func(r rune) bool { return r >= 0x80 || !words.WordByte(byte(r)) && !strings.ContainsRune("+/=-", r) }) {
 		if len(w) < shortestHidden {
@@ -56,8 +60,8 @@ func (s *Reading) hides(text string) bool {
 			if err != nil || !utf8.Valid(plain) {
 				continue
 			}
-			if s.Own.InText(string(plain)) {
-				s.Found.Add(finding.TouchesDesk)
+			if v.wide.own.InText(string(plain)) {
+				v.Found.Add(finding.TouchesDesk)
 			}
 			if Destructive(WordsOf(string(plain))) {
 				return true
@@ -69,23 +73,18 @@ func (s *Reading) hides(text string) bool {
 
 // fetchers get something from the network, feeders run what they are given.
 var (
-	fetchers = words.Set("curl wget")
-	feeders  = words.Set("sh bash zsh dash ksh fish eval source python python3 perl ruby node php")
+	fetchers = lazy.Words("curl wget")
+	feeders  = lazy.Words("sh bash zsh dash ksh fish eval source python python3 perl ruby node php")
 )
 
-func hasAny(words []string, some map[string]bool) bool {
-	for _, w := range words {
-		if some[w] {
-			return true
-		}
-	}
-	return false
+func hasAny(words []string, some *lazy.Set) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return some.Has(w) })
 }
 
 // Phrases are words of destructive commands, in lower case. A phrase of several
-// words is found where they follow each other, whatever stands between them; a
+// words is found if they follow each other, with anything between them; a
 // word that ends in "*" may go on.
-var Phrases = func() map[string][][]string {
+var Phrases = sync.OnceValue(func() map[string][][]string {
 	m := map[string][][]string{}
 	for p := range strings.Lines(`rm
 		rmtree
@@ -183,7 +182,7 @@ var Phrases = func() map[string][][]string {
 		m[first[:2]] = append(m[first[:2]], words)
 	}
 	return m
-}()
+})
 
 // WordsOf splits text into words. What is not part of a word, an option or a
 // path separates them, so that a list of strings in some language reads like
@@ -198,12 +197,12 @@ func WordsOf(text string) []string {
 	})
 }
 
-// Destructive reports whether a phrase stands in the words.
+// Destructive reports whether a phrase is among the words.
 func Destructive(words []string) bool {
 	for i, w := range words {
 		for {
 			if len(w) >= 2 {
-				for _, p := range Phrases[w[:2]] {
+				for _, p := range Phrases()[w[:2]] {
 					if follows(words[i+1:], p[1:]) && command.WordMatches(w, p[0]) {
 						return true
 					}
@@ -220,7 +219,7 @@ func Destructive(words []string) bool {
 }
 
 // Uncompared gives a statement without the texts that a column is compared with, which are
-// data. Of what dialects may read in several ways it gives all.
+// data. It gives all of a statement that dialects may read in several ways.
 func Uncompared(sql string) string {
 	if !compares.MatchString(sql) || words.Holds(sql, "\\", "--", "/*", "$", "#", "`", `"`) {
 		return sql
@@ -230,8 +229,8 @@ func Uncompared(sql string) string {
 
 var (
 	// compares is one statement that only selects, and ends where it ends.
-	compares = regexp.MustCompile(`(?is)^\s*(?:select|with)\b(?:[^';]|'[^']*')*;?\s*$`)
-	compared = regexp.MustCompile(`(?is)(\b(?:i?like|similar\s+to)|[\w)\s](?:=|<>|!=|~\*?))\s*'[^']*'`)
+	compares = lazy.Pattern(`(?is)^\s*(?:select|with)\b(?:[^';]|'[^']*')*;?\s*$`)
+	compared = lazy.Pattern(`(?is)(\b(?:i?like|similar\s+to)|[\w)\s](?:=|<>|!=|~\*?))\s*'[^']*'`)
 )
 
 func follows(words, rest []string) bool {

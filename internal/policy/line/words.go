@@ -6,17 +6,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"approvalbot/internal/policy/finding"
-	grammar "approvalbot/internal/policy/shell"
 	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
 )
 
-// special marks the bytes that make an unquoted literal more than its text.
-var special = [256]bool{'\\': true, '*': true, '?': true, '[': true, '{': true, '~': true, '$': true, '`': true,
-	'=': true, '<': true, '>': true, '(': true, ')': true, '&': true, ';': true, '|': true}
-
 // Word reads one word of the line and judges the commands inside it.
-func (s *Reading) Word(w *syntax.Word) workspace.Word {
+func (s *Reading) word(f frame, w *syntax.Word) workspace.Word {
 	s.steps.Step()
 	if len(w.Parts) == 1 {
 		switch p := w.Parts[0].(type) {
@@ -31,7 +26,7 @@ func (s *Reading) Word(w *syntax.Word) workspace.Word {
 			}
 		}
 	}
-	b := joiner{sh: s}
+	b := joiner{s: s, f: f}
 	for i, p := range w.Parts {
 		b.part(p, i == 0)
 	}
@@ -47,123 +42,18 @@ func (s *Reading) Word(w *syntax.Word) workspace.Word {
 	return b.word()
 }
 
-// status reports $? or ${PIPESTATUS[0]} alone, or in quotes.
-func status(parts []syntax.WordPart) bool {
-	if len(parts) != 1 {
-		return false
-	}
-	switch p := parts[0].(type) {
-	case *syntax.DblQuoted:
-		return !p.Dollar && status(p.Parts)
-	case *syntax.ParamExp:
-		if index, ok := p.Index.(*syntax.Word); ok && plainIndex(index) {
-			return !grammar.Operates(p) && (p.Param.Value == "PIPESTATUS" || p.Param.Value == "pipestatus")
-		}
-		name, plain := bareVariable(p)
-		return plain && name == "?"
-	}
-	return false
-}
-
-// lastText gives the literal text with which a word ends.
-func lastText(parts []syntax.WordPart) string {
-	switch p := parts[len(parts)-1].(type) {
-	case *syntax.Lit:
-		return p.Value
-	case *syntax.SglQuoted:
-		return p.Value
-	case *syntax.DblQuoted:
-		if len(p.Parts) > 0 {
-			return lastText(p.Parts)
-		}
-	}
-	return ""
-}
-
-func HasSpecial(s string) bool {
-	for i := range len(s) {
-		if special[s[i]] {
-			return true
-		}
-	}
-	return false
-}
-
-// subscripts looks for "$a[x]": where it is a subscript, x is evaluated.
-func (s *Reading) subscripts(parts []syntax.WordPart) {
-	for i, p := range parts {
-		if q, ok := p.(*syntax.DblQuoted); ok {
-			s.subscripts(q.Parts)
-		}
-		if l, ok := p.(*syntax.Lit); ok && i > 0 && strings.HasPrefix(l.Value, "[") {
-			if e, ok := parts[i-1].(*syntax.ParamExp); ok && e.Short {
-				s.Found.Add(finding.UnusualShell)
-			}
-		}
-	}
-}
-
-// single checks a single-quoted string: where a backslash stands before the
-// closing quote, some shells read on.
-func (s *Reading) single(p *syntax.SglQuoted) {
-	if strings.HasSuffix(p.Value, `\`) {
-		s.Found.Add(finding.UnusualShell)
-	}
-}
-
 // joiner puts a word together from its parts.
 type joiner struct {
-	sh   *Reading
+	s    *Reading
+	f    frame
 	text []byte
 	out  workspace.Word
 
-	brace    int  // where an unquoted brace opened, plus one
+	brace    int  // the index after an unquoted brace that opened
 	brackets bool // an unquoted [ was there
 
 	sample  []byte // the whole word, with samples of what is computed
 	sampled bool   // all that was computed so far has one
-}
-
-func (b *joiner) word() workspace.Word {
-	b.out.Text = string(b.text)
-	if b.sampled {
-		b.out.Sample = string(b.sample)
-	}
-	if b.brackets && b.out.Kind == workspace.Literal && strings.IndexByte(b.out.Text, ']') > strings.IndexByte(b.out.Text, '[') {
-		b.out.Kind = workspace.Pattern
-	}
-	return b.out
-}
-
-// takes adds what is computed where a sample says how it reads.
-func (b *joiner) takes(p syntax.WordPart, inQuotes bool) bool {
-	sub, ok := p.(*syntax.CmdSubst)
-	known := b.sampled || b.out.Kind == workspace.Literal
-	begun := b.out.Tilde || b.brackets || b.brace > 0
-	if !ok || !known || begun {
-		return false
-	}
-	text, always := sample(sub.Stmts)
-	if text == "" {
-		return false
-	}
-	if !b.sampled {
-		b.sample = append(b.sample, b.text...)
-	}
-	b.out.Kind, b.sampled = workspace.Computed, true
-	mayVanish := !inQuotes && !always && len(b.sample) == 0
-	b.out.Split = b.out.Split || mayVanish
-	b.sample = append(b.sample, text...)
-	return true
-}
-
-// compute ends the known part of the word. Where that has signs of a glob, the word is
-// as many as there are names.
-func (b *joiner) compute(split bool) {
-	b.sampled = false
-	glob := b.out.Kind == workspace.Pattern || b.brackets
-	b.out.Split = b.out.Split || split || glob
-	b.out.Kind = workspace.Computed
 }
 
 func (b *joiner) part(p syntax.WordPart, first bool) {
@@ -171,15 +61,15 @@ func (b *joiner) part(p syntax.WordPart, first bool) {
 	case *syntax.Lit:
 		b.lit(p.Value, first)
 	case *syntax.SglQuoted:
-		b.sh.single(p)
+		b.s.single(p)
 		if p.Dollar {
-			b.sh.Found.Add(finding.UnusualShell)
+			b.s.Found.Add(finding.UnusualShell)
 			b.compute(false)
 		}
 		b.quoted(p.Value)
 	case *syntax.DblQuoted:
 		if p.Dollar {
-			b.sh.Found.Add(finding.UnusualShell)
+			b.s.Found.Add(finding.UnusualShell)
 			b.compute(false)
 		}
 		for i, q := range p.Parts {
@@ -187,63 +77,22 @@ func (b *joiner) part(p syntax.WordPart, first bool) {
 				b.quoted(unescape(l.Value))
 				continue
 			}
-			b.sh.expansion(q)
+			b.s.expansion(b.f, q)
 			if !b.takes(q, true) && !b.value(q, true) {
 				b.loops(q, first && i == 0)
 				b.compute(splits(q))
 			}
 		}
 	case *syntax.ProcSubst:
-		b.sh.process(p)
+		b.s.process(b.f, p)
 		b.quoted("/dev/fd/63")
 	default:
-		b.sh.expansion(p)
+		b.s.expansion(b.f, p)
 		if b.takes(p, false) || b.value(p, false) {
 			return
 		}
 		_, number := p.(*syntax.ArithmExp)
 		b.compute(!number && !b.loops(p, first))
-	}
-}
-
-// loops reports a loop's plain variable, which stays one word.
-func (b *joiner) loops(p syntax.WordPart, first bool) bool {
-	name, ok := bareVariable(p)
-	ok = ok && b.sh.plain[name]
-	b.out.Plain = b.out.Plain || ok && first
-	return ok
-}
-
-// bareVariable gives the name of a variable that is expanded to its value.
-func bareVariable(p syntax.WordPart) (string, bool) {
-	e, ok := p.(*syntax.ParamExp)
-	if !ok || e.Param == nil {
-		return "", false
-	}
-	return e.Param.Value, e.Index == nil && !grammar.Operates(e)
-}
-
-// value adds what a loop gives its variable in this round, as far as that is known.
-// Outside quotes a name is split at its blanks.
-func (b *joiner) value(p syntax.WordPart, inQuotes bool) bool {
-	name, ok := bareVariable(p)
-	v, known := b.sh.bound[name]
-	if !ok || !known || b.out.Kind == workspace.Computed {
-		return false
-	}
-	b.text = append(b.text, v.Text...)
-	b.out.Kind = max(b.out.Kind, v.Kind)
-	names := v.Kind == workspace.Pattern && !inQuotes
-	b.out.Listed = b.out.Listed || v.Listed || names
-	return true
-}
-
-// quoted adds text that stands for itself.
-func (b *joiner) quoted(text string) {
-	if b.out.Kind != workspace.Computed {
-		b.text = append(b.text, text...)
-	} else if b.sampled {
-		b.sample = append(b.sample, text...)
 	}
 }
 
@@ -257,10 +106,10 @@ func (b *joiner) lit(v string, first bool) {
 				continue
 			}
 			if c = v[i]; words.WordByte(c) { // \x2e is a dot to some shells
-				b.sh.Found.Add(finding.UnusualShell)
+				b.s.Found.Add(finding.UnusualShell)
 			}
 		case strings.IndexByte("<>()&;|", c) >= 0: // text to the parser, and perhaps a command to the shell
-			b.sh.Found.Add(finding.UnusualShell)
+			b.s.Found.Add(finding.UnusualShell)
 		case c == '$' || c == '`':
 			b.compute(true)
 		case b.out.Kind == workspace.Computed && strings.IndexByte("*?[", c) >= 0, b.sampled && c == '{':
@@ -288,31 +137,77 @@ func (b *joiner) lit(v string, first bool) {
 	}
 }
 
-// nameBegins reports a byte with which the name of a program may begin, perhaps escaped.
-func nameBegins(c byte) bool { return c == '\\' || words.WordByte(c) }
-
-// unescape takes the backslashes out of double-quoted text.
-func unescape(v string) string {
-	if strings.IndexByte(v, '\\') < 0 {
-		return v
+// quoted adds text that means itself.
+func (b *joiner) quoted(text string) {
+	if b.out.Kind != workspace.Computed {
+		b.text = append(b.text, text...)
+	} else if b.sampled {
+		b.sample = append(b.sample, text...)
 	}
-	out := make([]byte, 0, len(v))
-	for i := 0; i < len(v); i++ {
-		if v[i] == '\\' && i+1 < len(v) && strings.IndexByte("$`\"\\\n", v[i+1]) >= 0 {
-			if i++; v[i] == '\n' {
-				continue
-			}
-		}
-		out = append(out, v[i])
-	}
-	return string(out)
 }
 
-// splits reports an expansion that becomes several words even in quotes.
-func splits(p syntax.WordPart) bool {
-	e, ok := p.(*syntax.ParamExp)
-	if !ok || e.Param == nil {
-		return ok
+// takes adds what is computed, if a sample says how it reads.
+func (b *joiner) takes(p syntax.WordPart, inQuotes bool) bool {
+	sub, ok := p.(*syntax.CmdSubst)
+	known := b.sampled || b.out.Kind == workspace.Literal
+	begun := b.out.Tilde || b.brackets || b.brace > 0
+	if !ok || !known || begun {
+		return false
 	}
-	return e.Param.Value == "@" || e.Index != nil
+	text, always := sample(sub.Stmts)
+	if text == "" {
+		return false
+	}
+	if !b.sampled {
+		b.sample = append(b.sample, b.text...)
+	}
+	b.out.Kind, b.sampled = workspace.Computed, true
+	mayVanish := !inQuotes && !always && len(b.sample) == 0
+	b.out.Split = b.out.Split || mayVanish
+	b.sample = append(b.sample, text...)
+	return true
+}
+
+// value adds what a loop gives its variable in this round, as far as that is known.
+// Outside quotes a name is split at its blanks.
+func (b *joiner) value(p syntax.WordPart, inQuotes bool) bool {
+	name, ok := bareVariable(p)
+	v, known := b.f.bound[name]
+	if !ok || !known || b.out.Kind == workspace.Computed {
+		return false
+	}
+	b.text = append(b.text, v.Text...)
+	b.out.Kind = max(b.out.Kind, v.Kind)
+	names := v.Kind == workspace.Pattern && !inQuotes
+	b.out.Listed = b.out.Listed || v.Listed || names
+	return true
+}
+
+// loops reports a loop's plain variable, which stays one word.
+func (b *joiner) loops(p syntax.WordPart, first bool) bool {
+	name, ok := bareVariable(p)
+	ok = ok && b.f.oneWord[name]
+	b.out.Plain = b.out.Plain || ok && first
+	return ok
+}
+
+// compute ends the known part of the word. If that has signs of a glob, the word becomes as many as
+// there are names.
+func (b *joiner) compute(split bool) {
+	b.sampled = false
+	glob := b.out.Kind == workspace.Pattern || b.brackets
+	b.out.Split = b.out.Split || split || glob
+	b.out.Kind = workspace.Computed
+}
+
+func (b *joiner) word() workspace.Word {
+	b.out.Text = string(b.text)
+	if b.sampled {
+		b.out.Sample = string(b.sample)
+	}
+	closed := strings.IndexByte(b.out.Text, ']') > strings.IndexByte(b.out.Text, '[')
+	if b.brackets && closed && b.out.Kind == workspace.Literal {
+		b.out.Kind = workspace.Pattern
+	}
+	return b.out
 }

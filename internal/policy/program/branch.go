@@ -4,12 +4,13 @@ import (
 	"slices"
 	"strings"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
 )
 
 // ofOneRequest are commands of gh pr and glab mr that take the branch's request if none is named.
-var ofOneRequest = words.Set(`merge close reopen edit update comment note review ready approve rebase lock unlock delete`)
+var ofOneRequest = lazy.Words(`merge close reopen edit update comment note review ready approve rebase lock unlock delete`)
 
 // OfTheBranch reports a command that is about the branch which is checked out, because it names no
 // other: the same words mean another branch, or another pull request, after git switch.
@@ -54,7 +55,7 @@ func OfTheBranch(args []workspace.Word) bool {
 			return !options["-H"] && !options["--head"] && !options["--source-branch"]
 		}
 		numbered := len(operands) > 2 && strings.Trim(verb(2), "#0123456789") == "" // an option's value is no number
-		return ofOneRequest[verb(1)] && !numbered
+		return ofOneRequest.Has(verb(1)) && !numbered
 	}
 	return false
 }

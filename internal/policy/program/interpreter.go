@@ -1,13 +1,15 @@
 package program
 
 import (
-	"approvalbot/internal/policy/words"
 	"slices"
 	"strings"
+	"sync"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/language"
+	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
 )
 
@@ -22,11 +24,11 @@ func interpreter(x *command.Call, name string, args []workspace.Word) {
 		return
 	}
 	if len(args) > 0 && args[0].Kind == workspace.Literal {
-		if only := strings.Fields(onlyParse[name]); slices.Contains(only, args[0].Text) {
+		if only := strings.Fields(onlyParse()[name]); slices.Contains(only, args[0].Text) {
 			parsesFiles(x, args[1:])
 			return
 		}
-		if tool := known(toolOf[name+" "+args[0].Text]); tool != nil {
+		if tool := known(toolOf()[name+" "+args[0].Text]); tool != nil {
 			tool.judge(x, name, args[1:])
 			return
 		}
@@ -69,14 +71,18 @@ func givesCode(w workspace.Word) bool {
 
 // onlyParse are the options with which an interpreter reads a file and runs nothing
 // of it.
-var onlyParse = map[string]string{"node": "-c --check", "nodejs": "-c --check", "ruby": "-c -wc -cw", "php": "-l --syntax-check"}
+var onlyParse = sync.OnceValue(func() map[string]string {
+	return map[string]string{"node": "-c --check", "nodejs": "-c --check", "ruby": "-c -wc -cw", "php": "-l --syntax-check"}
+})
 
 // toolOf names the rows of what interpreters do with a project.
-var toolOf = map[string]string{
-	"node --test": "node(--test)", "nodejs --test": "node(--test)", "php artisan": "php(artisan)", "php bin/console": "php(console)",
-	"python manage.py": "python(manage.py)", "python3 manage.py": "python(manage.py)",
-	"python ./manage.py": "python(manage.py)", "python3 ./manage.py": "python(manage.py)",
-}
+var toolOf = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"node --test": "node(--test)", "nodejs --test": "node(--test)", "php artisan": "php(artisan)", "php bin/console": "php(console)",
+		"python manage.py": "python(manage.py)", "python3 manage.py": "python(manage.py)",
+		"python ./manage.py": "python(manage.py)", "python3 ./manage.py": "python(manage.py)",
+	}
+})
 
 // parsed judges files of which an interpreter tells at most wrong lines.
 func parsesFiles(x *command.Call, files []workspace.Word) {
@@ -114,7 +120,7 @@ func packageWord(x *command.Call, w workspace.Word) {
 }
 
 // pythonNames are how Python is called.
-var pythonNames = words.Set("python python3")
+var pythonNames = lazy.Words("python python3")
 
 // pythonModule judges python -m: the modules that are project tools themselves.
 func pythonModule(x *command.Call, args []workspace.Word) bool {

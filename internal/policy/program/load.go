@@ -94,19 +94,19 @@ func (l *loader) needs(where string, r row, e *entry) {
 // a language of its own, or a plain command.
 func (l *loader) shape(where string, r row, e *entry) {
 	e.looks = l.pattern(where, r.Looks)
-	kind, ok := roleNames[r.Operands]
+	kind, ok := roleNames()[r.Operands]
 	if !ok && r.Operands != "" {
 		l.fail(where, "operands cannot be %q", r.Operands)
 	}
-	e.operands, e.leading = kind, roleNames[r.Leading]
-	if _, ok := roleNames[r.Leading]; !ok && r.Leading != "" {
+	e.operands, e.leading = kind, roleNames()[r.Leading]
+	if _, ok := roleNames()[r.Leading]; !ok && r.Leading != "" {
 		l.fail(where, "leading operands cannot be %q", r.Leading)
 	}
-	if e.input, ok = roleNames[r.Input]; !ok && r.Input != "" {
+	if e.input, ok = roleNames()[r.Input]; !ok && r.Input != "" {
 		l.fail(where, "its input cannot be %q", r.Input)
 	}
 	if r.Prelude != "" {
-		if e.prelude = language.Preludes[r.Prelude]; e.prelude == nil {
+		if e.prelude = language.Preludes()[r.Prelude]; e.prelude == nil {
 			l.fail(where, "there is no prelude %q", r.Prelude)
 		}
 	}
@@ -134,7 +134,8 @@ func (l *loader) options1(where string, r row, e *entry) {
 	names := func(list string) (all []string) {
 		letters, long := shortNames(list, r.OneDash)
 		for _, name := range append(letters, long...) {
-			if _, known := e.roles[name]; !known && name != "" && !(r.Numbers || e.spec.Number) {
+			_, known := e.roles[name]
+			if numbers := r.Numbers || e.spec.Number; !known && name != "" && !numbers {
 				l.fail(where, "the option %s is needed and not listed", name)
 			}
 			all = append(all, name)
@@ -172,7 +173,7 @@ func (l *loader) project(where string, r *projectRow, e *entry) {
 		like: l.pattern(where, r.Like), dry: some(r.Dry), checks: some(r.Checks), silent: some(r.Silent), lists: r.Lists, command: r.Command, bin: r.Installed != "", npm: r.Installed == "npm", python: r.Installed == "python",
 		script: r.After == handedOn,
 	}
-	if r.Command != "" && !commands[r.Command] {
+	if r.Command != "" && !commands.Has(r.Command) {
 		l.fail(where, "there is no command %q", r.Command)
 	}
 	if !words.Any(r.Installed, "", "bin", "npm", "python") {

@@ -3,7 +3,9 @@ package program
 import (
 	"path"
 	"strings"
+	"sync"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
 )
@@ -22,30 +24,30 @@ func Own(p *workspace.Place, file string) (name string, scripted, ok bool) {
 	}
 	dir, base := path.Split(file)
 	dir = strings.TrimSuffix(dir, "/")
-	tool, python := known(base).installed(), pythonNames[base] || base == "pip"
+	tool, python := known(base).installed(), pythonNames.Has(base) || base == "pip"
 	switch {
 	case dir == "" && words.Any(base, "gradlew", "mvnw"),
-		workspace.ProjectBins[dir] && (tool || python),
+		workspace.ProjectBins.Has(dir) && (tool || python),
 		dir == "bin" && tool:
 		return base, false, true
-	case scriptDirs[dir] && everydayScript(base), testProgram(dir, base):
+	case scriptDirs()[dir] && everydayScript(base), testProgram(dir, base):
 		return handedOn, true, true
 	}
 	return "", false, false
 }
 
 // scriptDirs are where projects keep their scripts.
-var scriptDirs = func() map[string]bool {
+var scriptDirs = sync.OnceValue(func() map[string]bool {
 	m := words.Set("bin script scripts tools ci hack dev")
 	m[""] = true
 	return m
-}()
+})
 
 // everydayScript reports the name of a script that builds or checks: test, lint.sh,
 // run_tests.sh.
 func everydayScript(name string) bool {
 	ext := path.Ext(name)
-	if ext != "" && !scriptEnds[ext] {
+	if ext != "" && !scriptEnds.Has(ext) {
 		return false
 	}
 	name = strings.TrimSuffix(name, ext)
@@ -55,17 +57,17 @@ func everydayScript(name string) bool {
 	return everydayTarget(name)
 }
 
-var scriptEnds = words.Set(".sh .bash .zsh .py .rb .pl .js .mjs .cjs .ts .php")
+var scriptEnds = lazy.Words(".sh .bash .zsh .py .rb .pl .js .mjs .cjs .ts .php")
 
 // testProgram reports a test among what compilers have made: build/tests/test_queue.
 func testProgram(dir, base string) bool {
 	top, _, _ := strings.Cut(dir, "/")
-	built := builtDirs[top] || strings.HasPrefix(top, "cmake-build-")
+	built := builtDirs.Has(top) || strings.HasPrefix(top, "cmake-build-")
 	if !built || workspace.Hidden("/"+dir) || workspace.Climbs(dir) {
 		return false
 	}
 	for part := range strings.FieldsFuncSeq(base, func(r rune) bool { return r == '_' || r == '-' }) {
-		if testParts[part] {
+		if testParts.Has(part) {
 			return strings.Trim(base, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 		}
 	}
@@ -73,6 +75,6 @@ func testProgram(dir, base string) bool {
 }
 
 var (
-	builtDirs = words.Set("build builddir _build out target zig-out")
-	testParts = words.Set("test tests unittest unittests")
+	builtDirs = lazy.Words("build builddir _build out target zig-out")
+	testParts = lazy.Words("test tests unittest unittests")
 )

@@ -1,10 +1,10 @@
 package program
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/language"
@@ -31,7 +31,7 @@ import (
 // commands, or lets them run in a sandbox only.
 
 // commands judge the words that a project's tool runs as a command.
-var commands = words.Set("any npm script script-or-tool task measured")
+var commands = lazy.Words("any npm script script-or-tool task measured")
 
 // build judges a tool of the project.
 func (e *entry) build(x *command.Call, name string, args []workspace.Word) {
@@ -135,7 +135,7 @@ func namesWithin(text string) bool {
 	return behind.MatchString(text) || strings.Contains(text, "..") || strings.Contains(strings.ReplaceAll(text, `\.git/`, ""), ".git/")
 }
 
-var behind = regexp.MustCompile(`[=:,;](?:\s*["'])?[^=:,;\s]*/`)
+var behind = lazy.Pattern(`[=:,;](?:\s*["'])?[^=:,;\s]*/`)
 
 // asksAbout reports a command that only asks a tool about itself.
 func asksAbout(x *command.Call, args []workspace.Word) bool {
@@ -145,7 +145,7 @@ func asksAbout(x *command.Call, args []workspace.Word) bool {
 // target judges what a tool is told to do.
 func runsTarget(x *command.Call, p *projectTool, w workspace.Word) {
 	name, value, assigns := strings.Cut(w.Text, "=")
-	plain := assigns && makeVariables[name] && plainValue.MatchString(value)
+	plain := assigns && makeVariables.Has(name) && plainValue.MatchString(value)
 	switch {
 	case w.Kind != workspace.Literal:
 		x.Add(finding.DynamicArgument)
@@ -168,7 +168,7 @@ func (e *entry) runCommand(x *command.Call, name string, all []workspace.Word) {
 		addCodes(x, e.otherwise)
 		x.Add(finding.DynamicArgument)
 	case e.project.command == "any":
-		if !tool.installed() && !pythonNames[first] {
+		if !tool.installed() && !pythonNames.Has(first) {
 			x.Add(finding.RunsWorkspaceCode) // a script of the project may have any name
 		}
 		language.RunsProject(x)
@@ -201,6 +201,6 @@ const handedOn = "(script)"
 // makeVariables may be set on make's command line, to values without anything
 // that a shell reads.
 var (
-	makeVariables = words.Set("V VERBOSE Q TEST TESTS PKG PKGS RUN TESTARGS TESTFLAGS DEBUG TAGS J SPHINXOPTS")
-	plainValue    = regexp.MustCompile(`^(?:[A-Za-z0-9_./,=+][A-Za-z0-9_./,=+-]*|-(?:v+|q|s|x|race|short|failfast|cover|(?:run|count|timeout|parallel)=[A-Za-z0-9_./]+)|-[WnETQqv]+(?: -[WnETQqv]+| --keep-going| --nitpicky)*)?$`)
+	makeVariables = lazy.Words("V VERBOSE Q TEST TESTS PKG PKGS RUN TESTARGS TESTFLAGS DEBUG TAGS J SPHINXOPTS")
+	plainValue    = lazy.Pattern(`^(?:[A-Za-z0-9_./,=+][A-Za-z0-9_./,=+-]*|-(?:v+|q|s|x|race|short|failfast|cover|(?:run|count|timeout|parallel)=[A-Za-z0-9_./]+)|-[WnETQqv]+(?: -[WnETQqv]+| --keep-going| --nitpicky)*)?$`)
 )

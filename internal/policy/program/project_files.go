@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/language"
@@ -30,11 +31,11 @@ func rewrites(args []workspace.Word) bool {
 	return slices.ContainsFunc(args, func(w workspace.Word) bool {
 		name, _, _ := strings.Cut(w.Text, "=")
 		letters := words.ShortOptions(name)
-		return rewriting[name] || len(letters) > 1 && strings.Contains(letters, "w")
+		return rewriting.Has(name) || len(letters) > 1 && strings.Contains(letters, "w")
 	})
 }
 
-var rewriting = words.Set("-w --w --write --overwrite-in-place --in-place --fix")
+var rewriting = lazy.Words("-w --w --write --overwrite-in-place --in-place --fix")
 
 // hasWord reports that one of some options stands among the words.
 func hasWord(args []workspace.Word, some map[string]bool) bool {
@@ -73,7 +74,7 @@ func (p *pointedAt) file(x *command.Call, w workspace.Word) {
 }
 
 // outputDirs are directories that builds make anew, besides rebuilt.
-var outputDirs = words.Set(".output htmlcov storybook-static lcov-report test-results")
+var outputDirs = lazy.Words(".output htmlcov storybook-static lcov-report test-results")
 
 // taken judges a file or directory of the project that a tool is told to read.
 func takesProjectFile(x *command.Call, w workspace.Word) {
@@ -104,7 +105,9 @@ func buildsFile(x *command.Call, w workspace.Word) {
 func emptiesDir(x *command.Call, w workspace.Word) {
 	buildsFile(x, w)
 	file := path.Clean(x.Place.Below(w.Text))
-	known := func(c string) bool { return language.Rebuilt[c] || outputDirs[c] || strings.HasPrefix(c, ".coverage") }
+	known := func(c string) bool {
+		return language.Rebuilt.Has(c) || outputDirs.Has(c) || strings.HasPrefix(c, ".coverage")
+	}
 	if !workspace.AnyPart(file, known) {
 		x.Add(finding.DeletesFile)
 	}

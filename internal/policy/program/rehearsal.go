@@ -1,9 +1,10 @@
 package program
 
 import (
-	"regexp"
 	"slices"
+	"sync"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
@@ -18,23 +19,25 @@ var Destroys = finding.Of(finding.DestroysInfrastructure, finding.DestroysContai
 // rehearsals are the options by which a program only says what it would do. An
 // option of that name may also be another one's value, so it never makes a command
 // harmless: it keeps doubt at R3.
-var rehearsals = map[string]map[string]bool{
-	"kubectl": words.Set("--dry-run --dry-run=client --dry-run=server"), "oc": words.Set("--dry-run --dry-run=client --dry-run=server"),
-	"helm": words.Set("--dry-run --dry-run=client --dry-run=server"), "aws": words.Set("--dry-run --dryrun"),
-	"rsync": words.Set("--dry-run"), "git": words.Set("--dry-run -n"),
-}
+var rehearsals = sync.OnceValue(func() map[string]map[string]bool {
+	return map[string]map[string]bool{
+		"kubectl": words.Set("--dry-run --dry-run=client --dry-run=server"), "oc": words.Set("--dry-run --dry-run=client --dry-run=server"),
+		"helm": words.Set("--dry-run --dry-run=client --dry-run=server"), "aws": words.Set("--dry-run --dryrun"),
+		"rsync": words.Set("--dry-run"), "git": words.Set("--dry-run -n"),
+	}
+})
 
 // rehearsesRsync are clusters of rsync's options with such a one.
-var rehearsesRsync = regexp.MustCompile(`^-[a-zA-Z]*n[a-zA-Z]*$`)
+var rehearsesRsync = lazy.Pattern(`^-[a-zA-Z]*n[a-zA-Z]*$`)
 
 // subcommanders are programs that show the help of the command before "--help" and
 // do nothing else, whatever the command is; those that hand words on are left out.
-var subcommanders = words.Set("kubectl oc terraform tofu docker podman helm gh glab aws gcloud az systemctl cargo")
+var subcommanders = lazy.Words("kubectl oc terraform tofu docker podman helm gh glab aws gcloud az systemctl cargo")
 
-var plainVerb = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+var plainVerb = lazy.Pattern(`^[a-z][a-z0-9-]*$`)
 
 // handing are commands of them that run other programs.
-var handing = words.Set("run exec x plugin compose buildx debug alias extension")
+var handing = lazy.Words("run exec x plugin compose buildx debug alias extension")
 
 // helps reports a command that only shows help.
 func AsksForHelp(base string, args []workspace.Word) bool {
@@ -42,15 +45,15 @@ func AsksForHelp(base string, args []workspace.Word) bool {
 		return false
 	}
 	verbs, last := args[:len(args)-1], &args[len(args)-1]
-	if !last.Is("--help") && !last.Is("-help") || WrapperNames[base] {
+	if !last.Is("--help") && !last.Is("-help") || WrapperNames.Has(base) {
 		return false
 	}
 	for _, w := range verbs {
-		if w.Kind != workspace.Literal || !plainVerb.MatchString(w.Text) || handing[w.Text] {
+		if w.Kind != workspace.Literal || !plainVerb.MatchString(w.Text) || handing.Has(w.Text) {
 			return false
 		}
 	}
-	return len(verbs) == 0 || subcommanders[base] && known(base).verb(verbs[0]) != nil // any other may be a plug-in, which runs
+	return len(verbs) == 0 || subcommanders.Has(base) && known(base).verb(verbs[0]) != nil // any other may be a plug-in, which runs
 }
 
 // mayAskForHelp reports a last word that asks most programs for help. Some have another
@@ -77,7 +80,7 @@ func (e *entry) program(x *command.Call, name string, args []workspace.Word) {
 
 // Rehearses reports a command that only says what it would do.
 func Rehearses(base string, args []workspace.Word) bool {
-	options := rehearsals[base]
+	options := rehearsals()[base]
 	if options == nil {
 		return false
 	}

@@ -1,9 +1,10 @@
 package program
 
 import (
-	"regexp"
 	"strings"
+	"sync"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/language"
@@ -44,16 +45,18 @@ const (
 	noneRole                    // there must be no such word
 )
 
-var roleNames = map[string]role{
-	"text": textRole, "tells": tellsRole, "reads": readsRole, "tree": treeRole, "repository": repositoryRole, "makes": makesRole,
-	"writes": writesRole, "prefix": prefixRole, "project": projectRole, "address": addressRole, "history": historyRole,
-	"changes": changesRole, "jq": jqRole, "slug": slugRole, "inside": insideRole, "context": contextRole, "none": noneRole,
-	"postgres": postgresRole, "psql": psqlRole, "mysql": mysqlRole, "sqlite": sqliteRole,
-	"builds": buildsRole, "empties": emptiesRole, "environment": environmentRole, "package": packageRole,
-	"everyday": everydayRole, "host": hostRole,
-}
+var roleNames = sync.OnceValue(func() map[string]role {
+	return map[string]role{
+		"text": textRole, "tells": tellsRole, "reads": readsRole, "tree": treeRole, "repository": repositoryRole, "makes": makesRole,
+		"writes": writesRole, "prefix": prefixRole, "project": projectRole, "address": addressRole, "history": historyRole,
+		"changes": changesRole, "jq": jqRole, "slug": slugRole, "inside": insideRole, "context": contextRole, "none": noneRole,
+		"postgres": postgresRole, "psql": psqlRole, "mysql": mysqlRole, "sqlite": sqliteRole,
+		"builds": buildsRole, "empties": emptiesRole, "environment": environmentRole, "package": packageRole,
+		"everyday": everydayRole, "host": hostRole,
+	}
+})
 
-var slug = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
+var slug = lazy.Pattern(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
 
 // word says what the role does to a word.
 func (r role) word(x *command.Call, w workspace.Word) {

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/language"
 )
@@ -26,10 +26,12 @@ func (e *entry) unsafe() string {
 	has := func(some ...role) bool {
 		return slices.ContainsFunc(some, func(r role) bool { return slices.Contains(roles, r) })
 	}
+	project := e.project != nil || e.here
+	leads := e.verbs != nil || e.globs != nil || e.wraps
 	switch {
-	case e.rule != nil && !language.OnlyTells[e.doc.Rule]:
+	case e.rule != nil && !language.OnlyTells.Has(e.doc.Rule):
 		return "is told by its words to do many things"
-	case e.verbs != nil || e.globs != nil || e.project != nil || e.wraps || e.here,
+	case project, leads,
 		has(jqRole, postgresRole, psqlRole, mysqlRole, sqliteRole, everydayRole):
 		return "runs other programs or code"
 	case len(e.typed) > 0:
@@ -38,7 +40,7 @@ func (e *entry) unsafe() string {
 		return "writes files"
 	case has(treeRole, repositoryRole, historyRole, changesRole, contextRole, insideRole, projectRole):
 		return "reads whole directories"
-	case finding.Of(slices.Concat(e.codes, e.named)...).Class() >= core.R3:
+	case finding.Of(slices.Concat(e.codes, e.named)...).Class() >= approval.R3:
 		return "does more than read"
 	}
 	return ""

@@ -4,8 +4,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 )
 
@@ -48,11 +49,11 @@ func (e *entry) samples(path []string, list *[][]string) {
 		takes, long := e.spec.Long[name]
 		switch {
 		case long && takes:
-			path = append(slices.Clone(path), "--"+name, sampleValues[e.roles[name]])
+			path = append(slices.Clone(path), "--"+name, sampleValues()[e.roles[name]])
 		case long:
 			path = append(slices.Clone(path), "--"+name)
 		case strings.Contains(e.spec.Values, name):
-			path = append(slices.Clone(path), "-"+name, sampleValues[e.roles[name]])
+			path = append(slices.Clone(path), "-"+name, sampleValues()[e.roles[name]])
 		default:
 			path = append(slices.Clone(path), "-"+name)
 		}
@@ -63,13 +64,13 @@ func (e *entry) samples(path []string, list *[][]string) {
 		add("-" + string(o))
 	}
 	for _, o := range e.spec.Values {
-		add("-"+string(o), sampleValues[e.roles[string(o)]])
+		add("-"+string(o), sampleValues()[e.roles[string(o)]])
 	}
 	dashes := "--"
 	for _, o := range slices.Sorted(maps.Keys(e.spec.Long)) {
 		switch {
 		case e.spec.Long[o]:
-			add(dashes+o, sampleValues[e.roles[o]])
+			add(dashes+o, sampleValues()[e.roles[o]])
 		case e.spec.Optional[o]:
 			add(dashes+o+"=1", dashes+o)
 		default:
@@ -81,10 +82,10 @@ func (e *entry) samples(path []string, list *[][]string) {
 // sampleWords gives the fewest operands that the row allows.
 func (e *entry) sampleWords() []string {
 	var list []string
-	if len(sampleOperands[e.leading]) > 0 {
-		list = slices.Repeat(sampleOperands[e.leading][:1], e.skip)
+	if len(sampleOperands()[e.leading]) > 0 {
+		list = slices.Repeat(sampleOperands()[e.leading][:1], e.skip)
 	}
-	list = append(list, sampleOperands[e.operands]...)
+	list = append(list, sampleOperands()[e.operands]...)
 	for len(list) > 0 && len(list) < e.least {
 		list = append(list, list[len(list)-1])
 	}
@@ -107,12 +108,13 @@ func Unasked() map[string][]string {
 func (e *entry) unasked(path string) (list []string) {
 	passes := func(codes []finding.Code) bool {
 		return len(codes) > 0 && !slices.ContainsFunc(codes, func(c finding.Code) bool {
-			return c == finding.RunsProjectCode || finding.Reasons[c].Class > core.R2
+			return c == finding.RunsProjectCode || finding.Reasons[c].Class > approval.R2
 		})
 	}
 	codes := slices.Concat(e.codes, e.bare)
 	code := e.here || e.project != nil && e.project.command == "" && e.verbs == nil && len(e.codes) == 0 // of the project
-	if !e.wraps && !code && (passes(codes) || passes(e.named) || len(codes) == 0 && e.rule != nil) {
+	judged := len(codes) == 0 && e.rule != nil
+	if may := judged || passes(codes) || passes(e.named); may && !e.wraps && !code {
 		list = append(list, path)
 	}
 	for _, verb := range slices.Sorted(maps.Keys(e.verbs)) {
@@ -124,16 +126,20 @@ func (e *entry) unasked(path string) (list []string) {
 	return list
 }
 
-var sampleValues = map[role]string{
-	textRole: "1", tellsRole: "in.txt", readsRole: "in.txt", treeRole: "in.txt", repositoryRole: "in.txt",
-	makesRole: "new.txt", writesRole: "out.txt", prefixRole: "part-",
-	projectRole: "in.txt", addressRole: "http://127.0.0.1:1/", insideRole: "dir", buildsRole: "out.txt",
-	emptiesRole: "dist", historyRole: "in.txt", changesRole: "in.txt", jqRole: ".", slugRole: "a/b",
-}
+var sampleValues = sync.OnceValue(func() map[role]string {
+	return map[role]string{
+		textRole: "1", tellsRole: "in.txt", readsRole: "in.txt", treeRole: "in.txt", repositoryRole: "in.txt",
+		makesRole: "new.txt", writesRole: "out.txt", prefixRole: "part-",
+		projectRole: "in.txt", addressRole: "http://127.0.0.1:1/", insideRole: "dir", buildsRole: "out.txt",
+		emptiesRole: "dist", historyRole: "in.txt", changesRole: "in.txt", jqRole: ".", slugRole: "a/b",
+	}
+})
 
-var sampleOperands = map[role][]string{
-	textRole: {"1"}, tellsRole: {"in.txt"}, readsRole: {"in.txt"}, treeRole: {"in.txt", "other.txt"},
-	repositoryRole: {"in.txt"}, makesRole: {"new.txt"},
-	writesRole: {"out.txt"}, prefixRole: {"part-"}, projectRole: {"in.txt"}, addressRole: {"http://127.0.0.1:1/"},
-	historyRole: {"--", "in.txt"}, changesRole: {"--", "in.txt"},
-}
+var sampleOperands = sync.OnceValue(func() map[role][]string {
+	return map[role][]string{
+		textRole: {"1"}, tellsRole: {"in.txt"}, readsRole: {"in.txt"}, treeRole: {"in.txt", "other.txt"},
+		repositoryRole: {"in.txt"}, makesRole: {"new.txt"},
+		writesRole: {"out.txt"}, prefixRole: {"part-"}, projectRole: {"in.txt"}, addressRole: {"http://127.0.0.1:1/"},
+		historyRole: {"--", "in.txt"}, changesRole: {"--", "in.txt"},
+	}
+})

@@ -1,9 +1,9 @@
 package program
 
 import (
-	"regexp"
 	"strings"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
@@ -33,7 +33,7 @@ func judgeSQL(x *command.Call, dialect role, w workspace.Word) {
 
 // describes are the commands of psql that only show what there is, one of them with at
 // most one name: a second backslash begins another command.
-var describes = regexp.MustCompile(`^\\(?:d[tvmisnfTpxcbgu]?\+?|l\+?|conninfo)(?: [A-Za-z0-9_.*]+)?$`)
+var describes = lazy.Pattern(`^\\(?:d[tvmisnfTpxcbgu]?\+?|l\+?|conninfo)(?: [A-Za-z0-9_.*]+)?$`)
 
 // judgePsql judges what psql reads line by line.
 func judgePsql(x *command.Call, w workspace.Word) {
@@ -55,10 +55,10 @@ func judgePsql(x *command.Call, w workspace.Word) {
 }
 
 // psqlLine are commands of psql that say how it prints.
-var psqlLine = regexp.MustCompile(`^\\(?:timing(?: on| off)?|x(?: on| off| auto)?|q|pset (?:pager|footer) off|echo [A-Za-z0-9 .:=_-]+)$`)
+var psqlLine = lazy.Pattern(`^\\(?:timing(?: on| off)?|x(?: on| off| auto)?|q|pset (?:pager|footer) off|echo [A-Za-z0-9 .:=_-]+)$`)
 
 // dots are such commands of sqlite3.
-var dots = regexp.MustCompile(`^\.(?:(?:schema|fullschema|tables|indexes|indices)(?: [A-Za-z0-9_%]+)?|databases|dbinfo|version|stats)$`)
+var dots = lazy.Pattern(`^\.(?:(?:schema|fullschema|tables|indexes|indices)(?: [A-Za-z0-9_%]+)?|databases|dbinfo|version|stats)$`)
 
 // statements reads SQL in so far as all dialects read it the same way: no comments, no
 // backslashes, no dollar quotes, no brackets.
@@ -136,7 +136,7 @@ func (r *statements) name(name string) {
 func (r *statements) named(name string) {
 	switch r.dialect {
 	case sqliteRole:
-		r.other = r.other || virtual[name]
+		r.other = r.other || virtual.Has(name)
 	case mysqlRole:
 		r.other = r.other || name == "mysql"
 	}
@@ -144,10 +144,10 @@ func (r *statements) named(name string) {
 
 // virtual are tables of sqlite3 that read files or the raw database, also without
 // parentheses.
-var virtual = words.Set("fsdir zipfile completion sqlite_dbpage sqlite_dbdata sqlite_dbptr")
+var virtual = lazy.Words("fsdir zipfile completion sqlite_dbpage sqlite_dbdata sqlite_dbptr")
 
 // spelledOut are names and strings of which the letters are written as numbers.
-var spelledOut = regexp.MustCompile(`(?i)\buescape\b|\bu&\s*['"]`)
+var spelledOut = lazy.Pattern(`(?i)\buescape\b|\bu&\s*['"]`)
 
 // secretParts stand in the names of columns and tables that hold secrets.
 var secretParts = [...]string{"passw", "passwd", "pwd", "secret", "token", "api_key", "apikey", "private_key",
@@ -195,16 +195,16 @@ func explained(all []string) []string {
 		}
 		return nil
 	}
-	for len(all) > 0 && explainWords[all[0]] {
+	for len(all) > 0 && explainWords.Has(all[0]) {
 		all = all[1:]
 	}
 	return all
 }
 
-var explainWords = words.Set("analyze analyse verbose query plan extended")
+var explainWords = lazy.Words("analyze analyse verbose query plan extended")
 
 // pragmas tell about the database, and change nothing without a value.
-var pragmas = regexp.MustCompile(`^(?:(?:table_info|table_xinfo|index_list|index_info|foreign_key_list|foreign_key_check|integrity_check|quick_check) \( (?:\w+|') \)` +
+var pragmas = lazy.Pattern(`^(?:(?:table_info|table_xinfo|index_list|index_info|foreign_key_list|foreign_key_check|integrity_check|quick_check) \( (?:\w+|') \)` +
 	`|user_version|schema_version|journal_mode|page_count|page_size|encoding|database_list|compile_options|foreign_keys|foreign_key_check|integrity_check|quick_check|freelist_count)$`)
 
 // shows reports what may follow show.
@@ -224,7 +224,7 @@ func (r *statements) shows(all []string) bool {
 	return false
 }
 
-var mysqlShows = regexp.MustCompile(`^(?:full |global |session )?(?:tables|databases|schemas|processlist|status|variables|warnings|errors|engines|collation|table status|triggers` +
+var mysqlShows = lazy.Pattern(`^(?:full |global |session )?(?:tables|databases|schemas|processlist|status|variables|warnings|errors|engines|collation|table status|triggers` +
 	`|columns|fields|indexes|index|keys|create table [\w.' ]+)(?: (?:from|in) [\w.' ]+)*(?: like ')?$`)
 
 func isName(w string) bool { return words.WordByte(w[0]) && !words.Digit(w[0]) }
@@ -235,15 +235,15 @@ func identifies(w string) bool { return w == "'" || isName(w) }
 // selects reports a query. No word of it begins a change, and what stands before a
 // parenthesis is a function that is known to do nothing but reckon.
 func selects(all []string) bool {
-	if len(all) == 0 || !queries[all[0]] && all[0] != "(" {
+	if len(all) == 0 || !queries.Has(all[0]) && all[0] != "(" {
 		return false
 	}
 	for i, w := range all {
 		called, qualified := i+1 < len(all) && all[i+1] == "(", i > 0 && all[i-1] == "."
 		switch {
-		case changes[w] && !(w == "replace" && called):
+		case changes.Has(w) && !(w == "replace" && called):
 			return false
-		case called && identifies(w) && !functions[w]:
+		case called && identifies(w) && !functions.Has(w):
 			return false
 		case called && w == ".",
 			called && qualified && isName(w):
@@ -253,17 +253,17 @@ func selects(all []string) bool {
 	return true
 }
 
-var queries = words.Set("select with values table")
+var queries = lazy.Words("select with values table")
 
 // changes are words that stand in a query only where it changes something, locks it or
 // hands on what it reads.
-var changes = words.Set(`insert update delete merge into create drop alter truncate grant revoke copy call do
+var changes = lazy.Words(`insert update delete merge into create drop alter truncate grant revoke copy call do
 	execute prepare lock vacuum analyze reindex attach detach pragma replace
 	load import outfile dumpfile procedure handler share set reset begin commit rollback listen notify refresh install export checkpoint`)
 
 // functions are what may stand before a parenthesis: words of the language, types, and
 // functions without effects.
-var functions = words.Set(`in exists any all some and or not as on using over filter values select from where when
+var functions = lazy.Words(`in exists any all some and or not as on using over filter values select from where when
 	then else by having union except intersect lateral limit offset distinct
 	within group join between like ilike similar case with is materialized
 	varchar char character numeric decimal float bigint int integer timestamp time interval bit

@@ -112,5 +112,5 @@ func ruleNamed(name string) command.Rule {
 	if name == "interpreter" {
 		return interpreter
 	}
-	return language.Rules[name]
+	return language.Rules()[name]
 }

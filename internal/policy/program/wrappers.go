@@ -4,7 +4,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
 )
@@ -12,7 +14,7 @@ import (
 // WrapperNames are programs that run other programs, or their input, or code
 // that stands in their words or in a file. What they are trusted with is never
 // known, so they are never what is trusted.
-var WrapperNames = words.Set(`sh bash dash zsh ksh ash mksh rbash fish csh tcsh pwsh powershell cmd nu xonsh elvish
+var WrapperNames = lazy.Words(`sh bash dash zsh ksh ash mksh rbash fish csh tcsh pwsh powershell cmd nu xonsh elvish
 	nohup setsid builtin command unbuffer chronic busybox toybox nice ionice chrt time timeout gtimeout stdbuf
 	taskset numactl caffeinate exec
 	sudo doas su runuser chroot nsenter unshare pkexec setpriv capsh systemd-run gosu su-exec runas env xargs flock
@@ -37,7 +39,7 @@ var WrapperNames = words.Set(`sh bash dash zsh ksh ash mksh rbash fish csh tcsh 
 var versioned = [...]string{"python", "perl", "ruby", "php", "lua", "pypy", "tclsh", "node"}
 
 // RunnerVerbs are subcommands that run whatever follows them.
-var RunnerVerbs = words.Set(`go/run go/generate go/tool cargo/run deno/run npm/exec npm/x pnpm/exec pnpm/dlx
+var RunnerVerbs = lazy.Words(`go/run go/generate go/tool cargo/run deno/run npm/exec npm/x pnpm/exec pnpm/dlx
 	yarn/dlx yarn/exec yarn/node docker/exec docker/run docker/compose
 	podman/exec podman/run kubectl/exec kubectl/run kubectl/debug oc/exec oc/rsh uv/run poetry/run pipenv/run
 	pdm/run rye/run hatch/run bundle/exec nix/run nix/shell
@@ -54,7 +56,7 @@ func RunsOthers(args []workspace.Word) bool {
 	for i, w := range args[1:] {
 		switch {
 		case !strings.HasPrefix(w.Text, "-"):
-			return RunnerVerbs[base+"/"+w.Text] || base == "git" && slices.ContainsFunc(args[i+2:],
+			return RunnerVerbs.Has(base+"/"+w.Text) || base == "git" && slices.ContainsFunc(args[i+2:],
 				func(o workspace.Word) bool { return gitSets(w.Text, o.Text) })
 		case base == "git" && words.Begins(w.Text, "-c", "--config-env", "--exec-path"):
 			return true // a setting can be a command
@@ -77,24 +79,27 @@ func gitSets(verb, text string) bool {
 
 // programOptions are the long options with which many programs are told another
 // one to run, or code.
-var programOptions = strings.Fields(`eval exec receive-pack upload-pack to-command checkpoint-action
-	use-compress-program compress-program rsh rsh-command rsync-path use-askpass
-	unzip-command init-script toolexec vettool extcmd post-renderer kubeconfig script-shell node-options pre
-	open-files-in-pager info-script new-volume-script rmt-command lua`)
+var programOptions = []string{"eval", "exec", "receive-pack", "upload-pack", "to-command", "checkpoint-action",
+	"use-compress-program", "compress-program", "rsh", "rsh-command", "rsync-path", "use-askpass",
+	"unzip-command", "init-script", "toolexec", "vettool", "extcmd", "post-renderer", "kubeconfig",
+	"script-shell", "node-options", "pre", "open-files-in-pager", "info-script", "new-volume-script",
+	"rmt-command", "lua"}
 
 // shortestCut is how many letters of such an option say which one it is; none of them
 // is shorter.
 const shortestCut = 3
 
 // programLetters are such options of one letter.
-var programLetters = map[string]string{"tar": "IF", "bsdtar": "I", "rsync": "e", "zip": "T", "wget": "e",
-	"git": "Ox", "rpm": "E", "scp": "oSFD", "sftp": "oSFD", "tcpdump": "z", "make": "E", "gmake": "E"}
+var programLetters = sync.OnceValue(func() map[string]string {
+	return map[string]string{"tar": "IF", "bsdtar": "I", "rsync": "e", "zip": "T", "wget": "e",
+		"git": "Ox", "rpm": "E", "scp": "oSFD", "sftp": "oSFD", "tcpdump": "z", "make": "E", "gmake": "E"}
+})
 
 // NamesProgram reports an option, also one that is cut short, or for make an
 // assignment, that names a program to run.
 func NamesProgram(base, text string) bool {
 	if base == "make" || base == "gmake" {
-		if name, _, assigns := strings.Cut(text, "="); assigns && !makeVariables[name] {
+		if name, _, assigns := strings.Cut(text, "="); assigns && !makeVariables.Has(name) {
 			return true
 		}
 	}
@@ -108,12 +113,12 @@ func NamesProgram(base, text string) bool {
 	if base == "split" && text[1] == '-' && strings.HasPrefix(name, "fi") { // --filter
 		return true
 	}
-	return text[1] != '-' && programLetters[base] != "" && strings.ContainsAny(name, programLetters[base])
+	return text[1] != '-' && programLetters()[base] != "" && strings.ContainsAny(name, programLetters()[base])
 }
 
 // IsWrapper reports a program that is never what is trusted.
 func IsWrapper(base string) bool {
-	if WrapperNames[base] {
+	if WrapperNames.Has(base) {
 		return true
 	}
 	for _, v := range versioned {
@@ -133,7 +138,7 @@ func ProgramOf(w workspace.Word) string {
 
 // depths says of how many words a subcommand consists, for the programs that
 // have subcommands. What a program without them does is in its options.
-var depths = func() map[string]int {
+var depths = sync.OnceValue(func() map[string]int {
 	m := map[string]int{}
 	for n, names := range [...]string{1: `git go npm pnpm yarn cargo docker podman nerdctl kubectl oc helm terraform tofu terragrunt pulumi apt apt-get brew pip pip3 dnf yum zypper snap
 		flatpak systemctl service launchctl rails rake mix dotnet gradle gradlew mvn flutter dart poetry uv pdm hatch conda mamba vault consul nomad fly flyctl heroku vercel
@@ -145,10 +150,10 @@ var depths = func() map[string]int {
 		}
 	}
 	return m
-}()
+})
 
 // scriptVerbs are subcommands whose next word says what runs.
-var scriptVerbs = words.Set("npm/run npm/run-script pnpm/run yarn/run composer/run composer/run-script deno/task mise/run hatch/run")
+var scriptVerbs = lazy.Words("npm/run npm/run-script pnpm/run yarn/run composer/run composer/run-script deno/task mise/run hatch/run")
 
 // ProgramIn gives the command's program, and with the subcommand where it has
 // some, as operators' patterns are found by it. ok is false for a command that
@@ -163,8 +168,8 @@ func ProgramIn(args []workspace.Word) (name, program string, ok bool) {
 	if !ByName(args[0]) || RunsOthers(args) || !SimpleName(name) {
 		return "", "", false
 	}
-	depth := depths[name]
-	if len(args) > 1 && scriptVerbs[name+"/"+args[1].Text] {
+	depth := depths()[name]
+	if len(args) > 1 && scriptVerbs.Has(name+"/"+args[1].Text) {
 		depth = 2
 	}
 	program = "exec " + name
@@ -182,7 +187,7 @@ func ProgramIn(args []workspace.Word) (name, program string, ok bool) {
 // its path in one of the system's directories.
 func ByName(w workspace.Word) bool {
 	dir, name := path.Split(w.Text)
-	return w.Exact() && name == ProgramOf(w) && (dir == "" || ProgramDirs[strings.TrimSuffix(dir, "/")])
+	return w.Exact() && name == ProgramOf(w) && (dir == "" || ProgramDirs.Has(strings.TrimSuffix(dir, "/")))
 }
 
 // SimpleName reports a word that reads the same wherever it stands.
@@ -195,5 +200,4 @@ func SimpleName(s string) bool {
 	return s != ""
 }
 
-var ProgramDirs = map[string]bool{"/bin": true, "/usr/bin": true, "/usr/local/bin": true, "/sbin": true,
-	"/usr/sbin": true, "/usr/local/sbin": true, "/opt/homebrew/bin": true}
+var ProgramDirs = lazy.Words("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /usr/local/sbin /opt/homebrew/bin")

@@ -3,15 +3,18 @@ package shell
 import (
 	"bytes"
 	"strings"
+	"sync"
+
+	"approvalbot/internal/lazy"
 )
 
 // reserved words of any of the shells, where a command's name belongs.
-var reserved = set(`if then elif else fi for in do done while until case esac select function time coproc foreach end repeat
+var reserved = lazy.Words(`if then elif else fi for in do done while until case esac select function time coproc foreach end repeat
 	nocorrect noglob - typeset declare local export readonly integer float nameref [[`)
 
 // zshNames are variables that zsh ties to what it does; some are several words
 // also in quotes. bash's auto_resume and histchars are among them.
-var zshNames = set(`path fpath cdpath manpath mailpath module_path fignore psvar prompt argv status aliases galiases saliases dis_aliases
+var zshNames = lazy.Words(`path fpath cdpath manpath mailpath module_path fignore psvar prompt argv status aliases galiases saliases dis_aliases
 	dis_galiases dis_saliases functions dis_functions functions_source dis_functions_source options commands builtins dis_builtins reswords
 	dis_reswords patchars dis_patchars parameters history historywords histchars nameddirs userdirs usergroups modules dirstack jobdirs
 	jobstates jobtexts funcstack functrace funcfiletrace funcsourcetrace pipestatus signals watch widgets keymaps term termcap terminfo
@@ -21,10 +24,10 @@ var zshNames = set(`path fpath cdpath manpath mailpath module_path fignore psvar
 
 // comparers are programs that read the files they are given from the first byte to
 // the last, and so may be given <( ).
-var comparers = set("diff cmp comm join paste cat sort uniq head tail wc nl cut grep sdiff colordiff md5sum sha256sum")
+var comparers = lazy.Words("diff cmp comm join paste cat sort uniq head tail wc nl cut grep sdiff colordiff md5sum sha256sum")
 
 // locales are those by which shells read text.
-var locales = set("LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME LANGUAGE")
+var locales = lazy.Words("LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME LANGUAGE")
 
 // locale reports a locale in which every byte below 0x80 is ASCII.
 func locale(name string) bool {
@@ -41,15 +44,17 @@ func assignable(name string) bool {
 
 // readable reports a variable that every shell takes for a text. What it may hold
 // is policy's to say. IFS holds a NUL in zsh, at which the word of a program ends.
-func readable(name string) bool { return name != "" && name != "_" && name != "IFS" && !zshNames[name] }
+func readable(name string) bool {
+	return name != "" && name != "_" && name != "IFS" && !zshNames.Has(name)
+}
 
 // builtins are all builtins of the five shells, with the words that they may be
 // given. Builtins evaluate words: where one takes a number or a variable's name,
 // some shell runs what is between the brackets of "a[$(…)]". One without a rule is
 // refused.
-var builtins = func() map[string]func([][]byte) bool {
+var builtins = sync.OnceValue(func() map[string]func([][]byte) bool {
 	m := map[string]func([][]byte) bool{}
-	for name := range set(`. : [ alias autoload bg bind bindkey break builtin bye cap caller cd chdir clone command
+	for name := range strings.FieldsSeq(`. : [ alias autoload bg bind bindkey break builtin bye cap caller cd chdir clone command
 		comparguments compcall compctl
 		compadd compdescribe compfiles compgen compgroups complete compopt compquote compset comptags comptry
 		compvalues continue declare dirs
@@ -60,7 +65,7 @@ var builtins = func() map[string]func([][]byte) bool {
 		zmodload zparseopts zregexparse zstyle mknod bashopts realpath`) {
 		m[name] = nil
 	}
-	for name := range set("true false pwd echo : which type realpath") {
+	for name := range strings.FieldsSeq("true false pwd echo : which type realpath") {
 		m[name] = func([][]byte) bool { return true }
 	}
 	m["cd"] = func(args [][]byte) bool {
@@ -88,7 +93,7 @@ var builtins = func() map[string]func([][]byte) bool {
 		return len(args) > 0 && is(args[len(args)-1], "]") && testWords(args[:len(args)-1])
 	}
 	return m
-}()
+})
 
 // split gives the words of a form.
 func split(form []byte) (words [][]byte) {
@@ -206,9 +211,9 @@ func printfWords(args [][]byte) bool {
 }
 
 var (
-	fileTests  = set("-b -c -d -e -f -g -h -k -L -n -p -r -s -S -u -w -x -z -G -O")
-	textTests  = set("= != -nt -ot -ef")
-	countTests = set("-eq -ne -lt -le -gt -ge")
+	fileTests  = lazy.Words("-b -c -d -e -f -g -h -k -L -n -p -r -s -S -u -w -x -z -G -O")
+	textTests  = lazy.Words("= != -nt -ot -ef")
+	countTests = lazy.Words("-eq -ne -lt -le -gt -ge")
 )
 
 // testWords takes one test of written form. What decides how the words are read
@@ -221,12 +226,12 @@ func testWords(args [][]byte) bool {
 	case 1:
 		return one(args[0]) && !is(args[0], "!")
 	case 2:
-		return fileTests[string(args[0])] && one(args[1])
+		return fileTests.Has(string(args[0])) && one(args[1])
 	case 3:
 		switch {
-		case countTests[string(args[1])]:
+		case countTests.Has(string(args[1])):
 			return integer(args[0]) && integer(args[2])
-		case textTests[string(args[1])]:
+		case textTests.Has(string(args[1])):
 			return one(args[0]) && one(args[2]) && !is(args[0], "(")
 		}
 	}

@@ -3,6 +3,7 @@ package shell
 import (
 	"strings"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/budget"
 )
 
@@ -79,10 +80,10 @@ func (r *reader) ends() bool {
 	case ')', '}':
 		return true
 	}
-	return r.at >= len(r.text) || enders[r.keyword()]
+	return r.at >= len(r.text) || enders.Has(r.keyword())
 }
 
-var enders = set("then do done fi else elif")
+var enders = lazy.Words("then do done fi else elif")
 
 // joined steps over "&&" or "||" and the newlines behind.
 func (r *reader) joined() bool {
@@ -157,7 +158,7 @@ type item struct {
 	output bool // its standard output is
 }
 
-var compounds = set("for if while until")
+var compounds = lazy.Words("for if while until")
 
 // bracket gives what opens a group, where one begins here: "(", or "{" before a blank.
 func (r *reader) bracket() byte {
@@ -169,7 +170,7 @@ func (r *reader) bracket() byte {
 }
 
 // compound reports whether a group begins here, or a loop or condition with that word.
-func (r *reader) compound(word string) bool { return compounds[word] || r.bracket() != 0 }
+func (r *reader) compound(word string) bool { return compounds.Has(word) || r.bracket() != 0 }
 
 // item = simple | "(" list ")" | "{" list "}" | for … | if … | while … | until …
 func (r *reader) item() item {

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"mvdan.cc/sh/v3/syntax"
 
 	"approvalbot/internal/policy/budget"
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // parsed gives the form of a line as the parser sees it, "" where it cannot read it.

@@ -166,15 +166,6 @@ func (r *reader) comment() {
 	}
 }
 
-// set makes a set of the words of a text.
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for w := range strings.FieldsSeq(words) {
-		m[w] = true
-	}
-	return m
-}
-
 // literal gives what a word of a form says where nothing in it is computed or a
 // pattern.
 func literal(word []byte) (string, bool) {

@@ -1,8 +1,10 @@
 package shell
 
 import (
-	"regexp"
 	"strings"
+	"sync"
+
+	"approvalbot/internal/lazy"
 )
 
 // Settings are the variables of programs that a line may set, with patterns that their
@@ -10,8 +12,8 @@ import (
 // not look at them, but for the locales. What a value may be is policy's to hold: the
 // grammar takes the names, so that names of which some value decides what runs are here
 // with the other values only.
-var Settings = func() map[string]*regexp.Regexp {
-	m := map[string]*regexp.Regexp{}
+var Settings = sync.OnceValue(func() map[string]*lazy.Regexp {
+	m := map[string]*lazy.Regexp{}
 	for values, names := range map[string]string{
 		"": `CI GOOS GOARCH CGO_ENABLED GOMAXPROCS GOTRACEBACK RUST_BACKTRACE RUST_LOG LOG_LEVEL VERBOSE NODE_ENV NO_COLOR FORCE_COLOR CLICOLOR PYTHONHASHSEED PYTHONUNBUFFERED
 			PYTHONDONTWRITEBYTECODE DEBIAN_FRONTEND`,
@@ -57,20 +59,20 @@ var Settings = func() map[string]*regexp.Regexp {
 		`[a-z]{2}(?:-[a-z]+)+-[0-9]`: "AWS_REGION AWS_DEFAULT_REGION",
 		`(?:cat)?`:                   "PAGER GIT_PAGER GH_PAGER AWS_PAGER SYSTEMD_PAGER",
 	} {
-		var re *regexp.Regexp
+		var re *lazy.Regexp
 		if values != "" {
-			re = regexp.MustCompile(`^(?:` + values + `)$`)
+			re = lazy.Pattern(`^(?:` + values + `)$`)
 		}
-		for name := range set(names) {
+		for name := range strings.FieldsSeq(names) {
 			m[name] = re
 		}
 	}
 	return m
-}()
+})
 
 // Sets reports a setting that may have such a value.
 func Sets(name, value string) bool {
-	re, ok := Settings[name]
+	re, ok := Settings()[name]
 	if re == nil {
 		return ok
 	}
@@ -78,4 +80,4 @@ func Sets(name, value string) bool {
 }
 
 // settable reports the name of one of [Settings].
-func settable(name string) bool { _, ok := Settings[name]; return ok }
+func settable(name string) bool { _, ok := Settings()[name]; return ok }

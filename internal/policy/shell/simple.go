@@ -22,16 +22,16 @@ func (r *reader) simple() (it item) {
 	}
 	start := len(r.out)
 	name := r.command()
-	switch rule, builtin := builtins[name]; {
-	case reserved[name]:
+	switch rule, builtin := builtins()[name]; {
+	case reserved.Has(name):
 		r.refuse("%q", name)
 	case builtin && rule == nil:
 		r.refuse("the builtin %q", name)
 	case builtin && assigned > 0:
 		r.refuse("an assignment before the builtin %q", name)
 	}
-	it, redirects := r.words(comparers[name])
-	if rule := builtins[name]; rule != nil && !rule(split(r.out[start:])[1:]) {
+	it, redirects := r.words(comparers.Has(name))
+	if rule := builtins()[name]; rule != nil && !rule(split(r.out[start:])[1:]) {
 		r.refuse("these words of %q", name)
 	}
 	r.out = append(r.out, redirects...)
@@ -72,7 +72,7 @@ func (r *reader) assign(name string) {
 	} else {
 		r.word(inValue)
 	}
-	if value, ok := literal(r.out[start:max(start, len(r.out)-1)]); locales[name] && !(ok && locale(value)) {
+	if value, ok := literal(r.out[start:max(start, len(r.out)-1)]); locales.Has(name) && !(ok && locale(value)) {
 		r.refuse("a value of %q", name)
 	}
 	r.prefix = append(r.prefix, name)

@@ -3,8 +3,10 @@ package tool
 import (
 	"slices"
 	"strings"
+	"sync"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/line"
 	"approvalbot/internal/policy/words"
@@ -31,59 +33,63 @@ func actions(rows map[finding.Code]string) map[string]finding.Code {
 
 // actionTools are the tools of agent runtimes that reach beyond files and
 // commands: the browser, paired devices, schedules, the runtime itself.
-var actionTools = map[string]action{
-	"browser": {"action", actions(map[finding.Code]string{
-		finding.NetworkRead: "status tabs profiles snapshot screenshot console pdf focus close start stop open navigate goto back forward reload wait read scroll"}), finding.BrowserActs},
-	"canvas": {"action", actions(map[finding.Code]string{finding.NetworkRead: "present hide navigate snapshot a2ui_push a2ui_reset", finding.InterpreterCode: "eval"}), finding.UnknownParameters},
-	"process": {"action", actions(map[finding.Code]string{finding.HarmlessTool: "list poll log",
-		finding.StopsProcess: "kill clear remove"}), finding.FeedsProcess},
-	"cron":    {"action", actions(map[finding.Code]string{finding.HarmlessTool: "status list get runs"}), finding.ChangesSchedule},
-	"gateway": {"action", actions(map[finding.Code]string{finding.HarmlessTool: "config.schema config.schema.lookup"}), finding.ControlsAgent},
-	"nodes": {"action", actions(map[finding.Code]string{finding.HarmlessTool: "status describe pending list device_status device_info device_health", finding.MessageSend: "notify",
-		finding.OtherHost: "run invoke", finding.ControlsAgent: "approve reject remove rename"}), finding.UsesDevice},
-	"sessionsspawn": {"runtime", actions(map[finding.Code]string{finding.HarmlessTool: "subagent"}), finding.ControlsAgent},
-	"subagents": {"action", actions(map[finding.Code]string{finding.HarmlessTool: "list info log",
-		finding.StopsProcess: "kill"}), finding.FeedsProcess},
-	"writestdin":     {"", nil, finding.FeedsProcess},
-	"sendinput":      {"", nil, finding.FeedsProcess},
-	"writebash":      {"", nil, finding.FeedsProcess},
-	"sendkeys":       {"", nil, finding.FeedsProcess},
-	"sendtoterminal": {"", nil, finding.FeedsProcess},
-	"writetoprocess": {"", nil, finding.FeedsProcess},
-	"terminalinput":  {"", nil, finding.FeedsProcess},
-	"croncreate":     {"", nil, finding.ChangesSchedule},
-	"crondelete":     {"", nil, finding.ChangesSchedule},
-	"schedulewakeup": {"", nil, finding.ChangesSchedule},
-	"codeexecution":  {"", nil, finding.InterpreterCode},
-	"jsrepl":         {"", nil, finding.InterpreterCode},
-	"enterworktree":  {"", nil, finding.LocalGit},
-	"exitworktree":   {"action", actions(map[finding.Code]string{finding.HarmlessTool: "keep"}), finding.GitDiscards},
-	"savememory":     {"", nil, finding.WritesStartup},
-	"updatememory":   {"", nil, finding.WritesStartup},
-}
+var actionTools = sync.OnceValue(func() map[string]action {
+	return map[string]action{
+		"browser": {"action", actions(map[finding.Code]string{
+			finding.NetworkRead: "status tabs profiles snapshot screenshot console pdf focus close start stop open navigate goto back forward reload wait read scroll"}), finding.BrowserActs},
+		"canvas": {"action", actions(map[finding.Code]string{finding.NetworkRead: "present hide navigate snapshot a2ui_push a2ui_reset", finding.InterpreterCode: "eval"}), finding.UnknownParameters},
+		"process": {"action", actions(map[finding.Code]string{finding.HarmlessTool: "list poll log",
+			finding.StopsProcess: "kill clear remove"}), finding.FeedsProcess},
+		"cron":    {"action", actions(map[finding.Code]string{finding.HarmlessTool: "status list get runs"}), finding.ChangesSchedule},
+		"gateway": {"action", actions(map[finding.Code]string{finding.HarmlessTool: "config.schema config.schema.lookup"}), finding.ControlsAgent},
+		"nodes": {"action", actions(map[finding.Code]string{finding.HarmlessTool: "status describe pending list device_status device_info device_health", finding.MessageSend: "notify",
+			finding.OtherHost: "run invoke", finding.ControlsAgent: "approve reject remove rename"}), finding.UsesDevice},
+		"sessionsspawn": {"runtime", actions(map[finding.Code]string{finding.HarmlessTool: "subagent"}), finding.ControlsAgent},
+		"subagents": {"action", actions(map[finding.Code]string{finding.HarmlessTool: "list info log",
+			finding.StopsProcess: "kill"}), finding.FeedsProcess},
+		"writestdin":     {"", nil, finding.FeedsProcess},
+		"sendinput":      {"", nil, finding.FeedsProcess},
+		"writebash":      {"", nil, finding.FeedsProcess},
+		"sendkeys":       {"", nil, finding.FeedsProcess},
+		"sendtoterminal": {"", nil, finding.FeedsProcess},
+		"writetoprocess": {"", nil, finding.FeedsProcess},
+		"terminalinput":  {"", nil, finding.FeedsProcess},
+		"croncreate":     {"", nil, finding.ChangesSchedule},
+		"crondelete":     {"", nil, finding.ChangesSchedule},
+		"schedulewakeup": {"", nil, finding.ChangesSchedule},
+		"codeexecution":  {"", nil, finding.InterpreterCode},
+		"jsrepl":         {"", nil, finding.InterpreterCode},
+		"enterworktree":  {"", nil, finding.LocalGit},
+		"exitworktree":   {"action", actions(map[finding.Code]string{finding.HarmlessTool: "keep"}), finding.GitDiscards},
+		"savememory":     {"", nil, finding.WritesStartup},
+		"updatememory":   {"", nil, finding.WritesStartup},
+	}
+})
 
 // actionKeys are the members of these tools that policy knows, beside the one that
 // says what is done. What only looks and has another member asks.
-var actionKeys = map[string]map[string]bool{
-	"browser": words.Set(`target node profile url targeturl targetid ref refs element fullpage type format mode
+var actionKeys = sync.OnceValue(func() map[string]*lazy.Set {
+	return map[string]*lazy.Set{
+		"browser": lazy.Words(`target node profile url targeturl targetid ref refs element fullpage type format mode
 		snapshotformat interactive compact depth selector frame labels urls limit maxchars level
 		timeoutms delayms timems loadstate textgone width height`),
-	"canvas":  words.Set("node url target targeturl x y width height outputformat format maxwidth quality delayms timeoutms jsonl"),
-	"process": words.Set("sessionid id limit offset timeout timeoutms"),
-	"cron":    words.Set("includedisabled jobid id limit offset timeoutms agentid enabled query"),
-	"gateway": words.Set("path timeoutms"),
-	"nodes":   words.Set("node nodeid limit timeoutms"),
-	"sessionsspawn": words.Set(`task taskname label agentid model thinking runtimeoutseconds timeoutseconds thread
+		"canvas":  lazy.Words("node url target targeturl x y width height outputformat format maxwidth quality delayms timeoutms jsonl"),
+		"process": lazy.Words("sessionid id limit offset timeout timeoutms"),
+		"cron":    lazy.Words("includedisabled jobid id limit offset timeoutms agentid enabled query"),
+		"gateway": lazy.Words("path timeoutms"),
+		"nodes":   lazy.Words("node nodeid limit timeoutms"),
+		"sessionsspawn": lazy.Words(`task taskname label agentid model thinking runtimeoutseconds timeoutseconds thread
 		mode cleanup sandbox attachments attachas lightcontext context cwd`),
-	"subagents":     words.Set("target recentminutes limit"),
-	"enterworktree": words.Set("name path"),
-	"exitworktree":  words.Set("discardchanges"),
-}
+		"subagents":     lazy.Words("target recentminutes limit"),
+		"enterworktree": lazy.Words("name path"),
+		"exitworktree":  lazy.Words("discardchanges"),
+	}
+})
 
 // assessAction reads a tool of actionTools. Whatever it does, addresses in its
 // params are judged and its text is searched for what is R4 anywhere.
 func (x *Reading) assessAction() {
-	a := actionTools[x.Tool.Name]
+	a := actionTools()[x.Tool.Name]
 	list, ok := x.Fields()
 	if !ok {
 		x.Found.Add(finding.MalformedCall)
@@ -107,7 +113,7 @@ func (x *Reading) assessAction() {
 		if f.Str && strings.Contains(f.Text, "://") {
 			r.AddressesIn(f.Text)
 		}
-		if finding.Reasons[c].Class < core.R3 && !f.absent() && f.root != a.key {
+		if finding.Reasons[c].Class < approval.R3 && !f.absent() && f.root != a.key {
 			r.actionMember(f, x.Tool.Name)
 		}
 	}
@@ -117,7 +123,7 @@ func (x *Reading) assessAction() {
 // actionMember judges a member of a call that only looks.
 func (r *Params) actionMember(f *field, name string) {
 	switch {
-	case f.odd, !actionKeys[name][f.root], !f.top && f.Key != f.root && f.root != "attachments":
+	case f.odd, !actionKeys()[name].Has(f.root), !f.top && f.Key != f.root && f.root != "attachments":
 		r.Found.Add(finding.UnknownParameters)
 	case !f.Str:
 	case f.root == "url", f.root == "targeturl":
@@ -139,20 +145,22 @@ func actionName(s string) string {
 
 // quietMayHave are members of quiet tools that would be more than quiet in
 // another one.
-var quietMayHave = map[string]map[string]bool{
-	"slashcommand": words.Set("command args"), "skill": words.Set("command args"), "activateskill": words.Set("command args"),
-	"readlints": PathKeys, "diagnostics": PathKeys, "lspdiagnostics": PathKeys, "diffhistory": PathKeys,
-	"spawnagent": words.Set("path input"), "reportfindings": PathKeys, "completetask": words.Set("output"), "attemptcompletion": words.Set("output"),
-	"askuserquestion": words.Set("code"), "askquestion": words.Set("code"), "question": words.Set("code"),
-}
+var quietMayHave = sync.OnceValue(func() map[string]*lazy.Set {
+	return map[string]*lazy.Set{
+		"slashcommand": lazy.Words("command args"), "skill": lazy.Words("command args"), "activateskill": lazy.Words("command args"),
+		"readlints": PathKeys, "diagnostics": PathKeys, "lspdiagnostics": PathKeys, "diffhistory": PathKeys,
+		"spawnagent": lazy.Words("path input"), "reportfindings": PathKeys, "completetask": lazy.Words("output"), "attemptcompletion": lazy.Words("output"),
+		"askuserquestion": lazy.Words("code"), "askquestion": lazy.Words("code"), "question": lazy.Words("code"),
+	}
+})
 
 // planTools end an agent's planning: a yes to one is a yes to the plan.
-var planTools = words.Set("exitplanmode planexit")
+var planTools = lazy.Words("exitplanmode planexit")
 
 var (
-	gatewayKeys = words.Set("gatewayurl gatewaytoken host hostname endpoint baseurl proxy")  // members that lead to another machine
-	loudKeys    = words.Union(outKeys, gatewayKeys, codeKeys, urlKeys, PathKeys, methodKeys) // members by which a quiet tool does more
-	speechKeys  = words.Set("text channel timeoutms")                                        // what a tool that only speaks is given
+	gatewayKeys = lazy.Words("gatewayurl gatewaytoken host hostname endpoint baseurl proxy") // members that lead to another machine
+	loudKeys    = lazy.Union(outKeys, gatewayKeys, codeKeys, urlKeys, PathKeys, methodKeys)  // members by which a quiet tool does more
+	speechKeys  = lazy.Words("text channel timeoutms")                                       // what a tool that only speaks is given
 )
 
 // assessQuiet reads a tool of the agent's own session. Its members are notes,
@@ -160,7 +168,7 @@ var (
 // or code would make it more than that.
 func (x *Reading) assessQuiet() {
 	x.Found.Add(finding.HarmlessTool)
-	if planTools[x.Tool.Name] {
+	if planTools.Has(x.Tool.Name) {
 		x.Found.Add(finding.ApprovesPlan)
 	}
 	list, _ := x.Fields()
@@ -171,9 +179,9 @@ func (x *Reading) assessQuiet() {
 			continue
 		}
 		for _, key := range [2]string{f.Key, f.root} {
-			more = more || loudKeys[key] && !quietMayHave[x.Tool.Name][key]
+			more = more || loudKeys.Has(key) && !quietMayHave()[x.Tool.Name].Has(key)
 		}
-		more = more || x.Tool.Name == "tts" && !speechKeys[f.root]
+		more = more || x.Tool.Name == "tts" && !speechKeys.Has(f.root)
 		if f.root == "allowedprompts" { // commands that the runtime then asks nobody for
 			x.Found.Add(finding.ControlsAgent)
 		}

@@ -4,8 +4,8 @@ import (
 	"path"
 	"strings"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
-	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
 )
 
@@ -66,24 +66,24 @@ func (r *Params) written(list []field, c finding.Code) {
 	named, scratch := false, true
 	for i := range list {
 		f := &list[i]
-		within := f.direct() || PathKeys[f.root] || contentKeys[f.root]
-		code := codeKeys[f.Key] && f.Key != "command"
+		within := f.direct() || PathKeys.Has(f.root) || contentKeys.Has(f.root)
+		code := codeKeys.Has(f.Key) && f.Key != "command"
 		switch {
 		case !f.odd && f.absent():
 		case f.odd || !within || code:
 			r.Found.Add(finding.UnknownParameters)
-		case f.Str && PathKeys[f.Key]:
+		case f.Str && PathKeys.Has(f.Key):
 			named, scratch = true, scratch && r.Place.IsScratch(workspace.PathWord(f.Text)) && (c != finding.DeletesFile || oneFile(f.Text))
 			r.Write(workspace.PathWord(f.Text))
 			if c == finding.DeletesFile {
 				r.DeskTree(workspace.PathWord(f.Text))
 			}
-		case f.Str && dirKeys[f.Key] || contentKeys[f.Key]:
-		case f.Key == "command" || deedKeys[f.Key]:
-			if d, _ := foldKey(f.Text); !f.Str || !editDeeds[d] {
+		case f.Str && dirKeys.Has(f.Key) || contentKeys.Has(f.Key):
+		case f.Key == "command" || deedKeys.Has(f.Key):
+			if d, _ := foldKey(f.Text); !f.Str || !editDeeds.Has(d) {
 				r.Found.Add(finding.UnknownParameters)
 			}
-		case writerKeys[f.Key] && f.harmless(),
+		case writerKeys.Has(f.Key) && f.harmless(),
 			f.Key == "editmode" && (f.Text == "insert" || f.Text == "delete"):
 		default:
 			r.Found.Add(finding.UnknownParameters)
@@ -109,11 +109,12 @@ func empties(list []field) bool {
 	blank := false
 	for i := range list {
 		f := &list[i]
+		empty := f.Str && strings.TrimSpace(f.Text) == "" || f.Text == "null"
 		switch {
-		case wholeKeys[f.Key] && (f.Str && strings.TrimSpace(f.Text) == "" || f.Text == "null"):
+		case wholeKeys.Has(f.Key) && empty:
 			blank = true
 		case f.absent():
-		case wholeKeys[f.Key], contentKeys[f.Key] && !talkKeys[f.Key], f.adds(), PathKeys[f.Key] && emptyNames[path.Base(f.Text)]:
+		case wholeKeys.Has(f.Key), contentKeys.Has(f.Key) && !talkKeys.Has(f.Key), f.adds(), PathKeys.Has(f.Key) && emptyNames.Has(path.Base(f.Text)):
 			return false
 		}
 	}
@@ -123,15 +124,15 @@ func empties(list []field) bool {
 // adds reports a member with which a tool changes a part of a file.
 func (f *field) adds() bool {
 	deed, _ := foldKey(f.Text)
-	return f.Key == "append" && !f.off() || partDeeds[deed] && (f.Key == "command" || deedKeys[f.Key])
+	return f.Key == "append" && !f.off() || partDeeds.Has(deed) && (f.Key == "command" || deedKeys.Has(f.Key))
 }
 
 var (
-	wholeKeys = words.Set("content contents text filetext filecontent newcontent")
-	talkKeys  = words.Set(`explanation description displaydescription reason title taskprogress toolsummary summary
+	wholeKeys = lazy.Words("content contents text filetext filecontent newcontent")
+	talkKeys  = lazy.Words(`explanation description displaydescription reason title taskprogress toolsummary summary
 		commitmessage toolcallid celltype`)
-	partDeeds  = words.Set("append insert replace strreplace undoedit view")
-	emptyNames = words.Set(".gitkeep .keep .nojekyll py.typed __init__.py")
+	partDeeds  = lazy.Words("append insert replace strreplace undoedit view")
+	emptyNames = lazy.Words(".gitkeep .keep .nojekyll py.typed __init__.py")
 )
 
 // assessOther reads a tool that policy does not know: it asks, and its words
@@ -148,7 +149,11 @@ func (x *Reading) assessOther() {
 	}
 	list, _ := x.Fields()
 	for i := range list {
-		if f := &list[i]; f.Str && workspace.SettingsIn(f.Text) && (codeKeys[f.Key] || !strings.ContainsAny(f.Text, " \n")) {
+		f := &list[i]
+		if !f.Str || !workspace.SettingsIn(f.Text) {
+			continue
+		}
+		if codeKeys.Has(f.Key) || !strings.ContainsAny(f.Text, " \n") {
 			x.Found.Add(finding.WritesAgentSettings) // it is not known to only read it
 		}
 	}

@@ -3,23 +3,23 @@ package tool
 import (
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
-	"approvalbot/internal/policy/words"
 )
 
 // Command reads params that run a command without a fixed form. What is not known to be
 // harmless beside the command may change how it runs.
-func (r *Reading) Command() (core.Exec, bool) {
+func (r *Reading) Command() (approval.Exec, bool) {
 	list, ok := r.Fields()
 	if !ok {
-		return core.Exec{}, false
+		return approval.Exec{}, false
 	}
 	if r.Tool.Name == "runcommands" {
 		list = linesOf(list, &r.Found)
 	}
 	x := GatherCommand(list, &r.Found)
-	if x.Argv != nil && !argvTools[r.Tool.Name] {
+	if x.Argv != nil && !argvTools.Has(r.Tool.Name) {
 		return x, false // whether these are words or lines is the tool's to say
 	}
 	return x, (x.Command == nil) != (x.Argv == nil)
@@ -44,36 +44,39 @@ func linesOf(list []field, found *finding.Set) []field {
 }
 
 // argvTools take the words of a program as a list.
-var argvTools = words.Set("shell localshell exec")
+var argvTools = lazy.Words("shell localshell exec")
 
 // quietKeys are members beside a command that do not change what it does.
-var quietKeys = words.Set(`description explanation title timeout timeoutms timeoutseconds runinbackground
+var quietKeys = lazy.Words(`description explanation title timeout timeoutms timeoutseconds runinbackground
 	isbackground background justification yieldtimems
 	maxoutputtokens blocking waitforprevious reason name toolcallid`)
 
 // terminalKeys are members, true or false, that say whether the command has a terminal.
-var terminalKeys = words.Set("tty pty usepty interactive isinteractive")
+var terminalKeys = lazy.Words("tty pty usepty interactive isinteractive")
 
 // spokenKeys are those of them that are free text.
-var spokenKeys = words.Set("description explanation title justification reason name toolcallid")
+var spokenKeys = lazy.Words("description explanation title justification reason name toolcallid")
+
+// truth reports a member that is true, or as good as false.
+func (f *field) truth() bool { return !f.Str && (f.off() || f.Text == "true") }
 
 // quiet reports such a member with a value that does no more either.
 func (f *field) quiet() bool {
-	if !quietKeys[f.Key] || f.Key != f.root {
+	if !quietKeys.Has(f.Key) || f.Key != f.root {
 		return false
 	}
-	return spokenKeys[f.Key] || f.harmless()
+	return spokenKeys.Has(f.Key) || f.harmless()
 }
 
 // GatherCommand collects a command and where it runs. Of several commands all count; of
 // several lists of words it is not known what runs.
-func GatherCommand(list []field, found *finding.Set) (x core.Exec) {
+func GatherCommand(list []field, found *finding.Set) (x approval.Exec) {
 	var lines []string
 	words := ""
 	for _, f := range list {
 		switch {
 		case f.top && !f.odd && f.null(): // as if it were not there
-		case commandKeys[f.Key]:
+		case commandKeys.Has(f.Key):
 			switch {
 			case !f.Str:
 				found.Add(finding.MalformedCall)
@@ -88,12 +91,12 @@ func GatherCommand(list []field, found *finding.Set) (x core.Exec) {
 				}
 				x.Argv = append(x.Argv, f.Text)
 			}
-		case f.Str && workdirKeys[f.Key]:
+		case f.Str && workdirKeys.Has(f.Key):
 			if x.Workdir != "" && x.Workdir != f.Text {
 				found.Add(finding.UnknownParameters)
 			}
 			x.Workdir = f.Text
-		case terminalKeys[f.Key] && f.top && !f.Str && (f.off() || f.Text == "true"):
+		case terminalKeys.Has(f.Key) && f.top && f.truth():
 			if !f.off() {
 				found.Add(finding.OpensTerminal)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
@@ -32,17 +33,17 @@ type Extent struct {
 
 var (
 	// moneyKeys are sums, and whose they are.
-	moneyKeys = words.Set(`amount amounts price total sum cost currency quantity qty iban bic card cardnumber accountnumber invoice
+	moneyKeys = lazy.Words(`amount amounts price total sum cost currency quantity qty iban bic card cardnumber accountnumber invoice
 		invoiceid payee payer payment paymentid paymentintent charge chargeid balance budget wallet`)
 	// screenKeys are how much or where of a screen.
-	screenKeys = words.Set("limit offset page pagesize perpage cursor count ref x y coordinate coordinates timeout")
+	screenKeys = lazy.Words("limit offset page pagesize perpage cursor count ref x y coordinate coordinates timeout")
 	// proseKeys are what a message says.
-	proseKeys = words.Set(`title text body message content contents description details summary subject comment comments
+	proseKeys = lazy.Words(`title text body message content contents description details summary subject comment comments
 		note notes explanation reason`)
 	// lookKeys are all that a plain look at the web may be told.
-	lookKeys = words.Set(`url uri query q prompt format extractmode maxchars raw timeout limit offset page count`)
+	lookKeys = lazy.Words(`url uri query q prompt format extractmode maxchars raw timeout limit offset page count`)
 	// runsKeys are commands and statements, beside codeKeys and statementKeys.
-	runsKeys = words.Set("expression expr eval js javascript function cmdline commandline cli bash stdin cypher filter where")
+	runsKeys = lazy.Words("expression expr eval js javascript function cmdline commandline cli bash stdin cypher filter where")
 )
 
 // What a card can show of what a tool is told: more, or longer, and each call asks.
@@ -57,7 +58,8 @@ func (x *Reading) Extent() (e Extent) {
 	kind := x.Tool.Kind
 	e.Each = !ok || kind == Payer || x.Found.Has(finding.KeywordPay) || kind == Actor && x.Found.Any(finding.Of(finding.OtherHost, finding.FeedsProcess))
 	secret := x.Found.Any(finding.Of(finding.ReadsSecret, finding.MayReadSecret))
-	if kind.Group() == "fs" && kind != Deleter && !(secret && kind != Reader) {
+	others := secret && kind != Reader // which may be any of the workspace's files
+	if kind.Group() == "fs" && kind != Deleter && !others {
 		e.files(list)
 		return e
 	}
@@ -67,15 +69,15 @@ func (x *Reading) Extent() (e Extent) {
 		if f.absent() {
 			continue
 		}
-		runs := codeKeys[f.Key] || statementKeys[f.Key] || runsKeys[f.Key]
+		runs := codeKeys.Has(f.Key) || statementKeys.Has(f.Key) || runsKeys.Has(f.Key)
 		names := f.Str && namesFile(f)
 		if names {
 			e.Places = append(e.Places, workspace.PathWord(f.Text))
 		}
-		ofEach := kind == Other && (names || moneyKeys[f.Key] || runs)
+		ofEach := kind == Other && (names || moneyKeys.Has(f.Key) || runs)
 		e.Each = e.Each || ofEach || f.Key == "subject" && strings.ContainsAny(f.Text, "\r\n")
 		switch host, address := f.host(); {
-		case free == nil, f.top && free[f.Key] && !address:
+		case free == nil, f.top && free.Has(f.Key) && !address:
 		case kind == Web:
 			e.Hosts = append(e.Hosts, host) // of a look every address is a plain one
 		default:
@@ -96,11 +98,12 @@ func (x *Reading) Extent() (e Extent) {
 func (e *Extent) files(list []field) {
 	for i := range list {
 		f := &list[i]
+		place := placeKeys.Has(f.Key) || outKeys.Has(f.Key) || globKeys.Has(f.Key)
 		switch {
 		case f.absent():
-		case deedKeys[f.Key], strings.HasSuffix(f.Key, "method"), f.Key == "command":
+		case deedKeys.Has(f.Key), strings.HasSuffix(f.Key, "method"), f.Key == "command":
 			e.say(f)
-		case f.Str && (placeKeys[f.Key] || outKeys[f.Key] || globKeys[f.Key]):
+		case f.Str && place:
 			e.Places = append(e.Places, workspace.PathWord(f.Text))
 		}
 	}
@@ -108,7 +111,7 @@ func (e *Extent) files(list []field) {
 
 // free gives the members of params that may be others another time, if they are no lists and no
 // objects; nil for none.
-func (x *Reading) free(list []field) map[string]bool {
+func (x *Reading) free(list []field) *lazy.Set {
 	switch kind := x.Tool.Kind; {
 	case kind == Messenger && x.Tool.Name != "sessionssend": // another agent does what it is told
 		return proseKeys
@@ -131,7 +134,7 @@ var moreThanALook = finding.Of(finding.MetadataService, finding.ControlPlane, fi
 func (f *field) isLook() bool {
 	host, address := f.host()
 	names := address || f.Key == "url" || f.Key == "uri"
-	return f.top && lookKeys[f.Key] && (host != "" || !names)
+	return f.top && lookKeys.Has(f.Key) && (host != "" || !names)
 }
 
 // host gives the machine, with its port, of a text that is an address, or has one in it: then
@@ -141,7 +144,7 @@ func (f *field) host() (host string, address bool) {
 		return "", false
 	}
 	u, err := url.Parse(f.Text)
-	if err != nil || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+	if err != nil || u.User != nil || !words.Any(u.Scheme, "http", "https") {
 		return "", true
 	}
 	return strings.ToLower(u.Host), true
@@ -157,7 +160,7 @@ func (x *Reading) Whole() (e Extent) {
 }
 
 // bound is a hash of params without the members that are free; false if they cannot be read.
-func bound(params []byte, free map[string]bool) (string, bool) {
+func bound(params []byte, free *lazy.Set) (string, bool) {
 	d := jsontext.NewDecoder(bytes.NewReader(params))
 	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
 		return "", false
@@ -178,7 +181,7 @@ func bound(params []byte, free map[string]bool) (string, bool) {
 		if err != nil {
 			return "", false
 		}
-		if kind := value.Kind(); free[key] && kind != '{' && kind != '[' {
+		if kind := value.Kind(); free.Has(key) && kind != '{' && kind != '[' {
 			continue
 		}
 		if len(kept) > 1 {
@@ -213,6 +216,6 @@ func namesFile(f *field) bool {
 		return false // a host, which is bound as one
 	}
 	lower := workspace.FoldPath(f.Text)
-	return placeKeys[f.Key] || outKeys[f.Key] || strings.ContainsAny(f.Text, `/\~`) || strings.HasPrefix(f.Text, ".") ||
+	return placeKeys.Has(f.Key) || outKeys.Has(f.Key) || strings.ContainsAny(f.Text, `/\~`) || strings.HasPrefix(f.Text, ".") ||
 		workspace.Apart(lower)
 }

@@ -1,7 +1,7 @@
 package tool
 
 import (
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 )
 
@@ -14,13 +14,13 @@ type Filter struct {
 
 // Layer is one step of the hard layers: a call obeys the filters of its keys.
 type Layer struct {
-	Keys    func(c *core.Call) [2]string // "" is no key
+	Keys    func(c *approval.Call) [2]string // "" is no key
 	Filters map[string][]Filter
 }
 
 // Objection gives the key of the first list that takes the tool away, and whether it
 // is denied there or only not allowed.
-func Objection(layers []Layer, t Tool, c *core.Call) (key string, why finding.Code, any bool) {
+func Objection(layers []Layer, t Tool, c *approval.Call) (key string, why finding.Code, any bool) {
 	for i := range layers {
 		for _, key := range layers[i].Keys(c) {
 			if key == "" {
@@ -43,14 +43,14 @@ func Objection(layers []Layer, t Tool, c *core.Call) (key string, why finding.Co
 const Fixed = "*"
 
 // Always gives the key of a layer for every call.
-func Always(*core.Call) [2]string { return [2]string{Fixed} }
+func Always(*approval.Call) [2]string { return [2]string{Fixed} }
 
 // ByAgent names the agent.
-func ByAgent(c *core.Call) [2]string { return [2]string{c.AgentID} }
+func ByAgent(c *approval.Call) [2]string { return [2]string{c.AgentID} }
 
 // ByGroup names the group of the context and the chat that the session lives in:
 // leaving one of them out gets past no layer.
-func ByGroup(c *core.Call) (keys [2]string) {
+func ByGroup(c *approval.Call) (keys [2]string) {
 	keys[0] = c.Context.Group
 	if c.Origin != nil {
 		keys[1] = c.Origin.Normal().To
@@ -59,7 +59,7 @@ func ByGroup(c *core.Call) (keys [2]string) {
 }
 
 // ByProvider names the provider of the model, and the model of it.
-func ByProvider(c *core.Call) [2]string {
+func ByProvider(c *approval.Call) [2]string {
 	p := c.Context.Provider
 	if p == "" || c.Context.Model == "" {
 		return [2]string{p}
@@ -68,7 +68,7 @@ func ByProvider(c *core.Call) [2]string {
 }
 
 // ByAgentProvider names the agent and the provider; a zero byte keeps them apart.
-func ByAgentProvider(c *core.Call) [2]string {
+func ByAgentProvider(c *approval.Call) [2]string {
 	keys := ByProvider(c)
 	for i, k := range keys {
 		if k != "" {
@@ -79,7 +79,7 @@ func ByAgentProvider(c *core.Call) [2]string {
 }
 
 // InSandbox has a key for calls that run in a sandbox.
-func InSandbox(c *core.Call) (keys [2]string) {
+func InSandbox(c *approval.Call) (keys [2]string) {
 	if c.Context.Sandboxed {
 		keys[0] = Fixed
 	}
@@ -87,7 +87,7 @@ func InSandbox(c *core.Call) (keys [2]string) {
 }
 
 // InSubagent has a key for calls of an agent that another one has started.
-func InSubagent(c *core.Call) (keys [2]string) {
+func InSubagent(c *approval.Call) (keys [2]string) {
 	if c.Context.Subagent {
 		keys[0] = Fixed
 	}

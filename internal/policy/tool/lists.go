@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"approvalbot/internal/policy/words"
 )
@@ -52,11 +53,11 @@ func NewList(names []string, wide bool) (*List, []error) {
 		switch {
 		case n == "*":
 			l.Every, l.Plausible = true, true
-		case isGroup && toolGroups[group] == nil:
+		case isGroup && toolGroups()[group] == nil:
 			bad = append(bad, fmt.Errorf("there is no group %q; the groups are %s", n, strings.Join(GroupNames(), ", ")))
 		case isGroup:
-			maps.Copy(l.Exact, toolGroups[group])
-			l.Commands = l.Commands || toolGroups[group]["exec"]
+			maps.Copy(l.Exact, toolGroups()[group])
+			l.Commands = l.Commands || toolGroups()[group]["exec"]
 			l.Plausible, l.Grouped = true, true
 		case n == "" || strings.ContainsAny(n, "?[]{} \t\n"):
 			bad = append(bad, fmt.Errorf("%q is no tool's name; write a name, a pattern with *, or group: and a group", n))
@@ -74,7 +75,7 @@ func (l *List) add(name string) {
 	l.Exact[folded] = true
 	l.Commands = l.Commands || folded == "exec"
 	_, plain := Fold(name)
-	l.Plausible = l.Plausible || !plain || toolGroups["all"][folded]
+	l.Plausible = l.Plausible || !plain || toolGroups()["all"][folded]
 }
 
 // name folds a name or a pattern as the list compares it.
@@ -88,7 +89,7 @@ func (l *List) name(s string) string {
 
 // toolGroups are the shorthands of lists: the names that the common runtimes
 // give to tools of one sort, folded.
-var toolGroups = func() map[string]map[string]bool {
+var toolGroups = sync.OnceValue(func() map[string]map[string]bool {
 	g := map[string]map[string]bool{
 		"runtime":   words.Set("process codeexecution bashoutput"),
 		"fs":        words.Set(""),
@@ -104,7 +105,7 @@ var toolGroups = func() map[string]map[string]bool {
 		"media":      words.Set("image imagegenerate viewimage tts pdf"),
 	}
 	all := map[string]bool{}
-	for name, kind := range Kinds {
+	for name, kind := range Kinds() {
 		all[name] = true
 		grouped := g["memory"][name] || g["sessions"][name] || g["media"][name]
 		if group := kind.Group(); group != "" && !grouped {
@@ -116,11 +117,11 @@ var toolGroups = func() map[string]map[string]bool {
 	}
 	g["openclaw"], g["all"] = all, all
 	return g
-}()
+})
 
 // GroupNames lists the groups, in order.
 func GroupNames() []string {
-	names := slices.Sorted(maps.Keys(toolGroups))
+	names := slices.Sorted(maps.Keys(toolGroups()))
 	for i, n := range names {
 		names[i] = "group:" + n
 	}
@@ -128,15 +129,17 @@ func GroupNames() []string {
 }
 
 // Profiles are ready-made lists of allowed tools. Nil: no opinion.
-var Profiles = map[string][]string{
-	"":        nil,
-	"full":    nil,
-	"minimal": {"session_status"},
-	"coding": {"group:fs", "group:runtime", "group:web", "group:sessions", "group:memory", "group:agents",
-		"image", "think", "todoread", "todowrite", "writetodos", "askuserquestion"},
-	"messaging": {"group:messaging", "sessions_list", "sessions_history", "sessions_send", "session_status"},
-}
+var Profiles = sync.OnceValue(func() map[string][]string {
+	return map[string][]string{
+		"":        nil,
+		"full":    nil,
+		"minimal": {"session_status"},
+		"coding": {"group:fs", "group:runtime", "group:web", "group:sessions", "group:memory", "group:agents",
+			"image", "think", "todoread", "todowrite", "writetodos", "askuserquestion"},
+		"messaging": {"group:messaging", "sessions_list", "sessions_history", "sessions_send", "session_status"},
+	}
+})
 
 // Known lists the folded names of all tools that policy knows, in order:
 // for labels of metrics, which must not grow with what callers send.
-func Known() []string { return slices.Sorted(maps.Keys(toolGroups["all"])) }
+func Known() []string { return slices.Sorted(maps.Keys(toolGroups()["all"])) }

@@ -3,6 +3,7 @@ package tool
 import (
 	"strings"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/words"
 )
 
@@ -10,27 +11,27 @@ import (
 // worse, or run a command, have one: what is missing or of the wrong type there is
 // refused, since nobody could tell what a yes would run.
 type form struct {
-	needs map[string]bool    // one of these members must hold a value; nil: any member must
-	value func(*field) bool  // whether it is one
-	flat  bool               // it stands in the member itself, or in a list, not in an object
-	top   bool               // it stands in the member itself
-	known [3]map[string]bool // members that never stand for it; any other one might, so such a call asks
+	needs *lazy.Set         // one of these members must hold a value; nil: any member must
+	value func(*field) bool // whether it is one
+	flat  bool              // it stands in the member itself, or in a list, not in an object
+	top   bool              // it stands in the member itself
+	known [3]*lazy.Set      // members that never stand for it; any other one might, so such a call asks
 }
 
 var (
 	// amountKeys say how much is paid.
-	amountKeys = words.Set("amount amounts amountcents amountminor amountmicros value total totalamount sum price unitamount")
+	amountKeys = lazy.Words("amount amounts amountcents amountminor amountmicros value total totalamount sum price unitamount")
 	// messageKeys hold what is sent to people.
-	messageKeys = words.Set(`text message body content contents subject html markdown caption msg
+	messageKeys = lazy.Words(`text message body content contents subject html markdown caption msg
 		messagetext textbody htmlbody`)
 	// statementKeys hold what a database is to run.
-	statementKeys = words.Set("sql query queries statement statements command cmd script code q text")
+	statementKeys = lazy.Words("sql query queries statement statements command cmd script code q text")
 	// commandKeys hold what a tool that runs commands is to run; see gather.
-	commandKeys = words.Set("command cmd script argv args")
+	commandKeys = lazy.Words("command cmd script argv args")
 	// workdirKeys say in which directory it runs.
-	workdirKeys = words.Set("workdir cwd dirpath directory workingdirectory")
+	workdirKeys = lazy.Words("workdir cwd dirpath directory workingdirectory")
 	// removedKeys name what is deleted.
-	removedKeys = words.Union(PathKeys, dirKeys)
+	removedKeys = lazy.Union(PathKeys, dirKeys)
 )
 
 // formOf gives the form of a tool's calls; false: it has none, or policy does not know
@@ -38,7 +39,7 @@ var (
 func formOf(t Tool) (form, bool) {
 	switch t.Kind {
 	case Deleter:
-		known := [3]map[string]bool{contentKeys, writerKeys, deedKeys}
+		known := [3]*lazy.Set{contentKeys, writerKeys, deedKeys}
 		return form{needs: removedKeys, value: isText, flat: true, known: known}, true
 	case Messenger:
 		return form{needs: messageKeys, value: isText}, true
@@ -47,14 +48,14 @@ func formOf(t Tool) (form, bool) {
 	case Database:
 		return form{needs: statementKeys, value: isText}, true
 	case Exec:
-		return form{needs: commandKeys, value: isText, flat: true, known: [3]map[string]bool{quietKeys, dirKeys}}, true
+		return form{needs: commandKeys, value: isText, flat: true, known: [3]*lazy.Set{quietKeys, dirKeys}}, true
 	case Actor:
 		if t.Name == "sessionsspawn" || t.Name == "enterworktree" {
 			return form{}, false // nothing of theirs is needed
 		}
-		f := form{value: isText, top: true, known: [3]map[string]bool{actionKeys[t.Name]}}
-		if key := actionTools[t.Name].key; key != "" {
-			f.needs = map[string]bool{key: true}
+		f := form{value: isText, top: true, known: [3]*lazy.Set{actionKeys()[t.Name]}}
+		if key := actionTools()[t.Name].key; key != "" {
+			f.needs = lazy.Words(key)
 		}
 		return f, true
 	}
@@ -77,8 +78,8 @@ func (x form) malformed(list []field) bool {
 	satisfied, given, unknown := false, false, false
 	for i := range list {
 		f := &list[i]
-		is := x.needs[f.Key] && x.needs[f.root] && !f.odd
-		within := is || x.needs[f.root]
+		is := x.needs.Has(f.Key) && x.needs.Has(f.root) && !f.odd
+		within := is || x.needs.Has(f.root)
 		placed, objects := f.top || !x.top, !x.flat && !x.top
 		switch {
 		case x.needs == nil:
@@ -101,7 +102,7 @@ func (x form) malformed(list []field) bool {
 
 func (x form) knows(f *field) bool {
 	for _, keys := range x.known {
-		if keys[f.Key] && !f.odd {
+		if keys.Has(f.Key) && !f.odd {
 			return true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/program"
@@ -31,16 +32,16 @@ func (x *Reading) BesideArguments() bool {
 }
 
 // PathKeys are members that name the file.
-var PathKeys = words.Set(`path filepath file filename absolutepath targetfile targetpath notebookpath targetnotebook
+var PathKeys = lazy.Words(`path filepath file filename absolutepath targetfile targetpath notebookpath targetnotebook
 	relativeworkspacepath uri paths files destination
 	filepaths targetfiles relativepath abspath fullpath pathname`)
 
 // sourceKeys name files to tools that read, beside pathKeys.
-var sourceKeys = words.Set("image images imagepath imagepaths pdf pdfs document documents searchpath searchpaths source sources input")
+var sourceKeys = lazy.Words("image images imagepath imagepaths pdf pdfs document documents searchpath searchpaths source sources input")
 
 // dirKeys are members that name a directory. What a path of the same call means
 // may depend on it.
-var dirKeys = words.Set(`workdir cwd dir dirs dirpath dirname directory directories directorypath folder folders
+var dirKeys = lazy.Words(`workdir cwd dir dirs dirpath dirname directory directories directorypath folder folders
 	folderpath root roots rootdir rootpath rootdirectory
 	base basedir basepath basedirectory workingdir workingdirectory workingpath workspace workspacedir workspacepath
 	workspaceroot workspacefolder
@@ -52,7 +53,7 @@ var dirKeys = words.Set(`workdir cwd dir dirs dirpath dirname directory director
 
 // machineKeys are members that name another machine, who acts there, or what else
 // is started.
-var machineKeys = words.Set(`host hosts hostname server servername domain endpoint baseurl proxy remote remotehost
+var machineKeys = lazy.Words(`host hosts hostname server servername domain endpoint baseurl proxy remote remotehost
 	node nodeid machine instance container containerid pod ssh sshhost
 	user username port socket environment env sandbox gateway gatewayurl gatewaytoken connection device deviceid
 	token auth authorization headers
@@ -60,30 +61,30 @@ var machineKeys = words.Set(`host hosts hostname server servername domain endpoi
 	filter pipe pre post callback hook hooks formatter`)
 
 // textKeys are members of reading tools that are not paths.
-var textKeys = words.Set(`pattern patterns query queries regex regexp search q searchterm description
+var textKeys = lazy.Words(`pattern patterns query queries regex regexp search q searchterm description
 	displaydescription explanation prompt reason title intent taskprogress toolsummary
 	type filetype outputmode language model symbol symbolname identifier instruction instructions question questions toolcallid
 	exclude excludes excludepattern excludepatterns excludeglob excludeglobs excludefilepattern ignore ignores
 	ignoreglobs ignorepattern ignorepatterns`)
 
 // globKeys are members that say which names a search looks at.
-var globKeys = words.Set(`glob globs include includes includepattern includepatterns includeglob includeglobs
+var globKeys = lazy.Words(`glob globs include includes includepattern includepatterns includeglob includeglobs
 	filepattern filepatterns fileglob globpattern globpatterns namepattern`)
 
 // outKeys are members that say where a tool is to put what it got.
-var outKeys = words.Set(`output outputfile outputpath outputdir outputfilename out outfile outpath save saveto
+var outKeys = lazy.Words(`output outputfile outputpath outputdir outputfilename out outfile outpath save saveto
 	saveas savepath savedir savefile savefilename
 	dest destination destinationpath destpath writeto writepath export exportto exportpath download downloadto
 	downloadpath downloaddir logfile tee redirect`)
 
 // codeKeys are members that would make a reading tool more than that.
-var codeKeys = words.Set("command cmd script code exec argv args arguments flags extraargs shell sql")
+var codeKeys = lazy.Words("command cmd script code exec argv args arguments flags extraargs shell sql")
 
 // deedKeys say what a tool that can do several things is to do.
-var deedKeys = words.Set("operation operations action actions op mode method verb task subcommand commandtype")
+var deedKeys = lazy.Words("operation operations action actions op mode method verb task subcommand commandtype")
 
 // readingDeeds are values of deedKeys that only read.
-var readingDeeds = words.Set(`read view get list ls search find grep glob show open print cat stat info outline
+var readingDeeds = lazy.Words(`read view get list ls search find grep glob show open print cat stat info outline
 	preview hover references definition implementation symbols
 	gotodefinition gotoimplementation gototypedefinition findreferences documentsymbol documentsymbols
 	workspacesymbol workspacesymbols preparecallhierarchy incomingcalls outgoingcalls diagnostics
@@ -91,7 +92,7 @@ var readingDeeds = words.Set(`read view get list ls search find grep glob show o
 	default summary file regex literal fuzzy exact`)
 
 // contentKeys are members of writing tools that are not paths.
-var contentKeys = words.Set(`content contents text newstring oldstring newtext oldtext newstr oldstr newcontent
+var contentKeys = lazy.Words(`content contents text newstring oldstring newtext oldtext newstr oldstr newcontent
 	filetext filecontent inserttext instructions
 	instruction codeedit edits diff explanation description displaydescription cellid celltype newsource source
 	reason title aiproposedcontent aiproposedstring
@@ -99,7 +100,7 @@ var contentKeys = words.Set(`content contents text newstring oldstring newtext o
 
 // writerKeys are members of writing tools that hold a number, a flag or a word
 // and change where in the file is written, or how it is looked for.
-var writerKeys = words.Set(`replaceall changeall allowmultiple expectedreplacements insertline viewrange cellidx
+var writerKeys = lazy.Words(`replaceall changeall allowmultiple expectedreplacements insertline viewrange cellidx
 	cellindex cellnumber cellname celllanguage isnewcell linecount line lines
 	startline endline linenumber offset limit encoding editmode replaceallmatches replaceallmultiple modifiedbyuser
 	append overwrite createdirs createdirectories createparents mkdirs
@@ -107,18 +108,18 @@ var writerKeys = words.Set(`replaceall changeall allowmultiple expectedreplaceme
 	occurrence beforecontext aftercontext newline trailingnewline dryrun`)
 
 // editDeeds are values of a writing tool's "mode" and of an editor's "command".
-var editDeeds = words.Set("create edit overwrite append write insert replace strreplace undoedit view")
+var editDeeds = lazy.Words("create edit overwrite append write insert replace strreplace undoedit view")
 
 // patchKeys are members that hold a patch.
-var patchKeys = words.Set("input patch patchtext patchcontent diff text content unifieddiff")
+var patchKeys = lazy.Words("input patch patchtext patchcontent diff text content unifieddiff")
 
 // HostKeys are members whose text is an address even without a scheme.
-var HostKeys = words.Set(`host hostname url urls uri domain server address endpoint baseurl link href target to
+var HostKeys = lazy.Words(`host hostname url urls uri domain server address endpoint baseurl link href target to
 	origin ip proxy httpproxy httpsproxy socks
 	unixsocket socketpath socket resolve connectto gateway upstream fallback mirror destination dest remote`)
 
 // placeKeys are members that name a file or a directory.
-var placeKeys = words.Union(PathKeys, sourceKeys, dirKeys)
+var placeKeys = lazy.Union(PathKeys, sourceKeys, dirKeys)
 
 // absent reports a member that might as well not be there.
 func (f *field) absent() bool { return f.Text == "" && f.Str || f.null() }
@@ -144,10 +145,10 @@ func (f *field) harmless() bool {
 		}
 	}
 	lower := strings.ToLower(f.Text)
-	if workspace.SecretPath(lower) || nameWords[lower]&(saysWrite|saysEnd) != 0 || program.IsWrapper(lower) {
+	if workspace.SecretPath(lower) || nameWords()[lower]&(saysWrite|saysEnd) != 0 || program.IsWrapper(lower) {
 		return false
 	}
-	return !workspace.MetadataHosts[lower] && lower != "localhost"
+	return !workspace.MetadataHosts.Has(lower) && lower != "localhost"
 }
 
 // off reports a flag that is not set.
@@ -185,7 +186,7 @@ func (r *Params) standIn(w workspace.Word) {
 func (r *Params) standsIn(list []field, unclear finding.Code) {
 	for i := range list {
 		f := &list[i]
-		if !dirKeys[f.Key] || !f.Str || f.Text == "" {
+		if !dirKeys.Has(f.Key) || !f.Str || f.Text == "" {
 			continue
 		}
 		w := workspace.PathWord(f.Text)

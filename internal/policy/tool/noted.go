@@ -22,7 +22,7 @@ func mayBePath(key, text string) bool {
 	if len(text) > 4096 || strings.Contains(text, "://") {
 		return false
 	}
-	return PathKeys[key] || strings.Contains(text, "/") && !strings.ContainsAny(text, " \n")
+	return PathKeys.Has(key) || strings.Contains(text, "/") && !strings.ContainsAny(text, " \n")
 }
 
 // NoteHosts notes the machines that are named by addresses, and by members for them.
@@ -30,7 +30,7 @@ func NoteHosts(list []field, hosts *command.Hosts) {
 	for _, p := range list {
 		switch {
 		case !p.Str:
-		case HostKeys[p.Key]:
+		case HostKeys.Has(p.Key):
 			hosts.Address(p.Text)
 		case strings.Contains(p.Text, "://"):
 			for t := range strings.FieldsSeq(p.Text) {

@@ -1,9 +1,10 @@
 package tool
 
 import (
-	"regexp"
 	"strings"
+	"sync"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
@@ -21,17 +22,17 @@ func (r *Params) Patch(list []field) {
 		case f.odd || !f.direct():
 			r.Found.Add(finding.UnknownParameters)
 		case f.absent():
-		case dirKeys[f.Key] && f.Str:
-		case PathKeys[f.Key] && f.Str:
+		case dirKeys.Has(f.Key) && f.Str:
+		case PathKeys.Has(f.Key) && f.Str:
 			r.Write(workspace.PathWord(f.Text))
-		case patchKeys[f.Key] && f.Str:
+		case patchKeys.Has(f.Key) && f.Str:
 			p := patchReader{Params: r}
 			p.lines(f.Text)
 			if addsNothing.MatchString(f.Text) {
 				r.Found.Add(finding.DeletesFile)
 			}
 			named = named || p.named
-		case writerKeys[f.Key] && f.harmless(), contentKeys[f.Key] && !writerKeys[f.Key]:
+		case writerKeys.Has(f.Key) && f.harmless(), contentKeys.Has(f.Key) && !writerKeys.Has(f.Key):
 		default:
 			r.Found.Add(finding.UnknownParameters)
 		}
@@ -43,7 +44,7 @@ func (r *Params) Patch(list []field) {
 
 // addsNothing finds a file that a patch gives nothing as its whole contents. Some
 // runtimes take the place of one that is there.
-var addsNothing = regexp.MustCompile(`(?m)^\s*\*\*\* Add File:.*(?:\n\+?[ \t]*)*(?:\n\*\*\*|\n?\z)`)
+var addsNothing = lazy.Pattern(`(?m)^\s*\*\*\* Add File:.*(?:\n\+?[ \t]*)*(?:\n\*\*\*|\n?\z)`)
 
 // patchReader reads the lines of one patch.
 type patchReader struct {
@@ -123,7 +124,7 @@ func (p *patchReader) gitLine(line string) {
 // though no more is known of a patch that names no other.
 func (p *patchReader) context(line string) {
 	rest, ok := strings.CutPrefix(line, "*** ")
-	if !ok || strings.HasSuffix(rest, "*") || marks[strings.ToLower(rest)] {
+	if !ok || strings.HasSuffix(rest, "*") || marks()[strings.ToLower(rest)] {
 		return
 	}
 	named := p.named
@@ -136,13 +137,15 @@ func (p *patchReader) context(line string) {
 }
 
 // marks are lines of stars that name nothing.
-var marks = map[string]bool{"begin patch": true, "end patch": true, "end of file": true}
+var marks = sync.OnceValue(func() map[string]bool {
+	return map[string]bool{"begin patch": true, "end patch": true, "end of file": true}
+})
 
 // knownStars reports a line of stars that names no file: a mark of the patch, or
 // a line of its contents.
 func knownStars(line string) bool {
 	lower := strings.ToLower(strings.TrimSpace(strings.TrimLeft(line, "*")))
-	if marks[lower] {
+	if marks()[lower] {
 		return true
 	}
 	_, _, colon := strings.Cut(lower, ":")

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/budget"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/line"
@@ -13,7 +13,7 @@ import (
 
 // Reading is one call as what is read of its params.
 type Reading struct {
-	Call  core.Call
+	Call  approval.Call
 	Tool  Tool
 	Own   *workspace.Own
 	Lines *line.Wide // reads shell lines
@@ -82,9 +82,9 @@ func (x *Reading) assessText() {
 			text = line.Uncompared(text)
 		}
 		switch {
-		case codeKeys[f.Key] && f.top:
+		case codeKeys.Has(f.Key) && f.top:
 			lines = append(lines, text)
-		case codeKeys[f.Key]:
+		case codeKeys.Has(f.Key):
 			lines, argv = append(lines, text), append(argv, text)
 		}
 	}
@@ -95,7 +95,7 @@ func (x *Reading) assessText() {
 	for _, l := range append(lines, strings.Join(argv, " ")) {
 		sh.Line(l)
 	}
-	x.Found = x.Found.Or(sh.Finish(strings.Join(lines, "\n")).And(finding.OfClass[core.R4]))
+	x.Found = x.Found.Or(sh.Finish(strings.Join(lines, "\n")).And(finding.OfClass[approval.R4]))
 }
 
 // stands is where the call's params count from.

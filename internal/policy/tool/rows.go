@@ -4,12 +4,11 @@ import (
 	"slices"
 	"strings"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
 	"approvalbot/internal/policy/budget"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/line"
-
 	"approvalbot/internal/policy/workspace"
 )
 
@@ -22,7 +21,7 @@ func (x *Reading) ReadRow(row *Row) {
 	}
 	x.Found.Add(row.Code)
 	r := rowReader{Params: x.Params(&x.Found, x.Wanted()), lines: x.Lines, steps: x.Steps, row: row}
-	r.asks = finding.Reasons[row.Code].Class >= core.R3
+	r.asks = finding.Reasons[row.Code].Class >= approval.R3
 	for i := range list {
 		r.field(&list[i])
 	}
@@ -155,7 +154,7 @@ func (x *Reading) ReadDeclared(rest finding.Set) {
 	for i := range list {
 		r.ReadAny(&list[i])
 	}
-	if x.Call.Context.Tool.Hints.OpenWorld != core.HintNo && carriesData(x.Call.Params, list) {
+	if x.Call.Context.Tool.Hints.OpenWorld != approval.HintNo && carriesData(x.Call.Params, list) {
 		x.Found.Add(finding.SendsData)
 	}
 }
@@ -163,30 +162,30 @@ func (x *Reading) ReadDeclared(rest finding.Set) {
 // ReadAny reads a param of which nothing is known but that the tool only reads.
 func (r *Params) ReadAny(f *field) {
 	switch {
-	case codeKeys[f.Key],
-		codeKeys[f.root],
-		outKeys[f.Key] && !f.off(),
-		bodyKeys[f.Key] && !f.Str && !f.off():
+	case codeKeys.Has(f.Key),
+		codeKeys.Has(f.root),
+		outKeys.Has(f.Key) && !f.off(),
+		bodyKeys.Has(f.Key) && !f.Str && !f.off():
 		r.Found.Add(finding.UnknownParameters)
-	case deedKeys[f.Key] && f.Str:
-		if d, _ := foldKey(f.Text); !readingDeeds[d] {
+	case deedKeys.Has(f.Key) && f.Str:
+		if d, _ := foldKey(f.Text); !readingDeeds.Has(d) {
 			r.Found.Add(finding.UnknownParameters)
 		}
-	case methodKeys[f.Key] && f.Str && !onlyReads(f.Text):
+	case methodKeys.Has(f.Key) && f.Str && !onlyReads(f.Text):
 		r.Found.Add(finding.SendsData)
 	}
 	if !f.Str || f.Text == "" {
 		return
 	}
 	r.AddressesIn(f.Text)
-	r.hostsIn(f.Text, HostKeys[f.Key] || urlKeys[f.Key])
+	r.hostsIn(f.Text, HostKeys.Has(f.Key) || urlKeys.Has(f.Key))
 	for w := range strings.FieldsSeq(f.Text) {
 		w = strings.TrimRight(strings.Trim(w, "\"'`<>(),;"), ".!?:")
 		if pathLike(w) {
 			r.contents(w, Reader)
 		}
 	}
-	if placeKeys[f.Key] {
+	if placeKeys.Has(f.Key) {
 		r.contents(f.Text, Reader)
 	}
 }

@@ -4,10 +4,11 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/language"
-	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
 )
 
@@ -15,70 +16,80 @@ import (
 func (r *Params) files(list []field, kind Kind) {
 	r.Found.Add(finding.ReadOnlyTool)
 	r.standsIn(list, finding.MayReadSecret)
-	globs := *r // globs count from the directories that are searched as well
-	if kind == Searcher || kind == ManyReader {
-		for i := range list {
-			if f := &list[i]; isText(f) && (PathKeys[f.Key] || sourceKeys[f.Key]) {
-				globs.standIn(workspace.PathWord(f.Text))
-			}
-		}
-	}
+	globs := r.searched(list, kind)
 	for i := range list {
-		f := &list[i]
-		if !f.odd && f.absent() {
-			continue
-		}
-		key := uses[f.Key]
-		if !f.Str && !f.off() && beyondReading(f.Key, key) {
-			r.Found.Add(finding.UnknownParameters)
-			continue
-		}
-		root := key
-		if f.root != f.Key {
-			root = uses[f.root]
-		}
-		within := f.direct() || root&(usePath|useSource|useDir|useText|useGlob|useDeed) != 0
-		acts := kind == Editor && f.Key == "command" // it is "view", or this would not be reading
-		codeKey, codeRoot := key&useCode != 0 && !acts, root&useCode != 0 && !f.top
-		switch {
-		case f.odd, codeKey, codeRoot, key&useOut != 0:
-			r.Found.Add(finding.UnknownParameters)
-			if f.Str && key&useOut != 0 {
-				r.Write(workspace.PathWord(f.Text))
-			}
-		case !f.Str, acts:
-		case key&useMachine != 0:
-			r.Found.Add(finding.UnknownParameters)
-		case within && key&useText != 0:
-			if kind == Reader && !strings.ContainsAny(f.Text, " \t\n") { // a tool that is given no other path could take it for one
-				r.Read(workspace.PathWord(f.Text))
-			}
-		case strings.HasPrefix(f.Text, "-"):
-			r.Found.Add(finding.UnknownParameters)
-		case strings.Contains(f.Text, "://"):
-			r.Address(f.Text)
-			if !within || key&(usePath|useSource|useURL) == 0 {
-				r.Found.Add(finding.UnknownParameters)
-			}
-		case within && key&useGlob != 0 && kind == ManyReader:
-			r.many(f.Text)
-		case within && key&useGlob != 0:
-			globs.glob(f.Text, kind)
-		case within && key&useDeed != 0:
-			if d, _ := foldKey(f.Text); !readingDeeds[d] {
-				r.Found.Add(finding.UnknownParameters)
-			}
-		case within && key&(usePath|useSource|useDir) != 0:
-			r.contents(f.Text, kind)
-		default:
-			if doesMore(f.Key) || !f.harmless() && !digitRanges(f.Text) {
-				r.Found.Add(finding.UnknownParameters)
-			}
-			r.contents(f.Text, kind)
+		if f := &list[i]; f.odd || !f.absent() {
+			r.member(f, kind, &globs)
 		}
 	}
 	if kind == Searcher && wholeFiles(list) {
 		r.Found.Add(finding.MayReadSecret)
+	}
+}
+
+// searched is a reader for globs, which count from the directories that are searched as well.
+func (r *Params) searched(list []field, kind Kind) Params {
+	globs := *r
+	if kind == Searcher || kind == ManyReader {
+		for i := range list {
+			if f := &list[i]; isText(f) && (PathKeys.Has(f.Key) || sourceKeys.Has(f.Key)) {
+				globs.standIn(workspace.PathWord(f.Text))
+			}
+		}
+	}
+	return globs
+}
+
+// member reads one member of a tool that reads files, by what its name and that of the member around
+// it are for.
+func (r *Params) member(f *field, kind Kind, globs *Params) {
+	key := uses()[f.Key]
+	if !f.Str && !f.off() && beyondReading(f.Key, key) {
+		r.Found.Add(finding.UnknownParameters)
+		return
+	}
+	root := key
+	if f.root != f.Key {
+		root = uses()[f.root]
+	}
+	within := f.direct() || root&(usePath|useSource|useDir|useText|useGlob|useDeed) != 0
+	acts := kind == Editor && f.Key == "command" // it is "view", or this would not be reading
+	codeKey, codeRoot := key&useCode != 0 && !acts, root&useCode != 0 && !f.top
+	switch {
+	case f.odd, codeKey, codeRoot, key&useOut != 0:
+		r.Found.Add(finding.UnknownParameters)
+		if f.Str && key&useOut != 0 {
+			r.Write(workspace.PathWord(f.Text))
+		}
+	case !f.Str, acts:
+	case key&useMachine != 0:
+		r.Found.Add(finding.UnknownParameters)
+	case within && key&useText != 0:
+		if kind == Reader && !strings.ContainsAny(f.Text, " \t\n") { // a tool that is given no other path could take it for one
+			r.Read(workspace.PathWord(f.Text))
+		}
+	case strings.HasPrefix(f.Text, "-"):
+		r.Found.Add(finding.UnknownParameters)
+	case strings.Contains(f.Text, "://"):
+		r.Address(f.Text)
+		if !within || key&(usePath|useSource|useURL) == 0 {
+			r.Found.Add(finding.UnknownParameters)
+		}
+	case within && key&useGlob != 0 && kind == ManyReader:
+		r.many(f.Text)
+	case within && key&useGlob != 0:
+		globs.glob(f.Text, kind)
+	case within && key&useDeed != 0:
+		if d, _ := foldKey(f.Text); !readingDeeds.Has(d) {
+			r.Found.Add(finding.UnknownParameters)
+		}
+	case within && key&(usePath|useSource|useDir) != 0:
+		r.contents(f.Text, kind)
+	default:
+		if doesMore(f.Key) || !f.harmless() && !digitRanges(f.Text) {
+			r.Found.Add(finding.UnknownParameters)
+		}
+		r.contents(f.Text, kind)
 	}
 }
 
@@ -99,20 +110,18 @@ const (
 )
 
 // uses gives the uses of members' names at once.
-var uses = func() map[string]use {
+var uses = sync.OnceValue(func() map[string]use {
 	m := map[string]use{}
-	for u, keys := range map[use]map[string]bool{
+	for u, keys := range map[use]*lazy.Set{
 		usePath: PathKeys, useSource: sourceKeys, useDir: dirKeys, useText: textKeys, useGlob: globKeys,
 		useDeed: deedKeys, useCode: codeKeys, useOut: outKeys, useMachine: machineKeys, useURL: urlKeys,
 	} {
-		for key, is := range keys {
-			if is {
-				m[key] |= u
-			}
+		for _, key := range keys.List() {
+			m[key] |= u
 		}
 	}
 	return m
-}()
+})
 
 // beyondReading reports a member, of these uses, by which a reading tool that is given
 // more than false does more.
@@ -121,9 +130,11 @@ func beyondReading(key string, u use) bool {
 }
 
 // doesMore reports a member of a reading tool whose name is a deed.
-func doesMore(key string) bool { return nameWords[key]&(saysWrite|saysEnd) != 0 || moreDeeds[key] }
+func doesMore(key string) bool {
+	return nameWords()[key]&(saysWrite|saysEnd) != 0 || moreDeeds.Has(key)
+}
 
-var moreDeeds = words.Set("write save fix apply overwrite commit install chmod sudo eval spawn autofix dofix remove unlink touch")
+var moreDeeds = lazy.Words("write save fix apply overwrite commit install chmod sudo eval spawn autofix dofix remove unlink touch")
 
 // digitRanges reports a list of pages or lines.
 func digitRanges(text string) bool { return strings.Trim(text, "0123456789-,: .") == "" }
@@ -240,24 +251,24 @@ func wholeFiles(list []field) bool {
 			shown = shown || m == "content"
 		case f.Key == "namesonly" && !f.off():
 			told.add(true)
-		case searchKeys[f.Key] && f.Str:
+		case searchKeys.Has(f.Key) && f.Str:
 			asked = true
 			words = words && workspace.OwnWord(strings.ToLower(f.Text))
 			near = near || workspace.NearSecret(f.Text)
 			shown = shown || workspace.LikeSecret(f.Text)
 			folded = folded || strings.ToUpper(f.Text) == f.Text || strings.Contains(f.Text, "(?i")
-		case globKeys[f.Key] && f.Str && f.Text != "":
+		case globKeys.Has(f.Key) && f.Str && f.Text != "":
 			globs.add(workspace.SourceGlobs(f.Text))
 		case (f.Key == "type" || f.Key == "filetype") && f.Str:
-			typed = language.CodeTypes[f.Text]
-		case placeKeys[f.Key] && isText(f):
-			paths.add(workspace.CodeEnds[strings.TrimPrefix(path.Ext(strings.ToLower(f.Text)), ".")])
-		case foldKeys[f.Key]:
+			typed = language.CodeTypes.Has(f.Text)
+		case placeKeys.Has(f.Key) && isText(f):
+			paths.add(workspace.CodeEnds.Has(strings.TrimPrefix(path.Ext(strings.ToLower(f.Text)), ".")))
+		case foldKeys.Has(f.Key):
 			folded = folded || f.off() == (f.Key == "casesensitive" || f.Key == "matchcase")
-		case (aroundKeys[f.Key] || oppositeKeys[f.Key]) && !f.off():
+		case (aroundKeys.Has(f.Key) || oppositeKeys.Has(f.Key)) && !f.off():
 			n, err := strconv.Atoi(f.Text)
 			few := err == nil && n >= 0 && n <= 10
-			words = words && few && aroundKeys[f.Key]
+			words = words && few && aroundKeys.Has(f.Key)
 		}
 	}
 	if globs.some || globs.others { // searches let their globs count before their types
@@ -278,9 +289,9 @@ func (n *names) add(holds bool) { n.some, n.others = n.some || holds, n.others |
 func (n *names) all() bool { return n.some && !n.others }
 
 var (
-	searchKeys = words.Set("pattern patterns query queries regex regexp search q searchterm")
-	aroundKeys = words.Set(`a b c context contextlines before after beforecontext aftercontext contextbefore
+	searchKeys = lazy.Words("pattern patterns query queries regex regexp search q searchterm")
+	aroundKeys = lazy.Words(`a b c context contextlines before after beforecontext aftercontext contextbefore
 		contextafter linesbefore linesafter`)
-	foldKeys     = words.Set("i ignorecase caseinsensitive casesensitive matchcase")
-	oppositeKeys = words.Set("v invert invertmatch multiline multilinemode dotall")
+	foldKeys     = lazy.Words("i ignorecase caseinsensitive casesensitive matchcase")
+	oppositeKeys = lazy.Words("v invert invertmatch multiline multilinemode dotall")
 )

@@ -1,5 +1,7 @@
 package tool
 
+import "sync"
+
 // Kind says how a tool's params are read.
 type Kind uint8
 
@@ -40,7 +42,7 @@ type Tool struct {
 // change any day, so that "mcp__filesystem__read_file" may be anything. Such a
 // name can only make things worse (see verbs.go); an operator who knows a server
 // writes a rule for it.
-var Kinds = func() map[string]Kind {
+var Kinds = sync.OnceValue(func() map[string]Kind {
 	m := map[string]Kind{}
 	for kind, names := range map[Kind][]string{
 		Quiet: {"think", "todoread", "todowrite", "todolist", "writetodos", "updatetodos", "updateplan",
@@ -86,17 +88,17 @@ var Kinds = func() map[string]Kind {
 			m[n] = kind
 		}
 	}
-	for n := range actionTools {
+	for n := range actionTools() {
 		m[n] = Actor
 	}
 	return m
-}()
+})
 
 // Named folds a tool's name (letter case, "_" and "-" do not count) and looks
 // it up.
 func Named(name string) Tool {
 	if folded, ok := Fold(name); ok {
-		return Tool{folded, Kinds[folded]}
+		return Tool{folded, Kinds()[folded]}
 	}
 	return Tool{Name: name}
 }

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
 	"approvalbot/internal/policy/workspace"
@@ -13,25 +14,25 @@ import (
 // stands in none of them asks.
 var (
 	// urlKeys name what is fetched.
-	urlKeys = words.Set("url urls uri uris href link links")
+	urlKeys = lazy.Words("url urls uri uris href link links")
 
 	// askKeys are free text: what is looked for, or why.
-	askKeys = words.Set(`prompt query queries q search searchterm searchquery objective question explanation
+	askKeys = lazy.Words(`prompt query queries q search searchterm searchquery objective question explanation
 		description reason intent title category topic toolsummary taskprogress`)
 
 	// searched are those of them that somebody else's server is sent.
-	searched = words.Set("query queries q search searchterm searchquery")
+	searched = lazy.Words("query queries q search searchterm searchquery")
 
 	// methodKeys say how it is fetched.
-	methodKeys = words.Set("method httpmethod verb httpverb requestmethod")
+	methodKeys = lazy.Words("method httpmethod verb httpverb requestmethod")
 
 	// bodyKeys hold what is sent.
-	bodyKeys = words.Set(`body data payload json form formdata formfields postdata postbody requestbody requestdata
+	bodyKeys = lazy.Words(`body data payload json form formdata formfields postdata postbody requestbody requestdata
 		rawbody bodytext multipart file files upload uploads attachment attachments
 		content contents fields`)
 
 	// viewKeys hold a number, a flag or a word that says how much is told, and how.
-	viewKeys = words.Set(`format outputformat extractmode mode type raw timeout timeoutms timeoutseconds maxchars
+	viewKeys = lazy.Words(`format outputformat extractmode mode type raw timeout timeoutms timeoutseconds maxchars
 		maxlength maxbytes maxtokens maxresults maxuses limit count num numresults
 		offset start startindex page pagesize pages top topk country region language lang locale searchlang uilang
 		hl gl freshness recency timerange timeperiod dateafter datebefore
@@ -42,7 +43,7 @@ var (
 		maxtokensperpage toolcallid blocking waitforprevious`)
 
 	// siteKeys limit a search to sites.
-	siteKeys = words.Set(`alloweddomains blockeddomains includedomains excludedomains domainfilter domains
+	siteKeys = lazy.Words(`alloweddomains blockeddomains includedomains excludedomains domainfilter domains
 		allowedxhandles excludedxhandles site sites`)
 )
 
@@ -57,16 +58,16 @@ func (r *Params) web(list []field, resource bool) {
 		known := !f.odd && f.direct() // what stands in an object may be a part of a request
 		given := !f.off() && f.Text != "null"
 		server := resource && f.Key == "server"
-		asks := askKeys[f.Key] || siteKeys[f.Key] && f.Str
+		asks := askKeys.Has(f.Key) || siteKeys.Has(f.Key) && f.Str
 		switch {
-		case known && given && bodyKeys[f.Key]:
+		case known && given && bodyKeys.Has(f.Key):
 			r.Found.Add(finding.SendsData)
 		case known && f.absent():
 			continue
-		case known && urlKeys[f.Key]:
+		case known && urlKeys.Has(f.Key):
 			r.urls(f)
 			continue
-		case known && methodKeys[f.Key]:
+		case known && methodKeys.Has(f.Key):
 			if !onlyReads(f.Text) {
 				r.Found.Add(finding.SendsData)
 			}
@@ -74,15 +75,15 @@ func (r *Params) web(list []field, resource bool) {
 		case known && server && f.harmless(): // one of those that the runtime is connected to
 			continue
 		case known && asks:
-			if f.Str && searched[f.Key] && workspace.Carries(f.Text) {
+			if f.Str && searched.Has(f.Key) && workspace.Carries(f.Text) {
 				r.Found.Add(finding.SendsData)
 			}
-		case known && viewKeys[f.Key] && f.harmless():
-			if m := strings.ToUpper(f.Text); httpMethods[m] {
+		case known && viewKeys.Has(f.Key) && f.harmless():
+			if m := strings.ToUpper(f.Text); httpMethods.Has(m) {
 				r.Found.Add(finding.SendsData)
 			}
 			continue
-		case outKeys[f.Key] && f.Str && f.Text != "":
+		case outKeys.Has(f.Key) && f.Str && f.Text != "":
 			r.Found.Add(finding.SavesDownload)
 			r.Write(workspace.PathWord(f.Text))
 		default:
@@ -90,13 +91,13 @@ func (r *Params) web(list []field, resource bool) {
 		}
 		if f.Str {
 			r.AddressesIn(f.Text)
-			r.hostsIn(f.Text, !askKeys[f.Key])
+			r.hostsIn(f.Text, !askKeys.Has(f.Key))
 		}
 	}
 }
 
 // httpMethods send something or change it.
-var httpMethods = words.Set("POST PUT PATCH DELETE CONNECT OPTIONS TRACE")
+var httpMethods = lazy.Words("POST PUT PATCH DELETE CONNECT OPTIONS TRACE")
 
 // urls judges a member that names what is fetched: an address, or several.
 func (r *Params) urls(f *field) {
@@ -135,7 +136,7 @@ func (r *Params) hostsIn(text string, unknown bool) {
 		switch {
 		case err == nil && (strings.Count(host, ".") == 3 || strings.Count(host, ":") > 1),
 			unknown && strings.HasPrefix(host, "0x"),
-			host == "localhost", strings.ContainsAny(host, ".") && workspace.MetadataHosts[host],
+			host == "localhost", strings.ContainsAny(host, ".") && workspace.MetadataHosts.Has(host),
 			unknown && strings.ContainsAny(w, ".:") && !strings.HasPrefix(w, "."):
 			r.Address(strings.TrimLeft(w, "/"))
 		}

@@ -1,39 +1,11 @@
 package words
 
 import (
-	"maps"
 	"slices"
 	"strings"
 )
 
-// lexicon is a set of words for what is mostly not one of them: the first byte
-// and the length say so of most.
-type lexicon struct {
-	Words map[string]bool
-	sizes [256]uint64 // by first byte, a bit for each length modulo 64
-}
-
-func NewLexicon(words string) *lexicon {
-	l := &lexicon{Words: Set(words)}
-	for w := range l.Words {
-		l.sizes[w[0]] |= 1 << (len(w) & 63)
-	}
-	return l
-}
-
-func (l *lexicon) Has(w string) bool {
-	return w != "" && l.sizes[w[0]]>>(len(w)&63)&1 != 0 && l.Words[w]
-}
-
-// Union gives a set of what is in any of them.
-func Union(sets ...map[string]bool) map[string]bool {
-	m := map[string]bool{}
-	for _, s := range sets {
-		maps.Copy(m, s)
-	}
-	return m
-}
-
+// Set gives a set of words that a table or a caller gave; a variable of a package is a lazy.Set.
 func Set(words string) map[string]bool {
 	m := map[string]bool{}
 	for w := range strings.FieldsSeq(words) {

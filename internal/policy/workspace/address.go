@@ -188,11 +188,10 @@ func nearName(host string) bool { return words.At(host, 0) >= 'a' && !strings.Co
 // wildcardNames are public names below which whatever address stands in the name
 // itself, or the machine's own, is found: 10.0.0.1.nip.io, app.localtest.me. Some
 // answer with another address each time.
-var wildcardNames = strings.Fields(`nip.io sslip.io xip.io xip.name ipq.co traefik.me localtest.me lvh.me vcap.me
-	lacolhost.com backname.io local-ip.co
-	local-ip.sh localhost.direct lcl.host local.gd localdev.me localho.st lndo.site ddev.site docksal.site fuf.me
-	ulh.us smackaho.st plex.direct
-	1u.ms rbndr.us rebind.it`)
+var wildcardNames = []string{"nip.io", "sslip.io", "xip.io", "xip.name", "ipq.co", "traefik.me", "localtest.me", "lvh.me",
+	"vcap.me", "lacolhost.com", "backname.io", "local-ip.co", "local-ip.sh", "localhost.direct",
+	"lcl.host", "local.gd", "localdev.me", "localho.st", "lndo.site", "ddev.site", "docksal.site",
+	"fuf.me", "ulh.us", "smackaho.st", "plex.direct", "1u.ms", "rbndr.us", "rebind.it"}
 
 // spellsPrivate reports a name in which a private address stands, with dots or
 // hyphens: services that answer with it are many.

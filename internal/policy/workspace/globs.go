@@ -4,8 +4,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
-	"approvalbot/internal/policy/words"
+	"approvalbot/internal/lazy"
 )
 
 // Groups reports a group such as @(a|b) in a glob. Parentheses alone are part of a
@@ -118,12 +119,12 @@ func general(c string) bool {
 // hitsName reports whether a lower-case component with signs matches a name of a
 // secret.
 func hitsName(c string) bool {
-	for _, name := range allSecretNames {
+	for _, name := range allSecretNames.List() {
 		if MatchesName(c, name) {
 			return true
 		}
 	}
-	for _, name := range secretSamples {
+	for _, name := range secretSamples() {
 		if MatchesName(c, name) {
 			return true
 		}
@@ -135,7 +136,7 @@ func hitsName(c string) bool {
 	if strings.Trim(ext, ".*") == "" && !strings.Contains(c, "[") {
 		return false
 	}
-	for end := range secretEnds.Words {
+	for _, end := range secretEnds.List() {
 		if MatchesName(ext, end) || MatchesName(c, "a"+end) && !strings.HasSuffix(c, "*") {
 			return true
 		}
@@ -144,20 +145,20 @@ func hitsName(c string) bool {
 }
 
 // secretSamples are names of secrets beside those in the lists.
-var secretSamples = func() []string {
+var secretSamples = sync.OnceValue(func() []string {
 	list := []string{".env.local", ".env.production", ".env.development", "id_rsa.bak", "passwd", "shadow"}
 	for _, w := range secretWords {
 		list = append(list, w, w+"s", w+".txt", w+".json", w+".yaml", w+"s.txt", w+"s.yaml")
 	}
 	return list
-}()
+})
 
 // PlainFile reports a lower-case name that is a file's rather than a directory's.
 func PlainFile(base string) bool {
-	return strings.LastIndexByte(base, '.') > 0 || bareFiles[base]
+	return strings.LastIndexByte(base, '.') > 0 || bareFiles.Has(base)
 }
 
-var bareFiles = words.Set(`makefile dockerfile containerfile readme license licence copying authors contributors
+var bareFiles = lazy.Words(`makefile dockerfile containerfile readme license licence copying authors contributors
 	notice changelog codeowners gemfile rakefile procfile vagrantfile justfile pipfile brewfile version install todo`)
 
 // SourceName reports a name, or a glob of names, that is no secret's: of hidden
@@ -173,11 +174,11 @@ func SourceName(glob string) bool {
 	if !bare || glob[0] == '.' || HitsSecret(glob, false) {
 		return false
 	}
-	return strings.IndexByte("*?[", glob[0]) < 0 || CodeEnds[glob[strings.LastIndexByte(glob, '.')+1:]]
+	return strings.IndexByte("*?[", glob[0]) < 0 || CodeEnds.Has(glob[strings.LastIndexByte(glob, '.')+1:])
 }
 
 // CodeEnds are the endings of files that are source code, text about it, or logs.
-var CodeEnds = words.Set(`go py pyi js jsx mjs cjs ts tsx mts cts vue svelte rs c h cc cpp cxx hh hpp m mm java kt
+var CodeEnds = lazy.Words(`go py pyi js jsx mjs cjs ts tsx mts cts vue svelte rs c h cc cpp cxx hh hpp m mm java kt
 	kts scala groovy rb erb rake php swift cs fs vb dart lua pl pm
 	ex exs erl hrl hs ml mli clj cljs elm jl r zig nim v sol css scss sass less html htm md mdx rst adoc tex sql
 	proto graphql thrift sh bash zsh fish bat ps1 mk cmake gradle bzl tmpl tpl ejs hbs svg mod sum log`)

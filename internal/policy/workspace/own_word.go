@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/words"
 )
 
@@ -42,7 +43,7 @@ func OwnWord(lower string) bool {
 }
 
 // optional is a group that may be left out, of one alternative.
-var optional = regexp.MustCompile(`\([a-z0-9 _-]+\)[?*]`)
+var optional = lazy.Pattern(`\([a-z0-9 _-]+\)[?*]`)
 
 // plainEscapes are the letters that, after a backslash, stand for one sign or for
 // a place between signs.

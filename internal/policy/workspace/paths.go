@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
 )
@@ -93,7 +94,7 @@ func (r *Reader) Read(w Word) {
 		case SecretPath(file):
 			r.Found.Add(finding.ReadsSecret)
 		case kernelSecret(file),
-			open && r.Place.lost && !CodeEnds[strings.TrimPrefix(path.Ext(strings.ToLower(file)), ".")],
+			open && r.Place.lost && !CodeEnds.Has(strings.TrimPrefix(path.Ext(strings.ToLower(file)), ".")),
 			open && r.Place.moved && Hidden("/"+file),
 			!open && !r.Place.Inside(file) && Hidden(file):
 			r.Found.Add(finding.MayReadSecret)
@@ -141,6 +142,7 @@ func (r *Reader) written1(file string, open bool) finding.Code {
 	lower := FoldPath(file)
 	inside := r.Place.Inside(file)
 	c, obeyed := r.Place.obeyed(file)
+	plain := c == finding.WritesInstructions && inside && r.Own.Instructions // as the operator says
 	switch {
 	case c == finding.WritesAgentSettings && obeyed:
 		return c
@@ -154,7 +156,7 @@ func (r *Reader) written1(file string, open bool) finding.Code {
 		return finding.WritesSystem
 	case SecretLower(lower):
 		return finding.WritesSecret
-	case obeyed && !(c == finding.WritesInstructions && inside && r.Own.Instructions):
+	case obeyed && !plain:
 		return c
 	case inside && ownProgram(lower):
 		return finding.WritesStartup
@@ -191,7 +193,7 @@ func HoldsPrograms(file string) bool {
 }
 
 func anyBin(dir string) bool {
-	for bin := range ProjectBins {
+	for _, bin := range ProjectBins.List() {
 		if strings.HasSuffix(dir, "/"+bin) {
 			return true
 		}
@@ -343,7 +345,7 @@ func (r *Reader) Path(w Word) {
 }
 
 // ProjectBins are where a project's tools are installed, relative to it.
-var ProjectBins = words.Set("node_modules/.bin .venv/bin venv/bin vendor/bin")
+var ProjectBins = lazy.Words("node_modules/.bin .venv/bin venv/bin vendor/bin")
 
 // Local is [Place.Local] of where the call stands.
 func (r *Reader) Local(w Word) bool { return r.Place.Local(w) }

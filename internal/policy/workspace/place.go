@@ -4,8 +4,10 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/words"
 )
 
@@ -26,13 +28,13 @@ type Place struct {
 // says of its working directory, and what it is bound to. Where the call says
 // nothing, or a relative directory, and there are several workspaces, it may stand
 // in any of them. Where the desk its files is no workspace that a call names.
-func At(roots []string, desk *Own, bind *core.Bind, workdir, host string) Place {
+func At(roots []string, desk *Own, bind *approval.Bind, workdir, host string) Place {
 	p := Place{Roots: roots}
 	dirs := [2]string{workdir}
 	hosts := [2]string{host}
 	dirs[1], hosts[1], _ = bind.Fields()
 	for _, h := range hosts {
-		p.Away = p.Away || h != "" && !LocalHosts[h]
+		p.Away = p.Away || h != "" && !LocalHosts()[h]
 	}
 	for _, d := range dirs {
 		p.Windows = p.Windows || WindowsPath(d)
@@ -70,7 +72,9 @@ func plainDir(d string) bool {
 }
 
 // LocalHosts are the words of agent runtimes for the machine they run on.
-var LocalHosts = map[string]bool{"": true, "local": true, "localhost": true, "auto": true, "sandbox": true, "gateway": true}
+var LocalHosts = sync.OnceValue(func() map[string]bool {
+	return map[string]bool{"": true, "local": true, "localhost": true, "auto": true, "sandbox": true, "gateway": true}
+})
 
 // ownRoot takes the call's working directory as the workspace where none is
 // configured. Only a plain project directory is one: none of the system, of all
@@ -87,7 +91,7 @@ func ownRoot(a, b string) string {
 	}
 	a = path.Clean(a)
 	folded := FoldPath(a)
-	if home := homeDirs[path.Dir(folded)]; home || sharedDirs[folded] || systemPath(folded) {
+	if home := homeDirs.Has(path.Dir(folded)); home || sharedDirs.Has(folded) || systemPath(folded) {
 		return ""
 	}
 	if AnyPart(folded[1:], settingDir) {
@@ -101,7 +105,7 @@ func ownRoot(a, b string) string {
 func PlainDirectory(dir string) bool { return ownRoot(dir, "") != "" }
 
 // homeDirs hold the homes of users.
-var homeDirs = words.Set("/home /users")
+var homeDirs = lazy.Words("/home /users")
 
 // settingDir reports a component of a path that no project directory has.
 func settingDir(c string) bool {
@@ -111,7 +115,7 @@ func settingDir(c string) bool {
 	return startupName(c) || secretName(c)
 }
 
-var sharedDirs = words.Set("/ /home /users /root /tmp /opt /srv /mnt /media /volumes /data")
+var sharedDirs = lazy.Words("/ /home /users /root /tmp /opt /srv /mnt /media /volumes /data")
 
 // Known reports whether there is a workspace.
 func (p *Place) Known() bool { return len(p.Roots) > 0 }

@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/words"
 )
@@ -40,7 +41,8 @@ func SettingsPath(lower string) bool {
 		switch {
 		case c == "":
 			continue
-		case last && (runtimeFiles[c] || c[0] == '.' && runtimeDirs[c[1:]]),
+		case last && runtimeFiles.Has(c),
+			last && c[0] == '.' && runtimeDirs.Has(c[1:]),
 			inside && attaches(c),
 			before == ".github" && attaches(c) && words.Any(c[:1], "h", "*", "?"), // Copilot's
 			before == ".github" && c == "copilot":
@@ -48,7 +50,7 @@ func SettingsPath(lower string) bool {
 		case c[0] == '.':
 			inside = inside || !otherDirs.Has(c)
 		case words.Any(before, "etc", ".config", "roaming", "application support"):
-			inside = inside || runtimeDirs[c]
+			inside = inside || runtimeDirs.Has(c)
 		}
 		before = c
 	}
@@ -67,7 +69,8 @@ func SettingsIn(text string) bool {
 }
 
 // attaching are how the names begin of what attaches a runtime to a desk.
-var attaching = strings.Fields("settings managed- hook mcp config plugin extension requirements polic permission trusted")
+var attaching = []string{"settings", "managed-", "hook", "mcp", "config", "plugin", "extension", "requirements",
+	"polic", "permission", "trusted"}
 
 // attaches reports such a name, or a glob that may match one. Text is none.
 func attaches(name string) bool {
@@ -88,17 +91,17 @@ func attaches(name string) bool {
 
 var (
 	// runtimeFiles hold such settings wherever they are.
-	runtimeFiles = words.Set(`.claude.json .mcp.json mcp.json opencode.json opencode.jsonc crush.json .crush.json crushrc .crushrc openclaw.json
+	runtimeFiles = lazy.Words(`.claude.json .mcp.json mcp.json opencode.json opencode.jsonc crush.json .crush.json crushrc .crushrc openclaw.json
 		.aider.conf.yml .aider.conf.yaml managed-settings.json managed-mcp.json mcp_settings.json cline_mcp_settings.json claude_desktop_config.json .mcphub.json
 		gemini-extension.json .goose.yaml .ampcode.json .codex.json`)
 
 	// runtimeDirs are directories of runtimes; with a dot in a project or a home, without one
 	// below /etc and ~/.config.
-	runtimeDirs = words.Set(`claude claude-code claudecode codex gemini gemini-cli geminicli qwen qwen-code copilot github-copilot cursor windsurf codeium
+	runtimeDirs = lazy.Words(`claude claude-code claudecode codex gemini gemini-cli geminicli qwen qwen-code copilot github-copilot cursor windsurf codeium
 		cline kiro goose opencode openclaw amazonq crush amp factory augment roo kilocode kilo continue trae junie openhands agents zed`)
 
 	// otherDirs are hidden directories of other programs, whose settings are no runtime's.
-	otherDirs = words.NewLexicon(`. .. .git .hg .svn .bzr .jj .github .gitlab .gitea .forgejo .circleci .buildkite .semaphore .tekton .builds .woodpecker .teamcity
+	otherDirs = lazy.Words(`. .. .git .hg .svn .bzr .jj .github .gitlab .gitea .forgejo .circleci .buildkite .semaphore .tekton .builds .woodpecker .teamcity
 		.azure-pipelines .zuul.d .config .local .cache .ssh .aws .azure .kube .docker .gnupg .gcloud .cargo .rustup .m2 .mvn .gradle .npm .yarn .pnpm-store .bundle .gem
 		.rbenv .pyenv .nvm .volta .asdf .mise .sdkman .vim .nvim .emacs.d .vscode .vscode-test .vs .idea .fleet .settings .run .bsp .metals .bloop .clj-kondo .lsp
 		.husky .githooks .lefthook .changeset .devcontainer .vitepress .vuepress .storybook .streamlit .jupyter .ipython .dvc .docusaurus .astro .next .nuxt
@@ -108,7 +111,7 @@ var (
 )
 
 // instructionNames are files that agents take for what people told them to do.
-var instructionNames = words.NewLexicon(`agents.md agent.md agents.override.md agents.local.md claude.md claude.local.md gemini.md qwen.md crush.md crush.local.md
+var instructionNames = lazy.Words(`agents.md agent.md agents.override.md agents.local.md claude.md claude.local.md gemini.md qwen.md crush.md crush.local.md
 	heartbeat.md identity.md bootstrap.md memory.md conventions.md skill.md .roorules .kilocoderules .continuerules .augmentrules .augment-guidelines
 	airules.md warp.md codex.md copilot-instructions.md openhands.md soul.md .cursorrules .windsurfrules .goosehints .rules`)
 

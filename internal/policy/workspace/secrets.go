@@ -2,17 +2,17 @@ package workspace
 
 import (
 	"cmp"
-	"maps"
 	"path"
 	"slices"
 	"strings"
 	"unicode"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/words"
 )
 
 // secretNames are components of paths to secrets, in lower case.
-var secretNames = words.NewLexicon(`.ssh .aws .azure .gnupg .kube .docker .gcloud gcloud .netrc _netrc .pgpass .my.cnf .mylogin.cnf .git-credentials
+var secretNames = lazy.Words(`.ssh .aws .azure .gnupg .kube .docker .gcloud gcloud .netrc _netrc .pgpass .my.cnf .mylogin.cnf .git-credentials
 	.npmrc .pypirc .yarnrc.yml .password-store .vault-token .htpasswd .boto .s3cfg .dockercfg .databrickscfg .terraformrc
 	.bash_history .zsh_history .history .python_history .psql_history .mysql_history .node_repl_history
 	.env .envrc .credentials .credentials.json credentials.json credentials.toml credentials.db application_default_credentials.json
@@ -26,19 +26,19 @@ var secretNames = words.NewLexicon(`.ssh .aws .azure .gnupg .kube .docker .gclou
 
 // secretBases are names of files with secrets that are ordinary names of
 // directories.
-var secretBases = words.NewLexicon("shadow cookies login_data web_data")
+var secretBases = lazy.Words("shadow cookies login_data web_data")
 
-var allSecretNames = append(slices.Collect(maps.Keys(secretNames.Words)), slices.Collect(maps.Keys(secretBases.Words))...)
+var allSecretNames = lazy.Union(secretNames, secretBases)
 
 // secretEnds are how names of files with keys end.
-var secretEnds = words.NewLexicon(".env .pem .key .p12 .pfx .kdbx .jks .keystore .ppk .p8 .agekey .tfstate .tfvars .ovpn .keytab .kubeconfig .apikey .pat .keyring")
+var secretEnds = lazy.Words(".env .pem .key .p12 .pfx .kdbx .jks .keystore .ppk .p8 .agekey .tfstate .tfvars .ovpn .keytab .kubeconfig .apikey .pat .keyring")
 
 // secretWords, in the name of a file that is data and not code, mean a secret.
 var secretWords = [...]string{"secret", "credential", "password", "passwd", "apikey", "api_key", "api-key",
 	"privatekey", "private_key", "token", "creds", "adminsdk"}
 
 // dataEnds are the endings of files that are data.
-var dataEnds = words.NewLexicon(". .json .yaml .yml .toml .ini .env .txt .cfg .conf .config .xml .properties .csv .db .sqlite .bak")
+var dataEnds = lazy.Words(". .json .yaml .yml .toml .ini .env .txt .cfg .conf .config .xml .properties .csv .db .sqlite .bak")
 
 // SecretPath reports whether a file usually holds secrets, by its path alone.
 // Letter case does not count, since it does not on every file system. The settings
@@ -160,7 +160,7 @@ func madeKey(c string) bool {
 }
 
 // copyEnds are how names of copies end.
-var copyEnds = words.NewLexicon(".old .bak .orig .save .saved .backup .copy .swp .swo .tmp .1 .2")
+var copyEnds = lazy.Words(".old .bak .orig .save .saved .backup .copy .swp .swo .tmp .1 .2")
 
 // withoutCopy gives the name of which this one is a copy: "prod.key" for
 // "prod.key.old" and "prod.key~".
@@ -201,13 +201,14 @@ var secretHints = [...]string{"key", "token", "secret", "pass", "pwd", "cred", "
 	"postgres:", "postgresql:", "mysql:", "mongodb:", "mongodb+", `mongodb\+`, "redis:", "rediss:", "amqp:", "amqps:"}
 
 // secretForms are how secrets themselves begin, of secretHints.
-var secretForms = strings.Fields("eyj akia aiza ghp_ gho_ ghs_ github_pat glpat sk_ sk- xox npm_ live_ _authtoken secret_access_key begin :// password: password=")
+var secretForms = []string{"eyj", "akia", "aiza", "ghp_", "gho_", "ghs_", "github_pat", "glpat", "sk_", "sk-", "xox",
+	"npm_", "live_", "_authtoken", "secret_access_key", "begin", "://", "password:", "password="}
 
 // LikeSecret reports a pattern that looks for secrets by how they begin.
 func LikeSecret(pattern string) bool { return words.Holds(strings.ToLower(pattern), secretForms...) }
 
 // secretOwners are beginnings of the names of variables that hold secrets.
-var secretOwners = words.Set(`aws stripe twilio sendgrid slack github gitlab openai anthropic gemini google azure gcp heroku datadog sentry cloudflare digitalocean npm pypi docker
+var secretOwners = lazy.Words(`aws stripe twilio sendgrid slack github gitlab openai anthropic gemini google azure gcp heroku datadog sentry cloudflare digitalocean npm pypi docker
 	telegram discord mailgun jwt oauth smtp db database postgres pg mysql mongo redis s3 sk pk`)
 
 // NearSecret reports a pattern that looks for lines which hold secrets: by a word
@@ -221,7 +222,7 @@ func NearSecret(pattern string) bool {
 		}
 	}
 	for w := range strings.FieldsFuncSeq(pattern, func(r rune) bool { return r >= 0x80 || !words.WordByte(byte(r)) }) {
-		if w == strings.ToUpper(w) && secretOwners[strings.ToLower(w)] {
+		if w == strings.ToUpper(w) && secretOwners.Has(strings.ToLower(w)) {
 			return true
 		}
 	}
@@ -236,7 +237,7 @@ func NearSecret(pattern string) bool {
 		for to < len(pattern) && words.WordByte(pattern[to]) {
 			to++
 		}
-		begins := to == i+1 && (strings.ToUpper(pattern[from:i]) == pattern[from:i] || secretOwners[lower[from:i]])
+		begins := to == i+1 && (strings.ToUpper(pattern[from:i]) == pattern[from:i] || secretOwners.Has(lower[from:i]))
 		ends := from == i && strings.ToUpper(pattern[i:to]) == pattern[i:to]
 		if begins || ends {
 			return true
@@ -273,14 +274,14 @@ func HitsSecret(glob string, workspace bool) bool {
 		if first < 0 || middle && strings.IndexByte(".[", c[0]) < 0 {
 			continue
 		}
-		for _, name := range allSecretNames {
+		for _, name := range allSecretNames.List() {
 			if Matches(c, name) {
 				return true
 			}
 		}
 		last := strings.LastIndexAny(c, "*?]")
 		head, tail := c[:first], c[last+1:]
-		for end := range secretEnds.Words {
+		for _, end := range secretEnds.List() {
 			if strings.HasSuffix(tail, end) || strings.HasSuffix(end, tail) {
 				return true
 			}
@@ -336,7 +337,7 @@ func standsFor(sign, c byte) bool { return sign == c || sign == '?' || sign == '
 
 // startupNames are components of files that other programs run or obey, in
 // lower case: writing them is more than a change of the workspace.
-var startupNames = words.NewLexicon(`.git git~1 .hg .svn .bzr .fslckout _fossil_ .gitconfig .gitmodules .husky .pre-commit-config.yaml .lefthook.yml lefthook.yml
+var startupNames = lazy.Words(`.git git~1 .hg .svn .bzr .fslckout _fossil_ .gitconfig .gitmodules .husky .pre-commit-config.yaml .lefthook.yml lefthook.yml
 	.githooks .pre-commit-hooks.yaml lefthook.yaml lefthook.toml lefthook.json .lefthook.yaml .lefthook.toml .lefthook.json
 	lefthook-local.yml lefthook-local.yaml .lefthook-local.yml .lefthook-local.yaml .lefthook .overcommit.yml
 	.github .gitlab-ci.yml .gitlab-ci.yaml .gitlab .circleci jenkinsfile azure-pipelines.yml azure-pipelines.yaml .azure-pipelines .travis.yml bitbucket-pipelines.yml
@@ -364,20 +365,20 @@ func StartupPath(lower string) bool {
 // that others obey, or a secret.
 func Begins(beginning string) bool {
 	base := FoldPath(beginning[strings.LastIndexByte(beginning, '/')+1:])
-	starts := func(names map[string]bool, beginning string) bool {
-		for name := range names {
+	starts := func(names *lazy.Set, beginning string) bool {
+		for _, name := range names.List() {
 			if strings.HasPrefix(name, beginning) {
 				return true
 			}
 		}
 		return false
 	}
-	if starts(startupNames.Words, base) || starts(secretNames.Words, base) || starts(secretBases.Words, base) {
+	if starts(startupNames, base) || starts(allSecretNames, base) {
 		return true
 	}
 	dot := strings.LastIndexByte(base, '.')
 	pieces := dot == len(base)-1 && strings.Contains(base[:max(dot, 0)], ".") // data.csv. becomes data.csv.aa
-	return dot >= 0 && !pieces && starts(secretEnds.Words, base[dot:])
+	return dot >= 0 && !pieces && starts(secretEnds, base[dot:])
 }
 
 func startupName(c string) bool {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Token is an API token as configured. Only the hash of its secret is kept.
@@ -136,9 +137,9 @@ func (t *Tokens) Standing(hash [32]byte, who core.Caller) core.Standing {
 		now, again, ok := t.Holder(hash)
 		switch {
 		case !ok || now.Token != who.Token:
-			err = core.Refuse(core.CodeUnauthorized, "This API token is no longer known here.")
+			err = approval.Refuse(approval.CodeUnauthorized, "This API token is no longer known here.")
 		case !now.Keeps(who):
-			err = core.Refuse(core.CodeForbidden, "The rights of this API token were changed meanwhile; ask "+
+			err = approval.Refuse(approval.CodeForbidden, "The rights of this API token were changed meanwhile; ask "+
 				"again with those that it has now.")
 		}
 		return again, err
@@ -150,12 +151,12 @@ func (t *Tokens) Standing(hash [32]byte, who core.Caller) core.Standing {
 func (t *Tokens) Stream(hash [32]byte) (done func(), err error) {
 	h := t.now.Load().byHash[hash]
 	if h == nil {
-		return nil, core.Refuse(core.CodeUnauthorized, "This API token is not known here.")
+		return nil, approval.Refuse(approval.CodeUnauthorized, "This API token is not known here.")
 	}
 	limit := max(MaxStreams, int64(h.caller.MaxPending))
 	if h.streams.Add(1) > limit {
 		h.streams.Add(-1)
-		return nil, core.Refuse(core.CodeRateLimited, "This token has %d event streams open, which is its limit; "+
+		return nil, approval.Refuse(approval.CodeRateLimited, "This token has %d event streams open, which is its limit; "+
 			"end some.", limit)
 	}
 	return func() { h.streams.Add(-1) }, nil
@@ -175,15 +176,15 @@ func (t *Tokens) Authenticate(headers []string) (who core.Caller, token [32]byte
 // Bearer gives the secret of an API token from the Authorization headers of a request.
 func Bearer(given []string) (string, error) {
 	if len(given) == 0 {
-		return "", core.Refuse(core.CodeUnauthorized, "Send an API token: Authorization: Bearer <token>.")
+		return "", approval.Refuse(approval.CodeUnauthorized, "Send an API token: Authorization: Bearer <token>.")
 	}
 	scheme, secret, _ := strings.Cut(given[0], " ")
 	secret = strings.TrimSpace(secret)
 	if len(given) == 1 && strings.EqualFold(scheme, "bearer") && secret == "" {
-		return "", core.Refuse(core.CodeUnauthorized, "The API token is empty: send Authorization: Bearer <token>.")
+		return "", approval.Refuse(approval.CodeUnauthorized, "The API token is empty: send Authorization: Bearer <token>.")
 	}
 	if len(given) > 1 || !strings.EqualFold(scheme, "bearer") {
-		return "", core.Refuse(core.CodeUnauthorized, "Send exactly one header Authorization: Bearer <token>.")
+		return "", approval.Refuse(approval.CodeUnauthorized, "Send exactly one header Authorization: Bearer <token>.")
 	}
 	return secret, nil
 }
@@ -193,10 +194,10 @@ func Bearer(given []string) (string, error) {
 func (t *Tokens) Admit(hash [32]byte) (core.Caller, error) {
 	h := t.now.Load().byHash[hash]
 	if h == nil {
-		return core.Caller{}, core.Refuse(core.CodeUnauthorized, "This API token is not known here.")
+		return core.Caller{}, approval.Refuse(approval.CodeUnauthorized, "This API token is not known here.")
 	}
 	if h.pace != nil && !h.pace.take() {
-		return core.Caller{}, core.Refuse(core.CodeRateLimited,
+		return core.Caller{}, approval.Refuse(approval.CodeRateLimited,
 			"This token makes more than %d requests a second; slow down.", int(h.pace.rate))
 	}
 	return h.caller, nil

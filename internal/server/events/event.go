@@ -3,30 +3,34 @@ package events
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
 	"approvalbot/internal/server/view"
 )
 
 // public are the types of the log's entries that listeners get. All others are for
 // auditors.
-var public = map[core.EventType]bool{
-	core.EventRequested: true, core.EventVote: true, core.EventResolved: true, core.EventExpired: true,
-	core.EventWithdrawn: true, core.EventRevoked: true, core.EventResult: true, core.EventReminded: true, core.EventEscalated: true,
-}
+var public = sync.OnceValue(func() map[approval.EventType]bool {
+	return map[approval.EventType]bool{
+		approval.EventRequested: true, approval.EventVote: true, approval.EventResolved: true, approval.EventExpired: true,
+		approval.EventWithdrawn: true, approval.EventRevoked: true, approval.EventResult: true, approval.EventReminded: true, approval.EventEscalated: true,
+	}
+})
 
 // Public reports whether listeners get entries of that type, or auditors alone.
-func Public(t core.EventType) bool { return public[t] || ofPeople(t) }
+func Public(t approval.EventType) bool { return public()[t] || ofPeople(t) }
 
 // ofPeople reports whether entries of that type are about a person, and for operators.
-func ofPeople(t core.EventType) bool { return t == core.EventAway || t == core.EventBack }
+func ofPeople(t approval.EventType) bool { return t == approval.EventAway || t == approval.EventBack }
 
 // absenceOf is an entry about a person as operators see it.
-func absenceOf(e core.Event) (out api.AbsenceEvent, err error) {
+func absenceOf(e approval.Event) (out api.AbsenceEvent, err error) {
 	out.Type, out.Seq, out.AtMs = string(e.Type), e.Seq, e.AtMs
 	var said struct {
-		core.Absence
+		people.Absence
 		EndedBy string `json:"endedBy"`
 	}
 	if err = json.Unmarshal(e.Data, &said); err != nil {
@@ -38,16 +42,16 @@ func absenceOf(e core.Event) (out api.AbsenceEvent, err error) {
 
 // eventOf is an entry of the log as programs see it; nil for those that they
 // never see.
-func eventOf(e core.Event) (*api.Event, error) {
-	if !public[e.Type] {
+func eventOf(e approval.Event) (*api.Event, error) {
+	if !public()[e.Type] {
 		return nil, nil
 	}
 	var facts struct {
 		api.Event
-		Assessment core.Assessment `json:"assessment"`
-		Rule       core.Rule       `json:"approvers"`
-		Votes      []core.Vote     `json:"votes"`
-		Vote       *core.Vote      `json:"vote"`
+		Assessment approval.Assessment `json:"assessment"`
+		Rule       approval.Rule       `json:"approvers"`
+		Votes      []approval.Vote     `json:"votes"`
+		Vote       *approval.Vote      `json:"vote"`
 	}
 	if err := json.Unmarshal(e.Data, &facts); err != nil {
 		return nil, fmt.Errorf("log record %d cannot be read: %w", e.Seq, err)
@@ -60,7 +64,7 @@ func eventOf(e core.Event) (*api.Event, error) {
 		view.Names(facts.Assessment.ReasonCodes)
 	out.Approvers, out.Votes = view.ApproversOf(facts.Rule), view.VotesOf(facts.Votes)
 	if facts.Vote != nil {
-		out.Vote = &view.VotesOf([]core.Vote{*facts.Vote})[0]
+		out.Vote = &view.VotesOf([]approval.Vote{*facts.Vote})[0]
 	}
 	return &out, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -30,7 +31,7 @@ type Log interface {
 	// Head gives the number and hash of the newest entry.
 	Head(ctx context.Context) (seq int64, hash string, err error)
 	// Get gives an approval by its key, for what the log does not keep of it.
-	Get(ctx context.Context, key string) (core.Approval, error)
+	Get(ctx context.Context, key string) (approval.Approval, error)
 }
 
 // Entry is an entry of the log as listeners get it.
@@ -173,9 +174,9 @@ func (f *Feed) read(ctx context.Context, after int64, limit int) ([]Entry, error
 		if out[i].Event == nil {
 			continue
 		}
-		if e.Type == core.EventRequested {
+		if e.Type == approval.EventRequested {
 			a, err := f.log.Get(ctx, e.Key)
-			if err != nil && core.CodeOf(err) != core.CodeNotFound { // it may be older than the retention
+			if err != nil && approval.CodeOf(err) != approval.CodeNotFound { // it may be older than the retention
 				return nil, err
 			}
 			out[i].Event.ParamsSummary = a.Summary
@@ -188,7 +189,7 @@ func (f *Feed) read(ctx context.Context, after int64, limit int) ([]Entry, error
 }
 
 // chunkOf is a server-sent event.
-func chunkOf(e core.Event, body any) ([]byte, error) {
+func chunkOf(e approval.Event, body any) ([]byte, error) {
 	data, err := json.Marshal(body)
 	return fmt.Appendf(nil, "id: %d\nevent: %s\ndata: %s\n\n", e.Seq, e.Type, data), err
 }

@@ -1,8 +1,9 @@
 package metrics
 
 import (
-	"regexp"
 	"sync"
+
+	"approvalbot/internal/lazy"
 )
 
 const (
@@ -12,7 +13,7 @@ const (
 )
 
 // plainName is what a tool's name in a label may be: no secret and no sentence is one.
-var plainName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.:/-]{0,47}$`)
+var plainName = lazy.Pattern(`^[A-Za-z][A-Za-z0-9_.:/-]{0,47}$`)
 
 // frequent finds the names of tools that are called often although no configuration names them. What
 // callers send makes no more than maxFrequent labels. Safe for concurrent use.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // A tool that is called often has its name in the label; what callers send makes a bounded number of
@@ -15,7 +16,7 @@ func TestFrequentToolsAreNamed(t *testing.T) {
 	m := New("mail.send")
 	call := func(tool string, times int) {
 		for range times {
-			m.Observe(core.Change{New: true, Approval: core.Approval{ToolName: tool}})
+			m.Observe(core.Change{New: true, Approval: approval.Approval{Asked: approval.Asked{ToolName: tool}}})
 		}
 	}
 	require.Equal(t, "mail.send", m.tool("mail.send"), "configured")

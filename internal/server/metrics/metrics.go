@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // wellKnown are tool names that agents' runtimes have. A name that is neither here
@@ -136,16 +137,16 @@ func set(names []string) map[string]bool {
 
 // begin makes a series of each family, so that a first scrape shows them all.
 func (m *Set) begin() {
-	m.request("other", core.R0.String(), "none")
-	for _, d := range []core.Decision{core.AllowOnce, core.Deny} {
+	m.request("other", approval.R0.String(), "none")
+	for _, d := range []approval.Decision{approval.AllowOnce, approval.Deny} {
 		m.resolution(d, "person")
 		m.resolution(d, "policy")
 	}
 	m.timeouts.WithLabelValues("other")
-	for _, v := range []core.Verdict{core.Approve, core.Reject} {
-		m.factor(core.UserRequest, v)
+	for _, v := range []approval.Verdict{approval.Approve, approval.Reject} {
+		m.factor(approval.UserRequest, v)
 	}
-	m.unmetOf(core.R3.String(), "1")
+	m.unmetOf(approval.R3.String(), "1")
 	m.http.WithLabelValues(http.MethodPost, "/v1/approvals", "201")
 	m.fallbacks.WithLabelValues("timeout")
 	for _, reason := range []string{"late", "address", "total", "files"} {
@@ -156,7 +157,7 @@ func (m *Set) begin() {
 	m.people.begin()
 }
 
-func drillResult(a core.Approval) string {
+func drillResult(a approval.Approval) string {
 	if len(a.Missing) > 0 {
 		return "failed"
 	}
@@ -177,20 +178,20 @@ func (m *Set) Observe(c core.Change) {
 	}
 	for _, e := range c.Events {
 		switch e.Type {
-		case core.EventWithdrawn:
+		case approval.EventWithdrawn:
 			m.ended(c)
-		case core.EventDrilled:
+		case approval.EventDrilled:
 			m.drills.WithLabelValues(drillResult(a)).Inc()
-		case core.EventResolved:
+		case approval.EventResolved:
 			if a.Retries > 0 {
 				continue // said again because it may be claimed again
 			}
 			m.ended(c)
 			m.resolution(a.Decision, resolver(a.DecidedBy)).Inc()
-			if hasCode(a, core.ReasonInsufficient) {
+			if hasCode(a, approval.ReasonInsufficient) {
 				m.quorumUnmet(a)
 			}
-		case core.EventExpired:
+		case approval.EventExpired:
 			m.ended(c)
 			m.timeouts.WithLabelValues(m.tool(a.ToolName)).Inc()
 			m.quorumUnmet(a)
@@ -218,7 +219,7 @@ func (m *Set) Classified(took time.Duration, failed string) {
 	}
 }
 
-func (m *Set) quorumUnmet(a core.Approval) {
+func (m *Set) quorumUnmet(a approval.Approval) {
 	m.unmetOf(a.Assessment.RiskClass.String(), strconv.Itoa(max(1, a.Rule.MinApprovals))).Inc()
 }
 
@@ -229,11 +230,11 @@ func (m *Set) request(tool, class, channel string) prometheus.Counter {
 	return m.requests.WithLabelValues(tool, class, channel, class)
 }
 
-func (m *Set) resolution(d core.Decision, resolver string) prometheus.Counter {
+func (m *Set) resolution(d approval.Decision, resolver string) prometheus.Counter {
 	return m.resolutions.WithLabelValues(string(d), resolver, resolver)
 }
 
-func (m *Set) factor(by core.Factor, v core.Verdict) prometheus.Counter {
+func (m *Set) factor(by approval.Factor, v approval.Verdict) prometheus.Counter {
 	return m.factors.WithLabelValues(string(by), string(v), string(by))
 }
 
@@ -279,7 +280,7 @@ func resolver(by []string) string {
 	return kind
 }
 
-func hasCode(a core.Approval, code string) bool {
+func hasCode(a approval.Approval, code string) bool {
 	for _, c := range a.Assessment.ReasonCodes {
 		if c == code {
 			return true

@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // people counts what people are asked, and how soon they hear of it, look and decide.
@@ -53,21 +54,21 @@ func (p people) all() []prometheus.Collector {
 
 // begin makes a series of each family, so that a first scrape shows them all.
 func (p people) begin() {
-	class := core.R3.String()
+	class := approval.R3.String()
 	p.calls.WithLabelValues("none")
 	p.asked.WithLabelValues("other", class, "none")
 	p.card.WithLabelValues(class)
 	p.look.WithLabelValues(class)
-	for _, s := range []core.Status{core.Approved, core.Denied, core.Expired, core.Withdrawn} {
+	for _, s := range []approval.Status{approval.Approved, approval.Denied, approval.Expired, approval.Withdrawn} {
 		p.decision.WithLabelValues(string(s), class)
 		p.endings.WithLabelValues(string(s), "none")
 	}
-	p.votes.WithLabelValues("other", string(core.Approve))
-	p.nameless.WithLabelValues(hidden, string(core.Approve))
+	p.votes.WithLabelValues("other", string(approval.Approve))
+	p.nameless.WithLabelValues(hidden, string(approval.Approve))
 }
 
 // called counts a new approval.
-func (p people) called(a core.Approval, tool, agent string) {
+func (p people) called(a approval.Approval, tool, agent string) {
 	if a.Drill() {
 		return
 	}
@@ -78,7 +79,7 @@ func (p people) called(a core.Approval, tool, agent string) {
 }
 
 // ended counts an approval that people were asked about and that has ended.
-func (p people) ended(a core.Approval, agent string, aim core.Objective) {
+func (p people) ended(a approval.Approval, agent string, aim core.Objective) {
 	if a.Drill() {
 		return
 	}
@@ -86,7 +87,7 @@ func (p people) ended(a core.Approval, agent string, aim core.Objective) {
 	after := func(ms int64) float64 { return float64(ms-a.CreatedAtMs) / 1000 }
 	p.endings.WithLabelValues(string(a.Status), agent).Inc()
 	p.decision.WithLabelValues(string(a.Status), class).Observe(after(a.ResolvedAtMs))
-	card := a.FirstCardMs()
+	card := core.FirstCardMs(a)
 	if card != 0 {
 		p.card.WithLabelValues(class).Observe(after(card))
 	}

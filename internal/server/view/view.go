@@ -8,23 +8,26 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
+	"approvalbot/internal/people"
 )
 
 // CallOf reads a request into the core's words. Every door that takes the body
 // of POST /v1/approvals uses it.
-func CallOf(in api.CreateRequest) core.Call {
-	call := core.Call{
-		ToolName: in.ToolName, Params: in.Params, Bind: (*core.Bind)(in.Bind), ID: in.ID, AgentID: in.AgentID,
+func CallOf(in api.CreateRequest) approval.Call {
+	call := approval.Call{
+		ToolName: in.ToolName, Params: in.Params, Bind: (*approval.Bind)(in.Bind), ID: in.ID, AgentID: in.AgentID,
 		SessionKey:    in.SessionKey,
 		Justification: in.Justification, ActionSummary: in.ActionSummary, TimeoutMs: in.TimeoutMs,
 		CallbackURL: in.CallbackURL, Supersedes: in.Supersedes,
 		MustAsk: in.MustAsk,
 	}
 	for _, d := range in.Offers {
-		call.Offers = append(call.Offers, core.Decision(d))
+		call.Offers = append(call.Offers, approval.Decision(d))
 	}
 	if t := in.Origin; t != nil {
-		call.Origin = &core.Target{Channel: t.Channel, To: t.To, ThreadID: t.ThreadID}
+		call.Origin = &approval.Target{Channel: t.Channel, To: t.To, ThreadID: t.ThreadID}
 	}
 	call.Requester = RequesterOf(in.Requester)
 	call.Context = ContextOf(in.Context)
@@ -32,39 +35,39 @@ func CallOf(in api.CreateRequest) core.Call {
 }
 
 // RequesterOf reads who asked the agent; nil: it is not said.
-func RequesterOf(r *api.Requester) *core.Requester {
+func RequesterOf(r *api.Requester) *approval.Requester {
 	if r == nil {
 		return nil
 	}
-	return &core.Requester{Channel: r.Channel, UserID: r.UserID, Person: r.Person}
+	return &approval.Requester{Channel: r.Channel, UserID: r.UserID, Person: r.Person}
 }
 
 // ContextOf is what a request says of where its call comes from; nil: nothing.
-func ContextOf(x *api.Context) core.CallContext {
+func ContextOf(x *api.Context) approval.CallContext {
 	if x == nil {
-		return core.CallContext{}
+		return approval.CallContext{}
 	}
-	return core.CallContext{Provider: x.Provider, Model: x.Model, Group: x.Group,
+	return approval.CallContext{Provider: x.Provider, Model: x.Model, Group: x.Group,
 		Sandboxed: x.Sandboxed, Subagent: x.Subagent, ToolDescription: x.ToolDescription, Terminal: x.Terminal, Tool: toolOf(x.Tool)}
 }
 
-func toolOf(t *api.Tool) core.ToolFacts {
+func toolOf(t *api.Tool) approval.ToolFacts {
 	if t == nil {
-		return core.ToolFacts{}
+		return approval.ToolFacts{}
 	}
-	out := core.ToolFacts{Server: t.Server, Description: t.Description, Schema: string(t.Schema),
+	out := approval.ToolFacts{Server: t.Server, Description: t.Description, Schema: string(t.Schema),
 		Digest: t.Digest, Otherwise: t.Otherwise}
 	if h := t.Hints; h != nil {
-		out.Hints = core.Hints{ReadOnly: core.HintOf(h.ReadOnly), Destructive: core.HintOf(h.Destructive),
-			Idempotent: core.HintOf(h.Idempotent), OpenWorld: core.HintOf(h.OpenWorld)}
+		out.Hints = approval.Hints{ReadOnly: approval.HintOf(h.ReadOnly), Destructive: approval.HintOf(h.Destructive),
+			Idempotent: approval.HintOf(h.Idempotent), OpenWorld: approval.HintOf(h.OpenWorld)}
 	}
 	return out
 }
 
 // ApprovalOf is an approval as its asker sees it. summary is the redacted call,
 // people are those who may decide now.
-func ApprovalOf(a core.Approval, summary string, people *core.Directory) api.Approval {
-	a = a.AsOfNow(people)
+func ApprovalOf(a approval.Approval, summary string, directory *people.Directory) api.Approval {
+	a = people.AsOfNow(a, directory)
 	out := api.Approval{
 		ID: a.ID, Code: a.Code, Owner: a.Owner, Status: api.Status(a.Status), Decision: api.Decision(a.Decision),
 		Reason: a.Reason, DecidedBy: Names(a.DecidedBy),
@@ -74,7 +77,7 @@ func ApprovalOf(a core.Approval, summary string, people *core.Directory) api.App
 		Confidence: a.Assessment.Confidence, Source: a.Assessment.Source,
 		ReasonCodes: Names(a.Assessment.ReasonCodes), Why: Names(a.Why), PolicyHash: a.PolicyHash,
 		Approvers: ApproversOf(a.Rule), Votes: VotesOf(a.Votes), Offers: decisionsOf(a.Offers),
-		SessionCovers: covers(a, core.AllowSession, a.Session), AlwaysCovers: covers(a, core.AllowAlways, a.Always),
+		SessionCovers: covers(a, approval.AllowSession, a.Session), AlwaysCovers: covers(a, approval.AllowAlways, a.Always),
 		Consulted:   ConsultedOf(a.Consulted, false),
 		CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs, ResolvedAtMs: a.ResolvedAtMs,
 		ClaimUntilMs: a.ClaimUntilMs, ClaimedAtMs: a.ClaimedAtMs, RevokedAtMs: a.RevokedAtMs,
@@ -88,7 +91,7 @@ func ApprovalOf(a core.Approval, summary string, people *core.Directory) api.App
 		out.Retries = append(out.Retries, api.Retried{By: Names(r.By), AtMs: r.AtMs, WithoutResult: r.WithoutResult,
 			ClaimID: r.Before.ClaimID, Result: resultOf(r.Before.Result)})
 	}
-	if r, open := a.OpenRound(people, time.Now().UnixMilli()); open {
+	if r, open := people.OpenRound(a, directory, time.Now().UnixMilli()); open {
 		out.RetryRound = &api.RetryRound{By: r.By, WithoutResult: r.WithoutResult, OpenedAtMs: r.OpenedAtMs,
 			ExpiresAtMs: r.ExpiresAtMs, Approvers: ApproversOf(r.Rule), Votes: VotesOf(r.Votes), Text: r.Text()}
 	}
@@ -102,7 +105,7 @@ func ApprovalOf(a core.Approval, summary string, people *core.Directory) api.App
 	return out
 }
 
-func resultOf(r *core.Result) *api.Result {
+func resultOf(r *approval.Result) *api.Result {
 	if r == nil {
 		return nil
 	}
@@ -110,7 +113,7 @@ func resultOf(r *core.Result) *api.Result {
 }
 
 // CardOf is what people read of an approval.
-func CardOf(c core.Card) *api.Card {
+func CardOf(c card.Card) *api.Card {
 	return &api.Card{
 		Outcome: c.Outcome.String(), Headline: c.Headline.String(), Call: factsOf(c.Payload), Place: c.Place.String(),
 		Summary: c.Summary, Risk: c.Why, Claims: Names(c.Claims), Warnings: Names(c.Warnings),
@@ -119,7 +122,7 @@ func CardOf(c core.Card) *api.Card {
 	}
 }
 
-func factsOf(facts []core.Fact) []api.CardFact {
+func factsOf(facts []card.Fact) []api.CardFact {
 	out := make([]api.CardFact, len(facts))
 	for i, f := range facts {
 		out[i] = api.CardFact{Name: f.Name, Value: f.Value, Own: f.Own, Block: f.Block}
@@ -128,10 +131,10 @@ func factsOf(facts []core.Fact) []api.CardFact {
 }
 
 // cardsOf gives the cards of an approval.
-func cardsOf(a core.Approval) []api.Delivery {
+func cardsOf(a approval.Approval) []api.Delivery {
 	cards := []api.Delivery{}
 	for _, d := range a.Deliveries {
-		if d.Kind == core.CardDelivery {
+		if d.Kind == approval.CardDelivery {
 			cards = append(cards, api.Delivery{Target: d.Target.String(), State: string(d.State),
 				MessageID: d.MessageID, SentAtMs: d.SentMs, Error: d.Error})
 		}
@@ -140,7 +143,7 @@ func cardsOf(a core.Approval) []api.Delivery {
 }
 
 // ApproversOf is who may, and who can, decide by a rule.
-func ApproversOf(r core.Rule) api.Approvers {
+func ApproversOf(r approval.Rule) api.Approvers {
 	out := api.Approvers{
 		Allowed: Names(r.Allowed), Disabled: Names(r.Disabled), Effective: Names(r.Effective),
 		StepUp: r.StepUp, Verifier: r.AsksVerifier(),
@@ -155,10 +158,10 @@ func ApproversOf(r core.Rule) api.Approvers {
 }
 
 // AbsenceOf is an absence as the API shows it.
-func AbsenceOf(a core.Absence) api.Absence { return api.Absence(a) }
+func AbsenceOf(a people.Absence) api.Absence { return api.Absence(a) }
 
 // VotesOf lists votes in the order they were given.
-func VotesOf(votes []core.Vote) []api.Vote {
+func VotesOf(votes []approval.Vote) []api.Vote {
 	out := make([]api.Vote, len(votes))
 	for i, v := range votes {
 		out[i] = api.Vote{ApproverID: string(v.Approver), Verdict: string(v.Verdict),
@@ -177,7 +180,7 @@ func VotesOf(votes []core.Vote) []api.Vote {
 
 // ConsultedOf gives the consultations of an approval, with their endpoints only to
 // those who may decide: askers do not see where the authorities are.
-func ConsultedOf(list []core.Consultation, endpoints bool) []api.Consultation {
+func ConsultedOf(list []approval.Consultation, endpoints bool) []api.Consultation {
 	out := make([]api.Consultation, len(list))
 	for i, c := range list {
 		if !endpoints {
@@ -196,7 +199,7 @@ func ClaimOf(c core.Claimed) api.Claim {
 }
 
 // covers gives what a decision would cover, in words, where it is offered.
-func covers(a core.Approval, d core.Decision, words string) string {
+func covers(a approval.Approval, d approval.Decision, words string) string {
 	if !slices.Contains(a.Offers, d) {
 		return ""
 	}
@@ -204,7 +207,7 @@ func covers(a core.Approval, d core.Decision, words string) string {
 }
 
 // decisionsOf copies a list of decisions; the copy is never nil.
-func decisionsOf(list []core.Decision) []api.Decision {
+func decisionsOf(list []approval.Decision) []api.Decision {
 	out := make([]api.Decision, len(list))
 	for i, d := range list {
 		out[i] = api.Decision(d)
@@ -247,7 +250,7 @@ func EvaluationOf(p core.Preview, toolName, policyHash string, traced bool) api.
 }
 
 // GrantOf is a standing grant as operators see it.
-func GrantOf(g core.Grant) api.Grant {
+func GrantOf(g approval.Grant) api.Grant {
 	g = g.Redacted()
 	return api.Grant{ID: g.ID, Kind: string(g.Kind), Owner: g.Owner, AgentID: g.AgentID, SessionKey: g.SessionKey,
 		ToolName: g.ToolName,

@@ -1,0 +1,3 @@
+package approval
+
+func ByPeople(v Vote) bool { return v.Approver == UserRequest }

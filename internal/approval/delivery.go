@@ -1,0 +1,185 @@
+package approval
+
+import "slices"
+
+// SendOutcome says whether a platform answered a try at a delivery.
+type SendOutcome int
+
+// The outcomes of a try.
+const (
+	NotSent  SendOutcome = iota // nothing was tried
+	Answered                    // it did as it was asked, or said what to do instead: wait, or never ask again
+	NoAnswer                    // no answer, or none but that it is in trouble
+)
+
+// Unreachable says since when a chat has left every try at its messages [NoAnswer]. A
+// chat that is only limited answers, so it is not unreachable.
+type Unreachable struct {
+	SinceMs int64 // of the first of those tries
+	TriedMs int64 // of the last
+}
+
+// Delivered is what became of one try at a delivery.
+type Delivered struct {
+	ID        string   // the delivery's
+	Key       string   // the approval's
+	Was       Delivery // as it was when the try began; empty: not known
+	Revision  int64    // that was drawn; if the row's is newer by now, the delivery stays due at once
+	State     DeliveryState
+	MessageID string // the platform's; empty keeps what is known
+	Attached  bool   // as it now stands in the chat, likewise the next two
+	DenyOnly  bool
+	Shown     bool
+	Outcome   SendOutcome
+	Error     string // safe to show
+	Attempts  int
+	DueMs     int64   // next try; 0: nothing to do
+	MovedTo   *Target // the platform says the chat lives elsewhere now
+	// Deferrable reports whether the record may wait a moment for others to go along with;
+	// nil: no. It is asked more than once.
+	Deferrable func() bool
+}
+
+// DeliveryKind says what a delivery puts into a chat.
+type DeliveryKind string
+
+// The kinds. Only cards and digests have buttons and are edited later.
+const (
+	CardDelivery       DeliveryKind = "card"
+	DigestDelivery     DeliveryKind = "digest"      // a list in place of many cards, see digest.go
+	OutcomeDelivery    DeliveryKind = "outcome"     // how it ended, where no card shows it
+	RevokedDelivery    DeliveryKind = "revoked"     // it was taken back, where the outcome was told
+	ResultDelivery     DeliveryKind = "result"      // how the execution went, where no card shows it
+	UnreachedDelivery  DeliveryKind = "unreached"   // nobody could be asked
+	CallbackDelivery   DeliveryKind = "callback"    // the approval as JSON, POSTed to its owner
+	PushDelivery       DeliveryKind = "push"        // tells a browser that it waits
+	RetryDelivery      DeliveryKind = "retry"       // it may be claimed again
+	RetryAskedDelivery DeliveryKind = "retry-asked" // somebody wants it to run again, below a card
+	ReasonDelivery     DeliveryKind = "reason"      // asks one person for the reason of a deny
+	DrillDelivery      DeliveryKind = "drill"       // a scheduled drill did not reach every chat
+	ReminderDelivery   DeliveryKind = "reminder"    // says below a card that it still waits, to who is mentioned
+)
+
+// DeliveryState is how far a delivery is.
+type DeliveryState string
+
+// The delivery states. A settled card shows the outcome, a settled digest that nothing
+// of it waits any more. A card that is folded or listed has no message of its own: its
+// place's digest says that it waits there.
+const (
+	Queued  DeliveryState = "queued"
+	Sent    DeliveryState = "sent"
+	Failed  DeliveryState = "failed"
+	Settled DeliveryState = "settled"
+	Folded  DeliveryState = "folded" // the digest is yet to say so
+	Listed  DeliveryState = "listed" // the digest stands in the chat and says so
+)
+
+// Delivery is one message of an approval at one place.
+type Delivery struct {
+	ID        string // UUID
+	Key       string // the approval's
+	Kind      DeliveryKind
+	Target    Target
+	State     DeliveryState
+	MessageID string   // the platform's, empty until known
+	ReplyTo   string   // message to answer, or empty
+	ForUser   string   // ReasonDelivery: whom it asks; of what a sum-up holds, and of itself: whose it is
+	Digest    string   // of a card that is or was folded: key of the approval that its digest is a delivery of
+	Mention   []string // ReminderDelivery: user ids of that platform
+	Silent    bool     // a new message makes no sound
+	Attached  bool     // the payload's file stands in that chat
+	Shown     bool     // everything that would run stands in that chat: votes from there may allow
+	DenyOnly  bool     // the chat does not take all of the call: its card may only deny
+	Fallback  bool
+	Error     string // why the last try failed, safe to show
+	Attempts  int
+	DueMs     int64 // when it wants work; 0: nothing to do
+	Revision  int64 // raised by every redraw
+	Rank      int   // more urgent first: the risk class
+	CreatedMs int64
+	SentMs    int64 // when it first stood in the chat; 0: not yet
+	Version   int64 // of the approval, when it was read together with it; 0: not known
+}
+
+// ShownIn reports whether a card stands in the chat (any thread of it) and
+// everything that would run was delivered there; of a round, whether its message did so, since
+// an ended card no longer shows it.
+func (a Approval) ShownIn(chat Target) bool {
+	for _, d := range a.Deliveries {
+		shows := d.Kind == CardDelivery
+		if a.Retrying {
+			shows = a.TellsOfRound(d)
+		}
+		if shows && d.Shown && d.Target.Chat() == chat.Normal().Chat() {
+			return true
+		}
+	}
+	return false
+}
+
+// UnseenIn is the refusal of an allow from a chat where shownIn is false, with the way
+// out that there is: a card that stands there already shows all that it ever will.
+func (a Approval) UnseenIn(chat Target) *Error {
+	if a.Retrying {
+		return Refuse(CodeUnseenPayload, "Not everything that would run again has been shown in this chat. "+
+			"Vote on the request's page, or with: approvalbot retry %s", a.Code)
+	}
+	for _, d := range a.Deliveries {
+		here := d.Kind == CardDelivery && d.Target.Chat() == chat.Normal().Chat()
+		if here && (d.DenyOnly || d.MessageID != "") {
+			return Refuse(CodeUnseenPayload,
+				"Not everything that would run has been shown in this chat, nor can it be: "+
+					"here %s can only be denied. Allow it in another chat with its card, by API or command line.", a.Code)
+		}
+	}
+	return Refuse(CodeUnseenPayload,
+		"Not everything that would run has been shown in this chat. Send /show %s here first.", a.Code)
+}
+
+// HasCardAt reports whether a card was made for that very place.
+func (a Approval) HasCardAt(t Target) bool {
+	return slices.ContainsFunc(a.Deliveries, func(d Delivery) bool {
+		return d.Kind == CardDelivery && d.Target.Normal() == t.Normal()
+	})
+}
+
+func (a Approval) Delivery(kind DeliveryKind, t Target, now int64) Delivery {
+	return Delivery{
+		Key: a.Key, Kind: kind, Target: t, State: Queued, DueMs: now, CreatedMs: now,
+		Rank: int(a.Assessment.RiskClass),
+	}
+}
+
+// CardStates says whether any card stands in a chat, alone or in a digest, and whether
+// any waits to, but for those elsewhere.
+func (a Approval) CardStates(elsewhere []Target) (sent, waiting bool) {
+	for _, d := range a.Deliveries {
+		if d.Kind == CardDelivery && !slices.Contains(elsewhere, d.Target.Normal()) {
+			sent = sent || slices.Contains([]DeliveryState{Sent, Settled, Listed}, d.State)
+			waiting = waiting || slices.Contains([]DeliveryState{Queued, Folded}, d.State)
+		}
+	}
+	return sent, waiting
+}
+
+// ReachedAfterAll is the approval with what its cards say: one that stands in a chat
+// has reached somebody, though that was given up before.
+func (a Approval) ReachedAfterAll() Approval {
+	if sent, _ := a.CardStates(nil); a.Reached || !sent {
+		return a
+	}
+	a.Reached = true
+	unreached := func(code string) bool { return code == ReasonUnreached }
+	a.Assessment.ReasonCodes = slices.DeleteFunc(slices.Clone(a.Assessment.ReasonCodes), unreached)
+	return a
+}
+
+// CardRefused reports whether a chat that is there refuses the card as it stands. Whoever
+// writes a call could see to that, so nothing follows from it but that people were not
+// asked.
+func (a Approval) CardRefused() bool {
+	return slices.ContainsFunc(a.Deliveries, func(d Delivery) bool {
+		return d.Kind == CardDelivery && d.State == Failed && d.DenyOnly
+	})
+}

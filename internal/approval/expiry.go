@@ -1,0 +1,4 @@
+package approval
+
+// NobodyDecided is the reason of an approval that expired without a vote.
+const NobodyDecided = "nobody decided in time"

@@ -1,0 +1,110 @@
+package approval
+
+// Judgement is policy's answer to one call.
+type Judgement struct {
+	Outcome    Outcome
+	Assessment Assessment
+	Rule       Rule       // whose yes is needed, when Outcome is OutcomeAsk
+	Offers     []Decision // what people may decide, narrowest first, Deny last
+	GrantScope GrantScope // what a grant for this call may cover
+	Why        []string   // sentences for people: why this class, why it asks or is refused
+	Reason     string     // one sentence for the asker, when Outcome is OutcomeDeny
+	Votes      []Vote     // of automatic factors
+	Form       Form       // how people are told what the call does; empty: by its name and parameters
+	Trace      []Step     // of a call with Explain: every rule that spoke
+
+	// CutShort: the call was not read to its end, since it takes too many steps or its
+	// asker went away. It asks, and nothing wider than this once is offered.
+	CutShort bool
+
+	Unsure bool   // a classifier is configured and static rules are unsure: ask it, then JudgeWith
+	OnMiss string // with OutcomeAsk: people are not to be asked; without a grant the call is refused for this reason
+	// FailedOpen names the configuration key that let the call go on although an
+	// opinion was missing ("approvals.tools.classifier.onLowConfidence"): audited.
+	FailedOpen string
+	// Unreached is OutcomeAllow where the operator wrote that the call runs when
+	// no approver can be reached (approvals.exec.askFallback). Anything else: it waits.
+	Unreached Outcome
+}
+
+// Step is one rule that spoke, for explain.
+type Step struct {
+	Stage   string `json:"stage"`
+	Rule    string `json:"rule"`
+	Outcome string `json:"outcome"`
+	Text    string `json:"text"`
+}
+
+// MaxSubject bounds a command's GrantScope.Subject, in bytes: people read all of it.
+const MaxSubject = 200
+
+// GrantScope is what a grant that is left for a call would cover. It is empty where
+// nothing may be granted: wrappers and interpreters are never what is trusted.
+type GrantScope struct {
+	// Subject is what a session grant covers: calls of the same Subject, and no
+	// others. It is the tool's folded name; for commands the program with its
+	// subcommand and its options ("exec git push -u"), or the whole command. Empty:
+	// no session grant.
+	Subject string
+	// Session says for people what the Subject is, made by the function that makes it:
+	// "“git push” without other options, whatever it names but files outside the workspace".
+	Session string
+	// Always says for people what an always covers: exactly this call. Empty: none may
+	// be given, since the same words may run something else another time.
+	Always string
+	// Program is a command's program with its subcommand ("exec git push"), by which
+	// operators' patterns are found; empty for other tools.
+	Program string
+	// Words are the words of the one plain command that the call is, exactly as it
+	// runs; nil for everything else. Operators' patterns are matched against them.
+	Words []string
+}
+
+// Opinion is what a classifier said of a call.
+type Opinion struct {
+	Assessment Assessment     // Source is "classifier"; not to be read when Failed is set
+	Earlier    bool           // it counted when the call was asked: see Policy.JudgeWith
+	Failed     string         // why there is none: "timeout", "unreachable", "invalid", "open-circuit"
+	Consulted  []Consultation // who was asked: the model, or nobody
+}
+
+// Verification is what outside authorities say of a call.
+type Verification struct {
+	Asked  bool   // some authority has (or, from Wants, would have) an opinion
+	Denied bool   // the call must not run
+	Reason string // shown to the agent when Denied; at most 500 characters, safe to show
+	Open   bool   // it is not denied only because failMode is allow: to be audited
+	Steps  []Step // for the trace
+	// Consulted are those that were asked, in order; from Wants: none.
+	Consulted []Consultation
+	// People, if any, must say yes beside everybody else whose yes is needed; the
+	// call is then asked even where policy allows it.
+	People *VerifierPeople
+}
+
+// VerifierPeople are the approvers of the verifier's own chat.
+type VerifierPeople struct {
+	Place     Target   // one more card goes there
+	Accounts  []string // who may tap, as "telegram:123456789"
+	TimeoutMs int64    // how long they have; 0: the approval's own time
+	FailOpen  bool     // if Place cannot be reached, their yes is not needed
+}
+
+// Suggestion is one change after which policy allows a call that it asks about. It was tried, and it
+// lets no call of R4, none that reads secrets, and nothing that is computed run unasked. The zero
+// one says nothing.
+type Suggestion struct {
+	Key   string // the list of the configuration that Value is added to; empty: Value is a shell line to run instead
+	Value string // YAML, an entry of the list
+	Also  string // what else runs unasked then
+	Brief string // what Value permits, without the call's params: for the log
+	None  string // why there is none
+}
+
+// CommandRead is one command of a line, as policy reads it by itself. Its text is as the
+// asker wrote it.
+type CommandRead struct {
+	Text  string
+	Class RiskClass
+	Why   []string // sentences for people; none where a part of it is computed
+}

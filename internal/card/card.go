@@ -1,0 +1,378 @@
+package card
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"approvalbot/internal/approval"
+	"approvalbot/internal/assertion"
+	"approvalbot/internal/display"
+	"approvalbot/internal/people"
+)
+
+// Limits of a card, in characters. Together they stay below 4,096, the shortest
+// limit of a platform (Bot API, sendMessage.text), with room for labels.
+const (
+	maxInline = 1500 // the call, when it stands on the card itself
+	maxFact   = 120
+	maxClaim  = 400
+	maxSaid   = 140 // of a claim on the card itself; all of it stands in the details
+
+	maxWarnings = 3
+	maxInPart   = 3 // parameters that a card shows of a call that it cannot show whole
+)
+
+// Limits of a call on a card, in lines as a phone has them: what has more goes into a file.
+const (
+	maxLines  = 12
+	headLines = 4  // of the part that is shown then
+	lineWidth = 40 // characters of a line, about
+)
+
+// Word is a piece of a line of a card, safe to show: redacted, escaped, without line breaks.
+type Word struct {
+	Text   string
+	Theirs bool  // chosen by who asks: shown as code, which no word of the desk is
+	AtMs   int64 // Text is this time; a platform may write it anew, in the zone of whoever reads
+}
+
+// Words are a line of a card.
+type Words []Word
+
+// own is a line of the desk's own words alone.
+func own(text string) Words { return Words{{Text: text}} }
+
+// theirs is a piece that who asks chose.
+func theirs(text string) Word { return Word{Text: text, Theirs: true} }
+
+// String is the line without any difference between its pieces.
+func (w Words) String() string {
+	var out strings.Builder
+	for _, x := range w {
+		out.WriteString(x.Text)
+	}
+	return out.String()
+}
+
+// Fact is a labelled value of a card. Both sides are safe to show: redacted and
+// escaped, the name without line breaks.
+type Fact struct {
+	Name  string
+	Value string // of a call: may have line feeds, for a block of its own (display.EscapeBlock)
+	Own   bool   // the desk's own word for it, nothing that the asker said
+	Block bool   // it is what the call is about, and stands in a block without its name
+}
+
+// Line is the value on one line.
+func (f Fact) Line() string { return display.OneLine(f.Value) }
+
+// Label is a fact's name where nothing but words sets names apart: that of an asker's
+// parameter must not look like the desk's own.
+func (f Fact) Label(tool string) string {
+	if f.Own || tool == "exec" {
+		return f.Name
+	}
+	return "parameter " + f.Name
+}
+
+// Card is what a person sees of an approval, channel-neutral, in the order in which it is
+// read. Adapters only translate it. Every text in it is redacted, escaped and, but for the
+// values of Payload, without line breaks.
+type Card struct {
+	Code   string
+	Status approval.Status
+	Risk   approval.RiskClass
+
+	Outcome  Words    // how it ended: the first line then
+	Headline Words    // who asks for what: "deployer asks to run"
+	Payload  []Fact   // the call, but for what Headline and Place say whole; empty after the end
+	Cut      string   // what of the call is not in Payload, and where it is; empty: nothing
+	Place    Words    // where it runs
+	Summary  string   // after the end: the call on one line
+	Why      string   // the risk in words, and the reasons that count most
+	Claims   []string // the asker's own words; each needs a mark, and no line of the desk's beside it
+	DenyOnly string   // why no allow is offered
+	Warnings []string // what to look at twice
+	Link     string   // the desk's page on which a yes must be signed; empty: none
+	State    State
+	Details  []Fact // what else is known; those that are not Own are the asker's words
+
+	Offers []approval.Decision // allows that may be tapped here; empty: deny only
+	Wider  []string            // a sentence for each offered scope wider than once: what it covers
+	Again  bool                // the very same call is refused unasked, which may be ended here
+	Bad    bool                // it was denied, taken back or failed: an end to be noticed
+	Digest *Digest             // not nil: it is a list of approvals, and all else but Code, Status and Headline is empty
+}
+
+// Title is who asks for what, on one line.
+func (c Card) Title() string {
+	title := c.Headline.String()
+	if len(c.Payload) > 0 {
+		title += " " + c.Payload[0].Line()
+	}
+	return strings.TrimSpace(title + " " + c.Summary)
+}
+
+// Drawing is what a delivery should show now.
+type Drawing struct {
+	Card    *Card       // CardDelivery, DigestDelivery
+	Bare    *Card       // the same with no word that an asker chose, deny only: for a chat that refuses Card
+	Text    string      // other kinds: one message
+	Times   Times       // in Text
+	Mention []Mentioned // in Text
+	File    *File       // to be attached before the card
+	Skip    string      // nothing is to be sent any more, and why
+	Shown   bool        // with File (if any) attached, everything that would run is shown
+	Done    bool        // the card shows the outcome
+	// FailsOpen reports whether the call runs where nobody can be asked. Then a chat
+	// counts as out of reach only where it does not take Bare either.
+	FailsOpen bool
+}
+
+// Reader is for whom a card is drawn.
+type Reader struct {
+	People *people.Directory
+	Zone   *time.Location // in which times are written
+	Now    int64          // Unix milliseconds
+	Site   assertion.Site // of the desk's pages
+}
+
+// Draw says what the delivery should show. payload is the whole call, or empty
+// once the approval has ended.
+func Draw(a approval.Approval, d approval.Delivery, payload []Fact, r Reader) Drawing {
+	if d.Kind == approval.ResultDelivery && a.Result == nil {
+		return Drawing{Skip: "it may be tried again before its result could be told"}
+	}
+	if d.Kind == approval.ReminderDelivery {
+		return drawReminder(a, d, r.People)
+	}
+	if d.Kind == approval.RetryAskedDelivery {
+		return drawRound(a, d, payload, r.People, r.Site, r.Now)
+	}
+	if d.Kind == approval.PushDelivery {
+		return drawNotification(a)
+	}
+	if d.Kind != approval.CardDelivery {
+		return Drawing{Text: MessageText(a, d.Kind), Times: times(a), Done: true}
+	}
+	if a.Final() && d.MessageID == "" && !a.DrillDecided() {
+		if a.Origin != nil && d.Target.Normal() == *a.Origin {
+			d.Kind = approval.OutcomeDelivery // the session chat is told, though the card comes too late
+			return Draw(a, d, nil, r)
+		}
+		return Drawing{Skip: "ended before it could be shown"}
+	}
+	return drawCard(a, d, payload, r)
+}
+
+// drawCard is the card as that chat takes it.
+func drawCard(a approval.Approval, d approval.Delivery, payload []Fact, r Reader) Drawing {
+	if a.Final() {
+		payload = nil
+	}
+	c := Of(a, payload, r)
+	out := Drawing{Card: &c, Bare: bareCard(a, c, r)}
+	if a.Final() {
+		out.Done = true
+		return out
+	}
+	where := "whole above"
+	if d.DenyOnly {
+		where = "and the rest cannot be shown here"
+	}
+	out.File = PlacePayload(a, &c, payload, where)
+	out.Shown, out.FailsOpen = len(payload) > 0 && (out.File == nil || d.Attached), a.FailsOpen()
+	if c.DenyOnly = denyOnly(a, d, len(payload) > 0, out.File != nil); c.DenyOnly != "" || len(payload) == 0 {
+		c.Offers, c.Wider = nil, nil
+	}
+	return out
+}
+
+// card is all that a person may see of the approval, the whole call on it. payload is
+// that call, or empty.
+func Of(a approval.Approval, payload []Fact, r Reader) Card {
+	text := askersText(a, payload)
+	odd := display.Lookalikes(text, maxWarnings)
+	c := Card{
+		Code: a.Code, Status: a.Status, Risk: a.Assessment.RiskClass, Why: RiskText(a), Claims: claims(a),
+		Warnings: warnings(a, odd), Details: details(a), State: state(a, r),
+	}
+	if said := retryWithdrawnText(a, r.People); said != "" {
+		c.Claims = append(c.Claims, "denied the retry because: “"+Clipped(display.Safe(said), maxClaim)+"”")
+	}
+	if display.Hides(text) {
+		c.State.Flags = append(c.State.Flags, "hidden characters")
+	}
+	if len(odd) > 0 {
+		c.State.Flags = append(c.State.Flags, "look-alikes")
+	}
+	if a.Rule.StepUp && !a.Final() {
+		c.Link = StepUp(a, r.Site, "").URL
+	}
+	if a.Final() {
+		c.Outcome, c.Bad, c.Why, c.Again = outcome(a, r), badEnd(a), riskWords(a), a.CoolsDown(r.Now)
+		c.Headline, c.Summary = own(Asker(a)+" asked for"), Clipped(toolPrefix(a.ToolName)+a.Summary, MaxSummary)
+		return c
+	}
+	f := form(a, payload)
+	c.Headline, c.Payload, c.Place = append(own(Asker(a)+" asks "), f.does...), f.rest, f.place
+	c.Offers = slices.DeleteFunc(slices.Clone(a.Offers), func(x approval.Decision) bool { return !x.Allows() })
+	c.Wider = wider(a)
+	return c
+}
+
+const denyHere = "it can only be denied here. It can be allowed elsewhere: in another chat that has its card, by API or by command line."
+
+// denyOnly says why a card in that chat offers no allow; empty: it may, or its first
+// line says why not.
+func denyOnly(a approval.Approval, d approval.Delivery, known, file bool) string {
+	switch {
+	case a.Hidden():
+		return ""
+	case !known:
+		return "The call itself cannot be shown, so it can only be denied here."
+	case file && d.DenyOnly:
+		return "The whole call is too long for this card, and this chat takes no files, so " + denyHere
+	case d.DenyOnly:
+		return "This chat does not take the card with the call on it, so " + denyHere
+	case d.MessageID != "" && !d.Shown:
+		return "Not everything that would run could be shown here, so it can only be denied here."
+	case file && !d.Attached:
+		return "The whole call has not been shown here yet."
+	}
+	return ""
+}
+
+// bareCard is a card with nothing on it but the desk's own words, so that no call can be
+// written in a way that keeps people from hearing of it.
+func bareCard(a approval.Approval, c Card, r Reader) *Card {
+	bare := Card{
+		Code: c.Code, Status: c.Status, Risk: c.Risk, Bad: c.Bad, Again: c.Again, State: c.State, Why: riskWords(a),
+		Headline: own(Clipped(display.Safe(a.Owner), maxFact) + " asks for a call that cannot be shown in this chat"),
+		Details:  []Fact{shortFingerprint(a)},
+	}
+	bare.State.Flags = nil
+	if !a.Final() {
+		bare.DenyOnly = "This chat does not take the card with the call on it, so " + denyHere
+		return &bare
+	}
+	plain := a
+	if plain.RevokeReason = ""; a.RoundDenied != nil {
+		plain.RoundDenied = &approval.Vote{Voter: a.RoundDenied.Voter}
+	}
+	if a.Status != approval.Expired { // that one is the desk's own
+		plain.Reason = ""
+	}
+	bare.Outcome = outcome(plain, r)
+	return &bare
+}
+
+// PlacePayload leaves the whole call on the card, or puts it into a file when it is too
+// long: then the card shows the telling part of it, and says what it does not, and where
+// that is.
+func PlacePayload(a approval.Approval, c *Card, payload []Fact, where string) *File {
+	whole := c.Payload
+	total, lines := 0, 0
+	for _, f := range whole {
+		total += CharCount(f.Name) + CharCount(f.Value) + 3
+		lines += f.lines()
+	}
+	if total <= maxInline && lines <= maxLines {
+		return nil
+	}
+	theirs := func(f Fact) bool { return !f.Own }
+	asked := slices.DeleteFunc(slices.Clone(whole), func(f Fact) bool { return f.Own })
+	first := Clip(asked, maxInPart)
+	c.Payload = nil
+	cut := 0
+	for _, f := range append(slices.Clone(first), slices.DeleteFunc(slices.Clone(whole), theirs)...) {
+		head, long := f.head()
+		if long {
+			head += fmt.Sprintf(" (%d characters, %s)", CharCount(f.Value), where)
+		}
+		name := Clipped(f.Name, maxFact)
+		if long || name != f.Name {
+			cut++
+		}
+		c.Payload = append(c.Payload, Fact{Name: name, Value: head, Own: f.Own, Block: f.Block})
+	}
+	c.Cut = cutText(cut, len(asked)-len(first), where)
+	return FileOf(a, payload)
+}
+
+// lines is how many lines of a phone the fact takes, about.
+func (f Fact) lines() int {
+	n := 0
+	for line := range strings.SplitSeq(f.Value, "\n") {
+		n += 1 + max(CharCount(line)-1, 0)/lineWidth
+	}
+	if !f.Block {
+		n += CharCount(f.Name) / lineWidth
+	}
+	return n
+}
+
+// head is the beginning of a value that goes into a file, and whether that is less than all.
+func (f Fact) head() (head string, long bool) {
+	lines := strings.SplitAfterN(f.Value, "\n", headLines+1)
+	if len(lines) > headLines {
+		head, long = strings.TrimSuffix(strings.Join(lines[:headLines], ""), "\n"), true
+	} else {
+		head = f.Value
+	}
+	room := maxFact
+	if f.Block {
+		room = headLines * lineWidth
+	}
+	head, cut := display.Clip(head, room)
+	if long && !cut {
+		head += "…"
+	}
+	return head, long || cut
+}
+
+// cutText says that a card shows less than the call: how many of the parameters on
+// it are cut short, how many are not on it at all, and where they are.
+func cutText(cut, missing int, where string) string {
+	switch {
+	case missing == 1:
+		return "… and 1 more parameter, " + where
+	case missing > 1:
+		return fmt.Sprintf("… and %d more parameters, %s", missing, where)
+	case cut > 0:
+		return "Cut here, " + where
+	}
+	return ""
+}
+
+// warnings are what a person should look at twice.
+func warnings(a approval.Approval, lookalikes []string) []string {
+	var out []string
+	if a.Rule.StepUp && !a.Final() {
+		out = append(out, "A yes counts only when a passkey signs it, on the desk's own page.")
+	}
+	if a.Solo && len(a.Askers) > 0 {
+		out = append(out, "People may approve their own requests here (selfApproval: solo).")
+	}
+	for _, s := range lookalikes { // what is escaped is visible already
+		out = append(out, Clipped(s, maxFact))
+	}
+	return out
+}
+
+// askersText is all of a call that an asker chose, and that people read.
+func askersText(a approval.Approval, payload []Fact) string {
+	texts := []string{a.ToolName, a.AgentID, a.SessionKey}
+	for _, f := range payload {
+		texts = append(texts, f.Name, f.Value)
+	}
+	return strings.Join(texts, "\n")
+}
+
+func Clip[T any](s []T, n int) []T { return s[:min(n, len(s))] }
+
+func Clipped(s string, n int) string { s, _ = display.Clip(s, n); return s }
+
+func CharCount(s string) int { return len([]rune(s)) }

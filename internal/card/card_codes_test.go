@@ -1,0 +1,17 @@
+package card_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/internal/card"
+	"approvalbot/internal/policy/finding"
+)
+
+// What cards say of reasons is about codes that there are.
+func TestReasonsOnCardsAreFindings(t *testing.T) {
+	for code := range card.ReasonsOnCards() {
+		require.NotEmpty(t, finding.Sentence(code), code)
+	}
+}

@@ -1,0 +1,377 @@
+package card
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"approvalbot/internal/approval"
+	"approvalbot/internal/display"
+	"approvalbot/internal/people"
+)
+
+// State is the line of a card that says how far it is.
+type State struct {
+	Flags   []string // what its reader cannot see at once: "hidden characters", "look-alikes"
+	Votes   string   // "1 of 2 yes (alice)"; empty where a single yes is to come
+	UntilMs int64    // when it expires; 0: it has ended
+	Also    string   // whom escalations have asked: "also asked: bob"; empty: nobody
+	Until   string   // the same in words, in the reader's zone: "until 14:30 CET (15 min)"
+}
+
+// state says how far the approval is.
+func state(a approval.Approval, r Reader) State {
+	s := State{Votes: votesSoFar(a, r.People)}
+	if !a.Final() {
+		s.UntilMs, s.Until = a.ExpiresAtMs, UntilText(a.ExpiresAtMs, r.Zone, r.Now)
+		s.Also = alsoAskedText(a)
+	}
+	return s
+}
+
+// StateLine is the line that says how far a card is: flags, votes, time left, who was asked
+// too, code. plain and code write a text as the platform does, until says when it expires.
+func (c Card) StateLine(plain, code func(string) string, until string) string {
+	var parts []string
+	add := func(text string, as func(string) string) {
+		if text != "" {
+			parts = append(parts, as(text))
+		}
+	}
+	add(strings.Join(c.State.Flags, ", "), func(flags string) string { return "⚠️ " + plain(flags) })
+	add(c.State.Votes, plain)
+	add(until, func(said string) string { return said })
+	add(c.State.Also, plain)
+	add(c.Code, code)
+	return strings.Join(parts, " · ")
+}
+
+// UntilText says until when something lasts, and how long that is from now.
+func UntilText(ms int64, zone *time.Location, now int64) string {
+	return fmt.Sprintf("until %s (%s)", time.UnixMilli(ms).In(zone).Format("15:04 MST"), SpanText(ms-now))
+}
+
+// SpanText is [Span] of milliseconds.
+func SpanText(ms int64) string { return Span(time.Duration(ms) * time.Millisecond) }
+
+// Span says how long something lasts: "40 s", "15 min", "12 h".
+func Span(d time.Duration) string {
+	d = max(d, 0)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Round(time.Second).Seconds()))
+	case d < 90*time.Minute:
+		return fmt.Sprintf("%d min", int(d.Round(time.Minute).Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Round(time.Hour).Hours()))
+	}
+	return fmt.Sprintf("%d d", int(d.Hours()/24))
+}
+
+// at is a time after the approval was made, with the zone named, and with the day where
+// that is another one.
+func (r Reader) at(a approval.Approval, ms int64) Word {
+	then, made := time.UnixMilli(ms).In(r.Zone), time.UnixMilli(a.CreatedAtMs).In(r.Zone)
+	layout := "15:04 MST"
+	if then.YearDay() != made.YearDay() || then.Year() != made.Year() {
+		layout = "2 Jan 15:04 MST"
+	}
+	return Word{Text: then.Format(layout), AtMs: ms}
+}
+
+// Asker is whose call it is, in the desk's words: the agent that the token is for, else
+// the token. What agent a call only claims to be from is a claim.
+func Asker(a approval.Approval) string {
+	if a.TokensAgent && a.AgentID != "" {
+		return Clipped(display.Safe(a.AgentID), maxField)
+	}
+	return Clipped(display.Safe(a.Owner), maxField)
+}
+
+// outcome says how the approval ended: what counts now comes first.
+func outcome(a approval.Approval, r Reader) Words {
+	ended := howItEnded(a, r)
+	if a.AskAgainBy != "" {
+		ended = append(ended, Word{Text: " · may be asked again, says " + people.People([]string{a.AskAgainBy})})
+	}
+	return ended
+}
+
+// howItEnded is outcome without what was said of a cool-down.
+func howItEnded(a approval.Approval, r Reader) Words {
+	by := ""
+	if who := a.AllowedBy(); len(who) > 0 && !a.CoolingDown() {
+		by = " by " + people.People(who)
+	}
+	when := func(ms int64, head string) Words { return Words{{Text: head + ", "}, r.at(a, ms)} }
+	because := func(reason string) Words {
+		if reason == "" {
+			return nil
+		}
+		return own(": " + display.Escape(reason))
+	}
+	decision := display.UpperFirst(decisionTexts()[a.Decision]) + by
+	switch {
+	case a.RevokedAtMs != 0:
+		back := when(a.RevokedAtMs, "↩️ Taken back by "+people.People([]string{a.RevokedBy}))
+		ran := ", before it ran"
+		if a.Retries > 0 {
+			ran += " again"
+		}
+		back = append(append(back, Word{Text: ran}), because(a.RevokeReason)...)
+		return append(back, Word{Text: ". It had been " + decisionTexts()[a.Decision] + by})
+	case a.Status == approval.Approved:
+		return slices.Concat(when(a.ResolvedAtMs, "✅ "+decision), because(a.Reason), after(a, r), asksAgain(a, r))
+	case a.Status == approval.Denied:
+		return append(when(a.ResolvedAtMs, "⛔ Denied"+by), because(a.Reason)...)
+	case a.SupersededBy != "":
+		return when(a.ResolvedAtMs, "⌛ Withdrawn: "+a.SupersededBy+" asks instead")
+	case a.Status == approval.Withdrawn:
+		return when(a.ResolvedAtMs, "⌛ Withdrawn"+by)
+	case a.Reason == approval.NobodyDecided:
+		return own("⌛ Nobody answered in " + SpanText(a.ExpiresAtMs-a.CreatedAtMs))
+	}
+	return append(when(a.ResolvedAtMs, "⌛ Expired"), because(a.Reason)...)
+}
+
+// after says what came after a yes: what was reported, or that it may be tried again.
+func after(a approval.Approval, r Reader) Words {
+	switch {
+	case a.Result != nil:
+		said := " · reported: " + a.Result.Status
+		if a.Result.ExitCode != nil {
+			said = fmt.Sprintf(" · reported: exit %d", *a.Result.ExitCode)
+			if a.Failed() {
+				said = fmt.Sprintf(" · reported: failed, exit %d", *a.Result.ExitCode)
+			}
+		}
+		if a.Failed() {
+			said = strings.Replace(said, "reported", "❌ reported", 1)
+		}
+		return own(said)
+	case a.Overtaken():
+		return own(" · an earlier run was reported as succeeded, so the retry is taken back")
+	case a.Retries > 0 && a.ClaimedAtMs == 0:
+		return Words{{Text: " · " + retriedBy(a) + " let the agent run it again, until "}, r.at(a, a.ClaimUntilMs)}
+	}
+	return nil
+}
+
+// retriedBy names who let it run again last.
+func retriedBy(a approval.Approval) string {
+	if len(a.RetriedBy) == 0 {
+		return "operators"
+	}
+	return people.People(a.RetriedBy[len(a.RetriedBy)-1].By)
+}
+
+// asksAgain says that a retry round is open: "retry asked by alice, 1 of 2 yes (alice), until 18:05";
+// or of the last one that somebody denied it.
+func asksAgain(a approval.Approval, r Reader) Words {
+	round, open := people.OpenRound(a, r.People, r.Now)
+	no := a.RoundDenied
+	switch {
+	case !open && no != nil && no.Reason != "" && retryWithdrawnText(a, r.People) == "":
+		return own(" · 🔁 retry denied by " + people.People([]string{no.Voter.Name()}) + ": " + display.Escape(no.Reason))
+	case !open && no != nil:
+		return own(" · 🔁 retry denied by " + people.People([]string{no.Voter.Name()}))
+	case !open:
+		return nil
+	}
+	return Words{{Text: " · 🔁 " + round.Text() + ", until "}, r.at(a, round.ExpiresAtMs)}
+}
+
+// retryWithdrawnText is why somebody who asked for the call denied one more run of it, in their
+// words; empty: there is no such deny, or no reason.
+func retryWithdrawnText(a approval.Approval, d *people.Directory) string {
+	if no := a.RoundDenied; no != nil && d.IsAsker(*no.Voter, a.Askers) {
+		return no.Reason
+	}
+	return ""
+}
+
+// badEnd reports an end that is to be noticed.
+func badEnd(a approval.Approval) bool {
+	return a.Status == approval.Denied || a.RevokedAtMs != 0 || a.Failed()
+}
+
+// claims are the asker's own words: what of them a card shows at once.
+func claims(a approval.Approval) []string {
+	var parts, out []string
+	said := cmp.Or(a.Justification, a.ActionSummary)
+	if said != "" {
+		parts = append(parts, "“"+Clipped(display.Safe(said), maxSaid)+"”")
+	}
+	if who := requesterText(a); who != "" {
+		parts = append(parts, "for "+Clipped(display.Safe(who), maxField))
+	}
+	if claimsAgent(a) {
+		parts = append(parts, "by agent "+Clipped(display.Safe(a.AgentID), maxField))
+	}
+	if len(parts) > 0 {
+		out = append(out, "claimed: "+strings.Join(parts, ", "))
+	}
+	if text := withdrawalText(a); text != "" {
+		out = append(out, "withdrawn because: “"+Clipped(display.Safe(text), maxClaim)+"”")
+	}
+	if r := a.Result; r != nil && r.Summary != "" {
+		out = append(out, "reported: “"+Clipped(display.Safe(r.Summary), maxClaim)+"”")
+	}
+	return out
+}
+
+// claimsAgent reports whether the agent is only what the asker says.
+func claimsAgent(a approval.Approval) bool {
+	return a.AgentID != "" && !a.TokensAgent && a.AgentID != a.Owner
+}
+
+func requesterText(a approval.Approval) string {
+	switch r := a.Requester; {
+	case r == nil:
+		return ""
+	case r.Person != "":
+		return r.Person
+	default:
+		return r.Channel + " user " + r.UserID
+	}
+}
+
+// details are what a card folds away.
+func details(a approval.Approval) []Fact {
+	var out []Fact
+	add := func(name, value string, room int, isOwn bool) {
+		if value != "" {
+			out = append(out, Fact{Name: name, Value: Clipped(display.Safe(value), room), Own: isOwn})
+		}
+	}
+	add("Tool", a.ToolName, maxFact, true)
+	add("Asked by token", a.Owner, maxFact, true)
+	out = append(out, shortFingerprint(a))
+	add("Agent", a.AgentID, maxFact, a.TokensAgent)
+	add("Session", a.SessionKey, maxFact, false)
+	add("Decides", Text(a.Rule), maxFact, true)
+	add("Reasons", strings.Join(a.Why, " "), maxClaim, true)
+	add("Side effects", strings.ReplaceAll(joined(a.Assessment.SideEffects), "_", " "), maxFact, true)
+	add("Risk", classes(a.Assessment), maxFact, true)
+	add("Policy", a.PolicyHash[:min(12, len(a.PolicyHash))], maxFact, true)
+	if CharCount(a.Justification) > maxSaid {
+		add("Why, in the asker's words", a.Justification, maxClaim, false)
+	}
+	if a.Justification != "" || CharCount(a.ActionSummary) > maxSaid {
+		add("What, in the asker's words", a.ActionSummary, maxClaim, false)
+	}
+	out = append(out, runs(a)...)
+	if t := a.Context.Tool; t.Server != "" || t.Description != "" {
+		add("The tool, as told by "+display.Escape(a.Owner), t.Text(), maxFact, false)
+	}
+	return out
+}
+
+// shortFingerprint is as much of it as people compare.
+func shortFingerprint(a approval.Approval) Fact {
+	return Fact{Name: "Fingerprint", Value: a.Fingerprint[:min(12, len(a.Fingerprint))], Own: true}
+}
+
+// classes says both classes where a classifier's counts beside that of static rules.
+func classes(a approval.Assessment) string {
+	if a.Classifier == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s by static rules, %s by the classifier (confidence %.2f)", a.Static, a.Classifier, a.Confidence)
+}
+
+// Text says whose yes the rule needs.
+func Text(r approval.Rule) string {
+	var all []string
+	if r.AsksApprovers() {
+		what := "1 approver"
+		if n := max(1, r.MinApprovals); n > 1 {
+			what = fmt.Sprintf("%d approvers", n)
+		}
+		if r.RequiresHuman {
+			what += ", a person among them"
+		}
+		for _, n := range r.Needs {
+			what += ", " + people.Text(n, n.Min)
+		}
+		all = append(all, what)
+	}
+	if r.AsksVerifier() {
+		all = append(all, "1 of the verifier's people")
+	}
+	return strings.Join(all, "; and ")
+}
+
+func joined[T ~string](list []T) string {
+	words := make([]string, len(list))
+	for i, x := range list {
+		words[i] = string(x)
+	}
+	return strings.Join(words, ", ")
+}
+
+// wider says of each scope wider than once that is offered what it would cover, to whom
+// and until when.
+func wider(a approval.Approval) []string {
+	var lines []string
+	agent := "this agent"
+	if a.AgentID != "" {
+		agent = "agent " + Clipped(display.Safe(a.AgentID), maxFact)
+	}
+	if slices.Contains(a.Offers, approval.AllowSession) {
+		lines = append(lines, fmt.Sprintf("Allow session: %s; by %s in this session, up to risk %s "+
+			"and for no other reason than here, for %s at most.",
+			display.Safe(a.Session), agent, a.Assessment.RiskClass, hours(approval.SessionGrantMs)))
+	}
+	if slices.Contains(a.Offers, approval.AllowAlways) {
+		lines = append(lines,
+			fmt.Sprintf("Always: %s; by %s, until an operator deletes the grant.", display.Safe(a.Always), agent))
+	}
+	return lines
+}
+
+func hours(ms int64) string { return fmt.Sprintf("%d hours", ms/int64(time.Hour/time.Millisecond)) }
+
+func minutes(ms int64) string {
+	return fmt.Sprintf("%d minutes", ms/int64(time.Minute/time.Millisecond))
+}
+
+// VotedText says to a person what their vote did, as of now (Unix milliseconds).
+func VotedText(a approval.Approval, d approval.Decision, directory *people.Directory, now int64) string {
+	once := "It may run once, within " + minutes(approval.ClaimWindowMs)
+	switch {
+	case a.Status == approval.Withdrawn:
+		return "You cannot approve your own request, so your deny withdrew it."
+	case d == approval.Retry:
+		return retriedText(a, directory, now)
+	case d == approval.Deny && a.Status == approval.Approved:
+		return "Denied: it does not run again. The very same call is refused unasked for " + minutes(approval.CoolDownMs) + "."
+	case a.Status == approval.Pending:
+		return "Counted (" + people.TallyText(a, directory) + "); more approvals are needed."
+	case a.Drill() && a.Status == approval.Approved:
+		return "Allowed. It was a drill: nothing runs."
+	case a.Status == approval.Denied && d == approval.Deny:
+		return "Denied. The very same call is refused unasked for " + minutes(approval.CoolDownMs) + "."
+	case a.Status != approval.Approved || a.RevokedAtMs != 0:
+		return display.UpperFirst(Ending(a)) + "."
+	case a.ClaimedAtMs != 0:
+		return "Allowed. The agent has claimed the call."
+	case a.ClaimUntilMs != 0 && a.ClaimUntilMs <= now:
+		return "Allowed, but the agent did not claim the call in time."
+	case a.Decision == approval.AllowSession:
+		return "Allowed for the session. " + once + "; what the menu said is not asked again for " + hours(approval.SessionGrantMs) + "."
+	case a.Decision == approval.AllowAlways:
+		return "Allowed always. " + once + "; this very call is not asked again until an operator deletes the grant."
+	}
+	return "Allowed. " + once + "."
+}
+
+// retriedText says to a person what their vote for one more run did.
+func retriedText(a approval.Approval, directory *people.Directory, now int64) string {
+	if round, open := people.OpenRound(a, directory, now); open {
+		return "Counted (" + round.Tally.RoundText() + "); more are needed for it to run again."
+	}
+	return "It may run once more, within " + minutes(approval.ClaimWindowMs) + "."
+}

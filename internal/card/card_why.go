@@ -1,0 +1,244 @@
+package card
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"approvalbot/internal/approval"
+	"approvalbot/internal/display"
+)
+
+// Limits of the line about the risk.
+const (
+	maxReasons = 3
+	maxWhyText = 80 // characters of all reasons together; the strongest is always there
+)
+
+// RulesChangedText is the sentence on an approval whose rules changed while it waited.
+const RulesChangedText = "The rules changed while this waited; earlier votes no longer count."
+
+// riskWords is the risk class in words, and then its name: "High impact (R4)".
+func riskWords(a approval.Approval) string {
+	class := a.Assessment.RiskClass
+	return display.UpperFirst(class.Text()) + " (" + class.String() + ")"
+}
+
+// RiskText says on one line how bad the call could be, and why.
+func RiskText(a approval.Approval) string {
+	if reasons := reasons(a); len(reasons) > 0 {
+		return riskWords(a) + ": " + strings.Join(reasons, "; ")
+	}
+	return riskWords(a)
+}
+
+// reasons are those that count most, the strongest first, in half a sentence each: no more
+// than three, and none that says the same as another.
+func reasons(a approval.Approval) []string {
+	all := codedReasons(a)
+	has := func(code string) bool {
+		return slices.ContainsFunc(all, func(r reason) bool { return r.code == code })
+	}
+	keyword, _ := find(all, func(r reason) bool { return keywordReasons()[r.code] != "" })
+	var strong, mild []reason
+	for _, r := range all {
+		switch {
+		case reasonsOfDetail()[r.code], slices.ContainsFunc(subsumedBy()[r.code], has):
+		case r.code == "unknown-tool" && keyword.code != "":
+			r.text = "unknown tool, speaks of " + keywordReasons()[keyword.code]
+			strong = append(strong, r)
+		case mildReasons()[r.code]:
+			mild = append(mild, r)
+		default:
+			strong = append(strong, r)
+		}
+	}
+	if len(strong) == 0 {
+		strong = mild
+	}
+	// What the operator's own rule says is why it is asked, or until when.
+	slices.SortStableFunc(strong, func(x, y reason) int { return y.first() - x.first() })
+	var out []string
+	room := maxWhyText
+	for _, r := range Clip(strong, maxReasons) {
+		if room -= CharCount(r.text); room < 0 && len(out) > 0 {
+			break
+		}
+		out = append(out, r.text)
+	}
+	return out
+}
+
+// reason is why a call is judged so: a code, if it is known, and half a sentence.
+type reason struct{ code, text string }
+
+// first is 1 for what a person must know before all else.
+func (r reason) first() int {
+	if r.code == "" || strings.HasPrefix(r.code, "rule:") {
+		return 1
+	}
+	return 0
+}
+
+// codedReasons gives each sentence its code. Those of policy are in the order of its
+// codes; the core's own stand anywhere.
+func codedReasons(a approval.Approval) []reason {
+	codes := slices.DeleteFunc(slices.Clone(a.Assessment.ReasonCodes), func(code string) bool { return ownReasons()[code] })
+	out := make([]reason, 0, len(a.Why))
+	for _, text := range a.Why {
+		r := reason{}
+		switch code, isOwn := ownSentences()[text]; {
+		case isOwn:
+			r.code = code
+		case len(codes) > 0:
+			r.code, codes = codes[0], codes[1:]
+		}
+		r.text = cmp.Or(briefly()[r.code], half(text))
+		out = append(out, r)
+	}
+	return out
+}
+
+// half makes half a sentence of a sentence: "It sends commits to another repository."
+// becomes "sends commits to another repository".
+func half(sentence string) string {
+	s := strings.TrimSuffix(sentence, ".")
+	if rest, ok := strings.CutPrefix(s, "It "); ok {
+		return rest
+	}
+	first, size := utf8.DecodeRuneInString(s)
+	second, _ := utf8.DecodeRuneInString(s[size:])
+	if unicode.IsUpper(second) { // an abbreviation
+		return s
+	}
+	return string(unicode.ToLower(first)) + s[size:]
+}
+
+func find[T any](list []T, match func(T) bool) (found T, ok bool) {
+	if i := slices.IndexFunc(list, match); i >= 0 {
+		return list[i], true
+	}
+	return found, false
+}
+
+// Sentences of the core's own.
+const (
+	MustAskText        = "Whoever asks wants a person to decide."
+	VerifierDeniedText = "The external verifier denied this call."
+	VerifierPeopleText = "The verifier's own people must agree."
+	DrillText          = "This is a drill: nothing of it will run."
+)
+
+var (
+	ownSentences = sync.OnceValue(func() map[string]string {
+		return map[string]string{
+			MustAskText: approval.ReasonMustAsk, VerifierDeniedText: approval.ReasonVerifierDenied,
+			VerifierPeopleText: approval.ReasonVerifierPeople, DrillText: approval.ReasonDrill, RulesChangedText: "",
+		}
+	})
+	ownReasons = sync.OnceValue(func() map[string]bool {
+		return set(approval.ReasonMustAsk, approval.ReasonVerifierDenied, approval.ReasonVerifierPeople, approval.ReasonDrill,
+			approval.ReasonInsufficient, approval.ReasonUnreached, approval.ReasonRecentlyDenied)
+	})
+
+	// reasonsOfDetail say how the desk came to ask, and nothing of the call.
+	reasonsOfDetail = sync.OnceValue(func() map[string]bool {
+		return set("always-asks", "exec-always-asks", "external-write-asks", "message-send-asks",
+			"project-code-asks", "exec-not-allowed", "known-server", "classifier-opinion", approval.ReasonMustAsk)
+	})
+
+	// mildReasons are not worth a line beside any other.
+	mildReasons = sync.OnceValue(func() map[string]bool {
+		return set("harmless-tool", "read-only-tool", "read-only-command", "workspace-write", "local-build",
+			"local-git", "runs-project-code", "loopback-read", "network-read", "remote-read", "database-read",
+			"installs-locked", "removes-build-output", "asks-the-desk", "declared-read-only")
+	})
+
+	// keywordReasons are what an unknown tool's name speaks of: one line says both.
+	keywordReasons = sync.OnceValue(func() map[string]string {
+		return map[string]string{
+			"keyword-pay": "payments", "keyword-send": "sending", "keyword-delete": "deleting", "keyword-remove": "removing",
+			"keyword-execute": "executing", "keyword-command": "commands", "keyword-shell": "a shell", "keyword-write": "writing",
+		}
+	})
+
+	// briefly says what takes too many words in the sentence of the code. The details have
+	// that one.
+	briefly = sync.OnceValue(func() map[string]string {
+		return map[string]string{
+			"unknown-tool": "a tool the desk does not know", "unknown-command": "a program the desk does not know",
+			"unknown-option": "an option the desk does not know", "unknown-parameters": "parameters the desk does not know",
+			"program-by-path": "a program outside the system's directories", "dynamic-command": "what it runs is computed only then",
+			"dynamic-argument": "an argument is computed only then", "dynamic-path": "the file it writes is computed only then",
+			"unusual-shell": "shell syntax that shells read differently", "interpreter-code": "runs code in an interpreter",
+			"runs-script": "runs a script the desk does not see", "runs-workspace-code": "runs code the agent may have written",
+			"writes-and-runs": "runs what it has just written", "outside-project": "builds or tests something outside the workspace",
+			"installs-packages": "installs or changes packages", "runs-as-root": "runs with another user's rights",
+			"remote-system": "uses stored credentials", "destroys-infrastructure": "changes running infrastructure",
+			"sets-environment": "sets a variable that may change programs", "runs-project-code": "runs the project's own code",
+			"dangerous-environment": "sets a variable that decides what code runs", "installs-locked": "installs from the lock file",
+			"reads-environment": "reads variables, which often hold secrets", "reads-secret": "reads a file of secrets",
+			"may-read-secret": "may read files of secrets", "metadata-service": "reads the cloud's credentials",
+			"private-address": "reads from a private network", "writes-outside": "writes outside the workspace",
+			"no-workspace": "writes files, and no workspace is known", "writes-secret": "changes a file of secrets",
+			"writes-startup": "changes what other programs obey", "git-elsewhere": "runs git outside the workspace",
+			"git-push": "pushes commits", "git-force-push": "overwrites history elsewhere",
+			"git-discards": "can discard uncommitted changes", "git-destroys": "throws away changes or history for good",
+			"remote-read": "reads with stored credentials", "removes-build-output": "deletes build output",
+			"other-host": "runs on another machine", "force-delete": "deletes files by force, perhaps outside",
+			"remote-write": "by its name, changes another system", "browser-acts": "acts on a page with your sessions",
+			"misleading-name": "makes a file with a misleading name", "makes-link": "makes a link, which can lead outside",
+		}
+	})
+
+	// subsumedBy names for a reason those that say it too, and more.
+	subsumedBy = sync.OnceValue(func() map[string][]string {
+		return map[string][]string{
+			"keyword-pay": {"unknown-tool", "payment"}, "keyword-send": {"unknown-tool", "message-send"},
+			"keyword-delete": {"unknown-tool"}, "keyword-remove": {"unknown-tool"}, "keyword-execute": {"unknown-tool"},
+			"keyword-command": {"unknown-tool"}, "keyword-shell": {"unknown-tool"}, "keyword-write": {"unknown-tool"},
+			"remote-write":         {"payment", "message-send", "drops-data", "keyword-pay", "keyword-send", "keyword-delete", "keyword-remove"},
+			"git-push":             {"git-force-push"},
+			"git-discards":         {"git-destroys"},
+			"deletes-file":         {"recursive-delete", "force-delete", "git-destroys"},
+			"force-delete":         {"recursive-delete"},
+			"writes-outside":       {"writes-secret", "writes-startup", "writes-system", "writes-access", "writes-device"},
+			"writes-system":        {"writes-access", "changes-schedule"},
+			"reads-secret":         {"writes-secret"},
+			"may-read-secret":      {"reads-secret", "writes-secret"},
+			"private-address":      {"metadata-service"},
+			"sets-environment":     {"dangerous-environment"},
+			"dynamic-argument":     {"dynamic-command"},
+			"dynamic-path":         {"dynamic-command"},
+			"unusual-shell":        {"dynamic-command", "unparsable-command", "runs-download", "evaluates-text"},
+			"interpreter-code":     {"runs-download"},
+			"interpreter-input":    {"runs-download"},
+			"evaluates-text":       {"runs-download"},
+			"saves-download":       {"runs-download"},
+			"unknown-option":       {"unknown-command"},
+			"unknown-command":      {"program-by-path", "runs-script", "runs-workspace-code"},
+			"remote-command":       {"escapes-container"},
+			"runs-container":       {"destroys-containers", "escapes-container"},
+			"changes-permissions":  {"recursive-permissions"},
+			"changes-schedule":     {"removes-schedule"},
+			"changes-network":      {"drops-firewall"},
+			"stops-process":        {"kills-everything"},
+			"database-client":      {"drops-data"},
+			"remote-system":        {"publishes-package"},
+			"installs-packages":    {"publishes-package"},
+			"unknown-parameters":   {"malformed-call"},
+			"declared-destructive": {"drops-data"},
+		}
+	})
+)
+
+func set(words ...string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range words {
+		out[w] = true
+	}
+	return out
+}

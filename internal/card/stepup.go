@@ -1,0 +1,18 @@
+package card
+
+import (
+	"approvalbot/internal/approval"
+	"approvalbot/internal/assertion"
+)
+
+// StepUp is the refusal of a yes that wants a signature, with the page where it is given.
+func StepUp(a approval.Approval, site assertion.Site, text string) *approval.Error {
+	e := approval.Refuse(approval.CodeStepUpRequired, "%s", text)
+	if site.ID == "" {
+		e.Message += "the desk has no page for that (server.publicUrl)."
+		return e
+	}
+	e.URL = site.Link("/a/" + a.Code)
+	e.Message += e.URL
+	return e
+}

@@ -1,0 +1,205 @@
+package people
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"approvalbot/internal/approval"
+)
+
+// Absence is a person's word that they are away, until when, and who stands in for them.
+// What is lent are the person's own roles: not their account, not their place among the
+// approvers, not what others lend them.
+type Absence struct {
+	Person  string `json:"person"`
+	To      string `json:"to,omitempty"` // who stands in for them; empty: nobody
+	SinceMs int64  `json:"sinceMs"`
+	UntilMs int64  `json:"untilMs"` // from then on it is over
+	By      string `json:"by"`      // who said so: "person:alice", "token:ops"
+}
+
+// Absences are all that were said and not taken back, of at most one each person.
+type Absences struct {
+	// Revision is another one after every change, and never 0. A yes is counted under
+	// one of them: see Change.Absences.
+	Revision int64
+	All      []Absence
+}
+
+// Unread are absences that were not read: they lend nothing, and no yes counts under
+// them.
+var Unread = Absences{Revision: -1}
+
+// Lasts reports whether it is so at that moment.
+func (a Absence) Lasts(now int64) bool { return a.SinceMs <= now && now < a.UntilMs }
+
+// Live are those that last at that moment, by person.
+func (s Absences) Live(now int64) map[string]Absence {
+	out := map[string]Absence{}
+	for _, a := range s.All {
+		if a.Lasts(now) {
+			out[a.Person] = a
+		}
+	}
+	return out
+}
+
+// At is the Directory as it is at a moment: with who is on duty then, and who is away.
+func (d *Directory) At(now time.Time, absences ...Absence) *Directory {
+	view := *d
+	view.now, view.away = now, nil
+	if len(absences) > 0 {
+		view.away = Absences{All: absences}.Live(now.UnixMilli())
+	}
+	return &view
+}
+
+// Away gives a person's absence, if they are away.
+func (d *Directory) Away(person string) (Absence, bool) {
+	a, away := d.away[person]
+	return a, away
+}
+
+// Absent are those who are away, by name.
+func (d *Directory) Absent() (out []Absence) {
+	for _, name := range slices.Sorted(maps.Keys(d.away)) {
+		out = append(out, d.away[name])
+	}
+	return out
+}
+
+// StandsIn gives who stands in for a person, or nobody. A person whose delegation leads
+// back to them lends nothing, though nothing lets such a circle come about.
+func (d *Directory) StandsIn(person string) (to string) {
+	to = d.away[person].To
+	if to == "" || !d.Known(to) {
+		return ""
+	}
+	for next, n := to, len(d.away); n >= 0 && next != ""; n-- {
+		if next == person {
+			return ""
+		}
+		next = d.away[next].To
+	}
+	return to
+}
+
+// seat names the one seat that a person fills together with all whom delegations join
+// with them, directly or one over the other: nobody adds to a quorum by being away.
+func (d *Directory) seat(person string) string {
+	for to := d.StandsIn(person); to != ""; to = d.StandsIn(person) {
+		person = to
+	}
+	return person
+}
+
+// Lenders are those in whose stead the voter's yes may be taken on this approval, by
+// name: they are away, it is to this voter that they lend, they could give that very yes
+// themselves, and it would meet a need. Who asked neither lends nor is lent anything,
+// also where people may approve their own.
+func Lenders(a approval.Approval, v approval.Voter, d *Directory) (out []string) {
+	if len(d.away) == 0 || v.Person == "" || !WeightOf(a, v, d).Approvers || d.IsAsker(v, a.Askers) {
+		return nil
+	}
+	for lender := range d.away {
+		if d.StandsIn(lender) == v.Person && couldAllow(a, lender, d) && isNeeded(a, lender, d) {
+			out = append(out, lender)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// couldAllow reports whether a person's yes would count toward the approvers' need, by
+// what the configuration says: a role of a chat, which is seen at the tap only, lets
+// nobody lend.
+func couldAllow(a approval.Approval, person string, d *Directory) bool {
+	may := false
+	for _, v := range d.AccountsOf(person) {
+		v.Roles = nil
+		if d.IsAsker(v, a.Askers) {
+			return false
+		}
+		may = may || WeightOf(a, v, d).Approvers
+	}
+	return may
+}
+
+// isNeeded reports whether a person's own roles meet a need of the approval.
+func isNeeded(a approval.Approval, person string, d *Directory) bool {
+	return slices.ContainsFunc(a.Rule.Needs, func(n approval.Need) bool { return d.hasRole(n, person) })
+}
+
+// hasRole reports whether a person has a role of their own. Duty is none: whoever is on
+// duty and away lends it to nobody.
+func (d *Directory) hasRole(n approval.Need, person string) bool {
+	_, duty := DutyRole(n.Role)
+	return !duty && slices.Contains(d.People[person].Roles, n.Role)
+}
+
+// AsOf are the votes as they count under these people: each says in whose stead it may
+// be taken, and with whom it fills one seat. What has ended stays as it ended.
+//
+// A yes is in somebody's stead only if it was when it was given, still is, and was given
+// in this absence of theirs: an absence that begins or ends counts nothing that nobody
+// meant.
+func AsOf(a approval.Approval, d *Directory) []approval.Vote {
+	if a.Final() || len(a.Votes) == 0 {
+		return a.Votes
+	}
+	out := slices.Clone(a.Votes)
+	taken := map[string]string{} // seat to the person whose yes was first
+	for i, v := range out {
+		if !approval.ByPeople(v) {
+			continue
+		}
+		out[i].For, out[i].With = nil, ""
+		if v.Verdict != approval.Approve || v.Voter.Person == "" || !WeightNow(a, v, d).Approvers {
+			continue
+		}
+		today := Lenders(a, *v.Voter, d)
+		for _, lender := range v.For {
+			if slices.Contains(today, lender) && v.DecidedAtMs >= d.away[lender].SinceMs {
+				out[i].For = append(out[i].For, lender)
+			}
+		}
+		seat := d.seat(v.Voter.Person)
+		if first, filled := taken[seat]; filled && first != v.Voter.Person {
+			out[i].With = first
+		} else {
+			taken[seat] = v.Voter.Person
+		}
+	}
+	return out
+}
+
+// LentStill are the votes of an approval that has ended, with For and With as they settled it: people who
+// left or came back since change nothing. A lender who could not allow it any more is left out.
+func LentStill(a approval.Approval, d *Directory) []approval.Vote {
+	out := slices.Clone(a.Votes)
+	for i, v := range out {
+		out[i].For = slices.DeleteFunc(slices.Clone(v.For), func(lender string) bool { return !couldAllow(a, lender, d) })
+	}
+	return out
+}
+
+// standsForMore reports whether a vote may be taken in somebody's stead in whose the
+// voter's vote before it may not.
+func standsForMore(a approval.Approval, before, now approval.Vote, d *Directory) bool {
+	a.Votes = []approval.Vote{before}
+	had := AsOf(a, d)[0].For
+	return slices.ContainsFunc(now.For, func(lender string) bool { return !slices.Contains(had, lender) })
+}
+
+// LentTo are those in whose stead the votes may have been taken, as DecidedBy names people.
+func LentTo(votes []approval.Vote) (out []string) {
+	for _, v := range votes {
+		for _, lender := range v.For {
+			if name := (approval.Voter{Person: lender}).Name(); !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}

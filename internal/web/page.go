@@ -1,0 +1,139 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"html"
+	"log/slog"
+	"net/http"
+	"sync"
+
+	"github.com/a-h/templ"
+
+	"approvalbot/internal/approval"
+	"approvalbot/internal/display"
+	"approvalbot/internal/signin"
+)
+
+// route is one address of the desk, and what answers there.
+type route struct {
+	pattern string // of ServeMux: "GET /a/{code}"
+	open    bool   // for people who are not signed in, too; the session is empty then
+	serve   serve
+}
+
+// serve answers a request from the browser of that session.
+type serve func(http.ResponseWriter, *http.Request, signin.Session)
+
+// page is what every handler of pages is made of: who asks, and how they are answered.
+type page struct {
+	readers
+	log     *slog.Logger
+	audited bool // there is a log to look at
+}
+
+// maxFields bounds the body of a form, in bytes.
+const maxFields = 64 << 10
+
+// statuses are how pages answer refusals; any other is a conflict with how things stand.
+var statuses = sync.OnceValue(func() map[approval.Code]int {
+	return map[approval.Code]int{
+		approval.CodeNotFound: http.StatusNotFound, approval.CodeForbidden: http.StatusForbidden,
+		approval.CodeNotAnApprover: http.StatusForbidden, approval.CodeSelfApproval: http.StatusForbidden,
+		approval.CodeStepUpRequired: http.StatusForbidden,
+		approval.CodeInvalidRequest: http.StatusBadRequest, approval.CodeMalformed: http.StatusBadRequest,
+		approval.CodePayloadTooLarge: http.StatusRequestEntityTooLarge, approval.CodeRateLimited: http.StatusTooManyRequests,
+		approval.CodeUnavailable: http.StatusServiceUnavailable, "": http.StatusServiceUnavailable,
+	}
+})
+
+func statusOf(err error) int { return cmp.Or(statuses()[approval.CodeOf(err)], http.StatusConflict) }
+
+// head is that of a page for a session.
+func (p page) head(s signin.Session, title string) head {
+	return head{Title: title, Session: s, Links: p.nav(s)}
+}
+
+// nav are the pages that the person of a session may open.
+func (p page) nav(s signin.Session) []link {
+	if s.Person == "" {
+		return nil
+	}
+	v := p.reader(s)
+	out := []link{{"/", "Inbox"}, {"/history", "History"}}
+	if v.caller.MayDecide {
+		out = append(out, link{"/grants", "Grants"}, link{"/policy", "Policy"}, link{"/people", "People"},
+			link{"/numbers", "Numbers"})
+	}
+	if v.caller.MayAudit && p.audited {
+		out = append(out, link{"/audit", "Audit"})
+	}
+	if v.operates() || v.caller.MayAudit {
+		out = append(out, link{"/health", "Health"})
+	}
+	return out
+}
+
+// show answers with a page, whole or not at all.
+func (p page) show(out http.ResponseWriter, status int, page templ.Component) {
+	b, err := fragment(page)
+	if err != nil {
+		p.log.Error("page not made", "error", err)
+		http.Error(out, "This page could not be made; the desk's log says why.", http.StatusInternalServerError)
+		return
+	}
+	out.Header().Set("Content-Type", "text/html; charset=utf-8")
+	out.WriteHeader(status)
+	_, _ = out.Write(b)
+}
+
+// fragment makes a page, or a part of one.
+func fragment(part templ.Component) ([]byte, error) {
+	var b bytes.Buffer
+	err := part.Render(context.Background(), &b)
+	return b.Bytes(), err
+}
+
+// say answers with a page of one sentence.
+func (p page) say(out http.ResponseWriter, status int, s signin.Session, title, sentence string) {
+	p.show(out, status, sentencePage(p.head(s, title), sentence, "To the first page"))
+}
+
+// failed answers where the desk itself could not work.
+func (p page) failed(out http.ResponseWriter, s signin.Session, err error) {
+	p.log.Error("a page could not be served", "reason", err)
+	p.say(out, http.StatusServiceUnavailable, s, "Not now", "The desk cannot do that right now. Try again in a moment.")
+}
+
+// refuse answers with a page that says why there is nothing else to see.
+func (p page) refuse(out http.ResponseWriter, s signin.Session, err error) {
+	text, status, title := "The desk could not do this now; try again.", statusOf(err), "Not now"
+	if no, known := errors.AsType[*approval.Error](err); known {
+		text = no.Message
+	} else {
+		p.log.Error("a page could not be made", "reason", err)
+	}
+	if status == http.StatusNotFound {
+		title = "Nothing here"
+	}
+	p.show(out, status, sentencePage(p.head(s, title), text, "To the inbox"))
+}
+
+// notice answers a script with a sentence alone.
+func (p page) notice(out http.ResponseWriter, status int, text string) {
+	out.Header().Set("Content-Type", "text/html; charset=utf-8")
+	out.WriteHeader(status)
+	_, _ = out.Write([]byte(html.EscapeString(text)))
+}
+
+// operator reports whether whoever looks may decide; if not, the answer says so.
+func (p page) operator(out http.ResponseWriter, v reader) bool {
+	if !v.caller.MayDecide {
+		p.refuse(out, v.session, approval.Refuse(approval.CodeForbidden, "This page is for those who may decide requests."))
+	}
+	return v.caller.MayDecide
+}
+
+func safe(s string) string { return display.Safe(s) }

@@ -1,0 +1,98 @@
+package web
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
+	"approvalbot/internal/signin"
+)
+
+// Rights are what a person's API tokens may beside deciding.
+type Rights struct{ Audit, Admin bool }
+
+// reader is who looks at a page, as of the request.
+type reader struct {
+	session signin.Session
+	people  *people.Directory
+	zone    *time.Location // in which they are told times
+	now     time.Time
+	caller  core.Caller // decides, audits, administers: what they may do by the same rules as a token
+}
+
+// readers look up who asks for a page, and what they may see.
+type readers struct {
+	gate   *core.Gate
+	rights func(person string) Rights // nil: nothing beside deciding
+}
+
+// reader looks up what the person of a session may see and do now.
+func (p readers) reader(s signin.Session) reader {
+	people := p.gate.Rules().People
+	v := reader{session: s, people: people, zone: p.zoneOf(s), now: time.Now()}
+	var more Rights
+	if p.rights != nil && people.Known(s.Person) {
+		more = p.rights(s.Person)
+	}
+	v.caller = core.Caller{Person: s.Person, MayDecide: people.MayDecide(people.Identify(s.Voter())),
+		MayAudit: more.Audit, MayAdmin: more.Admin}
+	return v
+}
+
+// zoneOf is the one in which a person is told times.
+func (p readers) zoneOf(s signin.Session) *time.Location {
+	if zone := p.gate.Rules().People.Zone(s.Person); zone != nil {
+		return zone
+	}
+	return time.UTC
+}
+
+// at writes a time for the person, in their zone.
+func (v reader) at(ms int64) string {
+	if ms == 0 {
+		return ""
+	}
+	then := time.UnixMilli(ms).In(v.zone)
+	if v.now.Sub(then) < 20*time.Hour && then.Day() == v.now.In(v.zone).Day() {
+		return then.Format("15:04:05 MST")
+	}
+	return then.Format("2 Jan 2006 15:04 MST")
+}
+
+// operates reports whether the person sees everybody's approvals.
+func (v reader) operates() bool { return v.caller.MayDecide || v.caller.MayAdmin }
+
+// sees reports whether the person may see that approval: operators all of them, anybody
+// else what they asked for, and what asks them for the verifier.
+func (v reader) sees(a approval.Approval) bool {
+	return v.operates() || people.Concerns(a, v.session.Voter(), v.people)
+}
+
+// everything lists all approvals, for pages to choose from what the person may see.
+var everything = core.Caller{MayDecide: true}
+
+// list gives those of a page of approvals that the person may see, and the cursor of the
+// page that follows.
+func (p readers) list(ctx context.Context, v reader, f core.Filter) ([]approval.Approval, string, error) {
+	page, err := p.gate.List(ctx, everything, f)
+	hidden := func(a approval.Approval) bool { return !v.sees(a) }
+	return slices.DeleteFunc(page.Items, hidden), page.Next, err
+}
+
+// find gives the approval of a code, or CodeNotFound where the person may not see it:
+// nobody learns by asking what there is.
+func (p readers) find(ctx context.Context, v reader, code string) (approval.Approval, error) {
+	a, err := p.gate.ByCode(ctx, code)
+	if approval.CodeOf(err) == approval.CodeNotFound || err == nil && !v.sees(a) {
+		return approval.Approval{}, noSuchRequest()
+	}
+	return a, err
+}
+
+// noSuchRequest says the same of a request that is not there and of one that is not theirs to see.
+func noSuchRequest() error {
+	return approval.Refuse(approval.CodeNotFound, "There is no such request.")
+}

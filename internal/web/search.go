@@ -1,0 +1,95 @@
+package web
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"time"
+
+	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
+)
+
+// searchMost is how many approvals are looked through for one page.
+const searchMost = 10000
+
+// historyFilter selects approvals by what an address says.
+type historyFilter struct {
+	core.Filter
+	search, risk string
+	from, to     int64 // Unix milliseconds; 0: not said
+}
+
+func filterOf(q url.Values, zone *time.Location) historyFilter {
+	f := historyFilter{Filter: core.Filter{Status: approval.Status(q.Get("status")), Owner: q.Get("owner"),
+		AgentID:    q.Get("agent"),
+		SessionKey: q.Get("session"), ToolName: q.Get("tool"), Cursor: q.Get("cursor"), Limit: 200},
+		search: q.Get("q"), risk: q.Get("risk")}
+	day := func(name string, more int) int64 {
+		t, err := time.ParseInLocation(time.DateOnly, q.Get(name), zone)
+		if err != nil {
+			return 0
+		}
+		return t.AddDate(0, 0, more).UnixMilli()
+	}
+	f.from, f.to = day("from", 0), day("to", 1)
+	return f
+}
+
+func (f historyFilter) selects(a approval.Approval) bool {
+	late := f.to != 0 && a.CreatedAtMs >= f.to
+	return !late && (f.risk == "" || f.risk == a.Assessment.RiskClass.String()) && speaksOf(a, f.search)
+}
+
+// found gives at most n approvals that the person may see and the filter selects, newest
+// first, and the cursor of those that follow.
+func (p readers) found(ctx context.Context, v reader, f historyFilter, n int) (out []approval.Approval, next string,
+	err error) {
+	for read := 0; read < searchMost; {
+		page, err := p.gate.List(ctx, everything, f.Filter)
+		if err != nil {
+			return nil, "", err
+		}
+		for i, a := range page.Items {
+			if a.CreatedAtMs < f.from {
+				return out, "", nil
+			}
+			if len(out) == n {
+				next, err = p.cursorAt(ctx, f.Filter, i)
+				return out, next, err
+			}
+			if v.sees(a) && f.selects(a) {
+				out = append(out, a)
+			}
+		}
+		read += len(page.Items)
+		if f.Cursor = page.Next; f.Cursor == "" {
+			break
+		}
+	}
+	return out, f.Cursor, nil
+}
+
+// cursorAt gives the cursor that begins with the item of that index on a page.
+func (p readers) cursorAt(ctx context.Context, f core.Filter, index int) (string, error) {
+	if index == 0 {
+		return f.Cursor, nil
+	}
+	f.Limit = index
+	page, err := p.gate.List(ctx, everything, f)
+	return page.Next, err
+}
+
+// speaksOf reports whether a search finds the approval: all of its words stand somewhere
+// in what a list shows of it.
+func speaksOf(a approval.Approval, search string) bool {
+	text := strings.ToLower(strings.Join([]string{a.Code, a.ID, a.Owner, a.AgentID, a.ToolName, a.Summary, a.SessionKey,
+		a.Assessment.RiskClass.String(), string(a.Status), people.People(a.DecidedBy)}, " "))
+	for _, word := range strings.Fields(strings.ToLower(search)) {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}

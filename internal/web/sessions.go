@@ -1,0 +1,77 @@
+package web
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"approvalbot/internal/approval"
+	"approvalbot/internal/signin"
+)
+
+// cookieName begins with __Host-, so that no other host, and no path of this one, can
+// set it. It is Secure: browsers take localhost for safe, also without TLS.
+const cookieName = "__Host-approvalbot"
+
+const eventStream = "text/event-stream"
+
+// sessionLook is how often a session is looked at that nothing in this process has ended.
+const sessionLook = 10 * time.Second
+
+// sessions say whose browser it is.
+type sessions struct {
+	signin *signin.Door
+	log    *slog.Logger
+	who    func(*http.Request) (signin.Session, bool) // signedIn; tests have others
+}
+
+func newSessions(door *signin.Door, log *slog.Logger) *sessions {
+	p := &sessions{signin: door, log: log}
+	p.who = p.signedIn
+	return p
+}
+
+// signedIn says whose session a request belongs to. What goes on by itself, a stream of
+// events, does not count as a use of the session.
+func (p *sessions) signedIn(r *http.Request) (signin.Session, bool) {
+	c, err := r.Cookie(cookieName)
+	if err != nil {
+		return signin.Session{}, false
+	}
+	look := p.signin.Session
+	if strings.Contains(r.Header.Get("Accept"), eventStream) {
+		look = p.signin.SessionStands
+	}
+	s, err := look(r.Context(), c.Value)
+	if err != nil && approval.CodeOf(err) != approval.CodeNotFound && r.Context().Err() == nil {
+		p.log.Error("a session cannot be looked up", "reason", err)
+	}
+	return s, err == nil
+}
+
+// lasting gives a context that ends with the request, and as soon as its session does:
+// for answers that go on, such as streams of events. Whatever ends a session in this
+// process counts at once, and in another within ten seconds.
+func (p *sessions) lasting(r *http.Request) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(r.Context())
+	r = r.Clone(ctx)
+	r.Header.Set("Accept", eventStream)
+	go func() {
+		defer stop()
+		for {
+			turn := p.signin.SessionsTurn()
+			if _, ok := p.who(r); !ok {
+				return
+			}
+			select {
+			case <-turn:
+			case <-time.After(sessionLook):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ctx, stop
+}

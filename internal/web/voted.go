@@ -1,0 +1,45 @@
+package web
+
+import (
+	"context"
+	"time"
+
+	"approvalbot/core"
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
+	"approvalbot/internal/people"
+)
+
+// askedAgain is no decision: the cool-down was to end.
+const askedAgain = "again"
+
+// voted says what a person's vote did, after the page that gave it has sent them on. What
+// it says comes from the approval alone: an address can claim anything.
+func (p readers) voted(ctx context.Context, v reader, code string, d approval.Decision) string {
+	if code == "" {
+		return ""
+	}
+	a, err := p.find(ctx, v, code)
+	if err != nil {
+		return ""
+	}
+	if d == askedAgain && a.Final() {
+		return a.Code + ": " + core.AskAgainText(a)
+	}
+	given := a.Votes
+	if round, open := people.OpenRound(a, v.people, v.now.UnixMilli()); open {
+		given = append(given, round.Votes...)
+	}
+	if a.RoundDenied != nil {
+		given = append(given, *a.RoundDenied)
+	}
+	for _, x := range given {
+		if x.Voter != nil && x.Voter.Person == v.session.Person && x.Decision == d {
+			return a.Code + ": " + card.VotedText(a, d, v.people, time.Now().UnixMilli())
+		}
+	}
+	if a.Status == approval.Withdrawn && d == approval.Deny {
+		return a.Code + ": " + card.VotedText(a, d, v.people, time.Now().UnixMilli())
+	}
+	return ""
+}
