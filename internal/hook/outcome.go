@@ -1,12 +1,12 @@
 package hook
 
 import (
-	"regexp"
 	"strconv"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"approvalbot/api"
+	"approvalbot/internal/lazy"
 )
 
 // How calls have ended, as bodies of events that come after them say. What one does not say is not
@@ -49,14 +49,14 @@ func claudeEnd(b *body) *api.ResultRequest {
 }
 
 // claudeExit is how the error of a command begins that ended with a status of its own.
-var claudeExit = regexp.MustCompile(`^Exit code (\d{1,3})(?:\n|$)`)
+var claudeExit = lazy.Pattern(`^Exit code (\d{1,3})(?:\n|$)`)
 
 func claudeFailure(b *body) *api.ResultRequest {
 	return b.failure(claudeExit.FindStringSubmatch(b.text("error")))
 }
 
 // qwenExit stands behind what the command has printed, which may say the same.
-var qwenExit = regexp.MustCompile(`(?s)^Command: .*\nExit Code: (\d{1,3})\nSignal: \(none\)\nProcess Group PGID: [^\n]*$`)
+var qwenExit = lazy.Pattern(`(?s)^Command: .*\nExit Code: (\d{1,3})\nSignal: \(none\)\nProcess Group PGID: [^\n]*$`)
 
 // qwenEnd reads PostToolUse: a command that goes on in the background has no exit status in it.
 func qwenEnd(b *body) *api.ResultRequest {

@@ -10,9 +10,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"net/url"
-
 	"approvalbot/internal/approval"
+	"net/url"
 )
 
 func approvalPage(h head, d approvalView, notice string) templ.Component {

@@ -10,9 +10,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"fmt"
-
 	"approvalbot/api"
+	"fmt"
 )
 
 func auditPage(h head, d auditView) templ.Component {

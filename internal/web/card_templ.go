@@ -10,10 +10,9 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"approvalbot/internal/card"
 	"strconv"
 	"strings"
-
-	"approvalbot/internal/card"
 )
 
 // words is a line of a card: what its asker chose is code.

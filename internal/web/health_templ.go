@@ -10,9 +10,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"strconv"
-
 	"approvalbot/core"
+	"strconv"
 )
 
 func healthPage(h head, found []core.Diagnostic, bad int) templ.Component {

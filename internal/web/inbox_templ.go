@@ -10,9 +10,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"strconv"
-
 	"approvalbot/internal/approval"
+	"strconv"
 )
 
 func inboxPage(h head, d waiting, query, notice string) templ.Component {

@@ -10,9 +10,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"cmp"
-
 	"approvalbot/internal/signin"
+	"cmp"
 )
 
 // head is what a page says above its own part.

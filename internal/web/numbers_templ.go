@@ -10,10 +10,9 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"approvalbot/core"
 	"fmt"
 	"strconv"
-
-	"approvalbot/core"
 )
 
 func numbersPage(h head, d numbersView) templ.Component {

@@ -10,10 +10,9 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"approvalbot/api"
 	"strconv"
 	"strings"
-
-	"approvalbot/api"
 )
 
 func policyPage(h head, d policyView) templ.Component {

@@ -3,14 +3,14 @@ package tool
 import (
 	"strings"
 
-	"approvalbot/internal/policy/words"
+	"approvalbot/internal/lazy"
 )
 
 // What a statement for the session's own database may begin with, and words that lead out of it: Copilot
 // refuses most of them itself, by their text.
 var (
-	rowDeeds = words.Set("select insert update delete")
-	leadsOut = words.Set(`attach detach vacuum pragma create drop alter reindex analyze begin commit rollback savepoint
+	rowDeeds = lazy.Words("select insert update delete")
+	leadsOut = lazy.Words(`attach detach vacuum pragma create drop alter reindex analyze begin commit rollback savepoint
 		release explain`)
 )
 
@@ -35,11 +35,11 @@ func keepsToItsTables(list []field) bool {
 	}
 	tokens := strings.FieldsFunc(strings.ToLower(bare), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' })
 	for _, w := range tokens {
-		if leadsOut[w] || strings.Contains(w, "extension") || strings.Contains(w, "file") || strings.Contains(w, "token") || w == "edit" {
+		if leadsOut.Has(w) || strings.Contains(w, "extension") || strings.Contains(w, "file") || strings.Contains(w, "token") || w == "edit" {
 			return false
 		}
 	}
-	return len(tokens) > 0 && rowDeeds[tokens[0]] && strings.HasPrefix(strings.TrimSpace(strings.ToLower(bare)), tokens[0])
+	return len(tokens) > 0 && rowDeeds.Has(tokens[0]) && strings.HasPrefix(strings.TrimSpace(strings.ToLower(bare)), tokens[0])
 }
 
 // outsideStrings is a statement with its strings taken out, and whether each of them has an end.
