@@ -99,7 +99,7 @@ func (s *Server) asked(
 	if err != nil {
 		return v, in, toProblem(err)
 	}
-	body, err := readBody(w, r, maxBody)
+	body, err := readBody(w, r, maxLarge)
 	if err == nil {
 		_, err = c.still() // the body may have taken long
 	}

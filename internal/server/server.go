@@ -26,6 +26,7 @@ import (
 
 const (
 	maxBody     = 256 << 10 // bytes of a request body
+	maxLarge    = 1 << 20   // bytes of a hook's, and of a large call's
 	maxBodies   = 4 << 20   // of one with many calls
 	maxHeader   = 64 << 10
 	headerTime  = 10 * time.Second // to send the request's head

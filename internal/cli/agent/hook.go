@@ -38,6 +38,7 @@ type hookFlags struct {
 	tokenFile string
 	limit     time.Duration
 	caller    int
+	silent    bool
 }
 
 func (f *hookFlags) add(cmd *cobra.Command) {
@@ -71,6 +72,9 @@ func newHookCommand(a *app.App) *cobra.Command {
 			"an answer's status is then 3")
 	cmd.Flags().DurationVar(&f.limit, "limit", 0,
 		"the hook's time limit in the runtime's configuration (else the runtime's default); the answer comes before it")
+	cmd.Flags().BoolVar(&f.silent, "silent-allow", false,
+		"claude-code PreToolUse: decide nothing where policy allows, so that the runtime's own rules go on; "+
+			"a person's yes allows")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		words := wordsOfHook(a.Args[slices.Index(a.Args, "hook")+1:])
 		return answerEvent(a, hookDeny(words, fmt.Sprintf("approvalbot hook: %v", err)))
@@ -185,11 +189,11 @@ func runHook(ctx context.Context, a *app.App, f hookFlags, words []string) (err 
 	if err != nil {
 		return answerEvent(a, e.Deny(c, hook.Failed(err)))
 	}
-	return answerEvent(a, decideHook(ctx, desk, e, c, until))
+	return answerEvent(a, decideHook(ctx, desk, e, c, f.silent, until))
 }
 
 // decideHook asks the desk, or reports to it.
-func decideHook(ctx context.Context, desk *api.Client, e hook.Event, c hook.Call, until time.Time) hook.Answer {
+func decideHook(ctx context.Context, desk *api.Client, e hook.Event, c hook.Call, silent bool, until time.Time) hook.Answer {
 	v := hook.Verdict{Allow: true}
 	if e.Phase == hook.After {
 		ctx, cancel := context.WithDeadline(ctx, until)
@@ -199,7 +203,10 @@ func decideHook(ctx context.Context, desk *api.Client, e hook.Event, c hook.Call
 	} else {
 		v = hook.Ask(ctx, desk, c, until)
 	}
-	if v.Allow {
+	switch {
+	case v.Allow && v.Policy && silent:
+		return e.Silent(c, v.Why)
+	case v.Allow:
 		return e.Allow(c, v.Why)
 	}
 	return e.Deny(c, v.Why)
