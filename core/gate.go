@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"approvalbot/internal/approval"
+	"approvalbot/internal/inforce"
 	"approvalbot/internal/people"
 )
 
@@ -16,7 +17,7 @@ import (
 // record. Safe for concurrent use.
 type Gate struct {
 	store    Store
-	rules    atomic.Pointer[Rules]
+	rules    inforce.Value[Rules]
 	absences atomic.Pointer[people.Absences]
 	log      *slog.Logger
 	waits    waitlist
@@ -42,7 +43,11 @@ func NewGate(store Store, rules Rules, log *slog.Logger, after ...func(Change)) 
 	return g
 }
 
-// Use makes another snapshot of the rules count from now on.
+// Follow makes the rules that count a part of a snapshot, which is replaced with all else that a
+// configuration puts in force. It is for before anything is served.
+func (g *Gate) Follow(rules func() *Rules) { g.rules.Follow(rules) }
+
+// Use makes another snapshot of the rules count from now on, for a Gate that follows none.
 func (g *Gate) Use(rules Rules) { g.rules.Store(&rules) }
 
 // PolicyHash names the policy in force.

@@ -235,7 +235,7 @@ func bubble(t *testing.T, with setting, test func(w *world)) {
 		close(ready)
 		var all sync.WaitGroup
 		for name, c := range w.chats {
-			d := routing.NewDispatcher(name, c, w.store, w.gate, table, timers.Wake, slog.New(slog.DiscardHandler))
+			d := routing.NewDispatcher(name, c, w.store, w.gate, func() *routing.Table { return table }, timers.Wake, slog.New(slog.DiscardHandler))
 			wake = append(wake, d.Wake)
 			all.Go(func() { _ = d.Run(ctx) })
 		}

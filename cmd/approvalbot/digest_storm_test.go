@@ -87,7 +87,7 @@ func inStorm(t *testing.T, test func(w *stormy)) {
 			handler, s, w.gate.Handled, log)
 		require.NoError(t, err)
 		timers := routing.NewTimers(s, w.gate, log)
-		dispatcher := routing.NewDispatcher("telegram", bot, s, w.gate, table, timers.Wake, log)
+		dispatcher := routing.NewDispatcher("telegram", bot, s, w.gate, func() *routing.Table { return table }, timers.Wake, log)
 		wake = append(wake, timers.Wake, dispatcher.Wake)
 		var all, stored sync.WaitGroup
 		storeCtx, stopStore := context.WithCancel(context.WithoutCancel(ctx))

@@ -200,7 +200,7 @@ func (d *Daemon) agreed() error { return d.Store.Agreed(d.Gate.PolicyHash()) }
 func (d *Daemon) onChange(ctx context.Context) func(store.Changed) {
 	return func(c store.Changed) {
 		if c.Moved {
-			if err := d.learnMoves(ctx, d.table); err != nil {
+			if err := d.learnMoves(ctx, d.table()); err != nil {
 				d.log.Error("chats that moved could not be looked up", "reason", err)
 			}
 		}

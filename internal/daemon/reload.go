@@ -64,7 +64,7 @@ func (d *Daemon) reloadFor(ctx context.Context, who core.Caller) (api.Reloaded, 
 }
 
 // Config is the configuration in force.
-func (d *Daemon) Config() config.Config { return *d.live.Load() }
+func (d *Daemon) Config() config.Config { return d.inForce.Load().config }
 
 // Reload is reload for an operator, who wants the configuration everywhere.
 func (d *Daemon) Reload(ctx context.Context, by string) (api.Reloaded, error) {
@@ -91,7 +91,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	if _, err := d.SignIn.EndGone(ctx); err != nil {
 		return api.Reloaded{}, err
 	}
-	old, generation := *d.live.Load(), d.Store.Generation()
+	old, generation := d.Config(), d.Store.Generation()
 	next, warnings, err := d.options.Load()
 	if err != nil {
 		return api.Reloaded{}, err
@@ -107,7 +107,8 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	if len(fixed) > 0 {
 		d.log.Warn("some keys have changed that only a restart puts in force", "keys", strings.Join(fixed, ", "))
 	}
-	rules, err := d.rulesOf(ctx, next)
+	table := effective.Table(next).After(d.table())
+	rules, err := d.rulesOf(ctx, next, table)
 	if err != nil {
 		return api.Reloaded{}, err
 	}
@@ -116,7 +117,8 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 			return api.Reloaded{}, err
 		}
 	}
-	if err := d.Server.Tokens.Check(effective.Tokens(next)); err != nil {
+	tokens, err := d.Server.Tokens.Next(effective.Tokens(next))
+	if err != nil {
 		return api.Reloaded{}, err
 	}
 	r := api.Reloaded{PolicyHash: rules.Policy.Hash(), Changed: rules.Policy.Hash() != d.Gate.PolicyHash(),
@@ -128,14 +130,10 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	if err := d.Gate.Announce(ctx, by, r.PolicyHash, slices.Concat(r.Looser, r.Unproved)); err != nil {
 		return r, err
 	}
-	if err := d.Server.Tokens.Use(effective.Tokens(next)); err != nil {
-		return r, err
-	}
-	d.table.Use(effective.Table(next))
-	d.live.Store(&next)
-	d.Metrics.Use(known(next, rules))
-	d.Gate.Use(rules)
+	before := d.inForce.Swap(&snapshot{config: next, rules: rules, tokens: tokens, table: table})
+	before.tokens.Replaced()
 	d.SignIn.RulesChanged()
+	d.Metrics.Use(known(next, rules))
 	select {
 	case d.otherDuty <- struct{}{}:
 	default:
@@ -210,7 +208,7 @@ func reloader(by string) string {
 
 // announce tells every target chat something, once, as far as they can be reached.
 func (d *Daemon) announce(ctx context.Context, text string) {
-	d.tell(ctx, d.table.Route(approval.Approval{}).Targets, text)
+	d.tell(ctx, d.table().Route(approval.Approval{}).Targets, text)
 }
 
 // tell posts a text in each of the chats, once, without waiting for it.
@@ -233,7 +231,7 @@ func (d *Daemon) tell(ctx context.Context, chats []approval.Target, text string)
 
 // policyView is the effective policy for GET /v1/policy.
 func (d *Daemon) policyView(context.Context) (api.Policy, error) {
-	cfg := *d.live.Load()
+	cfg := d.Config()
 	rules := d.Gate.Rules()
 	classes, err := effective.Classes(cfg)
 	if err != nil {

@@ -34,7 +34,7 @@ func (d *Daemon) onDisk(ctx context.Context) web.OnDisk {
 	if err != nil {
 		return web.OnDisk{Mistake: err.Error()}
 	}
-	old := *d.live.Load()
+	old := d.Config()
 	out := web.OnDisk{Restart: effective.KeepRunning(&next, old)}
 	rules, err := effective.Rules(next, effective.Table(next))
 	if err != nil {
@@ -52,7 +52,7 @@ func (d *Daemon) onDisk(ctx context.Context) web.OnDisk {
 
 // rightsOf is what the tokens of a person may, together, beside deciding.
 func (d *Daemon) rightsOf(person string) (r web.Rights) {
-	for _, t := range d.live.Load().Server.Tokens {
+	for _, t := range d.Config().Server.Tokens {
 		if t.Person == person && person != "" {
 			r.Audit = r.Audit || slices.Contains(t.Scopes, "operator.audit")
 			r.Admin = r.Admin || slices.Contains(t.Scopes, "operator.admin")

@@ -301,7 +301,7 @@ func newDesk(t *testing.T) *desk {
 }
 
 func (d *desk) dispatch(t *testing.T, c core.Channel) {
-	out := routing.NewDispatcher(core.PushChannel, c, d.store, d.gate, &routing.Table{}, func() {}, slog.New(slog.DiscardHandler))
+	out := routing.NewDispatcher(core.PushChannel, c, d.store, d.gate, func() *routing.Table { return &routing.Table{} }, func() {}, slog.New(slog.DiscardHandler))
 	d.wake = func(c core.Change) { out.WakeFor(c.Approval.Deliveries) }
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
