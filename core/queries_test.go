@@ -71,7 +71,7 @@ func TestWhoWaitsHearsOfTheEnd(t *testing.T) {
 	require.True(t, created)
 	defer w.Stop()
 	type answer struct {
-		a   approval.Approval
+		a   *approval.Approval
 		err error
 	}
 	answers := make(chan answer, 2)

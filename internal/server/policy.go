@@ -133,7 +133,7 @@ func sent(after *int) []int {
 
 func (s *Server) retry(c *call, in api.RetryRequest) (answer, error) {
 	a, err := s.gate.Retry(c.ctx, c.who, c.id, in.WithoutResult, sent(in.After)...)
-	return s.shown(c, a, err)
+	return s.shown(c, &a, err)
 }
 
 func (s *Server) grants(c *call) (answer, error) {
