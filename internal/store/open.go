@@ -63,6 +63,7 @@ type Store struct {
 	keys      keyring
 	due       dueQueue
 	granted   *grantNames // nil: others write too
+	written   *written    // nil: others write too
 	answering answering
 	posted    posted
 
@@ -131,7 +132,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	}
 	s.due.alone, s.due.keys, s.due.fail = !s.dialect.many, s.keys, s.failDoubted
 	if s.due.alone {
-		s.granted = newGrantNames()
+		s.granted, s.written = newGrantNames(), &written{kept: map[string]*approval.Approval{}}
 	}
 	w := &s.writer
 	w.db, w.build, w.dialect, w.share = s.write.db, s.build, s.dialect, s.read == s.write
