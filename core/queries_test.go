@@ -71,7 +71,7 @@ func TestWhoWaitsHearsOfTheEnd(t *testing.T) {
 	require.True(t, created)
 	defer w.Stop()
 	type answer struct {
-		a   approval.Approval
+		a   *approval.Approval
 		err error
 	}
 	answers := make(chan answer, 2)
@@ -133,6 +133,30 @@ func TestDrawShowsTheNewestState(t *testing.T) {
 	require.Empty(t, facts, "the call is deleted with the deny")
 	_, _, _, err = d.Stored(t.Context(), a.Key)
 	require.Equal(t, approval.CodeRetryDataGone, approval.CodeOf(err))
+}
+
+// What a commit gives for drawing is what the store gives to those who look.
+func TestWhatIsDrawnIsWhatIsOnDisk(t *testing.T) {
+	d := newFixture(t)
+	a := d.submit(t, "ask")
+	same := func() {
+		t.Helper()
+		want, err := d.store.Bare(t.Context(), a.Key)
+		require.NoError(t, err)
+		got, err := d.store.Newest(t.Context(), a.Key)
+		require.NoError(t, err)
+		require.Equal(t, string(approval.StoredJSON(want)), string(approval.StoredJSON(got)))
+		require.Equal(t, want.Version, got.Version)
+		require.Equal(t, want.Status, got.Status)
+		require.Empty(t, got.Deliveries)
+	}
+	same()
+	_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowAlways, "fine")
+	require.NoError(t, err)
+	same()
+	_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{})
+	require.NoError(t, err)
+	same()
 }
 
 // A chat reads times in the zone that its target names, another one in UTC.

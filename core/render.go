@@ -98,7 +98,7 @@ func (g *Gate) Draw(ctx context.Context, d approval.Delivery) (card.Drawing, err
 	if drawing, ok := g.rendered.get(alike); ok {
 		return drawing, nil
 	}
-	a, err := g.store.Bare(ctx, d.Key) // a card shows nothing of the other cards
+	a, err := g.store.Newest(ctx, d.Key) // a card shows nothing of the other cards
 	if errors.Is(err, ErrDisbelieved) {
 		return card.Drawing{Skip: "its approval was changed by something else than the desk"}, nil
 	}

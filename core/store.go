@@ -53,6 +53,9 @@ type Queries interface {
 	Get(ctx context.Context, key string) (approval.Approval, error)
 	// Bare gives one approval by its key, without deliveries.
 	Bare(ctx context.Context, key string) (approval.Approval, error)
+	// Newest is Bare for a drawing: it may be what this process committed last, if no other
+	// one writes. Nothing may be allowed by it.
+	Newest(ctx context.Context, key string) (approval.Approval, error)
 	// Keys finds approvals by one of the names that people and owners use.
 	Keys(ctx context.Context, q NameQuery) ([]Named, error)
 	// List gives approvals newest first.

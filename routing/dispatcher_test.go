@@ -147,11 +147,21 @@ func (s *watched) Record(ctx context.Context, d approval.Delivered) error {
 
 func (s *watched) Bare(ctx context.Context, key string) (approval.Approval, error) {
 	a, err := s.Store.Bare(ctx, key)
+	s.looked()
+	return a, err
+}
+
+func (s *watched) Newest(ctx context.Context, key string) (approval.Approval, error) {
+	a, err := s.Store.Newest(ctx, key)
+	s.looked()
+	return a, err
+}
+
+func (s *watched) looked() {
 	if hook := s.afterGet; hook != nil {
 		s.afterGet = nil
 		hook()
 	}
-	return a, err
 }
 
 // world is a real Gate and a real store in memory, with scripted platforms, in a

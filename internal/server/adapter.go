@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -62,7 +64,7 @@ type call struct {
 type answer struct {
 	status   int
 	location string
-	body     any
+	body     any // a [*bytes.Buffer] is JSON already, and write's from then on
 }
 
 // with makes a route's serve from a function that takes the decoded body.
@@ -212,12 +214,27 @@ func scopeWords(scopes []auth.Scope) string {
 
 // write sends one JSON answer.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind []string, body any) {
-	b, err := json.Marshal(body, encoding)
-	if err != nil { // plain values always marshal
-		panic(fmt.Sprintf("answer of %s: %v", r.URL.Path, err))
+	b, is := body.(*bytes.Buffer)
+	if !is {
+		b = newBuffer()
+		if err := json.MarshalWrite(b, body, encoding); err != nil { // plain values always marshal
+			panic(fmt.Sprintf("answer of %s: %v", r.URL.Path, err))
+		}
 	}
-	send(w, status, kind, b)
+	send(w, status, kind, b.Bytes())
+	if b.Cap() <= maxBuffer {
+		b.Reset()
+		buffers.Put(b)
+	}
 }
+
+// maxBuffer is how large a buffer may be that is kept for another answer.
+const maxBuffer = 1 << 20
+
+// buffers are for answers, which would else grow from nothing each.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+func newBuffer() *bytes.Buffer { return buffers.Get().(*bytes.Buffer) }
 
 // send sends an answer that is JSON already.
 func send(w http.ResponseWriter, status int, kind []string, b []byte) {

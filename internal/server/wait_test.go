@@ -186,7 +186,7 @@ func TestWaitThoughNobodyTells(t *testing.T) {
 		other := core.NewGate(st, d.rules, slog.New(slog.DiscardHandler)) // of an instance that hears nothing
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		ended := make(chan approval.Approval, 1)
+		ended := make(chan *approval.Approval, 1)
 		go func() {
 			a, err := other.Wait(ctx, key, d.srv.Tokens.Standing(auth.Hash(secretOf("agent")), requesting))
 			if err != nil {

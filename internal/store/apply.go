@@ -110,6 +110,11 @@ func (t *tx) apply(before *approval.Approval, c core.Change) (approval.Approval,
 		return a, err
 	}
 	t.own.events = append(t.own.events, events...)
+	if (before != nil || len(a.Deliveries) > 0) && !t.dialect.many { // no card is drawn of the others
+		bare := a
+		bare.Deliveries = nil
+		t.own.written = append(t.own.written, &bare)
+	}
 	t.changed(a, c)
 	return a, nil
 }

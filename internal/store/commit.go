@@ -222,8 +222,10 @@ func (s *Store) commit(jobs []*job) {
 		err = unwritten(err)
 		s.broken.Store(true)
 		s.answering.forgetAll()
+		s.written.forget() // the commit's fate may be unknown
 	} else {
 		s.wrote(outcomes, b)
+		s.written.learn(b.done.written)
 		s.due.touch(b.done.stirred)
 		s.answering.learn(b.done.heard)
 	}

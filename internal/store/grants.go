@@ -54,6 +54,7 @@ func (t *tx) addGrant(g approval.Grant) error {
 		}
 	}
 	t.touch(grantsName)
+	t.granted.add(g.Owner, g.AgentID, name)
 	columns := []any{g.ID, g.Owner, g.AgentID, name, g.SessionKey, g.Approval, g.CreatedAtMs, g.ExpiresAtMs, string(body)}
 	return t.put(insertGrant, append(columns, t.keys.rows.mac("grants", columns))...)
 }
@@ -156,6 +157,9 @@ func (t *tx) notDenied(c core.Change) error {
 // first: those of its fingerprint or subject, session grants of its session only. One that ended
 // and was put back is among them, and not in the commit that counts.
 func (s *Store) Covering(ctx context.Context, look core.Lookup) ([]approval.Grant, error) {
+	if none, err := s.ungranted(ctx, look); none || err != nil {
+		return nil, err
+	}
 	rows, err := s.read.query(ctx, grantsOfCall, grantArgs(look)...)
 	if err != nil {
 		return nil, err

@@ -62,6 +62,8 @@ type Store struct {
 	writer    writer
 	keys      keyring
 	due       dueQueue
+	granted   *grantNames // nil: others write too
+	written   *written    // nil: others write too
 	answering answering
 	posted    posted
 
@@ -129,8 +131,12 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s.due.alone, s.due.keys, s.due.fail = !s.dialect.many, s.keys, s.failDoubted
+	if s.due.alone {
+		s.granted, s.written = newGrantNames(), &written{kept: map[string]*approval.Approval{}}
+	}
 	w := &s.writer
 	w.db, w.build, w.dialect, w.share = s.write.db, s.build, s.dialect, s.read == s.write
+	w.granted = s.granted
 	return s, nil
 }
 

@@ -61,6 +61,7 @@ func (s *Store) Sweep(ctx context.Context, now int64, keep Keep) (n int, err err
 	}
 	err = s.sweep(ctx, sweepApprovals, now-keep.ApprovalsMs, &n)
 	if n > 0 {
+		s.written.forget()
 		s.due.touch(anyChats)
 	}
 	return n, err

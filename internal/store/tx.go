@@ -33,16 +33,18 @@ type batch struct {
 
 // effects is what jobs leave to be done for the whole batch.
 type effects struct {
-	events  []approval.Event // to append to the log, in order
-	stirred []waiting        // deliveries, as they stand now
-	heard   []heard          // of chats, in order
-	inbound bool             // there are new platform updates
-	moved   bool             // a chat lives elsewhere now
-	pending map[string]int   // by how many the owner's pending approvals grew
+	events  []approval.Event     // to append to the log, in order
+	written []*approval.Approval // approvals, without deliveries, in order; with SQLite only
+	stirred []waiting            // deliveries, as they stand now
+	heard   []heard              // of chats, in order
+	inbound bool                 // there are new platform updates
+	moved   bool                 // a chat lives elsewhere now
+	pending map[string]int       // by how many the owner's pending approvals grew
 }
 
 func (e *effects) add(o effects) {
 	e.events = append(e.events, o.events...)
+	e.written = append(e.written, o.written...)
 	e.stirred = append(e.stirred, o.stirred...)
 	e.heard = append(e.heard, o.heard...)
 	e.inbound, e.moved = e.inbound || o.inbound, e.moved || o.moved

@@ -16,6 +16,7 @@ type writer struct {
 	db      *sql.DB
 	build   string // of this program
 	dialect dialect
+	granted *grantNames
 	share   bool // give the connection back after every transaction: readers need it too
 	conn    *sql.Conn
 	stmts   map[string]*sql.Stmt
