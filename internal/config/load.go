@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -127,15 +125,6 @@ func readConfig(path string) ([]byte, error) {
 	return text, nil
 }
 
-// plainCause says why a file cannot be read, without repeating its name.
-func plainCause(err error) string {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err.Error()
-	}
-	return err.Error()
-}
-
 // Parse reads a configuration's text; file names it in mistakes, and relative paths
 // count from there. flags, by key path, override both the text and the environment
 // where they were given. What is written is looked at key by key; check reports, in r,
@@ -194,13 +183,4 @@ func (d *decoder) parse(text []byte) (*yaml.Node, bool) {
 		return empty, true
 	}
 	return doc.Content[0], true
-}
-
-// Loopback reports whether a listener on that host is reached from this machine only.
-func Loopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback()
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net/http"
 	"path"
@@ -81,40 +80,6 @@ func with[In any](fn func(*call, In) (answer, error)) func(*call, []byte) (answe
 // without makes a route's serve from a function that takes no body.
 func without(fn func(*call) (answer, error)) func(*call, []byte) (answer, error) {
 	return func(c *call, _ []byte) (answer, error) { return fn(c) }
-}
-
-// endpoint makes a route's handler.
-func (s *Server) endpoint(rt route) http.HandlerFunc {
-	if rt.raw != nil {
-		return rt.raw
-	}
-	seen := s.metrics.Route(rt.method, rt.path)
-	if rt.stream != nil {
-		return s.streaming(rt, seen)
-	}
-	if rt.hook {
-		return s.hooks(rt, seen)
-	}
-	return func(w http.ResponseWriter, r *http.Request) {
-		start, status := time.Now(), http.StatusServiceUnavailable // a panic's
-		defer func() {
-			took := time.Since(start)
-			seen(status, took)
-			if s.log.Enabled(r.Context(), slog.LevelDebug) {
-				s.log.Debug("request", "method", rt.method, "route", rt.path, "status", status, "took", took)
-			}
-		}()
-		a, err := s.serve(rt, w, r)
-		if a.location != "" {
-			w.Header().Set("Location", a.location)
-		}
-		if err != nil {
-			status = s.refuse(w, r, err)
-			return
-		}
-		status = a.status
-		s.write(w, r, a.status, plainJSON, a.body)
-	}
 }
 
 // streaming makes the handler of a route whose answer goes on.
