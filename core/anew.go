@@ -11,16 +11,6 @@ import (
 // policy says today of the call, what a passkey signed. The transaction says if one of these was replaced
 // meanwhile. Then nothing is committed, and the step is tried anew with what holds by then.
 
-// Why a step is tried anew. No caller sees these.
-var (
-	errReplaced   = rulesChanged()                                          // a reload put other rules in force
-	errOtherRules = errors.New("it was judged by other rules than today's") // judge it by these first
-	errOtherRound = errors.New("it is about one more run")                  // its votes count in the open round
-)
-
-// ErrAbsences says that a Change counts on absences that are not the newest.
-var ErrAbsences = errors.New("the absences have changed meanwhile")
-
 // anewTries is how often a step is tried: each time somebody has left or come back, a reload came in
 // between, or a signature was used.
 const anewTries = 5

@@ -179,49 +179,6 @@ func (g *Gate) redrawVoted(ctx context.Context) error {
 	})
 }
 
-// eachPending calls fn for every pending approval, until it fails.
-func (g *Gate) eachPending(ctx context.Context, fn func(approval.Approval) error) error {
-	f := Filter{Status: approval.Pending, Limit: 200}
-	for {
-		page, err := g.store.List(ctx, f)
-		if err != nil {
-			return err
-		}
-		for _, a := range page.Items {
-			if err := fn(a); err != nil {
-				return err
-			}
-		}
-		if f.Cursor = page.Next; f.Cursor == "" {
-			return nil
-		}
-	}
-}
-
-// LearnAbsences reads who is away: at the start, and when another instance changed it. What
-// was known before is gone, also where the database has lost its newest changes.
-func (g *Gate) LearnAbsences(ctx context.Context) error {
-	known := g.absences.Load()
-	all, err := g.store.Absences(ctx)
-	if err != nil {
-		return err
-	}
-	if !g.absences.CompareAndSwap(known, &all) {
-		g.learn(all)
-	}
-	return nil
-}
-
-// learn takes over absences that are newer than those that are known.
-func (g *Gate) learn(all people.Absences) {
-	for {
-		known := g.absences.Load()
-		if known.Revision >= all.Revision || g.absences.CompareAndSwap(known, &all) {
-			return
-		}
-	}
-}
-
 // personEvent makes a log entry about a person.
 func personEvent(t approval.EventType, now int64, data any) approval.Event {
 	text, _ := json.Marshal(data) // plain values always marshal

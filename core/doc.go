@@ -12,6 +12,10 @@
 // else writes. The [Gate] is the one door to these steps: HTTP, chats, the
 // command line and timers all call it, and say who is calling.
 //
+// Its files call downward and close no circle: at the ground the data (store.go, change.go, rules.go,
+// ballot.go), the Gate itself, and what is refused; then the steps, a file each (vote.go, claim.go,
+// retry.go); on top the Gate's methods that load, step and commit (voting.go, claiming.go, retrying.go).
+//
 // The package knows no chat platform, no database and no network. What it needs
 // from them it declares as small interfaces.
 package core

@@ -140,6 +140,9 @@ type Existing struct {
 	Grants []approval.Grant // the owner's for this agent, by fingerprint, program or subject (of this session)
 }
 
+// Subscriber is a browser that a person is notified in: the id of their subscription.
+type Subscriber struct{ ID, Person string }
+
 // NameQuery looks approvals up by name; every field that is set adds matches.
 type NameQuery struct {
 	Owner  string // with ID: only that owner's
@@ -173,4 +176,16 @@ type Filter struct {
 type Page struct {
 	Items []approval.Approval
 	Next  string // empty: this was the last
+}
+
+// GrantFilter selects grants; empty fields select everything.
+type GrantFilter struct {
+	ID         string
+	Owner      string
+	AgentID    string
+	SessionKey string
+	Approval   string
+	Live       int64 // not 0: only those that have not expired at that time
+	Loosens    bool  // only those that allow something, no cool-downs
+	Limit      int   // 0: 1,000
 }
