@@ -595,7 +595,7 @@ func TestAdversary_T3_WhoAskedAgainDoesNotRetry(t *testing.T) {
 // T3: rounds that two instances open at once are one, and its quorum lets one run through.
 func TestAdversary_T3_TwoInstancesOpenOneRound(t *testing.T) {
 	d := newFixture(t)
-	other := core.NewGate(d.store, d.rules, slog.New(slog.DiscardHandler))
+	other := core.NewGate(d.store.CoreStores(), d.rules, slog.New(slog.DiscardHandler))
 	for n := range 10 {
 		a := d.allowed(t, "two", func(c *approval.Call) { c.AgentID = fmt.Sprint(n) })
 		d.ran(t, a, "1", "failed")

@@ -125,7 +125,7 @@ func TestAdversary_T3_ADenyIsOfOneRound(t *testing.T) {
 
 // between is a store in which something happens between a step's look and its commit.
 type between struct {
-	core.Store
+	core.Changes
 	meanwhile func()
 }
 
@@ -136,7 +136,7 @@ func (s *between) Update(
 		s.meanwhile = nil
 		f()
 	}
-	return s.Store.Update(ctx, key, fn)
+	return s.Changes.Update(ctx, key, fn)
 }
 
 // T3: a deny of the very call that is committed between a claim's look and its commit
@@ -145,8 +145,10 @@ func TestAdversary_T3_DenyBetweenLookAndCommit(t *testing.T) {
 	for _, step := range []string{"claim", "vote"} {
 		t.Run(step, func(t *testing.T) {
 			d, ctx := newFixture(t), t.Context()
-			s := &between{Store: d.store}
-			gate := core.NewGate(s, d.rules, slog.New(slog.DiscardHandler))
+			stores := d.store.CoreStores()
+			s := &between{Changes: stores.Changes}
+			stores.Changes = s
+			gate := core.NewGate(stores, d.rules, slog.New(slog.DiscardHandler))
 			require.NoError(t, gate.LearnAbsences(ctx))
 			a := d.allowed(t, "ask")
 			d.ran(t, a, "1", "failed")

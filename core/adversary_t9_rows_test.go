@@ -29,7 +29,7 @@ func besideFile(t *testing.T) (d *fixture, change func(statement string, args ..
 	db, err := sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(5000)")
 	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
-	d.store, d.Gate = s, core.NewGate(s, d.rules, slog.New(slog.DiscardHandler))
+	d.store, d.Gate = s, core.NewGate(s.CoreStores(), d.rules, slog.New(slog.DiscardHandler))
 	return d, func(statement string, args ...any) {
 		t.Helper()
 		_, err := db.Exec(statement, args...)

@@ -36,7 +36,7 @@ func onDisk(t *testing.T) (*fixture, intruder) {
 	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	d.store = s
-	d.Gate = core.NewGate(s, d.rules, slog.New(slog.DiscardHandler))
+	d.Gate = core.NewGate(s.CoreStores(), d.rules, slog.New(slog.DiscardHandler))
 	return d, intruder{t, db}
 }
 

@@ -16,7 +16,6 @@ import (
 	"approvalbot/internal/approval"
 	"approvalbot/internal/people"
 	"approvalbot/internal/schedule"
-	"approvalbot/internal/store"
 )
 
 var (
@@ -85,7 +84,7 @@ func (d *fixture) allow(t *testing.T, a approval.Approval, who core.Caller) appr
 
 // another is a second instance on the same store, which knows nothing yet.
 func (d *fixture) another() *fixture {
-	return &fixture{core.NewGate(d.store, d.rules, slog.New(slog.DiscardHandler)), d.store, d.rules, nil}
+	return &fixture{core.NewGate(d.store.CoreStores(), d.rules, slog.New(slog.DiscardHandler)), d.store, d.rules, nil}
 }
 
 // Who may say that somebody is away: they themselves with a token that may decide, and an
@@ -244,7 +243,7 @@ func TestAdversary_I5_WhatADelegateAllowedIsNotTheLenders(t *testing.T) {
 func other(c *approval.Call) { c.Params = json.RawMessage(`{"path":"b"}`) }
 
 // unreadable is a store whose absences cannot be read.
-type unreadable struct{ *store.Store }
+type unreadable struct{ core.AbsenceStore }
 
 func (unreadable) Absences(context.Context) (people.Absences, error) {
 	return people.Absences{}, errors.New("the table is gone")
@@ -255,7 +254,9 @@ func TestAdversary_D4_UnreadableAbsencesAllowNothing(t *testing.T) {
 	d := newFixture(t)
 	d.needing(t)
 	a, b := d.submit(t, "ask"), d.submit(t, "ask", session("b"))
-	blind := core.NewGate(unreadable{d.store}, d.rules, slog.New(slog.DiscardHandler))
+	stores := d.store.CoreStores()
+	stores.AbsenceStore = unreadable{stores.AbsenceStore}
+	blind := core.NewGate(stores, d.rules, slog.New(slog.DiscardHandler))
 	_, err := blind.VoteAs(t.Context(), bob, a.Code, approval.AllowOnce, "")
 	require.Equal(t, approval.CodeUnavailable, approval.CodeOf(err))
 	a, err = d.Get(t.Context(), alice, a.Code)
@@ -336,13 +337,13 @@ func TestReadLeave(t *testing.T) {
 }
 
 // waiting is a store in which a vote waits for its turn as long as an absence lasts.
-type waiting struct{ *store.Store }
+type waiting struct{ core.Changes }
 
 func (s waiting) Update(
 	ctx context.Context, key string, fn func(approval.Approval) (core.Change, error),
 ) (approval.Approval, error) {
 	time.Sleep(time.Hour)
-	return s.Store.Update(ctx, key, fn)
+	return s.Changes.Update(ctx, key, fn)
 }
 
 // A vote counts by who is away when it is counted, not when it was given.
@@ -352,7 +353,9 @@ func TestAdversary_D5_AnAbsenceThatEndsWhileAVoteWaits(t *testing.T) {
 		d.needing(t)
 		a := d.submit(t, "ops", func(c *approval.Call) { c.TimeoutMs = 3 * hour })
 		d.away(t, alice, "alice", "bob")
-		slow := core.NewGate(waiting{d.store}, d.rules, slog.New(slog.DiscardHandler))
+		stores := d.store.CoreStores()
+		stores.Changes = waiting{stores.Changes}
+		slow := core.NewGate(stores, d.rules, slog.New(slog.DiscardHandler))
 		require.NoError(t, slow.LearnAbsences(t.Context()))
 		a, err := slow.VoteAs(t.Context(), bob, a.Code, approval.AllowOnce, "")
 		require.NoError(t, err)
@@ -551,20 +554,21 @@ func (p onJudge) Judge(ctx context.Context, c approval.Call) approval.Judgement 
 func TestAdversary_D14_ADatabaseThatWentBack(t *testing.T) {
 	d := newFixture(t)
 	d.needing(t)
-	lost := &ahead{Store: d.store}
-	d.Gate = core.NewGate(lost, d.rules, slog.New(slog.DiscardHandler))
+	stores := d.store.CoreStores()
+	stores.AbsenceStore = &ahead{AbsenceStore: stores.AbsenceStore}
+	d.Gate = core.NewGate(stores, d.rules, slog.New(slog.DiscardHandler))
 	require.NoError(t, d.LearnAbsences(t.Context()))
 	require.Equal(t, approval.Approved, d.allow(t, d.submit(t, "ask"), bob).Status)
 }
 
 // ahead is a store whose absences were of a later revision when they were first read.
 type ahead struct {
-	*store.Store
+	core.AbsenceStore
 	read bool
 }
 
 func (s *ahead) Absences(ctx context.Context) (people.Absences, error) {
-	all, err := s.Store.Absences(ctx)
+	all, err := s.AbsenceStore.Absences(ctx)
 	if !s.read {
 		s.read, all.Revision = true, all.Revision+100
 	}

@@ -8,7 +8,7 @@
 // how it went.
 //
 // Every step is a pure function: old approval, input and time give a [Change]
-// or an [Error]. A [Store] commits a Change whole or not at all, and nothing
+// or an [Error]. The store ([Changes]) commits a Change whole or not at all, and nothing
 // else writes. The [Gate] is the one door to these steps: HTTP, chats, the
 // command line and timers all call it, and say who is calling.
 //

@@ -16,7 +16,7 @@ import (
 // argument of each method; authority is checked here, and what is refused is on
 // record. Safe for concurrent use.
 type Gate struct {
-	store    Store
+	store    Stores
 	rules    atomic.Pointer[Rules]
 	absences atomic.Pointer[people.Absences]
 	log      *slog.Logger
@@ -35,7 +35,7 @@ func (g *Gate) CutShort() int64 { return g.cutShort.Load() }
 
 // NewGate makes a Gate. after is called for every committed change, in the
 // caller's goroutine, and must be quick: it wakes the dispatcher and counts.
-func NewGate(store Store, rules Rules, log *slog.Logger, after ...func(Change)) *Gate {
+func NewGate(store Stores, rules Rules, log *slog.Logger, after ...func(Change)) *Gate {
 	g := &Gate{store: store, log: log, after: after, waits: waitlist{m: map[string]*waiter{}},
 		refusals: &Refusals{log: store}, signers: noSigners{}, confirms: randomConfirmKey()}
 	g.rules.Store(&rules)

@@ -206,7 +206,7 @@ func TestStepUp_WithoutSignIn(t *testing.T) {
 	d := newSigning(t, "alice")
 	a := d.submit(t, "signed")
 	yes := d.sign(t, "alice", d.begin(t, "alice", a))
-	alone := core.NewGate(d.store, d.rules, slog.New(slog.DiscardHandler))
+	alone := core.NewGate(d.store.CoreStores(), d.rules, slog.New(slog.DiscardHandler))
 	_, err := alone.VoteSigned(t.Context(), signedInAs("alice"), a.Code, yes, "")
 	requireStepUp(t, err, a, "a signature")
 	_, err = alone.BeginYes(t.Context(), signedInAs("alice"), a.Code, d.shown(a))

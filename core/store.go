@@ -12,8 +12,9 @@ import (
 var ErrDisbelieved = approval.Refuse(approval.CodeNotFound, "The desk's record of that was changed by something else than the desk, so it "+
 	"counts for nothing; an operator looks with: approvalbot audit verify.")
 
-// Store keeps everything: what one process has committed, every other one sees.
-type Store interface {
+// Stores keep everything: what one process has committed, every other one sees. They are one
+// store, by what is kept.
+type Stores struct {
 	Changes
 	Queries
 	GrantStore

@@ -76,7 +76,7 @@ func inStorm(t *testing.T, test func(w *stormy)) {
 		table := &routing.Table{Mode: routing.Targets, Targets: []approval.Target{w.place()}, FallbackAfterMs: 20_000}
 		log := slog.New(slog.DiscardHandler)
 		var wake []func()
-		w.gate = core.NewGate(s, core.Rules{Enabled: true, Policy: risky{}, People: people, Router: table, DigestAbove: 5,
+		w.gate = core.NewGate(s.CoreStores(), core.Rules{Enabled: true, Policy: risky{}, People: people, Router: table, DigestAbove: 5,
 			TimeoutMs: 900_000, MaxTimeoutMs: 900_000}, log, func(core.Change) {
 			for _, f := range wake {
 				f()

@@ -79,7 +79,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 	}
 	d.Metrics.Use(known(cfg, rules))
 	d.feed = events.NewFeed(d.Store, log)
-	d.Gate = core.NewGate(d.Store, rules, log, d.committed, d.Metrics.Observe, d.feed.Notify)
+	d.Gate = core.NewGate(d.Store.CoreStores(), rules, log, d.committed, d.Metrics.Observe, d.feed.Notify)
 	d.SignIn = signin.New(d.Store.SignInStores(), d.Gate)
 	d.Gate.TrustSigners(d.SignIn)
 	if err := errors.Join(d.Gate.ShareSeed(d.Store.Seed()), d.SignIn.ShareSeed(d.Store.Seed())); err != nil {

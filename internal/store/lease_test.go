@@ -218,7 +218,7 @@ func TestListenFromTheOpening(t *testing.T) {
 	p, old := create(t, a, pendingApproval("bot"), core.Change{}), pendingApproval("bot")
 	require.NoError(t, a.Append(ctx, nil, event(old, approval.EventVote)))
 	b := openPG(t, url)
-	gate := core.NewGate(b, core.Rules{}, slog.New(slog.DiscardHandler))
+	gate := core.NewGate(b.CoreStores(), core.Rules{}, slog.New(slog.DiscardHandler))
 	w := gate.Watch(p.Key)
 	defer w.Stop()
 	seen, err := w.Look(ctx, false)

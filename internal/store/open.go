@@ -42,7 +42,7 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Store is an open store. It implements core.Store, the outbox that the
+// Store is an open store. It is the [core.Stores], the outbox that the
 // dispatcher drains and the inbox that the bots fill. Safe for concurrent use.
 //
 // Writes are carried out by [Store.Run] and wait until it runs. A write that
@@ -84,7 +84,10 @@ type Store struct {
 	wroteMs atomic.Int64 // when something was written last
 }
 
-var _ core.Store = (*Store)(nil)
+// CoreStores gives the store as what a [core.Gate] keeps things in.
+func (s *Store) CoreStores() core.Stores {
+	return core.Stores{Changes: s, Queries: s, GrantStore: s, CallStore: s, DigestStore: s, AbsenceStore: s}
+}
 
 // Open opens the store, makes it if it is new, and brings an older schema up to
 // date. It refuses a store that another process has open, a schema that is newer
