@@ -6,16 +6,22 @@ import (
 	"approvalbot/internal/people"
 )
 
-// LearnAbsences reads who is away: at the start, and when another instance changed it. What
+// Absences are who is away, for those who say so by the API, and for who reads them.
+type Absences struct{ gate *Gate }
+
+// Absences gives what is done about who is away.
+func (g *Gate) Absences() Absences { return Absences{g} }
+
+// Learn reads who is away: at the start, and when another instance changed it. What
 // was known before is gone, also where the database has lost its newest changes.
-func (g *Gate) LearnAbsences(ctx context.Context) error {
-	known := g.absences.Load()
-	all, err := g.store.Absences(ctx)
+func (a Absences) Learn(ctx context.Context) error {
+	known := a.gate.absences.Load()
+	all, err := a.gate.store.Absences(ctx)
 	if err != nil {
 		return err
 	}
-	if !g.absences.CompareAndSwap(known, &all) {
-		g.learn(all)
+	if !a.gate.absences.CompareAndSwap(known, &all) {
+		a.gate.learn(all)
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func TestAdversary_T3_TheSameDenyOfARoundTwice(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, after, len(before), "nothing more is on record")
 
-			got, err = d.AddReason(ctx, a.Key, telegram(c.who), "it broke the build", nil)
+			got, err = d.Chats().AddReason(ctx, a.Key, telegram(c.who), "it broke the build", nil)
 			require.NoError(t, err)
 			card, err := d.Card(ctx, got)
 			require.NoError(t, err)
@@ -92,7 +92,7 @@ func TestAdversary_T3_TheSameDenyOfARoundTwice(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, approval.EventReason, after[len(after)-1].Type)
 			require.Contains(t, string(after[len(after)-1].Data), "it broke the build")
-			_, err = d.AddReason(ctx, a.Key, telegram("1"), "not hers", nil)
+			_, err = d.Chats().AddReason(ctx, a.Key, telegram("1"), "not hers", nil)
 			require.Equal(t, "not_found", why(err))
 		})
 	}
@@ -149,7 +149,7 @@ func TestAdversary_T3_DenyBetweenLookAndCommit(t *testing.T) {
 			s := &between{Changes: stores.Changes}
 			stores.Changes = s
 			gate := core.NewGate(stores, d.rules, slog.New(slog.DiscardHandler))
-			require.NoError(t, gate.LearnAbsences(ctx))
+			require.NoError(t, gate.Absences().Learn(ctx))
 			a := d.allowed(t, "ask")
 			d.ran(t, a, "1", "failed")
 			same := d.submit(t, "ask", func(c *approval.Call) { c.SessionKey = "other" })

@@ -88,7 +88,7 @@ func TestAdversary_T9_NoNumbers(t *testing.T) {
 	change("UPDATE approvals SET resolved_ms = 'x', timer_ms = 'x' WHERE key = ?", a.Key)
 	change("INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms, mac) VALUES ('telegram', 1, 'x', 'y', 0, 0, '')")
 	change("INSERT INTO absences (person, stand_in, since_ms, until_ms, said_by, mac) VALUES ('zed', '', 'y', 0, '', '')")
-	all, err := d.PendingCards(t.Context(), 10)
+	all, err := d.Chats().PendingCards(t.Context(), 10)
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	require.Equal(t, b.Key, all[0].Key)

@@ -24,7 +24,7 @@ func anew[T any](ctx context.Context, g *Gate, key string, try func() (T, error)
 		switch {
 		case errors.Is(err, errReplaced), errors.Is(err, errOtherRules), errors.Is(err, ErrSpent):
 		case errors.Is(err, ErrAbsences):
-			if err := g.LearnAbsences(ctx); err != nil {
+			if err := g.Absences().Learn(ctx); err != nil {
 				g.log.Error("absences cannot be read, so no yes is counted", "approval", key, "reason", err)
 				return none, approval.Refuse(approval.CodeUnavailable, "Who is away cannot be read now; try again in a moment.")
 			}

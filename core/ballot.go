@@ -22,7 +22,7 @@ type Ballot struct {
 	WithoutResult bool
 	After         *int   // with Retry: how many retries the run that it follows had; nil: it is not said
 	Unconfirmed   bool   // of a page, that did not ask a second time
-	Proof         string // see [Gate.Confirmation]; empty: the person was not asked a second time
+	Proof         string // see [Chats.Confirmation]; empty: the person was not asked a second time
 
 	confirmed  bool // Proof is right
 	atVerifier bool // Chat is the verifier's own: only its people are asked there
@@ -33,7 +33,7 @@ type Ballot struct {
 
 // SignedYes is a person's yes as their browser brings it.
 type SignedYes struct {
-	Nonce    string // of the ceremony: see [Gate.BeginYes]
+	Nonce    string // of the ceremony: see [Pages.BeginYes]
 	Session  string // the session's id in which it is brought
 	Response assertion.Response
 	// Retry: what was signed is that it runs once more; WithoutResult is as in a Ballot.

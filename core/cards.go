@@ -10,13 +10,19 @@ import (
 	"approvalbot/internal/display"
 )
 
+// Cards are what is said of approvals, for those who show them outside of chats.
+type Cards struct{ gate *Gate }
+
+// Cards gives what approvals show.
+func (g *Gate) Cards() Cards { return Cards{g} }
+
 // Payload gives the whole call as people see it: redacted and escaped. Empty
 // when the params are gone, and where only the fingerprint may be seen.
-func (g *Gate) Payload(ctx context.Context, a approval.Approval) ([]card.Fact, error) {
+func (c Cards) Payload(ctx context.Context, a approval.Approval) ([]card.Fact, error) {
 	if a.Hidden() {
 		return nil, nil
 	}
-	call, err := g.openInTime(ctx, a, g.rules.Load())
+	call, err := c.gate.openInTime(ctx, a, c.gate.rules.Load())
 	if approval.CodeOf(err) == approval.CodeRetryDataGone {
 		return nil, nil
 	}
@@ -46,7 +52,7 @@ func (g *Gate) Draw(ctx context.Context, d approval.Delivery) (card.Drawing, err
 	}
 	var facts []card.Fact
 	if !a.Final() || d.Kind == approval.RetryAskedDelivery {
-		if facts, err = g.Payload(ctx, a); err != nil {
+		if facts, err = g.Cards().Payload(ctx, a); err != nil {
 			return card.Drawing{}, err
 		}
 	}
@@ -68,38 +74,39 @@ func (g *Gate) Draw(ctx context.Context, d approval.Delivery) (card.Drawing, err
 // Card gives all of a card to whoever looks outside of a chat, the whole call on it,
 // however long that is.
 func (g *Gate) Card(ctx context.Context, a approval.Approval) (card.Card, error) {
-	facts, err := g.Payload(ctx, a)
-	return g.CardOf(a, facts), err
+	facts, err := g.Cards().Payload(ctx, a)
+	return g.Cards().Of(a, facts), err
 }
 
-// CardOf is [Gate.Card] where the whole call is known, as Payload gives it.
-func (g *Gate) CardOf(a approval.Approval, payload []card.Fact) card.Card {
-	return g.CardIn(a, payload, time.UTC)
+// Of is [Gate.Card] where the whole call is known, as Payload gives it.
+func (c Cards) Of(a approval.Approval, payload []card.Fact) card.Card {
+	return c.In(a, payload, time.UTC)
 }
 
-// CardIn is [Gate.CardOf] with times in that zone.
-func (g *Gate) CardIn(a approval.Approval, payload []card.Fact, zone *time.Location) card.Card {
+// In is [Cards.Of] with times in that zone.
+func (c Cards) In(a approval.Approval, payload []card.Fact, zone *time.Location) card.Card {
 	if a.Final() {
 		payload = nil
 	}
 	now := time.Now()
-	return card.Of(a, payload, card.Reader{People: g.people(now), Zone: zone, Now: now.UnixMilli(), Site: g.rules.Load().Site})
+	return card.Of(a, payload, card.Reader{People: c.gate.people(now), Zone: zone, Now: now.UnixMilli(),
+		Site: c.gate.rules.Load().Site})
 }
 
-// ShortCard is [Gate.CardIn] for a list: with as much of the call as fits on a phone's
+// Short is [Cards.In] for a list: with as much of the call as fits on a phone's
 // card. whole reports whether that is all that would run.
-func (g *Gate) ShortCard(a approval.Approval, payload []card.Fact, zone *time.Location) (c card.Card, whole bool) {
-	c = g.CardIn(a, payload, zone)
+func (c Cards) Short(a approval.Approval, payload []card.Fact, zone *time.Location) (short card.Card, whole bool) {
+	short = c.In(a, payload, zone)
 	known := len(payload) > 0 && !a.Final()
-	return c, known && card.PlacePayload(a, &c, payload, "open it for the rest") == nil
+	return short, known && card.PlacePayload(a, &short, payload, "open it for the rest") == nil
 }
 
 // Commands says what each command of the approval's line does by itself, safe to show;
 // none where that is not known.
-func (g *Gate) Commands(ctx context.Context, a approval.Approval) []approval.CommandRead {
-	rules := g.rules.Load()
+func (c Cards) Commands(ctx context.Context, a approval.Approval) []approval.CommandRead {
+	rules := c.gate.rules.Load()
 	reader, ok := rules.Policy.(CommandReader)
-	call, err := g.openInTime(ctx, a, rules)
+	call, err := c.gate.openInTime(ctx, a, rules)
 	if !ok || err != nil || a.Hidden() {
 		return nil
 	}
@@ -108,4 +115,14 @@ func (g *Gate) Commands(ctx context.Context, a approval.Approval) []approval.Com
 		out[i].Text = display.Safe(out[i].Text)
 	}
 	return out
+}
+
+// Stored gives the call that an approval stands for, as it was asked. It is for
+// comparing, within the desk; nothing of it is to be sent to anybody.
+func (c Cards) Stored(ctx context.Context, key string) (tool string, params []byte, bind *approval.Bind, err error) {
+	sealed, err := c.gate.store.Sealed(ctx, key)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	return approval.Open(sealed)
 }

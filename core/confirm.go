@@ -7,12 +7,12 @@ import (
 )
 
 // CodeUnconfirmed refuses an allow of an R4 call from a chat that the person has not confirmed. The
-// approval comes with it: [Gate.Confirmation] makes what confirms it. The API never sends it.
+// approval comes with it: [Chats.Confirmation] makes what confirms it. The API never sends it.
 const CodeUnconfirmed approval.Code = "unconfirmed"
 
 // Confirmation is the second button to an allow or a retry of an R4 call: its label, and the proof
 // that a [Ballot] of that voter then carries. It holds until the approval changes.
-func (g *Gate) Confirmation(a approval.Approval, v approval.Voter, d approval.Decision) (label, proof string) {
+func (g Chats) Confirmation(a approval.Approval, v approval.Voter, d approval.Decision) (label, proof string) {
 	label = "Yes, run: "
 	if d == approval.Retry {
 		label = "Yes, run again: "

@@ -14,7 +14,9 @@ import (
 
 // Gate is the one door to every step of an approval. Who is calling is an
 // argument of each method; authority is checked here, and what is refused is on
-// record. Safe for concurrent use.
+// record. Safe for concurrent use. What one kind of caller or one subject needs alone is behind
+// [Gate.Absences], [Gate.Cards], [Gate.Chats], [Gate.Drills], [Gate.Grants], [Gate.Pages] and
+// [Gate.Upkeep].
 type Gate struct {
 	store    Stores
 	rules    atomic.Pointer[Rules]
@@ -28,10 +30,6 @@ type Gate struct {
 	confirms confirmKey
 	cutShort atomic.Int64 // calls that were not read to their end
 }
-
-// CutShort is how many calls were not read to their end since the start: each took more
-// steps than a judgement has, or its asker went away.
-func (g *Gate) CutShort() int64 { return g.cutShort.Load() }
 
 // NewGate makes a Gate. after is called for every committed change, in the
 // caller's goroutine, and must be quick: it wakes the dispatcher and counts.

@@ -9,8 +9,8 @@ import (
 
 // Replan has the next step of every pending approval come when the rules in force, and
 // the people as they are now, have it. Where other rules count it changes nothing.
-func (g *Gate) Replan(ctx context.Context) error {
-	return g.eachPending(ctx, func(a approval.Approval) error { return g.replan(ctx, a) })
+func (u Upkeep) Replan(ctx context.Context) error {
+	return u.gate.eachPending(ctx, func(a approval.Approval) error { return u.gate.replan(ctx, a) })
 }
 
 func (g *Gate) replan(ctx context.Context, a approval.Approval) error {

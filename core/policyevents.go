@@ -8,23 +8,23 @@ import (
 )
 
 // Announce puts a change of the policy on record.
-func (g *Gate) Announce(ctx context.Context, by, hash string, looser []string) error {
+func (u Upkeep) Announce(ctx context.Context, by, hash string, looser []string) error {
 	e, err := policyEvent(by, hash, looser)
 	if err != nil {
 		return err
 	}
-	return g.store.Append(ctx, nil, e)
+	return u.gate.store.Append(ctx, nil, e)
 }
 
 // AnnounceVersion puts on record, once in a store's life, that this version allows more by
 // the same configuration than the version that served the store before. It reports whether
 // it did: a new store has no version before.
-func (g *Gate) AnnounceVersion(ctx context.Context, name string, looser []string) (bool, error) {
-	e, err := policyEvent("version", g.PolicyHash(), looser)
+func (u Upkeep) AnnounceVersion(ctx context.Context, name string, looser []string) (bool, error) {
+	e, err := policyEvent("version", u.gate.PolicyHash(), looser)
 	if err != nil {
 		return false, err
 	}
-	return g.store.Once(ctx, name, e)
+	return u.gate.store.Once(ctx, name, e)
 }
 
 func policyEvent(by, hash string, looser []string) (approval.Event, error) {

@@ -9,7 +9,7 @@ import (
 )
 
 // AddReason attaches a reason to the deny that this voter gave before.
-func (g *Gate) AddReason(
+func (g Chats) AddReason(
 	ctx context.Context, key string, v approval.Voter, reason string, handled *approval.InboundRef,
 ) (approval.Approval, error) {
 	return g.update(ctx, key, func(a approval.Approval) (Change, error) {

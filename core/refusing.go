@@ -9,7 +9,7 @@ import (
 
 // Refused puts an attempt that never reached an approval on record (a forged
 // payload, a stranger's listing) and marks its platform update handled.
-func (g *Gate) Refused(ctx context.Context, v approval.Voter, what string, handled *approval.InboundRef) error {
+func (g Chats) Refused(ctx context.Context, v approval.Voter, what string, handled *approval.InboundRef) error {
 	by := g.people(time.Now()).Identify(v).Name()
 	return g.refusals.Append(ctx, handled, RefusedEvent(by, what))
 }
@@ -27,7 +27,7 @@ func (g *Gate) Forbidden(ctx context.Context, who Caller, what string, err error
 }
 
 // Handled marks a platform update done that changed nothing.
-func (g *Gate) Handled(ctx context.Context, ref approval.InboundRef) error {
+func (g Chats) Handled(ctx context.Context, ref approval.InboundRef) error {
 	return g.store.Append(ctx, &ref)
 }
 

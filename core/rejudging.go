@@ -67,17 +67,17 @@ func (g *Gate) rejudge(ctx context.Context, a approval.Approval, call approval.C
 // put in force: a stricter policy denies at once, a looser one changes nothing. The
 // cards of those that somebody has voted on are drawn again, since a reload may take
 // a voter's authority. Who hears of them later is planned anew.
-func (g *Gate) Rejudge(ctx context.Context) error {
-	return g.eachPending(ctx, func(a approval.Approval) error {
-		err := g.rejudgeOne(ctx, a.Key)
+func (u Upkeep) Rejudge(ctx context.Context) error {
+	return u.gate.eachPending(ctx, func(a approval.Approval) error {
+		err := u.gate.rejudgeOne(ctx, a.Key)
 		if err == nil && slices.ContainsFunc(a.Votes, approval.ByPeople) { // other people may count now
-			err = g.Redraw(ctx, a.Key)
+			err = u.gate.Redraw(ctx, a.Key)
 		}
 		if err == nil {
-			a, err = g.store.Get(ctx, a.Key)
+			a, err = u.gate.store.Get(ctx, a.Key)
 		}
 		if err == nil {
-			err = g.replan(ctx, a)
+			err = u.gate.replan(ctx, a)
 		}
 		if approval.CodeOf(err) == approval.CodeRetryDataGone || approval.CodeOf(err) == approval.CodeNotFound {
 			return nil

@@ -8,7 +8,7 @@ import (
 
 // Show posts the card of an approval into a chat where none stands yet, also where a
 // digest lists it; where one does, it only marks the update handled.
-func (g *Gate) Show(ctx context.Context, key string, place approval.Target, handled *approval.InboundRef) (approval.Approval, error) {
+func (g Chats) Show(ctx context.Context, key string, place approval.Target, handled *approval.InboundRef) (approval.Approval, error) {
 	return g.update(ctx, key, func(a approval.Approval) (Change, error) {
 		c := Change{Approval: a, Unchanged: true, Handled: handled}
 		for _, d := range a.Deliveries {
@@ -36,7 +36,7 @@ func (g *Gate) Redraw(ctx context.Context, key string) error {
 }
 
 // AskReason posts the question for a deny's reason to one person in a chat.
-func (g *Gate) AskReason(ctx context.Context, key string, place approval.Target, replyTo, userID string) error {
+func (g Chats) AskReason(ctx context.Context, key string, place approval.Target, replyTo, userID string) error {
 	_, err := g.update(ctx, key, func(a approval.Approval) (Change, error) {
 		d := a.Delivery(approval.ReasonDelivery, place.Normal(), nowMs())
 		d.ReplyTo, d.ForUser = replyTo, userID

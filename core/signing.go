@@ -64,12 +64,12 @@ func signedDecision(retry bool) approval.Decision {
 // once or once more. It is good for five minutes, for that session, once. What was shown must be what
 // stands: CodeUnseenPayload where the page is of another call or policy, or the call
 // itself cannot be shown.
-func (g *Gate) BeginYes(ctx context.Context, u WebUser, code string, shown ShownCall) (YesToSign, error) {
-	rules, err := g.inForce()
+func (p Pages) BeginYes(ctx context.Context, u WebUser, code string, shown ShownCall) (YesToSign, error) {
+	rules, err := p.gate.inForce()
 	if err != nil {
 		return YesToSign{}, err
 	}
-	a, err := g.ByCode(ctx, code)
+	a, err := p.gate.ByCode(ctx, code)
 	who := rules.People.Identify(approval.Voter{Channel: approval.WebChannel, UserID: u.Person})
 	switch {
 	case err != nil:
@@ -85,7 +85,7 @@ func (g *Gate) BeginYes(ctx context.Context, u WebUser, code string, shown Shown
 	case shown.Retry && shown.After != len(a.RetriedBy):
 		return YesToSign{}, approval.Refuse(approval.CodeUnseenPayload, "It was retried since this page was made: load the page again.")
 	}
-	facts, err := g.Payload(ctx, a)
+	facts, err := p.gate.Cards().Payload(ctx, a)
 	if err != nil {
 		return YesToSign{}, err
 	}
@@ -98,7 +98,7 @@ func (g *Gate) BeginYes(ctx context.Context, u WebUser, code string, shown Shown
 		return YesToSign{}, approval.Refuse(approval.CodeUnseenPayload,
 			"What stands there is another call, or the rules have changed: load the page again.")
 	}
-	nonce, passkeys, err := g.signers.KeepCeremony(ctx, Ceremony{Session: u.Session, Person: u.Person, Approval: a.Key,
+	nonce, passkeys, err := p.gate.signers.KeepCeremony(ctx, Ceremony{Session: u.Session, Person: u.Person, Approval: a.Key,
 		Run: len(a.RetriedBy)})
 	if err != nil {
 		return YesToSign{}, err

@@ -49,7 +49,7 @@ func (g *Gate) Tick(ctx context.Context, key string) error {
 		}
 		switch {
 		case errors.Is(err, ErrAbsences):
-			err = g.LearnAbsences(ctx)
+			err = g.Absences().Learn(ctx)
 		case err == nil && lookUp:
 			unreachable, err = g.store.Unreachable(ctx)
 		case err == nil && otherRules: // they may say something else, as after a restart

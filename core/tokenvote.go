@@ -14,7 +14,7 @@ func (g *Gate) Retry(ctx context.Context, who Caller, ref string, withoutResult 
 	if !who.MayDecide {
 		return approval.Approval{}, approval.Refuse(approval.CodeForbidden, "This token may not retry: it needs the scope operator.approvals.")
 	}
-	key, err := g.Resolve(ctx, who, ref)
+	key, err := g.resolve(ctx, who, ref)
 	if err != nil {
 		return approval.Approval{}, err
 	}
@@ -41,7 +41,7 @@ func (g *Gate) VoteAs(
 		return approval.Approval{}, approval.Refuse(approval.CodeForbidden,
 			"This token may not decide: it needs the scope operator.approvals and a person.")
 	}
-	key, err := g.Resolve(ctx, who, ref)
+	key, err := g.resolve(ctx, who, ref)
 	if err != nil {
 		return approval.Approval{}, err
 	}

@@ -24,13 +24,3 @@ func (g *Gate) openSealed(ctx context.Context, a approval.Approval) (approval.Ca
 	tool, params, bind, err := approval.Open(form)
 	return asCall(a, tool, params, bind), err
 }
-
-// Stored gives the call that an approval stands for, as it was asked. It is for
-// comparing, within the desk; nothing of it is to be sent to anybody.
-func (g *Gate) Stored(ctx context.Context, key string) (tool string, params []byte, bind *approval.Bind, err error) {
-	sealed, err := g.store.Sealed(ctx, key)
-	if err != nil {
-		return "", nil, nil, err
-	}
-	return approval.Open(sealed)
-}

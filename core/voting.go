@@ -131,7 +131,7 @@ func (g *Gate) adopt(ctx context.Context, key string, b Ballot) ([]approval.Deli
 	if drawn.Key == "" {
 		return nil, approval.Refuse(approval.CodeNotFound, "This button is not known here.")
 	}
-	facts, err := g.Payload(ctx, a)
+	facts, err := g.Cards().Payload(ctx, a)
 	if err != nil {
 		return nil, err
 	}

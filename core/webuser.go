@@ -4,6 +4,12 @@ import (
 	"approvalbot/internal/approval"
 )
 
+// Pages are what people who are signed in do on the desk's pages.
+type Pages struct{ gate *Gate }
+
+// Pages gives what is for pages.
+func (g *Gate) Pages() Pages { return Pages{g} }
+
 // WebUser is a person who is signed in to the desk's pages, in one of their sessions. It gives
 // no right of its own: what the person may do is looked up at every step.
 type WebUser struct {

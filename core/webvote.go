@@ -9,63 +9,51 @@ import (
 	"approvalbot/internal/people"
 )
 
-// VoteOnWeb counts the vote of who is signed in on the approval of that code, as
-// [Gate.Vote] does. It fills the same seat as the person's votes from chats. It is for
-// pages that have shown the whole call to that session; from any other it is
-// [Gate.VoteUnseen].
-func (g *Gate) VoteOnWeb(ctx context.Context, u WebUser, code string, d approval.Decision, reason string) (approval.Approval, error) {
-	return g.voteOnWeb(ctx, code, Ballot{Voter: u.Voter(), Decision: d, Reason: reason})
+// WebBallot is a vote from a page.
+type WebBallot struct {
+	Decision    approval.Decision
+	Reason      string
+	Unseen      bool // the session was not shown all that would run: an allow is CodeUnseenPayload, on record
+	Unconfirmed bool // the page has not asked a second time: an allow that takes two steps is CodeUnconfirmed
 }
 
-// VoteUnseen is [Gate.VoteOnWeb] where the session was not shown all that would run: a
-// deny counts, and an allow is CodeUnseenPayload, on record.
-func (g *Gate) VoteUnseen(ctx context.Context, u WebUser, code string, d approval.Decision, reason string) (approval.Approval, error) {
-	return g.voteOnWeb(ctx, code, Ballot{Voter: u.Voter(), Decision: d, Reason: reason, Unseen: true})
-}
-
-// VoteUnconfirmed is [Gate.VoteOnWeb] where the page has not asked a second time: an allow that
-// takes two steps is CodeUnconfirmed.
-func (g *Gate) VoteUnconfirmed(
-	ctx context.Context, u WebUser, code string, d approval.Decision, reason string,
-) (approval.Approval, error) {
-	return g.voteOnWeb(ctx, code, Ballot{Voter: u.Voter(), Decision: d, Reason: reason, Unconfirmed: true})
-}
-
-// RetryOnWeb counts the vote "retry" of who is signed in, as [Gate.Retry] does for a token.
-// unseen: the session was not shown all that would run.
-func (g *Gate) RetryOnWeb(
-	ctx context.Context, u WebUser, code, reason string, withoutResult, unseen bool, after ...int,
-) (approval.Approval, error) {
-	a, err := g.ByCode(ctx, code)
+// Vote counts the vote of who is signed in on the approval of that code, as [Gate.Vote]
+// does. It fills the same seat as the person's votes from chats.
+func (p Pages) Vote(ctx context.Context, u WebUser, code string, b WebBallot) (approval.Approval, error) {
+	if b.Decision != approval.Deny && !b.Decision.Allows() {
+		return approval.Approval{}, approval.Invalid(approval.FieldError{Field: "decision", Problem: decisionRule})
+	}
+	a, err := p.gate.ByCode(ctx, code)
 	if err != nil {
 		return approval.Approval{}, err
 	}
-	return g.Vote(ctx, a.Key, Ballot{Voter: u.Voter(), Decision: approval.Retry, Reason: reason, Opens: true,
+	return p.gate.Vote(ctx, a.Key, Ballot{Voter: u.Voter(), Decision: b.Decision, Reason: b.Reason, Unseen: b.Unseen,
+		Unconfirmed: b.Unconfirmed, ReceivedMs: nowMs()})
+}
+
+// Retry counts the vote "retry" of who is signed in, as [Gate.Retry] does for a token.
+// unseen: the session was not shown all that would run.
+func (p Pages) Retry(
+	ctx context.Context, u WebUser, code, reason string, withoutResult, unseen bool, after ...int,
+) (approval.Approval, error) {
+	a, err := p.gate.ByCode(ctx, code)
+	if err != nil {
+		return approval.Approval{}, err
+	}
+	return p.gate.Vote(ctx, a.Key, Ballot{Voter: u.Voter(), Decision: approval.Retry, Reason: reason, Opens: true,
 		WithoutResult: withoutResult, After: said(after), Unseen: unseen, ReceivedMs: nowMs()})
 }
 
 // VoteSigned is Vote with a yes, good for this call alone, that the session's person has
-// signed: see [Gate.BeginYes].
-func (g *Gate) VoteSigned(ctx context.Context, u WebUser, code string, yes SignedYes, reason string) (approval.Approval, error) {
-	a, err := g.ByCode(ctx, code)
+// signed: see [Pages.BeginYes].
+func (p Pages) VoteSigned(ctx context.Context, u WebUser, code string, yes SignedYes, reason string) (approval.Approval, error) {
+	a, err := p.gate.ByCode(ctx, code)
 	if err != nil {
 		return approval.Approval{}, err
 	}
 	yes.Session = u.Session
-	return g.Vote(ctx, a.Key, Ballot{Voter: u.Voter(), Decision: signedDecision(yes.Retry), Reason: reason,
+	return p.gate.Vote(ctx, a.Key, Ballot{Voter: u.Voter(), Decision: signedDecision(yes.Retry), Reason: reason,
 		Opens: yes.Retry, WithoutResult: yes.WithoutResult, ReceivedMs: nowMs(), Signed: &yes})
-}
-
-func (g *Gate) voteOnWeb(ctx context.Context, code string, b Ballot) (approval.Approval, error) {
-	if b.Decision != approval.Deny && !b.Decision.Allows() {
-		return approval.Approval{}, approval.Invalid(approval.FieldError{Field: "decision", Problem: decisionRule})
-	}
-	a, err := g.ByCode(ctx, code)
-	if err != nil {
-		return approval.Approval{}, err
-	}
-	b.ReceivedMs = nowMs()
-	return g.Vote(ctx, a.Key, b)
 }
 
 // RetryOffer is what a person may do about one more run of an approved call.
@@ -81,12 +69,12 @@ type RetryOffer struct {
 
 // RetryOffer says what a person may do on the desk's pages about one more run, as their vote
 // would be answered now.
-func (g *Gate) RetryOffer(ctx context.Context, u WebUser, a approval.Approval) (o RetryOffer, err error) {
-	rules, err := g.inForce()
+func (p Pages) RetryOffer(ctx context.Context, u WebUser, a approval.Approval) (o RetryOffer, err error) {
+	rules, err := p.gate.inForce()
 	if err != nil || a.Status != approval.Approved {
 		return o, nil //nolint:nilerr // under rules that do not count nothing is offered
 	}
-	t, err := g.today(ctx, a.Key, rules)
+	t, err := p.gate.today(ctx, a.Key, rules)
 	if err != nil {
 		return o, err
 	}

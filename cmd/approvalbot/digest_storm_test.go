@@ -82,9 +82,9 @@ func inStorm(t *testing.T, test func(w *stormy)) {
 				f()
 			}
 		})
-		handler := textcmd.NewHandler(w.gate, nil, s, nil, table.Names)
+		handler := textcmd.NewHandler(w.gate.Chats(), nil, s, nil, table.Names)
 		bot, err := telegram.New(telegram.Config{Token: tg.Token(), APIURL: tg.URL(), Transport: tg.HTTPClient().Transport},
-			handler, s, w.gate.Handled, log)
+			handler, s, w.gate.Chats().Handled, log)
 		require.NoError(t, err)
 		timers := routing.NewTimers(s, w.gate, log)
 		dispatcher := routing.NewDispatcher("telegram", bot, s, w.gate, table, timers.Wake, log)

@@ -233,7 +233,7 @@ func TestListenFromTheOpening(t *testing.T) {
 	for !slices.Contains(all, last.Key) {
 		c := <-heard
 		for _, key := range c.Keys {
-			gate.Wake(key)
+			gate.Upkeep().Wake(key)
 		}
 		if all == nil {
 			all = []string{}
