@@ -117,4 +117,4 @@ func (w *Watch) Stop() {
 }
 
 // Wake wakes those who wait for an approval that another instance has changed.
-func (g *Gate) Wake(key string) { g.waits.wake(key, nil) }
+func (u Upkeep) Wake(key string) { u.gate.waits.wake(key, nil) }

@@ -232,7 +232,9 @@ func bubble(t *testing.T, with setting, test func(w *world)) {
 		if with.rules != nil {
 			with.rules(&rules)
 		}
-		w.gate = core.NewGate(w.store, rules, slog.New(slog.DiscardHandler), func(core.Change) {
+		stores := w.store.CoreStores()
+		stores.Queries = w.store
+		w.gate = core.NewGate(stores, rules, slog.New(slog.DiscardHandler), func(core.Change) {
 			for _, f := range wake {
 				f()
 			}

@@ -127,7 +127,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	if len(r.Unproved) > 0 {
 		r.Otherwise = d.otherwise(ctx, rules.Policy)
 	}
-	if err := d.Gate.Announce(ctx, by, r.PolicyHash, slices.Concat(r.Looser, r.Unproved)); err != nil {
+	if err := d.Gate.Upkeep().Announce(ctx, by, r.PolicyHash, slices.Concat(r.Looser, r.Unproved)); err != nil {
 		return r, err
 	}
 	before := d.inForce.Swap(&snapshot{config: next, rules: rules, tokens: tokens, table: table})
@@ -153,7 +153,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	if gone, err := d.endGone(context.WithoutCancel(ctx)); err == nil {
 		r.Ended, r.EndsLater = list(gone.Lines()), gone.Waits
 	}
-	if err := d.Gate.Rejudge(context.WithoutCancel(ctx)); err != nil {
+	if err := d.Gate.Upkeep().Rejudge(context.WithoutCancel(ctx)); err != nil {
 		d.log.Error("pending approvals could not all be judged again; each will be at its next vote", "reason", err)
 	}
 	became := "became looser"
@@ -170,7 +170,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 // otherwise says which known calls a policy would judge otherwise than the one in force. No reload
 // waits for what cannot be read.
 func (d *Daemon) otherwise(ctx context.Context, next core.Policy) []string {
-	found, err := d.Gate.Otherwise(ctx, next, policy.Examples())
+	found, err := d.Gate.Upkeep().Otherwise(ctx, next, policy.Examples())
 	if err != nil {
 		d.log.Warn("which calls are judged otherwise now could not be found out", "reason", err)
 		return nil
@@ -182,7 +182,7 @@ func (d *Daemon) otherwise(ctx context.Context, next core.Policy) []string {
 // configuration that the version before asked about.
 func (d *Daemon) announceVersion(ctx context.Context) {
 	looser := list(effective.LooserByVersion(d.Config()))
-	told, err := d.Gate.AnnounceVersion(ctx, "0.2", looser)
+	told, err := d.Gate.Upkeep().AnnounceVersion(ctx, "0.2", looser)
 	if err != nil {
 		d.log.Error("what this version allows more than the one before is not on record", "reason", err)
 	}

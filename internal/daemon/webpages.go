@@ -96,7 +96,7 @@ func (d *Daemon) health(ctx context.Context) []core.Diagnostic {
 		out = append(out, core.Warn("audit log",
 			"its newest signed checkpoint is "+card.Span(age(s.LastCheckMs))+" old", "look at the desk's log"))
 	}
-	if last, drilled, err := d.Gate.LastDrill(ctx); err == nil && drilled && len(last.Missing) > 0 {
+	if last, drilled, err := d.Gate.Drills().LastDrill(ctx); err == nil && drilled && len(last.Missing) > 0 {
 		out = append(out, core.Warn("drill", fmt.Sprintf("%d chats got no card", len(last.Missing)), "run approvalbot drill"))
 	}
 	return append(out, core.OK("waiting", fmt.Sprintf("%d requests wait, %d records are in the log", s.Pending,

@@ -80,7 +80,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 	d.Metrics.Use(known(cfg, rules))
 	d.feed = events.NewFeed(d.Store, log)
 	d.inForce.Store(&snapshot{config: cfg, rules: rules, table: table})
-	d.Gate = core.NewGate(d.Store, rules, log, d.committed, d.Metrics.Observe, d.feed.Notify)
+	d.Gate = core.NewGate(d.Store.CoreStores(), rules, log, d.committed, d.Metrics.Observe, d.feed.Notify)
 	d.SignIn = signin.New(d.Store.SignInStores(), d.Gate)
 	d.Gate.TrustSigners(d.SignIn)
 	if err := errors.Join(d.Gate.ShareSeed(d.Store.Seed()), d.SignIn.ShareSeed(d.Store.Seed())); err != nil {
@@ -91,12 +91,12 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 		return nil, err
 	}
 	d.timers = routing.NewTimers(d.Store, d.Gate, log)
-	d.drills = routing.NewDrills(d.Gate, func(t time.Time) time.Time { return d.Gate.Rules().Drill.Next(t) }, log)
+	d.drills = routing.NewDrills(d.Gate.Drills(), func(t time.Time) time.Time { return d.Gate.Rules().Drill.Next(t) }, log)
 	d.notices = routing.NewNotices(d.Store, d.post, d.SignIn.NoticesDue(), log)
 	if d.web, err = d.pages(); err != nil {
 		return nil, err
 	}
-	d.talk = textcmd.NewHandler(d.Gate, pairings{d.SignIn, d}, d.Store, loginLinks{d}, d.isPlace)
+	d.talk = textcmd.NewHandler(d.Gate.Chats(), pairings{d.SignIn, d}, d.Store, loginLinks{d}, d.isPlace)
 	mount, err := d.connect()
 	if err != nil {
 		return nil, err
@@ -159,14 +159,14 @@ func (d *Daemon) rules(ctx context.Context) (core.Rules, *routing.Table, error) 
 func (d *Daemon) connect() (map[string]http.Handler, error) {
 	mount := map[string]http.Handler{}
 	if d.cfg.Channels.Telegram.On() {
-		t, err := telegram.New(effective.Telegram(d.cfg.Channels.Telegram), d.talk, d.Store, d.Gate.Handled, d.log)
+		t, err := telegram.New(effective.Telegram(d.cfg.Channels.Telegram), d.talk, d.Store, d.Gate.Chats().Handled, d.log)
 		if err != nil {
 			return nil, err
 		}
 		d.bots["telegram"], mount["POST "+WebhookPath] = t, d.poking(t.WebhookHandler(connection.Authenticated))
 	}
 	if d.cfg.Channels.Discord.On() {
-		x, err := discord.New(effective.Discord(d.cfg.Channels.Discord), d.talk, d.Store, d.Gate.Handled, d.log)
+		x, err := discord.New(effective.Discord(d.cfg.Channels.Discord), d.talk, d.Store, d.Gate.Chats().Handled, d.log)
 		if err != nil {
 			return nil, err
 		}
@@ -306,7 +306,7 @@ func (d *Daemon) settle(ctx context.Context) error {
 			if put, err := d.Store.PutBack(ctx); err != nil || !put { // another instance was first, and may serve already
 				return err
 			}
-			if err := d.Gate.RevokeUnclaimed(ctx, "the store was put back from a backup; ask again"); err != nil {
+			if err := d.Gate.Upkeep().RevokeUnclaimed(ctx, "the store was put back from a backup; ask again"); err != nil {
 				return err
 			}
 			return d.Store.Settled(ctx)
@@ -324,7 +324,7 @@ func (d *Daemon) onTime(ctx context.Context) error {
 	work, ctx := errgroup.WithContext(ctx)
 	ready := d.caughtUp(ctx)
 	work.Go(func() error { // it was planned by the configuration of before
-		if err := d.Gate.Replan(ctx); err != nil && ctx.Err() == nil {
+		if err := d.Gate.Upkeep().Replan(ctx); err != nil && ctx.Err() == nil {
 			d.log.Error("who hears of what waits cannot be planned anew; at its next step it is", "reason", err)
 		}
 		return nil

@@ -294,7 +294,7 @@ func newDesk(t *testing.T) *desk {
 	people, err := people.NewDirectory(people.Rights{People: []people.Person{{Name: "alice"}}, Tokens: map[string]string{"laptop": "alice"}})
 	require.NoError(t, err)
 	d := &desk{store: s}
-	d.gate = core.NewGate(s, core.Rules{Enabled: true, Push: true, Policy: askAll{}, People: people, Router: &routing.Table{},
+	d.gate = core.NewGate(s.CoreStores(), core.Rules{Enabled: true, Push: true, Policy: askAll{}, People: people, Router: &routing.Table{},
 		TimeoutMs: 900_000, MaxTimeoutMs: 900_000}, slog.New(slog.DiscardHandler), func(c core.Change) { d.wake(c) })
 	d.signin = signin.New(s.SignInStores(), d.gate)
 	return d

@@ -182,7 +182,7 @@ func (s *Server) shown(c *call, a *approval.Approval, err error) (answer, error)
 func (s *Server) seen(ctx context.Context, who core.Caller, a approval.Approval) (api.Approval, error) {
 	body, facts, err := s.called(ctx, who, a)
 	if who.MayDecide {
-		body.Card = view.CardOf(s.gate.CardOf(a, facts))
+		body.Card = view.CardOf(s.gate.Cards().Of(a, facts))
 	}
 	return body, err
 }
@@ -215,7 +215,7 @@ func (s *Server) wholeCall(ctx context.Context, a approval.Approval) ([]card.Fac
 	if a.Final() && (a.Status != approval.Approved || a.RevokedAtMs != 0) {
 		return nil, nil // its params went when it ended
 	}
-	return s.gate.Payload(context.WithoutCancel(ctx), a)
+	return s.gate.Cards().Payload(context.WithoutCancel(ctx), a)
 }
 
 // summaryOf is the whole call on one line, or as much of it as is kept.

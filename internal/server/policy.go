@@ -145,7 +145,7 @@ func (s *Server) retry(c *call, in api.RetryRequest) (answer, error) {
 }
 
 func (s *Server) grants(c *call) (answer, error) {
-	list, err := s.gate.Grants(c.ctx, c.who, core.GrantFilter{Owner: c.query.text("owner"),
+	list, err := s.gate.Grants().List(c.ctx, c.who, core.GrantFilter{Owner: c.query.text("owner"),
 		AgentID: c.query.text("agentId"), SessionKey: c.query.text("sessionKey")})
 	if err != nil {
 		return answer{}, err
@@ -158,12 +158,12 @@ func (s *Server) grants(c *call) (answer, error) {
 }
 
 func (s *Server) dropGrant(c *call) (answer, error) {
-	n, err := s.gate.DropGrants(c.ctx, c.who, core.GrantFilter{ID: c.id})
+	n, err := s.gate.Grants().Drop(c.ctx, c.who, core.GrantFilter{ID: c.id})
 	return answer{status: http.StatusOK, body: api.Ended{Ended: n}}, err
 }
 
 func (s *Server) dropSession(c *call) (answer, error) {
-	n, err := s.gate.DropGrants(c.ctx, c.who, core.GrantFilter{SessionKey: c.id})
+	n, err := s.gate.Grants().Drop(c.ctx, c.who, core.GrantFilter{SessionKey: c.id})
 	return answer{status: http.StatusOK, body: api.Ended{Ended: n}}, err
 }
 
@@ -172,7 +172,7 @@ func (s *Server) addGrant(c *call, in api.GrantRequest) (answer, error) {
 		return answer{}, approval.Invalid(approval.FieldError{Field: "owner",
 			Problem: "is the name of no token of this desk: give one of server.tokens"})
 	}
-	p, err := s.gate.AddPattern(c.ctx, c.who, core.PatternRequest{
+	p, err := s.gate.Grants().AddPattern(c.ctx, c.who, core.PatternRequest{
 		Owner: in.Owner, AgentID: in.AgentID, ToolName: in.ToolName, Pattern: in.Pattern, MaxClass: in.MaxRiskClass,
 		TTLMs: in.TTLMs, Preview: in.Preview,
 	})

@@ -14,7 +14,10 @@ import (
 	"approvalbot/internal/approval"
 )
 
-var _ core.Store = (*Store)(nil)
+// CoreStores gives the store as what a [core.Gate] keeps things in.
+func (s *Store) CoreStores() core.Stores {
+	return core.Stores{Changes: s, Queries: s, GrantStore: s, CallStore: s, DigestStore: s, AbsenceStore: s}
+}
 
 // Open opens the store, makes it if it is new, and brings an older schema up to
 // date. It refuses a store that another process has open, a schema that is newer

@@ -35,7 +35,7 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Store is an open store. It implements core.Store, the outbox that the
+// Store is an open store. It is the [core.Stores], the outbox that the
 // dispatcher drains and the inbox that the bots fill. Safe for concurrent use.
 //
 // Writes are carried out by [Store.Run] and wait until it runs. A write that
