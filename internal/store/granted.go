@@ -96,18 +96,4 @@ func (n *grantNames) load(ctx context.Context, from querier) error {
 	return nil
 }
 
-// ungranted reports whether it is known that no grant and no cool-down could speak about a call.
-func (s *Store) ungranted(ctx context.Context, look core.Lookup) (bool, error) {
-	if s.granted == nil {
-		return false, nil
-	}
-	out, ready := s.granted.exclude(look)
-	if ready {
-		return out, nil
-	}
-	if err := s.granted.load(ctx, s.read); err != nil {
-		return false, err
-	}
-	out, _ = s.granted.exclude(look)
-	return out, nil
-}
+func coolDownOf(fingerprint string) string { return "cooldown " + fingerprint }

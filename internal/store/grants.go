@@ -36,8 +36,6 @@ func grantName(g approval.Grant) string {
 	return g.Subject
 }
 
-func coolDownOf(fingerprint string) string { return "cooldown " + fingerprint }
-
 // addGrant stores a grant.
 func (t *tx) addGrant(g approval.Grant) error {
 	name := grantName(g)
@@ -293,4 +291,20 @@ func (k keyring) scanGrants(rows result) (all []approval.Grant, err error) {
 		return nil
 	})
 	return all, err
+}
+
+// ungranted reports whether it is known that no grant and no cool-down could speak about a call.
+func (s *Store) ungranted(ctx context.Context, look core.Lookup) (bool, error) {
+	if s.granted == nil {
+		return false, nil
+	}
+	out, ready := s.granted.exclude(look)
+	if ready {
+		return out, nil
+	}
+	if err := s.granted.load(ctx, s.read); err != nil {
+		return false, err
+	}
+	out, _ = s.granted.exclude(look)
+	return out, nil
 }

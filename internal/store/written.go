@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"sync"
 
 	"approvalbot/internal/approval"
@@ -53,13 +52,4 @@ func (n *written) of(key string) *approval.Approval {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.kept[key]
-}
-
-// Newest is [Store.Bare] for a drawing: if this process alone writes, it may give the approval as it was
-// committed last, without a look at the row. Nothing may be allowed by it.
-func (s *Store) Newest(ctx context.Context, key string) (approval.Approval, error) {
-	if a := s.written.of(key); a != nil && ctx.Err() == nil {
-		return *a, nil
-	}
-	return s.Bare(ctx, key)
 }
