@@ -49,7 +49,7 @@ func openDesk() *exampleDesk {
 	people, err := people.NewDirectory(people.Rights{People: []people.Person{{Name: "alice"}}, Tokens: map[string]string{"alice-laptop": "alice"}})
 	must(err)
 	feed := events.NewFeed(st, nil)
-	gate := core.NewGate(st, core.Rules{Enabled: true, Policy: rules, People: people, Router: noChats{}, TimeoutMs: 60_000, MaxTimeoutMs: 60_000}, nil, feed.Notify)
+	gate := core.NewGate(st.CoreStores(), core.Rules{Enabled: true, Policy: rules, People: people, Router: noChats{}, TimeoutMs: 60_000, MaxTimeoutMs: 60_000}, nil, feed.Notify)
 	srv, err := server.New(server.Config{Gate: gate, Feed: feed, Tokens: []auth.Token{
 		{Name: "agent", Hash: auth.Hash("agent-secret"), Caller: core.Caller{MayRequest: true}},
 		{Name: "alice-laptop", Hash: auth.Hash("alice-secret"), Caller: core.Caller{MayDecide: true, Person: "alice"}},

@@ -16,12 +16,14 @@ import (
 
 const (
 	maxAnswer   = 64 << 20         // bytes of an answer that are read
+	largeBody   = 256 << 10        // bytes of a request's body; larger ones have paths of their own
 	answerGrace = 30 * time.Second // how much longer than it was asked to wait the desk may take
 )
 
 // call is one request to the desk.
 type call struct {
 	method, path string
+	large        string // the path for a body that is larger than largeBody; empty: path
 	query        url.Values
 	in           any           // body, or nil
 	wait         time.Duration // how long the desk was asked to wait
@@ -78,6 +80,9 @@ func (c *Client) request(ctx context.Context, what call) (*http.Request, error) 
 			return nil, err
 		}
 		body = &b
+		if b.Len() > largeBody && what.large != "" {
+			what.path = what.large
+		}
 	}
 	to := strings.TrimRight(c.Server, "/") + what.path
 	if len(what.query) > 0 {

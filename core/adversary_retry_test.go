@@ -61,11 +61,11 @@ func (d *signing) again(t *testing.T, who string, a approval.Approval) (approval
 	require.NoError(t, err)
 	shown := d.shown(a)
 	shown.Retry, shown.After = true, len(now.RetriedBy)
-	y, err := d.BeginYes(t.Context(), signedInAs(who), a.Code, shown)
+	y, err := d.Pages().BeginYes(t.Context(), signedInAs(who), a.Code, shown)
 	require.NoError(t, err)
 	yes := d.sign(t, who, y)
 	yes.Retry = true
-	return d.VoteSigned(t.Context(), signedInAs(who), a.Code, yes, "")
+	return d.Pages().VoteSigned(t.Context(), signedInAs(who), a.Code, yes, "")
 }
 
 // T3: each run needs signatures of its own, over "retry", by the whole quorum; and its
@@ -85,7 +85,7 @@ func TestAdversary_T3_EachRunHasItsOwnSignatures(t *testing.T) {
 	// A signature over allow-once is none over retry, and the other way round.
 	yes := d.sign(t, "alice", d.begin(t, "alice", d.submit(t, "signed-twice", func(c *approval.Call) { c.SessionKey = "other" })))
 	yes.Retry = true
-	_, err = d.VoteSigned(t.Context(), signedInAs("alice"), a.Code, yes, "")
+	_, err = d.Pages().VoteSigned(t.Context(), signedInAs("alice"), a.Code, yes, "")
 	require.Equal(t, "step_up_required", why(err))
 
 	for run := 2; run <= 4; run++ {
@@ -292,7 +292,7 @@ func TestAdversary_T3_RetryIsNoOtherVote(t *testing.T) {
 	a := d.submit(t, "two")
 	_, err := d.VoteAs(ctx, alice, a.Code, approval.Retry, "")
 	require.Equal(t, "decision_not_offered", why(err))
-	_, err = d.VoteOnWeb(ctx, signedInAs("alice"), a.Code, approval.Retry, "")
+	_, err = d.Pages().Vote(ctx, signedInAs("alice"), a.Code, core.WebBallot{Decision: approval.Retry})
 	require.Equal(t, "invalid_request", why(err))
 	require.NotContains(t, a.Offers, approval.Retry)
 	require.False(t, approval.Retry.Allows())
@@ -309,7 +309,7 @@ func TestAdversary_T3_RetryIsNoOtherVote(t *testing.T) {
 	got, err := d.ByKey(ctx, a.Key)
 	require.NoError(t, err)
 	require.Len(t, got.Round.Votes, 1)
-	_, err = d.RetryOnWeb(ctx, signedInAs("bob"), a.Code, "", false, true)
+	_, err = d.Pages().Retry(ctx, signedInAs("bob"), a.Code, "", false, true)
 	require.Equal(t, "unseen_payload", why(err))
 	got, err = d.VoteAs(ctx, bob, a.Code, approval.Retry, "")
 	require.NoError(t, err)
@@ -394,7 +394,7 @@ func TestAdversary_T3_BetweenTwoVotes(t *testing.T) {
 			require.NoError(t, err)
 		}},
 		"alice goes away and bob stands in": {open: true, between: func(t *testing.T, d *signing, _ approval.Approval) {
-			_, err := d.SetAway(t.Context(), alice, core.Leave{Person: "alice", To: "bob", UntilMs: time.Now().Add(time.Hour).UnixMilli()})
+			_, err := d.Absences().SetAway(t.Context(), alice, core.Leave{Person: "alice", To: "bob", UntilMs: time.Now().Add(time.Hour).UnixMilli()})
 			require.NoError(t, err)
 		}},
 	} {
@@ -402,7 +402,7 @@ func TestAdversary_T3_BetweenTwoVotes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := newSigning(t)
 				d.use(func(r *core.Rules) { r.RetryWindowMs = time.Hour.Milliseconds() })
-				require.NoError(t, d.LearnAbsences(t.Context()))
+				require.NoError(t, d.Absences().Learn(t.Context()))
 				a := d.allowed(t, "two")
 				d.ran(t, a, "1", "")
 				_, err := d.Retry(t.Context(), alice, a.Code, true)
@@ -485,14 +485,14 @@ func TestAdversary_T3_NoRunWithoutItsQuorum(t *testing.T) {
 				case tool == "signed-twice" && again:
 					is, err := d.ByKey(ctx, a.Key)
 					require.NoError(rt, err)
-					y, err := d.BeginYes(ctx, signedInAs(who), a.Code, core.ShownCall{Fingerprint: a.Fingerprint,
+					y, err := d.Pages().BeginYes(ctx, signedInAs(who), a.Code, core.ShownCall{Fingerprint: a.Fingerprint,
 						PolicyHash: d.PolicyHash(), Retry: true, After: len(is.RetriedBy)})
 					if err != nil {
 						return
 					}
 					yes := d.sign(t, who, y)
 					yes.Retry, yes.WithoutResult = true, true
-					_, _ = d.VoteSigned(ctx, signedInAs(who), a.Code, yes, "")
+					_, _ = d.Pages().VoteSigned(ctx, signedInAs(who), a.Code, yes, "")
 				case tool == "signed-twice":
 					_, _ = d.yes(t, who, a)
 				case again:
@@ -595,7 +595,7 @@ func TestAdversary_T3_WhoAskedAgainDoesNotRetry(t *testing.T) {
 // T3: rounds that two instances open at once are one, and its quorum lets one run through.
 func TestAdversary_T3_TwoInstancesOpenOneRound(t *testing.T) {
 	d := newFixture(t)
-	other := core.NewGate(d.store, d.rules, slog.New(slog.DiscardHandler))
+	other := core.NewGate(d.store.CoreStores(), d.rules, slog.New(slog.DiscardHandler))
 	for n := range 10 {
 		a := d.allowed(t, "two", func(c *approval.Call) { c.AgentID = fmt.Sprint(n) })
 		d.ran(t, a, "1", "failed")

@@ -177,7 +177,7 @@ func TestAdversary_T3_ADenyOnAnInstanceWithASlowerClock(t *testing.T) {
 			return d.VoteAs(context.Background(), bob, a.Code, approval.Deny, "")
 		},
 		"web": func(d *fixture, a approval.Approval) (approval.Approval, error) {
-			return d.VoteOnWeb(context.Background(), signedInAs("bob"), a.Code, approval.Deny, "")
+			return d.Pages().Vote(context.Background(), signedInAs("bob"), a.Code, core.WebBallot{Decision: approval.Deny})
 		},
 		"chat": func(d *fixture, a approval.Approval) (approval.Approval, error) {
 			return d.Vote(context.Background(), a.Key, core.Ballot{Voter: approval.Voter{Channel: "telegram", UserID: "2"},

@@ -78,7 +78,7 @@ func TestAdversary_T3_TheSameDenyOfARoundTwice(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, after, len(before), "nothing more is on record")
 
-			got, err = d.AddReason(ctx, a.Key, telegram(c.who), "it broke the build", nil)
+			got, err = d.Chats().AddReason(ctx, a.Key, telegram(c.who), "it broke the build", nil)
 			require.NoError(t, err)
 			card, err := d.Card(ctx, got)
 			require.NoError(t, err)
@@ -92,7 +92,7 @@ func TestAdversary_T3_TheSameDenyOfARoundTwice(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, approval.EventReason, after[len(after)-1].Type)
 			require.Contains(t, string(after[len(after)-1].Data), "it broke the build")
-			_, err = d.AddReason(ctx, a.Key, telegram("1"), "not hers", nil)
+			_, err = d.Chats().AddReason(ctx, a.Key, telegram("1"), "not hers", nil)
 			require.Equal(t, "not_found", why(err))
 		})
 	}
@@ -125,7 +125,7 @@ func TestAdversary_T3_ADenyIsOfOneRound(t *testing.T) {
 
 // between is a store in which something happens between a step's look and its commit.
 type between struct {
-	core.Store
+	core.Changes
 	meanwhile func()
 }
 
@@ -136,7 +136,7 @@ func (s *between) Update(
 		s.meanwhile = nil
 		f()
 	}
-	return s.Store.Update(ctx, key, fn)
+	return s.Changes.Update(ctx, key, fn)
 }
 
 // T3: a deny of the very call that is committed between a claim's look and its commit
@@ -145,9 +145,11 @@ func TestAdversary_T3_DenyBetweenLookAndCommit(t *testing.T) {
 	for _, step := range []string{"claim", "vote"} {
 		t.Run(step, func(t *testing.T) {
 			d, ctx := newFixture(t), t.Context()
-			s := &between{Store: d.store}
-			gate := core.NewGate(s, d.rules, slog.New(slog.DiscardHandler))
-			require.NoError(t, gate.LearnAbsences(ctx))
+			stores := d.store.CoreStores()
+			s := &between{Changes: stores.Changes}
+			stores.Changes = s
+			gate := core.NewGate(stores, d.rules, slog.New(slog.DiscardHandler))
+			require.NoError(t, gate.Absences().Learn(ctx))
 			a := d.allowed(t, "ask")
 			d.ran(t, a, "1", "failed")
 			same := d.submit(t, "ask", func(c *approval.Call) { c.SessionKey = "other" })

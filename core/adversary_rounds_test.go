@@ -73,7 +73,7 @@ func TestAdversary_T3_TheClassifiersClassCountsToday(t *testing.T) {
 			require.Equal(t, "already_used", why(err))
 			_, err = d.Claim(ctx, agent, unclaimed.ID, core.ClaimInput{})
 			require.Equal(t, want.claim, why(err))
-			require.NoError(t, d.Rejudge(ctx))
+			require.NoError(t, d.Upkeep().Rejudge(ctx))
 			pending, err = d.ByKey(ctx, pending.Key)
 			require.NoError(t, err)
 			require.Equal(t, what == "deny", pending.Status == approval.Denied)
@@ -105,7 +105,7 @@ func TestAdversary_T3_TheVerifiersPeopleAreWantedToday(t *testing.T) {
 
 	_, err = d.Claim(ctx, agent, unclaimed.ID, core.ClaimInput{})
 	require.Equal(t, "not_claimable policy", why(err))
-	require.NoError(t, d.Rejudge(ctx))
+	require.NoError(t, d.Upkeep().Rejudge(ctx))
 	pending, err = d.ByKey(ctx, pending.Key)
 	require.NoError(t, err)
 	require.True(t, pending.Rule.AsksVerifier())
@@ -177,36 +177,36 @@ func TestAdversary_T3_ACeremonyIsForOneRun(t *testing.T) {
 	a := d.submit(t, "signed")
 	shown := d.shown(a)
 	shown.Retry = true
-	_, err := d.BeginYes(ctx, signedInAs("alice"), a.Code, shown)
+	_, err := d.Pages().BeginYes(ctx, signedInAs("alice"), a.Code, shown)
 	require.Equal(t, "not_claimable pending", why(err))
 	_, err = d.yes(t, "alice", a)
 	require.NoError(t, err)
 
 	signed := func() core.SignedYes {
-		y, err := d.BeginYes(ctx, signedInAs("alice"), a.Code, shown)
+		y, err := d.Pages().BeginYes(ctx, signedInAs("alice"), a.Code, shown)
 		require.NoError(t, err)
 		yes := d.sign(t, "alice", y)
 		yes.Retry = true
 		return yes
 	}
 	early := signed()
-	_, err = d.VoteSigned(ctx, signedInAs("alice"), a.Code, early, "")
+	_, err = d.Pages().VoteSigned(ctx, signedInAs("alice"), a.Code, early, "")
 	require.Equal(t, "not_claimable pending", why(err), "it can be claimed yet")
 	d.ran(t, a, "1", "failed")
-	_, err = d.VoteSigned(ctx, signedInAs("alice"), a.Code, early, "")
+	_, err = d.Pages().VoteSigned(ctx, signedInAs("alice"), a.Code, early, "")
 	require.Equal(t, "step_up_required", why(err), "it was answered")
 
 	one, two, three := signed(), signed(), signed()
-	_, err = d.VoteSigned(ctx, signedInAs("alice"), a.Code, one, "")
+	_, err = d.Pages().VoteSigned(ctx, signedInAs("alice"), a.Code, one, "")
 	require.NoError(t, err)
-	_, err = d.VoteSigned(ctx, signedInAs("alice"), a.Code, two, "")
+	_, err = d.Pages().VoteSigned(ctx, signedInAs("alice"), a.Code, two, "")
 	require.NoError(t, err, "she has said so, and the retry waits")
 	d.ran(t, a, "2", "failed")
 	for _, yes := range []core.SignedYes{one, two, three} {
-		_, err = d.VoteSigned(ctx, signedInAs("alice"), a.Code, yes, "")
+		_, err = d.Pages().VoteSigned(ctx, signedInAs("alice"), a.Code, yes, "")
 		require.Equal(t, "step_up_required", why(err))
 	}
-	_, err = d.BeginYes(ctx, signedInAs("alice"), a.Code, shown)
+	_, err = d.Pages().BeginYes(ctx, signedInAs("alice"), a.Code, shown)
 	require.Equal(t, "unseen_payload", why(err), "the page is of the run before")
 	_, err = d.again(t, "alice", a)
 	require.NoError(t, err)

@@ -29,7 +29,7 @@ func besideFile(t *testing.T) (d *fixture, change func(statement string, args ..
 	db, err := sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(5000)")
 	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
-	d.store, d.Gate = s, core.NewGate(s, d.rules, slog.New(slog.DiscardHandler))
+	d.store, d.Gate = s, core.NewGate(s.CoreStores(), d.rules, slog.New(slog.DiscardHandler))
 	return d, func(statement string, args ...any) {
 		t.Helper()
 		_, err := db.Exec(statement, args...)
@@ -88,7 +88,7 @@ func TestAdversary_T9_NoNumbers(t *testing.T) {
 	change("UPDATE approvals SET resolved_ms = 'x', timer_ms = 'x' WHERE key = ?", a.Key)
 	change("INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms, mac) VALUES ('telegram', 1, 'x', 'y', 0, 0, '')")
 	change("INSERT INTO absences (person, stand_in, since_ms, until_ms, said_by, mac) VALUES ('zed', '', 'y', 0, '', '')")
-	all, err := d.PendingCards(t.Context(), 10)
+	all, err := d.Chats().PendingCards(t.Context(), 10)
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	require.Equal(t, b.Key, all[0].Key)

@@ -36,7 +36,7 @@ func onDisk(t *testing.T) (*fixture, intruder) {
 	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	d.store = s
-	d.Gate = core.NewGate(s, d.rules, slog.New(slog.DiscardHandler))
+	d.Gate = core.NewGate(s.CoreStores(), d.rules, slog.New(slog.DiscardHandler))
 	return d, intruder{t, db}
 }
 
@@ -283,12 +283,12 @@ func TestAdversary_T9_AbsencesAndTheirCount(t *testing.T) {
 	d.needing(t)
 	d.away(t, alice, "alice", "bob")
 	putBack := i.keep("absences")
-	_, err := d.SetBack(t.Context(), alice, "alice")
+	_, err := d.Absences().SetBack(t.Context(), alice, "alice")
 	require.NoError(t, err)
 	putBack()
 	i.exec("UPDATE meta SET value = '1' WHERE name = 'absences'")
 	again := d.another()
-	require.NoError(t, again.LearnAbsences(t.Context()))
+	require.NoError(t, again.Absences().Learn(t.Context()))
 	a := again.submit(t, "ops")
 	require.Equal(t, approval.Pending, again.allow(t, a, bob).Status, "bob for alice, who is back")
 }
@@ -301,7 +301,7 @@ func TestAdversary_T9_EndedGrantPutBackAtClaim(t *testing.T) {
 	a := d.submit(t, "ask")
 	require.Equal(t, approval.Approved, a.Status)
 	putBack := i.keep("grants")
-	n, err := d.DropGrants(t.Context(), core.Caller{Token: "op", MayDecide: true}, core.GrantFilter{Owner: "agent"})
+	n, err := d.Grants().Drop(t.Context(), core.Caller{Token: "op", MayDecide: true}, core.GrantFilter{Owner: "agent"})
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	putBack()
@@ -335,7 +335,7 @@ func TestAdversary_T9_AwayBeforeTheClaim(t *testing.T) {
 			func(d *fixture) { d.away(t, alice, "alice", "bob") }, false},
 		"who lent is back": {"ops", []core.Caller{bob}, true,
 			func(d *fixture) {
-				_, err := d.SetBack(t.Context(), alice, "alice")
+				_, err := d.Absences().SetBack(t.Context(), alice, "alice")
 				require.NoError(t, err)
 			}, false},
 		"nothing has changed": {"ops", []core.Caller{bob}, true, func(d *fixture) { lose(d, func(*people.Rights) {}) }, false},

@@ -6,19 +6,25 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// Grants lists grants and cool-downs, newest first, to operators.
-func (g *Gate) Grants(ctx context.Context, who Caller, f GrantFilter) ([]approval.Grant, error) {
+// Grants are the standing permissions and cool-downs on record.
+type Grants struct{ gate *Gate }
+
+// Grants gives what is done with grants.
+func (g *Gate) Grants() Grants { return Grants{g} }
+
+// List lists grants and cool-downs, newest first, to operators.
+func (g Grants) List(ctx context.Context, who Caller, f GrantFilter) ([]approval.Grant, error) {
 	if !who.MayDecide {
 		return nil, approval.Refuse(approval.CodeForbidden, "This token may not list grants: it needs the scope operator.approvals.")
 	}
 	f.Live = nowMs()
-	return g.store.Grants(ctx, f)
+	return g.gate.store.Grants(ctx, f)
 }
 
-// DropGrants ends the grants that the filter selects and gives how many there
+// Drop ends the grants that the filter selects and gives how many there
 // were. An owner ends only its own, and no cool-down, which protects people from
 // it. CodeNotFound where a filter by ID selects none.
-func (g *Gate) DropGrants(ctx context.Context, who Caller, f GrantFilter) (int, error) {
+func (g Grants) Drop(ctx context.Context, who Caller, f GrantFilter) (int, error) {
 	by := "token:" + who.Token
 	switch {
 	case who.MayDecide && who.Person != "":
@@ -31,7 +37,7 @@ func (g *Gate) DropGrants(ctx context.Context, who Caller, f GrantFilter) (int, 
 		return 0, approval.Refuse(approval.CodeForbidden, "This token may not end grants.")
 	}
 	f.Live = nowMs()
-	dropped, err := g.store.DropGrants(ctx, f, func(x approval.Grant) approval.Event { return x.Event(approval.EventUngranted, by, nowMs()) })
+	dropped, err := g.gate.store.DropGrants(ctx, f, func(x approval.Grant) approval.Event { return x.Event(approval.EventUngranted, by, nowMs()) })
 	if err == nil && len(dropped) == 0 && f.ID != "" {
 		return 0, approval.Refuse(approval.CodeNotFound, "There is no such grant.")
 	}

@@ -11,16 +11,6 @@ import (
 // policy says today of the call, what a passkey signed. The transaction says if one of these was replaced
 // meanwhile. Then nothing is committed, and the step is tried anew with what holds by then.
 
-// Why a step is tried anew. No caller sees these.
-var (
-	errReplaced   = rulesChanged()                                          // a reload put other rules in force
-	errOtherRules = errors.New("it was judged by other rules than today's") // judge it by these first
-	errOtherRound = errors.New("it is about one more run")                  // its votes count in the open round
-)
-
-// ErrAbsences says that a Change counts on absences that are not the newest.
-var ErrAbsences = errors.New("the absences have changed meanwhile")
-
 // anewTries is how often a step is tried: each time somebody has left or come back, a reload came in
 // between, or a signature was used.
 const anewTries = 5
@@ -34,7 +24,7 @@ func anew[T any](ctx context.Context, g *Gate, key string, try func() (T, error)
 		switch {
 		case errors.Is(err, errReplaced), errors.Is(err, errOtherRules), errors.Is(err, ErrSpent):
 		case errors.Is(err, ErrAbsences):
-			if err := g.LearnAbsences(ctx); err != nil {
+			if err := g.Absences().Learn(ctx); err != nil {
 				g.log.Error("absences cannot be read, so no yes is counted", "approval", key, "reason", err)
 				return none, approval.Refuse(approval.CodeUnavailable, "Who is away cannot be read now; try again in a moment.")
 			}

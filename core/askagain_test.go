@@ -109,7 +109,7 @@ func TestEndCoolDown_WhatIsOver(t *testing.T) {
 	t.Run("by an operator", func(t *testing.T) {
 		d := newFixture(t)
 		a := d.denied(t, "ask")
-		_, err := d.DropGrants(t.Context(), bob, core.GrantFilter{Owner: "agent"})
+		_, err := d.Grants().Drop(t.Context(), bob, core.GrantFilter{Owner: "agent"})
 		require.NoError(t, err)
 		after, err := d.endCoolDown(t, a, "1")
 		require.NoError(t, err)

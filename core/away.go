@@ -32,7 +32,7 @@ type Left struct {
 // SetAway has a person be away, in place of what was said before: by a token of that
 // person that may decide, or by an operator's, which may not lend another's roles to the
 // person behind it.
-func (g *Gate) SetAway(ctx context.Context, who Caller, l Leave) (Left, error) {
+func (a Absences) SetAway(ctx context.Context, who Caller, l Leave) (Left, error) {
 	by, err := who.mayAnswerFor(l.Person)
 	if err != nil {
 		return Left{}, err
@@ -40,17 +40,17 @@ func (g *Gate) SetAway(ctx context.Context, who Caller, l Leave) (Left, error) {
 	if l.To != "" && l.To == who.Person && l.Person != who.Person {
 		return Left{}, approval.Refuse(approval.CodeForbidden, "You cannot have %s's roles lent to yourself.", l.Person)
 	}
-	return g.leave(ctx, by, l, nil)
+	return a.gate.leave(ctx, by, l, nil)
 }
 
-// SetBack ends a person's absence: by the same as [Gate.SetAway]. was is false where there
+// SetBack ends a person's absence: by the same as [Absences.SetAway]. was is false where there
 // was none.
-func (g *Gate) SetBack(ctx context.Context, who Caller, person string) (was bool, err error) {
+func (a Absences) SetBack(ctx context.Context, who Caller, person string) (was bool, err error) {
 	by, err := who.mayAnswerFor(person)
 	if err != nil {
 		return false, err
 	}
-	return g.comeBack(ctx, by, person, nil)
+	return a.gate.comeBack(ctx, by, person, nil)
 }
 
 // mayAnswerFor gives the name of a caller that may say whether a person is away.
@@ -68,7 +68,7 @@ func (who Caller) mayAnswerFor(person string) (by string, err error) {
 
 // VoterAway has the person behind an approver's account be away, as they say in a chat.
 // When it returns an answer or a refusal, the platform update is handled.
-func (g *Gate) VoterAway(ctx context.Context, v approval.Voter, to string, untilMs int64, handled *approval.InboundRef) (Left, error) {
+func (g Chats) VoterAway(ctx context.Context, v approval.Voter, to string, untilMs int64, handled *approval.InboundRef) (Left, error) {
 	v, refusal := g.absentee(v)
 	if refusal == nil {
 		l, err := g.leave(ctx, v.Name(), Leave{v.Person, to, untilMs}, handled)
@@ -81,7 +81,7 @@ func (g *Gate) VoterAway(ctx context.Context, v approval.Voter, to string, until
 }
 
 // VoterBack ends the absence of the person behind an approver's account.
-func (g *Gate) VoterBack(ctx context.Context, v approval.Voter, handled *approval.InboundRef) (was bool, err error) {
+func (g Chats) VoterBack(ctx context.Context, v approval.Voter, handled *approval.InboundRef) (was bool, err error) {
 	v, refusal := g.absentee(v)
 	if refusal != nil {
 		return false, g.refusedAbsence(ctx, v, refusal, handled)
@@ -104,7 +104,7 @@ func (g *Gate) absentee(v approval.Voter) (approval.Voter, *approval.Error) {
 
 // refusedAbsence puts an attempt on record that was refused.
 func (g *Gate) refusedAbsence(ctx context.Context, v approval.Voter, why *approval.Error, handled *approval.InboundRef) error {
-	if err := g.Refused(ctx, v, "away: "+string(why.Code), handled); err != nil {
+	if err := g.Chats().Refused(ctx, v, "away: "+string(why.Code), handled); err != nil {
 		return err
 	}
 	return why
@@ -160,7 +160,7 @@ func (g *Gate) absent(
 	if err := g.redrawVoted(ctx); err != nil { // it is so all the same
 		g.log.Error("cards that say who has voted cannot be drawn again", "reason", err)
 	}
-	if err := g.Replan(ctx); err != nil { // at the next step it is
+	if err := g.Upkeep().Replan(ctx); err != nil { // at the next step it is
 		g.log.Error("who hears of what waits cannot be planned anew", "reason", err)
 	}
 	return nil
@@ -177,49 +177,6 @@ func (g *Gate) redrawVoted(ctx context.Context) error {
 		}
 		return nil
 	})
-}
-
-// eachPending calls fn for every pending approval, until it fails.
-func (g *Gate) eachPending(ctx context.Context, fn func(approval.Approval) error) error {
-	f := Filter{Status: approval.Pending, Limit: 200}
-	for {
-		page, err := g.store.List(ctx, f)
-		if err != nil {
-			return err
-		}
-		for _, a := range page.Items {
-			if err := fn(a); err != nil {
-				return err
-			}
-		}
-		if f.Cursor = page.Next; f.Cursor == "" {
-			return nil
-		}
-	}
-}
-
-// LearnAbsences reads who is away: at the start, and when another instance changed it. What
-// was known before is gone, also where the database has lost its newest changes.
-func (g *Gate) LearnAbsences(ctx context.Context) error {
-	known := g.absences.Load()
-	all, err := g.store.Absences(ctx)
-	if err != nil {
-		return err
-	}
-	if !g.absences.CompareAndSwap(known, &all) {
-		g.learn(all)
-	}
-	return nil
-}
-
-// learn takes over absences that are newer than those that are known.
-func (g *Gate) learn(all people.Absences) {
-	for {
-		known := g.absences.Load()
-		if known.Revision >= all.Revision || g.absences.CompareAndSwap(known, &all) {
-			return
-		}
-	}
 }
 
 // personEvent makes a log entry about a person.

@@ -16,7 +16,6 @@ import (
 	"approvalbot/internal/approval"
 	"approvalbot/internal/people"
 	"approvalbot/internal/schedule"
-	"approvalbot/internal/store"
 )
 
 var (
@@ -71,7 +70,7 @@ func (p opsPolicy) Judge(ctx context.Context, c approval.Call) approval.Judgemen
 
 func (d *fixture) away(t *testing.T, who core.Caller, person, to string) core.Left {
 	t.Helper()
-	left, err := d.SetAway(t.Context(), who, core.Leave{Person: person, To: to, UntilMs: time.Now().UnixMilli() + hour})
+	left, err := d.Absences().SetAway(t.Context(), who, core.Leave{Person: person, To: to, UntilMs: time.Now().UnixMilli() + hour})
 	require.NoError(t, err)
 	return left
 }
@@ -85,7 +84,7 @@ func (d *fixture) allow(t *testing.T, a approval.Approval, who core.Caller) appr
 
 // another is a second instance on the same store, which knows nothing yet.
 func (d *fixture) another() *fixture {
-	return &fixture{core.NewGate(d.store, d.rules, slog.New(slog.DiscardHandler)), d.store, d.rules, nil}
+	return &fixture{core.NewGate(d.store.CoreStores(), d.rules, slog.New(slog.DiscardHandler)), d.store, d.rules, nil}
 }
 
 // Who may say that somebody is away: they themselves with a token that may decide, and an
@@ -113,19 +112,19 @@ func TestAdversary_I10_WhoSaysThatSomebodyIsAway(t *testing.T) {
 		"to one who is nobody":          {alice, "alice", "zoe", approval.CodeInvalidRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := d.SetAway(t.Context(), c.who, core.Leave{Person: c.person, To: c.to, UntilMs: time.Now().UnixMilli() + hour})
+			_, err := d.Absences().SetAway(t.Context(), c.who, core.Leave{Person: c.person, To: c.to, UntilMs: time.Now().UnixMilli() + hour})
 			require.Equal(t, c.want, approval.CodeOf(err), "%v", err)
-			was, err := d.SetBack(t.Context(), admin, cmp.Or(c.person, "alice"))
+			was, err := d.Absences().SetBack(t.Context(), admin, cmp.Or(c.person, "alice"))
 			require.Equal(t, c.want == "", was)
 			require.Contains(t, []approval.Code{"", approval.CodeNotFound}, approval.CodeOf(err))
 		})
 	}
 	d.away(t, alice, "alice", "bob")
 	for _, who := range []core.Caller{agent, bob, {Token: "agent", Person: "alice", MayRequest: true}, {Token: "ops", MayDecide: true}} {
-		_, err := d.SetBack(t.Context(), who, "alice")
+		_, err := d.Absences().SetBack(t.Context(), who, "alice")
 		require.Equal(t, approval.CodeForbidden, approval.CodeOf(err), who.Token)
 	}
-	was, err := d.SetBack(t.Context(), alice, "alice")
+	was, err := d.Absences().SetBack(t.Context(), alice, "alice")
 	require.NoError(t, err)
 	require.True(t, was)
 	all, err := d.store.Absences(t.Context())
@@ -142,25 +141,25 @@ func TestAway_InAChat(t *testing.T) {
 	ref := func(id int64) *approval.InboundRef {
 		return &approval.InboundRef{Source: "telegram:1", ID: id, Unstored: &approval.Inbound{}}
 	}
-	left, err := d.VoterAway(t.Context(), approval.Voter{Channel: "telegram", UserID: "1"}, "bob", until, ref(1))
+	left, err := d.Chats().VoterAway(t.Context(), approval.Voter{Channel: "telegram", UserID: "1"}, "bob", until, ref(1))
 	require.NoError(t, err)
 	require.Equal(t, people.Absence{Person: "alice", To: "bob", SinceMs: left.Absence.SinceMs, UntilMs: until, By: "person:alice"}, left.Absence)
-	_, err = d.VoterAway(t.Context(), approval.Voter{Channel: "telegram", UserID: "1"}, "", until, ref(1))
+	_, err = d.Chats().VoterAway(t.Context(), approval.Voter{Channel: "telegram", UserID: "1"}, "", until, ref(1))
 	require.ErrorIs(t, err, approval.ErrHandled)
 	for id, v := range map[int64]approval.Voter{
 		2: {Channel: "telegram", UserID: "3"}, 3: {Channel: "telegram", UserID: "9"}, // carl is no approver, and 9 nobody
 	} {
-		_, err = d.VoterAway(t.Context(), v, "", until, ref(id))
+		_, err = d.Chats().VoterAway(t.Context(), v, "", until, ref(id))
 		require.Equal(t, approval.CodeNotAnApprover, approval.CodeOf(err))
-		_, err = d.VoterBack(t.Context(), v, ref(id))
+		_, err = d.Chats().VoterBack(t.Context(), v, ref(id))
 		require.Equal(t, approval.CodeNotAnApprover, approval.CodeOf(err))
 	}
-	_, err = d.VoterAway(t.Context(), approval.Voter{Channel: "telegram", UserID: "2"}, "alice", until, ref(4))
+	_, err = d.Chats().VoterAway(t.Context(), approval.Voter{Channel: "telegram", UserID: "2"}, "alice", until, ref(4))
 	require.ErrorContains(t, err, "bob, alice would stand in for each other")
-	was, err := d.VoterBack(t.Context(), approval.Voter{Channel: "telegram", UserID: "1"}, ref(5))
+	was, err := d.Chats().VoterBack(t.Context(), approval.Voter{Channel: "telegram", UserID: "1"}, ref(5))
 	require.NoError(t, err)
 	require.True(t, was)
-	was, err = d.VoterBack(t.Context(), approval.Voter{Channel: "telegram", UserID: "1"}, ref(6))
+	was, err = d.Chats().VoterBack(t.Context(), approval.Voter{Channel: "telegram", UserID: "1"}, ref(6))
 	require.NoError(t, err)
 	require.False(t, was, "there was nothing to end")
 
@@ -196,7 +195,7 @@ func TestAdversary_D3_BackOnAnotherInstance(t *testing.T) {
 	c = stale.allow(t, c, bob)
 	require.Equal(t, approval.Pending, c.Status, "alice and bob fill one seat, whatever it thinks")
 
-	_, err := here.SetBack(t.Context(), alice, "alice")
+	_, err := here.Absences().SetBack(t.Context(), alice, "alice")
 	require.NoError(t, err)
 	b = there.allow(t, b, bob) // which thinks that she is away still
 	require.Equal(t, approval.Pending, b.Status)
@@ -244,7 +243,7 @@ func TestAdversary_I5_WhatADelegateAllowedIsNotTheLenders(t *testing.T) {
 func other(c *approval.Call) { c.Params = json.RawMessage(`{"path":"b"}`) }
 
 // unreadable is a store whose absences cannot be read.
-type unreadable struct{ *store.Store }
+type unreadable struct{ core.AbsenceStore }
 
 func (unreadable) Absences(context.Context) (people.Absences, error) {
 	return people.Absences{}, errors.New("the table is gone")
@@ -255,7 +254,9 @@ func TestAdversary_D4_UnreadableAbsencesAllowNothing(t *testing.T) {
 	d := newFixture(t)
 	d.needing(t)
 	a, b := d.submit(t, "ask"), d.submit(t, "ask", session("b"))
-	blind := core.NewGate(unreadable{d.store}, d.rules, slog.New(slog.DiscardHandler))
+	stores := d.store.CoreStores()
+	stores.AbsenceStore = unreadable{stores.AbsenceStore}
+	blind := core.NewGate(stores, d.rules, slog.New(slog.DiscardHandler))
 	_, err := blind.VoteAs(t.Context(), bob, a.Code, approval.AllowOnce, "")
 	require.Equal(t, approval.CodeUnavailable, approval.CodeOf(err))
 	a, err = d.Get(t.Context(), alice, a.Code)
@@ -279,7 +280,7 @@ func TestAnAbsenceEndsByItself(t *testing.T) {
 		require.Equal(t, approval.Approved, d.allow(t, last, bob).Status)
 		time.Sleep(time.Millisecond)
 		require.Equal(t, approval.Pending, d.allow(t, late, bob).Status)
-		was, err := d.SetBack(t.Context(), alice, "alice")
+		was, err := d.Absences().SetBack(t.Context(), alice, "alice")
 		require.NoError(t, err)
 		require.False(t, was, "it was over")
 	})
@@ -336,13 +337,13 @@ func TestReadLeave(t *testing.T) {
 }
 
 // waiting is a store in which a vote waits for its turn as long as an absence lasts.
-type waiting struct{ *store.Store }
+type waiting struct{ core.Changes }
 
 func (s waiting) Update(
 	ctx context.Context, key string, fn func(approval.Approval) (core.Change, error),
 ) (approval.Approval, error) {
 	time.Sleep(time.Hour)
-	return s.Store.Update(ctx, key, fn)
+	return s.Changes.Update(ctx, key, fn)
 }
 
 // A vote counts by who is away when it is counted, not when it was given.
@@ -352,8 +353,10 @@ func TestAdversary_D5_AnAbsenceThatEndsWhileAVoteWaits(t *testing.T) {
 		d.needing(t)
 		a := d.submit(t, "ops", func(c *approval.Call) { c.TimeoutMs = 3 * hour })
 		d.away(t, alice, "alice", "bob")
-		slow := core.NewGate(waiting{d.store}, d.rules, slog.New(slog.DiscardHandler))
-		require.NoError(t, slow.LearnAbsences(t.Context()))
+		stores := d.store.CoreStores()
+		stores.Changes = waiting{stores.Changes}
+		slow := core.NewGate(stores, d.rules, slog.New(slog.DiscardHandler))
+		require.NoError(t, slow.Absences().Learn(t.Context()))
 		a, err := slow.VoteAs(t.Context(), bob, a.Code, approval.AllowOnce, "")
 		require.NoError(t, err)
 		require.Equal(t, approval.Pending, a.Status)
@@ -426,8 +429,8 @@ func TestReload_PlansAnew(t *testing.T) {
 			t.Helper()
 			d.use(change)
 			there := d.another()
-			require.NoError(t, d.Rejudge(t.Context()))
-			require.NoError(t, there.Rejudge(t.Context()))
+			require.NoError(t, d.Upkeep().Rejudge(t.Context()))
+			require.NoError(t, there.Upkeep().Rejudge(t.Context()))
 			now, err := d.store.Get(t.Context(), a.Key)
 			require.NoError(t, err)
 			return now
@@ -466,7 +469,7 @@ func TestAdversary_D12_WhoComesBackAfterQuietHoursIsAsked(t *testing.T) {
 		time.Sleep(6 * time.Minute)
 		require.NoError(t, d.Tick(t.Context(), a.Key))
 		require.Zero(t, d.count(t, approval.EventEscalated))
-		_, err = d.SetBack(t.Context(), alice, "alice")
+		_, err = d.Absences().SetBack(t.Context(), alice, "alice")
 		require.NoError(t, err)
 		a, err = d.store.Get(t.Context(), a.Key)
 		require.NoError(t, err)
@@ -518,7 +521,7 @@ func TestAdversary_D15_AReloadWhileAVoteIsUnderWay(t *testing.T) {
 	d := newFixture(t)
 	d.needing(t)
 	a := d.submit(t, "ops")
-	require.NoError(t, d.LearnAbsences(t.Context()))
+	require.NoError(t, d.Absences().Learn(t.Context()))
 	demoted, err := people.NewDirectory(people.Rights{
 		People:       []people.Person{{Name: "alice", Accounts: map[string]string{"telegram": "1"}}, {Name: "bob", Accounts: map[string]string{"telegram": "2"}, Roles: []string{"ops"}}},
 		AllowedUsers: map[string][]string{"telegram": {"1", "2"}}, Tokens: map[string]string{"alice-laptop": "alice", "bob-laptop": "bob"},
@@ -551,20 +554,21 @@ func (p onJudge) Judge(ctx context.Context, c approval.Call) approval.Judgement 
 func TestAdversary_D14_ADatabaseThatWentBack(t *testing.T) {
 	d := newFixture(t)
 	d.needing(t)
-	lost := &ahead{Store: d.store}
-	d.Gate = core.NewGate(lost, d.rules, slog.New(slog.DiscardHandler))
-	require.NoError(t, d.LearnAbsences(t.Context()))
+	stores := d.store.CoreStores()
+	stores.AbsenceStore = &ahead{AbsenceStore: stores.AbsenceStore}
+	d.Gate = core.NewGate(stores, d.rules, slog.New(slog.DiscardHandler))
+	require.NoError(t, d.Absences().Learn(t.Context()))
 	require.Equal(t, approval.Approved, d.allow(t, d.submit(t, "ask"), bob).Status)
 }
 
 // ahead is a store whose absences were of a later revision when they were first read.
 type ahead struct {
-	*store.Store
+	core.AbsenceStore
 	read bool
 }
 
 func (s *ahead) Absences(ctx context.Context) (people.Absences, error) {
-	all, err := s.Store.Absences(ctx)
+	all, err := s.AbsenceStore.Absences(ctx)
 	if !s.read {
 		s.read, all.Revision = true, all.Revision+100
 	}

@@ -90,7 +90,7 @@ func TestAdversary_I1_AStrangerIsNotToldThatTheTimeIsOver(t *testing.T) {
 }
 
 // breaking is a store that breaks whatever is asked of it.
-type breaking struct{ Store }
+type breaking struct{ Changes }
 
 // Create panics.
 func (breaking) Create(context.Context, Lookup, func(Existing) ([]Change, error)) error {
@@ -99,7 +99,7 @@ func (breaking) Create(context.Context, Lookup, func(Existing) ([]Change, error)
 
 // Nobody goes on waiting for an approval that was never made.
 func TestNothingWaitsAfterAPanic(t *testing.T) {
-	g := NewGate(breaking{}, Rules{}, nil)
+	g := NewGate(Stores{Changes: breaking{}}, Rules{}, nil)
 	draft := named(approval.Approval{Ended: approval.Ended{Status: approval.Pending}}, "")
 	require.PanicsWithValue(t, "boom", func() {
 		_, _ = g.create(t.Context(), &submission{draft: draft, rules: g.rules.Load()})

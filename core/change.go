@@ -30,7 +30,7 @@ type Change struct {
 	Unchanged bool                 // Approval is not to be written: the step found its work done
 	Refusal   *approval.Error      // what the caller is told although the change is committed
 	// Policy is the hash of the policy that the step counts on, or empty: where that
-	// is not the one that counts at the commit, nothing is written (see Store.Agreed).
+	// is not the one that counts at the commit, nothing is written (see [Changes.Agreed]).
 	Policy string
 	// Absences is the revision of the absences that the step counts a yes under, or 0:
 	// where there are newer ones at the commit, nothing is written, and it is ErrAbsences.

@@ -1,12 +1,10 @@
 package core
 
 import (
-	"context"
 	"slices"
 	"time"
 
 	"approvalbot/internal/approval"
-	"approvalbot/internal/fault"
 	"approvalbot/internal/people"
 )
 
@@ -119,71 +117,6 @@ func sameCall(fingerprint string, in ClaimInput, call approval.Call) error {
 			"This is not the call that was approved: its fingerprint is another one.")
 	}
 	return nil
-}
-
-// Claimed is an approved call, handed out: the very bytes that were approved.
-type Claimed struct {
-	Approval approval.Approval
-	ToolName string
-	Params   []byte // canonical JSON
-}
-
-// Claim hands an approved call to its owner, once and in time. id is remembered: a result
-// that is addressed by it is of this run. Policy is asked
-// again with the stored call: what it now denies is not handed out.
-func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) (Claimed, error) {
-	if len(in.ClaimID) > 128 {
-		return Claimed{}, approval.Invalid(approval.FieldError{Field: "claimId", Problem: "must be at most 128 bytes"})
-	}
-	key, err := g.ownKey(ctx, who, id)
-	if err != nil {
-		return Claimed{}, err
-	}
-	return anew(ctx, g, key, func() (Claimed, error) { return g.claimOnce(ctx, key, id, in) })
-}
-
-func (g *Gate) claimOnce(ctx context.Context, key, id string, in ClaimInput) (Claimed, error) {
-	rules, err := g.inForce()
-	if err != nil {
-		return Claimed{}, err
-	}
-	a, err := g.store.Get(ctx, key)
-	if err != nil {
-		return Claimed{}, err
-	}
-	in.as = a.Alias(id)
-	call, errSealed := g.openInTime(ctx, a, rules)
-	denies := ""
-	if errSealed == nil {
-		denies = g.rejudge(ctx, a, call, rules)
-	}
-	fault.Point("before-claim-committed")
-	defer fault.Point("after-claim-committed")
-	a, err = g.update(ctx, key, func(a approval.Approval) (Change, error) {
-		now := time.Now()
-		asOf := rules.at(now)
-		if why := askerGone(a, rules); a.Retries > 0 && why != "" {
-			denies = why
-		}
-		c, err := claim(a, in, call, denies, now.UnixMilli())
-		if a.Retries > 0 && !c.Unchanged {
-			c.NotDenied = notDenied(a, now.UnixMilli())
-		}
-		if err == nil && errSealed != nil {
-			return Change{}, errSealed
-		}
-		if fallen := fallen(a, &asOf); err == nil && c.HandsOut && !c.Unchanged && fallen != "" {
-			c, err = takenBack(a, fallen, now.UnixMilli())
-		}
-		if c.Policy = rules.Policy.Hash(); slices.ContainsFunc(a.Votes, approval.ByPeople) {
-			c.Absences = rules.absences.Revision
-		}
-		return c, err
-	})
-	if err != nil {
-		return Claimed{}, err
-	}
-	return Claimed{Approval: a, ToolName: call.ToolName, Params: call.Params}, nil
 }
 
 // notDenied refuses a retry that waits to be claimed, or one more vote for it, if a person's

@@ -31,25 +31,6 @@ type consulted struct {
 	timeLimit int64 // of the verifier's people; 0: none
 }
 
-// judgeLocally judges a call by what is known here: hard layers, static risk, denies,
-// rules, and whose yes the verifier wants. Who else has a say is asked only about a
-// call that nothing on record settles: see [consulted.next].
-func (r *Rules) judgeLocally(ctx context.Context, call approval.Call) consulted {
-	if call.Drill() {
-		return r.drill()
-	}
-	c := consulted{base: r.Policy.Judge(ctx, call)}
-	if c.base.Outcome == approval.OutcomeDeny {
-		return c.tightened(call)
-	}
-	c.classifier = c.base.Unsure && r.Classifier != nil
-	if r.Verifier != nil {
-		c.verdict = r.Verifier.Wants(call)
-		c.verifier = c.verdict.Asked
-	}
-	return c.tightened(call)
-}
-
 // next is who must be asked before the draft can be settled as it stands, if anybody. A
 // grant and a cool-down come before the classifier; the verifier has the last word on
 // whatever is not refused.
@@ -69,40 +50,6 @@ func (c consulted) onMiss(draft approval.Approval) approval.Approval {
 		draft.Status, draft.Decision, draft.DecidedBy, draft.Reason = approval.Denied, approval.Deny, []string{"policy"}, c.OnMiss
 	}
 	return draft
-}
-
-// consult asks one authority.
-func (g *Gate) consult(ctx context.Context, who authority, call approval.Call, c consulted, rules *Rules) (consulted, error) {
-	if who == AuthorityClassifier {
-		o := rules.Classifier.Classify(ctx, call, c.base)
-		c.base = rules.Policy.JudgeWith(ctx, call, o)
-		c.classifier, c.verifier = false, c.verifier && c.base.Outcome != approval.OutcomeDeny
-		c.records = append(c.records, o.Consulted...)
-	} else {
-		c.verdict = rules.Verifier.Verify(ctx, call, c.base.Assessment.RiskClass)
-		c.verifier = false
-		c.records = append(c.records, c.verdict.Consulted...)
-	}
-	if ctx.Err() != nil {
-		// The caller hung up while others were asked: whatever they said is no
-		// verdict of theirs, so nothing is put on record.
-		return c, approval.Refuse(approval.CodeUnavailable, "The request was broken off before everybody was asked.")
-	}
-	return c.tightened(call), nil
-}
-
-// surelyRefused reports whether no opinion of a classifier could make anything but a
-// refusal of the call: neither the mildest one, nor none.
-func (r *Rules) surelyRefused(ctx context.Context, who Caller, call approval.Call, fingerprint string) bool {
-	mildest := approval.Opinion{Assessment: approval.Assessment{RiskClass: approval.R0, Confidence: 1, Source: "classifier"}}
-	for _, o := range []approval.Opinion{mildest, {Failed: "unreachable"}} {
-		c := consulted{base: r.Policy.JudgeWith(ctx, call, o)}.tightened(call)
-		a := outline(who, call, fingerprint, c.Judgement, r)
-		if a.Status != approval.Denied && (a.Status != approval.Pending || c.OnMiss == "") {
-			return false
-		}
-	}
-	return true
 }
 
 // tightened is the judgement with what the verifier and the asker add to policy's.
@@ -183,38 +130,13 @@ func (c consulted) events(a approval.Approval, now int64) (out []approval.Event)
 	return out
 }
 
-// judge checks a call and judges it by what is known here. What is on record comes
-// next, then whoever is asked outside: see [consulted.next] and [consulted.onMiss].
-func (g *Gate) judge(
-	ctx context.Context, who Caller, call approval.Call, rules *Rules,
-) (_ approval.Call, sealed approval.Sealed, c consulted, err error) {
-	if sealed, err = admit(who, call, rules); err == nil {
-		call, err = g.withToolChange(ctx, call)
+// suggestion says what would let policy's question about the call go away; it is empty if
+// others than policy ask.
+func (c consulted) suggestion(ctx context.Context, call approval.Call, rules *Rules) approval.Suggestion {
+	s, can := rules.Policy.(Suggester)
+	others := call.MustAsk || c.verifier || c.verdict.People != nil || call.Drill()
+	if !can || others || c.base.Outcome != approval.OutcomeAsk || c.Outcome != approval.OutcomeAsk {
+		return approval.Suggestion{}
 	}
-	if err == nil {
-		call.Exec = sealed.Exec
-		c = rules.judgeLocally(ctx, call)
-	}
-	if c.base.CutShort {
-		g.cutShort.Add(1)
-		g.log.Warn("a call was not read to its end: it takes too many steps, or its asker went away",
-			"owner", who.Token, "tool", call.ToolName, "fingerprint", sealed.Fingerprint)
-	}
-	return call, sealed, c, err
-}
-
-// withToolChange is the call with the word whether what is said of its tool has changed.
-func (g *Gate) withToolChange(ctx context.Context, call approval.Call) (approval.Call, error) {
-	call.Context.Tool.Changed = call.Context.Tool.Otherwise
-	if call.Context.Tool == (approval.ToolFacts{}) {
-		return call, nil
-	}
-	tool := call.Context.Stored().Tool
-	hash := tool.Hash()
-	if hash == "" {
-		return call, nil
-	}
-	before, err := g.store.SeenTool(ctx, call.Owner, tool.Server, call.ToolName)
-	call.Context.Tool.Changed = tool.Otherwise || before != "" && before != hash
-	return call, err
+	return s.Suggest(ctx, call)
 }

@@ -118,7 +118,7 @@ func (g *Gate) drawDigest(ctx context.Context, d approval.Delivery) (card.Drawin
 // Listed gives the approvals that a version of a digest lists. The digest is the
 // delivery, or where that is not known, the one of the chat that began with the approval
 // of that code. CodeNotFound when there is no such list.
-func (g *Gate) Listed(ctx context.Context, d approval.Delivery, chat approval.Target, code string, version int64) ([]approval.Approval, error) {
+func (g Chats) Listed(ctx context.Context, d approval.Delivery, chat approval.Target, code string, version int64) ([]approval.Approval, error) {
 	first, err := g.ByCode(ctx, code)
 	if err != nil {
 		return nil, err

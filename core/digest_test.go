@@ -253,7 +253,7 @@ func TestTheListFollowsWhatWaits(t *testing.T) {
 		require.Len(t, first.Entries, 4)
 		_, err := d.VoteAs(t.Context(), alice, all[2].Key, approval.Deny, "")
 		require.NoError(t, err)
-		_, err = d.Show(t.Context(), all[3].Key, ops, nil)
+		_, err = d.Chats().Show(t.Context(), all[3].Key, ops, nil)
 		require.NoError(t, err)
 		require.Equal(t, approval.Queued, d.card(t, all[3].Key).State)
 		shown := d.post(t, nil)
@@ -273,12 +273,12 @@ func TestTheListFollowsWhatWaits(t *testing.T) {
 		require.Empty(t, last.Entries)
 		require.Equal(t, "Nothing of this list waits any more.", last.Title)
 
-		old, err := d.Listed(t.Context(), approval.Delivery{}, ops, first.Code, first.Version)
+		old, err := d.Chats().Listed(t.Context(), approval.Delivery{}, ops, first.Code, first.Version)
 		require.NoError(t, err)
 		require.Len(t, old, 4, "each version is what it was")
-		_, err = d.Listed(t.Context(), approval.Delivery{}, ops, first.Code, last.Version+1)
+		_, err = d.Chats().Listed(t.Context(), approval.Delivery{}, ops, first.Code, last.Version+1)
 		require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
-		_, err = d.Listed(t.Context(), approval.Delivery{}, approval.Target{Channel: "telegram", To: "-9"}, first.Code, 1)
+		_, err = d.Chats().Listed(t.Context(), approval.Delivery{}, approval.Target{Channel: "telegram", To: "-9"}, first.Code, 1)
 		require.Equal(t, approval.CodeNotFound, approval.CodeOf(err), "another chat's")
 	})
 }
@@ -317,7 +317,7 @@ func TestWhatBecomesR4GetsItsCard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, all := flood(t, 3)
 		d.use(func(r *core.Rules) { r.Policy = byName{hash: "2", grave: "ask"} })
-		require.NoError(t, d.Rejudge(t.Context()))
+		require.NoError(t, d.Upkeep().Rejudge(t.Context()))
 		require.Equal(t, approval.Queued, d.card(t, all[2].Key).State)
 	})
 }

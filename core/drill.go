@@ -1,8 +1,6 @@
 package core
 
 import (
-	"context"
-
 	"approvalbot/internal/approval"
 	"approvalbot/internal/card"
 )
@@ -11,28 +9,6 @@ import (
 func (c Caller) drilling() Caller {
 	c.MayRequest, c.Person, c.RequireRequester = true, "", false
 	return c
-}
-
-// judgeStored asks policy anew about the call of an approval. The class that a classifier
-// gave it counts still, and the Rule has the people whom the verifier wants today; nobody
-// outside is asked. A drill is not policy's to settle: it tries the ways to people and
-// back, which no layer, class or mode may cut short.
-func (r *Rules) judgeStored(ctx context.Context, a approval.Approval, call approval.Call) approval.Judgement {
-	if call.Drill() {
-		return r.drill().Judgement
-	}
-	j := r.Policy.Judge(ctx, call)
-	if j.Outcome != approval.OutcomeDeny && a.Assessment.Source != "static" && j.Assessment.RiskClass < a.Assessment.RiskClass {
-		j = r.Policy.JudgeWith(ctx, call, approval.Opinion{Assessment: a.Assessment, Earlier: true})
-	}
-	j = signedYes(j)
-	if r.Verifier == nil || j.Outcome == approval.OutcomeDeny {
-		return j
-	}
-	if people := r.Verifier.Wants(call).People; people != nil {
-		j.Rule.Verifier, j.Unreached = need(people), approval.OutcomeAsk
-	}
-	return j
 }
 
 // drill asks anybody who could decide any call, once: the approvers of all

@@ -19,9 +19,15 @@ const DrillTime = 10 * time.Minute
 // drillGrace is how much later than that a drill expires which nobody ended.
 const drillGrace = time.Minute
 
+// Drills is the Gate for who tries routes: it begins drills, and notes how they went.
+type Drills struct{ *Gate }
+
+// Drills gives what is for drills.
+func (g *Gate) Drills() Drills { return Drills{g} }
+
 // Drill begins the drill that was scheduled for that time, or finds it: there is one for
 // each time, whoever asks for it and however often.
-func (g *Gate) Drill(ctx context.Context, at time.Time) (approval.Approval, error) {
+func (g Drills) Drill(ctx context.Context, at time.Time) (approval.Approval, error) {
 	when := at.UTC().Format("20060102T1504Z")
 	a, _, err := g.Submit(ctx, Caller{Token: DrillOwner, MayRequest: true}, approval.Call{
 		ID: "drill-" + when, ToolName: approval.DrillTool, TimeoutMs: (DrillTime + drillGrace).Milliseconds(),
@@ -34,13 +40,13 @@ func (g *Gate) Drill(ctx context.Context, at time.Time) (approval.Approval, erro
 // EndDrill notes how a scheduled drill went, and withdraws it if it is pending. Where a
 // chat got no card, the fallback chats are told; where none of those did, every chat that
 // got one. Doing it again changes nothing.
-func (g *Gate) EndDrill(ctx context.Context, key string) (approval.Approval, error) {
+func (g Drills) EndDrill(ctx context.Context, key string) (approval.Approval, error) {
 	fallback := g.rules.Load().Router.Route(approval.Approval{}).Fallback
 	return g.update(ctx, key, func(a approval.Approval) (Change, error) { return endDrill(a, fallback, nowMs()), nil })
 }
 
 // LastDrill gives the newest scheduled drill that has been ended; false: there is none.
-func (g *Gate) LastDrill(ctx context.Context) (approval.Approval, bool, error) {
+func (g Drills) LastDrill(ctx context.Context) (approval.Approval, bool, error) {
 	page, err := g.store.List(ctx, Filter{Owner: DrillOwner, Limit: 3}) // one may be under way
 	i := slices.IndexFunc(page.Items, func(a approval.Approval) bool { return a.DrilledAtMs != 0 })
 	if err != nil || i < 0 {

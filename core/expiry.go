@@ -1,13 +1,9 @@
 package core
 
 import (
-	"context"
-	"errors"
 	"slices"
-	"time"
 
 	"approvalbot/internal/approval"
-	"approvalbot/internal/fault"
 	"approvalbot/internal/people"
 )
 
@@ -85,62 +81,4 @@ func TimerMs(a approval.Approval) int64 {
 		}
 	}
 	return next
-}
-
-// Tick does what time asks of one approval: expiry, fallback targets, the word
-// that nobody could be asked, and the steps of the plan.
-func (g *Gate) Tick(ctx context.Context, key string) error {
-	var unreachable map[approval.Target]approval.Unreachable
-	var lookUp, otherRules bool // what is to be known first: who is unreachable, what other rules say
-	stepped, passed := false, false
-	tick := func(a approval.Approval) (c Change, err error) {
-		now := nowMs()
-		rules := g.snapshot(time.UnixMilli(now))
-		c, lookUp = tick(a, rules.Router.Route(a), unreachable, now)
-		if !lookUp {
-			c, lookUp = c.verifierChat(&rules, unreachable, now)
-		}
-		unasked := c.Approval.Status == approval.Approved && !c.Unchanged // approvals.exec.askFallback, tools.verifier.failMode
-		passed = false
-		if otherRules = unasked && a.PolicyHash != rules.Policy.Hash(); lookUp || otherRules {
-			return Change{Approval: a, Unchanged: true}, nil
-		}
-		if unasked {
-			c.Policy = rules.Policy.Hash()
-			if slices.ContainsFunc(a.Votes, approval.ByPeople) {
-				c.Absences = rules.absences.Revision
-			}
-		}
-		passed = c.Approval.Rule.Passed() && !a.Rule.Passed()
-		hush(c.Approval, c.Deliveries, &rules, now) // those at fallback targets
-		c, stepped = c.follow(&rules, now)
-		if stepped {
-			fault.Point("before-step-committed")
-		}
-		return c, nil
-	}
-	for range 3 {
-		_, err := g.update(ctx, key, tick)
-		if stepped {
-			fault.Point("after-step-committed")
-		}
-		switch {
-		case errors.Is(err, ErrAbsences):
-			err = g.LearnAbsences(ctx)
-		case err == nil && lookUp:
-			unreachable, err = g.store.Unreachable(ctx)
-		case err == nil && otherRules: // they may say something else, as after a restart
-			err = g.rejudgeOne(ctx, key)
-		case err == nil && passed:
-			g.log.Warn("a call runs without the yes of the verifier's people: their chat could not be reached",
-				"approval", key, "key", failModeKey)
-			return nil
-		default:
-			return err
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return rulesChanged()
 }

@@ -59,7 +59,7 @@ func newFixture(t *testing.T) *fixture {
 			hash: "1",
 		}, People: people, Router: toOps{}, Owners: map[string]string{"agent": ""}, TimeoutMs: 900_000, MaxTimeoutMs: 3_600_000,
 	}}
-	d.Gate = core.NewGate(s, d.rules, slog.New(slog.DiscardHandler))
+	d.Gate = core.NewGate(s.CoreStores(), d.rules, slog.New(slog.DiscardHandler))
 	d.door = signin.New(s.SignInStores(), d.Gate)
 	d.TrustSigners(d.door)
 	return d

@@ -13,18 +13,6 @@ import (
 	"approvalbot/internal/people"
 )
 
-// GrantFilter selects grants; empty fields select everything.
-type GrantFilter struct {
-	ID         string
-	Owner      string
-	AgentID    string
-	SessionKey string
-	Approval   string
-	Live       int64 // not 0: only those that have not expired at that time
-	Loosens    bool  // only those that allow something, no cool-downs
-	Limit      int   // 0: 1,000
-}
-
 // leaveGrant gives what the settled approval leaves behind: a grant for a wider allow, of
 // the approvers who gave it, and a cool-down for a person's deny.
 func (c Change) leaveGrant(by []string, now int64) Change {

@@ -19,7 +19,7 @@ func looked(a approval.Approval, now int64) approval.Approval {
 }
 
 // Looked notes that somebody who may decide it opened a part of its card.
-func (g *Gate) Looked(ctx context.Context, key string) (approval.Approval, error) {
+func (g Chats) Looked(ctx context.Context, key string) (approval.Approval, error) {
 	return g.update(ctx, key, func(a approval.Approval) (Change, error) {
 		return Change{Approval: looked(a, nowMs()), Unchanged: a.Final() || a.LookedAtMs != 0}, nil
 	})

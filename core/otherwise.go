@@ -25,9 +25,9 @@ const (
 // Otherwise says which known calls a policy would judge otherwise than the one in force: the newest that the
 // desk was asked for, as far as their calls are kept, and examples. Each line is safe to show, the calls that would
 // run now first. It puts nothing in force and asks no outside authority.
-func (g *Gate) Otherwise(ctx context.Context, next Policy, examples []approval.Call) (Differences, error) {
-	now, out := g.rules.Load().Policy, Differences{}
-	asked, err := g.store.List(ctx, Filter{Limit: lookedAt})
+func (u Upkeep) Otherwise(ctx context.Context, next Policy, examples []approval.Call) (Differences, error) {
+	now, out := u.gate.rules.Load().Policy, Differences{}
+	asked, err := u.gate.store.List(ctx, Filter{Limit: lookedAt})
 	if err != nil {
 		return out, err
 	}
@@ -38,7 +38,7 @@ func (g *Gate) Otherwise(ctx context.Context, next Policy, examples []approval.C
 			continue
 		}
 		seen[one] = true
-		call, kept := g.keptCall(ctx, a)
+		call, kept := u.gate.keptCall(ctx, a)
 		if !kept {
 			out.Gone++
 			continue
@@ -49,7 +49,7 @@ func (g *Gate) Otherwise(ctx context.Context, next Policy, examples []approval.C
 	return out.on(ctx, now, next, examples)
 }
 
-// OtherwiseOn is [Gate.Otherwise] of two policies where there is no desk: it knows the examples alone.
+// OtherwiseOn is [Upkeep.Otherwise] of two policies where there is no desk: it knows the examples alone.
 func OtherwiseOn(ctx context.Context, now, next Policy, examples []approval.Call) (Differences, error) {
 	return Differences{}.on(ctx, now, next, examples)
 }

@@ -29,7 +29,7 @@ func TestOtherwise(t *testing.T) {
 	require.NoError(t, err)
 
 	next := byOther{map[string]approval.Outcome{"exec": approval.OutcomeAllow, "grave": approval.OutcomeDeny, "listed": approval.OutcomeDeny}}
-	got, err := d.Otherwise(t.Context(), next, []approval.Call{call("listed"), call("ask")})
+	got, err := d.Upkeep().Otherwise(t.Context(), next, []approval.Call{call("listed"), call("ask")})
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		"3 of 3 calls that were asked for lately and of 2 examples (1 more are not kept) would be judged otherwise",
@@ -50,7 +50,7 @@ func TestOtherwise_Bounded(t *testing.T) {
 			c.Params = fmt.Appendf(nil, `{"command":"echo %d %s"}`, i, strings.Repeat("x", 500))
 		}))
 	}
-	got, err := d.Otherwise(t.Context(), byOther{map[string]approval.Outcome{"exec": approval.OutcomeAllow}}, examples)
+	got, err := d.Upkeep().Otherwise(t.Context(), byOther{map[string]approval.Outcome{"exec": approval.OutcomeAllow}}, examples)
 	require.NoError(t, err)
 	lines := got.Lines()
 	require.Len(t, lines, 12)

@@ -49,24 +49,24 @@ type Covered struct {
 // AddPattern stores an operator's pattern as a grant, or only shows what it
 // would have allowed among the calls on record. A pattern never covers a wrapper
 // or an interpreter: policy gives those calls no words to fit.
-func (g *Gate) AddPattern(ctx context.Context, who Caller, r PatternRequest) (PatternPreview, error) {
+func (g Grants) AddPattern(ctx context.Context, who Caller, r PatternRequest) (PatternPreview, error) {
 	if !who.MayDecide || who.Person == "" {
 		return PatternPreview{}, approval.Refuse(approval.CodeForbidden,
 			"This token may not grant: it needs the scope operator.approvals and a person.")
 	}
-	if _, err := g.inForce(); err != nil {
+	if _, err := g.gate.inForce(); err != nil {
 		return PatternPreview{}, err
 	}
-	grant, err := g.pattern(ctx, who, r)
+	grant, err := g.gate.pattern(ctx, who, r)
 	if err != nil {
 		return PatternPreview{}, err
 	}
-	p, err := g.preview(ctx, grant)
+	p, err := g.gate.preview(ctx, grant)
 	if err != nil || r.Preview {
 		return p, err
 	}
 	p.Grant = &grant
-	return p, g.store.AddGrant(ctx, grant, grant.Event(approval.EventGranted, "person:"+who.Person, grant.CreatedAtMs))
+	return p, g.gate.store.AddGrant(ctx, grant, grant.Event(approval.EventGranted, "person:"+who.Person, grant.CreatedAtMs))
 }
 
 // pattern checks a request and makes the grant of it. Its subject comes from

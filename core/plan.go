@@ -1,7 +1,6 @@
 package core
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -113,31 +112,6 @@ func replanned(a approval.Approval, rules *Rules, now int64) approval.Approval {
 		}
 	}
 	return a
-}
-
-// Replan has the next step of every pending approval come when the rules in force, and
-// the people as they are now, have it. Where other rules count it changes nothing.
-func (g *Gate) Replan(ctx context.Context) error {
-	return g.eachPending(ctx, func(a approval.Approval) error { return g.replan(ctx, a) })
-}
-
-func (g *Gate) replan(ctx context.Context, a approval.Approval) error {
-	if _, err := g.inForce(); err != nil {
-		return nil
-	}
-	replanned := func(a approval.Approval) approval.Approval {
-		now := time.Now()
-		rules := g.snapshot(now)
-		return replanned(a, &rules, now.UnixMilli())
-	}
-	if replanned(a).PlanMs == a.PlanMs {
-		return nil
-	}
-	_, err := g.update(ctx, a.Key, func(a approval.Approval) (Change, error) { return Change{Approval: replanned(a)}, nil })
-	if approval.CodeOf(err) == approval.CodeNotFound { // it has been let go
-		return nil
-	}
-	return err
 }
 
 // nextStep is when the first step of a plan is due that is not due yet; 0: there is none.

@@ -102,17 +102,6 @@ func brief(s approval.Suggestion) string {
 	return "a rule in " + s.Key + " for " + s.Brief + " would let it run; evaluate writes it"
 }
 
-// suggestion says what would let policy's question about the call go away; it is empty if
-// others than policy ask.
-func (c consulted) suggestion(ctx context.Context, call approval.Call, rules *Rules) approval.Suggestion {
-	s, can := rules.Policy.(Suggester)
-	others := call.MustAsk || c.verifier || c.verdict.People != nil || call.Drill()
-	if !can || others || c.base.Outcome != approval.OutcomeAsk || c.Outcome != approval.OutcomeAsk {
-		return approval.Suggestion{}
-	}
-	return s.Suggest(ctx, call)
-}
-
 // CommandReader is a Policy that can tell people about the commands of a line.
 type CommandReader interface {
 	Commands(call approval.Call) []approval.CommandRead

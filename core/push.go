@@ -11,9 +11,6 @@ import (
 // subscriptions.
 const PushChannel = "push"
 
-// Subscriber is a browser that a person is notified in: the id of their subscription.
-type Subscriber struct{ ID, Person string }
-
 // notifications adds one for each subscribed browser of who could decide a new approval. In
 // a person's quiet hours it waits for their end. Under a flood of its owner's there is none:
 // lately is how many cards of that owner's were made for each place in the last minute.

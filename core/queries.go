@@ -49,13 +49,13 @@ func (g *Gate) list(ctx context.Context, f Filter) (Page, error) {
 }
 
 // PendingCards lists pending approvals for people in chats, newest first.
-func (g *Gate) PendingCards(ctx context.Context, limit int) ([]approval.Approval, error) {
+func (g Chats) PendingCards(ctx context.Context, limit int) ([]approval.Approval, error) {
 	page, err := g.list(ctx, Filter{Status: approval.Pending, Limit: limit})
 	return page.Items, err
 }
 
 // OpenRounds lists approved calls on whose one more run people vote, newest first.
-func (g *Gate) OpenRounds(ctx context.Context, limit int) ([]approval.Approval, error) {
+func (g Chats) OpenRounds(ctx context.Context, limit int) ([]approval.Approval, error) {
 	page, err := g.list(ctx, Filter{Round: true, Limit: limit})
 	return page.Items, err
 }

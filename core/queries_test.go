@@ -46,7 +46,7 @@ func TestWhoSeesWhat(t *testing.T) {
 	require.Len(t, all.Items, 1)
 	_, err = d.List(t.Context(), nobody, core.Filter{Limit: 9})
 	require.Equal(t, approval.CodeForbidden, approval.CodeOf(err))
-	pending, err := d.PendingCards(t.Context(), 9)
+	pending, err := d.Chats().PendingCards(t.Context(), 9)
 	require.NoError(t, err)
 	require.Len(t, pending, 1)
 	byCode, err := d.ByCode(t.Context(), strings.ToLower(a.Code))
@@ -71,7 +71,7 @@ func TestWhoWaitsHearsOfTheEnd(t *testing.T) {
 	require.True(t, created)
 	defer w.Stop()
 	type answer struct {
-		a   approval.Approval
+		a   *approval.Approval
 		err error
 	}
 	answers := make(chan answer, 2)
@@ -102,7 +102,7 @@ func TestWhoWaitsHearsOfTheEnd(t *testing.T) {
 	got, err := d.Wait(ctx, b.Key, still)
 	require.NoError(t, err)
 	require.Equal(t, approval.Pending, got.Status, "whose time is over hears how it stands")
-	d.Wake(b.Key)
+	d.Upkeep().Wake(b.Key)
 }
 
 // Cards are drawn from what is newest, once for those that look alike.
@@ -128,11 +128,35 @@ func TestDrawShowsTheNewestState(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, drawn.Done)
 	require.Contains(t, drawn.Card.Outcome.String(), "⛔ Denied by alice, ")
-	facts, err := d.Payload(t.Context(), a)
+	facts, err := d.Cards().Payload(t.Context(), a)
 	require.NoError(t, err)
 	require.Empty(t, facts, "the call is deleted with the deny")
-	_, _, _, err = d.Stored(t.Context(), a.Key)
+	_, _, _, err = d.Cards().Stored(t.Context(), a.Key)
 	require.Equal(t, approval.CodeRetryDataGone, approval.CodeOf(err))
+}
+
+// What a commit gives for drawing is what the store gives to those who look.
+func TestWhatIsDrawnIsWhatIsOnDisk(t *testing.T) {
+	d := newFixture(t)
+	a := d.submit(t, "ask")
+	same := func() {
+		t.Helper()
+		want, err := d.store.Bare(t.Context(), a.Key)
+		require.NoError(t, err)
+		got, err := d.store.Newest(t.Context(), a.Key)
+		require.NoError(t, err)
+		require.Equal(t, string(approval.StoredJSON(want)), string(approval.StoredJSON(got)))
+		require.Equal(t, want.Version, got.Version)
+		require.Equal(t, want.Status, got.Status)
+		require.Empty(t, got.Deliveries)
+	}
+	same()
+	_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowAlways, "fine")
+	require.NoError(t, err)
+	same()
+	_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{})
+	require.NoError(t, err)
+	same()
 }
 
 // A chat reads times in the zone that its target names, another one in UTC.

@@ -138,34 +138,3 @@ func (r *Refusals) Append(ctx context.Context, handled *approval.InboundRef, e a
 	try.Ended(err)
 	return err
 }
-
-// Refusals are those of the steps and of sign-in, which are bounded together.
-func (g *Gate) Refusals() *Refusals { return g.refusals }
-
-// Run puts on record, until ctx ends and once then, how many refusals were not recorded
-// one by one.
-func (g *Gate) Run(ctx context.Context) error {
-	tick := time.NewTicker(time.Minute)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			g.tellRefusals(ctx, false)
-		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
-			defer cancel()
-			g.tellRefusals(last, true)
-			return nil
-		}
-	}
-}
-
-func (g *Gate) tellRefusals(ctx context.Context, all bool) {
-	events := g.refusals.over(all)
-	if len(events) == 0 {
-		return
-	}
-	if err := g.store.Append(ctx, nil, events...); err != nil {
-		g.log.Error("the number of further refusals is not on record", "refusers", len(events), "reason", err)
-	}
-}

@@ -1,14 +1,11 @@
 package core
 
 import (
-	"context"
-	"errors"
 	"sync"
 	"time"
 
 	"approvalbot/internal/approval"
 	"approvalbot/internal/card"
-	"approvalbot/internal/display"
 )
 
 // maxRendered is how many drawings are remembered. They are for cards that go to
@@ -69,104 +66,4 @@ func (m *renderCache) put(as renderKey, what card.Drawing) {
 	defer m.mu.Unlock()
 	m.kept[m.next].as, m.kept[m.next].what = as, what
 	m.next = (m.next + 1) % maxRendered
-}
-
-// Payload gives the whole call as people see it: redacted and escaped. Empty
-// when the params are gone, and where only the fingerprint may be seen.
-func (g *Gate) Payload(ctx context.Context, a approval.Approval) ([]card.Fact, error) {
-	if a.Hidden() {
-		return nil, nil
-	}
-	call, err := g.openInTime(ctx, a, g.rules.Load())
-	if approval.CodeOf(err) == approval.CodeRetryDataGone {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return card.PayloadFacts(call)
-}
-
-// Draw says what a delivery should show now. Cards that look alike are the same
-// one: nobody may change it.
-func (g *Gate) Draw(ctx context.Context, d approval.Delivery) (card.Drawing, error) {
-	if d.Kind == approval.DigestDelivery {
-		return g.drawDigest(ctx, d)
-	}
-	rules := g.rules.Load()
-	alike := renderKeyOf(d, rules, g.absences.Load().Revision)
-	if drawing, ok := g.rendered.get(alike); ok {
-		return drawing, nil
-	}
-	a, err := g.store.Bare(ctx, d.Key) // a card shows nothing of the other cards
-	if errors.Is(err, ErrDisbelieved) {
-		return card.Drawing{Skip: "its approval was changed by something else than the desk"}, nil
-	}
-	if err != nil {
-		return card.Drawing{}, err
-	}
-	var facts []card.Fact
-	if !a.Final() || d.Kind == approval.RetryAskedDelivery {
-		if facts, err = g.Payload(ctx, a); err != nil {
-			return card.Drawing{}, err
-		}
-	}
-	if d.Kind == approval.UnreachedDelivery && a.Reached {
-		return card.Drawing{Skip: "a card has arrived after all"}, nil
-	}
-	now := time.Now()
-	today := g.snapshot(now)
-	if lostRight(a, d, &today) {
-		return card.Drawing{Skip: "who was to be asked could not decide it any more"}, nil
-	}
-	drawing := card.Draw(a, d, facts, card.Reader{People: today.People, Zone: rules.zone(d.Target), Now: now.UnixMilli(), Site: rules.Site})
-	if a.Version == d.Version {
-		g.rendered.put(alike, drawing)
-	}
-	return drawing, nil
-}
-
-// Card gives all of a card to whoever looks outside of a chat, the whole call on it,
-// however long that is.
-func (g *Gate) Card(ctx context.Context, a approval.Approval) (card.Card, error) {
-	facts, err := g.Payload(ctx, a)
-	return g.CardOf(a, facts), err
-}
-
-// CardOf is [Gate.Card] where the whole call is known, as Payload gives it.
-func (g *Gate) CardOf(a approval.Approval, payload []card.Fact) card.Card {
-	return g.CardIn(a, payload, time.UTC)
-}
-
-// CardIn is [Gate.CardOf] with times in that zone.
-func (g *Gate) CardIn(a approval.Approval, payload []card.Fact, zone *time.Location) card.Card {
-	if a.Final() {
-		payload = nil
-	}
-	now := time.Now()
-	return card.Of(a, payload, card.Reader{People: g.people(now), Zone: zone, Now: now.UnixMilli(), Site: g.rules.Load().Site})
-}
-
-// ShortCard is [Gate.CardIn] for a list: with as much of the call as fits on a phone's
-// card. whole reports whether that is all that would run.
-func (g *Gate) ShortCard(a approval.Approval, payload []card.Fact, zone *time.Location) (c card.Card, whole bool) {
-	c = g.CardIn(a, payload, zone)
-	known := len(payload) > 0 && !a.Final()
-	return c, known && card.PlacePayload(a, &c, payload, "open it for the rest") == nil
-}
-
-// Commands says what each command of the approval's line does by itself, safe to show;
-// none where that is not known.
-func (g *Gate) Commands(ctx context.Context, a approval.Approval) []approval.CommandRead {
-	rules := g.rules.Load()
-	reader, ok := rules.Policy.(CommandReader)
-	call, err := g.openInTime(ctx, a, rules)
-	if !ok || err != nil || a.Hidden() {
-		return nil
-	}
-	out := reader.Commands(call)
-	for i := range out {
-		out[i].Text = display.Safe(out[i].Text)
-	}
-	return out
 }

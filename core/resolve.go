@@ -16,15 +16,15 @@ func (g *Gate) Find(ctx context.Context, who Caller, ref string) (string, error)
 			return key, err
 		}
 	}
-	return g.Resolve(ctx, who, ref)
+	return g.resolve(ctx, who, ref)
 }
 
-// Resolve finds the key behind a reference. An owner's own id matches exactly.
+// resolve finds the key behind a reference. An owner's own id matches exactly.
 // Operators may use an id, a code, or a server id's prefix of eight or more
 // characters. What the server made comes before what an owner chose: a whole code or
 // server's id means that approval alone. Any other reference that fits more than one
 // approval is CodeAmbiguousID.
-func (g *Gate) Resolve(ctx context.Context, who Caller, ref string) (string, error) {
+func (g *Gate) resolve(ctx context.Context, who Caller, ref string) (string, error) {
 	if !who.MayDecide {
 		return g.ownKey(ctx, who, ref)
 	}

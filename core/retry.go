@@ -1,14 +1,10 @@
 package core
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"approvalbot/internal/approval"
-	"approvalbot/internal/fault"
 	"approvalbot/internal/people"
 )
 
@@ -64,9 +60,6 @@ func notAgain(a approval.Approval, b Ballot, round *approval.RetryRound, t today
 	}
 	return nil
 }
-
-// namesNoRun reports whether it does not say which run it follows; a signature does.
-func (b Ballot) namesNoRun() bool { return b.After == nil && b.Signed == nil }
 
 // wasSigned reports whether a passkey had to sign the last yes, or did.
 func wasSigned(a approval.Approval) bool {
@@ -252,107 +245,4 @@ func refusedAgain(a approval.Approval, v approval.Voter, b Ballot, why *approval
 	c := refused(a, v, b, why, now)
 	c.Approval, c.Unchanged = a, true
 	return c
-}
-
-// Retry opens a round on whether an approved call runs once more, with the vote of the
-// token's person, or votes in the open one. withoutResult: although no result says that
-// the run before has ended. Once the rule's quorum said so, the owner may claim the call
-// again, and is told. The call itself is never in the answer. after is as in a Ballot.
-func (g *Gate) Retry(ctx context.Context, who Caller, ref string, withoutResult bool, after ...int) (approval.Approval, error) {
-	if !who.MayDecide {
-		return approval.Approval{}, approval.Refuse(approval.CodeForbidden, "This token may not retry: it needs the scope operator.approvals.")
-	}
-	key, err := g.Resolve(ctx, who, ref)
-	if err != nil {
-		return approval.Approval{}, err
-	}
-	return g.Vote(ctx, key, Ballot{Voter: approval.Voter{Channel: "api", UserID: who.Token}, Decision: approval.Retry,
-		Opens: true, WithoutResult: withoutResult, After: said(after), ReceivedMs: nowMs()})
-}
-
-// said is Ballot.After of who may have said it.
-func said(after []int) *int {
-	if len(after) == 0 {
-		return nil
-	}
-	return &after[0]
-}
-
-// voteAgain is [Gate.Vote] on whether an approved call runs once more.
-func (g *Gate) voteAgain(ctx context.Context, key string, b Ballot) (approval.Approval, error) {
-	rules, outdated := g.inForce()
-	allows := b.Decision != approval.Deny
-	if allows && outdated != nil {
-		return approval.Approval{}, outdated
-	}
-	var t today
-	if allows {
-		var err error
-		if t, err = g.today(ctx, key, rules); err != nil {
-			return approval.Approval{}, err
-		}
-	}
-	fault.Point("before-retry-committed")
-	defer fault.Point("after-retry-committed")
-	step := func(a approval.Approval) (Change, error) {
-		now := time.Now()
-		asOf := rules.at(now)
-		b.confirmed, b.atVerifier = g.confirms.confirms(b, a), rules.atVerifier(b, a)
-		c, err := voteAgain(a, b, t, &asOf, now.UnixMilli())
-		if no, is := errors.AsType[*approval.Error](err); is && b.evidence != nil { // what was signed is used up
-			c, err = Change{Approval: a, Unchanged: true, Refusal: no}, nil
-		}
-		c = c.spending(b, now.UnixMilli())
-		if c.Handled = b.Handled; allows {
-			c.Policy, c.Absences = rules.Policy.Hash(), rules.absences.Revision
-			if !c.Unchanged {
-				c.NotDenied = notDenied(a, now.UnixMilli())
-			}
-		}
-		return c, err
-	}
-	var err error
-	if b.evidence, err = g.evidenceOf(ctx, b.Signed); err != nil {
-		return approval.Approval{}, err
-	}
-	a, err := g.update(ctx, key, step)
-	if !errors.Is(err, ErrSpent) {
-		return a, err
-	}
-	if b.evidence, err = g.evidenceOf(ctx, b.Signed); err != nil {
-		return approval.Approval{}, err
-	}
-	return g.update(ctx, key, step)
-}
-
-// today is what policy and the record say of an approved call now. The classifier and the
-// verifier's webhook are not asked again.
-func (g *Gate) today(ctx context.Context, key string, rules *Rules) (t today, err error) {
-	a, err := g.store.Bare(ctx, key)
-	if err != nil {
-		return t, err
-	}
-	call, err := g.openInTime(ctx, a, rules)
-	switch {
-	case approval.CodeOf(err) == approval.CodeRetryDataGone:
-		return t, nil
-	case err != nil:
-		return t, err
-	}
-	j := approval.Judgement{Outcome: approval.OutcomeDeny, Reason: "approvals are disabled"}
-	if rules.Enabled {
-		j = rules.judgeStored(ctx, a, call)
-	}
-	t.judgement = &j
-	if err := g.withHolders(ctx, approval.Rule{StepUp: j.Rule.StepUp || a.Rule.StepUp}, rules); err != nil {
-		return t, err
-	}
-	now := nowMs()
-	found, err := g.store.Covering(ctx, Lookup{Owner: a.Owner, AgentID: a.AgentID, Fingerprint: a.Fingerprint})
-	for _, cool := range found {
-		if people.Refuses(cool, a, now) {
-			t.coolDown = &cool
-		}
-	}
-	return t, err
 }

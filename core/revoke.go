@@ -34,9 +34,9 @@ func revoke(a approval.Approval, by, reason string, now int64) (Change, error) {
 
 // RevokeUnclaimed takes back all that may still be claimed, for a store that was put back from a
 // backup: it may have been claimed since.
-func (g *Gate) RevokeUnclaimed(ctx context.Context, why string) error {
+func (u Upkeep) RevokeUnclaimed(ctx context.Context, why string) error {
 	for f := (Filter{Status: approval.Approved}); ; {
-		p, err := g.store.List(ctx, f)
+		p, err := u.gate.store.List(ctx, f)
 		if err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (g *Gate) RevokeUnclaimed(ctx context.Context, why string) error {
 			if a.ClaimedAtMs != 0 || a.RevokedAtMs != 0 || nowMs() >= a.ClaimUntilMs {
 				continue
 			}
-			_, err := g.update(ctx, a.Key, func(a approval.Approval) (Change, error) { return revoke(a, "policy", why, nowMs()) })
+			_, err := u.gate.update(ctx, a.Key, func(a approval.Approval) (Change, error) { return revoke(a, "policy", why, nowMs()) })
 			if err != nil {
 				return err
 			}
@@ -60,7 +60,7 @@ func (g *Gate) Revoke(ctx context.Context, who Caller, ref, reason string) (appr
 	if !who.MayDecide {
 		return approval.Approval{}, approval.Refuse(approval.CodeForbidden, "This token may not revoke: it needs the scope operator.approvals.")
 	}
-	key, err := g.Resolve(ctx, who, ref)
+	key, err := g.resolve(ctx, who, ref)
 	if err != nil {
 		return approval.Approval{}, err
 	}

@@ -1,9 +1,7 @@
 package core
 
 import (
-	"context"
 	"slices"
-	"time"
 
 	"approvalbot/internal/approval"
 	"approvalbot/internal/people"
@@ -70,42 +68,4 @@ func tellOfRound(a approval.Approval, rules *Rules, now int64) (out []approval.D
 		}
 	}
 	return out
-}
-
-// RetryOffer is what a person may do about one more run of an approved call.
-type RetryOffer struct {
-	May           bool   // their "retry" would count
-	Sign          bool   // once a passkey signed it
-	WithoutResult bool   // they must say that the run before has ended, since no result does
-	Open          bool   // a round is open
-	After         int    // how many retries it has so far
-	Text          string // of that round: "retry asked by alice, 1 of 2 yes (alice)"
-	UntilMs       int64
-}
-
-// RetryOffer says what a person may do on the desk's pages about one more run, as their vote
-// would be answered now.
-func (g *Gate) RetryOffer(ctx context.Context, u WebUser, a approval.Approval) (o RetryOffer, err error) {
-	rules, err := g.inForce()
-	if err != nil || a.Status != approval.Approved {
-		return o, nil //nolint:nilerr // under rules that do not count nothing is offered
-	}
-	t, err := g.today(ctx, a.Key, rules)
-	if err != nil {
-		return o, err
-	}
-	now := time.Now()
-	o.After = len(a.RetriedBy)
-	asOf := rules.at(now)
-	round, open := people.OpenRound(a, asOf.People, now.UnixMilli())
-	if open {
-		o.Open, o.Text, o.UntilMs = true, round.Text(), round.ExpiresAtMs
-	}
-	o.WithoutResult = !open && a.MayRunOn()
-	b := Ballot{Voter: u.Voter(), Decision: approval.Retry, Opens: true, WithoutResult: o.WithoutResult, After: &o.After}
-	c, no := voteAgain(a, b, t, &asOf, now.UnixMilli())
-	o.Sign = c.Refusal != nil && c.Refusal.Code == approval.CodeStepUpRequired
-	voted := slices.ContainsFunc(round.Votes, func(v approval.Vote) bool { return v.By(asOf.People.Identify(b.Voter)) })
-	o.May = no == nil && (c.Refusal == nil || o.Sign) && !voted
-	return o, nil
 }

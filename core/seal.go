@@ -1,45 +1,14 @@
 package core
 
 import (
-	"context"
-
 	"approvalbot/internal/approval"
 )
-
-// openInTime gives the call that was sealed for the approval, or CodeRetryDataGone when it was
-// deleted, or is to be.
-func (g *Gate) openInTime(ctx context.Context, a approval.Approval, rules *Rules) (approval.Call, error) {
-	if callGone(a, rules, nowMs()) {
-		return approval.Call{}, retryDataGone()
-	}
-	return g.openSealed(ctx, a)
-}
-
-// openSealed gives the call that was sealed for the approval.
-func (g *Gate) openSealed(ctx context.Context, a approval.Approval) (approval.Call, error) {
-	form, err := g.store.Sealed(ctx, a.Key)
-	if err != nil {
-		return approval.Call{}, err
-	}
-	tool, params, bind, err := approval.Open(form)
-	return asCall(a, tool, params, bind), err
-}
 
 // asCall is the call that an approval stands for.
 func asCall(a approval.Approval, tool string, params []byte, bind *approval.Bind) approval.Call {
 	return approval.Call{ToolName: tool, Params: params, Bind: bind,
 		AgentID: a.AgentID, TokensAgent: a.TokensAgent, SessionKey: a.SessionKey,
 		Origin: a.Origin, Requester: a.Requester, Context: a.Context, Dialect: a.Dialect, Owner: a.Owner}
-}
-
-// Stored gives the call that an approval stands for, as it was asked. It is for
-// comparing, within the desk; nothing of it is to be sent to anybody.
-func (g *Gate) Stored(ctx context.Context, key string) (tool string, params []byte, bind *approval.Bind, err error) {
-	sealed, err := g.store.Sealed(ctx, key)
-	if err != nil {
-		return "", nil, nil, err
-	}
-	return approval.Open(sealed)
 }
 
 // KeptSinceMs is since when the sealed call has been kept for a retry

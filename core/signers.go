@@ -78,7 +78,3 @@ func (noSigners) KeepCeremony(context.Context, Ceremony) (string, []string, erro
 }
 
 func (noSigners) Evidence(context.Context, string, string) (Evidence, error) { return Evidence{}, nil }
-
-// TrustSigners makes those count who are asked about signed yeses; until then no signature does.
-// It is for before anything is served.
-func (g *Gate) TrustSigners(s Signers) { g.signers = s }

@@ -83,7 +83,7 @@ func signedInAs(who string) core.WebUser { return core.WebUser{Person: who, Sess
 // begin begins the ceremony of a person's yes.
 func (d *signing) begin(t *testing.T, who string, a approval.Approval) core.YesToSign {
 	t.Helper()
-	y, err := d.BeginYes(t.Context(), signedInAs(who), a.Code, d.shown(a))
+	y, err := d.Pages().BeginYes(t.Context(), signedInAs(who), a.Code, d.shown(a))
 	require.NoError(t, err)
 	return y
 }
@@ -101,7 +101,7 @@ func (d *signing) sign(t *testing.T, who string, y core.YesToSign) core.SignedYe
 // yes is a person's signed yes.
 func (d *signing) yes(t *testing.T, who string, a approval.Approval) (approval.Approval, error) {
 	t.Helper()
-	return d.VoteSigned(t.Context(), signedInAs(who), a.Code, d.sign(t, who, d.begin(t, who, a)), "")
+	return d.Pages().VoteSigned(t.Context(), signedInAs(who), a.Code, d.sign(t, who, d.begin(t, who, a)), "")
 }
 
 // events gives the log's entries of a type.
@@ -206,10 +206,10 @@ func TestStepUp_WithoutSignIn(t *testing.T) {
 	d := newSigning(t, "alice")
 	a := d.submit(t, "signed")
 	yes := d.sign(t, "alice", d.begin(t, "alice", a))
-	alone := core.NewGate(d.store, d.rules, slog.New(slog.DiscardHandler))
-	_, err := alone.VoteSigned(t.Context(), signedInAs("alice"), a.Code, yes, "")
+	alone := core.NewGate(d.store.CoreStores(), d.rules, slog.New(slog.DiscardHandler))
+	_, err := alone.Pages().VoteSigned(t.Context(), signedInAs("alice"), a.Code, yes, "")
 	requireStepUp(t, err, a, "a signature")
-	_, err = alone.BeginYes(t.Context(), signedInAs("alice"), a.Code, d.shown(a))
+	_, err = alone.Pages().BeginYes(t.Context(), signedInAs("alice"), a.Code, d.shown(a))
 	require.ErrorContains(t, err, "You have no passkey")
 	b, _, err := alone.Submit(t.Context(), agent, call("signed", func(c *approval.Call) { c.SessionKey = "another" }))
 	require.NoError(t, err)
@@ -277,7 +277,7 @@ func TestStepUp_OtherRules(t *testing.T) {
 	require.NoError(t, err)
 	begun := d.begin(t, "bob", a)
 	d.use(func(r *core.Rules) { r.Policy = signedByName{byName{hash: "2"}} })
-	_, err = d.VoteSigned(t.Context(), signedInAs("bob"), a.Code, d.sign(t, "bob", begun), "")
+	_, err = d.Pages().VoteSigned(t.Context(), signedInAs("bob"), a.Code, d.sign(t, "bob", begun), "")
 	requireStepUp(t, err, a, "begun under the old rules")
 	after, err := d.yes(t, "bob", a)
 	require.NoError(t, err)
@@ -291,7 +291,7 @@ func TestStepUp_OtherRules(t *testing.T) {
 	_, err = d.VoteAs(t.Context(), alice, b.ID, approval.AllowOnce, "")
 	require.NoError(t, err)
 	d.use(func(r *core.Rules) { r.Policy = alwaysSigned{byName{hash: "4"}} })
-	require.NoError(t, d.Rejudge(t.Context()))
+	require.NoError(t, d.Upkeep().Rejudge(t.Context()))
 	got, err := d.ByKey(t.Context(), b.Key)
 	require.NoError(t, err)
 	require.Empty(t, got.Votes)
@@ -376,7 +376,7 @@ func TestAdversary_N4_Assertions(t *testing.T) {
 		"replayed": func(t *testing.T, d *signing, a approval.Approval) attempt {
 			other := d.submit(t, "signed-twice")
 			yes := d.sign(t, "alice", d.begin(t, "alice", other))
-			_, err := d.VoteSigned(t.Context(), signedInAs("alice"), other.Code, yes, "")
+			_, err := d.Pages().VoteSigned(t.Context(), signedInAs("alice"), other.Code, yes, "")
 			require.NoError(t, err)
 			return attempt{"alice", yes}
 		},
@@ -387,14 +387,14 @@ func TestAdversary_N4_Assertions(t *testing.T) {
 			a := d.submit(t, "signed")
 			try := attack(t, d, a)
 			before := len(d.events(t, approval.EventRefused))
-			_, err := d.VoteSigned(t.Context(), signedInAs(try.who), a.Code, try.yes, "")
+			_, err := d.Pages().VoteSigned(t.Context(), signedInAs(try.who), a.Code, try.yes, "")
 			requireStepUp(t, err, a, name)
 			require.Len(t, d.events(t, approval.EventRefused), before+1)
 			got, err := d.ByKey(t.Context(), a.Key)
 			require.NoError(t, err)
 			require.Equal(t, approval.Pending, got.Status)
 			require.Empty(t, got.Votes)
-			_, err = d.VoteSigned(t.Context(), signedInAs(try.who), a.Code, try.yes, "")
+			_, err = d.Pages().VoteSigned(t.Context(), signedInAs(try.who), a.Code, try.yes, "")
 			requireStepUp(t, err, a, "again")
 		})
 	}
@@ -403,7 +403,7 @@ func TestAdversary_N4_Assertions(t *testing.T) {
 		d := newSigning(t, "alice")
 		a := d.submit(t, "signed")
 		yes := d.sign(t, "alice", d.begin(t, "alice", a))
-		_, err := d.VoteSigned(t.Context(), core.WebUser{Session: "stolen", Person: "alice"}, a.Code, yes, "")
+		_, err := d.Pages().VoteSigned(t.Context(), core.WebUser{Session: "stolen", Person: "alice"}, a.Code, yes, "")
 		requireStepUp(t, err, a, "another session")
 	})
 	t.Run("replayed at the same time", func(t *testing.T) {
@@ -415,7 +415,7 @@ func TestAdversary_N4_Assertions(t *testing.T) {
 		counted := make(chan error, 8)
 		for range cap(counted) {
 			all.Go(func() {
-				_, err := d.VoteSigned(t.Context(), signedInAs("alice"), a.Code, yes, "")
+				_, err := d.Pages().VoteSigned(t.Context(), signedInAs("alice"), a.Code, yes, "")
 				counted <- err
 			})
 		}
@@ -435,7 +435,7 @@ func TestAdversary_N4_Assertions(t *testing.T) {
 		t.Parallel()
 		d := newSigning(t, "alice")
 		a, b := d.submit(t, "signed"), d.submit(t, "ask")
-		_, err := d.BeginYes(t.Context(), signedInAs("alice"), a.Code, d.shown(b))
+		_, err := d.Pages().BeginYes(t.Context(), signedInAs("alice"), a.Code, d.shown(b))
 		require.Equal(t, approval.CodeUnseenPayload, approval.CodeOf(err))
 	})
 	t.Run("who may not decide", func(t *testing.T) {

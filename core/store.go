@@ -12,8 +12,9 @@ import (
 var ErrDisbelieved = approval.Refuse(approval.CodeNotFound, "The desk's record of that was changed by something else than the desk, so it "+
 	"counts for nothing; an operator looks with: approvalbot audit verify.")
 
-// Store keeps everything: what one process has committed, every other one sees.
-type Store interface {
+// Stores keep everything: what one process has committed, every other one sees. They are one
+// store, by what is kept.
+type Stores struct {
 	Changes
 	Queries
 	GrantStore
@@ -53,6 +54,9 @@ type Queries interface {
 	Get(ctx context.Context, key string) (approval.Approval, error)
 	// Bare gives one approval by its key, without deliveries.
 	Bare(ctx context.Context, key string) (approval.Approval, error)
+	// Newest is Bare for a drawing: it may be what this process committed last, if no other
+	// one writes. Nothing may be allowed by it.
+	Newest(ctx context.Context, key string) (approval.Approval, error)
 	// Keys finds approvals by one of the names that people and owners use.
 	Keys(ctx context.Context, q NameQuery) ([]Named, error)
 	// List gives approvals newest first.
@@ -140,6 +144,9 @@ type Existing struct {
 	Grants []approval.Grant // the owner's for this agent, by fingerprint, program or subject (of this session)
 }
 
+// Subscriber is a browser that a person is notified in: the id of their subscription.
+type Subscriber struct{ ID, Person string }
+
 // NameQuery looks approvals up by name; every field that is set adds matches.
 type NameQuery struct {
 	Owner  string // with ID: only that owner's
@@ -173,4 +180,16 @@ type Filter struct {
 type Page struct {
 	Items []approval.Approval
 	Next  string // empty: this was the last
+}
+
+// GrantFilter selects grants; empty fields select everything.
+type GrantFilter struct {
+	ID         string
+	Owner      string
+	AgentID    string
+	SessionKey string
+	Approval   string
+	Live       int64 // not 0: only those that have not expired at that time
+	Loosens    bool  // only those that allow something, no cool-downs
+	Limit      int   // 0: 1,000
 }

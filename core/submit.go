@@ -16,8 +16,11 @@ import (
 // call: the owner's same id, or the same call of the same session while it is
 // pending. Whatever comes back is on disk.
 func (g *Gate) Submit(ctx context.Context, who Caller, call approval.Call) (a approval.Approval, created bool, err error) {
-	a, created, w, err := g.SubmitAndWatch(ctx, who, call)
+	got, created, w, err := g.SubmitAndWatch(ctx, who, call)
 	w.Stop()
+	if got != nil {
+		a = *got
+	}
 	return a, created, err
 }
 
@@ -34,32 +37,32 @@ type submission struct {
 
 // submitted is what a submission left behind.
 type submitted struct {
-	approval approval.Approval
+	approval *approval.Approval
 	created  bool      // it is new, not one that answered the call already
 	watch    *Watch    // of a created one; nil: there is none
 	first    authority // who must be asked before anything is committed; empty: it was committed
 }
 
 // SubmitAndWatch is [Gate.Submit] for who goes on to wait: w is not nil where the
-// approval was created, and tells of every change after that without a look.
+// approval was created, and tells of every change after that without a look. a is nil beside an error.
 func (g *Gate) SubmitAndWatch(
 	ctx context.Context, who Caller, call approval.Call,
-) (a approval.Approval, created bool, w *Watch, err error) {
+) (a *approval.Approval, created bool, w *Watch, err error) {
 	rules, outdated := g.inForce()
 	if call.Drill() && who.MayDecide {
 		who = who.drilling()
 	}
 	switch {
 	case !who.MayRequest:
-		return a, false, nil, approval.Refuse(approval.CodeForbidden, "This token may not ask: it needs the scope approvals.request.")
+		return nil, false, nil, approval.Refuse(approval.CodeForbidden, "This token may not ask: it needs the scope approvals.request.")
 	case outdated != nil:
-		return a, false, nil, outdated
+		return nil, false, nil, outdated
 	case !rules.Enabled:
-		return a, false, nil, approval.Refuse(approval.CodeApprovalsDisabled, "approvals disabled")
+		return nil, false, nil, approval.Refuse(approval.CodeApprovalsDisabled, "approvals disabled")
 	}
 	s := submission{who: who, rules: rules}
 	if s.call, s.sealed, s.asked, err = g.judge(ctx, who, askedBy(call, who), rules); err != nil {
-		return a, false, nil, err
+		return nil, false, nil, err
 	}
 	for { // at most three times: nobody outside is asked twice
 		out, err := g.submitOnce(ctx, &s)
@@ -67,7 +70,7 @@ func (g *Gate) SubmitAndWatch(
 			return out.approval, out.created, out.watch, err
 		}
 		if s.asked, err = g.consult(ctx, out.first, s.call, s.asked, rules); err != nil {
-			return a, false, nil, err
+			return nil, false, nil, err
 		}
 	}
 }
@@ -134,7 +137,7 @@ func (g *Gate) create(ctx context.Context, s *submission) (out submitted, err er
 		}
 		g.committed(c)
 	}
-	out.approval = changes[0].Approval
+	out.approval = &changes[0].Approval
 	if out.created {
 		out.watch = watch
 	}

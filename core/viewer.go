@@ -90,8 +90,8 @@ func NewViewer(who Caller, sessionKey string, now int64) (Viewer, error) {
 
 // Watched gives the pending approvals that a viewer may know of: the riskiest first, then
 // those that end soonest.
-func (g *Gate) Watched(ctx context.Context, v Viewer) ([]approval.Approval, error) {
-	page, err := g.store.List(ctx, Filter{
+func (p Pages) Watched(ctx context.Context, v Viewer) ([]approval.Approval, error) {
+	page, err := p.gate.store.List(ctx, Filter{
 		Owner: v.Owner, SessionKey: v.SessionKey, Status: approval.Pending, Limit: maxWatched,
 	})
 	slices.SortStableFunc(page.Items, func(a, b approval.Approval) int {

@@ -83,7 +83,7 @@ func TestAdversary_N1_ViewerOfAnotherOwnerOrSession(t *testing.T) {
 	require.NoError(t, err)
 
 	keys := func(v core.Viewer) (all []string) {
-		list, err := d.Watched(t.Context(), v)
+		list, err := d.Pages().Watched(t.Context(), v)
 		require.NoError(t, err)
 		for _, a := range list {
 			all = append(all, a.Key)

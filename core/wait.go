@@ -18,33 +18,35 @@ type Standing func() (again <-chan struct{}, err error)
 // Wait blocks until the approval has ended or ctx is done, and gives it as it
 // then stands; standing is asked before it is given, and its error ends the wait at
 // once. An end that nobody tells of is seen within a minute or so. Only a store
-// that fails when there is something to be seen is an error.
-func (g *Gate) Wait(ctx context.Context, key string, standing Standing) (approval.Approval, error) {
+// that fails when there is something to be seen is an error. Others may have been given the
+// same approval: it is not to be changed.
+func (g *Gate) Wait(ctx context.Context, key string, standing Standing) (*approval.Approval, error) {
 	w := g.Watch(key)
 	defer w.Stop()
 	return w.Wait(ctx, standing)
 }
 
-// Wait is [Gate.Wait] for the approval that is watched.
-func (w *Watch) Wait(ctx context.Context, standing Standing) (approval.Approval, error) {
+// Wait is [Gate.Wait] for the approval that is watched. An approval by value in its frame, or in a caller's, would
+// be a larger stack for each that waits.
+func (w *Watch) Wait(ctx context.Context, standing Standing) (*approval.Approval, error) {
 	woken := true
 	lost := time.NewTimer(waitPoll) // by then a word may have been
 	defer lost.Stop()
 	for look := !w.looked; ; look = true {
 		seen, over := false, ctx.Err() != nil
-		var a approval.Approval
+		var a *approval.Approval
 		var err error
 		if look || over {
 			a, err = w.Look(ctx, over)
-			news := a.Final()
-			if err != nil {
-				news = woken
+			news := woken
+			if err == nil {
+				news = a.Status.Final()
 			}
 			seen = over || news
 		}
 		again, denied := standing() // after the look: what was seen is theirs still
 		if denied != nil {
-			return approval.Approval{}, denied
+			return nil, denied
 		}
 		if seen {
 			return a, err
@@ -85,22 +87,23 @@ func (g *Gate) expect(key string) *Watch {
 	return w
 }
 
-// Look gives the approval as it stands, whether or not ctx has ended. Unless it is
+// Look gives the approval as it stands, whether or not ctx has ended; it is not to be changed. Unless it is
 // wanted whole, one that has not ended lacks its deliveries.
-func (w *Watch) Look(ctx context.Context, whole bool) (approval.Approval, error) {
+func (w *Watch) Look(ctx context.Context, whole bool) (*approval.Approval, error) {
 	ctx = context.WithoutCancel(ctx)
 	next, ended := w.gate.waits.next(w.entry) // taken before the look, so that no change is missed between the two
 	first := !w.looked
 	w.next, w.looked = next, true
 	if ended != nil && !first {
-		return *ended, nil
+		return ended, nil
 	}
 	if !whole {
-		if a, err := w.gate.store.Bare(ctx, w.key); err != nil || !a.Final() {
-			return a, err
+		if a, err := w.gate.store.Bare(ctx, w.key); err != nil || !a.Status.Final() {
+			return &a, err
 		}
 	}
-	return w.gate.store.Get(ctx, w.key)
+	a, err := w.gate.store.Get(ctx, w.key)
+	return &a, err
 }
 
 // Changed is closed when the approval has changed since the last Look.
@@ -114,4 +117,4 @@ func (w *Watch) Stop() {
 }
 
 // Wake wakes those who wait for an approval that another instance has changed.
-func (g *Gate) Wake(key string) { g.waits.wake(key, nil) }
+func (u Upkeep) Wake(key string) { u.gate.waits.wake(key, nil) }

@@ -19,21 +19,21 @@ func TestWebVote_IsThePersons(t *testing.T) {
 	a := d.submit(t, "two")
 	_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "")
 	require.NoError(t, err)
-	a, err = d.VoteOnWeb(t.Context(), signedIn("alice"), a.Code, approval.AllowOnce, "looked again")
+	a, err = d.Pages().Vote(t.Context(), signedIn("alice"), a.Code, core.WebBallot{Decision: approval.AllowOnce, Reason: "looked again"})
 	require.NoError(t, err)
 	require.Equal(t, approval.Pending, a.Status, "one person is one vote")
 	require.Len(t, a.Votes, 1)
 	require.Equal(t, approval.WebChannel, a.Votes[0].Voter.Channel)
 
-	a, err = d.VoteOnWeb(t.Context(), signedIn("bob"), a.Code, approval.AllowOnce, "")
+	a, err = d.Pages().Vote(t.Context(), signedIn("bob"), a.Code, core.WebBallot{Decision: approval.AllowOnce})
 	require.NoError(t, err)
 	require.Equal(t, approval.Approved, a.Status)
 	require.Equal(t, []string{"person:alice", "person:bob"}, a.DecidedBy)
 
-	again, err := d.VoteOnWeb(t.Context(), signedIn("bob"), a.Code, approval.AllowOnce, "")
+	again, err := d.Pages().Vote(t.Context(), signedIn("bob"), a.Code, core.WebBallot{Decision: approval.AllowOnce})
 	require.NoError(t, err, "a second click is the same vote")
 	require.Equal(t, a.Version, again.Version)
-	_, err = d.VoteOnWeb(t.Context(), signedIn("bob"), a.Code, approval.Deny, "")
+	_, err = d.Pages().Vote(t.Context(), signedIn("bob"), a.Code, core.WebBallot{Decision: approval.Deny})
 	require.Equal(t, approval.CodeAlreadyResolved, approval.CodeOf(err))
 	require.ErrorContains(t, err, "allowed once by alice, bob")
 }
@@ -43,12 +43,12 @@ func TestAdversary_S1_AWebPageThatDidNotShowTheCall(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	a := d.submit(t, "ask")
-	_, err := d.VoteUnseen(t.Context(), signedIn("bob"), a.Code, approval.AllowOnce, "")
+	_, err := d.Pages().Vote(t.Context(), signedIn("bob"), a.Code, core.WebBallot{Decision: approval.AllowOnce, Unseen: true})
 	require.Equal(t, approval.CodeUnseenPayload, approval.CodeOf(err))
 	log, err := d.store.Log(t.Context(), 0, 10)
 	require.NoError(t, err)
 	require.Equal(t, approval.EventRefused, log[len(log)-1].Type)
-	a, err = d.VoteUnseen(t.Context(), signedIn("bob"), a.Code, approval.Deny, "")
+	a, err = d.Pages().Vote(t.Context(), signedIn("bob"), a.Code, core.WebBallot{Decision: approval.Deny, Unseen: true})
 	require.NoError(t, err)
 	require.Equal(t, approval.Denied, a.Status)
 }
@@ -96,7 +96,7 @@ func TestAdversary_I1_VotesOnTheWeb(t *testing.T) {
 				}
 			})
 			d.use(func(r *core.Rules) { r.People = c.people })
-			got, err := d.VoteOnWeb(t.Context(), signedIn(c.who), a.Code, approval.AllowOnce, "")
+			got, err := d.Pages().Vote(t.Context(), signedIn(c.who), a.Code, core.WebBallot{Decision: approval.AllowOnce})
 			require.Equal(t, c.want, approval.CodeOf(err))
 			want := approval.Approved
 			if c.want != "" {
@@ -114,7 +114,7 @@ func TestAdversary_N6_TheVoteOfARemovedPerson(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	a := d.submit(t, "two")
-	_, err := d.VoteOnWeb(t.Context(), signedIn("alice"), a.Code, approval.AllowOnce, "")
+	_, err := d.Pages().Vote(t.Context(), signedIn("alice"), a.Code, core.WebBallot{Decision: approval.AllowOnce})
 	require.NoError(t, err)
 	left, err := people.NewDirectory(people.Rights{
 		People: []people.Person{{Name: "bob", Accounts: map[string]string{"telegram": "2"}},
@@ -123,10 +123,10 @@ func TestAdversary_N6_TheVoteOfARemovedPerson(t *testing.T) {
 	})
 	require.NoError(t, err)
 	d.use(func(r *core.Rules) { r.People = left })
-	a, err = d.VoteOnWeb(t.Context(), signedIn("bob"), a.Code, approval.AllowOnce, "")
+	a, err = d.Pages().Vote(t.Context(), signedIn("bob"), a.Code, core.WebBallot{Decision: approval.AllowOnce})
 	require.NoError(t, err)
 	require.Equal(t, approval.Pending, a.Status)
-	a, err = d.VoteOnWeb(t.Context(), signedIn("carol"), a.Code, approval.AllowOnce, "")
+	a, err = d.Pages().Vote(t.Context(), signedIn("carol"), a.Code, core.WebBallot{Decision: approval.AllowOnce})
 	require.NoError(t, err)
 	require.Equal(t, []string{"person:bob", "person:carol"}, a.DecidedBy)
 }

@@ -63,7 +63,7 @@ func openDesk(t *testing.T) (*store.Store, *core.Gate) {
 		AllowedUsers: map[string][]string{"telegram": {"111", "333"}}, Tokens: map[string]string{"alice-laptop": "alice"},
 	})
 	require.NoError(t, err)
-	return s, core.NewGate(s, core.Rules{Enabled: true, Policy: asking{}, People: people, Router: asking{}, TimeoutMs: 900_000, MaxTimeoutMs: 900_000}, slog.New(slog.DiscardHandler))
+	return s, core.NewGate(s.CoreStores(), core.Rules{Enabled: true, Policy: asking{}, People: people, Router: asking{}, TimeoutMs: 900_000, MaxTimeoutMs: 900_000}, slog.New(slog.DiscardHandler))
 }
 
 // whole pages through the log as a server does.

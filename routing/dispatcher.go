@@ -42,7 +42,7 @@ type Dispatcher struct {
 	channel core.Channel
 	outbox  Outbox
 	drawer  Drawer
-	table   *Table
+	table   func() *Table // the routing in force
 	failed  func()
 	log     *slog.Logger
 	wake    chan struct{}
@@ -57,7 +57,7 @@ type Dispatcher struct {
 // delivery failed for good, because its approval may then have reached nobody;
 // it must not block.
 func NewDispatcher(
-	name string, channel core.Channel, outbox Outbox, drawer Drawer, table *Table, failed func(), log *slog.Logger,
+	name string, channel core.Channel, outbox Outbox, drawer Drawer, table func() *Table, failed func(), log *slog.Logger,
 ) *Dispatcher {
 	return &Dispatcher{
 		name: name, channel: channel, outbox: outbox, drawer: drawer, table: table, failed: failed,

@@ -147,11 +147,21 @@ func (s *watched) Record(ctx context.Context, d approval.Delivered) error {
 
 func (s *watched) Bare(ctx context.Context, key string) (approval.Approval, error) {
 	a, err := s.Store.Bare(ctx, key)
+	s.looked()
+	return a, err
+}
+
+func (s *watched) Newest(ctx context.Context, key string) (approval.Approval, error) {
+	a, err := s.Store.Newest(ctx, key)
+	s.looked()
+	return a, err
+}
+
+func (s *watched) looked() {
 	if hook := s.afterGet; hook != nil {
 		s.afterGet = nil
 		hook()
 	}
-	return a, err
 }
 
 // world is a real Gate and a real store in memory, with scripted platforms, in a
@@ -222,7 +232,9 @@ func bubble(t *testing.T, with setting, test func(w *world)) {
 		if with.rules != nil {
 			with.rules(&rules)
 		}
-		w.gate = core.NewGate(w.store, rules, slog.New(slog.DiscardHandler), func(core.Change) {
+		stores := w.store.CoreStores()
+		stores.Queries = w.store
+		w.gate = core.NewGate(stores, rules, slog.New(slog.DiscardHandler), func(core.Change) {
 			for _, f := range wake {
 				f()
 			}
@@ -235,7 +247,7 @@ func bubble(t *testing.T, with setting, test func(w *world)) {
 		close(ready)
 		var all sync.WaitGroup
 		for name, c := range w.chats {
-			d := routing.NewDispatcher(name, c, w.store, w.gate, table, timers.Wake, slog.New(slog.DiscardHandler))
+			d := routing.NewDispatcher(name, c, w.store, w.gate, func() *routing.Table { return table }, timers.Wake, slog.New(slog.DiscardHandler))
 			wake = append(wake, d.Wake)
 			all.Go(func() { _ = d.Run(ctx) })
 		}

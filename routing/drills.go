@@ -18,7 +18,7 @@ const (
 	drillPoll = time.Second // how often the cards of a drill are looked at
 )
 
-// Driller begins and ends scheduled drills; the Gate implements it.
+// Driller begins and ends scheduled drills; [core.Drills] implements it.
 type Driller interface {
 	// Drill begins the drill of that time, or finds it.
 	Drill(ctx context.Context, at time.Time) (approval.Approval, error)

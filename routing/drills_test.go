@@ -33,7 +33,7 @@ func (w *world) drilling(cron string, log *bytes.Buffer) (stop func()) {
 	ready := make(chan struct{})
 	close(ready)
 	var running sync.WaitGroup
-	d := routing.NewDrills(w.gate, at.Next, slog.New(slog.NewTextHandler(log, nil)))
+	d := routing.NewDrills(w.gate.Drills(), at.Next, slog.New(slog.NewTextHandler(log, nil)))
 	running.Go(func() { _ = d.Run(ctx, ready) })
 	return func() { cancel(); running.Wait() }
 }
@@ -135,7 +135,7 @@ func TestDrills_ThatFail(t *testing.T) {
 				require.Contains(t, log.String(), "the scheduled drill did not reach every chat")
 				require.Contains(t, log.String(), c.missing[0])
 				require.Equal(t, c.told, w.told())
-				last, found, err := w.gate.LastDrill(t.Context())
+				last, found, err := w.gate.Drills().LastDrill(t.Context())
 				require.NoError(t, err)
 				require.True(t, found)
 				require.Equal(t, a.Key, last.Key)

@@ -180,7 +180,7 @@ func (d *Dispatcher) refused(m approval.Delivery, done *approval.Delivered, fina
 		done.DueMs = now.Add(refusal.RetryAfter).UnixMilli()
 		return refusal.RetryAfter
 	case refusal.Moved != nil:
-		d.table.Moved(m.Target, *refusal.Moved)
+		d.table().Moved(m.Target, *refusal.Moved)
 		done.MovedTo, done.DueMs = refusal.Moved, now.UnixMilli()
 	case forGood && openCard:
 		// The chat takes no edits now; the next redraw tries again, so that the
@@ -204,7 +204,7 @@ func (d *Dispatcher) retry(m approval.Delivery, done *approval.Delivered, failed
 	var upload uploadError
 	switch {
 	case errors.As(err, &upload):
-		rest, wait = 0, min(wait, d.table.patience()/4)
+		rest, wait = 0, min(wait, d.table().patience()/4)
 		done.Error = "the platform does not take the file"
 	case errors.Is(err, core.ErrPlatform):
 		done.Error = "the platform answers that it is in trouble"

@@ -19,8 +19,8 @@ const (
 	Both    Mode = "both"
 )
 
-// Table is the operator's routing. It implements core.Router. Safe for
-// concurrent use.
+// Table is the operator's routing. It implements core.Router. It does not change but for
+// chats that move. Safe for concurrent use.
 type Table struct {
 	Mode            Mode
 	Targets         []approval.Target
@@ -30,15 +30,34 @@ type Table struct {
 	Escalate        []approval.Target // where cards go of what nobody decides
 	Drills          []approval.Target // where only a drill's cards go beside those of all approvals
 
-	mu    sync.RWMutex
-	moved map[approval.Target]approval.Target // chats that live elsewhere now
+	own    moves
+	shared *moves // those of the table before, and so on; nil: own
+}
+
+// moves are the chats that live elsewhere now. Safe for concurrent use.
+type moves struct {
+	mu sync.RWMutex
+	to map[approval.Target]approval.Target
+}
+
+// After is the table that follows another one: chats that have moved stay moved.
+func (t *Table) After(before *Table) *Table {
+	t.shared = before.moves()
+	return t
+}
+
+func (t *Table) moves() *moves {
+	if t.shared != nil {
+		return t.shared
+	}
+	return &t.own
 }
 
 // Route gives the places for an approval's cards, each once, in normal form. Where only
 // the verifier's people are asked, it goes to their chats alone.
 func (t *Table) Route(a approval.Approval) core.Routes {
-	mode, targets, further, after := t.plan()
-	if own := t.shield(); a.Dialect == approval.DialectAgentShield && len(own) > 0 {
+	mode, targets, further, after := t.Mode, t.Targets, t.Fallback, t.FallbackAfterMs
+	if own := t.AgentShield; a.Dialect == approval.DialectAgentShield && len(own) > 0 {
 		mode, targets = Targets, own
 	}
 	var to []approval.Target
@@ -49,7 +68,7 @@ func (t *Table) Route(a approval.Approval) core.Routes {
 		to = append(to, targets...)
 	}
 	if a.Drill() { // it tries every place at once, those too that only some approvals get to
-		to, further = slices.Concat(to, t.drills(), further), nil
+		to, further = slices.Concat(to, t.Drills, further), nil
 	}
 	if !a.Rule.AsksApprovers() {
 		to, further = nil, nil
@@ -73,46 +92,10 @@ func (t *Table) verifier(a approval.Approval, targets []approval.Target) []appro
 	})
 }
 
-// Use puts another routing in force; chats that have moved stay moved.
-func (t *Table) Use(next *Table) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.Mode, t.Targets, t.Fallback, t.FallbackAfterMs = next.Mode, next.Targets, next.Fallback, next.FallbackAfterMs
-	t.AgentShield, t.Drills, t.Escalate = next.AgentShield, next.Drills, next.Escalate
-}
-
-// shield is where cards of the agentshield dialect go.
-func (t *Table) shield() []approval.Target {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return t.AgentShield
-}
-
-// escalations is where cards go of what nobody decides.
-func (t *Table) escalations() []approval.Target {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return t.Escalate
-}
-
-// drills is where only a drill's cards go beside those of all approvals.
-func (t *Table) drills() []approval.Target {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return t.Drills
-}
-
-// plan is the routing in force.
-func (t *Table) plan() (Mode, []approval.Target, []approval.Target, int64) {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return t.Mode, t.Targets, t.Fallback, t.FallbackAfterMs
-}
-
 // patience is how long nothing may arrive before fallback targets are asked.
 func (t *Table) patience() time.Duration {
-	if _, _, _, after := t.plan(); after > 0 {
-		return time.Duration(after) * time.Millisecond
+	if t.FallbackAfterMs > 0 {
+		return time.Duration(t.FallbackAfterMs) * time.Millisecond
 	}
 	return longestWait
 }
@@ -123,19 +106,19 @@ func (t *Table) Names(place approval.Target) bool {
 	covers := func(own approval.Target) bool {
 		return own.Names(place) || t.now(own).Names(t.now(place))
 	}
-	_, targets, fallback, _ := t.plan()
-	return slices.ContainsFunc(targets, covers) || slices.ContainsFunc(fallback, covers) ||
-		slices.ContainsFunc(t.shield(), covers) || slices.ContainsFunc(t.escalations(), covers)
+	return slices.ContainsFunc(t.Targets, covers) || slices.ContainsFunc(t.Fallback, covers) ||
+		slices.ContainsFunc(t.AgentShield, covers) || slices.ContainsFunc(t.Escalate, covers)
 }
 
 // Moved remembers that a chat lives elsewhere now. The thread is not part of it.
 func (t *Table) Moved(from, to approval.Target) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.moved == nil {
-		t.moved = map[approval.Target]approval.Target{}
+	m := t.moves()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.to == nil {
+		m.to = map[approval.Target]approval.Target{}
 	}
-	t.moved[from.Normal().Chat()] = to.Normal().Chat()
+	m.to[from.Normal().Chat()] = to.Normal().Chat()
 }
 
 func (t *Table) distinct(places []approval.Target) []approval.Target {
@@ -150,10 +133,11 @@ func (t *Table) distinct(places []approval.Target) []approval.Target {
 
 // now is the normal form of a place, with the chat's newest id.
 func (t *Table) now(place approval.Target) approval.Target {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
+	m := t.moves()
+	m.mu.RLock()
+	defer m.mu.RUnlock()
 	place = place.Normal()
-	if to, ok := t.moved[place.Chat()]; ok {
+	if to, ok := m.to[place.Chat()]; ok {
 		to.ThreadID = place.ThreadID
 		return to
 	}

@@ -48,8 +48,7 @@ func TestRoute(t *testing.T) {
 // A drill tries what only some approvals, or only some troubles, get to.
 func TestADrillGoesEverywhereAtOnce(t *testing.T) {
 	ops, spare, shield, session := place(t, "telegram:-100:7"), place(t, "discord:42"), place(t, "telegram:-300"), place(t, "telegram:-200")
-	table := &Table{}
-	table.Use(&Table{Mode: Both, Targets: []approval.Target{ops}, Fallback: []approval.Target{spare, ops}, AgentShield: []approval.Target{shield}, Drills: []approval.Target{shield}})
+	table := (&Table{Mode: Both, Targets: []approval.Target{ops}, Fallback: []approval.Target{spare, ops}, AgentShield: []approval.Target{shield}, Drills: []approval.Target{shield}}).After(&Table{})
 	got := table.Route(approval.Approval{Asked: approval.Asked{ToolName: approval.DrillTool, Origin: &session}})
 	require.Equal(t, []approval.Target{session, ops, shield, spare}, got.Targets)
 	require.Empty(t, got.Fallback)
@@ -65,6 +64,12 @@ func TestMovedChatsAreOnePlaceUnderBothNames(t *testing.T) {
 	require.True(t, table.Names(super))
 	require.True(t, table.Names(old))
 	require.False(t, table.Names(place(t, "telegram:-6")))
+	next := (&Table{Mode: Both, Targets: []approval.Target{old}}).After(table)
+	require.Equal(t, []approval.Target{super}, next.Route(approval.Approval{}).Targets, "a reload knows of moves before it")
+	later, latest := place(t, "telegram:-6"), place(t, "telegram:-1006")
+	next.Moved(later, latest)
+	require.True(t, table.Names(super))
+	require.Equal(t, latest, table.now(later), "who still holds the table before hears of moves after it")
 }
 
 // What only the verifier's people are asked goes to their chats alone, with no fallback;

@@ -33,7 +33,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"approvalbot/bot/discord/gateway"
@@ -111,28 +110,6 @@ type Bot struct {
 
 var _ core.Channel = (*Bot)(nil)
 
-// New makes a Bot. It starts nothing and calls nobody. handled marks an update
-// done that changed nothing. Errors say which setting is wrong, never its value.
-func New(
-	cfg Config, handler Handler, inbox Inbox, handled func(context.Context, approval.InboundRef) error, log *slog.Logger,
-) (*Bot, error) {
-	cfg, key, err := cfg.checked()
-	if err != nil {
-		return nil, err
-	}
-	log = log.With("channel", "discord")
-	b := &Bot{
-		cfg: cfg, key: key, handler: handler, inbox: inbox, log: log,
-		rest: rest.New(cfg.APIURL, cfg.Token, cfg.Transport),
-		self: self{known: make(chan struct{})}, health: textcmd.NewHealth("Discord", log), caught: make(chan struct{}),
-	}
-	b.source = "discord:" + botID(cfg.Token)
-	b.places.init()
-	b.intake = textcmd.NewIntake(b.source, inbox,
-		textcmd.Handlers[update]{Read: readUpdate, Attempt: b.attempt, Handled: handled}, log)
-	return b, nil
-}
-
 // checked fills in defaults and says what is wrong.
 func (c Config) checked() (Config, ed25519.PublicKey, error) {
 	if c.APIURL == "" {
@@ -170,32 +147,6 @@ func botID(token string) string {
 		return "bot"
 	}
 	return string(id)
-}
-
-// Run takes and handles updates until ctx ends; then it finishes what it has
-// begun, for about a second, and returns nil. It never returns because Discord is
-// down or refuses the bot: [Bot.State] says what is wrong. Call it once.
-func (b *Bot) Run(ctx context.Context) error {
-	work, stop := textcmd.Outlive(ctx, finishTime)
-	defer stop()
-	defer b.rest.Close()
-	var loops sync.WaitGroup
-	loops.Go(func() { b.intake.Run(ctx, work) })
-	loops.Go(func() { b.receive(ctx, work) })
-	loops.Go(func() {
-		// A Discord that is away must not hold up the timers of everybody else.
-		err := limited(ctx, catchUpTime,
-			func(patience context.Context) error { return b.intake.CatchUp(patience, ctx, work) })
-		if err != nil && ctx.Err() == nil {
-			b.log.Warn("the updates of an earlier run could not all be handled yet", "reason", err)
-		}
-		close(b.caught)
-	})
-	loops.Wait()
-	b.intake.Wait()
-	b.tasks.end()
-	b.health.Set(false, "The desk is stopping.", nil)
-	return nil
 }
 
 // CaughtUp is closed once the updates that an earlier run left in the inbox were

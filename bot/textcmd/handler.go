@@ -26,7 +26,7 @@ const maxAnswer = 200
 // unknown.
 const lookupTime = 200 * time.Millisecond
 
-// Gate is what a Handler needs of core.
+// Gate is what a Handler needs of core: [core.Chats].
 type Gate interface {
 	Steps
 	Records

@@ -89,7 +89,7 @@ type Command struct {
 	// Version is the digest's, for DenyAll, whose Code is that of the approval that the
 	// digest began with.
 	Version int64
-	// Proof is Confirm's: see core.Gate.Confirmation.
+	// Proof is Confirm's: see core.Chats.Confirmation.
 	Proof string
 }
 

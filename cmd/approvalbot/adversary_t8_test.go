@@ -76,7 +76,7 @@ func (r *rig) bobs() (h holdings) {
 }
 
 func (r *rig) beginYes(s signin.Session, a api.Approval) (core.YesToSign, error) {
-	return r.desk.Gate.BeginYes(r.ctx(), s.WebUser(), a.Code,
+	return r.desk.Gate.Pages().BeginYes(r.ctx(), s.WebUser(), a.Code,
 		core.ShownCall{Fingerprint: a.ArgsFingerprint, PolicyHash: r.desk.Gate.PolicyHash()})
 }
 
@@ -111,7 +111,7 @@ func (r *rig) requireGone(h holdings) {
 	_, err = r.desk.Store.Challenge(r.ctx(), h.yes.Nonce)
 	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err), "the old ceremony")
 	sign := func(s signin.Session, y core.YesToSign) error {
-		_, err := r.desk.Gate.VoteSigned(r.ctx(), s.WebUser(), h.asked.Code,
+		_, err := r.desk.Gate.Pages().VoteSigned(r.ctx(), s.WebUser(), h.asked.Code,
 			core.SignedYes{Nonce: y.Nonce, Response: h.key.Sign(t, y.Site, y.Challenge)}, "")
 		return err
 	}

@@ -223,7 +223,13 @@ func TestExamples_PythonAgent(t *testing.T) {
 	}
 	agent, err := filepath.Abs("../../examples/agents-in-python/agent.py")
 	require.NoError(t, err)
-	exampleAgent(t, os.Getenv("PATH"), "python3", t.TempDir(), agent)
+	r := exampleAgent(t, os.Getenv("PATH"), "python3", t.TempDir(), agent)
+	items, err := r.operator().List(r.ctx(), api.Filter{})
+	require.NoError(t, err)
+	ran := items.Items[len(items.Items)-1] // the first one
+	require.NotNil(t, ran.Result, "the card says how it ended")
+	require.Equal(t, "succeeded", ran.Result.Status)
+	require.NotNil(t, ran.Bind)
 }
 
 func copyFile(t *testing.T, from, to string) {
@@ -235,7 +241,7 @@ func copyFile(t *testing.T, from, to string) {
 
 // exampleAgent runs an example that is an agent with a shell: allowed, denied, and
 // without a desk.
-func exampleAgent(t *testing.T, path, interpreter, dir, script string) {
+func exampleAgent(t *testing.T, path, interpreter, dir, script string) *rig {
 	t.Helper()
 	model, url := serveModel(t)
 	r := newRig(t, asksAlways)
@@ -272,6 +278,7 @@ func exampleAgent(t *testing.T, path, interpreter, dir, script string) {
 	require.False(t, ran(), out.stdout)
 	require.Contains(t, out.stdout, "not run")
 	require.Positive(t, model.Calls())
+	return r
 }
 
 func lookPath(t *testing.T, name, path string) string {

@@ -237,7 +237,7 @@ func TestCluster_AScheduledDrillIsOne(t *testing.T) {
 	var drills errgroup.Group
 	for _, r := range []*rig{a, b, a, b} {
 		drills.Go(func() error {
-			x, err := r.desk.Gate.Drill(r.ctx(), at)
+			x, err := r.desk.Gate.Drills().Drill(r.ctx(), at)
 			keys <- x.Key
 			return err
 		})
@@ -249,10 +249,10 @@ func TestCluster_AScheduledDrillIsOne(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return len(a.group.FromBot()) == 1 }, time.Minute, 10*time.Millisecond)
 	for _, r := range []*rig{a, b, b} {
-		drills.Go(func() error { _, err := r.desk.Gate.EndDrill(r.ctx(), key); return err })
+		drills.Go(func() error { _, err := r.desk.Gate.Drills().EndDrill(r.ctx(), key); return err })
 	}
 	require.NoError(t, drills.Wait())
-	again, err := b.desk.Gate.Drill(b.ctx(), at)
+	again, err := b.desk.Gate.Drills().Drill(b.ctx(), at)
 	require.NoError(t, err)
 	require.Equal(t, [2]any{key, approval.Withdrawn}, [2]any{again.Key, again.Status})
 	entries, err := a.desk.Store.Log(a.ctx(), 0, 100)
@@ -260,7 +260,7 @@ func TestCluster_AScheduledDrillIsOne(t *testing.T) {
 	require.Len(t, slices.DeleteFunc(entries, func(e approval.Entry) bool { return e.Type != approval.EventDrilled }), 1)
 	require.Len(t, a.group.FromBot(), 1)
 	for _, r := range []*rig{a, b} {
-		last, found, err := r.desk.Gate.LastDrill(r.ctx())
+		last, found, err := r.desk.Gate.Drills().LastDrill(r.ctx())
 		require.NoError(t, err)
 		require.Equal(t, [2]any{key, true}, [2]any{last.Key, found})
 	}

@@ -43,13 +43,13 @@ cli/reach: api approval config display proof
 cli/setup: api approval bot/discord bot/telegram cli/app cli/reach cli/show config config/effective config/local core daemon deploy display hook hook/install hook/live lazy people schedule server/connection signin store verifier web
 cli/show: api approval card core display lazy people
 cli/watch: api approval cli/app cli/show display
+cmd/approvalbot-hook: cli/answer
 config: approval display lazy
 config/effective: api approval assertion bot/discord bot/telegram config config/local core lazy people policy policy/workspace routing schedule server/auth server/connection verifier
 config/local: approval config display lazy
-core: approval assertion card display fault people schedule
-cmd/approvalbot-hook: cli/answer
+core: approval assertion card display fault inforce people schedule
 costs:
-daemon: api approval audit bot/discord bot/telegram bot/textcmd callback card config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool proof push routing schedule server server/connection server/events server/metrics signin store verifier web
+daemon: api approval audit bot/discord bot/telegram bot/textcmd callback card config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool proof push routing schedule server server/auth server/connection server/events server/metrics signin store verifier web
 deploy:
 display: lazy
 examples/receipt: proof
@@ -64,6 +64,7 @@ hook/ask: api hook
 hook/install: hook lazy
 hook/live: lazy
 hook/mcp: api hook hook/ask lazy panics
+inforce:
 lazy:
 messages: api display lazy
 panics:
@@ -87,7 +88,7 @@ push: approval callback card core signin
 routing: approval card core fault
 schedule: lazy
 server: api approval card core hook messages panics server/auth server/connection server/events server/metrics server/view signin
-server/auth: approval core
+server/auth: approval core inforce
 server/connection: core server/metrics
 server/events: api approval core people server/view
 server/metrics: approval core lazy

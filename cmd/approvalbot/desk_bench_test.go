@@ -24,9 +24,11 @@ import (
 // policy, grants, answer, metrics.
 func BenchmarkEvaluate(b *testing.B) {
 	h := exampleHandler(b)
+	const ask = `{"toolName":"message","params":{"to":"bob","text":"the build is green"},"agentId":"main","sessionKey":"agent:main:1"}`
 	for _, c := range []struct{ name, body string }{
 		{"allow", `{"toolName":"read","params":{"path":"/workspace/server/handler.go","limit":200},"agentId":"main","sessionKey":"agent:main:1"}`},
-		{"ask", `{"toolName":"message","params":{"to":"bob","text":"the build is green"},"agentId":"main","sessionKey":"agent:main:1"}`},
+		{"ask", ask},
+		{"batch", `{"calls":[` + ask + strings.Repeat(","+ask, 999) + `]}`},
 		{"pipeline", `{"toolName":"exec","params":{"command":"cat /workspace/a.go | grep -n \"func (s\" | sort -k2 | uniq -c | head -n 20 && git status --short > /dev/null"},"agentId":"main","sessionKey":"agent:main:1"}`},
 	} {
 		b.Run(c.name, func(b *testing.B) {

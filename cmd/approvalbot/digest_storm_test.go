@@ -76,18 +76,18 @@ func inStorm(t *testing.T, test func(w *stormy)) {
 		table := &routing.Table{Mode: routing.Targets, Targets: []approval.Target{w.place()}, FallbackAfterMs: 20_000}
 		log := slog.New(slog.DiscardHandler)
 		var wake []func()
-		w.gate = core.NewGate(s, core.Rules{Enabled: true, Policy: risky{}, People: people, Router: table, DigestAbove: 5,
+		w.gate = core.NewGate(s.CoreStores(), core.Rules{Enabled: true, Policy: risky{}, People: people, Router: table, DigestAbove: 5,
 			TimeoutMs: 900_000, MaxTimeoutMs: 900_000}, log, func(core.Change) {
 			for _, f := range wake {
 				f()
 			}
 		})
-		handler := textcmd.NewHandler(w.gate, nil, s, nil, table.Names)
+		handler := textcmd.NewHandler(w.gate.Chats(), nil, s, nil, table.Names)
 		bot, err := telegram.New(telegram.Config{Token: tg.Token(), APIURL: tg.URL(), Transport: tg.HTTPClient().Transport},
-			handler, s, w.gate.Handled, log)
+			handler, s, w.gate.Chats().Handled, log)
 		require.NoError(t, err)
 		timers := routing.NewTimers(s, w.gate, log)
-		dispatcher := routing.NewDispatcher("telegram", bot, s, w.gate, table, timers.Wake, log)
+		dispatcher := routing.NewDispatcher("telegram", bot, s, w.gate, func() *routing.Table { return table }, timers.Wake, log)
 		wake = append(wake, timers.Wake, dispatcher.Wake)
 		var all, stored sync.WaitGroup
 		storeCtx, stopStore := context.WithCancel(context.WithoutCancel(ctx))

@@ -105,6 +105,31 @@ func TestHookFlow(t *testing.T) {
 	require.Contains(t, out, `"permissionDecision":"deny","permissionDecisionReason":"denied by bob in Telegram`)
 }
 
+// With --silent-allow a call that policy allows is left to the runtime's own rules; what a person says is
+// said, and so is every deny.
+func TestHookFlow_T30_SilentAllow(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	quiet := strings.Replace(strings.Replace(hookBody, "npm publish", "ls", 1), "toolu_1", "toolu_0", 1)
+	code, out := r.hook(quiet, "claude-code", "PreToolUse", "--silent-allow").output(t)
+	require.Zero(t, code)
+	require.Empty(t, out)
+	_, out = r.hook(quiet, "claude-code", "PreToolUse").output(t)
+	require.Contains(t, out, `"permissionDecision":"allow"`)
+
+	for button, decision := range map[string]string{"Allow once": "allow", "Deny": "deny"} {
+		body := strings.Replace(hookBody, "toolu_1", "toolu_"+decision, 1)
+		h := r.hook(body, "claude-code", "PreToolUse", "--silent-allow", "--limit", "1h")
+		r.tap(r.alice, r.group, r.card(r.askedAs("toolu_"+decision)).ID, button)
+		_, out = h.output(t)
+		require.Contains(t, out, `"permissionDecision":"`+decision+`"`)
+	}
+	_, out = r.hook(`{"a":1}`, "claude-code", "PreToolUse", "--silent-allow").output(t)
+	require.Contains(t, out, `"permissionDecision":"deny"`)
+	_, out = r.hook(strings.Replace(quiet, "PreToolUse", "PermissionRequest", 1), "claude-code", "PermissionRequest", "--silent-allow").output(t)
+	require.Contains(t, out, `"behavior":"allow"`, "silence there is a no")
+}
+
 // The runtime ends its hook, or is gone: the card is withdrawn.
 func TestAdversary_H4_AnEndedHookWithdraws(t *testing.T) {
 	t.Parallel()

@@ -38,6 +38,8 @@ func TestHookFlow_BothProgramsAnswerTheSame(t *testing.T) {
 		"allow":                {read, `"permissionDecision":"allow"`, 0, with(desk, "claude-code", "PreToolUse")},
 		"allow, client file":   {read, `"permissionDecision":"allow"`, 0, []string{"--client", client, "claude-code", "PreToolUse"}},
 		"allow, for a shell":   {read, `"permissionDecision":"allow"`, 3, with(desk, "claude-code", "--caller", "1", "PreToolUse")},
+		"allow, silent":        {read, "", 0, with(desk, "claude-code", "PreToolUse", "--silent-allow")},
+		"deny, silent":         {hookBody, `"permissionDecision":"deny"`, 0, with(desk, "claude-code", "PreToolUse", "--silent-allow")},
 		"deny":                 {hookBody, `"permissionDecision":"deny"`, 0, with(desk, "claude-code", "PreToolUse")},
 		"deny, another event":  {hookBody, "letter case counts", 0, with(desk, "claude-code", "pretooluse")},
 		"report":               {strings.Replace(read, "PreToolUse", "PostToolUse", 1), "PostToolUse", 0, with(desk, "claude-code", "PostToolUse")},

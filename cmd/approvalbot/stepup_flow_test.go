@@ -61,9 +61,9 @@ func TestStepUp_EverywhereTheSameSentence(t *testing.T) {
 	require.True(t, r.get(a).Approvers.StepUp)
 
 	s := signin.Session{ID: "alice's", Person: "alice", How: "passkey", CreatedMs: time.Now().UnixMilli()}
-	y, err := r.desk.Gate.BeginYes(r.ctx(), s.WebUser(), a.Code, core.ShownCall{Fingerprint: a.ArgsFingerprint, PolicyHash: r.desk.Gate.PolicyHash()})
+	y, err := r.desk.Gate.Pages().BeginYes(r.ctx(), s.WebUser(), a.Code, core.ShownCall{Fingerprint: a.ArgsFingerprint, PolicyHash: r.desk.Gate.PolicyHash()})
 	require.NoError(t, err)
-	_, err = r.desk.Gate.VoteSigned(r.ctx(), s.WebUser(), a.Code, core.SignedYes{Nonce: y.Nonce, Response: key.Sign(t, y.Site, y.Challenge)}, "")
+	_, err = r.desk.Gate.Pages().VoteSigned(r.ctx(), s.WebUser(), a.Code, core.SignedYes{Nonce: y.Nonce, Response: key.Sign(t, y.Site, y.Challenge)}, "")
 	require.NoError(t, err)
 	for _, name := range []string{"telegram", "discord"} {
 		r.chatOn(name).settled(r.chatOn(name).waitText("Allowed once by alice").id, "Allowed once by alice")

@@ -28,7 +28,7 @@ export function connect({ server = process.env.APPROVALBOT_SERVER ?? "http://127
   // callId names the call: the same one again is the same question, and no second card.
   async function ask(toolName, params, { callId, justification } = {}) {
     const id = createHash("sha256").update(`${sessionKey}\n${callId ?? randomUUID()}`).digest("hex");
-    const request = { id, toolName, params, sessionKey, ...(justification ? { justification } : {}) };
+    const request = { id, toolName, params, sessionKey, bind: { workdir: process.cwd() }, ...(justification ? { justification } : {}) };
     const claimId = randomUUID(); // of this one question: a model that names its call again gets no second run
     try {
       let answer;

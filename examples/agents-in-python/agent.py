@@ -13,7 +13,7 @@ TOOLS = [{"type": "function", "function": {"name": "bash", "description": "Run a
 
 @desk.guard
 def bash(command):
-    return subprocess.run(["bash", "-c", command], capture_output=True, text=True).stdout
+    return subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout
 
 
 def complete(messages):
@@ -32,5 +32,7 @@ while (said := complete(messages)).get("tool_calls"):
             result = bash(**json.loads(call["function"]["arguments"]))
         except Denied as why:
             result = str(why)
+        except subprocess.CalledProcessError as failed:
+            result = "exit status %d\n%s%s" % (failed.returncode, failed.stdout, failed.stderr)
         messages.append({"role": "tool", "tool_call_id": call["id"], "content": result})
 print(said["content"])

@@ -6,8 +6,9 @@
     def bash(command): ...
 
     desk.ask("bash", {"command": "ls"}, call_id="call_1")  # the same for a framework: gives the reason, or raises Denied
+    desk.report("call_1", exit_code=0)                     # and how it ended, once it has
 
-Whatever goes wrong is a deny.
+A guarded tool that raises has failed, with its returncode if the error has one. Whatever goes wrong is a deny.
 """
 import functools, hashlib, http.client, inspect, json, os, time, urllib.error, urllib.request, uuid
 
@@ -26,16 +27,19 @@ class Desk:
         self._url = server.rstrip("/") + "/v1/approvals"
         self._token = token or os.environ.get("APPROVALBOT_TOKEN")
         self._session = session_key or str(uuid.uuid4())
+        self._claims = {}  # by the call's id, until its result is reported
         if not self._token:
             raise ValueError("approvalbot: there is no API token; set APPROVALBOT_TOKEN")
 
     def ask(self, tool, params, call_id=None, justification=None):
         """Returns why it may run. call_id names the call: the same one again is the same question, and no second card."""
-        name = "%s\n%s" % (self._session, call_id or uuid.uuid4())
-        request = {"id": hashlib.sha256(name.encode()).hexdigest(), "toolName": tool, "params": params, "sessionKey": self._session}
+        call_id = call_id or str(uuid.uuid4())
+        request = {"id": self._id(call_id), "toolName": tool, "params": params, "sessionKey": self._session,
+                   "bind": {"workdir": os.getcwd()}}  # what runs elsewhere is another call
         if justification:
             request["justification"] = justification
-        path = "?wait=55s&claim=1&claimId=%s" % uuid.uuid4()  # a model that names its call again gets no second run
+        claim_id = str(uuid.uuid4())  # a model that names its call again gets no second run
+        path = "?wait=55s&claim=1&claimId=" + claim_id
         try:
             while (answer := self._post(path, request))["status"] == "pending":
                 pass
@@ -45,6 +49,7 @@ class Desk:
             claim = answer.get("claim") or {}
             if claim.get("toolName") != tool or claim.get("params") != params:
                 raise Denied("approvalbot: not run: no claim of this very call")
+            self._claims[call_id] = claim_id
             return answer.get("reason") or "approved"
         except Denied:
             raise
@@ -52,6 +57,20 @@ class Desk:
             raise Denied("approvalbot: not run: %s (%d)" % (e.read(2000).decode(errors="replace"), e.code)) from None
         except Exception as e:
             raise Denied("approvalbot: not run: the approval desk gave no answer (%s)" % type(e).__name__) from None
+
+    def report(self, call_id, failed=False, exit_code=None):
+        """Tells how an allowed call ended. It has run, so an error here is the desk's alone, and is not raised."""
+        result = {"status": "failed" if failed or exit_code else "succeeded", "claimId": self._claims.pop(call_id, None)}
+        if exit_code is not None:
+            result["exitCode"] = exit_code
+        try:
+            if result["claimId"]:
+                self._post("/%s/result" % self._id(call_id), result)
+        except Exception:
+            pass
+
+    def _id(self, call_id):
+        return hashlib.sha256(("%s\n%s" % (self._session, call_id)).encode()).hexdigest()
 
     def guard(self, function):
         """Decorates a tool: its name and its arguments, by their names, are what is asked for."""
@@ -61,8 +80,16 @@ class Desk:
         def guarded(*args, **kwargs):
             call = signature.bind(*args, **kwargs)
             call.apply_defaults()
-            self.ask(function.__name__, dict(call.arguments))
-            return function(*args, **kwargs)
+            call_id = str(uuid.uuid4())
+            self.ask(function.__name__, dict(call.arguments), call_id)
+            try:
+                result = function(*args, **kwargs)
+            except BaseException as e:
+                code = getattr(e, "returncode", None)
+                self.report(call_id, failed=True, exit_code=code if isinstance(code, int) else None)
+                raise
+            self.report(call_id)
+            return result
 
         return guarded
 

@@ -4,7 +4,7 @@ import "approvalbot/internal/display"
 
 // Limits on what a caller sends, in bytes unless named otherwise.
 const (
-	MaxParams        = 256 << 10
+	MaxParams        = 1 << 20
 	maxToolName      = 128
 	MaxName          = 256 // agentId, sessionKey, context fields
 	maxText          = 2000

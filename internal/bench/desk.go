@@ -17,6 +17,13 @@ import (
 	"approvalbot/internal/fakechat"
 )
 
+// bench says how to measure.
+type bench struct {
+	bin    string        // the desk
+	rounds int           // of each figure
+	span   time.Duration // of one turn of a load
+}
+
 const (
 	agentToken    = "bench-agent-token-0123456789"
 	operatorToken = "bench-operator-token-0123456789"

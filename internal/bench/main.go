@@ -33,13 +33,6 @@ var measurements = []struct {
 	{"postgres", postgres},
 }
 
-// bench says how to measure.
-type bench struct {
-	bin    string        // the desk
-	rounds int           // of each figure
-	span   time.Duration // of one turn of a load
-}
-
 func main() {
 	b := bench{}
 	flag.StringVar(&b.bin, "bin", "bin/approvalbot", "the binary to measure")

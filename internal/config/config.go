@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"approvalbot/internal/approval"
 )
 
 // Config is the configuration as the YAML document has it, every omitted key
@@ -26,19 +24,6 @@ type Config struct {
 	Agents    Agents    `yaml:"agents"`
 	Tools     Tools     `yaml:"tools"`
 	Approvals Approvals `yaml:"approvals"`
-}
-
-// Server is the HTTP side.
-type Server struct {
-	Listen      string  `yaml:"listen"` // host:port
-	Socket      string  `yaml:"socket"` // a Unix socket's path, or [SocketOff]; empty: beside the SQLite store
-	PublicURL   string  `yaml:"publicUrl"`
-	TLS         TLS     `yaml:"tls"`
-	BehindProxy bool    `yaml:"behindProxy"`
-	Limits      Limits  `yaml:"limits"`
-	Production  bool    `yaml:"production"` // also set by NODE_ENV=production
-	Tokens      []Token `yaml:"tokens"`
-	Web         Web     `yaml:"web"`
 }
 
 // SocketOff is the server.socket of a desk without a Unix socket.
@@ -257,15 +242,6 @@ type AgentShield struct {
 	Enabled bool    `yaml:"enabled"`
 	Targets []Place `yaml:"targets"`
 }
-
-// Risk is a threshold: a risk class, or none.
-type Risk struct {
-	Class approval.RiskClass
-	Set   bool
-}
-
-// Reaches reports whether the class is at or above the threshold.
-func (r Risk) Reaches(c approval.RiskClass) bool { return r.Set && c >= r.Class }
 
 // HasToken reports whether a caller may come with that token.
 func (c Config) HasToken(token string) bool { return c.TokenName(token) != "" }

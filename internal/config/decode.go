@@ -1,6 +1,8 @@
 package config
 
 import (
+	"errors"
+	"io/fs"
 	"reflect"
 	"slices"
 	"strconv"
@@ -216,4 +218,13 @@ func (d *decoder) decodeText(text string, isText bool, v reflect.Value, at spot)
 	default:
 		v.SetString(text)
 	}
+}
+
+// PlainCause says why a file cannot be read, without repeating its name.
+func PlainCause(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
 }

@@ -6,8 +6,6 @@ import (
 	"approvalbot/internal/approval"
 )
 
-const day = 24 * time.Hour
-
 // Defaults is the configuration of an empty file. approvals.tools is not in it:
 // without that block approvals are disabled.
 func Defaults() Config {

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"io/fs"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -68,15 +66,6 @@ func Home(env Environ) string {
 	return filepath.Join(home, below, "approvalbot")
 }
 
-// PlainCause says why a file cannot be read, without repeating its name.
-func PlainCause(err error) string {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err.Error()
-	}
-	return err.Error()
-}
-
 // Parse reads a configuration's text; file names it in mistakes, and relative paths
 // count from there. over overrides the text. What is written is looked at key by key; check
 // reports, in r, what is wrong with the whole. The error is a Mistakes with every mistake there is.
@@ -134,13 +123,4 @@ func (d *decoder) parse(text []byte) (*yaml.Node, bool) {
 		return empty, true
 	}
 	return doc.Content[0], true
-}
-
-// Loopback reports whether a listener on that host is reached from this machine only.
-func Loopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback()
 }

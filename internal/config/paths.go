@@ -1,20 +1,9 @@
 package config
 
 import (
-	"path/filepath"
 	"reflect"
 	"strings"
 )
-
-// beside gives a path that the configuration names: a relative one counts from the
-// configuration's own directory, so that it is the same file wherever a command is
-// started.
-func beside(config, path string) string {
-	if path == "" || filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(filepath.Dir(config), path)
-}
 
 // locate puts every path of the configuration in its place: the store's, the socket's,
 // calendars', and those of the keys whose names end in File.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -91,4 +92,14 @@ func (d *decoder) readSecretFile(path string, into reflect.Value, key string) {
 	default:
 		into.SetString(strings.TrimRight(string(data), "\r\n"))
 	}
+}
+
+// beside gives a path that the configuration names: a relative one counts from the
+// configuration's own directory, so that it is the same file wherever a command is
+// started.
+func beside(config, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(config), path)
 }

@@ -124,3 +124,14 @@ var name = lazy.Pattern(`^[\p{L}\p{N}][\p{L}\p{N}._-]*$`)
 
 // GoodName reports whether people, tokens and agents may be called so.
 func GoodName(s string) bool { return utf8.RuneCountInString(s) <= 64 && name.MatchString(s) }
+
+// Risk is a threshold: a risk class, or none.
+type Risk struct {
+	Class approval.RiskClass
+	Set   bool
+}
+
+// Reaches reports whether the class is at or above the threshold.
+func (r Risk) Reaches(c approval.RiskClass) bool { return r.Set && c >= r.Class }
+
+const day = 24 * time.Hour

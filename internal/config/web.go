@@ -2,10 +2,24 @@ package config
 
 import (
 	"net"
+	"net/netip"
 	"net/url"
 
 	"go.yaml.in/yaml/v3"
 )
+
+// Server is the HTTP side.
+type Server struct {
+	Listen      string  `yaml:"listen"` // host:port
+	Socket      string  `yaml:"socket"` // a Unix socket's path, or [SocketOff]; empty: beside the SQLite store
+	PublicURL   string  `yaml:"publicUrl"`
+	TLS         TLS     `yaml:"tls"`
+	BehindProxy bool    `yaml:"behindProxy"`
+	Limits      Limits  `yaml:"limits"`
+	Production  bool    `yaml:"production"` // also set by NODE_ENV=production
+	Tokens      []Token `yaml:"tokens"`
+	Web         Web     `yaml:"web"`
+}
 
 // Web is the desk's pages for people.
 type Web struct {
@@ -80,4 +94,13 @@ func (s Server) WebURL() string {
 		return "https://" + net.JoinHostPort("localhost", port)
 	}
 	return "http://" + net.JoinHostPort("localhost", port)
+}
+
+// Loopback reports whether a listener on that host is reached from this machine only.
+func Loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
 }

@@ -36,7 +36,7 @@ func (d *Daemon) callbackBody(ctx context.Context, a approval.Approval) ([]byte,
 
 // CallbackOwner is what the configuration in force says of a token.
 func (d *Daemon) CallbackOwner(name string) (callback.Owner, bool) {
-	cfg := d.live.Load()
+	cfg := d.Config()
 	i := slices.IndexFunc(cfg.Server.Tokens, func(t config.Token) bool { return t.Name == name })
 	if i < 0 {
 		return callback.Owner{}, false

@@ -104,11 +104,11 @@ func (d *Daemon) receive(ctx context.Context, name string) error {
 func (d *Daemon) newBot(name string) (bot, error) {
 	switch name {
 	case "telegram":
-		return telegram.New(effective.Telegram(d.cfg.Channels.Telegram), d.talk, d.Store, d.Gate.Handled, d.log)
+		return telegram.New(effective.Telegram(d.cfg.Channels.Telegram), d.talk, d.Store, d.Gate.Chats().Handled, d.log)
 	case approval.VerifierChannel:
-		return telegram.New(effective.VerifierTelegram(d.cfg), d.talk, d.Store, d.Gate.Handled, d.log)
+		return telegram.New(effective.VerifierTelegram(d.cfg), d.talk, d.Store, d.Gate.Chats().Handled, d.log)
 	}
-	return discord.New(effective.Discord(d.cfg.Channels.Discord), d.talk, d.Store, d.Gate.Handled, d.log)
+	return discord.New(effective.Discord(d.cfg.Channels.Discord), d.talk, d.Store, d.Gate.Chats().Handled, d.log)
 }
 
 // caughtUp is closed once what waited on the platforms while no desk ran was
@@ -200,12 +200,12 @@ func (d *Daemon) agreed() error { return d.Store.Agreed(d.Gate.PolicyHash()) }
 func (d *Daemon) onChange(ctx context.Context) func(store.Changed) {
 	return func(c store.Changed) {
 		if c.Moved {
-			if err := d.learnMoves(ctx, d.table); err != nil {
+			if err := d.learnMoves(ctx, d.table()); err != nil {
 				d.log.Error("chats that moved could not be looked up", "reason", err)
 			}
 		}
 		for _, key := range c.Keys {
-			d.Gate.Wake(key)
+			d.Gate.Upkeep().Wake(key)
 		}
 		if c.People {
 			d.learnAbsences(ctx)
@@ -226,7 +226,7 @@ func (d *Daemon) onChange(ctx context.Context) func(store.Changed) {
 // learnAbsences has the Gate know who is away. Where that fails it does so as soon as it
 // counts a yes, or counts none.
 func (d *Daemon) learnAbsences(ctx context.Context) {
-	if err := d.Gate.LearnAbsences(ctx); err != nil {
+	if err := d.Gate.Absences().Learn(ctx); err != nil {
 		d.log.Error("who is away cannot be read", "reason", err)
 	}
 }

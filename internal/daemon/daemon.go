@@ -60,8 +60,8 @@ type Daemon struct {
 
 	options        Options
 	log            *slog.Logger
-	cfg            config.Config                 // as it was started
-	live           atomic.Pointer[config.Config] // as it is in force
+	cfg            config.Config            // as it was started
+	inForce        atomic.Pointer[snapshot] // what the newest configuration puts in force
 	reloading      sync.Mutex
 	loaded         atomic.Int64           // the store's generation of the configuration in force
 	outdated       chan struct{}          // another was loaded elsewhere
@@ -69,7 +69,6 @@ type Daemon struct {
 	telling        sync.WaitGroup         // announcements under way
 	lingering      chan struct{}          // removed people have something still
 	otherDuty      chan struct{}          // another configuration may have other calendars
-	table          *routing.Table
 	talk           *textcmd.Handler
 	bots           map[string]bot // by platform; those that are on
 	receivers      receivers      // the adapters that take updates in here

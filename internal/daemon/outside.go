@@ -9,6 +9,7 @@ import (
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
 	"approvalbot/internal/verifier"
+	"approvalbot/routing"
 )
 
 // outside adds the opinions that are asked for over the network: the verifier
@@ -42,8 +43,8 @@ func (d *Daemon) outside(cfg config.Config, rules *core.Rules) error {
 }
 
 // rulesOf makes the snapshot that a configuration means.
-func (d *Daemon) rulesOf(ctx context.Context, cfg config.Config) (core.Rules, error) {
-	rules, err := effective.Rules(cfg, d.table)
+func (d *Daemon) rulesOf(ctx context.Context, cfg config.Config, table *routing.Table) (core.Rules, error) {
+	rules, err := effective.Rules(cfg, table)
 	if err != nil {
 		return rules, err
 	}

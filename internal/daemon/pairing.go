@@ -28,7 +28,7 @@ func (p pairings) Pair(
 	if right {
 		p.desk.log.Info("a pairing code was given in a chat; what the configuration lacks for that is in missing",
 			"channel", who.Chat.Channel, "target", who.Chat.String(), "person", v.Channel+":"+v.UserID,
-			"name", display.Escape(who.Name), "missing", local.Missing(*p.desk.live.Load(), chatOf(who)))
+			"name", display.Escape(who.Name), "missing", local.Missing(p.desk.Config(), chatOf(who)))
 	}
 	return right, err
 }
@@ -58,7 +58,7 @@ func (p pairings) Get(ctx context.Context, id string) (api.Pairing, error) {
 		out.Answer = &api.PairingWho{
 			Channel: v.Channel, UserID: v.UserID, Name: who.Name, Chat: who.Chat.String(), Person: v.Person,
 		}
-		out.Lines = local.Missing(*p.desk.live.Load(), chatOf(*who))
+		out.Lines = local.Missing(p.desk.Config(), chatOf(*who))
 		if p.desk.options.Local != nil && p.desk.options.Local.Writable(chatOf(*who)) {
 			out.File = p.desk.options.Local.Path()
 		}

@@ -64,7 +64,7 @@ func (d *Daemon) reloadFor(ctx context.Context, who core.Caller) (api.Reloaded, 
 }
 
 // Config is the configuration in force.
-func (d *Daemon) Config() config.Config { return *d.live.Load() }
+func (d *Daemon) Config() config.Config { return d.inForce.Load().config }
 
 // Reload is reload for an operator, who wants the configuration everywhere.
 func (d *Daemon) Reload(ctx context.Context, by string) (api.Reloaded, error) {
@@ -91,7 +91,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	if _, err := d.SignIn.EndGone(ctx); err != nil {
 		return api.Reloaded{}, err
 	}
-	old, generation := *d.live.Load(), d.Store.Generation()
+	old, generation := d.Config(), d.Store.Generation()
 	next, warnings, err := d.options.Load()
 	if err != nil {
 		return api.Reloaded{}, err
@@ -107,7 +107,8 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	if len(fixed) > 0 {
 		d.log.Warn("some keys have changed that only a restart puts in force", "keys", strings.Join(fixed, ", "))
 	}
-	rules, err := d.rulesOf(ctx, next)
+	table := effective.Table(next).After(d.table())
+	rules, err := d.rulesOf(ctx, next, table)
 	if err != nil {
 		return api.Reloaded{}, err
 	}
@@ -116,7 +117,8 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 			return api.Reloaded{}, err
 		}
 	}
-	if err := d.Server.Tokens.Check(effective.Tokens(next)); err != nil {
+	tokens, err := d.Server.Tokens.Next(effective.Tokens(next))
+	if err != nil {
 		return api.Reloaded{}, err
 	}
 	r := api.Reloaded{PolicyHash: rules.Policy.Hash(), Changed: rules.Policy.Hash() != d.Gate.PolicyHash(),
@@ -125,17 +127,13 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	if len(r.Unproved) > 0 {
 		r.Otherwise = d.otherwise(ctx, rules.Policy)
 	}
-	if err := d.Gate.Announce(ctx, by, r.PolicyHash, slices.Concat(r.Looser, r.Unproved)); err != nil {
+	if err := d.Gate.Upkeep().Announce(ctx, by, r.PolicyHash, slices.Concat(r.Looser, r.Unproved)); err != nil {
 		return r, err
 	}
-	if err := d.Server.Tokens.Use(effective.Tokens(next)); err != nil {
-		return r, err
-	}
-	d.table.Use(effective.Table(next))
-	d.live.Store(&next)
-	d.Metrics.Use(known(next, rules))
-	d.Gate.Use(rules)
+	before := d.inForce.Swap(&snapshot{config: next, rules: rules, tokens: tokens, table: table})
+	before.tokens.Replaced()
 	d.SignIn.RulesChanged()
+	d.Metrics.Use(known(next, rules))
 	select {
 	case d.otherDuty <- struct{}{}:
 	default:
@@ -155,7 +153,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 	if gone, err := d.endGone(context.WithoutCancel(ctx)); err == nil {
 		r.Ended, r.EndsLater = list(gone.Lines()), gone.Waits
 	}
-	if err := d.Gate.Rejudge(context.WithoutCancel(ctx)); err != nil {
+	if err := d.Gate.Upkeep().Rejudge(context.WithoutCancel(ctx)); err != nil {
 		d.log.Error("pending approvals could not all be judged again; each will be at its next vote", "reason", err)
 	}
 	became := "became looser"
@@ -172,7 +170,7 @@ func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reload
 // otherwise says which known calls a policy would judge otherwise than the one in force. No reload
 // waits for what cannot be read.
 func (d *Daemon) otherwise(ctx context.Context, next core.Policy) []string {
-	found, err := d.Gate.Otherwise(ctx, next, policy.Examples())
+	found, err := d.Gate.Upkeep().Otherwise(ctx, next, policy.Examples())
 	if err != nil {
 		d.log.Warn("which calls are judged otherwise now could not be found out", "reason", err)
 		return nil
@@ -184,7 +182,7 @@ func (d *Daemon) otherwise(ctx context.Context, next core.Policy) []string {
 // configuration that the version before asked about.
 func (d *Daemon) announceVersion(ctx context.Context) {
 	looser := list(effective.LooserByVersion(d.Config()))
-	told, err := d.Gate.AnnounceVersion(ctx, "0.2", looser)
+	told, err := d.Gate.Upkeep().AnnounceVersion(ctx, "0.2", looser)
 	if err != nil {
 		d.log.Error("what this version allows more than the one before is not on record", "reason", err)
 	}
@@ -210,7 +208,7 @@ func reloader(by string) string {
 
 // announce tells every target chat something, once, as far as they can be reached.
 func (d *Daemon) announce(ctx context.Context, text string) {
-	d.tell(ctx, d.table.Route(approval.Approval{}).Targets, text)
+	d.tell(ctx, d.table().Route(approval.Approval{}).Targets, text)
 }
 
 // tell posts a text in each of the chats, once, without waiting for it.
@@ -233,7 +231,7 @@ func (d *Daemon) tell(ctx context.Context, chats []approval.Target, text string)
 
 // policyView is the effective policy for GET /v1/policy.
 func (d *Daemon) policyView(context.Context) (api.Policy, error) {
-	cfg := *d.live.Load()
+	cfg := d.Config()
 	rules := d.Gate.Rules()
 	classes, err := effective.Classes(cfg)
 	if err != nil {

@@ -61,7 +61,7 @@ func (d *Daemon) gauge(name, label string) (float64, bool) {
 	case "ready":
 		return truth(d.ready(ctx).Ready), true
 	case "judgements_cut_short":
-		return float64(d.Gate.CutShort()), true
+		return float64(d.Gate.Upkeep().CutShort()), true
 	case "rows_not_believed":
 		return float64(d.Store.Disbelieved()), true
 	case "calendars_failing", "duty_unknown":
@@ -74,7 +74,7 @@ func (d *Daemon) gauge(name, label string) (float64, bool) {
 		return aim.Share, aim.DecidedWithin > 0
 	}
 	if name == "drill_unreached_chats" || name == "drill_age_seconds" {
-		last, found, err := d.Gate.LastDrill(ctx)
+		last, found, err := d.Gate.Drills().LastDrill(ctx)
 		if name == "drill_age_seconds" {
 			return since(last.CreatedAtMs), found && err == nil
 		}

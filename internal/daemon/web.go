@@ -48,7 +48,7 @@ func (d *Daemon) pages() (*web.Web, error) {
 
 // asks reports whether the token of that name may still ask.
 func (d *Daemon) asks(name string) bool {
-	return slices.ContainsFunc(d.live.Load().Server.Tokens, func(t config.Token) bool {
+	return slices.ContainsFunc(d.Config().Server.Tokens, func(t config.Token) bool {
 		return t.Name == name && slices.Contains(t.Scopes, "approvals.request")
 	})
 }

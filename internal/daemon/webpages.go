@@ -34,7 +34,7 @@ func (d *Daemon) onDisk(ctx context.Context) web.OnDisk {
 	if err != nil {
 		return web.OnDisk{Mistake: err.Error()}
 	}
-	old := *d.live.Load()
+	old := d.Config()
 	out := web.OnDisk{Restart: effective.KeepRunning(&next, old)}
 	rules, err := effective.Rules(next, effective.Table(next))
 	if err != nil {
@@ -52,7 +52,7 @@ func (d *Daemon) onDisk(ctx context.Context) web.OnDisk {
 
 // rightsOf is what the tokens of a person may, together, beside deciding.
 func (d *Daemon) rightsOf(person string) (r web.Rights) {
-	for _, t := range d.live.Load().Server.Tokens {
+	for _, t := range d.Config().Server.Tokens {
 		if t.Person == person && person != "" {
 			r.Audit = r.Audit || slices.Contains(t.Scopes, "operator.audit")
 			r.Admin = r.Admin || slices.Contains(t.Scopes, "operator.admin")
@@ -96,7 +96,7 @@ func (d *Daemon) health(ctx context.Context) []core.Diagnostic {
 		out = append(out, core.Warn("audit log",
 			"its newest signed checkpoint is "+card.Span(age(s.LastCheckMs))+" old", "look at the desk's log"))
 	}
-	if last, drilled, err := d.Gate.LastDrill(ctx); err == nil && drilled && len(last.Missing) > 0 {
+	if last, drilled, err := d.Gate.Drills().LastDrill(ctx); err == nil && drilled && len(last.Missing) > 0 {
 		out = append(out, core.Warn("drill", fmt.Sprintf("%d chats got no card", len(last.Missing)), "run approvalbot drill"))
 	}
 	return append(out, core.OK("waiting", fmt.Sprintf("%d requests wait, %d records are in the log", s.Pending,

@@ -54,7 +54,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 	log, version := o.Log, o.Version
 	d := &Daemon{options: o, log: log, cfg: cfg, bots: map[string]bot{}, outdated: make(chan struct{}, 1), otherDuty: make(chan struct{}, 1),
 		lingering: make(chan struct{}, 1)}
-	d.live.Store(&cfg)
+	d.inForce.Store(&snapshot{config: cfg})
 	build, err := policy.Build()
 	if err != nil {
 		return nil, err
@@ -73,13 +73,14 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 		return nil, err
 	}
 	d.Metrics = metrics.New(tool.Known()...)
-	rules, err := d.rules(ctx)
+	rules, table, err := d.rules(ctx)
 	if err != nil {
 		return nil, err
 	}
 	d.Metrics.Use(known(cfg, rules))
 	d.feed = events.NewFeed(d.Store, log)
-	d.Gate = core.NewGate(d.Store, rules, log, d.committed, d.Metrics.Observe, d.feed.Notify)
+	d.inForce.Store(&snapshot{config: cfg, rules: rules, table: table})
+	d.Gate = core.NewGate(d.Store.CoreStores(), rules, log, d.committed, d.Metrics.Observe, d.feed.Notify)
 	d.SignIn = signin.New(d.Store.SignInStores(), d.Gate)
 	d.Gate.TrustSigners(d.SignIn)
 	if err := errors.Join(d.Gate.ShareSeed(d.Store.Seed()), d.SignIn.ShareSeed(d.Store.Seed())); err != nil {
@@ -90,12 +91,12 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 		return nil, err
 	}
 	d.timers = routing.NewTimers(d.Store, d.Gate, log)
-	d.drills = routing.NewDrills(d.Gate, func(t time.Time) time.Time { return d.Gate.Rules().Drill.Next(t) }, log)
+	d.drills = routing.NewDrills(d.Gate.Drills(), func(t time.Time) time.Time { return d.Gate.Rules().Drill.Next(t) }, log)
 	d.notices = routing.NewNotices(d.Store, d.post, d.SignIn.NoticesDue(), log)
 	if d.web, err = d.pages(); err != nil {
 		return nil, err
 	}
-	d.talk = textcmd.NewHandler(d.Gate, pairings{d.SignIn, d}, d.Store, loginLinks{d}, d.isPlace)
+	d.talk = textcmd.NewHandler(d.Gate.Chats(), pairings{d.SignIn, d}, d.Store, loginLinks{d}, d.isPlace)
 	mount, err := d.connect()
 	if err != nil {
 		return nil, err
@@ -112,9 +113,10 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 	if err != nil {
 		return nil, err
 	}
+	d.followOne()
 	d.gateway = gateway.New(gateway.Config{
 		Server: d.Server, Gate: d.Gate, Feed: d.feed, Log: log, Version: version, Policy: d.policyView,
-		AgentShield: func() bool { return d.live.Load().Approvals.AgentShield.Enabled },
+		AgentShield: func() bool { return d.Config().Approvals.AgentShield.Enabled },
 	})
 	d.Server.Mount("GET "+gatewayPath, d.gateway)
 	d.Server.Mount(MCPPath, d.mcpHandler())
@@ -129,8 +131,8 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 func (d *Daemon) audited() audit.Desk {
 	return audit.Desk{
 		Store: d.Store, Log: d.log, Keep: time.Duration(d.cfg.Store.Retention.Audit), Tell: d.tell,
-		Issuer: func() string { return cmp.Or(d.live.Load().Server.PublicURL, "approvalbot") },
-		Chats:  func() []approval.Target { return config.Targets(d.live.Load().ApprovalTools().Routing.AuditChats) },
+		Issuer: func() string { return cmp.Or(d.Config().Server.PublicURL, "approvalbot") },
+		Chats:  func() []approval.Target { return config.Targets(d.Config().ApprovalTools().Routing.AuditChats) },
 	}
 }
 
@@ -143,12 +145,13 @@ func (d *Daemon) audit() *server.Audit {
 
 // rules makes the snapshot of what the operator configured, with the chats that
 // have moved since.
-func (d *Daemon) rules(ctx context.Context) (core.Rules, error) {
-	d.table = effective.Table(d.cfg)
-	if err := d.learnMoves(ctx, d.table); err != nil {
-		return core.Rules{}, err
+func (d *Daemon) rules(ctx context.Context) (core.Rules, *routing.Table, error) {
+	table := effective.Table(d.cfg)
+	if err := d.learnMoves(ctx, table); err != nil {
+		return core.Rules{}, nil, err
 	}
-	return d.rulesOf(ctx, d.cfg)
+	rules, err := d.rulesOf(ctx, d.cfg, table)
+	return rules, table, err
 }
 
 // connect makes the adapters of the platforms that are on, and gives the handlers
@@ -156,14 +159,14 @@ func (d *Daemon) rules(ctx context.Context) (core.Rules, error) {
 func (d *Daemon) connect() (map[string]http.Handler, error) {
 	mount := map[string]http.Handler{}
 	if d.cfg.Channels.Telegram.On() {
-		t, err := telegram.New(effective.Telegram(d.cfg.Channels.Telegram), d.talk, d.Store, d.Gate.Handled, d.log)
+		t, err := telegram.New(effective.Telegram(d.cfg.Channels.Telegram), d.talk, d.Store, d.Gate.Chats().Handled, d.log)
 		if err != nil {
 			return nil, err
 		}
 		d.bots["telegram"], mount["POST "+WebhookPath] = t, d.poking(t.WebhookHandler(connection.Authenticated))
 	}
 	if d.cfg.Channels.Discord.On() {
-		x, err := discord.New(effective.Discord(d.cfg.Channels.Discord), d.talk, d.Store, d.Gate.Handled, d.log)
+		x, err := discord.New(effective.Discord(d.cfg.Channels.Discord), d.talk, d.Store, d.Gate.Chats().Handled, d.log)
 		if err != nil {
 			return nil, err
 		}
@@ -217,11 +220,11 @@ func (d *Daemon) committed(c core.Change) {
 // isPlace reports whether the operator named that chat: as a target, or as a
 // chat where sessions live.
 func (d *Daemon) isPlace(t approval.Target) bool {
-	if d.table.Names(t) {
+	if d.table().Names(t) {
 		return true
 	}
-	cfg := d.live.Load()
-	if slices.ContainsFunc(effective.VerifierChats(*cfg), func(p approval.Target) bool { return p.Names(t) }) {
+	cfg := d.Config()
+	if slices.ContainsFunc(effective.VerifierChats(cfg), func(p approval.Target) bool { return p.Names(t) }) {
 		return true
 	}
 	for _, token := range cfg.Server.Tokens {
@@ -303,7 +306,7 @@ func (d *Daemon) settle(ctx context.Context) error {
 			if put, err := d.Store.PutBack(ctx); err != nil || !put { // another instance was first, and may serve already
 				return err
 			}
-			if err := d.Gate.RevokeUnclaimed(ctx, "the store was put back from a backup; ask again"); err != nil {
+			if err := d.Gate.Upkeep().RevokeUnclaimed(ctx, "the store was put back from a backup; ask again"); err != nil {
 				return err
 			}
 			return d.Store.Settled(ctx)
@@ -321,7 +324,7 @@ func (d *Daemon) onTime(ctx context.Context) error {
 	work, ctx := errgroup.WithContext(ctx)
 	ready := d.caughtUp(ctx)
 	work.Go(func() error { // it was planned by the configuration of before
-		if err := d.Gate.Replan(ctx); err != nil && ctx.Err() == nil {
+		if err := d.Gate.Upkeep().Replan(ctx); err != nil && ctx.Err() == nil {
 			d.log.Error("who hears of what waits cannot be planned anew; at its next step it is", "reason", err)
 		}
 		return nil

@@ -155,7 +155,7 @@ func shieldList(c *call, in shieldListing) (any, error) {
 	for _, a := range all {
 		a = a.SeenBy(c.who.Token)
 		out = append(out, shieldCard{a.ID, a.Code, a.ToolName, a.Fingerprint, a.AgentID, a.SessionKey, string(a.Status),
-			outcome(a, toolWords).Decision, a.CreatedAtMs, a.ExpiresAtMs})
+			outcome(&a, toolWords).Decision, a.CreatedAtMs, a.ExpiresAtMs})
 	}
 	return out, nil
 }

@@ -142,7 +142,7 @@ func (f execFacts) warning() string {
 
 // end says how an approval ended, with the few reasons that clients know.
 func (r *record) end(a approval.Approval) {
-	end := outcome(a, execWords)
+	end := outcome(&a, execWords)
 	r.ResolvedAtMs, r.Resolver = a.ResolvedAtMs, resolverOf(a)
 	switch {
 	case end.Decision == nil && a.Status == approval.Expired:

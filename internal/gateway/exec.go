@@ -54,7 +54,7 @@ func execRequest(c *call, in execAsk) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := c.ask(asked, in.TwoPhase, execWords)
+	out, err := c.ask(&asked, in.TwoPhase, execWords)
 	return out, inExecWords(err)
 }
 

@@ -55,7 +55,7 @@ func (g *Gateway) execCard(ctx context.Context, a approval.Approval) (execCard, 
 	if o := a.Origin; o != nil {
 		f.TurnSourceChannel, f.TurnSourceTo, f.TurnSourceThreadID = o.Channel, o.To, o.ThreadID
 	}
-	facts, err := g.cfg.Gate.Payload(ctx, a)
+	facts, err := g.cfg.Gate.Cards().Payload(ctx, a)
 	env := ""
 	for _, x := range facts {
 		switch x.Name {

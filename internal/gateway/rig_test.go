@@ -119,7 +119,7 @@ func (d *desk) open() {
 	d.logs = &bytes.Buffer{}
 	log := slog.New(slog.NewJSONHandler(&locked{b: d.logs}, nil))
 	feed := events.NewFeed(d.store, log)
-	d.gate = core.NewGate(d.store, rules(d.t), log, feed.Notify)
+	d.gate = core.NewGate(d.store.CoreStores(), rules(d.t), log, feed.Notify)
 	d.srv, err = server.New(server.Config{Gate: d.gate, Tokens: tokens(), Feed: feed, Log: log})
 	require.NoError(d.t, err)
 	d.gw = New(Config{Server: d.srv, Gate: d.gate, Feed: feed, Log: log, Version: "test", AgentShield: func() bool { return true },

@@ -14,7 +14,8 @@ type toolAsk struct {
 }
 
 func toolRequest(c *call, in toolAsk) (any, error) {
-	return c.ask(view.CallOf(in.CreateRequest), in.TwoPhase, toolWords)
+	asked := view.CallOf(in.CreateRequest)
+	return c.ask(&asked, in.TwoPhase, toolWords)
 }
 
 func toolGet(c *call, in one) (any, error) {

@@ -39,7 +39,7 @@ func execWords(d approval.Decision) string {
 	return string(d)
 }
 
-func outcome(a approval.Approval, words dialect) decided {
+func outcome(a *approval.Approval, words dialect) decided {
 	out := decided{ID: a.ID, CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs, Reason: a.Reason}
 	verdict := ""
 	switch {
@@ -65,9 +65,9 @@ func (c *call) standing() core.Standing { return c.g.cfg.Server.Tokens.Standing(
 
 // await waits for the end of an approval. A connection that ends first gets no
 // answer; its client asks again with waitDecision.
-func (c *call) await(a approval.Approval, words dialect) (any, error) {
-	a, err := c.g.cfg.Gate.Wait(c.ctx, a.Key, c.standing())
-	if err == nil && !a.Final() {
+func (c *call) await(key string, words dialect) (any, error) {
+	a, err := c.g.cfg.Gate.Wait(c.ctx, key, c.standing())
+	if err == nil && !a.Status.Final() {
 		err = approval.Refuse(approval.CodeUnavailable, "The connection ends before the decision; connect again and wait "+
 			"for it.")
 	}
@@ -79,13 +79,22 @@ func (c *call) await(a approval.Approval, words dialect) (any, error) {
 
 // ask submits a call and waits for its end; with twoPhase it tells the client
 // first that it was taken.
-func (c *call) ask(in approval.Call, twoPhase bool, words dialect) (any, error) {
-	a, _, err := c.g.cfg.Gate.Submit(c.ctx, c.who, in)
+func (c *call) ask(in *approval.Call, twoPhase bool, words dialect) (any, error) {
+	key, err := c.submit(in, twoPhase)
+	if err != nil {
+		return nil, err
+	}
+	return c.await(key, words)
+}
+
+// submit submits a call and gives the key of its approval.
+func (c *call) submit(in *approval.Call, twoPhase bool) (key string, err error) {
+	a, _, err := c.g.cfg.Gate.Submit(c.ctx, c.who, *in)
 	if err == nil {
 		_, err = c.standing()() // it may have taken long to ask others
 	}
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	if twoPhase {
 		first := accepted{Status: "accepted", ID: a.ID, CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs}
@@ -94,7 +103,7 @@ func (c *call) ask(in approval.Call, twoPhase bool, words dialect) (any, error) 
 		}
 		c.answer(c.id, first)
 	}
-	return c.await(a, words)
+	return a.Key, nil
 }
 
 // route says, in the words of exec's clients, how people are notified of an approval. decidable: a
@@ -116,10 +125,18 @@ func route(a approval.Approval, decidable bool) string {
 // it.
 func waitDecision(words dialect) func(*call, one) (any, error) {
 	return func(c *call, in one) (any, error) {
-		a, err := c.find(in.ID)
+		key, err := c.keyOf(in.ID)
 		if err != nil {
 			return nil, err
 		}
-		return c.await(a, words)
+		return c.await(key, words)
 	}
+}
+
+// keyOf is the key of what find gives. It is not inlined, for an approval would then be on the stack of each that waits.
+//
+//go:noinline
+func (c *call) keyOf(id string) (string, error) {
+	a, err := c.find(id)
+	return a.Key, err
 }

@@ -19,10 +19,23 @@ type Answer struct {
 type dialect struct {
 	allow func(c Call, why string) Answer
 	deny  func(c Call, why string) Answer // of what cannot be read c is empty
+
+	silence bool // an empty answer with status 0 decides nothing, and the runtime's own rules go on
 }
 
 // Allow lets a call run, and why is for people.
 func (e Event) Allow(c Call, why string) Answer { return e.dialect.allow(c, line(why)) }
+
+// CanBeSilent reports whether the event has an answer that decides nothing.
+func (e Event) CanBeSilent() bool { return e.dialect.silence }
+
+// Silent decides nothing: the runtime goes on by its own rules. It is an allow if the event has no such answer.
+func (e Event) Silent(c Call, why string) Answer {
+	if !e.dialect.silence {
+		return e.Allow(c, why)
+	}
+	return Answer{}
+}
 
 // Deny keeps a call from running. The model reads why, if the runtime shows it.
 func (e Event) Deny(c Call, why string) Answer {
@@ -103,6 +116,12 @@ func claudePre() dialect {
 	}
 }
 
+// orSilent is the dialect where an empty answer was seen to leave the runtime's own rules in force.
+func (d dialect) orSilent() dialect {
+	d.silence = true
+	return d
+}
+
 // claudePermission is the dialect of PermissionRequest in Claude Code.
 func claudePermission() dialect {
 	d := codexPermission()
@@ -136,6 +155,17 @@ func claudePost() dialect {
 	return dialect{
 		allow: func(Call, string) Answer { return specific(map[string]string{"hookEventName": "PostToolUse"}) },
 		deny:  func(_ Call, why string) Answer { return output(words{"decision", "block", "reason", why}) },
+	}
+}
+
+// claudePostFailure is the same of PostToolUseFailure, which takes no decision.
+func claudePostFailure() dialect {
+	answer := words{"hookEventName", "PostToolUseFailure"}
+	return dialect{
+		allow: func(Call, string) Answer { return specific(answer.object()) },
+		deny: func(_ Call, why string) Answer {
+			return specific(append(answer[:2:2], "additionalContext", why).object())
+		},
 	}
 }
 

@@ -44,8 +44,9 @@ const (
 
 // Verdict is whether a call may run, and why: a sentence for its model.
 type Verdict struct {
-	Allow bool
-	Why   string
+	Allow  bool
+	Policy bool // it is policy's alone: nobody was asked, and no yes of a person covers it
+	Why    string
 }
 
 func denied(why string) Verdict { return Verdict{Why: why} }
@@ -76,7 +77,7 @@ func Ask(ctx context.Context, d Approvals, c Call, until time.Time) Verdict {
 	case a.SessionKey != c.Session:
 		return denied("the approval is another session's; call the same again")
 	case a.Claim != nil:
-		return Verdict{Allow: true, Why: decidedBy(a)}
+		return Verdict{Allow: true, Policy: byPolicy(a), Why: decidedBy(a)}
 	case ctx.Err() != nil:
 		return denied(gone)
 	}
@@ -85,7 +86,12 @@ func Ask(ctx context.Context, d Approvals, c Call, until time.Time) Verdict {
 	if _, err = d.Claim(claiming, cmp.Or(q.id, a.ID), q.claim()); err != nil {
 		return q.failed(ctx, err)
 	}
-	return Verdict{Allow: true, Why: decidedBy(a)}
+	return Verdict{Allow: true, Policy: byPolicy(a), Why: decidedBy(a)}
+}
+
+// byPolicy reports that nobody but policy decided.
+func byPolicy(a api.Approval) bool {
+	return len(a.DecidedBy) == 1 && a.DecidedBy[0] == "policy" && len(a.Votes) == 0
 }
 
 // question is one call on its way through the desk.
@@ -102,12 +108,17 @@ type question struct {
 // name is not random here: a receipt of it that somebody kept is believed again for this
 // very call of this session alone, and until it expires.
 func (q *question) claim() api.ClaimRequest {
-	id := rand.Text()
-	if q.call.ID != "" && q.call.Session != "" {
-		sum := sha256.Sum256([]byte(q.call.Session + "\x00" + q.call.ID))
-		id = "hook:" + hex.EncodeToString(sum[:16])
-	}
+	id := cmp.Or(q.call.claimID(), rand.Text())
 	return api.ClaimRequest{ClaimID: id, ToolName: q.call.Tool, Params: q.call.Params, Bind: q.call.Request().Bind}
+}
+
+// claimID is the name of a call's claim; empty: its body does not name the call.
+func (c Call) claimID() string {
+	if c.ID == "" || c.Session == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(c.Session + "\x00" + c.ID))
+	return "hook:" + hex.EncodeToString(sum[:16])
 }
 
 // create asks for the call. An id that the runtime has used before names what is over:
@@ -216,16 +227,16 @@ func (q *question) failed(ctx context.Context, err error) Verdict {
 	return denied(Failed(err))
 }
 
-// Report tells the desk that a call has run: one that was claimed has its result, and a
-// card beside the runtime's own dialog, where somebody was quicker, is withdrawn. It gives
+// Report tells the desk how a call has ended, if the runtime says so: one that was claimed has its
+// result, and a card beside the runtime's own dialog, where somebody was quicker, is withdrawn. It gives
 // a sentence where that is worth the model's while; what the desk was not asked for is
 // none of its business.
 func Report(ctx context.Context, d Reporter, c Call) (problem string) {
 	for _, id := range []string{c.RequestID(), c.dialogID()} {
-		if id == "" {
+		if id == "" || c.outcome == nil {
 			continue
 		}
-		_, err := d.Result(ctx, id, api.ResultRequest{Status: "succeeded"})
+		err := report(ctx, d, id, c)
 		if err == nil {
 			return ""
 		}
@@ -241,6 +252,23 @@ func Report(ctx context.Context, d Reporter, c Call) (problem string) {
 		return "the card was not withdrawn: " + cause(err)
 	}
 	return ""
+}
+
+// report names the run that was claimed when people had decided; what policy allowed was claimed
+// under a random name, and has no other run.
+func report(ctx context.Context, d Reporter, id string, c Call) error {
+	result := *c.outcome
+	if id == c.RequestID() {
+		result.ClaimID = c.claimID()
+	}
+	_, err := d.Result(ctx, id, result)
+	var refused *api.Problem
+	if result.ClaimID == "" || !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
+		return err
+	}
+	result.ClaimID = ""
+	_, err = d.Result(ctx, id, result)
+	return err
 }
 
 // unasked reports a refusal because there is no such approval, or none in that state.

@@ -144,12 +144,37 @@ func TestAsk_Outage(t *testing.T) {
 // What went wrong with a report is said where the model can do something about it.
 func TestReport(t *testing.T) {
 	said := func(status int, code string) string {
-		return Report(t.Context(), deskOf(func(*http.Request) (int, any, error) { return status, api.Problem{Code: code, Detail: "No."}, nil }), Call{ID: "c"})
+		return Report(t.Context(), deskOf(func(*http.Request) (int, any, error) { return status, api.Problem{Code: code, Detail: "No."}, nil }),
+			Call{ID: "c", outcome: outcomeOf("succeeded")})
 	}
 	require.Empty(t, said(404, "not_found"))
 	require.Empty(t, said(409, "already_used"))
 	require.Equal(t, "the result was not reported: No. (unauthorized)", said(401, "unauthorized"))
 	require.Empty(t, Report(t.Context(), nil, Call{}))
+	require.Empty(t, Report(t.Context(), nil, Call{ID: "c", Session: "s"}), "of what is not known nothing is said")
+}
+
+// A result names the run that was claimed when people had decided. What policy let run at once was
+// claimed under another name: its result is of the call's id.
+func TestReport_NamesItsClaim(t *testing.T) {
+	t.Parallel()
+	c := Call{ID: "toolu_1", Session: "s", outcome: outcomeOf("failed")}
+	for _, byPolicy := range []bool{false, true} {
+		var named []string
+		require.Empty(t, Report(t.Context(), deskOf(func(r *http.Request) (int, any, error) {
+			var in api.ResultRequest
+			require.NoError(t, json.NewDecoder(r.Body).Decode(&in))
+			require.Equal(t, "failed", in.Status)
+			named = append(named, in.ClaimID)
+			if byPolicy && in.ClaimID != "" {
+				return 404, api.Problem{Code: "not_found"}, nil
+			}
+			return 200, pending, nil
+		}), c))
+		require.Equal(t, c.claimID(), named[0])
+		require.Len(t, named, map[bool]int{false: 1, true: 2}[byPolicy])
+		require.NotEqual(t, c.claimID(), Call{ID: "toolu_2", Session: "s"}.claimID())
+	}
 }
 
 // A card beside a runtime's own dialog names what only the body of the dialog and that of
@@ -157,7 +182,7 @@ func TestReport(t *testing.T) {
 func TestReport_WithdrawsTheCardBesideADialog(t *testing.T) {
 	dialog := Call{Tool: "Bash", Params: command("ls"), Session: "s", Prompt: "p"}
 	ran := dialog
-	ran.ID = "toolu_1"
+	ran.ID, ran.outcome = "toolu_1", outcomeOf("succeeded")
 	id := dialog.Request().ID
 	require.NotEmpty(t, id)
 	require.Equal(t, "toolu_1", ran.Request().ID)
@@ -174,10 +199,11 @@ func TestReport_WithdrawsTheCardBesideADialog(t *testing.T) {
 		result map[string]int // status of a result, by the approval's id
 		want   []string
 	}{
-		"answered in the terminal": {ran, map[string]int{"toolu_1": 404, id: 409}, []string{"toolu_1/result", id + "/result", id + "/withdraw"}},
-		"answered on the card":     {ran, map[string]int{"toolu_1": 404, id: 200}, []string{"toolu_1/result", id + "/result"}},
+		"answered in the terminal": {ran, map[string]int{"toolu_1": 404, id: 409}, []string{"toolu_1/result", "toolu_1/result", id + "/result", id + "/withdraw"}},
+		"answered on the card":     {ran, map[string]int{"toolu_1": 404, id: 200}, []string{"toolu_1/result", "toolu_1/result", id + "/result"}},
 		"asked before every call":  {ran, map[string]int{"toolu_1": 200}, []string{"toolu_1/result"}},
-		"of no prompt":             {Call{ID: "toolu_1", Session: "s"}, map[string]int{"toolu_1": 404}, []string{"toolu_1/result"}},
+		"of no prompt":             {Call{ID: "toolu_1", outcome: outcomeOf("succeeded")}, map[string]int{"toolu_1": 404}, []string{"toolu_1/result"}},
+		"not known":                {Call{Tool: "Bash", Params: command("ls"), Session: "s", Prompt: "p", ID: "toolu_1"}, nil, []string{id + "/withdraw"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

@@ -17,7 +17,7 @@ import (
 	"approvalbot/internal/lazy"
 )
 
-// MaxBody is how many bytes of a body are read. A desk takes less of a call.
+// MaxBody is how many bytes of a body are read: as many as a desk takes of a call.
 const MaxBody = 1 << 20
 
 // Call is one tool call as a runtime describes it.
@@ -33,6 +33,8 @@ type Call struct {
 	Model         string
 	Subagent      bool // the agent was started by another one
 	Typed         bool // the command may get a terminal, into which things are typed that no hook sees
+
+	outcome *api.ResultRequest // of an event that comes after it; nil: the body does not say how it ended
 
 	replaceable bool // a deny may replace its commands, see clineDeny
 }

@@ -68,12 +68,13 @@ func geminiBeforeTool(raw []byte) (Call, error) {
 	return b.decoded(c)
 }
 
-// qwenPreToolUse takes the model's id of the call: tool_use_id is made up anew for
-// every hook.
-func qwenPreToolUse(raw []byte) (Call, error) {
-	b := readBody(raw)
-	b.not("turn_id")
-	return b.decoded(claudeBody(b, "PreToolUse", "tool_call_id"))
+// qwenEvent takes the model's id of the call: tool_use_id is made up anew for every hook.
+func qwenEvent(event string) decoder {
+	return func(raw []byte) (Call, error) {
+		b := readBody(raw)
+		b.not("turn_id")
+		return b.decoded(claudeBody(b, event, "tool_call_id"))
+	}
 }
 
 // copilotCamel is Copilot's body for preToolUse, which does not name its event.
@@ -95,8 +96,11 @@ func copilotPascal(raw []byte) (Call, error) {
 
 // copilotTool is a tool's name as policy knows it. Copilot joins a server's name and its
 // tool's by a dash, which none of its own has: a server "read" with a tool "file" is no
-// tool that reads files.
+// tool that reads files. Its sql is for a database of the session's own.
 func copilotTool(name string) string {
+	if name == "sql" {
+		return "session_sql"
+	}
 	if strings.Contains(name, "-") && !strings.HasPrefix(name, "mcp__") {
 		return "mcp__" + name
 	}

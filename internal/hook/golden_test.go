@@ -163,7 +163,7 @@ func TestGolden_FromDocumentation(t *testing.T) {
 			Answer{Stdout: []byte(`{"permissionDecision":"deny","permissionDecisionReason":"denied by alice"}`)}},
 		{"claude", "PostToolUse",
 			`{"session_id":"s","cwd":"/w","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_response":{"stdout":"x"},"tool_use_id":"toolu_1"}`,
-			Call{Tool: "Bash", Session: "s", Workdir: "/w", ID: "toolu_1"}, `{"command":"ls"}`,
+			Call{Tool: "Bash", Session: "s", Workdir: "/w", ID: "toolu_1", outcome: outcomeOf("succeeded")}, `{"command":"ls"}`,
 			Answer{Stdout: []byte(`{"hookSpecificOutput":{"hookEventName":"PostToolUse"}}`)},
 			Answer{Stdout: []byte(`{"decision":"block","reason":"denied by alice"}`)}},
 	} {

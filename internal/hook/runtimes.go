@@ -37,7 +37,7 @@ func claudeCode() Runtime {
 		Events: []Event{
 			{
 				Name: "PreToolUse", Phase: Before, HTTP: true, Command: true, CallID: true,
-				decode: claudeEvent("PreToolUse", "tool_use_id"), dialect: claudePre(),
+				decode: claudeEvent("PreToolUse", "tool_use_id"), dialect: claudePre().orSilent(),
 			},
 			{
 				Name: "PermissionRequest", Phase: Permission, HTTP: true, Command: true,
@@ -45,7 +45,11 @@ func claudeCode() Runtime {
 			},
 			{
 				Name: "PostToolUse", Phase: After, HTTP: true, Command: true, CallID: true,
-				decode: claudeEvent("PostToolUse", "tool_use_id"), dialect: claudePost(),
+				decode: ended(claudeEvent("PostToolUse", "tool_use_id"), claudeEnd), dialect: claudePost(),
+			},
+			{
+				Name: "PostToolUseFailure", Phase: After, HTTP: true, Command: true, CallID: true,
+				decode: ended(claudeEvent("PostToolUseFailure", "tool_use_id"), claudeFailure), dialect: claudePostFailure(),
 			},
 		},
 		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen}, Closed: `onFailure: "block"`,
@@ -57,6 +61,7 @@ func claudeCode() Runtime {
 				`Agent SDK with settingSources: [] skip it; managed settings hold.`,
 			`Modes auto and acceptEdits never ask, so PermissionRequest does not see their calls.`,
 			`Exit status 2 does not deny a PermissionRequest.`,
+			`Of a command that goes on in the background no result is reported.`,
 			`A PermissionRequest hook is not told of a yes in the terminal (no closed connection, no signal): ` +
 				`the card is withdrawn by PostToolUse, once the call has run, and a tap before that changes nothing; after a no it stays ` +
 				`until it expires or Claude Code ends.`,
@@ -92,6 +97,7 @@ func codex() Runtime {
 			`What is typed into a running program (write_stdin) is shown to no hook, and no hook sees that a command has a terminal (tty): ` +
 				`a program that takes commands from one asks, and its card says that what is typed later is not shown.`,
 			`codex exec never asks, so PermissionRequest does not see its calls.`,
+			`Its hooks are not told whether a command failed, so no result is reported.`,
 			`A trusted repository can switch hooks off (features.hooks = false); requirements.toml holds.`,
 		},
 	}
@@ -115,7 +121,7 @@ func geminiCLI() Runtime {
 			`A deny in Claude's shape runs the call.`,
 			`Headless runs offer no shell tool unless a policy rule allows it; with the rule and a dead hook the call runs.`,
 			`A repository's settings can switch the hook off (hooksConfig).`,
-			`Bodies name no call.`,
+			`Bodies name no call, so no result is reported.`,
 		},
 	}
 }
@@ -128,10 +134,20 @@ func qwenCode() Runtime {
 			{CommandHook, "PreToolUse", "answers within 60 s, and then through the repeated call"},
 			{HTTPHook, "PreToolUse", "the same without a program"},
 		},
-		Events: []Event{{
-			Name: "PreToolUse", Phase: Before, HTTP: true, Command: true, CallID: true,
-			decode: qwenPreToolUse, dialect: claudePre(),
-		}},
+		Events: []Event{
+			{
+				Name: "PreToolUse", Phase: Before, HTTP: true, Command: true, CallID: true,
+				decode: qwenEvent("PreToolUse"), dialect: claudePre(),
+			},
+			{
+				Name: "PostToolUse", Phase: After, HTTP: true, Command: true, CallID: true,
+				decode: ended(qwenEvent("PostToolUse"), qwenEnd), dialect: claudePost(),
+			},
+			{
+				Name: "PostToolUseFailure", Phase: After, HTTP: true, Command: true, CallID: true,
+				decode: ended(qwenEvent("PostToolUseFailure"), qwenFailure), dialect: claudePostFailure(),
+			},
+		},
 		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen},
 		Limit: Limit{Default: time.Minute, Hard: time.Minute, Unit: time.Millisecond},
 		Traps: []string{
@@ -180,7 +196,7 @@ func copilotCLI() Runtime {
 			`A time-out always allows, so timeoutSec has to be long.`,
 			`A trusted repository's .claude/settings.json is run too: name the hook in one of both.`,
 			`A trusted repository's settings (.github/copilot, .claude) can switch a user's hook off (disableAllHooks); policy.d holds.`,
-			`Bodies name no call.`,
+			`Bodies name no call, and a command that failed is a success there, so no result is reported.`,
 		},
 	}
 }
@@ -324,6 +340,7 @@ func openCode() Runtime {
 		Traps: []string{
 			`A plugin that fails to load, does not parse or is missing: every call runs, and nothing says so.`,
 			`permission.ask of plugins is never called.`,
+			`A tool that throws, and a command that is cut off, have no result.`,
 			`Servers' tools are called SERVER_TOOL there, so a name with an underscore ` +
 				`is never taken for a tool of its own: apply_patch asks.`,
 			`opencode run rejects what it would have asked.`,

@@ -81,7 +81,7 @@ func newOffice(t testing.TB) *office {
 		People: []people.Person{{Name: "alice"}, {Name: "bob"}}, Tokens: map[string]string{"alice": "alice", "bob": "bob"}})
 	require.NoError(t, err)
 	rules := core.Rules{Enabled: true, Policy: judge{}, People: people, Router: nowhere{}, TimeoutMs: 900_000, MaxTimeoutMs: 86_400_000}
-	return &office{t, st, core.NewGate(st, rules, slog.New(slog.DiscardHandler))}
+	return &office{t, st, core.NewGate(st.CoreStores(), rules, slog.New(slog.DiscardHandler))}
 }
 
 // as is the desk as a token sees it from afar, inside as the desk's own process

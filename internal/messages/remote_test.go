@@ -40,7 +40,7 @@ func TestRemote(t *testing.T) {
 	engine, err := policy.New(policy.Config{Enabled: true})
 	require.NoError(t, err)
 	log := slog.New(slog.DiscardHandler)
-	gate := core.NewGate(st, core.Rules{Enabled: true, Policy: engine, People: people, Router: nowhere{}, TimeoutMs: 900_000, MaxTimeoutMs: 900_000}, log)
+	gate := core.NewGate(st.CoreStores(), core.Rules{Enabled: true, Policy: engine, People: people, Router: nowhere{}, TimeoutMs: 900_000, MaxTimeoutMs: 900_000}, log)
 	token := func(name string, who core.Caller) auth.Token {
 		return auth.Token{Name: name, Hash: auth.Hash(name + "-s3cret"), Caller: who}
 	}

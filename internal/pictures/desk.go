@@ -68,7 +68,7 @@ func newDesk(ctx context.Context) (*desk, error) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(context.WithoutCancel(ctx)) }()
-	return &desk{core.NewGate(s, rules, slog.New(slog.DiscardHandler)), func() { _ = s.Close(); <-ended }}, nil
+	return &desk{core.NewGate(s.CoreStores(), rules, slog.New(slog.DiscardHandler)), func() { _ = s.Close(); <-ended }}, nil
 }
 
 // call is one that an agent asks for.

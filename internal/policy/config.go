@@ -339,3 +339,6 @@ func sorted[S ~string](list []S) []S {
 	slices.Sort(out)
 	return slices.Compact(out)
 }
+
+// modes in the order of their strictness.
+var modes = []string{"off", "adaptive", "always"}

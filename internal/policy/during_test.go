@@ -36,7 +36,7 @@ func gateWith(t *testing.T, rules ...Rule) *core.Gate {
 		People: []people.Person{{Name: "alice"}, {Name: "bob"}}, Tokens: map[string]string{"alice": "alice", "bob": "bob"},
 	})
 	require.NoError(t, err)
-	return core.NewGate(st, core.Rules{
+	return core.NewGate(st.CoreStores(), core.Rules{
 		Enabled: true, Policy: ruleEngine(t, rules...), People: people, Router: nowhere{}, TimeoutMs: 900_000, MaxTimeoutMs: 86_400_000,
 	}, slog.New(slog.DiscardHandler))
 }

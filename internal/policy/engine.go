@@ -12,33 +12,10 @@ import (
 	"approvalbot/internal/policy/budget"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/line"
-	"approvalbot/internal/policy/pattern"
 	"approvalbot/internal/policy/program"
 	"approvalbot/internal/policy/tool"
 	"approvalbot/internal/policy/workspace"
 )
-
-// Engine judges calls by one Config. It never changes and is safe for
-// concurrent use.
-type Engine struct {
-	cfg       Config
-	hash      string
-	desk      workspace.Own
-	lines     *line.Wide
-	layers    []tool.Layer
-	agents    map[string]*agent
-	others    *agent // that nothing is said about
-	effective []approval.Factor
-	servers   tool.Table // of well-known servers, where somebody may say which they are
-	allowlist []pattern.Command
-	safeBins  map[string]bool
-	rules     []opRule
-	index     index
-	wants     bool          // some rule looks at paths
-	timed     bool          // some rule holds only in its window
-	calls     *sync.Pool    // of *judging
-	turns     chan struct{} // one for each judgement under way; a core stays free if there are two
-}
 
 var _ core.Policy = (*Engine)(nil)
 
@@ -101,112 +78,12 @@ func New(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-// agent is what the operator says of one agent.
-type agent struct {
-	terms *terms
-	desk  *workspace.Own
-	roots []string // its workspaces; none: what calls say may count
-
-	sandboxed bool // its commands are confined
-}
-
-// agent gives what is said of the agent of that id.
-func (e *Engine) agent(id string) *agent {
-	if a := e.agents[id]; a != nil {
-		return a
-	}
-	return e.others
-}
-
-// Hash names the policy: its configuration, defaults filled in, and the version
-// of the built-in rules.
-func (e *Engine) Hash() string { return e.hash }
-
-// judging is one call on its way through the stages.
-type judging struct {
-	tool.Reading
-	agent *agent
-	steps budget.Budget
-	cut   bool // the steps were not enough to read it
-
-	extra           finding.Effects // what others say it does
-	seen            line.Seen
-	place           workspace.Place // where its commands stand in the end
-	facts           facts
-	line            *string   // of an exec tool
-	argv            []string  // the same
-	dirs            [2]string // where the call says that it runs: its param, and what it is bound to
-	host            string    // on which machine, by its param
-	exec            execWords // what a call of an exec tool says about itself
-	stays           bool      // it runs in the workspace, with the environment as it is
-	unsure          string    // why shells may read its line otherwise, "" where they do not
-	unplaced        bool      // a command for which the call names no directory
-	bound           bool      // it runs in the sandbox that the operator vouches for
-	outsideProgram  bool      // it runs a program by a path that is not in the workspace
-	leavesWorkspace bool      // its line, read otherwise, may have an effect outside
-	static          approval.RiskClass
-	base            approval.RiskClass // with the operator's rules
-	class           approval.RiskClass // with a classifier's opinion too
-
-	outcome    approval.Outcome
-	policy     finding.Set // why the desk asks or refuses
-	reason     string      // of the first deny
-	now        time.Time   // where some rule holds only in its window
-	rule       *opRule     // the one that matched
-	why        string      // its sentence for people
-	settled    bool        // it says what the class is
-	asked      bool        // it asks for people
-	excused    bool        // the operator permits the call, whatever its class
-	malformed  bool        // it lacks what such a call cannot be without
-	hit        bool        // of the allowlist for commands
-	once       bool        // every single call is to be asked for
-	onMiss     string
-	heard      bool               // a classifier's opinion counts
-	said       approval.RiskClass // what it says
-	opened     bool               // the lack of one let the call go on
-	confidence float64
-	remarks    []string // reason codes of the classifier
-	votes      []approval.Vote
-	trace      []approval.Step // appended to by every stage
-}
-
-// stage looks at a call and says OutcomeAllow (no objection), OutcomeAsk or
-// OutcomeDeny. The strictest answer of all stages counts.
-type stage func(*Engine, *judging) approval.Outcome
-
-// place finds out where a call of the agent runs.
-func (a *agent) place(call *approval.Call, workdir, host string) workspace.Place {
-	return workspace.At(a.roots, a.desk, call.Bind, workdir, host)
-}
-
 // Judge evaluates one call. It does no I/O and gives the same answer to the
 // same call, as long as no window of a rule begins or ends. A call that takes more
 // steps than a judgement has, or whose caller goes away, is not read to its end: it asks.
 func (e *Engine) Judge(ctx context.Context, call approval.Call) approval.Judgement {
 	defer e.turned(e.turn(ctx))
 	return e.conclude(e.read(ctx, call))
-}
-
-// turn waits for a turn to judge, or until the caller has gone. What it gives is for
-// turned, once the call is judged.
-func (e *Engine) turn(ctx context.Context) (had bool) {
-	select {
-	case e.turns <- struct{}{}:
-		return true
-	default:
-	}
-	select {
-	case e.turns <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func (e *Engine) turned(had bool) {
-	if had {
-		<-e.turns
-	}
 }
 
 // read is the part that an opinion does not change. What it gives is spent by
@@ -264,14 +141,6 @@ type lists struct {
 	effects [4]approval.SideEffect
 	offers  [4]approval.Decision
 	texts   [6]string
-}
-
-// spent empties j for the next call; what calls said does not stay behind.
-func (e *Engine) spent(j *judging) {
-	memory, seen := j.Reading.Spent(), j.seen.Spent()
-	*j = judging{}
-	j.Memory, j.seen = memory, seen
-	e.calls.Put(j)
 }
 
 // obeyed adds whose yes the operator's rule wants, and its own.
@@ -340,35 +209,5 @@ func (j *judging) offers(list []approval.Decision, r approval.GrantScope) []appr
 	return append(list, approval.Deny)
 }
 
-// reasons gives the codes of what was found, of why the desk asks or refuses and
-// of the operator's rule, with the sentence of each, and then those of a
-// classifier.
-func (j *judging) reasons(all []string) (names, texts []string) {
-	var buf [24]finding.Code
-	codes := j.policy.List(j.Found.List(buf[:0]))
-	for _, c := range codes {
-		all = append(all, finding.Reasons[c].Text)
-	}
-	if j.rule != nil {
-		all = append(all, j.why)
-	}
-	n := len(all)
-	for _, c := range codes {
-		all = append(all, finding.Reasons[c].Name)
-	}
-	if j.rule != nil {
-		all = append(all, j.rule.code)
-	}
-	all = append(all, j.remarks...) // what a classifier says has no sentence of ours
-	return slices.Clip(all[n:]), all[:n:n]
-}
-
-// sideEffects joins what was found and what others say; running a command is one
-// by itself.
-func (j *judging) sideEffects() finding.Effects {
-	e := j.Found.Effects() | j.extra
-	if j.Tool.Kind == tool.Exec {
-		e |= finding.ProcExec
-	}
-	return e
-}
+// failsOpen is the key that lets calls go on without a classifier's opinion.
+const failsOpen = "approvals.tools.classifier.onLowConfidence"

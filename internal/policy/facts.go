@@ -1,22 +1,10 @@
 package policy
 
 import (
-	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/tool"
 	"approvalbot/internal/policy/workspace"
 )
-
-// facts are what rules ask about a call beside its commands; each is computed
-// when the first rule asks.
-type facts struct {
-	haveFiles, haveHosts bool
-	files                []workspace.File
-	machines             command.Hosts
-	paths                []string
-	params               map[string]any
-	programs             []string
-}
 
 // files gives the paths that a call names.
 func (e *Engine) files(j *judging) []workspace.File {

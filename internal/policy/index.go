@@ -12,18 +12,6 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// index finds the rules that could be about a call, so that a thousand rules
-// cost little more than fifty. Each rule stands in one of its maps, under every
-// name that it can be found by.
-type index struct {
-	tools    map[string][]int // folded, in lower case
-	programs map[string][]int
-	agents   map[string][]int
-	sessions map[string][]int
-	others   []int
-	commands []int // all of programs: where a line cannot be read, any could be meant
-}
-
 func newIndex(rules []opRule) (x index) {
 	x.tools, x.programs, x.agents, x.sessions = map[string][]int{}, map[string][]int{}, map[string][]int{}, map[string][]int{}
 	add := func(m map[string][]int, key string, i int) {

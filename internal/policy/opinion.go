@@ -8,9 +8,6 @@ import (
 	"approvalbot/internal/policy/finding"
 )
 
-// failsOpen is the key that lets calls go on without a classifier's opinion.
-const failsOpen = "approvals.tools.classifier.onLowConfidence"
-
 // maxRemarks bounds how many of a classifier's reason codes are kept.
 const maxRemarks = 8
 

@@ -27,10 +27,6 @@ func (j *judging) reach(e *Engine, class approval.RiskClass) (r approval.GrantSc
 	return r
 }
 
-// eachAsks are the findings of which every single call asks, whatever its class: what is typed
-// into a program, what a plan says and what answers a server is another thing each time.
-var eachAsks = finding.Of(finding.FeedsProcess, finding.ApprovesPlan, finding.BesideArguments)
-
 // obeyed are the findings of files that others run or obey: a yes for the session is for other
 // contents too, and of those people saw none.
 var obeyed = finding.Of(finding.WritesStartup, finding.WritesSystem, finding.WritesAccess, finding.WritesInstructions)

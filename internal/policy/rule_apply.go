@@ -75,13 +75,6 @@ func (r *opRule) until(now time.Time) string {
 	return "; the freeze ends " + r.during.Ends(now)
 }
 
-// loosens reports whether the rule would make the answer to a call of that class
-// milder.
-func (r *opRule) loosens(class approval.RiskClass) bool {
-	lowers := r.risk != nil && *r.risk < class
-	return lowers || r.approve || r.outcome == approval.OutcomeAllow
-}
-
 // matches reports whether the rule is about the call. In doubt a rule that
 // tightens is and a rule that loosens is not; nothing loosens R4.
 func (e *Engine) matches(r *opRule, j *judging) bool {

@@ -288,3 +288,10 @@ func effectOf(s approval.SideEffect) (finding.Effects, bool) {
 	}
 	return 0, s == approval.NoSideEffect
 }
+
+// loosens reports whether the rule would make the answer to a call of that class
+// milder.
+func (r *opRule) loosens(class approval.RiskClass) bool {
+	lowers := r.risk != nil && *r.risk < class
+	return lowers || r.approve || r.outcome == approval.OutcomeAllow
+}

@@ -8,33 +8,6 @@ import (
 	"approvalbot/internal/policy/tool"
 )
 
-// say records what a stage thought.
-func (j *judging) say(stage, rule string, o approval.Outcome, text string) approval.Outcome {
-	j.step(stage, rule, o.String(), text)
-	return o
-}
-
-// step adds to the trace, where one is wanted.
-func (j *judging) step(stage, rule, outcome, text string) {
-	if j.Call.Explain {
-		j.trace = append(j.trace, approval.Step{Stage: stage, Rule: rule, Outcome: outcome, Text: text})
-	}
-}
-
-// because is say for a rule that asks or refuses and has a reason code.
-func (j *judging) because(stage string, c finding.Code, o approval.Outcome) approval.Outcome {
-	j.policy.Add(c)
-	return j.say(stage, finding.Reasons[c].Name, o, finding.Reasons[c].Text)
-}
-
-// refuse is because for a deny: why is the sentence for the asker.
-func (j *judging) refuse(stage string, c finding.Code, why string) approval.Outcome {
-	if j.reason == "" {
-		j.reason = why
-	}
-	return j.because(stage, c, approval.OutcomeDeny)
-}
-
 // layersStage takes tools away. Nothing later gives them back.
 func layersStage(e *Engine, j *judging) approval.Outcome {
 	j.Tool = tool.Named(j.Call.ToolName)
@@ -97,8 +70,6 @@ func riskStage(e *Engine, j *judging) approval.Outcome {
 	j.base, j.class = j.static, j.static
 	return approval.OutcomeAllow
 }
-
-var classNames = [...]string{approval.R0.String(), approval.R1.String(), approval.R2.String(), approval.R3.String(), approval.R4.String()}
 
 // policyStage turns class and side effects into an outcome. What is denied for
 // its class is denied for the static class too: no rule and no opinion gets

@@ -7,21 +7,6 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// terms are what the operator says about classes: for one agent, or for all
-// that nothing is said about.
-type terms struct {
-	mode    string
-	ask     approval.RiskClass
-	human   approval.RiskClass
-	deny    approval.RiskClass // above R4: nothing is denied for its class
-	stepUp  approval.RiskClass // likewise: no yes must be signed
-	quorum  [approval.R4 + 1]int
-	refusal [approval.R4 + 1]string
-}
-
-// modes in the order of their strictness.
-var modes = []string{"off", "adaptive", "always"}
-
 // newTerms makes the terms of a normal Config, with an agent's own where they
 // are stricter.
 func newTerms(c *Config, a AgentLayer) *terms {

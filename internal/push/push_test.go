@@ -294,14 +294,14 @@ func newDesk(t *testing.T) *desk {
 	people, err := people.NewDirectory(people.Rights{People: []people.Person{{Name: "alice"}}, Tokens: map[string]string{"laptop": "alice"}})
 	require.NoError(t, err)
 	d := &desk{store: s}
-	d.gate = core.NewGate(s, core.Rules{Enabled: true, Push: true, Policy: askAll{}, People: people, Router: &routing.Table{},
+	d.gate = core.NewGate(s.CoreStores(), core.Rules{Enabled: true, Push: true, Policy: askAll{}, People: people, Router: &routing.Table{},
 		TimeoutMs: 900_000, MaxTimeoutMs: 900_000}, slog.New(slog.DiscardHandler), func(c core.Change) { d.wake(c) })
 	d.signin = signin.New(s.SignInStores(), d.gate)
 	return d
 }
 
 func (d *desk) dispatch(t *testing.T, c core.Channel) {
-	out := routing.NewDispatcher(core.PushChannel, c, d.store, d.gate, &routing.Table{}, func() {}, slog.New(slog.DiscardHandler))
+	out := routing.NewDispatcher(core.PushChannel, c, d.store, d.gate, func() *routing.Table { return &routing.Table{} }, func() {}, slog.New(slog.DiscardHandler))
 	d.wake = func(c core.Change) { out.WakeFor(c.Approval.Deliveries) }
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -1,10 +1,10 @@
 package server
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net/http"
 	"path"
@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -62,7 +63,7 @@ type call struct {
 type answer struct {
 	status   int
 	location string
-	body     any
+	body     any // a [*bytes.Buffer] is JSON already, and write's from then on
 }
 
 // with makes a route's serve from a function that takes the decoded body.
@@ -79,40 +80,6 @@ func with[In any](fn func(*call, In) (answer, error)) func(*call, []byte) (answe
 // without makes a route's serve from a function that takes no body.
 func without(fn func(*call) (answer, error)) func(*call, []byte) (answer, error) {
 	return func(c *call, _ []byte) (answer, error) { return fn(c) }
-}
-
-// endpoint makes a route's handler.
-func (s *Server) endpoint(rt route) http.HandlerFunc {
-	if rt.raw != nil {
-		return rt.raw
-	}
-	seen := s.metrics.Route(rt.method, rt.path)
-	if rt.stream != nil {
-		return s.streaming(rt, seen)
-	}
-	if rt.hook {
-		return s.hooks(rt, seen)
-	}
-	return func(w http.ResponseWriter, r *http.Request) {
-		start, status := time.Now(), http.StatusServiceUnavailable // a panic's
-		defer func() {
-			took := time.Since(start)
-			seen(status, took)
-			if s.log.Enabled(r.Context(), slog.LevelDebug) {
-				s.log.Debug("request", "method", rt.method, "route", rt.path, "status", status, "took", took)
-			}
-		}()
-		a, err := s.serve(rt, w, r)
-		if a.location != "" {
-			w.Header().Set("Location", a.location)
-		}
-		if err != nil {
-			status = s.refuse(w, r, err)
-			return
-		}
-		status = a.status
-		s.write(w, r, a.status, plainJSON, a.body)
-	}
 }
 
 // streaming makes the handler of a route whose answer goes on.
@@ -212,12 +179,27 @@ func scopeWords(scopes []auth.Scope) string {
 
 // write sends one JSON answer.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind []string, body any) {
-	b, err := json.Marshal(body, encoding)
-	if err != nil { // plain values always marshal
-		panic(fmt.Sprintf("answer of %s: %v", r.URL.Path, err))
+	b, is := body.(*bytes.Buffer)
+	if !is {
+		b = newBuffer()
+		if err := json.MarshalWrite(b, body, encoding); err != nil { // plain values always marshal
+			panic(fmt.Sprintf("answer of %s: %v", r.URL.Path, err))
+		}
 	}
-	send(w, status, kind, b)
+	send(w, status, kind, b.Bytes())
+	if b.Cap() <= maxBuffer {
+		b.Reset()
+		buffers.Put(b)
+	}
 }
+
+// maxBuffer is how large a buffer may be that is kept for another answer.
+const maxBuffer = 1 << 20
+
+// buffers are for answers, which would else grow from nothing each.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+func newBuffer() *bytes.Buffer { return buffers.Get().(*bytes.Buffer) }
 
 // send sends an answer that is JSON already.
 func send(w http.ResponseWriter, status int, kind []string, b []byte) {

@@ -83,9 +83,9 @@ func TestAdversary_T3_FiveRunsOnOneSignature(t *testing.T) {
 	a := d.ask("ask", `{"n":1}`)
 	s := signin.Session{ID: "s", Person: "alice", How: "link"}
 	shown := core.ShownCall{Fingerprint: a.ArgsFingerprint, PolicyHash: d.gate.PolicyHash()}
-	y, err := d.gate.BeginYes(ctx, s.WebUser(), a.Code, shown)
+	y, err := d.gate.Pages().BeginYes(ctx, s.WebUser(), a.Code, shown)
 	require.NoError(t, err)
-	_, err = d.gate.VoteSigned(ctx, s.WebUser(), a.Code, core.SignedYes{Nonce: y.Nonce, Response: key.Sign(t, y.Site, y.Challenge)}, "")
+	_, err = d.gate.Pages().VoteSigned(ctx, s.WebUser(), a.Code, core.SignedYes{Nonce: y.Nonce, Response: key.Sign(t, y.Site, y.Challenge)}, "")
 	require.NoError(t, err)
 
 	runs := 0

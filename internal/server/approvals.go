@@ -19,17 +19,17 @@ func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
 	if claimID != "" && !claim {
 		return answer{}, approval.Invalid(approval.FieldError{Field: "claimId", Problem: "needs claim=1"})
 	}
-	asked := view.CallOf(in)
-	if asked.Resume = c.query.flag("resume"); asked.Resume && !claim {
+	resume := c.query.flag("resume")
+	if resume && !claim {
 		return answer{}, approval.Invalid(approval.FieldError{Field: "resume", Problem: "needs claim=1"})
 	}
-	a, created, watch, err := s.gate.SubmitAndWatch(c.ctx, c.who, asked)
+	a, created, watch, err := s.submit(c, &in, resume)
 	if err != nil {
 		return answer{}, err
 	}
 	out := answer{status: http.StatusOK, location: "/v1/approvals/" + url.PathEscape(a.ID)}
 	switch {
-	case a.Final() || wait <= 0:
+	case a.Status.Final() || wait <= 0:
 		watch.Stop()
 		_, err = c.still() // it may have taken long to ask others
 	case watch == nil:
@@ -40,29 +40,36 @@ func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
 	if err != nil {
 		return out, err
 	}
-	if created && !a.Final() {
+	if created && !a.Status.Final() {
 		out.status = http.StatusCreated
 	}
 	out.body, err = s.claimed(c, a, cmp.Or(in.ID, a.ID), claim, claimID)
 	return out, err
 }
 
+// submit is [core.Gate.SubmitAndWatch] for what a request asks.
+func (s *Server) submit(c *call, in *api.CreateRequest, resume bool) (*approval.Approval, bool, *core.Watch, error) {
+	asked := view.CallOf(*in)
+	asked.Resume = resume
+	return s.gate.SubmitAndWatch(c.ctx, c.who, asked)
+}
+
 // claimed is an approval as its asker sees it, claimed in the same breath if that
-// was asked for and can be. id is the one that the asker has for it.
-func (s *Server) claimed(c *call, a approval.Approval, id string, claim bool, claimID string) (api.Approval, error) {
+// was asked for and can be: an [api.Approval]. id is the one that the asker has for it.
+func (s *Server) claimed(c *call, a *approval.Approval, id string, claim bool, claimID string) (any, error) {
 	var handed *api.Claim
 	if claim && a.Status == approval.Approved && connection.StillThere(c.ctx) {
 		got, err := s.gate.Claim(c.ctx, c.who, id, core.ClaimInput{ClaimID: claimID})
 		if err != nil {
-			return api.Approval{}, err
+			return nil, err
 		}
 		out := view.ClaimOf(got)
 		if out.Receipt, err = s.receipt(got.Approval); err != nil {
-			return api.Approval{}, err
+			return nil, err
 		}
-		a, handed = got.Approval, &out
+		a, handed = &got.Approval, &out
 	}
-	body, err := s.seen(c.ctx, c.who, a)
+	body, err := s.seen(c.ctx, c.who, *a)
 	body.Claim = handed
 	return body, err
 }
@@ -70,8 +77,7 @@ func (s *Server) claimed(c *call, a approval.Approval, id string, claim bool, cl
 func (s *Server) get(c *call) (answer, error) {
 	wait := c.query.wait()
 	if wait <= 0 {
-		a, err := s.gate.Get(c.ctx, c.who, c.id)
-		return s.shown(c, a, err)
+		return s.getNow(c)
 	}
 	key, err := s.gate.Find(context.WithoutCancel(c.ctx), c.who, c.id)
 	if err != nil {
@@ -79,6 +85,11 @@ func (s *Server) get(c *call) (answer, error) {
 	}
 	a, err := s.await(c, wait, s.gate.Watch(key))
 	return s.shown(c, a, err)
+}
+
+func (s *Server) getNow(c *call) (answer, error) {
+	a, err := s.gate.Get(c.ctx, c.who, c.id)
+	return s.shown(c, &a, err)
 }
 
 func (s *Server) list(c *call) (answer, error) {
@@ -124,12 +135,12 @@ func (s *Server) page(ctx context.Context, who core.Caller, f core.Filter, see l
 
 func (s *Server) resolve(c *call, in api.ResolveRequest) (answer, error) {
 	a, err := s.gate.VoteAs(c.ctx, c.who, c.id, approval.Decision(in.Decision), in.Reason, sent(in.After)...)
-	return s.shown(c, a, err)
+	return s.shown(c, &a, err)
 }
 
 func (s *Server) withdraw(c *call, in api.WithdrawRequest) (answer, error) {
 	a, err := s.gate.Withdraw(c.ctx, c.who, c.id, in.Reason)
-	return s.shown(c, a, err)
+	return s.shown(c, &a, err)
 }
 
 func (s *Server) claim(c *call, in api.ClaimRequest) (answer, error) {
@@ -147,22 +158,22 @@ func (s *Server) claim(c *call, in api.ClaimRequest) (answer, error) {
 
 func (s *Server) revoke(c *call, in api.RevokeRequest) (answer, error) {
 	a, err := s.gate.Revoke(c.ctx, c.who, c.id, in.Reason)
-	return s.shown(c, a, err)
+	return s.shown(c, &a, err)
 }
 
 func (s *Server) result(c *call, in api.ResultRequest) (answer, error) {
 	a, err := s.gate.Report(c.ctx, c.who, c.id, in.ClaimID, approval.Result{Status: in.Status, Summary: in.Summary,
 		ExitCode: in.ExitCode})
-	return s.shown(c, a, err)
+	return s.shown(c, &a, err)
 }
 
 // shown answers with one approval and its whole redacted call, unless the step
 // that gave it failed.
-func (s *Server) shown(c *call, a approval.Approval, err error) (answer, error) {
+func (s *Server) shown(c *call, a *approval.Approval, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	body, err := s.seen(c.ctx, c.who, a)
+	body, err := s.seen(c.ctx, c.who, *a)
 	return answer{status: http.StatusOK, body: body}, err
 }
 
@@ -171,7 +182,7 @@ func (s *Server) shown(c *call, a approval.Approval, err error) (answer, error) 
 func (s *Server) seen(ctx context.Context, who core.Caller, a approval.Approval) (api.Approval, error) {
 	body, facts, err := s.called(ctx, who, a)
 	if who.MayDecide {
-		body.Card = view.CardOf(s.gate.CardOf(a, facts))
+		body.Card = view.CardOf(s.gate.Cards().Of(a, facts))
 	}
 	return body, err
 }
@@ -204,7 +215,7 @@ func (s *Server) wholeCall(ctx context.Context, a approval.Approval) ([]card.Fac
 	if a.Final() && (a.Status != approval.Approved || a.RevokedAtMs != 0) {
 		return nil, nil // its params went when it ended
 	}
-	return s.gate.Payload(context.WithoutCancel(ctx), a)
+	return s.gate.Cards().Payload(context.WithoutCancel(ctx), a)
 }
 
 // summaryOf is the whole call on one line, or as much of it as is kept.

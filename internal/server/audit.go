@@ -1,29 +1,13 @@
 package server
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"strconv"
-	"sync/atomic"
 
 	"approvalbot/api"
 	"approvalbot/internal/approval"
-	"approvalbot/internal/server/events"
 )
-
-// Audit is the log as auditors read it, and what can be proved of it.
-type Audit struct {
-	Log     events.Log
-	Head    func(context.Context) (seq int64, hash string, err error)
-	Pins    func() api.DeskKeys                            // what clients pin
-	Keys    func() []string                                // verifier keys of its checkpoints
-	Verify  func(context.Context) (api.AuditReport, error) // checks the whole chain, until ctx ends
-	Receipt func(approval.Approval) (string, error)        // of a claimed approval
-	JWKS    func() []byte                                  // the receipts' public keys
-
-	verifying atomic.Bool // a check of the chain is under way
-}
 
 func (s *Server) audit(c *call) (answer, error) {
 	a := s.cfg.Audit

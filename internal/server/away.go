@@ -9,7 +9,7 @@ import (
 )
 
 func (s *Server) setAway(c *call, in api.AwayRequest) (answer, error) {
-	left, err := s.gate.SetAway(c.ctx, c.who, core.Leave{Person: c.id, To: in.To, UntilMs: in.UntilMs})
+	left, err := s.gate.Absences().SetAway(c.ctx, c.who, core.Leave{Person: c.id, To: in.To, UntilMs: in.UntilMs})
 	if err != nil {
 		return answer{}, err
 	}
@@ -19,6 +19,6 @@ func (s *Server) setAway(c *call, in api.AwayRequest) (answer, error) {
 }
 
 func (s *Server) setBack(c *call) (answer, error) {
-	was, err := s.gate.SetBack(c.ctx, c.who, c.id)
+	was, err := s.gate.Absences().SetBack(c.ctx, c.who, c.id)
 	return answer{status: http.StatusOK, body: api.Back{Person: c.id, Ended: was}}, err
 }

@@ -12,19 +12,18 @@ import (
 	"approvalbot/api"
 	"approvalbot/core"
 	"approvalbot/internal/approval"
-	"approvalbot/internal/store"
 )
 
 var requesting = core.Caller{Token: "agent", MayRequest: true}
 
 // leavingStore is the real store; whoever asked goes away while it writes.
 type leavingStore struct {
-	*store.Store
+	core.Changes
 	leave func()
 }
 
 func (s *leavingStore) Create(ctx context.Context, l core.Lookup, fn func(core.Existing) ([]core.Change, error)) error {
-	return s.Store.Create(ctx, l, func(f core.Existing) ([]core.Change, error) {
+	return s.Changes.Create(ctx, l, func(f core.Existing) ([]core.Change, error) {
 		defer s.leave()
 		return fn(f)
 	})
@@ -37,7 +36,9 @@ func TestACommitWakesEverybodyThoughItsClientHungUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var woken atomic.Int32
-	gate := core.NewGate(&leavingStore{d.store, cancel}, d.rules, slog.New(slog.DiscardHandler), func(core.Change) { woken.Add(1) })
+	stores := d.store.CoreStores()
+	stores.Changes = &leavingStore{stores.Changes, cancel}
+	gate := core.NewGate(stores, d.rules, slog.New(slog.DiscardHandler), func(core.Change) { woken.Add(1) })
 	_, _, _ = gate.Submit(ctx, requesting, approval.Call{ToolName: "ask", ID: "x", Params: []byte(`{"n":1}`)})
 	page, err := d.gate.List(t.Context(), core.Caller{MayDecide: true}, core.Filter{})
 	require.NoError(t, err)
@@ -47,7 +48,7 @@ func TestACommitWakesEverybodyThoughItsClientHungUp(t *testing.T) {
 
 // crowdedStore is the real store; others are given the code first, so many times.
 type crowdedStore struct {
-	*store.Store
+	core.Changes
 	left int
 }
 
@@ -58,18 +59,20 @@ func (s *crowdedStore) Create(ctx context.Context, l core.Lookup, fn func(core.E
 			Names: approval.Names{Key: first + "-other", ID: first, Code: l.Code, Owner: "other"},
 			Ended: approval.Ended{Status: approval.Denied},
 		}
-		if err := s.Store.Create(ctx, core.Lookup{}, func(core.Existing) ([]core.Change, error) { return []core.Change{{Approval: other, New: true}}, nil }); err != nil {
+		if err := s.Changes.Create(ctx, core.Lookup{}, func(core.Existing) ([]core.Change, error) { return []core.Change{{Approval: other, New: true}}, nil }); err != nil {
 			return err
 		}
 	}
-	return s.Store.Create(ctx, l, fn)
+	return s.Changes.Create(ctx, l, fn)
 }
 
 // An approval whose code is taken gets another, and with it another key.
 func TestACodeThatIsTakenIsGivenToNobodyElse(t *testing.T) {
 	d := newDesk(t)
 	ctx := t.Context()
-	gate := core.NewGate(&crowdedStore{d.store, 2}, d.rules, slog.New(slog.DiscardHandler))
+	stores := d.store.CoreStores()
+	stores.Changes = &crowdedStore{d.store, 2}
+	gate := core.NewGate(stores, d.rules, slog.New(slog.DiscardHandler))
 	a, created, err := gate.Submit(ctx, requesting, approval.Call{ToolName: "ask", Params: []byte(`{"n":1}`)})
 	require.NoError(t, err)
 	require.True(t, created)
@@ -85,7 +88,8 @@ func TestACodeThatIsTakenIsGivenToNobodyElse(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, all.Items, 3)
 
-	gate = core.NewGate(&crowdedStore{d.store, 99}, d.rules, slog.New(slog.DiscardHandler))
+	stores.Changes = &crowdedStore{d.store, 99}
+	gate = core.NewGate(stores, d.rules, slog.New(slog.DiscardHandler))
 	_, _, err = gate.Submit(ctx, requesting, approval.Call{ToolName: "ask", Params: []byte(`{"n":1}`)})
 	require.ErrorIs(t, err, core.ErrCodeTaken)
 }
@@ -93,12 +97,12 @@ func TestACodeThatIsTakenIsGivenToNobodyElse(t *testing.T) {
 // turningStore is the real store; something happens between a claim's look at
 // the call and its commit.
 type turningStore struct {
-	*store.Store
+	core.CallStore
 	between func()
 }
 
 func (s *turningStore) Sealed(ctx context.Context, key string) ([]byte, error) {
-	b, err := s.Store.Sealed(ctx, key)
+	b, err := s.CallStore.Sealed(ctx, key)
 	if f := s.between; f != nil {
 		s.between = nil
 		f()
@@ -110,8 +114,10 @@ func (s *turningStore) Sealed(ctx context.Context, key string) ([]byte, error) {
 func TestAdversary_B8_EveryClaimAsksPolicy(t *testing.T) {
 	d := newDesk(t)
 	ctx := t.Context()
-	st := &turningStore{Store: d.store}
-	gate := core.NewGate(st, d.rules, slog.New(slog.DiscardHandler))
+	stores := d.store.CoreStores()
+	st := &turningStore{CallStore: stores.CallStore}
+	stores.CallStore = st
+	gate := core.NewGate(stores, d.rules, slog.New(slog.DiscardHandler))
 	a, _, err := gate.Submit(ctx, requesting, approval.Call{ToolName: "ask", ID: "x", Params: []byte(`{"n":1}`)})
 	require.NoError(t, err)
 	d.judge.turn("ask")
@@ -155,7 +161,7 @@ func TestDecidedBeforeTheWaitBegins(t *testing.T) {
 	ctx := t.Context()
 	var gate *core.Gate
 	alice := core.Caller{Token: "alice", Person: "alice", MayDecide: true}
-	gate = core.NewGate(d.store, d.rules, slog.New(slog.DiscardHandler), func(c core.Change) {
+	gate = core.NewGate(d.store.CoreStores(), d.rules, slog.New(slog.DiscardHandler), func(c core.Change) {
 		if c.New {
 			_, err := gate.VoteAs(ctx, alice, c.Approval.Code, approval.Deny, "no")
 			require.NoError(t, err)
@@ -194,7 +200,7 @@ func TestAdversary_B5_AVoteAsksTheRulesOfNow(t *testing.T) {
 	d.judge.turn("ask")
 	rules := d.rules
 	rules.Policy = laterPolicy{d.judge}
-	gate := core.NewGate(d.store, rules, slog.New(slog.DiscardHandler))
+	gate := core.NewGate(d.store.CoreStores(), rules, slog.New(slog.DiscardHandler))
 	got, err := gate.VoteAs(t.Context(), core.Caller{Token: "alice", Person: "alice", MayDecide: true}, a.Code, approval.AllowOnce, "")
 	require.Equal(t, approval.CodeAlreadyResolved, approval.CodeOf(err))
 	require.NotEqual(t, approval.Approved, got.Status)

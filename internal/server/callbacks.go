@@ -1,18 +1,10 @@
 package server
 
 import (
-	"context"
 	"net/http"
 
 	"approvalbot/api"
-	"approvalbot/internal/approval"
 )
-
-// Callbacks is the outbox of calls back to owners, as operators see it.
-type Callbacks interface {
-	Callbacks(ctx context.Context, limit int) ([]approval.Delivery, error)
-	RetryCallback(ctx context.Context, id string) (approval.Delivery, error)
-}
 
 func (s *Server) callbacks(c *call) (answer, error) {
 	if s.cfg.Callbacks == nil {

@@ -103,6 +103,9 @@ func TestBodies(t *testing.T) {
 	}
 	require.Equal(t, 200, d.do("POST", "/v1/approvals", "agent", pad(maxBody)).StatusCode)
 	require.Equal(t, "payload_too_large", d.do("POST", "/v1/approvals", "agent", pad(maxBody+1)).problem(t).Code)
+	require.Equal(t, 200, d.do("POST", "/hooks/approvals", "agent", pad(maxLarge)).StatusCode)
+	require.Equal(t, "payload_too_large", d.do("POST", "/hooks/approvals", "agent", pad(maxLarge+1)).problem(t).Code)
+	require.Equal(t, "unauthorized", d.do("POST", "/hooks/approvals", "nobody", pad(maxLarge)).problem(t).Code)
 
 	a := d.ask("ask", `{}`)
 	require.Equal(t, 200, d.do("POST", "/v1/approvals/"+a.ID+"/withdraw", "agent", "\n").StatusCode)

@@ -123,7 +123,7 @@ func (d *desk) open() {
 	d.counts = counts
 	d.feed = events.NewFeed(d.store, log)
 	d.feed.Keep = 4 // so that listeners fall behind
-	d.gate = core.NewGate(d.store, d.rules, log, counts.Observe, d.feed.Notify)
+	d.gate = core.NewGate(d.store.CoreStores(), d.rules, log, counts.Observe, d.feed.Notify)
 	listening, deaf := context.WithCancel(context.Background())
 	running.Go(func() { _ = d.feed.Run(listening) })
 	d.t.Cleanup(deaf)

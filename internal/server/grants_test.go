@@ -272,7 +272,7 @@ func TestAdversary_B5_RulesChangeWhilePending(t *testing.T) {
 	d.judge.change("pair", func(j *approval.Judgement) { j.Rule.MinApprovals = 3; j.Rule.Needs = nil })
 	d.judge.change("mail.send", func(j *approval.Judgement) { j.Outcome = approval.OutcomeAllow })
 	d.judge.rename("other rules")
-	require.NoError(t, d.gate.Rejudge(ctx))
+	require.NoError(t, d.gate.Upkeep().Rejudge(ctx))
 
 	now := func(a api.Approval) api.Approval {
 		a, err := d.alice.Get(ctx, a.ID, 0)

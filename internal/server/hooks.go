@@ -99,7 +99,7 @@ func (s *Server) asked(
 	if err != nil {
 		return v, in, toProblem(err)
 	}
-	body, err := readBody(w, r, maxBody)
+	body, err := readBody(w, r, maxLarge)
 	if err == nil {
 		_, err = c.still() // the body may have taken long
 	}
@@ -153,7 +153,7 @@ func (d hookApprovals) Get(ctx context.Context, id string, wait time.Duration) (
 	if !a.Final() && d.s.closing.Err() != nil {
 		err = hook.ErrStopping
 	}
-	return d.s.approvalFor(c.who, a, a.Summary), err
+	return d.s.approvalFor(c.who, *a, a.Summary), err
 }
 
 func (d hookApprovals) Claim(ctx context.Context, id string, req api.ClaimRequest) (api.Claim, error) {

@@ -130,7 +130,7 @@ func TestAdversary_H2_EveryFailureIsTheDialectsDeny(t *testing.T) {
 		"not JSON":            {"agent", "", "hello", nil, "not a JSON object"},
 		"another event":       {"agent", "", strings.Replace(good, "PreToolUse", "Stop", 1), nil, "another runtime or event"},
 		"another runtime":     {"agent", "", `{"toolName":"read","toolArgs":{}}`, nil, "another runtime or event"},
-		"300 KB of padding":   {"agent", "", good + strings.Repeat(" ", 300<<10), nil, "larger than"},
+		"2 MB of padding":     {"agent", "", good + strings.Repeat(" ", 2<<20), nil, "larger than"},
 		"10 MB of input":      {"agent", "", claudeBody("read", `{"x":"`+strings.Repeat("x", 10<<20)+`"}`, "s", ""), nil, "larger than"},
 		"coded":               {"agent", "", good, []string{"Content-Encoding", "gzip"}, "Content-Encoding"},
 		"another type":        {"agent", "", good, []string{"Content-Type", "image/png"}, "application/json"},
@@ -139,7 +139,7 @@ func TestAdversary_H2_EveryFailureIsTheDialectsDeny(t *testing.T) {
 		"an unknown query":    {"agent", "?wait=1s", good, nil, "is not a parameter"},
 		"a bad limit":         {"agent", "?limit=-1s", good, nil, "must be a duration"},
 		"a long session":      {"agent", "", claudeBody("read", `{}`, strings.Repeat("s", 300), ""), nil, "sessionKey"},
-		"the padding unasked": {"", "", good + strings.Repeat(" ", 300<<10), nil, "API token"},
+		"the padding unasked": {"", "", good + strings.Repeat(" ", 2<<20), nil, "API token"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := d.do("POST", claudePre+c.query, c.as, c.body, c.headers...)
@@ -161,6 +161,10 @@ func TestAdversary_H2_EveryFailureIsTheDialectsDeny(t *testing.T) {
 				continue
 			}
 			require.Equal(t, 200, r.StatusCode)
+			if e.Phase == hook.After { // it decides nothing
+				require.Contains(t, r.text, "approvalbot gave no decision")
+				continue
+			}
 			require.Regexp(t, `"(deny|block)"`, r.text)
 		}
 	}

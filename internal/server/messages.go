@@ -37,7 +37,7 @@ func (d messageApprovals) Look(ctx context.Context, id string) (messages.Look, e
 	}
 	l := messages.Look{Approval: view.ApprovalOf(a.SeenBy(d.who.Token), a.Summary, d.gate.Rules().People)}
 	if !a.Final() {
-		_, l.Params, _, err = d.gate.Stored(ctx, a.Key)
+		_, l.Params, _, err = d.gate.Cards().Stored(ctx, a.Key)
 	}
 	return l, toProblem(err)
 }

@@ -110,10 +110,10 @@ func TestMetricsOfPeople(t *testing.T) {
 		require.NoError(t, err)
 	}
 
-	drill, err := d.gate.Drill(ctx, time.Now())
+	drill, err := d.gate.Drills().Drill(ctx, time.Now())
 	require.NoError(t, err)
 	for range 2 {
-		_, err = d.gate.EndDrill(ctx, drill.Key)
+		_, err = d.gate.Drills().EndDrill(ctx, drill.Key)
 		require.NoError(t, err)
 	}
 

@@ -8,13 +8,6 @@ import (
 	"approvalbot/core"
 )
 
-// Pairings let chats and people make themselves known to operators.
-type Pairings interface {
-	Start(ctx context.Context, who core.Caller) (api.PairingCode, error)
-	Get(ctx context.Context, id string) (api.Pairing, error)
-	Accept(ctx context.Context, who core.Caller, id string) (api.Reloaded, error)
-}
-
 // noPairings are those of a desk without a configuration.
 type noPairings struct{}
 

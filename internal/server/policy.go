@@ -59,23 +59,31 @@ func (s *Server) evaluateAll(c *call, calls []jsontext.Value) (answer, error) {
 		problem := fmt.Sprintf("must be at most %d calls", maxCalls)
 		return answer{}, approval.Invalid(approval.FieldError{Field: "calls", Problem: problem})
 	}
-	results := make([]any, len(calls))
+	results := newBuffer() // written as they are judged, so that a thousand are not kept beside it
+	results.WriteString(`{"results":[`)
+	var out api.Evaluation
 	for i, one := range calls {
 		if c.ctx.Err() != nil { // nobody waits for the rest
 			return answer{}, context.Cause(c.ctx)
 		}
-		out, err := s.evaluateOne(c, one)
+		var err error
+		out, err = s.evaluateOne(c, one)
 		var refused *approval.Error
+		if i > 0 {
+			results.WriteByte(',')
+		}
 		switch {
 		case err == nil:
-			results[i] = out
+			err = json.MarshalWrite(results, &out, encoding)
 		case errors.As(err, &refused) && statusOf()[refused.Code] != 0:
-			results[i] = problem(refused)
-		default:
+			err = json.MarshalWrite(results, problem(refused), encoding)
+		}
+		if err != nil {
 			return answer{}, err
 		}
 	}
-	return answer{status: http.StatusOK, body: map[string]any{"results": results}}, nil
+	results.WriteString("]}")
+	return answer{status: http.StatusOK, body: results}, nil
 }
 
 func (s *Server) evaluateOne(c *call, body []byte) (out api.Evaluation, err error) {
@@ -133,11 +141,11 @@ func sent(after *int) []int {
 
 func (s *Server) retry(c *call, in api.RetryRequest) (answer, error) {
 	a, err := s.gate.Retry(c.ctx, c.who, c.id, in.WithoutResult, sent(in.After)...)
-	return s.shown(c, a, err)
+	return s.shown(c, &a, err)
 }
 
 func (s *Server) grants(c *call) (answer, error) {
-	list, err := s.gate.Grants(c.ctx, c.who, core.GrantFilter{Owner: c.query.text("owner"),
+	list, err := s.gate.Grants().List(c.ctx, c.who, core.GrantFilter{Owner: c.query.text("owner"),
 		AgentID: c.query.text("agentId"), SessionKey: c.query.text("sessionKey")})
 	if err != nil {
 		return answer{}, err
@@ -150,12 +158,12 @@ func (s *Server) grants(c *call) (answer, error) {
 }
 
 func (s *Server) dropGrant(c *call) (answer, error) {
-	n, err := s.gate.DropGrants(c.ctx, c.who, core.GrantFilter{ID: c.id})
+	n, err := s.gate.Grants().Drop(c.ctx, c.who, core.GrantFilter{ID: c.id})
 	return answer{status: http.StatusOK, body: api.Ended{Ended: n}}, err
 }
 
 func (s *Server) dropSession(c *call) (answer, error) {
-	n, err := s.gate.DropGrants(c.ctx, c.who, core.GrantFilter{SessionKey: c.id})
+	n, err := s.gate.Grants().Drop(c.ctx, c.who, core.GrantFilter{SessionKey: c.id})
 	return answer{status: http.StatusOK, body: api.Ended{Ended: n}}, err
 }
 
@@ -164,7 +172,7 @@ func (s *Server) addGrant(c *call, in api.GrantRequest) (answer, error) {
 		return answer{}, approval.Invalid(approval.FieldError{Field: "owner",
 			Problem: "is the name of no token of this desk: give one of server.tokens"})
 	}
-	p, err := s.gate.AddPattern(c.ctx, c.who, core.PatternRequest{
+	p, err := s.gate.Grants().AddPattern(c.ctx, c.who, core.PatternRequest{
 		Owner: in.Owner, AgentID: in.AgentID, ToolName: in.ToolName, Pattern: in.Pattern, MaxClass: in.MaxRiskClass,
 		TTLMs: in.TTLMs, Preview: in.Preview,
 	})

@@ -58,7 +58,7 @@ func TestAReloadDoesNotSpareApproversForAVote(t *testing.T) {
 			d.allows(stays.ID, "333")
 			d.allows(gone.ID, "333")
 			d.judge.rename("other rules")
-			require.NoError(t, d.gate.Rejudge(t.Context()))
+			require.NoError(t, d.gate.Upkeep().Rejudge(t.Context()))
 
 			a := d.allows(stays.ID, "777")
 			require.Equal(t, approval.Approved, a.Status)

@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 	"reflect"
+	"strings"
 
 	"approvalbot/api"
 	"approvalbot/internal/approval"
@@ -30,25 +31,34 @@ const personAway = "/v1/people/{name}/away"
 func (s *Server) routes() []route {
 	answer, ok := reflect.TypeFor[api.Approval](), []int{http.StatusOK}
 	one := "/v1/approvals/{id}"
+	create := route{
+		method: "POST", path: "/v1/approvals", name: "createApproval", scopes: either,
+		summary: "Ask for one call (with operator.approvals alone: for a drill). 201 when an approval was created and is still pending at the time of the " +
+			"answer.",
+		query: []param{waitParam,
+			{name: "claim", kind: "string", enum: []string{"1", "0", "true", "false"},
+				doc: "1: claim it at once when it is approved; the answer then carries claim."},
+			{name: "claimId", kind: "string", check: checkClaimID,
+				doc: "With claim: names the claim, so that a lost answer can be asked for again."},
+			{name: "resume", kind: "string", enum: []string{"1", "0", "true", "false"},
+				doc: "1, with claim: an approved call that is the same, of the same session, answers too if " +
+					"nobody has claimed it yet. Whoever could not wait for a person takes it so, once."}},
+		in: reflect.TypeFor[api.CreateRequest](), out: answer, status: []int{http.StatusOK, http.StatusCreated},
+		codes: []approval.Code{approval.CodeOriginNotAllowed, approval.CodeIDConflict, approval.CodeAlreadyResolved,
+			approval.CodeNotClaimable,
+			approval.CodeAlreadyUsed, approval.CodeApprovalsDisabled},
+		serve: with(s.create),
+	}
+	claim := route{
+		method: "POST", path: one + "/claim", name: "claimApproval", scopes: asker,
+		summary: "Fetch an approved call, once, right before it runs.",
+		in:      reflect.TypeFor[api.ClaimRequest](), out: reflect.TypeFor[api.Claim](), status: ok,
+		serve: with(s.claim),
+		codes: []approval.Code{approval.CodeNotFound, approval.CodeNotClaimable, approval.CodeAlreadyUsed,
+			approval.CodeFingerprintMismatch, approval.CodeRetryDataGone},
+	}
 	return []route{
-		{
-			method: "POST", path: "/v1/approvals", name: "createApproval", scopes: either,
-			summary: "Ask for one call (with operator.approvals alone: for a drill). 201 when an approval was created and is still pending at the time of the " +
-				"answer.",
-			query: []param{waitParam,
-				{name: "claim", kind: "string", enum: []string{"1", "0", "true", "false"},
-					doc: "1: claim it at once when it is approved; the answer then carries claim."},
-				{name: "claimId", kind: "string", check: checkClaimID,
-					doc: "With claim: names the claim, so that a lost answer can be asked for again."},
-				{name: "resume", kind: "string", enum: []string{"1", "0", "true", "false"},
-					doc: "1, with claim: an approved call that is the same, of the same session, answers too if " +
-						"nobody has claimed it yet. Whoever could not wait for a person takes it so, once."}},
-			in: reflect.TypeFor[api.CreateRequest](), out: answer, status: []int{http.StatusOK, http.StatusCreated},
-			codes: []approval.Code{approval.CodeOriginNotAllowed, approval.CodeIDConflict, approval.CodeAlreadyResolved,
-				approval.CodeNotClaimable,
-				approval.CodeAlreadyUsed, approval.CodeApprovalsDisabled},
-			serve: with(s.create),
-		},
+		create,
 		{
 			method: "GET", path: "/v1/approvals", name: "listApprovals", scopes: either,
 			summary: "Approvals, newest first: your own, or all of them with operator.approvals.",
@@ -84,14 +94,7 @@ func (s *Server) routes() []route {
 			in:      reflect.TypeFor[api.WithdrawRequest](), out: answer, status: ok, serve: with(s.withdraw),
 			codes: []approval.Code{approval.CodeNotFound, approval.CodeAlreadyResolved},
 		},
-		{
-			method: "POST", path: one + "/claim", name: "claimApproval", scopes: asker,
-			summary: "Fetch an approved call, once, right before it runs.",
-			in:      reflect.TypeFor[api.ClaimRequest](), out: reflect.TypeFor[api.Claim](), status: ok,
-			serve: with(s.claim),
-			codes: []approval.Code{approval.CodeNotFound, approval.CodeNotClaimable, approval.CodeAlreadyUsed,
-				approval.CodeFingerprintMismatch, approval.CodeRetryDataGone},
-		},
+		claim,
 		{
 			method: "POST", path: one + "/revoke", name: "revokeApproval", scopes: operator,
 			summary: "Take an approved, unclaimed approval back.",
@@ -287,6 +290,8 @@ func (s *Server) routes() []route {
 			in: reflect.TypeFor[map[string]any](), out: reflect.TypeFor[map[string]any](), status: ok,
 			codes: []approval.Code{approval.CodeNotFound},
 		},
+		large(create, "createLargeApproval"),
+		large(claim, "claimLargeApproval"),
 		{
 			method: "POST", path: "/v1/viewer-tokens", name: "createViewerToken", scopes: asker,
 			summary: "A token for an <approval-dialog> in a web page: for ten minutes it shows which approvals of " +
@@ -316,4 +321,12 @@ func (s *Server) routes() []route {
 		{method: "GET", path: "/openapi.json", name: "openapi", summary: "This description.",
 			out: reflect.TypeFor[map[string]any](), status: ok, raw: s.describe},
 	}
+}
+
+// large is a route for calls that are larger than a body of the API, such as the writing of a file. Below
+// /v1/ the limit is promised.
+func large(rt route, name string) route {
+	rt.summary = "As " + rt.name + ", for a call whose body is larger than 256 KiB, and at most 1 MiB."
+	rt.path, rt.name, rt.maxBody = "/hooks"+strings.TrimPrefix(rt.path, "/v1"), name, maxLarge
+	return rt
 }

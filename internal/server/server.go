@@ -16,78 +16,9 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
-	"approvalbot/internal/approval"
-	"approvalbot/internal/server/auth"
 	"approvalbot/internal/server/connection"
-	"approvalbot/internal/server/events"
 	"approvalbot/internal/server/metrics"
-	"approvalbot/internal/signin"
 )
-
-const (
-	maxBody     = 256 << 10 // bytes of a request body
-	maxBodies   = 4 << 20   // of one with many calls
-	maxHeader   = 64 << 10
-	headerTime  = 10 * time.Second // to send the request's head
-	requestTime = 30 * time.Second // to send all of it
-	answerTime  = time.Minute      // to take an answer
-	idleTime    = 2 * time.Minute
-	stopTime    = 1500 * time.Millisecond
-	maxWait     = 60 * time.Second
-	pageDefault = 50
-	pageMax     = 200
-)
-
-var errNotHere = approval.Refuse(approval.CodeUnavailable, "This desk has no configuration to read.")
-
-// Config is what a Server is made of.
-type Config struct {
-	Gate        *core.Gate
-	Tokens      []auth.Token
-	Callbacks   Callbacks                       // nil: nobody is called back
-	CallbackDue func()                          // a call may be tried again
-	Viewers     core.ViewerKey                  // the zero key: no viewers' tokens are given out
-	Audit       *Audit                          // nil: no audit log is served, no receipts are signed
-	Feed        *events.Feed                    // nil: no events are served
-	Ready       func(context.Context) api.Ready // nil: ready as soon as it serves
-	Policy      func(context.Context) (api.Policy, error)
-	// Reload puts the configured policy in force, all or nothing.
-	Reload   func(context.Context, core.Caller) (api.Reloaded, error)
-	Pairings Pairings // nil: there are none
-	// LinkTo is the address of a login link to the desk's pages; nil: it has none.
-	LinkTo  func(secret string) string
-	SignIn  *signin.Door // makes login links; needed with LinkTo
-	Metrics *metrics.Set // nil: counts of its own; see [metrics.New]
-	Log     *slog.Logger // nil: silent
-	Version string       // shown in the OpenAPI description
-
-	CertFile, KeyFile string                  // both or none: serve TLS; read anew when they change
-	Own               *tls.Certificate        // without CertFile: TLS beside plain HTTP, on the same port; nil: none
-	NoSuchPage        http.Handler            // answers browsers whose path no route has; nil: nothing does
-	Mount             map[string]http.Handler // further ServeMux patterns, e.g. a chat's webhook
-}
-
-// Server is the HTTP API. Safe for concurrent use.
-type Server struct {
-	// StopTime is how long what is under way may take when Serve stops: 1.5 seconds,
-	// unless it is changed before Serve.
-	StopTime time.Duration
-	// Tokens are the API tokens that count now: first those of Config.
-	Tokens auth.Tokens
-
-	cfg     Config
-	gate    *core.Gate
-	log     *slog.Logger
-	metrics *metrics.Set
-	cert    *connection.Certificate // nil: no TLS
-	spec    func() ([]byte, error)
-	own     func() http.Handler // for requests of this process; see Client
-
-	counting chan struct{} // holds one while [Server.stats] counts
-
-	closing  context.Context // done: nobody waits any more
-	endWaits context.CancelFunc
-}
 
 // New makes a Server. It refuses two tokens of one name or one secret, and a TLS
 // pair that is half or cannot be used; of one that clients refuse it warns.
@@ -127,17 +58,6 @@ func New(cfg Config) (*Server, error) {
 	return s, s.Tokens.Use(cfg.Tokens)
 }
 
-// Mount adds a handler under a ServeMux pattern, beside those of Config.Mount.
-// It counts for handlers made from then on: call it before [Server.Serve].
-func (s *Server) Mount(pattern string, h http.Handler) { s.cfg.Mount[pattern] = h }
-
-// NoSuchPage sets Config.NoSuchPage. Call it before [Server.Serve].
-func (s *Server) NoSuchPage(h http.Handler) { s.cfg.NoSuchPage = h }
-
-// EndWaits answers every waiting request with the current state, now and from
-// now on. [Server.Serve] does it when it stops.
-func (s *Server) EndWaits() { s.endWaits() }
-
 // Handler gives the whole API as one handler.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
@@ -166,9 +86,6 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle("/v1/sessions/", s.sessionOfTheRoot(s.byMethod(byPath[sessionGrants])))
 	return s.outermost(mux)
 }
-
-// sessionGrants is the path of a session's grants.
-const sessionGrants = "/v1/sessions/{sessionKey}/grants"
 
 // sessionOfTheRoot serves the session whose key is a slash. ServeMux takes that segment
 // for the end of a path, and no wildcard of one segment fits it.
@@ -222,4 +139,38 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	<-stopped
 	return nil
+}
+
+// endpoint makes a route's handler.
+func (s *Server) endpoint(rt route) http.HandlerFunc {
+	if rt.raw != nil {
+		return rt.raw
+	}
+	seen := s.metrics.Route(rt.method, rt.path)
+	if rt.stream != nil {
+		return s.streaming(rt, seen)
+	}
+	if rt.hook {
+		return s.hooks(rt, seen)
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		start, status := time.Now(), http.StatusServiceUnavailable // a panic's
+		defer func() {
+			took := time.Since(start)
+			seen(status, took)
+			if s.log.Enabled(r.Context(), slog.LevelDebug) {
+				s.log.Debug("request", "method", rt.method, "route", rt.path, "status", status, "took", took)
+			}
+		}()
+		a, err := s.serve(rt, w, r)
+		if a.location != "" {
+			w.Header().Set("Location", a.location)
+		}
+		if err != nil {
+			status = s.refuse(w, r, err)
+			return
+		}
+		status = a.status
+		s.write(w, r, a.status, plainJSON, a.body)
+	}
 }

@@ -54,7 +54,7 @@ func TestAdversary_B5_RulesThatNoLongerAskPeople(t *testing.T) {
 		j.OnMiss, j.Assessment.ReasonCodes = "not on the list", []string{"rule:listed-only"}
 	})
 	d.judge.rename("other rules")
-	require.NoError(t, d.gate.Rejudge(ctx))
+	require.NoError(t, d.gate.Upkeep().Rejudge(ctx))
 
 	waits, err := d.agent.Get(ctx, waits.ID, 0)
 	require.NoError(t, err)
@@ -76,14 +76,14 @@ func TestAdversary_B5_TheVoteOfARuleThatIsGone(t *testing.T) {
 	d.judge.change("ask", approves)
 	stays, gone := d.ask("ask", `{"a":1}`), d.ask("ask", `{"a":2}`)
 	d.judge.rename("the same rule among others")
-	require.NoError(t, d.gate.Rejudge(ctx))
+	require.NoError(t, d.gate.Upkeep().Rejudge(ctx))
 	stays, err := d.alice.Resolve(ctx, stays.ID, api.ResolveRequest{Decision: api.AllowOnce})
 	require.NoError(t, err)
 	require.Equal(t, api.Approved, stays.Status)
 
 	d.judge.change("ask", func(j *approval.Judgement) { j.Rule.MinApprovals = 2 })
 	d.judge.rename("without the rule")
-	require.NoError(t, d.gate.Rejudge(ctx))
+	require.NoError(t, d.gate.Upkeep().Rejudge(ctx))
 	gone, err = d.alice.Resolve(ctx, gone.ID, api.ResolveRequest{Decision: api.AllowOnce})
 	require.NoError(t, err)
 	require.Equal(t, api.Pending, gone.Status, "two people are needed now")

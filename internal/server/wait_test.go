@@ -183,10 +183,10 @@ func TestWaitThoughNobodyTells(t *testing.T) {
 		key, err := d.gate.Find(t.Context(), requesting, "w")
 		require.NoError(t, err)
 		st := &sickStore{Store: d.store}
-		other := core.NewGate(st, d.rules, slog.New(slog.DiscardHandler)) // of an instance that hears nothing
+		other := core.NewGate(st.CoreStores(), d.rules, slog.New(slog.DiscardHandler)) // of an instance that hears nothing
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		ended := make(chan approval.Approval, 1)
+		ended := make(chan *approval.Approval, 1)
 		go func() {
 			a, err := other.Wait(ctx, key, d.srv.Tokens.Standing(auth.Hash(secretOf("agent")), requesting))
 			if err != nil {

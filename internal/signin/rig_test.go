@@ -61,7 +61,7 @@ func rigOn(t *testing.T, o store.Options, holders ...string) *rig {
 	site, err := assertion.SiteOf("https://desk.example.org")
 	require.NoError(t, err)
 	d := &rig{store: s, rules: core.Rules{Enabled: true, People: people, Site: site}, keys: map[string]*softkey.Passkey{}}
-	d.gate = core.NewGate(s, d.rules, slog.New(slog.DiscardHandler))
+	d.gate = core.NewGate(s.CoreStores(), d.rules, slog.New(slog.DiscardHandler))
 	d.Door = signin.New(s.SignInStores(), d.gate)
 	for _, who := range holders {
 		d.keys[who] = softkey.New(t, assertion.ES256)

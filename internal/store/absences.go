@@ -2,12 +2,9 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strconv"
-	"strings"
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
@@ -16,9 +13,6 @@ import (
 
 const (
 	absencesName = "absences" // in meta: how often they have changed
-	readRevision = `SELECT value FROM meta WHERE name = 'absences'`
-	// absenceChanges is the last column of an absence's MAC.
-	absenceChanges = `COALESCE((` + readRevision + `), '')`
 	// newestAbsence is the beginning of the newest record of a change: its number is how often the log
 	// says that absences have changed.
 	newestAbsence = `COALESCE((SELECT substr(data, 1, 40) FROM events WHERE type IN ('person.away', 'person.back')
@@ -36,35 +30,6 @@ const (
 // not believed, or the log knows of a later change, there are none: it is not known any more who was away.
 func (s *Store) Absences(ctx context.Context) (people.Absences, error) {
 	return s.keys.absences(ctx, s.read)
-}
-
-// LookAbsences reads who is away from a store that may be open elsewhere, and changes
-// nothing in it. Where there is no store yet nobody is. It has no key and so believes every row:
-// its answer advises people and decides nothing.
-func LookAbsences(ctx context.Context, o Options) (none people.Absences, err error) {
-	if strings.HasPrefix(o.URL, "postgres") {
-		config, err := readURL(o.URL)
-		if err != nil {
-			return none, err
-		}
-		p := openPostgres(config, pgConnector{patience: openPatience, reads: true}, nil)
-		defer p.db.Close()
-		missing := false
-		row := p.db.QueryRowContext(ctx, `SELECT to_regclass('meta') IS NULL`)
-		if err := row.Scan(&missing); err != nil || missing {
-			return none, err
-		}
-		return keyring{}.absences(ctx, p)
-	}
-	if o.URL == "sqlite:"+memory || errors.Is(isThere(o.URL), fs.ErrNotExist) {
-		return none, nil
-	}
-	s, err := OpenToRead(ctx, Options{URL: o.URL})
-	if err != nil {
-		return none, err
-	}
-	defer s.Close()
-	return s.Absences(ctx)
 }
 
 // Absent calls fn with the absences, commits what it makes of them with its event, marks

@@ -4,49 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"strings"
 )
-
-// OpenToRead opens a SQLite store to look at its log, without its lock, and
-// changes nothing in it. With Options.KeyFile that must be the store's key;
-// without one, what is sealed stays so, and every row is believed. Close it.
-func OpenToRead(ctx context.Context, o Options) (_ *Store, err error) {
-	path, ok := strings.CutPrefix(o.URL, "sqlite:")
-	if !ok || path == "" || path == memory {
-		return nil, errors.New("only a SQLite store can be looked at so: sqlite:<path>")
-	}
-	if path, err = realPath(path); err != nil {
-		return nil, err
-	}
-	if err := isThere(o.URL); err != nil {
-		return nil, err
-	}
-	lost, err := Damaged(o.URL)
-	if err == nil && lost != nil && !lost.LastOnly {
-		err = errors.New(lost.String() + "; start the desk, which goes on with what is left and says so, or restore a backup")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("store %s cannot be read: %w", path, err)
-	}
-	p, err := openPool(path, runtime.NumCPU(), []string{"busy_timeout(5000)", "query_only(1)"})
-	if err != nil {
-		return nil, err
-	}
-	s := &Store{log: slog.New(slog.DiscardHandler), dialect: sqlite, read: p, closing: make(chan struct{}),
-		ended: make(chan struct{})}
-	if _, _, err = s.Head(ctx); err == nil && o.KeyFile != "" {
-		s.keys, err = theirKey(ctx, p, o.KeyFile)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("store %s cannot be read: %w", path, err), s.Close())
-	}
-	return s, nil
-}
 
 // OpenExisting is [Open], and makes no new SQLite store: a file that is not there is
 // an error.
@@ -55,53 +16,6 @@ func OpenExisting(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	return Open(ctx, o)
-}
-
-// isThere refuses a SQLite file that Open would make.
-func isThere(url string) error {
-	path, ok := strings.CutPrefix(url, "sqlite:")
-	if !ok || path == memory {
-		return nil
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return fmt.Errorf("store cannot be opened: %w", err)
-	}
-	if info.IsDir() {
-		return fmt.Errorf("store %s is a folder: give the path of the file in it", path)
-	}
-	return nil
-}
-
-// theirKey reads a store's key and makes none.
-func theirKey(ctx context.Context, p *pool, file string) (keyring, error) {
-	key, err := readKey(file)
-	if err != nil {
-		return keyring{}, err
-	}
-	ring, err := newKeyring(key)
-	if err != nil {
-		return keyring{}, err
-	}
-	known, err := keyID(ctx, p)
-	if err == nil && known != ring.id {
-		err = fmt.Errorf("key file %s holds key %s, and this store was sealed with key %s", file, ring.id, known)
-	}
-	if err != nil {
-		return ring, err
-	}
-	value, err := readOne(ctx, p, readMeta, storeIDName)
-	if err != nil {
-		return ring, err
-	}
-	if value == "" {
-		schema, err := readOne(ctx, p, schemaNow)
-		if n, no := strconv.Atoi(schema); err == nil && (no != nil || n >= macSchema) {
-			err = fmt.Errorf("the store's row %s in table meta is gone, so no row's MAC can be checked: restore a backup", storeIDName)
-		}
-		return ring, err // an older release's rows have no MACs
-	}
-	return ring.withID(value, slog.New(slog.DiscardHandler))
 }
 
 // BackedUp is what [Backup] wrote.

@@ -13,8 +13,7 @@ import (
 const retries = 10
 
 const (
-	approvalByKey = selectApprovals + `a.key = $1` + deliveriesInOrder
-	approvalByID  = selectApprovals + `a.key = (` + keyOfID + ` LIMIT 1)` + deliveriesInOrder
+	approvalByID = selectApprovals + `a.key = (` + keyOfID + ` LIMIT 1)` + deliveriesInOrder
 	// keyOfID: an id is the key itself or stands in approval_ids, never both. The
 	// empty text keeps PostgreSQL from walking all that the owner ever asked, which it
 	// takes for short until it has counted.
@@ -309,16 +308,6 @@ func (t *tx) pendingOf(owner string) (int, error) {
 	return n + t.done.pending[owner], nil
 }
 
-func (t *tx) count(query string, args ...any) (int, error) {
-	rows, err := t.rows(query, args...)
-	if err != nil {
-		return 0, err
-	}
-	var n number
-	_, err = one(rows, &n)
-	return int(n), err
-}
-
 // approval gives the approval that a query finds, or nil. What was prefetched may
 // be older than another job's change of it: then the next look is newer.
 func (t *tx) approval(query string, args ...any) (*approval.Approval, error) {
@@ -330,21 +319,4 @@ func (t *tx) approval(query string, args ...any) (*approval.Approval, error) {
 		a, err = t.keys.oneApproval(context.Background(), t, query, args...)
 	}
 	return a, err
-}
-
-// oneApproval gives the one approval that a query finds, or nil; a [*Disbelieved] is one that
-// is not believed.
-func (k keyring) oneApproval(ctx context.Context, q querier, query string, args ...any) (*approval.Approval, error) {
-	rows, err := q.query(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	all, doubted, err := k.scanApprovals(rows)
-	if err != nil || len(all) == 0 {
-		return nil, err
-	}
-	if not := doubted[all[0].Key]; not != nil {
-		return nil, not
-	}
-	return &all[0], nil
 }

@@ -2,41 +2,11 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"approvalbot/internal/approval"
 )
-
-// foreignLeases says when the chats that other instances hold were looked up. A chat
-// is an instance's as a whole, by a lease: so two never post the same card, the order within a chat
-// holds, and the pace that a platform asks for (the lease's not_before_ms) is
-// everybody's. A lease is kept as long as there is something to do every few
-// seconds, so that it costs nothing while a chat is busy.
-type foreignLeases struct {
-	mu    sync.Mutex
-	known time.Time // when it was looked up
-}
-
-// foreignMs is how long what is known of other instances' chats will do.
-const foreignMs = 1000
-
-func (e *foreignLeases) stale() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.known = time.Time{}
-}
-
-func (e *foreignLeases) fresh() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if time.Since(e.known) < foreignMs*time.Millisecond {
-		return true
-	}
-	e.known = time.Now()
-	return false
-}
 
 const (
 	// The character after a blank is an exclamation mark.
@@ -50,8 +20,6 @@ const (
 
 // chatLease is the name of a chat's lease.
 func chatLease(t approval.Target) string { return "chat " + t.Channel + ":" + t.To }
-
-func isChat(lease string) bool { return strings.HasPrefix(lease, "chat ") }
 
 // lookAtForeign learns which chats other instances hold and which are paused;
 // dueQueue.claim is held.
@@ -144,42 +112,105 @@ func (s *Store) fence(t *tx, place approval.Target) error {
 	return nil
 }
 
-// serve notes that a dispatcher works on the chat of a lease.
-func (h *heartbeat) serve(l *lease) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.serving[l.name] = l.token
-}
-
-// unserve notes that it does so no more.
-func (h *heartbeat) unserve(name string) (token int64, served bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	token, served = h.serving[name]
-	delete(h.serving, name)
-	if l := h.held[name]; l != nil {
-		l.used = time.Now()
+// ClaimChat takes the chat (without a thread) of that channel whose most urgent
+// due delivery comes before all other chats', among those that nobody holds, here
+// or in another instance, and that are not paused. It is the caller's until
+// ReleaseChat, or until this instance has not reached a shared database for eight
+// seconds. When there is none, next is the time to look again: the first delivery
+// to fall due or pause to end, and in a second where another instance holds a
+// chat with work; 0 if nothing of the kind is known. Chats that somebody holds
+// here do not count for next; whoever releases one looks again anyway.
+func (s *Store) ClaimChat(
+	ctx context.Context, channel string, now int64,
+) (place approval.Target, ok bool, next int64, err error) {
+	c := &s.due
+	c.claim.Lock()
+	defer c.claim.Unlock()
+	if err := c.refresh(ctx, s.read, channel, now); err != nil {
+		return approval.Target{}, false, 0, err
 	}
-	return token, served
-}
-
-// servedAs gives the token under which a chat was claimed.
-func (h *heartbeat) servedAs(name string) (token int64, served bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	token, served = h.serving[name]
-	return token, served
-}
-
-// mayServe reports whether a chat is still whose it was when it was claimed; yes
-// for one that was not.
-func (h *heartbeat) mayServe(name string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	token, served := h.serving[name]
-	if !served {
-		return true
+	if err := s.lookAtForeign(ctx); err != nil {
+		return approval.Target{}, false, 0, err
 	}
-	l := h.held[name]
-	return l != nil && l.token == token && h.trusts(l)
+	for {
+		place, best, next := c.best(channel, now)
+		if best == nil {
+			return approval.Target{}, false, next, nil
+		}
+		ok, err := s.occupy(ctx, place, best, now)
+		if err != nil {
+			return approval.Target{}, false, 0, err
+		}
+		if ok {
+			c.hold(best)
+			return place, true, 0, nil
+		}
+	}
 }
+
+// failDoubted has deliveries that are not believed fail, and their approvals see who else can be asked.
+func (s *Store) failDoubted(ctx context.Context, doubted []approval.Delivery) error {
+	return s.do(ctx, func(t *tx) error {
+		for _, d := range doubted {
+			t.changedKey(d.Key)
+			if err := t.put(failDoubted, d.Key, d.ID); err != nil {
+				return err
+			}
+			if err := t.put(hurryApproval, d.Key, nowMs()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// ReleaseChat gives a chat back that ClaimChat gave, and lets nobody have it
+// before pausedUntilMs (0: no pause), in no instance. An error says that others
+// may not know of the pause; the chat is given back all the same.
+func (s *Store) ReleaseChat(ctx context.Context, place approval.Target, pausedUntilMs int64) error {
+	place = place.Normal().Chat()
+	err := s.vacate(ctx, place, pausedUntilMs)
+	c := &s.due
+	c.claim.Lock()
+	defer c.claim.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.of(place)
+	k.held, k.pausedUntil = false, pausedUntilMs
+	n := len(k.list)
+	k.list = slices.DeleteFunc(k.list, func(w waiting) bool { return w.taken })
+	k.stale = k.stale || !c.alone || len(k.list) < n // what was taken and not recorded may be due again
+	return err
+}
+
+// MaySend reports whether a chat that was claimed here is still this instance's, by what
+// is known without a question; yes for one that was not claimed.
+func (s *Store) MaySend(place approval.Target) bool {
+	return s.heartbeat.mayServe(chatLease(place.Normal()))
+}
+
+// NextDelivery gives the chat's most urgent due delivery: cards of pending
+// approvals that nobody has seen yet and no try has failed for first, the highest rank
+// and then the oldest before the others; then the rest in the order in which it fell due. False when
+// nothing is due, or the chat was claimed here and may be another instance's by
+// now.
+func (s *Store) NextDelivery(ctx context.Context, place approval.Target, now int64) (approval.Delivery, bool, error) {
+	if !s.MaySend(place) {
+		return approval.Delivery{}, false, nil
+	}
+	chat := place.Normal().Chat()
+	for tries := 0; ; tries++ {
+		d, ok, known := s.due.take(chat, now, tries == maxLooks)
+		if known {
+			return d, ok, nil
+		}
+		if err := s.due.look(ctx, s.read, chat, now); err != nil {
+			return d, false, err
+		}
+	}
+}
+
+const maxLooks = 3 // in a row, where every time a commit comes between
+
+const failDoubted = `UPDATE deliveries SET state = 'failed', error = 'not written by this desk', due_ms = 0, turn = 0,
+ since_ms = 0 WHERE key = $1 AND id || '' = $2`

@@ -3,108 +3,19 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime/debug"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
+
+	"approvalbot/internal/approval"
 )
 
 // maxBatch is how many jobs one transaction takes at most.
 const maxBatch = 256
-
-var errEnded = errors.New("the store is closed: nothing was written")
-
-// job is one caller's write.
-type job struct {
-	do    func(*tx) error
-	on    locks
-	calm  func() bool  // whether it may wait a moment for company; nil: no
-	taken atomic.Bool  // by whoever comes first: the loop to run it, or its caller to leave
-	done  chan outcome // holds one
-}
-
-// outcome is what became of a job: its error, or the panic of its function.
-type outcome struct {
-	err      error
-	failed   bool // the error is the database's
-	panicked any
-	stack    []byte // where it panicked
-}
-
-// do queues a write and waits for its commit. Its function runs in the
-// goroutine of [Store.Run], and never after do has returned.
-func (s *Store) do(ctx context.Context, do func(*tx) error) error {
-	return s.doOn(ctx, locks{}, do)
-}
-
-// doOn is do, with what the write counts on. Where the database can be lost, a
-// write that nothing has begun within two seconds is taken back: CodeUnavailable. So
-// is one that comes while the database is known not to answer, at once.
-func (s *Store) doOn(ctx context.Context, on locks, do func(*tx) error) error {
-	if s.health.silent(silentAfter) {
-		return unwritten(errSilent)
-	}
-	return s.queue(ctx, &job{do: do, on: on})
-}
-
-// queue is doOn, whatever is known of the database.
-func (s *Store) queue(ctx context.Context, j *job) error {
-	if s.dialect.many { // SQLite's database cannot be lost
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, queuePatience, unwritten(errLate))
-		defer cancel()
-	}
-	return s.wait(ctx, j, func() {})
-}
-
-// wait queues a job, calls queued, and waits for the job's commit for as long as
-// ctx lasts. Jobs are carried out in the order in which they were queued.
-func (s *Store) wait(ctx context.Context, j *job, queued func()) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	j.done = make(chan outcome, 1)
-	select {
-	case s.jobs <- j:
-	case <-s.ended:
-		return errEnded
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	queued()
-	select {
-	case o := <-j.done:
-		return o.result()
-	case <-s.ended:
-	case <-ctx.Done():
-		if j.taken.CompareAndSwap(false, true) {
-			return context.Cause(ctx)
-		}
-		// It has begun: whoever asked must learn how it ended, because what
-		// follows from a commit (waking the dispatcher) is theirs to do.
-		select {
-		case o := <-j.done:
-			return o.result()
-		case <-s.ended:
-		}
-	}
-	select {
-	case o := <-j.done:
-		return o.result()
-	default:
-		return errEnded
-	}
-}
-
-// result gives the error, or goes on panicking where the function came from.
-func (o outcome) result() error {
-	if o.panicked != nil {
-		panic(o.panicked)
-	}
-	return o.err
-}
 
 // Run carries out writes until ctx ends or the store is closed, then finishes
 // those that are queued; later ones are refused. It returns nil, or an error
@@ -222,8 +133,10 @@ func (s *Store) commit(jobs []*job) {
 		err = unwritten(err)
 		s.broken.Store(true)
 		s.answering.forgetAll()
+		s.written.forget() // the commit's fate may be unknown
 	} else {
 		s.wrote(outcomes, b)
+		s.written.learn(b.done.written)
 		s.due.touch(b.done.stirred)
 		s.answering.learn(b.done.heard)
 	}
@@ -250,9 +163,6 @@ func (s *Store) wrote(outcomes []outcome, b *batch) {
 		s.wroteMs.Store(nowMs())
 	}
 }
-
-// errCareful asks for another attempt with savepoints.
-var errCareful = errors.New("a job failed after it had written")
 
 // attempts tries until the transaction is committed or nothing more helps.
 // Savepoints cost a fifth of the time, and a job that fails has hardly ever
@@ -297,4 +207,68 @@ func (s *Store) attempt(jobs []*job, careful bool) ([]outcome, *batch, error) {
 		err = b.commit(s.heartbeat.id)
 	}
 	return outcomes, b, err
+}
+
+// run carries out one job; if it fails, nothing of it stays.
+func (b *batch) run(j *job, keys keyring) (o outcome) {
+	if b.failed != nil {
+		return outcome{} // it fails with the whole batch
+	}
+	t := &tx{batch: b, keys: keys}
+	defer func() {
+		if o.panicked = recover(); o.panicked != nil {
+			o.stack, t.refused = debug.Stack(), true
+		}
+		if isOutrun(o.err) { // the transaction is to be tried again, with all in it
+			b.failed, o.err = o.err, nil
+			return
+		}
+		if o.panicked != nil || o.err != nil {
+			t.refused = t.refused || approval.CodeOf(o.err) != ""
+			o.failed = !t.refused && !errors.Is(o.err, errStale)
+			if err := t.undo(); err != nil {
+				b.failed, o.err = errors.Join(o.err, err), nil // the cause first
+			}
+			return
+		}
+		if t.update != "" && len(t.own.events) > 0 { // without any it changed nothing
+			t.own.events = append(t.own.events, approval.Event{AtMs: nowMs(), Type: approval.EventUpdate, Data: []byte(t.update)})
+		}
+		b.done.add(t.own)
+	}()
+	if err := b.savepoint("SAVEPOINT job"); err != nil {
+		return outcome{err: err}
+	}
+	if err := j.do(t); err != nil {
+		return outcome{err: err}
+	}
+	return outcome{err: b.savepoint("RELEASE SAVEPOINT job")}
+}
+
+// commit appends the log's events and makes everything durable.
+func (b *batch) commit(from string) error {
+	err := b.tally()
+	if err == nil {
+		err = b.notifyCommitted(from)
+	}
+	if err == nil {
+		err = b.chain()
+	}
+	if err != nil {
+		b.rollback()
+	} else if err = b.close(); err == nil && b.moved != nil {
+		b.head = b.moved
+	}
+	failed := err != nil && !isLost(err) && !isOutrun(err)
+	if failed && b.dialect.many && !b.careful {
+		err = errors.Join(err, errCareful) // some job's, and the others need not fail with it
+	}
+	return err
+}
+
+func (w *writer) begin(careful bool) (*batch, error) {
+	if err := w.open(); err != nil {
+		return nil, fmt.Errorf("no transaction could begin: %w", err)
+	}
+	return &batch{writer: w, counted: map[string]int{}, careful: careful}, nil
 }

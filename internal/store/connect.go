@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -92,12 +91,6 @@ func connectFailure(err error) error {
 type watch struct {
 	patience time.Duration
 	health   *health
-}
-
-// question is what is asked on a connection.
-type question struct {
-	conn    *pgx.Conn
-	commits bool
 }
 
 // asking is where a context has its question. What is part of another one, as
@@ -238,34 +231,16 @@ func (a *answer) Err() error { return nil }
 // Close implements result.
 func (a *answer) Close() error { return nil }
 
-// ask reads on one of the pool's connections, and on another where that was lost.
-func (p *pool) ask(ctx context.Context, text string, args []any) (a *answer, err error) {
-	if err := storableArgs(args); err != nil {
-		return nil, err
-	}
-	for range p.size + 1 {
-		var c *sql.Conn
-		if c, err = p.db.Conn(ctx); err != nil {
-			return nil, err
-		}
-		lost := c.Raw(func(raw any) error {
-			conn := raw.(*stdlib.Conn).Conn()
-			rows, failed := conn.Query(ctx, text, args...)
-			if err = failed; err == nil {
-				a, err = readAnswer(rows)
-			}
-			if conn.IsClosed() {
-				return driver.ErrBadConn
-			}
-			return nil
-		})
-		c.Close()
-		if lost == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-			break
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%.40q: %w", text, err)
-	}
-	return a, nil
-}
+// Bounds of what a statement may take on the server, and then of how long the
+// connection is waited for. A change that meets another instance's waits for its
+// commit, which is short. Where that takes longer, two may be waiting for each
+// other (what is locked in the middle of a batch, such as grants, is locked in no
+// order), and trying again is quicker than PostgreSQL's search for deadlocks.
+const (
+	lockPatience      = 500 * time.Millisecond
+	statementPatience = 3 * time.Second
+	networkPatience   = 4 * time.Second
+	connectPatience   = 2 * time.Second
+	queuePatience     = 2 * time.Second  // of a change that nothing has begun to write
+	openPatience      = 15 * time.Second // while the desk starts nobody waits for an answer
+)

@@ -41,7 +41,6 @@ var copied = []struct {
 }
 
 const (
-	copyPage = 500
 	copyHead = `UPDATE log_head SET seq = $1, hash = $2 WHERE id = 1`
 )
 
@@ -105,21 +104,6 @@ func Copy(ctx context.Context, from, to *Store) (Copied, error) {
 	return c, nil
 }
 
-// onlyOne refuses a store that others have open. SQLite's lock has seen to that.
-func (s *Store) onlyOne(ctx context.Context) error {
-	all, err := s.Instances(ctx)
-	if err != nil {
-		return err
-	}
-	for _, i := range all {
-		if i.ID != s.heartbeat.id {
-			return fmt.Errorf("instance %s (version %q) has the store open: stop all instances, wait ten seconds and try "+
-				"again", i.ID, i.Version)
-		}
-	}
-	return nil
-}
-
 // empty refuses a store that holds anything.
 func (t *tx) empty() error {
 	for _, table := range copied {
@@ -168,14 +152,6 @@ func (t *tx) copyTable(ctx context.Context, from *Store, table string, columns [
 	}
 }
 
-func placeholders(n int) string {
-	words := make([]string, n)
-	for i := range words {
-		words[i] = "$" + strconv.Itoa(i+1)
-	}
-	return strings.Join(words, ", ")
-}
-
 // page reads whole rows.
 func (s *Store) page(ctx context.Context, columns int, query string, args ...any) (all [][]any, err error) {
 	rows, err := s.read.query(ctx, query, args...)
@@ -183,25 +159,6 @@ func (s *Store) page(ctx context.Context, columns int, query string, args ...any
 		return nil, err
 	}
 	return wholeRows(rows, columns)
-}
-
-// wholeRows reads rows of so many columns; text is a string.
-func wholeRows(rows result, columns int) (all [][]any, err error) {
-	err = each(rows, func() error {
-		row, dest := make([]any, columns), make([]any, columns)
-		for i := range row {
-			dest[i] = &row[i]
-		}
-		err := rows.Scan(dest...)
-		for i, v := range row {
-			if b, ok := v.([]byte); ok {
-				row[i] = string(b)
-			}
-		}
-		all = append(all, row)
-		return err
-	})
-	return all, err
 }
 
 // carry makes a row fit for the other store: sealed calls are sealed with its key, MACs are
@@ -256,4 +213,33 @@ func (m markedTable) carry(names []string, row []any, changes string, from, to k
 	}
 	row[last] = to.rows.mac(m.name, columns)
 	return nil
+}
+
+// copyMeta makes another store's log begin where this one's does, and gives it how often
+// absences have changed, and the keys that this one had before.
+func (s *Store) copyMeta(ctx context.Context, t *tx) error {
+	from, err := readLogStart(ctx, s.read)
+	if err != nil {
+		return err
+	}
+	if from.seq > 1 {
+		if _, err := t.exec(setMeta, startName, strconv.FormatInt(from.seq, 10)+" "+from.before); err != nil {
+			return err
+		}
+	}
+	changes, err := readOne(ctx, s.read, readRevision)
+	if err == nil && changes != "" {
+		_, err = t.exec(setMeta, absencesName, changes)
+	}
+	if err == nil && s.put { // what it would hand out is still to be revoked
+		_, err = t.exec(setMeta, copyName, isRestored)
+	}
+	if err != nil {
+		return err
+	}
+	retired, err := s.Retired(ctx)
+	if err != nil || len(retired) == 0 {
+		return err
+	}
+	return t.retire(t.keys, retired)
 }

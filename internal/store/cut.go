@@ -12,7 +12,6 @@ import (
 const (
 	startName = "log-start" // in meta: "<number> <hash>", the log's first entry and the hash before it
 	readStart = `SELECT value FROM meta WHERE name = 'log-start'`
-	setMeta   = `INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
 	hashAt    = `SELECT hash FROM events WHERE seq = $1`
 	dropCut   = `DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE seq < $1 ORDER BY seq LIMIT $2)`
 )
@@ -92,33 +91,4 @@ func (s *Store) DropCut(ctx context.Context) (n int, err error) {
 	}
 	err = s.sweep(ctx, dropCut, from.seq, &n)
 	return n, err
-}
-
-// copyMeta makes another store's log begin where this one's does, and gives it how often
-// absences have changed, and the keys that this one had before.
-func (s *Store) copyMeta(ctx context.Context, t *tx) error {
-	from, err := readLogStart(ctx, s.read)
-	if err != nil {
-		return err
-	}
-	if from.seq > 1 {
-		if _, err := t.exec(setMeta, startName, strconv.FormatInt(from.seq, 10)+" "+from.before); err != nil {
-			return err
-		}
-	}
-	changes, err := readOne(ctx, s.read, readRevision)
-	if err == nil && changes != "" {
-		_, err = t.exec(setMeta, absencesName, changes)
-	}
-	if err == nil && s.put { // what it would hand out is still to be revoked
-		_, err = t.exec(setMeta, copyName, isRestored)
-	}
-	if err != nil {
-		return err
-	}
-	retired, err := s.Retired(ctx)
-	if err != nil || len(retired) == 0 {
-		return err
-	}
-	return t.retire(t.keys, retired)
 }

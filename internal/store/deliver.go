@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/google/uuid"
 
@@ -160,48 +159,6 @@ func (s *Store) ByMessage(ctx context.Context, chat approval.Target, messageID s
 		return d, true, nil
 	}
 	return s.keys.byMessage(ctx, s.read, chat.Normal(), messageID)
-}
-
-// posted are the messages that stand in chats and whose records are queued.
-type posted struct {
-	mu    sync.Mutex
-	known map[message]approval.Delivery
-	more  chan struct{} // closed when there is another one
-}
-
-type message struct {
-	chat approval.Target
-	id   string
-}
-
-func messageOf(d approval.Delivered) message {
-	return message{d.Was.Target.Normal().Chat(), d.MessageID}
-}
-
-func (p *posted) note(d approval.Delivered) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if d.MessageID == "" || d.Was.ID == "" {
-		return
-	}
-	now := d.Was
-	now.MessageID, now.State, now.Shown, now.Attached = d.MessageID, d.State, d.Shown, d.Attached
-	p.known[messageOf(d)] = now
-	close(p.more)
-	p.more = make(chan struct{})
-}
-
-func (p *posted) forget(d approval.Delivered) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.known, messageOf(d))
-}
-
-func (p *posted) find(chat approval.Target, id string) (approval.Delivery, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	d, ok := p.known[message{chat, id}]
-	return d, ok
 }
 
 // Posted gives a channel that is closed when ByMessage knows one message more

@@ -15,6 +15,11 @@
 // numbers is the order of commits, and no reader that has seen number n will
 // later see a number below it appear.
 //
+// At the ground are the rows and their MACs (rows.go, mac.go, seal.go), the batch and
+// its jobs (writer.go, tx.go) and [Store] with its queue of jobs (store.go). A file for
+// each subject reads and writes with these; apply.go and commit.go call the subjects,
+// and open.go, look.go, copy.go and rotate.go are the doors.
+//
 // tools.go keeps what was last said of servers' tools.
 // silences.go keeps which chats leave every try unanswered.
 //
@@ -24,7 +29,7 @@
 // as above, whose batch begins by locking what its jobs count on (locks.go), and
 // takes the log's head last, so that the chain is one. Ways to the server are what
 // costs most, so a batch's statements go together (prefetch.go). The instances show
-// themselves (heartbeat.go), know when the database is silent (health.go), share what only
+// themselves (beat.go), know when the database is silent (health.go), share what only
 // one may do at a time by leases (lease.go), chats among it (chat_lease.go), tell each
 // other of commits (notify.go) and must judge by one policy (policy_version.go). A
 // lease ends with its holder: there are two signs of life for all that an instance holds,

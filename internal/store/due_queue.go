@@ -1,11 +1,11 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"approvalbot/internal/approval"
 )
@@ -29,29 +29,6 @@ type dueQueue struct {
 	known map[approval.Target]*chat
 	all   bool // every chat with work is known
 }
-
-// waiting is a delivery as it stands, with its place among others. Without an id
-// it stands for anything in its chat, and without a chat for anything anywhere.
-type waiting struct {
-	approval.Delivery
-	turn, since int64
-	taken       bool // somebody is at it
-}
-
-func (w waiting) before(o waiting) int {
-	return cmp.Or(cmp.Compare(w.turn, o.turn), cmp.Compare(w.since, o.since), cmp.Compare(w.ID, o.ID))
-}
-
-// done reports whether it wants nothing more.
-func (w waiting) done() bool { return w.ID != "" && w.DueMs == 0 }
-
-// anything in a chat may have changed.
-func anything(chat approval.Target) waiting {
-	return waiting{Delivery: approval.Delivery{Target: chat.Chat()}}
-}
-
-// anyChats: anything may have changed anywhere.
-var anyChats = []waiting{{}}
 
 // chat is what is known of one chat.
 type chat struct {
@@ -165,51 +142,13 @@ func (k *chat) blank(now int64) bool {
 // says that none does. A parameter behind LIMIT costs the same.
 const (
 	chatsWithWork = `SELECT DISTINCT channel, chat FROM deliveries WHERE due_ms > 0`
-	failDoubted   = `UPDATE deliveries SET state = 'failed', error = 'not written by this desk', due_ms = 0, turn = 0,
- since_ms = 0 WHERE key = $1 AND id || '' = $2`
-	nextDue = `SELECT MIN(due_ms) FROM deliveries
+	nextDue       = `SELECT MIN(due_ms) FROM deliveries
  WHERE channel = CAST($1 AS TEXT) AND chat = $2 AND due_ms > 0 AND due_ms > $3`
 	dueDeliveries = `SELECT ` + deliveryColumns + `, d.turn, d.since_ms, a.version
  FROM deliveries d JOIN approvals a ON a.key = d.key
  WHERE d.channel = CAST($1 AS TEXT) AND d.chat = $2 AND d.due_ms > 0 AND d.due_ms <= $3
  ORDER BY d.turn, d.since_ms, d.id LIMIT CAST($4 AS BIGINT)`
 )
-
-// ClaimChat takes the chat (without a thread) of that channel whose most urgent
-// due delivery comes before all other chats', among those that nobody holds, here
-// or in another instance, and that are not paused. It is the caller's until
-// ReleaseChat, or until this instance has not reached a shared database for eight
-// seconds. When there is none, next is the time to look again: the first delivery
-// to fall due or pause to end, and in a second where another instance holds a
-// chat with work; 0 if nothing of the kind is known. Chats that somebody holds
-// here do not count for next; whoever releases one looks again anyway.
-func (s *Store) ClaimChat(
-	ctx context.Context, channel string, now int64,
-) (place approval.Target, ok bool, next int64, err error) {
-	c := &s.due
-	c.claim.Lock()
-	defer c.claim.Unlock()
-	if err := c.refresh(ctx, s.read, channel, now); err != nil {
-		return approval.Target{}, false, 0, err
-	}
-	if err := s.lookAtForeign(ctx); err != nil {
-		return approval.Target{}, false, 0, err
-	}
-	for {
-		place, best, next := c.best(channel, now)
-		if best == nil {
-			return approval.Target{}, false, next, nil
-		}
-		ok, err := s.occupy(ctx, place, best, now)
-		if err != nil {
-			return approval.Target{}, false, 0, err
-		}
-		if ok {
-			c.hold(best)
-			return place, true, 0, nil
-		}
-	}
-}
 
 // idle reports whether nothing is due in a chat but what was taken from it.
 func (q *dueQueue) idle(t approval.Target, now int64) bool {
@@ -381,70 +320,6 @@ func (d *dueQueue) dueIn(ctx context.Context, q querier, t approval.Target, now 
 	return d.dueIn(ctx, q, t, now)
 }
 
-// failDoubted has deliveries that are not believed fail, and their approvals see who else can be asked.
-func (s *Store) failDoubted(ctx context.Context, doubted []approval.Delivery) error {
-	return s.do(ctx, func(t *tx) error {
-		for _, d := range doubted {
-			t.changedKey(d.Key)
-			if err := t.put(failDoubted, d.Key, d.ID); err != nil {
-				return err
-			}
-			if err := t.put(hurryApproval, d.Key, nowMs()); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// ReleaseChat gives a chat back that ClaimChat gave, and lets nobody have it
-// before pausedUntilMs (0: no pause), in no instance. An error says that others
-// may not know of the pause; the chat is given back all the same.
-func (s *Store) ReleaseChat(ctx context.Context, place approval.Target, pausedUntilMs int64) error {
-	place = place.Normal().Chat()
-	err := s.vacate(ctx, place, pausedUntilMs)
-	c := &s.due
-	c.claim.Lock()
-	defer c.claim.Unlock()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	k := c.of(place)
-	k.held, k.pausedUntil = false, pausedUntilMs
-	n := len(k.list)
-	k.list = slices.DeleteFunc(k.list, func(w waiting) bool { return w.taken })
-	k.stale = k.stale || !c.alone || len(k.list) < n // what was taken and not recorded may be due again
-	return err
-}
-
-// MaySend reports whether a chat that was claimed here is still this instance's, by what
-// is known without a question; yes for one that was not claimed.
-func (s *Store) MaySend(place approval.Target) bool {
-	return s.heartbeat.mayServe(chatLease(place.Normal()))
-}
-
-// NextDelivery gives the chat's most urgent due delivery: cards of pending
-// approvals that nobody has seen yet and no try has failed for first, the highest rank
-// and then the oldest before the others; then the rest in the order in which it fell due. False when
-// nothing is due, or the chat was claimed here and may be another instance's by
-// now.
-func (s *Store) NextDelivery(ctx context.Context, place approval.Target, now int64) (approval.Delivery, bool, error) {
-	if !s.MaySend(place) {
-		return approval.Delivery{}, false, nil
-	}
-	chat := place.Normal().Chat()
-	for tries := 0; ; tries++ {
-		d, ok, known := s.due.take(chat, now, tries == maxLooks)
-		if known {
-			return d, ok, nil
-		}
-		if err := s.due.look(ctx, s.read, chat, now); err != nil {
-			return d, false, err
-		}
-	}
-}
-
-const maxLooks = 3 // in a row, where every time a commit comes between
-
 // take gives the next delivery of a chat. known is false where what is known does
 // not say what that is, unless it was looked up often enough.
 func (q *dueQueue) take(t approval.Target, now int64, looked bool) (d approval.Delivery, ok, known bool) {
@@ -463,3 +338,32 @@ func (q *dueQueue) take(t approval.Target, now int64, looked bool) (d approval.D
 	k.list[i].taken = true
 	return k.list[i].Delivery, true, true
 }
+
+// foreignLeases says when the chats that other instances hold were looked up. A chat
+// is an instance's as a whole, by a lease: so two never post the same card, the order within a chat
+// holds, and the pace that a platform asks for (the lease's not_before_ms) is
+// everybody's. A lease is kept as long as there is something to do every few
+// seconds, so that it costs nothing while a chat is busy.
+type foreignLeases struct {
+	mu    sync.Mutex
+	known time.Time // when it was looked up
+}
+
+func (e *foreignLeases) stale() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.known = time.Time{}
+}
+
+func (e *foreignLeases) fresh() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if time.Since(e.known) < foreignMs*time.Millisecond {
+		return true
+	}
+	e.known = time.Now()
+	return false
+}
+
+// foreignMs is how long what is known of other instances' chats will do.
+const foreignMs = 1000

@@ -3,6 +3,7 @@ package store
 import (
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -80,3 +81,15 @@ func state(err error) string {
 	}
 	return ""
 }
+
+// errStale says that another instance was faster: look again.
+var errStale = fmt.Errorf("another writer was faster every time; try again")
+
+// errCareful asks for another attempt with savepoints.
+var errCareful = errors.New("a job failed after it had written")
+
+var errEnded = errors.New("the store is closed: nothing was written")
+
+var errSilent = errors.New("the database does not answer")
+
+func notFound() error { return approval.Refuse(approval.CodeNotFound, "There is no such approval.") }

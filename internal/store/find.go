@@ -254,3 +254,36 @@ func (s *Store) dueKeys(ctx context.Context, now int64, limit int) (keys []strin
 	})
 	return keys, next, err
 }
+
+// Seed gives secret key material that signing keys are derived from. It comes
+// from the key file and tells nothing of the key that calls are sealed with.
+func (s *Store) Seed() [32]byte { return s.keys.seed }
+
+// Sealed gives the canonical call that was sealed under key: CodeRetryDataGone
+// when it was deleted, CodeNotFound when there is no such approval.
+func (s *Store) Sealed(ctx context.Context, key string) ([]byte, error) {
+	rows, err := s.read.query(ctx, `SELECT sealed FROM approvals WHERE key = $1`, key)
+	if err != nil {
+		return nil, err
+	}
+	var value text
+	found, err := one(rows, &value)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, notFound()
+	case value == "":
+		return nil, approval.Refuse(approval.CodeRetryDataGone, "The call itself is no longer kept.")
+	}
+	return s.keys.open(key, string(value))
+}
+
+// Newest is [Store.Bare] for a drawing: if this process alone writes, it may give the approval as it was
+// committed last, without a look at the row. Nothing may be allowed by it.
+func (s *Store) Newest(ctx context.Context, key string) (approval.Approval, error) {
+	if a := s.written.of(key); a != nil && ctx.Err() == nil {
+		return *a, nil
+	}
+	return s.Bare(ctx, key)
+}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,4 +61,44 @@ func TestGrantsAreFound(t *testing.T) {
 	check(s)
 	require.NoError(t, s.Close())
 	check(openDisk(t, dir))
+}
+
+// The database is asked about a call only if a grant may have its name, when this process alone writes.
+func TestCallsWithoutGrantsAreNotLookedUp(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	before := openDisk(t, dir)
+	kept, ofKept := grantFor(0)
+	require.NoError(t, before.AddGrant(ctx, kept, approval.Event{Type: approval.EventVote}))
+	require.NoError(t, before.Close())
+	s := openDisk(t, dir)
+	added, ofAdded := grantFor(1)
+	_, ofNone := grantFor(2)
+	require.False(t, covers(t, s, ofAdded))
+	require.NoError(t, s.AddGrant(ctx, added, approval.Event{Type: approval.EventVote}))
+	require.True(t, covers(t, s, ofKept))
+	require.True(t, covers(t, s, ofAdded))
+
+	require.NoError(t, s.read.db.Close()) // nothing can be looked up any more
+	all, err := s.Covering(ctx, ofNone)
+	require.NoError(t, err)
+	require.Empty(t, all)
+	for _, look := range []core.Lookup{ofKept, ofAdded} {
+		_, err = s.Covering(ctx, look)
+		require.Error(t, err)
+	}
+}
+
+// With more names than are remembered, every call is looked up.
+func TestTooManyGrantsToRemember(t *testing.T) {
+	t.Parallel()
+	s := openDisk(t, t.TempDir())
+	_, look := grantFor(0)
+	require.False(t, covers(t, s, look))
+	for i := range maxGrantNames + 1 {
+		s.granted.add("bot", "main", strconv.Itoa(i))
+	}
+	out, ready := s.granted.exclude(look)
+	require.True(t, ready)
+	require.False(t, out)
 }

@@ -36,8 +36,6 @@ func grantName(g approval.Grant) string {
 	return g.Subject
 }
 
-func coolDownOf(fingerprint string) string { return "cooldown " + fingerprint }
-
 // addGrant stores a grant.
 func (t *tx) addGrant(g approval.Grant) error {
 	name := grantName(g)
@@ -54,6 +52,7 @@ func (t *tx) addGrant(g approval.Grant) error {
 		}
 	}
 	t.touch(grantsName)
+	t.granted.add(g.Owner, g.AgentID, name)
 	columns := []any{g.ID, g.Owner, g.AgentID, name, g.SessionKey, g.Approval, g.CreatedAtMs, g.ExpiresAtMs, string(body)}
 	return t.put(insertGrant, append(columns, t.keys.rows.mac("grants", columns))...)
 }
@@ -156,6 +155,9 @@ func (t *tx) notDenied(c core.Change) error {
 // first: those of its fingerprint or subject, session grants of its session only. One that ended
 // and was put back is among them, and not in the commit that counts.
 func (s *Store) Covering(ctx context.Context, look core.Lookup) ([]approval.Grant, error) {
+	if none, err := s.ungranted(ctx, look); none || err != nil {
+		return nil, err
+	}
 	rows, err := s.read.query(ctx, grantsOfCall, grantArgs(look)...)
 	if err != nil {
 		return nil, err
@@ -289,4 +291,20 @@ func (k keyring) scanGrants(rows result) (all []approval.Grant, err error) {
 		return nil
 	})
 	return all, err
+}
+
+// ungranted reports whether it is known that no grant and no cool-down could speak about a call.
+func (s *Store) ungranted(ctx context.Context, look core.Lookup) (bool, error) {
+	if s.granted == nil {
+		return false, nil
+	}
+	out, ready := s.granted.exclude(look)
+	if ready {
+		return out, nil
+	}
+	if err := s.granted.load(ctx, s.read); err != nil {
+		return false, err
+	}
+	out, _ = s.granted.exclude(look)
+	return out, nil
 }

@@ -2,9 +2,10 @@ package store
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // A database that hangs (its machine swaps, the network drops what is sent) refuses
@@ -16,8 +17,6 @@ const (
 	silentAfter = 1500 * time.Millisecond // without an answer, nothing else is
 	lookEvery   = 250 * time.Millisecond
 )
-
-var errSilent = errors.New("the database does not answer")
 
 // health is what is known of the database's answers on all connections. Nil, it
 // knows nothing.
@@ -124,4 +123,10 @@ func (h *health) cut() {
 			c.conn.PgConn().Conn().SetDeadline(time.Now())
 		}
 	}
+}
+
+// question is what is asked on a connection.
+type question struct {
+	conn    *pgx.Conn
+	commits bool
 }

@@ -1,9 +1,10 @@
 package store
 
 import (
-	"context"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -192,109 +193,153 @@ func (h *heartbeat) gave(names []string, tokens []int64) {
 	})
 }
 
-const (
-	showSelf = `INSERT INTO instances (id, started_ms, seen_ms, version, schema_no, policy_hash, key_id, lock_no)
- VALUES ($1, ` + databaseTime + `, ` + databaseTime + `, $2, $3, $4, $5, $6)
- ON CONFLICT (id) DO UPDATE SET seen_ms = excluded.seen_ms, policy_hash = excluded.policy_hash, lock_no = excluded.lock_no`
-	forgetOthers = `DELETE FROM instances WHERE seen_ms < ` + databaseTime + ` - $1`
-	leaveSelf    = `DELETE FROM instances WHERE id = $1`
-	heldBySelf   = `SELECT name, token FROM leases WHERE holder = $1`
-	giveBack     = `UPDATE leases SET holder = '' WHERE holder = $1 AND (name, token) IN (
- SELECT * FROM unnest(CAST($2 AS TEXT[]), CAST($3 AS BIGINT[])))`
-)
+// heldLock is the lock of an instance, of others the number by which their row names it.
+type heldLock struct {
+	instance string
+	number   int64
+}
 
-// beat shows that this instance lives, gives back what it does not need, and
-// learns what it still has and which policy counts.
-func (s *Store) beat(ctx context.Context) error {
-	began := time.Now()
-	idle, idleTokens := s.heartbeat.idle()
-	leases := s.heartbeat.leases()
-	var tokens map[string]int64
-	err := s.queue(ctx, &job{do: func(t *tx) (err error) {
-		lock := s.heartbeat.lockNumber()
-		if err := t.show(s, lock); err != nil {
-			return err
+// String is how take compares it with a lease's row.
+func (l heldLock) String() string { return l.instance + " " + strconv.FormatInt(l.number, 10) }
+
+const lockFree = 2 * time.Second // after it was seen free, others take what is held under it
+
+// sawFree notes which locks are free, and gives those that have become dead.
+func (h *heartbeat) sawFree(free []heldLock, now time.Time) (dead []heldLock) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	seen := make(map[heldLock]time.Time, len(free))
+	for _, l := range free {
+		since, known := h.free[l]
+		if !known {
+			since = now
 		}
-		if err := t.putUnder(&s.heartbeat, lock, leases); err != nil {
-			return err
+		seen[l] = since
+		if _, said := h.dead[l]; !said && now.Sub(since) >= lockFree {
+			dead = append(dead, l)
 		}
-		if len(idle) > 0 {
-			if _, err := t.exec(giveBack, s.heartbeat.id, array(idle), array(idleTokens)); err != nil {
-				return err
-			}
-		}
-		tokens, err = t.tokens(s.heartbeat.id)
-		return err
-	}})
-	if err != nil {
-		return err
 	}
-	s.heartbeat.gave(idle, idleTokens)
-	s.heartbeat.extend(began.Add(trustFor))
-	s.heartbeat.keep(leases, tokens)
-	return s.refreshPolicy(ctx)
-}
-
-// show writes that this instance lives, and which lock it holds.
-func (t *tx) show(s *Store, lock int64) error {
-	_, err := t.exec(showSelf, s.heartbeat.id, s.version, s.schema, s.heartbeat.policyHash(), t.keys.id, lock)
-	return err
-}
-
-func (t *tx) tokens(holder string) (map[string]int64, error) {
-	rows, err := t.rows(heldBySelf, holder)
-	if err != nil {
-		return nil, err
+	h.free = seen
+	h.dead = map[heldLock]struct{}{}
+	for l, since := range seen {
+		if now.Sub(since) >= lockFree {
+			h.dead[l] = struct{}{}
+		}
 	}
-	all := map[string]int64{}
-	err = each(rows, func() error {
-		var name text
-		var token number
-		err := rows.Scan(&name, &token)
-		all[string(name)] = int64(token)
-		return err
-	})
-	return all, err
+	return dead
 }
 
-// live shows this instance until ctx ends.
-func (s *Store) live(ctx context.Context) {
-	first := true
-	for {
-		wait := beatEvery
-		err := s.beat(ctx)
-		if err == nil && first {
-			err = s.do(ctx, func(t *tx) error { _, err := t.exec(forgetOthers, forgetMs); return err })
-			first = err != nil
-		}
-		if err != nil {
-			wait = beatAgain
-		}
-		select {
-		case <-time.After(wait):
-		case <-s.heartbeat.changed:
-		case <-ctx.Done():
-			return
-		}
+// deadLocks are those under which nothing is held any more, as take compares them.
+func (h *heartbeat) deadLocks() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var all []string
+	for l := range h.dead {
+		all = append(all, l.String())
+	}
+	return array(all)
+}
+
+// lockIs notes a lock that this instance holds, and has the others told of it.
+func (h *heartbeat) lockIs(number int64, until time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lock, h.lockUntil = number, until
+	h.lockExpiry = time.AfterFunc(time.Until(until), h.expire)
+	h.tell()
+}
+
+// tell has the next beat come at once; mu is held.
+func (h *heartbeat) tell() {
+	select {
+	case h.changed <- struct{}{}:
+	default:
 	}
 }
 
-// leave gives everything back at once, as the last thing that is written.
-func (s *Store) leave() {
-	j := &job{done: make(chan outcome, 1), do: func(t *tx) error {
-		if _, err := t.exec(leaveSelf, s.heartbeat.id); err != nil {
-			return err
-		}
-		return t.notify(note{From: s.heartbeat.id, Freed: true})
-	}}
-	s.commit([]*job{j})
-	s.heartbeat.mu.Lock()
-	defer s.heartbeat.mu.Unlock()
-	s.heartbeat.until = time.Time{}
-	if s.heartbeat.expiry != nil {
-		s.heartbeat.expiry.Stop()
+// renewLock says until when the lock may be counted on. False: it was given up already.
+func (h *heartbeat) renewLock(number int64, until time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lapse(); h.lock != number {
+		return false
 	}
-	for _, l := range s.heartbeat.held {
-		s.heartbeat.forget(l)
-	}
+	h.lockUntil = until
+	h.lockExpiry.Reset(time.Until(until))
+	return true
 }
+
+// unlock gives a lock up, and all that is held under it.
+func (h *heartbeat) unlock(number int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lockExpiry.Stop()
+	if h.lock == number {
+		h.lock = 0
+	}
+	h.lapse()
+	h.tell()
+}
+
+// lockNumber is the lock that this instance holds; 0: none.
+func (h *heartbeat) lockNumber() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lapse()
+	return h.lock
+}
+
+// trusts reports whether a lease may be counted on; mu is held.
+func (h *heartbeat) trusts(l *lease) bool {
+	now := time.Now()
+	locked := l.lock == 0 || l.lock == h.lock && now.Before(h.lockUntil)
+	return locked && now.Before(h.until)
+}
+
+// serve notes that a dispatcher works on the chat of a lease.
+func (h *heartbeat) serve(l *lease) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.serving[l.name] = l.token
+}
+
+// unserve notes that it does so no more.
+func (h *heartbeat) unserve(name string) (token int64, served bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	token, served = h.serving[name]
+	delete(h.serving, name)
+	if l := h.held[name]; l != nil {
+		l.used = time.Now()
+	}
+	return token, served
+}
+
+// servedAs gives the token under which a chat was claimed.
+func (h *heartbeat) servedAs(name string) (token int64, served bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	token, served = h.serving[name]
+	return token, served
+}
+
+// mayServe reports whether a chat is still whose it was when it was claimed; yes
+// for one that was not.
+func (h *heartbeat) mayServe(name string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	token, served := h.serving[name]
+	if !served {
+		return true
+	}
+	l := h.held[name]
+	return l != nil && l.token == token && h.trusts(l)
+}
+
+func (h *heartbeat) policyHash() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.policy.own
+}
+
+func isChat(lease string) bool { return strings.HasPrefix(lease, "chat ") }

@@ -302,13 +302,31 @@ func (p plainTx) exec(text string, args ...any) (int64, error) {
 	return done.RowsAffected()
 }
 
-// readOne gives the text that a query finds, or none.
-func readOne(ctx context.Context, q querier, query string, args ...any) (string, error) {
-	rows, err := q.query(ctx, query, args...)
-	if err != nil {
-		return "", err
+const copyPage = 500
+
+func placeholders(n int) string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = "$" + strconv.Itoa(i+1)
 	}
-	var value text
-	_, err = one(rows, &value)
-	return string(value), err
+	return strings.Join(words, ", ")
+}
+
+// wholeRows reads rows of so many columns; text is a string.
+func wholeRows(rows result, columns int) (all [][]any, err error) {
+	err = each(rows, func() error {
+		row, dest := make([]any, columns), make([]any, columns)
+		for i := range row {
+			dest[i] = &row[i]
+		}
+		err := rows.Scan(dest...)
+		for i, v := range row {
+			if b, ok := v.([]byte); ok {
+				row[i] = string(b)
+			}
+		}
+		all = append(all, row)
+		return err
+	})
+	return all, err
 }

@@ -91,3 +91,35 @@ func (s *Store) Inbound(ctx context.Context, source string, limit int) (all []ap
 		}
 	}
 }
+
+// handled marks a platform update handled, and notes it where it comes with the
+// mark; what was in it is not kept. fresh is false when it was handled before; one that is not stored, and
+// does not come along, is always fresh.
+func (t *tx) handled(ref *approval.InboundRef) (fresh bool, err error) {
+	if ref == nil {
+		return true, nil
+	}
+	t.wrote, t.batch.wrote = true, true
+	if u := ref.Unstored; u != nil {
+		// Nothing that is prefetched.
+		n, err := t.writer.exec(storeDone, ref.Source, ref.ID, u.ReceivedMs, stored(u.Waited), nowMs())
+		return n > 0, err
+	}
+	mark := updateMark(ref.Source, ref.ID)
+	if n, err := t.writer.exec(markDone, nowMs(), ref.Source, ref.ID, mark); err != nil || n > 0 {
+		t.update = mark
+		return err == nil, err
+	}
+	n, err := t.count(countInbound, ref.Source, ref.ID)
+	return n == 0, err
+}
+
+const (
+	countInbound = `SELECT COUNT(*) FROM inbound WHERE source = $1 AND id = $2`
+	// markDone marks no update of which the log says that it was handled: its row was put back.
+	markDone = `UPDATE inbound SET handled_ms = $1, body = '' WHERE source = $2 AND id = $3 AND handled_ms = 0
+ AND NOT EXISTS (SELECT 1 FROM events WHERE data || '' LIKE '{"update":%' AND data || '' = $4)`
+	storeDone = `INSERT INTO inbound (source, id, body, received_ms, waited, handled_ms)
+ VALUES ($1, $2, '', $3, $4, $5)
+ ON CONFLICT (source, id) DO UPDATE SET handled_ms = excluded.handled_ms, body = '' WHERE inbound.handled_ms = 0`
+)

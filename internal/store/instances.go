@@ -35,3 +35,13 @@ func readInstances(ctx context.Context, q querier) ([]Instance, error) {
 	})
 	return all, err
 }
+
+// show writes that this instance lives, and which lock it holds.
+func (t *tx) show(s *Store, lock int64) error {
+	_, err := t.exec(showSelf, s.heartbeat.id, s.version, s.schema, s.heartbeat.policyHash(), t.keys.id, lock)
+	return err
+}
+
+const showSelf = `INSERT INTO instances (id, started_ms, seen_ms, version, schema_no, policy_hash, key_id, lock_no)
+ VALUES ($1, ` + databaseTime + `, ` + databaseTime + `, $2, $3, $4, $5, $6)
+ ON CONFLICT (id) DO UPDATE SET seen_ms = excluded.seen_ms, policy_hash = excluded.policy_hash, lock_no = excluded.lock_no`

@@ -14,8 +14,6 @@ import (
 	"approvalbot/internal/fault"
 )
 
-const keySize = 32
-
 // loadKey gives the store's key: for a new store it makes the key file (or takes
 // the one that lies there) and remembers the key's id; afterwards only the very
 // same key will do.
@@ -149,3 +147,38 @@ func newKey() []byte {
 	rand.Read(key) // never fails
 	return key
 }
+
+// finishRotation puts the new key in the old one's place where a rotation was
+// interrupted after its commit: the store was sealed with the new key.
+func finishRotation(file, known string) error {
+	file = realKey(file)
+	next, err := readKey(file + nextKey)
+	if known == "" || errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if ring, err := newKeyring(next); err != nil || ring.id != known {
+		return err // interrupted before its commit
+	}
+	return replaceKey(file)
+}
+
+// realKey follows links, so that the file itself is replaced.
+func realKey(file string) string {
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		return real
+	}
+	return file
+}
+
+func replaceKey(file string) error {
+	if err := os.Rename(file+nextKey, file); err != nil {
+		return fmt.Errorf("the store has its new key, and the key file was not replaced: %w; the next start does it", err)
+	}
+	fault.Point("after-key-replaced")
+	return syncDir(filepath.Dir(file))
+}
+
+const nextKey = ".next" // what a key file's name ends in while it is being replaced

@@ -26,7 +26,6 @@ import (
 const (
 	lockLook  = 250 * time.Millisecond // how often a holder asks, and others look
 	lockTrust = time.Second            // after the question that was answered last
-	lockFree  = 2 * time.Second        // after it was seen free, others take what is held under it
 	lockAgain = time.Second            // after one was lost or could not be had
 )
 
@@ -43,15 +42,6 @@ var (
 	errPooled = errors.New("a pooler gives this instance no connection to the database of its own")
 	errLapsed = errors.New("the database did not answer for a second")
 )
-
-// heldLock is the lock of an instance, of others the number by which their row names it.
-type heldLock struct {
-	instance string
-	number   int64
-}
-
-// String is how take compares it with a lease's row.
-func (l heldLock) String() string { return l.instance + " " + strconv.FormatInt(l.number, 10) }
 
 // keepLock holds a lock of this instance's until ctx ends, another one whenever one is lost.
 func (s *Store) keepLock(ctx context.Context) {
@@ -186,98 +176,6 @@ func (s *Store) lookForDead(ctx context.Context) ([]heldLock, error) {
 		return nil, err
 	}
 	return s.heartbeat.sawFree(free, time.Now()), nil
-}
-
-// sawFree notes which locks are free, and gives those that have become dead.
-func (h *heartbeat) sawFree(free []heldLock, now time.Time) (dead []heldLock) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	seen := make(map[heldLock]time.Time, len(free))
-	for _, l := range free {
-		since, known := h.free[l]
-		if !known {
-			since = now
-		}
-		seen[l] = since
-		if _, said := h.dead[l]; !said && now.Sub(since) >= lockFree {
-			dead = append(dead, l)
-		}
-	}
-	h.free = seen
-	h.dead = map[heldLock]struct{}{}
-	for l, since := range seen {
-		if now.Sub(since) >= lockFree {
-			h.dead[l] = struct{}{}
-		}
-	}
-	return dead
-}
-
-// deadLocks are those under which nothing is held any more, as take compares them.
-func (h *heartbeat) deadLocks() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var all []string
-	for l := range h.dead {
-		all = append(all, l.String())
-	}
-	return array(all)
-}
-
-// lockIs notes a lock that this instance holds, and has the others told of it.
-func (h *heartbeat) lockIs(number int64, until time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.lock, h.lockUntil = number, until
-	h.lockExpiry = time.AfterFunc(time.Until(until), h.expire)
-	h.tell()
-}
-
-// tell has the next beat come at once; mu is held.
-func (h *heartbeat) tell() {
-	select {
-	case h.changed <- struct{}{}:
-	default:
-	}
-}
-
-// renewLock says until when the lock may be counted on. False: it was given up already.
-func (h *heartbeat) renewLock(number int64, until time.Time) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.lapse(); h.lock != number {
-		return false
-	}
-	h.lockUntil = until
-	h.lockExpiry.Reset(time.Until(until))
-	return true
-}
-
-// unlock gives a lock up, and all that is held under it.
-func (h *heartbeat) unlock(number int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.lockExpiry.Stop()
-	if h.lock == number {
-		h.lock = 0
-	}
-	h.lapse()
-	h.tell()
-}
-
-// lockNumber is the lock that this instance holds; 0: none.
-func (h *heartbeat) lockNumber() int64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.lapse()
-	return h.lock
-}
-
-// trusts reports whether a lease may be counted on; mu is held.
-func (h *heartbeat) trusts(l *lease) bool {
-	now := time.Now()
-	locked := l.lock == 0 || l.lock == h.lock && now.Before(h.lockUntil)
-	return locked && now.Before(h.until)
 }
 
 const putUnderLock = `UPDATE leases SET lock_no = $2 WHERE holder = $1 AND lock_no <> $2 AND (name, token) IN (

@@ -218,7 +218,7 @@ func TestListenFromTheOpening(t *testing.T) {
 	p, old := create(t, a, pendingApproval("bot"), core.Change{}), pendingApproval("bot")
 	require.NoError(t, a.Append(ctx, nil, event(old, approval.EventVote)))
 	b := openPG(t, url)
-	gate := core.NewGate(b, core.Rules{}, slog.New(slog.DiscardHandler))
+	gate := core.NewGate(b.CoreStores(), core.Rules{}, slog.New(slog.DiscardHandler))
 	w := gate.Watch(p.Key)
 	defer w.Stop()
 	seen, err := w.Look(ctx, false)
@@ -233,7 +233,7 @@ func TestListenFromTheOpening(t *testing.T) {
 	for !slices.Contains(all, last.Key) {
 		c := <-heard
 		for _, key := range c.Keys {
-			gate.Wake(key)
+			gate.Upkeep().Wake(key)
 		}
 		if all == nil {
 			all = []string{}

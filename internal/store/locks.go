@@ -1,33 +1,9 @@
 package store
 
 import (
-	"hash/fnv"
 	"slices"
-	"strconv"
-	"strings"
 
 	"approvalbot/core"
-)
-
-// locks is what a job counts on. Where other instances write too, a batch takes
-// the locks of all its jobs first, in one order for everybody: so nobody changes
-// an approval between its being read and its being written, no two instances ask
-// people about the same call, and they never wait for each other in a circle.
-// SQLite has one writer at a time and needs none of it.
-type locks struct {
-	approval string  // key
-	names    []int64 // of what is not there yet
-	reads    []read  // what the job is going to look up first
-	policy   policyLock
-}
-
-// policyLock is what a job has to do with the policy that counts.
-type policyLock int
-
-const (
-	noPolicy policyLock = iota
-	countsOnPolicy
-	setsPolicy
 )
 
 // locksOf are the names that a new approval may be the second to have: its code, the
@@ -46,23 +22,7 @@ func locksOf(look core.Lookup) (on locks) {
 	return on
 }
 
-func codeName(code string) int64 { return hash("code", code) }
-
-func sameName(owner, agent, session, fingerprint string) int64 {
-	return hash("same", owner, agent, session, fingerprint)
-}
-
-// hash gives a name to lock by. Two that meet in one only wait for each other.
-func hash(parts ...string) int64 {
-	h := fnv.New64a()
-	for _, p := range parts {
-		h.Write([]byte(p + "\x00"))
-	}
-	return int64(h.Sum64())
-}
-
 const (
-	lockNames = `SELECT pg_advisory_xact_lock(n) FROM unnest(CAST($1 AS BIGINT[])) n`
 	// Rows that only refer to an approval (deliveries, ids) may come and go.
 	lockApprovals = `SELECT key FROM approvals WHERE key = ANY(CAST($1 AS TEXT[])) ORDER BY key FOR NO KEY UPDATE`
 )
@@ -103,20 +63,4 @@ func (b *batch) lock(jobs []*job) error {
 		return nil
 	}
 	return b.prefetch(jobs)
-}
-
-var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
-
-// array is a list as PostgreSQL writes one.
-func array[T int64 | string](list []T) string {
-	words := make([]string, len(list))
-	for i, v := range list {
-		switch v := any(v).(type) {
-		case int64:
-			words[i] = strconv.FormatInt(v, 10)
-		case string:
-			words[i] = `"` + quoted.Replace(v) + `"`
-		}
-	}
-	return "{" + strings.Join(words, ",") + "}"
 }

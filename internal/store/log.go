@@ -17,12 +17,6 @@ const (
  FROM events WHERE seq >= $1 ORDER BY seq LIMIT $2`
 )
 
-// logHead is the log's newest entry.
-type logHead struct {
-	seq  int64
-	hash string
-}
-
 // chain numbers and chains the batch's events. It takes the head row last of
 // all, and so keeps it locked for a moment only.
 func (b *batch) chain() error {

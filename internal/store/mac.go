@@ -229,11 +229,8 @@ func (r *rowKey) doubt(table, id string) error {
 	return &row
 }
 
-// Disbelieved gives how many rows were met since the start that something else than the desk
-// wrote.
-func (s *Store) Disbelieved() int64 {
-	if s.keys.rows == nil {
-		return 0
-	}
-	return s.keys.rows.doubts.rows.Load()
-}
+const (
+	// absenceChanges is the last column of an absence's MAC.
+	absenceChanges = `COALESCE((` + readRevision + `), '')`
+	readRevision   = `SELECT value FROM meta WHERE name = 'absences'`
+)

@@ -6,85 +6,18 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
 )
 
-// Options says where a store is.
-type Options struct {
-	// URL is sqlite:<path>, or postgres://user:password@host:port/database with
-	// the parameters that libpq knows, or sqlite::memory: for a store that lives
-	// as long as the process (tests).
-	URL string
-	// KeyFile holds the key that seals calls: 32 bytes, raw or in hex, readable
-	// by its owner alone. It is made together with a new store. Only a store in
-	// memory may go without: it then makes a key of its own. All instances on one
-	// database need the same.
-	KeyFile string
-	// Version is the program's, for [Store.Instances].
-	Version string
-	// Wait is how long a PostgreSQL is waited for that is starting, recovers, or takes
-	// no connections yet. 0: not at all.
-	Wait time.Duration
-	// Build names what the program judges by, whatever it is configured to:
-	// see [Store.Agree].
-	Build string
-	// Log gets what no caller can be told. Nil discards it.
-	Log *slog.Logger
+// CoreStores gives the store as what a [core.Gate] keeps things in.
+func (s *Store) CoreStores() core.Stores {
+	return core.Stores{Changes: s, Queries: s, GrantStore: s, CallStore: s, DigestStore: s, AbsenceStore: s}
 }
-
-// Store is an open store. It implements core.Store, the outbox that the
-// dispatcher drains and the inbox that the bots fill. Safe for concurrent use.
-//
-// Writes are carried out by [Store.Run] and wait until it runs. A write that
-// returns nil is on disk; one that returns an error has written nothing, unless
-// the error says that its fate is unknown: the caller's context ended between
-// the change being made and its commit. The functions given to Create and
-// Update never run after the call has returned.
-//
-// Reads check their context when they begin and are then too short to interrupt.
-type Store struct {
-	log       *slog.Logger
-	lock      *os.File // of SQLite's file
-	dialect   dialect
-	schema    int64
-	write     *pool // one connection, which the writer holds
-	read      *pool // in memory the same as write
-	writer    writer
-	keys      keyring
-	due       dueQueue
-	answering answering
-	posted    posted
-
-	heartbeat heartbeat
-	version   string
-	build     string
-	started   int64
-	listen    *pgx.ConnConfig // for the connection that hears of others' changes
-	opened    int64           // the log's newest entry then, for the same
-	health    *health         // nil with SQLite
-
-	jobs    chan *job
-	running atomic.Bool
-	closing chan struct{} // Close was called
-	ended   chan struct{} // no job will run any more
-	once    sync.Once
-	put     bool         // it was put back from a backup, see [Store.PutBack]
-	damage  *Damage      // of the write-ahead log that was found
-	broken  atomic.Bool  // something could not be written, and nothing has been since
-	wroteMs atomic.Int64 // when something was written last
-}
-
-var _ core.Store = (*Store)(nil)
 
 // Open opens the store, makes it if it is new, and brings an older schema up to
 // date. It refuses a store that another process has open, a schema that is newer
@@ -129,13 +62,14 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s.due.alone, s.due.keys, s.due.fail = !s.dialect.many, s.keys, s.failDoubted
+	if s.due.alone {
+		s.granted, s.written = newGrantNames(), &written{kept: map[string]*approval.Approval{}}
+	}
 	w := &s.writer
 	w.db, w.build, w.dialect, w.share = s.write.db, s.build, s.dialect, s.read == s.write
+	w.granted = s.granted
 	return s, nil
 }
-
-// memory is the path of a store that has no file.
-const memory = ":memory:"
 
 func (s *Store) openMemory(ctx context.Context, o Options) (err error) {
 	s.dialect = sqlite
@@ -195,23 +129,6 @@ func (s *Store) afterDamage(ctx context.Context, path string) error {
 // Lost gives what the write-ahead log that Open found had lost; nil: nothing.
 func (s *Store) Lost() *Damage { return s.damage }
 
-// realPath gives the one name of a database file, so that two ways to write it
-// meet at the same lock.
-func realPath(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real, nil
-	}
-	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
-	if err != nil {
-		return "", fmt.Errorf("store %s: its folder cannot be found; make it with: mkdir -p %s", path, filepath.Dir(path))
-	}
-	return filepath.Join(dir, filepath.Base(path)), nil
-}
-
 // makeFile makes a new database file for its owner's eyes only. SQLite would let
 // the umask decide; its side files copy the mode.
 func makeFile(path string) error {
@@ -224,41 +141,3 @@ func makeFile(path string) error {
 	}
 	return f.Close()
 }
-
-// Close ends the store: [Store.Run] finishes what is queued, later writes are
-// refused, and the lock is given up. Call it last, when nothing reads any more.
-// A second call does nothing.
-func (s *Store) Close() error {
-	var errs []error
-	s.once.Do(func() {
-		close(s.closing)
-		if s.running.Swap(true) {
-			<-s.ended
-		} else {
-			close(s.ended)
-		}
-		if s.read != nil && s.read != s.write {
-			errs = append(errs, s.read.db.Close())
-		}
-		if s.write != nil {
-			errs = append(errs, s.write.db.Close())
-		}
-		if s.lock != nil {
-			errs = append(errs, s.lock.Close())
-		}
-	})
-	return errors.Join(errs...)
-}
-
-// Statements is how many statements SQLite was given since the store was opened, BEGIN and COMMIT
-// among them; of PostgreSQL it does not count. Package costs holds what a step takes.
-func (s *Store) Statements() int64 {
-	n := s.writer.ran.Load() + s.read.ran.Load()
-	if s.read != s.write {
-		n += s.write.ran.Load()
-	}
-	return n
-}
-
-// nowMs is the time as the store writes it.
-func nowMs() int64 { return time.Now().UnixMilli() }

@@ -328,32 +328,3 @@ func noPasskey() error {
 func noCeremony() error {
 	return approval.Refuse(approval.CodeNotFound, "That has ended, or never begun.")
 }
-
-// PasskeysIn reads the passkeys of a store, which may be open elsewhere, and those that are
-// suspended. It changes nothing in it. It has no key and so believes every row: its answer
-// advises people and decides nothing.
-func PasskeysIn(ctx context.Context, o Options) (held, suspended []signin.Passkey, err error) {
-	var from querier
-	if strings.HasPrefix(o.URL, "postgres") {
-		config, err := readURL(o.URL)
-		if err != nil {
-			return nil, nil, err
-		}
-		p := openPostgres(config, pgConnector{patience: openPatience, reads: true}, nil)
-		defer p.db.Close()
-		from = p
-	} else {
-		s, err := OpenToRead(ctx, o)
-		if err != nil {
-			return nil, nil, err
-		}
-		defer s.Close()
-		from = s.read
-	}
-	var unchecked keyring
-	if held, err = unchecked.passkeys(ctx, from, "passkeys", allPasskeys); err != nil {
-		return nil, nil, err
-	}
-	suspended, err = unchecked.passkeys(ctx, from, "suspended_passkeys", allSuspended)
-	return held, suspended, err
-}

@@ -2,23 +2,15 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"approvalbot/internal/approval"
 )
 
-// policyVersion says which policy counts, and which this instance has.
-type policyVersion struct {
-	own, counts string // hashes; own is empty before Agree
-	generation  int64
-	build       string // of the program that set what counts
-}
-
 const (
-	readPolicy = `SELECT value FROM meta WHERE name = 'policy'`
-	setPolicy  = `INSERT INTO meta (name, value) VALUES ('policy', $1)
+	setPolicy = `INSERT INTO meta (name, value) VALUES ('policy', $1)
  ON CONFLICT (name) DO UPDATE SET value = excluded.value`
 	noteBuild = `INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`
 	// Whoever sets the policy waits for the commits that count on the one before, and
@@ -214,39 +206,17 @@ func (s *Store) Instances(ctx context.Context) ([]Instance, error) {
 	return readInstances(ctx, s.read)
 }
 
-func (h *heartbeat) policyHash() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.policy.own
-}
-
-// readPolicy learns which policy counts. One reads at a time: an answer from before
-// a change must not be taken over after the answer from behind it.
-func (s *Store) readPolicy(ctx context.Context) error {
-	s.heartbeat.reading.Lock()
-	defer s.heartbeat.reading.Unlock()
-	now, err := policyThatCounts(ctx, s.read)
+// onlyOne refuses a store that others have open. SQLite's lock has seen to that.
+func (s *Store) onlyOne(ctx context.Context) error {
+	all, err := s.Instances(ctx)
 	if err != nil {
 		return err
 	}
-	s.heartbeat.mu.Lock()
-	defer s.heartbeat.mu.Unlock()
-	now.own = s.heartbeat.policy.own
-	s.heartbeat.policy = now
+	for _, i := range all {
+		if i.ID != s.heartbeat.id {
+			return fmt.Errorf("instance %s (version %q) has the store open: stop all instances, wait ten seconds and try "+
+				"again", i.ID, i.Version)
+		}
+	}
 	return nil
-}
-
-func policyThatCounts(ctx context.Context, q querier) (a policyVersion, err error) {
-	rows, err := q.query(ctx, readPolicy)
-	if err != nil {
-		return a, err
-	}
-	var value text
-	if found, err := one(rows, &value); err != nil || !found {
-		return a, err
-	}
-	generation, policy, _ := strings.Cut(string(value), " ")
-	a.counts, a.build, _ = strings.Cut(policy, " ")
-	a.generation, err = strconv.ParseInt(generation, 10, 64)
-	return a, err
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net"
 	"runtime"
@@ -20,20 +19,6 @@ import (
 // oldestPostgres is the oldest major version that its makers still mend, or did
 // when this was written.
 const oldestPostgres = 14
-
-// Bounds of what a statement may take on the server, and then of how long the
-// connection is waited for. A change that meets another instance's waits for its
-// commit, which is short. Where that takes longer, two may be waiting for each
-// other (what is locked in the middle of a batch, such as grants, is locked in no
-// order), and trying again is quicker than PostgreSQL's search for deadlocks.
-const (
-	lockPatience      = 500 * time.Millisecond
-	statementPatience = 3 * time.Second
-	networkPatience   = 4 * time.Second
-	connectPatience   = 2 * time.Second
-	queuePatience     = 2 * time.Second  // of a change that nothing has begun to write
-	openPatience      = 15 * time.Second // while the desk starts nobody waits for an answer
-)
 
 var postgres = dialect{
 	goose: goose.DialectPostgres,
@@ -97,33 +82,6 @@ func readURL(url string) (*pgx.ConnConfig, error) {
 	}
 	config.ConnectTimeout = openPatience
 	return config, nil
-}
-
-// Reached is what [Reach] found.
-type Reached struct {
-	Version string // of PostgreSQL, such as 16.4
-	New     bool   // no store is in the database yet
-}
-
-// Reach connects to a PostgreSQL store, which may be open elsewhere, and changes
-// nothing in it. The error says why [Open] would not take the server, or the key.
-// For a new store the key is not looked at.
-func Reach(ctx context.Context, o Options) (r Reached, err error) {
-	config, err := readURL(o.URL)
-	if err != nil {
-		return r, err
-	}
-	s := &Store{log: slog.New(slog.DiscardHandler)}
-	if r.Version, err = s.checkServer(ctx, config); err != nil {
-		return r, err
-	}
-	p := openPostgres(config, pgConnector{patience: openPatience, reads: true}, nil)
-	defer p.db.Close()
-	if err := p.db.QueryRowContext(ctx, `SELECT to_regclass('meta') IS NULL`).Scan(&r.New); err != nil || r.New {
-		return r, err
-	}
-	_, err = theirKey(ctx, p, o.KeyFile)
-	return r, err
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

@@ -7,16 +7,13 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 
 	"approvalbot/internal/approval"
 	"approvalbot/internal/fault"
 )
 
 const (
-	nextKey     = ".next" // what a key file's name ends in while it is being replaced
 	retiredName = "retired-keys"
-	readMeta    = `SELECT value FROM meta WHERE name = $1`
 	sealedPage  = `SELECT key, sealed FROM approvals WHERE key > $1 AND sealed <> '' ORDER BY key LIMIT $2`
 )
 
@@ -187,37 +184,4 @@ func draftKey(file string) (keyring, error) {
 		return keyring{}, err
 	}
 	return newKeyring(key)
-}
-
-// finishRotation puts the new key in the old one's place where a rotation was
-// interrupted after its commit: the store was sealed with the new key.
-func finishRotation(file, known string) error {
-	file = realKey(file)
-	next, err := readKey(file + nextKey)
-	if known == "" || errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if ring, err := newKeyring(next); err != nil || ring.id != known {
-		return err // interrupted before its commit
-	}
-	return replaceKey(file)
-}
-
-func replaceKey(file string) error {
-	if err := os.Rename(file+nextKey, file); err != nil {
-		return fmt.Errorf("the store has its new key, and the key file was not replaced: %w; the next start does it", err)
-	}
-	fault.Point("after-key-replaced")
-	return syncDir(filepath.Dir(file))
-}
-
-// realKey follows links, so that the file itself is replaced.
-func realKey(file string) string {
-	if real, err := filepath.EvalSymlinks(file); err == nil {
-		return real
-	}
-	return file
 }

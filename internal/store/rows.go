@@ -1,15 +1,23 @@
 package store
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
+	"time"
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
 )
+
+// querier runs a read: a pool outside of any transaction, a tx inside one.
+type querier interface {
+	query(ctx context.Context, text string, args ...any) (result, error)
+}
 
 // text, number and truth scan a column into a string, an int64 or a bool; NULL
 // leaves the zero value, as outer joins need it. SQLite keeps anything in a column of
@@ -210,4 +218,42 @@ func (k keyring) scanApprovals(rows result) (all []approval.Approval, doubted ma
 		return nil
 	})
 	return all, doubted, err
+}
+
+// nowMs is the time as the store writes it.
+func nowMs() int64 { return time.Now().UnixMilli() }
+
+// array is a list as PostgreSQL writes one.
+func array[T int64 | string](list []T) string {
+	words := make([]string, len(list))
+	for i, v := range list {
+		switch v := any(v).(type) {
+		case int64:
+			words[i] = strconv.FormatInt(v, 10)
+		case string:
+			words[i] = `"` + quoted.Replace(v) + `"`
+		}
+	}
+	return "{" + strings.Join(words, ",") + "}"
+}
+
+var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
+const approvalByKey = selectApprovals + `a.key = $1` + deliveriesInOrder
+
+// oneApproval gives the one approval that a query finds, or nil; a [*Disbelieved] is one that
+// is not believed.
+func (k keyring) oneApproval(ctx context.Context, q querier, query string, args ...any) (*approval.Approval, error) {
+	rows, err := q.query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	all, doubted, err := k.scanApprovals(rows)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	if not := doubted[all[0].Key]; not != nil {
+		return nil, not
+	}
+	return &all[0], nil
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
@@ -10,8 +9,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
-
-	"approvalbot/internal/approval"
 )
 
 // keyring seals calls with AES-256-GCM under a key derived for that purpose.
@@ -51,10 +48,6 @@ func newKeyring(key []byte) (keyring, error) {
 	return ring, err
 }
 
-// Seed gives secret key material that signing keys are derived from. It comes
-// from the key file and tells nothing of the key that calls are sealed with.
-func (s *Store) Seed() [32]byte { return s.keys.seed }
-
 // seal gives "<key id>:<base64>", and for no call the empty string. The approval's
 // key is bound in: a sealed call moved to another approval does not open.
 func (k keyring) seal(approval string, call []byte) string {
@@ -80,24 +73,4 @@ func (k keyring) open(approval, value string) ([]byte, error) {
 	return call, nil
 }
 
-// Sealed gives the canonical call that was sealed under key: CodeRetryDataGone
-// when it was deleted, CodeNotFound when there is no such approval.
-func (s *Store) Sealed(ctx context.Context, key string) ([]byte, error) {
-	rows, err := s.read.query(ctx, `SELECT sealed FROM approvals WHERE key = $1`, key)
-	if err != nil {
-		return nil, err
-	}
-	var value text
-	found, err := one(rows, &value)
-	switch {
-	case err != nil:
-		return nil, err
-	case !found:
-		return nil, notFound()
-	case value == "":
-		return nil, approval.Refuse(approval.CodeRetryDataGone, "The call itself is no longer kept.")
-	}
-	return s.keys.open(key, string(value))
-}
-
-func notFound() error { return approval.Refuse(approval.CodeNotFound, "There is no such approval.") }
+const keySize = 32

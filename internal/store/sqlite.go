@@ -3,14 +3,18 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
+	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite" // the driver
 )
 
@@ -141,4 +145,36 @@ func atLeast(version string, oldest [3]int) bool {
 		}
 	}
 	return true
+}
+
+// ask reads on one of the pool's connections, and on another where that was lost.
+func (p *pool) ask(ctx context.Context, text string, args []any) (a *answer, err error) {
+	if err := storableArgs(args); err != nil {
+		return nil, err
+	}
+	for range p.size + 1 {
+		var c *sql.Conn
+		if c, err = p.db.Conn(ctx); err != nil {
+			return nil, err
+		}
+		lost := c.Raw(func(raw any) error {
+			conn := raw.(*stdlib.Conn).Conn()
+			rows, failed := conn.Query(ctx, text, args...)
+			if err = failed; err == nil {
+				a, err = readAnswer(rows)
+			}
+			if conn.IsClosed() {
+				return driver.ErrBadConn
+			}
+			return nil
+		})
+		c.Close()
+		if lost == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%.40q: %w", text, err)
+	}
+	return a, nil
 }

@@ -8,13 +8,7 @@ import (
 )
 
 const (
-	// sweepChunk is how many rows one transaction deletes: other writers wait
-	// for no more than that.
-	sweepChunk    = 200
 	inboundKeepMs = 2 * 24 * 60 * 60 * 1000
-	// clocksApart is by how much the clocks of instances may differ: what one of them
-	// still hands out, another does not delete.
-	clocksApartMs = 60 * 1000
 
 	// An approval cannot have ended before it was made: the index on created_ms
 	// narrows the search.
@@ -61,26 +55,10 @@ func (s *Store) Sweep(ctx context.Context, now int64, keep Keep) (n int, err err
 	}
 	err = s.sweep(ctx, sweepApprovals, now-keep.ApprovalsMs, &n)
 	if n > 0 {
+		s.written.forget()
 		s.due.touch(anyChats)
 	}
 	return n, err
-}
-
-func (s *Store) sweep(ctx context.Context, statement string, before int64, n *int) error {
-	for {
-		var gone int64
-		err := s.do(ctx, func(t *tx) (err error) {
-			gone, err = t.exec(statement, before, sweepChunk)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		*n += int(gone)
-		if gone < sweepChunk {
-			return nil
-		}
-	}
 }
 
 func (s *Store) sweepInbound(ctx context.Context, before int64) error {

@@ -1,19 +1,49 @@
 package store
 
 import (
-	"context"
-	"errors"
-	"fmt"
+	"cmp"
 	"maps"
-	"runtime/debug"
 	"slices"
+	"sync/atomic"
 
+	"approvalbot/core"
 	"approvalbot/internal/approval"
 )
 
-// querier runs a read: a pool outside of any transaction, a tx inside one.
-type querier interface {
-	query(ctx context.Context, text string, args ...any) (result, error)
+// job is one caller's write.
+type job struct {
+	do    func(*tx) error
+	on    locks
+	calm  func() bool  // whether it may wait a moment for company; nil: no
+	taken atomic.Bool  // by whoever comes first: the loop to run it, or its caller to leave
+	done  chan outcome // holds one
+}
+
+// outcome is what became of a job: its error, or the panic of its function.
+type outcome struct {
+	err      error
+	failed   bool // the error is the database's
+	panicked any
+	stack    []byte // where it panicked
+}
+
+// prefetched is what was read for jobs that have not run yet.
+type prefetched struct {
+	of      map[int64][]string // where it is kept, by what it depends on
+	changed map[string]bool    // keys of the approvals that jobs have changed
+}
+
+// policyVersion says which policy counts, and which this instance has.
+type policyVersion struct {
+	own, counts string // hashes; own is empty before Agree
+	generation  int64
+	build       string // of the program that set what counts
+}
+
+// logHead is the log's newest entry.
+type logHead struct {
+	seq  int64
+	hash string
 }
 
 // batch is one transaction with the jobs it carries.
@@ -33,16 +63,18 @@ type batch struct {
 
 // effects is what jobs leave to be done for the whole batch.
 type effects struct {
-	events  []approval.Event // to append to the log, in order
-	stirred []waiting        // deliveries, as they stand now
-	heard   []heard          // of chats, in order
-	inbound bool             // there are new platform updates
-	moved   bool             // a chat lives elsewhere now
-	pending map[string]int   // by how many the owner's pending approvals grew
+	events  []approval.Event     // to append to the log, in order
+	written []*approval.Approval // approvals, without deliveries, in order; with SQLite only
+	stirred []waiting            // deliveries, as they stand now
+	heard   []heard              // of chats, in order
+	inbound bool                 // there are new platform updates
+	moved   bool                 // a chat lives elsewhere now
+	pending map[string]int       // by how many the owner's pending approvals grew
 }
 
 func (e *effects) add(o effects) {
 	e.events = append(e.events, o.events...)
+	e.written = append(e.written, o.written...)
 	e.stirred = append(e.stirred, o.stirred...)
 	e.heard = append(e.heard, o.heard...)
 	e.inbound, e.moved = e.inbound || o.inbound, e.moved || o.moved
@@ -68,76 +100,12 @@ type tx struct {
 	refused bool   // the error is no failure of the database's
 }
 
-func (w *writer) begin(careful bool) (*batch, error) {
-	if err := w.open(); err != nil {
-		return nil, fmt.Errorf("no transaction could begin: %w", err)
-	}
-	return &batch{writer: w, counted: map[string]int{}, careful: careful}, nil
-}
-
-// run carries out one job; if it fails, nothing of it stays.
-func (b *batch) run(j *job, keys keyring) (o outcome) {
-	if b.failed != nil {
-		return outcome{} // it fails with the whole batch
-	}
-	t := &tx{batch: b, keys: keys}
-	defer func() {
-		if o.panicked = recover(); o.panicked != nil {
-			o.stack, t.refused = debug.Stack(), true
-		}
-		if isOutrun(o.err) { // the transaction is to be tried again, with all in it
-			b.failed, o.err = o.err, nil
-			return
-		}
-		if o.panicked != nil || o.err != nil {
-			t.refused = t.refused || approval.CodeOf(o.err) != ""
-			o.failed = !t.refused && !errors.Is(o.err, errStale)
-			if err := t.undo(); err != nil {
-				b.failed, o.err = errors.Join(o.err, err), nil // the cause first
-			}
-			return
-		}
-		if t.update != "" && len(t.own.events) > 0 { // without any it changed nothing
-			t.own.events = append(t.own.events, approval.Event{AtMs: nowMs(), Type: approval.EventUpdate, Data: []byte(t.update)})
-		}
-		b.done.add(t.own)
-	}()
-	if err := b.savepoint("SAVEPOINT job"); err != nil {
-		return outcome{err: err}
-	}
-	if err := j.do(t); err != nil {
-		return outcome{err: err}
-	}
-	return outcome{err: b.savepoint("RELEASE SAVEPOINT job")}
-}
-
 // savepoint runs a statement about savepoints, if the batch has any.
 func (b *batch) savepoint(statement string) error {
 	if !b.careful {
 		return nil
 	}
 	_, err := b.writer.exec(statement)
-	return err
-}
-
-// commit appends the log's events and makes everything durable.
-func (b *batch) commit(from string) error {
-	err := b.tally()
-	if err == nil {
-		err = b.notifyCommitted(from)
-	}
-	if err == nil {
-		err = b.chain()
-	}
-	if err != nil {
-		b.rollback()
-	} else if err = b.close(); err == nil && b.moved != nil {
-		b.head = b.moved
-	}
-	failed := err != nil && !isLost(err) && !isOutrun(err)
-	if failed && b.dialect.many && !b.careful {
-		err = errors.Join(err, errCareful) // some job's, and the others need not fail with it
-	}
 	return err
 }
 
@@ -199,4 +167,90 @@ func (t *tx) undo() error {
 	}
 	t.wrote = false
 	return t.savepoint("ROLLBACK TO SAVEPOINT job") // and it stands for another try
+}
+
+// waiting is a delivery as it stands, with its place among others. Without an id
+// it stands for anything in its chat, and without a chat for anything anywhere.
+type waiting struct {
+	approval.Delivery
+	turn, since int64
+	taken       bool // somebody is at it
+}
+
+func (w waiting) before(o waiting) int {
+	return cmp.Or(cmp.Compare(w.turn, o.turn), cmp.Compare(w.since, o.since), cmp.Compare(w.ID, o.ID))
+}
+
+// done reports whether it wants nothing more.
+func (w waiting) done() bool { return w.ID != "" && w.DueMs == 0 }
+
+// anything in a chat may have changed.
+func anything(chat approval.Target) waiting {
+	return waiting{Delivery: approval.Delivery{Target: chat.Chat()}}
+}
+
+// anyChats: anything may have changed anywhere.
+var anyChats = []waiting{{}}
+
+// put runs a statement whose outcome need not be known before the commit.
+func (b *batch) put(text string, args ...any) error { return b.putNumber(anyNumber, text, args...) }
+
+func (b *batch) putNumber(must int64, text string, args ...any) error {
+	b.wrote = true
+	if !b.careful {
+		return b.later(text, must, args...)
+	}
+	n, err := b.writer.exec(text, args...)
+	if err == nil && must != anyNumber && n != must {
+		err = errStale
+	}
+	return err
+}
+
+// touch forgets what was prefetched of what now changes.
+func (b *batch) touch(names ...int64) {
+	for _, n := range names {
+		for _, name := range b.prefetched.of[n] {
+			delete(b.kept, name)
+		}
+	}
+}
+
+// forgetPrefetched forgets all that was prefetched.
+func (b *batch) forgetPrefetched() {
+	if b.prefetched.of != nil {
+		b.prefetched.of = nil
+		clear(b.kept)
+	}
+}
+
+func (t *tx) count(query string, args ...any) (int, error) {
+	rows, err := t.rows(query, args...)
+	if err != nil {
+		return 0, err
+	}
+	var n number
+	_, err = one(rows, &n)
+	return int(n), err
+}
+
+// changed tells the jobs that follow what a change has done to an approval.
+func (t *tx) changed(a approval.Approval, c core.Change) {
+	if t.prefetched.of == nil {
+		return
+	}
+	names := []int64{idName(a.Owner, a.ID), codeName(a.Code), sameName(a.Owner, a.AgentID, a.SessionKey, a.Fingerprint)}
+	for _, id := range c.Aliases {
+		names = append(names, idName(a.Owner, id))
+	}
+	t.touch(names...)
+	t.changedKey(a.Key)
+}
+
+// changedKey is changed, of what an approval is found with: its row and its deliveries.
+func (t *tx) changedKey(key string) {
+	if t.prefetched.of != nil {
+		t.prefetched.changed[key] = true
+		t.touch(keyName(key))
+	}
 }

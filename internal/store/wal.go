@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -201,4 +202,24 @@ func (w *wal) add(s [2]uint32, data []byte) [2]uint32 {
 		s[1] += w.order.Uint32(data[i+4:]) + s[0]
 	}
 	return s
+}
+
+// memory is the path of a store that has no file.
+const memory = ":memory:"
+
+// realPath gives the one name of a database file, so that two ways to write it
+// meet at the same lock.
+func realPath(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real, nil
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return "", fmt.Errorf("store %s: its folder cannot be found; make it with: mkdir -p %s", path, filepath.Dir(path))
+	}
+	return filepath.Join(dir, filepath.Base(path)), nil
 }

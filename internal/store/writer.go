@@ -6,8 +6,20 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 )
+
+// queued is a statement whose answer nobody waits for.
+type queued struct {
+	text string
+	args []any
+	must int64  // change so many rows, or anyNumber
+	keep string // not empty: keep the answer under this name
+}
 
 // writer is the one connection that writes, with its prepared statements. Only
 // the goroutine of [Store.Run] uses it. Nothing on it has a context that ends: a
@@ -16,6 +28,7 @@ type writer struct {
 	db      *sql.DB
 	build   string // of this program
 	dialect dialect
+	granted *grantNames
 	share   bool // give the connection back after every transaction: readers need it too
 	conn    *sql.Conn
 	stmts   map[string]*sql.Stmt
@@ -147,3 +160,118 @@ func (w *writer) rows(text string, args ...any) (result, error) {
 func (w *writer) query(_ context.Context, text string, args ...any) (result, error) {
 	return w.rows(text, args...)
 }
+
+// anyNumber of rows may be changed.
+const anyNumber = -1
+
+// later runs a statement before the next that is answered. When it changes another
+// number of rows than it must, that one fails with errStale.
+func (w *writer) later(text string, must int64, args ...any) error {
+	if !w.dialect.many {
+		n, err := w.exec(text, args...)
+		if err == nil && must != anyNumber && n != must {
+			err = errStale
+		}
+		return err
+	}
+	if err := storableArgs(args); err != nil {
+		return err
+	}
+	w.queue = append(w.queue, queued{text: text + w.dialect.locking[text], args: args, must: must})
+	return nil
+}
+
+// ask runs what is queued and then a statement, and gives its answer, which may be
+// known already.
+func (w *writer) ask(text string, args []any) (*answer, error) {
+	if err := storableArgs(args); err != nil {
+		return nil, err
+	}
+	text += w.dialect.locking[text]
+	if len(w.kept) > 0 {
+		name := keptAs(text, args)
+		if a, asked := w.kept[name]; asked {
+			if a == nil { // it is among what is queued
+				if _, err := w.send(); err != nil {
+					return nil, err
+				}
+				a = w.kept[name]
+			}
+			delete(w.kept, name)
+			return a, nil
+		}
+	}
+	return w.send(queued{text: text, args: args, must: anyNumber})
+}
+
+// send runs what is queued and then last, and gives the last answer. The first
+// statement that fails fails all that come after it.
+func (w *writer) send(last ...queued) (a *answer, err error) {
+	all := append(w.queue, last...)
+	w.queue = nil
+	if lost := w.conn.Raw(func(raw any) error {
+		conn := raw.(*stdlib.Conn).Conn()
+		if conn.IsClosed() {
+			return driver.ErrBadConn
+		}
+		var b pgx.Batch
+		for _, q := range all {
+			b.Queue(q.text, q.args...)
+		}
+		results := conn.SendBatch(context.Background(), &b)
+		a, err = w.take(results, all)
+		if ended := results.Close(); err == nil {
+			err = ended
+		}
+		return nil // its error is not for database/sql to judge
+	}); lost != nil {
+		return nil, driver.ErrBadConn
+	}
+	return a, err
+}
+
+func (w *writer) take(results pgx.BatchResults, all []queued) (a *answer, err error) {
+	for _, q := range all {
+		rows, err := results.Query()
+		if err == nil {
+			a, err = readAnswer(rows)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%.40q: %w", q.text, err)
+		}
+		if n := a.tag.RowsAffected(); q.must != anyNumber && n != q.must {
+			return nil, fmt.Errorf("%.40q changes %d rows: %w", q.text, n, errStale)
+		}
+		if _, wanted := w.kept[q.keep]; wanted {
+			w.kept[q.keep] = a
+		}
+	}
+	return a, nil
+}
+
+// keptAs names the answer to a statement with these values.
+func keptAs(text string, args []any) string {
+	name := []byte(text)
+	for _, a := range args {
+		name = fmt.Append(append(name, 0), a)
+	}
+	return string(name)
+}
+
+// settle makes sure that nothing but the commit is left to be said: COMMIT may go
+// along with other statements only if whatever happens to those fails it too, and if
+// the connection is known to live.
+func (w *writer) settle() error {
+	if !w.dialect.many {
+		return nil
+	}
+	unsure := slices.ContainsFunc(w.queue, func(q queued) bool { return q.must != anyNumber })
+	if w.met && !unsure {
+		return nil
+	}
+	_, err := w.send()
+	return err
+}
+
+// forget drops what waits to be run, and what was prefetched.
+func (w *writer) forget() { w.queue, w.kept = nil, nil }

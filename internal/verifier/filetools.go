@@ -42,11 +42,3 @@ func writesFiles(tool string) bool {
 
 // foldKey folds a member's name: filePath, file_path and file-path are one.
 func foldKey(name string) string { return strings.ToLower(dashes.Replace(name)) }
-
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for w := range strings.FieldsSeq(words) {
-		m[w] = true
-	}
-	return m
-}

@@ -117,7 +117,7 @@ func (p *approvalPages) view(ctx context.Context, v reader, code string) (out ap
 	if err != nil {
 		return out, err
 	}
-	c := p.gate.CardIn(a, payload, v.zone)
+	c := p.gate.Cards().In(a, payload, v.zone)
 	out = approvalView{Card: c, Key: a.Key, Status: string(a.Status), Final: a.Final(), Fingerprint: a.Fingerprint,
 		Mine: core.WaitsFor(a, v.session.Voter(), v.people)}
 	shownHere := c.Payload
@@ -128,7 +128,7 @@ func (p *approvalPages) view(ctx context.Context, v reader, code string) (out ap
 	if len(payload) > 0 {
 		out.File = pathOf(a.Code, "call")
 		if a.ToolName == "exec" {
-			out.Commands = p.gate.Commands(ctx, a)
+			out.Commands = p.gate.Cards().Commands(ctx, a)
 		}
 	}
 	whole := len(payload) > 0 && !out.Cut
@@ -142,7 +142,7 @@ func (p *approvalPages) view(ctx context.Context, v reader, code string) (out ap
 	voter := v.people.Identify(v.session.Voter())
 	out.Again = c.Again && people.MayBeDecidedBy(a, voter, v.people) && !people.MayNotDecide(a, voter, v.people)
 	if len(payload) > 0 {
-		if out.Retry, err = p.gate.RetryOffer(ctx, v.session.WebUser(), a); err != nil {
+		if out.Retry, err = p.gate.Pages().RetryOffer(ctx, v.session.WebUser(), a); err != nil {
 			return out, err
 		}
 		out.Retry.May = out.Retry.May && (seen || out.Retry.Sign)
@@ -170,7 +170,7 @@ func (p *approvalPages) payload(ctx context.Context, a approval.Approval) ([]car
 	if a.Final() && (a.Status != approval.Approved || a.RevokedAtMs != 0) {
 		return nil, nil // its params went when it ended
 	}
-	return p.gate.Payload(ctx, a)
+	return p.gate.Cards().Payload(ctx, a)
 }
 
 // offersOf are the buttons of the allows; wider says what those cover that are wider than

@@ -29,10 +29,7 @@ func (p ballots) voteOn(ctx context.Context, s signin.Session, code string, d ap
 	if err != nil {
 		return a, err
 	}
-	if p.shown.to(s, a) {
-		return p.gate.VoteOnWeb(ctx, s.WebUser(), a.Code, d, reason)
-	}
-	return p.gate.VoteUnseen(ctx, s.WebUser(), a.Code, d, reason)
+	return p.gate.Pages().Vote(ctx, s.WebUser(), a.Code, core.WebBallot{Decision: d, Reason: reason, Unseen: !p.shown.to(s, a)})
 }
 
 // voteOnce is voteOn for a form that did not ask a second time.
@@ -40,7 +37,7 @@ func (p ballots) voteOnce(ctx context.Context, s signin.Session, code string, d 
 	reason string) (approval.Approval, error) {
 	a, err := p.gate.ByCode(ctx, code)
 	if err == nil && d.Allows() && p.shown.to(s, a) {
-		return p.gate.VoteUnconfirmed(ctx, s.WebUser(), a.Code, d, reason)
+		return p.gate.Pages().Vote(ctx, s.WebUser(), a.Code, core.WebBallot{Decision: d, Reason: reason, Unconfirmed: true})
 	}
 	return p.voteOn(ctx, s, code, d, reason)
 }
@@ -59,6 +56,6 @@ func (p ballots) retryOn(withoutResult, confirmed bool, after string) castVote {
 		if err != nil {
 			return a, approval.Refuse(approval.CodeMalformed, "The page does not say which run it was of: load it again.")
 		}
-		return p.gate.RetryOnWeb(ctx, s.WebUser(), a.Code, reason, withoutResult, !p.shown.to(s, a), n)
+		return p.gate.Pages().Retry(ctx, s.WebUser(), a.Code, reason, withoutResult, !p.shown.to(s, a), n)
 	}
 }

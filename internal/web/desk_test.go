@@ -90,7 +90,7 @@ func openDesk(t testing.TB, storeURL string) *desk {
 	running.Go(func() { _ = d.store.Run(context.WithoutCancel(ctx)) })
 	d.feed = events.NewFeed(d.store, log)
 	running.Go(func() { _ = d.feed.Run(ctx) })
-	d.gate = core.NewGate(d.store, d.rules, log, d.feed.Notify)
+	d.gate = core.NewGate(d.store.CoreStores(), d.rules, log, d.feed.Notify)
 	signer, err := audit.New(ctx, audit.Desk{Store: d.store, Log: log, Issuer: func() string { return "desk" }})
 	require.NoError(t, err)
 	d.web, err = New(Config{

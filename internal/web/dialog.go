@@ -118,12 +118,12 @@ func (p *dialogPages) showOpened(out http.ResponseWriter, status int, title stri
 func (p *dialogPages) showDialog(
 	out http.ResponseWriter, r *http.Request, s signin.Session, a approval.Approval, change func(*dialog),
 ) {
-	payload, err := p.gate.Payload(r.Context(), a)
+	payload, err := p.gate.Cards().Payload(r.Context(), a)
 	if err != nil {
 		p.noDialog(out, err)
 		return
 	}
-	d := newDialog(a, p.gate.CardOf(a, payload), payload, time.Now())
+	d := newDialog(a, p.gate.Cards().Of(a, payload), payload, time.Now())
 	d.Origins = strings.Join(p.origins, " ")
 	if d.Shown != "" {
 		p.shown.note(s, a)

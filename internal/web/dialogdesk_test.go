@@ -61,7 +61,7 @@ func newDialogDesk(t *testing.T, change ...func(*Config)) *dialogDesk {
 	feed := events.NewFeed(s, log)
 	rules := core.Rules{Enabled: true, Push: true, Policy: dialogPolicy{}, People: people, Router: &routing.Table{},
 		TimeoutMs: 900_000, MaxTimeoutMs: 900_000}
-	d := &dialogDesk{t: t, store: s, gate: core.NewGate(s, rules, log, feed.Notify)}
+	d := &dialogDesk{t: t, store: s, gate: core.NewGate(s.CoreStores(), rules, log, feed.Notify)}
 	d.keys, err = core.NewViewerKey(s.Seed())
 	require.NoError(t, err)
 	tokens := []auth.Token{

@@ -50,7 +50,7 @@ func newSite(t *testing.T, change ...func(*Config)) *site {
 	go func() { done <- s.Run(context.Background()) }()
 	x := &site{t: t, store: s}
 	x.rules = core.Rules{Enabled: true, Policy: noPolicy{}, People: peopleOf(t, "alice", "bob")}
-	x.gate = core.NewGate(s, x.rules, slog.New(slog.DiscardHandler))
+	x.gate = core.NewGate(s.CoreStores(), x.rules, slog.New(slog.DiscardHandler))
 	public, err := url.Parse(base)
 	require.NoError(t, err)
 	x.signin = signin.New(s.SignInStores(), x.gate)

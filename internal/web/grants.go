@@ -55,7 +55,7 @@ func (p *grantPages) grants(out http.ResponseWriter, r *http.Request, s signin.S
 	if !p.operator(out, v) {
 		return
 	}
-	list, err := p.gate.Grants(r.Context(), v.caller, core.GrantFilter{})
+	list, err := p.gate.Grants().List(r.Context(), v.caller, core.GrantFilter{})
 	if err != nil {
 		p.refuse(out, s, err)
 		return
@@ -106,7 +106,7 @@ func (p *grantPages) usedGrants(r *http.Request, v reader) (map[string]use, erro
 }
 
 func (p *grantPages) endGrant(out http.ResponseWriter, r *http.Request, s signin.Session) {
-	if _, err := p.gate.DropGrants(r.Context(), p.reader(s).caller, core.GrantFilter{ID: r.PathValue("id")}); err != nil {
+	if _, err := p.gate.Grants().Drop(r.Context(), p.reader(s).caller, core.GrantFilter{ID: r.PathValue("id")}); err != nil {
 		p.refuse(out, s, err)
 		return
 	}

@@ -57,7 +57,7 @@ func newPasskeyDesk(t *testing.T) *passkeyDesk {
 	d := &passkeyDesk{store: s}
 	feed := events.NewFeed(s, slog.New(slog.DiscardHandler))
 	go func() { _ = feed.Run(t.Context()) }()
-	d.Gate = core.NewGate(s, core.Rules{Enabled: true, Policy: signEverything{}, People: people, Router: nowhere{},
+	d.Gate = core.NewGate(s.CoreStores(), core.Rules{Enabled: true, Policy: signEverything{}, People: people, Router: nowhere{},
 		TimeoutMs: 900_000, MaxTimeoutMs: 900_000}, slog.New(slog.DiscardHandler), feed.Notify)
 	d.Door = signin.New(s.SignInStores(), d.Gate)
 	d.TrustSigners(d.Door)

@@ -42,11 +42,11 @@ func (v reader) buttons(a approval.Approval, c card.Card, whole bool) (offers []
 
 // drawRow draws one approval of the inbox.
 func drawRow(ctx context.Context, gate *core.Gate, v reader, a approval.Approval) (row, error) {
-	payload, err := gate.Payload(ctx, a)
+	payload, err := gate.Cards().Payload(ctx, a)
 	if err != nil {
 		return row{}, err
 	}
-	c, whole := gate.ShortCard(a, payload, v.zone)
+	c, whole := gate.Cards().Short(a, payload, v.zone)
 	call, _ := parts(a, c.Payload)
 	r := row{Card: c, Call: call, Whole: whole, Mine: core.WaitsFor(a, v.session.Voter(), v.people)}
 	offers, deny := v.buttons(a, c, whole)

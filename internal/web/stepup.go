@@ -48,7 +48,7 @@ func (p *stepUpPages) sign(out http.ResponseWriter, r *http.Request, s signin.Se
 	}
 	directory := p.gate.Rules().People
 	who := directory.Identify(s.Voter())
-	payload, err := p.gate.Payload(r.Context(), a)
+	payload, err := p.gate.Cards().Payload(r.Context(), a)
 	if err != nil {
 		p.notThere(out, r, s, err)
 		return
@@ -58,10 +58,10 @@ func (p *stepUpPages) sign(out http.ResponseWriter, r *http.Request, s signin.Se
 		p.notThere(out, r, s, err)
 		return
 	}
-	v := signView{Code: a.Code, Card: p.gate.CardOf(a, payload),
+	v := signView{Code: a.Code, Card: p.gate.Cards().Of(a, payload),
 		Until: card.UntilText(a.ExpiresAtMs, p.zoneOf(s), time.Now().UnixMilli()),
 		Shown: core.ShownCall{Fingerprint: a.Fingerprint, PolicyHash: p.gate.PolicyHash()}}
-	if v.Retry, err = p.gate.RetryOffer(r.Context(), s.WebUser(), a); err != nil {
+	if v.Retry, err = p.gate.Pages().RetryOffer(r.Context(), s.WebUser(), a); err != nil {
 		p.notThere(out, r, s, err)
 		return
 	}
@@ -111,7 +111,7 @@ func (p *stepUpPages) beginYes(_ http.ResponseWriter, r *http.Request, s signin.
 	if err := readScript(r, &in); err != nil {
 		return nil, err
 	}
-	y, err := p.gate.BeginYes(r.Context(), s.WebUser(), r.PathValue("code"), core.ShownCall(in))
+	y, err := p.gate.Pages().BeginYes(r.Context(), s.WebUser(), r.PathValue("code"), core.ShownCall(in))
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (p *stepUpPages) finishYes(_ http.ResponseWriter, r *http.Request, s signin
 		return nil, err
 	}
 	yes := core.SignedYes{Nonce: in.Nonce, Response: in.Response, Retry: in.Retry, WithoutResult: in.WithoutResult}
-	a, err := p.gate.VoteSigned(r.Context(), s.WebUser(), r.PathValue("code"), yes, in.Reason)
+	a, err := p.gate.Pages().VoteSigned(r.Context(), s.WebUser(), r.PathValue("code"), yes, in.Reason)
 	if err != nil {
 		return nil, err
 	}

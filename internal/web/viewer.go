@@ -150,7 +150,7 @@ func (p *viewerPages) awaitWatched(r *http.Request, v core.Viewer, known string)
 }
 
 func (p *viewerPages) watchedNow(ctx context.Context, v core.Viewer) (watched, error) {
-	waiting, err := p.gate.Watched(ctx, v)
+	waiting, err := p.gate.Pages().Watched(ctx, v)
 	if err != nil {
 		return watched{}, err
 	}

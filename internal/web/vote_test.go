@@ -266,7 +266,7 @@ func TestPagesOpen(t *testing.T) {
 	}
 	require.Contains(t, d.asks("alice", http.MethodPost, "/audit/verify", url.Values{}).Body.String(),
 		"The chain is whole")
-	_, err := d.gate.SetAway(t.Context(), core.Caller{Token: "ops", MayAdmin: true},
+	_, err := d.gate.Absences().SetAway(t.Context(), core.Caller{Token: "ops", MayAdmin: true},
 		core.Leave{Person: "alice", To: "bob", UntilMs: time.Now().Add(time.Hour).UnixMilli()})
 	require.NoError(t, err)
 	require.Contains(t, d.sees("bob", "/people"), ", bob stands in")

@@ -21,6 +21,7 @@ type hookFlags struct {
 	tokenFile string
 	limit     time.Duration
 	caller    int
+	silent    bool
 }
 
 func (f *hookFlags) add(cmd *cobra.Command) {
@@ -31,7 +32,7 @@ func (f *hookFlags) add(cmd *cobra.Command) {
 // of are the flags with the root command's.
 func (f *hookFlags) of(a *app.App) answer.Flags {
 	return answer.Flags{Server: a.Server, Token: a.Token, Client: a.ClientFile, TokenFile: f.tokenFile,
-		Limit: f.limit, Caller: f.caller}
+		Limit: f.limit, Caller: f.caller, Silent: f.silent}
 }
 
 func newHookCommand(a *app.App) *cobra.Command {
@@ -56,6 +57,9 @@ func newHookCommand(a *app.App) *cobra.Command {
 			"an answer's status is then 3")
 	cmd.Flags().DurationVar(&f.limit, "limit", 0,
 		"the hook's time limit in the runtime's configuration (else the runtime's default); the answer comes before it")
+	cmd.Flags().BoolVar(&f.silent, "silent-allow", false,
+		"claude-code PreToolUse: decide nothing where policy allows, so that the runtime's own rules go on; "+
+			"a person's yes allows")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		words := answer.Words(a.Args[slices.Index(a.Args, "hook")+1:])
 		return ended(answer.Deny(streams(a), words, fmt.Sprintf("approvalbot hook: %v", err)))

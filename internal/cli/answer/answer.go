@@ -41,6 +41,7 @@ type Flags struct {
 	TokenFile             string
 	Limit                 time.Duration // of the hook in the runtime's configuration; 0: the runtime's default
 	Caller                int           // the process that is answered, with which the hook ends; 0: none
+	Silent                bool          // what policy allows decides nothing, so that the runtime's own rules go on
 }
 
 // Runtimes are the names of the runtimes that hook answers.
@@ -139,11 +140,11 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	if err != nil {
 		return s.answer(e.Deny(c, hook.Failed(err)))
 	}
-	return s.answer(decideHook(ctx, desk, e, c, until))
+	return s.answer(decideHook(ctx, desk, e, c, f.Silent, until))
 }
 
 // decideHook asks the desk, or reports to it.
-func decideHook(ctx context.Context, desk *api.Client, e hook.Event, c hook.Call, until time.Time) hook.Answer {
+func decideHook(ctx context.Context, desk *api.Client, e hook.Event, c hook.Call, silent bool, until time.Time) hook.Answer {
 	v := hook.Verdict{Allow: true}
 	if e.Phase == hook.After {
 		ctx, cancel := context.WithDeadline(ctx, until)
@@ -153,7 +154,10 @@ func decideHook(ctx context.Context, desk *api.Client, e hook.Event, c hook.Call
 	} else {
 		v = hook.Ask(ctx, desk, c, until)
 	}
-	if v.Allow {
+	switch {
+	case v.Allow && v.Policy && silent:
+		return e.Silent(c, v.Why)
+	case v.Allow:
 		return e.Allow(c, v.Why)
 	}
 	return e.Deny(c, v.Why)

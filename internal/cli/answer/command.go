@@ -13,7 +13,7 @@ import (
 
 const usage = `approvalbot-hook RUNTIME [EVENT] [flags] answers an agent runtime's hook
 as approvalbot hook does, and starts faster.
-Its flags are --server, --client, --token-file, --limit and --caller, as approvalbot hook --help explains them.
+Its flags are --server, --client, --token-file, --limit, --caller and --silent-allow, as approvalbot hook --help explains them.
 `
 
 // Main is the program approvalbot-hook.
@@ -36,6 +36,7 @@ func Command(ctx context.Context, args []string, s Streams) int {
 	set.StringVar(&f.TokenFile, "token-file", "", "")
 	set.DurationVar(&f.Limit, "limit", 0, "")
 	set.IntVar(&f.Caller, "caller", 0, "")
+	set.BoolVar(&f.Silent, "silent-allow", false, "")
 	set.Bool("json", false, "")  // which approvalbot hook takes, too, and does not use
 	set.String("config", "", "") // likewise
 	var words []string

@@ -47,7 +47,7 @@ func readOnlyDesk(cfg config.Config, s *store.Store, version string) (h http.Han
 	secret = rand.Text()
 	log := slog.New(slog.DiscardHandler)
 	desk, err := server.New(server.Config{
-		Gate: core.NewGate(s, rules, log), Log: log, Version: version,
+		Gate: core.NewGate(s.CoreStores(), rules, log), Log: log, Version: version,
 		Tokens: []auth.Token{{Name: "offline", Hash: auth.Hash(secret), RequestsPerSecond: 1 << 20,
 			Caller: core.Caller{Token: "offline", MayDecide: true}}},
 	})

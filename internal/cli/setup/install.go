@@ -31,6 +31,7 @@ import (
 type attaching struct {
 	managed, user, project bool
 	beside, print, trust   bool
+	silent, silentSaid     bool
 }
 
 func newInstallCommand(a *app.App) *cobra.Command {
@@ -52,6 +53,7 @@ func newInstallCommand(a *app.App) *cobra.Command {
 			if isService(args[0]) {
 				return printService(a, args[0], at)
 			}
+			at.silentSaid = cmd.Flags().Changed("silent-allow")
 			return installHooks(cmd.Context(), a, args[0], at)
 		},
 	}
@@ -59,6 +61,8 @@ func newInstallCommand(a *app.App) *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&at.beside, "beside", false,
 		"ask beside the runtime's own dialog, where it would have asked, instead of before every call")
+	f.BoolVar(&at.silent, "silent-allow", false,
+		"claude-code: where policy allows a call its own rules and dialog go on, instead of the desk's allow")
 	f.BoolVar(&at.trust, "trust", false, "codex: mark the hook as trusted, without asking first")
 	return cmd
 }
@@ -151,6 +155,9 @@ func installHooks(ctx context.Context, a *app.App, name string, at attaching) er
 		return err
 	}
 	o.Program = install.HookProgram(program)
+	if err := chooseSilence(ctx, a, &o, at); err != nil {
+		return err
+	}
 	if err := agentClient(ctx, a, &o, at.print); err != nil {
 		return err
 	}
@@ -175,6 +182,31 @@ func installHooks(ctx context.Context, a *app.App, name string, at attaching) er
 		return fmt.Errorf("the hook is written and NOT in force, so Codex runs calls without asking: %w", err)
 	}
 	return sayInstalled(ctx, a, o, client)
+}
+
+// chooseSilence decides whether the runtime's own rules go on where policy allows: by the flag, as it is
+// installed already, or as a person at the terminal says.
+func chooseSilence(ctx context.Context, a *app.App, o *install.Options, at attaching) error {
+	if at.silent && !o.CanBeSilent() {
+		return fmt.Errorf("--silent-allow is for claude-code without --beside: of %s it is not known that its own rules go on "+
+			"where a hook decides nothing", o.Runtime.Title)
+	}
+	before, installed := install.Find(*o)
+	switch {
+	case at.silentSaid || !o.CanBeSilent():
+		o.Silent = at.silent
+		return nil
+	case installed:
+		o.Silent = before.Silent
+		return nil
+	case at.print || !show.IsTerminal(a.Stdin), at.scope() == "" && o.Scope == install.Managed:
+		return nil // nobody can be asked, or root is asked something else
+	}
+	lines, _ := app.ReadLines(ctx, a.Stdin)
+	answer, err := askPerson(ctx, a, lines, fmt.Sprintf("Where policy allows a call, should %s still go by its own rules, "+
+		"and perhaps ask you, instead of running it?", o.Runtime.Title), "no")
+	o.Silent = err == nil && strings.HasPrefix(strings.ToLower(answer), "y")
+	return err
 }
 
 // agreed asks before the machine's settings are written for root, who has named no scope.

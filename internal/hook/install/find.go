@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -17,6 +18,7 @@ import (
 // dialog. What the client file says is for the caller to add. ok is false if no file has it.
 func Find(o Options) (found Options, ok bool) {
 	found = o
+	found.Silent = false
 	asks := map[bool]bool{}
 	for _, t := range targets(o.Runtime.Name) {
 		if t.scope != o.Scope {
@@ -27,6 +29,7 @@ func Find(o Options) (found Options, ok bool) {
 			if program, client := o.paths(part); client != "" {
 				found.Program, found.Client = program, client
 			}
+			found.Silent = found.Silent || strings.Contains(part, silentFlag)
 			if e, _ := o.Runtime.Event(t.event); e.Phase != hook.After {
 				asks[t.beside] = true
 			}
@@ -61,7 +64,7 @@ func Differs(o Options) []string {
 			say(t, "is missing in")
 		case len(got) > 1:
 			say(t, "is more than once in")
-		case got[0] != o.canonical(t, o.fill(t)) && got[0] != o.canonical(t, o.shellStarted().fill(t)):
+		case !slices.Contains(o.forms(t), got[0]):
 			say(t, "was changed in")
 		case err != nil || t.runs && o.OS != "windows" && info.Mode()&0o111 == 0:
 			say(t, "cannot be executed:")
@@ -71,6 +74,17 @@ func Differs(o Options) []string {
 		if t.scope == o.Scope && t.beside != o.Beside && !mine[t.event] && len(o.parts(t)) > 0 {
 			say(t, "asks a second time in")
 		}
+	}
+	return out
+}
+
+// forms are those in which a part may stand in its file: today's, and what is as good.
+func (o Options) forms(t target) (out []string) {
+	for _, now := range []Options{o, o.shellStarted()} {
+		now.mute = false
+		out = append(out, o.canonical(t, now.fill(t)))
+		now.mute = true
+		out = append(out, o.canonical(t, now.fill(t)))
 	}
 	return out
 }
@@ -196,6 +210,9 @@ func (o Options) commandLine() string {
 	line := fmt.Sprintf("approvalbot install %s --%s", o.Runtime.Name, o.Scope)
 	if o.Beside {
 		line += " --beside"
+	}
+	if o.Silent {
+		line += silentFlag
 	}
 	return line
 }

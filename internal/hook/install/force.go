@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"approvalbot/internal/hook"
 )
 
 // caveats are what decides, beside the hook's own text, whether a runtime asks it. A row a
@@ -97,6 +99,10 @@ func caveatsOf(runtime string) caveats {
 // Asks says when a runtime asks the desk once the hook is in force.
 func Asks(o Options) string {
 	switch asks := caveatsOf(o.Runtime.Name).asks; {
+	case o.Silent:
+		return "before every tool call, and where policy allows one its own rules go on (--silent-allow)"
+	case o.CanBeSilent():
+		return "before every tool call, and what the desk allows skips its own dialog"
 	case o.Beside && o.Runtime.Name == "claude-code":
 		return "while its own dialog is open; the first answer counts"
 	case o.Beside:
@@ -105,6 +111,12 @@ func Asks(o Options) string {
 		return asks
 	}
 	return "before every tool call"
+}
+
+// CanBeSilent reports whether the hook may say nothing where policy allows: the runtime's own rules go on then, which
+// an allow skips.
+func (o Options) CanBeSilent() bool {
+	return !o.Beside && slices.ContainsFunc(o.Runtime.Events, hook.Event.CanBeSilent)
 }
 
 // Force says what a doubt comes to.
@@ -138,7 +150,11 @@ func Doubts(ctx context.Context, o Options, c Client) []Doubt {
 	var out []Doubt
 	again := "run: " + o.commandLine()
 	for _, how := range Differs(o) {
-		out = append(out, Doubt{Off, how, again})
+		force := Off
+		if onlyReports(how) {
+			force = Mostly
+		}
+		out = append(out, Doubt{force, how, again})
 	}
 	row := caveatsOf(o.Runtime.Name)
 	for _, s := range row.off {
@@ -171,6 +187,11 @@ func Doubts(ctx context.Context, o Options, c Client) []Doubt {
 			o.Runtime.Name + " --managed, as the machine's administrator"})
 	}
 	return out
+}
+
+// onlyReports says that a hook is missing which would only tell how calls ended: a version before wrote none.
+func onlyReports(how string) bool {
+	return strings.HasPrefix(how, "the hook PostToolUse") && strings.Contains(how, " is missing in ")
 }
 
 // doubts are the files in which the setting switches the options' hook off, and those of

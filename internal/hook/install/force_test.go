@@ -178,3 +178,37 @@ func TestOlder(t *testing.T) {
 	require.False(t, older("2.1.295", "2.1.295"))
 	require.False(t, older("2.1.295-beta.1", "2.1.295"))
 }
+
+// Whether the runtime's own rules go on where policy allows is in the hook's command, and found there.
+// A hook of before, which says nothing in the terminal, is as good.
+func TestForce_T30_Silence(t *testing.T) {
+	for _, silent := range []bool{true, false} {
+		for _, mute := range []bool{true, false} {
+			o := machine(t, "claude-code", User)
+			require.True(t, o.CanBeSilent())
+			o.Silent, o.mute = silent, mute
+			changes, err := Plan(o)
+			apply(t, changes, err)
+			text, err := os.ReadFile(o.File())
+			require.NoError(t, err)
+			require.Equal(t, map[bool]int{true: 1}[silent], strings.Count(string(text), " --silent-allow"), "the hook that asks has it alone")
+			require.Equal(t, !mute, strings.Contains(string(text), `"statusMessage"`))
+			found, ok := Find(machineOf(o))
+			require.True(t, ok)
+			require.Equal(t, silent, found.Silent)
+			require.Empty(t, Differs(found))
+			require.Equal(t, silent, strings.Contains(Asks(found), "its own rules go on"))
+			found.Silent = !silent
+			require.NotEmpty(t, Differs(found))
+		}
+	}
+	for _, name := range []string{"codex", "gemini-cli", "qwen-code", "copilot-cli", "cursor", "opencode"} {
+		require.False(t, machine(t, name, User).CanBeSilent(), name)
+	}
+}
+
+// machineOf is what is known of a machine before its files are read.
+func machineOf(o Options) Options {
+	o.Silent, o.mute = false, false
+	return o
+}

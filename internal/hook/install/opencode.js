@@ -45,8 +45,13 @@ export const Approvalbot = async ({ directory }) => {
       if (said?.permissionDecision !== "allow") throw denied(said?.permissionDecisionReason ?? "approvalbot gave no decision");
       if (!isDeepStrictEqual(output.args ?? {}, asked)) throw denied("this is not the very call that was asked for");
     },
-    "tool.execute.after": async (input) => {
-      await ask("PostToolUse", about(input, {}), "30s").catch(() => {});
+    // What throws in a tool never comes here, and a command without a status was cut off: then nothing is said of how it ended.
+    "tool.execute.after": async (input, output) => {
+      const exit = output?.metadata?.exit;
+      if (input.tool === "bash" && typeof exit !== "number") return;
+      const failed = exit > 0 || output?.isError === true || output?.metadata?.isError === true;
+      const how = failed ? { error: exit > 0 ? `Exit code ${exit}` : "" } : {};
+      await ask(failed ? "PostToolUseFailure" : "PostToolUse", { ...about(input, {}), ...how }, "30s").catch(() => {});
     },
   };
 };

@@ -20,7 +20,9 @@ func ByShell(runtime string) bool {
 func (o Options) startedByShell() bool {
 	return ByShell(o.Runtime.Name) || slices.ContainsFunc(targets(o.Runtime.Name), func(t target) bool {
 		return t.scope == o.Scope && strings.Contains(t.text, "RUN") &&
-			slices.Contains(o.parts(t), o.canonical(t, o.shellStarted().fill(t)))
+			slices.ContainsFunc(o.parts(t), func(part string) bool {
+				return slices.Contains(o.shellStarted().forms(t), part)
+			})
 	})
 }
 

@@ -37,8 +37,10 @@ type Options struct {
 	OS      string // as runtime.GOOS
 	Env     func(string) string
 	Environ []string // NAME=value: all of it, in which hooks are looked for what bash obeys
+	Silent  bool     // where policy allows, the hook says nothing, and the runtime's own rules go on
 	Root    string   // stands before managed files' paths; empty but in tests
 	byShell bool     // as 0.1.0 wrote it where there are words now
+	mute    bool     // without the words in the terminal, as 0.1.0 wrote it
 }
 
 // form is how approvalbot stands in a file.
@@ -53,7 +55,8 @@ const (
 
 // target is a place in a file, and what is written there. In text and item, COMMAND is
 // the hook's command as a JSON string, which the runtime gives to a shell, RUN the members
-// of a hook that it starts without one, ASK the words that start a hook's program, and CLIENT is the client file.
+// of a hook that it starts without one, STATUS what it shows while it waits, ASK the words that start a hook's program,
+// and CLIENT is the client file.
 type target struct {
 	scope  Scope
 	path   string // "~/": the user's; "./": the project's; "/": the machine's
@@ -71,7 +74,7 @@ type target struct {
 const claudeHook = `{
   "matcher": "*",
   "hooks": [
-    {"type": "command", RUN, "timeout": 86400, "onFailure": "block"}
+    {"type": "command", RUN, "timeout": 86400, "onFailure": "block"STATUS}
   ]
 }`
 
@@ -105,6 +108,16 @@ func everywhere(t target, files map[Scope]string) []target {
 	return out
 }
 
+// reports are the targets that tell the desk how calls ended: a runtime that has an event for it has
+// another one for what failed.
+func reports(text string, beside bool, files map[Scope]string) (out []target) {
+	for _, event := range []string{"PostToolUse", "PostToolUseFailure"} {
+		t := target{list: []string{"hooks", event}, text: text, event: event, limit: "30s", beside: beside}
+		out = append(out, everywhere(t, files)...)
+	}
+	return out
+}
+
 func join(lists ...[]target) []target { return slices.Concat(lists...) }
 
 // targets is what approvalbot is written as, by runtime. A runtime that is missing here
@@ -119,13 +132,11 @@ func targets(runtime string) []target {
 		return join(
 			everywhere(target{list: []string{"hooks", "PreToolUse"}, text: claudeHook, event: "PreToolUse", limit: day},
 				files),
-			everywhere(target{list: []string{"hooks", "PostToolUse"}, text: claudeReport, event: "PostToolUse",
-				limit: "30s"}, files),
+			reports(claudeReport, false, files),
 			everywhere(target{list: []string{"hooks", "PermissionRequest"}, text: claudeHook, event: "PermissionRequest",
 				limit: day, beside: true}, files),
 			// After a yes in the dialog this withdraws the card: Claude Code leaves the other one running.
-			everywhere(target{list: []string{"hooks", "PostToolUse"}, text: claudeReport, event: "PostToolUse",
-				limit: "30s", beside: true}, files),
+			reports(claudeReport, true, files),
 		)
 	case "codex":
 		files := map[Scope]string{User: "~/.codex/hooks.json", Project: "./.codex/hooks.json"}
@@ -152,11 +163,13 @@ func targets(runtime string) []target {
 			Project: "./.gemini/settings.json",
 		})
 	case "qwen-code":
-		return everywhere(target{list: []string{"hooks", "PreToolUse"}, text: qwenHook, event: "PreToolUse"},
-			map[Scope]string{
-				Managed: "/etc/qwen-code/settings.json", User: "~/.qwen/settings.json",
-				Project: "./.qwen/settings.json",
-			})
+		files := map[Scope]string{
+			Managed: "/etc/qwen-code/settings.json", User: "~/.qwen/settings.json", Project: "./.qwen/settings.json",
+		}
+		return join(
+			everywhere(target{list: []string{"hooks", "PreToolUse"}, text: qwenHook, event: "PreToolUse"}, files),
+			reports(qwenReport, false, files),
+		)
 	case "copilot-cli":
 		files := map[Scope]string{
 			Managed: "/etc/github-copilot/policy.d/approvalbot.json",
@@ -237,6 +250,13 @@ const qwenHook = `{
   ]
 }`
 
+const qwenReport = `{
+  "matcher": "*",
+  "hooks": [
+    {"name": "approvalbot", "type": "command", "command": COMMAND, "timeout": 30000}
+  ]
+}`
+
 func copilotHooks(event string) string {
 	return `{
   "version": 1,
@@ -302,11 +322,17 @@ ASK cline PreToolUse --client CLIENT --caller $PPID
 const attended = `"$0" "$@" --caller $PPID; case $? in 2) exit 2;; 3) exit 0;; esac; ` +
 	`echo "approvalbot is not where it was installed, or broke down, so the call is denied" >&2; exit 2`
 
+// silentFlag is the flag of approvalbot hook by which it says nothing where policy allows.
+const silentFlag = " --silent-allow"
+
 // command is the shell line that a runtime runs as its hook.
 func (o Options) command(t target) string {
 	limit := ""
 	if t.limit != "" {
 		limit = " --limit " + t.limit
+	}
+	if e, _ := o.Runtime.Event(t.event); o.Silent && e.CanBeSilent() {
+		limit += silentFlag
 	}
 	return "exec /bin/sh -c '" + attended + "' " + o.ask() + " " + o.Runtime.Name + " " + t.event +
 		" --client " + shellWord(o.Client) + limit
@@ -338,9 +364,16 @@ func ours(text, runtime string) bool {
 	return command || posts || strings.Contains(text, "Written by approvalbot install") || text == goosePlugin
 }
 
+// status is what Claude Code shows while the hook waits. It has no code and no link, which change.
+const status = `, "statusMessage": "asking the approval desk; a person may have to decide"`
+
 // fill puts the command and the paths into a text.
 func (o Options) fill(t target) string {
-	return strings.NewReplacer(
+	said := status
+	if o.mute {
+		said = ""
+	}
+	return strings.NewReplacer("STATUS", said,
 		"COMMAND", quote(o.command(t)), "RUN", o.run(t), "ASK", o.ask(), "CLIENT", shellWord(o.Client),
 		"\"JSCLIENT\"", quote(o.Client), "\"JSPROGRAM\"", quote(o.Program), `"JSHOOK", `, o.jsHook(),
 	).Replace(t.text)

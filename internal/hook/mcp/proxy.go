@@ -30,6 +30,8 @@ type Proxy struct {
 	EnvHash string       // of what the server is started with or sent; its calls are bound to it, as to Workdir
 	Log     func(string) // nil: silent
 
+	pause time.Duration // between two words of progress while a person is asked; 0: progressPause
+
 	// Negotiated, if not nil, is called with which version of the protocol the two agree on.
 	Negotiated func(version string)
 }
@@ -37,6 +39,7 @@ type Proxy struct {
 // Methods that the proxy looks at.
 const (
 	initialize  = "initialize"
+	initialized = "notifications/initialized"
 	callTool    = "tools/call"
 	listTools   = "tools/list"
 	updateTask  = "tasks/update"
@@ -59,6 +62,14 @@ var passes = sync.OnceValue(func() map[string]bool {
 
 // notices are the client's notifications that reach the server, without params.
 var notices = lazy.Words("notifications/initialized notifications/roots/list_changed")
+
+// progressPause is how often a client that asked for progress is told that its call waits: many give up
+// after a minute without a word.
+const progressPause = 10 * time.Second
+
+// errCut stands for an answer that is not passed on for its size. It is known by its address.
+var errCut = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the MCP server was asked, and its answer is not passed on: " +
+	errTooLong.why + ". How it ended is not known; ask for less of it"}
 
 // errServerEnded ends what the server has not answered.
 var errServerEnded = errors.New("the MCP server has ended")
@@ -320,6 +331,9 @@ func (x *relay) fromServer(ctx context.Context) error {
 		msg, err := x.server.Read(ctx)
 		if bad := (unreadable{}); errors.As(err, &bad) {
 			x.log("a message of the MCP server is dropped: " + bad.why)
+			if bad.of.IsValid() {
+				x.response(&jsonrpc.Response{ID: bad.of, Error: errCut})
+			}
 			continue
 		}
 		if err != nil {

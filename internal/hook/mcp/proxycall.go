@@ -2,12 +2,14 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -53,7 +55,9 @@ func (x *relay) asked(ctx context.Context, in call, mustAsk bool) (ask.Allowed, 
 		return ask.Allowed{}, err
 	}
 	req.MustAsk = mustAsk || len(in.beside) > 0
-	got, err := x.Desk.Ask(ctx, req, x.waiting(ctx, in))
+	telling, over := context.WithCancel(ctx)
+	got, err := x.Desk.Ask(ctx, req, x.waiting(telling, in))
+	over()
 	if err != nil {
 		return ask.Allowed{}, err
 	}
@@ -91,15 +95,30 @@ func (p Proxy) named(tool string) string {
 	return "mcp__" + p.Server + "__" + tool
 }
 
-// waiting tells a client that asked for progress where its call waits.
+// waiting tells a client that asked for progress where its call waits, again and again until ctx ends.
 func (x *relay) waiting(ctx context.Context, in call) func(api.Approval) {
 	if in.token == nil {
 		return nil
 	}
 	return func(a api.Approval) {
-		// Small, so that whatever the server counts later is more.
-		params := object(progressToken, in.token, "progress", 0.001, "message", "waiting for approval "+a.Code)
-		x.answer(ctx, &jsonrpc.Request{Method: progress, Params: json.RawMessage(params)})
+		tell := func(n float64) {
+			// It grows, and stays so small that whatever the server counts later is more.
+			params := object(progressToken, in.token, "progress", n/(n+1000), "message", "waiting for approval "+a.Code)
+			x.answer(ctx, &jsonrpc.Request{Method: progress, Params: json.RawMessage(params)})
+		}
+		tell(1)
+		x.do(func() {
+			again := time.NewTicker(cmp.Or(x.pause, progressPause))
+			defer again.Stop()
+			for n := 2.0; ; n++ {
+				select {
+				case <-again.C:
+					tell(n)
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
 	}
 }
 
@@ -150,6 +169,8 @@ func (x *relay) finish(
 	case err != nil && x.takenBack(ctx):
 		x.report(ctx, got, "failed", "the caller took it back while it ran")
 		return nil
+	case errors.Is(err, errTooLong), res != nil && res.Error == errCut: // it has run, and how it ended is not known
+		return tellsModel(id, errCut.Message)
 	case err != nil:
 		x.report(ctx, got, "failed", "the MCP server gave no answer")
 		return failure(id, err.Error())
@@ -175,7 +196,12 @@ func (x *relay) refused(ctx context.Context, id jsonrpc.ID, why error) *jsonrpc.
 	if x.takenBack(ctx) {
 		return nil
 	}
-	result := object("content", []any{map[string]string{"type": "text", "text": why.Error()}}, "isError", true)
+	return tellsModel(id, why.Error())
+}
+
+// tellsModel is a tool error with that text, which the model reads.
+func tellsModel(id jsonrpc.ID, text string) *jsonrpc.Response {
+	result := object("content", []any{map[string]string{"type": "text", "text": text}}, "isError", true)
 	return &jsonrpc.Response{ID: id, Result: json.RawMessage(result)}
 }
 

@@ -21,12 +21,15 @@ import (
 const maxFrame = 16 << 20
 
 // unreadable is what a Read gives for a frame that holds no message. The connection goes on.
-type unreadable struct{ why string }
+type unreadable struct {
+	why string
+	of  jsonrpc.ID // the request that it would have answered; not valid: it is not known
+}
 
 // Error says why.
 func (u unreadable) Error() string { return u.why }
 
-var errTooLong = unreadable{fmt.Sprintf("it is larger than %d MiB", maxFrame>>20)}
+var errTooLong = unreadable{why: fmt.Sprintf("it is larger than %d MiB", maxFrame>>20)}
 
 // frame is a message that came, or why there is none.
 type frame struct {
@@ -44,7 +47,7 @@ func framesOf(text []byte) []frame {
 	}
 	var out []frame
 	bad := []frame{{err: unreadable{
-		fmt.Sprintf("it is a batch that cannot be read, or of more than %d messages", maxBatch)}}}
+		why: fmt.Sprintf("it is a batch that cannot be read, or of more than %d messages", maxBatch)}}}
 	d := jsontext.NewDecoder(bytes.NewReader(text), asWritten())
 	_, err := d.ReadToken()
 	for err == nil && d.PeekKind() != ']' {
@@ -79,7 +82,7 @@ func frameOf(raw []byte) frame {
 		Error   *jsonrpc.Error     `json:"error"`
 	}
 	if err := json.Unmarshal(raw, &in, asWritten()); err != nil || in.Version != "2.0" {
-		return frame{err: unreadable{"it is no JSON-RPC 2.0 message on one line"}}
+		return frame{err: unreadable{why: "it is no JSON-RPC 2.0 message on one line"}}
 	}
 	id, err := idOf(in.ID)
 	switch {
@@ -88,7 +91,7 @@ func frameOf(raw []byte) frame {
 	case in.Method != nil:
 		return frame{msg: &jsonrpc.Request{ID: id, Method: *in.Method, Params: in.Params}}
 	case !id.IsValid():
-		return frame{err: unreadable{"it has neither a method nor an id"}}
+		return frame{err: unreadable{why: "it has neither a method nor an id"}}
 	case in.Error == nil && len(in.Result) == 0:
 		in.Error = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "an answer without a result came"}
 	}
@@ -104,7 +107,7 @@ const roundedFrom = 1 << 53 // from here on not every integer is one for each re
 // under another id. It is not valid if there is none.
 func idOf(raw jsontext.Value) (jsonrpc.ID, error) {
 	var given any
-	bad := unreadable{"its id is neither a string nor an integer between -2^53 and 2^53"}
+	bad := unreadable{why: "its id is neither a string nor an integer between -2^53 and 2^53"}
 	if len(raw) > 0 && json.Unmarshal(raw, &given, asWritten()) != nil {
 		return jsonrpc.ID{}, bad
 	}
@@ -118,25 +121,95 @@ func idOf(raw jsontext.Value) (jsonrpc.ID, error) {
 	return id, nil
 }
 
-// readLine gives the next line. One that is too long is read to its end, and is errTooLong.
+// readLine gives the next line. One that is too long is read to its end, and is errTooLong, with the
+// request that it answers.
 func readLine(from *bufio.Reader) (line []byte, err error) {
-	for long := false; ; {
+	var seen *outline // of a line that is too long
+	for {
 		part, err := from.ReadSlice('\n')
-		if long = long || len(line)+len(part) > maxFrame; long {
+		if seen == nil && len(line)+len(part) > maxFrame {
+			seen = &outline{}
+			seen.read(line)
+		}
+		if seen != nil {
 			line = nil
+			seen.read(part)
 		} else {
 			line = append(line, part...)
 		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-		case err != nil && !(errors.Is(err, io.EOF) && (long || len(line) > 0)):
+		case err != nil && !(errors.Is(err, io.EOF) && (seen != nil || len(line) > 0)):
 			return nil, err
-		case long:
-			return nil, errTooLong
+		case seen != nil:
+			long := errTooLong
+			long.of = seen.answers()
+			return nil, long
 		default:
 			return bytes.TrimRight(line, "\r\n"), nil
 		}
 	}
+}
+
+// outline reads a message without keeping it: which members it has, and its id.
+type outline struct {
+	depth   int
+	text    bool   // within a string
+	escaped bool   // behind a backslash
+	value   bool   // behind a colon of the message itself
+	name    []byte // of the member, with its quotes
+	id      []byte
+	ids     int // how many members are called id
+	method  bool
+}
+
+// maxOutline is how much is kept of a name, and of the id.
+const maxOutline = 128
+
+func (o *outline) read(text []byte) {
+	for _, c := range text {
+		top := o.depth == 1
+		switch {
+		case o.text:
+			o.text = o.escaped || c != '"'
+			o.escaped = !o.escaped && c == '\\'
+		case c == '"':
+			o.text = true
+		case c == '{', c == '[':
+			o.depth++
+		case c == '}', c == ']':
+			o.depth--
+		case top && c == ':':
+			o.value = true
+			o.method = o.method || string(o.name) == `"method"`
+			if string(o.name) == `"id"` {
+				o.ids++
+			}
+			continue
+		case top && c == ',':
+			o.value, o.name = false, nil
+			continue
+		}
+		switch isID := o.value && string(o.name) == `"id"`; {
+		case !top || c == '}' || c == ' ' && !o.text:
+		case isID && len(o.id) < maxOutline:
+			o.id = append(o.id, c)
+		case !o.value && len(o.name) < maxOutline:
+			o.name = append(o.name, c)
+		}
+	}
+}
+
+// answers is the request that the message answers; not valid if it is none, or names it twice.
+func (o *outline) answers() jsonrpc.ID {
+	if o.method || o.ids != 1 || o.depth != 0 {
+		return jsonrpc.ID{}
+	}
+	id, err := idOf(bytes.TrimSpace(o.id))
+	if err != nil {
+		return jsonrpc.ID{}
+	}
+	return id
 }
 
 // lines is a connection on which each line is a frame.

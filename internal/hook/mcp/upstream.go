@@ -112,6 +112,9 @@ type remoteConn struct {
 	cancel  context.CancelFunc
 	session atomic.Value // string
 	once    sync.Once
+
+	mu    sync.Mutex
+	hears context.CancelFunc // ends hear for the session before; nil: there was none
 }
 
 func (*remoteConn) writesSideBySide() {}
@@ -216,9 +219,57 @@ func (c *remoteConn) Write(ctx context.Context, m jsonrpc.Message) error {
 		}
 		return c.answer(ctx, request.ID, res)
 	case res.StatusCode/100 == 2, res.StatusCode/100 == 4 && request != nil: // it refuses that notification alone
+		if request != nil && request.Method == initialized {
+			c.listen()
+		}
 		return res.Body.Close()
 	}
 	return errors.Join(refusedWith(res, ""), res.Body.Close())
+}
+
+// listen has the server say what belongs to no request, such as a question for the client's roots: for
+// that it has a stream of its own. From mirrorsFrom on there is none.
+func (c *remoteConn) listen() {
+	if version, _ := c.version.Load().(string); version >= mirrorsFrom {
+		return
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	c.mu.Lock()
+	before := c.hears
+	c.hears = cancel
+	c.mu.Unlock()
+	if before != nil {
+		before()
+	}
+	go c.hear(ctx)
+}
+
+// hear carries what comes on that stream until ctx ends, or the server says that it has none. A stream
+// that ends is taken up again.
+func (c *remoteConn) hear(ctx context.Context) {
+	at := place{}
+	for ended := 0; ; ended++ {
+		header := http.Header{"Accept": {"text/event-stream"}}
+		if at.last != "" {
+			header.Set("Last-Event-Id", at.last)
+		}
+		res, err := c.do(ctx, http.MethodGet, nil, header)
+		if err == nil {
+			kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+			has := res.StatusCode/100 == 2 && kind == "text/event-stream"
+			if has {
+				_, _ = c.events(ctx, jsonrpc.ID{}, res.Body, &at) // what cannot be read ends the stream
+			}
+			_ = res.Body.Close() // it is read, or of no use
+			if !has && res.StatusCode < 500 {
+				return
+			}
+		}
+		grown := min(float64(lastPause), float64(firstPause)*math.Pow(1.5, float64(ended)))
+		if ended > maxResumptions || c.waits(ctx, max(time.Duration(grown), at.retry)) != nil {
+			return
+		}
+	}
 }
 
 // refusedWith says with which status a server answers, in no words of its own.

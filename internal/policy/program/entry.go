@@ -2,7 +2,6 @@ package program
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"approvalbot/internal/policy/command"
@@ -10,6 +9,15 @@ import (
 	"approvalbot/internal/policy/language"
 	"approvalbot/internal/policy/workspace"
 )
+
+// typing says when a program takes commands from its terminal, or starts one that does, such
+// as a pager or an editor. The last word that fits counts:
+//
+//	always      it does
+//	pager       it does, unless it prints into a pipe
+//	-x --long   with this option it does
+//	!-x !word   with this option, or this word as the first operand, it does not
+type typing []string
 
 // entry is one row of the table: a program, or one of its subcommands.
 type entry struct {
@@ -123,26 +131,6 @@ func addCodes(x *command.Call, codes []finding.Code) {
 
 // unread are the codes of a command of which some word was not recognised.
 var unread = finding.Of(finding.UnknownOption, finding.UnknownCommand, finding.DynamicArgument)
-
-// option judges the value of an option.
-func (e *entry) option(x *command.Call, t command.Token) {
-	if !t.Value {
-		return
-	}
-	if t.Word.Kind == workspace.Computed && e.spec.Fixed && t.Word.Sample == "" {
-		x.Add(finding.DynamicArgument)
-	}
-	if shape := e.shapes[t.Option]; shape != nil {
-		if w := t.Word.Sampled(); w.Kind != workspace.Literal || !shape.MatchString(w.Text) {
-			x.Add(finding.UnknownOption)
-		}
-	}
-	builds := slices.Contains(e.codes, finding.LocalBuild) || e.project != nil
-	if builds && t.Option == "o" && x.Place.IsScratch(t.Word) {
-		x.Add(finding.WritesOutside) // a program, which others may run
-	}
-	e.roles[t.Option].word(x, t.Word)
-}
 
 // projectTool is a program that builds, tests, checks or formats the project in
 // which it stands.

@@ -5,10 +5,6 @@ import (
 	"sync"
 
 	"approvalbot/internal/lazy"
-	"approvalbot/internal/policy/command"
-	"approvalbot/internal/policy/finding"
-	"approvalbot/internal/policy/language"
-	"approvalbot/internal/policy/workspace"
 )
 
 // role says what a command does with a word: with an option's value, or an operand.
@@ -57,82 +53,6 @@ var roleNames = sync.OnceValue(func() map[string]role {
 })
 
 var slug = lazy.Pattern(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
-
-// word says what the role does to a word.
-func (r role) word(x *command.Call, w workspace.Word) {
-	files := r == tellsRole || r == readsRole || r == treeRole
-	if files && strings.Contains(w.Text, "://") {
-		x.Address(w.Text) // some programs fetch what they are given as a file
-	}
-	switch r {
-	case tellsRole:
-		x.Name(w)
-	case readsRole:
-		x.Read(w)
-	case treeRole:
-		x.ReadTree(w)
-	case repositoryRole:
-		x.Search(w)
-	case makesRole:
-		x.Write(w)
-	case prefixRole:
-		if workspace.Begins(w.Text) {
-			x.Add(finding.WritesStartup)
-		}
-		x.Fill(w)
-	case writesRole:
-		x.Fill(w)
-	case projectRole:
-		takesProjectFile(x, w)
-	case buildsRole:
-		buildsFile(x, w)
-	case emptiesRole:
-		emptiesDir(x, w)
-	case environmentRole:
-		testEnvironment(x, w)
-	case profilesRole:
-		if w.Kind == workspace.Computed || namesProduction(w.Text) {
-			x.Add(finding.RemoteSystem)
-		}
-	case everydayRole:
-		if !everydayTarget(w.Text) {
-			x.Add(finding.RunsWorkspaceCode)
-		}
-	case packageRole:
-		packageWord(x, w)
-	case addressRole:
-		x.Address(w.Text)
-	case hostRole:
-		if carries(w.Text) || workspace.Carries(w.Text) {
-			x.Add(finding.UnknownOption)
-		}
-	case historyRole:
-		w = w.Sampled()
-		x.Read(w)
-		language.Revision(x, w)
-	case changesRole:
-		w = w.Sampled()
-		x.Search(w)
-		language.Revision(x, w)
-	case jqRole:
-		language.JQ(x, w)
-	case slugRole:
-		if w.Kind != workspace.Literal || !slug.MatchString(w.Text) {
-			x.Add(finding.UnknownOption)
-		}
-	case insideRole, contextRole:
-		if r == contextRole {
-			x.DeskTree(w)
-		}
-		if !x.Place.LocalDir(w) {
-			x.Add(finding.OutsideProject)
-		}
-	case psqlRole:
-		judgePsql(x, w)
-	case postgresRole, mysqlRole, sqliteRole:
-		judgeSQL(x, r, w)
-	}
-}
 
 // carries reports a name so long that it may carry data to whoever answers for it.
 func carries(name string) bool {

@@ -8,15 +8,6 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// typing says when a program takes commands from its terminal, or starts one that does, such
-// as a pager or an editor. The last word that fits counts:
-//
-//	always      it does
-//	pager       it does, unless it prints into a pipe
-//	-x --long   with this option it does
-//	!-x !word   with this option, or this word as the first operand, it does not
-type typing []string
-
 func (l *loader) typing(where, text string) typing {
 	for w := range strings.FieldsSeq(text) {
 		known := w == "always" || w == "pager" || strings.HasPrefix(w, "-") || strings.HasPrefix(w, "!")

@@ -149,7 +149,7 @@ var quietMayHave = sync.OnceValue(func() map[string]*lazy.Set {
 	return map[string]*lazy.Set{
 		"slashcommand": lazy.Words("command args"), "skill": lazy.Words("command args"), "activateskill": lazy.Words("command args"),
 		"readlints": PathKeys, "diagnostics": PathKeys, "lspdiagnostics": PathKeys, "diffhistory": PathKeys,
-		"spawnagent": lazy.Words("path input"), "completetask": lazy.Words("output"), "attemptcompletion": lazy.Words("output"),
+		"spawnagent": lazy.Words("path input"), "reportfindings": PathKeys, "completetask": lazy.Words("output"), "attemptcompletion": lazy.Words("output"),
 		"askuserquestion": lazy.Words("code"), "askquestion": lazy.Words("code"), "question": lazy.Words("code"),
 	}
 })
@@ -172,7 +172,7 @@ func (x *Reading) assessQuiet() {
 		x.Found.Add(finding.ApprovesPlan)
 	}
 	list, _ := x.Fields()
-	more := false
+	more := x.Tool.Name == SessionSQL && !keepsToItsTables(list)
 	for i := range list {
 		f := &list[i]
 		if !f.odd && (f.absent() || f.off()) {

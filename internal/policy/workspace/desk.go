@@ -152,7 +152,7 @@ func (d *Own) Mentions(text string) bool {
 
 // ApiPath reports the paths of the desk's API, at whatever host.
 func (d *Own) ApiPath(text string) bool {
-	return slices.ContainsFunc([]string{"/v1/approvals", "/v1/gateway", "/v1/policy/reload", "/v1/pairing"}, func(own string) bool {
+	return slices.ContainsFunc([]string{"/v1/approvals", "/hooks/approvals", "/v1/gateway", "/v1/policy/reload", "/v1/pairing"}, func(own string) bool {
 		return strings.Contains(text, own)
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/inforce"
 )
 
 // Token is an API token as configured. Only the hash of its secret is kept.
@@ -27,11 +28,11 @@ func Hash(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }
 
 // Tokens are the API tokens that count now: none, until [Tokens.Use] gives some. Safe for
 // concurrent use.
-type Tokens struct{ now atomic.Pointer[set] }
+type Tokens struct{ now inforce.Value[Set] }
 
-// set is one immutable set. Looking a secret up compares hashes, so its time
+// Set is one immutable set of tokens. Looking a secret up compares hashes, so its time
 // tells nothing about any secret.
-type set struct {
+type Set struct {
 	byHash   map[[32]byte]*holder
 	replaced chan struct{} // closed when another set counts
 }
@@ -47,30 +48,36 @@ type holder struct {
 // long as its client likes, and those are everybody's.
 const MaxStreams = 1000
 
-// Use makes another set of tokens count from the next request on, and wakes
-// whoever waits to ask whether it still may. A token that keeps its name keeps its
-// streams, and with the same limit its pace. On an error the old set stays.
+// Use makes another set of tokens count from the next request on, for Tokens that follow no snapshot.
+// On an error the old set stays.
 func (t *Tokens) Use(list []Token) error {
 	before := t.now.Load()
-	next, err := before.replacedBy(list)
+	next, err := t.Next(list)
 	if err != nil {
 		return err
 	}
 	t.now.Store(next)
-	if before != nil {
-		close(before.replaced)
-	}
+	before.Replaced()
 	return nil
 }
 
-// Check says whether [Tokens.Use] takes a set of tokens.
-func (t *Tokens) Check(list []Token) error {
-	_, err := t.now.Load().replacedBy(list)
-	return err
+// Follow makes the set that counts a part of a snapshot. It is for before anything is served.
+func (t *Tokens) Follow(set func() *Set) { t.now.Follow(set) }
+
+// InForce gives the set that counts now; nil: none yet.
+func (t *Tokens) InForce() *Set { return t.now.Load() }
+
+// Replaced wakes everyone who waits to ask whether they still may, once another set counts.
+func (s *Set) Replaced() {
+	if s != nil {
+		close(s.replaced)
+	}
 }
 
-// replacedBy makes the set that follows another one, or the first after nil.
-func (before *set) replacedBy(list []Token) (*set, error) {
+// Next makes the set that follows the one in force. A token that keeps its name keeps its
+// streams, and with the same limit its pace.
+func (t *Tokens) Next(list []Token) (*Set, error) {
+	before := t.now.Load()
 	old := map[string]*holder{}
 	if before != nil {
 		for _, h := range before.byHash {
@@ -104,7 +111,7 @@ func (before *set) replacedBy(list []Token) (*set, error) {
 		}
 		next[t.Hash] = h
 	}
-	return &set{next, make(chan struct{})}, nil
+	return &Set{next, make(chan struct{})}, nil
 }
 
 // Has reports whether there is a token of that name.

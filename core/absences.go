@@ -1,0 +1,37 @@
+package core
+
+import (
+	"context"
+
+	"approvalbot/internal/people"
+)
+
+// Absences are who is away, for those who say so by the API, and for who reads them.
+type Absences struct{ gate *Gate }
+
+// Absences gives what is done about who is away.
+func (g *Gate) Absences() Absences { return Absences{g} }
+
+// Learn reads who is away: at the start, and when another instance changed it. What
+// was known before is gone, also where the database has lost its newest changes.
+func (a Absences) Learn(ctx context.Context) error {
+	known := a.gate.absences.Load()
+	all, err := a.gate.store.Absences(ctx)
+	if err != nil {
+		return err
+	}
+	if !a.gate.absences.CompareAndSwap(known, &all) {
+		a.gate.learn(all)
+	}
+	return nil
+}
+
+// learn takes over absences that are newer than those that are known.
+func (g *Gate) learn(all people.Absences) {
+	for {
+		known := g.absences.Load()
+		if known.Revision >= all.Revision || g.absences.CompareAndSwap(known, &all) {
+			return
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
+	"approvalbot/internal/display"
+)
+
+// Cards are what is said of approvals, for those who show them outside of chats.
+type Cards struct{ gate *Gate }
+
+// Cards gives what approvals show.
+func (g *Gate) Cards() Cards { return Cards{g} }
+
+// Payload gives the whole call as people see it: redacted and escaped. Empty
+// when the params are gone, and where only the fingerprint may be seen.
+func (c Cards) Payload(ctx context.Context, a approval.Approval) ([]card.Fact, error) {
+	if a.Hidden() {
+		return nil, nil
+	}
+	call, err := c.gate.openInTime(ctx, a, c.gate.rules.Load())
+	if approval.CodeOf(err) == approval.CodeRetryDataGone {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return card.PayloadFacts(call)
+}
+
+// Draw says what a delivery should show now. Cards that look alike are the same
+// one: nobody may change it.
+func (g *Gate) Draw(ctx context.Context, d approval.Delivery) (card.Drawing, error) {
+	if d.Kind == approval.DigestDelivery {
+		return g.drawDigest(ctx, d)
+	}
+	rules := g.rules.Load()
+	alike := renderKeyOf(d, rules, g.absences.Load().Revision)
+	if drawing, ok := g.rendered.get(alike); ok {
+		return drawing, nil
+	}
+	a, err := g.store.Newest(ctx, d.Key) // a card shows nothing of the other cards
+	if errors.Is(err, ErrDisbelieved) {
+		return card.Drawing{Skip: "its approval was changed by something else than the desk"}, nil
+	}
+	if err != nil {
+		return card.Drawing{}, err
+	}
+	var facts []card.Fact
+	if !a.Final() || d.Kind == approval.RetryAskedDelivery {
+		if facts, err = g.Cards().Payload(ctx, a); err != nil {
+			return card.Drawing{}, err
+		}
+	}
+	if d.Kind == approval.UnreachedDelivery && a.Reached {
+		return card.Drawing{Skip: "a card has arrived after all"}, nil
+	}
+	now := time.Now()
+	today := g.snapshot(now)
+	if lostRight(a, d, &today) {
+		return card.Drawing{Skip: "who was to be asked could not decide it any more"}, nil
+	}
+	drawing := card.Draw(a, d, facts, card.Reader{People: today.People, Zone: rules.zone(d.Target), Now: now.UnixMilli(), Site: rules.Site})
+	if a.Version == d.Version {
+		g.rendered.put(alike, drawing)
+	}
+	return drawing, nil
+}
+
+// Card gives all of a card to whoever looks outside of a chat, the whole call on it,
+// however long that is.
+func (g *Gate) Card(ctx context.Context, a approval.Approval) (card.Card, error) {
+	facts, err := g.Cards().Payload(ctx, a)
+	return g.Cards().Of(a, facts), err
+}
+
+// Of is [Gate.Card] where the whole call is known, as Payload gives it.
+func (c Cards) Of(a approval.Approval, payload []card.Fact) card.Card {
+	return c.In(a, payload, time.UTC)
+}
+
+// In is [Cards.Of] with times in that zone.
+func (c Cards) In(a approval.Approval, payload []card.Fact, zone *time.Location) card.Card {
+	if a.Final() {
+		payload = nil
+	}
+	now := time.Now()
+	return card.Of(a, payload, card.Reader{People: c.gate.people(now), Zone: zone, Now: now.UnixMilli(),
+		Site: c.gate.rules.Load().Site})
+}
+
+// Short is [Cards.In] for a list: with as much of the call as fits on a phone's
+// card. whole reports whether that is all that would run.
+func (c Cards) Short(a approval.Approval, payload []card.Fact, zone *time.Location) (short card.Card, whole bool) {
+	short = c.In(a, payload, zone)
+	known := len(payload) > 0 && !a.Final()
+	return short, known && card.PlacePayload(a, &short, payload, "open it for the rest") == nil
+}
+
+// Commands says what each command of the approval's line does by itself, safe to show;
+// none where that is not known.
+func (c Cards) Commands(ctx context.Context, a approval.Approval) []approval.CommandRead {
+	rules := c.gate.rules.Load()
+	reader, ok := rules.Policy.(CommandReader)
+	call, err := c.gate.openInTime(ctx, a, rules)
+	if !ok || err != nil || a.Hidden() {
+		return nil
+	}
+	out := reader.Commands(call)
+	for i := range out {
+		out[i].Text = display.Safe(out[i].Text)
+	}
+	return out
+}
+
+// Stored gives the call that an approval stands for, as it was asked. It is for
+// comparing, within the desk; nothing of it is to be sent to anybody.
+func (c Cards) Stored(ctx context.Context, key string) (tool string, params []byte, bind *approval.Bind, err error) {
+	sealed, err := c.gate.store.Sealed(ctx, key)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	return approval.Open(sealed)
+}

@@ -1,0 +1,43 @@
+package core
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+
+	"approvalbot/internal/approval"
+)
+
+const (
+	confirmPurpose = "approvalbot confirmation of an R4 call"
+	proofLength    = 12 // bytes: a button's data has little room, and a guess is a tap that is on record
+	maxConfirmed   = 44 // characters of the call on the button
+)
+
+// confirmKey makes confirmations. They are kept nowhere: every instance with the store's key knows
+// those of every other, also after a restart.
+type confirmKey [32]byte
+
+func randomConfirmKey() (k confirmKey) {
+	_, _ = rand.Read(k[:]) // never fails (crypto/rand)
+	return k
+}
+
+// proof names one decision of one account on one version of an approval: whatever changes it (a vote,
+// another rule, a further asker, a reminder) makes earlier proofs void.
+func (k *confirmKey) proof(a approval.Approval, v approval.Voter, d approval.Decision) string {
+	h := hmac.New(sha256.New, k[:])
+	for _, part := range []string{a.Key, v.Channel, v.UserID, string(d)} {
+		h.Write(binary.BigEndian.AppendUint32(nil, uint32(len(part))))
+		h.Write([]byte(part))
+	}
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(a.Version)))
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:proofLength])
+}
+
+// confirms reports whether the ballot carries the proof for the approval as it is now.
+func (k *confirmKey) confirms(b Ballot, a approval.Approval) bool {
+	return hmac.Equal([]byte(b.Proof), []byte(k.proof(a, b.Voter, b.Decision)))
+}

@@ -1,0 +1,104 @@
+package core
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
+)
+
+// judgeAgain asks policy anew about a pending approval that was judged under
+// other rules (the desk was started again with another configuration). Nil:
+// the rules are the same, or nothing is left to judge.
+func (g *Gate) judgeAgain(ctx context.Context, key string, rules *Rules) (*approval.Judgement, error) {
+	a, err := g.store.Get(ctx, key)
+	if err != nil || a.Final() || a.PolicyHash == rules.Policy.Hash() {
+		return nil, err
+	}
+	call, err := g.openSealed(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	j := rules.judgeStored(ctx, a, call)
+	return &j, g.withHolders(ctx, approval.Rule{StepUp: j.Rule.StepUp || a.Rule.StepUp}, rules)
+}
+
+// rejudge asks policy about a stored call again and gives its reason to refuse.
+func (g *Gate) rejudge(ctx context.Context, a approval.Approval, call approval.Call, rules *Rules) string {
+	if !rules.Enabled {
+		return "approvals are disabled"
+	}
+	var err error
+	granted := false
+	var found Existing
+	if len(a.DecidedBy) > 0 { // a grant stands first
+		var id string
+		if id, granted = strings.CutPrefix(a.DecidedBy[0], "grant:"); granted {
+			if found.Grants, err = g.store.Grants(ctx, GrantFilter{ID: id}); err != nil || len(found.Grants) == 0 {
+				return "the grant that allowed it was ended"
+			}
+			// They joined while the verifier's people were asked.
+			g := found.Grants[0]
+			if people.GivenByAsker(underRules(a, rules), g.By, g.Behind, rules.People) {
+				return "whoever gave the grant that allowed it stands behind the call"
+			}
+		}
+	}
+	j := rules.judgeStored(ctx, a, call)
+	why, denied := denies(j, granted)
+	switch {
+	case denied && why == "":
+		return "it denies it without a reason"
+	case !denied && j.Rule.StepUp && !a.Rule.StepUp && slices.ContainsFunc(a.Votes, approval.ByPeople):
+		return "a passkey must sign the yes now, and none did; ask again"
+	case !denied && j.Rule.AsksVerifier() && !a.Rule.AsksVerifier() && !a.Rule.PassesUnreached(j.Rule):
+		return "the verifier's people must say yes to it now, and were not asked; ask again"
+	case denied || a.PolicyHash == rules.Policy.Hash() || approversVoted(a):
+		return why
+	case !settledToday(a, call, j, found, rules, nowMs()):
+		return "people must be asked for it now, and nobody was; ask again"
+	}
+	return why
+}
+
+// Rejudge asks policy anew about every pending approval, after other rules were
+// put in force: a stricter policy denies at once, a looser one changes nothing. The
+// cards of those that somebody has voted on are drawn again, since a reload may take
+// a voter's authority. Who hears of them later is planned anew.
+func (u Upkeep) Rejudge(ctx context.Context) error {
+	return u.gate.eachPending(ctx, func(a approval.Approval) error {
+		err := u.gate.rejudgeOne(ctx, a.Key)
+		if err == nil && slices.ContainsFunc(a.Votes, approval.ByPeople) { // other people may count now
+			err = u.gate.Redraw(ctx, a.Key)
+		}
+		if err == nil {
+			a, err = u.gate.store.Get(ctx, a.Key)
+		}
+		if err == nil {
+			err = u.gate.replan(ctx, a)
+		}
+		if approval.CodeOf(err) == approval.CodeRetryDataGone || approval.CodeOf(err) == approval.CodeNotFound {
+			return nil
+		}
+		return err
+	})
+}
+
+func (g *Gate) rejudgeOne(ctx context.Context, key string) error {
+	rules, err := g.inForce()
+	if err != nil {
+		return err
+	}
+	fresh, err := g.judgeAgain(ctx, key, rules)
+	if err != nil || fresh == nil {
+		return err
+	}
+	_, err = g.update(ctx, key, func(a approval.Approval) (Change, error) {
+		c := judgedAgain(a, fresh, rules, nowMs())
+		c.Policy = rules.Policy.Hash()
+		return c, nil
+	})
+	return err
+}

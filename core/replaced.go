@@ -1,0 +1,22 @@
+package core
+
+import (
+	"errors"
+
+	"approvalbot/internal/approval"
+)
+
+// Why a step is tried anew. No caller sees these.
+var (
+	errReplaced   = rulesChanged()                                          // a reload put other rules in force
+	errOtherRules = errors.New("it was judged by other rules than today's") // judge it by these first
+	errOtherRound = errors.New("it is about one more run")                  // its votes count in the open round
+)
+
+// ErrAbsences says that a Change counts on absences that are not the newest.
+var ErrAbsences = errors.New("the absences have changed meanwhile")
+
+// rulesChanged refuses whatever came while the rules changed more than once.
+func rulesChanged() *approval.Error {
+	return approval.Refuse(approval.CodeUnavailable, "The rules have changed; try again.")
+}

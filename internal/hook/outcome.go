@@ -1,0 +1,93 @@
+package hook
+
+import (
+	"strconv"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"approvalbot/api"
+	"approvalbot/internal/lazy"
+)
+
+// How calls have ended, as bodies of events that come after them say. What one does not say is not
+// reported: a card without a result is true, and one that says "succeeded" of a failed push is not.
+
+// ended is a decoder whose event also says how the call ended; nil: not that.
+func ended(d decoder, how func(*body) *api.ResultRequest) decoder {
+	return func(raw []byte) (Call, error) {
+		c, err := d(raw)
+		if err == nil {
+			c.outcome = how(readBody(raw))
+		}
+		return c, err
+	}
+}
+
+func outcomeOf(status string) *api.ResultRequest { return &api.ResultRequest{Status: status} }
+
+// claudeEnd reads PostToolUse, which comes if a tool did not fail: a command that goes on in the
+// background has not ended.
+func claudeEnd(b *body) *api.ResultRequest {
+	v := b.members["tool_response"]
+	if v.Kind() != '{' {
+		return outcomeOf("succeeded")
+	}
+	var said struct {
+		Interrupted bool    `json:"interrupted"`
+		Background  *string `json:"backgroundTaskId"`
+		Async       bool    `json:"isAsync"`
+		Status      string  `json:"status"`
+	}
+	_ = jsonv2.Unmarshal(v, &said) // of another tool they are other things
+	switch {
+	case said.Interrupted:
+		return &api.ResultRequest{Status: "failed", Summary: "interrupted"}
+	case said.Background != nil || said.Async || said.Status == "async_launched":
+		return nil
+	}
+	return outcomeOf("succeeded")
+}
+
+// claudeExit is how the error of a command begins that ended with a status of its own.
+var claudeExit = lazy.Pattern(`^Exit code (\d{1,3})(?:\n|$)`)
+
+func claudeFailure(b *body) *api.ResultRequest {
+	return b.failure(claudeExit.FindStringSubmatch(b.text("error")))
+}
+
+// qwenExit stands behind what the command has printed, which may say the same.
+var qwenExit = lazy.Pattern(`(?s)^Command: .*\nExit Code: (\d{1,3})\nSignal: \(none\)\nProcess Group PGID: [^\n]*$`)
+
+// qwenEnd reads PostToolUse: a command that goes on in the background has no exit status in it.
+func qwenEnd(b *body) *api.ResultRequest {
+	v := b.members["tool_response"]
+	var said struct {
+		Text string `json:"llmContent"`
+	}
+	command := b.text("tool_name") == "run_shell_command"
+	if v.Kind() != '{' || jsonv2.Unmarshal(v, &said) != nil || command && qwenExit.FindString(said.Text) == "" {
+		if command {
+			return nil
+		}
+	}
+	return outcomeOf("succeeded")
+}
+
+func qwenFailure(b *body) *api.ResultRequest {
+	return b.failure(qwenExit.FindStringSubmatch(b.text("error")))
+}
+
+// failure is a failed call, with the exit status that was found in its error.
+func (b *body) failure(exit []string) *api.ResultRequest {
+	r := outcomeOf("failed")
+	var interrupted bool
+	_ = jsonv2.Unmarshal(b.members["is_interrupt"], &interrupted)
+	if interrupted {
+		r.Summary = "interrupted"
+	}
+	if exit != nil {
+		code, _ := strconv.Atoi(exit[1])
+		r.ExitCode = &code
+	}
+	return r
+}

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"sync"
+
+	"approvalbot/internal/approval"
+)
+
+// answering are the chats that are known not to be silent, so that what all is well
+// with costs nothing. The rows are the truth. What is not known of a chat, at the
+// start and after another instance may have served it, the next answer writes down.
+type answering struct {
+	mu    sync.Mutex
+	known map[approval.Target]bool
+}
+
+// heard is what a try has heard in a chat.
+type heard struct {
+	chat     approval.Target
+	answered bool
+}
+
+func (a *answering) is(chat approval.Target) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.known[chat]
+}
+
+// learn takes over what a commit says.
+func (a *answering) learn(all []heard) {
+	if len(all) == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.known == nil {
+		a.known = map[approval.Target]bool{}
+	}
+	for _, h := range all {
+		if a.known[h.chat] = true; !h.answered {
+			delete(a.known, h.chat)
+		}
+	}
+}
+
+func (a *answering) forget(chat approval.Target) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.known, chat.Chat())
+}
+
+func (a *answering) forgetAll() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	clear(a.known)
+}
