@@ -11,8 +11,8 @@ RACE := -race -gcflags='modernc.org/sqlite/lib=-race=false' -gcflags='modernc.or
 
 .PHONY: build run check test agents generate lint bench chaos shellproof obeys golden costs pictures vulnerabilities release fixture clean
 
-build: ## the one static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/approvalbot
+build: ## the static binary, and the small one that answers hooks
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/approvalbot ./cmd/approvalbot-hook
 
 run: build ## the desk on embedded SQLite, with a generated local configuration
 	@exec $(BIN) serve --local .

@@ -85,7 +85,7 @@ func onlyThese(t *testing.T, known, decide map[string]string) *people.Directory 
 }
 
 // logged are the log's records of that type.
-func logged(t *testing.T, d *fixture, kind approval.EventType) (out []core.Entry) {
+func logged(t *testing.T, d *fixture, kind approval.EventType) (out []approval.Entry) {
 	t.Helper()
 	all, err := d.store.Log(t.Context(), 0, 1000)
 	require.NoError(t, err)

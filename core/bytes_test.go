@@ -76,7 +76,7 @@ func bytesOf() (lines []string) {
 		}
 		e := a.Event(approval.EventVote, int64(i), more)
 		e.Seq = int64(i + 1)
-		hash = ChainHash(hash, e)
+		hash = approval.ChainHash(hash, e)
 		lines = append(lines, "body "+string(a.Body()), "event "+string(e.Data), "hash "+hash)
 	}
 	return lines

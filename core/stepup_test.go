@@ -105,7 +105,7 @@ func (d *signing) yes(t *testing.T, who string, a approval.Approval) (approval.A
 }
 
 // events gives the log's entries of a type.
-func (d *signing) events(t *testing.T, of approval.EventType) (out []core.Entry) {
+func (d *signing) events(t *testing.T, of approval.EventType) (out []approval.Entry) {
 	t.Helper()
 	log, err := d.store.Log(t.Context(), 0, 1000)
 	require.NoError(t, err)

@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 
-	"approvalbot/core"
 	"approvalbot/internal/approval"
 )
 
@@ -23,7 +22,7 @@ import (
 // covers every record up to it.
 type Checkpoint struct {
 	Seq  int64  `json:"seq"`
-	Hash string `json:"hash"` // of that record: core.Entry.Hash
+	Hash string `json:"hash"` // of that record: approval.Entry.Hash
 	AtMs int64  `json:"atMs"`
 }
 
@@ -231,7 +230,7 @@ func verifiers(keys []string) (note.Verifiers, error) {
 
 // CheckpointOf reads what a checkpoint's log entry says, without checking its
 // signature. note is the signed text.
-func CheckpointOf(e core.Entry) (c Checkpoint, note string, err error) {
+func CheckpointOf(e approval.Entry) (c Checkpoint, note string, err error) {
 	var data checkpointData
 	if err := json.Unmarshal(e.Data, &data); err != nil {
 		return Checkpoint{}, "", fmt.Errorf("log record %d holds no checkpoint: %w", e.Seq, err)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
 	"approvalbot/internal/approval"
 )
 
@@ -44,7 +43,7 @@ func TestVerifyEntries_OfACutLog(t *testing.T) {
 		"nothing signed in the cut": {approval.Event{Type: approval.EventCut}, false, "should keep a checkpoint"},
 	} {
 		c.last.Seq = 25
-		log := append(all[18:24:24], core.Entry{Event: c.last, Hash: core.ChainHash(all[23].Hash, c.last)})
+		log := append(all[18:24:24], approval.Entry{Event: c.last, Hash: approval.ChainHash(all[23].Hash, c.last)})
 		r, err := VerifyEntries(each(log), Options{Keys: keys, First: 19, PrevHash: at.Hash})
 		require.Equal(t, c.cut, r.Cut, name)
 		if c.bad != "" {

@@ -67,13 +67,13 @@ func openDesk(t *testing.T) (*store.Store, *core.Gate) {
 }
 
 // whole pages through the log as a server does.
-func whole(ctx context.Context, s *store.Store) iter.Seq2[core.Entry, error] {
-	return func(yield func(core.Entry, error) bool) {
+func whole(ctx context.Context, s *store.Store) iter.Seq2[approval.Entry, error] {
+	return func(yield func(approval.Entry, error) bool) {
 		for after := int64(0); ; {
 			page, err := s.Log(ctx, after, 2)
 			if err != nil || len(page) == 0 {
 				if err != nil {
-					yield(core.Entry{}, err)
+					yield(approval.Entry{}, err)
 				}
 				return
 			}
@@ -188,13 +188,13 @@ func testRecords(t *testing.T, records []proof.Record) {
 }
 
 func TestRecordOfGrantsAndOddEntries(t *testing.T) {
-	grant := proof.RecordOf(core.Entry{Event: approval.Event{Type: approval.EventGranted, Owner: "main-agent", Data: json.RawMessage(
+	grant := proof.RecordOf(approval.Entry{Event: approval.Event{Type: approval.EventGranted, Owner: "main-agent", Data: json.RawMessage(
 		`{"grant":{"kind":"always","agentId":"main","toolName":"exec","fingerprint":"ab","maxClass":"R2","rule":{"minApprovals":1},"by":["person:alice"]}}`)}})
 	require.Equal(t, []string{"exec", "main", "ab", "R2", "always", "person:alice"},
 		[]string{grant.Tool, grant.Agent, grant.Fingerprint, grant.RiskClass, grant.Status, strings.Join(grant.Resolver, "")})
 
 	for _, data := range []string{``, `x`, `null`, `[]`, `{"votes":7,"id":"a"}`, `{"assessment":{"riskClass":"R9"},"id":"a"}`, `{"vote":{},"id":"a"}`} {
-		r := proof.RecordOf(core.Entry{Event: approval.Event{Seq: 3, Type: "audit.later", Data: json.RawMessage(data)}})
+		r := proof.RecordOf(approval.Entry{Event: approval.Event{Seq: 3, Type: "audit.later", Data: json.RawMessage(data)}})
 		require.EqualValues(t, 3, r.Seq)
 		require.Len(t, r.Row(), len(proof.Columns()))
 		if strings.Contains(data, "id") {
@@ -206,7 +206,7 @@ func TestRecordOfGrantsAndOddEntries(t *testing.T) {
 // An entry about a person says who is away, until when, who stands in, and who said so.
 func TestRecordOfAbsences(t *testing.T) {
 	record := func(of approval.EventType, data string) proof.Record {
-		return proof.RecordOf(core.Entry{Event: approval.Event{Type: of, Data: json.RawMessage(data)}})
+		return proof.RecordOf(approval.Entry{Event: approval.Event{Type: of, Data: json.RawMessage(data)}})
 	}
 	away := record(approval.EventAway, `{"person":"alice","to":"bob","sinceMs":1,"untilMs":60000,"by":"person:alice"}`)
 	require.Equal(t, "alice until 1970-01-01T00:01:00Z, for whom bob stands in", away.Reason)

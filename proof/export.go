@@ -10,7 +10,6 @@ import (
 	"iter"
 	"unicode/utf8"
 
-	"approvalbot/core"
 	"approvalbot/internal/approval"
 )
 
@@ -48,7 +47,7 @@ type line struct {
 // h.From to h.To in order. What is wrong with the log itself is written as it
 // is, for [VerifyExport] to find; a record outside the range, one whose data is
 // not JSON on one line, and an error of entries end the export with an error.
-func WriteExport(w io.Writer, h Header, entries iter.Seq2[core.Entry, error]) error {
+func WriteExport(w io.Writer, h Header, entries iter.Seq2[approval.Entry, error]) error {
 	if h.From < 1 || h.To < h.From-1 {
 		return fmt.Errorf("an export from record %d to record %d has no sense: from is at least 1 and to not "+
 			"before it", h.From, h.To)
@@ -91,7 +90,7 @@ func WriteExport(w io.Writer, h Header, entries iter.Seq2[core.Entry, error]) er
 	return out.Flush()
 }
 
-func writeEntry(w io.Writer, e core.Entry) error {
+func writeEntry(w io.Writer, e approval.Entry) error {
 	b, err := appendEntry(nil, e)
 	if err != nil {
 		return err
@@ -108,7 +107,7 @@ func writeEntry(w io.Writer, e core.Entry) error {
 
 // appendEntry writes a record's one spelling. Data goes in as it is: a marshaller
 // would respell it, and the hash is over its very bytes.
-func appendEntry(b []byte, e core.Entry) ([]byte, error) {
+func appendEntry(b []byte, e approval.Entry) ([]byte, error) {
 	const empty = `{}`
 	l, err := json.Marshal(line{e.Seq, e.AtMs, e.Type, e.Key, e.Owner, json.RawMessage(empty), e.Hash})
 	if err != nil {
@@ -169,20 +168,20 @@ func readHeader(in *bufio.Scanner) (h Header, err error) {
 	case h.From == 1 && h.PrevHash != "":
 		return h, errors.New("the export's header was changed: nothing comes before record 1")
 	case h.From > 1 && h.From <= h.To && h.PrevHash == "":
-		return h, &core.BadRecord{Seq: h.From - 1, Problem: "was missing from the log when it was exported"}
+		return h, &approval.BadRecord{Seq: h.From - 1, Problem: "was missing from the log when it was exported"}
 	}
 	return h, nil
 }
 
 // lines gives the records; what is none is a badLine.
-func lines(in *bufio.Scanner, to int64) iter.Seq2[core.Entry, error] {
-	return func(yield func(core.Entry, error) bool) {
+func lines(in *bufio.Scanner, to int64) iter.Seq2[approval.Entry, error] {
+	return func(yield func(approval.Entry, error) bool) {
 		for {
 			b, err := readLine(in)
 			if errors.Is(err, io.EOF) {
 				return
 			}
-			var e core.Entry
+			var e approval.Entry
 			if err == nil {
 				e, err = parseLine(b)
 			}
@@ -199,15 +198,15 @@ func lines(in *bufio.Scanner, to int64) iter.Seq2[core.Entry, error] {
 
 // parseLine reads a record in its one spelling only, so that no byte of a line
 // can change unseen.
-func parseLine(b []byte) (core.Entry, error) {
+func parseLine(b []byte) (approval.Entry, error) {
 	var l line
 	if json.Unmarshal(b, &l) != nil {
-		return core.Entry{}, badLine("was changed: its line is not a record")
+		return approval.Entry{}, badLine("was changed: its line is not a record")
 	}
-	e := core.Entry{Event: approval.Event{Seq: l.Seq, AtMs: l.AtMs, Type: l.Type, Key: l.Key, Owner: l.Owner,
+	e := approval.Entry{Event: approval.Event{Seq: l.Seq, AtMs: l.AtMs, Type: l.Type, Key: l.Key, Owner: l.Owner,
 		Data: l.Data}, Hash: l.Hash}
 	if again, err := appendEntry(nil, e); err != nil || !bytes.Equal(again, b) {
-		return core.Entry{}, badLine("was changed: its line is not written as a desk writes it")
+		return approval.Entry{}, badLine("was changed: its line is not written as a desk writes it")
 	}
 	return e, nil
 }

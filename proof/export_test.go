@@ -15,17 +15,16 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"approvalbot/core"
 	"approvalbot/internal/approval"
 )
 
 // chained numbers and chains events as a store does.
-func chained(events ...approval.Event) []core.Entry {
-	var all []core.Entry
+func chained(events ...approval.Event) []approval.Entry {
+	var all []approval.Entry
 	prev := ""
 	for i, e := range events {
 		e.Seq = int64(i + 1)
-		all = append(all, core.Entry{Event: e, Hash: core.ChainHash(prev, e), PrevHash: prev})
+		all = append(all, approval.Entry{Event: e, Hash: approval.ChainHash(prev, e), PrevHash: prev})
 		prev = all[i].Hash
 	}
 	return all
@@ -33,7 +32,7 @@ func chained(events ...approval.Event) []core.Entry {
 
 // aLog is a log of n records in which every tenth keeps a checkpoint of the one
 // two before it.
-func aLog(t testing.TB, n int, s Signer) []core.Entry {
+func aLog(t testing.TB, n int, s Signer) []approval.Entry {
 	t.Helper()
 	var events []approval.Event
 	for i := 1; i <= n; i++ {
@@ -49,8 +48,8 @@ func aLog(t testing.TB, n int, s Signer) []core.Entry {
 	return chained(events...)
 }
 
-func each(all []core.Entry) iter.Seq2[core.Entry, error] {
-	return func(yield func(core.Entry, error) bool) {
+func each(all []approval.Entry) iter.Seq2[approval.Entry, error] {
+	return func(yield func(approval.Entry, error) bool) {
 		for _, e := range all {
 			if !yield(e, nil) {
 				return
@@ -59,14 +58,14 @@ func each(all []core.Entry) iter.Seq2[core.Entry, error] {
 	}
 }
 
-func export(t testing.TB, all []core.Entry, from, to int, keys ...string) string {
+func export(t testing.TB, all []approval.Entry, from, to int, keys ...string) string {
 	t.Helper()
 	var b bytes.Buffer
 	require.NoError(t, WriteExport(&b, Header{From: int64(from), To: int64(to), ExportedAtMs: 5, Keys: keys}, each(all[from-1:to])))
 	return b.String()
 }
 
-func checkpointOf(t testing.TB, s Signer, e core.Entry) string {
+func checkpointOf(t testing.TB, s Signer, e approval.Entry) string {
 	t.Helper()
 	text, err := s.SignCheckpoint(Checkpoint{e.Seq, e.Hash, e.AtMs})
 	require.NoError(t, err)
@@ -75,7 +74,7 @@ func checkpointOf(t testing.TB, s Signer, e core.Entry) string {
 
 // badSeq requires that the error names a record, and gives it.
 func badSeq(t require.TestingT, err error) int64 {
-	var bad *core.BadRecord
+	var bad *approval.BadRecord
 	require.ErrorAs(t, err, &bad)
 	return bad.Seq
 }
@@ -122,14 +121,14 @@ func TestExport(t *testing.T) {
 
 func TestWriteExportRefuses(t *testing.T) {
 	all := aLog(t, 3, Signer{})
-	write := func(h Header, entries iter.Seq2[core.Entry, error]) error {
+	write := func(h Header, entries iter.Seq2[approval.Entry, error]) error {
 		return WriteExport(&bytes.Buffer{}, h, entries)
 	}
 	require.ErrorContains(t, write(Header{From: 0, To: 3}, each(all)), "no sense")
 	require.ErrorContains(t, write(Header{From: 3, To: 1}, each(all)), "no sense")
 	require.ErrorContains(t, write(Header{From: 1, To: 2}, each(all)), "record 3 is outside")
 	broken := errors.New("the disk is gone")
-	require.ErrorIs(t, write(Header{From: 1, To: 3}, func(yield func(core.Entry, error) bool) { yield(core.Entry{}, broken) }), broken)
+	require.ErrorIs(t, write(Header{From: 1, To: 3}, func(yield func(approval.Entry, error) bool) { yield(approval.Entry{}, broken) }), broken)
 	for name, data := range map[string]string{"no JSON": `x`, "empty": ``, "two lines": "{\n}", "more members": `1,"hash":""`, "too long": `"` + strings.Repeat("x", maxLine) + `"`} {
 		bad := slices.Clone(all)
 		bad[1].Data = json.RawMessage(data)
@@ -184,7 +183,7 @@ func TestHeaderRefuses(t *testing.T) {
 
 // rechained is what somebody with the database but without the key can do: any
 // change, and all hashes after it computed anew.
-func rechained(all []core.Entry) []core.Entry {
+func rechained(all []approval.Entry) []approval.Entry {
 	events := make([]approval.Event, len(all))
 	for i, e := range all {
 		events[i] = e.Event
@@ -203,7 +202,7 @@ func TestALogWrittenAnewIsFoundByCheckpoints(t *testing.T) {
 	_, err := VerifyEntries(each(forged), opts)
 	require.EqualError(t, err, "log record 10 keeps a checkpoint of record 8 with another hash than that record has: the log was written anew")
 
-	noCheckpoints := rechained(slices.DeleteFunc(slices.Clone(forged), func(e core.Entry) bool { return e.Type == approval.EventCheckpoint }))
+	noCheckpoints := rechained(slices.DeleteFunc(slices.Clone(forged), func(e approval.Entry) bool { return e.Type == approval.EventCheckpoint }))
 	got, err := VerifyEntries(each(noCheckpoints), opts)
 	require.NoError(t, err, "the chain alone does not find it")
 	require.Zero(t, got.Checkpoints)
@@ -232,7 +231,7 @@ func TestBadCheckpointsInALog(t *testing.T) {
 		"none":          {json.RawMessage(`{}`), "not a signed checkpoint"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			log := rechained(append(slices.Clone(all), core.Entry{Event: approval.Event{AtMs: 9, Type: approval.EventCheckpoint, Data: c.data}}))
+			log := rechained(append(slices.Clone(all), approval.Entry{Event: approval.Event{AtMs: 9, Type: approval.EventCheckpoint, Data: c.data}}))
 			_, err := VerifyEntries(each(log), Options{Keys: []string{verifierKey(t, s)}})
 			require.ErrorContains(t, err, c.want)
 			require.EqualValues(t, 10, badSeq(t, err))
@@ -289,8 +288,8 @@ func TestExpectedCheckpointMustBeSigned(t *testing.T) {
 func TestErrorsOfTheLogAreNoBadRecords(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	all := aLog(t, 3, Signer{})
-	report, err := VerifyEntries(func(yield func(core.Entry, error) bool) {
-		_ = yield(all[0], nil) && yield(all[1], nil) && yield(core.Entry{}, broken)
+	report, err := VerifyEntries(func(yield func(approval.Entry, error) bool) {
+		_ = yield(all[0], nil) && yield(all[1], nil) && yield(approval.Entry{}, broken)
 	}, Options{})
 	require.ErrorIs(t, err, broken)
 	require.EqualValues(t, 2, report.To)
@@ -336,7 +335,7 @@ func TestAnyChangeIsFoundAndNamed(t *testing.T) {
 			e, err := parseLine([]byte(strings.TrimSuffix(line, "\n")))
 			require.NoError(r, err)
 			e.Data = json.RawMessage(`{"forged":true}`)
-			e.Hash = core.ChainHash(rapid.SampledFrom([]string{"", e.Hash, before}).Draw(r, "after"), e.Event)
+			e.Hash = approval.ChainHash(rapid.SampledFrom([]string{"", e.Hash, before}).Draw(r, "after"), e.Event)
 			b, err := appendEntry(nil, e)
 			require.NoError(r, err)
 			lines = slices.Insert(lines, i, string(b)+"\n")

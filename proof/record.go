@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"approvalbot/core"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
 )
@@ -146,7 +145,7 @@ func (b ballot) result() FactorResult {
 
 // RecordOf reads an entry. It never fails: what is missing or unreadable in the
 // entry's data is empty.
-func RecordOf(e core.Entry) Record {
+func RecordOf(e approval.Entry) Record {
 	var f facts
 	_ = json.Unmarshal(e.Data, &f) // what could be read counts
 	r := Record{

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 
-	"approvalbot/core"
 	"approvalbot/internal/approval"
 )
 
@@ -44,7 +43,7 @@ type Report struct {
 // VerifyEntries checks a log from [Options].First on: that the chain is unbroken, that
 // every checkpoint in it is signed by a known key and names a record as it stands in
 // the log, and that it has the record that
-// [Options].Expect names. A [*core.BadRecord] is the first record that is not as
+// [Options].Expect names. A [*approval.BadRecord] is the first record that is not as
 // it was written; every other error means that the check could not be finished.
 // The report says how far it came also then.
 //
@@ -53,7 +52,7 @@ type Report struct {
 //
 // Where the log does not begin at record 1, Report.Cut says whether the log itself
 // accounts for that. A log without such a record was cut by somebody else.
-func VerifyEntries(entries iter.Seq2[core.Entry, error], o Options) (Report, error) {
+func VerifyEntries(entries iter.Seq2[approval.Entry, error], o Options) (Report, error) {
 	w, err := newWalk(max(1, o.First), o.PrevHash, o)
 	if err != nil {
 		return Report{}, err
@@ -99,8 +98,8 @@ func (w *walk) expects(text string) error {
 
 // run takes the records one by one. At a gap it looks on only to say whether the
 // missing record was taken out or moved.
-func (w *walk) run(entries iter.Seq2[core.Entry, error]) error {
-	var gap *core.BadRecord
+func (w *walk) run(entries iter.Seq2[approval.Entry, error]) error {
+	var gap *approval.BadRecord
 	for e, err := range entries {
 		switch {
 		case gap != nil && err != nil:
@@ -115,7 +114,7 @@ func (w *walk) run(entries iter.Seq2[core.Entry, error]) error {
 			}
 			return err
 		case e.Seq > w.next:
-			gap = &core.BadRecord{Seq: w.next, Problem: fmt.Sprintf("is missing: record %d stands in its place", e.Seq)}
+			gap = &approval.BadRecord{Seq: w.next, Problem: fmt.Sprintf("is missing: record %d stands in its place", e.Seq)}
 		default:
 			if err := w.add(e); err != nil {
 				return err
@@ -134,14 +133,14 @@ func (w *walk) run(entries iter.Seq2[core.Entry, error]) error {
 }
 
 // add takes the next record.
-func (w *walk) add(e core.Entry) error {
-	if e.Seq >= w.first && e.Seq < w.next && core.ChainHash(w.hash(e.Seq-1), e.Event) == e.Hash {
-		return &core.BadRecord{Seq: e.Seq, Problem: "stands there twice: one of them was put in"}
+func (w *walk) add(e approval.Entry) error {
+	if e.Seq >= w.first && e.Seq < w.next && approval.ChainHash(w.hash(e.Seq-1), e.Event) == e.Hash {
+		return &approval.BadRecord{Seq: e.Seq, Problem: "stands there twice: one of them was put in"}
 	}
 	if e.Seq < w.next {
 		return w.bad(fmt.Sprintf("is not in its place: record %d stands there, out of order or put in", e.Seq))
 	}
-	if core.ChainHash(w.report.Head, e.Event) != e.Hash {
+	if approval.ChainHash(w.report.Head, e.Event) != e.Hash {
 		return w.bad("was changed, or put in: its hash does not fit")
 	}
 	if err := w.meets(e.Seq, e.Hash); err != nil {
@@ -166,13 +165,13 @@ func (w *walk) meets(seq int64, hash string) error {
 	if c == nil || c.Seq != seq || c.Hash == hash {
 		return nil
 	}
-	return &core.BadRecord{Seq: seq, Problem: fmt.Sprintf("is not the one of the checkpoint of %s: it, or one "+
+	return &approval.BadRecord{Seq: seq, Problem: fmt.Sprintf("is not the one of the checkpoint of %s: it, or one "+
 		"before it, was written anew",
 		time.UnixMilli(c.AtMs).UTC().Format(time.RFC3339))}
 }
 
 // checkpoint says what is wrong with a record that keeps a checkpoint.
-func (w *walk) checkpoint(e core.Entry) string {
+func (w *walk) checkpoint(e approval.Entry) string {
 	c, err := w.signed(e)
 	switch {
 	case errors.Is(err, errNothing):
@@ -198,7 +197,7 @@ func (w *walk) checkpoint(e core.Entry) string {
 }
 
 // signed gives what a record keeps that was signed.
-func (w *walk) signed(e core.Entry) (Checkpoint, error) {
+func (w *walk) signed(e approval.Entry) (Checkpoint, error) {
 	var data struct {
 		checkpointData
 		cutData
@@ -222,7 +221,7 @@ func (w *walk) hash(seq int64) string {
 	return hex.EncodeToString(w.hashes[seq-w.first][:])
 }
 
-func (w *walk) bad(problem string) error { return &core.BadRecord{Seq: w.next, Problem: problem} }
+func (w *walk) bad(problem string) error { return &approval.BadRecord{Seq: w.next, Problem: problem} }
 
 // badLine is the error of a line that is no record.
 type badLine string

@@ -26,6 +26,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/internal/cli/app"
+	"approvalbot/internal/cli/reach"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/local"
 	"approvalbot/internal/hook/ask"
@@ -111,7 +112,7 @@ func (n neverEnds) Read([]byte) (int, error) {
 func proxied(t *testing.T, client string) (bool, string) {
 	file, err := config.OpenClientFile(client)
 	require.NoError(t, err)
-	desk, err := app.Connect(file, client, nil)
+	desk, err := reach.Connect(file, client, nil)
 	require.NoError(t, err)
 	ran := false
 	server := sdk.NewServer(&sdk.Implementation{Name: "shop", Version: "1"}, nil)
@@ -366,7 +367,7 @@ func (r *rig) socketLine() string {
 	r.t.Helper()
 	path := r.desk.Config().SocketFile()
 	require.Eventually(r.t, func() bool {
-		conn, err := app.DialSocket(r.ctx(), path)
+		conn, err := reach.DialSocket(r.ctx(), path)
 		if err != nil {
 			return false
 		}
@@ -547,7 +548,7 @@ func TestAdversary_T6_TheClientFilesOfOurOwn(t *testing.T) {
 				var file config.ClientFile
 				require.Eventually(t, func() bool {
 					file, _ = config.OpenClientFile(files.Operator)
-					conn, err := app.DialSocket(ctx, file.Socket)
+					conn, err := reach.DialSocket(ctx, file.Socket)
 					return err == nil && conn.Close() == nil && len(file.DeskKeys) == 2
 				}, patient, 5*time.Millisecond, "%s", &errs)
 				require.Equal(t, filepath.Join(dir, "approvalbot.sock"), file.Socket)

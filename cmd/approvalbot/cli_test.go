@@ -15,12 +15,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
+	"approvalbot/internal/cli/answer"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/fakeclaude"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(tidily{m}, map[string]func(){"approvalbot": main, "fakeclaude": fakeclaude.Main, "warehouse": warehouse})
+	testscript.Main(tidily{m}, map[string]func(){"approvalbot": main, "approvalbot-hook": answer.Main, "fakeclaude": fakeclaude.Main, "warehouse": warehouse})
 }
 
 // leftovers are directories that all tests share, and that go in the end.

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"approvalbot/api"
-	"approvalbot/core"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/store/pgtest"
 )
@@ -258,7 +257,7 @@ func TestCluster_AScheduledDrillIsOne(t *testing.T) {
 	require.Equal(t, [2]any{key, approval.Withdrawn}, [2]any{again.Key, again.Status})
 	entries, err := a.desk.Store.Log(a.ctx(), 0, 100)
 	require.NoError(t, err)
-	require.Len(t, slices.DeleteFunc(entries, func(e core.Entry) bool { return e.Type != approval.EventDrilled }), 1)
+	require.Len(t, slices.DeleteFunc(entries, func(e approval.Entry) bool { return e.Type != approval.EventDrilled }), 1)
 	require.Len(t, a.group.FromBot(), 1)
 	for _, r := range []*rig{a, b} {
 		last, found, err := r.desk.Gate.Drills().LastDrill(r.ctx())

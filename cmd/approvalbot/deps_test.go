@@ -34,13 +34,16 @@ bot/textcmd: approval card core display people signin
 callback: approval card core
 card: approval assertion display people
 cli: api approval cli/app cli/show config core display people schedule
-cli/agent: api cli/app config hook hook/acp hook/ask hook/mcp lazy panics
-cli/app: api approval cli/show config config/local display lazy proof
+cli/agent: api cli/answer cli/app config hook hook/acp hook/ask hook/mcp lazy
+cli/answer: api cli/reach config hook panics
+cli/app: api cli/reach cli/show config config/local display lazy
 cli/help: api cli/app cli/show config display
 cli/offline: api approval audit cli/app cli/show config config/effective core display people proof server server/auth store verifier
-cli/setup: api approval bot/discord bot/telegram cli/app cli/show config config/effective config/local core daemon deploy display hook hook/install hook/live lazy people schedule server/connection signin store verifier web
+cli/reach: api approval config display proof
+cli/setup: api approval bot/discord bot/telegram cli/app cli/reach cli/show config config/effective config/local core daemon deploy display hook hook/install hook/live lazy people schedule server/connection signin store verifier web
 cli/show: api approval card core display lazy people
 cli/watch: api approval cli/app cli/show display
+cmd/approvalbot-hook: cli/answer
 config: approval display lazy
 config/effective: api approval assertion bot/discord bot/telegram config config/local core lazy people policy policy/workspace routing schedule server/auth server/connection verifier
 config/local: approval config display lazy
@@ -80,7 +83,7 @@ policy/shell: lazy policy/budget
 policy/tool: approval display lazy policy/budget policy/command policy/finding policy/language policy/line policy/program policy/words policy/workspace
 policy/words:
 policy/workspace: approval display lazy policy/finding policy/words
-proof: approval assertion core display
+proof: approval assertion display
 push: approval callback card core signin
 routing: approval card core fault
 schedule: lazy
@@ -123,7 +126,7 @@ github.com/modelcontextprotocol/go-sdk: cli/agent hook/mcp
 github.com/pressly/goose: store
 github.com/prometheus: server/metrics
 github.com/spf13/cobra: cli cli/agent cli/app cli/help cli/offline cli/setup cli/watch cmd/approvalbot
-github.com/spf13/viper: config
+github.com/spf13/viper: config/effective
 github.com/stretchr/testify:
 go.yaml.in/yaml: config policy/program policy/tool
 golang.org/x/mod: proof
@@ -133,7 +136,7 @@ golang.org/x/text: display
 modernc.org/sqlite: bench store
 mvdan.cc/sh: policy/line policy/shell
 html/template:
-net/http: api fakechat bot/discord bot/discord/gateway bot/discord/rest bot/telegram callback cli cli/agent cli/app cli/offline cli/setup daemon gateway hook hook/ask hook/live hook/mcp bench fakeclaude panics push server server/connection server/metrics verifier web
+net/http: api fakechat bot/discord bot/discord/gateway bot/discord/rest bot/telegram callback cli cli/agent cli/answer cli/app cli/offline cli/reach cli/setup daemon gateway hook hook/ask hook/live hook/mcp bench fakeclaude panics push server server/connection server/metrics verifier web
 text/template:
 `)
 
@@ -189,6 +192,23 @@ func TestRooms(t *testing.T) {
 	}
 }
 
+// The program that a runtime starts before each tool call takes along nothing of what a desk or a command tree
+// is made of, not by way of another package either.
+func TestRooms_TheHooksProgramIsSmall(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("go", "list", "-deps", "approvalbot/cmd/approvalbot-hook").Output()
+	require.NoError(t, err)
+	for path := range strings.Lines(string(out)) {
+		room, ours := roomOf(strings.TrimSpace(path))
+		heavy := slices.Contains([]string{"core", "people", "schedule", "store", "server", "cli/app", "config/effective"}, room) ||
+			room == "policy" || strings.HasPrefix(room, "policy/")
+		require.False(t, ours && heavy, room)
+		for _, module := range []string{"github.com/spf13/", "cel.dev/", "github.com/prometheus/", "google.golang.org/", "modernc.org/"} {
+			require.False(t, strings.HasPrefix(path, module), path)
+		}
+	}
+}
+
 // ARCHITECTURE.md has a row for every room and no other, names no file that is not there, and stays short.
 func TestRooms_AreOnThePage(t *testing.T) {
 	t.Parallel()
@@ -197,7 +217,7 @@ func TestRooms_AreOnThePage(t *testing.T) {
 	page := string(text)
 	require.LessOrEqual(t, strings.Count(page, "\n"), 180, "the page is to stay short")
 	var rows []string
-	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z/]+)/` \\| .+ \\|$").FindAllStringSubmatch(page, -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z/-]+)/` \\| .+ \\|$").FindAllStringSubmatch(page, -1) {
 		rows = append(rows, strings.TrimPrefix(row[1], "internal/"))
 	}
 	require.ElementsMatch(t, append(slices.Collect(maps.Keys(rooms)), "cmd/approvalbot"), rows)

@@ -223,7 +223,7 @@ func TestAdversary_T27_DoctorLiveWithoutAnInstallation(t *testing.T) {
 	for _, line := range []string{
 		"ok    hook claude-code (user): " + filepath.Join(u.home, ".claude/settings.json") + " is as install writes it and in force",
 		"warn  hook claude-code (user): nothing was ever asked with the token agent",
-		"ok    client: Claude Code 9.9.9 calls " + program(t),
+		"ok    client: Claude Code 9.9.9 calls " + program(t) + "-hook",
 		"ok    allow: the command ran", "ok    deny: the command did not run", "ok    desk down: the command did not run",
 	} {
 		require.Contains(t, out.stdout, line)
@@ -262,7 +262,7 @@ func TestAdversary_T27_DoctorLooksAtTheHook(t *testing.T) {
 	settings, client := u.read(".claude/settings.json"), u.read(".config/approvalbot/client.yaml")
 	for _, line := range []string{
 		"ok hook claude-code (user): " + filepath.Join(u.home, ".claude/settings.json") + " is as install writes it and in force: it asks before every tool call\n",
-		"ok hook claude-code (user): its program " + program(t) + " is this one\n",
+		"ok hook claude-code (user): its program " + program(t) + "-hook is this one\n",
 		"ok hook claude-code (user): " + u.client("client") + " names the desk " + u.rig.url + ", which takes its token agent\n",
 		"ok hook claude-code (user): the token agent last asked at 20",
 		"warn hook claude-code (user): claude --bare and --safe-mode, and programs of the Agent SDK with settingSources: [], skip this hook\n",
@@ -296,7 +296,7 @@ func TestAdversary_T27_DoctorLooksAtTheHook(t *testing.T) {
 		"switched off by the project": {in(u.project, settingsFile, `{"disableAllHooks": true}`), "disableAllHooks in " + u.project},
 		"… by a local file of it":     {in(u.project, ".claude/settings.local.json", "{\n// x\n\"disableAllHooks\": true}"), "settings.local.json switches the hook off"},
 		"a program that is gone":      {in(u.home, settingsFile, strings.ReplaceAll(settings, program(t), "/nowhere/approvalbot")), "its program is gone, so every call is denied"},
-		"a program of another":        {in(u.home, settingsFile, strings.ReplaceAll(settings, program(t), another)), another + " cannot be executed"},
+		"a program of another":        {in(u.home, settingsFile, strings.ReplaceAll(settings, program(t)+"-hook", another+" hook")), another + " cannot be executed"},
 		"a client file that is gone":  {func() { require.NoError(t, os.Remove(filepath.Join(u.home, clientFile))) }, "its client file cannot be used, so every call is denied"},
 		"one that others read":        {func() { require.NoError(t, os.Chmod(filepath.Join(u.home, clientFile), 0o644)) }, "others can read it"},
 		"a foreign desk":              {in(u.home, clientFile, "server: http://127.0.0.1:9\ntoken: "+agentSecret+"\n"), "names the desk http://127.0.0.1:9, and that of"},
@@ -316,7 +316,7 @@ func TestAdversary_T27_DoctorLooksAtTheHook(t *testing.T) {
 		})
 	}
 	require.NoError(t, os.Chmod(another, 0o700))
-	in(u.home, settingsFile, strings.ReplaceAll(settings, program(t), another))()
+	in(u.home, settingsFile, strings.ReplaceAll(settings, program(t)+"-hook", another+" hook"))()
 	lines, _ = u.hooks()
 	require.Contains(t, lines, "FAIL hook claude-code (user): its program "+another+" is not this one")
 	in(u.home, settingsFile, settings)()

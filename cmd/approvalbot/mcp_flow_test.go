@@ -163,7 +163,7 @@ func TestAdversary_H2_EveryFailureOfToolHookIsADeny(t *testing.T) {
 	hook(s, map[string]any{})
 	hook(s, map[string]any{"tool_name": "Bash"})
 	hook(s, map[string]any{"tool_name": 7, "tool_input": []any{}})
-	hook(s, map[string]any{"tool_name": "Bash", "tool_input": map[string]any{"command": "ls " + strings.Repeat("a", 300<<10)}})
+	hook(s, map[string]any{"tool_name": "Bash", "tool_input": map[string]any{"command": "ls " + strings.Repeat("a", 1100<<10)}})
 	hook(s, map[string]any{"tool_name": "Bash", "tool_input": map[string]any{"command": "ls " + strings.Repeat("a", 10<<20)}})
 	hook(r.mcp(operatorSecret), fine) // it may not ask
 }

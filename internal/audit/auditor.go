@@ -91,7 +91,7 @@ func (a *Auditor) Verify(ctx context.Context) (api.AuditReport, error) {
 	})
 	out := api.AuditReport{OK: err == nil, From: found.From, Records: found.To - found.From + 1, HeadHash: found.Head,
 		Checkpoints: found.Checkpoints, Covered: found.Covered}
-	if bad := (*core.BadRecord)(nil); errors.As(err, &bad) {
+	if bad := (*approval.BadRecord)(nil); errors.As(err, &bad) {
 		out.BadSeq, out.Problem = bad.Seq, err.Error()
 		return out, nil
 	}
@@ -211,7 +211,7 @@ func (a *Auditor) Checkpoint(ctx context.Context) error {
 	if err := a.Store.Append(ctx, nil, e); err != nil || last.AtMs/dayMs == now/dayMs {
 		return err
 	}
-	_, note, err := proof.CheckpointOf(core.Entry{Event: e})
+	_, note, err := proof.CheckpointOf(approval.Entry{Event: e})
 	if err == nil {
 		a.Tell(context.WithoutCancel(ctx), a.Chats(), note)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/proof"
 )
 
@@ -21,7 +22,7 @@ const verifyPage = 1000
 type Log interface {
 	Head(context.Context) (seq int64, hash string, err error)
 	First(context.Context) (seq int64, prevHash string, err error)
-	Entries(ctx context.Context, from, to int64) iter.Seq2[core.Entry, error]
+	Entries(ctx context.Context, from, to int64) iter.Seq2[approval.Entry, error]
 	// Unlogged gives the key of an approval that was asked for after that time, and of
 	// which the log has no record; empty if there is none.
 	Unlogged(ctx context.Context, afterMs int64) (key string, err error)
@@ -35,7 +36,7 @@ type Log interface {
 // every thousandth record, and of the head.
 func VerifyLog(ctx context.Context, s Log, o proof.Options, passed func(seq, head int64)) (proof.Report, error) {
 	found, err := verifyLogOnce(ctx, s, o, passed)
-	bad := (*core.BadRecord)(nil)
+	bad := (*approval.BadRecord)(nil)
 	if first, _, again := s.First(ctx); again == nil && errors.As(err, &bad) && first != found.From {
 		return verifyLogOnce(ctx, s, o, passed) // it was cut meanwhile
 	}
@@ -52,7 +53,7 @@ func verifyLogOnce(
 	if o.First, o.PrevHash, err = s.First(ctx); err != nil {
 		return found, err
 	}
-	entries := func(yield func(core.Entry, error) bool) {
+	entries := func(yield func(approval.Entry, error) bool) {
 		for e, err := range s.Entries(ctx, o.First, head) {
 			if err == nil && e.Seq%verifyPage == 0 {
 				passed(e.Seq, head)
@@ -67,12 +68,12 @@ func verifyLogOnce(
 	case err != nil:
 		return found, err
 	case found.To < head:
-		err = &core.BadRecord{Seq: found.To + 1, Problem: fmt.Sprintf("is missing: "+
+		err = &approval.BadRecord{Seq: found.To + 1, Problem: fmt.Sprintf("is missing: "+
 			"the log ends before it, and its head says that it goes to record %d", head)}
 	case found.Head != hash:
-		err = &core.BadRecord{Seq: head, Problem: "is not what the log's head says was written last"}
+		err = &approval.BadRecord{Seq: head, Problem: "is not what the log's head says was written last"}
 	case o.First > 1 && !found.Cut:
-		err = &core.BadRecord{Seq: o.First - 1,
+		err = &approval.BadRecord{Seq: o.First - 1,
 			Problem: "is missing: the log begins after it, and no signed record says that retention cut it there"}
 	}
 	if err == nil {
@@ -85,7 +86,7 @@ func verifyLogOnce(
 	if err == nil {
 		err = leftOut(ctx, s, found, after)
 	}
-	if bad := (*core.BadRecord)(nil); err == nil || errors.As(err, &bad) { // also if the log is damaged
+	if bad := (*approval.BadRecord)(nil); err == nil || errors.As(err, &bad) { // also if the log is damaged
 		rows := checkRows(ctx, s, after)
 		if err != nil && rows != nil {
 			return found, fmt.Errorf("%w; %w", err, rows)
@@ -125,7 +126,7 @@ func behindHead(ctx context.Context, s Log, head int64) error {
 		if err != nil || e.Seq <= now {
 			return err
 		}
-		return &core.BadRecord{Seq: e.Seq,
+		return &approval.BadRecord{Seq: e.Seq,
 			Problem: fmt.Sprintf("stands behind the log's head, which is record %d: it was put in", now)}
 	}
 	return nil
@@ -155,6 +156,6 @@ func leftOut(ctx context.Context, s Log, found proof.Report, after int64) error 
 	if err != nil || key == "" {
 		return err
 	}
-	return &core.BadRecord{Seq: found.To + 1, Problem: "is missing: the store has approval " + key +
+	return &approval.BadRecord{Seq: found.To + 1, Problem: "is missing: the store has approval " + key +
 		", and no record of it is in the log, which was emptied or written anew"}
 }

@@ -89,5 +89,5 @@ func readOwn(f *os.File, info os.FileInfo, path string, uid int) ([]byte, error)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
 		return nil, fmt.Errorf("%s holds a token and others can read it; run: chmod 600 %s", path, display.ShellPath(path))
 	}
-	return io.ReadAll(io.LimitReader(f, maxConfig))
+	return io.ReadAll(io.LimitReader(f, MaxFile))
 }

@@ -220,8 +220,8 @@ func (d *decoder) decodeText(text string, isText bool, v reflect.Value, at spot)
 	}
 }
 
-// plainCause says why a file cannot be read, without repeating its name.
-func plainCause(err error) string {
+// PlainCause says why a file cannot be read, without repeating its name.
+func PlainCause(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err.Error()

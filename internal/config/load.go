@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/pflag"
-	"github.com/spf13/viper"
 	"go.yaml.in/yaml/v3"
 
 	"approvalbot/internal/lazy"
@@ -22,51 +19,11 @@ import (
 // LocalFile is the name of the configuration that serve --local generates.
 const LocalFile = "approvalbot.local.yaml"
 
-// ErrNone says that there is no configuration in any of the usual places.
-var ErrNone = errors.New("no configuration")
+// MaxFile is how much of a configuration file is read, in bytes.
+const MaxFile = 1 << 20
 
-// maxConfig is how much of a configuration file is read, in bytes.
-const maxConfig = 1 << 20
-
-// Find gives the path of the configuration file and its text: path, or where
-// findConfig finds it if path is empty.
-func Find(path string, env Environ) (file string, text []byte, err error) {
-	if file, err = findConfig(path, env); err == nil {
-		text, err = readConfig(file)
-	}
-	return file, text, err
-}
-
-// findConfig gives the configuration file: the one that was named, by flag or by
-// APPROVALBOT_CONFIG, else approvalbot.yaml in the working directory, in the
-// user's configuration directory or in /etc/approvalbot.
-func findConfig(path string, env Environ) (string, error) {
-	if path != "" {
-		return path, nil
-	}
-	if path = env["APPROVALBOT_CONFIG"]; path != "" {
-		return path, nil
-	}
-	v := viper.NewWithOptions(viper.KeyDelimiter("::"))
-	v.SetConfigName("approvalbot.yaml") // with the type set, the very name
-	v.SetConfigType("yaml")
-	v.AddConfigPath(".")
-	for _, dir := range ownFolders(env) {
-		v.AddConfigPath(dir)
-	}
-	var none viper.ConfigFileNotFoundError
-	if err := v.ReadInConfig(); errors.As(err, &none) {
-		if _, err := os.Stat(LocalFile); err == nil {
-			return "", fmt.Errorf("%w: name one with --config; make run has left %s here", ErrNone, LocalFile)
-		}
-		return "", fmt.Errorf("%w: name one with --config, or put approvalbot.yaml here (approvalbot init writes one, "+
-			"config.example.yaml shows every key)", ErrNone)
-	}
-	return v.ConfigFileUsed(), nil // what is wrong with its text is for the strict reader to say
-}
-
-// ownFolders are where a configuration is looked for from any working directory.
-func ownFolders(env Environ) []string {
+// OwnFolders are where a configuration is looked for from any working directory.
+func OwnFolders(env Environ) []string {
 	if dir := Home(env); dir != "" {
 		return []string{dir, "/etc/approvalbot"}
 	}
@@ -80,7 +37,7 @@ func FindOwn(path string, env Environ) string {
 	if path = cmp.Or(path, env["APPROVALBOT_CONFIG"]); path != "" {
 		return path
 	}
-	for _, dir := range ownFolders(env) {
+	for _, dir := range OwnFolders(env) {
 		file := filepath.Join(dir, "approvalbot.yaml")
 		if _, err := os.Stat(file); err == nil {
 			return file
@@ -109,35 +66,18 @@ func Home(env Environ) string {
 	return filepath.Join(home, below, "approvalbot")
 }
 
-func readConfig(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("the configuration %s cannot be read: %s", path, plainCause(err))
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("the configuration %s cannot be read: %s", path, plainCause(err))
-	case len(text) > maxConfig:
-		return nil, fmt.Errorf("the configuration %s is longer than %d bytes", path, maxConfig)
-	}
-	return text, nil
-}
-
 // Parse reads a configuration's text; file names it in mistakes, and relative paths
-// count from there. flags, by key path, override both the text and the environment
-// where they were given. What is written is looked at key by key; check reports, in r,
-// what is wrong with the whole. The error is a Mistakes with every mistake there is.
+// count from there. over overrides the text. What is written is looked at key by key; check
+// reports, in r, what is wrong with the whole. The error is a Mistakes with every mistake there is.
 func Parse(
-	file string, text []byte, env Environ, flags map[string]*pflag.Flag, check func(r *Report, cfg *Config),
+	file string, text []byte, env Environ, over Overrides, check func(r *Report, cfg *Config),
 ) (Config, []Warning, error) {
 	r := &Report{file: file, places: map[string]Position{}}
 	d := &decoder{Report: r, env: env, override: map[*yaml.Node]string{}}
 	cfg := Defaults()
 	cfg.File = file
 	if root, ok := d.parse(text); ok {
-		d.mergeOverrides(root, env, flags)
+		d.mergeOverrides(root, over)
 		d.decode(root, reflect.ValueOf(&cfg).Elem(), spot{source: file})
 		cfg.locate()
 		if env["NODE_ENV"] == "production" {

@@ -1,13 +1,9 @@
 package config
 
 import (
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-	"github.com/spf13/viper"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -15,32 +11,23 @@ import (
 // APPROVALBOT_CFG__SERVER__LISTEN is server.listen.
 const OverridePrefix = "APPROVALBOT_CFG__"
 
-// mergeOverrides puts what the environment and the flags say over the document.
-// Lists and blocks are given as YAML; ${NAME} in an override stays as it is.
-func (d *decoder) mergeOverrides(root *yaml.Node, env Environ, flags map[string]*pflag.Flag) {
-	merged := viper.NewWithOptions(viper.KeyDelimiter("::"))
-	names := map[string]string{} // key in lower case -> who says it
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		rest, ok := strings.CutPrefix(name, OverridePrefix)
-		if !ok {
-			continue
-		}
-		key := strings.ToLower(strings.ReplaceAll(rest, "__", "."))
-		if other, twice := names[key]; twice {
-			d.mistakes = append(d.mistakes, Mistake{Key: key, Text: "is also set by " + other, Where: Position{Source: name}})
-		}
-		names[key] = name
-		merged.SetDefault(key, env[name])
-	}
-	for key, flag := range flags {
-		if flag.Changed {
-			names[strings.ToLower(key)] = "--" + flag.Name
-			_ = merged.BindPFlag(key, flag) // fails for a nil flag only
-		}
-	}
-	// In order, so that a block is set before the keys in it.
-	for _, key := range slices.Sorted(maps.Keys(names)) {
-		d.set(root, key, merged.GetString(key), names[key])
+// KeyOverride is what an environment variable or a flag says in a key's place.
+type KeyOverride struct {
+	Key  string // dotted path; letter case does not count
+	Text string // lists and blocks as YAML; ${NAME} in it stays as it is
+	Name string // of the variable or flag
+}
+
+// Overrides are put over the document one after the other: a block comes before the keys in it.
+type Overrides struct {
+	Keys     []KeyOverride
+	Mistakes Mistakes // in how they are said
+}
+
+func (d *decoder) mergeOverrides(root *yaml.Node, over Overrides) {
+	d.mistakes = append(d.mistakes, over.Mistakes...)
+	for _, o := range over.Keys {
+		d.set(root, strings.ToLower(o.Key), o.Text, o.Name)
 	}
 }
 

@@ -86,7 +86,7 @@ func (d *decoder) readSecretFile(path string, into reflect.Value, key string) {
 	data, err := os.ReadFile(path)
 	switch {
 	case err != nil:
-		d.mistake(key, "cannot be read: %s", plainCause(err))
+		d.mistake(key, "cannot be read: %s", PlainCause(err))
 	case len(data) > maxSecretFile:
 		d.mistake(key, "is too long for a secret")
 	default:

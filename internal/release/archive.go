@@ -14,15 +14,18 @@ import (
 	"time"
 )
 
-// archives packs a binary a platform, with what one reads and types beside it.
+// archives packs the binaries of a platform, with what one reads and types beside it.
 func (r *release) archives() error {
-	for p, binary := range r.binaries {
+	for p, binaries := range r.binaries {
 		name := fmt.Sprintf("approvalbot_%s_%s_%s", r.version, p.os, p.arch)
-		program := "approvalbot"
-		if p.os == "windows" {
-			program += ".exe"
+		var files []file
+		for _, program := range binaries {
+			if p.os == "windows" {
+				program.name += ".exe"
+			}
+			files = append(files, program)
 		}
-		files := append([]file{{name: program, text: binary, mode: 0o755}}, r.pages...)
+		files = append(files, r.pages...)
 		for _, own := range []string{"LICENSE", "README.md", "CHANGELOG.md", "config.example.yaml"} {
 			text, err := os.ReadFile(filepath.Join(r.root, own))
 			if err != nil {

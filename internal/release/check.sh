@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tries a release as its users get it, on Linux: every platform's program is vetted, two
+# Tries a release as its users get it, on Linux: every platform's programs are vetted, two
 # clones of this commit at two paths give the same bytes, and what they gave is opened,
 # listed and run. The image and the deb are run where no network but loopback is, before a
 # fake Telegram: that needs root, buildah and debootstrap. What could not be tried is said,
@@ -16,7 +16,7 @@ missing() {
 have() { for program; do command -v "$program" >/dev/null 2>&1 || return 1; done; }
 alone() { unshare --net -- sh -c 'ip link set lo up && exec "$@"' sh "$@"; }
 
-# Vetted are the packages that the program consists of, without their tests, which want Unix.
+# Vetted are the packages that the programs consist of, without their tests, which want Unix.
 git clone -q . "$work/elsewhere/approvalbot"
 git clone -q . "$work/vetted"
 find "$work/vetted" -name '*_test.go' -delete
@@ -25,7 +25,7 @@ for platform in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64;
     cd "$work/vetted"
     export GOOS="${platform%/*}" GOARCH="${platform#*/}" GOFLAGS=-trimpath CGO_ENABLED=0
     # shellcheck disable=SC2046 # words are packages
-    go vet $(go list -deps ./cmd/approvalbot | grep '^approvalbot/')
+    go vet $(go list -deps ./cmd/approvalbot ./cmd/approvalbot-hook | grep '^approvalbot/')
   )
 done
 say "vetted for five platforms"
@@ -40,18 +40,24 @@ mkdir "$work/archives"
 for archive in dist/*.tar.gz; do tar -xzf "$archive" -C "$work/archives"; done
 if have unzip; then unzip -q dist/*.zip -d "$work/archives"; else missing "the archive for Windows: install unzip"; fi
 for dir in "$work"/archives/*; do
-  program=$(echo "$dir"/approvalbot*)
-  go version -m "$program" | grep -q 'CGO_ENABLED=0'
-  grep -aq 'Europe/Berlin' "$program" # time zones are in it
+  exe=
+  case $dir in *_windows_*) exe=.exe ;; esac
+  for program in approvalbot approvalbot-hook; do
+    go version -m "$dir/$program$exe" | grep -q 'CGO_ENABLED=0'
+  done
+  grep -aq 'Europe/Berlin' "$dir/approvalbot$exe" # time zones are in it
   for file in man/man1/approvalbot-run.1 completions/approvalbot.bash completions/approvalbot.zsh completions/approvalbot.fish LICENSE; do
     [ -s "$dir/$file" ]
   done
 done
 here=$(echo "$work"/archives/*_linux_"$(go env GOARCH)")
-if ldd "$here/approvalbot" >"$work/ldd" 2>&1; then
-  say "the program is not static: $(cat "$work/ldd")"
-  exit 1
-fi
+for program in approvalbot approvalbot-hook; do
+  if ldd "$here/$program" >"$work/ldd" 2>&1; then
+    say "$program is not static: $(cat "$work/ldd")"
+    exit 1
+  fi
+done
+"$here/approvalbot-hook" claude-code PreToolUse </dev/null | grep -q '"permissionDecision":"deny"'
 version=$("$here/approvalbot" --version | awk '{print $NF}')
 "$here/approvalbot" version | grep -q "^revision: $(git rev-parse HEAD) of "
 say "$(ls "$work/archives" | wc -l) archives hold $version, static, with time zones, manual pages and completions"
@@ -71,7 +77,8 @@ if have jq; then
   for manifest in $(blob "$index" | jq -r '.manifests[].digest'); do
     blob "$(blob "$manifest" | jq -r .config.digest)" |
       jq -e '.config.User == "65532:65532" and .config.Entrypoint == ["approvalbot"] and .os == "linux"' >/dev/null
-    blob "$(blob "$manifest" | jq -r '.layers[0].digest')" | tar -tzf - | grep -qx usr/local/bin/approvalbot
+    blob "$(blob "$manifest" | jq -r '.layers[0].digest')" | tar -tzf - >"$work/layer"
+    for program in approvalbot approvalbot-hook; do grep -qx "usr/local/bin/$program" "$work/layer"; done
   done
   say "the image archive holds one image a platform, for a user who is not root"
 fi
@@ -79,7 +86,7 @@ fi
 if have rpm; then
   for package in dist/*.rpm; do
     rpm -qpl "$package" 2>/dev/null >"$work/rpm"
-    for file in /usr/bin/approvalbot /usr/lib/systemd/system/approvalbot.service /etc/approvalbot/approvalbot.yaml \
+    for file in /usr/bin/approvalbot /usr/bin/approvalbot-hook /usr/lib/systemd/system/approvalbot.service /etc/approvalbot/approvalbot.yaml \
       /usr/share/man/man1/approvalbot.1; do
       grep -qx "$file" "$work/rpm"
     done

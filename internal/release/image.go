@@ -30,7 +30,7 @@ type place struct {
 const nobody = 65532
 
 // image writes an archive in the OCI layout with one image for each Linux: from nothing
-// but the binary, the authorities' certificates and an empty folder for the state, run by
+// but the binaries, the authorities' certificates and an empty folder for the state, run by
 // a user who is not root, on a root file system that may be read-only.
 func (r *release) image() error {
 	authorities, err := authorities()
@@ -45,15 +45,16 @@ func (r *release) image() error {
 	}
 	var manifests []descriptor
 	for _, p := range platforms {
-		binary := r.binaries[p]
-		if p.os != "linux" || binary == nil {
+		binaries := r.binaries[p]
+		if p.os != "linux" || binaries == nil {
 			continue
 		}
-		layer, err := tarred([]file{
-			{name: "etc/ssl/certs/ca-certificates.crt", text: authorities, mode: 0o644},
-			{name: "usr/local/bin/approvalbot", text: binary, mode: 0o755},
-			{name: "var/lib/approvalbot/", mode: 0o700, owner: nobody},
-		}, r.at)
+		files := []file{{name: "etc/ssl/certs/ca-certificates.crt", text: authorities, mode: 0o644}}
+		for _, program := range binaries {
+			program.name = "usr/local/bin/" + program.name
+			files = append(files, program)
+		}
+		layer, err := tarred(append(files, file{name: "var/lib/approvalbot/", mode: 0o700, owner: nobody}), r.at)
 		if err != nil {
 			return err
 		}

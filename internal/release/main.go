@@ -27,13 +27,16 @@ var platforms = []platform{
 	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"},
 }
 
+// programs are what is built: the desk and its verbs, and the small one that runtimes start before each tool call.
+var programs = []string{"approvalbot", "approvalbot-hook"}
+
 // release is one run.
 type release struct {
 	root, dist string
-	version    string    // without a leading v
-	at         time.Time // of the commit; every file's time
-	binaries   map[platform][]byte
-	pages      []file // manual pages and completions
+	version    string              // without a leading v
+	at         time.Time           // of the commit; every file's time
+	binaries   map[platform][]file // a program each
+	pages      []file              // manual pages and completions
 }
 
 // file is one file of an archive.
@@ -75,7 +78,7 @@ func run(dist, only string) error {
 
 // begin finds the module, its version and the time of its commit, and empties dist.
 func begin(dist string) (*release, error) {
-	r := &release{binaries: map[platform][]byte{}}
+	r := &release{binaries: map[platform][]file{}}
 	root, err := output(".", "git", "rev-parse", "--show-toplevel")
 	if err != nil {
 		return nil, err
@@ -120,27 +123,31 @@ func (r *release) build(only string) error {
 		if only != "" && only != p.os+"/"+p.arch {
 			continue
 		}
-		out := filepath.Join(r.dist, "binary")
-		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags",
-			"-s -w -buildid= -X main.version="+r.version, "-o", out, "./cmd/approvalbot")
-		cmd.Dir = r.root
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=", "GOWORK=off")
-		if text, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s/%s does not build: %w\n%s", p.os, p.arch, err, text)
-		}
-		binary, err := os.ReadFile(out)
-		if err != nil {
-			return err
-		}
-		r.binaries[p] = binary
-		if err := os.Remove(out); err != nil {
-			return err
+		for _, program := range programs {
+			binary, err := r.program(p, program)
+			if err != nil {
+				return err
+			}
+			r.binaries[p] = append(r.binaries[p], file{name: program, text: binary, mode: 0o755})
 		}
 	}
 	if len(r.binaries) == 0 {
 		return fmt.Errorf("no platform is called %s", only)
 	}
 	return nil
+}
+
+func (r *release) program(p platform, name string) ([]byte, error) {
+	out := filepath.Join(r.dist, "binary")
+	defer os.Remove(out) // there is none if it does not build
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags",
+		"-s -w -buildid= -X main.version="+r.version, "-o", out, "./cmd/"+name)
+	cmd.Dir = r.root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=", "GOWORK=off")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s for %s/%s does not build: %w\n%s", name, p.os, p.arch, err, text)
+	}
+	return os.ReadFile(out)
 }
 
 // describe has a binary of this machine write the manual pages and the completions.
@@ -151,11 +158,11 @@ func (r *release) describe() error {
 	}
 	defer os.RemoveAll(dir)
 	program := filepath.Join(dir, "approvalbot")
-	binary := r.binaries[platform{runtime.GOOS, runtime.GOARCH}]
-	if binary == nil {
+	binaries := r.binaries[platform{runtime.GOOS, runtime.GOARCH}]
+	if binaries == nil {
 		return fmt.Errorf("a release is made on a platform that it has a binary for, not on %s/%s", runtime.GOOS, runtime.GOARCH)
 	}
-	if err := os.WriteFile(program, binary, 0o755); err != nil {
+	if err := os.WriteFile(program, binaries[0].text, 0o755); err != nil {
 		return err
 	}
 	cmd := exec.Command(program, "docs", "man", filepath.Join(dir, "man"))

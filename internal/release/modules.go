@@ -39,14 +39,16 @@ type spdxRef struct {
 func (r *release) modules() error {
 	used := map[string]*debug.Module{}
 	toolchain := ""
-	for p, binary := range r.binaries {
-		info, err := buildinfo.Read(bytes.NewReader(binary))
-		if err != nil {
-			return fmt.Errorf("%s/%s: %w", p.os, p.arch, err)
-		}
-		toolchain = info.GoVersion
-		for _, m := range info.Deps {
-			used[m.Path] = m
+	for p, binaries := range r.binaries {
+		for _, binary := range binaries {
+			info, err := buildinfo.Read(bytes.NewReader(binary.text))
+			if err != nil {
+				return fmt.Errorf("%s for %s/%s: %w", binary.name, p.os, p.arch, err)
+			}
+			toolchain = info.GoVersion
+			for _, m := range info.Deps {
+				used[m.Path] = m
+			}
 		}
 	}
 	var deps []*debug.Module

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/goreleaser/nfpm/v2"
@@ -13,26 +14,26 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// packages makes a deb and an rpm of each binary for Linux, as deploy/package/nfpm.yaml says.
+// packages makes a deb and an rpm for each Linux, as deploy/package/nfpm.yaml says.
 func (r *release) packages() error {
-	for p, binary := range r.binaries {
+	for p, binaries := range r.binaries {
 		if p.os != "linux" {
 			continue
 		}
-		if err := r.packagesOf(p, binary); err != nil {
+		if err := r.packagesOf(p, binaries); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *release) packagesOf(p platform, binary []byte) error {
+func (r *release) packagesOf(p platform, binaries []file) error {
 	stage, err := os.MkdirTemp("", "release-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(stage)
-	if err := r.stage(stage, binary); err != nil {
+	if err := r.stage(stage, binaries); err != nil {
 		return err
 	}
 	text, err := os.ReadFile(filepath.Join(r.root, "deploy/package/nfpm.yaml"))
@@ -76,8 +77,8 @@ func (r *release) packagesOf(p platform, binary []byte) error {
 }
 
 // stage lays out what the packages are made of, and their scripts.
-func (r *release) stage(dir string, binary []byte) error {
-	files := append([]file{{name: "approvalbot", text: binary, mode: 0o755}}, r.pages...)
+func (r *release) stage(dir string, binaries []file) error {
+	files := slices.Concat(binaries, r.pages)
 	for from, to := range map[string]string{
 		"LICENSE": "LICENSE", "config.example.yaml": "config.example.yaml",
 		"deploy/approvalbot.systemd.yaml": "approvalbot.yaml", "deploy/approvalbot.service": "approvalbot.service",

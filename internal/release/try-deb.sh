@@ -34,6 +34,7 @@ wait $asked && grep -qx 'it ran' /tmp/ran && wait $chat && grep -qx allowed /tmp
 echo "release: from dpkg -i to the first card in $((took / 1000)).$((took % 1000 / 100)) s; three lines edited by a script"
 [ "$(stat -c %a:%U:%G $etc/approvalbot.yaml)" = 640:root:approvalbot ]
 [ "$(stat -c %a:%U $etc/credentials/key)" = 600:root ]
+[ "$(stat -c %a:%U /usr/bin/approvalbot-hook)" = 755:root ]
 key=$(sha256sum $etc/credentials/key) token=$(cat $etc/credentials/agent-token)
 kill $desk
 wait $desk 2>/dev/null || true
@@ -55,6 +56,7 @@ dpkg -r approvalbot >/dev/null 2>&1
 [ -s $etc/approvalbot.yaml ]
 [ -s /var/lib/approvalbot/approvalbot.db ]
 [ ! -e /usr/bin/approvalbot ]
+[ ! -e /usr/bin/approvalbot-hook ]
 dpkg -P approvalbot </dev/null >/dev/null 2>&1
 [ -s $etc/credentials/key ]
 [ ! -e $etc/operator.yaml ]

@@ -6,7 +6,7 @@ out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 database=${GOVULNDB:-https://vuln.go.dev}
 status=0
-"$@" govulncheck -db "$database" ./cmd/approvalbot >"$out" 2>&1 || status=$?
+"$@" govulncheck -db "$database" ./cmd/approvalbot ./cmd/approvalbot-hook >"$out" 2>&1 || status=$?
 case $status in
 0 | 3) cat "$out" ;; # 3: there are findings
 *)

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"approvalbot/api"
-	"approvalbot/core"
 	"approvalbot/internal/approval"
 )
 
@@ -43,7 +42,7 @@ func (s *Server) audit(c *call) (answer, error) {
 		return answer{}, err
 	}
 	if !oldest { // where retention has cut the log, it gave those above
-		entries = slices.DeleteFunc(entries, func(e core.Entry) bool { return e.Seq >= at })
+		entries = slices.DeleteFunc(entries, func(e approval.Entry) bool { return e.Seq >= at })
 	}
 	out := api.AuditPage{Items: make([]api.AuditRecord, len(entries)), HeadSeq: seq, HeadHash: hash, Keys: a.Keys()}
 	for i, e := range entries {

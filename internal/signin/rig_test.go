@@ -80,7 +80,7 @@ func (d *rig) use(change func(*core.Rules)) {
 }
 
 // events gives the log's entries of a type.
-func (d *rig) events(t *testing.T, of approval.EventType) (out []core.Entry) {
+func (d *rig) events(t *testing.T, of approval.EventType) (out []approval.Entry) {
 	t.Helper()
 	log, err := d.store.Log(t.Context(), 0, 1000)
 	require.NoError(t, err)

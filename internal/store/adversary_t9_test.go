@@ -73,7 +73,7 @@ func (i intruder) chain(s *Store) {
 	for _, e := range all {
 		n++
 		e.Seq = n
-		prev = core.ChainHash(prev, e.Event)
+		prev = approval.ChainHash(prev, e.Event)
 		i.exec(insertEvent, e.Seq, e.AtMs, string(e.Type), e.Key, e.Owner, string(e.Data), prev)
 	}
 	i.exec(copyHead, n, prev)
@@ -355,7 +355,7 @@ func TestAdversary_T9_PutBack(t *testing.T) {
 			n, head, err := s.Head(ctx)
 			require.NoError(t, err)
 			e.Seq = n + 1
-			hash := core.ChainHash(head, e)
+			hash := approval.ChainHash(head, e)
 			i.exec(insertEvent, e.Seq, e.AtMs, string(e.Type), e.Key, e.Owner, string(e.Data), hash)
 			i.exec(copyHead, e.Seq, hash)
 		}, true},

@@ -93,7 +93,7 @@ func resolveByHand(p *pool, key string) error {
 		return err
 	}
 	e.Seq = int64(last) + 1
-	hash := core.ChainHash(string(prev), e)
+	hash := approval.ChainHash(string(prev), e)
 	if rows, err = run(insertEvent, e.Seq, e.AtMs, string(e.Type), e.Key, e.Owner, string(e.Data), hash); err != nil {
 		return err
 	}

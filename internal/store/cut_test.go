@@ -8,12 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"approvalbot/core"
 	"approvalbot/internal/approval"
 )
 
 // chained gives n more entries and the whole log as it was before.
-func chained(t testing.TB, s *Store, n int) []core.Entry {
+func chained(t testing.TB, s *Store, n int) []approval.Entry {
 	t.Helper()
 	a := pendingApproval("bot")
 	for range n {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"iter"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 // Head gives the number and hash of the log's newest entry; 0 and empty while
@@ -25,12 +25,12 @@ const entriesPage = 1000
 
 // Entries walks the log from number from to number to, both included, page by
 // page. An error ends it.
-func (s *Store) Entries(ctx context.Context, from, to int64) iter.Seq2[core.Entry, error] {
-	return func(yield func(core.Entry, error) bool) {
+func (s *Store) Entries(ctx context.Context, from, to int64) iter.Seq2[approval.Entry, error] {
+	return func(yield func(approval.Entry, error) bool) {
 		for at := from - 1; at < to; {
 			page, err := s.Log(ctx, at, int(min(entriesPage, to-at)))
 			if err != nil {
-				yield(core.Entry{}, err)
+				yield(approval.Entry{}, err)
 				return
 			}
 			if len(page) == 0 {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 )
 
 const (
@@ -34,7 +34,7 @@ func (b *batch) chain() error {
 		if len(e.Data) == 0 {
 			e.Data = json.RawMessage("{}")
 		}
-		head.hash = core.ChainHash(head.hash, e)
+		head.hash = approval.ChainHash(head.hash, e)
 		if err := b.put(insertEvent, e.Seq, e.AtMs, string(e.Type), e.Key, e.Owner, string(e.Data), head.hash); err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (b *batch) takeHead() (head logHead, err error) {
 
 // Log gives at most limit entries that come after number after (0: from the
 // log's start), in order. No entry ever appears below one that was given.
-func (s *Store) Log(ctx context.Context, after int64, limit int) ([]core.Entry, error) {
+func (s *Store) Log(ctx context.Context, after int64, limit int) ([]approval.Entry, error) {
 	all, from, err := s.stretch(ctx, after, limit)
 	if err == nil && from.seq > after+1 {
 		all, _, err = s.stretch(ctx, from.seq-1, limit)
@@ -74,14 +74,14 @@ func (s *Store) Log(ctx context.Context, after int64, limit int) ([]core.Entry, 
 }
 
 // stretch is a page of the log, wherever the log starts, and where it does.
-func (s *Store) stretch(ctx context.Context, after int64, limit int) (all []core.Entry, from logStart, err error) {
+func (s *Store) stretch(ctx context.Context, after int64, limit int) (all []approval.Entry, from logStart, err error) {
 	rows, err := s.read.query(ctx, readLog, after, limit+1)
 	if err != nil {
 		return nil, from, err
 	}
 	prev := ""
 	err = each(rows, func() error {
-		var e core.Entry
+		var e approval.Entry
 		var data, begins text
 		err := rows.Scan((*number)(&e.Seq), (*number)(&e.AtMs), (*text)(&e.Type), (*text)(&e.Key), (*text)(&e.Owner), &data,
 			(*text)(&e.Hash), &begins)
@@ -102,7 +102,7 @@ func (s *Store) stretch(ctx context.Context, after int64, limit int) (all []core
 }
 
 // Verify walks the whole chain, from the log's first entry on, and gives the
-// number and hash of the last. A [*core.BadRecord] names the first entry that was
+// number and hash of the last. A [*approval.BadRecord] names the first entry that was
 // changed, taken out or put in. Whoever can rewrite the file can rewrite all of
 // the chain: keep heads elsewhere to see that.
 func (s *Store) Verify(ctx context.Context) (n int, head string, err error) {
@@ -120,11 +120,11 @@ func (s *Store) Verify(ctx context.Context) (n int, head string, err error) {
 			return n, head, err
 		}
 		if len(page) == 0 {
-			return n, head, &core.BadRecord{Seq: int64(n + 1), Problem: "is missing"}
+			return n, head, &approval.BadRecord{Seq: int64(n + 1), Problem: "is missing"}
 		}
 		for _, e := range page {
 			if problem := check(e, int64(n+1), head); problem != "" {
-				return n, head, &core.BadRecord{Seq: int64(n + 1), Problem: problem}
+				return n, head, &approval.BadRecord{Seq: int64(n + 1), Problem: problem}
 			}
 			n, head = n+1, e.Hash
 			if n == int(last) {
@@ -133,16 +133,16 @@ func (s *Store) Verify(ctx context.Context) (n int, head string, err error) {
 		}
 	}
 	if head != want {
-		return n, head, &core.BadRecord{Seq: int64(n), Problem: "is not what the log's head says was written last"}
+		return n, head, &approval.BadRecord{Seq: int64(n), Problem: "is not what the log's head says was written last"}
 	}
 	return n, head, nil
 }
 
-func check(e core.Entry, seq int64, prev string) string {
+func check(e approval.Entry, seq int64, prev string) string {
 	switch {
 	case e.Seq != seq:
 		return "is missing"
-	case core.ChainHash(prev, e.Event) != e.Hash:
+	case approval.ChainHash(prev, e.Event) != e.Hash:
 		return "was changed: its hash does not fit"
 	}
 	return ""

@@ -38,7 +38,7 @@ func TestTampering(t *testing.T) {
 			require.NoError(t, err)
 			_, _, err = s.Verify(ctx)
 			require.ErrorContains(t, err, c.want)
-			var bad *core.BadRecord
+			var bad *approval.BadRecord
 			require.ErrorAs(t, err, &bad)
 		})
 	}

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"approvalbot/api"
-	"approvalbot/core"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/signin"
 )
@@ -81,7 +80,7 @@ func (p *auditPages) showLog(out http.ResponseWriter, r *http.Request, v reader,
 		below = head + 1
 	}
 	after := max(0, below-1-auditRows)
-	var all []core.Entry
+	var all []approval.Entry
 	if err == nil {
 		all, err = p.audit.Log(r.Context(), after, int(min(auditRows, below-1-after)))
 	}

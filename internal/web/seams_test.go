@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"approvalbot/core"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/signin"
 )
@@ -105,7 +104,7 @@ func TestAdversary_S1_APageThatFailed(t *testing.T) {
 // unreadable is a log that cannot be read.
 type unreadable struct{}
 
-func (unreadable) Log(context.Context, int64, int) ([]core.Entry, error) {
+func (unreadable) Log(context.Context, int64, int) ([]approval.Entry, error) {
 	return nil, errors.New("the disk is gone")
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"approvalbot/core"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
 	"approvalbot/internal/people"
@@ -17,7 +16,7 @@ import (
 // Entries are the audit log, oldest first.
 type Entries interface {
 	// Log gives at most limit entries that come after number after (0: from the start).
-	Log(ctx context.Context, after int64, limit int) ([]core.Entry, error)
+	Log(ctx context.Context, after int64, limit int) ([]approval.Entry, error)
 	// Head gives the number and hash of the newest entry.
 	Head(ctx context.Context) (seq int64, hash string, err error)
 }
@@ -36,7 +35,7 @@ func timeline(ctx context.Context, log Entries, v reader, a approval.Approval) (
 	}
 	at, head, err := firstSince(ctx, log, a.CreatedAtMs-skewMs)
 	for read := 0; err == nil && at < head && read < lineMost; read += linePage {
-		var page []core.Entry
+		var page []approval.Entry
 		if page, err = log.Log(ctx, at, linePage); len(page) == 0 {
 			break
 		}
@@ -56,7 +55,7 @@ func firstSince(ctx context.Context, log Entries, ms int64) (below, head int64, 
 	lo, hi := int64(0), head // everything up to lo is older; what follows hi is not
 	for err == nil && lo < hi {
 		mid := (lo + hi) / 2
-		var one []core.Entry
+		var one []approval.Entry
 		one, err = log.Log(ctx, mid, 1)
 		if len(one) == 1 && one[0].AtMs < ms {
 			lo = max(mid+1, one[0].Seq)

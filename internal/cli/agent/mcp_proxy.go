@@ -18,6 +18,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
+	"approvalbot/internal/cli/answer"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/hook/ask"
 	"approvalbot/internal/hook/mcp"
@@ -121,7 +122,7 @@ func readHeaders(path string) (http.Header, error) {
 	if path == "" {
 		return http.Header{}, nil
 	}
-	text, err := readNamed("--header-file", path)
+	text, err := answer.ReadNamed("--header-file", path)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"approvalbot/api"
+	"approvalbot/internal/cli/reach"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/local"
 	"approvalbot/internal/display"
@@ -86,7 +87,7 @@ func (a *App) Client() (*api.Client, error) {
 		file.Owner = "" // it is the name of the file's own
 	}
 	file.Token, a.plainTCP = config.Secret(token), file.PlainTCP && len(file.DeskKeys) > 0
-	return Connect(file, path, nil)
+	return reach.Connect(file, path, nil)
 }
 
 // warnUnknownDesk tells a person once that their client file is one of 0.1.0.
@@ -96,7 +97,7 @@ func (a *App) warnUnknownDesk(file config.ClientFile, path string) {
 	}
 	a.warned = true
 	fmt.Fprintf(a.Stderr, "approvalbot: %s has no deskKeys, so any program that answers at its server is taken for the desk; "+
-		"write them with: %s\n", display.Escape(path), trustLine(path))
+		"write them with: %s\n", display.Escape(path), reach.TrustLine(path))
 }
 
 // WarnUnpinned tells a person once that a token without a client file goes to anything that

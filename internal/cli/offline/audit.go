@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"approvalbot/api"
-	"approvalbot/core"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/cli/show"
@@ -178,8 +177,8 @@ func auditLog(ctx context.Context, c *api.Client, o api.AuditOptions) iter.Seq2[
 }
 
 // entryOf is a record of the API as the log has it.
-func entryOf(r api.AuditRecord) core.Entry {
-	return core.Entry{Event: approval.Event{Seq: r.Seq, AtMs: r.AtMs, Type: approval.EventType(r.Type), Key: r.Key,
+func entryOf(r api.AuditRecord) approval.Entry {
+	return approval.Entry{Event: approval.Event{Seq: r.Seq, AtMs: r.AtMs, Type: approval.EventType(r.Type), Key: r.Key,
 		Owner: r.Owner, Data: r.Data}, Hash: r.Hash, PrevHash: r.PrevHash}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"approvalbot/api"
-	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/cli/app"
 	"approvalbot/proof"
 )
@@ -80,7 +80,7 @@ func auditExport(ctx context.Context, a *app.App, from, to int64, file string) (
 
 // exportTo writes the records as they come.
 func exportTo(ctx context.Context, w io.Writer, c *api.Client, h proof.Header, o api.AuditOptions) error {
-	var entries iter.Seq2[core.Entry, error] = func(yield func(core.Entry, error) bool) {
+	var entries iter.Seq2[approval.Entry, error] = func(yield func(approval.Entry, error) bool) {
 		for r, err := range auditLog(ctx, c, o) {
 			if err == nil && r.Seq > h.To || !yield(entryOf(r), err) {
 				return

@@ -14,6 +14,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/audit"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/display"
@@ -214,8 +215,8 @@ func (d deskLog) First(ctx context.Context) (seq int64, prevHash string, err err
 	return page.Items[0].Seq, page.Items[0].PrevHash, nil
 }
 
-func (d deskLog) Entries(ctx context.Context, from, to int64) iter.Seq2[core.Entry, error] {
-	return func(yield func(core.Entry, error) bool) {
+func (d deskLog) Entries(ctx context.Context, from, to int64) iter.Seq2[approval.Entry, error] {
+	return func(yield func(approval.Entry, error) bool) {
 		for r, err := range auditLog(ctx, d.Client,
 			api.AuditOptions{Oldest: true, Limit: app.PageSize, Cursor: strconv.FormatInt(from-1, 10)}) {
 			if err == nil && r.Seq > to || !yield(entryOf(r), err) {
@@ -243,7 +244,7 @@ func (b foundBad) Error() string { return b.problem }
 
 // printVerdict prints what was found. A bad record ends with exit status 1.
 func printVerdict(a *app.App, r proof.Report, keys []string, kept proof.Checkpoint, err error) error {
-	var bad *core.BadRecord
+	var bad *approval.BadRecord
 	var rows *core.BadRows
 	var told foundBad
 	if errors.As(err, &bad) {

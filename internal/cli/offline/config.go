@@ -94,7 +94,7 @@ func compareConfigs(ctx context.Context, a *app.App, old, path string) error {
 // parsed is a configuration without mistakes.
 func parsed(a *app.App, path string) (config.Config, error) {
 	env := config.NewEnviron(a.Environ)
-	file, text, err := config.Find(path, env)
+	file, text, err := effective.Find(path, env)
 	if err != nil {
 		return config.Config{}, err
 	}
@@ -110,7 +110,7 @@ func checkConfig(a *app.App, path string) error {
 	var cfg config.Config
 	var warnings []config.Warning
 	var assumed []string
-	file, text, err := config.Find(path, env)
+	file, text, err := effective.Find(path, env)
 	if err == nil {
 		assumed = likeTheUnit(env, string(text))
 		cfg, warnings, err = effective.Parse(file, text, env, nil, effective.Certificate, effective.KeyFolder, effective.Calendars)

@@ -55,7 +55,7 @@ func newDoctorCommand(a *app.App) *cobra.Command {
 
 func examine(ctx context.Context, a *app.App, offline bool) error {
 	cfg, found, err := checkedConfig(a)
-	if errors.Is(err, config.ErrNone) { // an agent's machine may have no desk
+	if errors.Is(err, effective.ErrNone) { // an agent's machine may have no desk
 		if found = append(hooksFindings(ctx, a, nil, offline), ownKeyFindings(ctx, a, offline)...); len(found) > 0 {
 			found, err = append(found, core.Warn("config", "there is none here, so no desk was looked at", "name one with --config")), nil
 		}

@@ -17,6 +17,7 @@ import (
 	"approvalbot/api"
 	"approvalbot/core"
 	"approvalbot/internal/cli/app"
+	"approvalbot/internal/cli/reach"
 	"approvalbot/internal/cli/show"
 	"approvalbot/internal/config"
 	"approvalbot/internal/hook/install"
@@ -94,7 +95,7 @@ func installationFindings(
 	return append(found, deskFindings(ctx, what, o, file, fileErr, cfg, offline)...), fit
 }
 
-// programFinding says whether the program that a hook calls is this one. It is not started:
+// programFinding says whether the program that a hook calls is this one, or its small one beside it. It is not started:
 // a repository's file may name any.
 func programFinding(what string, o install.Options) core.Diagnostic {
 	again := fmt.Sprintf("run: approvalbot install %s --%s", o.Runtime.Name, o.Scope)
@@ -112,6 +113,9 @@ func programFinding(what string, o install.Options) core.Diagnostic {
 	case os.SameFile(own, info):
 		return core.OK(what, "its program "+o.Program+" is this one")
 	}
+	if small, err := os.Stat(install.HookProgram(mine)); err == nil && os.SameFile(small, info) && isApprovalbot(o.Program) {
+		return core.OK(what, "its program "+o.Program+" is the one beside this")
+	}
 	if !isApprovalbot(o.Program) || o.Scope == install.Project {
 		return core.Fail(what, "its program "+o.Program+" is not this one, and what it answers is not known", again)
 	}
@@ -122,7 +126,8 @@ func programFinding(what string, o install.Options) core.Diagnostic {
 // project, as Go writes it into each program (debug/buildinfo would be half a megabyte).
 func isApprovalbot(path string) bool {
 	text, err := os.ReadFile(path)
-	return err == nil && bytes.Contains(text, []byte("path\tapprovalbot/cmd/approvalbot\n"))
+	return err == nil && (bytes.Contains(text, []byte("path\tapprovalbot/cmd/approvalbot\n")) ||
+		bytes.Contains(text, []byte("path\tapprovalbot/cmd/approvalbot-hook\n")))
 }
 
 // deskFindings says whether the desk of a hook's client file answers and takes its token,
@@ -154,7 +159,7 @@ func deskFindings(
 	if !known {
 		return found // the token goes to no other desk
 	}
-	desk, err := app.Connect(file, o.Client, nil)
+	desk, err := reach.Connect(file, o.Client, nil)
 	if err != nil {
 		return append(found, core.Fail(what, oneLine(err), again))
 	}

@@ -10,6 +10,7 @@ import (
 	"approvalbot/api"
 	"approvalbot/core"
 	"approvalbot/internal/cli/app"
+	"approvalbot/internal/cli/reach"
 	"approvalbot/internal/config"
 	"approvalbot/internal/display"
 )
@@ -70,7 +71,7 @@ func deskKeyFindings(
 
 // socketFindings says why a client file's socket is not used; nothing: it is.
 func socketFindings(ctx context.Context, what string, file config.ClientFile, path string) []core.Diagnostic {
-	conn, err := app.DialSocket(ctx, file.Socket)
+	conn, err := reach.DialSocket(ctx, file.Socket)
 	if err == nil {
 		_ = conn.Close()
 		return nil
@@ -87,7 +88,7 @@ func socketFindings(ctx context.Context, what string, file config.ClientFile, pa
 func answerFinding(
 	ctx context.Context, what, place string, file config.ClientFile, path, renew string,
 ) (found []core.Diagnostic, known bool) {
-	got, err := app.CheckDesk(ctx, file, path, false)
+	got, err := reach.CheckDesk(ctx, file, path, false)
 	var refused *api.Problem
 	switch {
 	case errors.Is(err, api.ErrNotBelieved), errors.As(err, &refused):

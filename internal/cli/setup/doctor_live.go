@@ -69,7 +69,7 @@ func doctorLive(ctx context.Context, a *app.App, name string) error {
 	}
 	if err == nil {
 		var shown []core.Diagnostic
-		shown, err = TryLive(ctx, a, l, r, cmp.Or(tried.Program, program))
+		shown, err = TryLive(ctx, a, l, r, cmp.Or(tried.Program, install.HookProgram(program)))
 		found, err = append(found, shown...), errors.Join(err, l.Close())
 	}
 	failed := report(a, found)

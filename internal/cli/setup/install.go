@@ -17,6 +17,7 @@ import (
 
 	"approvalbot/api"
 	"approvalbot/internal/cli/app"
+	"approvalbot/internal/cli/reach"
 	"approvalbot/internal/cli/show"
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
@@ -149,9 +150,11 @@ func installHooks(ctx context.Context, a *app.App, name string, at attaching) er
 	if o.Scope = at.scope(); o.Scope == "" {
 		o.Scope = usual(o.Runtime)
 	}
-	if o.Program, err = ownProgram(); err != nil {
+	program, err := ownProgram()
+	if err != nil {
 		return err
 	}
+	o.Program = install.HookProgram(program)
 	if err := chooseSilence(ctx, a, &o, at); err != nil {
 		return err
 	}
@@ -331,7 +334,7 @@ func agentClient(ctx context.Context, a *app.App, o *install.Options, unchecked 
 	if err != nil {
 		return err
 	}
-	desk, err := app.Connect(file, path, nil)
+	desk, err := reach.Connect(file, path, nil)
 	if err != nil {
 		return err
 	}
@@ -386,7 +389,7 @@ func ownSocket(ctx context.Context, a *app.App, server string) (socket, of strin
 	if socket, err = filepath.Abs(cfg.SocketFile()); err != nil {
 		return "", ""
 	}
-	conn, err := app.DialSocket(ctx, socket)
+	conn, err := reach.DialSocket(ctx, socket)
 	if err != nil {
 		return "", ""
 	}

@@ -12,13 +12,13 @@ import (
 // Check is a further look at a configuration, which only some verbs want.
 type Check func(r *config.Report, cfg config.Config)
 
-// Load reads the configuration from path, or where config.Find finds it if path is
+// Load reads the configuration from path, or where Find finds it if path is
 // empty. env is the process environment (NAME=value); flags, by key path, override
 // both file and environment where they were given. The error is a Mistakes with every
 // mistake there is, or says why the file cannot be read.
 func Load(path string, env []string, flags map[string]*pflag.Flag, more ...Check) (config.Config, []config.Warning, error) {
 	vars := config.NewEnviron(env)
-	file, text, err := config.Find(path, vars)
+	file, text, err := Find(path, vars)
 	if err != nil {
 		return config.Config{}, nil, err
 	}
@@ -29,7 +29,7 @@ func Load(path string, env []string, flags map[string]*pflag.Flag, more ...Check
 func Parse(
 	file string, text []byte, env config.Environ, flags map[string]*pflag.Flag, more ...Check,
 ) (config.Config, []config.Warning, error) {
-	return config.Parse(file, text, env, flags, func(r *config.Report, cfg *config.Config) {
+	return config.Parse(file, text, env, overrides(env, flags), func(r *config.Report, cfg *config.Config) {
 		c := &checker{r}
 		c.check(cfg)
 		for _, look := range more {

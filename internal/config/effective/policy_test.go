@@ -378,7 +378,7 @@ func TestExamplePolicy(t *testing.T) {
 func TestPolicysOwnMistakesHaveKeys(t *testing.T) {
 	t.Parallel()
 	of := func(change func(*config.Config)) string {
-		_, _, err := config.Parse("f.yaml", nil, nil, nil, func(r *config.Report, cfg *config.Config) {
+		_, _, err := config.Parse("f.yaml", nil, nil, config.Overrides{}, func(r *config.Report, cfg *config.Config) {
 			change(cfg)
 			(&checker{r}).checkPolicy(cfg)
 		})

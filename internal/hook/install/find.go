@@ -170,7 +170,7 @@ var patterns = sync.OnceValue(func() (p struct{ jsonString, jsPaths, hookWords *
 	p.jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 	const text = `("(?:[^"\\]|\\.)*")`
 	p.jsPaths = regexp.MustCompile(`(?m)^(?:const program = ` + text + `;\n)?const clientFile = ` + text + `;$`)
-	p.hookWords = regexp.MustCompile(word + ` hook (\S+) \S+ --client ` + word)
+	p.hookWords = regexp.MustCompile(word + `( hook)? (\S+) \S+ --client ` + word)
 	return p
 })
 
@@ -189,8 +189,9 @@ func (o Options) paths(part string) (program, client string) {
 		}
 	}
 	for i := len(lines) - 1; i >= 0; i-- { // a decoded string first
-		if m := patterns().hookWords.FindStringSubmatch(lines[i]); m != nil && m[2] == o.Runtime.Name {
-			return unquoted(m[1]), unquoted(m[3])
+		if m := patterns().hookWords.FindStringSubmatch(lines[i]); m != nil && m[3] == o.Runtime.Name &&
+			onlyHooks(unquoted(m[1])) == (m[2] == "") {
+			return unquoted(m[1]), unquoted(m[4])
 		}
 	}
 	return "", ""

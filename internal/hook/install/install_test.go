@@ -51,6 +51,11 @@ func everything(t *testing.T, f func(t *testing.T, o Options)) {
 	for _, name := range hook.Names() {
 		for _, scope := range Has(name) {
 			t.Run(name+" "+string(scope), func(t *testing.T) { f(t, machine(t, name, scope)) })
+			t.Run(name+" "+string(scope)+", small program", func(t *testing.T) {
+				o := machine(t, name, scope)
+				o.Program += "-hook"
+				f(t, o)
+			})
 		}
 	}
 }

@@ -12,7 +12,7 @@ const denied = (why) => new Error(`approvalbot: not run: ${why}`);
 
 // Asks the program, in the words of Claude Code's hooks: it knows the desk, and checks what answers. Its status is 3 when it has one.
 function ask(event, body, limit) {
-  const args = ["hook", "claude-code", event, "--client", clientFile, "--limit", limit, "--caller", String(process.pid)];
+  const args = ["JSHOOK", "claude-code", event, "--client", clientFile, "--limit", limit, "--caller", String(process.pid)];
   return new Promise((answer, fail) => {
     const gone = (e) => fail(denied(`approvalbot is not where it was installed, or broke down (${e.message})`));
     let out = "";

@@ -30,7 +30,7 @@ type Options struct {
 	Runtime hook.Runtime
 	Scope   Scope
 	Beside  bool   // ask beside the runtime's own dialog, where it would have asked, and not before every call
-	Program string // approvalbot, absolute
+	Program string // approvalbot, or the small program of that which only answers hooks; absolute
 	Client  string // the client file that the hook uses, absolute
 	Home    string
 	Project string
@@ -55,7 +55,8 @@ const (
 
 // target is a place in a file, and what is written there. In text and item, COMMAND is
 // the hook's command as a JSON string, which the runtime gives to a shell, RUN the members
-// of a hook that it starts without one, STATUS what it shows while it waits, and PROGRAM and CLIENT are the two paths.
+// of a hook that it starts without one, STATUS what it shows while it waits, ASK the words that start a hook's program,
+// and CLIENT is the client file.
 type target struct {
 	scope  Scope
 	path   string // "~/": the user's; "./": the project's; "/": the machine's
@@ -310,7 +311,7 @@ const windsurfHook = `{"command": COMMAND, "show_output": true}`
 // clineHook is a program of its own. Cline takes no exit status for a deny.
 const clineHook = `#!/bin/sh
 # Written by approvalbot install: asks the approval desk before every tool call.
-PROGRAM hook cline PreToolUse --client CLIENT --caller $PPID
+ASK cline PreToolUse --client CLIENT --caller $PPID
 [ $? = 3 ] || printf '%s' '{"cancel":true,"errorMessage":"approvalbot is not where it was installed, or broke down, so the call is denied"}'
 `
 
@@ -333,7 +334,7 @@ func (o Options) command(t target) string {
 	if e, _ := o.Runtime.Event(t.event); o.Silent && e.CanBeSilent() {
 		limit += silentFlag
 	}
-	return "exec /bin/sh -c '" + attended + "' " + shellWord(o.Program) + " hook " + o.Runtime.Name + " " + t.event +
+	return "exec /bin/sh -c '" + attended + "' " + o.ask() + " " + o.Runtime.Name + " " + t.event +
 		" --client " + shellWord(o.Client) + limit
 }
 
@@ -358,7 +359,7 @@ func (o Options) run(t target) string {
 // ours reports whether a hook, or a whole file, is what install wrote for that runtime; one
 // that posts was written up to 0.1.0.
 func ours(text, runtime string) bool {
-	command := strings.Contains(text, " hook "+runtime+" ") && strings.Contains(text, " --client ")
+	command := asksFor(text, runtime) && strings.Contains(text, " --client ")
 	posts := strings.Contains(text, "/hooks/"+runtime+"/") && strings.Contains(text, "\"Bearer ")
 	return command || posts || strings.Contains(text, "Written by approvalbot install") || text == goosePlugin
 }
@@ -373,8 +374,8 @@ func (o Options) fill(t target) string {
 		said = ""
 	}
 	return strings.NewReplacer("STATUS", said,
-		"COMMAND", quote(o.command(t)), "RUN", o.run(t), "PROGRAM", shellWord(o.Program), "CLIENT", shellWord(o.Client),
-		"\"JSCLIENT\"", quote(o.Client), "\"JSPROGRAM\"", quote(o.Program),
+		"COMMAND", quote(o.command(t)), "RUN", o.run(t), "ASK", o.ask(), "CLIENT", shellWord(o.Client),
+		"\"JSCLIENT\"", quote(o.Client), "\"JSPROGRAM\"", quote(o.Program), `"JSHOOK", `, o.jsHook(),
 	).Replace(t.text)
 }
 

@@ -27,7 +27,7 @@ const (
 type Log interface {
 	// Log gives at most limit entries that come after number after (0: from the
 	// start), in commit order. No entry ever appears below one that was given.
-	Log(ctx context.Context, after int64, limit int) ([]core.Entry, error)
+	Log(ctx context.Context, after int64, limit int) ([]approval.Entry, error)
 	// Head gives the number and hash of the newest entry.
 	Head(ctx context.Context) (seq int64, hash string, err error)
 	// Get gives an approval by its key, for what the log does not keep of it.

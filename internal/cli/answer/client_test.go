@@ -1,4 +1,4 @@
-package agent
+package answer
 
 import (
 	"net/http"
@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"approvalbot/internal/cli/app"
 )
 
 // What a repository's settings can put into the environment is not on the way to the
@@ -19,7 +17,7 @@ func TestAdversary_N7_TheEnvironmentNamesNoProxy(t *testing.T) {
 	t.Setenv("SSL_CERT_FILE", "/work/evil.pem")
 	token := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(token, []byte("x\n"), 0o600))
-	c, err := hookClient(&app.App{Server: "https://desk.test"}, hookFlags{tokenFile: token})
+	c, err := Flags{Server: "https://desk.test", TokenFile: token}.Connect()
 	require.NoError(t, err)
 	require.Nil(t, c.HTTP.Transport.(*http.Transport).Proxy)
 	require.Empty(t, os.Getenv("SSL_CERT_FILE"))
@@ -34,7 +32,7 @@ func TestAdversary_N7_TheEnvironmentPrintsNoToken(t *testing.T) {
 	defer desk.Close()
 	token := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(token, []byte("x\n"), 0o600))
-	c, err := hookClient(&app.App{Server: desk.URL}, hookFlags{tokenFile: token})
+	c, err := Flags{Server: desk.URL, TokenFile: token}.Connect()
 	require.NoError(t, err)
 	c.HTTP.Transport.(*http.Transport).TLSClientConfig = desk.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
 	res, err := c.HTTP.Get(desk.URL)

@@ -1,4 +1,6 @@
-package app
+// Package reach is the way to the desk that a client file names, and to no other program that
+// answers in its place: by its socket, its keys or its certificate.
+package reach
 
 import (
 	"bytes"
@@ -87,10 +89,11 @@ func newDesk(file config.ClientFile, path string, base *http.Transport) (*desk, 
 
 // renew is the way out if what the file says of the desk is not so.
 func (d *desk) renew() string {
-	return "if the desk was given other keys, or the token another name, write them with: " + trustLine(d.path)
+	return "if the desk was given other keys, or the token another name, write them with: " + TrustLine(d.path)
 }
 
-func trustLine(path string) string {
+// TrustLine is the command that writes the desk's keys into the client file at path.
+func TrustLine(path string) string {
 	return "approvalbot keys trust --client " + display.ShellPath(path)
 }
 
@@ -109,7 +112,7 @@ func (d *desk) transport(dial func(ctx context.Context, network, addr string) (n
 		}
 		if len(d.file.DeskKeys) == 0 {
 			return nil, fmt.Errorf("%w, and %s has no deskKeys by which its server could be known instead; "+
-				"start the desk, then run: %s", missing, d.path, trustLine(d.path))
+				"start the desk, then run: %s", missing, d.path, TrustLine(d.path))
 		}
 		return dial(ctx, network, addr)
 	}

@@ -1,0 +1,249 @@
+// Package answer is how a program answers an agent runtime's hook on stdin and stdout: approvalbot
+// hook and approvalbot-hook are it, with flags. It imports little, since a runtime starts it
+// before each tool call.
+package answer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"approvalbot/api"
+	"approvalbot/internal/hook"
+	"approvalbot/internal/panics"
+)
+
+// parentLook is how often a hook looks whether the runtime that started it still lives.
+const parentLook = time.Second
+
+// exitAnswered is a hook's exit status, instead of 0, for the shell that install writes:
+// that takes everything but this for a program that failed.
+const exitAnswered = 3
+
+// Streams are the process's own, or a test's.
+type Streams struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+}
+
+// Flags are what a hook's command line says. Which desk is asked, and as whom, is in nothing that
+// a repository can change: neither the environment nor the working directory has a say.
+type Flags struct {
+	Server, Token, Client string
+	TokenFile             string
+	Limit                 time.Duration // of the hook in the runtime's configuration; 0: the runtime's default
+	Caller                int           // the process that is answered, with which the hook ends; 0: none
+	Silent                bool          // what policy allows decides nothing, so that the runtime's own rules go on
+}
+
+// Runtimes are the names of the runtimes that hook answers.
+func Runtimes() (names []string) {
+	for _, rt := range hook.Runtimes() {
+		if slices.ContainsFunc(rt.Events, func(e hook.Event) bool { return e.Command }) {
+			names = append(names, rt.Name)
+		}
+	}
+	return names
+}
+
+// Words are the runtime and its event, if they are there, of a command line's words.
+func Words(args []string) (words []string) {
+	var rt hook.Runtime
+	for _, w := range args {
+		if len(words) == 0 {
+			var known bool
+			if rt, known = hook.Find(w); known {
+				words = []string{w}
+			}
+		} else if _, known := rt.Event(w); known {
+			return append(words, w)
+		}
+	}
+	return words
+}
+
+// denial is the deny of what goes wrong before an event's body is known.
+func denial(words []string, why string) hook.Answer {
+	if len(words) == 0 {
+		return hook.LastResort(why)
+	}
+	rt, known := hook.Find(words[0])
+	if !known || len(rt.Events) == 0 {
+		return hook.LastResort(why)
+	}
+	e := rt.Events[0]
+	if len(words) > 1 {
+		if named, ok := rt.Event(words[1]); ok {
+			e = named
+		}
+	}
+	return e.Deny(hook.Call{}, why)
+}
+
+// Hook answers one hook and gives the process's exit status.
+func Hook(ctx context.Context, s Streams, f Flags, words []string) int {
+	code := run(ctx, s, f, words)
+	if code == 0 && f.Caller > 0 {
+		return exitAnswered
+	}
+	return code
+}
+
+// Deny answers what could not be understood as a hook, of which these words are known.
+func Deny(s Streams, words []string, why string) int { return s.answer(denial(words, why)) }
+
+func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
+	deny := func(format string, args ...any) int { return Deny(s, words, fmt.Sprintf(format, args...)) }
+	log := slog.New(slog.NewTextHandler(s.Stderr, nil))
+	broken := func() { code = deny("approvalbot hook broke down, so the call was not allowed") }
+	defer panics.Catch(log, broken, "a hook caused a panic", "hook", words)
+	ctx, stop := whileWanted(ctx, f.Caller)
+	defer stop()
+	if len(words) == 0 || len(words) > 2 {
+		return deny("approvalbot hook takes a runtime and perhaps an event, and was given %d words", len(words))
+	}
+	rt, known := hook.Find(words[0])
+	switch {
+	case !known:
+		return deny("approvalbot hook does not know this runtime; it knows %s", strings.Join(Runtimes(), ", "))
+	case len(rt.Events) == 0:
+		return deny("approvalbot hook cannot answer %s: %s", rt.Title, rt.Traps[0])
+	}
+	until := rt.Limit.Until(time.Now(), f.Limit)
+	body, err := within(ctx, until, errStdin, func() ([]byte, error) { return readStdin(s.Stdin) })
+	if err != nil {
+		return deny("%s", hook.Failed(err))
+	}
+	e := rt.EventOf(body)
+	if len(words) == 2 {
+		named, known := rt.Event(words[1])
+		if !known {
+			why := "approvalbot hook does not know this event of " + rt.Title + "; letter case counts"
+			return s.answer(rt.Meant(e, body).Deny(hook.Call{}, why))
+		}
+		e = named
+	}
+	words = []string{rt.Name, e.Name}
+	c, err := e.Decode(body)
+	if err != nil {
+		return s.answer(rt.Meant(e, body).Deny(hook.Call{}, hook.Failed(err)))
+	}
+	desk, err := within(ctx, until, errFile, func() (*api.Client, error) { return f.Connect() })
+	if err != nil {
+		return s.answer(e.Deny(c, hook.Failed(err)))
+	}
+	return s.answer(decideHook(ctx, desk, e, c, f.Silent, until))
+}
+
+// decideHook asks the desk, or reports to it.
+func decideHook(ctx context.Context, desk *api.Client, e hook.Event, c hook.Call, silent bool, until time.Time) hook.Answer {
+	v := hook.Verdict{Allow: true}
+	if e.Phase == hook.After {
+		ctx, cancel := context.WithDeadline(ctx, until)
+		defer cancel()
+		v.Why = hook.Report(ctx, desk, c)
+		v.Allow = v.Why == ""
+	} else {
+		v = hook.Ask(ctx, desk, c, until)
+	}
+	switch {
+	case v.Allow && v.Policy && silent:
+		return e.Silent(c, v.Why)
+	case v.Allow:
+		return e.Allow(c, v.Why)
+	}
+	return e.Deny(c, v.Why)
+}
+
+// answer writes what a runtime reads and gives the exit status. Where nobody can read
+// it, the status still denies in most of them.
+func (s Streams) answer(what hook.Answer) int {
+	_, err := s.Stdout.Write(what.Stdout)
+	if what.Stderr != "" {
+		fmt.Fprintln(s.Stderr, what.Stderr)
+	}
+	if err != nil {
+		fmt.Fprintln(s.Stderr, "approvalbot hook: the answer could not be written, so the call was not allowed")
+		return 2
+	}
+	return what.Exit
+}
+
+// whileWanted gives a context that ends when a signal says that nobody waits any more,
+// or when the process that started this one, or caller (0: none), has gone without a word.
+func whileWanted(ctx context.Context, caller int) (context.Context, func()) {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		parent, look := os.Getppid(), time.NewTicker(parentLook)
+		defer look.Stop()
+		for os.Getppid() == parent && !ended(caller) {
+			select {
+			case <-look.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+		cancel()
+	}()
+	return ctx, func() { cancel(); <-done; stop() }
+}
+
+// ended reports whether there is no process of that id any more.
+func ended(pid int) bool {
+	if pid <= 0 {
+		return false
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	defer p.Release() // nothing but a handle
+	return errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
+
+// What becomes of a hook whose body or token cannot be read.
+var (
+	errStdin = errors.New("the hook's body did not come on stdin in time")
+	errFile  = errors.New("the file with the token could not be read in time")
+)
+
+// readStdin reads a hook's body, all of it, since a runtime may take a closed pipe for
+// a failure. What is too long keeps one byte more than a decoder takes.
+func readStdin(stdin io.Reader) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(stdin, hook.MaxBody+1))
+	if err == nil {
+		_, err = io.Copy(io.Discard, stdin)
+	}
+	return body, err
+}
+
+// within gives what read gives, or late where that takes longer: read then stays behind,
+// and the process ends.
+func within[T any](ctx context.Context, until time.Time, late error, read func() (T, error)) (out T, err error) {
+	done := make(chan struct{})
+	var got T
+	var gotErr error
+	go func() {
+		defer close(done)
+		got, gotErr = read()
+	}()
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	select {
+	case <-done:
+		return got, gotErr
+	case <-ctx.Done():
+		return out, late
+	}
+}

@@ -1,0 +1,78 @@
+package answer
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"approvalbot/api"
+	"approvalbot/internal/cli/reach"
+	"approvalbot/internal/config"
+)
+
+// Connect makes the client of a program that a runtime starts, from its flags alone.
+func (f Flags) Connect() (*api.Client, error) {
+	server, token := f.Server, ""
+	switch {
+	case f.Token != "":
+		return nil,
+			errors.New("--token shows in the list of processes: give the absolute path of a file with --token-file")
+	case f.TokenFile != "" && f.Client != "":
+		return nil, errors.New("--token-file and --client exclude each other")
+	case f.TokenFile != "":
+		text, err := ReadNamed("--token-file", f.TokenFile)
+		if err != nil {
+			return nil, err
+		}
+		if server == "" {
+			server = config.DefaultServer
+		}
+		token = strings.TrimSpace(string(text))
+	case f.Client != "":
+		if !filepath.IsAbs(f.Client) {
+			return nil, errors.New("--client must be an absolute path: the working directory is whoever's")
+		}
+		file, err := config.OpenClientFile(f.Client)
+		if err != nil {
+			return nil, err
+		}
+		if server != "" && server != file.Server {
+			return nil, errors.New("--server names another desk than the client file, whose token is for that alone")
+		}
+		if file.Token == "" || file.Server == "" {
+			return nil, errNoToken
+		}
+		return reach.Connect(file, f.Client, transport())
+	default:
+		return nil, errors.New("no desk is named: give --token-file or --client with an absolute path")
+	}
+	if token == "" {
+		return nil, errNoToken
+	}
+	return &api.Client{Server: server, Token: token, HTTP: &http.Client{Transport: transport(),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
+}
+
+var errNoToken = errors.New("the file that was named has no token, or no server")
+
+// transport takes nothing from the environment, which a repository's settings can set
+// for what its agent starts: no proxy and no certificates.
+func transport() *http.Transport {
+	_, _ = os.Unsetenv("SSL_CERT_FILE"), os.Unsetenv("SSL_CERT_DIR")
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.Proxy = nil
+	t.Protocols = &http.Protocols{} // GODEBUG can have version 2 print its headers, and so the token
+	t.Protocols.SetHTTP1(true)
+	return t
+}
+
+// ReadNamed reads a file with a token that a flag names by its absolute path.
+func ReadNamed(flag, path string) ([]byte, error) {
+	if !filepath.IsAbs(path) {
+		return nil, fmt.Errorf("%s must be an absolute path: the working directory is whoever's", flag)
+	}
+	return config.ReadOwn(path)
+}
