@@ -261,7 +261,7 @@ func TestAdversary_T27_DoctorLooksAtTheHook(t *testing.T) {
 	require.False(t, fails, lines)
 	settings, client := u.read(".claude/settings.json"), u.read(".config/approvalbot/client.yaml")
 	for _, line := range []string{
-		"ok hook claude-code (user): " + filepath.Join(u.home, ".claude/settings.json") + " is as install writes it and in force: it asks before every tool call\n",
+		"ok hook claude-code (user): " + filepath.Join(u.home, ".claude/settings.json") + " is as install writes it and in force: it asks before every tool call, and what the desk allows skips its own dialog\n",
 		"ok hook claude-code (user): its program " + program(t) + "-hook is this one\n",
 		"ok hook claude-code (user): " + u.client("client") + " names the desk " + u.rig.url + ", which takes its token agent\n",
 		"ok hook claude-code (user): the token agent last asked at 20",
