@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -27,7 +28,13 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 	if err != nil {
 		return Claimed{}, err
 	}
-	return anew(ctx, g, key, func() (Claimed, error) { return g.claimOnce(ctx, key, id, in) })
+	return anew(ctx, g, key, func() (Claimed, error) {
+		got, err := g.claimOnce(ctx, key, id, in)
+		if errors.Is(err, errReplaced) { // who holds a token may be another by the new rules: they ask again
+			err = rulesChanged()
+		}
+		return got, err
+	})
 }
 
 func (g *Gate) claimOnce(ctx context.Context, key, id string, in ClaimInput) (Claimed, error) {

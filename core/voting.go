@@ -28,7 +28,7 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (approval.Approva
 		case errors.Is(err, errOtherRound):
 			return g.voteAgain(ctx, key, b)
 		case errors.Is(err, errOtherRules):
-			if today, err = g.judgedToday(ctx, key); err == nil {
+			if today, err = g.judgedToday(ctx, key, b.Decision); err == nil {
 				err = errOtherRules
 			}
 		}
@@ -51,9 +51,13 @@ func (j judged) by(policy string) *approval.Judgement {
 }
 
 // judgedToday asks the policy in force about the call of an approval.
-func (g *Gate) judgedToday(ctx context.Context, key string) (judged, error) {
+// If another policy counts by then, it says nothing, which a deny does not need.
+func (g *Gate) judgedToday(ctx context.Context, key string, d approval.Decision) (judged, error) {
 	rules, outdated := g.inForce()
-	if outdated != nil {
+	switch {
+	case outdated != nil && d == approval.Deny:
+		return judged{}, nil
+	case outdated != nil:
 		return judged{}, outdated
 	}
 	j, err := g.judgeAgain(ctx, key, rules)

@@ -96,11 +96,8 @@ func copilotPascal(raw []byte) (Call, error) {
 
 // copilotTool is a tool's name as policy knows it. Copilot joins a server's name and its
 // tool's by a dash, which none of its own has: a server "read" with a tool "file" is no
-// tool that reads files. Its sql is for a database of the session's own.
+// tool that reads files.
 func copilotTool(name string) string {
-	if name == "sql" {
-		return "session_sql"
-	}
 	if strings.Contains(name, "-") && !strings.HasPrefix(name, "mcp__") {
 		return "mcp__" + name
 	}

@@ -27,18 +27,13 @@ func TestRuntimesTools_T30(t *testing.T) {
 		j := judge(e, approval.Call{ToolName: cells[2], Params: json.RawMessage(cells[4]), AgentID: "main"})
 		require.Equal(t, cells[3], j.Outcome.String(), "%s: %v", line, j.Assessment.ReasonCodes)
 	}
-	for _, query := range []string{
-		"", "ATTACH 'x' AS y", "attach/**/'x' as y", "SELECT 1; ATTACH 'x' AS y", "SELECT load_extension('x')", `SELECT "load_extension"('x')`,
-		"SELECT writefile('/tmp/x', 'y')", "WITH x AS (SELECT 1) DELETE FROM todos", "-- x\nPRAGMA y", "SELECT 'a", "SELECT 'a' -- '\n; PRAGMA x",
-		"EXPLAIN SELECT 1", "CREATE TRIGGER x AFTER INSERT ON todos BEGIN SELECT 1; END", "SELECT fts3_tokenizer('x', 1)", "(SELECT 1)",
-	} {
-		j := judge(e, callOf(t, "session_sql", map[string]any{"query": query, "description": "x"}))
-		require.Equal(t, approval.OutcomeAsk, j.Outcome, query)
-	}
 	// What would make more of a quiet tool than its source has asks all the same.
 	for tool, params := range map[string]string{
 		"update_topic": `{"title":"x","file_path":"/etc/passwd"}`, "ReportFindings": `{"findings":[],"url":"https://x.org"}`,
-		"list_agents": `{"command":"ls"}`, "session_sql": `{"query":"SELECT 1","database":"x"}`, "session-sql": `{"query":["SELECT 1"]}`, "wait_agent": `{"output":"/tmp/x"}`, "mcp__x__update_topic": `{}`, "mcp__get__goal": `{}`,
+		"list_agents": `{"command":"ls"}`, "session_sql": `{"query":"SELECT 1"}`,
+		"update_goal": `{"status":"complete","webhook":"https://x.org"}`, "create_goal": `{"objective":"x","cwd":"/"}`, "list_bash": `{"bash":"ls"}`,
+		"read_background_output": `{"pid":"../../.ssh/id_rsa"}`, "wait_for_mcp_servers": `{"start":"npx x"}`, "read_agent": `{"agent_id":"x","then":"ls"}`,
+		"report_findings": `{"findings":[],"content":"x"}`, "get_goal": `{"goal":"x"}`, "wait_agent": `{"output":"/tmp/x"}`, "mcp__x__update_topic": `{}`, "mcp__get__goal": `{}`,
 	} {
 		j := judge(e, approval.Call{ToolName: tool, Params: json.RawMessage(params), AgentID: "main"})
 		require.Equal(t, approval.OutcomeAsk, j.Outcome, tool)

@@ -11,7 +11,7 @@ import (
 const (
 	// maxGrantNames is how many names are remembered; with more, every call is looked up.
 	maxGrantNames = 1 << 16
-	allGrantNames = `SELECT owner, agent_id, name FROM grants LIMIT $1`
+	allGrantNames = `SELECT DISTINCT owner, agent_id, name FROM grants LIMIT $1`
 )
 
 // grantNames knows calls that no grant can cover, so that the database is not asked about them. It is used only if

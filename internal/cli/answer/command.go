@@ -43,7 +43,7 @@ func Command(ctx context.Context, args []string, s Streams) int {
 	for rest := args; ; words, rest = append(words, rest[0]), rest[1:] {
 		err := set.Parse(rest)
 		switch {
-		case errors.Is(err, flag.ErrHelp):
+		case errors.Is(err, flag.ErrHelp) && len(Words(args)) == 0: // with a runtime it is a hook, and no answer would be a yes
 			fmt.Fprint(s.Stdout, usage)
 			return 0
 		case err != nil:

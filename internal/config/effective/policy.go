@@ -1,6 +1,7 @@
 package effective
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -189,6 +190,9 @@ func ownFiles(c config.Config) []string {
 	if c.File != "" {
 		own := local.DeskFiles.In(filepath.Dir(c.File))
 		files = append(files, own.Client, own.Operator)
+	}
+	if program, err := os.Executable(); err == nil { // and where the small one of the hooks is, or would be
+		files = append(files, program, filepath.Join(filepath.Dir(program), "approvalbot-hook"))
 	}
 	for _, token := range c.Server.Tokens {
 		files = append(files, token.TokenFile, token.CallbackSecretFile)

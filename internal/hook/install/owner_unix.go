@@ -3,6 +3,7 @@
 package install
 
 import (
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -18,4 +19,11 @@ func keepOwner(f *os.File, path string) error {
 		return nil
 	}
 	return f.Chown(int(was.Uid), int(was.Gid))
+}
+
+// sameOwner reports whether a file is the owner's of another one, or root's.
+func sameOwner(own, other fs.FileInfo) bool {
+	a, known := own.Sys().(*syscall.Stat_t)
+	b, also := other.Sys().(*syscall.Stat_t)
+	return known && also && (a.Uid == b.Uid || b.Uid == 0)
 }

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,13 +19,40 @@ func onlyHooks(program string) bool {
 	return strings.TrimSuffix(name, ".exe") == small
 }
 
-// HookProgram is the small program if it lies beside approvalbot, else approvalbot itself.
+// Small is where the small program lies that came with an approvalbot, if it did.
+func Small(approvalbot string) string {
+	return filepath.Join(filepath.Dir(approvalbot), small+filepath.Ext(approvalbot))
+}
+
+// HookProgram is the small program if it lies beside approvalbot, else approvalbot itself. It must be a program and
+// no script, its owner's alone to write, as approvalbot is: what somebody else put there answers no hook.
 func HookProgram(approvalbot string) string {
-	beside := filepath.Join(filepath.Dir(approvalbot), small+filepath.Ext(approvalbot))
-	if info, err := os.Stat(beside); err == nil && runs(info) {
-		return beside
+	own, err := os.Stat(approvalbot)
+	if err != nil {
+		return approvalbot
 	}
-	return approvalbot
+	beside := Small(approvalbot)
+	info, err := os.Lstat(beside)
+	loose := runtime.GOOS != "windows" && err == nil && info.Mode().Perm()&0o022 != 0 && own.Mode().Perm()&0o022 == 0
+	if err != nil || !runs(info) || loose || !sameOwner(own, info) || !isBinary(beside) {
+		return approvalbot
+	}
+	return beside
+}
+
+// isBinary reports whether a file begins as programs of the platforms that releases are for do.
+func isBinary(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 4)
+	if _, err := io.ReadFull(f, head); err != nil {
+		return false
+	}
+	magic := []string{"\x7fELF", "\xcf\xfa\xed\xfe", "\xfe\xed\xfa\xcf"}
+	return slices.Contains(magic, string(head)) || string(head[:2]) == "MZ"
 }
 
 // ask are the words for a shell that start a hook's program, before the runtime's name.

@@ -154,6 +154,21 @@ var quietMayHave = sync.OnceValue(func() map[string]*lazy.Set {
 	}
 })
 
+// quietTakes are all members of quiet tools that are harmless with what their clients send, and with nothing
+// else: another program's tool may have the same name.
+var quietTakes = sync.OnceValue(func() map[string]*lazy.Set {
+	none := lazy.Words("")
+	return map[string]*lazy.Set{
+		"updatetopic": lazy.Words("title summary strategicintent"), "listbackgroundprocesses": none, "trackerlisttasks": none,
+		"trackervisualize": none, "readbackgroundoutput": lazy.Words("pid lines delayms"),
+		"waitagent": lazy.Words("targets timeoutms"), "multiagentv1waitagent": lazy.Words("targets timeoutms"),
+		"multiagentv1closeagent": lazy.Words("id target"), "getgoal": none, "creategoal": lazy.Words("objective tokenbudget"),
+		"updategoal": lazy.Words("status reason"), "listagents": lazy.Words("includecompleted scope"),
+		"reportfindings": lazy.Words("level findings"), "waitformcpservers": lazy.Words("servers"), "listbash": none,
+		"readagent": lazy.Words("agentid wait timeout sinceturn"), "fetchcopilotclidocumentation": none,
+	}
+})
+
 // planTools end an agent's planning: a yes to one is a yes to the plan.
 var planTools = lazy.Words("exitplanmode planexit")
 
@@ -172,7 +187,7 @@ func (x *Reading) assessQuiet() {
 		x.Found.Add(finding.ApprovesPlan)
 	}
 	list, _ := x.Fields()
-	more := x.Tool.Name == SessionSQL && !keepsToItsTables(list)
+	more, takes := false, quietTakes()[x.Tool.Name]
 	for i := range list {
 		f := &list[i]
 		if !f.odd && (f.absent() || f.off()) {
@@ -182,6 +197,7 @@ func (x *Reading) assessQuiet() {
 			more = more || loudKeys.Has(key) && !quietMayHave()[x.Tool.Name].Has(key)
 		}
 		more = more || x.Tool.Name == "tts" && !speechKeys.Has(f.root)
+		more = more || takes != nil && !takes.Has(f.root) || f.root == "pid" && f.Str
 		if f.root == "allowedprompts" { // commands that the runtime then asks nobody for
 			x.Found.Add(finding.ControlsAgent)
 		}

@@ -25,10 +25,6 @@ const (
 	Exec                   // runs a command
 )
 
-// SessionSQL is the folded name of Copilot's tool sql, as its hook tells it from a database's: it keeps
-// the session's list of things to do in a database of its own.
-const SessionSQL = "sessionsql"
-
 // Tool is what policy knows of a call's tool.
 type Tool struct {
 	Name string // folded
@@ -59,8 +55,7 @@ var Kinds = sync.OnceValue(func() map[string]Kind {
 			"listmcpresourcestool", "listmcpresourcetemplates",
 			"updatetopic", "listbackgroundprocesses", "readbackgroundoutput", "trackerlisttasks", "trackervisualize",
 			"waitagent", "multiagentv1waitagent", "multiagentv1closeagent", "getgoal", "creategoal", "updategoal",
-			"listagents", "reportfindings", "waitformcpservers", "listbash", "readagent", "fetchcopilotclidocumentation",
-			SessionSQL}, // each by its client's source: testdata/runtimes.tsv
+			"listagents", "reportfindings", "waitformcpservers", "listbash", "readagent", "fetchcopilotclidocumentation"}, // each by its client's source: testdata/runtimes.tsv
 		Reader: {"read", "readfile", "readfiles", "fsread", "view", "viewfile", "viewimage", "image", "pdf",
 			"notebookread", "openfile", "lsp", "lsphover",
 			"listcodedefinitionnames"},
