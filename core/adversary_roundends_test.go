@@ -213,3 +213,37 @@ func TestAdversary_T3b_AJoinNamesWhoJoined(t *testing.T) {
 		})
 	}
 }
+
+// A reload that comes between a claim's look and its commit may have taken the token that claims: the claim is
+// refused, and who still holds one asks again. A deny counts whatever policy is in force by then.
+func TestAReloadOvertakesAClaimAndADeny(t *testing.T) {
+	for _, step := range []string{"claim", "deny"} {
+		t.Run(step, func(t *testing.T) {
+			d, ctx := newFixture(t), t.Context()
+			stores := d.store.CoreStores()
+			s := &between{Changes: stores.Changes}
+			stores.Changes = s
+			gate := core.NewGate(stores, d.rules, slog.New(slog.DiscardHandler))
+			require.NoError(t, gate.Absences().Learn(ctx))
+			a := d.submit(t, "ask")
+			if step == "claim" {
+				_, err := d.VoteAs(ctx, alice, a.Code, approval.AllowOnce, "")
+				require.NoError(t, err)
+			}
+			next := d.rules
+			next.Policy = byName{hash: "another"}
+			s.meanwhile = func() { gate.Use(next) }
+			if step == "deny" {
+				got, err := gate.VoteAs(ctx, bob, a.Code, approval.Deny, "")
+				require.NoError(t, err)
+				require.Equal(t, approval.Denied, got.Status)
+				return
+			}
+			_, err := gate.Claim(ctx, agent, a.ID, core.ClaimInput{ClaimID: "1"})
+			require.Equal(t, approval.CodeUnavailable, approval.CodeOf(err))
+			got, err := d.ByKey(ctx, a.Key)
+			require.NoError(t, err)
+			require.Zero(t, got.ClaimedAtMs)
+		})
+	}
+}
