@@ -320,7 +320,8 @@ func TestAnyChangeIsFoundAndNamed(t *testing.T) {
 		case "take out a byte":
 			lines[i] = line[:at] + line[at+1:]
 		case "put in a byte":
-			lines[i] = line[:at] + string([]byte{rapid.Byte().Draw(r, "put")}) + line[at:]
+			another := func(b byte) bool { return b != '\n' || at < len(line)-1 } // which would be a line of its own behind this one
+			lines[i] = line[:at] + string([]byte{rapid.Byte().Filter(another).Draw(r, "put")}) + line[at:]
 		case "cut":
 			lines = append(lines[:i:i], line[:at])
 		case "take out":
