@@ -71,7 +71,7 @@ func cardCost(b bench, s series) error {
 	s.row(call, "µs")
 	for _, n := range chats[1:] {
 		s.row(whole(n), "µs")
-		s.atMost(beyond(n), "µs", 80)
+		s.atMost(beyond(n), "µs", 100)
 	}
 	return nil
 }

@@ -188,7 +188,9 @@ func (d *desk) clear() {
 
 func (d *desk) processorTime() time.Duration { return processorTime(d.cmd.Process.Pid) }
 
-func (d *desk) resident() float64 { return resident(d.cmd.Process.Pid) }
+func (d *desk) resident() float64 { return memory(d.cmd.Process.Pid, "VmRSS") }
+
+func (d *desk) anonymous() float64 { return memory(d.cmd.Process.Pid, "RssAnon") }
 
 // ownPort gives a port that is this program's own until it ends: whoever names it
 // may listen there, at any loopback address, and meanwhile the system gives it to

@@ -7,6 +7,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -78,6 +79,7 @@ func (b bench) run(only string) error {
 			return fmt.Errorf("there is no measurement %q; there are %s", name, strings.Join(names(), ", "))
 		}
 	}
+	var failed []error
 	for _, m := range measurements {
 		if !slices.Contains(wanted, m.name) {
 			continue
@@ -85,9 +87,9 @@ func (b bench) run(only string) error {
 		fmt.Printf("\n%s\n", m.name)
 		began := time.Now()
 		if err := m.run(b); err != nil {
-			return fmt.Errorf("%s: %w", m.name, err)
+			failed = append(failed, fmt.Errorf("%s: %w", m.name, err)) // the others have their figures all the same
 		}
 		fmt.Printf("  (%.0f s)\n", time.Since(began).Seconds())
 	}
-	return nil
+	return errors.Join(failed...)
 }

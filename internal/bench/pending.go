@@ -73,7 +73,7 @@ func pending(b bench) error {
 		again.stop()
 	}
 	s.row("10,000 pending, nobody waiting: resident", "MB")
-	s.atMost("10,000 pending and 10,000 waiting: resident", "MB", 500)
+	s.atMost("10,000 pending and 10,000 waiting: resident", "MB", 480)
 	s.row(none, "ms")
 	s.row(all, "ms")
 	s.atMost("… against empty", "×", 1.1)

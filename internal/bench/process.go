@@ -75,11 +75,12 @@ func processorTime(pid int) time.Duration {
 	return time.Duration(user+system) * tick
 }
 
-// resident gives a process's resident memory in MB.
-func resident(pid int) float64 {
+// memory gives one of a process's figures of memory in MB, by its name in
+// /proc/PID/status: VmRSS is all that is resident, RssAnon what no file backs.
+func memory(pid int, name string) float64 {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	for line := range strings.Lines(string(b)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+		if rest, ok := strings.CutPrefix(line, name+":"); ok {
 			kb, _ := strconv.ParseFloat(strings.Fields(rest)[0], 64)
 			return kb / 1024
 		}

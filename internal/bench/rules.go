@@ -95,18 +95,14 @@ unknown := {"riskClass": "R3", "sideEffects": ["external_write"]}
 
 assessment := object.get(tools, input.toolName, unknown)
 
-denied if assessment.riskClass == "R4"
-
-asks if assessment.riskClass == "R3"
+asks if assessment.riskClass in {"R3", "R4"}
 asks if "external_write" in assessment.sideEffects
 asks if "message_send" in assessment.sideEffects
 
 default said := ""
 said := rules[min(hits)]
 
-outcome := "deny" if denied
-else := "deny" if said == "deny"
-else := said if said != ""
+outcome := said if said != ""
 else := "ask" if asks
 else := "allow"
 
