@@ -102,7 +102,7 @@ func TestWhoWaitsHearsOfTheEnd(t *testing.T) {
 	got, err := d.Wait(ctx, b.Key, still)
 	require.NoError(t, err)
 	require.Equal(t, approval.Pending, got.Status, "whose time is over hears how it stands")
-	d.Upkeep().Wake(b.Key)
+	d.Upkeep().Wake(t.Context(), b.Key)
 }
 
 // Cards are drawn from what is newest, once for those that look alike.

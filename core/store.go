@@ -54,6 +54,9 @@ type Queries interface {
 	Get(ctx context.Context, key string) (approval.Approval, error)
 	// Bare gives one approval by its key, without deliveries.
 	Bare(ctx context.Context, key string) (approval.Approval, error)
+	// Ended gives those of the approvals that have ended, with deliveries, where several processes share
+	// the store.
+	Ended(ctx context.Context, keys []string) ([]approval.Approval, error)
 	// Newest is Bare for a drawing: it may be what this process committed last, if no other
 	// one writes. Nothing may be allowed by it.
 	Newest(ctx context.Context, key string) (approval.Approval, error)

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"approvalbot/internal/approval"
@@ -106,7 +107,7 @@ func (w *Watch) Look(ctx context.Context, whole bool) (*approval.Approval, error
 	return &a, err
 }
 
-// Changed is closed when the approval has changed since the last Look.
+// Changed is closed when this process has changed the approval since the last Look, or another one has ended it.
 func (w *Watch) Changed() <-chan struct{} { return w.next }
 
 // Stop ends the watch. Without one it does nothing.
@@ -116,5 +117,22 @@ func (w *Watch) Stop() {
 	}
 }
 
-// Wake wakes those who wait for an approval that another instance has changed.
-func (u Upkeep) Wake(key string) { u.gate.waits.wake(key, nil) }
+// wakePage is how many ended approvals Wake reads at once.
+const wakePage = 100
+
+// Wake wakes those who wait here for approvals that other instances have ended. keys are those that were
+// changed; what has ended of them is read once for all who wait.
+func (u Upkeep) Wake(ctx context.Context, keys ...string) {
+	waits := &u.gate.waits
+	for page := range slices.Chunk(waits.awaited(keys), wakePage) {
+		all, err := u.gate.store.Ended(ctx, page)
+		if err != nil { // each may look for itself
+			for _, key := range page {
+				waits.wake(key, nil)
+			}
+		}
+		for i := range all {
+			waits.wake(all[i].Key, &all[i])
+		}
+	}
+}

@@ -16,7 +16,7 @@ type waitlist struct {
 type waiter struct {
 	n     int                // how many
 	fired chan struct{}      // closed by the next wake
-	ended *approval.Approval // as it was when this process ended it, or changed it after that
+	ended *approval.Approval // as it was when this process heard of its end, or changed it after that
 }
 
 func (w *waitlist) join(key string) *waiter {
@@ -45,12 +45,27 @@ func (w *waitlist) next(e *waiter) (fired <-chan struct{}, ended *approval.Appro
 	return e.fired, e.ended
 }
 
+// awaited gives those of the keys that some wait for.
+func (w *waitlist) awaited(keys []string) (some []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, key := range keys {
+		if w.m[key] != nil {
+			some = append(some, key)
+		}
+	}
+	return some
+}
+
 // wake wakes those who wait for an approval; a is how it stands, nil if that is
-// to be looked up.
+// to be looked up. What is older than what is known wakes none.
 func (w *waitlist) wake(key string, a *approval.Approval) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if e := w.m[key]; e != nil {
+		if a != nil && e.ended != nil && a.Version < e.ended.Version {
+			return
+		}
 		if e.ended = nil; a != nil && a.Final() {
 			ended := *a
 			e.ended = &ended

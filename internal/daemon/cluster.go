@@ -204,9 +204,7 @@ func (d *Daemon) onChange(ctx context.Context) func(store.Changed) {
 				d.log.Error("chats that moved could not be looked up", "reason", err)
 			}
 		}
-		for _, key := range c.Keys {
-			d.Gate.Upkeep().Wake(key)
-		}
+		d.Gate.Upkeep().Wake(ctx, c.Keys...)
 		if c.People {
 			d.learnAbsences(ctx)
 		}

@@ -63,6 +63,23 @@ func (s *Store) Bare(ctx context.Context, key string) (a approval.Approval, err 
 	return a, nil
 }
 
+const endedByKey = selectApprovals + `a.key = ANY(CAST($1 AS TEXT[])) AND a.status <> 'pending'
+ ORDER BY a.key, d.created_ms, d.id`
+
+// Ended gives those of the approvals of these keys that have ended, with deliveries, in one statement of PostgreSQL.
+// If one is not believed it is a [*Disbelieved].
+func (s *Store) Ended(ctx context.Context, keys []string) ([]approval.Approval, error) {
+	rows, err := s.read.query(ctx, endedByKey, array(keys))
+	if err != nil {
+		return nil, err
+	}
+	all, doubted, err := s.keys.scanApprovals(rows)
+	for _, not := range doubted {
+		return nil, not
+	}
+	return all, err
+}
+
 // Keys finds approvals by name, each once. An id matches exactly, with Owner only
 // that owner's. A code finds the one approval that has it.
 // A prefix finds approvals whose public id is the server's own, at most 100.

@@ -232,9 +232,7 @@ func TestListenFromTheOpening(t *testing.T) {
 	last, all := pendingApproval("bot"), []string(nil)
 	for !slices.Contains(all, last.Key) {
 		c := <-heard
-		for _, key := range c.Keys {
-			gate.Upkeep().Wake(key)
-		}
+		gate.Upkeep().Wake(ctx, c.Keys...)
 		if all == nil {
 			all = []string{}
 			require.NoError(t, a.Append(ctx, nil, event(last, approval.EventVote)))
@@ -249,6 +247,40 @@ func TestListenFromTheOpening(t *testing.T) {
 	require.NotContains(t, all, old.Key)
 	stop()
 	require.NoError(t, <-done)
+}
+
+// Who waits for what another instance ends is woken with it and looks no more. What is still pending wakes none.
+func TestWakeWithWhatAnotherInstanceEnded(t *testing.T) {
+	t.Parallel()
+	url := pgtest.New(t)
+	a, b := openPG(t, url), openPG(t, url)
+	gate := core.NewGate(b.CoreStores(), core.Rules{}, slog.New(slog.DiscardHandler))
+	p, q := create(t, a, pendingApproval("bot"), core.Change{}), create(t, a, pendingApproval("bot"), core.Change{})
+	var watches []*core.Watch
+	for _, key := range []string{p.Key, q.Key} {
+		w := gate.Watch(key)
+		defer w.Stop()
+		_, err := w.Look(ctx, false)
+		require.NoError(t, err)
+		watches = append(watches, w)
+	}
+	require.NoError(t, settle(a, p.Key, approval.Approved))
+	gate.Upkeep().Wake(ctx, q.Key, p.Key, pendingApproval("bot").Key)
+	<-watches[0].Changed()
+	select {
+	case <-watches[1].Changed():
+		t.Error("a pending approval woke who waits for its end")
+	default:
+	}
+	require.NoError(t, b.read.db.Close())
+	seen, err := watches[0].Look(ctx, false)
+	require.NoError(t, err)
+	require.Equal(t, approval.Approved, seen.Status)
+
+	gate.Upkeep().Wake(ctx, p.Key)
+	<-watches[0].Changed()
+	_, err = watches[0].Look(ctx, false)
+	require.Error(t, err, "what could not be read together is looked up by each")
 }
 
 // News that could be read in part only is told in whole, later.
