@@ -24,8 +24,9 @@ type Ballot struct {
 	Unconfirmed   bool   // of a page, that did not ask a second time
 	Proof         string // see [Chats.Confirmation]; empty: the person was not asked a second time
 
-	confirmed  bool // Proof is right
-	atVerifier bool // Chat is the verifier's own: only its people are asked there
+	named      string // the id that was taken for a key without a look-up; another approval's is CodeNotFound
+	confirmed  bool   // Proof is right
+	atVerifier bool   // Chat is the verifier's own: only its people are asked there
 
 	evidence *evidence      // what the desk has of Signed
 	site     assertion.Site // where a yes can be signed

@@ -61,14 +61,18 @@ func KeysCalled(name string) (first, end string) {
 	if first, end = CodeKeys(strings.ToUpper(name)); first != "" {
 		return first, end
 	}
-	const whole = len("00000000-0000-0000-0000-000000000000")
 	prefix := strings.ToLower(name)
-	fits := len(prefix) >= 8 && len(prefix) <= whole
+	fits := len(prefix) >= 8 && len(prefix) <= keyLength
 	if !fits || KeyCode(prefix) == "" || strings.Trim(prefix, "0123456789abcdef-") != "" {
 		return "", ""
 	}
 	return prefix, prefix + "g"
 }
+
+const keyLength = len("00000000-0000-0000-0000-000000000000")
+
+// mayBeKey reports whether a name could be the key of an approval, and not only the beginning of one.
+func mayBeKey(name string) bool { return len(name) == keyLength && KeyCode(name) != "" }
 
 // KeyCode gives the code of an approval by its key, and the empty string for what is
 // no key.

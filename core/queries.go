@@ -12,7 +12,7 @@ import (
 // Get gives one approval: to its owner by its own id, to operators by id, code
 // or prefix. Who is both finds its own first: looking decides nothing.
 func (g *Gate) Get(ctx context.Context, who Caller, ref string) (approval.Approval, error) {
-	key, err := g.Find(ctx, who, ref)
+	key, err := g.find(ctx, who, ref)
 	if err != nil {
 		return approval.Approval{}, err
 	}

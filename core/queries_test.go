@@ -16,6 +16,7 @@ import (
 func TestWhoSeesWhat(t *testing.T) {
 	d := newFixture(t)
 	a := d.submit(t, "ask", func(c *approval.Call) { c.ID = "mine" })
+	b := d.submit(t, "two")
 	other := core.Caller{Token: "other", MayRequest: true}
 	nobody := core.Caller{Token: "nobody"}
 	for name, c := range map[string]struct {
@@ -23,6 +24,10 @@ func TestWhoSeesWhat(t *testing.T) {
 		ref  string
 		want approval.Code
 	}{
+		"its owner by the key":       {who: agent, ref: b.Key},
+		"an operator by the key":     {who: alice, ref: b.Key},
+		"another owner by none":      {who: other, ref: b.Key, want: approval.CodeNotFound},
+		"no scope, no key":           {who: nobody, ref: b.Key, want: approval.CodeForbidden},
 		"its owner by its own id":    {who: agent, ref: "mine"},
 		"not by the key it replaced": {who: agent, ref: a.Key, want: approval.CodeNotFound},
 		"an operator by the code":    {who: alice, ref: strings.ToLower(a.Code)},
@@ -34,8 +39,14 @@ func TestWhoSeesWhat(t *testing.T) {
 	} {
 		got, err := d.Get(t.Context(), c.who, c.ref)
 		require.Equal(t, c.want, approval.CodeOf(err), name)
+		w, err := d.FindAndWatch(t.Context(), c.who, c.ref)
+		require.Equal(t, c.want, approval.CodeOf(err), name)
 		if c.want == "" {
-			require.Equal(t, a.Key, got.Key, name)
+			require.Equal(t, map[bool]string{true: b.Key, false: a.Key}[c.ref == b.Key], got.Key, name)
+			seen, err := w.Look(t.Context(), true)
+			require.NoError(t, err)
+			require.Equal(t, got, *seen, name)
+			w.Stop()
 		}
 	}
 	mine, err := d.List(t.Context(), other, core.Filter{Limit: 9, Owner: "agent"})
@@ -43,12 +54,12 @@ func TestWhoSeesWhat(t *testing.T) {
 	require.Empty(t, mine.Items, "an asker lists its own, whatever it asks for")
 	all, err := d.List(t.Context(), alice, core.Filter{Limit: 9})
 	require.NoError(t, err)
-	require.Len(t, all.Items, 1)
+	require.Len(t, all.Items, 2)
 	_, err = d.List(t.Context(), nobody, core.Filter{Limit: 9})
 	require.Equal(t, approval.CodeForbidden, approval.CodeOf(err))
 	pending, err := d.Chats().PendingCards(t.Context(), 9)
 	require.NoError(t, err)
-	require.Len(t, pending, 1)
+	require.Len(t, pending, 2)
 	byCode, err := d.ByCode(t.Context(), strings.ToLower(a.Code))
 	require.NoError(t, err)
 	require.Equal(t, a.Key, byCode.Key)
@@ -61,6 +72,38 @@ func TestWhoSeesWhat(t *testing.T) {
 	d.submit(t, "two", func(c *approval.Call) { c.ID = "shared" })
 	_, err = d.Get(t.Context(), alice, "shared")
 	require.Equal(t, approval.CodeAmbiguousID, approval.CodeOf(err))
+}
+
+// An operator votes by the server's id without a look-up, and by an id of the asker's that looks like one, but not by the
+// key that such an id has replaced. Who waits by the server's id after the end hears of it at once.
+func TestVoteByWhatLooksLikeAKey(t *testing.T) {
+	d := newFixture(t)
+	own := "0badcafe-0000-4000-8000-000000000000"
+	a := d.submit(t, "ask", func(c *approval.Call) { c.ID = own })
+	_, err := d.VoteAs(t.Context(), alice, a.Key, approval.AllowOnce, "")
+	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
+	_, err = d.VoteAs(t.Context(), alice, own, "perhaps", "")
+	require.Equal(t, approval.CodeInvalidRequest, approval.CodeOf(err))
+	voted, err := d.VoteAs(t.Context(), alice, own, approval.AllowOnce, "")
+	require.NoError(t, err)
+	require.Equal(t, approval.Approved, voted.Status)
+
+	b := d.submit(t, "open")
+	before := d.store.Statements()
+	w, err := d.FindAndWatch(t.Context(), agent, b.Key)
+	require.NoError(t, err)
+	defer w.Stop()
+	require.EqualValues(t, 1, d.store.Statements()-before, "its first look finds it too")
+	_, err = d.VoteAs(t.Context(), alice, b.Key, approval.Deny, "")
+	require.NoError(t, err)
+	<-w.Changed()
+	late, err := d.FindAndWatch(t.Context(), agent, b.Key)
+	require.NoError(t, err)
+	defer late.Stop()
+	got, err := late.Wait(t.Context(), func() (<-chan struct{}, error) { return nil, nil })
+	require.NoError(t, err)
+	require.Equal(t, approval.Denied, got.Status)
+	require.NotEmpty(t, got.Deliveries, "it is given whole")
 }
 
 // Who waits hears of the end at once, and of nothing after they leave.

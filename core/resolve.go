@@ -4,19 +4,36 @@ import (
 	"context"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"approvalbot/internal/approval"
 )
 
-// Find gives the key of the approval that Get gives.
-func (g *Gate) Find(ctx context.Context, who Caller, ref string) (string, error) {
+// find gives the key of the approval that Get gives.
+func (g *Gate) find(ctx context.Context, who Caller, ref string) (string, error) {
 	if who.MayRequest {
 		if key, err := g.ownKey(ctx, who, ref); err == nil || approval.CodeOf(err) == approval.CodeUnavailable {
 			return key, err
 		}
 	}
 	return g.resolve(ctx, who, ref)
+}
+
+// FindAndWatch watches the approval that Get gives. Stop the watch in the end.
+func (g *Gate) FindAndWatch(ctx context.Context, who Caller, ref string) (*Watch, error) {
+	if mayBeKey(ref) {
+		w := g.expect(ref)
+		a, err := g.store.Bare(ctx, ref)
+		if err == nil && a.ID == ref && (who.MayDecide || who.MayRequest && a.Owner == who.Token) {
+			w.final = a.Final()
+			w.looked = !w.final
+			return w, nil
+		}
+		w.Stop()
+	}
+	key, err := g.find(ctx, who, ref)
+	if err != nil {
+		return nil, err
+	}
+	return g.Watch(key), nil
 }
 
 // resolve finds the key behind a reference. An owner's own id matches exactly.
@@ -41,7 +58,7 @@ func (g *Gate) resolve(ctx context.Context, who Caller, ref string) (string, err
 			return n.Key, nil
 		}
 	}
-	if len(ref) >= 8 && len(ref) != len(uuid.Nil.String()) { // nothing has a whole id as its prefix but itself
+	if len(ref) >= 8 && len(ref) != keyLength { // nothing has a whole id as its prefix but itself
 		// Always, so that an asker's own id that looks like another approval's
 		// prefix is ambiguous and never answers for it.
 		more, err := g.store.Keys(ctx, NameQuery{Prefix: strings.ToLower(ref)})

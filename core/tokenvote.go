@@ -41,15 +41,25 @@ func (g *Gate) VoteAs(
 		return approval.Approval{}, approval.Refuse(approval.CodeForbidden,
 			"This token may not decide: it needs the scope operator.approvals and a person.")
 	}
+	ballot := Ballot{
+		Voter: approval.Voter{Channel: "api", UserID: who.Token}, Decision: d, Reason: reason, After: said(after),
+		ReceivedMs: nowMs(),
+	}
+	known := d == approval.Deny || d == approval.Retry || d.Allows()
+	if known && d != approval.Retry && mayBeKey(ref) { // mostly it is one, and needs no look-up
+		b := ballot
+		b.named = ref
+		a, err := g.Vote(ctx, ref, b)
+		if a.Key != "" || approval.CodeOf(err) != approval.CodeNotFound {
+			return a, err
+		}
+	}
 	key, err := g.resolve(ctx, who, ref)
 	if err != nil {
 		return approval.Approval{}, err
 	}
-	if d != approval.Deny && d != approval.Retry && !d.Allows() {
+	if !known {
 		return approval.Approval{}, approval.Invalid(approval.FieldError{Field: "decision", Problem: decisionRule})
 	}
-	return g.Vote(ctx, key, Ballot{
-		Voter: approval.Voter{Channel: "api", UserID: who.Token}, Decision: d, Reason: reason, After: said(after),
-		ReceivedMs: nowMs(),
-	})
+	return g.Vote(ctx, key, ballot)
 }

@@ -88,7 +88,7 @@ func (g *Gate) voteOnce(
 		}
 	}
 	return g.update(ctx, key, func(a approval.Approval) (Change, error) {
-		if b.Code != "" && b.Code != a.Code {
+		if b.Code != "" && b.Code != a.Code || b.named != "" && b.named != a.ID {
 			return Change{}, approval.NotFound()
 		}
 		if b.deniesRound(a, nowMs()) {

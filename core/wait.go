@@ -72,6 +72,7 @@ type Watch struct {
 	entry  *waiter
 	next   <-chan struct{}
 	looked bool
+	final  bool // it was seen to have ended, before the first Look
 }
 
 // Watch begins to watch the approval of that key; call Stop in the end.
@@ -79,7 +80,7 @@ func (g *Gate) Watch(key string) *Watch {
 	return &Watch{gate: g, key: key, entry: g.waits.join(key)}
 }
 
-// expect watches an approval that is about to be created with that key, as if it had
+// expect watches an approval that is about to be created, or looked at, with that key, as if it had
 // been looked at then.
 func (g *Gate) expect(key string) *Watch {
 	w := g.Watch(key)
@@ -98,7 +99,7 @@ func (w *Watch) Look(ctx context.Context, whole bool) (*approval.Approval, error
 	if ended != nil && !first {
 		return ended, nil
 	}
-	if !whole {
+	if !whole && !w.final {
 		if a, err := w.gate.store.Bare(ctx, w.key); err != nil || !a.Status.Final() {
 			return &a, err
 		}

@@ -79,11 +79,11 @@ func (s *Server) get(c *call) (answer, error) {
 	if wait <= 0 {
 		return s.getNow(c)
 	}
-	key, err := s.gate.Find(context.WithoutCancel(c.ctx), c.who, c.id)
+	w, err := s.gate.FindAndWatch(context.WithoutCancel(c.ctx), c.who, c.id)
 	if err != nil {
 		return answer{}, err
 	}
-	a, err := s.await(c, wait, s.gate.Watch(key))
+	a, err := s.await(c, wait, w)
 	return s.shown(c, a, err)
 }
 

@@ -142,11 +142,11 @@ func (d hookApprovals) Create(
 // Get gives [hook.ErrStopping] with what is still pending when the server stops.
 func (d hookApprovals) Get(ctx context.Context, id string, wait time.Duration) (api.Approval, error) {
 	c := d.step(ctx, nil)
-	key, err := d.s.gate.Find(context.WithoutCancel(ctx), c.who, id)
+	w, err := d.s.gate.FindAndWatch(context.WithoutCancel(ctx), c.who, id)
 	if err != nil {
 		return api.Approval{}, hookProblem(err)
 	}
-	a, err := d.s.await(c, wait, d.s.gate.Watch(key))
+	a, err := d.s.await(c, wait, w)
 	if err != nil {
 		return api.Approval{}, hookProblem(err)
 	}

@@ -180,7 +180,7 @@ func TestWaitThoughNobodyTells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
 		d.pending("w")
-		key, err := d.gate.Find(t.Context(), requesting, "w")
+		w, err := d.gate.Get(t.Context(), requesting, "w")
 		require.NoError(t, err)
 		st := &sickStore{Store: d.store}
 		other := core.NewGate(st.CoreStores(), d.rules, slog.New(slog.DiscardHandler)) // of an instance that hears nothing
@@ -188,7 +188,7 @@ func TestWaitThoughNobodyTells(t *testing.T) {
 		defer cancel()
 		ended := make(chan *approval.Approval, 1)
 		go func() {
-			a, err := other.Wait(ctx, key, d.srv.Tokens.Standing(auth.Hash(secretOf("agent")), requesting))
+			a, err := other.Wait(ctx, w.Key, d.srv.Tokens.Standing(auth.Hash(secretOf("agent")), requesting))
 			if err != nil {
 				t.Error(err)
 			}
