@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"approvalbot/internal/approval"
@@ -12,6 +13,10 @@ const (
 	readHead    = `SELECT seq, hash FROM log_head WHERE id = 1`
 	moveHead    = `UPDATE log_head SET seq = $1, hash = $2 WHERE id = 1 AND seq = $3`
 	insertEvent = `INSERT INTO events (seq, at_ms, type, key, owner, data, hash) VALUES ($1, $2, $3, $4, $5, $6, $7)`
+	// insertEvents is insertEvent for many, in one statement of PostgreSQL.
+	insertEvents = `INSERT INTO events (seq, at_ms, type, key, owner, data, hash)
+ SELECT * FROM unnest(CAST($1 AS BIGINT[]), CAST($2 AS BIGINT[]), CAST($3 AS TEXT[]), CAST($4 AS TEXT[]),
+ CAST($5 AS TEXT[]), CAST($6 AS TEXT[]), CAST($7 AS TEXT[]))`
 	// The log's start comes in the same statement: both are of one moment.
 	readLog = `SELECT seq, at_ms, type, key, owner, data, hash, (SELECT value FROM meta WHERE name = 'log-start')
  FROM events WHERE seq >= $1 ORDER BY seq LIMIT $2`
@@ -28,6 +33,7 @@ func (b *batch) chain() error {
 		return err
 	}
 	before := head.seq
+	var all eventColumns
 	for _, e := range b.done.events {
 		head.seq++
 		e.Seq = head.seq
@@ -35,15 +41,33 @@ func (b *batch) chain() error {
 			e.Data = json.RawMessage("{}")
 		}
 		head.hash = approval.ChainHash(head.hash, e)
-		if err := b.put(insertEvent, e.Seq, e.AtMs, string(e.Type), e.Key, e.Owner, string(e.Data), head.hash); err != nil {
+		if b.dialect.many {
+			all.add(e, head.hash)
+		} else if err := b.put(insertEvent, e.Seq, e.AtMs, string(e.Type), e.Key, e.Owner, string(e.Data), head.hash); err != nil {
 			return err
 		}
 	}
 	if b.dialect.many { // it is locked
-		return b.put(moveHead, head.seq, head.hash, before)
+		return errors.Join(b.put(insertEvents, all.args()...), b.put(moveHead, head.seq, head.hash, before))
 	}
 	b.moved = &head
 	return b.putNumber(1, moveHead, head.seq, head.hash, before)
+}
+
+// eventColumns are events with their hashes, column by column.
+type eventColumns struct {
+	seq, atMs                    []int64
+	kind, key, owner, data, hash []string
+}
+
+func (c *eventColumns) add(e approval.Event, hash string) {
+	c.seq, c.atMs = append(c.seq, e.Seq), append(c.atMs, e.AtMs)
+	c.kind, c.key, c.owner = append(c.kind, string(e.Type)), append(c.key, e.Key), append(c.owner, e.Owner)
+	c.data, c.hash = append(c.data, string(e.Data)), append(c.hash, hash)
+}
+
+func (c *eventColumns) args() []any {
+	return []any{c.seq, c.atMs, c.kind, c.key, c.owner, c.data, c.hash}
 }
 
 // takeHead gives the head as it is, and keeps others from moving it. Where this

@@ -65,6 +65,7 @@ func TestPostgresText(t *testing.T) {
 			return []core.Change{{Approval: a, New: true}}, nil
 		})
 		require.Equal(t, approval.CodeInvalidRequest, approval.CodeOf(err))
+		require.Error(t, s.Append(ctx, nil, approval.Event{AtMs: 1, Type: approval.EventVote, Owner: odd}))
 		require.NoError(t, s.SaveInbound(ctx, []approval.Inbound{{InboundRef: approval.InboundRef{Source: "x", ID: int64(len(odd))}, Body: []byte(odd)}}))
 	}
 	create(t, s, pendingApproval("bot"), core.Change{})
