@@ -43,7 +43,10 @@ func (b *batch) chain() error {
 		head.hash = approval.ChainHash(head.hash, e)
 		if b.dialect.many {
 			all.add(e, head.hash)
-		} else if err := b.put(insertEvent, e.Seq, e.AtMs, string(e.Type), e.Key, e.Owner, string(e.Data), head.hash); err != nil {
+			continue
+		}
+		err := b.put(insertEvent, e.Seq, e.AtMs, string(e.Type), e.Key, e.Owner, string(e.Data), head.hash)
+		if err != nil {
 			return err
 		}
 	}
