@@ -106,3 +106,27 @@ func TestNothingWaitsAfterAPanic(t *testing.T) {
 	})
 	require.Empty(t, g.waits.m)
 }
+
+// What another instance was read to have ended may be older than what this one has committed since: it wakes none.
+func TestWhatIsOlderThanKnownWakesNone(t *testing.T) {
+	waits := &waitlist{m: map[string]*waiter{}}
+	e := waits.join("k")
+	defer waits.leave("k", e)
+	at := func(version int64) *approval.Approval {
+		return &approval.Approval{Names: approval.Names{Version: version}, Ended: approval.Ended{Status: approval.Approved}}
+	}
+	waits.wake("k", at(3))
+	fired, ended := waits.next(e)
+	require.EqualValues(t, 3, ended.Version)
+	waits.wake("k", at(2))
+	_, ended = waits.next(e)
+	require.EqualValues(t, 3, ended.Version)
+	select {
+	case <-fired:
+		t.Error("it woke who knows better")
+	default:
+	}
+	waits.wake("k", nil)
+	<-fired
+	require.Equal(t, []string{"k"}, waits.awaited([]string{"j", "k"}))
+}
