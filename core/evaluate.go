@@ -34,6 +34,7 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call approval.Call) (p 
 		}
 	}
 	call.Explain = who.MayDecide // nobody else is told which rule spoke
+	call.Scope = who.MayDecide
 	var sealed approval.Sealed
 	var c consulted
 	call, sealed, c, err = g.judge(ctx, who, call, rules)

@@ -100,7 +100,7 @@ func (g *Gate) pattern(ctx context.Context, who Caller, r PatternRequest) (appro
 	if err != nil {
 		return approval.Grant{}, err
 	}
-	j := g.rules.Load().Policy.Judge(ctx, approval.Call{ToolName: "exec", Params: argv, AgentID: r.AgentID})
+	j := g.rules.Load().Policy.Judge(ctx, approval.Call{ToolName: "exec", Params: argv, AgentID: r.AgentID, Scope: true})
 	if j.GrantScope.Program == "" || len(j.GrantScope.Words) == 0 {
 		return approval.Grant{}, approval.Invalid(approval.FieldError{Field: "pattern", Problem: "cannot be granted: give the program by name, " +
 			"then its subcommand, as plain words before any * or option; a wrapper or an interpreter is never what is trusted, " +

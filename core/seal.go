@@ -8,7 +8,7 @@ import (
 func asCall(a approval.Approval, tool string, params []byte, bind *approval.Bind) approval.Call {
 	return approval.Call{ToolName: tool, Params: params, Bind: bind,
 		AgentID: a.AgentID, TokensAgent: a.TokensAgent, SessionKey: a.SessionKey,
-		Origin: a.Origin, Requester: a.Requester, Context: a.Context, Dialect: a.Dialect, Owner: a.Owner}
+		Origin: a.Origin, Requester: a.Requester, Context: a.Context, Dialect: a.Dialect, Owner: a.Owner, Scope: true}
 }
 
 // KeptSinceMs is since when the sealed call has been kept for a retry

@@ -6,7 +6,7 @@ type Judgement struct {
 	Assessment Assessment
 	Rule       Rule       // whose yes is needed, when Outcome is OutcomeAsk
 	Offers     []Decision // what people may decide, narrowest first, Deny last
-	GrantScope GrantScope // what a grant for this call may cover
+	GrantScope GrantScope // what a grant for this call may cover; of an allowed call only with MustAsk or Scope
 	Why        []string   // sentences for people: why this class, why it asks or is refused
 	Reason     string     // one sentence for the asker, when Outcome is OutcomeDeny
 	Votes      []Vote     // of automatic factors

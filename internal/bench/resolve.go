@@ -35,12 +35,15 @@ func throughput(b bench) error {
 		for _, x := range []struct {
 			many, single string
 			addr         string
-		}{{hand, hand1, ref.addr}, {ours, one, d.addr}} {
+			pid          int
+		}{{hand, hand1, ref.addr, ref.cmd.Process.Pid}, {ours, one, d.addr, d.cmd.Process.Pid}} {
+			used := processorTime(x.pid)
 			got, err := roundTrip([]string{x.addr}, 64, 3000)
 			if err != nil {
 				return err
 			}
 			s.add(x.many, got.perSecond)
+			s.add(x.many+": CPU of the server", us(processorTime(x.pid)-used)/float64(got.count))
 			if got, err = roundTrip([]string{x.addr}, 1, 200); err != nil {
 				return err
 			}
@@ -50,7 +53,9 @@ func throughput(b bench) error {
 	}
 	s.row(alone, "/s")
 	s.row(hand, "/s")
+	s.row(hand+": CPU of the server", "µs")
 	s.row(ours, "/s")
+	s.row(ours+": CPU of the server", "µs")
 	s.atLeast("… against the reference", "×", 0.5)
 	s.row(hand1, "ms")
 	s.row(one, "ms")

@@ -110,10 +110,13 @@ func (e *Engine) conclude(j *judging) approval.Judgement {
 	}
 	who, own := max(j.base, j.class), new(lists)
 	out := approval.Judgement{
-		Outcome: j.outcome, Rule: e.rule(own.factors[:0], who, j.agent.terms), GrantScope: j.reach(e, who),
+		Outcome: j.outcome, Rule: e.rule(own.factors[:0], who, j.agent.terms),
 		Reason: j.reason, Votes: j.votes, Form: j.form(),
 		Assessment: approval.Assessment{RiskClass: j.class, SideEffects: j.sideEffects().Names(own.effects[:0]),
 			Confidence: 1, Source: "static"},
+	}
+	if j.outcome != approval.OutcomeAllow || j.Call.MustAsk || j.Call.Scope {
+		out.GrantScope = j.reach(e, who)
 	}
 	if j.doubts() {
 		out.Assessment.Confidence = 0.5

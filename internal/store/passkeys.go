@@ -29,7 +29,7 @@ const (
  WHERE id = $1 AND sign_count = $2`
 
 	passkeyLog = `SELECT type, data FROM events
- WHERE type IN ('passkey.enrolled', 'passkey.removed', 'passkey.suspended') ORDER BY seq`
+ WHERE type = 'passkey.enrolled' OR type = 'passkey.removed' OR type = 'passkey.suspended' ORDER BY seq`
 
 	countCeremonies = `SELECT COUNT(*) FROM ceremonies WHERE kind = $1 AND expires_ms > $2`
 	keepCeremony    = `INSERT INTO ceremonies (id, kind, expires_ms, body, mac) VALUES ($1, $2, $3, $4, $5)

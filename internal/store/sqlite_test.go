@@ -143,7 +143,7 @@ func TestPlans(t *testing.T) {
 		list(core.Filter{ToolName: "x", SessionKey: "y"}):                       "approvals_newest",
 		list(core.Filter{Owner: "x", Status: approval.Denied, SessionKey: "y"}): "approvals_owner",
 		list(core.Filter{Status: approval.Pending, ToolName: "x"}):              "approvals_pending_newest",
-		readLog: "INTEGER PRIMARY KEY", readOutcome: "events_outcome", ofPage: "events_outcome", ofOne: "events_outcome",
+		readLog: "INTEGER PRIMARY KEY", readOutcome: "events_outcome", readLegible: "events_outcome", ofPage: "events_outcome", ofOne: "events_outcome",
 		passkeyLog: "events_passkeys", countAbsences: "events_absences",
 	} {
 		args := make([]any, strings.Count(query, "$"))
