@@ -84,6 +84,7 @@ func Serve(ctx context.Context, s Start) error {
 			log.Warn("the client files beside the configuration were not given this desk's keys", "error", err)
 		}
 	}
+	keepHeapFloor(config.NewEnviron(s.Environ)["GOGC"])
 	if err := d.Run(ctx, ln); err != nil {
 		return err
 	}
