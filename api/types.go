@@ -89,7 +89,7 @@ type Approval struct {
 	ResolvedAtMs int64 `json:"resolvedAtMs,omitzero"`
 	ClaimUntilMs int64 `json:"claimUntilMs,omitzero" doc:"Until when an approved call may be claimed."`
 	ClaimedAtMs  int64 `json:"claimedAtMs,omitzero" doc:"When the call was handed out."`
-	RevokedAtMs  int64 `json:"revokedAtMs,omitzero" doc:"When an operator took it back."`
+	RevokedAtMs  int64 `json:"revokedAtMs,omitzero" doc:"When an operator took it back, or its asker, who no longer waits."`
 
 	RevokedBy    string  `json:"revokedBy,omitzero" doc:"Who took it back, as in decidedBy, or token:ops."`
 	RevokeReason string  `json:"revokeReason,omitzero" doc:"Why, in their words; reason and decidedBy stay those of the yes."`

@@ -114,6 +114,13 @@ func howItEnded(a approval.Approval, r Reader) Words {
 	}
 	decision := display.UpperFirst(decisionTexts()[a.Decision]) + by
 	switch {
+	case a.GoneAtMs != 0 && a.Retries == 0:
+		said := when(a.ResolvedAtMs, "⌛ "+decision)
+		if a.RevokedAtMs != 0 {
+			return append(said, Word{Text: ", but the agent that asked is gone: it will not run"})
+		}
+		said = append(said, Word{Text: ", but the agent did not take it in " + SpanText(approval.ClaimWindowMs) + ": it did not run"})
+		return append(said, asksAgain(a, r)...)
 	case a.RevokedAtMs != 0:
 		back := when(a.RevokedAtMs, "↩️ Taken back by "+people.People([]string{a.RevokedBy}))
 		ran := ", before it ran"

@@ -54,8 +54,8 @@ func denied(why string) Verdict { return Verdict{Why: why} }
 // Ask asks the desk for a call and waits for people until the given time. Nothing is
 // allowed that was not claimed. What is still pending then goes on being asked where the
 // call names its session, and the same call again joins it, or takes it once it is
-// approved; without a session it is withdrawn. It is withdrawn too when ctx ends first:
-// nobody waits for it any more.
+// approved; without a session it is withdrawn. It is withdrawn too when ctx ends first, also
+// if it is approved by then: nobody waits for it any more.
 func Ask(ctx context.Context, d Approvals, c Call, until time.Time) Verdict {
 	q := &question{desk: d, call: c, until: until}
 	a, err := q.create(ctx)
@@ -78,7 +78,8 @@ func Ask(ctx context.Context, d Approvals, c Call, until time.Time) Verdict {
 		return denied("the approval is another session's; call the same again")
 	case a.Claim != nil:
 		return Verdict{Allow: true, Policy: byPolicy(a), Why: decidedBy(a)}
-	case ctx.Err() != nil:
+	case ctx.Err() != nil: // or its yes could be taken up by a later call
+		q.withdraw(ctx, a, "whoever asked has gone")
 		return denied(gone)
 	}
 	claiming, cancel := context.WithTimeout(ctx, claimTime)

@@ -234,3 +234,22 @@ func TestDecidedBy(t *testing.T) {
 		require.Equal(t, want, decidedBy(a))
 	}
 }
+
+// A runtime that goes while its call is being allowed takes the yes with it: a later call could claim it.
+func TestAsk_T30_GoneAtTheYes(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var asked []string
+	desk := deskOf(func(r *http.Request) (int, any, error) {
+		asked = append(asked, r.URL.Path)
+		if r.Method == http.MethodGet {
+			a := pending
+			a.Status = api.Approved
+			cancel()
+			return 200, a, nil
+		}
+		return 201, pending, nil
+	})
+	v := Ask(ctx, desk, inSession, time.Now().Add(time.Hour))
+	require.Equal(t, Verdict{Why: gone}, v)
+	require.Equal(t, "/v1/approvals/a/withdraw", asked[len(asked)-1])
+}
