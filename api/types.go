@@ -62,6 +62,7 @@ type Approval struct {
 	Requester     *Requester `json:"requester" doc:"The human who asked the agent, as told by the owner."`
 	Justification string     `json:"justification" doc:"The asker's words."`
 	ActionSummary string     `json:"actionSummary" doc:"The asker's words."`
+	From          *From      `json:"from,omitzero" doc:"The asker's words about which agent asks, and from where."`
 
 	RiskClass   string   `json:"riskClass" enum:"R0,R1,R2,R3,R4" doc:"R0 reads only … R4 has a high impact."`
 	SideEffects []string `json:"sideEffects" enum:"filesystem_read,filesystem_write,process_exec,network_read,external_write,message_send,payment,credential_access,security_change,data_loss,none" doc:"What the call would do, as far as is known."`

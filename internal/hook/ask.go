@@ -131,11 +131,23 @@ func (q *question) create(ctx context.Context) (api.Approval, error) {
 	opts := api.CreateOptions{Claim: true, ClaimID: rand.Text(), Resume: req.SessionKey != ""}
 	q.id = req.ID
 	a, err := q.desk.Create(ctx, req, opts)
+	if req.Context != nil && req.Context.From != nil && invalid(err) { // an older desk does not know that
+		said := *req.Context
+		said.From = nil
+		req.Context = &said
+		a, err = q.desk.Create(ctx, req, opts)
+	}
 	if req.ID == "" || !q.used(a, err) {
 		return a, err
 	}
 	req.ID, q.id = "", ""
 	return q.desk.Create(ctx, req, opts)
+}
+
+// invalid reports a refusal of the request's own members.
+func invalid(err error) bool {
+	var refused *api.Problem
+	return errors.As(err, &refused) && refused.Code == "invalid_request"
 }
 
 // used reports whether what answered a call's id is another call, or is over.
