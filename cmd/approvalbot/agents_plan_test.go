@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -87,5 +88,41 @@ func TestAgents_T26_CodexHidesTyping(t *testing.T) {
 		got := <-done
 		require.NoError(t, got.err, got.result.Output)
 		require.Equal(t, !c.asks, strings.Contains(strings.Join(got.result.Read, "\n"), "first line"), "%v", got.result.Read)
+	}
+}
+
+// The example for CI: a yes lets the call run; a no, a request that expires and a desk that is gone do not.
+func TestAgents_T30_InCI(t *testing.T) {
+	t.Parallel()
+	script, err := filepath.Abs("../../examples/agents-in-ci/claude.sh")
+	require.NoError(t, err)
+	for _, how := range []string{"Allow once", "Deny", "expires", "no desk"} {
+		l := lab(t, "claude-code")
+		r := newRig(t, asksAlways, func(r *rig) {
+			if how == "expires" {
+				r.tools += "    timeoutMs: 6000\n"
+			}
+		})
+		done := make(chan running, 1)
+		go func() {
+			got, err := l.Try(t.Context(), func(ctx context.Context) (string, error) {
+				cmd := exec.CommandContext(ctx, script, "clean up")
+				cmd.Dir, cmd.Env = l.Project, append(l.Env(), "APPROVALBOT_SERVER="+r.url, "APPROVALBOT_TOKEN="+agentSecret)
+				out, err := cmd.CombinedOutput()
+				return string(out), err
+			})
+			done <- running{got, err}
+		}()
+		switch how {
+		case "no desk":
+			r.stop()
+		case "expires":
+			r.settled(r.group, r.asked(live.Command()).ID, "Nobody answered in 6 s")
+		default:
+			r.tap(r.alice, r.group, r.asked(live.Command()).ID, how)
+		}
+		got := endOf(t, done)
+		require.Equal(t, how == "Allow once", got.Ran, "%s: %v\n%s", how, got.Read, got.Output)
+		t.Logf("%s: %v", how, got.Read)
 	}
 }
