@@ -126,3 +126,43 @@ func TestAgents_T30_InCI(t *testing.T) {
 		t.Logf("%s: %v", how, got.Read)
 	}
 }
+
+// In the terminal Claude Code says what it waits for while its installed hook asks.
+func TestAgents_T30_TheTerminalSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, asksAlways)
+	l := installed(t, r, "claude-code")
+	seed := fmt.Sprintf(`{"hasCompletedOnboarding": true, "customApiKeyResponses": {"approved": ["x"]},
+		"projects": {%q: {"hasTrustDialogAccepted": true}}}`, l.Project)
+	require.NoError(t, os.WriteFile(filepath.Join(l.Home, ".claude.json"), []byte(seed), 0o600))
+	screen := openTerminal(t, l, "--permission-mode", "default", "clean up the build folder")
+	card := r.asked(live.Command())
+	require.Contains(t, card.Text, "From: Claude Code")
+	screen.shows("asking the approval desk")
+	r.tap(r.alice, r.group, card.ID, "Allow once")
+	screen.shows("FINAL:")
+	require.NoDirExists(t, filepath.Join(l.Project, "build"))
+}
+
+// The installed hook asks about the plan, too, with its text: what the person says is what the terminal goes by.
+func TestAgents_T30_APlanThroughTheHook(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(r *rig) { r.agentHas = ", agentId: main" })
+	l := installed(t, r, "claude-code")
+	seed := fmt.Sprintf(`{"hasCompletedOnboarding": true, "customApiKeyResponses": {"approved": ["x"]},
+		"projects": {%q: {"hasTrustDialogAccepted": true}}}`, l.Project)
+	require.NoError(t, os.WriteFile(filepath.Join(l.Home, ".claude.json"), []byte(seed), 0o600))
+	useTool(l, "ExitPlanMode", "", map[string]any{})
+	l.Model.Saw = func(request []byte) {
+		if name := planFile.Find(request); name != nil {
+			require.NoError(t, os.MkdirAll(filepath.Dir(string(name)), 0o700))
+			require.NoError(t, os.WriteFile(string(name), []byte("1. look at build\n2. delete all of it"), 0o600))
+		}
+	}
+	screen := openTerminal(t, l, "--permission-mode", "plan", "clean up the build folder")
+	card := r.asked("delete all of it")
+	require.Contains(t, card.Text, "to go by its plan")
+	r.tap(r.alice, r.group, card.ID, "Deny")
+	screen.shows("FINAL:")
+	require.Contains(t, strings.Join(l.Model.Read(), "\n"), "denied by alice")
+}
