@@ -37,7 +37,7 @@ check: lint ## for every commit: lint, and the tests that start no whole desk, d
 RELEASED ?= 0.1.0
 
 # What make agents installs from npm, and how long its slow person takes: beyond a minute some clients give up.
-AGENTS      ?= claude-code codex gemini-cli qwen-code copilot-cli opencode cline libraries
+AGENTS      ?= claude-code codex gemini-cli qwen-code copilot-cli opencode cline libraries claude-agent-sdk
 AGENTS_SLOW ?= 70s
 
 agents: ## the real agent runtimes' clients against the desk, with a fake model; installs them under bin/agents (npm, 2 GB)

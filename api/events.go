@@ -47,7 +47,7 @@ type Event struct {
 
 	CreatedAtMs int64 `json:"createdAtMs"`
 	ExpiresAtMs int64 `json:"expiresAtMs"`
-	RevokedAtMs int64 `json:"revokedAtMs,omitzero" doc:"Of .revoked: when an operator took it back."`
+	RevokedAtMs int64 `json:"revokedAtMs,omitzero" doc:"Of .revoked: when an operator took it back, or its asker, who no longer waits."`
 
 	RevokedBy string   `json:"revokedBy,omitzero" doc:"Of .revoked: who took it back, as in decidedBy, or token:ops."`
 	Absence   *Absence `json:"absence,omitzero" doc:"Of person.away and person.back, which say nothing of an approval."`

@@ -46,6 +46,16 @@ type Context struct {
 	ToolDescription string `json:"toolDescription,omitzero" maxLength:"4000" doc:"What the tool says of itself."`
 	Terminal        string `json:"terminal,omitzero" enum:"open,possible" doc:"The command has a terminal (open) or may have one with GIT_PAGER and GH_PAGER set to cat (possible), and what is typed there later is not asked for. It only makes the answer stricter."`
 	Tool            *Tool  `json:"tool,omitzero" doc:"What a bridge to a tool server knows of the tool."`
+	From            *From  `json:"from,omitzero" doc:"Which agent asks, and from where; shown as a claim."`
+}
+
+// From is what is said of the agent that asks, beside its token's name. Nothing is judged by it.
+type From struct {
+	Runtime      string `json:"runtime,omitzero" maxLength:"256" doc:"The agent's program, such as Claude Code."`
+	SubagentType string `json:"subagentType,omitzero" maxLength:"256" doc:"The kind of agent that another one has started."`
+	SubagentID   string `json:"subagentId,omitzero" maxLength:"256" doc:"Its id in the runtime."`
+	Branch       string `json:"branch,omitzero" maxLength:"256" doc:"The branch that is checked out in the working directory, or the short hash of its commit."`
+	Worktree     string `json:"worktree,omitzero" maxLength:"256" doc:"The name of the git worktree, if it is not the repository's main one."`
 }
 
 // Tool is what a bridge to a tool server (MCP) knows of a tool. It may only make the

@@ -62,6 +62,7 @@ type Approval struct {
 	Requester     *Requester `json:"requester" doc:"The human who asked the agent, as told by the owner."`
 	Justification string     `json:"justification" doc:"The asker's words."`
 	ActionSummary string     `json:"actionSummary" doc:"The asker's words."`
+	From          *From      `json:"from,omitzero" doc:"The asker's words about which agent asks, and from where."`
 
 	RiskClass   string   `json:"riskClass" enum:"R0,R1,R2,R3,R4" doc:"R0 reads only … R4 has a high impact."`
 	SideEffects []string `json:"sideEffects" enum:"filesystem_read,filesystem_write,process_exec,network_read,external_write,message_send,payment,credential_access,security_change,data_loss,none" doc:"What the call would do, as far as is known."`
@@ -89,7 +90,7 @@ type Approval struct {
 	ResolvedAtMs int64 `json:"resolvedAtMs,omitzero"`
 	ClaimUntilMs int64 `json:"claimUntilMs,omitzero" doc:"Until when an approved call may be claimed."`
 	ClaimedAtMs  int64 `json:"claimedAtMs,omitzero" doc:"When the call was handed out."`
-	RevokedAtMs  int64 `json:"revokedAtMs,omitzero" doc:"When an operator took it back."`
+	RevokedAtMs  int64 `json:"revokedAtMs,omitzero" doc:"When an operator took it back, or its asker, who no longer waits."`
 
 	RevokedBy    string  `json:"revokedBy,omitzero" doc:"Who took it back, as in decidedBy, or token:ops."`
 	RevokeReason string  `json:"revokeReason,omitzero" doc:"Why, in their words; reason and decidedBy stay those of the yes."`

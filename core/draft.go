@@ -34,7 +34,7 @@ func outline(who Caller, call approval.Call, fingerprint string, j approval.Judg
 	a := approval.Approval{
 		Names:   approval.Names{ID: call.ID, Owner: who.Token},
 		Ended:   approval.Ended{Status: approval.Pending},
-		Asked:   approval.Asked{ToolName: call.ToolName, Fingerprint: fingerprint, Form: j.Form, Bind: call.Bind, AgentID: call.AgentID, TokensAgent: call.TokensAgent, SessionKey: call.SessionKey, Context: call.Context.Stored(), Dialect: call.Dialect, Requester: call.Requester, CallbackURL: call.CallbackURL, Justification: display.Redact(call.Justification), ActionSummary: display.Redact(call.ActionSummary), CreatedAtMs: now, ExpiresAtMs: now + timeout},
+		Asked:   approval.Asked{ToolName: call.ToolName, Fingerprint: fingerprint, Form: j.Form, Bind: call.Bind, AgentID: call.AgentID, TokensAgent: call.TokensAgent, SessionKey: call.SessionKey, Context: redactedFrom(call.Context.Stored()), Dialect: call.Dialect, Requester: call.Requester, CallbackURL: call.CallbackURL, Justification: display.Redact(call.Justification), ActionSummary: display.Redact(call.ActionSummary), CreatedAtMs: now, ExpiresAtMs: now + timeout},
 		Judged:  approval.Judged{Assessment: j.Assessment, Why: j.Why, PolicyHash: rules.Policy.Hash(), Rule: j.Rule, Subject: subject(j, call), Unreached: j.Unreached == approval.OutcomeAllow, Solo: rules.Solo},
 		Voted:   approval.Voted{Votes: withVoteTimes(j.Votes, now)},
 		Contact: approval.Contact{Reached: true},
@@ -93,4 +93,13 @@ func withVoteTimes(votes []approval.Vote, now int64) []approval.Vote {
 		votes[i].DecidedAtMs = now
 	}
 	return votes
+}
+
+// redactedFrom hides what looks like a secret in claims about where a call comes from.
+func redactedFrom(c approval.CallContext) approval.CallContext {
+	f := &c.From
+	for _, s := range []*string{&f.Runtime, &f.SubagentType, &f.SubagentID, &f.Branch, &f.Worktree} {
+		*s = display.Redact(*s)
+	}
+	return c
 }

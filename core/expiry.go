@@ -14,7 +14,7 @@ import (
 // true.
 func tick(a approval.Approval, routes Routes, unreachable map[approval.Target]approval.Unreachable, now int64) (_ Change, lookUp bool) {
 	if a.Final() {
-		return Change{Approval: a, Unchanged: true}, false
+		return unclaimed(a, now), false
 	}
 	if now >= a.ExpiresAtMs {
 		return expire(a, now), false
@@ -71,6 +71,9 @@ func expire(a approval.Approval, now int64) Change {
 
 // TimerMs is when time next asks something of the approval; 0: never.
 func TimerMs(a approval.Approval) int64 {
+	if awaitsClaim(a) {
+		return a.ClaimUntilMs
+	}
 	if a.Final() {
 		return 0
 	}

@@ -142,7 +142,7 @@ func resumed(a approval.Approval, by approval.Approval, alias string, now int64)
 // judgedLike reports whether policy saw the same of both: the same rules, and the same
 // call in the same context.
 func judgedLike(a approval.Approval, b approval.Approval) bool {
-	sameCall := a.Context == b.Context && a.Dialect == b.Dialect && equal(a.Origin, b.Origin)
+	sameCall := a.Context.Judged() == b.Context.Judged() && a.Dialect == b.Dialect && equal(a.Origin, b.Origin)
 	return a.PolicyHash == b.PolicyHash && sameCall
 }
 

@@ -11,13 +11,17 @@ import (
 )
 
 // Tick does what time asks of one approval: expiry, fallback targets, the word
-// that nobody could be asked, and the steps of the plan.
+// that nobody could be asked, the steps of the plan, and the end of the time to claim it.
 func (g *Gate) Tick(ctx context.Context, key string) error {
 	var unreachable map[approval.Target]approval.Unreachable
 	var lookUp, otherRules bool // what is to be known first: who is unreachable, what other rules say
 	stepped, passed := false, false
 	tick := func(a approval.Approval) (c Change, err error) {
 		now := nowMs()
+		if a.Final() {
+			lookUp, otherRules, stepped, passed = false, false, false, false
+			return unclaimed(a, now), nil
+		}
 		rules := g.snapshot(time.UnixMilli(now))
 		c, lookUp = tick(a, rules.Router.Route(a), unreachable, now)
 		if !lookUp {

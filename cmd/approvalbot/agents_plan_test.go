@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -88,4 +89,80 @@ func TestAgents_T26_CodexHidesTyping(t *testing.T) {
 		require.NoError(t, got.err, got.result.Output)
 		require.Equal(t, !c.asks, strings.Contains(strings.Join(got.result.Read, "\n"), "first line"), "%v", got.result.Read)
 	}
+}
+
+// The example for CI: a yes lets the call run; a no, a request that expires and a desk that is gone do not.
+func TestAgents_T30_InCI(t *testing.T) {
+	t.Parallel()
+	script, err := filepath.Abs("../../examples/agents-in-ci/claude.sh")
+	require.NoError(t, err)
+	for _, how := range []string{"Allow once", "Deny", "expires", "no desk"} {
+		l := lab(t, "claude-code")
+		r := newRig(t, asksAlways, func(r *rig) {
+			if how == "expires" {
+				r.tools += "    timeoutMs: 6000\n"
+			}
+		})
+		done := make(chan running, 1)
+		go func() {
+			got, err := l.Try(t.Context(), func(ctx context.Context) (string, error) {
+				cmd := exec.CommandContext(ctx, script, "clean up")
+				cmd.Dir, cmd.Env = l.Project, append(l.Env(), "APPROVALBOT_SERVER="+r.url, "APPROVALBOT_TOKEN="+agentSecret)
+				out, err := cmd.CombinedOutput()
+				return string(out), err
+			})
+			done <- running{got, err}
+		}()
+		switch how {
+		case "no desk":
+			r.stop()
+		case "expires":
+			r.settled(r.group, r.asked(live.Command()).ID, "Nobody answered in 6 s")
+		default:
+			r.tap(r.alice, r.group, r.asked(live.Command()).ID, how)
+		}
+		got := endOf(t, done)
+		require.Equal(t, how == "Allow once", got.Ran, "%s: %v\n%s", how, got.Read, got.Output)
+		t.Logf("%s: %v", how, got.Read)
+	}
+}
+
+// In the terminal Claude Code says what it waits for while its installed hook asks.
+func TestAgents_T30_TheTerminalSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, asksAlways)
+	l := installed(t, r, "claude-code")
+	seed := fmt.Sprintf(`{"hasCompletedOnboarding": true, "customApiKeyResponses": {"approved": ["x"]},
+		"projects": {%q: {"hasTrustDialogAccepted": true}}}`, l.Project)
+	require.NoError(t, os.WriteFile(filepath.Join(l.Home, ".claude.json"), []byte(seed), 0o600))
+	screen := openTerminal(t, l, "--permission-mode", "default", "clean up the build folder")
+	card := r.asked(live.Command())
+	require.Contains(t, card.Text, "From: Claude Code")
+	screen.shows("asking the approval desk")
+	r.tap(r.alice, r.group, card.ID, "Allow once")
+	screen.shows("FINAL:")
+	require.NoDirExists(t, filepath.Join(l.Project, "build"))
+}
+
+// The installed hook asks about the plan, too, with its text: what the person says is what the terminal goes by.
+func TestAgents_T30_APlanThroughTheHook(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(r *rig) { r.agentHas = ", agentId: main" })
+	l := installed(t, r, "claude-code")
+	seed := fmt.Sprintf(`{"hasCompletedOnboarding": true, "customApiKeyResponses": {"approved": ["x"]},
+		"projects": {%q: {"hasTrustDialogAccepted": true}}}`, l.Project)
+	require.NoError(t, os.WriteFile(filepath.Join(l.Home, ".claude.json"), []byte(seed), 0o600))
+	useTool(l, "ExitPlanMode", "", map[string]any{})
+	l.Model.Saw = func(request []byte) {
+		if name := planFile.Find(request); name != nil {
+			require.NoError(t, os.MkdirAll(filepath.Dir(string(name)), 0o700))
+			require.NoError(t, os.WriteFile(string(name), []byte("1. look at build\n2. delete all of it"), 0o600))
+		}
+	}
+	screen := openTerminal(t, l, "--permission-mode", "plan", "clean up the build folder")
+	card := r.asked("delete all of it")
+	require.Contains(t, card.Text, "to go by its plan")
+	r.tap(r.alice, r.group, card.ID, "Deny")
+	screen.shows("FINAL:")
+	require.Contains(t, strings.Join(l.Model.Read(), "\n"), "denied by alice")
 }

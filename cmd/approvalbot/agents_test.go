@@ -198,21 +198,38 @@ func TestAgents_SlowPerson(t *testing.T) {
 func TestAgents_Libraries(t *testing.T) {
 	t.Parallel()
 	path := agentsPath(t)
-	modules, err := filepath.Abs(filepath.Join(os.Getenv("APPROVALBOT_AGENTS"), "libraries", "node_modules"))
-	require.NoError(t, err)
-	if _, err := os.Stat(modules); err != nil {
-		t.Skip("the examples for agent libraries: not tested, they are not installed")
-	}
-	for _, name := range []string{"vercel-ai.mjs", "openai-agents.mjs", "langchain.mjs"} {
+	for _, name := range []string{"vercel-ai.mjs", "openai-agents.mjs", "langchain.mjs", "claude-agent-sdk.mjs"} {
 		t.Run(name, func(t *testing.T) {
+			folder := "libraries"
+			if name == "claude-agent-sdk.mjs" {
+				folder = "claude-agent-sdk"
+			}
+			modules, err := filepath.Abs(filepath.Join(os.Getenv("APPROVALBOT_AGENTS"), folder, "node_modules"))
+			require.NoError(t, err)
+			if _, err := os.Stat(modules); err != nil {
+				t.Skipf("%s: not tested, its library is not installed", name)
+			}
 			dir := t.TempDir()
 			for _, file := range []string{name, "approvalbot.mjs"} {
 				copyFile(t, "../../examples/agents-in-node/"+file, filepath.Join(dir, file))
 			}
 			require.NoError(t, os.Symlink(modules, filepath.Join(dir, "node_modules")))
-			exampleAgent(t, path, "node", dir, filepath.Join(dir, name))
+			toldAll(t, exampleAgent(t, path, "node", dir, filepath.Join(dir, name)))
 		})
 	}
+}
+
+// toldAll holds that the desk was told of an example's call all that its card has room for: why, where, and how it ended.
+func toldAll(t *testing.T, r *rig) {
+	t.Helper()
+	items, err := r.operator().List(r.ctx(), api.Filter{})
+	require.NoError(t, err)
+	ran := items.Items[len(items.Items)-1] // the first one
+	require.NotNil(t, ran.Result, "the card says how it ended")
+	require.Equal(t, "succeeded", ran.Result.Status)
+	require.NotNil(t, ran.Bind)
+	require.Equal(t, "clean the build folder", ran.Justification, "the model's own words")
+	require.NotContains(t, ran.ParamsSummary, "clean the build folder", "they are no part of the call")
 }
 
 // The adapter for Python needs no library.
@@ -223,13 +240,7 @@ func TestExamples_PythonAgent(t *testing.T) {
 	}
 	agent, err := filepath.Abs("../../examples/agents-in-python/agent.py")
 	require.NoError(t, err)
-	r := exampleAgent(t, os.Getenv("PATH"), "python3", t.TempDir(), agent)
-	items, err := r.operator().List(r.ctx(), api.Filter{})
-	require.NoError(t, err)
-	ran := items.Items[len(items.Items)-1] // the first one
-	require.NotNil(t, ran.Result, "the card says how it ended")
-	require.Equal(t, "succeeded", ran.Result.Status)
-	require.NotNil(t, ran.Bind)
+	toldAll(t, exampleAgent(t, os.Getenv("PATH"), "python3", t.TempDir(), agent))
 }
 
 func copyFile(t *testing.T, from, to string) {
@@ -253,6 +264,7 @@ func exampleAgent(t *testing.T, path, interpreter, dir, script string) *rig {
 		c.Env = []string{
 			"PATH=" + path, "HOME=" + dir, "OPENAI_BASE_URL=" + url + "/v1", "OPENAI_API_KEY=x", "OPENAI_MODEL=m",
 			"APPROVALBOT_SERVER=" + desk, "APPROVALBOT_TOKEN=" + agentSecret, "PYTHONDONTWRITEBYTECODE=1", "NO_PROXY=*",
+			"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=x", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		}
 		done := make(chan output, 1)
 		go func() {

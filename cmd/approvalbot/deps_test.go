@@ -35,7 +35,7 @@ callback: approval card core
 card: approval assertion display people
 cli: api approval cli/app cli/show config core display people schedule
 cli/agent: api cli/answer cli/app config hook hook/acp hook/ask hook/mcp lazy
-cli/answer: api cli/reach config hook panics
+cli/answer: api cli/reach config hook lazy panics
 cli/app: api cli/reach cli/show config config/local display lazy
 cli/help: api cli/app cli/show config display
 cli/offline: api approval audit cli/app cli/show config config/effective core display people proof server server/auth store verifier

@@ -142,6 +142,22 @@ func TestFlow_WithdrawnAndSupersededCardsSaySo(t *testing.T) {
 	r.settled(r.group, next.ID, "Withdrawn", "done by hand")
 }
 
+// A program that goes after the yes takes it back, and the card says so.
+func TestFlow_T30_AnAllowForAnAskerThatIsGone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a := r.ask(`{"n":1}`)
+	card := r.card(a)
+	r.tap(r.alice, r.group, card.ID, "Allow once")
+	r.final(a)
+	_, err := r.agent().Withdraw(r.ctx(), a.ID, api.WithdrawRequest{Reason: "the agent's words"})
+	require.NoError(t, err)
+	gone := r.settled(r.group, card.ID, "Allowed once by alice", "but the agent that asked is gone: it will not run")
+	require.NotContains(t, gone.Text, "agent's words")
+	_, err = r.agent().Claim(r.ctx(), a.ID, api.ClaimRequest{})
+	requireProblem(t, err, "not_claimable", "revoked")
+}
+
 func TestFlow_RevokedCardSaysSo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -130,6 +130,33 @@ func TestHookFlow_T30_SilentAllow(t *testing.T) {
 	require.Contains(t, out, `"behavior":"allow"`, "silence there is a no")
 }
 
+// The card says which agent asks and where it works, as claims: the runtime by the hook's own name, its subagent as the
+// body says, branch and worktree by git's files. None of it makes another call of it.
+func TestHookFlow_T30_WhoAsks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, ".git"), 0o700))
+	head := filepath.Join(dir, ".git", "HEAD")
+	require.NoError(t, os.WriteFile(head, []byte("ref: refs/heads/fix/login\n"), 0o600))
+	body := strings.Replace(strings.Replace(hookBody, `"/work"`, `"`+dir+`"`, 1), `{"session_id"`, `{"agent_id":"a7","agent_type":"Explore","session_id"`, 1)
+	h := r.hook(body, "claude-code", "PreToolUse")
+	a := r.askedAs("toolu_1")
+	require.Equal(t, &api.From{Runtime: "Claude Code", SubagentType: "Explore", SubagentID: "a7", Branch: "fix/login"}, a.From)
+	card := r.card(a)
+	require.Contains(t, card.Text, "💬 From: Claude Code (Explore) on fix/login")
+	seen, err := r.operator().Get(r.ctx(), a.ID, 0)
+	require.NoError(t, err)
+	require.Contains(t, seen.Card.Claims, "claimed: in Claude Code (Explore) on fix/login")
+
+	require.NoError(t, os.WriteFile(head, []byte("ref: refs/heads/other\n"), 0o600))
+	again := r.hook(strings.Replace(body, "toolu_1", "toolu_2", 1), "claude-code", "PreToolUse")
+	require.Equal(t, a.Code, r.askedAs("toolu_2").Code, "the same call, from another branch")
+	r.tap(r.alice, r.group, card.ID, "Deny")
+	h.output(t)
+	again.output(t)
+}
+
 // The runtime ends its hook, or is gone: the card is withdrawn.
 func TestAdversary_H4_AnEndedHookWithdraws(t *testing.T) {
 	t.Parallel()

@@ -3,12 +3,15 @@
 //   generateText({ …, toolApproval: toolApproval(desk) })                        // Vercel AI SDK 7
 //   while (result.interruptions.length) result = await run(agent, await settle(desk, result));  // OpenAI Agents
 //   agent.invoke(new Command({ resume: await decide(desk, interrupt) }), config) // LangChain
+//   query({ prompt, options: { settingSources: [], ...claudeOptions(desk) } })   // Claude Agent SDK
+//   execute: reported(desk, "bash", async ({ command }) => …)                    // and how each call ended
 // Whatever goes wrong is a deny: only a claim of the very call that was asked for lets a tool run.
 import { createHash, randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 
 export function connect({ server = process.env.APPROVALBOT_SERVER ?? "http://127.0.0.1:8787", token = process.env.APPROVALBOT_TOKEN,
-  sessionKey = randomUUID() } = {}) {
+  sessionKey = randomUUID(), reasons = {} } = {}) {
+  // reasons: { bash: "reason" } names a tool's parameter in which its model says why: shown as its claim, and no part of the call.
   if (!token) throw new Error("approvalbot: there is no API token; set APPROVALBOT_TOKEN");
   const url = server.replace(/\/$/, "") + "/v1/approvals";
 
@@ -25,10 +28,14 @@ export function connect({ server = process.env.APPROVALBOT_SERVER ?? "http://127
     return post(path, body, tries - 1);
   }
 
+  const claims = []; // of allowed calls whose end was not reported yet
+  const apart = (toolName, { [reasons[toolName]]: said, ...what }) => [what, typeof said === "string" ? said.slice(0, 500) : undefined];
+
   // callId names the call: the same one again is the same question, and no second card.
-  async function ask(toolName, params, { callId, justification } = {}) {
+  async function ask(toolName, input, { callId, justification, workdir = process.cwd() } = {}) {
+    const [params, said] = apart(toolName, input ?? {});
     const id = createHash("sha256").update(`${sessionKey}\n${callId ?? randomUUID()}`).digest("hex");
-    const request = { id, toolName, params, sessionKey, bind: { workdir: process.cwd() }, ...(justification ? { justification } : {}) };
+    const request = { id, toolName, params, sessionKey, bind: { workdir }, justification: justification ?? said };
     const claimId = randomUUID(); // of this one question: a model that names its call again gets no second run
     try {
       let answer;
@@ -36,14 +43,36 @@ export function connect({ server = process.env.APPROVALBOT_SERVER ?? "http://127
       while (answer.status === "pending");
       if (answer.status !== "approved") return deny(outcome(answer));
       const same = answer.claim?.toolName === toolName && isDeepStrictEqual(answer.claim.params, params);
-      return same ? { allow: true, reason: answer.reason || "approved" } : deny("no claim of this very call");
+      if (!same) return deny("no claim of this very call");
+      claims.push({ id, claimId, callId, toolName, params });
+      return { allow: true, reason: answer.reason || "approved" };
     } catch (e) {
       return deny(e.message);
     }
   }
 
-  return { ask };
+  // How an allowed call ended: of that callId, or the oldest one with that input. It has run, so an error here is the desk's alone.
+  async function report(toolName, { callId, input, failed = false, exitCode }) {
+    const same = (c) => c.toolName === toolName && (callId ? c.callId === callId : isDeepStrictEqual(c.params, apart(toolName, input)[0]));
+    const [claim] = claims.splice(claims.findIndex(same) >>> 0, 1);
+    const status = failed || exitCode ? "failed" : "succeeded";
+    if (claim) await post(`/${claim.id}/result`, { status, exitCode, claimId: claim.claimId }).catch(() => {});
+  }
+
+  return { ask, report };
 }
+
+// A tool's function that reports how it ended; one that throws has failed, with the error's code where that is an exit status.
+export const reported = (desk, toolName, execute) => async (input, ...more) => {
+  try {
+    const result = await execute(input, ...more);
+    await desk.report(toolName, { input });
+    return result;
+  } catch (e) {
+    await desk.report(toolName, { input, failed: true, exitCode: Number.isInteger(e.code) ? e.code : undefined });
+    throw e;
+  }
+};
 
 // "denied by alice: not on a Friday"
 const outcome = ({ status, decidedBy = [], reason }) =>
@@ -79,4 +108,30 @@ export async function decide(desk, interrupt) {
     decisions.push(allow ? { type: "approve" } : { type: "reject", message: reason });
   }
   return { decisions };
+}
+
+// Claude Agent SDK: options of query. Hooks in code are asked whatever settingSources says; files of hooks are skipped by []. The
+// SDK gives a hook 60 s unless its matcher says more, and then runs the call; what no hook has allowed canUseTool refuses.
+export function claudeOptions(desk, { seconds = 86_400 } = {}) {
+  const on = (hook) => [{ hooks: [hook], timeout: seconds }];
+  const answer = (allow, reason) => ({ hookSpecificOutput: { hookEventName: "PreToolUse",
+    permissionDecision: allow ? "allow" : "deny", permissionDecisionReason: reason } });
+  const decided = async ({ tool_name, tool_input, cwd }, callId) => {
+    const { description, ...command } = tool_input; // of Bash: the model's words about it
+    const [params, justification] = tool_name === "Bash" ? [command, description] : [tool_input];
+    const { allow, reason } = await desk.ask(tool_name, params, { callId, justification, workdir: cwd });
+    return answer(allow, reason);
+  };
+  const broken = (e) => answer(false, deny(e.message).reason);
+  return {
+    hooks: {
+      PreToolUse: on((input, callId) => decided(input, callId).catch(broken)),
+      PostToolUse: on(async ({ tool_name }, callId) => (await desk.report(tool_name, { callId }), {})),
+      PostToolUseFailure: on(async ({ tool_name, error }, callId) => {
+        const exitCode = Number(/^Exit code (\d{1,3})(\n|$)/.exec(error)?.[1]) || undefined;
+        return await desk.report(tool_name, { callId, failed: true, exitCode }), {};
+      }),
+    },
+    canUseTool: async () => ({ behavior: "deny", message: deny("no hook has allowed it").reason }),
+  };
 }

@@ -6,16 +6,17 @@ import { Command, MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
 import { createAgent, humanInTheLoopMiddleware, tool } from "langchain";
 import { z } from "zod";
-import { connect, decide } from "./approvalbot.mjs";
+import { connect, decide, reported } from "./approvalbot.mjs";
 
-const bash = tool(async ({ command }) => (await promisify(execFile)("bash", ["-c", command])).stdout,
-  { name: "bash", description: "Run a shell command", schema: z.object({ command: z.string() }) });
+const desk = connect({ reasons: { bash: "reason" } });
+const bash = tool(reported(desk, "bash", async ({ command }) => (await promisify(execFile)("bash", ["-c", command])).stdout),
+  { name: "bash", description: "Run a shell command", schema: z.object({ command: z.string(), reason: z.string().describe("Why, in one sentence") }) });
 const agent = createAgent({
   model: new ChatOpenAI({ model: process.env.OPENAI_MODEL ?? "gpt-5", configuration: { baseURL: process.env.OPENAI_BASE_URL } }),
   tools: [bash], checkpointer: new MemorySaver(),
   middleware: [humanInTheLoopMiddleware({ interruptOn: { bash: { allowedDecisions: ["approve", "reject"] } } })], // no `when`
 });
-const desk = connect(), config = { configurable: { thread_id: crypto.randomUUID() } };
+const config = { configurable: { thread_id: crypto.randomUUID() } };
 let state = await agent.invoke({ messages: [{ role: "user", content: process.argv[2] }] }, config);
 while (state.__interrupt__?.length)
   state = await agent.invoke(new Command({ resume: await decide(desk, state.__interrupt__[0]) }), config);

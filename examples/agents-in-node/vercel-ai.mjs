@@ -5,16 +5,17 @@ import { promisify } from "node:util";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { generateText, stepCountIs, tool } from "ai";
 import { z } from "zod";
-import { connect, toolApproval } from "./approvalbot.mjs";
+import { connect, reported, toolApproval } from "./approvalbot.mjs";
 
+const desk = connect({ reasons: { bash: "reason" } });
 const bash = tool({
   description: "Run a shell command",
-  inputSchema: z.object({ command: z.string() }),
-  execute: async ({ command }) => (await promisify(execFile)("bash", ["-c", command])).stdout,
+  inputSchema: z.object({ command: z.string(), reason: z.string().describe("Why, in one sentence") }),
+  execute: reported(desk, "bash", async ({ command }) => (await promisify(execFile)("bash", ["-c", command])).stdout),
 });
 const model = createOpenAICompatible({ name: "openai", baseURL: process.env.OPENAI_BASE_URL ?? "https://api.openai.com/v1", apiKey: process.env.OPENAI_API_KEY });
 const { text } = await generateText({
   model: model(process.env.OPENAI_MODEL ?? "gpt-5"), tools: { bash }, prompt: process.argv[2],
-  stopWhen: stepCountIs(5), toolApproval: toolApproval(connect()),
+  stopWhen: stepCountIs(5), toolApproval: toolApproval(desk),
 });
 console.log(text);

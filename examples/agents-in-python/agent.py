@@ -6,13 +6,14 @@ import json, os, subprocess, sys, urllib.request
 
 from approvalbot import Denied, Desk
 
-desk = Desk()
+desk = Desk(reasons={"bash": "reason"})
 TOOLS = [{"type": "function", "function": {"name": "bash", "description": "Run a shell command", "parameters": {
-    "type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}}}]
+    "type": "object", "properties": {"command": {"type": "string"}, "reason": {"type": "string", "description": "Why, in one sentence"}},
+    "required": ["command", "reason"]}}}]
 
 
 @desk.guard
-def bash(command):
+def bash(command, reason):
     return subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout
 
 

@@ -1,9 +1,9 @@
 """Asks the approval desk before a tool of an agent runs. One file, to copy; Python 3.9 and its standard library.
 
-    desk = Desk()                      # APPROVALBOT_TOKEN, APPROVALBOT_SERVER
+    desk = Desk(reasons={"bash": "reason"})  # APPROVALBOT_TOKEN, APPROVALBOT_SERVER; the model says why in that parameter
 
     @desk.guard                        # the tool runs only with a claim of the very call; else Denied is raised
-    def bash(command): ...
+    def bash(command, reason=""): ...
 
     desk.ask("bash", {"command": "ls"}, call_id="call_1")  # the same for a framework: gives the reason, or raises Denied
     desk.report("call_1", exit_code=0)                     # and how it ended, once it has
@@ -22,7 +22,9 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 class Desk:
-    def __init__(self, server=None, token=None, session_key=None):
+    def __init__(self, server=None, token=None, session_key=None, reasons=None):
+        """reasons names a tool's parameter in which its model says why: shown as its claim, and no part of the call."""
+        self._reasons = reasons or {}
         server = server or os.environ.get("APPROVALBOT_SERVER", "http://127.0.0.1:8787")
         self._url = server.rstrip("/") + "/v1/approvals"
         self._token = token or os.environ.get("APPROVALBOT_TOKEN")
@@ -34,6 +36,9 @@ class Desk:
     def ask(self, tool, params, call_id=None, justification=None):
         """Returns why it may run. call_id names the call: the same one again is the same question, and no second card."""
         call_id = call_id or str(uuid.uuid4())
+        params = dict(params)
+        said = params.pop(self._reasons.get(tool), None)
+        justification = justification or (said[:500] if isinstance(said, str) else None)
         request = {"id": self._id(call_id), "toolName": tool, "params": params, "sessionKey": self._session,
                    "bind": {"workdir": os.getcwd()}}  # what runs elsewhere is another call
         if justification:

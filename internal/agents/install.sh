@@ -19,6 +19,7 @@ packages() {
     copilot-cli) echo @github/copilot@1.0.102 ;;
     opencode) echo opencode-ai@1.18.33 ;;
     cline) echo cline@3.0.65 ;;
+    claude-agent-sdk) echo @anthropic-ai/claude-agent-sdk@0.3.330 ;;
     libraries) echo ai@7.0.173 @ai-sdk/openai-compatible@3 @openai/agents@0.20.0 langchain@1.5.14 @langchain/openai@1 @langchain/langgraph@1 @langchain/core@1 zod@4 ;;
     *) return 1 ;;
   esac

@@ -116,6 +116,7 @@ type Ended struct {
 	RevokedAtMs  int64    `json:"revokedAtMs,omitempty"`
 	RevokedBy    string   `json:"revokedBy,omitempty"`    // as in DecidedBy, or "token:ops"
 	RevokeReason string   `json:"revokeReason,omitempty"` // redacted
+	GoneAtMs     int64    `json:"goneAtMs,omitempty"`     // when it was known that the asker does not claim it; 0: it is not
 	SupersededBy string   `json:"supersededBy,omitempty"` // code of the approval that replaced it
 	CoolsUntilMs int64    `json:"coolsUntilMs,omitempty"` // until when a person's deny of it refuses the very same call; 0: it does not
 	AskAgainBy   string   `json:"askAgainBy,omitempty"`   // who ended that before its time, as in DecidedBy

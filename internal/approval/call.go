@@ -104,6 +104,23 @@ type CallContext struct {
 	Terminal        string `json:"terminal,omitempty"` // TerminalOpen or TerminalPossible; empty: it has none
 
 	Tool ToolFacts `json:"tool,omitzero"`
+	From AskedFrom `json:"from,omitzero"`
+}
+
+// AskedFrom is what is said of the agent that asks, and of the directory it works in. Nothing is judged by it, and it
+// is no part of the fingerprint: people read it as a claim.
+type AskedFrom struct {
+	Runtime      string `json:"runtime,omitempty"`
+	SubagentType string `json:"subagentType,omitempty"`
+	SubagentID   string `json:"subagentId,omitempty"`
+	Branch       string `json:"branch,omitempty"` // or a commit's short hash
+	Worktree     string `json:"worktree,omitempty"`
+}
+
+// Judged is the context without what nothing is judged by.
+func (c CallContext) Judged() CallContext {
+	c.From = AskedFrom{}
+	return c
 }
 
 // What a runtime says of a command's terminal, where what is typed is not asked for.
@@ -180,6 +197,12 @@ func (c Call) Validate() []FieldError {
 	text(c.Context.ToolDescription, "context.toolDescription", maxDescription)
 	text(c.Context.Tool.Server, "context.tool.server", MaxName)
 	text(c.Context.Tool.Description, "context.tool.description", maxDescription)
+	from := c.Context.From
+	text(from.Runtime, "context.from.runtime", MaxName)
+	text(from.SubagentType, "context.from.subagentType", MaxName)
+	text(from.SubagentID, "context.from.subagentId", MaxName)
+	text(from.Branch, "context.from.branch", MaxName)
+	text(from.Worktree, "context.from.worktree", MaxName)
 	check(validSchema(c.Context.Tool.Schema), "context.tool.schema", schemaRule)
 	check(validDigest(c.Context.Tool.Digest), "context.tool.digest", "must be 64 lower-case hexadecimal digits")
 	workdir, host, envHash := c.Bind.Fields()

@@ -93,6 +93,7 @@ type Card struct {
 	Summary  string   // after the end: the call on one line
 	Why      string   // the risk in words, and the reasons that count most
 	Claims   []string // the asker's own words; each needs a mark, and no line of the desk's beside it
+	From     string   // likewise, of the agent and where it works; it stands in Details too
 	DenyOnly string   // why no allow is offered
 	Warnings []string // what to look at twice
 	Link     string   // the desk's page on which a yes must be signed; empty: none
@@ -197,7 +198,7 @@ func Of(a approval.Approval, payload []Fact, r Reader) Card {
 	odd := display.Lookalikes(text, maxWarnings)
 	c := Card{
 		Code: a.Code, Status: a.Status, Risk: a.Assessment.RiskClass, Why: RiskText(a), Claims: claims(a),
-		Warnings: warnings(a, odd), Details: details(a), State: state(a, r),
+		From: FromText(a.Context.From), Warnings: warnings(a, odd), Details: details(a), State: state(a, r),
 	}
 	if said := retryWithdrawnText(a, r.People); said != "" {
 		c.Claims = append(c.Claims, "denied the retry because: “"+Clipped(display.Safe(said), maxClaim)+"”")

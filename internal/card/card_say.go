@@ -114,6 +114,13 @@ func howItEnded(a approval.Approval, r Reader) Words {
 	}
 	decision := display.UpperFirst(decisionTexts()[a.Decision]) + by
 	switch {
+	case a.GoneAtMs != 0 && a.Retries == 0:
+		said := when(a.ResolvedAtMs, "⌛ "+decision)
+		if a.RevokedAtMs != 0 {
+			return append(said, Word{Text: ", but the agent that asked is gone: it will not run"})
+		}
+		said = append(said, Word{Text: ", but the agent did not take it in " + SpanText(approval.ClaimWindowMs) + ": it did not run"})
+		return append(said, asksAgain(a, r)...)
 	case a.RevokedAtMs != 0:
 		back := when(a.RevokedAtMs, "↩️ Taken back by "+people.People([]string{a.RevokedBy}))
 		ran := ", before it ran"
@@ -222,6 +229,43 @@ func claims(a approval.Approval) []string {
 	return out
 }
 
+// maxSaidFrom is how many characters of each word about who asks stand on the card itself.
+const maxSaidFrom = 30
+
+// fromText says which agent asks and from where, each word of at most so many characters: "in Claude Code (Explore)
+// on feature/x in worktree side". A worktree that has its branch's name is not named twice on a card.
+func fromText(f approval.AskedFrom, room int) string {
+	var parts []string
+	add := func(before, value, after string) {
+		if value != "" {
+			parts = append(parts, before+Clipped(display.Safe(value), room)+after)
+		}
+	}
+	add("in ", f.Runtime, "")
+	add("(", f.SubagentType, ")")
+	add("on ", f.Branch, "")
+	if room > maxSaidFrom || f.Worktree != f.Branch[strings.LastIndex(f.Branch, "/")+1:] {
+		add("in worktree ", f.Worktree, "")
+	}
+	return strings.Join(parts, " ")
+}
+
+// FromText says which agent asks and from where, as a claim; empty: it is not said.
+func FromText(f approval.AskedFrom) string {
+	if said := fromText(f, maxSaidFrom); said != "" {
+		return "claimed: " + said
+	}
+	return ""
+}
+
+// Said are the asker's own words for a surface that shows no detail at once.
+func (c Card) Said() []string {
+	if c.From == "" {
+		return c.Claims
+	}
+	return append(slices.Clip(c.Claims), c.From)
+}
+
 // claimsAgent reports whether the agent is only what the asker says.
 func claimsAgent(a approval.Approval) bool {
 	return a.AgentID != "" && !a.TokensAgent && a.AgentID != a.Owner
@@ -246,11 +290,13 @@ func details(a approval.Approval) []Fact {
 			out = append(out, Fact{Name: name, Value: Clipped(display.Safe(value), room), Own: isOwn})
 		}
 	}
+	add("From", strings.TrimPrefix(fromText(a.Context.From, maxFact), "in "), maxClaim, false) // first: platforms fold later lines away
 	add("Tool", a.ToolName, maxFact, true)
 	add("Asked by token", a.Owner, maxFact, true)
 	out = append(out, shortFingerprint(a))
 	add("Agent", a.AgentID, maxFact, a.TokensAgent)
 	add("Session", a.SessionKey, maxFact, false)
+	add("Subagent", a.Context.From.SubagentID, maxFact, false)
 	add("Decides", Text(a.Rule), maxFact, true)
 	add("Reasons", strings.Join(a.Why, " "), maxClaim, true)
 	add("Side effects", strings.ReplaceAll(joined(a.Assessment.SideEffects), "_", " "), maxFact, true)

@@ -88,6 +88,15 @@ func TestWhoAsks(t *testing.T) {
 	a.TokensAgent = true
 	require.Equal(t, "deployer asks to run", card().Headline.String())
 	require.Equal(t, []string{"claimed: “weekly run”, for carol"}, card().Claims)
+	a.Context.From = approval.AskedFrom{Runtime: "Claude Code", SubagentType: "Explore", SubagentID: "a1b2",
+		Branch: "fix/login\u202e", Worktree: strings.Repeat("w", 100)}
+	require.Equal(t, []string{"claimed: “weekly run”, for carol",
+		`claimed: in Claude Code (Explore) on fix/login\u{202E} in worktree ` + strings.Repeat("w", 29) + "…"}, card().Said())
+	require.Equal(t, Fact{Name: "From", Value: `Claude Code (Explore) on fix/login\u{202E} in worktree ` + strings.Repeat("w", 100)},
+		card().Details[0], "whole, as a claim, and before what platforms fold away")
+	require.Contains(t, card().Details, Fact{Name: "Subagent", Value: "a1b2"})
+	a.Context.From = approval.AskedFrom{Runtime: "Codex", Branch: "fix/login", Worktree: "login"}
+	require.Equal(t, "claimed: in Codex on fix/login", card().From)
 	require.Contains(t, card().Details, Fact{Name: "Agent", Value: "deployer", Own: true})
 }
 

@@ -31,6 +31,8 @@ func Ending(a approval.Approval) string {
 	switch {
 	case a.Status == approval.Pending:
 		return ""
+	case a.RevokedAtMs != 0 && a.GoneAtMs != 0:
+		return decisionTexts()[a.Decision] + by + because(a.Reason) + ", but the agent that asked is gone: it will not run"
 	case a.RevokedAtMs != 0:
 		revoked := ", then revoked by " + people.People([]string{a.RevokedBy}) + because(a.RevokeReason)
 		return decisionTexts()[a.Decision] + by + revoked

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode/utf8"
 
@@ -23,11 +22,12 @@ import (
 )
 
 // Widths of the list's cells where a line has 80 characters: with the gaps between
-// them they fit, unless an id must be shown whole. Wider terminals show more.
+// them they fit. Wider terminals show more.
 const (
 	listWidth    = 80
-	nameWidth    = 9 // tool and agent
-	commandWidth = 7 // at least
+	nameWidth    = 9  // tool and agent
+	commandWidth = 24 // at least; with less room it has a line of its own
+	idWidth      = 20 // of an asker's own id, which may have 128 characters; people type the code
 )
 
 // agentWidth is the width of an agent's or owner's name in other tables.
@@ -167,34 +167,47 @@ func printList(a *app.App, width int, items []api.Approval, id func(api.Approval
 	now := time.Now()
 	rows := [][]string{{"ID", "Tool", "Agent", "Status", "Age", "Left", "Risk", "Code", "Command"}}
 	for _, i := range items {
-		tool, agent := show.Cell(i.ToolName, nameWidth+more/3), show.Cell(i.AgentID, nameWidth+more/6)
+		name, tool, agent := show.Cell(id(i), idWidth+more), show.Cell(i.ToolName, nameWidth+more/3), show.Cell(i.AgentID, nameWidth+more/6)
 		if whole {
-			tool, agent = display.Escape(cmp.Or(i.ToolName, "-")), display.Escape(cmp.Or(i.AgentID, "-"))
+			name, tool, agent = display.Escape(id(i)), display.Escape(cmp.Or(i.ToolName, "-")), display.Escape(cmp.Or(i.AgentID, "-"))
 		}
-		rows = append(rows, []string{display.Escape(id(i)), tool, agent,
+		rows = append(rows, []string{name, tool, agent,
 			display.Escape(show.Status(i)), show.Age(i.CreatedAtMs, now),
 			left(i, now), display.Escape(i.RiskClass), display.Escape(i.Code), i.ParamsSummary})
 	}
 	last := len(rows[0]) - 1
-	room := listWidth + more
+	room, widest := listWidth+more, make([]int, last)
 	for column := range last {
-		widest := 0
 		for _, row := range rows {
-			widest = max(widest, utf8.RuneCountInString(row[column]))
+			widest[column] = max(widest[column], utf8.RuneCountInString(row[column]))
 		}
-		room -= widest + 2
+		room -= widest[column] + 2
 	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	below := !whole && room < commandWidth
 	for n, row := range rows {
+		line := ""
+		for column := range last {
+			line += fmt.Sprintf("%-*s  ", widest[column], row[column])
+		}
+		command := row[last]
 		switch {
 		case n > 0 && whole:
-			row[last] = display.Escape(cmp.Or(row[last], "-"))
+			command = display.Escape(cmp.Or(command, "-"))
+		case n > 0 && below:
+			command = "\n  " + show.Cell(command, width-2)
 		case n > 0:
-			row[last] = show.Cell(row[last], max(room, commandWidth))
+			command = show.Cell(command, room)
+		case below:
+			command = ""
 		}
-		fmt.Fprintln(w, strings.Join(row, "\t"))
+		if below {
+			line = strings.TrimRight(line, " ")
+		}
+		if _, err := fmt.Fprintln(a.Stdout, line+command); err != nil {
+			return err
+		}
 	}
-	return w.Flush()
+	return nil
 }
 
 // left says how long a pending approval can still be decided.

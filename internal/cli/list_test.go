@@ -27,6 +27,25 @@ func TestListIsWholeInAPipe(t *testing.T) {
 	}
 }
 
+// On a terminal of 80 columns the command is read, below its row if the rest leaves it no room, and an asker's long id is cut.
+func TestTablesShowTheCommand_T30(t *testing.T) {
+	var out bytes.Buffer
+	a := &app.App{Stdout: &out, Env: map[string]string{}}
+	const command = "terraform apply -auto-approve plan.out · in /srv/infra"
+	items := []api.Approval{{ID: strings.Repeat("0a", 32), Code: "K7QX2M", ToolName: "mcp__github__create_issue", AgentID: "claude-code-main",
+		Status: api.Pending, RiskClass: "R3", CreatedAtMs: time.Now().UnixMilli(), ExpiresAtMs: time.Now().Add(15 * time.Minute).UnixMilli(),
+		ParamsSummary: command}}
+	require.NoError(t, printList(a, 80, items, show.ShortID))
+	require.Contains(t, out.String(), "\n  "+command+"\n")
+	require.Contains(t, out.String(), "K7QX2M")
+	for line := range strings.Lines(out.String()) {
+		require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), 80, line)
+	}
+	out.Reset()
+	require.NoError(t, printList(a, 200, items, show.ShortID))
+	require.Contains(t, out.String(), "K7QX2M  "+command+"\n", "a wide one has it in the row")
+}
+
 // On a terminal the table fits 80 characters, whatever names are in it, and IDs are whole.
 func TestTablesFitTheTerminal(t *testing.T) {
 	var out bytes.Buffer

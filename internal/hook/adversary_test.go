@@ -38,5 +38,5 @@ func TestAdversary_T26_TheDeskIsToldOfHiddenTyping(t *testing.T) {
 	e, c := readCapture(t, "claude-code-2.1.330-PreToolUse-command.json")
 	call, err := e.Decode(c.Stdin)
 	require.NoError(t, err)
-	require.Nil(t, call.Request().Context)
+	require.Empty(t, call.Request().Context.Terminal)
 }

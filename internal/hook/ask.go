@@ -54,8 +54,8 @@ func denied(why string) Verdict { return Verdict{Why: why} }
 // Ask asks the desk for a call and waits for people until the given time. Nothing is
 // allowed that was not claimed. What is still pending then goes on being asked where the
 // call names its session, and the same call again joins it, or takes it once it is
-// approved; without a session it is withdrawn. It is withdrawn too when ctx ends first:
-// nobody waits for it any more.
+// approved; without a session it is withdrawn. It is withdrawn too when ctx ends first, also
+// if it is approved by then: nobody waits for it any more.
 func Ask(ctx context.Context, d Approvals, c Call, until time.Time) Verdict {
 	q := &question{desk: d, call: c, until: until}
 	a, err := q.create(ctx)
@@ -78,7 +78,8 @@ func Ask(ctx context.Context, d Approvals, c Call, until time.Time) Verdict {
 		return denied("the approval is another session's; call the same again")
 	case a.Claim != nil:
 		return Verdict{Allow: true, Policy: byPolicy(a), Why: decidedBy(a)}
-	case ctx.Err() != nil:
+	case ctx.Err() != nil: // or its yes could be taken up by a later call
+		q.withdraw(ctx, a, "whoever asked has gone")
 		return denied(gone)
 	}
 	claiming, cancel := context.WithTimeout(ctx, claimTime)
@@ -130,11 +131,23 @@ func (q *question) create(ctx context.Context) (api.Approval, error) {
 	opts := api.CreateOptions{Claim: true, ClaimID: rand.Text(), Resume: req.SessionKey != ""}
 	q.id = req.ID
 	a, err := q.desk.Create(ctx, req, opts)
+	if req.Context != nil && req.Context.From != nil && invalid(err) { // an older desk does not know that
+		said := *req.Context
+		said.From = nil
+		req.Context = &said
+		a, err = q.desk.Create(ctx, req, opts)
+	}
 	if req.ID == "" || !q.used(a, err) {
 		return a, err
 	}
 	req.ID, q.id = "", ""
 	return q.desk.Create(ctx, req, opts)
+}
+
+// invalid reports a refusal of the request's own members.
+func invalid(err error) bool {
+	var refused *api.Problem
+	return errors.As(err, &refused) && refused.Code == "invalid_request"
 }
 
 // used reports whether what answered a call's id is another call, or is over.

@@ -234,3 +234,41 @@ func TestDecidedBy(t *testing.T) {
 		require.Equal(t, want, decidedBy(a))
 	}
 }
+
+// A runtime that goes while its call is being allowed takes the yes with it: a later call could claim it.
+func TestAsk_T30_GoneAtTheYes(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var asked []string
+	desk := deskOf(func(r *http.Request) (int, any, error) {
+		asked = append(asked, r.URL.Path)
+		if r.Method == http.MethodGet {
+			a := pending
+			a.Status = api.Approved
+			cancel()
+			return 200, a, nil
+		}
+		return 201, pending, nil
+	})
+	v := Ask(ctx, desk, inSession, time.Now().Add(time.Hour))
+	require.Equal(t, Verdict{Why: gone}, v)
+	require.Equal(t, "/v1/approvals/a/withdraw", asked[len(asked)-1])
+}
+
+// A desk that is older than the hook, and does not know a claim about who asks, is asked without it.
+func TestAsk_T30_AnOlderDesk(t *testing.T) {
+	var told []bool
+	desk := deskOf(func(r *http.Request) (int, any, error) {
+		var in api.CreateRequest
+		require.NoError(t, json.NewDecoder(r.Body).Decode(&in))
+		knows := in.Context != nil && in.Context.From != nil
+		if told = append(told, knows); knows {
+			return 400, api.Problem{Status: 400, Code: "invalid_request", Detail: "context.from is not known"}, nil
+		}
+		require.True(t, in.Context.Subagent, "all else is said as before")
+		return 200, api.Approval{ID: "a", Status: api.Denied, SessionKey: "s", DecidedBy: []string{"policy"}, Reason: "no"}, nil
+	})
+	c := inSession
+	c.Subagent, c.From.Runtime = true, "Claude Code"
+	require.Equal(t, "denied by policy: no", Ask(t.Context(), desk, c, time.Now().Add(time.Minute)).Why)
+	require.Equal(t, []bool{true, false}, told)
+}

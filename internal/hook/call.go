@@ -31,8 +31,9 @@ type Call struct {
 
 	Justification string // the agent's own words about the call
 	Model         string
-	Subagent      bool // the agent was started by another one
-	Typed         bool // the command may get a terminal, into which things are typed that no hook sees
+	Subagent      bool     // the agent was started by another one
+	From          api.From // which agent that is, and from where, as far as it is known: claims
+	Typed         bool     // the command may get a terminal, into which things are typed that no hook sees
 
 	outcome *api.ResultRequest // of an event that comes after it; nil: the body does not say how it ended
 
@@ -82,14 +83,30 @@ func (c Call) Request() api.CreateRequest {
 	if c.Workdir != "" {
 		req.Bind = &api.Bind{Workdir: &c.Workdir}
 	}
-	if c.Model != "" || c.Subagent || c.Typed {
-		req.Context = &api.Context{Model: c.Model, Subagent: c.Subagent}
+	from := claimedFrom(c.From)
+	if c.Model != "" || c.Subagent || c.Typed || from != nil {
+		req.Context = &api.Context{Model: c.Model, Subagent: c.Subagent, From: from}
 	}
 	if c.Typed {
 		req.Context.Terminal = "possible"
 	}
 	return req
 }
+
+// claimedFrom is what is said of who asks, as a desk takes it: nothing of it may keep a call from being asked for.
+// nil: nothing is said.
+func claimedFrom(f api.From) *api.From {
+	for _, s := range []*string{&f.Runtime, &f.SubagentType, &f.SubagentID, &f.Branch, &f.Worktree} {
+		*s = cut(strings.ToValidUTF8(strings.ReplaceAll(*s, "\x00", ""), "?"), maxFrom)
+	}
+	if f == (api.From{}) {
+		return nil
+	}
+	return &f
+}
+
+// maxFrom is how many bytes of each of those words a desk takes.
+const maxFrom = 256
 
 // body is a hook's JSON object while a decoder reads it. The first mistake is kept.
 // Members that nobody asks for are ignored: runtimes add some with every version.

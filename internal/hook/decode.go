@@ -30,7 +30,10 @@ func claudeEvent(event, callID string) decoder {
 		b := readBody(raw)
 		b.not("tool_call_id", "turn_id")
 		c := claudeBody(b, event, callID)
-		c.Subagent, c.Prompt = b.text("agent_id") != "", b.text("prompt_id")
+		c.Prompt, c.From.SubagentID = b.text("prompt_id"), b.text("agent_id")
+		if c.Subagent = c.From.SubagentID != ""; c.Subagent {
+			c.From.SubagentType = b.text("agent_type")
+		}
 		return b.decoded(c)
 	}
 }
@@ -43,6 +46,17 @@ func codexEvent(event, callID string) decoder {
 		c := claudeBody(b, event, callID)
 		c.Model = b.text("model")
 		return b.decoded(c)
+	}
+}
+
+// named says in which runtime a call was made.
+func named(title string, d decoder) decoder {
+	return func(raw []byte) (Call, error) {
+		c, err := d(raw)
+		if err == nil {
+			c.From.Runtime = title
+		}
+		return c, err
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"approvalbot/api"
 )
 
 // capture is what a real client sent and took, see testdata.
@@ -77,6 +79,9 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e, c := readCapture(t, name)
 			want.Workdir = "/home/u/project"
+			runtime, _, _ := strings.Cut(name, "-")
+			r, _ := Find(runtime)
+			want.From.Runtime = r.Title
 			got, err := e.Decode(c.Stdin)
 			require.NoError(t, err)
 			require.JSONEq(t, string(want.Params), string(got.Params))
@@ -86,6 +91,29 @@ func TestGolden(t *testing.T) {
 			answers(t, e, read, c)
 		})
 	}
+}
+
+// A subagent's body names it; what the desk is told of who asks is no part of what runs, is cut to what the desk
+// takes, and names the runtime by this table alone.
+func TestGolden_T30_WhoAsks(t *testing.T) {
+	r, _ := Find("claude-code")
+	e, _ := r.Event("PreToolUse")
+	body := func(more string) []byte {
+		return []byte(`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"runtime":"x"` + more + `}`)
+	}
+	c, err := e.Decode(body(`,"agent_id":"a1","agent_type":"Explore"`))
+	require.NoError(t, err)
+	require.Equal(t, api.From{Runtime: "Claude Code", SubagentType: "Explore", SubagentID: "a1"}, c.From)
+	require.True(t, c.Subagent)
+	require.Equal(t, c.From, *c.Request().Context.From)
+
+	c, err = e.Decode(body(`,"agent_type":"reviewer"`)) // of a main thread it is what --agent says
+	require.NoError(t, err)
+	require.Equal(t, api.From{Runtime: "Claude Code"}, c.From)
+	c.From.Branch = strings.Repeat("ü", 200) + "\x00"
+	require.Equal(t, strings.Repeat("ü", 128), c.Request().Context.From.Branch)
+	c.From.Branch = "\xff\x00"
+	require.Equal(t, "?", c.Request().Context.From.Branch)
 }
 
 // answers compares what the capture has with what the encoder makes.
@@ -175,7 +203,7 @@ func TestGolden_FromDocumentation(t *testing.T) {
 		require.Equal(t, c.deny, e.Deny(got, why), c.body)
 		require.Equal(t, c.allow, e.Allow(got, why), c.body)
 		require.JSONEq(t, c.params, string(got.Params))
-		got.Params = nil
+		got.Params, c.want.From.Runtime = nil, r.Title
 		require.Equal(t, c.want, got, c.body)
 	}
 }

@@ -11,7 +11,9 @@ func Runtimes() []Runtime {
 	}
 	for _, r := range all {
 		for i := range r.Events {
-			if e := &r.Events[i]; r.HidesTyping {
+			e := &r.Events[i]
+			e.decode = named(r.Title, e.decode)
+			if r.HidesTyping {
 				e.decode = unseen(e.decode)
 			}
 		}

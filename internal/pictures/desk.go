@@ -77,6 +77,7 @@ type call struct {
 	workdir       string
 	why           string
 	agent, person string
+	from          approval.AskedFrom
 }
 
 var (
@@ -88,7 +89,7 @@ var (
 func (d *desk) asked(ctx context.Context, c call) (approval.Approval, error) {
 	who := deployer
 	in := approval.Call{ToolName: c.tool, Params: json.RawMessage(c.params), MustAsk: true, SessionKey: "agent:main:7",
-		Justification: c.why}
+		Justification: c.why, Context: approval.CallContext{From: c.from}}
 	if c.agent != "" {
 		who.AgentID, in.AgentID = "", c.agent
 	}

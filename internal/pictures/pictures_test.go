@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"approvalbot/internal/approval"
 	"approvalbot/internal/card"
 )
 
@@ -64,7 +65,8 @@ func TestTypicalCardsFitAPhone(t *testing.T) {
 	require.Len(t, typicalCalls, 40)
 	var all []picture
 	for _, c := range typicalCalls {
-		c.why = "the release needs it"
+		c.why, c.from = "the release needs it", approval.AskedFrom{Runtime: "Claude Code", SubagentType: "Explore",
+			Branch: "feature/checkout-page", Worktree: "checkout-page"}
 		a, err := d.asked(t.Context(), c)
 		require.NoError(t, err)
 		card, err := d.card(t.Context(), a, "")

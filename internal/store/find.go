@@ -219,7 +219,7 @@ const dueApprovals = `SELECT key, timer_ms FROM approvals WHERE timer_ms IS NOT 
 
 const clearTimer = `UPDATE approvals SET timer_ms = NULL WHERE key = $1`
 
-// Due gives the keys of at most limit pending approvals whose timer is at or
+// Due gives the keys of at most limit approvals whose timer is at or
 // before now, earliest first, and the time of the first one that it did not give
 // (which is not after now when limit cut the list short; 0: there is none). The timers of
 // those that are not believed are cleared: nothing is to be done for them.

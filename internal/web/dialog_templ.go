@@ -449,7 +449,7 @@ func dialogCard(d dialog) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		for _, claim := range d.Card.Claims {
+		for _, claim := range d.Card.Said() {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "<p class=\"claim\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

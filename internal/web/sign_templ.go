@@ -375,12 +375,12 @@ func signCard(d signView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if len(d.Card.Claims) > 0 {
+		if len(d.Card.Said()) > 0 {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<h2>The asker’s own words, which nobody checked</h2><blockquote>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, claim := range d.Card.Claims {
+			for _, claim := range d.Card.Said() {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -68,7 +68,7 @@ func fitting(c card.Card) ([]section, card.Card) {
 		if !c.Status.Final() {
 			c.Offers, c.Wider, c.DenyOnly = nil, nil, notWhole
 		}
-		c.Payload, c.Cut, c.Claims, c.Warnings = nil, "", nil, nil
+		c.Payload, c.Cut, c.Claims, c.From, c.Warnings = nil, "", nil, "", nil
 		parts = sections(c)
 	}
 	return parts, c
@@ -95,7 +95,7 @@ func sections(c card.Card) []section {
 	head.line("", words(c.Headline, maxHeadline)).params(c.Payload)
 	head.line("✂️ ", escape(c.Cut)).line("", words(c.Place, maxLine)).line("", code(Cut(c.Summary, maxFolded)))
 	risk := (&text{}).line(riskIcon[clamped(c.Risk)]+" ", escape(Cut(c.Why, maxLine)))
-	claims := (&text{}).list("💬 ", c.Claims)
+	claims := (&text{}).list("💬 ", c.Said())
 	foot := (&text{}).line("🚫 ", escape(Cut(c.DenyOnly, maxLine))).list("⚠️ ", c.Warnings)
 	if c.Link != "" {
 		foot.line("🔑 ", "<"+c.Link+">")

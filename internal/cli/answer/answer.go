@@ -140,6 +140,9 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	if err != nil {
 		return s.answer(e.Deny(c, hook.Failed(err)))
 	}
+	if e.Phase != hook.After {
+		c.From = place(ctx, c.Workdir, c.From)
+	}
 	return s.answer(decideHook(ctx, desk, e, c, f.Silent, until))
 }
 

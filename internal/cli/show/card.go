@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"approvalbot/api"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/card"
 	"approvalbot/internal/display"
 )
@@ -107,6 +108,9 @@ func cardOf(a api.Approval) *api.Card {
 	c.Call = []api.CardFact{{Name: "call", Value: cmp.Or(a.ParamsSummary, "no parameters"), Block: true}}
 	if a.Justification != "" {
 		c.Claims = []string{"claimed: “" + a.Justification + "”"}
+	}
+	if f := a.From; f != nil {
+		c.Claims = append(c.Claims, card.FromText(approval.AskedFrom(*f)))
 	}
 	return c
 }

@@ -156,6 +156,9 @@ func (l *Lab) Env() []string {
 	return append(env, fillAll(clients()[l.Runtime].env, l.url)...)
 }
 
+// Client is the client as Run starts it, not started yet.
+func (l *Lab) Client(ctx context.Context) *exec.Cmd { return l.Cmd(ctx, clients()[l.Runtime].args...) }
+
 // Run lets the client ask for the command once. Its error says that the client did not
 // get so far.
 func (l *Lab) Run(ctx context.Context) (Result, error) {

@@ -48,7 +48,15 @@ func ContextOf(x *api.Context) approval.CallContext {
 		return approval.CallContext{}
 	}
 	return approval.CallContext{Provider: x.Provider, Model: x.Model, Group: x.Group,
-		Sandboxed: x.Sandboxed, Subagent: x.Subagent, ToolDescription: x.ToolDescription, Terminal: x.Terminal, Tool: toolOf(x.Tool)}
+		Sandboxed: x.Sandboxed, Subagent: x.Subagent, ToolDescription: x.ToolDescription, Terminal: x.Terminal, Tool: toolOf(x.Tool),
+		From: fromOf(x.From)}
+}
+
+func fromOf(f *api.From) approval.AskedFrom {
+	if f == nil {
+		return approval.AskedFrom{}
+	}
+	return approval.AskedFrom(*f)
 }
 
 func toolOf(t *api.Tool) approval.ToolFacts {
@@ -101,6 +109,9 @@ func ApprovalOf(a approval.Approval, summary string, directory *people.Directory
 	if r := a.Requester; r != nil {
 		out.Requester = &api.Requester{Channel: r.Channel, UserID: r.UserID, Person: r.Person}
 	}
+	if from := api.From(a.Context.From); from != (api.From{}) {
+		out.From = &from
+	}
 	out.Result = resultOf(a.Result)
 	return out
 }
@@ -116,7 +127,7 @@ func resultOf(r *approval.Result) *api.Result {
 func CardOf(c card.Card) *api.Card {
 	return &api.Card{
 		Outcome: c.Outcome.String(), Headline: c.Headline.String(), Call: factsOf(c.Payload), Place: c.Place.String(),
-		Summary: c.Summary, Risk: c.Why, Claims: Names(c.Claims), Warnings: Names(c.Warnings),
+		Summary: c.Summary, Risk: c.Why, Claims: Names(c.Said()), Warnings: Names(c.Warnings),
 		Link: c.Link, Flags: Names(c.State.Flags),
 		Votes: c.State.Votes, Wider: Names(c.Wider), Details: factsOf(c.Details),
 	}

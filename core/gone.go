@@ -1,0 +1,37 @@
+package core
+
+import (
+	"slices"
+
+	"approvalbot/internal/approval"
+)
+
+// awaitsClaim reports whether people's yes waits to be claimed for the first time. Callers of a gateway's
+// dialect run by its events and claim nothing.
+func awaitsClaim(a approval.Approval) bool {
+	yes := a.Status == approval.Approved && slices.ContainsFunc(a.Votes, approval.ByPeople)
+	open := a.ClaimedAtMs == 0 && a.RevokedAtMs == 0 && a.GoneAtMs == 0 && a.Retries == 0
+	return yes && open && a.Dialect == "" && !a.Drill()
+}
+
+// unclaimed notes that the time to claim an approved call is over, so that its cards do not go on saying that it may
+// run. Nothing is taken back: what a yes left for later calls stays, and people may still vote for a retry.
+func unclaimed(a approval.Approval, now int64) Change {
+	if !awaitsClaim(a) || now < a.ClaimUntilMs {
+		return Change{Approval: a, Unchanged: true}
+	}
+	next := a.Clone()
+	next.GoneAtMs = now
+	return Change{Approval: next, Redraw: true}
+}
+
+// forgo takes back an approved call that was not claimed, for the program that asked for it and no longer
+// waits. What the yes left for later calls ends with it, as with [revoke].
+func forgo(a approval.Approval, by string, now int64) (Change, error) {
+	c, err := revoke(a, by, "", now)
+	if err != nil || c.Unchanged {
+		return c, err
+	}
+	c.Approval.GoneAtMs = now
+	return c, nil
+}
