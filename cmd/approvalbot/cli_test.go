@@ -65,6 +65,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("APPROVALBOT_SERVER", d.URL)
 			env.Setenv("LISTEN", strings.TrimPrefix(d.URL, "http://"))
 			env.Setenv("APPROVALBOT_TOKEN", "script-token")
+			env.Setenv("GORACE", os.Getenv("GORACE"))
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "home"))
 			return nil
 		},
