@@ -91,7 +91,15 @@ func (t tgTouch) said() (string, bool) {
 // lost: Telegram keeps a tap until a desk takes it.
 func (t tgTouch) lost() bool {
 	said, ok := t.Answered()
-	return ok && strings.HasPrefix(said.Text, "The store ")
+	return ok && (strings.HasPrefix(said.Text, "The store ") || tooEarly(said.Text))
+}
+
+// tooEarly says whether a tap was refused because the desk that took it had not noted yet that this card
+// is in the chat, or had given the chat away. It counts when it is made again; if the desk never notes
+// the card, it never does, and the approval does not end.
+func tooEarly(said string) bool {
+	return strings.HasPrefix(said, "Another instance has this chat by now") ||
+		strings.HasPrefix(said, "Not everything that would run has been shown in this chat. Send /show ")
 }
 
 type dcRoom struct {
@@ -127,7 +135,8 @@ func (t dcTouch) said() (string, bool) {
 // seconds; what could not be stored the desk says itself.
 func (t dcTouch) lost() bool {
 	said, _ := t.said()
-	return t.Failed() || strings.HasPrefix(said, "The store ") || strings.HasPrefix(said, "The desk could not record this.")
+	return t.Failed() || strings.HasPrefix(said, "The store ") || strings.HasPrefix(said, "The desk could not record this.") ||
+		tooEarly(said)
 }
 
 // showsEnd says whether a card's text says how its approval has ended.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,6 +33,7 @@ type tidily struct{ m *testing.M }
 
 func (t tidily) Run() int {
 	_ = flag.Set("test.parallel", "8") // most tests wait rather than compute
+	debug.SetGCPercent(400)            // the detector makes collecting dear, and there is little to collect
 	code := t.m.Run()
 	for _, dir := range leftovers {
 		if err := os.RemoveAll(dir); err != nil {
@@ -65,6 +67,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("APPROVALBOT_SERVER", d.URL)
 			env.Setenv("LISTEN", strings.TrimPrefix(d.URL, "http://"))
 			env.Setenv("APPROVALBOT_TOKEN", "script-token")
+			env.Setenv("GORACE", os.Getenv("GORACE"))
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "home"))
 			return nil
 		},

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -78,11 +79,23 @@ func (c *chaos) decidedAcross(asks, claims *process, id string) {
 	a := c.askAt(asks, id, 0)
 	card, err := c.seen.card(c.t.Context(), a.Code)
 	require.NoError(c.t, err)
+	c.known(asks, a, card.id)
 	require.Equal(c.t, "Allowed. It may run once, within 5 minutes.", c.told(c.people[0].TapData(c.chats[0], messageNumber(card.id), "/approve "+a.Code)))
 	require.Equal(c.t, api.Approved, c.ends(claims, a).Status)
 	claim, err := claims.client(agentSecret).Claim(c.t.Context(), a.ID, api.ClaimRequest{})
 	require.NoError(c.t, err)
 	require.JSONEq(c.t, fmt.Sprintf(`{"for":%q}`, id), string(claim.Params))
+}
+
+// known waits until the desks know that a message is their card. They learn that after people see it,
+// and count no tap on it before.
+func (c *chaos) known(at *process, a api.Approval, message string) {
+	c.t.Helper()
+	operator := at.client(operatorSecret)
+	require.Eventually(c.t, func() bool {
+		got, err := operator.Get(c.t.Context(), a.Code, 0)
+		return err == nil && slices.ContainsFunc(got.Deliveries, func(d api.Delivery) bool { return d.MessageID == message })
+	}, patient, 5*time.Millisecond)
 }
 
 // An upgrade, program by program: where the schema's next step is safe, the old

@@ -3,11 +3,6 @@ package policy
 import (
 	"context"
 	"encoding/json"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -309,29 +304,4 @@ func TestOneEngineJudgesManyCallsAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-}
-
-// No room of policy starts a goroutine, which is why make test runs these tests without the race
-// detector, but for those whose names end in AtOnce.
-func TestJudgingStartsNoGoroutine(t *testing.T) {
-	t.Parallel()
-	files := 0
-	require.NoError(t, filepath.WalkDir(".", func(path string, _ os.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		files++
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		require.NoError(t, err)
-		ast.Inspect(f, func(n ast.Node) bool {
-			_, starts := n.(*ast.GoStmt)
-			if s, ok := n.(*ast.SelectorExpr); ok { // of a WaitGroup or an errgroup; of time or context
-				starts = s.Sel.Name == "Go" || s.Sel.Name == "AfterFunc"
-			}
-			require.False(t, starts, "%s starts a goroutine: judge in the caller's, or take policy out of PURE in the Makefile", path)
-			return true
-		})
-		return nil
-	}))
-	require.Greater(t, files, 80)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 
 	"github.com/google/uuid"
@@ -77,6 +76,9 @@ func (s *Store) openMemory(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	s.read = s.write
+	if err := s.write.fill(ctx); err != nil {
+		return err
+	}
 	return s.prepare(ctx, s.write, memory, o.KeyFile)
 }
 
@@ -88,7 +90,7 @@ func (s *Store) openFile(ctx context.Context, path string, o Options) (err error
 	if s.lock, err = lockFile(path + ".lock"); err != nil {
 		return err
 	}
-	if err = makeFile(path); err != nil {
+	if err = begin(path); err != nil {
 		return err
 	}
 	if s.damage, err = walDamage(path); err != nil {
@@ -128,16 +130,3 @@ func (s *Store) afterDamage(ctx context.Context, path string) error {
 
 // Lost gives what the write-ahead log that Open found had lost; nil: nothing.
 func (s *Store) Lost() *Damage { return s.damage }
-
-// makeFile makes a new database file for its owner's eyes only. SQLite would let
-// the umask decide; its side files copy the mode.
-func makeFile(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("store %s cannot be made: %w", path, err)
-	}
-	return f.Close()
-}
