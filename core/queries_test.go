@@ -127,7 +127,7 @@ func TestWhoWaitsHearsOfTheEnd(t *testing.T) {
 		got, err := d.Wait(t.Context(), a.Key, still)
 		answers <- answer{got, err}
 	}()
-	_, err = d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "")
+	_, err = d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "", "")
 	require.NoError(t, err)
 	for range 2 {
 		got := <-answers
@@ -164,7 +164,7 @@ func TestDrawShowsTheNewestState(t *testing.T) {
 	drawn, err := d.Draw(t.Context(), unreached)
 	require.NoError(t, err)
 	require.NotEmpty(t, drawn.Skip, "somebody was reached")
-	_, err = d.VoteAs(t.Context(), alice, a.Code, approval.Deny, "no")
+	_, err = d.VoteAs(t.Context(), alice, a.Code, approval.Deny, "no", "")
 	require.NoError(t, err)
 	card.MessageID, card.Version = "5", 0
 	drawn, err = d.Draw(t.Context(), card)
@@ -194,7 +194,7 @@ func TestWhatIsDrawnIsWhatIsOnDisk(t *testing.T) {
 		require.Empty(t, got.Deliveries)
 	}
 	same()
-	_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowAlways, "fine")
+	_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowAlways, "fine", "")
 	require.NoError(t, err)
 	same()
 	_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{})

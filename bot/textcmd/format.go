@@ -9,7 +9,7 @@ import (
 
 // String gives the command in its one canonical form, which [Parse] reads back:
 // "/approve K7QX2M", "/approve K7QX2M session: reason", "/deny K7QX2M reason",
-// "/more K7QX2M". With a valid code and no reason it fits a button's payload
+// "/more K7QX2M". One with a note is "yes: NOTE" or "retry: NOTE", which is read back in a reply to its card alone. With a valid code and no reason it fits a button's payload
 // (64 bytes).
 func (c Command) String() string {
 	var b strings.Builder
@@ -20,6 +20,13 @@ func (c Command) String() string {
 	b.WriteString("/" + string(verb))
 	if c.Code != "" {
 		b.WriteString(" " + c.Code)
+	}
+	if c.Note != "" { // only a reply to that card says so
+		word := "yes"
+		if c.Verb == Retry {
+			word = "retry"
+		}
+		return word + ": " + c.Note
 	}
 	reason := OneLine(c.Reason)
 	switch c.Verb {

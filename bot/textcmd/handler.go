@@ -71,7 +71,7 @@ type Queries interface {
 	Draw(ctx context.Context, d approval.Delivery) (card.Drawing, error)
 	Card(ctx context.Context, a approval.Approval) (card.Card, error)
 	Rules() core.Rules
-	Confirmation(a approval.Approval, v approval.Voter, d approval.Decision) (label, proof string)
+	Confirmation(a approval.Approval, v approval.Voter, d approval.Decision, note string) (label, proof string)
 }
 
 // Digests read what digests have listed.
@@ -303,7 +303,7 @@ func (h *Handler) decide(
 ) (Reply, bool, error) {
 	chat := m.Chat
 	b := core.Ballot{
-		Voter: m.Voter, Decision: cmd.Decision, Reason: cmd.Reason, Chat: &chat,
+		Voter: m.Voter, Decision: cmd.Decision, Reason: cmd.Reason, Note: cmd.Note, Chat: &chat,
 		ReceivedMs: m.ReceivedMs, Card: unknownCard, Handled: m.Update, Proof: cmd.Proof,
 	}
 	if m.Tap && cmd.Decision != approval.Retry {
@@ -331,7 +331,7 @@ func (h *Handler) decide(
 			return Reply{}, false, err
 		}
 	}
-	return Reply{Text: card.VotedText(after, cmd.Decision, h.gate.Rules().People, time.Now().UnixMilli())}, true, nil
+	return Reply{Text: card.VotedText(after, m.Voter, cmd.Decision, h.gate.Rules().People, time.Now().UnixMilli())}, true, nil
 }
 
 // again ends the cool-down that a deny left.

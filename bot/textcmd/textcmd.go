@@ -86,6 +86,8 @@ type Command struct {
 	// Reason is the rest of the line, for Approve, Deny and Retry: one line, trimmed,
 	// single spaces, at most MaxReason characters. For Away it is how long, and to whom.
 	Reason string
+	// Note is what a reply to a card says to the agent: one line of single spaces, of any length; see [Context.inReply].
+	Note string
 	// Version is the digest's, for DenyAll, whose Code is that of the approval that the
 	// digest began with.
 	Version int64

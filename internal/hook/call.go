@@ -34,6 +34,8 @@ type Call struct {
 	Subagent      bool // the agent was started by another one
 	Typed         bool // the command may get a terminal, into which things are typed that no hook sees
 
+	Unheard string // the runtime's title, if it hands its model no notes; empty: it does
+
 	outcome *api.ResultRequest // of an event that comes after it; nil: the body does not say how it ended
 
 	replaceable bool // a deny may replace its commands, see clineDeny
@@ -82,8 +84,8 @@ func (c Call) Request() api.CreateRequest {
 	if c.Workdir != "" {
 		req.Bind = &api.Bind{Workdir: &c.Workdir}
 	}
-	if c.Model != "" || c.Subagent || c.Typed {
-		req.Context = &api.Context{Model: c.Model, Subagent: c.Subagent}
+	if c.Model != "" || c.Subagent || c.Typed || c.Unheard != "" {
+		req.Context = &api.Context{Model: c.Model, Subagent: c.Subagent, Unheard: c.Unheard}
 	}
 	if c.Typed {
 		req.Context.Terminal = "possible"
