@@ -30,7 +30,7 @@ func (c Command) String() string {
 	}
 	reason := OneLine(c.Reason)
 	switch c.Verb {
-	case DenyAll:
+	case DenyAll, Answer:
 		b.WriteString(" " + strconv.FormatInt(c.Version, 10))
 	case Confirm:
 		b.WriteString(" " + string(c.Decision) + " " + c.Proof)
@@ -65,6 +65,9 @@ func ParsePayload(data string) (Command, bool) {
 		cmd, ok = parseConfirm(data)
 	}
 	if !ok {
+		cmd, ok = parseAnswer(data)
+	}
+	if !ok {
 		cmd, ok = Parse(data, Context{})
 	}
 	ofApproval := ValidCode(cmd.Code) && cmd.Reason == ""
@@ -82,6 +85,16 @@ func parseConfirm(data string) (Command, bool) {
 	}
 	d := approval.Decision(words[2])
 	return Command{Verb: Confirm, Code: words[1], Decision: d, Proof: words[3]}, d == approval.AllowOnce || d == approval.Retry
+}
+
+// parseAnswer reads a command that is on buttons only.
+func parseAnswer(data string) (Command, bool) {
+	words := strings.Fields(data)
+	if len(words) != 3 || words[0] != "/"+string(Answer) {
+		return Command{}, false
+	}
+	n, err := strconv.ParseInt(words[2], 10, 64)
+	return Command{Verb: Answer, Code: words[1], Decision: approval.AllowOnce, Version: n}, err == nil && n > 0
 }
 
 // parseDenyAll reads a command that is on buttons only: what it names is what stands

@@ -40,6 +40,9 @@ func checkDecision(t require.TestingT, cmd Command, lower string) {
 		require.True(t, cmd.Decision != approval.AllowSession || strings.Contains(lower, "session"))
 	case Deny, DenyReason:
 		require.Equal(t, approval.Deny, cmd.Decision)
+	case Answer:
+		require.Equal(t, approval.AllowOnce, cmd.Decision)
+		require.Positive(t, cmd.Version)
 	case Retry:
 		require.Equal(t, approval.Retry, cmd.Decision)
 	case Away:
@@ -86,7 +89,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func FuzzParsePayload(f *testing.F) {
-	for _, data := range []string{"/approve K7QX2M", "/approve K7QX2M always", "/denyreason K7QX2M", "/more K7QX2M", "/deny K7QX2M x"} {
+	for _, data := range []string{"/approve K7QX2M", "/approve K7QX2M always", "/denyreason K7QX2M", "/more K7QX2M", "/deny K7QX2M x", "/answer K7QX2M 2"} {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data string) {

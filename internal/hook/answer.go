@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Answer is what a runtime reads: of a program its output and exit status, of an
@@ -22,6 +23,8 @@ type dialect struct {
 
 	// noted is allow with a text for the model; nil: the runtime hands it none.
 	noted func(c Call, why, note string) Answer
+	// answer is noted with another input for the call; nil: the runtime takes none. See answered.
+	answer func(c Call, why, note string, input jsontext.Value) Answer
 
 	silence bool // an empty answer with status 0 decides nothing, and the runtime's own rules go on
 }
@@ -38,6 +41,8 @@ func (e Event) Answer(c Call, v Verdict, silent bool) Answer {
 		return e.Deny(c, v.Why)
 	case v.Policy && silent:
 		return e.Silent(c, v.Why)
+	case note != "" && e.dialect.answer != nil:
+		return e.dialect.answer(c, line(v.Why), note, answered(c, v.Notes))
 	case note != "" && e.HandsNotes():
 		return e.dialect.noted(c, line(v.Why), note)
 	}

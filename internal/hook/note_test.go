@@ -82,3 +82,50 @@ func TestADenysNote(t *testing.T) {
 	got := e.Answer(Call{}, Verdict{Why: decidedBy(a), Notes: notesOf(a, a.Notes)}, true)
 	require.Contains(t, string(got.Stdout), "denied by alice: use staging. Note from alice, who denied this call: see RUNBOOK 4")
 }
+
+// A note to a question of Claude Code's model is its answer: an option by number or name, or other words. Several
+// questions, several choices and several answers are left to the terminal, and no other runtime gets another input.
+func TestANoteAnswersAQuestion(t *testing.T) {
+	t.Parallel()
+	const one = `{"question":"Which colour?","header":"Colour","multiSelect":false,"options":[{"label":"Green","description":"g"},{"label":"Blue <b>"}]}`
+	for _, c := range []struct{ questions, note, want string }{
+		{one, "2", "Blue <b>"},
+		{one, "blue <B>", "Blue <b>"},
+		{one, "3", "3"},
+		{one, "neither, ask Bob", "neither, ask Bob"},
+		{one + "," + one, "2", ""},
+		{strings.Replace(one, "false", "true", 1), "2", ""},
+		{one, "", ""},
+	} {
+		call := Call{Tool: "AskUserQuestion", Params: json.RawMessage(`{"questions":[` + c.questions + `]}`)}
+		v := Verdict{Allow: true, Notes: []Note{{"alice", c.note}, {"bob", c.note}}}
+		if c.note == "" {
+			v.Notes = nil
+		}
+		for _, r := range Runtimes() {
+			for _, e := range r.Events {
+				got := string(e.Answer(call, v, false).Stdout)
+				if c.want == "" || r.Name != "claude-code" || e.Name != "PreToolUse" {
+					require.NotContains(t, got, "answers", "%s %s", r.Name, e.Name)
+					continue
+				}
+				answers, _ := json.Marshal(map[string]string{"Which colour?": c.want})
+				require.JSONEq(t, `{"questions":[`+c.questions+`],"answers":`+string(answers)+`}`, inputOf(t, got))
+			}
+		}
+	}
+	two := Verdict{Allow: true, Notes: []Note{{"alice", "1"}, {"bob", "2"}}}
+	r, _ := Find("claude-code")
+	require.NotContains(t, string(r.Events[0].Answer(Call{Tool: "AskUserQuestion", Params: json.RawMessage(`{"questions":[` + one + `]}`)}, two, false).Stdout), "answers")
+}
+
+func inputOf(t *testing.T, answer string) string {
+	t.Helper()
+	var out struct {
+		Specific struct {
+			Input json.RawMessage `json:"updatedInput"`
+		} `json:"hookSpecificOutput"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(answer), &out))
+	return string(out.Specific.Input)
+}

@@ -23,8 +23,8 @@ type Runtime struct {
 	// command has a terminal.
 	HidesTyping bool
 	// Notes is by what its model reads what a person says with a yes, in the first of its ways; empty: by nothing.
-	Notes string
-	Managed     bool // it has a managed file that no repository's file can switch off
+	Notes   string
+	Managed bool // it has a managed file that no repository's file can switch off
 }
 
 // WayKind is a kind of way into a runtime.

@@ -41,7 +41,7 @@ func claudeCode() Runtime {
 		Events: []Event{
 			{
 				Name: "PreToolUse", Phase: Before, HTTP: true, Command: true, CallID: true,
-				decode: claudeEvent("PreToolUse", "tool_use_id"), dialect: claudePre().orSilent(),
+				decode: claudeEvent("PreToolUse", "tool_use_id"), dialect: claudePre().orSilent().answering(),
 			},
 			{
 				Name: "PermissionRequest", Phase: Permission, HTTP: true, Command: true,
