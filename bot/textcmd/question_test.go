@@ -20,7 +20,7 @@ func TestAnAnswerThatNamesItself(t *testing.T) {
 
 // Eight answers are two rows above the others, each a payload that is read back; where nothing is offered there are none.
 func TestAnswersAreButtons(t *testing.T) {
-	c := card.Card{Code: code, Offers: []approval.Decision{approval.AllowOnce}, Answers: []string{strings.Repeat("long ", 20), "b", "c", "d", "e", "f", "g", "h"}}
+	c := card.Card{Code: code, Status: approval.Pending, Offers: []approval.Decision{approval.AllowOnce}, Answers: []string{strings.Repeat("long ", 20), "b", "c", "d", "e", "f", "g", "h"}}
 	rows := Buttons(c, MenuMain)
 	require.Len(t, rows, 4)
 	for i, b := range append(rows[0], rows[1]...) {

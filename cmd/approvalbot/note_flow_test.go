@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -73,4 +74,48 @@ func TestFlow_ANoteWithTheSecondStep(t *testing.T) {
 		}
 		require.Equal(t, want, r.final(a).Notes)
 	}
+}
+
+// Through mcp-proxy a note is a text of its own behind the server's result, and request_approval has it in its answer;
+// a deny says its note behind its reason.
+func TestFlow_ANoteOverMCP(t *testing.T) {
+	t.Parallel()
+	s := newShop(newRig(t), agentSecret, nil)
+	got := callTool(s.ctx(), s.client, "order", map[string]any{"what": "tea"})
+	s.says(s.onlyPending(), api.AllowOnce, "only one")
+	r := <-got
+	require.Len(t, r.res.Content, 2)
+	raw, err := json.Marshal(r.res.Content)
+	require.NoError(t, err)
+	require.JSONEq(t, `[{"type":"text","text":"ordered"},{"type":"text","text":"Note from olga, who allowed this call: only one"}]`, string(raw))
+	got = callTool(s.ctx(), s.client, "order", map[string]any{"what": "coffee"})
+	s.says(s.onlyPending(), api.Deny, "tea alone")
+	require.Contains(t, said(t, <-got), "it cannot tell what the tool does. Note from olga, who denied this call: tea alone")
+
+	desk := newRig(t)
+	asked := callTool(desk.ctx(), desk.mcp(agentSecret), "request_approval", map[string]any{"toolName": "deploy", "params": map[string]any{"to": "production"}})
+	desk.says(desk.onlyPending(), api.AllowOnce, "not before noon")
+	require.Contains(t, said(t, <-asked), `"notes":"Note from olga, who allowed this call: not before noon"`)
+}
+
+// says decides as the operator does by API, with a note.
+func (r *rig) says(a api.Approval, d api.Decision, note string) {
+	r.t.Helper()
+	_, err := r.operator().Resolve(r.ctx(), a.Code, api.ResolveRequest{Decision: d, Note: note})
+	require.NoError(r.t, err)
+}
+
+// A note that cannot be handed on is refused by the API too, with the field's name, and no vote counted.
+func TestFlow_ANoteByAPI(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a := r.exec("git push origin a")
+	_, err := r.operator().Resolve(r.ctx(), a.Code, api.ResolveRequest{Decision: api.AllowOnce, Note: "a\u200bb"})
+	var no *api.Problem
+	require.ErrorAs(t, err, &no)
+	require.Equal(t, "invalid_request", string(no.Code))
+	require.Equal(t, "note", no.Fields[0].Field)
+	require.Empty(t, r.get(a).Votes)
+	r.says(a, api.AllowOnce, "line one\nline two")
+	require.Equal(t, []api.Note{{By: "person:olga", Text: "line one line two"}}, r.get(a).Notes)
 }

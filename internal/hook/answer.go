@@ -36,7 +36,7 @@ func (e Event) Allow(c Call, why string) Answer { return e.dialect.allow(c, line
 func (e Event) Answer(c Call, v Verdict, silent bool) Answer {
 	switch note := v.note(); {
 	case !v.Allow && note != "":
-		return e.Deny(c, v.Why+". "+note)
+		return e.Deny(c, behind(v.Why, note))
 	case !v.Allow:
 		return e.Deny(c, v.Why)
 	case v.Policy && silent:

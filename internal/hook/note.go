@@ -39,6 +39,9 @@ func (v Verdict) note() string {
 	return strings.Join(lines, "\n")
 }
 
+// behind is a deny's reason with its note.
+func behind(why, note string) string { return strings.TrimSuffix(why, ".") + ". " + note }
+
 // handsNotes reports whether the runtime hands its model the notes of calls that the event asks for, at once or
 // once they have run.
 func (r Runtime) handsNotes(e Event) bool {
