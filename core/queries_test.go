@@ -80,11 +80,11 @@ func TestVoteByWhatLooksLikeAKey(t *testing.T) {
 	d := newFixture(t)
 	own := "0badcafe-0000-4000-8000-000000000000"
 	a := d.submit(t, "ask", func(c *approval.Call) { c.ID = own })
-	_, err := d.VoteAs(t.Context(), alice, a.Key, approval.AllowOnce, "")
+	_, err := d.VoteAs(t.Context(), alice, a.Key, approval.AllowOnce, "", "")
 	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
-	_, err = d.VoteAs(t.Context(), alice, own, "perhaps", "")
+	_, err = d.VoteAs(t.Context(), alice, own, "perhaps", "", "")
 	require.Equal(t, approval.CodeInvalidRequest, approval.CodeOf(err))
-	voted, err := d.VoteAs(t.Context(), alice, own, approval.AllowOnce, "")
+	voted, err := d.VoteAs(t.Context(), alice, own, approval.AllowOnce, "", "")
 	require.NoError(t, err)
 	require.Equal(t, approval.Approved, voted.Status)
 
@@ -94,7 +94,7 @@ func TestVoteByWhatLooksLikeAKey(t *testing.T) {
 	require.NoError(t, err)
 	defer w.Stop()
 	require.EqualValues(t, 1, d.store.Statements()-before, "its first look finds it too")
-	_, err = d.VoteAs(t.Context(), alice, b.Key, approval.Deny, "")
+	_, err = d.VoteAs(t.Context(), alice, b.Key, approval.Deny, "", "")
 	require.NoError(t, err)
 	<-w.Changed()
 	late, err := d.FindAndWatch(t.Context(), agent, b.Key)
