@@ -44,6 +44,7 @@ type Context struct {
 	Sandboxed       bool   `json:"sandboxed,omitzero" doc:"The call runs in a sandbox."`
 	Subagent        bool   `json:"subagent,omitzero" doc:"The agent was started by another one."`
 	ToolDescription string `json:"toolDescription,omitzero" maxLength:"4000" doc:"What the tool says of itself."`
+	Unheard         string `json:"unheard,omitzero" maxLength:"64" doc:"The name of the runtime that asks, if it does not hand the notes of people to its model: people are told so."`
 	Terminal        string `json:"terminal,omitzero" enum:"open,possible" doc:"The command has a terminal (open) or may have one with GIT_PAGER and GH_PAGER set to cat (possible), and what is typed there later is not asked for. It only makes the answer stricter."`
 	Tool            *Tool  `json:"tool,omitzero" doc:"What a bridge to a tool server knows of the tool."`
 	From            *From  `json:"from,omitzero" doc:"Which agent asks, and from where; shown as a claim."`
@@ -90,6 +91,7 @@ type Bind struct {
 type ResolveRequest struct {
 	Decision Decision `json:"decision" enum:"allow-once,allow-session,allow-always,deny,retry" doc:"One of the approval's offers; while its retryRound is open, retry or deny."`
 	Reason   string   `json:"reason,omitzero" doc:"Shown to everybody, and kept in the log."`
+	Note     string   `json:"note,omitzero" doc:"For the agent: at most 500 characters, all of them visible; reason is for the log. Line ends become blanks, secrets are redacted."`
 	After    *int     `json:"after,omitzero" minimum:"0" doc:"With retry: How many retries it has so far (the length of its retries), so that what you send twice counts once; another number is not_claimable."`
 }
 

@@ -100,6 +100,8 @@ type Approval struct {
 	Retries    []Retried   `json:"retries,omitempty" doc:"Who let it run once more, in order; decidedBy, approvers and votes are the last one's then."`
 	RetryRound *RetryRound `json:"retryRound,omitzero" doc:"The vote on one more run, while it is open."`
 
+	Notes []Note `json:"notes,omitempty" doc:"What people said to the agent with the votes that count; none while it is pending, and once it was taken back."`
+
 	Receipt string `json:"receipt,omitzero" doc:"In a call back of an approved approval only: a signed receipt."`
 	Card    *Card  `json:"card,omitzero" doc:"What people read of it, for those who may decide."`
 	Claim   *Claim `json:"claim,omitzero" doc:"The claimed call, in the answer to a request with claim=1 only."`
@@ -223,6 +225,12 @@ type RetryRound struct {
 	Text          string    `json:"text" doc:"retry asked by alice, 1 of 2 yes (alice)"`
 }
 
+// Note is what a person said to the agent: of an approved call those who allowed it, of a denied one who denied it.
+type Note struct {
+	By   string `json:"by" doc:"As in decidedBy."`
+	Text string `json:"text" doc:"One line of at most 500 characters, without secrets. It is a person's word to the model and no part of the call."`
+}
+
 // Claim is an approved call, handed out once: the very values that were
 // approved, in canonical JSON.
 type Claim struct {
@@ -233,6 +241,7 @@ type Claim struct {
 	Decision     Decision        `json:"decision" enum:"allow-once,allow-session,allow-always"`
 	ClaimUntilMs int64           `json:"claimUntilMs,omitzero" doc:"Until when it had to be claimed."`
 	ClaimID      string          `json:"claimId,omitzero" doc:"As you named it: name it with the result, too."`
+	Notes        []Note          `json:"notes,omitempty" doc:"What those who allowed it said to the agent; the receipt has their hash."`
 	Receipt      string          `json:"receipt,omitzero" doc:"A signed receipt (compact JWS, EdDSA) that an executor can check offline with the keys of /.well-known/jwks.json."`
 }
 

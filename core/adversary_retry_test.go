@@ -38,7 +38,7 @@ func (d *fixture) allowed(t *testing.T, tool string, more ...func(*approval.Call
 	for _, who := range []core.Caller{alice, bob} {
 		if a.Status == approval.Pending {
 			var err error
-			a, err = d.VoteAs(t.Context(), who, a.Code, approval.AllowOnce, "")
+			a, err = d.VoteAs(t.Context(), who, a.Code, approval.AllowOnce, "", "")
 			require.NoError(t, err)
 		}
 	}
@@ -244,7 +244,7 @@ func TestAdversary_T3_WhatIsRefused(t *testing.T) {
 
 func vote(t *testing.T, d *fixture, who core.Caller, a *approval.Approval) error {
 	t.Helper()
-	got, err := d.VoteAs(t.Context(), who, a.Code, approval.AllowOnce, "")
+	got, err := d.VoteAs(t.Context(), who, a.Code, approval.AllowOnce, "", "")
 	if err == nil {
 		*a = got
 	}
@@ -255,7 +255,7 @@ func vote(t *testing.T, d *fixture, who core.Caller, a *approval.Approval) error
 func deniedAgain(t *testing.T, d *fixture, _ approval.Approval) {
 	t.Helper()
 	same := d.submit(t, "ask", func(c *approval.Call) { c.SessionKey = "other" })
-	_, err := d.VoteAs(t.Context(), bob, same.Code, approval.Deny, "")
+	_, err := d.VoteAs(t.Context(), bob, same.Code, approval.Deny, "", "")
 	require.NoError(t, err)
 }
 
@@ -290,7 +290,7 @@ func (d *fixture) refusals(t *testing.T) (n int) {
 func TestAdversary_T3_RetryIsNoOtherVote(t *testing.T) {
 	d, ctx := newFixture(t), t.Context()
 	a := d.submit(t, "two")
-	_, err := d.VoteAs(ctx, alice, a.Code, approval.Retry, "")
+	_, err := d.VoteAs(ctx, alice, a.Code, approval.Retry, "", "")
 	require.Equal(t, "decision_not_offered", why(err))
 	_, err = d.Pages().Vote(ctx, signedInAs("alice"), a.Code, core.WebBallot{Decision: approval.Retry})
 	require.Equal(t, "invalid_request", why(err))
@@ -298,23 +298,23 @@ func TestAdversary_T3_RetryIsNoOtherVote(t *testing.T) {
 	require.False(t, approval.Retry.Allows())
 	a = d.allowed(t, "two")
 	d.ran(t, a, "1", "failed")
-	_, err = d.VoteAs(ctx, alice, a.Code, approval.Retry, "")
+	_, err = d.VoteAs(ctx, alice, a.Code, approval.Retry, "", "")
 	require.Equal(t, "decision_not_offered", why(err), "that opens none")
 	_, err = d.Retry(ctx, alice, a.Code, false)
 	require.NoError(t, err)
 	_, err = d.Vote(ctx, a.Key, core.Ballot{Voter: approval.Voter{Channel: "telegram", UserID: "2"}, Decision: approval.Retry, Chat: &ops})
 	require.Equal(t, "decision_not_offered", why(err))
-	_, err = d.VoteAs(ctx, bob, a.Code, approval.AllowOnce, "")
+	_, err = d.VoteAs(ctx, bob, a.Code, approval.AllowOnce, "", "")
 	require.Equal(t, "already_resolved", why(err), "a yes to the call is none to one more run, and is not answered as one")
 	got, err := d.ByKey(ctx, a.Key)
 	require.NoError(t, err)
 	require.Len(t, got.Round.Votes, 1)
-	_, err = d.Pages().Retry(ctx, signedInAs("bob"), a.Code, "", false, true)
+	_, err = d.Pages().Retry(ctx, signedInAs("bob"), a.Code, "", "", false, true)
 	require.Equal(t, "unseen_payload", why(err))
-	got, err = d.VoteAs(ctx, bob, a.Code, approval.Retry, "")
+	got, err = d.VoteAs(ctx, bob, a.Code, approval.Retry, "", "")
 	require.NoError(t, err)
 	require.Equal(t, []string{"person:alice", "person:bob"}, got.DecidedBy)
-	_, err = d.VoteAs(ctx, bob, a.Code, approval.Retry, "")
+	_, err = d.VoteAs(ctx, bob, a.Code, approval.Retry, "", "")
 	require.NoError(t, err)
 	_, err = d.Retry(ctx, bob, a.Code, false)
 	require.NoError(t, err, "an answer that was lost is given again")
@@ -344,7 +344,7 @@ func TestAdversary_T3_ADenyEndsTheRound(t *testing.T) {
 			require.NoError(t, err)
 			require.Nil(t, got.Round)
 			require.Equal(t, approval.Approved, got.Status, "what was decided stays")
-			require.Contains(t, card.VotedText(got, approval.Deny, d.rules.People, time.Now().UnixMilli()), "does not run again")
+			require.Contains(t, card.VotedText(got, approval.Voter{}, approval.Deny, d.rules.People, time.Now().UnixMilli()), "does not run again")
 			_, err = d.Retry(ctx, bob, a.Code, false)
 			require.Equal(t, "not_claimable denied", why(err))
 			same := d.submit(t, "two", func(c *approval.Call) { c.SessionKey = "other" })
@@ -390,7 +390,7 @@ func TestAdversary_T3_BetweenTwoVotes(t *testing.T) {
 		}},
 		"the same call is denied": {want: "not_claimable denied", between: func(t *testing.T, d *signing, _ approval.Approval) {
 			same := d.submit(t, "two", func(c *approval.Call) { c.SessionKey = "other" })
-			_, err := d.VoteAs(t.Context(), bob, same.Code, approval.Deny, "")
+			_, err := d.VoteAs(t.Context(), bob, same.Code, approval.Deny, "", "")
 			require.NoError(t, err)
 		}},
 		"alice goes away and bob stands in": {open: true, between: func(t *testing.T, d *signing, _ approval.Approval) {
@@ -498,7 +498,7 @@ func TestAdversary_T3_NoRunWithoutItsQuorum(t *testing.T) {
 				case again:
 					_, _ = d.Retry(ctx, map[string]core.Caller{"alice": alice, "bob": bob}[who], a.Code, true)
 				default:
-					_, _ = d.VoteAs(ctx, map[string]core.Caller{"alice": alice, "bob": bob}[who], a.Code, approval.AllowOnce, "")
+					_, _ = d.VoteAs(ctx, map[string]core.Caller{"alice": alice, "bob": bob}[who], a.Code, approval.AllowOnce, "", "")
 				}
 			}
 			say("alice", false)
@@ -544,7 +544,7 @@ func TestAdversary_T3_NoRunWithoutItsQuorum(t *testing.T) {
 					}
 				case "deny":
 					if rapid.IntRange(0, 3).Draw(rt, "meant") == 0 {
-						_, _ = d.VoteAs(ctx, alice, a.Code, approval.Deny, "")
+						_, _ = d.VoteAs(ctx, alice, a.Code, approval.Deny, "", "")
 					}
 				case "reload":
 					hash++

@@ -45,7 +45,7 @@ func TestAdversary_T3_ARepeatedClaimInARoundWithoutResult(t *testing.T) {
 			time.Sleep(time.Duration(d.Rules().TimeoutMs+1) * time.Millisecond)
 		},
 		"denied": func(t *testing.T, d *fixture, a approval.Approval) {
-			_, err := d.VoteAs(t.Context(), bob, a.Code, approval.Deny, "")
+			_, err := d.VoteAs(t.Context(), bob, a.Code, approval.Deny, "", "")
 			require.NoError(t, err)
 		},
 	} {

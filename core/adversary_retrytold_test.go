@@ -40,7 +40,7 @@ func TestAdversary_T3_ARoundIsToldInEveryChat(t *testing.T) {
 			}
 		}
 		for _, who := range []core.Caller{alice, bob} {
-			_, err := d.VoteAs(ctx, who, a.Code, approval.AllowOnce, "")
+			_, err := d.VoteAs(ctx, who, a.Code, approval.AllowOnce, "", "")
 			require.NoError(t, err)
 		}
 		d.ran(t, a, "1", "failed")
@@ -109,7 +109,7 @@ func TestAdversary_T3_ARoundSaysThatTheVerifiersPeopleAreMissing(t *testing.T) {
 	round, open := people.OpenRound(got, d.Rules().People, time.Now().UnixMilli())
 	require.True(t, open)
 	require.Contains(t, round.Text(), "verifier's people: 0 of 1 yes")
-	require.Contains(t, card.VotedText(got, approval.Retry, d.Rules().People, time.Now().UnixMilli()), "verifier's people: 0 of 1 yes")
+	require.Contains(t, card.VotedText(got, approval.Voter{}, approval.Retry, d.Rules().People, time.Now().UnixMilli()), "verifier's people: 0 of 1 yes")
 }
 
 // T3: a deny right after a round was decided is told that the call runs again, and how to take it back.
@@ -122,7 +122,7 @@ func TestAdversary_T3_ADenyThatComesAfterTheRound(t *testing.T) {
 		_, err := d.Retry(ctx, who, a.Code, false)
 		require.NoError(t, err)
 	}
-	_, err := d.VoteAs(ctx, carol, a.Code, approval.Deny, "")
+	_, err := d.VoteAs(ctx, carol, a.Code, approval.Deny, "", "")
 	require.Equal(t, "already_resolved", why(err))
 	require.Contains(t, err.Error(), "alice, bob let it run again")
 	require.Contains(t, err.Error(), "approvalbot revoke "+a.Code)

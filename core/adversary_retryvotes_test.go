@@ -174,7 +174,7 @@ func TestAdversary_T3_ADenyOfTheSecondInWhichTheRoundWasOpened(t *testing.T) {
 func TestAdversary_T3_ADenyOnAnInstanceWithASlowerClock(t *testing.T) {
 	for name, deny := range map[string]func(*fixture, approval.Approval) (approval.Approval, error){
 		"api": func(d *fixture, a approval.Approval) (approval.Approval, error) {
-			return d.VoteAs(context.Background(), bob, a.Code, approval.Deny, "")
+			return d.VoteAs(context.Background(), bob, a.Code, approval.Deny, "", "")
 		},
 		"web": func(d *fixture, a approval.Approval) (approval.Approval, error) {
 			return d.Pages().Vote(context.Background(), signedInAs("bob"), a.Code, core.WebBallot{Decision: approval.Deny})

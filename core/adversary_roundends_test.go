@@ -49,7 +49,7 @@ func TestAdversary_T3_TheSameDenyOfARoundTwice(t *testing.T) {
 			d.three(t)
 			a := d.submit(t, "two", c.call)
 			for _, who := range []core.Caller{alice, carol} {
-				_, err := d.VoteAs(ctx, who, a.Code, approval.AllowOnce, "")
+				_, err := d.VoteAs(ctx, who, a.Code, approval.AllowOnce, "", "")
 				require.NoError(t, err)
 			}
 			d.ran(t, a, "1", "failed")
@@ -63,16 +63,16 @@ func TestAdversary_T3_TheSameDenyOfARoundTwice(t *testing.T) {
 
 			got, err := d.Vote(ctx, a.Key, deny)
 			require.NoError(t, err, "typed again")
-			require.Contains(t, card.VotedText(got, approval.Deny, d.rules.People, time.Now().UnixMilli()), "does not run again")
+			require.Contains(t, card.VotedText(got, approval.Voter{}, approval.Deny, d.rules.People, time.Now().UnixMilli()), "does not run again")
 			tapped := deny
 			tapped.Code = a.Code
 			_, err = d.Vote(ctx, a.Key, tapped)
 			require.NoError(t, err, "a tap")
 			if name == "an approver" {
-				_, err = d.VoteAs(ctx, bob, a.Code, approval.Deny, "")
+				_, err = d.VoteAs(ctx, bob, a.Code, approval.Deny, "", "")
 				require.NoError(t, err, "by API")
 			}
-			_, err = d.VoteAs(ctx, alice, a.Code, approval.Deny, "")
+			_, err = d.VoteAs(ctx, alice, a.Code, approval.Deny, "", "")
 			require.Equal(t, "already_resolved", why(err), "hers did not end it")
 			after, err := d.store.Log(ctx, 0, 100)
 			require.NoError(t, err)
@@ -105,7 +105,7 @@ func TestAdversary_T3_ADenyIsOfOneRound(t *testing.T) {
 	d.ran(t, a, "1", "failed")
 	_, err := d.Retry(ctx, alice, a.Code, false)
 	require.NoError(t, err)
-	_, err = d.VoteAs(ctx, bob, a.Code, approval.Deny, "not now")
+	_, err = d.VoteAs(ctx, bob, a.Code, approval.Deny, "not now", "")
 	require.NoError(t, err)
 	_, err = d.store.DropGrants(ctx, core.GrantFilter{Owner: "agent"}, func(approval.Grant) approval.Event {
 		return approval.Event{Type: approval.EventUngranted, Data: json.RawMessage(`{}`)}
@@ -115,7 +115,7 @@ func TestAdversary_T3_ADenyIsOfOneRound(t *testing.T) {
 		_, err = d.Retry(ctx, who, a.Code, false)
 		require.NoError(t, err)
 	}
-	got, err := d.VoteAs(ctx, bob, a.Code, approval.Deny, "")
+	got, err := d.VoteAs(ctx, bob, a.Code, approval.Deny, "", "")
 	require.Equal(t, "already_resolved", why(err), "the retry is let run")
 	require.Nil(t, got.RoundDenied)
 	card, err := d.Card(ctx, got)
@@ -154,7 +154,7 @@ func TestAdversary_T3_DenyBetweenLookAndCommit(t *testing.T) {
 			d.ran(t, a, "1", "failed")
 			same := d.submit(t, "ask", func(c *approval.Call) { c.SessionKey = "other" })
 			deny := func() {
-				_, err := d.VoteAs(ctx, bob, same.Code, approval.Deny, "")
+				_, err := d.VoteAs(ctx, bob, same.Code, approval.Deny, "", "")
 				require.NoError(t, err)
 			}
 			if step == "vote" {
@@ -187,7 +187,7 @@ func TestAdversary_T3b_AJoinNamesWhoJoined(t *testing.T) {
 			d, ctx := newFixture(t), t.Context()
 			a := d.submit(t, "ask", func(c *approval.Call) { c.ID = "own" })
 			if ended != "pending" {
-				_, err := d.VoteAs(ctx, alice, a.Code, approval.AllowOnce, "")
+				_, err := d.VoteAs(ctx, alice, a.Code, approval.AllowOnce, "", "")
 				require.NoError(t, err)
 			}
 			if ended == "claimed" {
@@ -227,14 +227,14 @@ func TestAReloadOvertakesAClaimAndADeny(t *testing.T) {
 			require.NoError(t, gate.Absences().Learn(ctx))
 			a := d.submit(t, "ask")
 			if step == "claim" {
-				_, err := d.VoteAs(ctx, alice, a.Code, approval.AllowOnce, "")
+				_, err := d.VoteAs(ctx, alice, a.Code, approval.AllowOnce, "", "")
 				require.NoError(t, err)
 			}
 			next := d.rules
 			next.Policy = byName{hash: "another"}
 			s.meanwhile = func() { gate.Use(next) }
 			if step == "deny" {
-				got, err := gate.VoteAs(ctx, bob, a.Code, approval.Deny, "")
+				got, err := gate.VoteAs(ctx, bob, a.Code, approval.Deny, "", "")
 				require.NoError(t, err)
 				require.Equal(t, approval.Denied, got.Status)
 				return

@@ -119,7 +119,7 @@ func TestAdversary_T9_FallsWithItsGiver(t *testing.T) {
 			d := newFixture(t)
 			a := d.submit(t, c.tool)
 			for _, by := range map[string][]core.Caller{"ask": {bob}, "two": {alice, bob}}[c.tool] {
-				_, err := d.VoteAs(t.Context(), by, a.Code, approval.AllowOnce, "")
+				_, err := d.VoteAs(t.Context(), by, a.Code, approval.AllowOnce, "", "")
 				require.NoError(t, err)
 			}
 			d.use(func(r *core.Rules) { r.People = onlyThese(t, c.known, c.decide) })
@@ -145,7 +145,7 @@ func TestAdversary_T9_FallsWithItsGiver(t *testing.T) {
 func TestAdversary_T9_ARepeatedClaimIsAnswered(t *testing.T) {
 	d := newFixture(t)
 	a := d.submit(t, "ask")
-	_, err := d.VoteAs(t.Context(), bob, a.Code, approval.AllowOnce, "")
+	_, err := d.VoteAs(t.Context(), bob, a.Code, approval.AllowOnce, "", "")
 	require.NoError(t, err)
 	for range 2 {
 		_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{ClaimID: "mine"})
@@ -162,7 +162,7 @@ func TestAdversary_T9_GrantsFallWithTheirGiver(t *testing.T) {
 	for _, decision := range []approval.Decision{approval.AllowSession, approval.AllowAlways} {
 		t.Run(string(decision), func(t *testing.T) {
 			d := newFixture(t)
-			_, err := d.VoteAs(t.Context(), bob, d.submit(t, "ask").Code, decision, "")
+			_, err := d.VoteAs(t.Context(), bob, d.submit(t, "ask").Code, decision, "", "")
 			require.NoError(t, err)
 			require.Equal(t, approval.Approved, d.submit(t, "ask").Status)
 			d.use(func(r *core.Rules) { r.People = onlyThese(t, both, map[string]string{"alice": "1"}) })
@@ -182,7 +182,7 @@ func TestAdversary_T9_AnOlderRow(t *testing.T) {
 		after  func(d *fixture, a approval.Approval) // a yes to the older row
 	}{
 		"denied": {"ask", nil, func(d *fixture, a approval.Approval) error {
-			_, err := d.VoteAs(t.Context(), alice, a.Code, approval.Deny, "never")
+			_, err := d.VoteAs(t.Context(), alice, a.Code, approval.Deny, "never", "")
 			return err
 		}, nil},
 		"withdrawn": {"ask", nil, func(d *fixture, a approval.Approval) error {
@@ -196,13 +196,13 @@ func TestAdversary_T9_AnOlderRow(t *testing.T) {
 			return err
 		}, nil},
 		"narrowed": {"two", func(d *fixture, a approval.Approval) {
-			_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowAlways, "")
+			_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowAlways, "", "")
 			require.NoError(t, err)
 		}, func(d *fixture, a approval.Approval) error {
-			_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "")
+			_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "", "")
 			return err
 		}, func(d *fixture, a approval.Approval) {
-			_, _ = d.VoteAs(t.Context(), bob, a.Code, approval.AllowAlways, "")
+			_, _ = d.VoteAs(t.Context(), bob, a.Code, approval.AllowAlways, "", "")
 		}},
 		"revoked": {"ask", func(d *fixture, a approval.Approval) { d.allow(t, a, bob) },
 			func(d *fixture, a approval.Approval) error {
@@ -227,9 +227,11 @@ func TestAdversary_T9_AnOlderRow(t *testing.T) {
 			_, err = d.Retry(t.Context(), alice, a.Code, false)
 			require.NoError(t, err)
 		}, func(d *fixture, a approval.Approval) error {
-			_, err := d.VoteAs(t.Context(), bob, a.Code, approval.Deny, "no more")
+			_, err := d.VoteAs(t.Context(), bob, a.Code, approval.Deny, "no more", "")
 			return err
-		}, func(d *fixture, a approval.Approval) { _, _ = d.VoteAs(t.Context(), carl, a.Code, approval.Retry, "") }},
+		}, func(d *fixture, a approval.Approval) {
+			_, _ = d.VoteAs(t.Context(), carl, a.Code, approval.Retry, "", "")
+		}},
 	} {
 		for then, goesOn := range map[string]func(d *fixture, a approval.Approval){
 			"": func(*fixture, approval.Approval) {},
@@ -261,7 +263,7 @@ func TestAdversary_T9_AnOlderRow(t *testing.T) {
 				require.Contains(t, problems(t, d), "approval "+a.Key)
 				goesOn(d, a)
 				if c.after == nil {
-					_, _ = d.VoteAs(t.Context(), bob, a.Code, approval.AllowOnce, "")
+					_, _ = d.VoteAs(t.Context(), bob, a.Code, approval.AllowOnce, "", "")
 				} else {
 					c.after(d, a)
 				}
@@ -296,7 +298,7 @@ func TestAdversary_T9_AbsencesAndTheirCount(t *testing.T) {
 // A grant that was ended and put back does not let run what waits to be claimed by it.
 func TestAdversary_T9_EndedGrantPutBackAtClaim(t *testing.T) {
 	d, i := onDisk(t)
-	_, err := d.VoteAs(t.Context(), bob, d.submit(t, "ask").Code, approval.AllowAlways, "")
+	_, err := d.VoteAs(t.Context(), bob, d.submit(t, "ask").Code, approval.AllowAlways, "", "")
 	require.NoError(t, err)
 	a := d.submit(t, "ask")
 	require.Equal(t, approval.Approved, a.Status)

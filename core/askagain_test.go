@@ -20,7 +20,7 @@ import (
 func (d *fixture) denied(t *testing.T, tool string) approval.Approval {
 	t.Helper()
 	a := d.submit(t, tool)
-	a, err := d.VoteAs(t.Context(), alice, a.Code, approval.Deny, "not now")
+	a, err := d.VoteAs(t.Context(), alice, a.Code, approval.Deny, "not now", "")
 	require.NoError(t, err)
 	require.EqualValues(t, "denied", d.submit(t, tool).Status, "the cool-down")
 	return a
@@ -73,7 +73,7 @@ func (d *fixture) told(t *testing.T, a approval.Approval, e approval.EventType, 
 func TestEndCoolDown_OnlyWhoMayDeny(t *testing.T) {
 	d := newFixture(t)
 	a := d.submit(t, "ask", func(c *approval.Call) { c.Requester = &approval.Requester{Person: "bob"} })
-	a, err := d.VoteAs(t.Context(), alice, a.Code, approval.Deny, "")
+	a, err := d.VoteAs(t.Context(), alice, a.Code, approval.Deny, "", "")
 	require.NoError(t, err)
 	_, err = d.endCoolDown(t, a, "3")
 	require.Equal(t, approval.CodeNotAnApprover, approval.CodeOf(err))
@@ -152,7 +152,7 @@ func TestEndCoolDown_OfARetryRound(t *testing.T) {
 	d.ran(t, a, "1", "failed")
 	_, err := d.Retry(t.Context(), alice, a.Code, false)
 	require.NoError(t, err)
-	_, err = d.VoteAs(t.Context(), bob, a.Code, approval.Deny, "")
+	_, err = d.VoteAs(t.Context(), bob, a.Code, approval.Deny, "", "")
 	require.NoError(t, err)
 	require.EqualValues(t, "denied", d.submit(t, "two").Status)
 	a, err = d.ByKey(t.Context(), a.Key)

@@ -77,7 +77,7 @@ func (d *fixture) away(t *testing.T, who core.Caller, person, to string) core.Le
 
 func (d *fixture) allow(t *testing.T, a approval.Approval, who core.Caller) approval.Approval {
 	t.Helper()
-	a, err := d.VoteAs(t.Context(), who, a.Code, approval.AllowOnce, "")
+	a, err := d.VoteAs(t.Context(), who, a.Code, approval.AllowOnce, "", "")
 	require.NoError(t, err)
 	return a
 }
@@ -225,7 +225,7 @@ func TestAdversary_I5_WhatADelegateAllowedIsNotTheLenders(t *testing.T) {
 	require.Equal(t, approval.Approved, d.submit(t, "ops", named("", true), session("s")).Status, "it answers others")
 	require.Equal(t, approval.Pending, d.submit(t, "ops", named("second", true), forAlice).Status)
 
-	granting, err := d.VoteAs(t.Context(), bob, d.submit(t, "ops", session("g")).Code, approval.AllowSession, "")
+	granting, err := d.VoteAs(t.Context(), bob, d.submit(t, "ops", session("g")).Code, approval.AllowSession, "", "")
 	require.NoError(t, err)
 	require.Equal(t, approval.Approved, granting.Status)
 	granted := d.submit(t, "ops", session("g"), other)
@@ -257,12 +257,12 @@ func TestAdversary_D4_UnreadableAbsencesAllowNothing(t *testing.T) {
 	stores := d.store.CoreStores()
 	stores.AbsenceStore = unreadable{stores.AbsenceStore}
 	blind := core.NewGate(stores, d.rules, slog.New(slog.DiscardHandler))
-	_, err := blind.VoteAs(t.Context(), bob, a.Code, approval.AllowOnce, "")
+	_, err := blind.VoteAs(t.Context(), bob, a.Code, approval.AllowOnce, "", "")
 	require.Equal(t, approval.CodeUnavailable, approval.CodeOf(err))
 	a, err = d.Get(t.Context(), alice, a.Code)
 	require.NoError(t, err)
 	require.Empty(t, a.Votes)
-	b, err = blind.VoteAs(t.Context(), bob, b.Code, approval.Deny, "")
+	b, err = blind.VoteAs(t.Context(), bob, b.Code, approval.Deny, "", "")
 	require.NoError(t, err)
 	require.Equal(t, approval.Denied, b.Status)
 }
@@ -357,7 +357,7 @@ func TestAdversary_D5_AnAbsenceThatEndsWhileAVoteWaits(t *testing.T) {
 		stores.Changes = waiting{stores.Changes}
 		slow := core.NewGate(stores, d.rules, slog.New(slog.DiscardHandler))
 		require.NoError(t, slow.Absences().Learn(t.Context()))
-		a, err := slow.VoteAs(t.Context(), bob, a.Code, approval.AllowOnce, "")
+		a, err := slow.VoteAs(t.Context(), bob, a.Code, approval.AllowOnce, "", "")
 		require.NoError(t, err)
 		require.Equal(t, approval.Pending, a.Status)
 		require.Empty(t, a.Votes[0].For)
@@ -532,7 +532,7 @@ func TestAdversary_D15_AReloadWhileAVoteIsUnderWay(t *testing.T) {
 			d.use(func(r *core.Rules) { r.Policy, r.People = opsPolicy{byName{hash: "3"}}, demoted })
 		}}
 	})
-	a, err = d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "")
+	a, err = d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "", "")
 	require.NoError(t, err)
 	require.Equal(t, approval.Pending, a.Status)
 	require.Equal(t, approval.Approved, d.allow(t, a, bob).Status)

@@ -10,6 +10,7 @@ type Ballot struct {
 	Voter      approval.Voter
 	Decision   approval.Decision
 	Reason     string
+	Note       string               // to the agent; see [approval.ReadNote]
 	Chat       *approval.Target     // where it was given; nil: by API or terminal, whose answers show the whole call, or a page
 	Unseen     bool                 // of a page, that did not show the whole call
 	ReceivedMs int64                // when the desk (or the platform) took it; 0: it waited on the platform, undated

@@ -11,14 +11,17 @@ import (
 const CodeUnconfirmed approval.Code = "unconfirmed"
 
 // Confirmation is the second button to an allow or a retry of an R4 call: its label, and the proof
-// that a [Ballot] of that voter then carries. It holds until the approval changes.
-func (g Chats) Confirmation(a approval.Approval, v approval.Voter, d approval.Decision) (label, proof string) {
+// that a [Ballot] of that voter then carries, which counts with that note. It holds until the approval changes.
+func (g Chats) Confirmation(a approval.Approval, v approval.Voter, d approval.Decision, note string) (label, proof string) {
 	label = "Yes, run: "
 	if d == approval.Retry {
 		label = "Yes, run again: "
 	}
 	what, _ := display.Clip(card.Headline(a), maxConfirmed)
-	return label + what, g.confirms.proof(a, v, d)
+	if text, no := approval.ReadNote(note); no == nil {
+		note = text
+	}
+	return label + what, g.confirms.proof(a, v, d, note)
 }
 
 // ConfirmsTwice reports whether a yes in a chat or on a page takes a second step that repeats what
@@ -36,8 +39,12 @@ func unconfirmed(a approval.Approval, b Ballot) *approval.Error {
 	return approval.Refuse(CodeUnconfirmed, "Not counted yet. %s", display.UpperFirst(card.RiskText(a)))
 }
 
-// toConfirm answers an unconfirmed yes. Nothing but that somebody looked is on record: a second step
-// follows, or none.
-func toConfirm(a approval.Approval, no *approval.Error, now int64) Change {
-	return Change{Approval: looked(a, now), Unchanged: a.LookedAtMs != 0, Refusal: no}
+// toConfirm answers an unconfirmed yes. Nothing but that somebody looked is on record, and the note for
+// the second step, which has no room for it: that step follows, or none.
+func toConfirm(a approval.Approval, b Ballot, no *approval.Error, now int64) Change {
+	c := Change{Approval: looked(a, now), Unchanged: a.LookedAtMs != 0, Refusal: no}
+	if b.Note != "" && b.Chat != nil && a.DraftOf(b.Voter, b.Decision) != b.Note {
+		c.Approval, c.Unchanged = c.Approval.WithDraft(b.Voter, b.Decision, b.Note), false
+	}
+	return c
 }

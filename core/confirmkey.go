@@ -26,10 +26,14 @@ func randomConfirmKey() (k confirmKey) {
 }
 
 // proof names one decision of one account on one version of an approval: whatever changes it (a vote,
-// another rule, a further asker, a reminder) makes earlier proofs void.
-func (k *confirmKey) proof(a approval.Approval, v approval.Voter, d approval.Decision) string {
+// another rule, a further asker, a reminder) makes earlier proofs void. So does another note.
+func (k *confirmKey) proof(a approval.Approval, v approval.Voter, d approval.Decision, note string) string {
 	h := hmac.New(sha256.New, k[:])
-	for _, part := range []string{a.Key, v.Channel, v.UserID, string(d)} {
+	parts := []string{a.Key, v.Channel, v.UserID, string(d)}
+	if note != "" {
+		parts = append(parts, note)
+	}
+	for _, part := range parts {
 		h.Write(binary.BigEndian.AppendUint32(nil, uint32(len(part))))
 		h.Write([]byte(part))
 	}
@@ -37,7 +41,14 @@ func (k *confirmKey) proof(a approval.Approval, v approval.Voter, d approval.Dec
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:proofLength])
 }
 
-// confirms reports whether the ballot carries the proof for the approval as it is now.
-func (k *confirmKey) confirms(b Ballot, a approval.Approval) bool {
-	return hmac.Equal([]byte(b.Proof), []byte(k.proof(a, b.Voter, b.Decision)))
+// confirm is the ballot, confirmed if it carries the proof for the approval as it is now, and then with the note that
+// the person was asked with: a button has no room for one.
+func (k *confirmKey) confirm(b Ballot, a approval.Approval) Ballot {
+	for _, note := range []string{b.Note, a.DraftOf(b.Voter, b.Decision)} {
+		if hmac.Equal([]byte(b.Proof), []byte(k.proof(a, b.Voter, b.Decision, note))) {
+			b.Note, b.confirmed = note, true
+			break
+		}
+	}
+	return b
 }

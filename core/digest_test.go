@@ -128,7 +128,7 @@ func TestWhichCardsAreFolded(t *testing.T) {
 func TestOnlyPendingCardsMakeAFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, all := flood(t, 2)
-		_, err := d.VoteAs(t.Context(), alice, all[0].Key, approval.Deny, "")
+		_, err := d.VoteAs(t.Context(), alice, all[0].Key, approval.Deny, "", "")
 		require.NoError(t, err)
 		require.Equal(t, approval.Queued, d.asks(t, "agent", 3).State)
 		require.Equal(t, approval.Folded, d.asks(t, "agent", 4).State)
@@ -251,7 +251,7 @@ func TestTheListFollowsWhatWaits(t *testing.T) {
 		time.Sleep(time.Second)
 		first := digests(d.post(t, nil))[0]
 		require.Len(t, first.Entries, 4)
-		_, err := d.VoteAs(t.Context(), alice, all[2].Key, approval.Deny, "")
+		_, err := d.VoteAs(t.Context(), alice, all[2].Key, approval.Deny, "", "")
 		require.NoError(t, err)
 		_, err = d.Chats().Show(t.Context(), all[3].Key, ops, nil)
 		require.NoError(t, err)
@@ -265,7 +265,7 @@ func TestTheListFollowsWhatWaits(t *testing.T) {
 		require.Len(t, second.Entries, 2)
 		require.Greater(t, second.Version, first.Version)
 		for _, x := range all[4:] {
-			_, err := d.VoteAs(t.Context(), alice, x.Key, approval.Deny, "")
+			_, err := d.VoteAs(t.Context(), alice, x.Key, approval.Deny, "", "")
 			require.NoError(t, err)
 		}
 		time.Sleep(10 * time.Second)

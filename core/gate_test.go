@@ -20,7 +20,7 @@ func TestTheLifeOfAYes(t *testing.T) {
 	a := d.submit(t, "two", func(c *approval.Call) { c.Origin = &ops })
 	_, err := d.Claim(t.Context(), agent, a.ID, core.ClaimInput{})
 	require.Equal(t, approval.CodeNotClaimable, approval.CodeOf(err))
-	a, err = d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "fine")
+	a, err = d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "fine", "")
 	require.NoError(t, err)
 	require.Equal(t, "1 of 2 yes (alice)", people.TallyText(a, d.rules.People))
 	a, err = d.Vote(
@@ -68,7 +68,7 @@ func TestTheRulesOfTodayCountAtTheClaim(t *testing.T) {
 	d := newFixture(t)
 	allowed := d.submit(t, "allow")
 	voted := d.submit(t, "ask")
-	_, err := d.VoteAs(t.Context(), alice, voted.Code, approval.AllowOnce, "")
+	_, err := d.VoteAs(t.Context(), alice, voted.Code, approval.AllowOnce, "", "")
 	require.NoError(t, err)
 	d.use(func(r *core.Rules) { r.Policy = byName{hash: "2", denied: "allow"} })
 	_, err = d.Claim(t.Context(), agent, allowed.ID, core.ClaimInput{})
@@ -84,7 +84,7 @@ func TestTheRulesOfTodayCountAtTheClaim(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, approval.Denied, open.Status)
 	d.use(func(r *core.Rules) { r.Policy = byName{hash: "4", denied: "two"} })
-	_, err = d.VoteAs(t.Context(), alice, late.Code, approval.AllowOnce, "")
+	_, err = d.VoteAs(t.Context(), alice, late.Code, approval.AllowOnce, "", "")
 	require.Equal(t, approval.CodeAlreadyResolved, approval.CodeOf(err), "a vote finds the rules of today")
 
 	d.use(func(r *core.Rules) { r.Enabled = false })
@@ -96,7 +96,7 @@ func TestTheRulesOfTodayCountAtTheClaim(t *testing.T) {
 func TestAGrantAllowsTheNextCall(t *testing.T) {
 	d := newFixture(t)
 	a := d.submit(t, "ask")
-	_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowSession, "")
+	_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowSession, "", "")
 	require.NoError(t, err)
 	next := d.submit(t, "ask", func(c *approval.Call) { c.Params = []byte(`{"path":"b"}`) })
 	require.Equal(t, approval.Approved, next.Status)
@@ -126,7 +126,7 @@ func TestAGrantAllowsTheNextCall(t *testing.T) {
 func TestADenyCoolsDown(t *testing.T) {
 	d := newFixture(t)
 	a := d.submit(t, "ask")
-	a, err := d.VoteAs(t.Context(), alice, a.Code, approval.Deny, "")
+	a, err := d.VoteAs(t.Context(), alice, a.Code, approval.Deny, "", "")
 	require.NoError(t, err)
 	a, err = d.Chats().AddReason(t.Context(), a.Key, approval.Voter{Channel: "api", UserID: "alice-laptop"}, "not today", nil)
 	require.NoError(t, err)

@@ -18,7 +18,7 @@ func TestAnAllowForAnAskerThatIsGone(t *testing.T) {
 	d := newFixture(t)
 	inSession := func(c *approval.Call) { c.SessionKey, c.Resume = "s", true }
 	a := d.submit(t, "ask", inSession)
-	_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "")
+	_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "", "")
 	require.NoError(t, err)
 	for range 2 { // again is fine
 		a, err = d.Withdraw(t.Context(), agent, a.ID, "the agent's own words")
@@ -40,7 +40,7 @@ func TestAnAllowForAnAskerThatIsGone(t *testing.T) {
 func TestWhatAnAskerCannotTakeBack(t *testing.T) {
 	d := newFixture(t)
 	ran := d.submit(t, "ask")
-	_, err := d.VoteAs(t.Context(), alice, ran.Code, approval.AllowSession, "")
+	_, err := d.VoteAs(t.Context(), alice, ran.Code, approval.AllowSession, "", "")
 	require.NoError(t, err)
 	_, err = d.Claim(t.Context(), agent, ran.ID, core.ClaimInput{})
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ func TestAYesThatNothingClaims(t *testing.T) {
 		d := newFixture(t)
 		inSession := func(c *approval.Call) { c.SessionKey, c.Resume = "s", true }
 		a := d.submit(t, "ask", inSession)
-		a, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "")
+		a, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "", "")
 		require.NoError(t, err)
 		require.Equal(t, a.ClaimUntilMs, core.TimerMs(a))
 		time.Sleep(4 * time.Minute)
@@ -78,7 +78,7 @@ func TestAYesThatNothingClaims(t *testing.T) {
 		require.Equal(t, a.Version, once.Version)
 
 		claimed := d.submit(t, "ask", func(c *approval.Call) { c.Params = []byte(`{"path":"b"}`) })
-		_, err = d.VoteAs(t.Context(), alice, claimed.Code, approval.AllowOnce, "")
+		_, err = d.VoteAs(t.Context(), alice, claimed.Code, approval.AllowOnce, "", "")
 		require.NoError(t, err)
 		got, err := d.Claim(t.Context(), agent, claimed.ID, core.ClaimInput{})
 		require.NoError(t, err)

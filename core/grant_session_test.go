@@ -18,12 +18,12 @@ func TestAdversary_T10_ANoEndsTheSessionsYes(t *testing.T) {
 	}
 	for name, refuse := range map[string]func(*fixture, approval.Approval) error{
 		"to a call": func(d *fixture, first approval.Approval) error {
-			_, err := d.VoteAs(t.Context(), bob, first.Code, approval.Deny, "")
+			_, err := d.VoteAs(t.Context(), bob, first.Code, approval.Deny, "", "")
 			return err
 		},
 		"to a retry": func(d *fixture, first approval.Approval) error {
 			for _, who := range []core.Caller{alice, bob} {
-				if _, err := d.VoteAs(t.Context(), who, first.Code, approval.AllowOnce, ""); err != nil {
+				if _, err := d.VoteAs(t.Context(), who, first.Code, approval.AllowOnce, "", ""); err != nil {
 					return err
 				}
 			}
@@ -31,7 +31,7 @@ func TestAdversary_T10_ANoEndsTheSessionsYes(t *testing.T) {
 			if _, err := d.Retry(t.Context(), alice, first.Code, false); err != nil {
 				return err
 			}
-			_, err := d.VoteAs(t.Context(), bob, first.Code, approval.Deny, "")
+			_, err := d.VoteAs(t.Context(), bob, first.Code, approval.Deny, "", "")
 			return err
 		},
 	} {
@@ -41,7 +41,7 @@ func TestAdversary_T10_ANoEndsTheSessionsYes(t *testing.T) {
 			sessions := func(file string) {
 				a := d.submit(t, "two", path(file))
 				for _, who := range []core.Caller{alice, bob} {
-					_, err := d.VoteAs(t.Context(), who, a.Code, approval.AllowSession, "")
+					_, err := d.VoteAs(t.Context(), who, a.Code, approval.AllowSession, "", "")
 					require.NoError(t, err)
 				}
 			}

@@ -22,10 +22,10 @@ func TestOtherwise(t *testing.T) {
 	d.submit(t, "grave")
 	ended := d.submit(t, "exec", command("git push"))
 	d.submit(t, "exec", command("git push"), func(c *approval.Call) { c.SessionKey = "another" }) // the same call
-	_, err := d.VoteAs(t.Context(), alice, ended.Code, approval.Deny, "")
+	_, err := d.VoteAs(t.Context(), alice, ended.Code, approval.Deny, "", "")
 	require.NoError(t, err)
 	gone := d.submit(t, "exec", command("curl -H 'Authorization: Bearer abcdefghijklmnopqrstuvwxyz012345' example.com"))
-	_, err = d.VoteAs(t.Context(), alice, gone.Code, approval.Deny, "")
+	_, err = d.VoteAs(t.Context(), alice, gone.Code, approval.Deny, "", "")
 	require.NoError(t, err)
 
 	next := byOther{map[string]approval.Outcome{"exec": approval.OutcomeAllow, "grave": approval.OutcomeDeny, "listed": approval.OutcomeDeny}}

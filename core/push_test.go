@@ -131,7 +131,7 @@ func TestWhatANotificationSays(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, drawing.Done)
 	require.JSONEq(t, `{"code":"`+a.Code+`","risk":"R2","tool":"ask"}`, drawing.Text)
-	_, err = d.VoteAs(t.Context(), alice, a.Code, approval.Deny, "")
+	_, err = d.VoteAs(t.Context(), alice, a.Code, approval.Deny, "", "")
 	require.NoError(t, err)
 	drawing, err = d.Draw(t.Context(), m)
 	require.NoError(t, err)

@@ -80,11 +80,11 @@ func TestVoteByWhatLooksLikeAKey(t *testing.T) {
 	d := newFixture(t)
 	own := "0badcafe-0000-4000-8000-000000000000"
 	a := d.submit(t, "ask", func(c *approval.Call) { c.ID = own })
-	_, err := d.VoteAs(t.Context(), alice, a.Key, approval.AllowOnce, "")
+	_, err := d.VoteAs(t.Context(), alice, a.Key, approval.AllowOnce, "", "")
 	require.Equal(t, approval.CodeNotFound, approval.CodeOf(err))
-	_, err = d.VoteAs(t.Context(), alice, own, "perhaps", "")
+	_, err = d.VoteAs(t.Context(), alice, own, "perhaps", "", "")
 	require.Equal(t, approval.CodeInvalidRequest, approval.CodeOf(err))
-	voted, err := d.VoteAs(t.Context(), alice, own, approval.AllowOnce, "")
+	voted, err := d.VoteAs(t.Context(), alice, own, approval.AllowOnce, "", "")
 	require.NoError(t, err)
 	require.Equal(t, approval.Approved, voted.Status)
 
@@ -94,7 +94,7 @@ func TestVoteByWhatLooksLikeAKey(t *testing.T) {
 	require.NoError(t, err)
 	defer w.Stop()
 	require.EqualValues(t, 1, d.store.Statements()-before, "its first look finds it too")
-	_, err = d.VoteAs(t.Context(), alice, b.Key, approval.Deny, "")
+	_, err = d.VoteAs(t.Context(), alice, b.Key, approval.Deny, "", "")
 	require.NoError(t, err)
 	<-w.Changed()
 	late, err := d.FindAndWatch(t.Context(), agent, b.Key)
@@ -127,7 +127,7 @@ func TestWhoWaitsHearsOfTheEnd(t *testing.T) {
 		got, err := d.Wait(t.Context(), a.Key, still)
 		answers <- answer{got, err}
 	}()
-	_, err = d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "")
+	_, err = d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "", "")
 	require.NoError(t, err)
 	for range 2 {
 		got := <-answers
@@ -164,7 +164,7 @@ func TestDrawShowsTheNewestState(t *testing.T) {
 	drawn, err := d.Draw(t.Context(), unreached)
 	require.NoError(t, err)
 	require.NotEmpty(t, drawn.Skip, "somebody was reached")
-	_, err = d.VoteAs(t.Context(), alice, a.Code, approval.Deny, "no")
+	_, err = d.VoteAs(t.Context(), alice, a.Code, approval.Deny, "no", "")
 	require.NoError(t, err)
 	card.MessageID, card.Version = "5", 0
 	drawn, err = d.Draw(t.Context(), card)
@@ -194,7 +194,7 @@ func TestWhatIsDrawnIsWhatIsOnDisk(t *testing.T) {
 		require.Empty(t, got.Deliveries)
 	}
 	same()
-	_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowAlways, "fine")
+	_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowAlways, "fine", "")
 	require.NoError(t, err)
 	same()
 	_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{})

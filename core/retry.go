@@ -66,10 +66,10 @@ func wasSigned(a approval.Approval) bool {
 	return a.Rule.StepUp || slices.ContainsFunc(a.Votes, func(v approval.Vote) bool { return v.Signature != nil })
 }
 
-// letAgain reports whether a retry waits to be claimed that the voter has voted for.
-func letAgain(a approval.Approval, v approval.Voter, now int64) bool {
+// letAgain reports whether a retry waits to be claimed that the voter has voted for, with that note if there is one.
+func letAgain(a approval.Approval, v approval.Voter, note string, now int64) bool {
 	waits := a.ClaimedAtMs == 0 && now < a.ClaimUntilMs && a.RevokedAtMs == 0
-	return waits && saidRetry(a, v)
+	return waits && saidRetry(a, v) && (note == "" || slices.Contains(a.Notes(), approval.Note{By: v.Name(), Text: note}))
 }
 
 // saidRetry reports whether the voter has voted for the newest retry.
@@ -117,7 +117,7 @@ func voteAgain(a approval.Approval, b Ballot, t today, rules *Rules, now int64) 
 		return refusedAgain(a, v, b, approval.Refuse(approval.CodeSelfApproval, "You cannot make your own request run again."), now), nil
 	case !people.WeightOf(asks, v, d).Deny:
 		return refusedAgain(a, v, b, notAnApprover(), now), nil
-	case b.Decision == approval.Retry && letAgain(a, v, now):
+	case b.Decision == approval.Retry && letAgain(a, v, b.Note, now):
 		return Change{Approval: a, Unchanged: true}, nil // the answer to their vote was lost
 	case b.Decision == approval.Retry && b.Code != "":
 		return refusedAgain(a, v, b, approval.Refuse(approval.CodeDecisionNotOffered, "No button of a card votes for a retry."), now), nil
@@ -145,7 +145,7 @@ func voteAgain(a approval.Approval, b Ballot, t today, rules *Rules, now int64) 
 	}
 	if no := admits(view, v, b, d); no != nil {
 		if no.Code == CodeUnconfirmed {
-			return toConfirm(a, no, now), nil
+			return toConfirm(a, b, no, now), nil
 		}
 		return refusedAgain(a, v, b, no, now), nil
 	}
@@ -161,6 +161,8 @@ func voteAgain(a approval.Approval, b Ballot, t today, rules *Rules, now int64) 
 		return deniedAgain(a, view, tally.By, vote.Reason, b, vote, now), nil
 	case tally.Outcome == approval.Approved:
 		return runsAgain(a, view, *round, tally, b, vote, d, now), nil
+	case repeated && b.Note != "" && !slices.ContainsFunc(view.Votes, vote.Repeated):
+		return refusedAgain(a, v, b, noteLate(), now), nil
 	case repeated:
 		return Change{Approval: a, Unchanged: true, Passkey: used}, nil
 	}
@@ -182,7 +184,7 @@ func with(a approval.Approval, vote approval.Vote, d *people.Directory) (_ appro
 		return a, false
 	}
 	old := a.Votes[i]
-	same := old.Decision == vote.Decision && old.Voter.SameAccount(*vote.Voter) && people.WeightNow(a, old, d) != people.Weight{}
+	same := old.Repeated(vote) && people.WeightNow(a, old, d) != people.Weight{}
 	weaker := vote.VerifierOnly && people.FillsBoth(a, old, d) && vote.Verdict == approval.Approve
 	if same && !people.CountsForMore(a, old, vote, d) || weaker {
 		return a, true
@@ -203,7 +205,7 @@ func runsAgain(a approval.Approval, view approval.Approval, round approval.Retry
 	next.Votes, next.Rule, next.Assessment, next.PolicyHash = people.Standing(view, d), view.Rule, view.Assessment, view.PolicyHash
 	next.DecidedBy, next.Reason = t.Deciders(), t.Reason
 	next.ClaimedAtMs, next.ClaimID, next.ClaimedAs, next.Result = 0, "", "", nil
-	next.Round, next.RoundDenied = nil, nil
+	next.Round, next.RoundDenied, next.Drafts = nil, nil, nil
 	next.ClaimUntilMs = now + approval.ClaimWindowMs
 	what := approval.EventData{By: vote.Voter.Name(), Until: next.ClaimUntilMs}
 	return Change{Approval: next, Redraw: true, Passkey: b.spent(vote.Signature, now),
@@ -221,7 +223,7 @@ func deniedAgain(a approval.Approval, view approval.Approval, by []string, reaso
 	denied.DecidedBy = by
 	cool := Change{Approval: denied}.coolDown(reason, now)
 	next := a.Clone()
-	next.Round, next.CoolsUntilMs, next.AskAgainBy = nil, cool.Approval.CoolsUntilMs, ""
+	next.Round, next.Drafts, next.CoolsUntilMs, next.AskAgainBy = nil, nil, cool.Approval.CoolsUntilMs, ""
 	if vote.Verdict == approval.Reject {
 		next.RoundDenied = &vote
 	}

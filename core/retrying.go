@@ -29,7 +29,8 @@ func (g *Gate) voteAgain(ctx context.Context, key string, b Ballot) (approval.Ap
 	step := func(a approval.Approval) (Change, error) {
 		now := time.Now()
 		asOf := rules.at(now)
-		b.confirmed, b.atVerifier = g.confirms.confirms(b, a), rules.atVerifier(b, a)
+		b := g.confirms.confirm(b, a)
+		b.atVerifier = rules.atVerifier(b, a)
 		c, err := voteAgain(a, b, t, &asOf, now.UnixMilli())
 		if no, is := errors.AsType[*approval.Error](err); is && b.evidence != nil { // what was signed is used up
 			c, err = Change{Approval: a, Unchanged: true, Refusal: no}, nil

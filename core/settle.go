@@ -26,7 +26,7 @@ func (c Change) settle(d *people.Directory, now int64) Change {
 func (c Change) end(event approval.EventType, now int64) Change {
 	c.Approval = c.Approval.ReachedAfterAll()
 	a := &c.Approval
-	a.ResolvedAtMs, a.FallbackAtMs, a.VerifierLookMs = now, 0, 0
+	a.ResolvedAtMs, a.FallbackAtMs, a.VerifierLookMs, a.Drafts = now, 0, 0, nil
 	if a.Status == approval.Approved {
 		a.ClaimUntilMs = now + approval.ClaimWindowMs
 	} else {

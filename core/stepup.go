@@ -59,6 +59,13 @@ func yesToSign(a approval.Approval, d approval.Decision, person, nonce string) a
 		Person: person, PolicyHash: a.PolicyHash}
 }
 
+// signedNote refuses a note with a signed yes: what a passkey signs is the call, so another note could be put in
+// its place unseen.
+func signedNote() *approval.Error {
+	return approval.Refuse(approval.CodeInvalidRequest, "A yes that a passkey signs takes no note, since the signature does not "+
+		"cover it; nothing was counted. Sign without one.")
+}
+
 // signedEvent says in the log which passkey signed a yes.
 func signedEvent(a approval.Approval, p Signer, now int64) approval.Event {
 	e := p.Used(now)

@@ -132,7 +132,7 @@ func TestStepUp_OnlyASignatureCounts(t *testing.T) {
 		_, err := d.Vote(t.Context(), a.Key, b)
 		requireStepUp(t, err, a, name)
 	}
-	_, err := d.VoteAs(t.Context(), alice, a.ID, approval.AllowOnce, "")
+	_, err := d.VoteAs(t.Context(), alice, a.ID, approval.AllowOnce, "", "")
 	requireStepUp(t, err, a, "api")
 	require.Len(t, d.events(t, approval.EventRefused), 3)
 
@@ -151,7 +151,7 @@ func TestStepUp_OnlyASignatureCounts(t *testing.T) {
 	require.NotZero(t, held.Held[0].UsedMs)
 
 	b := d.submit(t, "signed", func(c *approval.Call) { c.Params = json.RawMessage(`{"path":"b"}`) })
-	after, err = d.VoteAs(t.Context(), alice, b.ID, approval.Deny, "")
+	after, err = d.VoteAs(t.Context(), alice, b.ID, approval.Deny, "", "")
 	require.NoError(t, err)
 	require.Equal(t, approval.Denied, after.Status)
 }
@@ -174,7 +174,7 @@ func TestStepUp_Quorum(t *testing.T) {
 	after, err := d.yes(t, "alice", a)
 	require.NoError(t, err)
 	require.Equal(t, approval.Pending, after.Status)
-	_, err = d.VoteAs(t.Context(), bob, a.ID, approval.AllowOnce, "")
+	_, err = d.VoteAs(t.Context(), bob, a.ID, approval.AllowOnce, "", "")
 	requireStepUp(t, err, a, "the second")
 	after, err = d.yes(t, "bob", a)
 	require.NoError(t, err)
@@ -229,7 +229,7 @@ func TestStepUp_VerifiersPeople(t *testing.T) {
 	a = d.submit(t, "signed")
 	_, err := d.yes(t, "alice", a)
 	require.NoError(t, err)
-	_, err = d.VoteAs(t.Context(), bob, a.ID, approval.AllowOnce, "")
+	_, err = d.VoteAs(t.Context(), bob, a.ID, approval.AllowOnce, "", "")
 	requireStepUp(t, err, a, "the verifier's")
 	after, err := d.yes(t, "bob", a)
 	require.NoError(t, err)
@@ -255,13 +255,13 @@ func TestStepUp_NoGrant(t *testing.T) {
 	policy := d.rules.Policy
 	d.use(func(r *core.Rules) { r.Policy = byName{hash: "0"} })
 	a := d.submit(t, "signed")
-	_, err := d.VoteAs(t.Context(), alice, a.ID, approval.AllowAlways, "")
+	_, err := d.VoteAs(t.Context(), alice, a.ID, approval.AllowAlways, "", "")
 	require.NoError(t, err)
 	require.Equal(t, approval.Approved, d.submit(t, "signed").Status, "it is covered")
 	d.use(func(r *core.Rules) { r.Policy = policy })
 	b := d.submit(t, "signed", func(c *approval.Call) { c.MustAsk = false })
 	require.Equal(t, approval.Pending, b.Status)
-	_, err = d.VoteAs(t.Context(), alice, b.ID, approval.AllowAlways, "")
+	_, err = d.VoteAs(t.Context(), alice, b.ID, approval.AllowAlways, "", "")
 	require.Equal(t, approval.CodeDecisionNotOffered, approval.CodeOf(err))
 	_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{})
 	require.Equal(t, approval.CodeNotClaimable, approval.CodeOf(err), "what was allowed unsigned is not handed out any more")
@@ -288,7 +288,7 @@ func TestStepUp_OtherRules(t *testing.T) {
 
 	d.use(func(r *core.Rules) { r.Policy = byName{hash: "3"} })
 	b := d.submit(t, "two")
-	_, err = d.VoteAs(t.Context(), alice, b.ID, approval.AllowOnce, "")
+	_, err = d.VoteAs(t.Context(), alice, b.ID, approval.AllowOnce, "", "")
 	require.NoError(t, err)
 	d.use(func(r *core.Rules) { r.Policy = alwaysSigned{byName{hash: "4"}} })
 	require.NoError(t, d.Upkeep().Rejudge(t.Context()))
@@ -296,7 +296,7 @@ func TestStepUp_OtherRules(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, got.Votes)
 	require.Equal(t, []approval.Decision{approval.AllowOnce, approval.Deny}, got.Offers)
-	_, err = d.VoteAs(t.Context(), alice, b.ID, approval.AllowOnce, "")
+	_, err = d.VoteAs(t.Context(), alice, b.ID, approval.AllowOnce, "", "")
 	requireStepUp(t, err, b, "after the rules changed")
 }
 

@@ -181,7 +181,7 @@ func TestTheSameCallIsAskedOnce(t *testing.T) {
 	require.Equal(t, first.Key, again.Key)
 	require.Equal(t, []approval.Requester{{Person: "bob"}}, again.Askers, "whoever joins may not decide it either")
 	require.Equal(t, "for the release", again.Justification)
-	_, err = d.VoteAs(t.Context(), bob, first.Code, approval.AllowOnce, "")
+	_, err = d.VoteAs(t.Context(), bob, first.Code, approval.AllowOnce, "", "")
 	require.Equal(t, approval.CodeSelfApproval, approval.CodeOf(err))
 	byAlias, err := d.Get(t.Context(), agent, "second")
 	require.NoError(t, err)
@@ -192,7 +192,7 @@ func TestTheSameCallIsAskedOnce(t *testing.T) {
 	require.True(t, created, "another session's call is another one")
 	require.NotEqual(t, first.Key, other.Key)
 
-	_, err = d.VoteAs(t.Context(), alice, first.Code, approval.AllowOnce, "")
+	_, err = d.VoteAs(t.Context(), alice, first.Code, approval.AllowOnce, "", "")
 	require.NoError(t, err)
 	resumed, created, err := d.Submit(
 		t.Context(), agent, call("ask", func(c *approval.Call) { c.Resume, c.ID = true, "third" }),
@@ -367,7 +367,7 @@ func TestAChangedToolIsAskedAnew(t *testing.T) {
 		return func(c *approval.Call) { c.Context.Tool = approval.ToolFacts{Server: "acme", Description: text} }
 	}
 	a := d.submit(t, "ask", from("reads notes"))
-	_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowSession, "")
+	_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowSession, "", "")
 	require.NoError(t, err)
 	_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{})
 	require.NoError(t, err)

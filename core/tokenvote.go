@@ -32,18 +32,18 @@ func said(after []int) *int {
 
 const decisionRule = "must be allow-once, allow-session, allow-always or deny, or retry while a retry round is open"
 
-// VoteAs is Vote for an API token's person. The whole call is in every answer
+// VoteAs is Vote for an API token's person, with a note to the agent. The whole call is in every answer
 // that such a token gets, so its vote counts as seen. after is as in a Ballot.
 func (g *Gate) VoteAs(
-	ctx context.Context, who Caller, ref string, d approval.Decision, reason string, after ...int,
+	ctx context.Context, who Caller, ref string, d approval.Decision, reason, note string, after ...int,
 ) (approval.Approval, error) {
 	if !who.MayDecide || who.Person == "" {
 		return approval.Approval{}, approval.Refuse(approval.CodeForbidden,
 			"This token may not decide: it needs the scope operator.approvals and a person.")
 	}
 	ballot := Ballot{
-		Voter: approval.Voter{Channel: "api", UserID: who.Token}, Decision: d, Reason: reason, After: said(after),
-		ReceivedMs: nowMs(),
+		Voter: approval.Voter{Channel: "api", UserID: who.Token}, Decision: d, Reason: reason, Note: note,
+		After: said(after), ReceivedMs: nowMs(),
 	}
 	known := d == approval.Deny || d == approval.Retry || d.Allows()
 	if known && d != approval.Retry && mayBeKey(ref) { // mostly it is one, and needs no look-up

@@ -68,7 +68,7 @@ func count(a approval.Approval, b Ballot, d *people.Directory, now int64) Change
 			return withdraw(looked(a, now), v.Name(), cmp.Or(b.Reason, approval.WithdrawnByRequester), now).coolDown("", now)
 		}
 		if refusal.Code == CodeUnconfirmed {
-			return toConfirm(a, refusal, now)
+			return toConfirm(a, b, refusal, now)
 		}
 		return refused(a, v, b, refusal, now)
 	}
@@ -81,13 +81,16 @@ func count(a approval.Approval, b Ballot, d *people.Directory, now int64) Change
 	switch {
 	case i < 0:
 		next.Votes = append(next.Votes, vote)
-	case next.Votes[i].Decision == b.Decision && next.Votes[i].Voter.SameAccount(v) && !people.CountsForMore(a, next.Votes[i], vote, d):
+	case next.Votes[i].Repeated(vote) && !people.CountsForMore(a, next.Votes[i], vote, d):
 		// Who has come back since fills a seat of their own: with this yes it may be enough.
 		if c := (Change{Approval: next, Redraw: true, Passkey: b.spent(vote.Signature, now)}).settle(d, now); c.Approval.Final() {
 			return c
 		}
 		return Change{Approval: a, Unchanged: true, Passkey: b.spent(vote.Signature, now)}
 	case vote.VerifierOnly && vote.Verdict == approval.Approve && people.FillsBoth(a, next.Votes[i], d):
+		if b.Note != "" && b.Note != next.Votes[i].Note {
+			return refused(a, v, b, noteLate(), now)
+		}
 		return Change{Approval: a, Unchanged: true} // the yes that stands counts for the verifier, too
 	default:
 		next.Votes = append(slices.Delete(next.Votes, i, i+1), vote)
@@ -100,10 +103,16 @@ func count(a approval.Approval, b Ballot, d *people.Directory, now int64) Change
 	return c.settle(d, now)
 }
 
+// noteLate refuses a note with a yes that adds nothing to the one before it.
+func noteLate() *approval.Error {
+	return approval.Refuse(approval.CodeDecisionNotOffered, "Your yes counts already for the verifier too, so this one and its note were not taken; "+
+		"give the note where you said yes.")
+}
+
 // voteOf is the vote that an admitted ballot gives, or why its signature does not count.
 func ballotVote(a approval.Approval, v approval.Voter, b Ballot, d *people.Directory, now int64) (vote approval.Vote, refusal *approval.Error) {
 	vote = approval.Vote{Approver: approval.UserRequest, Verdict: approval.Approve, Decision: b.Decision, Voter: &v, Reason: b.Reason,
-		DecidedAtMs: now, VerifierOnly: people.VerifierOnly(a, v, d), OnDuty: d.OnDuty(v.Person), For: people.Lenders(a, v, d)}
+		Note: b.Note, DecidedAtMs: now, VerifierOnly: people.VerifierOnly(a, v, d), OnDuty: d.OnDuty(v.Person), For: people.Lenders(a, v, d)}
 	if b.Decision == approval.Deny {
 		vote.Verdict, vote.For = approval.Reject, nil
 	} else if a.Rule.StepUp || b.evidence != nil {
@@ -150,11 +159,11 @@ func notAnApprover() *approval.Error {
 }
 
 // lateVote answers a ballot on an ended approval: the same person's same vote
-// again is fine, anything else is told how it ended.
+// again is fine, unless it brings another note; anything else is told how it ended.
 func lateVote(a approval.Approval, v approval.Voter, b Ballot) Change {
 	c := Change{Approval: a, Unchanged: true}
 	same := slices.ContainsFunc(a.Votes, func(o approval.Vote) bool {
-		return o.By(v) && o.Decision == b.Decision
+		return o.By(v) && o.Decision == b.Decision && (b.Note == "" || o.Note == b.Note)
 	})
 	withdrew := a.Status == approval.Withdrawn && b.Decision == approval.Deny && slices.Contains(a.DecidedBy, v.Name())
 	endedRound := b.Decision == approval.Deny && a.DeniedRound(v)

@@ -15,7 +15,16 @@ import (
 // self_approval, decision_not_offered, unseen_payload, already_resolved) is on
 // record and comes with the approval, so that the voter can be told how it ended.
 // Under rules that do not count only a deny does.
+// A note that cannot be handed on as it is written refuses the ballot before anything is counted.
 func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (approval.Approval, error) {
+	note, no := approval.ReadNote(b.Note)
+	if no == nil && note != "" && b.Signed != nil {
+		no = signedNote()
+	}
+	if no != nil {
+		return approval.Approval{}, no
+	}
+	b.Note = note
 	b.site = g.rules.Load().Site
 	adopted, err := g.adopt(ctx, key, b)
 	if err != nil {
@@ -101,7 +110,8 @@ func (g *Gate) voteOnce(
 		case open && outdated == nil && fresh == nil && a.PolicyHash != policy:
 			return Change{}, errOtherRules
 		}
-		b.confirmed, b.atVerifier = g.confirms.confirms(b, a), rules.atVerifier(b, a)
+		b := g.confirms.confirm(b, a)
+		b.atVerifier = rules.atVerifier(b, a)
 		now := time.Now() // people may be back since the vote began to wait for its turn
 		asOf := rules.at(now)
 		c := vote(a, b, adopted, fresh, &asOf, now.UnixMilli()).spending(b, now.UnixMilli())

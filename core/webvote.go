@@ -13,8 +13,9 @@ import (
 type WebBallot struct {
 	Decision    approval.Decision
 	Reason      string
-	Unseen      bool // the session was not shown all that would run: an allow is CodeUnseenPayload, on record
-	Unconfirmed bool // the page has not asked a second time: an allow that takes two steps is CodeUnconfirmed
+	Note        string // to the agent
+	Unseen      bool   // the session was not shown all that would run: an allow is CodeUnseenPayload, on record
+	Unconfirmed bool   // the page has not asked a second time: an allow that takes two steps is CodeUnconfirmed
 }
 
 // Vote counts the vote of who is signed in on the approval of that code, as [Gate.Vote]
@@ -27,20 +28,20 @@ func (p Pages) Vote(ctx context.Context, u WebUser, code string, b WebBallot) (a
 	if err != nil {
 		return approval.Approval{}, err
 	}
-	return p.gate.Vote(ctx, a.Key, Ballot{Voter: u.Voter(), Decision: b.Decision, Reason: b.Reason, Unseen: b.Unseen,
+	return p.gate.Vote(ctx, a.Key, Ballot{Voter: u.Voter(), Decision: b.Decision, Reason: b.Reason, Note: b.Note, Unseen: b.Unseen,
 		Unconfirmed: b.Unconfirmed, ReceivedMs: nowMs()})
 }
 
 // Retry counts the vote "retry" of who is signed in, as [Gate.Retry] does for a token.
 // unseen: the session was not shown all that would run.
 func (p Pages) Retry(
-	ctx context.Context, u WebUser, code, reason string, withoutResult, unseen bool, after ...int,
+	ctx context.Context, u WebUser, code, reason, note string, withoutResult, unseen bool, after ...int,
 ) (approval.Approval, error) {
 	a, err := p.gate.ByCode(ctx, code)
 	if err != nil {
 		return approval.Approval{}, err
 	}
-	return p.gate.Vote(ctx, a.Key, Ballot{Voter: u.Voter(), Decision: approval.Retry, Reason: reason, Opens: true,
+	return p.gate.Vote(ctx, a.Key, Ballot{Voter: u.Voter(), Decision: approval.Retry, Reason: reason, Note: note, Opens: true,
 		WithoutResult: withoutResult, After: said(after), Unseen: unseen, ReceivedMs: nowMs()})
 }
 

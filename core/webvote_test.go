@@ -17,7 +17,7 @@ func TestWebVote_IsThePersons(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	a := d.submit(t, "two")
-	_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "")
+	_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "", "")
 	require.NoError(t, err)
 	a, err = d.Pages().Vote(t.Context(), signedIn("alice"), a.Code, core.WebBallot{Decision: approval.AllowOnce, Reason: "looked again"})
 	require.NoError(t, err)

@@ -101,7 +101,7 @@ func TestAWholeApprovalCanBeProved(t *testing.T) {
 	require.NoError(t, err)
 	_, err = gate.Vote(ctx, a.Key, core.Ballot{Voter: approval.Voter{Channel: "telegram", UserID: "999"}, Decision: approval.AllowOnce})
 	require.Equal(t, approval.CodeNotAnApprover, approval.CodeOf(err))
-	_, err = gate.VoteAs(ctx, core.Caller{Token: "alice-laptop", Person: "alice", MayDecide: true}, a.Code, approval.AllowOnce, "fine")
+	_, err = gate.VoteAs(ctx, core.Caller{Token: "alice-laptop", Person: "alice", MayDecide: true}, a.Code, approval.AllowOnce, "fine", "")
 	require.NoError(t, err)
 	_, err = gate.Vote(ctx, a.Key, core.Ballot{Voter: approval.Voter{Channel: "telegram", UserID: "333"}, Decision: approval.AllowOnce})
 	require.NoError(t, err)

@@ -40,10 +40,12 @@ type Receipt struct {
 	Signed []assertion.Signature `json:"signed,omitempty"`
 	// Retries are those that let it run once more, in order. By, Quorum and Signed are the
 	// last one's then, and what passkeys signed is "retry".
-	Retries   []Retry `json:"retries,omitempty"`
-	IssuedAt  int64   `json:"iat"` // Unix seconds, like the two below
-	NotBefore int64   `json:"nbf"`
-	Expires   int64   `json:"exp"` // ClaimUntilMs in whole seconds
+	Retries []Retry `json:"retries,omitempty"`
+	// NotesHash is the SHA-256 of the claim's notes, see [NotesHash]; empty: nobody said anything to the agent.
+	NotesHash string `json:"notesHash,omitempty"`
+	IssuedAt  int64  `json:"iat"` // Unix seconds, like the two below
+	NotBefore int64  `json:"nbf"`
+	Expires   int64  `json:"exp"` // ClaimUntilMs in whole seconds
 }
 
 // Retry is one more run that people let a call have.
@@ -51,6 +53,10 @@ type Retry struct {
 	By   []string `json:"by"`
 	AtMs int64    `json:"atMs"`
 }
+
+// NotesHash is the SHA-256 of what people said to the agent, the list [{"by": …, "text": …}] in the order of the
+// claim's notes as RFC 8785 JSON, in lower-case hex; empty: of no notes.
+func NotesHash(notes []approval.Note) string { return approval.NotesHash(notes) }
 
 // Quorum is how many approvals were needed and how many there were. Both are 0
 // where no approver's was needed: a policy or a grant allowed the call. A yes for the
@@ -77,6 +83,7 @@ func ReceiptFor(a approval.Approval, issuer string) (Receipt, error) {
 		PolicyHash: a.PolicyHash, RiskClass: a.Assessment.RiskClass, ClaimUntilMs: a.ClaimUntilMs,
 		IssuedAt: a.ResolvedAtMs / 1000, NotBefore: a.ResolvedAtMs / 1000, Expires: a.ClaimUntilMs / 1000,
 	}
+	r.NotesHash = NotesHash(a.Notes())
 	for _, retry := range a.RetriedBy {
 		r.Retries = append(r.Retries, Retry{slices.Clone(retry.By), retry.AtMs})
 		r.IssuedAt, r.NotBefore = retry.AtMs/1000, retry.AtMs/1000
@@ -107,6 +114,8 @@ func (r Receipt) check() error {
 		return errors.New("a receipt needs issuer, id, approval, owner, tool and policy hash")
 	case !isHash(r.Fingerprint):
 		return errors.New("a receipt's fingerprint must be a SHA-256 in lower-case hex")
+	case r.NotesHash != "" && !isHash(r.NotesHash):
+		return errors.New("a receipt's hash of notes must be a SHA-256 in lower-case hex")
 	case !r.Decision.Allows():
 		return errors.New("a receipt's decision must be one that allows")
 	case len(r.By) == 0 || r.Quorum.Got < r.Quorum.Needed:

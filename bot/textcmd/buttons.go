@@ -2,10 +2,12 @@ package textcmd
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"approvalbot/internal/approval"
 	"approvalbot/internal/card"
+	"approvalbot/internal/display"
 )
 
 // Buttons gives the rows of buttons that a card shows: Allow once and Deny in
@@ -33,7 +35,7 @@ func Buttons(c card.Card, m Menu) [][]Button {
 		first = []Button{say("Allow once", Approve, approval.AllowOnce, Allowing), deny}
 	}
 	if m != MenuMore {
-		return [][]Button{first, {say("More", More, "", Neutral)}}
+		return append(answerRows(c), first, []Button{say("More", More, "", Neutral)})
 	}
 	rows := [][]Button{first,
 		{say("Deny with a reason", DenyReason, approval.Deny, Denying), DetailsButton(c)}}
@@ -48,6 +50,27 @@ func Buttons(c card.Card, m Menu) [][]Button {
 		rows = append(rows, scopes)
 	}
 	return append(rows, []Button{say("Back", Back, "", Neutral)})
+}
+
+const (
+	answersInRow = 4  // with two rows of the others, eight answers stay within Discord's five rows
+	maxAnswerTag = 30 // characters of an answer on its button
+)
+
+// answerRows are the answers of a question, each of which allows it once.
+func answerRows(c card.Card) (rows [][]Button) {
+	if !slices.Contains(c.Offers, approval.AllowOnce) {
+		return nil
+	}
+	for i, text := range c.Answers {
+		if i%answersInRow == 0 {
+			rows = append(rows, nil)
+		}
+		label, _ := display.Clip(strconv.Itoa(i+1)+". "+text, maxAnswerTag)
+		cmd := Command{Verb: Answer, Code: c.Code, Decision: approval.AllowOnce, Version: int64(i + 1)}
+		rows[len(rows)-1] = append(rows[len(rows)-1], Button{label, cmd.String(), Allowing})
+	}
+	return rows
 }
 
 // DetailsButton is the button that shows what a card leaves out.

@@ -17,11 +17,14 @@ const tapYes = " Only “Yes, run” counts: tap it, or deny."
 func (h *Handler) confirm(
 	ctx context.Context, m Message, cmd Command, a approval.Approval, why *approval.Error,
 ) (Reply, bool, error) {
-	label, proof := h.gate.Confirmation(a, m.Voter, cmd.Decision)
+	label, proof := h.gate.Confirmation(a, m.Voter, cmd.Decision, cmd.Note)
 	yes := Button{Label: label, Style: Allowing,
 		Data: Command{Verb: Confirm, Code: a.Code, Decision: cmd.Decision, Proof: proof}.String()}
-	why.Message, _ = display.Clip(why.Message, maxAnswer-1-utf8.RuneCountInString(tapYes))
+	why.Message, _ = display.Clip(why.Message, maxAnswer-1-utf8.RuneCountInString(tapYes)-len(" Your note goes with it."))
 	r := Reply{Text: why.Message + "." + tapYes}
+	if cmd.Note != "" {
+		r.Text += " Your note goes with it."
+	}
 	if !m.Tap {
 		r.Rows = [][]Button{{yes}}
 		return r, true, nil

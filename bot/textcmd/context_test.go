@@ -43,16 +43,11 @@ func TestReplyToACard(t *testing.T) {
 		{"approve", once("")},
 		{"approve K7QX2M", once("")},
 		{"approve k7qx2m session", session("")},
-		{"approve looks fine", once("looks fine")},
-		{"Approve, thanks", once("thanks")},
-		{"approve session", session("")},
-		{"approve always: trusted", always("trusted")},
-		{"approve session is fine", once("session is fine")},
+		{"approve K7QX2M: looks fine", once("looks fine")},
 		{"approve deny", denied("")},
 		{"deny", denied("")},
 		{"deny too risky", denied("too risky")},
 		{"deny once more", denied("once more")},
-		{"approve A1B2C3", once("A1B2C3")}, // not that card's code: words
 		{"/approve", once("")},
 		{"/approve thanks", once("thanks")},
 		{"/approve always", always("")},
@@ -62,7 +57,47 @@ func TestReplyToACard(t *testing.T) {
 		{"/show please", Command{Verb: Show, Code: code}},
 		{"/details", Command{Verb: Details, Code: code}},
 	}.check(t, c)
-	notForUs(t, c, "ok", "I approve", "allow me to think", "approve this?", "more", "show")
+	notForUs(t, c, "I approve", "allow me to think", "approve this?", "more", "show")
+}
+
+// A slash-less yes in a reply is the word alone, or with a colon and a note to the agent; a no takes any words.
+func TestAYesInAReplyIsStrict(t *testing.T) {
+	c := Context{CardCode: code, IsCode: pending(code, other)}
+	noted := func(note string) Command {
+		return Command{Verb: Approve, Code: code, Decision: approval.AllowOnce, Note: note}
+	}
+	again := func(note string) Command {
+		return Command{Verb: Retry, Code: code, Decision: approval.Retry, Note: note}
+	}
+	unclear := Command{Verb: Unclear, Code: code}
+	table{
+		{"yes", once("")},
+		{"Yes!", once("")},
+		{"OK.", once("")},
+		{"yes:", once("")},
+		{"yes: run the tests first", noted("run the tests first")},
+		{"ok :on staging", noted("on staging")},
+		{"approve: use\n  the  staging database", noted("use the staging database")},
+		{"yes: A1B2C3", noted("A1B2C3")}, // the handler asks which one is meant
+		{"yes: once it is green", noted("once it is green")},
+		{"retry", again("")},
+		{"retry: with --force", again("with --force")},
+		{"no", denied("")},
+		{"No, use staging", denied("use staging")},
+		{"no: why?", denied("why?")},
+		{"no idea", denied("idea")},
+		{"yes: deny", denied("")},
+		{"yes: cancel that", denied("that")},
+		{"yes: go on, or rather deny", unclear},
+		{"yes: no", unclear},
+		{"ok: no, wait", unclear},
+		{"yes: but then no", unclear},
+		{"yes: please\nno", unclear},
+		{"yes: please\ndeny K7QX2M", unclear},
+	}.check(t, c)
+	notForUs(t, c, "yes please", "ok then", "approve looks fine", "approve session", "approve A1B2C3", "yes session", "yes: always",
+		"yes: session once", "yes?", "yes: really?", "yes K7QX2M", "yess", "yes no", "\u200byes", "ｙｅｓ", "block", "👍")
+	notForUs(t, Context{IsCode: pending(code)}, "yes", "ok K7QX2M", "yes: K7QX2M", "no K7QX2M", "no")
 }
 
 func TestExplicitCodeBeatsTheCardAfterASlash(t *testing.T) {

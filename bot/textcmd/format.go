@@ -9,7 +9,7 @@ import (
 
 // String gives the command in its one canonical form, which [Parse] reads back:
 // "/approve K7QX2M", "/approve K7QX2M session: reason", "/deny K7QX2M reason",
-// "/more K7QX2M". With a valid code and no reason it fits a button's payload
+// "/more K7QX2M". One with a note is "yes: NOTE" or "retry: NOTE", which is read back in a reply to its card alone. With a valid code and no reason it fits a button's payload
 // (64 bytes).
 func (c Command) String() string {
 	var b strings.Builder
@@ -21,9 +21,16 @@ func (c Command) String() string {
 	if c.Code != "" {
 		b.WriteString(" " + c.Code)
 	}
+	if c.Note != "" { // only a reply to that card says so
+		word := "yes"
+		if c.Verb == Retry {
+			word = "retry"
+		}
+		return word + ": " + c.Note
+	}
 	reason := OneLine(c.Reason)
 	switch c.Verb {
-	case DenyAll:
+	case DenyAll, Answer:
 		b.WriteString(" " + strconv.FormatInt(c.Version, 10))
 	case Confirm:
 		b.WriteString(" " + string(c.Decision) + " " + c.Proof)
@@ -58,6 +65,9 @@ func ParsePayload(data string) (Command, bool) {
 		cmd, ok = parseConfirm(data)
 	}
 	if !ok {
+		cmd, ok = parseAnswer(data)
+	}
+	if !ok {
 		cmd, ok = Parse(data, Context{})
 	}
 	ofApproval := ValidCode(cmd.Code) && cmd.Reason == ""
@@ -75,6 +85,16 @@ func parseConfirm(data string) (Command, bool) {
 	}
 	d := approval.Decision(words[2])
 	return Command{Verb: Confirm, Code: words[1], Decision: d, Proof: words[3]}, d == approval.AllowOnce || d == approval.Retry
+}
+
+// parseAnswer reads a command that is on buttons only.
+func parseAnswer(data string) (Command, bool) {
+	words := strings.Fields(data)
+	if len(words) != 3 || words[0] != "/"+string(Answer) {
+		return Command{}, false
+	}
+	n, err := strconv.ParseInt(words[2], 10, 64)
+	return Command{Verb: Answer, Code: words[1], Decision: approval.AllowOnce, Version: n}, err == nil && n > 0
 }
 
 // parseDenyAll reads a command that is on buttons only: what it names is what stands

@@ -22,7 +22,7 @@ func Parse(text string, c Context) (cmd Command, ok bool) {
 	}
 	cmd, ok = parseOne(text, c)
 	_, further, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	if ok && anotherCommand(further, c) {
+	if ok && (anotherCommand(further, c) || cmd.Note != "" && anotherAnswer(further)) {
 		return Command{Verb: Unclear, Code: cmd.Code}, true
 	}
 	return cmd, ok
@@ -45,6 +45,14 @@ func parseOne(text string, c Context) (Command, bool) {
 	if len(words) == 0 {
 		return Command{}, false
 	}
+	if c.card() != "" && !strings.HasPrefix(words[0], "/") {
+		return c.inReply(words)
+	}
+	return c.command(words)
+}
+
+// command reads a line as one that stands for itself.
+func (c Context) command(words []string) (Command, bool) {
 	verb, slash, ok := c.verb(words[0])
 	if !ok {
 		return Command{}, false

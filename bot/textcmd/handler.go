@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -71,7 +72,7 @@ type Queries interface {
 	Draw(ctx context.Context, d approval.Delivery) (card.Drawing, error)
 	Card(ctx context.Context, a approval.Approval) (card.Card, error)
 	Rules() core.Rules
-	Confirmation(a approval.Approval, v approval.Voter, d approval.Decision) (label, proof string)
+	Confirmation(a approval.Approval, v approval.Voter, d approval.Decision, note string) (label, proof string)
 }
 
 // Digests read what digests have listed.
@@ -302,8 +303,11 @@ func (h *Handler) decide(
 	ctx context.Context, m Message, cmd Command, a approval.Approval, unknownCard string,
 ) (Reply, bool, error) {
 	chat := m.Chat
+	if err := h.chosen(ctx, &cmd, a.Key); err != nil {
+		return Reply{}, false, err
+	}
 	b := core.Ballot{
-		Voter: m.Voter, Decision: cmd.Decision, Reason: cmd.Reason, Chat: &chat,
+		Voter: m.Voter, Decision: cmd.Decision, Reason: cmd.Reason, Note: cmd.Note, Chat: &chat,
 		ReceivedMs: m.ReceivedMs, Card: unknownCard, Handled: m.Update, Proof: cmd.Proof,
 	}
 	if m.Tap && cmd.Decision != approval.Retry {
@@ -331,7 +335,44 @@ func (h *Handler) decide(
 			return Reply{}, false, err
 		}
 	}
-	return Reply{Text: card.VotedText(after, cmd.Decision, h.gate.Rules().People, time.Now().UnixMilli())}, true, nil
+	return Reply{Text: card.VotedText(after, m.Voter, cmd.Decision, h.gate.Rules().People, time.Now().UnixMilli())}, true, nil
+}
+
+// chosen has the note say which option of a question was chosen by its number, tapped or typed.
+func (h *Handler) chosen(ctx context.Context, cmd *Command, key string) error {
+	if cmd.Verb == Answer {
+		cmd.Note = strconv.FormatInt(cmd.Version, 10)
+	}
+	n, err := strconv.Atoi(cmd.Note)
+	if err != nil || n < 1 || cmd.Decision != approval.AllowOnce {
+		return nil //nolint:nilerr // words are no number
+	}
+	a, err := h.gate.ByKey(ctx, key)
+	if err != nil || a.ToolName != card.QuestionTool {
+		return err
+	}
+	c, err := h.gate.Card(ctx, a)
+	if err != nil || n > len(c.Answers) {
+		return err
+	}
+	if saysItself(c.Answers, n-1) {
+		cmd.Note = c.Answers[n-1]
+	}
+	return nil
+}
+
+// saysItself reports whether an answer's text names it and no other, as it stands in the call. Else its number does.
+func saysItself(answers []string, i int) bool {
+	text, no := approval.ReadNote(answers[i])
+	_, numeric := strconv.Atoi(text)
+	alike := 0
+	for _, other := range answers {
+		if strings.EqualFold(other, text) {
+			alike++
+		}
+	}
+	changed := strings.Contains(text, "[REDACTED]") || strings.ContainsAny(text, `\`)
+	return no == nil && text == answers[i] && numeric != nil && alike == 1 && !changed
 }
 
 // again ends the cool-down that a deny left.

@@ -83,6 +83,34 @@ func TestNoDenyIsReadAsApprove(t *testing.T) {
 	})
 }
 
+// In a reply to a card no line without a slash allows more than once unless it names the card, and none that
+// begins or ends with a deny word allows at all.
+func TestNoReplyIsReadAsMore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first := rapid.SampledFrom([]string{"yes", "ok", "approve", "retry", "Yes:", "OK:", "approve:", "retry:", "yes :"}).Draw(t, "word")
+		words := rapid.SliceOfN(rapid.OneOf(anyWord, rapid.SampledFrom([]string{"no", "No!", "yes", "ok"})), 0, 6).Draw(t, "words")
+		line := strings.Join(append([]string{first}, words...), " ")
+		cmd, ok := Parse(line, Context{CardCode: code, IsCode: pending(code)})
+		checkParse(t, line, Context{CardCode: code, IsCode: pending(code)})
+		fields := strings.Fields(strings.TrimPrefix(strings.TrimPrefix(line, first), ":"))
+		if !ok || !cmd.Decision.Allows() && cmd.Decision != approval.Retry || strings.Contains(upper(line), code) {
+			return
+		}
+		require.True(t, cmd.Decision == approval.AllowOnce || cmd.Decision == approval.Retry, line)
+		require.Empty(t, cmd.Reason)
+		for _, word := range []string{first, fieldAt(fields, 0), fieldAt(fields, len(fields)-1)} {
+			require.False(t, saysDeny(word) || saysNo([]string{word}), line)
+		}
+	})
+}
+
+func fieldAt(words []string, i int) string {
+	if i < 0 || i >= len(words) {
+		return "-"
+	}
+	return words[i]
+}
+
 func insert(t *rapid.T, words []string, word string) []string {
 	return slices.Insert(slices.Clone(words), rapid.IntRange(0, len(words)).Draw(t, "at"), word)
 }

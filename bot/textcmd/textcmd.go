@@ -59,6 +59,8 @@ const (
 	DenyAll Verb = "denyall"
 	// Confirm is the second button to an R4 call's yes. It is on buttons only.
 	Confirm Verb = "confirm"
+	// Answer allows a question once, with one of its options as the note. It is on buttons only.
+	Answer Verb = "answer"
 
 	// Unclear is a line for us that says two things at once: approve with a
 	// trailing "deny", or several commands in one message. Nobody has voted; the
@@ -86,8 +88,10 @@ type Command struct {
 	// Reason is the rest of the line, for Approve, Deny and Retry: one line, trimmed,
 	// single spaces, at most MaxReason characters. For Away it is how long, and to whom.
 	Reason string
+	// Note is what a reply to a card says to the agent: one line of single spaces, of any length; see [Context.inReply].
+	Note string
 	// Version is the digest's, for DenyAll, whose Code is that of the approval that the
-	// digest began with.
+	// digest began with. For Answer it is the option's number.
 	Version int64
 	// Proof is Confirm's: see core.Chats.Confirmation.
 	Proof string

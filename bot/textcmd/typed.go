@@ -35,14 +35,20 @@ func (h *Handler) typed(ctx context.Context, m Message, card approval.Delivery, 
 	}}
 	cards := []approval.DeliveryKind{approval.CardDelivery, approval.ReminderDelivery, approval.RetryAskedDelivery}
 	ofCard := slices.Contains(cards, card.Kind)
+	var replied approval.Approval
 	if known && ofCard && m.OwnMessage {
-		a, err := h.gate.ByKey(ctx, card.Key)
-		if err != nil {
+		var err error
+		if replied, err = h.gate.ByKey(ctx, card.Key); err != nil {
 			return Reply{}, false, err
 		}
-		c.CardCode = a.Code
+		c.CardCode = replied.Code
 	}
 	cmd, ok := Parse(m.Text, c)
+	if c.CardCode != "" && (!ok || onlyInReply(m.Text)) {
+		if r, talk := h.talk(m, c, replied, ok); talk {
+			return r, false, nil
+		}
+	}
 	if known && ok && cmd.Decision == approval.Retry && card.Kind == approval.RetryAskedDelivery {
 		a, err := h.gate.ByKey(ctx, card.Key)
 		if err != nil {
@@ -55,7 +61,7 @@ func (h *Handler) typed(ctx context.Context, m Message, card approval.Delivery, 
 	}
 	another := ""
 	if below := known && c.CardCode == cmd.Code; below && ok && cmd.Decision != "" {
-		another = c.named(cmd.Reason)
+		another = c.named(cmp.Or(cmd.Note, cmd.Reason))
 	}
 	switch {
 	case failed != nil:
@@ -82,10 +88,38 @@ func (h *Handler) typed(ctx context.Context, m Message, card approval.Delivery, 
 			"This chat is not one of the desk's; use a configured chat or a direct message.")
 	}
 	if another != "" {
-		return Reply{Text: fmt.Sprintf("This is the card of %s, and you named %s, so nothing was counted. "+
-			"Write /approve or /deny with the code that you mean.", cmd.Code, another)}, false, nil
+		return anothersCard(cmd.Code, another), false, nil
 	}
 	return h.command(ctx, m, cmd)
+}
+
+func anothersCard(card, named string) Reply {
+	return Reply{Text: fmt.Sprintf("This is the card of %s, and you named %s, so nothing was counted. "+
+		"Write /approve or /deny with the code that you mean.", card, named)}
+}
+
+// talk answers what is no vote in a reply to a card: people who may decide it read what would be one, all else is
+// ignored. decides: it says yes, ok or no, which is talk if others say it, or if nothing is to be decided any more.
+func (h *Handler) talk(m Message, c Context, a approval.Approval, decides bool) (r Reply, talk bool) {
+	directory := h.gate.Rules().People
+	round := h.roundText(a) != ""
+	open := m.NotHuman == "" && (!a.Final() || round)
+	may := people.MayBeDecidedBy(a, m.Voter, directory) || round && h.approver(m.Voter)
+	asked := people.AskedBy(a, m.Voter, directory)
+	switch {
+	case decides && open && (may || asked || h.approver(m.Voter)):
+		return Reply{}, false
+	case !decides && open && may && strings.TrimSpace(m.Text) != "" && !strings.HasPrefix(m.Text, "/"):
+		if read, _ := c.command(strings.Fields(m.Text)); c.named(read.Reason) != "" {
+			return anothersCard(a.Code, c.named(read.Reason)), true
+		}
+		word := "yes"
+		if round {
+			word = "retry"
+		}
+		return Reply{Text: "Nothing was counted. Reply " + word + ", or " + word + ": WORDS FOR THE AGENT, or no: WHY."}, true
+	}
+	return Reply{Ignore: true}, true
 }
 
 // missesItsCard reports whether an approver decides in a reply to a message of ours that
@@ -99,6 +133,9 @@ func (h *Handler) missesItsCard(m Message, c Context) bool {
 func decides(text string, c Context) bool {
 	c.CardCode = strings.Repeat("0", codeLen)
 	cmd, ok := Parse(text, c)
+	if words := strings.Fields(text); !ok && len(words) > 0 { // a reason with a yes, as it is typed elsewhere
+		cmd, ok = c.command(words)
+	}
 	return ok && cmd.Decision != ""
 }
 

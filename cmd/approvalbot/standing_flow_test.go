@@ -119,7 +119,7 @@ func TestFlow_AReplyThatNamesAnotherRequest(t *testing.T) {
 	}
 	require.Equal(t, api.Pending, r.get(a).Status)
 	require.Equal(t, api.Pending, r.get(b).Status)
-	r.reply(r.group, r.alice.Say(r.group, "approve looks fine", fakechat.TelegramSay{ReplyTo: card.ID}))
+	r.reply(r.group, r.alice.Say(r.group, "yes: looks fine", fakechat.TelegramSay{ReplyTo: card.ID}))
 	require.Equal(t, api.Approved, r.get(a).Status)
 }
 

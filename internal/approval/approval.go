@@ -78,8 +78,9 @@ type Voted struct {
 	RetriedBy []Retried   `json:"retriedBy,omitempty"`  // those that people voted on; DecidedBy, Votes and Rule are the last one's
 	Round     *RetryRound `json:"retryRound,omitempty"` // the last that was opened and not settled; see OpenRound
 	// RoundDenied is the deny that ended the last round; nil: none was opened, or it ended otherwise.
-	RoundDenied *Vote `json:"roundDenied,omitempty"`
-	Retrying    bool  `json:"-"` // it is a view of the round, see Again; never stored
+	RoundDenied *Vote   `json:"roundDenied,omitempty"`
+	Drafts      []Draft `json:"drafts,omitempty"` // one of each account; none once it has ended
+	Retrying    bool    `json:"-"`                // it is a view of the round, see Again; never stored
 }
 
 // Contact is who was told of the approval, and who is told next. Deliveries live in rows of their own, which the
@@ -141,6 +142,7 @@ type Vote struct {
 	Decision    Decision `json:"decision,omitempty"`
 	Voter       *Voter   `json:"voter,omitempty"` // people only
 	Reason      string   `json:"reason,omitempty"`
+	Note        string   `json:"note,omitempty"` // to the agent, see ReadNote
 	ReasonCodes []string `json:"reasonCodes,omitempty"`
 	Confidence  float64  `json:"confidence,omitempty"`
 	DecidedAtMs int64    `json:"decidedAtMs"`
@@ -169,6 +171,11 @@ type Voter struct {
 
 // By reports whether that person, or account of nobody known, gave the vote.
 func (v Vote) By(who Voter) bool { return v.Voter != nil && v.Voter.Name() == who.Name() }
+
+// Repeated reports whether o says the same again, by the same account and with the same note.
+func (v Vote) Repeated(o Vote) bool {
+	return v.Decision == o.Decision && v.Note == o.Note && v.Voter != nil && o.Voter != nil && v.Voter.SameAccount(*o.Voter)
+}
 
 // SameAccount reports whether both are the same account of one channel.
 func (v Voter) SameAccount(o Voter) bool { return v.Channel == o.Channel && v.UserID == o.UserID }

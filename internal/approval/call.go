@@ -101,6 +101,7 @@ type CallContext struct {
 	Sandboxed       bool   `json:"sandboxed,omitempty"`
 	Subagent        bool   `json:"subagent,omitempty"`
 	ToolDescription string `json:"toolDescription,omitempty"`
+	Unheard         string `json:"unheard,omitempty"`  // the runtime, if it hands no notes to its model
 	Terminal        string `json:"terminal,omitempty"` // TerminalOpen or TerminalPossible; empty: it has none
 
 	Tool ToolFacts `json:"tool,omitzero"`
@@ -194,6 +195,7 @@ func (c Call) Validate() []FieldError {
 	text(c.Context.Provider, "context.provider", MaxName)
 	text(c.Context.Model, "context.model", MaxName)
 	text(c.Context.Group, "context.group", MaxName)
+	text(c.Context.Unheard, "context.unheard", 64)
 	text(c.Context.ToolDescription, "context.toolDescription", maxDescription)
 	text(c.Context.Tool.Server, "context.tool.server", MaxName)
 	text(c.Context.Tool.Description, "context.tool.description", maxDescription)

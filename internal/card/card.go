@@ -100,11 +100,12 @@ type Card struct {
 	State    State
 	Details  []Fact // what else is known; those that are not Own are the asker's words
 
-	Offers []approval.Decision // allows that may be tapped here; empty: deny only
-	Wider  []string            // a sentence for each offered scope wider than once: what it covers
-	Again  bool                // the very same call is refused unasked, which may be ended here
-	Bad    bool                // it was denied, taken back or failed: an end to be noticed
-	Digest *Digest             // not nil: it is a list of approvals, and all else but Code, Status and Headline is empty
+	Answers []string            // of a question that the call asks: each is a yes with that note
+	Offers  []approval.Decision // allows that may be tapped here; empty: deny only
+	Wider   []string            // a sentence for each offered scope wider than once: what it covers
+	Again   bool                // the very same call is refused unasked, which may be ended here
+	Bad     bool                // it was denied, taken back or failed: an end to be noticed
+	Digest  *Digest             // not nil: it is a list of approvals, and all else but Code, Status and Headline is empty
 }
 
 // Title is who asks for what, on one line.
@@ -220,7 +221,7 @@ func Of(a approval.Approval, payload []Fact, r Reader) Card {
 	f := form(a, payload)
 	c.Headline, c.Payload, c.Place = append(own(Asker(a)+" asks "), f.does...), f.rest, f.place
 	c.Offers = slices.DeleteFunc(slices.Clone(a.Offers), func(x approval.Decision) bool { return !x.Allows() })
-	c.Wider = wider(a)
+	c.Wider, c.Answers = wider(a), answers(a, payload)
 	return c
 }
 

@@ -28,6 +28,9 @@ func PayloadFacts(call approval.Call) ([]Fact, error) {
 			return append(execFacts(e), boundFacts(call.Bind)...), nil
 		}
 	}
+	if facts := questionFacts(call); facts != nil {
+		return append(facts, boundFacts(call.Bind)...), nil
+	}
 	fields, err := display.Params(call.Params)
 	if err != nil {
 		return nil, err
@@ -112,6 +115,10 @@ func form(a approval.Approval, payload []Fact) inWords {
 	form := a.Form
 	if a.ToolName == "exec" {
 		form = approval.FormCommand
+	}
+	if len(answers(a, payload)) > 0 {
+		c.does = own("a question: tap an answer, or reply yes: WORDS")
+		return c
 	}
 	say, known := forms()[form]
 	if !known {

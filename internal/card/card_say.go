@@ -308,7 +308,7 @@ func details(a approval.Approval) []Fact {
 	if a.Justification != "" || CharCount(a.ActionSummary) > maxSaid {
 		add("What, in the asker's words", a.ActionSummary, maxClaim, false)
 	}
-	out = append(out, runs(a)...)
+	out = append(append(out, notes(a)...), runs(a)...)
 	if t := a.Context.Tool; t.Server != "" || t.Description != "" {
 		add("The tool, as told by "+display.Escape(a.Owner), t.Text(), maxFact, false)
 	}
@@ -384,8 +384,68 @@ func minutes(ms int64) string {
 	return fmt.Sprintf("%d minutes", ms/int64(time.Minute/time.Millisecond))
 }
 
-// VotedText says to a person what their vote did, as of now (Unix milliseconds).
-func VotedText(a approval.Approval, d approval.Decision, directory *people.Directory, now int64) string {
+// VotedText says to a person what their vote did, as of now (Unix milliseconds), and what becomes of their note.
+func VotedText(a approval.Approval, v approval.Voter, d approval.Decision, directory *people.Directory, now int64) string {
+	text := votedText(a, d, directory, now)
+	if given := givenNote(a, directory.Identify(v), d, now); given == "" {
+		return text
+	}
+	return strings.TrimSuffix(text, ".") + "; your note is " + noteWay(a) + "."
+}
+
+// givenNote is the note of the person's vote of that decision; empty: it has none.
+func givenNote(a approval.Approval, v approval.Voter, d approval.Decision, now int64) string {
+	votes := a.Votes
+	if round := a.OpenRound(now); round != nil {
+		votes = round.Votes
+	}
+	i := slices.IndexFunc(votes, func(o approval.Vote) bool { return o.By(v) && o.Decision == d })
+	if i < 0 || a.RevokedAtMs != 0 || a.Status == approval.Expired || a.Status == approval.Withdrawn {
+		return ""
+	}
+	return votes[i].Note
+}
+
+// noteWay says whether a note goes to the agent: its runtime may hand none on.
+func noteWay(a approval.Approval) string {
+	if who := Unheard(a); who != "" {
+		return "on record, but " + who + " does not hand it to the model"
+	}
+	return "for the agent"
+}
+
+// Unheard is what asked, if it does not hand the notes of people to its model; empty: it does.
+func Unheard(a approval.Approval) string {
+	switch {
+	case a.Hidden(), a.Dialect != "":
+		return "its gateway client"
+	case a.Context.Unheard != "":
+		return Clipped(display.Safe(a.Context.Unheard), maxField)
+	}
+	return ""
+}
+
+// notes are what people say to the agent: so far, while it is pending, and in the end.
+func notes(a approval.Approval) (out []Fact) {
+	said := a.Notes()
+	if a.Status == approval.Pending {
+		for _, v := range a.Votes {
+			if v.Note != "" && v.Voter != nil {
+				said = append(said, approval.Note{By: v.Voter.Name(), Text: v.Note})
+			}
+		}
+	}
+	for _, n := range said {
+		name := "Note from " + people.People([]string{n.By})
+		if Unheard(a) != "" {
+			name += " (" + noteWay(a) + ")"
+		}
+		out = append(out, Fact{Name: name, Value: display.Safe(n.Text), Own: true})
+	}
+	return out
+}
+
+func votedText(a approval.Approval, d approval.Decision, directory *people.Directory, now int64) string {
 	once := "It may run once, within " + minutes(approval.ClaimWindowMs)
 	switch {
 	case a.Status == approval.Withdrawn:

@@ -229,7 +229,7 @@ func TestVotedText(t *testing.T) {
 		"You cannot approve your own request, so your deny withdrew it.":                                                            {ended(approval.Withdrawn, ""), approval.Deny},
 		"Denied.": {ended(approval.Denied, approval.Deny), approval.AllowOnce},
 	} {
-		got := VotedText(c.a, c.said, directoryOfTwo(), time.Now().UnixMilli())
+		got := VotedText(c.a, approval.Voter{}, c.said, directoryOfTwo(), time.Now().UnixMilli())
 		require.Equal(t, want, got)
 		require.LessOrEqual(t, len(got), 200, "Bot API, answerCallbackQuery.text")
 	}

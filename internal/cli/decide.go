@@ -18,15 +18,16 @@ import (
 var decisions = []api.Decision{api.AllowOnce, api.AllowSession, api.AllowAlways, api.Deny, api.Retry}
 
 func newDecideCommand(a *app.App) *cobra.Command {
-	var decision, reason string
+	var decision, reason, note string
 	cmd := &cobra.Command{
 		Use:   "decide ID --decision DECISION",
 		Short: "Decide a request, as your token's person",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return decideOn(cmd.Context(), a, args[0], decision, reason)
+			return decideOn(cmd.Context(), a, args[0], decision, reason, note)
 		},
 	}
+	noteFlag(cmd, &note)
 	cmd.Flags().StringVar(&decision, "decision", "", "allow-once, allow-session, allow-always or deny; retry while a retry round is open")
 	cmd.Flags().StringVar(&reason, "reason", "", "why; shown on the cards")
 	_ = cmd.MarkFlagRequired("decision")
@@ -36,7 +37,7 @@ func newDecideCommand(a *app.App) *cobra.Command {
 // newApproveCommand is decide --decision allow-once. The decision as a second word is
 // the old spelling of decide.
 func newApproveCommand(a *app.App) *cobra.Command {
-	var reason string
+	var reason, note string
 	cmd := &cobra.Command{
 		Use:   "approve ID",
 		Short: "Allow a request once",
@@ -48,28 +49,34 @@ func newApproveCommand(a *app.App) *cobra.Command {
 					"approvalbot: approve ID DECISION is deprecated, use: approvalbot decide ID --decision DECISION")
 				decision = args[1]
 			}
-			return decideOn(cmd.Context(), a, args[0], decision, reason)
+			return decideOn(cmd.Context(), a, args[0], decision, reason, note)
 		},
 	}
+	noteFlag(cmd, &note)
 	cmd.Flags().StringVar(&reason, "reason", "", "why; shown on the cards")
 	return cmd
 }
 
 func newDenyCommand(a *app.App) *cobra.Command {
-	var reason string
+	var reason, note string
 	cmd := &cobra.Command{
 		Use:   "deny ID",
 		Short: "Deny a request",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return decideOn(cmd.Context(), a, args[0], string(api.Deny), reason)
+			return decideOn(cmd.Context(), a, args[0], string(api.Deny), reason, note)
 		},
 	}
+	noteFlag(cmd, &note)
 	cmd.Flags().StringVar(&reason, "reason", "", "why; shown on the cards")
 	return cmd
 }
 
-func decideOn(ctx context.Context, a *app.App, id, decision, reason string) error {
+func noteFlag(cmd *cobra.Command, note *string) {
+	cmd.Flags().StringVar(note, "note", "", "for the agent, whose model reads it if its runtime hands it on; at most 500 characters")
+}
+
+func decideOn(ctx context.Context, a *app.App, id, decision, reason, note string) error {
 	if !slices.Contains(decisions, api.Decision(decision)) {
 		return errors.New("the decision must be allow-once, allow-session, allow-always, deny or retry")
 	}
@@ -77,7 +84,7 @@ func decideOn(ctx context.Context, a *app.App, id, decision, reason string) erro
 	if err != nil {
 		return err
 	}
-	got, err := c.Resolve(ctx, id, api.ResolveRequest{Decision: api.Decision(decision), Reason: reason})
+	got, err := c.Resolve(ctx, id, api.ResolveRequest{Decision: api.Decision(decision), Reason: reason, Note: note})
 	return printChanged(a, got, show.ShortID(got), err)
 }
 

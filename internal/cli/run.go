@@ -172,6 +172,9 @@ func claimCall(ctx context.Context, a *app.App, c *api.Client, id string, want c
 		return "", notRun(a, claimStatus(err), err)
 	}
 	if ctx.Err() == nil && want.is(got) {
+		for _, n := range got.Notes {
+			fmt.Fprintf(a.Stderr, "approvalbot: %s\n", show.Note(n))
+		}
 		return got.ClaimID, nil
 	}
 	why := errors.New("interrupted")

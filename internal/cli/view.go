@@ -69,6 +69,9 @@ func printView(a *app.App, v api.Approval) {
 	bound := slices.DeleteFunc([]string{workdir, host, envHash}, func(s string) bool { return s == "" })
 	show.Fields(a.Stdout, width, "Bound to", display.Escape(strings.Join(bound, ", ")))
 	printVotes(a, v)
+	for _, n := range v.Notes {
+		show.Fields(a.Stdout, width, "Note", display.UpperFirst(strings.TrimPrefix(show.Note(n), "note ")))
+	}
 	for _, c := range v.Consulted {
 		words := fmt.Sprintf("%s %s: %s (%s) in %d ms", c.Authority, c.Endpoint, c.Verdict, c.Cause, c.LatencyMs)
 		if c.RequestID != "" {

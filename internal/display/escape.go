@@ -122,6 +122,17 @@ func escape(s string, lines bool) string {
 	return string(out)
 }
 
+// Concealed gives the first character of s that a reader would miss or be misled by, and its place, counted in
+// characters from 1; 0: there is none. A byte that is not UTF-8 is such a character.
+func Concealed(s string) (r rune, at int) {
+	i := firstConcealed(s)
+	if i < 0 {
+		return 0, 0
+	}
+	r, _ = utf8.DecodeRuneInString(s[i:])
+	return r, utf8.RuneCountInString(s[:i]) + 1
+}
+
 // firstConcealed returns where Escape would first change s, or -1.
 func firstConcealed(s string) int {
 	for i := 0; i < len(s); {

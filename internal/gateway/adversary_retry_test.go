@@ -31,7 +31,7 @@ func TestAdversary_T3_RetryThroughTheGateway(t *testing.T) {
 	retry := `{"id":"p","decision":"retry"}`
 	require.False(t, bob.answer(bob.start("tool.approval.resolve", retry)).OK, "it is pending")
 	alice := core.Caller{Token: "alice", Person: "alice", MayDecide: true}
-	a, err := d.gate.VoteAs(ctx, alice, "p", approval.AllowOnce, "")
+	a, err := d.gate.VoteAs(ctx, alice, "p", approval.AllowOnce, "", "")
 	require.NoError(t, err)
 	bob.ok("tool.approval.resolve", `{"id":"p","decision":"allow-once"}`)
 	for n := range 2 {
@@ -64,7 +64,7 @@ func TestAdversary_T3_ARetryThroughTheGatewayNamesItsRun(t *testing.T) {
 				agent, bob := d.connect("agent"), d.connect("bob")
 				agent.answer(agent.start("exec.approval.request", `{"id":"p","command":"git push","twoPhase":true}`))
 				alice := core.Caller{Token: "alice", Person: "alice", MayDecide: true}
-				a, err := d.gate.VoteAs(ctx, alice, "p", approval.AllowOnce, "")
+				a, err := d.gate.VoteAs(ctx, alice, "p", approval.AllowOnce, "", "")
 				require.NoError(t, err)
 				bob.ok("tool.approval.resolve", `{"id":"p","decision":"allow-once"}`)
 				_, err = d.gate.Claim(ctx, agentCaller, "p", core.ClaimInput{ClaimID: "1"})

@@ -139,7 +139,7 @@ func TestAdversary_I9_ARemovedTokensWaitHearsNothing(t *testing.T) {
 					synctest.Wait()
 					require.NoError(t, d.srv.Tokens.Use(left))
 					if decided {
-						_, err := d.gate.VoteAs(t.Context(), aliceCaller, a.Code, approval.AllowOnce, "")
+						_, err := d.gate.VoteAs(t.Context(), aliceCaller, a.Code, approval.AllowOnce, "", "")
 						require.NoError(t, err)
 					}
 					defer time.AfterFunc(time.Minute, d.stop).Stop() // so that it fails, and does not hang

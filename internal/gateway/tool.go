@@ -114,7 +114,7 @@ func resolve(c *call, in verdict) (any, error) {
 	if in.After != nil {
 		after = append(after, *in.After)
 	}
-	_, err := c.g.cfg.Gate.VoteAs(c.ctx, c.who, in.ID, approval.Decision(in.Decision), in.Reason, after...)
+	_, err := c.g.cfg.Gate.VoteAs(c.ctx, c.who, in.ID, approval.Decision(in.Decision), in.Reason, "", after...)
 	if approval.CodeOf(err) == approval.CodeDecisionNotOffered && in.Decision == api.AllowAlways {
 		return nil, &refusal{Code: invalidRequest, Message: err.Error(),
 			Details: &details{Reason: "APPROVAL_ALLOW_ALWAYS_UNAVAILABLE", Code: string(approval.CodeDecisionNotOffered)}}

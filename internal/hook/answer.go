@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Answer is what a runtime reads: of a program its output and exit status, of an
@@ -20,11 +21,36 @@ type dialect struct {
 	allow func(c Call, why string) Answer
 	deny  func(c Call, why string) Answer // of what cannot be read c is empty
 
+	// noted is allow with a text for the model; nil: the runtime hands it none.
+	noted func(c Call, why, note string) Answer
+	// answer is noted with another input for the call; nil: the runtime takes none. See answered.
+	answer func(c Call, why, note string, input jsontext.Value) Answer
+
 	silence bool // an empty answer with status 0 decides nothing, and the runtime's own rules go on
 }
 
 // Allow lets a call run, and why is for people.
 func (e Event) Allow(c Call, why string) Answer { return e.dialect.allow(c, line(why)) }
+
+// Answer is what the runtime reads of a verdict. silent: what policy alone allows decides nothing, if it can.
+func (e Event) Answer(c Call, v Verdict, silent bool) Answer {
+	switch note := v.note(); {
+	case !v.Allow && note != "":
+		return e.Deny(c, behind(v.Why, note))
+	case !v.Allow:
+		return e.Deny(c, v.Why)
+	case v.Policy && silent:
+		return e.Silent(c, v.Why)
+	case note != "" && e.dialect.answer != nil:
+		return e.dialect.answer(c, line(v.Why), note, answered(c, v.Notes))
+	case note != "" && e.HandsNotes():
+		return e.dialect.noted(c, line(v.Why), note)
+	}
+	return e.Allow(c, v.Why)
+}
+
+// HandsNotes reports whether the runtime hands the model what a person said with a yes.
+func (e Event) HandsNotes() bool { return e.dialect.noted != nil }
 
 // CanBeSilent reports whether the event has an answer that decides nothing.
 func (e Event) CanBeSilent() bool { return e.dialect.silence }
@@ -113,7 +139,17 @@ func claudePre() dialect {
 	return dialect{
 		allow: func(_ Call, why string) Answer { return answer("allow", why) },
 		deny:  func(_ Call, why string) Answer { return answer("deny", why) },
+		noted: func(_ Call, why, note string) Answer {
+			return specific(map[string]string{"hookEventName": "PreToolUse", "permissionDecision": "allow",
+				"permissionDecisionReason": why, "additionalContext": note})
+		},
 	}
+}
+
+// deaf is the dialect of a runtime that was seen to drop the text.
+func (d dialect) deaf() dialect {
+	d.noted = nil
+	return d
 }
 
 // orSilent is the dialect where an empty answer was seen to leave the runtime's own rules in force.
@@ -158,6 +194,14 @@ func claudePost() dialect {
 	}
 }
 
+// notedAfter is the dialect of an event after the call by which the runtime hands the model a text.
+func (d dialect) notedAfter(event string) dialect {
+	d.noted = func(_ Call, _, note string) Answer {
+		return specific(words{"hookEventName", event, "additionalContext", note}.object())
+	}
+	return d
+}
+
 // claudePostFailure is the same of PostToolUseFailure, which takes no decision.
 func claudePostFailure() dialect {
 	answer := words{"hookEventName", "PostToolUseFailure"}
@@ -173,6 +217,9 @@ func claudePostFailure() dialect {
 func codexPre() dialect {
 	d := claudePre()
 	d.allow = func(Call, string) Answer { return Answer{} }
+	d.noted = func(_ Call, _, note string) Answer {
+		return specific(words{"hookEventName", "PreToolUse", "additionalContext", note}.object())
+	}
 	return d
 }
 
@@ -189,6 +236,9 @@ func copilotPre() dialect {
 		allow: func(Call, string) Answer { return output(words{"permissionDecision", "allow"}) },
 		deny: func(_ Call, why string) Answer {
 			return output(words{"permissionDecision", "deny", "permissionDecisionReason", why})
+		},
+		noted: func(_ Call, _, note string) Answer {
+			return output(words{"permissionDecision", "allow", "additionalContext", note})
 		},
 	}
 }
@@ -229,6 +279,9 @@ func clinePre() dialect {
 	return dialect{
 		allow: func(Call, string) Answer { return Answer{Stdout: []byte("{}")} },
 		deny:  clineDeny,
+		noted: func(_ Call, _, note string) Answer {
+			return output(map[string]any{"cancel": false, "contextModification": note})
+		},
 	}
 }
 

@@ -47,6 +47,7 @@ type Verdict struct {
 	Allow  bool
 	Policy bool // it is policy's alone: nobody was asked, and no yes of a person covers it
 	Why    string
+	Notes  []Note // what people said to the model with the votes that count
 }
 
 func denied(why string) Verdict { return Verdict{Why: why} }
@@ -73,21 +74,22 @@ func Ask(ctx context.Context, d Approvals, c Call, until time.Time) Verdict {
 	}
 	switch {
 	case a.Status != api.Approved:
-		return denied(decidedBy(a))
+		return Verdict{Why: decidedBy(a), Notes: notesOf(a, a.Notes)}
 	case a.SessionKey != c.Session:
 		return denied("the approval is another session's; call the same again")
 	case a.Claim != nil:
-		return Verdict{Allow: true, Policy: byPolicy(a), Why: decidedBy(a)}
+		return Verdict{Allow: true, Policy: byPolicy(a), Why: decidedBy(a), Notes: notesOf(a, a.Claim.Notes)}
 	case ctx.Err() != nil: // or its yes could be taken up by a later call
 		q.withdraw(ctx, a, "whoever asked has gone")
 		return denied(gone)
 	}
 	claiming, cancel := context.WithTimeout(ctx, claimTime)
 	defer cancel()
-	if _, err = d.Claim(claiming, cmp.Or(q.id, a.ID), q.claim()); err != nil {
+	got, err := d.Claim(claiming, cmp.Or(q.id, a.ID), q.claim())
+	if err != nil {
 		return q.failed(ctx, err)
 	}
-	return Verdict{Allow: true, Policy: byPolicy(a), Why: decidedBy(a)}
+	return Verdict{Allow: true, Policy: byPolicy(a), Why: decidedBy(a), Notes: notesOf(a, got.Notes)}
 }
 
 // byPolicy reports that nobody but policy decided.
@@ -131,9 +133,9 @@ func (q *question) create(ctx context.Context) (api.Approval, error) {
 	opts := api.CreateOptions{Claim: true, ClaimID: rand.Text(), Resume: req.SessionKey != ""}
 	q.id = req.ID
 	a, err := q.desk.Create(ctx, req, opts)
-	if req.Context != nil && req.Context.From != nil && invalid(err) { // an older desk does not know that
+	if req.Context != nil && (req.Context.From != nil || req.Context.Unheard != "") && invalid(err) { // an older desk does not know these
 		said := *req.Context
-		said.From = nil
+		said.From, said.Unheard = nil, ""
 		req.Context = &said
 		a, err = q.desk.Create(ctx, req, opts)
 	}
@@ -243,45 +245,52 @@ func (q *question) failed(ctx context.Context, err error) Verdict {
 // Report tells the desk how a call has ended, if the runtime says so: one that was claimed has its
 // result, and a card beside the runtime's own dialog, where somebody was quicker, is withdrawn. It gives
 // a sentence where that is worth the model's while; what the desk was not asked for is
-// none of its business.
-func Report(ctx context.Context, d Reporter, c Call) (problem string) {
+// none of its business. The notes of the call are for runtimes that hand them on only then.
+func Report(ctx context.Context, d Reporter, c Call) Verdict {
+	problem, notes := reported(ctx, d, c)
+	return Verdict{Allow: problem == "", Why: problem, Notes: notes}
+}
+
+func reported(ctx context.Context, d Reporter, c Call) (problem string, notes []Note) {
 	for _, id := range []string{c.RequestID(), c.dialogID()} {
 		if id == "" || c.outcome == nil {
 			continue
 		}
-		err := report(ctx, d, id, c)
+		a, err := report(ctx, d, id, c)
+		if err == nil && a.Status == api.Approved {
+			return "", notesOf(a, a.Notes)
+		}
 		if err == nil {
-			return ""
+			return "", nil
 		}
 		if !unasked(err) {
-			return "the result was not reported: " + cause(err)
+			return "the result was not reported: " + cause(err), nil
 		}
 	}
 	if c.dialogID() == "" {
-		return ""
+		return "", nil
 	}
 	_, err := d.Withdraw(ctx, c.dialogID(), api.WithdrawRequest{Reason: "it was answered where the agent runs"})
 	if err != nil && !unasked(err) {
-		return "the card was not withdrawn: " + cause(err)
+		return "the card was not withdrawn: " + cause(err), nil
 	}
-	return ""
+	return "", nil
 }
 
 // report names the run that was claimed when people had decided; what policy allowed was claimed
 // under a random name, and has no other run.
-func report(ctx context.Context, d Reporter, id string, c Call) error {
+func report(ctx context.Context, d Reporter, id string, c Call) (api.Approval, error) {
 	result := *c.outcome
 	if id == c.RequestID() {
 		result.ClaimID = c.claimID()
 	}
-	_, err := d.Result(ctx, id, result)
+	a, err := d.Result(ctx, id, result)
 	var refused *api.Problem
 	if result.ClaimID == "" || !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
-		return err
+		return a, err
 	}
 	result.ClaimID = ""
-	_, err = d.Result(ctx, id, result)
-	return err
+	return d.Result(ctx, id, result)
 }
 
 // unasked reports a refusal because there is no such approval, or none in that state.

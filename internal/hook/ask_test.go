@@ -145,13 +145,13 @@ func TestAsk_Outage(t *testing.T) {
 func TestReport(t *testing.T) {
 	said := func(status int, code string) string {
 		return Report(t.Context(), deskOf(func(*http.Request) (int, any, error) { return status, api.Problem{Code: code, Detail: "No."}, nil }),
-			Call{ID: "c", outcome: outcomeOf("succeeded")})
+			Call{ID: "c", outcome: outcomeOf("succeeded")}).Why
 	}
 	require.Empty(t, said(404, "not_found"))
 	require.Empty(t, said(409, "already_used"))
 	require.Equal(t, "the result was not reported: No. (unauthorized)", said(401, "unauthorized"))
-	require.Empty(t, Report(t.Context(), nil, Call{}))
-	require.Empty(t, Report(t.Context(), nil, Call{ID: "c", Session: "s"}), "of what is not known nothing is said")
+	require.Empty(t, Report(t.Context(), nil, Call{}).Why)
+	require.Empty(t, Report(t.Context(), nil, Call{ID: "c", Session: "s"}).Why, "of what is not known nothing is said")
 }
 
 // A result names the run that was claimed when people had decided. What policy let run at once was
@@ -170,7 +170,7 @@ func TestReport_NamesItsClaim(t *testing.T) {
 				return 404, api.Problem{Code: "not_found"}, nil
 			}
 			return 200, pending, nil
-		}), c))
+		}), c).Why)
 		require.Equal(t, c.claimID(), named[0])
 		require.Len(t, named, map[bool]int{false: 1, true: 2}[byPolicy])
 		require.NotEqual(t, c.claimID(), Call{ID: "toolu_2", Session: "s"}.claimID())
@@ -207,7 +207,7 @@ func TestReport_WithdrawsTheCardBesideADialog(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			problem := Report(t.Context(), deskOf(func(r *http.Request) (int, any, error) {
+			verdict := Report(t.Context(), deskOf(func(r *http.Request) (int, any, error) {
 				what := strings.TrimPrefix(r.URL.Path, "/v1/approvals/")
 				got = append(got, what)
 				if of, ok := strings.CutSuffix(what, "/result"); ok && c.result[of] != 200 {
@@ -215,7 +215,7 @@ func TestReport_WithdrawsTheCardBesideADialog(t *testing.T) {
 				}
 				return 200, pending, nil
 			}), c.call)
-			require.Empty(t, problem)
+			require.Empty(t, verdict.Why)
 			require.Equal(t, c.want, got)
 		})
 	}
@@ -260,7 +260,7 @@ func TestAsk_T30_AnOlderDesk(t *testing.T) {
 	desk := deskOf(func(r *http.Request) (int, any, error) {
 		var in api.CreateRequest
 		require.NoError(t, json.NewDecoder(r.Body).Decode(&in))
-		knows := in.Context != nil && in.Context.From != nil
+		knows := in.Context != nil && (in.Context.From != nil || in.Context.Unheard != "")
 		if told = append(told, knows); knows {
 			return 400, api.Problem{Status: 400, Code: "invalid_request", Detail: "context.from is not known"}, nil
 		}
@@ -268,7 +268,14 @@ func TestAsk_T30_AnOlderDesk(t *testing.T) {
 		return 200, api.Approval{ID: "a", Status: api.Denied, SessionKey: "s", DecidedBy: []string{"policy"}, Reason: "no"}, nil
 	})
 	c := inSession
-	c.Subagent, c.From.Runtime = true, "Claude Code"
-	require.Equal(t, "denied by policy: no", Ask(t.Context(), desk, c, time.Now().Add(time.Minute)).Why)
-	require.Equal(t, []bool{true, false}, told)
+	for _, say := range []func(*Call){
+		func(c *Call) { c.From.Runtime = "Claude Code" },
+		func(c *Call) { c.Unheard = "Gemini CLI" },
+	} {
+		c.Subagent, told = true, nil
+		say(&c)
+		require.Equal(t, "denied by policy: no", Ask(t.Context(), desk, c, time.Now().Add(time.Minute)).Why)
+		require.Equal(t, []bool{true, false}, told)
+		c = inSession
+	}
 }

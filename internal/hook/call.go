@@ -35,6 +35,8 @@ type Call struct {
 	From          api.From // which agent that is, and from where, as far as it is known: claims
 	Typed         bool     // the command may get a terminal, into which things are typed that no hook sees
 
+	Unheard string // the runtime's title, if it hands its model no notes; empty: it does
+
 	outcome *api.ResultRequest // of an event that comes after it; nil: the body does not say how it ended
 
 	replaceable bool // a deny may replace its commands, see clineDeny
@@ -84,8 +86,8 @@ func (c Call) Request() api.CreateRequest {
 		req.Bind = &api.Bind{Workdir: &c.Workdir}
 	}
 	from := claimedFrom(c.From)
-	if c.Model != "" || c.Subagent || c.Typed || from != nil {
-		req.Context = &api.Context{Model: c.Model, Subagent: c.Subagent, From: from}
+	if c.Model != "" || c.Subagent || c.Typed || c.Unheard != "" || from != nil {
+		req.Context = &api.Context{Model: c.Model, Subagent: c.Subagent, Unheard: c.Unheard, From: from}
 	}
 	if c.Typed {
 		req.Context.Terminal = "possible"

@@ -7,5 +7,8 @@ func Ending(a api.Approval) string {
 	if a.Status == api.Pending {
 		return "waiting for approval " + a.Code
 	}
+	if note := (Verdict{Notes: notesOf(a, a.Notes)}).note(); note != "" && a.Status == api.Denied {
+		return behind(decidedBy(a), note)
+	}
 	return decidedBy(a)
 }

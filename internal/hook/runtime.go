@@ -22,7 +22,9 @@ type Runtime struct {
 	// It types into running programs without asking a hook, and its bodies do not say which
 	// command has a terminal.
 	HidesTyping bool
-	Managed     bool // it has a managed file that no repository's file can switch off
+	// Notes is by what its model reads what a person says with a yes, in the first of its ways; empty: by nothing.
+	Notes   string
+	Managed bool // it has a managed file that no repository's file can switch off
 }
 
 // WayKind is a kind of way into a runtime.

@@ -16,6 +16,9 @@ func Runtimes() []Runtime {
 			if r.HidesTyping {
 				e.decode = unseen(e.decode)
 			}
+			if e := &r.Events[i]; e.Phase != After && !r.handsNotes(*e) {
+				e.decode = unheard(e.decode, r.Title)
+			}
 		}
 	}
 	return all
@@ -24,6 +27,7 @@ func Runtimes() []Runtime {
 func claudeCode() Runtime {
 	return Runtime{
 		Name: "claude-code", Aliases: []string{"claude"}, Title: "Claude Code", Tested: "2.1.330", Managed: true,
+		Notes: "`additionalContext` of `PreToolUse`, behind the call's result",
 		Ways: []Way{
 			{CommandHook, "PreToolUse", "every call, in every permission mode"},
 			{HTTPHook, "PreToolUse", "the same without a program; its URL and token stand in the settings, and it cannot " +
@@ -39,7 +43,7 @@ func claudeCode() Runtime {
 		Events: []Event{
 			{
 				Name: "PreToolUse", Phase: Before, HTTP: true, Command: true, CallID: true,
-				decode: claudeEvent("PreToolUse", "tool_use_id"), dialect: claudePre().orSilent(),
+				decode: claudeEvent("PreToolUse", "tool_use_id"), dialect: claudePre().orSilent().answering(),
 			},
 			{
 				Name: "PermissionRequest", Phase: Permission, HTTP: true, Command: true,
@@ -74,6 +78,7 @@ func claudeCode() Runtime {
 func codex() Runtime {
 	return Runtime{
 		Name: "codex", Title: "Codex", Tested: "0.169.0", Managed: true, HidesTyping: true,
+		Notes: "`additionalContext` of `PreToolUse`, as a message of its developer",
 		Ways: []Way{
 			{CommandHook, "PreToolUse", "every call; the only way in for codex exec"},
 			{MCPToolHook, "PreToolUse", "no program needed; required = true refuses to start without the desk"},
@@ -131,6 +136,7 @@ func geminiCLI() Runtime {
 func qwenCode() Runtime {
 	return Runtime{
 		Name: "qwen-code", Aliases: []string{"qwen"}, Title: "Qwen Code", Tested: "0.24.4",
+		Notes: "`additionalContext` of `PostToolUse`, at the end of the result",
 		Ways: []Way{
 			{ACP, "", "no limit: the only way in for people who take longer than a minute"},
 			{CommandHook, "PreToolUse", "answers within 60 s, and then through the repeated call"},
@@ -139,15 +145,15 @@ func qwenCode() Runtime {
 		Events: []Event{
 			{
 				Name: "PreToolUse", Phase: Before, HTTP: true, Command: true, CallID: true,
-				decode: qwenEvent("PreToolUse"), dialect: claudePre(),
+				decode: qwenEvent("PreToolUse"), dialect: claudePre().deaf(),
 			},
 			{
 				Name: "PostToolUse", Phase: After, HTTP: true, Command: true, CallID: true,
-				decode: ended(qwenEvent("PostToolUse"), qwenEnd), dialect: claudePost(),
+				decode: ended(qwenEvent("PostToolUse"), qwenEnd), dialect: claudePost().notedAfter("PostToolUse"),
 			},
 			{
 				Name: "PostToolUseFailure", Phase: After, HTTP: true, Command: true, CallID: true,
-				decode: ended(qwenEvent("PostToolUseFailure"), qwenFailure), dialect: claudePostFailure(),
+				decode: ended(qwenEvent("PostToolUseFailure"), qwenFailure), dialect: claudePostFailure().notedAfter("PostToolUseFailure"),
 			},
 		},
 		Fails: Failures{Crash: FailOpen, Timeout: FailOpen, Unreachable: FailOpen},
@@ -165,6 +171,7 @@ func qwenCode() Runtime {
 func copilotCLI() Runtime {
 	return Runtime{
 		Name: "copilot-cli", Aliases: []string{"copilot"}, Title: "GitHub Copilot CLI", Tested: "1.0.102",
+		Notes:   "`additionalContext` of `preToolUse`, as a message behind the result",
 		Managed: true,
 		Ways: []Way{
 			{CommandHook, "preToolUse", "every call"},
@@ -311,6 +318,7 @@ func windsurf() Runtime {
 func cline() Runtime {
 	return Runtime{
 		Name: "cline", Title: "Cline", Tested: "3.0.65",
+		Notes: "`contextModification` of `PreToolUse`, behind the call's result",
 		Ways: []Way{
 			{CommandHook, "PreToolUse", "an executable named PreToolUse in the hooks folder"},
 			{ACP, "", "the CLI alone; fails closed by nature"},
@@ -333,6 +341,7 @@ func cline() Runtime {
 func openCode() Runtime {
 	return Runtime{
 		Name: "opencode", Title: "OpenCode", Tested: "1.18.33",
+		Notes: "the plugin's `tool.execute.after`, at the end of the result",
 		Ways: []Way{
 			{Plugin, "tool.execute.before", "every call; waits without a limit"},
 			{Bridge, "permission.asked", "what OpenCode asks, at opencode serve"},

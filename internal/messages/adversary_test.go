@@ -122,7 +122,7 @@ func TestDecisionsFromElsewhere(t *testing.T) {
 	ctx := t.Context()
 	asked, id := o.pendingCall("c1", "deploy", `{"n":1}`)
 	require.Equal(t, CallWaits, o.decide(o.as("agent"), "s", asked)[0].Outcome)
-	_, err := o.gate.VoteAs(ctx, tokens["alice"], id, approval.AllowOnce, "")
+	_, err := o.gate.VoteAs(ctx, tokens["alice"], id, approval.AllowOnce, "", "")
 	require.NoError(t, err)
 	require.Equal(t, CallRuns, o.decide(o.as("agent"), "s", asked)[0].Outcome)
 	claim := func(id string) api.MessageCall {

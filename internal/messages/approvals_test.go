@@ -117,7 +117,7 @@ func (d desk) Look(ctx context.Context, id string) (Look, error) {
 }
 
 func (d desk) Vote(ctx context.Context, id string, decision api.Decision, reason string) error {
-	_, err := d.office.gate.VoteAs(ctx, d.who, id, approval.Decision(decision), reason)
+	_, err := d.office.gate.VoteAs(ctx, d.who, id, approval.Decision(decision), reason, "")
 	return told(err)
 }
 

@@ -119,7 +119,7 @@ func (d *desk) card(ctx context.Context, a approval.Approval, messageID string) 
 
 // lifeOf gives the card with one of two votes, and after the end.
 func (d *desk) lifeOf(ctx context.Context, a approval.Approval) (pending, ended card.Card, err error) {
-	if _, err = d.gate.VoteAs(ctx, alice, a.Code, approval.AllowOnce, ""); err != nil {
+	if _, err = d.gate.VoteAs(ctx, alice, a.Code, approval.AllowOnce, "", ""); err != nil {
 		return pending, ended, err
 	}
 	if pending, err = d.card(ctx, a, "1"); err != nil {

@@ -134,7 +134,7 @@ func (s *Server) page(ctx context.Context, who core.Caller, f core.Filter, see l
 }
 
 func (s *Server) resolve(c *call, in api.ResolveRequest) (answer, error) {
-	a, err := s.gate.VoteAs(c.ctx, c.who, c.id, approval.Decision(in.Decision), in.Reason, sent(in.After)...)
+	a, err := s.gate.VoteAs(c.ctx, c.who, c.id, approval.Decision(in.Decision), in.Reason, in.Note, sent(in.After)...)
 	return s.shown(c, &a, err)
 }
 

@@ -123,7 +123,7 @@ func TestAdversary_B8_EveryClaimAsksPolicy(t *testing.T) {
 	d.judge.turn("ask")
 	approved := make(chan error, 1)
 	st.between = func() {
-		_, err := gate.VoteAs(ctx, core.Caller{Token: "alice", Person: "alice", MayDecide: true}, a.Code, approval.AllowOnce, "")
+		_, err := gate.VoteAs(ctx, core.Caller{Token: "alice", Person: "alice", MayDecide: true}, a.Code, approval.AllowOnce, "", "")
 		approved <- err
 	}
 	got, err := gate.Claim(ctx, requesting, "x", core.ClaimInput{})
@@ -163,7 +163,7 @@ func TestDecidedBeforeTheWaitBegins(t *testing.T) {
 	alice := core.Caller{Token: "alice", Person: "alice", MayDecide: true}
 	gate = core.NewGate(d.store.CoreStores(), d.rules, slog.New(slog.DiscardHandler), func(c core.Change) {
 		if c.New {
-			_, err := gate.VoteAs(ctx, alice, c.Approval.Code, approval.Deny, "no")
+			_, err := gate.VoteAs(ctx, alice, c.Approval.Code, approval.Deny, "no", "")
 			require.NoError(t, err)
 		}
 	})
@@ -201,7 +201,7 @@ func TestAdversary_B5_AVoteAsksTheRulesOfNow(t *testing.T) {
 	rules := d.rules
 	rules.Policy = laterPolicy{d.judge}
 	gate := core.NewGate(d.store.CoreStores(), rules, slog.New(slog.DiscardHandler))
-	got, err := gate.VoteAs(t.Context(), core.Caller{Token: "alice", Person: "alice", MayDecide: true}, a.Code, approval.AllowOnce, "")
+	got, err := gate.VoteAs(t.Context(), core.Caller{Token: "alice", Person: "alice", MayDecide: true}, a.Code, approval.AllowOnce, "", "")
 	require.Equal(t, approval.CodeAlreadyResolved, approval.CodeOf(err))
 	require.NotEqual(t, approval.Approved, got.Status)
 	after, err := d.agent.Get(t.Context(), a.ID, 0)

@@ -58,10 +58,7 @@ func (s *Server) hooks(rt route, seen func(status int, took time.Duration)) http
 		}
 		// A client that is still sending would not read an answer.
 		_, _ = io.Copy(io.Discard, bodyOf(r))
-		answer := event.Deny(c, v.Why)
-		if v.Allow {
-			answer = event.Allow(c, v.Why)
-		}
+		answer := event.Answer(c, v, false)
 		seen(http.StatusOK, time.Since(start))
 		send(w, http.StatusOK, plainJSON, answer.Stdout)
 	}
@@ -113,8 +110,7 @@ func (s *Server) asked(
 	}
 	approvals := hookApprovals{s, c}
 	if e.Phase == hook.After {
-		problem := hook.Report(c.ctx, approvals, in)
-		return hook.Verdict{Allow: problem == "", Why: problem}, in, nil
+		return hook.Report(c.ctx, approvals, in), in, nil
 	}
 	return hook.Ask(c.ctx, approvals, in, agent.Limit.Until(start, c.query.duration("limit"))), in, nil
 }

@@ -45,7 +45,7 @@ func (d messageApprovals) Look(ctx context.Context, id string) (messages.Look, e
 func (d messageApprovals) Vote(ctx context.Context, id string, decision api.Decision, reason string) error {
 	_, err := d.still()
 	if err == nil {
-		_, err = d.gate.VoteAs(ctx, d.who, id, approval.Decision(decision), reason)
+		_, err = d.gate.VoteAs(ctx, d.who, id, approval.Decision(decision), reason, "")
 	}
 	return toProblem(err)
 }

@@ -242,7 +242,7 @@ func (c *crowd) approveAll() {
 	for turn := range atOnce {
 		voting.Go(func() {
 			for i := turn; i < len(pending); i += atOnce {
-				_, err := c.gate.VoteAs(c.t.Context(), alice, pending[i].Code, approval.AllowOnce, "")
+				_, err := c.gate.VoteAs(c.t.Context(), alice, pending[i].Code, approval.AllowOnce, "", "")
 				assert.NoError(c.t, err)
 			}
 		})

@@ -43,6 +43,7 @@ type approvalView struct {
 	Receipt      string
 	Like         []likeView
 	Fingerprint  string
+	Unheard      string // what asked, if it does not hand notes to its model
 }
 
 // approvalPages are the page of one approval, and its call as a file.
@@ -118,7 +119,7 @@ func (p *approvalPages) view(ctx context.Context, v reader, code string) (out ap
 		return out, err
 	}
 	c := p.gate.Cards().In(a, payload, v.zone)
-	out = approvalView{Card: c, Key: a.Key, Status: string(a.Status), Final: a.Final(), Fingerprint: a.Fingerprint,
+	out = approvalView{Card: c, Key: a.Key, Status: string(a.Status), Final: a.Final(), Fingerprint: a.Fingerprint, Unheard: card.Unheard(a),
 		Mine: core.WaitsFor(a, v.session.Voter(), v.people)}
 	shownHere := c.Payload
 	if a.Final() {

@@ -190,7 +190,7 @@ func (p *dialogPages) decide(out http.ResponseWriter, r *http.Request, s signin.
 	case allows && r.PostFormValue("shown") != a.Fingerprint:
 		p.showDialog(out, r, s, a, func(d *dialog) { d.Sentence = "Read the whole call first." })
 	default:
-		after, err := p.castVote(r.Context(), s, a.Code, decision, "")
+		after, err := p.castVote(r.Context(), s, a.Code, decision, "", "")
 		p.answerDialog(out, r, s, after, decision, err)
 	}
 }

@@ -236,7 +236,7 @@ func TestADialogWithoutVotes(t *testing.T) {
 	page := d.do("GET", "/dialog/"+a.Code, "alice", "").text
 	d.web.dialogs.castVote = nil
 	require.Equal(t, http.StatusServiceUnavailable, d.post(a.Code, "alice", armed(page, approval.AllowOnce)).StatusCode)
-	d.web.dialogs.castVote = func(context.Context, signin.Session, string, approval.Decision, string) (approval.Approval, error) {
+	d.web.dialogs.castVote = func(context.Context, signin.Session, string, approval.Decision, string, string) (approval.Approval, error) {
 		return approval.Approval{}, context.DeadlineExceeded
 	}
 	got := d.post(a.Code, "alice", armed(page, approval.AllowOnce))

@@ -88,9 +88,9 @@ func newDialogDesk(t *testing.T, change ...func(*Config)) *dialogDesk {
 		return signin.Session{ID: "s-" + c.Value, Person: c.Value}, true
 	}
 	d.web.dialogs.castVote = func(
-		ctx context.Context, s signin.Session, code string, decision approval.Decision, reason string,
+		ctx context.Context, s signin.Session, code string, decision approval.Decision, reason, note string,
 	) (approval.Approval, error) {
-		return d.gate.VoteAs(ctx, core.Caller{Token: s.Person, Person: s.Person, MayDecide: true}, code, decision, reason)
+		return d.gate.VoteAs(ctx, core.Caller{Token: s.Person, Person: s.Person, MayDecide: true}, code, decision, reason, note)
 	}
 	for pattern, h := range d.web.Handlers() {
 		d.api.Mount(pattern, h)

@@ -266,7 +266,7 @@ func TestTheDialogInAnotherSitesPage(t *testing.T) {
 
 	e.say("run npm publish again")
 	e.chat.until(theButton)
-	_, err := e.gate.VoteAs(t.Context(), core.Caller{Token: "bob", Person: "bob", MayDecide: true}, e.newest().Code, approval.Deny, "")
+	_, err := e.gate.VoteAs(t.Context(), core.Caller{Token: "bob", Person: "bob", MayDecide: true}, e.newest().Code, approval.Deny, "", "")
 	require.NoError(t, err)
 	e.chat.until(says("I did not run it: denied"))
 	e.chat.until(says("was decided elsewhere"))

@@ -146,5 +146,5 @@ func (p *stepUpPages) finishYes(_ http.ResponseWriter, r *http.Request, s signin
 		scriptDone
 		Text   string          `json:"text"` // what came of it
 		Status approval.Status `json:"status"`
-	}{scriptDone{"/a/" + a.Code}, card.VotedText(a, signed, p.gate.Rules().People, time.Now().UnixMilli()), a.Status}, nil
+	}{scriptDone{"/a/" + a.Code}, card.VotedText(a, s.Voter(), signed, p.gate.Rules().People, time.Now().UnixMilli()), a.Status}, nil
 }

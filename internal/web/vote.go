@@ -41,13 +41,13 @@ func (p *votePages) vote(out http.ResponseWriter, r *http.Request, s signin.Sess
 	if d == approval.Retry {
 		count = p.ballots.retryOn(r.PostFormValue("withoutResult") != "", confirmed != "", r.PostFormValue("after"))
 	}
-	a, err := count(r.Context(), s, code, d, r.PostFormValue("reason"))
+	a, err := count(r.Context(), s, code, d, r.PostFormValue("reason"), r.PostFormValue("note"))
 	if err != nil {
 		p.notCounted(out, r, v, code, err)
 		return
 	}
 	if r.Header.Get("HX-Request") != "" {
-		p.notice(out, http.StatusOK, a.Code+": "+card.VotedText(a, d, v.people, time.Now().UnixMilli()))
+		p.notice(out, http.StatusOK, a.Code+": "+card.VotedText(a, s.Voter(), d, v.people, time.Now().UnixMilli()))
 		return
 	}
 	back := "/a/" + a.Code

@@ -35,11 +35,11 @@ func (p readers) voted(ctx context.Context, v reader, code string, d approval.De
 	}
 	for _, x := range given {
 		if x.Voter != nil && x.Voter.Person == v.session.Person && x.Decision == d {
-			return a.Code + ": " + card.VotedText(a, d, v.people, time.Now().UnixMilli())
+			return a.Code + ": " + card.VotedText(a, v.session.Voter(), d, v.people, time.Now().UnixMilli())
 		}
 	}
 	if a.Status == approval.Withdrawn && d == approval.Deny {
-		return a.Code + ": " + card.VotedText(a, d, v.people, time.Now().UnixMilli())
+		return a.Code + ": " + card.VotedText(a, v.session.Voter(), d, v.people, time.Now().UnixMilli())
 	}
 	return ""
 }

@@ -148,22 +148,12 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 
 // decideHook asks the desk, or reports to it.
 func decideHook(ctx context.Context, desk *api.Client, e hook.Event, c hook.Call, silent bool, until time.Time) hook.Answer {
-	v := hook.Verdict{Allow: true}
 	if e.Phase == hook.After {
 		ctx, cancel := context.WithDeadline(ctx, until)
 		defer cancel()
-		v.Why = hook.Report(ctx, desk, c)
-		v.Allow = v.Why == ""
-	} else {
-		v = hook.Ask(ctx, desk, c, until)
+		return e.Answer(c, hook.Report(ctx, desk, c), silent)
 	}
-	switch {
-	case v.Allow && v.Policy && silent:
-		return e.Silent(c, v.Why)
-	case v.Allow:
-		return e.Allow(c, v.Why)
-	}
-	return e.Deny(c, v.Why)
+	return e.Answer(c, hook.Ask(ctx, desk, c, until), silent)
 }
 
 // answer writes what a runtime reads and gives the exit status. Where nobody can read

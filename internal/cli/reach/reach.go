@@ -266,6 +266,9 @@ func (d *desk) published(ctx context.Context) (api.DeskKeys, error) {
 func (d *desk) believe(ctx context.Context, asked api.Asked, claim api.Claim) error {
 	want := proof.Asked{ToolName: asked.ToolName, Params: asked.Params, Bind: (*approval.Bind)(asked.Bind),
 		ClaimID: asked.ClaimID, Owner: d.file.Owner}
+	for _, n := range claim.Notes {
+		want.Notes = append(want.Notes, approval.Note(n))
+	}
 	err := proof.Believe(claim.Receipt, d.pins(), want, time.Now())
 	if err != nil && d.follow(ctx) {
 		err = proof.Believe(claim.Receipt, d.pins(), want, time.Now())

@@ -116,6 +116,11 @@ func Ending(a api.Approval) string {
 	return display.Escape(words)
 }
 
+// Note is what a person said to the agent, on one line: "note from alice: run the tests first".
+func Note(n api.Note) string {
+	return "note from " + display.Escape(people.People([]string{n.By})) + ": " + display.Safe(n.Text)
+}
+
 // Revoked reports whether an approval was taken back.
 func Revoked(a api.Approval) bool { return a.Status == api.Approved && a.RevokedAtMs != 0 }
 

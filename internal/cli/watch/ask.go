@@ -70,7 +70,7 @@ func (w *watcher) handle(ctx context.Context, a api.Approval) error {
 			return w.swallow(ctx)
 		}
 		word, reason, _ := strings.Cut(line, ":")
-		word = strings.ToLower(strings.TrimSpace(word))
+		word, noted := strings.CutSuffix(strings.ToLower(strings.TrimSpace(word)), " note")
 		i := slices.IndexFunc(choices, func(x answer) bool { return word == x.key || word == x.word })
 		if i < 0 {
 			if slices.ContainsFunc(answers, func(x answer) bool { return word == x.key || word == x.word }) {
@@ -84,7 +84,10 @@ func (w *watcher) handle(ctx context.Context, a api.Approval) error {
 			w.skipped[a.Code] = true
 			return nil
 		}
-		return w.vote(ctx, a, choices[i].decision, strings.TrimSpace(reason))
+		if noted {
+			return w.vote(ctx, a, choices[i].decision, "", strings.TrimSpace(reason))
+		}
+		return w.vote(ctx, a, choices[i].decision, strings.TrimSpace(reason), "")
 	}
 }
 
@@ -94,7 +97,7 @@ func (w *watcher) explain(choices []answer) {
 	for _, x := range choices {
 		fmt.Fprintf(w.Stdout, "  %s, %-8s %s\n", x.key, x.word, x.does)
 	}
-	fmt.Fprintln(w.Stdout, "A reason may follow after a colon, as in y: looks fine. Ctrl-C ends watching.")
+	fmt.Fprintln(w.Stdout, "A reason may follow after a colon, as in y: looks fine; y note: run the tests first is for the agent. Ctrl-C ends watching.")
 }
 
 func promptOf(a api.Approval, choices []answer) string {
@@ -114,8 +117,8 @@ const voteTime = 10 * time.Second
 
 // vote gives the answer to the desk and says what became of it. A deny without a
 // reason is asked for one.
-func (w *watcher) vote(ctx context.Context, a api.Approval, d api.Decision, reason string) error {
-	if d == api.Deny && reason == "" {
+func (w *watcher) vote(ctx context.Context, a api.Approval, d api.Decision, reason, note string) error {
+	if d == api.Deny && reason == "" && note == "" {
 		fmt.Fprint(w.Stdout, "Reason (Enter for none): ")
 		select {
 		case reason = <-w.lines: // empty at the end of the input
@@ -127,7 +130,7 @@ func (w *watcher) vote(ctx context.Context, a api.Approval, d api.Decision, reas
 	// Ctrl-C does not cut a vote that is on its way: nobody could say whether it counts.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), voteTime)
 	defer cancel()
-	req := api.ResolveRequest{Decision: d, Reason: strings.TrimSpace(reason)}
+	req := api.ResolveRequest{Decision: d, Reason: strings.TrimSpace(reason), Note: note}
 	if d == api.Retry {
 		req.After = new(len(a.Retries)) // of the run that was shown
 	}

@@ -130,7 +130,7 @@ var toolName = lazy.Pattern(`^[A-Za-z0-9._:/-]{1,128}$`)
 
 // call is the call that the desk is asked for.
 func (r request) call(workdir string) api.CreateRequest {
-	out := api.CreateRequest{SessionKey: clip(r.Session, 256)}
+	out := api.CreateRequest{SessionKey: clip(r.Session, 256), Context: &api.Context{Unheard: "the agent's editor protocol (ACP)"}}
 	if workdir != "" {
 		out.Bind = &api.Bind{Workdir: &workdir}
 	}

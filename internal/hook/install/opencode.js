@@ -30,6 +30,7 @@ const name = (text) => text.replace(/[^A-Za-z0-9._:-]/g, "-").slice(-120);
 const named = (tool) => (tool.includes("_") ? `mcp__${tool}` : tool);
 
 export const Approvalbot = async ({ directory }) => {
+  const notes = new Map(); // what people said to the model with a yes, by call: it is read behind the call's result
   // Whoever looks whether the plugin is alive looks for this file: OpenCode says nothing when a plugin does not load.
   try { writeFileSync(fileURLToPath(import.meta.url) + ".heartbeat", new Date().toISOString() + "\n"); } catch {}
   const about = (input, args) => ({
@@ -44,9 +45,14 @@ export const Approvalbot = async ({ directory }) => {
       try { said = JSON.parse(text).hookSpecificOutput; } catch { throw denied("approvalbot gave no answer"); }
       if (said?.permissionDecision !== "allow") throw denied(said?.permissionDecisionReason ?? "approvalbot gave no decision");
       if (!isDeepStrictEqual(output.args ?? {}, asked)) throw denied("this is not the very call that was asked for");
+      if (typeof said.additionalContext === "string") notes.set(input.callID, said.additionalContext);
     },
     // What throws in a tool never comes here, and a command without a status was cut off: then nothing is said of how it ended.
     "tool.execute.after": async (input, output) => {
+      const note = notes.get(input.callID);
+      notes.delete(input.callID);
+      if (note && typeof output?.output === "string") output.output += `\n\n${note}`;
+      else if (note && Array.isArray(output?.content)) output.content.push({ type: "text", text: note });
       const exit = output?.metadata?.exit;
       if (input.tool === "bash" && typeof exit !== "number") return;
       const failed = exit > 0 || output?.isError === true || output?.metadata?.isError === true;

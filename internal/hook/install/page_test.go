@@ -74,6 +74,11 @@ func section(r hook.Runtime) string {
 		}
 		line("Closed by: %s.", closed)
 	}
+	if r.Notes != "" {
+		line("What a person says with a yes reaches the model: %s.", r.Notes)
+	} else if len(r.Events) > 0 {
+		line("What a person says with a yes does not reach the model; the person reads that it does not.")
+	}
 	if ByShell(r.Name) {
 		line("A shell starts the hook: bash there obeys BASH_ENV and exported functions first, and they can end it before it asks.")
 	}

@@ -63,11 +63,7 @@ func (s Server) hook(ctx context.Context, args json.RawMessage) *mcp.CallToolRes
 		return answered(event.Deny(c, hook.Failed(err)))
 	}
 	c.Typed = c.Typed || in.Runtime == "" // it may be any of them
-	v := hook.Ask(ctx, s.Desk.Hooks(), c, rt.Limit.Until(time.Now(), limit))
-	if v.Allow {
-		return answered(event.Allow(c, v.Why))
-	}
-	return answered(event.Deny(c, v.Why))
+	return answered(event.Answer(c, hook.Ask(ctx, s.Desk.Hooks(), c, rt.Limit.Until(time.Now(), limit)), false))
 }
 
 // event is the event whose dialect is answered in: of one that is not known, the first
@@ -136,6 +132,7 @@ func (s Server) prompt(ctx context.Context, args json.RawMessage) *mcp.CallToolR
 	if err != nil {
 		return promptAnswer(c, hook.Verdict{Why: hook.Failed(err)})
 	}
+	c.Unheard = rt.Title + "'s permission prompt"
 	return promptAnswer(c, hook.Ask(ctx, s.Desk.Hooks(), c, rt.Limit.Until(time.Now(), promptTime)))
 }
 

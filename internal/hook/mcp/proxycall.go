@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"approvalbot/api"
+	"approvalbot/internal/hook"
 	"approvalbot/internal/hook/ask"
 )
 
@@ -181,7 +182,23 @@ func (x *relay) finish(
 	default:
 		x.report(ctx, got, "succeeded", "")
 	}
-	return res
+	return withNotes(res, got)
+}
+
+// withNotes is a tool's result with what people said to the model behind it, in a text of its own. One that has
+// no content yet, as of a task, stays as it is.
+func withNotes(res *jsonrpc.Response, got ask.Allowed) *jsonrpc.Response {
+	note := hook.NotesText(got.Approval, got.Claim.Notes)
+	if note == "" || res.Error != nil {
+		return res
+	}
+	var all members
+	var content []jsontext.Value
+	if strict(res.Result, &all) != nil || strict(all["content"], &content) != nil || content == nil {
+		return res
+	}
+	all["content"] = value(append(content, jsontext.Value(object("type", "text", "text", note))))
+	return &jsonrpc.Response{ID: res.ID, Result: json.RawMessage(value(all))}
 }
 
 func (x *relay) report(ctx context.Context, got ask.Allowed, status, summary string) {

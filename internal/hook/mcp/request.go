@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"approvalbot/api"
+	"approvalbot/internal/hook"
 	"approvalbot/internal/hook/ask"
 )
 
@@ -35,6 +36,7 @@ type standing struct {
 	Reason      string          `json:"reason,omitzero"`
 	ToolName    string          `json:"toolName,omitzero"`
 	Params      json.RawMessage `json:"params,omitzero"` // what may run now, once, and nothing else
+	Notes       string          `json:"notes,omitzero"`  // what those who allowed it say to the model
 	Decision    api.Decision    `json:"decision,omitzero"`
 	Receipt     string          `json:"receipt,omitzero"`
 	ExpiresAtMs int64           `json:"expiresAtMs,omitzero"`
@@ -132,6 +134,7 @@ func (s Server) stands(ctx context.Context, a api.Approval, req api.CreateReques
 	}
 	c := got.Claim
 	out.ToolName, out.Params, out.Decision, out.Receipt = c.ToolName, c.Params, c.Decision, c.Receipt
+	out.Notes = hook.NotesText(a, c.Notes)
 	return structured(out)
 }
 

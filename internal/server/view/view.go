@@ -48,8 +48,8 @@ func ContextOf(x *api.Context) approval.CallContext {
 		return approval.CallContext{}
 	}
 	return approval.CallContext{Provider: x.Provider, Model: x.Model, Group: x.Group,
-		Sandboxed: x.Sandboxed, Subagent: x.Subagent, ToolDescription: x.ToolDescription, Terminal: x.Terminal, Tool: toolOf(x.Tool),
-		From: fromOf(x.From)}
+		Sandboxed: x.Sandboxed, Subagent: x.Subagent, ToolDescription: x.ToolDescription, Unheard: x.Unheard, Terminal: x.Terminal,
+		Tool: toolOf(x.Tool), From: fromOf(x.From)}
 }
 
 func fromOf(f *api.From) approval.AskedFrom {
@@ -90,7 +90,7 @@ func ApprovalOf(a approval.Approval, summary string, directory *people.Directory
 		CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs, ResolvedAtMs: a.ResolvedAtMs,
 		ClaimUntilMs: a.ClaimUntilMs, ClaimedAtMs: a.ClaimedAtMs, RevokedAtMs: a.RevokedAtMs,
 		RevokedBy: a.RevokedBy, RevokeReason: a.RevokeReason, SupersededBy: a.SupersededBy,
-		Deliveries: cardsOf(a), Reached: a.Reached, AlsoAsked: a.AlsoAsked,
+		Deliveries: cardsOf(a), Reached: a.Reached, AlsoAsked: a.AlsoAsked, Notes: notesOf(a),
 	}
 	if !a.Final() {
 		out.NextStepAtMs = a.PlanMs
@@ -121,6 +121,14 @@ func resultOf(r *approval.Result) *api.Result {
 		return nil
 	}
 	return &api.Result{Status: r.Status, Summary: r.Summary, ExitCode: r.ExitCode, AtMs: r.AtMs}
+}
+
+// notesOf are what people said to the agent; nil: nothing.
+func notesOf(a approval.Approval) (out []api.Note) {
+	for _, n := range a.Notes() {
+		out = append(out, api.Note(n))
+	}
+	return out
 }
 
 // CardOf is what people read of an approval.
@@ -206,7 +214,8 @@ func ConsultedOf(list []approval.Consultation, endpoints bool) []api.Consultatio
 func ClaimOf(c core.Claimed) api.Claim {
 	return api.Claim{ToolName: c.ToolName, Params: c.Params, Fingerprint: c.Approval.Fingerprint,
 		Bind:     (*api.Bind)(c.Approval.Bind),
-		Decision: api.Decision(c.Approval.Decision), ClaimUntilMs: c.Approval.ClaimUntilMs, ClaimID: c.Approval.ClaimID}
+		Decision: api.Decision(c.Approval.Decision), ClaimUntilMs: c.Approval.ClaimUntilMs, ClaimID: c.Approval.ClaimID,
+		Notes: notesOf(c.Approval)}
 }
 
 // covers gives what a decision would cover, in words, where it is offered.
