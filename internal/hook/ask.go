@@ -39,7 +39,7 @@ const (
 	firstPause   = 100 * time.Millisecond
 	lastPause    = 5 * time.Second
 	withdrawTime = 2 * time.Second
-	claimTime    = 3 * time.Second // less than what Limit.Until leaves
+	claimTime    = 3 * time.Second // at least, for a claim; less than what Limit.Until leaves
 )
 
 // Verdict is whether a call may run, and why: a sentence for its model.
@@ -83,9 +83,7 @@ func Ask(ctx context.Context, d Approvals, c Call, until time.Time) Verdict {
 		q.withdraw(ctx, a, "whoever asked has gone")
 		return denied(gone)
 	}
-	claiming, cancel := context.WithTimeout(ctx, claimTime)
-	defer cancel()
-	got, err := d.Claim(claiming, cmp.Or(q.id, a.ID), q.claim())
+	got, err := q.take(ctx, cmp.Or(q.id, a.ID))
 	if err != nil {
 		return q.failed(ctx, err)
 	}
@@ -103,6 +101,28 @@ type question struct {
 	call  Call
 	until time.Time
 	id    string // under which it was asked for, and its result will be reported; empty: under none
+}
+
+// take claims an approved call, and rides over a desk that is slow or started again meanwhile, as [question.wait] does:
+// all tries have one claim's name, so that of which the answer was lost is given again.
+func (q *question) take(ctx context.Context, id string) (api.Claim, error) {
+	now := time.Now()
+	end := now.Add(min(max(q.until.Sub(now), claimTime), outage))
+	ctx, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	req := q.claim()
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		got, err := q.desk.Claim(ctx, id, req)
+		var refused *api.Problem
+		if err == nil || ctx.Err() != nil || errors.As(err, &refused) && !passing(refused) {
+			return got, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return got, err
+		}
+	}
 }
 
 // claim is for what was waited for. Two hooks that a runtime fires for one and the same

@@ -85,7 +85,7 @@ func TestAdversary_H2_ADeskThatFails(t *testing.T) {
 				return hangs(r)
 			}
 			return approvedThen(r, 0, nil)
-		}, claimTime, "gave no decision"},
+		}, 25 * time.Second, "gave no decision"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -104,6 +104,38 @@ func approvedThen(r *http.Request, status int, body any) (int, any, error) {
 		return status, body, nil
 	}
 	return 200, api.Approval{ID: "a", Status: api.Approved, SessionKey: "s"}, nil
+}
+
+// A yes is not lost with a desk that is slow, or away for a moment, just when it is claimed: the same claim is made again.
+func TestAsk_AClaimIsMadeAgain(t *testing.T) {
+	for name, first := range map[string]wire{
+		"slow":    func(*http.Request) (int, any, error) { time.Sleep(10 * time.Second); return 200, api.Claim{}, nil },
+		"away":    func(*http.Request) (int, any, error) { return 0, nil, errRefused },
+		"starts":  func(*http.Request) (int, any, error) { return 503, api.Problem{Code: "unavailable"}, nil },
+		"garbled": func(*http.Request) (int, any, error) { return 502, "x", nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var names []string
+				v, _ := asking(func(r *http.Request) (int, any, error) {
+					if !strings.HasSuffix(r.URL.Path, "/claim") {
+						return approvedThen(r, 0, nil)
+					}
+					var in api.ClaimRequest
+					require.NoError(t, json.NewDecoder(r.Body).Decode(&in))
+					if names = append(names, in.ClaimID); len(names) == 1 {
+						return first(r)
+					}
+					return 200, api.Claim{}, nil
+				}, inSession, 25*time.Second)
+				require.True(t, v.Allow, v.Why)
+				require.NotEmpty(t, names[0])
+				for _, again := range names {
+					require.Equal(t, names[0], again)
+				}
+			})
+		})
+	}
 }
 
 // A desk that is gone for good while a person decides is not waited for all day, and

@@ -223,9 +223,28 @@ func TestATraceIsForThoseWhoAskForOne(t *testing.T) {
 	for _, line := range []string{"ls", "frobnicate", "rm -rf /"} {
 		call := lineCall(t, line)
 		want := judge(e, call)
-		want.Trace = nil
+		want.Trace, call.Scope = nil, true
 		require.Equal(t, want, e.Judge(context.Background(), call))
 	}
+}
+
+// What a yes would cover is said of a call that policy allows only if somebody may be asked all the same, or wants to know.
+func TestTheScopeOfAnAllowedCall(t *testing.T) {
+	t.Parallel()
+	e := engine(t)
+	allowed := lineCall(t, "ls")
+	allowed.SessionKey = "s"
+	want := judge(e, allowed)
+	require.Equal(t, approval.OutcomeAllow, want.Outcome)
+	require.NotEmpty(t, want.GrantScope.Subject)
+	want.Trace = nil
+	mustAsk := allowed
+	mustAsk.MustAsk = true
+	require.Equal(t, want, e.Judge(context.Background(), mustAsk))
+	want.GrantScope, want.Offers = approval.GrantScope{}, []approval.Decision{approval.AllowOnce, approval.Deny}
+	require.Equal(t, want, e.Judge(context.Background(), allowed))
+	asked := lineCall(t, "frobnicate")
+	require.NotEmpty(t, e.Judge(context.Background(), asked).GrantScope.Subject)
 }
 
 func TestHash(t *testing.T) {

@@ -56,7 +56,7 @@ func lineCall(t testing.TB, line string) approval.Call {
 }
 
 func judge(e *Engine, c approval.Call) approval.Judgement {
-	c.Explain = true
+	c.Explain, c.Scope = true, true
 	return e.Judge(context.Background(), c)
 }
 

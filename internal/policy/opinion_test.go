@@ -47,7 +47,7 @@ func TestUnsure(t *testing.T) {
 func TestJudgeWith(t *testing.T) {
 	t.Parallel()
 	with := func(e *Engine, c approval.Call, o approval.Opinion) approval.Judgement {
-		c.Explain = true
+		c.Explain, c.Scope = true, true
 		return e.JudgeWith(context.Background(), c, o)
 	}
 	frob, both := lineCall(t, "frobnicate"), lineCall(t, "frobnicate; git push")
