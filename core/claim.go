@@ -58,7 +58,7 @@ func claim(a approval.Approval, in ClaimInput, call approval.Call, policyDenies 
 		return Change{Approval: a, Unchanged: true, HandsOut: true}, nil
 	}
 	next := a.Clone()
-	next.ClaimedAtMs, next.ClaimID, next.ClaimedAs = now, in.ClaimID, in.as
+	next.ClaimedAtMs, next.ClaimID, next.ClaimedAs, next.GoneAtMs = now, in.ClaimID, in.as, 0
 	claimed := next.Event(approval.EventClaimed, now, approval.EventData{By: "token:" + a.Owner})
 	return Change{Approval: next, Events: []approval.Event{claimed}, HandsOut: true, Tool: next.ToolSeen()}, nil
 }

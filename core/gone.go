@@ -25,8 +25,14 @@ func unclaimed(a approval.Approval, now int64) Change {
 	return Change{Approval: next, Redraw: true}
 }
 
-// forgo takes back an approved call that was not claimed, for the program that asked for it and no longer
-// waits. What the yes left for later calls ends with it, as with [revoke].
+// mayForgo reports whether a yes is its one asker's to give back: it is for this once, nobody else may be about to
+// claim it, and nothing runs by it without a claim.
+func mayForgo(a approval.Approval, now int64) bool {
+	waits := a.Status == approval.Approved && a.ClaimedAtMs == 0 && a.RevokedAtMs == 0 && now < a.ClaimUntilMs
+	return waits && a.Decision == approval.AllowOnce && !a.Joined && a.Dialect == "" && !a.Drill()
+}
+
+// forgo takes back an approved call that was not claimed, for the program that asked for it and no longer waits.
 func forgo(a approval.Approval, by string, now int64) (Change, error) {
 	c, err := revoke(a, by, "", now)
 	if err != nil || c.Unchanged {

@@ -85,3 +85,69 @@ func TestAYesThatNothingClaims(t *testing.T) {
 		require.Zero(t, core.TimerMs(got.Approval))
 	})
 }
+
+// A take-back is of the one run that waits: of a retry it holds, after the run it is refused, and who took it back is
+// said as it is.
+func TestATakeBackOfARetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newFixture(t)
+		unclaimedThenRetried := func(path string) approval.Approval {
+			a := d.submit(t, "ask", func(c *approval.Call) { c.Params = []byte(`{"path":"` + path + `"}`) })
+			_, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "", "")
+			require.NoError(t, err)
+			time.Sleep(5*time.Minute + time.Second)
+			require.NoError(t, d.Tick(t.Context(), a.Key))
+			a, err = d.Retry(t.Context(), alice, a.Code, false)
+			require.NoError(t, err)
+			require.Zero(t, a.GoneAtMs)
+			return a
+		}
+		a := unclaimedThenRetried("a")
+		a, err := d.Withdraw(t.Context(), agent, a.ID, "")
+		require.NoError(t, err)
+		require.NotZero(t, a.RevokedAtMs)
+		_, err = d.Claim(t.Context(), agent, a.ID, core.ClaimInput{ClaimID: "2"})
+		require.Equal(t, approval.WhyRevoked, err.(*approval.Error).Why)
+
+		b := unclaimedThenRetried("b")
+		b, err = d.Revoke(t.Context(), core.Caller{Token: "ops", MayDecide: true}, b.Code, "wrong host")
+		require.NoError(t, err)
+		require.Contains(t, card.Ending(b), "wrong host")
+		require.NotContains(t, card.Ending(b), "gone")
+
+		ran := unclaimedThenRetried("c")
+		d.ran(t, ran, "1", "failed")
+		_, err = d.Withdraw(t.Context(), agent, ran.ID, "")
+		require.Equal(t, approval.CodeAlreadyResolved, approval.CodeOf(err))
+	})
+}
+
+// A yes is not its asker's to give back if another request waits for it, if it is for later calls too, or if what
+// asked runs by an event.
+func TestAYesThatIsNotOneAskersToGiveBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		decision approval.Decision
+		asked    func(*approval.Call)
+		joined   bool
+	}{
+		"another waits": {approval.AllowOnce, func(c *approval.Call) { c.ID, c.SessionKey = "one", "s" }, true},
+		"a session":     {approval.AllowSession, func(c *approval.Call) { c.SessionKey = "s" }, false},
+		"always":        {approval.AllowAlways, func(*approval.Call) {}, false},
+		"a gateway's":   {approval.AllowOnce, func(c *approval.Call) { c.Dialect = approval.DialectExec }, false},
+	} {
+		d := newFixture(t)
+		a := d.submit(t, "ask", c.asked)
+		id := a.ID
+		if c.joined {
+			id = "two"
+			require.Equal(t, a.Key, d.submit(t, "ask", func(call *approval.Call) { call.ID, call.SessionKey = "two", "s" }).Key)
+		}
+		_, err := d.VoteAs(t.Context(), alice, a.Code, c.decision, "", "")
+		require.NoError(t, err, name)
+		_, err = d.Withdraw(t.Context(), agent, id, "")
+		require.Equal(t, approval.CodeAlreadyResolved, approval.CodeOf(err), name)
+		now, err := d.ByKey(t.Context(), a.Key)
+		require.NoError(t, err)
+		require.Zero(t, now.RevokedAtMs, name)
+	}
+}

@@ -18,6 +18,7 @@ func join(a approval.Approval, by approval.Approval, alias string, rules *Rules,
 	}
 	next.Justification = cmp.Or(next.Justification, by.Justification)
 	next = askedToo(next, by.Askers)
+	next.Joined = true
 	next.Unreached = a.Unreached && by.Unreached // whoever joins may want a person's yes
 	c := Change{Approval: next}
 	if alias != "" && alias != a.ID {
@@ -28,7 +29,7 @@ func join(a approval.Approval, by approval.Approval, alias string, rules *Rules,
 	asksMore := len(next.Askers) != len(a.Askers) || stricter
 	records := len(c.Aliases) > 0 || len(by.Consulted) > 0
 	if !asksMore && !cardChanges && !records {
-		return Change{Approval: a, Unchanged: true}
+		return Change{Approval: next, Unchanged: a.Joined}
 	}
 	c.Events = []approval.Event{next.Event(approval.EventJoined, now, approval.EventData{Joined: by.Askers})}
 	c.Redraw = cardChanges || len(next.Askers) != len(a.Askers)
@@ -129,11 +130,12 @@ func (c consulted) resumedBy(unclaimed *approval.Approval, draft, granted approv
 // resumed answers a call with a yes that nobody has used yet.
 func resumed(a approval.Approval, by approval.Approval, alias string, now int64) Change {
 	next := askedToo(a, by.Askers)
-	c := Change{Approval: next, Unchanged: len(next.Askers) == len(a.Askers)}
+	next.Joined = true
+	c := Change{Approval: next, Unchanged: a.Joined && len(next.Askers) == len(a.Askers)}
 	if alias != "" {
 		c.Aliases = []string{alias}
 	}
-	if alias != "" || !c.Unchanged {
+	if alias != "" || len(next.Askers) != len(a.Askers) {
 		c.Events = []approval.Event{next.Event(approval.EventJoined, now, approval.EventData{Joined: by.Askers})}
 	}
 	return c

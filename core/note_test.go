@@ -173,3 +173,15 @@ func TestANoteIsOfOneCall(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []approval.Note{{By: "person:alice", Text: "with --force"}}, a.Notes())
 }
+
+// Who says yes again without words keeps what they said before.
+func TestASecondYesKeepsTheNote(t *testing.T) {
+	d := newFixture(t)
+	a := d.submit(t, "two")
+	for _, b := range []core.Ballot{said("1", approval.AllowOnce, "only staging"), said("1", approval.AllowOnce, ""), said("2", approval.AllowOnce, "")} {
+		var err error
+		a, err = d.Vote(t.Context(), a.Key, b)
+		require.NoError(t, err)
+	}
+	require.Equal(t, []approval.Note{{By: "person:alice", Text: "only staging"}}, a.Notes())
+}

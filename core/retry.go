@@ -204,7 +204,7 @@ func runsAgain(a approval.Approval, view approval.Approval, round approval.Retry
 	next.Retries++
 	next.Votes, next.Rule, next.Assessment, next.PolicyHash = people.Standing(view, d), view.Rule, view.Assessment, view.PolicyHash
 	next.DecidedBy, next.Reason = t.Deciders(), t.Reason
-	next.ClaimedAtMs, next.ClaimID, next.ClaimedAs, next.Result = 0, "", "", nil
+	next.ClaimedAtMs, next.ClaimID, next.ClaimedAs, next.Result, next.GoneAtMs = 0, "", "", nil, 0
 	next.Round, next.RoundDenied, next.Drafts = nil, nil, nil
 	next.ClaimUntilMs = now + approval.ClaimWindowMs
 	what := approval.EventData{By: vote.Voter.Name(), Until: next.ClaimUntilMs}

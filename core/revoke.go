@@ -22,6 +22,7 @@ func revoke(a approval.Approval, by, reason string, now int64) (Change, error) {
 		return Change{Approval: a, Unchanged: true}, nil
 	}
 	next := a.Clone()
+	next.GoneAtMs = 0
 	next.RevokedAtMs, next.RevokedBy, next.RevokeReason = now, by, approval.CleanText(reason, approval.MaxReason)
 	tell := callBack(next, now)
 	if slices.ContainsFunc(a.Deliveries, func(d approval.Delivery) bool { return d.Kind == approval.OutcomeDelivery }) {

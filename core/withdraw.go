@@ -21,8 +21,8 @@ func supersede(a approval.Approval, by approval.Approval, now int64) Change {
 	return c
 }
 
-// Withdraw ends a pending approval for its owner, and takes one back that was given and not claimed; doing it
-// again is fine.
+// Withdraw ends a pending approval for its owner, and takes a yes back that was given once and not claimed, if no
+// other request waits for it; doing it again is fine.
 func (g *Gate) Withdraw(ctx context.Context, who Caller, id, reason string) (approval.Approval, error) {
 	key, err := g.ownKey(ctx, who, id)
 	if approval.CodeOf(err) == approval.CodeNotFound && !who.MayRequest { // an operator has drills of their own, and nothing else
@@ -33,9 +33,9 @@ func (g *Gate) Withdraw(ctx context.Context, who Caller, id, reason string) (app
 	}
 	return g.update(ctx, key, func(a approval.Approval) (Change, error) {
 		switch {
-		case a.Status == approval.Withdrawn, a.GoneAtMs != 0:
+		case a.Status == approval.Withdrawn, a.GoneAtMs != 0 && a.RevokedAtMs != 0:
 			return Change{Approval: a, Unchanged: true}, nil
-		case a.Status == approval.Approved && a.ClaimedAtMs == 0 && a.RevokedAtMs == 0 && nowMs() < a.ClaimUntilMs:
+		case mayForgo(a, nowMs()):
 			return forgo(a, "token:"+who.Token, nowMs())
 		case a.Final():
 			return Change{}, card.Ended(a)

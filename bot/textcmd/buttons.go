@@ -37,13 +37,14 @@ func Buttons(c card.Card, m Menu) [][]Button {
 	if m != MenuMore {
 		return append(answerRows(c), first, []Button{say("More", More, "", Neutral)})
 	}
-	rows := [][]Button{first,
-		{say("Deny with a reason", DenyReason, approval.Deny, Denying), DetailsButton(c)}}
+	rows := append(answerRows(c), first, []Button{
+		say("Deny with a reason", DenyReason, approval.Deny, Denying), DetailsButton(c)})
 	var scopes []Button
-	if slices.Contains(c.Offers, approval.AllowSession) {
+	asks := len(c.Answers) > 0 // an answer is for this once, and with its rows there is no room
+	if !asks && slices.Contains(c.Offers, approval.AllowSession) {
 		scopes = append(scopes, say("Allow session", Approve, approval.AllowSession, Neutral))
 	}
-	if slices.Contains(c.Offers, approval.AllowAlways) {
+	if !asks && slices.Contains(c.Offers, approval.AllowAlways) {
 		scopes = append(scopes, say("Always", Approve, approval.AllowAlways, Neutral))
 	}
 	if len(scopes) > 0 {
@@ -57,7 +58,8 @@ const (
 	maxAnswerTag = 30 // characters of an answer on its button
 )
 
-// answerRows are the answers of a question, each of which allows it once.
+// answerRows are the answers of a question, each of which allows it once. They are above the others in every menu, so
+// that each row stays in its place when a menu opens below a finger.
 func answerRows(c card.Card) (rows [][]Button) {
 	if !slices.Contains(c.Offers, approval.AllowOnce) {
 		return nil

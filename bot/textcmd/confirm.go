@@ -44,7 +44,7 @@ func (h *Handler) confirm(
 	if err != nil || drawing.Card == nil {
 		return Reply{}, true, err
 	}
-	r.Rows = confirmRows(a.Code, yes)
+	r.Rows = append(answerRows(*drawing.Card), confirmRows(a.Code, yes)...)
 	r.Menu, r.Card, r.Key, r.Version = MenuConfirm, drawing.Card, a.Key, a.Version
 	return r, true, nil
 }

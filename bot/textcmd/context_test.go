@@ -93,10 +93,18 @@ func TestAYesInAReplyIsStrict(t *testing.T) {
 		{"ok: no, wait", unclear},
 		{"yes: but then no", unclear},
 		{"yes: please\nno", unclear},
+		{"yes: no… wait", unclear}, {"yes: no,wait", unclear}, {"yes: no—wait", unclear}, {"yes: (no)", unclear},
+		{"yes: no👎", unclear}, {"yes: go on, or no…", unclear}, {"yes: nope", unclear}, {"yes: don't", unclear},
+		{"yes: not yet", unclear}, {"yes: wait for Bob", unclear}, {"yes: stop", unclear},
+		{"yes: stop the old server first, then run it", noted("stop the old server first, then run it")},
+		{"yes: don't forget to push the tags", noted("don't forget to push the tags")},
+		{"yes: see https://x.org/?a=b", noted("see https://x.org/?a=b")},
+		{"yes: fine\nno… wait", unclear}, {"yes: fine\r\nno,wait", unclear}, {"yes: fine\u2028no, wait", unclear}, {"yes: fine\rdeny", unclear},
+		{"/approve\nno", unclear}, {"approve K7QX2M\nno", unclear},
 		{"yes: please\ndeny K7QX2M", unclear},
 	}.check(t, c)
 	notForUs(t, c, "yes please", "ok then", "approve looks fine", "approve session", "approve A1B2C3", "yes session", "yes: always",
-		"yes: session once", "yes?", "yes: really?", "yes K7QX2M", "yess", "yes no", "\u200byes", "ｙｅｓ", "block", "👍")
+		"yes: session once", "yes?", "yes: really?", "yes: run it?!", "yes: really？", "yes: are you sure? 🤔", "Ok...", "OK,", "yes!!", "yes K7QX2M", "yess", "yes no", "\u200byes", "ｙｅｓ", "block", "👍")
 	notForUs(t, Context{IsCode: pending(code)}, "yes", "ok K7QX2M", "yes: K7QX2M", "no K7QX2M", "no")
 }
 

@@ -20,13 +20,19 @@ func Parse(text string, c Context) (cmd Command, ok bool) {
 	if len(text) > maxText {
 		return Command{}, false
 	}
+	text = lineEnds.Replace(text)
 	cmd, ok = parseOne(text, c)
 	_, further, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	if ok && (anotherCommand(further, c) || cmd.Note != "" && anotherAnswer(further)) {
+	yes := cmd.Decision != "" && cmd.Decision != approval.Deny
+	contradicted := yes && (c.card() != "" && anotherAnswer(further) || refusesBelow(further))
+	if ok && (contradicted || anotherCommand(further, c)) {
 		return Command{Verb: Unclear, Code: cmd.Code}, true
 	}
 	return cmd, ok
 }
+
+// lineEnds makes one of what some keyboards and platforms end a line with.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
 // anotherCommand reports whether one of the further lines is a command by
 // itself. Taking it for the first one's reason would drop it silently.

@@ -343,9 +343,9 @@ func (h *Handler) chosen(ctx context.Context, cmd *Command, key string) error {
 	if cmd.Verb == Answer {
 		cmd.Note = strconv.FormatInt(cmd.Version, 10)
 	}
-	n, err := strconv.Atoi(cmd.Note)
-	if err != nil || n < 1 || cmd.Decision != approval.AllowOnce {
-		return nil //nolint:nilerr // words are no number
+	n := card.OptionNumber(cmd.Note)
+	if n < 1 || cmd.Decision != approval.AllowOnce {
+		return nil
 	}
 	a, err := h.gate.ByKey(ctx, key)
 	if err != nil || a.ToolName != card.QuestionTool {

@@ -3,6 +3,7 @@ package textcmd
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"approvalbot/internal/approval"
 )
@@ -30,7 +31,11 @@ type answer struct {
 // answerOf reads a reply's first word.
 func answerOf(words []string) (answer, bool) {
 	head, glued, colon := strings.Cut(words[0], ":")
-	verb, ok := answerNamed(strings.ToLower(strings.TrimRight(head, ".,;!")))
+	head = strings.ToLower(head)
+	verb, ok := answerNamed(strings.TrimRight(head, ".,;!"))
+	if bare := strings.TrimSuffix(strings.TrimSuffix(head, "."), "!"); verb != Deny {
+		verb, ok = answerNamed(bare) // "ok..." and "ok," begin talk
+	}
 	a := answer{verb, colon, prepend(glued, words[1:])}
 	if !colon && len(a.rest) > 0 && strings.HasPrefix(a.rest[0], ":") {
 		a.colon, a.rest = true, prepend(a.rest[0][1:], a.rest[1:])
@@ -51,7 +56,7 @@ func (c Context) inReply(words []string) (Command, bool) {
 		return Command{}, false
 	case said.verb == Deny:
 		return deny(c.card(), said.rest), true
-	case strings.HasSuffix(words[len(words)-1], "?"), len(said.rest) > 0 && !said.colon:
+	case slices.ContainsFunc(words, asks), len(said.rest) > 0 && !said.colon:
 		return Command{}, false
 	}
 	read := approve(c.card(), nil, said.rest)
@@ -77,14 +82,44 @@ func (c Context) namesCard(words []string) bool {
 	return ok && code == c.card()
 }
 
-// saysNo reports whether a note begins or ends with "no".
+// asks reports whether a question mark ends a word, whatever signs are behind it: "run it?!".
+func asks(word string) bool {
+	behind := word[len(strings.TrimRightFunc(word, notInWord)):]
+	return strings.ContainsAny(behind, "?？؟⁇⁈⁉‽")
+}
+
+func notInWord(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+
+// saysNo reports whether a note begins or ends with "no", or is a few words that begin as a refusal: "wait for Bob".
 func saysNo(note []string) bool {
 	if len(note) == 0 {
 		return false
 	}
-	return slices.ContainsFunc([]string{note[0], note[len(note)-1]}, func(word string) bool {
-		return strings.EqualFold(strings.Trim(word, ".,:;!"), "no")
-	})
+	const few = 3
+	first, last := note[0], note[len(note)-1]
+	return refuses(first) || refuses(last) || len(note) <= few && slices.Contains(
+		[]string{"not", "dont", "don", "stop", "wait", "never", "hold"}, letters(first))
+}
+
+// refuses reports whether a word begins as a no or a deny, or is one without what is around it: "no…wait", "(no)", "deny!".
+func refuses(word string) bool {
+	all := strings.ToLower(strings.Map(func(r rune) rune {
+		if notInWord(r) {
+			return -1
+		}
+		return r
+	}, word))
+	head := letters(word)
+	return all == "no" || all == "nope" || head == "no" || head == "nope" || saysDeny(word) || saysDeny(head)
+}
+
+// letters are the letters with which a word begins, behind signs, in lower case; "don't" begins with "don".
+func letters(word string) string {
+	word = strings.ToLower(strings.TrimLeftFunc(word, notInWord))
+	if i := strings.IndexFunc(word, notInWord); i >= 0 {
+		word = word[:i]
+	}
+	return word
 }
 
 // anotherAnswer reports whether one of the further lines begins as an answer of its own: taking it for the
@@ -95,7 +130,17 @@ func anotherAnswer(lines string) bool {
 		if len(words) == 0 {
 			continue
 		}
-		if _, ok := answerOf(words); ok || saysDeny(words[0]) {
+		if _, ok := answerOf(words); ok || refuses(words[0]) {
+			return true
+		}
+	}
+	return false
+}
+
+// refusesBelow reports whether one of the further lines begins with a no.
+func refusesBelow(lines string) bool {
+	for line := range strings.Lines(lines) {
+		if words := strings.Fields(line); len(words) > 0 && refuses(words[0]) {
 			return true
 		}
 	}

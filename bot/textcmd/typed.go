@@ -45,7 +45,7 @@ func (h *Handler) typed(ctx context.Context, m Message, card approval.Delivery, 
 	}
 	cmd, ok := Parse(m.Text, c)
 	if c.CardCode != "" && (!ok || onlyInReply(m.Text)) {
-		if r, talk := h.talk(m, c, replied, ok); talk {
+		if r, talk := h.talk(m, c, replied, cmd, ok); talk {
 			return r, false, nil
 		}
 	}
@@ -99,8 +99,9 @@ func anothersCard(card, named string) Reply {
 }
 
 // talk answers what is no vote in a reply to a card: people who may decide it read what would be one, all else is
-// ignored. decides: it says yes, ok or no, which is talk if others say it, or if nothing is to be decided any more.
-func (h *Handler) talk(m Message, c Context, a approval.Approval, decides bool) (r Reply, talk bool) {
+// ignored. decides: it says yes, ok or no, which is talk if others say it. If nothing is to be decided any more, a bare
+// yes or ok is talk too, but whoever says no, or words for the agent, reads that it is too late.
+func (h *Handler) talk(m Message, c Context, a approval.Approval, cmd Command, decides bool) (r Reply, talk bool) {
 	directory := h.gate.Rules().People
 	round := h.roundText(a) != ""
 	open := m.NotHuman == "" && (!a.Final() || round)
@@ -108,6 +109,8 @@ func (h *Handler) talk(m Message, c Context, a approval.Approval, decides bool) 
 	asked := people.AskedBy(a, m.Voter, directory)
 	switch {
 	case decides && open && (may || asked || h.approver(m.Voter)):
+		return Reply{}, false
+	case decides && a.Final() && m.NotHuman == "" && (may || h.approver(m.Voter)) && (cmd.Decision == approval.Deny || cmd.Note != ""):
 		return Reply{}, false
 	case !decides && open && may && strings.TrimSpace(m.Text) != "" && !strings.HasPrefix(m.Text, "/"):
 		if read, _ := c.command(strings.Fields(m.Text)); c.named(read.Reason) != "" {

@@ -41,6 +41,6 @@ func TestAgents_Note(t *testing.T) {
 			require.Contains(t, answer.Text, "your note is for the agent")
 			return
 		}
-		require.Contains(t, answer.Text, "your note is on record, but Gemini CLI does not hand it to the model")
+		require.Contains(t, answer.Text, "your note is on record, but “Gemini CLI” does not hand it to the model")
 	})
 }

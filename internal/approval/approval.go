@@ -47,6 +47,7 @@ type Asked struct {
 	Dialect     string      `json:"dialect,omitempty"`     // as in Call
 
 	Askers        []Requester `json:"askers,omitempty"` // who may not decide: token's person, requester, joiners
+	Joined        bool        `json:"joined,omitempty"` // more than one request waits for it, or did
 	CallbackURL   string      `json:"callbackUrl,omitempty"`
 	Requester     *Requester  `json:"requester,omitempty"`
 	Justification string      `json:"justification,omitempty"`
@@ -172,9 +173,9 @@ type Voter struct {
 // By reports whether that person, or account of nobody known, gave the vote.
 func (v Vote) By(who Voter) bool { return v.Voter != nil && v.Voter.Name() == who.Name() }
 
-// Repeated reports whether o says the same again, by the same account and with the same note.
+// Repeated reports whether o says the same again, by the same account and with no other note.
 func (v Vote) Repeated(o Vote) bool {
-	return v.Decision == o.Decision && v.Note == o.Note && v.Voter != nil && o.Voter != nil && v.Voter.SameAccount(*o.Voter)
+	return v.Decision == o.Decision && (o.Note == "" || v.Note == o.Note) && v.Voter != nil && o.Voter != nil && v.Voter.SameAccount(*o.Voter)
 }
 
 // SameAccount reports whether both are the same account of one channel.

@@ -420,7 +420,7 @@ func Unheard(a approval.Approval) string {
 	case a.Hidden(), a.Dialect != "":
 		return "its gateway client"
 	case a.Context.Unheard != "":
-		return Clipped(display.Safe(a.Context.Unheard), maxField)
+		return "“" + Clipped(display.Safe(a.Context.Unheard), maxField) + "”" // its own word
 	}
 	return ""
 }

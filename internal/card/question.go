@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"approvalbot/internal/approval"
@@ -49,6 +50,15 @@ func questionFacts(call approval.Call) []Fact {
 	return []Fact{{Name: "question", Value: strings.Join(lines, "\n"), Block: true}}
 }
 
+// OptionNumber reads the number of an option, as it stands on a card; 0: the text is something else, as "+1" or "01".
+func OptionNumber(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || strconv.Itoa(n) != text {
+		return 0
+	}
+	return max(n, 0)
+}
+
 // only is an object that has no other members than these; nil: it is none.
 func only(v any, names ...string) map[string]any {
 	members, _ := v.(map[string]any)
@@ -66,7 +76,8 @@ func answers(a approval.Approval, payload []Fact) (out []string) {
 	if a.ToolName != QuestionTool || i < 0 {
 		return nil
 	}
-	for line := range strings.SplitSeq(payload[i].Value, "\n") {
+	_, options, _ := strings.Cut(payload[i].Value, "\n") // the first line is what is asked
+	for line := range strings.SplitSeq(options, "\n") {
 		if label, is := strings.CutPrefix(line, fmt.Sprintf("%d. ", len(out)+1)); is {
 			out = append(out, label)
 		}

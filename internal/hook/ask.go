@@ -276,8 +276,8 @@ func reported(ctx context.Context, d Reporter, c Call) (problem string, notes []
 		if id == "" || c.outcome == nil {
 			continue
 		}
-		a, err := report(ctx, d, id, c)
-		if err == nil && a.Status == api.Approved {
+		a, own, err := report(ctx, d, id, c)
+		if err == nil && own && a.Status == api.Approved && a.SessionKey == c.Session {
 			return "", notesOf(a, a.Notes)
 		}
 		if err == nil {
@@ -298,19 +298,21 @@ func reported(ctx context.Context, d Reporter, c Call) (problem string, notes []
 }
 
 // report names the run that was claimed when people had decided; what policy allowed was claimed
-// under a random name, and has no other run.
-func report(ctx context.Context, d Reporter, id string, c Call) (api.Approval, error) {
+// under a random name, and has no other run. own: it was this very call's run; an id that a model numbers anew in each
+// session may be another's.
+func report(ctx context.Context, d Reporter, id string, c Call) (a api.Approval, own bool, err error) {
 	result := *c.outcome
 	if id == c.RequestID() {
 		result.ClaimID = c.claimID()
 	}
-	a, err := d.Result(ctx, id, result)
+	a, err = d.Result(ctx, id, result)
 	var refused *api.Problem
 	if result.ClaimID == "" || !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
-		return a, err
+		return a, result.ClaimID != "", err
 	}
 	result.ClaimID = ""
-	return d.Result(ctx, id, result)
+	a, err = d.Result(ctx, id, result)
+	return a, false, err
 }
 
 // unasked reports a refusal because there is no such approval, or none in that state.

@@ -93,6 +93,10 @@ func TestANoteAnswersAQuestion(t *testing.T) {
 		{one, "blue <B>", "Blue <b>"},
 		{one, "3", "3"},
 		{one, "neither, ask Bob", "neither, ask Bob"},
+		{strings.NewReplacer("Green", "2", "Blue <b>", "1").Replace(one), "1", "2"}, // the card has "1. 2"
+		{strings.NewReplacer("Green", "2", "Blue <b>", "1").Replace(one), "2", "1"},
+		{one, "+1", "+1"},
+		{one, "01", "01"},
 		{one + "," + one, "2", ""},
 		{strings.Replace(one, "false", "true", 1), "2", ""},
 		{one, "", ""},

@@ -32,11 +32,14 @@ func answered(c Call, notes []Note) jsontext.Value {
 			return nil
 		}
 	}
-	n, err := strconv.Atoi(answer)
-	for i, o := range q.Options {
-		if err == nil && n == i+1 || strings.EqualFold(answer, o.Label) {
-			answer = o.Label
-			break
+	if n := optionNumber(answer); n > 0 && n <= len(q.Options) {
+		answer = q.Options[n-1].Label // also if another one is called so: the card has the number before each
+	} else {
+		for _, o := range q.Options {
+			if strings.EqualFold(answer, o.Label) {
+				answer = o.Label
+				break
+			}
 		}
 	}
 	all["answers"] = encode(words{q.Question, answer})
@@ -45,6 +48,15 @@ func answered(c Call, notes []Note) jsontext.Value {
 		return nil
 	}
 	return out
+}
+
+// optionNumber reads the number of an option, as cards have it; 0: the text is something else, as "+1" or "01".
+func optionNumber(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || strconv.Itoa(n) != text {
+		return 0
+	}
+	return max(n, 0)
 }
 
 // answering is the dialect of an event whose allow may bring the answer to the model's question.

@@ -90,7 +90,7 @@ func (s *Server) routes() []route {
 		},
 		{
 			method: "POST", path: one + "/withdraw", name: "withdrawApproval", scopes: either,
-			summary: "The asker no longer needs it: what is pending ends withdrawn, and a yes that was not claimed is taken back.",
+			summary: "The asker no longer needs it: what is pending ends withdrawn, and a yes for this once that was not claimed, and for which no other request waits, is taken back.",
 			in:      reflect.TypeFor[api.WithdrawRequest](), out: answer, status: ok, serve: with(s.withdraw),
 			codes: []approval.Code{approval.CodeNotFound, approval.CodeAlreadyResolved},
 		},

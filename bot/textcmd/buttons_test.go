@@ -1,0 +1,32 @@
+package textcmd
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
+)
+
+// A question's answers are above the other buttons in every menu, so a second tap in the same place never lands on
+// another kind of yes; Discord takes five rows.
+func TestButtonsOfAQuestionStayInTheirPlace(t *testing.T) {
+	t.Parallel()
+	for n := range 9 {
+		c := card.Card{Code: code, Status: approval.Pending, Offers: []approval.Decision{approval.AllowOnce, approval.AllowSession,
+			approval.AllowAlways, approval.Deny}}
+		for range n {
+			c.Answers = append(c.Answers, "an answer")
+		}
+		plain, more := Buttons(c, MenuMain), Buttons(c, MenuMore)
+		confirm := append(answerRows(c), confirmRows(c.Code, Button{})...)
+		first := len(answerRows(c))
+		require.Equal(t, plain[:first+1], more[:first+1])
+		require.Equal(t, plain[:first], confirm[:first])
+		require.Equal(t, "Back", confirm[first][0].Label, "Allow once was here")
+		require.Equal(t, "More", plain[first+1][0].Label)
+		require.NotContains(t, []string{"Allow session", "Always"}, more[first+1][0].Label)
+		require.LessOrEqual(t, max(len(plain), len(more), len(confirm)), 5)
+	}
+}

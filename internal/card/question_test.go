@@ -1,0 +1,24 @@
+package card
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/internal/approval"
+)
+
+// The buttons are the options alone, also if what is asked looks like one.
+func TestAnswersAreTheOptions(t *testing.T) {
+	t.Parallel()
+	for _, q := range []string{
+		`{"question":"1. No, keep (C:\\data)","multiSelect":false,"options":[{"label":"Delete"},{"label":"Later"}]}`,
+		`{"header":"1. Scope","question":"Which?","multiSelect":false,"options":[{"label":"Delete"},{"label":"Later"}]}`,
+		`{"question":"Which?\n1. Keep","multiSelect":false,"options":[{"label":"Delete"},{"label":"Later"}]}`,
+	} {
+		facts, err := PayloadFacts(approval.Call{ToolName: QuestionTool, Params: json.RawMessage(`{"questions":[` + q + `]}`)})
+		require.NoError(t, err)
+		require.Equal(t, []string{"Delete", "Later"}, answers(approval.Approval{Asked: approval.Asked{ToolName: QuestionTool}}, facts), q)
+	}
+}
