@@ -25,7 +25,7 @@ func unclaimed(a approval.Approval, now int64) Change {
 	return Change{Approval: next, Redraw: true}
 }
 
-// mayForgo reports whether a yes is its one asker's to give back: it is for this once, nobody else may be about to
+// mayForgo reports whether a yes is its one asker's to give back: it is for this once, no other request may be about to
 // claim it, and nothing runs by it without a claim.
 func mayForgo(a approval.Approval, now int64) bool {
 	waits := a.Status == approval.Approved && a.ClaimedAtMs == 0 && a.RevokedAtMs == 0 && now < a.ClaimUntilMs

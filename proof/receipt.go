@@ -41,7 +41,7 @@ type Receipt struct {
 	// Retries are those that let it run once more, in order. By, Quorum and Signed are the
 	// last one's then, and what passkeys signed is "retry".
 	Retries []Retry `json:"retries,omitempty"`
-	// NotesHash is the SHA-256 of the claim's notes, see [NotesHash]; empty: nobody said anything to the agent.
+	// NotesHash is the SHA-256 of the claim's notes, see [NotesHash]; empty: it has none.
 	NotesHash string `json:"notesHash,omitempty"`
 	IssuedAt  int64  `json:"iat"` // Unix seconds, like the two below
 	NotBefore int64  `json:"nbf"`

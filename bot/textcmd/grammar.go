@@ -57,7 +57,7 @@ func parseOne(text string, c Context) (Command, bool) {
 	return c.command(words)
 }
 
-// command reads a line as one that stands for itself.
+// command reads a line by itself, as if it replied to no card.
 func (c Context) command(words []string) (Command, bool) {
 	verb, slash, ok := c.verb(words[0])
 	if !ok {

@@ -82,7 +82,7 @@ func (c Context) namesCard(words []string) bool {
 	return ok && code == c.card()
 }
 
-// asks reports whether a question mark ends a word, whatever signs are behind it: "run it?!".
+// asks reports whether a question mark ends a word, also if other signs are behind it: "run it?!".
 func asks(word string) bool {
 	behind := word[len(strings.TrimRightFunc(word, notInWord)):]
 	return strings.ContainsAny(behind, "?？؟⁇⁈⁉‽")

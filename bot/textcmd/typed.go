@@ -100,7 +100,7 @@ func anothersCard(card, named string) Reply {
 
 // talk answers what is no vote in a reply to a card: people who may decide it read what would be one, all else is
 // ignored. decides: it says yes, ok or no, which is talk if others say it. If nothing is to be decided any more, a bare
-// yes or ok is talk too, but whoever says no, or words for the agent, reads that it is too late.
+// yes or ok is talk too, but a no, or words for the agent, get the answer that it is too late.
 func (h *Handler) talk(m Message, c Context, a approval.Approval, cmd Command, decides bool) (r Reply, talk bool) {
 	directory := h.gate.Rules().People
 	round := h.roundText(a) != ""

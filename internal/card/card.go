@@ -93,7 +93,7 @@ type Card struct {
 	Summary  string   // after the end: the call on one line
 	Why      string   // the risk in words, and the reasons that count most
 	Claims   []string // the asker's own words; each needs a mark, and no line of the desk's beside it
-	From     string   // likewise, of the agent and where it works; it stands in Details too
+	From     string   // likewise, of the agent and where it works; Details has it too
 	DenyOnly string   // why no allow is offered
 	Warnings []string // what to look at twice
 	Link     string   // the desk's page on which a yes must be signed; empty: none

@@ -50,7 +50,7 @@ func questionFacts(call approval.Call) []Fact {
 	return []Fact{{Name: "question", Value: strings.Join(lines, "\n"), Block: true}}
 }
 
-// OptionNumber reads the number of an option, as it stands on a card; 0: the text is something else, as "+1" or "01".
+// OptionNumber reads the number of an option, as a card shows it; 0: the text is something else, as "+1" or "01".
 func OptionNumber(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || strconv.Itoa(n) != text {

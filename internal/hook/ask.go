@@ -56,7 +56,7 @@ func denied(why string) Verdict { return Verdict{Why: why} }
 // allowed that was not claimed. What is still pending then goes on being asked where the
 // call names its session, and the same call again joins it, or takes it once it is
 // approved; without a session it is withdrawn. It is withdrawn too when ctx ends first, also
-// if it is approved by then: nobody waits for it any more.
+// if it is approved by then: no program waits for it any more.
 func Ask(ctx context.Context, d Approvals, c Call, until time.Time) Verdict {
 	q := &question{desk: d, call: c, until: until}
 	a, err := q.create(ctx)
