@@ -172,6 +172,9 @@ func makeRequest(ctx context.Context, a *app.App, req api.CreateRequest, wait bo
 func printStanding(a *app.App, got api.Approval) error {
 	if !a.JSON {
 		show.Fields(a.Stdout, 7, "ID", display.Escape(got.ID), "Code", display.Escape(got.Code), "Status", show.Ending(got))
+		for _, n := range got.Notes {
+			show.Fields(a.Stdout, 7, "Note", display.UpperFirst(strings.TrimPrefix(show.Note(n), "note ")))
+		}
 	} else if err := a.PrintJSON(got); err != nil {
 		return err
 	}
