@@ -117,12 +117,12 @@ func TestHookFlow_T30_SilentAllow(t *testing.T) {
 	_, out = r.hook(quiet, "claude-code", "PreToolUse").output(t)
 	require.Contains(t, out, `"permissionDecision":"allow"`)
 
-	for button, decision := range map[string]string{"Allow once": "allow", "Deny": "deny"} {
-		body := strings.Replace(hookBody, "toolu_1", "toolu_"+decision, 1)
+	for _, tap := range []struct{ button, decision string }{{"Allow once", "allow"}, {"Deny", "deny"}} { // the deny last: it refuses the same call
+		body := strings.Replace(hookBody, "toolu_1", "toolu_"+tap.decision, 1)
 		h := r.hook(body, "claude-code", "PreToolUse", "--silent-allow", "--limit", "1h")
-		r.tap(r.alice, r.group, r.card(r.askedAs("toolu_"+decision)).ID, button)
+		r.tap(r.alice, r.group, r.card(r.askedAs("toolu_"+tap.decision)).ID, tap.button)
 		_, out = h.output(t)
-		require.Contains(t, out, `"permissionDecision":"`+decision+`"`)
+		require.Contains(t, out, `"permissionDecision":"`+tap.decision+`"`)
 	}
 	_, out = r.hook(`{"a":1}`, "claude-code", "PreToolUse", "--silent-allow").output(t)
 	require.Contains(t, out, `"permissionDecision":"deny"`)
