@@ -18,6 +18,18 @@ type Reader struct {
 	Place Place
 	Paths *[]File // where paths are noted that operators' rules ask about; may be nil
 	globs int     // bytes of globs that were read; see alternatives
+
+	// Noted is told which findings come from a path, an address or a name; nil: that is not noted.
+	Noted func(codes finding.Set, text string)
+}
+
+// Note reads with read, and notes for the text what that finds. It is called only if Noted is set.
+func (r *Reader) Note(text string, read func()) {
+	before := *r.Found
+	*r.Found = finding.Set{}
+	read()
+	r.Noted(*r.Found, text)
+	*r.Found = r.Found.Or(before)
 }
 
 // PathWord makes a word of a tool's param. Agents write paths in several ways;
@@ -78,6 +90,14 @@ func (r *Reader) Name(w Word) { r.DeskPath(w) }
 
 // Read judges a path whose contents are told.
 func (r *Reader) Read(w Word) {
+	if r.Noted == nil {
+		r.read(w)
+		return
+	}
+	r.Note(w.known(), func() { r.read(w) })
+}
+
+func (r *Reader) read(w Word) {
 	if w.Text == "-" || w.Text == "" && w.Kind == Literal {
 		return
 	}
@@ -118,6 +138,14 @@ func (r *Reader) Search(w Word) {
 
 // Write judges a path that is created, changed or overwritten.
 func (r *Reader) Write(w Word) {
+	if r.Noted == nil {
+		r.write(w)
+		return
+	}
+	r.Note(w.known(), func() { r.write(w) })
+}
+
+func (r *Reader) write(w Word) {
 	r.DeskPath(w)
 	if w.Kind != Literal {
 		r.Found.Add(finding.DynamicPath)
