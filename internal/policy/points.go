@@ -2,10 +2,12 @@ package policy
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
 	"approvalbot/internal/approval"
+	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/line"
 	"approvalbot/internal/policy/program"
@@ -32,7 +34,7 @@ func (e *Engine) points(j *judging) []approval.Point {
 	if !k.steps.Within(func() { e.assessAll(k) }) || k.cut {
 		return nil
 	}
-	var p pointing
+	p := pointing{text: bare.Replace(textOf(k)), sql: map[string]program.Sentence{}}
 	switch {
 	case j.Tool.Kind != tool.Exec:
 		p.params(k, notes.Rest())
@@ -41,25 +43,70 @@ func (e *Engine) points(j *judging) []approval.Point {
 		if notes.Runs.Codes.Add(finding.RunsDownload); j.Found.Has(finding.RunsDownload) {
 			notes.List = append(notes.List, notes.Runs)
 		}
-		p.commands(&notes)
+		p.commands(&notes, &k.place)
 		p.line(k, &notes, j.Found)
 	}
 	return p.sorted(j.Found)
 }
 
+// textOf gives all that an asker says of a call, as it is written.
+func textOf(k *judging) string {
+	var values any
+	if json.Unmarshal(k.Call.Params, &values) != nil {
+		return ""
+	}
+	var out strings.Builder
+	out.WriteString(k.Call.ToolName + "\x00")
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for name, value := range v {
+				out.WriteString("\x00" + name + "\x00")
+				walk(value)
+			}
+		case []any:
+			for _, value := range v {
+				out.WriteByte(' ')
+				walk(value)
+			}
+		case string:
+			out.WriteString(v)
+		case nil, bool:
+		default:
+			fmt.Fprint(&out, v)
+		}
+	}
+	walk(values)
+	return out.String()
+}
+
 // pointing gathers the points of a call.
-type pointing struct{ all []coded }
+type pointing struct {
+	all  []coded
+	text string                      // of the call, bare
+	sql  map[string]program.Sentence // what a statement of SQL does, by the command that it is in
+}
 
 type coded struct {
 	approval.Point
 	code finding.Code
 }
 
+// add adds a point. A sentence that names what the reading made of the call's words, as the files that a search finds,
+// is left out: people could not find it in the call.
 func (p *pointing) add(c finding.Code, at approval.Point) {
+	made := func(w string) bool { return !strings.Contains(p.text, bare.Replace(w)) }
+	if slices.ContainsFunc(at.Of, made) {
+		at.Does, at.Of = "", nil
+	}
 	if at.Code = finding.Reasons[c].Name; at.Text != "" {
 		p.all = append(p.all, coded{at, c})
 	}
 }
+
+// bare takes out what shells take out of words, and what makes lists of them.
+var bare = strings.NewReplacer(`\`, "", `'`, "", `"`, "", "\n", "", "{", "", "}", "", ",", "")
 
 // sorted gives the points of the codes that were found, in the order of their reasons.
 func (p *pointing) sorted(found finding.Set) (out []approval.Point) {
@@ -82,7 +129,7 @@ func (p *pointing) sorted(found finding.Set) (out []approval.Point) {
 }
 
 // commands adds what was noted of a call's commands.
-func (p *pointing) commands(notes *line.Notes) {
+func (p *pointing) commands(notes *line.Notes, place *workspace.Place) {
 	for _, n := range notes.List {
 		at := approval.Point{Text: n.Text, Line: n.Line}
 		if at.Text == "" && len(n.Args) > 0 {
@@ -91,6 +138,17 @@ func (p *pointing) commands(notes *line.Notes) {
 		var said []program.Sentence
 		if len(n.Args) > 0 {
 			said = program.Says(n.Args, n.Codes)
+			here := func(s program.Sentence) bool {
+				return strings.Contains(s.Does, "this folder") || strings.Contains(s.Does, "this directory")
+			}
+			if n.Moved {
+				said = slices.DeleteFunc(said, here)
+			}
+		}
+		for _, s := range said {
+			if s.Code == finding.DatabaseClient && at.Text != "" {
+				p.sql[at.Text] = s
+			}
 		}
 		for c := range finding.CodeCount {
 			if !n.Codes.Has(c) {
@@ -99,8 +157,8 @@ func (p *pointing) commands(notes *line.Notes) {
 			named := at
 			if i := slices.IndexFunc(said, func(s program.Sentence) bool { return s.Code == c }); i >= 0 {
 				named.Does, named.Of = said[i].Does, said[i].Of
-			} else {
-				named.Does, named.Of = naming(c, &n)
+			} else if named.Does, named.Of = naming(c, &n); c == finding.UnknownOption {
+				named.Does, named.Of = unlisted(&n, place)
 			}
 			p.add(c, named)
 		}
@@ -124,8 +182,7 @@ func naming(c finding.Code, n *line.Note) (does string, of []string) {
 			of = append(of, w.Text)
 		}
 	}
-	program := c == finding.UnknownCommand || c == finding.ProgramByPath
-	if program && len(n.Args) > 0 && n.Args[0].Kind == workspace.Literal {
+	if finding.OfProgram.Has(c) && len(n.Args) > 0 && n.Args[0].Kind == workspace.Literal {
 		of = []string{n.Args[0].Text}
 	}
 	if len(of) != 1 || of[0] == "" {
@@ -133,6 +190,39 @@ func naming(c finding.Code, n *line.Note) (does string, of []string) {
 	}
 	return finding.Naming[c], of
 }
+
+// unlisted names the word of a command that no row of the table lists: the only one without which the row knows all.
+func unlisted(n *line.Note, place *workspace.Place) (does string, of []string) {
+	if len(n.Args) < 2 || len(n.Args) > maxUnlisted || n.Args[0].Kind != workspace.Literal {
+		return "", nil
+	}
+	name := program.ProgramOf(n.Args[0])
+	rule := program.RuleOf(name)
+	if rule == nil {
+		return "", nil
+	}
+	for i, w := range n.Args[1:] {
+		x := command.Call{Place: place}
+		rule(&x, name, slices.Delete(slices.Clone(n.Args[1:]), i, i+1))
+		if x.Has(finding.UnknownOption) || w.Text == "" {
+			continue
+		}
+		if of != nil || w.Kind == workspace.Computed {
+			return "", nil
+		}
+		of = []string{name, w.Text}
+	}
+	if of == nil {
+		return "", nil
+	}
+	if strings.HasPrefix(of[1], "-") {
+		return "gives %s the option %s, which the desk does not know to be harmless", of
+	}
+	return "gives %s the word %s, which the desk does not know to be harmless", of
+}
+
+// maxUnlisted bounds the words of a command of which one is looked for that no row lists.
+const maxUnlisted = 40
 
 // written gives the words of a command, with a sign for computed ones.
 func written(args []workspace.Word) []string {
@@ -151,7 +241,11 @@ func (p *pointing) line(k *judging, notes *line.Notes, found finding.Set) {
 		n++
 		at := approval.Point{Text: strings.TrimSpace(text), Line: n}
 		if found.Has(finding.DestructiveWord) && line.Destructive(line.WordsOf(text)) {
-			p.add(finding.DestructiveWord, at)
+			worded := at
+			if s, ok := p.sql[at.Text]; ok { // the line is nothing else
+				worded.Does, worded.Of = s.Does, s.Of
+			}
+			p.add(finding.DestructiveWord, worded)
 		}
 		if unsure := notes.Unsure; unsure > from && unsure <= from+len(text) {
 			p.add(finding.UnusualShell, at)

@@ -8,6 +8,8 @@ var Naming = [CodeCount]string{
 	RunsDownload:   "runs what it downloads from %s",
 	UnknownTool:    "calls %s, a tool that the desk does not know",
 
+	InterpreterCode: "runs code in %s, which can do anything",
+
 	SetsEnvironment:      "sets %s, a variable that may change what programs do",
 	DangerousEnvironment: "sets %s, a variable that decides which code programs run",
 	ReadsSecret:          "reads %s, which usually holds secrets",
@@ -31,3 +33,6 @@ var Naming = [CodeCount]string{
 	WritesAgentSettings: "changes %s, by which an agent's calls come to this desk or do not",
 	TouchesDesk:         "touches this approval desk itself: %s",
 }
+
+// OfProgram are those that name the program which runs.
+var OfProgram = Of(UnknownCommand, ProgramByPath, InterpreterCode)

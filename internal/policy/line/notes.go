@@ -21,6 +21,8 @@ type Notes struct {
 	base  int    // where in it the line begins that is read now; -1: that is not known
 	span  span   // of the call's line: the command that is read now
 	words []NotedWord
+	begun bool
+	home  []string // the directories in which the call may begin
 }
 
 // Note is a command or a statement, with the findings that come from it and from nothing inside it.
@@ -30,6 +32,7 @@ type Note struct {
 	Line  int              // of the call's line, from 1; 0: not known
 	Args  []workspace.Word // of a command: its words as they run, the name first
 	Words []NotedWord      // that findings come from
+	Moved bool             // it does not run in the directory in which the call begins
 }
 
 // NotedWord is a path, an address or a name with the findings that come from it.
@@ -59,6 +62,9 @@ type level struct {
 
 // opens begins to read a command or a statement: what is found from here on is its own.
 func (s *Reading) opens(n *Notes) level {
+	if !n.begun {
+		n.begun, n.home = true, s.Place.Dirs
+	}
 	l := level{s.Found, len(n.List), len(n.words), n.span, s.fetches, s.runs}
 	s.Found = finding.Set{}
 	return l
@@ -84,7 +90,7 @@ func (s *Reading) closes(n *Notes, l level, args []workspace.Word) {
 		n.Runs.Words = n.fetched(0)
 	}
 	if own != (finding.Set{}) {
-		note := Note{Codes: own, Args: slices.Clone(args), Words: slices.Clone(n.words[l.words:])}
+		note := Note{Codes: own, Args: slices.Clone(args), Words: slices.Clone(n.words[l.words:]), Moved: !slices.Equal(n.home, s.Place.Dirs)}
 		note.Text, note.Line = n.written()
 		n.List = append(n.List, note)
 	}
@@ -110,7 +116,11 @@ func (n *Notes) written() (text string, line int) {
 		return "", 0
 	}
 	text, _, _ = strings.Cut(strings.TrimLeft(n.text[n.span.from:n.span.to], " \t\n"), "\n")
-	return strings.TrimRight(text, " \t\r;&"), 1 + strings.Count(n.text[:n.span.from], "\n")
+	text = strings.TrimRight(text, " \t\r")
+	if ended := strings.TrimRight(text, ";&"); !strings.HasSuffix(ended, `\`) {
+		text = strings.TrimRight(ended, " \t")
+	}
+	return text, 1 + strings.Count(n.text[:n.span.from], "\n")
 }
 
 // stands notes where the statement is that is read next.

@@ -19,9 +19,15 @@ func ChangesTable(sql string) (does, table string, ok bool) {
 		}
 		return ""
 	}
-	holds := func(some ...string) bool {
+	holds := func(some ...string) bool { // outside of parentheses
+		depth := 0
 		for i := range list {
-			if words.Any(at(i), some...) {
+			switch {
+			case list[i] == "(":
+				depth++
+			case list[i] == ")":
+				depth--
+			case depth == 0 && words.Any(at(i), some...):
 				return true
 			}
 		}

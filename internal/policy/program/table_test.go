@@ -62,7 +62,17 @@ func made(files fs.FS) (string, error) {
 			l.options[set] = r
 			sets = append(sets, line("+"+set, plain.Options[set]))
 		}
-		for programs := range f.Says {
+		for programs, list := range f.Says {
+			for _, y := range list {
+				for codes, usages := range y.Says {
+					l.codes(programs, codes)
+					for usage, sentence := range usages {
+						if _, _, ok := fill(sentence, make([][]string, strings.Count(usage, " ")+1)); !ok || usage != "" && wrongUsage(usage) {
+							l.fail(programs, "the sentence %q has no such usage as %q", sentence, usage)
+						}
+					}
+				}
+			}
 			said = append(said, line("?"+programs, plain.Says[programs]))
 		}
 		for programs := range f.Programs {
@@ -87,6 +97,11 @@ func made(files fs.FS) (string, error) {
 	return strings.Join(slices.Concat(sets, said, rows), ""), errors.Join(l.errs...)
 }
 
+func wrongUsage(text string) bool {
+	u := parseUsage(text)
+	return u.wrong()
+}
+
 func TestTheTableIsMadeOfItsFiles(t *testing.T) {
 	text, err := made(os.DirFS("."))
 	require.NoError(t, err)
@@ -107,6 +122,9 @@ func TestTheTableIsWhole(t *testing.T) {
 		require.NotNil(t, RuleOf(name), name)
 	}
 	require.Greater(t, len(tab.rows), 500)
+	for name := range tab.says {
+		require.NotEmpty(t, tab.sayings(name), name)
+	}
 	broken := shelve("+s\t{\"flags\": 1}\nx\t{\"is\":\"read-only-command\",\"with\":\"s\"}\ny\t{\"is\"\nz\t{\"is\":\"read-only-command\"}\n")
 	require.Nil(t, broken.read("x"))
 	require.Nil(t, broken.read("y"))

@@ -124,6 +124,14 @@ func (r *Reader) read(w Word) {
 
 // Search judges a directory whose files are all read.
 func (r *Reader) Search(w Word) {
+	if r.Noted == nil {
+		r.search(w)
+		return
+	}
+	r.Note(w.known(), func() { r.search(w) })
+}
+
+func (r *Reader) search(w Word) {
 	r.Read(w)
 	r.Place.Resolve(w, func(file string, open bool) {
 		switch {
@@ -237,6 +245,14 @@ func (r *Reader) Remove(w Word) {
 
 // DeskPath notes a path that is one of the desk's own files.
 func (r *Reader) DeskPath(w Word) {
+	if r.Noted == nil {
+		r.deskPath(w)
+		return
+	}
+	r.Note(w.known(), func() { r.deskPath(w) })
+}
+
+func (r *Reader) deskPath(w Word) {
 	r.Path(w)
 	d := r.Own
 	if w.Text == "" || w.Kind == Literal && !d.maybeFile(w.Text) {
@@ -269,6 +285,14 @@ func (r *Reader) deskOpen(w Word) bool {
 
 // DeskTree notes a path that has one of the desk's own files below it.
 func (r *Reader) DeskTree(w Word) {
+	if r.Noted == nil {
+		r.deskTree(w)
+		return
+	}
+	r.Note(w.known(), func() { r.deskTree(w) })
+}
+
+func (r *Reader) deskTree(w Word) {
 	r.Place.Resolve(w, func(file string, open bool) {
 		if !open && r.Own.Below(file, w.Kind == Pattern) {
 			r.Found.Add(finding.TouchesDesk)
