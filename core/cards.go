@@ -103,16 +103,16 @@ func (c Cards) Short(a approval.Approval, payload []card.Fact, zone *time.Locati
 
 // Commands says what each command of the approval's line does by itself, safe to show;
 // none where that is not known.
-func (c Cards) Commands(ctx context.Context, a approval.Approval) []approval.CommandRead {
+func (c Cards) Commands(ctx context.Context, a approval.Approval) approval.CommandList {
 	rules := c.gate.rules.Load()
 	reader, ok := rules.Policy.(CommandReader)
 	call, err := c.gate.openInTime(ctx, a, rules)
 	if !ok || err != nil || a.Hidden() {
-		return nil
+		return approval.CommandList{}
 	}
 	out := reader.Commands(call)
-	for i := range out {
-		out[i].Text = display.Safe(out[i].Text)
+	for i := range out.Commands {
+		out.Commands[i].Text = display.Safe(out.Commands[i].Text)
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package core
 
 import (
 	"slices"
+	"strings"
 
 	"approvalbot/internal/approval"
 	"approvalbot/internal/card"
@@ -15,6 +16,7 @@ func draft(who Caller, call approval.Call, sealed approval.Sealed, j approval.Ju
 	if a.Hidden() {
 		return a, nil // its dialect tells the fingerprint only
 	}
+	a.Points = shown(j)
 	call.Params = sealed.Params
 	facts, err := card.PayloadFacts(call)
 	if err != nil {
@@ -52,6 +54,35 @@ func outline(who Caller, call approval.Call, fingerprint string, j approval.Judg
 	}
 	a.Askers = askers(who, call, rules.People)
 	return settledByPolicy(a, j, rules)
+}
+
+// maxPointText is how many characters of a point's text people see.
+const maxPointText = 200
+
+// shown gives what a call's reasons come from as people may see it; nothing of a call that is not asked about.
+func shown(j approval.Judgement) (all []approval.Point) {
+	if j.Outcome != approval.OutcomeAsk {
+		return nil
+	}
+	for _, p := range j.Points {
+		if display.Sensitive(p.Param) {
+			continue // its value is a secret by its name
+		}
+		hidden := func(w string) bool { // by the words before it
+			return strings.Contains(p.Text, w) && !strings.Contains(display.Redact(p.Text), w)
+		}
+		if slices.ContainsFunc(p.Of, hidden) {
+			p.Does, p.Of = "", nil
+		}
+		p.Param = display.Safe(p.Param)
+		p.Text, _ = display.Clip(display.Safe(p.Text), maxPointText)
+		p.Of = slices.Clone(p.Of)
+		for i := range p.Of {
+			p.Of[i] = display.Safe(p.Of[i])
+		}
+		all = append(all, p)
+	}
+	return all
 }
 
 // grantableOffers drops what the asker does not want decided, and the scopes that would cover nothing:

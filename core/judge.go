@@ -28,6 +28,7 @@ func (r *Rules) judgeLocally(ctx context.Context, call approval.Call) consulted 
 // surelyRefused reports whether no opinion of a classifier could make anything but a
 // refusal of the call: neither the mildest one, nor none.
 func (r *Rules) surelyRefused(ctx context.Context, who Caller, call approval.Call, fingerprint string) bool {
+	call.Points = false // no person sees what comes of it
 	mildest := approval.Opinion{Assessment: approval.Assessment{RiskClass: approval.R0, Confidence: 1, Source: "classifier"}}
 	for _, o := range []approval.Opinion{mildest, {Failed: "unreachable"}} {
 		c := consulted{base: r.Policy.JudgeWith(ctx, call, o)}.tightened(call)

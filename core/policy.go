@@ -104,5 +104,5 @@ func brief(s approval.Suggestion) string {
 
 // CommandReader is a Policy that can tell people about the commands of a line.
 type CommandReader interface {
-	Commands(call approval.Call) []approval.CommandRead
+	Commands(call approval.Call) approval.CommandList
 }

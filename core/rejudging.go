@@ -21,6 +21,7 @@ func (g *Gate) judgeAgain(ctx context.Context, key string, rules *Rules) (*appro
 	if err != nil {
 		return nil, err
 	}
+	call.Points = true
 	j := rules.judgeStored(ctx, a, call)
 	return &j, g.withHolders(ctx, approval.Rule{StepUp: j.Rule.StepUp || a.Rule.StepUp}, rules)
 }

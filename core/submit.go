@@ -61,6 +61,7 @@ func (g *Gate) SubmitAndWatch(
 		return nil, false, nil, approval.Refuse(approval.CodeApprovalsDisabled, "approvals disabled")
 	}
 	s := submission{who: who, rules: rules}
+	call.Points = true
 	if s.call, s.sealed, s.asked, err = g.judge(ctx, who, askedBy(call, who), rules); err != nil {
 		return nil, false, nil, err
 	}
@@ -251,6 +252,7 @@ func (s *submission) joined(f Existing, granted approval.Approval, now int64) ([
 // were made lately for each place.
 func open(a approval.Approval, suggested string, cards map[approval.Target]int, rules *Rules, now int64) Change {
 	if a.Final() {
+		a.Points = nil // no person is asked
 		c := Change{Approval: a, New: true}.end(approval.EventResolved, now)
 		if a.Status == approval.Denied && suggested != "" && !byRecord(a) {
 			c.Events[0] = c.Approval.Event(approval.EventResolved, now, approval.EventData{Suggestion: suggested})

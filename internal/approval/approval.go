@@ -60,7 +60,8 @@ type Asked struct {
 // Judged is what policy and the authorities outside said of the call.
 type Judged struct {
 	Assessment Assessment     `json:"assessment"`
-	Why        []string       `json:"why,omitempty"` // sentences for people, one per reason code that has one
+	Why        []string       `json:"why,omitempty"`    // sentences for people, one per reason code that has one
+	Points     []Point        `json:"points,omitempty"` // what of the call the reasons come from, worst first
 	PolicyHash string         `json:"policyHash"`
 	Rule       Rule           `json:"rule"`
 	Offers     []Decision     `json:"offers,omitempty"`

@@ -34,6 +34,7 @@ type Call struct {
 	Supersedes    string
 	Explain       bool   // the Trace of its judgement is wanted
 	Scope         bool   // what a yes would cover is wanted, also if policy allows it and no person is asked
+	Points        bool   // what its reasons come from is wanted, if a person is asked
 	Dialect       string // the words it was asked in: "", DialectExec or DialectAgentShield; set by the door
 	Owner         string // the name of the asking token; set by the Gate, never by who asks
 

@@ -8,6 +8,7 @@ type Judgement struct {
 	Offers     []Decision // what people may decide, narrowest first, Deny last
 	GrantScope GrantScope // what a grant for this call may cover; of an allowed call only with MustAsk or Scope
 	Why        []string   // sentences for people: why this class, why it asks or is refused
+	Points     []Point    // what of the call these come from, worst first, as the asker wrote it; of a call that asks, with Points
 	Reason     string     // one sentence for the asker, when Outcome is OutcomeDeny
 	Votes      []Vote     // of automatic factors
 	Form       Form       // how people are told what the call does; empty: by its name and parameters
@@ -99,6 +100,13 @@ type Suggestion struct {
 	Also  string // what else runs unasked then
 	Brief string // what Value permits, without the call's params: for the log
 	None  string // why there is none
+}
+
+// CommandList is what policy reads in a line: every command in order, or if these are too many, the riskiest first.
+type CommandList struct {
+	Commands []CommandRead
+	More     int       // so many are left out
+	Worst    RiskClass // the highest class of those
 }
 
 // CommandRead is one command of a line, as policy reads it by itself. Its text is as the

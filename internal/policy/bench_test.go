@@ -95,3 +95,15 @@ func benchmarkRules(b *testing.B, when func(int) string) {
 		}
 	}
 }
+
+// BenchmarkJudgePoints is a call that a person is asked about, with what its reasons come from.
+func BenchmarkJudgePoints(b *testing.B) {
+	c := lineCall(b, "cd /workspace && kubectl delete namespace staging --context prod")
+	c.Points = true
+	benchmark(b, c)
+}
+
+// BenchmarkJudgeAsked is the same call without that.
+func BenchmarkJudgeAsked(b *testing.B) {
+	benchmark(b, lineCall(b, "cd /workspace && kubectl delete namespace staging --context prod"))
+}

@@ -1,34 +1,45 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"approvalbot/internal/approval"
+	"approvalbot/internal/policy/line"
 	"approvalbot/internal/policy/workspace"
 )
 
 // maxCommands is how many commands of one line people are told of.
 const maxCommands = 40
 
-// Commands says for people what each command of a call's line does by itself, in order.
-// It decides nothing. None for a call that is no command line, or of one command alone.
-func (e *Engine) Commands(call approval.Call) (out []approval.CommandRead) {
+// Commands says for people what each command of a call's line does by itself, in order; of more than maxCommands the
+// riskiest, the worst first, and how many it leaves out. It decides nothing. None for a call that is no command line,
+// or of one command alone.
+func (e *Engine) Commands(call approval.Call) (out approval.CommandList) {
 	ctx := context.Background() // people are shown it, so nobody else's wish ends it
 	defer e.turned(e.turn(ctx))
 	j := e.read(ctx, call)
 	defer e.spent(j)
-	if len(j.seen.Commands) < 2 {
-		return nil
+	all := j.seen.Commands
+	switch {
+	case len(all) < 2:
+		return out
+	case len(all) > maxCommands:
+		all = slices.Clone(all)
+		slices.SortStableFunc(all, func(a, b line.Command) int { return cmp.Compare(b.Class, a.Class) })
+		out.More, out.Worst = len(all)-maxCommands, all[maxCommands].Class
+		all = all[:maxCommands]
 	}
-	for _, c := range j.seen.Commands[:min(len(j.seen.Commands), maxCommands)] {
+	for _, c := range all {
 		words, literal := texts(j.seen.Args(c))
 		read := approval.CommandRead{Text: strings.Join(words, " "), Class: c.Class}
 		if literal {
 			read.Why = e.commandAlone(call, words)
 		}
-		out = append(out, read)
+		out.Commands = append(out.Commands, read)
 	}
 	return out
 }

@@ -132,6 +132,9 @@ func (e *Engine) conclude(j *judging) approval.Judgement {
 	j.obeyed(e, &out)
 	j.unasked(e, &out)
 	out.Assessment.ReasonCodes, out.Why = j.reasons(own.texts[:0])
+	if j.Call.Points && out.Outcome == approval.OutcomeAsk && !j.cut {
+		out.Points = e.points(j)
+	}
 	out.Trace, out.CutShort = j.trace, j.cut
 	e.spent(j)
 	return out

@@ -15,6 +15,19 @@ var update = flag.Bool("update", false, "rewrite testdata/judgements.tsv from wh
 
 const judgements = "testdata/judgements.tsv"
 
+// judged reads the stored calls.
+func judged(t testing.TB) (list []example) {
+	t.Helper()
+	stored, err := os.ReadFile(judgements)
+	require.NoError(t, err)
+	for line := range strings.Lines(string(stored)) {
+		if cols := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 5); len(cols) == 5 {
+			list = append(list, example{"judged", cols[0], cols[1], cols[3], cols[4]})
+		}
+	}
+	return list
+}
+
 // TestJudgementsStay compares every stored call with what policy said of it
 // before: class, outcome and reason codes, under the shipped policy. A change of
 // policy shows here line by line, also where no other test looks.

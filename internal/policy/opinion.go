@@ -23,8 +23,10 @@ func (e *Engine) JudgeWith(ctx context.Context, call approval.Call, o approval.O
 	if o.Earlier {
 		return e.atLeast(ctx, call, o.Assessment.RiskClass)
 	}
-	if j := e.Judge(ctx, call); !j.Unsure {
-		return j
+	first := call
+	first.Points = false
+	if j := e.Judge(ctx, first); !j.Unsure {
+		return e.Judge(ctx, call)
 	}
 	defer e.turned(e.turn(ctx))
 	j := e.read(ctx, call)

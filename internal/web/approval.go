@@ -25,7 +25,7 @@ type approvalView struct {
 	Key, Status  string
 	Final        bool
 	Call         []part // the call, while it waits; after the end, while it is kept
-	Commands     []approval.CommandRead
+	Commands     approval.CommandList
 	File         string // where the whole call is as a file
 	Cut          bool   // the page has not all of it
 	Offers       []offer
@@ -288,4 +288,13 @@ func (p *approvalPages) download(out http.ResponseWriter, r *http.Request, s sig
 	if _, err := out.Write([]byte(f.Text)); err == nil && asked {
 		p.shown.downloaded(s, a)
 	}
+}
+
+// moreCommands says how much of a line its list of commands leaves out.
+func moreCommands(l approval.CommandList) string {
+	commands := "commands"
+	if l.More == 1 {
+		commands = "command"
+	}
+	return fmt.Sprintf("The riskiest are listed, the worst first. %d more %s, none above %s.", l.More, commands, l.Worst)
 }

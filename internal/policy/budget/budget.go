@@ -24,6 +24,9 @@ type Budget struct {
 // New is the budget of a judgement. When gone is closed, the judgement ends.
 func New(gone <-chan struct{}) Budget { return Budget{looks: Steps / between, gone: gone} }
 
+// Again is a budget of as many steps, which ends when this one's caller goes away.
+func (b *Budget) Again() Budget { return New(b.gone) }
+
 // Step takes one step. It panics with Spent when none is left or the caller has gone.
 func (b *Budget) Step() {
 	if b == nil {

@@ -41,6 +41,17 @@ func (s *Reading) simple(f frame, all []workspace.Word) {
 
 // judge looks a command up and lets its rule judge it.
 func (s *Reading) judge(f frame, all []workspace.Word) {
+	n := s.notes(f)
+	if n == nil {
+		s.lookUp(f, all)
+		return
+	}
+	l := s.opens(n)
+	s.lookUp(f, all)
+	s.closes(n, l, all)
+}
+
+func (s *Reading) lookUp(f frame, all []workspace.Word) {
 	if s.Commands++; s.Commands > maxCommands {
 		s.Found.Add(finding.TooComplex)
 		return

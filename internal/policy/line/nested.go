@@ -10,6 +10,20 @@ import (
 
 // line judges a shell line and every command in it, at the depth of its frame.
 func (s *Reading) line(f frame, text string) {
+	n := s.notes(f)
+	if n == nil {
+		s.readLine(f, text)
+		return
+	}
+	before, unsure := n.enters(text), s.Unsure
+	s.readLine(f, text)
+	if s.Unsure != unsure && n.base >= 0 {
+		n.Unsure = n.base + s.Unsure.At + 1
+	}
+	n.base = before
+}
+
+func (s *Reading) readLine(f frame, text string) {
 	f.bound, f.oneWord = nil, nil // another shell does not have the variables of this one
 	if s.Parsed += len(text); len(text) <= MaxLine && s.Parsed > MaxParsed {
 		s.Found.Add(finding.TooComplex)
@@ -51,7 +65,8 @@ const maxEquals = 4
 func (s *Reading) searchNested(f frame, args []workspace.Word) {
 	outside, place, fetches, runs, silent := s.Found, s.Place, s.fetches, s.runs, s.silent
 	f.searching = true
-	s.Found = finding.Set{}
+	noted := s.Noted
+	s.Found, s.Noted = finding.Set{}, nil
 	for i, w := range args[:min(len(args), maxNestedWords)] {
 		if w.Kind == workspace.Computed || w.Text == "" {
 			continue
@@ -78,6 +93,7 @@ func (s *Reading) searchNested(f frame, args []workspace.Word) {
 			s.scan(w.Text)
 		}
 	}
+	s.Noted = noted
 	s.Place, s.fetches, s.runs, s.silent = place, fetches, runs, silent
 	s.Found = s.Found.And(finding.OfClass[approval.R4]).Or(outside)
 }

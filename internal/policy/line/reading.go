@@ -20,6 +20,9 @@ func (e *Wide) Read(steps *budget.Budget, p workspace.Place, v *Seen, paths *[]w
 	s.Reader = workspace.Reader{Own: e.own, Place: p, Found: &s.Found, Paths: paths}
 	if v != nil {
 		s.arena = v.words
+		if v.Notes != nil {
+			s.Noted = v.Notes.Word
+		}
 	}
 	if p.Windows {
 		s.Found.Add(finding.WindowsShell)

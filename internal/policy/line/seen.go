@@ -17,6 +17,8 @@ type Seen struct {
 	Apart    bool // the line is more than plain commands in lists and pipes
 	Alone    bool // the line is one plain command and nothing else
 
+	Notes *Notes // where it is noted what findings come from; nil: nowhere
+
 	words []workspace.Word // memory for the words that are read
 }
 

@@ -21,6 +21,18 @@ func (s *Reading) stmts(f frame, list []*syntax.Stmt) {
 
 // stmt judges one statement: its redirections and its command.
 func (s *Reading) stmt(f frame, st *syntax.Stmt) {
+	n := s.notes(f)
+	if n == nil {
+		s.statement(f, st)
+		return
+	}
+	l := s.opens(n)
+	n.stands(st)
+	s.statement(f, st)
+	s.closes(n, l, nil)
+}
+
+func (s *Reading) statement(f frame, st *syntax.Stmt) {
 	s.steps.Step()
 	s.written, s.given = s.written || s.writes, ""
 	if st.Coprocess || st.Disown {

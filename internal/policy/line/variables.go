@@ -34,6 +34,14 @@ func (s *flow) variable(name string) {
 
 // Set judges setting a variable to a value.
 func (s *flow) Set(name string, w workspace.Word, exported bool) {
+	if s.Noted == nil {
+		s.set(name, w, exported)
+		return
+	}
+	s.Note(name, func() { s.set(name, w, exported) })
+}
+
+func (s *flow) set(name string, w workspace.Word, exported bool) {
 	s.rehomed = s.rehomed || homeSettings.Has(name)
 	switch {
 	case harmless(name, w), !exported && command.OwnVariable(name):

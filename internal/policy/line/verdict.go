@@ -68,6 +68,9 @@ func (v *verdict) comments(f *syntax.File) {
 		case !ok:
 		case strings.ContainsAny(c.Text, ";&|`\n") || strings.Contains(c.Text, "$(") || redirects.MatchString(c.Text):
 			v.Found.Add(finding.HiddenInComment)
+			if v.seen != nil && v.seen.Notes != nil {
+				v.seen.Notes.hidden(c)
+			}
 		case strings.Contains(c.Text, `\`):
 			v.Found.Add(finding.UnusualShell)
 		}

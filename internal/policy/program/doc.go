@@ -17,6 +17,9 @@
 // program embeds table.txt, which a test makes of the files and checks (CONTRIBUTING.md says how to
 // change a row). A row is decoded when it is first asked for.
 //
+// What people are told of a command, with the names of what it touches, is in the same files, under
+// says (says.go). It judges nothing.
+//
 // Beside the table are questions about whole commands: is it a rehearsal or a call for help
 // (rehearsal.go), does it run others (wrappers.go), what does a session's yes to it cover
 // (subject.go), and why the project's own build and tests are a class of their own (project.go).

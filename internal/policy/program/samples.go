@@ -143,3 +143,66 @@ var sampleOperands = sync.OnceValue(func() map[role][]string {
 		historyRole: {"--", "in.txt"}, changesRole: {"--", "in.txt"},
 	}
 })
+
+// SaidSample is a command of which a usage of the table says something, and the sentence of that.
+type SaidSample struct {
+	Words    []string
+	Row      string // of which programs: one of them is enough to reach a usage
+	Usage    string
+	Sentence string // as it is written in the table
+}
+
+// SaidSamples gives a command for every usage of the table.
+func SaidSamples() (list []SaidSample) {
+	for _, name := range slices.Sorted(maps.Keys(tables().says)) {
+		for _, y := range tables().sayings(name) {
+			for _, codes := range slices.Sorted(maps.Keys(y.Says)) {
+				for _, usage := range slices.Sorted(maps.Keys(y.Says[codes])) {
+					list = append(list, SaidSample{y.sample(name, usage, y.Says[codes][usage]), tables().says[name], usage, y.Says[codes][usage]})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// valued reports an option that has a value.
+func (y *saying) valued(option string) bool {
+	sp := y.spec(nil)
+	name, long := strings.CutPrefix(option, "--")
+	short := len(option) == 2 && option[0] == '-'
+	return long && sp.Long[name] || short && strings.Contains(sp.Values, option[1:])
+}
+
+// sample writes a command as a usage says.
+func (y *saying) sample(name, usage, sentence string) []string {
+	values := map[string]string{"%": "thing", "+": "thing", "@": "dir/thing", "@+": "dir/thing", "SQL": "delete from orders"}
+	all := []string{name}
+	if y.Example != "" {
+		return append(all, strings.Fields(y.Example)...)
+	}
+	for part := range strings.FieldsSeq(usage) {
+		key, wanted := strings.CutSuffix(part, "=%")
+		switch {
+		case values[part] != "":
+			all = append(all, values[part])
+		case part == "...":
+			all = append(all, "frob", "thing")
+		case wanted:
+			all = append(all, key+"=/dev/thing")
+		case !strings.HasSuffix(part, "="):
+			first, _, _ := strings.Cut(part, "|")
+			if all = append(all, first); y.valued(first) {
+				all = append(all, "thing")
+			}
+		}
+	}
+	if y.Sql != "" {
+		all = append(all, strings.Fields(y.Sql)[0], values["SQL"])
+	}
+	if strings.HasSuffix(sentence, ",") {
+		first := strings.Fields(y.Names[slices.Min(slices.Collect(maps.Keys(y.Names)))])[0]
+		all = append(all, first, "dir/thing")
+	}
+	return all
+}

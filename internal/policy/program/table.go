@@ -12,7 +12,8 @@ import (
 
 // text is the table as it is made of data/*.yaml by a test with -update, which also checks it:
 // a line for each row, its names, a tab and the row as JSON; sets of options that rows share
-// come first, with a plus before their names.
+// come first, with a plus before their names, and what people are told of programs has a question
+// mark before it.
 //
 //go:embed table.txt
 var text string
@@ -29,6 +30,7 @@ type shelved struct {
 // table is where each name's row is.
 type table struct {
 	rows    map[string]*shelved
+	says    map[string]string // what people are told of a program, as JSON
 	options func() map[string]row
 }
 
@@ -36,12 +38,18 @@ var tables = sync.OnceValue(func() *table { return shelve(text) })
 
 func shelve(text string) *table {
 	n := strings.Count(text, "\n")
-	lines, t := make([]shelved, 0, n), &table{rows: make(map[string]*shelved, 2*n)}
+	lines, t := make([]shelved, 0, n), &table{rows: make(map[string]*shelved, 2*n), says: map[string]string{}}
 	sets := map[string]string{}
 	for line := range strings.Lines(text) {
 		names, json, _ := strings.Cut(line, "\t")
 		if set, ok := strings.CutPrefix(names, "+"); ok {
 			sets[set] = json
+			continue
+		}
+		if programs, ok := strings.CutPrefix(names, "?"); ok {
+			for name := range strings.FieldsSeq(programs) {
+				t.says[name] = json
+			}
 			continue
 		}
 		lines = append(lines, shelved{names: names, json: json})

@@ -25,6 +25,7 @@ var update = flag.Bool("update", false, "make table.txt of data/*.yaml")
 type written struct {
 	Options  map[string]row // sets of options that rows share
 	Programs map[string]row // rows by the names of the programs
+	Says     map[string][]saying
 }
 
 // made gives the text of the table that the files of data are, one for each family of programs.
@@ -35,7 +36,7 @@ func made(files fs.FS) (string, error) {
 		return "", err
 	}
 	l, families := loader{options: map[string]row{}}, map[string]written{}
-	var sets, rows []string
+	var sets, said, rows []string
 	line := func(name string, r any) string {
 		text, err := json.Marshal(r)
 		l.errs = append(l.errs, err)
@@ -49,7 +50,7 @@ func made(files fs.FS) (string, error) {
 		d := yaml.NewDecoder(bytes.NewReader(text))
 		d.KnownFields(true)
 		var f written
-		plain := struct{ Options, Programs map[string]any }{} // without what a row leaves out
+		plain := struct{ Options, Programs, Says map[string]any }{} // without what a row leaves out
 		if err := errors.Join(d.Decode(&f), yaml.Unmarshal(text, &plain)); err != nil {
 			return "", fmt.Errorf("%s: %w", path.Base(name), err)
 		}
@@ -60,6 +61,19 @@ func made(files fs.FS) (string, error) {
 			}
 			l.options[set] = r
 			sets = append(sets, line("+"+set, plain.Options[set]))
+		}
+		for programs, list := range f.Says {
+			for _, y := range list {
+				for codes, usages := range y.Says {
+					l.codes(programs, codes)
+					for usage, sentence := range usages {
+						if _, _, ok := fill(sentence, make([][]string, strings.Count(usage, " ")+1)); !ok || usage != "" && wrongUsage(usage) {
+							l.fail(programs, "the sentence %q has no such usage as %q", sentence, usage)
+						}
+					}
+				}
+			}
+			said = append(said, line("?"+programs, plain.Says[programs]))
 		}
 		for programs := range f.Programs {
 			rows = append(rows, line(programs, plain.Programs[programs]))
@@ -78,8 +92,14 @@ func made(files fs.FS) (string, error) {
 		}
 	}
 	slices.Sort(sets)
+	slices.Sort(said)
 	slices.Sort(rows)
-	return strings.Join(append(sets, rows...), ""), errors.Join(l.errs...)
+	return strings.Join(slices.Concat(sets, said, rows), ""), errors.Join(l.errs...)
+}
+
+func wrongUsage(text string) bool {
+	u := parseUsage(text)
+	return u.wrong()
 }
 
 func TestTheTableIsMadeOfItsFiles(t *testing.T) {
@@ -102,6 +122,9 @@ func TestTheTableIsWhole(t *testing.T) {
 		require.NotNil(t, RuleOf(name), name)
 	}
 	require.Greater(t, len(tab.rows), 500)
+	for name := range tab.says {
+		require.NotEmpty(t, tab.sayings(name), name)
+	}
 	broken := shelve("+s\t{\"flags\": 1}\nx\t{\"is\":\"read-only-command\",\"with\":\"s\"}\ny\t{\"is\"\nz\t{\"is\":\"read-only-command\"}\n")
 	require.Nil(t, broken.read("x"))
 	require.Nil(t, broken.read("y"))

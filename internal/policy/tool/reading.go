@@ -23,8 +23,9 @@ type Reading struct {
 	Memory
 	listed, readable bool // the params were read, and are what List says
 
-	Found finding.Set // what the call could do
-	Wants bool        // some rule looks at paths
+	Found finding.Set                          // what the call could do
+	Noted func(codes finding.Set, text string) // see workspace.Reader
+	Wants bool                                 // some rule looks at paths
 }
 
 // Memory is what one Reading can use after another.
@@ -58,7 +59,7 @@ type Params struct{ workspace.Reader }
 
 // Params makes a reader of a call's params, which adds what it finds to a set.
 func (x *Reading) Params(found *finding.Set, paths *[]workspace.File) Params {
-	return Params{workspace.Reader{Own: x.Own, Place: x.stands(), Found: found, Paths: paths}}
+	return Params{workspace.Reader{Own: x.Own, Place: x.stands(), Found: found, Paths: paths, Noted: x.Noted}}
 }
 
 // assessText looks through all strings of a call for what is R4 wherever it

@@ -16,6 +16,14 @@ import (
 
 // Address judges one URL that is read.
 func (r *Reader) Address(s string) {
+	if r.Noted == nil {
+		r.address(s)
+		return
+	}
+	r.Note(s, func() { r.address(s) })
+}
+
+func (r *Reader) address(s string) {
 	s = strings.TrimSpace(s)
 	if Loopback(s) {
 		r.Found.Add(finding.LoopbackRead)

@@ -18,6 +18,18 @@ type Reader struct {
 	Place Place
 	Paths *[]File // where paths are noted that operators' rules ask about; may be nil
 	globs int     // bytes of globs that were read; see alternatives
+
+	// Noted is told which findings come from a path, an address or a name; nil: that is not noted.
+	Noted func(codes finding.Set, text string)
+}
+
+// Note reads with read, and notes for the text what that finds. It is called only if Noted is set.
+func (r *Reader) Note(text string, read func()) {
+	before := *r.Found
+	*r.Found = finding.Set{}
+	read()
+	r.Noted(*r.Found, text)
+	*r.Found = r.Found.Or(before)
 }
 
 // PathWord makes a word of a tool's param. Agents write paths in several ways;
@@ -78,6 +90,14 @@ func (r *Reader) Name(w Word) { r.DeskPath(w) }
 
 // Read judges a path whose contents are told.
 func (r *Reader) Read(w Word) {
+	if r.Noted == nil {
+		r.read(w)
+		return
+	}
+	r.Note(w.known(), func() { r.read(w) })
+}
+
+func (r *Reader) read(w Word) {
 	if w.Text == "-" || w.Text == "" && w.Kind == Literal {
 		return
 	}
@@ -104,6 +124,14 @@ func (r *Reader) Read(w Word) {
 
 // Search judges a directory whose files are all read.
 func (r *Reader) Search(w Word) {
+	if r.Noted == nil {
+		r.search(w)
+		return
+	}
+	r.Note(w.known(), func() { r.search(w) })
+}
+
+func (r *Reader) search(w Word) {
 	r.Read(w)
 	r.Place.Resolve(w, func(file string, open bool) {
 		switch {
@@ -118,6 +146,14 @@ func (r *Reader) Search(w Word) {
 
 // Write judges a path that is created, changed or overwritten.
 func (r *Reader) Write(w Word) {
+	if r.Noted == nil {
+		r.write(w)
+		return
+	}
+	r.Note(w.known(), func() { r.write(w) })
+}
+
+func (r *Reader) write(w Word) {
 	r.DeskPath(w)
 	if w.Kind != Literal {
 		r.Found.Add(finding.DynamicPath)
@@ -209,6 +245,14 @@ func (r *Reader) Remove(w Word) {
 
 // DeskPath notes a path that is one of the desk's own files.
 func (r *Reader) DeskPath(w Word) {
+	if r.Noted == nil {
+		r.deskPath(w)
+		return
+	}
+	r.Note(w.known(), func() { r.deskPath(w) })
+}
+
+func (r *Reader) deskPath(w Word) {
 	r.Path(w)
 	d := r.Own
 	if w.Text == "" || w.Kind == Literal && !d.maybeFile(w.Text) {
@@ -241,6 +285,14 @@ func (r *Reader) deskOpen(w Word) bool {
 
 // DeskTree notes a path that has one of the desk's own files below it.
 func (r *Reader) DeskTree(w Word) {
+	if r.Noted == nil {
+		r.deskTree(w)
+		return
+	}
+	r.Note(w.known(), func() { r.deskTree(w) })
+}
+
+func (r *Reader) deskTree(w Word) {
 	r.Place.Resolve(w, func(file string, open bool) {
 		if !open && r.Own.Below(file, w.Kind == Pattern) {
 			r.Found.Add(finding.TouchesDesk)

@@ -34,6 +34,14 @@ type Word struct {
 	Sample string
 }
 
+// known gives the text of a word that is not computed; the empty text otherwise.
+func (w Word) known() string {
+	if w.Kind == Computed {
+		return ""
+	}
+	return w.Text
+}
+
 // MayBeOption reports whether the word could start with a dash when it runs.
 func (w Word) MayBeOption() bool {
 	switch w.Kind {

@@ -1,0 +1,464 @@
+package program
+
+import (
+	"encoding/json"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"approvalbot/internal/policy/command"
+	"approvalbot/internal/policy/finding"
+	"approvalbot/internal/policy/words"
+	"approvalbot/internal/policy/workspace"
+)
+
+// saying is a way to say what some subcommands of a program do to what they name. It is for people, in place of the
+// words of a finding, and judges nothing. Of a command with an option that is not listed, with a computed word, with
+// an option given twice whose value is said, or with other operands than a usage has, nothing is said.
+//
+// A usage is what a command has besides options that are listed, separated by blanks:
+//
+//	delete|rm   an operand that is one of these words
+//	%           any operand: the sentence names it
+//	+           some operands, at most six: the sentence names each
+//	@ @+        the same for paths, which may be globs
+//	of=%        the operand that begins so, anywhere: the sentence names the rest; "bs=" may be given and is not named
+//	-D|--force  an option, one of these, which must be given
+//	--          the end of options, which must be marked here
+//	...         all words that follow, as one: a command that is run elsewhere
+//	SQL         a statement of SQL that changes one table: what it does comes before the sentence
+//
+// A sentence has %s for each of what the usage names, in this order, or %1, %2 in another one. One that ends in a comma
+// is said only with a name that an option gives.
+type saying struct {
+	Example string                       // words of a command of which it says something, for the tests; empty: they make one of the usage
+	First   bool                         // options stand before all operands
+	OneDash bool                         // long options have one dash or two
+	Quiet   string                       // options that change nothing of what is said
+	Takes   string                       // the same, with a value
+	Sql     string                       // options whose value is the usage's SQL
+	Names   map[string]string            // what options add that names the object, with %s for their value: options
+	With    map[string]string            // what else options add to the sentence, with %s for their value or without one
+	Says    map[string]map[string]string // codes, of which it is said in place of the worst that is found: usages, and their sentences
+}
+
+// maxNamed is how many things a sentence names. With more, one could be overlooked.
+const maxNamed = 6
+
+// Sentence is half a sentence about a command, with %s for each of its words in Of.
+type Sentence struct {
+	Code finding.Code // in place of whose words it is said
+	Does string
+	Of   []string
+}
+
+// Says gives what people are told of a command, its name first, in place of the words of codes that were found of it:
+// for each code one sentence at most. There is none if the table has no form that is sure to fit.
+func Says(args []workspace.Word, codes finding.Set) (said []Sentence) {
+	name := args[0].Text
+	if i := strings.LastIndexByte(name, '/'); i >= 0 && ProgramDirs.Has(name[:i]) {
+		name = name[i+1:]
+	}
+	if args[0].Kind != workspace.Literal || codes.Has(finding.ProgramByPath) {
+		return nil
+	}
+	for _, y := range tables().sayings(name) {
+		for _, names := range slices.Sorted(maps.Keys(y.Says)) {
+			c, found := worstOf(names, codes)
+			other := func(s Sentence) bool { return s.Code == c }
+			if !found || slices.ContainsFunc(said, other) {
+				continue
+			}
+			if s, ok := y.best(y.Says[names], args[1:]); ok {
+				s.Code = c
+				said = append(said, s)
+			}
+		}
+	}
+	return said
+}
+
+// best gives the sentence of the usage that fits with the most words of its own.
+func (y *saying) best(usages map[string]string, args []workspace.Word) (best Sentence, ok bool) {
+	most := -1
+	for _, usage := range slices.Sorted(maps.Keys(usages)) {
+		own := 0
+		for part := range strings.FieldsSeq(usage) {
+			if !captures(part) {
+				own++
+			}
+		}
+		if own <= most {
+			continue
+		}
+		if s, fits := y.fits(usage, usages[usage], args); fits {
+			best, ok, most = s, true, own
+		}
+	}
+	return best, ok
+}
+
+// captures reports a part of a usage that is none of the program's own words.
+func captures(part string) bool { return words.Any(part, "%", "+", "@", "@+", "...", "SQL") }
+
+// worstOf gives the worst of the named codes that was found.
+func worstOf(names string, codes finding.Set) (finding.Code, bool) {
+	var named finding.Set
+	for n := range strings.FieldsSeq(names) {
+		if c, ok := finding.Named(n); ok {
+			named.Add(c)
+		}
+	}
+	list := named.And(codes).List(nil)
+	if len(list) == 0 {
+		return 0, false
+	}
+	return list[0], true
+}
+
+// sayings gives what is said of a program.
+func (t *table) sayings(name string) []saying {
+	var list []saying
+	if json.Unmarshal([]byte(t.says[name]), &list) != nil {
+		return nil
+	}
+	return list
+}
+
+// spec is the options that a saying knows, and those that a usage needs.
+func (y *saying) spec(needs []string) *command.Spec {
+	sp := &command.Spec{Strict: true, Posix: y.First, Long: map[string]bool{}}
+	add := func(list string, takes bool) {
+		letters, long := shortNames(list, y.OneDash)
+		for _, l := range letters {
+			switch {
+			case strings.Contains(sp.Flags+sp.Values, l):
+			case takes:
+				sp.Values += l
+			default:
+				sp.Flags += l
+			}
+		}
+		for _, l := range long {
+			if _, twice := sp.Long[l]; !twice {
+				sp.Long[l] = takes
+			}
+		}
+	}
+	add(y.Takes, true)
+	add(y.Sql, true)
+	for clause, options := range y.clauses() {
+		add(options, strings.Contains(clause, "%s"))
+	}
+	add(y.Quiet, false)
+	for _, options := range needs {
+		add(strings.ReplaceAll(options, "|", " "), false)
+	}
+	return sp
+}
+
+// clauses are all that options add to sentences.
+func (y *saying) clauses() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for _, m := range [...]map[string]string{y.Names, y.With} {
+			for clause, options := range m {
+				if !yield(clause, options) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (y *saying) lists(options, option string) bool {
+	letters, long := shortNames(options, y.OneDash)
+	return option != "" && (slices.Contains(letters, option) || slices.Contains(long, option))
+}
+
+// usage is a usage as it is compared with a command.
+type usage struct {
+	operands []string
+	keys     []string // operands that begin so
+	needs    []string // options
+	end      int      // how many operands there are before the end of options; -1: that is not marked
+}
+
+func parseUsage(text string) usage {
+	u := usage{end: -1}
+	for part := range strings.FieldsSeq(text) {
+		switch {
+		case part == "--":
+			u.end = len(u.operands)
+		case part[0] == '-':
+			u.needs = append(u.needs, part)
+		case strings.Contains(part, "="):
+			u.keys = append(u.keys, part)
+		default:
+			u.operands = append(u.operands, part)
+		}
+	}
+	return u
+}
+
+// wrong reports a usage in which words follow those that are all the rest, or are of a number left open twice.
+func (u *usage) wrong() bool {
+	open := 0
+	for i, part := range u.operands {
+		if words.Any(part, "+", "@+", "...") {
+			open++
+		}
+		if part == "..." && i < len(u.operands)-1 {
+			return true
+		}
+	}
+	return open > 1
+}
+
+// given is a command as a saying reads it.
+type given struct {
+	operands   []workspace.Word
+	rest       []string // behind the operands
+	statements []workspace.Word
+	options    []string
+	clauses    []string
+	values     []string // of the clauses
+	named      bool     // one of them names the object
+	end        int      // how many operands there were before the end of options; -1: it is not marked
+}
+
+// read reads the words of a command behind the program's name.
+func (y *saying) read(u usage, args []workspace.Word) (g given, ok bool) {
+	var x command.Call
+	g.end = -1
+	c := x.Scanner(y.spec(u.needs), args)
+	for t, more := c.Next(); more; t, more = c.Next() {
+		if c.Ended && g.end < 0 {
+			g.end = len(g.operands)
+		}
+		switch {
+		case t.Option != "":
+			if !y.option(u, &g, t) {
+				return g, false
+			}
+		case u.runs(len(g.operands)):
+			return g, g.runs(c.Rest(), u.end >= 0) && x.Found == finding.Set{}
+		case y.First && t.Word.MayBeOption():
+			return g, false // as -1 for all processes
+		default:
+			g.operands = append(g.operands, t.Word)
+			if rest := c.Rest()[1:]; u.end < 0 && len(rest) > 0 && u.runs(len(g.operands)) {
+				script := u.operands[len(g.operands)-1] == "@"
+				return g, g.runs(rest, script) && x.Found == finding.Set{} // its options are not this program's
+			}
+		}
+	}
+	return g, x.Found == finding.Set{}
+}
+
+// runs reports whether all words from the operand of that index on are a command of their own.
+func (u *usage) runs(i int) bool { return i < len(u.operands) && u.operands[i] == "..." }
+
+// runs takes the words of a command of its own, or of what a script is given. A command begins with no option: some
+// programs read one there for themselves.
+func (g *given) runs(all []workspace.Word, script bool) bool {
+	for _, w := range all {
+		if w.Kind != workspace.Literal {
+			return false
+		}
+		g.rest = append(g.rest, Quoted(w.Text))
+	}
+	return script && !all[0].Is("--") || !all[0].MayBeOption()
+}
+
+// option notes an option. It reports false if nothing can be said of the command then.
+func (y *saying) option(u usage, g *given, t command.Token) bool {
+	if strings.HasPrefix(t.Word.Text, "=") {
+		return false // of -n=x it is the program's own how it reads that
+	}
+	g.options = append(g.options, t.Option)
+	if y.lists(y.Sql, t.Option) {
+		g.statements = append(g.statements, t.Word)
+		return t.Value
+	}
+	for clause, options := range y.clauses() {
+		if !y.lists(options, t.Option) {
+			continue
+		}
+		takes, again := strings.Contains(clause, "%s"), slices.Contains(g.clauses, clause)
+		needed := func(some string) bool { return y.lists(strings.ReplaceAll(some, "|", " "), t.Option) }
+		switch {
+		case !takes && t.Value: // as in --force=false
+			return false
+		case !takes && (again || slices.ContainsFunc(u.needs, needed)):
+			return true
+		case takes && (again || !t.Value || t.Word.Kind != workspace.Literal || t.Word.Text == ""):
+			return false // which of two counts, the program knows
+		case takes:
+			g.values = append(g.values, t.Word.Text)
+		}
+		_, names := y.Names[clause]
+		g.clauses, g.named = append(g.clauses, clause), g.named || names
+		return true
+	}
+	return !t.Value || strings.Contains(y.spec(nil).Values, t.Option) || y.spec(nil).Long[t.Option]
+}
+
+// fits makes the sentence of a command that is written as the usage says.
+func (y *saying) fits(text, sentence string, args []workspace.Word) (s Sentence, ok bool) {
+	if y.OneDash {
+		args = dashes(args)
+	}
+	u := parseUsage(text)
+	g, ok := y.read(u, args)
+	if !ok || u.end >= 0 && g.end != u.end {
+		return s, false
+	}
+	for _, some := range u.needs {
+		isGiven := func(o string) bool { return y.lists(strings.ReplaceAll(some, "|", " "), o) }
+		if !slices.ContainsFunc(g.options, isGiven) {
+			return s, false
+		}
+	}
+	named, ok := u.names(&g)
+	if !ok {
+		return s, false
+	}
+	last := len(u.operands) - 1
+	if byWord := last >= 0 && u.operands[last] == "SQL"; byWord || y.Sql != "" {
+		if byWord {
+			g.statements = append(g.statements, g.operands[last])
+			named = named[:len(named)-1]
+		}
+		if len(g.statements) != 1 || g.statements[0].Kind != workspace.Literal {
+			return s, false
+		}
+		does, table, ok := ChangesTable(g.statements[0].Text)
+		if !ok {
+			return s, false
+		}
+		sentence, named = does+sentence, append([][]string{{table}}, named...)
+	}
+	if s.Does, s.Of, ok = fill(sentence, named); !ok || strings.HasSuffix(sentence, ",") != (g.named && len(y.Names) > 0) {
+		return s, false
+	}
+	for i, clause := range g.clauses {
+		if i > 0 {
+			s.Does += ","
+		}
+		s.Does += " " + clause
+	}
+	s.Of = append(s.Of, g.values...)
+	return s, true
+}
+
+// names gives what the usage names among the operands of a command.
+func (u *usage) names(g *given) (named [][]string, ok bool) {
+	parts, operands := u.operands, g.operands
+	if len(g.rest) > 0 {
+		parts = parts[:len(parts)-1]
+	}
+	keyed, operands, ok := u.keyed(operands)
+	if !ok {
+		return nil, false
+	}
+	for i, part := range parts {
+		left := len(operands) - (len(parts) - i - 1) // for this part
+		switch {
+		case part == "...", left < 1:
+			return nil, false
+		case part != "+" && part != "@+":
+			left = 1
+		case left > maxNamed:
+			return nil, false
+		}
+		var all []string
+		for _, w := range operands[:left] {
+			glob := w.Kind == workspace.Pattern && part[0] != '@'
+			if glob || w.Kind == workspace.Computed || w.Split || !named1(w.Text) {
+				return nil, false
+			}
+			all = append(all, w.Text)
+		}
+		operands = operands[left:]
+		if captures(part) {
+			named = append(named, all)
+		} else if !slices.Contains(strings.Split(part, "|"), all[0]) {
+			return nil, false
+		}
+	}
+	if len(g.rest) > 0 {
+		named = append(named, []string{strings.Join(g.rest, " ")})
+	}
+	return append(named, keyed...), len(operands) == 0
+}
+
+// named1 reports a word that names something by itself: neither what comes in a command's input nor what another
+// command fills in, and no package whose sign at the end means the opposite.
+func named1(w string) bool {
+	signed := strings.HasSuffix(w, "-") || strings.HasSuffix(w, "+") && !strings.HasSuffix(w, "++")
+	return w != "" && !signed && !strings.Contains(w, "{}")
+}
+
+// keyed takes the operands out that begin with one of the usage's keys, each once.
+func (u *usage) keyed(operands []workspace.Word) (named [][]string, others []workspace.Word, ok bool) {
+	others = slices.Clone(operands)
+	for _, key := range u.keys {
+		name, wanted := strings.CutSuffix(key, "%")
+		begins := func(w workspace.Word) bool { return strings.HasPrefix(w.Text, name) }
+		i := slices.IndexFunc(others, begins)
+		if i < 0 && wanted {
+			return nil, nil, false
+		}
+		if i < 0 {
+			continue
+		}
+		w := others[i]
+		others = slices.Delete(others, i, i+1)
+		if w.Kind != workspace.Literal || w.Text == name || slices.ContainsFunc(others, begins) {
+			return nil, nil, false
+		}
+		if wanted {
+			named = append(named, []string{w.Text[len(name):]})
+		}
+	}
+	return named, others, true
+}
+
+// fill puts what is named into a sentence: a %s for each word.
+func fill(sentence string, named [][]string) (does string, of []string, ok bool) {
+	next := 0
+	var out strings.Builder
+	for {
+		before, after, found := strings.Cut(sentence, "%")
+		out.WriteString(before)
+		if !found {
+			return out.String(), of, true
+		}
+		if after == "" {
+			return "", nil, false
+		}
+		at := next
+		if n, err := strconv.Atoi(after[:1]); err == nil {
+			at = n - 1
+		} else {
+			next++
+		}
+		if at < 0 || at >= len(named) {
+			return "", nil, false
+		}
+		for i, w := range named[at] {
+			switch {
+			case i == 0:
+			case i == len(named[at])-1:
+				out.WriteString(" and ")
+			default:
+				out.WriteString(", ")
+			}
+			out.WriteString("%s")
+			of = append(of, w)
+		}
+		sentence = after[1:]
+	}
+}
