@@ -117,6 +117,9 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	case len(rt.Events) == 0:
 		return deny("approvalbot hook cannot answer %s: %s", rt.Title, rt.Traps[0])
 	}
+	if rt.KillsHooks {
+		leaveGroup()
+	}
 	until := rt.Limit.Until(time.Now(), f.Limit)
 	body, err := within(ctx, until, errStdin, func() ([]byte, error) { return readStdin(s.Stdin) })
 	if err != nil {
