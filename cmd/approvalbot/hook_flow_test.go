@@ -188,6 +188,21 @@ func TestAdversary_H4_AnEndedHookWithdraws(t *testing.T) {
 	}
 }
 
+// Cline's body names the repository, and its commands run in the folder in which it starts the hook: the yes is for that.
+func TestHookFlow_ClineRunsWhereItsHookRuns(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	cmd := exec.Command("approvalbot", r.hookArgs(r.url, "cline", "PreToolUse")...)
+	cmd.Dir = t.TempDir()
+	h := r.started(cmd, `{"hookName":"tool_call","taskId":"s1","workspaceRoots":["/work/repository"],
+		"tool_call":{"id":"call_1","name":"run_commands","input":{"commands":["npm publish"]}}}`)
+	a := r.askedAs("call_1")
+	require.Equal(t, cmd.Dir, *a.Bind.Workdir)
+	r.tap(r.alice, r.group, r.card(a).ID, "Allow once")
+	_, out := h.output(t)
+	require.Equal(t, "{}", out)
+}
+
 // A runtime that kills its hooks' process group as it ends, as Qwen Code does, leaves nobody who could tell the hook:
 // it is in a group of its own, and sees that the shell before it has gone.
 func TestHookFlow_AKilledGroupWithdraws(t *testing.T) {

@@ -143,6 +143,12 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	if err != nil {
 		return s.answer(e.Deny(c, hook.Failed(err)))
 	}
+	if c.Here {
+		c.Workdir, err = os.Getwd()
+		if err != nil {
+			return s.answer(e.Deny(c, "the hook cannot tell in which directory the call would run, so it was not allowed"))
+		}
+	}
 	if e.Phase != hook.After {
 		c.From = place(ctx, c.Workdir, c.From)
 	}
