@@ -188,6 +188,42 @@ func TestAdversary_H4_AnEndedHookWithdraws(t *testing.T) {
 	}
 }
 
+// Cline's body names the repository, and its commands run in the folder in which it starts the hook: the yes is for that.
+func TestHookFlow_ClineRunsWhereItsHookRuns(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	cmd := exec.Command("approvalbot", r.hookArgs(r.url, "cline", "PreToolUse")...)
+	cmd.Dir = t.TempDir()
+	h := r.started(cmd, `{"hookName":"tool_call","taskId":"s1","workspaceRoots":["/work/repository"],
+		"tool_call":{"id":"call_1","name":"run_commands","input":{"commands":["npm publish"]}}}`)
+	a := r.askedAs("call_1")
+	require.Equal(t, cmd.Dir, *a.Bind.Workdir)
+	r.tap(r.alice, r.group, r.card(a).ID, "Allow once")
+	_, out := h.output(t)
+	require.Equal(t, "{}", out)
+}
+
+// A runtime that kills its hooks' process group as it ends, as Qwen Code does, leaves nobody who could tell the hook:
+// it is in a group of its own, and sees that the shell before it has gone.
+func TestHookFlow_AKilledGroupWithdraws(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for i, program := range []string{"approvalbot hook", "approvalbot-hook"} {
+		id := fmt.Sprint("call_", i)
+		body := fmt.Sprintf(`{"session_id":"s1","hook_event_name":"PreToolUse","tool_name":"run_shell_command","tool_call_id":%q,
+			"tool_input":{"command":"npm%d publish"}}`, id, i)
+		// Qwen Code starts a shell that leads a session; what that starts in the background would read /dev/null.
+		shell := exec.Command("sh", append([]string{"-c", program + ` "$@"; exit 2`, "sh"}, r.hookArgs(r.url, "qwen-code", "PreToolUse")[1:]...)...)
+		shell.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		h := r.started(shell, body)
+		card := r.card(r.askedAs(id))
+		require.NoError(t, syscall.Kill(-h.Process.Pid, syscall.SIGKILL))
+		_, err := h.Process.Wait()
+		require.NoError(t, err)
+		r.settled(r.group, card.ID, "ithdrawn")
+	}
+}
+
 // As install writes it, a hook stands behind a shell: its answer passes as it is, and it
 // ends with the runtime behind that shell.
 func TestHookFlow_BehindTheShellThatInstallWrites(t *testing.T) {

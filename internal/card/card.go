@@ -199,7 +199,7 @@ func Of(a approval.Approval, payload []Fact, r Reader) Card {
 	odd := display.Lookalikes(text, maxWarnings)
 	c := Card{
 		Code: a.Code, Status: a.Status, Risk: a.Assessment.RiskClass, Why: RiskText(a), Claims: claims(a),
-		From: FromText(a.Context.From), Warnings: warnings(a, odd), Details: details(a), State: state(a, r),
+		From: FromText(a.Context.From), Warnings: warnings(a, odd), Details: details(people.AsOfNow(a, r.People)), State: state(a, r),
 	}
 	if said := retryWithdrawnText(a, r.People); said != "" {
 		c.Claims = append(c.Claims, "denied the retry because: “"+Clipped(display.Safe(said), maxClaim)+"”")

@@ -26,6 +26,7 @@ type Call struct {
 	Params  json.RawMessage // a JSON object: what would run, without words about it
 	Session string          // empty: the body names none
 	Workdir string          // likewise
+	Here    bool            // the call runs where its hook was started, which the body does not say
 	ID      string          // likewise, of the call
 	Prompt  string          // likewise, of the user's words that led to the call
 

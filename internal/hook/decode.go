@@ -227,5 +227,6 @@ func clinePreToolUse(raw []byte) (Call, error) {
 	in := b.within("tool_call")
 	c.Tool, c.Params, c.ID = in.named("name"), in.object("input"), in.text("id")
 	c.replaceable = clineTools.Has(c.Tool)
+	c.Here = true // workspaceRoots is the repository around it
 	return b.and(in).decoded(c)
 }

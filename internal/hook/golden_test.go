@@ -74,7 +74,7 @@ func TestGolden(t *testing.T) {
 		"copilot-cli-1.0.102-permissionRequest-command.json": {Unheard: "GitHub Copilot CLI", Tool: "bash", Params: command("mv build build.old"),
 			Session: "0bfd8637-39d2-44f7-af39-6d25e301306c"},
 		"cline-3.0.65-PreToolUse-file.json": {Tool: "run_commands", Params: json.RawMessage(`{"commands":["mv build build.old"]}`), ID: "call_5ab85e3b31cc40e7",
-			Session: "conv_1795359027978_4yqvrvo", replaceable: true},
+			Session: "conv_1795359027978_4yqvrvo", Here: true, replaceable: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, c := readCapture(t, name)

@@ -22,6 +22,8 @@ type Runtime struct {
 	// It types into running programs without asking a hook, and its bodies do not say which
 	// command has a terminal.
 	HidesTyping bool
+	// KillsHooks says that it kills its hooks' process group when it ends, so that a hook in it hears nothing of that.
+	KillsHooks bool
 	// Notes is by what its model reads what a person says with a yes, in the first of its ways; empty: by nothing.
 	Notes   string
 	Managed bool // it has a managed file that no repository's file can switch off

@@ -135,7 +135,7 @@ func geminiCLI() Runtime {
 
 func qwenCode() Runtime {
 	return Runtime{
-		Name: "qwen-code", Aliases: []string{"qwen"}, Title: "Qwen Code", Tested: "0.24.4",
+		Name: "qwen-code", Aliases: []string{"qwen"}, Title: "Qwen Code", Tested: "0.24.4", KillsHooks: true,
 		Notes: "`additionalContext` of `PostToolUse`, at the end of the result",
 		Ways: []Way{
 			{ACP, "", "no limit: the only way in for people who take longer than a minute"},
@@ -160,6 +160,7 @@ func qwenCode() Runtime {
 		Limit: Limit{Default: time.Minute, Hard: time.Minute, Unit: time.Millisecond},
 		Traps: []string{
 			`After 60 s the call runs, whatever timeout says.`,
+			`When it ends while no hook waits, as between a call and its repeat, the card stays until it expires.`,
 			`allow only means "not blocked": Qwen's own permission step still comes.`,
 			`timeout of a command hook is in milliseconds, of an HTTP hook in seconds.`,
 			`A repository's settings can switch the hook off (disableAllHooks).`,

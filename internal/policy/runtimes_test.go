@@ -28,6 +28,26 @@ func TestRuntimesTools_T30(t *testing.T) {
 		require.Equal(t, cells[3], j.Outcome.String(), "%s: %v", line, j.Assessment.ReasonCodes)
 	}
 	// What would make more of a quiet tool than its source has asks all the same.
+	for _, c := range [][2]string{
+		{"editor", `{"path":"/etc/passwd","new_text":"x"}`}, {"editor", `{"path":"a.go","new_text":"x","command":"create"}`},
+		{"editor", `{"path":"a.go","new_text":"x","then":1}`}, {"editor", `{"path":["a.go","/etc/passwd"],"new_text":"x"}`}, {"editor", `{"new_text":"x"}`},
+		{"editor", `{"path":{"uri":"a.go"},"new_text":"x"}`}, {"editor", `{"path":".cline/hooks/PreToolUse","new_text":"x"}`},
+		{"editor", `{"path":"a.go","new_text":"x","old_text":{"command":"ls"}}`}, {"editor", `{"command":"view","path":"a.go"}`},
+		{"search_codebase", `{"queries":["-uue."]}`}, {"search_codebase", `{"queries":["frobnicate","--pre=x"]}`}, {"search_codebase", `{"queries":"."}`},
+		{"search_codebase", `{"queries":["frobnicate"],"path":"src"}`}, {"search_codebase", `{"queries":["frobnicate"],"hidden":1}`},
+		{"search_codebase", `{"queries":["api_key"]}`}, {"search_codebase", `{"queries":[{"path":"/etc"}]}`}, {"search_codebase", `{"pattern":"frobnicate"}`},
+		{"fetch_web_content", `{"requests":[{"url":"http://169.254.169.254/latest","prompt":"x"}]}`}, {"fetch_web_content", `{"requests":"https://example.com"}`},
+		{"fetch_web_content", `{"requests":[{"url":"https://example.com","prompt":"x"},{"url":"http://169.254.169.254/x","prompt":"x"}]}`},
+		{"fetch_web_content", `{"requests":[{"url":"https://example.com","prompt":"x","method":"POST"}]}`},
+		{"fetch_web_content", `{"requests":[{"url":"https://example.com","prompt":"x","headers":{"a":"b"}}]}`},
+		{"fetch_web_content", `{"requests":[{"url":"https://example.com","prompt":"x"}],"proxy":"x"}`},
+		{"fetch_web_content", `{"requests":[{"url":"file:///root/.ssh/id_rsa","prompt":"x"}]}`}, {"web_fetch", `{"requests":[{"url":"https://example.com"}]}`},
+		{"team_status", `{"path":"/etc/passwd"}`}, {"team_task", `{"action":"list","cwd":"/"}`}, {"team_cleanup", `{"team":"x"}`}, {"team_await_runs", `{"then":"ls"}`},
+		{"team_mission_log", `{"kind":"done","summary":"x","file":"/etc/passwd"}`}, {"mcp__x__editor", `{"path":"a.go","new_text":"x"}`},
+	} {
+		j := judge(e, approval.Call{ToolName: c[0], Params: json.RawMessage(c[1]), AgentID: "main"})
+		require.NotEqual(t, approval.OutcomeAllow, j.Outcome, "%s %v", c, j.Assessment.ReasonCodes)
+	}
 	for tool, params := range map[string]string{
 		"update_topic": `{"title":"x","file_path":"/etc/passwd"}`, "ReportFindings": `{"findings":[],"url":"https://x.org"}`,
 		"list_agents": `{"command":"ls"}`, "session_sql": `{"query":"SELECT 1"}`,

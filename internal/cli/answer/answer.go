@@ -117,6 +117,9 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	case len(rt.Events) == 0:
 		return deny("approvalbot hook cannot answer %s: %s", rt.Title, rt.Traps[0])
 	}
+	if rt.KillsHooks {
+		leaveGroup()
+	}
 	until := rt.Limit.Until(time.Now(), f.Limit)
 	body, err := within(ctx, until, errStdin, func() ([]byte, error) { return readStdin(s.Stdin) })
 	if err != nil {
@@ -139,6 +142,12 @@ func run(ctx context.Context, s Streams, f Flags, words []string) (code int) {
 	desk, err := within(ctx, until, errFile, func() (*api.Client, error) { return f.Connect() })
 	if err != nil {
 		return s.answer(e.Deny(c, hook.Failed(err)))
+	}
+	if c.Here {
+		c.Workdir, err = os.Getwd()
+		if err != nil {
+			return s.answer(e.Deny(c, "the hook cannot tell in which directory the call would run, so it was not allowed"))
+		}
 	}
 	if e.Phase != hook.After {
 		c.From = place(ctx, c.Workdir, c.From)

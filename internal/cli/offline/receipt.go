@@ -2,6 +2,7 @@ package offline
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"approvalbot/internal/approval"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/cli/show"
 	"approvalbot/internal/config"
@@ -69,7 +71,7 @@ func verifyReceipt(ctx context.Context, a *app.App, receipt string, v receiptChe
 	if err != nil {
 		return err
 	}
-	want := v.fingerprint
+	want, notes := v.fingerprint, noted{}
 	if v.params != "" {
 		call, err := readInput(a, v.params)
 		if err != nil {
@@ -77,6 +79,9 @@ func verifyReceipt(ctx context.Context, a *app.App, receipt string, v receiptChe
 		}
 		if want, err = proof.FingerprintCall([]byte(call)); err != nil {
 			return err
+		}
+		if err := json.Unmarshal([]byte(call), &notes); err != nil {
+			return fmt.Errorf("the call's notes cannot be read: %w", err)
 		}
 	}
 	if receipt == "-" {
@@ -89,11 +94,22 @@ func verifyReceipt(ctx context.Context, a *app.App, receipt string, v receiptChe
 	if err != nil {
 		return err
 	}
+	if notes.Notes != nil && proof.NotesHash(*notes.Notes) != r.NotesHash {
+		return errors.New("the receipt is for other notes than the call's file has: trust none of them")
+	}
 	if a.JSON {
 		return a.PrintJSON(r)
 	}
 	printReceipt(a, r)
+	if r.NotesHash != "" && notes.Notes == nil {
+		fmt.Fprintln(a.Plain(), "People's notes were given with it, which were not checked: the call's file has none.")
+	}
 	return nil
+}
+
+// noted is what a call's file says of people's notes; nil: nothing.
+type noted struct {
+	Notes *[]approval.Note `json:"notes"`
 }
 
 func printReceipt(a *app.App, r proof.Receipt) {

@@ -121,9 +121,13 @@ func (m *Model) chat(w http.ResponseWriter, body object) {
 
 // responses answers POST /v1/responses.
 func (m *Model) responses(w http.ResponseWriter, body object) {
-	tools := map[string]object{}
+	tools, spaces := map[string]object{}, map[string]string{}
 	for _, t := range list(body["tools"]) {
 		name := text(member(t, "name"))
+		for _, inner := range list(member(t, "tools")) { // of a namespace, whose name comes before theirs
+			schema, _ := member(inner, "parameters").(object)
+			tools[name+text(member(inner, "name"))], spaces[name+text(member(inner, "name"))] = schema, name
+		}
 		if name == "" {
 			name = text(member(t, "type"))
 		}
@@ -145,6 +149,9 @@ func (m *Model) responses(w http.ResponseWriter, body object) {
 		item = object{
 			"type": "function_call", "id": "fc_" + t.id, "call_id": "call_" + t.id, "name": t.tool,
 			"arguments": t.argsText(), "status": "completed",
+		}
+		if space := spaces[t.tool]; space != "" {
+			item["namespace"], item["name"] = space, strings.TrimPrefix(t.tool, space)
 		}
 	}
 	answer := object{

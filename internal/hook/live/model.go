@@ -20,10 +20,19 @@ type Model struct {
 	Args    map[string]any // arguments beside the command; of Tool all of them
 	Saw     func([]byte)   // is given each request; nil: nothing is
 	Repeat  int            // how often it asks again after a result; 0: never
+	Before  []Use          // what it asks for before its command, in order and once each: agents ask on from there
 
 	mu    sync.Mutex
+	begun int // of Before
 	calls int
 	read  []string
+}
+
+// Use is one use of a tool that the runtime offers.
+type Use struct {
+	Tool  string
+	Args  map[string]any
+	Given func(last string) map[string]any // the arguments by the last result; nil: Args
 }
 
 // Calls is how many tool calls the model has asked for.
@@ -44,7 +53,7 @@ func (m *Model) Read() []string {
 func (m *Model) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.calls, m.read = 0, nil
+	m.calls, m.read, m.begun = 0, nil, 0
 }
 
 // maxBody bounds what the model reads of one request.
@@ -118,6 +127,14 @@ func (m *Model) next(tools map[string]object, results []any) turn {
 		m.read = append(m.read, plainText(r))
 	}
 	id := fmt.Sprintf("%016x", m.calls+1)
+	if m.offersNext(tools) {
+		use := m.Before[m.begun]
+		if use.Given != nil && len(results) > 0 {
+			use.Args = use.Given(plainText(results[len(results)-1]))
+		}
+		m.begun, m.calls = m.begun+1, m.calls+1
+		return turn{tool: use.Tool, args: use.Args, id: id}
+	}
 	wanted := shells
 	if m.Tool != "" {
 		wanted = []string{m.Tool}
@@ -138,6 +155,15 @@ func (m *Model) next(tools map[string]object, results []any) turn {
 		last = plainText(results[len(results)-1])
 	}
 	return turn{id: id, text: "FINAL: " + last[:min(len(last), 600)]}
+}
+
+// offersNext reports whether what comes before the command goes on with one of these tools.
+func (m *Model) offersNext(tools map[string]object) bool {
+	if m.begun == len(m.Before) {
+		return false
+	}
+	_, offered := tools[m.Before[m.begun].Tool]
+	return offered
 }
 
 // arguments are the command as the tool's schema wants it, and something harmless for

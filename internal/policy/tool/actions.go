@@ -47,22 +47,26 @@ var actionTools = sync.OnceValue(func() map[string]action {
 		"sessionsspawn": {"runtime", actions(map[finding.Code]string{finding.HarmlessTool: "subagent"}), finding.ControlsAgent},
 		"subagents": {"action", actions(map[finding.Code]string{finding.HarmlessTool: "list info log",
 			finding.StopsProcess: "kill"}), finding.FeedsProcess},
-		"writestdin":     {"", nil, finding.FeedsProcess},
-		"sendinput":      {"", nil, finding.FeedsProcess},
-		"writebash":      {"", nil, finding.FeedsProcess},
-		"sendkeys":       {"", nil, finding.FeedsProcess},
-		"sendtoterminal": {"", nil, finding.FeedsProcess},
-		"writetoprocess": {"", nil, finding.FeedsProcess},
-		"terminalinput":  {"", nil, finding.FeedsProcess},
-		"croncreate":     {"", nil, finding.ChangesSchedule},
-		"crondelete":     {"", nil, finding.ChangesSchedule},
-		"schedulewakeup": {"", nil, finding.ChangesSchedule},
-		"codeexecution":  {"", nil, finding.InterpreterCode},
-		"jsrepl":         {"", nil, finding.InterpreterCode},
-		"enterworktree":  {"", nil, finding.LocalGit},
-		"exitworktree":   {"action", actions(map[finding.Code]string{finding.HarmlessTool: "keep"}), finding.GitDiscards},
-		"savememory":     {"", nil, finding.WritesStartup},
-		"updatememory":   {"", nil, finding.WritesStartup},
+		"writestdin":        {"", nil, finding.FeedsProcess},
+		"sendinput":         {"", nil, finding.FeedsProcess},
+		"writebash":         {"", nil, finding.FeedsProcess},
+		"sendkeys":          {"", nil, finding.FeedsProcess},
+		"sendtoterminal":    {"", nil, finding.FeedsProcess},
+		"writetoprocess":    {"", nil, finding.FeedsProcess},
+		"terminalinput":     {"", nil, finding.FeedsProcess},
+		"croncreate":        {"", nil, finding.ChangesSchedule},
+		"crondelete":        {"", nil, finding.ChangesSchedule},
+		"schedulewakeup":    {"", nil, finding.ChangesSchedule},
+		"codeexecution":     {"", nil, finding.InterpreterCode},
+		"jsrepl":            {"", nil, finding.InterpreterCode},
+		"enterworktree":     {"", nil, finding.LocalGit},
+		"exitworktree":      {"action", actions(map[finding.Code]string{finding.HarmlessTool: "keep"}), finding.GitDiscards},
+		"savememory":        {"", nil, finding.WritesStartup},
+		"teamspawnteammate": {"", nil, finding.StartsAgent}, // Cline's: what a teammate is told goes into its next turn
+		"teamruntask":       {"", nil, finding.StartsAgent},
+		"teamsendmessage":   {"", nil, finding.FeedsProcess},
+		"teambroadcast":     {"", nil, finding.FeedsProcess},
+		"updatememory":      {"", nil, finding.WritesStartup},
 	}
 })
 
@@ -166,6 +170,15 @@ var quietTakes = sync.OnceValue(func() map[string]*lazy.Set {
 		"updategoal": lazy.Words("status reason"), "listagents": lazy.Words("includecompleted scope"),
 		"reportfindings": lazy.Words("level findings"), "waitformcpservers": lazy.Words("servers"), "listbash": none,
 		"readagent": lazy.Words("agentid wait timeout sinceturn"), "fetchcopilotclidocumentation": none,
+		"spawnagent": lazy.Words("message items input path forkcontext agenttype model reasoningeffort systemprompt task"),
+		"teamstatus": none, "teamcleanup": none, "teamlistoutcomes": none, "teamlistruns": lazy.Words("status agentid includecompleted"),
+		"teamtask":      lazy.Words("action title description dependson assignee status taskid summary reason"),
+		"teamcancelrun": lazy.Words("runid reason"), "teamshutdownteammate": lazy.Words("agentid reason"),
+		"teamawaitruns": lazy.Words("runid"), "teamreadmailbox": lazy.Words("unreadonly"),
+		"teammissionlog":    lazy.Words("kind summary taskid evidence nextaction"),
+		"teamcreateoutcome": lazy.Words("title requiredsections"), "teamfinalizeoutcome": lazy.Words("outcomeid"),
+		"teamattachoutcomefragment": lazy.Words("outcomeid section sourcerunid content"),
+		"teamreviewoutcomefragment": lazy.Words("fragmentid approved"),
 	}
 })
 
@@ -198,6 +211,8 @@ func (x *Reading) assessQuiet() {
 		}
 		more = more || x.Tool.Name == "tts" && !speechKeys.Has(f.root)
 		more = more || takes != nil && !takes.Has(f.root) || f.root == "pid" && f.Str
+		role := x.Tool.Name == "spawnagent" && f.root == "agenttype" // of another name a file says what it is
+		more = more || role && !words.Any(f.Text, "default", "worker", "explorer")
 		if f.root == "allowedprompts" { // commands that the runtime then asks nobody for
 			x.Found.Add(finding.ControlsAgent)
 		}

@@ -38,19 +38,20 @@ func (x *Reading) assessFiles() {
 		return
 	}
 	r := x.Params(&x.Found, x.Wanted())
+	r.taken(list, x.Tool.Name)
 	switch kind := x.Tool.Kind; {
 	case kind == Web:
-		r.web(list, strings.Contains(x.Tool.Name, "resource"))
+		r.web(list, strings.Contains(x.Tool.Name, "resource"), x.Tool.Name == "fetchwebcontent")
 	case kind == Patcher:
 		r.Patch(list)
 	case kind == Editor && views(list):
-		r.files(list, kind)
+		r.files(list, kind, x.Tool.Name)
 	case kind == Editor || kind == Writer:
 		r.written(list, finding.WorkspaceWrite)
 	case kind == Deleter:
 		r.written(list, finding.DeletesFile)
 	default:
-		r.files(list, kind)
+		r.files(list, kind, x.Tool.Name)
 	}
 	if x.Found.Has(finding.ScratchWrite) && x.Found.Has(finding.WorkspaceWrite) {
 		x.Found.Add(finding.WritesOutside) // what it moves there is deleted unasked

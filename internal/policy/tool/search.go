@@ -13,7 +13,7 @@ import (
 )
 
 // files reads every string that may be a path as the tools of that kind do.
-func (r *Params) files(list []field, kind Kind) {
+func (r *Params) files(list []field, kind Kind, name string) {
 	r.Found.Add(finding.ReadOnlyTool)
 	r.standsIn(list, finding.MayReadSecret)
 	globs := r.searched(list, kind)
@@ -22,7 +22,7 @@ func (r *Params) files(list []field, kind Kind) {
 			r.member(f, kind, &globs)
 		}
 	}
-	if kind == Searcher && wholeFiles(list) {
+	if kind == Searcher && wholeFiles(list, name == "searchcodebase") {
 		r.Found.Add(finding.MayReadSecret)
 	}
 }
@@ -238,9 +238,9 @@ func (r *Params) glob(text string, kind Kind) {
 // lines that hold secrets: its pattern has no word of its own, many lines around
 // what it finds are shown, or it looks for the variables of secrets in the capitals
 // that these are written in, or shows the lines that it finds; and the names of the files it looks at leave secrets
-// among them.
-func wholeFiles(list []field) bool {
-	words, asked, typed, near, folded, shown := true, false, false, false, false, false
+// among them. folds: letter case counts in none of the tool's searches.
+func wholeFiles(list []field, folds bool) bool {
+	words, asked, typed, near, folded, shown := true, false, false, false, folds, false
 	globs, paths, told := names{}, names{}, names{}
 	for i := range list {
 		f := &list[i]

@@ -50,12 +50,12 @@ var (
 // onlyReads reports a method of HTTP that changes nothing.
 func onlyReads(method string) bool { return words.Any(strings.ToUpper(method), "GET", "HEAD") }
 
-// web reads a tool that fetches or searches.
-func (r *Params) web(list []field, resource bool) {
+// web reads a tool that fetches or searches. several: its member "requests" is a list of what another tool gets alone.
+func (r *Params) web(list []field, resource, several bool) {
 	r.Found.Add(finding.NetworkRead)
 	for i := range list {
 		f := &list[i]
-		known := !f.odd && f.direct() // what stands in an object may be a part of a request
+		known := !f.odd && (f.direct() || several && f.root == "requests") // what is in an object may be a part of a request
 		given := !f.off() && f.Text != "null"
 		server := resource && f.Key == "server"
 		asks := askKeys.Has(f.Key) || siteKeys.Has(f.Key) && f.Str
