@@ -91,11 +91,11 @@ func TestTypicalCardsFitAPhone(t *testing.T) {
 // The measure counts: a card that is long is found to be.
 func TestMeasureSeesALongCard(t *testing.T) {
 	b := chromium(t)
-	long := card.Card{Code: "K7QX2M", Headline: card.Words{{Text: "deployer asks to run"}}, Why: "High impact (R4)"}
+	long := card.Card{Code: "K7QX2M", Headline: card.Words{{Text: "deployer asks to run"}}, Why: "R4 high impact"}
 	for range 14 {
-		long.Payload = append(long.Payload, card.Fact{Name: "name", Value: "value"})
+		long.Call = append(long.Call, card.Blocks([]card.Fact{{Name: "name", Value: "value", Own: true}})...)
 	}
-	folded := card.Card{Code: "K7QX2M", Headline: card.Words{{Text: "deployer asks to run"}}, Why: "High impact (R4)"}
+	folded := card.Card{Code: "K7QX2M", Headline: card.Words{{Text: "deployer asks to run"}}, Why: "R4 high impact"}
 	for range 14 {
 		folded.Details = append(folded.Details, card.Fact{Name: "name", Value: "value", Own: true})
 	}
