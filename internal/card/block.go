@@ -1,6 +1,7 @@
 package card
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -134,6 +135,9 @@ func (b Block) Numbers() []string {
 // maxNameColumn is how wide the names of a table's rows are made for their values to stand below each other.
 const maxNameColumn = 14
 
+// phoneColumns is how many characters of code a phone has on a line.
+const phoneColumns = 31
+
 func (b Block) rowLines() []string {
 	width := 0
 	for _, r := range b.Rows {
@@ -147,7 +151,11 @@ func (b Block) rowLines() []string {
 		if value == "" {
 			value = "(empty)"
 		}
-		out[i] = r.Name + strings.Repeat(" ", max(width-CharCount(r.Name), 0)) + "  " + value
+		pad := max(width-CharCount(r.Name), 0)
+		if short := CharCount(r.Name) + 2 + CharCount(value); short <= phoneColumns && short+pad > phoneColumns {
+			pad = 0 // rather on one line than below the others
+		}
+		out[i] = r.Name + strings.Repeat(" ", pad) + "  " + value
 	}
 	return out
 }
@@ -264,7 +272,28 @@ func table(facts []Fact) (rows Block, blocks []Block) {
 		}
 	}
 	rows.Rows = withCurrency(rows.Rows)
+	slices.SortStableFunc(rows.Rows, func(a, b Row) int { return cmp.Compare(tells(a.Name), tells(b.Name)) })
 	return rows, blocks
+}
+
+// tellingNames are names of nested values that say most of what a call is about; those of numbers and codes say least.
+var (
+	tellingNames = []string{"summary", "title", "subject", "name", "amount", "price", "total"}
+	codeNames    = []string{"id", "accountid", "uuid", "key"}
+)
+
+// tells orders rows: those of the call itself, then the nested ones that say most.
+func tells(name string) int {
+	in, last := splitName(name)
+	switch {
+	case in == "":
+		return 0
+	case slices.Contains(tellingNames, last):
+		return 1
+	case strings.Count(in, ".") > 0 && slices.Contains(codeNames, last):
+		return 3
+	}
+	return 2
 }
 
 // list gives the items of an array that the leaves begin with, if all of them are short and no comma is in one.

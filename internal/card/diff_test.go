@@ -121,10 +121,10 @@ func TestParametersAreATable(t *testing.T) {
 		"summary":"Checkout fails","empty":"","end":"a ","none":{},"text":"one\ntwo","odd":["a, b","c"]},"amount":24990,"currency":"eur"}`, "")
 	require.Equal(t, Table, blocks[0].Kind)
 	require.Equal(t, []Row{
-		{Name: "amount", Value: "24990 eur"}, {Name: "notify", Value: "true"}, {Name: "project", Value: "SHOP"}, {Name: "fields.assignee.id", Value: "5b"},
+		{Name: "amount", Value: "24990 eur"}, {Name: "notify", Value: "true"}, {Name: "project", Value: "SHOP"}, {Name: "fields.summary", Value: "Checkout fails"},
 		{Name: "fields.empty", Value: ""}, {Name: "fields.end", Value: `a\u{20}`}, {Name: "fields.labels", Value: "checkout, prod"},
 		{Name: "fields.none", Value: "{}"}, {Name: "fields.odd.0", Value: "a, b"}, {Name: "fields.odd.1", Value: "c"},
-		{Name: "fields.summary", Value: "Checkout fails"},
+		{Name: "fields.assignee.id", Value: "5b"},
 	}, blocks[0].Rows)
 	require.Equal(t, "fields.text", blocks[1].Name)
 	require.Equal(t, []string{"one", "two"}, blocks[1].Plain())

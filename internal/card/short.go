@@ -279,8 +279,8 @@ func elided(s string, n int) string {
 func elide(w Words) (short Words, less bool) {
 	short = slices.Clone(w)
 	for i, x := range short {
-		if x.Theirs {
-			short[i].Text = elided(x.Text, maxOnLine)
+		if x.Theirs && CharCount(x.Text) > maxOnLine {
+			short[i].Text = elided(x.Text, maxField)
 			less = less || short[i].Text != x.Text
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"testing"
 
@@ -14,26 +13,21 @@ import (
 // typicalCalls are those of policy's corpora that a person is asked about most often, as agents
 // make them at work: commands first, then the tools of the common runtimes.
 var typicalCalls = []call{
-	line("git push"), line("git push -u origin feature/x"), line("git fetch origin"), line("git pull --rebase"),
-	line("git clone https://github.com/x/y"), line("git checkout -- src/main.go"), line("git branch -D feature/x"),
-	line("npm install left-pad"), line("npm ci"), line("npm run deploy"), line("npm publish"),
-	line("pip install -r requirements.txt"), line("apt-get install -y ripgrep"), line("cargo install ripgrep"),
-	line("go mod tidy"), line("go run ./cmd/tool"), line("go test ./... > /tmp/test.log 2>&1"),
-	line("python3 script.py"), line("python3 -c 'print(1)'"), line("bash scripts/setup.sh"), line("npx -y create-react-app x"),
-	line("make deploy"), line("docker compose up -d"), line("docker run --rm -it alpine sh"), line("kubectl apply -f k8s/"),
-	line("terraform plan"), line("terraform apply -auto-approve plan.out"), line("aws s3 cp build s3://bucket --recursive"),
-	line("gh pr create --fill"), line("psql -c 'select * from users limit 1'"), line("ssh build@host uptime"),
-	line(`curl -X POST https://api.example.com -d '{"a":1}'`), line("rm -rf dist"), line("cat .env"), line("sudo systemctl restart nginx"),
+	run("git push"), run("git push -u origin feature/x"), run("git fetch origin"), run("git pull --rebase"),
+	run("git clone https://github.com/x/y"), run("git checkout -- src/main.go"), run("git branch -D feature/x"),
+	run("npm install left-pad"), run("npm ci"), run("npm run deploy"), run("npm publish"),
+	run("pip install -r requirements.txt"), run("apt-get install -y ripgrep"), run("cargo install ripgrep"),
+	run("go mod tidy"), run("go run ./cmd/tool"), run("go test ./... > /tmp/test.log 2>&1"),
+	run("python3 script.py"), run("python3 -c 'print(1)'"), run("bash scripts/setup.sh"), run("npx -y create-react-app x"),
+	run("make deploy"), run("docker compose up -d"), run("docker run --rm -it alpine sh"), run("kubectl apply -f k8s/"),
+	run("terraform plan"), run("terraform apply -auto-approve plan.out"), run("aws s3 cp build s3://bucket --recursive"),
+	run("gh pr create --fill"), run("psql -c 'select * from users limit 1'"), run("ssh build@host uptime"),
+	run(`curl -X POST https://api.example.com -d '{"a":1}'`), run("rm -rf dist"), run("cat .env"), run("sudo systemctl restart nginx"),
 	{tool: "Write", params: `{"file_path":"/etc/hosts","content":"127.0.0.1 localhost\n10.0.0.5 db\n"}`},
 	{tool: "Edit", params: `{"file_path":"/workspace/.github/workflows/ci.yml","old_string":"go test ./...","new_string":"go test -race ./..."}`},
 	{tool: "message", params: `{"action":"send","to":"#general","message":"v2.4.1 is out, see the notes."}`},
 	{tool: "mcp__stripe__create_refund", params: `{"charge":"ch_3N","amount":24990,"currency":"eur"}`},
 	{tool: "WebFetch", params: `{"url":"https://internal.example.com/admin","prompt":"what changed?"}`},
-}
-
-func line(s string) call {
-	params, _ := json.Marshal(map[string]string{"command": s, "workdir": "/workspace/app"})
-	return call{tool: "exec", params: string(params)}
 }
 
 // What a tired person reads at once, on a phone that is 360 pixels wide and 640 high.

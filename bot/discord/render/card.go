@@ -176,7 +176,7 @@ type text struct{ lines []string }
 // line adds a label and a text, unless the text is empty. A block of code begins
 // on a line of its own.
 func (t *text) line(label, s string) *text {
-	if label != "" && strings.HasPrefix(s, "```\n") {
+	if label != "" && strings.HasPrefix(s, "```") {
 		label = strings.TrimSuffix(label, " ") + "\n"
 	}
 	if s != "" {
@@ -227,12 +227,15 @@ func coloured(x card.Block) string {
 	if x.Kind == card.Diff {
 		lang = "diff"
 	}
-	text := block(strings.Join(x.Plain(), "\n"))
+	text := block(tabs.Replace(strings.Join(x.Plain(), "\n")))
 	if text == "" {
 		return "(empty)"
 	}
 	return "```" + lang + strings.TrimPrefix(text, "```")
 }
+
+// tabs are as wide as two blanks, since clients make eight of one, which is too wide for a phone.
+var tabs = strings.NewReplacer("\t", "  ")
 
 // size makes a heading of a line with an amount (Reference, Message Formatting, Headers).
 func size(line card.Words) string {
