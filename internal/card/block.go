@@ -51,6 +51,9 @@ type Line struct {
 	No     int // in the text that it is of, from 1; of a change in the file, if the call tells; 0: not known
 	Sign   Sign
 	Pieces []Piece
+
+	rank int    // of the worst reason that comes from it, from 1; 0: none does
+	code string // of that
 }
 
 // Piece is a stretch of a line.

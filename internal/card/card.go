@@ -26,7 +26,7 @@ const (
 // Limits of a call on a card, in lines as a phone has them: what has more goes into a file.
 const (
 	maxLines  = 12
-	lineWidth = 40 // characters of a line, about
+	lineWidth = 32 // characters of code on a line, about
 )
 
 // Word is a piece of a line of a card, safe to show: redacted, escaped, without line breaks.
@@ -228,7 +228,7 @@ func Of(a approval.Approval, payload []Fact, r Reader) Card {
 	f := form(a, payload)
 	c.Headline, c.Call, c.Place = append(own(Asker(a)+" asks "), f.does...), f.blocks(), f.place
 	mark(c.Call, a.Points, a.ToolName)
-	c.Payload, c.Reasons = flat(c.Call), reasons(a)
+	c.Payload, c.Reasons = flat(c.Call), reasons(a, c.Headline)
 	c.Offers = slices.DeleteFunc(slices.Clone(a.Offers), func(x approval.Decision) bool { return !x.Allows() })
 	c.Wider, c.Answers = wider(a), answers(a, payload)
 	return c

@@ -53,10 +53,10 @@ func TestAdversary_S1_ACardSaysWhatItLeavesOut(t *testing.T) {
 	for _, tt := range []struct {
 		name, params, want string
 	}{
-		{"many short ones", string(params), "… 115 more values, whole above"},
+		{"many short ones", string(params), "… 116 more values, whole above"},
 		{"long ones", `{"a":"` + long + `","b":"` + long + `","c":"` + long + `","d":"` + long + `","e":"3"}`, "… and 1 more parameter, whole above"},
-		{"one is cut", `{"a":"` + long + `"}`, "… 3840 more characters, whole above"},
-		{"a path", `{"a":"` + strings.Repeat("/abcdefghi", 200) + `"}`, "… 1840 more characters, whole above"},
+		{"one is cut", `{"a":"` + long + `"}`, "… 3872 more characters, whole above"},
+		{"a path", `{"a":"` + strings.Repeat("/abcdefghi", 200) + `"}`, "… 1872 more characters, whole above"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := drawnCard(t, "frob", tt.params, nil, approval.Delivery{})

@@ -29,7 +29,7 @@ func riskWords(a approval.Approval) string {
 // RiskText says on one line how bad the call could be, and why.
 func RiskText(a approval.Approval) string {
 	texts := make([]string, 0, maxReasons)
-	for _, r := range reasons(a) {
+	for _, r := range reasons(a, nil) {
 		texts = append(texts, r.String())
 	}
 	if len(texts) > 0 {
@@ -58,9 +58,9 @@ func (c Card) RiskLine() Words {
 }
 
 // reasons are those that count most, the strongest first, in half a sentence each: no more
-// than three, and none that says the same as another.
-func reasons(a approval.Approval) []Words {
-	strong, _ := ranked(a)
+// than three, and none that says the same as another, or as the words that stand before them.
+func reasons(a approval.Approval, before Words) []Words {
+	strong, _ := ranked(a, before)
 	var out []Words
 	room := maxWhyText
 	for _, r := range Clip(strong, maxReasons) {
@@ -74,8 +74,8 @@ func reasons(a approval.Approval) []Words {
 
 // furtherReasons are those that the line about the risk has no room for.
 func furtherReasons(a approval.Approval) []string {
-	strong, mild := ranked(a)
-	shown := len(reasons(a))
+	strong, mild := ranked(a, nil)
+	shown := len(reasons(a, nil))
 	var out []string
 	for _, r := range append(strong[min(shown, len(strong)):len(strong):len(strong)], mild...) {
 		out = append(out, r.said.String())
@@ -85,8 +85,8 @@ func furtherReasons(a approval.Approval) []string {
 
 // ranked are the reasons that say something of the call, none that says the same as another: those that count, the
 // strongest first, and those that are not worth a line beside any other.
-func ranked(a approval.Approval) (strong, mild []reason) {
-	all := codedReasons(a)
+func ranked(a approval.Approval, before Words) (strong, mild []reason) {
+	all := codedReasons(a, before)
 	has := func(code string) bool {
 		return slices.ContainsFunc(all, func(r reason) bool { return r.code == code })
 	}
@@ -127,7 +127,7 @@ func (r reason) first() int {
 
 // codedReasons gives each sentence its code. Those of policy are in the order of its
 // codes; the core's own stand anywhere.
-func codedReasons(a approval.Approval) []reason {
+func codedReasons(a approval.Approval, before Words) []reason {
 	codes := slices.DeleteFunc(slices.Clone(a.Assessment.ReasonCodes), func(code string) bool { return ownReasons()[code] })
 	out := make([]reason, 0, len(a.Why))
 	for _, text := range a.Why {
@@ -138,7 +138,7 @@ func codedReasons(a approval.Approval) []reason {
 		case len(codes) > 0:
 			r.code, codes = codes[0], codes[1:]
 		}
-		if r.said = does(r.code, a.Points); r.said == nil {
+		if r.said = does(r.code, a.Points, before); r.said == nil {
 			r.said = own(cmp.Or(briefly()[r.code], half(text)))
 		}
 		out = append(out, r)

@@ -2,14 +2,15 @@ package card
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"approvalbot/internal/approval"
 )
 
-// mark marks in a call what its reasons come from.
+// mark marks in a call what its reasons come from. Points are in the order of their weight, the worst first.
 func mark(blocks []Block, points []approval.Point, tool string) {
-	for _, p := range points {
+	for rank, p := range points {
 		param := p.Param
 		if param == "" && tool == "exec" {
 			param = "command"
@@ -21,7 +22,7 @@ func mark(blocks []Block, points []approval.Point, tool string) {
 			case b.Kind == Table:
 				b.markRow(param, p.Text)
 			case b.param == param || b.param == changeName:
-				b.markLine(p.Line, p.Text)
+				b.markLine(p, rank+1)
 			}
 		}
 	}
@@ -37,18 +38,21 @@ func (b *Block) markRow(param, text string) {
 
 // markLine marks the text in the line of that number, or else in the first line that has it. A number without the text
 // marks the whole line. What a change takes away runs nothing.
-func (b *Block) markLine(no int, text string) {
-	text, _, _ = strings.Cut(withoutEnd(text), "\n")
-	numbered := b.Kind == Code && no > 0
+func (b *Block) markLine(p approval.Point, rank int) {
+	text, _, _ := strings.Cut(withoutEnd(p.Text), "\n")
+	numbered := b.Kind == Code && p.Line > 0
 	for i, l := range b.Lines {
 		has := text != "" && strings.Contains(l.Text(), text)
-		if l.Sign == Gone || l.Sign == Folded || numbered && l.No != no || !numbered && !has {
+		if l.Sign == Gone || l.Sign == Folded || numbered && l.No != p.Line || !numbered && !has {
 			continue
 		}
 		if !has {
 			text = l.Text()
 		}
 		b.Lines[i].Pieces = marked(l.Pieces, text)
+		if l.rank == 0 {
+			b.Lines[i].rank, b.Lines[i].code = rank, p.Code
+		}
 		return
 	}
 }
@@ -79,12 +83,13 @@ func marked(pieces []Piece, text string) (out []Piece) {
 	return out
 }
 
-// does says of a reason what it comes from in this very call; none: nothing is known of it.
-func does(code string, points []approval.Point) (said Words) {
+// does says of a reason what it comes from in this very call; none: nothing is known of it, or nothing that the words
+// before do not say.
+func does(code string, points []approval.Point, before Words) (said Words) {
 	more := 0
 	for _, p := range points {
 		switch {
-		case p.Code != code || p.Does == "" || strings.Count(p.Does, "%s") != len(p.Of):
+		case p.Code != code || p.Does == "" || strings.Count(p.Does, "%s") != len(p.Of) || saysAll(before, p.Of):
 		case said != nil:
 			more++
 		default:
@@ -108,4 +113,9 @@ func filled(sentence string, of []string) (out Words) {
 		}
 	}
 	return out
+}
+
+// saysAll reports whether words of the asker in a line are all of those.
+func saysAll(line Words, of []string) bool {
+	return len(of) > 0 && !slices.ContainsFunc(of, func(s string) bool { return !slices.Contains(line, theirs(s)) })
 }

@@ -1,6 +1,7 @@
 package card
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,10 +9,10 @@ import (
 
 // Limits of a call that goes into a file: how much of it is on the card.
 const (
-	maxMarked  = 3  // lines that reasons come from
+	maxMarked  = 2  // lines that reasons come from
 	headLines  = 4  // of a text
-	diffLines  = 10 // of a change
-	maxRows    = 5
+	diffLines  = 9 // of a change
+	maxRows    = 4
 	moreLines  = 2 // of each text but the first
 	wideLine   = 2 * lineWidth
 	maxOnLine  = 80 // characters of a path within a line
@@ -80,14 +81,13 @@ func (s *shortener) code(b Block, room int) []Block {
 	if phoneLines(b) <= room && !slices.ContainsFunc(b.Lines, func(l Line) bool { return CharCount(l.Text()) > room*lineWidth }) {
 		return []Block{b}
 	}
-	var telling []Line
-	for i, l := range b.Lines {
-		if l.marked() && (i >= room || CharCount(l.Text()) > wideLine) && len(telling) < maxMarked {
-			telling = append(telling, l)
-		}
-	}
-	room = max(room-len(telling)/2, 2)
+	telling := Clip(slices.DeleteFunc(byWeight(b.Lines), func(l Line) bool {
+		return l.rank == 0 || l.No > 0 && l.No <= room && CharCount(l.Text()) <= wideLine
+	}), maxMarked)
 	width := wideLine
+	if len(telling) > 0 {
+		room, width = max(room-len(telling), 1), lineWidth*3/2
+	}
 	if len(b.Lines) < room {
 		width = room * lineWidth / max(len(b.Lines), 1)
 	}
@@ -135,7 +135,7 @@ func (s *shortener) diff(b Block, room int) Block {
 	s.cut = true
 	lost, kept := 0, 0
 	var out []Line
-	for _, l := range telling(b.Lines) {
+	for _, l := range byWeight(b.Lines) {
 		short, less := l.clipped(wideLine)
 		if kept += 1 + (CharCount(short.Text())-1)/lineWidth; kept > room && len(out) > 0 {
 			break
@@ -153,17 +153,34 @@ func (s *shortener) diff(b Block, room int) Block {
 	return b
 }
 
-// telling puts lines first that reasons come from.
-func telling(lines []Line) []Line {
+// byWeight puts lines first that reasons come from, the worst first: of each reason one, then the others of it.
+func byWeight(lines []Line) []Line {
 	lines = slices.Clone(lines)
-	slices.SortStableFunc(lines, func(a, b Line) int {
+	heavy := func(a, b Line) int {
 		switch {
-		case a.marked() == b.marked():
+		case a.rank == b.rank:
 			return 0
-		case a.marked():
+		case a.rank == 0:
+			return 1
+		case b.rank == 0:
 			return -1
 		}
-		return 1
+		return cmp.Compare(a.rank, b.rank)
+	}
+	slices.SortStableFunc(lines, heavy)
+	seen := map[string]int{}
+	again := make(map[int]int, len(lines)) // by rank: how many lines of the same reason are heavier
+	for _, l := range lines {
+		if l.rank > 0 {
+			again[l.rank] = seen[l.code]
+			seen[l.code]++
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b Line) int {
+		if a.rank == 0 || b.rank == 0 {
+			return heavy(a, b)
+		}
+		return cmp.Compare(again[a.rank], again[b.rank])
 	})
 	return lines
 }
@@ -200,10 +217,6 @@ func (s *shortener) rows(b Block, most int) []Block {
 	return []Block{b}
 }
 
-func (l Line) marked() bool {
-	return slices.ContainsFunc(l.Pieces, func(p Piece) bool { return p.Marked })
-}
-
 // clipped is the line with at most so many characters, those around what is marked or changed, and how many it lacks.
 func (l Line) clipped(n int) (short Line, lost int) {
 	text := l.Text()
@@ -231,7 +244,7 @@ func (l Line) clipped(n int) (short Line, lost int) {
 	if found {
 		begin = max(0, min(at-beforeMark, CharCount(text)-n))
 	}
-	short = Line{No: l.No, Sign: l.Sign}
+	short = Line{No: l.No, Sign: l.Sign, rank: l.rank, code: l.code}
 	pos := 0
 	if begin > 0 {
 		short.Pieces = append(short.Pieces, Piece{Text: "…"})

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"html"
 	"os"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,6 +37,8 @@ var typicalCalls = []call{
 const (
 	mostLines  = 12
 	mostHeight = 640
+
+	mostLinesOfAll = 20 // of any kind of call, those that go into a file among them
 )
 
 func chromium(t *testing.T) browser {
@@ -80,6 +85,70 @@ func TestTypicalCardsFitAPhone(t *testing.T) {
 		}
 	}
 	t.Logf("lines on average: telegram %.1f, discord %.1f", float64(sum["telegram"])/40, float64(sum["discord"])/40)
+}
+
+// Whatever kind of call it is, what decides is on the first screen with the buttons, as people write it, and nothing is
+// left out without a count.
+func TestKindsOfCallOnAPhone(t *testing.T) {
+	d, err := newDesk(t.Context())
+	require.NoError(t, err)
+	defer d.close()
+	require.Len(t, kinds(), 24)
+	var all []picture
+	for _, k := range kinds() {
+		a, err := d.asked(t.Context(), k.call)
+		require.NoError(t, err)
+		c, err := d.card(t.Context(), a, "")
+		require.NoError(t, err)
+		require.NotEmpty(t, c.Offers, k.name)
+		requireCounted(t, k.name, c)
+		for _, p := range []picture{telegram(c), discord(c)} {
+			text := seenOf(p)
+			require.Contains(t, text, k.worst, "%s on %s", k.name, p.platform)
+			for _, odd := range []string{`\n`, `\t`, `\"`, `{"`, `":`, `\u{9}`, `\u{A}`} {
+				require.NotContains(t, text, odd, "%s on %s", k.name, p.platform)
+			}
+			all = append(all, p)
+		}
+	}
+	b := chromium(t)
+	m, err := b.measure(t.Context(), page(all...))
+	require.NoError(t, err)
+	for i, got := range m.All {
+		if name := kinds()[i/2].name; got.Height > mostHeight || got.Lines > mostLinesOfAll {
+			t.Errorf("%s on %s: %d lines, %d pixels with the buttons", name, all[i].platform, got.Lines, got.Height)
+		}
+	}
+}
+
+// requireCounted holds that a card says how much it leaves out of what it shortens.
+func requireCounted(t *testing.T, name string, c card.Card) {
+	cuts := ""
+	for _, b := range c.Call {
+		cuts += b.Cut
+	}
+	for _, b := range c.Call {
+		for _, line := range b.Plain() {
+			folded := strings.HasSuffix(line, "unchanged lines") || strings.HasSuffix(line, "empty lines")
+			if strings.Contains(line, "…") && !folded {
+				require.Regexp(t, `\d+ more (line|character|value)s?.*, whole above`, cuts, "%s: %s", name, line)
+			}
+		}
+	}
+	if strings.Contains(c.Headline.String()+c.Place.String(), "…") {
+		require.Equal(t, "Shortened here, whole above", c.Cut, name)
+	}
+}
+
+var (
+	foldedQuote = regexp.MustCompile(`(?s)<blockquote class="folded">.*?</blockquote>`)
+	anyTag      = regexp.MustCompile(`<[^>]*>`)
+)
+
+// seenOf is the text of a picture that is not folded away, on one line.
+func seenOf(p picture) string {
+	text := anyTag.ReplaceAllString(foldedQuote.ReplaceAllString(p.text, ""), " ")
+	return strings.Join(strings.Fields(html.UnescapeString(text)), " ")
 }
 
 // The measure counts: a card that is long is found to be.
