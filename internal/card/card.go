@@ -103,12 +103,13 @@ type Card struct {
 	State    State
 	Details  []Fact // what else is known; those that are not Own are the asker's words
 
-	Answers []string            // of a question that the call asks: each is a yes with that note
-	Offers  []approval.Decision // allows that may be tapped here; empty: deny only
-	Wider   []string            // a sentence for each offered scope wider than once: what it covers
-	Again   bool                // the very same call is refused unasked, which may be ended here
-	Bad     bool                // it was denied, taken back or failed: an end to be noticed
-	Digest  *Digest             // not nil: it is a list of approvals, and all else but Code, Status and Headline is empty
+	Answers  []string            // of a question that the call asks: each is a yes with that note
+	Offers   []approval.Decision // allows that may be tapped here; empty: deny only
+	Wider    []string            // a sentence for each offered scope wider than once: what it covers
+	TakeBack bool                // it is allowed and nothing has run by it, which may be ended here
+	Again    bool                // the very same call is refused unasked, which may be ended here
+	Bad      bool                // it was denied, taken back or failed: an end to be noticed
+	Digest   *Digest             // not nil: it is a list of approvals, and all else but Code, Status and Headline is empty
 }
 
 // Title is who asks for what, on one line.
@@ -222,6 +223,7 @@ func Of(a approval.Approval, payload []Fact, r Reader) Card {
 	}
 	if a.Final() {
 		c.Outcome, c.Bad, c.Why, c.Again = outcome(a, r), badEnd(a), riskWords(a), a.CoolsDown(r.Now)
+		c.TakeBack = a.MayBeTakenBack(r.Now)
 		c.Headline, c.Summary = own(Asker(a)+" asked for"), Clipped(toolPrefix(a.ToolName)+a.Summary, MaxSummary)
 		return c
 	}
@@ -260,7 +262,7 @@ func denyOnly(a approval.Approval, d approval.Delivery, known, file bool) string
 // written in a way that keeps people from hearing of it.
 func bareCard(a approval.Approval, c Card, r Reader) *Card {
 	bare := Card{
-		Code: c.Code, Status: c.Status, Risk: c.Risk, Bad: c.Bad, Again: c.Again, State: c.State, Why: riskWords(a),
+		Code: c.Code, Status: c.Status, Risk: c.Risk, Bad: c.Bad, Again: c.Again, TakeBack: c.TakeBack, State: c.State, Why: riskWords(a),
 		Headline: own(Clipped(display.Safe(a.Owner), maxFact) + " asks for a call that cannot be shown in this chat"),
 		Details:  []Fact{shortFingerprint(a)},
 	}

@@ -9,8 +9,8 @@ import (
 
 // Limits of a call that goes into a file: how much of it is on the card.
 const (
-	maxMarked  = 2  // lines that reasons come from
-	headLines  = 4  // of a text
+	maxMarked  = 2 // lines that reasons come from
+	headLines  = 4 // of a text
 	diffLines  = 9 // of a change
 	maxRows    = 4
 	moreLines  = 2 // of each text but the first
