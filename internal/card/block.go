@@ -210,13 +210,33 @@ func (f Fact) leaves() []display.Leaf {
 	return []display.Leaf{{Text: f.Value}}
 }
 
-// text is the value of a fact that has no members, as lines.
+// text is the value of a fact as lines; of one that has members it is compact JSON.
 func (f Fact) text() string {
-	leaves := f.leaves()
-	if len(leaves) != 1 || len(leaves[0].Path) > 0 {
-		return f.Value
+	if s, ok := f.plain(""); ok {
+		return s
 	}
-	return leaves[0].Text
+	return f.Value
+}
+
+// single reports whether the value has no members.
+func (f Fact) single() bool { _, ok := f.plain(""); return ok }
+
+// plain is the value of a fact that has no members. With something to stand between them it is also that of a list of
+// such values; none of these may have it.
+func (f Fact) plain(between string) (string, bool) {
+	leaves := f.leaves()
+	if len(leaves) == 1 && len(leaves[0].Path) == 0 {
+		return leaves[0].Text, true
+	}
+	items := make([]string, len(leaves))
+	for i, l := range leaves {
+		one := l.Item && len(l.Path) == 1 && l.Text != ""
+		if between == "" || !one || strings.ContainsAny(l.Text, between[:1]+"\n") {
+			return "", false
+		}
+		items[i] = l.Text
+	}
+	return strings.Join(items, between), true
 }
 
 // Blocks makes blocks of facts: one of each that a call is about, a table of the asker's others, and one of the desk's

@@ -214,7 +214,7 @@ var (
 func (c *inWords) edit(lang string) bool {
 	old, isOld := c.find(oldNames...)
 	fresh, isNew := c.find(newNames...)
-	if isOld && isNew {
+	if isOld && isNew && c.rest[old].single() && c.rest[fresh].single() {
 		c.differ(lang, c.rest[old].text(), c.rest[fresh].text())
 		c.drop(max(old, fresh))
 		c.drop(min(old, fresh))
@@ -295,7 +295,7 @@ func linesText(b Block) string {
 
 func (c *inWords) patch(string) Words {
 	i, ok := c.find("input", "patch", "patchtext", "patchcontent", "diff", "unifieddiff", "text", "content")
-	if !ok {
+	if !ok || !c.rest[i].single() {
 		return own("to apply a patch")
 	}
 	text := c.rest[i].text()
@@ -393,8 +393,8 @@ func (c *inWords) within(n int, names ...string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	value := c.rest[i].text()
-	if !fits(value, n) {
+	value, ok := c.rest[i].plain(", ")
+	if !ok || !fits(value, n) {
 		return "", false
 	}
 	c.drop(i)
@@ -413,8 +413,9 @@ func (c *inWords) block(lang string, names ...string) bool {
 	if !ok {
 		return false
 	}
-	b := codeOf(c.rest[i].Name, lang, c.rest[i].text())
-	if len(b.Lines) == 0 { // an empty text is better seen beside its name
+	text, ok := c.rest[i].plain("\n")
+	b := codeOf(c.rest[i].Name, lang, text)
+	if !ok || len(b.Lines) == 0 { // an empty text is better seen beside its name
 		return false
 	}
 	c.drop(i)
