@@ -98,8 +98,8 @@ golden: ## rewrite golden files from what the code does now; read the diff
 costs: ## measure what calls and a start cost, and write it into internal/costs/costs.tsv; read the diff
 	$(GO) test ./internal/costs -count=1 -update
 
-pictures: ## the README's pictures of cards, drawn by Chromium from what the bot sends
-	$(GO) run ./internal/pictures docs/pictures
+pictures: ## the README's pictures of cards, drawn by Chromium from what the bot sends; INTO=folder: of 24 kinds of call as well
+	$(GO) run ./internal/pictures docs/pictures $(INTO)
 
 clean:
 	rm -rf bin dist

@@ -60,7 +60,8 @@ func claim(a approval.Approval, in ClaimInput, call approval.Call, policyDenies 
 	next := a.Clone()
 	next.ClaimedAtMs, next.ClaimID, next.ClaimedAs, next.GoneAtMs = now, in.ClaimID, in.as, 0
 	claimed := next.Event(approval.EventClaimed, now, approval.EventData{By: "token:" + a.Owner})
-	return Change{Approval: next, Events: []approval.Event{claimed}, HandsOut: true, Tool: next.ToolSeen()}, nil
+	return Change{Approval: next, Events: []approval.Event{claimed}, HandsOut: true, Tool: next.ToolSeen(),
+		Redraw: a.MayBeTakenBack(now)}, nil
 }
 
 // fallen says why an approval that people gave has its quorum no more, or nothing: a yes counts

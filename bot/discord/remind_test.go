@@ -61,7 +61,7 @@ func TestOnlyRemindersMention(t *testing.T) {
 		c := *pendingCard()
 		c.Headline, c.Why, c.Warnings = card.Words{{Text: nasty}}, nasty, []string{nasty}
 		c.State.Votes, c.State.Also, c.State.Until, c.State.Flags = nasty, "also asked: alice "+nasty, nasty, []string{nasty}
-		c.Payload, c.Claims = []card.Fact{{Name: nasty, Value: nasty}}, []string{nasty}
+		c.Call, c.Claims = card.Blocks([]card.Fact{{Name: nasty, Value: nasty}}), []string{nasty}
 		ended := c
 		ended.Status, ended.Outcome = approval.Denied, card.Words{{Text: nasty}}
 		for _, p := range []core.Posting{{Card: &c}, {Card: &ended}, {Card: &c, Silent: true}, {Text: nasty}, {Text: "⏰ " + nasty}} {

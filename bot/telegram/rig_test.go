@@ -302,8 +302,8 @@ var errDown = errors.New("the store is away")
 func pendingCard() *card.Card {
 	return &card.Card{
 		Code: "7KQ2AB", Status: approval.Pending, Risk: approval.R3, Headline: card.Words{{Text: "main-agent asks to run"}},
-		Payload: []card.Fact{{Name: "command", Value: "git push --force", Block: true}}, Place: card.Words{{Text: "in "}, {Text: "/srv/app", Theirs: true}},
-		Why: "External change or irreversible (R3)", State: card.State{UntilMs: 1_800_000_000_000, Until: "until 15:04 UTC (15 min)"},
+		Call: card.Blocks([]card.Fact{{Name: "command", Value: "git push --force", Block: true}}), Place: card.Words{{Text: "in "}, {Text: "/srv/app", Theirs: true}},
+		Why: "R3 external change or irreversible", State: card.State{UntilMs: 1_800_000_000_000, Until: "until 15:04 UTC (15 min)"},
 		Offers: []approval.Decision{approval.AllowOnce, approval.AllowSession},
 		Wider:  []string{"Allow session: “git push” without other options, whatever it names but files outside the workspace; by agent main in this session, up to risk R3 and for no other reason than here, for 12 hours at most."},
 	}

@@ -328,7 +328,7 @@ func TestAdversary_S4_NothingInATextIsAlive(t *testing.T) {
 		line := card.Words{{Text: hostile[:200]}, {Text: hostile[:200], Theirs: true}}
 		c.Headline, c.Place, c.Why, c.Warnings = line, line, hostile, []string{hostile}
 		c.State = card.State{Flags: []string{hostile}, Votes: hostile, Until: hostile}
-		c.Payload = []card.Fact{{Name: hostile, Value: hostile}, {Name: "a.b", Value: hostile}}
+		c.Call = card.Blocks([]card.Fact{{Name: hostile, Value: hostile}, {Name: "a.b", Value: hostile}})
 		c.Details, c.Claims = []card.Fact{{Name: "Agent", Value: hostile}, {Name: hostile, Value: hostile}}, []string{hostile}
 		ended := *c
 		ended.Status, ended.Outcome, ended.Summary = approval.Denied, line, hostile

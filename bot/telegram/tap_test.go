@@ -307,7 +307,7 @@ func TestMoreOnAFullCardIsToldBelowIt(t *testing.T) {
 	scene(t, func(r *rig) {
 		r.running()
 		full := pendingCard()
-		full.Payload = append(full.Payload, card.Fact{Name: "Filler", Value: strings.Repeat("x", render.MaxText-250)})
+		full.Call = append(full.Call, card.Blocks([]card.Fact{{Name: "Filler", Value: strings.Repeat("x", render.MaxText-250)}})...)
 		posted, err := r.bot.Post(context.Background(), r.place(), core.Posting{Card: full})
 		if err != nil {
 			t.Fatal(err)

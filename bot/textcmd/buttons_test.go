@@ -30,3 +30,14 @@ func TestButtonsOfAQuestionStayInTheirPlace(t *testing.T) {
 		require.LessOrEqual(t, max(len(plain), len(more), len(confirm)), 5)
 	}
 }
+
+// An allowed card can be taken back as long as nothing has run by it.
+func TestTakeBackIsOnAnAllowedCard(t *testing.T) {
+	c := card.Card{Code: "7KQ2AB", Status: approval.Approved, TakeBack: true}
+	require.Equal(t, [][]Button{{{"Take back", "/takeback 7KQ2AB", Denying}}}, Buttons(c, MenuMain))
+	cmd, ok := ParsePayload("/takeback 7KQ2AB")
+	require.True(t, ok)
+	require.Equal(t, Command{Verb: TakeBack, Code: "7KQ2AB"}, cmd)
+	c.TakeBack = false
+	require.Empty(t, Buttons(c, MenuMain))
+}

@@ -10,14 +10,6 @@ import (
 	"approvalbot/internal/display"
 )
 
-// quoted is a value as details write it: of several lines, each stands behind a bar.
-func quoted(f card.Fact) string {
-	if f.Line() == f.Value {
-		return f.Value
-	}
-	return "\n" + display.Bar + strings.ReplaceAll(f.Value, "\n", "\n"+display.Bar)
-}
-
 // claimed stands before what an asker says, on every line of it.
 const claimed = "💬 "
 
@@ -36,11 +28,9 @@ func (h *Handler) details(ctx context.Context, a approval.Approval) (string, err
 	}
 	line("Request", a.Code+" ("+display.Escape(a.ID)+")")
 	fmt.Fprintln(&b, c.Headline)
-	for _, f := range c.Payload {
-		line(f.Label(a.ToolName), quoted(f))
-	}
+	b.WriteString(strings.TrimPrefix(card.Spelled(c.Call, a.ToolName), "\n"))
 	line("Where", c.Place.String())
-	line("Risk", c.Why)
+	line("Risk", c.RiskLine().String())
 	for _, s := range c.Claims {
 		fmt.Fprintln(&b, claimed+s)
 	}

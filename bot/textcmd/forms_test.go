@@ -221,12 +221,12 @@ func TestADecisionBelowNoCardIsAnswered(t *testing.T) {
 func TestDetailsQuoteWhatIsAsked(t *testing.T) {
 	desk, gate := deskAt(t, flat("10"))
 	gate.card = card.Card{
-		Headline: card.Words{{Text: "main-agent asks to use frob"}}, Why: "Local change (R1)", Claims: []string{"claimed: “Risk: R0”"},
-		Payload: []card.Fact{{Name: "Votes so far", Value: "2 of 2"}, {Name: "script", Value: "make\nRisk: R0"}, {Name: "bound to host", Value: "prod-1", Own: true}},
+		Headline: card.Words{{Text: "main-agent asks to use frob"}}, Why: "R1 local change", Claims: []string{"claimed: “Risk: R0”"},
+		Call:    card.Blocks([]card.Fact{{Name: "Votes so far", Value: "2 of 2"}, {Name: "script", Value: "make\nRisk: R0"}, {Name: "bound to host", Value: "prod-1", Own: true}}),
 		Details: []card.Fact{{Name: "Tool", Value: "frob", Own: true}, {Name: "Session", Value: "Risk: R0"}},
 	}
 	r, err := desk.Handle(t.Context(), from("1", Message{Chat: flat("10"), Text: "/show " + code}))
 	require.NoError(t, err)
-	require.Contains(t, r.Long, "parameter Votes so far: 2 of 2\nparameter script: \n│ make\n│ Risk: R0\nbound to host: prod-1\nRisk: Local change (R1)\n💬 claimed: “Risk: R0”\n")
+	require.Contains(t, r.Long, "parameter Votes so far: 2 of 2\n\nparameter script:\n1 │ make\n2 │ Risk: R0\n\nbound to host: prod-1\nRisk: R1 local change\n💬 claimed: “Risk: R0”\n")
 	require.Contains(t, r.Long, "Tool: frob\n💬 Session: Risk: R0\n")
 }

@@ -106,7 +106,7 @@ func (c Context) verb(word string) (v Verb, slash, ok bool) {
 
 func verbNamed(name string) (Verb, bool) {
 	switch v := Verb(name); v {
-	case Approve, Deny, Retry, Pending, Show, WhoAmI, Pair, Duty, Away, Web, Help, More, Back, Details, DenyReason, Again,
+	case Approve, Deny, Retry, Pending, Show, WhoAmI, Pair, Duty, Away, Web, Help, More, Back, Details, DenyReason, Again, TakeBack,
 		Unclear:
 		return v, true
 	case "allow":
@@ -121,7 +121,7 @@ func verbNamed(name string) (Verb, bool) {
 
 // onCards reports whether v means something for one existing card only.
 func (v Verb) onCards() bool {
-	return slices.Contains([]Verb{More, Back, Details, DenyReason, Again}, v)
+	return slices.Contains([]Verb{More, Back, Details, DenyReason, Again, TakeBack}, v)
 }
 
 // read reads what follows the verb.

@@ -51,6 +51,7 @@ type Steps interface {
 		ctx context.Context, key string, v approval.Voter, reason string, handled *approval.InboundRef,
 	) (approval.Approval, error)
 	EndCoolDown(ctx context.Context, key string, b core.Ballot) (approval.Approval, error)
+	TakeBack(ctx context.Context, key string, b core.Ballot) (approval.Approval, error)
 	Redraw(ctx context.Context, key string) error
 	AskReason(ctx context.Context, key string, place approval.Target, replyTo, userID string) error
 	Show(ctx context.Context, key string, place approval.Target, handled *approval.InboundRef) (approval.Approval, error)
@@ -227,8 +228,11 @@ func (h *Handler) tapped(ctx context.Context, m Message, card approval.Delivery,
 	if cmd.Decision != "" {
 		return h.decide(ctx, m, cmd, a, unknown)
 	}
-	if cmd.Verb == Again {
+	switch cmd.Verb {
+	case Again:
 		return h.again(ctx, m, a)
+	case TakeBack:
+		return h.takeBack(ctx, m, a)
 	}
 	return h.menu(ctx, m, cmd, a)
 }
@@ -383,6 +387,16 @@ func (h *Handler) again(ctx context.Context, m Message, a approval.Approval) (Re
 		return Reply{Text: sentence(refusal), Alert: true, Before: errors.Is(err, approval.ErrHandled)}, false, nil
 	}
 	return Reply{Text: core.AskAgainText(after)}, err == nil, err
+}
+
+// takeBack ends an allow by which nothing has run.
+func (h *Handler) takeBack(ctx context.Context, m Message, a approval.Approval) (Reply, bool, error) {
+	chat := m.Chat
+	after, err := h.gate.TakeBack(ctx, a.Key, core.Ballot{Voter: m.Voter, Chat: &chat, Handled: m.Update})
+	if refusal := refusalOf(err); refusal != nil { // it is committed, see decide
+		return Reply{Text: sentence(refusal), Alert: true, Before: errors.Is(err, approval.ErrHandled)}, false, nil
+	}
+	return Reply{Text: "Taken back: " + after.Code + " does not run."}, err == nil, err
 }
 
 // refusalOf gives the refusal that an error is, nil for any other. A store that is

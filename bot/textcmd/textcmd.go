@@ -54,6 +54,7 @@ const (
 	Details    Verb = "details"    // menu: the whole of what would run
 	DenyReason Verb = "denyreason" // menu: deny now, ask for the reason afterwards
 	Again      Verb = "again"      // on a denied card: end the cool-down
+	TakeBack   Verb = "takeback"   // on an allowed card: nothing runs by it any more
 
 	// DenyAll denies what a version of a digest lists. It is on buttons only.
 	DenyAll Verb = "denyall"

@@ -193,6 +193,8 @@ func (h *Handler) command(ctx context.Context, m Message, cmd Command) (Reply, b
 		return h.decide(ctx, m, cmd, a, "")
 	case cmd.Verb == Again:
 		return h.again(ctx, m, a)
+	case cmd.Verb == TakeBack:
+		return h.takeBack(ctx, m, a)
 	case cmd.Verb == Show && !a.Final() && !h.cardStands(a, m.Chat):
 		_, err := h.gate.Show(ctx, a.Key, m.Chat, m.Update)
 		return Reply{Text: "Here is " + a.Code + "."}, true, err

@@ -124,6 +124,14 @@ func (e Exec) Line() string {
 	return display.Redact(display.Argv(e.Argv))
 }
 
+// Text is the command as lines of its own: redacted, and escaped by display.EscapeText.
+func (e Exec) Text() string {
+	if e.Command != nil {
+		return display.EscapeText(display.Redact(*e.Command))
+	}
+	return display.ArgvText(e.Argv)
+}
+
 // Block is Line for a block of its own: the line feeds of a script stay.
 func (e Exec) Block() string {
 	switch {

@@ -1,7 +1,6 @@
 package card
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -27,14 +26,14 @@ const (
 // Limits of a call on a card, in lines as a phone has them: what has more goes into a file.
 const (
 	maxLines  = 12
-	headLines = 4  // of the part that is shown then
-	lineWidth = 40 // characters of a line, about
+	lineWidth = 32 // characters of code on a line, about
 )
 
 // Word is a piece of a line of a card, safe to show: redacted, escaped, without line breaks.
 type Word struct {
 	Text   string
 	Theirs bool  // chosen by who asks: shown as code, which no word of the desk is
+	Large  bool  // an amount: a platform may write the line larger
 	AtMs   int64 // Text is this time; a platform may write it anew, in the zone of whoever reads
 }
 
@@ -63,6 +62,8 @@ type Fact struct {
 	Value string // of a call: may have line feeds, for a block of its own (display.EscapeBlock)
 	Own   bool   // the desk's own word for it, nothing that the asker said
 	Block bool   // it is what the call is about, and stands in a block without its name
+
+	parts func() []display.Leaf // what Value consists of, without quotes; nil: Value is all
 }
 
 // Line is the value on one line.
@@ -87,11 +88,13 @@ type Card struct {
 
 	Outcome  Words    // how it ended: the first line then
 	Headline Words    // who asks for what: "deployer asks to run"
-	Payload  []Fact   // the call, but for what Headline and Place say whole; empty after the end
-	Cut      string   // what of the call is not in Payload, and where it is; empty: nothing
+	Call     []Block  // the call, but for what Headline and Place say whole; empty after the end
+	Payload  []Fact   // Call as facts
+	Cut      string   // what of the call is in no block, and where it is; empty: nothing
 	Place    Words    // where it runs
 	Summary  string   // after the end: the call on one line
 	Why      string   // the risk in words, and the reasons that count most
+	Reasons  []Words  // those reasons, with what the asker chose apart
 	Claims   []string // the asker's own words; each needs a mark, and no line of the desk's beside it
 	From     string   // likewise, of the agent and where it works; Details has it too
 	DenyOnly string   // why no allow is offered
@@ -100,19 +103,24 @@ type Card struct {
 	State    State
 	Details  []Fact // what else is known; those that are not Own are the asker's words
 
-	Answers []string            // of a question that the call asks: each is a yes with that note
-	Offers  []approval.Decision // allows that may be tapped here; empty: deny only
-	Wider   []string            // a sentence for each offered scope wider than once: what it covers
-	Again   bool                // the very same call is refused unasked, which may be ended here
-	Bad     bool                // it was denied, taken back or failed: an end to be noticed
-	Digest  *Digest             // not nil: it is a list of approvals, and all else but Code, Status and Headline is empty
+	Answers  []string            // of a question that the call asks: each is a yes with that note
+	Offers   []approval.Decision // allows that may be tapped here; empty: deny only
+	Wider    []string            // a sentence for each offered scope wider than once: what it covers
+	TakeBack bool                // it is allowed and nothing has run by it, which may be ended here
+	Again    bool                // the very same call is refused unasked, which may be ended here
+	Bad      bool                // it was denied, taken back or failed: an end to be noticed
+	Digest   *Digest             // not nil: it is a list of approvals, and all else but Code, Status and Headline is empty
 }
 
 // Title is who asks for what, on one line.
 func (c Card) Title() string {
 	title := c.Headline.String()
-	if len(c.Payload) > 0 {
-		title += " " + c.Payload[0].Line()
+	if len(c.Call) > 0 {
+		lines := c.Call[0].Plain()
+		title += " " + strings.Join(strings.Fields(lines[0]), " ")
+		if len(lines) > 1 {
+			title += " …"
+		}
 	}
 	return strings.TrimSpace(title + " " + c.Summary)
 }
@@ -215,11 +223,14 @@ func Of(a approval.Approval, payload []Fact, r Reader) Card {
 	}
 	if a.Final() {
 		c.Outcome, c.Bad, c.Why, c.Again = outcome(a, r), badEnd(a), riskWords(a), a.CoolsDown(r.Now)
+		c.TakeBack = a.MayBeTakenBack(r.Now)
 		c.Headline, c.Summary = own(Asker(a)+" asked for"), Clipped(toolPrefix(a.ToolName)+a.Summary, MaxSummary)
 		return c
 	}
 	f := form(a, payload)
-	c.Headline, c.Payload, c.Place = append(own(Asker(a)+" asks "), f.does...), f.rest, f.place
+	c.Headline, c.Call, c.Place = append(own(Asker(a)+" asks "), f.does...), f.blocks(), f.place
+	mark(c.Call, a.Points, a.ToolName)
+	c.Payload, c.Reasons = flat(c.Call), reasons(a, c.Headline)
 	c.Offers = slices.DeleteFunc(slices.Clone(a.Offers), func(x approval.Decision) bool { return !x.Allows() })
 	c.Wider, c.Answers = wider(a), answers(a, payload)
 	return c
@@ -251,7 +262,7 @@ func denyOnly(a approval.Approval, d approval.Delivery, known, file bool) string
 // written in a way that keeps people from hearing of it.
 func bareCard(a approval.Approval, c Card, r Reader) *Card {
 	bare := Card{
-		Code: c.Code, Status: c.Status, Risk: c.Risk, Bad: c.Bad, Again: c.Again, State: c.State, Why: riskWords(a),
+		Code: c.Code, Status: c.Status, Risk: c.Risk, Bad: c.Bad, Again: c.Again, TakeBack: c.TakeBack, State: c.State, Why: riskWords(a),
 		Headline: own(Clipped(display.Safe(a.Owner), maxFact) + " asks for a call that cannot be shown in this chat"),
 		Details:  []Fact{shortFingerprint(a)},
 	}
@@ -275,78 +286,26 @@ func bareCard(a approval.Approval, c Card, r Reader) *Card {
 // long: then the card shows the telling part of it, and says what it does not, and where
 // that is.
 func PlacePayload(a approval.Approval, c *Card, payload []Fact, where string) *File {
-	whole := c.Payload
-	total, lines := 0, 0
-	for _, f := range whole {
-		total += CharCount(f.Name) + CharCount(f.Value) + 3
-		lines += f.lines()
+	lines := 0
+	for _, b := range c.Call {
+		lines += phoneLines(b)
 	}
-	if total <= maxInline && lines <= maxLines {
+	headline, less := elide(c.Headline)
+	place, also := elide(c.Place)
+	if c.Headline, c.Place = headline, place; lengthOf(c.Call) > maxInline || lines > maxLines {
+		blocks, missing, whole := shorten(c.Call, where)
+		c.Call, c.Payload, less = blocks, flat(blocks), less || !whole
+		if missing > 0 {
+			c.Cut = "… and " + plural(missing, "more parameter") + ", " + where
+		}
+	}
+	if !less && !also {
 		return nil
 	}
-	theirs := func(f Fact) bool { return !f.Own }
-	asked := slices.DeleteFunc(slices.Clone(whole), func(f Fact) bool { return f.Own })
-	first := Clip(asked, maxInPart)
-	c.Payload = nil
-	cut := 0
-	for _, f := range append(slices.Clone(first), slices.DeleteFunc(slices.Clone(whole), theirs)...) {
-		head, long := f.head()
-		if long {
-			head += fmt.Sprintf(" (%d characters, %s)", CharCount(f.Value), where)
-		}
-		name := Clipped(f.Name, maxFact)
-		if long || name != f.Name {
-			cut++
-		}
-		c.Payload = append(c.Payload, Fact{Name: name, Value: head, Own: f.Own, Block: f.Block})
+	if c.Cut == "" && !slices.ContainsFunc(c.Call, func(b Block) bool { return b.Cut != "" }) {
+		c.Cut = "Shortened here, " + where
 	}
-	c.Cut = cutText(cut, len(asked)-len(first), where)
 	return FileOf(a, payload)
-}
-
-// lines is how many lines of a phone the fact takes, about.
-func (f Fact) lines() int {
-	n := 0
-	for line := range strings.SplitSeq(f.Value, "\n") {
-		n += 1 + max(CharCount(line)-1, 0)/lineWidth
-	}
-	if !f.Block {
-		n += CharCount(f.Name) / lineWidth
-	}
-	return n
-}
-
-// head is the beginning of a value that goes into a file, and whether that is less than all.
-func (f Fact) head() (head string, long bool) {
-	lines := strings.SplitAfterN(f.Value, "\n", headLines+1)
-	if len(lines) > headLines {
-		head, long = strings.TrimSuffix(strings.Join(lines[:headLines], ""), "\n"), true
-	} else {
-		head = f.Value
-	}
-	room := maxFact
-	if f.Block {
-		room = headLines * lineWidth
-	}
-	head, cut := display.Clip(head, room)
-	if long && !cut {
-		head += "…"
-	}
-	return head, long || cut
-}
-
-// cutText says that a card shows less than the call: how many of the parameters on
-// it are cut short, how many are not on it at all, and where they are.
-func cutText(cut, missing int, where string) string {
-	switch {
-	case missing == 1:
-		return "… and 1 more parameter, " + where
-	case missing > 1:
-		return fmt.Sprintf("… and %d more parameters, %s", missing, where)
-	case cut > 0:
-		return "Cut here, " + where
-	}
-	return ""
 }
 
 // warnings are what a person should look at twice.

@@ -18,7 +18,6 @@ const (
 	maxPlace    = 40  // of that, for each place that the call is bound to
 	maxField    = 60  // of that, for each parameter
 	MaxSummary  = 500
-	maxWhere    = 100 // of a place on a card
 )
 
 // PayloadFacts gives the whole call as people see it: redacted and escaped.
@@ -37,7 +36,7 @@ func PayloadFacts(call approval.Call) ([]Fact, error) {
 	}
 	out := make([]Fact, 0, len(fields)+1)
 	for _, f := range fields {
-		out = append(out, Fact{Name: f.Name, Value: f.Value})
+		out = append(out, Fact{Name: f.Name, Value: f.Value, parts: f.Leaves})
 	}
 	if len(out) == 0 {
 		out = append(out, Fact{Name: "params", Value: "none"})
@@ -67,7 +66,7 @@ func boundFacts(b *approval.Bind) []Fact {
 }
 
 func execFacts(e approval.Exec) []Fact {
-	out := []Fact{{Name: "command", Value: e.Block()}}
+	out := []Fact{{Name: "command", Value: e.Block(), parts: func() []display.Leaf { return []display.Leaf{{Text: e.Text()}} }}}
 	add := func(name, value string) {
 		if value != "" {
 			out = append(out, Fact{Name: name, Value: display.Safe(value)})
@@ -100,8 +99,12 @@ func sortedKeys(m map[string]string) []string {
 type inWords struct {
 	does  Words
 	place Words
+	about []Block // what the call is about
 	rest  []Fact
 }
+
+// blocks are all of the call that the words do not say.
+func (c *inWords) blocks() []Block { return append(c.about, Blocks(c.rest)...) }
 
 // form puts the call into words. payload is all of it, or empty where it is not known.
 func form(a approval.Approval, payload []Fact) inWords {
@@ -117,6 +120,7 @@ func form(a approval.Approval, payload []Fact) inWords {
 		form = approval.FormCommand
 	}
 	if len(answers(a, payload)) > 0 {
+		c.block("", "question")
 		c.does = own("a question: tap an answer, or reply yes: WORDS")
 		return c
 	}
@@ -134,7 +138,7 @@ func form(a approval.Approval, payload []Fact) inWords {
 var forms = sync.OnceValue(func() map[approval.Form]func(c *inWords, tool string) Words {
 	return map[approval.Form]func(c *inWords, tool string) Words{
 		approval.FormCommand: func(c *inWords, _ string) Words {
-			c.block("command", "cmd", "script", "commandline", "code")
+			c.block("sh", "command", "cmd", "script", "commandline", "code")
 			return own("to run")
 		},
 		approval.FormWrite: (*inWords).write,
@@ -147,17 +151,17 @@ var forms = sync.OnceValue(func() map[approval.Form]func(c *inWords, tool string
 		},
 		approval.FormMessage: func(c *inWords, _ string) Words {
 			does := c.named("to send a message to ", "somebody", recipientNames)
-			c.block("text", "message", "body", "content", "msg")
+			c.block("", "text", "message", "body", "content", "msg")
 			return does
 		},
 		approval.FormPayment: (*inWords).pay,
 		approval.FormFetch:   (*inWords).fetch,
 		approval.FormDatabase: func(c *inWords, _ string) Words {
-			c.block("query", "sql", "statement")
+			c.block("sql", "query", "sql", "statement")
 			return own("to run on a database")
 		},
 		approval.FormPlan: func(c *inWords, _ string) Words {
-			if !c.block("plan", "summary") {
+			if !c.block("markdown", "plan", "summary") {
 				return own("to go by a plan that the call does not have")
 			}
 			return own("to go by its plan")
@@ -170,9 +174,12 @@ var (
 	recipientNames = []string{"to", "recipient", "recipients", "channel", "chat", "target", "chatid", "channelid"}
 )
 
+// maxPath is how long a path may be to be said within a line. On a card a longer one than maxOnLine loses its middle.
+const maxPath = 1000
+
 // named is a line about one parameter, which it says whole where it can.
 func (c *inWords) named(verb, otherwise string, names []string) Words {
-	if x, ok := c.short(names...); ok {
+	if x, ok := c.within(maxPath, names...); ok {
 		return Words{{Text: verb}, theirs(x)}
 	}
 	return own(verb + otherwise)
@@ -180,18 +187,16 @@ func (c *inWords) named(verb, otherwise string, names []string) Words {
 
 func (c *inWords) write(string) Words {
 	place := c.named("", "a file", pathNames)
-	old, isOld := c.find("oldstring", "oldtext", "oldstr")
-	fresh, isNew := c.find("newstring", "newtext", "newstr")
-	if isOld && isNew {
-		change := Fact{Name: changeName, Value: changes(c.rest[old].Value, c.rest[fresh].Value), Block: true}
-		c.drop(max(old, fresh))
-		c.drop(min(old, fresh))
-		c.rest = append([]Fact{change}, c.rest...)
+	lang := ""
+	if last := place[len(place)-1]; last.Theirs {
+		lang = langOfPath(last.Text)
+	}
+	if c.edit(lang) {
 		return append(own("to change "), place...)
 	}
 	size := ""
-	if c.block("content", "contents", "text", "filetext", "newcontent") {
-		size = linesText(c.rest[0].Value)
+	if c.block(lang, "content", "contents", "text", "filetext", "newcontent", "newsource") {
+		size = linesText(c.about[0])
 	}
 	return append(append(own("to write "), place...), own(size)...)
 }
@@ -199,70 +204,111 @@ func (c *inWords) write(string) Words {
 // changeName names the block that shows an old text and the new one.
 const changeName = "change"
 
-// changes shows an old text and the new one line by line: what goes, what comes, and what
-// stays around them.
-func changes(old, fresh string) string {
-	was, is := strings.Split(unquoted(old), "\n"), strings.Split(unquoted(fresh), "\n")
-	same := 0
-	for same < min(len(was), len(is)) && was[same] == is[same] {
-		same++
+// The members in which editors name the text that goes and the one that comes.
+var (
+	oldNames = []string{"oldstring", "oldtext", "oldstr", "searchtext", "search"}
+	newNames = []string{"newstring", "newtext", "newstr", "replacetext", "replace"}
+)
+
+// edit takes out an old text with the new one, or a list of such pairs, and makes a difference of each.
+func (c *inWords) edit(lang string) bool {
+	old, isOld := c.find(oldNames...)
+	fresh, isNew := c.find(newNames...)
+	if isOld && isNew && c.rest[old].single() && c.rest[fresh].single() {
+		c.differ(lang, c.rest[old].text(), c.rest[fresh].text())
+		c.drop(max(old, fresh))
+		c.drop(min(old, fresh))
+		return true
 	}
-	tail := 0
-	for tail < min(len(was), len(is))-same && was[len(was)-1-tail] == is[len(is)-1-tail] {
-		tail++
+	i, ok := c.find("edits")
+	if !ok {
+		return false
 	}
-	var out []string
-	add := func(sign string, lines []string) {
-		for _, line := range lines {
-			out = append(out, sign+line)
+	edits := c.rest[i]
+	pairs, others := pairsOf(edits.leaves())
+	if len(pairs) == 0 {
+		return false
+	}
+	for _, p := range pairs {
+		c.differ(lang, *p.old, *p.fresh)
+	}
+	c.drop(i)
+	if len(others) > 0 {
+		c.rest = append(c.rest, Fact{Name: edits.Name, parts: func() []display.Leaf { return others }})
+	}
+	return true
+}
+
+func (c *inWords) differ(lang, old, fresh string) {
+	b := Block{Kind: Diff, Lang: lang, Lines: difference(old, fresh), param: changeName}
+	if n := len(c.about); n > 0 {
+		b.Name = fmt.Sprintf("%s %d", changeName, n+1)
+	}
+	c.about = append(c.about, b)
+}
+
+// pair is an old text and the new one.
+type pair struct{ old, fresh *string }
+
+// pairsOf reads the items of a list as such pairs; others are the leaves that are of none. No pairs: some item is none.
+func pairsOf(leaves []display.Leaf) (pairs []pair, others []display.Leaf) {
+	byItem := map[string]int{}
+	for _, l := range leaves {
+		if len(l.Path) == 0 {
+			return nil, nil
+		}
+		i, known := byItem[l.Path[0]]
+		if !known {
+			i = len(pairs)
+			byItem[l.Path[0]], pairs = i, append(pairs, pair{})
+		}
+		name := ""
+		if len(l.Path) == 2 {
+			name = foldName(l.Path[1])
+		}
+		switch {
+		case slices.Contains(oldNames, name) && pairs[i].old == nil:
+			pairs[i].old = &l.Text
+		case slices.Contains(newNames, name) && pairs[i].fresh == nil:
+			pairs[i].fresh = &l.Text
+		default:
+			others = append(others, l)
 		}
 	}
-	add("  ", was[:same])
-	add("- ", was[same:len(was)-tail])
-	add("+ ", is[same:len(is)-tail])
-	add("  ", was[len(was)-tail:])
-	return strings.Join(out, "\n")
+	if slices.ContainsFunc(pairs, func(p pair) bool { return p.old == nil || p.fresh == nil }) {
+		return nil, nil
+	}
+	return pairs, others
 }
 
-// unquoted is a text that is shown in quotes for the blanks at its ends, as lines. Nothing that was
-// escaped is brought back but line feeds and the tabs that a line begins with.
-func unquoted(s string) string {
-	inner, begins := strings.CutPrefix(s, `"`)
-	inner, ends := strings.CutSuffix(inner, `"`)
-	if !begins || !ends {
-		return s
+// linesText says how many lines a text has.
+func linesText(b Block) string {
+	n := 0
+	for _, l := range b.Lines {
+		n = max(n, l.No)
 	}
-	lines := strings.Split(strings.TrimSuffix(quotedText.Replace(inner), "\n"), "\n")
-	for i, line := range lines {
-		lines[i] = display.EscapeLine(line)
-	}
-	return strings.Join(lines, "\n")
-}
-
-var quotedText = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n", `\t`, "\t")
-
-// linesText says how many lines a text has, where they are shown as lines.
-func linesText(s string) string {
-	n := strings.Count(s, "\n") + 1
-	switch {
-	case strings.HasPrefix(s, `"`):
-		return ""
-	case n == 1:
+	if n == 1 {
 		return " (1 line)"
 	}
 	return fmt.Sprintf(" (%d lines)", n)
 }
 
 func (c *inWords) patch(string) Words {
-	if !c.block("input", "patch", "patchtext", "patchcontent", "diff", "unifieddiff", "text", "content") {
+	i, ok := c.find("input", "patch", "patchtext", "patchcontent", "diff", "unifieddiff", "text", "content")
+	if !ok || !c.rest[i].single() {
 		return own("to apply a patch")
 	}
-	names := patchNames(c.rest[0].Value)
+	text := c.rest[i].text()
+	b := Block{Kind: Diff, Lines: patchLines(text), param: c.rest[i].Name}
+	c.drop(i)
+	c.about = append(c.about, b)
+	names := patchNames(text)
 	switch len(names) {
 	case 0:
 		return own("to apply a patch")
 	case 1:
-		return Words{{Text: "to change "}, theirs(Clipped(names[0], maxField))}
+		c.about[0].Lang = langOfPath(names[0])
+		return Words{{Text: "to change "}, theirs(names[0])}
 	}
 	return own(fmt.Sprintf("to change %d files", len(names)))
 }
@@ -301,9 +347,9 @@ func (c *inWords) pay(tool string) Words {
 	if !ok {
 		return own(verb + "somebody")
 	}
-	does := Words{{Text: verb}, theirs(strings.Trim(amount, `"`))} // a number may be sent as a text
+	does := Words{{Text: verb}, {Text: amount, Theirs: true, Large: true}}
 	if currency, ok := c.short("currency"); ok {
-		does = append(does, Word{Text: " "}, theirs(currency))
+		does = append(does, Word{Text: " "}, Word{Text: currency, Theirs: true, Large: true})
 	}
 	if to, ok := c.short("to", "recipient", "payee", "beneficiary", "merchant", "account", "iban"); ok {
 		does = append(does, Word{Text: " to "}, theirs(to))
@@ -313,13 +359,13 @@ func (c *inWords) pay(tool string) Words {
 
 func (c *inWords) fetch(string) Words {
 	verb := "to fetch"
-	if i, ok := c.find("method"); ok && !strings.EqualFold(c.rest[i].Value, "get") {
+	if i, ok := c.find("method"); ok && !strings.EqualFold(c.rest[i].text(), "get") {
 		verb = "to call"
 	}
-	if c.block("url", "uri", "urls") {
+	if c.block("", "url", "uri", "urls") {
 		return own(verb)
 	}
-	if c.block("query", "q", "searchterm") {
+	if c.block("", "query", "q", "searchterm") {
 		return own("to search the web for")
 	}
 	return own(verb + " something from the web")
@@ -339,32 +385,41 @@ func (c *inWords) find(names ...string) (int, bool) {
 func (c *inWords) drop(i int) { c.rest = slices.Delete(slices.Clone(c.rest), i, i+1) }
 
 // short takes out a parameter that fits a line of the desk's words whole.
-func (c *inWords) short(names ...string) (string, bool) {
+func (c *inWords) short(names ...string) (string, bool) { return c.within(maxField, names...) }
+
+// within takes out a parameter that reads well within a line and has at most so many characters.
+func (c *inWords) within(n int, names ...string) (string, bool) {
 	i, ok := c.find(names...)
-	if !ok || !fits(c.rest[i].Value, maxField) {
+	if !ok {
 		return "", false
 	}
-	value := c.rest[i].Value
+	value, ok := c.rest[i].plain(", ")
+	if !ok || !fits(value, n) {
+		return "", false
+	}
 	c.drop(i)
 	return value, true
 }
 
 // fits reports whether a value reads well within a line: it is short, and all of it is seen.
 func fits(s string, n int) bool {
-	odd := strings.Contains(s, "\n") || strings.Contains(s, `\u{`) || strings.Contains(s, "  ")
+	odd := strings.ContainsAny(s, "\n\t") || strings.Contains(s, `\u{`) || strings.Contains(s, "  ") || strings.Trim(s, " ") != s
 	return s != "" && !odd && CharCount(s) <= n
 }
 
-// block puts the parameter that the call is about first, to be shown without its name.
-func (c *inWords) block(names ...string) bool {
+// block makes the parameter that the call is about a block without its name, in that language.
+func (c *inWords) block(lang string, names ...string) bool {
 	i, ok := c.find(names...)
 	if !ok {
 		return false
 	}
-	f := c.rest[i]
-	f.Block = true
+	text, ok := c.rest[i].plain("\n")
+	b := codeOf(c.rest[i].Name, lang, text)
+	if !ok || len(b.Lines) == 0 { // an empty text is better seen beside its name
+		return false
+	}
 	c.drop(i)
-	c.rest = append([]Fact{f}, c.rest...)
+	c.about = append(c.about, b)
 	return true
 }
 
@@ -377,11 +432,11 @@ func (c *inWords) takePlace(tool string) {
 		}
 		for said := ""; ; {
 			i := slices.IndexFunc(c.rest, match)
-			if i < 0 || !fits(c.rest[i].Value, maxWhere) || said != "" && c.rest[i].Value != said {
+			if i < 0 || !fits(c.rest[i].text(), maxPath) || said != "" && c.rest[i].text() != said {
 				return
 			}
 			if said == "" {
-				said = c.rest[i].Value
+				said = c.rest[i].text()
 				c.place = append(c.place, Word{Text: word}, theirs(said))
 			}
 			c.drop(i)
@@ -506,8 +561,8 @@ func fieldText(f Fact) string {
 	return Clipped(f.Name, maxPlace) + ": " + value
 }
 
-// Line writes the whole call on one line, for API answers.
-func Line(tool string, payload []Fact) string {
+// OneLine writes the whole call on one line, for API answers.
+func OneLine(tool string, payload []Fact) string {
 	parts := make([]string, 0, len(payload))
 	for _, f := range bySalience(tool, payload) {
 		if tool == "exec" && f.Name == "command" {

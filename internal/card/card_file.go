@@ -2,6 +2,7 @@ package card
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"approvalbot/internal/approval"
@@ -16,22 +17,72 @@ type File struct {
 	Silent  bool // as of its card
 }
 
-// File holds the whole call, as Payload gives it.
+// FileOf holds the whole call. payload is what PayloadFacts gives.
 func FileOf(a approval.Approval, payload []Fact) *File {
 	var text strings.Builder
-	fmt.Fprintf(&text, "Request %s\nTool: %s\nFingerprint: %s\n\n", a.Code, display.Escape(a.ToolName), a.Fingerprint)
-	facts := payload
-	if f := form(a, payload); len(f.rest) > 0 && f.rest[0].Name == changeName && f.rest[0].Block {
-		facts = append(f.rest[:1:1], payload...)
+	fmt.Fprintf(&text, "Request %s\nTool: %s\nFingerprint: %s\n", a.Code, display.Escape(a.ToolName), a.Fingerprint)
+	f := form(a, payload)
+	fmt.Fprintf(&text, "%s asks %s\n", Asker(a), f.does)
+	if len(f.place) > 0 {
+		fmt.Fprintln(&text, f.place)
 	}
-	for _, f := range facts {
-		fmt.Fprintf(&text, "%s:\n%s\n\n", f.Label(a.ToolName), strings.ReplaceAll(f.Line(), `\u{A}`, "\\u{A}\n"))
-	}
+	text.WriteString(Spelled(f.blocks(), a.ToolName))
 	return &File{
 		Name:    a.Code + ".txt",
 		Caption: fmt.Sprintf("Everything that request %s would run. Fingerprint %s", a.Code, a.Fingerprint[:12]),
 		Text:    text.String(),
 	}
+}
+
+// Spelled writes blocks as plain text: each line of a call behind a bar, with its number where it is known, so that
+// none can be taken for a line of the desk's.
+func Spelled(blocks []Block, tool string) string {
+	var text strings.Builder
+	for i, b := range blocks {
+		name := b.Name
+		if name == "" {
+			name = b.param
+		}
+		switch {
+		case b.Kind == Table:
+			if i == 0 || blocks[i-1].Kind != Table {
+				text.WriteByte('\n')
+			}
+			for _, r := range b.Rows {
+				value := r.Value
+				if value == "" {
+					value = "(empty)"
+				}
+				fmt.Fprintf(&text, "%s: %s\n", Fact{Name: r.Name, Own: b.Own}.Label(tool), value)
+			}
+		case name != "":
+			fmt.Fprintf(&text, "\n%s:\n", Fact{Name: name, Own: b.Own || b.param == changeName}.Label(tool))
+		default:
+			text.WriteByte('\n')
+		}
+		most := 0
+		for _, l := range b.Lines {
+			most = max(most, l.No)
+		}
+		for _, line := range b.Lines {
+			before := ""
+			if most > 1 {
+				width := len(strconv.Itoa(most))
+				if before = strings.Repeat(" ", width+1); line.No > 0 {
+					before = fmt.Sprintf("%*d ", width, line.No)
+				}
+			}
+			shown := line.Text()
+			if b.Kind == Diff {
+				shown = line.Signed()
+			}
+			fmt.Fprintf(&text, "%s%s%s\n", before, display.Bar, shown)
+		}
+		if b.Cut != "" {
+			fmt.Fprintln(&text, b.Cut)
+		}
+	}
+	return text.String()
 }
 
 // maxSpelled is how long a file may be for messages to stand for it, in characters.

@@ -31,7 +31,7 @@ func state(a approval.Approval, r Reader) State {
 	return s
 }
 
-// StateLine is the line that says how far a card is: flags, votes, time left, who was asked
+// StateLine is the line that says how far a card is: votes, time left, who was asked
 // too, code. plain and code write a text as the platform does, until says when it expires.
 func (c Card) StateLine(plain, code func(string) string, until string) string {
 	var parts []string
@@ -40,7 +40,6 @@ func (c Card) StateLine(plain, code func(string) string, until string) string {
 			parts = append(parts, as(text))
 		}
 	}
-	add(strings.Join(c.State.Flags, ", "), func(flags string) string { return "⚠️ " + plain(flags) })
 	add(c.State.Votes, plain)
 	add(until, func(said string) string { return said })
 	add(c.State.Also, plain)
@@ -290,18 +289,13 @@ func details(a approval.Approval) []Fact {
 			out = append(out, Fact{Name: name, Value: Clipped(display.Safe(value), room), Own: isOwn})
 		}
 	}
-	add("From", strings.TrimPrefix(fromText(a.Context.From, maxFact), "in "), maxClaim, false) // first: platforms fold later lines away
-	add("Tool", a.ToolName, maxFact, true)
-	add("Asked by token", a.Owner, maxFact, true)
-	out = append(out, shortFingerprint(a))
-	add("Agent", a.AgentID, maxFact, a.TokensAgent)
-	add("Session", a.SessionKey, maxFact, false)
-	add("Subagent", a.Context.From.SubagentID, maxFact, false)
+	// Platforms fold later lines away: what helps to decide comes first.
+	add("Also", strings.Join(furtherReasons(a), "; "), maxClaim, true)
 	add("Decides", Text(a.Rule), maxFact, true)
-	add("Reasons", strings.Join(a.Why, " "), maxClaim, true)
-	add("Side effects", strings.ReplaceAll(joined(a.Assessment.SideEffects), "_", " "), maxFact, true)
-	add("Risk", classes(a.Assessment), maxFact, true)
-	add("Policy", a.PolicyHash[:min(12, len(a.PolicyHash))], maxFact, true)
+	add("Session", a.SessionKey, maxFact, false)
+	add("From", strings.TrimPrefix(fromText(a.Context.From, maxFact), "in "), maxClaim, false)
+	add("Agent", a.AgentID, maxFact, a.TokensAgent)
+	add("Subagent", a.Context.From.SubagentID, maxFact, false)
 	if CharCount(a.Justification) > maxSaid {
 		add("Why, in the asker's words", a.Justification, maxClaim, false)
 	}
@@ -309,10 +303,16 @@ func details(a approval.Approval) []Fact {
 		add("What, in the asker's words", a.ActionSummary, maxClaim, false)
 	}
 	out = append(append(out, notes(a)...), runs(a)...)
+	add("Reasons", strings.Join(a.Why, " "), maxClaim, true)
+	add("Side effects", strings.ReplaceAll(joined(a.Assessment.SideEffects), "_", " "), maxFact, true)
+	add("Risk", classes(a.Assessment), maxFact, true)
 	if t := a.Context.Tool; t.Server != "" || t.Description != "" {
 		add("The tool, as told by "+display.Escape(a.Owner), t.Text(), maxFact, false)
 	}
-	return out
+	add("Tool", a.ToolName, maxFact, true)
+	add("Asked by token", a.Owner, maxFact, true)
+	add("Policy", a.PolicyHash[:min(12, len(a.PolicyHash))], maxFact, true)
+	return append(out, shortFingerprint(a))
 }
 
 // shortFingerprint is as much of it as people compare.

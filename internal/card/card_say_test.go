@@ -34,7 +34,7 @@ func TestACardSaysACallOnce(t *testing.T) {
 		"a call of the web":        {"http_request", `{"method":"POST","url":"https://example.org"}`, approval.FormFetch, nil, "to call | https://example.org | method=POST | "},
 		"a tool nobody knows":      {"deploy", `{"version":"v7","host":"prod-1"}`, "", nil, "to use deploy | host=prod-1 | version=v7 | "},
 		"one that calls itself so": {"pay", `{"amount":1}`, "", nil, "to use pay | amount=1 | "},
-		"a path of many words":     {"write", `{"content":"a","path":"` + strings.Repeat("x", 61) + `"}`, approval.FormWrite, nil, "to write a file (1 line) | a | path=" + strings.Repeat("x", 61) + " | "},
+		"a path of many words":     {"write", `{"content":"a","path":"` + strings.Repeat("x", 61) + `"}`, approval.FormWrite, nil, "to write " + strings.Repeat("x", 61) + " (1 line) | a | "},
 		"a path that hides":        {"write", `{"content":"a","path":"a\u202eb"}`, approval.FormWrite, nil, `to write a file (1 line) | a | path=a\u{202E}b | `},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,14 +66,14 @@ func TestALongCallGoesIntoAFile(t *testing.T) {
 	require.Nil(t, got.File)
 	got = drawnCard(t, "exec", `{"command":"`+lines(13)+`"}`, nil, approval.Delivery{})
 	require.NotNil(t, got.File)
-	require.Equal(t, "line\nline\nline\nline… (64 characters, whole above)", got.Card.Payload[0].Value)
+	require.Equal(t, "line\nline\nline\nline (9 more lines, whole above)", got.Card.Payload[0].Value)
 	require.Empty(t, got.Card.Offers, "nothing is offered before the file is there")
 	require.NotEmpty(t, drawnCard(t, "exec", `{"command":"`+lines(13)+`"}`, nil, approval.Delivery{Attached: true}).Card.Offers)
 	require.NotNil(t, drawnCard(t, "exec", `{"command":"`+strings.Repeat("x", 12*lineWidth+1)+`"}`, nil, approval.Delivery{}).File)
 
 	a, facts := asked(t, "edit", `{"path":"a","old_string":"`+lines(20)+`","new_string":"x"}`, nil)
 	a.Form = approval.FormWrite
-	require.Contains(t, Draw(a, approval.Delivery{Kind: approval.CardDelivery}, facts, reading()).File.Text, "parameter change:\n- line\\u{A}\n- line", "the file has the difference")
+	require.Contains(t, Draw(a, approval.Delivery{Kind: approval.CardDelivery}, facts, reading()).File.Text, "change:\n│ - line\n│ - line", "the file has the difference")
 }
 
 // Who asks is the agent that the token is for, else the token; what only the call says is
@@ -93,7 +93,7 @@ func TestWhoAsks(t *testing.T) {
 	require.Equal(t, []string{"claimed: “weekly run”, for carol",
 		`claimed: in Claude Code (Explore) on fix/login\u{202E} in worktree ` + strings.Repeat("w", 29) + "…"}, card().Said())
 	require.Equal(t, Fact{Name: "From", Value: `Claude Code (Explore) on fix/login\u{202E} in worktree ` + strings.Repeat("w", 100)},
-		card().Details[0], "whole, as a claim, and before what platforms fold away")
+		card().Details[1], "whole, as a claim, and before what platforms fold away")
 	require.Contains(t, card().Details, Fact{Name: "Subagent", Value: "a1b2"})
 	a.Context.From = approval.AskedFrom{Runtime: "Codex", Branch: "fix/login", Worktree: "login"}
 	require.Equal(t, "claimed: in Codex on fix/login", card().From)
@@ -181,27 +181,27 @@ func TestReasonsOnACard(t *testing.T) {
 		codes, why []string
 		want       string
 	}{
-		"none": {nil, nil, "High impact (R4)"},
+		"none": {nil, nil, "R4 high impact"},
 		"one says it of two": {
 			[]string{"git-force-push", "git-push"}, []string{"It overwrites history.", "It sends commits."},
-			"High impact (R4): overwrites history elsewhere"},
+			"R4 high impact: overwrites history elsewhere"},
 		"a name that speaks": {
 			[]string{"unknown-tool", "keyword-pay"}, []string{"The desk does not know this tool.", "Its name speaks of payments."},
-			"High impact (R4): unknown tool, speaks of payments"},
+			"R4 high impact: unknown tool, speaks of payments"},
 		"what is mild is left out": {
-			[]string{"git-push", "network-read"}, []string{"It sends commits.", "It reads."}, "High impact (R4): pushes commits"},
-		"unless it is all there is":              {[]string{"network-read"}, []string{"It reads."}, "High impact (R4): reads"},
-		"that the desk asks for all is a detail": {[]string{"always-asks"}, []string{"The desk asks."}, "High impact (R4)"},
+			[]string{"git-push", "network-read"}, []string{"It sends commits.", "It reads."}, "R4 high impact: pushes commits"},
+		"unless it is all there is":              {[]string{"network-read"}, []string{"It reads."}, "R4 high impact: reads"},
+		"that the desk asks for all is a detail": {[]string{"always-asks"}, []string{"The desk asks."}, "R4 high impact"},
 		"three of four": {
-			[]string{"a", "b", "c", "d"}, []string{"It as.", "It bs.", "URLs are odd.", "It ds."}, "High impact (R4): as; bs; URLs are odd"},
+			[]string{"a", "b", "c", "d"}, []string{"It as.", "It bs.", "URLs are odd.", "It ds."}, "R4 high impact: as; bs; URLs are odd"},
 		"as many as there is room for": {
-			[]string{"a", "b"}, []string{"It " + strings.Repeat("a", 100) + ".", "It bbbbbbbbbbb."}, "High impact (R4): " + strings.Repeat("a", 100)},
+			[]string{"a", "b"}, []string{"It " + strings.Repeat("a", 100) + ".", "It bbbbbbbbbbb."}, "R4 high impact: " + strings.Repeat("a", 100)},
 		"the operator's rule comes first": {
 			[]string{"a", "b", "c", "rule:freeze"}, []string{"It as.", "It bs.", "It cs.", "Freeze until Monday."},
-			"High impact (R4): freeze until Monday; as; bs"},
+			"R4 high impact: freeze until Monday; as; bs"},
 		"the core's own sentences have their codes": {
 			[]string{"git-push", "classifier:x", approval.ReasonMustAsk}, []string{RulesChangedText, "It sends commits.", MustAskText},
-			"High impact (R4): the rules changed while this waited; earlier votes no longer count; pushes commits"},
+			"R4 high impact: the rules changed while this waited; earlier votes no longer count; pushes commits"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := approval.Approval{Judged: approval.Judged{Assessment: approval.Assessment{RiskClass: approval.R4, ReasonCodes: c.codes}, Why: c.why}}
@@ -241,6 +241,6 @@ func TestStateLine(t *testing.T) {
 	c := Card{Code: "7KQ2AB"}
 	require.Equal(t, "`7KQ2AB`", c.StateLine(plain, code, ""))
 	c.State = State{Flags: []string{"hidden characters", "look-alikes"}, Votes: "1 of 2 yes (alice)", Also: "also asked: bob"}
-	require.Equal(t, "⚠️ <hidden characters, look-alikes> · <1 of 2 yes (alice)> · soon · <also asked: bob> · `7KQ2AB`",
+	require.Equal(t, "<1 of 2 yes (alice)> · soon · <also asked: bob> · `7KQ2AB`",
 		c.StateLine(plain, code, "soon"))
 }

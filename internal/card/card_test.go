@@ -53,9 +53,10 @@ func TestAdversary_S1_ACardSaysWhatItLeavesOut(t *testing.T) {
 	for _, tt := range []struct {
 		name, params, want string
 	}{
-		{"many short ones", string(params), "… and 117 more parameters, whole above"},
-		{"one is missing", `{"a":"` + long + `","b":"1","c":"2","d":"3"}`, "… and 1 more parameter, whole above"},
-		{"none is missing, one is cut", `{"a":"` + long + `"}`, "Cut here, whole above"},
+		{"many short ones", string(params), "… 116 more values, whole above"},
+		{"long ones", `{"a":"` + long + `","b":"` + long + `","c":"` + long + `","d":"` + long + `","e":"3"}`, "… and 1 more parameter, whole above"},
+		{"one is cut", `{"a":"` + long + `"}`, "… 3872 more characters, whole above"},
+		{"a path", `{"a":"` + strings.Repeat("/abcdefghi", 200) + `"}`, "… 1872 more characters, whole above"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := drawnCard(t, "frob", tt.params, nil, approval.Delivery{})
@@ -105,9 +106,9 @@ func TestAdversary_S7_ParametersAreNoFacts(t *testing.T) {
 	require.Equal(t, Words{{Text: "in "}, {Text: "/srv/app", Theirs: true}}, got.Place)
 	require.Equal(t, []Fact{{Name: "Votes", Value: "2 of 2: alice, bob"}, {Name: "bound to directory", Value: "/tmp"}}, got.Payload)
 
-	dir = "/srv/" + strings.Repeat("x", maxWhere)
+	dir = "/srv/  /" + strings.Repeat("x", 20)
 	got = drawnCard(t, "frob", `{"bound to directory":"/tmp"}`, &approval.Bind{Workdir: &dir}, approval.Delivery{}).Card
-	require.Empty(t, got.Place, "what does not fit a line has one of its own")
+	require.Empty(t, got.Place, "what does not read well within a line has one of its own")
 	require.Contains(t, got.Payload, Fact{Name: "bound to directory", Value: dir, Own: true})
 }
 

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"approvalbot/internal/approval"
-	"approvalbot/internal/display"
 )
 
 // Limits of the line about the risk.
@@ -21,34 +20,82 @@ const (
 // RulesChangedText is the sentence on an approval whose rules changed while it waited.
 const RulesChangedText = "The rules changed while this waited; earlier votes no longer count."
 
-// riskWords is the risk class in words, and then its name: "High impact (R4)".
+// riskWords is the risk class with what it means: "R4 high impact".
 func riskWords(a approval.Approval) string {
 	class := a.Assessment.RiskClass
-	return display.UpperFirst(class.Text()) + " (" + class.String() + ")"
+	return class.String() + " " + class.Text()
 }
 
 // RiskText says on one line how bad the call could be, and why.
 func RiskText(a approval.Approval) string {
-	if reasons := reasons(a); len(reasons) > 0 {
-		return riskWords(a) + ": " + strings.Join(reasons, "; ")
+	texts := make([]string, 0, maxReasons)
+	for _, r := range reasons(a, nil) {
+		texts = append(texts, r.String())
+	}
+	if len(texts) > 0 {
+		return riskWords(a) + ": " + strings.Join(texts, "; ")
 	}
 	return riskWords(a)
 }
 
+// RiskLine is the line about the risk: the class, what cannot be seen of the call, and the reasons.
+func (c Card) RiskLine() Words {
+	class, rest, colon := strings.Cut(c.Why, ": ")
+	line := own(class)
+	if len(c.State.Flags) > 0 {
+		line = append(line, Word{Text: " · ⚠️ " + strings.Join(c.State.Flags, ", ")})
+	}
+	switch {
+	case len(c.Reasons) > 0:
+		for i, r := range c.Reasons {
+			line = append(line, Word{Text: []string{": ", "; "}[min(i, 1)]})
+			line = append(line, r...)
+		}
+	case colon:
+		line = append(line, Word{Text: ": " + rest})
+	}
+	return line
+}
+
 // reasons are those that count most, the strongest first, in half a sentence each: no more
-// than three, and none that says the same as another.
-func reasons(a approval.Approval) []string {
-	all := codedReasons(a)
+// than three, and none that says the same as another, or as the words that stand before them.
+func reasons(a approval.Approval, before Words) []Words {
+	strong, _ := ranked(a, before)
+	var out []Words
+	room := maxWhyText
+	for _, r := range Clip(strong, maxReasons) {
+		if room -= CharCount(r.said.String()); room < 0 && len(out) > 0 {
+			break
+		}
+		out = append(out, r.said)
+	}
+	return out
+}
+
+// furtherReasons are those that the line about the risk has no room for.
+func furtherReasons(a approval.Approval) []string {
+	strong, mild := ranked(a, nil)
+	shown := len(reasons(a, nil))
+	var out []string
+	for _, r := range append(strong[min(shown, len(strong)):len(strong):len(strong)], mild...) {
+		out = append(out, r.said.String())
+	}
+	return out
+}
+
+// ranked are the reasons that say something of the call, none that says the same as another: those that count, the
+// strongest first, and those that are not worth a line beside any other.
+func ranked(a approval.Approval, before Words) (strong, mild []reason) {
+	all := codedReasons(a, before)
 	has := func(code string) bool {
 		return slices.ContainsFunc(all, func(r reason) bool { return r.code == code })
 	}
 	keyword, _ := find(all, func(r reason) bool { return keywordReasons()[r.code] != "" })
-	var strong, mild []reason
 	for _, r := range all {
 		switch {
 		case reasonsOfDetail()[r.code], slices.ContainsFunc(subsumedBy()[r.code], has):
 		case r.code == "unknown-tool" && keyword.code != "":
-			r.text = "unknown tool, speaks of " + keywordReasons()[keyword.code]
+			r.said = own("unknown tool, speaks of " + keywordReasons()[keyword.code])
 			strong = append(strong, r)
 		case mildReasons()[r.code]:
 			mild = append(mild, r)
@@ -57,23 +104,18 @@ func reasons(a approval.Approval) []string {
 		}
 	}
 	if len(strong) == 0 {
-		strong = mild
+		strong, mild = mild, nil
 	}
 	// What the operator's own rule says is why it is asked, or until when.
 	slices.SortStableFunc(strong, func(x, y reason) int { return y.first() - x.first() })
-	var out []string
-	room := maxWhyText
-	for _, r := range Clip(strong, maxReasons) {
-		if room -= CharCount(r.text); room < 0 && len(out) > 0 {
-			break
-		}
-		out = append(out, r.text)
-	}
-	return out
+	return strong, mild
 }
 
 // reason is why a call is judged so: a code, if it is known, and half a sentence.
-type reason struct{ code, text string }
+type reason struct {
+	code string
+	said Words
+}
 
 // first is 1 for what a person must know before all else.
 func (r reason) first() int {
@@ -85,7 +127,7 @@ func (r reason) first() int {
 
 // codedReasons gives each sentence its code. Those of policy are in the order of its
 // codes; the core's own stand anywhere.
-func codedReasons(a approval.Approval) []reason {
+func codedReasons(a approval.Approval, before Words) []reason {
 	codes := slices.DeleteFunc(slices.Clone(a.Assessment.ReasonCodes), func(code string) bool { return ownReasons()[code] })
 	out := make([]reason, 0, len(a.Why))
 	for _, text := range a.Why {
@@ -96,7 +138,9 @@ func codedReasons(a approval.Approval) []reason {
 		case len(codes) > 0:
 			r.code, codes = codes[0], codes[1:]
 		}
-		r.text = cmp.Or(briefly()[r.code], half(text))
+		if r.said = does(r.code, a.Points, before); r.said == nil {
+			r.said = own(cmp.Or(briefly()[r.code], half(text)))
+		}
 		out = append(out, r)
 	}
 	return out

@@ -23,6 +23,9 @@ func Argv(argv []string) string { return Escape(quoted(argv)) }
 // inside of quotation marks as EscapeBlock leaves them.
 func ArgvBlock(argv []string) string { return EscapeBlock(Redact(quoted(argv))) }
 
+// ArgvText is ArgvBlock for lines of its own: the line feeds and tabs stay that EscapeText leaves.
+func ArgvText(argv []string) string { return EscapeText(Redact(quoted(argv))) }
+
 func quoted(argv []string) string {
 	words := make([]string, len(argv))
 	for i, element := range argv {

@@ -86,8 +86,31 @@ func EscapeLine(line string) string {
 	return line[:len(line)-len(text)] + Escape(text)
 }
 
+// EscapeText is Escape for a text that is shown as lines of its own, each of which is set off from all else: its line
+// feeds stay, and its tabs, but for a line with more of them in a row than indent one.
+func EscapeText(s string) string {
+	if firstConcealed(s) < 0 {
+		return s
+	}
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		if strings.Contains(line, manyTabs) {
+			lines[i] = Escape(line)
+			continue
+		}
+		cells := strings.Split(line, "\t")
+		for j, cell := range cells {
+			cells[j] = Escape(cell)
+		}
+		lines[i] = strings.Join(cells, "\t")
+	}
+	return strings.Join(lines, "\n")
+}
+
 // maxTabs is how many tabs indent a line: more would push it out of sight.
 const maxTabs = 20
+
+var manyTabs = strings.Repeat("\t", maxTabs+1)
 
 // OneLine makes one line of what EscapeBlock gave, as Escape writes it.
 func OneLine(s string) string { return Escape(s) }

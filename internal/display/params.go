@@ -5,13 +5,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
 // Field is a labelled value, both safe to show: redacted and escaped, the name on one
 // line, the value as EscapeBlock writes it.
-type Field struct{ Name, Value string }
+type Field struct {
+	Name, Value string
+
+	sent struct {
+		name string
+		json []byte // a stretch of params
+	}
+}
 
 // Params shows a JSON object, one field for each top-level member, in the
 // order of the text. A string is shown as itself, in quotes where it could be
@@ -35,11 +43,14 @@ func Params(params []byte) ([]Field, error) {
 		if err != nil {
 			return nil, err
 		}
+		begin := d.InputOffset()
 		value, err := topValue(d, kindOfParam(name))
 		if err != nil {
 			return nil, err
 		}
-		fields = append(fields, Field{Safe(name), value})
+		f := Field{Name: Safe(name), Value: value}
+		f.sent.name, f.sent.json = name, bytes.TrimLeft(params[begin:d.InputOffset()], " \t\r\n:")
+		fields = append(fields, f)
 	}
 	return fields, nil
 }
@@ -73,11 +84,11 @@ func topValue(d *json.Decoder, k kind) (string, error) {
 		}
 		return EscapeBlock(shown), nil
 	}
-	var out strings.Builder
-	if err := writeValue(&out, d, token, k); err != nil {
+	w := compact{}
+	if err := w.value(d, token, k); err != nil {
 		return "", err
 	}
-	return Safe(out.String()), nil
+	return Safe(w.out.String()), nil
 }
 
 // redactAs hides all of s, if it is the literal secret of a member of kind k,
@@ -96,55 +107,73 @@ func isAmbiguous(s string) bool {
 	return strings.TrimFunc(s, isBlank) != s || json.Valid([]byte(s))
 }
 
-// writeValue writes the value that starts with token as compact JSON.
-func writeValue(out *strings.Builder, d *json.Decoder, token json.Token, k kind) error {
+// compact writes JSON without blanks, its secrets hidden by the names of members. With leaves it keeps where in the
+// text those are.
+type compact struct {
+	out    strings.Builder
+	leaves *[]leafAt // nil: nobody asks
+	path   []string
+	item   bool // the last of path counts the items of an array
+}
+
+// value writes the value that starts with token.
+func (w *compact) value(d *json.Decoder, token json.Token, k kind) error {
+	begin := w.out.Len()
 	switch v := token.(type) {
 	case json.Delim:
 		if v == '{' {
-			return writeObject(out, d)
+			return w.object(d)
 		}
-		return writeArray(out, d, k)
+		return w.array(d, k)
 	case string:
-		out.WriteString(quoteJSON(redactAs(k, v)))
+		w.out.WriteString(quoteJSON(redactAs(k, v)))
 	case json.Number:
-		out.WriteString(redactAs(k, v.String()))
+		w.out.WriteString(redactAs(k, v.String()))
 	case bool:
-		fmt.Fprint(out, v)
+		fmt.Fprint(&w.out, v)
 	case nil:
-		out.WriteString("null")
+		w.out.WriteString("null")
 	}
+	w.leaf(begin)
 	return nil
 }
 
-func writeArray(out *strings.Builder, d *json.Decoder, k kind) error {
-	out.WriteByte('[')
-	for first := true; d.More(); first = false {
-		if !first {
-			out.WriteByte(',')
+func (w *compact) array(d *json.Decoder, k kind) error {
+	begin, path, n := w.out.Len(), w.path, 0
+	w.out.WriteByte('[')
+	for ; d.More(); n++ {
+		if n > 0 {
+			w.out.WriteByte(',')
 		}
-		if err := writeNext(out, d, k); err != nil {
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		if w.leaves != nil {
+			w.path, w.item = append(path[:len(path):len(path)], strconv.Itoa(n)), true
+		}
+		if err := w.value(d, token, k); err != nil {
 			return err
 		}
 	}
-	out.WriteByte(']')
-	_, err := d.Token()
-	return err
+	return w.end(d, ']', begin, path, n)
 }
 
-// writeObject writes the rest of an object. In {"name": N, "value": V} it is N
-// that tells what V is.
-func writeObject(out *strings.Builder, d *json.Decoder) error {
-	out.WriteByte('{')
+// object writes the rest of an object. In {"name": N, "value": V} it is N that tells what V is.
+func (w *compact) object(d *json.Decoder) error {
+	begin, path, n := w.out.Len(), w.path, 0
+	w.out.WriteByte('{')
 	named := ordinary
-	for first := true; d.More(); first = false {
-		if !first {
-			out.WriteByte(',')
+	for ; d.More(); n++ {
+		if n > 0 {
+			w.out.WriteByte(',')
 		}
 		name, err := stringToken(d)
 		if err != nil {
 			return err
 		}
-		out.WriteString(quoteJSON(Redact(name)) + ":")
+		shown := Redact(name)
+		w.out.WriteString(quoteJSON(shown) + ":")
 		token, err := d.Token()
 		if err != nil {
 			return err
@@ -156,21 +185,24 @@ func writeObject(out *strings.Builder, d *json.Decoder) error {
 		case name == "value":
 			k = max(k, named)
 		}
-		if err := writeValue(out, d, token, k); err != nil {
+		if w.leaves != nil {
+			w.path, w.item = append(path[:len(path):len(path)], Escape(shown)), false
+		}
+		if err := w.value(d, token, k); err != nil {
 			return err
 		}
 	}
-	out.WriteByte('}')
-	_, err := d.Token()
-	return err
+	return w.end(d, '}', begin, path, n)
 }
 
-func writeNext(out *strings.Builder, d *json.Decoder, k kind) error {
-	token, err := d.Token()
-	if err != nil {
-		return err
+// end closes an array or object that began there. One without members is a leaf.
+func (w *compact) end(d *json.Decoder, sign byte, begin int, path []string, members int) error {
+	w.out.WriteByte(sign)
+	if w.path = path; members == 0 {
+		w.leaf(begin)
 	}
-	return writeValue(out, d, token, k)
+	_, err := d.Token()
+	return err
 }
 
 var jsonEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`)

@@ -35,6 +35,7 @@ type measured struct {
 		Height int
 	}
 	Page int
+	Wide int
 }
 
 var measuredForm = regexp.MustCompile(`id="measured">([^<]*)<`)
@@ -62,7 +63,7 @@ func (b browser) draw(ctx context.Context, page, file string) error {
 	if err != nil {
 		return err
 	}
-	_, err = b.run(ctx, page, "--screenshot="+file, fmt.Sprintf("--window-size=360,%d", m.Page), "--force-device-scale-factor=2")
+	_, err = b.run(ctx, page, "--screenshot="+file, fmt.Sprintf("--window-size=%d,%d", m.Wide, m.Page), "--force-device-scale-factor=2")
 	return err
 }
 

@@ -1,7 +1,9 @@
 // Command pictures makes the pictures of cards that the README shows, from what the desk
 // sends to the chats:
 //
-//	go run ./internal/pictures docs/pictures
+//	go run ./internal/pictures docs/pictures [FOLDER]
+//
+// With a second folder it draws there a picture of each kind of call, on both platforms side by side.
 //
 // Chromium draws them, at the width of a phone. The test of this package holds that
 // typical cards do not grow beyond what a tired person reads there.
@@ -15,11 +17,15 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: pictures FOLDER")
+	if len(os.Args) != 2 && len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: pictures FOLDER-OF-THE-DOCS [FOLDER-OF-ALL-KINDS]")
 		os.Exit(2)
 	}
-	if err := makePictures(context.Background(), os.Args[1]); err != nil {
+	err := makePictures(context.Background(), os.Args[1])
+	if err == nil && len(os.Args) == 3 {
+		err = makeKinds(context.Background(), os.Args[2])
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "pictures:", err)
 		os.Exit(1)
 	}
@@ -53,6 +59,36 @@ func makePictures(ctx context.Context, folder string) error {
 	} {
 		if err := browser.draw(ctx, page(drawn), filepath.Join(folder, name)); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// makeKinds writes a picture of each kind of call into a folder.
+func makeKinds(ctx context.Context, folder string) error {
+	browser, err := newBrowser()
+	if err != nil {
+		return err
+	}
+	d, err := newDesk(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	for _, k := range kinds() {
+		a, err := d.asked(ctx, k.call)
+		if err != nil {
+			return err
+		}
+		c, err := d.card(ctx, a, "")
+		if err != nil {
+			return err
+		}
+		if err := browser.draw(ctx, beside(telegram(c), discord(c)), filepath.Join(folder, k.name+".png")); err != nil {
+			return fmt.Errorf("%s: %w", k.name, err)
 		}
 	}
 	return nil

@@ -67,7 +67,7 @@ func markdown(s string) string {
 	for i := 0; i < len(lines); i++ {
 		quoted, isQuote := strings.CutPrefix(lines[i], "> ")
 		switch {
-		case lines[i] == "```":
+		case strings.HasPrefix(lines[i], "```"):
 			end := i + 1
 			for end < len(lines) && lines[end] != "```" {
 				end++
@@ -76,6 +76,8 @@ func markdown(s string) string {
 			i = end
 		case isQuote:
 			out.WriteString("<blockquote>" + inline(quoted) + "</blockquote>")
+		case strings.HasPrefix(lines[i], "### "):
+			out.WriteString("<h3>" + inline(lines[i][len("### "):]) + "</h3>")
 		default:
 			out.WriteString("<div>" + inline(lines[i]) + "</div>")
 		}
@@ -137,6 +139,15 @@ func page(all ...picture) string {
 	return out.String()
 }
 
+// beside is page with the pictures side by side.
+func beside(all ...picture) string {
+	wide := fmt.Sprintf("body { display: flex; align-items: flex-start; width: %dpx; } .phone { width: %dpx; }", phoneWidth*len(all), phoneWidth)
+	return strings.Replace(page(all...), "</style>", wide+"</style>", 1)
+}
+
+// phoneWidth is that of a phone, in pixels.
+const phoneWidth = 360
+
 // style imitates both chats on a phone that is 360 pixels wide, in a group, where the
 // sender's face takes room: 16 pixels of text on lines of 21, code somewhat smaller.
 const style = `
@@ -146,13 +157,14 @@ body { width: 360px; font: 16px/21px Roboto, "Noto Color Emoji", sans-serif; }
 .face { flex: none; width: 36px; height: 36px; border-radius: 50%; background: #5b8def; color: #fff; text-align: center; line-height: 36px; }
 .card { flex: 1; min-width: 0; }
 pre, code { font: 14px/19px "DejaVu Sans Mono", "Noto Color Emoji", monospace; white-space: pre-wrap; }
+h3 { font-size: 18px; line-height: 24px; }
 .row { display: flex; gap: 4px; margin-top: 4px; }
 .button { flex: 1; text-align: center; font-weight: 500; }
 
 .telegram { background: #d5e3c8; color: #000; }
 .telegram .text { background: #fff; border-radius: 14px; padding: 7px 10px 8px; white-space: pre-wrap; }
 .telegram pre { background: #eef3f8; border-left: 3px solid #5b8def; border-radius: 4px; padding: 3px 8px; margin: 2px 0; }
-.telegram code { color: #37618e; }
+.telegram code { color: #37618e; } .telegram pre code { color: inherit; }
 .telegram blockquote { background: #f1f6ee; border-left: 3px solid #6fb65f; border-radius: 4px; padding: 2px 8px; margin: 2px 0; font-size: 15px; }
 .telegram .folded { max-height: 67px; overflow: hidden; position: relative; }
 .telegram .folded::after { content: "⌄"; position: absolute; right: 6px; bottom: 0; color: #6fb65f; }
@@ -192,6 +204,6 @@ document.fonts.ready.then(() => {
     for (const t of tops) if (t - last > 9) { lines++; last = t; }
     return {lines, height: Math.ceil(phone.querySelector('.card').getBoundingClientRect().height)};
   });
-  document.getElementById('measured').textContent = JSON.stringify({all, page: Math.ceil(document.body.getBoundingClientRect().height)});
+  document.getElementById('measured').textContent = JSON.stringify({all, page: Math.ceil(document.body.getBoundingClientRect().height), wide: Math.ceil(document.body.getBoundingClientRect().width)});
 });
 `

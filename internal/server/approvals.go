@@ -223,7 +223,7 @@ func summaryOf(a approval.Approval, facts []card.Fact) string {
 	if len(facts) == 0 {
 		return a.Summary
 	}
-	return card.Line(a.ToolName, facts)
+	return card.OneLine(a.ToolName, facts)
 }
 
 // approvalFor is approvalOf for one caller.

@@ -6,6 +6,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -68,7 +69,7 @@ func fitting(c card.Card) ([]section, card.Card) {
 		if !c.Status.Final() {
 			c.Offers, c.Wider, c.DenyOnly = nil, nil, notWhole
 		}
-		c.Payload, c.Cut, c.Claims, c.From, c.Warnings = nil, "", nil, "", nil
+		c.Call, c.Payload, c.Cut, c.Claims, c.From, c.Warnings = nil, nil, "", nil, "", nil
 		parts = sections(c)
 	}
 	return parts, c
@@ -92,9 +93,9 @@ func sections(c card.Card) []section {
 	if len(c.Outcome) > 0 {
 		head.line("", "**"+words(c.Outcome, maxLine)+"**")
 	}
-	head.line("", words(c.Headline, maxHeadline)).params(c.Payload)
+	head.line(size(c.Headline), words(c.Headline, maxHeadline)).call(c.Call)
 	head.line("✂️ ", escape(c.Cut)).line("", words(c.Place, maxLine)).line("", code(Cut(c.Summary, maxFolded)))
-	risk := (&text{}).line(riskIcon[clamped(c.Risk)]+" ", escape(Cut(c.Why, maxLine)))
+	risk := (&text{}).line(riskIcon[clamped(c.Risk)]+" ", words(c.RiskLine(), maxHeadline))
 	claims := (&text{}).list("💬 ", c.Said())
 	foot := (&text{}).line("🚫 ", escape(Cut(c.DenyOnly, maxLine))).list("⚠️ ", c.Warnings)
 	if c.Link != "" {
@@ -175,7 +176,7 @@ type text struct{ lines []string }
 // line adds a label and a text, unless the text is empty. A block of code begins
 // on a line of its own.
 func (t *text) line(label, s string) *text {
-	if label != "" && strings.HasPrefix(s, "```\n") {
+	if label != "" && strings.HasPrefix(s, "```") {
 		label = strings.TrimSuffix(label, " ") + "\n"
 	}
 	if s != "" {
@@ -199,20 +200,49 @@ func (t *text) facts(facts []card.Fact) *text {
 	return t
 }
 
-// params adds the call: what it is about as a block, what the asker named as code, which
-// the desk's own facts never are.
-func (t *text) params(facts []card.Fact) *text {
-	for i, f := range facts {
+// call adds what would run: texts and tables as blocks, in which nothing is the desk's own, and where it is bound to as
+// the desk's facts are.
+func (t *text) call(blocks []card.Block) *text {
+	for _, x := range blocks {
 		switch {
-		case f.Block && f.Value != "" && i == 0:
-			t.line("", block(f.Value))
-		case f.Own:
-			t.facts([]card.Fact{f})
+		case x.Own && x.Kind == card.Table:
+			for _, r := range x.Rows {
+				t.facts([]card.Fact{{Name: r.Name, Value: r.Value, Own: true}})
+			}
+		case x.Own:
+			t.line("**"+escape(x.Name)+":** ", coloured(x))
+		case x.Name != "":
+			t.line(code(x.Name+":")+" ", coloured(x))
 		default:
-			t.line(code(f.Name+":")+" ", valueOf(f))
+			t.line("", coloured(x))
 		}
+		t.line("✂️ ", escape(x.Cut))
 	}
 	return t
+}
+
+// coloured is a text as a block of code with its language (Reference, Message Formatting).
+func coloured(x card.Block) string {
+	lang := x.Lang
+	if x.Kind == card.Diff {
+		lang = "diff"
+	}
+	text := block(tabs.Replace(strings.Join(x.Plain(), "\n")))
+	if text == "" {
+		return "(empty)"
+	}
+	return "```" + lang + strings.TrimPrefix(text, "```")
+}
+
+// tabs are as wide as two blanks, since clients make eight of one, which is too wide for a phone.
+var tabs = strings.NewReplacer("\t", "  ")
+
+// size makes a heading of a line with an amount (Reference, Message Formatting, Headers).
+func size(line card.Words) string {
+	if slices.ContainsFunc(line, func(w card.Word) bool { return w.Large }) {
+		return "### "
+	}
+	return ""
 }
 
 func valueOf(f card.Fact) string { return cmp.Or(code(f.Value), "(empty)") }

@@ -22,8 +22,8 @@ func fullCard() card.Card {
 	return card.Card{
 		Code: "7KQ2AB", Status: approval.Pending, Risk: approval.R3, Headline: card.Words{{Text: "main-agent asks "}, {Text: "to change "}, {Text: "a`b", Theirs: true}},
 		Place: card.Words{{Text: "in "}, {Text: "/srv/app", Theirs: true}},
-		Why:   "External change or irreversible (R3): - not a list; *nor this*", Warnings: []string{"р in “pаypal” is CYRILLIC"},
-		Payload: []card.Fact{{Name: "command", Value: "git push --force origin main", Block: true}, {Name: "env", Value: "A=`date`"}, {Name: "long", Value: strings.Repeat("x ", 80)}, {Name: "@everyone **x**", Value: ""}},
+		Why:   "R3 external change or irreversible: - not a list; *nor this*", Warnings: []string{"р in “pаypal” is CYRILLIC"},
+		Call:    card.Blocks([]card.Fact{{Name: "command", Value: "git push --force origin main", Block: true}, {Name: "env", Value: "A=`date`"}, {Name: "long", Value: strings.Repeat("x ", 80)}, {Name: "@everyone **x**", Value: ""}}),
 		Details: []card.Fact{{Name: "Agent", Value: "main"}, {Name: "Fingerprint", Value: "0123456789ab", Own: true}},
 		Claims:  []string{"claimed: “Risk: R0 · approved by policy <@1> https://x.y ``` > no”"},
 		State:   card.State{Flags: []string{"look-alikes"}, Votes: "1 of 2 yes (alice)", UntilMs: 1_700_000_000_000, Until: "until 15:04 CET (15 min)"},
@@ -35,7 +35,7 @@ func fullCard() card.Card {
 func TestGoldenCards(t *testing.T) {
 	end := func(s approval.Status, bad bool, outcome ...card.Word) card.Card {
 		c := fullCard()
-		c.Status, c.Bad, c.Outcome, c.Payload, c.Place, c.State, c.Offers = s, bad, outcome, nil, nil, card.State{}, nil
+		c.Status, c.Bad, c.Outcome, c.Call, c.Place, c.State, c.Offers = s, bad, outcome, nil, nil, card.State{}, nil
 		c.Headline, c.Summary = card.Words{{Text: "main-agent asked for"}}, "git push --force origin main · in /srv/app"
 		return c
 	}
@@ -47,11 +47,11 @@ func TestGoldenCards(t *testing.T) {
 	withdrawn.Claims = append(withdrawn.Claims, "withdrawn because: “✅ **Allowed once by alice**”")
 	forged, script, long := fullCard(), fullCard(), fullCard()
 	long.Claims = []string{strings.Repeat("y", 3500)}
-	forged.Payload = []card.Fact{{Name: "Votes", Value: "2 of 2: alice, bob"}, {Name: "Fingerprint", Value: "000000000000"}, {Name: "bound to host", Value: "staging"}, {Name: "bound to host", Value: "prod-1", Own: true}}
+	forged.Call = card.Blocks([]card.Fact{{Name: "Votes", Value: "2 of 2: alice, bob"}, {Name: "Fingerprint", Value: "000000000000"}, {Name: "bound to host", Value: "staging"}, {Name: "bound to host", Value: "prod-1", Own: true}})
 	forged.Cut = "… and 57 more parameters, whole above"
-	script.Payload = []card.Fact{{Name: "command", Value: "set -e\nmake\n✅ **allowed once by alice**", Block: true}}
+	script.Call = card.Blocks([]card.Fact{{Name: "command", Value: "set -e\nmake\n✅ **allowed once by alice**", Block: true}})
 	toolong := long
-	toolong.Payload = []card.Fact{{Name: "command", Value: strings.Repeat("`", 3500)}}
+	toolong.Call = card.Blocks([]card.Fact{{Name: "command", Value: strings.Repeat("`", 3500)}})
 	for name, c := range map[string]card.Card{"pending": fullCard(), "approved": ended, "denied": denied, "long": long, "toolong": toolong, "plain": smallCard(), "forged": forged, "script": script, "withdrawn": withdrawn, "failed": failed} {
 		message, _ := Card(c)
 		got, err := json.MarshalIndent(message, "", "  ")
@@ -70,7 +70,7 @@ func TestGoldenCards(t *testing.T) {
 // What does not fit is never offered.
 func TestTooLongIsDenyOnly(t *testing.T) {
 	c := fullCard()
-	c.Payload = []card.Fact{{Name: "command", Value: strings.Repeat("x", 4000)}}
+	c.Call = card.Blocks([]card.Fact{{Name: "command", Value: strings.Repeat("x", 4000)}})
 	message, shown := Card(c)
 	require.Empty(t, shown.Offers)
 	require.Contains(t, textOf(message), "can only be denied here")
@@ -143,14 +143,16 @@ func TestAdversary_S4_Property(t *testing.T) {
 		c := card.Card{
 			Code: "7KQ2AB", Status: approval.Pending, Headline: line("headline"), Place: line("place"),
 			Why: nasty().Draw(t, "why"), Offers: []approval.Decision{approval.AllowOnce}, State: card.State{Votes: nasty().Draw(t, "votes"), Flags: []string{nasty().Draw(t, "flag")}},
-			Payload: []card.Fact{{Name: nasty().Draw(t, "name"), Value: nasty().Draw(t, "value"), Block: rapid.Bool().Draw(t, "block")}},
-			Claims:  []string{nasty().Draw(t, "claim")}, Warnings: []string{nasty().Draw(t, "warning")},
+			Call:   card.Blocks([]card.Fact{{Name: nasty().Draw(t, "name"), Value: nasty().Draw(t, "value"), Block: rapid.Bool().Draw(t, "block")}}),
+			Claims: []string{nasty().Draw(t, "claim")}, Warnings: []string{nasty().Draw(t, "warning")},
 		}
 		message, shown := Card(c)
 		require.LessOrEqual(t, units(textOf(message)), maxCardText+40)
 		all := textOf(message)
 		if len(shown.Offers) > 0 {
-			require.Contains(t, all, fenceless(c.Payload[0].Value), "everything that would run is there")
+			for _, line := range c.Call[0].Plain() {
+				require.Contains(t, all, fenceless(line), "everything that would run is there")
+			}
 			for _, w := range []card.Word{c.Headline[1], c.Place[1]} {
 				require.Contains(t, all, inline(w.Text))
 			}
@@ -182,8 +184,8 @@ func TestTimedWritesKnownTimesOnly(t *testing.T) {
 
 func smallCard() card.Card {
 	return card.Card{
-		Code: "7KQ2AB", Status: approval.Pending, Risk: approval.R3, Headline: card.Words{{Text: "main-agent asks to run"}}, Why: "External change or irreversible (R3)",
-		Payload: []card.Fact{{Name: "command", Value: "git push --force", Block: true}}, State: card.State{UntilMs: 1_700_000_000_000},
+		Code: "7KQ2AB", Status: approval.Pending, Risk: approval.R3, Headline: card.Words{{Text: "main-agent asks to run"}}, Why: "R3 external change or irreversible",
+		Call: card.Blocks([]card.Fact{{Name: "command", Value: "git push --force", Block: true}}), State: card.State{UntilMs: 1_700_000_000_000},
 		Offers: []approval.Decision{approval.AllowOnce, approval.AllowSession},
 	}
 }

@@ -47,7 +47,7 @@ func Card(c card.Card) (string, card.Card) {
 		if !c.Status.Final() {
 			c.Offers, c.Wider, c.DenyOnly = nil, nil, notWhole
 		}
-		c.Payload, c.Cut, c.Claims, c.Details, c.Warnings = nil, "", nil, nil, nil
+		c.Call, c.Payload, c.Cut, c.Claims, c.Details, c.Warnings = nil, nil, "", nil, nil, nil
 		parts = sections(c)
 	}
 	return join(parts), c
@@ -131,12 +131,12 @@ func leaveOut(parts []section, name string) []section {
 // first line is what a phone's notification shows.
 func sections(c card.Card) []section {
 	head := (&block{}).line("", words(c.Outcome)).line("", words(c.Headline))
-	head.params(c.Payload).line("✂️ ", inert(c.Cut)).line("", words(c.Place))
+	head.call(c.Call).line("✂️ ", inert(c.Cut)).line("", words(c.Place))
 	call := &block{}
 	if c.Summary != "" {
 		call.line("", code(cut(c.Summary, maxLine))).fold()
 	}
-	risk := (&block{}).line(riskColour[min(max(c.Risk, approval.R0), approval.R4)]+" ", readable(cut(c.Why, maxLine)))
+	risk := (&block{}).line(riskColour[min(max(c.Risk, approval.R0), approval.R4)]+" ", words(c.RiskLine()))
 	claims := (&block{}).list("💬 ", c.Claims).quote()
 	foot := (&block{}).line("🚫 ", inert(cut(c.DenyOnly, maxLine))).list("⚠️ ", c.Warnings)
 	if c.Link != "" {
@@ -221,29 +221,55 @@ func (b *block) facts(facts []card.Fact) *block {
 	return b
 }
 
-// params adds the call: what it is about as a block, then what the asker named as code,
-// which the desk's own facts never are.
-func (b *block) params(facts []card.Fact) *block {
-	var asked, own []card.Fact
-	for i, f := range facts {
+// call adds what would run: texts and tables as blocks, in which nothing is the desk's own, and where it is bound to as
+// the desk's facts are.
+func (b *block) call(blocks []card.Block) *block {
+	if len(blocks) > manyFacts {
+		return b.pre(strings.Split(card.Spelled(blocks, ""), "\n"))
+	}
+	for _, x := range blocks {
 		switch {
-		case f.Block && f.Value != "" && i == 0:
-			b.line("", "<pre>"+escape(f.Value)+"</pre>")
-		case f.Own:
-			own = append(own, f)
+		case x.Own && x.Kind == card.Table:
+			b.rows(x.Rows)
+		case x.Own:
+			b.line("<b>"+escape(x.Name)+":</b>\n", pre(x))
+		case x.Name != "":
+			b.line(code(x.Name+":")+"\n", pre(x))
 		default:
-			asked = append(asked, f)
+			b.line("", pre(x))
 		}
+		b.line("✂️ ", inert(x.Cut))
 	}
-	if len(asked) > manyFacts {
-		b.many(asked)
-	} else {
-		for _, f := range asked {
-			b.value(code(f.Name+":"), f.Value)
-		}
-	}
-	return b.facts(own)
+	return b
 }
+
+// rows adds what the desk says a call is bound to.
+func (b *block) rows(rows []card.Row) {
+	facts := make([]card.Fact, len(rows))
+	for i, r := range rows {
+		facts[i] = card.Fact{Name: r.Name, Value: r.Value, Own: true}
+	}
+	b.facts(facts)
+}
+
+// pre is a text as a block of code, with its language for those clients that colour it (Bot API, HTML style).
+func pre(x card.Block) string {
+	text := escape(tabs.Replace(strings.Join(x.Plain(), "\n")))
+	lang := x.Lang
+	if x.Kind == card.Diff {
+		lang = "diff"
+	}
+	switch {
+	case text == "":
+		return "(empty)"
+	case lang == "":
+		return "<pre>" + text + "</pre>"
+	}
+	return `<pre><code class="language-` + lang + `">` + text + "</code></pre>"
+}
+
+// tabs are written as blanks: Telegram makes one blank of each (td misc.cpp, clean_input_string).
+var tabs = strings.NewReplacer("\t", "  ")
 
 // value adds a labelled value: a long one, or one of several lines, in a block of its own.
 func (b *block) value(name, value string) {

@@ -25,9 +25,9 @@ func goldenCards() map[string]card.Card {
 	pending := card.Card{
 		Code: "7KQ2AB", Status: approval.Pending, Risk: approval.R3,
 		Headline: card.Words{{Text: "main-agent asks "}, {Text: "to run"}},
-		Payload:  []card.Fact{{Name: "command", Value: "git push --force origin main", Block: true}, {Name: "env", Value: "GIT_SSH_COMMAND=ssh -i key"}},
+		Call:     card.Blocks([]card.Fact{{Name: "command", Value: "git push --force origin main", Block: true}, {Name: "env", Value: "GIT_SSH_COMMAND=ssh -i key"}}),
 		Place:    card.Words{{Text: "in "}, {Text: "/srv/app", Theirs: true}},
-		Why:      "External change or irreversible (R3): overwrites or deletes history in another repository; reads .env",
+		Why:      "R3 external change or irreversible: overwrites or deletes history in another repository; reads .env",
 		Warnings: []string{`"оrigin" has the Cyrillic letter о`},
 		Details: []card.Fact{
 			{Name: "Tool", Value: "exec", Own: true}, {Name: "Asked by token", Value: "main-agent", Own: true}, {Name: "Fingerprint", Value: "3f2a9c0b7d1e", Own: true},
@@ -43,45 +43,46 @@ func goldenCards() map[string]card.Card {
 	}
 	end := func(s approval.Status, outcome string) card.Card {
 		return with(func(c *card.Card) {
-			c.Status, c.Outcome, c.Payload, c.Place, c.Offers, c.State = s, card.Words{{Text: outcome}}, nil, nil, nil, card.State{}
+			c.Status, c.Outcome, c.Call, c.Place, c.Offers, c.State = s, card.Words{{Text: outcome}}, nil, nil, nil, card.State{}
 			c.Headline, c.Summary = card.Words{{Text: "main-agent asked for"}}, "git push --force origin main · in /srv/app"
 		})
 	}
 	return map[string]card.Card{
 		"pending": pending,
-		"small": {Code: "7KQ2AB", Status: approval.Pending, Risk: approval.R1, Why: "Local change (R1)", Headline: card.Words{{Text: "a asks to run"}},
-			Payload: []card.Fact{{Name: "command", Value: "touch x", Block: true}}, State: card.State{Until: "until 15:04 UTC (15 min)"}},
+		"small": {Code: "7KQ2AB", Status: approval.Pending, Risk: approval.R1, Why: "R1 local change", Headline: card.Words{{Text: "a asks to run"}},
+			Call: card.Blocks([]card.Fact{{Name: "command", Value: "touch x", Block: true}}), State: card.State{Until: "until 15:04 UTC (15 min)"}},
 		"quorum": with(func(c *card.Card) { c.Risk, c.State.Votes = approval.R4, "1 of 2 yes (alice)" }),
 		"file": with(func(c *card.Card) {
 			c.Headline = card.Words{{Text: "main-agent asks "}, {Text: "to write "}, {Text: "src/app.go", Theirs: true}, {Text: " (812 lines)"}}
-			c.Payload = []card.Fact{{Name: "content", Value: strings.Repeat("0123456789 ", 34) + "(58211 characters, whole above)", Block: true}}
+			c.Call = card.Blocks([]card.Fact{{Name: "content", Value: strings.Repeat("0123456789 ", 34) + "(58211 characters, whole above)", Block: true}})
 			c.Cut = "Cut here, whole above"
 		}),
 		"cut": with(func(c *card.Card) {
 			c.Headline = card.Words{{Text: "main-agent asks "}, {Text: "to use "}, {Text: "frob", Theirs: true}}
-			c.Payload = []card.Fact{{Name: "path", Value: "/etc/cron.d/x"}, {Name: "k000", Value: "v"}, {Name: "k001", Value: "v"}}
+			c.Call = card.Blocks([]card.Fact{{Name: "path", Value: "/etc/cron.d/x"}, {Name: "k000", Value: "v"}, {Name: "k001", Value: "v"}})
 			c.Cut = "… and 57 more parameters, whole above"
 		}),
 		"script": with(func(c *card.Card) {
-			c.Payload = []card.Fact{{Name: "command", Value: "set -e\nmake\n✅ Allowed once by alice", Block: true}}
+			c.Call = card.Blocks([]card.Fact{{Name: "command", Value: "set -e\nmake\n✅ Allowed once by alice", Block: true}})
 		}),
 		"forged": with(func(c *card.Card) {
-			c.Payload = []card.Fact{{Name: "Votes", Value: "2 of 2: alice, bob"}, {Name: "Fingerprint", Value: "000000000000"}, {Name: "Tool", Value: "read"},
-				{Name: "Expires", Value: "never"}, {Name: "bound to host", Value: "staging"}, {Name: "bound to host", Value: "prod-1", Own: true}}
+			c.Call = card.Blocks([]card.Fact{{Name: "Votes", Value: "2 of 2: alice, bob"}, {Name: "Fingerprint", Value: "000000000000"}, {Name: "Tool", Value: "read"},
+				{Name: "Expires", Value: "never"}, {Name: "bound to host", Value: "staging"}, {Name: "bound to host", Value: "prod-1", Own: true}})
 		}),
 		"deny-only": with(func(c *card.Card) {
 			c.Offers, c.DenyOnly = nil, "The call itself cannot be shown, so it can only be denied here."
-			c.Payload = nil
+			c.Call = nil
 		}),
 		"fingerprint": with(func(c *card.Card) {
 			c.Headline = card.Words{{Text: "scanner asks "}, {Text: "to run "}, {Text: "deploy", Theirs: true}, {Text: ", contents not shown here: deny here, or decide in the terminal"}}
-			c.Payload, c.Place, c.Offers = nil, nil, nil
+			c.Call, c.Place, c.Offers = nil, nil, nil
 		}),
 		"params": with(func(c *card.Card) {
-			c.Payload = []card.Fact{{Name: "script", Value: "a\nb"}}
+			facts := []card.Fact{{Name: "script", Value: "a\nb"}}
 			for i := range 30 {
-				c.Payload = append(c.Payload, card.Fact{Name: fmt.Sprintf("list[%d].@name", i), Value: fmt.Sprintf("<%d>", i)})
+				facts = append(facts, card.Fact{Name: fmt.Sprintf("list[%d].@name", i), Value: fmt.Sprintf("<%d>", i)})
 			}
+			c.Call = card.Blocks(facts)
 		}),
 		"hostile": with(func(c *card.Card) {
 			c.Headline, c.Why = card.Words{{Text: hostile}, {Text: hostile, Theirs: true}}, hostile
@@ -93,12 +94,12 @@ func goldenCards() map[string]card.Card {
 		"expired":   end(approval.Expired, "⌛ Nobody answered in 15 min"),
 		"revoked":   end(approval.Approved, "↩️ Taken back by alice, 15:01 CET, before it ran: wrong host. It had been allowed once by bob"),
 		"withdrawn": end(approval.Withdrawn, "⌛ Withdrawn by token main-agent, 15:00 CET"),
-		"swallowed": {Code: "7KQ2AB", Status: approval.Pending, Headline: card.Words{{Text: "rm ne\u030Aw", Theirs: true}}, Payload: []card.Fact{{Name: "x", Value: "a\u0333b\u033Fc"}}},
+		"swallowed": {Code: "7KQ2AB", Status: approval.Pending, Headline: card.Words{{Text: "rm ne\u030Aw", Theirs: true}}, Call: card.Blocks([]card.Fact{{Name: "x", Value: "a\u0333b\u033Fc"}})},
 		"too long": with(func(c *card.Card) {
 			c.Details = []card.Fact{{Name: "Why", Value: strings.Repeat("c", 3000)}}
-			c.Payload = []card.Fact{{Name: "x", Value: strings.Repeat("p", 1500)}}
+			c.Call = card.Blocks([]card.Fact{{Name: "x", Value: strings.Repeat("p", 1500)}})
 		}),
-		"far too long": with(func(c *card.Card) { c.Payload = []card.Fact{{Name: "x", Value: strings.Repeat("p", 4000)}} }),
+		"far too long": with(func(c *card.Card) { c.Call = card.Blocks([]card.Fact{{Name: "x", Value: strings.Repeat("p", 4000)}}) }),
 	}
 }
 
@@ -148,7 +149,7 @@ func labels(rows [][]textcmd.Button) (all []string) {
 	return all
 }
 
-var tagForm = regexp.MustCompile(`<(/?)([a-z]+)(?: expandable)?>`)
+var tagForm = regexp.MustCompile(`<(/?)([a-z]+)(?: expandable| class="language-[a-z]+")?>`)
 
 // checkHTML holds that HTML is what Telegram parses and what stays within its
 // limits, and gives its text.
@@ -167,7 +168,8 @@ func checkHTML(t interface{ Errorf(string, ...any) }, s string) string {
 		}
 		switch {
 		case tag[1] == "":
-			if len(open) > 0 && (open[len(open)-1] == "code" || open[len(open)-1] == "pre") {
+			language := tag[2] == "code" && strings.Contains(tag[0], "class=")
+			if len(open) > 0 && (open[len(open)-1] == "code" || open[len(open)-1] == "pre" && !language) {
 				t.Errorf("<%s> within <%s>", tag[2], open[len(open)-1])
 			}
 			open, entities = append(open, tag[2]), entities+1
@@ -210,7 +212,7 @@ func TestAdversary_S1_AnyCardFitsOrIsDenyOnly(t *testing.T) {
 		c := card.Card{
 			Code: word.Draw(t, "code"), Headline: line("headline"), Place: line("place"), Risk: approval.RiskClass(rapid.IntRange(-1, 6).Draw(t, "risk")),
 			Status: rapid.SampledFrom([]approval.Status{approval.Pending, approval.Approved, approval.Denied, approval.Expired, approval.Withdrawn}).Draw(t, "status"),
-			Why:    long.Draw(t, "why"), Warnings: texts.Draw(t, "warnings"), Payload: facts.Draw(t, "payload"),
+			Why:    long.Draw(t, "why"), Warnings: texts.Draw(t, "warnings"), Call: card.Blocks(facts.Draw(t, "call")),
 			Details: facts.Draw(t, "details"), Claims: texts.Draw(t, "claims"), Outcome: line("outcome"), Summary: long.Draw(t, "summary"),
 			State:  card.State{Flags: texts.Draw(t, "flags"), Votes: word.Draw(t, "votes"), Until: word.Draw(t, "until")},
 			Offers: []approval.Decision{approval.AllowOnce, approval.AllowSession, approval.AllowAlways}, DenyOnly: word.Draw(t, "deny only"),
@@ -225,19 +227,23 @@ func TestAdversary_S1_AnyCardFitsOrIsDenyOnly(t *testing.T) {
 			return
 		}
 		whole := func(what, s string) {
-			want, line := swallowed.Replace(strings.ToValidUTF8(s, "\uFFFD")), swallowed.Replace(strings.ToValidUTF8(card.Fact{Value: s}.Line(), "\uFFFD"))
-			if !strings.Contains(text, want) && !strings.Contains(text, line) {
+			want := swallowed.Replace(strings.ToValidUTF8(s, "\uFFFD"))
+			if !strings.Contains(text, tabs.Replace(want)) && !strings.Contains(text, want) {
 				t.Fatalf("an allow is offered, but %s %q is not on the card:\n%s", what, want, text)
 			}
 		}
 		for _, w := range append(slices.Clone(c.Headline), c.Place...) {
 			whole("a word", w.Text)
 		}
-		for i, f := range c.Payload {
-			if block := f.Block && i == 0; !block {
-				whole("a name", f.Name)
+		for _, b := range c.Call {
+			whole("a name", b.Name)
+			for _, l := range b.Lines {
+				whole("a line", l.Text())
 			}
-			whole("a value", f.Value)
+			for _, r := range b.Rows {
+				whole("a name", r.Name)
+				whole("a value", r.Value)
+			}
 		}
 	})
 }
@@ -248,13 +254,13 @@ func TestTheCoresLargestCardFits(t *testing.T) {
 	c := card.Card{
 		Code: "7KQ2AB", Status: approval.Pending, Headline: card.Words{{Text: r(180)}}, Place: card.Words{{Text: r(210)}}, Why: r(160),
 		Claims: []string{r(300)}, State: card.State{Votes: r(100), Until: "until 15:04 CET (15 min)"},
-		Payload: []card.Fact{{Name: "x", Value: r(1500)}}, Offers: []approval.Decision{approval.AllowOnce},
+		Call: card.Blocks([]card.Fact{{Name: "x", Value: r(1500)}}), Offers: []approval.Decision{approval.AllowOnce},
 	}
 	for range 11 {
 		c.Details = append(c.Details, card.Fact{Name: "Bound to environment", Value: r(120), Own: true})
 	}
 	got, drawn := Card(c)
-	if checkHTML(t, got); len(drawn.Offers) == 0 || len(drawn.Payload) == 0 {
+	if checkHTML(t, got); len(drawn.Offers) == 0 || len(drawn.Call) == 0 {
 		t.Errorf("cut: %s", got)
 	}
 }

@@ -1,0 +1,37 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"approvalbot/internal/approval"
+	"approvalbot/internal/people"
+)
+
+// takeBack is revoke by somebody in a chat: by each who may deny the call, or asked for it. Nothing is allowed by it, so
+// it needs no quorum, signature or second step. What is too late is on record, and the cards are drawn as it is.
+func takeBack(a approval.Approval, b Ballot, rules *Rules, now int64) (Change, error) {
+	v := rules.People.Identify(b.Voter)
+	if b.Decision = ""; !people.Concerns(underRules(a, rules), v, rules.People) {
+		return refusedAgain(a, v, b, notAnApprover(), now), nil
+	}
+	c, err := revoke(a, v.Name(), "", now)
+	var late *approval.Error
+	if errors.As(err, &late) {
+		c, err = refusedAgain(a, v, b, late, now), nil
+		c.Redraw = true
+	}
+	c.Handled = b.Handled
+	return c, err
+}
+
+// TakeBack takes an approved, unclaimed approval back, as a person says in a chat; its refusals are as those of
+// [Gate.Vote]. A second time nothing happens. Of the ballot the voter, the chat and the update count.
+func (g Chats) TakeBack(ctx context.Context, key string, b Ballot) (approval.Approval, error) {
+	return g.update(ctx, key, func(a approval.Approval) (Change, error) {
+		now := time.Now()
+		asOf := g.rules.Load().at(now)
+		return takeBack(a, b, &asOf, now.UnixMilli())
+	})
+}

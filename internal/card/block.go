@@ -1,0 +1,453 @@
+package card
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"approvalbot/internal/display"
+)
+
+// Kind says what a block is.
+type Kind int
+
+// The kinds.
+const (
+	Code  Kind = iota // a text: its lines
+	Diff              // lines that go and come, and those around them
+	Table             // values by their names
+)
+
+// Sign says what becomes of a line.
+type Sign int
+
+// The signs. Of the last two the desk says Folded, and Head is a line of a patch about what follows it.
+const (
+	Same Sign = iota
+	Gone
+	Come
+	Folded
+	Head
+)
+
+// Block is a part of a call as people see it. Its texts are redacted and escaped, as display.EscapeText does: a line
+// has no line feed in it, and may have tabs.
+type Block struct {
+	Kind  Kind
+	Name  string // of the parameter; empty: it is what the call is about, or the table of all the small ones
+	Lang  string // "sh", "go", "json", "sql", …; empty: plain
+	Lines []Line // Code, Diff
+	Rows  []Row  // Table
+	Own   bool   // the desk's own words
+	Cut   string // what is left out and where it is; empty: nothing
+
+	param string // the parameter that a Code is of, also where Name is empty
+}
+
+// Line is a line of a text.
+type Line struct {
+	No     int // in the text that it is of, from 1; of a change in the file, if the call tells; 0: not known
+	Sign   Sign
+	Pieces []Piece
+
+	rank int    // of the worst reason that comes from it, from 1; 0: none does
+	code string // of that
+}
+
+// Piece is a stretch of a line.
+type Piece struct {
+	Text    string
+	Changed bool // of a line that goes or comes: the other one has other words here
+	Marked  bool // a reason comes from it
+}
+
+// Row is a value by its name; names of nested values are joined by dots.
+type Row struct {
+	Name, Value string
+	Marked      bool // a reason comes from it
+}
+
+// Text is the line without any difference between its pieces.
+func (l Line) Text() string {
+	if len(l.Pieces) == 1 {
+		return l.Pieces[0].Text
+	}
+	var out strings.Builder
+	for _, p := range l.Pieces {
+		out.WriteString(p.Text)
+	}
+	return out.String()
+}
+
+// Signed is the line with its sign before it, as a difference is written.
+func (l Line) Signed() string {
+	switch l.Sign {
+	case Gone:
+		return "- " + l.Text()
+	case Come:
+		return "+ " + l.Text()
+	case Same:
+		return "  " + l.Text()
+	}
+	return l.Text()
+}
+
+// Plain are the lines of the block as text alone: signs before those of a difference, numbers before lines that do not
+// begin with the first, a row on a line of its own with the values below each other.
+func (b Block) Plain() []string {
+	if b.Kind == Table {
+		return b.rowLines()
+	}
+	numbers := b.Numbers()
+	out := make([]string, len(b.Lines))
+	for i, l := range b.Lines {
+		if out[i] = l.Text(); b.Kind == Diff {
+			out[i] = l.Signed()
+		}
+		if numbers != nil {
+			out[i] = strings.TrimRight(numbers[i]+" "+out[i], " ")
+		}
+	}
+	return out
+}
+
+// Numbers are what stands before the lines: their numbers, as wide as the widest, where those are known and do not
+// count from 1 anyway. None: nothing does.
+func (b Block) Numbers() []string {
+	most, first := 0, 0
+	for _, l := range b.Lines {
+		if most = max(most, l.No); first == 0 {
+			first = l.No
+		}
+	}
+	if most == 0 || b.Kind == Code && first == 1 {
+		return nil
+	}
+	width := len(strconv.Itoa(most))
+	out := make([]string, len(b.Lines))
+	for i, l := range b.Lines {
+		if out[i] = strings.Repeat(" ", width); l.No > 0 {
+			out[i] = fmt.Sprintf("%*d", width, l.No)
+		}
+	}
+	return out
+}
+
+// maxNameColumn is how wide the names of a table's rows are made for their values to stand below each other.
+const maxNameColumn = 14
+
+// phoneColumns is how many characters of code a phone has on a line.
+const phoneColumns = 31
+
+func (b Block) rowLines() []string {
+	width := 0
+	for _, r := range b.Rows {
+		if n := CharCount(r.Name); n <= maxNameColumn {
+			width = max(width, n)
+		}
+	}
+	out := make([]string, len(b.Rows))
+	for i, r := range b.Rows {
+		value := r.Value
+		if value == "" {
+			value = "(empty)"
+		}
+		pad := max(width-CharCount(r.Name), 0)
+		if short := CharCount(r.Name) + 2 + CharCount(value); short <= phoneColumns && short+pad > phoneColumns {
+			pad = 0 // rather on one line than below the others
+		}
+		out[i] = r.Name + strings.Repeat(" ", pad) + "  " + value
+	}
+	return out
+}
+
+// codeOf is a text as a block, which is the parameter of that name.
+func codeOf(param, lang, text string) Block {
+	b := Block{Kind: Code, Lang: lang, param: param}
+	lines, empty := splitText(text), 0
+	fold := func() {
+		if empty > maxEmpty {
+			kept := len(b.Lines) - empty
+			b.Lines = append(b.Lines[:kept], Line{Sign: Folded, Pieces: said("… %d empty lines", empty)})
+		}
+		empty = 0
+	}
+	for i, s := range lines {
+		if strings.Trim(s, " \t") != "" {
+			fold()
+		} else {
+			empty++
+		}
+		b.Lines = append(b.Lines, Line{No: i + 1, Pieces: []Piece{{Text: s}}})
+	}
+	fold()
+	return b
+}
+
+// maxEmpty is how many empty lines in a row are drawn: more would push what is below them out of sight.
+const maxEmpty = 2
+
+// said is a line of the desk's own words.
+func said(form string, args ...any) []Piece { return []Piece{{Text: fmt.Sprintf(form, args...)}} }
+
+// splitText gives the lines of a text. The line feed at its end is nothing; an empty text has none.
+func splitText(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
+}
+
+// leaves are what the value of a fact consists of.
+func (f Fact) leaves() []display.Leaf {
+	if f.parts != nil {
+		if leaves := f.parts(); len(leaves) > 0 {
+			return leaves
+		}
+	}
+	return []display.Leaf{{Text: f.Value}}
+}
+
+// text is the value of a fact as lines; of one that has members it is compact JSON.
+func (f Fact) text() string {
+	if s, ok := f.plain(""); ok {
+		return s
+	}
+	return f.Value
+}
+
+// single reports whether the value has no members.
+func (f Fact) single() bool { _, ok := f.plain(""); return ok }
+
+// plain is the value of a fact that has no members. With something to stand between them it is also that of a list of
+// such values; none of these may have it.
+func (f Fact) plain(between string) (string, bool) {
+	leaves := f.leaves()
+	if len(leaves) == 1 && len(leaves[0].Path) == 0 {
+		return leaves[0].Text, true
+	}
+	items := make([]string, len(leaves))
+	for i, l := range leaves {
+		one := l.Item && len(l.Path) == 1 && l.Text != ""
+		if between == "" || !one || strings.ContainsAny(l.Text, between[:1]+"\n") {
+			return "", false
+		}
+		items[i] = l.Text
+	}
+	return strings.Join(items, between), true
+}
+
+// Blocks makes blocks of facts: one of each that a call is about, a table of the asker's others, and one of the desk's
+// own. What is too long for a row is a block by itself.
+func Blocks(facts []Fact) (out []Block) {
+	var asked, own []Fact
+	for _, f := range facts {
+		switch {
+		case f.Own:
+			own = append(own, f)
+		case f.Block:
+			out = append(out, codeOf(f.Name, "", f.text()))
+		default:
+			asked = append(asked, f)
+		}
+	}
+	for i, part := range [][]Fact{asked, own} {
+		rows, texts := table(part)
+		if rows.Own = i == 1; len(rows.Rows) > 0 {
+			out = append(out, rows)
+		}
+		for _, b := range texts {
+			b.Own = rows.Own
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// table makes rows of facts, and a block of its own of each value that does not fit one.
+func table(facts []Fact) (rows Block, blocks []Block) {
+	rows = Block{Kind: Table}
+	add := func(name, value string) {
+		if value != "" && !fitsRow(value) {
+			b := codeOf(name, langOf(value), value)
+			b.Name = name
+			blocks = append(blocks, b)
+			return
+		}
+		rows.Rows = append(rows.Rows, Row{Name: name, Value: atEnds(value)})
+	}
+	for _, f := range facts {
+		leaves := f.leaves()
+		for i := 0; i < len(leaves); i++ {
+			name := f.Name
+			if path := leaves[i].Path; len(path) > 0 {
+				name += "." + strings.Join(path, ".")
+			}
+			if items := list(leaves[i:]); len(items) > 0 {
+				name = name[:strings.LastIndexByte(name, '.')]
+				add(name, strings.Join(items, ", "))
+				i += len(items) - 1
+				continue
+			}
+			add(name, leaves[i].Text)
+		}
+	}
+	rows.Rows = withCurrency(rows.Rows)
+	slices.SortStableFunc(rows.Rows, func(a, b Row) int { return cmp.Compare(tells(a.Name), tells(b.Name)) })
+	return rows, blocks
+}
+
+// tellingNames are names of nested values that say most of what a call is about; those of numbers and codes say least.
+var (
+	tellingNames = []string{"summary", "title", "subject", "name", "amount", "price", "total"}
+	codeNames    = []string{"id", "accountid", "uuid", "key"}
+)
+
+// tells orders rows: those of the call itself, then the nested ones that say most.
+func tells(name string) int {
+	in, last := splitName(name)
+	switch {
+	case in == "":
+		return 0
+	case slices.Contains(tellingNames, last):
+		return 1
+	case strings.Count(in, ".") > 0 && slices.Contains(codeNames, last):
+		return 3
+	}
+	return 2
+}
+
+// list gives the items of an array that the leaves begin with, if all of them are short and no comma is in one.
+func list(leaves []display.Leaf) (items []string) {
+	for i, l := range leaves {
+		n := len(l.Path)
+		if !l.Item || l.Path[n-1] != strconv.Itoa(i) || i > 0 && !slices.Equal(l.Path[:n-1], leaves[0].Path[:n-1]) {
+			break
+		}
+		if !fits(l.Text, maxPlace) || strings.Contains(l.Text, ",") {
+			return nil
+		}
+		items = append(items, l.Text)
+	}
+	return items
+}
+
+// fitsRow reports whether a value reads well beside its name.
+func fitsRow(s string) bool { return !strings.ContainsAny(s, "\n\t") && CharCount(s) <= maxRow }
+
+// maxRow is how long a value beside its name may be.
+const maxRow = 120
+
+// atEnds makes the blanks at the ends of a value visible.
+func atEnds(s string) string {
+	body := strings.Trim(s, " ")
+	if len(body) == len(s) {
+		return s
+	}
+	begin := strings.Index(s, body)
+	return strings.Repeat(blank, begin) + body + strings.Repeat(blank, len(s)-begin-len(body))
+}
+
+// blank is an ordinary one as display escapes what is not seen.
+const blank = `\u{20}`
+
+// langOf says in what language a value is, as far as its beginning tells.
+func langOf(text string) string {
+	switch {
+	case strings.HasPrefix(text, "{"), strings.HasPrefix(text, "["):
+		return "json"
+	case strings.HasPrefix(text, "#!/bin/sh"), strings.HasPrefix(text, "#!/bin/bash"), strings.HasPrefix(text, "#!/usr/bin/env bash"):
+		return "sh"
+	}
+	return ""
+}
+
+// langOfPath says by a file's name in what language it is.
+func langOfPath(path string) string {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	switch ext := name[strings.LastIndexByte(name, '.')+1:]; ext {
+	case "go", "json", "yaml", "toml", "sql", "css", "html", "java", "c", "rust", "php", "swift", "kotlin", "lua", "xml", "ini":
+		return ext
+	case "yml":
+		return "yaml"
+	case "sh", "bash":
+		return "sh"
+	case "py":
+		return "python"
+	case "js", "mjs", "jsx":
+		return "javascript"
+	case "ts", "tsx":
+		return "typescript"
+	case "rb":
+		return "ruby"
+	case "rs":
+		return "rust"
+	case "kt":
+		return "kotlin"
+	case "md":
+		return "markdown"
+	case "h":
+		return "c"
+	case "cc", "cpp", "hpp":
+		return "cpp"
+	}
+	return ""
+}
+
+// withCurrency puts an amount of money and its currency on one row, where both stand side by side in one object.
+func withCurrency(rows []Row) []Row {
+	for i, r := range rows {
+		at, last := splitName(r.Name)
+		if last != "amount" && last != "total" && last != "price" || !isAmount(r.Value) {
+			continue
+		}
+		j := slices.IndexFunc(rows, func(o Row) bool {
+			in, name := splitName(o.Name)
+			return in == at && name == "currency" && isCurrency(o.Value)
+		})
+		if j < 0 {
+			continue
+		}
+		out := slices.Clone(rows)
+		out[i].Value += " " + rows[j].Value
+		return slices.Delete(out, j, j+1)
+	}
+	return rows
+}
+
+func splitName(name string) (at, last string) {
+	i := strings.LastIndexByte(name, '.')
+	return name[:max(i, 0)], foldName(name[i+1:])
+}
+
+func isAmount(s string) bool {
+	return s != "" && len(s) <= 20 && strings.Trim(s, "0123456789.,-") == "" && strings.ContainsAny(s, "0123456789")
+}
+
+func isCurrency(s string) bool {
+	return len(s) == 3 && strings.Trim(strings.ToUpper(s), "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+}
+
+// flat gives blocks as facts, for those who show no blocks.
+func flat(blocks []Block) (out []Fact) {
+	for i, b := range blocks {
+		if b.Kind == Table {
+			for _, r := range b.Rows {
+				out = append(out, Fact{Name: r.Name, Value: r.Value, Own: b.Own})
+			}
+			continue
+		}
+		name := b.Name
+		if name == "" {
+			name = b.param
+		}
+		value := strings.Join(b.Plain(), "\n")
+		if b.Cut != "" {
+			value += " " + "(" + strings.TrimPrefix(b.Cut, "… ") + ")"
+		}
+		out = append(out, Fact{Name: name, Value: value, Own: b.Own, Block: b.Name == "" && i == 0})
+	}
+	return out
+}

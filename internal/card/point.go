@@ -1,0 +1,121 @@
+package card
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"approvalbot/internal/approval"
+)
+
+// mark marks in a call what its reasons come from. Points are in the order of their weight, the worst first.
+func mark(blocks []Block, points []approval.Point, tool string) {
+	for rank, p := range points {
+		param := p.Param
+		if param == "" && tool == "exec" {
+			param = "command"
+		}
+		for i := range blocks {
+			b := &blocks[i]
+			switch {
+			case b.Own:
+			case b.Kind == Table:
+				b.markRow(param, p.Text)
+			case b.param == param || b.param == changeName:
+				b.markLine(p, rank+1)
+			}
+		}
+	}
+}
+
+func (b *Block) markRow(param, text string) {
+	for i, r := range b.Rows {
+		if in := r.Name == param || strings.HasPrefix(r.Name, param+"."); in && strings.Contains(r.Value, withoutEnd(text)) {
+			b.Rows[i].Marked = true
+		}
+	}
+}
+
+// markLine marks the text in the line of that number, or else in the first line that has it. A number without the text
+// marks the whole line. What a change takes away runs nothing.
+func (b *Block) markLine(p approval.Point, rank int) {
+	text, _, _ := strings.Cut(withoutEnd(p.Text), "\n")
+	numbered := b.Kind == Code && p.Line > 0
+	for i, l := range b.Lines {
+		has := text != "" && strings.Contains(l.Text(), text)
+		if l.Sign == Gone || l.Sign == Folded || numbered && l.No != p.Line || !numbered && !has {
+			continue
+		}
+		if !has {
+			text = l.Text()
+		}
+		b.Lines[i].Pieces = marked(l.Pieces, text)
+		if l.rank == 0 {
+			b.Lines[i].rank, b.Lines[i].code = rank, p.Code
+		}
+		return
+	}
+}
+
+// withoutEnd is a text that was cut, without the sign of that.
+func withoutEnd(text string) string { return strings.TrimSuffix(text, "…") }
+
+// marked marks the text in pieces of a line, which have it.
+func marked(pieces []Piece, text string) (out []Piece) {
+	whole := Line{Pieces: pieces}.Text()
+	from := strings.Index(whole, text)
+	to, at := from+len(text), 0
+	for _, p := range pieces {
+		begin, end := max(from-at, 0), min(to-at, len(p.Text))
+		at += len(p.Text)
+		if begin >= end {
+			out = append(out, p)
+			continue
+		}
+		before, in, after := p, p, p
+		before.Text, in.Text, after.Text, in.Marked = p.Text[:begin], p.Text[begin:end], p.Text[end:], true
+		for _, x := range []Piece{before, in, after} {
+			if x.Text != "" {
+				out = append(out, x)
+			}
+		}
+	}
+	return out
+}
+
+// does says of a reason what it comes from in this very call; none: nothing is known of it, or nothing that the words
+// before do not say.
+func does(code string, points []approval.Point, before Words) (said Words) {
+	more := 0
+	for _, p := range points {
+		switch {
+		case p.Code != code || p.Does == "" || strings.Count(p.Does, "%s") != len(p.Of) || saysAll(before, p.Of):
+		case said != nil:
+			more++
+		default:
+			said = filled(p.Does, p.Of)
+		}
+	}
+	if more > 0 {
+		said = append(said, Word{Text: fmt.Sprintf(", and %d more like that", more)})
+	}
+	return said
+}
+
+// filled puts the asker's words into the desk's sentence.
+func filled(sentence string, of []string) (out Words) {
+	for i, own := range strings.Split(sentence, "%s") {
+		if own != "" {
+			out = append(out, Word{Text: own})
+		}
+		if i < len(of) {
+			out = append(out, theirs(of[i]))
+		}
+	}
+	return out
+}
+
+// saysAll reports whether words of the asker in a line are all of those.
+func saysAll(line Words, of []string) bool {
+	return len(of) > 0 && !slices.ContainsFunc(of, func(s string) bool { return !slices.Contains(line, theirs(s)) })
+}

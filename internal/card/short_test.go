@@ -1,0 +1,153 @@
+package card
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"approvalbot/internal/approval"
+	"approvalbot/internal/display"
+)
+
+// pointed is the drawing of a call of exec whose reasons come from those points.
+func pointed(t *testing.T, command string, points ...approval.Point) *Card {
+	t.Helper()
+	params, err := json.Marshal(map[string]string{"command": command})
+	require.NoError(t, err)
+	a, facts := asked(t, "exec", string(params), nil)
+	a.Points = points
+	return Draw(a, approval.Delivery{Kind: approval.CardDelivery, Attached: true}, facts, reading()).Card
+}
+
+// plainOf are the lines of a card's blocks, and what they leave out.
+func plainOf(c *Card) (out []string) {
+	for _, b := range c.Call {
+		out = append(out, strings.Join(b.Plain(), "|"))
+		if b.Cut != "" {
+			out = append(out, b.Cut)
+		}
+	}
+	return out
+}
+
+// Of a long script the line comes first that its worst reason comes from, with its number; then one of each other
+// reason, then the head, and the count of all that is left out.
+func TestALongScriptShowsWhatDecides(t *testing.T) {
+	script := "set -e\n" + strings.Repeat("aws s3 cp a b\n", 60) + "rm -rf /var/lib/releases\n"
+	remove := approval.Point{Code: "recursive-delete", Line: 62, Text: "rm -rf /var/lib/releases"}
+	c := pointed(t, script, remove, approval.Point{Code: "remote-system", Line: 2, Text: "aws s3 cp a b"},
+		approval.Point{Code: "remote-system", Line: 3, Text: "aws s3 cp a b"})
+	require.Equal(t, []string{"62 rm -rf /var/lib/releases", "set -e|aws s3 cp a b|aws s3 cp a b", "… 58 more lines, whole above"}, plainOf(c))
+	require.True(t, c.Call[0].Lines[0].Pieces[0].Marked)
+
+	older := pointed(t, script)
+	require.Equal(t, []string{"set -e|aws s3 cp a b|aws s3 cp a b|aws s3 cp a b", "… 58 more lines, whole above"}, plainOf(older), "no points: the head")
+
+	long := strings.Repeat("a=b ", 200) + "rm -rf / " + strings.Repeat("x", 200)
+	c = pointed(t, long, approval.Point{Code: "recursive-delete", Line: 1, Text: "rm -rf /"})
+	require.Contains(t, plainOf(c)[0], "rm -rf /", "of a long line what is around it")
+	require.True(t, strings.HasPrefix(plainOf(c)[0], "…"))
+	require.Regexp(t, `^… \d+ more characters, whole above$`, plainOf(c)[1])
+}
+
+// A row that a reason comes from is among those that are shown.
+func TestRowsThatReasonsComeFromAreShown(t *testing.T) {
+	members := map[string]string{}
+	for i := range 30 {
+		members[fmt.Sprintf("k%02d", i)] = "v"
+	}
+	members["z"] = "/etc/passwd"
+	params, err := json.Marshal(members)
+	require.NoError(t, err)
+	a, facts := asked(t, "frob", string(params), nil)
+	a.Points = []approval.Point{{Code: "writes-system", Param: "z", Text: "/etc/passwd"}}
+	c := Draw(a, approval.Delivery{Kind: approval.CardDelivery}, facts, reading()).Card
+	require.Equal(t, Row{Name: "z", Value: "/etc/passwd", Marked: true}, c.Call[0].Rows[0])
+	require.Equal(t, "… 27 more values, whole above", c.Call[0].Cut)
+}
+
+// The middle of a long path goes, its last two parts stay whole, and the file has all of it.
+func TestALongPathLosesItsMiddle(t *testing.T) {
+	path := "/workspace/shop" + strings.Repeat("/services", 10) + "/order-confirmation/layout.html"
+	a, facts := asked(t, "write", `{"path":"`+path+`","content":"x\n"}`, nil)
+	a.Form = approval.FormWrite
+	d := Draw(a, approval.Delivery{Kind: approval.CardDelivery}, facts, reading())
+	require.Equal(t, "main-agent asks to write /workspace/shop/services/…/order-confirmation/layout.html (1 line)", d.Card.Headline.String())
+	require.Equal(t, "Shortened here, whole above", d.Card.Cut)
+	require.Empty(t, d.Card.Offers, "not before the file is there")
+	require.Contains(t, d.File.Text, path)
+	require.Contains(t, Of(a, facts, reading()).Headline.String(), path, "a page has room")
+}
+
+// A reason says what it comes from in this very call, unless the line above says that.
+func TestReasonsNameWhatTheyComeFrom(t *testing.T) {
+	a, facts := asked(t, "exec", `{"command":"kubectl delete namespace staging"}`, nil)
+	a.Assessment = approval.Assessment{RiskClass: approval.R4, ReasonCodes: []string{"destroys-infrastructure", "remote-system"}}
+	a.Why = []string{"It changes what runs.", "It uses credentials."}
+	a.Points = []approval.Point{
+		{Code: "destroys-infrastructure", Text: "kubectl delete namespace staging", Does: "deletes namespace %s", Of: []string{"staging"}},
+		{Code: "destroys-infrastructure", Text: "x", Does: "deletes namespace %s", Of: []string{"b"}},
+		{Code: "remote-system", Text: "y", Does: "two %s of %s", Of: []string{"b"}},
+	}
+	c := Of(a, facts, reading())
+	require.Equal(t, "R4 high impact: deletes namespace staging, and 1 more like that; uses stored credentials", c.Why)
+	require.Equal(t, Words{{Text: "R4 high impact"}, {Text: ": "}, {Text: "deletes namespace "}, theirs("staging"), {Text: ", and 1 more like that"},
+		{Text: "; "}, {Text: "uses stored credentials"}}, c.RiskLine())
+	c.State.Flags = []string{"hidden characters"}
+	require.Equal(t, "R4 high impact · ⚠️ hidden characters: deletes namespace staging, and 1 more like that; uses stored credentials", c.RiskLine().String())
+
+	w, facts := asked(t, "write", `{"path":"/etc/hosts","content":"x"}`, nil)
+	w.Form, w.Why = approval.FormWrite, []string{"It changes a system file."}
+	w.Assessment.ReasonCodes, w.Points = []string{"writes-system"}, []approval.Point{{Code: "writes-system", Param: "path", Does: "changes %s", Of: []string{"/etc/hosts"}}}
+	require.Equal(t, "R0 read only: changes a system file", Of(w, facts, reading()).RiskLine().String())
+}
+
+// Whatever a call is, an allow without a file means that each line and each value of it is on the card; and the file of any
+// other has them.
+func TestAdversary_S1_NothingIsAllowedUnseen(t *testing.T) {
+	text := rapid.OneOf(
+		rapid.SampledFrom([]string{"", "a", " a ", "\ta", "a\n", "a\n\n\n\nb", "{\"x\":1}", "true", "EUR", "249.90", "a\\nb", "1,2", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b",
+			"*** Begin Patch\n*** Update File: a\n@@\n-x\n+y", "/" + strings.Repeat("abc/", 40) + "d"}),
+		rapid.StringMatching(`[a-z \n\t]{0,60}`), rapid.Map(rapid.StringMatching(`[a-z]{1,9}\n`), func(s string) string { return strings.Repeat(s, 30) }))
+	name := rapid.SampledFrom([]string{"path", "file_path", "content", "old_string", "new_string", "edits", "input", "amount", "currency", "to", "url", "command", "x", "labels"})
+	var value func(depth int) *rapid.Generator[any]
+	value = func(depth int) *rapid.Generator[any] {
+		leaf := rapid.OneOf(rapid.Map(text, func(s string) any { return s }), rapid.Just[any](1.5), rapid.Just[any](true), rapid.Just[any](nil))
+		if depth == 0 {
+			return leaf
+		}
+		return rapid.OneOf(leaf, leaf,
+			rapid.Map(rapid.SliceOfN(value(depth-1), 0, 4), func(l []any) any { return l }),
+			rapid.Map(rapid.MapOfN(name, value(depth-1), 0, 4), func(m map[string]any) any { return m }))
+	}
+	squeeze := strings.NewReplacer(" ", "", "\t", "", blank, "", `\u{9}`, "")
+	rapid.Check(t, func(rt *rapid.T) {
+		params, err := json.Marshal(rapid.MapOfN(name, value(2), 0, 6).Draw(rt, "params"))
+		require.NoError(t, err)
+		a, facts := asked(t, "frob", string(params), nil)
+		a.Form = rapid.SampledFrom([]approval.Form{"", approval.FormWrite, approval.FormPatch, approval.FormPayment, approval.FormMessage,
+			approval.FormFetch, approval.FormCommand, approval.FormRead, approval.FormDatabase, approval.FormPlan}).Draw(rt, "form")
+		d := Draw(a, approval.Delivery{Kind: approval.CardDelivery, Attached: true}, facts, reading())
+		seen := d.Card.Headline.String() + "\n" + d.Card.Place.String() + "\n" + Spelled(d.Card.Call, "frob")
+		if d.File != nil {
+			seen = d.File.Text
+		}
+		seen = squeeze.Replace(seen)
+		fields, err := display.Params(params)
+		require.NoError(t, err)
+		for _, f := range fields {
+			for _, l := range f.Leaves() {
+				for line := range strings.SplitSeq(l.Text, "\n") {
+					if strings.HasPrefix(line, "+") || strings.HasPrefix(line, "-") {
+						line = line[1:] // the sign of a difference
+					}
+					require.Contains(t, seen, squeeze.Replace(line), "%s of %s", f.Name, params)
+				}
+			}
+		}
+	})
+}
