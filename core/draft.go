@@ -16,12 +16,12 @@ func draft(who Caller, call approval.Call, sealed approval.Sealed, j approval.Ju
 	if a.Hidden() {
 		return a, nil // its dialect tells the fingerprint only
 	}
-	a.Points = shown(j)
 	call.Params = sealed.Params
 	facts, err := card.PayloadFacts(call)
 	if err != nil {
 		return approval.Approval{}, err
 	}
+	a.Points = shown(j, facts)
 	a.Summary = card.About(call.ToolName, facts, call.Bind, card.MaxSummary)
 	return a, nil
 }
@@ -59,17 +59,19 @@ func outline(who Caller, call approval.Call, fingerprint string, j approval.Judg
 // maxPointText is how many characters of a point's text people see.
 const maxPointText = 200
 
-// shown gives what a call's reasons come from as people may see it; nothing of a call that is not asked about.
-func shown(j approval.Judgement) (all []approval.Point) {
+// shown gives what a call's reasons come from as people may see it: no more than the facts of the call show. There is
+// nothing of a call that is not asked about.
+func shown(j approval.Judgement, facts []card.Fact) (all []approval.Point) {
 	if j.Outcome != approval.OutcomeAsk {
 		return nil
 	}
 	for _, p := range j.Points {
-		if display.Sensitive(p.Param) {
-			continue // its value is a secret by its name
+		redacted := display.Redact(p.Text)
+		if p.Param != "" && !card.Holds(facts, display.EscapeText(redacted)) {
+			continue // the name of its member makes a secret of it
 		}
-		hidden := func(w string) bool { // by the words before it
-			return strings.Contains(p.Text, w) && !strings.Contains(display.Redact(p.Text), w)
+		hidden := func(w string) bool {
+			return !strings.Contains(redacted, w) && !card.Holds(facts, display.EscapeText(w))
 		}
 		if slices.ContainsFunc(p.Of, hidden) {
 			p.Does, p.Of = "", nil

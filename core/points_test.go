@@ -21,6 +21,9 @@ func (p pointing) Judge(ctx context.Context, c approval.Call) approval.Judgement
 			{Code: "because", Line: 2, Text: "frob --token ghp_abcdefghijklmnopqrstuvwxyz0123456789 \u202e" + strings.Repeat("é", 300),
 				Does: "frobs %s", Of: []string{"a\u200bb"}},
 			{Code: "because", Param: "password", Text: "hunter2"},
+			{Code: "because", Param: "auth", Text: "hunter2", Does: "reads %s", Of: []string{"hunter2"}},
+			{Code: "because", Param: "path", Text: "/a", Does: "reads %s", Of: []string{"/a"}},
+			{Code: "because", Param: "path", Text: "/a", Does: "reads %s", Of: []string{"hunter2"}},
 			{Code: "because", Text: "frob --password hunter2", Does: "frobs %s", Of: []string{"hunter2"}},
 		}
 	}
@@ -31,10 +34,15 @@ func (p pointing) Judge(ctx context.Context, c approval.Call) approval.Judgement
 func TestPointsAreKeptAsPeopleMaySeeThem(t *testing.T) {
 	d := newFixture(t)
 	d.use(func(r *core.Rules) { r.Policy = pointing{byName{hash: "1"}} })
-	a, err := d.Get(t.Context(), alice, d.submit(t, "two").Code)
+	a, err := d.Get(t.Context(), alice, d.submit(t, "two", func(c *approval.Call) {
+		c.Params = []byte(`{"path":"/a","what":"a\u200bb","auth":{"password":"hunter2"}}`)
+	}).Code)
 	require.NoError(t, err)
-	require.Equal(t, approval.Point{Code: "because", Text: "frob --password [REDACTED]"}, a.Points[1], "no sentence names a secret")
-	require.Len(t, a.Points, 2, "the value of a parameter that is secret by its name is in none")
+	require.Equal(t, []approval.Point{
+		{Code: "because", Param: "path", Text: "/a", Does: "reads %s", Of: []string{"/a"}},
+		{Code: "because", Param: "path", Text: "/a"},
+		{Code: "because", Text: "frob --password [REDACTED]"},
+	}, a.Points[1:], "no sentence names a secret, and the value of a member that is secret by its name is in none")
 	p := a.Points[0]
 	require.True(t, strings.HasPrefix(p.Text, `frob --token [REDACTED] \u{202E}é`), p.Text)
 	require.Len(t, []rune(p.Text), 200)

@@ -84,10 +84,7 @@ func rejudged(a approval.Approval, j *approval.Judgement, rules *Rules, now int6
 	}
 	next.Unreached = next.Unreached && j.Unreached == approval.OutcomeAllow
 	if j.Assessment.RiskClass > next.Assessment.RiskClass {
-		next.Assessment, next.Why = j.Assessment, j.Why
-		if next.Points = nil; !next.Hidden() {
-			next.Points = shown(*j)
-		}
+		next.Assessment, next.Why, next.Points = j.Assessment, j.Why, j.Points
 	}
 	why := people.QuorumImpossible(next, rules.People)
 	if why != "" && rules.Clamp && people.Clamp(&next, rules.People) { // before it is compared: a clamped quorum is no larger one

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/people"
 )
 
@@ -21,8 +22,13 @@ func (g *Gate) judgeAgain(ctx context.Context, key string, rules *Rules) (*appro
 	if err != nil {
 		return nil, err
 	}
-	call.Points = true
+	call.Points = !a.Hidden()
 	j := rules.judgeStored(ctx, a, call)
+	facts, err := card.PayloadFacts(call)
+	if err != nil {
+		return nil, err
+	}
+	j.Points = shown(j, facts)
 	return &j, g.withHolders(ctx, approval.Rule{StepUp: j.Rule.StepUp || a.Rule.StepUp}, rules)
 }
 

@@ -44,6 +44,13 @@ func PayloadFacts(call approval.Call) ([]Fact, error) {
 	return append(out, boundFacts(call.Bind)...), nil
 }
 
+// Holds reports whether people see the text, escaped as [display.EscapeText] does, in one of the values.
+func Holds(facts []Fact, text string) bool {
+	return slices.ContainsFunc(facts, func(f Fact) bool {
+		return slices.ContainsFunc(f.leaves(), func(l display.Leaf) bool { return strings.Contains(l.Text, text) })
+	})
+}
+
 // What a call is bound to, as its facts name it.
 const (
 	boundDir  = "bound to directory"
