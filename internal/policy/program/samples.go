@@ -158,7 +158,7 @@ func SaidSamples() (list []SaidSample) {
 		for _, y := range tables().sayings(name) {
 			for _, codes := range slices.Sorted(maps.Keys(y.Says)) {
 				for _, usage := range slices.Sorted(maps.Keys(y.Says[codes])) {
-					list = append(list, SaidSample{y.sample(name, usage, y.Says[codes][usage]), tables().says[name], usage, y.Says[codes][usage]})
+					list = append(list, SaidSample{y.sample(name, usage, y.Says[codes][usage]), tables().says[name].json, usage, y.Says[codes][usage]})
 				}
 			}
 		}

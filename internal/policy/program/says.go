@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"approvalbot/internal/policy/command"
 	"approvalbot/internal/policy/finding"
@@ -52,6 +53,7 @@ type Sentence struct {
 	Code finding.Code // in place of whose words it is said
 	Does string
 	Of   []string
+	own  int // see form
 }
 
 // Says gives what people are told of a command, its name first, in place of the words of codes that were found of it:
@@ -64,64 +66,107 @@ func Says(args []workspace.Word, codes finding.Set) (said []Sentence) {
 	if args[0].Kind != workspace.Literal || codes.Has(finding.ProgramByPath) {
 		return nil
 	}
-	for _, y := range tables().sayings(name) {
-		for _, names := range slices.Sorted(maps.Keys(y.Says)) {
-			c, found := worstOf(names, codes)
-			other := func(s Sentence) bool { return s.Code == c }
-			if !found || slices.ContainsFunc(said, other) {
-				continue
-			}
-			if s, ok := y.best(y.Says[names], args[1:]); ok {
-				s.Code = c
-				said = append(said, s)
-			}
+	forms := tables().forms(name)
+	for i := range forms {
+		f := &forms[i]
+		list := f.codes.And(codes).List(nil)
+		if len(list) == 0 || !f.mayFit(args[1:]) {
+			continue
+		}
+		same := func(o Sentence) bool { return o.Code == list[0] }
+		at := slices.IndexFunc(said, same)
+		if at >= 0 && said[at].own >= f.own {
+			continue
+		}
+		s, fits := f.of.fits(f, args[1:])
+		if s.Code, s.own = list[0], f.own; fits && at >= 0 {
+			said[at] = s
+		} else if fits {
+			said = append(said, s)
 		}
 	}
 	return said
 }
 
-// best gives the sentence of the usage that fits with the most words of its own.
-func (y *saying) best(usages map[string]string, args []workspace.Word) (best Sentence, ok bool) {
-	most := -1
-	for _, usage := range slices.Sorted(maps.Keys(usages)) {
-		own := 0
-		for part := range strings.FieldsSeq(usage) {
-			if !captures(part) {
-				own++
+// form is one usage with its sentence.
+type form struct {
+	of       *saying
+	codes    finding.Set // of which it is said in place of the worst
+	usage    usage
+	sentence string
+	own      int // how many words of its own the usage has: the form that has most goes before others
+	spec     *command.Spec
+}
+
+// shelvedForms are the forms of programs, which are read when somebody first asks for them.
+type shelvedForms struct {
+	json string
+	once sync.Once
+	list []form
+}
+
+// forms gives what is said of a program, in an order that stays.
+func (t *table) forms(name string) []form {
+	s := t.says[name]
+	if s == nil {
+		return nil
+	}
+	s.once.Do(func() {
+		for _, y := range t.sayings(name) {
+			for _, names := range slices.Sorted(maps.Keys(y.Says)) {
+				for _, text := range slices.Sorted(maps.Keys(y.Says[names])) {
+					f := form{of: &y, codes: codesNamed(names), usage: parseUsage(text), sentence: y.Says[names][text]}
+					for part := range strings.FieldsSeq(text) {
+						if !captures(part) {
+							f.own++
+						}
+					}
+					f.spec = y.spec(f.usage.needs)
+					s.list = append(s.list, f)
+				}
 			}
 		}
-		if own <= most {
-			continue
-		}
-		if s, fits := y.fits(usage, usages[usage], args); fits {
-			best, ok, most = s, true, own
+	})
+	return s.list
+}
+
+func codesNamed(names string) (set finding.Set) {
+	for n := range strings.FieldsSeq(names) {
+		if c, ok := finding.Named(n); ok {
+			set.Add(c)
 		}
 	}
-	return best, ok
+	return set
+}
+
+// mayFit reports whether the words of the usage are all there.
+func (f *form) mayFit(args []workspace.Word) bool {
+	for _, part := range f.usage.operands {
+		any := func(w workspace.Word) bool { return captures(part) || holdsWord(part, w.Text) }
+		if part != "..." && !slices.ContainsFunc(args, any) {
+			return false
+		}
+	}
+	return true
+}
+
+// holdsWord reports a part of a usage, words with a bar between them, of which one is the word.
+func holdsWord(part, word string) bool {
+	for some := range strings.SplitSeq(part, "|") {
+		if some == word {
+			return true
+		}
+	}
+	return false
 }
 
 // captures reports a part of a usage that is none of the program's own words.
 func captures(part string) bool { return words.Any(part, "%", "+", "@", "@+", "...", "SQL") }
 
-// worstOf gives the worst of the named codes that was found.
-func worstOf(names string, codes finding.Set) (finding.Code, bool) {
-	var named finding.Set
-	for n := range strings.FieldsSeq(names) {
-		if c, ok := finding.Named(n); ok {
-			named.Add(c)
-		}
-	}
-	list := named.And(codes).List(nil)
-	if len(list) == 0 {
-		return 0, false
-	}
-	return list[0], true
-}
-
 // sayings gives what is said of a program.
 func (t *table) sayings(name string) []saying {
 	var list []saying
-	if json.Unmarshal([]byte(t.says[name]), &list) != nil {
+	if s := t.says[name]; s == nil || json.Unmarshal([]byte(s.json), &list) != nil {
 		return nil
 	}
 	return list
@@ -173,8 +218,14 @@ func (y *saying) clauses() iter.Seq2[string, string] {
 }
 
 func (y *saying) lists(options, option string) bool {
-	letters, long := shortNames(options, y.OneDash)
-	return option != "" && (slices.Contains(letters, option) || slices.Contains(long, option))
+	for w := range strings.FieldsSeq(options) {
+		name := strings.TrimLeft(w, "-")
+		long := strings.HasPrefix(w, "--") || y.OneDash
+		if long && name == option || !long && len(option) == 1 && strings.Contains(name, option) {
+			return true
+		}
+	}
+	return false
 }
 
 // usage is a usage as it is compared with a command.
@@ -229,17 +280,18 @@ type given struct {
 }
 
 // read reads the words of a command behind the program's name.
-func (y *saying) read(u usage, args []workspace.Word) (g given, ok bool) {
+func (y *saying) read(f *form, args []workspace.Word) (g given, ok bool) {
 	var x command.Call
+	u := &f.usage
 	g.end = -1
-	c := x.Scanner(y.spec(u.needs), args)
+	c := x.Scanner(f.spec, args)
 	for t, more := c.Next(); more; t, more = c.Next() {
 		if c.Ended && g.end < 0 {
 			g.end = len(g.operands)
 		}
 		switch {
 		case t.Option != "":
-			if !y.option(u, &g, t) {
+			if !y.option(f, &g, t) {
 				return g, false
 			}
 		case u.runs(len(g.operands)):
@@ -273,7 +325,7 @@ func (g *given) runs(all []workspace.Word, script bool) bool {
 }
 
 // option notes an option. It reports false if nothing can be said of the command then.
-func (y *saying) option(u usage, g *given, t command.Token) bool {
+func (y *saying) option(f *form, g *given, t command.Token) bool {
 	if strings.HasPrefix(t.Word.Text, "=") {
 		return false // of -n=x it is the program's own how it reads that
 	}
@@ -291,7 +343,7 @@ func (y *saying) option(u usage, g *given, t command.Token) bool {
 		switch {
 		case !takes && t.Value: // as in --force=false
 			return false
-		case !takes && (again || slices.ContainsFunc(u.needs, needed)):
+		case !takes && (again || slices.ContainsFunc(f.usage.needs, needed)):
 			return true
 		case takes && (again || !t.Value || t.Word.Kind != workspace.Literal || t.Word.Text == ""):
 			return false // which of two counts, the program knows
@@ -302,16 +354,16 @@ func (y *saying) option(u usage, g *given, t command.Token) bool {
 		g.clauses, g.named = append(g.clauses, clause), g.named || names
 		return true
 	}
-	return !t.Value || strings.Contains(y.spec(nil).Values, t.Option) || y.spec(nil).Long[t.Option]
+	return !t.Value || strings.Contains(f.spec.Values, t.Option) || f.spec.Long[t.Option]
 }
 
 // fits makes the sentence of a command that is written as the usage says.
-func (y *saying) fits(text, sentence string, args []workspace.Word) (s Sentence, ok bool) {
+func (y *saying) fits(f *form, args []workspace.Word) (s Sentence, ok bool) {
 	if y.OneDash {
 		args = dashes(args)
 	}
-	u := parseUsage(text)
-	g, ok := y.read(u, args)
+	u, sentence := &f.usage, f.sentence
+	g, ok := y.read(f, args)
 	if !ok || u.end >= 0 && g.end != u.end {
 		return s, false
 	}
@@ -384,7 +436,7 @@ func (u *usage) names(g *given) (named [][]string, ok bool) {
 		operands = operands[left:]
 		if captures(part) {
 			named = append(named, all)
-		} else if !slices.Contains(strings.Split(part, "|"), all[0]) {
+		} else if !holdsWord(part, all[0]) {
 			return nil, false
 		}
 	}

@@ -30,7 +30,7 @@ type shelved struct {
 // table is where each name's row is.
 type table struct {
 	rows    map[string]*shelved
-	says    map[string]string // what people are told of a program, as JSON
+	says    map[string]*shelvedForms // what people are told of a program
 	options func() map[string]row
 }
 
@@ -38,7 +38,7 @@ var tables = sync.OnceValue(func() *table { return shelve(text) })
 
 func shelve(text string) *table {
 	n := strings.Count(text, "\n")
-	lines, t := make([]shelved, 0, n), &table{rows: make(map[string]*shelved, 2*n), says: map[string]string{}}
+	lines, t := make([]shelved, 0, n), &table{rows: make(map[string]*shelved, 2*n), says: map[string]*shelvedForms{}}
 	sets := map[string]string{}
 	for line := range strings.Lines(text) {
 		names, json, _ := strings.Cut(line, "\t")
@@ -47,8 +47,9 @@ func shelve(text string) *table {
 			continue
 		}
 		if programs, ok := strings.CutPrefix(names, "?"); ok {
+			forms := &shelvedForms{json: json}
 			for name := range strings.FieldsSeq(programs) {
-				t.says[name] = json
+				t.says[name] = forms
 			}
 			continue
 		}

@@ -64,6 +64,9 @@ func made(files fs.FS) (string, error) {
 		}
 		for programs, list := range f.Says {
 			for _, y := range list {
+				for _, option := range y.twice() {
+					l.fail(programs, "the option %s is listed twice beside %v", option, slices.Sorted(maps.Keys(y.Says)))
+				}
 				for codes, usages := range y.Says {
 					l.codes(programs, codes)
 					for usage, sentence := range usages {
@@ -95,6 +98,26 @@ func made(files fs.FS) (string, error) {
 	slices.Sort(said)
 	slices.Sort(rows)
 	return strings.Join(slices.Concat(sets, said, rows), ""), errors.Join(l.errs...)
+}
+
+// twice gives the options that stand in more than one of a saying's lists.
+func (y *saying) twice() (list []string) {
+	seen := map[string]bool{}
+	lists := []string{y.Quiet, y.Takes, y.Sql}
+	for _, options := range y.clauses() {
+		lists = append(lists, options)
+	}
+	for _, options := range lists {
+		letters, long := shortNames(options, y.OneDash)
+		for i, o := range append(letters, long...) {
+			if key := fmt.Sprint(i < len(letters), o); seen[key] {
+				list = append(list, o)
+			} else {
+				seen[key] = true
+			}
+		}
+	}
+	return list
 }
 
 func wrongUsage(text string) bool {
