@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -35,6 +36,9 @@ func (e *Engine) points(j *judging) []approval.Point {
 		return nil
 	}
 	p := pointing{text: bare.Replace(textOf(k)), sql: map[string]program.Sentence{}}
+	if j.Found.Has(finding.UnknownParameters) {
+		p.unknown(e, &j.Call)
+	}
 	switch {
 	case j.Tool.Kind != tool.Exec:
 		p.params(k, notes.Rest())
@@ -45,6 +49,7 @@ func (e *Engine) points(j *judging) []approval.Point {
 		}
 		p.commands(&notes, &k.place)
 		p.line(k, &notes, j.Found)
+		p.inParam(k)
 	}
 	return p.sorted(j.Found)
 }
@@ -270,6 +275,60 @@ func (p *pointing) missing(found finding.Set) (codes []finding.Code) {
 	return codes
 }
 
+// inParam says in which parameter the line is, of a tool that is not exec.
+func (p *pointing) inParam(k *judging) {
+	var members map[string]json.RawMessage
+	if k.Call.ToolName == "exec" || k.line == nil || json.Unmarshal(k.Call.Params, &members) != nil {
+		return
+	}
+	name, _, ok := paramOf(members, *k.line)
+	for i := range p.all {
+		if at := &p.all[i]; ok && at.Param == "" {
+			at.Param = name
+		}
+	}
+}
+
+// unknown adds the parameter that the desk does not know: the only one without which it knows all.
+func (p *pointing) unknown(e *Engine, call *approval.Call) {
+	var members map[string]json.RawMessage
+	if len(call.Params) > line.MaxLine || json.Unmarshal(call.Params, &members) != nil || len(members) > maxMembers {
+		return
+	}
+	var found approval.Point
+	for name, value := range members {
+		delete(members, name)
+		params, err := json.Marshal(members)
+		members[name] = value
+		if err != nil {
+			return
+		}
+		without := e.read(context.Background(), call.WithParams(params))
+		knows := !without.Found.Has(finding.UnknownParameters)
+		e.spent(without)
+		switch {
+		case !knows:
+		case found.Text != "":
+			return
+		default:
+			found = approval.Point{Param: name, Text: valueOf(value), Does: "has the parameter %s, which the desk does not know", Of: []string{name}}
+		}
+	}
+	p.add(finding.UnknownParameters, found)
+}
+
+// maxMembers bounds the parameters of which one is looked for that the desk does not know.
+const maxMembers = 20
+
+// valueOf is a parameter's value as people write it.
+func valueOf(value json.RawMessage) string {
+	text := ""
+	if json.Unmarshal(value, &text) != nil {
+		return string(value)
+	}
+	return text
+}
+
 // params adds what was noted of the parameters of a tool that runs no command.
 func (p *pointing) params(k *judging, noted []line.NotedWord) {
 	var members map[string]json.RawMessage
@@ -304,7 +363,7 @@ func (p *pointing) params(k *judging, noted []line.NotedWord) {
 func chosen(tool string, members map[string]json.RawMessage, c finding.Code) approval.Point {
 	names := "action command method code"
 	switch c {
-	case finding.UnknownTool:
+	case finding.UnknownTool, finding.RemoteWrite, finding.DestroysInfrastructure:
 		return approval.Point{Text: tool, Does: finding.Naming[c], Of: []string{tool}}
 	case finding.DatabaseClient, finding.DestructiveWord, finding.DropsData:
 		names = "sql query statement statements"
@@ -326,15 +385,14 @@ func chosen(tool string, members map[string]json.RawMessage, c finding.Code) app
 		if !ok || strings.ContainsAny(string(value[:1]), "{[") {
 			continue
 		}
-		text := string(value)
-		if json.Unmarshal(value, &text) != nil {
-			text = string(value)
-		}
+		text := valueOf(value)
 		at := approval.Point{Param: name, Text: text}
 		does, table, ok := program.ChangesTable(text)
 		switch {
 		case ok && strings.HasPrefix(names, "sql"):
 			at.Does, at.Of = does, []string{table}
+		case c == finding.DeletesFile:
+			at.Does, at.Of = "deletes or empties %s", []string{text}
 		case c == finding.MessageSend && name != "action":
 			at.Does, at.Of = "sends a message to %s", []string{text}
 		case c == finding.Payment && name == "amount":
@@ -354,10 +412,7 @@ func paramOf(members map[string]json.RawMessage, word string) (name string, n in
 	slices.Sort(names)
 	for _, exact := range [...]bool{true, false} {
 		for _, name := range names {
-			var text string
-			if json.Unmarshal(members[name], &text) != nil {
-				text = string(members[name])
-			}
+			text := valueOf(members[name])
 			i := strings.Index(text, word)
 			if i < 0 || exact && text != word {
 				continue

@@ -8,6 +8,10 @@ var Naming = [CodeCount]string{
 	RunsDownload:   "runs what it downloads from %s",
 	UnknownTool:    "calls %s, a tool that the desk does not know",
 
+	RemoteWrite: "by its name, %s changes something in another system",
+
+	DestroysInfrastructure: "by its name, %s changes or deletes running infrastructure",
+
 	InterpreterCode: "runs code in %s, which can do anything",
 
 	SetsEnvironment:      "sets %s, a variable that may change what programs do",

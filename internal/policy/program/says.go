@@ -69,17 +69,17 @@ func Says(args []workspace.Word, codes finding.Set) (said []Sentence) {
 	forms := tables().forms(name)
 	for i := range forms {
 		f := &forms[i]
-		list := f.codes.And(codes).List(nil)
-		if len(list) == 0 || !f.mayFit(args[1:]) {
+		code, found := f.worst(codes)
+		if !found || !f.mayFit(args[1:]) {
 			continue
 		}
-		same := func(o Sentence) bool { return o.Code == list[0] }
+		same := func(o Sentence) bool { return o.Code == code }
 		at := slices.IndexFunc(said, same)
 		if at >= 0 && said[at].own >= f.own {
 			continue
 		}
 		s, fits := f.of.fits(f, args[1:])
-		if s.Code, s.own = list[0], f.own; fits && at >= 0 {
+		if s.Code, s.own = code, f.own; fits && at >= 0 {
 			said[at] = s
 		} else if fits {
 			said = append(said, s)
@@ -91,7 +91,7 @@ func Says(args []workspace.Word, codes finding.Set) (said []Sentence) {
 // form is one usage with its sentence.
 type form struct {
 	of       *saying
-	codes    finding.Set // of which it is said in place of the worst
+	codes    []finding.Code // of which it is said in place of the worst, of two that are as bad of the first
 	usage    usage
 	sentence string
 	own      int // how many words of its own the usage has: the form that has most goes before others
@@ -130,13 +130,23 @@ func (t *table) forms(name string) []form {
 	return s.list
 }
 
-func codesNamed(names string) (set finding.Set) {
+func codesNamed(names string) (list []finding.Code) {
 	for n := range strings.FieldsSeq(names) {
 		if c, ok := finding.Named(n); ok {
-			set.Add(c)
+			list = append(list, c)
 		}
 	}
-	return set
+	return list
+}
+
+// worst gives the code in place of whose words the sentence is said, of those that were found.
+func (f *form) worst(found finding.Set) (worst finding.Code, ok bool) {
+	for _, c := range f.codes {
+		if found.Has(c) && (!ok || finding.Reasons[c].Class > finding.Reasons[worst].Class) {
+			worst, ok = c, true
+		}
+	}
+	return worst, ok
 }
 
 // mayFit reports whether the words of the usage are all there.
