@@ -207,7 +207,7 @@ func Of(a approval.Approval, payload []Fact, r Reader) Card {
 	odd := display.Lookalikes(text, maxWarnings)
 	c := Card{
 		Code: a.Code, Status: a.Status, Risk: a.Assessment.RiskClass, Why: RiskText(a), Claims: claims(a),
-		From: FromText(a.Context.From), Warnings: warnings(a, odd), Details: details(people.AsOfNow(a, r.People)), State: state(a, r),
+		From: FromText(a.Context.From), Warnings: warnings(a, odd), State: state(a, r),
 	}
 	if said := retryWithdrawnText(a, r.People); said != "" {
 		c.Claims = append(c.Claims, "denied the retry because: “"+Clipped(display.Safe(said), maxClaim)+"”")
@@ -225,12 +225,13 @@ func Of(a approval.Approval, payload []Fact, r Reader) Card {
 		c.Outcome, c.Bad, c.Why, c.Again = outcome(a, r), badEnd(a), riskWords(a), a.CoolsDown(r.Now)
 		c.TakeBack = a.MayBeTakenBack(r.Now)
 		c.Headline, c.Summary = own(Asker(a)+" asked for"), Clipped(toolPrefix(a.ToolName)+a.Summary, MaxSummary)
+		c.Details = details(people.AsOfNow(a, r.People), nil)
 		return c
 	}
 	f := form(a, payload)
 	c.Headline, c.Call, c.Place = append(own(Asker(a)+" asks "), f.does...), f.blocks(), f.place
 	mark(c.Call, a.Points, a.ToolName)
-	c.Payload, c.Reasons = flat(c.Call), reasons(a, c.Headline)
+	c.Payload, c.Reasons, c.Details = flat(c.Call), reasons(a, c.Headline), details(people.AsOfNow(a, r.People), c.Headline)
 	c.Offers = slices.DeleteFunc(slices.Clone(a.Offers), func(x approval.Decision) bool { return !x.Allows() })
 	c.Wider, c.Answers = wider(a), answers(a, payload)
 	return c

@@ -281,8 +281,8 @@ func requesterText(a approval.Approval) string {
 	}
 }
 
-// details are what a card folds away.
-func details(a approval.Approval) []Fact {
+// details are what a card folds away. before is what it says of the call.
+func details(a approval.Approval, before Words) []Fact {
 	var out []Fact
 	add := func(name, value string, room int, isOwn bool) {
 		if value != "" {
@@ -290,7 +290,7 @@ func details(a approval.Approval) []Fact {
 		}
 	}
 	// Platforms fold later lines away: what helps to decide comes first.
-	add("Also", strings.Join(furtherReasons(a), "; "), maxClaim, true)
+	add("Also", strings.Join(furtherReasons(a, before), "; "), maxClaim, true)
 	add("Decides", Text(a.Rule), maxFact, true)
 	add("Session", a.SessionKey, maxFact, false)
 	add("From", strings.TrimPrefix(fromText(a.Context.From, maxFact), "in "), maxClaim, false)

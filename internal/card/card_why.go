@@ -72,12 +72,11 @@ func reasons(a approval.Approval, before Words) []Words {
 	return out
 }
 
-// furtherReasons are those that the line about the risk has no room for.
-func furtherReasons(a approval.Approval) []string {
-	strong, mild := ranked(a, nil)
-	shown := len(reasons(a, nil))
+// furtherReasons are those that count, and that the line about the risk has no room for.
+func furtherReasons(a approval.Approval, before Words) []string {
+	strong, _ := ranked(a, before)
 	var out []string
-	for _, r := range append(strong[min(shown, len(strong)):len(strong):len(strong)], mild...) {
+	for _, r := range strong[len(reasons(a, before)):] {
 		out = append(out, r.said.String())
 	}
 	return out

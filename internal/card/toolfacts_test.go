@@ -26,7 +26,7 @@ func TestToolFacts_Claim(t *testing.T) {
 		}},
 	}
 	require.Empty(t, claims(a), "on the card itself")
-	claims := slices.DeleteFunc(details(a), func(f Fact) bool { return f.Own })
+	claims := slices.DeleteFunc(details(a, nil), func(f Fact) bool { return f.Own })
 	require.Len(t, claims, 1)
 	require.Equal(t, "The tool, as told by agent", claims[0].Name)
 	require.LessOrEqual(t, len([]rune(claims[0].Value)), maxFact)
