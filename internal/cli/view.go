@@ -47,7 +47,7 @@ func newViewCommand(a *app.App) *cobra.Command {
 // printView shows an approval with everything that is known of it.
 func printView(a *app.App, v api.Approval) {
 	const width = 12
-	show.Card(a.Stdout, a.Paint(), v)
+	show.Card(a.Column(), v)
 	fmt.Fprintln(a.Stdout)
 	show.Fields(a.Stdout, width,
 		"ID", display.Escape(v.ID),

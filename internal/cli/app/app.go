@@ -40,8 +40,9 @@ type App struct {
 	TokenFrom             string // where the token was found, for the sentence about a refusal
 	JSON                  bool
 
-	warned   bool // that the client file says not by what its desk is known
-	plainTCP bool // the client's answers are not the desk's for sure, but for claims
+	Now      func() time.Time // nil: [time.Now]
+	warned   bool             // that the client file says not by what its desk is known
+	plainTCP bool             // the client's answers are not the desk's for sure, but for claims
 
 	Verb  *cobra.Command // that runs; nil: none yet
 	Words []string       // that it was given
@@ -53,6 +54,19 @@ func (a *App) PrintJSON(v any) error {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
+}
+
+// Clock gives the time.
+func (a *App) Clock() func() time.Time {
+	if a.Now != nil {
+		return a.Now
+	}
+	return time.Now
+}
+
+// Column is stdout as cards are written on it.
+func (a *App) Column() show.Column {
+	return show.Column{To: a.Stdout, Width: show.Width(a.Stdout), Paint: a.Paint()}
 }
 
 // Paint says whether stdout takes colours.

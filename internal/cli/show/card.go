@@ -3,7 +3,6 @@ package show
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -16,52 +15,47 @@ import (
 // Card writes an approval as the cards in the chats have it, in the same order and words.
 // Whatever an asker wrote stands behind a bar, on every line of it, so that nothing of it
 // can be taken for a line of the desk.
-func Card(w io.Writer, p Paint, a api.Approval) {
-	c := cardOf(a)
-	line := func(s string) {
-		if s != "" {
-			fmt.Fprintln(w, s)
-		}
-	}
-	line(p.Bold(display.Escape(c.Outcome)))
-	line(p.Bold(display.Escape(c.Headline)))
+func Card(to Column, a api.Approval) {
+	c, p := cardOf(a), to.Paint
+	to.Own(p.Bold, display.Escape(c.Outcome))
+	to.Own(p.Bold, display.Escape(c.Headline))
 	for _, f := range c.Call {
 		text := f.Value
 		if !f.Block {
 			text = f.Name + ": " + f.Value
 		}
-		barred(w, bar, text)
+		to.Barred(p.Plain, bar, text)
 	}
-	line(display.Escape(c.Place))
-	barred(w, bar, c.Summary)
-	line(p.Risk(a.RiskClass, display.Escape(c.Risk)))
+	to.Own(p.Plain, display.Escape(c.Place))
+	to.Barred(p.Plain, bar, c.Summary)
+	to.Own(func(s string) string { return p.Risk(a.RiskClass, s) }, display.Escape(c.Risk))
 	for _, s := range c.Claims {
-		barred(w, claim, s)
+		to.Barred(p.Plain, claim, s)
 	}
 	for _, s := range c.Warnings {
-		line(p.With("33", "⚠ "+display.Escape(s)))
+		to.Own(p.Yellow, "⚠ "+display.Escape(s))
 	}
 	if c.Link != "" {
-		line("  " + display.Escape(c.Link))
+		fmt.Fprintln(to.To, "  "+display.Escape(c.Link)) // whole, so that it can be copied
 	}
-	line(state(a, c))
+	to.Own(p.Plain, state(a, c))
 }
 
 // Details writes what a card folds away.
-func Details(w io.Writer, p Paint, a api.Approval) {
+func Details(to Column, a api.Approval) {
 	for _, f := range cardOf(a).Details {
-		mark := ""
-		if !f.Own {
-			mark = claim
+		text := f.Name + ": " + f.Value
+		if f.Own {
+			to.Own(to.Paint.Dim, display.Escape(text))
+		} else {
+			to.Barred(to.Paint.Dim, claim, text)
 		}
-		fmt.Fprintln(w, p.Dim(mark+display.Escape(f.Name+": "+f.Value)))
 	}
 }
 
 const (
 	bar   = "│ " // before what an asker wrote
 	claim = "💬 " // before what an asker says of it
-	wide  = 76   // characters of such a line
 )
 
 // state is the line that says how far an approval is.
@@ -77,21 +71,6 @@ func state(a api.Approval, c *api.Card) string {
 		parts = append(parts, card.UntilText(a.ExpiresAtMs, time.Local, time.Now().UnixMilli()))
 	}
 	return strings.Join(append(parts, display.Escape(a.Code)), " · ")
-}
-
-// barred writes a text behind a mark, on every line that it takes.
-func barred(w io.Writer, mark, text string) {
-	if text == "" {
-		return
-	}
-	for line := range strings.SplitSeq(display.EscapeBlock(text), "\n") {
-		runes := []rune(line)
-		for first := true; first || len(runes) > 0; first = false {
-			n := min(len(runes), wide)
-			fmt.Fprintln(w, mark+string(runes[:n]))
-			runes = runes[n:]
-		}
-	}
 }
 
 // cardOf is the card that the desk gives to who may decide; for others one of what they

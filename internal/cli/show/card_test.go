@@ -13,7 +13,7 @@ import (
 
 func written(a api.Approval) string {
 	var out bytes.Buffer
-	Card(&out, false, a)
+	Card(Column{To: &out, Width: 79}, a)
 	return out.String()
 }
 
@@ -28,7 +28,7 @@ func TestCard(t *testing.T) {
 	require.Equal(t, "main-agent asks to run\n│ set -e\n│ make\n│ env: A=b\nin /srv\nExternal change (R3): sends commits\n💬 claimed: “weekly”\n⚠ look\n"+
 		"⚠ look-alikes · 1 of 2 yes (alice) · until "+soon.Format("15:04 MST")+" (15 min) · 7KQ2M5\n", written(a))
 	var out bytes.Buffer
-	Details(&out, false, a)
+	Details(Column{To: &out, Width: 79}, a)
 	require.Equal(t, "Tool: exec\n💬 Session: s\n", out.String())
 
 	a.Status, a.Card = api.Approved, &api.Card{Outcome: "✅ Allowed once by alice", Headline: "main-agent asked for", Summary: "make"}

@@ -33,6 +33,15 @@ func (p Paint) Bold(s string) string { return p.With("1", s) }
 // Dim makes text stand back.
 func (p Paint) Dim(s string) string { return p.With("2", s) }
 
+// Plain leaves text as it is.
+func (p Paint) Plain(s string) string { return s }
+
+// Red and Yellow warn.
+func (p Paint) Red(s string) string { return p.With("31", s) }
+
+// Yellow is the milder of the two.
+func (p Paint) Yellow(s string) string { return p.With("33", s) }
+
 // Risk colours by risk class: green, yellow from R2, red from R3.
 func (p Paint) Risk(class, s string) string {
 	switch class {

@@ -51,9 +51,12 @@ func over(a api.Approval) bool { return a.Status.Final() && a.RetryRound == nil 
 // line is not taken for an answer to anything.
 func (w *watcher) handle(ctx context.Context, a api.Approval) error {
 	w.show(a)
-	if w.looksOn {
+	switch {
+	case w.looksOn:
 		w.skipped[a.Code] = true // so that its end is told
 		return nil
+	case w.keys != nil:
+		return w.byKeys(ctx, a)
 	}
 	w.drain()
 	choices := offered(a)
@@ -69,26 +72,50 @@ func (w *watcher) handle(ctx context.Context, a api.Approval) error {
 			w.tell(*ended)
 			return w.swallow(ctx)
 		}
-		word, reason, _ := strings.Cut(line, ":")
-		word, noted := strings.CutSuffix(strings.ToLower(strings.TrimSpace(word)), " note")
-		i := slices.IndexFunc(choices, func(x answer) bool { return word == x.key || word == x.word })
-		if i < 0 {
-			if slices.ContainsFunc(answers, func(x answer) bool { return word == x.key || word == x.word }) {
-				fmt.Fprintln(w.Stdout, "That is not offered for this request.")
-			} else if word != "" {
-				w.explain(choices)
-			}
-			continue
-		}
-		if choices[i].decision == "" {
+		x, no := answerOf(line, choices)
+		switch {
+		case errors.Is(no, errNotOffered):
+			fmt.Fprintln(w.Stdout, "That is not offered for this request.")
+		case strings.TrimSpace(line) == "":
+		case no != nil:
+			w.explain(choices)
+		case x.decision == "":
 			w.skipped[a.Code] = true
 			return nil
+		default:
+			return w.vote(ctx, a, x)
 		}
-		if noted {
-			return w.vote(ctx, a, choices[i].decision, "", strings.TrimSpace(reason))
-		}
-		return w.vote(ctx, a, choices[i].decision, strings.TrimSpace(reason), "")
 	}
+}
+
+// wish is an answer with the words that go with it.
+type wish struct {
+	answer
+	reason, note string
+}
+
+// What a line may be instead of an answer.
+var (
+	errNotOffered = errors.New("an answer that the request does not offer")
+	errNoAnswer   = errors.New("none of the answers")
+)
+
+// answerOf reads a line: an answer's key or word, and behind a colon a reason, or a note after the
+// word note.
+func answerOf(line string, choices []answer) (wish, error) {
+	word, words, _ := strings.Cut(line, ":")
+	word, noted := strings.CutSuffix(strings.ToLower(strings.TrimSpace(word)), " note")
+	is := func(x answer) bool { return word == x.key || word == x.word }
+	i := slices.IndexFunc(choices, is)
+	switch {
+	case i < 0 && slices.ContainsFunc(answers, is):
+		return wish{}, errNotOffered
+	case i < 0:
+		return wish{}, errNoAnswer
+	case noted:
+		return wish{answer: choices[i], note: strings.TrimSpace(words)}, nil
+	}
+	return wish{answer: choices[i], reason: strings.TrimSpace(words)}, nil
 }
 
 // explain says what each key does, after one that does nothing.
@@ -116,9 +143,10 @@ func promptOf(a api.Approval, choices []answer) string {
 const voteTime = 10 * time.Second
 
 // vote gives the answer to the desk and says what became of it. A deny without a
-// reason is asked for one.
-func (w *watcher) vote(ctx context.Context, a api.Approval, d api.Decision, reason, note string) error {
-	if d == api.Deny && reason == "" && note == "" {
+// reason is asked for one, but for one by a key.
+func (w *watcher) vote(ctx context.Context, a api.Approval, x wish) error {
+	reason := x.reason
+	if x.decision == api.Deny && reason == "" && x.note == "" && w.keys == nil {
 		fmt.Fprint(w.Stdout, "Reason (Enter for none): ")
 		select {
 		case reason = <-w.lines: // empty at the end of the input
@@ -130,8 +158,8 @@ func (w *watcher) vote(ctx context.Context, a api.Approval, d api.Decision, reas
 	// Ctrl-C does not cut a vote that is on its way: nobody could say whether it counts.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), voteTime)
 	defer cancel()
-	req := api.ResolveRequest{Decision: d, Reason: strings.TrimSpace(reason), Note: note}
-	if d == api.Retry {
+	req := api.ResolveRequest{Decision: x.decision, Reason: strings.TrimSpace(reason), Note: x.note}
+	if x.decision == api.Retry {
 		req.After = new(len(a.Retries)) // of the run that was shown
 	}
 	got, err := w.client.Resolve(ctx, a.Code, req)
@@ -142,9 +170,14 @@ func (w *watcher) vote(ctx context.Context, a api.Approval, d api.Decision, reas
 			fmt.Fprintln(w.Stdout, "Requests are shown here from now on, and no answer is asked for.")
 			w.looksOn, w.skipped[a.Code] = true, true
 		}
+		w.drew()
 		return nil
 	}
 	w.tell(got)
+	for _, n := range got.Notes {
+		fmt.Fprintf(w.Stdout, "%s\n", show.Note(n))
+	}
+	w.offerBack(got)
 	if !over(got) {
 		w.skipped[a.Code] = true // so that its end is told
 	}
@@ -154,6 +187,7 @@ func (w *watcher) vote(ctx context.Context, a api.Approval, d api.Decision, reas
 // tell says how a request stands.
 func (w *watcher) tell(a api.Approval) {
 	fmt.Fprintf(w.Stdout, "%s: %s\n", display.Escape(a.Code), show.Standing(a))
+	w.drew()
 }
 
 // read gives the next line, or the approval once it has ended without one. Votes
@@ -200,16 +234,21 @@ func (w *watcher) left(a api.Approval, again bool) {
 	if !w.counts {
 		return
 	}
-	ends := a.ExpiresAtMs
-	if a.RetryRound != nil {
-		ends = a.RetryRound.ExpiresAtMs
-	}
-	text := fmt.Sprintf("%s left", max(time.Until(time.UnixMilli(ends)), 0).Round(time.Second))
+	text := timeLeft(a)
 	if again {
 		fmt.Fprintf(w.Stdout, "\x1b7\x1b[1A\r\x1b[2K%s\x1b8", w.Paint().Dim(text))
 		return
 	}
 	fmt.Fprintf(w.Stdout, "%s\n", w.Paint().Dim(text))
+}
+
+// timeLeft says how long a request can still be decided.
+func timeLeft(a api.Approval) string {
+	ends := a.ExpiresAtMs
+	if a.RetryRound != nil {
+		ends = a.RetryRound.ExpiresAtMs
+	}
+	return fmt.Sprintf("%s left", max(time.Until(time.UnixMilli(ends)), 0).Round(time.Second))
 }
 
 // endPrompt ends a prompt's line where nobody's Enter did.

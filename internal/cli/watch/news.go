@@ -22,7 +22,7 @@ type news struct {
 
 // listen hears of news until ctx ends. Where the desk has no events, or refuses
 // them, looking goes on as before.
-func listen(ctx context.Context, c *api.Client) *news {
+func listen(ctx context.Context, c *api.Client, k *keyboard) *news {
 	n := &news{come: make(chan struct{}, 1)}
 	wake := func() {
 		select {
@@ -31,6 +31,7 @@ func listen(ctx context.Context, c *api.Client) *news {
 		}
 	}
 	go func() {
+		defer k.guard()
 		_ = c.Follow(ctx, "", func(open bool) { n.pushed.Store(open); wake() },
 			func(api.Event) error { wake(); return nil })
 		n.pushed.Store(false)

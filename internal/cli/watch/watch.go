@@ -2,10 +2,12 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,10 +22,14 @@ func Command(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch",
 		Short: "Show each new request here and decide it",
-		Long: "Show each request as it comes and ask for a decision, until the input ends or you press Ctrl-C. Several people may\n" +
-			"watch at once: what somebody else decides is told with their name. A reason may follow after a colon, as in\n" +
-			"y: looks fine. With input from a file or a pipe each line answers the next request, and watch ends when all lines\n" +
-			"are used; without any (</dev/null) it shows the first one that waits, if one does, and ends.",
+		Long: "Show each request as it comes, the riskiest first, and ask for a decision, until you press Ctrl-C. Several people may\n" +
+			"watch at once: what somebody else decides is told with their name.\n" +
+			"On a terminal a key acts at once, without Enter, for the request that is shown. It does not count within 0.8 seconds of\n" +
+			"a change of the screen, nor if more than one came at once. To allow an R4 call takes the key twice. t takes a line:\n" +
+			"y: looks fine gives a reason, y note: run the tests first is for the agent. u takes back what you just allowed,\n" +
+			"until it is claimed.\n" +
+			"With input from a file or a pipe each line answers the next request, and watch ends when all lines are used; without\n" +
+			"any (</dev/null) it shows the first one that waits, if one does, and ends.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.JSON {
@@ -38,24 +44,34 @@ func Command(a *app.App) *cobra.Command {
 			}
 			ctx, cancel := context.WithCancel(cmd.Context())
 			defer cancel()
-			return newWatcher(ctx, a, c).run(ctx)
+			keys := openKeyboard(ctx, a, cancel)
+			defer keys.close()
+			return newWatcher(ctx, a, c, keys).run(ctx)
 		},
 	}
 }
 
-// newWatcher begins to read lines and to listen to the desk, until ctx ends.
-func newWatcher(ctx context.Context, a *app.App, c *api.Client) *watcher {
+// newWatcher begins to listen to the desk, and to read lines if there are no keys, until ctx ends.
+func newWatcher(ctx context.Context, a *app.App, c *api.Client, keys *keyboard) *watcher {
 	plain := *a
 	plain.Stdout = a.Plain()
-	w := &watcher{App: &plain, client: c, seen: map[string]bool{}, skipped: map[string]bool{}, news: listen(ctx, c),
-		counts: show.IsTerminal(a.Stdout)}
-	w.lines, w.over = app.ReadLines(ctx, a.Stdin)
+	w := &watcher{App: &plain, client: c, seen: map[string]bool{}, skipped: map[string]bool{}, news: listen(ctx, c, keys),
+		counts: show.IsTerminal(a.Stdout), screen: a.Stdout, keys: keys}
+	if keys == nil {
+		w.lines, w.over = app.ReadLines(ctx, a.Stdin)
+	} else {
+		plain.Stdout = rawLines{plain.Stdout}
+	}
 	return w
 }
 
 func (w *watcher) run(ctx context.Context) error {
-	fmt.Fprintln(w.Stdout,
-		"Watching for requests. Ctrl-C ends it. A reason may follow after a colon, as\nin y: looks fine")
+	if w.keys != nil {
+		fmt.Fprintln(w.Stdout, "Watching for requests. Keys act at once, ? shows them, Ctrl-C ends it.")
+	} else {
+		fmt.Fprintln(w.Stdout,
+			"Watching for requests. Ctrl-C ends it. A reason may follow after a colon, as\nin y: looks fine")
+	}
 	for {
 		pending, err := w.pending(ctx)
 		shown := false
@@ -69,15 +85,16 @@ func (w *watcher) run(ctx context.Context) error {
 		case errors.Is(err, errDone) && w.away: // nobody knows what would have been to show
 			return app.ExitCode(app.ExitError)
 		case ctx.Err() != nil || errors.Is(err, errDone):
-			fmt.Fprintln(w.Stdout)
+			w.say("")
 			return nil
 		case err != nil:
+			w.say("")
 			return err
 		}
 	}
 }
 
-// round shows what is new, whether there was something, and tells how what was
+// round shows the first that is new, whether there was one, and tells how what was
 // skipped has ended.
 func (w *watcher) round(ctx context.Context, pending []api.Approval) (shown bool, err error) {
 	for id := range w.skipped {
@@ -86,6 +103,7 @@ func (w *watcher) round(ctx context.Context, pending []api.Approval) (shown bool
 		}
 		delete(w.skipped, id)
 		if got, err := w.client.Get(ctx, id, 0); err == nil && over(got) {
+			w.wipe()
 			w.tell(got)
 		}
 	}
@@ -100,12 +118,11 @@ func (w *watcher) round(ctx context.Context, pending []api.Approval) (shown bool
 		if over(a) {
 			continue
 		}
-		w.seen[shownAs(a)], shown = true, true
-		if err := w.handle(ctx, a); err != nil {
-			return shown, err
-		}
+		w.seen[shownAs(a)] = true
+		w.wipe()
+		return true, w.handle(ctx, a) // what came meanwhile may be riskier than the next of these
 	}
-	return shown, nil
+	return false, nil
 }
 
 // shownAs names what was shown: a request, or one retry round of it.
@@ -116,8 +133,8 @@ func shownAs(a api.Approval) string {
 	return fmt.Sprint(a.Code, " ", a.RetryRound.OpenedAtMs)
 }
 
-// pending lists what waits for a decision, oldest first, and then the open retry rounds. A desk that does not
-// answer is waited for; one that refuses is an error.
+// pending lists what waits for a decision as the inbox does, the riskiest first and of those what ends soonest, and
+// then the open retry rounds. A desk that does not answer is waited for; one that refuses is an error.
 func (w *watcher) pending(ctx context.Context) ([]api.Approval, error) {
 	page, err := w.client.List(ctx, api.Filter{Status: api.Pending, Limit: app.PageSize})
 	if err == nil && len(page.Items) == 0 {
@@ -129,26 +146,43 @@ func (w *watcher) pending(ctx context.Context) ([]api.Approval, error) {
 		return nil, err
 	case err != nil && !w.away && ctx.Err() == nil:
 		w.away = true
-		fmt.Fprintf(w.Stdout, "%s; trying again.\n", app.Sentence(err))
+		w.say(app.Sentence(err) + "; trying again.")
 	case err == nil && w.away:
 		w.away = false
-		fmt.Fprintln(w.Stdout, "The desk is back.")
+		w.say("The desk is back.")
 	}
 	rounds := api.List{}
 	if err == nil { // a desk that is older than this program knows no such list
 		rounds, _ = w.client.List(ctx, api.Filter{Round: true, Limit: app.PageSize})
 	}
-	slices.Reverse(page.Items)
+	slices.SortStableFunc(page.Items, func(a, b api.Approval) int {
+		return cmp.Or(strings.Compare(b.RiskClass, a.RiskClass), cmp.Compare(a.ExpiresAtMs, b.ExpiresAtMs))
+	})
 	slices.Reverse(rounds.Items)
 	return append(page.Items, rounds.Items...), nil
 }
 
 // pause waits for the next look. Lines typed meanwhile answer nothing.
 func (w *watcher) pause(ctx context.Context) error {
-	t := time.NewTimer(w.news.interval())
+	wait := w.news.interval()
+	if w.allowed != nil { // no event tells of a claim
+		wait = pollEvery
+	}
+	t := time.NewTimer(wait)
 	defer t.Stop()
+	defer w.checkAllowed(ctx)
+	var pressed <-chan press
+	if w.keys != nil {
+		pressed = w.keys.pressed
+		w.idle()
+	}
 	for {
 		select {
+		case p, ok := <-pressed:
+			if !ok {
+				return errDone
+			}
+			w.pressIdle(ctx, p)
 		case <-t.C:
 			return nil
 		case <-w.news.come:

@@ -2,9 +2,12 @@ package watch
 
 import (
 	"errors"
+	"io"
+	"time"
 
 	"approvalbot/api"
 	"approvalbot/internal/cli/app"
+	"approvalbot/internal/cli/show"
 )
 
 // watcher is one person's session at a terminal.
@@ -19,6 +22,26 @@ type watcher struct {
 	news    *news
 	looksOn bool // the token may not decide
 	counts  bool // stdout is a terminal, on which time left can be counted down
+
+	screen  io.Writer     // stdout as it was handed in
+	keys    *keyboard     // nil: answers are lines
+	drawn   time.Time     // when the screen last changed; with keys
+	allowed *api.Approval // what was just allowed here and is unclaimed; with keys
+}
+
+// Paint says whether the screen takes colours.
+func (w *watcher) Paint() show.Paint {
+	plain := *w.App
+	plain.Stdout = w.screen
+	return plain.Paint()
+}
+
+// width is how many characters a line of the screen has.
+func (w *watcher) width() int { return show.Width(w.screen) }
+
+// column is the screen as cards are written on it.
+func (w *watcher) column() show.Column {
+	return show.Column{To: w.Stdout, Width: w.width(), Paint: w.Paint()}
 }
 
 // errDone ends a session: the input is over.
