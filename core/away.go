@@ -1,7 +1,6 @@
 package core
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,7 +12,6 @@ import (
 	"approvalbot/internal/approval"
 	"approvalbot/internal/card"
 	"approvalbot/internal/people"
-	"approvalbot/internal/schedule"
 )
 
 // Leave is what somebody says when they go away.
@@ -191,7 +189,6 @@ func (g *Gate) unreachable(ctx context.Context, said people.Absence) (notes []st
 	rules := g.snapshot(now)
 	everybody := rules.People.At(now)
 	lost := func(a approval.Approval) bool { return !people.MetNow(a, rules.People) && people.MetNow(a, everybody) }
-	until := schedule.Moment(time.UnixMilli(said.UntilMs), now, cmp.Or(rules.People.Zone(said.Person), time.UTC))
 	var classes []string
 	for _, c := range rules.Classes {
 		if lost(approval.Approval{
@@ -202,7 +199,7 @@ func (g *Gate) unreachable(ctx context.Context, said people.Absence) (notes []st
 		}
 	}
 	if len(classes) > 0 {
-		notes = append(notes, fmt.Sprintf("Until %s nobody who is here can allow %s.", until, strings.Join(classes, " or ")))
+		notes = append(notes, fmt.Sprintf("Until then nobody who is here can allow %s.", strings.Join(classes, " or ")))
 	}
 	var codes []string
 	err = g.eachPending(ctx, func(a approval.Approval) error {

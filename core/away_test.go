@@ -294,7 +294,7 @@ func TestWhatNobodyPresentCanAllowIsSaid(t *testing.T) {
 	waiting := d.submit(t, "two")
 	left := d.away(t, alice, "alice", "")
 	require.Len(t, left.Notes, 2)
-	require.Regexp(t, `^Until \w+ [0-9:]+ UTC nobody who is here can allow R4\.$`, left.Notes[0])
+	require.Equal(t, "Until then nobody who is here can allow R4.", left.Notes[0], "until when, the absence says, in its reader's zone")
 	require.Equal(t, "Of what is waiting, nobody who is here can allow "+waiting.Code+".", left.Notes[1])
 
 	a := d.submit(t, "ops")

@@ -505,7 +505,7 @@ func TestAdversary_T6_DoctorLooksWhoAnswers(t *testing.T) {
 	}
 	old := r.clientFile("server: " + r.url + "\ntoken: " + agentSecret + "\n")
 	require.Contains(t, asked(old), "warn  client: "+old+" has no deskKeys")
-	require.Contains(t, asked(old), "run: approvalbot keys trust --client "+old)
+	require.Contains(t, asked(old), "run: approvalbot admin keys trust --client "+old)
 	good := asked(r.clientFileFor(r.url, line))
 	require.Contains(t, good, "ok    client: "+r.url+" has a key of deskKeys")
 	require.Contains(t, good, "ok    client: the socket ")

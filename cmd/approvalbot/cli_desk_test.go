@@ -103,7 +103,7 @@ func TestCLI_RequestListViewDecideWait(t *testing.T) {
 	asked := r.cli(agentSecret, nil, "request", "--tool", "deploy", "--params", `{"to":"prod"}`)
 	require.Equal(t, app.ExitPending, asked.code, asked.errors)
 	list := r.cli(operatorSecret, nil, "list", "--status", "pending")
-	require.Regexp(t, `(?m)^ID +Tool +Agent +Status +Age`, list.out)
+	require.Regexp(t, `(?m)^Code\tID\tTool\tAgent\tStatus\tAge`, list.out)
 	l, err := r.operator().List(r.ctx(), api.Filter{})
 	require.NoError(t, err)
 	a := l.Items[0]
@@ -168,17 +168,16 @@ func TestCLI_ListPrintsIDsThatViewFinds(t *testing.T) {
 		agentSecret:    {uuid, own.ID, made.ID},
 	} {
 		lines := strings.Split(strings.TrimSpace(r.cli(secret, nil, "list").out), "\n")
-		require.Equal(t, "Approvals", lines[0])
-		require.Regexp(t, `^ID +Tool +Agent +Status +Age +Left +Risk +Code +Command$`, lines[1])
+		require.Equal(t, "Code\tID\tTool\tAgent\tStatus\tAge\tLeft\tRisk\tCommand", lines[0])
 		for i, a := range []api.Approval{like, own, made} {
-			id := strings.Fields(lines[2+i])[0]
+			id := strings.Fields(lines[1+i])[1]
 			require.Equal(t, want[i], id)
 			require.Contains(t, r.cli(secret, nil, "view", id).out, a.Code)
 		}
 	}
 	require.Contains(t, r.cli(operatorSecret, nil, "view", like.Code).out, "decide "+uuid+" --decision")
 	require.Contains(t, r.cli(agentSecret, nil, "withdraw", made.ID).out, made.ID+" "+made.Code+": withdrawn")
-	require.Contains(t, r.offline("list").out, "\n"+made.ID[:8]+" ")
+	require.Contains(t, r.offline("list").out, "\t"+made.ID[:8]+"\t")
 
 	r.cli(operatorSecret, nil, "approve", own.Code)
 	r.cli(operatorSecret, nil, "approve", like.Code)

@@ -33,7 +33,7 @@ bot/telegram/render: approval bot/textcmd card
 bot/textcmd: approval card core display people signin
 callback: approval card core
 card: approval assertion display people
-cli: api approval cli/app cli/show config core display people schedule
+cli: api approval cli/app cli/show config core display people policy/program schedule
 cli/agent: api cli/answer cli/app config hook hook/acp hook/ask hook/mcp lazy
 cli/answer: api cli/reach config hook lazy panics
 cli/app: api cli/reach cli/show config config/local display lazy
@@ -128,7 +128,7 @@ github.com/prometheus: server/metrics
 github.com/spf13/cobra: cli cli/agent cli/app cli/help cli/offline cli/setup cli/watch cmd/approvalbot
 github.com/spf13/viper: config/effective
 github.com/stretchr/testify:
-go.yaml.in/yaml: config policy/program policy/tool
+go.yaml.in/yaml: cli/app config policy/program policy/tool
 golang.org/x/mod: proof
 golang.org/x/oauth2: web
 golang.org/x/sync: daemon

@@ -32,7 +32,7 @@ func TestHelp(t *testing.T) {
 		for _, line := range strings.Split(text.String(), "\n") {
 			require.LessOrEqual(t, utf8.RuneCountInString(line), 78, "%s: %s", c.CommandPath(), line)
 		}
-		if c.Parent() == root && c.Name() != "docs" {
+		if c.Parent() == root && c.Name() != "docs" && !c.Hidden {
 			require.NotEmpty(t, c.GroupID, "%s is in no group (internal/cli/help/help.go)", c.CommandPath())
 		}
 		if !c.HasSubCommands() {

@@ -57,12 +57,14 @@ func newRootCommand(a *app.App) *cobra.Command {
 	f.StringVar(&a.Server, "server", "", "the desk's URL (else APPROVALBOT_SERVER, else the client file)")
 	f.StringVar(&a.Token, "token", "", "API token (else APPROVALBOT_TOKEN, else the client file)")
 	f.StringVar(&a.ClientFile, "client", "", "client file, with the desk's URL and a token (else APPROVALBOT_CLIENT, else client.yaml in the user's configuration directory)")
-	f.BoolVar(&a.JSON, "json", false, "print the API's JSON")
+	f.BoolVar(&a.JSON, "json", false, "print the API's JSON, as -o json")
+	f.VarP(a.Formats(), "output", "o", "print json, yaml, or the name of each thing on a line (a code, if it has one)")
 	f.StringVar(&a.Config, "config", "", "configuration file of the desk (else APPROVALBOT_CONFIG, else approvalbot.yaml)")
 	root.AddCommand(newServeCommand(a), watch.Command(a), help.DocsCommand(a), help.VersionCommand(a))
-	root.AddCommand(cli.Commands(a)...)
 	root.AddCommand(agent.Commands(a)...)
-	root.AddCommand(offline.Commands(a)...)
 	root.AddCommand(setup.Commands(a)...)
+	made := func() []*cobra.Command { return append(cli.Commands(a), offline.Commands(a)...) }
+	root.AddCommand(made()...)
+	help.Admin(root, made)
 	return help.Group(help.Complete(a, root))
 }

@@ -33,7 +33,7 @@ func TestOffline_ReadsTheStore(t *testing.T) {
 	r.stop()
 	list := r.offline("list")
 	require.Zero(t, list.code, list.errors)
-	require.Regexp(t, `(?m)^[0-9a-f]{8}  deploy  main   pending  .* R3 +`+a.Code+`  to: prod`, list.out)
+	require.Regexp(t, `(?m)^`+a.Code+`\t[0-9a-f]{8}\tdeploy\tmain\tpending\t.*\tR3\tto: prod`, list.out)
 	require.Contains(t, list.out, b.Code)
 	require.NotContains(t, r.offline("list", "--status", "denied").out, a.Code)
 	require.Equal(t, online.out, r.offline("view", b.ID[:8]).out)

@@ -7,7 +7,7 @@ set -eu
 call=$(mktemp)
 trap 'rm -f "$call"' EXIT
 cat "$1" >"$call" # what is checked is what runs, whoever writes to CALL.json meanwhile
-approvalbot receipt verify "$2" --jwks "$3" --params "$call" >&2 || { echo 'not run: no valid receipt' >&2; exit 1; }
+approvalbot admin receipt verify "$2" --jwks "$3" --params "$call" >&2 || { echo 'not run: no valid receipt' >&2; exit 1; }
 # Only an exec call of words, bound to no place. @sh quotes each word for the
 # shell; a NUL, which no word can carry there, is refused.
 words=$(jq -er 'select(.toolName == "exec" and (has("bind") | not) and (.params | keys == ["argv"])) | .params.argv

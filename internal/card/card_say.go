@@ -72,12 +72,16 @@ func Span(d time.Duration) string {
 // at is a time after the approval was made, with the zone named, and with the day where
 // that is another one.
 func (r Reader) at(a approval.Approval, ms int64) Word {
-	then, made := time.UnixMilli(ms).In(r.Zone), time.UnixMilli(a.CreatedAtMs).In(r.Zone)
-	layout := "15:04 MST"
+	return Word{Text: TimeText(a.CreatedAtMs, ms, r.Zone), AtMs: ms}
+}
+
+// TimeText is a time in that zone as cards write it of an approval that was made at createdMs.
+func TimeText(createdMs, ms int64, zone *time.Location) string {
+	then, made := time.UnixMilli(ms).In(zone), time.UnixMilli(createdMs).In(zone)
 	if then.YearDay() != made.YearDay() || then.Year() != made.Year() {
-		layout = "2 Jan 15:04 MST"
+		return then.Format("2 Jan 15:04 MST")
 	}
-	return Word{Text: then.Format(layout), AtMs: ms}
+	return then.Format("15:04 MST")
 }
 
 // Asker is whose call it is, in the desk's words: the agent that the token is for, else

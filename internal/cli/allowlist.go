@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -120,22 +119,20 @@ func listGrants(ctx context.Context, a *app.App, f api.GrantFilter) error {
 	if a.JSON {
 		return a.PrintJSON(got)
 	}
-	fmt.Fprintln(a.Stdout, a.Paint().Bold("Allowlist"))
-	if len(got.Items) == 0 {
-		fmt.Fprintln(a.Stdout, "none")
-		return nil
+	if len(got.Items) == 0 && show.IsTerminal(a.Stdout) {
+		_, err := fmt.Fprintln(a.Stdout, a.Paint().Bold("Allowlist")+"\nnone")
+		return err
 	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tKind\tOwner\tAgent\tRisk\tUntil\tCovers")
+	t := a.Table("Allowlist", "ID", "Kind", "Owner", "Agent", "Risk", "Until", "Covers")
 	for _, g := range got.Items {
-		what := show.Cell(covers(g), 30)
+		what := t.Cell(covers(g), 30)
 		if g.Kind == "session" { // each option counts
-			what = display.Escape(g.Subject) + " in " + show.Cell(g.SessionKey, 30)
+			what = display.Escape(g.Subject) + " in " + t.Cell(g.SessionKey, 30)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", display.Escape(g.ID[:min(8, len(g.ID))]), display.Escape(g.Kind),
-			show.Cell(g.Owner, 12), show.Cell(g.AgentID, 12), display.Escape(g.MaxRiskClass), until(g), what)
+		t.Row(display.Escape(g.ID[:min(8, len(g.ID))]), display.Escape(g.Kind), t.Cell(g.Owner, 12), t.Cell(g.AgentID, 12),
+			display.Escape(g.MaxRiskClass), until(g), what)
 	}
-	return w.Flush()
+	return t.Flush()
 }
 
 // until says when a grant ends.
@@ -258,16 +255,15 @@ func listSessions(ctx context.Context, a *app.App) error {
 	if a.JSON {
 		return a.PrintJSON(map[string]any{"items": append([]session{}, out...)})
 	}
-	if len(out) == 0 {
-		fmt.Fprintln(a.Stdout, "none")
-		return nil
+	if len(out) == 0 && show.IsTerminal(a.Stdout) {
+		_, err := fmt.Fprintln(a.Stdout, "none")
+		return err
 	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "Session\tAgent\tGrants")
+	t := a.Table("", "Session", "Agent", "Grants")
 	for _, s := range out {
-		fmt.Fprintf(w, "%s\t%s\t%d\n", show.Cell(s.SessionKey, 48), show.Cell(s.AgentID, agentWidth), s.Grants)
+		t.Row(t.Cell(s.SessionKey, 48), t.Cell(s.AgentID, agentWidth), fmt.Sprint(s.Grants))
 	}
-	return w.Flush()
+	return t.Flush()
 }
 
 func endSession(ctx context.Context, a *app.App, key string) error {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,22 +36,21 @@ func listCallbacks(ctx context.Context, a *app.App) error {
 	if a.JSON {
 		return a.PrintJSON(got)
 	}
-	if len(got.Items) == 0 {
+	if len(got.Items) == 0 && show.IsTerminal(a.Stdout) {
 		fmt.Fprintln(a.Stdout, "none: every owner that wanted to be called has been")
 		return nil
 	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "Approval\tState\tAge\tOwner\tProblem")
+	t := a.Table("", "Approval", "State", "Age", "Owner", "Problem")
 	for _, x := range got.Items {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", display.Escape(x.Code), display.Escape(x.State),
-			show.Age(x.CreatedAtMs, time.Now()), show.Cell(x.Owner, agentWidth), show.Cell(x.Error, 40))
+		t.Row(display.Escape(x.Code), display.Escape(x.State), show.Age(x.CreatedAtMs, time.Now()), t.Cell(x.Owner, agentWidth),
+			t.Cell(x.Error, 40))
 	}
-	if err := w.Flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return err
 	}
 	for _, x := range got.Items {
 		if x.State == "failed" {
-			fmt.Fprintf(a.Stdout, "again: approvalbot callbacks retry %s\n", display.Escape(x.ID))
+			fmt.Fprintf(a.Stderr, "approvalbot: again with: approvalbot admin callbacks retry %s\n", display.Escape(x.ID))
 		}
 	}
 	return nil

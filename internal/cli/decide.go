@@ -22,6 +22,8 @@ func newDecideCommand(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "decide ID --decision DECISION",
 		Short: "Decide a request, as your token's person",
+		Long: "Decide a request, as your token's person. approve ID and deny ID are short for --decision allow-once and\n" +
+			"--decision deny.",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return decideOn(cmd.Context(), a, args[0], decision, reason, note)
@@ -40,7 +42,7 @@ func newApproveCommand(a *app.App) *cobra.Command {
 	var reason, note string
 	cmd := &cobra.Command{
 		Use:   "approve ID",
-		Short: "Allow a request once",
+		Short: "Allow a request once: decide --decision allow-once",
 		Args:  cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			decision := string(api.AllowOnce)
@@ -61,7 +63,7 @@ func newDenyCommand(a *app.App) *cobra.Command {
 	var reason, note string
 	cmd := &cobra.Command{
 		Use:   "deny ID",
-		Short: "Deny a request",
+		Short: "Deny a request: decide --decision deny",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return decideOn(cmd.Context(), a, args[0], string(api.Deny), reason, note)

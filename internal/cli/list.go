@@ -1,18 +1,15 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"approvalbot/api"
 	"approvalbot/internal/approval"
@@ -38,7 +35,8 @@ const statusRevoked api.Status = "revoked"
 
 func newListCommand(a *app.App) *cobra.Command {
 	var status string
-	cmd := newListing(a, "list", "List approvals, newest first", &status)
+	cmd := newListing(a, "list", "List approvals, newest first",
+		"List approvals, newest first. pending is list --status pending. In a pipe the cells are whole, with tabs between them.", &status)
 	cmd.Flags().StringVar(&status, "status", "",
 		"only those of this status: pending, approved, denied, expired, withdrawn or revoked")
 	return cmd
@@ -47,16 +45,17 @@ func newListCommand(a *app.App) *cobra.Command {
 // newPendingCommand is list --status pending.
 func newPendingCommand(a *app.App) *cobra.Command {
 	status := string(api.Pending)
-	return newListing(a, "pending", "List what waits for a decision", &status)
+	return newListing(a, "pending", "List what waits for a decision: list --status pending", "", &status)
 }
 
-func newListing(a *app.App, name, short string, status *string) *cobra.Command {
+func newListing(a *app.App, name, short, long string, status *string) *cobra.Command {
 	var f api.Filter
 	var limit int
 	var from reading
 	cmd := &cobra.Command{
 		Use:   name,
 		Short: short,
+		Long:  long,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.Status = api.Status(*status)
@@ -109,7 +108,7 @@ func listApprovals(ctx context.Context, a *app.App, from reading, f api.Filter, 
 	if a.JSON {
 		return a.PrintJSON(all)
 	}
-	if err := printList(a, terminalWidth(a.Stdout), all.Items, idsFor(ctx, c, all.Items)); err != nil || !rounds {
+	if err := printList(a, show.Columns(a.Stdout), all.Items, idsFor(ctx, c, all.Items)); err != nil || !rounds {
 		return err
 	}
 	return printRounds(ctx, a, c, f)
@@ -147,12 +146,25 @@ func idsFor(ctx context.Context, c *api.Client, items []api.Approval) func(api.A
 	return show.ShortID
 }
 
-// printList prints the columns of the AgentShield seed, then what a person decides by.
-// Where that feature is on, the table has its name.
-//
-// width is how many characters a line of the terminal has; with 0, of a pipe, each cell
-// is whole, since a program reads it.
+// printList prints the code, the columns of the AgentShield seed, then what a person decides
+// by. Where that feature is on, the table has its name. width is how many characters a line of
+// the terminal has; 0: a program reads it.
 func printList(a *app.App, width int, items []api.Approval, id func(api.Approval) string) error {
+	head := []string{"Code", "ID", "Tool", "Agent", "Status", "Age", "Left", "Risk", "Command"}
+	now := time.Now()
+	cells := func(i api.Approval, cell func(s string, width int) string) []string {
+		more := max(0, width-listWidth)
+		return []string{display.Escape(i.Code), cell(id(i), idWidth+more), cell(i.ToolName, nameWidth+more/3),
+			cell(i.AgentID, nameWidth+more/6), display.Escape(show.Status(i)), show.Age(i.CreatedAtMs, now), left(i, now),
+			display.Escape(i.RiskClass)}
+	}
+	if width == 0 {
+		t := a.Table("", head...)
+		for _, i := range items {
+			t.Row(append(cells(i, t.Cell), t.Cell(i.ParamsSummary, 0))...)
+		}
+		return t.Flush()
+	}
 	title := "Approvals"
 	if a.Env["AGENTSHIELD_APPROVALS_ENABLED"] == "1" {
 		title = "AgentShield Approvals"
@@ -162,28 +174,25 @@ func printList(a *app.App, width int, items []api.Approval, id func(api.Approval
 		fmt.Fprintln(a.Stdout, "none")
 		return nil
 	}
-	whole := width == 0
-	more := max(0, width-listWidth)
-	now := time.Now()
-	rows := [][]string{{"ID", "Tool", "Agent", "Status", "Age", "Left", "Risk", "Code", "Command"}}
+	rows := [][]string{head}
 	for _, i := range items {
-		name, tool, agent := show.Cell(id(i), idWidth+more), show.Cell(i.ToolName, nameWidth+more/3), show.Cell(i.AgentID, nameWidth+more/6)
-		if whole {
-			name, tool, agent = display.Escape(id(i)), display.Escape(cmp.Or(i.ToolName, "-")), display.Escape(cmp.Or(i.AgentID, "-"))
-		}
-		rows = append(rows, []string{name, tool, agent,
-			display.Escape(show.Status(i)), show.Age(i.CreatedAtMs, now),
-			left(i, now), display.Escape(i.RiskClass), display.Escape(i.Code), i.ParamsSummary})
+		rows = append(rows, append(cells(i, show.Cell), i.ParamsSummary))
 	}
+	return printRows(a, width, rows)
+}
+
+// printRows aligns rows below a head, whose last cell gets the rest of the line, or a line of its own
+// if little is left.
+func printRows(a *app.App, width int, rows [][]string) error {
 	last := len(rows[0]) - 1
-	room, widest := listWidth+more, make([]int, last)
+	room, widest := max(width, listWidth), make([]int, last)
 	for column := range last {
 		for _, row := range rows {
 			widest[column] = max(widest[column], utf8.RuneCountInString(row[column]))
 		}
 		room -= widest[column] + 2
 	}
-	below := !whole && room < commandWidth
+	below := room < commandWidth
 	for n, row := range rows {
 		line := ""
 		for column := range last {
@@ -191,8 +200,6 @@ func printList(a *app.App, width int, items []api.Approval, id func(api.Approval
 		}
 		command := row[last]
 		switch {
-		case n > 0 && whole:
-			command = display.Escape(cmp.Or(command, "-"))
 		case n > 0 && below:
 			command = "\n  " + show.Cell(command, width-2)
 		case n > 0:
@@ -216,19 +223,6 @@ func left(a api.Approval, now time.Time) string {
 		return "-"
 	}
 	return show.Span(time.UnixMilli(a.ExpiresAtMs).Sub(now))
-}
-
-// terminalWidth is how many characters a line of the stream has; 0 where it is no terminal.
-func terminalWidth(stream any) int {
-	f, ok := stream.(*os.File)
-	if !ok {
-		return 0
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
-	return width
 }
 
 // reading is how the verbs that only look get at approvals: from a desk, or with

@@ -20,8 +20,9 @@ func TestListIsWholeInAPipe(t *testing.T) {
 	var out bytes.Buffer
 	a := &app.App{Stdout: &out, Env: map[string]string{}}
 	long := strings.Repeat("very long ", 30)
-	require.NoError(t, printList(a, 0, []api.Approval{{ID: "1", ToolName: "mcp__files__write_file", AgentID: "a-long-agents-name",
+	require.NoError(t, printList(a, 0, []api.Approval{{ID: "1", Code: "K7QX2M", ToolName: "mcp__files__write_file", AgentID: "a-long-agents-name",
 		ParamsSummary: long + "\x1b[31m\u202e"}}, func(a api.Approval) string { return a.ID }))
+	require.True(t, strings.HasPrefix(out.String(), "Code\tID\tTool\tAgent\tStatus\tAge\tLeft\tRisk\tCommand\nK7QX2M\t1\tmcp__"), "no title, the code first, tabs between")
 	for _, want := range []string{"mcp__files__write_file", "a-long-agents-name", long, `\u{1B}[31m\u{202E}`} {
 		require.Contains(t, out.String(), want)
 	}
@@ -43,7 +44,7 @@ func TestTablesShowTheCommand_T30(t *testing.T) {
 	}
 	out.Reset()
 	require.NoError(t, printList(a, 200, items, show.ShortID))
-	require.Contains(t, out.String(), "K7QX2M  "+command+"\n", "a wide one has it in the row")
+	require.Contains(t, out.String(), "R3    "+command+"\n", "a wide one has it in the row")
 }
 
 // On a terminal the table fits 80 characters, whatever names are in it, and IDs are whole.
@@ -59,5 +60,5 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	for line := range strings.Lines(out.String()) {
 		require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), 80, line)
 	}
-	require.Contains(t, out.String(), "\nmy-own-id:17  exec")
+	require.Contains(t, out.String(), "\n8AAAAA  my-own-id:17  exec")
 }

@@ -57,7 +57,7 @@ func readClientFile(path string, text []byte) (ClientFile, error) {
 		r.Mistake("socket", "must be an absolute path")
 	}
 	if r.Has("deskKeys") && len(out.DeskKeys) == 0 {
-		r.Mistake("deskKeys", "has no key; write the desk's (approvalbot keys trust does), or take the key out")
+		r.Mistake("deskKeys", "has no key; write the desk's (approvalbot admin keys trust does), or take the key out")
 	}
 	if len(r.mistakes) > 0 {
 		return ClientFile{}, r.mistakes

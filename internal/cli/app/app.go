@@ -4,7 +4,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"time"
 
@@ -42,18 +41,11 @@ type App struct {
 
 	Now      func() time.Time // nil: [time.Now]
 	warned   bool             // that the client file says not by what its desk is known
+	form     string           // of -o; empty: JSON
 	plainTCP bool             // the client's answers are not the desk's for sure, but for claims
 
 	Verb  *cobra.Command // that runs; nil: none yet
 	Words []string       // that it was given
-}
-
-// PrintJSON writes v as the API writes it, indented.
-func (a *App) PrintJSON(v any) error {
-	enc := json.NewEncoder(a.Stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }
 
 // Clock gives the time.

@@ -34,7 +34,7 @@ func (a *App) Exit(err error) int {
 	case errors.As(err, &mistakes):
 		fmt.Fprintln(a.Stderr, mistakes.Error())
 		return ExitError
-	case errors.As(err, &refused) && a.JSON:
+	case errors.As(err, &refused) && a.JSON && a.form != asName:
 		_ = a.PrintJSON(refused)
 	}
 	fmt.Fprintf(a.Stderr, "approvalbot: %s\n", a.Failure(err))

@@ -59,7 +59,7 @@ func RenewKeys(ctx context.Context, file *config.Renewal, replace, uses bool) (s
 	got, err := reach.CheckDesk(ctx, file.ClientFile, file.Path, replace)
 	if errors.Is(err, reach.ErrOtherKeys) {
 		err = fmt.Errorf("%w; if its operator says that the keys were rotated as exposed, add --replace to: "+
-			"approvalbot keys trust --client %s", err, display.ShellPath(file.Path))
+			"approvalbot admin keys trust --client %s", err, display.ShellPath(file.Path))
 	}
 	if err != nil {
 		return "", err

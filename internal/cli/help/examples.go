@@ -15,8 +15,9 @@ var Examples = sync.OnceValue(func() map[string]string {
 		"wait":     `  approvalbot wait job-17 --for 10m`,
 		"withdraw": `  approvalbot withdraw job-17 --reason "no longer needed"`,
 		"pending": `  approvalbot pending
-  approvalbot pending --agent deployer --json`,
+  approvalbot pending --agent deployer -o json`,
 		"list": `  approvalbot list --status denied --limit 10
+  approvalbot list -o name --status pending
   approvalbot list --offline --config approvalbot.yaml`,
 		"view":           `  approvalbot view K7QX2M`,
 		"approve":        `  approvalbot approve K7QX2M --reason "looks fine"`,
@@ -30,16 +31,18 @@ var Examples = sync.OnceValue(func() map[string]string {
   approvalbot allowlist remove 5d41402abc4b2a76`,
 		"allowlist add": `  approvalbot allowlist add --owner main-agent --agent main --yes \
     -- git push origin '*'`,
-		"sessions list": `  approvalbot sessions list`,
-		"sessions end":  `  approvalbot sessions end nightly`,
+		"admin sessions list": `  approvalbot admin sessions list`,
+		"admin sessions end":  `  approvalbot admin sessions end nightly`,
 		"evaluate": `  approvalbot evaluate --tool exec --params '{"command":"npm publish"}'
   approvalbot evaluate --agent main --tool write --params @call.json --json`,
 		"policy show": `  approvalbot policy show`,
-		"policy explain": `  approvalbot policy explain -- git push origin main
+		"policy test": `  approvalbot policy test --tool exec --params '{"command":"npm publish"}'`,
+		"policy explain": `  approvalbot policy explain kubectl
+  approvalbot policy explain -- git push origin main
   approvalbot policy explain --bind-workdir /srv/app 'git fetch && git push'`,
 		"policy reload": `  approvalbot policy reload`,
 		"config check":  `  approvalbot config check approvalbot.yaml`,
-		"verifier test": `  approvalbot verifier test --config approvalbot.yaml`,
+		"admin verifier test": `  approvalbot admin verifier test --config approvalbot.yaml`,
 		"mcp":           `  approvalbot mcp --client /home/u/.config/approvalbot/agent.yaml`,
 		"mcp-proxy": `  approvalbot mcp-proxy --name github \
     --client /home/u/.config/approvalbot/github.yaml \
@@ -56,10 +59,11 @@ var Examples = sync.OnceValue(func() map[string]string {
   approvalbot audit verify --store sqlite:old.db --key-file old.key`,
 		"audit export":    `  approvalbot audit export > log.jsonl`,
 		"audit keys":      `  approvalbot audit keys`,
-		"receipt verify":  `  approvalbot receipt verify "$RECEIPT" --jwks keys.json --params call.json`,
+		"admin receipt verify":  `  approvalbot admin receipt verify "$RECEIPT" --jwks keys.json \
+    --params call.json`,
 		"stats":           `  approvalbot stats`,
-		"callbacks list":  `  approvalbot callbacks list`,
-		"callbacks retry": `  approvalbot callbacks retry K7QX2M`,
+		"admin callbacks list":  `  approvalbot admin callbacks list`,
+		"admin callbacks retry": `  approvalbot admin callbacks retry K7QX2M`,
 		"init": `  approvalbot init
   approvalbot init --decide telegram --token-env TELEGRAM_BOT_TOKEN \\
     --who 111111111`,
@@ -83,12 +87,12 @@ var Examples = sync.OnceValue(func() map[string]string {
 		"version": `  approvalbot version --json`,
 		"health":  `  approvalbot health --server http://127.0.0.1:8787`,
 		"backup":  `  approvalbot backup desk-$(date +%F).db`,
-		"keys trust": `  approvalbot keys trust
-  approvalbot keys trust --client ~/approvalbot/operator.yaml`,
-		"keys rotate": `  approvalbot keys rotate
-  approvalbot keys rotate --exposed --discard-old`,
-		"store vacuum": `  approvalbot store vacuum`,
-		"store migrate": `  approvalbot store migrate --from sqlite:approvalbot.db \
+		"admin keys trust": `  approvalbot admin keys trust
+  approvalbot admin keys trust --client ~/approvalbot/operator.yaml`,
+		"admin keys rotate": `  approvalbot admin keys rotate
+  approvalbot admin keys rotate --exposed --discard-old`,
+		"admin store vacuum": `  approvalbot admin store vacuum`,
+		"admin store migrate": `  approvalbot admin store migrate --from sqlite:approvalbot.db \
     --to postgres://approvalbot@db/approvalbot`,
 		"docs markdown": `  approvalbot docs markdown > cli.md`,
 		"docs man":      `  approvalbot docs man /usr/local/share/man/man1`,

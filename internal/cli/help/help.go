@@ -5,6 +5,7 @@ package help
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,12 +18,42 @@ const helpWidth = 78
 // groups are the commands by what somebody wants to do. What is in none stands last.
 var groups = []struct{ id, title, commands string }{
 	{"ask", "Ask, from a script or as an agent:", "request run wait withdraw"},
-	{"decide", "Decide, as an operator:",
-		"pending list view approve deny decide revoke retry watch duty away back allowlist sessions"},
+	{"decide", "Decide, as an operator:", "watch list view decide revoke retry allowlist duty away back"},
 	{"agents", "Attach an agent:", "install uninstall hook mcp mcp-proxy acp"},
-	{"policy", "Say what is asked:", "evaluate policy config verifier"},
-	{"record", "Look back:", "audit receipt stats callbacks"},
-	{"desk", "Run the desk:", "init serve pair login doctor drill health backup keys store version"},
+	{"policy", "Say what is asked:", "evaluate policy config"},
+	{"record", "Look back:", "audit stats"},
+	{"desk", "Run the desk:", "init serve pair login doctor drill backup admin version"},
+}
+
+// short are verbs that are another one with its words filled in. They work, and are not listed beside it.
+var short = map[string][]string{"decide": {"approve", "deny"}, "list": {"pending"}, "doctor": {"health"}}
+
+// adminVerbs are what is rarely needed. Their old names at the top work, too.
+const adminVerbs = "callbacks verifier sessions receipt keys store"
+
+// Admin puts what is rarely needed below one command. made makes all verbs, anew at each call: a command
+// has one parent.
+func Admin(root *cobra.Command, made func() []*cobra.Command) {
+	admin := &cobra.Command{Use: "admin", Short: "Keys and store, callbacks, receipts, the verifier, sessions"}
+	hide := func(name string) {
+		for _, c := range root.Commands() {
+			c.Hidden = c.Hidden || c.Name() == name
+		}
+	}
+	for name := range strings.FieldsSeq(adminVerbs) {
+		hide(name)
+		for _, c := range made() {
+			if c.Name() == name {
+				admin.AddCommand(c)
+			}
+		}
+	}
+	for _, names := range short {
+		for _, name := range names {
+			hide(name)
+		}
+	}
+	root.AddCommand(admin)
 }
 
 // Group puts the commands into their groups and gives each its examples.
@@ -38,14 +69,24 @@ func Group(root *cobra.Command) *cobra.Command {
 		}
 	}
 	for _, c := range tree(root) {
-		c.Example = Examples()[strings.TrimPrefix(c.CommandPath(), root.Name()+" ")]
+		c.Example = Examples()[exampleOf(c)]
 	}
-	root.SetHelpFunc(func(c *cobra.Command, _ []string) { fmt.Fprint(c.OutOrStdout(), helpText(c)) })
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { fmt.Fprint(c.OutOrStdout(), helpText(c, false)) })
 	return root
 }
 
-// helpText is what --help prints.
-func helpText(c *cobra.Command) string {
+// exampleOf is the name of a command in Examples: that below admin also of the old one.
+func exampleOf(c *cobra.Command) string {
+	path := strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
+	first, _, _ := strings.Cut(path, " ")
+	if slices.Contains(strings.Fields(adminVerbs), first) {
+		return "admin " + path
+	}
+	return path
+}
+
+// helpText is what --help prints; all adds the flags of every command.
+func helpText(c *cobra.Command, all bool) string {
 	var b strings.Builder
 	b.WriteString(wrap(sentenced(cmp.Or(c.Long, c.Short)), "") + "\n")
 	part := func(title, text string) {
@@ -58,8 +99,8 @@ func helpText(c *cobra.Command) string {
 		usage = c.CommandPath() + " COMMAND [flags]"
 	}
 	part("Usage:", wrap("  "+usage, "  "))
-	if len(c.Aliases) > 0 {
-		part("Also called:", "  "+strings.Join(c.Aliases, ", "))
+	if names := append(slices.Clone(c.Aliases), shortOf(c)...); len(names) > 0 {
+		part("Also called:", "  "+strings.Join(names, ", "))
 	}
 	part("Examples:", c.Example)
 	for _, g := range c.Groups() {
@@ -70,14 +111,26 @@ func helpText(c *cobra.Command) string {
 		title = "More:"
 	}
 	part(title, groupLines(c, ""))
-	part("Flags:", c.LocalFlags().FlagUsagesWrapped(helpWidth))
-	if c.HasParent() {
-		part("Flags of every command:", c.InheritedFlags().FlagUsagesWrapped(helpWidth))
+	part("Flags:", c.LocalNonPersistentFlags().FlagUsagesWrapped(helpWidth))
+	if all {
+		part("Flags of every command:", c.Root().PersistentFlags().FlagUsagesWrapped(helpWidth))
 	}
+	b.WriteString("\n")
 	if c.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\n%s COMMAND --help says more about a command.\n", c.CommandPath())
+		fmt.Fprintf(&b, "%s COMMAND --help says more about a command.\n", c.CommandPath())
+	}
+	if !all {
+		fmt.Fprintf(&b, "%s help --all has those of every command, such as --client and -o.\n", c.Root().Name())
 	}
 	return b.String()
+}
+
+// shortOf are the verbs that are short for a command.
+func shortOf(c *cobra.Command) []string {
+	if c.Parent() != c.Root() {
+		return nil
+	}
+	return short[c.Name()]
 }
 
 // groupLines lists the commands of a group below c.

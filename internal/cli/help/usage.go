@@ -23,6 +23,7 @@ func Plainly(a *app.App, root *cobra.Command) {
 		switch {
 		case c.Name() == "help" && c.Parent() == root:
 			c.Run, c.RunE = nil, helpFor
+			c.Flags().Bool("all", false, "with the flags of every command")
 		case c.HasSubCommands():
 			c.Args, c.RunE = cobra.ArbitraryArgs, group
 		default:
@@ -86,6 +87,10 @@ func helpFor(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	about.InitDefaultHelpFlag()
+	if all, _ := cmd.Flags().GetBool("all"); all {
+		_, err = fmt.Fprint(about.OutOrStdout(), helpText(about, true))
+		return err
+	}
 	return about.Help()
 }
 

@@ -1,7 +1,6 @@
 package help
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -29,7 +28,7 @@ func VersionCommand(a *app.App) *cobra.Command {
 			info, _ := debug.ReadBuildInfo()
 			b := buildOf(a.Version, info)
 			if a.JSON {
-				return json.NewEncoder(a.Stdout).Encode(b)
+				return a.PrintJSON(b)
 			}
 			_, err := fmt.Fprint(a.Stdout, b)
 			return err

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -207,19 +206,16 @@ const (
 )
 
 func printRecords(a *app.App, records []proof.Record) error {
-	out := a.Plain()
-	if len(records) == 0 {
-		fmt.Fprintln(out, "No records.")
-		return nil
+	if len(records) == 0 && show.IsTerminal(a.Stdout) {
+		_, err := fmt.Fprintln(a.Stdout, "No records.")
+		return err
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "Record\tTime\tWhat\tCode\tTool\tBy")
+	t := a.Table("", "Code", "Record", "Time", "What", "Tool", "By")
 	for _, r := range records {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", r.Seq, time.UnixMilli(r.AtMs).Format("2006-01-02 15:04"),
-			show.Cell(what(r), eventWidth),
-			show.Cell(r.Code, 6), show.Cell(r.Tool, recordWidth), show.Cell(people.People(r.Resolver), recordWidth))
+		t.Row(t.Cell(r.Code, 6), fmt.Sprint(r.Seq), time.UnixMilli(r.AtMs).Format("2006-01-02 15:04"), t.Cell(what(r), eventWidth),
+			t.Cell(r.Tool, recordWidth), t.Cell(people.People(r.Resolver), recordWidth))
 	}
-	return w.Flush()
+	return t.Flush()
 }
 
 // eventWord is an event's type in one word.

@@ -94,7 +94,7 @@ func (d *desk) renew() string {
 
 // TrustLine is the command that writes the desk's keys into the client file at path.
 func TrustLine(path string) string {
-	return "approvalbot keys trust --client " + display.ShellPath(path)
+	return "approvalbot admin keys trust --client " + display.ShellPath(path)
 }
 
 // transport reaches the desk by its socket, else by dial.

@@ -36,7 +36,8 @@ func newDoctorCommand(a *app.App) *cobra.Command {
 			"install writes it, trusted and not switched off; its program, client file and desk; when it last asked), and say on one\n" +
 			"line each how it is. Nothing is posted and nothing is changed, so a running desk is not disturbed. Exit status: 0, or 1\n" +
 			"if something would stop an approval or let a call run without one (a line begins with FAIL), such as that no desk\n" +
-			"runs. Before the first start, and while it is stopped on purpose, leave that out with --offline.\n" +
+			"runs. Before the first start, and while it is stopped on purpose, leave that out with --offline. health asks nothing but\n" +
+			"whether the running desk is ready, without a token, for probes: exit status 0 if it is, else 1.\n" +
 			"With --live it looks at one runtime's hook, and tries it if it is in force: the runtime's own client, with that hook's\n" +
 			"program, a fake model, a folder that is thrown away and a desk of doctor's own, must run an allowed command and not a\n" +
 			"denied one, and it is said what becomes of one while the desk is down. Nothing of yours is written. Runtimes: " + strings.Join(live.Runtimes(), ", ") + ".",

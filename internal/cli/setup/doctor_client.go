@@ -27,7 +27,7 @@ func clientFindings(a *app.App, cfg config.Config) []core.Diagnostic {
 	if server := a.Env["APPROVALBOT_SERVER"]; a.Env["APPROVALBOT_TOKEN"] != "" && strings.HasPrefix(server, "http:") {
 		found = append(found, core.Warn("client", "APPROVALBOT_SERVER and APPROVALBOT_TOKEN pin no key: any program that "+
 			"answers at that address gets the token and is believed",
-			"write both into a client file, name that in APPROVALBOT_CLIENT, and run: approvalbot keys trust"))
+			"write both into a client file, name that in APPROVALBOT_CLIENT, and run: approvalbot admin keys trust"))
 	}
 	path, _ := (&app.App{Env: a.Env}).ClientPath() // --client is the operator's own affair
 	file, err := config.OpenClientFile(path)

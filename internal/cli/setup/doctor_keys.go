@@ -34,7 +34,7 @@ func ownKeyFindings(ctx context.Context, a *app.App, offline bool) []core.Diagno
 func deskKeyFindings(
 	ctx context.Context, what string, file config.ClientFile, path string,
 ) (found []core.Diagnostic, known bool) {
-	renew := "run: approvalbot keys trust --client " + display.ShellPath(path)
+	renew := "run: approvalbot admin keys trust --client " + display.ShellPath(path)
 	server := cmp.Or(file.Server, config.DefaultServer)
 	while := " any program that answers at " + server + " while the desk is down gets the token"
 	switch {

@@ -17,7 +17,7 @@ import (
 // can be taken for a line of the desk.
 func Card(to Column, a api.Approval) {
 	c, p := cardOf(a), to.Paint
-	to.Own(p.Bold, display.Escape(c.Outcome))
+	to.Own(p.Bold, display.Escape(inZone(a, c.Outcome, time.Local)))
 	to.Own(p.Bold, display.Escape(c.Headline))
 	for _, f := range c.Call {
 		text := f.Value
@@ -71,6 +71,24 @@ func state(a api.Approval, c *api.Card) string {
 		parts = append(parts, card.UntilText(a.ExpiresAtMs, time.Local, time.Now().UnixMilli()))
 	}
 	return strings.Join(append(parts, display.Escape(a.Code)), " · ")
+}
+
+// inZone writes the times of an outcome, which the desk writes in UTC, in another zone: an answer
+// has one.
+func inZone(a api.Approval, outcome string, zone *time.Location) string {
+	times := []int64{a.ResolvedAtMs, a.RevokedAtMs, a.ClaimedAtMs, a.ClaimUntilMs}
+	if a.Result != nil {
+		times = append(times, a.Result.AtMs)
+	}
+	if a.RetryRound != nil {
+		times = append(times, a.RetryRound.ExpiresAtMs)
+	}
+	for _, ms := range times {
+		if ms != 0 {
+			outcome = strings.ReplaceAll(outcome, card.TimeText(a.CreatedAtMs, ms, time.UTC), card.TimeText(a.CreatedAtMs, ms, zone))
+		}
+	}
+	return outcome
 }
 
 // cardOf is the card that the desk gives to who may decide; for others one of what they

@@ -37,6 +37,15 @@ func TestCard(t *testing.T) {
 	require.Contains(t, written(a), "main-agent asks for exec\n│ make\nR3, external change or irreversible\n", "who may not decide gets no card")
 }
 
+// An answer has one zone: the desk writes the times of an outcome in UTC.
+func TestCard_TimesAreLocal(t *testing.T) {
+	made := time.Date(2026, 11, 28, 17, 50, 0, 0, time.UTC)
+	berlin := time.FixedZone("CET", 3600)
+	a := api.Approval{CreatedAtMs: made.UnixMilli(), ResolvedAtMs: made.Add(26 * time.Minute).UnixMilli(), RevokedAtMs: made.Add(10 * time.Hour).UnixMilli()}
+	require.Equal(t, "🚫 Revoked by bob, 29 Nov 04:50 CET · ✅ Allowed once by alice, 19:16 CET",
+		inZone(a, "🚫 Revoked by bob, 29 Nov 03:50 UTC · ✅ Allowed once by alice, 18:16 UTC", berlin))
+}
+
 // Nothing that an asker wrote can stand at the beginning of a line of its own in a
 // terminal, wherever that wraps, and nothing of it is left out.
 func TestAdversary_S7_ACallInATerminalIsFramed(t *testing.T) {

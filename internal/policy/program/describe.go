@@ -54,11 +54,7 @@ func (e *entry) describe(b *strings.Builder, verb string) {
 		line("%s", list)
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.doc.Verbs)) {
-		sub := e.verbs[strings.Fields(name)[0]]
-		if sub == nil {
-			sub = e.globs[slices.IndexFunc(e.globs, func(g globVerb) bool { return slices.Contains(strings.Fields(name), g.glob) })].entry
-		}
-		sub.describe(b, strings.TrimSpace(verb+" "+strings.ReplaceAll(name, " ", ", ")))
+		e.sub(name).describe(b, strings.TrimSpace(verb+" "+strings.ReplaceAll(name, " ", ", ")))
 	}
 }
 
