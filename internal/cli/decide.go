@@ -24,7 +24,7 @@ func newDecideCommand(a *app.App) *cobra.Command {
 		Short: "Decide a request, as your token's person",
 		Long: "Decide a request, as your token's person. approve ID and deny ID are short for --decision allow-once and\n" +
 			"--decision deny.",
-		Args:  cobra.ExactArgs(1),
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return decideOn(cmd.Context(), a, args[0], decision, reason, note)
 		},

@@ -40,10 +40,10 @@ var Examples = sync.OnceValue(func() map[string]string {
 		"policy explain": `  approvalbot policy explain kubectl
   approvalbot policy explain -- git push origin main
   approvalbot policy explain --bind-workdir /srv/app 'git fetch && git push'`,
-		"policy reload": `  approvalbot policy reload`,
-		"config check":  `  approvalbot config check approvalbot.yaml`,
+		"policy reload":       `  approvalbot policy reload`,
+		"config check":        `  approvalbot config check approvalbot.yaml`,
 		"admin verifier test": `  approvalbot admin verifier test --config approvalbot.yaml`,
-		"mcp":           `  approvalbot mcp --client /home/u/.config/approvalbot/agent.yaml`,
+		"mcp":                 `  approvalbot mcp --client /home/u/.config/approvalbot/agent.yaml`,
 		"mcp-proxy": `  approvalbot mcp-proxy --name github \
     --client /home/u/.config/approvalbot/github.yaml \
     -- npx -y @modelcontextprotocol/server-github
@@ -57,11 +57,11 @@ var Examples = sync.OnceValue(func() map[string]string {
   approvalbot audit list --csv > log.csv`,
 		"audit verify": `  approvalbot audit verify
   approvalbot audit verify --store sqlite:old.db --key-file old.key`,
-		"audit export":    `  approvalbot audit export > log.jsonl`,
-		"audit keys":      `  approvalbot audit keys`,
-		"admin receipt verify":  `  approvalbot admin receipt verify "$RECEIPT" --jwks keys.json \
+		"audit export": `  approvalbot audit export > log.jsonl`,
+		"audit keys":   `  approvalbot audit keys`,
+		"admin receipt verify": `  approvalbot admin receipt verify "$RECEIPT" --jwks keys.json \
     --params call.json`,
-		"stats":           `  approvalbot stats`,
+		"stats":                 `  approvalbot stats`,
 		"admin callbacks list":  `  approvalbot admin callbacks list`,
 		"admin callbacks retry": `  approvalbot admin callbacks retry K7QX2M`,
 		"init": `  approvalbot init

@@ -19,13 +19,7 @@ func Card(to Column, a api.Approval) {
 	c, p := cardOf(a), to.Paint
 	to.Own(p.Bold, display.Escape(inZone(a, c.Outcome, time.Local)))
 	to.Own(p.Bold, display.Escape(c.Headline))
-	for _, f := range c.Call {
-		text := f.Value
-		if !f.Block {
-			text = f.Name + ": " + f.Value
-		}
-		to.Barred(p.Plain, bar, text)
-	}
+	to.call(c.Call)
 	to.Own(p.Plain, display.Escape(c.Place))
 	to.Barred(p.Plain, bar, c.Summary)
 	to.Own(func(s string) string { return p.Risk(a.RiskClass, s) }, display.Escape(c.Risk))

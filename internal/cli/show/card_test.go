@@ -37,6 +37,25 @@ func TestCard(t *testing.T) {
 	require.Contains(t, written(a), "main-agent asks for exec\n│ make\nR3, external change or irreversible\n", "who may not decide gets no card")
 }
 
+// A difference keeps its signs, tabs and colours; a list of YAML is none, and no line of a call is without its bar.
+func TestCard_ShowsADifference(t *testing.T) {
+	draw := func(p Paint, facts ...api.CardFact) string {
+		var out bytes.Buffer
+		Column{To: &out, Width: 40, Paint: p}.call(facts)
+		return out.String()
+	}
+	change := api.CardFact{Name: "change", Value: "  \tif err != nil {\n- \t\treturn err\n+ \t\treturn nil\n  \t}", Block: true}
+	require.Equal(t, "│       if err != nil {\n│ -         return err\n│ +         return nil\n│       }\n", draw(false, change))
+	require.Equal(t, "│       if err != nil {\n│ \x1b[31m-         return err\x1b[0m\n│ \x1b[32m+         return nil\x1b[0m\n│       }\n", draw(true, change))
+	numbered := api.CardFact{Name: "patch", Value: "11   a\n12 - b\n   + c\n… 3 lines", Block: true}
+	require.Contains(t, draw(true, numbered), "\x1b[32m   + c\x1b[0m\n│ … 3 lines\n")
+	for _, other := range []string{"- a\n- b", "set -e\n- x\n+ y", "make"} {
+		require.NotContains(t, draw(true, api.CardFact{Name: "content", Value: other, Block: true}), "\x1b", other)
+	}
+	require.Equal(t, "│ amount:   480.00 EUR\n│ to:       Mallory\n│ change 2:\n│ - a\n",
+		draw(false, api.CardFact{Name: "amount", Value: "480.00 EUR"}, api.CardFact{Name: "to", Value: "Mallory"}, api.CardFact{Name: "change 2", Value: "- a"}))
+}
+
 // An answer has one zone: the desk writes the times of an outcome in UTC.
 func TestCard_TimesAreLocal(t *testing.T) {
 	made := time.Date(2026, 11, 28, 17, 50, 0, 0, time.UTC)

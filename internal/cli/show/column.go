@@ -82,12 +82,17 @@ func (c Column) Barred(paint func(string) string, mark, text string) {
 		return
 	}
 	for line := range strings.SplitSeq(display.EscapeBlock(text), "\n") {
-		runes := []rune(line)
-		for first := true; first || len(runes) > 0; first = false {
-			n := min(len(runes), c.Width-markWidth)
-			fmt.Fprintln(c.To, paint(mark+string(runes[:n])))
-			runes = runes[n:]
-		}
+		c.barredLine(paint, mark, line)
+	}
+}
+
+// barredLine is [Column.Barred] for a safe text of one line.
+func (c Column) barredLine(paint func(string) string, mark, line string) {
+	runes := []rune(line)
+	for first := true; first || len(runes) > 0; first = false {
+		n := min(len(runes), c.Width-markWidth)
+		fmt.Fprintln(c.To, mark+paint(string(runes[:n])))
+		runes = runes[n:]
 	}
 }
 

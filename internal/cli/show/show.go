@@ -39,6 +39,9 @@ func (p Paint) Plain(s string) string { return s }
 // Red and Yellow warn.
 func (p Paint) Red(s string) string { return p.With("31", s) }
 
+// Green is for what comes.
+func (p Paint) Green(s string) string { return p.With("32", s) }
+
 // Yellow is the milder of the two.
 func (p Paint) Yellow(s string) string { return p.With("33", s) }
 
