@@ -122,6 +122,8 @@ func TestCompletion(t *testing.T) {
 		{[]string{"approve", "7KQ2M5", ""}, "allow-once\n"},
 		{[]string{"view", "7KQ2M5", ""}, ":4\n"},
 		{[]string{"allowlist", "re"}, "remove\t"},
+		{[]string{"admin", "keys", "ro"}, "rotate\t"},
+		{[]string{"list", "-o", "ya"}, "yaml\n"},
 	} {
 		require.Eventually(t, func() bool { // Tab waits for the desk for a moment only
 			out := runCLI(t, d, "", append([]string{"__complete"}, tt.args...)...)

@@ -5,6 +5,9 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -76,6 +79,40 @@ func TestAdversary_T5_LocalhostIsTwoAddresses(t *testing.T) {
 			require.Zero(t, <-done, errs.String())
 		})
 	}
+}
+
+// What make run says works: the first line runs something that is seen once somebody allows it, no alarm comes first, and
+// a state that is meant is no warning.
+func TestLocalHintsRun(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	ctx, stop := context.WithCancel(t.Context())
+	var out, errs safeBuffer
+	done := make(chan int, 1)
+	go func() {
+		done <- run(ctx, []string{"serve", "--local", home}, []string{"APPROVALBOT_CFG__SERVER__LISTEN=127.0.0.1:0"}, nil, &out, &errs)
+	}()
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "This file decides") }, patient, 5*time.Millisecond, "%s", &errs)
+	require.NotContains(t, errs.String(), "WARN")
+	require.Contains(t, out.String(), "No chat is on")
+	words := regexp.MustCompile(`sh -c '(date .*)'\n`).FindStringSubmatch(out.String())
+	require.NotNil(t, words)
+	files := local.DeskFiles.In(home)
+	var ran, said safeBuffer
+	asked := make(chan int, 1)
+	go func() {
+		asked <- run(ctx, []string{"run", "--client", files.Client, "--", "sh", "-c", words[1]}, []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, nil, &ran, &said)
+	}()
+	require.Eventually(t, func() bool { return strings.Contains(said.String(), "waiting for approval") }, patient, 5*time.Millisecond, "%s", &said)
+	var watched, failed bytes.Buffer
+	require.Zero(t, run(ctx, []string{"watch", "--client", files.Operator}, nil, strings.NewReader("y\n"), &watched, &failed), failed.String())
+	require.Zero(t, <-asked)
+	require.Contains(t, ran.String(), "you said yes, so this ran at ")
+	require.FileExists(t, filepath.Join(home, "said-yes.txt"))
+	require.NotContains(t, said.String(), "no chat gets a card")
+	require.Contains(t, said.String(), "where approvalbot watch runs, or on the desk's pages")
+	stop()
+	require.Zero(t, <-done, errs.String())
 }
 
 // The lines to paste reach the desk wherever it listens, and the tokens stay.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,7 +24,7 @@ const (
 // tellCards says on stderr where an approval's cards are, until that is known of
 // all of them or the approval has ended, and gives it as last seen.
 func tellCards(ctx context.Context, a *app.App, c *api.Client, got api.Approval) api.Approval {
-	if tellNoCard(a, got) {
+	if tellNoCard(ctx, a, c, got) {
 		return got
 	}
 	ctx, cancel := context.WithTimeout(ctx, cardsPatience)
@@ -72,14 +73,30 @@ func tellWaiting(a *app.App, got api.Approval) {
 	}
 }
 
-// tellNoCard says so on stderr where no chat gets a card of a pending approval.
-func tellNoCard(a *app.App, got api.Approval) bool {
+// tellNoCard says on stderr where people decide a pending approval that no chat gets a card of. If a
+// chat is on, that is hardly meant.
+func tellNoCard(ctx context.Context, a *app.App, c *api.Client, got api.Approval) bool {
 	if got.Status.Final() || len(got.Deliveries) > 0 {
 		return false
 	}
+	if allOff(ctx, c) {
+		fmt.Fprintln(a.Stderr, "approvalbot: people decide it where approvalbot watch runs, or on the desk's pages")
+		return true
+	}
 	fmt.Fprintf(a.Stderr, "approvalbot: no chat gets a card of this: "+
-		"the routing has no target for it, and no --origin names a chat; people see it where approvalbot watch runs\n")
+		"the routing has no target for it, and no --origin names a chat; people see it where approvalbot watch runs, and on the desk's pages\n")
 	return true
+}
+
+// allOff reports that the desk is used without chats: it has none that is on.
+func allOff(ctx context.Context, c *api.Client) bool {
+	state, err := c.Ready(ctx)
+	for _, chat := range state.Channels {
+		if chat.Up || !strings.HasPrefix(chat.Detail, "off") {
+			return false
+		}
+	}
+	return err == nil && len(state.Channels) > 0
 }
 
 // countdown shows on a terminal how long is left, on one line that stop takes away

@@ -149,7 +149,7 @@ func makeRequest(ctx context.Context, a *app.App, req api.CreateRequest, wait bo
 		return err
 	}
 	if !wait || patience != 0 {
-		tellNoCard(a, got)
+		tellNoCard(ctx, a, c, got)
 	}
 	if wait && !got.Status.Final() {
 		tellWaiting(a, got)

@@ -39,7 +39,9 @@ func Serve(ctx context.Context, s Start) error {
 		return err
 	}
 	for _, w := range warnings {
-		log.Warn(w.String())
+		if !s.Local || !noChat(cfg, w) { // the lines that follow say it in words
+			log.Warn(w.String())
+		}
 	}
 	o := Options{Version: s.Version, Log: log, Load: load}
 	if s.Local {
@@ -90,6 +92,13 @@ func Serve(ctx context.Context, s Start) error {
 	}
 	log.Info("the desk is closed; what was pending is still pending at the next start")
 	return nil
+}
+
+// noChat reports a warning about a chat that is off since nobody has given its token.
+func noChat(cfg config.Config, w config.Warning) bool {
+	t, d := cfg.Channels.Telegram.On(), cfg.Channels.Discord.On()
+	return w.Key == "channels.telegram.botToken" && !t || w.Key == "channels.discord.botToken" && !d ||
+		w.Key == "approvals.tools.routing.targets" && !t && !d
 }
 
 // clientDesk is what the client files of a desk on this machine say of it.

@@ -41,6 +41,8 @@ func Complete(a *app.App, root *cobra.Command) *cobra.Command {
 			c.ValidArgsFunction = cobra.NoFileCompletions
 		}
 	}
+	_ = root.RegisterFlagCompletionFunc("output",
+		cobra.FixedCompletions([]cobra.Completion{"json", "yaml", "name"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = root.MarkPersistentFlagFilename("config", "yaml", "yml")
 	_ = root.MarkPersistentFlagFilename("client", "yaml", "yml")
 	return root

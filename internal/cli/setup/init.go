@@ -329,6 +329,6 @@ func sayStarted(a *app.App, path string, files []newFile, s starter) error {
 		fmt.Fprintf(a.Stdout, "  %s pair     # in another terminal: who decides, and in which chat\n", operator)
 	}
 	fmt.Fprintf(a.Stdout, "  %s watch\n"+
-		"  approvalbot --client %s request --tool demo.greet --params '{\"say\":\"hello\"}' --wait\n", operator, display.ShellPath(files[2].path))
+		"  approvalbot --client %s run -- sh -c 'date \"+you said yes, so this ran at %%T.\" | tee ~/said-yes.txt'\n", operator, display.ShellPath(files[2].path))
 	return nil
 }

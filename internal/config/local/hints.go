@@ -26,22 +26,29 @@ func Hints(cfg config.Config, files ClientFiles, file *File) string {
 	}
 	var b strings.Builder
 	b.WriteString(chatHint(file, cfg, decides))
+	word := strings.ToLower(rand.Text()[:4])
 	fmt.Fprintf(&b, `
-Paste this into a second terminal. It asks for something harmless that surely
-needs a person, and waits:
+Paste this into a second terminal. It asks, and runs only if you allow it:
 
-  %s request --tool demo.greet --params '{"say":"hello %s"}' --wait
+  %s run -- sh -c 'date "+hello %s: you said yes, so this ran at %%T." | tee ~/said-yes.txt'
 
-Paste this into a third one. It shows what waits and takes your answer:
+Paste this into a third one. It shows what waits; press y, and see the second:
 
   %s watch
 
-Whoever can read this file decides: run no agent as a user, or in a
-folder, that can.
+That was R3: it writes outside a project. An R4 call takes the key twice:
+
+  mkdir demo-%s && %s run -- rm -rfv demo-%s
+
+In a browser instead, by a link that works once:
+
+  %s login
+
+This file decides. Run no agent as a user, or in a folder, that can read it:
 
   %s
 
-`, asks, strings.ToLower(rand.Text()[:4]), decides, cmp.Or(files.Operator, "a token with operator.approvals"))
+`, asks, word, decides, word, asks, word, decides, cmp.Or(files.Operator, "a token with operator.approvals"))
 	return b.String()
 }
 
@@ -56,8 +63,8 @@ func chatHint(file *File, cfg config.Config, decides string) string {
 		return fmt.Sprintf("\n%s was edited, so it is yours and is not written\n"+
 			"anew. For the chat that the environment names, add to it what it lacks:\n\n%s\n", config.LocalFile, missing)
 	case !t.On() && !x.On():
-		return "\nNo chat is configured: decide in a terminal. To use one, start with\n" +
-			"TELEGRAM_BOT_TOKEN or DISCORD_BOT_TOKEN in the environment (README: your first\nchat).\n"
+		return "\nNo chat is on, so requests are decided in a terminal or in a browser. To use\n" +
+			"one, start with TELEGRAM_BOT_TOKEN or DISCORD_BOT_TOKEN in the environment\n(README: your first chat).\n"
 	case !mayDecide || len(cfg.ApprovalTools().Routing.Targets) == 0:
 		return fmt.Sprintf("\nA chat is on, but nobody there may decide yet. This shows a code for you to\n"+
 			"send there:\n\n  %s pair\n", decides)

@@ -24,7 +24,7 @@ func TestLocalConfigurationLoads(t *testing.T) {
 		targets int
 		hint    string
 	}{
-		"no chat at all":        {nil, 0, "No chat is configured"},
+		"no chat at all":        {nil, 0, "No chat is on, so requests are decided in a terminal or in a browser."},
 		"telegram":              {telegram, 1, "Cards go to the chat."},
 		"discord":               {discord, 1, "Cards go to the chat."},
 		"both":                  {append(append([]string{}, telegram...), discord...), 2, "Cards go to the chat."},
@@ -43,7 +43,8 @@ func TestLocalConfigurationLoads(t *testing.T) {
 			file := &local.File{Dir: dir, Env: config.NewEnviron(tt.env)}
 			hints := local.Hints(cfg, files, file)
 			require.Contains(t, hints, tt.hint)
-			require.Regexp(t, ` --client `+files.Client+` request --tool demo.greet --params '\{"say":"hello \w{4}"\}' --wait\n`, hints)
+			require.Regexp(t, ` --client `+files.Client+` run -- sh -c 'date "\+hello \w{4}: you said yes, so this ran at %T\." \| tee ~/said-yes\.txt'\n`, hints)
+			require.Contains(t, hints, " --client "+files.Operator+" login\n")
 			require.Contains(t, hints, " --client "+files.Operator+" watch\n")
 			require.NotEqual(t, hints, local.Hints(cfg, files, file), "a deny of the last one is in nobody's way")
 			for _, line := range strings.Split(hints, "\n") {
