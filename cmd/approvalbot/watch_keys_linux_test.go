@@ -130,7 +130,7 @@ func (r *rig) keyed(secret string, columns int) *keyed {
 
 func keyedAt(t *testing.T, columns int, url, secret string) *keyed {
 	ctx, stop := context.WithCancel(t.Context())
-	k := &keyed{tty: newTerminal(t, columns), done: make(chan int, 1), stop: stop}
+	k := &keyed{tty: newTerminal(t, columns), clock: stillClock{now: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)}, done: make(chan int, 1), stop: stop}
 	a := &app.App{Env: config.NewEnviron([]string{"APPROVALBOT_SERVER=" + url, "APPROVALBOT_TOKEN=" + secret, "NO_COLOR=1", "TERM=xterm"}),
 		Stdin: k.end, Stdout: k.end, Stderr: k.end, Now: k.clock.time}
 	root := newRootCommand(a)
@@ -170,6 +170,10 @@ func TestWatchKeys_ActAtOnceForWhatIsShown(t *testing.T) {
 	k.says("Press [y]es")
 	k.presses("y")
 	k.says("(too early, not counted)")
+	k.reads()
+	k.presses("Y") // as the last character of an arrow key on a slow line
+	k.says("Keys act at once, without Enter:")
+	k.says("Press [y]es")
 	k.reads()
 	k.presses("yy") // typed ahead, or pasted
 	k.says("(several at once, none counted)")

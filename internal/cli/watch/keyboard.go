@@ -103,13 +103,18 @@ const (
 	keyEnd       = "\x04" // Ctrl-D
 	keySuspend   = "\x1a" // Ctrl-Z
 	keyQuit      = "\x1c" // Ctrl-\
+	keyEscape    = "\x1b" // Esc, and how keys of several characters begin
 )
+
+// escapeTime is how long the rest of such a key may take on a slow line.
+const escapeTime = 200 * time.Millisecond
 
 // read hands out what is pressed, with the time at which it was, until ctx or the input ends.
 func (k *keyboard) read(ctx context.Context) {
 	defer k.guard()
 	defer close(k.pressed)
 	buf, kept := make([]byte, 4096), 0 // kept: the first bytes of a character whose rest is to come
+	var escape time.Time               // when a key of several characters began, whose rest may be to come
 	for {
 		n, err := k.in.Read(buf[kept:])
 		if n == 0 || err != nil || ctx.Err() != nil {
@@ -118,6 +123,12 @@ func (k *keyboard) read(ctx context.Context) {
 		text := string(buf[:kept+n])
 		kept = copy(buf, text[len(text)-unfinished(text):])
 		text = text[:len(text)-kept]
+		now := k.now()
+		if strings.HasPrefix(text, keyEscape) {
+			escape = now
+		} else if now.Sub(escape) < escapeTime && !strings.ContainsAny(text, keyInterrupt+keyEnd+keyQuit) {
+			continue
+		}
 		switch {
 		case strings.ContainsAny(text, keyInterrupt+keyEnd+keyQuit):
 			k.end()
@@ -126,7 +137,7 @@ func (k *keyboard) read(ctx context.Context) {
 			suspend()
 		case text != "":
 			select {
-			case k.pressed <- press{text, k.now()}:
+			case k.pressed <- press{text, now}:
 			default:
 			}
 		}

@@ -118,6 +118,9 @@ func (w *watcher) press(ctx context.Context, d *dialog, p press) (over bool, err
 			d.hint = "(too early, not counted)"
 			return false, nil
 		}
+		if key, _ := keyOf(p.text); key == "" {
+			return false, nil
+		}
 		p.text = strings.Map(withoutControls, p.text)
 	}
 	if d.typing {
@@ -161,13 +164,13 @@ func (w *watcher) press(ctx context.Context, d *dialog, p press) (over bool, err
 	return false, nil
 }
 
-// keyOf is the key of what came at once, in lower case; empty: none that means anything. one is
-// false if there was more than a key and its Enter.
+// keyOf is the key of what came at once; empty: none that means anything. Capitals are other keys, since
+// arrow keys end in them. one is false if there was more than a key and its Enter.
 func keyOf(text string) (key string, one bool) {
-	if strings.HasPrefix(text, "\x1b") {
+	if strings.HasPrefix(text, keyEscape) {
 		return "", true // an arrow, a function key, or Esc
 	}
-	text = strings.ToLower(strings.Trim(text, "\r\n"))
+	text = strings.Trim(text, "\r\n")
 	return text, utf8.RuneCountInString(text) <= 1
 }
 
@@ -180,8 +183,8 @@ func withoutControls(r rune) rune {
 
 // typed takes what was typed into the line.
 func (w *watcher) typed(ctx context.Context, d *dialog, text string) (over bool, err error) {
-	if strings.HasPrefix(text, "\x1b") {
-		if text == "\x1b" {
+	if strings.HasPrefix(text, keyEscape) {
+		if text == keyEscape {
 			d.typing = false
 		}
 		return false, nil

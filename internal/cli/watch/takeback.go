@@ -72,7 +72,8 @@ func (w *watcher) pressIdle(ctx context.Context, p press) {
 		w.wipe()
 		w.explainKeys(answers)
 	default:
-		w.say("Nothing is waiting for an answer.")
+		w.bottom("Nothing is waiting for an answer.")
+		return
 	}
 	w.idle()
 }
