@@ -311,7 +311,8 @@ func (p *pointing) unknown(e *Engine, call *approval.Call) {
 		case found.Text != "":
 			return
 		default:
-			found = approval.Point{Param: name, Text: valueOf(value), Does: "has the parameter %s, which the desk does not know", Of: []string{name}}
+			found = approval.Point{Param: name, Text: valueOf(value),
+				Does: "has the parameter %s, which the desk does not know", Of: []string{name}}
 		}
 	}
 	p.add(finding.UnknownParameters, found)

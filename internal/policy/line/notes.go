@@ -90,7 +90,8 @@ func (s *Reading) closes(n *Notes, l level, args []workspace.Word) {
 		n.Runs.Words = n.fetched(0)
 	}
 	if own != (finding.Set{}) {
-		note := Note{Codes: own, Args: slices.Clone(args), Words: slices.Clone(n.words[l.words:]), Moved: !slices.Equal(n.home, s.Place.Dirs)}
+		note := Note{Codes: own, Args: slices.Clone(args), Words: slices.Clone(n.words[l.words:]),
+			Moved: !slices.Equal(n.home, s.Place.Dirs)}
 		note.Text, note.Line = n.written()
 		n.List = append(n.List, note)
 	}

@@ -158,7 +158,8 @@ func SaidSamples() (list []SaidSample) {
 		for _, y := range tables().sayings(name) {
 			for _, codes := range slices.Sorted(maps.Keys(y.Says)) {
 				for _, usage := range slices.Sorted(maps.Keys(y.Says[codes])) {
-					list = append(list, SaidSample{y.sample(name, usage, y.Says[codes][usage]), tables().says[name].json, usage, y.Says[codes][usage]})
+					sentence := y.Says[codes][usage]
+					list = append(list, SaidSample{y.sample(name, usage, sentence), tables().says[name].json, usage, sentence})
 				}
 			}
 		}
@@ -176,10 +177,15 @@ func (y *saying) valued(option string) bool {
 
 // sample writes a command as a usage says.
 func (y *saying) sample(name, usage, sentence string) []string {
-	values := map[string]string{"%": "thing", "+": "thing", "@": "dir/thing", "@+": "dir/thing", "SQL": "delete from orders"}
+	values := map[string]string{
+		"%": "thing", "+": "thing", "@": "dir/thing", "@+": "dir/thing", "SQL": "delete from orders",
+	}
 	all := []string{name}
-	if y.Example != "" {
-		return append(all, strings.Fields(y.Example)...)
+	if all = append(all, strings.Fields(y.Example)...); y.Example != "" {
+		if strings.HasSuffix(usage, "...") {
+			all = append(all, "frob", "thing")
+		}
+		return all
 	}
 	for part := range strings.FieldsSeq(usage) {
 		key, wanted := strings.CutSuffix(part, "=%")

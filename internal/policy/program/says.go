@@ -34,15 +34,18 @@ import (
 // A sentence has %s for each of what the usage names, in this order, or %1, %2 in another one. One that ends in a comma
 // is said only with a name that an option gives.
 type saying struct {
-	Example string                       // words of a command of which it says something, for the tests; empty: they make one of the usage
-	First   bool                         // options stand before all operands
-	OneDash bool                         // long options have one dash or two
-	Quiet   string                       // options that change nothing of what is said
-	Takes   string                       // the same, with a value
-	Sql     string                       // options whose value is the usage's SQL
-	Names   map[string]string            // what options add that names the object, with %s for their value: options
-	With    map[string]string            // what else options add to the sentence, with %s for their value or without one
-	Says    map[string]map[string]string // codes, of which it is said in place of the worst that is found: usages, and their sentences
+	Example string            // words of a command of which it says something, for the tests; empty: they make one of the usage
+	First   bool              // options stand before all operands
+	OneDash bool              // long options have one dash or two
+	Quiet   string            // options that change nothing of what is said
+	Takes   string            // the same, with a value
+	Sql     string            // options whose value is the usage's SQL
+	Names   map[string]string // what options add that names the object, with %s for their value: options
+	With    map[string]string // what else options add to the sentence, with %s for their value or without one: options
+
+	// Says has codes, usages, and their sentences. Of the codes that are found of a command, a sentence is said in place
+	// of the worst, and of two that are as bad in place of the first.
+	Says map[string]map[string]string
 }
 
 // maxNamed is how many things a sentence names. With more, one could be overlooked.
@@ -170,7 +173,7 @@ func holdsWord(part, word string) bool {
 	return false
 }
 
-// captures reports a part of a usage that is none of the program's own words.
+// captures reports a part of a usage that is not one of the program's own words.
 func captures(part string) bool { return words.Any(part, "%", "+", "@", "@+", "...", "SQL") }
 
 // sayings gives what is said of a program.
@@ -372,6 +375,7 @@ func (y *saying) fits(f *form, args []workspace.Word) (s Sentence, ok bool) {
 	if y.OneDash {
 		args = dashes(args)
 	}
+	args = globsStay(args)
 	u, sentence := &f.usage, f.sentence
 	g, ok := y.read(f, args)
 	if !ok || u.end >= 0 && g.end != u.end {
@@ -415,6 +419,19 @@ func (y *saying) fits(f *form, args []workspace.Word) (s Sentence, ok bool) {
 	return s, true
 }
 
+// glob marks a glob that could become an option, so that it is read as what it is written as: a path.
+const glob = "\x00"
+
+func globsStay(args []workspace.Word) []workspace.Word {
+	args = slices.Clone(args)
+	for i, w := range args {
+		if w.Kind == workspace.Pattern && !w.Listed && w.Text != "" && w.Text[0] != '-' && w.MayBeOption() {
+			args[i].Text = glob + w.Text
+		}
+	}
+	return args
+}
+
 // names gives what the usage names among the operands of a command.
 func (u *usage) names(g *given) (named [][]string, ok bool) {
 	parts, operands := u.operands, g.operands
@@ -437,11 +454,11 @@ func (u *usage) names(g *given) (named [][]string, ok bool) {
 		}
 		var all []string
 		for _, w := range operands[:left] {
-			glob := w.Kind == workspace.Pattern && part[0] != '@'
-			if glob || w.Kind == workspace.Computed || w.Split || !named1(w.Text) {
+			globs := w.Kind == workspace.Pattern && part[0] != '@'
+			if globs || w.Kind == workspace.Computed || w.Split || !namesThing(w.Text) {
 				return nil, false
 			}
-			all = append(all, w.Text)
+			all = append(all, strings.TrimPrefix(w.Text, glob))
 		}
 		operands = operands[left:]
 		if captures(part) {
@@ -456,9 +473,9 @@ func (u *usage) names(g *given) (named [][]string, ok bool) {
 	return append(named, keyed...), len(operands) == 0
 }
 
-// named1 reports a word that names something by itself: neither what comes in a command's input nor what another
+// namesThing reports a word that names something by itself: neither what comes in a command's input nor what another
 // command fills in, and no package whose sign at the end means the opposite.
-func named1(w string) bool {
+func namesThing(w string) bool {
 	signed := strings.HasSuffix(w, "-") || strings.HasSuffix(w, "+") && !strings.HasSuffix(w, "++")
 	return w != "" && !signed && !strings.Contains(w, "{}")
 }
