@@ -65,6 +65,7 @@ func shown(j approval.Judgement, facts []card.Fact) (all []approval.Point) {
 	if j.Outcome != approval.OutcomeAsk {
 		return nil
 	}
+	var secret []string // codes of which a sentence would name one: none is said of these
 	for _, p := range j.Points {
 		redacted := display.Redact(p.Text)
 		if p.Param != "" && !card.Holds(facts, display.EscapeText(redacted)) {
@@ -74,7 +75,7 @@ func shown(j approval.Judgement, facts []card.Fact) (all []approval.Point) {
 			return !strings.Contains(redacted, w) && !card.Holds(facts, display.EscapeText(w))
 		}
 		if slices.ContainsFunc(p.Of, hidden) {
-			p.Does, p.Of = "", nil
+			secret = append(secret, p.Code)
 		}
 		p.Param = display.Safe(p.Param)
 		p.Text, _ = display.Clip(display.Safe(p.Text), maxPointText)
@@ -83,6 +84,11 @@ func shown(j approval.Judgement, facts []card.Fact) (all []approval.Point) {
 			p.Of[i] = display.Safe(p.Of[i])
 		}
 		all = append(all, p)
+	}
+	for i := range all {
+		if slices.Contains(secret, all[i].Code) {
+			all[i].Does, all[i].Of = "", nil
+		}
 	}
 	return all
 }

@@ -23,8 +23,10 @@ func (p pointing) Judge(ctx context.Context, c approval.Call) approval.Judgement
 			{Code: "because", Param: "password", Text: "hunter2"},
 			{Code: "because", Param: "auth", Text: "hunter2", Does: "reads %s", Of: []string{"hunter2"}},
 			{Code: "because", Param: "path", Text: "/a", Does: "reads %s", Of: []string{"/a"}},
-			{Code: "because", Param: "path", Text: "/a", Does: "reads %s", Of: []string{"hunter2"}},
-			{Code: "because", Text: "frob --password hunter2", Does: "frobs %s", Of: []string{"hunter2"}},
+			{Code: "secret", Param: "path", Text: "/a", Does: "reads %s", Of: []string{"/a"}},
+			{Code: "secret", Param: "path", Text: "/a", Does: "reads %s", Of: []string{"hunter2"}},
+			{Code: "because", Text: "frob --option", Does: "frobs %s", Of: []string{"--option"}},
+			{Code: "secret", Text: "frob --password hunter2", Does: "frobs %s", Of: []string{"hunter2"}},
 		}
 	}
 	return j
@@ -40,9 +42,12 @@ func TestPointsAreKeptAsPeopleMaySeeThem(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []approval.Point{
 		{Code: "because", Param: "path", Text: "/a", Does: "reads %s", Of: []string{"/a"}},
-		{Code: "because", Param: "path", Text: "/a"},
-		{Code: "because", Text: "frob --password [REDACTED]"},
-	}, a.Points[1:], "no sentence names a secret, and the value of a member that is secret by its name is in none")
+		{Code: "secret", Param: "path", Text: "/a"},
+		{Code: "secret", Param: "path", Text: "/a"},
+		{Code: "because", Text: "frob --option", Does: "frobs %s", Of: []string{"--option"}},
+		{Code: "secret", Text: "frob --password [REDACTED]"},
+	}, a.Points[1:], "no sentence names a secret, nor takes the place of what is said of one, and the value of a member "+
+		"that is secret by its name is in none")
 	p := a.Points[0]
 	require.True(t, strings.HasPrefix(p.Text, `frob --token [REDACTED] \u{202E}é`), p.Text)
 	require.Len(t, []rune(p.Text), 200)

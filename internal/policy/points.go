@@ -18,8 +18,8 @@ import (
 
 // Limits of what people are told of what a call's reasons come from.
 const (
-	maxPoints = 32 // of a call
-	maxOfOne  = 8  // of one reason
+	maxPoints = 64 // of a call
+	maxOfOne  = 24 // of one reason
 )
 
 // points says what of a call its reasons come from, worst first. It reads the call once more, and notes what it sees:
@@ -117,20 +117,41 @@ var bare = strings.NewReplacer(`\`, "", `'`, "", `"`, "", "\n", "", "{", "", "}"
 func (p *pointing) sorted(found finding.Set) (out []approval.Point) {
 	var buf [24]finding.Code
 	for _, c := range found.List(buf[:0]) {
-		n := 0
-		for i := range p.all {
-			at := p.all[i].Point
-			same := func(q approval.Point) bool {
-				return q.Code == at.Code && q.Text == at.Text && q.Line == at.Line && q.Param == at.Param &&
-					q.Does == at.Does && slices.Equal(q.Of, at.Of)
-			}
-			if p.all[i].code != c || n == maxOfOne || len(out) == maxPoints || slices.ContainsFunc(out, same) {
-				continue
-			}
-			out, n = append(out, at), n+1
-		}
+		of := p.of(c)
+		out = append(out, of[:min(len(of), maxOfOne, maxPoints-len(out))]...)
 	}
 	return out
+}
+
+// of gives the points of one code. If some of them name what they touch and others cannot, these come first, in the
+// code's own words: a sentence about one command must not take the place of what is said of another.
+func (p *pointing) of(c finding.Code) []approval.Point {
+	var named, unnamed []approval.Point
+	for i := range p.all {
+		at := p.all[i].Point
+		same := func(q approval.Point) bool {
+			return q.Text == at.Text && q.Line == at.Line && q.Param == at.Param && q.Does == at.Does && slices.Equal(q.Of, at.Of)
+		}
+		switch {
+		case p.all[i].code != c || slices.ContainsFunc(named, same) || slices.ContainsFunc(unnamed, same):
+		case at.Does == "":
+			unnamed = append(unnamed, at)
+		default:
+			named = append(named, at)
+		}
+	}
+	generic, half := strings.CutPrefix(strings.TrimSuffix(finding.Reasons[c].Text, "."), "It ")
+	switch mixed := len(named) > 0 && len(unnamed) > 0; {
+	case mixed && half:
+		for i := range unnamed {
+			unnamed[i].Does = generic
+		}
+	case mixed: // its words are no half sentence
+		for i := range named {
+			named[i].Does, named[i].Of = "", nil
+		}
+	}
+	return append(unnamed, named...)
 }
 
 // commands adds what was noted of a call's commands.

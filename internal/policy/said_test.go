@@ -181,6 +181,25 @@ where id=1"`, ""},
 	}
 }
 
+// A sentence about one command does not take the place of what is said of another.
+func TestAdversary_L2_ASentenceHidesNoOtherCommand(t *testing.T) {
+	t.Parallel()
+	e := engine(t, shipped)
+	for _, c := range []struct {
+		line string
+		want []string
+	}{
+		{`rm -rf /srv/a; rm -rf "$DIR"`, []string{"deletes whole directories", "deletes [/srv/a] and everything in it, without asking"}},
+		{"git push origin main; git push", []string{"sends commits to another repository", "pushes [main] to [origin]"}},
+		{"kubectl delete ns a; kubectl delete ns $B", []string{"changes or deletes running infrastructure", "deletes namespace [a] and everything in it"}},
+		{"frob a; nob b", []string{"runs [frob], which is not on the desk's list of harmless programs",
+			"runs [nob], which is not on the desk's list of harmless programs"}},
+	} {
+		got := says(pointsOf(t, e, lineCall(t, c.line)))
+		require.Equal(t, c.want, got[:min(2, len(got))], c.line)
+	}
+}
+
 // No sentence says less than its command: each thing that it names is of the call, and it has a place for each.
 func TestSentencesNameWordsOfTheCall(t *testing.T) {
 	t.Parallel()
