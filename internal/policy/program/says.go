@@ -339,8 +339,8 @@ func (g *given) runs(all []workspace.Word, script bool) bool {
 
 // option notes an option. It reports false if nothing can be said of the command then.
 func (y *saying) option(f *form, g *given, t command.Token) bool {
-	if strings.HasPrefix(t.Word.Text, "=") {
-		return false // of -n=x it is the program's own how it reads that
+	if strings.HasPrefix(t.Word.Text, "=") || t.Word.Text == "-" {
+		return false // of -n=x it is the program's own how it reads that; the input has no name
 	}
 	g.options = append(g.options, t.Option)
 	if y.lists(y.Sql, t.Option) {
