@@ -206,7 +206,7 @@ func TestWatchKeys_R4TakesTwoPresses(t *testing.T) {
 	k.reads()
 	k.presses("y")
 	k.says("$ rm -rf /var/lib/releases")
-	k.says("(R4)")
+	k.says("R4 high impact")
 	k.says("y again: allow this call, once")
 	k.presses("y")
 	k.says("(too early, not counted)")

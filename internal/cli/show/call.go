@@ -9,14 +9,14 @@ import (
 	"approvalbot/internal/lazy"
 )
 
-// widestName is how wide names are made for the values of a call to stand below each other.
-const widestName = 16
+// widestName is how wide names are made at most for the values of a call to begin below each other.
+const widestName = 24
 
 // call writes a call: what it is about as it is, its other values by their names.
 func (c Column) call(facts []api.CardFact) {
 	width := 0
 	for _, f := range facts {
-		if n := len([]rune(f.Name)); !f.Block && n <= widestName {
+		if n := len([]rune(f.Name)); !f.Block && n <= min(widestName, c.Width/2) {
 			width = max(width, n)
 		}
 	}
