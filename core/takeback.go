@@ -9,8 +9,8 @@ import (
 	"approvalbot/internal/people"
 )
 
-// takeBack is revoke by somebody in a chat: by each who may deny the call, or asked for it. Nothing is allowed by it, so
-// it needs no quorum, signature or second step. What is too late is on record, and the cards are drawn as it is.
+// takeBack is revoke by somebody in a chat: by each who may deny the call, or asked for it. It allows nothing, so it
+// needs no quorum, signature or second step. What is too late is on record, and the cards are drawn anew.
 func takeBack(a approval.Approval, b Ballot, rules *Rules, now int64) (Change, error) {
 	v := rules.People.Identify(b.Voter)
 	if b.Decision = ""; !people.Concerns(underRules(a, rules), v, rules.People) {

@@ -14,8 +14,8 @@ import (
 // the first row, the rest behind More. Opening and closing More changes the card for
 // everybody in a chat, so a finger that was on its way never lands on something wider:
 // the first row stays as it is, and where More stood there is nothing that allows. An
-// ended card has none, but that which takes an allow back until it is claimed, or ends a cool-down while it lasts. Green is Allow once alone:
-// wider scopes are grey. Only decisions that the card offers get a button, and a card that offers
+// ended card has none, but that which takes an allow back until it is claimed, or ends a cool-down while it lasts.
+// Green is Allow once alone: wider scopes are grey. Only decisions that the card offers get a button, and a card that offers
 // none can only be denied.
 func Buttons(c card.Card, m Menu) [][]Button {
 	switch {

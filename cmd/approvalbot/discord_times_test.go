@@ -29,7 +29,7 @@ func TestDiscord_TimesAreTheReadersOwn(t *testing.T) {
 
 	r.told(r.accounts["alice"].Slash(r.ops, "approve", fakechat.DiscordArgs{"code": a.Code, "reason": "till <t:1:R>"}))
 	got := r.final(a)
-	settled, err := r.ops.WaitMessage(r.ctx(), func(m fakechat.DiscordMessage) bool { return m.ID == card.ID && len(m.Rows) == 0 })
+	settled, err := r.ops.WaitMessage(r.ctx(), func(m fakechat.DiscordMessage) bool { return m.ID == card.ID && !decides(m.Labels()) })
 	require.NoError(t, err)
 	require.Contains(t, settled.Text(), "Allowed once by alice, "+moment(got.ResolvedAtMs))
 	require.Contains(t, settled.Text(), `till \<t:1:R>`)

@@ -317,9 +317,9 @@ func (r *rig) shownIn(chat *fakechat.TelegramChat, a api.Approval) fakechat.Tele
 	return m
 }
 
-// decides reports whether one of the buttons decides: that which ends a cool-down does not.
+// decides reports whether one of the buttons decides: those do not that take an allow back or end a cool-down.
 func decides(labels []string) bool {
-	return len(labels) > 0 && !slices.Equal(labels, []string{"Allow again now"})
+	return len(labels) > 0 && !slices.Equal(labels, []string{"Allow again now"}) && !slices.Equal(labels, []string{"Take back"})
 }
 
 // settled waits until a message shows no buttons that decide and contains the words.

@@ -11,73 +11,6 @@ import (
 	"approvalbot/internal/people"
 )
 
-// Limits of a card, in characters. Together they stay below 4,096, the shortest
-// limit of a platform (Bot API, sendMessage.text), with room for labels.
-const (
-	maxInline = 1500 // the call, when it stands on the card itself
-	maxFact   = 120
-	maxClaim  = 400
-	maxSaid   = 140 // of a claim on the card itself; all of it stands in the details
-
-	maxWarnings = 3
-	maxInPart   = 3 // parameters that a card shows of a call that it cannot show whole
-)
-
-// Limits of a call on a card, in lines as a phone has them: what has more goes into a file.
-const (
-	maxLines  = 12
-	lineWidth = 32 // characters of code on a line, about
-)
-
-// Word is a piece of a line of a card, safe to show: redacted, escaped, without line breaks.
-type Word struct {
-	Text   string
-	Theirs bool  // chosen by who asks: shown as code, which no word of the desk is
-	Large  bool  // an amount: a platform may write the line larger
-	AtMs   int64 // Text is this time; a platform may write it anew, in the zone of whoever reads
-}
-
-// Words are a line of a card.
-type Words []Word
-
-// own is a line of the desk's own words alone.
-func own(text string) Words { return Words{{Text: text}} }
-
-// theirs is a piece that who asks chose.
-func theirs(text string) Word { return Word{Text: text, Theirs: true} }
-
-// String is the line without any difference between its pieces.
-func (w Words) String() string {
-	var out strings.Builder
-	for _, x := range w {
-		out.WriteString(x.Text)
-	}
-	return out.String()
-}
-
-// Fact is a labelled value of a card. Both sides are safe to show: redacted and
-// escaped, the name without line breaks.
-type Fact struct {
-	Name  string
-	Value string // of a call: may have line feeds, for a block of its own (display.EscapeBlock)
-	Own   bool   // the desk's own word for it, nothing that the asker said
-	Block bool   // it is what the call is about, and stands in a block without its name
-
-	parts func() []display.Leaf // what Value consists of, without quotes; nil: Value is all
-}
-
-// Line is the value on one line.
-func (f Fact) Line() string { return display.OneLine(f.Value) }
-
-// Label is a fact's name where nothing but words sets names apart: that of an asker's
-// parameter must not look like the desk's own.
-func (f Fact) Label(tool string) string {
-	if f.Own || tool == "exec" {
-		return f.Name
-	}
-	return "parameter " + f.Name
-}
-
 // Card is what a person sees of an approval, channel-neutral, in the order in which it is
 // read. Adapters only translate it. Every text in it is redacted, escaped and, but for the
 // values of Payload, without line breaks.
@@ -231,7 +164,7 @@ func Of(a approval.Approval, payload []Fact, r Reader) Card {
 	f := form(a, payload)
 	c.Headline, c.Call, c.Place = append(own(Asker(a)+" asks "), f.does...), f.blocks(), f.place
 	mark(c.Call, a.Points, a.ToolName)
-	c.Payload, c.Reasons, c.Details = flat(c.Call), reasons(a, c.Headline), details(people.AsOfNow(a, r.People), c.Headline)
+	c.Payload, c.Reasons, c.Details = flat(c.Call), reasons(a, inSight(c)), details(people.AsOfNow(a, r.People), inSight(c))
 	c.Offers = slices.DeleteFunc(slices.Clone(a.Offers), func(x approval.Decision) bool { return !x.Allows() })
 	c.Wider, c.Answers = wider(a), answers(a, payload)
 	return c
@@ -332,9 +265,3 @@ func askersText(a approval.Approval, payload []Fact) string {
 	}
 	return strings.Join(texts, "\n")
 }
-
-func Clip[T any](s []T, n int) []T { return s[:min(n, len(s))] }
-
-func Clipped(s string, n int) string { s, _ = display.Clip(s, n); return s }
-
-func CharCount(s string) int { return len([]rune(s)) }

@@ -15,8 +15,6 @@ import (
 const (
 	MaxHeadline = 220 // of what stands for a call in lists
 	MaxNotice   = 100 // what of it a phone's notification shows
-	maxPlace    = 40  // of that, for each place that the call is bound to
-	maxField    = 60  // of that, for each parameter
 	MaxSummary  = 500
 )
 
@@ -207,9 +205,6 @@ func (c *inWords) write(string) Words {
 	}
 	return append(append(own("to write "), place...), own(size)...)
 }
-
-// changeName names the block that shows an old text and the new one.
-const changeName = "change"
 
 // The members in which editors name the text that goes and the one that comes.
 var (
@@ -408,12 +403,6 @@ func (c *inWords) within(n int, names ...string) (string, bool) {
 	return value, true
 }
 
-// fits reports whether a value reads well within a line: it is short, and all of it is seen.
-func fits(s string, n int) bool {
-	odd := strings.ContainsAny(s, "\n\t") || strings.Contains(s, `\u{`) || strings.Contains(s, "  ") || strings.Trim(s, " ") != s
-	return s != "" && !odd && CharCount(s) <= n
-}
-
 // block makes the parameter that the call is about a block without its name, in that language.
 func (c *inWords) block(lang string, names ...string) bool {
 	i, ok := c.find(names...)
@@ -457,10 +446,6 @@ func (c *inWords) takePlace(tool string) {
 	take("in ", of("workdir", boundDir))
 	take("on ", of("host", boundHost))
 }
-
-func foldName(s string) string { return joiners.Replace(strings.ToLower(s)) }
-
-var joiners = strings.NewReplacer("_", "", "-", "")
 
 // Headline is the call on one line, from what is kept of every call.
 func Headline(a approval.Approval) string {

@@ -183,6 +183,9 @@ func changedWords(old, fresh string) (was, is []Piece) {
 	if unblanked.Replace(old) == unblanked.Replace(fresh) {
 		return spelledBlanks(old), spelledBlanks(fresh)
 	}
+	if len(old)+len(fresh) > maxWords {
+		return changedMiddle(old, fresh)
+	}
 	x, y := words(old), words(fresh)
 	same := 0
 	steps := compare(x, y)
@@ -204,6 +207,36 @@ func changedWords(old, fresh string) (was, is []Piece) {
 		return []Piece{{Text: old}}, []Piece{{Text: fresh}}
 	}
 	return was, is
+}
+
+// maxWords is how long two lines may be together, in bytes, to be compared word by word.
+const maxWords = 4000
+
+// changedMiddle marks what is between the words with which two lines begin and end alike.
+func changedMiddle(old, fresh string) (was, is []Piece) {
+	head, tail := 0, 0
+	for head < min(len(old), len(fresh)) && old[head] == fresh[head] {
+		head++
+	}
+	for tail < min(len(old), len(fresh))-head && old[len(old)-1-tail] == fresh[len(fresh)-1-tail] {
+		tail++
+	}
+	if (head+tail)*3 < min(len(old), len(fresh)) {
+		return []Piece{{Text: old}}, []Piece{{Text: fresh}}
+	}
+	inRune := func(s string) bool { return head < len(s) && !utf8.RuneStart(s[head]) }
+	for inRune(old) || inRune(fresh) {
+		head--
+	}
+	for tail > 0 && !utf8.RuneStart(old[len(old)-tail]) {
+		tail--
+	}
+	cut := func(s string) (out []Piece) {
+		out = piece(out, s[:head], false)
+		out = piece(out, s[head:len(s)-tail], true)
+		return piece(out, s[len(s)-tail:], false)
+	}
+	return cut(old), cut(fresh)
 }
 
 var (

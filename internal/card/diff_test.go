@@ -137,3 +137,15 @@ func TestATextIsItsLines(t *testing.T) {
 	require.Equal(t, "go", blocks[0].Lang)
 	require.Equal(t, 6, blocks[0].Lines[2].No)
 }
+
+// A long line is compared from its ends, in time that its length bounds; no character is cut in two.
+func TestChangesOfALongLine(t *testing.T) {
+	long := strings.Repeat("a b ", 120_000)
+	was, is := changedWords(long+"é"+long, long+"è"+long)
+	require.Equal(t, "é", was[1].Text)
+	require.Equal(t, "è", is[1].Text)
+	require.True(t, is[1].Changed)
+	was, is = changedWords("a"+long, "b"+strings.ToUpper(long))
+	require.Len(t, was, 1)
+	require.Len(t, is, 1)
+}

@@ -89,7 +89,7 @@ func does(code string, points []approval.Point, before Words) (said Words) {
 	more := 0
 	for _, p := range points {
 		switch {
-		case p.Code != code || p.Does == "" || strings.Count(p.Does, "%s") != len(p.Of) || saysAll(before, p.Of):
+		case p.Code != code || p.Does == "" || strings.Count(p.Does, "%s") != len(p.Of) || saysAll(before, p.Of), longEcho(p, before):
 		case said != nil:
 			more++
 		default:
@@ -113,6 +113,29 @@ func filled(sentence string, of []string) (out Words) {
 		}
 	}
 	return out
+}
+
+// maxEcho is how long a reason may be that names what a short call right above it shows anyway.
+const maxEcho = 48
+
+func longEcho(p approval.Point, before Words) bool {
+	seen := before.String()
+	unseen := func(s string) bool { return !strings.Contains(seen, s) }
+	return CharCount(filled(p.Does, p.Of).String()) > maxEcho && !slices.ContainsFunc(p.Of, unseen)
+}
+
+// inSight is what stands above the reasons of a call: its headline, and all of a call of a few lines.
+func inSight(c Card) Words {
+	const few = 3
+	seen, lines := slices.Clone(c.Headline), 0
+	for _, b := range c.Call {
+		lines += phoneLines(b)
+		seen = append(seen, Word{Text: "\n" + strings.Join(b.Plain(), "\n")})
+	}
+	if lines > few {
+		return c.Headline
+	}
+	return seen
 }
 
 // saysAll reports whether words of the asker in a line are all of those.

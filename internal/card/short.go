@@ -2,7 +2,6 @@ package card
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -31,8 +30,10 @@ func shorten(blocks []Block, where string) (out []Block, missing int, whole bool
 	texts := 0
 	for _, b := range blocks {
 		switch {
-		case b.Own: // where it is bound to: short by what the desk takes
+		case b.Own && b.Kind == Table: // where it is bound to
 			out = append(out, s.rows(b, len(b.Rows))...)
+		case b.Own:
+			out = append(out, s.code(b, moreLines)...)
 		case b.Kind == Table:
 			out = append(out, s.rows(b, maxRows)...)
 		case texts >= maxInPart:
@@ -67,13 +68,6 @@ func (s *shortener) left(lines, characters int) string {
 	}
 	s.cut = true
 	return "… " + strings.Join(parts, " and ") + ", " + s.where
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // code is the part of a text that reasons come from, and its beginning.

@@ -128,7 +128,8 @@ func TestAdversary_S1_NothingIsAllowedUnseen(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		params, err := json.Marshal(rapid.MapOfN(name, value(2), 0, 6).Draw(rt, "params"))
 		require.NoError(t, err)
-		a, facts := asked(t, "frob", string(params), nil)
+		dir := "/srv" + strings.Repeat("/x", rapid.SampledFrom([]int{0, 3, 60, 700}).Draw(rt, "deep"))
+		a, facts := asked(t, "frob", string(params), &approval.Bind{Workdir: &dir})
 		a.Form = rapid.SampledFrom([]approval.Form{"", approval.FormWrite, approval.FormPatch, approval.FormPayment, approval.FormMessage,
 			approval.FormFetch, approval.FormCommand, approval.FormRead, approval.FormDatabase, approval.FormPlan}).Draw(rt, "form")
 		d := Draw(a, approval.Delivery{Kind: approval.CardDelivery, Attached: true}, facts, reading())
@@ -137,6 +138,7 @@ func TestAdversary_S1_NothingIsAllowedUnseen(t *testing.T) {
 			seen = d.File.Text
 		}
 		seen = squeeze.Replace(seen)
+		require.Contains(t, seen, dir, "where it runs is part of what runs")
 		fields, err := display.Params(params)
 		require.NoError(t, err)
 		for _, f := range fields {
