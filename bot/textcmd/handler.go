@@ -359,24 +359,8 @@ func (h *Handler) chosen(ctx context.Context, cmd *Command, key string) error {
 	if err != nil || n > len(c.Answers) {
 		return err
 	}
-	if saysItself(c.Answers, n-1) {
-		cmd.Note = c.Answers[n-1]
-	}
+	cmd.Note = card.AnswerNote(c.Answers, n)
 	return nil
-}
-
-// saysItself reports whether an answer's text names it and no other, as it stands in the call. Else its number does.
-func saysItself(answers []string, i int) bool {
-	text, no := approval.ReadNote(answers[i])
-	_, numeric := strconv.Atoi(text)
-	alike := 0
-	for _, other := range answers {
-		if strings.EqualFold(other, text) {
-			alike++
-		}
-	}
-	changed := strings.Contains(text, "[REDACTED]") || strings.ContainsAny(text, `\`)
-	return no == nil && text == answers[i] && numeric != nil && alike == 1 && !changed
 }
 
 // again ends the cool-down that a deny left.

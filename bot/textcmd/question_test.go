@@ -10,14 +10,6 @@ import (
 	"approvalbot/internal/card"
 )
 
-// An answer's text is the note only if it names that option and no other; else its number is.
-func TestAnAnswerThatNamesItself(t *testing.T) {
-	for text, want := range map[string]bool{"Blue": true, "2": false, "10": false, "GREEN": false, `a\u{202E}b`: false, "[REDACTED]": false,
-		" Blue": false, strings.Repeat("x", 501): false} {
-		require.Equal(t, want, saysItself([]string{"Green", text}, 1), text)
-	}
-}
-
 // Eight answers are two rows above the others, each a payload that is read back; where nothing is offered there are none.
 func TestAnswersAreButtons(t *testing.T) {
 	c := card.Card{Code: code, Status: approval.Pending, Offers: []approval.Decision{approval.AllowOnce}, Answers: []string{strings.Repeat("long ", 20), "b", "c", "d", "e", "f", "g", "h"}}

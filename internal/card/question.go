@@ -84,3 +84,22 @@ func answers(a approval.Approval, payload []Fact) (out []string) {
 	}
 	return out
 }
+
+// AnswerNote is the note that says that answer n of a question was chosen, counted from 1: its text if that names it and
+// no other, as it is in the call; else its number.
+func AnswerNote(answers []string, n int) string {
+	chosen := answers[n-1]
+	text, no := approval.ReadNote(chosen)
+	_, numeric := strconv.Atoi(text)
+	alike := 0
+	for _, other := range answers {
+		if strings.EqualFold(other, text) {
+			alike++
+		}
+	}
+	changed := strings.Contains(text, "[REDACTED]") || strings.ContainsAny(text, `\`)
+	if no == nil && text == chosen && numeric != nil && alike == 1 && !changed {
+		return text
+	}
+	return strconv.Itoa(n)
+}

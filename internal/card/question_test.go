@@ -2,6 +2,7 @@ package card
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,5 +21,14 @@ func TestAnswersAreTheOptions(t *testing.T) {
 		facts, err := PayloadFacts(approval.Call{ToolName: QuestionTool, Params: json.RawMessage(`{"questions":[` + q + `]}`)})
 		require.NoError(t, err)
 		require.Equal(t, []string{"Delete", "Later"}, answers(approval.Approval{Asked: approval.Asked{ToolName: QuestionTool}}, facts), q)
+	}
+}
+
+// An answer's text is the note only if it names that option and no other; else its number is.
+func TestAnswerNote(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"Blue": "Blue", "2": "2", "10": "2", "GREEN": "2", `a\u{202E}b`: "2", "[REDACTED]": "2",
+		" Blue": "2", strings.Repeat("x", 501): "2"} {
+		require.Equal(t, want, AnswerNote([]string{"Green", text}, 2), text)
 	}
 }

@@ -34,9 +34,14 @@ type approvalView struct {
 	Sign         bool   // a yes is signed on a page of its own
 	Deny         string // what the button against it says; empty: there is none
 	NotAllowed   string // why there is no allow
-	Mine         bool
+	Asked, Ends  stamp
+	Reasons      []string        // what the risk comes from, the strongest first
+	First        string          // the call on one line
+	Long         bool            // the call would push what counts out of sight
+	TakeBack     bool            // it is allowed and nothing has claimed it, and the person may take it back
+	ClaimEnds    stamp           // until when it may be claimed
 	Retry        core.RetryOffer // one more run, which they could vote for here
-	RetryUntil   string
+	RetryEnds    stamp
 	Votes        []voteView
 	Deliveries   []deliveryView
 	Line         []moment
@@ -45,6 +50,9 @@ type approvalView struct {
 	Fingerprint  string
 	Unheard      string // what asked, if it does not hand notes to its model
 }
+
+// bar reports whether the page has a bar with a decision to be taken.
+func (d approvalView) bar() bool { return len(d.Offers) > 0 || d.Deny != "" || d.Sign }
 
 // approvalPages are the page of one approval, and its call as a file.
 type approvalPages struct {
@@ -76,7 +84,10 @@ func (o offer) class() string {
 	return "wider"
 }
 
-type voteView struct{ Who, Said, How, Reason, At string }
+type voteView struct {
+	Who, Said, How, Reason string
+	At                     stamp
+}
 
 // sentence is what they said, and why.
 func (v voteView) sentence() string {
@@ -86,15 +97,29 @@ func (v voteView) sentence() string {
 	return v.Said + ": " + v.Reason
 }
 
-type deliveryView struct{ Place, State, At, Error string }
+type deliveryView struct {
+	Place, State, Error string
+	At                  stamp
+}
 
-type likeView struct{ Code, Summary, Ended, At, Risk string }
+type likeView struct {
+	Code, Summary, Ended, Risk string
+	At                         stamp
+}
 
 func (p *approvalPages) open(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := p.reader(s)
+	beside := r.Header.Get("HX-Request") != ""
 	a, err := p.view(r.Context(), v, r.PathValue("code"))
-	if err != nil {
+	switch {
+	case err != nil && beside:
+		p.notice(out, statusOf(err), textOf(err))
+		return
+	case err != nil:
 		p.refuse(out, s, err)
+		return
+	case beside:
+		p.show(out, http.StatusOK, approvalBeside(a))
 		return
 	}
 	notice := p.voted(r.Context(), v, r.URL.Query().Get("voted"), approval.Decision(r.URL.Query().Get("as")))
@@ -120,12 +145,15 @@ func (p *approvalPages) view(ctx context.Context, v reader, code string) (out ap
 	}
 	c := p.gate.Cards().In(a, payload, v.zone)
 	out = approvalView{Card: c, Key: a.Key, Status: string(a.Status), Final: a.Final(), Fingerprint: a.Fingerprint, Unheard: card.Unheard(a),
-		Mine: core.WaitsFor(a, v.session.Voter(), v.people)}
+		Asked: v.ago(a.CreatedAtMs), Ends: v.left(a.ExpiresAtMs), Reasons: reasonsOf(a), First: card.Headline(a)}
+	out.Details = slices.DeleteFunc(out.Details, func(f card.Fact) bool { return f.Own && f.Name == "Fingerprint" }) // all of it is there
+	out.TakeBack, out.ClaimEnds = v.mayTakeBack(a), v.left(a.ClaimUntilMs)
 	shownHere := c.Payload
 	if a.Final() {
 		shownHere = payload
 	}
 	out.Call, out.Cut = parts(a, shownHere)
+	out.Long = longCall(out.Call)
 	if len(payload) > 0 {
 		out.File = pathOf(a.Code, "call")
 		if a.ToolName == "exec" {
@@ -147,7 +175,7 @@ func (p *approvalPages) view(ctx context.Context, v reader, code string) (out ap
 			return out, err
 		}
 		out.Retry.May = out.Retry.May && (seen || out.Retry.Sign)
-		out.RetryUntil = v.at(out.Retry.UntilMs)
+		out.RetryEnds = v.left(out.Retry.UntilMs)
 	}
 	out.votes(a, v)
 	out.deliveries(a, v)
@@ -164,6 +192,44 @@ func (p *approvalPages) view(ctx context.Context, v reader, code string) (out ap
 		p.shown.note(v.session, a)
 	}
 	return out, err
+}
+
+// classWords is a class as it is written everywhere: "R4 high impact".
+func classWords(class approval.RiskClass) string { return class.String() + " " + class.Text() }
+
+// reasonsOf are what the risk comes from, the strongest first.
+func reasonsOf(a approval.Approval) []string {
+	_, all, some := strings.Cut(card.RiskText(a), ": ")
+	if !some {
+		return nil
+	}
+	return strings.Split(all, "; ")
+}
+
+// Limits of a call that a phone shows together with what counts.
+const (
+	shortLines = 8
+	shortText  = 320 // characters
+)
+
+// longCall reports whether a call would push what counts out of sight.
+func longCall(all []part) bool {
+	lines, text := 0, 0
+	for _, p := range all {
+		lines += len(p.Lines)
+		for _, l := range p.Lines {
+			for _, piece := range l.Pieces {
+				text += len(piece.Text)
+			}
+		}
+	}
+	return lines > shortLines || text > shortText
+}
+
+// mayTakeBack reports whether the person may take the allow back: nothing has claimed it, and still can.
+func (v reader) mayTakeBack(a approval.Approval) bool {
+	return v.caller.MayDecide && a.Status == approval.Approved && a.ClaimedAtMs == 0 && a.RevokedAtMs == 0 && !a.Drill() &&
+		v.now.UnixMilli() < a.ClaimUntilMs
 }
 
 // payload is the whole call as people see it: none where it is gone, or not to be seen.
@@ -214,12 +280,12 @@ func (out *approvalView) votes(a approval.Approval, v reader) {
 		approval.Errored: "no answer"}
 	for _, x := range a.Votes {
 		o := voteView{Who: display.Safe(string(x.Approver)), Said: verdicts[x.Verdict],
-			Reason: display.Safe(x.Reason), At: v.at(x.DecidedAtMs)}
+			Reason: display.Safe(x.Reason), At: v.ago(x.DecidedAtMs)}
 		if x.Voter != nil {
 			o.Who, o.How = people.People([]string{x.Voter.Name()}), x.Voter.Channel
 		}
 		if x.Verdict == approval.Approve && x.Decision != "" {
-			o.Said = "yes, " + string(x.Decision)
+			o.Said = "yes, " + cmp.Or(voteTexts()[x.Decision], string(x.Decision))
 		}
 		out.Votes = append(out.Votes, o)
 	}
@@ -230,7 +296,7 @@ func (out *approvalView) deliveries(a approval.Approval, v reader) {
 		o := deliveryView{Place: string(d.Kind) + " in " + d.Target.String(), State: string(d.State),
 			Error: display.Safe(d.Error)}
 		if d.SentMs != 0 {
-			o.At = v.at(d.SentMs)
+			o.At = v.ago(d.SentMs)
 		}
 		out.Deliveries = append(out.Deliveries, o)
 	}
@@ -254,7 +320,7 @@ func (p *approvalPages) like(ctx context.Context, v reader, a approval.Approval)
 		if x.Key == a.Key || len(out) == likeShown {
 			continue
 		}
-		o := likeView{Code: x.Code, Summary: x.Summary, Ended: cmp.Or(card.Ending(x), "waits"), At: v.at(x.CreatedAtMs),
+		o := likeView{Code: x.Code, Summary: x.Summary, Ended: cmp.Or(card.Ending(x), "pending"), At: v.ago(x.CreatedAtMs),
 			Risk: x.Assessment.RiskClass.String()}
 		if same(x) == 0 {
 			o.Ended = "the very same call: " + o.Ended

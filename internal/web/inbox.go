@@ -2,8 +2,10 @@ package web
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,13 +35,18 @@ type waiting struct {
 	Mine, Total int    // of all pages: what waits for whoever looks, and what waits
 	Worst       string // the riskiest class of those, "R4"; empty: nothing waits
 	Search      string
+	Filter      url.Values // the filters that are set, without the search
+	Chips       [][]chip   // by which the list is narrowed, group by group
 	Page, Pages int
 	Operates    bool
 	Rounds      []roundRow // of the first page: on whose one more run people vote
 }
 
 // roundRow is an open retry round in the inbox; it is decided on the page of its request.
-type roundRow struct{ Code, Summary, Text, Until string }
+type roundRow struct {
+	Code, Summary, Text string
+	Ends                stamp
+}
 
 // Earlier is the address of the page before; empty: there is none.
 func (l waiting) Earlier() string { return l.at(l.Page - 1) }
@@ -51,7 +58,50 @@ func (l waiting) at(page int) string {
 	if page < 1 || page > l.Pages {
 		return ""
 	}
-	return "/?" + url.Values{"q": {l.Search}, "page": {strconv.Itoa(page)}}.Encode()
+	return "/" + with(l.query(), "page", strconv.Itoa(page))
+}
+
+// query is what the address of the list says, but for its page.
+func (l waiting) query() url.Values {
+	q := url.Values{"q": {l.Search}}
+	maps.Copy(q, l.Filter)
+	return q
+}
+
+// inboxFilters narrow the list: whom it waits for, how risky it is, and who asks.
+var inboxFilters = []string{"who", "risk", "agent"}
+
+// narrow gives those of a list that the filters of the address select, and notes the chips by which people set them.
+func (l *waiting) narrow(v reader, all []approval.Approval, q url.Values) []approval.Approval {
+	l.Filter = url.Values{}
+	for _, name := range inboxFilters {
+		if value := q.Get(name); value != "" {
+			l.Filter.Set(name, value)
+		}
+	}
+	value := map[string]func(a approval.Approval) string{
+		"who": func(a approval.Approval) string {
+			if core.WaitsFor(a, v.session.Voter(), v.people) {
+				return "me"
+			}
+			return ""
+		},
+		"risk":  func(a approval.Approval) string { return a.Assessment.RiskClass.String() },
+		"agent": card.Asker,
+	}
+	for _, name := range inboxFilters {
+		if group := chipsOf(l.query(), name, all, value[name]); len(group) > 0 {
+			l.Chips = append(l.Chips, group)
+		}
+	}
+	return slices.DeleteFunc(all, func(a approval.Approval) bool {
+		for name := range l.Filter {
+			if value[name](a) != l.Filter.Get(name) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // of are the rows that wait for whoever looks, or those that wait for others alone.
@@ -82,6 +132,7 @@ func (p *inboxPages) pending(ctx context.Context, v reader, q url.Values) (l wai
 			break
 		}
 	}
+	all = l.narrow(v, all, q)
 	l.Mine, l.Total = v.byUrgency(all), len(all)
 	if l.Total > 0 {
 		l.Worst = worst(all).String()
@@ -103,7 +154,7 @@ func (p *inboxPages) pending(ctx context.Context, v reader, q url.Values) (l wai
 		l.Rows = append(l.Rows, r)
 	}
 	for i, a := range page {
-		if l.Rows[i].Whole {
+		if l.Rows[i].Held {
 			p.shown.note(v.session, a)
 		}
 	}
@@ -115,7 +166,7 @@ func (p *inboxPages) openRounds(ctx context.Context, v reader, search string) (o
 	items, _, err := p.list(ctx, v, core.Filter{Round: true, Limit: inboxRows})
 	for _, a := range items {
 		if round, open := people.OpenRound(a, v.people, v.now.UnixMilli()); open && speaksOf(a, search) {
-			out = append(out, roundRow{a.Code, card.Headline(a), round.Text(), v.at(round.ExpiresAtMs)})
+			out = append(out, roundRow{a.Code, card.Headline(a), round.Text(), v.left(round.ExpiresAtMs)})
 		}
 	}
 	return out, err

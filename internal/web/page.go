@@ -53,27 +53,24 @@ func statusOf(err error) int { return cmp.Or(statuses()[approval.CodeOf(err)], h
 
 // head is that of a page for a session.
 func (p page) head(s signin.Session, title string) head {
-	return head{Title: title, Session: s, Links: p.nav(s)}
-}
-
-// nav are the pages that the person of a session may open.
-func (p page) nav(s signin.Session) []link {
+	h := head{Title: title, Session: s}
 	if s.Person == "" {
-		return nil
+		return h
 	}
 	v := p.reader(s)
-	out := []link{{"/", "Inbox"}, {"/history", "History"}}
+	h.Zone, h.OwnZone = v.zoneName(), p.gate.Rules().People.Zone(s.Person) != nil
+	h.Links = []link{{"/", "Inbox"}, {"/history", "History"}}
 	if v.caller.MayDecide {
-		out = append(out, link{"/grants", "Grants"}, link{"/policy", "Policy"}, link{"/people", "People"},
-			link{"/numbers", "Numbers"})
+		h.Links = append(h.Links, link{"/grants", "Grants"})
+		h.Desk = append(h.Desk, link{"/policy", "Policy"}, link{"/people", "People"}, link{"/numbers", "Numbers"})
 	}
 	if v.caller.MayAudit && p.audited {
-		out = append(out, link{"/audit", "Audit"})
+		h.Desk = append(h.Desk, link{"/audit", "Audit"})
 	}
 	if v.operates() || v.caller.MayAudit {
-		out = append(out, link{"/health", "Health"})
+		h.Desk = append(h.Desk, link{"/health", "Health"})
 	}
-	return out
+	return h
 }
 
 // show answers with a page, whole or not at all.
@@ -109,16 +106,22 @@ func (p page) failed(out http.ResponseWriter, s signin.Session, err error) {
 
 // refuse answers with a page that says why there is nothing else to see.
 func (p page) refuse(out http.ResponseWriter, s signin.Session, err error) {
-	text, status, title := "The desk could not do this now; try again.", statusOf(err), "Not now"
-	if no, known := errors.AsType[*approval.Error](err); known {
-		text = no.Message
-	} else {
+	text, status, title := textOf(err), statusOf(err), "Not now"
+	if approval.CodeOf(err) == "" {
 		p.log.Error("a page could not be made", "reason", err)
 	}
 	if status == http.StatusNotFound {
 		title = "Nothing here"
 	}
 	p.show(out, status, sentencePage(p.head(s, title), text, "To the inbox"))
+}
+
+// textOf is what a person reads of a refusal.
+func textOf(err error) string {
+	if no, known := errors.AsType[*approval.Error](err); known {
+		return no.Message
+	}
+	return "The desk could not do this now; try again."
 }
 
 // notice answers a script with a sentence alone.

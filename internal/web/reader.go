@@ -42,12 +42,20 @@ func (p readers) reader(s signin.Session) reader {
 	return v
 }
 
+// zoneName is how a page names its zone.
+func (v reader) zoneName() string {
+	if v.zone == time.Local { // the desk's own, whose name the system need not know
+		return v.now.In(v.zone).Format("MST")
+	}
+	return v.zone.String()
+}
+
 // zoneOf is the one in which a person is told times.
 func (p readers) zoneOf(s signin.Session) *time.Location {
 	if zone := p.gate.Rules().People.Zone(s.Person); zone != nil {
 		return zone
 	}
-	return time.UTC
+	return time.Local
 }
 
 // at writes a time for the person, in their zone.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 	"sync"
 
@@ -67,7 +66,10 @@ func firstSince(ctx context.Context, log Entries, ms int64) (below, head int64, 
 }
 
 // moment is one line of what happened when.
-type moment struct{ At, What, By string }
+type moment struct {
+	At       stamp
+	What, By string
+}
 
 // momentOf says an entry of the log in words.
 func (v reader) momentOf(e approval.Event) moment {
@@ -81,17 +83,16 @@ func (v reader) momentOf(e approval.Event) moment {
 		To        string         `json:"to"`
 	}
 	_ = json.Unmarshal(e.Data, &facts)
-	m := moment{At: v.at(e.AtMs), What: cmp.Or(eventTexts()[e.Type], string(e.Type))}
+	m := moment{At: v.clock(e.AtMs), What: cmp.Or(eventTexts()[e.Type], string(e.Type))}
 	switch {
 	case facts.Vote != nil && facts.Vote.Voter != nil:
-		m.By = people.People([]string{facts.Vote.Voter.Name()}) + " by " + facts.Vote.Voter.Channel
-		m.What += ": " + strings.Join(slices.DeleteFunc([]string{string(facts.Vote.Decision),
-			strings.Join(facts.Vote.ReasonCodes, " ")}, empty), ", ")
+		m.By = people.People([]string{facts.Vote.Voter.Name()}) + ", by " + facts.Vote.Voter.Channel
+		m.What = "voted to " + cmp.Or(voteTexts()[facts.Vote.Decision], string(facts.Vote.Decision), string(facts.Vote.Verdict))
 	case facts.By != "":
 		m.By = people.People([]string{facts.By})
 	case e.Type == approval.EventResolved:
 		m.By = people.People(facts.DecidedBy)
-		m.What += ": " + facts.Decision
+		m.What = cmp.Or(decidedTexts()[approval.Decision(facts.Decision)], m.What)
 	case len(facts.Asked) > 0:
 		m.By = strings.Join(facts.Asked, ", ")
 	}
@@ -102,17 +103,29 @@ func (v reader) momentOf(e approval.Event) moment {
 	return m
 }
 
-func empty(s string) bool { return s == "" }
+var voteTexts = sync.OnceValue(func() map[approval.Decision]string {
+	return map[approval.Decision]string{
+		approval.AllowOnce: "allow once", approval.AllowSession: "allow for the session", approval.AllowAlways: "allow always",
+		approval.Deny: "deny", approval.Retry: "run it once more",
+	}
+})
+
+var decidedTexts = sync.OnceValue(func() map[approval.Decision]string {
+	return map[approval.Decision]string{
+		approval.AllowOnce: "allowed once", approval.AllowSession: "allowed for the session", approval.AllowAlways: "allowed always",
+		approval.Deny: "denied", approval.Retry: "allowed once more",
+	}
+})
 
 var eventTexts = sync.OnceValue(func() map[approval.EventType]string {
 	return map[approval.EventType]string{
-		approval.EventRequested: "asked", approval.EventVote: "voted", approval.EventResolved: "settled", approval.EventExpired: "expired",
+		approval.EventRequested: "asked", approval.EventVote: "voted", approval.EventResolved: "decided", approval.EventExpired: "expired",
 		approval.EventWithdrawn: "withdrawn", approval.EventRevoked: "taken back", approval.EventResult: "result reported",
-		approval.EventReminded: "reminded", approval.EventEscalated: "escalated", approval.EventClaimed: "claimed by its asker",
+		approval.EventReminded: "reminded", approval.EventEscalated: "escalated", approval.EventClaimed: "claimed by the agent",
 		approval.EventJoined: "an identical call joined", approval.EventReason: "reason added", approval.EventRefused: "attempt refused",
-		approval.EventUnreached: "nobody could be asked", approval.EventFallback: "further chats were asked",
-		approval.EventGranted: "a grant or cool-down was left", approval.EventRejudged: "judged again, since the rules changed",
+		approval.EventUnreached: "no approver could be reached", approval.EventFallback: "further chats were asked",
+		approval.EventGranted: "grant or cool-down made", approval.EventRejudged: "judged again, since the rules changed",
 		approval.EventRetry: "may run once more", approval.EventFailOpen: "a key that fails open was used",
-		approval.EventDrilled: "the drill is over", approval.EventUngranted: "what it left was ended",
+		approval.EventDrilled: "the drill is over", approval.EventUngranted: "its grant or cool-down was ended",
 	}
 })

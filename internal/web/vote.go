@@ -24,6 +24,7 @@ func (p *votePages) routes() []route {
 	return []route{
 		{pattern: "POST /a/{code}/vote", serve: p.vote},
 		{pattern: "POST /a/{code}/again", serve: p.again},
+		{pattern: "POST /a/{code}/revoke", serve: p.takeBack},
 	}
 }
 
@@ -31,7 +32,8 @@ func (p *votePages) routes() []route {
 // became of it.
 func (p *votePages) vote(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	r.Body = http.MaxBytesReader(out, r.Body, maxFields)
-	confirmed := r.PostFormValue("confirm")
+	confirmed := cmp.Or(r.PostFormValue("confirm"), r.PostFormValue("confirmAnswer"))
+	chosen := cmp.Or(r.PostFormValue("answer"), r.PostFormValue("confirmAnswer"))
 	code, d := r.PathValue("code"), approval.Decision(cmp.Or(confirmed, r.PostFormValue("decision")))
 	v := p.reader(s)
 	count := castVote(p.ballots.voteOn)
@@ -41,13 +43,24 @@ func (p *votePages) vote(out http.ResponseWriter, r *http.Request, s signin.Sess
 	if d == approval.Retry {
 		count = p.ballots.retryOn(r.PostFormValue("withoutResult") != "", confirmed != "", r.PostFormValue("after"))
 	}
-	a, err := count(r.Context(), s, code, d, r.PostFormValue("reason"), r.PostFormValue("note"))
+	note := r.PostFormValue("note")
+	if chosen != "" {
+		d = approval.AllowOnce
+		var err error
+		if note, err = p.answer(r, v, code, chosen); err != nil {
+			p.notCounted(out, r, v, code, err)
+			return
+		}
+	}
+	a, err := count(r.Context(), s, code, d, r.PostFormValue("reason"), note)
 	if err != nil {
 		p.notCounted(out, r, v, code, err)
 		return
 	}
 	if r.Header.Get("HX-Request") != "" {
-		p.notice(out, http.StatusOK, a.Code+": "+card.VotedText(a, s.Voter(), d, v.people, time.Now().UnixMilli()))
+		v.now = time.Now()
+		text := a.Code + ": " + card.VotedText(a, s.Voter(), d, v.people, v.now.UnixMilli())
+		p.show(out, http.StatusOK, votedNotice(text, a.Code, v.mayTakeBack(a), v.left(a.ClaimUntilMs)))
 		return
 	}
 	back := "/a/" + a.Code
@@ -55,6 +68,40 @@ func (p *votePages) vote(out http.ResponseWriter, r *http.Request, s signin.Sess
 		back = "/"
 	}
 	http.Redirect(out, r, back+"?"+url.Values{"voted": {a.Code}, "as": {string(d)}}.Encode(), http.StatusSeeOther)
+}
+
+// answer is the note that says which option of a question was chosen, by its number on the page.
+func (p *votePages) answer(r *http.Request, v reader, code, number string) (string, error) {
+	a, err := p.find(r.Context(), v, code)
+	if err != nil {
+		return "", err
+	}
+	c, err := p.gate.Card(r.Context(), a)
+	if err != nil {
+		return "", err
+	}
+	n := card.OptionNumber(number)
+	if n < 1 || n > len(c.Answers) {
+		return "", approval.Refuse(approval.CodeMalformed, "%s has no answer of that number: load the page again.", a.Code)
+	}
+	return card.AnswerNote(c.Answers, n), nil
+}
+
+// takeBack takes an allow back that nothing has claimed. The page that it leads to says what became of it.
+func (p *votePages) takeBack(out http.ResponseWriter, r *http.Request, s signin.Session) {
+	v := p.reader(s)
+	a, err := p.find(r.Context(), v, r.PathValue("code"))
+	if err == nil {
+		a, err = p.gate.Revoke(r.Context(), v.caller, a.Code, "")
+	}
+	switch {
+	case err != nil:
+		p.notCounted(out, r, v, r.PathValue("code"), err)
+	case r.Header.Get("HX-Request") != "":
+		p.notice(out, http.StatusOK, a.Code+": "+takenBackText)
+	default:
+		http.Redirect(out, r, "/a/"+a.Code+"?"+url.Values{"voted": {a.Code}, "as": {takenBack}}.Encode(), http.StatusSeeOther)
+	}
 }
 
 // again ends the cool-down that a deny of the approval left. The page that it leads to says what became of it.

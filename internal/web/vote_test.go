@@ -13,6 +13,7 @@ import (
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 )
 
 // A person reads the call on its page, and allows it: the vote is theirs.
@@ -293,4 +294,83 @@ func TestVote_AskAgain(t *testing.T) {
 	require.NotContains(t, page, "Allow again now")
 	require.Equal(t, http.StatusSeeOther, d.asks("alice", http.MethodPost, again, url.Values{}).Code, "a second time nothing happens")
 	require.Equal(t, approval.Pending, d.run("make it").Status)
+}
+
+// An allow is taken back on the page by who may decide, while nothing has claimed it.
+func TestVote_TakeBack(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	a := d.ask("exec", `{"command":"make it"}`, func(c *approval.Call) { c.Requester = &approval.Requester{Person: "carol"} })
+	back := "/a/" + a.Code + "/revoke"
+	require.NotContains(t, d.sees("bob", "/a/"+a.Code), back)
+	d.votes("bob", a.Code, approval.AllowOnce)
+	require.Contains(t, d.sees("alice", "/a/"+a.Code), back)
+	require.NotContains(t, d.sees("carol", "/a/"+a.Code), back, "who asked withdraws by the API")
+	require.Equal(t, http.StatusForbidden, d.asks("carol", http.MethodPost, back, url.Values{}).Code)
+	require.Equal(t, http.StatusNotFound, d.asks("dave", http.MethodPost, back, url.Values{}).Code)
+	out := d.asks("alice", http.MethodPost, back, url.Values{})
+	require.Equal(t, http.StatusSeeOther, out.Code, out.Body.String())
+	page := d.sees("alice", out.Header().Get("Location"))
+	require.Contains(t, page, "Taken back. It will not run.")
+	require.NotContains(t, page, back)
+	require.Equal(t, "person:alice", d.get(a).RevokedBy)
+
+	b := d.run("make other")
+	d.sees("bob", "/a/"+b.Code)
+	d.votes("bob", b.Code, approval.AllowOnce)
+	_, err := d.gate.Claim(t.Context(), deployer, b.ID, core.ClaimInput{})
+	require.NoError(t, err)
+	require.NotContains(t, d.sees("bob", "/a/"+b.Code), "Take back")
+	require.Equal(t, http.StatusConflict, d.asks("bob", http.MethodPost, "/a/"+b.Code+"/revoke", url.Values{}).Code)
+}
+
+// The options of a question are buttons: each allows it once, with that answer as its note.
+func TestVote_Answers(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	a := d.ask(card.QuestionTool, `{"questions":[{"question":"Which colour?","header":"Colour","multiSelect":false,`+
+		`"options":[{"label":"Green","description":""},{"label":"Blue","description":""}]}]}`)
+	page := d.sees("bob", "/a/"+a.Code)
+	require.Contains(t, page, `name="answer" value="2">Blue</button>`)
+	require.Equal(t, http.StatusBadRequest, d.asks("bob", http.MethodPost, "/a/"+a.Code+"/vote", url.Values{"answer": {"3"}}).Code)
+	require.Empty(t, d.get(a).Votes)
+	out := d.asks("bob", http.MethodPost, "/a/"+a.Code+"/vote", url.Values{"answer": {"2"}})
+	require.Equal(t, http.StatusSeeOther, out.Code, out.Body.String())
+	require.Equal(t, "Blue", d.get(a).Votes[0].Note)
+	require.Equal(t, approval.AllowOnce, d.get(a).Decision)
+}
+
+// Of a row that can be allowed all that would run is in it; nothing else can be allowed from the list.
+func TestInbox_ARowThatHoldsTheCall(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	whole := d.ask("exec", `{"command":"make it","workdir":"/srv/app"}`)
+	for _, params := range []string{
+		`{"command":"make it\nmake that"}`, `{"command":"make ` + strings.Repeat("x", maxHeld) + `"}`, `{"command":"make \u202e it"}`,
+	} {
+		d.ask("exec", params)
+	}
+	page := d.sees("bob", "/")
+	require.Equal(t, 2, strings.Count(page, `value="allow-once"`), "an escaped sign is shown as it is")
+	_, row, _ := strings.Cut(page, `id="row-`+whole.Code)
+	row, _, _ = strings.Cut(row, "</li>")
+	require.Contains(t, row, "<code>make it</code> in <code>/srv/app</code>")
+	require.Contains(t, row, `value="allow-once"`)
+}
+
+// Chips narrow the list, by the address; the tab counts what is shown.
+func TestInbox_Chips(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	grave, mild := d.run("terraform destroy -auto-approve"), d.run("make it")
+	mine := d.ask("exec", `{"command":"make mine"}`, func(c *approval.Call) { c.Requester = &approval.Requester{Person: "bob"} })
+	page := d.sees("bob", "/")
+	require.Contains(t, page, `href="?risk=R4"`)
+	require.Contains(t, page, `href="?who=me"`)
+	page = d.sees("bob", "/?risk=R3&who=me")
+	require.Contains(t, page, mild.Code)
+	require.NotContains(t, page, "row-"+grave.Code)
+	require.NotContains(t, page, "row-"+mine.Code)
+	require.Contains(t, page, `href="?who=me" aria-current="true"`, "a second click takes it away")
+	require.Contains(t, d.sees("bob", "/?risk=R1"), "Nothing that is waiting matches.")
 }

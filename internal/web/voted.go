@@ -10,8 +10,13 @@ import (
 	"approvalbot/internal/people"
 )
 
-// askedAgain is no decision: the cool-down was to end.
-const askedAgain = "again"
+// These are no decisions: the cool-down was to end, and an allow was taken back.
+const (
+	askedAgain = "again"
+	takenBack  = "revoked"
+)
+
+const takenBackText = "Taken back. It will not run."
 
 // voted says what a person's vote did, after the page that gave it has sent them on. What
 // it says comes from the approval alone: an address can claim anything.
@@ -25,6 +30,9 @@ func (p readers) voted(ctx context.Context, v reader, code string, d approval.De
 	}
 	if d == askedAgain && a.Final() {
 		return a.Code + ": " + core.AskAgainText(a)
+	}
+	if d == takenBack && a.RevokedAtMs != 0 {
+		return a.Code + ": " + takenBackText
 	}
 	given := a.Votes
 	if round, open := people.OpenRound(a, v.people, v.now.UnixMilli()); open {

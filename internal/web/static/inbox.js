@@ -10,6 +10,46 @@
   // The row that was moved to is the one that has the focus, or has it inside.
   const current = () => document.activeElement?.closest?.("[data-row]") ?? null;
 
+  // Beside the list there is the page of the row that is open, if the window has room.
+  const detail = document.getElementById("detail");
+  const room = matchMedia("(min-width: 1100px)");
+  const beside = () => Boolean(detail) && room.matches;
+  const codeOf = (row) => row.id.slice("row-".length);
+  const approval = () => document.getElementById("approval");
+  const shown = () => approval()?.querySelector("[data-code]")?.dataset.code ?? "";
+  let wanted = "", soon = 0;
+
+  function load(row) {
+    wanted = codeOf(row);
+    for (const r of rows()) r.toggleAttribute("data-open", r === row);
+    clearTimeout(soon);
+    if (shown() === wanted) return;
+    soon = setTimeout(async () => {
+      detail.hidden = false;
+      await htmx.ajax("GET", row.dataset.href, { source: detail, target: detail, swap: "innerHTML" }).catch(() => {});
+      detail.scrollTop = 0;
+      if (approval()) calm(approval());
+    }, 60);
+  }
+
+  // First of what waits is open from the start.
+  function begin() {
+    if (!beside()) {
+      if (detail) detail.hidden = true;
+      return;
+    }
+    detail.hidden = false;
+    const row = rows().find((r) => codeOf(r) === wanted) ?? rows()[0];
+    if (row) load(row);
+    else if (!detail.firstChild) detail.hidden = true;
+  }
+  room.addEventListener("change", begin);
+
+  function open(row) {
+    if (beside()) load(row);
+    else location.assign(row.dataset.href);
+  }
+
   function move(by) {
     const all = rows();
     if (!all.length) return;
@@ -17,17 +57,29 @@
     const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + by, 0), all.length - 1)];
     next.focus({ preventScroll: true });
     next.scrollIntoView({ block: "nearest" });
+    if (beside()) load(next);
   }
 
-  // press clicks the row's button for a key; where it has none, and one is meant to be
-  // found by reading all of it, the row is opened.
+  // press clicks the button for a key: that of the row, else that of the page of it. Where a yes is
+  // to be found by reading all of the call, the row is opened.
   function press(key) {
-    const all = rows();
-    const row = current() ?? (all.length === 1 ? all[0] : null);
-    const button = row?.querySelector(`[data-key="${key}"]`);
+    const all = rows(), inside = detail?.contains(document.activeElement);
+    const row = current() ?? (inside ? all.find((r) => codeOf(r) === shown()) : all.length === 1 ? all[0] : null);
+    const read = approval() && (inside || !all.length || (row && codeOf(row) === shown()));
+    const own = row?.querySelector(`[data-key="${key}"]`);
+    const cut = key === "a" && own && !own.checkVisibility(); // on a narrow page the row need not hold the whole call
+    const button = (cut ? null : own) ?? (read ? approval().querySelector(`[data-key="${key}"]`) : null);
     if (button) button.click();
-    else if (row?.dataset.href && key === "a") location.assign(row.dataset.href);
+    else if (row && key === "a") open(row);
   }
+
+  document.addEventListener("click", (e) => {
+    const row = e.target.closest?.("[data-row] h3 a")?.closest("[data-row]");
+    if (!row || !beside() || e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
+    e.preventDefault();
+    row.focus({ preventScroll: true });
+    load(row);
+  });
 
   function help() {
     if (keys && !keys.open) keys.showModal();
@@ -40,17 +92,11 @@
       case "j": move(1); break;
       case "k": move(-1); break;
       case "a": case "d": press(e.key); break;
-      case "/": {
-        const search = document.querySelector("[data-search]");
-        if (!search) return;
-        search.focus();
-        break;
-      }
       case "?": help(); break;
       case "Enter": {
         const row = e.target.matches?.("[data-row][data-href]") ? e.target : null;
         if (!row) return;
-        location.assign(row.dataset.href);
+        open(row);
         break;
       }
       default: return;
@@ -85,32 +131,57 @@
   });
 
   // A click that is under way, or a second press of a key, was not meant for what has only
-  // just come to stand there: for a moment after the rows have changed nothing is allowed.
+  // just come to stand there: for a moment after the rows, or what is open, have changed nothing is allowed.
   const rest = 800; // milliseconds, as in the dialog
-  const standing = () => rows().map((r) => r.id).join();
-  let order = standing(), timer = 0;
-  function settle() {
-    if (order === standing()) return;
-    order = standing();
-    clearTimeout(timer);
-    live.toggleAttribute("data-settling", true);
-    timer = setTimeout(() => live.toggleAttribute("data-settling", false), rest);
+  const timers = new WeakMap();
+  function calm(part) {
+    clearTimeout(timers.get(part));
+    part.toggleAttribute("data-settling", true);
+    timers.set(part, setTimeout(() => part.toggleAttribute("data-settling", false), rest));
   }
-  live?.addEventListener("htmx:sse:after:message", settle);
+  const standing = () => rows().map((r) => r.id).join();
+  const offered = () => [...(approval()?.querySelectorAll("[data-code], button") ?? [])].map((b) => b.dataset.code ?? b.value).join();
+  let order = standing(), offers = offered();
+  function settle() {
+    if (order !== standing()) calm(live);
+    if (offers !== offered() && approval()) calm(approval());
+    order = standing();
+    offers = offered();
+  }
+  document.addEventListener("htmx:sse:after:message", settle, true); // before all else that hears of it
   document.addEventListener("click", (e) => {
-    if (!live?.hasAttribute("data-settling") || !e.target.closest?.("[data-row] :is(.allow, .wider)")) return;
+    const button = e.target.closest?.(".allow, .wider, .answer");
+    const part = button?.closest("[data-row]") ? live : button?.closest("#approval");
+    if (!part?.hasAttribute("data-settling")) return;
     e.preventDefault();
     e.stopImmediatePropagation();
     const notice = document.getElementById("notice");
     if (notice) notice.textContent = "What stands there has just changed: look again.";
   }, true);
 
-  // After a row was decided the next one is at hand.
-  let before = -1;
-  live?.addEventListener("htmx:sse:before:message", () => { before = rows().indexOf(current()); });
+  // What asks a second time has just come to stand there too.
+  document.addEventListener("toggle", (e) => {
+    if (!e.target.matches?.("details.confirm") || !e.target.open) return;
+    calm(approval());
+    e.target.querySelector("button")?.focus({ preventScroll: true });
+  }, true);
+
+  // After a row was decided the next one is at hand, and open. Whoever types goes on.
+  let before = null;
+  live?.addEventListener("htmx:sse:before:message", () => {
+    const all = rows(), inside = detail?.contains(document.activeElement) && !document.activeElement.matches("input");
+    const at = all.findIndex((r) => r === current() || (inside && codeOf(r) === shown()));
+    before = at < 0 ? null : { at, code: codeOf(all[at]), mine: "mine" in all[at].dataset };
+  });
   live?.addEventListener("htmx:sse:after:message", () => {
     const all = rows();
-    if (before < 0 || current() || !all.length) return;
-    all[Math.min(before, all.length - 1)].focus({ preventScroll: true });
+    for (const r of all) r.toggleAttribute("data-open", beside() && codeOf(r) === wanted);
+    const still = before && all.find((r) => codeOf(r) === before.code);
+    if (before && all.length && !(still && (!before.mine || "mine" in still.dataset))) {
+      const next = all[Math.min(before.at, all.length - 1)];
+      next.focus({ preventScroll: true });
+      if (beside()) load(next);
+    } else if (beside() && !shown() && all.length) begin();
   });
+  if (document.getElementById("rows")) begin();
 })();
