@@ -98,8 +98,11 @@ golden: ## rewrite golden files from what the code does now; read the diff
 costs: ## measure what calls and a start cost, and write it into internal/costs/costs.tsv; read the diff
 	$(GO) test ./internal/costs -count=1 -update
 
-pictures: ## the README's pictures of cards, drawn by Chromium from what the bot sends; INTO=folder: of 24 kinds of call as well
+pictures: ## the README's pictures, drawn by Chromium; INTO=FOLDER: of 24 kinds of call as well, and of every page at 360 and 1280 pixels
 	$(GO) run ./internal/pictures docs/pictures $(INTO)
+ifneq ($(INTO),)
+	APPROVALBOT_REQUIRE_CHROMIUM=1 APPROVALBOT_PICTURES='$(abspath $(INTO))' $(GO) test ./internal/web -run Browser_EveryPage -count=1
+endif
 
 clean:
 	rm -rf bin dist

@@ -99,8 +99,11 @@ func (d *Daemon) health(ctx context.Context) []core.Diagnostic {
 	if last, drilled, err := d.Gate.Drills().LastDrill(ctx); err == nil && drilled && len(last.Missing) > 0 {
 		out = append(out, core.Warn("drill", fmt.Sprintf("%d chats got no card", len(last.Missing)), "run approvalbot drill"))
 	}
-	return append(out, core.OK("waiting", fmt.Sprintf("%d requests wait, %d records are in the log", s.Pending,
-		s.LogHead)))
+	waiting := fmt.Sprintf("%d requests wait", s.Pending)
+	if s.Pending == 1 {
+		waiting = "1 request waits"
+	}
+	return append(out, core.OK("waiting", waiting), core.OK("log", fmt.Sprintf("%d records", s.LogHead)))
 }
 
 // found is a diagnostic of what is either well or not.

@@ -282,7 +282,7 @@ func (out *approvalView) votes(a approval.Approval, v reader) {
 		o := voteView{Who: display.Safe(string(x.Approver)), Said: verdicts[x.Verdict],
 			Reason: display.Safe(x.Reason), At: v.ago(x.DecidedAtMs)}
 		if x.Voter != nil {
-			o.Who, o.How = people.People([]string{x.Voter.Name()}), x.Voter.Channel
+			o.Who, o.How = v.who(x.Voter.Name()), x.Voter.Channel
 		}
 		if x.Verdict == approval.Approve && x.Decision != "" {
 			o.Said = "yes, " + cmp.Or(voteTexts()[x.Decision], string(x.Decision))

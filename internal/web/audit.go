@@ -23,21 +23,25 @@ const auditRows = 100
 
 // recordView is one record of the log.
 type recordView struct {
-	Seq                     int64
-	At, Type, Owner, Detail string
-	By                      string
-	Hash                    string
-	Data                    string
+	moment
+	Seq         int64
+	Type, Owner string
+	Hash, Data  string
+}
+
+// recordDay are the records of one day.
+type recordDay struct {
+	Name string
+	Rows []recordView
 }
 
 type auditView struct {
-	Rows   []recordView
+	Days   []recordDay
 	Head   int64
 	Hash   string
 	Keys   []string
 	Older  string // address of the page before in time; empty: there is none
 	Report *api.AuditReport
-	Busy   bool
 }
 
 // auditPages show the log, and have it checked.
@@ -91,9 +95,12 @@ func (p *auditPages) showLog(out http.ResponseWriter, r *http.Request, v reader,
 	a := auditView{Head: head, Hash: hash, Keys: p.audit.Keys(), Report: report}
 	for i := len(all) - 1; i >= 0; i-- {
 		if e := all[i]; e.Seq < below {
-			m := v.momentOf(e.Event)
-			a.Rows = append(a.Rows, recordView{Seq: e.Seq, At: v.at(e.AtMs), Type: string(e.Type), Owner: safe(e.Owner),
-				Detail: m.What, By: m.By, Hash: e.Hash, Data: safe(string(e.Data))})
+			if day := v.day(e.AtMs); len(a.Days) == 0 || a.Days[len(a.Days)-1].Name != day {
+				a.Days = append(a.Days, recordDay{Name: day})
+			}
+			last := &a.Days[len(a.Days)-1]
+			last.Rows = append(last.Rows, recordView{moment: v.momentOf(e.Event), Seq: e.Seq, Type: string(e.Type),
+				Owner: safe(e.Owner), Hash: e.Hash, Data: safe(string(e.Data))})
 		}
 	}
 	if len(all) > 0 && all[0].Seq > 1 && after > 0 {

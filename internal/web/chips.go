@@ -72,3 +72,11 @@ func chipOf(q url.Values, name, value string, n int) chip {
 	c.Path = "?" + next.Encode()
 	return c
 }
+
+// uncounted are chips of a list that is not all that there is, without how often each is on it.
+func uncounted(all []chip) []chip {
+	for i := range all {
+		all[i].Count = 0
+	}
+	return all
+}

@@ -98,9 +98,7 @@ func openDesk(t testing.TB, storeURL string) *desk {
 		Rights: func(person string) Rights { return Rights{Audit: person == "alice"} },
 		Audit:  &Audit{Entries: d.store, Keys: signer.Keys, Verify: signer.Verify},
 		Policy: func(context.Context) (api.Policy, error) {
-			return api.Policy{Enabled: true, Mode: "adaptive", Classes: []api.ClassPolicy{{RiskClass: "R4",
-				Outcome: "ask", MinApprovals: 2,
-				People: []string{"alice", "bob"}, Reachable: true}}}, nil
+			return effectivePolicy, nil
 		},
 		Receipt: signer.Receipt,
 		OnDisk:  func(context.Context) OnDisk { return OnDisk{Looser: []string{"R3 asks one"}} },
@@ -128,6 +126,16 @@ func openDesk(t testing.TB, storeURL string) *desk {
 	t.Cleanup(d.stop)
 	return d
 }
+
+// effectivePolicy is what the desk says of itself.
+var effectivePolicy = api.Policy{Enabled: true, Mode: "adaptive", PolicyHash: "33ff0795a499", SelfApproval: "block", TimeoutMs: 900_000,
+	MaxTimeoutMs: 3_600_000, Exec: api.ExecPolicy{Security: "allowlist", Ask: "on-miss", AskFallback: "deny"},
+	Routing: api.RoutingPolicy{Mode: "targets", Targets: []string{"telegram:-1001"}}, Classes: []api.ClassPolicy{
+		{RiskClass: "R0", Outcome: "allow", Reachable: true}, {RiskClass: "R1", Outcome: "allow", Reachable: true},
+		{RiskClass: "R2", Outcome: "allow", Reachable: true},
+		{RiskClass: "R3", Outcome: "ask", MinApprovals: 1, People: []string{"alice", "bob", "erin"}, Reachable: true},
+		{RiskClass: "R4", Outcome: "ask", MinApprovals: 2, RequiresHuman: true, People: []string{"alice", "bob", "erin"}, Reachable: true},
+	}}
 
 func (d *desk) signedIn(r *http.Request) (signin.Session, bool) {
 	c, err := r.Cookie("person")

@@ -2,21 +2,21 @@ package web
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
-	"approvalbot/internal/card"
-	"approvalbot/internal/people"
 	"approvalbot/internal/signin"
 )
 
 // grantView is a grant or a cool-down.
 type grantView struct {
-	ID, Kind, What, Tool, Owner, Agent, Session, By, Since, Until, Risk string
-	Used                                                                string // when a call last ran by it
-	Times                                                               int
+	ID, Kind, What, Tool, Owner, Agent, Session, By, Risk string
+	Since, Until, Used                                    stamp // Used: when a call last ran by it
+	Times                                                 int
+	Class                                                 approval.RiskClass
 }
 
 // holder is whose calls it is about.
@@ -31,10 +31,18 @@ func (g grantView) holder() string {
 	return text
 }
 
+// used is how often calls ran by it.
+func (g grantView) used() string {
+	if g.Times == 1 {
+		return "used once, "
+	}
+	return "used " + strconv.Itoa(g.Times) + " times, last "
+}
+
 var grantTexts = sync.OnceValue(func() map[approval.GrantKind]string {
 	return map[approval.GrantKind]string{
-		approval.SessionGrant: "allowed for a session", approval.AlwaysGrant: "allowed always", approval.PatternGrant: "pattern",
-		approval.CoolDown: "refused for a while",
+		approval.SessionGrant: "Allowed for a session", approval.AlwaysGrant: "Allowed always", approval.PatternGrant: "Allowed by a pattern",
+		approval.CoolDown: "Refused for a while",
 	}
 })
 
@@ -67,19 +75,14 @@ func (p *grantPages) grants(out http.ResponseWriter, r *http.Request, s signin.S
 	}
 	var rows []grantView
 	for _, g := range list {
-		until := "until it is ended"
-		if g.ExpiresAtMs != 0 {
-			until = card.UntilText(g.ExpiresAtMs, v.zone, v.now.UnixMilli())
-		}
 		what := g.Summary
 		if len(g.Pattern) > 0 {
 			what = strings.Join(g.Pattern, " ")
 		}
 		u := used["grant:"+g.ID]
 		rows = append(rows, grantView{ID: g.ID, Kind: grantTexts()[g.Kind], What: safe(what), Tool: safe(g.ToolName),
-			Owner: safe(g.Owner), Agent: safe(g.AgentID), Session: safe(g.SessionKey), By: people.People(g.By),
-			Since: v.at(g.CreatedAtMs),
-			Until: until, Risk: g.MaxClass.String(), Used: v.at(u.last), Times: u.times})
+			Owner: safe(g.Owner), Agent: safe(g.AgentID), Session: safe(g.SessionKey), By: v.who(g.By...), Class: g.MaxClass,
+			Since: v.ago(g.CreatedAtMs), Until: v.left(g.ExpiresAtMs), Risk: g.MaxClass.String(), Used: v.ago(u.last), Times: u.times})
 	}
 	notice := map[string]string{"1": "The grant is ended."}[r.URL.Query().Get("ended")]
 	p.show(out, http.StatusOK, grantsPage(p.head(s, "Grants"), rows, notice))

@@ -1,8 +1,10 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"slices"
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
@@ -32,7 +34,8 @@ func (p *healthPages) health(out http.ResponseWriter, r *http.Request, s signin.
 	if p.check != nil {
 		found = p.check(r.Context())
 	}
-	bad := 0
+	bad, weight := 0, map[core.Level]int{core.LevelFail: 0, core.LevelWarn: 1, core.LevelOK: 2}
+	slices.SortStableFunc(found, func(x, y core.Diagnostic) int { return cmp.Compare(weight[x.Level], weight[y.Level]) })
 	for i, d := range found {
 		found[i].Text, found[i].Fix, found[i].What = safe(d.Text), safe(d.Fix), safe(d.What)
 		if d.Level != core.LevelOK {

@@ -22,10 +22,10 @@ const (
 	exportRows  = 5000 // of a file
 )
 
-// entry is one request in a list of what was.
+// entry is one request in a file of what was.
 type entry struct {
 	Code     string   `json:"code"`
-	At       string   `json:"at"` // of the page: in the reader's zone; of a file: RFC 3339
+	At       string   `json:"at"` // RFC 3339
 	Owner    string   `json:"owner"`
 	Agent    string   `json:"agentId"`
 	Session  string   `json:"sessionKey"`
@@ -39,16 +39,34 @@ type entry struct {
 	Ended    string   `json:"endedAt"`
 }
 
+// historyRow is one request in the page's list.
+type historyRow struct {
+	Code, Agent, Tool, Summary, Ending string
+	Risk                               approval.RiskClass
+	Bad                                bool
+	At                                 stamp
+}
+
+// historyDay are the requests of one day.
+type historyDay struct {
+	Name string
+	Rows []historyRow
+}
+
 // historyView is what the page shows.
 type historyView struct {
-	Filter  url.Values
-	Rows    []entry
-	Next    string // address of the next page; empty: there is none
-	CSV     string
-	JSON    string
-	Some    bool // a filter is set
-	Choices []string
+	Filter url.Values
+	Chips  [][]chip
+	Days   []historyDay
+	Next   string // address of the next page; empty: there is none
+	CSV    string
+	JSON   string
+	Some   bool // a filter is set
+	More   bool // one that has no chip is
 }
+
+// historyFilters are what an address may say.
+var historyFilters = []string{"q", "status", "risk", "agent", "tool", "owner", "session", "from", "to"}
 
 // historyPages are the page of what was, and files of it.
 type historyPages struct {
@@ -72,26 +90,65 @@ func (p *historyPages) history(out http.ResponseWriter, r *http.Request, s signi
 		p.refuse(out, s, err)
 		return
 	}
-	h := historyView{Filter: q, CSV: with(q, "format", "csv"), JSON: with(q, "format", "json"),
-		Choices: []string{"pending", "approved", "denied", "expired", "withdrawn"}}
-	for _, name := range []string{"q", "status", "risk", "tool", "agent", "owner", "session", "from", "to"} {
+	switch format {
+	case "csv":
+		file(out, "text/csv; charset=utf-8", "approvals.csv")
+		_ = writeCSV(out, entries(all))
+	case "json":
+		file(out, "application/json", "approvals.json")
+		_ = json.NewEncoder(out).Encode(map[string]any{"items": entries(all), "nextCursor": next})
+	default:
+		p.show(out, http.StatusOK, historyPage(p.head(s, "History"), historyOf(v, q, all, next)))
+	}
+}
+
+// historyOf is the page of these requests.
+func historyOf(v reader, q url.Values, all []approval.Approval, next string) historyView {
+	h := historyView{Filter: q, CSV: with(q, "format", "csv"), JSON: with(q, "format", "json")}
+	for _, name := range historyFilters {
 		h.Some = h.Some || q.Get(name) != ""
 	}
+	h.More = q.Get("owner")+q.Get("session")+q.Get("to") != ""
+	h.chips(v, q, all)
 	for _, a := range all {
-		h.Rows = append(h.Rows, entryOf(a, v, format != ""))
+		if day := v.day(a.CreatedAtMs); len(h.Days) == 0 || h.Days[len(h.Days)-1].Name != day {
+			h.Days = append(h.Days, historyDay{Name: day})
+		}
+		last := &h.Days[len(h.Days)-1]
+		last.Rows = append(last.Rows, historyRow{Code: a.Code, Agent: card.Asker(a), Tool: safe(a.ToolName), Summary: a.Summary,
+			Ending: cmp.Or(card.Ending(a), "pending"), Risk: a.Assessment.RiskClass, At: v.clock(a.CreatedAtMs),
+			Bad: a.Status == approval.Denied || a.RevokedAtMs != 0 || a.Failed()})
 	}
 	if next != "" {
 		h.Next = with(q, "cursor", next)
 	}
-	switch format {
-	case "csv":
-		file(out, "text/csv; charset=utf-8", "approvals.csv")
-		_ = writeCSV(out, h.Rows)
-	case "json":
-		file(out, "application/json", "approvals.json")
-		_ = json.NewEncoder(out).Encode(map[string]any{"items": append([]entry{}, h.Rows...), "nextCursor": next})
-	default:
-		p.show(out, http.StatusOK, historyPage(p.head(s, "History"), h))
+	return h
+}
+
+// chips offer each status and risk, the last days, and the agents and tools that the page has.
+func (h *historyView) chips(v reader, q url.Values, all []approval.Approval) {
+	var statuses, risks, since []chip
+	for _, status := range []approval.Status{approval.Pending, approval.Approved, approval.Denied, approval.Expired, approval.Withdrawn} {
+		statuses = append(statuses, chipOf(q, "status", string(status), 0))
+	}
+	for class := approval.R4; class >= approval.R0; class-- {
+		risks = append(risks, chipOf(q, "risk", class.String(), 0))
+	}
+	for _, span := range []struct {
+		days int
+		text string
+	}{{0, "today"}, {6, "7 days"}, {29, "30 days"}} {
+		c := chipOf(q, "from", v.now.In(v.zone).AddDate(0, 0, -span.days).Format(time.DateOnly), 0)
+		c.Text = span.text
+		since = append(since, c)
+	}
+	h.Chips = [][]chip{statuses, risks, since}
+	agents := chipsOf(q, "agent", all, func(a approval.Approval) string { return a.AgentID })
+	tools := chipsOf(q, "tool", all, func(a approval.Approval) string { return a.ToolName })
+	for _, group := range [][]chip{agents, tools} {
+		if len(group) > 0 {
+			h.Chips = append(h.Chips, uncounted(group))
+		}
 	}
 }
 
@@ -112,21 +169,23 @@ func with(q url.Values, name, value string) string {
 	return "?" + next.Encode()
 }
 
-func entryOf(a approval.Approval, v reader, forFile bool) entry {
-	at := v.at
-	if forFile {
-		at = func(ms int64) string {
-			if ms == 0 {
-				return ""
-			}
-			return time.UnixMilli(ms).UTC().Format(time.RFC3339)
+// entries are requests as a file has them.
+func entries(all []approval.Approval) []entry {
+	at := func(ms int64) string {
+		if ms == 0 {
+			return ""
 		}
+		return time.UnixMilli(ms).UTC().Format(time.RFC3339)
 	}
-	return entry{Code: a.Code, At: at(a.CreatedAtMs), Owner: safe(a.Owner), Agent: safe(a.AgentID),
-		Session: safe(a.SessionKey),
-		Tool:    safe(a.ToolName), Summary: a.Summary, Risk: a.Assessment.RiskClass.String(), Status: string(a.Status),
-		Decision: string(a.Decision), By: append([]string{}, a.DecidedBy...), Ending: cmp.Or(card.Ending(a), "waits"),
-		Ended: at(a.ResolvedAtMs)}
+	out := make([]entry, 0, len(all))
+	for _, a := range all {
+		out = append(out, entry{Code: a.Code, At: at(a.CreatedAtMs), Owner: safe(a.Owner), Agent: safe(a.AgentID),
+			Session: safe(a.SessionKey),
+			Tool:    safe(a.ToolName), Summary: a.Summary, Risk: a.Assessment.RiskClass.String(), Status: string(a.Status),
+			Decision: string(a.Decision), By: append([]string{}, a.DecidedBy...), Ending: cmp.Or(card.Ending(a), "waits"),
+			Ended: at(a.ResolvedAtMs)})
+	}
+	return out
 }
 
 // writeCSV writes a list as CSV (RFC 4180). A cell that a spreadsheet would take for a

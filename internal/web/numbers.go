@@ -3,10 +3,13 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"approvalbot/core"
+	"approvalbot/internal/approval"
 	"approvalbot/internal/card"
 	"approvalbot/internal/signin"
 )
@@ -14,30 +17,28 @@ import (
 // numbersView is how it went.
 type numbersView struct {
 	core.Stats
+	Ended   int // asks that have ended
 	Days    int
 	Choices []int
 	Charts  []chart
 }
 
+// chart answers one question.
 type chart struct {
 	Title string
 	Bars  []bar
+	More  int // values that have no bar
 }
 
-// bar is one row of a chart. Sizes are in units of the drawing, which is 320 wide.
+// bar is one row of a chart.
 type bar struct {
 	Name, Text string
-	Y, Width   int
+	Path       string // of the requests that it counts; empty: there is no such list
+	Width      int    // of 100
 }
 
-const (
-	barHeight = 22
-	barRoom   = 220
-	barsMost  = 12
-)
-
-// chartHeight is how high a chart of so many rows is.
-func chartHeight(bars []bar) int { return max(1, len(bars)) * barHeight }
+// barsMost is how many values a chart has: more is a table, and nobody reads it.
+const barsMost = 8
 
 // numberPages say how it went.
 type numberPages struct {
@@ -71,49 +72,83 @@ func (p *numberPages) numbers(out http.ResponseWriter, r *http.Request, s signin
 		p.refuse(out, s, err)
 		return
 	}
-	data := numbersView{Stats: n, Days: days, Choices: []int{1, 7, 30, 90}, Charts: []chart{
-		{"How they ended", countBars(n.ByStatus)}, {"By agent", numberBars(n.ByAgent)},
-		{"By tool", numberBars(n.ByTool)}, {"Reasons", countBars(n.ReasonCodes)}}}
-	p.show(out, http.StatusOK, numbersPage(p.head(s, "Numbers"), data))
-}
-
-func countBars(all []core.NameCount) (out []bar) {
-	most := 1
-	for i, c := range all[:min(len(all), barsMost)] {
-		most = max(most, c.Count)
-		out = append(out, bar{Name: safe(c.Name), Text: strconv.Itoa(c.Count), Y: i * barHeight,
-			Width: barRoom * c.Count / most})
-	}
-	return out
-}
-
-func numberBars(all []core.Numbers) (out []bar) {
-	most := 1
-	for i, n := range all[:min(len(all), barsMost)] {
-		most = max(most, n.Calls)
-		name := safe(n.Name)
-		if name == "" {
-			name = "no agent"
+	d := numbersView{Stats: n, Days: days, Choices: []int{1, 7, 30, 90}, Charts: []chart{
+		countChart("How did they end?", n.ByStatus, func(name string) (string, string) { return name, "/history?status=" + url.QueryEscape(name) }),
+		numberChart("Which agents ask?", n.ByAgent, "agent"),
+		numberChart("For which tools?", n.ByTool, "tool"),
+		countChart("Why are people asked?", n.ReasonCodes, func(code string) (string, string) { return reasonWords(code), "" }),
+	}}
+	d.Ended = n.All.Asked
+	for _, c := range n.ByStatus {
+		if c.Name == string(approval.Pending) {
+			d.Ended -= c.Count
 		}
-		out = append(out, bar{Name: name, Y: i * barHeight, Width: barRoom * n.Calls / most,
-			Text: fmt.Sprintf("%d calls, %s of 100 asked", n.Calls, short(n.AskedPer100))})
 	}
-	return out
+	for i := range d.Approvers {
+		d.Approvers[i].Name = safe(d.Approvers[i].Name)
+	}
+	p.show(out, http.StatusOK, numbersPage(p.head(s, "Numbers"), d))
 }
 
-// short is a number without needless digits.
-func short(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+// reasonWords is the code of a reason as words: "curl-to-shell" is "curl to shell".
+func reasonWords(code string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(code, "rule:"), "-", " ")
+}
 
-// daysText is a number of days in words.
-func daysText(n int) string {
+func countChart(title string, all []core.NameCount, said func(name string) (text, path string)) chart {
+	c := chart{Title: title, More: max(0, len(all)-barsMost)}
+	most := 1
+	for _, n := range all[:min(len(all), barsMost)] {
+		most = max(most, n.Count)
+		text, path := said(n.Name)
+		c.Bars = append(c.Bars, bar{Name: safe(text), Text: digits(n.Count), Path: path, Width: 100 * n.Count / most})
+	}
+	return c
+}
+
+func numberChart(title string, all []core.Numbers, filter string) chart {
+	c := chart{Title: title, More: max(0, len(all)-barsMost)}
+	most := 1
+	for _, n := range all[:min(len(all), barsMost)] {
+		most = max(most, n.Calls)
+		b := bar{Name: "no agent", Width: 100 * n.Calls / most,
+			Text: counted(n.Calls, "call", "calls") + ", " + percent(n.Asked, n.Calls) + " asked"}
+		if n.Name != "" {
+			b.Name, b.Path = safe(n.Name), "/history?"+url.Values{filter: {n.Name}}.Encode()
+		}
+		c.Bars = append(c.Bars, b)
+	}
+	return c
+}
+
+// digits is a number of at most three: "12.3 k".
+func digits(n int) string {
+	switch {
+	case n < 1000:
+		return strconv.Itoa(n)
+	case n < 999_500:
+		return three(float64(n)/1000) + " k"
+	}
+	return three(float64(n)/1e6) + " M"
+}
+
+func three(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }
+
+// counted is a number of things: "1 call", "12 calls".
+func counted(n int, one, more string) string {
 	if n == 1 {
-		return "1 day"
+		return "1 " + one
 	}
-	return strconv.Itoa(n) + " days"
+	return digits(n) + " " + more
 }
 
-// percent is a share in words: "12.5 %".
-func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + " %" }
+// percent is a share in words: "83 %".
+func percent(n, of int) string {
+	if of == 0 {
+		return "–"
+	}
+	return strconv.Itoa((100*n+of/2)/of) + " %"
+}
 
 // took says a time that people took, with one digit where it is short.
 func took(ms int64) string {

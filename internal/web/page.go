@@ -95,7 +95,7 @@ func fragment(part templ.Component) ([]byte, error) {
 
 // say answers with a page of one sentence.
 func (p page) say(out http.ResponseWriter, status int, s signin.Session, title, sentence string) {
-	p.show(out, status, sentencePage(p.head(s, title), sentence, "To the first page"))
+	p.show(out, status, sentencePage(p.head(s, title), sentence, "To the inbox"))
 }
 
 // failed answers where the desk itself could not work.

@@ -13,10 +13,12 @@ import (
 
 // personView is one configured person.
 type personView struct {
-	Name, Accounts, Roles, Duty, Away, Zone string
-	Decides                                 bool
-	Waiting                                 int // requests that wait for them
-	Passkeys, Suspended                     int
+	Name, Accounts, Roles, Zone, StandIn string
+	OnDuty                               []string // by which rosters
+	Away                                 stamp    // until then
+	Decides                              bool
+	Waiting                              int // requests that wait for them
+	Passkeys, Suspended                  int
 }
 
 // rosterView is who is on duty by a roster.
@@ -62,18 +64,17 @@ func (p *peoplePages) open(out http.ResponseWriter, r *http.Request, s signin.Se
 	var rows []personView
 	for _, one := range v.people.Everybody() {
 		voter := signin.Session{Person: one.Name}.Voter()
-		o := personView{Name: safe(one.Name), Roles: strings.Join(one.Roles, ", "), Duty: strings.Join(on[one.Name], ", "),
+		o := personView{Name: safe(one.Name), Roles: strings.Join(one.Roles, ", "), OnDuty: on[one.Name],
 			Decides: v.people.MayDecide(v.people.Identify(voter)), Passkeys: passkeys[one.Name],
 			Suspended: suspended[one.Name]}
 		if a, away := v.people.Away(one.Name); away {
-			o.Away = "until " + v.at(a.UntilMs)
-			if a.To != "" {
-				o.Away += ", " + safe(a.To) + " stands in"
-			}
+			o.Away, o.StandIn = v.left(a.UntilMs), safe(a.To)
 		}
+		var accounts []string
 		for _, channel := range slices.Sorted(maps.Keys(one.Accounts)) {
-			o.Accounts += channel + " " + one.Accounts[channel] + " "
+			accounts = append(accounts, channel+" "+one.Accounts[channel])
 		}
+		o.Accounts = strings.Join(accounts, ", ")
 		if one.Zone != nil {
 			o.Zone = one.Zone.String()
 		}

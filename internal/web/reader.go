@@ -3,10 +3,12 @@ package web
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/display"
 	"approvalbot/internal/people"
 	"approvalbot/internal/signin"
 )
@@ -58,16 +60,20 @@ func (p readers) zoneOf(s signin.Session) *time.Location {
 	return time.Local
 }
 
-// at writes a time for the person, in their zone.
-func (v reader) at(ms int64) string {
-	if ms == 0 {
-		return ""
+// who names people: by their names in the configuration, where an account is somebody's there.
+func (v reader) who(names ...string) string {
+	known := make([]string, len(names))
+	for i, name := range names {
+		known[i] = name
+		channel, id, isAccount := strings.Cut(name, ":")
+		if !isAccount {
+			continue
+		}
+		if voter := v.people.Identify(approval.Voter{Channel: channel, UserID: id}); voter.Person != "" {
+			known[i] = "person:" + voter.Person
+		}
 	}
-	then := time.UnixMilli(ms).In(v.zone)
-	if v.now.Sub(then) < 20*time.Hour && then.Day() == v.now.In(v.zone).Day() {
-		return then.Format("15:04:05 MST")
-	}
-	return then.Format("2 Jan 2006 15:04 MST")
+	return display.Safe(people.People(known))
 }
 
 // operates reports whether the person sees everybody's approvals.

@@ -9,7 +9,6 @@ import (
 
 	"approvalbot/internal/approval"
 	"approvalbot/internal/display"
-	"approvalbot/internal/people"
 )
 
 // Entries are the audit log, oldest first.
@@ -69,6 +68,7 @@ func firstSince(ctx context.Context, log Entries, ms int64) (below, head int64, 
 type moment struct {
 	At       stamp
 	What, By string
+	Code     string // of the request that it is about; empty: it is about none
 }
 
 // momentOf says an entry of the log in words.
@@ -80,18 +80,18 @@ func (v reader) momentOf(e approval.Event) moment {
 		DecidedBy []string       `json:"decidedBy"`
 		Decision  string         `json:"decision"`
 		Asked     []string       `json:"asked"`
-		To        string         `json:"to"`
+		Code      string         `json:"code"`
 	}
 	_ = json.Unmarshal(e.Data, &facts)
-	m := moment{At: v.clock(e.AtMs), What: cmp.Or(eventTexts()[e.Type], string(e.Type))}
+	m := moment{At: v.clock(e.AtMs), Code: display.Safe(facts.Code), What: cmp.Or(eventTexts()[e.Type], string(e.Type))}
 	switch {
 	case facts.Vote != nil && facts.Vote.Voter != nil:
-		m.By = people.People([]string{facts.Vote.Voter.Name()}) + ", by " + facts.Vote.Voter.Channel
+		m.By = v.who(facts.Vote.Voter.Name()) + ", by " + facts.Vote.Voter.Channel
 		m.What = "voted to " + cmp.Or(voteTexts()[facts.Vote.Decision], string(facts.Vote.Decision), string(facts.Vote.Verdict))
 	case facts.By != "":
-		m.By = people.People([]string{facts.By})
+		m.By = v.who(facts.By)
 	case e.Type == approval.EventResolved:
-		m.By = people.People(facts.DecidedBy)
+		m.By = v.who(facts.DecidedBy...)
 		m.What = cmp.Or(decidedTexts()[approval.Decision(facts.Decision)], m.What)
 	case len(facts.Asked) > 0:
 		m.By = strings.Join(facts.Asked, ", ")

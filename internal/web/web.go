@@ -18,6 +18,7 @@ import (
 	"approvalbot/api"
 	"approvalbot/core"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/display"
 	"approvalbot/internal/signin"
 )
 
@@ -150,7 +151,8 @@ func (w *Web) Handlers() map[string]http.Handler {
 
 // NoSuchPage answers for a path that no route has.
 func (w *Web) NoSuchPage() http.Handler {
-	return w.guard.around(route{open: true, serve: func(out http.ResponseWriter, _ *http.Request, s signin.Session) {
-		w.say(out, http.StatusNotFound, s, "There is no such page", "Look whether the address is whole.")
+	return w.guard.around(route{open: true, serve: func(out http.ResponseWriter, r *http.Request, s signin.Session) {
+		path, _ := display.Clip(safe(r.URL.Path), 100)
+		w.say(out, http.StatusNotFound, s, "There is no such page", "The desk has nothing at "+path+". Look whether the address is whole.")
 	}})
 }
