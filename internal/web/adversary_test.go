@@ -2,14 +2,17 @@ package web
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/internal/approval"
+	"approvalbot/internal/card"
 	"approvalbot/internal/signin"
 )
 
@@ -47,17 +50,14 @@ func TestAdversary_N5_WordsOfAskers(t *testing.T) {
 	require.NotContains(t, out.Body.String(), "<script>alert")
 }
 
-// A JSON value can write as an escape what may not be seen; its tree flags it all the same.
-func TestAdversary_N5_EscapesInATree(t *testing.T) {
+// A JSON value can write as an escape what may not be seen; the table of values flags it all the same.
+func TestAdversary_N5_EscapesInATable(t *testing.T) {
 	t.Parallel()
-	n := tree(`{"a\u202e":["x\u202e"]}`)
-	require.NotNil(t, n)
-	require.NotContains(t, n.Nodes[0].Name, "\u202e")
-	for _, p := range n.Nodes[0].Nodes[0].Text {
-		require.NotContains(t, p.Text, "\u202e")
-	}
-	require.Nil(t, tree(strings.Repeat("[", 100)+"1"+strings.Repeat("]", 100)), "too deep for people")
-	require.Nil(t, tree(`{"a":1} {"b":2}`), "more than one value")
+	d := newDesk(t)
+	a := d.ask("frobnicate", `{"a\u202e":["x\u202e",{"b":"y\u202e"}]}`)
+	page := d.sees("alice", "/a/"+a.Code)
+	require.NotContains(t, page, "\u202e")
+	require.Equal(t, 2, strings.Count(page, `<span class="t-hidden">\u{202E}</span>`), page)
 }
 
 // The longest call that a desk takes is cut, with the whole as a file, and nothing is
@@ -80,7 +80,7 @@ func TestAdversary_N5_VeryMuch(t *testing.T) {
 	require.Equal(t, approval.CodePayloadTooLarge, approval.CodeOf(err))
 }
 
-// Whatever the colours, the pieces of a call are all of it, and nothing else.
+// Whatever the colours and marks, the pieces of a call are all of it, and nothing else.
 func TestColoursChangeNoText(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -88,17 +88,48 @@ func TestColoursChangeNoText(t *testing.T) {
 		`\u{202E}x\u{A}`, "  x  ",
 		"&&", "a&&b", "x=1 y", "+a\n-b\n@@ c\n--- d", "é ü 漢字 $(x)",
 	} {
-		for _, kind := range []string{"", "shell", "diff"} {
+		b := card.Block{}
+		for i, s := range strings.Split(text, "\n") {
+			half := len([]rune(s)) / 2
+			b.Lines = append(b.Lines, card.Line{No: i + 1, Pieces: []card.Piece{
+				{Text: string([]rune(s)[:half])}, {Text: string([]rune(s)[half:]), Marked: true},
+			}})
+		}
+		for _, tool := range []string{"exec", "frobnicate"} {
+			all, cut := parts(approval.Approval{Asked: approval.Asked{ToolName: tool}}, []card.Block{b})
+			require.False(t, cut)
 			var out []string
-			for _, l := range lines(kind, text) {
+			for _, l := range all[0].Stretches[0].Lines {
 				s := ""
 				for _, p := range l.Pieces {
 					s += p.Text
 				}
 				out = append(out, s)
 			}
-			require.Equal(t, text, strings.Join(out, "\n"), kind)
+			require.Equal(t, text, strings.Join(out, "\n"), tool)
 		}
+	}
+}
+
+// Of a change all lines are on the page; those that are far from what changes can be unfolded.
+func TestAChangeIsWholeOnItsPage(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	var old []string
+	for i := range 40 {
+		old = append(old, fmt.Sprintf("\ttimeout_%d: %d", i, 10*i))
+	}
+	fresh := slices.Clone(old)
+	fresh[20] = "\ttimeout_20: 999"
+	params, err := json.Marshal(map[string]string{"path": "/srv/app/values.yaml", "old_string": strings.Join(old, "\n"), "new_string": strings.Join(fresh, "\n")})
+	require.NoError(t, err)
+	page := d.sees("bob", "/a/"+d.ask("edit", string(params)).Code)
+	require.Contains(t, page, "<summary>17 unchanged lines</summary>")
+	require.Contains(t, page, `<b class="changed">200</b>`)
+	require.Contains(t, page, `<b class="changed">999</b>`)
+	require.NotContains(t, page, `\u{9}`)
+	for _, line := range append(old[:20:20], old[21:]...) {
+		require.Contains(t, page, line)
 	}
 }
 

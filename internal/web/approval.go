@@ -27,6 +27,7 @@ type approvalView struct {
 	Call         []part // the call, while it waits; after the end, while it is kept
 	Commands     approval.CommandList
 	File         string // where the whole call is as a file
+	Telling      []part // of a long call the lines that its reasons come from
 	Cut          bool   // the page has not all of it
 	Offers       []offer
 	Confirm      bool // an allow opens a confirmation in place; R4 offers no wider scope
@@ -35,7 +36,7 @@ type approvalView struct {
 	Deny         string // what the button against it says; empty: there is none
 	NotAllowed   string // why there is no allow
 	Asked, Ends  stamp
-	Reasons      []string        // what the risk comes from, the strongest first
+	Reasons      []card.Words    // what the risk comes from, the strongest first
 	First        string          // the call on one line
 	Long         bool            // the call would push what counts out of sight
 	TakeBack     bool            // it is allowed and nothing has claimed it, and the person may take it back
@@ -49,6 +50,24 @@ type approvalView struct {
 	Like         []likeView
 	Fingerprint  string
 	Unheard      string // what asked, if it does not hand notes to its model
+}
+
+// telling are the lines of a long call that its reasons come from, as its card has them at the top.
+func (p *approvalPages) telling(a approval.Approval, payload []card.Fact, v reader) []part {
+	short, _ := p.gate.Cards().Short(a, payload, v.zone)
+	marked := func(l card.Line) bool {
+		return slices.ContainsFunc(l.Pieces, func(p card.Piece) bool { return p.Marked })
+	}
+	if len(short.Call) == 0 || !slices.ContainsFunc(short.Call[0].Lines, marked) {
+		return nil
+	}
+	first := short.Call[0]
+	first.Lines = slices.DeleteFunc(slices.Clone(first.Lines), func(l card.Line) bool { return !marked(l) })
+	out, _ := parts(a, []card.Block{first})
+	for i := range out {
+		out[i].Numbered = true
+	}
+	return out
 }
 
 // bar reports whether the page has a bar with a decision to be taken.
@@ -145,15 +164,19 @@ func (p *approvalPages) view(ctx context.Context, v reader, code string) (out ap
 	}
 	c := p.gate.Cards().In(a, payload, v.zone)
 	out = approvalView{Card: c, Key: a.Key, Status: string(a.Status), Final: a.Final(), Fingerprint: a.Fingerprint, Unheard: card.Unheard(a),
-		Asked: v.ago(a.CreatedAtMs), Ends: v.left(a.ExpiresAtMs), Reasons: reasonsOf(a), First: card.Headline(a)}
+		Asked: v.ago(a.CreatedAtMs), Ends: v.left(a.ExpiresAtMs), Reasons: reasonsOf(a, c), First: card.Headline(a)}
 	out.Details = slices.DeleteFunc(out.Details, func(f card.Fact) bool { return f.Own && f.Name == "Fingerprint" }) // all of it is there
 	out.TakeBack, out.ClaimEnds = v.mayTakeBack(a), v.left(a.ClaimUntilMs)
-	shownHere := c.Payload
-	if a.Final() {
-		shownHere = payload
+	if a.Final() && len(payload) > 0 { // it is kept, and to be read before it runs again
+		var does card.Words
+		does, out.Card.Call, out.Place = card.Whole(a, payload)
+		out.Headline, out.Summary = append(card.Words{{Text: out.Headline.String() + " "}}, does...), ""
 	}
-	out.Call, out.Cut = parts(a, shownHere)
-	out.Long = longCall(out.Call)
+	out.Call, out.Cut = parts(a, out.Card.Call)
+	if out.Long = longCall(out.Call); out.Long && !a.Final() {
+		out.Telling = p.telling(a, payload, v)
+	}
+	out.Headline = headlineOf(out.Card)
 	if len(payload) > 0 {
 		out.File = pathOf(a.Code, "call")
 		if a.ToolName == "exec" {
@@ -163,6 +186,9 @@ func (p *approvalPages) view(ctx context.Context, v reader, code string) (out ap
 	whole := len(payload) > 0 && !out.Cut
 	seen := whole || len(payload) > 0 && p.shown.to(v.session, a)
 	offers, deny := v.buttons(a, c, seen)
+	if len(c.Answers) > 0 { // an answer is for this once, and so is none
+		offers = slices.DeleteFunc(slices.Clone(offers), func(d approval.Decision) bool { return d != approval.AllowOnce })
+	}
 	out.Deny, out.Offers = deny, offersOf(offers, c.Wider)
 	out.ConfirmRetry = core.ConfirmsTwice(a)
 	out.Confirm = out.ConfirmRetry && len(offers) > 0
@@ -198,12 +224,16 @@ func (p *approvalPages) view(ctx context.Context, v reader, code string) (out ap
 func classWords(class approval.RiskClass) string { return class.String() + " " + class.Text() }
 
 // reasonsOf are what the risk comes from, the strongest first.
-func reasonsOf(a approval.Approval) []string {
-	_, all, some := strings.Cut(card.RiskText(a), ": ")
-	if !some {
-		return nil
+func reasonsOf(a approval.Approval, c card.Card) (out []card.Words) {
+	if len(c.Reasons) > 0 {
+		return c.Reasons
 	}
-	return strings.Split(all, "; ")
+	if _, all, some := strings.Cut(card.RiskText(a), ": "); some {
+		for reason := range strings.SplitSeq(all, "; ") {
+			out = append(out, card.Words{{Text: reason}})
+		}
+	}
+	return out
 }
 
 // Limits of a call that a phone shows together with what counts.
@@ -216,10 +246,16 @@ const (
 func longCall(all []part) bool {
 	lines, text := 0, 0
 	for _, p := range all {
-		lines += len(p.Lines)
-		for _, l := range p.Lines {
-			for _, piece := range l.Pieces {
-				text += len(piece.Text)
+		lines += len(p.Rows)
+		for _, s := range p.Stretches {
+			if s.Folded != "" {
+				continue
+			}
+			lines += len(s.Lines)
+			for _, l := range s.Lines {
+				for _, piece := range l.Pieces {
+					text += len(piece.Text)
+				}
 			}
 		}
 	}

@@ -523,7 +523,21 @@ func (d *desk) furnish() map[string]string {
 			c.Justification, c.ActionSummary, c.SessionKey = evil, evil, "s"+evil
 		})
 	diff := d.ask("edit",
-		`{"path":"/srv/app/config.yaml","old_string":"listen: 127.0.0.1\nport: 80\n","new_string":"listen: 0.0.0.0\nport: 80\n"}`)
+		`{"path":"/srv/app/config.yaml","old_string":"\tlisten: 127.0.0.1\n\tport: 80\n`+strings.Repeat(`\tmore: x\n`, 20)+
+			`","new_string":"\tlisten: 0.0.0.0\n\tport: 80\n`+strings.Repeat(`\tmore: x\n`, 20)+`"}`)
+	var script strings.Builder
+	script.WriteString("#!/bin/bash\nset -euo pipefail\n")
+	for i := range 60 {
+		fmt.Fprintf(&script, "aws s3 cp dist/part-%d.tgz s3://releases/part-%d.tgz\n", i, i)
+	}
+	script.WriteString("rm -rf /var/lib/releases\n")
+	lines, err := json.Marshal(map[string]string{"command": script.String(), "workdir": "/srv/infra"})
+	require.NoError(d.t, err)
+	release := d.ask("exec", string(lines), func(c *approval.Call) { c.Justification = "release" })
+	nested := d.ask("mcp__jira__create_issue", `{"notify":true,"fields":{"project":{"key":"OPS"},"summary":"Disk is full on db-3",
+		"labels":["disk","urgent"],"budget":{"amount":"249.90","currency":"EUR"}}}`)
+	question := d.ask("AskUserQuestion", `{"questions":[{"question":"Which colour shall the button have?","header":"Colour","multiSelect":false,
+		"options":[{"label":"Green","description":"as the others"},{"label":"Blue","description":""}]}]}`)
 	long := d.ask("write", `{"path":"x","content":"`+strings.Repeat("W", 200_000)+`"}`)
 	for i := range 4 {
 		d.run("make target-" + fmt.Sprint(i))
@@ -537,6 +551,7 @@ func (d *desk) furnish() map[string]string {
 	d.votes("bob", denied.Code, approval.Deny)
 	return map[string]string{
 		"inbox": "/", "shell": "/a/" + shell.Code, "evil": "/a/" + bad.Code, "diff": "/a/" + diff.Code,
+		"script": "/a/" + release.Code, "values": "/a/" + nested.Code, "question": "/a/" + question.Code,
 		"long":  "/a/" + long.Code,
 		"ended": "/a/" + ended.Code, "denied": "/a/" + denied.Code, "history": "/history?status=pending", "grants": "/grants",
 		"policy": "/policy", "people": "/people", "numbers": "/numbers", "audit": "/audit", "health": "/health",

@@ -1,11 +1,10 @@
 package web
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"io"
+	"fmt"
+	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"approvalbot/internal/approval"
@@ -21,89 +20,203 @@ const (
 	headOnPage = 1500
 )
 
-// part is one fact of a call as a page shows it.
+// part is a block of a call as a page shows it.
 type part struct {
-	Name  string
-	Own   bool // the desk's own word
-	Block bool // it stands without its name
-	Lines []line
-	Tree  *node // of a value that is JSON with something in it
-	Cut   int   // so many characters are not on the page
+	Name      string // empty: it is what the call is about, or a table of small values
+	Lang      string
+	Own       bool // the desk's own word
+	Stretches []stretch
+	Rows      []tableRow
+	Numbered  bool // its lines have numbers that are worth showing
+	Cut       int  // so many characters are not on the page
 }
 
-// line is one line of a text: what sets it off as a whole, and its pieces.
+// stretch is a number of lines that follow each other.
+type stretch struct {
+	Folded string // lines that have not changed, far from any that has: how many there are, and the page folds them; empty: they are open
+	Lines  []line
+}
+
+// line is one line of a text: what sets it off as a whole, its number, and its pieces.
 type line struct {
 	Class  string // "add", "del", "head" of a change; empty: none
+	No     string
 	Pieces []piece
 }
 
 // piece is a stretch of text of one kind. The kinds are names of the stylesheet.
-type piece struct{ Class, Text string }
+type piece struct {
+	Class, Text string
+	Marked      bool // a reason comes from it
+	Changed     bool // of a line that goes or comes: the other one has other words here
+}
 
-// parts are the facts of a call for the page: whole, or where they are too long for it the
+// tableRow is a value by its name.
+type tableRow struct {
+	Name   string
+	Value  []piece
+	Marked bool // a reason comes from it
+}
+
+// parts are the blocks of a call for the page: whole, or where they are too long for it the
 // beginning of each.
-func parts(a approval.Approval, facts []card.Fact) (out []part, cut bool) {
-	total := 0
-	for _, f := range facts {
-		total += len(f.Name) + len(f.Value)
-	}
+func parts(a approval.Approval, blocks []card.Block) (out []part, cut bool) {
 	room := maxOnPage
-	if cut = total > maxOnPage; cut {
+	if cut = sizeOf(blocks) > maxOnPage; cut {
 		room = headOnPage
 	}
-	for _, f := range facts {
-		text, less := display.Clip(f.Value, room)
-		p := part{Name: f.Label(a.ToolName), Own: f.Own, Block: f.Block, Lines: lines(kindOf(a, f), text)}
-		if p.Name, _ = display.Clip(p.Name, room); less {
-			p.Cut = utf8.RuneCountInString(f.Value) - utf8.RuneCountInString(text)
-		} else {
-			p.Tree = tree(text)
+	for i, b := range blocks {
+		p := part{Lang: b.Lang, Own: b.Own, Numbered: b.Numbers() != nil || b.Kind == card.Code && len(b.Lines) > shortLines}
+		if b.Name != "" {
+			p.Name, _ = display.Clip(card.Fact{Name: b.Name, Own: b.Own}.Label(a.ToolName), room)
 		}
+		left := room
+		for _, r := range b.Rows {
+			if left <= 0 {
+				p.Cut += utf8.RuneCountInString(r.Name + r.Value)
+				continue
+			}
+			p.Rows = append(p.Rows, tableRow{Name: p.take(r.Name, &left), Value: marked("", p.take(r.Value, &left)), Marked: r.Marked})
+		}
+		command := i == 0 && b.Name == "" && (a.ToolName == "exec" || a.Form == approval.FormCommand)
+		p.Stretches = p.stretches(b, &left, command || b.Lang == "sh")
 		out = append(out, p)
 	}
 	return out, cut
 }
 
-// kindOf says how the text of a fact is coloured.
-func kindOf(a approval.Approval, f card.Fact) string {
-	switch {
-	case f.Block && (a.Form == approval.FormPatch || f.Name == "change"):
-		return "diff"
-	case f.Block && (a.ToolName == "exec" || a.Form == approval.FormCommand), a.ToolName == "exec" && f.Name == "command":
-		return "shell"
+// take gives as much of a text as there is room for, and counts the rest.
+func (p *part) take(text string, left *int) string {
+	n := utf8.RuneCountInString(text)
+	if n <= *left {
+		*left -= n
+		return text
 	}
-	return ""
+	short, _ := display.Clip(text, max(*left, 1))
+	p.Cut += n - utf8.RuneCountInString(short)
+	*left = 0
+	return short
 }
 
-// lines colours a text. Whatever the colours, the pieces together are the text.
-func lines(kind, text string) (out []line) {
-	shell := shellReader{start: true}
-	for s := range strings.SplitSeq(text, "\n") {
-		l := line{}
-		switch {
-		case kind == "diff":
-			l.Class, l.Pieces = diffClass(s), marked("", s)
-		case kind == "shell":
-			l.Pieces = shell.read(s)
-		default:
-			l.Pieces = marked("", s)
+func sizeOf(blocks []card.Block) (n int) {
+	for _, b := range blocks {
+		n += len(b.Name)
+		for _, r := range b.Rows {
+			n += len(r.Name) + len(r.Value)
 		}
-		out = append(out, l)
+		for _, l := range b.Lines {
+			n += len(l.Text()) + 1
+		}
+	}
+	return n
+}
+
+// Unchanged lines that are further than nearChange from a change are folded, if there are at least mostFolded of them.
+const (
+	nearChange = 3
+	mostFolded = 6
+)
+
+// stretches are the lines of a block: coloured, and as far as there is room for them.
+func (p *part) stretches(b card.Block, left *int, command bool) (out []stretch) {
+	shell := shellReader{start: true}
+	far := farFromChange(b)
+	for i, l := range b.Lines {
+		if *left <= 0 {
+			p.Cut += utf8.RuneCountInString(l.Text()) + 1
+			continue
+		}
+		begins := i == 0 || far[i] != far[i-1]
+		if begins {
+			out = append(out, stretch{})
+		}
+		one := line{Class: classes()[l.Sign], Pieces: p.pieces(l, left, &shell, command)}
+		if l.No > 0 {
+			one.No = strconv.Itoa(l.No)
+		}
+		last := &out[len(out)-1]
+		if last.Lines = append(last.Lines, one); far[i] {
+			last.Folded = fmt.Sprintf("%d unchanged lines", len(last.Lines))
+		}
 	}
 	return out
 }
 
-func diffClass(s string) string {
-	switch {
-	case strings.HasPrefix(s, "+++"), strings.HasPrefix(s, "---"), strings.HasPrefix(s, "@@"), strings.HasPrefix(s, "***"):
-		return "head"
-	case strings.HasPrefix(s, "+"):
-		return "add"
-	case strings.HasPrefix(s, "-"):
-		return "del"
+// farFromChange says of each line whether it is to be folded.
+func farFromChange(b card.Block) []bool {
+	far := make([]bool, len(b.Lines))
+	if b.Kind != card.Diff {
+		return far
 	}
-	return ""
+	for i := range far {
+		far[i] = true
+	}
+	for i, l := range b.Lines {
+		if l.Sign != card.Same {
+			for j := max(0, i-nearChange); j <= min(len(far)-1, i+nearChange); j++ {
+				far[j] = false
+			}
+		}
+	}
+	for i := 0; i < len(far); i++ {
+		end := i
+		for end < len(far) && far[end] {
+			end++
+		}
+		if end-i < mostFolded {
+			for j := i; j < end; j++ {
+				far[j] = false
+			}
+		}
+		i = max(i, end-1)
+	}
+	return far
 }
+
+// pieces are those of a line, with its sign before them, coloured where it is a command line.
+func (p *part) pieces(l card.Line, left *int, shell *shellReader, command bool) (out []piece) {
+	if sign := signs()[l.Sign]; sign != "" {
+		out = append(out, piece{Text: sign})
+	}
+	if !command || len(l.Pieces) == 0 {
+		for _, x := range l.Pieces {
+			out = append(out, like(marked("", p.take(x.Text, left)), x)...)
+		}
+		return out
+	}
+	coloured := shell.read(p.take(l.Text(), left))
+	for _, x := range l.Pieces { // where a colour and a mark begin and end need not be the same
+		rest := len(x.Text)
+		for rest > 0 && len(coloured) > 0 {
+			c := coloured[0]
+			n := min(rest, len(c.Text))
+			out = append(out, like([]piece{{Class: c.Class, Text: c.Text[:n]}}, x)...)
+			if rest -= n; n == len(c.Text) {
+				coloured = coloured[1:]
+			} else {
+				coloured[0].Text = c.Text[n:]
+			}
+		}
+	}
+	return append(out, coloured...)
+}
+
+// like marks pieces as that one of the card is.
+func like(all []piece, as card.Piece) []piece {
+	for i := range all {
+		all[i].Marked, all[i].Changed = as.Marked, as.Changed
+	}
+	return all
+}
+
+var (
+	signs = sync.OnceValue(func() map[card.Sign]string {
+		return map[card.Sign]string{card.Gone: "- ", card.Come: "+ "}
+	})
+	classes = sync.OnceValue(func() map[card.Sign]string {
+		return map[card.Sign]string{card.Gone: "del", card.Come: "add", card.Head: "head", card.Folded: "said"}
+	})
+)
 
 // escapes are characters that would not be seen, as display writes them.
 var escapes = lazy.Pattern(`\\u\{[0-9A-Fa-f]+\}`)
@@ -113,12 +226,12 @@ func marked(class, s string) (out []piece) {
 	at := 0
 	for _, m := range escapes.FindAllStringIndex(s, -1) {
 		if m[0] > at {
-			out = append(out, piece{class, s[at:m[0]]})
+			out = append(out, piece{Class: class, Text: s[at:m[0]]})
 		}
-		out, at = append(out, piece{"hidden", s[m[0]:m[1]]}), m[1]
+		out, at = append(out, piece{Class: "hidden", Text: s[m[0]:m[1]]}), m[1]
 	}
 	if at < len(s) || len(out) == 0 {
-		out = append(out, piece{class, s[at:]})
+		out = append(out, piece{Class: class, Text: s[at:]})
 	}
 	return out
 }
@@ -172,74 +285,4 @@ func (r *shellReader) class(w string) string {
 		return "option"
 	}
 	return ""
-}
-
-// Limits of a tree of JSON; what is beyond them is shown as text alone.
-const (
-	maxDepth = 40
-	maxNodes = 2000
-)
-
-// node is one value of JSON.
-type node struct {
-	Name  string
-	Text  []piece // of a value without members
-	Nodes []node
-	Open  string // "{…}" or "[…]", with how many members; empty: it has none
-}
-
-var errTooMuch = errors.New("too deep or too long")
-
-// tree reads a value that is a JSON object or array; nil: it is none, or it is too much.
-func tree(text string) *node {
-	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
-		return nil
-	}
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
-	d.UseNumber()
-	left := maxNodes
-	n, err := readNode(d, "", 0, &left)
-	if _, more := d.Token(); err != nil || !errors.Is(more, io.EOF) || len(n.Nodes) == 0 {
-		return nil
-	}
-	return &n
-}
-
-func readNode(d *json.Decoder, name string, depth int, left *int) (n node, err error) {
-	if *left--; *left < 0 || depth > maxDepth {
-		return n, errTooMuch
-	}
-	n.Name = name
-	t, err := d.Token()
-	if err != nil {
-		return n, err
-	}
-	open, isOpen := t.(json.Delim)
-	if !isOpen {
-		text, err := json.Marshal(t)
-		if s, isText := t.(string); isText {
-			text = []byte(`"` + s + `"`)
-		}
-		n.Text = marked("value", display.Safe(string(text)))
-		return n, err
-	}
-	for d.More() {
-		key := ""
-		if open == '{' {
-			k, err := d.Token()
-			if err != nil {
-				return n, err
-			}
-			key, _ = k.(string)
-			key = display.Safe(key)
-		}
-		kid, err := readNode(d, key, depth+1, left)
-		if err != nil {
-			return n, err
-		}
-		n.Nodes = append(n.Nodes, kid)
-	}
-	n.Open = string(open)
-	_, err = d.Token()
-	return n, err
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -27,7 +28,7 @@ type row struct {
 	Asker  string
 	Call   card.Words // on one line
 	Held   bool       // that is all that would run
-	Reason string     // the strongest
+	Reason card.Words // the strongest
 	Flags  []string   // what its reader cannot see at once
 	Votes  string
 	Ends   stamp
@@ -62,7 +63,7 @@ func drawRow(ctx context.Context, gate *core.Gate, v reader, a approval.Approval
 	c, whole := gate.Cards().Short(a, payload, v.zone)
 	r := row{Code: a.Code, Risk: a.Assessment.RiskClass, Asker: card.Asker(a), Flags: c.State.Flags,
 		Votes: c.State.Votes, Ends: v.left(a.ExpiresAtMs), Mine: core.WaitsFor(a, v.session.Voter(), v.people)}
-	if reasons := reasonsOf(a); len(reasons) > 0 {
+	if reasons := reasonsOf(a, c); len(reasons) > 0 {
 		r.Reason = reasons[0]
 	}
 	r.Call, r.Held = oneLine(a, c)
@@ -72,34 +73,44 @@ func drawRow(ctx context.Context, gate *core.Gate, v reader, a approval.Approval
 	return r, nil
 }
 
+// headlineOf is who asks for what: the first of its words names the asker. How a chat takes the answer to
+// a question is not said on a page.
+func headlineOf(c card.Card) card.Words {
+	if len(c.Answers) > 0 {
+		return append(c.Headline[:1:1], card.Word{Text: "a question"})
+	}
+	return c.Headline
+}
+
 // oneLine says the call of a card on one line: what it does, and each part of it. held reports
 // whether nothing of the card's call is left out, or is shown otherwise than it is there.
 func oneLine(a approval.Approval, c card.Card) (line card.Words, held bool) {
-	does := slices.Clone(c.Headline[min(1, len(c.Headline)):])
-	if command := a.ToolName == "exec" || a.Form == approval.FormCommand; command && len(c.Payload) > 0 && c.Payload[0].Block {
-		does = nil // that it runs is said by what it runs
-	} else if len(does) > 0 {
-		does[0].Text = strings.TrimPrefix(does[0].Text, "to ")
+	headline := headlineOf(c)
+	all := slices.Clone(headline[min(1, len(headline)):])
+	if command := a.ToolName == "exec" || a.Form == approval.FormCommand; command && len(c.Call) > 0 && c.Call[0].Name == "" {
+		all = nil // that it runs is said by what it runs
+	} else if len(all) > 0 {
+		all[0].Text = strings.TrimPrefix(all[0].Text, "to ")
 	}
 	held = true
-	add := func(text string, theirs bool) { does = append(does, card.Word{Text: text, Theirs: theirs}) }
-	for _, f := range c.Payload {
-		if len(does) > 0 {
-			add(" ", false)
+	told := false
+	for _, b := range c.Call {
+		if told && len(b.Lines) > 0 { // one text tells enough
+			held = false
+			continue
 		}
-		if !f.Block {
-			add(f.Name, !f.Own)
-			add(" ", false)
+		words, whole := blockLine(b)
+		told = told || len(b.Lines) > 0
+		if len(all) > 0 {
+			all = append(all, card.Word{Text: " "})
 		}
-		add(f.Line(), true)
-		held = held && f.Line() == f.Value && f.Value != ""
+		all, held = append(all, words...), held && whole
 	}
 	if len(c.Place) > 0 {
-		add(" ", false)
-		does = append(does, c.Place...)
+		all = append(append(all, card.Word{Text: " "}), c.Place...)
 	}
 	room := maxLine
-	for _, w := range does {
+	for _, w := range all {
 		text, cut := display.Clip(w.Text, room)
 		if room -= card.CharCount(text); cut && text == "" {
 			held = false
@@ -108,6 +119,44 @@ func oneLine(a approval.Approval, c card.Card) (line card.Words, held bool) {
 		line, held = append(line, card.Word{Text: text, Theirs: w.Theirs}), held && !cut
 	}
 	return line, held && maxLine-room <= maxHeld
+}
+
+// blockLine says a block on one line, and reports whether that is all of it: of a text the line that a reason comes
+// from, else the first; of a change how much of it there is.
+func blockLine(b card.Block) (line card.Words, whole bool) {
+	if b.Kind == card.Diff {
+		gone, come := 0, 0
+		for _, l := range b.Lines {
+			switch l.Sign {
+			case card.Gone:
+				gone++
+			case card.Come:
+				come++
+			}
+		}
+		return card.Words{{Text: fmt.Sprintf("+%d −%d lines", come, gone)}}, false
+	}
+	if b.Name != "" {
+		line = append(line, card.Word{Text: b.Name, Theirs: !b.Own}, card.Word{Text: " "})
+	}
+	for i, r := range b.Rows {
+		if i > 0 {
+			line = append(line, card.Word{Text: " "})
+		}
+		line = append(line, card.Word{Text: r.Name, Theirs: !b.Own}, card.Word{Text: " "}, card.Word{Text: r.Value, Theirs: true})
+	}
+	if len(b.Lines) == 0 {
+		return line, b.Kind == card.Table && !slices.ContainsFunc(b.Rows, func(r card.Row) bool { return r.Value == "" })
+	}
+	at := max(0, slices.IndexFunc(b.Lines, func(l card.Line) bool {
+		return slices.ContainsFunc(l.Pieces, func(p card.Piece) bool { return p.Marked })
+	}))
+	text := b.Lines[at].Text()
+	line = append(line, card.Word{Text: display.OneLine(text), Theirs: true})
+	if len(b.Lines) > 1 || b.Cut != "" {
+		line = append(line, card.Word{Text: " …"})
+	}
+	return line, len(b.Lines) == 1 && display.OneLine(text) == text && b.Cut == ""
 }
 
 // byUrgency puts what waits for the person first: the riskiest, then what ends soonest.

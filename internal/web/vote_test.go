@@ -374,3 +374,17 @@ func TestInbox_Chips(t *testing.T) {
 	require.Contains(t, page, `href="?who=me" aria-current="true"`, "a second click takes it away")
 	require.Contains(t, d.sees("bob", "/?risk=R1"), "Nothing that is waiting matches.")
 }
+
+// Of a long call the page begins with how bad it could be and with the lines that make it so.
+func TestPage_RiskBeforeALongCall(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	a := d.run(strings.Repeat("aws s3 cp a s3://b/a\n", 60) + "rm -rf /var/lib/releases")
+	page := d.sees("bob", "/a/"+a.Code)
+	risk, telling, call := strings.Index(page, "R4 high impact"), strings.Index(page, `data-no="61"`), strings.Index(page, `class="call whole"`)
+	require.Positive(t, risk)
+	require.Less(t, risk, telling)
+	require.Less(t, telling, call)
+	short := d.sees("bob", "/a/"+d.run("make it").Code)
+	require.Less(t, strings.Index(short, `class="call whole"`), strings.Index(short, "R3 external change or irreversible"))
+}
