@@ -39,7 +39,6 @@ type approvalView struct {
 	Reasons      []card.Words    // what the risk comes from, the strongest first
 	First        string          // the call on one line
 	Long         bool            // the call would push what counts out of sight
-	TakeBack     bool            // it is allowed and nothing has claimed it, and the person may take it back
 	ClaimEnds    stamp           // until when it may be claimed
 	Retry        core.RetryOffer // one more run, which they could vote for here
 	RetryEnds    stamp
@@ -166,7 +165,7 @@ func (p *approvalPages) view(ctx context.Context, v reader, code string) (out ap
 	out = approvalView{Card: c, Key: a.Key, Status: string(a.Status), Final: a.Final(), Fingerprint: a.Fingerprint, Unheard: card.Unheard(a),
 		Asked: v.ago(a.CreatedAtMs), Ends: v.left(a.ExpiresAtMs), Reasons: reasonsOf(a, c), First: card.Headline(a)}
 	out.Details = slices.DeleteFunc(out.Details, func(f card.Fact) bool { return f.Own && f.Name == "Fingerprint" }) // all of it is there
-	out.TakeBack, out.ClaimEnds = v.mayTakeBack(a), v.left(a.ClaimUntilMs)
+	out.Card.TakeBack, out.ClaimEnds = v.mayTakeBack(a), v.left(a.ClaimUntilMs)
 	if a.Final() && len(payload) > 0 { // it is kept, and to be read before it runs again
 		var does card.Words
 		does, out.Card.Call, out.Place = card.Whole(a, payload)
@@ -262,10 +261,10 @@ func longCall(all []part) bool {
 	return lines > shortLines || text > shortText
 }
 
-// mayTakeBack reports whether the person may take the allow back: nothing has claimed it, and still can.
+// mayTakeBack reports whether the person may take the allow back, by the rule of chats: nothing has claimed it, and they
+// may deny it or asked for it.
 func (v reader) mayTakeBack(a approval.Approval) bool {
-	return v.caller.MayDecide && a.Status == approval.Approved && a.ClaimedAtMs == 0 && a.RevokedAtMs == 0 && !a.Drill() &&
-		v.now.UnixMilli() < a.ClaimUntilMs
+	return a.MayBeTakenBack(v.now.UnixMilli()) && people.Concerns(a, v.people.Identify(v.session.Voter()), v.people)
 }
 
 // payload is the whole call as people see it: none where it is gone, or not to be seen.

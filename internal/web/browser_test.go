@@ -91,7 +91,7 @@ func (p *tab) heard(ev any) {
 		}
 	case *log.EventEntryAdded:
 		refused := strings.Contains(e.Entry.Text, "ERR_CONNECTION_REFUSED")
-		if meant := refused || strings.HasSuffix(e.Entry.URL, "/a/ZZZZZZ"); !meant {
+		if meant := refused || strings.HasSuffix(e.Entry.URL, "/a/ZZZZZZ") || strings.HasSuffix(e.Entry.URL, "/no/such/page"); !meant {
 			p.trouble = append(p.trouble, e.Entry.Text)
 		}
 	case *runtime.EventExceptionThrown:
@@ -452,41 +452,116 @@ func TestBrowser(t *testing.T) {
 }
 
 // Pages fit a phone, are readable for everybody in light and dark, and inert whatever
-// stands in a call.
+// stands in a call. With APPROVALBOT_PICTURES=folder each is drawn there.
 func TestBrowser_EveryPage(t *testing.T) {
 	t.Parallel()
 	axe, err := os.ReadFile("testdata/axe.min.js")
 	require.NoError(t, err)
 	in := chromium(t)
-	d := newDesk(t)
-	pages := d.furnish()
-	d.address = d.serve("")
-	for _, scheme := range []string{"light", "dark"} {
-		for _, width := range []int64{360, 1280} {
-			p := d.open(in, "alice", "/", width)
-			_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-			require.NoError(t, err)
-			for name, path := range pages {
-				p.goTo(path)
-				where := fmt.Sprint(name, " ", scheme, " ", width)
-				if path == "/" && width >= 1100 { // what waits first is open beside the list
-					p.until("!!document.querySelector('#detail .card')")
-				}
-				require.Empty(t, p.wide(), where)
-				require.False(t, evaluate[bool](p, "!!globalThis.pwned || !!document.querySelector('b.evil, img, iframe')"), where)
-				p.clean()
-				if width == 360 { // what axe looks for is the same at any width
-					require.Empty(t, p.barriers(string(axe)), where)
-				}
-				if dir := os.Getenv("APPROVALBOT_PICTURES"); dir != "" {
-					png, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
-					require.NoError(t, err)
-					require.NoError(t, os.WriteFile(fmt.Sprintf("%s/%s-%s-%d.png", dir, name, scheme, width), png, 0o600))
+	d, empty := newDesk(t), newDesk(t)
+	all := []struct {
+		desk  *desk
+		pages map[string]string
+	}{{d, d.furnish()}, {empty, map[string]string{"empty-inbox": "/", "empty-history": "/history", "empty-grants": "/grants",
+		"empty-numbers": "/numbers", "empty-audit": "/audit"}}}
+	for _, one := range all {
+		one.desk.address = one.desk.serve("")
+		for _, scheme := range []string{"light", "dark"} {
+			for _, width := range []int64{360, 1280} {
+				p := one.desk.open(in, "alice", "/", width)
+				p.in(scheme)
+				for name, path := range one.pages {
+					p.goTo(path)
+					p.fits(name+" "+scheme, width)
+					if width == 360 { // what axe looks for is the same at any width
+						require.Empty(t, p.barriers(string(axe)), name+" "+scheme)
+					}
+					if dir := os.Getenv("APPROVALBOT_PICTURES"); dir != "" {
+						p.picture(fmt.Sprintf("%s/page-%s-%s-%d.png", dir, name, scheme, width))
+					}
 				}
 			}
 		}
 	}
+}
+
+// in has the page drawn in light or dark.
+func (p *tab) in(scheme string) {
+	p.t.Helper()
+	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	require.NoError(p.t, err)
+}
+
+// fits says that a page has nothing that sticks out, and that nothing of a call has become more than text.
+func (p *tab) fits(where string, width int64) {
+	p.t.Helper()
+	where += fmt.Sprint(" ", width)
+	if width >= 1100 { // what waits first is open beside the list
+		p.until("!document.querySelector('[data-mine]') || !!document.querySelector('#detail .card')")
+	}
+	require.Empty(p.t, p.wide(), where)
+	require.False(p.t, evaluate[bool](p, "!!globalThis.pwned || !!document.querySelector('b.evil, img, iframe')"), where)
+	p.clean()
+}
+
+func (p *tab) picture(file string) {
+	p.t.Helper()
+	png, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
+	require.NoError(p.t, err)
+	require.NoError(p.t, os.WriteFile(file, png, 0o600))
+}
+
+// The README's picture of the inbox, in APPROVALBOT_README_PICTURES; elsewhere the page is looked at alone.
+func TestBrowser_ReadmePicture(t *testing.T) {
+	t.Parallel()
+	in := chromium(t)
+	d := newDesk(t)
+	ask := func(tool, params, why string) approval.Approval {
+		return d.ask(tool, params, func(c *approval.Call) { c.Justification = why })
+	}
+	grave := ask("exec", `{"command":"kubectl --context prod delete namespace staging","workdir":"/srv/infra"}`, "it is stuck terminating")
+	d.sees("bob", "/a/"+grave.Code)
+	d.votes("bob", grave.Code, approval.AllowOnce)
+	ask("exec", `{"command":"git push origin main","workdir":"/srv/app"}`, "the review is done")
+	ask("edit", `{"path":"/srv/app/values.yaml","old_string":"\ttimeout: 30\n","new_string":"\ttimeout: 300\n"}`, "uploads time out")
+	ask("exec", `{"command":"npm publish --access public"}`, "release 2.4.1")
+	ask("mcp__stripe__create_refund", `{"charge":"ch_3N","amount":24990,"currency":"eur"}`, "the customer returned it")
+	ask("message", `{"action":"send","to":"#general","message":"v2.4.1 is out, see the notes."}`, "")
+	ask("exec", `{"command":"make deploy"}`, "")
+	d.address = d.serve("")
+	p := d.open(in, "alice", "/", 1280)
+	p.do(chromedp.EmulateViewport(1280, 640))
+	p.goTo("/")
+	p.live()
+	p.until(opened(grave.Code))
+	if dir := os.Getenv("APPROVALBOT_README_PICTURES"); dir != "" {
+		png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(dir+"/inbox.png", png, 0o644))
+	}
+	p.clean()
+}
+
+// Without a script the list leads to pages, and their forms decide, also what takes a second step.
+func TestBrowser_WithoutScript(t *testing.T) {
+	t.Parallel()
+	in := chromium(t)
+	d := newDesk(t)
+	a := d.run("terraform destroy -auto-approve")
+	d.address = d.serve("")
+	p := d.open(in, "bob", "/", 1280)
+	_, err := chromedp.Call(p.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	require.NoError(t, err)
+	p.goTo("/")
+	require.True(t, evaluate[bool](p, "document.getElementById('detail').hidden"))
+	p.do(chromedp.Click("#row-" + a.Code + " h3 a"))
+	p.until("location.pathname === '/a/" + a.Code + "'")
+	p.do(chromedp.Click("details.confirm > summary"), chromedp.Click("details.confirm button"))
+	p.until("document.getElementById('notice').textContent.includes('Counted (1 of 2 yes')")
+	require.Len(t, d.get(a).Votes, 1)
+	p.do(chromedp.Click(".menu > summary"), chromedp.Click(".menu a"))
+	p.until("location.pathname === '/policy'")
 }
 
 // wide are elements that stick out of the page to the right: it would scroll sideways.
@@ -555,7 +630,8 @@ func (d *desk) furnish() map[string]string {
 		"long":  "/a/" + long.Code,
 		"ended": "/a/" + ended.Code, "denied": "/a/" + denied.Code, "history": "/history?status=pending", "grants": "/grants",
 		"policy": "/policy", "people": "/people", "numbers": "/numbers", "audit": "/audit", "health": "/health",
-		"unknown": "/a/ZZZZZZ",
+		"unknown": "/a/ZZZZZZ", "missing": "/no/such/page", "me": "/me", "passkeys": "/me/passkeys", "notifications": "/me/push",
+		"sign": "/a/" + shell.Code + "/sign", "dialog": "/dialog/" + nested.Code,
 	}
 }
 

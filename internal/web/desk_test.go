@@ -114,6 +114,7 @@ func openDesk(t testing.TB, storeURL string) *desk {
 	for pattern, h := range d.web.Handlers() {
 		d.mux.Handle(pattern, h)
 	}
+	d.mux.Handle("/", d.web.NoSuchPage())
 	d.mux.HandleFunc("GET /.well-known/jwks.json", func(out http.ResponseWriter, _ *http.Request) {
 		_,
 			_ = out.Write(signer.JWKS())

@@ -123,7 +123,7 @@ func (p *dialogPages) showDialog(
 		p.noDialog(out, err)
 		return
 	}
-	d := newDialog(a, p.gate.Cards().Of(a, payload), payload, time.Now())
+	d := newDialog(a, p.gate.Cards().In(a, payload, p.zoneOf(s)), payload, time.Now())
 	d.Origins = strings.Join(p.origins, " ")
 	if d.Shown != "" {
 		p.shown.note(s, a)

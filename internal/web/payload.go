@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -66,6 +67,7 @@ func parts(a approval.Approval, blocks []card.Block) (out []part, cut bool) {
 		room = headOnPage
 	}
 	for i, b := range blocks {
+		plain := b.Kind == card.Code && len(b.Lines) == 1 && !slices.ContainsFunc(b.Lines[0].Pieces, func(p card.Piece) bool { return !p.Marked })
 		p := part{Lang: b.Lang, Own: b.Own, Numbered: b.Numbers() != nil || b.Kind == card.Code && len(b.Lines) > shortLines}
 		if b.Name != "" {
 			p.Name, _ = display.Clip(card.Fact{Name: b.Name, Own: b.Own}.Label(a.ToolName), room)
@@ -80,9 +82,22 @@ func parts(a approval.Approval, blocks []card.Block) (out []part, cut bool) {
 		}
 		command := i == 0 && b.Name == "" && (a.ToolName == "exec" || a.Form == approval.FormCommand)
 		p.Stretches = p.stretches(b, &left, command || b.Lang == "sh")
+		if plain && len(blocks) == 1 { // a mark on all that there is says nothing
+			p.unmark()
+		}
 		out = append(out, p)
 	}
 	return out, cut
+}
+
+func (p *part) unmark() {
+	for _, s := range p.Stretches {
+		for _, l := range s.Lines {
+			for i := range l.Pieces {
+				l.Pieces[i].Marked = false
+			}
+		}
+	}
 }
 
 // take gives as much of a text as there is room for, and counts the rest.

@@ -137,13 +137,13 @@ func blockLine(b card.Block) (line card.Words, whole bool) {
 		return card.Words{{Text: fmt.Sprintf("+%d −%d lines", come, gone)}}, false
 	}
 	if b.Name != "" {
-		line = append(line, card.Word{Text: b.Name, Theirs: !b.Own}, card.Word{Text: " "})
+		line = append(line, card.Word{Text: b.Name, Theirs: !b.Own}, card.Word{Text: ": "})
 	}
 	for i, r := range b.Rows {
 		if i > 0 {
-			line = append(line, card.Word{Text: " "})
+			line = append(line, card.Word{Text: " · "})
 		}
-		line = append(line, card.Word{Text: r.Name, Theirs: !b.Own}, card.Word{Text: " "}, card.Word{Text: r.Value, Theirs: true})
+		line = append(line, card.Word{Text: r.Name, Theirs: !b.Own}, card.Word{Text: ": "}, card.Word{Text: r.Value, Theirs: true})
 	}
 	if len(b.Lines) == 0 {
 		return line, b.Kind == card.Table && !slices.ContainsFunc(b.Rows, func(r card.Row) bool { return r.Value == "" })

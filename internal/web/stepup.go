@@ -58,7 +58,7 @@ func (p *stepUpPages) sign(out http.ResponseWriter, r *http.Request, s signin.Se
 		p.notThere(out, r, s, err)
 		return
 	}
-	v := signView{Code: a.Code, Card: p.gate.Cards().Of(a, payload),
+	v := signView{Code: a.Code, Card: p.gate.Cards().In(a, payload, p.zoneOf(s)),
 		Until: card.UntilText(a.ExpiresAtMs, p.zoneOf(s), time.Now().UnixMilli()),
 		Shown: core.ShownCall{Fingerprint: a.Fingerprint, PolicyHash: p.gate.PolicyHash()}}
 	if v.Retry, err = p.gate.Pages().RetryOffer(r.Context(), s.WebUser(), a); err != nil {

@@ -92,7 +92,7 @@ func (p *votePages) takeBack(out http.ResponseWriter, r *http.Request, s signin.
 	v := p.reader(s)
 	a, err := p.find(r.Context(), v, r.PathValue("code"))
 	if err == nil {
-		a, err = p.gate.Revoke(r.Context(), v.caller, a.Code, "")
+		a, err = p.gate.Chats().TakeBack(r.Context(), a.Key, core.Ballot{Voter: s.Voter()})
 	}
 	switch {
 	case err != nil:
