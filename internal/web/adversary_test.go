@@ -80,7 +80,7 @@ func TestAdversary_N5_VeryMuch(t *testing.T) {
 	require.Equal(t, approval.CodePayloadTooLarge, approval.CodeOf(err))
 }
 
-// Whatever the colours and marks, the pieces of a call are all of it, and nothing else.
+// With all colours and marks the pieces of a call are all of it, and nothing else.
 func TestColoursChangeNoText(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

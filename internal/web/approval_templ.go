@@ -1368,7 +1368,7 @@ func wordsField(d approvalView) templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 109, "<details class=\"note\"><summary>Add a reason or a note</summary> <label for=\"reason\">Reason, which whoever asked reads</label> <input id=\"reason\" name=\"reason\" maxlength=\"500\" autocomplete=\"off\"> ")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 109, "<details class=\"note\"><summary>Add a reason or a note</summary> <label for=\"reason\">Reason, for who asked</label> <input id=\"reason\" name=\"reason\" maxlength=\"500\" autocomplete=\"off\"> ")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

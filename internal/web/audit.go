@@ -106,7 +106,7 @@ func (p *auditPages) showLog(out http.ResponseWriter, r *http.Request, v reader,
 	if len(all) > 0 && all[0].Seq > 1 && after > 0 {
 		a.Older = "?below=" + strconv.FormatInt(all[0].Seq, 10)
 	}
-	p.show(out, http.StatusOK, auditPage(p.head(v.session, "Audit"), a))
+	p.show(out, http.StatusOK, auditPage(p.dayHead(v.session, "Audit"), a))
 }
 
 // verifyLog checks the whole chain. One check runs at a time.

@@ -21,8 +21,6 @@ type chip struct {
 // mostChips is how many values of one filter have a chip, the most frequent first.
 const mostChips = 6
 
-var chipTexts = map[string]string{"me": "Waiting for me"}
-
 // chipsOf are the chips of one filter for the values that a list has: none where it has one value alone. One that is
 // set is always among them.
 func chipsOf(q url.Values, name string, all []approval.Approval, value func(approval.Approval) string) (out []chip) {
@@ -59,12 +57,15 @@ func chipsOf(q url.Values, name string, all []approval.Approval, value func(appr
 
 // chipOf is the chip that sets a filter to a value, or takes it away where it has that.
 func chipOf(q url.Values, name, value string, n int) chip {
-	c := chip{Text: cmp.Or(chipTexts[value], display.Safe(value)), Count: n, On: q.Get(name) == value}
+	c := chip{Text: display.Safe(value), Count: n, On: q.Get(name) == value}
 	next := url.Values{}
 	for k, v := range q {
 		if len(v) > 0 && v[0] != "" && k != name && k != "page" && k != "cursor" {
 			next[k] = v[:1]
 		}
+	}
+	if name == "who" {
+		c.Text = "Waiting for me"
 	}
 	if !c.On {
 		next.Set(name, value)

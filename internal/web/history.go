@@ -66,7 +66,9 @@ type historyView struct {
 }
 
 // historyFilters are what an address may say.
-var historyFilters = []string{"q", "status", "risk", "agent", "tool", "owner", "session", "from", "to"}
+func historyFilters() []string {
+	return []string{"q", "status", "risk", "agent", "tool", "owner", "session", "from", "to"}
+}
 
 // historyPages are the page of what was, and files of it.
 type historyPages struct {
@@ -98,14 +100,14 @@ func (p *historyPages) history(out http.ResponseWriter, r *http.Request, s signi
 		file(out, "application/json", "approvals.json")
 		_ = json.NewEncoder(out).Encode(map[string]any{"items": entries(all), "nextCursor": next})
 	default:
-		p.show(out, http.StatusOK, historyPage(p.head(s, "History"), historyOf(v, q, all, next)))
+		p.show(out, http.StatusOK, historyPage(p.dayHead(s, "History"), historyOf(v, q, all, next)))
 	}
 }
 
 // historyOf is the page of these requests.
 func historyOf(v reader, q url.Values, all []approval.Approval, next string) historyView {
 	h := historyView{Filter: q, CSV: with(q, "format", "csv"), JSON: with(q, "format", "json")}
-	for _, name := range historyFilters {
+	for _, name := range historyFilters() {
 		h.Some = h.Some || q.Get(name) != ""
 	}
 	h.More = q.Get("owner")+q.Get("session")+q.Get("to") != ""

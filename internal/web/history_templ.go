@@ -55,7 +55,7 @@ func historyPage(h head, d historyView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, name := range historyFilters {
+			for _, name := range historyFilters() {
 				if name != "q" && d.Filter.Get(name) != "" {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<input type=\"hidden\" name=\"")
 					if templ_7745c5c3_Err != nil {

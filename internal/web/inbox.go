@@ -68,13 +68,13 @@ func (l waiting) query() url.Values {
 	return q
 }
 
-// inboxFilters narrow the list: whom it waits for, how risky it is, and who asks.
-var inboxFilters = []string{"who", "risk", "agent"}
+// inboxFilters narrow the list: for which person it is, how risky it is, and who asks.
+func inboxFilters() []string { return []string{"who", "risk", "agent"} }
 
 // narrow gives those of a list that the filters of the address select, and notes the chips by which people set them.
 func (l *waiting) narrow(v reader, all []approval.Approval, q url.Values) []approval.Approval {
 	l.Filter = url.Values{}
-	for _, name := range inboxFilters {
+	for _, name := range inboxFilters() {
 		if value := q.Get(name); value != "" {
 			l.Filter.Set(name, value)
 		}
@@ -89,7 +89,7 @@ func (l *waiting) narrow(v reader, all []approval.Approval, q url.Values) []appr
 		"risk":  func(a approval.Approval) string { return a.Assessment.RiskClass.String() },
 		"agent": card.Asker,
 	}
-	for _, name := range inboxFilters {
+	for _, name := range inboxFilters() {
 		if group := chipsOf(l.query(), name, all, value[name]); len(group) > 0 {
 			l.Chips = append(l.Chips, group)
 		}

@@ -60,7 +60,7 @@ func inboxPage(h head, d waiting, query, notice string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, name := range inboxFilters {
+			for _, name := range inboxFilters() {
 				if d.Filter.Get(name) != "" {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<input type=\"hidden\" name=\"")
 					if templ_7745c5c3_Err != nil {

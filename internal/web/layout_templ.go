@@ -23,7 +23,7 @@ type head struct {
 	Links   []link         // of the pages that they may open: where they decide
 	Desk    []link         // and what else there is of the desk
 	Zone    string         // of the times on the page: "Europe/Berlin"
-	OwnZone bool           // the person has that one; else a script takes the browser's
+	OwnZone bool           // it is not for a script to take the browser's instead
 }
 
 // onDesk reports whether the page is one of the desk's own.

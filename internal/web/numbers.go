@@ -37,7 +37,7 @@ type bar struct {
 	Width      int    // of 100
 }
 
-// barsMost is how many values a chart has: more is a table, and nobody reads it.
+// barsMost is how many values a chart has: more of them are not read.
 const barsMost = 8
 
 // numberPages say how it went.
@@ -73,7 +73,9 @@ func (p *numberPages) numbers(out http.ResponseWriter, r *http.Request, s signin
 		return
 	}
 	d := numbersView{Stats: n, Days: days, Choices: []int{1, 7, 30, 90}, Charts: []chart{
-		countChart("How did they end?", n.ByStatus, func(name string) (string, string) { return name, "/history?status=" + url.QueryEscape(name) }),
+		countChart("How did they end?", n.ByStatus, func(status string) (string, string) {
+			return status, "/history?status=" + url.QueryEscape(status)
+		}),
 		numberChart("Which agents ask?", n.ByAgent, "agent"),
 		numberChart("For which tools?", n.ByTool, "tool"),
 		countChart("Why are people asked?", n.ReasonCodes, func(code string) (string, string) { return reasonWords(code), "" }),

@@ -73,6 +73,13 @@ func (p page) head(s signin.Session, title string) head {
 	return h
 }
 
+// dayHead is head of a page whose days are those of its zone: no script writes its times in another one.
+func (p page) dayHead(s signin.Session, title string) head {
+	h := p.head(s, title)
+	h.OwnZone = true
+	return h
+}
+
 // show answers with a page, whole or not at all.
 func (p page) show(out http.ResponseWriter, status int, page templ.Component) {
 	b, err := fragment(page)

@@ -211,9 +211,9 @@ func peoplePage(h head, all []personView, rosters []rosterView) templ.Component 
 						}
 						if p.StandIn != "" {
 							var templ_7745c5c3_Var11 string
-							templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(", " + p.StandIn + " stands in")
+							templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(", " + p.StandIn + " instead")
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `people.templ`, Line: 43, Col: 43}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `people.templ`, Line: 43, Col: 41}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 							if templ_7745c5c3_Err != nil {

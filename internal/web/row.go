@@ -32,7 +32,7 @@ type row struct {
 	Flags  []string   // what its reader cannot see at once
 	Votes  string
 	Ends   stamp
-	Mine   bool   // it waits for whoever looks
+	Mine   bool   // it waits for the person who looks
 	Allow  bool   // it may be allowed once from here
 	Deny   string // what the button against it says; empty: there is none
 }

@@ -10,7 +10,7 @@ import (
 type stamp struct {
 	ISO   string // RFC 3339, in UTC; empty: there is no such time
 	Exact string // in the zone of the page
-	Text  string // what stands there when the page is made
+	Text  string // as of when the page is made
 	Kind  string // how a script writes it anew: "ago", "left", "clock"; see static/pages.js
 }
 

@@ -270,7 +270,7 @@ func TestPagesOpen(t *testing.T) {
 	_, err := d.gate.Absences().SetAway(t.Context(), core.Caller{Token: "ops", MayAdmin: true},
 		core.Leave{Person: "alice", To: "bob", UntilMs: time.Now().Add(time.Hour).UnixMilli()})
 	require.NoError(t, err)
-	require.Contains(t, d.sees("bob", "/people"), ", bob stands in")
+	require.Contains(t, d.sees("bob", "/people"), ", bob instead")
 	require.Equal(t, "/signin", d.asks("", http.MethodGet, "/", nil).Header().Get("Location"))
 }
 

@@ -166,7 +166,7 @@
     e.target.querySelector("button")?.focus({ preventScroll: true });
   }, true);
 
-  // After a row was decided the next one is at hand, and open. Whoever types goes on.
+  // After a row was decided the next one is at hand, and open, unless somebody is typing.
   let before = null;
   live?.addEventListener("htmx:sse:before:message", () => {
     const all = rows(), inside = detail?.contains(document.activeElement) && !document.activeElement.matches("input");

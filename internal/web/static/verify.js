@@ -35,5 +35,5 @@
     });
   }
   prepare();
-  document.getElementById("live")?.addEventListener("htmx:sse:after:message", prepare);
+  for (const name of ["htmx:sse:after:message", "htmx:after:swap"]) document.addEventListener(name, prepare);
 })();
