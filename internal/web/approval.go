@@ -37,7 +37,7 @@ type approvalView struct {
 	NotAllowed   string // why there is no allow
 	Asked, Ends  stamp
 	Reasons      []card.Words    // what the risk comes from, the strongest first
-	First        string          // the call on one line
+	First        card.Words      // the call on one line
 	Long         bool            // the call would push what counts out of sight
 	ClaimEnds    stamp           // until when it may be claimed
 	Retry        core.RetryOffer // one more run, which they could vote for here
@@ -51,22 +51,22 @@ type approvalView struct {
 	Unheard      string // what asked, if it does not hand notes to its model
 }
 
-// telling are the lines of a long call that its reasons come from, as its card has them at the top.
-func (p *approvalPages) telling(a approval.Approval, payload []card.Fact, v reader) []part {
-	short, _ := p.gate.Cards().Short(a, payload, v.zone)
+// shorten notes what the card of a chat has of the call: it on one line, and of a long one the lines that its reasons come from.
+func (d *approvalView) shorten(a approval.Approval, gate *core.Gate, payload []card.Fact, v reader) {
+	short, _ := gate.Cards().Short(a, payload, v.zone)
+	d.First, _ = oneLine(a, short)
 	marked := func(l card.Line) bool {
 		return slices.ContainsFunc(l.Pieces, func(p card.Piece) bool { return p.Marked })
 	}
-	if len(short.Call) == 0 || !slices.ContainsFunc(short.Call[0].Lines, marked) {
-		return nil
+	if !d.Long || len(short.Call) == 0 || !slices.ContainsFunc(short.Call[0].Lines, marked) {
+		return
 	}
 	first := short.Call[0]
 	first.Lines = slices.DeleteFunc(slices.Clone(first.Lines), func(l card.Line) bool { return !marked(l) })
-	out, _ := parts(a, []card.Block{first})
-	for i := range out {
-		out[i].Numbered = true
+	d.Telling, _ = parts(a, []card.Block{first})
+	for i := range d.Telling {
+		d.Telling[i].Numbered = true
 	}
-	return out
 }
 
 // bar reports whether the page has a bar with a decision to be taken.
@@ -163,17 +163,18 @@ func (p *approvalPages) view(ctx context.Context, v reader, code string) (out ap
 	}
 	c := p.gate.Cards().In(a, payload, v.zone)
 	out = approvalView{Card: c, Key: a.Key, Status: string(a.Status), Final: a.Final(), Fingerprint: a.Fingerprint, Unheard: card.Unheard(a),
-		Asked: v.ago(a.CreatedAtMs), Ends: v.left(a.ExpiresAtMs), Reasons: reasonsOf(a, c), First: card.Headline(a)}
+		Asked: v.ago(a.CreatedAtMs), Ends: v.left(a.ExpiresAtMs), Reasons: reasonsOf(a, c)}
 	out.Details = slices.DeleteFunc(out.Details, func(f card.Fact) bool { return f.Own && f.Name == "Fingerprint" }) // all of it is there
 	out.Card.TakeBack, out.ClaimEnds = v.mayTakeBack(a), v.left(a.ClaimUntilMs)
 	if a.Final() && len(payload) > 0 { // it is kept, and to be read before it runs again
 		var does card.Words
 		does, out.Card.Call, out.Place = card.Whole(a, payload)
-		out.Headline, out.Summary = append(card.Words{{Text: out.Headline.String() + " "}}, does...), ""
+		out.Headline, out.Summary = append(card.Words{{Text: card.Asker(a) + " asked "}}, does...), ""
 	}
 	out.Call, out.Cut = parts(a, out.Card.Call)
-	if out.Long = longCall(out.Call); out.Long && !a.Final() {
-		out.Telling = p.telling(a, payload, v)
+	out.Long = longCall(out.Call)
+	if !a.Final() {
+		out.shorten(a, p.gate, payload, v)
 	}
 	out.Headline = headlineOf(out.Card)
 	if len(payload) > 0 {

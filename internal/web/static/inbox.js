@@ -17,16 +17,20 @@
   const codeOf = (row) => row.id.slice("row-".length);
   const approval = () => document.getElementById("approval");
   const shown = () => approval()?.querySelector("[data-code]")?.dataset.code ?? "";
-  let wanted = "", soon = 0;
+  let wanted = "", coming = "", soon = 0;
 
   function load(row) {
     wanted = codeOf(row);
     for (const r of rows()) r.toggleAttribute("data-open", r === row);
+    if (wanted === (coming || shown())) return;
+    coming = wanted;
     clearTimeout(soon);
-    if (shown() === wanted) return;
     soon = setTimeout(async () => {
+      const code = coming;
       detail.hidden = false;
       await htmx.ajax("GET", row.dataset.href, { source: detail, target: detail, swap: "innerHTML" }).catch(() => {});
+      if (coming !== code) return; // another one was asked for meanwhile
+      coming = "";
       detail.scrollTop = 0;
       if (approval()) calm(approval());
     }, 60);
