@@ -72,7 +72,7 @@ func shown(j approval.Judgement, facts []card.Fact) (all []approval.Point) {
 			continue // the name of its member makes a secret of it
 		}
 		hidden := func(w string) bool {
-			return !strings.Contains(redacted, w) && !card.Holds(facts, display.EscapeText(w))
+			return w != p.Param && !strings.Contains(redacted, w) && !card.Holds(facts, display.EscapeText(w))
 		}
 		if slices.ContainsFunc(p.Of, hidden) {
 			secret = append(secret, p.Code)

@@ -25,6 +25,7 @@ func (p pointing) Judge(ctx context.Context, c approval.Call) approval.Judgement
 			{Code: "because", Param: "path", Text: "/a", Does: "reads %s", Of: []string{"/a"}},
 			{Code: "secret", Param: "path", Text: "/a", Does: "reads %s", Of: []string{"/a"}},
 			{Code: "secret", Param: "path", Text: "/a", Does: "reads %s", Of: []string{"hunter2"}},
+			{Code: "because", Param: "path", Text: "/a", Does: "has the parameter %s", Of: []string{"path"}},
 			{Code: "because", Text: "frob --option", Does: "frobs %s", Of: []string{"--option"}},
 			{Code: "secret", Text: "frob --password hunter2", Does: "frobs %s", Of: []string{"hunter2"}},
 		}
@@ -44,6 +45,7 @@ func TestPointsAreKeptAsPeopleMaySeeThem(t *testing.T) {
 		{Code: "because", Param: "path", Text: "/a", Does: "reads %s", Of: []string{"/a"}},
 		{Code: "secret", Param: "path", Text: "/a"},
 		{Code: "secret", Param: "path", Text: "/a"},
+		{Code: "because", Param: "path", Text: "/a", Does: "has the parameter %s", Of: []string{"path"}},
 		{Code: "because", Text: "frob --option", Does: "frobs %s", Of: []string{"--option"}},
 		{Code: "secret", Text: "frob --password [REDACTED]"},
 	}, a.Points[1:], "no sentence names a secret, nor takes the place of what is said of one, and the value of a member "+
