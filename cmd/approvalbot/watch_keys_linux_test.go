@@ -165,6 +165,7 @@ func TestWatchKeys_ActAtOnceForWhatIsShown(t *testing.T) {
 	k := r.keyed(operatorSecret, 80)
 	k.isRaw(true)
 	k.presses("y") // nothing is shown yet
+	k.says("Nothing is waiting for an answer.")
 	a := r.ask(`{"to":"prod"}`)
 	k.says(a.Code)
 	k.says("Press [y]es")
