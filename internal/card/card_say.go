@@ -285,6 +285,9 @@ func requesterText(a approval.Approval) string {
 	}
 }
 
+// maxAlso is how long further reasons are, for platforms to draw them within a line.
+const maxAlso = 100
+
 // details are what a card folds away. before is what it says of the call.
 func details(a approval.Approval, before Words) []Fact {
 	var out []Fact
@@ -294,7 +297,7 @@ func details(a approval.Approval, before Words) []Fact {
 		}
 	}
 	// Platforms fold later lines away: what helps to decide comes first.
-	add("Also", strings.Join(furtherReasons(a, before), "; "), maxClaim, true)
+	add("Also", strings.Join(furtherReasons(a, before), "; "), maxAlso, true)
 	add("Decides", Text(a.Rule), maxFact, true)
 	add("Session", a.SessionKey, maxFact, false)
 	add("From", strings.TrimPrefix(fromText(a.Context.From, maxFact), "in "), maxClaim, false)

@@ -124,7 +124,8 @@ func longEcho(p approval.Point, before Words) bool {
 	return CharCount(filled(p.Does, p.Of).String()) > maxEcho && !slices.ContainsFunc(p.Of, unseen)
 }
 
-// inSight is what stands above the reasons of a call: its headline, and all of a call of a few lines.
+// inSight is what stands above the reasons of a call: its headline, and all of a call of a few lines. Of an R4 call the
+// reasons say what it does all the same.
 func inSight(c Card) Words {
 	const few = 3
 	seen, lines := slices.Clone(c.Headline), 0
@@ -132,7 +133,7 @@ func inSight(c Card) Words {
 		lines += phoneLines(b)
 		seen = append(seen, Word{Text: "\n" + strings.Join(b.Plain(), "\n")})
 	}
-	if lines > few {
+	if lines > few || c.Risk >= approval.R4 {
 		return c.Headline
 	}
 	return seen
