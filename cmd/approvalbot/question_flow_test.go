@@ -62,7 +62,7 @@ func TestFlow_AQuestionOfAnotherShape(t *testing.T) {
 	} {
 		a := r.ask(odd, func(c *api.CreateRequest) { c.ToolName = "AskUserQuestion" })
 		card := r.card(a)
-		require.Contains(t, card.Text, `"question":"Which colour?"`)
+		require.Contains(t, card.Text, "questions.0.question  Which colour?")
 		for _, row := range card.Buttons {
 			for _, b := range row {
 				require.NotContains(t, b.CallbackData, "/answer")

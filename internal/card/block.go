@@ -301,7 +301,7 @@ func table(facts []Fact) (rows Block, blocks []Block) {
 
 // tellingNames are names of nested values that say most of what a call is about; those of numbers and codes say least.
 var (
-	tellingNames = []string{"summary", "title", "subject", "name", "amount", "price", "total"}
+	tellingNames = []string{"question", "summary", "title", "subject", "name", "amount", "price", "total"}
 	codeNames    = []string{"id", "accountid", "uuid", "key"}
 )
 
