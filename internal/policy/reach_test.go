@@ -420,6 +420,9 @@ func TestProperty_ASessionGrantCoversNoOtherOption(t *testing.T) {
 				if strings.HasPrefix(w, "-") {
 					out = append(out, w)
 				}
+				if w == "--" { // what follows are names, whatever they begin with
+					break
+				}
 			}
 			slices.Sort(out)
 			return slices.Compact(out)

@@ -170,7 +170,7 @@ var quietTakes = sync.OnceValue(func() map[string]*lazy.Set {
 		"updategoal": lazy.Words("status reason"), "listagents": lazy.Words("includecompleted scope"),
 		"reportfindings": lazy.Words("level findings"), "waitformcpservers": lazy.Words("servers"), "listbash": none,
 		"readagent": lazy.Words("agentid wait timeout sinceturn"), "fetchcopilotclidocumentation": none,
-		"spawnagent": lazy.Words("message items input path forkcontext agenttype model reasoningeffort systemprompt task"),
+		"spawnagent": lazy.Words("message input forkcontext agenttype model reasoningeffort systemprompt task"),
 		"teamstatus": none, "teamcleanup": none, "teamlistoutcomes": none, "teamlistruns": lazy.Words("status agentid includecompleted"),
 		"teamtask":      lazy.Words("action title description dependson assignee status taskid summary reason"),
 		"teamcancelrun": lazy.Words("runid reason"), "teamshutdownteammate": lazy.Words("agentid reason"),

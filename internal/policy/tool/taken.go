@@ -22,7 +22,7 @@ func (r *Params) taken(list []field, name string) {
 	for i := range list {
 		f := &list[i]
 		unknown := takes != nil && (f.odd || !takes.Has(f.Key) || !takes.Has(f.root))
-		option := name == "searchcodebase" && f.Str && strings.HasPrefix(f.Text, "-") // ripgrep gets it as it is: -uue. shows hidden files
+		option := name == "searchcodebase" && f.Str && strings.HasPrefix(strings.TrimSpace(f.Text), "-") // ripgrep gets it as it is: -uue. shows hidden files
 		if unknown || option {
 			r.Found.Add(finding.UnknownParameters)
 		}
