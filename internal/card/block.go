@@ -175,7 +175,7 @@ func codeOf(param, lang, text string) Block {
 		empty = 0
 	}
 	for i, s := range lines {
-		if strings.Trim(s, " \t") != "" {
+		if s != "" {
 			fold()
 		} else {
 			empty++
@@ -291,7 +291,7 @@ func table(facts []Fact) (rows Block, blocks []Block) {
 				i += len(items) - 1
 				continue
 			}
-			add(name, leaves[i].Text)
+			add(name, leaves[i].InRow())
 		}
 	}
 	rows.Rows = withCurrency(rows.Rows)

@@ -48,8 +48,10 @@ type Card struct {
 // Title is who asks for what, on one line.
 func (c Card) Title() string {
 	title := c.Headline.String()
-	if len(c.Call) > 0 {
-		lines := c.Call[0].Plain()
+	if len(c.Call) == 0 {
+		return strings.TrimSpace(title + " " + c.Summary)
+	}
+	if lines := c.Call[0].Plain(); len(lines) > 0 { // an empty text has none
 		title += " " + strings.Join(strings.Fields(lines[0]), " ")
 		if len(lines) > 1 {
 			title += " …"

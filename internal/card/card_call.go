@@ -105,6 +105,7 @@ type inWords struct {
 	does  Words
 	place Words
 	about []Block // what the call is about
+	left  int     // bytes of changes that may still be compared word by word
 	rest  []Fact
 }
 
@@ -118,7 +119,7 @@ func form(a approval.Approval, payload []Fact) inWords {
 		return inWords{does: Words{{Text: "to run "}, tool,
 			{Text: ", contents not shown here: deny here, or decide in the terminal"}}}
 	}
-	c := inWords{rest: bySalience(a.ToolName, payload)}
+	c := inWords{rest: bySalience(a.ToolName, payload), left: maxAllWords}
 	c.takePlace(a.ToolName)
 	form := a.Form
 	if a.ToolName == "exec" {
@@ -216,8 +217,9 @@ var (
 func (c *inWords) edit(lang string) bool {
 	old, isOld := c.find(oldNames...)
 	fresh, isNew := c.find(newNames...)
-	if isOld && isNew && c.rest[old].single() && c.rest[fresh].single() {
-		c.differ(lang, c.rest[old].text(), c.rest[fresh].text())
+	again := func(f Fact) bool { return slices.Contains(append(oldNames, newNames...), foldName(f.Name)) }
+	if isOld && isNew && c.rest[old].single() && c.rest[fresh].single() && count(c.rest, again) == 2 {
+		c.differ(lang, c.rest[old].leaves()[0], c.rest[fresh].leaves()[0])
 		c.drop(max(old, fresh))
 		c.drop(min(old, fresh))
 		return true
@@ -241,8 +243,8 @@ func (c *inWords) edit(lang string) bool {
 	return true
 }
 
-func (c *inWords) differ(lang, old, fresh string) {
-	b := Block{Kind: Diff, Lang: lang, Lines: difference(old, fresh), param: changeName}
+func (c *inWords) differ(lang string, old, fresh display.Leaf) {
+	b := Block{Kind: Diff, Lang: lang, Lines: difference(old, fresh, &c.left), param: changeName}
 	if n := len(c.about); n > 0 {
 		b.Name = fmt.Sprintf("%s %d", changeName, n+1)
 	}
@@ -250,9 +252,10 @@ func (c *inWords) differ(lang, old, fresh string) {
 }
 
 // pair is an old text and the new one.
-type pair struct{ old, fresh *string }
+type pair struct{ old, fresh *display.Leaf }
 
-// pairsOf reads the items of a list as such pairs; others are the leaves that are of none. No pairs: some item is none.
+// pairsOf reads the items of a list as such pairs; others are the leaves that are of none. No pairs: some item is none,
+// or has two of one, of which only the tool knows which counts.
 func pairsOf(leaves []display.Leaf) (pairs []pair, others []display.Leaf) {
 	byItem := map[string]int{}
 	for _, l := range leaves {
@@ -270,9 +273,11 @@ func pairsOf(leaves []display.Leaf) (pairs []pair, others []display.Leaf) {
 		}
 		switch {
 		case slices.Contains(oldNames, name) && pairs[i].old == nil:
-			pairs[i].old = &l.Text
+			pairs[i].old = &l
 		case slices.Contains(newNames, name) && pairs[i].fresh == nil:
-			pairs[i].fresh = &l.Text
+			pairs[i].fresh = &l
+		case slices.Contains(oldNames, name), slices.Contains(newNames, name):
+			return nil, nil
 		default:
 			others = append(others, l)
 		}
@@ -281,6 +286,15 @@ func pairsOf(leaves []display.Leaf) (pairs []pair, others []display.Leaf) {
 		return nil, nil
 	}
 	return pairs, others
+}
+
+func count[T any](list []T, match func(T) bool) (n int) {
+	for _, x := range list {
+		if match(x) {
+			n++
+		}
+	}
+	return n
 }
 
 // linesText says how many lines a text has.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"approvalbot/internal/display"
 )
 
 // maxSteps bounds the work of one comparison: so many lines or words may differ. Of what differs more, all of the old
@@ -129,30 +131,35 @@ func numbered(a, b []string) (x, y []int) {
 }
 
 // difference gives the lines of an old text and a new one: those that go before those that come, with the words marked
-// that differ. What cannot be seen of it is said in words.
-func difference(old, fresh string) []Line {
-	was, is := splitText(old), splitText(fresh)
+// that differ. What cannot be seen of it is said in words. left is how many bytes may be compared word by word.
+func difference(old, fresh display.Leaf, left *int) []Line {
+	was, is, written := sides(old, fresh)
 	var out []Line
 	var gone, come []string
 	flush := func() {
-		out = append(out, change(gone, come)...)
+		out = append(out, change(gone, come, left)...)
+		if slices.ContainsFunc(gone, func(s string) bool { return display.Conceals(s) && slices.Contains(come, s) }) {
+			out = append(out, Line{Sign: Folded, Pieces: []Piece{{Text: written}}})
+		}
 		gone, come = nil, nil
 	}
-	for _, s := range compare(was, is) {
+	for _, s := range compare(was.keys, is.keys) {
 		switch s.sign {
 		case Gone:
-			gone = append(gone, was[s.a])
+			gone = append(gone, was.lines[s.a])
 		case Come:
-			come = append(come, is[s.b])
+			come = append(come, is.lines[s.b])
 		default:
 			flush()
-			out = append(out, Line{Pieces: []Piece{{Text: was[s.a]}}})
+			out = append(out, Line{Pieces: []Piece{{Text: was.lines[s.a]}}})
 		}
 	}
 	flush()
-	ends := func(s string) bool { return strings.HasSuffix(s, "\n") }
+	ends := func(l display.Leaf) bool { return strings.HasSuffix(l.Text, "\n") }
 	switch {
-	case old == "" || fresh == "" || ends(old) == ends(fresh):
+	case len(out) == 0:
+		out = append(out, Line{Sign: Folded, Pieces: said("… nothing changes")})
+	case old.Text == "" || fresh.Text == "" || ends(old) == ends(fresh):
 	case ends(fresh):
 		out = append(out, Line{Sign: Folded, Pieces: said("… and a line feed at the end comes")})
 	default:
@@ -161,8 +168,38 @@ func difference(old, fresh string) []Line {
 	return out
 }
 
+// side is one of two texts that are compared: its lines, by keys.
+type side struct{ lines, keys []string }
+
+// sides are the two texts. Lines that look alike are the same only if they were written alike; where nobody can tell, a
+// line of which something is hidden or escaped is another one. written says so of such lines.
+func sides(old, fresh display.Leaf) (was, is side, written string) {
+	was.lines, was.keys = old.Lines()
+	is.lines, is.keys = fresh.Lines()
+	if was.keys != nil && is.keys != nil || len(was.lines) == 0 || len(is.lines) == 0 {
+		if was.keys == nil {
+			was.keys = was.lines
+		}
+		if is.keys == nil {
+			is.keys = is.lines
+		}
+		return was, is, "… they differ in what is hidden or escaped here"
+	}
+	keys := func(lines []string, name string) []string {
+		out := slices.Clone(lines)
+		for i, s := range lines {
+			if display.Conceals(s) {
+				out[i] = name + s
+			}
+		}
+		return out
+	}
+	was.keys, is.keys = keys(was.lines, "old\x00"), keys(is.lines, "new\x00")
+	return was, is, "… they may differ in what is hidden or escaped here"
+}
+
 // change are lines that go and those that come in their place.
-func change(gone, come []string) []Line {
+func change(gone, come []string, left *int) []Line {
 	lines := func(sign Sign, texts []string) []Line {
 		out := make([]Line, len(texts))
 		for i, s := range texts {
@@ -172,19 +209,24 @@ func change(gone, come []string) []Line {
 	}
 	before, after := lines(Gone, gone), lines(Come, come)
 	for i := range min(len(gone), len(come)) {
-		before[i].Pieces, after[i].Pieces = changedWords(gone[i], come[i])
+		before[i].Pieces, after[i].Pieces = changedWords(gone[i], come[i], left)
 	}
 	return append(before, after...)
 }
 
 // changedWords marks the words in which two lines differ, if they are the same line at all. If only blanks differ, it
 // writes what the tabs are, and the blanks at the end, which nobody would see.
-func changedWords(old, fresh string) (was, is []Piece) {
+func changedWords(old, fresh string, left *int) (was, is []Piece) {
+	if old == fresh {
+		return []Piece{{Text: old, Changed: true}}, []Piece{{Text: fresh, Changed: true}}
+	}
 	if unblanked.Replace(old) == unblanked.Replace(fresh) {
 		return spelledBlanks(old), spelledBlanks(fresh)
 	}
-	if len(old)+len(fresh) > maxWords {
+	if both := len(old) + len(fresh); both > min(maxWords, *left) {
 		return changedMiddle(old, fresh)
+	} else {
+		*left -= both
 	}
 	x, y := words(old), words(fresh)
 	same := 0
@@ -209,8 +251,11 @@ func changedWords(old, fresh string) (was, is []Piece) {
 	return was, is
 }
 
-// maxWords is how long two lines may be together, in bytes, to be compared word by word.
-const maxWords = 4000
+// What may be compared word by word, in bytes: two lines together, and all lines of a call.
+const (
+	maxWords    = 4000
+	maxAllWords = 64 << 10
+)
 
 // changedMiddle marks what is between the words with which two lines begin and end alike.
 func changedMiddle(old, fresh string) (was, is []Piece) {

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"approvalbot/internal/approval"
+	"approvalbot/internal/display"
 )
 
 // blocksOf are the blocks of a call.
@@ -57,10 +58,10 @@ func TestManyEditsOfOneCall(t *testing.T) {
 
 // The words that differ are marked, if the lines have anything in common.
 func TestChangedWords(t *testing.T) {
-	was, is := changedWords("  timeout: 30", "  timeout: 300")
+	was, is := changedWords("  timeout: 30", "  timeout: 300", new(maxAllWords))
 	require.Equal(t, []Piece{{Text: "  timeout: "}, {Text: "30", Changed: true}}, was)
 	require.Equal(t, []Piece{{Text: "  timeout: "}, {Text: "300", Changed: true}}, is)
-	was, is = changedWords("return err", "panic(1)")
+	was, is = changedWords("return err", "panic(1)", new(maxAllWords))
 	require.Equal(t, []Piece{{Text: "return err"}}, was)
 	require.Equal(t, []Piece{{Text: "panic(1)"}}, is)
 }
@@ -90,7 +91,7 @@ func TestADifferenceIsTrue(t *testing.T) {
 // Few lines around a change are shown, and how many others there are.
 func TestUnchangedLinesFold(t *testing.T) {
 	old := strings.Repeat("same\n", 12) + "a\n" + strings.Repeat("same\n", 4) + "z"
-	b := Block{Kind: Diff, Lines: difference(old, strings.Replace(old, "a\ns", "b\ns", 1))}.Fold(3)
+	b := Block{Kind: Diff, Lines: difference(display.Leaf{Text: old}, display.Leaf{Text: strings.Replace(old, "a\ns", "b\ns", 1)}, new(maxAllWords))}.Fold(3)
 	require.Equal(t, "… 9 unchanged lines|  same|  same|  same|- a|+ b|  same|  same|  same|… 2 unchanged lines", strings.Join(b.Plain(), "|"))
 }
 
@@ -141,11 +142,11 @@ func TestATextIsItsLines(t *testing.T) {
 // A long line is compared from its ends, in time that its length bounds; no character is cut in two.
 func TestChangesOfALongLine(t *testing.T) {
 	long := strings.Repeat("a b ", 120_000)
-	was, is := changedWords(long+"é"+long, long+"è"+long)
+	was, is := changedWords(long+"é"+long, long+"è"+long, new(maxAllWords))
 	require.Equal(t, "é", was[1].Text)
 	require.Equal(t, "è", is[1].Text)
 	require.True(t, is[1].Changed)
-	was, is = changedWords("a"+long, "b"+strings.ToUpper(long))
+	was, is = changedWords("a"+long, "b"+strings.ToUpper(long), new(maxAllWords))
 	require.Len(t, was, 1)
 	require.Len(t, is, 1)
 }

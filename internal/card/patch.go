@@ -42,6 +42,9 @@ func patchLines(text string) []Line {
 		}
 		out = append(out, l)
 	}
+	if len(out) == 0 {
+		return []Line{{Sign: Folded, Pieces: said("… nothing changes")}}
+	}
 	return markWords(out)
 }
 
@@ -83,6 +86,7 @@ func number(s string, otherwise int) int {
 
 // markWords marks the words that differ where as many lines go as come.
 func markWords(lines []Line) []Line {
+	left := maxAllWords
 	for i := 0; i < len(lines); i++ {
 		gone := i
 		for gone < len(lines) && lines[gone].Sign == Gone {
@@ -93,7 +97,7 @@ func markWords(lines []Line) []Line {
 			come++
 		}
 		for j := range min(gone-i, come-gone) {
-			lines[i+j].Pieces, lines[gone+j].Pieces = changedWords(lines[i+j].Text(), lines[gone+j].Text())
+			lines[i+j].Pieces, lines[gone+j].Pieces = changedWords(lines[i+j].Text(), lines[gone+j].Text(), &left)
 		}
 		i = max(i, come-1)
 	}

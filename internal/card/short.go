@@ -137,46 +137,30 @@ func (s *shortener) diff(b Block, room int) Block {
 		lost += less
 		out = append(out, short)
 	}
-	missing := 0
-	for _, l := range b.Lines[len(out):] {
-		if l.Sign != Folded {
-			missing++
-		}
-	}
+	own := func(l Line) bool { return l.Sign != Folded }
+	missing := count(b.Lines, own) - count(out, own)
 	b.Lines, b.Cut = out, s.left(missing, lost)
 	return b
 }
 
 // byWeight puts lines first that reasons come from, the worst first: of each reason one, then the others of it.
 func byWeight(lines []Line) []Line {
-	lines = slices.Clone(lines)
-	heavy := func(a, b Line) int {
-		switch {
-		case a.rank == b.rank:
-			return 0
-		case a.rank == 0:
-			return 1
-		case b.rank == 0:
-			return -1
-		}
-		return cmp.Compare(a.rank, b.rank)
-	}
-	slices.SortStableFunc(lines, heavy)
-	seen := map[string]int{}
-	again := make(map[int]int, len(lines)) // by rank: how many lines of the same reason are heavier
+	var heavy, rest []Line
 	for _, l := range lines {
 		if l.rank > 0 {
-			again[l.rank] = seen[l.code]
-			seen[l.code]++
+			heavy = append(heavy, l)
+		} else {
+			rest = append(rest, l)
 		}
 	}
-	slices.SortStableFunc(lines, func(a, b Line) int {
-		if a.rank == 0 || b.rank == 0 {
-			return heavy(a, b)
-		}
-		return cmp.Compare(again[a.rank], again[b.rank])
-	})
-	return lines
+	slices.SortStableFunc(heavy, func(a, b Line) int { return cmp.Compare(a.rank, b.rank) })
+	seen, again := map[string]int{}, map[int]int{} // by rank: how many lines of the same reason are heavier
+	for _, l := range heavy {
+		again[l.rank] = seen[l.code]
+		seen[l.code]++
+	}
+	slices.SortStableFunc(heavy, func(a, b Line) int { return cmp.Compare(again[a.rank], again[b.rank]) })
+	return append(heavy, rest...)
 }
 
 // rows are as many rows of a table, those that reasons come from first.

@@ -13,6 +13,31 @@ type Leaf struct {
 	Path []string // the names and numbers that lead to it; empty: it is the whole value
 	Item bool     // the last of Path counts the items of an array
 	Text string
+
+	sent string // as it was sent, of a string or number; nothing of it is shown
+}
+
+// Lines gives the lines of the text, and for each a key that lines of two leaves share only if they were sent alike,
+// however much of them is hidden. No keys: a line that is shown is not one that was sent, as with a key of several lines.
+// The line feed at the end of a text ends its last line; an empty text has none. Nobody is shown the keys.
+func (l Leaf) Lines() (lines, keys []string) {
+	lines, keys = splitLines(l.Text), splitLines(l.sent)
+	if len(lines) != len(keys) {
+		return lines, nil
+	}
+	return lines, keys
+}
+
+func splitLines(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
+}
+
+// Conceals reports whether a text that is shown may stand for another one: something of it is hidden or escaped.
+func Conceals(shown string) bool {
+	return strings.Contains(shown, redacted) || strings.Contains(shown, `\u{`)
 }
 
 // maxLeaves is how many leaves a value may have, and how many names lead to one: of a larger value the whole is one
@@ -39,7 +64,7 @@ func (f Field) Leaves() []Leaf {
 	}
 	k := kindOfParam(f.sent.name)
 	if s, ok := token.(string); ok {
-		return []Leaf{{Text: EscapeText(redactAs(k, s))}}
+		return []Leaf{{Text: EscapeText(redactAs(k, s)), sent: s}}
 	}
 	at := []leafAt{}
 	w := compact{leaves: &at}
@@ -82,11 +107,22 @@ func withoutSecrets(text string, of span, hidden []span) string {
 }
 
 // leaf notes what was written since begin.
-func (w *compact) leaf(begin int) {
+func (w *compact) leaf(begin int, token json.Token) {
 	if w.leaves != nil && len(*w.leaves) <= maxLeaves {
-		*w.leaves = append(*w.leaves, leafAt{Leaf{Path: w.path, Item: w.item && len(w.path) > 0}, span{begin, w.out.Len()}})
+		sent, _ := token.(string)
+		*w.leaves = append(*w.leaves, leafAt{Leaf{Path: w.path, Item: w.item && len(w.path) > 0, sent: sent}, span{begin, w.out.Len()}})
 	}
 }
+
+// InRow is the text beside other values: in quotes, if it is a text and reads like a value that is none.
+func (l Leaf) InRow() string {
+	if l.sent != "" && otherValues[l.Text] {
+		return `"` + l.Text + `"`
+	}
+	return l.Text
+}
+
+var otherValues = map[string]bool{"null": true, "true": true, "false": true, "[]": true, "{}": true}
 
 var jsonUnescapes = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n", `\r`, "\r", `\t`, "\t")
 

@@ -134,7 +134,7 @@ func (w *compact) value(d *json.Decoder, token json.Token, k kind) error {
 	case nil:
 		w.out.WriteString("null")
 	}
-	w.leaf(begin)
+	w.leaf(begin, token)
 	return nil
 }
 
@@ -199,7 +199,7 @@ func (w *compact) object(d *json.Decoder) error {
 func (w *compact) end(d *json.Decoder, sign byte, begin int, path []string, members int) error {
 	w.out.WriteByte(sign)
 	if w.path = path; members == 0 {
-		w.leaf(begin)
+		w.leaf(begin, nil)
 	}
 	_, err := d.Token()
 	return err
