@@ -33,9 +33,9 @@ func TestOtherwise(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		"3 of 3 calls that were asked for lately and of 2 examples (1 more are not kept) would be judged otherwise",
-		"git push, asked by agent: allowed, and was asked (1 approver, a person among them)",
-		"grave · path: a, asked by agent: denied, and was asked (1 approver, a person among them)",
-		`example: listed {"path":"a"}: denied, and was asked (1 approver, a person among them)`,
+		"git push, asked by agent: allowed, and was asked (a person)",
+		"grave · path: a, asked by agent: denied, and was asked (a person)",
+		`example: listed {"path":"a"}: denied, and was asked (a person)`,
 	}, got.Lines())
 	require.Equal(t, "1", d.PolicyHash(), "nothing is put in force")
 	require.NotContains(t, strings.Join(got.Lines(), ""), "abcdefghij")

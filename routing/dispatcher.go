@@ -3,7 +3,10 @@ package routing
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -219,6 +222,11 @@ func (d *Dispatcher) serve(ctx, outlive context.Context, chat approval.Target) {
 func (d *Dispatcher) deliver(
 	ctx context.Context, m approval.Delivery,
 ) (done approval.Delivered, pause time.Duration, err error) {
+	defer func() { // one card must not end the desk for all others, and again after each start
+		if p := recover(); p != nil {
+			done, pause, err = d.mistaken(m, p), 0, nil
+		}
+	}()
 	drawing, err := d.drawer.Draw(ctx, m)
 	if err != nil {
 		return done, 0, err
@@ -243,6 +251,18 @@ func (d *Dispatcher) deliver(
 		done.Deferrable = always
 	}
 	return done, 0, nil
+}
+
+// mistaken is a delivery that failed by a panic: for good, so that the next chats are asked instead.
+func (d *Dispatcher) mistaken(m approval.Delivery, p any) approval.Delivered {
+	what := fmt.Sprintf("%T", p) // any other may hold a part of the call
+	if e, ok := p.(runtime.Error); ok {
+		what = e.Error()
+	}
+	d.log.Error("a message cannot be sent for a mistake of the desk's own, please report it", "approval", m.Key, "target", m.Target.String(),
+		"mistake", what, "at", string(debug.Stack()))
+	return approval.Delivered{ID: m.ID, Key: m.Key, Was: m, Revision: m.Revision, State: approval.Failed, MessageID: m.MessageID,
+		Attached: m.Attached, DenyOnly: m.DenyOnly, Shown: m.Shown, Error: "the desk made a mistake with this message; its log says which"}
 }
 
 // company reports whether more is about to be recorded.

@@ -368,6 +368,27 @@ func TestTroubleStaysWhereItIs(t *testing.T) {
 	})
 }
 
+// A message that the desk itself fails at, by a mistake of its code, costs no other: its chat counts as not reached.
+func TestAMistakeCostsOneMessage(t *testing.T) {
+	table := &routing.Table{Mode: routing.Targets, Targets: []approval.Target{ops}, Fallback: []approval.Target{other}, FallbackAfterMs: 20_000}
+	inBubble(t, 1, table, func(w *world) {
+		w.chats["telegram"].hang = func() {
+			w.chats["telegram"].hang = nil
+			_ = []string{}[len(w.chats):]
+		}
+		a := w.ask(1)
+		time.Sleep(21 * time.Second)
+		synctest.Wait()
+		got := w.get(a)
+		require.Equal(t, approval.Failed, got.Deliveries[0].State)
+		require.Contains(t, got.Deliveries[0].Error, "the desk made a mistake")
+		posts, _ := w.chats["telegram"].sent()
+		require.Equal(t, []approval.Target{other}, posts)
+		w.vote(a, "1", other)
+		require.Equal(t, approval.Approved, w.get(a).Status)
+	})
+}
+
 // Fallback targets are tried when no card could be delivered in time, and the
 // asker learns when those fail too.
 func TestFallbackAfterItsTime(t *testing.T) {

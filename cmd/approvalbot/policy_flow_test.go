@@ -269,7 +269,7 @@ func TestFlow_ReloadIsAllOrNothing(t *testing.T) {
 	write(r.yaml())
 	require.Regexp(t, `changed: the operator's rules changed, and their form does not prove that they allow no more
   \d+ of \d+ calls that were asked for lately and of \d+ examples .*would be judged otherwise
-  git tag -d v1, asked by agent: asked \(1 approver, a person among them\), and was allowed
+  git tag -d v1, asked by agent: asked \(a person\), and was allowed
 `, r.good("policy", "reload"))
 	_, err = r.group.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool {
 		return strings.Contains(m.Text, "The approval policy changed (loaded by olga): the operator's rules changed") &&

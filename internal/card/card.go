@@ -123,7 +123,7 @@ func drawCard(a approval.Approval, d approval.Delivery, payload []Fact, r Reader
 		out.Done = true
 		return out
 	}
-	where := "whole above"
+	where := "whole in the file above"
 	if d.DenyOnly {
 		where = "and the rest cannot be shown here"
 	}

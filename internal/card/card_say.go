@@ -339,12 +339,13 @@ func classes(a approval.Assessment) string {
 func Text(r approval.Rule) string {
 	var all []string
 	if r.AsksApprovers() {
-		what := "1 approver"
-		if n := max(1, r.MinApprovals); n > 1 {
-			what = fmt.Sprintf("%d approvers", n)
-		}
-		if r.RequiresHuman {
-			what += ", a person among them"
+		n := max(1, r.MinApprovals)
+		what := plural(n, "approver")
+		switch {
+		case r.RequiresHuman && n == 1:
+			what = "a person"
+		case r.RequiresHuman:
+			what += ", one of them a person"
 		}
 		for _, n := range r.Needs {
 			what += ", " + people.Text(n, n.Min)

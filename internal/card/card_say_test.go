@@ -66,7 +66,7 @@ func TestALongCallGoesIntoAFile(t *testing.T) {
 	require.Nil(t, got.File)
 	got = drawnCard(t, "exec", `{"command":"`+lines(13)+`"}`, nil, approval.Delivery{})
 	require.NotNil(t, got.File)
-	require.Equal(t, "line\nline\nline\nline (9 more lines, whole above)", got.Card.Payload[0].Value)
+	require.Equal(t, "line\nline\nline\nline (9 more lines, whole in the file above)", got.Card.Payload[0].Value)
 	require.Empty(t, got.Card.Offers, "nothing is offered before the file is there")
 	require.NotEmpty(t, drawnCard(t, "exec", `{"command":"`+lines(13)+`"}`, nil, approval.Delivery{Attached: true}).Card.Offers)
 	require.NotNil(t, drawnCard(t, "exec", `{"command":"`+strings.Repeat("x", 12*lineWidth+1)+`"}`, nil, approval.Delivery{}).File)

@@ -53,10 +53,10 @@ func TestAdversary_S1_ACardSaysWhatItLeavesOut(t *testing.T) {
 	for _, tt := range []struct {
 		name, params, want string
 	}{
-		{"many short ones", string(params), "… 116 more values, whole above"},
-		{"long ones", `{"a":"` + long + `","b":"` + long + `","c":"` + long + `","d":"` + long + `","e":"3"}`, "… and 1 more parameter, whole above"},
-		{"one is cut", `{"a":"` + long + `"}`, "… 3872 more characters, whole above"},
-		{"a path", `{"a":"` + strings.Repeat("/abcdefghi", 200) + `"}`, "… 1872 more characters, whole above"},
+		{"many short ones", string(params), "… 116 more values, whole in the file above"},
+		{"long ones", `{"a":"` + long + `","b":"` + long + `","c":"` + long + `","d":"` + long + `","e":"3"}`, "… and 1 more parameter, whole in the file above"},
+		{"one is cut", `{"a":"` + long + `"}`, "… 3872 more characters, whole in the file above"},
+		{"a path", `{"a":"` + strings.Repeat("/abcdefghi", 200) + `"}`, "… 1872 more characters, whole in the file above"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := drawnCard(t, "frob", tt.params, nil, approval.Delivery{})
@@ -75,7 +75,7 @@ func TestAdversary_S1_ACardSaysWhatItLeavesOut(t *testing.T) {
 // Where a chat takes no files, the card speaks of none.
 func TestNoFileNoWordOfOne(t *testing.T) {
 	got := drawnCard(t, "frob", `{"a":"`+strings.Repeat("x", 4000)+`"}`, nil, approval.Delivery{DenyOnly: true})
-	require.NotContains(t, says(got.Card), "whole above")
+	require.NotContains(t, says(got.Card), "whole in the file above")
 	require.Contains(t, got.Card.DenyOnly, "It can be allowed elsewhere")
 	require.Empty(t, got.Card.Offers)
 

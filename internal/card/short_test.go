@@ -41,17 +41,17 @@ func TestALongScriptShowsWhatDecides(t *testing.T) {
 	remove := approval.Point{Code: "recursive-delete", Line: 62, Text: "rm -rf /var/lib/releases"}
 	c := pointed(t, script, remove, approval.Point{Code: "remote-system", Line: 2, Text: "aws s3 cp a b"},
 		approval.Point{Code: "remote-system", Line: 3, Text: "aws s3 cp a b"})
-	require.Equal(t, []string{"62 rm -rf /var/lib/releases", "set -e|aws s3 cp a b|aws s3 cp a b", "… 58 more lines, whole above"}, plainOf(c))
+	require.Equal(t, []string{"62 rm -rf /var/lib/releases", "set -e|aws s3 cp a b|aws s3 cp a b", "… 58 more lines, whole in the file above"}, plainOf(c))
 	require.True(t, c.Call[0].Lines[0].Pieces[0].Marked)
 
 	older := pointed(t, script)
-	require.Equal(t, []string{"set -e|aws s3 cp a b|aws s3 cp a b|aws s3 cp a b", "… 58 more lines, whole above"}, plainOf(older), "no points: the head")
+	require.Equal(t, []string{"set -e|aws s3 cp a b|aws s3 cp a b|aws s3 cp a b", "… 58 more lines, whole in the file above"}, plainOf(older), "no points: the head")
 
 	long := strings.Repeat("a=b ", 200) + "rm -rf / " + strings.Repeat("x", 200)
 	c = pointed(t, long, approval.Point{Code: "recursive-delete", Line: 1, Text: "rm -rf /"})
 	require.Contains(t, plainOf(c)[0], "rm -rf /", "of a long line what is around it")
 	require.True(t, strings.HasPrefix(plainOf(c)[0], "…"))
-	require.Regexp(t, `^… \d+ more characters, whole above$`, plainOf(c)[1])
+	require.Regexp(t, `^… \d+ more characters, whole in the file above$`, plainOf(c)[1])
 }
 
 // A row that a reason comes from is among those that are shown.
@@ -67,7 +67,7 @@ func TestRowsThatReasonsComeFromAreShown(t *testing.T) {
 	a.Points = []approval.Point{{Code: "writes-system", Param: "z", Text: "/etc/passwd"}}
 	c := Draw(a, approval.Delivery{Kind: approval.CardDelivery}, facts, reading()).Card
 	require.Equal(t, Row{Name: "z", Value: "/etc/passwd", Marked: true}, c.Call[0].Rows[0])
-	require.Equal(t, "… 27 more values, whole above", c.Call[0].Cut)
+	require.Equal(t, "… 27 more values, whole in the file above", c.Call[0].Cut)
 }
 
 // The middle of a long path goes, its last two parts stay whole, and the file has all of it.
@@ -77,7 +77,7 @@ func TestALongPathLosesItsMiddle(t *testing.T) {
 	a.Form = approval.FormWrite
 	d := Draw(a, approval.Delivery{Kind: approval.CardDelivery}, facts, reading())
 	require.Equal(t, "main-agent asks to write /workspace/shop/services/…/order-confirmation/layout.html (1 line)", d.Card.Headline.String())
-	require.Equal(t, "Shortened here, whole above", d.Card.Cut)
+	require.Equal(t, "Shortened here, whole in the file above", d.Card.Cut)
 	require.Empty(t, d.Card.Offers, "not before the file is there")
 	require.Contains(t, d.File.Text, path)
 	require.Contains(t, Of(a, facts, reading()).Headline.String(), path, "a page has room")

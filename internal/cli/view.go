@@ -92,7 +92,7 @@ func printView(a *app.App, v api.Approval) {
 func printVotes(a *app.App, v api.Approval) {
 	need := fmt.Sprintf("%d needed", max(1, v.Approvers.MinApprovals))
 	if v.Approvers.RequiresHuman {
-		need += ", a person among them"
+		need += ", one of them a person"
 	}
 	show.Fields(a.Stdout, 12, "Approvals", show.Needs(need, v.Approvers))
 	for _, vote := range v.Votes {

@@ -131,12 +131,12 @@ func requireCounted(t *testing.T, name string, c card.Card) {
 		for _, line := range b.Plain() {
 			folded := strings.HasSuffix(line, "unchanged lines") || strings.HasSuffix(line, "empty lines")
 			if strings.Contains(line, "…") && !folded {
-				require.Regexp(t, `\d+ more (line|character|value)s?.*, whole above`, cuts, "%s: %s", name, line)
+				require.Regexp(t, `\d+ more (line|character|value)s?.*, whole in the file above`, cuts, "%s: %s", name, line)
 			}
 		}
 	}
 	if strings.Contains(c.Headline.String()+c.Place.String(), "…") {
-		require.Equal(t, "Shortened here, whole above", c.Cut, name)
+		require.Equal(t, "Shortened here, whole in the file above", c.Cut, name)
 	}
 }
 

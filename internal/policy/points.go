@@ -398,7 +398,7 @@ func chosen(tool string, members map[string]json.RawMessage, c finding.Code) app
 	case finding.MessageSend:
 		names = "to channel recipient recipients target sessionKey action"
 	case finding.Payment:
-		names = "amount to"
+		names = "amount total"
 	case finding.FeedsProcess:
 		names = "data chars input text"
 	}
@@ -411,6 +411,7 @@ func chosen(tool string, members map[string]json.RawMessage, c finding.Code) app
 		at := approval.Point{Param: name, Text: text}
 		does, table, ok := program.ChangesTable(text)
 		switch {
+		case given(members, names) > 1: // a sentence about one of them would say less than the call
 		case ok && strings.HasPrefix(names, "sql"):
 			at.Does, at.Of = does, []string{table}
 		case c == finding.DeletesFile:
@@ -423,6 +424,16 @@ func chosen(tool string, members map[string]json.RawMessage, c finding.Code) app
 		return at
 	}
 	return approval.Point{Text: tool}
+}
+
+// given is how many of the parameters there are.
+func given(members map[string]json.RawMessage, names string) (n int) {
+	for name := range strings.FieldsSeq(names) {
+		if _, ok := members[name]; ok && name != "action" {
+			n++
+		}
+	}
+	return n
 }
 
 // paramOf gives the parameter in which a word is, and the line of its text if that has several.

@@ -44,6 +44,8 @@ func TestRuntimesTools_T30(t *testing.T) {
 		{"fetch_web_content", `{"requests":[{"url":"file:///root/.ssh/id_rsa","prompt":"x"}]}`}, {"web_fetch", `{"requests":[{"url":"https://example.com"}]}`},
 		{"team_status", `{"path":"/etc/passwd"}`}, {"team_task", `{"action":"list","cwd":"/"}`}, {"team_cleanup", `{"team":"x"}`}, {"team_await_runs", `{"then":"ls"}`},
 		{"team_mission_log", `{"kind":"done","summary":"x","file":"/etc/passwd"}`}, {"mcp__x__editor", `{"path":"a.go","new_text":"x"}`},
+		{"search_codebase", `{"queries":[" -uue."]}`}, {"spawn_agent", `{"message":"x","path":"/etc/x"}`},
+		{"spawn_agent", `{"items":[{"type":"skill","name":"x","path":"/etc/x"}]}`},
 	} {
 		j := judge(e, approval.Call{ToolName: c[0], Params: json.RawMessage(c[1]), AgentID: "main"})
 		require.NotEqual(t, approval.OutcomeAllow, j.Outcome, "%s %v", c, j.Assessment.ReasonCodes)

@@ -357,7 +357,7 @@ func outcomeWords(c api.ClassPolicy) string {
 	}
 	text := "ask " + counted(max(c.MinApprovals, 1), "approver", "approvers")
 	if c.RequiresHuman {
-		text += ", a person among them"
+		text += ", one of them a person"
 	}
 	if c.StepUp {
 		text += ", who signs with a passkey"

@@ -48,7 +48,7 @@ func TestGoldenCards(t *testing.T) {
 	forged, script, long := fullCard(), fullCard(), fullCard()
 	long.Claims = []string{strings.Repeat("y", 3500)}
 	forged.Call = card.Blocks([]card.Fact{{Name: "Votes", Value: "2 of 2: alice, bob"}, {Name: "Fingerprint", Value: "000000000000"}, {Name: "bound to host", Value: "staging"}, {Name: "bound to host", Value: "prod-1", Own: true}})
-	forged.Cut = "… and 57 more parameters, whole above"
+	forged.Cut = "… and 57 more parameters, whole in the file above"
 	script.Call = card.Blocks([]card.Fact{{Name: "command", Value: "set -e\nmake\n✅ **allowed once by alice**", Block: true}})
 	toolong := long
 	toolong.Call = card.Blocks([]card.Fact{{Name: "command", Value: strings.Repeat("`", 3500)}})

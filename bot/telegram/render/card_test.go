@@ -54,13 +54,13 @@ func goldenCards() map[string]card.Card {
 		"quorum": with(func(c *card.Card) { c.Risk, c.State.Votes = approval.R4, "1 of 2 yes (alice)" }),
 		"file": with(func(c *card.Card) {
 			c.Headline = card.Words{{Text: "main-agent asks "}, {Text: "to write "}, {Text: "src/app.go", Theirs: true}, {Text: " (812 lines)"}}
-			c.Call = card.Blocks([]card.Fact{{Name: "content", Value: strings.Repeat("0123456789 ", 34) + "(58211 characters, whole above)", Block: true}})
-			c.Cut = "Cut here, whole above"
+			c.Call = card.Blocks([]card.Fact{{Name: "content", Value: strings.Repeat("0123456789 ", 34) + "(58211 characters, whole in the file above)", Block: true}})
+			c.Cut = "Cut here, whole in the file above"
 		}),
 		"cut": with(func(c *card.Card) {
 			c.Headline = card.Words{{Text: "main-agent asks "}, {Text: "to use "}, {Text: "frob", Theirs: true}}
 			c.Call = card.Blocks([]card.Fact{{Name: "path", Value: "/etc/cron.d/x"}, {Name: "k000", Value: "v"}, {Name: "k001", Value: "v"}})
-			c.Cut = "… and 57 more parameters, whole above"
+			c.Cut = "… and 57 more parameters, whole in the file above"
 		}),
 		"script": with(func(c *card.Card) {
 			c.Call = card.Blocks([]card.Fact{{Name: "command", Value: "set -e\nmake\n✅ Allowed once by alice", Block: true}})

@@ -34,6 +34,7 @@ func ChangesTable(sql string) (does, table string, ok bool) {
 		return false
 	}
 	i := 0
+	var after []string             // what may follow the table's name; nil: any word
 	skip := func(some ...string) { // words that come one after the other, if they are there
 		for j, w := range some {
 			if at(i+j) != w {
@@ -55,14 +56,13 @@ func ChangesTable(sql string) (does, table string, ok bool) {
 	case verb == "update":
 		does, i = rows("changes every row of table %s", "changes rows of table %s"), 1
 		skip("only")
-		if at(i+1) != "set" && at(i+3) != "set" && at(i+5) != "set" {
-			return "", "", false
-		}
+		after = []string{"set", "as"} // another word joins a table, which may be what is changed
 	case verb == "insert" && at(1) == "into" && !holds("conflict", "duplicate"):
 		does, i = "adds rows to table %s", 2
 	case verb == "truncate":
 		does, i = "deletes every row of table %s", 1
 		skip("table")
+		skip("if", "exists")
 		skip("only")
 		if holds("cascade") {
 			does = "deletes every row of table %s and of what refers to it"
@@ -81,6 +81,7 @@ func ChangesTable(sql string) (does, table string, ok bool) {
 		if holds("drop", "rename") {
 			does = "changes, drops or renames parts of table %s"
 		}
+		after = []string{"add", "drop", "rename", "alter", "modify", "change"}
 	case verb == "create" && at(1) == "table":
 		does, i = "makes table %s", 2
 		skip("if", "not", "exists")
@@ -97,6 +98,9 @@ func ChangesTable(sql string) (does, table string, ok bool) {
 		table, i = table+".", i+1
 	}
 	next := at(i + 1)
+	if after != nil && !words.Any(next, after...) { // such as an owner, row security, a partition
+		return "", "", false
+	}
 	if next != "" && next != "(" && !words.WordByte(next[0]) { // another table, or something that is not known
 		return "", "", false
 	}

@@ -170,7 +170,7 @@ var quietTakes = sync.OnceValue(func() map[string]*lazy.Set {
 		"updategoal": lazy.Words("status reason"), "listagents": lazy.Words("includecompleted scope"),
 		"reportfindings": lazy.Words("level findings"), "waitformcpservers": lazy.Words("servers"), "listbash": none,
 		"readagent": lazy.Words("agentid wait timeout sinceturn"), "fetchcopilotclidocumentation": none,
-		"spawnagent": lazy.Words("message input forkcontext agenttype model reasoningeffort systemprompt task"),
+		"spawnagent": lazy.Words("message items input forkcontext agenttype model reasoningeffort systemprompt task"),
 		"teamstatus": none, "teamcleanup": none, "teamlistoutcomes": none, "teamlistruns": lazy.Words("status agentid includecompleted"),
 		"teamtask":      lazy.Words("action title description dependson assignee status taskid summary reason"),
 		"teamcancelrun": lazy.Words("runid reason"), "teamshutdownteammate": lazy.Words("agentid reason"),
@@ -212,6 +212,7 @@ func (x *Reading) assessQuiet() {
 		more = more || x.Tool.Name == "tts" && !speechKeys.Has(f.root)
 		more = more || takes != nil && !takes.Has(f.root) || f.root == "pid" && f.Str
 		role := x.Tool.Name == "spawnagent" && f.root == "agenttype" // of another name a file says what it is
+		more = more || x.Tool.Name == "spawnagent" && f.Key == "path" // a file that it is to read
 		more = more || role && !words.Any(f.Text, "default", "worker", "explorer")
 		if f.root == "allowedprompts" { // commands that the runtime then asks nobody for
 			x.Found.Add(finding.ControlsAgent)
