@@ -211,7 +211,7 @@ func (x *Reading) assessQuiet() {
 		}
 		more = more || x.Tool.Name == "tts" && !speechKeys.Has(f.root)
 		more = more || takes != nil && !takes.Has(f.root) || f.root == "pid" && f.Str
-		role := x.Tool.Name == "spawnagent" && f.root == "agenttype" // of another name a file says what it is
+		role := x.Tool.Name == "spawnagent" && f.root == "agenttype"  // of another name a file says what it is
 		more = more || x.Tool.Name == "spawnagent" && f.Key == "path" // a file that it is to read
 		more = more || role && !words.Any(f.Text, "default", "worker", "explorer")
 		if f.root == "allowedprompts" { // commands that the runtime then asks nobody for
