@@ -57,7 +57,7 @@ func TestAdversary_P11_UploadsThatFailStarveNoCard(t *testing.T) {
 		for _, m := range c.fromBot() {
 			said += m.text
 		}
-		require.Equal(t, len(long), strings.Count(said, "; rm -rf /\n"), "each call stands there whole, once")
+		require.Equal(t, 2*len(long), strings.Count(said, "; rm -rf /\n"), "each call stands there whole, once, and its worst words on the card")
 	}, withSpare("20s"))
 }
 

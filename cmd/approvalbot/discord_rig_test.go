@@ -312,6 +312,8 @@ var inert = regexp.MustCompile("\\\\([`*_~|<@\\[:#>+.\\\\-])")
 
 func dcText(s string) string { return inert.ReplaceAllString(s, "$1") }
 
+var fenceOpens = regexp.MustCompile("^```[a-z]+\n$") // with a language
+
 // alive finds what would be a link or a mention outside of code; an escaped one
 // has a backslash in it.
 var alive = regexp.MustCompile(`[a-z]://|(^|[^\\])(<[@#]|@(everyone|here))`)
@@ -326,7 +328,8 @@ func dcShown(m fakechat.DiscordMessage) shown {
 	}
 	code := false
 	for line := range strings.Lines(m.Text()) {
-		code = code != (strings.TrimPrefix(line, "> ") == "```\n")
+		fence := strings.TrimPrefix(line, "> ")
+		code = code != (fence == "```\n" || !code && fenceOpens.MatchString(fence))
 		if !code && alive.MatchString(line) {
 			s.alive = append(s.alive, line)
 		}

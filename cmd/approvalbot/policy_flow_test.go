@@ -162,7 +162,7 @@ func TestFlow_AlwaysAndTheOperatorsPattern(t *testing.T) {
 		require.Contains(t, words, "approvalbot: owner is the name of no token of this desk: give one of server.tokens (invalid_request)\n")
 	}
 	require.Contains(t, r.good("allowlist", "add", "--owner", "agent", "--agent", "main", "--yes", "--", "git", "status"), "granted: ")
-	require.Regexp(t, `ID +Kind +Owner +Agent +Risk +Until +Covers\n\w+ +pattern +agent +main +R3 `, r.good("allowlist", "list"))
+	require.Regexp(t, `ID\tKind\tOwner\tAgent\tRisk\tUntil\tCovers\n\w+\tpattern\tagent\tmain\tR3\t`, r.good("allowlist", "list"))
 }
 
 // After a person's deny the same call is refused without a card.
@@ -183,7 +183,7 @@ func TestAdversary_W10_InTheChat(t *testing.T) {
 
 	refused := r.tryExec("git push origin main", session("s1"))
 	require.NotContains(t, refused.Reason, "approvalbot", "a model would try it")
-	id, _, _ := strings.Cut(strings.SplitN(r.good("allowlist", "list"), "\n", 4)[2], " ")
+	id, _, _ := strings.Cut(strings.SplitN(r.good("allowlist", "list"), "\n", 3)[1], "\t")
 	require.Contains(t, r.good("allowlist", "remove", id), "removed: cooldown")
 	require.EqualValues(t, "pending", r.tryExec("git push origin main", session("s1")).Status)
 }

@@ -75,7 +75,7 @@ func TestTheScriptRunsOnlyWhatWasVerified(t *testing.T) {
 		t.Skip("jq: not tested, install it")
 	}
 	dir := t.TempDir()
-	verifier := "#!/bin/sh\n[ \"$1 $2 $3 $4 $5 $6\" = 'receipt verify good --jwks keys --params' ] && cat \"$7\" >" + dir + "/asked\n"
+	verifier := "#!/bin/sh\n[ \"$1 $2 $3 $4 $5 $6 $7\" = 'admin receipt verify good --jwks keys --params' ] && cat \"$8\" >" + dir + "/asked\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "approvalbot"), []byte(verifier), 0o700))
 	run := func(call, receipt string) (string, error) {
 		file := filepath.Join(dir, "call.json")

@@ -159,7 +159,7 @@ func Of(a approval.Approval, payload []Fact, r Reader) Card {
 	if a.Final() {
 		c.Outcome, c.Bad, c.Why, c.Again = outcome(a, r), badEnd(a), riskWords(a), a.CoolsDown(r.Now)
 		c.TakeBack = a.MayBeTakenBack(r.Now)
-		c.Headline, c.Summary = own(Asker(a)+" asked for"), Clipped(toolPrefix(a.ToolName)+a.Summary, MaxSummary)
+		c.Headline, c.Summary = own(Asker(a)+" asked for"), Clipped(toolPrefix(a.ToolName)+Summary(a), MaxSummary)
 		c.Details = details(people.AsOfNow(a, r.People), nil)
 		return c
 	}

@@ -463,8 +463,13 @@ func (c *inWords) takePlace(tool string) {
 
 // Headline is the call on one line, from what is kept of every call.
 func Headline(a approval.Approval) string {
-	return Clipped(toolPrefix(a.ToolName)+a.Summary, MaxHeadline)
+	return Clipped(toolPrefix(a.ToolName)+Summary(a), MaxHeadline)
 }
+
+// Summary is what is kept of every call, on one line as people read it: with a sign for each line feed.
+func Summary(a approval.Approval) string { return lineSigns.Replace(a.Summary) }
+
+var lineSigns = strings.NewReplacer(`\u{A}`, " ⏎ ", `\u{9}`, " ")
 
 // toolPrefix names the tool where what it is called with does not tell.
 func toolPrefix(tool string) string {

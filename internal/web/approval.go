@@ -356,7 +356,7 @@ func (p *approvalPages) like(ctx context.Context, v reader, a approval.Approval)
 		if x.Key == a.Key || len(out) == likeShown {
 			continue
 		}
-		o := likeView{Code: x.Code, Summary: x.Summary, Ended: cmp.Or(card.Ending(x), "pending"), At: v.ago(x.CreatedAtMs),
+		o := likeView{Code: x.Code, Summary: card.Summary(x), Ended: cmp.Or(card.Ending(x), "pending"), At: v.ago(x.CreatedAtMs),
 			Risk: x.Assessment.RiskClass.String()}
 		if same(x) == 0 {
 			o.Ended = "the very same call: " + o.Ended

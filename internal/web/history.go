@@ -117,7 +117,7 @@ func historyOf(v reader, q url.Values, all []approval.Approval, next string) his
 			h.Days = append(h.Days, historyDay{Name: day})
 		}
 		last := &h.Days[len(h.Days)-1]
-		last.Rows = append(last.Rows, historyRow{Code: a.Code, Agent: card.Asker(a), Tool: safe(a.ToolName), Summary: a.Summary,
+		last.Rows = append(last.Rows, historyRow{Code: a.Code, Agent: card.Asker(a), Tool: safe(a.ToolName), Summary: card.Summary(a),
 			Ending: cmp.Or(card.Ending(a), "pending"), Risk: a.Assessment.RiskClass, At: v.clock(a.CreatedAtMs),
 			Bad: a.Status == approval.Denied || a.RevokedAtMs != 0 || a.Failed()})
 	}
