@@ -354,7 +354,7 @@ func (c dcChat) card(a api.Approval) shown {
 func (c dcChat) shown(a api.Approval) shown {
 	c.r.t.Helper()
 	m, err := c.chat.WaitMessage(c.r.ctx(), func(m fakechat.DiscordMessage) bool {
-		return strings.Contains(m.Text(), a.Code) && len(m.Rows) > 0
+		return strings.Contains(m.Text(), a.Code) && decides(m.Labels())
 	})
 	require.NoError(c.r.t, err)
 	return dcShown(m)

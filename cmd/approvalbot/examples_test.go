@@ -95,7 +95,7 @@ func (e example) ran() bool {
 func (r *rig) asked(words string) fakechat.TelegramMessage {
 	r.t.Helper()
 	m, err := r.group.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool {
-		return strings.Contains(m.Text, words) && len(m.Buttons) > 0
+		return strings.Contains(m.Text, words) && decides(m.Labels())
 	})
 	require.NoError(r.t, err)
 	r.remembers("telegram", fmt.Sprint(m.ID))

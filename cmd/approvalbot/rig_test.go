@@ -311,7 +311,7 @@ func (r *rig) remembers(platform, message string) {
 func (r *rig) shownIn(chat *fakechat.TelegramChat, a api.Approval) fakechat.TelegramMessage {
 	r.t.Helper()
 	m, err := chat.WaitMessage(r.ctx(), func(m fakechat.TelegramMessage) bool {
-		return strings.Contains(m.Text, a.Code) && len(m.Buttons) > 0
+		return strings.Contains(m.Text, a.Code) && decides(m.Labels())
 	})
 	require.NoError(r.t, err)
 	return m
