@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ func run(ctx context.Context, options fakechat.TelegramOptions, user int64) erro
 	fmt.Printf("card: %s\n", card.Text)
 	person.Tap(chat, card.ID, "Allow once")
 	_, err = chat.WaitMessage(ctx, func(m fakechat.TelegramMessage) bool {
-		return m.ID == card.ID && len(m.Buttons) == 0 && strings.Contains(m.Text, "Allowed once")
+		return m.ID == card.ID && !slices.Contains(m.Labels(), "Allow once") && strings.Contains(m.Text, "Allowed once")
 	})
 	if err != nil {
 		return fmt.Errorf("the card never said that it was allowed: %w", err)
