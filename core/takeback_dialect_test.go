@@ -8,7 +8,7 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// Of a gateway's call, which runs by its events without a claim, nobody is told that it "does not run".
+// Of a gateway's call, which runs by its events without a claim, no person is told that it "does not run".
 func TestAdversary_NoTakeBackOfAGatewaysCall(t *testing.T) {
 	d := newFixture(t)
 	a := d.submit(t, "ask", func(c *approval.Call) { c.Dialect = approval.DialectExec })

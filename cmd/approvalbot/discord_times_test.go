@@ -10,7 +10,7 @@ import (
 	"approvalbot/internal/fakechat"
 )
 
-// stamp is how Discord is told a time: it shows it in the zone of whoever reads.
+// stamp is how Discord is told a time: it shows it in the reader's zone.
 func stamp(ms int64) string { return fmt.Sprintf("<t:%d:t> (<t:%d:R>)", ms/1000, ms/1000) }
 
 // moment is how a card is told one that has been.

@@ -203,7 +203,7 @@ func TestHookFlow_ClineRunsWhereItsHookRuns(t *testing.T) {
 	require.Equal(t, "{}", out)
 }
 
-// A runtime that kills its hooks' process group as it ends, as Qwen Code does, leaves nobody who could tell the hook:
+// A runtime that kills its hooks' process group as it ends, as Qwen Code does, leaves no process that could tell the hook:
 // it is in a group of its own, and sees that the shell before it has gone.
 func TestHookFlow_AKilledGroupWithdraws(t *testing.T) {
 	t.Parallel()

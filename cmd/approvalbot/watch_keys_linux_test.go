@@ -327,7 +327,7 @@ func TestWatchKeys_PanicPutsTheTerminalBack(t *testing.T) {
 	x.isRaw(false)
 }
 
-// Whatever ends or stops the program puts the terminal back, and what continues it makes it raw again.
+// Each way to end or stop the program puts the terminal back, and continuing it makes it raw again.
 func TestWatchKeys_SignalsPutTheTerminalBack(t *testing.T) {
 	t.Parallel()
 	for _, ending := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {

@@ -113,7 +113,7 @@ func (b Block) Plain() []string {
 	return out
 }
 
-// Numbers are what stands before the lines: their numbers, as wide as the widest, where those are known and do not
+// Numbers come before the lines: their numbers, as wide as the widest, where those are known and do not
 // count from 1 anyway. None: nothing does.
 func (b Block) Numbers() []string {
 	most, first := 0, 0

@@ -171,7 +171,7 @@ func difference(old, fresh display.Leaf, left *int) []Line {
 // side is one of two texts that are compared: its lines, by keys.
 type side struct{ lines, keys []string }
 
-// sides are the two texts. Lines that look alike are the same only if they were written alike; where nobody can tell, a
+// sides are the two texts. Lines that look alike are the same only if they were written alike; if that is not known, a
 // line of which something is hidden or escaped is another one. written says so of such lines.
 func sides(old, fresh display.Leaf) (was, is side, written string) {
 	was.lines, was.keys = old.Lines()
@@ -215,7 +215,7 @@ func change(gone, come []string, left *int) []Line {
 }
 
 // changedWords marks the words in which two lines differ, if they are the same line at all. If only blanks differ, it
-// writes what the tabs are, and the blanks at the end, which nobody would see.
+// writes what the tabs are, and the blanks at the end, which a reader would miss.
 func changedWords(old, fresh string, left *int) (was, is []Piece) {
 	if old == fresh {
 		return []Piece{{Text: old, Changed: true}}, []Piece{{Text: fresh, Changed: true}}

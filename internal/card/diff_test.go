@@ -66,7 +66,7 @@ func TestChangedWords(t *testing.T) {
 	require.Equal(t, []Piece{{Text: "panic(1)"}}, is)
 }
 
-// Whatever differs, the lines of a difference give both texts back.
+// The lines of a difference give both texts back, for any two texts.
 func TestADifferenceIsTrue(t *testing.T) {
 	line := rapid.SampledFrom([]string{"a", "b", "c", "\td", "e f g", ""})
 	rapid.Check(t, func(t *rapid.T) {

@@ -124,7 +124,7 @@ func longEcho(p approval.Point, before Words) bool {
 	return CharCount(filled(p.Does, p.Of).String()) > maxEcho && !slices.ContainsFunc(p.Of, unseen)
 }
 
-// inSight is what stands above the reasons of a call: its headline, and all of a call of a few lines. Of an R4 call the
+// inSight is what a card shows above the reasons of a call: its headline, and all of a call of a few lines. Of an R4 call the
 // reasons say what it does all the same.
 func inSight(c Card) Words {
 	const few = 3

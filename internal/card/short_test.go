@@ -106,7 +106,7 @@ func TestReasonsNameWhatTheyComeFrom(t *testing.T) {
 	require.Equal(t, "R0 read only: changes a system file", Of(w, facts, reading()).RiskLine().String())
 }
 
-// Whatever a call is, an allow without a file means that each line and each value of it is on the card; and the file of any
+// For any call, an allow without a file means that each line and each value of it is on the card; and the file of any
 // other has them.
 func TestAdversary_S1_NothingIsAllowedUnseen(t *testing.T) {
 	text := rapid.OneOf(

@@ -13,7 +13,7 @@ const (
 	maxInline = 1500 // the call, when it stands on the card itself
 	maxFact   = 120
 	maxClaim  = 400
-	maxSaid   = 140 // of a claim on the card itself; all of it stands in the details
+	maxSaid   = 140 // of a claim on the card itself; the details have all of it
 
 	maxPlace = 40 // of a call on one line, for each place that it is bound to
 	maxField = 60 // of that, for each parameter
@@ -33,7 +33,7 @@ type Word struct {
 	Text   string
 	Theirs bool  // chosen by who asks: shown as code, which no word of the desk is
 	Large  bool  // an amount: a platform may write the line larger
-	AtMs   int64 // Text is this time; a platform may write it anew, in the zone of whoever reads
+	AtMs   int64 // Text is this time; a platform may write it anew, in the reader's zone
 }
 
 // Words are a line of a card.
@@ -60,7 +60,7 @@ type Fact struct {
 	Name  string
 	Value string // of a call: may have line feeds, for a block of its own (display.EscapeBlock)
 	Own   bool   // the desk's own word for it, nothing that the asker said
-	Block bool   // it is what the call is about, and stands in a block without its name
+	Block bool   // it is what the call is about, and has a block without its name
 
 	parts func() []display.Leaf // what Value consists of, without quotes; nil: Value is all
 }

@@ -94,7 +94,7 @@ func Serve(ctx context.Context, s Start) error {
 	return nil
 }
 
-// noChat reports a warning about a chat that is off since nobody has given its token.
+// noChat reports a warning about a chat that is off because it has no token.
 func noChat(cfg config.Config, w config.Warning) bool {
 	t, d := cfg.Channels.Telegram.On(), cfg.Channels.Discord.On()
 	return w.Key == "channels.telegram.botToken" && !t || w.Key == "channels.discord.botToken" && !d ||

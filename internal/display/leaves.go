@@ -19,7 +19,7 @@ type Leaf struct {
 
 // Lines gives the lines of the text, and for each a key that lines of two leaves share only if they were sent alike,
 // however much of them is hidden. No keys: a line that is shown is not one that was sent, as with a key of several lines.
-// The line feed at the end of a text ends its last line; an empty text has none. Nobody is shown the keys.
+// The line feed at the end of a text ends its last line; an empty text has none. The keys are never shown.
 func (l Leaf) Lines() (lines, keys []string) {
 	lines, keys = splitLines(l.Text), splitLines(l.sent)
 	if len(lines) != len(keys) {

@@ -111,7 +111,7 @@ func isAmbiguous(s string) bool {
 // text those are.
 type compact struct {
 	out    strings.Builder
-	leaves *[]leafAt // nil: nobody asks
+	leaves *[]leafAt // nil: not wanted
 	path   []string
 	item   bool // the last of path counts the items of an array
 }

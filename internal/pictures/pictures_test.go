@@ -87,7 +87,7 @@ func TestTypicalCardsFitAPhone(t *testing.T) {
 	t.Logf("lines on average: telegram %.1f, discord %.1f", float64(sum["telegram"])/40, float64(sum["discord"])/40)
 }
 
-// Whatever kind of call it is, what decides is on the first screen with the buttons, as people write it, and nothing is
+// For each kind of call, what decides is on the first screen with the buttons, as people write it, and nothing is
 // left out without a count.
 func TestKindsOfCallOnAPhone(t *testing.T) {
 	d, err := newDesk(t.Context())

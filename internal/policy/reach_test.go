@@ -420,7 +420,7 @@ func TestProperty_ASessionGrantCoversNoOtherOption(t *testing.T) {
 				if strings.HasPrefix(w, "-") {
 					out = append(out, w)
 				}
-				if w == "--" { // what follows are names, whatever they begin with
+				if w == "--" { // names follow, also those that begin with a dash
 					break
 				}
 			}

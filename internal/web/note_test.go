@@ -60,7 +60,7 @@ func TestBrowser_EnterInAFieldDecidesNothing(t *testing.T) {
 		p := d.open(in, "bob", "/a/"+a.Code, 1280)
 		p.live()
 		p.do(chromedp.Click("details.note summary"), chromedp.SendKeys(`input[name="note"]`, "tests first"+kb.Enter), chromedp.SendKeys("#reason", "fine"+kb.Enter))
-		p.do(chromedp.Evaluate[chromedp.Void]("fetch(location.href).then((r) => r.text())", chromedp.EvalAwaitPromise)) // behind whatever Enter has sent
+		p.do(chromedp.Evaluate[chromedp.Void]("fetch(location.href).then((r) => r.text())", chromedp.EvalAwaitPromise)) // after anything that Enter sent
 		require.Empty(t, d.get(a).Votes, command)
 		if command == "make it" {
 			p.do(chromedp.Click(`form.decide button[value="allow-once"]`))

@@ -106,7 +106,7 @@ func sections(c card.Card) []section {
 }
 
 // words draws a line of at most n code units: what the asker chose as code, which the
-// desk's own words never are. Discord shows times in the zone of whoever reads (Reference,
+// desk's own words never are. Discord shows times in the reader's zone (Reference,
 // Message Formatting, Timestamps).
 func words(line card.Words, n int) string {
 	var out strings.Builder

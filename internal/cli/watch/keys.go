@@ -16,7 +16,7 @@ import (
 	"approvalbot/internal/display"
 )
 
-// settled is how long a screen must have been as it is until a key counts: nobody reads faster.
+// settled is how long a screen must have been as it is until a key counts: people do not read faster.
 const settled = 800 * time.Millisecond
 
 // dialog is one request at a terminal whose keys act at once.

@@ -82,7 +82,7 @@ func (w *watcher) run(ctx context.Context) error {
 			err = w.pause(ctx)
 		}
 		switch {
-		case errors.Is(err, errDone) && w.away && ctx.Err() == nil: // nobody knows what would have been to show
+		case errors.Is(err, errDone) && w.away && ctx.Err() == nil: // what it should have shown is not known
 			return app.ExitCode(app.ExitError)
 		case ctx.Err() != nil || errors.Is(err, errDone):
 			w.say("")

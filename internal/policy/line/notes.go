@@ -124,8 +124,8 @@ func (n *Notes) written() (text string, line int) {
 	return text, 1 + strings.Count(n.text[:n.span.from], "\n")
 }
 
-// stands notes where the statement is that is read next.
-func (n *Notes) stands(st *syntax.Stmt) {
+// begins notes the place of the statement that is read next.
+func (n *Notes) begins(st *syntax.Stmt) {
 	from, to := int(st.Pos().Offset()), int(st.End().Offset())
 	if n.base >= 0 && from < to && n.base+to <= len(n.text) {
 		n.span = span{n.base + from, n.base + to}

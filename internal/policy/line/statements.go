@@ -27,7 +27,7 @@ func (s *Reading) stmt(f frame, st *syntax.Stmt) {
 		return
 	}
 	l := s.opens(n)
-	n.stands(st)
+	n.begins(st)
 	s.statement(f, st)
 	s.closes(n, l, nil)
 }
