@@ -146,10 +146,15 @@ func (c Call) claimID() string {
 
 // create asks for the call. An id that the runtime has used before names what is over:
 // then the call is asked for without one.
+//
+// It goes on for withdrawTime when ctx ends: the request may be on record by then, and only its answer says what
+// there is to withdraw.
 func (q *question) create(ctx context.Context) (api.Approval, error) {
 	req := q.call.Request()
-	ctx, cancel := context.WithDeadline(ctx, q.until)
+	wanted := ctx
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), q.until)
 	defer cancel()
+	defer context.AfterFunc(wanted, func() { time.AfterFunc(withdrawTime, cancel) })()
 	opts := api.CreateOptions{Claim: true, ClaimID: rand.Text(), Resume: req.SessionKey != ""}
 	q.id = req.ID
 	a, err := q.desk.Create(ctx, req, opts)

@@ -286,6 +286,38 @@ func TestAsk_T30_GoneAtTheYes(t *testing.T) {
 	require.Equal(t, "/v1/approvals/a/withdraw", asked[len(asked)-1])
 }
 
+// A client that ends between the request and its answer leaves no card behind, and a desk that never answers does not
+// hold it.
+func TestAsk_T30_GoneBeforeTheAnswer(t *testing.T) {
+	for name, answers := range map[string]bool{"answers": true, "hangs": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, leave := context.WithCancel(t.Context())
+				withdrawn := 0
+				desk := deskOf(func(r *http.Request) (int, any, error) {
+					switch {
+					case strings.HasSuffix(r.URL.Path, "/approvals"):
+						leave()
+						synctest.Wait()
+						if !answers {
+							<-r.Context().Done()
+						}
+						return 201, pending, r.Context().Err()
+					case strings.HasSuffix(r.URL.Path, "/withdraw"):
+						withdrawn++
+						return 200, pending, nil
+					}
+					return 0, nil, r.Context().Err()
+				})
+				start := time.Now()
+				require.Equal(t, Verdict{Why: gone}, Ask(ctx, desk, inSession, start.Add(time.Minute)))
+				require.Equal(t, answers, withdrawn == 1)
+				require.LessOrEqual(t, time.Since(start), withdrawTime)
+			})
+		})
+	}
+}
+
 // A desk that is older than the hook, and does not know a claim about who asks, is asked without it.
 func TestAsk_T30_AnOlderDesk(t *testing.T) {
 	var told []bool
