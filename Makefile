@@ -52,8 +52,9 @@ agents: ## the real agent runtimes' clients against the desk, with a fake model;
 	APPROVALBOT_AGENTS='$(CURDIR)/bin/agents' APPROVALBOT_SLOW='$(AGENTS_SLOW)' $(GO) run ./internal/testsum \
 		-exec '$(CURDIR)/internal/agents/alone.sh' -run 'TestAgents' -count=1 -timeout 40m ./cmd/approvalbot
 
-generate: ## the pages' Go code, from internal/web/*.templ
+generate: ## the pages' Go code, from internal/web/*.templ, and the sum of policy's sources
 	$(TOOL) templ generate -path internal/web
+	$(GO) test ./internal/policy -run BuildIsOfTheSources -update
 
 lint: ## formatting, vet, staticcheck, generated code that is not of its source
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'gofmt would change:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
@@ -93,7 +94,7 @@ golden: ## rewrite golden files from what the code does now; read the diff
 	$(GO) test ./internal/messages -update
 	$(GO) test ./internal/hook/install -run AgentsPage -update
 	$(GO) test ./internal/policy/program -run TableIsMade -update
-	$(GO) test ./internal/policy -run 'JudgementsStay|ReasonsPage|ProgramsPage' -update
+	$(GO) test ./internal/policy -run 'JudgementsStay|ReasonsPage|ProgramsPage|BuildIsOfTheSources' -update
 
 costs: ## measure what calls and a start cost, and write it into internal/costs/costs.tsv; read the diff
 	$(GO) test ./internal/costs -count=1 -update

@@ -55,11 +55,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 	d := &Daemon{options: o, log: log, cfg: cfg, bots: map[string]bot{}, outdated: make(chan struct{}, 1), otherDuty: make(chan struct{}, 1),
 		lingering: make(chan struct{}, 1)}
 	d.inForce.Store(&snapshot{config: cfg})
-	build, err := policy.Build()
-	if err != nil {
-		return nil, err
-	}
-	at := store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile, Version: version, Build: version + " " + build,
+	at := store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile, Version: version, Build: version + " " + policy.Build(),
 		Log: log, Wait: databaseWait}
 	if d.Store, err = store.Open(ctx, at); err != nil {
 		return nil, err

@@ -1,6 +1,9 @@
 package policy
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"go/parser"
 	gotoken "go/token"
 	"io/fs"
@@ -16,28 +19,59 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every file that the program is built from, here and in the rooms below, is in it.
-func TestBuildHasAllSources(t *testing.T) {
-	t.Parallel()
-	var files int
-	require.NoError(t, fs.WalkDir(os.DirFS("."), ".", func(name string, d fs.DirEntry, err error) error {
+// sumOf is what build.sum has of these sources.
+func sumOf(t *testing.T, sources fs.FS) string {
+	sum := sha256.New()
+	require.NoError(t, fs.WalkDir(sources, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case d.IsDir() && (d.Name() == "testdata" || name == "program/data"): // of which program/table.txt is made
 			return fs.SkipDir
-		case d.IsDir() || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(d.Name(), "."):
+		case d.IsDir(), strings.HasSuffix(name, "_test.go"), strings.HasPrefix(d.Name(), "."), name == "build.sum":
 			return nil
 		}
-		files++
-		want, err := os.ReadFile(name)
-		require.NoError(t, err)
-		got, err := sources.ReadFile(name)
-		require.NoError(t, err, "policy/%s judges, and no pattern of go:embed in build.go takes it: add one", name)
-		require.Equal(t, string(want), string(got), name)
-		return nil
+		text, err := fs.ReadFile(sources, name)
+		fmt.Fprintf(sum, "file %q %d\n%s\n", name, len(text), text)
+		return err
 	}))
-	require.Greater(t, files, 50)
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// A program that judges otherwise has another build: its sum is of the sources that are here.
+func TestBuildIsOfTheSources(t *testing.T) {
+	t.Parallel()
+	sum := sumOf(t, os.DirFS("."))
+	if *update {
+		require.NoError(t, os.WriteFile("build.sum", []byte(sum+"\n"), 0o600))
+		return
+	}
+	require.Equal(t, sum+"\n", sourcesSum, "policy's sources have changed: make generate")
+}
+
+// Each file that the program is built from counts, and no test does.
+func TestBuildIsOfEverySource(t *testing.T) {
+	t.Parallel()
+	tree := func(files ...string) fstest.MapFS {
+		tree := fstest.MapFS{
+			"shell/read.go":    {Data: []byte("package shell")},
+			"shell/testdata/x": {Data: []byte("a")}, "shell/read_test.go": {Data: []byte("a")},
+		}
+		for i := 0; i < len(files); i += 2 {
+			tree[files[i]] = &fstest.MapFile{Data: []byte(files[i+1])}
+		}
+		return tree
+	}
+	now := sumOf(t, tree())
+	require.Equal(t, now, sumOf(t, tree("shell/read_test.go", "b", "shell/testdata/x", "b", "program/data/x.yaml", "b", "build.sum", "b")))
+	seen := map[string]bool{now: true}
+	for _, other := range []string{
+		sumOf(t, tree("shell/read.go", "package shell // x")), sumOf(t, tree("shell/table.txt", "rm R3")),
+		sumOf(t, tree("tables.go", "package policy")), sumOf(t, tree("shell/read.go", "", "tables.go", "package shell")),
+	} {
+		require.False(t, seen[other])
+		seen[other] = true
+	}
 }
 
 // What policy imports from elsewhere to read calls is known by its version.
@@ -77,31 +111,16 @@ func TestBuildNamesWhatJudges(t *testing.T) {
 			{Path: "example.org/chat", Version: "v1"}, {Path: "mvdan.cc/sh/v3", Version: version, Sum: sum},
 		}}
 	}
-	name := func(program *debug.BuildInfo, files ...string) string {
-		tree := fstest.MapFS{
-			"shell/read.go":    {Data: []byte("package shell")},
-			"shell/testdata/x": {Data: []byte("a")}, "shell/read_test.go": {Data: []byte("a")},
-		}
-		for i := 0; i < len(files); i += 2 {
-			tree[files[i]] = &fstest.MapFile{Data: []byte(files[i+1])}
-		}
-		got, err := buildOf(tree, program)
-		require.NoError(t, err)
-		return got
-	}
-	now := name(program("v3.1.0", "h1:a"))
-	same := program("v3.1.0", "h1:a")
-	require.Equal(t, now, name(same, "shell/read_test.go", "b", "shell/testdata/x", "b"), "tests judge nothing")
+	now := buildOf("sum", program("v3.1.0", "h1:a"))
 	chat := program("v3.1.0", "h1:a")
 	chat.Deps[0].Version = "v2"
-	require.Equal(t, now, name(chat), "nor does what policy does not use")
+	require.Equal(t, now, buildOf("sum\n", chat), "what policy does not use judges nothing")
 	forked := program("v3.1.0", "h1:a")
 	forked.Deps[1].Replace = &debug.Module{Path: "example.org/sh", Version: "v3.1.0", Sum: "h1:c"}
 	seen := map[string]bool{now: true}
 	for _, other := range []string{
-		name(program("v3.1.1", "h1:b")), name(program("v3.1.0", "h1:b")), name(forked), name(&debug.BuildInfo{}),
-		name(same, "shell/read.go", "package shell // x"), name(same, "shell/data/programs.txt", "rm R3"),
-		name(same, "tables.go", "package policy"),
+		buildOf("sum", program("v3.1.1", "h1:b")), buildOf("sum", program("v3.1.0", "h1:b")), buildOf("sum", forked),
+		buildOf("sum", &debug.BuildInfo{}), buildOf("other", program("v3.1.0", "h1:a")),
 	} {
 		require.False(t, seen[other])
 		seen[other] = true
@@ -118,9 +137,7 @@ func TestHashNamesTheBuild(t *testing.T) {
 	b, err := cfg.hashOf("another")
 	require.NoError(t, err)
 	require.NotEqual(t, a, b)
-	own, err := Build()
-	require.NoError(t, err)
-	want, err := cfg.hashOf(own)
+	want, err := cfg.hashOf(Build())
 	require.NoError(t, err)
 	got, err := cfg.hash()
 	require.NoError(t, err)

@@ -307,13 +307,7 @@ func (c *Config) normalLists() (bad Mistakes) {
 
 // hash names the policy that a normal Config makes of this program: another
 // configuration has another, and so has a program that judges otherwise.
-func (c Config) hash() (string, error) {
-	build, err := Build()
-	if err != nil {
-		return "", err
-	}
-	return c.hashOf(build)
-}
+func (c Config) hash() (string, error) { return c.hashOf(Build()) }
 
 // hashOf is hash for a program of that build.
 func (c Config) hashOf(build string) (string, error) {
