@@ -64,7 +64,7 @@ func ofCalls(t *testing.T) []cost {
 func ofProgram(t *testing.T) []cost {
 	bin, err := filepath.Abs("../../bin/costs")
 	require.NoError(t, err)
-	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", bin, "../../cmd/approvalbot")
+	build := exec.Command("go", "build", "-buildvcs=false", "-gcflags=approvalbot/internal/web=-l", "-ldflags=-s -w", "-o", bin, "../../cmd/approvalbot")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
 	file, err := os.Stat(bin)
