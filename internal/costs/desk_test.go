@@ -42,6 +42,7 @@ type desk struct {
 	t       *testing.T
 	daemon  *daemon.Daemon
 	handler http.Handler
+	addr    string // of its listener
 	tg      *fakechat.Telegram
 	alice   *fakechat.TelegramUser
 	group   *fakechat.TelegramChat
@@ -92,6 +93,7 @@ func newDesk(t *testing.T, chat bool) *desk {
 	d.daemon.Auditor.Look = time.Hour // no checkpoint in between
 	ln, err := daemon.Listen(cfg.Server)
 	require.NoError(t, err)
+	d.addr = ln.Addr().String()
 	done := make(chan error, 1)
 	go func() { done <- d.daemon.Run(ctx, ln) }()
 	t.Cleanup(func() { cancel(); require.NoError(t, <-done) })
@@ -144,6 +146,38 @@ func (d *desk) do(method, path, token, body string) []byte {
 	d.handler.ServeHTTP(w, r)
 	require.Less(d.t, w.Code, 300, w.Body.String())
 	return w.Body.Bytes()
+}
+
+// waitingStack is the KiB of stack for each who waits over HTTP: of the request, and of what net/http lets watch the
+// connection. The runtime halves a stack of which less than a quarter is used, so this jumps when one call more holds much.
+func (d *desk) waitingStack() float64 {
+	const many = 200
+	id := func(n int) string { return fmt.Sprintf("waits-%d", n) }
+	for n := range many {
+		d.post("/v1/approvals", fmt.Sprintf(`{"id":%q,"toolName":"costs.wait","params":{"n":%d}}`, id(n), n))
+	}
+	before := stacks()
+	for n := range many {
+		conn, err := net.Dial("tcp", d.addr)
+		require.NoError(d.t, err)
+		defer conn.Close()
+		_, err = fmt.Fprintf(conn, "GET /v1/approvals/%s?wait=60s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", id(n), agentToken)
+		require.NoError(d.t, err)
+	}
+	require.Eventually(d.t, func() bool {
+		return strings.Contains(string(d.do("GET", "/metrics", "", "")), fmt.Sprintf("\napprovalbot_waiting_requests %d\n", many))
+	}, patient, 5*time.Millisecond)
+	return (stacks() - before) / 1024 / many
+}
+
+// stacks is the bytes of all stacks, when they have shrunk as far as they do.
+func stacks() float64 {
+	var m runtime.MemStats
+	for range 5 {
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&m)
+	return float64(m.StackInuse)
 }
 
 func (d *desk) post(path, body string) []byte { return d.do("POST", path, agentToken, body) }

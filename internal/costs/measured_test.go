@@ -33,10 +33,11 @@ func TestCosts(t *testing.T) {
 }
 
 // By how many per cent a cost may grow: what runs beside the measured call adds a little; what the
-// kernel has mapped when a desk is ready differs by two or three from start to start.
+// kernel has mapped when a desk is ready differs by two or three from start to start; a stack doubles or does not.
 const (
-	exact = 5
-	loose = 10
+	exact  = 5
+	loose  = 10
+	coarse = 30
 )
 
 func ofCalls(t *testing.T) []cost {
@@ -46,6 +47,7 @@ func ofCalls(t *testing.T) []cost {
 	batch := d.measure(10, func(int) { d.post("/v1/evaluate", `{"calls":[`+strings.Repeat(readCall+",", 199)+readCall+`]}`) })
 	settled := d.measure(200, func(int) { d.post("/v1/approvals", readCall) })
 	resolved := d.measure(50, func(n int) { d.resolveTrip(n) })
+	waiting := d.waitingStack()
 	card := chats.measure(30, func(n int) { chats.cardTrip(n) })
 	return []cost{
 		{"evaluate.allocations", evaluated.allocations, exact, "of POST /v1/evaluate for a read, in the handler"},
@@ -55,6 +57,7 @@ func ofCalls(t *testing.T) []cost {
 		{"settled.statements", settled.statements, exact, "SQL statements of the same"},
 		{"resolved.allocations", resolved.allocations, exact, "asked, resolved through the API, asker woken"},
 		{"resolved.statements", resolved.statements, exact, "SQL statements of the same"},
+		{"waiting.stack", waiting, coarse, "KiB of stack for each asker that waits over HTTP"},
 		{"card.allocations", card.allocations, exact, "asked, card in a chat, tapped, asker woken, with the fake Telegram's own"},
 		{"card.statements", card.statements, exact, "SQL statements of the same"},
 	}

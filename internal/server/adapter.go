@@ -63,7 +63,8 @@ type call struct {
 type answer struct {
 	status   int
 	location string
-	body     any // a [*bytes.Buffer] is JSON already, and write's from then on
+	body     any   // a [*bytes.Buffer] is JSON already, and write's from then on
+	wait     *wait // instead of all else: this comes first
 }
 
 // with makes a route's serve from a function that takes the decoded body.
@@ -83,7 +84,7 @@ func without(fn func(*call) (answer, error)) func(*call, []byte) (answer, error)
 }
 
 // streaming makes the handler of a route whose answer goes on.
-func (s *Server) streaming(rt route, seen func(status int, took time.Duration)) http.HandlerFunc {
+func (s *Server) streaming(rt *route, seen func(status int, took time.Duration)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		c, err := s.admit(rt, r)
@@ -102,7 +103,7 @@ func (s *Server) streaming(rt route, seen func(status int, took time.Duration)) 
 }
 
 // serve does what is the same for every route with a body.
-func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) (answer, error) {
+func (s *Server) serve(rt *route, w http.ResponseWriter, r *http.Request) (answer, error) {
 	c, err := s.admit(rt, r)
 	if err != nil {
 		return answer{}, err
@@ -126,11 +127,11 @@ func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) (answer
 }
 
 // pattern names a route in the log.
-func (rt route) pattern() string { return rt.method + " " + rt.path }
+func (rt *route) pattern() string { return rt.method + " " + rt.path }
 
 // admit does what is the same for every route, in this order: who, may it, is
 // the request well-formed.
-func (s *Server) admit(rt route, r *http.Request) (*call, error) {
+func (s *Server) admit(rt *route, r *http.Request) (*call, error) {
 	who, token, err := s.Tokens.Authenticate(r.Header.Values("Authorization"))
 	if err != nil {
 		return nil, err

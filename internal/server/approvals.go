@@ -15,7 +15,7 @@ import (
 )
 
 func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
-	wait, claim, claimID := c.query.wait(), c.query.flag("claim"), c.query.text("claimId")
+	atMost, claim, claimID := c.query.wait(), c.query.flag("claim"), c.query.text("claimId")
 	if claimID != "" && !claim {
 		return answer{}, approval.Invalid(approval.FieldError{Field: "claimId", Problem: "needs claim=1"})
 	}
@@ -27,23 +27,38 @@ func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	out := answer{status: http.StatusOK, location: "/v1/approvals/" + url.PathEscape(a.ID)}
-	switch {
-	case a.Status.Final() || wait <= 0:
+	made := submitted{id: cmp.Or(in.ID, a.ID), path: "/v1/approvals/" + url.PathEscape(a.ID), created: created, claim: claim, claimID: claimID}
+	if a.Status.Final() || atMost <= 0 {
 		watch.Stop()
 		_, err = c.still() // it may have taken long to ask others
-	case watch == nil:
-		a, err = s.await(c, wait, s.gate.Watch(a.Key))
-	default:
-		a, err = s.await(c, wait, watch)
+		return s.told(c, made, a, err)
 	}
+	if watch == nil {
+		watch = s.gate.Watch(a.Key)
+	}
+	return answer{wait: &wait{c, watch, atMost, func(a *approval.Approval, err error) (answer, error) {
+		return s.told(c, made, a, err)
+	}}}, nil
+}
+
+// submitted is what came of a request to ask, and what else it wants.
+type submitted struct {
+	id, path string // as its asker names the approval, and where it is
+	created  bool
+	claim    bool
+	claimID  string
+}
+
+// told answers with an approval that was asked for.
+func (s *Server) told(c *call, made submitted, a *approval.Approval, err error) (answer, error) {
+	out := answer{status: http.StatusOK, location: made.path}
 	if err != nil {
 		return out, err
 	}
-	if created && !a.Status.Final() {
+	if made.created && !a.Status.Final() {
 		out.status = http.StatusCreated
 	}
-	out.body, err = s.claimed(c, a, cmp.Or(in.ID, a.ID), claim, claimID)
+	out.body, err = s.claimed(c, a, made.id, made.claim, made.claimID)
 	return out, err
 }
 
@@ -75,16 +90,17 @@ func (s *Server) claimed(c *call, a *approval.Approval, id string, claim bool, c
 }
 
 func (s *Server) get(c *call) (answer, error) {
-	wait := c.query.wait()
-	if wait <= 0 {
+	atMost := c.query.wait()
+	if atMost <= 0 {
 		return s.getNow(c)
 	}
 	w, err := s.gate.FindAndWatch(context.WithoutCancel(c.ctx), c.who, c.id)
 	if err != nil {
 		return answer{}, err
 	}
-	a, err := s.await(c, wait, w)
-	return s.shown(c, a, err)
+	return answer{wait: &wait{c, w, atMost, func(a *approval.Approval, err error) (answer, error) {
+		return s.shown(c, a, err)
+	}}}, nil
 }
 
 func (s *Server) getNow(c *call) (answer, error) {

@@ -41,7 +41,7 @@ func hookRuntimes() (names []string) {
 // hooks makes the handler of the hook route. A runtime takes any other status than 200
 // for a hook that failed, and then runs the call: so whatever goes wrong here is that
 // event's deny.
-func (s *Server) hooks(rt route, seen func(status int, took time.Duration)) http.HandlerFunc {
+func (s *Server) hooks(rt *route, seen func(status int, took time.Duration)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		agent, event, known := hookEvent(r)
@@ -88,7 +88,7 @@ func bodyOf(r *http.Request) io.Reader {
 // asked is what came of a hook. The call is empty where it could not be read, and e then
 // becomes the event whose body it is. The runtime's clock runs since start.
 func (s *Server) asked(
-	rt route, agent hook.Runtime, e *hook.Event, start time.Time, w http.ResponseWriter, r *http.Request,
+	rt *route, agent hook.Runtime, e *hook.Event, start time.Time, w http.ResponseWriter, r *http.Request,
 ) (v hook.Verdict, in hook.Call, err error) {
 	deny := func() { v, err = hook.Verdict{}, errors.New("the approval desk cannot answer this request") }
 	defer panics.Catch(s.log, deny, "a hook caused a panic", "runtime", agent.Name, "event", e.Name)
@@ -136,13 +136,13 @@ func (d hookApprovals) Create(
 }
 
 // Get gives [hook.ErrStopping] with what is still pending when the server stops.
-func (d hookApprovals) Get(ctx context.Context, id string, wait time.Duration) (api.Approval, error) {
+func (d hookApprovals) Get(ctx context.Context, id string, atMost time.Duration) (api.Approval, error) {
 	c := d.step(ctx, nil)
 	w, err := d.s.gate.FindAndWatch(context.WithoutCancel(ctx), c.who, id)
 	if err != nil {
 		return api.Approval{}, hookProblem(err)
 	}
-	a, err := d.s.await(c, wait, w)
+	a, err := d.s.await(&wait{call: c, watch: w, atMost: atMost})
 	if err != nil {
 		return api.Approval{}, hookProblem(err)
 	}

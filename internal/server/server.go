@@ -148,10 +148,10 @@ func (s *Server) endpoint(rt route) http.HandlerFunc {
 	}
 	seen := s.metrics.Route(rt.method, rt.path)
 	if rt.stream != nil {
-		return s.streaming(rt, seen)
+		return s.streaming(&rt, seen)
 	}
 	if rt.hook {
-		return s.hooks(rt, seen)
+		return s.hooks(&rt, seen)
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		start, status := time.Now(), http.StatusServiceUnavailable // a panic's
@@ -162,7 +162,11 @@ func (s *Server) endpoint(rt route) http.HandlerFunc {
 				s.log.Debug("request", "method", rt.method, "route", rt.path, "status", status, "took", took)
 			}
 		}()
-		a, err := s.serve(rt, w, r)
+		a, err := s.serve(&rt, w, r)
+		if wait := a.wait; wait != nil {
+			got, failed := s.await(wait)
+			a, err = s.after(&rt, wait, got, failed)
+		}
 		if a.location != "" {
 			w.Header().Set("Location", a.location)
 		}
