@@ -108,7 +108,11 @@ func lockFolder(dir string) (unlock func(), err error) {
 		}
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil && still(f, path) {
-			return func() { _ = os.Remove(path); _ = f.Close() }, nil
+			return func() {
+				_ = os.Remove(path)
+				_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) // a child that is about to execute has a duplicate
+				_ = f.Close()
+			}, nil
 		}
 		_ = f.Close()
 		if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {

@@ -11,13 +11,20 @@ import (
 // errHeld is that another process has the lock.
 var errHeld = errors.New("another process holds it")
 
+// fileLock is a file whose exclusive lock this process has.
+type fileLock struct{ file *os.File }
+
+// Close gives up the lock. Closing the file alone would leave it to a child that this process has forked and that has
+// not executed its program yet: it has a duplicate of each descriptor until then.
+func (l *fileLock) Close() error { return errors.Join(unlock(l.file), l.file.Close()) }
+
 // lockFile takes the file's exclusive lock, which ends with the process whatever
 // becomes of it. The file stays: removing it would let two processes each hold
 // a lock on a file of that name. It holds the owner's process id, for people.
 //
 // A file of its own is needed: closing any handle of the database file itself
 // would drop the locks that SQLite has on it.
-func lockFile(path string) (*os.File, error) {
+func lockFile(path string) (*fileLock, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("store lock %s cannot be opened: %w", path, err)
@@ -27,7 +34,7 @@ func lockFile(path string) (*os.File, error) {
 		err = errors.Join(f.Truncate(0), writePID(f))
 	}
 	if err == nil {
-		return f, nil
+		return &fileLock{f}, nil
 	}
 	defer f.Close()
 	if errors.Is(err, errHeld) {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -127,6 +128,24 @@ func TestURLs(t *testing.T) {
 	info, err := os.Stat(filepath.Join(odd, "desk.db"))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+// A child of this process that has not executed its program yet has a duplicate of the lock's descriptor. The store
+// is free all the same.
+func TestALockIsGivenUpWhoeverHasADuplicate(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "desk.db.lock")
+	lock, err := lockFile(path)
+	require.NoError(t, err)
+	duplicate, err := syscall.Dup(int(lock.file.Fd()))
+	require.NoError(t, err)
+	defer syscall.Close(duplicate)
+	_, err = lockFile(path)
+	require.ErrorContains(t, err, "store is in use")
+	require.NoError(t, lock.Close())
+	again, err := lockFile(path)
+	require.NoError(t, err)
+	require.NoError(t, again.Close())
 }
 
 func TestSecondProcess(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,7 +46,7 @@ type Options struct {
 // Reads check their context when they begin and are then too short to interrupt.
 type Store struct {
 	log       *slog.Logger
-	lock      *os.File // of SQLite's file
+	lock      *fileLock // of SQLite's file
 	dialect   dialect
 	schema    int64
 	write     *pool // one connection, which the writer holds
