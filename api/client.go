@@ -81,8 +81,17 @@ type Filter struct {
 	Cursor     string // NextCursor of the page before
 }
 
+// Lingering gives a context that ends only so long after ctx does, or at leave. A request to create something goes on
+// with it when its asker is interrupted: it may be on record by then, and its answer says what there is to withdraw.
+func Lingering(ctx context.Context, more time.Duration) (lingering context.Context, leave context.CancelFunc) {
+	lingering, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(more, cancel) })
+	return lingering, func() { stop(); cancel() }
+}
+
 // Create asks for one call. The same own id, or the same call of the same
-// session while it is pending, gives the approval that is there already.
+// session while it is pending, gives the approval that is there already. If ctx ends
+// before its answer, the request may be on record all the same: see [Lingering].
 func (c *Client) Create(ctx context.Context, req CreateRequest, opts CreateOptions) (Approval, error) {
 	asked := Asked{req.ToolName, req.Params, req.Bind, opts.ClaimID}
 	if err := c.told(asked); opts.Claim && err != nil {

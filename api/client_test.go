@@ -150,6 +150,29 @@ func TestReady(t *testing.T) {
 	require.True(t, r.Channels["telegram"].Up)
 }
 
+// What was asked for when its asker was interrupted is answered, if that does not take long.
+func TestLingering(t *testing.T) {
+	for took, known := range map[time.Duration]bool{time.Second: true, 3 * time.Second: false} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, interrupt := context.WithCancel(t.Context())
+			c := client(func(r *http.Request) (*http.Response, error) {
+				interrupt()
+				select {
+				case <-time.After(took):
+					return answer(201, `{"status":"pending"}`), nil
+				case <-r.Context().Done():
+					return nil, r.Context().Err()
+				}
+			})
+			asking, leave := api.Lingering(ctx, 2*time.Second)
+			defer leave()
+			a, err := c.Create(asking, api.CreateRequest{ToolName: "exec"}, api.CreateOptions{})
+			require.Equal(t, known, err == nil, "%v", err)
+			require.Equal(t, known, a.Status == api.Pending)
+		})
+	}
+}
+
 func TestWaitFinalRidesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := []func() (*http.Response, error){

@@ -100,6 +100,19 @@ func TestRunInterruptedWithdraws(t *testing.T) {
 	require.NoFileExists(t, ran)
 }
 
+// Nor does one whose answer is on its way then stay open for people.
+func TestRunInterruptedBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
+	d := deskFor(t)
+	d.create = "pending"
+	interrupt := make(chan context.CancelFunc, 1)
+	d.meanwhile = func() { (<-interrupt)() }
+	s := start(t, d, "run", "--", "true")
+	interrupt <- s.cancel
+	require.Equal(t, app.ExitWithdrawn, s.ends(t))
+	require.Contains(t, d.requests(), "/withdraw")
+}
+
 // An approval that comes while run is being interrupted runs nothing.
 func TestRunInterruptedTooLate(t *testing.T) {
 	t.Parallel()

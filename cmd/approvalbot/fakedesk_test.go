@@ -20,6 +20,7 @@ type fakeDesk struct {
 	approval   map[string]any
 	listed     []map[string]any
 	create     string        // status of the created approval
+	meanwhile  func()        // happens between a request to create one and its answer
 	claim      string        // ok, other, drop (the first answer is lost) or a code, perhaps code:why
 	problem    string        // every request is refused with this code
 	cannotGet  string        // likewise every look at one approval
@@ -127,6 +128,9 @@ func (d *fakeDesk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (d *fakeDesk) ask(w http.ResponseWriter, body []byte) {
+	if d.meanwhile != nil {
+		d.meanwhile()
+	}
 	var in map[string]any
 	if json.Unmarshal(body, &in) != nil {
 		refuseWith(w, "malformed")

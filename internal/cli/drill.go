@@ -64,7 +64,9 @@ func runDrill(ctx context.Context, a *app.App, ask askFlags, wait time.Duration)
 		return err
 	}
 	d := &drill{App: a, client: c, asked: time.Now(), reported: map[string]bool{}}
-	d.last, err = c.Create(ctx, req, api.CreateOptions{})
+	asking, leave := api.Lingering(ctx, withdrawPatience)
+	defer leave()
+	d.last, err = c.Create(asking, req, api.CreateOptions{})
 	if err != nil {
 		return err
 	}

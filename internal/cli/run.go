@@ -65,7 +65,9 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv []string) er
 		return notRun(a, app.ExitCode(app.ExitError), err)
 	}
 	req.Bind = call.bind
-	got, err := c.Create(ctx, req, api.CreateOptions{})
+	asking, leave := api.Lingering(ctx, withdrawPatience)
+	defer leave()
+	got, err := c.Create(asking, req, api.CreateOptions{})
 	if err != nil {
 		return notRun(a, app.ExitCode(app.ExitError), err)
 	}

@@ -151,10 +151,10 @@ func (c Call) claimID() string {
 // there is to withdraw.
 func (q *question) create(ctx context.Context) (api.Approval, error) {
 	req := q.call.Request()
-	wanted := ctx
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), q.until)
+	ctx, leave := api.Lingering(ctx, withdrawTime)
+	defer leave()
+	ctx, cancel := context.WithDeadline(ctx, q.until)
 	defer cancel()
-	defer context.AfterFunc(wanted, func() { time.AfterFunc(withdrawTime, cancel) })()
 	opts := api.CreateOptions{Claim: true, ClaimID: rand.Text(), Resume: req.SessionKey != ""}
 	q.id = req.ID
 	a, err := q.desk.Create(ctx, req, opts)

@@ -180,7 +180,9 @@ func (d Approvals) create(ctx context.Context, req api.CreateRequest, claimID st
 	if err := d.fault(); err != nil {
 		return api.Approval{}, err
 	}
-	a, err := d.Client.Create(ctx, req, api.CreateOptions{Claim: claimID != "", ClaimID: claimID})
+	asking, leave := api.Lingering(ctx, withdrawPatience)
+	defer leave()
+	a, err := d.Client.Create(asking, req, api.CreateOptions{Claim: claimID != "", ClaimID: claimID})
 	if err == nil {
 		return a, nil
 	}
