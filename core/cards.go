@@ -64,7 +64,8 @@ func (g *Gate) Draw(ctx context.Context, d approval.Delivery) (card.Drawing, err
 	if lostRight(a, d, &today) {
 		return card.Drawing{Skip: "who was to be asked could not decide it any more"}, nil
 	}
-	drawing := card.Draw(a, d, facts, card.Reader{People: today.People, Zone: rules.zone(d.Target), Now: now.UnixMilli(), Site: rules.Site})
+	drawing := card.Draw(a, d, facts, card.Reader{People: today.People, Zone: rules.zone(d.Target), Now: now.UnixMilli(), Site: rules.Site,
+		Spread: func() approval.Spread { return g.Cards().spread(ctx, a, rules) }})
 	if a.Version == d.Version {
 		g.rendered.put(alike, drawing)
 	}
@@ -98,7 +99,7 @@ func (c Cards) In(a approval.Approval, payload []card.Fact, zone *time.Location)
 func (c Cards) Short(a approval.Approval, payload []card.Fact, zone *time.Location) (short card.Card, whole bool) {
 	short = c.In(a, payload, zone)
 	known := len(payload) > 0 && !a.Final()
-	return short, known && card.PlacePayload(a, &short, payload, "open it for the rest") == nil
+	return short, known && card.PlacePayload(a, &short, payload, "open it for the rest", nil) == nil
 }
 
 // Commands says what each command of the approval's line does by itself, safe to show;
@@ -115,6 +116,16 @@ func (c Cards) Commands(ctx context.Context, a approval.Approval) approval.Comma
 		out.Commands[i].Text = display.Safe(out.Commands[i].Text)
 	}
 	return out
+}
+
+// spread says on which lines of the approval's call its commands are; nothing where that is not known.
+func (c Cards) spread(ctx context.Context, a approval.Approval, rules *Rules) approval.Spread {
+	reader, ok := rules.Policy.(CommandReader)
+	call, err := c.gate.openInTime(ctx, a, rules)
+	if !ok || err != nil || a.Hidden() {
+		return approval.Spread{}
+	}
+	return reader.Spread(call)
 }
 
 // Stored gives the call that an approval stands for, as it was asked. It is for

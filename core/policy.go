@@ -105,4 +105,5 @@ func brief(s approval.Suggestion) string {
 // CommandReader is a Policy that can tell people about the commands of a line.
 type CommandReader interface {
 	Commands(call approval.Call) approval.CommandList
+	Spread(call approval.Call) approval.Spread
 }

@@ -1,5 +1,7 @@
 package approval
 
+import "fmt"
+
 // Judgement is policy's answer to one call.
 type Judgement struct {
 	Outcome    Outcome
@@ -106,7 +108,58 @@ type Suggestion struct {
 type CommandList struct {
 	Commands []CommandRead
 	More     int       // so many are left out
-	Worst    RiskClass // the highest class of those
+	Worst    RiskClass // no class of those is above it
+}
+
+// Left says how much is left out: "57 more commands, none above R1"; empty: nothing is.
+func (l CommandList) Left() string {
+	if l.More == 0 {
+		return ""
+	}
+	commands := "commands"
+	if l.More == 1 {
+		commands = "command"
+	}
+	if l.Worst >= R4 { // no class is above it
+		return fmt.Sprintf("%d more %s, up to %s", l.More, commands, l.Worst)
+	}
+	return fmt.Sprintf("%d more %s, none above %s", l.More, commands, l.Worst)
+}
+
+// Spread says which lines of a call's text its commands are on.
+type Spread struct {
+	Lines int // of the text; 0: it is not known how the call is written
+	Parts []Part
+}
+
+// Part is a command of a call's text, or something else in it that has a class of its own, as a redirection.
+type Part struct {
+	From, To int // its lines, from 1; 0: not known
+	Class    RiskClass
+	Command  bool
+}
+
+// Left counts the commands that are not on lines that are all shown. Its class is not below that of anything that is
+// not shown, nor, where no part is as bad as the whole, below that.
+func (s Spread) Left(whole RiskClass, shown func(line int) bool) (l CommandList) {
+	most := R0
+	for _, p := range s.Parts {
+		most = max(most, p.Class)
+		seen := p.From > 0
+		for n := p.From; n <= p.To && seen; n++ {
+			seen = shown(n)
+		}
+		if seen {
+			continue
+		}
+		if l.Worst = max(l.Worst, p.Class); p.Command {
+			l.More++
+		}
+	}
+	if most < whole {
+		l.Worst = whole
+	}
+	return l
 }
 
 // CommandRead is one command of a line, as policy reads it by itself. Its text is as the

@@ -82,6 +82,8 @@ type Reader struct {
 	Zone   *time.Location // in which times are written
 	Now    int64          // Unix milliseconds
 	Site   assertion.Site // of the desk's pages
+
+	Spread func() approval.Spread // of the call, for a card that cannot show all of it; nil: not known
 }
 
 // Draw says what the delivery should show. payload is the whole call, or empty
@@ -127,7 +129,7 @@ func drawCard(a approval.Approval, d approval.Delivery, payload []Fact, r Reader
 	if d.DenyOnly {
 		where = "and the rest cannot be shown here"
 	}
-	out.File = PlacePayload(a, &c, payload, where)
+	out.File = PlacePayload(a, &c, payload, where, r.Spread)
 	out.Shown, out.FailsOpen = len(payload) > 0 && (out.File == nil || d.Attached), a.FailsOpen()
 	if c.DenyOnly = denyOnly(a, d, len(payload) > 0, out.File != nil); c.DenyOnly != "" || len(payload) == 0 {
 		c.Offers, c.Wider = nil, nil
@@ -220,8 +222,8 @@ func bareCard(a approval.Approval, c Card, r Reader) *Card {
 
 // PlacePayload leaves the whole call on the card, or puts it into a file when it is too
 // long: then the card shows the telling part of it, and says what it does not, and where
-// that is.
-func PlacePayload(a approval.Approval, c *Card, payload []Fact, where string) *File {
+// that is. spread, if it is known, says what commands the card does not show.
+func PlacePayload(a approval.Approval, c *Card, payload []Fact, where string, spread func() approval.Spread) *File {
 	lines := 0
 	for _, b := range c.Call {
 		lines += phoneLines(b)
@@ -230,6 +232,9 @@ func PlacePayload(a approval.Approval, c *Card, payload []Fact, where string) *F
 	place, also := elide(c.Place)
 	if c.Headline, c.Place = headline, place; lengthOf(c.Call) > maxInline || lines > maxLines {
 		blocks, missing, whole := shorten(c.Call, where)
+		if spread != nil {
+			sayLeft(c.Call, blocks, a.Assessment.RiskClass, spread)
+		}
 		c.Call, c.Payload, less = blocks, flat(blocks), less || !whole
 		if missing > 0 {
 			c.Cut = "… and " + plural(missing, "more parameter") + ", " + where

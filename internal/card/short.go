@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"approvalbot/internal/approval"
 )
 
 // Limits of a call that goes into a file: how much of it is on the card.
@@ -112,6 +114,42 @@ func (s *shortener) code(b Block, room int) []Block {
 	}
 	out[len(out)-1].Cut = s.left(missing, lost)
 	return out
+}
+
+// sayLeft adds to the end of a command that is cut which commands are not shown whole.
+func sayLeft(all, short []Block, risk approval.RiskClass, spread func() approval.Spread) {
+	cut := -1
+	for i, b := range short {
+		if b.Kind == Code && b.Lang == "sh" && b.Name == "" && b.Cut != "" {
+			cut = i
+		}
+	}
+	if cut < 0 {
+		return
+	}
+	param := short[cut].param
+	whole, lines := map[int]string{}, 0
+	for _, b := range all {
+		for _, l := range b.Lines {
+			if b.Kind == Code && b.param == param && l.No > 0 {
+				whole[l.No], lines = l.Text(), max(lines, l.No)
+			}
+		}
+	}
+	shown := map[int]bool{}
+	for _, b := range short {
+		for _, l := range b.Lines {
+			if text, is := whole[l.No]; is && b.Kind == Code && b.param == param && text == l.Text() {
+				shown[l.No] = true
+			}
+		}
+	}
+	s := spread()
+	// What hides a secret of several lines numbers them otherwise.
+	same := s.Lines == lines
+	if left := s.Left(risk, func(n int) bool { return same && shown[n] }).Left(); left != "" {
+		short[cut].Cut += ": " + left
+	}
 }
 
 // diff is a change with few of the lines around it, and its beginning if that is too long still.

@@ -153,3 +153,36 @@ func TestAdversary_S1_NothingIsAllowedUnseen(t *testing.T) {
 		}
 	})
 }
+
+// A card that does not show a whole script counts the commands on lines that it lacks or cuts, with their worst class;
+// if its lines have other numbers than the call's, as if a secret of several is hidden, it shows no command for sure.
+func TestACutScriptSaysWhatCommandsItLacks(t *testing.T) {
+	said := func(command string, spread approval.Spread) string {
+		params, err := json.Marshal(map[string]string{"command": command})
+		require.NoError(t, err)
+		a, facts := asked(t, "exec", string(params), nil)
+		a.Assessment.RiskClass = approval.R4
+		a.Points = []approval.Point{{Code: "recursive-delete", Line: spread.Lines, Text: "rm -rf /srv"}}[:min(spread.Lines, 1)]
+		r := reading()
+		r.Spread = func() approval.Spread { return spread }
+		cuts := ""
+		for _, b := range Draw(a, approval.Delivery{Kind: approval.CardDelivery, Attached: true}, facts, r).Card.Call {
+			cuts += b.Cut
+		}
+		return cuts
+	}
+	lines := func(n int, worst approval.RiskClass) (s approval.Spread) {
+		s.Lines = n
+		for i := range n {
+			s.Parts = append(s.Parts, approval.Part{From: i + 1, To: i + 1, Class: worst, Command: true})
+		}
+		s.Parts[n-1].Class = approval.R4
+		return s
+	}
+	require.Equal(t, "… 57 more lines, whole in the file above: 57 more commands, none above R1",
+		said(strings.Repeat("touch a\n", 60)+"rm -rf /srv\n", lines(61, approval.R1)))
+	require.Equal(t, "… 57 more lines, whole in the file above: 80 more commands, up to R4",
+		said(strings.Repeat("touch a\n", 60)+"rm -rf /srv\n", lines(80, approval.R1)))
+	require.Empty(t, said("touch a\nrm -rf /srv\n", lines(2, approval.R1)), "all of it is shown")
+	require.Equal(t, "… 57 more lines, whole in the file above", said(strings.Repeat("touch a\n", 60)+"rm -rf /srv\n", approval.Spread{Lines: 0, Parts: nil}))
+}

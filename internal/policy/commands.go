@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"approvalbot/internal/approval"
+	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/line"
 	"approvalbot/internal/policy/workspace"
 )
@@ -40,6 +41,35 @@ func (e *Engine) Commands(call approval.Call) (out approval.CommandList) {
 			read.Why = e.commandAlone(call, words)
 		}
 		out.Commands = append(out.Commands, read)
+	}
+	return out
+}
+
+// Spread says for people on which lines of a call's text its commands are, and how bad each is by itself. It decides
+// nothing. None for a call that is no command line, and for one that is too much to read twice.
+func (e *Engine) Spread(call approval.Call) (out approval.Spread) {
+	ctx := context.Background() // as for Commands
+	defer e.turned(e.turn(ctx))
+	j := e.read(ctx, call)
+	defer e.spent(j)
+	var notes line.Notes
+	k, ok := e.noting(j, &notes)
+	defer e.spent(k)
+	if !ok || len(k.seen.Commands) == 0 {
+		return out
+	}
+	text := ""
+	if k.line != nil {
+		text = *k.line
+		out.Lines = 1 + strings.Count(strings.TrimSuffix(text, "\n"), "\n")
+	}
+	out.Parts = notes.Parts(text, k.seen.Commands)
+	rest := k.Found
+	for i := range notes.List {
+		rest = rest.Without(notes.List[i].Codes)
+	}
+	if rest != (finding.Set{}) {
+		out.Parts = append(out.Parts, approval.Part{Class: rest.Class()})
 	}
 	return out
 }

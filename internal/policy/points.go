@@ -25,14 +25,10 @@ const (
 // points says what of a call its reasons come from, worst first. It reads the call once more, and notes what it sees:
 // only a call that a person is asked about costs that.
 func (e *Engine) points(j *judging) []approval.Point {
-	k := e.calls.Get().(*judging)
-	defer e.spent(k)
-	k.steps = j.steps.Again()
-	k.Steps, k.agent = &k.steps, j.agent
-	k.Call, k.Wants, k.Own, k.Lines, k.Roots, k.Tool = j.Call, j.Wants, j.Own, j.Lines, j.Roots, j.Tool
 	var notes line.Notes
-	k.seen.Notes, k.Noted = &notes, notes.Word
-	if !k.steps.Within(func() { e.assessAll(k) }) || k.cut {
+	k, ok := e.noting(j, &notes)
+	defer e.spent(k)
+	if !ok {
 		return nil
 	}
 	p := pointing{text: bare.Replace(textOf(k)), sql: map[string]program.Sentence{}}
@@ -52,6 +48,16 @@ func (e *Engine) points(j *judging) []approval.Point {
 		p.inParam(k)
 	}
 	return p.sorted(j.Found)
+}
+
+// noting reads a call once more and takes notes. ok is false if the steps of a judgement are not enough for that.
+func (e *Engine) noting(j *judging, notes *line.Notes) (k *judging, ok bool) {
+	k = e.calls.Get().(*judging)
+	k.steps = j.steps.Again()
+	k.Steps, k.agent = &k.steps, j.agent
+	k.Call, k.Wants, k.Own, k.Lines, k.Roots, k.Tool = j.Call, j.Wants, j.Own, j.Lines, j.Roots, j.Tool
+	k.seen.Notes, k.Noted = notes, notes.Word
+	return k, k.steps.Within(func() { e.assessAll(k) }) && !k.cut
 }
 
 // textOf gives all that an asker says of a call, as it is written.

@@ -6,6 +6,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"approvalbot/internal/approval"
 	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/workspace"
 )
@@ -30,6 +31,7 @@ type Note struct {
 	Codes finding.Set
 	Text  string           // as it is written, of several lines the first; empty: that is not known
 	Line  int              // of the call's line, from 1; 0: not known
+	Last  int              // the line on which it ends; 0: not known
 	Args  []workspace.Word // of a command: its words as they run, the name first
 	Words []NotedWord      // that findings come from
 	Moved bool             // it does not run in the directory in which the call begins
@@ -93,6 +95,9 @@ func (s *Reading) closes(n *Notes, l level, args []workspace.Word) {
 		note := Note{Codes: own, Args: slices.Clone(args), Words: slices.Clone(n.words[l.words:]),
 			Moved: !slices.Equal(n.home, s.Place.Dirs)}
 		note.Text, note.Line = n.written()
+		if n.base >= 0 {
+			_, note.Last = n.lines(n.span)
+		}
 		n.List = append(n.List, note)
 	}
 	s.Found = s.Found.Or(l.found)
@@ -124,9 +129,49 @@ func (n *Notes) written() (text string, line int) {
 	return text, 1 + strings.Count(n.text[:n.span.from], "\n")
 }
 
-// begins notes the place of the statement that is read next.
+// lines gives the lines on which a stretch begins and ends, from 1; 0 for none.
+func (n *Notes) lines(at span) (first, last int) {
+	if at.to == 0 {
+		return 0, 0
+	}
+	text := strings.TrimRight(n.text[at.from:at.to], "\n")
+	first = 1 + strings.Count(n.text[:at.from], "\n")
+	return first, first + strings.Count(text, "\n")
+}
+
+// Parts gives what was read of the text of a call with the lines that it is on. What several readings of the same
+// statement found, as in a loop, is one part. None of them is on a known line if another text was read.
+func (n *Notes) Parts(text string, commands []Command) (parts []approval.Part) {
+	known := n.text == text
+	index := map[span]int{}
+	for _, c := range commands {
+		if i, again := index[c.at]; again && c.at != (span{}) {
+			parts[i].Class = max(parts[i].Class, c.Class)
+			continue
+		}
+		index[c.at] = len(parts)
+		p := approval.Part{Class: c.Class, Command: true}
+		if known {
+			p.From, p.To = n.lines(c.at)
+		}
+		parts = append(parts, p)
+	}
+	for i := range n.List {
+		p := approval.Part{Class: n.List[i].Codes.Class()}
+		if known && n.List[i].Last > 0 {
+			p.From, p.To = n.List[i].Line, n.List[i].Last
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+// begins notes the place of the statement that is read next, with the text that it is given below.
 func (n *Notes) begins(st *syntax.Stmt) {
 	from, to := int(st.Pos().Offset()), int(st.End().Offset())
+	for _, r := range st.Redirs {
+		to = max(to, int(r.End().Offset()))
+	}
 	if n.base >= 0 && from < to && n.base+to <= len(n.text) {
 		n.span = span{n.base + from, n.base + to}
 	}

@@ -40,6 +40,8 @@ type Command struct {
 	from, to int                // its words
 	Inner    int                // so many of the following commands ran inside it
 	Class    approval.RiskClass // of the command by itself, with what runs inside
+
+	at span // of the statement that it is, of the call's line; none: that is not known, or no notes are taken
 }
 
 // Args gives a command's words.
@@ -53,7 +55,11 @@ func (v *verdict) note(f frame, all []workspace.Word) int {
 	}
 	from := len(seen.Words)
 	seen.Words = append(seen.Words, all...)
-	seen.Commands = append(seen.Commands, Command{from: from, to: len(seen.Words), Class: approval.R4})
+	c := Command{from: from, to: len(seen.Words), Class: approval.R4}
+	if n := seen.Notes; n != nil && n.base >= 0 {
+		c.at = n.span
+	}
+	seen.Commands = append(seen.Commands, c)
 	return len(seen.Commands) - 1
 }
 
