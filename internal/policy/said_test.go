@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/internal/approval"
+	"approvalbot/internal/policy/finding"
 	"approvalbot/internal/policy/program"
 )
 
@@ -53,6 +54,77 @@ func TestEverySentenceOfTheTableIsSaid(t *testing.T) {
 	t.Logf("%d usages with sentences", len(forms))
 	require.GreaterOrEqual(t, len(forms), 200)
 	require.Zero(t, missed)
+}
+
+// strength is how strong a verb is.
+type strength int
+
+const (
+	reads    strength = iota // nothing changes
+	changes                  // something does, or runs
+	stops                    // what runs ends, perhaps to begin again
+	destroys                 // something is there no more
+)
+
+// verbs are those by which sentences of the table begin, by their strength; in the middle of one they count as well.
+var verbs = map[strength]string{
+	reads: "reads shows lists prints says tells checks finds describes counts compares",
+	changes: "adds applies approves archives becomes blocks builds changes closes comments connects copies deploys disables edits enables " +
+		"exchanges fetches forwards gives has installs lets links loads makes marks merges mounts moves names opens pauses publishes " +
+		"pushes puts renames resumes runs saves scales sends sets signs starts syncs switches taints takes trusts unmounts " +
+		"updates upgrades uploads writes in",
+	stops:    "stops restarts ends shuts",
+	destroys: "deletes destroys removes drops erases empties overwrites replaces throws forgets formats partitions breaks withdraws uninstalls cuts kills deleted lose",
+}
+
+// needed is how strong a sentence must be that is said in place of a code's own; of any other code that asks: changes.
+var needed = map[string]strength{
+	"recursive-delete": destroys, "force-delete": destroys, "deletes-file": destroys, "git-destroys": destroys, "git-discards": destroys,
+	"git-force-push": destroys, "drops-data": destroys, "destroys-containers": destroys, "removes-schedule": destroys, "wipes-disk": destroys,
+	"writes-device": destroys, "destroys-infrastructure": stops, "drops-firewall": stops, "stops-machine": stops, "kills-everything": stops,
+	"stops-process": stops,
+}
+
+// strengthOf is that of the strongest verb of a sentence. known: it begins with a verb.
+func strengthOf(sentence string) (most strength, known bool) {
+	sentence = strings.ReplaceAll(sentence, "by force", "destroys") // what is in the way goes
+	sentence = strings.ReplaceAll(sentence, " off", " stops")
+	for i, word := range strings.Fields(strings.ReplaceAll(sentence, ",", "")) {
+		for s, list := range verbs {
+			if slices.Contains(strings.Fields(list), word) {
+				most, known = max(most, s), known || i == 0
+			}
+		}
+	}
+	return most, known
+}
+
+// No sentence of the table sounds weaker than what was found of the command that it is about, with whatever options it
+// is said: a command that deletes is never said to change something, nor one that changes something to show it.
+func TestSentencesAreAsStrongAsWhatIsFound(t *testing.T) {
+	t.Parallel()
+	e, said := engine(t, shipped), map[string]bool{}
+	numbers := strings.NewReplacer("%1", "%s", "%2", "%s", "%3", "%s")
+	for _, s := range program.SaidSamples() {
+		for _, option := range append([][]string{nil}, s.Options...) {
+			words := slices.Concat(s.Words[:1], option, s.Words[1:])
+			for _, p := range pointsOf(t, e, callOf(t, "exec", map[string]any{"argv": words})) {
+				key := p.Code + " " + p.Does
+				if said[key] || !strings.HasPrefix(p.Does, numbers.Replace(s.Sentence)) || p.Does == "" {
+					continue
+				}
+				said[key] = true
+				least, listed := needed[p.Code]
+				if code, ok := finding.Named(p.Code); ok && !listed && finding.Reasons[code].Class > approval.R0 {
+					least = changes
+				}
+				if got, known := strengthOf(p.Does); !known || got < least {
+					t.Errorf("%q is too weak for %s of %q, or begins with no verb that is listed here", p.Does, p.Code, words)
+				}
+			}
+		}
+	}
+	require.Greater(t, len(said), 2000)
 }
 
 // A sentence says what is touched, or nothing: it never names another thing than the command would touch.
@@ -128,7 +200,7 @@ where id=1"`, ""},
 		{`psql -c "delete from $T"`, ""},
 		{`mysql shop -e "truncate table orders"`, "deletes every row of table [orders] in database [shop]"},
 		{`sqlite3 a.db "drop table t"`, "drops table [t] in database [a.db]"},
-		{"terraform apply plan.out", "applies plan [plan.out]"},
+		{"terraform apply plan.out", "changes or deletes infrastructure by plan [plan.out]"},
 		{"terraform destroy -target=a -target=b", ""},
 		{"aws ec2 terminate-instances --instance-ids i-1", "ends and deletes a machine, instance [i-1]"},
 		{"aws ec2 terminate-instances --instance-ids i-1 i-2", ""},

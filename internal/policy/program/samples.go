@@ -149,7 +149,8 @@ type SaidSample struct {
 	Words    []string
 	Row      string // of which programs: one of them is enough to reach a usage
 	Usage    string
-	Sentence string // as it is written in the table
+	Sentence string     // as it is written in the table
+	Options  [][]string // each of which may be added, with its value, and the sentence is said still
 }
 
 // SaidSamples gives a command for every usage of the table.
@@ -159,7 +160,7 @@ func SaidSamples() (list []SaidSample) {
 			for _, codes := range slices.Sorted(maps.Keys(y.Says)) {
 				for _, usage := range slices.Sorted(maps.Keys(y.Says[codes])) {
 					sentence := y.Says[codes][usage]
-					list = append(list, SaidSample{y.sample(name, usage, sentence), tables().says[name].json, usage, sentence})
+					list = append(list, SaidSample{y.sample(name, usage, sentence), tables().says[name].json, usage, sentence, y.options()})
 				}
 			}
 		}
@@ -173,6 +174,36 @@ func (y *saying) valued(option string) bool {
 	name, long := strings.CutPrefix(option, "--")
 	short := len(option) == 2 && option[0] == '-'
 	return long && sp.Long[name] || short && strings.Contains(sp.Values, option[1:])
+}
+
+// options gives those that change nothing of what is said, and those that add to it.
+func (y *saying) options() (all [][]string) {
+	lists := []string{y.Quiet, y.Takes}
+	for _, options := range y.clauses() {
+		lists = append(lists, options)
+	}
+	sp := y.spec(nil)
+	for _, list := range lists {
+		letters, long := shortNames(list, y.OneDash)
+		for _, l := range letters {
+			option := []string{"-" + l}
+			if strings.Contains(sp.Values, l) {
+				option = append(option, "thing")
+			}
+			all = append(all, option)
+		}
+		for _, l := range long {
+			option := []string{"--" + l}
+			if y.OneDash {
+				option[0] = "-" + l
+			}
+			if sp.Long[l] {
+				option = append(option, "thing")
+			}
+			all = append(all, option)
+		}
+	}
+	return all
 }
 
 // sample writes a command as a usage says.
