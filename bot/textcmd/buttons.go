@@ -15,8 +15,9 @@ import (
 // everybody in a chat, so a finger that was on its way never lands on something wider:
 // the first row stays as it is, and where More stood there is nothing that allows. An
 // ended card has none, but that which takes an allow back until it is claimed, or ends a cool-down while it lasts.
-// Green is Allow once alone: wider scopes are grey. Only decisions that the card offers get a button, and a card that offers
-// none can only be denied.
+// Green is Allow once alone, and not of an R4 call, where it has a sign as well: wider scopes are grey. Only decisions that
+// the card offers get a button, and a card that offers none can only be denied. On a question its answers are what allows;
+// to allow it without any is behind More.
 func Buttons(c card.Card, m Menu) [][]Button {
 	switch {
 	case c.Digest != nil:
@@ -31,18 +32,26 @@ func Buttons(c card.Card, m Menu) [][]Button {
 	say := func(label string, verb Verb, d approval.Decision, style Style) Button {
 		return Button{Label: label, Data: Command{Verb: verb, Code: c.Code, Decision: d}.String(), Style: style}
 	}
+	asks := len(c.Answers) > 0
+	once := say("Allow once", Approve, approval.AllowOnce, Allowing)
+	if c.Risk >= approval.R4 {
+		once.Label, once.Style = AllowWorst, Neutral
+	}
 	deny := say("Deny", Deny, approval.Deny, Denying)
-	first := []Button{deny}
-	if slices.Contains(c.Offers, approval.AllowOnce) {
-		first = []Button{say("Allow once", Approve, approval.AllowOnce, Allowing), deny}
+	first, back := []Button{deny}, []Button{say("Back", Back, "", Neutral)}
+	switch {
+	case !slices.Contains(c.Offers, approval.AllowOnce):
+	case asks:
+		back = append(back, say("Allow unanswered", Approve, approval.AllowOnce, Neutral))
+	default:
+		first = []Button{once, deny}
 	}
 	if m != MenuMore {
 		return append(answerRows(c), first, []Button{say("More", More, "", Neutral)})
 	}
 	rows := append(answerRows(c), first, []Button{
 		say("Deny with a reason", DenyReason, approval.Deny, Denying), DetailsButton(c)})
-	var scopes []Button
-	asks := len(c.Answers) > 0 // an answer is for this once, and with its rows there is no room
+	var scopes []Button // an answer is for this once, and with its rows there is no room
 	if !asks && slices.Contains(c.Offers, approval.AllowSession) {
 		scopes = append(scopes, say("Allow session", Approve, approval.AllowSession, Neutral))
 	}
@@ -52,8 +61,11 @@ func Buttons(c card.Card, m Menu) [][]Button {
 	if len(scopes) > 0 {
 		rows = append(rows, scopes)
 	}
-	return append(rows, []Button{say("Back", Back, "", Neutral)})
+	return append(rows, back)
 }
+
+// AllowWorst is Allow once on the card of an R4 call.
+const AllowWorst = "⚠️ Allow once"
 
 const (
 	answersInRow = 4  // with two rows of the others, eight answers stay within Discord's five rows

@@ -31,6 +31,27 @@ func TestButtonsOfAQuestionStayInTheirPlace(t *testing.T) {
 	}
 }
 
+// An answer is what allows a question: to allow it without one is behind More. The one tap for an R4 call is neither green
+// nor as plain as others.
+func TestAllowIsAsItsCallIs(t *testing.T) {
+	labels := func(rows [][]Button) (out []string) {
+		for _, row := range rows {
+			for _, b := range row {
+				out = append(out, b.Label+" "+string(b.Style))
+			}
+		}
+		return out
+	}
+	c := card.Card{Code: code, Status: approval.Pending, Offers: []approval.Decision{approval.AllowOnce, approval.Deny}}
+	require.Equal(t, []string{"Allow once allow", "Deny deny", "More neutral"}, labels(Buttons(c, MenuMain)))
+	c.Risk = approval.R4
+	require.Equal(t, []string{"⚠️ Allow once neutral", "Deny deny", "More neutral"}, labels(Buttons(c, MenuMain)))
+	c.Risk, c.Answers = approval.R0, []string{"a"}
+	require.Equal(t, []string{"1. a allow", "Deny deny", "More neutral"}, labels(Buttons(c, MenuMain)))
+	require.Equal(t, []string{"1. a allow", "Deny deny", "Deny with a reason deny", "Details neutral", "Back neutral", "Allow unanswered neutral"},
+		labels(Buttons(c, MenuMore)))
+}
+
 // An allowed card can be taken back as long as nothing has run by it.
 func TestTakeBackIsOnAnAllowedCard(t *testing.T) {
 	c := card.Card{Code: "7KQ2AB", Status: approval.Approved, TakeBack: true}

@@ -32,12 +32,15 @@ func TestFlow_AQuestion(t *testing.T) {
 	a, err := quiet.agent().Create(quiet.ctx(), api.CreateRequest{ToolName: "AskUserQuestion", Params: json.RawMessage(aQuestion)}, api.CreateOptions{})
 	require.NoError(t, err)
 	require.Equal(t, api.Approved, a.Status, "without a rule the terminal asks")
-	for said, want := range map[string]string{"tap 2. Blue": "Blue", "yes: 1": "Green", "yes: neither, ask Bob": "neither, ask Bob", "tap Allow once": ""} {
+	for said, want := range map[string]string{"tap 2. Blue": "Blue", "yes: 1": "Green", "yes: neither, ask Bob": "neither, ask Bob", "tap Allow unanswered": ""} {
 		r := newRig(t, questionsAsked)
 		a := r.ask(aQuestion, func(c *api.CreateRequest) { c.ToolName = "AskUserQuestion" })
 		card := r.card(a)
 		require.Contains(t, card.Text, "Colour: Which colour?\n1. Green\n   like grass\n2. Blue\n   like sky")
 		if label, tap := strings.CutPrefix(said, "tap "); tap {
+			if want == "" {
+				r.tap(r.alice, r.group, card.ID, "More")
+			}
 			r.tap(r.alice, r.group, card.ID, label)
 		} else {
 			r.reply(r.group, r.alice.Say(r.group, said, fakechat.TelegramSay{ReplyTo: card.ID}))
@@ -87,6 +90,9 @@ func TestAgents_AQuestion(t *testing.T) {
 		screen := openTerminal(t, l, "--permission-mode", "default", "clean up the build folder")
 		card := r.asked("Which colour?")
 		if label, tap := strings.CutPrefix(said, "tap "); tap {
+			if want == "" {
+				r.tap(r.alice, r.group, card.ID, "More")
+			}
 			r.tap(r.alice, r.group, card.ID, label)
 		} else {
 			r.reply(r.group, r.alice.Say(r.group, said, fakechat.TelegramSay{ReplyTo: card.ID}))

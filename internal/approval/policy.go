@@ -156,10 +156,22 @@ func (s Spread) Left(whole RiskClass, shown func(line int) bool) (l CommandList)
 			l.More++
 		}
 	}
+	if s.Lines == 1 && l.More == 1 && s.commands() == 1 {
+		return CommandList{} // the one that is shown in part
+	}
 	if most < whole {
 		l.Worst = whole
 	}
 	return l
+}
+
+func (s Spread) commands() (n int) {
+	for _, p := range s.Parts {
+		if p.Command {
+			n++
+		}
+	}
+	return n
 }
 
 // CommandRead is one command of a line, as policy reads it by itself. Its text is as the

@@ -135,6 +135,58 @@ func (b Block) Numbers() []string {
 	return out
 }
 
+// Within are the lines of Plain for a chat on a phone. There a difference is cut into as many columns as that has, and what
+// goes on in the next line is behind the sign and an arrow instead of a blank: a chat that breaks a line by itself makes
+// what comes look as if it was there before. No text of the call has an arrow beside a sign.
+func (b Block) Within() []string {
+	if b.Kind != Diff {
+		return b.Plain()
+	}
+	numbers := b.Numbers()
+	var out []string
+	for i, l := range b.Lines {
+		before, on := "", map[Sign]string{Gone: "-↳", Come: "+↳"}[l.Sign]
+		if on == "" {
+			on = " ↳"
+		}
+		if numbers != nil {
+			before, on = numbers[i]+" ", strings.Repeat(" ", len(numbers[i])+1)+on
+		}
+		head, rest := column(before+l.Signed(), phoneColumns)
+		if out = append(out, head); rest == "" && numbers != nil {
+			out[len(out)-1] = strings.TrimRight(head, " ")
+		}
+		for rest != "" {
+			head, rest = column(rest, phoneColumns-CharCount(on))
+			out = append(out, on+head)
+		}
+	}
+	return out
+}
+
+// column cuts a text after at most so many columns, behind a blank if one is near.
+func column(s string, columns int) (head, rest string) {
+	wide, blank := 0, 0
+	for i, r := range s {
+		switch {
+		case r == '\t', r >= 0x1100: // as chats have tabs, and most of the scripts with wide letters
+			wide += 2
+		default:
+			wide++
+		}
+		if wide > columns && i > 0 {
+			if blank > i/2 {
+				return s[:blank], s[blank:]
+			}
+			return s[:i], s[i:]
+		}
+		if r == ' ' {
+			blank = i + 1
+		}
+	}
+	return s, ""
+}
+
 // maxNameColumn is how wide the names of a table's rows are made for their values to stand below each other.
 const maxNameColumn = 14
 

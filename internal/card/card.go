@@ -161,14 +161,15 @@ func Of(a approval.Approval, payload []Fact, r Reader) Card {
 	if a.Final() {
 		c.Outcome, c.Bad, c.Why, c.Again = outcome(a, r), badEnd(a), riskWords(a), a.CoolsDown(r.Now)
 		c.TakeBack = a.MayBeTakenBack(r.Now)
-		c.Headline, c.Summary = own(Asker(a)+" asked for"), Clipped(toolPrefix(a.ToolName)+Summary(a), MaxSummary)
+		c.Headline, c.Summary = own(Asker(a)+" asked for"), Clipped(toolHead(a.ToolName)+Summary(a), MaxSummary)
 		c.Details = details(people.AsOfNow(a, r.People), nil)
 		return c
 	}
 	f := form(a, payload)
 	c.Headline, c.Call, c.Place = append(own(Asker(a)+" asks "), f.does...), f.blocks(), f.place
 	mark(c.Call, a.Points, a.ToolName)
-	c.Payload, c.Reasons, c.Details = flat(c.Call), reasons(a, inSight(c)), details(people.AsOfNow(a, r.People), inSight(c))
+	seen := inSight(c, a.ToolName)
+	c.Payload, c.Reasons, c.Details = flat(c.Call), reasons(a, seen), details(people.AsOfNow(a, r.People), seen)
 	c.Offers = slices.DeleteFunc(slices.Clone(a.Offers), func(x approval.Decision) bool { return !x.Allows() })
 	c.Wider, c.Answers = wider(a), answers(a, payload)
 	return c

@@ -127,12 +127,12 @@ func form(a approval.Approval, payload []Fact) inWords {
 	}
 	if len(answers(a, payload)) > 0 {
 		c.block("", "question")
-		c.does = own("a question: tap an answer, or reply yes: WORDS")
+		c.does = own("a question: tap an answer, or reply yes: YOUR ANSWER")
 		return c
 	}
 	say, known := forms()[form]
 	if !known {
-		c.does = Words{{Text: "to use "}, tool}
+		c.does = append(own("to use "), toolWords(a.ToolName)...)
 		return c
 	}
 	c.does = say(&c, a.ToolName)
@@ -463,7 +463,7 @@ func (c *inWords) takePlace(tool string) {
 
 // Headline is the call on one line, from what is kept of every call.
 func Headline(a approval.Approval) string {
-	return Clipped(toolPrefix(a.ToolName)+Summary(a), MaxHeadline)
+	return Clipped(toolHead(a.ToolName)+Summary(a), MaxHeadline)
 }
 
 // Summary is what is kept of every call, on one line as people read it: with a sign for each line feed.
@@ -471,12 +471,33 @@ func Summary(a approval.Approval) string { return lineSigns.Replace(a.Summary) }
 
 var lineSigns = strings.NewReplacer(`\u{A}`, " ⏎ ", `\u{9}`, " ")
 
+// toolWords names a tool as people do: of a server's, as runtimes write it (mcp__github__create_issue), the name there and
+// the server's, if it can be read one way only.
+func toolWords(tool string) Words {
+	if rest, ok := strings.CutPrefix(tool, "mcp__"); ok {
+		server, name, _ := strings.Cut(rest, "__")
+		plain := func(s string) bool { return s != "" && strings.Trim(s, "_") == s && fits(s, maxPlace) }
+		if plain(server) && plain(name) && !strings.Contains(name, "__") {
+			return Words{theirs(name), {Text: " at "}, theirs(server)}
+		}
+	}
+	return Words{theirs(Clipped(display.Safe(tool), maxField))}
+}
+
 // toolPrefix names the tool where what it is called with does not tell.
 func toolPrefix(tool string) string {
 	if tool == "exec" {
 		return ""
 	}
 	return Clipped(display.Escape(tool), maxPlace) + " · "
+}
+
+// toolHead is that in people's words.
+func toolHead(tool string) string {
+	if tool == "exec" {
+		return ""
+	}
+	return Clipped(toolWords(tool).String(), maxPlace) + " · "
 }
 
 // About says a call on one line of at most n characters, without the tool's name.

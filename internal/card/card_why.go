@@ -14,7 +14,7 @@ import (
 // Limits of the line about the risk.
 const (
 	maxReasons = 3
-	maxWhyText = 80 // characters of all reasons together; the strongest is always there
+	maxWhyText = 110 // characters of all reasons together; the strongest is always there
 )
 
 // RulesChangedText is the sentence on an approval whose rules changed while it waited.
@@ -89,12 +89,19 @@ func ranked(a approval.Approval, before Words) (strong, mild []reason) {
 	has := func(code string) bool {
 		return slices.ContainsFunc(all, func(r reason) bool { return r.code == code })
 	}
-	keyword, _ := find(all, func(r reason) bool { return keywordReasons()[r.code] != "" })
+	var speaks []string
 	for _, r := range all {
+		if word := keywordReasons()[r.code]; word != "" {
+			speaks = append(speaks, word)
+		}
+	}
+	for _, r := range all {
+		same := func(o reason) bool { return o.said.String() == r.said.String() }
 		switch {
-		case reasonsOfDetail()[r.code], slices.ContainsFunc(subsumedBy()[r.code], has):
-		case r.code == "unknown-tool" && keyword.code != "":
-			r.said = own("unknown tool, speaks of " + keywordReasons()[keyword.code])
+		case reasonsOfDetail()[r.code], slices.ContainsFunc(subsumedBy()[r.code], has),
+			!r.named && r.code == "remote-system" && has("destroys-infrastructure"), slices.ContainsFunc(strong, same):
+		case r.code == "unknown-tool" && len(speaks) > 0:
+			r.said = own("unknown tool, speaks of " + strings.Join(speaks, " and "))
 			strong = append(strong, r)
 		case mildReasons()[r.code]:
 			mild = append(mild, r)
@@ -105,21 +112,25 @@ func ranked(a approval.Approval, before Words) (strong, mild []reason) {
 	if len(strong) == 0 {
 		strong, mild = mild, nil
 	}
-	// What the operator's own rule says is why it is asked, or until when.
-	slices.SortStableFunc(strong, func(x, y reason) int { return y.first() - x.first() })
+	slices.SortStableFunc(strong, func(x, y reason) int { return y.weight() - x.weight() })
 	return strong, mild
 }
 
 // reason is why a call is judged so: a code, if it is known, and half a sentence.
 type reason struct {
-	code string
-	said Words
+	code  string
+	said  Words
+	named bool // it says what it comes from
 }
 
-// first is 1 for what a person must know before all else.
-func (r reason) first() int {
-	if r.code == "" || strings.HasPrefix(r.code, "rule:") {
+// weight is 1 for what a person must know before all else, as what the operator's own rule says, which is why it is asked
+// or until when; and -1 for what is the same of every call of an agent.
+func (r reason) weight() int {
+	switch {
+	case r.code == "" || strings.HasPrefix(r.code, "rule:"):
 		return 1
+	case r.code == "no-workspace":
+		return -1
 	}
 	return 0
 }
@@ -137,7 +148,9 @@ func codedReasons(a approval.Approval, before Words) []reason {
 		case len(codes) > 0:
 			r.code, codes = codes[0], codes[1:]
 		}
-		if r.said = does(r.code, a.Points, before); r.said == nil {
+		if r.said = does(r.code, a.Points, before); r.said != nil {
+			r.named = true
+		} else {
 			r.said = own(cmp.Or(briefly()[r.code], half(text)))
 		}
 		out = append(out, r)

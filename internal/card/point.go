@@ -124,17 +124,21 @@ func longEcho(p approval.Point, before Words) bool {
 	return CharCount(filled(p.Does, p.Of).String()) > maxEcho && !slices.ContainsFunc(p.Of, unseen)
 }
 
-// inSight is what a card shows above the reasons of a call: its headline, and all of a call of a few lines. Of an R4 call the
-// reasons say what it does all the same.
-func inSight(c Card) Words {
+// inSight is what a card shows above the reasons of a call: its headline, which names the tool, and all of a call of a few
+// lines. Of an R4 call the reasons say what it does all the same.
+func inSight(c Card, tool string) Words {
 	const few = 3
-	seen, lines := slices.Clone(c.Headline), 0
+	named := slices.Clone(c.Headline)
+	if tool != "exec" { // there in people's words
+		named = append(named, theirs(tool))
+	}
+	seen, lines := slices.Clone(named), 0
 	for _, b := range c.Call {
 		lines += phoneLines(b)
 		seen = append(seen, Word{Text: "\n" + strings.Join(b.Plain(), "\n")})
 	}
 	if lines > few || c.Risk >= approval.R4 {
-		return c.Headline
+		return named
 	}
 	return seen
 }

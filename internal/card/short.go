@@ -318,6 +318,9 @@ func elide(w Words) (short Words, less bool) {
 
 // phoneLines is how many lines of a phone the block takes, about.
 func phoneLines(b Block) (n int) {
+	if b.Kind == Diff {
+		return len(b.Within())
+	}
 	for _, s := range b.Plain() {
 		n += 1 + max(CharCount(s)-1, 0)/lineWidth
 	}

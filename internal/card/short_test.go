@@ -94,11 +94,10 @@ func TestReasonsNameWhatTheyComeFrom(t *testing.T) {
 		{Code: "remote-system", Text: "y", Does: "two %s of %s", Of: []string{"b"}},
 	}
 	c := Of(a, facts, reading())
-	require.Equal(t, "R4 high impact: deletes namespace staging, and 1 more like that; uses stored credentials", c.Why)
-	require.Equal(t, Words{{Text: "R4 high impact"}, {Text: ": "}, {Text: "deletes namespace "}, theirs("staging"), {Text: ", and 1 more like that"},
-		{Text: "; "}, {Text: "uses stored credentials"}}, c.RiskLine())
+	require.Equal(t, "R4 high impact: deletes namespace staging, and 1 more like that", c.Why)
+	require.Equal(t, Words{{Text: "R4 high impact"}, {Text: ": "}, {Text: "deletes namespace "}, theirs("staging"), {Text: ", and 1 more like that"}}, c.RiskLine())
 	c.State.Flags = []string{"hidden characters"}
-	require.Equal(t, "R4 high impact · ⚠️ hidden characters: deletes namespace staging, and 1 more like that; uses stored credentials", c.RiskLine().String())
+	require.Equal(t, "R4 high impact · ⚠️ hidden characters: deletes namespace staging, and 1 more like that", c.RiskLine().String())
 
 	w, facts := asked(t, "write", `{"path":"/etc/hosts","content":"x"}`, nil)
 	w.Form, w.Why = approval.FormWrite, []string{"It changes a system file."}

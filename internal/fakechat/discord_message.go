@@ -87,10 +87,10 @@ type DiscordAttachment struct {
 	Data                                   []byte
 }
 
-// Button finds a button by its label.
+// Button finds a button by its label, which may have a warning sign before it.
 func (m DiscordMessage) Button(label string) (DiscordButton, bool) {
 	for _, b := range slices.Concat(m.Rows...) {
-		if b.Label == label {
+		if strings.TrimPrefix(b.Label, "⚠️ ") == label {
 			return b, true
 		}
 	}

@@ -62,11 +62,11 @@ type TelegramDocument struct {
 	Bytes    []byte
 }
 
-// Button returns the button with this label.
+// Button returns the button with this label, which may have a warning sign before it.
 func (m TelegramMessage) Button(label string) (TelegramButton, bool) {
 	for _, row := range m.Buttons {
 		for _, b := range row {
-			if b.Text == label {
+			if strings.TrimPrefix(b.Text, "⚠️ ") == label {
 				return b, true
 			}
 		}

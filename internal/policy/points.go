@@ -102,6 +102,7 @@ type pointing struct {
 type coded struct {
 	approval.Point
 	code finding.Code
+	read bool // of an unknown option: the sentence says what it does
 }
 
 // add adds a point. A sentence that names what the reading made of the call's words, as the files that a search finds,
@@ -112,7 +113,7 @@ func (p *pointing) add(c finding.Code, at approval.Point) {
 		at.Does, at.Of = "", nil
 	}
 	if at.Code = finding.Reasons[c].Name; at.Text != "" {
-		p.all = append(p.all, coded{at, c})
+		p.all = append(p.all, coded{Point: at, code: c})
 	}
 }
 
@@ -139,6 +140,7 @@ func (p *pointing) of(c finding.Code) []approval.Point {
 			return q.Text == at.Text && q.Line == at.Line && q.Param == at.Param && q.Does == at.Does && slices.Equal(q.Of, at.Of)
 		}
 		switch {
+		case p.all[i].read && p.unread(c):
 		case p.all[i].code != c || slices.ContainsFunc(named, same) || slices.ContainsFunc(unnamed, same):
 		case at.Does == "":
 			unnamed = append(unnamed, at)
@@ -158,6 +160,11 @@ func (p *pointing) of(c finding.Code) []approval.Point {
 		}
 	}
 	return append(unnamed, named...)
+}
+
+// unread reports whether some point of a code is about what no sentence of the table says.
+func (p *pointing) unread(c finding.Code) bool {
+	return slices.ContainsFunc(p.all, func(at coded) bool { return at.code == c && !at.read })
 }
 
 // commands adds what was noted of a call's commands.
@@ -192,7 +199,14 @@ func (p *pointing) commands(notes *line.Notes, place *workspace.Place) {
 			} else if named.Does, named.Of = naming(c, &n); c == finding.UnknownOption {
 				named.Does, named.Of = unlisted(&n, place)
 			}
+			read := c == finding.UnknownOption && len(said) > 0
+			if read { // a sentence of the table is about all options of its command
+				named.Does, named.Of = said[0].Does, said[0].Of
+			}
 			p.add(c, named)
+			if n := len(p.all); n > 0 && p.all[n-1].code == c {
+				p.all[n-1].read = read
+			}
 		}
 	}
 	for _, w := range notes.Rest() { // before any command: the call's environment

@@ -227,7 +227,7 @@ func coloured(x card.Block) string {
 	if x.Kind == card.Diff {
 		lang = "diff"
 	}
-	text := block(tabs.Replace(strings.Join(x.Plain(), "\n")))
+	text := block(tabs.Replace(strings.Join(x.Within(), "\n")))
 	if text == "" {
 		return "(empty)"
 	}

@@ -254,7 +254,7 @@ func (b *block) rows(rows []card.Row) {
 
 // pre is a text as a block of code, with its language for those clients that colour it (Bot API, HTML style).
 func pre(x card.Block) string {
-	text := escape(tabs.Replace(strings.Join(x.Plain(), "\n")))
+	text := escape(tabs.Replace(strings.Join(x.Within(), "\n")))
 	lang := x.Lang
 	if x.Kind == card.Diff {
 		lang = "diff"
