@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"approvalbot/internal/display"
 )
@@ -135,30 +136,32 @@ func (b Block) Numbers() []string {
 	return out
 }
 
-// Within are the lines of Plain for a chat on a phone. There a difference is cut into as many columns as that has, and what
-// goes on in the next line is behind the sign and an arrow instead of a blank: a chat that breaks a line by itself makes
-// what comes look as if it was there before. No text of the call has an arrow beside a sign.
+// Within are the lines of Plain for a chat on a phone, which breaks a line by itself as if the rest was a line of its own: a
+// line that comes would go on as one that was there before, a value as a further row, a comment as a command. So a line of
+// a difference, a row, and a line of a program of several is cut into as many columns as a phone has, and what goes on is
+// behind an arrow, which no line of a difference and no row begins with.
 func (b Block) Within() []string {
-	if b.Kind != Diff {
-		return b.Plain()
+	lines := b.Plain()
+	program := b.Kind == Code && b.Lang != "" && b.Lang != "markdown" && len(b.Lines) > 1
+	if b.Kind == Code && !program {
+		return lines
 	}
-	numbers := b.Numbers()
-	var out []string
-	for i, l := range b.Lines {
-		before, on := "", map[Sign]string{Gone: "-↳", Come: "+↳"}[l.Sign]
-		if on == "" {
-			on = " ↳"
+	before := ""
+	if numbers := b.Numbers(); numbers != nil {
+		before = strings.Repeat(" ", len(numbers[0])+1)
+	}
+	out := make([]string, 0, len(lines))
+	for i, line := range lines {
+		on := before + "↳"
+		switch {
+		case b.Kind == Table:
+			on = "  ↳"
+		case b.Kind == Diff:
+			on = before + cmp.Or(map[Sign]string{Gone: "-", Come: "+"}[b.Lines[i].Sign], " ") + "↳"
 		}
-		if numbers != nil {
-			before, on = numbers[i]+" ", strings.Repeat(" ", len(numbers[i])+1)+on
-		}
-		head, rest := column(before+l.Signed(), phoneColumns)
-		if out = append(out, head); rest == "" && numbers != nil {
-			out[len(out)-1] = strings.TrimRight(head, " ")
-		}
-		for rest != "" {
+		head, rest := column(line, phoneColumns)
+		for out = append(out, head); rest != ""; out = append(out, on+head) {
 			head, rest = column(rest, phoneColumns-CharCount(on))
-			out = append(out, on+head)
 		}
 	}
 	return out
@@ -232,10 +235,22 @@ func codeOf(param, lang, text string) Block {
 		} else {
 			empty++
 		}
-		b.Lines = append(b.Lines, Line{No: i + 1, Pieces: []Piece{{Text: s}}})
+		b.Lines = append(b.Lines, Line{No: i + 1, Pieces: []Piece{{Text: unlike(s, "…")}}})
 	}
 	fold()
 	return b
+}
+
+// unlike is a line of the asker's that does not begin as those of the desk: its first sign is escaped if it begins so,
+// behind blanks or not.
+func unlike(s string, heads ...string) string {
+	text := strings.TrimLeft(s, " \t")
+	for _, head := range heads {
+		if r, size := utf8.DecodeRuneInString(head); strings.HasPrefix(text, head) {
+			return fmt.Sprintf(`%s\u{%X}%s`, s[:len(s)-len(text)], r, text[size:])
+		}
+	}
+	return s
 }
 
 // maxEmpty is how many empty lines in a row are drawn: more would push what is below them out of sight.
@@ -274,16 +289,17 @@ func (f Fact) text() string {
 func (f Fact) single() bool { _, ok := f.plain(""); return ok }
 
 // plain is the value of a fact that has no members. With something to stand between them it is also that of a list of
-// such values; none of these may have it.
+// such values; neither those nor the one value may have it.
 func (f Fact) plain(between string) (string, bool) {
 	leaves := f.leaves()
 	if len(leaves) == 1 && len(leaves[0].Path) == 0 {
-		return leaves[0].Text, true
+		text := leaves[0].Text
+		return text, between == "" || !strings.Contains(text, between)
 	}
 	items := make([]string, len(leaves))
 	for i, l := range leaves {
 		one := l.Item && len(l.Path) == 1 && l.Text != ""
-		if between == "" || !one || strings.ContainsAny(l.Text, between[:1]+"\n") {
+		if between == "" || !one || strings.Contains(l.Text, between) || strings.Contains(l.Text, "\n") {
 			return "", false
 		}
 		items[i] = l.Text
@@ -333,13 +349,13 @@ func table(facts []Fact) (rows Block, blocks []Block) {
 	for _, f := range facts {
 		leaves := f.leaves()
 		for i := 0; i < len(leaves); i++ {
-			name := f.Name
+			name := paramName(f)
 			if path := leaves[i].Path; len(path) > 0 {
 				name += "." + strings.Join(path, ".")
 			}
 			if items := list(leaves[i:]); len(items) > 0 {
 				name = name[:strings.LastIndexByte(name, '.')]
-				add(name, strings.Join(items, ", "))
+				add(name, display.Bullet+strings.Join(items, " "+display.Bullet))
 				i += len(items) - 1
 				continue
 			}
@@ -371,17 +387,30 @@ func tells(name string) int {
 	return 2
 }
 
-// list gives the items of an array that the leaves begin with, if all of them are short and no comma is in one.
+// paramName is a fact's name in a table: one of the asker's cannot be read as of nested values, or as the desk's own for a
+// change.
+func paramName(f Fact) string {
+	rest, change := strings.CutPrefix(f.Name, changeName)
+	switch {
+	case f.Own:
+		return f.Name
+	case change && strings.Trim(rest, " 0123456789") == "":
+		return `"` + f.Name + `"`
+	}
+	return display.NamePart(f.Name)
+}
+
+// list gives the items of an array that the leaves begin with, if all of them are short and no bullet is in one.
 func list(leaves []display.Leaf) (items []string) {
 	for i, l := range leaves {
 		n := len(l.Path)
-		if !l.Item || l.Path[n-1] != strconv.Itoa(i) || i > 0 && !slices.Equal(l.Path[:n-1], leaves[0].Path[:n-1]) {
+		if !l.Item || l.Path[n-1] != strconv.Itoa(i) || i > 0 && !slices.Equal(l.Path[:n-1], leaves[0].Path[:len(leaves[0].Path)-1]) {
 			break
 		}
-		if !fits(l.Text, maxPlace) || strings.Contains(l.Text, ",") {
+		if !fits(l.Text, maxPlace) || strings.Contains(l.Text, display.Bullet[:len(display.Bullet)-1]) {
 			return nil
 		}
-		items = append(items, l.Text)
+		items = append(items, l.InRow())
 	}
 	return items
 }
@@ -463,7 +492,7 @@ func withCurrency(rows []Row) []Row {
 			continue
 		}
 		out := slices.Clone(rows)
-		out[i].Value += " " + rows[j].Value
+		out[i].Value = strings.Trim(r.Value, `"`) + " " + rows[j].Value
 		return slices.Delete(out, j, j+1)
 	}
 	return rows
@@ -475,6 +504,7 @@ func splitName(name string) (at, last string) {
 }
 
 func isAmount(s string) bool {
+	s = strings.Trim(s, `"`) // of a number that is a text
 	return s != "" && len(s) <= 20 && strings.Trim(s, "0123456789.,-") == "" && strings.ContainsAny(s, "0123456789")
 }
 

@@ -147,7 +147,7 @@ func Of(a approval.Approval, payload []Fact, r Reader) Card {
 		From: FromText(a.Context.From), Warnings: warnings(a, odd), State: state(a, r),
 	}
 	if said := retryWithdrawnText(a, r.People); said != "" {
-		c.Claims = append(c.Claims, "denied the retry because: “"+Clipped(display.Safe(said), maxClaim)+"”")
+		c.Claims = append(c.Claims, "denied the retry because: "+quoted(said, maxClaim))
 	}
 	if display.Hides(text) {
 		c.State.Flags = append(c.State.Flags, "hidden characters")

@@ -409,7 +409,7 @@ func (c *inWords) within(n int, names ...string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	value, ok := c.rest[i].plain(", ")
+	value, ok := c.rest[i].plain(" + ")
 	if !ok || !fits(value, n) {
 		return "", false
 	}
@@ -423,7 +423,11 @@ func (c *inWords) block(lang string, names ...string) bool {
 	if !ok {
 		return false
 	}
-	text, ok := c.rest[i].plain("\n")
+	text, ok := c.rest[i].plain("")
+	if !ok { // a list is no text of several lines
+		text, ok = c.rest[i].plain("\n" + display.Bullet)
+		text = display.Bullet + text
+	}
 	b := codeOf(c.rest[i].Name, lang, text)
 	if !ok || len(b.Lines) == 0 { // an empty text is better seen beside its name
 		return false

@@ -212,7 +212,7 @@ func claims(a approval.Approval) []string {
 	var parts, out []string
 	said := cmp.Or(a.Justification, a.ActionSummary)
 	if said != "" {
-		parts = append(parts, "“"+Clipped(display.Safe(said), maxSaid)+"”")
+		parts = append(parts, quoted(said, maxSaid))
 	}
 	if who := requesterText(a); who != "" {
 		parts = append(parts, "for "+Clipped(display.Safe(who), maxField))
@@ -224,13 +224,20 @@ func claims(a approval.Approval) []string {
 		out = append(out, "claimed: "+strings.Join(parts, ", "))
 	}
 	if text := withdrawalText(a); text != "" {
-		out = append(out, "withdrawn because: “"+Clipped(display.Safe(text), maxClaim)+"”")
+		out = append(out, "withdrawn because: "+quoted(text, maxClaim))
 	}
 	if r := a.Result; r != nil && r.Summary != "" {
-		out = append(out, "reported: “"+Clipped(display.Safe(r.Summary), maxClaim)+"”")
+		out = append(out, "reported: "+quoted(r.Summary, maxClaim))
 	}
 	return out
 }
+
+// quoted is what somebody said, of at most so many characters, in quotes that nothing in it ends.
+func quoted(said string, room int) string {
+	return "“" + Clipped(plainQuotes.Replace(display.Safe(said)), room) + "”"
+}
+
+var plainQuotes = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "‟", `"`)
 
 // maxSaidFrom is how many characters of each word about who asks stand on the card itself.
 const maxSaidFrom = 30
@@ -428,7 +435,7 @@ func Unheard(a approval.Approval) string {
 	case a.Hidden(), a.Dialect != "":
 		return "its gateway client"
 	case a.Context.Unheard != "":
-		return "“" + Clipped(display.Safe(a.Context.Unheard), maxField) + "”" // its own word
+		return quoted(a.Context.Unheard, maxField) // its own word
 	}
 	return ""
 }

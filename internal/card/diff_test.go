@@ -123,8 +123,8 @@ func TestParametersAreATable(t *testing.T) {
 	require.Equal(t, Table, blocks[0].Kind)
 	require.Equal(t, []Row{
 		{Name: "amount", Value: "24990 eur"}, {Name: "notify", Value: "true"}, {Name: "project", Value: "SHOP"}, {Name: "fields.summary", Value: "Checkout fails"},
-		{Name: "fields.empty", Value: ""}, {Name: "fields.end", Value: `a\u{20}`}, {Name: "fields.labels", Value: "checkout, prod"},
-		{Name: "fields.none", Value: "{}"}, {Name: "fields.odd.0", Value: "a, b"}, {Name: "fields.odd.1", Value: "c"},
+		{Name: "fields.empty", Value: ""}, {Name: "fields.end", Value: `a\u{20}`}, {Name: "fields.labels", Value: "• checkout • prod"},
+		{Name: "fields.none", Value: "{}"}, {Name: "fields.odd", Value: "• a, b • c"},
 		{Name: "fields.assignee.id", Value: "5b"},
 	}, blocks[0].Rows)
 	require.Equal(t, "fields.text", blocks[1].Name)

@@ -51,7 +51,15 @@ func patchLines(text string) []Line {
 // patchLine reads one line. Within a hunk that counts its lines a line is what its first sign says, also one that looks
 // like a head.
 func patchLine(s string, inHunk, counted bool) Line {
-	of := func(sign Sign, text string) Line { return Line{Sign: sign, Pieces: []Piece{{Text: text}}} }
+	of := func(sign Sign, text string) Line {
+		if sign == Head { // which has no sign before it, and could look like a line that has
+			text = unlike(text, "…", "↳", "+ ", "- ", "+↳", "-↳")
+			if strings.HasPrefix(text, "  ") {
+				text = blank + text[1:]
+			}
+		}
+		return Line{Sign: sign, Pieces: []Piece{{Text: text}}}
+	}
 	head := !inHunk || !counted && slices.ContainsFunc([]string{"--- ", "+++ ", "*** ", "@@", "diff "},
 		func(p string) bool { return strings.HasPrefix(s, p) })
 	switch {

@@ -29,6 +29,7 @@ func mark(blocks []Block, points []approval.Point, tool string) {
 }
 
 func (b *Block) markRow(param, text string) {
+	param = paramName(Fact{Name: param})
 	for i, r := range b.Rows {
 		if in := r.Name == param || strings.HasPrefix(r.Name, param+"."); in && strings.Contains(r.Value, withoutEnd(text)) {
 			b.Rows[i].Marked = true

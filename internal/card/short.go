@@ -318,7 +318,7 @@ func elide(w Words) (short Words, less bool) {
 
 // phoneLines is how many lines of a phone the block takes, about.
 func phoneLines(b Block) (n int) {
-	if b.Kind == Diff {
+	if b.Kind == Diff || b.Kind == Table {
 		return len(b.Within())
 	}
 	for _, s := range b.Plain() {

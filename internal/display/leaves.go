@@ -114,15 +114,36 @@ func (w *compact) leaf(begin int, token json.Token) {
 	}
 }
 
-// InRow is the text beside other values: in quotes, if it is a text and reads like a value that is none.
+// InRow is the text beside other values: in quotes, if it is a text and reads like a value that is none, as a number, or
+// like what is written for an empty text or for a list.
 func (l Leaf) InRow() string {
-	if l.sent != "" && otherValues[l.Text] {
+	switch {
+	case l.sent == "" || l.Text == "":
+	case otherValues[l.Text], l.Text[0] == '"', strings.HasPrefix(l.Text, Bullet), isNumber(l.Text):
 		return `"` + l.Text + `"`
 	}
 	return l.Text
 }
 
-var otherValues = map[string]bool{"null": true, "true": true, "false": true, "[]": true, "{}": true}
+// Bullet is before each item of a list in a row.
+const Bullet = "• "
+
+var otherValues = map[string]bool{"null": true, "true": true, "false": true, "[]": true, "{}": true, "(empty)": true}
+
+func isNumber(s string) bool {
+	return (s[0] == '-' || '0' <= s[0] && s[0] <= '9') && json.Valid([]byte(s))
+}
+
+// NamePart is one of the names that lead to a value, which dots join and two blanks or a colon end: in quotes, if it could
+// be read as several, as none, or as the number of an item.
+func NamePart(name string) string {
+	number := strings.Trim(name, "0123456789") == ""
+	odd := strings.ContainsAny(name, `."`) || strings.Contains(name, "  ") || strings.Contains(name, ": ")
+	if !number && !odd && strings.Trim(name, " ") == name {
+		return name
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`
+}
 
 var jsonUnescapes = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n", `\r`, "\r", `\t`, "\t")
 

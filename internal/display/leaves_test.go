@@ -20,7 +20,7 @@ func TestLeaves(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
-		"text=\ta \"b\" \\\\n\n\n", "n=1.50", "o/k/0=1", `o/k/1=z\u{202E}`, "o/e={}", "o/x.y=null", "o/tab=a\tb", "password=[REDACTED]",
+		"text=\ta \"b\" \\\\n\n\n", "n=1.50", "o/k/0=1", `o/k/1=z\u{202E}`, "o/e={}", `o/"x.y"=null`, "o/tab=a\tb", "password=[REDACTED]",
 		"env/0/name=DB_PASSWORD", "env/0/value=[REDACTED]", "line=curl -H 'Authorization: Bearer [REDACTED]'",
 	}, got)
 	deep := `{"a":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `,"b":[` + strings.Repeat("1,", maxLeaves) + `1]}`

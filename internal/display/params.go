@@ -186,7 +186,7 @@ func (w *compact) object(d *json.Decoder) error {
 			k = max(k, named)
 		}
 		if w.leaves != nil {
-			w.path, w.item = append(path[:len(path):len(path)], Escape(shown)), false
+			w.path, w.item = append(path[:len(path):len(path)], NamePart(Escape(shown))), false
 		}
 		if err := w.value(d, token, k); err != nil {
 			return err

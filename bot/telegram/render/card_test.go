@@ -80,7 +80,7 @@ func goldenCards() map[string]card.Card {
 		"params": with(func(c *card.Card) {
 			facts := []card.Fact{{Name: "script", Value: "a\nb"}}
 			for i := range 30 {
-				facts = append(facts, card.Fact{Name: fmt.Sprintf("list[%d].@name", i), Value: fmt.Sprintf("<%d>", i)})
+				facts = append(facts, card.Fact{Name: fmt.Sprintf("list[%d]@name", i), Value: fmt.Sprintf("<%d>", i)})
 			}
 			c.Call = card.Blocks(facts)
 		}),
