@@ -244,3 +244,37 @@ func TestStateLine(t *testing.T) {
 	require.Equal(t, "<1 of 2 yes (alice)> · soon · <also asked: bob> · `7KQ2AB`",
 		c.StateLine(plain, code, "soon"))
 }
+
+// Of the reasons none is said twice, and last comes what is the same of every call of an agent.
+func TestReasonsSayWhatTheyCan(t *testing.T) {
+	line := func(points []approval.Point, codes ...string) string {
+		a, facts := asked(t, "exec", `{"command":"frob"}`, nil)
+		a.Assessment = approval.Assessment{RiskClass: approval.R3, ReasonCodes: codes}
+		for _, c := range codes {
+			a.Why = append(a.Why, "It has "+c+".")
+		}
+		a.Points = points
+		return strings.TrimPrefix(Of(a, facts, reading()).Why, "R3 external change or irreversible: ")
+	}
+	same := func(code string) approval.Point {
+		return approval.Point{Code: code, Text: "x", Does: "deletes %s", Of: []string{"b"}}
+	}
+	require.Equal(t, "sends data; writes files, and no workspace is known", strings.Replace(line(nil, "no-workspace", "sends-data"), "has sends-data", "sends data", 1))
+	require.Equal(t, "writes files, and no workspace is known", line(nil, "no-workspace", "read-only-command"))
+	require.Equal(t, "deletes b", line([]approval.Point{same("destructive-word"), same("unknown-option")}, "destructive-word", "unknown-option"))
+	require.Equal(t, "unknown tool, speaks of sending and payments", line(nil, "unknown-tool", "keyword-send", "keyword-pay"))
+	require.Equal(t, "changes running infrastructure", line(nil, "destroys-infrastructure", "remote-system"))
+}
+
+// A server's tool is named as people do, if its name can be read one way only; the details have the raw one.
+func TestToolsOfServersAreNamedInWords(t *testing.T) {
+	for tool, want := range map[string]string{
+		"mcp__github__create_issue": "create_issue at github", "mcp__a__b__c": "mcp__a__b__c", "mcp____b": "mcp____b", "mcp__a__": "mcp__a__",
+		"mcp__a___b": "mcp__a___b", "mcp_a_b": "mcp_a_b", "github.create": "github.create",
+	} {
+		a, facts := asked(t, tool, `{"x":1}`, nil)
+		c := Of(a, facts, reading())
+		require.Equal(t, "main-agent asks to use "+want, c.Headline.String())
+		require.Contains(t, c.Details, Fact{Name: "Tool", Value: tool, Own: true})
+	}
+}

@@ -108,14 +108,16 @@ type coded struct {
 // add adds a point. A sentence that names what the reading made of the call's words, as the files that a search finds,
 // is left out: people could not find it in the call.
 func (p *pointing) add(c finding.Code, at approval.Point) {
-	made := func(w string) bool { return !strings.Contains(p.text, bare.Replace(w)) }
-	if slices.ContainsFunc(at.Of, made) {
+	if slices.ContainsFunc(at.Of, p.made) {
 		at.Does, at.Of = "", nil
 	}
 	if at.Code = finding.Reasons[c].Name; at.Text != "" {
 		p.all = append(p.all, coded{Point: at, code: c})
 	}
 }
+
+// made reports a word that is not in the call as it is written.
+func (p *pointing) made(w string) bool { return !strings.Contains(p.text, bare.Replace(w)) }
 
 // bare takes out what shells take out of words, and what makes lists of them.
 var bare = strings.NewReplacer(`\`, "", `'`, "", `"`, "", "\n", "", "{", "", "}", "", ",", "")
@@ -162,6 +164,28 @@ func (p *pointing) of(c finding.Code) []approval.Point {
 	return append(unnamed, named...)
 }
 
+// inPlace are findings of files, and of what is in a directory.
+var inPlace = finding.Of(finding.RecursiveDelete, finding.ForceDelete, finding.DeletesFile, finding.GitDestroys, finding.GitDiscards,
+	finding.RecursivePermissions, finding.ChangesPermissions, finding.WritesOutside, finding.NoWorkspace, finding.PathClimbs,
+	finding.WritesSecret, finding.WritesStartup, finding.WritesInstructions, finding.WritesSystem, finding.WritesDevice, finding.WritesAccess,
+	finding.WritesAgentSettings, finding.MisleadingName, finding.ReadsSecret, finding.MayReadSecret, finding.RunsScript, finding.ProgramByPath)
+
+// within adds to a sentence the directory in which its relative names are, if commands changed that.
+func (p *pointing) within(at *approval.Point, went workspace.Went) {
+	whole := func(w string) bool { return strings.HasPrefix(w, "/") || strings.HasPrefix(w, "~") }
+	relative := len(at.Of) == 0 || slices.ContainsFunc(at.Of, func(w string) bool { return !whole(w) })
+	switch {
+	case at.Does == "" || !relative:
+	case went.Open, slices.ContainsFunc(went.To, p.made): // as the home directory of a bare cd
+		at.Does += ", in a directory that cd sets"
+	case len(went.To) > 0:
+		at.Does += ", in directory %s" + strings.Repeat(" and there %s", len(went.To)-1)
+		if at.Of = slices.Concat(at.Of, went.To); !went.Sure {
+			at.Does += " if cd succeeds"
+		}
+	}
+}
+
 // unread reports whether some point of a code is about what no sentence of the table says.
 func (p *pointing) unread(c finding.Code) bool {
 	return slices.ContainsFunc(p.all, func(at coded) bool { return at.code == c && !at.read })
@@ -202,6 +226,9 @@ func (p *pointing) commands(notes *line.Notes, place *workspace.Place) {
 			read := c == finding.UnknownOption && len(said) > 0
 			if read { // a sentence of the table is about all options of its command
 				named.Does, named.Of = said[0].Does, said[0].Of
+			}
+			if inPlace.Has(c) {
+				p.within(&named, n.Went)
 			}
 			p.add(c, named)
 			if n := len(p.all); n > 0 && p.all[n-1].code == c {

@@ -56,6 +56,62 @@ func TestEverySentenceOfTheTableIsSaid(t *testing.T) {
 	require.Zero(t, missed)
 }
 
+// A sentence about files says in which directory they are, if the line changes that, and no more of it than is sure.
+func TestSentencesSayTheDirectory(t *testing.T) {
+	t.Parallel()
+	e := engine(t, shipped)
+	for line, want := range map[string]string{
+		"cd x && rm -rf y":                           "y, in directory [x]",
+		"cd a && cd b && rm -rf y":                   "y, in directory [a] and there [b]",
+		"cd a && cd /b && rm -rf y":                  "y, in directory [/b]",
+		"cd x && pwd && { rm -rf y; }":               "y, in directory [x]",
+		"cd x; rm -rf y":                             "y, in directory [x] if cd succeeds",
+		"cd x\nrm -rf y":                             "y, in directory [x] if cd succeeds",
+		"cd $D && rm -rf y":                          "y, in a directory that cd sets",
+		"cd && rm -rf y":                             "y, in a directory that cd sets",
+		"! cd x && rm -rf y":                         "y, in a directory that cd sets",
+		"if a; then cd x; fi; rm -rf y":              "y, in a directory that cd sets",
+		"while read l; do cd x; done; rm -rf y":      "y, in a directory that cd sets",
+		"sh -c 'cd x'; rm -rf y":                     "y, in a directory that cd sets",
+		"pushd x; rm -rf y":                          "y, in a directory that cd sets",
+		"cd x || rm -rf y":                           "y",
+		"cd x | rm -rf y":                            "y",
+		"cd x & rm -rf y":                            "y",
+		"(cd x); rm -rf y":                           "y",
+		"echo $(cd x) && rm -rf y":                   "y",
+		"cd x && rm -rf /y":                          "/y",
+		"cd x && (cd z && pwd) && rm -rf y":          "y, in directory [x]",
+		"cd x && bash -c 'cd z && rm -rf y' && true": "y, in directory [x] and there [z]",
+	} {
+		y, in, there := strings.Cut(want, ",")
+		sentence := "deletes [" + y + "] and everything in it, without asking"
+		if there {
+			sentence += "," + in
+		}
+		require.Contains(t, says(pointsOf(t, e, lineCall(t, line))), sentence, line)
+	}
+	require.Contains(t, says(pointsOf(t, e, lineCall(t, "cd /etc && echo a > hosts"))), "changes [hosts], a file of the operating system, in directory [/etc]")
+	require.Contains(t, says(pointsOf(t, e, lineCall(t, "cd x && git clean -fd"))), "deletes for good the files that git does not know and whole directories, in directory [x]")
+	require.Contains(t, says(pointsOf(t, e, lineCall(t, "cd x && kubectl delete ns prod"))), "deletes namespace [prod] and everything in it", "which is in no directory")
+}
+
+// Of a command whose options a sentence reads none is called unknown, as long as every such command has a sentence.
+func TestASentenceThatReadsAnOptionStandsForIt(t *testing.T) {
+	t.Parallel()
+	e := engine(t, shipped)
+	unknown := func(line string) (all []string) {
+		for _, p := range pointsOf(t, e, lineCall(t, line)) {
+			if p.Code == "unknown-option" {
+				all = append(all, says([]approval.Point{p})...)
+			}
+		}
+		return all
+	}
+	reads := `psql -h db.prod -c "DELETE FROM orders"`
+	require.Equal(t, []string{"deletes every row of table [orders] on machine [db.prod]"}, unknown(reads))
+	require.Equal(t, []string{"gives [sort] the option [--frob], which the desk does not know to be harmless"}, unknown(reads+"; sort --frob a"))
+}
+
 // strength is how strong a verb is.
 type strength int
 

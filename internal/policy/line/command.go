@@ -79,6 +79,7 @@ func (s *Reading) known(f frame, base string, args []workspace.Word) {
 	switch {
 	case judge == nil:
 		s.Found.Add(finding.UnknownCommand)
+		s.Place.Went.Open = s.Place.Went.Open || base == "pushd" || base == "popd"
 	case program.AsksForHelp(base, args):
 		s.Found.Add(finding.ReadOnlyCommand)
 	case program.Rehearses(base, args):

@@ -21,7 +21,9 @@ func (s *Reading) expansion(f frame, p syntax.WordPart) {
 		if p.TempFile || p.ReplyVar {
 			s.Found.Add(finding.UnusualShell)
 		}
+		went := s.Place.Went
 		s.stmts(f, p.Stmts)
+		s.Place.Went = went
 	case *syntax.ArithmExp:
 		s.arithm(f, p.X)
 	default:

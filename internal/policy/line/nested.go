@@ -15,8 +15,9 @@ func (s *Reading) line(f frame, text string) {
 		s.readLine(f, text)
 		return
 	}
-	before, unsure := n.enters(text), s.Unsure
+	before, unsure, went := n.enters(text), s.Unsure, s.Place.Went
 	s.readLine(f, text)
+	s.Place.Went = s.Place.Went.Else(went) // a shell of its own, or this one
 	if s.Unsure != unsure && n.base >= 0 {
 		n.Unsure = n.base + s.Unsure.At + 1
 	}

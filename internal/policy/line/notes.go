@@ -35,6 +35,7 @@ type Note struct {
 	Args  []workspace.Word // of a command: its words as they run, the name first
 	Words []NotedWord      // that findings come from
 	Moved bool             // it does not run in the directory in which the call begins
+	Went  workspace.Went   // how commands changed that
 }
 
 // NotedWord is a path, an address or a name with the findings that come from it.
@@ -93,7 +94,7 @@ func (s *Reading) closes(n *Notes, l level, args []workspace.Word) {
 	}
 	if own != (finding.Set{}) {
 		note := Note{Codes: own, Args: slices.Clone(args), Words: slices.Clone(n.words[l.words:]),
-			Moved: !slices.Equal(n.home, s.Place.Dirs)}
+			Moved: !slices.Equal(n.home, s.Place.Dirs), Went: s.Place.Went}
 		note.Text, note.Line = n.written()
 		if n.base >= 0 {
 			_, note.Last = n.lines(n.span)

@@ -15,6 +15,7 @@ func (s *Reading) stmts(f frame, list []*syntax.Stmt) {
 	for _, st := range list {
 		s.stmt(f, st)
 		silent = silent && s.silent
+		s.Place.Went.Sure = false
 	}
 	s.silent = silent
 }
@@ -50,8 +51,30 @@ func (s *Reading) statement(f frame, st *syntax.Stmt) {
 		f.empty = input(r, files[i], f.empty)
 	}
 	s.silent = false
+	went := s.Place.Went
 	s.command(f, st)
+	s.stays(st, went)
 	s.outputs(f, st.Redirs, files, &place)
+}
+
+// stays notes in which directory the line goes on after a statement.
+func (s *Reading) stays(st *syntax.Stmt, before workspace.Went) {
+	here := false
+	switch c := st.Cmd.(type) {
+	case *syntax.Subshell:
+		s.Place.Went = before
+		return
+	case *syntax.CallExpr, *syntax.Block, *syntax.TimeClause, nil:
+		here = !st.Negated
+	case *syntax.BinaryCmd:
+		here = !st.Negated && c.Op == syntax.AndStmt
+	}
+	switch {
+	case st.Background, st.Coprocess:
+		s.Place.Went = before
+	case !here:
+		s.Place.Went = s.Place.Went.Else(before)
+	}
 }
 
 // command judges the command of a statement.
@@ -116,8 +139,12 @@ func (s *Reading) command(f frame, st *syntax.Stmt) {
 func (s *Reading) pair(f frame, c *syntax.BinaryCmd) {
 	pipe, left := c.Op == syntax.Pipe, f
 	left.beforePipe = f.beforePipe || pipe
+	went := s.Place.Went
 	s.stmt(left, c.X)
-	silent := s.silent
+	silent, after := s.silent, s.Place.Went
+	if c.Op != syntax.AndStmt { // a part of a pipe is a shell of its own; after "||" nothing of the first counts
+		s.Place.Went = went
+	}
 	if pipe && listsFiles(c.X) {
 		s.input = with(s.printed, c.X)
 	}
@@ -129,6 +156,12 @@ func (s *Reading) pair(f frame, c *syntax.BinaryCmd) {
 		}
 	}
 	s.stmt(f, c.Y)
+	switch {
+	case pipe:
+		s.Place.Went = went
+	case c.Op != syntax.AndStmt:
+		s.Place.Went = s.Place.Went.Else(after)
+	}
 	s.silent = s.silent && (silent || pipe)
 	s.input, s.piped = nil, false
 }

@@ -18,6 +18,7 @@ type Place struct {
 	Dirs    []string // where the call may stand, absolute; empty when that is open
 	Sure    []string // where it stands if all commands so far succeeded; set by shell
 	Also    []string // where paths may count from besides, as members of the call say
+	Went    Went     // how commands changed the directory, for people
 	moved   bool     // a command changed the directory
 	lost    bool     // it did so to where cannot be read, or through the home directory
 	Windows bool
@@ -192,6 +193,7 @@ func (p *Place) Move(w Word, ok bool) {
 	p.moved = true
 	p.Sure = nil
 	named := w.Kind == Literal && !words.Any(w.Text, "-", "")
+	p.Went.to(w, named)
 	p.lost = p.lost || !named
 	aboveHome := w.Tilde && Climbs(w.Text)
 	if !ok || !named || aboveHome {
@@ -210,6 +212,34 @@ func (p *Place) Move(w Word, ok bool) {
 		}
 	}
 	p.Dirs = Both(p.Dirs, p.Sure)
+}
+
+// Went is how the commands so far changed the directory. Nothing is judged by it.
+type Went struct {
+	To   []string // the directories one after the other, as they are written
+	Open bool     // it is open which: one is computed, or only some of the commands ran
+	Sure bool     // what comes next runs only if all of them succeeded
+}
+
+// to notes a directory that a command changes to. An absolute one takes the place of those before.
+func (g *Went) to(w Word, named bool) {
+	g.Sure = g.Sure || len(g.To) == 0 && !g.Open
+	switch {
+	case !named:
+		g.To, g.Open = nil, true
+	case path.IsAbs(w.Text) || w.Tilde:
+		g.To, g.Open = []string{w.Text}, false
+	default:
+		g.To = append(slices.Clip(g.To), w.Text)
+	}
+}
+
+// Else is what is known of the directory if the commands ran that changed it to g, or not.
+func (g Went) Else(before Went) Went {
+	if g.Open == before.Open && slices.Equal(g.To, before.To) {
+		return g
+	}
+	return Went{Open: true}
 }
 
 // Both joins two lists of directories in which a line may stand. An empty one
