@@ -78,3 +78,33 @@ func TestNoLineLooksLikeTheDesks(t *testing.T) {
 	require.Equal(t, []string{"", "", `"change 2"`}, names)
 	require.Equal(t, "“x\", for alice”", quoted("x”, for alice", 20))
 }
+
+// A change shows what it changes, also where that cannot be seen, and empty lines push nothing out of sight.
+func TestAdversary_AChangeThatHides(t *testing.T) {
+	edit := func(old, fresh string) *Card {
+		params, err := json.Marshal(map[string]string{"path": "a.txt", "old_string": old, "new_string": fresh})
+		require.NoError(t, err)
+		a, facts := asked(t, "Edit", string(params), nil)
+		a.Form = approval.FormWrite
+		return Draw(a, approval.Delivery{Kind: approval.CardDelivery, Attached: true}, facts, reading()).Card
+	}
+	lines := func(c *Card) string { return strings.Join(c.Call[0].Plain(), "|") }
+	require.Equal(t, "- e\u0301|+ \u00e9|… the same letters, encoded otherwise", lines(edit("e\u0301", "\u00e9")))
+	require.Equal(t, `- a\u{200B}b|+ ab`, lines(edit("a\u200bb", "ab")))
+	hides := edit("a", strings.Repeat("\n", 60)+"rm -rf /")
+	require.Equal(t, "- a|+ |+ |… 58 empty lines that come|+ rm -rf /", lines(hides))
+	require.Equal(t, "Shortened here, whole in the file above", hides.Cut)
+	require.Equal(t, []string{"right-to-left text"}, edit("a", "\u05d0 rm \u05d1").State.Flags)
+}
+
+// Words in a payment's amount or currency are not read as the desk's sentence.
+func TestAdversary_APaymentOfWords(t *testing.T) {
+	for params, want := range map[string]string{
+		`{"amount":"5","currency":"EUR to bob; free","to":"eve"}`: "to pay 5 to eve", `{"amount":"5 EUR to bob, not","to":"eve"}`: "to pay somebody",
+		`{"amount":"249.90 EUR","to":"bob"}`: "to pay 249.90 EUR to bob", `{"amount":"$5","to":"bob"}`: "to pay $5 to bob",
+	} {
+		a, facts := asked(t, "pay", params, nil)
+		a.Form = approval.FormPayment
+		require.Equal(t, "main-agent asks "+want, Of(a, facts, reading()).Headline.String())
+	}
+}

@@ -179,7 +179,9 @@ func column(s string, columns int) (head, rest string) {
 		}
 		if wide > columns && i > 0 {
 			if blank > i/2 {
-				return s[:blank], s[blank:]
+				i = blank
+			} else if escape := strings.LastIndex(s[:i], `\u{`); escape > 0 && !strings.Contains(s[escape:i], "}") {
+				i = escape
 			}
 			return s[:i], s[i:]
 		}
@@ -506,6 +508,13 @@ func splitName(name string) (at, last string) {
 func isAmount(s string) bool {
 	s = strings.Trim(s, `"`) // of a number that is a text
 	return s != "" && len(s) <= 20 && strings.Trim(s, "0123456789.,-") == "" && strings.ContainsAny(s, "0123456789")
+}
+
+// isMoney reports an amount, with its currency or without one.
+func isMoney(s string) bool {
+	before, after, two := strings.Cut(s, " ")
+	return isAmount(before) && (!two || isCurrency(after)) || two && isCurrency(before) && isAmount(after) ||
+		isAmount(strings.TrimLeft(s, "$€£¥"))
 }
 
 func isCurrency(s string) bool {

@@ -152,6 +152,9 @@ func Of(a approval.Approval, payload []Fact, r Reader) Card {
 	if display.Hides(text) {
 		c.State.Flags = append(c.State.Flags, "hidden characters")
 	}
+	if display.RightToLeft(text) {
+		c.State.Flags = append(c.State.Flags, "right-to-left text")
+	}
 	if len(odd) > 0 {
 		c.State.Flags = append(c.State.Flags, "look-alikes")
 	}

@@ -359,12 +359,14 @@ func (c *inWords) pay(tool string) Words {
 	case strings.Contains(name, "charge"), strings.Contains(name, "checkout"):
 		verb = "to charge "
 	}
-	amount, ok := c.short("amount", "total", "sum", "price")
-	if !ok {
-		return own(verb + "somebody")
+	names := []string{"amount", "total", "sum", "price"}
+	if i, ok := c.find(names...); !ok || !isMoney(c.rest[i].text()) {
+		return own(verb + "somebody") // what else it says, could be read as the desk's sentence
 	}
+	amount, _ := c.short(names...)
 	does := Words{{Text: verb}, {Text: amount, Theirs: true, Large: true}}
-	if currency, ok := c.short("currency"); ok {
+	if i, ok := c.find("currency"); ok && isCurrency(c.rest[i].text()) {
+		currency, _ := c.short("currency")
 		does = append(does, Word{Text: " "}, Word{Text: currency, Theirs: true, Large: true})
 	}
 	if to, ok := c.short("to", "recipient", "payee", "beneficiary", "merchant", "account", "iban"); ok {

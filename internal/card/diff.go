@@ -141,6 +141,12 @@ func difference(old, fresh display.Leaf, left *int) []Line {
 		if slices.ContainsFunc(gone, func(s string) bool { return display.Conceals(s) && slices.Contains(come, s) }) {
 			out = append(out, Line{Sign: Folded, Pieces: []Piece{{Text: written}}})
 		}
+		for i := range min(len(gone), len(come)) {
+			if gone[i] != come[i] && display.SameLetters(gone[i], come[i]) {
+				out = append(out, Line{Sign: Folded, Pieces: said("… the same letters, encoded otherwise")})
+				break
+			}
+		}
 		gone, come = nil, nil
 	}
 	for _, s := range compare(was.keys, is.keys) {
@@ -328,7 +334,8 @@ func words(s string) (out []string) {
 	return out
 }
 
-// Fold leaves of unchanged lines those that are at most so many from a change, and says how many others there are.
+// Fold leaves of unchanged lines those that are at most so many from a change, and of empty ones in a row the first two; it
+// says how many others there are.
 func (b Block) Fold(context int) Block {
 	if b.Kind != Diff {
 		return b
@@ -348,6 +355,12 @@ func (b Block) Fold(context int) Block {
 			end++
 		}
 		if end-i < 2 {
+			if n := b.empty(i); n > maxEmpty {
+				out = append(out, b.Lines[i:i+maxEmpty]...)
+				out = append(out, Line{Sign: Folded, Pieces: said("… %d empty lines that %s", n-maxEmpty, signWords[b.Lines[i].Sign])})
+				i += n - 1
+				continue
+			}
 			out = append(out, b.Lines[i])
 			continue
 		}
@@ -356,4 +369,21 @@ func (b Block) Fold(context int) Block {
 	}
 	b.Lines = out
 	return b
+}
+
+var signWords = map[Sign]string{Gone: "go", Come: "come"}
+
+// empty is how many empty lines in a row go or come from that one on.
+func (b Block) empty(from int) (n int) {
+	sign := b.Lines[from].Sign
+	if signWords[sign] == "" {
+		return 0
+	}
+	for _, l := range b.Lines[from:] {
+		if l.Sign != sign || strings.Trim(l.Text(), " \t") != "" {
+			break
+		}
+		n++
+	}
+	return n
 }

@@ -213,3 +213,15 @@ func isASCII(s string) bool {
 	}
 	return true
 }
+
+// SameLetters reports whether two texts are the same letters, as é in one piece or as an e with its accent.
+func SameLetters(a, b string) bool { return norm.NFC.String(a) == norm.NFC.String(b) }
+
+// RightToLeft reports whether a text has letters that are written from right to left: what is beside them may be drawn in
+// another order than it counts.
+func RightToLeft(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool {
+		return r >= 0x590 && (r <= 0x8FF || r >= 0xFB1D && r <= 0xFDFF || r >= 0xFE70 && r <= 0xFEFE || r >= 0x10800 && r <= 0x10FFF ||
+			r >= 0x1E800 && r <= 0x1EFFF)
+	})
+}

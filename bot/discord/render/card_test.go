@@ -150,7 +150,7 @@ func TestAdversary_S4_Property(t *testing.T) {
 		require.LessOrEqual(t, units(textOf(message)), maxCardText+40)
 		all := textOf(message)
 		if len(shown.Offers) > 0 {
-			for _, line := range c.Call[0].Plain() {
+			for _, line := range c.Call[0].Within() {
 				require.Contains(t, all, fenceless(line), "everything that would run is there")
 			}
 			for _, w := range []card.Word{c.Headline[1], c.Place[1]} {
