@@ -68,7 +68,7 @@ func TestAdversary_S1_MessagesStandForAFile(t *testing.T) {
 			Kind: fakechat.Custom, Status: 403, Code: 50013, Message: "Missing Permissions"})
 		a := r.exec("echo " + strings.Repeat("x ", 2000) + "; rm -rf /")
 		card := c.card(a)
-		require.Equal(t, []string{"Allow once", "Deny", "More"}, card.labels)
+		require.Equal(t, []string{"⚠️ Allow once", "Deny", "More"}, card.labels)
 		all := c.fromBot()
 		said := ""
 		for _, m := range all[:len(all)-1] {
@@ -108,7 +108,7 @@ func TestAdversary_S2_S3_S4_CardShowsTricksAndStaysInert(t *testing.T) {
 		})
 		card := c.card(a)
 		for _, want := range []string{`\u{202E}`, `\u{200B}`, `\u{2066}`, `\u{D}` + "\nrm -rf /", "hidden characters", evil, "<i>agent</i>"} {
-			require.Contains(t, card.text, want)
+			require.Contains(t, strings.ReplaceAll(card.text, "\n↳", ""), want)
 		}
 		require.Empty(t, card.alive, "nothing is a mention, a link or a preview")
 

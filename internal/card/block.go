@@ -167,29 +167,37 @@ func (b Block) Within() []string {
 	return out
 }
 
-// column cuts a text after at most so many columns, behind a blank if one is near.
+// column cuts a text after at most so many columns, behind a blank if one is near, or else a dot, slash or comma.
 func column(s string, columns int) (head, rest string) {
-	wide, blank := 0, 0
+	wide, blank, soft := 0, 0, 0
 	for i, r := range s {
-		switch {
-		case r == '\t', r >= 0x1100: // as chats have tabs, and most of the scripts with wide letters
-			wide += 2
-		default:
+		if wide++; r == '\t' || isWide(r) { // as chats have tabs
 			wide++
 		}
 		if wide > columns && i > 0 {
 			if blank > i/2 {
 				i = blank
+			} else if soft > i/2 {
+				i = soft
 			} else if escape := strings.LastIndex(s[:i], `\u{`); escape > 0 && !strings.Contains(s[escape:i], "}") {
 				i = escape
 			}
 			return s[:i], s[i:]
 		}
-		if r == ' ' {
+		switch r {
+		case ' ':
 			blank = i + 1
+		case '.', '/', ',':
+			soft = i + 1
 		}
 	}
 	return s, ""
+}
+
+// isWide reports a letter or sign of two columns: Hangul, Han and its neighbours, full-width forms, emoji.
+func isWide(r rune) bool {
+	return r >= 0x1100 && (r <= 0x115F || r >= 0x2E80 && r <= 0xA4CF || r >= 0xAC00 && r <= 0xD7A3 || r >= 0xF900 && r <= 0xFAFF ||
+		r >= 0xFE30 && r <= 0xFE6F || r >= 0xFF00 && r <= 0xFF60 || r >= 0x1F300)
 }
 
 // maxNameColumn is how wide the names of a table's rows are made for their values to stand below each other.
