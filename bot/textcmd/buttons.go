@@ -15,7 +15,7 @@ import (
 // everybody in a chat, so a finger that was on its way never lands on something wider:
 // the first row stays as it is, and where More stood there is nothing that allows. An
 // ended card has none, but that which takes an allow back until it is claimed, or ends a cool-down while it lasts.
-// Green is Allow once alone, and not of an R4 call, where it has a sign as well: wider scopes are grey. Only decisions that
+// Green is Allow once alone, and not of an R4 call: wider scopes are grey. Only decisions that
 // the card offers get a button, and a card that offers none can only be denied. On a question its answers are what allows;
 // to allow it without any is behind More.
 func Buttons(c card.Card, m Menu) [][]Button {
@@ -35,7 +35,7 @@ func Buttons(c card.Card, m Menu) [][]Button {
 	asks := len(c.Answers) > 0
 	once := say("Allow once", Approve, approval.AllowOnce, Allowing)
 	if c.Risk >= approval.R4 {
-		once.Label, once.Style = AllowWorst, Neutral
+		once.Style = Neutral
 	}
 	deny := say("Deny", Deny, approval.Deny, Denying)
 	first, back := []Button{deny}, []Button{say("Back", Back, "", Neutral)}
@@ -63,9 +63,6 @@ func Buttons(c card.Card, m Menu) [][]Button {
 	}
 	return append(rows, back)
 }
-
-// AllowWorst is Allow once on the card of an R4 call.
-const AllowWorst = "⚠️ Allow once"
 
 const (
 	answersInRow = 4  // with two rows of the others, eight answers stay within Discord's five rows

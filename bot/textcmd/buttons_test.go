@@ -45,7 +45,7 @@ func TestAllowIsAsItsCallIs(t *testing.T) {
 	c := card.Card{Code: code, Status: approval.Pending, Offers: []approval.Decision{approval.AllowOnce, approval.Deny}}
 	require.Equal(t, []string{"Allow once allow", "Deny deny", "More neutral"}, labels(Buttons(c, MenuMain)))
 	c.Risk = approval.R4
-	require.Equal(t, []string{"⚠️ Allow once neutral", "Deny deny", "More neutral"}, labels(Buttons(c, MenuMain)))
+	require.Equal(t, []string{"Allow once neutral", "Deny deny", "More neutral"}, labels(Buttons(c, MenuMain)))
 	c.Risk, c.Answers = approval.R0, []string{"a"}
 	require.Equal(t, []string{"1. a allow", "Deny deny", "More neutral"}, labels(Buttons(c, MenuMain)))
 	require.Equal(t, []string{"1. a allow", "Deny deny", "Deny with a reason deny", "Details neutral", "Back neutral", "Allow unanswered neutral"},

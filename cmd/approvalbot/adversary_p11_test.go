@@ -51,7 +51,7 @@ func TestAdversary_P11_UploadsThatFailStarveNoCard(t *testing.T) {
 		require.Contains(t, c.tap("alice", card.id, "Allow once"), "Allowed. It may run once")
 		for i, a := range long {
 			card := c.card(a)
-			require.Equal(t, []string{"⚠️ Allow once", "Deny", "More"}, card.labels, "call %d", i)
+			require.Equal(t, []string{"Allow once", "Deny", "More"}, card.labels, "call %d", i)
 		}
 		said := ""
 		for _, m := range c.fromBot() {
@@ -137,7 +137,7 @@ func TestAdversary_P11_KilledWhileItFallsBack(t *testing.T) {
 		command string
 		labels  []string
 	}{
-		"to messages":  {inParts(1), []string{"⚠️ Allow once", "Deny", "More"}},
+		"to messages":  {inParts(1), []string{"Allow once", "Deny", "More"}},
 		"to deny only": {"echo " + strings.Repeat("x ", 4000) + "; rm -rf /", []string{"Deny", "More"}},
 	} {
 		for _, point := range []string{"file-sent", "parts-sent", "card-sent", "id-recorded"} {
@@ -170,7 +170,7 @@ func (c *crashRig) fallsBack(command string, labels []string) {
 		return err
 	})
 	require.Equal(t, labels, card.Labels())
-	if labels[0] == "⚠️ Allow once" {
+	if labels[0] == "Allow once" {
 		said := ""
 		for _, m := range c.group.FromBot() {
 			said += m.Text

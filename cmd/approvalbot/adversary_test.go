@@ -68,7 +68,7 @@ func TestAdversary_S1_MessagesStandForAFile(t *testing.T) {
 			Kind: fakechat.Custom, Status: 403, Code: 50013, Message: "Missing Permissions"})
 		a := r.exec("echo " + strings.Repeat("x ", 2000) + "; rm -rf /")
 		card := c.card(a)
-		require.Equal(t, []string{"⚠️ Allow once", "Deny", "More"}, card.labels)
+		require.Equal(t, []string{"Allow once", "Deny", "More"}, card.labels)
 		all := c.fromBot()
 		said := ""
 		for _, m := range all[:len(all)-1] {

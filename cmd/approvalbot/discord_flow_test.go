@@ -30,7 +30,7 @@ func TestDiscord_AskTapClaimReport(t *testing.T) {
 	require.NoError(t, err)
 	card := dcShown(m)
 	require.Contains(t, card.text, "agent asks to run\n```sh\nterraform apply plan.out\n```\nin `/srv/infra`", "the notification says who runs what and where")
-	require.Equal(t, []string{"⚠️ Allow once", "Deny", "More"}, card.labels)
+	require.Equal(t, []string{"Allow once", "Deny", "More"}, card.labels)
 	require.Contains(t, card.text, "R4")
 	require.Contains(t, card.text, "weekly patch run")
 	require.Empty(t, m.Pings)

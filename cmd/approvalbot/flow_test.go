@@ -32,7 +32,7 @@ func TestFlow_AskTapClaimReport(t *testing.T) {
 	require.NoError(t, err)
 	first := strings.SplitN(card.Text, "\n", 4)
 	require.Equal(t, []string{"agent asks to run", "terraform apply plan.out", "in /srv/infra"}, first[:3], "the notification says who runs what and where")
-	require.Equal(t, []string{"⚠️ Allow once", "Deny", "More"}, card.Labels())
+	require.Equal(t, []string{"Allow once", "Deny", "More"}, card.Labels())
 	require.Contains(t, card.Text, "R4")
 	require.Contains(t, card.Text, "weekly patch run")
 	require.True(t, card.NoPreview)

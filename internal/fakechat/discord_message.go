@@ -87,10 +87,10 @@ type DiscordAttachment struct {
 	Data                                   []byte
 }
 
-// Button finds a button by its label, which may have a warning sign before it.
+// Button finds a button by its label.
 func (m DiscordMessage) Button(label string) (DiscordButton, bool) {
 	for _, b := range slices.Concat(m.Rows...) {
-		if strings.TrimPrefix(b.Label, "⚠️ ") == label {
+		if b.Label == label {
 			return b, true
 		}
 	}

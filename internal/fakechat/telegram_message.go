@@ -62,11 +62,11 @@ type TelegramDocument struct {
 	Bytes    []byte
 }
 
-// Button returns the button with this label, which may have a warning sign before it.
+// Button returns the button with this label.
 func (m TelegramMessage) Button(label string) (TelegramButton, bool) {
 	for _, row := range m.Buttons {
 		for _, b := range row {
-			if strings.TrimPrefix(b.Text, "⚠️ ") == label {
+			if b.Text == label {
 				return b, true
 			}
 		}
