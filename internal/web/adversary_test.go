@@ -96,7 +96,7 @@ func TestColoursChangeNoText(t *testing.T) {
 			}})
 		}
 		for _, tool := range []string{"exec", "frobnicate"} {
-			all, cut := parts(approval.Approval{Asked: approval.Asked{ToolName: tool}}, []card.Block{b})
+			all, cut := parts(approval.Approval{Asked: approval.Asked{ToolName: tool}}, []card.Block{b}, maxOnPage)
 			require.False(t, cut)
 			var out []string
 			for _, l := range all[0].Stretches[0].Lines {

@@ -25,6 +25,7 @@ type approvalView struct {
 	Key, Status  string
 	Final        bool
 	Call         []part // the call, while it waits; after the end, while it is kept
+	Sure         []part // the telling part of it, which a confirmation repeats
 	Commands     approval.CommandList
 	File         string // where the whole call is as a file
 	Telling      []part // of a long call the lines that its reasons come from
@@ -37,7 +38,6 @@ type approvalView struct {
 	NotAllowed   string // why there is no allow
 	Asked, Ends  stamp
 	Reasons      []card.Words    // what the risk comes from, the strongest first
-	First        card.Words      // the call on one line
 	Long         bool            // the call would push what counts out of sight
 	ClaimEnds    stamp           // until when it may be claimed
 	Retry        core.RetryOffer // one more run, which they could vote for here
@@ -51,22 +51,63 @@ type approvalView struct {
 	Unheard      string // what asked, if it does not hand notes to its model
 }
 
-// shorten notes what the card of a chat has of the call: it on one line, and of a long one the lines that its reasons come from.
+// drawn is the call of an approval as all pages draw it that a person decides on: who asks for what, how bad it is, its
+// blocks, and where it runs. Of a call of more than mostBytes, if that is not 0, it has the beginning.
+func drawn(gate *core.Gate, v reader, a approval.Approval, payload []card.Fact, mostBytes int) approvalView {
+	c := gate.Cards().In(a, payload, v.zone)
+	d := approvalView{Card: c, Key: a.Key, Status: string(a.Status), Final: a.Final(), Asked: v.ago(a.CreatedAtMs),
+		Ends: v.left(a.ExpiresAtMs), Reasons: reasonsOf(a, c), Fingerprint: a.Fingerprint}
+	if d.Final && len(payload) > 0 { // it is kept, and to be read before it runs again
+		var does card.Words
+		does, d.Card.Call, d.Place = card.Whole(a, payload)
+		d.Headline, d.Summary = append(card.Words{{Text: card.Asker(a) + " asked "}}, does...), ""
+	}
+	d.Headline = headlineOf(d.Card)
+	d.Call, d.Cut = parts(a, d.Card.Call, mostBytes)
+	if d.Long = longCall(d.Call); !d.Final {
+		d.shorten(a, gate, payload, v)
+	}
+	return d
+}
+
+// shorten notes what the card of a chat has of the call: its telling part, and of a long call the lines that its reasons
+// come from.
 func (d *approvalView) shorten(a approval.Approval, gate *core.Gate, payload []card.Fact, v reader) {
 	short, _ := gate.Cards().Short(a, payload, v.zone)
-	d.First, _ = oneLine(a, short)
-	marked := func(l card.Line) bool {
-		return slices.ContainsFunc(l.Pieces, func(p card.Piece) bool { return p.Marked })
-	}
-	if !d.Long || len(short.Call) == 0 || !slices.ContainsFunc(short.Call[0].Lines, marked) {
+	if len(short.Call) == 0 {
 		return
 	}
 	first := short.Call[0]
-	first.Lines = slices.DeleteFunc(slices.Clone(first.Lines), func(l card.Line) bool { return !marked(l) })
-	d.Telling, _ = parts(a, []card.Block{first})
-	for i := range d.Telling {
-		d.Telling[i].Numbered = true
+	if more := linesOf(d.Card.Call) - linesOf(short.Call[:1]); more > 0 {
+		first.Cut = fmt.Sprintf("… %s above", counted(more, "more line", "more lines"))
 	}
+	d.Sure, _ = parts(a, []card.Block{first}, 0)
+	first.Lines = slices.DeleteFunc(slices.Clone(first.Lines), func(l card.Line) bool { return !telling(l) })
+	if first.Cut = ""; d.Long && len(first.Lines) > 0 {
+		d.Telling, _ = parts(a, []card.Block{first}, 0)
+	}
+	for _, all := range [][]part{d.Sure, d.Telling} {
+		for i := range all {
+			all[i].Numbered = d.Long
+		}
+	}
+}
+
+// linesOf is how many lines blocks have, but for the desk's own.
+func linesOf(blocks []card.Block) (n int) {
+	for _, b := range blocks {
+		for _, l := range b.Lines {
+			if l.Sign != card.Folded {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// telling reports whether a reason comes from the line.
+func telling(l card.Line) bool {
+	return slices.ContainsFunc(l.Pieces, func(p card.Piece) bool { return p.Marked })
 }
 
 // bar reports whether the page has a bar with a decision to be taken.
@@ -161,22 +202,11 @@ func (p *approvalPages) view(ctx context.Context, v reader, code string) (out ap
 	if err != nil {
 		return out, err
 	}
-	c := p.gate.Cards().In(a, payload, v.zone)
-	out = approvalView{Card: c, Key: a.Key, Status: string(a.Status), Final: a.Final(), Fingerprint: a.Fingerprint, Unheard: card.Unheard(a),
-		Asked: v.ago(a.CreatedAtMs), Ends: v.left(a.ExpiresAtMs), Reasons: reasonsOf(a, c)}
+	out = drawn(p.gate, v, a, payload, maxOnPage)
+	c := out.Card
+	out.Unheard = card.Unheard(a)
 	out.Details = slices.DeleteFunc(out.Details, func(f card.Fact) bool { return f.Own && f.Name == "Fingerprint" }) // all of it is there
 	out.Card.TakeBack, out.ClaimEnds = v.mayTakeBack(a), v.left(a.ClaimUntilMs)
-	if a.Final() && len(payload) > 0 { // it is kept, and to be read before it runs again
-		var does card.Words
-		does, out.Card.Call, out.Place = card.Whole(a, payload)
-		out.Headline, out.Summary = append(card.Words{{Text: card.Asker(a) + " asked "}}, does...), ""
-	}
-	out.Call, out.Cut = parts(a, out.Card.Call)
-	out.Long = longCall(out.Call)
-	if !a.Final() {
-		out.shorten(a, p.gate, payload, v)
-	}
-	out.Headline = headlineOf(out.Card)
 	if len(payload) > 0 {
 		out.File = pathOf(a.Code, "call")
 		if a.ToolName == "exec" {

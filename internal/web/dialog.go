@@ -42,11 +42,8 @@ func (p *dialogPages) routes() []route {
 
 // dialog is what the page of an approval's dialog shows.
 type dialog struct {
-	Code     string
-	Card     card.Card
-	Tool     string
-	Payload  []card.Fact
-	Long     bool // the call is on its own page, and is allowed there
+	approvalView
+	TooLong  bool // the call is on its own page, and is allowed there
 	Hidden   bool // nobody may see the call, so nobody can allow it
 	Buttons  []dialogButton
 	Shown    string // fingerprint of the call that stands on the page whole, or empty
@@ -62,6 +59,14 @@ type dialogButton struct {
 	Decision approval.Decision
 	Label    string
 	Covers   string // what a wider scope allows, for people
+}
+
+// yes is what the button says that confirms it.
+func (b dialogButton) yes() string {
+	if b.Decision == approval.AllowOnce {
+		return "Yes, run it once"
+	}
+	return "Yes: " + b.Label
 }
 
 // dialogLabels are the words of the dialog's buttons.
@@ -123,7 +128,8 @@ func (p *dialogPages) showDialog(
 		p.noDialog(out, err)
 		return
 	}
-	d := newDialog(a, p.gate.Cards().In(a, payload, p.zoneOf(s)), payload, time.Now())
+	v := p.reader(s)
+	d := newDialog(a, drawn(p.gate, v, a, payload, 0), payload, v.now)
 	d.Origins = strings.Join(p.origins, " ")
 	if d.Shown != "" {
 		p.shown.note(s, a)
@@ -138,22 +144,22 @@ func (p *dialogPages) showDialog(
 
 // newDialog is the dialog of an approval. payload is its whole call. An allow is offered
 // only where every byte of it stands on the page.
-func newDialog(a approval.Approval, card card.Card, payload []card.Fact, now time.Time) dialog {
-	d := dialog{Code: a.Code, Card: card, Tool: a.ToolName, Payload: card.Payload, MadeMs: now.UnixMilli()}
+func newDialog(a approval.Approval, view approvalView, payload []card.Fact, now time.Time) dialog {
+	d := dialog{approvalView: view, MadeMs: now.UnixMilli()}
 	if a.Final() {
 		return d
 	}
-	d.Hidden, d.Long = len(payload) == 0, a.Rule.StepUp || lengthOf(payload) > maxInDialog
+	d.Hidden, d.TooLong = len(payload) == 0, a.Rule.StepUp || lengthOf(payload) > maxInDialog
 	d.Buttons = []dialogButton{{Decision: approval.Deny, Label: dialogLabels()[approval.Deny]}}
-	if d.Long {
-		d.Payload = nil
+	if d.TooLong {
+		d.Call, d.Telling = nil, nil
 	}
-	if d.Long || d.Hidden {
+	if d.TooLong || d.Hidden {
 		return d
 	}
 	d.Shown = a.Fingerprint
-	covers := card.Wider
-	for _, offer := range card.Offers {
+	covers := d.Wider
+	for _, offer := range d.Card.Offers {
 		b := dialogButton{Decision: offer, Label: dialogLabels()[offer]}
 		if offer != approval.AllowOnce && len(covers) > 0 {
 			b.Covers, covers = covers[0], covers[1:]

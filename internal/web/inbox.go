@@ -20,10 +20,7 @@ import (
 const inboxRows = 50
 
 // inboxPages are the page of what waits.
-type inboxPages struct {
-	page
-	shown *shown
-}
+type inboxPages struct{ page }
 
 func (p *inboxPages) routes() []route {
 	return []route{{pattern: "GET /{$}", serve: p.open}}
@@ -114,7 +111,7 @@ func (l waiting) of(mine bool) (out []row) {
 	return out
 }
 
-// pending lists what waits, as that person sees it, and remembers what it shows whole.
+// pending lists what waits, as that person sees it.
 func (p *inboxPages) pending(ctx context.Context, v reader, q url.Values) (l waiting, err error) {
 	l = waiting{Search: strings.TrimSpace(q.Get("q")), Operates: v.operates()}
 	var all []approval.Approval
@@ -152,11 +149,6 @@ func (p *inboxPages) pending(ctx context.Context, v reader, q url.Values) (l wai
 			return l, err
 		}
 		l.Rows = append(l.Rows, r)
-	}
-	for i, a := range page {
-		if l.Rows[i].Held {
-			p.shown.note(v.session, a)
-		}
 	}
 	return l, nil
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,7 @@ type part struct {
 	Rows      []tableRow
 	Numbered  bool // its lines have numbers that are worth showing
 	Cut       int  // so many characters are not on the page
+	Left      string // what else of it is not here, in words; empty: nothing
 }
 
 // stretch is a number of lines that follow each other.
@@ -59,16 +61,15 @@ type tableRow struct {
 	Marked bool // a reason comes from it
 }
 
-// parts are the blocks of a call for the page: whole, or where they are too long for it the
-// beginning of each.
-func parts(a approval.Approval, blocks []card.Block) (out []part, cut bool) {
-	room := maxOnPage
-	if cut = sizeOf(blocks) > maxOnPage; cut {
+// parts are the blocks of a call for a page: whole, or if they have more than mostBytes (0: however many) the beginning of each.
+func parts(a approval.Approval, blocks []card.Block, mostBytes int) (out []part, cut bool) {
+	room := math.MaxInt
+	if cut = mostBytes > 0 && sizeOf(blocks) > mostBytes; cut {
 		room = headOnPage
 	}
 	for i, b := range blocks {
 		plain := b.Kind == card.Code && len(b.Lines) == 1 && !slices.ContainsFunc(b.Lines[0].Pieces, func(p card.Piece) bool { return !p.Marked })
-		p := part{Lang: b.Lang, Own: b.Own, Numbered: b.Numbers() != nil || b.Kind == card.Code && len(b.Lines) > shortLines}
+		p := part{Lang: b.Lang, Own: b.Own, Left: strings.ReplaceAll(b.Cut, ", open it for the rest", ""), Numbered: b.Numbers() != nil || b.Kind == card.Code && len(b.Lines) > shortLines}
 		if b.Name != "" {
 			p.Name, _ = display.Clip(card.Fact{Name: b.Name, Own: b.Own}.Label(a.ToolName), room)
 		}
@@ -81,7 +82,7 @@ func parts(a approval.Approval, blocks []card.Block) (out []part, cut bool) {
 			p.Rows = append(p.Rows, tableRow{Name: p.take(r.Name, &left), Value: marked("", p.take(r.Value, &left)), Marked: r.Marked})
 		}
 		command := i == 0 && b.Name == "" && (a.ToolName == "exec" || a.Form == approval.FormCommand)
-		p.Stretches = p.stretches(b, &left, command || b.Lang == "sh")
+		p.Stretches = p.stretches(b, &left, command || b.Lang == "sh", a.Form != approval.FormPatch)
 		if plain && len(blocks) == 1 { // a mark on all that there is says nothing
 			p.unmark()
 		}
@@ -126,16 +127,20 @@ func sizeOf(blocks []card.Block) (n int) {
 	return n
 }
 
-// Unchanged lines that are further than nearChange from a change are folded, if there are at least mostFolded of them.
+// Unchanged lines that are further than nearChange from a change are folded, if there are at least mostFolded of them. What
+// is folded counts as shown, so it is only what the desk itself compared: that a patch changes nothing there is its asker's word.
 const (
 	nearChange = 3
 	mostFolded = 6
 )
 
 // stretches are the lines of a block: coloured, and as far as there is room for them.
-func (p *part) stretches(b card.Block, left *int, command bool) (out []stretch) {
+func (p *part) stretches(b card.Block, left *int, command, compared bool) (out []stretch) {
 	shell := shellReader{start: true}
-	far := farFromChange(b)
+	far := make([]bool, len(b.Lines))
+	if compared && b.Kind == card.Diff {
+		far = farFromChange(b)
+	}
 	for i, l := range b.Lines {
 		if *left <= 0 {
 			p.Cut += utf8.RuneCountInString(l.Text()) + 1
@@ -157,17 +162,15 @@ func (p *part) stretches(b card.Block, left *int, command bool) (out []stretch) 
 	return out
 }
 
-// farFromChange says of each line whether it is to be folded.
+// farFromChange says of each line of a change whether it is to be folded. None is that changes, that a reason comes from,
+// or that is the desk's own word.
 func farFromChange(b card.Block) []bool {
 	far := make([]bool, len(b.Lines))
-	if b.Kind != card.Diff {
-		return far
-	}
 	for i := range far {
 		far[i] = true
 	}
 	for i, l := range b.Lines {
-		if l.Sign != card.Same {
+		if l.Sign != card.Same || telling(l) {
 			for j := max(0, i-nearChange); j <= min(len(far)-1, i+nearChange); j++ {
 				far[j] = false
 			}

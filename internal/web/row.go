@@ -27,7 +27,7 @@ type row struct {
 	Risk   approval.RiskClass
 	Asker  string
 	Call   card.Words // on one line
-	Held   bool       // that is all that would run
+	Held   string     // the fingerprint of all that would run, if that is all of it
 	Reason card.Words // the strongest
 	Flags  []string   // what its reader cannot see at once
 	Votes  string
@@ -66,9 +66,15 @@ func drawRow(ctx context.Context, gate *core.Gate, v reader, a approval.Approval
 	if reasons := reasonsOf(a, c); len(reasons) > 0 {
 		r.Reason = reasons[0]
 	}
-	r.Call, r.Held = oneLine(a, c)
-	r.Held = r.Held && whole
-	offers, deny := v.buttons(a, c, r.Held)
+	all := c.Call
+	if !whole {
+		all = gate.Cards().In(a, payload, v.zone).Call
+	}
+	line, held := oneLine(a, c, all)
+	if r.Call = line; held && whole {
+		r.Held = a.Fingerprint
+	}
+	offers, deny := v.buttons(a, c, r.Held != "")
 	r.Allow, r.Deny = slices.Contains(offers, approval.AllowOnce) && !core.ConfirmsTwice(a), deny
 	return r, nil
 }
@@ -82,35 +88,39 @@ func headlineOf(c card.Card) card.Words {
 	return c.Headline
 }
 
-// oneLine says the call of a card on one line: what it does, and each part of it. held reports
-// whether nothing of the card's call is left out, or is shown otherwise than it is there.
-func oneLine(a approval.Approval, c card.Card) (line card.Words, held bool) {
+// oneLine says the call of a card on one line: what it does, and each part of it; of lines that are not there it says how
+// many of all there are. held reports whether nothing of the card's call is left out, or is shown otherwise than it is there.
+func oneLine(a approval.Approval, c card.Card, all []card.Block) (line card.Words, held bool) {
 	headline := headlineOf(c)
-	all := slices.Clone(headline[min(1, len(headline)):])
+	words := slices.Clone(headline[min(1, len(headline)):])
 	if command := a.ToolName == "exec" || a.Form == approval.FormCommand; command && len(c.Call) > 0 && c.Call[0].Name == "" {
-		all = nil // that it runs is said by what it runs
-	} else if len(all) > 0 {
-		all[0].Text = strings.TrimPrefix(all[0].Text, "to ")
+		words = nil // that it runs is said by what it runs
+	} else if len(words) > 0 {
+		words[0].Text = strings.TrimPrefix(words[0].Text, "to ")
 	}
 	held = true
-	told := false
+	texts := 0
 	for _, b := range c.Call {
-		if told && len(b.Lines) > 0 { // one text tells enough
-			held = false
-			continue
+		if len(b.Lines) > 0 {
+			if texts++; texts > 1 { // one tells enough
+				held = false
+				continue
+			}
 		}
-		words, whole := blockLine(b)
-		told = told || len(b.Lines) > 0
-		if len(all) > 0 {
-			all = append(all, card.Word{Text: " "})
+		of, whole := blockLine(b)
+		if len(words) > 0 {
+			words = append(words, card.Word{Text: " "})
 		}
-		all, held = append(all, words...), held && whole
+		words, held = append(words, of...), held && whole
+		if more := moreLines(b, all); more != "" {
+			words, held = append(words, card.Word{Text: more}), false
+		}
 	}
 	if len(c.Place) > 0 {
-		all = append(append(all, card.Word{Text: " "}), c.Place...)
+		words = append(append(words, card.Word{Text: " "}), c.Place...)
 	}
 	room := maxLine
-	for _, w := range all {
+	for _, w := range words {
 		text, cut := display.Clip(w.Text, room)
 		if room -= card.CharCount(text); cut && text == "" {
 			held = false
@@ -122,19 +132,10 @@ func oneLine(a approval.Approval, c card.Card) (line card.Words, held bool) {
 }
 
 // blockLine says a block on one line, and reports whether that is all of it: of a text the line that a reason comes
-// from, else the first; of a change how much of it there is.
+// from, else the first.
 func blockLine(b card.Block) (line card.Words, whole bool) {
 	if b.Kind == card.Diff {
-		gone, come := 0, 0
-		for _, l := range b.Lines {
-			switch l.Sign {
-			case card.Gone:
-				gone++
-			case card.Come:
-				come++
-			}
-		}
-		return card.Words{{Text: fmt.Sprintf("+%d −%d lines", come, gone)}}, false
+		return nil, false
 	}
 	if b.Name != "" {
 		line = append(line, card.Word{Text: b.Name, Theirs: !b.Own}, card.Word{Text: ": "})
@@ -148,15 +149,35 @@ func blockLine(b card.Block) (line card.Words, whole bool) {
 	if len(b.Lines) == 0 {
 		return line, b.Kind == card.Table && !slices.ContainsFunc(b.Rows, func(r card.Row) bool { return r.Value == "" })
 	}
-	at := max(0, slices.IndexFunc(b.Lines, func(l card.Line) bool {
-		return slices.ContainsFunc(l.Pieces, func(p card.Piece) bool { return p.Marked })
-	}))
+	at := max(0, slices.IndexFunc(b.Lines, telling))
 	text := b.Lines[at].Text()
-	line = append(line, card.Word{Text: display.OneLine(text), Theirs: true})
-	if len(b.Lines) > 1 || b.Cut != "" {
-		line = append(line, card.Word{Text: " …"})
+	return append(line, card.Word{Text: display.OneLine(text), Theirs: true}), display.OneLine(text) == text && b.Cut == ""
+}
+
+// moreLines says what of the lines of a call its line in a row does not say, whose first text is b: of changes how much they
+// change, of any other text how many lines there are more.
+func moreLines(b card.Block, all []card.Block) string {
+	n := map[card.Sign]int{}
+	for _, other := range all {
+		if len(b.Lines) > 0 && other.Kind == b.Kind {
+			for _, l := range other.Lines {
+				n[l.Sign]++
+			}
+		}
 	}
-	return line, len(b.Lines) == 1 && display.OneLine(text) == text && b.Cut == ""
+	switch more := n[card.Same] - 1; {
+	case len(b.Lines) == 0:
+		return ""
+	case b.Kind == card.Diff:
+		return fmt.Sprintf("+%d −%d lines", n[card.Come], n[card.Gone])
+	case more == 1:
+		return " … 1 more line"
+	case more > 1:
+		return fmt.Sprintf(" … %d more lines", more)
+	case len(b.Lines) > 1 || b.Cut != "":
+		return " …"
+	}
+	return ""
 }
 
 // byUrgency puts what waits for the person first: the riskiest, then what ends soonest.

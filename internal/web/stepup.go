@@ -29,13 +29,10 @@ func (p *stepUpPages) routes() []route {
 
 // signView is what the page shows on which a yes is signed.
 type signView struct {
-	Code   string
-	Card   card.Card
-	Until  string
-	Shown  core.ShownCall  // what will be signed is what stands there
-	May    bool            // the person may sign: they decide such a call, have a passkey, and all of it is shown
-	Reason string          // why not
-	Retry  core.RetryOffer // instead: what is signed is that it runs once more
+	approvalView
+	Shown  core.ShownCall // what will be signed is what stands there
+	May    bool           // the person may sign: they decide such a call, have a passkey, and all of it is shown
+	Reason string         // why not
 }
 
 // sign shows a request in full, with a button to sign a yes. Who may neither decide
@@ -58,16 +55,16 @@ func (p *stepUpPages) sign(out http.ResponseWriter, r *http.Request, s signin.Se
 		p.notThere(out, r, s, err)
 		return
 	}
-	v := signView{Code: a.Code, Card: p.gate.Cards().In(a, payload, p.zoneOf(s)),
-		Until: card.UntilText(a.ExpiresAtMs, p.zoneOf(s), time.Now().UnixMilli()),
-		Shown: core.ShownCall{Fingerprint: a.Fingerprint, PolicyHash: p.gate.PolicyHash()}}
-	if v.Retry, err = p.gate.Pages().RetryOffer(r.Context(), s.WebUser(), a); err != nil {
+	v := signView{Shown: core.ShownCall{Fingerprint: a.Fingerprint, PolicyHash: p.gate.PolicyHash()}}
+	retry, err := p.gate.Pages().RetryOffer(r.Context(), s.WebUser(), a)
+	if err != nil {
 		p.notThere(out, r, s, err)
 		return
 	}
-	if a.Final() && v.Retry.May { // the whole call is to be read before it runs again
-		v.Card.Payload, v.Card.Summary = payload, ""
+	if a.Final() && !retry.May { // the whole call is there only to be read before it runs again
+		payload = nil
 	}
+	v.approvalView, v.Retry = drawn(p.gate, p.reader(s), a, payload, 0), retry
 	switch {
 	case a.Final() && v.Retry.May && v.Retry.Sign && len(payload) > 0 && len(held.Held) > 0:
 		v.May = true

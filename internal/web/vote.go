@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -36,6 +37,7 @@ func (p *votePages) vote(out http.ResponseWriter, r *http.Request, s signin.Sess
 	chosen := cmp.Or(r.PostFormValue("answer"), r.PostFormValue("confirmAnswer"))
 	code, d := r.PathValue("code"), approval.Decision(cmp.Or(confirmed, r.PostFormValue("decision")))
 	v := p.reader(s)
+	p.fromRow(r.Context(), v, code, r.PostFormValue("held"))
 	count := castVote(p.ballots.voteOn)
 	if confirmed == "" {
 		count = p.ballots.voteOnce
@@ -68,6 +70,21 @@ func (p *votePages) vote(out http.ResponseWriter, r *http.Request, s signin.Sess
 		back = "/"
 	}
 	http.Redirect(out, r, back+"?"+url.Values{"voted": {a.Code}, "as": {string(d)}}.Encode(), http.StatusSeeOther)
+}
+
+// fromRow notes that a row has shown all that would run, as its ✓ says by the fingerprint of that: a browser draws a ✓ only
+// at a width at which it draws the whole line. That a list was sent shows nothing yet.
+func (p *votePages) fromRow(ctx context.Context, v reader, code, held string) {
+	if held == "" {
+		return
+	}
+	a, err := p.find(ctx, v, code)
+	if err != nil {
+		return // as the vote will find
+	}
+	if r, err := drawRow(ctx, p.gate, v, a); err == nil && r.Allow && r.Held == held {
+		p.ballots.shown.note(v.session, a)
+	}
 }
 
 // answer is the note that says which option of a question was chosen, by its number on the page.

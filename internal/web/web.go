@@ -103,7 +103,7 @@ func (w *Web) signInRoutes(cfg Config) []route {
 // approvalRoutes show approvals, and count what people decide of them.
 func (w *Web) approvalRoutes(cfg Config) []route {
 	count := ballots{cfg.Gate, w.shown}
-	inbox := &inboxPages{w.page, w.shown}
+	inbox := &inboxPages{w.page}
 	w.approvals = &approvalPages{page: w.page, shown: w.shown, receipt: cfg.Receipt}
 	if cfg.Audit != nil {
 		w.approvals.entries = cfg.Audit.Entries
