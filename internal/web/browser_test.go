@@ -201,6 +201,7 @@ func TestBrowser(t *testing.T) {
 		p.until("!document.getElementById('row-" + first + "')")
 		p.until("document.title.includes('1 · Inbox')")
 		p.until("document.activeElement.hasAttribute('data-row')")
+		p.settled()
 		p.keys("d")
 		p.until("document.getElementById('notice').textContent.includes('Denied.')")
 		p.until("!!document.querySelector('.empty')")
@@ -362,13 +363,13 @@ func TestBrowser(t *testing.T) {
 		require.Equal(t, approval.Approved, next.get(b).Status)
 	})
 
-	t.Run("a click on what has only just come allows nothing", func(t *testing.T) {
+	t.Run("a click on what has only just come decides nothing", func(t *testing.T) {
 		d := on(t, memory)
 		d.run("make it")
 		p := d.open(in, "bob", "/", 1280)
 		p.live()
 		p.do(chromedp.Evaluate[chromedp.Void](`void document.getElementById("live").addEventListener("htmx:sse:after:message", () => {
-			for (const b of document.querySelectorAll("[data-row] button.allow")) b.click();
+			for (const b of document.querySelectorAll("[data-row] button")) b.click();
 			document.body.dataset.clicked = document.querySelectorAll("[data-row] button.allow").length;
 		})`))
 		b := d.run("make more")
@@ -434,6 +435,7 @@ func TestBrowser(t *testing.T) {
 		p.keys("j", "d")
 		p.until("document.getElementById('notice').textContent.includes('Already decided: allowed once by alice')")
 		d.end("bob")
+		p.settled()
 		p.keys("d")
 		p.until("location.pathname === '/signin'")
 	})

@@ -86,7 +86,7 @@ var allPages = map[string]func(f *filler) templ.Component{
 		v.Filter = url.Values{"q": {f.text}, "tool": {f.text}, "from": {f.text}, "risk": {f.text}}
 		return historyPage(filled[head](f), v)
 	},
-	"inbox":    func(f *filler) templ.Component { return inboxPage(filled[head](f), filled[waiting](f), f.text, f.text) },
+	"inbox":    func(f *filler) templ.Component { return inboxPage(filled[head](f), filled[waiting](f), f.text) },
 	"me":       func(f *filler) templ.Component { return mePage(filled[head](f), filled[[]shownSession](f)) },
 	"mini app": func(f *filler) templ.Component { return miniAppPage(filled[head](f)) },
 	"numbers":  func(f *filler) templ.Component { return numbersPage(filled[head](f), filled[numbersView](f)) },

@@ -58,6 +58,9 @@ func (l waiting) at(page int) string {
 	return "/" + with(l.query(), "page", strconv.Itoa(page))
 }
 
+// Live is what the page asks for to stay as it is: this list, whatever else its address says.
+func (l waiting) Live() string { return with(l.query(), "page", strconv.Itoa(l.Page)) }
+
 // query is what the address of the list says, but for its page.
 func (l waiting) query() url.Values {
 	q := url.Values{"q": {l.Search}}
@@ -181,7 +184,7 @@ func (p *inboxPages) open(out http.ResponseWriter, r *http.Request, s signin.Ses
 	notice := p.voted(r.Context(), v, r.URL.Query().Get("voted"), approval.Decision(r.URL.Query().Get("as")))
 	h := p.head(s, "Inbox")
 	h.Tab = l.Title()
-	p.show(out, http.StatusOK, inboxPage(h, l, r.URL.RawQuery, notice))
+	p.show(out, http.StatusOK, inboxPage(h, l, notice))
 }
 
 // Title is what a browser's tab says: how bad, and how many.

@@ -15,7 +15,11 @@
   const room = matchMedia("(min-width: 1100px)");
   const beside = () => Boolean(detail) && room.matches;
   const codeOf = (row) => row.id.slice("row-".length);
-  const approval = () => document.getElementById("approval");
+  // What a narrow window hides is not open: no key decides what is not seen.
+  const approval = () => {
+    const at = document.getElementById("approval");
+    return at?.checkVisibility() ? at : null;
+  };
   const shown = () => approval()?.querySelector("[data-code]")?.dataset.code ?? "";
   let wanted = "", coming = "", soon = 0;
 
@@ -24,6 +28,7 @@
     for (const r of rows()) r.toggleAttribute("data-open", r === row);
     if (wanted === (coming || shown())) return;
     coming = wanted;
+    detail.inert = true; // until then the request that is there is not the one that is open
     clearTimeout(soon);
     soon = setTimeout(async () => {
       const code = coming;
@@ -31,8 +36,13 @@
       await htmx.ajax("GET", row.dataset.href, { source: detail, target: detail, swap: "innerHTML" }).catch(() => {});
       if (coming !== code) return; // another one was asked for meanwhile
       coming = "";
+      detail.inert = false;
       detail.scrollTop = 0;
-      if (approval()) calm(approval());
+      if (approval() && shown() !== code) {
+        detail.replaceChildren();
+        notify(`${code} could not be opened: try again.`);
+      }
+      calm(approval());
     }, 60);
   }
 
@@ -72,7 +82,8 @@
     const read = approval() && (inside || !all.length || (row && codeOf(row) === shown()));
     const own = row?.querySelector(`[data-key="${key}"]`);
     const cut = key === "a" && own && !own.checkVisibility(); // on a narrow page the row need not hold the whole call
-    const button = (cut ? null : own) ?? (read ? approval().querySelector(`[data-key="${key}"]`) : null);
+    const moving = read && live?.hasAttribute("data-settling"); // what is open stays while rows come
+    const button = (cut || moving ? null : own) ?? (read ? approval().querySelector(`[data-key="${key}"]`) : null);
     if (button) button.click();
     else if (row && key === "a") open(row);
   }
@@ -89,9 +100,21 @@
     if (keys && !keys.open) keys.showModal();
   }
 
+  // Letters meant for a field that has gone, because the request ended meanwhile, are no keys.
+  let field = null;
+  document.addEventListener("focusin", (e) => {
+    field = e.target.matches("input, textarea") && !e.target.closest("dialog") ? e.target : null;
+  });
+  document.addEventListener("pointerdown", () => { if (!field?.checkVisibility()) field = null; });
+
   document.addEventListener("keydown", (e) => {
     if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || e.repeat && e.key !== "j" && e.key !== "k") return;
-    if (e.target.closest?.("input, textarea, select, dialog[open]")) return;
+    if (e.target.closest?.("input, textarea, select") || document.querySelector("dialog[open]")) return;
+    if (field && !field.checkVisibility()) {
+      if (e.key === "Escape") field = null;
+      notify(field ? "The field that you were typing in is gone. Esc, Tab or a click, and keys count again." : "");
+      return;
+    }
     switch (e.key) {
       case "j": move(1); break;
       case "k": move(-1); break;
@@ -119,7 +142,18 @@
     if (of) document.title = `${of.dataset.title} · approvalbot`;
   }
 
-  const say = (lost) => { if (gone) gone.hidden = !lost; };
+  function notify(text) {
+    const notice = document.getElementById("notice");
+    if (!notice || notice.textContent === text) return;
+    notice.textContent = text;
+    rest(); // it moves what is below it
+  }
+
+  const say = (lost) => {
+    if (!gone || gone.hidden === !lost) return;
+    gone.hidden = !lost;
+    rest();
+  };
   live?.addEventListener("htmx:sse:after:connection", () => say(false));
   live?.addEventListener("htmx:sse:error", () => say(true));
   live?.addEventListener("htmx:sse:before:connection", (e) => { if (e.detail.connection.attempt > 0) say(true); });
@@ -134,33 +168,38 @@
     location.assign("/signin");
   });
 
-  // A click that is under way, or a second press of a key, was not meant for what has only
-  // just come to stand there: for a moment after the rows, or what is open, have changed nothing is allowed.
-  const rest = 800; // milliseconds, as in the dialog
+  // A click that is under way, or a second press of a key, was not meant for what has only just come to stand there: for a
+  // moment after the rows, or what is open, have changed or moved nothing is decided.
+  const pause = 800; // milliseconds, as in the dialog
   const timers = new WeakMap();
   function calm(part) {
+    if (!part) return;
     clearTimeout(timers.get(part));
     part.toggleAttribute("data-settling", true);
-    timers.set(part, setTimeout(() => part.toggleAttribute("data-settling", false), rest));
+    timers.set(part, setTimeout(() => part.toggleAttribute("data-settling", false), pause));
   }
+  function rest() {
+    calm(live);
+    calm(approval());
+  }
+  document.addEventListener("htmx:after:swap", (e) => { if (e.detail?.ctx?.target?.id === "notice") rest(); });
   const standing = () => rows().map((r) => r.id).join();
   const offered = () => [...(approval()?.querySelectorAll("[data-code], button") ?? [])].map((b) => b.dataset.code ?? b.value).join();
   let order = standing(), offers = offered();
   function settle() {
     if (order !== standing()) calm(live);
-    if (offers !== offered() && approval()) calm(approval());
+    if (offers !== offered()) calm(approval());
     order = standing();
     offers = offered();
   }
   document.addEventListener("htmx:sse:after:message", settle, true); // before all else that hears of it
   document.addEventListener("click", (e) => {
-    const button = e.target.closest?.(".allow, .wider, .answer");
+    const button = e.target.closest?.(".allow, .wider, .answer, .quick .deny, .decide .deny");
     const part = button?.closest("[data-row]") ? live : button?.closest("#approval");
     if (!part?.hasAttribute("data-settling")) return;
     e.preventDefault();
     e.stopImmediatePropagation();
-    const notice = document.getElementById("notice");
-    if (notice) notice.textContent = "What stands there has just changed: look again.";
+    notify("What stands there has just changed: look again.");
   }, true);
 
   // What asks a second time has just come to stand there too.

@@ -110,7 +110,7 @@
   }
   document.addEventListener("keydown", (e) => {
     if (e.key !== "/" || e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey) return;
-    if (e.target.closest?.("input, textarea, select, dialog[open]")) return;
+    if (e.target.closest?.("input, textarea, select") || document.querySelector("dialog[open]")) return;
     e.preventDefault();
     open();
   });
