@@ -69,7 +69,8 @@ lazy:
 messages: api display lazy
 panics:
 people: approval assertion schedule
-pictures: approval bot/discord/render bot/telegram/render bot/textcmd card config/effective core store
+pictures: api approval bot/discord/render bot/telegram/render bot/textcmd card cli/show config/effective core pictures/calls server/view store
+pictures/calls:
 policy: approval core lazy policy/budget policy/command policy/condition policy/finding policy/line policy/pattern policy/program policy/tool policy/words policy/workspace schedule
 policy/budget:
 policy/command: lazy policy/budget policy/finding policy/words policy/workspace

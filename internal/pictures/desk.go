@@ -14,6 +14,7 @@ import (
 	"approvalbot/internal/approval"
 	"approvalbot/internal/card"
 	"approvalbot/internal/config/effective"
+	"approvalbot/internal/pictures/calls"
 	"approvalbot/internal/store"
 )
 
@@ -73,11 +74,9 @@ func newDesk(ctx context.Context) (*desk, error) {
 
 // call is one that an agent asks for.
 type call struct {
-	tool, params  string
-	workdir       string
-	why           string
-	agent, person string
-	from          approval.AskedFrom
+	calls.Call
+	workdir, agent string
+	from           approval.AskedFrom
 }
 
 var (
@@ -88,20 +87,20 @@ var (
 // asked has the desk ask people about a call.
 func (d *desk) asked(ctx context.Context, c call) (approval.Approval, error) {
 	who := deployer
-	in := approval.Call{ToolName: c.tool, Params: json.RawMessage(c.params), MustAsk: true, SessionKey: "agent:main:7",
-		Justification: c.why, Context: approval.CallContext{From: c.from}}
+	in := approval.Call{ToolName: c.Tool, Params: json.RawMessage(c.Params), MustAsk: true, SessionKey: "agent:main:7",
+		Justification: c.Why, Context: approval.CallContext{From: c.from}}
 	if c.agent != "" {
 		who.AgentID, in.AgentID = "", c.agent
 	}
 	if c.workdir != "" {
 		in.Bind = &approval.Bind{Workdir: &c.workdir}
 	}
-	if c.person != "" {
-		in.Requester = &approval.Requester{Person: c.person}
+	if c.Person != "" {
+		in.Requester = &approval.Requester{Person: c.Person}
 	}
 	a, _, err := d.gate.Submit(ctx, who, in)
 	if err == nil && a.Status != approval.Pending {
-		err = fmt.Errorf("%s %s is not asked: %s", c.tool, c.params, cmp.Or(a.Reason, card.Ending(a)))
+		err = fmt.Errorf("%s %s is not asked: %s", c.Tool, c.Params, cmp.Or(a.Reason, card.Ending(a)))
 	}
 	return a, err
 }

@@ -3,7 +3,8 @@
 //
 //	go run ./internal/pictures docs/pictures [FOLDER]
 //
-// With a second folder it draws there a picture of each kind of call, on both platforms side by side.
+// With a second folder it draws there a picture of each kind of call, on both platforms side by side, and writes beside it
+// what approvalbot watch shows of it. internal/web's browser tests draw the same calls on pages.
 //
 // Chromium draws them, at the width of a phone. The test of this package holds that
 // typical cards do not grow beyond what a tired person reads there.
@@ -14,6 +15,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"approvalbot/internal/pictures/calls"
 )
 
 func main() {
@@ -45,7 +48,7 @@ func makePictures(ctx context.Context, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	shown, err := d.asked(ctx, shownCall)
+	shown, err := d.asked(ctx, call{Call: calls.README()})
 	if err != nil {
 		return err
 	}
@@ -64,7 +67,7 @@ func makePictures(ctx context.Context, folder string) error {
 	return nil
 }
 
-// makeKinds writes a picture of each kind of call into a folder.
+// makeKinds writes a picture of each kind of call, and it as text, into a folder.
 func makeKinds(ctx context.Context, folder string) error {
 	browser, err := newBrowser()
 	if err != nil {
@@ -78,8 +81,8 @@ func makeKinds(ctx context.Context, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	for _, k := range kinds() {
-		a, err := d.asked(ctx, k.call)
+	for _, k := range calls.Kinds() {
+		a, err := d.asked(ctx, call{Call: k.Call})
 		if err != nil {
 			return err
 		}
@@ -87,8 +90,15 @@ func makeKinds(ctx context.Context, folder string) error {
 		if err != nil {
 			return err
 		}
-		if err := browser.draw(ctx, beside(telegram(c), discord(c)), filepath.Join(folder, k.name+".png")); err != nil {
-			return fmt.Errorf("%s: %w", k.name, err)
+		if err := browser.draw(ctx, beside(telegram(c), discord(c)), filepath.Join(folder, k.Name+".png")); err != nil {
+			return fmt.Errorf("%s: %w", k.Name, err)
+		}
+		text, err := d.terminals(ctx, a)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(folder, k.Name+".txt"), []byte(text), 0o644); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -11,26 +11,27 @@ import (
 
 	"approvalbot/internal/approval"
 	"approvalbot/internal/card"
+	"approvalbot/internal/pictures/calls"
 )
 
 // typicalCalls are those of policy's corpora that a person is asked about most often, as agents
 // make them at work: commands first, then the tools of the common runtimes.
-var typicalCalls = []call{
-	run("git push"), run("git push -u origin feature/x"), run("git fetch origin"), run("git pull --rebase"),
-	run("git clone https://github.com/x/y"), run("git checkout -- src/main.go"), run("git branch -D feature/x"),
-	run("npm install left-pad"), run("npm ci"), run("npm run deploy"), run("npm publish"),
-	run("pip install -r requirements.txt"), run("apt-get install -y ripgrep"), run("cargo install ripgrep"),
-	run("go mod tidy"), run("go run ./cmd/tool"), run("go test ./... > /tmp/test.log 2>&1"),
-	run("python3 script.py"), run("python3 -c 'print(1)'"), run("bash scripts/setup.sh"), run("npx -y create-react-app x"),
-	run("make deploy"), run("docker compose up -d"), run("docker run --rm -it alpine sh"), run("kubectl apply -f k8s/"),
-	run("terraform plan"), run("terraform apply -auto-approve plan.out"), run("aws s3 cp build s3://bucket --recursive"),
-	run("gh pr create --fill"), run("psql -c 'select * from users limit 1'"), run("ssh build@host uptime"),
-	run(`curl -X POST https://api.example.com -d '{"a":1}'`), run("rm -rf dist"), run("cat .env"), run("sudo systemctl restart nginx"),
-	{tool: "Write", params: `{"file_path":"/etc/hosts","content":"127.0.0.1 localhost\n10.0.0.5 db\n"}`},
-	{tool: "Edit", params: `{"file_path":"/workspace/.github/workflows/ci.yml","old_string":"go test ./...","new_string":"go test -race ./..."}`},
-	{tool: "message", params: `{"action":"send","to":"#general","message":"v2.4.1 is out, see the notes."}`},
-	{tool: "mcp__stripe__create_refund", params: `{"charge":"ch_3N","amount":24990,"currency":"eur"}`},
-	{tool: "WebFetch", params: `{"url":"https://internal.example.com/admin","prompt":"what changed?"}`},
+var typicalCalls = []calls.Call{
+	calls.Run("git push"), calls.Run("git push -u origin feature/x"), calls.Run("git fetch origin"), calls.Run("git pull --rebase"),
+	calls.Run("git clone https://github.com/x/y"), calls.Run("git checkout -- src/main.go"), calls.Run("git branch -D feature/x"),
+	calls.Run("npm install left-pad"), calls.Run("npm ci"), calls.Run("npm run deploy"), calls.Run("npm publish"),
+	calls.Run("pip install -r requirements.txt"), calls.Run("apt-get install -y ripgrep"), calls.Run("cargo install ripgrep"),
+	calls.Run("go mod tidy"), calls.Run("go run ./cmd/tool"), calls.Run("go test ./... > /tmp/test.log 2>&1"),
+	calls.Run("python3 script.py"), calls.Run("python3 -c 'print(1)'"), calls.Run("bash scripts/setup.sh"), calls.Run("npx -y create-react-app x"),
+	calls.Run("make deploy"), calls.Run("docker compose up -d"), calls.Run("docker run --rm -it alpine sh"), calls.Run("kubectl apply -f k8s/"),
+	calls.Run("terraform plan"), calls.Run("terraform apply -auto-approve plan.out"), calls.Run("aws s3 cp build s3://bucket --recursive"),
+	calls.Run("gh pr create --fill"), calls.Run("psql -c 'select * from users limit 1'"), calls.Run("ssh build@host uptime"),
+	calls.Run(`curl -X POST https://api.example.com -d '{"a":1}'`), calls.Run("rm -rf dist"), calls.Run("cat .env"), calls.Run("sudo systemctl restart nginx"),
+	{Tool: "Write", Params: `{"file_path":"/etc/hosts","content":"127.0.0.1 localhost\n10.0.0.5 db\n"}`},
+	{Tool: "Edit", Params: `{"file_path":"/workspace/.github/workflows/ci.yml","old_string":"go test ./...","new_string":"go test -race ./..."}`},
+	{Tool: "message", Params: `{"action":"send","to":"#general","message":"v2.4.1 is out, see the notes."}`},
+	{Tool: "mcp__stripe__create_refund", Params: `{"charge":"ch_3N","amount":24990,"currency":"eur"}`},
+	{Tool: "WebFetch", Params: `{"url":"https://internal.example.com/admin","prompt":"what changed?"}`},
 }
 
 // What a tired person reads at once, on a phone that is 360 pixels wide and 640 high.
@@ -63,14 +64,15 @@ func TestTypicalCardsFitAPhone(t *testing.T) {
 	defer d.close()
 	require.Len(t, typicalCalls, 40)
 	var all []picture
-	for _, c := range typicalCalls {
-		c.why, c.from = "the release needs it", approval.AskedFrom{Runtime: "Claude Code", SubagentType: "Explore",
-			Branch: "feature/checkout-page", Worktree: "checkout-page"}
+	for _, one := range typicalCalls {
+		c := call{Call: one, from: approval.AskedFrom{Runtime: "Claude Code", SubagentType: "Explore",
+			Branch: "feature/checkout-page", Worktree: "checkout-page"}}
+		c.Why = "the release needs it"
 		a, err := d.asked(t.Context(), c)
 		require.NoError(t, err)
 		card, err := d.card(t.Context(), a, "")
 		require.NoError(t, err)
-		require.NotEmpty(t, card.Offers, "%s", c.params)
+		require.NotEmpty(t, card.Offers, "%s", c.Params)
 		all = append(all, telegram(card), discord(card))
 	}
 	m, err := b.measure(t.Context(), page(all...))
@@ -81,7 +83,7 @@ func TestTypicalCardsFitAPhone(t *testing.T) {
 		c, platform := typicalCalls[i/2], all[i].platform
 		sum[platform] += got.Lines
 		if got.Lines > mostLines || got.Height > mostHeight {
-			t.Errorf("%s: %d lines, %d pixels with the buttons: %s %s\n%s", platform, got.Lines, got.Height, c.tool, c.params, all[i].text)
+			t.Errorf("%s: %d lines, %d pixels with the buttons: %s %s\n%s", platform, got.Lines, got.Height, c.Tool, c.Params, all[i].text)
 		}
 	}
 	t.Logf("lines on average: telegram %.1f, discord %.1f", float64(sum["telegram"])/40, float64(sum["discord"])/40)
@@ -93,21 +95,19 @@ func TestKindsOfCallOnAPhone(t *testing.T) {
 	d, err := newDesk(t.Context())
 	require.NoError(t, err)
 	defer d.close()
-	require.Len(t, kinds(), 24)
+	require.Len(t, calls.Kinds(), 24)
 	var all []picture
-	for _, k := range kinds() {
-		a, err := d.asked(t.Context(), k.call)
+	for _, k := range calls.Kinds() {
+		a, err := d.asked(t.Context(), call{Call: k.Call})
 		require.NoError(t, err)
 		c, err := d.card(t.Context(), a, "")
 		require.NoError(t, err)
-		require.NotEmpty(t, c.Offers, k.name)
-		requireCounted(t, k.name, c)
+		require.NotEmpty(t, c.Offers, k.Name)
+		requireCounted(t, k.Name, c)
 		for _, p := range []picture{telegram(c), discord(c)} {
 			text := seenOf(p)
-			require.Contains(t, text, k.worst, "%s on %s", k.name, p.platform)
-			for _, odd := range []string{`\n`, `\t`, `\"`, `{"`, `":`, `\u{9}`, `\u{A}`} {
-				require.NotContains(t, text, odd, "%s on %s", k.name, p.platform)
-			}
+			require.Contains(t, text, k.Worst, "%s on %s", k.Name, p.platform)
+			requireAsWritten(t, text, k.Name+" on "+p.platform)
 			all = append(all, p)
 		}
 	}
@@ -115,9 +115,52 @@ func TestKindsOfCallOnAPhone(t *testing.T) {
 	m, err := b.measure(t.Context(), page(all...))
 	require.NoError(t, err)
 	for i, got := range m.All {
-		if name := kinds()[i/2].name; got.Height > mostHeight || got.Lines > mostLinesOfAll {
+		if name := calls.Kinds()[i/2].Name; got.Height > mostHeight || got.Lines > mostLinesOfAll {
 			t.Errorf("%s on %s: %d lines, %d pixels with the buttons", name, all[i].platform, got.Lines, got.Height)
 		}
+	}
+}
+
+// A terminal shows each kind of call whole, as people write it, with what decides above its prompt.
+func TestKindsOfCallInATerminal(t *testing.T) {
+	d, err := newDesk(t.Context())
+	require.NoError(t, err)
+	defer d.close()
+	for _, k := range calls.Kinds() {
+		a, err := d.asked(t.Context(), call{Call: k.Call})
+		require.NoError(t, err)
+		for _, columns := range []int{narrowTerminal, wideTerminal} {
+			text, err := d.terminal(t.Context(), a, columns)
+			require.NoError(t, err)
+			for line := range strings.Lines(text) {
+				require.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), columns, "%s: %s", k.Name, line)
+			}
+			lines := strings.Split(strings.TrimSpace(text), "\n")
+			require.Contains(t, unwrapped(lines[max(0, len(lines)-terminalLines):]), strings.Join(strings.Fields(k.Worst), ""), "%s at %d columns\n%s", k.Name, columns, text)
+			requireAsWritten(t, text, k.Name)
+		}
+	}
+}
+
+// terminalLines is how many lines of a card are seen above the prompt of a terminal that has 24.
+const terminalLines = 23
+
+// unwrapped is a text without blanks and the marks before its lines, so that it is the same however wide it is.
+func unwrapped(lines []string) string {
+	var out strings.Builder
+	for _, l := range lines {
+		for _, word := range strings.Fields(strings.TrimPrefix(l, "│")) {
+			out.WriteString(word)
+		}
+	}
+	return out.String()
+}
+
+// requireAsWritten holds that a text has nothing as JSON or as an escape that people write otherwise.
+func requireAsWritten(t *testing.T, text, where string) {
+	t.Helper()
+	for _, odd := range []string{`\n`, `\t`, `\"`, `{"`, `":`, `\u{9}`, `\u{A}`} {
+		require.NotContains(t, text, odd, where)
 	}
 }
 
