@@ -104,7 +104,7 @@ costs: ## measure what calls and a start cost, and write it into internal/costs/
 pictures: ## the README's pictures, drawn by Chromium; INTO=FOLDER: of 24 kinds of call as well, and of every page at 360 and 1280 pixels
 	$(GO) run ./internal/pictures docs/pictures $(INTO)
 	APPROVALBOT_REQUIRE_CHROMIUM=1 APPROVALBOT_README_PICTURES='$(CURDIR)/docs/pictures' APPROVALBOT_PICTURES='$(abspath $(INTO))' \
-		$(GO) test ./internal/web -run 'Browser_(ReadmePicture$(if $(INTO),|EveryPage))' -count=1
+		$(GO) test ./internal/web -run 'Browser_(ReadmePicture$(if $(INTO),|EveryPage|EveryKind))' -count=1
 
 clean:
 	rm -rf bin dist

@@ -82,8 +82,9 @@ func (d *approvalView) shorten(a approval.Approval, gate *core.Gate, payload []c
 		first.Cut = fmt.Sprintf("… %s above", counted(more, "more line", "more lines"))
 	}
 	d.Sure, _ = parts(a, []card.Block{first}, 0)
-	first.Lines = slices.DeleteFunc(slices.Clone(first.Lines), func(l card.Line) bool { return !telling(l) })
-	if first.Cut = ""; d.Long && len(first.Lines) > 0 {
+	first.Lines = slices.DeleteFunc(slices.Clone(first.Lines), func(l card.Line) bool { return !telling(l) || l.Sign == card.Head })
+	begins := len(first.Lines) > 0 && first.Lines[0].No == 1 && !strings.HasPrefix(first.Lines[0].Text(), "…") // and is seen first anyway
+	if first.Cut = ""; d.Long && len(first.Lines) > 0 && !begins {
 		d.Telling, _ = parts(a, []card.Block{first}, 0)
 	}
 	for _, all := range [][]part{d.Sure, d.Telling} {

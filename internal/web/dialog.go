@@ -152,7 +152,7 @@ func newDialog(a approval.Approval, view approvalView, payload []card.Fact, now 
 	d.Hidden, d.TooLong = len(payload) == 0, a.Rule.StepUp || lengthOf(payload) > maxInDialog
 	d.Buttons = []dialogButton{{Decision: approval.Deny, Label: dialogLabels()[approval.Deny]}}
 	if d.TooLong {
-		d.Call, d.Telling = nil, nil
+		d.Call = nil
 	}
 	if d.TooLong || d.Hidden {
 		return d

@@ -29,8 +29,8 @@ type part struct {
 	Own       bool // the desk's own word
 	Stretches []stretch
 	Rows      []tableRow
-	Numbered  bool // its lines have numbers that are worth showing
-	Cut       int  // so many characters are not on the page
+	Numbered  bool   // its lines have numbers that are worth showing
+	Cut       int    // so many characters are not on the page
 	Left      string // what else of it is not here, in words; empty: nothing
 }
 
@@ -71,7 +71,8 @@ func parts(a approval.Approval, blocks []card.Block, mostBytes int) (out []part,
 		plain := b.Kind == card.Code && len(b.Lines) == 1 && !slices.ContainsFunc(b.Lines[0].Pieces, func(p card.Piece) bool { return !p.Marked })
 		p := part{Lang: b.Lang, Own: b.Own, Left: strings.ReplaceAll(b.Cut, ", open it for the rest", ""), Numbered: b.Numbers() != nil || b.Kind == card.Code && len(b.Lines) > shortLines}
 		if b.Name != "" {
-			p.Name, _ = display.Clip(card.Fact{Name: b.Name, Own: b.Own}.Label(a.ToolName), room)
+			own := b.Own || b.Kind == card.Diff // a change is named by the desk
+			p.Name, _ = display.Clip(card.Fact{Name: b.Name, Own: own}.Label(a.ToolName), room)
 		}
 		left := room
 		for _, r := range b.Rows {
@@ -131,7 +132,7 @@ func sizeOf(blocks []card.Block) (n int) {
 // is folded counts as shown, so it is only what the desk itself compared: that a patch changes nothing there is its asker's word.
 const (
 	nearChange = 3
-	mostFolded = 6
+	mostFolded = 3
 )
 
 // stretches are the lines of a block: coloured, and as far as there is room for them.
