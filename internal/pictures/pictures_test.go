@@ -149,7 +149,7 @@ const terminalLines = 23
 func unwrapped(lines []string) string {
 	var out strings.Builder
 	for _, l := range lines {
-		for _, word := range strings.Fields(strings.TrimPrefix(l, "│")) {
+		for _, word := range strings.Fields(strings.TrimLeft(l, "│┊")) {
 			out.WriteString(word)
 		}
 	}

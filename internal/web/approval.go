@@ -77,7 +77,7 @@ func (d *approvalView) shorten(a approval.Approval, gate *core.Gate, payload []c
 	if len(short.Call) == 0 {
 		return
 	}
-	first := short.Call[0]
+	first := unclipped(short.Call[0], d.Card.Call)
 	if more := linesOf(d.Card.Call) - linesOf(short.Call[:1]); more > 0 {
 		first.Cut = fmt.Sprintf("… %s above", counted(more, "more line", "more lines"))
 	}
@@ -92,6 +92,20 @@ func (d *approvalView) shorten(a approval.Approval, gate *core.Gate, payload []c
 			all[i].Numbered = d.Long
 		}
 	}
+}
+
+// unclipped is a block with those of its lines whole that the card of a chat had to clip, unless they are very long.
+func unclipped(b card.Block, whole []card.Block) card.Block {
+	b.Lines = slices.Clone(b.Lines)
+	for i, l := range b.Lines {
+		for _, of := range whole {
+			j := slices.IndexFunc(of.Lines, func(x card.Line) bool { return l.No > 0 && x.No == l.No && x.Sign == l.Sign })
+			if of.Name == b.Name && of.Kind == b.Kind && j >= 0 && len(of.Lines[j].Text()) <= shortText {
+				b.Lines[i] = of.Lines[j]
+			}
+		}
+	}
+	return b
 }
 
 // linesOf is how many lines blocks have, but for the desk's own.

@@ -14,7 +14,7 @@ import (
 type ASCII struct{ To io.Writer }
 
 var likes = strings.NewReplacer(
-	"—", "-", "·", "-", "…", "...", "⚠️", "!", "⚠", "!", "│", "|", "💬", ">", "“", "\"", "”", "\"", "\u00a0", " ")
+	"—", "-", "·", "-", "…", "...", "⚠️", "!", "⚠", "!", "│", "|", "┊", ":", "💬", ">", "“", "\"", "”", "\"", "\u00a0", " ")
 
 // Write implements io.Writer.
 func (p ASCII) Write(b []byte) (int, error) {

@@ -48,8 +48,9 @@ func Details(to Column, a api.Approval) {
 }
 
 const (
-	bar   = "│ " // before what an asker wrote
-	claim = "💬 " // before what an asker says of it
+	bar    = "│ " // before what an asker wrote
+	onward = "┊ " // before the rest of such a line
+	claim  = "💬 " // before what an asker says of it
 )
 
 // state is the line that says how far an approval is.

@@ -56,6 +56,13 @@ func TestCard_ShowsADifference(t *testing.T) {
 		draw(false, api.CardFact{Name: "amount", Value: "480.00 EUR"}, api.CardFact{Name: "to", Value: "Mallory"}, api.CardFact{Name: "change 2", Value: "- a"}))
 }
 
+// A long line goes on behind another mark, after a blank if there is one, with nothing of it left out.
+func TestCard_WrapsALongLine(t *testing.T) {
+	var out bytes.Buffer
+	Column{To: &out, Width: 23}.call([]api.CardFact{{Name: "command", Value: "rm -rf /srv/a-b /srv/long\n+ " + strings.Repeat("x", 22), Block: true}})
+	require.Equal(t, "│ rm -rf /srv/a-b \n┊ /srv/long\n│ + "+strings.Repeat("x", 18)+"\n┊ xxxx\n", out.String())
+}
+
 // An answer has one zone: the desk writes the times of an outcome in UTC.
 func TestCard_TimesAreLocal(t *testing.T) {
 	made := time.Date(2026, 11, 28, 17, 50, 0, 0, time.UTC)
@@ -76,9 +83,9 @@ func TestAdversary_S7_ACallInATerminalIsFramed(t *testing.T) {
 		if line == "" || strings.Trim(line, " ·") == "" || strings.HasPrefix(line, "until ") {
 			continue
 		}
-		require.True(t, strings.HasPrefix(line, bar) || strings.HasPrefix(line, claim), "%q", line)
+		require.True(t, strings.HasPrefix(line, bar) || strings.HasPrefix(line, onward) || strings.HasPrefix(line, claim), "%q", line)
 		require.LessOrEqual(t, len([]rune(line)), 80)
 	}
-	require.Contains(t, strings.NewReplacer("\n"+bar, "", bar, "").Replace(out), "set -emake"+strings.Repeat(" ", 80)+"Votes: 2 of 2")
+	require.Contains(t, strings.NewReplacer("\n"+bar, "", "\n"+onward, "", bar, "").Replace(out), "set -emake"+strings.Repeat(" ", 80)+"Votes: 2 of 2")
 	require.Contains(t, out, `\u{D}✅ Allowed`)
 }

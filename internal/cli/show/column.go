@@ -86,14 +86,32 @@ func (c Column) Barred(paint func(string) string, mark, text string) {
 	}
 }
 
-// barredLine is [Column.Barred] for a safe text of one line.
+// barredLine is [Column.Barred] for a safe text of one line. What does not fit goes on behind another mark, so that it
+// cannot be taken for a line of its own, nor a line for the rest of the one above.
 func (c Column) barredLine(paint func(string) string, mark, line string) {
 	runes := []rune(line)
 	for first := true; first || len(runes) > 0; first = false {
-		n := min(len(runes), c.Width-markWidth)
+		n := c.fitting(runes)
 		fmt.Fprintln(c.To, mark+paint(string(runes[:n])))
 		runes = runes[n:]
+		if mark == bar {
+			mark = onward
+		}
 	}
+}
+
+// fitting is how many characters of a line fit beside a mark: up to a blank in the last third, if there is one.
+func (c Column) fitting(runes []rune) int {
+	room := c.Width - markWidth
+	if len(runes) <= room {
+		return len(runes)
+	}
+	for n := room; n > room-room/3; n-- {
+		if runes[n-1] == ' ' && runes[n] != ' ' {
+			return n
+		}
+	}
+	return room
 }
 
 // markWidth is the width of the widest mark.
