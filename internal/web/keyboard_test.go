@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -95,6 +96,28 @@ func TestBrowser_AdversaryAtTheKeys(t *testing.T) {
 		require.True(t, evaluate[bool](p, "document.getElementById('detail').inert"))
 		says(p, b.Code+" could not be opened")
 		require.True(t, evaluate[bool](p, "!document.querySelector('#detail .card')"))
+	})
+
+	t.Run("more pages than can be live", func(t *testing.T) {
+		d := on(t)
+		a := d.run("make it")
+		for range streamsOfASession {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+d.address+"/live", nil)
+			require.NoError(t, err)
+			r.AddCookie(&http.Cookie{Name: "person", Value: "bob"})
+			live, err := http.DefaultClient.Do(r)
+			require.NoError(t, err)
+			defer live.Body.Close()
+			require.Equal(t, http.StatusOK, live.StatusCode)
+		}
+		p := d.open(in, "bob", "/", 360)
+		says(p, "No more pages can be live now")
+		require.True(t, evaluate[bool](p, stands(a)))
+		p.goTo("/a/" + a.Code)
+		says(p, "No more pages can be live now")
+		p.settled()
+		p.keys("a")
+		says(p, "Allowed.")
 	})
 
 	t.Run("a click where a sentence has moved the rows", func(t *testing.T) {

@@ -160,12 +160,13 @@
   live?.addEventListener("htmx:sse:after:message", title);
   live?.addEventListener("signedout", () => location.assign("/signin"));
 
-  // Whoever is not signed in any more is sent to where they can be.
+  // A person who is not signed in any more is sent to where they can be. A page that cannot be live stays as it is.
   document.addEventListener("htmx:before:swap", (e) => {
-    const from = e.detail?.ctx?.response?.raw?.url;
-    if (!from || new URL(from).pathname !== "/signin") return;
+    const from = e.detail?.ctx?.response?.raw, path = from && new URL(from.url).pathname;
+    if (path === "/signin") location.assign("/signin");
+    else if (path === "/live" && !from.ok) notify(e.detail.ctx.text);
+    else return;
     e.preventDefault();
-    location.assign("/signin");
   });
 
   // A click that is under way, or a second press of a key, was not meant for what has only just come to stand there: for a
