@@ -27,7 +27,7 @@ type row struct {
 	Risk   approval.RiskClass
 	Asker  string
 	Call   card.Words // on one line
-	Held   string     // the fingerprint of all that would run, if that is all of it
+	Held   string     // the fingerprint of all that would run, if that is all of it and nothing of it is flagged
 	Reason card.Words // the strongest
 	Flags  []string   // what its reader cannot see at once
 	Votes  string
@@ -71,7 +71,7 @@ func drawRow(ctx context.Context, gate *core.Gate, v reader, a approval.Approval
 		all = gate.Cards().In(a, payload, v.zone).Call
 	}
 	line, held := oneLine(a, c, all)
-	if r.Call = line; held && whole {
+	if r.Call = line; held && whole && len(r.Flags) == 0 { // what looks like another letter is told apart on the page alone
 		r.Held = a.Fingerprint
 	}
 	offers, deny := v.buttons(a, c, r.Held != "")

@@ -345,12 +345,12 @@ func TestInbox_ARowThatHoldsTheCall(t *testing.T) {
 	d := newDesk(t)
 	whole := d.ask("exec", `{"command":"make it","workdir":"/srv/app"}`)
 	for _, params := range []string{
-		`{"command":"make it\nmake that"}`, `{"command":"make ` + strings.Repeat("x", maxHeld) + `"}`, `{"command":"make \u202e it"}`,
+		`{"command":"make it\nmake that"}`, `{"command":"make ` + strings.Repeat("x", maxHeld) + `"}`, `{"command":"make \u202e it"}`, `{"command":"make r\u0435port"}`,
 	} {
 		d.ask("exec", params)
 	}
 	page := d.sees("bob", "/")
-	require.Equal(t, 2, strings.Count(page, `value="allow-once"`), "an escaped sign is shown as it is")
+	require.Equal(t, 1, strings.Count(page, `value="allow-once"`))
 	_, row, _ := strings.Cut(page, `id="row-`+whole.Code)
 	row, _, _ = strings.Cut(row, "</li>")
 	require.Contains(t, row, "<code>make it</code> in <code>/srv/app</code>")
