@@ -101,7 +101,7 @@ golden: ## rewrite golden files from what the code does now; read the diff
 costs: ## measure what calls and a start cost, and write it into internal/costs/costs.tsv; read the diff
 	$(GO) test ./internal/costs -count=1 -update
 
-pictures: ## the README's pictures, drawn by Chromium; INTO=FOLDER: of 24 kinds of call as well, and of every page at 360 and 1280 pixels
+pictures: ## the README's pictures, drawn by Chromium; INTO=FOLDER: of 24 kinds of call as well (chats, pages, terminal), and of every page
 	$(GO) run ./internal/pictures docs/pictures $(INTO)
 	APPROVALBOT_REQUIRE_CHROMIUM=1 APPROVALBOT_README_PICTURES='$(CURDIR)/docs/pictures' APPROVALBOT_PICTURES='$(abspath $(INTO))' \
 		$(GO) test ./internal/web -run 'Browser_(ReadmePicture$(if $(INTO),|EveryPage|EveryKind))' -count=1

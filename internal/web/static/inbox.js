@@ -112,7 +112,7 @@
     if (e.target.closest?.("input, textarea, select") || document.querySelector("dialog[open]")) return;
     if (field && !field.checkVisibility()) {
       if (e.key === "Escape") field = null;
-      notify(field ? "The field that you were typing in is gone. Esc, Tab or a click, and keys count again." : "");
+      else if (["j", "k", "a", "d", "?"].includes(e.key)) notify("The field that you were typing in is gone. Esc, Tab or a click, and keys count again.");
       return;
     }
     switch (e.key) {
