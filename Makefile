@@ -14,7 +14,7 @@ TOOL    := $(GO) tool -modfile=tools.mod
 RACE := -race -vet=off $(foreach p,modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory \
 	modernc.org/mathutil go/...,-gcflags='$(p)=-race=false')
 
-.PHONY: build run check test agents generate lint bench chaos shellproof obeys golden costs pictures vulnerabilities release fixture clean
+.PHONY: build run check test agents generate lint bench growth chaos shellproof obeys golden costs pictures vulnerabilities release fixture clean
 
 build: ## the static binary, and the small one that answers hooks
 	CGO_ENABLED=0 $(GO) build -trimpath $(PAGES) -ldflags '$(LDFLAGS)' -o bin/ ./cmd/approvalbot ./cmd/approvalbot-hook
@@ -78,6 +78,13 @@ fixture: ## before a release: stores as RELEASED leaves them behind, and hashes 
 
 bench: build ## our figures beside references of the same run; BENCH=evaluate,chat for some (docs/performance.md)
 	$(GO) run ./internal/bench -bin $(BIN) -only '$(BENCH)'
+
+# What make growth fills, and on which engine.
+SIZE   ?= 300000
+ENGINE ?= sqlite
+
+growth: build ## what operations cost in a store of SIZE approvals; ENGINE=postgres for that; 300,000 take some five minutes
+	$(GO) run ./internal/bench -bin $(BIN) -growth $(SIZE) -engine $(ENGINE)
 
 chaos: ## two minutes of trouble for three instances on one PostgreSQL; APPROVALBOT_CHAOS_SEED=… for the same again
 	APPROVALBOT_CHAOS=$${APPROVALBOT_CHAOS:-2m} $(GO) test ./cmd/approvalbot -run 'TestAdversary_P2_Chaos$$' -count=1 -timeout 20m -v

@@ -23,7 +23,7 @@ approval: assertion display
 assertion:
 assertion/softkey: assertion
 audit: api approval core proof store
-bench: fakechat
+bench: approval core fakechat store
 bot/discord: approval bot/discord/gateway bot/discord/render bot/discord/rest bot/textcmd card core fault
 bot/discord/gateway: bot/discord/rest bot/textcmd
 bot/discord/render: approval bot/textcmd card lazy

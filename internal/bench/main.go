@@ -45,6 +45,11 @@ func main() {
 	room := chat{}
 	flag.StringVar(&room.url, "chat", "", "with -serve desk: a Bot API's address with the token; what is asked is posted there")
 	flag.Int64Var(&room.group, "group", 0, "with -chat: the chat")
+	g := grown{}
+	flag.IntVar(&g.size, "growth", 0, "instead, fill a store with so many approvals and print what operations cost at that size")
+	flag.IntVar(&g.pending, "pending", 2000, "with -growth: how many wait besides")
+	flag.StringVar(&g.engine, "engine", "sqlite", "with -growth: sqlite or postgres")
+	flag.StringVar(&g.dir, "dir", "", "with -growth: a folder that stays, with a store that is filled once")
 	calls := flag.Int("calls", 0, "be a plain client instead, that posts so many messages to the URL given")
 	flag.Parse()
 	err := error(nil)
@@ -53,6 +58,8 @@ func main() {
 		err = reference(*serve, *db, room)
 	case *calls > 0:
 		err = plainCalls(flag.Arg(0), *calls)
+	case g.size > 0:
+		err = growth(b, g)
 	default:
 		err = b.run(*only)
 	}
