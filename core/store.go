@@ -172,6 +172,7 @@ type Filter struct {
 	AgentID    string
 	SessionKey string
 	ToolName   string
+	BeforeMs   int64  // asked for before that time; 0: whenever
 	Limit      int    // 1 to 200
 	Cursor     string // Page.Next of the page before
 	// Round: only those that have an open retry round. A page may then have fewer than Limit.

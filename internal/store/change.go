@@ -23,15 +23,16 @@ const (
 	meaningOf = `SELECT key, 0, '' FROM approvals WHERE key = $1 AND id = '' AND owner || '' = $2
  UNION ALL SELECT key, 1, mac FROM approval_ids WHERE id = $1 AND owner = $2`
 	oneBetween = `SELECT key FROM approvals WHERE key >= $1 AND key < $2 LIMIT 1`
+	// The empty texts keep it to the small index of pending ones.
 	keysOfSame = `SELECT key, created_ms FROM approvals
- WHERE owner = $1 AND fingerprint = $2 AND status = 'pending' AND agent_id = $3 AND session_key = $4
+ WHERE owner = $1 AND fingerprint = $2 AND status = 'pending' AND agent_id || '' = $3 AND session_key || '' = $4
  AND session_key <> ''`
 	// What is approved and unclaimed is kept from the end of its time to be claimed on,
-	// and that lies ahead: of all rows only a few. The empty text keeps SQLite from
-	// walking all that the owner ever asked.
+	// and that lies ahead: of all rows only a few. The empty texts keep SQLite from
+	// walking all that the owner or the session ever asked.
 	keysUnclaimed = `SELECT key, created_ms FROM approvals
  WHERE kept_ms > 0 AND kept_ms > $5 AND status = 'approved'
- AND owner || '' = $1 AND fingerprint = $2 AND agent_id = $3 AND session_key = $4 AND session_key <> ''`
+ AND owner || '' = $1 AND fingerprint = $2 AND agent_id || '' = $3 AND session_key || '' = $4 AND session_key <> ''`
 	countPending = `SELECT pending FROM owners WHERE owner = $1`
 )
 

@@ -2,12 +2,7 @@ package store
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
-	"fmt"
-	"math"
-	"slices"
-	"strconv"
 	"strings"
 
 	"approvalbot/core"
@@ -128,90 +123,6 @@ func (s *Store) Keys(ctx context.Context, q core.NameQuery) ([]core.Named, error
 		}
 	}
 	return all, nil
-}
-
-// maxPage is the most that List gives at once, and what it gives unasked.
-const maxPage = 200
-
-// List gives approvals newest first, with deliveries. A Limit outside 1 to 200
-// means 200. One that is not believed is left out. A Cursor that List did not make is CodeInvalidRequest.
-func (s *Store) List(ctx context.Context, f core.Filter) (core.Page, error) {
-	if f.Limit < 1 || f.Limit > maxPage {
-		f.Limit = maxPage
-	}
-	query, args, err := listQuery(f)
-	if err != nil {
-		return core.Page{}, err
-	}
-	rows, err := s.read.query(ctx, query, args...)
-	if err != nil {
-		return core.Page{}, err
-	}
-	all, doubted, err := s.keys.scanApprovals(rows)
-	if err != nil {
-		return core.Page{}, err
-	}
-	p := core.Page{Items: all}
-	if len(all) > f.Limit {
-		p = core.Page{Items: all[:f.Limit], Next: cursor(all[f.Limit-1])}
-	}
-	if doubted != nil {
-		p.Items = slices.DeleteFunc(p.Items, func(a approval.Approval) bool { return doubted[a.Key] != nil })
-	}
-	return p, nil
-}
-
-// listQuery selects one more approval than asked for, so that List knows whether
-// there are more.
-func listQuery(f core.Filter) (string, []any, error) {
-	var where []string
-	var args []any
-	param := func(v any) string {
-		args = append(args, v)
-		return "$" + strconv.Itoa(len(args))
-	}
-	if f.Status == approval.Pending {
-		where = append(where, "status = 'pending'") // spelled out: the indexes of pending ones match it
-	} else if f.Status != "" {
-		where = append(where, "status = "+param(string(f.Status)))
-	}
-	for _, c := range [][2]string{{"owner", f.Owner}, {"agent_id", f.AgentID}, {"session_key", f.SessionKey},
-		{"tool_name", f.ToolName}} {
-		if c[1] != "" {
-			where = append(where, c[0]+" = "+param(c[1]))
-		}
-	}
-	if f.RoundAfterMs != 0 { // the number is spelled out as the small index of rounds has it
-		where = append(where, "round_ms > 0 AND round_ms > "+param(f.RoundAfterMs))
-	}
-	// The first page has a bound too: it leads to an index in the right order.
-	created, key := int64(math.MaxInt64), ""
-	if f.Cursor != "" {
-		var err error
-		if created, key, err = parseCursor(f.Cursor); err != nil {
-			return "", nil, err
-		}
-	}
-	where = append(where, fmt.Sprintf("(created_ms, key) < (%s, %s)", param(created), param(key)))
-	return selectApprovals + "a.key IN (SELECT key FROM approvals WHERE " + strings.Join(where, " AND ") +
-		" ORDER BY created_ms DESC, key DESC LIMIT CAST(" + param(f.Limit+1) + " AS BIGINT)) ORDER BY a.created_ms " +
-		"DESC, a.key DESC, d.created_ms, d.id", args, nil
-}
-
-func cursor(a approval.Approval) string {
-	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d %s", a.CreatedAtMs, a.Key))
-}
-
-func parseCursor(s string) (created int64, key string, err error) {
-	b, err := base64.RawURLEncoding.DecodeString(s)
-	ms, key, ok := strings.Cut(string(b), " ")
-	if err == nil && ok {
-		created, err = strconv.ParseInt(ms, 10, 64)
-	}
-	if err != nil || !ok {
-		return 0, "", approval.Invalid(approval.FieldError{Field: "cursor", Problem: "is not one that a page before this gave"})
-	}
-	return created, key, nil
 }
 
 const dueApprovals = `SELECT key, timer_ms FROM approvals WHERE timer_ms IS NOT NULL

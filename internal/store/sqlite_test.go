@@ -121,7 +121,11 @@ func TestDurabilityPragmas(t *testing.T) {
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	s := openInMemory(t)
-	list := func(f core.Filter) string { q, _, err := listQuery(f); require.NoError(t, err); return q }
+	list := func(f core.Filter) string {
+		q, _, err := listQuery(f, first(conditionsOf(f)))
+		require.NoError(t, err)
+		return q
+	}
 	for query, index := range map[string]string{
 		approvalByKey: "sqlite_autoindex_approvals", approvalByID: "SEARCH approval_ids USING PRIMARY KEY",
 		keysOfSame: "approvals_pending_same", keysUnclaimed: "approvals_kept",
@@ -136,12 +140,15 @@ func TestPlans(t *testing.T) {
 		recordDone: "PRIMARY KEY", recordEdit: "PRIMARY KEY", retryCallback: "deliveries_callbacks",
 		callbackByID:        "deliveries_callbacks",
 		list(core.Filter{}): "approvals_newest", list(core.Filter{Owner: "x"}): "approvals_owner",
-		list(core.Filter{Status: approval.Denied}):  "approvals_newest",
 		list(core.Filter{Status: approval.Pending}): "approvals_pending_newest", list(core.Filter{Status: approval.Pending,
-			Owner: "x"}): "approvals_pending_owner",
-		list(core.Filter{AgentID: "x"}):                                         "approvals_newest",
-		list(core.Filter{ToolName: "x", SessionKey: "y"}):                       "approvals_newest",
-		list(core.Filter{Owner: "x", Status: approval.Denied, SessionKey: "y"}): "approvals_owner",
+			Owner: "x"}): "approvals_pending_owner", list(core.Filter{Status: approval.Approved}): "approvals_newest",
+		list(core.Filter{Status: approval.Denied}):                              "approvals_refused (status=? AND <expr><?)",
+		list(core.Filter{Status: approval.Expired, ToolName: "x"}):              "approvals_refused (status=? AND <expr><?)",
+		list(core.Filter{AgentID: "x", SessionKey: "y"}):                        "approvals_agent (agent_id=? AND <expr><?)",
+		list(core.Filter{SessionKey: "x", ToolName: "y"}):                       "approvals_session (session_key=? AND <expr><?)",
+		list(core.Filter{ToolName: "x"}):                                        "approvals_tool (tool_name=? AND <expr><?)",
+		list(core.Filter{Owner: "x", SessionKey: "y"}):                          "approvals_owner",
+		list(core.Filter{Status: approval.Approved, ToolName: "x", Cursor: ""}): "approvals_tool (tool_name=? AND <expr><?)",
 		list(core.Filter{Status: approval.Pending, ToolName: "x"}):              "approvals_pending_newest",
 		readLog: "INTEGER PRIMARY KEY", readOutcome: "events_outcome", readLegible: "events_outcome", ofPage: "events_outcome", ofOne: "events_outcome",
 		passkeyLog: "events_passkeys", countAbsences: "events_absences",

@@ -162,11 +162,13 @@ func testList(t *testing.T, s *Store) {
 		{SessionKey: "session3"}, {ToolName: "tool4"},
 		{Owner: "owner0", Status: approval.Pending}, {Owner: "owner1", Status: approval.Pending, AgentID: "agent1",
 			SessionKey: "session1", ToolName: "tool2"},
+		{AgentID: "agent2", ToolName: "tool1"}, {Owner: "owner1", SessionKey: "none"}, {Status: approval.Denied, ToolName: "tool1"},
+		{BeforeMs: 1005}, {BeforeMs: 1005, ToolName: "tool1"}, {Status: "no'such"}, {Status: approval.Expired, AgentID: "agent0"},
 	} {
 		var want, got []approval.Approval
 		for _, a := range all {
 			if (f.Owner == "" || f.Owner == a.Owner) && (f.Status == "" || f.Status == a.Status) && (f.AgentID == "" || f.AgentID == a.AgentID) &&
-				(f.SessionKey == "" || f.SessionKey == a.SessionKey) && (f.ToolName == "" || f.ToolName == a.ToolName) {
+				(f.BeforeMs == 0 || a.CreatedAtMs < f.BeforeMs) && (f.SessionKey == "" || f.SessionKey == a.SessionKey) && (f.ToolName == "" || f.ToolName == a.ToolName) {
 				want = append(want, a)
 			}
 		}

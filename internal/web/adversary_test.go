@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -146,6 +147,23 @@ func TestInbox_Pages(t *testing.T) {
 	}
 	require.Equal(t, 2*inboxRows+2, seen, "the last page once more where there is no such page")
 	require.Contains(t, d.sees("bob", "/?q=make&page=2"), "page 2 of 3, 101 in all")
+}
+
+// With more than is read for one look the page says so, and leads to what is older.
+func TestInbox_ReadsSoManyAtATime(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for i := range inboxMost + 2 {
+		d.run("make it " + strings.Repeat("x", i+1))
+	}
+	page := d.sees("bob", "/")
+	require.Contains(t, page, "page 1 of 20, 1000+ in all")
+	older := regexp.MustCompile(`href="(/\?cursor=[^"]+)">Older requests`).FindStringSubmatch(page)
+	require.NotNil(t, older)
+	page = d.sees("bob", older[1])
+	require.Equal(t, 2, strings.Count(page, `id="row-`))
+	require.Contains(t, page, `href="/">The newest requests`)
+	require.NotContains(t, page, "Older requests")
 }
 
 // An open page of somebody who is removed ends with the next look.

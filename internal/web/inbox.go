@@ -16,8 +16,10 @@ import (
 	"approvalbot/internal/signin"
 )
 
-// inboxRows is how many rows the inbox shows at once.
-const inboxRows = 50
+const (
+	inboxRows = 50   // at once on a page
+	inboxMost = 1000 // requests are read, sorted and counted for one look; older ones have an address of their own
+)
 
 // inboxPages are the page of what waits.
 type inboxPages struct{ page }
@@ -35,6 +37,8 @@ type waiting struct {
 	Filter      url.Values // the filters that are set, without the search
 	Chips       [][]chip   // by which the list is narrowed, group by group
 	Page, Pages int
+	Cursor      string // which requests were read: those that it names; empty: the newest
+	Next        string // the cursor of older ones; empty: there are none
 	Operates    bool
 	Rounds      []roundRow // of the first page: on whose one more run people vote
 }
@@ -61,9 +65,17 @@ func (l waiting) at(page int) string {
 // Live is what the page asks for to stay as it is: this list, whatever else its address says.
 func (l waiting) Live() string { return with(l.query(), "page", strconv.Itoa(l.Page)) }
 
+// Older is the address of the requests before those that were read; empty: there are none.
+func (l waiting) Older() string {
+	if l.Next == "" {
+		return ""
+	}
+	return "/" + with(l.query(), "cursor", l.Next)
+}
+
 // query is what the address of the list says, but for its page.
 func (l waiting) query() url.Values {
-	q := url.Values{"q": {l.Search}}
+	q := url.Values{"q": {l.Search}, "cursor": {l.Cursor}}
 	maps.Copy(q, l.Filter)
 	return q
 }
@@ -114,11 +126,13 @@ func (l waiting) of(mine bool) (out []row) {
 	return out
 }
 
-// pending lists what waits, as that person sees it.
+// pending lists what waits, as that person sees it. It reads [inboxMost] requests at most, so that a look and a live page
+// cost the same however many wait.
 func (p *inboxPages) pending(ctx context.Context, v reader, q url.Values) (l waiting, err error) {
-	l = waiting{Search: strings.TrimSpace(q.Get("q")), Operates: v.operates()}
+	l = waiting{Search: strings.TrimSpace(q.Get("q")), Cursor: q.Get("cursor"), Operates: v.operates()}
 	var all []approval.Approval
-	for f := (core.Filter{Status: approval.Pending, Limit: 200}); ; {
+	f := core.Filter{Status: approval.Pending, Limit: 200, Cursor: l.Cursor}
+	for range inboxMost / f.Limit {
 		items, next, err := p.list(ctx, v, f)
 		if err != nil {
 			return l, err
@@ -128,9 +142,10 @@ func (p *inboxPages) pending(ctx context.Context, v reader, q url.Values) (l wai
 				all = append(all, a)
 			}
 		}
-		if f.Cursor = next; next == "" {
+		if l.Next = next; next == "" {
 			break
 		}
+		f.Cursor = next
 	}
 	all = l.narrow(v, all, q)
 	l.Mine, l.Total = v.byUrgency(all), len(all)
@@ -140,7 +155,7 @@ func (p *inboxPages) pending(ctx context.Context, v reader, q url.Values) (l wai
 	l.Pages = max(1, (len(all)+inboxRows-1)/inboxRows)
 	asked, _ := strconv.Atoi(q.Get("page"))
 	l.Page = min(max(asked, 1), l.Pages)
-	if l.Page == 1 {
+	if l.Page == 1 && l.Cursor == "" {
 		if l.Rounds, err = p.openRounds(ctx, v, l.Search); err != nil {
 			return l, err
 		}
@@ -192,5 +207,13 @@ func (l waiting) Title() string {
 	if l.Total == 0 {
 		return "Inbox"
 	}
-	return riskIcons()[l.Worst] + " " + strconv.Itoa(l.Total) + " · Inbox"
+	return riskIcons()[l.Worst] + " " + l.count(l.Total) + " · Inbox"
+}
+
+// count is a number of requests, with a plus where older ones were not read.
+func (l waiting) count(n int) string {
+	if l.Next != "" {
+		return strconv.Itoa(n) + "+"
+	}
+	return strconv.Itoa(n)
 }

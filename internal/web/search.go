@@ -18,7 +18,7 @@ const searchMost = 10000
 type historyFilter struct {
 	core.Filter
 	search, risk string
-	from, to     int64 // Unix milliseconds; 0: not said
+	from         int64 // Unix milliseconds; 0: not said
 }
 
 func filterOf(q url.Values, zone *time.Location) historyFilter {
@@ -33,13 +33,12 @@ func filterOf(q url.Values, zone *time.Location) historyFilter {
 		}
 		return t.AddDate(0, 0, more).UnixMilli()
 	}
-	f.from, f.to = day("from", 0), day("to", 1)
+	f.from, f.BeforeMs = day("from", 0), day("to", 1)
 	return f
 }
 
 func (f historyFilter) selects(a approval.Approval) bool {
-	late := f.to != 0 && a.CreatedAtMs >= f.to
-	return !late && (f.risk == "" || f.risk == a.Assessment.RiskClass.String()) && speaksOf(a, f.search)
+	return (f.risk == "" || f.risk == a.Assessment.RiskClass.String()) && speaksOf(a, f.search)
 }
 
 // found gives at most n approvals that the person may see and the filter selects, newest
