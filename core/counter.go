@@ -2,7 +2,6 @@ package core
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"slices"
 	"strings"
@@ -36,13 +35,6 @@ type Numbers struct {
 	Decision     Spread  // until people had decided
 }
 
-// Spread is how times are spread.
-type Spread struct {
-	Count    int
-	MedianMs int64 // 0 where the count is
-	P90Ms    int64 // nine of ten took no longer
-}
-
 // NameCount is how often something was.
 type NameCount struct {
 	Name  string
@@ -57,28 +49,6 @@ type PersonVotes struct {
 	SinceCard        Spread // from the first card in a chat to their vote
 }
 
-// Stats counts the approvals that were asked since then: all of them for operators, its own
-// for an asker.
-func (g *Gate) Stats(ctx context.Context, who Caller, sinceMs int64) (Stats, error) {
-	var n Counter
-	for f := (Filter{Limit: 200}); ; {
-		page, err := g.List(ctx, who, f)
-		if err != nil {
-			return Stats{}, err
-		}
-		older := false
-		for _, a := range page.Items {
-			if older = a.CreatedAtMs < sinceMs; older {
-				break
-			}
-			n.Add(a)
-		}
-		if f.Cursor = page.Next; older || f.Cursor == "" {
-			return n.Stats(sinceMs), nil
-		}
-	}
-}
-
 // maxCounted is how many names each list of [Counter.Stats] has at most: tools and
 // agents are called what their askers call them.
 const maxCounted = 200
@@ -91,16 +61,16 @@ type Counter struct {
 	people               map[string]*voted
 }
 
-// counted is what is counted of some approvals. Times are in milliseconds.
+// counted is what is counted of some approvals.
 type counted struct {
 	calls, asked, expired, pending int
-	card, look, decision           []int64
+	card, look, decision           times
 }
 
 // voted is what one person voted.
 type voted struct {
 	approved, denied int
-	vote, sinceCard  []int64
+	vote, sinceCard  times
 }
 
 // Add counts one approval with its deliveries, unless it is a drill.
@@ -108,10 +78,7 @@ func (c *Counter) Add(a approval.Approval) {
 	if a.Drill() {
 		return
 	}
-	if c.status == nil {
-		c.status, c.reasons, c.people = map[string]int{}, map[string]int{}, map[string]*voted{}
-		c.class, c.agents, c.tools = map[string]*counted{}, map[string]*counted{}, map[string]*counted{}
-	}
+	c.begin()
 	c.status[string(a.Status)]++
 	for _, r := range a.Assessment.ReasonCodes {
 		c.reasons[r]++
@@ -127,6 +94,13 @@ func (c *Counter) Add(a approval.Approval) {
 		if v.Voter != nil && v.Decision != approval.Retry {
 			of(c.people, people.People([]string{v.Voter.Name()})).add(a, v)
 		}
+	}
+}
+
+func (c *Counter) begin() {
+	if c.status == nil {
+		c.status, c.reasons, c.people = map[string]int{}, map[string]int{}, map[string]*voted{}
+		c.class, c.agents, c.tools = map[string]*counted{}, map[string]*counted{}, map[string]*counted{}
 	}
 }
 
@@ -153,10 +127,10 @@ func (n *counted) add(a approval.Approval) {
 	}
 	n.asked++
 	if card := FirstCardMs(a); card != 0 {
-		n.card = append(n.card, card-a.CreatedAtMs)
+		n.card.add(card - a.CreatedAtMs)
 	}
 	if a.LookedAtMs != 0 {
-		n.look = append(n.look, a.LookedAtMs-a.CreatedAtMs)
+		n.look.add(a.LookedAtMs - a.CreatedAtMs)
 	}
 	byPerson := slices.ContainsFunc(a.Votes, func(v approval.Vote) bool { return v.Voter != nil })
 	switch {
@@ -165,7 +139,7 @@ func (n *counted) add(a approval.Approval) {
 	case a.Status == approval.Expired:
 		n.expired++
 	case a.Status != approval.Withdrawn && byPerson:
-		n.decision = append(n.decision, a.ResolvedAtMs-a.CreatedAtMs)
+		n.decision.add(a.ResolvedAtMs - a.CreatedAtMs)
 	}
 }
 
@@ -176,9 +150,9 @@ func (w *voted) add(a approval.Approval, v approval.Vote) {
 	case approval.Reject:
 		w.denied++
 	}
-	w.vote = append(w.vote, v.DecidedAtMs-a.CreatedAtMs)
+	w.vote.add(v.DecidedAtMs - a.CreatedAtMs)
 	if card := FirstCardMs(a); card != 0 && card <= v.DecidedAtMs {
-		w.sinceCard = append(w.sinceCard, v.DecidedAtMs-card)
+		w.sinceCard.add(v.DecidedAtMs - card)
 	}
 }
 
@@ -190,7 +164,7 @@ func (c *Counter) Stats(sinceMs int64) Stats {
 	slices.SortFunc(out.ByClass, func(a, b Numbers) int { return strings.Compare(a.Name, b.Name) })
 	for name, w := range c.people {
 		out.Approvers = append(out.Approvers, PersonVotes{Name: name, Approved: w.approved, Denied: w.denied,
-			Vote: spread(w.vote), SinceCard: spread(w.sinceCard)})
+			Vote: w.vote.spread(), SinceCard: w.sinceCard.spread()})
 	}
 	out.Approvers = most(out.Approvers, func(x PersonVotes) (int, string) { return x.Approved + x.Denied, x.Name })
 	return out
@@ -199,7 +173,7 @@ func (c *Counter) Stats(sinceMs int64) Stats {
 func (n *counted) numbers(name string) Numbers {
 	return Numbers{Name: name, Calls: n.calls, Asked: n.asked, Expired: n.expired,
 		AskedPer100: share(100*n.asked, n.calls), ExpiredShare: share(n.expired, n.asked-n.pending),
-		FirstCard: spread(n.card), FirstLook: spread(n.look), Decision: spread(n.decision)}
+		FirstCard: n.card.spread(), FirstLook: n.look.spread(), Decision: n.decision.spread()}
 }
 
 func numbersOf(all map[string]*counted) []Numbers {
@@ -234,19 +208,4 @@ func share(n, all int) float64 {
 		return 0
 	}
 	return math.Round(1e4*float64(n)/float64(all)) / 1e4
-}
-
-func spread(ms []int64) Spread {
-	return Spread{Count: len(ms), MedianMs: quantile(ms, 0.5), P90Ms: quantile(ms, 0.9)}
-}
-
-// quantile is the smallest of the values that at least the share q of them does
-// not exceed; 0 for none.
-func quantile(values []int64, q float64) int64 {
-	if len(values) == 0 {
-		return 0
-	}
-	slices.Sort(values)
-	rank := int(q*float64(len(values)) + 0.999999)
-	return values[min(max(rank, 1), len(values))-1]
 }

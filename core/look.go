@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"slices"
 
 	"approvalbot/internal/approval"
 )
@@ -23,24 +22,6 @@ func (g Chats) Looked(ctx context.Context, key string) (approval.Approval, error
 	return g.update(ctx, key, func(a approval.Approval) (Change, error) {
 		return Change{Approval: looked(a, nowMs()), Unchanged: a.Final() || a.LookedAtMs != 0}, nil
 	})
-}
-
-// Asked reports whether people were asked about it: it waits or waited for them.
-func Asked(a approval.Approval) bool {
-	if a.Status != approval.Approved && a.Status != approval.Denied || slices.ContainsFunc(a.Votes, approval.ByPeople) {
-		return true
-	}
-	return slices.ContainsFunc(a.Deliveries, func(d approval.Delivery) bool { return d.Kind == approval.CardDelivery })
-}
-
-// FirstCardMs is when the first of its cards stood in a chat; 0: none has.
-func FirstCardMs(a approval.Approval) (first int64) {
-	for _, d := range a.Deliveries {
-		if d.Kind == approval.CardDelivery && d.SentMs != 0 && (first == 0 || d.SentMs < first) {
-			first = d.SentMs
-		}
-	}
-	return first
 }
 
 // Counts says whether an ended approval counts for the objective, and whether it

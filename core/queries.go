@@ -36,6 +36,20 @@ func (g *Gate) List(ctx context.Context, who Caller, f Filter) (Page, error) {
 	return g.list(ctx, f)
 }
 
+// Stats counts the approvals that were asked since then: all of them for operators, its own
+// for an asker.
+func (g *Gate) Stats(ctx context.Context, who Caller, sinceMs int64) (Stats, error) {
+	owner := ""
+	if !who.MayDecide {
+		if !who.MayRequest {
+			return Stats{}, approval.Refuse(approval.CodeForbidden, "This token may not list approvals.")
+		}
+		owner = who.Token
+	}
+	n, err := g.store.Counted(ctx, owner, sinceMs)
+	return n.Stats(sinceMs), err
+}
+
 func (g *Gate) list(ctx context.Context, f Filter) (Page, error) {
 	now := nowMs()
 	if f.Round {

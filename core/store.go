@@ -21,6 +21,16 @@ type Stores struct {
 	CallStore
 	DigestStore
 	AbsenceStore
+	CountStore
+}
+
+// CountStore counts approvals.
+type CountStore interface {
+	// Counted counts the approvals that were asked for since that time, of an owner or, if that
+	// is empty, of all.
+	Counted(ctx context.Context, owner string, sinceMs int64) (Counter, error)
+	// Recount forgets what was counted before, which is then counted again in the background.
+	Recount(ctx context.Context) error
 }
 
 // Changes is the one way to write. Create and Update run fn inside the transaction

@@ -65,6 +65,6 @@ func newRootCommand(a *app.App) *cobra.Command {
 	root.AddCommand(setup.Commands(a)...)
 	made := func() []*cobra.Command { return append(cli.Commands(a), offline.Commands(a)...) }
 	root.AddCommand(made()...)
-	help.Admin(root, made)
+	help.Admin(root, made, cli.AdminStats(a))
 	return help.Group(help.Complete(a, root))
 }

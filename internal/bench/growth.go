@@ -197,6 +197,7 @@ type looker struct {
 }
 
 func (l *looker) everything() {
+	l.settle()
 	l.each("ask, allowed", 100, func() error {
 		l.asked++
 		_, err := l.get("POST", "/v1/approvals", agentToken, fmt.Sprintf(`{"toolName":"read","params":{"path":"/workspace/f%d.go"}}`, l.asked))
@@ -219,6 +220,20 @@ func (l *looker) everything() {
 		l.command(strings.Fields(words)...)
 	}
 	l.beside()
+}
+
+// settle waits until the desk has added up what it counts by, or a minute.
+func (l *looker) settle() {
+	began := time.Now()
+	for took := time.Hour; took > 300*time.Millisecond && time.Since(began) < time.Minute; time.Sleep(time.Second) {
+		at := time.Now()
+		if _, err := l.get("GET", "/v1/stats?sinceMs=0", operatorToken, ""); err != nil {
+			fmt.Printf("  stats: %v\n", err)
+			return
+		}
+		took = time.Since(at)
+	}
+	fmt.Printf("  %-44s %10.1f s\n", "until all is counted within 0.3 s, or a minute", time.Since(began).Seconds())
 }
 
 // ask asks for a call that a person must allow.

@@ -12,7 +12,9 @@ import (
 
 func TestStatsAreShown(t *testing.T) {
 	t.Parallel()
-	took := func(median, p90 int64) api.Spread { return api.Spread{Count: 3, MedianMs: median, P90Ms: p90} }
+	took := func(median, p90 int64) api.Spread {
+		return api.Spread{Count: 3, MedianMs: median, P90Ms: p90, P95Ms: 2 * p90}
+	}
 	s := api.Stats{
 		All: api.Numbers{Calls: 4, Asked: 3, AskedPer100: 75, Expired: 1, ExpiredShare: 0.3333, FirstCard: took(800, 1500),
 			FirstLook: took(2000, 20_000), Decision: took(2000, 60_000)},
@@ -30,9 +32,9 @@ func TestStatsAreShown(t *testing.T) {
 Status:      approved 2, denied 1, expired 1
 Asked:       3 of people (75%), 1 settled by policy or a grant
 Expired:     1 of them (33%)
-First card:  after 0.8s in the median, 1.5s for nine in ten
-First look:  after 2.0s in the median, 20.0s for nine in ten
-Decision:    after 2.0s in the median, 1m0s for nine in ten
+First card:  after 0.8s in the median, 1.5s for nine in ten, 3.0s for nineteen in twenty
+First look:  after 2.0s in the median, 20.0s for nine in ten, 40.0s for nineteen in twenty
+Decision:    after 2.0s in the median, 1m0s for nine in ten, 2m0s for nineteen in twenty
 
 Class  Count  Asked  Expired  Card  Look  Decision
 R0     1      0%     0%       -     -     -

@@ -198,6 +198,11 @@ func (s *Server) routes() []route {
 			out: reflect.TypeFor[api.Stats](), status: ok, serve: without(s.stats),
 		},
 		{
+			method: "POST", path: "/v1/stats/rebuild", name: "rebuildStats", scopes: []auth.Scope{auth.Admin},
+			summary: "Make the sums that stats are counted from anew, in the background. Until they are there a count takes longer.",
+			in:      reflect.TypeFor[api.Empty](), out: reflect.TypeFor[api.Empty](), status: ok, serve: with(s.rebuildStats),
+		},
+		{
 			method: "GET", path: "/v1/token", name: "getToken", scopes: anyScope,
 			summary: "What the token that asks is, and what it may do.",
 			out:     reflect.TypeFor[api.TokenInfo](), status: ok, serve: without(s.tokenInfo),

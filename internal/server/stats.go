@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"approvalbot/api"
 	"approvalbot/internal/server/view"
 )
 
@@ -26,6 +27,10 @@ func (s *Server) stats(c *call) (answer, error) {
 	}
 	n, err := s.gate.Stats(c.ctx, c.who, since)
 	return answer{status: http.StatusOK, body: view.StatsOf(n)}, err
+}
+
+func (s *Server) rebuildStats(c *call, _ api.Empty) (answer, error) {
+	return answer{status: http.StatusOK, body: api.Empty{}}, s.gate.Upkeep().RecountStats(c.ctx)
 }
 
 func checkTime(s string) string {

@@ -53,6 +53,19 @@ func TestStats(t *testing.T) {
 	require.InDelta(t, time.Now().Add(-statsDefault).UnixMilli(), week.SinceMs, 60_000)
 }
 
+// Sums are made anew for who has operator.admin alone.
+func TestStats_Rebuild(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	d.ask("read", `{}`)
+	for _, token := range []string{"agent", "bob"} {
+		require.Equal(t, http.StatusForbidden, d.do("POST", "/v1/stats/rebuild", token, "{}").StatusCode)
+	}
+	require.NoError(t, d.alice.RebuildStats(ctx))
+	s, err := d.alice.Stats(ctx, 0)
+	require.NoError(t, err)
+	require.Equal(t, 1, s.All.Calls)
+}
+
 // All pages are counted, and what is older than asked for ends the count.
 func TestStats_Pages(t *testing.T) {
 	d, ctx := newDesk(t), t.Context()

@@ -20,6 +20,9 @@
 // each subject reads and writes with these; apply.go and commit.go call the subjects,
 // and open.go, look.go, copy.go and rotate.go are the doors.
 //
+// numbers.go counts approvals by sums, which numbers_count.go writes behind the commits; list.go finds
+// approvals by the index of a filter's narrowest condition.
+//
 // tools.go keeps what was last said of servers' tools.
 // silences.go keeps which chats leave every try unanswered.
 //

@@ -15,7 +15,7 @@ import (
 
 // CoreStores gives the store as what a [core.Gate] keeps things in.
 func (s *Store) CoreStores() core.Stores {
-	return core.Stores{Changes: s, Queries: s, GrantStore: s, CallStore: s, DigestStore: s, AbsenceStore: s}
+	return core.Stores{Changes: s, Queries: s, GrantStore: s, CallStore: s, DigestStore: s, AbsenceStore: s, CountStore: s}
 }
 
 // Open opens the store, makes it if it is new, and brings an older schema up to

@@ -151,6 +151,9 @@ func TestPlans(t *testing.T) {
 		list(core.Filter{Status: approval.Approved, ToolName: "x", Cursor: ""}): "approvals_tool (tool_name=? AND <expr><?)",
 		list(core.Filter{Status: approval.Pending, ToolName: "x"}):              "approvals_pending_newest",
 		readLog: "INTEGER PRIMARY KEY", readOutcome: "events_outcome", readLegible: "events_outcome", ofPage: "events_outcome", ofOne: "events_outcome",
+		touchedQuarters: "SEARCH e USING INTEGER PRIMARY KEY", markedQuarters: "PRIMARY KEY (level=? AND start_ms<?)",
+		readSums: "PRIMARY KEY (level=? AND start_ms>? AND start_ms<?)", endedBetween: "approvals_newest", endedOfBetween: "approvals_owner",
+		sumsOfDay: "PRIMARY KEY (level=? AND start_ms>? AND start_ms<?)",
 		passkeyLog: "events_passkeys", countAbsences: "events_absences",
 	} {
 		args := make([]any, strings.Count(query, "$"))

@@ -212,9 +212,19 @@ func (s *Store) readPolicy(ctx context.Context) error {
 }
 
 func (s *Store) sweep(ctx context.Context, statement string, before int64, n *int) error {
+	return s.sweepAfter(ctx, func(*tx, int64) error { return nil }, statement, before, n)
+}
+
+// sweepAfter is sweep with something before each transaction's statement.
+func (s *Store) sweepAfter(
+	ctx context.Context, first func(t *tx, before int64) error, statement string, before int64, n *int,
+) error {
 	for {
 		var gone int64
 		err := s.do(ctx, func(t *tx) (err error) {
+			if err := first(t, before); err != nil {
+				return err
+			}
 			gone, err = t.exec(statement, before, sweepChunk)
 			return err
 		})

@@ -77,6 +77,7 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"contested approval", testContested},
 		{"callers that leave", testLeaving},
 		{"leases", testHold},
+		{"counts", testCounts},
 		{"nobody else", testAlone},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })

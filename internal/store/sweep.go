@@ -12,9 +12,10 @@ const (
 
 	// An approval cannot have ended before it was made: the index on created_ms
 	// narrows the search.
-	sweepApprovals = `DELETE FROM approvals WHERE key IN (SELECT key FROM approvals
- WHERE created_ms < $1 AND resolved_ms < $1 AND round_ms < $1 AND kept_ms < $1 AND status <> 'pending' ORDER BY created_ms, key LIMIT $2)`
-	sweepCalls = `UPDATE approvals SET sealed = '', kept_ms = 0 WHERE key IN (SELECT key FROM approvals
+	sweptApprovals = `SELECT key FROM approvals
+ WHERE created_ms < $1 AND resolved_ms < $1 AND round_ms < $1 AND kept_ms < $1 AND status <> 'pending' ORDER BY created_ms, key LIMIT $2`
+	sweepApprovals = `DELETE FROM approvals WHERE key IN (` + sweptApprovals + `)`
+	sweepCalls     = `UPDATE approvals SET sealed = '', kept_ms = 0 WHERE key IN (SELECT key FROM approvals
  WHERE kept_ms > 0 AND kept_ms <= $1 ORDER BY kept_ms LIMIT $2)`
 	sweepGrants = `DELETE FROM grants WHERE id IN (SELECT id FROM grants WHERE expires_ms > 0 AND expires_ms <= $1
  ORDER BY expires_ms LIMIT $2)`
@@ -53,12 +54,20 @@ func (s *Store) Sweep(ctx context.Context, now int64, keep Keep) (n int, err err
 	if err := s.sweepInbound(ctx, now-inboundKeepMs); err != nil || keep.ApprovalsMs == 0 {
 		return 0, err
 	}
-	err = s.sweep(ctx, sweepApprovals, now-keep.ApprovalsMs, &n)
+	err = s.sweepAfter(ctx, uncount, sweepApprovals, now-keep.ApprovalsMs, &n)
 	if n > 0 {
 		s.written.forget()
 		s.due.touch(anyChats)
 	}
 	return n, err
+}
+
+// uncount marks the quarters of approvals that are about to be deleted, which are counted again.
+func uncount(t *tx, before int64) error {
+	if err := t.put(touchNumbers); err != nil {
+		return err
+	}
+	return t.put(markSwept, before, sweepChunk)
 }
 
 func (s *Store) sweepInbound(ctx context.Context, before int64) error {

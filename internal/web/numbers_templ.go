@@ -342,9 +342,9 @@ func spread(name string, s core.Spread) templ.Component {
 		}
 		if s.Count > 0 {
 			var templ_7745c5c3_Var17 string
-			templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs("median; 9 of 10 within " + took(s.P90Ms))
+			templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs("median; 9 of 10 within " + took(s.P90Ms) + ", 19 of 20 within " + took(s.P95Ms))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `numbers.templ`, Line: 89, Col: 48}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `numbers.templ`, Line: 89, Col: 87}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 			if templ_7745c5c3_Err != nil {

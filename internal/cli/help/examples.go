@@ -62,6 +62,7 @@ var Examples = sync.OnceValue(func() map[string]string {
 		"admin receipt verify": `  approvalbot admin receipt verify "$RECEIPT" --jwks keys.json \
     --params call.json`,
 		"stats":                 `  approvalbot stats`,
+		"admin stats rebuild":   `  approvalbot admin stats rebuild`,
 		"admin callbacks list":  `  approvalbot admin callbacks list`,
 		"admin callbacks retry": `  approvalbot admin callbacks retry K7QX2M`,
 		"init": `  approvalbot init

@@ -32,8 +32,8 @@ var short = map[string][]string{"decide": {"approve", "deny"}, "list": {"pending
 const adminVerbs = "callbacks verifier sessions receipt keys store"
 
 // Admin puts what is rarely needed below one command. made makes all verbs, anew at each call: a command
-// has one parent.
-func Admin(root *cobra.Command, made func() []*cobra.Command) {
+// has one parent. more are those that admin alone has.
+func Admin(root *cobra.Command, made func() []*cobra.Command, more ...*cobra.Command) {
 	admin := &cobra.Command{Use: "admin", Short: "Keys and store, callbacks, receipts, the verifier, sessions"}
 	hide := func(name string) {
 		for _, c := range root.Commands() {
@@ -53,6 +53,7 @@ func Admin(root *cobra.Command, made func() []*cobra.Command) {
 			hide(name)
 		}
 	}
+	admin.AddCommand(more...)
 	root.AddCommand(admin)
 }
 
