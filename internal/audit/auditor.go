@@ -21,7 +21,6 @@ const (
 	checkpointLook = 30 * time.Second
 	cutEvery       = time.Hour // at most, old records are forgotten
 	dayMs          = 24 * 60 * 60 * 1000
-	checkpointBack = 4000 // records looked through for the last one, which is at most so far back
 	verifySays     = 10 * time.Second
 )
 
@@ -220,15 +219,12 @@ func (a *Auditor) Checkpoint(ctx context.Context) error {
 
 // last finds the newest checkpoint in the log; the zero one: there is none yet.
 func (a *Auditor) last(ctx context.Context, head int64) (last proof.Checkpoint, err error) {
-	for e, err := range a.Store.Entries(ctx, max(1, head-checkpointBack), head) {
-		if err != nil {
-			return last, err
+	err = a.Store.Checkpoints(ctx, head, func(e approval.Event) (more bool) {
+		c, _, err := proof.CheckpointOf(approval.Entry{Event: e})
+		if err == nil {
+			last = c
 		}
-		if e.Type == approval.EventCheckpoint {
-			if c, _, err := proof.CheckpointOf(e); err == nil {
-				last = c
-			}
-		}
-	}
-	return last, nil
+		return err != nil
+	})
+	return last, err
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 
 	"approvalbot/internal/approval"
@@ -51,6 +52,36 @@ func (s *Store) Entries(ctx context.Context, from, to int64) iter.Seq2[approval.
 // grow with the square of the approvals.
 const unlogged = `SELECT COALESCE(MIN(key), '') FROM (SELECT key FROM approvals WHERE created_ms > $1
  EXCEPT SELECT key FROM events) AS missing`
+
+const checkpoints = `SELECT seq, at_ms, type, key, owner, data FROM events WHERE type = 'audit.checkpoint' AND seq <= $1
+ ORDER BY seq DESC`
+
+// Checkpoints gives the events of the log's checkpoints up to a number, newest first, until fn returns false.
+func (s *Store) Checkpoints(ctx context.Context, upTo int64, fn func(approval.Event) (more bool)) error {
+	for more := true; more; {
+		rows, err := s.read.query(ctx, checkpoints+` LIMIT 20`, upTo)
+		if err != nil {
+			return err
+		}
+		var page []approval.Event
+		err = each(rows, func() error {
+			var e approval.Event
+			var data text
+			err := rows.Scan((*number)(&e.Seq), (*number)(&e.AtMs), (*text)(&e.Type), (*text)(&e.Key), (*text)(&e.Owner), &data)
+			e.Data = json.RawMessage(data)
+			page = append(page, e)
+			return err
+		})
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for i := 0; i < len(page) && more; i++ {
+			more = fn(page[i])
+		}
+		upTo = page[len(page)-1].Seq - 1
+	}
+	return nil
+}
 
 // Unlogged gives the key of an approval, of those asked for after that time, that no
 // entry of the log is about; empty if there is none. Every approval is written together

@@ -78,10 +78,11 @@ func (p *pool) query(ctx context.Context, text string, args ...any) (result, err
 func openFile(path string) (write, read *pool, err error) {
 	common := []string{"busy_timeout(5000)"}
 	write, err = openPool(path, 1, append(common, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
-		"secure_delete(1)",         // an unsealed call leaves no bytes behind
-		"cache_size(-16000)",       // at most 16 MB: a batch touches pages all over the indexes
-		"temp_store(MEMORY)",       // what a savepoint may have to restore
-		"wal_autocheckpoint(4000)", // 16 MB: the pages that every batch writes go to the database less often
+		"secure_delete(1)",             // an unsealed call leaves no bytes behind
+		"cache_size(-16000)",           // at most 16 MB: a batch touches pages all over the indexes
+		"temp_store(MEMORY)",           // what a savepoint may have to restore
+		"journal_size_limit(33554432)", // a log that grew beside a long reader is cut again when it begins anew
+		"wal_autocheckpoint(4000)",     // 16 MB: the pages that every batch writes go to the database less often
 	))
 	if err != nil {
 		return nil, nil, err

@@ -104,7 +104,7 @@ func TestDurabilityPragmas(t *testing.T) {
 	t.Parallel()
 	s := openDisk(t, t.TempDir())
 	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1",
-		"busy_timeout": "5000", "secure_delete": "1"} {
+		"busy_timeout": "5000", "secure_delete": "1", "journal_size_limit": "33554432"} {
 		var got string
 		require.NoError(t, s.write.db.QueryRow("PRAGMA "+pragma).Scan(&got))
 		require.Equal(t, want, got, pragma)
@@ -153,8 +153,8 @@ func TestPlans(t *testing.T) {
 		readLog: "INTEGER PRIMARY KEY", readOutcome: "events_outcome", readLegible: "events_outcome", ofPage: "events_outcome", ofOne: "events_outcome",
 		touchedQuarters: "SEARCH e USING INTEGER PRIMARY KEY", markedQuarters: "PRIMARY KEY (level=? AND start_ms<?)",
 		readSums: "PRIMARY KEY (level=? AND start_ms>? AND start_ms<?)", endedBetween: "approvals_newest", endedOfBetween: "approvals_owner",
-		sumsOfDay: "PRIMARY KEY (level=? AND start_ms>? AND start_ms<?)",
-		passkeyLog: "events_passkeys", countAbsences: "events_absences",
+		sumsOfDay:  "PRIMARY KEY (level=? AND start_ms>? AND start_ms<?)",
+		passkeyLog: "events_passkeys", lastCheck: "events_checkpoints", checkpoints + " LIMIT 20": "events_checkpoints", countAbsences: "events_absences",
 	} {
 		args := make([]any, strings.Count(query, "$"))
 		numbers := regexp.MustCompile(`\$\d+`).FindAllString(query, -1)
