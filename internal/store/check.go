@@ -5,24 +5,43 @@ import (
 	"errors"
 )
 
-// Check has SQLite look through the whole file (PRAGMA quick_check) and gives the
-// engine's name and version. The error says what is damaged.
-func (s *Store) Check(ctx context.Context) (engine string, err error) {
+// lookedThrough is up to which size of its file Check looks through a SQLite database, in bytes: that takes less than a
+// second.
+const lookedThrough = 256 << 20
+
+// Check gives the engine's name and version, and has SQLite look through its file (PRAGMA quick_check) if that is small;
+// whole reports whether it did. The error says what is damaged. [Store.CheckRows] looks through a file of any size.
+func (s *Store) Check(ctx context.Context) (engine string, whole bool, err error) {
 	if s.dialect.many {
-		return "PostgreSQL", nil
+		return "PostgreSQL", false, nil
 	}
-	var version, found text
-	for query, into := range map[string]*text{"SELECT sqlite_version()": &version, "PRAGMA quick_check(1)": &found} {
-		rows, err := s.read.query(ctx, query)
-		if err != nil {
-			return "", err
-		}
-		if _, err := one(rows, into); err != nil {
-			return "", err
-		}
+	version, err := readOne(ctx, s.read, "SELECT sqlite_version()")
+	if err != nil {
+		return "", false, err
 	}
-	if found != "ok" {
-		return "SQLite " + string(version), errors.New("the database is damaged: " + string(found))
+	rows, err := s.read.query(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+	if err != nil {
+		return "", false, err
 	}
-	return "SQLite " + string(version), nil
+	var size number
+	if _, err := one(rows, &size); err != nil || size > lookedThrough {
+		return "SQLite " + version, false, err
+	}
+	problem, err := s.fileDamage(ctx)
+	if err == nil && problem != "" {
+		err = errors.New(problem)
+	}
+	return "SQLite " + version, true, err
+}
+
+// fileDamage says what SQLite finds wrong in its file, or nothing.
+func (s *Store) fileDamage(ctx context.Context) (problem string, err error) {
+	if s.dialect.many {
+		return "", nil
+	}
+	found, err := readOne(ctx, s.read, "PRAGMA quick_check(1)")
+	if err != nil || found == "ok" {
+		return "", err
+	}
+	return "the database is damaged: " + found, nil
 }

@@ -23,9 +23,17 @@ const (
 
 // CheckRows calls found with a sentence for every row that is not as the desk wrote it: its MAC
 // does not fit, or it is an approval that was asked for after that time and the log says that it
-// ended otherwise. It reads page by page. Without the store's key, see [OpenToRead], no MAC is
+// ended otherwise; also if SQLite finds its file damaged. It reads page by page. Without the store's key, see [OpenToRead], no MAC is
 // checked, and marked is false.
 func (s *Store) CheckRows(ctx context.Context, afterMs int64, found func(problem string)) (marked bool, err error) {
+	problem, err := s.fileDamage(ctx)
+	if err != nil {
+		return false, err
+	}
+	if problem != "" { // what the rows say is worth nothing
+		found(problem)
+		return false, nil
+	}
 	schema, err := readOne(ctx, s.read, schemaNow)
 	if err != nil {
 		return false, err
