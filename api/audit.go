@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 )
 
 // AuditRecord is one entry of the hash-chained log, exactly as it was hashed.
@@ -27,6 +28,14 @@ type AuditPage struct {
 	HeadSeq    int64         `json:"headSeq" doc:"Number of the log's newest record."`
 	HeadHash   string        `json:"headHash"`
 	Keys       []string      `json:"keys" doc:"Verifier keys of the log's checkpoints, the present one first."`
+	// Checking is how far a check of the log is; nil: none runs.
+	Checking *AuditProgress `json:"checking,omitempty" doc:"How far a check of the log is, if one runs."`
+}
+
+// AuditProgress is how far a check of the log is.
+type AuditProgress struct {
+	Seq     int64 `json:"seq" doc:"The record that it is at."`
+	HeadSeq int64 `json:"headSeq" doc:"The last one that it checks; its rows and approvals come after that."`
 }
 
 // AuditReport says what a check of the whole chain found.
@@ -39,6 +48,7 @@ type AuditReport struct {
 	Covered     int64  `json:"covered" doc:"The last record that a checkpoint covers."`
 	BadSeq      int64  `json:"badSeq,omitzero" doc:"The first record that is not as it was written."`
 	Problem     string `json:"problem,omitzero"`
+	New         bool   `json:"new,omitzero" doc:"Only what came since the last check was checked, and no row."`
 }
 
 // AuditOptions selects a page of the log for [Client.Audit].
@@ -65,9 +75,22 @@ func (c *Client) Audit(ctx context.Context, o AuditOptions) (AuditPage, error) {
 	return out, err
 }
 
+// checkTime is how long a check of the log may take.
+const checkTime = time.Hour
+
 // VerifyAudit has the desk check its whole log.
 func (c *Client) VerifyAudit(ctx context.Context) (AuditReport, error) {
+	return c.verifyAudit(ctx, nil)
+}
+
+// VerifyNewAudit has the desk check what came after the checkpoint up to which the last check found all good, and the whole
+// log if there was none.
+func (c *Client) VerifyNewAudit(ctx context.Context) (AuditReport, error) {
+	return c.verifyAudit(ctx, url.Values{"new": {"true"}})
+}
+
+func (c *Client) verifyAudit(ctx context.Context, query url.Values) (AuditReport, error) {
 	var out AuditReport
-	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/audit/verify"}, &out)
+	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/audit/verify", query: query, wait: checkTime}, &out)
 	return out, err
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"approvalbot/api"
@@ -41,6 +42,8 @@ type Auditor struct {
 	Signing
 	Look time.Duration // how often is looked whether a checkpoint is due
 	jwks []byte
+
+	checking atomic.Pointer[[2]int64] // how far a check of the log is: at a record, of so many
 }
 
 // New makes the auditor of a desk, which signs with the keys of its store.
@@ -81,13 +84,49 @@ func (a *Auditor) Receipt(of approval.Approval) (string, error) {
 // Verify checks the whole log. A record that is not as it was written is part of
 // the report, not an error.
 func (a *Auditor) Verify(ctx context.Context) (api.AuditReport, error) {
+	found, err := VerifyLog(ctx, a.Store, proof.Options{Keys: a.Keys()}, a.passed())
+	return a.report(ctx, found, err)
+}
+
+// VerifyNew checks what came after the checkpoint up to which the last check found all good, and the whole log if there
+// was none.
+func (a *Auditor) VerifyNew(ctx context.Context) (api.AuditReport, error) {
+	seq, hash, err := a.Store.Verified(ctx)
+	if err != nil {
+		return api.AuditReport{}, err
+	}
+	if first, _, err := a.Store.First(ctx); err != nil || seq < first {
+		return a.Verify(ctx)
+	}
+	found, err := VerifyNew(ctx, a.Store, proof.Options{Keys: a.Keys()}, Mark{seq, hash}, a.passed())
+	out, err := a.report(ctx, found, err)
+	out.New = true
+	return out, err
+}
+
+// Checking says how far a check of the log is: at a record, of so many; false: there is none.
+func (a *Auditor) Checking() (seq, head int64, is bool) {
+	if at := a.checking.Load(); at != nil {
+		return at[0], at[1], true
+	}
+	return 0, 0, false
+}
+
+// passed says how far a check is.
+func (a *Auditor) passed() func(seq, head int64) {
 	said := time.Now()
-	found, err := VerifyLog(ctx, a.Store, proof.Options{Keys: a.Keys()}, func(seq, head int64) {
+	return func(seq, head int64) {
+		a.checking.Store(&[2]int64{seq, head})
 		if time.Since(said) > verifySays {
 			said = time.Now()
 			a.Log.Info("the audit log is being checked", "record", seq, "of", head)
 		}
-	})
+	}
+}
+
+// report says what a check found, and notes how far all is good.
+func (a *Auditor) report(ctx context.Context, found proof.Report, err error) (api.AuditReport, error) {
+	a.checking.Store(nil)
 	out := api.AuditReport{OK: err == nil, From: found.From, Records: found.To - found.From + 1, HeadHash: found.Head,
 		Checkpoints: found.Checkpoints, Covered: found.Covered}
 	if bad := (*approval.BadRecord)(nil); errors.As(err, &bad) {
@@ -97,6 +136,11 @@ func (a *Auditor) Verify(ctx context.Context) (api.AuditReport, error) {
 	if bad := (*core.BadRows)(nil); errors.As(err, &bad) {
 		out.Problem = bad.Error()
 		return out, nil
+	}
+	if err == nil && found.Covered > 0 {
+		if err := a.Store.NoteVerified(ctx, found.Covered); err != nil { // the next check begins further back
+			a.Log.Warn("it was not noted up to which record the audit log is good", "reason", err)
+		}
 	}
 	return out, err
 }

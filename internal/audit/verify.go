@@ -24,8 +24,8 @@ type Log interface {
 	First(context.Context) (seq int64, prevHash string, err error)
 	Entries(ctx context.Context, from, to int64) iter.Seq2[approval.Entry, error]
 	// Unlogged gives the key of an approval that was asked for after that time, and of
-	// which the log has no record; empty if there is none.
-	Unlogged(ctx context.Context, afterMs int64) (key string, err error)
+	// which the log has no record from that number on; empty if there is none.
+	Unlogged(ctx context.Context, afterMs, from int64) (key string, err error)
 	// CheckRows calls found for every row of the store that is not as the desk wrote it, of
 	// approvals those that were asked for after that time. marked: their MACs were checked.
 	CheckRows(ctx context.Context, afterMs int64, found func(problem string)) (marked bool, err error)
@@ -35,16 +35,37 @@ type Log interface {
 // approval is in it, and that the store's rows are as the desk wrote them. It reads page by page and stops when ctx ends; passed hears of
 // every thousandth record, and of the head.
 func VerifyLog(ctx context.Context, s Log, o proof.Options, passed func(seq, head int64)) (proof.Report, error) {
-	found, err := verifyLogOnce(ctx, s, o, passed)
+	found, err := verifyLogOnce(ctx, s, o, nil, passed)
 	bad := (*approval.BadRecord)(nil)
 	if first, _, again := s.First(ctx); again == nil && errors.As(err, &bad) && first != found.From {
-		return verifyLogOnce(ctx, s, o, passed) // it was cut meanwhile
+		return verifyLogOnce(ctx, s, o, nil, passed) // it was cut meanwhile
 	}
 	return found, err
 }
 
+// Mark is a record up to which a log was checked and found good.
+type Mark struct {
+	Seq  int64
+	Hash string
+}
+
+// VerifyNew is VerifyLog for the records after a mark alone, and for the approvals that were asked for an hour after it: what
+// was changed before that, and rows, it does not see.
+func VerifyNew(ctx context.Context, s Log, o proof.Options, since Mark, passed func(seq, head int64)) (proof.Report, error) {
+	for e, err := range s.Entries(ctx, since.Seq, since.Seq) {
+		if err != nil {
+			return proof.Report{}, err
+		}
+		if e.Hash == since.Hash {
+			return verifyLogOnce(ctx, s, o, &since, passed)
+		}
+	}
+	return proof.Report{From: since.Seq}, &approval.BadRecord{Seq: since.Seq,
+		Problem: "is not the one that the last check found good: it, or one before it, was taken out or written anew"}
+}
+
 func verifyLogOnce(
-	ctx context.Context, s Log, o proof.Options, passed func(seq, head int64),
+	ctx context.Context, s Log, o proof.Options, since *Mark, passed func(seq, head int64),
 ) (found proof.Report, err error) {
 	head, hash, err := s.Head(ctx)
 	if err != nil {
@@ -52,6 +73,9 @@ func verifyLogOnce(
 	}
 	if o.First, o.PrevHash, err = s.First(ctx); err != nil {
 		return found, err
+	}
+	if since != nil {
+		o.First, o.PrevHash = since.Seq+1, since.Hash
 	}
 	entries := func(yield func(approval.Entry, error) bool) {
 		for e, err := range s.Entries(ctx, o.First, head) {
@@ -72,21 +96,21 @@ func verifyLogOnce(
 			"the log ends before it, and its head says that it goes to record %d", head)}
 	case found.Head != hash:
 		err = &approval.BadRecord{Seq: head, Problem: "is not what the log's head says was written last"}
-	case o.First > 1 && !found.Cut:
+	case o.First > 1 && !found.Cut && since == nil:
 		err = &approval.BadRecord{Seq: o.First - 1,
 			Problem: "is missing: the log begins after it, and no signed record says that retention cut it there"}
 	}
 	if err == nil {
 		err = behindHead(ctx, s, head)
 	}
-	after, failed := since(ctx, s, found)
+	after, failed := begins(ctx, s, found)
 	if failed != nil {
 		return found, failed
 	}
 	if err == nil {
 		err = leftOut(ctx, s, found, after)
 	}
-	if bad := (*approval.BadRecord)(nil); err == nil || errors.As(err, &bad) { // also if the log is damaged
+	if bad := (*approval.BadRecord)(nil); since == nil && (err == nil || errors.As(err, &bad)) { // also if the log is damaged
 		rows := checkRows(ctx, s, after)
 		if err != nil && rows != nil {
 			return found, fmt.Errorf("%w; %w", err, rows)
@@ -136,10 +160,11 @@ func behindHead(ctx context.Context, s Log, head int64) error {
 // instance has a clock of its own.
 const cutSlack = time.Hour
 
-// since is the time after which the log has records of approvals: what retention has cut off
-// says nothing of those of its time.
-func since(ctx context.Context, s Log, found proof.Report) (afterMs int64, err error) {
+// begins is the time after which the checked records are of approvals: what retention has cut off, or
+// what was checked before, says nothing of those of its time.
+func begins(ctx context.Context, s Log, found proof.Report) (afterMs int64, err error) {
 	if found.From > 1 {
+		afterMs = math.MaxInt64 // there is no record
 		for e, err := range s.Entries(ctx, found.From, found.From) {
 			if err != nil {
 				return 0, err
@@ -152,7 +177,7 @@ func since(ctx context.Context, s Log, found proof.Report) (afterMs int64, err e
 
 // leftOut finds an approval that the log has no record of, as one that was emptied.
 func leftOut(ctx context.Context, s Log, found proof.Report, after int64) error {
-	key, err := s.Unlogged(ctx, after)
+	key, err := s.Unlogged(ctx, after, found.From)
 	if err != nil || key == "" {
 		return err
 	}

@@ -135,7 +135,7 @@ func (d *Daemon) audited() audit.Desk {
 // audit is the auditor as the server needs it.
 func (d *Daemon) audit() *server.Audit {
 	a := d.Auditor
-	return &server.Audit{Log: d.Store, Head: d.Store.Head, Keys: a.Keys, Verify: a.Verify, Receipt: a.Receipt,
+	return &server.Audit{Log: d.Store, Head: d.Store.Head, Keys: a.Keys, Verify: a.Verify, VerifyNew: a.VerifyNew, Checking: a.Checking, Receipt: a.Receipt,
 		JWKS: a.JWKS, Pins: a.Pins}
 }
 

@@ -45,6 +45,11 @@ func (s *Server) audit(c *call) (answer, error) {
 		entries = slices.DeleteFunc(entries, func(e approval.Entry) bool { return e.Seq >= at })
 	}
 	out := api.AuditPage{Items: make([]api.AuditRecord, len(entries)), HeadSeq: seq, HeadHash: hash, Keys: a.Keys()}
+	if a.Checking != nil {
+		if at, of, is := a.Checking(); is {
+			out.Checking = &api.AuditProgress{Seq: at, HeadSeq: of}
+		}
+	}
 	for i, e := range entries {
 		if !oldest {
 			i = len(entries) - 1 - i
@@ -71,7 +76,11 @@ func (s *Server) verifyAudit(c *call) (answer, error) {
 			"at a time; try again when it is over.")
 	}
 	defer a.verifying.Store(false)
-	r, err := a.Verify(c.ctx)
+	verify := a.Verify
+	if c.query.flag("new") {
+		verify = a.VerifyNew
+	}
+	r, err := verify(c.ctx)
 	if err == nil {
 		_, err = c.still()
 	}

@@ -86,13 +86,16 @@ type Server struct {
 
 // Audit is the log as auditors read it, and what can be proved of it.
 type Audit struct {
-	Log     events.Log
-	Head    func(context.Context) (seq int64, hash string, err error)
-	Pins    func() api.DeskKeys                            // what clients pin
-	Keys    func() []string                                // verifier keys of its checkpoints
-	Verify  func(context.Context) (api.AuditReport, error) // checks the whole chain, until ctx ends
-	Receipt func(approval.Approval) (string, error)        // of a claimed approval
-	JWKS    func() []byte                                  // the receipts' public keys
+	Log    events.Log
+	Head   func(context.Context) (seq int64, hash string, err error)
+	Pins   func() api.DeskKeys                            // what clients pin
+	Keys   func() []string                                // verifier keys of its checkpoints
+	Verify func(context.Context) (api.AuditReport, error) // checks the whole chain, until ctx ends
+	// VerifyNew checks what came since the last check.
+	VerifyNew func(context.Context) (api.AuditReport, error)
+	Checking  func() (seq, head int64, is bool)       // how far a check is
+	Receipt   func(approval.Approval) (string, error) // of a claimed approval
+	JWKS      func() []byte                           // the receipts' public keys
 
 	verifying atomic.Bool // a check of the chain is under way
 }

@@ -256,6 +256,8 @@ func (s *Server) routes() []route {
 			method: "GET", path: "/v1/audit/verify", name: "verifyAudit", scopes: []auth.Scope{auth.Audit},
 			summary: "Check the whole chain of the audit log. One check runs at a time (429 meanwhile), and ends " +
 				"when its client goes.",
+			query: []param{{name: "new", kind: "string", enum: []string{"1", "0", "true", "false"},
+				doc: "Only what came after the checkpoint up to which the last check found all good; rows of the store are left out."}},
 			out: reflect.TypeFor[api.AuditReport](), status: ok, serve: without(s.verifyAudit),
 		},
 		{method: "GET", path: "/.well-known/jwks.json", name: "receiptKeys",

@@ -51,7 +51,7 @@ func (s *Store) Entries(ctx context.Context, from, to int64) iter.Seq2[approval.
 // join SQLite 3.53 makes a nested loop, as PostgreSQL does if it has ORDER and LIMIT, and the time of a check would
 // grow with the square of the approvals.
 const unlogged = `SELECT COALESCE(MIN(key), '') FROM (SELECT key FROM approvals WHERE created_ms > $1
- EXCEPT SELECT key FROM events) AS missing`
+ EXCEPT SELECT key FROM events WHERE seq >= $2) AS missing`
 
 const checkpoints = `SELECT seq, at_ms, type, key, owner, data FROM events WHERE type = 'audit.checkpoint' AND seq <= $1
  ORDER BY seq DESC`
@@ -84,10 +84,10 @@ func (s *Store) Checkpoints(ctx context.Context, upTo int64, fn func(approval.Ev
 }
 
 // Unlogged gives the key of an approval, of those asked for after that time, that no
-// entry of the log is about; empty if there is none. Every approval is written together
-// with an entry.
-func (s *Store) Unlogged(ctx context.Context, afterMs int64) (key string, err error) {
-	rows, err := s.read.query(ctx, unlogged, afterMs)
+// entry of the log from that number on is about; empty if there is none. Every approval is
+// written together with an entry.
+func (s *Store) Unlogged(ctx context.Context, afterMs, from int64) (key string, err error) {
+	rows, err := s.read.query(ctx, unlogged, afterMs, from)
 	if err != nil {
 		return "", err
 	}

@@ -187,7 +187,7 @@ func TestPlans(t *testing.T) {
 func TestPlans_UnloggedComparesSets(t *testing.T) {
 	t.Parallel()
 	s := openInMemory(t)
-	rows, err := s.write.db.Query("EXPLAIN QUERY PLAN "+unlogged, 0)
+	rows, err := s.write.db.Query("EXPLAIN QUERY PLAN "+unlogged, 0, 1)
 	require.NoError(t, err)
 	var plan []string
 	require.NoError(t, each(rows, func() error {

@@ -56,6 +56,7 @@ var Examples = sync.OnceValue(func() map[string]string {
 		"audit list": `  approvalbot audit list --limit 20
   approvalbot audit list --csv > log.csv`,
 		"audit verify": `  approvalbot audit verify
+  approvalbot audit verify --new
   approvalbot audit verify --store sqlite:old.db --key-file old.key`,
 		"audit export": `  approvalbot audit export > log.jsonl`,
 		"audit keys":   `  approvalbot audit keys`,

@@ -29,6 +29,7 @@ const maxNote = 1 << 20
 type checking struct {
 	file, store, keyFile, expect string
 	keys                         []string
+	fresh                        bool // only what came since the last check
 }
 
 func newAuditVerifyCommand(a *app.App) *cobra.Command {
@@ -40,6 +41,8 @@ func newAuditVerifyCommand(a *app.App) *cobra.Command {
 			"--key-file). The desk checks its log itself; with --key every record is fetched and checked here, with that key.\n" +
 			"The desk, and --store, also find records behind the log's head, approvals that the log does not have, and rows of the store\n" +
 			"that the desk did not write.\n" +
+			"With --new the desk checks what came after the checkpoint up to which its last check found all good, and no row: in a\n" +
+			"moment, however long the log is. What was changed before that it does not see.\n" +
 			"Against a checkpoint that was kept elsewhere (--expect) it also finds a log that was cut or written anew.\n" +
 			"Exit status: 0, or 1 if a record or a row is not as it was written, which is named.",
 		Args: cobra.NoArgs,
@@ -50,6 +53,7 @@ func newAuditVerifyCommand(a *app.App) *cobra.Command {
 	fl.StringVar(&v.store, "store", "", "a store's URL, sqlite:<path>")
 	fl.StringVar(&v.keyFile, "key-file", "", "with --store: its key file")
 	fl.StringVar(&v.expect, "expect", "", "a file with a checkpoint that was kept elsewhere")
+	fl.BoolVar(&v.fresh, "new", false, "check only what came since the desk's last check, and no row")
 	fl.StringArrayVar(&v.keys, "key", nil,
 		"verifier key of checkpoints, as audit keys prints it; may be given several times")
 	return cmd
@@ -64,17 +68,22 @@ func auditVerify(ctx context.Context, a *app.App, v checking) error {
 			return err
 		}
 	}
+	progress := newBar(a)
+	defer progress.end()
 	var r proof.Report
 	switch {
+	case v.fresh && (v.file != "" || v.store != "" || len(v.keys) > 0 || v.expect != ""):
+		return errors.New("--new is for the desk's own check: give it without --file, --store, --key and --expect")
 	case v.file != "" && v.store != "" || v.keyFile != "" && v.store == "":
 		return errors.New("give one of --file and --store, and --key-file with --store only")
 	case v.file != "":
 		r, err = verifyFile(a, v.file, o)
 	case v.store != "":
-		r, err = verifyStore(ctx, v, o)
+		r, err = verifyStore(ctx, v, o, progress.at)
 	default:
-		r, err = verifyDesk(ctx, a, o)
+		r, err = verifyDesk(ctx, a, o, v.fresh, progress)
 	}
+	progress.end()
 	if err = printVerdict(a, r, v.keys, kept, err); err == nil && v.store != "" && v.keyFile == "" && !a.JSON {
 		fmt.Fprintln(a.Plain(), "The MACs of the store's rows were not checked: that needs its key (--key-file).")
 	}
@@ -121,7 +130,9 @@ func verifyFile(a *app.App, file string, o proof.Options) (proof.Report, error) 
 }
 
 // verifyStore checks the log of a store, whether a desk runs on it or not.
-func verifyStore(ctx context.Context, v checking, o proof.Options) (r proof.Report, err error) {
+func verifyStore(
+	ctx context.Context, v checking, o proof.Options, passed func(seq, head int64),
+) (r proof.Report, err error) {
 	if v.keyFile == "" && len(o.Keys) == 0 {
 		return r,
 			errors.New("a store's checkpoints are checked with a key: give --key (audit keys prints it) or --key-file")
@@ -139,7 +150,7 @@ func verifyStore(ctx context.Context, v checking, o proof.Options) (r proof.Repo
 		}
 		o.Keys = own.Verifiers
 	}
-	r, err = audit.VerifyLog(ctx, s, o, func(seq, head int64) {})
+	r, err = audit.VerifyLog(ctx, s, o, passed)
 	r.OwnKeys = ownKeys
 	return r, err
 }
@@ -147,20 +158,30 @@ func verifyStore(ctx context.Context, v checking, o proof.Options) (r proof.Repo
 // verifyDesk has the running desk check its log; what it says of the expected
 // checkpoint's record is compared here. With keys of the caller's own every record is
 // fetched and checked here, since the desk would use its own.
-func verifyDesk(ctx context.Context, a *app.App, o proof.Options) (r proof.Report, err error) {
+func verifyDesk(
+	ctx context.Context, a *app.App, o proof.Options, fresh bool, progress *bar,
+) (r proof.Report, err error) {
 	c, err := a.Client()
 	if err != nil {
 		return r, err
 	}
 	if len(o.Keys) > 0 {
-		return audit.VerifyLog(ctx, deskLog{c}, o, func(seq, head int64) {})
+		return audit.VerifyLog(ctx, deskLog{c}, o, progress.at)
 	}
-	found, err := c.VerifyAudit(ctx)
+	verify := c.VerifyAudit
+	if fresh {
+		verify = c.VerifyNewAudit
+	}
+	done, followed := make(chan struct{}), make(chan struct{})
+	go func() { defer close(followed); progress.follow(ctx, c, done) }()
+	found, err := verify(ctx)
+	close(done)
+	<-followed
 	if err != nil {
 		return r, err
 	}
 	r = proof.Report{From: found.From, To: found.From + found.Records - 1, Head: found.HeadHash,
-		Checkpoints: found.Checkpoints, Covered: found.Covered, OwnKeys: true, Cut: found.From > 1}
+		Checkpoints: found.Checkpoints, Covered: found.Covered, OwnKeys: true, Cut: found.From > 1 && !found.New}
 	if !found.OK {
 		return r, foundBad{found.BadSeq, found.Problem}
 	}
@@ -227,7 +248,7 @@ func (d deskLog) Entries(ctx context.Context, from, to int64) iter.Seq2[approval
 }
 
 // Unlogged finds nothing: which approvals there are only the desk knows.
-func (d deskLog) Unlogged(context.Context, int64) (key string, err error) { return "", nil }
+func (d deskLog) Unlogged(context.Context, int64, int64) (key string, err error) { return "", nil }
 
 // CheckRows finds nothing: what rows there are only the desk knows.
 func (d deskLog) CheckRows(context.Context, int64, func(string)) (marked bool, err error) {
@@ -275,7 +296,11 @@ func printVerdict(a *app.App, r proof.Report, keys []string, kept proof.Checkpoi
 
 func printChecked(a *app.App, r proof.Report, keys []string, kept proof.Checkpoint) {
 	w := a.Plain()
-	if r.To < r.From {
+	switch {
+	case r.To < r.From && r.From > 1:
+		fmt.Fprintf(w, "OK: no record came after record %d, up to which the last check found all good.\n", r.To)
+		return
+	case r.To < r.From:
 		fmt.Fprintln(w, "OK: there is no record.")
 		return
 	}
