@@ -120,13 +120,7 @@ func (g grown) fill(to string) error {
 				if from >= g.size+g.pending {
 					return
 				}
-				err := s.Create(ctx, core.Lookup{Owner: "agent"}, func(core.Existing) (all []core.Change, _ error) {
-					for i := from; i < min(from+growthBatch, g.size+g.pending); i++ {
-						all = append(all, g.made(i))
-					}
-					return all, nil
-				})
-				if err != nil {
+				if err := g.write(ctx, s, from); err != nil {
 					first.CompareAndSwap(nil, &err)
 				}
 			}
@@ -138,6 +132,21 @@ func (g grown) fill(to string) error {
 		err = *failed
 	}
 	return err
+}
+
+// write writes one batch, and again as long as a busy PostgreSQL takes too long to begin with it.
+func (g grown) write(ctx context.Context, s *store.Store, from int) error {
+	for tries := 0; ; tries++ {
+		err := s.Create(ctx, core.Lookup{Owner: "agent"}, func(core.Existing) (all []core.Change, _ error) {
+			for i := from; i < min(from+growthBatch, g.size+g.pending); i++ {
+				all = append(all, g.made(i))
+			}
+			return all, nil
+		})
+		if tries == 100 || approval.CodeOf(err) != approval.CodeUnavailable {
+			return err
+		}
+	}
 }
 
 // made is one approval: nine of ten are calls that policy allows, one is asked and resolved, with a card; the last ones

@@ -50,8 +50,9 @@ func (s *Store) Entries(ctx context.Context, from, to int64) iter.Seq2[approval.
 // unlogged finds an approval that no entry of the log is about. Both tables are large, so it compares sets: of a
 // join SQLite 3.53 makes a nested loop, as PostgreSQL does if it has ORDER and LIMIT, and the time of a check would
 // grow with the square of the approvals.
-const unlogged = `SELECT COALESCE(MIN(key), '') FROM (SELECT key FROM approvals WHERE created_ms > $1
- EXCEPT SELECT key FROM events WHERE seq >= $2) AS missing`
+// The order leads SQLite to an index that has all that is asked for, and the limit, which is none, keeps it.
+const unlogged = `SELECT COALESCE(MIN(key), '') FROM (SELECT key FROM (SELECT key FROM approvals WHERE created_ms > $1
+ ORDER BY created_ms, key LIMIT 9223372036854775807) AS asked EXCEPT SELECT key FROM events WHERE seq >= $2) AS missing`
 
 const checkpoints = `SELECT seq, at_ms, type, key, owner, data FROM events WHERE type = 'audit.checkpoint' AND seq <= $1
  ORDER BY seq DESC`

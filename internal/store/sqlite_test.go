@@ -198,6 +198,8 @@ func TestPlans_UnloggedComparesSets(t *testing.T) {
 		return err
 	}))
 	require.Contains(t, plan, "MERGE (EXCEPT)")
+	require.Contains(t, plan, "SEARCH approvals USING COVERING INDEX approvals_newest (created_ms>?)")
+	require.Contains(t, plan, "SEARCH events USING INTEGER PRIMARY KEY (rowid>?)")
 	require.NotContains(t, strings.Join(plan, "\n"), "LEFT-JOIN")
 }
 
