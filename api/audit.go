@@ -91,6 +91,6 @@ func (c *Client) VerifyNewAudit(ctx context.Context) (AuditReport, error) {
 
 func (c *Client) verifyAudit(ctx context.Context, query url.Values) (AuditReport, error) {
 	var out AuditReport
-	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/audit/verify", query: query, wait: checkTime}, &out)
+	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/audit/verify", query: query, work: checkTime}, &out)
 	return out, err
 }

@@ -27,12 +27,18 @@ type call struct {
 	query        url.Values
 	in           any           // body, or nil
 	wait         time.Duration // how long the desk was asked to wait
+	work         time.Duration // how long it may work on its answer, if that is longer
 	accept       int           // a further status whose body is the answer, not a problem
+}
+
+// patience is how long the answer is waited for. The desk waits for a minute at most.
+func (c call) patience() time.Duration {
+	return max(min(max(c.wait, 0), time.Minute)+answerGrace, c.work)
 }
 
 // do sends one request and reads its answer into out.
 func (c *Client) do(ctx context.Context, what call, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, min(max(what.wait, 0), time.Minute)+answerGrace)
+	ctx, cancel := context.WithTimeout(ctx, what.patience())
 	defer cancel()
 	req, err := c.request(ctx, what)
 	if err != nil {
