@@ -9,5 +9,6 @@ type Point struct {
 	// escaped by core before it is kept, at most 200 characters
 	Does string `json:"does,omitempty"` // half a sentence about this very call with %s for each of Of:
 	// "deletes namespace %s in context %s"
-	Of []string `json:"of,omitempty"` // likewise redacted and escaped; what the asker chose, drawn as code
+	More int      `json:"more,omitempty"` // so many further points of this code are left out
+	Of   []string `json:"of,omitempty"`   // likewise redacted and escaped; what the asker chose, drawn as code
 }

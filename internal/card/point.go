@@ -87,8 +87,11 @@ func marked(pieces []Piece, text string) (out []Piece) {
 // does says of a reason what it comes from in this very call; none: nothing is known of it, or nothing that the words
 // before do not say.
 func does(code string, points []approval.Point, before Words) (said Words) {
-	more := 0
+	more, left := 0, 0
 	for _, p := range points {
+		if p.Code == code {
+			left = p.More
+		}
 		switch {
 		case p.Code != code || p.Does == "" || strings.Count(p.Does, "%s") != len(p.Of) || saysAll(before, p.Of), longEcho(p, before):
 		case said != nil:
@@ -97,7 +100,7 @@ func does(code string, points []approval.Point, before Words) (said Words) {
 			said = filled(p.Does, p.Of)
 		}
 	}
-	if more > 0 {
+	if more += left; said != nil && more > 0 {
 		said = append(said, Word{Text: fmt.Sprintf(", and %d more like that", more)})
 	}
 	return said

@@ -127,7 +127,11 @@ func (p *pointing) sorted(found finding.Set) (out []approval.Point) {
 	var buf [24]finding.Code
 	for _, c := range found.List(buf[:0]) {
 		of := p.of(c)
-		out = append(out, of[:min(len(of), maxOfOne, maxPoints-len(out))]...)
+		n := min(len(of), maxOfOne, maxPoints-len(out))
+		for i := range of[:n] {
+			of[i].More = len(of) - n
+		}
+		out = append(out, of[:n]...)
 	}
 	return out
 }

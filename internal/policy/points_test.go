@@ -65,6 +65,25 @@ func TestReasonsPointAtWhatTheyComeFrom(t *testing.T) {
 	}
 }
 
+// What people are told of further commands like one that is named is true, however many there are.
+func TestPointsThatAreLeftOutAreCounted(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, maxOfOne, maxOfOne + 36} {
+		var script strings.Builder
+		for i := range n {
+			fmt.Fprintf(&script, "aws s3 cp dist/part-%d.tgz s3://releases/\n", i)
+		}
+		kept := 0
+		for _, p := range pointsOf(t, engine(t, shipped), lineCall(t, script.String())) {
+			if p.Code == "remote-system" {
+				kept++
+				require.Equal(t, max(0, n-maxOfOne), p.More)
+			}
+		}
+		require.Equal(t, min(n, maxOfOne), kept)
+	}
+}
+
 // Points are of calls that ask and want them, and are worth no more than a screen.
 func TestOnlyCallsThatAskHavePoints(t *testing.T) {
 	t.Parallel()

@@ -148,11 +148,12 @@ type offer struct {
 	Decision approval.Decision
 	Text     string
 	Covers   string // what it covers beyond this call; empty: nothing
+	Beside   bool   // the answers of a question are what allows it
 }
 
 // class is how its button looks.
 func (o offer) class() string {
-	if o.Decision == approval.AllowOnce {
+	if o.Decision == approval.AllowOnce && !o.Beside {
 		return "allow"
 	}
 	return "wider"
@@ -235,6 +236,11 @@ func (p *approvalPages) view(ctx context.Context, v reader, code string) (out ap
 		offers = slices.DeleteFunc(slices.Clone(offers), func(d approval.Decision) bool { return d != approval.AllowOnce })
 	}
 	out.Deny, out.Offers = deny, offersOf(offers, c.Wider)
+	for i := range out.Offers {
+		if len(c.Answers) > 0 {
+			out.Offers[i].Text, out.Offers[i].Beside = "Allow unanswered", true
+		}
+	}
 	out.ConfirmRetry = core.ConfirmsTwice(a)
 	out.Confirm = out.ConfirmRetry && len(offers) > 0
 	out.Sign = a.Rule.StepUp && v.whyNot(a, len(payload) > 0, true) == "" && !a.Final()

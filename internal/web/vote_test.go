@@ -331,6 +331,8 @@ func TestVote_Answers(t *testing.T) {
 		`"options":[{"label":"Green","description":""},{"label":"Blue","description":""}]}]}`)
 	page := d.sees("bob", "/a/"+a.Code)
 	require.Contains(t, page, `name="answer" value="2">Blue</button>`)
+	require.Contains(t, page, ">Allow unanswered</button>")
+	require.NotContains(t, page, `class="allow"`, "no other button looks like the answer")
 	require.Equal(t, http.StatusBadRequest, d.asks("bob", http.MethodPost, "/a/"+a.Code+"/vote", url.Values{"answer": {"3"}}).Code)
 	require.Empty(t, d.get(a).Votes)
 	out := d.asks("bob", http.MethodPost, "/a/"+a.Code+"/vote", url.Values{"answer": {"2"}})
