@@ -97,8 +97,8 @@ type use struct {
 // usedGrants looks through the newest requests for those that grants allowed.
 func (p *grantPages) usedGrants(r *http.Request, v reader) (map[string]use, error) {
 	out := map[string]use{}
-	all, _, err := p.found(r.Context(), v, historyFilter{Filter: core.Filter{Status: approval.Approved, Limit: 200}}, 1000)
-	for _, a := range all {
+	ran, err := p.found(r.Context(), v, historyFilter{Filter: core.Filter{Status: approval.Approved, Limit: 200}}, 1000)
+	for _, a := range ran.all {
 		if len(a.DecidedBy) == 0 {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -59,6 +60,7 @@ type historyView struct {
 	Chips  [][]chip
 	Days   []historyDay
 	Next   string // address of the next page; empty: there is none
+	Back   string // how far back a search came that ended before all were looked through; empty: it did not
 	CSV    string
 	JSON   string
 	Some   bool // a filter is set
@@ -87,7 +89,7 @@ func (p *historyPages) history(out http.ResponseWriter, r *http.Request, s signi
 	if format != "" {
 		n = exportRows
 	}
-	all, next, err := p.found(r.Context(), v, filterOf(q, v.zone), n)
+	found, err := p.found(r.Context(), v, filterOf(q, v.zone), n)
 	if err != nil {
 		p.refuse(out, s, err)
 		return
@@ -95,24 +97,24 @@ func (p *historyPages) history(out http.ResponseWriter, r *http.Request, s signi
 	switch format {
 	case "csv":
 		file(out, "text/csv; charset=utf-8", "approvals.csv")
-		_ = writeCSV(out, entries(all))
+		_ = writeCSV(out, entries(found.all))
 	case "json":
 		file(out, "application/json", "approvals.json")
-		_ = json.NewEncoder(out).Encode(map[string]any{"items": entries(all), "nextCursor": next})
+		_ = json.NewEncoder(out).Encode(map[string]any{"items": entries(found.all), "nextCursor": found.next})
 	default:
-		p.show(out, http.StatusOK, historyPage(p.dayHead(s, "History"), historyOf(v, q, all, next)))
+		p.show(out, http.StatusOK, historyPage(p.dayHead(s, "History"), historyOf(v, q, found)))
 	}
 }
 
 // historyOf is the page of these requests.
-func historyOf(v reader, q url.Values, all []approval.Approval, next string) historyView {
+func historyOf(v reader, q url.Values, found finding) historyView {
 	h := historyView{Filter: q, CSV: with(q, "format", "csv"), JSON: with(q, "format", "json")}
 	for _, name := range historyFilters() {
 		h.Some = h.Some || q.Get(name) != ""
 	}
 	h.More = q.Get("owner")+q.Get("session")+q.Get("to") != ""
-	h.chips(v, q, all)
-	for _, a := range all {
+	h.chips(v, q, found.all)
+	for _, a := range found.all {
 		if day := v.day(a.CreatedAtMs); len(h.Days) == 0 || h.Days[len(h.Days)-1].Name != day {
 			h.Days = append(h.Days, historyDay{Name: day})
 		}
@@ -121,8 +123,11 @@ func historyOf(v reader, q url.Values, all []approval.Approval, next string) his
 			Ending: cmp.Or(card.Ending(a), "pending"), Risk: a.Assessment.RiskClass, At: v.clock(a.CreatedAtMs),
 			Bad: a.Status == approval.Denied || a.RevokedAtMs != 0 || a.Failed()})
 	}
-	if next != "" {
-		h.Next = with(q, "cursor", next)
+	if found.next != "" {
+		h.Next = with(q, "cursor", found.next)
+	}
+	if found.backMs != 0 {
+		h.Back = fmt.Sprintf("%d requests were looked through, back to %s.", searchMost, v.day(found.backMs))
 	}
 	return h
 }

@@ -41,7 +41,7 @@ func (p *peoplePages) open(out http.ResponseWriter, r *http.Request, s signin.Se
 	if !p.operator(out, v) {
 		return
 	}
-	pending, _, err := p.found(r.Context(), v, historyFilter{Filter: core.Filter{Status: approval.Pending, Limit: 200}}, 1000)
+	waiting, err := p.found(r.Context(), v, historyFilter{Filter: core.Filter{Status: approval.Pending, Limit: 200}}, 1000)
 	if err != nil {
 		p.refuse(out, s, err)
 		return
@@ -78,7 +78,7 @@ func (p *peoplePages) open(out http.ResponseWriter, r *http.Request, s signin.Se
 		if one.Zone != nil {
 			o.Zone = one.Zone.String()
 		}
-		for _, a := range pending {
+		for _, a := range waiting.all {
 			if core.WaitsFor(a, voter, v.people) {
 				o.Waiting++
 			}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strings"
@@ -19,6 +20,7 @@ type historyFilter struct {
 	core.Filter
 	search, risk string
 	from         int64 // Unix milliseconds; 0: not said
+	most         int   // so many are looked through at most; 0: searchMost
 }
 
 func filterOf(q url.Values, zone *time.Location) historyFilter {
@@ -41,33 +43,39 @@ func (f historyFilter) selects(a approval.Approval) bool {
 	return (f.risk == "" || f.risk == a.Assessment.RiskClass.String()) && speaksOf(a, f.search)
 }
 
-// found gives at most n approvals that the person may see and the filter selects, newest
-// first, and the cursor of those that follow.
-func (p readers) found(ctx context.Context, v reader, f historyFilter, n int) (out []approval.Approval, next string,
-	err error) {
-	for read := 0; read < searchMost; {
+// finding is what a search found.
+type finding struct {
+	all    []approval.Approval
+	next   string // the cursor of those that follow; empty: there are none
+	backMs int64  // it ended after searchMost requests, with one that was asked for then; 0: it did not
+}
+
+// found gives at most n approvals that the person may see and the filter selects, newest first.
+func (p readers) found(ctx context.Context, v reader, f historyFilter, n int) (out finding, err error) {
+	for read := 0; read < cmp.Or(f.most, searchMost); {
 		page, err := p.gate.List(ctx, everything, f.Filter)
 		if err != nil {
-			return nil, "", err
+			return finding{}, err
 		}
 		for i, a := range page.Items {
 			if a.CreatedAtMs < f.from {
-				return out, "", nil
+				return finding{all: out.all}, nil
 			}
-			if len(out) == n {
-				next, err = p.cursorAt(ctx, f.Filter, i)
-				return out, next, err
+			if len(out.all) == n {
+				next, err := p.cursorAt(ctx, f.Filter, i)
+				return finding{all: out.all, next: next}, err
 			}
-			if v.sees(a) && f.selects(a) {
-				out = append(out, a)
+			if out.backMs = a.CreatedAtMs; v.sees(a) && f.selects(a) {
+				out.all = append(out.all, a)
 			}
 		}
 		read += len(page.Items)
 		if f.Cursor = page.Next; f.Cursor == "" {
-			break
+			return finding{all: out.all}, nil
 		}
 	}
-	return out, f.Cursor, nil
+	out.next = f.Cursor
+	return out, nil
 }
 
 // cursorAt gives the cursor that begins with the item of that index on a page.
