@@ -153,7 +153,8 @@ func (p *process) judges(yes bool) {
 // when the new one does and the old one is alone for that time.
 func TestCluster_RollingUpdateToAnotherPolicy(t *testing.T) {
 	t.Parallel()
-	bin := otherBinary(t, "v2", map[string]string{"internal/policy/otherwise.go": "package policy\n\nconst judgesOtherwise = true\n"})
+	bin := otherBinary(t, "v2", map[string]string{"internal/policy/otherwise.go": "package policy\n\nconst judgesOtherwise = true\n",
+		"internal/policy/build.sum": "of other sources\n"})
 	c := newChaos(t, chaosPlan{chats: 1, desks: 1, settle: patient})
 	old := c.desks[0]
 	c.decidedAcross(old, old, "job-1")

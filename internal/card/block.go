@@ -137,13 +137,12 @@ func (b Block) Numbers() []string {
 }
 
 // Within are the lines of Plain for a chat on a phone, which breaks a line by itself as if the rest was a line of its own: a
-// line that comes would go on as one that was there before, a value as a further row, a comment as a command. So a line of
-// a difference, a row, and a line of a program of several is cut into as many columns as a phone has, and what goes on is
-// behind an arrow, which no line of a difference and no row begins with.
+// line that comes would go on as one that was there before, a value as a further row. So a line of a difference is cut into
+// as many columns as a phone has, as is a row whose rest could be one; what goes on is behind an arrow, which no line of a
+// difference and no row begins with. All else stays as it is: people copy it, and look for it.
 func (b Block) Within() []string {
 	lines := b.Plain()
-	program := b.Kind == Code && b.Lang != "" && b.Lang != "markdown" && len(b.Lines) > 1
-	if b.Kind == Code && !program {
+	if b.Kind == Code {
 		return lines
 	}
 	before := ""
@@ -152,14 +151,14 @@ func (b Block) Within() []string {
 	}
 	out := make([]string, 0, len(lines))
 	for i, line := range lines {
-		on := before + "↳"
+		head, rest := column(line, phoneColumns)
+		on := "  ↳"
 		switch {
-		case b.Kind == Table:
-			on = "  ↳"
 		case b.Kind == Diff:
 			on = before + cmp.Or(map[Sign]string{Gone: "-", Come: "+"}[b.Lines[i].Sign], " ") + "↳"
+		case !strings.Contains(rest, "  "): // what is between a name and its value
+			head, rest = line, ""
 		}
-		head, rest := column(line, phoneColumns)
 		for out = append(out, head); rest != ""; out = append(out, on+head) {
 			head, rest = column(rest, phoneColumns-CharCount(on))
 		}

@@ -133,6 +133,9 @@ func form(a approval.Approval, payload []Fact) inWords {
 	say, known := forms()[form]
 	if !known {
 		c.does = append(own("to use "), toolWords(a.ToolName)...)
+		if whole := display.Safe(a.ToolName); !fits(whole, maxField) && strings.HasSuffix(c.does.String(), "…") {
+			c.rest = slices.Insert(c.rest, 0, Fact{Name: "Tool", Value: whole, Own: true}) // two names may differ at their ends alone
+		}
 		return c
 	}
 	c.does = say(&c, a.ToolName)

@@ -318,11 +318,10 @@ func elide(w Words) (short Words, less bool) {
 
 // phoneLines is how many lines of a phone the block takes, about.
 func phoneLines(b Block) (n int) {
-	if b.Kind == Diff || b.Kind == Table {
-		return len(b.Within())
-	}
-	for _, s := range b.Plain() {
-		n += 1 + max(CharCount(s)-1, 0)/lineWidth
+	for _, s := range b.Within() {
+		if n++; b.Kind != Diff { // whose lines are as long as a phone has them
+			n += max(CharCount(s)-1, 0) / lineWidth
+		}
 	}
 	return n
 }

@@ -185,3 +185,17 @@ func TestACutScriptSaysWhatCommandsItLacks(t *testing.T) {
 	require.Empty(t, said("touch a\nrm -rf /srv\n", lines(2, approval.R1)), "all of it is shown")
 	require.Equal(t, "… 57 more lines, whole in the file above", said(strings.Repeat("touch a\n", 60)+"rm -rf /srv\n", approval.Spread{Lines: 0, Parts: nil}))
 }
+
+// Two tools whose names differ at their ends alone are told apart on their cards.
+func TestALongToolNameIsThereWhole(t *testing.T) {
+	of := func(tool string) (text string) {
+		a, facts := asked(t, tool, `{"id":1}`, nil)
+		for _, b := range Of(a, facts, reading()).Call {
+			text += strings.Join(b.Plain(), "\n")
+		}
+		return text
+	}
+	long := "mcp__" + strings.Repeat("internal-knowledge-base-", 3)
+	require.Contains(t, of(long+"__get_page"), long+"__get_page")
+	require.NotContains(t, of("mcp__jira__get_page"), "get_page", "the headline names it")
+}

@@ -84,7 +84,7 @@ func TestSentencesSayTheDirectory(t *testing.T) {
 		"cd x && bash -c 'cd z && rm -rf y' && true": "y, in directory [x] and there [z]",
 	} {
 		y, in, there := strings.Cut(want, ",")
-		sentence := "deletes [" + y + "] and everything in it, without asking"
+		sentence := "deletes [" + y + "] and everything in it, by force"
 		if there {
 			sentence += "," + in
 		}
@@ -225,15 +225,15 @@ func TestAdversary_L2_SentencesNameWhatIsTouched(t *testing.T) {
 		{"git push --repo=evil origin main", ""},
 		{"git -C /other push origin main", "!pushes"},
 		{"git push origin +main", "!overwrites"},
-		{"rm -rf -- -rf", "deletes [-rf] and everything in it, without asking"},
-		{"rm -rf *", "deletes [*] and everything in it, without asking"},
+		{"rm -rf -- -rf", "deletes [-rf] and everything in it, by force"},
+		{"rm -rf *", "deletes [*] and everything in it, by force"},
 		{"rm -rf *.o -x", "!deletes"},
 		{"docker run --privileged -v /:/h alpine", "starts a container of image [alpine] that can reach the whole machine with every right, with [/:/h] of this machine"},
-		{"rm -rf a 'b c' ./*.o", "deletes [a], [b c] and [./*.o] and everything in it, without asking"},
+		{"rm -rf a 'b c' ./*.o", "deletes [a], [b c] and [./*.o] and everything in it, by force"},
 		{"rm -rf $X/a", "!deletes"},
 		{"rm -rf \"$HOME\"/x", "!deletes"},
 		{"rm -r --no-preserve-root /", "!deletes"},
-		{"rm -rf {a,b}", "deletes [a] and [b] and everything in it, without asking"},
+		{"rm -rf {a,b}", "deletes [a] and [b] and everything in it, by force"},
 		{"ssh prod rm -rf /srv", "runs [rm -rf /srv] on [prod]"},
 		{"ssh prod 'rm -rf /srv; ls'", "runs ['rm -rf /srv; ls'] on [prod]"},
 		{"ssh -o HostName=other prod ls", "runs [ls] on [prod] with [HostName=other]"},
@@ -321,7 +321,7 @@ func TestAdversary_L2_ASentenceHidesNoOtherCommand(t *testing.T) {
 		line string
 		want []string
 	}{
-		{`rm -rf /srv/a; rm -rf "$DIR"`, []string{"deletes whole directories", "deletes [/srv/a] and everything in it, without asking"}},
+		{`rm -rf /srv/a; rm -rf "$DIR"`, []string{"deletes whole directories", "deletes [/srv/a] and everything in it, by force"}},
 		{"git push origin main; git push", []string{"sends commits to another repository", "pushes [main] to [origin]"}},
 		{"kubectl delete ns a; kubectl delete ns $B", []string{"changes or deletes running infrastructure", "deletes namespace [a] and everything in it"}},
 		{"frob a; nob b", []string{"runs [frob], which is not on the desk's list of harmless programs",

@@ -120,6 +120,47 @@ func TestBrowser_AdversaryAtTheKeys(t *testing.T) {
 		says(p, "Allowed.")
 	})
 
+	t.Run("what has come while nobody looked", func(t *testing.T) {
+		for name, away := range map[string]struct{ leave, back string }{
+			"scrolled away": {"scrollTo(0, document.body.scrollHeight), undefined", ""},
+			"in another tab": {"document.dispatchEvent(new Event('visibilitychange')), undefined",
+				"document.dispatchEvent(new Event('visibilitychange')), undefined"},
+		} {
+			d := on(t)
+			ask := func(command string, minutes int64) approval.Approval {
+				return d.ask("exec", fmt.Sprintf(`{"command":%q}`, command), func(c *approval.Call) { c.TimeoutMs = minutes * 60_000 })
+			}
+			a := ask("make seen", 10)
+			for i := range 25 {
+				ask(fmt.Sprintf("make filler%d", i), 40)
+			}
+			p := d.open(in, "bob", "/", 900)
+			p.do(chromedp.EmulateViewport(900, 400))
+			p.live()
+			p.keys("j")
+			p.settled()
+			does(p, "%s", away.leave)
+			b := ask("make other", 11) // which comes to stand behind a, and has the focus when a goes
+			p.until(stands(b))
+			d.votes("alice", a.Code, approval.Deny)
+			p.until("!" + stands(a))
+			p.settled()
+			if away.back != "" {
+				does(p, "%s", away.back)
+			}
+			p.keys("a")
+			if away.back == "" {
+				p.until("document.querySelector('#row-" + b.Code + "').getBoundingClientRect().top > 0")
+			} else {
+				says(p, "has just changed")
+			}
+			require.Empty(t, d.get(b).Votes, name)
+			p.settled()
+			p.keys("a")
+			says(p, "Allowed.")
+		}
+	})
+
 	t.Run("a click where a sentence has moved the rows", func(t *testing.T) {
 		d := on(t)
 		a, b := d.run("make it"), d.run("make other")

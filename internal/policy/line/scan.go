@@ -188,6 +188,9 @@ var Phrases = sync.OnceValue(func() map[string][][]string {
 // path separates them, so that a list of strings in some language reads like
 // the command it makes.
 func WordsOf(text string) []string {
+	if strings.Contains(text, "/*") { // drop/**/table
+		text = commentMarks.Replace(text)
+	}
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', strings.ContainsRune("_-/=:*", r):
@@ -196,6 +199,9 @@ func WordsOf(text string) []string {
 		return true
 	})
 }
+
+// commentMarks are around the comments of SQL, between its words; what is in some of them runs, in MySQL.
+var commentMarks = strings.NewReplacer("/*!", " ", "/*", " ", "*/", " ")
 
 // Destructive reports whether a phrase is among the words.
 func Destructive(words []string) bool {

@@ -74,11 +74,22 @@
     if (beside()) load(next);
   }
 
+  // The bar at the top covers a part of the window.
+  function inView(row) {
+    const r = row.getBoundingClientRect(), bar = document.querySelector("header")?.getBoundingClientRect().bottom ?? 0;
+    return r.top >= Math.min(bar, innerHeight / 2) - 1 && r.bottom <= innerHeight + 1;
+  }
+
   // press clicks the button for a key: that of the row, else that of the page of it. Where a yes is
   // to be found by reading all of the call, the row is opened.
   function press(key) {
     const all = rows(), inside = detail?.contains(document.activeElement);
     const row = current() ?? (inside ? all.find((r) => codeOf(r) === shown()) : all.length === 1 ? all[0] : null);
+    if (row && !inView(row)) { // nobody decides what they do not see
+      row.scrollIntoView({ block: "center" });
+      rest();
+      return;
+    }
     const read = approval() && (inside || !all.length || (row && codeOf(row) === shown()));
     const own = row?.querySelector(`[data-key="${key}"]`);
     const cut = key === "a" && own && !own.checkVisibility(); // on a narrow page the row need not hold the whole call
@@ -183,6 +194,10 @@
     calm(live);
     calm(approval());
   }
+  // What changed while nobody looked has just changed for who comes back.
+  document.addEventListener("visibilitychange", rest);
+  addEventListener("focus", rest);
+  addEventListener("pageshow", rest);
   document.addEventListener("htmx:after:swap", (e) => { if (e.detail?.ctx?.target?.id === "notice") rest(); });
   const standing = () => rows().map((r) => r.id).join();
   const offered = () => [...(approval()?.querySelectorAll("[data-code], button") ?? [])].map((b) => b.dataset.code ?? b.value).join();
