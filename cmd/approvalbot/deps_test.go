@@ -47,6 +47,7 @@ cmd/approvalbot-hook: cli/answer
 config: approval display lazy
 config/effective: api approval assertion bot/discord bot/telegram config config/local core lazy people policy policy/workspace routing schedule server/auth server/connection verifier
 config/local: approval config display lazy
+confine: policy/workspace
 core: approval assertion card display fault inforce people schedule
 costs:
 daemon: api approval audit bot/discord bot/telegram bot/textcmd callback card config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool proof push routing schedule server server/auth server/connection server/events server/metrics signin store verifier web

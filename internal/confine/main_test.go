@@ -1,0 +1,61 @@
+//go:build linux
+
+package confine
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// nobody is the user whom the tests run as on a machine where they are started by root, who is not confined.
+const nobody = 65534
+
+func TestMain(m *testing.M) {
+	if os.Geteuid() != 0 {
+		os.Exit(m.Run())
+	}
+	code, err := asUser()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
+}
+
+// asUser runs this test binary once more as an ordinary user.
+func asUser() (int, error) {
+	home, err := os.MkdirTemp("", "confine-test-")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(home)
+	self := filepath.Join(home, "confine.test")
+	program, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		return 1, err
+	}
+	if err := os.WriteFile(self, program, 0755); err != nil {
+		return 1, err
+	}
+	if err := os.Chown(home, nobody, nobody); err != nil {
+		return 1, err
+	}
+	var args []string
+	for _, a := range os.Args[1:] {
+		if !strings.HasPrefix(a, "-test.testlogfile") && !strings.HasPrefix(a, "-test.coverprofile") {
+			args = append(args, a)
+		}
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = home, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		return 1, err
+	}
+	return cmd.ProcessState.ExitCode(), nil
+}

@@ -1,0 +1,203 @@
+package confine
+
+import (
+	"path"
+	"regexp"
+	"strings"
+
+	"approvalbot/internal/policy/workspace"
+)
+
+// guard knows which names of one workspace are protected.
+type guard struct {
+	root  string          // of the workspace, clean and absolute
+	repos map[string]bool // directories, relative to root, that were repositories before; nil: find them
+	named map[string]bool // folded paths that settings of these repositories, or protected links, lead to
+	above map[string]bool // and the directories above them, where a link would lead elsewhere
+}
+
+// place is how a directory is looked at.
+type place struct {
+	held  bool   // it and all below it are protected
+	repo  bool   // it lies in a repository's own directory, and under counts from there
+	under string // its folded path
+}
+
+// in gives the place of a name in a directory, and whether the name is protected.
+func (g *guard) in(dir place, dirRel, name string) place {
+	lower := workspace.FoldPath(name)
+	p := place{held: dir.held, repo: dir.repo, under: join(dir.under, lower)}
+	switch {
+	case p.held:
+	case dir.repo:
+		p.held = inRepository(p.under, lower)
+	default:
+		_, p.held = workspace.Obeyed(p.under)
+		// commondir beside a HEAD makes a directory a repository, and says which config it obeys.
+		p.held = p.held || lower == "commondir" || strings.HasPrefix(path.Base(g.root), ".") &&
+			workspace.SettingsPath(workspace.FoldPath(path.Base(g.root))+"/"+p.under)
+	}
+	p.held = p.held || len(g.named) > 0 && g.named[workspace.FoldPath(join(dirRel, name))]
+	return p
+}
+
+// inRepository reports what git obeys of a repository's own directory. Commits, branches and
+// the index are no such thing: a confined command may write them.
+func inRepository(under, name string) bool {
+	top, _, _ := strings.Cut(under, "/")
+	switch top {
+	case "refs", "logs", "objects": // branches have any names
+		return name == ".git" || name == "commondir"
+	case "hooks":
+		return true
+	}
+	switch name {
+	case "config", "config.worktree", "commondir", "gitdir", "git-rebase-todo", "git-rebase-todo.backup":
+		return true // a todo list has lines that a rebase runs
+	case "head":
+		return false
+	}
+	_, obeyed := workspace.Obeyed(under)
+	return obeyed
+}
+
+// isRepository reports a directory that git takes for a repository, by the names in it.
+func isRepository(has func(name string) bool) bool {
+	return has("head") && (has("objects") && has("refs") || has("commondir"))
+}
+
+var (
+	includeLine = regexp.MustCompile(`(?im)^\s*(?:\[[^\]]*\])?\s*(\w+)\s*=\s*(.*)$`)
+	wordOf      = regexp.MustCompile(`[^\s"';|&()]+`)
+)
+
+// namedBy gives what the settings of a repository name below root as programs, hooks or more
+// settings: a change of such a file has git run something else. gitDir is relative to root.
+func (g *guard) namedBy(config, gitDir string) (files []string) {
+	for _, line := range includeLine.FindAllStringSubmatch(config, -1) {
+		key, value := strings.ToLower(line[1]), line[2]
+		from := path.Dir(gitDir)
+		switch key {
+		case "path":
+			from = gitDir
+		case "worktree", "url", "pushurl", "fetch", "push", "merge", "remote", "rebase":
+			continue // name no program
+		}
+		for _, w := range wordOf.FindAllString(value, -1) {
+			if key != "path" && key != "hookspath" && !strings.Contains(w, "/") {
+				continue // a word, or a program on the PATH
+			}
+			if rest, ok := strings.CutPrefix(w, g.root+"/"); ok {
+				w = rest
+			} else if strings.HasPrefix(w, "/") || strings.HasPrefix(w, "~") {
+				continue
+			} else {
+				w = path.Join(from, w)
+			}
+			if w = path.Clean(w); w != "." && w != ".." && !strings.HasPrefix(w, "../") {
+				files = append(files, w)
+			}
+		}
+	}
+	return files
+}
+
+// name protects more paths, and gives a guard's way to them.
+func (g *guard) name(paths map[string]bool) {
+	g.named, g.above = paths, map[string]bool{}
+	for rel := range paths {
+		for dir, _ := splitPath(rel); dir != ""; dir, _ = splitPath(dir) {
+			g.above[dir] = true
+		}
+	}
+}
+
+// shownOutside are folders that a link may lead to: an ordinary user writes nothing there.
+var shownOutside = []string{"/usr/", "/bin/", "/lib/", "/lib64/", "/sbin/", "/nix/store/"}
+
+// follow follows a path from a directory of the workspace through the links in it. It gives where the
+// path ends, the links that it went through, and whether it ends outside; end is then what is left.
+func (g *guard) follow(links map[string]string, at, rest string) (end string, through []string, outside bool) {
+	for rest != "" {
+		if inside, ok := strings.CutPrefix(rest, g.root+"/"); ok {
+			at, rest = "", inside
+		} else if strings.HasPrefix(rest, "/") {
+			return rest, through, true
+		}
+		var name string
+		name, rest, _ = strings.Cut(rest, "/")
+		rest = strings.TrimLeft(rest, "/")
+		switch {
+		case name == "" || name == ".":
+		case name == ".." && at == "":
+			return "../" + rest, through, true
+		case name == "..":
+			at, _ = splitPath(at)
+		case len(through) > 64: // the kernel follows 40
+			return "", through, false
+		default:
+			at = join(at, name)
+			if target, ok := links[at]; ok {
+				through = append(through, at)
+				at, _ = splitPath(at)
+				rest = target + "/" + rest
+			}
+		}
+	}
+	return at, through, false
+}
+
+// leadsAstray reports where a link ends, if that is outside the workspace or protected: a later call
+// that writes to the link's harmless name would write there.
+func (g *guard) leadsAstray(links map[string]string, rel string) (end string, astray bool) {
+	dir, _ := splitPath(rel)
+	end, _, outside := g.follow(links, dir, links[rel])
+	if !outside {
+		return end, g.held(end)
+	}
+	for _, dir := range shownOutside {
+		if strings.HasPrefix(end, dir) && !strings.Contains(end, "/..") {
+			return end, false
+		}
+	}
+	return end, end != "/dev/null"
+}
+
+// leadsTo gives the folded paths that a path of the workspace leads to and goes through.
+func (g *guard) leadsTo(links map[string]string, path string) []string {
+	end, through, outside := g.follow(links, "", path)
+	if !outside && end != "" {
+		through = append(through, end)
+	}
+	for i, rel := range through {
+		through[i] = workspace.FoldPath(rel)
+	}
+	return through
+}
+
+// held reports a path that is protected by its names alone, or lies in a repository's own directory.
+func (g *guard) held(rel string) bool {
+	p, dir := place{}, ""
+	for name := range strings.SplitSeq(rel, "/") {
+		p = g.in(p, dir, name)
+		if dir = join(dir, name); p.held || g.repos[dir] {
+			return rel != ""
+		}
+	}
+	return false
+}
+
+// splitPath gives the directory and the name of a relative path.
+func splitPath(rel string) (dir, name string) {
+	if at := strings.LastIndexByte(rel, '/'); at >= 0 {
+		return rel[:at], rel[at+1:]
+	}
+	return "", rel
+}
+
+func join(dir, name string) string {
+	if dir == "" {
+		return name
+	}
+	return dir + "/" + name
+}

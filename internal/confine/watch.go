@@ -1,0 +1,422 @@
+//go:build linux
+
+package confine
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/gob"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"approvalbot/internal/policy/workspace"
+)
+
+// Watch is one workspace while a confined call runs in it.
+type Watch struct {
+	Root      string
+	Left      Found  // what a call before this one planted, which was killed before it was compared
+	dir       string // what is kept of this workspace
+	root      *os.File
+	lock      *os.File // held while lists are compared or written
+	running   *os.File // shared by all calls that run
+	guard     guard
+	fresh     bool // some file was kept that no call before kept
+	before    *list
+	Secrets   []string // files of the workspace that the mounts hide
+	Protected []string // and those that they hold
+}
+
+// Found is what the comparison put right.
+type Found struct {
+	Names      []string // relative to the workspace, sorted
+	Quarantine string   // where what was moved away is
+}
+
+// ErrMarked says that a workspace could not be put right, so nothing runs confined in it.
+var ErrMarked = errors.New("marked")
+
+// Begin lists the workspace. The caller runs its command only if there is no error, and calls End
+// after the last process of it has died.
+func Begin(state, root string) (began *Watch, err error) {
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return nil, err
+	}
+	if root, err = filepath.Abs(root); err != nil {
+		return nil, err
+	}
+	w := &Watch{Root: root, dir: stateOf(state, root), guard: guard{root: root}}
+	if state == root || strings.HasPrefix(state, strings.TrimSuffix(root, "/")+"/") {
+		return nil, fmt.Errorf("workspace %s holds what is kept of confined calls (%s); name a smaller one", root, state)
+	}
+	if err := os.MkdirAll(filepath.Join(w.dir, "kept"), 0700); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			w.close()
+		}
+	}()
+	if w.root, err = openDir(root); err != nil {
+		return nil, err
+	}
+	if w.lock, err = w.open("lock"); err != nil {
+		return nil, err
+	}
+	if w.running, err = w.open("running"); err != nil {
+		return nil, err
+	}
+	if err := flock(w.lock, unix.LOCK_EX); err != nil {
+		return nil, err
+	}
+	defer flock(w.lock, unix.LOCK_UN)
+	if why, err := os.ReadFile(w.path("mark")); !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("workspace %s is %w since a confined call left what could not be put right (%s); look at it, then remove %s",
+			root, ErrMarked, bytes.TrimSpace(why), w.path("mark"))
+	}
+	alone := flock(w.running, unix.LOCK_EX|unix.LOCK_NB) == nil
+	old, oldErr := w.load()
+	_, openErr := os.Lstat(w.path("open"))
+	unfinished := openErr == nil
+	switch {
+	case unfinished && oldErr != nil:
+		return nil, w.mark(fmt.Errorf("the list of the call before is lost: %w", oldErr))
+	case !alone && !unfinished:
+		return nil, errors.New("a confined call runs here whose list is gone; try again when it has ended")
+	case !alone: // it is compared with what was before the first of them
+		w.before = old
+		return w, flock(w.running, unix.LOCK_SH)
+	case unfinished:
+		w.before = old
+		found, err := w.finish()
+		if w.Left = found; err != nil {
+			return nil, w.mark(err)
+		}
+	}
+	if err := errors.Join(remove(w.path("found")), w.list(old)); err != nil {
+		return nil, err
+	}
+	return w, flock(w.running, unix.LOCK_SH)
+}
+
+// stateOf is the folder in which the state of a workspace is kept.
+func stateOf(state, root string) string {
+	key := sha256.Sum256([]byte(root))
+	return filepath.Join(state, hex.EncodeToString(key[:8]))
+}
+
+// End compares the workspace with its list, and puts right what differs. With an error nothing more
+// runs confined in the workspace until somebody has looked at it.
+func (w *Watch) End() (Found, error) {
+	defer w.close()
+	if err := flock(w.lock, unix.LOCK_EX); err != nil {
+		return Found{}, err
+	}
+	defer flock(w.lock, unix.LOCK_UN)
+	found, err := w.finish()
+	if err != nil {
+		return found, w.mark(err)
+	}
+	// What one of several calls planted fails all of them: which one did is not known.
+	shared, _ := os.ReadFile(w.path("found"))
+	for name := range strings.SplitSeq(string(shared), "\x00") {
+		if name != "" && !slices.Contains(found.Names, name) {
+			found.Names = append(found.Names, name)
+		}
+	}
+	slices.Sort(found.Names)
+	if flock(w.running, unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return found, os.WriteFile(w.path("found"), []byte(strings.Join(found.Names, "\x00")), 0600)
+	}
+	return found, errors.Join(remove(w.path("found")), remove(w.path("open")))
+}
+
+// list takes the list before a call, and keeps a copy of each protected file; both are on disk when
+// it returns. What the last list knew and did not change is not read again.
+func (w *Watch) list(old *list) error {
+	walker := walker{guard: &w.guard, sums: w.keep, masks: true}
+	w.guard = guard{root: w.Root}
+	if old != nil {
+		walker.known = old.Names
+	}
+	root := int(w.root.Fd())
+	now, err := walker.walk(root)
+	if err != nil {
+		return err
+	}
+	if named := w.leads(now); len(named) > 0 { // these are protected too
+		w.guard.name(named)
+		walker.known = now.Names
+		if now, err = walker.walk(root); err != nil {
+			return err
+		}
+	}
+	for rel, e := range now.Names {
+		if e.Link == "too deep" {
+			return fmt.Errorf("workspace %s has folders more than %d deep (%.80q), so it cannot be listed", w.Root, deepest, rel)
+		}
+	}
+	w.before, w.guard.repos = now, now.Repos
+	var b bytes.Buffer
+	if err := gob.NewEncoder(&b).Encode(ordered(now)); err != nil {
+		return err
+	}
+	if was, err := os.ReadFile(w.path("before")); err != nil || !bytes.Equal(was, b.Bytes()) {
+		w.forget(now)
+		if w.fresh {
+			if err := syncDir(w.path("kept")); err != nil {
+				return err
+			}
+		}
+		if err := w.durable("before", b.Bytes()); err != nil {
+			return err
+		}
+	}
+	return w.durable("open", nil)
+}
+
+// finish compares until a pass finds nothing, and no directory that the pass before did not see: one
+// that a process of the host moves meanwhile could be missed by a single look.
+func (w *Watch) finish() (Found, error) {
+	w.guard.repos = w.before.Repos
+	w.guard.name(w.before.Named)
+	m := &mender{root: int(w.root.Fd()), before: w.before, kept: w.path("kept"), to: -1,
+		quarantine: filepath.Join(w.path("quarantine"), time.Now().UTC().Format("20060102T150405.000000000Z"))}
+	defer func() {
+		if m.to >= 0 {
+			_ = unix.Close(m.to)
+		}
+	}()
+	names := map[string]bool{}
+	prev, first := w.before, true
+	for range 10 {
+		walker := walker{guard: &w.guard, prev: prev, known: prev.Names, expect: w.before.Names, sums: sum}
+		now, err := walker.walk(m.root)
+		if err != nil {
+			return w.found(m, names), err
+		}
+		changes := w.guard.compare(w.before, now)
+		for _, c := range changes {
+			names[c.rel] = true
+			if err := m.undo(c); err != nil {
+				return w.found(m, names), err
+			}
+		}
+		if len(changes) == 0 && !first && !now.vanish && seen(prev, now) {
+			if len(names) > 0 {
+				err = unix.Syncfs(m.root)
+			}
+			return w.found(m, names), err
+		}
+		prev, first = now, false
+	}
+	return w.found(m, names), errors.New("the workspace does not come to rest: something changes its protected names again and again")
+}
+
+func (w *Watch) found(m *mender, names map[string]bool) Found {
+	f := Found{Names: sorted(names)}
+	if m.to >= 0 {
+		f.Quarantine = m.quarantine
+	}
+	return f
+}
+
+// seen reports whether the pass before saw every directory where it is now.
+func seen(prev, now *list) bool {
+	for rel, f := range now.folders {
+		if old := prev.folders[rel]; old == nil || old.Ino != f.Ino || old.Dev != f.Dev {
+			return false
+		}
+	}
+	return true
+}
+
+// mark keeps further calls from beginning.
+func (w *Watch) mark(why error) error {
+	return errors.Join(fmt.Errorf("workspace %s: %w; no further call runs confined there until somebody has looked at it and removed %s",
+		w.Root, why, w.path("mark")), w.durable("mark", []byte(why.Error()+"\n")))
+}
+
+// keep copies a file into the folder of contents, and gives its hash.
+func (w *Watch) keep(fd int) (string, error) {
+	fresh, err := os.CreateTemp(w.dir, "fresh-*")
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(fresh.Name())
+	defer fresh.Close()
+	h := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(h, fresh), reader(fd)); err != nil {
+		return "", err
+	}
+	hash := string(h.Sum(nil))
+	name := w.path(filepath.Join("kept", hex.EncodeToString([]byte(hash))))
+	if _, err := os.Lstat(name); err == nil {
+		return hash, nil
+	}
+	w.fresh = true
+	return hash, errors.Join(fresh.Sync(), os.Rename(fresh.Name(), name))
+}
+
+// leads gives what else the protected names of a list make others obey: what settings of repositories
+// name, and where protected links lead.
+func (w *Watch) leads(now *list) map[string]bool {
+	named := map[string]bool{}
+	for dir := range now.Repos {
+		for _, name := range []string{"config", "config.worktree"} {
+			for _, file := range w.guard.namedBy(w.content(now.Names[join(dir, name)]), dir) {
+				named[workspace.FoldPath(file)] = true
+				for _, rel := range w.guard.leadsTo(now.Links, file) {
+					named[rel] = true
+				}
+			}
+		}
+	}
+	for rel, e := range now.Names {
+		if e.Mode&unix.S_IFMT == unix.S_IFLNK {
+			for _, end := range w.guard.leadsTo(now.Links, rel) {
+				named[end] = true
+			}
+		}
+	}
+	return named
+}
+
+// content is what was kept of an entry.
+func (w *Watch) content(e entry) string {
+	text, _ := os.ReadFile(w.path(filepath.Join("kept", hex.EncodeToString([]byte(e.Sum)))))
+	return string(text)
+}
+
+// forget removes contents that no list names any more.
+func (w *Watch) forget(now *list) {
+	used := map[string]bool{}
+	for _, e := range now.Names {
+		used[hex.EncodeToString([]byte(e.Sum))] = true
+	}
+	all, _ := os.ReadDir(w.path("kept"))
+	for _, f := range all {
+		if !used[f.Name()] {
+			_ = os.Remove(w.path(filepath.Join("kept", f.Name())))
+		}
+	}
+}
+
+// pair is one item of a map as it is written, in an order that is the same each time.
+type pair[V any] struct {
+	K string
+	V V
+}
+
+type written struct {
+	Names []pair[entry]
+	Repos []pair[bool]
+	Links []pair[string]
+	Twins []pair[uint64]
+	Named []pair[bool]
+}
+
+func ordered(l *list) written {
+	return written{pairs(l.Names), pairs(l.Repos), pairs(l.Links), pairs(l.Twins), pairs(l.Named)}
+}
+
+func pairs[V any](m map[string]V) (out []pair[V]) {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, pair[V]{k, m[k]})
+	}
+	return out
+}
+
+func unpaired[V any](all []pair[V]) map[string]V {
+	m := make(map[string]V, len(all))
+	for _, p := range all {
+		m[p.K] = p.V
+	}
+	return m
+}
+
+// load reads the list that was written last.
+func (w *Watch) load() (*list, error) {
+	text, err := os.ReadFile(w.path("before"))
+	if err != nil {
+		return nil, err
+	}
+	var o written
+	if err := gob.NewDecoder(bytes.NewReader(text)).Decode(&o); err != nil {
+		return nil, err
+	}
+	return &list{Names: unpaired(o.Names), Repos: unpaired(o.Repos), Links: unpaired(o.Links), Twins: unpaired(o.Twins), Named: unpaired(o.Named)}, nil
+}
+
+// durable writes a file that is there after a power cut.
+func (w *Watch) durable(name string, text []byte) error {
+	return errors.Join(w.whole(name, text), syncDir(w.dir))
+}
+
+// whole writes a file so that it is there as a whole or not at all.
+func (w *Watch) whole(name string, text []byte) error {
+	fresh, err := os.CreateTemp(w.dir, "fresh-*")
+	if err != nil {
+		return err
+	}
+	_, err = fresh.Write(text)
+	if err = errors.Join(err, fresh.Sync(), fresh.Close()); err == nil {
+		err = os.Rename(fresh.Name(), w.path(name))
+	}
+	if err != nil {
+		_ = os.Remove(fresh.Name())
+	}
+	return err
+}
+
+func syncDir(name string) error {
+	dir, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+func (w *Watch) path(name string) string { return filepath.Join(w.dir, name) }
+
+func (w *Watch) open(name string) (*os.File, error) {
+	return os.OpenFile(w.path(name), os.O_CREATE|os.O_RDWR, 0600)
+}
+
+func (w *Watch) close() {
+	for _, f := range []*os.File{w.root, w.running, w.lock} {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}
+
+func openDir(dir string) (*os.File, error) {
+	return os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+}
+
+func flock(f *os.File, how int) error {
+	for {
+		if err := unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+func remove(file string) error {
+	if err := os.Remove(file); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

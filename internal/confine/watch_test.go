@@ -1,0 +1,167 @@
+//go:build linux
+
+package confine
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A call whose wrapper was killed is compared by the next one before that begins.
+func TestWatch_TheNextCallFinishesAKilledOne(t *testing.T) {
+	m := newMachine(t)
+	w, err := Begin(m.state, m.ws)
+	require.NoError(t, err)
+	m.sh(t, m.ws, `mkdir fresh; echo x >fresh/.envrc; rm -r .claude; git config core.fsmonitor "$EVIL"`)
+	w.close() // as the kernel does for a process that is killed
+
+	w, err = Begin(m.state, m.ws)
+	require.NoError(t, err)
+	require.Equal(t, []string{".claude", ".claude/settings.json", ".git/config", "fresh/.envrc"}, w.Left.Names)
+	require.FileExists(t, filepath.Join(w.Left.Quarantine, "names"))
+	require.False(t, m.obeyed(t))
+	require.FileExists(t, m.ws+"/.claude/settings.json")
+	_, err = w.End()
+	require.NoError(t, err)
+	m.clean(t)
+}
+
+// Two calls at once are compared with what was before the first of them. What is planted fails both,
+// and the last one takes away what was planted after the first had ended.
+func TestWatch_TwoAtOnce(t *testing.T) {
+	m := newMachine(t)
+	first, err := Begin(m.state, m.ws)
+	require.NoError(t, err)
+	m.sh(t, m.ws, `echo x >pkg/.envrc`)
+	second, err := Begin(m.state, m.ws)
+	require.NoError(t, err)
+	found, err := first.End()
+	require.NoError(t, err)
+	require.Equal(t, []string{"pkg/.envrc"}, found.Names)
+	m.sh(t, m.ws, `echo x >pkg/a/.envrc`)
+	found, err = second.End()
+	require.NoError(t, err)
+	require.Equal(t, []string{"pkg/.envrc", "pkg/a/.envrc"}, found.Names)
+	m.clean(t)
+}
+
+// One of two is killed: the other one is the last, and takes away what both planted.
+func TestWatch_OneOfTwoIsKilled(t *testing.T) {
+	m := newMachine(t)
+	first, err := Begin(m.state, m.ws)
+	require.NoError(t, err)
+	second, err := Begin(m.state, m.ws)
+	require.NoError(t, err)
+	m.sh(t, m.ws, `echo x >pkg/.envrc`)
+	first.close()
+	found, err := second.End()
+	require.NoError(t, err)
+	require.Equal(t, []string{"pkg/.envrc"}, found.Names)
+	m.clean(t)
+}
+
+// A process of the host renames folders all the while; what was planted in them is found.
+func TestWatch_AHostProcessRenamesMeanwhile(t *testing.T) {
+	for i := range 20 {
+		m := newMachine(t)
+		w, err := Begin(m.state, m.ws)
+		require.NoError(t, err)
+		m.sh(t, m.ws, `for i in 0 1 2 3 4 5 6 7 8 9; do mkdir -p zz/$i/x a0; echo x >zz/$i/x/.envrc; done`)
+		var stop atomic.Bool
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for n := 0; !stop.Load() && n < 200+i*50; n++ {
+				for d := range 10 {
+					from, to := fmt.Sprintf("%s/zz/%d", m.ws, d), fmt.Sprintf("%s/a0/%d", m.ws, d)
+					if n%2 == 1 {
+						from, to = to, from
+					}
+					_ = os.Rename(from, to)
+				}
+			}
+		}()
+		found, err := w.End()
+		stop.Store(true)
+		<-done
+		if err != nil { // then it says so, and nothing further begins
+			require.ErrorContains(t, err, "does not come to rest")
+			_, err = Begin(m.state, m.ws)
+			require.ErrorIs(t, err, ErrMarked)
+			continue
+		}
+		require.NotEmpty(t, found.Names)
+		for file := range m.seenFiles() {
+			require.False(t, strings.HasPrefix(file, "zz") && strings.HasSuffix(file, ".envrc") || strings.HasPrefix(file, "a0") && strings.HasSuffix(file, ".envrc"), file)
+		}
+	}
+}
+
+// Where the state of confined calls lies on another file system, what is planted is copied there.
+func TestWatch_QuarantineOnAnotherFileSystem(t *testing.T) {
+	if os.Getenv("HOME") == "" || !isDir("/dev/shm") {
+		t.Log("not tested on this machine: no /dev/shm")
+		return
+	}
+	m := newMachine(t)
+	state, err := os.MkdirTemp("/dev/shm", "confine-")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(state) })
+	m.state = state
+	w, err := Begin(m.state, m.ws)
+	require.NoError(t, err)
+	m.sh(t, m.ws, `mkdir n; git init -q n; git -C n config core.fsmonitor "$EVIL"; ln -s / n/.git/out; mkfifo n/.git/pipe; echo x >pkg/.envrc; rm .envrc; chmod 000 n/.git/hooks`)
+	found, err := w.End()
+	require.NoError(t, err)
+	require.Equal(t, []string{".envrc", "n/.git", "pkg/.envrc"}, found.Names)
+	require.False(t, m.obeyed(t))
+	kept, err := os.ReadDir(found.Quarantine)
+	require.NoError(t, err)
+	require.Len(t, kept, 3)
+	m.clean(t)
+}
+
+// What cannot be moved away is set aside in its place, and nothing further begins.
+func TestWatch_WhatCannotBeMovedMarksTheWorkspace(t *testing.T) {
+	m := newMachine(t)
+	w, err := Begin(m.state, m.ws)
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(w.path("quarantine"), 0500))
+	m.sh(t, m.ws, `git init -q n; git -C n config core.fsmonitor "$EVIL"; git add n 2>/dev/null; true`)
+	_, err = w.End()
+	require.ErrorContains(t, err, "n/.git")
+	require.False(t, m.obeyed(t))
+	_, err = Begin(m.state, m.ws)
+	require.ErrorIs(t, err, ErrMarked)
+
+	require.NoError(t, os.Chmod(w.path("quarantine"), 0700))
+	require.NoError(t, os.Remove(w.path("mark"))) // somebody looked at it
+	w, err = Begin(m.state, m.ws)
+	require.NoError(t, err)
+	_, err = w.End()
+	require.NoError(t, err)
+}
+
+// What a confined call is for leaves nothing to report: files, commits, branches, a build.
+func TestWatch_OrdinaryWorkIsNotReported(t *testing.T) {
+	m := newMachine(t)
+	w, err := Begin(m.state, m.ws)
+	require.NoError(t, err)
+	m.sh(t, m.ws, `echo x >new.go; mkdir -p build/x node_modules/.bin; ln -s ../a/b.js node_modules/.bin/a; ln -s /usr/bin/python3 build/python
+git add new.go; git commit -qm second; git checkout -q -b side; git commit -qm third --allow-empty; git checkout -q main; git merge -q side
+git tag v1; git branch config; git branch hooks/x; git stash list; git gc -q; touch -d @5 main.go; chmod 755 main.go; rm new.go`)
+	found, err := w.End()
+	require.NoError(t, err)
+	require.Empty(t, found.Names)
+}
+
+func isDir(dir string) bool {
+	info, err := os.Stat(dir)
+	return err == nil && info.IsDir()
+}
