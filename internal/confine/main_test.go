@@ -3,6 +3,7 @@
 package confine
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,6 +17,9 @@ import (
 const nobody = 65534
 
 func TestMain(m *testing.M) {
+	if os.Getenv(asWrapper) != "" {
+		os.Exit(wrap(os.Args[1:]))
+	}
 	if os.Geteuid() != 0 {
 		os.Exit(m.Run())
 	}
@@ -24,6 +28,18 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	os.Exit(code)
+}
+
+// asWrapper is set where the test binary is to be approvalbot confine.
+const asWrapper = "APPROVALBOT_TEST_CONFINES"
+
+func wrap(args []string) int {
+	status, err := Run(context.Background(), Call{State: args[0], Workspaces: args[1:2], Dir: args[1], Argv: args[2:],
+		Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "approvalbot:", err)
+	}
+	return status
 }
 
 // asUser runs this test binary once more as an ordinary user.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -64,22 +65,24 @@ type list struct {
 	Named map[string]bool   // what settings of repositories name
 
 	folders map[string]*folder
-	secrets []string // usual names of secrets, for the mounts
-	vanish  bool     // a name was gone before it was looked at
+	secrets []string           // usual names of secrets, for the mounts
+	hidden  map[[2]uint64]bool // inodes of secrets that have more names
+	vanish  bool               // a name was gone before it was looked at
 }
 
 type walker struct {
 	*guard
-	prev   *list                        // directories that did not change since are not read again
-	known  map[string]entry             // files that did not change since are not read again
-	masks  bool                         // list secrets too
-	expect map[string]entry             // when not nil: what differs in size from these is not read
-	sums   func(fd int) (string, error) // keeps a file, or only sums it
-	twins  map[[2]uint64]bool           // when not nil: look for other names of these files
-	exact  bool                         // the file system's ctime is true
-	start  int64
-	out    *list
-	buf    []byte
+	prev        *list                        // directories that did not change since are not read again
+	known       map[string]entry             // files that did not change since are not read again
+	masks       bool                         // list secrets too
+	expect      map[string]entry             // when not nil: what differs in size from these is not read
+	sums        func(fd int) (string, error) // keeps a file, or only sums it
+	twins       map[[2]uint64]bool           // when not nil: look for other names of these files
+	secretTwins map[[2]uint64]bool           // of twins, those whose other names are hidden too
+	exact       bool                         // the file system's ctime is true
+	start       int64
+	out         *list
+	buf         []byte
 }
 
 // settle is after what time a change of a file surely has another ctime than the one before.
@@ -97,7 +100,10 @@ func (w *walker) walk(root int) (*list, error) {
 	if err := w.dir(root, "", place{}, 0); err != nil {
 		return nil, err
 	}
-	many := map[[2]uint64]bool{}
+	many := maps.Clone(w.out.hidden)
+	if many == nil {
+		many = map[[2]uint64]bool{}
+	}
 	for _, e := range w.out.Names {
 		if e.Many {
 			many[[2]uint64{e.Dev, e.Ino}] = true
@@ -109,7 +115,7 @@ func (w *walker) walk(root int) (*list, error) {
 	// Some protected file has another name, which may lie anywhere.
 	first := w.out
 	second := *w
-	second.twins, second.prev, second.known = many, nil, first.Names
+	second.twins, second.secretTwins, second.prev, second.known = many, first.hidden, nil, first.Names
 	out, err := second.walk(root)
 	if err == nil {
 		out.vanish = out.vanish || first.vanish
@@ -272,7 +278,7 @@ func (w *walker) read(fd int, rel string, f *folder) error {
 			f.links = append(f.links, d.name)
 		}
 		if w.masks && secret(join(rel, d.name), d.kind) {
-			w.out.secrets = append(w.out.secrets, join(rel, d.name))
+			w.hide(fd, rel, d.name)
 		}
 	}
 	return nil
@@ -284,10 +290,25 @@ func secret(rel string, kind byte) bool {
 	return speaks || kind == unix.DT_REG && workspace.SecretLower(workspace.FoldPath(rel))
 }
 
-// twin notes another name of a protected file.
+// hide notes a name for the mounts, and whether the file has more names.
+func (w *walker) hide(fd int, rel, name string) {
+	w.out.secrets = append(w.out.secrets, join(rel, name))
+	var st unix.Stat_t
+	if unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Nlink > 1 {
+		if w.out.hidden == nil {
+			w.out.hidden = map[[2]uint64]bool{}
+		}
+		w.out.hidden[[2]uint64{st.Dev, st.Ino}] = true
+	}
+}
+
+// twin notes another name of a protected file or of a secret.
 func (w *walker) twin(fd int, rel, name string) {
 	var st unix.Stat_t
 	if unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && w.twins[[2]uint64{st.Dev, st.Ino}] {
+		if w.secretTwins[[2]uint64{st.Dev, st.Ino}] && !slices.Contains(w.out.secrets, join(rel, name)) {
+			w.out.secrets = append(w.out.secrets, join(rel, name))
+		}
 		if w.out.Twins == nil {
 			w.out.Twins = map[string]uint64{}
 		}

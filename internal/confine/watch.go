@@ -25,23 +25,16 @@ import (
 
 // Watch is one workspace while a confined call runs in it.
 type Watch struct {
-	Root      string
-	Left      Found  // what a call before this one planted, which was killed before it was compared
-	dir       string // what is kept of this workspace
-	root      *os.File
-	lock      *os.File // held while lists are compared or written
-	running   *os.File // shared by all calls that run
-	guard     guard
-	fresh     bool // some file was kept that no call before kept
-	before    *list
-	Secrets   []string // files of the workspace that the mounts hide
-	Protected []string // and those that they hold
-}
-
-// Found is what the comparison put right.
-type Found struct {
-	Names      []string // relative to the workspace, sorted
-	Quarantine string   // where what was moved away is
+	Root    string
+	Left    Found  // what a call before this one planted, which was killed before it was compared
+	dir     string // what is kept of this workspace
+	root    *os.File
+	lock    *os.File // held while lists are compared or written
+	running *os.File // shared by all calls that run
+	guard   guard
+	fresh   bool // some file was kept that no call before kept
+	before  *list
+	Secrets []string // files of the workspace that the mounts hide
 }
 
 // ErrMarked says that a workspace could not be put right, so nothing runs confined in it.
@@ -95,7 +88,12 @@ func Begin(state, root string) (began *Watch, err error) {
 	case !alone && !unfinished:
 		return nil, errors.New("a confined call runs here whose list is gone; try again when it has ended")
 	case !alone: // it is compared with what was before the first of them
-		w.before = old
+		walker := walker{guard: &guard{root: root}, sums: sum, expect: map[string]entry{}, masks: true}
+		now, err := walker.walk(int(w.root.Fd()))
+		if err != nil {
+			return nil, err
+		}
+		w.before, w.Secrets = old, now.secrets
 		return w, flock(w.running, unix.LOCK_SH)
 	case unfinished:
 		w.before = old
@@ -167,7 +165,7 @@ func (w *Watch) list(old *list) error {
 			return fmt.Errorf("workspace %s has folders more than %d deep (%.80q), so it cannot be listed", w.Root, deepest, rel)
 		}
 	}
-	w.before, w.guard.repos = now, now.Repos
+	w.before, w.guard.repos, w.Secrets = now, now.Repos, now.secrets
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(ordered(now)); err != nil {
 		return err

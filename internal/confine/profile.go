@@ -1,0 +1,210 @@
+//go:build linux
+
+package confine
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"approvalbot/internal/policy/workspace"
+)
+
+// The profile: what a confined command sees of this machine. All else of it is not there.
+var (
+	// programs are shown read-only: what belongs to the system and holds nobody's secrets.
+	programs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store"}
+
+	// settings of the machine are shown read-only, by their names: /etc has secrets too.
+	settings = strings.Fields(`passwd group hosts host.conf nsswitch.conf protocols services mime.types localtime timezone
+		ld.so.cache ld.so.conf ld.so.conf.d ssl/certs ssl/openssl.cnf ca-certificates pki/tls/certs pki/ca-trust alternatives
+		os-release debian_version profile bash.bashrc inputrc terminfo fonts`)
+
+	// environment is handed on, and nothing else: a list of what is bad would let the rest through.
+	environment = strings.Fields(`PATH LANG LANGUAGE TERM COLORTERM NO_COLOR TZ USER LOGNAME CI PWD
+		GOROOT GOPATH GOFLAGS GOTOOLCHAIN CGO_ENABLED JAVA_HOME NVM_DIR PYENV_ROOT VIRTUAL_ENV RUSTUP_HOME CARGO_HOME NODE_ENV`)
+
+	// caches lie in a folder of the workspace's state that confined calls alone ever see.
+	caches = []string{".cache", ".npm"}
+)
+
+const (
+	mostHeld   = 64  // protected names that are mounted read-only; the comparison holds all
+	mostMasked = 400 // each is a mount, and with so many a start takes a second
+	memory     = "1073741824"
+)
+
+// arguments are bwrap's, from the profile and from what was found in the workspaces.
+func (c Call) arguments(home string, watches []*Watch) ([]string, error) {
+	a := []string{
+		"--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
+		"--proc", "/proc", "--dev", "/dev", "--size", memory, "--tmpfs", "/tmp", "--dir", "/run", "--dir", "/var",
+	}
+	var shown []string
+	for _, dir := range programs {
+		if target, err := os.Readlink(dir); err == nil {
+			a = append(a, "--symlink", target, dir)
+		} else if _, err := os.Stat(dir); err == nil {
+			a, shown = append(a, "--ro-bind", dir, dir), append(shown, dir)
+		}
+	}
+	for _, name := range settings {
+		a = append(a, "--ro-bind-try", "/etc/"+name, "/etc/"+name)
+	}
+	a = append(a, "--size", memory, "--tmpfs", home)
+	for _, name := range caches {
+		private := filepath.Join(watches[0].dir, "home", name)
+		if err := os.MkdirAll(private, 0700); err != nil {
+			return nil, err
+		}
+		a = append(a, "--bind", private, filepath.Join(home, name))
+	}
+	for _, dir := range c.Show {
+		a, shown = append(a, "--ro-bind", dir, dir), append(shown, dir)
+	}
+	for _, w := range watches {
+		a = append(a, "--bind", w.Root, w.Root)
+	}
+	for _, w := range watches {
+		for _, rel := range w.Held(mostHeld) {
+			file := filepath.Join(w.Root, rel)
+			a = append(a, "--ro-bind-try", file, file)
+		}
+		secrets := w.unknown()
+		if len(secrets) > mostMasked {
+			return nil, fmt.Errorf("workspace %s has %d files that look like secrets, and at most %d can be hidden; name a smaller workspace",
+				w.Root, len(secrets), mostMasked)
+		}
+		for _, rel := range secrets {
+			a = append(a, "--ro-bind", "/dev/null", filepath.Join(w.Root, rel))
+		}
+	}
+	masked, err := speakers(shown)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range masked {
+		a = append(a, "--ro-bind", "/dev/null", file)
+	}
+	return append(a, "--chdir", c.Dir, "--remount-ro", "/"), nil
+}
+
+// unknown are the secrets of the workspace without those whose exact content is in its repository: a
+// command that may commit can read that, and must be able to. The index is not asked, which a confined
+// command can write.
+func (w *Watch) unknown() []string {
+	var known []string
+	var ask bytes.Buffer
+	for _, rel := range w.Secrets {
+		text, err := w.read(rel)
+		if err != nil {
+			continue
+		}
+		sum := sha1.Sum(append(fmt.Appendf(nil, "blob %d\x00", len(text)), text...))
+		fmt.Fprintf(&ask, "%x\n", sum)
+		known = append(known, rel)
+	}
+	if len(known) == 0 || !w.before.Repos[".git"] {
+		return w.Secrets
+	}
+	git := exec.Command("git", "--git-dir", filepath.Join(w.Root, ".git"), "cat-file", "--batch-check=%(objecttype)")
+	git.Stdin, git.Env = &ask, append(os.Environ(), "GIT_NO_LAZY_FETCH=1")
+	said, _ := git.Output() // without an answer all are hidden
+	for i, line := range strings.Split(string(said), "\n") {
+		if line == "blob" && i < len(known) {
+			at := slices.Index(w.Secrets, known[i])
+			w.Secrets = slices.Delete(w.Secrets, at, at+1)
+		}
+	}
+	return w.Secrets
+}
+
+// read gives a small file of the workspace that is reached through no link.
+func (w *Watch) read(rel string) ([]byte, error) {
+	root, err := os.OpenRoot(w.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if info, err := root.Lstat(rel); err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
+		return nil, fs.ErrNotExist
+	}
+	return root.ReadFile(rel)
+}
+
+// Held are the topmost protected names of the workspace that are there, the shallowest of them first.
+func (w *Watch) Held(most int) (out []string) {
+	names := sorted(w.before.Names)
+	last := "/"
+	for _, rel := range names {
+		if strings.HasPrefix(rel, last+"/") || w.before.Names[rel].Link != "" || slices.Contains(w.Secrets, rel) {
+			continue
+		}
+		last = rel
+		out = append(out, rel)
+	}
+	slices.SortStableFunc(out, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
+	return out[:min(most, len(out))]
+}
+
+// speakers are the sockets of the host's processes in folders that are shown.
+func speakers(shown []string) (out []string, err error) {
+	table, err := os.ReadFile("/proc/net/unix")
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(table)) {
+		at := strings.IndexByte(line, '/')
+		if at < 0 {
+			continue
+		}
+		file := strings.TrimSuffix(line[at:], "\n")
+		for _, dir := range shown {
+			if _, err := os.Lstat(file); err == nil && workspace.Under(file, dir) && !slices.Contains(out, file) {
+				out = append(out, file)
+			}
+		}
+	}
+	return out, nil
+}
+
+// environ is what the command is started with, and bwrap too, whose own could be read in /proc.
+func (c Call) environ(home string, watches []*Watch, excludes string) (env []string) {
+	for _, pair := range c.Env {
+		name, _, _ := strings.Cut(pair, "=")
+		if slices.Contains(environment, name) || strings.HasPrefix(name, "LC_") {
+			env = append(env, pair)
+		}
+	}
+	git := [][2]string{{"core.excludesFile", excludes}}
+	git = append(git, identity(home)...)
+	env = append(env, "HOME="+home, "TMPDIR=/tmp", fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(git)))
+	for i, pair := range git {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, pair[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, pair[1]))
+	}
+	return env
+}
+
+// identity is the name and address that git signs commits with, out of the user's settings.
+func identity(home string) (out [][2]string) {
+	text, _ := os.ReadFile(filepath.Join(home, ".gitconfig"))
+	section := ""
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		key, value, _ := strings.Cut(line, "=")
+		key = strings.ToLower(strings.TrimSpace(key))
+		switch {
+		case strings.HasPrefix(line, "["):
+			section = strings.ToLower(line)
+		case section == "[user]" && (key == "name" || key == "email"):
+			out = append(out, [2]string{"user." + key, strings.Trim(strings.TrimSpace(value), `"`)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,256 @@
+//go:build linux
+
+package confine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"approvalbot/internal/policy/workspace"
+)
+
+// programs of bubblewrap are looked for here and not on a PATH that others set.
+var places = []string{"/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"}
+
+// Check says in one sentence what this machine or this user lacks for a confined call.
+func Check(ctx context.Context) error {
+	if os.Geteuid() == 0 {
+		return errors.New("root is never confined: /proc and the files of root would be its own; run it as an ordinary user")
+	}
+	if _, err := filter(); err != nil {
+		return err
+	}
+	program, err := bubblewrap()
+	if err != nil {
+		return err
+	}
+	said, err := exec.CommandContext(ctx, program, "--unshare-all", "--unshare-user", "--disable-userns", "--ro-bind", "/", "/", "true").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("bubblewrap cannot make user namespaces here (%s); on Ubuntu its AppArmor profile allows them (apt install apparmor-profiles), "+
+			"in a container the outer runtime must", strings.TrimSpace(string(said)+" "+err.Error()))
+	}
+	return nil
+}
+
+func bubblewrap() (string, error) {
+	for _, file := range places {
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+			return file, nil
+		}
+	}
+	return "", errors.New("bubblewrap is missing (no bwrap in /usr/bin); install the package bubblewrap")
+}
+
+// Run runs the command confined, and compares its workspaces after its last process has died. The error
+// says why nothing ran, or what the command planted; see the statuses.
+func Run(ctx context.Context, c Call) (status int, err error) {
+	if os.Geteuid() == 0 {
+		return NotConfined, Check(ctx)
+	}
+	program, err := bubblewrap()
+	if err != nil {
+		return NotConfined, err
+	}
+	rules, err := filter()
+	if err != nil {
+		return NotConfined, err
+	}
+	home, err := c.check()
+	if err != nil {
+		return NotConfined, err
+	}
+	var watches []*Watch
+	var ends []error
+	end := func() {
+		for _, w := range watches {
+			found, err := w.End()
+			if err != nil {
+				ends = append(ends, err)
+			}
+			if len(found.Names) > 0 {
+				ends = append(ends, &Planted{w.Root, found})
+			}
+		}
+	}
+	for _, root := range c.Workspaces {
+		w, err := Begin(c.State, root)
+		if err != nil {
+			end()
+			return NotConfined, err
+		}
+		watches = append(watches, w)
+		if len(w.Left.Names) > 0 {
+			fmt.Fprintln(c.Stderr, "approvalbot: a confined call before this one was killed; "+(&Planted{w.Root, w.Left}).Error())
+		}
+	}
+	arguments, err := c.arguments(home, watches)
+	if err == nil {
+		status, err = c.start(ctx, program, arguments, rules, home, watches)
+	}
+	if end(); err != nil {
+		return NotConfined, errors.Join(append([]error{err}, ends...)...)
+	}
+	if len(ends) > 0 {
+		return TakenAway, errors.Join(ends...)
+	}
+	return status, nil
+}
+
+// check makes the call's paths real ones, and gives the user's home.
+func (c *Call) check() (home string, err error) {
+	if home, err = os.UserHomeDir(); err != nil {
+		return "", err
+	}
+	all := [][]string{c.Workspaces, c.Show, {c.Dir}}
+	for _, list := range all {
+		for i, dir := range list {
+			if list[i], err = filepath.EvalSymlinks(dir); err != nil {
+				return "", err
+			}
+			if list[i], err = filepath.Abs(list[i]); err != nil {
+				return "", err
+			}
+		}
+	}
+	c.Dir = all[2][0]
+	slices.Sort(c.Workspaces) // each call takes the locks in the same order
+	c.Workspaces = slices.Compact(c.Workspaces)
+	inside := false
+	for _, dir := range c.Workspaces {
+		if workspace.Under(home, dir) {
+			return "", fmt.Errorf("workspace %s holds the home folder %s, all of which a confined command could change; name a smaller one", dir, home)
+		}
+		for _, system := range append(programs, "/etc", "/proc", "/dev", "/sys") {
+			if workspace.Under(dir, system) {
+				return "", fmt.Errorf("workspace %s lies in %s, which is shown read-only", dir, system)
+			}
+		}
+		for _, other := range c.Workspaces {
+			if other != dir && workspace.Under(dir, other) {
+				return "", fmt.Errorf("workspace %s lies in workspace %s; name the outer one alone", dir, other)
+			}
+		}
+		inside = inside || workspace.Under(c.Dir, dir)
+	}
+	if !inside {
+		c.Dir = c.Workspaces[0]
+	}
+	return home, nil
+}
+
+// excludes is the file by which git passes over what is hidden.
+const excludes = "/run/approvalbot-hidden"
+
+// start runs bwrap and waits until the last process in it has died.
+func (c Call) start(ctx context.Context, program string, arguments []string, rules []byte, home string, watches []*Watch) (int, error) {
+	var hidden bytes.Buffer
+	files := []*os.File{}
+	defer func() {
+		for _, f := range files {
+			_ = f.Close()
+		}
+	}()
+	for _, w := range watches {
+		for _, rel := range w.Secrets {
+			fmt.Fprintf(&hidden, "/%s\n", rel)
+		}
+	}
+	for _, text := range [][]byte{rules, hidden.Bytes()} {
+		f, err := inMemory(text)
+		if err != nil {
+			return 0, err
+		}
+		files = append(files, f)
+	}
+	report, reports, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	defer report.Close()
+	files = append(files, reports)
+	// Held by pid 1 of the namespace, the lock outlives a wrapper that is killed.
+	arguments = append([]string{"--seccomp", "3", "--ro-bind-data", "4", excludes, "--json-status-fd", "5", "--sync-fd", "6"}, arguments...)
+	// The root is made read-only last, so what lies in it must be there before.
+	cmd := exec.Command(program, append(append(arguments, "--"), c.Argv...)...)
+	cmd.Env = c.environ(home, watches, excludes)
+	cmd.Dir = "/"
+	cmd.ExtraFiles = append(slices.Clone(files), watches[0].running)
+	cmd.Stdout, cmd.Stderr = struct{ io.Writer }{c.Stdout}, struct{ io.Writer }{c.Stderr} // pipes of our own, no descriptor of the caller's
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return 0, err
+	}
+	limits()
+	// A child that dies with its parent dies with the thread that started it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return 0, err
+	}
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	_ = reports.Close()
+	go func() { // ends with the process, for a terminal gives no end
+		_, _ = io.Copy(stdin, c.Stdin)
+		_ = stdin.Close()
+	}()
+	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
+	defer stop()
+	err = cmd.Wait()
+	// bwrap ends when the command does. What that left in the background dies then, and only when pid 1 of
+	// the namespace has been waited for is all of it dead.
+	for {
+		if _, err := unix.Wait4(-1, nil, 0, nil); err != nil && !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	said, _ := io.ReadAll(report)
+	if ctx.Err() == nil && !bytes.Contains(said, []byte(`"exit-code"`)) {
+		return 0, fmt.Errorf("bubblewrap did not start the command (%w); approvalbot doctor says what is missing", err)
+	}
+	var exited *exec.ExitError
+	if err != nil && !errors.As(err, &exited) {
+		return 0, err
+	}
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return 128 + int(ws.Signal()), nil
+	}
+	return cmd.ProcessState.ExitCode(), nil
+}
+
+// limits are inherited: no more processes than a build needs, no memory images of what died.
+func limits() {
+	for resource, most := range map[int]uint64{unix.RLIMIT_NPROC: 4096, unix.RLIMIT_CORE: 0} {
+		var l unix.Rlimit
+		if unix.Getrlimit(resource, &l) == nil {
+			l.Cur, l.Max = min(l.Cur, most), min(l.Max, most)
+			_ = unix.Setrlimit(resource, &l)
+		}
+	}
+}
+
+// inMemory is a file that has no name, at its beginning.
+func inMemory(text []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate("approvalbot", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), "approvalbot")
+	if _, err = f.Write(text); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	return f, err
+}

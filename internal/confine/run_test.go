@@ -1,0 +1,359 @@
+//go:build linux
+
+package confine
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// needsConfinement says loudly if nothing can be confined here.
+func needsConfinement(t *testing.T) {
+	t.Helper()
+	err := Check(context.Background())
+	if err != nil && os.Getenv("APPROVALBOT_REQUIRE_CONFINE") != "" {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Skipf("confined calls: not tested, %v", err)
+	}
+}
+
+// wrapped is the wrapper's process for a script in the workspace, not started yet.
+func (m machine) wrapped(script string, env ...string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", m.state, m.ws, "sh", "-c", script)
+	cmd.Dir, cmd.Env = m.ws, append(m.env(env...), asWrapper+"=1")
+	return cmd
+}
+
+// confined runs a script confined, and gives what it printed and its exit status.
+func (m machine) confined(t *testing.T, script string, env ...string) (string, int) {
+	t.Helper()
+	cmd := m.wrapped(script, env...)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		require.NoError(t, err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// The command's own streams and exit status come through.
+func TestRun_IsTheCommandsOwn(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	cmd := m.wrapped(`cat; echo err >&2; exit 7`)
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("in"), &out, &errs
+	require.Error(t, cmd.Run())
+	require.Equal(t, []any{"in", "err\n", 7}, []any{out.String(), errs.String(), cmd.ProcessState.ExitCode()})
+	said, code := m.confined(t, `kill -9 $$`)
+	require.Equal(t, 137, code, said)
+	said, code = m.confined(t, `git -c user.name=t -c user.email=t@t commit -qm x --allow-empty && git add -A && echo new >new.txt && echo done`)
+	require.Equal(t, []any{"done\n", 0}, []any{said, code})
+	require.FileExists(t, m.ws+"/new.txt")
+	said, code = m.confined(t, `cat .envrc; git status --short`)
+	require.Equal(t, 0, code, said)
+	require.Contains(t, said, "export A=1", "what is in the repository's objects is no secret from it")
+	m.sh(t, m.ws, `echo `+secretText+` >>.envrc; git gc -q`)
+	said, _ = m.confined(t, `cat .envrc pkg/a/b/.envrc`)
+	require.NotContains(t, said, secretText)
+	require.Contains(t, said, "export B=1")
+}
+
+// What is planted is taken away, and the call fails with its name.
+func TestRun_WhatIsPlantedFailsTheCall(t *testing.T) {
+	needsConfinement(t)
+	for _, a := range attacks {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			before := m.protected(t)
+			said, code := m.confined(t, "export W="+m.ws+" EVIL='touch "+m.mark+";'; cd pkg; "+a.script)
+			require.NotEqual(t, NotConfined, code, said)
+			for rel, e := range before {
+				require.Equal(t, e, m.onDisk(t, rel), "%q: %s", rel, said)
+			}
+			for rel := range m.protected(t) {
+				_, was := before[rel]
+				broken := rel == ".git" || strings.HasPrefix(rel, ".git/") || strings.HasSuffix(rel, "/.git") || strings.Contains(rel, "lib/.git/") // a repository that the command destroyed is protected as a whole
+				require.True(t, was || broken, "%q is left: %s", rel, said)
+			}
+			require.False(t, m.obeyed(t), said)
+		})
+	}
+	m := newMachine(t)
+	said, code := m.confined(t, `mkdir fresh; echo x >fresh/.envrc`)
+	require.Equal(t, TakenAway, code)
+	require.Contains(t, said, `"fresh/.envrc"`)
+}
+
+// protected is what the next call finds protected, without when it was last changed.
+func (m machine) protected(t *testing.T) map[string]entry {
+	t.Helper()
+	w, err := Begin(m.state, m.ws)
+	require.NoError(t, err)
+	require.Empty(t, w.Left.Names)
+	_, err = w.End()
+	require.NoError(t, err)
+	for rel, e := range w.before.Names {
+		w.before.Names[rel] = entry{Mode: e.Mode, Link: e.Link, Sum: e.Sum}
+	}
+	return w.before.Names
+}
+
+// onDisk is what a name of the workspace is now.
+func (m machine) onDisk(t *testing.T, rel string) (e entry) {
+	t.Helper()
+	var st syscall.Stat_t
+	require.NoError(t, syscall.Lstat(m.ws+"/"+rel, &st))
+	e.Mode = st.Mode
+	switch st.Mode & syscall.S_IFMT {
+	case syscall.S_IFREG:
+		text, err := os.ReadFile(m.ws + "/" + rel)
+		require.NoError(t, err)
+		sum := sha256.Sum256(text)
+		e.Sum = string(sum[:])
+	case syscall.S_IFLNK:
+		e.Link, _ = os.Readlink(m.ws + "/" + rel)
+	}
+	return e
+}
+
+const secretText = "SECRET-5f2b"
+
+// K1: no secret of a furnished home and machine is read.
+func TestK1_NoSecretIsRead(t *testing.T) {
+	needsConfinement(t)
+	furnished := func(t *testing.T) machine {
+		m := newMachine(t)
+		m.sh(t, m.home, `
+mkdir -p .ssh .aws .config/gh .cache/x .docker other
+for f in .ssh/id_ed25519 .aws/credentials .netrc .config/gh/hosts.yml .cache/x/token .docker/config.json .bash_history other/file .npmrc; do echo `+secretText+` >$f; done
+cd ws; echo `+secretText+` >.env; echo `+secretText+` >prod.pem; ln .env innocent.txt; ln -s .env link; ln -s $HOME/.ssh/id_ed25519 key
+mkdir deep; echo `+secretText+` >deep/credentials.json; ln -s $HOME up; echo `+secretText+` >pkg/.npmrc`)
+		require.NoError(t, os.WriteFile(m.dir+"/beside", []byte(secretText), 0o644))
+		return m
+	}
+	ways := strings.Split(`cat $HOME/.ssh/id_ed25519 $HOME/.aws/credentials $HOME/.netrc
+cat $HOME/.config/gh/hosts.yml $HOME/.docker/config.json $HOME/.bash_history
+cat $HOME/.cache/x/token $HOME/.npmrc $HOME/other/file
+cat .env
+cat prod.pem deep/credentials.json pkg/.npmrc
+cat innocent.txt
+cat link key
+cat up/.netrc up/other/file
+cat ../.netrc ../../beside
+cp .env x; cat x
+ln .env x; cat x
+mv .env x; cat x
+mv deep d2; cat d2/credentials.json
+cp -r deep d3; cat d3/credentials.json
+tar cf - . | cat
+rm -f .env; cat .env
+umount .env; cat .env
+umount -l .env; cat .env
+mount --bind / /tmp; cat /tmp$HOME/.netrc
+unshare -Ur mount -t tmpfs x /tmp; unshare -Ur umount .env; cat .env
+unshare -Um cat .env
+nsenter -t 1 -m cat $HOME/.netrc
+cat /proc/1/root$HOME/.netrc /proc/self/root$HOME/.netrc /proc/*/root$HOME/.netrc
+cat /proc/*/cwd/.env /proc/*/cwd/../.netrc
+cat /proc/*/environ
+cat /proc/*/cmdline
+for f in /proc/*/fd/*; do timeout 1 head -c 4096 $f/.netrc $f/../.netrc; done
+for n in 3 4 5 6 7 8 9; do head -c 4096 /proc/self/fd/$n; head -c 4096 <&$n; done 2>/dev/null
+env
+git add -f .env && git show :.env
+git stash -u -a; git show stash@{0}:.env; git show stash@{0}^3:.env
+git diff --no-index /dev/null .env
+find / -xdev -type f -size -4k 2>/dev/null | grep -v ^/proc | grep -v ^/usr | xargs -d '\n' grep -l `+secretText+`  | xargs cat
+grep -r `+secretText+` /home /root /srv /var /run /mnt /media /tmp 2>/dev/null
+cat /proc/keys /proc/1/maps; keyctl show
+cat /dev/sd* /dev/vd* /dev/mem /dev/kmsg
+mknod d b 254 0; cat d
+chroot / cat $HOME/.netrc
+cat /etc/shadow /etc/ssh/ssh_host_*_key /etc/ssl/private/*
+python3 -c 'import os,sys
+for p in range(1,200):
+    try: print(open("/proc/%d/mem"%p,"rb").read(10))
+    except Exception: pass'
+python3 -c 'import os; f=os.open("/",os.O_RDONLY); print(os.listdir("/proc/self/fd")); os.chdir("/proc/self/fd/%d"%f); print(open(".."+os.environ["HOME"]+"/.netrc").read())'
+cat /proc/self/mountinfo | head -0; exec 9<.env; cat <&9
+perl -e 'open F,"<",".env"; print <F>; sysopen F,"prod.pem",2; print <F>'`, "\n")
+	for i := 0; i < len(ways); i++ {
+		way := ways[i]
+		for strings.Count(way, "'")%2 == 1 { // a script of several lines
+			i++
+			way += "\n" + ways[i]
+		}
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			said, code := furnished(t).confined(t, "( "+way+" )", "FOO="+secretText, "AWS_SECRET_ACCESS_KEY="+secretText)
+			require.NotContains(t, said, secretText)
+			require.False(t, code == NotConfined && strings.Contains(said, "approvalbot:"), said)
+		})
+	}
+}
+
+// K3: no service of the host is reached.
+func TestK3_NoServiceIsReached(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	listen := func(network, address string) net.Listener {
+		l, err := net.Listen(network, address)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = l.Close() })
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = c.Write([]byte(secretText))
+				_ = c.Close()
+			}
+		}()
+		return l
+	}
+	tcp := listen("tcp", "127.0.0.1:0")
+	listen("unix", m.home+"/agent.sock")
+	listen("unix", m.ws+"/in.sock")
+	abstract := "@confine-test-" + filepath.Base(m.dir)
+	listen("unix", abstract)
+	m.sh(t, m.ws, "mkfifo pipe")
+	_, port, _ := net.SplitHostPort(tcp.Addr().String())
+	unix := func(path string) string {
+		return fmt.Sprintf(`python3 -c 'import socket; s=socket.socket(socket.AF_UNIX); s.connect(%s); print(s.recv(99))'`, path)
+	}
+	for _, way := range []string{
+		`python3 -c 'import socket; s=socket.create_connection(("127.0.0.1",` + port + `)); print(s.recv(99))'`,
+		unix(`"` + m.home + `/agent.sock"`), unix(`"` + m.ws + `/in.sock"`), unix(`"\0` + abstract[1:] + `"`),
+		unix(`"/run/docker.sock"`), unix(`"/var/run/docker.sock"`), unix(`"/run/dbus/system_bus_socket"`), unix(`"\0/tmp/.X11-unix/X0"`), unix(`"/tmp/.X11-unix/X0"`),
+		`ssh-add -l`, `getent hosts example.com`, `python3 -c 'import socket; print(socket.gethostbyname("example.com"))'`,
+		`python3 -c 'import socket; s=socket.socket(40,1); s.connect((2,22))'`,
+		`python3 -c 'import socket; s=socket.socket(socket.AF_PACKET,socket.SOCK_RAW)'`,
+		`python3 -c 'import socket; s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.sendto(b"x",("192.0.2.1",53))'`,
+		`timeout 1 sh -c 'echo x >pipe'`,
+	} {
+		said, code := m.confined(t, way, "SSH_AUTH_SOCK="+m.home+"/agent.sock")
+		require.NotContains(t, said, secretText, way)
+		require.NotContains(t, []int{0, NotConfined}, code, "%s: %s", way, said)
+	}
+	said, code := m.confined(t, `python3 -c 'import socket,threading
+l=socket.create_server(("127.0.0.1",0)); s=socket.create_connection(l.getsockname()); print("own loopback")'`)
+	require.Equal(t, []any{"own loopback\n", 0}, []any{said, code})
+}
+
+// K4: nothing outlives the call, is signalled by it or goes on growing.
+func TestK4_NothingOutlivesTheCall(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	for _, way := range []string{
+		`(while :; do echo x >>alive; done) & sleep 0.05`,
+		`setsid sh -c 'while :; do echo x >>alive; done' </dev/null >/dev/null 2>&1 & sleep 0.05`,
+		`nohup sh -c 'trap "" TERM HUP INT; while :; do echo x >>alive; done' >/dev/null 2>&1 & sleep 0.05`,
+		`python3 -c 'import os,time
+if os.fork(): time.sleep(0.05); os._exit(0)
+os.setsid()
+if os.fork(): os._exit(0)
+while True: open("alive","a").write("x")'`,
+	} {
+		said, code := m.confined(t, way)
+		require.Equal(t, 0, code, said)
+		before, err := os.ReadFile(m.ws + "/alive")
+		require.NoError(t, err)
+		require.NotEmpty(t, before)
+		after, err := exec.Command("sh", "-c", "sleep 0.2; cat "+m.ws+"/alive").Output()
+		require.NoError(t, err)
+		require.Equal(t, len(before), len(after), way)
+	}
+	// A wrapper that is killed takes all with it, and the next call finishes its comparison.
+	cmd := m.wrapped(`mkdir fresh; echo x >fresh/.envrc; echo ready; while :; do echo x >>alive; done`)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = out.Read(make([]byte, 6))
+	require.NoError(t, err)
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	said, code := m.confined(t, `true`)
+	// Its processes may still be dying: then the two are calls at once, and both fail.
+	require.Contains(t, []int{0, TakenAway}, code, said)
+	require.Contains(t, said, "fresh/.envrc")
+	require.NoFileExists(t, m.ws+"/fresh/.envrc")
+	size := func() int64 { i, _ := os.Stat(m.ws + "/alive"); return i.Size() }
+	before := size()
+	require.NoError(t, exec.Command("sleep", "0.2").Run())
+	require.Equal(t, before, size())
+
+	victim := exec.Command("sleep", "100")
+	require.NoError(t, victim.Start())
+	said, _ = m.confined(t, fmt.Sprintf(`kill -9 %d; kill -9 -1; ls /proc | grep -c '^[0-9]'`, victim.Process.Pid))
+	require.NoError(t, victim.Process.Signal(syscall.Signal(0)), said)
+	_ = victim.Process.Kill()
+	_ = victim.Wait()
+
+	said, _ = m.confined(t, `dd if=/dev/zero of=/tmp/x bs=1M count=1100 2>&1; dd if=/dev/zero of=$HOME/x bs=1M count=1100 2>&1; python3 -c 'import resource as r; print(r.getrlimit(r.RLIMIT_NPROC)[1], r.getrlimit(r.RLIMIT_CORE)[1])'`)
+	require.Equal(t, 2, strings.Count(said, "No space left"), said)
+	require.Contains(t, said, "4096 0\n")
+	for _, file := range []string{"/usr/x", "/etc/x", "/x", "/var/x", "/proc/sys/kernel/core_pattern", "/run/x"} {
+		said, _ := m.confined(t, `echo x >`+file+` && echo written`)
+		require.NotContains(t, said, "written", file)
+	}
+	_, _ = m.confined(t, `echo x >$HOME/../x; echo x >/tmp/x; echo x >$HOME/x`)
+	for _, file := range []string{m.dir + "/x", m.home + "/x"} {
+		require.NoFileExists(t, file)
+	}
+}
+
+// K5: what is written to caches and the home is seen by confined calls alone.
+func TestK5_CachesAreItsOwn(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	m.sh(t, m.home, `mkdir -p .cache/go-build .npm .cargo/bin go/bin; echo real >.cache/go-build/x`)
+	before, err := exec.Command("sh", "-c", "cd "+m.home+"; find . -path ./ws -prune -o -path ./state -prune -o -print | sort; cat .bashrc .cache/go-build/x").Output()
+	require.NoError(t, err)
+	_, _ = m.confined(t, `cd; cat .cache/go-build/x; mkdir -p .cache/go-build .npm/_npx .cargo/bin go/bin; for f in .cache/go-build/x .npm/_npx/x .cargo/bin/cargo go/bin/x .bashrc .profile; do echo evil >$f; done; ls -la`)
+	after, err := exec.Command("sh", "-c", "cd "+m.home+"; find . -path ./ws -prune -o -path ./state -prune -o -print | sort; cat .bashrc .cache/go-build/x").Output()
+	require.NoError(t, err)
+	require.Equal(t, string(before), string(after))
+	said, _ := m.confined(t, `cat ~/.cache/go-build/x`)
+	require.Equal(t, "evil\n", said, "a cache is kept for the next confined call")
+}
+
+// K6: words arrive as they are.
+func TestK6_WordsArriveUnchanged(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	words := []string{"", " ", "--", "--help", "--ro-bind", "a b", `'"\`, "$HOME `id` $(id)", "*", "~", "\n\t", "\xff\xfe", "--args", "-c", "é", ";", strings.Repeat("x", 100000)}
+	args := append([]string{m.state, m.ws, "printf", `%s\0`}, words...)
+	cmd := exec.Command("/proc/self/exe", args...)
+	cmd.Dir, cmd.Env = m.ws, append(m.env(), asWrapper+"=1")
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	require.Equal(t, strings.Join(words, "\x00")+"\x00", string(out))
+}
+
+// Where it would hold nothing, it runs nothing.
+func TestRun_RefusesWhatItCannotHold(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	for _, ws := range []string{m.home, m.dir, "/", "/usr/share", m.ws + "/missing"} {
+		cmd := exec.Command("/proc/self/exe", m.state, ws, "touch", m.mark)
+		cmd.Dir, cmd.Env = m.ws, append(m.env(), asWrapper+"=1")
+		out, _ := cmd.CombinedOutput()
+		require.Equal(t, NotConfined, cmd.ProcessState.ExitCode(), "%s: %s", ws, out)
+		require.NoFileExists(t, m.mark)
+	}
+}

@@ -1,0 +1,91 @@
+//go:build linux
+
+package confine
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"runtime"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// audited are the architectures whose system calls the filter knows. Calls of any other, such as those
+// of 32-bit programs, end the process.
+var audited = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
+
+// families are the sockets that may be made: others, such as vsock, have no namespace.
+var families = []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
+
+// refused are system calls that reach the kernel where ordinary programs do not need to.
+var refused = []uint32{
+	unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
+	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
+}
+
+// Offsets in struct seccomp_data, and what a filter returns.
+const (
+	offsetCall, offsetArch, offsetFirst, offsetSecond = 0, 4, 16, 24
+
+	allow = 0x7fff0000
+	kill  = 0x80000000
+	fail  = 0x00050000
+)
+
+// filter is the program that bwrap gives to the kernel.
+func filter() ([]byte, error) {
+	arch, ok := audited[runtime.GOARCH]
+	if !ok {
+		return nil, fmt.Errorf("the filter of system calls knows amd64 and arm64, not %s", runtime.GOARCH)
+	}
+	program := []bpf.Instruction{
+		bpf.LoadAbsolute{Off: offsetArch, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: arch, SkipTrue: 1},
+		bpf.RetConstant{Val: kill},
+		bpf.LoadAbsolute{Off: offsetCall, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpLessThan, Val: 0x40000000, SkipTrue: 1}, // x32
+		bpf.RetConstant{Val: kill},
+	}
+	for _, call := range refused {
+		program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call, SkipTrue: 1}, bpf.RetConstant{Val: fail | uint32(unix.ENOSYS)})
+	}
+	program = append(program, only(unix.SYS_SOCKET, offsetFirst, families, unix.EAFNOSUPPORT)...)
+	program = append(program, except(unix.SYS_IOCTL, offsetSecond, []uint32{unix.TIOCSTI, unix.TIOCLINUX}, unix.EPERM)...)
+	raw, err := bpf.Assemble(append(program, bpf.RetConstant{Val: allow}))
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	for _, i := range raw {
+		_ = binary.Write(&out, binary.NativeEndian, i) // a buffer takes all
+	}
+	return out.Bytes(), nil
+}
+
+// only lets a call through whose argument is one of a few, and refuses it else.
+func only(call, offset uint32, values []uint32, errno unix.Errno) []bpf.Instruction {
+	n := uint8(len(values))
+	out := []bpf.Instruction{
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call, SkipTrue: n + 4},
+		bpf.LoadAbsolute{Off: offset, Size: 4},
+	}
+	for i, v := range values {
+		out = append(out, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipTrue: n - uint8(i)})
+	}
+	return append(out, bpf.RetConstant{Val: fail | uint32(errno)}, bpf.RetConstant{Val: allow}, bpf.LoadAbsolute{Off: offsetCall, Size: 4})
+}
+
+// except refuses a call whose argument is one of a few.
+func except(call, offset uint32, values []uint32, errno unix.Errno) []bpf.Instruction {
+	n := uint8(len(values))
+	out := []bpf.Instruction{
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call, SkipTrue: n + 4},
+		bpf.LoadAbsolute{Off: offset, Size: 4},
+	}
+	for i, v := range values {
+		out = append(out, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipTrue: n - uint8(i)})
+	}
+	return append(out, bpf.RetConstant{Val: allow}, bpf.RetConstant{Val: fail | uint32(errno)}, bpf.LoadAbsolute{Off: offsetCall, Size: 4})
+}
