@@ -34,20 +34,20 @@ bot/textcmd: approval card core display people signin
 callback: approval card core
 card: approval assertion display people
 cli: api approval cli/app cli/show config core display people policy/program schedule
-cli/agent: api cli/answer cli/app config hook hook/acp hook/ask hook/mcp lazy
+cli/agent: api cli/answer cli/app config confine hook hook/acp hook/ask hook/mcp lazy
 cli/answer: api cli/reach config hook lazy panics
 cli/app: api cli/reach cli/show config config/local display lazy
 cli/help: api cli/app cli/show config display
 cli/offline: api approval audit cli/app cli/show config config/effective core display people proof server server/auth store verifier
 cli/reach: api approval config display proof
-cli/setup: api approval bot/discord bot/telegram cli/app cli/reach cli/show config config/effective config/local core daemon deploy display hook hook/install hook/live lazy people schedule server/connection signin store verifier web
+cli/setup: api approval bot/discord bot/telegram cli/app cli/reach cli/show config config/effective config/local confine core daemon deploy display hook hook/install hook/live lazy people schedule server/connection signin store verifier web
 cli/show: api approval card core display lazy people
 cli/watch: api approval cli/app cli/show display
 cmd/approvalbot-hook: cli/answer
 config: approval display lazy
 config/effective: api approval assertion bot/discord bot/telegram config config/local core lazy people policy policy/workspace routing schedule server/auth server/connection verifier
 config/local: approval config display lazy
-confine: policy/workspace
+confine: lazy policy/workspace
 core: approval assertion card display fault inforce people schedule
 costs:
 daemon: api approval audit bot/discord bot/telegram bot/textcmd callback card config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool proof push routing schedule server server/auth server/connection server/events server/metrics signin store verifier web
@@ -134,6 +134,7 @@ go.yaml.in/yaml: cli/app config policy/program policy/tool
 golang.org/x/mod: proof
 golang.org/x/oauth2: web
 golang.org/x/sync: daemon
+golang.org/x/sys: confine
 golang.org/x/text: display
 modernc.org/sqlite: bench store
 mvdan.cc/sh: policy/line policy/shell

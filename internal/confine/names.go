@@ -1,10 +1,12 @@
+//go:build linux
+
 package confine
 
 import (
 	"path"
-	"regexp"
 	"strings"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/workspace"
 )
 
@@ -67,14 +69,14 @@ func isRepository(has func(name string) bool) bool {
 }
 
 var (
-	includeLine = regexp.MustCompile(`(?im)^\s*(?:\[[^\]]*\])?\s*(\w+)\s*=\s*(.*)$`)
-	wordOf      = regexp.MustCompile(`[^\s"';|&()]+`)
+	settingLine = lazy.Pattern(`(?im)^\s*(?:\[[^\]]*\])?\s*(\w+)\s*=\s*(.*)$`)
+	wordOf      = lazy.Pattern(`[^\s"';|&()]+`)
 )
 
 // namedBy gives what the settings of a repository name below root as programs, hooks or more
 // settings: a change of such a file has git run something else. gitDir is relative to root.
 func (g *guard) namedBy(config, gitDir string) (files []string) {
-	for _, line := range includeLine.FindAllStringSubmatch(config, -1) {
+	for _, line := range settingLine.FindAllStringSubmatch(config, -1) {
 		key, value := strings.ToLower(line[1]), line[2]
 		from := path.Dir(gitDir)
 		switch key {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/workspace"
 )
 
@@ -22,12 +23,12 @@ var (
 	programs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store"}
 
 	// settings of the machine are shown read-only, by their names: /etc has secrets too.
-	settings = strings.Fields(`passwd group hosts host.conf nsswitch.conf protocols services mime.types localtime timezone
+	settings = lazy.Words(`passwd group hosts host.conf nsswitch.conf protocols services mime.types localtime timezone
 		ld.so.cache ld.so.conf ld.so.conf.d ssl/certs ssl/openssl.cnf ca-certificates pki/tls/certs pki/ca-trust alternatives
 		os-release debian_version profile bash.bashrc inputrc terminfo fonts`)
 
 	// environment is handed on, and nothing else: a list of what is bad would let the rest through.
-	environment = strings.Fields(`PATH LANG LANGUAGE TERM COLORTERM NO_COLOR TZ USER LOGNAME CI PWD
+	environment = lazy.Words(`PATH LANG LANGUAGE TERM COLORTERM NO_COLOR TZ USER LOGNAME CI PWD
 		GOROOT GOPATH GOFLAGS GOTOOLCHAIN CGO_ENABLED JAVA_HOME NVM_DIR PYENV_ROOT VIRTUAL_ENV RUSTUP_HOME CARGO_HOME NODE_ENV`)
 
 	// caches lie in a folder of the workspace's state that confined calls alone ever see.
@@ -54,7 +55,7 @@ func (c Call) arguments(home string, watches []*Watch) ([]string, error) {
 			a, shown = append(a, "--ro-bind", dir, dir), append(shown, dir)
 		}
 	}
-	for _, name := range settings {
+	for _, name := range settings.List() {
 		a = append(a, "--ro-bind-try", "/etc/"+name, "/etc/"+name)
 	}
 	a = append(a, "--size", memory, "--tmpfs", home)
@@ -178,7 +179,7 @@ func speakers(shown []string) (out []string, err error) {
 func (c Call) environ(home string, watches []*Watch, excludes string) (env []string) {
 	for _, pair := range c.Env {
 		name, _, _ := strings.Cut(pair, "=")
-		if slices.Contains(environment, name) || strings.HasPrefix(name, "LC_") {
+		if environment.Has(name) || strings.HasPrefix(name, "LC_") {
 			env = append(env, pair)
 		}
 	}

@@ -1,5 +1,5 @@
 // Package agent is the verbs that agents' runtimes start: hooks, MCP, a proxy before
-// other MCP servers, ACP.
+// other MCP servers, ACP, confinement.
 package agent
 
 import (
@@ -10,5 +10,5 @@ import (
 
 // Commands are the verbs that agents' runtimes start.
 func Commands(a *app.App) []*cobra.Command {
-	return []*cobra.Command{newHookCommand(a), newMCPCommand(a), newMCPProxyCommand(a), newACPCommand(a)}
+	return []*cobra.Command{newHookCommand(a), newMCPCommand(a), newMCPProxyCommand(a), newACPCommand(a), newConfineCommand(a)}
 }

@@ -63,6 +63,7 @@ var (
 		{name: "TELEGRAM_BOT_TOKEN, TELEGRAM_CHAT_ID, TELEGRAM_USER_ID", usage: "serve --local: the chat that it writes into its configuration, also spelled telegram:-1001234567890, as /whoami says it there; without them, the one of the start before (TELEGRAM_API_URL: another Bot API server)"},
 		{name: "DISCORD_BOT_TOKEN, DISCORD_CHANNEL_ID, DISCORD_USER_ID",
 			usage: "the same for Discord (DISCORD_API_URL)"},
+		{name: "XDG_STATE_HOME", usage: "confine: where its lists, quarantine and private caches are, in approvalbot/confine (else ~/.local/state)"},
 		{name: "XDG_CONFIG_HOME, HOME", usage: "where CONFIGDIR is: $XDG_CONFIG_HOME/approvalbot, else ~/.config/approvalbot (macOS: ~/Library/Application Support/approvalbot, Windows: %APPDATA%\\approvalbot)"},
 		{name: "USER, LOGNAME, USERNAME", usage: "serve --local: what the person at this machine is called"},
 		{name: "HTTPS_PROXY, HTTP_PROXY, NO_PROXY", usage: "proxies; health and calls back to owners use none"},

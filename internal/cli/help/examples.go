@@ -51,6 +51,8 @@ var Examples = sync.OnceValue(func() map[string]string {
     --client /home/u/.config/approvalbot/wiki.yaml`,
 		"acp": `  approvalbot acp --client /home/u/.config/approvalbot/gemini.yaml \
     -- gemini --acp`,
+		"confine": `  approvalbot confine -- go test ./...
+  approvalbot confine --workspace /srv/app --show ~/go/pkg/mod -- make`,
 		"hook": `  approvalbot hook claude-code PreToolUse --limit 24h \
     --client /home/u/.config/approvalbot/claude-code.yaml`,
 		"audit list": `  approvalbot audit list --limit 20

@@ -19,7 +19,7 @@ const helpWidth = 78
 var groups = []struct{ id, title, commands string }{
 	{"ask", "Ask, from a script or as an agent:", "request run wait withdraw"},
 	{"decide", "Decide, as an operator:", "watch list view decide revoke retry allowlist duty away back"},
-	{"agents", "Attach an agent:", "install uninstall hook mcp mcp-proxy acp"},
+	{"agents", "Attach an agent:", "install uninstall hook mcp mcp-proxy acp confine"},
 	{"policy", "Say what is asked:", "evaluate policy config"},
 	{"record", "Look back:", "audit stats"},
 	{"desk", "Run the desk:", "init serve pair login doctor drill backup admin version"},

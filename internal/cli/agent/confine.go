@@ -1,0 +1,63 @@
+package agent
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"approvalbot/internal/cli/app"
+	"approvalbot/internal/confine"
+)
+
+func newConfineCommand(a *app.App) *cobra.Command {
+	var workspaces, show []string
+	cmd := &cobra.Command{
+		Use:   "confine [flags] -- CMD [ARG...]",
+		Short: "Run a command that can change its workspace and nothing else; asks no desk",
+		Long: "Run a command that can change its workspace and nothing else: no network, no other process, an empty home, and of the\n" +
+			"machine its programs alone (Linux, bubblewrap; never as root). Secrets of the workspace are hidden. What others would obey\n" +
+			"(hooks and settings of git, of agents, of editors and of CI, .envrc, …) is compared afterwards at every depth: what is new or\n" +
+			"changed is moved into a folder outside the workspace, and what was there is put back. No desk is asked. Exit status: the\n" +
+			"command's own, or 124 if something was put back or a workspace could not be compared, 125 if nothing ran since it could not be confined.\n" +
+			"doctor says what this machine lacks. docs/confine.md says what is held, and what is not.",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, argv []string) error {
+			dir, err := os.Getwd()
+			if err != nil {
+				return confined(a, confine.NotConfined, err)
+			}
+			if len(workspaces) == 0 {
+				workspaces = []string{dir}
+			}
+			state := cmp.Or(a.Env["XDG_STATE_HOME"], filepath.Join(a.Env["HOME"], ".local", "state"))
+			if !filepath.IsAbs(state) {
+				return confined(a, confine.NotConfined, fmt.Errorf("the state of confined calls has no folder: HOME is %q and XDG_STATE_HOME %q; set one to an absolute path",
+					a.Env["HOME"], a.Env["XDG_STATE_HOME"]))
+			}
+			status, err := confine.Run(cmd.Context(), confine.Call{State: filepath.Join(state, "approvalbot", "confine"), Workspaces: workspaces, Show: show, Dir: dir,
+				Argv: argv, Env: a.Environ, Stdin: a.Stdin, Stdout: a.Stdout, Stderr: a.Stderr})
+			return confined(a, status, err)
+		},
+	}
+	cmd.Flags().SetInterspersed(false)
+	cmd.Flags().StringArrayVar(&workspaces, "workspace", nil, "folder that the command may change; may be given several times (else the working directory)")
+	cmd.Flags().StringArrayVar(&show, "show", nil, "one more folder that it may read, such as ~/go/pkg/mod; may be given several times. Secrets in it are not hidden")
+	return cmd
+}
+
+// confined says what went wrong, and gives the exit status.
+func confined(a *app.App, status int, err error) error {
+	switch {
+	case err != nil && status == confine.NotConfined:
+		fmt.Fprintf(a.Stderr, "approvalbot: nothing ran, since it could not be confined: %s\n", app.Sentence(err))
+	case err != nil:
+		fmt.Fprintf(a.Stderr, "approvalbot: %s\n", app.Sentence(err))
+	}
+	if status == 0 {
+		return nil
+	}
+	return app.ExitCode(status)
+}

@@ -1,0 +1,19 @@
+package setup
+
+import (
+	"context"
+	"time"
+
+	"approvalbot/core"
+	"approvalbot/internal/confine"
+)
+
+// confineFindings says what this machine lacks for approvalbot confine, without which no approval is stopped.
+func confineFindings(ctx context.Context) []core.Diagnostic {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if err := confine.Check(ctx); err != nil {
+		return []core.Diagnostic{core.OK("confine", "approvalbot confine runs nothing here: "+err.Error())}
+	}
+	return []core.Diagnostic{core.OK("confine", "approvalbot confine can confine commands here")}
+}
