@@ -28,14 +28,6 @@ type change struct {
 // compare gives what differs from the list before, parents first.
 func (g *guard) compare(before, now *list) (out []change) {
 	moved := map[string]bool{}
-	beneath := func(rel string) bool {
-		for dir, _ := splitPath(rel); dir != ""; dir, _ = splitPath(dir) {
-			if moved[dir] {
-				return true
-			}
-		}
-		return false
-	}
 	suspects := map[string]bool{}
 	for rel, e := range now.Names {
 		if old, was := before.Names[rel]; !was || !e.same(old) {
@@ -58,7 +50,7 @@ func (g *guard) compare(before, now *list) (out []change) {
 		suspects = late
 	}
 	for _, rel := range sorted(suspects) {
-		if !suspects[rel] || beneath(rel) {
+		if !suspects[rel] || beneath(rel, moved) {
 			continue
 		}
 		e, is := now.Names[rel]
@@ -70,7 +62,7 @@ func (g *guard) compare(before, now *list) (out []change) {
 	for _, rel := range sorted(before.Names) {
 		_, is := now.Names[rel]
 		restorable := before.Names[rel].Sum != "" || before.Names[rel].Link != "" || before.Names[rel].Mode&unix.S_IFMT == unix.S_IFDIR
-		if restorable && (!is || moved[rel] || beneath(rel)) {
+		if restorable && (!is || moved[rel] || beneath(rel, moved)) {
 			out = append(out, change{rel: rel, back: true})
 		}
 	}

@@ -20,26 +20,26 @@ type guard struct {
 
 // place is how a directory is looked at.
 type place struct {
-	held  bool   // it and all below it are protected
-	repo  bool   // it lies in a repository's own directory, and under counts from there
-	under string // its folded path
+	Held  bool   // it and all below it are protected
+	Repo  bool   // it lies in a repository's own directory, and Under counts from there
+	Under string // its folded path
 }
 
 // in gives the place of a name in a directory, and whether the name is protected.
 func (g *guard) in(dir place, dirRel, name string) place {
 	lower := workspace.FoldPath(name)
-	p := place{held: dir.held, repo: dir.repo, under: join(dir.under, lower)}
+	p := place{Held: dir.Held, Repo: dir.Repo, Under: join(dir.Under, lower)}
 	switch {
-	case p.held:
-	case dir.repo:
-		p.held = inRepository(p.under, lower)
+	case p.Held:
+	case dir.Repo:
+		p.Held = inRepository(p.Under, lower)
 	default:
-		_, p.held = workspace.Obeyed(p.under)
+		_, p.Held = workspace.Obeyed(p.Under)
 		// commondir beside a HEAD makes a directory a repository, and says which config it obeys.
-		p.held = p.held || lower == "commondir" || strings.HasPrefix(path.Base(g.root), ".") &&
-			workspace.SettingsPath(workspace.FoldPath(path.Base(g.root))+"/"+p.under)
+		p.Held = p.Held || lower == "commondir" || strings.HasPrefix(path.Base(g.root), ".") &&
+			workspace.SettingsPath(workspace.FoldPath(path.Base(g.root))+"/"+p.Under)
 	}
-	p.held = p.held || len(g.named) > 0 && g.named[workspace.FoldPath(join(dirRel, name))]
+	p.Held = p.Held || len(g.named) > 0 && g.named[workspace.FoldPath(join(dirRel, name))]
 	return p
 }
 
@@ -182,8 +182,18 @@ func (g *guard) held(rel string) bool {
 	p, dir := place{}, ""
 	for name := range strings.SplitSeq(rel, "/") {
 		p = g.in(p, dir, name)
-		if dir = join(dir, name); p.held || g.repos[dir] {
+		if dir = join(dir, name); p.Held || g.repos[dir] {
 			return rel != ""
+		}
+	}
+	return false
+}
+
+// beneath reports a path that lies in one of these directories.
+func beneath(rel string, dirs map[string]bool) bool {
+	for dir, _ := splitPath(rel); dir != ""; dir, _ = splitPath(dir) {
+		if dirs[dir] {
+			return true
 		}
 	}
 	return false

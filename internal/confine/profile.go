@@ -36,7 +36,7 @@ var (
 )
 
 const (
-	mostHeld   = 64  // protected names that are mounted read-only; the comparison holds all
+	mostHeld   = 32  // protected names that are mounted read-only; the comparison holds all
 	mostMasked = 400 // each is a mount, and with so many a start takes a second
 	memory     = "1073741824"
 )
@@ -73,18 +73,12 @@ func (c Call) arguments(home string, watches []*Watch) ([]string, error) {
 		a = append(a, "--bind", w.Root, w.Root)
 	}
 	for _, w := range watches {
-		for _, rel := range w.Held(mostHeld) {
-			file := filepath.Join(w.Root, rel)
-			a = append(a, "--ro-bind-try", file, file)
-		}
 		secrets := w.unknown()
 		if len(secrets) > mostMasked {
 			return nil, fmt.Errorf("workspace %s has %d files that look like secrets, and at most %d can be hidden; name a smaller workspace",
 				w.Root, len(secrets), mostMasked)
 		}
-		for _, rel := range secrets {
-			a = append(a, "--ro-bind", "/dev/null", filepath.Join(w.Root, rel))
-		}
+		a = append(a, w.mounts(w.Held(mostHeld), secrets)...)
 	}
 	masked, err := speakers(shown)
 	if err != nil {
@@ -94,6 +88,38 @@ func (c Call) arguments(home string, watches []*Watch) ([]string, error) {
 		a = append(a, "--ro-bind", "/dev/null", file)
 	}
 	return append(a, "--chdir", c.Dir, "--remount-ro", "/"), nil
+}
+
+// mounts hold protected names and hide secrets. The folders above them are mounts too, for what is one
+// cannot be renamed: else another call could move a folder between this one's list and its mounts, and
+// have a secret there unhidden or something of the host mounted.
+func (w *Watch) mounts(held, secrets []string) (out []string) {
+	kinds := map[string]string{}
+	for _, rel := range slices.Concat(held, secrets) {
+		for dir, _ := splitPath(rel); dir != ""; dir, _ = splitPath(dir) {
+			kinds[dir] = "--bind"
+		}
+	}
+	for _, rel := range held {
+		kinds[rel] = "--ro-bind-try"
+	}
+	for _, rel := range secrets {
+		kinds[rel] = "/dev/null"
+	}
+	whole := map[string]bool{}
+	for _, rel := range sorted(kinds) {
+		file := filepath.Join(w.Root, rel)
+		switch kind := kinds[rel]; {
+		case kind == "/dev/null":
+			out = append(out, "--ro-bind", kind, file)
+		case beneath(rel, whole):
+			out = append(out, "--ro-bind-try", file, file)
+		default:
+			out = append(out, kind, file, file)
+			whole[rel] = kind == "--ro-bind-try"
+		}
+	}
+	return out
 }
 
 // unknown are the secrets of the workspace without those whose exact content is in its repository: a
@@ -141,13 +167,12 @@ func (w *Watch) read(rel string) ([]byte, error) {
 
 // Held are the topmost protected names of the workspace that are there, the shallowest of them first.
 func (w *Watch) Held(most int) (out []string) {
-	names := sorted(w.before.Names)
-	last := "/"
-	for _, rel := range names {
-		if strings.HasPrefix(rel, last+"/") || w.before.Names[rel].Link != "" || slices.Contains(w.Secrets, rel) {
+	whole := map[string]bool{}
+	for _, rel := range sorted(w.before.Names) {
+		if beneath(rel, whole) || w.before.Names[rel].Link != "" || slices.Contains(w.Secrets, rel) {
 			continue
 		}
-		last = rel
+		whole[rel] = true
 		out = append(out, rel)
 	}
 	slices.SortStableFunc(out, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })

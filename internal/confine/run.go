@@ -179,10 +179,14 @@ func (c Call) start(ctx context.Context, program string, arguments []string, rul
 		return 0, err
 	}
 	defer report.Close()
-	files = append(files, reports)
+	blocked, unblock, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	defer unblock.Close()
+	files = append(files, reports, blocked)
 	// Held by pid 1 of the namespace, the lock outlives a wrapper that is killed.
-	arguments = append([]string{"--seccomp", "3", "--ro-bind-data", "4", excludes, "--json-status-fd", "5", "--sync-fd", "6"}, arguments...)
-	// The root is made read-only last, so what lies in it must be there before.
+	arguments = append([]string{"--seccomp", "3", "--ro-bind-data", "4", excludes, "--json-status-fd", "5", "--block-fd", "6", "--sync-fd", "7"}, arguments...)
 	cmd := exec.Command(program, append(append(arguments, "--"), c.Argv...)...)
 	cmd.Env = c.environ(home, watches, excludes)
 	cmd.Dir = "/"
@@ -203,6 +207,17 @@ func (c Call) start(ctx context.Context, program string, arguments []string, rul
 		return 0, err
 	}
 	_ = reports.Close()
+	// bwrap makes its namespaces while the lists go to disk, and starts the command after that.
+	for _, w := range watches {
+		if err := w.Sync(); err != nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			return 0, err
+		}
+	}
+	if _, err := unblock.Write([]byte{1}); err != nil && !errors.Is(err, unix.EPIPE) { // bwrap says by itself why it ended
+		return 0, err
+	}
 	go func() { // ends with the process, for a terminal gives no end
 		_, _ = io.Copy(stdin, c.Stdin)
 		_ = stdin.Close()

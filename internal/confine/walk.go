@@ -49,12 +49,16 @@ func (e entry) same(o entry) bool {
 // folder is a directory as it was read.
 type folder struct {
 	Inode
-	place     place
-	dirs      []string
-	held      []string // protected names that are no directories
-	links     []string
-	unsettled bool // it changed so lately that its ctime does not tell the next change
+	As, At    place // how its own name made it be looked at, and how what is in it is
+	Dirs      []string
+	Held      []string // protected names that are no directories
+	Links     []string
+	Secrets   []string
+	Unsettled bool // it changed so lately that its ctime does not tell the next change
 }
+
+// plain reports a directory with nothing in it that is looked at by itself.
+func (f *folder) plain() bool { return len(f.Dirs)+len(f.Held)+len(f.Links)+len(f.Secrets) == 0 }
 
 // list is what one walk found of a workspace, by paths relative to its root.
 type list struct {
@@ -131,29 +135,29 @@ func (w *walker) dir(fd int, rel string, p place, depth int) error {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
 	}
-	f := &folder{Inode: inodeOf(&st), place: p}
-	f.unsettled = !w.settled(f.Inode)
+	f := &folder{Inode: inodeOf(&st), As: p, At: p}
+	f.Unsettled = !w.settled(f.Inode)
 	var before *folder
 	if w.prev != nil {
 		before = w.prev.folders[rel]
 	}
-	if before != nil && before.Inode == f.Inode && !before.unsettled && before.place.held == p.held {
+	if before.still(f.Inode, p) {
 		f = before
 	} else if err := w.read(fd, rel, f); err != nil {
 		return err
 	}
-	w.out.folders[rel] = f
-	if f.place.repo && f.place.under == "" {
-		w.out.Repos[rel] = true
-	} else if f.place.held {
-		w.out.Names[rel] = entry{Inode: Inode{Dev: st.Dev, Ino: st.Ino}, Mode: st.Mode}
+	w.note(rel, f, &st)
+	if w.masks {
+		for _, name := range f.Secrets {
+			w.hide(fd, rel, name)
+		}
 	}
-	for _, name := range f.held {
+	for _, name := range f.Held {
 		if err := w.name(fd, join(rel, name), name); err != nil {
 			return err
 		}
 	}
-	for _, name := range f.links {
+	for _, name := range f.Links {
 		target, err := readlink(fd, name)
 		if err != nil {
 			w.out.vanish = true
@@ -161,13 +165,16 @@ func (w *walker) dir(fd int, rel string, p place, depth int) error {
 		}
 		w.out.Links[join(rel, name)] = target
 	}
-	for _, name := range f.dirs {
+	for _, name := range f.Dirs {
 		child := join(rel, name)
-		place := w.in(f.place, rel, name)
+		place := w.in(f.At, rel, name)
 		if depth+1 >= deepest {
 			var st unix.Stat_t
 			_ = unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 			w.out.Names[child] = entry{Inode: Inode{Dev: st.Dev, Ino: st.Ino}, Mode: unix.S_IFDIR | unix.S_ISVTX, Link: "too deep"}
+			continue
+		}
+		if w.asBefore(fd, name, child, place) {
 			continue
 		}
 		sub, put, err := openAnyway(fd, name, unix.O_DIRECTORY)
@@ -192,6 +199,39 @@ func (w *walker) dir(fd int, rel string, p place, depth int) error {
 		}
 	}
 	return nil
+}
+
+// still reports a directory of which nothing was added, removed or renamed since it was read.
+func (f *folder) still(now Inode, p place) bool {
+	return f != nil && f.Inode == now && !f.Unsettled && f.As == p
+}
+
+// asBefore lists a directory without opening it, if it is plain and still as it was.
+func (w *walker) asBefore(fd int, name, rel string, p place) bool {
+	if w.prev == nil {
+		return false
+	}
+	before := w.prev.folders[rel]
+	if before == nil || !before.plain() {
+		return false
+	}
+	var st unix.Stat_t
+	err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Mode&0500 != 0500 || !before.still(inodeOf(&st), p) {
+		return false
+	}
+	w.note(rel, before, &st)
+	return true
+}
+
+// note lists a directory that was read, now or before.
+func (w *walker) note(rel string, f *folder, st *unix.Stat_t) {
+	w.out.folders[rel] = f
+	if f.At.Repo && f.At.Under == "" {
+		w.out.Repos[rel] = true
+	} else if f.At.Held {
+		w.out.Names[rel] = entry{Inode: Inode{Dev: st.Dev, Ino: st.Ino}, Mode: st.Mode}
+	}
 }
 
 // opaque lists a directory that belongs to another user and cannot be read.
@@ -250,12 +290,12 @@ func (w *walker) read(fd int, rel string, f *folder) error {
 	}
 	// Inside what is protected as a whole there are no repositories, but for .git itself.
 	_, own := splitPath(rel)
-	wasHeld := f.place.held && workspace.FoldPath(own) != ".git"
+	wasHeld := f.At.Held && workspace.FoldPath(own) != ".git"
 	found := w.repos == nil && !wasHeld && isRepository(func(n string) bool { return has[n] })
 	if found || w.repos[rel] {
-		f.place = place{repo: true}
+		f.At = place{Repo: true}
 	}
-	fake := f.place.repo && f.place.under != "" && isRepository(func(n string) bool { return has[n] })
+	fake := f.At.Repo && f.At.Under != "" && isRepository(func(n string) bool { return has[n] })
 	for _, d := range all {
 		if d.kind == unix.DT_UNKNOWN {
 			var st unix.Stat_t
@@ -265,20 +305,20 @@ func (w *walker) read(fd int, rel string, f *folder) error {
 			}
 			d.kind = byte(st.Mode & unix.S_IFMT >> 12)
 		}
-		switch p := w.in(f.place, rel, d.name); {
+		switch p := w.in(f.At, rel, d.name); {
 		case d.kind == unix.DT_DIR:
-			f.dirs = append(f.dirs, d.name)
+			f.Dirs = append(f.Dirs, d.name)
 			continue
-		case d.kind == unix.DT_LNK && len(w.above) > 0 && w.above[workspace.FoldPath(join(rel, d.name))], p.held, fake && workspace.FoldPath(d.name) == "head":
-			f.held = append(f.held, d.name)
+		case d.kind == unix.DT_LNK && len(w.above) > 0 && w.above[workspace.FoldPath(join(rel, d.name))], p.Held, fake && workspace.FoldPath(d.name) == "head":
+			f.Held = append(f.Held, d.name)
 		case w.twins != nil && d.kind == unix.DT_REG:
 			w.twin(fd, rel, d.name)
 		}
 		if d.kind == unix.DT_LNK {
-			f.links = append(f.links, d.name)
+			f.Links = append(f.Links, d.name)
 		}
 		if w.masks && secret(join(rel, d.name), d.kind) {
-			w.hide(fd, rel, d.name)
+			f.Secrets = append(f.Secrets, d.name)
 		}
 	}
 	return nil

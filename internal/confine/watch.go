@@ -40,8 +40,8 @@ type Watch struct {
 // ErrMarked says that a workspace could not be put right, so nothing runs confined in it.
 var ErrMarked = errors.New("marked")
 
-// Begin lists the workspace. The caller runs its command only if there is no error, and calls End
-// after the last process of it has died.
+// Begin lists the workspace. The caller runs its command only after [Watch.Sync] without an error, and
+// calls [Watch.End] after the last process of it has died.
 func Begin(state, root string) (began *Watch, err error) {
 	if root, err = filepath.EvalSymlinks(root); err != nil {
 		return nil, err
@@ -134,28 +134,32 @@ func (w *Watch) End() (Found, error) {
 		}
 	}
 	slices.Sort(found.Names)
-	if flock(w.running, unix.LOCK_EX|unix.LOCK_NB) != nil {
+	last := flock(w.running, unix.LOCK_EX|unix.LOCK_NB) == nil
+	_ = flock(w.running, unix.LOCK_UN) // before the next one may look
+	if !last {
 		return found, os.WriteFile(w.path("found"), []byte(strings.Join(found.Names, "\x00")), 0600)
 	}
 	return found, errors.Join(remove(w.path("found")), remove(w.path("open")))
 }
 
-// list takes the list before a call, and keeps a copy of each protected file; both are on disk when
-// it returns. What the last list knew and did not change is not read again.
+// list takes the list before a call, and keeps a copy of each protected file. What the last list knew
+// and did not change is not read again.
 func (w *Watch) list(old *list) error {
 	walker := walker{guard: &w.guard, sums: w.keep, masks: true}
 	w.guard = guard{root: w.Root}
 	if old != nil {
-		walker.known = old.Names
+		walker.known, walker.prev = old.Names, old
+		old.folders = w.folders()
+		w.guard.name(old.Named)
 	}
 	root := int(w.root.Fd())
 	now, err := walker.walk(root)
 	if err != nil {
 		return err
 	}
-	if named := w.leads(now); len(named) > 0 { // these are protected too
-		w.guard.name(named)
-		walker.known = now.Names
+	if leads := w.leads(now); !maps.Equal(leads, now.Named) { // these are protected too
+		w.guard.name(leads)
+		walker.known, walker.prev = now.Names, nil
 		if now, err = walker.walk(root); err != nil {
 			return err
 		}
@@ -177,11 +181,38 @@ func (w *Watch) list(old *list) error {
 				return err
 			}
 		}
-		if err := w.durable("before", b.Bytes()); err != nil {
+		if err := w.whole("before", b.Bytes()); err != nil {
 			return err
 		}
 	}
-	return w.durable("open", nil)
+	w.cache(old, now)
+	return w.whole("open", nil)
+}
+
+// Sync returns when the list is on disk. Nothing of the call runs before.
+func (w *Watch) Sync() error { return syncDir(w.dir) }
+
+// cache writes what directories had in them, so that the next call reads only those that changed. It is
+// no loss if it is lost.
+func (w *Watch) cache(old, now *list) {
+	if old != nil && maps.EqualFunc(old.folders, now.folders, func(a, b *folder) bool { return a == b }) {
+		return
+	}
+	var b bytes.Buffer
+	if gob.NewEncoder(&b).Encode(now.folders) == nil {
+		_ = os.WriteFile(w.path("folders"), b.Bytes(), 0600)
+	}
+}
+
+func (w *Watch) folders() (out map[string]*folder) {
+	text, err := os.ReadFile(w.path("folders"))
+	if err == nil {
+		err = gob.NewDecoder(bytes.NewReader(text)).Decode(&out)
+	}
+	if err != nil {
+		return nil
+	}
+	return out
 }
 
 // finish compares until a pass finds nothing, and no directory that the pass before did not see: one
@@ -270,7 +301,7 @@ func (w *Watch) keep(fd int) (string, error) {
 // leads gives what else the protected names of a list make others obey: what settings of repositories
 // name, and where protected links lead.
 func (w *Watch) leads(now *list) map[string]bool {
-	named := map[string]bool{}
+	named, own := map[string]bool{}, guard{root: w.Root, repos: now.Repos}
 	for dir := range now.Repos {
 		for _, name := range []string{"config", "config.worktree"} {
 			for _, file := range w.guard.namedBy(w.content(now.Names[join(dir, name)]), dir) {
@@ -282,7 +313,7 @@ func (w *Watch) leads(now *list) map[string]bool {
 		}
 	}
 	for rel, e := range now.Names {
-		if e.Mode&unix.S_IFMT == unix.S_IFLNK {
+		if e.Mode&unix.S_IFMT == unix.S_IFLNK && own.held(rel) {
 			for _, end := range w.guard.leadsTo(now.Links, rel) {
 				named[end] = true
 			}
@@ -368,8 +399,10 @@ func (w *Watch) whole(name string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = fresh.Write(text)
-	if err = errors.Join(err, fresh.Sync(), fresh.Close()); err == nil {
+	if _, err = fresh.Write(text); len(text) > 0 {
+		err = errors.Join(err, fresh.Sync())
+	}
+	if err = errors.Join(err, fresh.Close()); err == nil {
 		err = os.Rename(fresh.Name(), w.path(name))
 	}
 	if err != nil {
