@@ -35,6 +35,7 @@ var notRun = map[string]string{
 	"approvalbot evaluate":                      "docs_test.go, with the rules that stand above it",
 	"approvalbot doctor --live":                 "doctor_live_test.go; needs the runtime's client",
 	"approvalbot drill":                         "drill_test.go; asks, where the rest of its page is the operator's",
+	"approvalbot confine":                       "internal/confine/run_test.go; needs an ordinary user and bubblewrap",
 	"approvalbot acp":                           "bridge_flow_test.go; needs the agent",
 	"approvalbot admin keys rotate":             "offline_test.go; needs the desk to be stopped",
 	"approvalbot admin store vacuum":            "offline_test.go; needs the desk to be stopped",

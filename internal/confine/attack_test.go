@@ -61,6 +61,7 @@ var attacks = []attack{
 	{"folder that config names, and was not there", `mkdir -p y/none && echo "$EVIL" >y/none/post-index-change && ln -s $PWD/y $W/absent`, "y", false},
 	{"huge file", `truncate -s 4T .npmrc; rm $W/.envrc; truncate -s 4T $W/.envrc`, "", false},
 	{"a folder that a link leads to becomes a link", `rm -r $W/builds && ln -s .git/hooks $W/builds`, "@builds", false},
+	{"program of an alias", `printf '#!/bin/sh\n%s\n' "$EVIL" >$W/tools/alias.sh`, "", false},
 	{"a rebase's list", `mkdir $W/.git/rebase-merge && echo "exec $EVIL" >$W/.git/rebase-merge/git-rebase-todo`, ".git/rebase-merge", false},
 	{".envrc in a new folder", `mkdir fresh && echo "$EVIL" >fresh/.envrc`, "fresh", false},
 	{".envrc in a new folder, by a rename of its parent", `mkdir -p t/x && echo "$EVIL" >t/x/.envrc && mv t u`, "u", false},
@@ -127,6 +128,7 @@ printf '[alias]\nx = status\n' >tools/git.inc; printf '#!/bin/sh\n' >tools/diff.
 git config include.path ../tools/git.inc; git config --add include.path ../tools/more.inc; git config diff.x.command ./tools/diff.sh
 ln -s ../../tools/hook.sh .git/hooks/pre-push; echo true >tools/hook.sh; mkdir ways; echo true >ways/real.sh; ln -s ways way; ln -s ../../way/real.sh .git/hooks/post-merge
 git config extra.x absent/none/x
+git config alias.y '!./tools/alias.sh'; echo true >tools/alias.sh
 echo 'export A=1' >.envrc; echo 'export B=1' >pkg/a/b/.envrc; chmod 640 .envrc
 echo 'on: push' >.github/workflows/ci.yml; echo '{}' >.claude/settings.json
 echo 'package main' >main.go; echo 'package b' >pkg/a/b/b.go; ln -s builds current

@@ -70,7 +70,7 @@ func isRepository(has func(name string) bool) bool {
 
 var (
 	settingLine = lazy.Pattern(`(?im)^\s*(?:\[[^\]]*\])?\s*(\w+)\s*=\s*(.*)$`)
-	wordOf      = lazy.Pattern(`[^\s"';|&()]+`)
+	wordOf      = lazy.Pattern(`[^\s"';|&()!=]+`)
 )
 
 // namedBy gives what the settings of a repository name below root as programs, hooks or more

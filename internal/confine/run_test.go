@@ -206,6 +206,25 @@ perl -e 'open F,"<",".env"; print <F>; sysopen F,"prod.pem",2; print <F>'`, "\n"
 	}
 }
 
+// K1 with two calls at once: one moves the folder of a secret about while the other begins.
+func TestK1_AnotherCallMovesTheFolderOfASecret(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	m.sh(t, m.ws, `mkdir -p a/b; echo `+secretText+` >a/b/.env`)
+	mover := m.wrapped(`echo ready; while :; do for p in "a c" "a/b a/d" "a/b b" "c a" "a/d a/b" "b a/b"; do mv $p 2>/dev/null; done; done`)
+	out, err := mover.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, mover.Start())
+	_, err = out.Read(make([]byte, 6))
+	require.NoError(t, err)
+	for range 10 {
+		said, _ := m.confined(t, `cat .env */.env */*/.env`)
+		require.NotContains(t, said, secretText)
+	}
+	require.NoError(t, mover.Process.Kill())
+	_ = mover.Wait()
+}
+
 // K3: no service of the host is reached.
 func TestK3_NoServiceIsReached(t *testing.T) {
 	needsConfinement(t)
