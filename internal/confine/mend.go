@@ -275,7 +275,9 @@ func (m *mender) parent(rel string, make bool) (fd int, done func(), err error) 
 		if err != nil {
 			return -1, nil, err
 		}
-		fd, undo = next, put
+		if fd, undo = next, put; undo == nil {
+			undo = func() {}
+		}
 	}
 	return fd, func() { undo(); _ = unix.Close(fd) }, nil
 }

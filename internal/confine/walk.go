@@ -55,6 +55,7 @@ type folder struct {
 	Links     []string
 	Secrets   []string
 	Unsettled bool // it changed so lately that its ctime does not tell the next change
+	closed    bool // its owner may not read it, so that to look into it changes it
 }
 
 // plain reports a directory with nothing in it that is looked at by itself.
@@ -69,6 +70,7 @@ type list struct {
 	Named map[string]bool   // what settings of repositories name
 
 	folders map[string]*folder
+	at      int64              // when the walk began
 	secrets []string           // usual names of secrets, for the mounts
 	hidden  map[[2]uint64]bool // inodes of secrets that have more names
 	vanish  bool               // a name was gone before it was looked at
@@ -99,6 +101,7 @@ var trueCtime = map[int64]bool{0xef53: true, 0x58465342: true, 0x9123683e: true,
 func (w *walker) walk(root int) (*list, error) {
 	w.out = &list{Names: map[string]entry{}, Repos: map[string]bool{}, Links: map[string]string{}, folders: map[string]*folder{}, Named: w.named}
 	w.start, w.buf = time.Now().UnixNano(), make([]byte, 64<<10)
+	w.out.at = w.start
 	var fs unix.Statfs_t
 	w.exact = unix.Fstatfs(root, &fs) == nil && trueCtime[int64(fs.Type)]
 	if err := w.dir(root, "", place{}, 0); err != nil {
@@ -192,7 +195,10 @@ func (w *walker) dir(fd int, rel string, p place, depth int) error {
 			return fmt.Errorf("open %q: %w", child, err)
 		}
 		err = w.dir(sub, child, place, depth+1)
-		put()
+		if put != nil && err == nil {
+			put()
+			w.out.folders[child].closed = true
+		}
 		_ = unix.Close(sub)
 		if err != nil {
 			return err
@@ -390,7 +396,9 @@ func (w *walker) name(fd int, rel, name string) error {
 			return fmt.Errorf("open %q: %w", rel, err)
 		}
 		e.Sum, err = w.sums(file)
-		put()
+		if put != nil {
+			put()
+		}
 		_ = unix.Close(file)
 		if err != nil {
 			return fmt.Errorf("read %q: %w", rel, err)
@@ -401,12 +409,12 @@ func (w *walker) name(fd int, rel, name string) error {
 }
 
 // openAnyway opens a name of a directory that is no symbolic link. An owner who may not read it is
-// let in until put is called.
+// let in until put is called, which is nil if there was no need.
 func openAnyway(fd int, name string, flags int) (got int, put func(), err error) {
 	flags |= unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NOCTTY
 	got, err = unix.Openat(fd, name, flags, 0)
 	if !errors.Is(err, unix.EACCES) {
-		return got, func() {}, err
+		return got, nil, err
 	}
 	handle, err := unix.Openat(fd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

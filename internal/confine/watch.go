@@ -215,8 +215,8 @@ func (w *Watch) folders() (out map[string]*folder) {
 	return out
 }
 
-// finish compares until a pass finds nothing, and no directory that the pass before did not see: one
-// that a process of the host moves meanwhile could be missed by a single look.
+// finish compares until a pass finds nothing, and no directory changed since the walk before it: what a
+// process of the host moves meanwhile could be missed by a single look.
 func (w *Watch) finish() (Found, error) {
 	w.guard.repos = w.before.Repos
 	w.guard.name(w.before.Named)
@@ -228,8 +228,11 @@ func (w *Watch) finish() (Found, error) {
 		}
 	}()
 	names := map[string]bool{}
-	prev, first := w.before, true
-	for range 10 {
+	prev := w.before
+	for pass := range 30 {
+		if pass > 1 {
+			time.Sleep(min(time.Millisecond<<pass, 100*time.Millisecond))
+		}
 		walker := walker{guard: &w.guard, prev: prev, known: prev.Names, expect: w.before.Names, sums: sum}
 		now, err := walker.walk(m.root)
 		if err != nil {
@@ -242,15 +245,15 @@ func (w *Watch) finish() (Found, error) {
 				return w.found(m, names), err
 			}
 		}
-		if len(changes) == 0 && !first && !now.vanish && seen(prev, now) {
+		if len(changes) == 0 && !now.vanish && quiet(prev, now) {
 			if len(names) > 0 {
 				err = unix.Syncfs(m.root)
 			}
 			return w.found(m, names), err
 		}
-		prev, first = now, false
+		prev = now
 	}
-	return w.found(m, names), errors.New("the workspace does not come to rest: something changes its protected names again and again")
+	return w.found(m, names), errors.New("the workspace does not come to rest: some program changes its folders again and again")
 }
 
 func (w *Watch) found(m *mender, names map[string]bool) Found {
@@ -261,14 +264,20 @@ func (w *Watch) found(m *mender, names map[string]bool) Found {
 	return f
 }
 
-// seen reports whether the pass before saw every directory where it is now.
-func seen(prev, now *list) bool {
+// quiet reports whether no directory changed between two walks, so that nothing was moved from where the
+// second one had not been yet to where it had been. Within a tick two changes may have one time.
+func quiet(prev, now *list) bool {
+	const tick = 10 * time.Millisecond
 	for rel, f := range now.folders {
-		if old := prev.folders[rel]; old == nil || old.Ino != f.Ino || old.Dev != f.Dev {
+		old := prev.folders[rel]
+		if old != nil && old.closed && f.closed && old.Ino == f.Ino && old.Dev == f.Dev {
+			continue
+		}
+		if old == nil || old.Inode != f.Inode || prev.at-f.Ctime < int64(tick) {
 			return false
 		}
 	}
-	return true
+	return len(prev.folders) == len(now.folders)
 }
 
 // mark keeps further calls from beginning.
