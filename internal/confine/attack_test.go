@@ -62,6 +62,13 @@ var attacks = []attack{
 	{"huge file", `truncate -s 4T .npmrc; rm $W/.envrc; truncate -s 4T $W/.envrc`, "", false},
 	{"a folder that a link leads to becomes a link", `rm -r $W/builds && ln -s .git/hooks $W/builds`, "@builds", false},
 	{"program of an alias", `printf '#!/bin/sh\n%s\n' "$EVIL" >$W/tools/alias.sh`, "", false},
+	{"a folder with a HEAD becomes a repository", `cd $W/half && mkdir objects refs && printf '[core]\nrepositoryformatversion = 0\nfsmonitor = %s\nbare=false\nworktree=..\n' "$EVIL" >config`, "half/ @half", true},
+	{"a rebase's strategy", `mkdir $W/.git/rebase-merge && echo x/evil >$W/.git/rebase-merge/strategy`, "", false},
+	{"program of a filter without a slash", `echo "$EVIL" >$W/clean.sh`, "", false},
+	{"program of a filter after cd", `echo "$EVIL" >$W/tools/smudge.sh`, "", false},
+	{"program on a continued line", `echo "$EVIL" >$W/tools/continued.sh`, "", false},
+	{"program that an included file names", `echo "$EVIL" >$W/tools/included.sh`, "", false},
+	{"hooks in a folder whose name has a space", `mkdir -p "$W/my hooks"; echo "$EVIL" >"$W/my hooks/post-checkout"`, "", false},
 	{"a rebase's list", `mkdir $W/.git/rebase-merge && echo "exec $EVIL" >$W/.git/rebase-merge/git-rebase-todo`, ".git/rebase-merge", false},
 	{".envrc in a new folder", `mkdir fresh && echo "$EVIL" >fresh/.envrc`, "fresh", false},
 	{".envrc in a new folder, by a rename of its parent", `mkdir -p t/x && echo "$EVIL" >t/x/.envrc && mv t u`, "u", false},
@@ -129,6 +136,10 @@ git config include.path ../tools/git.inc; git config --add include.path ../tools
 ln -s ../../tools/hook.sh .git/hooks/pre-push; echo true >tools/hook.sh; mkdir ways; echo true >ways/real.sh; ln -s ways way; ln -s ../../way/real.sh .git/hooks/post-merge
 git config extra.x absent/none/x
 git config alias.y '!./tools/alias.sh'; echo true >tools/alias.sh
+echo true >clean.sh; git config filter.c.clean 'sh clean.sh'; echo true >tools/smudge.sh; git config filter.c.smudge 'cd tools && ./smudge.sh'
+printf '[diff "x]y"] command = \\\n./tools/continued.sh\n[core]\nhooksPath = "my hooks"\n' >>.git/config; echo true >tools/continued.sh
+printf '[diff "i"]\ncommand = tools/included.sh\n' >>tools/git.inc; echo true >tools/included.sh
+mkdir half; echo "ref: refs/heads/m" >half/HEAD
 echo 'export A=1' >.envrc; echo 'export B=1' >pkg/a/b/.envrc; chmod 640 .envrc
 echo 'on: push' >.github/workflows/ci.yml; echo '{}' >.claude/settings.json
 echo 'package main' >main.go; echo 'package b' >pkg/a/b/b.go; ln -s builds current

@@ -27,6 +27,7 @@ type change struct {
 
 // compare gives what differs from the list before, parents first.
 func (g *guard) compare(before, now *list) (out []change) {
+	g.steps = 0
 	moved := map[string]bool{}
 	suspects := map[string]bool{}
 	for rel, e := range now.Names {
@@ -225,18 +226,18 @@ func (m *mender) carry(dir int, name, inside string) error {
 	return from.RemoveAll(name)
 }
 
-// loosen lets the owner into a directory and all below it.
+// loosen lets the owner into a name and all below it.
 func loosen(dir int, name string) {
-	fd, _, err := openAnyway(dir, name, unix.O_DIRECTORY)
+	fd, _, err := openAnyway(dir, name, unix.O_NONBLOCK)
 	if err != nil {
 		return
 	}
 	f := os.NewFile(uintptr(fd), name)
 	defer f.Close()
-	_ = f.Chmod(0700)
-	all, _ := f.ReadDir(-1) // what cannot be read is missed by the copy, which says so
-	for _, d := range all {
-		if d.IsDir() {
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		_ = f.Chmod(0700)
+		all, _ := f.ReadDir(-1) // what cannot be read is missed by the copy, which says so
+		for _, d := range all {
 			loosen(fd, d.Name())
 		}
 	}

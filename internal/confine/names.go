@@ -3,7 +3,11 @@
 package confine
 
 import (
+	"os"
+	"os/exec"
 	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"approvalbot/internal/lazy"
@@ -16,6 +20,7 @@ type guard struct {
 	repos map[string]bool // directories, relative to root, that were repositories before; nil: find them
 	named map[string]bool // folded paths that settings of these repositories, or protected links, lead to
 	above map[string]bool // and the directories above them, where a link would lead elsewhere
+	steps int             // that were gone through links since the last list
 }
 
 // place is how a directory is looked at.
@@ -49,13 +54,14 @@ func inRepository(under, name string) bool {
 	top, _, _ := strings.Cut(under, "/")
 	switch top {
 	case "refs", "logs", "objects": // branches have any names
-		return name == ".git" || name == "commondir"
+		_, obeyed := workspace.Obeyed(under)
+		return obeyed && strings.HasPrefix(name, ".") || name == ".git" || name == "commondir"
 	case "hooks":
 		return true
 	}
 	switch name {
-	case "config", "config.worktree", "commondir", "gitdir", "git-rebase-todo", "git-rebase-todo.backup":
-		return true // a todo list has lines that a rebase runs
+	case "config", "config.worktree", "commondir", "gitdir", "rebase-merge", "rebase-apply", "opts":
+		return true // a rebase in progress runs lines of its list, and programs by the name of its strategy
 	case "head":
 		return false
 	}
@@ -69,39 +75,100 @@ func isRepository(has func(name string) bool) bool {
 }
 
 var (
-	settingLine = lazy.Pattern(`(?im)^\s*(?:\[[^\]]*\])?\s*(\w+)\s*=\s*(.*)$`)
-	wordOf      = lazy.Pattern(`[^\s"';|&()!=]+`)
+	wordOf = lazy.Pattern(`[^\s"';|&()!=]+`)
+	// plain are settings that name no program and no file, though their values have words.
+	plain = lazy.Pattern(`^(user|author|committer|branch|init|url|submodule|color|advice|safe|credential\.https?:)\.|^remote\..*\.(url|pushurl|fetch|push)$`)
 )
 
-// namedBy gives what the settings of a repository name below root as programs, hooks or more
-// settings: a change of such a file has git run something else. gitDir is relative to root.
-func (g *guard) namedBy(config, gitDir string) (files []string) {
-	for _, line := range settingLine.FindAllStringSubmatch(config, -1) {
-		key, value := strings.ToLower(line[1]), line[2]
-		from := path.Dir(gitDir)
-		switch key {
-		case "path":
-			from = gitDir
-		case "worktree", "url", "pushurl", "fetch", "push", "merge", "remote", "rebase":
-			continue // name no program
+// namedBy gives what the settings name below root as programs, hooks or more settings, that git has in a
+// folder: a change of such a file has git run something else. Git is asked, for it knows what is included.
+func (g *guard) namedBy(folder, gitDir string) (files []string) {
+	ask := func(words ...string) string {
+		git := exec.Command("git", words...)
+		git.Dir, git.Env = folder, slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "GIT_") })
+		if gitDir != "" {
+			git.Env = append(git.Env, "GIT_DIR="+gitDir)
 		}
-		for _, w := range wordOf.FindAllString(value, -1) {
-			if key != "path" && key != "hookspath" && !strings.Contains(w, "/") {
-				continue // a word, or a program on the PATH
+		said, _ := git.Output() // a repository that git does not read names nothing
+		return string(said)
+	}
+	from := []string{folder}
+	if gitDir == "" {
+		if top := strings.TrimSuffix(ask("rev-parse", "--show-toplevel"), "\n"); top != "" {
+			from = append(from, top)
+		}
+	} else {
+		from = append(from, gitDir)
+		if text, err := os.ReadFile(path.Join(gitDir, "gitdir")); err == nil { // of a linked worktree
+			from = append(from, path.Dir(strings.TrimSpace(string(text))))
+		}
+	}
+	parts := strings.Split(ask("config", "--list", "--show-origin", "--includes", "-z"), "\x00")
+	for i := 0; i+1 < len(parts); i += 2 {
+		if key, value, _ := strings.Cut(parts[i+1], "\n"); key == "core.worktree" {
+			from = append(from, absolute(gitDir, value))
+		}
+	}
+	home, _ := os.UserHomeDir()
+	add := func(from, w string) {
+		if rest, ok := strings.CutPrefix(w, "~/"); ok {
+			w = path.Join(home, rest)
+		}
+		w = absolute(from, w)
+		for _, file := range []string{w, resolved(w)} {
+			if rel, ok := strings.CutPrefix(file, g.root+"/"); ok {
+				files = append(files, rel)
 			}
-			if rest, ok := strings.CutPrefix(w, g.root+"/"); ok {
-				w = rest
-			} else if strings.HasPrefix(w, "/") || strings.HasPrefix(w, "~") {
-				continue
-			} else {
-				w = path.Join(from, w)
+		}
+	}
+	for i := 0; i+1 < len(parts); i += 2 {
+		origin := absolute(folder, strings.TrimPrefix(parts[i], "file:"))
+		key, value, _ := strings.Cut(parts[i+1], "\n")
+		add("", origin)
+		if plain.MatchString(key) || key == "core.worktree" {
+			continue
+		}
+		if strings.HasPrefix(key, "include") {
+			add(path.Dir(origin), value)
+			continue
+		}
+		words := wordOf.FindAllString(value, -1)
+		bases := slices.Clone(from)
+		for _, dir := range from { // cd there && ./program
+			for _, w := range words {
+				if info, err := os.Stat(absolute(dir, w)); err == nil && info.IsDir() {
+					bases = append(bases, absolute(dir, w))
+				}
 			}
-			if w = path.Clean(w); w != "." && w != ".." && !strings.HasPrefix(w, "../") {
-				files = append(files, w)
+		}
+		for _, dir := range bases {
+			if key == "core.hookspath" {
+				add(dir, value)
+			}
+			for _, w := range append(words, value) {
+				info, err := os.Stat(absolute(dir, w))
+				if strings.Contains(w, "/") || err == nil && !info.IsDir() {
+					add(dir, w)
+				}
 			}
 		}
 	}
 	return files
+}
+
+func absolute(dir, file string) string {
+	if path.IsAbs(file) {
+		return path.Clean(file)
+	}
+	return path.Join(dir, file)
+}
+
+// resolved is a path without links in what there is of it.
+func resolved(file string) string {
+	if real, err := filepath.EvalSymlinks(file); err == nil || file == "/" || file == "." {
+		return real
+	}
+	return path.Join(resolved(path.Dir(file)), path.Base(file))
 }
 
 // name protects more paths, and gives a guard's way to them.
@@ -117,10 +184,17 @@ func (g *guard) name(paths map[string]bool) {
 // shownOutside are folders that a link may lead to: an ordinary user writes nothing there.
 var shownOutside = []string{"/usr/", "/bin/", "/lib/", "/lib64/", "/sbin/", "/nix/store/"}
 
+// mostSteps and mostLinks bound what a call can have a comparison do. Beyond it nothing is compared.
+const (
+	mostSteps = 4 << 20
+	mostLinks = 64 << 20 // bytes of links and their names
+)
+
 // follow follows a path from a directory of the workspace through the links in it. It gives where the
 // path ends, the links that it went through, and whether it ends outside; end is then what is left.
 func (g *guard) follow(links map[string]string, at, rest string) (end string, through []string, outside bool) {
-	for rest != "" {
+	for rest != "" && g.steps <= mostSteps {
+		g.steps += 1 + len(at)/256
 		if inside, ok := strings.CutPrefix(rest, g.root+"/"); ok {
 			at, rest = "", inside
 		} else if strings.HasPrefix(rest, "/") {
@@ -135,7 +209,7 @@ func (g *guard) follow(links map[string]string, at, rest string) (end string, th
 			return "../" + rest, through, true
 		case name == "..":
 			at, _ = splitPath(at)
-		case len(through) > 64: // the kernel follows 40
+		case len(through) > 40: // as the kernel
 			return "", through, false
 		default:
 			at = join(at, name)

@@ -45,7 +45,8 @@ const (
 func (c Call) arguments(home string, watches []*Watch) ([]string, error) {
 	a := []string{
 		"--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
-		"--proc", "/proc", "--dev", "/dev", "--size", memory, "--tmpfs", "/tmp", "--dir", "/run", "--dir", "/var",
+		"--proc", "/proc", "--tmpfs", "/proc/1", "--remount-ro", "/proc/1", // its mem and fd would open bwrap itself
+		"--dev", "/dev", "--size", memory, "--tmpfs", "/tmp", "--dir", "/run", "--dir", "/var",
 	}
 	var shown []string
 	for _, dir := range programs {

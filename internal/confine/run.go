@@ -5,11 +5,13 @@ package confine
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -71,6 +73,8 @@ func Run(ctx context.Context, c Call) (status int, err error) {
 	if err != nil {
 		return NotConfined, err
 	}
+	ctx, stop := untilSignal(ctx)
+	defer stop()
 	var watches []*Watch
 	var ends []error
 	end := func() {
@@ -110,7 +114,10 @@ func Run(ctx context.Context, c Call) (status int, err error) {
 
 // check makes the call's paths real ones, and gives the user's home.
 func (c *Call) check() (home string, err error) {
-	if home, err = os.UserHomeDir(); err != nil {
+	if home, err = os.UserHomeDir(); err == nil {
+		home, err = filepath.EvalSymlinks(home)
+	}
+	if err != nil {
 		return "", err
 	}
 	all := [][]string{c.Workspaces, c.Show, {c.Dir}}
@@ -184,13 +191,13 @@ func (c Call) start(ctx context.Context, program string, arguments []string, rul
 		return 0, err
 	}
 	defer unblock.Close()
+	// Pid 1 holds the pipe's other end too: only the byte starts the command, and no wrapper's death.
 	files = append(files, reports, blocked)
-	// Held by pid 1 of the namespace, the lock outlives a wrapper that is killed.
 	arguments = append([]string{"--seccomp", "3", "--ro-bind-data", "4", excludes, "--json-status-fd", "5", "--block-fd", "6", "--sync-fd", "7"}, arguments...)
 	cmd := exec.Command(program, append(append(arguments, "--"), c.Argv...)...)
 	cmd.Env = c.environ(home, watches, excludes)
 	cmd.Dir = "/"
-	cmd.ExtraFiles = append(slices.Clone(files), watches[0].running)
+	cmd.ExtraFiles = append(slices.Clone(files), unblock)
 	cmd.Stdout, cmd.Stderr = struct{ io.Writer }{c.Stdout}, struct{ io.Writer }{c.Stderr} // pipes of our own, no descriptor of the caller's
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -208,8 +215,17 @@ func (c Call) start(ctx context.Context, program string, arguments []string, rul
 	}
 	_ = reports.Close()
 	// bwrap makes its namespaces while the lists go to disk, and starts the command after that.
-	for _, w := range watches {
-		if err := w.Sync(); err != nil {
+	var first struct {
+		Pid int `json:"child-pid"`
+	}
+	status := json.NewDecoder(report)
+	if err := status.Decode(&first); err == nil {
+		err = ctx.Err()
+		for _, w := range watches {
+			err = errors.Join(err, w.record(first.Pid), w.Sync())
+		}
+		if err != nil {
+			end(first.Pid)
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 			return 0, err
@@ -222,7 +238,7 @@ func (c Call) start(ctx context.Context, program string, arguments []string, rul
 		_, _ = io.Copy(stdin, c.Stdin)
 		_ = stdin.Close()
 	}()
-	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
+	stop := context.AfterFunc(ctx, func() { end(first.Pid); _ = cmd.Process.Kill() })
 	defer stop()
 	err = cmd.Wait()
 	// bwrap ends when the command does. What that left in the background dies then, and only when pid 1 of
@@ -232,18 +248,25 @@ func (c Call) start(ctx context.Context, program string, arguments []string, rul
 			break
 		}
 	}
-	said, _ := io.ReadAll(report)
+	said, _ := io.ReadAll(io.MultiReader(status.Buffered(), report))
 	if ctx.Err() == nil && !bytes.Contains(said, []byte(`"exit-code"`)) {
 		return 0, fmt.Errorf("bubblewrap did not start the command (%w); approvalbot doctor says what is missing", err)
-	}
-	var exited *exec.ExitError
-	if err != nil && !errors.As(err, &exited) {
-		return 0, err
 	}
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		return 128 + int(ws.Signal()), nil
 	}
 	return cmd.ProcessState.ExitCode(), nil
+}
+
+// untilSignal ends with a signal that asks for an end. None of them, nor an output that is closed, ends the
+// wrapper itself before it has compared.
+func untilSignal(ctx context.Context) (context.Context, func()) {
+	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE) // not ignored, for the command would inherit that
+	asks := []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGQUIT, unix.SIGHUP}
+	if signal.Ignored(unix.SIGHUP) { // nohup
+		asks = asks[:3]
+	}
+	return signal.NotifyContext(ctx, asks...)
 }
 
 // limits are inherited: no more processes than a build needs, no memory images of what died.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -368,11 +369,57 @@ func TestK6_WordsArriveUnchanged(t *testing.T) {
 func TestRun_RefusesWhatItCannotHold(t *testing.T) {
 	needsConfinement(t)
 	m := newMachine(t)
-	for _, ws := range []string{m.home, m.dir, "/", "/usr/share", m.ws + "/missing"} {
+	require.NoError(t, os.Rename(m.home, m.dir+"/real")) // a home that is a link
+	require.NoError(t, os.Symlink("real", m.home))
+	for _, ws := range []string{m.home, m.dir + "/real", m.dir, "/", "/usr/share", m.ws + "/missing"} {
 		cmd := exec.Command("/proc/self/exe", m.state, ws, "touch", m.mark)
 		cmd.Dir, cmd.Env = m.ws, append(m.env(), asWrapper+"=1")
 		out, _ := cmd.CombinedOutput()
 		require.Equal(t, NotConfined, cmd.ProcessState.ExitCode(), "%s: %s", ws, out)
 		require.NoFileExists(t, m.mark)
+	}
+}
+
+// Pid 1 of the call, by whose death all of it dies, cannot be reached from within.
+func TestK4_Pid1IsOutOfReach(t *testing.T) {
+	needsConfinement(t)
+	said, _ := newMachine(t).confined(t, `ls /proc/1; for f in mem fd/7 root maps task/1/mem; do test -e /proc/1/$f && echo reached $f; done
+umount /proc/1 2>/dev/null && echo reached
+python3 -c '
+import ctypes
+c = ctypes.CDLL(None, use_errno=True)
+for n in [101, 310, 311, 312, 438, 440]:  # amd64: ptrace, process_vm_readv and writev, kcmp, pidfd_getfd, process_madvise
+    ctypes.set_errno(0); r = c.syscall(n, 16, 1, 0, 0, 0, 0); print(r, ctypes.get_errno())' | sort -u`)
+	if runtime.GOARCH == "amd64" {
+		require.Equal(t, "-1 38\n", said)
+	}
+	require.NotContains(t, said, "reached")
+}
+
+// A signal ends the call at once, and through the comparison; a closed output ends the command alone.
+func TestK4_SignalsEndThroughTheComparison(t *testing.T) {
+	needsConfinement(t)
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			last := "sleep 1000"
+			if sig == syscall.SIGPIPE {
+				last = "while echo x; do :; done"
+			}
+			cmd := m.wrapped(`mkdir fresh; echo x >fresh/.envrc; echo ready; ` + last)
+			out, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			_, err = out.Read(make([]byte, 6))
+			require.NoError(t, err)
+			if sig == syscall.SIGPIPE {
+				require.NoError(t, out.Close())
+			}
+			require.NoError(t, cmd.Process.Signal(sig))
+			_ = cmd.Wait()
+			require.Equal(t, TakenAway, cmd.ProcessState.ExitCode())
+			require.NoFileExists(t, m.ws+"/fresh/.envrc")
+		})
 	}
 }

@@ -19,10 +19,13 @@ var audited = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.A
 // families are the sockets that may be made: others, such as vsock, have no namespace.
 var families = []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
 
-// refused are system calls that reach the kernel where ordinary programs do not need to.
+// refused are system calls that reach the kernel where ordinary programs do not need to, or another
+// process: pid 1 is bwrap, by the same user.
 var refused = []uint32{
 	unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
+	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP,
+	unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE, unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES,
 }
 
 // Offsets in struct seccomp_data, and what a filter returns.

@@ -74,6 +74,7 @@ type list struct {
 	secrets []string           // usual names of secrets, for the mounts
 	hidden  map[[2]uint64]bool // inodes of secrets that have more names
 	vanish  bool               // a name was gone before it was looked at
+	size    int                // of links and their names
 }
 
 type walker struct {
@@ -167,6 +168,9 @@ func (w *walker) dir(fd int, rel string, p place, depth int) error {
 			continue
 		}
 		w.out.Links[join(rel, name)] = target
+		if w.out.size += len(rel) + len(name) + len(target); w.out.size > mostLinks {
+			return fmt.Errorf("the links of the workspace (%q) are too many or too long to be compared", rel)
+		}
 	}
 	for _, name := range f.Dirs {
 		child := join(rel, name)
@@ -297,7 +301,8 @@ func (w *walker) read(fd int, rel string, f *folder) error {
 	// Inside what is protected as a whole there are no repositories, but for .git itself.
 	_, own := splitPath(rel)
 	wasHeld := f.At.Held && workspace.FoldPath(own) != ".git"
-	found := w.repos == nil && !wasHeld && isRepository(func(n string) bool { return has[n] })
+	// A folder with a HEAD can become a repository by folders alone.
+	found := w.repos == nil && !wasHeld && has["head"]
 	if found || w.repos[rel] {
 		f.At = place{Repo: true}
 	}

@@ -30,7 +30,8 @@ type Watch struct {
 	dir     string // what is kept of this workspace
 	root    *os.File
 	lock    *os.File // held while lists are compared or written
-	running *os.File // shared by all calls that run
+	running *os.File // shared by all wrappers that run
+	call    *os.File // says which processes are this call's; locked until all of them have died
 	guard   guard
 	fresh   bool // some file was kept that no call before kept
 	before  *list
@@ -47,6 +48,12 @@ func Begin(state, root string) (began *Watch, err error) {
 		return nil, err
 	}
 	if root, err = filepath.Abs(root); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(state, 0700); err != nil {
+		return nil, err
+	}
+	if state, err = filepath.EvalSymlinks(state); err != nil {
 		return nil, err
 	}
 	w := &Watch{Root: root, dir: stateOf(state, root), guard: guard{root: root}}
@@ -77,6 +84,12 @@ func Begin(state, root string) (began *Watch, err error) {
 	if why, err := os.ReadFile(w.path("mark")); !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("workspace %s is %w since a confined call left what could not be put right (%s); look at it, then remove %s",
 			root, ErrMarked, bytes.TrimSpace(why), w.path("mark"))
+	}
+	if err := w.apart(state); err != nil {
+		return nil, err
+	}
+	if err := w.survivors(); err != nil {
+		return nil, err
 	}
 	alone := flock(w.running, unix.LOCK_EX|unix.LOCK_NB) == nil
 	old, oldErr := w.load()
@@ -122,9 +135,16 @@ func (w *Watch) End() (Found, error) {
 		return Found{}, err
 	}
 	defer flock(w.lock, unix.LOCK_UN)
-	found, err := w.finish()
+	var found Found
+	err := w.survivors()
+	if err == nil {
+		found, err = w.finish()
+	}
 	if err != nil {
 		return found, w.mark(err)
+	}
+	if w.call != nil {
+		err = os.Remove(w.call.Name())
 	}
 	// What one of several calls planted fails all of them: which one did is not known.
 	shared, _ := os.ReadFile(w.path("found"))
@@ -137,9 +157,9 @@ func (w *Watch) End() (Found, error) {
 	last := flock(w.running, unix.LOCK_EX|unix.LOCK_NB) == nil
 	_ = flock(w.running, unix.LOCK_UN) // before the next one may look
 	if !last {
-		return found, os.WriteFile(w.path("found"), []byte(strings.Join(found.Names, "\x00")), 0600)
+		return found, errors.Join(err, os.WriteFile(w.path("found"), []byte(strings.Join(found.Names, "\x00")), 0600))
 	}
-	return found, errors.Join(remove(w.path("found")), remove(w.path("open")))
+	return found, errors.Join(err, remove(w.path("found")), remove(w.path("open")))
 }
 
 // list takes the list before a call, and keeps a copy of each protected file. What the last list knew
@@ -164,6 +184,9 @@ func (w *Watch) list(old *list) error {
 			return err
 		}
 	}
+	if _ = now.astray(&w.guard); w.guard.steps > mostSteps/4 {
+		return fmt.Errorf("the links of workspace %s lead through too many folders to be followed; remove links, or name a smaller workspace", w.Root)
+	}
 	for rel, e := range now.Names {
 		if e.Link == "too deep" {
 			return fmt.Errorf("workspace %s has folders more than %d deep (%.80q), so it cannot be listed", w.Root, deepest, rel)
@@ -186,7 +209,98 @@ func (w *Watch) list(old *list) error {
 		}
 	}
 	w.cache(old, now)
+	if _, err := os.Lstat(w.path("unmarked")); err != nil {
+		if err := w.whole("unmarked", paper("a confined call left what could not be put right, and there was no space to say what")); err != nil {
+			return err
+		}
+	}
 	return w.whole("open", nil)
+}
+
+// paper is the content of a mark, of a size that does not grow when it says something else.
+func paper(text string) []byte { return append([]byte(text), bytes.Repeat([]byte("\n"), 4096)...)[:4096] }
+
+// apart refuses a workspace that lies in or above one in which a call runs or is unfinished: the two would
+// put back what the other one lists.
+func (w *Watch) apart(state string) error {
+	if err := w.whole("root", []byte(w.Root)); err != nil {
+		return err
+	}
+	all, err := filepath.Glob(filepath.Join(state, "*", "root"))
+	for _, file := range all {
+		text, _ := os.ReadFile(file)
+		root, dir := string(text), filepath.Dir(file)
+		if root == w.Root || !workspace.Under(root, w.Root) && !workspace.Under(w.Root, root) {
+			continue
+		}
+		lock, lockErr := os.Open(filepath.Join(dir, "lock"))
+		if lockErr == nil {
+			lockErr = flock(lock, unix.LOCK_SH|unix.LOCK_NB) // it may begin just now
+			_ = lock.Close()
+		}
+		if _, openErr := os.Lstat(filepath.Join(dir, "open")); openErr == nil || lockErr != nil {
+			return fmt.Errorf("a confined call runs in %s, or one there was killed; wait for it, or run one there to finish it, before one in %s", root, w.Root)
+		}
+	}
+	return err
+}
+
+// process tells one process from all others that have or had its number; empty when all of it is dead. Of pid
+// 1 of a namespace that is when no process of the namespace is left.
+func process(pid int) string {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	if f := strings.Fields(rest); len(f) > 19 && f[0] != "Z" && f[0] != "X" {
+		return fmt.Sprintf("%d %s %s", pid, f[19], boot)
+	}
+	return ""
+}
+
+// end ends a process and, if it is pid 1 of a namespace, all of that.
+func end(pid int) {
+	if pid > 1 && process(pid) != "" {
+		_ = unix.Kill(pid, unix.SIGKILL)
+	}
+}
+
+// record says what process all of this call's die with, so that the next call can end what outlives its wrapper.
+func (w *Watch) record(pid int) (err error) {
+	who := process(pid)
+	if w.call, err = os.CreateTemp(w.dir, "call-*"); err == nil {
+		err = flock(w.call, unix.LOCK_EX)
+	}
+	if err == nil {
+		_, err = w.call.WriteString(who)
+	}
+	return err
+}
+
+// survivors ends what calls left whose wrapper was killed, and returns when it is dead.
+func (w *Watch) survivors() error {
+	all, err := filepath.Glob(w.path("call-*"))
+	for _, name := range all {
+		file, err := os.Open(name)
+		if err != nil || flock(file, unix.LOCK_EX|unix.LOCK_NB) != nil {
+			_ = file.Close() // it runs, or has just ended
+			continue
+		}
+		text, _ := io.ReadAll(file)
+		_ = file.Close()
+		var pid int
+		_, _ = fmt.Sscan(string(text), &pid)
+		for tries := 0; pid > 1 && process(pid) == string(text); tries++ {
+			if tries > 2000 {
+				return fmt.Errorf("process %d of a confined call that was killed does not end", pid)
+			}
+			_ = unix.Kill(pid, unix.SIGKILL)
+			time.Sleep(5 * time.Millisecond)
+		}
+		if err := remove(name); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // Sync returns when the list is on disk. Nothing of the call runs before.
@@ -227,7 +341,7 @@ func (w *Watch) finish() (Found, error) {
 			_ = unix.Close(m.to)
 		}
 	}()
-	names := map[string]bool{}
+	names, failed := map[string]bool{}, map[string]error{}
 	prev := w.before
 	for pass := range 30 {
 		if pass > 1 {
@@ -239,17 +353,21 @@ func (w *Watch) finish() (Found, error) {
 			return w.found(m, names), err
 		}
 		changes := w.guard.compare(w.before, now)
+		if w.guard.steps > mostSteps {
+			return w.found(m, names), errors.New("the links of the workspace lead through too many folders to be followed")
+		}
+		changes = slices.DeleteFunc(changes, func(c change) bool { return failed[c.rel] != nil })
 		for _, c := range changes {
 			names[c.rel] = true
 			if err := m.undo(c); err != nil {
-				return w.found(m, names), err
+				failed[c.rel] = err // the others are undone all the same
 			}
 		}
 		if len(changes) == 0 && !now.vanish && quiet(prev, now) {
 			if len(names) > 0 {
 				err = unix.Syncfs(m.root)
 			}
-			return w.found(m, names), err
+			return w.found(m, names), errors.Join(append(slices.Collect(maps.Values(failed)), err)...)
 		}
 		prev = now
 	}
@@ -282,8 +400,17 @@ func quiet(prev, now *list) bool {
 
 // mark keeps further calls from beginning.
 func (w *Watch) mark(why error) error {
+	err := os.ErrNotExist
+	if file, openErr := os.OpenFile(w.path("unmarked"), os.O_WRONLY, 0); openErr == nil { // made before the call: it needs no space
+		_, _ = file.Write(paper(why.Error()))
+		_ = file.Close()
+		err = errors.Join(os.Rename(w.path("unmarked"), w.path("mark")), syncDir(w.dir))
+	}
+	if err != nil {
+		err = w.durable("mark", paper(why.Error()))
+	}
 	return errors.Join(fmt.Errorf("workspace %s: %w; no further call runs confined there until somebody has looked at it and removed %s",
-		w.Root, why, w.path("mark")), w.durable("mark", []byte(why.Error()+"\n")))
+		w.Root, why, w.path("mark")), err)
 }
 
 // keep copies a file into the folder of contents, and gives its hash.
@@ -310,14 +437,27 @@ func (w *Watch) keep(fd int) (string, error) {
 // leads gives what else the protected names of a list make others obey: what settings of repositories
 // name, and where protected links lead.
 func (w *Watch) leads(now *list) map[string]bool {
+	w.guard.steps = 0
 	named, own := map[string]bool{}, guard{root: w.Root, repos: now.Repos}
+	ask := map[string]string{w.Root: ""} // folders, and the repositories that they need not find
 	for dir := range now.Repos {
-		for _, name := range []string{"config", "config.worktree"} {
-			for _, file := range w.guard.namedBy(w.content(now.Names[join(dir, name)]), dir) {
-				named[workspace.FoldPath(file)] = true
-				for _, rel := range w.guard.leadsTo(now.Links, file) {
-					named[rel] = true
-				}
+		gitDir := filepath.Join(w.Root, dir)
+		if folder, name := filepath.Split(gitDir); name == ".git" {
+			ask[filepath.Clean(folder)] = gitDir
+		} else {
+			ask[gitDir] = gitDir
+		}
+	}
+	for rel, e := range now.Names {
+		if folder, name := splitPath(rel); name == ".git" && e.Mode&unix.S_IFMT != unix.S_IFDIR {
+			ask[filepath.Join(w.Root, folder)] = ""
+		}
+	}
+	for folder, gitDir := range ask {
+		for _, file := range w.guard.namedBy(folder, gitDir) {
+			named[workspace.FoldPath(file)] = true
+			for _, rel := range w.guard.leadsTo(now.Links, file) {
+				named[rel] = true
 			}
 		}
 	}
@@ -329,12 +469,6 @@ func (w *Watch) leads(now *list) map[string]bool {
 		}
 	}
 	return named
-}
-
-// content is what was kept of an entry.
-func (w *Watch) content(e entry) string {
-	text, _ := os.ReadFile(w.path(filepath.Join("kept", hex.EncodeToString([]byte(e.Sum)))))
-	return string(text)
 }
 
 // forget removes contents that no list names any more.
@@ -435,7 +569,7 @@ func (w *Watch) open(name string) (*os.File, error) {
 }
 
 func (w *Watch) close() {
-	for _, f := range []*os.File{w.root, w.running, w.lock} {
+	for _, f := range []*os.File{w.root, w.running, w.lock, w.call} {
 		if f != nil {
 			_ = f.Close()
 		}

@@ -5,6 +5,7 @@ package confine
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -164,4 +165,91 @@ git tag v1; git branch config; git branch hooks/x; git stash list; git gc -q; to
 func isDir(dir string) bool {
 	info, err := os.Stat(dir)
 	return err == nil && info.IsDir()
+}
+
+// Settings lead through a link above the workspace, or from a repository that the workspace is a part of.
+func TestWatch_SettingsFromOutsideNameFilesInside(t *testing.T) {
+	m := newMachine(t)
+	m.sh(t, m.ws, `ln -s $HOME $HOME/above; git config diff.above.command $HOME/above/ws/tools/above.sh; git config diff.sub.command pkg/sub.sh; git config core.hooksPath pkg/h`)
+	w, err := Begin(m.state, m.ws)
+	require.NoError(t, err)
+	m.sh(t, m.ws, `echo x >tools/above.sh`)
+	found, err := w.End()
+	require.NoError(t, err)
+	require.Equal(t, []string{"tools/above.sh"}, found.Names)
+	w, err = Begin(m.state, m.ws+"/pkg")
+	require.NoError(t, err)
+	m.sh(t, m.ws, `echo x >pkg/sub.sh; mkdir pkg/h; echo x >pkg/h/pre-push`)
+	found, err = w.End()
+	require.NoError(t, err)
+	require.Equal(t, []string{"h", "sub.sh"}, found.Names)
+}
+
+// What outlived a wrapper that was killed is dead before the next call compares.
+func TestWatch_TheNextCallEndsSurvivors(t *testing.T) {
+	m := newMachine(t)
+	w, err := Begin(m.state, m.ws)
+	require.NoError(t, err)
+	survivor := exec.Command("sleep", "1000")
+	require.NoError(t, survivor.Start())
+	require.NoError(t, w.record(survivor.Process.Pid))
+	w.close()
+	w, err = Begin(m.state, m.ws)
+	require.NoError(t, err)
+	require.Empty(t, process(survivor.Process.Pid))
+	require.ErrorContains(t, survivor.Wait(), "killed")
+	_, err = w.End()
+	require.NoError(t, err)
+}
+
+// A workspace in or above one in which a call runs, or was killed, is refused.
+func TestWatch_NestedWorkspacesAtOnceAreRefused(t *testing.T) {
+	m := newMachine(t)
+	w, err := Begin(m.state, m.ws)
+	require.NoError(t, err)
+	_, err = Begin(m.state, m.ws+"/pkg")
+	require.ErrorContains(t, err, m.ws)
+	_, err = w.End()
+	require.NoError(t, err)
+	w, err = Begin(m.state, m.ws+"/pkg")
+	require.NoError(t, err)
+	w.close()
+	_, err = Begin(m.state, m.ws)
+	require.ErrorContains(t, err, m.ws+"/pkg")
+}
+
+// One change that cannot be undone keeps no other from being undone, and the mark needs no space.
+func TestWatch_AFailedUndoStopsNoOther(t *testing.T) {
+	m := newMachine(t)
+	w, err := Begin(m.state, m.ws)
+	require.NoError(t, err)
+	all, err := filepath.Glob(w.path("kept/*"))
+	require.NoError(t, err)
+	for _, file := range all {
+		require.NoError(t, os.Remove(file))
+	}
+	require.NoError(t, os.Mkdir(w.path("quarantine"), 0700))
+	require.FileExists(t, w.path("unmarked"))
+	m.sh(t, m.ws, `rm .claude/settings.json; mkdir zz; echo x >zz/.envrc; echo x >.mcp.json`)
+	_, err = w.End()
+	require.ErrorContains(t, err, "settings.json")
+	require.NoFileExists(t, m.ws+"/zz/.envrc")
+	require.NoFileExists(t, m.ws+"/.mcp.json")
+	require.NoFileExists(t, w.path("unmarked"), "it became the mark")
+}
+
+// Links that lead through more folders than can be looked at end the comparison with a mark.
+func TestWatch_LinksWithoutEndMarkTheWorkspace(t *testing.T) {
+	m := newMachine(t)
+	w, err := Begin(m.state, m.ws)
+	require.NoError(t, err)
+	m.sh(t, m.ws, `python3 -c '
+import os
+os.mkdir("x"); os.mkdir("l")
+os.symlink("../"+"x/../"*700+"l/0","l/0")
+for i in range(1,3000): os.link("l/0","l/%d"%i,follow_symlinks=False)'`)
+	_, err = w.End()
+	require.ErrorContains(t, err, "links")
+	_, err = Begin(m.state, m.ws)
+	require.ErrorIs(t, err, ErrMarked)
 }
