@@ -239,6 +239,20 @@ func (g *guard) leadsAstray(links map[string]string, rel string) (end string, as
 	return end, end != "/dev/null"
 }
 
+// hides gives the secrets of a list, and the files that links with a secret's name lead to.
+func (g *guard) hides(l *list) []string {
+	for rel := range l.Links {
+		if workspace.SecretLower(workspace.FoldPath(rel)) {
+			end, _, outside := g.follow(l.Links, "", rel)
+			info, err := os.Lstat(path.Join(g.root, end))
+			if !outside && err == nil && info.Mode().IsRegular() && !slices.Contains(l.secrets, end) {
+				l.secrets = append(l.secrets, end)
+			}
+		}
+	}
+	return l.secrets
+}
+
 // leadsTo gives the folded paths that a path of the workspace leads to and goes through.
 func (g *guard) leadsTo(links map[string]string, path string) []string {
 	end, through, outside := g.follow(links, "", path)

@@ -141,7 +141,7 @@ func TestK1_NoSecretIsRead(t *testing.T) {
 		m.sh(t, m.home, `
 mkdir -p .ssh .aws .config/gh .cache/x .docker other
 for f in .ssh/id_ed25519 .aws/credentials .netrc .config/gh/hosts.yml .cache/x/token .docker/config.json .bash_history other/file .npmrc; do echo `+secretText+` >$f; done
-cd ws; echo `+secretText+` >.env; echo `+secretText+` >prod.pem; ln .env innocent.txt; ln -s .env link; ln -s $HOME/.ssh/id_ed25519 key
+cd ws; echo `+secretText+` >.env; echo `+secretText+` >prod.pem; ln .env innocent.txt; ln -s .env link; mkdir conf linked; echo `+secretText+` >conf/dev.vars2; ln -s ../conf/dev.vars2 linked/.env; ln -s $HOME/.ssh/id_ed25519 key
 mkdir deep; echo `+secretText+` >deep/credentials.json; ln -s $HOME up; echo `+secretText+` >pkg/.npmrc`)
 		require.NoError(t, os.WriteFile(m.dir+"/beside", []byte(secretText), 0o644))
 		return m
@@ -153,6 +153,7 @@ cat .env
 cat prod.pem deep/credentials.json pkg/.npmrc
 cat innocent.txt
 cat link key
+cat conf/dev.vars2; cat linked/.env
 cat up/.netrc up/other/file
 cat ../.netrc ../../beside
 cp .env x; cat x

@@ -31,7 +31,7 @@ type Watch struct {
 	root    *os.File
 	lock    *os.File // held while lists are compared or written
 	running *os.File // shared by all wrappers that run
-	call    *os.File // says which processes are this call's; locked until all of them have died
+	call    *os.File // says which process all of this call die with; locked while the wrapper lives
 	guard   guard
 	fresh   bool // some file was kept that no call before kept
 	before  *list
@@ -91,6 +91,12 @@ func Begin(state, root string) (began *Watch, err error) {
 	if err := w.survivors(); err != nil {
 		return nil, err
 	}
+	if w.call, err = os.CreateTemp(w.dir, "call-*"); err == nil {
+		err = flock(w.call, unix.LOCK_EX)
+	}
+	if err != nil {
+		return nil, err
+	}
 	alone := flock(w.running, unix.LOCK_EX|unix.LOCK_NB) == nil
 	old, oldErr := w.load()
 	_, openErr := os.Lstat(w.path("open"))
@@ -106,7 +112,7 @@ func Begin(state, root string) (began *Watch, err error) {
 		if err != nil {
 			return nil, err
 		}
-		w.before, w.Secrets = old, now.secrets
+		w.before, w.Secrets = old, w.guard.hides(now)
 		return w, flock(w.running, unix.LOCK_SH)
 	case unfinished:
 		w.before = old
@@ -143,9 +149,7 @@ func (w *Watch) End() (Found, error) {
 	if err != nil {
 		return found, w.mark(err)
 	}
-	if w.call != nil {
-		err = os.Remove(w.call.Name())
-	}
+	err = os.Remove(w.call.Name())
 	// What one of several calls planted fails all of them: which one did is not known.
 	shared, _ := os.ReadFile(w.path("found"))
 	for name := range strings.SplitSeq(string(shared), "\x00") {
@@ -192,7 +196,7 @@ func (w *Watch) list(old *list) error {
 			return fmt.Errorf("workspace %s has folders more than %d deep (%.80q), so it cannot be listed", w.Root, deepest, rel)
 		}
 	}
-	w.before, w.guard.repos, w.Secrets = now, now.Repos, now.secrets
+	w.before, w.guard.repos, w.Secrets = now, now.Repos, w.guard.hides(now)
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(ordered(now)); err != nil {
 		return err
@@ -218,13 +222,17 @@ func (w *Watch) list(old *list) error {
 }
 
 // paper is the content of a mark, of a size that does not grow when it says something else.
-func paper(text string) []byte { return append([]byte(text), bytes.Repeat([]byte("\n"), 4096)...)[:4096] }
+func paper(text string) []byte {
+	return append([]byte(text), bytes.Repeat([]byte("\n"), 4096)...)[:4096]
+}
 
 // apart refuses a workspace that lies in or above one in which a call runs or is unfinished: the two would
 // put back what the other one lists.
 func (w *Watch) apart(state string) error {
-	if err := w.whole("root", []byte(w.Root)); err != nil {
-		return err
+	if text, _ := os.ReadFile(w.path("root")); string(text) != w.Root {
+		if err := w.whole("root", []byte(w.Root)); err != nil {
+			return err
+		}
 	}
 	all, err := filepath.Glob(filepath.Join(state, "*", "root"))
 	for _, file := range all {
@@ -265,14 +273,8 @@ func end(pid int) {
 }
 
 // record says what process all of this call's die with, so that the next call can end what outlives its wrapper.
-func (w *Watch) record(pid int) (err error) {
-	who := process(pid)
-	if w.call, err = os.CreateTemp(w.dir, "call-*"); err == nil {
-		err = flock(w.call, unix.LOCK_EX)
-	}
-	if err == nil {
-		_, err = w.call.WriteString(who)
-	}
+func (w *Watch) record(pid int) error {
+	_, err := w.call.WriteString(process(pid))
 	return err
 }
 
@@ -407,7 +409,7 @@ func (w *Watch) mark(why error) error {
 		err = errors.Join(os.Rename(w.path("unmarked"), w.path("mark")), syncDir(w.dir))
 	}
 	if err != nil {
-		err = w.durable("mark", paper(why.Error()))
+		err = errors.Join(w.whole("mark", paper(why.Error())), syncDir(w.dir))
 	}
 	return errors.Join(fmt.Errorf("workspace %s: %w; no further call runs confined there until somebody has looked at it and removed %s",
 		w.Root, why, w.path("mark")), err)
@@ -529,11 +531,6 @@ func (w *Watch) load() (*list, error) {
 		return nil, err
 	}
 	return &list{Names: unpaired(o.Names), Repos: unpaired(o.Repos), Links: unpaired(o.Links), Twins: unpaired(o.Twins), Named: unpaired(o.Named)}, nil
-}
-
-// durable writes a file that is there after a power cut.
-func (w *Watch) durable(name string, text []byte) error {
-	return errors.Join(w.whole(name, text), syncDir(w.dir))
 }
 
 // whole writes a file so that it is there as a whole or not at all.

@@ -17,7 +17,8 @@ func newConfineCommand(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "confine [flags] -- CMD [ARG...]",
 		Short: "Run a command that can change its workspace and nothing else; asks no desk",
-		Long: "Run a command that can change its workspace and nothing else: no network, no other process, an empty home, and of the\n" +
+		Long: "This is experimental: no policy and no hook uses it, and docs/confine.md lists what an adversary got out of it.\n" +
+			"Run a command that can change its workspace and nothing else: no network, no other process, an empty home, and of the\n" +
 			"machine its programs alone (Linux, bubblewrap; never as root). Secrets of the workspace are hidden. What others would obey\n" +
 			"(hooks and settings of git, of agents, of editors and of CI, .envrc, …) is compared afterwards at every depth: what is new or\n" +
 			"changed is moved into a folder outside the workspace, and what was there is put back. No desk is asked. Exit status: the\n" +
