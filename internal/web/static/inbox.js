@@ -196,8 +196,7 @@
   }
   // What changed while nobody looked has just changed for who comes back.
   document.addEventListener("visibilitychange", rest);
-  addEventListener("focus", rest);
-  addEventListener("pageshow", rest);
+  addEventListener("pageshow", (e) => { if (e.persisted) rest(); });
   document.addEventListener("htmx:after:swap", (e) => { if (e.detail?.ctx?.target?.id === "notice") rest(); });
   const standing = () => rows().map((r) => r.id).join();
   const offered = () => [...(approval()?.querySelectorAll("[data-code], button") ?? [])].map((b) => b.dataset.code ?? b.value).join();
