@@ -173,13 +173,6 @@ func half(sentence string) string {
 	return string(unicode.ToLower(first)) + s[size:]
 }
 
-func find[T any](list []T, match func(T) bool) (found T, ok bool) {
-	if i := slices.IndexFunc(list, match); i >= 0 {
-		return list[i], true
-	}
-	return found, false
-}
-
 // Sentences of the core's own.
 const (
 	MustAskText        = "Whoever asks wants a person to decide."
