@@ -146,7 +146,7 @@ func (m *mender) open() (err error) {
 }
 
 // setAside gives what could not be moved away another name in its place, by which nothing obeys it, and
-// lets nobody into it.
+// closes it to all.
 func setAside(dir int, name, aside string) {
 	_ = writable(dir, name, func() error { return unix.Renameat2(dir, name, dir, aside, unix.RENAME_NOREPLACE) })
 	if fd, _, err := openAnyway(dir, aside, unix.O_NONBLOCK); err == nil {

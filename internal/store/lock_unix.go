@@ -17,5 +17,5 @@ func exclusively(f *os.File) error {
 	return err
 }
 
-// unlock gives up that lock, whoever else has a duplicate of the descriptor.
+// unlock gives up that lock, also if another process has a duplicate of the descriptor.
 func unlock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }

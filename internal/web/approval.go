@@ -445,9 +445,5 @@ func (p *approvalPages) download(out http.ResponseWriter, r *http.Request, s sig
 
 // moreCommands says how much of a line its list of commands leaves out.
 func moreCommands(l approval.CommandList) string {
-	commands := "commands"
-	if l.More == 1 {
-		commands = "command"
-	}
-	return fmt.Sprintf("The riskiest are listed, the worst first. %d more %s, none above %s.", l.More, commands, l.Worst)
+	return "The riskiest are listed, the worst first. " + l.Left() + "."
 }

@@ -85,7 +85,7 @@
   function press(key) {
     const all = rows(), inside = detail?.contains(document.activeElement);
     const row = current() ?? (inside ? all.find((r) => codeOf(r) === shown()) : all.length === 1 ? all[0] : null);
-    if (row && !inView(row)) { // nobody decides what they do not see
+    if (row && !inView(row)) { // no key decides what is not seen
       row.scrollIntoView({ block: "center" });
       rest();
       return;
@@ -194,7 +194,7 @@
     calm(live);
     calm(approval());
   }
-  // What changed while nobody looked has just changed for who comes back.
+  // What changed while the page was hidden has just changed for the person who comes back.
   document.addEventListener("visibilitychange", rest);
   addEventListener("pageshow", (e) => { if (e.persisted) rest(); });
   document.addEventListener("htmx:after:swap", (e) => { if (e.detail?.ctx?.target?.id === "notice") rest(); });
