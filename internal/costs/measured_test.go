@@ -67,7 +67,8 @@ func ofCalls(t *testing.T) []cost {
 func ofProgram(t *testing.T) []cost {
 	bin, err := filepath.Abs("../../bin/costs")
 	require.NoError(t, err)
-	build := exec.Command("go", "build", "-buildvcs=false", "-gcflags=approvalbot/internal/web=-l", "-ldflags=-s -w", "-o", bin, "../../cmd/approvalbot")
+	build := exec.Command("go", append(append([]string{"build", "-buildvcs=false"}, cold(t)...),
+		"-ldflags=-s -w", "-o", bin, "../../cmd/approvalbot")...)
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
 	file, err := os.Stat(bin)
@@ -79,6 +80,26 @@ func ofProgram(t *testing.T) []cost {
 		{"init.bytes", bytes, exact, "the same in bytes"},
 		{"ready.anonymous", readyMemory(t, bin), loose, "KiB of anonymous memory of a desk that is ready"},
 	}
+}
+
+// cold are the flags of packages that are compiled without inlining, as the Makefile has them.
+func cold(t *testing.T) []string {
+	makefile, err := os.ReadFile("../../Makefile")
+	require.NoError(t, err)
+	_, flags, found := strings.Cut(string(makefile), "\nCOLD    := ")
+	require.True(t, found)
+	flags, _, _ = strings.Cut(flags, "\n")
+	return strings.Fields(flags)
+}
+
+// What is released and what is in the image is the program whose size is kept.
+func TestColdPackages_AreTheSameEverywhere(t *testing.T) {
+	image, err := os.ReadFile("../../deploy/Dockerfile")
+	require.NoError(t, err)
+	require.Contains(t, string(image), " "+strings.Join(cold(t), " ")+" ")
+	release, err := os.ReadFile("../release/main.go")
+	require.NoError(t, err)
+	require.Contains(t, string(release), `"`+strings.Join(cold(t), `", "`)+`",`)
 }
 
 // beforeMain gives what all packages allocate before main.
