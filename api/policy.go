@@ -12,6 +12,7 @@ type Evaluation struct {
 	Approvers  Approvers  `json:"approvers"`
 	Offers     []Decision `json:"offers" enum:"allow-once,allow-session,allow-always,deny" doc:"What people could decide, narrowest first."`
 	Why        []string   `json:"why" doc:"Sentences for people."`
+	Confined   *Confined  `json:"confined,omitzero" doc:"With allow: it would run confined so, and not otherwise. With ask: so after a yes."`
 	PolicyHash string     `json:"policyHash"`
 	Trace      []Step     `json:"trace,omitzero" doc:"Each rule that spoke, in order; only with operator.approvals."`
 }
@@ -105,6 +106,7 @@ type Policy struct {
 	Verifier     VerifierPolicy `json:"verifier"`
 	Classifier   bool           `json:"classifier" doc:"A model is asked where static rules are unsure."`
 	Exec         ExecPolicy     `json:"exec"`
+	Confine      ConfinePolicy  `json:"confine" doc:"What may run confined instead of asking."`
 	Away         []Absence      `json:"away" doc:"Who is away now, by name."`
 }
 
@@ -116,6 +118,14 @@ type ExecPolicy struct {
 	Allowlist   []string `json:"allowlist" doc:"Programs, globs and command beginnings that are a hit."`
 	SafeBins    []string `json:"safeBins" doc:"Programs that are a hit with options and numbers only."`
 	Strict      bool     `json:"strict" doc:"External reads (R2) are no hits by themselves."`
+}
+
+// ConfinePolicy is approvals.tools.confine, for askers that can confine their calls.
+type ConfinePolicy struct {
+	Mode       string   `json:"mode" enum:"off,unsure,always" doc:"unsure: what is only not understood runs confined instead of asking; always: what is allowed and local, too."`
+	Readable   []string `json:"readable" doc:"Names of files of the workspace that are not hidden as secrets."`
+	Toolchains []string `json:"toolchains" doc:"Folders that confined calls may read."`
+	Tokens     []string `json:"tokens" doc:"Tokens that may say that they confine (mayConfine)."`
 }
 
 // ClassPolicy is what happens to calls of one class, and who could approve them

@@ -38,16 +38,17 @@ type Requester struct {
 
 // Context is what the asker's runtime knows about a call.
 type Context struct {
-	Provider        string `json:"provider,omitzero" maxLength:"256"`
-	Model           string `json:"model,omitzero" maxLength:"256"`
-	Group           string `json:"group,omitzero" maxLength:"256" doc:"The group chat the call comes from."`
-	Sandboxed       bool   `json:"sandboxed,omitzero" doc:"The call runs in a sandbox."`
-	Subagent        bool   `json:"subagent,omitzero" doc:"The agent was started by another one."`
-	ToolDescription string `json:"toolDescription,omitzero" maxLength:"4000" doc:"What the tool says of itself."`
-	Unheard         string `json:"unheard,omitzero" maxLength:"64" doc:"The name of the runtime that asks, if it does not hand the notes of people to its model: people are told so."`
-	Terminal        string `json:"terminal,omitzero" enum:"open,possible" doc:"The command has a terminal (open) or may have one with GIT_PAGER and GH_PAGER set to cat (possible), and what is typed there later is not asked for. It only makes the answer stricter."`
-	Tool            *Tool  `json:"tool,omitzero" doc:"What a bridge to a tool server knows of the tool."`
-	From            *From  `json:"from,omitzero" doc:"Which agent asks, and from where; shown as a claim."`
+	Provider        string   `json:"provider,omitzero" maxLength:"256"`
+	Model           string   `json:"model,omitzero" maxLength:"256"`
+	Group           string   `json:"group,omitzero" maxLength:"256" doc:"The group chat the call comes from."`
+	Sandboxed       bool     `json:"sandboxed,omitzero" doc:"The call runs in a sandbox."`
+	Subagent        bool     `json:"subagent,omitzero" doc:"The agent was started by another one."`
+	ToolDescription string   `json:"toolDescription,omitzero" maxLength:"4000" doc:"What the tool says of itself."`
+	Unheard         string   `json:"unheard,omitzero" maxLength:"64" doc:"The name of the runtime that asks, if it does not hand the notes of people to its model: people are told so."`
+	Terminal        string   `json:"terminal,omitzero" enum:"open,possible" doc:"The command has a terminal (open) or may have one with GIT_PAGER and GH_PAGER set to cat (possible), and what is typed there later is not asked for. It only makes the answer stricter."`
+	Tool            *Tool    `json:"tool,omitzero" doc:"What a bridge to a tool server knows of the tool."`
+	Confine         []string `json:"confine,omitzero" maxItems:"8" doc:"The profiles by which you can run the call confined; the desk knows v1. It counts if your token has mayConfine: then the call may be allowed confined, and an approval, a claim and a join are of the same value."`
+	From            *From    `json:"from,omitzero" doc:"Which agent asks, and from where; shown as a claim."`
 }
 
 // From is what is said of the agent that asks, beside its token's name. Nothing is judged by it.
@@ -100,6 +101,7 @@ type ResolveRequest struct {
 type ClaimRequest struct {
 	Params  json.RawMessage `json:"params,omitzero" doc:"What is about to run, if you say so; other values are a fingerprint_mismatch."`
 	Bind    *Bind           `json:"bind,omitzero" doc:"Where it is about to run, likewise."`
+	Confine []string        `json:"confine,omitzero" maxItems:"8" doc:"The profiles by which you will run it confined, as you asked. An approval that has confined is handed out to who says so alone."`
 	ClaimID string          `json:"claimId,omitzero" maxLength:"128" doc:"Names this claim, so that a lost answer can be asked for again."`
 
 	ToolName string `json:"-"` // for [Client.Believe]; not sent
@@ -107,10 +109,18 @@ type ClaimRequest struct {
 
 // ResultRequest tells how the execution went.
 type ResultRequest struct {
-	Status   string `json:"status" enum:"succeeded,failed"`
-	Summary  string `json:"summary,omitzero" doc:"Your words; shown on the cards as a claim."`
-	ExitCode *int   `json:"exitCode,omitzero" doc:"The command's exit status."`
-	ClaimID  string `json:"claimId,omitzero" maxLength:"128" doc:"Of the run that it is of, as it was claimed; the newest one if not given."`
+	Status   string       `json:"status" enum:"succeeded,failed"`
+	Summary  string       `json:"summary,omitzero" doc:"Your words; shown on the cards as a claim."`
+	ExitCode *int         `json:"exitCode,omitzero" doc:"The command's exit status."`
+	Exit     *int         `json:"exit,omitzero" doc:"The same as exitCode."`
+	Confined *RanConfined `json:"confined,omitzero" doc:"Of a confined run: what it did to its workspace."`
+	ClaimID  string       `json:"claimId,omitzero" maxLength:"128" doc:"Of the run that it is of, as it was claimed; the newest one if not given."`
+}
+
+// RanConfined is what a confined run did to its workspace.
+type RanConfined struct {
+	Changed int      `json:"changed" minimum:"0" doc:"Files that are new or changed."`
+	Blocked []string `json:"blocked,omitempty" maxItems:"1000" doc:"Names that others obey and that were put back."`
 }
 
 // RetryRequest asks for one more run of an approved call.

@@ -92,10 +92,12 @@ type Approval struct {
 	ClaimedAtMs  int64 `json:"claimedAtMs,omitzero" doc:"When the call was handed out."`
 	RevokedAtMs  int64 `json:"revokedAtMs,omitzero" doc:"When an operator took it back, or its asker, who no longer waits."`
 
-	RevokedBy    string  `json:"revokedBy,omitzero" doc:"Who took it back, as in decidedBy, or token:ops."`
-	RevokeReason string  `json:"revokeReason,omitzero" doc:"Why, in their words; reason and decidedBy stay those of the yes."`
-	SupersededBy string  `json:"supersededBy,omitzero" doc:"Code of the approval that replaced it."`
-	Result       *Result `json:"result,omitzero" doc:"What the owner said about the execution; after a retry about the newest run."`
+	RevokedBy     string         `json:"revokedBy,omitzero" doc:"Who took it back, as in decidedBy, or token:ops."`
+	RevokeReason  string         `json:"revokeReason,omitzero" doc:"Why, in their words; reason and decidedBy stay those of the yes."`
+	SupersededBy  string         `json:"supersededBy,omitzero" doc:"Code of the approval that replaced it."`
+	Confined      *Confined      `json:"confined,omitzero" doc:"If it runs, it runs confined so, and not otherwise."`
+	TriedConfined *TriedConfined `json:"triedConfined,omitzero" doc:"The same call ran confined shortly before and failed, so it asks."`
+	Result        *Result        `json:"result,omitzero" doc:"What the owner said about the execution; after a retry about the newest run."`
 
 	Retries    []Retried   `json:"retries,omitempty" doc:"Who let it run once more, in order; decidedBy, approvers and votes are the last one's then."`
 	RetryRound *RetryRound `json:"retryRound,omitzero" doc:"The vote on one more run, while it is open."`
@@ -199,10 +201,11 @@ type Delivery struct {
 
 // Result is what the owner said about the execution.
 type Result struct {
-	Status   string `json:"status" enum:"succeeded,failed" doc:"As the owner says."`
-	Summary  string `json:"summary,omitzero" doc:"The owner's words."`
-	ExitCode *int   `json:"exitCode,omitzero" nullable:"false"`
-	AtMs     int64  `json:"atMs"`
+	Status   string       `json:"status" enum:"succeeded,failed" doc:"As the owner says."`
+	Summary  string       `json:"summary,omitzero" doc:"The owner's words."`
+	ExitCode *int         `json:"exitCode,omitzero" nullable:"false"`
+	Confined *RanConfined `json:"confined,omitzero" doc:"What a confined run did to its workspace, as the owner says."`
+	AtMs     int64        `json:"atMs"`
 }
 
 // Retried is one more run that people let an approved call have.
@@ -231,6 +234,19 @@ type Note struct {
 	Text string `json:"text" doc:"One line of at most 500 characters, without secrets. It is a person's word to the model and no part of the call."`
 }
 
+// Confined says how a call runs confined.
+type Confined struct {
+	Profile  string   `json:"profile" enum:"v1" doc:"What holds it: docs/confine.md."`
+	Writable []string `json:"writable" doc:"Folders that it may change; nothing else."`
+	Readonly []string `json:"readonly" doc:"Folders that it may read beside the system's programs, and names of files in writable that are not hidden as secrets."`
+}
+
+// TriedConfined is what came of the same call when it ran confined shortly before.
+type TriedConfined struct {
+	Exit    *int `json:"exit,omitzero" doc:"Its exit status."`
+	Changed int  `json:"changed" doc:"Files of the workspace that it changed."`
+}
+
 // Claim is an approved call, handed out once: the very values that were
 // approved, in canonical JSON.
 type Claim struct {
@@ -241,6 +257,7 @@ type Claim struct {
 	Decision     Decision        `json:"decision" enum:"allow-once,allow-session,allow-always"`
 	ClaimUntilMs int64           `json:"claimUntilMs,omitzero" doc:"Until when it had to be claimed."`
 	ClaimID      string          `json:"claimId,omitzero" doc:"As you named it: name it with the result, too."`
+	Confined     *Confined       `json:"confined,omitzero" doc:"It may run confined so, and not otherwise."`
 	Notes        []Note          `json:"notes,omitempty" doc:"What those who allowed it said to the agent; the receipt has their hash."`
 	Receipt      string          `json:"receipt,omitzero" doc:"A signed receipt (compact JWS, EdDSA) that an executor can check offline with the keys of /.well-known/jwks.json."`
 }

@@ -13,6 +13,9 @@ func askedBy(c approval.Call, who Caller) approval.Call {
 	if c.TokensAgent = who.AgentID != ""; c.TokensAgent {
 		c.AgentID = who.AgentID
 	}
+	if !who.MayConfine || c.Context.Confine != approval.ConfineV1 {
+		c.Context.Confine = ""
+	}
 	if r := c.Requester; r != nil {
 		normal := *r
 		normal.UserID = approval.NormalID(r.UserID)

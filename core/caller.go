@@ -18,6 +18,8 @@ type Caller struct {
 	MayDecide  bool // operator.approvals
 	MayAudit   bool // operator.audit
 	MayAdmin   bool // operator.admin
+	// MayConfine: what it says of confining a call counts, see [approval.Confined].
+	MayConfine bool
 }
 
 // Keeps reports whether a caller still is what it was before: the same owner and

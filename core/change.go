@@ -21,14 +21,16 @@ type Change struct {
 	EndGrant   string              // id of the cool-down that ends before its time; empty: none
 	// Ends, if not nil, is asked of each grant that could speak about the approval's call, before Grants
 	// are added: true ends it, with that event in the log.
-	Ends      func(approval.Grant) (approval.Event, bool)
-	Tool      *approval.ToolSeen   // what was said of the tool of a call that is handed out
-	Passkey   *PasskeyUse          // what a signature used up
-	Redraw    bool                 // every card of it wants to be edited to the new state
-	Handled   *approval.InboundRef // the platform update that caused it: handled once this is committed
-	HandsOut  bool                 // the call is handed out: the store refuses it if its log says otherwise than the approval
-	Unchanged bool                 // Approval is not to be written: the step found its work done
-	Refusal   *approval.Error      // what the caller is told although the change is committed
+	Ends func(approval.Grant) (approval.Event, bool)
+	Tool *approval.ToolSeen // what was said of the tool of a call that is handed out
+	// TriedUntilMs, if not 0, is until when the same call of the same owner and agent asks, since it failed confined.
+	TriedUntilMs int64
+	Passkey      *PasskeyUse          // what a signature used up
+	Redraw       bool                 // every card of it wants to be edited to the new state
+	Handled      *approval.InboundRef // the platform update that caused it: handled once this is committed
+	HandsOut     bool                 // the call is handed out: the store refuses it if its log says otherwise than the approval
+	Unchanged    bool                 // Approval is not to be written: the step found its work done
+	Refusal      *approval.Error      // what the caller is told although the change is committed
 	// Policy is the hash of the policy that the step counts on, or empty: where that
 	// is not the one that counts at the commit, nothing is written (see [Changes.Agreed]).
 	Policy string

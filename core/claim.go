@@ -12,6 +12,7 @@ import (
 type ClaimInput struct {
 	Params  []byte         // what it is about to run, if it says so; must be what was approved
 	Bind    *approval.Bind // where it is about to run it, likewise
+	Confine string         // the profile by which the run will be confined; empty: it will not be
 	ClaimID string         // names this claim, so that a lost answer can be asked for again
 
 	as string // as in Approval.ClaimedAs
@@ -48,6 +49,9 @@ func claim(a approval.Approval, in ClaimInput, call approval.Call, policyDenies 
 	}
 	if err := sameCall(a.Fingerprint, in, call); err != nil {
 		return Change{}, err
+	}
+	if a.Confined != nil && in.Confine != a.Confined.Profile {
+		return Change{}, approval.NotClaimable(approval.WhyPolicy, "It may run confined and not otherwise: claim it with confine [\""+a.Confined.Profile+"\"], and run it so.")
 	}
 	if policyDenies != "" {
 		c := Change{Approval: a, Unchanged: true, Refusal: approval.PolicyRefuses(policyDenies)}

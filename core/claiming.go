@@ -24,6 +24,9 @@ func (g *Gate) Claim(ctx context.Context, who Caller, id string, in ClaimInput) 
 	if len(in.ClaimID) > 128 {
 		return Claimed{}, approval.Invalid(approval.FieldError{Field: "claimId", Problem: "must be at most 128 bytes"})
 	}
+	if !who.MayConfine {
+		in.Confine = ""
+	}
 	key, err := g.ownKey(ctx, who, id)
 	if err != nil {
 		return Claimed{}, err

@@ -28,7 +28,8 @@ type consulted struct {
 	classifier bool // the classifier is to be asked, unless the call is settled without
 	verifier   bool // the verifier is to be asked, unless the call is refused without
 
-	timeLimit int64 // of the verifier's people; 0: none
+	tried     *approval.TriedConfined // what came of the same call lately; nil: it was not tried
+	timeLimit int64                   // of the verifier's people; 0: none
 }
 
 // next is who must be asked before the draft can be settled as it stands, if anybody. A
@@ -55,7 +56,15 @@ func (c consulted) onMiss(draft approval.Approval) approval.Approval {
 // tightened is the judgement with what the verifier and the asker add to policy's.
 func (c consulted) tightened(call approval.Call) consulted {
 	c.Judgement, c.timeLimit = c.base, 0
-	if call.MustAsk && c.Outcome != approval.OutcomeDeny && !c.verdict.Denied {
+	switch {
+	case c.Outcome == approval.OutcomeDeny || c.verdict.Denied:
+	case c.tried != nil:
+		c.addReason(approval.ReasonTriedConfined, card.TriedConfinedText)
+		c.mustAsk()
+	case call.MustAsk:
+		if c.Outcome == approval.OutcomeAllow {
+			c.addReason(approval.ReasonMustAsk, card.MustAskText)
+		}
 		c.mustAsk()
 	}
 	c.applyVerifier()
@@ -67,7 +76,6 @@ func (c consulted) tightened(call approval.Call) consulted {
 // nothing runs because nobody could be asked.
 func (c *consulted) mustAsk() {
 	if c.Outcome == approval.OutcomeAllow {
-		c.addReason(approval.ReasonMustAsk, card.MustAskText)
 		if !slices.Contains(c.Offers, approval.Deny) {
 			c.Offers = []approval.Decision{approval.AllowOnce, approval.Deny}
 		}
@@ -111,7 +119,7 @@ func (c *consulted) addReason(code, why string) {
 
 // withConsultations gives the draft the verifier's time limit, and who was asked.
 func (c consulted) withConsultations(a approval.Approval) approval.Approval {
-	a.Consulted = c.records
+	a.Consulted, a.TriedConfined = c.records, c.tried
 	if c.timeLimit > 0 {
 		a.ExpiresAtMs = min(a.ExpiresAtMs, a.CreatedAtMs+c.timeLimit)
 	}

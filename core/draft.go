@@ -37,7 +37,7 @@ func outline(who Caller, call approval.Call, fingerprint string, j approval.Judg
 		Names:   approval.Names{ID: call.ID, Owner: who.Token},
 		Ended:   approval.Ended{Status: approval.Pending},
 		Asked:   approval.Asked{ToolName: call.ToolName, Fingerprint: fingerprint, Form: j.Form, Bind: call.Bind, AgentID: call.AgentID, TokensAgent: call.TokensAgent, SessionKey: call.SessionKey, Context: redactedFrom(call.Context.Stored()), Dialect: call.Dialect, Requester: call.Requester, CallbackURL: call.CallbackURL, Justification: display.Redact(call.Justification), ActionSummary: display.Redact(call.ActionSummary), CreatedAtMs: now, ExpiresAtMs: now + timeout},
-		Judged:  approval.Judged{Assessment: j.Assessment, Why: j.Why, PolicyHash: rules.Policy.Hash(), Rule: j.Rule, Subject: subject(j, call), Unreached: j.Unreached == approval.OutcomeAllow, Solo: rules.Solo},
+		Judged:  approval.Judged{Assessment: j.Assessment, Why: j.Why, PolicyHash: rules.Policy.Hash(), Rule: j.Rule, Subject: subject(j, call), Unreached: j.Unreached == approval.OutcomeAllow, Solo: rules.Solo, Confined: j.Confined},
 		Voted:   approval.Voted{Votes: withVoteTimes(j.Votes, now)},
 		Contact: approval.Contact{Reached: true},
 	}
@@ -121,6 +121,7 @@ func settledByPolicy(a approval.Approval, j approval.Judgement, rules *Rules) ap
 			return people.Insufficient(a, why)
 		}
 	default:
+		a.Confined = nil
 		a.Status, a.Decision, a.DecidedBy, a.Reason = approval.Denied, approval.Deny, []string{"policy"}, j.Reason
 	}
 	return a

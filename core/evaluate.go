@@ -25,6 +25,7 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call approval.Call) (p 
 	if !rules.Enabled {
 		return Preview{}, approval.Refuse(approval.CodeApprovalsDisabled, "approvals disabled")
 	}
+	who.MayConfine = who.MayConfine || who.MayDecide
 	call = askedBy(call, who)
 	if who.MayDecide {
 		call.TokensAgent = true
@@ -45,7 +46,7 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call approval.Call) (p 
 		return Preview{}, err
 	}
 	p = Preview{Judgement: c.Judgement}
-	if c.Outcome != approval.OutcomeAsk {
+	if c.Outcome != approval.OutcomeAsk && c.Confined == nil {
 		return p, nil
 	}
 	defer func() {
@@ -60,13 +61,16 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call approval.Call) (p 
 	if err != nil {
 		return p, err
 	}
+	if d.Status == approval.Approved {
+		d = unconfined(d)
+	}
 	settled := c.onMiss(byGrant(d, Existing{Grants: found}, c.GrantScope, rules.People, nowMs()))
 	switch by := settled.DecidedBy; {
 	case d.Status == approval.Denied:
 		p.deny(d)
 		p.addStep("people", approval.ReasonInsufficient, "deny", d.Reason)
 	case settled.Status == approval.Approved:
-		p.Outcome, p.By = approval.OutcomeAllow, by[0]
+		p.Outcome, p.By, p.Confined = approval.OutcomeAllow, by[0], settled.Confined
 		p.addStep("grants", p.By, "allow", "A standing grant covers this call.")
 	case settled.Status == approval.Denied && byRecord(settled):
 		p.deny(settled)
@@ -90,6 +94,7 @@ func (p *Preview) suggest(s approval.Suggestion) {
 }
 
 func (p *Preview) deny(a approval.Approval) {
+	p.Confined = nil
 	p.Outcome, p.Reason, p.Assessment = approval.OutcomeDeny, a.Reason, a.Assessment
 }
 

@@ -91,6 +91,9 @@ type byName struct {
 	hash   string
 	denied string // a tool that is denied beside "deny"
 	grave  string // a tool that is R4 beside "grave"
+
+	allows      string // a tool that is allowed as it is
+	noConfining bool   // nothing runs confined
 }
 
 func (p byName) Judge(_ context.Context, c approval.Call) approval.Judgement {
@@ -102,11 +105,25 @@ func (p byName) Judge(_ context.Context, c approval.Call) approval.Judgement {
 		Offers:     []approval.Decision{approval.AllowOnce, approval.AllowSession, approval.AllowAlways, approval.Deny},
 		GrantScope: approval.GrantScope{Subject: c.ToolName, Session: "the tool", Always: "this call"},
 	}
+	if p.allows != "" && p.allows == c.ToolName {
+		j.Outcome = approval.OutcomeAllow
+		return j
+	}
 	switch c.ToolName {
 	case p.denied, "deny":
 		return approval.Judgement{Outcome: approval.OutcomeDeny, Reason: "not here"}
 	case "allow":
 		j.Outcome = approval.OutcomeAllow
+	case "unknown", "confined-after-yes":
+		if c.Context.Confine != "" {
+			j.Confined = &approval.Confined{Profile: "v1", Writable: []string{"/workspace"}, Readonly: []string{}}
+		}
+		if j.Confined != nil && c.ToolName == "unknown" && !p.noConfining {
+			j.Outcome = approval.OutcomeAllow
+		}
+		if p.noConfining {
+			j.Confined = nil
+		}
 	case "two":
 		j.Rule.MinApprovals = 2
 	case p.grave, "grave":

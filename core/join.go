@@ -102,7 +102,8 @@ func (c consulted) answeredBy(pending *approval.Approval, draft, granted approva
 	}
 	shown, wanted := pending.Context, draft.Context
 	leaves := shown.Sandboxed && !wanted.Sandboxed
-	if typed := wanted.Terminal != "" && wanted.Terminal != shown.Terminal; leaves || typed {
+	confined := shown.Confine != wanted.Confine || (pending.Confined == nil) != (draft.Confined == nil)
+	if typed := wanted.Terminal != "" && wanted.Terminal != shown.Terminal; leaves || typed || confined {
 		return false // people saw a call in a sandbox, or one without that terminal
 	}
 	offers := func(d approval.Decision) bool { return !slices.Contains(draft.Offers, d) }

@@ -36,7 +36,7 @@ func (g *Gate) judge(
 	}
 	if err == nil {
 		call.Exec = sealed.Exec
-		c = rules.judgeLocally(ctx, call)
+		c, err = g.tried(ctx, call, sealed.Fingerprint, rules.judgeLocally(ctx, call), rules)
 	}
 	if c.base.CutShort {
 		g.cutShort.Add(1)

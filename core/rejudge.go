@@ -75,6 +75,9 @@ func rejudged(a approval.Approval, j *approval.Judgement, rules *Rules, now int6
 		next.Rule.MinApprovals = max(next.Rule.MinApprovals, j.Rule.MinApprovals)
 		next.Rule.RequiresHuman = next.Rule.RequiresHuman || j.Rule.RequiresHuman
 		next.Rule.Needs = approval.MergeNeeds(next.Rule.Needs, j.Rule.Needs)
+		if next.Confined == nil {
+			next.Confined = j.Confined
+		}
 		gone := func(d approval.Decision) bool { return !slices.Contains(j.Offers, d) }
 		next.Offers = slices.DeleteFunc(slices.Clone(next.Offers), gone)
 		if !next.Rule.AsksApprovers() {
@@ -152,7 +155,11 @@ func settledToday(a approval.Approval, call approval.Call, j approval.Judgement,
 	a.Status, a.Assessment, a.Rule, a.Subject = approval.Pending, j.Assessment, j.Rule, subject(j, call)
 	a.Offers = grantableOffers(j, call, a.Subject)
 	a.Votes = withVoteTimes(j.Votes, now)
-	a = byGrant(settledByPolicy(a, j, rules), f, j.GrantScope, rules.People, now)
+	confined := a.Confined
+	if a = settledByPolicy(a, j, rules); j.Confined != nil && confined == nil && a.Status == approval.Approved {
+		a = unconfined(a)
+	}
+	a = byGrant(a, f, j.GrantScope, rules.People, now)
 	if a.Status == approval.Pending {
 		a.Status = people.TallyOf(a, rules.People).Outcome
 	}

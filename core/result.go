@@ -11,6 +11,7 @@ import (
 // claimed by that claimId, or without one that of the id that the result is addressed by, see runOf.
 func report(a approval.Approval, id, claimID string, r approval.Result, now int64) (Change, error) {
 	r.Summary, r.AtMs = approval.CleanText(r.Summary, approval.MaxResultSummary), now
+	r.Confined = ranConfined(a, r.Confined)
 	earlier := a.EarlierRun(claimID)
 	newest := a.ClaimedAtMs != 0 && claimID == a.ClaimID
 	if claimID == "" {
@@ -43,6 +44,9 @@ func report(a approval.Approval, id, claimID string, r approval.Result, now int6
 	c := Change{
 		Approval: next, Unseal: KeptSinceMs(next) == 0, Redraw: true,
 		Events: []approval.Event{said.Event(approval.EventResult, now, approval.EventData{By: "token:" + a.Owner, ClaimID: run.ClaimID})},
+	}
+	if failedConfined(said) {
+		c.TriedUntilMs = now + triedConfinedMs
 	}
 	if newest {
 		c.Deliveries = notify(next, approval.ResultDelivery, now)

@@ -96,6 +96,9 @@ type CallStore interface {
 	// Sealed gives the canonical call that was sealed under key, or
 	// CodeRetryDataGone when it was deleted.
 	Sealed(ctx context.Context, key string) ([]byte, error)
+	// TriedConfined gives the key of the approval by which that very call of that owner's agent failed confined
+	// lately; empty: it did not.
+	TriedConfined(ctx context.Context, owner, agentID, fingerprint string, nowMs int64) (key string, err error)
 	// SeenTool gives the hash of what was said of a server's tool when a call of it was
 	// last handed out to that owner; empty: none was.
 	SeenTool(ctx context.Context, owner, server, tool string) (hash string, err error)

@@ -149,12 +149,12 @@ func (g *Gate) create(ctx context.Context, s *submission) (out submitted, err er
 func (s *submission) lookup(now int64) Lookup {
 	look := Lookup{Owner: s.who.Token, ID: s.call.ID, Fingerprint: s.sealed.Fingerprint,
 		AgentID: s.call.AgentID, SessionKey: s.call.SessionKey, Supersedes: s.call.Supersedes,
-		Flood: s.rules.DigestAbove, Push: s.rules.Push, Grants: s.asked.Outcome == approval.OutcomeAsk,
+		Flood: s.rules.DigestAbove, Push: s.rules.Push, Grants: s.asked.Outcome == approval.OutcomeAsk || s.asked.Confined != nil,
 		Subject: s.draft.Subject, Program: s.asked.GrantScope.Program}
 	if s.call.Resume {
 		look.ResumeMs = now
 	}
-	if s.draft.Status != approval.Pending && !s.asked.classifier {
+	if s.draft.Status != approval.Pending && !s.asked.classifier && s.draft.Confined == nil {
 		look.SessionKey = "" // no pending approval answers what policy has settled: see stricter
 	}
 	return look
@@ -168,7 +168,7 @@ func (s *submission) begin(f Existing, now int64) ([]Change, submitted, error) {
 	if err != nil || answer != nil {
 		return answer, submitted{}, err
 	}
-	granted := byGrant(s.draft, f, s.asked.GrantScope, s.rules.People, now)
+	granted := s.granted(f, now)
 	if answer, err = s.joined(f, granted, now); err != nil || answer != nil {
 		return answer, submitted{}, err
 	}
@@ -205,6 +205,19 @@ func (s *submission) begin(f Existing, now int64) ([]Change, submitted, error) {
 	return changes, submitted{created: true}, nil
 }
 
+// granted is the draft as a grant or a cool-down settles it. What policy allows confined alone runs as it is where a
+// person's grant covers it, and not at all after a person's deny.
+func (s *submission) granted(f Existing, now int64) approval.Approval {
+	byPolicy := s.draft.Status == approval.Approved && s.draft.Confined != nil
+	if !byPolicy {
+		return byGrant(s.draft, f, s.asked.GrantScope, s.rules.People, now)
+	}
+	if by := byGrant(unconfined(s.draft), f, s.asked.GrantScope, s.rules.People, now); by.Final() {
+		return by
+	}
+	return s.draft
+}
+
 // answered gives what the owner's approval of the same id answers, or why that id cannot be
 // this call's; neither: the id is free, or the call has none.
 func (s *submission) answered(f Existing, now int64) ([]Change, error) {
@@ -218,6 +231,8 @@ func (s *submission) answered(f Existing, now int64) ([]Change, error) {
 		return nil, nil
 	case old.Fingerprint != s.draft.Fingerprint:
 		return nil, conflict("That id names another call of yours.")
+	case old.Context.Confine != s.draft.Context.Confine:
+		return nil, conflict("That id names a call that was asked with another context.confine; choose another id.")
 	case s.call.MustAsk && !asksAPerson(*old):
 		return nil, conflict("That id names a call that needs no approver's own yes; choose another id, so that a person is asked.")
 	case old.Status == approval.Approved && people.GivenByAsker(s.draft, old.DecidedBy, people.LentTo(old.Votes), s.rules.People):

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"approvalbot/internal/approval"
@@ -14,10 +15,11 @@ import (
 type Asked struct {
 	ToolName string
 	Params   json.RawMessage
-	Bind     *approval.Bind  // nil if the call was asked without one
-	ClaimID  string          // random, of this call alone
-	Notes    []approval.Note // that came with the claim: the receipt must be of these
-	Owner    string          // the name of the program's own token; empty: any token's receipt counts
+	Bind     *approval.Bind     // nil if the call was asked without one
+	ClaimID  string             // random, of this call alone
+	Notes    []approval.Note    // that came with the claim: the receipt must be of these
+	Confined *approval.Confined // that came with the claim: the receipt must be of the same
+	Owner    string             // the name of the program's own token; empty: any token's receipt counts
 }
 
 // Believe checks that an allow is the desk's own: receipt is signed by one of the
@@ -48,6 +50,8 @@ func Believe(receipt string, pins []ed25519.PublicKey, want Asked, now time.Time
 		return fail("its receipt is of another claim")
 	case r.NotesHash != NotesHash(want.Notes):
 		return fail("its receipt is of other notes than came with it")
+	case !reflect.DeepEqual(r.Confined, want.Confined):
+		return fail("its receipt says otherwise how the call is confined than came with it")
 	case want.Owner != "" && r.Owner != want.Owner:
 		return fail("its receipt is for what another token asked")
 	}

@@ -41,6 +41,8 @@ type Receipt struct {
 	// Retries are those that let it run once more, in order. By, Quorum and Signed are the
 	// last one's then, and what passkeys signed is "retry".
 	Retries []Retry `json:"retries,omitempty"`
+	// Confined: the call may run confined so, and not otherwise.
+	Confined *approval.Confined `json:"confined,omitempty"`
 	// NotesHash is the SHA-256 of the claim's notes, see [NotesHash]; empty: it has none.
 	NotesHash string `json:"notesHash,omitempty"`
 	IssuedAt  int64  `json:"iat"` // Unix seconds, like the two below
@@ -83,7 +85,7 @@ func ReceiptFor(a approval.Approval, issuer string) (Receipt, error) {
 		PolicyHash: a.PolicyHash, RiskClass: a.Assessment.RiskClass, ClaimUntilMs: a.ClaimUntilMs,
 		IssuedAt: a.ResolvedAtMs / 1000, NotBefore: a.ResolvedAtMs / 1000, Expires: a.ClaimUntilMs / 1000,
 	}
-	r.NotesHash = NotesHash(a.Notes())
+	r.NotesHash, r.Confined = NotesHash(a.Notes()), a.Confined
 	for _, retry := range a.RetriedBy {
 		r.Retries = append(r.Retries, Retry{slices.Clone(retry.By), retry.AtMs})
 		r.IssuedAt, r.NotBefore = retry.AtMs/1000, retry.AtMs/1000

@@ -33,7 +33,7 @@ bot/telegram/render: approval bot/textcmd card
 bot/textcmd: approval card core display people signin
 callback: approval card core
 card: approval assertion display people
-cli: api approval cli/app cli/show config core display people policy/program schedule
+cli: api approval cli/app cli/show config confine core display people policy/program schedule
 cli/agent: api cli/answer cli/app config confine hook hook/acp hook/ask hook/mcp lazy
 cli/answer: api cli/reach config hook lazy panics
 cli/app: api cli/reach cli/show config config/local display lazy

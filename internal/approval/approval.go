@@ -71,6 +71,9 @@ type Judged struct {
 	Unreached  bool           `json:"unreached,omitempty"` // it runs when nobody can be asked (askFallback)
 	Solo       bool           `json:"solo,omitempty"`      // the asker may decide: selfApproval is solo
 	Consulted  []Consultation `json:"consulted,omitempty"` // authorities outside that were asked, in order
+	Confined   *Confined      `json:"confined,omitempty"`  // if it runs, it runs so and not otherwise
+
+	TriedConfined *TriedConfined `json:"triedConfined,omitempty"` // what came of the same call lately
 }
 
 // Voted are the votes on the call, and on running it once more.
@@ -216,6 +219,8 @@ type Result struct {
 	Summary  string `json:"summary,omitempty"`
 	ExitCode *int   `json:"exitCode,omitempty"`
 	AtMs     int64  `json:"atMs"`
+	// Confined is of a run that was confined.
+	Confined *RanConfined `json:"confined,omitempty"`
 	// Unnamed: it did not name its run, though that has a name or is not the first: it may be another run's.
 	Unnamed bool `json:"unnamed,omitempty"`
 }

@@ -94,7 +94,7 @@ type Requester struct {
 }
 
 // CallContext is what the asker's runtime knows about a call. Nothing in it can
-// loosen a judgement, but for Tool where the operator trusts the asking token's word.
+// loosen a judgement, but for Tool and Confine where the operator trusts the asking token's word.
 type CallContext struct {
 	Provider        string `json:"provider,omitempty"`
 	Model           string `json:"model,omitempty"`
@@ -104,6 +104,7 @@ type CallContext struct {
 	ToolDescription string `json:"toolDescription,omitempty"`
 	Unheard         string `json:"unheard,omitempty"`  // the runtime, if it hands no notes to its model
 	Terminal        string `json:"terminal,omitempty"` // TerminalOpen or TerminalPossible; empty: it has none
+	Confine         string `json:"confine,omitempty"`  // the profile by which its asker can confine it; empty: it cannot, or its token may not say so
 
 	Tool ToolFacts `json:"tool,omitzero"`
 	From AskedFrom `json:"from,omitzero"`

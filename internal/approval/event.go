@@ -53,6 +53,8 @@ type eventFacts struct {
 	Rule        Rule           `json:"approvers"`
 	Votes       []Vote         `json:"votes,omitempty"`
 	Consulted   []Consultation `json:"consulted,omitempty"`
+	Confined    *Confined      `json:"confined,omitempty"`
+	Tried       *TriedConfined `json:"triedConfined,omitempty"`
 	Result      *Result        `json:"result,omitempty"`
 	Dialect     string         `json:"dialect,omitempty"`
 	CreatedAtMs int64          `json:"createdAtMs"`
@@ -71,7 +73,7 @@ func (a Approval) Event(t EventType, now int64, more EventData) Event {
 		ToolName: a.ToolName, Fingerprint: a.Fingerprint, AgentID: a.AgentID, SessionKey: a.SessionKey,
 		Requester: a.Requester, Askers: a.Askers, Joined: more.Joined,
 		Assessment: a.Assessment, PolicyHash: a.PolicyHash,
-		Rule: a.Rule, Votes: a.Votes, Consulted: a.Consulted, Result: a.Result, Dialect: a.Dialect,
+		Rule: a.Rule, Votes: a.Votes, Consulted: a.Consulted, Confined: a.Confined, Tried: a.TriedConfined, Result: a.Result, Dialect: a.Dialect,
 		CreatedAtMs: a.CreatedAtMs, ExpiresAtMs: a.ExpiresAtMs,
 		RevokedAtMs: a.RevokedAtMs, RevokedBy: a.RevokedBy, RevokeWhy: a.RevokeReason, EventData: more,
 	}

@@ -20,6 +20,10 @@ type Judgement struct {
 	// asker went away. It asks, and nothing wider than this once is offered.
 	CutShort bool
 
+	// Confined, with OutcomeAllow: it may run confined and not otherwise. With OutcomeAsk: so it runs after a yes, since
+	// a rule of the operator's says so. Nil: it runs as it is.
+	Confined *Confined
+
 	Unsure bool   // a classifier is configured and static rules are unsure: ask it, then JudgeWith
 	OnMiss string // with OutcomeAsk: people are not to be asked; without a grant the call is refused for this reason
 	// FailedOpen names the configuration key that let the call go on although an

@@ -17,4 +17,6 @@ const (
 	// ReasonVerifierUnreached: the verifier's chat could not be reached.
 	ReasonVerifierUnreached = "verifier-unreachable"
 	ReasonMustAsk           = "must-ask"
+	// ReasonTriedConfined: the same call failed confined shortly before.
+	ReasonTriedConfined = "tried-confined"
 )

@@ -1,6 +1,7 @@
 package card
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -259,6 +260,12 @@ func warnings(a approval.Approval, lookalikes []string) []string {
 	if a.Rule.StepUp && !a.Final() {
 		out = append(out, "A yes counts only when a passkey signs it, on the desk's own page.")
 	}
+	if a.Confined != nil && !a.Final() {
+		out = append(out, "After a yes it runs confined: without a network, and where it can change its workspace alone.")
+	}
+	if t := a.TriedConfined; t != nil && !a.Final() {
+		out = append(out, triedConfined(*t))
+	}
 	if a.Solo && len(a.Askers) > 0 {
 		out = append(out, "People may approve their own requests here (selfApproval: solo).")
 	}
@@ -266,6 +273,19 @@ func warnings(a approval.Approval, lookalikes []string) []string {
 		out = append(out, Clipped(s, maxFact))
 	}
 	return out
+}
+
+// triedConfined says what came of a call when it ran confined, and that a yes runs all of it once more.
+func triedConfined(t approval.TriedConfined) string {
+	how := "failed"
+	if t.Exit != nil {
+		how = fmt.Sprintf("exit %d", *t.Exit)
+	}
+	changed := "changed no file"
+	if t.Changed > 0 {
+		changed = "changed " + plural(t.Changed, "file")
+	}
+	return "Tried confined: " + how + "; " + changed + " of the workspace. A yes runs all of it again, not confined."
 }
 
 // askersText is all of a call that an asker chose, and that people read.

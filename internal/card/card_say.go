@@ -316,6 +316,9 @@ func details(a approval.Approval, before Words) []Fact {
 	if a.Justification != "" || CharCount(a.ActionSummary) > maxSaid {
 		add("What, in the asker's words", a.ActionSummary, maxClaim, false)
 	}
+	if t := a.TriedConfined; t != nil {
+		add("Last line when tried confined", t.Summary, maxClaim, false)
+	}
 	out = append(append(out, notes(a)...), runs(a)...)
 	add("Reasons", strings.Join(a.Why, " "), maxClaim, true)
 	add("Side effects", strings.ReplaceAll(joined(a.Assessment.SideEffects), "_", " "), maxFact, true)

@@ -178,6 +178,7 @@ const (
 	MustAskText        = "Whoever asks wants a person to decide."
 	VerifierDeniedText = "The external verifier denied this call."
 	VerifierPeopleText = "The verifier's own people must agree."
+	TriedConfinedText  = "It ran confined before, and failed."
 	DrillText          = "This is a drill: nothing of it will run."
 )
 
@@ -185,18 +186,19 @@ var (
 	ownSentences = sync.OnceValue(func() map[string]string {
 		return map[string]string{
 			MustAskText: approval.ReasonMustAsk, VerifierDeniedText: approval.ReasonVerifierDenied,
-			VerifierPeopleText: approval.ReasonVerifierPeople, DrillText: approval.ReasonDrill, RulesChangedText: "",
+			VerifierPeopleText: approval.ReasonVerifierPeople, TriedConfinedText: approval.ReasonTriedConfined, DrillText: approval.ReasonDrill, RulesChangedText: "",
 		}
 	})
 	ownReasons = sync.OnceValue(func() map[string]bool {
-		return set(approval.ReasonMustAsk, approval.ReasonVerifierDenied, approval.ReasonVerifierPeople, approval.ReasonDrill,
+		return set(approval.ReasonMustAsk, approval.ReasonVerifierDenied, approval.ReasonVerifierPeople, approval.ReasonDrill, approval.ReasonTriedConfined,
 			approval.ReasonInsufficient, approval.ReasonUnreached, approval.ReasonRecentlyDenied)
 	})
 
 	// reasonsOfDetail say how the desk came to ask, and nothing of the call.
 	reasonsOfDetail = sync.OnceValue(func() map[string]bool {
 		return set("always-asks", "exec-always-asks", "external-write-asks", "message-send-asks",
-			"project-code-asks", "exec-not-allowed", "known-server", "classifier-opinion", approval.ReasonMustAsk)
+			"project-code-asks", "exec-not-allowed", "known-server", "classifier-opinion", approval.ReasonMustAsk,
+			approval.ReasonTriedConfined)
 	})
 
 	// mildReasons are not worth a line beside any other.

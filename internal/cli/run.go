@@ -17,6 +17,7 @@ import (
 	"approvalbot/api"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/cli/show"
+	"approvalbot/internal/confine"
 )
 
 // Budgets of run: how long it keeps trying when the desk does not answer.
@@ -28,6 +29,7 @@ const (
 
 func newRunCommand(a *app.App) *cobra.Command {
 	var ask askFlags
+	var unconfined bool
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- CMD [ARG...]",
 		Short: "Ask for a command, and run it only if it is allowed",
@@ -37,11 +39,12 @@ func newRunCommand(a *app.App) *cobra.Command {
 			"such as TMUX, are not handed on.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, argv []string) error {
-			return runCommand(cmd.Context(), a, ask, argv)
+			return runCommand(cmd.Context(), a, ask, argv, asksConfined(unconfined))
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
 	ask.add(cmd)
+	cmd.Flags().BoolVar(&unconfined, "unconfined", false, "do not offer to run it confined, so that it asks if the desk does not understand it")
 	return cmd
 }
 
@@ -51,7 +54,7 @@ type execParams struct {
 	Workdir string   `json:"workdir"`
 }
 
-func runCommand(ctx context.Context, a *app.App, ask askFlags, argv []string) error {
+func runCommand(ctx context.Context, a *app.App, ask askFlags, argv, confined []string) error {
 	c, err := a.Client()
 	if err != nil {
 		return notRun(a, app.ExitCode(app.ExitError), err)
@@ -65,6 +68,9 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv []string) er
 		return notRun(a, app.ExitCode(app.ExitError), err)
 	}
 	req.Bind = call.bind
+	if confined != nil {
+		req.Context = &api.Context{Confine: confined}
+	}
 	asking, leave := api.Lingering(ctx, withdrawPatience)
 	defer leave()
 	got, err := c.Create(asking, req, api.CreateOptions{})
@@ -74,14 +80,21 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv []string) er
 	if got, err = awaitDecision(ctx, a, c, got); err != nil {
 		return err
 	}
+	if got.Confined != nil && confine.Check(ctx) != nil && ask.id == "" { // it looked as if it could; a person is asked then
+		fmt.Fprintln(a.Stderr, "approvalbot: it may run confined, and this machine cannot confine it (approvalbot doctor says why)")
+		return runCommand(ctx, a, ask, argv, nil)
+	}
 	if code := app.ExitStatus(got); code != nil {
 		return notRun(a, code, errors.New(show.Ending(got)))
 	}
-	claim, err := claimCall(ctx, a, c, got.ID, call)
-	if err != nil {
+	claim, err := claimCall(ctx, a, c, got.ID, call, confined)
+	switch {
+	case err != nil:
 		return err
+	case claim.Confined != nil:
+		return runConfined(ctx, a, c, got.ID, claim, call)
 	}
-	return runClaimed(ctx, a, c, got.ID, claim, call)
+	return runClaimed(ctx, a, c, got.ID, claim.ClaimID, call)
 }
 
 // call is the command that was asked for, its params as they were sent, and what it
@@ -161,23 +174,21 @@ func interrupted(ctx context.Context, a *app.App, c *api.Client, got api.Approva
 }
 
 // claimCall fetches the approved call, once, and checks that it is the very one that
-// was asked for. A lost answer is asked for again under the same claim id. It gives the
-// id that the desk knows the run by; empty: it takes none with a result.
-func claimCall(ctx context.Context, a *app.App, c *api.Client, id string, want call) (claimID string, err error) {
-	req := api.ClaimRequest{ClaimID: rand.Text(), ToolName: "exec", Params: want.params, Bind: want.bind}
-	var got api.Claim
+// was asked for. A lost answer is asked for again under the same claim id.
+func claimCall(ctx context.Context, a *app.App, c *api.Client, id string, want call, confined []string) (got api.Claim, err error) {
+	req := api.ClaimRequest{ClaimID: rand.Text(), ToolName: "exec", Params: want.params, Bind: want.bind, Confine: confined}
 	err = persist(ctx, claimPatience, func(ctx context.Context) (err error) {
 		got, err = c.Claim(ctx, id, req)
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
-		return "", notRun(a, claimStatus(err), err)
+		return got, notRun(a, claimStatus(err), err)
 	}
 	if ctx.Err() == nil && want.is(got) {
 		for _, n := range got.Notes {
 			fmt.Fprintf(a.Stderr, "approvalbot: %s\n", show.Note(n))
 		}
-		return got.ClaimID, nil
+		return got, nil
 	}
 	why := errors.New("interrupted")
 	if ctx.Err() == nil {
@@ -186,7 +197,7 @@ func claimCall(ctx context.Context, a *app.App, c *api.Client, id string, want c
 	if err == nil {
 		reportResult(ctx, a, c, id, api.ResultRequest{ClaimID: got.ClaimID, Status: "failed", Summary: "not run: " + why.Error()})
 	}
-	return "", notRun(a, app.ExitCode(app.ExitError), why)
+	return got, notRun(a, app.ExitCode(app.ExitError), why)
 }
 
 // is reports whether a claimed call is exactly the one that was asked for.

@@ -67,6 +67,7 @@ type Token struct {
 	CallbackSecretFile string   `yaml:"callbackSecretFile"`
 	CallbackAllow      []string `yaml:"callbackAllow"` // CIDRs of private networks
 	RequireRequester   bool     `yaml:"requireRequester"`
+	MayConfine         bool     `yaml:"mayConfine"`     // context.confine counts: its calls may be allowed confined
 	TrustToolHints     bool     `yaml:"trustToolHints"` // what context.tool says may lower a call's class
 }
 
@@ -136,8 +137,21 @@ type Agent struct {
 	ID        string         `yaml:"id"`
 	Workspace Patterns       `yaml:"workspace"` // paths; what counts as local
 	Sandboxed bool           `yaml:"sandboxed"` // the operator's word that its commands are confined
+	Confine   AgentConfine   `yaml:"confine"`
 	Tools     AgentTools     `yaml:"tools"`
 	Approvals AgentApprovals `yaml:"approvals"`
+}
+
+// AgentConfine is another mode of approvals.tools.confine for one agent.
+type AgentConfine struct {
+	Mode string `yaml:"mode" oneof:"off|unsure|always"` // empty: that of all
+}
+
+// Confine says which calls run confined if their askers can confine them.
+type Confine struct {
+	Mode       string   `yaml:"mode" oneof:"off|unsure|always"`
+	Readable   []string `yaml:"readable"`   // names of files that are not hidden as secrets
+	Toolchains []string `yaml:"toolchains"` // absolute folders that confined calls may read
 }
 
 // AgentApprovals overrides approvals.tools for one agent: of the two values
@@ -180,6 +194,7 @@ type ApprovalTools struct {
 	ClampMinApprovals bool       `yaml:"clampMinApprovals"`
 	SelfApproval      string     `yaml:"selfApproval" oneof:"block|solo"`
 	Classifier        Classifier `yaml:"classifier"`
+	Confine           Confine    `yaml:"confine"`
 	Policy            Policy     `yaml:"policy"`
 	Rules             []Rule     `yaml:"rules"`
 	Routing           Routing    `yaml:"routing"`
@@ -204,7 +219,7 @@ type Policy struct {
 	RequireHumanApproverAtOrAbove   Risk           `yaml:"requireHumanApproverAtOrAbove"`
 	MinApprovalsByRisk              map[string]int `yaml:"minApprovalsByRisk"`
 	AgentInstructions               string         `yaml:"agentInstructions" oneof:"ask|allow"`
-	ProjectCode                     string         `yaml:"projectCode" oneof:"allow|ask"`
+	ProjectCode                     string         `yaml:"projectCode" oneof:"allow|ask|confined"`
 	StepUpAtOrAbove                 Risk           `yaml:"stepUpAtOrAbove" unset:"empty"` // or none
 	BreaksQuietAtOrAbove            Risk           `yaml:"breaksQuietAtOrAbove"`
 }

@@ -36,6 +36,7 @@ func (t *ApprovalTools) setDefaults() {
 		Enabled: true, Mode: "adaptive", TimeoutMs: 900_000, MaxTimeoutMs: 86_400_000, RetryWindow: Duration(day),
 		AllowedApprovers: []string{"user_request", "rules_based"}, MinApprovals: 1, SelfApproval: "block",
 		Classifier: Classifier{TimeoutMs: 1200, MaxInputChars: 6000, MinConfidence: 0.72, OnLowConfidence: "require_approval"},
+		Confine:    Confine{Mode: "off"},
 		Policy: Policy{
 			RequireApprovalAtOrAbove:        Risk{Class: approval.R3, Set: true},
 			RequireApprovalForExternalWrite: true,

@@ -21,6 +21,7 @@ type Rule struct {
 	MinApprovals int      `yaml:"minApprovals"`
 	Role         string   `yaml:"role"`
 	StepUp       bool     `yaml:"stepUp"`
+	Confine      *bool    `yaml:"confine"`
 }
 
 // During says when a rule matches: each week (Weekly, Timezone), or once (From, To).

@@ -1,8 +1,10 @@
 package confine
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 )
 
@@ -11,6 +13,7 @@ type Call struct {
 	State      string   // folder for lists, quarantine and private caches
 	Workspaces []string // that it may change
 	Show       []string // more folders that it may read
+	Readable   []string // names of files of the workspaces that are not hidden as secrets
 	Dir        string   // where it starts, if that is in a workspace
 	Argv, Env  []string
 	Stdin      io.Reader
@@ -34,6 +37,21 @@ type Found struct {
 type Planted struct {
 	Root string
 	Found
+}
+
+// AllPlanted gives each Planted of an error of [Run], which may be of several workspaces.
+func AllPlanted(err error) iter.Seq[*Planted] {
+	return func(yield func(*Planted) bool) {
+		all := []error{err}
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			all = joined.Unwrap()
+		}
+		for _, e := range all {
+			if p := (*Planted)(nil); errors.As(e, &p) && !yield(p) {
+				return
+			}
+		}
+	}
 }
 
 // Error names what was put right, and where what was taken away is.

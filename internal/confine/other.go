@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"time"
 )
 
 // Check says that nothing can be confined here.
@@ -15,3 +16,9 @@ func Check(context.Context) error {
 
 // Run runs nothing.
 func Run(ctx context.Context, _ Call) (int, error) { return NotConfined, Check(ctx) }
+
+// Possible reports whether it is worth a [Check].
+func Possible() bool { return false }
+
+// Changed counts nothing.
+func Changed([]string, time.Time) int { return 0 }

@@ -46,6 +46,12 @@ func Check(ctx context.Context) error {
 	return nil
 }
 
+// Possible reports whether it is worth a [Check]: it starts no program.
+func Possible() bool {
+	_, err := bubblewrap()
+	return err == nil && os.Geteuid() != 0
+}
+
 func bubblewrap() (string, error) {
 	for _, file := range places {
 		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
@@ -95,6 +101,7 @@ func Run(ctx context.Context, c Call) (status int, err error) {
 			return NotConfined, err
 		}
 		watches = append(watches, w)
+		w.Secrets = slices.DeleteFunc(w.Secrets, func(rel string) bool { return slices.Contains(c.Readable, filepath.Base(rel)) })
 		if len(w.Left.Names) > 0 {
 			fmt.Fprintln(c.Stderr, "approvalbot: a confined call before this one was killed; "+(&Planted{w.Root, w.Left}).Error())
 		}

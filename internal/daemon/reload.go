@@ -249,7 +249,7 @@ func (d *Daemon) policyView(context.Context) (api.Policy, error) {
 			FallbackAfterMs: time.Duration(t.Routing.FallbackAfter).Milliseconds()},
 		Exec: api.ExecPolicy{Security: x.Security, Ask: x.Ask, AskFallback: x.AskFallback,
 			Allowlist: list(config.Texts(x.Allowlist)), SafeBins: list(x.SafeBins), Strict: x.Strict},
-		Away: []api.Absence{},
+		Confine: confineView(cfg), Away: []api.Absence{},
 	}
 	for _, c := range classes {
 		p.Classes = append(p.Classes, c.View())
@@ -333,4 +333,16 @@ func whyStray(err error) string {
 		return " The file was read again and does not say it either, or the store does not answer."
 	}
 	return " The file was read again and cannot be used; see the desk's log."
+}
+
+// confineView is what may run confined.
+func confineView(cfg config.Config) api.ConfinePolicy {
+	c := cfg.ApprovalTools().Confine
+	out := api.ConfinePolicy{Mode: cmp.Or(c.Mode, "off"), Readable: list(c.Readable), Toolchains: list(c.Toolchains), Tokens: []string{}}
+	for _, t := range cfg.Server.Tokens {
+		if t.MayConfine {
+			out.Tokens = append(out.Tokens, t.Name)
+		}
+	}
+	return out
 }

@@ -35,7 +35,7 @@ type Config struct {
 	RequireApprovalForExternalWrite *bool               // default: true
 	RequireApprovalForMessagingSend *bool               // default: true
 	AgentInstructions               string              // changes of what tells agents what to do, as AGENTS.md: "ask" (default) or "allow"
-	ProjectCode                     string              // what runs the workspace's own code: "allow" (default) or "ask"
+	ProjectCode                     string              // what runs the workspace's own code: "allow" (default), "ask", or "confined": it asks where it cannot run confined
 
 	ToolsAllow []string // not empty: every other tool is denied; names, globs with *, and group:name
 	ToolsDeny  []string // wins over ToolsAllow; the same, and exec is every tool that runs commands
@@ -58,6 +58,7 @@ type Config struct {
 
 	Workspaces map[string][]string // agent id to the absolute paths of its workspaces
 	Sandboxed  []string            // ids of agents whose commands are confined, on the operator's word
+	Confine    Confine             `json:",omitzero"`
 	Protected  workspace.Protected
 
 	// Beside is what else decides about calls, outside of this room, as text without
@@ -122,6 +123,16 @@ type Rule struct {
 	MinApprovals int                   // the call is asked, and at least so many people must say yes, of the role if one is named
 	Role         string                // one of Config.Roles
 	StepUp       bool                  // the call is asked, and a person's yes counts only where their passkey signed it
+	Confine      *bool                 `json:",omitempty"` // true, with outcome ask: after the yes it runs confined, if its asker can; false: it is judged as if its asker could not
+}
+
+// Confine says what the operator wants of calls whose askers can confine them.
+type Confine struct {
+	Mode       string            // "off" (default), "unsure": what is only not understood runs confined instead of asking, or "always": what is allowed and local, too
+	Agents     map[string]string `json:",omitempty"` // agent id to another Mode
+	Tokens     []string          `json:",omitempty"` // that may say that they confine; for the hash, since the Gate goes by its callers
+	Readable   []string          `json:",omitempty"` // names of files of the workspace that are not hidden as secrets, as ".env.example"
+	Toolchains []string          `json:",omitempty"` // absolute folders that confined calls may read
 }
 
 // During says when a rule matches: in each week (Weekly, Timezone), or once (From, To).
@@ -181,7 +192,23 @@ func (c *Config) normalWords() (bad Mistakes) {
 	}
 	word(&c.Mode, "tools.mode", "adaptive", "off", "adaptive", "always")
 	word(&c.AgentInstructions, "tools.policy.agentInstructions", "ask", "ask", "allow")
-	word(&c.ProjectCode, "tools.policy.projectCode", "allow", "allow", "ask")
+	word(&c.ProjectCode, "tools.policy.projectCode", "allow", "allow", "ask", "confined")
+	word(&c.Confine.Mode, "tools.confine.mode", "off", confineModes...)
+	for id, mode := range c.Confine.Agents {
+		if !slices.Contains(confineModes, mode) {
+			bad.add([]string{"agents", id, "confine"}, fmt.Sprintf("confine.mode of agent %q ", id), "must be one of %s", strings.Join(confineModes, ", "))
+		}
+	}
+	for _, dir := range c.Confine.Toolchains {
+		if !path.IsAbs(dir) || path.Clean(dir) != dir || dir == "/" {
+			bad.key("tools.confine.toolchains", "must be absolute paths below /, and %q is none", dir)
+		}
+	}
+	for _, name := range c.Confine.Readable {
+		if name == "" || path.Base(name) != name || name == "." || name == ".." {
+			bad.key("tools.confine.readable", "must be names of files without a folder, and %q is none", name)
+		}
+	}
 	word(&c.ExecSecurity, "exec.security", "allowlist", "deny", "allowlist", "full")
 	word(&c.ExecAsk, "exec.ask", "on-miss", "off", "on-miss", "always")
 	word(&c.ExecAskFallback, "exec.askFallback", "deny", "deny", "allowlist", "full")

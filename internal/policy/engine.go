@@ -67,6 +67,11 @@ func New(cfg Config) (*Engine, error) {
 		}
 		return e.agents[id]
 	}
+	for id, mode := range cfg.Confine.Agents {
+		a := known(id)
+		own := *a.terms
+		own.confine, a.terms = mode, &own
+	}
 	for id, dirs := range cfg.Workspaces {
 		known(id).roots = dirs
 	}
@@ -108,14 +113,15 @@ func (e *Engine) conclude(j *judging) approval.Judgement {
 	for _, run := range [...]stage{execStage, policyStage} {
 		j.outcome = max(j.outcome, run(e, j))
 	}
+	confined := j.confined(e)
 	who, own := max(j.base, j.class), new(lists)
 	out := approval.Judgement{
-		Outcome: j.outcome, Rule: e.rule(own.factors[:0], who, j.agent.terms),
+		Outcome: j.outcome, Confined: confined, Rule: e.rule(own.factors[:0], who, j.agent.terms),
 		Reason: j.reason, Votes: j.votes, Form: j.form(),
 		Assessment: approval.Assessment{RiskClass: j.class, SideEffects: j.sideEffects().Names(own.effects[:0]),
 			Confidence: 1, Source: "static"},
 	}
-	if j.outcome != approval.OutcomeAllow || j.Call.MustAsk || j.Call.Scope {
+	if j.outcome != approval.OutcomeAllow || confined != nil || j.Call.MustAsk || j.Call.Scope {
 		out.GrantScope = j.reach(e, who)
 	}
 	if j.doubts() {
@@ -177,7 +183,7 @@ func (j *judging) unasked(e *Engine, out *approval.Judgement) {
 	if j.opened && out.Outcome == approval.OutcomeAllow {
 		out.FailedOpen = failsOpen
 	}
-	if e.cfg.Classifier.Enabled && out.Outcome != approval.OutcomeDeny && j.open() {
+	if e.cfg.Classifier.Enabled && out.Outcome != approval.OutcomeDeny && j.open() && (out.Confined == nil || out.Outcome == approval.OutcomeAsk) {
 		out.Unsure = true
 		j.say("classifier", "unsure", out.Outcome, "Static rules are not sure: the classifier would be asked.")
 	}

@@ -47,6 +47,7 @@ type index struct {
 // that nothing is said about.
 type terms struct {
 	mode    string
+	confine string // as in Confine.Mode
 	ask     approval.RiskClass
 	human   approval.RiskClass
 	deny    approval.RiskClass // above R4: nothing is denied for its class

@@ -21,13 +21,14 @@ type opRule struct {
 	code string // as a reason code
 	why  string // its sentence for people, without the end
 
-	risk    *approval.RiskClass
-	outcome approval.Outcome // 0: none
-	approve bool
-	effects finding.Effects
-	min     int
-	needs   []approval.Need
-	stepUp  bool
+	risk     *approval.RiskClass
+	outcome  approval.Outcome // 0: none
+	approve  bool
+	effects  finding.Effects
+	min      int
+	needs    []approval.Need
+	stepUp   bool
+	confined bool // after a yes it runs confined, if its asker can
 
 	tools    *tool.List // wide: for rules that tighten; nil: every tool
 	exactly  *tool.List // at its word: for rules that loosen
@@ -76,7 +77,7 @@ func compileRules(c *Config) (rules []opRule, bad Mistakes) {
 // of it, whose paths are empty, come last.
 func newRule(from *Rule, roles []string) (r opRule, bad Mistakes) {
 	r = opRule{name: from.Name, code: "rule:" + from.Name, approve: from.Approve, min: from.MinApprovals,
-		stepUp: from.StepUp}
+		stepUp: from.StepUp, confined: from.Confine != nil && *from.Confine}
 	fail := func(key, format string, args ...any) { bad.add(strings.Fields(key), "", format, args...) }
 	does := 0
 	for _, some := range [...]bool{from.Risk != nil, from.Outcome != "", from.Approve} {
@@ -86,6 +87,9 @@ func newRule(from *Rule, roles []string) (r opRule, bad Mistakes) {
 	}
 	if does != 1 {
 		fail("", "say exactly one of risk, outcome and approve")
+	}
+	if r.confined && from.Outcome != "ask" {
+		fail("confine", "confine: true says how a call runs after a yes; write outcome: ask beside it")
 	}
 	if from.Risk != nil {
 		r.risk = new(*from.Risk)

@@ -10,7 +10,7 @@ import (
 // newTerms makes the terms of a normal Config, with an agent's own where they
 // are stricter.
 func newTerms(c *Config, a AgentLayer) *terms {
-	t := &terms{mode: c.Mode, ask: *c.RequireApprovalAtOrAbove, human: *c.RequireHumanApproverAtOrAbove, deny: approval.R4 + 1,
+	t := &terms{mode: c.Mode, confine: c.Confine.Mode, ask: *c.RequireApprovalAtOrAbove, human: *c.RequireHumanApproverAtOrAbove, deny: approval.R4 + 1,
 		stepUp: approval.R4 + 1}
 	if slices.Index(modes, a.Mode) > slices.Index(modes, t.mode) {
 		t.mode = a.Mode

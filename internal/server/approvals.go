@@ -27,7 +27,8 @@ func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	made := submitted{id: cmp.Or(in.ID, a.ID), path: "/v1/approvals/" + url.PathEscape(a.ID), created: created, claim: claim, claimID: claimID}
+	made := submitted{id: cmp.Or(in.ID, a.ID), path: "/v1/approvals/" + url.PathEscape(a.ID), created: created, claim: claim, claimID: claimID,
+		confine: view.Confine(in.Context)}
 	if a.Status.Final() || atMost <= 0 {
 		watch.Stop()
 		_, err = c.still() // it may have taken long to ask others
@@ -47,6 +48,7 @@ type submitted struct {
 	created  bool
 	claim    bool
 	claimID  string
+	confine  string // as in [core.ClaimInput]
 }
 
 // told answers with an approval that was asked for.
@@ -58,23 +60,23 @@ func (s *Server) told(c *call, made submitted, a *approval.Approval, err error) 
 	if made.created && !a.Status.Final() {
 		out.status = http.StatusCreated
 	}
-	out.body, err = s.claimed(c, a, made.id, made.claim, made.claimID)
+	out.body, err = s.claimed(c, a, made)
 	return out, err
 }
 
 // submit is [core.Gate.SubmitAndWatch] for what a request asks.
 func (s *Server) submit(c *call, in *api.CreateRequest, resume bool) (*approval.Approval, bool, *core.Watch, error) {
 	asked := view.CallOf(*in)
-	asked.Resume = resume
+	asked.Context.Confine, asked.Resume = view.Confine(in.Context), resume
 	return s.gate.SubmitAndWatch(c.ctx, c.who, asked)
 }
 
 // claimed is an approval as its asker sees it, claimed in the same breath if that
-// was asked for and can be: an [api.Approval]. id is the one that the asker has for it.
-func (s *Server) claimed(c *call, a *approval.Approval, id string, claim bool, claimID string) (any, error) {
+// was asked for and can be: an [api.Approval].
+func (s *Server) claimed(c *call, a *approval.Approval, made submitted) (any, error) {
 	var handed *api.Claim
-	if claim && a.Status == approval.Approved && connection.StillThere(c.ctx) {
-		got, err := s.gate.Claim(c.ctx, c.who, id, core.ClaimInput{ClaimID: claimID})
+	if made.claim && a.Status == approval.Approved && connection.StillThere(c.ctx) {
+		got, err := s.gate.Claim(c.ctx, c.who, made.id, core.ClaimInput{ClaimID: made.claimID, Confine: made.confine})
 		if err != nil {
 			return nil, err
 		}
@@ -161,7 +163,7 @@ func (s *Server) withdraw(c *call, in api.WithdrawRequest) (answer, error) {
 
 func (s *Server) claim(c *call, in api.ClaimRequest) (answer, error) {
 	got, err := s.gate.Claim(c.ctx, c.who, c.id, core.ClaimInput{Params: in.Params, Bind: (*approval.Bind)(in.Bind),
-		ClaimID: in.ClaimID})
+		ClaimID: in.ClaimID, Confine: view.Profile(in.Confine)})
 	if err != nil {
 		return answer{}, err
 	}
@@ -179,7 +181,7 @@ func (s *Server) revoke(c *call, in api.RevokeRequest) (answer, error) {
 
 func (s *Server) result(c *call, in api.ResultRequest) (answer, error) {
 	a, err := s.gate.Report(c.ctx, c.who, c.id, in.ClaimID, approval.Result{Status: in.Status, Summary: in.Summary,
-		ExitCode: in.ExitCode})
+		ExitCode: cmp.Or(in.ExitCode, in.Exit), Confined: (*approval.RanConfined)(in.Confined)})
 	return s.shown(c, &a, err)
 }
 

@@ -98,7 +98,9 @@ func (s *Server) evaluateOne(c *call, body []byte) (out api.Evaluation, err erro
 }
 
 func (s *Server) evaluation(c *call, in api.CreateRequest) (api.Evaluation, error) {
-	p, err := s.gate.Evaluate(c.ctx, c.who, view.CallOf(in))
+	call := view.CallOf(in)
+	call.Context.Confine = view.Confine(in.Context)
+	p, err := s.gate.Evaluate(c.ctx, c.who, call)
 	if err != nil {
 		return api.Evaluation{}, err
 	}

@@ -93,6 +93,9 @@ func (t *tx) apply(before *approval.Approval, c core.Change) (approval.Approval,
 	if err := t.seen(c.Tool); err != nil {
 		return a, err
 	}
+	if err := t.tried(c); err != nil {
+		return a, err
+	}
 	if err := t.spend(c.Passkey); err != nil {
 		return a, err
 	}

@@ -43,7 +43,7 @@ func (s *Store) Sweep(ctx context.Context, now int64, keep Keep) (n int, err err
 			return 0, err
 		}
 	}
-	for _, statement := range []string{sweepGrants, sweepCeremonies} {
+	for _, statement := range []string{sweepGrants, sweepTried, sweepCeremonies} {
 		if err := s.sweep(ctx, statement, now, &expired); err != nil {
 			return 0, err
 		}

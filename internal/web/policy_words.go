@@ -59,3 +59,8 @@ var routingTexts = sync.OnceValue(func() map[string]string {
 	return map[string]string{"session": "the chat that the call came from", "targets": "the configured chats",
 		"both": "the chat that the call came from, and the configured chats"}
 })
+
+var confineTexts = sync.OnceValue(func() map[string]string {
+	return map[string]string{"unsure": "what is only not understood runs confined instead of asking, if these tokens ask:",
+		"always": "what is not understood, or allowed and local, runs confined, if these tokens ask:"}
+})

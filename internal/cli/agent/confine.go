@@ -1,10 +1,8 @@
 package agent
 
 import (
-	"cmp"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -33,12 +31,11 @@ func newConfineCommand(a *app.App) *cobra.Command {
 			if len(workspaces) == 0 {
 				workspaces = []string{dir}
 			}
-			state := cmp.Or(a.Env["XDG_STATE_HOME"], filepath.Join(a.Env["HOME"], ".local", "state"))
-			if !filepath.IsAbs(state) {
-				return confined(a, confine.NotConfined, fmt.Errorf("the state of confined calls has no folder: HOME is %q and XDG_STATE_HOME %q; set one to an absolute path",
-					a.Env["HOME"], a.Env["XDG_STATE_HOME"]))
+			state, err := a.ConfineState()
+			if err != nil {
+				return confined(a, confine.NotConfined, err)
 			}
-			status, err := confine.Run(cmd.Context(), confine.Call{State: filepath.Join(state, "approvalbot", "confine"), Workspaces: workspaces, Show: show, Dir: dir,
+			status, err := confine.Run(cmd.Context(), confine.Call{State: state, Workspaces: workspaces, Show: show, Dir: dir,
 				Argv: argv, Env: a.Environ, Stdin: a.Stdin, Stdout: a.Stdout, Stderr: a.Stderr})
 			return confined(a, status, err)
 		},

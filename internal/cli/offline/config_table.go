@@ -81,6 +81,7 @@ func printBeyondClass(a *app.App, cfg config.Config, people []string) {
 		{"Exec", execLine(cfg.Approvals.Exec)},
 		{"Also ask for", strings.Join(also, ", ")},
 		{"Project code", projectCodeLine(t.Policy)},
+		{"Confined", confineLine(cfg)},
 		{"Classifier", classifierLine(t.Classifier)},
 		{"Verifier", verifierLine(cfg, cfg.Tools.Verifier)},
 		{"Cards go to", cardsGo(t.Routing)},

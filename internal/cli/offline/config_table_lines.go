@@ -143,10 +143,42 @@ func layerLines(c config.Config) []namedLine {
 
 // projectCodeLine says what happens to calls that run the workspace's own code.
 func projectCodeLine(p config.Policy) string {
-	if p.ProjectCode == "ask" {
+	switch p.ProjectCode {
+	case "ask":
 		return "tests and builds of the workspace ask"
+	case "confined":
+		return "tests and builds of the workspace run confined, and ask where they cannot"
 	}
 	return "tests and builds of the workspace run unasked, whatever code they run (projectCode: allow)"
+}
+
+// confineLine says what may run confined, and by whose word; empty: nothing does.
+func confineLine(c config.Config) string {
+	on := func(mode string) bool { return mode == "unsure" || mode == "always" }
+	mode := c.ApprovalTools().Confine.Mode
+	var agents, tokens []string
+	for _, a := range c.Agents.List {
+		if a.Confine.Mode != "" && a.Confine.Mode != mode {
+			agents = append(agents, a.ID+" "+a.Confine.Mode)
+		}
+	}
+	if !on(mode) && len(agents) == 0 {
+		return ""
+	}
+	for _, t := range c.Server.Tokens {
+		if t.MayConfine {
+			tokens = append(tokens, t.Name)
+		}
+	}
+	line := map[string]string{"unsure": "what is only not understood runs confined instead of asking", "always": "what is not understood, or allowed and local, runs confined"}[mode]
+	line = cmp.Or(line, "nothing")
+	if len(agents) > 0 {
+		line += "; of agents " + strings.Join(agents, ", ")
+	}
+	if len(tokens) == 0 {
+		return line + "; no token may say that it confines (mayConfine), so nothing does"
+	}
+	return line + ", if it is asked by token " + strings.Join(tokens, ", ") + " (experimental)"
 }
 
 // placeLines lists what is local to agents, and whose commands count as confined.

@@ -265,7 +265,7 @@ func (d *desk) published(ctx context.Context) (api.DeskKeys, error) {
 // what was asked, and what was handed out is the same.
 func (d *desk) believe(ctx context.Context, asked api.Asked, claim api.Claim) error {
 	want := proof.Asked{ToolName: asked.ToolName, Params: asked.Params, Bind: (*approval.Bind)(asked.Bind),
-		ClaimID: asked.ClaimID, Owner: d.file.Owner}
+		ClaimID: asked.ClaimID, Owner: d.file.Owner, Confined: (*approval.Confined)(claim.Confined)}
 	for _, n := range claim.Notes {
 		want.Notes = append(want.Notes, approval.Note(n))
 	}

@@ -202,6 +202,9 @@ func (c *checker) tokenRights(key string, t config.Token, people []config.Person
 	if t.RequireRequester && !asks {
 		c.Warn(key+".requireRequester", "has no effect: the token may not ask (approvals.request)")
 	}
+	if t.MayConfine && !asks {
+		c.Warn(key+".mayConfine", "has no effect: the token may not ask (approvals.request)")
+	}
 	switch {
 	case t.TrustToolHints && !asks:
 		c.Warn(key+".trustToolHints", "has no effect: the token may not ask (approvals.request)")

@@ -33,7 +33,8 @@ func Looser(old, now config.Config) (out []string) {
 		"external writes need no approval by themselves")
 	say(a.Policy.RequireApprovalForMessagingSend && !b.Policy.RequireApprovalForMessagingSend, "messages need no approval by themselves")
 	say(a.Policy.AgentInstructions != "allow" && b.Policy.AgentInstructions == "allow", "agents change what tells them what to do (AGENTS.md) unasked")
-	say(a.Policy.ProjectCode == "ask" && b.Policy.ProjectCode != "ask", "tests and builds run the workspace's own code unasked")
+	say(b.Policy.ProjectCode == "allow" && a.Policy.ProjectCode != "allow", "tests and builds run the workspace's own code unasked")
+	out = append(out, moreConfined(old, now)...)
 	out = append(out, looserAgents(old.Agents.List, now.Agents.List)...)
 	say(a.SelfApproval != "solo" && b.SelfApproval == "solo", "people may approve their own requests")
 	say(!a.ClampMinApprovals && b.ClampMinApprovals, "a quorum shrinks to the people there are")
@@ -77,6 +78,38 @@ func looserAgents(old, now []config.Agent) (out []string) {
 	for _, was := range old {
 		if len(was.Workspace) > 0 && len(find(now, was.ID).Workspace) == 0 {
 			out = append(out, "a call's own workdir may be local to agent "+was.ID)
+		}
+	}
+	return out
+}
+
+// moreConfined names what may run confined now, and could not before.
+func moreConfined(old, now config.Config) (out []string) {
+	a, b := old.ApprovalTools(), now.ApprovalTools()
+	on := func(c config.ApprovalTools) bool { return c.Confine.Mode == "unsure" || c.Confine.Mode == "always" }
+	if on(b) && !on(a) {
+		out = append(out, "commands that are only not understood run confined instead of asking (approvals.tools.confine)")
+	}
+	if a.Policy.ProjectCode == "ask" && b.Policy.ProjectCode == "confined" {
+		out = append(out, "tests and builds run the workspace's own code unasked where they are confined")
+	}
+	if lacks(a.Confine.Readable, b.Confine.Readable) || lacks(a.Confine.Toolchains, b.Confine.Toolchains) {
+		out = append(out, "confined calls read more (approvals.tools.confine)")
+	}
+	for _, is := range now.Agents.List {
+		i := slices.IndexFunc(old.Agents.List, func(was config.Agent) bool { return was.ID == is.ID })
+		was := ""
+		if i >= 0 {
+			was = old.Agents.List[i].Confine.Mode
+		}
+		if is.Confine.Mode != was && is.Confine.Mode != "off" && (is.Confine.Mode != "" || on(b)) {
+			out = append(out, "more commands of agent "+is.ID+" may run confined")
+		}
+	}
+	for _, t := range now.Server.Tokens {
+		had := func(was config.Token) bool { return was.Name == t.Name && was.MayConfine }
+		if t.MayConfine && !slices.ContainsFunc(old.Server.Tokens, had) {
+			out = append(out, "token "+t.Name+" may say that it runs calls confined (mayConfine)")
 		}
 	}
 	return out

@@ -130,7 +130,7 @@ func TestLoadMistakes(t *testing.T) {
 			"f.yaml:5: agents.list[1].workspace: must be an absolute path below /",
 			"f.yaml:6: agents.list[2].workspace: must be a single value",
 			"f.yaml:6: agents.list[2].sandboxed: must be true or false"}},
-		{"project code", "approvals: {tools: {policy: {projectCode: deny}}}", []string{"f.yaml:1: approvals.tools.policy.projectCode: must be allow or ask"}},
+		{"project code", "approvals: {tools: {policy: {projectCode: deny}}}", []string{"f.yaml:1: approvals.tools.policy.projectCode: must be allow, ask or confined"}},
 		{"webhook", "channels: {telegram: {updates: {webhook: {url: x, secret: \"a b\"}}}}", []string{
 			"f.yaml:1: channels.telegram.updates.webhook.url: must be an absolute http or https URL without a query",
 			"f.yaml:1: channels.telegram.updates.webhook.secret: must be 1 to 256 letters, digits, _ or -"}},

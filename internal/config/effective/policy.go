@@ -26,13 +26,20 @@ func Policy(c config.Config) policy.Config {
 		Roles:      rolesOf(c), Workspaces: map[string][]string{},
 		Protected: workspace.Protected{Files: ownFiles(c), Port: c.Server.Listen},
 	}
+	t := c.ApprovalTools()
+	out.Confine = policy.Confine{Mode: t.Confine.Mode, Readable: t.Confine.Readable, Toolchains: t.Confine.Toolchains}
 	for _, a := range c.Agents.List {
+		if a.Confine.Mode != "" {
+			if out.Confine.Agents == nil {
+				out.Confine.Agents = map[string]string{}
+			}
+			out.Confine.Agents[a.ID] = a.Confine.Mode
+		}
 		out.Workspaces[a.ID] = a.Workspace
 		if a.Sandboxed {
 			out.Sandboxed = append(out.Sandboxed, a.ID)
 		}
 	}
-	t := c.ApprovalTools()
 	out.Mode, out.MinApprovals, out.ClampMinApprovals = t.Mode, t.MinApprovals, t.ClampMinApprovals
 	out.AllowedApprovers, out.DisabledApprovers = words[approval.Factor](t.AllowedApprovers), words[approval.Factor](t.DisabledApprovers)
 	out.RequireApprovalAtOrAbove = classOf(t.Policy.RequireApprovalAtOrAbove)
@@ -47,6 +54,9 @@ func Policy(c config.Config) policy.Config {
 		Enabled: t.Classifier.Enabled, MinConfidence: t.Classifier.MinConfidence, OnLowConfidence: t.Classifier.OnLowConfidence,
 	}
 	for _, token := range c.Server.Tokens {
+		if token.MayConfine {
+			out.Confine.Tokens = append(out.Confine.Tokens, token.Name)
+		}
 		if token.TrustToolHints {
 			out.TrustToolHints = append(out.TrustToolHints, token.Name)
 		}
@@ -127,7 +137,7 @@ func ruleOf(r config.Rule) policy.Rule {
 			Tool: r.Match.Tool, Command: r.Match.Command, Path: r.Match.Path,
 			Host: r.Match.Host, Agent: r.Match.Agent, Session: r.Match.Session,
 		},
-		SideEffects: words[approval.SideEffect](r.SideEffects), MinApprovals: r.MinApprovals, Role: r.Role, StepUp: r.StepUp,
+		SideEffects: words[approval.SideEffect](r.SideEffects), MinApprovals: r.MinApprovals, Role: r.Role, StepUp: r.StepUp, Confine: r.Confine,
 	}
 }
 

@@ -54,7 +54,7 @@ func Tokens(c config.Config) []auth.Token {
 			Caller: core.Caller{
 				Token: t.Name, Person: t.Person, AgentID: t.AgentID, SessionChats: config.Targets(t.SessionChats),
 				MaxPending: c.Server.Limits.Pending, Callbacks: callbackRight(t, c.Server.Production),
-				RequireRequester: t.RequireRequester,
+				RequireRequester: t.RequireRequester, MayConfine: t.MayConfine,
 
 				MayRequest: slices.Contains(t.Scopes, "approvals.request"),
 				MayDecide:  slices.Contains(t.Scopes, "operator.approvals"),

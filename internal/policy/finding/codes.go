@@ -149,7 +149,8 @@ const (
 	ExternalWriteAsks
 	MessageSendAsks
 	ProjectCodeAsks
-	Confined
+	Sandboxed
+	RunsConfined
 	RiskDenied
 	MalformedDenied
 	KnownServer

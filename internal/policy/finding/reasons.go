@@ -213,8 +213,10 @@ var Reasons = [CodeCount]reason{
 	ExternalWriteAsks: {"external-write-asks", approval.R0, 0, "Whatever changes something outside is to be asked for."},
 	MessageSendAsks:   {"message-send-asks", approval.R0, 0, "Whatever sends a message is to be asked for."},
 	ProjectCodeAsks:   {"project-code-asks", approval.R0, 0, "The operator wants people to decide before the project's own code runs."},
-	Confined:          {"sandboxed", approval.R0, 0, "The operator vouches that this agent's commands are confined, so what is only unknown, and the project's own code, is taken for R2."},
-	RiskDenied:        {"risk-denied", approval.R0, 0, "Policy refuses calls of this risk."},
+	RunsConfined: {"runs-confined", approval.R0, 0,
+		"It runs confined: without a network, and where it can change its workspace alone."},
+	Sandboxed:  {"sandboxed", approval.R0, 0, "The operator vouches that this agent's commands are confined, so what is only unknown, and the project's own code, is taken for R2."},
+	RiskDenied: {"risk-denied", approval.R0, 0, "Policy refuses calls of this risk."},
 
 	MalformedDenied: {"malformed-denied", approval.R0, 0,
 		"What the call acts on is missing or of the wrong type, and such calls of this tool are refused."},

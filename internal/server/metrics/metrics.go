@@ -57,6 +57,7 @@ type Set struct {
 	factors     *prometheus.CounterVec
 	unmet       *prometheus.CounterVec
 	drills      *prometheus.CounterVec
+	confined    *prometheus.CounterVec
 	http        *prometheus.CounterVec
 	seconds     *prometheus.HistogramVec
 	waiters     prometheus.Gauge
@@ -88,6 +89,8 @@ func New(tools ...string) *Set {
 			"Approvals whose quorum was not met in time, or never could be.", "risk_class", "min_approvals", "riskClass", "minApprovals"),
 		drills: counter("approvalbot_drill_runs_total",
 			"Scheduled drills that are over: ok, or failed where a chat got no card.", "result"),
+		confined: counter("approvalbot_confined_total",
+			"Runs that were confined, by what came of them: succeeded, failed, or blocked where something was put back.", "result"),
 		http: counter("approvalbot_http_requests_total", "API requests.", "method", "route", "status"),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "approvalbot_http_request_seconds",
 			Help:    "Time to answer an API request, waiting included.",
@@ -111,7 +114,7 @@ func New(tools ...string) *Set {
 		m.named[t] = true
 	}
 	m.Use(Known{})
-	m.registry.MustRegister(m.requests, m.resolutions, m.timeouts, m.factors, m.unmet, m.drills, m.http, m.seconds, m.waiters,
+	m.registry.MustRegister(m.requests, m.resolutions, m.timeouts, m.factors, m.unmet, m.drills, m.confined, m.http, m.seconds, m.waiters,
 		m.classifier, m.fallbacks, m.acceptFailures, m.anonymousClosed,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.people.all()...)
@@ -182,6 +185,10 @@ func (m *Set) Observe(c core.Change) {
 			m.ended(c)
 		case approval.EventDrilled:
 			m.drills.WithLabelValues(drillResult(a)).Inc()
+		case approval.EventResult:
+			if a.Confined != nil && a.Result != nil {
+				m.confined.WithLabelValues(confinedResult(*a.Result)).Inc()
+			}
 		case approval.EventResolved:
 			if a.Retries > 0 {
 				continue // said again because it may be claimed again
@@ -197,6 +204,13 @@ func (m *Set) Observe(c core.Change) {
 			m.quorumUnmet(a)
 		}
 	}
+}
+
+func confinedResult(r approval.Result) string {
+	if r.Confined != nil && len(r.Confined.Blocked) > 0 {
+		return "blocked"
+	}
+	return r.Status
 }
 
 // ended counts what everybody said in the end: who votes again counts once.

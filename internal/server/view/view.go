@@ -52,6 +52,23 @@ func ContextOf(x *api.Context) approval.CallContext {
 		Tool: toolOf(x.Tool), From: fromOf(x.From)}
 }
 
+// Confine is the profile by which the asker of a call can confine it. Only doors that tell it of
+// [approval.Confined] read it: to the others it is not said.
+func Confine(x *api.Context) string {
+	if x == nil {
+		return ""
+	}
+	return Profile(x.Confine)
+}
+
+// Profile is the one that this desk knows, of those in a list.
+func Profile(known []string) string {
+	if slices.Contains(known, approval.ConfineV1) {
+		return approval.ConfineV1
+	}
+	return ""
+}
+
 func fromOf(f *api.From) approval.AskedFrom {
 	if f == nil {
 		return approval.AskedFrom{}
@@ -113,6 +130,10 @@ func ApprovalOf(a approval.Approval, summary string, directory *people.Directory
 		out.From = &from
 	}
 	out.Result = resultOf(a.Result)
+	out.Confined = (*api.Confined)(a.Confined)
+	if t := a.TriedConfined; t != nil {
+		out.TriedConfined = &api.TriedConfined{Exit: t.Exit, Changed: t.Changed}
+	}
 	return out
 }
 
@@ -120,7 +141,7 @@ func resultOf(r *approval.Result) *api.Result {
 	if r == nil {
 		return nil
 	}
-	return &api.Result{Status: r.Status, Summary: r.Summary, ExitCode: r.ExitCode, AtMs: r.AtMs}
+	return &api.Result{Status: r.Status, Summary: r.Summary, ExitCode: r.ExitCode, Confined: (*api.RanConfined)(r.Confined), AtMs: r.AtMs}
 }
 
 // notesOf are what people said to the agent; nil: nothing.
@@ -215,7 +236,7 @@ func ClaimOf(c core.Claimed) api.Claim {
 	return api.Claim{ToolName: c.ToolName, Params: c.Params, Fingerprint: c.Approval.Fingerprint,
 		Bind:     (*api.Bind)(c.Approval.Bind),
 		Decision: api.Decision(c.Approval.Decision), ClaimUntilMs: c.Approval.ClaimUntilMs, ClaimID: c.Approval.ClaimID,
-		Notes: notesOf(c.Approval)}
+		Notes: notesOf(c.Approval), Confined: (*api.Confined)(c.Approval.Confined)}
 }
 
 // covers gives what a decision would cover, in words, where it is offered.
@@ -259,7 +280,7 @@ func EvaluationOf(p core.Preview, toolName, policyHash string, traced bool) api.
 			Confidence:  p.Assessment.Confidence, Source: p.Assessment.Source,
 			ReasonCodes: Names(p.Assessment.ReasonCodes),
 		},
-		Offers: decisionsOf(p.Offers), Why: Names(p.Why), PolicyHash: policyHash,
+		Offers: decisionsOf(p.Offers), Why: Names(p.Why), PolicyHash: policyHash, Confined: (*api.Confined)(p.Confined),
 	}
 	if traced {
 		for _, step := range p.Trace {

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"approvalbot/api"
+	"approvalbot/internal/approval"
+	"approvalbot/proof"
+)
+
+// ordinary is the user as whom commands are confined on a machine whose tests are started by root.
+const ordinary = 65534
+
+// confiner is a machine of an ordinary user with a workspace and a client file that knows the desk.
+type confiner struct {
+	*rig
+	home, ws, program, client string
+}
+
+func newConfiner(t *testing.T, tools string) confiner {
+	t.Helper()
+	home, err := os.MkdirTemp("", "confiner-")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(home)) })
+	c := confiner{home: home, ws: filepath.Join(home, "ws"), program: filepath.Join(home, "bin", "approvalbot"), client: filepath.Join(home, "client.yaml")}
+	c.rig = newRig(t, func(r *rig) {
+		r.agentHas = ", agentId: main, mayConfine: true"
+		r.top = "agents: {list: [{id: main, workspace: [" + c.ws + "]}]}\n"
+		r.tools = tools
+	})
+	self, err := os.ReadFile("/proc/self/exe")
+	require.NoError(t, err)
+	for _, dir := range []string{c.ws, filepath.Dir(c.program)} {
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+	}
+	require.NoError(t, os.WriteFile(c.program, self, 0o755))
+	file, err := os.ReadFile(c.clientFileFor(c.url, ""))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(c.client, file, 0o600))
+	if os.Geteuid() == 0 {
+		for _, name := range []string{home, c.ws, c.client} {
+			require.NoError(t, os.Chown(name, ordinary, ordinary))
+		}
+	}
+	check := c.command("confine", "--", "true")
+	if said, err := check.CombinedOutput(); err != nil {
+		if os.Getenv("APPROVALBOT_REQUIRE_CONFINE") != "" {
+			t.Fatal(string(said))
+		}
+		t.Skipf("confined calls: not tested, %s", said)
+	}
+	return c
+}
+
+// command is the program started by that user in the workspace.
+func (c confiner) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(c.program, args...)
+	cmd.Dir, cmd.Env = c.ws, []string{"HOME=" + c.home, "PATH=/usr/bin:/bin"}
+	if os.Geteuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinary, Gid: ordinary}}
+	}
+	return cmd
+}
+
+// run is approvalbot run with a command, to its end.
+func (c confiner) run(more []string, argv ...string) (status int, said string) {
+	cmd := c.command(append(append([]string{"run", "--client", c.client}, more...), append([]string{"--"}, argv...)...)...)
+	out, _ := cmd.CombinedOutput()
+	return cmd.ProcessState.ExitCode(), string(out)
+}
+
+func (c confiner) script(name, text string) {
+	c.t.Helper()
+	require.NoError(c.t, os.WriteFile(filepath.Join(c.ws, name), []byte("#!/bin/sh\n"+text), 0o755))
+}
+
+func (c confiner) newest() api.Approval {
+	c.t.Helper()
+	list, err := c.operator().List(c.ctx(), api.Filter{Limit: 1})
+	require.NoError(c.t, err)
+	return list.Items[0]
+}
+
+const confineUnsure = "    confine: {mode: unsure}\n"
+
+// What the desk does not understand runs confined, by the real program with bubblewrap; what it plants is taken away, the
+// desk hears of it, and the same command again asks a person, after whose yes it runs as it is.
+func TestFlow_RunConfined(t *testing.T) {
+	t.Parallel()
+	c := newConfiner(t, confineUnsure)
+	secret := filepath.Join(c.home, "secret")
+	require.NoError(t, os.WriteFile(secret, []byte("of the home"), 0o644))
+	c.script("frob", "echo made > out.txt; cat "+secret+" 2>&1; exit 0\n")
+	status, said := c.run(nil, "./frob")
+	require.Zero(t, status, said)
+	require.NotContains(t, said, "of the home")
+	require.FileExists(t, filepath.Join(c.ws, "out.txt"))
+	a := c.newest()
+	require.Equal(t, &api.Confined{Profile: "v1", Writable: []string{c.ws}, Readonly: []string{}}, a.Confined)
+	require.EqualValues(t, "succeeded", a.Result.Status)
+
+	c.script("plant", "echo evil > .envrc; echo x > made; exit 0\n")
+	status, said = c.run(nil, "./plant")
+	require.Equal(t, 124, status, said)
+	require.Contains(t, said, ".envrc")
+	require.NoFileExists(t, filepath.Join(c.ws, ".envrc"))
+	planted := c.newest()
+	require.EqualValues(t, "failed", planted.Result.Status)
+	require.Equal(t, []string{".envrc"}, planted.Result.Confined.Blocked)
+	require.Equal(t, 1, planted.Result.Confined.Changed)
+
+	again := c.command("run", "--client", c.client, "--", "./plant")
+	var out bytes.Buffer
+	again.Stdout, again.Stderr = &out, &out
+	require.NoError(t, again.Start())
+	asked := c.onePending()
+	require.Equal(t, 1, asked.TriedConfined.Changed)
+	_, err := c.operator().Resolve(c.ctx(), asked.ID, api.ResolveRequest{Decision: "allow-once"})
+	require.NoError(t, err)
+	require.NoError(t, again.Wait(), out.String())
+	require.FileExists(t, filepath.Join(c.ws, ".envrc"), "a person allowed it as it is")
+	require.Nil(t, c.newest().Confined)
+	require.Contains(t, c.body("/metrics", ""), `approvalbot_confined_total{result="blocked"} 1`)
+
+	unconfined := c.command("run", "--client", c.client, "--unconfined", "--timeout", "1s", "--", "./frob")
+	said2, _ := unconfined.CombinedOutput()
+	require.Equal(t, 11, unconfined.ProcessState.ExitCode(), string(said2))
+}
+
+// With the mode off, and from a token whose word does not count, the same program asks.
+func TestFlow_RunConfinesNothingByDefault(t *testing.T) {
+	t.Parallel()
+	c := newConfiner(t, "    classifier: {enabled: false}\n")
+	c.script("frob", "exit 0\n")
+	status, said := c.run([]string{"--timeout", "1s"}, "./frob")
+	require.Equal(t, 11, status, said)
+	require.Nil(t, c.newest().Confined)
+}
+
+// An allow that says confined is not believed by a program that sees that word taken out on the way.
+func TestFlow_ConfinedIsInTheReceipt(t *testing.T) {
+	t.Parallel()
+	c := newConfiner(t, confineUnsure)
+	ctx, cancel := context.WithTimeout(c.ctx(), time.Minute)
+	defer cancel()
+	params := []byte(`{"argv":["./x"],"workdir":"` + c.ws + `"}`)
+	a, err := c.agent().Create(ctx, api.CreateRequest{ToolName: "exec", Params: params, Context: &api.Context{Confine: []string{"v1"}}}, api.CreateOptions{})
+	require.NoError(t, err)
+	_, err = c.agent().Claim(ctx, a.ID, api.ClaimRequest{ClaimID: "x"})
+	requireProblem(t, err, "not_claimable")
+	claim, err := c.agent().Claim(ctx, a.ID, api.ClaimRequest{ClaimID: "x", Confine: []string{"v1"}})
+	require.NoError(t, err)
+	keys, _ := c.deskKeys()
+	believed := func(confined *approval.Confined) error {
+		return proof.Believe(claim.Receipt, c.pins(keys), proof.Asked{ToolName: "exec", Params: params, ClaimID: "x", Confined: confined}, time.Now())
+	}
+	require.NoError(t, believed((*approval.Confined)(claim.Confined)))
+	require.ErrorContains(t, believed(nil), "confined")
+	wider := approval.Confined{Profile: "v1", Writable: []string{"/"}, Readonly: []string{}}
+	require.ErrorContains(t, believed(&wider), "confined")
+}

@@ -1,0 +1,28 @@
+package approval
+
+// ConfineV1 is the profile of confined calls that this desk knows: what internal/confine holds.
+const ConfineV1 = "v1"
+
+// Confined says that a call may run only where it can change the folders in Writable and nothing else: no network, no
+// other process, an empty home. Whoever claims the call promised the desk to run it so.
+type Confined struct {
+	Profile  string   `json:"profile"`  // ConfineV1
+	Writable []string `json:"writable"` // absolute
+	// Readonly is what is shown beside the system's own programs: absolute folders, and names of files in Writable
+	// that would be hidden as secrets, as ".env.example".
+	Readonly []string `json:"readonly"`
+}
+
+// TriedConfined is what came of the same call when it ran confined, shortly before it was asked for again.
+type TriedConfined struct {
+	Exit    *int   `json:"exit,omitempty"`    // its exit status; nil: it is not known
+	Changed int    `json:"changed"`           // files of the workspace that were new or changed afterwards, by the word of who ran it
+	Code    string `json:"code"`              // of the approval by which it ran
+	Summary string `json:"summary,omitempty"` // the last line it wrote: the asker's claim, redacted
+}
+
+// RanConfined is what the owner says of a confined run beside its status.
+type RanConfined struct {
+	Changed int      `json:"changed"`           // files of the workspace that are new or changed
+	Blocked []string `json:"blocked,omitempty"` // protected names that were put back, see internal/confine
+}

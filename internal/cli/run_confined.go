@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"approvalbot/api"
+	"approvalbot/internal/cli/app"
+	"approvalbot/internal/confine"
+)
+
+// asksConfined are the profiles that run offers the desk: v1 where it looks as if this machine could hold it.
+func asksConfined(unconfined bool) []string {
+	if unconfined || !confine.Possible() {
+		return nil
+	}
+	return []string{"v1"}
+}
+
+// runConfined runs the claimed command where it can change the folders that the desk names and nothing else, reports
+// how it went and gives its exit status.
+func runConfined(ctx context.Context, a *app.App, c *api.Client, id string, claim api.Claim, what call) error {
+	state, err := a.ConfineState()
+	if err != nil {
+		return confinedNotRun(ctx, a, c, id, claim.ClaimID, err)
+	}
+	run := confine.Call{State: state, Workspaces: append([]string{}, claim.Confined.Writable...), Dir: what.Workdir, Argv: what.Argv, Env: what.environ,
+		Stdin: a.Stdin, Stdout: a.Stdout, Stderr: a.Stderr}
+	for _, shown := range claim.Confined.Readonly {
+		if filepath.IsAbs(shown) {
+			run.Show = append(run.Show, shown)
+		} else {
+			run.Readable = append(run.Readable, shown)
+		}
+	}
+	began := time.Now()
+	status, err := confine.Run(ctx, run)
+	if status == confine.NotConfined && err != nil {
+		return confinedNotRun(ctx, a, c, id, claim.ClaimID, err)
+	}
+	result := api.ResultRequest{ClaimID: claim.ClaimID, Status: "succeeded", ExitCode: &status, Confined: &api.RanConfined{}}
+	if status != 0 || err != nil {
+		result.Status, result.Confined.Changed = "failed", confine.Changed(claim.Confined.Writable, began)
+	}
+	for planted := range confine.AllPlanted(err) {
+		result.Confined.Blocked = append(result.Confined.Blocked, planted.Names...)
+	}
+	result.Confined.Blocked = result.Confined.Blocked[:min(len(result.Confined.Blocked), 1000)]
+	reportResult(ctx, a, c, id, result)
+	if err != nil {
+		fmt.Fprintf(a.Stderr, "approvalbot: %s\n", app.Sentence(err))
+	}
+	if status == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.Stderr, "approvalbot: it ran confined: no network, and it could change its workspace alone; the same command again asks a person")
+	return app.ExitCode(status)
+}
+
+// confinedNotRun says why a command that may run confined alone did not run.
+func confinedNotRun(ctx context.Context, a *app.App, c *api.Client, id, claimID string, why error) error {
+	reportResult(ctx, a, c, id, api.ResultRequest{ClaimID: claimID, Status: "failed", Summary: "not run: it could not be confined"})
+	return notRun(a, app.ExitCode(app.ExitError), errors.Join(errors.New("it may run confined alone, and could not be confined"), why))
+}
