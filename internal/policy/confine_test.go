@@ -149,3 +149,16 @@ func TestOtherModesOfConfinement(t *testing.T) {
 	asks := engine(t, shipped, unsure, func(c *Config) { c.ProjectCode = "ask" })
 	require.Equal(t, approval.OutcomeAsk, judge(asks, confinable(t, "go test ./...")).Outcome, "as written, it keeps its meaning")
 }
+
+// A model that writes the wrapper's own words is judged by what they mean for the desk: they ask, and never count as confined.
+func TestAdversary_K10_TheWrappersOwnWords(t *testing.T) {
+	t.Parallel()
+	e := engine(t, shipped, unsure)
+	for _, line := range []string{"approvalbot confine -- ls", "approvalbot confine -- rm -rf /", "approvalbot confine --workspace / -- frobnicate", "/usr/bin/approvalbot confine -- frobnicate",
+		"approvalbot run --unconfined -- frobnicate", "approvalbot run -- frobnicate", "true && approvalbot confine -- frobnicate", "env approvalbot confine -- frobnicate",
+		"bash -c 'approvalbot confine -- frobnicate'", "bwrap --bind / / frobnicate"} {
+		j := judge(e, confinable(t, line))
+		require.Equal(t, approval.OutcomeAsk, j.Outcome, line)
+		require.Nil(t, j.Confined, line)
+	}
+}
