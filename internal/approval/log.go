@@ -29,14 +29,18 @@ func (b *BadRecord) Error() string { return fmt.Sprintf("log record %d %s", b.Se
 // front, so that no two entries read the same. Whoever checks a log computes it
 // with this function, wherever the log comes from.
 func ChainHash(prev string, e Event) string {
-	h := sha256.New()
-	for _, field := range [][]byte{
-		[]byte("approvalbot log 1"), []byte(prev),
-		binary.BigEndian.AppendUint64(nil, uint64(e.Seq)), binary.BigEndian.AppendUint64(nil, uint64(e.AtMs)),
-		[]byte(e.Type), []byte(e.Key), []byte(e.Owner), e.Data,
-	} {
-		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(field))))
-		h.Write(field)
-	}
-	return hex.EncodeToString(h.Sum(nil))
+	const known = 256 // all but the texts, at most
+	b := make([]byte, 0, known+len(prev)+len(e.Type)+len(e.Key)+len(e.Owner)+len(e.Data))
+	text := func(s string) { b = append(binary.BigEndian.AppendUint64(b, uint64(len(s))), s...) }
+	number := func(n int64) { b = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, 8), uint64(n)) }
+	text("approvalbot log 1")
+	text(prev)
+	number(e.Seq)
+	number(e.AtMs)
+	text(string(e.Type))
+	text(e.Key)
+	text(e.Owner)
+	b = append(binary.BigEndian.AppendUint64(b, uint64(len(e.Data))), e.Data...)
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
 }

@@ -77,6 +77,19 @@ func verifyLogOnce(
 	if since != nil {
 		o.First, o.PrevHash = since.Seq+1, since.Hash
 	}
+	after, err := begins(ctx, s, o.First)
+	if err != nil {
+		return found, err
+	}
+	// Beside the log, the rows: a check takes two processors half of the time.
+	rowsCtx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	rows := make(chan error, 1)
+	if since == nil {
+		go func() { rows <- checkRows(rowsCtx, s, after) }()
+	} else {
+		rows <- nil
+	}
 	entries := func(yield func(approval.Entry, error) bool) {
 		for e, err := range s.Entries(ctx, o.First, head) {
 			if err == nil && e.Seq%verifyPage == 0 {
@@ -87,37 +100,38 @@ func verifyLogOnce(
 			}
 		}
 	}
-	found, err = proof.VerifyEntries(entries, o)
+	bad := (*approval.BadRecord)(nil)
+	if found, err = proof.VerifyEntries(entries, o); err == nil {
+		if err = isWhole(ctx, s, found, head, hash, after, since != nil); errors.As(err, &bad) || err == nil {
+			badRows := <-rows
+			if err != nil && badRows != nil {
+				return found, fmt.Errorf("%w; %w", err, badRows)
+			}
+			return found, cmp.Or(err, badRows)
+		}
+	}
+	giveUp()
+	<-rows
+	return found, err
+}
+
+// isWhole compares a log whose records fit each other with its head, with its beginning unless that was checked before,
+// and with the approvals that were asked for after that time.
+func isWhole(ctx context.Context, s Log, found proof.Report, head int64, hash string, after int64, fresh bool) error {
 	switch {
-	case err != nil:
-		return found, err
 	case found.To < head:
-		err = &approval.BadRecord{Seq: found.To + 1, Problem: fmt.Sprintf("is missing: "+
+		return &approval.BadRecord{Seq: found.To + 1, Problem: fmt.Sprintf("is missing: "+
 			"the log ends before it, and its head says that it goes to record %d", head)}
 	case found.Head != hash:
-		err = &approval.BadRecord{Seq: head, Problem: "is not what the log's head says was written last"}
-	case o.First > 1 && !found.Cut && since == nil:
-		err = &approval.BadRecord{Seq: o.First - 1,
+		return &approval.BadRecord{Seq: head, Problem: "is not what the log's head says was written last"}
+	case found.From > 1 && !found.Cut && !fresh:
+		return &approval.BadRecord{Seq: found.From - 1,
 			Problem: "is missing: the log begins after it, and no signed record says that retention cut it there"}
 	}
-	if err == nil {
-		err = behindHead(ctx, s, head)
+	if err := behindHead(ctx, s, head); err != nil {
+		return err
 	}
-	after, failed := begins(ctx, s, found)
-	if failed != nil {
-		return found, failed
-	}
-	if err == nil {
-		err = leftOut(ctx, s, found, after)
-	}
-	if bad := (*approval.BadRecord)(nil); since == nil && (err == nil || errors.As(err, &bad)) { // also if the log is damaged
-		rows := checkRows(ctx, s, after)
-		if err != nil && rows != nil {
-			return found, fmt.Errorf("%w; %w", err, rows)
-		}
-		err = cmp.Or(err, rows)
-	}
-	return found, err
+	return leftOut(ctx, s, found, after)
 }
 
 // maxBadRows is how many rows are named.
@@ -160,12 +174,12 @@ func behindHead(ctx context.Context, s Log, head int64) error {
 // instance has a clock of its own.
 const cutSlack = time.Hour
 
-// begins is the time after which the checked records are of approvals: what retention has cut off, or
+// begins is the time after which the records from that number on are of approvals: what retention has cut off, or
 // what was checked before, says nothing of those of its time.
-func begins(ctx context.Context, s Log, found proof.Report) (afterMs int64, err error) {
-	if found.From > 1 {
+func begins(ctx context.Context, s Log, first int64) (afterMs int64, err error) {
+	if first > 1 {
 		afterMs = math.MaxInt64 // there is no record
-		for e, err := range s.Entries(ctx, found.From, found.From) {
+		for e, err := range s.Entries(ctx, first, first) {
 			if err != nil {
 				return 0, err
 			}

@@ -2,9 +2,14 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
@@ -12,9 +17,9 @@ import (
 
 const (
 	schemaNow = `SELECT CAST(MAX(version_id) AS TEXT) FROM goose_db_version`
-	// ofPage are the outcomes of a page of approvals, by the index events_outcome.
-	ofPage = `SELECT key, type, ` + outcomeData + ` FROM events
- WHERE key >= $1 AND key <= $2 AND ` + isOutcome + ` ORDER BY key, seq`
+	// ofPage are the outcomes of a page of approvals, by the index events_outcome; PostgreSQL has keys for rowids.
+	ofPage = `SELECT e.key, type, ` + outcomeData + ` FROM approvals a JOIN events e ON e.key = a.key
+ WHERE a.rowid >= $1 AND a.rowid <= $2 AND ` + isOutcome + ` ORDER BY a.rowid, seq`
 	// ofOne is an approval and its outcome at one moment.
 	ofOne = `SELECT ` + approvalColumns + `, e.type, e.data FROM approvals a
  LEFT JOIN (SELECT key, seq, type, ` + outcomeData + ` AS data FROM events WHERE key = $1 AND ` + isOutcome + `) e
@@ -26,14 +31,36 @@ const (
 // ended otherwise; also if SQLite finds its file damaged. It reads page by page. Without the store's key, see [OpenToRead], no MAC is
 // checked, and marked is false.
 func (s *Store) CheckRows(ctx context.Context, afterMs int64, found func(problem string)) (marked bool, err error) {
-	problem, err := s.fileDamage(ctx)
-	if err != nil {
-		return false, err
-	}
-	if problem != "" { // what the rows say is worth nothing
-		found(problem)
+	damaged := begun(func() (string, error) { return s.fileDamage(ctx) })
+	marked, err = s.checkRows(ctx, afterMs, func(problem string) {
+		if damage, err := damaged(); err == nil && damage == "" {
+			found(problem)
+		}
+	})
+	damage, failed := damaged()
+	switch {
+	case failed != nil:
+		return false, failed
+	case damage != "": // what the rows say is worth nothing
+		found(damage)
 		return false, nil
 	}
+	return marked, err
+}
+
+// begun begins with some work; the function that it gives waits for what comes of it.
+func begun[T any](work func() (T, error)) (wait func() (T, error)) {
+	var out T
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		out, err = work()
+	}()
+	return func() (T, error) { <-done; return out, err }
+}
+
+func (s *Store) checkRows(ctx context.Context, afterMs int64, found func(problem string)) (marked bool, err error) {
 	schema, err := readOne(ctx, s.read, schemaNow)
 	if err != nil {
 		return false, err
@@ -41,17 +68,15 @@ func (s *Store) CheckRows(ctx context.Context, afterMs int64, found func(problem
 	if n, err := strconv.Atoi(schema); err != nil || n < macSchema {
 		return false, err // the desk gives the rows MACs when it starts
 	}
-	if s.keys.rows != nil {
-		if err := s.checkMACs(ctx, found); err != nil {
-			return false, err
-		}
-	}
-	for _, check := range []func(context.Context, func(string)) error{s.checkAbsences, s.checkInbound, s.checkLegible} {
+	for _, check := range []func(context.Context, func(string)) error{
+		func(ctx context.Context, found func(string)) error { return s.checkApprovals(ctx, afterMs, found) },
+		s.checkMACs, s.checkAbsences, s.checkInbound, s.checkLegible,
+	} {
 		if err := check(ctx, found); err != nil {
 			return false, err
 		}
 	}
-	return s.keys.rows != nil, s.checkOutcomes(ctx, afterMs, found)
+	return s.keys.rows != nil, nil
 }
 
 // checkAbsences says if who is away is older than the log.
@@ -105,18 +130,16 @@ func (s *Store) checkLegible(ctx context.Context, found func(problem string)) er
 	})
 }
 
+// checkMACs names the rows whose MAC does not fit, of all tables but approvals.
 func (s *Store) checkMACs(ctx context.Context, found func(problem string)) error {
-	for _, table := range marked {
+	if s.keys.rows == nil {
+		return nil
+	}
+	for _, table := range marked[1:] {
 		err := table.walk(ctx, s.read, func(row []any, mac string, key []any) error {
-			if s.keys.rows.mac(table.name, row) == mac {
-				return ctx.Err()
+			if s.keys.rows.mac(table.name, row) != mac {
+				s.notOurs(table.name, words(key), found)
 			}
-			id := words(key)
-			_ = s.keys.rows.doubt(table.name, id) // logged and counted
-			if table.name == "approvals" {
-				id += " (" + core.KeyCode(id) + ")"
-			}
-			found(fmt.Sprintf("the row %s of table %s was not written by the desk: its MAC does not fit", id, table.name))
 			return ctx.Err()
 		})
 		if err != nil {
@@ -126,16 +149,31 @@ func (s *Store) checkMACs(ctx context.Context, found func(problem string)) error
 	return nil
 }
 
-// checkOutcomes compares every approval with the log.
-func (s *Store) checkOutcomes(ctx context.Context, afterMs int64, found func(problem string)) error {
-	page := `SELECT ` + approvalColumns + ` FROM approvals a WHERE a.key > $1 ORDER BY a.key LIMIT CAST($2 AS BIGINT)`
-	for after := ""; ; {
-		all, last, err := s.approvalPage(ctx, page, after)
-		if err != nil || last == "" {
-			return err
-		}
-		said, err := s.outcomes(ctx, after, last)
-		if err != nil {
+// notOurs names a row whose MAC does not fit.
+func (s *Store) notOurs(table, id string, found func(problem string)) {
+	_ = s.keys.rows.doubt(table, id) // logged and counted
+	if table == "approvals" {
+		id += " (" + core.KeyCode(id) + ")"
+	}
+	found(fmt.Sprintf("the row %s of table %s was not written by the desk: its MAC does not fit", id, table))
+}
+
+// checkApprovals names the approvals whose MAC does not fit, and those of after that time that the log contradicts. It
+// takes them in the order in which they lie on the disk: keys are random, and in their order each row of a SQLite file is
+// another page, and each of its records too.
+func (s *Store) checkApprovals(ctx context.Context, afterMs int64, found func(problem string)) error {
+	table, by, query := marked[0], "rowid", ofPage
+	if s.dialect.many {
+		by, query = "key", strings.ReplaceAll(ofPage, "a.rowid", "a.key")
+	}
+	at := len(table.columns) + 1
+	return table.pages(ctx, s.read, []string{by}, func(page [][]any) error {
+		outcomes := begun(func() (map[string]logged, error) {
+			return s.outcomes(ctx, query, page[0][at], page[len(page)-1][at])
+		})
+		all, err := s.believed(page, found)
+		said, failed := outcomes()
+		if err := errors.Join(err, failed); err != nil {
 			return err
 		}
 		for _, a := range all {
@@ -147,38 +185,62 @@ func (s *Store) checkOutcomes(ctx context.Context, afterMs int64, found func(pro
 				return err
 			}
 			if what != "" {
-				found(fmt.Sprintf("approval %s (%s): %s", a.Key, a.Code, what))
+				found(fmt.Sprintf("approval %s (%s): %s", a.Key, core.KeyCode(a.Key), what))
 			}
 		}
-		after = last
-	}
+		return ctx.Err()
+	})
 }
 
-// approvalPage gives a page of approvals that are believed, and the key of the last row of all.
-func (s *Store) approvalPage(ctx context.Context, page, after string) (all []approval.Approval, last string, err error) {
-	rows, err := s.read.query(ctx, page, after, copyPage)
-	if err != nil {
-		return nil, "", err
-	}
-	err = each(rows, func() error {
-		var a approval.Approval
-		var body, mac text
-		if err := rows.Scan(approvalDest(&a, &body, &mac)...); err != nil {
-			return err
+// believed are the approvals of a page whose MACs fit, as far as the log is compared with them. The others are named.
+func (s *Store) believed(page [][]any, found func(problem string)) (all []approval.Approval, err error) {
+	table := marked[0]
+	n := len(table.columns)
+	all = make([]approval.Approval, 0, len(page))
+	for _, row := range page {
+		if s.keys.rows != nil && s.keys.rows.mac(table.name, row[:n]) != row[n] {
+			s.notOurs(table.name, words(row[:1]), found)
+			continue
 		}
-		last = a.Key
-		err := s.keys.readBody(&a, body, mac)
-		if _, doubted := errors.AsType[*Disbelieved](err); doubted {
-			return nil // it is named already
+		a, err := s.keys.compared(row[:n+1])
+		if err != nil {
+			return nil, err
 		}
 		all = append(all, a)
-		return err
-	})
-	return all, last, err
+	}
+	return all, nil
 }
 
-func (s *Store) outcomes(ctx context.Context, first, last string) (map[string]logged, error) {
-	rows, err := s.read.query(ctx, ofPage, first, last)
+// compared reads of a row of approvalColumns what the log is compared with. Of a row that has been believed that is all:
+// most of a check's time would go into the rest.
+func (k keyring) compared(row []any) (a approval.Approval, err error) {
+	var body, mac text
+	for i, dest := range approvalDest(&a, &body, &mac) {
+		if err := dest.(sql.Scanner).Scan(row[i]); err != nil {
+			return a, err
+		}
+	}
+	if k.rows == nil {
+		return a, k.readBody(&a, body, mac)
+	}
+	var of struct {
+		Records     int64              `json:"records"`
+		Retries     int                `json:"retries"`
+		RetriedBy   []approval.Retried `json:"retriedBy"`
+		ClaimedAtMs int64              `json:"claimedAtMs"`
+		RevokedAtMs int64              `json:"revokedAtMs"`
+	}
+	if err := json.Unmarshal([]byte(body), &of, jsonv1.DefaultOptionsV1()); err != nil {
+		return a, fmt.Errorf("approval %s cannot be read: %w", a.Key, err)
+	}
+	a.Records, a.Retries, a.RetriedBy = of.Records, of.Retries, of.RetriedBy
+	a.ClaimedAtMs, a.RevokedAtMs = of.ClaimedAtMs, of.RevokedAtMs
+	return a, nil
+}
+
+// outcomes are what the log says of the approvals from first to last, by key.
+func (s *Store) outcomes(ctx context.Context, query string, first, last any) (map[string]logged, error) {
+	rows, err := s.read.query(ctx, query, first, last)
 	if err != nil {
 		return nil, err
 	}

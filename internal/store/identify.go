@@ -258,32 +258,40 @@ func remark(ctx context.Context, q marker, from, to keyring, tables []markedTabl
 
 // walk calls fn with every row of the table, as it was when its page was read, and with its key.
 func (m markedTable) walk(ctx context.Context, q querier, fn func(row []any, mac string, key []any) error) error {
-	keys := m.keys()
-	key := strings.Join(keys, ", ")
-	first := "SELECT " + strings.Join(m.columns, ", ") + ", mac, " + key + " FROM " + m.name
-	last := " ORDER BY " + key + " LIMIT " + strconv.Itoa(copyPage)
-	query, args := first+m.where("")+last, []any(nil)
 	n := len(m.columns)
+	return m.pages(ctx, q, m.keys(), func(page [][]any) error {
+		for _, row := range page {
+			mac, _ := row[n].(string)
+			if err := fn(row[:n], mac, row[n+1:]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// pages calls fn with the rows of the table, page by page in the order of the columns by, in which no two rows are
+// alike. Each row is the table's columns, its MAC, and the columns by.
+func (m markedTable) pages(ctx context.Context, q querier, by []string, fn func(page [][]any) error) error {
+	order := strings.Join(by, ", ")
+	first := "SELECT " + strings.Join(m.columns, ", ") + ", mac, " + order + " FROM " + m.name
+	last := " ORDER BY " + order + " LIMIT " + strconv.Itoa(copyPage)
+	query, args := first+m.where("")+last, []any(nil)
+	n := len(m.columns) + 1
 	for {
 		rows, err := q.query(ctx, query, args...)
 		if err != nil {
 			return err
 		}
-		page, err := wholeRows(rows, n+1+len(keys))
-		if err != nil {
+		page, err := wholeRows(rows, n+len(by))
+		if err != nil || len(page) == 0 {
 			return err
 		}
-		for _, row := range page {
-			mac, _ := row[n].(string)
-			args = row[n+1:]
-			if err := fn(row[:n], mac, args); err != nil {
-				return err
-			}
+		if err := fn(page); err != nil || len(page) < copyPage {
+			return err
 		}
-		if len(page) < copyPage {
-			return nil
-		}
-		query = first + m.where("("+key+") > ("+placeholders(len(keys))+")") + last
+		args = page[len(page)-1][n:]
+		query = first + m.where("("+order+") > ("+placeholders(len(by))+")") + last
 	}
 }
 
@@ -314,8 +322,9 @@ func placeholders(n int) string {
 
 // wholeRows reads rows of so many columns; text is a string.
 func wholeRows(rows result, columns int) (all [][]any, err error) {
+	dest := make([]any, columns)
 	err = each(rows, func() error {
-		row, dest := make([]any, columns), make([]any, columns)
+		row := make([]any, columns)
 		for i := range row {
 			dest[i] = &row[i]
 		}

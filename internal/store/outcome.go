@@ -2,11 +2,13 @@ package store
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/go-json-experiment/json"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
@@ -80,7 +82,7 @@ func (o *logged) add(kind approval.EventType, data []byte) {
 		var facts struct {
 			Status approval.Status `json:"status"`
 		}
-		o.allowed = json.Unmarshal(data, &facts) == nil && facts.Status == approval.Approved
+		o.allowed = json.Unmarshal(data, &facts, jsonv1.DefaultOptionsV1()) == nil && facts.Status == approval.Approved
 		o.since, o.revoked = 0, false
 		o.resolved++
 	case approval.EventClaimed:
