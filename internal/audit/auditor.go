@@ -99,7 +99,7 @@ func (a *Auditor) VerifyNew(ctx context.Context) (api.AuditReport, error) {
 		return a.Verify(ctx)
 	}
 	found, err := VerifyNew(ctx, a.Store, proof.Options{Keys: a.Keys()}, Mark{seq, hash}, a.passed())
-	out, err := a.report(ctx, found, err)
+	out, err := a.reportNew(ctx, found, err)
 	out.New = true
 	return out, err
 }
@@ -124,8 +124,17 @@ func (a *Auditor) passed() func(seq, head int64) {
 	}
 }
 
-// report says what a check found, and notes how far all is good.
+// report says what a check of the whole log found, and notes that.
 func (a *Auditor) report(ctx context.Context, found proof.Report, err error) (api.AuditReport, error) {
+	out, err := a.reportNew(ctx, found, err)
+	if err == nil {
+		a.noteChecked(ctx, out.Problem)
+	}
+	return out, err
+}
+
+// reportNew says what a check found, and notes how far all is good.
+func (a *Auditor) reportNew(ctx context.Context, found proof.Report, err error) (api.AuditReport, error) {
 	a.checking.Store(nil)
 	out := api.AuditReport{OK: err == nil, From: found.From, Records: found.To - found.From + 1, HeadHash: found.Head,
 		Checkpoints: found.Checkpoints, Covered: found.Covered}

@@ -28,6 +28,8 @@ func (d *Daemon) gauges() {
 		{Name: "callbacks_given_up", Help: "Calls back to owners that were given up."},
 		{Name: "log_records", Help: "Number of the newest record of the audit log."},
 		{Name: "checkpoint_age_seconds", Help: "Age of the newest signed checkpoint of the audit log, in seconds."},
+		{Name: "log_check_age_seconds", Help: "Age of the last check of the whole audit log and the rows, in seconds."},
+		{Name: "log_check_ok", Help: "1 if that check found all as the desk wrote it."},
 		{Name: "judgements_cut_short", Help: "Calls that were not read to their end since the start, which ask."},
 		{Name: "rows_not_believed", Help: "Rows of the store met since the start that something else than the desk wrote."},
 		{Name: "calendars_failing", Help: "Duty calendars that could not be read at the last try."},
@@ -79,6 +81,13 @@ func (d *Daemon) gauge(name, label string) (float64, bool) {
 			return since(last.CreatedAtMs), found && err == nil
 		}
 		return float64(len(last.Missing)), found && err == nil
+	}
+	if name == "log_check_age_seconds" || name == "log_check_ok" {
+		last, err := d.Store.LastChecked(ctx)
+		if name == "log_check_ok" {
+			return truth(last.Problem == ""), last.AtMs != 0 && err == nil
+		}
+		return since(last.AtMs), last.AtMs != 0 && err == nil
 	}
 	s, err := d.Store.Stats(ctx)
 	switch name {

@@ -96,6 +96,9 @@ func (d *Daemon) health(ctx context.Context) []core.Diagnostic {
 		out = append(out, core.Warn("audit log",
 			"its newest signed checkpoint is "+card.Span(age(s.LastCheckMs))+" old", "look at the desk's log"))
 	}
+	if checked, err := d.Store.LastChecked(ctx); err == nil {
+		out = append(out, checked.Diagnostic(time.Now()))
+	}
 	if last, drilled, err := d.Gate.Drills().LastDrill(ctx); err == nil && drilled && len(last.Missing) > 0 {
 		out = append(out, core.Warn("drill", fmt.Sprintf("%d chats got no card", len(last.Missing)), "run approvalbot drill"))
 	}

@@ -271,6 +271,7 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 	work.Go(func() error { return d.once(ctx, "sweep", d.sweep) })
 	work.Go(func() error { return d.once(ctx, "notices", d.notices.Run) })
 	work.Go(func() error { return d.Auditor.Run(ctx) })
+	work.Go(func() error { return d.Auditor.RunChecks(ctx) })
 	work.Go(func() error { return d.Store.CountOn(ctx) })
 	work.Go(func() error { return d.Gate.Run(ctx) })
 	work.Go(func() error { return d.Store.Listen(ctx, d.onChange(ctx)) })

@@ -31,12 +31,19 @@ const (
 // ended otherwise; also if SQLite finds its file damaged. It reads page by page. Without the store's key, see [OpenToRead], no MAC is
 // checked, and marked is false.
 func (s *Store) CheckRows(ctx context.Context, afterMs int64, found func(problem string)) (marked bool, err error) {
+	return s.CheckRowsAt(ctx, afterMs, found, func(context.Context) error { return ctx.Err() })
+}
+
+// CheckRowsAt is CheckRows that calls rest after each page of rows; an error of it ends the check.
+func (s *Store) CheckRowsAt(
+	ctx context.Context, afterMs int64, found func(problem string), rest func(context.Context) error,
+) (marked bool, err error) {
 	damaged := begun(func() (string, error) { return s.fileDamage(ctx) })
 	marked, err = s.checkRows(ctx, afterMs, func(problem string) {
 		if damage, err := damaged(); err == nil && damage == "" {
 			found(problem)
 		}
-	})
+	}, rest)
 	damage, failed := damaged()
 	switch {
 	case failed != nil:
@@ -60,7 +67,9 @@ func begun[T any](work func() (T, error)) (wait func() (T, error)) {
 	return func() (T, error) { <-done; return out, err }
 }
 
-func (s *Store) checkRows(ctx context.Context, afterMs int64, found func(problem string)) (marked bool, err error) {
+func (s *Store) checkRows(
+	ctx context.Context, afterMs int64, found func(problem string), rest func(context.Context) error,
+) (marked bool, err error) {
 	schema, err := readOne(ctx, s.read, schemaNow)
 	if err != nil {
 		return false, err
@@ -68,10 +77,13 @@ func (s *Store) checkRows(ctx context.Context, afterMs int64, found func(problem
 	if n, err := strconv.Atoi(schema); err != nil || n < macSchema {
 		return false, err // the desk gives the rows MACs when it starts
 	}
-	for _, check := range []func(context.Context, func(string)) error{
-		func(ctx context.Context, found func(string)) error { return s.checkApprovals(ctx, afterMs, found) },
-		s.checkMACs, s.checkAbsences, s.checkInbound, s.checkLegible,
-	} {
+	if err := s.checkApprovals(ctx, afterMs, found, rest); err != nil {
+		return false, err
+	}
+	if err := s.checkMACs(ctx, found, rest); err != nil {
+		return false, err
+	}
+	for _, check := range []func(context.Context, func(string)) error{s.checkAbsences, s.checkInbound, s.checkLegible} {
 		if err := check(ctx, found); err != nil {
 			return false, err
 		}
@@ -131,16 +143,21 @@ func (s *Store) checkLegible(ctx context.Context, found func(problem string)) er
 }
 
 // checkMACs names the rows whose MAC does not fit, of all tables but approvals.
-func (s *Store) checkMACs(ctx context.Context, found func(problem string)) error {
+func (s *Store) checkMACs(
+	ctx context.Context, found func(problem string), rest func(context.Context) error,
+) error {
 	if s.keys.rows == nil {
 		return nil
 	}
 	for _, table := range marked[1:] {
-		err := table.walk(ctx, s.read, func(row []any, mac string, key []any) error {
-			if s.keys.rows.mac(table.name, row) != mac {
-				s.notOurs(table.name, words(key), found)
+		n := len(table.columns)
+		err := table.pages(ctx, s.read, table.keys(), func(page [][]any) error {
+			for _, row := range page {
+				if s.keys.rows.mac(table.name, row[:n]) != row[n] {
+					s.notOurs(table.name, words(row[n+1:]), found)
+				}
 			}
-			return ctx.Err()
+			return rest(ctx)
 		})
 		if err != nil {
 			return err
@@ -161,7 +178,9 @@ func (s *Store) notOurs(table, id string, found func(problem string)) {
 // checkApprovals names the approvals whose MAC does not fit, and those of after that time that the log contradicts. It
 // takes them in the order in which they lie on the disk: keys are random, and in their order each row of a SQLite file is
 // another page, and each of its records too.
-func (s *Store) checkApprovals(ctx context.Context, afterMs int64, found func(problem string)) error {
+func (s *Store) checkApprovals(
+	ctx context.Context, afterMs int64, found func(problem string), rest func(context.Context) error,
+) error {
 	table, by, query := marked[0], "rowid", ofPage
 	if s.dialect.many {
 		by, query = "key", strings.ReplaceAll(ofPage, "a.rowid", "a.key")
@@ -188,7 +207,7 @@ func (s *Store) checkApprovals(ctx context.Context, afterMs int64, found func(pr
 				found(fmt.Sprintf("approval %s (%s): %s", a.Key, core.KeyCode(a.Key), what))
 			}
 		}
-		return ctx.Err()
+		return rest(ctx)
 	})
 }
 

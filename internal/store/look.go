@@ -173,7 +173,10 @@ func Reach(ctx context.Context, o Options) (r Reached, err error) {
 	if err := p.db.QueryRowContext(ctx, `SELECT to_regclass('meta') IS NULL`).Scan(&r.New); err != nil || r.New {
 		return r, err
 	}
-	_, err = theirKey(ctx, p, o.KeyFile)
+	if s.keys, err = theirKey(ctx, p, o.KeyFile); err == nil {
+		s.read = p
+		r.Checked, err = s.LastChecked(ctx)
+	}
 	return r, err
 }
 
@@ -181,4 +184,5 @@ func Reach(ctx context.Context, o Options) (r Reached, err error) {
 type Reached struct {
 	Version string // of PostgreSQL, such as 16.4
 	New     bool   // no store is in the database yet
+	Checked Checked
 }

@@ -5,9 +5,15 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
+
+	"approvalbot/core"
 )
 
-const verifiedName = "verified" // in meta: "<number> <hash> <MAC>"
+const (
+	verifiedName = "verified" // in meta: "<number> <hash> <MAC>"
+	checkedName  = "checked"  // in meta: "<time> <MAC> <problem>"
+)
 
 // Verified gives the newest checkpoint's record up to which a check found the whole log good, and the hash that it had;
 // 0 if there is none, or if something else than the desk wrote that down.
@@ -38,5 +44,54 @@ func (s *Store) NoteVerified(ctx context.Context, seq int64) error {
 		}
 		mac := t.keys.rows.row(verifiedName).number(seq).text(string(hash)).end()
 		return t.put(setMeta, verifiedName, fmt.Sprint(seq, " ", hash, " ", mac))
+	})
+}
+
+// Checked is the last check of the whole log and of the rows.
+type Checked struct {
+	AtMs    int64  // when it ended; 0: there was none
+	Problem string // what it found; empty: all was as the desk wrote it
+}
+
+// staleCheck is how old the last check becomes before somebody is to look: the desk makes one every week.
+const staleCheck = 15 * 24 * time.Hour
+
+// Diagnostic says it to people.
+func (c Checked) Diagnostic(now time.Time) core.Diagnostic {
+	const what = "log check"
+	at := time.UnixMilli(c.AtMs)
+	when := at.UTC().Format("2006-01-02 15:04 UTC")
+	switch {
+	case c.AtMs == 0:
+		return core.OK(what, "the whole log and the rows have not been checked yet; the desk does it within some hours of its start, then weekly")
+	case c.Problem != "":
+		return core.Fail(what, "on "+when+" it was found: "+c.Problem, "run approvalbot audit verify, which names all, and see docs/audit.md")
+	case now.Sub(at) > staleCheck:
+		return core.Warn(what, "the whole log and the rows were last checked on "+when, "run approvalbot audit verify, and look at the desk's log")
+	}
+	return core.OK(what, "the whole log and the rows are as the desk wrote them, by the check of "+when)
+}
+
+// LastChecked gives the last check of the whole log; the zero one if there was none, or if something else than the desk
+// wrote that down, or it is of another store or key.
+func (s *Store) LastChecked(ctx context.Context) (c Checked, err error) {
+	value, err := readOne(ctx, s.read, readMeta, checkedName)
+	if err != nil {
+		return c, err
+	}
+	at, rest, _ := strings.Cut(value, " ")
+	mac, problem, _ := strings.Cut(rest, " ")
+	ms, failed := strconv.ParseInt(at, 10, 64)
+	if failed != nil || s.keys.rows == nil || !s.keys.rows.row(checkedName).number(ms).text(problem).fits(mac) {
+		return c, nil
+	}
+	return Checked{ms, problem}, nil
+}
+
+// NoteChecked notes what a check of the whole log found.
+func (s *Store) NoteChecked(ctx context.Context, c Checked) error {
+	return s.do(ctx, func(t *tx) error {
+		mac := t.keys.rows.row(checkedName).number(c.AtMs).text(c.Problem).end()
+		return t.put(setMeta, checkedName, fmt.Sprint(c.AtMs, " ", mac, " ", c.Problem))
 	})
 }

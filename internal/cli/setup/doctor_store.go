@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"approvalbot/core"
 	"approvalbot/internal/config"
@@ -36,7 +37,7 @@ func storeFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
 	if lost, err := store.Damaged(cfg.Store.URL); err == nil && lost != nil { // who opens it would see nothing of that any more
 		return append(found, core.Fail("store", lost.String(), "start the desk, which goes on with what is left, or restore a backup"))
 	}
-	return append(found, contentFindings(ctx, cfg))
+	return append(found, contentFindings(ctx, cfg)...)
 }
 
 // postgresFindings connects as the desk would, and reads whether the key is the one
@@ -55,31 +56,37 @@ func postgresFindings(ctx context.Context, cfg config.Config) []core.Diagnostic 
 		return append(key, core.Warn("store", "PostgreSQL "+r.Version+" answers, and no store is in its database yet",
 			"approvalbot serve makes it"))
 	}
-	return append(key, core.OK("store", "PostgreSQL "+r.Version+" answers, and the key fits it"))
+	return append(key, core.OK("store", "PostgreSQL "+r.Version+" answers, and the key fits it"), r.Checked.Diagnostic(time.Now()))
 }
 
 // contentFindings opens the store to be read, beside whoever has it open, and says
-// whether it can be, and whether the key is the one that it was sealed with.
-func contentFindings(ctx context.Context, cfg config.Config) core.Diagnostic {
+// whether it can be, whether the key is the one that it was sealed with, and what the last check of it found.
+func contentFindings(ctx context.Context, cfg config.Config) []core.Diagnostic {
+	only := func(d core.Diagnostic) []core.Diagnostic { return []core.Diagnostic{d} }
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	s, err := store.OpenToRead(ctx, store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile})
 	if err != nil {
-		return core.Fail("store", oneLine(err), "restore a backup, with its own key file")
+		return only(core.Fail("store", oneLine(err), "restore a backup, with its own key file"))
 	}
 	defer s.Close()
 	if _, err := s.List(ctx, core.Filter{Limit: 1}); err != nil {
-		return core.Fail("store", "its approvals cannot be read: "+oneLine(err),
-			"start the desk, which brings an older schema up to date, or restore a backup")
+		return only(core.Fail("store", "its approvals cannot be read: "+oneLine(err),
+			"start the desk, which brings an older schema up to date, or restore a backup"))
 	}
 	engine, whole, err := s.Check(ctx)
-	switch {
-	case err != nil:
-		return core.Fail("store", oneLine(err), "stop the desk and restore a backup")
-	case !whole:
-		return core.OK("store", "can be read, the key fits it, "+engine+"; it is too large to look through here, and approvalbot audit verify does")
+	if err != nil {
+		return only(core.Fail("store", oneLine(err), "stop the desk and restore a backup"))
 	}
-	return core.OK("store", "is whole, the key fits it, "+engine)
+	text := "is whole, the key fits it, " + engine
+	if !whole {
+		text = "can be read, the key fits it, " + engine + "; it is too large to look through here, and the desk does so weekly, as approvalbot audit verify does"
+	}
+	checked, err := s.LastChecked(ctx)
+	if err != nil {
+		return only(core.Fail("store", oneLine(err), "stop the desk and restore a backup"))
+	}
+	return []core.Diagnostic{core.OK("store", text), checked.Diagnostic(time.Now())}
 }
 
 func exists(path string) bool {

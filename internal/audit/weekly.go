@@ -1,0 +1,120 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+	"unicode"
+
+	"approvalbot/internal/approval"
+	"approvalbot/internal/store"
+	"approvalbot/proof"
+)
+
+const (
+	// checkEvery is how old the last check of the whole log becomes before the desk checks it by itself.
+	checkEvery = 7 * 24 * time.Hour
+	// checkLook is how often is looked whether that is due. Not at once: a start is no time for it, and whoever restarts in
+	// a loop would do nothing else.
+	checkLook = time.Hour
+	// restShare is how much longer than its work each page of the desk's own check rests, so that nobody who asks
+	// meanwhile waits for it.
+	restShare = 4
+	// maxSaid is how many letters of what was found are kept: a check names all.
+	maxSaid = 300
+)
+
+// RunChecks checks the whole log and the rows whenever nothing has for a week, until ctx ends; of several instances, one
+// does.
+func (a *Auditor) RunChecks(ctx context.Context) error {
+	return a.Store.Hold(ctx, "audit check", func(ctx context.Context, _ int64) error {
+		for {
+			select {
+			case <-time.After(checkLook):
+			case <-ctx.Done():
+				return nil
+			}
+			if err := a.checkIfDue(ctx); err != nil && ctx.Err() == nil {
+				a.Log.Error("the weekly check of the audit log could not be finished", "reason", err)
+			}
+		}
+	})
+}
+
+// checkIfDue checks the whole log, with rests, if the last check is a week old.
+func (a *Auditor) checkIfDue(ctx context.Context) error {
+	last, err := a.Store.LastChecked(ctx)
+	if err != nil || time.Since(time.UnixMilli(last.AtMs)) < checkEvery {
+		return err
+	}
+	a.Log.Info("the whole audit log is being checked, as every week")
+	found, err := VerifyLog(ctx, unhurried{a.Store}, proof.Options{Keys: a.Keys()}, func(int64, int64) {})
+	report, err := a.report(ctx, found, err)
+	if err != nil {
+		return err
+	}
+	if report.OK {
+		a.Log.Info("the whole audit log is as it was written", "records", report.Records, "checkpoints", report.Checkpoints)
+		return nil
+	}
+	a.Log.Error("the weekly check of the audit log found what the desk did not write; look with: approvalbot audit verify",
+		"problem", report.Problem)
+	a.Tell(context.WithoutCancel(ctx), a.Chats(), "⚠️ The weekly check of this approval desk's log and store found something that the desk did "+
+		"not write. What it is: approvalbot audit verify")
+	return nil
+}
+
+// noteChecked notes what a check of the whole log found.
+func (a *Auditor) noteChecked(ctx context.Context, problem string) {
+	problem = strings.Map(func(r rune) rune { // the keys of rows that somebody made may be anything
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, problem)
+	c := store.Checked{AtMs: time.Now().UnixMilli(), Problem: fmt.Sprintf("%.*s", maxSaid, problem)}
+	if err := a.Store.NoteChecked(ctx, c); err != nil { // the next one comes early
+		a.Log.Warn("it was not noted what the check of the audit log found", "reason", err)
+	}
+}
+
+// unhurried is a store that is checked with rests.
+type unhurried struct{ *store.Store }
+
+// Entries is the store's, with a rest after each page.
+func (u unhurried) Entries(ctx context.Context, from, to int64) iter.Seq2[approval.Entry, error] {
+	return func(yield func(approval.Entry, error) bool) {
+		rest := resting()
+		for e, err := range u.Store.Entries(ctx, from, to) {
+			if !yield(e, err) {
+				return
+			}
+			if e.Seq%verifyPage == 0 {
+				if err := rest(ctx); err != nil {
+					yield(approval.Entry{}, err)
+					return
+				}
+			}
+		}
+	}
+}
+
+// CheckRows is the store's, with a rest after each page.
+func (u unhurried) CheckRows(ctx context.Context, afterMs int64, found func(string)) (marked bool, err error) {
+	return u.CheckRowsAt(ctx, afterMs, found, resting())
+}
+
+// resting gives what rests for as long as the work since the last rest took, restShare times over.
+func resting() func(context.Context) error {
+	began := time.Now()
+	return func(ctx context.Context) error {
+		select {
+		case <-time.After(restShare * time.Since(began)):
+		case <-ctx.Done():
+		}
+		began = time.Now()
+		return ctx.Err()
+	}
+}

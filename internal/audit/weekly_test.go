@@ -1,0 +1,91 @@
+package audit
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The desk checks the whole log by itself, not at its start and not within a week of any other whole check, and tells the
+// chats of what it finds.
+func TestWeeklyCheck(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a, told := newAuditor(t)
+		var log strings.Builder
+		a.Log = slog.New(slog.NewTextHandler(&log, nil))
+		records(t, a, 2500)
+		require.NoError(t, a.Checkpoint(t.Context()))
+		*told = 0
+		last := func() (int64, string) {
+			c, err := a.Store.LastChecked(t.Context())
+			require.NoError(t, err)
+			return c.AtMs, c.Problem
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ran := make(chan error, 1)
+		go func() { ran <- a.RunChecks(ctx) }()
+
+		time.Sleep(checkLook / 2)
+		at, _ := last()
+		require.Zero(t, at, "not at a start")
+		time.Sleep(checkLook)
+		first, problem := last()
+		require.NotZero(t, first)
+		require.Empty(t, problem)
+
+		time.Sleep(checkEvery / 2)
+		_, err := a.Verify(t.Context())
+		require.NoError(t, err)
+		asked, _ := last()
+		require.Greater(t, asked, first, "another check counts as well")
+		time.Sleep(checkEvery / 2)
+		at, _ = last()
+		require.Equal(t, asked, at, "so none is due yet")
+		time.Sleep(checkEvery/2 + checkLook)
+		again, problem := last()
+		require.Greater(t, again, asked)
+		require.Empty(t, problem)
+		require.Zero(t, *told)
+
+		other, err := SigningOf([32]byte{1})
+		require.NoError(t, err)
+		a.Verifiers = other.Verifiers // so the log's checkpoint is by an unknown key
+		time.Sleep(checkEvery + checkLook)
+		at, problem = last()
+		require.Greater(t, at, again)
+		require.Contains(t, problem, "log record 2501 keeps a checkpoint that is not to be trusted")
+		require.Equal(t, 1, *told)
+		require.Contains(t, log.String(), "found what the desk did not write")
+		stop()
+		require.NoError(t, <-ran)
+	})
+}
+
+// A new check neither stands for a whole one nor takes back what that found.
+func TestNewCheckIsNoWholeOne(t *testing.T) {
+	t.Parallel()
+	a, _ := newAuditor(t)
+	records(t, a, 1500)
+	require.NoError(t, a.Checkpoint(t.Context()))
+	_, err := a.Verify(t.Context())
+	require.NoError(t, err)
+	was, err := a.Store.LastChecked(t.Context())
+	require.NoError(t, err)
+	require.NotZero(t, was.AtMs)
+	a.noteChecked(t.Context(), "a row\nof \u202e another hand")
+	bad, err := a.Store.LastChecked(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "a row of   another hand", bad.Problem)
+	report, err := a.VerifyNew(t.Context())
+	require.NoError(t, err)
+	require.True(t, report.OK)
+	now, err := a.Store.LastChecked(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, bad, now)
+}
