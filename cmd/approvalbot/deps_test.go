@@ -23,7 +23,7 @@ approval: assertion display
 assertion:
 assertion/softkey: assertion
 audit: api approval core proof store
-bench: approval core fakechat store
+bench: approval core fakechat progress store
 bot/discord: approval bot/discord/gateway bot/discord/render bot/discord/rest bot/textcmd card core fault
 bot/discord/gateway: bot/discord/rest bot/textcmd
 bot/discord/render: approval bot/textcmd card lazy
@@ -38,7 +38,7 @@ cli/agent: api cli/answer cli/app config confine hook hook/acp hook/ask hook/mcp
 cli/answer: api cli/reach config hook lazy panics
 cli/app: api cli/reach cli/show config config/local display lazy
 cli/help: api cli/app cli/show config display
-cli/offline: api approval audit cli/app cli/show config config/effective core display people proof server server/auth store verifier
+cli/offline: api approval audit cli/app cli/show config config/effective core display people progress proof server server/auth store verifier
 cli/reach: api approval config display proof
 cli/setup: api approval bot/discord bot/telegram cli/app cli/reach cli/show config config/effective config/local confine core daemon deploy display hook hook/install hook/live lazy people schedule server/connection signin store verifier web
 cli/show: api approval card core display lazy people
@@ -50,7 +50,7 @@ config/local: approval config display lazy
 confine: lazy policy/workspace
 core: approval assertion card display fault inforce people schedule
 costs:
-daemon: api approval audit bot/discord bot/telegram bot/textcmd callback card config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool proof push routing schedule server server/auth server/connection server/events server/metrics signin store verifier web
+daemon: api approval audit bot/discord bot/telegram bot/textcmd callback card config config/effective config/local core display gateway hook/ask hook/mcp policy policy/tool progress proof push routing schedule server server/auth server/connection server/events server/metrics signin store verifier web
 deploy:
 display: lazy
 examples/receipt: proof
@@ -85,6 +85,7 @@ policy/shell: lazy policy/budget
 policy/tool: approval display lazy policy/budget policy/command policy/finding policy/language policy/line policy/program policy/words policy/workspace
 policy/words:
 policy/workspace: approval display lazy policy/finding policy/words
+progress:
 proof: approval assertion display
 push: approval callback card core signin
 routing: approval card core fault

@@ -19,9 +19,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/term"
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
+	"approvalbot/internal/progress"
 	"approvalbot/internal/store"
 )
 
@@ -113,6 +115,8 @@ func (g grown) fill(to string) error {
 	var next atomic.Int64
 	var first atomic.Pointer[error]
 	var wg sync.WaitGroup
+	line := progress.Start(os.Stderr, term.IsTerminal(int(os.Stderr.Fd())), "filling")
+	defer line.End()
 	for range 4 {
 		wg.Go(func() {
 			for first.Load() == nil {
@@ -120,6 +124,7 @@ func (g grown) fill(to string) error {
 				if from >= g.size+g.pending {
 					return
 				}
+				line.At(fmt.Sprintf("filling: %d approvals", from), int64(from), int64(g.size+g.pending))
 				if err := g.write(ctx, s, from); err != nil {
 					first.CompareAndSwap(nil, &err)
 				}

@@ -13,6 +13,7 @@ import (
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/local"
 	"approvalbot/internal/gateway"
+	"approvalbot/internal/progress"
 	"approvalbot/internal/push"
 	"approvalbot/internal/server"
 	"approvalbot/internal/server/events"
@@ -46,6 +47,8 @@ type Options struct {
 	Local *local.File
 	// Terminal gets a link that signs the operator in to the desk's pages; nil: nobody does.
 	Terminal io.Writer
+	// Opening says on a terminal what takes long while the store is opened; nil: nothing does.
+	Opening *progress.Line
 }
 
 // Daemon is every part of a running desk, wired. The exported parts are to look at; it

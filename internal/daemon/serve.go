@@ -15,6 +15,7 @@ import (
 	"approvalbot/internal/config"
 	"approvalbot/internal/config/effective"
 	"approvalbot/internal/config/local"
+	"approvalbot/internal/progress"
 	"approvalbot/proof"
 )
 
@@ -47,8 +48,8 @@ func Serve(ctx context.Context, s Start) error {
 	if s.Local {
 		o.Local = &local.File{Dir: filepath.Dir(cfg.File), Env: config.NewEnviron(s.Environ)}
 	}
-	if f, ok := s.Stdout.(*os.File); ok && s.Local && term.IsTerminal(int(f.Fd())) {
-		o.Terminal = f
+	if s.Local && isTerminal(s.Stdout) {
+		o.Terminal = s.Stdout
 	}
 	ln, err := Listen(cfg.Server)
 	if err != nil {
@@ -58,6 +59,7 @@ func Serve(ctx context.Context, s Start) error {
 		log.Error("this desk has no pages and makes no sign-in links", "reason", ln.Lost)
 		cfg.Server.Web.Enabled = "false"
 	}
+	o.Opening = progress.Start(s.Stderr, isTerminal(s.Stderr), "opening the store")
 	d, err := New(ctx, cfg, o)
 	if err != nil {
 		return errors.Join(err, ln.Close())
@@ -113,9 +115,14 @@ func clientDesk(cfg config.Config, keys []proof.DeskKey) config.ClientDesk {
 	return out
 }
 
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
 // newLogger writes for people on a terminal and JSON otherwise.
 func newLogger(w io.Writer) *slog.Logger {
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if isTerminal(w) {
 		return slog.New(tint.NewTextHandler(w, &tint.Options{TimeFormat: "15:04:05"}))
 	}
 	return slog.New(slog.NewJSONHandler(w, nil))

@@ -56,8 +56,9 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err erro
 		lingering: make(chan struct{}, 1)}
 	d.inForce.Store(&snapshot{config: cfg})
 	at := store.Options{URL: cfg.Store.URL, KeyFile: cfg.Store.KeyFile, Version: version, Build: version + " " + policy.Build(),
-		Log: log, Wait: databaseWait}
-	if d.Store, err = store.Open(ctx, at); err != nil {
+		Log: log, Wait: databaseWait, Saying: o.Opening.At}
+	d.Store, err = store.Open(ctx, at)
+	if o.Opening.End(); err != nil {
 		return nil, err
 	}
 	defer func() {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // OpenExisting is [Open], and makes no new SQLite store: a file that is not there is
@@ -33,6 +34,11 @@ type BackedUp struct {
 // appears when it is complete and has been checked: the database and the log's
 // chain are whole.
 func Backup(ctx context.Context, url, file string) (b BackedUp, err error) {
+	return BackupSaying(ctx, url, file, nil)
+}
+
+// BackupSaying is [Backup]; saying hears how far it is.
+func BackupSaying(ctx context.Context, url, file string, saying Saying) (b BackedUp, err error) {
 	s, err := OpenToRead(ctx, Options{URL: url})
 	if err != nil {
 		return b, err
@@ -51,11 +57,14 @@ func Backup(ctx context.Context, url, file string) (b BackedUp, err error) {
 	defer os.Remove(draft)
 	path, err := realPath(strings.TrimPrefix(url, "sqlite:"))
 	if err == nil {
+		followed := followFile(saying, path, draft)
 		err = copyFile(ctx, path, draft)
+		followed()
 	}
 	if err != nil {
 		return b, err
 	}
+	saying.say("checking the backup", 0, 0)
 	if b, err = inspect(ctx, draft); err != nil {
 		return b, fmt.Errorf("the backup is not whole, and was not kept: %w", err)
 	}
@@ -65,6 +74,31 @@ func Backup(ctx context.Context, url, file string) (b BackedUp, err error) {
 	}
 	return b, syncDir(filepath.Dir(file))
 }
+
+// followFile says how large a copy of a file has become, until stop is called.
+func followFile(saying Saying, path, to string) (stop func()) {
+	whole, err := os.Stat(path)
+	if saying == nil || err != nil {
+		return func() {}
+	}
+	over, followed := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(followed)
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(followEvery):
+			}
+			if part, err := os.Stat(to); err == nil {
+				saying("copying the store", part.Size(), whole.Size())
+			}
+		}
+	}()
+	return func() { close(over); <-followed }
+}
+
+const followEvery = 500 * time.Millisecond
 
 // copyFile writes the database at path into another file, marked as a copy, to the disk.
 func copyFile(ctx context.Context, path, to string) error {

@@ -64,6 +64,7 @@ func Copy(ctx context.Context, from, to *Store) (Copied, error) {
 			return c, err
 		}
 	}
+	to.saying.say("checking the log of the store to copy from", 0, 0)
 	n, head, err := from.Verify(ctx)
 	if err != nil {
 		return c, fmt.Errorf("the store to copy from is not whole, and is not copied: %w", err)
@@ -79,7 +80,7 @@ func Copy(ctx context.Context, from, to *Store) (Copied, error) {
 			return err
 		}
 		for _, table := range copied {
-			rows, err := t.copyTable(ctx, from, table.table, strings.Split(table.columns, ","), table.key)
+			rows, err := t.copyTable(ctx, from, table.table, strings.Split(table.columns, ","), table.key, to.saying)
 			if err != nil {
 				return fmt.Errorf("table %s: %w", table.table, err)
 			}
@@ -95,6 +96,7 @@ func Copy(ctx context.Context, from, to *Store) (Copied, error) {
 		return c, err
 	}
 	to.due.touch(anyChats)
+	to.saying.say("checking the log of the copy", 0, 0)
 	if c.Events, c.Head, err = to.Verify(ctx); err == nil && (c.Events != n || c.Head != head) {
 		err = errors.New("its log is not the one that was copied")
 	}
@@ -119,7 +121,9 @@ func (t *tx) empty() error {
 }
 
 // copyTable copies a table page by page, in the order of its key.
-func (t *tx) copyTable(ctx context.Context, from *Store, table string, columns []string, key int) (n int, err error) {
+func (t *tx) copyTable(
+	ctx context.Context, from *Store, table string, columns []string, key int, saying Saying,
+) (n int, err error) {
 	list := strings.Join(columns, ",")
 	keys := strings.Join(columns[:key], ",")
 	order := " ORDER BY " + keys + " LIMIT " + strconv.Itoa(copyPage)
@@ -145,6 +149,7 @@ func (t *tx) copyTable(ctx context.Context, from *Store, table string, columns [
 			}
 		}
 		n += len(page)
+		saying.say(fmt.Sprintf("copying %s: %d", table, n), 0, 0)
 		if len(page) < copyPage {
 			return n, nil
 		}

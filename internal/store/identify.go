@@ -32,6 +32,7 @@ const (
 	copyName   = "copy"
 	isBackup   = "backup"
 	isRestored = "restored"
+	makingMACs = "giving the store's rows their MACs" // as it is said to people
 	dropMeta   = `DELETE FROM meta WHERE name = $1`
 	// markedSuffix: the file of that name beside the key file says that the key has made MACs.
 	// It is not in the database, so who writes to that alone cannot take it away.
@@ -41,6 +42,7 @@ const (
 // prepare brings the schema up to date, loads the key and reads the store's id.
 func (s *Store) prepare(ctx context.Context, p *pool, path, keyFile string) (err error) {
 	s.schema, err = migrate(ctx, p.db, s.dialect, path, migrations(), func(have int64) error {
+		s.saying.say(fmt.Sprintf("bringing the store up from schema %d", have), 0, 0)
 		if have >= macSchema {
 			return nil
 		}
@@ -148,6 +150,7 @@ func (s *Store) firstID(ctx context.Context, q plainTx, mark string, due bool) e
 	}
 	s.keys = s.keys.of(uuid.NewString(), s.log)
 	if had {
+		s.saying.say(makingMACs, 0, 0)
 		if err := remark(ctx, q, keyring{}, s.keys, marked); err != nil {
 			return err
 		}
@@ -165,6 +168,7 @@ func (s *Store) knownID(ctx context.Context, q plainTx, value, state string, due
 	}
 	if due {
 		later := slices.DeleteFunc(slices.Clone(marked), func(m markedTable) bool { return !m.later })
+		s.saying.say(makingMACs, 0, 0)
 		if err := remark(ctx, q, keyring{}, keys, later); err != nil {
 			return err
 		}
@@ -173,6 +177,7 @@ func (s *Store) knownID(ctx context.Context, q plainTx, value, state string, due
 		return nil
 	}
 	next := s.keys.of(uuid.NewString(), s.log)
+	s.saying.say(makingMACs, 0, 0)
 	if err := remark(ctx, q, s.keys, next, marked); err != nil {
 		return fmt.Errorf("the backup cannot be used: %w", err)
 	}

@@ -30,6 +30,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	s := &Store{
 		heartbeat: newHeartbeat(id.String()),
 		log:       o.Log,
+		saying:    o.Saying,
 		due:       dueQueue{known: map[approval.Target]*chat{}},
 		posted:    posted{known: map[message]approval.Delivery{}, more: make(chan struct{})},
 		version:   o.Version,

@@ -32,6 +32,17 @@ type Options struct {
 	Build string
 	// Log gets what no caller can be told. Nil discards it.
 	Log *slog.Logger
+	// Saying, if not nil, hears what is done that may take long, as a migration, and how far that is.
+	Saying Saying
+}
+
+// Saying hears what is being done, and how far it is: part of so many, or if of is 0, that is not known.
+type Saying func(what string, part, of int64)
+
+func (s Saying) say(what string, part, of int64) {
+	if s != nil {
+		s(what, part, of)
+	}
 }
 
 // Store is an open store. It is the [core.Stores], the outbox that the
@@ -46,6 +57,7 @@ type Options struct {
 // Reads check their context when they begin and are then too short to interrupt.
 type Store struct {
 	log       *slog.Logger
+	saying    Saying
 	lock      *fileLock // of SQLite's file
 	dialect   dialect
 	schema    int64

@@ -15,6 +15,7 @@ import (
 	"approvalbot/api"
 	"approvalbot/internal/approval"
 	"approvalbot/internal/cli/app"
+	"approvalbot/internal/progress"
 	"approvalbot/proof"
 )
 
@@ -75,15 +76,22 @@ func auditExport(ctx context.Context, a *app.App, from, to int64, file string) (
 		defer func() { err = errors.Join(err, f.Sync(), f.Close()) }()
 		out = f
 	}
-	return exportTo(ctx, out, c, h, o)
+	line := started(a, "exporting the log")
+	defer line.End()
+	return exportTo(ctx, out, c, h, o, line)
 }
 
 // exportTo writes the records as they come.
-func exportTo(ctx context.Context, w io.Writer, c *api.Client, h proof.Header, o api.AuditOptions) error {
+func exportTo(
+	ctx context.Context, w io.Writer, c *api.Client, h proof.Header, o api.AuditOptions, line *progress.Line,
+) error {
 	var entries iter.Seq2[approval.Entry, error] = func(yield func(approval.Entry, error) bool) {
 		for r, err := range auditLog(ctx, c, o) {
 			if err == nil && r.Seq > h.To || !yield(entryOf(r), err) {
 				return
+			}
+			if r.Seq%app.PageSize == 0 {
+				line.At("exporting the log", r.Seq-h.From, h.To-h.From)
 			}
 		}
 	}

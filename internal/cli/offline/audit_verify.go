@@ -18,6 +18,7 @@ import (
 	"approvalbot/internal/audit"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/display"
+	"approvalbot/internal/progress"
 	"approvalbot/internal/store"
 	"approvalbot/proof"
 )
@@ -68,8 +69,8 @@ func auditVerify(ctx context.Context, a *app.App, v checking) error {
 			return err
 		}
 	}
-	progress := newBar(a)
-	defer progress.end()
+	line := started(a, "checking the log")
+	defer line.End()
 	var r proof.Report
 	switch {
 	case v.fresh && (v.file != "" || v.store != "" || len(v.keys) > 0 || v.expect != ""):
@@ -77,13 +78,13 @@ func auditVerify(ctx context.Context, a *app.App, v checking) error {
 	case v.file != "" && v.store != "" || v.keyFile != "" && v.store == "":
 		return errors.New("give one of --file and --store, and --key-file with --store only")
 	case v.file != "":
-		r, err = verifyFile(a, v.file, o)
+		r, err = verifyFile(a, v.file, o, line)
 	case v.store != "":
-		r, err = verifyStore(ctx, v, o, progress.at)
+		r, err = verifyStore(ctx, v, o, checked(line))
 	default:
-		r, err = verifyDesk(ctx, a, o, v.fresh, progress)
+		r, err = verifyDesk(ctx, a, o, v.fresh, line)
 	}
-	progress.end()
+	line.End()
 	if err = printVerdict(a, r, v.keys, kept, err); err == nil && v.store != "" && v.keyFile == "" && !a.JSON {
 		fmt.Fprintln(a.Plain(), "The MACs of the store's rows were not checked: that needs its key (--key-file).")
 	}
@@ -117,7 +118,7 @@ func readInput(a *app.App, file string) (string, error) {
 	return string(b), err
 }
 
-func verifyFile(a *app.App, file string, o proof.Options) (proof.Report, error) {
+func verifyFile(a *app.App, file string, o proof.Options, line *progress.Line) (proof.Report, error) {
 	if file == "-" {
 		return proof.VerifyExport(a.Stdin, o)
 	}
@@ -126,7 +127,7 @@ func verifyFile(a *app.App, file string, o proof.Options) (proof.Report, error) 
 		return proof.Report{}, fmt.Errorf("the export cannot be read: %w", err)
 	}
 	defer f.Close()
-	return proof.VerifyExport(f, o)
+	return proof.VerifyExport(countedFile(f, line, "checking the export"), o)
 }
 
 // verifyStore checks the log of a store, whether a desk runs on it or not.
@@ -159,21 +160,21 @@ func verifyStore(
 // checkpoint's record is compared here. With keys of the caller's own every record is
 // fetched and checked here, since the desk would use its own.
 func verifyDesk(
-	ctx context.Context, a *app.App, o proof.Options, fresh bool, progress *bar,
+	ctx context.Context, a *app.App, o proof.Options, fresh bool, line *progress.Line,
 ) (r proof.Report, err error) {
 	c, err := a.Client()
 	if err != nil {
 		return r, err
 	}
 	if len(o.Keys) > 0 {
-		return audit.VerifyLog(ctx, deskLog{c}, o, progress.at)
+		return audit.VerifyLog(ctx, deskLog{c}, o, checked(line))
 	}
 	verify := c.VerifyAudit
 	if fresh {
 		verify = c.VerifyNewAudit
 	}
 	done, followed := make(chan struct{}), make(chan struct{})
-	go func() { defer close(followed); progress.follow(ctx, c, done) }()
+	go func() { defer close(followed); follow(ctx, c, line, done) }()
 	found, err := verify(ctx)
 	close(done)
 	<-followed

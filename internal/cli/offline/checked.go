@@ -4,67 +4,69 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"approvalbot/api"
 	"approvalbot/internal/cli/app"
 	"approvalbot/internal/cli/show"
+	"approvalbot/internal/progress"
 )
 
-const (
-	redrawEvery = 100 * time.Millisecond
-	askEvery    = 500 * time.Millisecond
-)
+// askEvery is how often the desk is asked how far its check is.
+const askEvery = 500 * time.Millisecond
 
-// bar says on a terminal, on one line that it draws anew, how far a check of the log is. In a pipe it is silent.
-type bar struct {
-	out   io.Writer // nil: silent
-	drawn time.Time
+// started begins to say on a terminal how far something is. In a pipe it is silent.
+func started(a *app.App, what string) *progress.Line {
+	return progress.Start(a.Stderr, show.IsTerminal(a.Stderr), what)
 }
 
-func newBar(a *app.App) *bar {
-	if !show.IsTerminal(a.Stderr) {
-		return &bar{}
+// checked says of a check of the log at which record it is, of so many.
+func checked(line *progress.Line) func(seq, head int64) {
+	return func(seq, head int64) {
+		if head-seq < 1000 { // behind the last thousand records it is rows that are checked
+			line.At("checking approvals and rows", 0, 0)
+			return
+		}
+		line.At(fmt.Sprintf("checking the log: record %d of %d", seq, head), seq, head)
 	}
-	return &bar{out: a.Stderr}
-}
-
-// at is called with the record that the check is at, of so many.
-func (b *bar) at(seq, head int64) {
-	if b.out == nil || head <= 0 || time.Since(b.drawn) < redrawEvery {
-		return
-	}
-	b.drawn = time.Now()
-	fmt.Fprintf(b.out, "\r%s", barText(seq, head))
-}
-
-func (b *bar) end() {
-	if b.out != nil && !b.drawn.IsZero() {
-		fmt.Fprint(b.out, "\r\x1b[K")
-	}
-}
-
-// barText is the bar's line, always as long. Behind the last thousand records it is rows that are checked.
-func barText(seq, head int64) string {
-	const width = 20
-	done := int(width * seq / head)
-	what := fmt.Sprintf("record %d of %d", seq, head)
-	if head-seq < 1000 {
-		what = "approvals and rows"
-	}
-	return fmt.Sprintf("checking the log [%-*s] %-40s", width, "####################"[:done], what)
 }
 
 // follow asks the desk how far its check is, until done is closed.
-func (b *bar) follow(ctx context.Context, c *api.Client, done <-chan struct{}) {
-	for b.out != nil {
+func follow(ctx context.Context, c *api.Client, line *progress.Line, done <-chan struct{}) {
+	for at := checked(line); line != nil; {
 		select {
 		case <-done:
 			return
 		case <-time.After(askEvery):
 		}
 		if page, err := c.Audit(ctx, api.AuditOptions{Limit: 1}); err == nil && page.Checking != nil {
-			b.at(page.Checking.Seq, page.Checking.HeadSeq)
+			at(page.Checking.Seq, page.Checking.HeadSeq)
 		}
 	}
+}
+
+// counted reads a file and says how much of it is read.
+type counted struct {
+	from io.Reader
+	line *progress.Line
+	what string
+	read int64
+	size int64 // 0: it is not known
+}
+
+func countedFile(f *os.File, line *progress.Line, what string) io.Reader {
+	c := &counted{from: f, line: line, what: what}
+	if info, err := f.Stat(); err == nil {
+		c.size = info.Size()
+	}
+	return c
+}
+
+// Read implements io.Reader.
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.from.Read(b)
+	c.read += int64(n)
+	c.line.At(c.what, c.read, c.size)
+	return n, err
 }

@@ -38,7 +38,9 @@ func runBackup(ctx context.Context, a *app.App, file string) error {
 	if err != nil {
 		return err
 	}
-	b, err := store.Backup(ctx, o.URL, file)
+	line := started(a, "copying the store")
+	b, err := store.BackupSaying(ctx, o.URL, file, line.At)
+	line.End()
 	if err != nil {
 		return err
 	}
@@ -77,7 +79,9 @@ func newStoreCommand(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			line := started(a, "making the store's file anew")
 			before, after, err := store.Vacuum(cmd.Context(), o)
+			line.End()
 			if err != nil {
 				return err
 			}
@@ -145,9 +149,12 @@ func rotateKey(ctx context.Context, a *app.App, keepOld, exposed bool) error {
 		return err
 	}
 	o, issuer := optionsOf(cfg, a), cmp.Or(cfg.Server.PublicURL, "approvalbot")
+	line := started(a, "sealing all anew")
+	defer line.End()
 	r, err := store.RotateKey(ctx, o, keepOld, func(old, next [32]byte) (json.RawMessage, approval.Event, error) {
 		return retire(old, next, issuer, exposed)
 	})
+	line.End()
 	if err != nil {
 		return err
 	}

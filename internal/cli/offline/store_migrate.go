@@ -47,6 +47,9 @@ func runMigration(ctx context.Context, a *app.App, from, to store.Options) (err 
 		return fmt.Errorf("--from: %w", err)
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
+	line := started(a, "copying")
+	defer line.End()
+	to.Saying = line.At
 	target, err := store.Open(ctx, to)
 	if err != nil {
 		return fmt.Errorf("--to: %w", err)
@@ -56,6 +59,7 @@ func runMigration(ctx context.Context, a *app.App, from, to store.Options) (err 
 	go func() { ended <- target.Run(running) }()
 	copied, err := store.Copy(ctx, source, target)
 	stop()
+	line.End()
 	if err = errors.Join(err, <-ended, target.Close()); err != nil {
 		return err
 	}
