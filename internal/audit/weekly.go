@@ -22,6 +22,8 @@ const (
 	// restShare is how much longer than its work each page of the desk's own check rests, so that nobody who asks
 	// meanwhile waits for it.
 	restShare = 4
+	// restPage is how many records are between two rests.
+	restPage = 250
 	// maxSaid is how many letters of what was found are kept: a check names all.
 	maxSaid = 300
 )
@@ -50,7 +52,7 @@ func (a *Auditor) checkIfDue(ctx context.Context) error {
 		return err
 	}
 	a.Log.Info("the whole audit log is being checked, as every week")
-	found, err := VerifyLog(ctx, unhurried{a.Store}, proof.Options{Keys: a.Keys()}, func(int64, int64) {})
+	found, err := VerifyLog(ctx, paced{a.Store, func() int { return restShare }}, proof.Options{Keys: a.Keys()}, func(int64, int64) {})
 	report, err := a.report(ctx, found, err)
 	if err != nil {
 		return err
@@ -80,18 +82,22 @@ func (a *Auditor) noteChecked(ctx context.Context, problem string) {
 	}
 }
 
-// unhurried is a store that is checked with rests.
-type unhurried struct{ *store.Store }
+// paced is a store that is checked with rests.
+type paced struct {
+	*store.Store
+	// rests is how many times longer than its work each page rests, now.
+	rests func() int
+}
 
 // Entries is the store's, with a rest after each page.
-func (u unhurried) Entries(ctx context.Context, from, to int64) iter.Seq2[approval.Entry, error] {
+func (p paced) Entries(ctx context.Context, from, to int64) iter.Seq2[approval.Entry, error] {
 	return func(yield func(approval.Entry, error) bool) {
-		rest := resting()
-		for e, err := range u.Store.Entries(ctx, from, to) {
+		rest := p.resting()
+		for e, err := range p.Store.Entries(ctx, from, to) {
 			if !yield(e, err) {
 				return
 			}
-			if e.Seq%verifyPage == 0 {
+			if e.Seq%restPage == 0 {
 				if err := rest(ctx); err != nil {
 					yield(approval.Entry{}, err)
 					return
@@ -102,17 +108,19 @@ func (u unhurried) Entries(ctx context.Context, from, to int64) iter.Seq2[approv
 }
 
 // CheckRows is the store's, with a rest after each page.
-func (u unhurried) CheckRows(ctx context.Context, afterMs int64, found func(string)) (marked bool, err error) {
-	return u.CheckRowsAt(ctx, afterMs, found, resting())
+func (p paced) CheckRows(ctx context.Context, afterMs int64, found func(string)) (marked bool, err error) {
+	return p.CheckRowsAt(ctx, afterMs, found, p.resting())
 }
 
-// resting gives what rests for as long as the work since the last rest took, restShare times over.
-func resting() func(context.Context) error {
+// resting gives what rests, measured by the work since its last rest.
+func (p paced) resting() func(context.Context) error {
 	began := time.Now()
 	return func(ctx context.Context) error {
-		select {
-		case <-time.After(restShare * time.Since(began)):
-		case <-ctx.Done():
+		if n := p.rests(); n > 0 {
+			select {
+			case <-time.After(time.Duration(n) * time.Since(began)):
+			case <-ctx.Done():
+			}
 		}
 		began = time.Now()
 		return ctx.Err()

@@ -89,3 +89,36 @@ func TestNewCheckIsNoWholeOne(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, bad, now)
 }
+
+// A check that rests does so for as long as it worked, so many times over, or not at all.
+func TestCheckRests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, times := range []int{0, 1, 4} {
+			rest := paced{rests: func() int { return times }}.resting()
+			for range 2 {
+				time.Sleep(10 * time.Millisecond) // the work
+				began := time.Now()
+				require.NoError(t, rest(t.Context()))
+				require.Equal(t, time.Duration(times)*10*time.Millisecond, time.Since(began))
+			}
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		require.ErrorIs(t, paced{rests: func() int { return 1 }}.resting()(ctx), context.Canceled)
+	})
+}
+
+// A check that somebody waits for rests after each change that the desk has just written, and not else.
+func TestCheckMakesRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a, _ := newAuditor(t)
+		time.Sleep(time.Minute)
+		require.Zero(t, a.busy())
+		records(t, a, 1)
+		require.Equal(t, 1, a.busy())
+		time.Sleep(busyFor)
+		require.Zero(t, a.busy())
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 )
 
 const (
@@ -58,3 +59,6 @@ func (s *Store) ping(t *tx) error {
 	_, err = t.exec(probeEntry, next) // the log stays as it was
 	return err
 }
+
+// WroteWithin reports whether this instance has written something within that time.
+func (s *Store) WroteWithin(d time.Duration) bool { return nowMs()-s.wroteMs.Load() < d.Milliseconds() }
