@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	jsonv1 "github.com/go-json-experiment/json/v1"
@@ -17,9 +16,12 @@ import (
 
 const (
 	schemaNow = `SELECT CAST(MAX(version_id) AS TEXT) FROM goose_db_version`
-	// ofPage are the outcomes of a page of approvals, by the index events_outcome; PostgreSQL has keys for rowids.
+	// ofPage are the outcomes of a page of approvals, by the index events_outcome. ofKeys is the same for PostgreSQL, where
+	// pages are by key: it would make a join of all the log for each page.
 	ofPage = `SELECT e.key, type, ` + outcomeData + ` FROM approvals a JOIN events e ON e.key = a.key
  WHERE a.rowid >= $1 AND a.rowid <= $2 AND ` + isOutcome + ` ORDER BY a.rowid, seq`
+	ofKeys = `SELECT key, type, ` + outcomeData + ` FROM events
+ WHERE key >= $1 AND key <= $2 AND ` + isOutcome + ` ORDER BY key, seq`
 	// ofOne is an approval and its outcome at one moment.
 	ofOne = `SELECT ` + approvalColumns + `, e.type, e.data FROM approvals a
  LEFT JOIN (SELECT key, seq, type, ` + outcomeData + ` AS data FROM events WHERE key = $1 AND ` + isOutcome + `) e
@@ -183,7 +185,7 @@ func (s *Store) checkApprovals(
 ) error {
 	table, by, query := marked[0], "rowid", ofPage
 	if s.dialect.many {
-		by, query = "key", strings.ReplaceAll(ofPage, "a.rowid", "a.key")
+		by, query = "key", ofKeys
 	}
 	at := len(table.columns) + 1
 	return table.pages(ctx, s.read, []string{by}, func(page [][]any) error {
