@@ -61,12 +61,17 @@ func VerifyEntries(entries iter.Seq2[approval.Entry, error], o Options) (Report,
 	return w.report, err
 }
 
+// hashPage has the hashes of so many records. One slice of all would be copied as it grows, and take three times the room.
+type hashPage [hashesAPage][32]byte
+
+const hashesAPage = 4096
+
 // walk goes along a chain.
 type walk struct {
 	first  int64
 	before string // hash of the record before the first
 	next   int64  // the record that must come now
-	hashes [][32]byte
+	hashes []*hashPage
 	known  note.Verifiers
 	expect *Checkpoint
 	report Report
@@ -151,9 +156,11 @@ func (w *walk) add(e approval.Entry) error {
 			return w.bad(problem)
 		}
 	}
-	var sum [32]byte
-	hex.Decode(sum[:], []byte(e.Hash)) // a hash that we computed is hex
-	w.hashes = append(w.hashes, sum)
+	page, at := (e.Seq-w.first)/hashesAPage, (e.Seq-w.first)%hashesAPage
+	if at == 0 {
+		w.hashes = append(w.hashes, new(hashPage))
+	}
+	hex.Decode(w.hashes[page][at][:], []byte(e.Hash)) // a hash that we computed is hex
 	w.next++
 	w.report.To, w.report.Head = e.Seq, e.Hash
 	return nil
@@ -218,7 +225,8 @@ func (w *walk) hash(seq int64) string {
 	if seq < w.first {
 		return w.before
 	}
-	return hex.EncodeToString(w.hashes[seq-w.first][:])
+	at := seq - w.first
+	return hex.EncodeToString(w.hashes[at/hashesAPage][at%hashesAPage][:])
 }
 
 func (w *walk) bad(problem string) error { return &approval.BadRecord{Seq: w.next, Problem: problem} }
