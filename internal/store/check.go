@@ -39,9 +39,13 @@ func (s *Store) fileDamage(ctx context.Context) (problem string, err error) {
 	if s.dialect.many {
 		return "", nil
 	}
-	found, err := readOne(ctx, s.read, "PRAGMA quick_check(1)")
-	if err != nil || found == "ok" {
+	rows, err := s.read.queryLong(ctx, "PRAGMA quick_check(1)")
+	if err != nil {
 		return "", err
 	}
-	return "the database is damaged: " + found, nil
+	var found text
+	if _, err := one(rows, &found); err != nil || found == "ok" {
+		return "", err
+	}
+	return "the database is damaged: " + string(found), nil
 }

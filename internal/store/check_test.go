@@ -1,9 +1,11 @@
 package store
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -42,4 +44,24 @@ func TestADamagedPageIsFound(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	require.Contains(t, all[0], "the database is damaged: ")
+}
+
+// A long read of a SQLite store ends with its context, so that a desk which stops waits for no check.
+func TestLongReadEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	o := fileOptions(t.TempDir())
+	openAndClose(t, o, func(*Store) {})
+	s, err := OpenToRead(ctx, o)
+	require.NoError(t, err)
+	defer s.Close()
+	const forever = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n`
+	soon, stop := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer stop()
+	rows, err := s.read.queryLong(soon, forever)
+	if err == nil {
+		var n number
+		_, err = one(rows, &n)
+	}
+	require.Error(t, err)
+	require.Error(t, soon.Err())
 }

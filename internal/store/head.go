@@ -88,7 +88,7 @@ func (s *Store) Checkpoints(ctx context.Context, upTo int64, fn func(approval.Ev
 // entry of the log from that number on is about; empty if there is none. Every approval is
 // written together with an entry.
 func (s *Store) Unlogged(ctx context.Context, afterMs, from int64) (key string, err error) {
-	rows, err := s.read.query(ctx, unlogged, afterMs, from)
+	rows, err := s.read.queryLong(ctx, unlogged, afterMs, from)
 	if err != nil {
 		return "", err
 	}

@@ -49,6 +49,19 @@ func (p *pool) prepared(ctx context.Context, text string) (*sql.Stmt, error) {
 	return st, nil
 }
 
+// queryLong runs a read that may take seconds, which SQLite gives up if ctx ends: a desk that stops waits for none.
+func (p *pool) queryLong(ctx context.Context, text string, args ...any) (result, error) {
+	if p.many {
+		return p.query(ctx, text, args...)
+	}
+	st, err := p.prepared(ctx, text)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	rows, err := st.QueryContext(ctx, args...)
+	return rows, unreadable(err)
+}
+
 // query runs a short read; ctx counts only before it begins.
 func (p *pool) query(ctx context.Context, text string, args ...any) (result, error) {
 	if err := ctx.Err(); err != nil {
