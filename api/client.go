@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,6 +43,7 @@ type Asked struct {
 	Params   json.RawMessage
 	Bind     *Bind // nil: the call was asked without one
 	ClaimID  string
+	Confine  []string // by which profiles it said that it confines the call; see [Confined]
 }
 
 // CreateOptions says what [Client.Create] waits for.
@@ -93,7 +95,10 @@ func Lingering(ctx context.Context, more time.Duration) (lingering context.Conte
 // session while it is pending, gives the approval that is there already. If ctx ends
 // before its answer, the request may be on record all the same: see [Lingering].
 func (c *Client) Create(ctx context.Context, req CreateRequest, opts CreateOptions) (Approval, error) {
-	asked := Asked{req.ToolName, req.Params, req.Bind, opts.ClaimID}
+	asked := Asked{ToolName: req.ToolName, Params: req.Params, Bind: req.Bind, ClaimID: opts.ClaimID}
+	if req.Context != nil {
+		asked.Confine = req.Context.Confine
+	}
 	if err := c.told(asked); opts.Claim && err != nil {
 		return Approval{}, err
 	}
@@ -123,6 +128,9 @@ func (c *Client) told(asked Asked) error {
 }
 
 func (c *Client) believed(ctx context.Context, asked Asked, claim Claim) error {
+	if how := claim.Confined; how != nil && !slices.Contains(asked.Confine, how.Profile) {
+		return fmt.Errorf("the claim is %w: it may run confined alone, and that was not asked for", ErrNotBelieved)
+	}
 	if c.Believe == nil {
 		return nil
 	}
@@ -183,7 +191,7 @@ func (c *Client) Withdraw(ctx context.Context, id string, req WithdrawRequest) (
 
 // Claim fetches an approved call, once, right before it runs.
 func (c *Client) Claim(ctx context.Context, id string, req ClaimRequest) (Claim, error) {
-	asked := Asked{req.ToolName, req.Params, req.Bind, req.ClaimID}
+	asked := Asked{ToolName: req.ToolName, Params: req.Params, Bind: req.Bind, ClaimID: req.ClaimID, Confine: req.Confine}
 	if err := c.told(asked); err != nil {
 		return Claim{}, err
 	}

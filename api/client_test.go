@@ -287,3 +287,19 @@ func TestAdversary_T6_NoClaimPastBelieve(t *testing.T) {
 		require.Nil(t, a.Claim, "a look hands out nothing")
 	}
 }
+
+// A claim that may run confined alone is not for a program that did not say that it confines.
+func TestAConfinedClaimIsForWhoConfines(t *testing.T) {
+	t.Parallel()
+	desk := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"toolName":"exec","params":{},"fingerprint":"f","decision":"allow-once","confined":{"profile":"v1","writable":["/w"],"readonly":[]}}`))
+	}))
+	defer desk.Close()
+	c := &api.Client{Server: desk.URL, Token: "t"}
+	_, err := c.Claim(t.Context(), "a", api.ClaimRequest{})
+	require.ErrorIs(t, err, api.ErrNotBelieved)
+	got, err := c.Claim(t.Context(), "a", api.ClaimRequest{Confine: []string{"v1"}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"/w"}, got.Confined.Writable)
+}

@@ -55,6 +55,15 @@ func (g *Gate) claimOnce(ctx context.Context, key, id string, in ClaimInput) (Cl
 	if errSealed == nil {
 		denies = g.rejudge(ctx, a, call, rules)
 	}
+	if denies == "" && a.Confined != nil && a.ClaimedAtMs == 0 && slices.Contains(a.DecidedBy, "policy") {
+		tried, err := g.store.TriedConfined(ctx, a.Owner, a.AgentID, a.Fingerprint, nowMs())
+		if err != nil {
+			return Claimed{}, err
+		}
+		if tried != "" {
+			denies = "the same call failed confined since it was allowed; ask again"
+		}
+	}
 	fault.Point("before-claim-committed")
 	defer fault.Point("after-claim-committed")
 	a, err = g.update(ctx, key, func(a approval.Approval) (Change, error) {
@@ -64,7 +73,7 @@ func (g *Gate) claimOnce(ctx context.Context, key, id string, in ClaimInput) (Cl
 			denies = why
 		}
 		c, err := claim(a, in, call, denies, now.UnixMilli())
-		if a.Retries > 0 && !c.Unchanged {
+		if byPolicy := a.Confined != nil && slices.Contains(a.DecidedBy, "policy"); (a.Retries > 0 || byPolicy) && !c.Unchanged {
 			c.NotDenied = notDenied(a, now.UnixMilli())
 		}
 		if err == nil && errSealed != nil {

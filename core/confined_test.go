@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -185,4 +186,59 @@ func TestMustAskBesideConfining(t *testing.T) {
 	o := opinion{v: approval.Verification{Asked: true, Denied: true}}
 	d.use(func(r *core.Rules) { r.Verifier = o })
 	require.Equal(t, approval.Denied, d.confined(t, "unknown").Status, "the verifier has the last word on what runs confined, too")
+}
+
+// widening is a policy of these tests whose confined calls may change those folders.
+type widening struct {
+	byName
+	folders []string
+}
+
+func (p widening) Judge(ctx context.Context, c approval.Call) approval.Judgement {
+	j := p.byName.Judge(ctx, c)
+	if j.Confined != nil {
+		j.Confined = &approval.Confined{Profile: "v1", Writable: p.folders, Readonly: []string{}}
+	}
+	return j
+}
+
+// What was allowed confined and not claimed yet is worth no more than the desk would say at the claim.
+func TestConfinedAndNotClaimedYet(t *testing.T) {
+	claim := core.ClaimInput{Confine: "v1", ClaimID: "late"}
+	for name, meanwhile := range map[string]func(*testing.T, *fixture, approval.Approval){
+		"fewer folders": func(_ *testing.T, d *fixture, _ approval.Approval) {
+			d.use(func(r *core.Rules) { r.Policy = widening{byName{hash: "2"}, []string{"/elsewhere"}} })
+		},
+		"a person's deny of the very call": func(t *testing.T, d *fixture, _ approval.Approval) {
+			plain := d.submit(t, "unknown")
+			_, err := d.VoteAs(t.Context(), alice, plain.Code, approval.Deny, "", "")
+			require.NoError(t, err)
+		},
+		"it failed": func(t *testing.T, d *fixture, _ approval.Approval) {
+			d.ranConfined(t, d.confined(t, "unknown", func(c *approval.Call) { c.ID = "another" }), 7)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newFixture(t)
+			a := d.confined(t, "unknown")
+			meanwhile(t, d, a)
+			_, err := d.Claim(t.Context(), confiner, a.ID, claim)
+			require.Equal(t, approval.CodeNotClaimable, approval.CodeOf(err))
+		})
+	}
+	d := newFixture(t)
+	_, err := d.Claim(t.Context(), confiner, d.confined(t, "unknown").ID, claim)
+	require.NoError(t, err)
+}
+
+// Stricter rules count for a pending call whose asker could confine it, as for any other.
+func TestStricterRulesOfACallThatCouldBeConfined(t *testing.T) {
+	d := newFixture(t)
+	d.ranConfined(t, d.confined(t, "unknown"), 7)
+	a := d.confined(t, "unknown")
+	require.Equal(t, approval.Pending, a.Status)
+	d.use(func(r *core.Rules) { r.Policy = byName{hash: "2", quorum: 2} })
+	got, err := d.VoteAs(t.Context(), alice, a.Code, approval.AllowOnce, "", "")
+	require.NoError(t, err)
+	require.Equal(t, approval.Pending, got.Status)
 }

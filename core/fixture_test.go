@@ -92,6 +92,7 @@ type byName struct {
 	denied string // a tool that is denied beside "deny"
 	grave  string // a tool that is R4 beside "grave"
 
+	quorum      int    // of all that asks; 0: one
 	allows      string // a tool that is allowed as it is
 	noConfining bool   // nothing runs confined
 }
@@ -105,6 +106,7 @@ func (p byName) Judge(_ context.Context, c approval.Call) approval.Judgement {
 		Offers:     []approval.Decision{approval.AllowOnce, approval.AllowSession, approval.AllowAlways, approval.Deny},
 		GrantScope: approval.GrantScope{Subject: c.ToolName, Session: "the tool", Always: "this call"},
 	}
+	j.Rule.MinApprovals = max(1, p.quorum)
 	if p.allows != "" && p.allows == c.ToolName {
 		j.Outcome = approval.OutcomeAllow
 		return j

@@ -48,6 +48,9 @@ func (r *Rules) judgeStored(ctx context.Context, a approval.Approval, call appro
 	if call.Drill() {
 		return r.drill().Judgement
 	}
+	if a.Confined == nil { // people were asked about it as it is, or it runs so
+		call.Context.Confine = ""
+	}
 	j := r.Policy.Judge(ctx, call)
 	if j.Outcome != approval.OutcomeDeny && a.Assessment.Source != "static" && j.Assessment.RiskClass < a.Assessment.RiskClass {
 		j = r.Policy.JudgeWith(ctx, call, approval.Opinion{Assessment: a.Assessment, Earlier: true})

@@ -8,6 +8,9 @@ import (
 
 // consult asks one authority.
 func (g *Gate) consult(ctx context.Context, who authority, call approval.Call, c consulted, rules *Rules) (consulted, error) {
+	if c.tried != nil {
+		call.Context.Confine = ""
+	}
 	if who == AuthorityClassifier {
 		o := rules.Classifier.Classify(ctx, call, c.base)
 		c.base = rules.Policy.JudgeWith(ctx, call, o)

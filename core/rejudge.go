@@ -155,11 +155,7 @@ func settledToday(a approval.Approval, call approval.Call, j approval.Judgement,
 	a.Status, a.Assessment, a.Rule, a.Subject = approval.Pending, j.Assessment, j.Rule, subject(j, call)
 	a.Offers = grantableOffers(j, call, a.Subject)
 	a.Votes = withVoteTimes(j.Votes, now)
-	confined := a.Confined
-	if a = settledByPolicy(a, j, rules); j.Confined != nil && confined == nil && a.Status == approval.Approved {
-		a = unconfined(a)
-	}
-	a = byGrant(a, f, j.GrantScope, rules.People, now)
+	a = byGrant(settledByPolicy(a, j, rules), f, j.GrantScope, rules.People, now)
 	if a.Status == approval.Pending {
 		a.Status = people.TallyOf(a, rules.People).Outcome
 	}

@@ -58,6 +58,8 @@ func (g *Gate) rejudge(ctx context.Context, a approval.Approval, call approval.C
 	switch {
 	case denied && why == "":
 		return "it denies it without a reason"
+	case !denied && a.Confined != nil && !a.Confined.Within(j):
+		return "it may change or read other folders now than when it was allowed; ask again"
 	case !denied && j.Rule.StepUp && !a.Rule.StepUp && slices.ContainsFunc(a.Votes, approval.ByPeople):
 		return "a passkey must sign the yes now, and none did; ask again"
 	case !denied && j.Rule.AsksVerifier() && !a.Rule.AsksVerifier() && !a.Rule.PassesUnreached(j.Rule):

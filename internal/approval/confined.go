@@ -1,5 +1,7 @@
 package approval
 
+import "slices"
+
 // ConfineV1 is the profile of confined calls that this desk knows: what internal/confine holds.
 const ConfineV1 = "v1"
 
@@ -11,6 +13,17 @@ type Confined struct {
 	// Readonly is what is shown beside the system's own programs: absolute folders, and names of files in Writable
 	// that would be hidden as secrets, as ".env.example".
 	Readonly []string `json:"readonly"`
+}
+
+// Within reports whether a call that is judged so today may still run so: as it is, or with no fewer folders.
+func (c Confined) Within(j Judgement) bool {
+	if j.Confined == nil {
+		return true
+	}
+	more := func(list, allowed []string) bool {
+		return slices.ContainsFunc(list, func(dir string) bool { return !slices.Contains(allowed, dir) })
+	}
+	return !more(c.Writable, j.Confined.Writable) && !more(c.Readonly, j.Confined.Readonly)
 }
 
 // TriedConfined is what came of the same call when it ran confined, shortly before it was asked for again.

@@ -39,7 +39,8 @@ func newRunCommand(a *app.App) *cobra.Command {
 			"such as TMUX, are not handed on.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, argv []string) error {
-			return runCommand(cmd.Context(), a, ask, argv, asksConfined(unconfined))
+			// An id outlives this command: whoever asks with it later may be unable to confine the call.
+			return runCommand(cmd.Context(), a, ask, argv, asksConfined(unconfined || ask.id != ""))
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
@@ -74,13 +75,16 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv, confined []
 	asking, leave := api.Lingering(ctx, withdrawPatience)
 	defer leave()
 	got, err := c.Create(asking, req, api.CreateOptions{})
+	if confined != nil && knowsNoConfine(err) {
+		return runCommand(ctx, a, ask, argv, nil)
+	}
 	if err != nil {
 		return notRun(a, app.ExitCode(app.ExitError), err)
 	}
 	if got, err = awaitDecision(ctx, a, c, got); err != nil {
 		return err
 	}
-	if got.Confined != nil && confine.Check(ctx) != nil && ask.id == "" { // it looked as if it could; a person is asked then
+	if got.Confined != nil && confine.Check(ctx) != nil { // it looked as if it could; a person is asked then
 		fmt.Fprintln(a.Stderr, "approvalbot: it may run confined, and this machine cannot confine it (approvalbot doctor says why)")
 		return runCommand(ctx, a, ask, argv, nil)
 	}
@@ -95,6 +99,12 @@ func runCommand(ctx context.Context, a *app.App, ask askFlags, argv, confined []
 		return runConfined(ctx, a, c, got.ID, claim, call)
 	}
 	return runClaimed(ctx, a, c, got.ID, claim.ClaimID, call)
+}
+
+// knowsNoConfine reports the answer of a desk that is too old to let calls run confined.
+func knowsNoConfine(err error) bool {
+	var refused *api.Problem
+	return errors.As(err, &refused) && slices.ContainsFunc(refused.Fields, func(f api.Field) bool { return f.Field == "context.confine" })
 }
 
 // call is the command that was asked for, its params as they were sent, and what it

@@ -1,10 +1,11 @@
 package policy
 
 import (
+	"strings"
+
 	"approvalbot/internal/approval"
 	"approvalbot/internal/lazy"
 	"approvalbot/internal/policy/finding"
-	"approvalbot/internal/policy/tool"
 )
 
 // A command that is only not understood may run confined instead of asking: where it can hurt
@@ -18,16 +19,38 @@ var confineModes = []string{"off", "unsure", "always"}
 // notUnderstood are the findings of which each says no more than that policy does not know what a
 // command does.
 var notUnderstood = finding.Of(finding.UnknownCommand, finding.UnknownOption, finding.ProgramByPath, finding.DynamicCommand,
-	finding.DynamicArgument, finding.DynamicPath, finding.DefinesFunction, finding.UnusualShell, finding.UnparsableCommand,
+	finding.DynamicArgument, finding.DynamicPath, finding.MayReadSecret, finding.DefinesFunction, finding.UnusualShell, finding.UnparsableCommand,
 	finding.InterpreterCode, finding.InterpreterInput, finding.EvaluatesText, finding.RunsScript, finding.RunsWorkspaceCode)
 
 // confinedLocally are the findings beside them that a confined call can have: it works, and changes its workspace alone.
-var confinedLocally = finding.OfClass[approval.R0].Or(finding.OfClass[approval.R1]).Without(finding.Of(finding.LoopbackRead))
+// The desk's own loopback is not there, and what it writes in /tmp is gone afterwards.
+var confinedLocally = finding.OfClass[approval.R0].Or(finding.OfClass[approval.R1]).Without(finding.Of(finding.LoopbackRead, finding.ScratchWrite))
 
-// removing finds words of removals, resets and force. A confined call may do these in its workspace, so a command that
-// is not understood and has one asks. In doubt it does: these are words of any language in any place.
-var removing = lazy.Pattern(`(?i)(?:^|[^a-z])(?:rm|rmdir|rmtree|del|unlink|shred|truncate|reset|force|delete|destroy|discard|drop|erase|` +
-	`overwrite|prune|purge|remove|removedirs|removesync|wipe|clean|clear|kill|killall|pkill)(?:$|[^a-z])|(?:^|\s)-[a-zA-Z]*[rR]?[fF](?:\s|$)`)
+// removing finds words of removals, resets and force, also as parts of a name in camel case. A confined call may do these
+// in its workspace, so a command that is not understood and has one asks. In doubt it does: these are words of any language
+// in any place, and the list is not complete.
+var removing = lazy.Pattern(`(?:^|[^a-zA-Z]|[a-z])(?i:` + strings.ReplaceAll(removalWords, " ", "|") + `)(?:$|[^a-z])` +
+	`|(?:^|[\s"'])-[a-zA-Z]{0,3}[fF][a-zA-Z]{0,3}(?:$|[\s"'])|--(?:hard|mirror|replace|no-preserve-root|accept-data-loss)` +
+	`|\bbranch\s+-[DM]\b|\bperl\s+-\S*i|(?:^|\s)-(?:es|i)(?:$|\s)`)
+
+const removalWords = "rm rmdir rmtree rimraf del trash unlink shred truncate reset force delete destroy discard drop erase overwrite prune purge " +
+	"remove removedirs removesync deletesync unlinksync rmsync truncatesync emptydirsync cleanall removeall deleteall deleteifexists wipe nuke zap clobber " +
+	"mrproper distclean realclean veryclean clean cleanup clear flush uninstall teardown revert rollback restore undo redo abandon strip expunge evict " +
+	"obliterate terminate empty kill killall pkill resetdb fresh refresh downgrade checkout rebase amend reflog stash filter-branch update-ref symbolic-ref " +
+	"checkout-index repack gc deinit"
+
+// outlives finds what may go on behind the answer: a confined call ends with all that it started.
+var outlives = lazy.Pattern(`(?:^|[^&>|<0-9])&(?:[^&>]|$)|(?:^|[^a-zA-Z])(?:nohup|setsid|disown|coproc|tmux|screen|daemonize|start-stop-daemon)(?:$|[^a-zA-Z])|--(?:daemon|detach|background)`)
+
+// holdsPaths reports whether some rule that tightens names paths for such a call: code that is not read could lie there.
+func (e *Engine) holdsPaths(j *judging) bool {
+	for i := range e.rules {
+		if r := &e.rules[i]; (len(r.paths) > 0 || r.when != nil && r.when.Paths) && !r.mayLoosen() && r.concerns(&j.Call) {
+			return true
+		}
+	}
+	return false
+}
 
 // confinement says how the call runs if it runs confined, for what its stages said; nil: it does not.
 func (j *judging) confinement(e *Engine) *approval.Confined {
@@ -50,6 +73,11 @@ func (j *judging) confinement(e *Engine) *approval.Confined {
 			return nil
 		}
 	}
+	for _, root := range place.Roots {
+		if e.desk.Below(root, false) { // the desk's own files
+			return nil
+		}
+	}
 	return &approval.Confined{Profile: j.Call.Context.Confine, Writable: place.Roots,
 		Readonly: append(append([]string{}, e.cfg.Confine.Toolchains...), e.cfg.Confine.Readable...)}
 }
@@ -58,7 +86,7 @@ func (j *judging) confinement(e *Engine) *approval.Confined {
 func (j *judging) canConfine() bool {
 	_, bound, _ := j.Call.Bind.Fields()
 	here := j.host == "" && bound == ""
-	return j.Call.Context.Confine == approval.ConfineV1 && j.Tool.Kind == tool.Exec && here && !j.bound
+	return j.Call.Context.Confine == approval.ConfineV1 && j.Call.ToolName == "exec" && here && !j.bound
 }
 
 // mayConfine reports whether nothing but not knowing what the call does makes it ask; with the
@@ -66,7 +94,7 @@ func (j *judging) canConfine() bool {
 func (j *judging) mayConfine(e *Engine) bool {
 	t := j.agent.terms
 	settled := j.Call.MustAsk || j.cut || j.malformed || j.once || j.onMiss != "" || j.heard || j.opened || j.excused || j.extra != 0
-	if t.confine == "off" || t.mode != "adaptive" || settled || j.class != j.static || j.class >= min(t.stepUp, t.deny, approval.R4) {
+	if t.confine == "off" || t.mode != "adaptive" || settled || j.class != j.static || j.class >= min(t.stepUp, t.deny, approval.R4) || t.quorum[j.class] > 1 {
 		return false
 	}
 	rest := j.Found.Without(notUnderstood)
@@ -74,10 +102,13 @@ func (j *judging) mayConfine(e *Engine) bool {
 	if rest.Without(confinedLocally) != (finding.Set{}) || rest.Class() >= t.ask {
 		return false
 	}
-	if j.outcome == approval.OutcomeAllow {
-		return t.confine == "always"
+	if outlives.MatchString(j.text()) {
+		return false
 	}
-	return !(runs && e.cfg.ProjectCode == "ask") && !e.cfg.ExecStrict && !removing.MatchString(j.text())
+	if j.outcome == approval.OutcomeAllow {
+		return t.confine == "always" && rest.Class() == approval.R1 // what only reads says what is there
+	}
+	return !e.holdsPaths(j) && !(runs && e.cfg.ProjectCode == "ask") && !e.cfg.ExecStrict && !removing.MatchString(j.text())
 }
 
 // confined makes the call's outcome that it runs confined, or runs so after a yes.

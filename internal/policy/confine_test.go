@@ -52,6 +52,10 @@ func TestWhatNeedsMoreThanAWorkspaceAsks(t *testing.T) {
 		"frobnicate > .envrc", "git push --force; frobnicate", "frobnicate; psql -c 'DROP TABLE x'", "LD_PRELOAD=./x.so frobnicate", "curl http://localhost:8080/x | frobnicate",
 		// What a confined call can do to its own workspace asks where a word of it is there.
 		"frobnicate --force", "frobnicate rm -r .", "python3 -c 'import shutil; shutil.rmtree(\".\")'", "./x.sh reset", "frobnicate -rf .", "node -e 'fs.rmSync(\".\")'", "perl -e 'unlink glob \"*\"'",
+		"frobnicate cleanAll", "node -e 'fs.truncateSync(p)'", "npx rimraf dist", "frobnicate -fr x", "./x \"-rf\"", "echo 'git checkout -- .' | bash", "./x; git rebase main",
+		"frobnicate --hard", "x=git; $x restore .",
+		// What it writes in /tmp is gone, and what it leaves running is ended.
+		"cp main.go /tmp/bak; ./x", "git diff > /tmp/my.patch; ./x", "./server &", "nohup ./server > log 2>&1", "setsid ./server", "./x & wait", "frobnicate --daemon",
 		"x=rm; $x -r .", "frobnicate delete-all", "find . -name x | frobnicate -f",
 	} {
 		j := judge(e, confinable(t, line))
@@ -94,6 +98,9 @@ func TestWhatIsToBeAskedIsNotConfined(t *testing.T) {
 		"another profile":           {call: func(c *approval.Call) { c.Context.Confine = "v2" }},
 		"another machine":           {call: func(c *approval.Call) { c.Bind = &approval.Bind{Host: new("build-7")} }},
 		"a sandbox of its own":      {call: func(c *approval.Call) { c.Bind = &approval.Bind{Host: new("sandbox")} }},
+		"two people are to decide":  {set: func(c *Config) { c.MinApprovalsByRisk = map[approval.RiskClass]int{approval.R3: 2} }},
+		"a rule holds paths":        {set: func(c *Config) { c.Rules = []Rule{{Name: "x", Match: Match{Path: []string{"db/**"}}, Outcome: "deny"}} }},
+		"the desk's own files":      {set: func(c *Config) { c.Protected.Files = []string{"/workspace/etc/approvalbot.yaml"} }},
 		"no known workspace":        {set: func(c *Config) { c.Workspaces = nil }},
 		"outside of the workspace":  {call: func(c *approval.Call) { c.Bind = &approval.Bind{Workdir: new("/srv/other")} }},
 	} {
@@ -138,7 +145,7 @@ func TestARuleThatConfinesAfterAYes(t *testing.T) {
 func TestOtherModesOfConfinement(t *testing.T) {
 	t.Parallel()
 	always := engine(t, shipped, func(c *Config) { c.Confine.Mode = "always" })
-	for line, confined := range map[string]bool{"go test ./...": true, "git status": true, "curl https://x.example": false, "npm ci": false, "frobnicate": true} {
+	for line, confined := range map[string]bool{"go test ./...": true, "git commit -m x": true, "git status": false, "ls ~": false, "curl https://x.example": false, "npm ci": false, "frobnicate": true} {
 		j := judge(always, confinable(t, line))
 		require.Equal(t, confined, j.Confined != nil, line)
 		require.Equal(t, approval.OutcomeAllow, j.Outcome, line)
