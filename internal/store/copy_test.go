@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -80,6 +81,24 @@ func same(t *testing.T, from, to *Store, keys []string) {
 	in, err := to.Inbound(ctx, "telegram:1", 9)
 	require.NoError(t, err)
 	require.Equal(t, "{\"a\":\"\ufffd\"}", string(in[0].Body))
+}
+
+// Copy names every column of the tables that it takes along: one that it does not name would be lost.
+func TestCopy_TakesEveryColumn(t *testing.T) {
+	t.Parallel()
+	s := openDisk(t, t.TempDir())
+	for _, table := range copied {
+		var want []string
+		rows, err := s.read.query(ctx, "SELECT name FROM pragma_table_info('"+table.table+"')")
+		require.NoError(t, err)
+		var name text
+		require.NoError(t, each(rows, func() error {
+			err := rows.Scan(&name)
+			want = append(want, string(name))
+			return err
+		}))
+		require.ElementsMatch(t, want, strings.Fields(strings.ReplaceAll(table.columns, ",", " ")), table.table)
+	}
 }
 
 func TestCopyRefuses(t *testing.T) {

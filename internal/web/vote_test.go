@@ -259,11 +259,18 @@ func TestPagesOpen(t *testing.T) {
 	d := newDesk(t)
 	a := d.run("make it && terraform destroy")
 	d.sees("alice", "/a/"+a.Code)
-	for path, want := range map[string]string{
+	pages := map[string]string{
 		"/grants": "There are no grants", "/policy": "Its policy is another one", "/people": "carol", "/numbers": "For which tools?",
 		"/audit": "asked", "/health": "look at its token", "/a/" + a.Code: "Command by command", "/history": a.Code,
-	} {
-		require.Contains(t, d.sees("alice", path), want, path)
+		"/me": "alice", "/me/passkeys": "passkey", "/me/push": "browser", "/{$}": "terraform",
+	}
+	for path, want := range pages {
+		require.Contains(t, d.sees("alice", strings.TrimSuffix(path, "{$}")), want, path)
+	}
+	for _, r := range d.web.routes {
+		if path, get := strings.CutPrefix(r.pattern, "GET "); get && !r.open && !strings.Contains(path, "/{code}") {
+			require.Contains(t, pages, path, "a page that is not opened here")
+		}
 	}
 	require.Contains(t, d.asks("alice", http.MethodPost, "/audit/verify", url.Values{}).Body.String(),
 		"The chain is whole")
