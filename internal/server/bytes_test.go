@@ -89,7 +89,11 @@ func answered(body any) string {
 
 // The bytes of answers stay.
 func TestBytesStay(t *testing.T) {
-	want, err := os.ReadFile("testdata/answers.golden")
+	const golden = "testdata/answers.golden"
+	if *update { // a member that is new may come in; one that changes or goes breaks clients
+		require.NoError(t, os.WriteFile(golden, []byte(strings.Join(answersOf(), "")), 0o644))
+	}
+	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
 	require.Equal(t, strings.SplitAfter(strings.TrimSuffix(string(want), "\n"), "\n"), strings.SplitAfter(strings.TrimSuffix(strings.Join(answersOf(), ""), "\n"), "\n"))
 }
