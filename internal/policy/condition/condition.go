@@ -1,5 +1,11 @@
-// Package condition compiles and evaluates the conditions of rules, expressions of CEL over a
-// call, typed at load and bounded in cost.
+// Package condition compiles and evaluates the conditions of rules: CEL expressions over one variable, call.
+//
+//	call.tool == "exec" && call.hosts.exists(h, h.endsWith(".example.org"))
+//
+// [Compiler.Compile] checks an expression when a configuration is read: its types, that it gives a bool, and that its
+// cost is bounded for the largest call that could come. So a judgement cannot fail on a type or run long. A [Condition]
+// says which members of the call it reads, so that the others are not computed. [Condition.Holds] may still fail, as on
+// a missing member of params. Then a rule that tightens counts, and one that loosens does not.
 package condition
 
 import (

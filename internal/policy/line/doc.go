@@ -1,34 +1,27 @@
-// Package line holds the wide reader. It sees in a shell line every command that some shell could
-// take from it, in pipes, substitutions, loops, here-documents and after wrappers such as sudo, and
-// lets the rule of each program judge it. It looks for danger: what it finds is added to what the
-// call could do, and what it cannot read asks.
+// Package line holds the wide reader. It sees in a shell line every command that some shell could take from it, in
+// pipes, substitutions, loops, here-documents and after wrappers such as sudo, and lets the rule of each program judge
+// it. What it finds is added to what the call could do, and what it cannot read asks.
 //
-// A [Reading] reads one call. What it knows on the way is in three layers:
+// A Reading reads one call. What it knows on the way is in three layers:
 //
-//	frame    what a place of the line is inside of: depth, loop, subshell, pipe. It is an argument,
-//	         by value, so nothing has to be set back when the loop ends.
-//	flow     what moves along the line from one command to the next: the directories it may be in,
-//	         files that were read and written, what was fetched, whether anything was printed.
-//	verdict  what was found, what rules and grants will look at, and what reading has cost.
-//	         All frames share it, and what was found stays.
+//	frame    what a place of the line is inside of: depth, loop, subshell, pipe. It is an argument, by value
+//	flow     what moves along the line: the directories it may be in, files read and written, what was fetched
+//	verdict  what was found, what rules and grants will look at, what reading has cost. All frames share it
 //
-// Take "curl https://example.org/x | sh". The first command is read in a frame whose output is a
-// pipe; curl's rule gives network-read, which the verdict keeps, and the effect Fetches, which the
-// flow keeps. The second one is read in a frame whose input is a pipe of unknown contents, so the
-// rule of sh gives the effect RunsUnread. Neither command is R4. At the end [Reading.Finish] sees
-// in the flow that the line fetched something and ran something unread: runs-download, R4.
+// Take "curl https://example.org/x | sh". The first command is read in a frame whose output is a pipe; curl's rule
+// gives network-read, which the verdict keeps, and the effect Fetches, which the flow keeps. The second is read in a
+// frame whose input is a pipe of unknown contents, so the rule of sh gives the effect RunsUnread. Neither command is
+// R4. At the end Reading.Finish sees in the flow that the line fetched something and ran something unread:
+// runs-download, R4.
 //
-// This reader alone must never let a line run unasked. Its parser reads bash; the shell that runs
-// the line may be dash, zsh or fish, to which braces, "&>" or "!" mean something else, and any
-// parser has faults. For finding danger that does no harm: a mistake adds a finding, or misses one
-// that nobody counts on. To allow, it must be sure that the commands which were seen are those that
-// run. So the plain reader of package shell, which shares no code with the parser and refuses what
-// it does not know, reads the same text, and both write down what they read: only if that is the
-// same, byte by byte, is the line what it seems to be (verdict.agree). Else it is unusual-shell,
-// which asks.
+// This reader alone must never let a line run unasked. Its parser reads bash; the shell that runs the line may be dash,
+// zsh or fish, to which braces, "&>" or "!" mean something else. A mistake about a danger adds a finding, or misses one
+// that no permission rests on. To allow, it must be sure that the commands which were seen are those that run. So the
+// plain reader of package shell, which shares no code with the parser, reads the same text, and both write down what
+// they read: only if that is the same, byte by byte (verdict.agree), is the line what it seems to be. Else it is
+// unusual-shell, which asks.
 //
-// Files call downward. At the ground are wide (parser, limits), shape and spelling (questions about
-// syntax), frame, verdict, seen, scan and flow; on them empty, variables and desk, which judge by
-// the flow; then the walk, one circle as the grammar is one: nested, statements, loop, redirect,
-// takings, words, expand, command; and on top entry, which policy calls.
+// Files call downward. At the ground are wide (parser, limits), shape and spelling (questions about syntax), frame,
+// verdict, seen, scan, flow, and empty; the grammar is one: nested, statements, loop, redirect, takings, words, expand,
+// command; on top is entry.
 package line

@@ -1,5 +1,14 @@
-// Package pattern holds the patterns of operators' rules: for commands, files and hosts. Each can
-// say what it certainly means, and what it might.
+// Package pattern holds the patterns of operators' rules: for commands, files and hosts.
+//
+// Each kind answers two questions, and they are not each other's opposite. Covers: does the pattern certainly mean
+// this? Only then may a rule permit. MayBe: could it mean this, whatever is not known of it yet? Then a rule that
+// denies or asks already counts. So of the pattern "git push origin *"
+//
+//	git push origin fix      is covered
+//	git push $REMOTE fix     may be meant: a deny counts, an allow does not
+//
+// A pattern that would permit too much (every program, a program that runs others) is refused by Trusted when it is
+// read.
 package pattern
 
 import (

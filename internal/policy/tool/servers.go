@@ -1,5 +1,3 @@
-// Package tool is what policy knows of tools by their names, and how it reads their params:
-// files, addresses, patches, messages, statements, and tools of well-known servers, as rows.
 package tool
 
 import (
