@@ -96,15 +96,14 @@ shellproof: ## ten minutes each of what the two readers say of allowed lines, in
 obeys: ## which files of its directory each program obeys that may run unasked, under strace (Linux, 15 minutes); OBEYS='ctags git' for some
 	APPROVALBOT_OBEYS='$(or $(OBEYS),all)' $(GO) test ./internal/policy -run 'TestObeys$$' -count=1 -timeout 90m -v
 
-golden: ## rewrite golden files from what the code does now; read the diff
+golden: ## rewrite golden files from what the code does now, but those of stored and answered bytes; read the diff (CONTRIBUTING.md)
 	$(GO) test ./bot/telegram/render ./bot/discord/render -run Golden -update
 	$(GO) test ./internal/server -run OpenAPI -update
 	$(GO) test ./internal/gateway -run SchemaSays -update
-	$(GO) test ./cmd/approvalbot -run CLIDoc -update
 	$(GO) test ./internal/messages -update
 	$(GO) test ./internal/hook/install -run AgentsPage -update
 	$(GO) test ./internal/policy/program -run TableIsMade -update
-	$(GO) test ./internal/policy -run 'JudgementsStay|ReasonsPage|ProgramsPage|BuildIsOfTheSources' -update
+	$(GO) test ./internal/policy -run 'JudgementsStay|BuildIsOfTheSources' -update
 
 costs: ## measure what calls and a start cost, and write it into internal/costs/costs.tsv; read the diff
 	$(GO) test ./internal/costs -count=1 -update

@@ -19,6 +19,9 @@ import (
 	"approvalbot/internal/cli/setup"
 	"approvalbot/internal/cli/watch"
 	"approvalbot/internal/config"
+	"approvalbot/internal/policy/finding"
+	programs "approvalbot/internal/policy/program"
+	"approvalbot/internal/server"
 )
 
 // version is set by the linker.
@@ -45,6 +48,15 @@ func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 	return a.Exit(agent.Answered(a, root.ExecuteContext(ctx)))
 }
 
+// references are the pages of reference beside that of the commands.
+func references() []help.Page {
+	return []help.Page{
+		{Name: "routes", Short: "Print each route and type of the HTTP API, in Markdown", Text: server.Reference},
+		{Name: "reasons", Short: "Print each reason code with its class and sentence, in Markdown", Text: finding.Describe},
+		{Name: "programs", Short: "Print what is known of each program, in Markdown", Text: programs.Describe},
+	}
+}
+
 func newRootCommand(a *app.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "approvalbot",
@@ -60,7 +72,7 @@ func newRootCommand(a *app.App) *cobra.Command {
 	f.BoolVar(&a.JSON, "json", false, "print the API's JSON, as -o json")
 	f.VarP(a.Formats(), "output", "o", "print json, yaml, or the name of each thing on a line (a code, if it has one)")
 	f.StringVar(&a.Config, "config", "", "configuration file of the desk (else APPROVALBOT_CONFIG, else approvalbot.yaml)")
-	root.AddCommand(newServeCommand(a), watch.Command(a), help.DocsCommand(a), help.VersionCommand(a))
+	root.AddCommand(newServeCommand(a), watch.Command(a), help.DocsCommand(a, references()...), help.VersionCommand(a))
 	root.AddCommand(agent.Commands(a)...)
 	root.AddCommand(setup.Commands(a)...)
 	made := func() []*cobra.Command { return append(cli.Commands(a), offline.Commands(a)...) }

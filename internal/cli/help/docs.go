@@ -18,12 +18,27 @@ import (
 	"approvalbot/internal/config"
 )
 
-// DocsCommand writes what the commands say of themselves, for packagers.
-func DocsCommand(a *app.App) *cobra.Command {
+// Page is a page of reference in Markdown that a room writes of itself.
+type Page struct {
+	Name, Short string
+	Text        func() string
+}
+
+// DocsCommand prints reference that is written by what it describes: the commands, and
+// the pages of other rooms. It asks no desk.
+func DocsCommand(a *app.App, pages ...Page) *cobra.Command {
 	cmd := &cobra.Command{Use: "docs",
-		Short: "Write what the commands say of themselves: manual pages, or one page of Markdown"}
+		Short: "Print reference: commands, routes, reason codes, programs; or write manual pages"}
+	for _, p := range pages {
+		cmd.AddCommand(&cobra.Command{Use: p.Name, Short: p.Short, Args: cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error {
+				_, err := fmt.Fprint(a.Stdout, p.Text())
+				return err
+			}})
+	}
 	cmd.AddCommand(
-		&cobra.Command{Use: "markdown", Short: "Print one page with every command, in Markdown", Args: cobra.NoArgs,
+		&cobra.Command{Use: "cli", Aliases: []string{"markdown"}, Args: cobra.NoArgs,
+			Short: "Print every command, environment variable and file, in Markdown",
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				_, err := fmt.Fprint(a.Stdout, markdown(cmd.Root()))
 				return err
@@ -151,7 +166,7 @@ func options(flags *pflag.FlagSet) (out []option) {
 // markdown is one page with a section for each command.
 func markdown(root *cobra.Command) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The command line\n\n<!-- Written by the commands themselves: go test ./cmd/approvalbot -run CLIDoc -update -->\n\n%s.\n\n%s\n\nEvery command takes:\n\n", root.Short, rootText)
+	fmt.Fprintf(&b, "# The command line\n\n%s.\n\n%s\n\nEvery command takes:\n\n", root.Short, rootText)
 	table(&b, "flag | does", everywhere(root))
 	b.WriteString("\n## Environment\n\n")
 	table(&b, "variable | does", environment)

@@ -2,7 +2,7 @@ package help
 
 import "sync"
 
-// Examples are command lines to start from, by command, as --help, docs/cli.md and
+// Examples are command lines to start from, by command, as --help, docs cli and
 // the manual pages show them.
 var Examples = sync.OnceValue(func() map[string]string {
 	return map[string]string{
@@ -98,7 +98,10 @@ var Examples = sync.OnceValue(func() map[string]string {
 		"admin store vacuum": `  approvalbot admin store vacuum`,
 		"admin store migrate": `  approvalbot admin store migrate --from sqlite:approvalbot.db \
     --to postgres://approvalbot@db/approvalbot`,
-		"docs markdown": `  approvalbot docs markdown > cli.md`,
+		"docs cli":      `  approvalbot docs cli > cli.md`,
+		"docs routes":   `  approvalbot docs routes > routes.md`,
+		"docs reasons":  `  approvalbot docs reasons`,
+		"docs programs": `  approvalbot docs programs > programs.md`,
 		"docs man":      `  approvalbot docs man /usr/local/share/man/man1`,
 	}
 })

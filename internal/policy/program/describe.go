@@ -10,6 +10,14 @@ import (
 	"approvalbot/internal/policy/finding"
 )
 
+const describeHead = `# Programs
+
+What the desk holds of each program. One that is not listed asks, and so does a subcommand or an option. "-abc" are three options of
+one letter. Classes are those of the codes (approvalbot docs reasons); whatever the words name (a secret, a file outside the
+workspace) counts besides. "approvalbot policy explain PROGRAM" says it of one program in words.
+
+`
+
 // Describe writes the table as a page of Markdown: for each program, and each of its
 // subcommands, its codes and what becomes of its words.
 func Describe() string {
@@ -28,6 +36,7 @@ func Describe() string {
 	}
 	slices.SortFunc(all, func(a, b program) int { return cmp.Compare(a.names, b.names) })
 	var b strings.Builder
+	b.WriteString(describeHead)
 	for _, p := range all {
 		fmt.Fprintf(&b, "## %s\n\n", p.names)
 		p.describe(&b, "")
