@@ -11,13 +11,13 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// A standing yes for exactly a call needs no subject and no workspace: the words are
-// the same. It is offered wherever what runs cannot change under the same words, so
-// for no file that an interpreter reads, no program of the workspace, no code of the
-// project, and nothing that a shell computes.
+// An approval of exactly this call for always needs no subject and no workspace, because
+// the words are the same. It is offered only if what runs cannot change while the words
+// stay the same. So it is not offered for a file that an interpreter reads, a program of
+// the workspace, code of the project or anything that a shell computes.
 
-// always says for people what an always for the call covers; it is empty where none
-// may be given.
+// always says for people what an always for the call covers. It is empty if no always may
+// be given.
 func (j *judging) always(e *Engine) string {
 	switch {
 	case j.Tool.Kind != tool.Exec && j.Found.Any(shiftingTool), j.Tool.Kind == tool.Exec && !j.fixed(e):
@@ -28,9 +28,9 @@ func (j *judging) always(e *Engine) string {
 	return "exactly this call"
 }
 
-// shifting are the findings after which the same words may run something else another
-// time; shiftingTool are those for other tools than commands, where what they act on
-// may be another thing (the third button of a page, a program that waits for input).
+// shifting are the findings after which the same words may run something else another time.
+// shiftingTool are those for tools that are no commands, if what they act on may be another
+// thing then (the third button of a page, a program that waits for input).
 var (
 	shifting = uncovered.Or(shiftingTool).Or(finding.Of(finding.DynamicArgument, finding.DynamicPath,
 		finding.ProgramByPath, finding.OutsideProject,

@@ -8,7 +8,7 @@ import (
 )
 
 // Apart reports whether surely no call fits both, by their tools, agents or sessions.
-// Commands, paths and hosts tell nothing: a line has several.
+// Commands, paths and hosts do not decide it, because a line has several.
 func (m Match) Apart(o Match) bool {
 	if len(m.Tool) > 0 && len(o.Tool) > 0 && toolsApart(m.Tool, o.Tool) {
 		return true

@@ -5,9 +5,8 @@ import (
 	"approvalbot/internal/policy/tool"
 )
 
-// assess reads the call into j.Found. If the steps of a judgement are not enough for
-// that, the call is one that cannot be read: it asks, and nothing that permits calls
-// is about it.
+// assess reads the call into j.Found. If the steps of a judgement are not enough for that,
+// the call counts as one that cannot be read: it asks, and no rule or list permits it.
 func (e *Engine) assess(j *judging) {
 	if !j.steps.Within(func() { e.assessAll(j) }) {
 		j.cutShort(&j.Found)

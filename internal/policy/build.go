@@ -11,9 +11,9 @@ import (
 	"sync"
 )
 
-// sourcesSum is the SHA-256 of this room's sources, in hexadecimal digits: of all that is below it but for tests and
-// what table.txt is made of. A test makes it, and fails where it is of other sources (make generate). The sources
-// themselves are not embedded: they were a megabyte of each binary and of each process.
+// sourcesSum is the SHA-256 of this room's sources, in hexadecimal digits: of all files below it except tests and
+// the sources of table.txt. A test computes it, and fails if the sources have changed since (make generate). The
+// sources themselves are not embedded, because they added a megabyte to each binary and each process.
 //
 //go:embed build.sum
 var sourcesSum string
@@ -23,10 +23,10 @@ var judgingModules = []string{
 	"cel.dev/cel-go", "github.com/bmatcuk/doublestar/v4", "github.com/go-json-experiment/json", "go.yaml.in/yaml/v3", "mvdan.cc/sh/v3",
 }
 
-// Build names how this program judges, whatever it is configured to: the built-in
-// tables and the code of this room, and the versions of the modules that read shell
-// lines, expressions, patterns and JSON. Two programs with the same build judge the
-// same. It is part of every policy's hash.
+// Build names how this program judges, independently of its configuration: by the built-in
+// tables and the code of this room, and the versions of the modules that read shell lines,
+// expressions, patterns and JSON. Two programs with the same build judge the same. It is
+// part of every policy's hash.
 func Build() string { return build() }
 
 var build = sync.OnceValue(func() string {
@@ -37,8 +37,8 @@ var build = sync.OnceValue(func() string {
 	return buildOf(sourcesSum, info)
 })
 
-// buildOf is [Build] for sources of that sum and this program. One that go test makes does
-// not know its modules: there they stand without a version, and the sources alone
+// buildOf is [Build] for sources of that sum and this program. A program that go test makes
+// does not know its modules: they are then listed without a version, and the sources alone
 // tell one build from another.
 func buildOf(sources string, program *debug.BuildInfo) string {
 	sum := sha256.New()

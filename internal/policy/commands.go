@@ -16,11 +16,11 @@ import (
 // maxCommands is how many commands of one line people are told of.
 const maxCommands = 40
 
-// Commands says for people what each command of a call's line does by itself, in order; of more than maxCommands the
-// riskiest, the worst first, and how many it leaves out. It decides nothing. None for a call that is no command line,
-// or of one command alone.
+// Commands says for people what each command of a call's line does by itself, in order. If there are more than
+// maxCommands, it gives the riskiest, the worst first, and how many it leaves out. It decides no call. The list is
+// empty for a call that is not a command line, or is a single command.
 func (e *Engine) Commands(call approval.Call) (out approval.CommandList) {
-	ctx := context.Background() // people are shown it, so nobody else's wish ends it
+	ctx := context.Background() // the caller's context does not end it: it is for the people who are asked
 	defer e.turned(e.turn(ctx))
 	j := e.read(ctx, call)
 	defer e.spent(j)
@@ -46,7 +46,7 @@ func (e *Engine) Commands(call approval.Call) (out approval.CommandList) {
 }
 
 // Spread says for people on which lines of a call's text its commands are, and how bad each is by itself. It decides
-// nothing. None for a call that is no command line, and for one that is too much to read twice.
+// no call. It is empty for a call that is not a command line, and for one that is too much to read twice.
 func (e *Engine) Spread(call approval.Call) (out approval.Spread) {
 	ctx := context.Background() // as for Commands
 	defer e.turned(e.turn(ctx))
@@ -74,7 +74,7 @@ func (e *Engine) Spread(call approval.Call) (out approval.Spread) {
 	return out
 }
 
-// texts are words as people read them; literal: none of them is computed.
+// texts gives words as people read them; literal reports that no word is computed.
 func texts(all []workspace.Word) (out []string, literal bool) {
 	literal = true
 	for _, w := range all {

@@ -29,13 +29,13 @@ type Config struct {
 	ClampMinApprovals  bool // counted into the hash; the tally, which knows the people, obeys it
 
 	RequireApprovalAtOrAbove        *approval.RiskClass // default: R3
-	DenyAtOrAbove                   *approval.RiskClass // default: nothing is denied for its class
+	DenyAtOrAbove                   *approval.RiskClass // default: no call is denied for its class
 	RequireHumanApproverAtOrAbove   *approval.RiskClass // default: R3
 	StepUpAtOrAbove                 *approval.RiskClass // default: no yes must be signed by a passkey for its class
 	RequireApprovalForExternalWrite *bool               // default: true
 	RequireApprovalForMessagingSend *bool               // default: true
 	AgentInstructions               string              // changes of what tells agents what to do, as AGENTS.md: "ask" (default) or "allow"
-	ProjectCode                     string              // what runs the workspace's own code: "allow" (default), "ask", or "confined": it asks where it cannot run confined
+	ProjectCode                     string              // what runs the workspace's own code: "allow" (default), "ask", or "confined": it asks if it cannot run confined
 
 	ToolsAllow []string // not empty: every other tool is denied; names, globs with *, and group:name
 	ToolsDeny  []string // wins over ToolsAllow; the same, and exec is every tool that runs commands
@@ -43,7 +43,7 @@ type Config struct {
 
 	ExecSecurity    string   // "deny", "allowlist" (default) or "full"
 	ExecAsk         string   // "off", "on-miss" (default) or "always"
-	ExecAskFallback string   // "deny" (default), "allowlist" or "full": what happens when nobody can be asked
+	ExecAskFallback string   // "deny" (default), "allowlist" or "full": what happens if no approver can be asked
 	ExecAllowlist   []string // what is a hit: a program, a glob for its absolute path, or a command's first words; no wrapper or interpreter
 	ExecStrict      bool     // only what reads and changes the workspace alone (R1) is a hit by itself, and not what the table knows up to R2
 	ExecSafeBins    []string // programs that are a hit as long as they are given options and numbers only
@@ -93,7 +93,8 @@ type AgentLayer struct {
 	Layer
 	Providers map[string]Layer
 
-	// Overrides of the decision, the stricter value counts. Empty, nil and 0: none.
+	// Overrides of the decision: the stricter value counts. If empty, nil or 0, the general
+	// value counts.
 	Mode                          string
 	RequireApprovalAtOrAbove      *approval.RiskClass
 	DenyAtOrAbove                 *approval.RiskClass
@@ -103,16 +104,15 @@ type AgentLayer struct {
 	MinApprovalsByRisk            map[approval.RiskClass]int
 }
 
-// Rule is one of the operator's own rules. Exactly one of Risk, Outcome and
-// Approve says what it does; SideEffects, Role, MinApprovals and StepUp may stand beside.
-// A rule loosens a call where it allows or approves it, or lowers its class. One
-// that may loosen (allow, approve, a risk below R3) must name tools or commands
-// exactly. It counts only where all of the call is what it names, never for R4,
-// and never against a deny.
+// Rule is one of the operator's own rules. Exactly one of Risk, Outcome and Approve says
+// what it does; SideEffects, Role, MinApprovals and StepUp may be set as well. A rule
+// loosens a call if it allows or approves it, or lowers its class. A rule that may loosen
+// (allow, approve, a risk below R3) must name tools or commands exactly. It counts only if
+// all of the call is what it names, never for R4, and never against a deny.
 type Rule struct {
 	Name   string // 1 to 64 letters, digits, ".", "_", "-"; unique
 	Match  Match
-	When   string // CEL over the call, true where the rule matches; empty: always
+	When   string // CEL over the call, true if the rule matches; empty: always
 	During During // when it matches; empty: always
 
 	Risk    *approval.RiskClass
@@ -122,7 +122,7 @@ type Rule struct {
 	SideEffects  []approval.SideEffect // added to what was found
 	MinApprovals int                   // the call is asked, and at least so many people must say yes, of the role if one is named
 	Role         string                // one of Config.Roles
-	StepUp       bool                  // the call is asked, and a person's yes counts only where their passkey signed it
+	StepUp       bool                  // the call is asked, and a person's yes counts only if their passkey signed it
 	Confine      *bool                 `json:",omitempty"` // true, with outcome ask: after the yes it runs confined, if its asker can; false: it is judged as if its asker could not
 }
 
@@ -142,9 +142,9 @@ type During struct {
 	From, To string // RFC 3339; without From it has begun
 }
 
-// Match says which calls a rule is about: every field that is not empty must fit,
-// a field fits when one of its patterns does. Where a call cannot be read well
-// enough to tell, a rule that tightens fits and a rule that loosens does not.
+// Match says which calls a rule is about. Every field that is not empty must fit, and a
+// field fits if one of its patterns does. If a call cannot be read well enough to tell, a
+// rule that tightens fits and a rule that loosens does not.
 type Match struct {
 	Tool    []string // folded tool names; globs with *, group:name
 	Command []string // words of one command, a last "*" for any further ones; a rule that loosens must fit every command that is not harmless, one that tightens any
@@ -338,8 +338,8 @@ func (c Config) hash() (string, error) { return c.hashOf(Build()) }
 
 // hashOf is hash for a program of that build.
 func (c Config) hashOf(build string) (string, error) {
-	// Where an instance keeps its files and listens is its own; what is protected
-	// there is the same policy.
+	// Each instance has its own files and its own address. Instances that protect different
+	// ones still have the same policy.
 	c.Protected.Files, c.Protected.Port = nil, ""
 	b, err := json.Marshal(struct {
 		Build  string

@@ -8,11 +8,12 @@ import (
 	"approvalbot/internal/policy/finding"
 )
 
-// A command that is only not understood may run confined instead of asking: where it can hurt
-// nothing but its workspace (internal/confine holds it to that). What is recognised and needs more
-// (a network, secrets, files that others obey, another machine, …) asks as before, and so does
-// everything that a rule, a mode, a signature or the words for commands want asked. Its asker must
-// be able to confine it (CallContext.Confine), and its token may say so (the operator's mayConfine).
+// A command that is only not understood may run confined instead of asking, because there it can
+// change only its workspace (internal/confine enforces that). A command that is recognised and needs
+// more (a network, secrets, files that others obey, another machine, …) asks as before. So does
+// everything that a rule, a mode, a signature or the words for commands want asked. The asker must
+// be able to confine the command (CallContext.Confine), and its token may say so (the operator's
+// mayConfine).
 
 var confineModes = []string{"off", "unsure", "always"}
 
@@ -89,8 +90,8 @@ func (j *judging) canConfine() bool {
 	return j.Call.Context.Confine == approval.ConfineV1 && j.Call.ToolName == "exec" && here && !j.bound
 }
 
-// mayConfine reports whether nothing but not knowing what the call does makes it ask; with the
-// mode always, also whether it is allowed and local.
+// mayConfine reports whether the call asks only because it is not known what the call does.
+// With the mode always it also reports a call that is allowed and local.
 func (j *judging) mayConfine(e *Engine) bool {
 	t := j.agent.terms
 	settled := j.Call.MustAsk || j.cut || j.malformed || j.once || j.onMiss != "" || j.heard || j.opened || j.excused || j.extra != 0

@@ -10,17 +10,16 @@
 //	exec     what the words deny, allowlist, always say about tool exec
 //	policy   what class and side effects mean: allow, ask or deny
 //
-// A deny from any stage wins. Only the operator can loosen: a rule or the
-// allowlist that names exactly what it permits, below R4, never over a deny, and
-// only where all of a call is what it names. What tightens counts where any part
-// of a call could be meant.
+// A deny from any stage wins. Only the operator can loosen: by a rule or the allowlist that
+// names exactly what it permits, below R4, never over a deny, and only if all of a call is
+// what it names. What tightens counts if it could mean any part of a call.
 //
-// The risk of a file, web or message tool is read from a table and from its
-// params. A shell line is read twice: policy/shell says whether every shell runs the
-// words that are seen, a parser of all of bash says what they are. Every simple command in
-// it is judged, wherever it stands: in pipes, substitutions, here-documents,
-// functions and behind wrappers such as sudo, env and xargs. What runs without
-// asking is a list; whatever is not on the list asks.
+// The risk of a file, web or message tool is read from a table and from its params. A shell
+// line is read twice: policy/shell says whether every shell runs the words that are seen,
+// and a parser of all of bash says what they are. Every simple command in the line is
+// judged, also in pipes, substitutions, here-documents and functions, and behind wrappers
+// such as sudo, env and xargs. What runs without asking is a list; a command that is not on
+// the list asks.
 //
 // Everything the reading can say is a finding of a fixed class (see reasons.go).
 // Findings are only ever added, so that reading more of a call never lowers its
@@ -28,6 +27,6 @@
 // exception, and stays R3. What cannot be read (a computed command name, a syntax error, a line
 // too long or too deep) is a finding of class R3 at least.
 //
-// The package does no I/O: it knows no file system and no network. It therefore
-// cannot see where a symbolic link points; the tools that run the calls must.
+// The package does no I/O: it knows no file system and no network. It therefore cannot see
+// what a symbolic link points to; the tools that run the calls must.
 package policy

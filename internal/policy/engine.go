@@ -170,7 +170,7 @@ func (j *judging) obeyed(e *Engine, out *approval.Judgement) {
 	}
 }
 
-// unasked says what happens where nobody is asked, and whether a classifier is.
+// unasked says what happens if no approver is asked, and whether a classifier is asked.
 func (j *judging) unasked(e *Engine, out *approval.Judgement) {
 	if out.Outcome == approval.OutcomeAsk {
 		out.OnMiss = j.onMiss
@@ -189,7 +189,7 @@ func (j *judging) unasked(e *Engine, out *approval.Judgement) {
 	}
 }
 
-// fallsBack reports a command that the operator lets run where no approver can be reached.
+// fallsBack reports a command that the operator lets run if no approver can be reached.
 func (j *judging) fallsBack(fallback string) bool {
 	if j.Tool.Kind != tool.Exec || j.onMiss != "" || j.asked {
 		return false
@@ -208,8 +208,8 @@ func (j *judging) open() bool {
 	return j.agent.terms.mode != "off" && j.class < approval.R4 && j.doubts()
 }
 
-// offers says what people may decide. No grant is offered where none could be
-// left, where every command is to be asked for, and for R4.
+// offers says what people may decide. No grant is offered if it would cover no further
+// call, if every single command must be asked for, or for R4.
 func (j *judging) offers(list []approval.Decision, r approval.GrantScope) []approval.Decision {
 	list = append(list, approval.AllowOnce)
 	if !j.once && r.Subject != "" && j.Call.SessionKey != "" {

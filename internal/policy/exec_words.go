@@ -17,7 +17,7 @@ const (
 	execPasses execVerdict = iota
 	execAsks
 	execAsksAlways
-	execRefuses // nobody is to be asked; a grant still counts
+	execRefuses // no approver is asked; a grant still counts
 	execDenies
 )
 

@@ -12,9 +12,10 @@ import (
 )
 
 // extent adds to a scope what a session's yes for the call is bound to beside its program or tool,
-// as the subject has it and as people read it: all that a tool is told, or the places and machines
-// that a call names, so that a yes for README.md is none for .env. files are the operands of a
-// command that is covered with other files. It reports false if every such call asks; a command is
+// in the form of the subject and as people read it: all params of a tool, or the places and
+// machines that a call names, so that a yes for README.md does not cover .env. files are the
+// operands of a command that is covered with other files. It reports false if every such call
+// asks; a command is then covered word for word.
 // then covered word for word.
 func (e *Engine) extent(j *judging, s scope, files []string) (scope, bool) {
 	k := placeKinds{place: &j.place}

@@ -54,8 +54,8 @@ func newIndex(rules []opRule) (x index) {
 	return x
 }
 
-// programs names the programs of the rule's commands; nil where a pattern leaves
-// the program open.
+// programs names the programs of the rule's commands; nil if a pattern leaves the program
+// open.
 func (r *opRule) programs() (names []string) {
 	for _, p := range r.commands {
 		name := program.ProgramOf(workspace.Word{Text: p.Words[0]})

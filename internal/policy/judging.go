@@ -31,26 +31,26 @@ type facts struct {
 	programs             []string
 }
 
-// index finds the rules that could be about a call, so that a thousand rules
-// cost little more than fifty. Each rule stands in one of its maps, under every
-// name that it can be found by.
+// index finds the rules that could be about a call, so that a thousand rules cost little
+// more than fifty. Each rule is in one of its maps, under every name that it can be found
+// by.
 type index struct {
 	tools    map[string][]int // folded, in lower case
 	programs map[string][]int
 	agents   map[string][]int
 	sessions map[string][]int
 	others   []int
-	commands []int // all of programs: where a line cannot be read, any could be meant
+	commands []int // all of programs: if a line cannot be read, any could be meant
 }
 
-// terms are what the operator says about classes: for one agent, or for all
-// that nothing is said about.
+// terms are what the operator says about classes: for one agent, or for all agents that the
+// configuration does not name.
 type terms struct {
 	mode    string
 	confine string // as in Confine.Mode
 	ask     approval.RiskClass
 	human   approval.RiskClass
-	deny    approval.RiskClass // above R4: nothing is denied for its class
+	deny    approval.RiskClass // above R4: no call is denied for its class
 	stepUp  approval.RiskClass // likewise: no yes must be signed
 	quorum  [approval.R4 + 1]int
 	refusal [approval.R4 + 1]string
@@ -65,15 +65,15 @@ type judging struct {
 
 	extra           finding.Effects // what others say it does
 	seen            line.Seen
-	place           workspace.Place // where its commands stand in the end
+	place           workspace.Place // in which its commands run after the last one
 	facts           facts
 	line            *string   // of an exec tool
 	argv            []string  // the same
-	dirs            [2]string // where the call says that it runs: its param, and what it is bound to
+	dirs            [2]string // the directory that the call names: by its param, and by what it is bound to
 	host            string    // on which machine, by its param
 	exec            execWords // what a call of an exec tool says about itself
 	stays           bool      // it runs in the workspace, with the environment as it is
-	unsure          string    // why shells may read its line otherwise, "" where they do not
+	unsure          string    // why shells may read its line otherwise, "" if they do not
 	unplaced        bool      // a command for which the call names no directory
 	bound           bool      // it runs in the sandbox that the operator vouches for
 	outsideProgram  bool      // it runs a program by a path that is not in the workspace
@@ -85,12 +85,12 @@ type judging struct {
 	outcome    approval.Outcome
 	policy     finding.Set // why the desk asks or refuses
 	reason     string      // of the first deny
-	now        time.Time   // where some rule holds only in its window
+	now        time.Time   // set if some rule matches only in its window
 	rule       *opRule     // the one that matched
 	why        string      // its sentence for people
 	settled    bool        // it says what the class is
 	asked      bool        // it asks for people
-	excused    bool        // the operator permits the call, whatever its class
+	excused    bool        // the operator permits the call in every class
 	malformed  bool        // it lacks what such a call cannot be without
 	hit        bool        // of the allowlist for commands
 	once       bool        // every single call is to be asked for
@@ -108,7 +108,7 @@ type judging struct {
 type agent struct {
 	terms *terms
 	desk  *workspace.Own
-	roots []string // its workspaces; none: what calls say may count
+	roots []string // its workspaces; empty: what calls say may count
 
 	sandboxed bool // its commands are confined
 }
@@ -122,9 +122,9 @@ type Engine struct {
 	lines     *line.Wide
 	layers    []tool.Layer
 	agents    map[string]*agent
-	others    *agent // that nothing is said about
+	others    *agent // that the configuration does not name
 	effective []approval.Factor
-	servers   tool.Table // of well-known servers, where somebody may say which they are
+	servers   tool.Table // of well-known servers, set if some token may say which they are
 	allowlist []pattern.Command
 	safeBins  map[string]bool
 	rules     []opRule
@@ -147,12 +147,12 @@ func (e *Engine) agent(id string) *agent {
 // of the built-in rules.
 func (e *Engine) Hash() string { return e.hash }
 
-// place finds out where a call of the agent runs.
+// place finds out in which directory and on which machine a call of the agent runs.
 func (a *agent) place(call *approval.Call, workdir, host string) workspace.Place {
 	return workspace.At(a.roots, a.desk, call.Bind, workdir, host)
 }
 
-// step adds to the trace, where one is wanted.
+// step adds to the trace if one is wanted.
 func (j *judging) step(stage, rule, outcome, text string) {
 	if j.Call.Explain {
 		j.trace = append(j.trace, approval.Step{Stage: stage, Rule: rule, Outcome: outcome, Text: text})
@@ -214,7 +214,7 @@ func (j *judging) sideEffects() finding.Effects {
 
 var classNames = [...]string{approval.R0.String(), approval.R1.String(), approval.R2.String(), approval.R3.String(), approval.R4.String()}
 
-// eachAsks are the findings of which every single call asks, whatever its class: what is typed
+// eachAsks are the findings of which every single call asks, in every class: what is typed
 // into a program, what a plan says and what answers a server is another thing each time.
 var eachAsks = finding.Of(finding.FeedsProcess, finding.ApprovesPlan, finding.BesideArguments)
 

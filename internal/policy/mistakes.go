@@ -8,7 +8,7 @@ import (
 // Mistake is one thing that is wrong with a Config.
 type Mistake struct {
 	// Path leads to the key, spelled as in the configuration file; a list's entry is "[N]",
-	// an agent stands below "agents" by its id. It is empty where no key is to blame.
+	// an agent is below "agents" by its id. It is empty if no key is to blame.
 	Path []string
 	Text string // what the key must be, or what is wrong with it
 	lead string // names the place for who sees no path
@@ -43,7 +43,7 @@ func (m *Mistakes) key(key, format string, args ...any) {
 	m.add(append([]string{"approvals"}, strings.Split(key, ".")...), short+" ", format, args...)
 }
 
-// below gives the path of what stands below a key.
+// below gives the path of keys below a key.
 func below(path []string, more ...string) []string {
 	return append(path[:len(path):len(path)], more...)
 }

@@ -13,12 +13,11 @@ const maxRemarks = 8
 
 // JudgeWith is Judge with a classifier's opinion.
 //
-// A confident opinion stands for what static rules merely did not recognise
-// (finding.Unrecognised): the class is the higher one of the opinion's and of all
-// other findings. So it can spare people the question; where the call is asked all
-// the same, whose yes is needed stays as it was for the static class, or becomes more.
-// An opinion that is not confident, or none, leaves the static judgement, tightened
-// by onLowConfidence.
+// A confident opinion replaces what static rules merely did not recognise
+// (finding.Unrecognised): the class is the higher one of the opinion's and of all other
+// findings. So it can spare people the question. If the call is still asked, the votes that
+// it needs stay as for the static class, or become more. If there is no opinion, or it is
+// not confident, the static judgement counts, tightened by onLowConfidence.
 func (e *Engine) JudgeWith(ctx context.Context, call approval.Call, o approval.Opinion) approval.Judgement {
 	if o.Earlier {
 		return e.atLeast(ctx, call, o.Assessment.RiskClass)
@@ -99,7 +98,7 @@ func (j *judging) without(e *Engine, why finding.Code, verdict approval.Verdict)
 	}
 }
 
-// vote adds the classifier's verdict where it may vote.
+// vote adds the classifier's verdict if the classifier may vote.
 func (j *judging) vote(e *Engine, v approval.Verdict, codes ...string) {
 	if slices.Contains(e.effective, approval.LLMEvaluation) {
 		j.votes = append(j.votes, approval.Vote{Approver: approval.LLMEvaluation, Verdict: v, ReasonCodes: codes, Confidence: j.confidence})

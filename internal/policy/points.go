@@ -319,7 +319,7 @@ func (p *pointing) line(k *judging, notes *line.Notes, found finding.Set) {
 		at := approval.Point{Text: strings.TrimSpace(text), Line: n}
 		if found.Has(finding.DestructiveWord) && line.Destructive(line.WordsOf(text)) {
 			worded := at
-			if s, ok := p.sql[at.Text]; ok { // the line is nothing else
+			if s, ok := p.sql[at.Text]; ok { // the whole line is SQL
 				worded.Does, worded.Of = s.Does, s.Of
 			}
 			p.add(finding.DestructiveWord, worded)
@@ -337,7 +337,7 @@ func (p *pointing) line(k *judging, notes *line.Notes, found finding.Set) {
 	}
 }
 
-// missing gives the codes that were found and that nothing points at yet.
+// missing gives the codes that were found and that no point is for yet.
 func (p *pointing) missing(found finding.Set) (codes []finding.Code) {
 	for _, c := range found.List(nil) {
 		if !slices.ContainsFunc(p.all, func(at coded) bool { return at.code == c }) {

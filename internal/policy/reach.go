@@ -27,8 +27,8 @@ func (j *judging) reach(e *Engine, class approval.RiskClass) (r approval.GrantSc
 	return r
 }
 
-// obeyed are the findings of files that others run or obey: a yes for the session is for other
-// contents too, and of those people saw none.
+// obeyed are the findings of files that others run or obey: a yes for the session would cover
+// other contents too, which people did not see.
 var obeyed = finding.Of(finding.WritesStartup, finding.WritesSystem, finding.WritesAccess, finding.WritesInstructions)
 
 // reachOfTool is what a yes for a tool that runs no command may cover.
@@ -87,8 +87,8 @@ func (s scope) at(j *judging) scope {
 	return s
 }
 
-// within gives the reach of a scope that people can read, bound to where the call's
-// commands run.
+// within gives the reach of a scope that people can read, bound to the place in which the
+// call's commands run.
 func (j *judging) within(s scope, r approval.GrantScope) approval.GrantScope {
 	anywhere := !j.place.Known()
 	if s.exact {
@@ -135,8 +135,8 @@ func (s scope) limit(key, words string) scope {
 	return s
 }
 
-// on adds the machine that a call is bound to, if it is not the desk's: a grant for one is none for
-// another.
+// on adds the machine that a call is bound to, if it is not the desk's: a grant for one machine
+// does not cover another.
 func (s scope) on(b *approval.Bind) scope {
 	if _, host, _ := b.Fields(); !workspace.LocalHosts()[host] {
 		s = s.limit("on "+program.Quoted(host), ", on "+host)

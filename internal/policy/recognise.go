@@ -6,9 +6,9 @@ import (
 	"approvalbot/internal/policy/tool"
 )
 
-// recognise adds what a tool or a program that policy does not know is pointed at,
-// before a classifier's opinion stands for it. While such calls ask in any case,
-// nobody needs to know.
+// recognise adds what a tool or a program that policy does not know is pointed at, before a
+// classifier's opinion replaces the finding that it is unknown. Without an opinion such
+// calls ask in any case, so it is not needed.
 func (e *Engine) recognise(j *judging) {
 	found := finding.Set{}
 	r := j.Params(&found, nil)
@@ -33,8 +33,8 @@ func (e *Engine) recognise(j *judging) {
 	j.Found = j.Found.Or(found.And(pointed))
 }
 
-// pointed are the findings that speak against a call whatever is done with what it
-// names.
+// pointed are the findings that count against a call in every case, also if it is not known
+// what the call does with what it names.
 var pointed = finding.Of(finding.NetworkRead, finding.LoopbackRead, finding.ReadsSecret, finding.MayReadSecret, finding.MetadataService, finding.ControlPlane,
 	finding.PrivateAddress, finding.OddAddress, finding.SendsData, finding.WritesSecret, finding.WritesStartup, finding.WritesSystem,
 	finding.WritesAccess, finding.WritesDevice, finding.PathClimbs, finding.TouchesDesk)

@@ -59,12 +59,13 @@ func (j *judging) obey(r *opRule) approval.Outcome {
 	if len(r.needs) == 0 && r.min == 0 && !r.stepUp {
 		return approval.OutcomeAllow
 	}
-	j.asked = true // whoever names people wants them asked
+	j.asked = true // a rule that names people wants them asked
 	return j.say("rules", r.name, approval.OutcomeAsk, "The rule says whose yes is needed.")
 }
 
-// until says when the window ends in which the rule holds: "; the freeze ends Mon 08:00
-// CET", or of a rule that may loosen "; that ends …". Empty where it always holds.
+// until says when the window ends in which the rule matches: "; the freeze ends Mon 08:00
+// CET", or for a rule that may loosen "; that ends …". It is empty if the rule matches
+// always.
 func (r *opRule) until(now time.Time) string {
 	switch {
 	case r.during.IsZero():
@@ -75,8 +76,8 @@ func (r *opRule) until(now time.Time) string {
 	return "; the freeze ends " + r.during.Ends(now)
 }
 
-// matches reports whether the rule is about the call. In doubt a rule that
-// tightens is and a rule that loosens is not; nothing loosens R4.
+// matches reports whether the rule is about the call. If that is in doubt, a rule that
+// tightens matches and a rule that loosens does not. No rule loosens R4.
 func (e *Engine) matches(r *opRule, j *judging) bool {
 	if !r.during.IsZero() && !r.during.Contains(j.now) {
 		return false

@@ -22,7 +22,7 @@ type opRule struct {
 	why  string // its sentence for people, without the end
 
 	risk     *approval.RiskClass
-	outcome  approval.Outcome // 0: none
+	outcome  approval.Outcome // 0: not set
 	approve  bool
 	effects  finding.Effects
 	min      int

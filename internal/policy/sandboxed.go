@@ -13,9 +13,9 @@ import (
 // workspace alone. Then a command is R2 at most for what policy only does not know
 // of it, and for code of the project. What policy does know to be worse stays.
 
-// sandboxable are the findings that a sandbox answers for. So are ProgramByPath where
-// every such program lies in the workspace, and UnusualShell where no word of the line
-// could have an effect outside.
+// sandboxable are the findings that a sandbox makes harmless. ProgramByPath is one too if
+// every such program lies in the workspace, and UnusualShell if no word of the line could
+// have an effect outside.
 var sandboxable = finding.Of(finding.UnknownCommand, finding.RunsProjectCode)
 
 // sandboxHosts are the words for a call's host that do not lead out of a sandbox.

@@ -14,8 +14,8 @@ func (e *Engine) trusts(c *approval.Call) bool {
 	return c.Owner != "" && slices.Contains(e.cfg.TrustToolHints, c.Owner)
 }
 
-// known gives the rows of the call's server, if it is a well-known one and whoever
-// asks is trusted to say so.
+// known gives the rows of the call's server, if it is a well-known one and the asker is
+// trusted to name it.
 func (e *Engine) known(c *approval.Call) map[string]*tool.Row {
 	if c.Context.Tool.Server == "" || !e.trusts(c) {
 		return nil
@@ -24,8 +24,8 @@ func (e *Engine) known(c *approval.Call) map[string]*tool.Row {
 }
 
 // atServer gives the tool's name at its server: mcp__github__list_issues,
-// github.list_issues and list_issues are one tool of the server github. What people
-// see and what is bound is the call's own name, so nothing but that says which it is.
+// github.list_issues and list_issues are one tool of the server github. The call's own name
+// is what people see and what is bound, so only that name says which tool it is.
 func atServer(name, server string) string {
 	name, _ = strings.CutPrefix(name, "mcp__")
 	rest, own := strings.CutPrefix(name, server)
@@ -59,10 +59,10 @@ func (e *Engine) assessServer(j *judging) bool {
 	return false
 }
 
-// declared lets a tool that policy merely does not know be what its server declares,
-// where the operator trusts whoever passes that on: one that only reads. Its params
-// are read all the same, as those of a tool that may take any of them for a path or
-// an address. A server with rows declares nothing: what they do not list asks.
+// declared lets a tool that policy merely does not know be what its server declares, if the
+// operator trusts the asker who passes that on: a tool that only reads. Its params are read
+// all the same, as those of a tool that may take any of them for a path or an address. A
+// declaration of a server with rows does not count: a tool that its rows do not list asks.
 func (e *Engine) declared(j *judging) {
 	said := &j.Call.Context.Tool
 	rest := j.Found.Without(finding.Of(finding.UnknownTool))

@@ -8,7 +8,7 @@ import (
 	"approvalbot/internal/policy/tool"
 )
 
-// layersStage takes tools away. Nothing later gives them back.
+// layersStage takes tools away. No later stage gives them back.
 func layersStage(e *Engine, j *judging) approval.Outcome {
 	j.Tool = tool.Named(j.Call.ToolName)
 	if !e.cfg.Enabled {

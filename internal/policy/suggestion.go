@@ -100,7 +100,8 @@ func (e *Engine) ruleFor(ctx context.Context, call approval.Call) (Rule, approva
 }
 
 // asking gives the words of each command of a line that does not run by itself under exec.strict, as
-// a rule names them; not ok if a rule cannot, or if none is suggested for one of them.
+// a rule names them. ok is false if a rule cannot name one of them, or if no rule is suggested for
+// it.
 func (j *judging) asking() (all []string, ok bool) {
 	v := &j.seen
 	for i := 0; i < len(v.Commands); i++ {
