@@ -31,7 +31,7 @@ func Begins(text string, some ...string) bool {
 	return slices.ContainsFunc(some, func(one string) bool { return strings.HasPrefix(text, one) })
 }
 
-// Holds reports text in which one of some stands.
+// Holds reports text that contains one of some.
 func Holds(text string, some ...string) bool {
 	return slices.ContainsFunc(some, func(one string) bool { return strings.Contains(text, one) })
 }
@@ -44,8 +44,8 @@ func At(text string, i int) byte {
 	return 0
 }
 
-// ShortOptions gives the letters of options behind one dash, "rf" of -rf, and nothing
-// of any other word.
+// ShortOptions gives the letters of options behind one dash, "rf" of -rf, and "" for any
+// other word.
 func ShortOptions(word string) string {
 	if letters, dash := strings.CutPrefix(word, "-"); dash && At(letters, 0) != '-' {
 		return letters
@@ -82,7 +82,7 @@ func Lower(c byte) bool { return c >= 'a' && c <= 'z' }
 // Digit reports a digit of ASCII.
 func Digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// Star matches a pattern in which * stands for any text, over all of the name.
+// Star matches a pattern in which * means any text, over all of the name.
 func Star(pattern, name string) bool {
 	first, rest, star := strings.Cut(pattern, "*")
 	if !star {
