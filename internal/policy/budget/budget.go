@@ -14,7 +14,7 @@ const between = 1 << 10
 type Spent struct{}
 
 // Budget counts the steps of one judgement. A nil Budget has no bound: it is for readings
-// that are part of none. It is not safe for concurrent use.
+// outside of a judgement. It is not safe for concurrent use.
 type Budget struct {
 	left  int // until the next look
 	looks int // that are left
@@ -27,7 +27,7 @@ func New(gone <-chan struct{}) Budget { return Budget{looks: Steps / between, go
 // Again is a budget of as many steps, which ends when this one's caller goes away.
 func (b *Budget) Again() Budget { return New(b.gone) }
 
-// Step takes one step. It panics with Spent when none is left or the caller has gone.
+// Step takes one step. It panics with Spent if no step is left or the caller has gone.
 func (b *Budget) Step() {
 	if b == nil {
 		return
