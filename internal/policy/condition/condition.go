@@ -36,10 +36,10 @@ type Call struct {
 	Params      map[string]any `cel:"params"`      // as sent, numbers as doubles
 	Command     string         `cel:"command"`     // the shell line; empty for other calls
 	Argv        []string       `cel:"argv"`        // the words of a call without a shell
-	Programs    []string       `cel:"programs"`    // of every command of a line, wherever it stands
-	Paths       []string       `cel:"paths"`       // that the call names, clean, absolute where that is known
+	Programs    []string       `cel:"programs"`    // of every command of a line, also of nested ones
+	Paths       []string       `cel:"paths"`       // that the call names, clean, absolute if that is known
 	Hosts       []string       `cel:"hosts"`       // that the call names, in lower case
-	AgentID     string         `cel:"agentId"`     // empty where none was given
+	AgentID     string         `cel:"agentId"`     // empty if it was not given
 	SessionKey  string         `cel:"sessionKey"`  // the same
 	Class       int64          `cel:"class"`       // 0 to 4: what static rules say
 	SideEffects []string       `cel:"sideEffects"` // the same
