@@ -1,6 +1,6 @@
 // Package finding lists all that policy can find of a call. A [Code] is one such thing: it has a
 // name for machines, a fixed risk class, side effects and one sentence for people, all in one row
-// of [Reasons]. Nothing else about what a call does gives it a class.
+// of [Reasons]. Only its codes give a class to what a call does.
 //
 //	recursive-delete   R4   filesystem_write, data_loss   "It deletes whole directories."
 //

@@ -29,7 +29,7 @@ var EffectNames = [...]approval.SideEffect{
 	approval.MessageSend, approval.Payment, approval.CredentialAccess, approval.SecurityChange, approval.DataLoss,
 }
 
-// Names appends the side effects in the contract's order, "none" for no effect.
+// Names appends the side effects in the contract's order, `none` if there is no effect.
 func (e Effects) Names(list []approval.SideEffect) []approval.SideEffect {
 	if e == 0 {
 		return append(list, approval.NoSideEffect)

@@ -46,8 +46,8 @@ func (f Set) Effects() (e Effects) {
 	return e
 }
 
-// List appends the codes that explain the class to out, worst first: what is
-// harmless is left out where something is not.
+// List appends the codes that explain the class to out, worst first. It leaves harmless
+// codes out if there are others.
 func (f Set) List(out []Code) []Code {
 	if f == (Set{}) {
 		return out
@@ -82,11 +82,12 @@ var Opaque = Of(DynamicCommand, UnusualShell, ControlCharacters, UnparsableComma
 // Unread are those of them after which a part of the text was not read as what it is.
 var Unread = Opaque.Without(Of(UnusualShell, DatabaseClient))
 
-// OnlyReads are the findings of R3 about what is read, and of nothing that is changed.
+// OnlyReads are the findings of R3 that are only about what is read, not about what is
+// changed.
 var OnlyReads = Of(ReadsSecret, MayReadSecret, ReadsEnvironment, MetadataService, ControlPlane, PrivateAddress, OddAddress)
 
-// Unrecognised are the findings that say nothing but that policy does not know what
-// it is: a classifier may, where it is sure.
+// Unrecognised are the findings which mean only that policy does not know what something
+// is. A classifier may say what it is, if it is sure.
 var Unrecognised = Of(UnknownTool, UnknownCommand, UnusualShell)
 
 // Unsure are the findings that rest on not knowing.
