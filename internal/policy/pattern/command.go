@@ -30,8 +30,8 @@ type Command struct {
 	Open  bool     // further words may follow
 }
 
-// NewCommand reads words. A "*" at the end stands for any further words,
-// one in between for one word, one inside a word for any text.
+// NewCommand reads words. A "*" at the end means any further words, one in between means
+// one word, one inside a word means any text.
 func NewCommand(text string) (Command, error) {
 	p := Command{text: text, Words: strings.Fields(text)}
 	if n := len(p.Words); n > 1 && (p.Words[n-1] == "*" || p.Words[n-1] == "**") {
@@ -53,7 +53,7 @@ func namesProgram(word string) bool {
 	return !strings.Contains(word, "/") || path.IsAbs(word) && clean(word)
 }
 
-// Trusted says why the pattern may not stand for a permission; nil where it may.
+// Trusted says why the pattern may not be used as a permission; nil if it may.
 func (p Command) Trusted() error {
 	name := p.Words[0]
 	base := name[strings.LastIndexByte(name, '/')+1:]
@@ -108,9 +108,8 @@ func (p Command) In(text string) bool {
 
 var unquoted = strings.NewReplacer("'", "", `"`, "", "\\\n", "", `\`, "")
 
-// MayBe reports whether the command could be one that the pattern means,
-// whatever else stands in it: options between the words do not count, nor does
-// what follows them.
+// MayBe reports whether the command could be one that the pattern means. Options between
+// the words do not count, nor do words after them.
 func (p Command) MayBe(args []workspace.Word) bool {
 	if args[0].Kind != workspace.Literal {
 		return true

@@ -29,9 +29,9 @@ func NewPath(text string) (Path, error) {
 // clean reports a glob that can be read and is written as [path.Clean] writes it.
 func clean(glob string) bool { return doublestar.ValidatePattern(glob) && path.Clean(glob) == glob }
 
-// Covers reports whether the file is certainly meant. Letter case counts. A
-// pattern that is not rooted counts from each of the agent's workspaces. Wildcards stand
-// for no secret, and nothing that others obey: a pattern spells these.
+// Covers reports whether the file is certainly meant. Letter case counts. A pattern that is
+// not rooted counts from each of the agent's workspaces. Wildcards match no secret and no
+// file that others obey: a pattern must spell these.
 func (p Path) Covers(f workspace.File, roots []string) bool {
 	sure := f.Kind == workspace.Literal && !f.Open && !f.Climb
 	if !sure || !path.IsAbs(f.Path) {
@@ -47,8 +47,8 @@ func (p Path) Covers(f workspace.File, roots []string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool { return fits(strings.CutPrefix(f.Path, root+"/")) })
 }
 
-// reachesApart reports a file that the pattern matches where what sets it apart from the files
-// beside it is matched by a wildcard.
+// reachesApart reports a file that the pattern matches, if a wildcard matches the part of its
+// name that makes it different from the files beside it.
 func (p Path) reachesApart(name string) bool {
 	globs, names := strings.Split(p.glob, "/"), strings.Split(workspace.FoldPath(name), "/")
 	spells := func(glob string) bool {
