@@ -14,29 +14,30 @@ type effectKind uint8
 
 const (
 	TellsName     effectKind = iota // a file's name or facts are told
-	LooksAt                         // a file is named, and nothing is known of what becomes of it
+	LooksAt                         // a file is named, and it is not known what happens to it
 	ReadsFile                       // a file's contents are told
 	SearchesTree                    // so are those of all files below a directory
 	WritesFile                      // a file is made, changed or overwritten
 	FillsFile                       // a file gets contents, which may be code
-	MovesOnto                       // a file is renamed to it, where it is no directory
+	MovesOnto                       // a file is renamed to it, if it is not a directory
 	RemovesFile                     // a file is deleted or moved away
 	TakesTree                       // a directory is taken with all that is in it
 	ReadsAddress                    // an address is read
 	RunsWords                       // words are run as a command
 	RunsEach                        // words are run as a command for each of many files; see narrow
 	RunsLine                        // text is run as a shell line
-	MovesTo                         // what follows stands in another directory
+	MovesTo                         // the commands that follow run in another directory
 	SetsVariable                    // a variable is set for a program
 	PrintsFiles                     // files are printed, by globs for their names
-	LooksIfAsking                   // where findings ask, files are looked at for the desk
+	LooksIfAsking                   // if a finding asks, files are looked at for the desk
 	Fetches                         // something is fetched from the network
 	RunsUnread                      // something is run that was not read
 	WritesCode                      // files are written that may be code
 	PrintsNothing                   // what is printed, and written to files, is surely empty
 )
 
-// Effect is one thing that a command does, for the shell to apply where it stands.
+// Effect is one thing that a command does. The shell applies it at the command's position
+// in the line.
 type Effect struct {
 	Kind   effectKind
 	Word   workspace.Word
@@ -48,16 +49,16 @@ type Effect struct {
 // Rule judges one simple command. args are the words after its name.
 type Rule func(x *Call, name string, args []workspace.Word)
 
-// Call is one command as its rule reads it. The rule asks where the command stands and
-// gives what it found: codes, and effects that the shell applies in their order.
+// Call is one command as its rule reads it. The rule reads from it how the command runs,
+// and gives what it found: codes, and effects that the shell applies in their order.
 type Call struct {
 	Place   *workspace.Place
 	Looped  bool             // in a loop or a function
 	Input   []workspace.Word // globs for the files that a command before a pipe lists
 	Piped   bool             // its input is surely a pipe
 	Empty   bool             // its input is surely empty
-	Idle    bool             // its input is the call's own, where nobody types
-	Given   string           // the text that a here-document gives it as input, where it does and is written out
+	Idle    bool             // its input is the call's own, into which no person types
+	Given   string           // the text of the here-document that is its input; empty without one, or if it is not written out
 	Found   finding.Set
 	Effects []Effect
 	Steps   *budget.Budget // of the judgement
@@ -94,7 +95,7 @@ func (x *Call) Run(all []workspace.Word) {
 	x.Effects = append(x.Effects, Effect{Kind: RunsWords, Words: all})
 }
 
-// One judges a word in a place where one word is meant: where it becomes two, the second is
+// One judges a word in a position that takes one word: if it becomes two, the second is
 // something else, such as the command.
 func (x *Call) One(w workspace.Word) {
 	if w.Several() {
@@ -111,8 +112,8 @@ func (x *Call) LikeDir(w workspace.Word) bool {
 	return !workspace.Hidden("/"+path.Clean(w.Text)) && !workspace.SecretPath(w.Text)
 }
 
-// OwnFiles reports a glob of files in the workspace, not in whole trees, of which none
-// is a secret or run by itself.
+// OwnFiles reports a glob of files in the workspace, not in whole trees, that matches no
+// secret and no file that is run by itself.
 func (x *Call) OwnFiles(w workspace.Word) bool {
 	if tree := strings.HasPrefix(strings.TrimPrefix(w.Text, "./"), "**"); tree || w.Listed {
 		return false

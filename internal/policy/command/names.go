@@ -19,7 +19,7 @@ func AfterEquals(text string) string {
 	return text
 }
 
-// WordMatches reports a word that is p, or begins with it where p ends in "*".
+// WordMatches reports a word that is p, or begins with it if p ends in "*".
 func WordMatches(word, p string) bool {
 	if prefix, ok := strings.CutSuffix(p, "*"); ok {
 		return strings.HasPrefix(word, prefix)

@@ -14,14 +14,14 @@ import (
 type operand uint8
 
 const (
-	plainText  operand = iota // nothing
+	plainText  operand = iota // text without a meaning for policy
 	FileNames                 // files whose names or facts are told
 	contents                  // files whose contents are told
 	trees                     // files of which the contents are told, or directories with such files
 	repository                // files of the workspace of which the contents are told, or commits
 	writes                    // files that are made or touched
 	outputs                   // files that are given contents
-	NoOperands                // there must be none
+	NoOperands                // the command takes no operands
 )
 
 // Spec describes a command by the options that do no harm.
@@ -31,26 +31,25 @@ type Spec struct {
 	Long     map[string]bool // long options; true: takes a value
 	All      bool            // no option does harm
 	Number   bool            // -20
-	Fixed    bool            // nothing may be computed
-	Globs    bool            // what stands behind the "=" of a long option may be a glob: each word it becomes begins as it is written
+	Fixed    bool            // no word may be computed
+	Globs    bool            // a value behind the "=" of a long option may be a glob: each word it becomes begins as written
 	Posix    bool            // options end at the first operand
 	Equals   bool            // a value behind a letter may begin with "=", which is no part of it
 	Kind     operand
 	Skip     int             // leading operands that are text
 	Given    string          // short options that give what is skipped otherwise
 	most     int             // how many operands there may be, if not 0
-	Code     finding.Code    // what the command is, when nothing worse is found
+	Code     finding.Code    // what the command is, if no worse code is found
 	reads    map[string]bool // options whose value is a file of which the contents are told
 	Texts    map[string]bool // options whose value may begin with a dash
 	Strict   bool            // a value behind "=" is no part of an option without one
-	Optional map[string]bool // long options whose value stands behind "=" or nowhere; of those with a value, that is left out where the next word begins with a dash
+	Optional map[string]bool // long options whose value is behind "=" or absent; if they are also options with a value, it is left out when the next word begins with a dash
 	Apart    bool            // the value of a short option is a word of its own, or a number
-	Maybe    string          // short options whose value is left out where the next word begins with a dash
+	Maybe    string          // short options whose value is left out when the next word begins with a dash
 }
 
-// Longs makes a spec's long options: "name" stands alone, "name=" takes a value.
-// A name in both forms takes its value behind "=" only: the next word is
-// something else.
+// Longs makes a spec's long options: "name" takes no value, "name=" takes one. A name in
+// both forms takes its value behind "=" only: the next word is something else.
 func Longs(words string) map[string]bool {
 	m := map[string]bool{}
 	for w := range strings.FieldsSeq(words) {
@@ -181,8 +180,8 @@ func (sp *Spec) refuses(option, value string) bool {
 	return sp.Strict && !sp.Optional[option] && !truth.Has(value)
 }
 
-// valueFollows reports whether the next word is the option's value. Where that may be
-// left out, what looks like an option is one.
+// valueFollows reports whether the next word is the option's value. If the value may be
+// left out, a word that looks like an option is an option.
 func (c *scanner) valueFollows(optional bool) bool {
 	return c.i < len(c.Args) && !(optional && c.Args[c.i].MayBeOption())
 }
@@ -190,10 +189,10 @@ func (c *scanner) valueFollows(optional bool) bool {
 // truth are the values that an option without one may have in some programs.
 var truth = lazy.Words("true false")
 
-// taken gives the next word, which is the option's value. One that may become
-// several is a finding: the second of them is something else, an option, a file or
-// the command to run. So is one that looks like an option: where the program, or
-// another of that name, takes no value there, it is one.
+// taken gives the next word, which is the option's value. A word that may become several is
+// a finding, because the second of them is something else: an option, a file or the command
+// to run. A word that looks like an option is a finding too, because it is one if the
+// program, or another of that name, takes no value there.
 func (c *scanner) taken(option string) workspace.Word {
 	w := c.Args[c.i]
 	c.i++
