@@ -1,13 +1,12 @@
 // Package shell reads command lines for policy.
 //
-// It holds the plain reader: it accepts a small closed grammar, the lines of
-// which bash (3.2 and newer), dash, zsh, mksh and busybox sh run as exactly the
-// same commands with the same words, and refuses everything else. It is written
-// to be read beside that grammar and depends on no shell parser. [Plain] gives a
-// line's form: its commands, words and structure, written out. [Parsed] gives the
-// form of the same line as a full parser of bash sees it. Policy lets a line run
-// unasked only where both are the same bytes; what the parser alone understands
-// can describe a danger, and never allows.
+// Its centre is the plain reader. It accepts a small closed grammar: the lines that bash
+// (3.2 and newer), dash, zsh, mksh and busybox sh all run as exactly the same commands with
+// the same words. It refuses everything else. It is written to be read beside that grammar
+// and depends on no shell parser. [Plain] gives a line's form: its commands, words and
+// structure, written out. [Parsed] gives the form of the same line as a full parser of bash
+// sees it. Policy lets a line run unasked only if both are the same bytes; what the parser
+// alone understands can describe a danger, and never allows.
 //
 // Which shells run what is accepted, and whether as it says, is tried out by
 // TestAdversary_W11_AllowedLinesRunWhatTheySay in package policy (make shellproof).
@@ -17,10 +16,10 @@ package shell
 // mark cannot be mistaken for text.
 const (
 	markWord       = 0x1f // ends a word
-	markEnd        = 0x1e // ends a pipeline that is followed by ";", a newline or nothing
+	markEnd        = 0x1e // ends a pipeline that is followed by ";", a newline or the end of the text
 	markAnd        = 0x11 // ends one that is followed by "&&"
 	markOr         = 0x12 // … by "||"
-	markPipe       = 0x13 // stands between the commands of a pipeline
+	markPipe       = 0x13 // separates the commands of a pipeline
 	markNot        = 0x14 // "!" before a pipeline
 	markTime       = 0x15 // "time" before a pipeline
 	markOpen       = 0x16 // begins a compound command; its kind follows: ( { f i w u

@@ -29,8 +29,8 @@ func (r *reader) document() {
 	r.emitDocument(body, r.here+1, filled)
 }
 
-// emitDocument writes the body that stands at from; filled says that shells put
-// the values of variables into it.
+// emitDocument writes the body that begins at from; filled says that shells put the values
+// of variables into it.
 func (r *reader) emitDocument(body string, from int, filled bool) {
 	r.emit(markRedirect, '<', '<', markWord)
 	if filled {
@@ -41,8 +41,8 @@ func (r *reader) emitDocument(body string, from int, filled bool) {
 	r.emit(markWord)
 }
 
-// filled writes a body in which nothing but the names of variables means more than
-// itself.
+// filled writes a body in which the names of variables are replaced, and all other text
+// means itself.
 func (r *reader) filled(from, end int) {
 	at, text := r.at, r.text
 	r.at, r.text = from, text[:end]
@@ -71,9 +71,9 @@ func (r *reader) delimiter() (name string, filled, ok bool) {
 	return name, !quoted, name != "" && (!quoted || r.accept("'"))
 }
 
-// body gives the text of a here-document that begins at from, and where its
-// delimiter's line ends. No other line may begin with the delimiter, not even
-// behind blanks: shells differ on what then ends it.
+// body gives the text of a here-document that begins at from, and the position at which its
+// delimiter's line ends. No other line may begin with the delimiter, not even behind
+// blanks: shells differ on what then ends it.
 func body(text string, from int, delim string) (body string, end int, ok bool) {
 	for at := from; at <= len(text); {
 		line, _, _ := strings.Cut(text[at:], "\n")
@@ -111,9 +111,9 @@ func (r *reader) textBlock() {
 	r.at = end + len("\n)")
 }
 
-// balanced reports a body that bash 3.2, which looks for the closing bracket of
-// $( ) by counting quotes and brackets also in here-documents, reads to its end.
-// A single quote may stay open where none follows: then that bash runs nothing.
+// balanced reports a body that bash 3.2, which looks for the closing bracket of $( ) by
+// counting quotes and brackets also in here-documents, reads to its end. A single quote may
+// stay open if no other follows: then that bash runs no command.
 func balanced(text string, last bool) bool {
 	open := 0
 	for i := 0; i < len(text); i++ {

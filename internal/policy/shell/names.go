@@ -8,7 +8,7 @@ import (
 	"approvalbot/internal/lazy"
 )
 
-// reserved words of any of the shells, where a command's name belongs.
+// reserved words of any of the shells, in the position of a command's name.
 var reserved = lazy.Words(`if then elif else fi for in do done while until case esac select function time coproc foreach end repeat
 	nocorrect noglob - typeset declare local export readonly integer float nameref [[`)
 
@@ -48,10 +48,9 @@ func readable(name string) bool {
 	return name != "" && name != "_" && name != "IFS" && !zshNames.Has(name)
 }
 
-// builtins are all builtins of the five shells, with the words that they may be
-// given. Builtins evaluate words: where one takes a number or a variable's name,
-// some shell runs what is between the brackets of "a[$(…)]". One without a rule is
-// refused.
+// builtins are all builtins of the five shells, with the words that they may be given.
+// Builtins evaluate words: if one takes a number or a variable's name, some shell runs what
+// is between the brackets of "a[$(…)]". A builtin without a rule is refused.
 var builtins = sync.OnceValue(func() map[string]func([][]byte) bool {
 	m := map[string]func([][]byte) bool{}
 	for name := range strings.FieldsSeq(`. : [ alias autoload bg bind bindkey break builtin bye cap caller cd chdir clone command
@@ -238,8 +237,8 @@ func testWords(args [][]byte) bool {
 	return false
 }
 
-// one reports a word that stays one word: nothing of it is unquoted and computed,
-// or a pattern.
+// one reports a word that stays one word: no part of it is a pattern, or computed and
+// unquoted.
 func one(word []byte) bool {
 	for _, c := range word {
 		if c == markName || c == markSubst || c == markPattern {

@@ -297,8 +297,8 @@ func Unusual(p *syntax.ParamExp) bool {
 		p.Flags != nil, p.Split != 0, p.GlobSubst != 0, p.RcExpand != 0, p.NestedParam != nil, len(p.Modifiers) > 0}, true)
 }
 
-// document writes the body of a here-document, which is one text where its
-// delimiter is quoted, and else holds what shells fill in.
+// document writes the body of a here-document: one text if its delimiter is quoted, else
+// text with the parts that shells fill in.
 func (w *writer) document(body *syntax.Word) {
 	if body != nil {
 		for _, p := range body.Parts {

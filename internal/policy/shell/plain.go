@@ -7,10 +7,10 @@ import (
 	"approvalbot/internal/policy/budget"
 )
 
-// Plain appends the form of a line to dst. If ok is false, the line is outside
-// the grammar, the refusal says where it leaves it, and what was appended means
-// nothing. Plain keeps no reference to the line. It panics with budget.Spent if the
-// budget is not enough for the line.
+// Plain appends the form of a line to dst. If ok is false, the line is outside the grammar,
+// the refusal says at which byte it leaves it, and the appended bytes have no meaning.
+// Plain keeps no reference to the line. It panics with budget.Spent if the budget is not
+// enough for the line.
 func Plain(dst []byte, line string, steps *budget.Budget) (form []byte, why Refusal, ok bool) {
 	r := reader{text: line, out: dst, here: none, steps: steps}
 	defer func() {
@@ -32,8 +32,8 @@ func Plain(dst []byte, line string, steps *budget.Budget) (form []byte, why Refu
 	return r.out, Refusal{}, true
 }
 
-// keyword gives the word of small letters that comes next, without stepping over
-// it, and "" where there is none.
+// keyword gives the word of small letters that comes next, without stepping over it, and ""
+// if there is no such word.
 func (r *reader) keyword() string {
 	i := r.at
 	for i < len(r.text) && r.text[i] >= 'a' && r.text[i] <= 'z' {
@@ -160,7 +160,7 @@ type item struct {
 
 var compounds = lazy.Words("for if while until")
 
-// bracket gives what opens a group, where one begins here: "(", or "{" before a blank.
+// bracket gives what opens a group, if a group begins here: "(", or "{" before a blank.
 func (r *reader) bracket() byte {
 	switch c, next := r.peek(0), r.peek(1); {
 	case c == '(', c == '{' && (blank(next) || next == '\n'):

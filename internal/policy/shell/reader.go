@@ -9,13 +9,13 @@ import (
 	"approvalbot/internal/policy/budget"
 )
 
-// Refusal says where a line leaves the grammar, and at what.
+// Refusal says at which byte a line leaves the grammar, and at what text.
 type Refusal struct {
 	At   int    // bytes before the place
 	What string // names it for people: "a backtick", "\"export\""
 }
 
-// String says it in words, "" for none: "at byte 12: a backtick".
+// String says it in words, "" if there is no refusal: "at byte 12: a backtick".
 func (r Refusal) String() string {
 	if r.What == "" {
 		return ""
@@ -39,8 +39,8 @@ type reader struct {
 	moves  int      // times a cd was read outside of ( )
 	place  bool     // a redirection's place is read
 
-	here    int // where the newline stands behind which a here-document begins, or none
-	hereEnd int // where the newline stands that ends the document, or the text's end
+	here    int // the position of the newline behind which a here-document begins, or `none`
+	hereEnd int // the position of the newline that ends the document, or the text's end
 
 	steps *budget.Budget
 }
@@ -89,7 +89,7 @@ func (r *reader) peek(n int) byte {
 	return 0
 }
 
-// accept steps over the given text where it comes next.
+// accept steps over the given text if it comes next.
 func (r *reader) accept(s string) bool {
 	if strings.HasPrefix(r.text[r.at:], s) {
 		r.at += len(s)
@@ -133,7 +133,7 @@ func (r *reader) newline() {
 	}
 }
 
-// gap steps over everything that may stand between two pipelines.
+// gap steps over everything that is allowed between two pipelines.
 func (r *reader) gap() {
 	for {
 		r.blanks()
@@ -166,7 +166,7 @@ func (r *reader) comment() {
 	}
 }
 
-// literal gives what a word of a form says where nothing in it is computed or a
+// literal gives the text of a word of a form if no part of the word is computed or a
 // pattern.
 func literal(word []byte) (string, bool) {
 	if bytes.IndexFunc(word, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' }) >= 0 {

@@ -18,7 +18,7 @@ var Settings = sync.OnceValue(func() map[string]*lazy.Regexp {
 		"": `CI GOOS GOARCH CGO_ENABLED GOMAXPROCS GOTRACEBACK RUST_BACKTRACE RUST_LOG LOG_LEVEL VERBOSE NODE_ENV NO_COLOR FORCE_COLOR CLICOLOR PYTHONHASHSEED PYTHONUNBUFFERED
 			PYTHONDONTWRITEBYTECODE DEBIAN_FRONTEND`,
 		`$.`: "PYTHONPATH", // its directories are judged by themselves
-		// Some values are part of a path where they are no plain name.
+		// Some values are part of a path if they are not a plain name.
 		`[A-Za-z0-9_.@:,+-]*(?:[A-Za-z0-9]/[A-Za-z0-9_+-]+)*`: "LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME LANGUAGE TZ TERM",
 		`(?i)|0|1|true|false|yes|no|on|off`: `DEBUG UPDATE_GOLDEN UPDATE_GOLDENS UPDATE_SNAPSHOT UPDATE_SNAPSHOTS UPDATE_EXPECT UPDATE_BASELINE GOLDEN_UPDATE BLESS COVERAGE HEADLESS FAIL_FAST TEST_VERBOSE
 			INTEGRATION RUN_INTEGRATION RUN_SLOW SKIP_INTEGRATION SKIP_SLOW SKIP_E2E PARALLEL QUIET DRY_RUN CLICOLOR_FORCE PY_COLORS INSTA_FORCE_PASS CARGO_INCREMENTAL CARGO_NET_OFFLINE
@@ -33,7 +33,7 @@ var Settings = sync.OnceValue(func() map[string]*lazy.Regexp {
 		`test|tests|testing|development|dev|ci|local`: "RAILS_ENV RACK_ENV MIX_ENV APP_ENV HANAMI_ENV FLASK_ENV SYMFONY_ENV BABEL_ENV HYPOTHESIS_PROFILE",
 		`(?i)trace|debug|info|warn|warning|error|off`: "LOGLEVEL RUST_LOG_STYLE TEST_LOG_LEVEL",
 		`(?:[a-z][a-z0-9_]*\.)*(?:tests?_)?settings(?:_(?:tests?|testing|ci|dev|development|local)|\.(?:tests?|testing|ci|dev|development|local|base|sqlite))?`: "DJANGO_SETTINGS_MODULE",
-		// Sizes of memory, and nothing else: other options load agents and run commands.
+		// Sizes of memory only: other options load agents and run commands.
 		`(?:-X(?:mx|ms|ss)[0-9]+[kKmMgG]?(?: |$))+`: "JAVA_OPTS MAVEN_OPTS GRADLE_OPTS SBT_OPTS",
 		`(?:--(?:max[-_]old[-_]space[-_]size=[0-9]+|no-warnings|no-deprecation|enable-source-maps|experimental-vm-modules|trace-warnings|trace-deprecation|trace-uncaught|stack-trace-limit=[0-9]+)(?: |$))+`: "NODE_OPTIONS",
 		`(?:-[DAW] ?[a-z_]+(?:::[a-z_]+)?(?: |$))+`: "RUSTFLAGS RUSTDOCFLAGS", // lints

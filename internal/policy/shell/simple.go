@@ -42,15 +42,15 @@ func (r *reader) simple() (it item) {
 	return it
 }
 
-// readsWhole reports "IFS= read", which leaves a line's blanks as they are and sets
-// nothing beyond: read is no special builtin of any shell.
+// readsWhole reports "IFS= read", which leaves a line's blanks as they are. It sets no
+// variable for later commands, because read is no special builtin of any shell.
 func (r *reader) readsWhole() bool {
 	rest, ok := strings.CutPrefix(r.text[r.at:], "IFS=")
 	word := strings.TrimLeft(rest, " \t")
 	return ok && len(word) < len(rest) && strings.HasPrefix(word, "read ")
 }
 
-// assignment gives the name where NAME= comes next.
+// assignment gives the name if NAME= comes next.
 func (r *reader) assignment() string {
 	if name := r.name(); name != "" && r.peek(len(name)) == '=' {
 		return name
@@ -124,8 +124,8 @@ func (r *reader) redirectAhead(word string) bool {
 }
 
 // words reads the words and redirections behind a command's name. The form of the
-// redirections is given back, as it follows all words. Where compares is true, <( )
-// may be one.
+// redirections is given back, as it follows all words. If compares is true, a word may be
+// <( ).
 func (r *reader) words(compares bool) (it item, redirects []byte) {
 	var seen uint
 	for {
@@ -154,8 +154,8 @@ func (r *reader) words(compares bool) (it item, redirects []byte) {
 	}
 }
 
-// redirects reads what may follow a compound command: redirections where some are
-// true, and nothing else.
+// redirects reads what may follow a compound command: redirections if some is true, and no
+// other text.
 func (r *reader) redirects(some bool) (it item) {
 	var seen uint
 	for !r.ends() {
@@ -180,8 +180,8 @@ func (r *reader) redirectNext() bool {
 	return strings.HasPrefix(rest, "2>") || strings.HasPrefix(rest, "1>&")
 }
 
-// operators of redirections: longer ones first. A place follows where place is
-// true, and the end of a word where it is not.
+// operators of redirections: longer ones first. If place is true, a place follows, else the
+// end of a word.
 var operators = []struct {
 	text  string
 	fd    uint

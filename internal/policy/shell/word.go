@@ -2,7 +2,7 @@ package shell
 
 import "strings"
 
-// position says where a word stands.
+// position says in which part of a command a word is.
 type position uint8
 
 const (
@@ -16,7 +16,7 @@ type piece uint8
 
 const (
 	nothing   piece = iota
-	bare            // an unquoted character that stands for itself
+	bare            // an unquoted character that means itself
 	quoted          // quotes
 	expansion       // $NAME, ${NAME}, $?, $( )
 	glob            // * ? [ ]
@@ -82,11 +82,11 @@ func (r *reader) piece(pos position, start int, last piece) piece {
 	return bare
 }
 
-// bareBytes stand for themselves wherever they stand.
+// bareBytes mean themselves in every position.
 var bareBytes = bytesOf(alphanumerics + "_./-+@,%^!")
 
-// bare reads a character that stands for itself, where it does in every shell, or
-// several of bareBytes.
+// bare reads one character, if it means itself there in every shell, or several of
+// bareBytes.
 func (r *reader) bare(c byte, pos position, start int, last piece) {
 	if bareBytes[c] {
 		from := r.at
@@ -121,7 +121,7 @@ func (r *reader) homeAhead() bool { return r.peek(1) == '/' || r.endsAfter(1) }
 
 func tildeBehind(c byte) bool { return alphanumeric(c) || c == '^' || c == '~' }
 
-// bracketBytes may stand in a bracket expression.
+// bracketBytes are allowed in a bracket expression.
 var bracketBytes = bytesOf(alphanumerics + "_.,-")
 
 // pattern reads *, ? or a bracket expression.
@@ -173,7 +173,7 @@ func (r *reader) treeAhead(start int) bool {
 	return first && whole && strings.HasPrefix(r.text[r.at:], "**")
 }
 
-// braceBytes may stand in braces.
+// braceBytes are allowed in braces.
 var braceBytes = bytesOf(alphanumerics + "_./+@,-%")
 
 // brace reads {}, @{…}, ^{…} and a brace list. Every other brace is several words
@@ -203,9 +203,9 @@ func (r *reader) brace(start int) piece {
 // maxList is how many words a brace list may be.
 const maxList = 32
 
-// listed reports what stands between the braces of a list that is several words
-// to bash, zsh and mksh, and is as it stands to dash and busybox. No word of it
-// begins otherwise than a name does because of the braces: with a dash, a plus, ~.
+// listed reports text between braces that is a list of several words to bash, zsh and mksh,
+// and plain text to dash and busybox. No word of it begins otherwise than a name does
+// because of the braces: with a dash, a plus, ~.
 func listed(before, inside string) bool {
 	words := strings.Split(inside, ",")
 	for _, w := range words {
@@ -231,7 +231,7 @@ func (r *reader) single() {
 	r.at += end + 2
 }
 
-// quotedText checks for newlines in quotes where none may be.
+// quotedText refuses newlines in quotes if they are not allowed there.
 func (r *reader) quotedText(text string) {
 	if strings.IndexByte(text, '\n') < 0 {
 		return
@@ -291,8 +291,8 @@ func (r *reader) escapedInQuotes() {
 	r.at += 2
 }
 
-// escaped reads a backslash outside of quotes: before punctuation and blanks,
-// which it makes stand for themselves.
+// escaped reads a backslash outside of quotes before punctuation or a blank: it makes that
+// character mean itself.
 func (r *reader) escaped() {
 	c := r.peek(1)
 	sign := c >= ' ' && c <= '~' && !alphanumeric(c)
@@ -339,8 +339,8 @@ func (r *reader) dollar(inQuotes bool) {
 	r.out = append(append(r.out, name...), markNameEnd)
 }
 
-// stage steps over the index of ${PIPESTATUS[0]} and ${pipestatus[1]}: the status of a
-// part of the last pipeline, or nothing. dash and busybox stop there.
+// stage steps over the index of ${PIPESTATUS[0]} and ${pipestatus[1]}: the status of a part
+// of the last pipeline. If there is no index, it gives "". dash and busybox stop there.
 func (r *reader) stage(braces bool, name string) string {
 	index := r.peek(0) == '[' && digit(r.peek(1)) && r.peek(2) == ']'
 	statuses := name == "PIPESTATUS" || name == "pipestatus"
