@@ -79,8 +79,8 @@ const (
 	MaxQuery  = 300 // of the query, or of the words that a tool passes on
 )
 
-// carries reports an address that hands data to whoever answers it: in the query, the
-// path or the names of the host, as long text that says nothing to a reader, or as a
+// carries reports an address that hands data to the host that answers it: in the query, the
+// path or the names of the host, as long text that has no meaning to a reader, or as a
 // known form of secret.
 func carries(u *url.URL) bool {
 	host := u.Hostname()
@@ -95,8 +95,8 @@ func carries(u *url.URL) bool {
 	return secret || opaque(host) > maxOpaque || opaque(host+"/"+u.Path+"/"+query) > maxMade
 }
 
-// Carries reports text that hands data to whoever gets it, as [Reader.Address] says of
-// an address.
+// Carries reports text that hands data to its receiver, as [Reader.Address] does for an
+// address.
 func Carries(text string) bool {
 	return len(text) > MaxQuery || hidesSecret(text) || opaque(text) > maxMade
 }
@@ -154,7 +154,7 @@ func (r *Reader) deskAddress(s string) {
 	}
 }
 
-// AddressesIn judges the URLs that stand in free text.
+// AddressesIn judges the URLs in free text.
 func (r *Reader) AddressesIn(text string) {
 	for w := range strings.FieldsSeq(text) {
 		if strings.Contains(w, "://") {
@@ -164,8 +164,8 @@ func (r *Reader) AddressesIn(text string) {
 	r.deskAddress(text)
 }
 
-// privateHost reports an address of a private network. The machine itself is
-// none: agents look at the servers they start.
+// privateHost reports an address of a private network. The machine itself does not count:
+// agents look at the servers they start.
 func privateHost(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a.IsPrivate() || sharedSpace.Contains(a)
@@ -193,16 +193,16 @@ func privateHost(host string) bool {
 // nearName reports a name without a dot: it is looked up in the network at hand.
 func nearName(host string) bool { return words.At(host, 0) >= 'a' && !strings.ContainsAny(host, ".:%") }
 
-// wildcardNames are public names below which whatever address stands in the name
-// itself, or the machine's own, is found: 10.0.0.1.nip.io, app.localtest.me. Some
-// answer with another address each time.
+// wildcardNames are public domains that resolve each name below them to the address written
+// in that name, or to the machine's own: 10.0.0.1.nip.io, app.localtest.me. Some answer
+// with another address each time.
 var wildcardNames = []string{"nip.io", "sslip.io", "xip.io", "xip.name", "ipq.co", "traefik.me", "localtest.me", "lvh.me",
 	"vcap.me", "lacolhost.com", "backname.io", "local-ip.co", "local-ip.sh", "localhost.direct",
 	"lcl.host", "local.gd", "localdev.me", "localho.st", "lndo.site", "ddev.site", "docksal.site",
 	"fuf.me", "ulh.us", "smackaho.st", "plex.direct", "1u.ms", "rbndr.us", "rebind.it"}
 
-// spellsPrivate reports a name in which a private address stands, with dots or
-// hyphens: services that answer with it are many.
+// spellsPrivate reports a name that contains a private address, with dots or hyphens:
+// services that answer with it are many.
 func spellsPrivate(host string) bool {
 	parts := strings.FieldsFunc(host, func(r rune) bool { return r == '.' || r == '-' })
 	for i := 0; i+4 <= len(parts); i++ {
@@ -214,7 +214,7 @@ func spellsPrivate(host string) bool {
 	return false
 }
 
-// nonPublic are the sorts of addresses that nobody has on the internet.
+// nonPublic are the sorts of addresses that no host on the internet has.
 var nonPublic = []func(netip.Addr) bool{netip.Addr.IsPrivate, netip.Addr.IsLoopback, netip.Addr.IsLinkLocalUnicast,
 	netip.Addr.IsUnspecified, sharedSpace.Contains}
 

@@ -14,7 +14,7 @@ import (
 type Own struct {
 	files    []string
 	bases    []string // of files and clients
-	clients  []string // how the paths of client files end, wherever they are
+	clients  []string // how the paths of client files end, in any directory
 	programs []string
 	settings []string // how the variables that configure programs begin
 	port     string
@@ -43,11 +43,11 @@ func NewOwn(p Protected) Own {
 	return d
 }
 
-// configHomes are where users' configuration is, on each operating system.
+// configHomes are the directories of users' configuration, on each operating system.
 var configHomes = [...]string{"~/.config/", "~/library/application support/", "~/appdata/roaming/"}
 
-// protectClients adds the files in which a program looks for the desk that it asks
-// and for its token: whoever writes one names another desk, whose word then counts.
+// protectClients adds the files in which a program looks for the desk that it asks and for
+// its token. A call that writes one could name another desk, which then decides.
 func (d *Own) protectClients(program string) {
 	for _, who := range [...]string{"client.yaml", "operator.yaml"} {
 		d.clients = append(d.clients, program+"/"+who, program+"."+who)
@@ -107,7 +107,7 @@ func (d *Own) maybeFile(file string) bool {
 // under one that the glob matches.
 func (d *Own) Below(dir string, glob bool) bool {
 	dir = strings.TrimSuffix(strings.ToLower(dir), "/")
-	if dir == "~" { // where everybody's client file is below, and much else
+	if dir == "~" { // it contains every user's client file, and much else
 		return false
 	}
 	for _, own := range d.files {
@@ -136,8 +136,8 @@ func (d *Own) InText(text string) bool {
 	return d.Mentions(text) || d.Names(text) || d.address(text)
 }
 
-// address reports text in which an address of the desk stands: its port after a host, or
-// a path of its API.
+// address reports text that contains an address of the desk: its port after a host, or a
+// path of its API.
 func (d *Own) address(text string) bool { return d.HasPort(text, true) || d.ApiPath(text) }
 
 // Mentions reports whether text contains the path of one of the desk's files.
@@ -150,15 +150,15 @@ func (d *Own) Mentions(text string) bool {
 	return false
 }
 
-// ApiPath reports the paths of the desk's API, at whatever host.
+// ApiPath reports the paths of the desk's API, on any host.
 func (d *Own) ApiPath(text string) bool {
 	return slices.ContainsFunc([]string{"/v1/approvals", "/hooks/approvals", "/v1/gateway", "/v1/policy/reload", "/v1/pairing"}, func(own string) bool {
 		return strings.Contains(text, own)
 	})
 }
 
-// HasPort reports whether the port stands in the text as a number of its own,
-// or, with afterHost, behind a colon.
+// HasPort reports whether the text contains the port as a number of its own, or, with
+// afterHost, behind a colon.
 func (d *Own) HasPort(text string, afterHost bool) bool {
 	if d.port == "" {
 		return false
@@ -179,8 +179,8 @@ func (d *Own) HasPort(text string, afterHost bool) bool {
 	}
 }
 
-// portBegins reports where a port may stand in text: behind a colon or, unless a host
-// must precede it, where a word begins.
+// portBegins reports whether a port may begin at a position of text: behind a colon or,
+// unless a host must precede it, at the beginning of a word.
 func portBegins(text string, at int, afterHost bool) bool {
 	if at > 0 && text[at-1] == ':' {
 		return true
@@ -210,8 +210,8 @@ func (d *Own) Reads(text string) bool {
 	return false
 }
 
-// hasWord reports whether w stands in the lower-case text between bytes that do
-// not belong to words.
+// hasWord reports whether the lower-case text contains w between bytes that do not belong
+// to words.
 func hasWord(text, w string) bool {
 	for i := 0; ; {
 		at := strings.Index(text[i:], w)
@@ -227,14 +227,13 @@ func hasWord(text, w string) bool {
 	}
 }
 
-// MatchesPath reports whether a glob may match a path, component by component.
-// "**" stands for any number of them, hidden ones included; beside other text
-// some shells let it go on for the rest of the path. Only the last "**" is tried
-// with more and more components: what stands before it matches as early as it
-// can, which leaves the most to what follows. So a glob of any length is read in
-// a time that its length and the path's bound.
+// MatchesPath reports whether a glob may match a path, component by component. "**" matches
+// any number of them, hidden ones included; beside other text some shells let it go on for
+// the rest of the path. Only the last "**" is tried with more and more components: the part
+// before it matches as early as it can, which leaves the most to the part after it. So a
+// glob of any length is read in a time that its length and the path's bound.
 func MatchesPath(glob, file string) bool {
-	var after, from string // behind the last "**", and where that was tried
+	var after, from string // the glob behind the last "**", and the path that it was tried on
 	tried := false
 	for {
 		g, restG, moreG := strings.Cut(glob, "/")

@@ -20,11 +20,11 @@ func Groups(glob string) bool {
 	return false
 }
 
-// maxAlternatives bounds how many globs a glob with braces stands for.
+// maxAlternatives bounds how many globs a glob with braces may become.
 const maxAlternatives = 64
 
-// Alternatives gives the globs that a member's text stands for: separated by
-// blanks or commas, and written in braces.
+// Alternatives gives the globs that a member's text means: separated by blanks or commas,
+// and written in braces.
 func Alternatives(text string) (list []string, ok bool) {
 	depth, from := 0, 0
 	for i := 0; i <= len(text); i++ {
@@ -52,8 +52,8 @@ func Alternatives(text string) (list []string, ok bool) {
 	return list, len(list) <= maxAlternatives
 }
 
-// maxGlobs bounds how many bytes of globs are read of one call, with all that they
-// stand for.
+// maxGlobs bounds how many bytes of globs are read of one call, with all their
+// alternatives.
 const maxGlobs = 1 << 14
 
 // Alternatives is the function of that name, as long as the call does not give
@@ -86,7 +86,7 @@ func openBraces(glob string, at int) (list []string) {
 			}
 		}
 	}
-	return []string{glob[:at] + glob[at+1:], glob[:at] + "*"} // it does not close: the sign itself, or whatever the tool makes of it
+	return []string{glob[:at] + glob[at+1:], glob[:at] + "*"} // it does not close: tools differ
 }
 
 // AimsAtSecret reports whether a glob of a search picks out names of secrets. In

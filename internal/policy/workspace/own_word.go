@@ -9,9 +9,9 @@ import (
 	"approvalbot/internal/policy/words"
 )
 
-// OwnWord reports a lower-case pattern that finds lines by a word of their own,
-// whatever the word is. Of what the kinds of patterns can say it understands
-// little: in the rest such a word may stand for anything, or for nothing.
+// OwnWord reports a lower-case pattern that finds lines by a word of their own, which may
+// be any word. It understands only a little of what the kinds of patterns can express: in
+// the rest such a word could match anything, or an empty text.
 func OwnWord(lower string) bool {
 	if strings.ContainsAny(lower, "\n\r") { // each line is a pattern
 		return false
@@ -45,8 +45,8 @@ func OwnWord(lower string) bool {
 // optional is a group that may be left out, of one alternative.
 var optional = lazy.Pattern(`\([a-z0-9 _-]+\)[?*]`)
 
-// plainEscapes are the letters that, after a backslash, stand for one sign or for
-// a place between signs.
+// plainEscapes are the letters that, after a backslash, mean one sign or a position between
+// signs.
 const plainEscapes = "wdsbnrt"
 
 // hasRun reports three letters, digits or underscores in a row that a lower-case
@@ -89,8 +89,8 @@ func hasRun(alt string) bool {
 // countBegins reports a character with which the number of repetitions begins.
 func countBegins(c byte) bool { return c == ',' || words.Digit(c) }
 
-// BracketEnd gives where the bracket expression ends that begins at a byte, or -1
-// where the kinds of patterns end it in different places.
+// BracketEnd gives the position at which the bracket expression ends that begins at a byte,
+// or -1 if the kinds of patterns end it at different positions.
 func BracketEnd(alt string, at int) int {
 	i := at + 1
 	if i < len(alt) && alt[i] == '^' {
@@ -143,12 +143,12 @@ func findsSecret(lower string) bool {
 	return slices.ContainsFunc(secretLines[:], matches)
 }
 
-// otherSigns stand in none of secretLines.
+// otherSigns are in no word of secretLines.
 const otherSigns = "fghjmquxz0123456789 "
 
-// wantsOther reports a lower-case pattern that begins with a sign which none of
-// secretLines has, and which no match is without. It spares most patterns of code the
-// making of a regular expression.
+// wantsOther reports a lower-case pattern that begins with a sign which every match must
+// contain, and which no word of secretLines has. It saves compiling a regular expression
+// for most patterns of code.
 func wantsOther(lower string) bool {
 	if lower == "" || strings.ContainsAny(lower, "|*?{") {
 		return false

@@ -11,12 +11,12 @@ import (
 	"approvalbot/internal/policy/words"
 )
 
-// Reader judges paths and addresses, wherever a call names them.
+// Reader judges the paths and addresses that a call names.
 type Reader struct {
 	Own   *Own
 	Found *finding.Set
 	Place Place
-	Paths *[]File // where paths are noted that operators' rules ask about; may be nil
+	Paths *[]File // the paths that operators' rules ask about are added to it; may be nil
 	globs int     // bytes of globs that were read; see alternatives
 
 	// Noted is told which findings come from a path, an address or a name; nil: that is not noted.
@@ -32,8 +32,8 @@ func (r *Reader) Note(text string, read func()) {
 	*r.Found = r.Found.Or(before)
 }
 
-// PathWord makes a word of a tool's param. Agents write paths in several ways;
-// whatever could be a path to a runtime is one here.
+// PathWord makes a word of a tool's param. Agents write paths in several ways; all text
+// that could be a path to a runtime is a path here.
 func PathWord(s string) Word {
 	s, uri := strings.CutPrefix(s, "file://")
 	s = strings.TrimPrefix(s, "@")
@@ -77,7 +77,7 @@ func plainPath(s string) bool {
 	return !WindowsPath(s)
 }
 
-// plainBytes are those of ASCII's signs that stand for themselves in a path.
+// plainBytes are those of ASCII's signs that mean themselves in a path.
 var plainBytes = func() (table [256]bool) {
 	for b := ' '; b <= '~'; b++ {
 		table[b] = b != '\\' && b != '$' && b != '%'
@@ -135,7 +135,7 @@ func (r *Reader) search(w Word) {
 	r.Read(w)
 	r.Place.Resolve(w, func(file string, open bool) {
 		switch {
-		case open || r.Place.RootPath(file): // the workspace itself is searched all day, wherever the desk lies
+		case open || r.Place.RootPath(file): // the workspace itself is searched all day, also if the desk lies in it
 		case r.Own.Below(file, w.Kind == Pattern):
 			r.Found.Add(finding.TouchesDesk)
 		case !r.Place.Inside(file):
@@ -214,7 +214,7 @@ func ownProgram(lower string) bool {
 		return true
 	}
 	dir := path.Dir(lower)
-	return anyBin(dir) || strings.HasSuffix(dir, "/gradle/wrapper") // what gradlew runs, and where it gets that
+	return anyBin(dir) || strings.HasSuffix(dir, "/gradle/wrapper") // what gradlew runs, and its settings
 }
 
 // HoldsPrograms reports a directory in which a project's programs are installed, or one
@@ -317,9 +317,9 @@ func ascends(glob string) bool {
 	return ok && Climbs(rest)
 }
 
-// Misleads reports a name that becomes something else where commands get names
-// from a glob or, split at blanks and without its quotes, from xargs: an option, or
-// a file elsewhere.
+// Misleads reports a name that becomes something else if a command gets it from a glob or,
+// split at blanks and without its quotes, from xargs: an option, or a file in another
+// directory.
 func Misleads(text string) bool {
 	option := strings.HasPrefix(text, "-") && text != "-"
 	if option || strings.Contains(text, "/-") || strings.ContainsAny(text, "'\"\\") {
@@ -348,7 +348,7 @@ func elsewhere(word string) bool {
 	return Climbs(word)
 }
 
-// Sink reports the files that take output and keep nothing.
+// Sink reports the files that take output and keep none of it.
 func Sink(file string) bool {
 	switch file {
 	case "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty":
@@ -377,8 +377,7 @@ func kernelSecret(file string) bool {
 	return true
 }
 
-// File is one path that a call names: where it lies, and how much of that is
-// known.
+// File is one path that a call names, and how much of the path is known.
 type File struct {
 	Path  string // clean; absolute unless open
 	Kind  Kind
@@ -396,8 +395,8 @@ func (r *Reader) Path(w Word) {
 	})
 }
 
-// ProjectBins are where a project's tools are installed, relative to it.
+// ProjectBins are the directories in which a project's tools are installed, relative to it.
 var ProjectBins = lazy.Words("node_modules/.bin .venv/bin venv/bin vendor/bin")
 
-// Local is [Place.Local] of where the call stands.
+// Local is [Place.Local] of the place in which the call runs.
 func (r *Reader) Local(w Word) bool { return r.Place.Local(w) }

@@ -11,24 +11,24 @@ import (
 	"approvalbot/internal/policy/words"
 )
 
-// Place says where a call runs: what is local, and what relative paths mean.
+// Place says in which directory a call runs: what is local, and what relative paths mean.
 type Place struct {
-	Roots   []string // the workspaces; empty when none is known
-	Own     bool     // the call itself says which: nobody configured one
-	Dirs    []string // where the call may stand, absolute; empty when that is open
-	Sure    []string // where it stands if all commands so far succeeded; set by shell
-	Also    []string // where paths may count from besides, as members of the call say
+	Roots   []string // the workspaces; empty if none is known
+	Own     bool     // the call itself names it: the operator configured none
+	Dirs    []string // the directories in which the call may run, absolute; empty if they are not known
+	Sure    []string // those it is in if all commands so far succeeded; set by shell
+	Also    []string // directories from which paths may count besides, as members of the call say
 	Went    Went     // how commands changed the directory, for people
 	moved   bool     // a command changed the directory
-	lost    bool     // it did so to where cannot be read, or through the home directory
+	lost    bool     // it did so to a directory that cannot be read, or through the home directory
 	Windows bool
 	Away    bool // on another machine
 }
 
-// At finds out where a call runs, from its agent's workspaces, what the call
-// says of its working directory, and what it is bound to. Where the call says
-// nothing, or a relative directory, and there are several workspaces, it may stand
-// in any of them. Where the desk its files is no workspace that a call names.
+// At finds out in which place a call runs, from its agent's workspaces, the working
+// directory that the call names, and what it is bound to. If the call names no directory,
+// or a relative one, and there are several workspaces, it may run in any of them. A
+// directory that contains files of the desk is no workspace that a call can name.
 func At(roots []string, desk *Own, bind *approval.Bind, workdir, host string) Place {
 	p := Place{Roots: roots}
 	dirs := [2]string{workdir}
@@ -77,10 +77,10 @@ var LocalHosts = sync.OnceValue(func() map[string]bool {
 	return map[string]bool{"": true, "local": true, "localhost": true, "auto": true, "sandbox": true, "gateway": true}
 })
 
-// ownRoot takes the call's working directory as the workspace where none is
-// configured. Only a plain project directory is one: none of the system, of all
-// users, a whole home, nor one that is hidden, holds programs or settings, or that
-// the two sources disagree about. Letter case does not count.
+// ownRoot takes the call's working directory as the workspace if none is configured. Only a
+// plain project directory counts. A directory of the system, one of all users, a whole
+// home, a hidden one, one that holds programs or settings, or one that the two sources
+// disagree about does not. Letter case does not count.
 func ownRoot(a, b string) string {
 	if a == "" || b == "" {
 		a += b
@@ -102,7 +102,7 @@ func ownRoot(a, b string) string {
 }
 
 // PlainDirectory reports whether a directory could be the workspace by its path alone:
-// whether policy would take it from a call whose agent has none.
+// whether policy would take it from a call whose agent has no workspace configured.
 func PlainDirectory(dir string) bool { return ownRoot(dir, "") != "" }
 
 // homeDirs hold the homes of users.
@@ -149,8 +149,8 @@ func (p *Place) Below(file string) string {
 	return rest
 }
 
-// Resolve calls fn with every file that the word may mean. open is true where
-// only the end of the path is known.
+// Resolve calls fn with every file that the word may mean. open is true if only the end of
+// the path is known.
 func (p *Place) Resolve(w Word, fn func(file string, open bool)) {
 	switch {
 	case w.Tilde || strings.HasPrefix(w.Text, "/"):
@@ -160,7 +160,7 @@ func (p *Place) Resolve(w Word, fn func(file string, open bool)) {
 		fn(path.Clean(w.Text), true)
 	default:
 		for _, d := range p.Dirs {
-			fn(path.Join(d, w.Text), d[0] == '~') // where that is, is open
+			fn(path.Join(d, w.Text), d[0] == '~') // it is not known which directory that is
 		}
 	}
 	for _, d := range p.Also {
@@ -184,11 +184,11 @@ func clean(file string) string {
 	return file
 }
 
-// MaxDirs bounds how many directories a line may stand in.
+// MaxDirs bounds in how many directories a line may be at once.
 const MaxDirs = 8
 
-// Move notes that a command may have changed the directory to w: from now on
-// the line stands in any of the directories before or after it.
+// Move notes that a command may have changed the directory to w: from now on the line may
+// be in any of the directories before or after it.
 func (p *Place) Move(w Word, ok bool) {
 	p.moved = true
 	p.Sure = nil
@@ -214,7 +214,8 @@ func (p *Place) Move(w Word, ok bool) {
 	p.Dirs = Both(p.Dirs, p.Sure)
 }
 
-// Went is how the commands so far changed the directory. Nothing is judged by it.
+// Went is how the commands so far changed the directory. It is for people: it decides no
+// call.
 type Went struct {
 	To   []string // the directories one after the other, as they are written
 	Open bool     // it is open which: one is computed, or only some of the commands ran
@@ -242,8 +243,8 @@ func (g Went) Else(before Went) Went {
 	return Went{Open: true}
 }
 
-// Both joins two lists of directories in which a line may stand. An empty one
-// says that this is open, and then it still is.
+// Both joins two lists of directories in which a line may be. If one is empty, the
+// directory is not known, and the result is empty too.
 func Both(a, b []string) []string {
 	if len(a) == 0 || len(b) == 0 {
 		return nil
@@ -260,7 +261,8 @@ func Both(a, b []string) []string {
 	return next
 }
 
-// AtRoot reports whether the call stands in a workspace itself and nowhere else.
+// AtRoot reports whether the call can only be in a workspace itself, not in a directory
+// below it.
 func (p *Place) AtRoot() bool {
 	if !p.Known() {
 		return !p.moved && len(p.Dirs) == 0
@@ -276,8 +278,8 @@ func (p *Place) AtRoot() bool {
 var systemDirs = [...]string{"/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/boot", "/dev", "/proc", "/sys", "/var",
 	"/run", "/root/.ssh", "/System", "/Library", "/Applications", "/private"}
 
-// systemPath reports whether the clean path belongs to the operating system, in
-// whatever letter case.
+// systemPath reports whether the clean path belongs to the operating system, in any letter
+// case.
 func systemPath(file string) bool {
 	for _, d := range systemDirs {
 		if len(file) >= len(d) && Under(file, file[:len(d)]) && strings.EqualFold(file[:len(d)], d) {
@@ -293,8 +295,8 @@ func WindowsPath(s string) bool {
 	return drive || strings.HasPrefix(s, `\\`)
 }
 
-// Stays reports whether the place is the workspace or a directory in it; where
-// no workspace is known, that nothing was said about the directory.
+// Stays reports whether the place is the workspace or a directory in it; if no workspace is
+// known, whether the call names no directory.
 func (p *Place) Stays() bool {
 	if p.Away || p.Windows {
 		return false
@@ -310,8 +312,7 @@ func (p *Place) Stays() bool {
 	return len(p.Dirs) > 0
 }
 
-// Local reports whether the word names files inside the workspace and nothing
-// else.
+// Local reports whether the word names only files inside the workspace.
 func (p *Place) Local(w Word) bool {
 	if w.Kind == Computed || Climbs(w.Text) || !p.Known() {
 		return false
@@ -326,7 +327,8 @@ func (p *Place) LocalDir(w Word) bool {
 	return w.Kind == Literal && !Climbs(w.Text) && p.ends(w)
 }
 
-// EndsInside reports a path that ends up in the workspace, wherever the call stands.
+// EndsInside reports a path that ends up in the workspace from each directory that the call
+// may be in.
 func (p *Place) EndsInside(file string) bool { return p.ends(Word{Text: file}) }
 
 func (p *Place) ends(w Word) bool {

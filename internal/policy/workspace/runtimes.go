@@ -72,7 +72,7 @@ func SettingsIn(text string) bool {
 var attaching = []string{"settings", "managed-", "hook", "mcp", "config", "plugin", "extension", "requirements",
 	"polic", "permission", "trusted"}
 
-// attaches reports such a name, or a glob that may match one. Text is none.
+// attaches reports such a name, or a glob that may match one. A file of text is not one.
 func attaches(name string) bool {
 	if words.Any(path.Ext(name), ".md", ".mdc", ".txt") {
 		return false
@@ -90,7 +90,7 @@ func attaches(name string) bool {
 }
 
 var (
-	// runtimeFiles hold such settings wherever they are.
+	// runtimeFiles hold such settings in any directory.
 	runtimeFiles = lazy.Words(`.claude.json .mcp.json mcp.json opencode.json opencode.jsonc crush.json .crush.json crushrc .crushrc openclaw.json
 		.aider.conf.yml .aider.conf.yaml managed-settings.json managed-mcp.json mcp_settings.json cline_mcp_settings.json claude_desktop_config.json .mcphub.json
 		gemini-extension.json .goose.yaml .ampcode.json .codex.json`)

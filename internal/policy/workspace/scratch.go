@@ -10,8 +10,8 @@ import (
 )
 
 // Scratch reports a file below /tmp that a session of the agent may have made, by its clean path.
-// None is what others may run or obey, or have made themselves: scripts and programs, hidden
-// files, settings, secrets, sockets, directories that programs keep there, and what lies
+// A file that others may run or obey, or have made themselves, is not one: scripts and programs,
+// hidden files, settings, secrets, sockets, directories that programs keep there, and files
 // beside a workspace.
 func (p *Place) Scratch(file string) bool {
 	rest, below := strings.CutPrefix(file, "/tmp/")
@@ -34,7 +34,7 @@ func (p *Place) Scratch(file string) bool {
 	return !slices.ContainsFunc(p.Roots, beside)
 }
 
-// IsScratch reports a word that names such files and nothing else.
+// IsScratch reports a word that names only such files.
 func (p *Place) IsScratch(w Word) bool {
 	ok := w.Kind == Literal && !w.Tilde && !Climbs(w.Text) && w.Text != ""
 	p.Resolve(w, func(file string, open bool) { ok = ok && !open && p.Scratch(file) })

@@ -68,7 +68,7 @@ func dataAmongSecrets(file string) bool {
 // keepsSecrets reports a directory whose data are secrets, and whose code is not.
 func keepsSecrets(c string) bool { return words.Any(c, "secrets", "secret", "credentials", "creds") }
 
-// secretDirs hold secrets, or are one, whatever the files in them are called.
+// secretDirs hold secrets, or are one: the names of the files in them do not count.
 var secretDirs = [...]string{"/run/secrets", "/var/run/secrets", "/etc/ssl/private", "/etc/pki/tls/private", "/etc/letsencrypt/accounts",
 	"/etc/kubernetes", "/var/lib/kubelet", "/etc/rancher", "/var/lib/rancher", "/etc/wireguard", "/etc/openvpn", "/etc/ipsec.d/private", "/etc/swanctl/private",
 	"/etc/networkmanager/system-connections", "/etc/wpa_supplicant", "/etc/mysql/debian.cnf", "/etc/security/opasswd", "/etc/exim4/passwd.client", "/etc/postfix/sasl_passwd",
@@ -246,8 +246,8 @@ func NearSecret(pattern string) bool {
 	return findsSecret(lower)
 }
 
-// inRange reports a byte of a pattern that stands in brackets with a range of letters,
-// where it is one character of many.
+// inRange reports a byte of a pattern that is in brackets with a range of letters: there it
+// is one character of many.
 func inRange(pattern string, at int) bool {
 	open := strings.LastIndexByte(pattern[:at], '[')
 	if open < 0 || open > 0 && pattern[open-1] == '\\' {
@@ -257,10 +257,10 @@ func inRange(pattern string, at int) bool {
 	return end > at && (strings.Contains(pattern[open:end], "A-Z") || strings.Contains(pattern[open:end], "a-z"))
 }
 
-// HitsSecret reports whether a glob may match a secret. Letters in brackets
-// count as any letter. In the workspace a directory in the middle of the glob
-// counts where it may be a hidden one: all others hold the project's own files,
-// for which the end of the glob speaks.
+// HitsSecret reports whether a glob may match a secret. Letters in brackets count as any
+// letter. In the workspace a directory in the middle of the glob counts only if it may be a
+// hidden one: all others hold the project's own files, for which the end of the glob
+// decides.
 func HitsSecret(glob string, workspace bool) bool {
 	glob = strings.ToLower(glob)
 	if SecretPath(glob) {
@@ -305,7 +305,7 @@ func Matches(glob, name string) bool {
 	return MatchesName(glob, name)
 }
 
-// MatchesName is matches where a leading dot is a character like any other.
+// MatchesName is matches in which a leading dot is a character like any other.
 func MatchesName(glob, name string) bool {
 	star, mark := -1, 0
 	g, n := 0, 0

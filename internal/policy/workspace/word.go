@@ -21,16 +21,16 @@ const (
 type Word struct {
 	Text   string
 	Kind   Kind
-	Split  bool // may become several words, or none
+	Split  bool // may become several words, or no word
 	Tilde  bool // starts with an unquoted ~
 	Plain  bool // starts with a loop's variable that never holds an option
-	Status bool // is the status of a command, a number; outside of quotes perhaps nothing
+	Status bool // is the status of a command, a number; outside of quotes it may become no word
 	// Listed says that a program printed it: it may begin with a dash, and be a part of
 	// a name with blanks.
 	Listed bool
-	// Sample is, of a computed word, what it may be, where all that is computed in it are
-	// numbers, hashes and dates: whatever they are, it reads the same. Split says that it
-	// may become none.
+	// Sample is an example of a computed word. It is set if all that is computed in the
+	// word are numbers, hashes and dates: with any of them, the word reads the same. Split
+	// says that it may become no word.
 	Sample string
 }
 
@@ -67,11 +67,11 @@ func (w Word) Sampled() Word {
 	return w
 }
 
-// Several reports whether the word may become several words when it runs, or none.
+// Several reports whether the word may become several words when it runs, or no word.
 func (w Word) Several() bool { return w.Split || w.Kind == Pattern }
 
-// Exact reports a word that is known as it stands: nothing in it is computed, a glob, or
-// a ~ for a home directory.
+// Exact reports a word that is known as it is written: no part of it is computed, a glob,
+// or a ~ for a home directory.
 func (w Word) Exact() bool { return w.Kind == Literal && !w.Tilde }
 
 // Fits reports a word that is written out and that a pattern matches.
