@@ -34,7 +34,7 @@ func compiler(x *command.Call, name string, args []workspace.Word) {
 				x.Add(finding.WritesOutside) // a program, which others may run
 			}
 		case w.Is("-E"):
-			x.Add(finding.MayReadSecret) // it prints whatever the source includes
+			x.Add(finding.MayReadSecret) // it prints everything that the source includes
 		case w.MayBeOption() && (w.Kind != workspace.Literal || !compilerOption.MatchString(w.Text)):
 			x.Add(finding.UnknownOption)
 		case strings.HasPrefix(w.Text, "@"):

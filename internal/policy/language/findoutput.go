@@ -20,15 +20,15 @@ type finds struct {
 	named  bool // the alternative that is being read names its files
 	wide   bool // another one does not
 	loose  bool // a name may be a secret's
-	pruned bool // another one does not and only prunes, which prints nothing where something else is told to
+	pruned bool // another one does not and only prunes, which prints no name if find is told to print in another way
 	parens bool
-	other  bool // what is printed is not names alone, or below where is open
+	other  bool // more than names is printed, or it is not known below which directory they are
 }
 
-// maxFound bounds for how many words one command's finds stand.
+// maxFound bounds how many words the finds of one command may become.
 const maxFound = 16
 
-// name notes a test for a name. Whatever else is tested can only narrow.
+// name notes a test for a name. Other tests can only narrow what is found.
 func (f *finds) name(w workspace.Word) {
 	f.named = true
 	f.wide = f.wide || w.Kind != workspace.Literal
@@ -55,7 +55,7 @@ func (f *finds) act() {
 	}
 }
 
-// remade reports that all that was found is build output by its name, wherever it lies.
+// remade reports that all that was found is build output by its name, in any directory.
 func (f *finds) remade() bool {
 	more := f.other || f.wide || f.pruned
 	if more || !f.named {
@@ -64,7 +64,7 @@ func (f *finds) remade() bool {
 	return !slices.ContainsFunc(f.names, func(w workspace.Word) bool { return !made(w.Text) || outputNames.Has(w.Text) })
 }
 
-// words gives globs for all that was found; none where that is open.
+// words gives globs for all that was found; nil if that is not known.
 func (f *finds) words() (list []workspace.Word) {
 	if f.other {
 		return nil
@@ -86,7 +86,7 @@ func (f *finds) words() (list []workspace.Word) {
 				"/") + strings.TrimSuffix("/**/"+n.Text, "/"), Kind: workspace.Pattern, Tilde: s.Tilde})
 		}
 	}
-	return append(list, list...) // whatever takes the first of them, there are more
+	return append(list, list...) // twice, because a program that takes the first of them gets more
 }
 
 // tellers are the programs that do no more with the files that find hands them
@@ -126,8 +126,7 @@ func ForTellers(base string, args []workspace.Word) []workspace.Word {
 	return out
 }
 
-// filled gives the words of a command in which files that were found stand for
-// the mark.
+// filled gives the words of a command with the files that were found in place of the mark.
 func filled(args []workspace.Word, mark string, files []workspace.Word) []workspace.Word {
 	if len(files) == 0 || len(args) == 0 || args[0].Kind != workspace.Literal {
 		return braces(args, mark)
@@ -143,7 +142,7 @@ func filled(args []workspace.Word, mark string, files []workspace.Word) []worksp
 	return out
 }
 
-// Lists reports a program that can list files and nothing else, or hand on a part of
+// Lists reports a program that can be limited to listing files, or to handing on a part of
 // such a list.
 func Lists(name string) bool {
 	switch name {
@@ -188,8 +187,8 @@ func printsFound(x *command.Call, dirs []workspace.Word, names []string) {
 	x.Effects = append(x.Effects, command.Effect{Kind: command.PrintsFiles, Words: append(list, list...)})
 }
 
-// gitLists are the commands of git that print names, with the options that let them
-// print nothing else, and those that they need for that.
+// gitLists are the commands of git that can print names only: the options that do not
+// change that, and the options of which they need one for it.
 var gitLists = sync.OnceValue(func() map[string]struct{ may, needs map[string]bool } {
 	return map[string]struct{ may, needs map[string]bool }{
 		"ls-files": {may: words.Set("-c -m -o -z --cached --modified --others --exclude-standard")},
@@ -198,8 +197,8 @@ var gitLists = sync.OnceValue(func() map[string]struct{ may, needs map[string]bo
 	}
 })
 
-// gitPrints notes globs for the names that a command of git prints; nothing where it
-// prints something else.
+// gitPrints notes globs for the names that a command of git prints. It notes none if the
+// command prints something else.
 func gitPrints(x *command.Call, args []workspace.Word) {
 	if len(args) == 0 || args[0].Kind != workspace.Literal {
 		return
@@ -237,7 +236,7 @@ func gitPrints(x *command.Call, args []workspace.Word) {
 	x.Effects = append(x.Effects, command.Effect{Kind: command.PrintsFiles, Words: append(list, list...)})
 }
 
-// lsPrints notes the files that ls is told to name, where they are no directories.
+// lsPrints notes the files that ls is told to name, if they are no directories.
 func lsPrints(x *command.Call, args []workspace.Word) {
 	var list []workspace.Word
 	for _, w := range args {

@@ -19,10 +19,10 @@ type Prelude func(x *command.Call, args []workspace.Word) []workspace.Word
 // Preludes are those of the table, by their names.
 var Preludes = sync.OnceValue(func() map[string]Prelude { return map[string]Prelude{"git": gitPrelude} })
 
-// gitPrelude judges what stands before git's subcommand. git runs programs that its
+// gitPrelude judges the words before git's subcommand. git runs programs that its
 // configuration names, so only the repository of the workspace counts, and only plain
-// options. Below the workspace's root git may find another repository, whose settings
-// are then code of the project that runs.
+// options. Below the workspace's root git may find another repository, whose settings are
+// then code of the project that runs.
 func gitPrelude(x *command.Call, args []workspace.Word) []workspace.Word {
 	i := gitGlobals(x, args)
 	switch {
@@ -164,8 +164,8 @@ func gitClean(x *command.Call, _ string, args []workspace.Word) {
 	}
 }
 
-// Revision judges a word of git's that may name a file after a colon, or be a pattern
-// of files although the shell sees none.
+// Revision judges a word of git's that may name a file after a colon, or be a pattern of
+// files although it is no pattern to the shell.
 func Revision(x *command.Call, w workspace.Word) {
 	if w.Kind == workspace.Literal && strings.ContainsAny(w.Text, "*?[") {
 		x.Read(workspace.Word{Text: w.Text, Kind: workspace.Pattern})
@@ -179,8 +179,8 @@ func Revision(x *command.Call, w workspace.Word) {
 	}
 }
 
-// gitLsRemote judges ls-remote, which tells the address of a remote, with the token in
-// it, where it is not given one.
+// gitLsRemote judges ls-remote. If it is not given the address of a remote, it prints the
+// address, with the token in it.
 func gitLsRemote(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.RemoteRead)
 	names := 0
@@ -214,8 +214,8 @@ var gitGrepSpec = sync.OnceValue(func() *command.Spec {
 	}
 })
 
-// gitGrep tells lines of what git tracks, like grep of a tree. Where the pattern finds all
-// lines, files must be named that hold no secrets.
+// gitGrep judges git grep: it prints lines of what git tracks, like grep of a tree. If the
+// pattern finds all lines, the call must name files, and they must hold no secrets.
 func gitGrep(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	named, tells, given, numbered := true, false, false, false

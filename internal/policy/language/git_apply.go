@@ -9,9 +9,9 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// gitApply judges apply: with an option that only asks about a patch it changes
-// nothing, unless it is told to do both. A patch that a here-document gives it is read
-// for the files that it names.
+// gitApply judges apply. With an option that only asks about a patch it changes no file,
+// unless it is also told to apply it. A patch that a here-document gives it is read for the
+// files that it names.
 func gitApply(x *command.Call, _ string, args []workspace.Word) {
 	asks, plain := false, x.Given != ""
 	c := x.Scanner(&command.Spec{Flags: "vqRz3", Values: "pC", Strict: true, Long: command.Longs(`check stat numstat
@@ -37,9 +37,9 @@ func gitApply(x *command.Call, _ string, args []workspace.Word) {
 	}
 }
 
-// patches judges the files of a patch as written; false where it does more than change
-// the contents of files, or cannot be read. A line of its contents may look like a
-// header: then more files are judged than it has.
+// patches judges the files of a patch as written. It reports false if the patch does more
+// than change the contents of files, or cannot be read. A line of its contents may look
+// like a header: then more files are judged than it has.
 func patches(x *command.Call, text string) bool {
 	files := 0
 	for line := range strings.Lines(text) {

@@ -10,8 +10,8 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// everydayBranches are names that nobody gives to a file: "git checkout x"
-// throws changes of a file x away where no branch x is.
+// everydayBranches are names that people do not give to files: if there is no branch x,
+// "git checkout x" throws changes of a file x away.
 var everydayBranches = lazy.Words("main master develop - HEAD")
 
 // gitCheckout judges checkout. It makes and changes branches, and keeps what is
@@ -29,7 +29,7 @@ func gitCheckout(x *command.Call, _ string, args []workspace.Word) {
 			x.Add(finding.GitDiscards) // moves a branch that may be there
 		case t.Option != "":
 		case made && names == 0:
-			names++ // where the new branch begins
+			names++ // the commit at which the new branch begins
 		case names > 0 || !namesBranch(t.Word):
 			x.Add(finding.GitDiscards)
 		default:
@@ -106,9 +106,9 @@ func gitMove(x *command.Call, _ string, args []workspace.Word) {
 	copies(x, "mv", args)
 }
 
-// gitMerges judges what brings commits together. It stops where changes would be
-// lost, and the reflog keeps what it replaces; giving up half-way, an editor and
-// commands to run ask.
+// gitMerges judges commands that bring commits together. git stops if changes would be
+// lost, and the reflog keeps what it replaces. Giving up half-way, an editor and commands
+// to run ask.
 func gitMerges(x *command.Call, verb string, args []workspace.Word) {
 	x.Add(finding.LocalGit)
 	if verb == "cherry-pick" {

@@ -13,11 +13,10 @@ const Hash = "4f3a2b1c"
 var narrowing = lazy.Pattern(`^(?:-[0-9]+|-n[0-9]+|--max-count=[0-9]+|--skip=[0-9]+|--(?:since|until|after|before|author|committer|grep)=.*|--(?:all|tags|branches|remotes|reverse` +
 	`|first-parent|merges|no-merges|topo-order|date-order|ancestry-path|full-history|no-walk))$`)
 
-// hashFormat lets git log print hashes and nothing else.
+// hashFormat lets git log print hashes only.
 var hashFormat = lazy.Pattern(`^--(?:format|pretty)=(?:t?format:)?%[hH]$`)
 
-// printsHashes reports a command of git that prints hashes of commits, one a line, and
-// nothing else.
+// printsHashes reports a command of git that prints only hashes of commits, one a line.
 func printsHashes(args []workspace.Word) bool {
 	told, number := args[0].Is("rev-list"), false
 	if !told && !args[0].Is("log") {
@@ -47,7 +46,7 @@ func printsHashes(args []workspace.Word) bool {
 }
 
 // PrintsHash reports the words of a command of git that prints the hash of one commit, or
-// nothing.
+// an empty output.
 func PrintsHash(args []string) bool {
 	list, one := make([]workspace.Word, len(args)), false
 	for i, text := range args {

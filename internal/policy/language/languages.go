@@ -27,6 +27,6 @@ var Rules = sync.OnceValue(func() map[string]command.Rule {
 	}
 })
 
-// OnlyTells are the names of rules whose programs write nothing, run nothing and read no
-// directory's files, whatever their words are.
+// OnlyTells are the names of rules whose programs, with any words, do not write, do not run
+// programs and do not read the files of directories.
 var OnlyTells = lazy.Words("lengths date ps printf test version")

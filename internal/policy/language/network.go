@@ -35,7 +35,7 @@ func leaves(w workspace.Word) bool {
 	return strings.Contains(w.Text, "://") && !workspace.Loopback(w.Text)
 }
 
-// follows reports options with which curl goes on where a redirect leads, or by a proxy.
+// follows reports options with which curl follows redirects, or goes through a proxy.
 func follows(option string) bool {
 	return words.Begins(option, "--loc", "--prox") || strings.ContainsAny(words.ShortOptions(option), "Lx")
 }
@@ -43,13 +43,13 @@ func follows(option string) bool {
 // queried is an address with the question mark of its query.
 var queried = lazy.Pattern(`^https?://[A-Za-z0-9.:-]+(?:/[^*?\[]*)?\?[A-Za-z0-9_.~&=%+,:;@/-]*$`)
 
-// curl reads with GET to its output; whatever sends or saves asks.
+// curl reads with GET to its output. A call that sends or saves asks.
 func curl(x *command.Call, name string, args []workspace.Word) {
 	if ShowsVersion(x, name, args) {
 		return
 	}
 	x.Mark(command.Fetches)
-	away := true // somewhere else than on this machine, also where a redirect leads
+	away := true // to another machine than this one, also through a redirect
 	c := x.Scanner(curlSpec(), args)
 	defer func() {
 		if away {
@@ -107,7 +107,7 @@ func savesFile(x *command.Call, w workspace.Word) {
 	}
 }
 
-// inertEnds are the endings of files that nothing runs or obeys by itself: data, text,
+// inertEnds are the endings of files that no program runs or obeys by itself: data, text,
 // pictures and archives.
 var inertEnds = lazy.Words(`.txt .md .rst .html .htm .csv .tsv .jsonl .ndjson .pdf .png .jpg .jpeg .gif .webp .svg
 	.ico .zip .tar .gz .tgz .xz .bz2 .zst .sql .log
@@ -125,7 +125,7 @@ func InertFile(name string) bool {
 // settingsFile matches names of data files that project tools obey.
 var settingsFile = lazy.Pattern(`^(?:package|composer|deno|bower|lerna|nx|turbo|project|vercel|netlify|firebase|jest|babel|biome|angular|renovate|cspell|docker-compose|compose|taskfile|mkdocs|serverless|values|chart|kustomization|pom|build|ivy|cmake|requirements|constraints|conanfile|meson|claude|agents|gemini|nodemon|pnpm-workspace|pubspec|pulumi|environment|codegen|tsconfig|manifest|openapi-generator|conftest)|(?:rc|config|lock|settings)[.-]|^\.`)
 
-// savesAs judges the file in dir that gets the name which stands last in an address.
+// savesAs judges the file in dir that gets the last name of an address.
 func savesAs(x *command.Call, address workspace.Word, dir, other string) {
 	_, rest, ok := strings.Cut(address.Text, "://")
 	if !ok {

@@ -34,8 +34,8 @@ func activates(x *command.Call, args []workspace.Word) bool {
 	return false
 }
 
-// ProjectWord judges a word that may name files. Several can stand in one, as
-// in -cp a:b or --config {"dir":"x"}.
+// ProjectWord judges a word that may name files. One word can name several, as in -cp a:b
+// or --config {"dir":"x"}.
 func ProjectWord(x *command.Call, w workspace.Word) {
 	if w.Kind == workspace.Computed {
 		x.Add(finding.DynamicArgument)
@@ -62,8 +62,8 @@ func ProjectWord(x *command.Call, w workspace.Word) {
 	}
 }
 
-// expandsLater is what some programs replace by themselves, where the shell left
-// it as it is: a home directory, a variable.
+// expandsLater is what some programs replace by themselves if the shell did not: a home
+// directory, a variable.
 var expandsLater = lazy.Pattern(`(?:^|[=:,"'])~|\$[A-Za-z_{]`)
 
 // WordParts gives the parts of a word that may each name a file.

@@ -12,8 +12,8 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// tellVersion are the programs that tell their version and do nothing else
-// first. Many build tools run code or settings of the directory even then.
+// tellVersion are the programs that print their version before they do anything else. Many
+// other build tools run code or settings of the directory even then.
 var tellVersion = lazy.Words(`gcc g++ clang clang++ cc java javac ffmpeg pandoc python python2 python3 pypy3 node
 	nodejs deno bun perl ruby php lua bash zsh
 	npm make gmake cmake ninja pip pip3 apt apt-get dpkg brew docker podman kubectl helm terraform tofu aws gcloud az gh curl wget`)
@@ -43,8 +43,8 @@ func versioning(x *command.Call, name string, args []workspace.Word) {
 	}
 }
 
-// lengths judges wc and du: they tell how long files are, not what stands in
-// them, except for a list of names, which they repeat where no such file is.
+// lengths judges wc and du. They print how long files are, not what is in them. The
+// exception is a list of names: they repeat each name of which there is no file.
 func lengths(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	lists := false
@@ -71,8 +71,8 @@ var listing = sync.OnceValue(func() map[string]*lazy.Regexp {
 	}
 })
 
-// archive lists what is packed in a file. Unpacking writes whatever the archive
-// says, and packing reads whatever stands below a directory: both ask.
+// archive lists what is packed in a file. Unpacking writes all files that the archive
+// names, and packing reads all files below a directory: both ask.
 func archive(x *command.Call, name string, args []workspace.Word) {
 	if len(args) == 0 || args[0].Kind != workspace.Literal || !listing()[name].MatchString(args[0].Text) {
 		x.Add(finding.UnknownCommand)
@@ -93,9 +93,9 @@ func archive(x *command.Call, name string, args []workspace.Word) {
 // oldOptions are letters that ps takes for options without a dash.
 var oldOptions = lazy.Pattern(`^[auxwfljvmh]+$`)
 
-// ps lists processes. Its old options are letters without a dash; an "e" among
-// them shows the environment of every process. Where it cannot read its options as
-// new ones, it reads all of them as old ones.
+// ps lists processes. Its old options are letters without a dash; an "e" among them shows
+// the environment of every process. If it cannot read its options as new ones, it reads all
+// of them as old ones.
 func ps(x *command.Call, _ string, args []workspace.Word) {
 	sp := command.Spec{Flags: "AeafFlLHjMTNdwxu", Values: "opCtUGgsq", Kind: command.NoOperands, Code: finding.ReadOnlyCommand,
 		Long: command.Longs("forest no-headers no-heading headers pid= ppid= sort= user= format= cols= columns= width= deselect")}
@@ -177,8 +177,8 @@ var findNarrows = lazy.Words(`-name -iname -path -ipath -wholename -regex -irege
 // findActs are what find does beyond looking and printing.
 var findActs = [...]string{"-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from"}
 
-// couldAct reports a word that may become several words of which one tells find to act,
-// a glob where a file is called so.
+// couldAct reports a word that may become several words, one of which tells find to act: a
+// glob does if there is a file of that name.
 func couldAct(w workspace.Word) bool {
 	matches := func(act string) bool { return workspace.Matches(w.Text, act) }
 	return w.Split || w.Kind == workspace.Pattern && slices.ContainsFunc(findActs[:], matches)
@@ -305,7 +305,7 @@ func (f *finder) start(w workspace.Word) {
 	f.other = f.other || !known
 }
 
-// removes reports the command rm for what find has found, and nothing else.
+// removes reports an rm of exactly the files that find has found.
 func removes(inner []workspace.Word) bool {
 	last := len(inner) - 1
 	ok := last > 0 && inner[0].Is("rm") && inner[last].Is("{}")
@@ -412,16 +412,16 @@ func endsCommand(x *command.Call, args []workspace.Word) {
 	}
 }
 
-// deskAmong looks for the desk in what was found, where more is done with it
-// than is known to be harmless.
+// deskAmong looks for the desk in what was found, if the command does more with it than is
+// known to be harmless.
 func deskAmong(x *command.Call, files []workspace.Word) {
 	for _, w := range files {
 		x.Does(command.LooksIfAsking, w)
 	}
 }
 
-// braces gives the words with a placeholder made computed: something else will
-// stand there when they run.
+// braces gives the words, with those that contain a placeholder marked as computed: the
+// placeholder is replaced when they run.
 func braces(args []workspace.Word, mark string) []workspace.Word {
 	out := append([]workspace.Word{}, args...)
 	for i, w := range out {

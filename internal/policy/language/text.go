@@ -40,7 +40,7 @@ func grep(x *command.Call, name string, args []workspace.Word) {
 	specific := func(w workspace.Word) bool { return specific(w, plain) }
 	c := x.Scanner(grepSpec(), args)
 	var dirs []workspace.Word
-	var first workspace.Word // the pattern, or where an option gives one, a file
+	var first workspace.Word // the pattern, or a file if an option gives the pattern
 	for t, ok := c.Next(); ok; t, ok = c.Next() {
 		switch t.Option {
 		case "r", "R", "recursive", "dereference-recursive":
@@ -82,7 +82,7 @@ func grep(x *command.Call, name string, args []workspace.Word) {
 	} else if expr {
 		named = named && specific(first)
 	}
-	named = named || tells // which files, or how often, and nothing of what stands in them
+	named = named || tells // it prints which files, or how often, and no line of them
 	searched(x, dirs, named)
 	if recursive {
 		searchesTree(x, dirs, narrow && !wide, named)
@@ -100,8 +100,8 @@ func extends(text string) bool {
 
 var extended = lazy.Pattern(`^-[a-zA-Z]*[EP][a-zA-Z]*$`)
 
-// searched judges the operands of a search. Where it shows only lines with a
-// word of their own, a glob in the workspace is like a directory of it.
+// searched judges the operands of a search. If it shows only lines with a word of their
+// own, a glob in the workspace is like a directory of it.
 func searched(x *command.Call, list []workspace.Word, named bool) {
 	for _, w := range list {
 		if named && x.LikeDir(w) {
@@ -112,9 +112,9 @@ func searched(x *command.Call, list []workspace.Word, named bool) {
 	}
 }
 
-// specific reports a pattern that finds lines by a word of their own which is
-// none of those beside secrets, so that it does not show whole files.
-// plain says that a parenthesis behind a backslash is no group.
+// specific reports a pattern that finds lines by a word of their own, and that word is not
+// one of those beside secrets. Such a pattern does not show whole files. plain says that a
+// parenthesis behind a backslash is no group.
 func specific(w workspace.Word, plain bool) bool {
 	text := w.Text
 	if plain {
@@ -123,7 +123,7 @@ func specific(w workspace.Word, plain bool) bool {
 	return w.Kind == workspace.Literal && !workspace.NearSecret(w.Text) && workspace.OwnWord(strings.ToLower(text))
 }
 
-// withoutParens writes another sign for parentheses that stand for themselves.
+// withoutParens writes another sign for parentheses that mean themselves.
 func withoutParens(pattern string) string {
 	out := []byte(pattern)
 	for i := 0; i+1 < len(out); i++ {
@@ -202,7 +202,7 @@ func ripgrep(x *command.Call, _ string, args []workspace.Word) {
 			other = true
 		case "t", "type":
 			narrow, wide = true, wide || !CodeTypes.Has(t.Word.Text)
-			names = append(names, "*."+t.Word.Text) // whatever their endings are
+			names = append(names, "*."+t.Word.Text) // in place of the endings of the type, which are not known here
 		case "files", "type-list":
 			lists, given = true, true
 			printed, other = printed || t.Option == "files", other || t.Option == "type-list"
@@ -267,8 +267,8 @@ var (
 	sedAdds  = lazy.Pattern(`^[aic](?:\\ ?| )[^\\\n;{}]*$`)
 )
 
-// sedRegexp is an address that every sed ends at the same slash: none of them is in
-// brackets, and a backslash takes the next character with it.
+// sedRegexp is an address that every sed ends at the same slash: no slash is in brackets,
+// and a backslash takes the next character with it.
 const sedRegexp = `/(?:[^/\\\[\n]|\\[^\nc]|\[\^?[A-Za-z0-9 _.,#*+=-]+\])*/`
 
 // plainScript reports one such command, with its address.
@@ -278,8 +278,8 @@ func plainScript(part string) bool {
 	return plainSed.MatchString(part) || sedAdds.MatchString(part) || substitutes(part)
 }
 
-// deletesAll reports a script that begins with deleting every line, or any line that
-// says nothing in particular.
+// deletesAll reports a script that begins with deleting every line, or the
+// lines of a pattern that fits a line of any text.
 func deletesAll(script string) bool {
 	m := sedDeletes.FindStringSubmatch(script)
 	if m == nil || m[1] == "" {
@@ -291,8 +291,8 @@ func deletesAll(script string) bool {
 
 var sedDeletes = lazy.Pattern(`^\s*(?:[01] *, *(?:\$|\+?[0-9]{4,})|/((?:[^/\\]|\\.)*)/)? *d(?:[; ].*)?$`)
 
-// substitutes reports s/a/b/ with whatever separator, and with flags that
-// neither run nor write anything.
+// substitutes reports s/a/b/ with any separator, and with flags that neither run a command
+// nor write a file.
 func substitutes(part string) bool {
 	if len(part) < 4 || part[0] != 's' || !separates(part[1]) {
 		return false
@@ -310,7 +310,7 @@ func substitutes(part string) bool {
 			}
 			end := workspace.BracketEnd(part, i)
 			if end < 0 || strings.ContainsAny(part[i:end], "\\\n"+part[1:2]) {
-				return false // where s ends is then another question for every sed
+				return false // seds differ on the end of s then
 			}
 			i = end
 		case part[1]:
@@ -330,9 +330,8 @@ func separates(c byte) bool {
 // of a file instead, which has no slash in it.
 var slashScript = lazy.Pattern(`^[0-9,$]*s/[^;\n]*/[^;\n]*/[gIp0-9]*$`)
 
-// otherSed is a file's name that writes or reads another file where it is taken for
-// the script: sed of BSD takes the word after -i for a suffix, and the next one for
-// the script.
+// otherSed is a file's name that writes or reads another file if it is taken for the
+// script: sed of BSD takes the word after -i for a suffix, and the next one for the script.
 var otherSed = lazy.Pattern(`^[^a-zA-Z]*([wWr])[ \t]*(.+)$`)
 
 var sedSpec = sync.OnceValue(func() *command.Spec {
@@ -386,7 +385,7 @@ func sed(x *command.Call, _ string, args []workspace.Word) {
 		case t.Option == "in-place":
 			places = true
 			if t.Value {
-				x.Add(finding.UnknownOption) // where the old file goes
+				x.Add(finding.UnknownOption) // the directory or ending of the old file
 			}
 		case t.Option != "":
 		case !script:
@@ -457,27 +456,27 @@ func compared(program string) string {
 	return head + "{" + rest
 }
 
-// awkRegexp is a pattern where no division can stand.
+// awkRegexp is a pattern at a position at which there can be no division.
 var awkRegexp = lazy.Pattern(`(^|\|\||&&|[!~(,;{])\s*/[\w|.^$ -]*/`)
 
-// awkCondition is what compares in parentheses, where ">" writes no file.
+// awkCondition is a comparison in parentheses, in which ">" writes no file.
 var awkCondition = lazy.Pattern(`\([\w$.\s&!=<>+*-]*\)`)
 
-// JQ judges a script of jq that stands in an option of another program.
+// JQ judges a script of jq in an option of another program.
 func JQ(x *command.Call, w workspace.Word) {
 	if w.Kind != workspace.Literal || wildJq.MatchString(w.Text) {
 		x.Add(finding.InterpreterCode)
 	}
 }
 
-// wildJq are the words with which jq reads the environment and other files, and yq
-// runs what stands in them.
+// wildJq are the words with which jq reads the environment and other files. wildYq are also
+// those with which yq runs text.
 var (
 	wildJq = lazy.Pattern(`env|ENV|import|include|modulemeta`)
 	wildYq = lazy.Pattern(`env|ENV|import|include|modulemeta|load|eval|system|split_doc`)
 )
 
-// fieldJq is a program that tells of a file only fields that hold nothing secret in any.
+// fieldJq is a program that prints only fields that hold no secret in any file.
 var fieldJq = lazy.Pattern(`^(?:\.[A-Za-z_][A-Za-z0-9_-]*(?:\[\d*\])?)*` +
 	`\.(?:version|name|kind|apiVersion|namespace|type|id|title|description|scripts|engines|main|module|license|private|status|replicas|workspaces|(?:d|devD|peerD)ependencies)` +
 	`(?: ?\| ?(?:length|keys|type))?$`)
@@ -487,7 +486,8 @@ var (
 		return &command.Spec{Flags: "rcSesnMCajR", Long: command.Longs(`raw-output compact-output sort-keys exit-status
 		slurp null-input monochrome-output color-output tab indent= join-output raw-input`)}
 	})
-	// yq is two programs; these options mean the same to both, or nothing.
+	// yq is two programs; each of these options means the same to both, or is unknown to
+	// one.
 	yqSpec = sync.OnceValue(func() *command.Spec {
 		return &command.Spec{Flags: "recnMCPNji", Values: "poI", Strict: true, Long: command.Longs(`inplace in-place
 		exit-status colors no-colors no-doc prettyPrint unwrapScalar unwrapScalar= null-input output-format= input-format= indent=`)}
@@ -525,7 +525,7 @@ func jq(x *command.Call, name string, args []workspace.Word) {
 			}
 			fields = t.Word.Kind == workspace.Literal && fieldJq.MatchString(t.Word.Text)
 			if name == "yq" {
-				x.Read(t.Word) // where such a file is, it is the file
+				x.Read(t.Word) // if there is such a file, yq takes the word for it
 			}
 		case places:
 			files++
@@ -596,7 +596,7 @@ func printf(x *command.Call, _ string, args []workspace.Word) {
 // numeric are the tests that compare numbers.
 var numeric = lazy.Words("-eq -ne -lt -le -gt -ge")
 
-// counted reports that a number stands at a place, for which nothing need be evaluated.
+// counted reports whether the word at a position is a number, which needs no evaluation.
 func counted(args []workspace.Word, i int) bool {
 	if i < 0 || i >= len(args) {
 		return false
@@ -610,8 +610,8 @@ func looksAt(w workspace.Word) bool {
 	return w.Kind == workspace.Literal && len(w.Text) == 2 && strings.Contains(tests, w.Text)
 }
 
-// test judges test and [. Words that are computed stand where they can only be
-// operands, since -v and -R evaluate text.
+// test judges test and [. A computed word is accepted only in a position in which it can only
+// be an operand, because -v and -R evaluate text.
 func test(x *command.Call, name string, args []workspace.Word) {
 	x.Add(finding.ReadOnlyCommand)
 	if name == "[" && len(args) > 0 {

@@ -99,7 +99,7 @@ func sampled(files []workspace.Word) bool {
 	return len(files) > 0 && !slices.ContainsFunc(files, func(w workspace.Word) bool { return w.Sample == "" })
 }
 
-// withHash gives the words of a command in which a hash of git's stands for the mark.
+// withHash gives the words of a command with a hash of git's in place of the mark.
 func withHash(args []workspace.Word, mark string) []workspace.Word {
 	out := slices.Clone(args)
 	for i, w := range out {
@@ -133,8 +133,8 @@ func flock(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.UnknownOption)
 }
 
-// shellCommand judges a shell: the script after -c is read like the line it
-// stands in; a file or the input is not.
+// shellCommand judges a shell: the script after -c is read like the line that contains it;
+// a file or the input is not.
 func shellCommand(x *command.Call, name string, args []workspace.Word) {
 	if name == "fish" || name == "csh" || name == "tcsh" {
 		x.Add(finding.UnusualShell)

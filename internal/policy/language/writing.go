@@ -24,8 +24,8 @@ var copySpecs = sync.OnceValue(func() map[string]*command.Spec {
 	}
 })
 
-// copiesPrograms judges cp, mv and ln, which bring programs of the project where a
-// directory is copied onto one that holds them or into it, or is a link to one.
+// copiesPrograms judges cp, mv and ln. They put programs into the project if a directory is
+// copied onto or into one that holds programs, or becomes a link to one.
 func copiesPrograms(x *command.Call, name string, args []workspace.Word) {
 	before := len(x.Effects)
 	copies(x, name, args)
@@ -41,8 +41,8 @@ func copiesPrograms(x *command.Call, name string, args []workspace.Word) {
 	}
 }
 
-// copies judges cp, mv and ln: what they read or take away, and what they
-// create, also where the last word is a directory.
+// copies judges cp, mv and ln: what they read or take away, and what they create, also if
+// the last word is a directory.
 func copies(x *command.Call, name string, args []workspace.Word) {
 	c := x.Scanner(copySpecs()[name], args)
 	var files []workspace.Word
@@ -84,7 +84,7 @@ func copies(x *command.Call, name string, args []workspace.Word) {
 		}
 		deleted := func(w workspace.Word) bool { return writtenAgain(x, w) || x.Place.IsScratch(w) }
 		if name != "cp" && deleted(at) && !deleted(f) {
-			x.Add(finding.DeletesFile) // what nobody keeps anything in is deleted unasked
+			x.Add(finding.DeletesFile) // what a tool makes again is deleted unasked
 		}
 		switch {
 		case f.Kind == workspace.Computed, f.Kind == workspace.Pattern && (base[0] == '.' || base[0] == '['):
@@ -230,9 +230,9 @@ func made(file string) bool {
 	return sure || maybe
 }
 
-// remade and outputNames are directories that nobody keeps anything in, since a tool
-// makes them again from the rest of the project; rebuilt are some more, of which that
-// is less sure. Below sourceDirs an output's name may be that of source code.
+// remade and outputNames are directories that hold only what a tool makes again from the
+// rest of the project. Rebuilt are some more, for which that is less sure. Below sourceDirs
+// an output's name may be that of source code.
 var (
 	remade = lazy.Words(`node_modules htmlcov .next .nuxt .svelte-kit .turbo .parcel-cache .nyc_output .venv venv
 		__pycache__ .pytest_cache .mypy_cache .ruff_cache
@@ -278,8 +278,8 @@ func permissions(x *command.Call, name string, args []workspace.Word) {
 	}
 }
 
-// plainMode reports a mode that gives nobody new power: no set-id bits, nothing
-// writable for everyone.
+// plainMode reports a mode that adds no power: no set-id bits, and no file becomes writable
+// for everyone.
 func plainMode(mode string) bool {
 	if words.Digits(mode) {
 		return plainDigits.MatchString(mode)
@@ -296,7 +296,7 @@ func plainMode(mode string) bool {
 
 var plainDigits = lazy.Pattern(`^0?[0-9][0-9][0145]$`)
 
-// dd copies blocks; it asks even where it stays in the workspace.
+// dd copies blocks; it asks even if it stays in the workspace.
 func dd(x *command.Call, _ string, args []workspace.Word) {
 	x.Add(finding.UnknownCommand)
 	for _, w := range args {
