@@ -9,7 +9,8 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// ofOneRequest are commands of gh pr and glab mr that take the branch's request if none is named.
+// ofOneRequest are commands of gh pr and glab mr that take the branch's request if they name no
+// other.
 var ofOneRequest = lazy.Words(`merge close reopen edit update comment note review ready approve rebase lock unlock delete`)
 
 // OfTheBranch reports a command that is about the branch which is checked out, because it names no

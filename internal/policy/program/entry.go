@@ -21,7 +21,7 @@ type typing []string
 
 // entry is one row of the table: a program, or one of its subcommands.
 type entry struct {
-	codes     []finding.Code            // what the command is, where nothing worse is found
+	codes     []finding.Code            // what the command is, if no worse code is found
 	spec      command.Spec              // its options
 	roles     map[string]role           // what becomes of the options' values
 	shapes    map[string]*regexp.Regexp // what such values must look like
@@ -39,24 +39,24 @@ type entry struct {
 	wraps     bool                      // it runs the command that follows
 	onedash   bool                      // long options have one dash or two
 	typed     typing                    // when it takes commands from its terminal
-	version   bool                      // --version alone tells the version, and does nothing else first
+	version   bool                      // --version alone prints the version before the program does anything else
 	raises    []raise                   // what words make of the command
 	verbs     map[string]*entry         // subcommands
 	globs     []globVerb                // the same, by patterns
 	bare      []finding.Code            // what it is without a subcommand
 	otherwise []finding.Code            // what any other subcommand is
-	unread    []finding.Code            // what the command is besides, where some word is not recognised
-	here      bool                      // it runs code of the project in which it stands
+	unread    []finding.Code            // what the command is besides, if some word is not recognised
+	here      bool                      // it runs code of the project of the directory that it runs in
 	restores  bool                      // it puts what was stored among the files
 	fetches   bool                      // what it prints comes from the network
-	about     []finding.Code            // what it is where it is only asked for its version or for help; bare if nil
-	named     []finding.Code            // what it is instead where it has operands
-	silent    *regexp.Regexp            // all words with which it prints nothing
+	about     []finding.Code            // what it is if it is only asked for its version or for help; bare if nil
+	named     []finding.Code            // what it is instead if it has operands
+	silent    *regexp.Regexp            // all words with which its output is empty
 	filter    string                    // it prints and writes what it reads alone: "files" or "input"
 	appends   map[string]bool           // options with which it empties no file
 	word      bool                      // a subcommand that is the first of its own operands
 	project   *projectTool              // it runs the project's own code
-	prelude   language.Prelude          // what stands before the subcommand, where it has rules of its own
+	prelude   language.Prelude          // judges the words before the subcommand, if they have rules of their own
 	rule      command.Rule              // of a program with a language of its own
 	session   map[string]bool           // with which options a session's yes covers other files; nil: only the very words
 	doc       row                       // as it is written
@@ -70,8 +70,8 @@ type globVerb struct {
 	*entry
 }
 
-// raise is a code for a command in which one of the words stands. A word is a glob in
-// small letters; one with "=" stands for two words as well.
+// raise is a code for a command that contains one of the words. A word is a glob in small
+// letters; one with "=" means two words as well.
 type raise struct {
 	code  finding.Code
 	words []string
@@ -132,27 +132,27 @@ func addCodes(x *command.Call, codes []finding.Code) {
 // unread are the codes of a command of which some word was not recognised.
 var unread = finding.Of(finding.UnknownOption, finding.UnknownCommand, finding.DynamicArgument)
 
-// projectTool is a program that builds, tests, checks or formats the project in
-// which it stands.
+// projectTool is a program that builds, tests, checks or formats the project of the
+// directory that it runs in.
 type projectTool struct {
 	targets  map[string]bool // what the first operand must be; nil for anything
 	like     *regexp.Regexp  // or match
-	dry      map[string]bool // options with which it only tells what it would do, whatever the target
+	dry      map[string]bool // options with which it only tells what it would do, with any target
 	each     bool            // every operand is a target (make, gradle)
 	free     bool            // other operands are no paths
 	after    *regexp.Regexp  // what words after "--" must look like; nil: like the others
 	settings *regexp.Regexp  // words that are passed over
 	checks   map[string]bool // options with which it changes no file that it is pointed at; "*": it never does
-	silent   map[string]bool // options without which it prints the files that it is pointed at; nil: it prints none
+	silent   map[string]bool // options without which it prints the files that it is pointed at; nil: it never does
 	lists    bool            // a word @x is a file of more words
 	command  string          // its operands are a command, one of commands
-	bin      bool            // it may stand where a project installs programs
+	bin      bool            // it may be in a directory in which a project installs programs
 	npm      bool            // npm's registry has it under its own name
 	python   bool            // it is a module of Python besides
 	script   bool            // words after "--" go to a script
 }
 
-// installed reports a tool that may stand where a project installs programs.
+// installed reports a tool that may be in a directory in which a project installs programs.
 func (e *entry) installed() bool { return e != nil && e.project != nil && e.project.bin }
 
 // module reports a tool that is a module of Python besides.

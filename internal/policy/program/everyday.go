@@ -20,9 +20,9 @@ var targetParts = lazy.Words(`all ci fix unit int integration e2e it watch fast 
 	browser jsdom es esm cjs umd src code files style styles
 	staticcheck vet eslint prettier jest vitest mocha mypy ruff black clippy`)
 
-// everydayTarget reports the name of a script or target that builds or checks:
-// test, lint:fix, build-web. Every part of it is on a list, so build-and-deploy and
-// test:prod-wipe are none.
+// everydayTarget reports the name of a script or target that builds or checks: test,
+// lint:fix, build-web. Every part of it is on a list, so build-and-deploy and
+// test:prod-wipe do not count.
 func everydayTarget(name string) bool {
 	first := true
 	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return strings.ContainsRune(":-_", r) }) {

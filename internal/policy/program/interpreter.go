@@ -69,8 +69,7 @@ func givesCode(w workspace.Word) bool {
 	return w.MayBeOption() && strings.HasPrefix(w.Text, "--eval")
 }
 
-// onlyParse are the options with which an interpreter reads a file and runs nothing
-// of it.
+// onlyParse are the options with which an interpreter reads a file and runs no part of it.
 var onlyParse = sync.OnceValue(func() map[string]string {
 	return map[string]string{"node": "-c --check", "nodejs": "-c --check", "ruby": "-c -wc -cw", "php": "-l --syntax-check"}
 })

@@ -16,7 +16,7 @@ import (
 // loader builds the entries of rows, of which some share sets of options.
 type loader struct {
 	options map[string]row
-	errs    []error // what is unknown, stands twice, cannot be reached, or says of one option two things
+	errs    []error // what is unknown, is there twice, cannot be reached, or says of one option two things
 }
 
 func (l *loader) fail(where, format string, args ...any) {
@@ -62,7 +62,7 @@ func (l *loader) entry(where string, r row, parent *entry) *entry {
 	return e
 }
 
-// prints reads when a command prints nothing.
+// prints reads when the output of a command is empty.
 func (l *loader) prints(where string, r row, e *entry) {
 	if e.filter = r.Filter; r.Filter != "" && r.Filter != "files" && r.Filter != "input" {
 		l.fail(where, "a filter cannot be of %q", r.Filter)
@@ -149,7 +149,7 @@ func (l *loader) options1(where string, r row, e *entry) {
 	e.spelled = l.pattern(where, r.Spelled)
 }
 
-// pattern is one that must match a word as a whole; nil for none.
+// pattern is one that must match a word as a whole; nil if text is empty.
 func (l *loader) pattern(where, text string) *regexp.Regexp {
 	if text == "" {
 		return nil
@@ -236,7 +236,7 @@ type optionList struct {
 	l     *loader
 	where string
 	e     *entry
-	known map[string]string // options, and the list in which each stands
+	known map[string]string // each option, and the list that it is in
 }
 
 func (o *optionList) row(r row) {
@@ -296,7 +296,7 @@ func (o *optionList) lists(name, options string, takes bool, r role, onedash boo
 	}
 }
 
-// add lists an option. It stands in one list only.
+// add lists an option. It can be in one list only.
 func (o *optionList) add(name, list string, takes bool, r role, letter bool) {
 	key := name
 	if !letter {

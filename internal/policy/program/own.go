@@ -36,7 +36,7 @@ func Own(p *workspace.Place, file string) (name string, scripted, ok bool) {
 	return "", false, false
 }
 
-// scriptDirs are where projects keep their scripts.
+// scriptDirs are the directories in which projects keep their scripts.
 var scriptDirs = sync.OnceValue(func() map[string]bool {
 	m := words.Set("bin script scripts tools ci hack dev")
 	m[""] = true

@@ -24,11 +24,11 @@ import (
 //     unread what matters, too.
 //   - What would turn such a command into another one is still read: the working
 //     directory and every path must lie in the workspace, options and targets are a
-//     list, and whatever names a program, inline code, another configuration
-//     outside, or publishing and deploying asks.
+//     list, and a call asks if it names a program, inline code, another configuration
+//     outside, or publishing and deploying.
 //
-// Whoever does not want this writes a rule of their own that asks for these
-// commands, or lets them run in a sandbox only.
+// An operator who does not want this writes a rule that asks for these commands, or lets
+// them run in a sandbox only.
 
 // commands judge the words that a project's tool runs as a command.
 var commands = lazy.Words("any npm script script-or-tool task measured")
@@ -117,13 +117,13 @@ func (e *entry) toolOption(x *command.Call, t command.Token) {
 	case e.spec.Optional[t.Option] && e.shapes[t.Option] == nil:
 		buildsFile(x, t.Word)
 	case e.project.lists && strings.HasPrefix(t.Word.Text, "@"):
-		x.Add(finding.UnknownOption) // a file of more words, wherever it stands
+		x.Add(finding.UnknownOption) // a file of more words, in any position
 	case role == textRole && e.shapes[t.Option] == nil:
 		switch text := t.Word.Text; {
 		case namesWithin(text):
 			buildsFile(x, t.Word)
 		case strings.HasPrefix(text, "/"):
-			language.ProjectWord(x, t.Word) // where another version takes no value, it is a file
+			language.ProjectWord(x, t.Word) // if another version takes no value there, it is a file
 		}
 	default:
 		e.option(x, t)
@@ -194,8 +194,8 @@ func (e *entry) runCommand(x *command.Call, name string, all []workspace.Word) {
 	}
 }
 
-// handedOn is the name of the row for the words behind a script's name: they go to
-// whatever tool the script starts.
+// handedOn is the name of the row for the words behind a script's name: the script hands
+// them to a tool that is not known.
 const handedOn = "(script)"
 
 // makeVariables may be set on make's command line, to values without anything

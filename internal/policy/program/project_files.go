@@ -16,7 +16,7 @@ import (
 // pointedAt says what a project's tool does to the files that it is pointed at.
 type pointedAt struct {
 	lists  bool // it takes a word @x for a file of more words
-	checks bool // it changes none of them
+	checks bool // it leaves all of them as they are
 	prints bool // it shows all of them
 }
 
@@ -37,7 +37,7 @@ func rewrites(args []workspace.Word) bool {
 
 var rewriting = lazy.Words("-w --w --write --overwrite-in-place --in-place --fix")
 
-// hasWord reports that one of some options stands among the words.
+// hasWord reports that one of some options is among the words.
 func hasWord(args []workspace.Word, some map[string]bool) bool {
 	if end := slices.IndexFunc(args, func(w workspace.Word) bool { return w.Is("--") }); end >= 0 {
 		args = args[:end]

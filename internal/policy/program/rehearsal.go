@@ -11,8 +11,8 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// Destroys are the findings of commands that would not happen where a program is
-// told to say only what it would do.
+// Destroys are the findings of commands that would not happen if a program is told to say
+// only what it would do.
 var Destroys = finding.Of(finding.DestroysInfrastructure, finding.DestroysContainers, finding.RecursiveDelete,
 	finding.GitForcePush, finding.GitDestroys, finding.DropsData)
 
@@ -30,8 +30,8 @@ var rehearsals = sync.OnceValue(func() map[string]map[string]bool {
 // rehearsesRsync are clusters of rsync's options with such a one.
 var rehearsesRsync = lazy.Pattern(`^-[a-zA-Z]*n[a-zA-Z]*$`)
 
-// subcommanders are programs that show the help of the command before "--help" and
-// do nothing else, whatever the command is; those that hand words on are left out.
+// subcommanders are programs that only show help if the last word of any of their commands
+// is "--help"; handing are the exceptions, which hand words on.
 var subcommanders = lazy.Words("kubectl oc terraform tofu docker podman helm gh glab aws gcloud az systemctl cargo")
 
 var plainVerb = lazy.Pattern(`^[a-z][a-z0-9-]*$`)
@@ -67,7 +67,7 @@ func mayAskForHelp(args []workspace.Word) bool {
 	return last.IsAny("--help", "-help", "-h") || last.Is("help") && len(args) <= 2
 }
 
-// program judges a program of the table. Where it may only be asked for help, it is not
+// program judges a program of the table. If it may only be asked for help, it is not
 // refused for what it would destroy otherwise.
 func (e *entry) program(x *command.Call, name string, args []workspace.Word) {
 	before := x.Found

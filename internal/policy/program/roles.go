@@ -54,7 +54,7 @@ var roleNames = sync.OnceValue(func() map[string]role {
 
 var slug = lazy.Pattern(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
 
-// carries reports a name so long that it may carry data to whoever answers for it.
+// carries reports a name so long that it may carry data to the server that answers for it.
 func carries(name string) bool {
 	long := 0
 	for label := range strings.SplitSeq(name, ".") {

@@ -49,8 +49,8 @@ func (e *entry) raise(x *command.Call, args []workspace.Word) {
 	}
 }
 
-// command judges a program with subcommands: options, then the subcommand. What
-// raises a class anywhere counts only where something was not recognised.
+// command judges a program with subcommands: options, then the subcommand. Words that raise
+// the class in any position count only if something was not recognised.
 func (e *entry) command(x *command.Call, name string, args []workspace.Word) {
 	if e.prelude != nil {
 		args = e.prelude(x, args)
@@ -97,7 +97,7 @@ func (e *entry) command(x *command.Call, name string, args []workspace.Word) {
 	e.raise(x, args)
 }
 
-// verb gives the row of a subcommand; nil for none.
+// verb gives the row of a subcommand; nil if it has no row.
 func (e *entry) verb(w workspace.Word) *entry {
 	if w.Kind != workspace.Literal {
 		return nil
@@ -168,7 +168,7 @@ func (e *entry) leaf(x *command.Call, args []workspace.Word) {
 	}
 }
 
-// allows reports whether the options that a command has may stand together.
+// allows reports whether the options that a command has may be given together.
 func (e *entry) allows(options []string) bool {
 	has := func(list []string) bool {
 		return slices.ContainsFunc(list, func(o string) bool { return slices.Contains(options, o) })

@@ -9,8 +9,8 @@ import (
 	"approvalbot/internal/policy/language"
 )
 
-// Unsafe says why a program is none that an operator can trust with any options, "writes
-// files"; empty where the table knows no such reason, or does not know the program.
+// Unsafe says why an operator cannot trust a program with any options, "writes files"; it
+// is empty if the table knows no such reason, or does not know the program.
 func Unsafe(name string) string {
 	if IsWrapper(name) {
 		return "runs other programs or code"

@@ -176,7 +176,7 @@ func (y *saying) valued(option string) bool {
 	return long && sp.Long[name] || short && strings.Contains(sp.Values, option[1:])
 }
 
-// options gives those that change nothing of what is said, and those that add to it.
+// options gives those that leave the sentence as it is, and those that add to it.
 func (y *saying) options() (all [][]string) {
 	lists := []string{y.Quiet, y.Takes}
 	for _, options := range y.clauses() {

@@ -16,8 +16,8 @@ import (
 )
 
 // saying is a way to say what some subcommands of a program do to what they name. It is for people, in place of the
-// words of a finding, and judges nothing. Of a command with an option that is not listed, with a computed word, with
-// an option given twice whose value is said, or with other operands than a usage has, nothing is said.
+// words of a finding, and decides no call. No sentence is said of a command with an option that is not listed, a
+// computed word, an option given twice whose value is in the sentence, or other operands than a usage has.
 //
 // A usage is what a command has besides options that are listed, separated by blanks:
 //
@@ -35,9 +35,9 @@ import (
 // is said only with a name that an option gives.
 type saying struct {
 	Example string            // words of a command of which it says something, for the tests; empty: they make one of the usage
-	First   bool              // options stand before all operands
+	First   bool              // options come before all operands
 	OneDash bool              // long options have one dash or two
-	Quiet   string            // options that change nothing of what is said
+	Quiet   string            // options that leave the sentence as it is
 	Takes   string            // the same, with a value
 	Sql     string            // options whose value is the usage's SQL
 	Names   map[string]string // what options add that names the object, with %s for their value: options
@@ -60,7 +60,7 @@ type Sentence struct {
 }
 
 // Says gives what people are told of a command, its name first, in place of the words of codes that were found of it:
-// for each code one sentence at most. There is none if the table has no form that is sure to fit.
+// for each code one sentence at most. It is empty if the table has no form that is sure to fit.
 func Says(args []workspace.Word, codes finding.Set) (said []Sentence) {
 	name := args[0].Text
 	if i := strings.LastIndexByte(name, '/'); i >= 0 && ProgramDirs.Has(name[:i]) {
@@ -337,7 +337,7 @@ func (g *given) runs(all []workspace.Word, script bool) bool {
 	return script && !all[0].Is("--") || !all[0].MayBeOption()
 }
 
-// option notes an option. It reports false if nothing can be said of the command then.
+// option notes an option. It reports false if no sentence can be said of the command then.
 func (y *saying) option(f *form, g *given, t command.Token) bool {
 	if strings.HasPrefix(t.Word.Text, "=") || t.Word.Text == "-" {
 		return false // of -n=x it is the program's own how it reads that; the input has no name

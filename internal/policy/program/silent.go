@@ -32,8 +32,8 @@ func (e *entry) keeps(x *command.Call, args []workspace.Word) bool {
 	return false
 }
 
-// readsNothing reports a filter that is given nothing to read. A word behind an option
-// may be its value, and is taken for a file where only the call has no input.
+// readsNothing reports a filter that has no input. A word behind an option may be its
+// value; it is taken for a file only if the call has no input.
 func (e *entry) readsNothing(x *command.Call, args []workspace.Word) bool {
 	if e.filter == "input" {
 		return x.Empty || x.Idle
@@ -56,7 +56,7 @@ func (e *entry) readsNothing(x *command.Call, args []workspace.Word) bool {
 	return null || x.Empty || x.Idle && !maybe
 }
 
-// joined gives words as one text; a word that is not known is none that a pattern has.
+// joined gives words as one text. A word that is not known becomes one that no pattern has.
 func joined(args []workspace.Word) string {
 	texts := make([]string, len(args))
 	for i, w := range args {

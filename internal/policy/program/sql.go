@@ -10,8 +10,8 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// sql judges the statements that a database client is given. Only what reads and
-// nothing else is accepted; whatever is not recognised talks to a database.
+// sql judges the statements that a database client is given. A statement is accepted only
+// if it only reads. One that is not recognised counts as talking to a database.
 func judgeSQL(x *command.Call, dialect role, w workspace.Word) {
 	text := strings.TrimSpace(w.Text)
 	switch {
@@ -66,7 +66,7 @@ type statements struct {
 	dialect role
 	words   []string // of one statement: names in small letters, quoted text as ', anything else by itself
 	secret  bool     // a name says that it holds secrets
-	other   bool     // a name stands for files, the raw database or a server's own tables
+	other   bool     // a name means files, the raw database or a server's own tables
 }
 
 func (r *statements) read(text string) bool {
@@ -132,7 +132,7 @@ func (r *statements) name(name string) {
 	r.secret = r.secret || holdsSecrets(name)
 }
 
-// named notes a name that stands for more than a table, quoted or not.
+// named notes a name that means more than a table, quoted or not.
 func (r *statements) named(name string) {
 	switch r.dialect {
 	case sqliteRole:
@@ -149,7 +149,7 @@ var virtual = lazy.Words("fsdir zipfile completion sqlite_dbpage sqlite_dbdata s
 // spelledOut are names and strings of which the letters are written as numbers.
 var spelledOut = lazy.Pattern(`(?i)\buescape\b|\bu&\s*['"]`)
 
-// secretParts stand in the names of columns and tables that hold secrets.
+// secretParts are in the names of columns and tables that hold secrets.
 var secretParts = [...]string{"passw", "passwd", "pwd", "secret", "token", "api_key", "apikey", "private_key",
 	"credential", "pg_shadow", "pg_authid", "pg_user_mapping",
 	"pg_subscription", "pg_hba_file", "pg_file_settings", "user_mapping", "pg_settings", "authentication_string", "conninfo", "passphrase"}
@@ -203,7 +203,7 @@ func explained(all []string) []string {
 
 var explainWords = lazy.Words("analyze analyse verbose query plan extended")
 
-// pragmas tell about the database, and change nothing without a value.
+// pragmas tell about the database, and do not change it if they have no value.
 var pragmas = lazy.Pattern(`^(?:(?:table_info|table_xinfo|index_list|index_info|foreign_key_list|foreign_key_check|integrity_check|quick_check) \( (?:\w+|') \)` +
 	`|user_version|schema_version|journal_mode|page_count|page_size|encoding|database_list|compile_options|foreign_keys|foreign_key_check|integrity_check|quick_check|freelist_count)$`)
 
@@ -232,8 +232,8 @@ func isName(w string) bool { return words.WordByte(w[0]) && !words.Digit(w[0]) }
 // identifies reports a name, in quotes or not.
 func identifies(w string) bool { return w == "'" || isName(w) }
 
-// selects reports a query. No word of it begins a change, and what stands before a
-// parenthesis is a function that is known to do nothing but reckon.
+// selects reports a query. No word of it begins a change, and each word before a
+// parenthesis is a function that is known to only compute.
 func selects(all []string) bool {
 	if len(all) == 0 || !queries.Has(all[0]) && all[0] != "(" {
 		return false
@@ -255,14 +255,14 @@ func selects(all []string) bool {
 
 var queries = lazy.Words("select with values table")
 
-// changes are words that stand in a query only where it changes something, locks it or
-// hands on what it reads.
+// changes are words that are in a query only if it changes something, locks it or hands on
+// what it reads.
 var changes = lazy.Words(`insert update delete merge into create drop alter truncate grant revoke copy call do
 	execute prepare lock vacuum analyze reindex attach detach pragma replace
 	load import outfile dumpfile procedure handler share set reset begin commit rollback listen notify refresh install export checkpoint`)
 
-// functions are what may stand before a parenthesis: words of the language, types, and
-// functions without effects.
+// functions are the words that may come before a parenthesis: words of the language, types,
+// and functions without effects.
 var functions = lazy.Words(`in exists any all some and or not as on using over filter values select from where when
 	then else by having union except intersect lateral limit offset distinct
 	within group join between like ilike similar case with is materialized

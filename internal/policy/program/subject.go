@@ -6,8 +6,8 @@ import (
 	"approvalbot/internal/policy/words"
 )
 
-// session reads a row's key of that name: the options, none with a value, with which a
-// session's yes covers the command with other files of the workspace. Any other command is
+// session reads a row's key of that name: the options with which a session's yes covers the
+// command with other files of the workspace. They take no value. Any other command is
 // covered word for word.
 func (l *loader) session(where, key string) map[string]bool {
 	if key == "" {

@@ -27,7 +27,7 @@ type shelved struct {
 	rule        command.Rule
 }
 
-// table is where each name's row is.
+// table holds each name's row.
 type table struct {
 	rows    map[string]*shelved
 	says    map[string]*shelvedForms // what people are told of a program
@@ -71,7 +71,8 @@ func shelve(text string) *table {
 	return t
 }
 
-// read gives the row of a program; nil for none, and for one that cannot be read: it asks.
+// read gives the row of a program. It is nil if there is no row, or if the row cannot be
+// read: then it asks.
 func (t *table) read(name string) *shelved {
 	s := t.rows[name]
 	if s == nil {
@@ -115,8 +116,8 @@ var builtins = sync.OnceValue(func() map[string]command.Rule {
 	return m
 })
 
-// ruleNamed gives the rule of a language by the name in a row; nil for none. Interpreters
-// stand with the table because they look into it.
+// ruleNamed gives the rule of a language by the name in a row; nil if there is no such
+// rule. Interpreters are here, with the table, because they look into it.
 func ruleNamed(name string) command.Rule {
 	if name == "interpreter" {
 		return interpreter

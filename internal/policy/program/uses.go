@@ -10,7 +10,7 @@ import (
 )
 
 // Use is a way to call a program: a subcommand or an option, and what the call is then, if its other
-// words make it nothing worse.
+// words do not make it worse.
 type Use struct {
 	Words string // as "push" or "with --force"; empty: the program as such
 	Class approval.RiskClass
@@ -18,7 +18,8 @@ type Use struct {
 	Text  string // sentences for people
 }
 
-// Uses says the row of a program in words; false: the table has none, so each call of it asks.
+// Uses says the row of a program in words; false: the table has no row, so each call of it
+// asks.
 func Uses(name string) ([]Use, bool) {
 	e := known(name)
 	if e == nil {

@@ -11,9 +11,9 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// WrapperNames are programs that run other programs, or their input, or code
-// that stands in their words or in a file. What they are trusted with is never
-// known, so they are never what is trusted.
+// WrapperNames are programs that run other programs, or their input, or code from their
+// words or from a file. It is never known what they would be trusted with, so they are
+// never trusted.
 var WrapperNames = lazy.Words(`sh bash dash zsh ksh ash mksh rbash fish csh tcsh pwsh powershell cmd nu xonsh elvish
 	nohup setsid builtin command unbuffer chronic busybox toybox nice ionice chrt time timeout gtimeout stdbuf
 	taskset numactl caffeinate exec
@@ -38,7 +38,7 @@ var WrapperNames = lazy.Words(`sh bash dash zsh ksh ash mksh rbash fish csh tcsh
 // versioned are interpreters that often carry a version in their name.
 var versioned = [...]string{"python", "perl", "ruby", "php", "lua", "pypy", "tclsh", "node"}
 
-// RunnerVerbs are subcommands that run whatever follows them.
+// RunnerVerbs are subcommands that run the program or code that follows them.
 var RunnerVerbs = lazy.Words(`go/run go/generate go/tool cargo/run deno/run npm/exec npm/x pnpm/exec pnpm/dlx
 	yarn/dlx yarn/exec yarn/node docker/exec docker/run docker/compose
 	podman/exec podman/run kubectl/exec kubectl/run kubectl/debug oc/exec oc/rsh uv/run poetry/run pipenv/run
@@ -85,8 +85,8 @@ var programOptions = []string{"eval", "exec", "receive-pack", "upload-pack", "to
 	"script-shell", "node-options", "pre", "open-files-in-pager", "info-script", "new-volume-script",
 	"rmt-command", "lua"}
 
-// shortestCut is how many letters of such an option say which one it is; none of them
-// is shorter.
+// shortestCut is how many letters of such an option tell which one it is; each of them is
+// at least so long.
 const shortestCut = 3
 
 // programLetters are such options of one letter.
@@ -129,8 +129,8 @@ func IsWrapper(base string) bool {
 	return false
 }
 
-// ProgramOf gives the name of a program as it is compared where a rule
-// tightens: without directory, letter case and ending.
+// ProgramOf gives the name of a program as it is compared if a rule tightens: without
+// directory, letter case and ending.
 func ProgramOf(w workspace.Word) string {
 	base := strings.ToLower(w.Text[strings.LastIndexByte(w.Text, '/')+1:])
 	return strings.TrimSuffix(base, ".exe")
@@ -155,9 +155,9 @@ var depths = sync.OnceValue(func() map[string]int {
 // scriptVerbs are subcommands whose next word says what runs.
 var scriptVerbs = lazy.Words("npm/run npm/run-script pnpm/run yarn/run composer/run composer/run-script deno/task mise/run hatch/run")
 
-// ProgramIn gives the command's program, and with the subcommand where it has
-// some, as operators' patterns are found by it. ok is false for a command that
-// no grant covers.
+// ProgramIn gives the command's program, with the subcommand if the program has
+// subcommands, as operators' patterns are found by it. ok is false for a command that no
+// grant covers.
 func ProgramIn(args []workspace.Word) (name, program string, ok bool) {
 	for _, w := range args {
 		if !w.Exact() {
@@ -190,7 +190,7 @@ func ByName(w workspace.Word) bool {
 	return w.Exact() && name == ProgramOf(w) && (dir == "" || ProgramDirs.Has(strings.TrimSuffix(dir, "/")))
 }
 
-// SimpleName reports a word that reads the same wherever it stands.
+// SimpleName reports a word that reads the same in every position.
 func SimpleName(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; !words.WordByte(c) && strings.IndexByte("-.+:@/", c) < 0 {
