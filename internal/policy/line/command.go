@@ -20,7 +20,7 @@ func (s *Reading) simple(f frame, all []workspace.Word) {
 	i := s.commandsSeen()
 	s.judge(f, all)
 	if s.Found == (finding.Set{}) {
-		s.Found.Add(finding.DynamicArgument) // its rule could say nothing of it, as of cp with one glob
+		s.Found.Add(finding.DynamicArgument) // its rule found no code, as for cp with one glob
 	}
 	if s.Found.Has(finding.RunsProjectCode) {
 		if s.written || s.runsLog(all) {

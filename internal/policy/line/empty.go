@@ -13,9 +13,9 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// A file that is written from nothing is emptied, and what was in it is gone. Nothing comes from
-// a command that prints nothing, or that is given nothing to read. If a command does read
-// something, what it prints is open, and overwrites a file as any other contents do.
+// A file that is written from an empty output is emptied, and its contents are lost. A command
+// has an empty output if it prints no text, or if its input is empty. If a command does read
+// something, its output is not known, and overwrites a file as any other contents do.
 
 // input says how empty the input of a command is after a redirection.
 func input(r *syntax.Redirect, file workspace.Word, before emptiness) emptiness {
@@ -54,7 +54,7 @@ func (s *flow) outputs(f frame, redirs []*syntax.Redirect, files []workspace.Wor
 	}
 }
 
-// emptied judges the files that a command writes by itself, if it writes nothing into them.
+// emptied judges the files that a command writes by itself, if it leaves them empty.
 func (s *flow) emptied(effects []command.Effect) {
 	if !slices.ContainsFunc(effects, func(e command.Effect) bool { return e.Kind == command.PrintsNothing }) {
 		return

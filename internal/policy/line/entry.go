@@ -51,7 +51,7 @@ func (s *Reading) Finish(text string) finding.Set {
 	if s.Found.Any(finding.Opaque) {
 		s.scan(text)
 		if bare := unquoted.Replace(text); bare != text {
-			s.scan(bare) // quotes in the middle of a word hide nothing
+			s.scan(bare) // quotes in the middle of a word do not hide it
 		}
 	}
 	if s.Unsure.What != "" {

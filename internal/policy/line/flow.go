@@ -18,7 +18,7 @@ type flow struct {
 	workspace.Reader
 
 	// what the last command was
-	silent  bool             // it surely printed nothing
+	silent  bool             // it surely had no output
 	printed []workspace.Word // the files that it listed
 	opened  int              // how many words it had, if a wrapper ran it
 
@@ -40,7 +40,7 @@ type flow struct {
 	fetches      bool // something was fetched from the network
 	fetchedByGit bool // git has fetched what others wrote
 	runs         bool // something was run that was not read: input, a script, computed text
-	rehomed      bool // a variable that says where the user's configuration is was set
+	rehomed      bool // a variable was set that says in which directory the user's configuration is
 }
 
 // readAt is a file that was read, and the directories that the line may have been in.

@@ -12,7 +12,7 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// passers run the command that is in their words, and nothing else.
+// passers only run the command that is in their words.
 var passers = lazy.Words("sudo doas env nohup setsid nice ionice timeout gtimeout time stdbuf chronic command " +
 	"builtin exec")
 
@@ -27,7 +27,7 @@ func Opens(args []workspace.Word, inner int) bool {
 	return passers.Has(base) || OpensLine(args) && !strings.ContainsAny(args[2].Text, "$`")
 }
 
-// OpensLine reports a shell that is given one line and nothing else.
+// OpensLine reports a shell that is given only one line.
 func OpensLine(args []workspace.Word) bool {
 	if len(args) != 3 || !command.ShellNames.Has(program.ProgramOf(args[0])) {
 		return false
@@ -112,7 +112,7 @@ func namesPackageFile(text string) bool {
 var packageFiles = lazy.Words(".whl .tgz .gz .xz .bz2 .zip .deb .rpm .gem .rb .pkg .jar .crate .txt " +
 	".apk .snap .nix .toml .yaml .yml .json .lock")
 
-// unpackers put the contents of a file among others, and run nothing of it.
+// unpackers put the contents of a file among others, and run no part of it.
 var unpackers = lazy.Words("tar bsdtar unzip")
 
 // RunsFile reports a command that may run what a file says, or its input if it is fed: a program

@@ -12,21 +12,22 @@ import (
 )
 
 // Notes say what the findings of a call come from: commands and redirections as they are written, and words of them.
-// They are gathered in a second reading, of a call that a person is asked about; nothing is judged by them.
+// They are gathered in a second reading, of a call that a person is asked about; they decide no call.
 type Notes struct {
 	List   []Note // what is inside comes before what it is inside of
-	Unsure int    // how many bytes of the line end with the place at which shells may read it otherwise; 0: none is known
+	Unsure int    // how many bytes of the line end with the byte from which shells may read it otherwise; 0: not known
 	Runs   Note   // the command that runs what is not read, with what was fetched before as its words
 
 	text  string // the call's own line
-	base  int    // where in it the line begins that is read now; -1: that is not known
+	base  int    // the position in it of the line that is read now; -1: not known
 	span  span   // of the call's line: the command that is read now
 	words []NotedWord
 	begun bool
 	home  []string // the directories in which the call may begin
 }
 
-// Note is a command or a statement, with the findings that come from it and from nothing inside it.
+// Note is a command or a statement, with the findings that come from it but not from what is inside
+// it.
 type Note struct {
 	Codes finding.Set
 	Text  string           // as it is written, of several lines the first; empty: that is not known
@@ -44,10 +45,11 @@ type NotedWord struct {
 	Text  string
 }
 
-// span is a stretch of bytes of the call's line; none where to is 0.
+// span is a stretch of bytes of the call's line; not set if to is 0.
 type span struct{ from, to int }
 
-// notes gives where notes are taken; nil if none are, and of what is only searched.
+// notes gives the Notes to write to; nil if none are taken, or if the frame is only
+// searched.
 func (v *verdict) notes(f frame) *Notes {
 	if v.seen == nil || f.searching {
 		return nil
@@ -130,7 +132,7 @@ func (n *Notes) written() (text string, line int) {
 	return text, 1 + strings.Count(n.text[:n.span.from], "\n")
 }
 
-// lines gives the lines on which a stretch begins and ends, from 1; 0 for none.
+// lines gives the lines on which a stretch begins and ends, from 1; 0 if it is not set.
 func (n *Notes) lines(at span) (first, last int) {
 	if at.to == 0 {
 		return 0, 0
@@ -141,7 +143,7 @@ func (n *Notes) lines(at span) (first, last int) {
 }
 
 // Parts gives what was read of the text of a call with the lines that it is on. What several readings of the same
-// statement found, as in a loop, is one part. None of them is on a known line if another text was read.
+// statement found, as in a loop, is one part. If another text was read, no part has lines.
 func (n *Notes) Parts(text string, commands []Command) (parts []approval.Part) {
 	known := n.text == text
 	index := map[span]int{}
@@ -190,7 +192,8 @@ func (n *Notes) hidden(c *syntax.Comment) {
 	n.span = before
 }
 
-// enters notes where the line is that is read next: in the command that is read now, if it is there once.
+// enters notes the position of the line that is read next: in the command that is read now, if it is
+// there once.
 func (n *Notes) enters(text string) (before int) {
 	before = n.base
 	switch in := n.text[n.span.from:n.span.to]; {

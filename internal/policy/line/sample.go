@@ -11,8 +11,8 @@ import (
 	"approvalbot/internal/policy/words"
 )
 
-// sample gives an example of what statements print, if that is a number, a hash of git's or a date
-// and nothing else; "" if it may be anything. always says that they surely print something.
+// sample gives an example of what statements print, if that is only a number, a hash of git's or a
+// date; "" if it may be anything else. always says that they surely print something.
 func sample(list []*syntax.Stmt) (text string, always bool) {
 	if len(list) != 1 {
 		return "", false

@@ -234,7 +234,8 @@ func Uncompared(sql string) string {
 }
 
 var (
-	// compares is one statement that only selects, and ends where it ends.
+	// compares is one statement that only selects, and the end of the statement is the end
+	// of the text.
 	compares = lazy.Pattern(`(?is)^\s*(?:select|with)\b(?:[^';]|'[^']*')*;?\s*$`)
 	compared = lazy.Pattern(`(?is)(\b(?:i?like|similar\s+to)|[\w)\s](?:=|<>|!=|~\*?))\s*'[^']*'`)
 )

@@ -15,9 +15,9 @@ type Seen struct {
 	Commands []Command
 	read     bool // a command line was read
 	Apart    bool // the line is more than plain commands in lists and pipes
-	Alone    bool // the line is one plain command and nothing else
+	Alone    bool // the line is only one plain command
 
-	Notes *Notes // where it is noted what findings come from; nil: nowhere
+	Notes *Notes // it gets what findings come from; nil: that is not noted
 
 	words []workspace.Word // memory for the words that are read
 }
@@ -28,7 +28,7 @@ func NewSeen() Seen {
 		words: make([]workspace.Word, 0, 24)}
 }
 
-// Spent gives an empty Seen with the memory of this one, and nothing of what it saw.
+// Spent gives an empty Seen that reuses the memory of this one.
 func (v *Seen) Spent() Seen {
 	clear(v.Words)
 	clear(v.words[:cap(v.words)])
@@ -41,7 +41,7 @@ type Command struct {
 	Inner    int                // so many of the following commands ran inside it
 	Class    approval.RiskClass // of the command by itself, with what runs inside
 
-	at span // of the statement that it is, of the call's line; none: that is not known, or no notes are taken
+	at span // the bytes of its statement in the call's line; not set if that is not known, or no notes are taken
 }
 
 // Args gives a command's words.

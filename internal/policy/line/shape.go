@@ -114,7 +114,7 @@ func overwrites(r *syntax.Redirect) bool {
 	return slices.Contains([]syntax.RedirOperator{syntax.RdrOut, syntax.RdrAll, syntax.RdrClob}, r.Op)
 }
 
-// writesOut reports a redirection that says nothing of the input.
+// writesOut reports a redirection that does not change the input.
 func writesOut(r *syntax.Redirect) bool {
 	return r.Op == syntax.RdrOut || r.Op == syntax.AppOut || r.Op == syntax.DplOut
 }

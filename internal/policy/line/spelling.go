@@ -57,7 +57,7 @@ func bareVariable(p syntax.WordPart) (string, bool) {
 	return e.Param.Value, e.Index == nil && !grammar.Operates(e)
 }
 
-// plainIndex reports a subscript that evaluates nothing.
+// plainIndex reports a subscript that needs no evaluation.
 func plainIndex(x syntax.ArithmExpr) bool {
 	w, ok := x.(*syntax.Word)
 	if !ok {

@@ -142,7 +142,7 @@ func (s *Reading) pair(f frame, c *syntax.BinaryCmd) {
 	went := s.Place.Went
 	s.stmt(left, c.X)
 	silent, after := s.silent, s.Place.Went
-	if c.Op != syntax.AndStmt { // a part of a pipe is a shell of its own; after "||" nothing of the first counts
+	if c.Op != syntax.AndStmt { // a part of a pipe is its own shell; after "||" no cd of the first counts
 		s.Place.Went = went
 	}
 	if pipe && listsFiles(c.X) {

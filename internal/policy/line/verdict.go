@@ -16,7 +16,7 @@ import (
 )
 
 // verdict is what was found in one call, and what its reading has cost so far. All frames share
-// it, and nothing that was found is taken back.
+// it, and no finding is taken back.
 type verdict struct {
 	wide  *Wide
 	steps *budget.Budget
