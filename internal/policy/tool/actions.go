@@ -17,7 +17,7 @@ import (
 type action struct {
 	key   string                  // the param, folded
 	codes map[string]finding.Code // by its folded value
-	other finding.Code            // for any other value, and for none
+	other finding.Code            // for any other value, and if there is no value
 }
 
 // actions makes the codes of an action from lines such as "list get" → code.
@@ -90,8 +90,8 @@ var actionKeys = sync.OnceValue(func() map[string]*lazy.Set {
 	}
 })
 
-// assessAction reads a tool of actionTools. Whatever it does, addresses in its
-// params are judged and its text is searched for what is R4 anywhere.
+// assessAction reads a tool of actionTools. For each of its actions, addresses in its
+// params are judged and its text is searched for what is always R4.
 func (x *Reading) assessAction() {
 	a := actionTools()[x.Tool.Name]
 	list, ok := x.Fields()
@@ -158,8 +158,8 @@ var quietMayHave = sync.OnceValue(func() map[string]*lazy.Set {
 	}
 })
 
-// quietTakes are all members of quiet tools that are harmless with what their clients send, and with nothing
-// else: another program's tool may have the same name.
+// quietTakes are all members of quiet tools that are harmless with what their clients send. They are
+// harmless with no other value, because another program's tool may have the same name.
 var quietTakes = sync.OnceValue(func() map[string]*lazy.Set {
 	none := lazy.Words("")
 	return map[string]*lazy.Set{
@@ -214,7 +214,7 @@ func (x *Reading) assessQuiet() {
 		role := x.Tool.Name == "spawnagent" && f.root == "agenttype"  // of another name a file says what it is
 		more = more || x.Tool.Name == "spawnagent" && f.Key == "path" // a file that it is to read
 		more = more || role && !words.Any(f.Text, "default", "worker", "explorer")
-		if f.root == "allowedprompts" { // commands that the runtime then asks nobody for
+		if f.root == "allowedprompts" { // commands that the runtime then runs without asking
 			x.Found.Add(finding.ControlsAgent)
 		}
 		if words.Any(f.Key, "dangerouslyskip", "dangerouslyskippermissions", "skippermissions", "yolo") && !f.off() {

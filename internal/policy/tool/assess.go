@@ -89,7 +89,7 @@ func (r *Params) written(list []field, c finding.Code) {
 		default:
 			r.Found.Add(finding.UnknownParameters)
 			if f.Str && !strings.ContainsAny(f.Text, " \n") {
-				r.Write(workspace.PathWord(f.Text)) // whatever it is, it may be worse than unknown
+				r.Write(workspace.PathWord(f.Text)) // also judged as a path: it may be worse than unknown
 			}
 		}
 	}
@@ -104,8 +104,9 @@ func (r *Params) written(list []field, c finding.Code) {
 	}
 }
 
-// empties reports a call that gives a file nothing as its whole contents, as ": > x" does.
-// A part of a file may be replaced by nothing, and some files are there to be empty.
+// empties reports a call that gives a file an empty text as its whole contents, as ": > x"
+// does. A part of a file may be replaced by an empty text, and some files are there to be
+// empty.
 func empties(list []field) bool {
 	blank := false
 	for i := range list {
@@ -136,8 +137,8 @@ var (
 	emptyNames = lazy.Words(".gitkeep .keep .nojekyll py.typed __init__.py")
 )
 
-// assessOther reads a tool that policy does not know: it asks, and its words
-// say more about it, none of them to its advantage.
+// assessOther reads a tool that policy does not know: it asks, and its words say more about
+// it, which never lowers its class.
 func (x *Reading) assessOther() {
 	x.Found.Add(finding.UnknownTool)
 	for _, text := range [3]string{x.Tool.Name, x.Call.Context.ToolDescription, x.Call.Context.Tool.Description} {

@@ -26,7 +26,7 @@ func (r *Reading) Command() (approval.Exec, bool) {
 }
 
 // linesOf gives the params of a tool that takes a list of shell lines as if each were a
-// command. Of several it is not known whether one begins where the one before ended.
+// command. If there are several, it is not known in which directory each of them begins.
 func linesOf(list []field, found *finding.Set) []field {
 	out, lines := make([]field, 0, len(list)), 0
 	for _, f := range list {
@@ -68,8 +68,8 @@ func (f *field) quiet() bool {
 	return spokenKeys.Has(f.Key) || f.harmless()
 }
 
-// GatherCommand collects a command and where it runs. Of several commands all count; of
-// several lists of words it is not known what runs.
+// GatherCommand collects a command, its directory and its machine. If there are several
+// commands, all count; if there are several lists of words, it is not known what runs.
 func GatherCommand(list []field, found *finding.Set) (x approval.Exec) {
 	var lines []string
 	words := ""

@@ -35,7 +35,7 @@ var (
 	// moneyKeys are sums, and whose they are.
 	moneyKeys = lazy.Words(`amount amounts price total sum cost currency quantity qty iban bic card cardnumber accountnumber invoice
 		invoiceid payee payer payment paymentid paymentintent charge chargeid balance budget wallet`)
-	// screenKeys are how much or where of a screen.
+	// screenKeys say how much of a screen is meant, or which place on it.
 	screenKeys = lazy.Words("limit offset page pagesize perpage cursor count ref x y coordinate coordinates timeout")
 	// proseKeys are what a message says.
 	proseKeys = lazy.Words(`title text body message content contents description details summary subject comment comments
@@ -110,7 +110,7 @@ func (e *Extent) files(list []field) {
 }
 
 // free gives the members of params that may be others another time, if they are no lists and no
-// objects; nil for none.
+// objects; nil if there are no such members.
 func (x *Reading) free(list []field) *lazy.Set {
 	switch kind := x.Tool.Kind; {
 	case kind == Messenger && x.Tool.Name != "sessionssend": // another agent does what it is told
@@ -209,8 +209,8 @@ func (e *Extent) say(f *field) {
 	e.Said = append(e.Said, name+"="+f.Text)
 }
 
-// namesFile reports text that a tool of which nothing is known may take for a file: by the
-// member's name, by a slash, or because a secret or a start-up file is called so.
+// namesFile reports text that an unknown tool may take for a file: by the member's name, by
+// a slash, or because a secret or a start-up file has that name.
 func namesFile(f *field) bool {
 	if strings.Contains(f.Text, "://") && !strings.HasPrefix(strings.ToLower(f.Text), "file:") {
 		return false // a host, which is bound as one

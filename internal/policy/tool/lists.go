@@ -10,9 +10,9 @@ import (
 	"approvalbot/internal/policy/words"
 )
 
-// List is a configured list of tools. Names are folded like a call's. A wide
-// list takes tools away: there letter case never counts, and exec stands for
-// every tool that runs commands. A list that gives is taken at its word.
+// List is a configured list of tools. Names are folded like a call's. A wide list takes
+// tools away: there letter case never counts, and exec means every tool that runs commands.
+// A list that gives is taken at its word.
 type List struct {
 	wide      bool
 	Every     bool

@@ -8,14 +8,14 @@ import (
 )
 
 // form says what a call of a tool cannot be without. Only tools whose calls are R3 or
-// worse, or run a command, have one: what is missing or of the wrong type there is
-// refused, since nobody could tell what a yes would run.
+// worse, or run a command, have one. A call is refused if such a part is missing or has the
+// wrong type, because it is not known what a yes would run.
 type form struct {
 	needs *lazy.Set         // one of these members must hold a value; nil: any member must
 	value func(*field) bool // whether it is one
-	flat  bool              // it stands in the member itself, or in a list, not in an object
-	top   bool              // it stands in the member itself
-	known [3]*lazy.Set      // members that never stand for it; any other one might, so such a call asks
+	flat  bool              // it is in the member itself, or in a list, not in an object
+	top   bool              // it is in the member itself
+	known [3]*lazy.Set      // members that are never such a part; any other one might be, so such a call asks
 }
 
 var (
@@ -34,8 +34,8 @@ var (
 	removedKeys = lazy.Union(PathKeys, dirKeys)
 )
 
-// formOf gives the form of a tool's calls; false: it has none, or policy does not know
-// its params.
+// formOf gives the form of a tool's calls. It reports false if they have no form, or if
+// policy does not know the tool's params.
 func formOf(t Tool) (form, bool) {
 	switch t.Kind {
 	case Deleter:
@@ -51,7 +51,7 @@ func formOf(t Tool) (form, bool) {
 		return form{needs: commandKeys, value: isText, flat: true, known: [3]*lazy.Set{quietKeys, dirKeys}}, true
 	case Actor:
 		if t.Name == "sessionsspawn" || t.Name == "enterworktree" {
-			return form{}, false // nothing of theirs is needed
+			return form{}, false // none of their members is needed
 		}
 		f := form{value: isText, top: true, known: [3]*lazy.Set{actionKeys()[t.Name]}}
 		if key := actionTools()[t.Name].key; key != "" {
@@ -90,7 +90,7 @@ func (x form) malformed(list []field) bool {
 			is && !f.Str && f.nest > 0:
 			return true // another type
 		case within && objects && !f.absent():
-			satisfied = true // an object stands for it
+			satisfied = true // an object counts as one
 		case within:
 			given = true
 		case !f.absent() && !x.knows(f):

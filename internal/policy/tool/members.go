@@ -14,9 +14,9 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// What the members of a tool's params mean, by their folded names. The lists are
-// closed: a member that stands in none of them may be anything, so the call
-// asks, unless its value can name nothing (see harmless).
+// What the members of a tool's params mean, by their folded names. The lists are closed: a
+// member that is in no list may be anything, so the call asks, unless its value is harmless
+// (see harmless).
 
 // besideKey is the member in which the MCP proxy (hook/mcp) puts what the server gets beside the
 // tool's arguments.
@@ -71,7 +71,7 @@ var textKeys = lazy.Words(`pattern patterns query queries regex regexp search q 
 var globKeys = lazy.Words(`glob globs include includes includepattern includepatterns includeglob includeglobs
 	filepattern filepatterns fileglob globpattern globpatterns namepattern`)
 
-// outKeys are members that say where a tool is to put what it got.
+// outKeys are members that say in which file or directory a tool is to put what it got.
 var outKeys = lazy.Words(`output outputfile outputpath outputdir outputfilename out outfile outpath save saveto
 	saveas savepath savedir savefile savefilename
 	dest destination destinationpath destpath writeto writepath export exportto exportpath download downloadto
@@ -98,8 +98,8 @@ var contentKeys = lazy.Words(`content contents text newstring oldstring newtext 
 	reason title aiproposedcontent aiproposedstring
 	taskprogress toolsummary summary commitmessage toolcallid search replace searchtext replacetext`)
 
-// writerKeys are members of writing tools that hold a number, a flag or a word
-// and change where in the file is written, or how it is looked for.
+// writerKeys are members of writing tools that hold a number, a flag or a word and say
+// which part of the file is written, or how it is looked for.
 var writerKeys = lazy.Words(`replaceall changeall allowmultiple expectedreplacements insertline viewrange cellidx
 	cellindex cellnumber cellname celllanguage isnewcell linecount line lines
 	startline endline linenumber offset limit encoding editmode replaceallmatches replaceallmultiple modifiedbyuser
@@ -181,8 +181,8 @@ func (r *Params) standIn(w workspace.Word) {
 	r.Place.Also = also
 }
 
-// standsIn takes all directories that the call's members name. It adds unclear
-// where one of them cannot be read.
+// standsIn takes all directories that the call's members name. It adds unclear if one of
+// them cannot be read.
 func (r *Params) standsIn(list []field, unclear finding.Code) {
 	for i := range list {
 		f := &list[i]

@@ -11,7 +11,7 @@ import (
 // maxFields bounds how much of a call's params is read.
 const maxFields = 4096
 
-// maxNesting bounds how many objects and lists stand in each other.
+// maxNesting bounds how deep objects and lists are nested.
 const maxNesting = 64
 
 // field is one value in a call's params that is not an object or a list. A
@@ -19,12 +19,12 @@ const maxNesting = 64
 // object or a list, without text: somebody may take the name for the value.
 type field struct {
 	Key  string // folded name of the nearest member
-	root string // folded name of the member of params in which it stands
+	root string // folded name of the member of params that contains it
 	Text string // a string's value, or the JSON of a number, true, false or null
 	Str  bool
-	top  bool  // stands in the params object itself
+	top  bool  // is in the params object itself
 	odd  bool  // no tool that policy knows has a member of that name
-	nest uint8 // how many lists it stands in
+	nest uint8 // how many lists it is in
 }
 
 // Fields lists the values of a call's params in order, until the call is spent. It
@@ -96,12 +96,12 @@ func (x *Reading) readFields(list []field) ([]field, bool) {
 		}
 	}
 	_, err := d.ReadToken()
-	return list, err == io.EOF // nothing may follow
+	return list, err == io.EOF // no text may follow
 }
 
-// foldKey folds a member's name: filePath, file_path and file-path are one. It
-// is odd where no tool that policy knows has such a member: with a dot, a slash, a
-// colon, or other letters than those of ASCII.
+// foldKey folds a member's name: filePath, file_path and file-path are one. The name is odd
+// if no tool that policy knows has such a member: with a dot, a slash, a colon, or other
+// letters than those of ASCII.
 func foldKey(s string) (key string, odd bool) {
 	if f, ok := Fold(s); ok {
 		return f, false

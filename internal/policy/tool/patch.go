@@ -42,8 +42,8 @@ func (r *Params) Patch(list []field) {
 	}
 }
 
-// addsNothing finds a file that a patch gives nothing as its whole contents. Some
-// runtimes take the place of one that is there.
+// addsNothing finds a file that a patch adds with empty contents. Some runtimes overwrite a
+// file of that name.
 var addsNothing = lazy.Pattern(`(?m)^\s*\*\*\* Add File:.*(?:\n\+?[ \t]*)*(?:\n\*\*\*|\n?\z)`)
 
 // patchReader reads the lines of one patch.
@@ -71,8 +71,8 @@ var patchHeaders = [...]string{"*** Add File:", "*** Update File:", "*** Move to
 	"rename to ", "rename from ", "rename new ", "rename old ",
 	"copy to ", "copy from ", "+++ ", "--- ", "Index:"}
 
-// line reads one line, which may be a header wherever it stands: what is a line
-// of contents to one runtime is a header to another.
+// line reads one line, which may be a header anywhere in the patch: what is a line of
+// contents to one runtime is a header to another.
 func (p *patchReader) line(line string) {
 	if line == "" || strings.IndexByte("*+-IrcdnoG", line[0]) < 0 {
 		p.gitLine(line)
@@ -98,8 +98,8 @@ func (p *patchReader) line(line string) {
 	p.gitLine(line)
 }
 
-// gitLine reads the lines of git's headers that do more than name one file, and
-// what looks like a header and is none that is known.
+// gitLine reads the lines of git's headers that do more than name one file, and lines that
+// look like a header but are no known one.
 func (p *patchReader) gitLine(line string) {
 	switch {
 	case strings.HasPrefix(line, "diff --git "):
@@ -136,7 +136,7 @@ func (p *patchReader) context(line string) {
 	p.named = named
 }
 
-// marks are lines of stars that name nothing.
+// marks are lines of stars that name no file.
 var marks = sync.OnceValue(func() map[string]bool {
 	return map[string]bool{"begin patch": true, "end patch": true, "end of file": true}
 })
@@ -152,8 +152,8 @@ func knownStars(line string) bool {
 	return !colon || !words.Holds(lower, "file", "environment", "move", "rename", "copy")
 }
 
-// mode judges what a patch makes of a file: a plain file, perhaps one that can be
-// run. A symbolic link leads wherever its contents say, and a submodule elsewhere.
+// mode judges what a patch makes of a file: a plain file, perhaps one that can be run. A
+// symbolic link leads to the path in its contents, and a submodule to other code.
 func (p *patchReader) mode(mode string) {
 	switch mode {
 	case "100644", "100755", "100664", "100775":
@@ -178,9 +178,8 @@ func (p *patchReader) pair(names string) {
 	}
 }
 
-// file judges a file that a header names; unified that it may start with a
-// directory which stands for the old or the new side, reads that its contents
-// are taken elsewhere.
+// file judges a file that a header names. unified says that the name may start with a
+// directory for the old or the new side, reads that its contents are taken to another file.
 func (p *patchReader) file(name string, unified, reads bool) {
 	if quoted := strings.HasPrefix(name, `"`); quoted {
 		name = strings.TrimSuffix(name[1:], `"`)

@@ -31,7 +31,7 @@ type Reading struct {
 // Memory is what one Reading can use after another.
 type Memory struct {
 	List    []field          // of the params; see fields
-	Paths   []workspace.File // that the call names, where wants is set
+	Paths   []workspace.File // that the call names, if Wants is set
 	decoder *decoding        // reads the params
 }
 
@@ -46,7 +46,7 @@ func (x *Reading) Spent() Memory {
 	return Memory{x.List[:0], x.Paths[:0], x.decoder}
 }
 
-// Wanted gives where paths are noted; nil where no rule looks at them.
+// Wanted gives the list to which paths are added; nil if no rule looks at them.
 func (x *Reading) Wanted() *[]workspace.File {
 	if !x.Wants {
 		return nil
@@ -62,8 +62,8 @@ func (x *Reading) Params(found *finding.Set, paths *[]workspace.File) Params {
 	return Params{workspace.Reader{Own: x.Own, Place: x.stands(), Found: found, Paths: paths, Noted: x.Noted}}
 }
 
-// assessText looks through all strings of a call for what is R4 wherever it
-// stands: the desk itself, and commands in members that are named like one.
+// assessText looks through all strings of a call for what is always R4: the desk itself,
+// and commands in members that are named like one.
 func (x *Reading) assessText() {
 	list, ok := x.Fields()
 	if !ok {
@@ -99,7 +99,7 @@ func (x *Reading) assessText() {
 	x.Found = x.Found.Or(sh.Finish(strings.Join(lines, "\n")).And(finding.OfClass[approval.R4]))
 }
 
-// stands is where the call's params count from.
+// stands is the place from which the call's params count.
 func (x *Reading) stands() workspace.Place {
 	return workspace.At(x.Roots, x.Own, x.Call.Bind, "", "")
 }

@@ -40,7 +40,7 @@ type rowReader struct {
 	lines  *line.Wide
 	steps  *budget.Budget
 	row    *Row
-	asks   bool // the call asks, whatever its params are
+	asks   bool // the call asks, with all params
 	judged bool // one of them said what it does
 }
 
@@ -82,7 +82,7 @@ func isMark(text string) bool {
 	return len(text) <= maxMark && !strings.ContainsAny(text, " \t\n") && display.Redact(text) == text
 }
 
-// chosen asks where a param that says which of several things is done is not there.
+// chosen asks if a param that says which of several things is done is not there.
 func (r *rowReader) chosen(list []field) {
 	for name, p := range r.row.Params {
 		given := func(f field) bool { return f.root == name && !f.absent() }
@@ -124,7 +124,7 @@ func (r *rowReader) judge(role Role, f *field) {
 	}
 }
 
-// absolute asks for a path that counts from where the server stands, which nobody says.
+// absolute asks for a path that counts from the server's own directory, which is not known.
 func (r *rowReader) absolute(text string) {
 	if !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "file:///") {
 		r.Found.Add(finding.DynamicPath)
@@ -141,8 +141,8 @@ func (r *rowReader) plain(text string) {
 	}
 }
 
-// ReadDeclared replaces what was found by rest, and reads the params as those of a
-// tool of which nothing is known but that it only reads.
+// ReadDeclared replaces what was found by rest, and reads the params as those of a tool of
+// which it is only known that it reads.
 func (x *Reading) ReadDeclared(rest finding.Set) {
 	list, ok := x.Fields()
 	if !ok {
@@ -159,7 +159,7 @@ func (x *Reading) ReadDeclared(rest finding.Set) {
 	}
 }
 
-// ReadAny reads a param of which nothing is known but that the tool only reads.
+// ReadAny reads a param of a tool of which it is only known that it reads.
 func (r *Params) ReadAny(f *field) {
 	switch {
 	case codeKeys.Has(f.Key),
@@ -197,8 +197,8 @@ func pathLike(w string) bool {
 	return !strings.Contains(w, "://") && (named || strings.ContainsAny(w, `/\~.`))
 }
 
-// carriesData reports params that could hand data to whoever the tool speaks with, in
-// their values or in their names.
+// carriesData reports params that could hand data to the tool's server, in their values or
+// in their names.
 func carriesData(params []byte, list []field) bool {
 	carries := func(f field) bool { return f.Str && workspace.Carries(f.Text) }
 	return workspace.Carries(jsonSigns.Replace(string(params))) || slices.ContainsFunc(list, carries)

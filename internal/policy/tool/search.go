@@ -234,11 +234,10 @@ func (r *Params) glob(text string, kind Kind) {
 	}
 }
 
-// wholeFiles reports a search that may show whole files of a directory, or the
-// lines that hold secrets: its pattern has no word of its own, many lines around
-// what it finds are shown, or it looks for the variables of secrets in the capitals
-// that these are written in, or shows the lines that it finds; and the names of the files it looks at leave secrets
-// among them. folds: letter case counts in none of the tool's searches.
+// wholeFiles reports a search that may show whole files of a directory, or the lines that hold secrets, if the
+// names of the files it looks at leave secrets among them. It may do so if its pattern has no word of its own, if
+// many lines around what it finds are shown, if it looks for the variables of secrets in the capitals that these
+// are written in, or if it shows the lines that it finds. folds: no search of the tool tells letter case apart.
 func wholeFiles(list []field, folds bool) bool {
 	words, asked, typed, near, folded, shown := true, false, false, false, folds, false
 	globs, paths, told := names{}, names{}, names{}

@@ -43,7 +43,7 @@ type Param struct {
 
 // Row is what is known of one tool. A param that is not listed may be anything.
 type Row struct {
-	Code       finding.Code // what every call of the tool does; harmless where Judged alone says it
+	Code       finding.Code // what every call of the tool does; harmless if only Judged says it
 	Judged     bool         // without Code: the params say what it does, and one of them must be there
 	Overwrites bool         // that it declares itself destructive says no more than that it overwrites files
 	Params     map[string]Param
@@ -60,8 +60,8 @@ var servers []byte
 // who asks.
 var Servers = sync.OnceValues(func() (Table, error) { return Load(servers) })
 
-// serverText is how a server stands in the file. Lists of names are written with
-// blanks between them.
+// serverText is a server as the file has it. Lists of names are written with blanks between
+// them.
 type serverText struct {
 	Server string    `yaml:"server"` // its names
 	Tools  []rowText `yaml:"tools"`
@@ -85,8 +85,8 @@ type rowText struct {
 	Else       string            `yaml:"else"` // a reason code, for any other value of those; default: unknown-parameters
 }
 
-// Load reads a table. It refuses unknown keys and codes, a server, tool or param that
-// stands twice, and a row that says nothing. The error names every mistake, one a line.
+// Load reads a table. It refuses unknown keys and codes, a server, tool or param that is
+// there twice, and a row that says neither what a tool does nor by which param it is known. The error names every mistake, one a line.
 func Load(text []byte) (Table, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)

@@ -31,13 +31,12 @@ type Tool struct {
 	Kind Kind
 }
 
-// Kinds knows tools by their folded names, as the common agent runtimes
-// call them. A tool that another server brings (its name has a dot, a slash, a
-// colon or two underscores) is never taken for one of these: whoever writes the
-// project's list of servers chooses that name, and what stands behind it can
-// change any day, so that "mcp__filesystem__read_file" may be anything. Such a
-// name can only make things worse (see verbs.go); an operator who knows a server
-// writes a rule for it.
+// Kinds knows tools by their folded names, as the common agent runtimes call them. A tool
+// that another server brings (its name has a dot, a slash, a colon or two underscores) is
+// never taken for one of these: the author of the project's list of servers chooses that
+// name, and the server behind it can change any day, so that "mcp__filesystem__read_file"
+// may be anything. Such a name can only make things worse (see verbs.go); an operator who
+// knows a server writes a rule for it.
 var Kinds = sync.OnceValue(func() map[string]Kind {
 	m := map[string]Kind{}
 	for kind, names := range map[Kind][]string{
@@ -125,7 +124,7 @@ func Fold(name string) (string, bool) {
 // HasFiles reports a tool whose files are all known from its params, or from its line.
 func (t Tool) HasFiles() bool { return t.Kind == Exec || t.Kind.Group() == "fs" }
 
-// Group gives the group of the tools of a kind; "" where they are of none.
+// Group gives the group of the tools of a kind; "" if they are in no group.
 func (k Kind) Group() string {
 	switch k {
 	case Reader, Searcher, ManyReader, Recaller, Lister, Writer, Editor, Patcher, Deleter:

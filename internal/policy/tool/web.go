@@ -10,8 +10,8 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// The members of tools that fetch or search. The lists are closed: whatever
-// stands in none of them asks.
+// The members of tools that fetch or search. The lists are closed: a member that is in no
+// list asks.
 var (
 	// urlKeys name what is fetched.
 	urlKeys = lazy.Words("url urls uri uris href link links")
@@ -47,7 +47,7 @@ var (
 		allowedxhandles excludedxhandles site sites`)
 )
 
-// onlyReads reports a method of HTTP that changes nothing.
+// onlyReads reports a method of HTTP that does not change the server's state.
 func onlyReads(method string) bool { return words.Any(strings.ToUpper(method), "GET", "HEAD") }
 
 // web reads a tool that fetches or searches. several: its member "requests" is a list of what another tool gets alone.
@@ -117,9 +117,9 @@ func (r *Params) urls(f *field) {
 	}
 }
 
-// hostsIn judges the words of a text that name a machine without a scheme. In
-// free text these are IP addresses, localhost and what hands out credentials; in
-// a member that is not known, whatever has a dot or a port.
+// hostsIn judges the words of a text that name a machine without a scheme. In free text
+// these are IP addresses, localhost and hosts that hand out credentials; in a member that
+// is not known, all words with a dot or a port.
 func (r *Params) hostsIn(text string, unknown bool) {
 	for w := range strings.FieldsSeq(text) {
 		w = strings.Trim(w, "\"'`<>(),;!?.")
