@@ -86,7 +86,8 @@ type rowText struct {
 }
 
 // Load reads a table. It refuses unknown keys and codes, a server, tool or param that is
-// there twice, and a row that says neither what a tool does nor by which param it is known. The error names every mistake, one a line.
+// there twice, and a row that says neither what a tool does nor by which param it is
+// known. The error names every mistake, one a line.
 func Load(text []byte) (Table, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
