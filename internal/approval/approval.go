@@ -32,7 +32,7 @@ type Names struct {
 	Owner   string `json:"-"` // the asking token's name
 }
 
-// Asked is the call as it came, and who stands behind it.
+// Asked is the call as it came, and the people behind it.
 type Asked struct {
 	ToolName    string      `json:"-"`
 	Summary     string      `json:"summary"` // redacted, escaped, cut; kept after the params are gone
@@ -68,7 +68,7 @@ type Judged struct {
 	Subject    string         `json:"subject,omitempty"`   // what a session grant would cover, see GrantScope
 	Session    string         `json:"session,omitempty"`   // the same for people
 	Always     string         `json:"always,omitempty"`    // what an always would cover, for people
-	Unreached  bool           `json:"unreached,omitempty"` // it runs when nobody can be asked (askFallback)
+	Unreached  bool           `json:"unreached,omitempty"` // it runs if no approver can be asked (askFallback)
 	Solo       bool           `json:"solo,omitempty"`      // the asker may decide: selfApproval is solo
 	Consulted  []Consultation `json:"consulted,omitempty"` // authorities outside that were asked, in order
 	Confined   *Confined      `json:"confined,omitempty"`  // if it runs, it runs so and not otherwise
@@ -82,9 +82,10 @@ type Voted struct {
 	Retries   int         `json:"retries,omitempty"`    // how often it was made claimable again
 	RetriedBy []Retried   `json:"retriedBy,omitempty"`  // those that people voted on; DecidedBy, Votes and Rule are the last one's
 	Round     *RetryRound `json:"retryRound,omitempty"` // the last that was opened and not settled; see OpenRound
-	// RoundDenied is the deny that ended the last round; nil: none was opened, or it ended otherwise.
+	// RoundDenied is the deny that ended the last round; nil: no round was opened, or a deny did not
+	// end it.
 	RoundDenied *Vote   `json:"roundDenied,omitempty"`
-	Drafts      []Draft `json:"drafts,omitempty"` // one of each account; none once it has ended
+	Drafts      []Draft `json:"drafts,omitempty"` // at most one of each account; empty once the approval has ended
 	Retrying    bool    `json:"-"`                // it is a view of the round, see Again; never stored
 }
 
@@ -96,9 +97,9 @@ type Contact struct {
 	FallbackDone bool  `json:"fallbackDone,omitempty"` // the fallback targets have been added
 	// VerifierLookMs is when to look whether the verifier's chat was reached; 0: done, or no one is asked there.
 	VerifierLookMs int64      `json:"verifierLookMs,omitempty"`
-	LookedAtMs     int64      `json:"lookedAtMs,omitempty"`  // the first tap or vote, also one that was refused; 0: none yet
-	PlanMs         int64      `json:"planMs,omitempty"`      // when the plan's next step is due; 0: there is none
-	PlanDoneMs     int64      `json:"planDoneMs,omitempty"`  // the plan's steps until then were taken; 0: none
+	LookedAtMs     int64      `json:"lookedAtMs,omitempty"`  // the first tap or vote, also one that was refused; 0: not yet
+	PlanMs         int64      `json:"planMs,omitempty"`      // when the plan's next step is due; 0: no step left
+	PlanDoneMs     int64      `json:"planDoneMs,omitempty"`  // the plan's steps until then were taken; 0: not yet
 	DrilledAtMs    int64      `json:"drilledAtMs,omitempty"` // of a scheduled drill: when its cards were looked at; 0: not yet
 	Missing        []string   `json:"missing,omitempty"`     // of a scheduled drill: chats without a card, and why
 	AlsoAsked      []string   `json:"alsoAsked,omitempty"`   // people and chats that escalations have asked, in order
@@ -107,7 +108,7 @@ type Contact struct {
 	Deliveries     []Delivery `json:"-"`
 }
 
-// Ended is how it stands: the status, and after it what became of an allow.
+// Ended is how the approval ended: its status, and what became of an allow after it.
 type Ended struct {
 	Status       Status   `json:"-"`
 	Decision     Decision `json:"decision,omitempty"`
@@ -136,8 +137,8 @@ type Assessment struct {
 	Confidence  float64      `json:"confidence"` // 0 to 1
 	Source      string       `json:"source"`     // "static", "classifier", "hybrid"
 	ReasonCodes []string     `json:"reasonCodes"`
-	Static      string       `json:"static,omitempty"`     // the class by static rules, where a classifier's counts too
-	Classifier  string       `json:"classifier,omitempty"` // the class that a classifier gave, where it counts
+	Static      string       `json:"static,omitempty"`     // the class by static rules, if a classifier's counts too
+	Classifier  string       `json:"classifier,omitempty"` // the class that a classifier gave, if it counts
 }
 
 // Vote is one approver's verdict.
@@ -155,13 +156,13 @@ type Vote struct {
 	VerifierOnly bool `json:"verifierOnly,omitempty"`
 	// OnDuty are the rosters by which the voter was on duty when the vote came in.
 	OnDuty []string `json:"onDuty,omitempty"`
-	// For are the people in whose stead the yes may be taken instead of the voter's own:
-	// they were away when it came in, and had the voter stand in for them.
+	// For are the people in whose place the yes may count, instead of for the voter: they
+	// were away when the vote came in, and had named the voter as their deputy.
 	For []string `json:"for,omitempty"`
-	// With is who said yes before and fills one seat with the voter, as one of them stands
-	// in for the other.
+	// With is a person who said yes before and fills one seat together with the voter,
+	// because one of them is the other's deputy.
 	With string `json:"with,omitempty"`
-	// Signature is what the person's passkey signed of it, where it did.
+	// Signature is what the person's passkey signed of the vote; nil if it was not signed.
 	Signature *assertion.Signature `json:"signature,omitempty"`
 }
 
@@ -174,7 +175,8 @@ type Voter struct {
 	Roles   []string `json:"roles,omitempty"` // Discord role ids at the time of the tap
 }
 
-// By reports whether that person, or account of nobody known, gave the vote.
+// By reports whether that voter gave the vote: the same person, or the same account if the
+// person is not known.
 func (v Vote) By(who Voter) bool { return v.Voter != nil && v.Voter.Name() == who.Name() }
 
 // Repeated reports whether o says the same again, by the same account and with no other note.
@@ -185,8 +187,8 @@ func (v Vote) Repeated(o Vote) bool {
 // SameAccount reports whether both are the same account of one channel.
 func (v Voter) SameAccount(o Voter) bool { return v.Channel == o.Channel && v.UserID == o.UserID }
 
-// Name is the voter as DecidedBy and cards write it: the person where known,
-// else the account. One name is one vote.
+// Name is the voter as DecidedBy and cards write it: the person if known, else the account.
+// One name is one vote.
 func (v Voter) Name() string {
 	if v.Person != "" {
 		return "person:" + v.Person
@@ -194,7 +196,7 @@ func (v Voter) Name() string {
 	return v.Channel + ":" + v.UserID
 }
 
-// Hidden reports whether nobody may see more of the call than its fingerprint.
+// Hidden reports whether people may see only the call's fingerprint.
 func (a Approval) Hidden() bool { return a.Dialect == DialectAgentShield }
 
 // Final reports whether the approval has ended.
@@ -225,13 +227,13 @@ type Result struct {
 	Unnamed bool `json:"unnamed,omitempty"`
 }
 
-// Consultation is one question to an authority outside, and what came of it. It
-// stands on the approval and in the log, whatever the answer was.
+// Consultation is one question to an authority outside, and what came of it. It is stored
+// with the approval and in the log, with every answer.
 type Consultation struct {
 	Authority string `json:"authority"`           // AuthorityWebhook or AuthorityClassifier
 	Endpoint  string `json:"endpoint,omitempty"`  // host and path, without what could be a secret
-	RequestID string `json:"requestId,omitempty"` // as the authority got it; empty: it gets none, or was not asked
-	Verdict   string `json:"verdict"`             // what counted: "allow", "deny", a class, or "none"
+	RequestID string `json:"requestId,omitempty"` // as the authority got it; empty: it gets no id, or was not asked
+	Verdict   string `json:"verdict"`             // what counted: "allow", "deny", a class, or `"none"`
 	Cause     string `json:"cause"`               // why: "allowed", "assessed", "cached", "timeout", "HTTP 500", …
 	LatencyMs int64  `json:"latencyMs"`           // until the answer, or until it was given up
 	AtMs      int64  `json:"atMs"`                // when it was over

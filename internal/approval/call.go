@@ -26,10 +26,10 @@ type Call struct {
 	Justification string     // the asker's words, shown as a claim
 	ActionSummary string     // the asker's words, shown as a claim
 	Context       CallContext
-	CallbackURL   string     // where the ended approval is POSTed, or empty
-	MustAsk       bool       // a person is asked also where policy would let it run; a grant is one's yes
+	CallbackURL   string     // the URL to which the ended approval is POSTed, or empty
+	MustAsk       bool       // a person is asked even if policy would let it run; a grant is one's yes
 	Offers        []Decision // what people may decide, of what policy offers; deny always. Empty: all of it
-	Resume        bool       // an approved call that is the same and that nobody has claimed answers too
+	Resume        bool       // an approved call that is the same and not claimed yet answers too
 	TimeoutMs     int64      // 0: the configured default
 	Supersedes    string
 	Explain       bool   // the Trace of its judgement is wanted
@@ -56,15 +56,15 @@ func (c Call) WithParams(params json.RawMessage) Call {
 	return c
 }
 
-// The dialects of the gateway in which a call can be asked. Of a call that was
-// asked in DialectAgentShield nobody sees more than its fingerprint.
+// The dialects of the gateway in which a call can be asked. If a call was asked in
+// DialectAgentShield, people see only its fingerprint.
 const (
 	DialectExec        = "exec"
 	DialectAgentShield = "agentshield"
 )
 
-// Bind ties an approval to where the call runs. It is part of the fingerprint, as it
-// was sent: a member that is empty is another one than none (nil).
+// Bind ties an approval to the place in which the call runs. It is part of the fingerprint,
+// as it was sent: an empty member differs from one that was not sent (nil).
 type Bind struct {
 	Workdir *string `json:"workdir,omitempty"`
 	Host    *string `json:"host,omitempty"`
@@ -93,8 +93,8 @@ type Requester struct {
 	Person  string `json:"person,omitempty"`
 }
 
-// CallContext is what the asker's runtime knows about a call. Nothing in it can
-// loosen a judgement, but for Tool and Confine where the operator trusts the asking token's word.
+// CallContext is what the asker's runtime knows about a call. It cannot loosen a judgement,
+// except by Tool and Confine if the operator trusts the asking token's word.
 type CallContext struct {
 	Provider        string `json:"provider,omitempty"`
 	Model           string `json:"model,omitempty"`
@@ -103,15 +103,15 @@ type CallContext struct {
 	Subagent        bool   `json:"subagent,omitempty"`
 	ToolDescription string `json:"toolDescription,omitempty"`
 	Unheard         string `json:"unheard,omitempty"`  // the runtime, if it hands no notes to its model
-	Terminal        string `json:"terminal,omitempty"` // TerminalOpen or TerminalPossible; empty: it has none
+	Terminal        string `json:"terminal,omitempty"` // TerminalOpen or TerminalPossible; empty: the command has no terminal
 	Confine         string `json:"confine,omitempty"`  // the profile by which its asker can confine it; empty: it cannot, or its token may not say so
 
 	Tool ToolFacts `json:"tool,omitzero"`
 	From AskedFrom `json:"from,omitzero"`
 }
 
-// AskedFrom is what is said of the agent that asks, and of the directory it works in. Nothing is judged by it, and it
-// is no part of the fingerprint: people read it as a claim.
+// AskedFrom is what is said of the agent that asks, and of the directory it works in. Policy does not judge by it,
+// and it is no part of the fingerprint: people read it as a claim.
 type AskedFrom struct {
 	Runtime      string `json:"runtime,omitempty"`
 	SubagentType string `json:"subagentType,omitempty"`
@@ -120,16 +120,16 @@ type AskedFrom struct {
 	Worktree     string `json:"worktree,omitempty"`
 }
 
-// Judged is the context without what nothing is judged by.
+// Judged is the context without the parts that policy does not judge by.
 func (c CallContext) Judged() CallContext {
 	c.From = AskedFrom{}
 	return c
 }
 
-// What a runtime says of a command's terminal, where what is typed is not asked for.
+// What a runtime says of a command's terminal, if what is typed there is not asked for.
 const (
 	TerminalOpen     = "open"
-	TerminalPossible = "possible" // it does not say; git and gh page nothing there
+	TerminalPossible = "possible" // it is not known; git and gh start no pager there
 )
 
 // ValidID reports whether s may be a caller's own id.

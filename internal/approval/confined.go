@@ -5,8 +5,8 @@ import "slices"
 // ConfineV1 is the profile of confined calls that this desk knows: what internal/confine holds.
 const ConfineV1 = "v1"
 
-// Confined says that a call may run only where it can change the folders in Writable and nothing else: no network, no
-// other process, an empty home. Whoever claims the call promised the desk to run it so.
+// Confined says that a call may run only if it can change no other files than those in Writable: no network, no other
+// process, an empty home. The caller who claims it has promised the desk to run it so.
 type Confined struct {
 	Profile  string   `json:"profile"`  // ConfineV1
 	Writable []string `json:"writable"` // absolute

@@ -7,9 +7,9 @@ type SendOutcome int
 
 // The outcomes of a try.
 const (
-	NotSent  SendOutcome = iota // nothing was tried
+	NotSent  SendOutcome = iota // no message was sent to the platform
 	Answered                    // it did as it was asked, or said what to do instead: wait, or never ask again
-	NoAnswer                    // no answer, or none but that it is in trouble
+	NoAnswer                    // no answer, or only that the platform is in trouble
 )
 
 // Unreachable says since when a chat has left every try at its messages [NoAnswer]. A
@@ -27,13 +27,13 @@ type Delivered struct {
 	Revision  int64    // that was drawn; if the row's is newer by now, the delivery stays due at once
 	State     DeliveryState
 	MessageID string // the platform's; empty keeps what is known
-	Attached  bool   // as it now stands in the chat, likewise the next two
+	Attached  bool   // as the message is in the chat now, likewise the next two
 	DenyOnly  bool
 	Shown     bool
 	Outcome   SendOutcome
 	Error     string // safe to show
 	Attempts  int
-	DueMs     int64   // next try; 0: nothing to do
+	DueMs     int64   // next try; 0: no work is due
 	MovedTo   *Target // the platform says the chat lives elsewhere now
 	// Deferrable reports whether the record may wait a moment for others to go along with;
 	// nil: no. It is asked more than once.
@@ -47,10 +47,10 @@ type DeliveryKind string
 const (
 	CardDelivery       DeliveryKind = "card"
 	DigestDelivery     DeliveryKind = "digest"      // a list in place of many cards, see digest.go
-	OutcomeDelivery    DeliveryKind = "outcome"     // how it ended, where no card shows it
-	RevokedDelivery    DeliveryKind = "revoked"     // it was taken back, where the outcome was told
-	ResultDelivery     DeliveryKind = "result"      // how the execution went, where no card shows it
-	UnreachedDelivery  DeliveryKind = "unreached"   // nobody could be asked
+	OutcomeDelivery    DeliveryKind = "outcome"     // how it ended, if no card shows it
+	RevokedDelivery    DeliveryKind = "revoked"     // it was taken back after its outcome was told
+	ResultDelivery     DeliveryKind = "result"      // how the execution went, if no card shows it
+	UnreachedDelivery  DeliveryKind = "unreached"   // no approver could be asked
 	CallbackDelivery   DeliveryKind = "callback"    // the approval as JSON, POSTed to its owner
 	PushDelivery       DeliveryKind = "push"        // tells a browser that it waits
 	RetryDelivery      DeliveryKind = "retry"       // it may be claimed again
@@ -63,16 +63,16 @@ const (
 // DeliveryState is how far a delivery is.
 type DeliveryState string
 
-// The delivery states. A settled card shows the outcome, a settled digest that nothing
-// of it waits any more. A card that is folded or listed has no message of its own: its
-// place's digest says that it waits there.
+// The delivery states. A settled card shows the outcome. A settled digest says that none of
+// its approvals is pending any more. A card that is folded or listed has no message of its
+// own: its place's digest says that the approval is pending.
 const (
 	Queued  DeliveryState = "queued"
 	Sent    DeliveryState = "sent"
 	Failed  DeliveryState = "failed"
 	Settled DeliveryState = "settled"
 	Folded  DeliveryState = "folded" // the digest is yet to say so
-	Listed  DeliveryState = "listed" // the digest stands in the chat and says so
+	Listed  DeliveryState = "listed" // the digest is in the chat and says so
 )
 
 // Delivery is one message of an approval at one place.
@@ -88,13 +88,13 @@ type Delivery struct {
 	Digest    string   // of a card that is or was folded: key of the approval that its digest is a delivery of
 	Mention   []string // ReminderDelivery: user ids of that platform
 	Silent    bool     // a new message makes no sound
-	Attached  bool     // the payload's file stands in that chat
-	Shown     bool     // everything that would run stands in that chat: votes from there may allow
+	Attached  bool     // the payload's file is in that chat
+	Shown     bool     // everything that would run is in that chat: votes from there may allow
 	DenyOnly  bool     // the chat does not take all of the call: its card may only deny
 	Fallback  bool
 	Error     string // why the last try failed, safe to show
 	Attempts  int
-	DueMs     int64 // when it wants work; 0: nothing to do
+	DueMs     int64 // when it wants work; 0: no work is due
 	Revision  int64 // raised by every redraw
 	Rank      int   // more urgent first: the risk class
 	CreatedMs int64
@@ -102,8 +102,8 @@ type Delivery struct {
 	Version   int64 // of the approval, when it was read together with it; 0: not known
 }
 
-// ShownIn reports whether a card stands in the chat (any thread of it) and
-// everything that would run was delivered there; of a round, whether its message did so, since
+// ShownIn reports whether a card is in the chat (any thread of it) and everything that would
+// run was delivered there. For a round, it reports whether the round's message did so, because
 // an ended card no longer shows it.
 func (a Approval) ShownIn(chat Target) bool {
 	for _, d := range a.Deliveries {
@@ -118,8 +118,8 @@ func (a Approval) ShownIn(chat Target) bool {
 	return false
 }
 
-// UnseenIn is the refusal of an allow from a chat where shownIn is false, with the way
-// out that there is: a card that stands there already shows all that it ever will.
+// UnseenIn is the refusal of an allow from a chat if ShownIn is false, with the way out
+// that the voter has: a card that is there already shows all that it ever will.
 func (a Approval) UnseenIn(chat Target) *Error {
 	if a.Retrying {
 		return Refuse(CodeUnseenPayload, "Not everything that would run again has been shown in this chat. "+
@@ -151,8 +151,8 @@ func (a Approval) Delivery(kind DeliveryKind, t Target, now int64) Delivery {
 	}
 }
 
-// CardStates says whether any card stands in a chat, alone or in a digest, and whether
-// any waits to, but for those elsewhere.
+// CardStates says whether any card is in a chat, alone or in a digest (sent), and whether
+// any is still to be sent (waiting). Cards for elsewhere do not count.
 func (a Approval) CardStates(elsewhere []Target) (sent, waiting bool) {
 	for _, d := range a.Deliveries {
 		if d.Kind == CardDelivery && !slices.Contains(elsewhere, d.Target.Normal()) {
@@ -163,8 +163,8 @@ func (a Approval) CardStates(elsewhere []Target) (sent, waiting bool) {
 	return sent, waiting
 }
 
-// ReachedAfterAll is the approval with what its cards say: one that stands in a chat
-// has reached somebody, though that was given up before.
+// ReachedAfterAll is the approval after its cards were looked at: if one is in a chat, the
+// approval has reached an approver, even if the desk had given that up before.
 func (a Approval) ReachedAfterAll() Approval {
 	if sent, _ := a.CardStates(nil); a.Reached || !sent {
 		return a
@@ -175,9 +175,8 @@ func (a Approval) ReachedAfterAll() Approval {
 	return a
 }
 
-// CardRefused reports whether a chat that is there refuses the card as it stands. Whoever
-// writes a call could see to that, so nothing follows from it but that people were not
-// asked.
+// CardRefused reports whether a chat that exists refuses the card as it is. The author of a
+// call could cause that, so it has no other effect than that people count as not asked.
 func (a Approval) CardRefused() bool {
 	return slices.ContainsFunc(a.Deliveries, func(d Delivery) bool {
 		return d.Kind == CardDelivery && d.State == Failed && d.DenyOnly

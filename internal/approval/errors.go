@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Code is the stable name of a refusal. The HTTP API sends it as it stands;
-// chats turn it into a sentence.
+// Code is the stable name of a refusal. The HTTP API sends it unchanged; chats turn it into
+// a sentence.
 type Code string
 
 // The codes of the contract.
@@ -67,14 +67,14 @@ func FieldName(s string) string {
 	return s
 }
 
-// Error is a refusal: safe to show to whoever asked, one sentence, nothing
-// internal in it.
+// Error is a refusal: one sentence that is safe to show to the caller, with no internal
+// detail.
 type Error struct {
 	Code    Code
 	Message string
 	Why     string       // CodeNotClaimable only: one of the Why words
 	Fields  []FieldError // CodeInvalidRequest only
-	URL     string       // CodeStepUpRequired only: where the yes can be signed; empty: there is no such page
+	URL     string       // CodeStepUpRequired only: the page on which to sign the yes; empty: there is no such page
 }
 
 // Error gives the sentence.

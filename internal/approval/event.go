@@ -28,7 +28,7 @@ type EventData struct {
 	Silent bool     `json:"silent,omitempty"` // it made no sound
 	// Suggestion is for auditors alone: what would let such a call run unasked, without its params.
 	Suggestion string `json:"suggestion,omitempty"`
-	// Joined are those who stand behind an identical call that was joined.
+	// Joined are the people behind an identical call that was joined.
 	Joined []Requester `json:"-"`
 }
 
@@ -135,8 +135,8 @@ type Event struct {
 // EventType names an entry of the log.
 type EventType string
 
-// The event types. The first nine are told to those who listen; the others
-// stand in the log for auditors only.
+// The event types. Listeners are told the first nine; the others are in the log for
+// auditors only.
 const (
 	EventRequested EventType = "tool.approval.requested"
 	EventVote      EventType = "tool.approval.vote"
@@ -176,7 +176,7 @@ const (
 	EventSignedOut       EventType = "audit.signed_out" // a session was ended before its time
 	EventPasskeyEnrolled EventType = "passkey.enrolled"
 	EventPasskeyRemoved  EventType = "passkey.removed"
-	// EventPasskeySuspended: its person was taken out of the configuration; it counts for nothing.
+	// EventPasskeySuspended: its person was taken out of the configuration; it no longer counts.
 	EventPasskeySuspended EventType = "passkey.suspended"
 	EventSubscribed       EventType = "push.subscribed" // a browser is notified from now on
 	EventPushEnded        EventType = "push.ended"      // and no more, with its session or its person

@@ -33,7 +33,7 @@ type Sealed struct {
 	Fingerprint string // SHA-256 of Bytes, lower-case hex
 
 	Params json.RawMessage // of Bytes
-	Exec   *Exec           // what the params of tool exec say, where they were read
+	Exec   *Exec           // what the params of tool exec say; nil if they were not read
 }
 
 // Canonical computes a call's canonical form and fingerprint. It refuses params

@@ -41,7 +41,7 @@ type Grant struct {
 	Server      string    `json:"server,omitempty"`      // SessionGrant and AlwaysGrant: whose tool it was (ToolFacts.Server)
 	Sandboxed   bool      `json:"sandboxed,omitempty"`   // likewise: it covers calls in a sandbox alone
 	ReasonCodes []string  `json:"reasonCodes,omitempty"` // SessionGrant: it covers calls with no others
-	Rule        Rule      `json:"rule"`                  // whose yes it was given with: where more is needed today, it does not hold
+	Rule        Rule      `json:"rule"`                  // whose yes it was given with: if more is needed today, it does not count
 	By          []string  `json:"by"`                    // who gave it: "person:alice"
 	Behind      []string  `json:"behind,omitempty"`      // in whose stead they may have: "person:bob"
 	Approval    string    `json:"approval"`              // key of the approval that left it, or empty
@@ -66,10 +66,10 @@ func (g Grant) Event(t EventType, by string, now int64) Event {
 // Live reports whether the grant has not expired.
 func (g Grant) Live(now int64) bool { return g.ExpiresAtMs == 0 || now < g.ExpiresAtMs }
 
-// Fits reports whether the words of a command fit a pattern: word by word and
-// exactly, "*" stands for one word, whatever it is, and a last "**" for any
-// further ones. Neither stands for an option, since some options name programs
-// to run: a pattern covers those that it spells out.
+// Fits reports whether the words of a command fit a pattern: word by word and exactly. "*"
+// matches any one word, and a last "**" any further ones. Neither matches an option,
+// because some options name programs to run: a pattern covers only the options that it
+// spells out.
 func Fits(pattern, words []string) bool {
 	free := func(w string) bool { return w == "" || w[0] != '-' }
 	for i, p := range pattern {

@@ -1,7 +1,7 @@
 package approval
 
-// ErrHandled is what a store answers to a change that a platform update caused
-// which was handled before: whoever did that has told the person.
+// ErrHandled is what a store answers to a change that a platform update caused which was
+// handled before: the person has been told already.
 var ErrHandled = Refuse(CodeAlreadyResolved, "This was handled already.")
 
 // InboundRef names a stored platform update.

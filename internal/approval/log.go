@@ -24,10 +24,10 @@ type BadRecord struct {
 // Error names the record.
 func (b *BadRecord) Error() string { return fmt.Sprintf("log record %d %s", b.Seq, b.Problem) }
 
-// ChainHash is the hash of an entry: lower-case hex SHA-256 over the hash of the
-// entry before (empty for the first) and every field, each with its length in
-// front, so that no two entries read the same. Whoever checks a log computes it
-// with this function, wherever the log comes from.
+// ChainHash is the hash of an entry: lower-case hex SHA-256 over the hash of the entry
+// before (empty for the first) and every field, each with its length in front, so that no
+// two entries read the same. Every checker of a log computes it with this function, for a
+// log of any origin.
 func ChainHash(prev string, e Event) string {
 	const known = 256 // all but the texts, at most
 	b := make([]byte, 0, known+len(prev)+len(e.Type)+len(e.Key)+len(e.Owner)+len(e.Data))

@@ -54,9 +54,9 @@ func ReadNote(text string) (string, *Error) {
 // emojiStyle is the selector by which a keyboard asks for the coloured form of a sign.
 const emojiStyle = "\uFE0F"
 
-// Notes are what people said to the agent with the votes that count: of an allowed approval those that allowed
-// it, after a retry the last one's, of a denied one that which denied it. While it is pending, and once it was
-// taken back, there are none.
+// Notes are what people said to the agent with the votes that count. If the approval is allowed, these are the
+// votes that allowed it, after a retry the last retry's; if it is denied, the vote that denied it. It is nil
+// while the approval is pending, and after it was taken back.
 func (a Approval) Notes() []Note {
 	verdict := Approve
 	switch {
@@ -74,7 +74,8 @@ func (a Approval) Notes() []Note {
 	return out
 }
 
-// NotesHash names notes: SHA-256 of their list as RFC 8785 JSON, in lower-case hex; empty: there are none.
+// NotesHash names notes: SHA-256 of their list as RFC 8785 JSON, in lower-case hex; empty if there are no
+// notes.
 func NotesHash(notes []Note) string {
 	if len(notes) == 0 {
 		return ""
@@ -90,7 +91,8 @@ func NotesHash(notes []Note) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// DraftOf is the note that the voter's second step to that decision would carry; empty: none.
+// DraftOf is the note that the voter's second step to that decision would carry; empty if
+// there is no draft.
 func (a Approval) DraftOf(v Voter, d Decision) string {
 	for _, x := range a.Drafts {
 		if x.Channel == v.Channel && x.UserID == v.UserID && x.Decision == d {

@@ -16,8 +16,8 @@ type Judgement struct {
 	Form       Form       // how people are told what the call does; empty: by its name and parameters
 	Trace      []Step     // of a call with Explain: every rule that spoke
 
-	// CutShort: the call was not read to its end, since it takes too many steps or its
-	// asker went away. It asks, and nothing wider than this once is offered.
+	// CutShort: the call was not read to its end, because it takes too many steps or its
+	// asker went away. It asks, and people are offered at most to allow it once.
 	CutShort bool
 
 	// Confined, with OutcomeAllow: it may run confined and not otherwise. With OutcomeAsk: so it runs after a yes, since
@@ -29,8 +29,8 @@ type Judgement struct {
 	// FailedOpen names the configuration key that let the call go on although an
 	// opinion was missing ("approvals.tools.classifier.onLowConfidence"): audited.
 	FailedOpen string
-	// Unreached is OutcomeAllow where the operator wrote that the call runs when
-	// no approver can be reached (approvals.exec.askFallback). Anything else: it waits.
+	// Unreached is OutcomeAllow if the operator wrote that the call runs when no approver
+	// can be reached (approvals.exec.askFallback). Any other value: it waits.
 	Unreached Outcome
 }
 
@@ -45,8 +45,8 @@ type Step struct {
 // MaxSubject bounds a command's GrantScope.Subject, in bytes: people read all of it.
 const MaxSubject = 200
 
-// GrantScope is what a grant that is left for a call would cover. It is empty where
-// nothing may be granted: wrappers and interpreters are never what is trusted.
+// GrantScope is what a grant that is left for a call would cover. It is empty if no grant
+// may be left: wrappers and interpreters are never trusted.
 type GrantScope struct {
 	// Subject is what a session grant covers: calls of the same Subject, and no
 	// others. It is the tool's folded name; for commands the program with its
@@ -54,10 +54,11 @@ type GrantScope struct {
 	// no session grant.
 	Subject string
 	// Session says for people what the Subject is, made by the function that makes it:
-	// "“git push” without other options, whatever it names but files outside the workspace".
+	// `"“git push” without other options, whatever it names but files outside the
+	// workspace"`.
 	Session string
-	// Always says for people what an always covers: exactly this call. Empty: none may
-	// be given, since the same words may run something else another time.
+	// Always says for people what an always covers: exactly this call. Empty: no always may
+	// be given, because the same words may run something else another time.
 	Always string
 	// Program is a command's program with its subcommand ("exec git push"), by which
 	// operators' patterns are found; empty for other tools.
@@ -71,8 +72,8 @@ type GrantScope struct {
 type Opinion struct {
 	Assessment Assessment     // Source is "classifier"; not to be read when Failed is set
 	Earlier    bool           // it counted when the call was asked: see Policy.JudgeWith
-	Failed     string         // why there is none: "timeout", "unreachable", "invalid", "open-circuit"
-	Consulted  []Consultation // who was asked: the model, or nobody
+	Failed     string         // why there is no opinion: "timeout", "unreachable", "invalid", "open-circuit"
+	Consulted  []Consultation // the model that was asked; empty if it was not
 }
 
 // Verification is what outside authorities say of a call.
@@ -82,10 +83,10 @@ type Verification struct {
 	Reason string // shown to the agent when Denied; at most 500 characters, safe to show
 	Open   bool   // it is not denied only because failMode is allow: to be audited
 	Steps  []Step // for the trace
-	// Consulted are those that were asked, in order; from Wants: none.
+	// Consulted are the authorities that were asked, in order; empty from Wants.
 	Consulted []Consultation
-	// People, if any, must say yes beside everybody else whose yes is needed; the
-	// call is then asked even where policy allows it.
+	// People, if any, must say yes beside everyone else whose yes is needed; the call is
+	// then asked even if policy allows it.
 	People *VerifierPeople
 }
 
@@ -97,15 +98,15 @@ type VerifierPeople struct {
 	FailOpen  bool     // if Place cannot be reached, their yes is not needed
 }
 
-// Suggestion is one change after which policy allows a call that it asks about. It was tried, and it
-// lets no call of R4, none that reads secrets, and nothing that is computed run unasked. The zero
-// one says nothing.
+// Suggestion is one change after which policy allows a call that it asks about. It was tried: it
+// lets no call of R4, no call that reads secrets, and no computed text run unasked. The zero
+// Suggestion suggests no change.
 type Suggestion struct {
 	Key   string // the list of the configuration that Value is added to; empty: Value is a shell line to run instead
 	Value string // YAML, an entry of the list
 	Also  string // what else runs unasked then
 	Brief string // what Value permits, without the call's params: for the log
-	None  string // why there is none
+	None  string // why no change is suggested
 }
 
 // CommandList is what policy reads in a line: every command in order, or if these are too many, the riskiest first.
@@ -115,7 +116,8 @@ type CommandList struct {
 	Worst    RiskClass // no class of those is above it
 }
 
-// Left says how much is left out: "57 more commands, none above R1"; empty: nothing is.
+// Left says how much is left out: `"57 more commands, none above R1"`; empty if all
+// commands are in the list.
 func (l CommandList) Left() string {
 	if l.More == 0 {
 		return ""
@@ -143,8 +145,8 @@ type Part struct {
 	Command  bool
 }
 
-// Left counts the commands that are not on lines that are all shown. Its class is not below that of anything that is
-// not shown, nor, where no part is as bad as the whole, below that.
+// Left counts the commands that are not on lines that are all shown. Its class is at least that of every part that
+// is not shown, and at least the class of the whole if no part is as bad as the whole.
 func (s Spread) Left(whole RiskClass, shown func(line int) bool) (l CommandList) {
 	most := R0
 	for _, p := range s.Parts {
@@ -183,5 +185,5 @@ func (s Spread) commands() (n int) {
 type CommandRead struct {
 	Text  string
 	Class RiskClass
-	Why   []string // sentences for people; none where a part of it is computed
+	Why   []string // sentences for people; empty if a part of it is computed
 }

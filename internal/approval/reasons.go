@@ -1,8 +1,8 @@
 package approval
 
-// ReasonInsufficient is the reason code of an approval that could never be met,
-// ReasonUnreached of one whose cards reached nobody, ReasonAway of one that nobody who is
-// not away could allow.
+// ReasonInsufficient is the reason code of an approval whose rule could never be met.
+// ReasonUnreached is that of one whose cards reached no approver, ReasonAway of one that
+// only people who are away could allow.
 const (
 	ReasonInsufficient = "insufficient-factors"
 	ReasonUnreached    = "no-approver-reachable"

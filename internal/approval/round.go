@@ -11,7 +11,7 @@ type RetryRound struct {
 	By            string     `json:"by"`                      // who opened it: "person:alice"
 	WithoutResult bool       `json:"withoutResult,omitempty"` // although no result says that the run before has ended
 	OpenedAtMs    int64      `json:"openedAtMs"`
-	ExpiresAtMs   int64      `json:"expiresAtMs"` // from then on it is as if there were none
+	ExpiresAtMs   int64      `json:"expiresAtMs"` // from then on the round does not count
 	Rule          Rule       `json:"rule"`
 	Assessment    Assessment `json:"assessment"`
 	PolicyHash    string     `json:"policyHash"`
@@ -47,7 +47,8 @@ func (a Approval) RanWell() bool {
 // reported as succeeded since: those who said retry believed that it had failed.
 func (a Approval) Overtaken() bool { return a.ClaimedAtMs == 0 && a.RanWell() }
 
-// EarlierRun gives the index in RetriedBy of the claimed run of that name; -1: there is none.
+// EarlierRun gives the index in RetriedBy of the claimed run of that name; -1 if there is no
+// such run.
 func (a Approval) EarlierRun(claimID string) int {
 	return slices.IndexFunc(a.RetriedBy, func(r Retried) bool {
 		return claimID != "" && r.Before.ClaimedAtMs != 0 && r.Before.ClaimID == claimID
@@ -63,7 +64,8 @@ func (a Approval) OpenRound(now int64) *RetryRound {
 	return r
 }
 
-// RoundEndsMs is until when the round is open that was opened last and is not settled; 0: none.
+// RoundEndsMs is until when the round is open that was opened last and is not settled; 0 if
+// there is no such round.
 func (a Approval) RoundEndsMs() int64 {
 	if a.Round == nil {
 		return 0
@@ -71,7 +73,7 @@ func (a Approval) RoundEndsMs() int64 {
 	return a.Round.ExpiresAtMs
 }
 
-// Of is the round as a view of it stands now.
+// Of is the round with the rule, the judgement and the votes of a view of it.
 func (r RetryRound) Of(view Approval) *RetryRound {
 	r.Rule, r.Assessment, r.PolicyHash, r.Votes = view.Rule, view.Assessment, view.PolicyHash, view.Votes
 	return &r
@@ -114,7 +116,8 @@ func (a Approval) LastText() string {
 	return runs[len(runs)-1].Text()
 }
 
-// AllowedBy names whose yes the approval is, as in DecidedBy, whoever let it run again since.
+// AllowedBy names whose yes the approval is, as in DecidedBy. People who let it run again
+// since are not named.
 func (a Approval) AllowedBy() []string {
 	if len(a.RetriedBy) > 0 {
 		return a.RetriedBy[0].Before.By
@@ -122,7 +125,8 @@ func (a Approval) AllowedBy() []string {
 	return a.DecidedBy
 }
 
-// lastClaimed gives the index in RetriedBy of the newest run that was claimed there; -1: none was.
+// lastClaimed gives the index in RetriedBy of the newest run that was claimed there; -1 if no run
+// was.
 func (a Approval) lastClaimed() int {
 	for i, r := range slices.Backward(a.RetriedBy) {
 		if r.Before.ClaimedAtMs != 0 {
@@ -140,8 +144,9 @@ func (a Approval) claimed() (out []Run) {
 	return slices.DeleteFunc(append(out, a.Run()), func(r Run) bool { return r.ClaimedAtMs == 0 })
 }
 
-// MayRunOn reports whether the newest run that was claimed has reported no result: one that
-// does not name its run may be that of an earlier one, which has none.
+// MayRunOn reports whether the newest claimed run may still be running: it has no result,
+// or its result does not name its run and may be that of an earlier run, which has no
+// result.
 func (a Approval) MayRunOn() bool {
 	runs := a.claimed()
 	if len(runs) == 0 {
@@ -157,9 +162,10 @@ func (a Approval) Run() Run {
 	return Run{By: a.DecidedBy, ClaimID: a.ClaimID, ClaimedAs: a.ClaimedAs, ClaimedAtMs: a.ClaimedAtMs, Result: a.Result}
 }
 
-// RunOf gives the run that a result without claimId is of: the newest that was claimed under
-// the id that it is addressed by (as in ClaimedAs), else the newest that was claimed. newest: it
-// is the approval's newest; else its index in RetriedBy, -1: none was claimed.
+// RunOf gives the run that a result without claimId is of: the newest that was claimed under the
+// id that it is addressed by (as in ClaimedAs), else the newest that was claimed. If newest is
+// true, it is the approval's newest; else earlier is its index in RetriedBy, -1 if no run was
+// claimed.
 func (a Approval) RunOf(as string) (newest bool, earlier int) {
 	if a.ClaimedAtMs != 0 && a.ClaimedAs == as {
 		return true, -1

@@ -2,8 +2,8 @@ package approval
 
 import "slices"
 
-// Rule says whose yes an approval needs: the approvers', and the verifier's people's
-// where there is a Verifier. Each need is met by itself.
+// Rule says whose yes an approval needs: the approvers', and the verifier's people's if
+// there is a Verifier. Each need is met by itself.
 type Rule struct {
 	Allowed       []Factor `json:"allowed"`
 	Disabled      []Factor `json:"disabled"`
@@ -12,7 +12,7 @@ type Rule struct {
 	Unclamped     int      `json:"unclamped,omitempty"` // MinApprovals before it was clamped; 0: it was not
 	RequiresHuman bool     `json:"requiresHuman"`
 	Needs         []Need   `json:"needs,omitempty"` // each must be met beside MinApprovals
-	// StepUp: a person's yes counts only where their passkey signed it for this very call.
+	// StepUp: a person's yes counts only if their passkey signed it for this very call.
 	StepUp bool `json:"stepUp,omitempty"`
 
 	Verifier *VerifierNeed `json:"verifier,omitempty"`
@@ -24,23 +24,23 @@ type Need struct {
 	Min  int    `json:"min"`
 }
 
-// VerifierNeed says that one of the verifier's own people must say yes. It is met by
-// them alone, and their yes meets nothing else.
+// VerifierNeed says that one of the verifier's own people must say yes. Only they can meet
+// it, and their yes meets no other need.
 type VerifierNeed struct {
 	Accounts []string `json:"accounts"` // who they are, as "telegram:123456789"
-	Chats    []Target `json:"chats"`    // where they are asked
-	// Instead says what stands for the approvers' yes, so that nobody else is asked:
-	// "policy", or "grant:<id>". Empty: the approvers must say yes as well.
+	Chats    []Target `json:"chats"`    // in which they are asked
+	// Instead says what counts in place of the approvers' yes, so that approvers are not
+	// asked: "policy", or "grant:<id>". Empty: the approvers must say yes as well.
 	Instead string `json:"instead,omitempty"`
-	// FailOpen: if none of the chats can be reached, the need counts as met (failMode allow). Passed: it did.
+	// FailOpen: if no chat can be reached, the need counts as met (failMode allow). Passed: it did.
 	FailOpen bool `json:"failOpen,omitempty"`
 	Passed   bool `json:"passed,omitempty"`
-	// Optional, of a drill only: they may answer as an approver may, and nobody must.
+	// Optional, of a drill only: they may answer as an approver may, and need not.
 	Optional bool `json:"optional,omitempty"`
 }
 
-// AsksApprovers reports whether approvers must say yes. Where policy or a grant
-// stands for them, only the verifier's people are asked.
+// AsksApprovers reports whether approvers must say yes. If policy or a grant counts in
+// their place, only the verifier's people are asked.
 func (r Rule) AsksApprovers() bool {
 	return r.Verifier == nil || r.Verifier.Optional || r.Verifier.Instead == ""
 }
@@ -50,8 +50,8 @@ func (r Rule) AsksVerifier() bool {
 	return r.Verifier != nil && !r.Verifier.Optional && !r.Passed()
 }
 
-// Instead is the rule where something else stands for the approvers' yes; empty:
-// nothing does.
+// Instead is the rule with something that counts in place of the approvers' yes; with an
+// empty by, approvers must say yes.
 func (r Rule) Instead(by string) Rule {
 	need := *r.Verifier
 	need.Instead = by

@@ -25,9 +25,9 @@ func (s Status) Final() bool { return s != Pending }
 // Decision is what a person (or a policy) says about a call.
 type Decision string
 
-// The decisions. AllowSession and AllowAlways leave a grant behind; AllowOnce
-// is spent by the approval's own claim. Retry is a vote of a [RetryRound] and of nothing
-// else: no approval's decision is one.
+// The decisions. AllowSession and AllowAlways leave a grant behind; AllowOnce is spent by
+// the approval's own claim. Retry is a vote of a [RetryRound] only: no approval's decision
+// is Retry.
 const (
 	AllowOnce    Decision = "allow-once"
 	AllowSession Decision = "allow-session"
@@ -129,8 +129,8 @@ func (r *RiskClass) UnmarshalText(b []byte) error {
 // OutcomeAllow < OutcomeAsk < OutcomeDeny.
 type Outcome int
 
-// The outcomes. The zero value asks nobody and allows nothing: it is invalid on
-// purpose, so that a forgotten outcome cannot allow.
+// The outcomes. The zero value neither asks nor allows: it is invalid on purpose, so that a
+// forgotten outcome cannot allow.
 const (
 	outcomeInvalid Outcome = iota
 	OutcomeAllow

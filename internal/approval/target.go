@@ -10,10 +10,9 @@ import (
 // approvals' keys.
 const CallbackChannel = "callback"
 
-// VerifierChannel is the channel of the verifier's own bot on Telegram, where it has
-// another one than channels.telegram. Its chats are Telegram's; nobody names them as
-// an origin or a target. Accounts are those of channel telegram: one person is the same
-// to both bots.
+// VerifierChannel is the channel of the verifier's own bot on Telegram, if it has another
+// bot than channels.telegram. Its chats are Telegram's; an origin or a target never names
+// them. Accounts are those of channel telegram: one person is the same to both bots.
 const VerifierChannel = "verifier"
 
 // Target is a place a card goes: a chat of a channel, perhaps a thread in it.
@@ -24,8 +23,8 @@ type Target struct {
 	ThreadID string `json:"threadId,omitempty"` // topic or thread; empty for the chat itself
 }
 
-// ParseTarget reads the text form: channel:to or channel:to:thread, where to may
-// be dm:<user>. It refuses empty parts and returns the normal form.
+// ParseTarget reads the text form: channel:to or channel:to:thread. to may be dm:<user>. It
+// refuses empty parts and returns the normal form.
 func ParseTarget(s string) (Target, error) {
 	parts := strings.Split(s, ":")
 	if len(parts) >= 3 && parts[1] == "dm" {
@@ -97,8 +96,8 @@ func (t Target) String() string {
 	return s
 }
 
-// Names reports whether t, as an operator wrote it, covers place: the same
-// chat, and the same thread where t names one.
+// Names reports whether t, as an operator wrote it, covers place: the same chat, and the
+// same thread if t names one.
 func (t Target) Names(place Target) bool {
 	t, place = t.Normal(), place.Normal()
 	return t.Chat() == place.Chat() && (t.ThreadID == "" || t.ThreadID == place.ThreadID)

@@ -33,7 +33,7 @@ type ToolSeen struct {
 	Hash   string // of all that was said, see ToolFacts.hash
 }
 
-// Hash names what is said of a tool: SHA-256, hex; empty where nothing is. The tool's
+// Hash names what is said of a tool: SHA-256, hex; empty if the tool has no facts. The
 // facts must be those that are kept.
 func (t ToolFacts) Hash() string {
 	t.Server, t.Changed, t.Otherwise = "", false, false
@@ -48,8 +48,8 @@ func (t ToolFacts) Hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// ToolSeen is what a call of the tool leaves behind when it is handed out; nil: nothing was
-// said of it.
+// ToolSeen is what a call of the tool leaves behind when it is handed out; nil if the tool
+// has no facts.
 func (a Approval) ToolSeen() *ToolSeen {
 	hash := a.Context.Tool.Hash()
 	if hash == "" {
@@ -66,7 +66,7 @@ type Hints struct {
 	OpenWorld   Hint `json:"openWorld,omitempty"`
 }
 
-// Hint is one declaration. The zero Hint is none.
+// Hint is one declaration. The zero Hint means that the server declared neither.
 type Hint string
 
 // The declarations.
@@ -75,7 +75,7 @@ const (
 	HintNo  Hint = "no"
 )
 
-// HintOf is the hint that was sent; nil: none.
+// HintOf is the hint that was sent; nil means that it was not sent.
 func HintOf(b *bool) Hint {
 	switch {
 	case b == nil:
@@ -93,13 +93,14 @@ const (
 	schemaRule     = "must be a JSON object of at most 65536 bytes, nested at most 64 deep, without duplicate names"
 )
 
-// validDigest reports whether s may be a digest; none may too.
+// validDigest reports whether s may be a digest; an empty one is valid.
 func validDigest(s string) bool {
 	raw, err := hex.DecodeString(s)
 	return s == "" || err == nil && len(raw) == sha256.Size && s == strings.ToLower(s)
 }
 
-// validSchema reports whether s may be a tool's schema, see schemaRule; none may too.
+// validSchema reports whether s may be a tool's schema, see schemaRule; an empty one is
+// valid.
 func validSchema(s string) bool {
 	if s == "" {
 		return true
@@ -117,7 +118,7 @@ func validSchema(s string) bool {
 		}
 		if d.StackDepth() == 0 {
 			_, err := d.ReadToken()
-			return err == io.EOF // nothing follows
+			return err == io.EOF // the schema is the whole text
 		}
 	}
 }

@@ -9,7 +9,8 @@ func (r Rule) PassesUnreached(today Rule) bool {
 	return r.Passed() && today.Verifier.FailOpen && !today.StepUp
 }
 
-// FailsOpen reports whether the call runs if no approver, or none of the verifier's people, can be asked.
+// FailsOpen reports whether the call runs if no approver, or no one of the verifier's people, can be
+// asked.
 func (a Approval) FailsOpen() bool {
 	return a.Unreached || a.Rule.AsksVerifier() && a.Rule.Verifier.FailOpen
 }

@@ -1,4 +1,4 @@
 package approval
 
-// WithdrawnByRequester is the reason where the requester gave none.
+// WithdrawnByRequester is the reason if the requester gave no other.
 const WithdrawnByRequester = "withdrawn by the requester"
