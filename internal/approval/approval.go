@@ -157,10 +157,10 @@ type Vote struct {
 	// OnDuty are the rosters by which the voter was on duty when the vote came in.
 	OnDuty []string `json:"onDuty,omitempty"`
 	// For are the people in whose place the yes may count, instead of for the voter: they
-	// were away when the vote came in, and had named the voter as their deputy.
+	// were away when the vote came in, and had the voter stand in for them.
 	For []string `json:"for,omitempty"`
 	// With is a person who said yes before and fills one seat together with the voter,
-	// because one of them is the other's deputy.
+	// because one of them votes in place of the other.
 	With string `json:"with,omitempty"`
 	// Signature is what the person's passkey signed of the vote; nil if it was not signed.
 	Signature *assertion.Signature `json:"signature,omitempty"`
