@@ -12,8 +12,8 @@ type Absences struct{ gate *Gate }
 // Absences gives what is done about who is away.
 func (g *Gate) Absences() Absences { return Absences{g} }
 
-// Learn reads who is away: at the start, and when another instance changed it. What
-// was known before is gone, also where the database has lost its newest changes.
+// Learn reads who is away: at the start, and when another instance changed it. It replaces
+// what was known before, also if the database has lost its newest changes.
 func (a Absences) Learn(ctx context.Context) error {
 	known := a.gate.absences.Load()
 	all, err := a.gate.store.Absences(ctx)

@@ -21,16 +21,16 @@ func (g Grants) List(ctx context.Context, who Caller, f GrantFilter) ([]approval
 	return g.gate.store.Grants(ctx, f)
 }
 
-// Drop ends the grants that the filter selects and gives how many there
-// were. An owner ends only its own, and no cool-down, which protects people from
-// it. CodeNotFound where a filter by ID selects none.
+// Drop ends the grants that the filter selects and gives how many there were. An owner ends
+// only its own grants, and no cool-down, which protects people from it. CodeNotFound if a
+// filter by ID selects no grant.
 func (g Grants) Drop(ctx context.Context, who Caller, f GrantFilter) (int, error) {
 	by := "token:" + who.Token
 	switch {
 	case who.MayDecide && who.Person != "":
 		by = "person:" + who.Person
 	case who.MayDecide:
-		f.Loosens = true // nobody answers for lifting a cool-down
+		f.Loosens = true // a token without a person may not lift a cool-down
 	case who.MayRequest:
 		f.Owner, f.Loosens = who.Token, true
 	default:

@@ -7,9 +7,9 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// A step reads what it counts on before its transaction begins: the rules in force, who is away, what
-// policy says today of the call, what a passkey signed. The transaction says if one of these was replaced
-// meanwhile. Then nothing is committed, and the step is tried anew with what holds by then.
+// A step reads what it depends on before its transaction begins: the rules in force, who is away, what
+// policy says today of the call, what a passkey signed. The transaction fails if one of these was
+// replaced meanwhile. Then it commits no change, and the step is tried again with the new values.
 
 // anewTries is how often a step is tried: each time somebody has left or come back, a reload came in
 // between, or a signature was used.

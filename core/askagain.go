@@ -8,9 +8,9 @@ import (
 	"approvalbot/internal/people"
 )
 
-// endCoolDown ends the cool-down that a deny of this approval left: the next such call asks. Nothing is
-// allowed by it, so it needs no quorum, signature or second step. Each approver who may deny the call
-// may say so, but none who asked for it. found are the grants and cool-downs of the call.
+// endCoolDown ends the cool-down that a deny of this approval left: the next such call asks. It allows
+// no call, so it needs no quorum, signature or second step. Each approver who may deny the call may end
+// it, except those who asked for the call. found are the grants and cool-downs of the call.
 func endCoolDown(a approval.Approval, b Ballot, found []approval.Grant, rules *Rules, now int64) Change {
 	a = underRules(a, rules)
 	v := rules.People.Identify(b.Voter)
@@ -39,9 +39,9 @@ func endCoolDown(a approval.Approval, b Ballot, found []approval.Grant, rules *R
 	return c
 }
 
-// EndCoolDown ends the cool-down after a deny before its time, for who may deny the call; its refusals are as
-// those of [Gate.Vote]. A second time, or if it is over, nothing happens: [Approval.AskAgainText] says which. Of
-// the ballot the voter, the chat and the update count.
+// EndCoolDown ends the cool-down after a deny before its time, for a person who may deny the call. Its refusals
+// are those of [Gate.Vote]. If the cool-down has ended already, the approval stays as it is, and
+// [AskAgainText] says what became of it. Only the voter, the chat and the update of the ballot count.
 func (g *Gate) EndCoolDown(ctx context.Context, key string, b Ballot) (approval.Approval, error) {
 	return anew(ctx, g, key, func() (approval.Approval, error) { return g.endCoolDownOnce(ctx, key, b) })
 }

@@ -14,7 +14,7 @@ func Asked(a approval.Approval) bool {
 	return slices.ContainsFunc(a.Deliveries, func(d approval.Delivery) bool { return d.Kind == approval.CardDelivery })
 }
 
-// FirstCardMs is when the first of its cards stood in a chat; 0: none has.
+// FirstCardMs is when the first of its cards arrived in a chat; 0: no card has.
 func FirstCardMs(a approval.Approval) (first int64) {
 	for _, d := range a.Deliveries {
 		if d.Kind == approval.CardDelivery && d.SentMs != 0 && (first == 0 || d.SentMs < first) {

@@ -7,7 +7,7 @@ import (
 )
 
 // atVerifier reports whether a ballot was given in a chat of the verifier's own, which gets the card
-// for its people alone. A chat where approvers are asked as well is none.
+// only for the verifier's people. If approvers are asked in the chat too, it does not count as one.
 func (r *Rules) atVerifier(b Ballot, a approval.Approval) bool {
 	if b.Chat == nil || a.Rule.Verifier == nil || a.Rule.Verifier.Optional {
 		return false

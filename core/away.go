@@ -17,14 +17,14 @@ import (
 // Leave is what somebody says when they go away.
 type Leave struct {
 	Person  string
-	To      string // who stands in for them; empty: nobody
+	To      string // who stands in for them; empty: no one
 	UntilMs int64
 }
 
 // Left is what came of it.
 type Left struct {
 	Absence people.Absence
-	Notes   []string // sentences: what nobody present can approve as long as it lasts
+	Notes   []string // sentences: what the available approvers cannot allow as long as it lasts
 }
 
 // SetAway has a person be away, in place of what was said before: by a token of that
@@ -41,8 +41,8 @@ func (a Absences) SetAway(ctx context.Context, who Caller, l Leave) (Left, error
 	return a.gate.leave(ctx, by, l, nil)
 }
 
-// SetBack ends a person's absence: by the same as [Absences.SetAway]. was is false where there
-// was none.
+// SetBack ends a person's absence, for the same callers as [Absences.SetAway]. was is false if
+// the person was not away.
 func (a Absences) SetBack(ctx context.Context, who Caller, person string) (was bool, err error) {
 	by, err := who.mayAnswerFor(person)
 	if err != nil {
@@ -183,7 +183,7 @@ func personEvent(t approval.EventType, now int64, data any) approval.Event {
 	return approval.Event{AtMs: now, Type: t, Data: text}
 }
 
-// unreachable says what nobody present can approve while that absence lasts.
+// unreachable says what the available approvers cannot allow while that absence lasts.
 func (g *Gate) unreachable(ctx context.Context, said people.Absence) (notes []string, err error) {
 	now := time.UnixMilli(said.SinceMs)
 	rules := g.snapshot(now)

@@ -11,14 +11,14 @@ type Ballot struct {
 	Decision   approval.Decision
 	Reason     string
 	Note       string               // to the agent; see [approval.ReadNote]
-	Chat       *approval.Target     // where it was given; nil: by API or terminal, whose answers show the whole call, or a page
+	Chat       *approval.Target     // its chat; nil: by API or terminal, whose answers show the whole call, or a page
 	Unseen     bool                 // of a page, that did not show the whole call
 	ReceivedMs int64                // when the desk (or the platform) took it; 0: it waited on the platform, undated
 	Code       string               // of the tapped card; another approval's is CodeNotFound. Empty: it was not on a card
 	Card       string               // message id of the tapped card, when the desk did not know that copy yet: it is adopted
 	Handled    *approval.InboundRef // the platform update it came in
 	Signed     *SignedYes           // by the voter's passkey; nil: it was not
-	Opens      bool                 // with Retry: it opens a round if none is open
+	Opens      bool                 // with Retry: it opens a round if no round is open
 	// WithoutResult: with Opens, although no result says that the run before has ended.
 	WithoutResult bool
 	After         *int   // with Retry: how many retries the run that it follows had; nil: it is not said
@@ -30,7 +30,7 @@ type Ballot struct {
 	atVerifier bool   // Chat is the verifier's own: only its people are asked there
 
 	evidence *evidence      // what the desk has of Signed
-	site     assertion.Site // where a yes can be signed
+	site     assertion.Site // the address at which a yes can be signed
 }
 
 // SignedYes is a person's yes as their browser brings it.
@@ -48,8 +48,8 @@ type evidence struct {
 	Evidence
 }
 
-// spent is what a ballot used up, whatever became of it: the ceremony, and the count of
-// the passkey where its signature was good.
+// spent is what a ballot used up, with every outcome: the ceremony, and the count of the
+// passkey if its signature was good.
 func (b Ballot) spent(s *assertion.Signature, now int64) *PasskeyUse {
 	if b.evidence == nil || b.evidence.Began.Nonce == "" {
 		return nil
@@ -62,7 +62,7 @@ func (b Ballot) spent(s *assertion.Signature, now int64) *PasskeyUse {
 	return use
 }
 
-// spending is the change with what the ballot used up, which it does whatever the answer is.
+// spending is the change with what the ballot used up. That is used up with every answer.
 func (c Change) spending(b Ballot, now int64) Change {
 	if c.Passkey == nil {
 		c.Passkey = b.spent(nil, now)
@@ -70,8 +70,8 @@ func (c Change) spending(b Ballot, now int64) Change {
 	return c
 }
 
-// deniesRound reports whether the ballot is a deny of the approval's open round. A button is none of the
-// round's, and neither is a word from before it.
+// deniesRound reports whether the ballot is a deny of the approval's open round. A tap on a button is
+// not, and neither is a ballot from before the round was opened.
 func (b Ballot) deniesRound(a approval.Approval, now int64) bool {
 	round := a.OpenRound(now)
 	since := round != nil && (b.Chat == nil || b.ReceivedMs == 0 || b.ReceivedMs >= round.OpenedAtMs-clocksApartMs)

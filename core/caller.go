@@ -6,7 +6,7 @@ import "approvalbot/internal/approval"
 // configuration, never from what a client claims.
 type Caller struct {
 	Token        string // its name: the owner of what it asks
-	Person       string // who stands behind it, or empty
+	Person       string // the person that the token belongs to, or empty
 	AgentID      string // forced on every call it asks, if set
 	SessionChats []approval.Target
 	MaxPending   int // 0: no limit
@@ -38,7 +38,7 @@ func (who Caller) Keeps(before Caller) bool {
 // CallbackRight says whether, and how, a token's approvals may be called back.
 type CallbackRight int
 
-// The rights. Callbacks are signed, so a token without a secret has none.
+// The rights. Callbacks are signed, so a token without a secret has NoCallbacks.
 const (
 	NoCallbacks     CallbackRight = iota
 	SecureCallbacks               // https only

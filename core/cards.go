@@ -16,8 +16,8 @@ type Cards struct{ gate *Gate }
 // Cards gives what approvals show.
 func (g *Gate) Cards() Cards { return Cards{g} }
 
-// Payload gives the whole call as people see it: redacted and escaped. Empty
-// when the params are gone, and where only the fingerprint may be seen.
+// Payload gives the whole call as people see it: redacted and escaped. It is nil if the
+// params are no longer kept, or if people may see only the fingerprint.
 func (c Cards) Payload(ctx context.Context, a approval.Approval) ([]card.Fact, error) {
 	if a.Hidden() {
 		return nil, nil
@@ -32,8 +32,8 @@ func (c Cards) Payload(ctx context.Context, a approval.Approval) ([]card.Fact, e
 	return card.PayloadFacts(call)
 }
 
-// Draw says what a delivery should show now. Cards that look alike are the same
-// one: nobody may change it.
+// Draw says what a delivery should show now. Cards that look alike are the same one, so
+// callers must not change it.
 func (g *Gate) Draw(ctx context.Context, d approval.Delivery) (card.Drawing, error) {
 	if d.Kind == approval.DigestDelivery {
 		return g.drawDigest(ctx, d)
@@ -43,7 +43,7 @@ func (g *Gate) Draw(ctx context.Context, d approval.Delivery) (card.Drawing, err
 	if drawing, ok := g.rendered.get(alike); ok {
 		return drawing, nil
 	}
-	a, err := g.store.Newest(ctx, d.Key) // a card shows nothing of the other cards
+	a, err := g.store.Newest(ctx, d.Key) // a card does not show the other cards
 	if errors.Is(err, ErrDisbelieved) {
 		return card.Drawing{Skip: "its approval was changed by something else than the desk"}, nil
 	}
@@ -72,14 +72,14 @@ func (g *Gate) Draw(ctx context.Context, d approval.Delivery) (card.Drawing, err
 	return drawing, nil
 }
 
-// Card gives all of a card to whoever looks outside of a chat, the whole call on it,
-// however long that is.
+// Card gives all of a card to a reader outside of a chat, with the whole call on it, of any
+// length.
 func (g *Gate) Card(ctx context.Context, a approval.Approval) (card.Card, error) {
 	facts, err := g.Cards().Payload(ctx, a)
 	return g.Cards().Of(a, facts), err
 }
 
-// Of is [Gate.Card] where the whole call is known, as Payload gives it.
+// Of is [Gate.Card] if the whole call is known, as Payload gives it.
 func (c Cards) Of(a approval.Approval, payload []card.Fact) card.Card {
 	return c.In(a, payload, time.UTC)
 }
@@ -103,7 +103,7 @@ func (c Cards) Short(a approval.Approval, payload []card.Fact, zone *time.Locati
 }
 
 // Commands says what each command of the approval's line does by itself, safe to show;
-// none where that is not known.
+// empty if that is not known.
 func (c Cards) Commands(ctx context.Context, a approval.Approval) approval.CommandList {
 	rules := c.gate.rules.Load()
 	reader, ok := rules.Policy.(CommandReader)
@@ -118,7 +118,7 @@ func (c Cards) Commands(ctx context.Context, a approval.Approval) approval.Comma
 	return out
 }
 
-// spread says on which lines of the approval's call its commands are; nothing where that is not known.
+// spread says on which lines of the approval's call its commands are; empty if that is not known.
 func (c Cards) spread(ctx context.Context, a approval.Approval, rules *Rules) approval.Spread {
 	reader, ok := rules.Policy.(CommandReader)
 	call, err := c.gate.openInTime(ctx, a, rules)
@@ -128,8 +128,8 @@ func (c Cards) spread(ctx context.Context, a approval.Approval, rules *Rules) ap
 	return reader.Spread(call)
 }
 
-// Stored gives the call that an approval stands for, as it was asked. It is for
-// comparing, within the desk; nothing of it is to be sent to anybody.
+// Stored gives the call of an approval, as it was asked. It is for comparing, within the
+// desk: callers must not send any part of it on.
 func (c Cards) Stored(ctx context.Context, key string) (tool string, params []byte, bind *approval.Bind, err error) {
 	sealed, err := c.gate.store.Sealed(ctx, key)
 	if err != nil {

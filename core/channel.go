@@ -9,22 +9,21 @@ import (
 	"approvalbot/internal/card"
 )
 
-// Channel is one chat platform, as the dispatcher sees it. Targets are of that
-// channel and normal. Every method gives a *DeliveryError when the platform said
-// what to do, and an error that is ErrPlatform when it answered that it is in trouble
-// itself; any other error means that no answer came. The last two are taken as passing
-// and tried again later. A method comes back within half a minute, whatever the
-// platform does.
+// Channel is one chat platform, as the dispatcher sees it. Targets are of that channel and
+// normal. Every method gives a *DeliveryError if the platform said what to do, and an error
+// that is ErrPlatform if it answered that it is in trouble itself; any other error means
+// that no answer came. After the last two, the dispatcher assumes that the trouble passes
+// and tries again later. A method always comes back within half a minute.
 type Channel interface {
 	// Post sends a card or a text. A post that failed may have arrived all the
 	// same: platforms without idempotency keys cannot tell.
 	Post(ctx context.Context, to approval.Target, p Posting) (Posted, error)
-	// Edit draws an existing card anew. An edit that changes nothing is no error.
+	// Edit draws an existing card anew. If the card is the same already, that is no error.
 	Edit(ctx context.Context, to approval.Target, messageID string, card card.Card) error
 	// Attach sends the file that holds a payload too long for its card.
 	Attach(ctx context.Context, to approval.Target, f card.File) error
-	// AttachParts sends messages that hold all of that file instead. Where the chat
-	// does not take them, or the file is too long for it, the error says NoFiles.
+	// AttachParts sends messages that hold all of that file instead. If the chat does not
+	// take them, or the file is too long for it, the error says NoFiles.
 	AttachParts(ctx context.Context, to approval.Target, f card.File) error
 }
 
@@ -39,17 +38,17 @@ type Posting struct {
 	Times   card.Times       // in Text
 	ReplyTo string           // message id to answer, or empty; a deleted one is no error
 	ForUser string           // platform user id who is asked for a reply, or empty
-	Mention []card.Mentioned // who is notified by a text; nobody else ever is
-	Silent  bool             // nobody's device makes a sound
+	Mention []card.Mentioned // who is notified by a text, and no one else
+	Silent  bool             // no device makes a sound
 	SinceMs int64            // when it was first to be sent
-	// Below a text alone. None of it is anybody's but the desk's own words.
+	// Below a text alone. All of it is the desk's own words.
 	Link    string // an address to open
-	App     string // an https address that opens inside of the platform, where it has such pages
+	App     string // an https address that opens inside of the platform, if it has such pages
 	Session string // id of a session that a button ends
 	Nonce   string // idempotency key: the same for every try of the message, at most 25 characters
 }
 
-// Posted is a message that stands in a chat.
+// Posted is a message that is in a chat.
 type Posted struct {
 	MessageID string // the platform's
 	DenyOnly  bool   // the card did not fit as drawn, so it shows less and offers no allow
@@ -63,7 +62,7 @@ type DeliveryError struct {
 	RetryAfter  time.Duration    // above 0: the platform asks this chat to wait so long
 	Gone        bool             // this chat cannot be posted to; no further tries
 	Refused     bool             // the chat is there, but takes no message that says this
-	MessageGone bool             // Edit: the message is no longer there; nothing is left to do
+	MessageGone bool             // Edit: the message is no longer there, so no work is left
 	NoFiles     bool             // Attach, AttachParts: the call cannot be put into this chat so
 	Moved       *approval.Target // the chat lives elsewhere now (Telegram's supergroup migration)
 }

@@ -11,7 +11,7 @@ import (
 // ClaimInput is what an owner says when it claims an approved call.
 type ClaimInput struct {
 	Params  []byte         // what it is about to run, if it says so; must be what was approved
-	Bind    *approval.Bind // where it is about to run it, likewise
+	Bind    *approval.Bind // the place in which it is about to run it, likewise
 	Confine string         // the profile by which the run will be confined; empty: it will not be
 	ClaimID string         // names this claim, so that a lost answer can be asked for again
 
@@ -68,8 +68,8 @@ func claim(a approval.Approval, in ClaimInput, call approval.Call, policyDenies 
 		Redraw: a.MayBeTakenBack(now)}, nil
 }
 
-// fallen says why an approval that people gave has its quorum no more, or nothing: a yes counts
-// by the authority that its voter has now, also if it waits to be claimed.
+// fallen says why an approval that people gave no longer has its quorum, or "": a yes counts by
+// the authority that its voter has now, also while the approval waits to be claimed.
 func fallen(a approval.Approval, rules *Rules) string {
 	if !slices.ContainsFunc(a.Votes, approval.ByPeople) || slices.Contains(a.DecidedBy, "policy") {
 		return "" // people did not settle it; see [Gate.rejudge]

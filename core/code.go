@@ -27,10 +27,10 @@ const (
 // ErrCodeTaken is what Store.Create answers when another approval has the code.
 var ErrCodeTaken = approval.Refuse(approval.CodeUnavailable, "No free code was found; try again.")
 
-// newKey makes the key of a new approval. Codes that people are asked with are
-// random: whoever mistypes one shall not meet another. Those of calls that policy
-// settles follow each other, some way apart, so that a batch of them meets in a few
-// pages of the store's index instead of in one page each.
+// newKey makes the key of a new approval. Codes that people are asked with are random, so
+// that a person who mistypes one does not hit another. Those of calls that policy settles
+// follow each other, some way apart, so that a batch of them falls into a few pages of the
+// store's index instead of into one page each.
 func newKey(a approval.Approval) string {
 	for {
 		id := uuid.New()
@@ -44,9 +44,9 @@ func newKey(a approval.Approval) string {
 	}
 }
 
-// maxStep is how far one settled call's code is from the next at most: after half a
-// million they begin again from the start. Shorter steps would leave stretches where
-// many codes are taken, for a later process to begin in.
+// maxStep is how far one settled call's code is from the next at most: after half a million
+// they begin again from the start. Shorter steps would leave ranges in which many codes are
+// taken, and a later process could begin in such a range.
 const maxStep = 4096
 
 var (
@@ -55,8 +55,8 @@ var (
 )
 
 // KeysCalled gives the first key that people could mean by that name, as its code, as
-// itself or as a beginning of eight or more characters, and what follows the last. Both
-// are empty for what can be none of these.
+// itself or as a beginning of eight or more characters, and the key after the last one.
+// Both are empty if the name cannot be any of these.
 func KeysCalled(name string) (first, end string) {
 	if first, end = CodeKeys(strings.ToUpper(name)); first != "" {
 		return first, end

@@ -39,8 +39,8 @@ func unconfirmed(a approval.Approval, b Ballot) *approval.Error {
 	return approval.Refuse(CodeUnconfirmed, "Not counted yet. %s", display.UpperFirst(card.RiskText(a)))
 }
 
-// toConfirm answers an unconfirmed yes. Nothing but that somebody looked is on record, and the note for
-// the second step, which has no room for it: that step follows, or none.
+// toConfirm answers an unconfirmed yes. The approval only keeps that a person looked at it, and the
+// note until the second step, which has no room for it. The yes counts only if that step follows.
 func toConfirm(a approval.Approval, b Ballot, no *approval.Error, now int64) Change {
 	c := Change{Approval: looked(a, now), Unchanged: a.LookedAtMs != 0, Refusal: no}
 	if b.Note != "" && b.Chat != nil && a.DraftOf(b.Voter, b.Decision) != b.Note {

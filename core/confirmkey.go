@@ -25,8 +25,9 @@ func randomConfirmKey() (k confirmKey) {
 	return k
 }
 
-// proof names one decision of one account on one version of an approval: whatever changes it (a vote,
-// another rule, a further asker, a reminder) makes earlier proofs void. So does another note.
+// proof names one decision of one account on one version of an approval. Every change of the approval
+// (a vote, another rule, a further asker, a reminder) makes earlier proofs void. So does another
+// note.
 func (k *confirmKey) proof(a approval.Approval, v approval.Voter, d approval.Decision, note string) string {
 	h := hmac.New(sha256.New, k[:])
 	parts := []string{a.Key, v.Channel, v.UserID, string(d)}

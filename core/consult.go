@@ -8,7 +8,7 @@ import (
 	"approvalbot/internal/card"
 )
 
-// authority is one outside; empty: none.
+// authority is one outside; empty if there is no one to ask.
 type authority = string
 
 // The authorities outside.
@@ -29,12 +29,12 @@ type consulted struct {
 	verifier   bool // the verifier is to be asked, unless the call is refused without
 
 	tried     *approval.TriedConfined // what came of the same call lately; nil: it was not tried
-	timeLimit int64                   // of the verifier's people; 0: none
+	timeLimit int64                   // of the verifier's people; 0: no limit
 }
 
-// next is who must be asked before the draft can be settled as it stands, if anybody. A
-// grant and a cool-down come before the classifier; the verifier has the last word on
-// whatever is not refused.
+// next is the authority that must be asked before the draft can be settled as it is; empty
+// if no authority must be. A grant and a cool-down come before the classifier. The verifier
+// is asked last, about all drafts that are not refused.
 func (c consulted) next(draft approval.Approval) authority {
 	switch {
 	case c.classifier && !byRecord(draft):
@@ -45,7 +45,7 @@ func (c consulted) next(draft approval.Approval) authority {
 	return ""
 }
 
-// onMiss denies a draft that no grant covers where people are not to be asked.
+// onMiss denies a draft that no grant covers if people are not to be asked.
 func (c consulted) onMiss(draft approval.Approval) approval.Approval {
 	if draft.Status == approval.Pending && c.OnMiss != "" && draft.Rule.AsksApprovers() {
 		draft.Status, draft.Decision, draft.DecidedBy, draft.Reason = approval.Denied, approval.Deny, []string{"policy"}, c.OnMiss
@@ -72,8 +72,8 @@ func (c consulted) tightened(call approval.Call) consulted {
 	return c
 }
 
-// mustAsk has a person decide: neither policy nor an automatic factor is enough, and
-// nothing runs because nobody could be asked.
+// mustAsk has a person decide: neither policy nor an automatic factor is enough, and the call
+// does not run if no approver can be asked.
 func (c *consulted) mustAsk() {
 	if c.Outcome == approval.OutcomeAllow {
 		if !slices.Contains(c.Offers, approval.Deny) {
@@ -84,7 +84,7 @@ func (c *consulted) mustAsk() {
 }
 
 // applyVerifier adds the verifier's answer to the judgement; it can only tighten. Its people
-// are asked beside whoever must say yes already, never in their place.
+// are asked beside those who must say yes already, never in their place.
 func (c *consulted) applyVerifier() {
 	v := c.verdict
 	c.Trace = append(slices.Clip(c.Trace), v.Steps...)
@@ -102,7 +102,7 @@ func (c *consulted) applyVerifier() {
 			c.Offers = []approval.Decision{approval.AllowOnce, approval.Deny}
 			c.Rule.Verifier.Instead = "policy"
 		}
-		c.Outcome, c.Unreached = approval.OutcomeAsk, approval.OutcomeAsk // nobody else's rules speak for them
+		c.Outcome, c.Unreached = approval.OutcomeAsk, approval.OutcomeAsk // no other rule speaks for them
 		c.addReason(approval.ReasonVerifierPeople, card.VerifierPeopleText)
 	}
 }

@@ -17,7 +17,7 @@ type Stats struct {
 	ByStatus    []NameCount   // most first, as the next one
 	ReasonCodes []NameCount   // as the others at most 200
 	ByClass     []Numbers     // R0 first
-	ByAgent     []Numbers     // most calls first; an empty name stands for none
+	ByAgent     []Numbers     // most calls first; an empty name means that the calls name no agent
 	ByTool      []Numbers     // most calls first
 	Approvers   []PersonVotes // who voted, most votes first
 }
@@ -43,7 +43,7 @@ type NameCount struct {
 
 // PersonVotes is how one person voted.
 type PersonVotes struct {
-	Name             string // the person, or the account of nobody known
+	Name             string // the person, or the account if its person is not known
 	Approved, Denied int
 	Vote             Spread // from asking to their vote
 	SinceCard        Spread // from the first card in a chat to their vote
@@ -53,7 +53,7 @@ type PersonVotes struct {
 // agents are called what their askers call them.
 const maxCounted = 200
 
-// Counter counts approvals. The zero value has counted none.
+// Counter counts approvals. The zero value is ready to count.
 type Counter struct {
 	all                  counted
 	status, reasons      map[string]int
@@ -192,7 +192,7 @@ func counts(all map[string]int) []NameCount {
 	return most(out, func(x NameCount) (int, string) { return x.Count, x.Name })
 }
 
-// most sorts the largest first, by name where they are alike, and gives the first ones.
+// most sorts the largest first, by name if they are equal, and gives the first ones.
 func most[T any](all []T, by func(T) (int, string)) []T {
 	slices.SortFunc(all, func(a, b T) int {
 		n, name := by(a)
@@ -202,7 +202,7 @@ func most[T any](all []T, by func(T) (int, string)) []T {
 	return all[:min(len(all), maxCounted)]
 }
 
-// share is n of all, to four digits; 0 of none.
+// share is n of all, to four digits; 0 if all is 0.
 func share(n, all int) float64 {
 	if all == 0 {
 		return 0

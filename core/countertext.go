@@ -42,8 +42,8 @@ func (c *Counter) Text() string {
 	return base64.RawStdEncoding.EncodeToString(w)
 }
 
-// AddText adds what another Counter has counted, by its text. After an error nothing of the Counter
-// is to be used.
+// AddText adds what another Counter has counted, by its text. After an error the Counter must not
+// be used.
 func (c *Counter) AddText(text string) error {
 	b, err := base64.RawStdEncoding.DecodeString(text)
 	if err != nil {

@@ -43,9 +43,9 @@ func Fail(what, text, fix string) Diagnostic {
 // minute, and signatures of callbacks and webhooks live for minutes.
 const maxClockSkew = 5 * time.Second
 
-// ClockDiagnostic compares this machine's clock with the Date that a server put on
-// its answer to a request that was made between asked and answered. Nothing is
-// found where the server gave no date.
+// ClockDiagnostic compares this machine's clock with the Date that a server put on its
+// answer to a request that was made between asked and answered. It gives no diagnostic if
+// the server gave no date.
 func ClockDiagnostic(server string, date, asked, answered time.Time) []Diagnostic {
 	if date.IsZero() {
 		return nil

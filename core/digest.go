@@ -11,18 +11,18 @@ import (
 	"approvalbot/internal/people"
 )
 
-// A digest is one message in place of many cards: under a flood of one owner's, and as
-// the sum-up of what waited for the end of a person's quiet hours. It lists what waits;
-// from there a card is opened, or all that is listed is denied. Nothing can be allowed
-// but on an approval's own card. Its delivery is one of the first approval that was
-// folded into it; the others name that approval in Delivery.Digest.
+// A digest is one message in place of many cards: if one owner asks too much at once, and
+// as the sum-up of the approvals that waited for the end of a person's quiet hours. It
+// lists pending approvals. A person can open a card from there, or deny all that is listed.
+// An allow is possible only on an approval's own card. The digest's delivery belongs to the
+// first approval that was folded into it; the others name that approval in Delivery.Digest.
 
 // FloodMs is the time in which an owner's cards are counted.
 const FloodMs = 60 * 1000
 
 const (
-	// DigestTakesMs is for how long a digest takes further cards: an edit notifies nobody, so
-	// who asks much for longer is said again in a new message.
+	// DigestTakesMs is for how long a digest takes further cards: an edit does not notify
+	// people, so if an owner asks much for longer, a new message says so again.
 	DigestTakesMs = 10 * 60 * 1000
 
 	digestGatherMs = 1000      // what comes at once goes into one drawing
@@ -115,9 +115,9 @@ func (g *Gate) drawDigest(ctx context.Context, d approval.Delivery) (card.Drawin
 	return card.DrawDigest(first, d, list), nil
 }
 
-// Listed gives the approvals that a version of a digest lists. The digest is the
-// delivery, or where that is not known, the one of the chat that began with the approval
-// of that code. CodeNotFound when there is no such list.
+// Listed gives the approvals that a version of a digest lists. The digest is the delivery
+// or, if that is not known, the one of the chat that began with the approval of that code.
+// CodeNotFound if there is no such list.
 func (g Chats) Listed(ctx context.Context, d approval.Delivery, chat approval.Target, code string, version int64) ([]approval.Approval, error) {
 	first, err := g.ByCode(ctx, code)
 	if err != nil {

@@ -7,10 +7,10 @@
 // settles it, the asker claims the very bytes that were approved and reports
 // how it went.
 //
-// Every step is a pure function: old approval, input and time give a [Change]
-// or an [Error]. The store ([Changes]) commits a Change whole or not at all, and nothing
-// else writes. The [Gate] is the one door to these steps: HTTP, chats, the
-// command line and timers all call it, and say who is calling.
+// Every step is a pure function: old approval, input and time give a [Change] or an
+// [Error]. The store ([Changes]) commits a Change whole or not at all, and there is no
+// other way to write. The [Gate] is the one door to these steps: HTTP, chats, the command
+// line and timers all call it, and say who is calling.
 //
 // Its files call downward and close no circle: at the ground the data (store.go, change.go, rules.go,
 // ballot.go), the Gate itself, and what is refused; then the steps, a file each (vote.go, claim.go,

@@ -59,13 +59,13 @@ func outline(who Caller, call approval.Call, fingerprint string, j approval.Judg
 // maxPointText is how many characters of a point's text people see.
 const maxPointText = 200
 
-// shown gives what a call's reasons come from as people may see it: no more than the facts of the call show. There is
-// nothing of a call that is not asked about.
+// shown gives what a call's reasons come from as people may see it: no more than the facts of the call show. It is
+// empty for a call that is not asked about.
 func shown(j approval.Judgement, facts []card.Fact) (all []approval.Point) {
 	if j.Outcome != approval.OutcomeAsk {
 		return nil
 	}
-	var secret []string // codes of which a sentence would name one: none is said of these
+	var secret []string // codes of which a sentence would name a secret: all their sentences are left out
 	for _, p := range j.Points {
 		redacted := display.Redact(p.Text)
 		if p.Param != "" && !card.Holds(facts, display.EscapeText(redacted)) {
@@ -93,8 +93,8 @@ func shown(j approval.Judgement, facts []card.Fact) (all []approval.Point) {
 	return all
 }
 
-// grantableOffers drops what the asker does not want decided, and the scopes that would cover nothing:
-// no session scope without a session or a subject, and none for always if policy has no words for it.
+// grantableOffers drops what the asker does not want decided, and the scopes that would cover no call:
+// the session scope without a session or a subject, and always if policy has no words for it.
 func grantableOffers(j approval.Judgement, call approval.Call, subject string) []approval.Decision {
 	return slices.DeleteFunc(slices.Clone(j.Offers), func(d approval.Decision) bool {
 		if d != approval.Deny && len(call.Offers) > 0 && !slices.Contains(call.Offers, d) {
@@ -135,7 +135,7 @@ func withVoteTimes(votes []approval.Vote, now int64) []approval.Vote {
 	return votes
 }
 
-// redactedFrom hides what looks like a secret in claims about where a call comes from.
+// redactedFrom hides what looks like a secret in claims about the origin of a call.
 func redactedFrom(c approval.CallContext) approval.CallContext {
 	f := &c.From
 	for _, s := range []*string{&f.Runtime, &f.SubagentType, &f.SubagentID, &f.Branch, &f.Worktree} {

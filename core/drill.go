@@ -5,15 +5,16 @@ import (
 	"approvalbot/internal/card"
 )
 
-// drilling is an operator who asks for a drill. Nothing of it can run, so they may answer it too.
+// drilling is an operator who asks for a drill. No part of a drill can run, so they may answer it
+// too.
 func (c Caller) drilling() Caller {
 	c.MayRequest, c.Person, c.RequireRequester = true, "", false
 	return c
 }
 
-// drill asks anybody who could decide any call, once: the approvers of all
-// channels, and the verifier's own people, who get a card in their chats. Nobody
-// outside is asked, and no grant is offered or spent.
+// drill asks everyone who could decide any call, once: the approvers of all channels, and
+// the verifier's own people, who get a card in their chats. No outside authority is asked,
+// and no grant is offered or spent.
 func (r *Rules) drill() consulted {
 	c := consulted{Judgement: approval.Judgement{
 		Outcome:    approval.OutcomeAsk,

@@ -16,7 +16,7 @@ const DrillOwner = "desk:drills"
 // DrillTime is how long a scheduled drill waits for its cards and for a tap.
 const DrillTime = 10 * time.Minute
 
-// drillGrace is how much later than that a drill expires which nobody ended.
+// drillGrace is how much later a drill expires if it was not ended in time.
 const drillGrace = time.Minute
 
 // Drills is the Gate for who tries routes: it begins drills, and notes how they went.
@@ -26,7 +26,7 @@ type Drills struct{ *Gate }
 func (g *Gate) Drills() Drills { return Drills{g} }
 
 // Drill begins the drill that was scheduled for that time, or finds it: there is one for
-// each time, whoever asks for it and however often.
+// each time, also if several callers ask for it or ask often.
 func (g Drills) Drill(ctx context.Context, at time.Time) (approval.Approval, error) {
 	when := at.UTC().Format("20060102T1504Z")
 	a, _, err := g.Submit(ctx, Caller{Token: DrillOwner, MayRequest: true}, approval.Call{
@@ -37,15 +37,16 @@ func (g Drills) Drill(ctx context.Context, at time.Time) (approval.Approval, err
 	return a, err
 }
 
-// EndDrill notes how a scheduled drill went, and withdraws it if it is pending. Where a
-// chat got no card, the fallback chats are told; where none of those did, every chat that
-// got one. Doing it again changes nothing.
+// EndDrill notes how a scheduled drill went, and withdraws it if it is pending. If a chat
+// got no card, the fallback chats are told; if no fallback chat got a card either, every
+// chat that got one is told. Doing it again has no further effect.
 func (g Drills) EndDrill(ctx context.Context, key string) (approval.Approval, error) {
 	fallback := g.rules.Load().Router.Route(approval.Approval{}).Fallback
 	return g.update(ctx, key, func(a approval.Approval) (Change, error) { return endDrill(a, fallback, nowMs()), nil })
 }
 
-// LastDrill gives the newest scheduled drill that has been ended; false: there is none.
+// LastDrill gives the newest scheduled drill that has been ended; false if there is no such
+// drill.
 func (g Drills) LastDrill(ctx context.Context) (approval.Approval, bool, error) {
 	page, err := g.store.List(ctx, Filter{Owner: DrillOwner, Limit: 3}) // one may be under way
 	i := slices.IndexFunc(page.Items, func(a approval.Approval) bool { return a.DrilledAtMs != 0 })

@@ -11,7 +11,7 @@ import (
 // asked outside.
 type Preview struct {
 	approval.Judgement
-	By string // "grant:<id>" where a grant or a cool-down speaks, else empty
+	By string // "grant:<id>" if a grant or a cool-down decides, else empty
 }
 
 // Evaluate judges a call by what is known here: policy, and the grants on
@@ -29,12 +29,12 @@ func (g *Gate) Evaluate(ctx context.Context, who Caller, call approval.Call) (p 
 	call = askedBy(call, who)
 	if who.MayDecide {
 		call.TokensAgent = true
-		who.Person = "" // an operator looks at what others would ask, in whatever chat
+		who.Person = "" // an operator looks at what others would ask, in any chat
 		if call.Origin != nil {
 			who.SessionChats = []approval.Target{*call.Origin}
 		}
 	}
-	call.Explain = who.MayDecide // nobody else is told which rule spoke
+	call.Explain = who.MayDecide // other callers are not told which rule spoke
 	call.Scope = who.MayDecide
 	var sealed approval.Sealed
 	var c consulted

@@ -7,10 +7,10 @@ import (
 	"approvalbot/internal/people"
 )
 
-// tick does what time asks of a pending approval: expiry, fallback targets, and
-// the word that nobody could be asked. It always gives a full change, so that
-// the store computes the next timer anew. unreachable are the chats that leave tries
-// unanswered; nil: not looked up. Where that matters, there is no change and lookUp is
+// tick does what is due for a pending approval: expiry, fallback targets, and the message
+// that no approver could be asked. It always gives a full change, so that the store
+// computes the next timer anew. unreachable are the chats that leave tries unanswered; nil:
+// not looked up. If tick needs them and they are nil, it gives no change and lookUp is
 // true.
 func tick(a approval.Approval, routes Routes, unreachable map[approval.Target]approval.Unreachable, now int64) (_ Change, lookUp bool) {
 	if a.Final() {
@@ -31,7 +31,7 @@ func tick(a approval.Approval, routes Routes, unreachable map[approval.Target]ap
 		c.Approval.FallbackAtMs = 0
 		return c, false
 	case a.FallbackAtMs == 0 || mayReach && now < a.FallbackAtMs:
-		return c, false // nothing is over yet, or it was all said before
+		return c, false // the time is not over yet, or it was all said before
 	case !a.FallbackDone:
 		if c = c.fallBack(routes, now); len(c.Deliveries) > 0 {
 			return c, false
@@ -56,7 +56,7 @@ func tick(a approval.Approval, routes Routes, unreachable map[approval.Target]ap
 	return c, false
 }
 
-// expire ends a pending approval because nobody decided in time.
+// expire ends a pending approval because it was not decided in time.
 func expire(a approval.Approval, now int64) Change {
 	next := a.Clone()
 	next.Status, next.Reason = approval.Expired, approval.NobodyDecided

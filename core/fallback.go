@@ -7,19 +7,18 @@ import (
 )
 
 // openTries is how often a card itself must have gone unanswered before its call runs
-// because nobody could be asked: that other messages fail there says too little.
+// because no approver could be asked. That other messages to the chat fail is not enough.
 const openTries = 2
 
 // leastLookMs is how often at most is looked whether a card has arrived.
 const leastLookMs = 1000
 
-// nextLook says when to look whether a card has arrived; 0: nobody can be asked.
-// A card that waits because its chat is limited, or behind other cards, or for its
-// first try, is only late. One that cannot arrive has failed for good, or goes to a
-// chat that was tried since, and has answered nothing for as long as fallback targets
-// are waited for. Its tries must go over half of that time: one in which nobody tried,
-// as while the desk was down, says nothing.
-// open: the call may run if no chat can be.
+// nextLook says when to look whether a card has arrived; 0 if no approver can be asked. A
+// card is only late if its chat is limited, or if it waits behind other cards or for its
+// first try. A card cannot arrive if it has failed for good, or if its chat was tried since
+// and has not answered for as long as fallback targets are waited for. The tries must cover
+// half of that time: time in which the desk did not try, as while it was down, does not
+// count. open: the call may run if no chat can be reached.
 func nextLook(
 	cards []approval.Delivery, open bool, unreachable map[approval.Target]approval.Unreachable, afterMs, again, now int64,
 ) (look int64) {
@@ -55,7 +54,7 @@ func (c Change) fallBack(routes Routes, now int64) Change {
 	return c
 }
 
-// unreached says that nobody could be asked, once.
+// unreached says, once, that no approver could be asked.
 func (c Change) unreached(now int64) Change {
 	a := &c.Approval
 	a.FallbackAtMs = 0

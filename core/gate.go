@@ -60,7 +60,8 @@ func (g *Gate) ShareSeed(seed [32]byte) error {
 // configuration puts in force. It is for before anything is served.
 func (g *Gate) Follow(rules func() *Rules) { g.rules.Follow(rules) }
 
-// Use makes another snapshot of the rules count from now on, for a Gate that follows none.
+// Use makes another snapshot of the rules count from now on, for a Gate that does not
+// follow rules.
 func (g *Gate) Use(rules Rules) { g.rules.Store(&rules) }
 
 // PolicyHash names the policy in force.
@@ -69,8 +70,8 @@ func (g *Gate) PolicyHash() string { return g.rules.Load().Policy.Hash() }
 // Rules gives the snapshot in force, with the people as they are now.
 func (g *Gate) Rules() Rules { return g.snapshot(time.Now()) }
 
-// snapshot is the rules in force with the people as they are at that moment: the one
-// place where time and absences come to them.
+// snapshot is the rules in force with the people as they are at that moment. Time and
+// absences are applied to the rules only here.
 func (g *Gate) snapshot(now time.Time) Rules {
 	rules := *g.rules.Load()
 	rules.absences = *g.absences.Load()
@@ -80,10 +81,10 @@ func (g *Gate) snapshot(now time.Time) Rules {
 // people are the people as they are at that moment.
 func (g *Gate) people(now time.Time) *people.Directory { return g.snapshot(now).People }
 
-// inForce gives the rules to judge by, or CodeUnavailable as long as others count
-// for those who share the store: whatever judges a call, counts a yes or hands a
-// call out begins here, and its Change names the Policy, so that the answer still
-// holds when it is committed. What only takes away, reports or reads needs neither.
+// inForce gives the rules to judge by, or CodeUnavailable as long as other rules count for
+// the instances that share the store. A step that judges a call, counts a yes or hands a
+// call out begins here, and its Change names the Policy, so that the answer is still right
+// when it is committed. A step that only takes away, reports or reads needs neither.
 func (g *Gate) inForce() (*Rules, error) {
 	rules := g.snapshot(time.Now())
 	return &rules, g.store.Agreed(rules.Policy.Hash())
@@ -116,12 +117,12 @@ func (g *Gate) update(ctx context.Context, key string, fn func(approval.Approval
 func (g *Gate) committed(c Change) {
 	g.notify(c)
 	if !c.Unchanged {
-		g.waits.wake(c.Approval.Key, &c.Approval) // last: whoever is woken last goes on first
+		g.waits.wake(c.Approval.Key, &c.Approval) // last: the goroutine that is woken last goes on first
 	}
 }
 
-// notify tells the others of a commit. Nobody waits for a new approval but who has
-// asked, and knows.
+// notify tells the others of a commit. Only the asker could wait for a new approval, and it
+// knows already.
 func (g *Gate) notify(c Change) {
 	for _, f := range g.after {
 		f(c)

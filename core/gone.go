@@ -7,7 +7,7 @@ import (
 )
 
 // awaitsClaim reports whether people's yes waits to be claimed for the first time. Callers of a gateway's
-// dialect run by its events and claim nothing.
+// dialect run by its events and never claim.
 func awaitsClaim(a approval.Approval) bool {
 	yes := a.Status == approval.Approved && slices.ContainsFunc(a.Votes, approval.ByPeople)
 	open := a.ClaimedAtMs == 0 && a.RevokedAtMs == 0 && a.GoneAtMs == 0 && a.Retries == 0
@@ -15,7 +15,7 @@ func awaitsClaim(a approval.Approval) bool {
 }
 
 // unclaimed notes that the time to claim an approved call is over, so that its cards do not go on saying that it may
-// run. Nothing is taken back: what a yes left for later calls stays, and people may still vote for a retry.
+// run. It takes no grant back: what a yes left for later calls stays, and people may still vote for a retry.
 func unclaimed(a approval.Approval, now int64) Change {
 	if !awaitsClaim(a) || now < a.ClaimUntilMs {
 		return Change{Approval: a, Unchanged: true}
@@ -25,8 +25,8 @@ func unclaimed(a approval.Approval, now int64) Change {
 	return Change{Approval: next, Redraw: true}
 }
 
-// mayForgo reports whether a yes is its one asker's to give back: it is for this once, no other request may be about to
-// claim it, and nothing runs by it without a claim.
+// mayForgo reports whether the one asker may give a yes back: it is for this once, no other request may be about to
+// claim it, and the call does not run without a claim.
 func mayForgo(a approval.Approval, now int64) bool {
 	waits := a.Status == approval.Approved && a.ClaimedAtMs == 0 && a.RevokedAtMs == 0 && now < a.ClaimUntilMs
 	return waits && a.Decision == approval.AllowOnce && !a.Joined && a.Dialect == "" && !a.Drill()

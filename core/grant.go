@@ -32,7 +32,7 @@ func (c Change) leaveGrant(by []string, now int64) Change {
 		return c
 	}
 	g.By, g.Behind = by, people.LentTo(a.Votes)
-	if len(g.Behind) > 0 { // a stand-in's yes is not for good
+	if len(g.Behind) > 0 { // a yes in another's place is not for good
 		g.ExpiresAtMs = now + approval.SessionGrantMs
 	}
 	return c.addGrant(g, now)
@@ -60,7 +60,7 @@ func (c Change) addGrant(g approval.Grant, now int64) Change {
 }
 
 func grant(a approval.Approval, kind approval.GrantKind, now int64) approval.Grant {
-	a.Rule.Verifier = nil // a grant stands for the approvers' yes alone
+	a.Rule.Verifier = nil // a grant counts only for the approvers' yes
 	return approval.Grant{
 		ID: uuid.NewString(), Kind: kind, Owner: a.Owner, AgentID: a.AgentID, ToolName: a.ToolName, Summary: a.Summary,
 		MaxClass: a.Assessment.RiskClass, Rule: a.Rule, By: a.DecidedBy, Approval: a.Key, CreatedAtMs: now,
@@ -105,8 +105,8 @@ func byGrant(a approval.Approval, f Existing, r approval.GrantScope, d *people.D
 	return a
 }
 
-// byRecord reports whether a grant or a cool-down settled the approval, or a grant
-// stands for its approvers.
+// byRecord reports whether a grant or a cool-down settled the approval, or a grant counts
+// in place of its approvers.
 func byRecord(a approval.Approval) bool {
 	stands := a.Rule.Verifier != nil && strings.HasPrefix(a.Rule.Verifier.Instead, "grant:")
 	return stands || len(a.DecidedBy) > 0 && strings.HasPrefix(a.DecidedBy[0], "grant:")

@@ -8,9 +8,9 @@ import (
 	"approvalbot/internal/people"
 )
 
-// join lets one more identical request wait for the same approval. Whoever
-// stands behind it may not decide it; if nobody else can, it ends.
-// The card says for whom, and why, of the first one that names somebody, or a reason.
+// join lets one more identical request wait for the same approval. The people behind that
+// request may not decide it; if no one else can, it ends. The card names the first
+// requester and the first justification that a request gave.
 func join(a approval.Approval, by approval.Approval, alias string, rules *Rules, now int64) Change {
 	next := a.Clone()
 	if next.Requester == nil {
@@ -19,7 +19,7 @@ func join(a approval.Approval, by approval.Approval, alias string, rules *Rules,
 	next.Justification = cmp.Or(next.Justification, by.Justification)
 	next = askedToo(next, by.Askers)
 	next.Joined = true
-	next.Unreached = a.Unreached && by.Unreached // whoever joins may want a person's yes
+	next.Unreached = a.Unreached && by.Unreached // the joining asker may want a person's yes
 	c := Change{Approval: next}
 	if alias != "" && alias != a.ID {
 		c.Aliases = []string{alias}
@@ -43,7 +43,7 @@ func join(a approval.Approval, by approval.Approval, alias string, rules *Rules,
 // maxAskers is how many people and tokens may have asked for one approval.
 const maxAskers = 64
 
-// crowded refuses further askers where there would be too many.
+// crowded refuses further askers if there would be too many.
 func crowded(a approval.Approval, by []approval.Requester) error {
 	if n := len(askedToo(a, by).Askers); n <= maxAskers || n == len(a.Askers) {
 		return nil
@@ -76,8 +76,8 @@ func asksAPerson(a approval.Approval) bool {
 	return a.Final() || a.Rule.AsksApprovers() && a.Rule.RequiresHuman
 }
 
-// superseding withdraws what the call replaces, also where an existing approval
-// answers it: a card for the old payload must not stay open.
+// superseding withdraws what the call replaces, also if an existing approval answers it: a
+// card for the old payload must not stay open.
 func superseding(c Change, f Existing, now int64) []Change {
 	if old := f.Superseded; old != nil && !old.Final() && old.Key != c.Approval.Key {
 		return []Change{c, supersede(*old, c.Approval, now)}
@@ -85,11 +85,11 @@ func superseding(c Change, f Existing, now int64) []Change {
 	return []Change{c}
 }
 
-// answeredBy reports whether the pending approval of the same call answers this one.
-// Where policy now wants more than when that was asked, it does not. What a classifier
-// would make of the call it has said then, if policy saw the same. Where a grant covers
-// the call (granted) and the verifier's people are asked all the same, one that waits for
-// just them answers it.
+// answeredBy reports whether the pending approval of the same call answers this one. It
+// does not if policy now wants more than when that was asked. The classifier's opinion from
+// then counts, if policy saw the same. If a grant covers the call (granted) and the
+// verifier's people are asked all the same, a pending approval that waits only for them
+// answers it.
 func (c consulted) answeredBy(pending *approval.Approval, draft, granted approval.Approval, now int64) bool {
 	if granted.Status == approval.Pending {
 		draft = granted
@@ -114,8 +114,8 @@ func (c consulted) answeredBy(pending *approval.Approval, draft, granted approva
 	return !stricter || c.classifier && judgedLike(draft, *pending)
 }
 
-// resumedBy reports whether a yes that nobody has used yet answers the same call: it is
-// as good as it would be for a pending one, and whoever gave it does not ask now.
+// resumedBy reports whether a yes that was not used yet answers the same call: it counts as
+// it would for a pending approval, and the people who gave it did not ask for the call.
 func (c consulted) resumedBy(unclaimed *approval.Approval, draft, granted approval.Approval, rules *Rules, now int64) bool {
 	if unclaimed == nil || !approversVoted(*unclaimed) || granted.Final() {
 		return false
@@ -128,7 +128,7 @@ func (c consulted) resumedBy(unclaimed *approval.Approval, draft, granted approv
 	return c.answeredBy(&open, draft, granted, now)
 }
 
-// resumed answers a call with a yes that nobody has used yet.
+// resumed answers a call with a yes that was not used yet.
 func resumed(a approval.Approval, by approval.Approval, alias string, now int64) Change {
 	next := askedToo(a, by.Askers)
 	next.Joined = true
@@ -157,9 +157,9 @@ func equal[T comparable](a, b *T) bool {
 	return *a == *b
 }
 
-// joining answers the call with an approval that exists. Where somebody outside was
-// asked all the same, since two asked at the same time, that is on record, and a deny
-// ends what is still pending.
+// joining answers the call with an approval that exists. If an authority outside was asked
+// all the same, because two requests came at the same time, its answer is on record, and a
+// deny ends an approval that is still pending.
 func (c consulted) joining(a, draft approval.Approval, alias string, rules *Rules, now int64) Change {
 	answering := a
 	answering.Consulted = append(slices.Clip(a.Consulted), c.records...)

@@ -7,8 +7,8 @@ import (
 )
 
 // judgeLocally judges a call by what is known here: hard layers, static risk, denies,
-// rules, and whose yes the verifier wants. Who else has a say is asked only about a
-// call that nothing on record settles: see [consulted.next].
+// rules, and whose yes the verifier wants. Other authorities are asked only if no grant or
+// cool-down settles the call: see [consulted.next].
 func (r *Rules) judgeLocally(ctx context.Context, call approval.Call) consulted {
 	if call.Drill() {
 		return r.drill()
@@ -25,8 +25,8 @@ func (r *Rules) judgeLocally(ctx context.Context, call approval.Call) consulted 
 	return c.tightened(call)
 }
 
-// surelyRefused reports whether no opinion of a classifier could make anything but a
-// refusal of the call: neither the mildest one, nor none.
+// surelyRefused reports whether the call is refused with every opinion of a classifier:
+// also with the mildest one, and without one.
 func (r *Rules) surelyRefused(ctx context.Context, who Caller, call approval.Call, fingerprint string) bool {
 	call.Points = false // no person sees what comes of it
 	mildest := approval.Opinion{Assessment: approval.Assessment{RiskClass: approval.R0, Confidence: 1, Source: "classifier"}}
@@ -41,9 +41,9 @@ func (r *Rules) surelyRefused(ctx context.Context, who Caller, call approval.Cal
 }
 
 // judgeStored asks policy anew about the call of an approval. The class that a classifier
-// gave it counts still, and the Rule has the people whom the verifier wants today; nobody
-// outside is asked. A drill is not policy's to settle: it tries the ways to people and
-// back, which no layer, class or mode may cut short.
+// gave it still counts, and the Rule has the people whom the verifier wants today; no
+// outside authority is asked. Policy does not settle a drill: a drill tries the ways to
+// people and back, which no layer, class or mode may cut short.
 func (r *Rules) judgeStored(ctx context.Context, a approval.Approval, call approval.Call) approval.Judgement {
 	if call.Drill() {
 		return r.drill().Judgement

@@ -22,15 +22,15 @@ func (g *Gate) consult(ctx context.Context, who authority, call approval.Call, c
 		c.records = append(c.records, c.verdict.Consulted...)
 	}
 	if ctx.Err() != nil {
-		// The caller hung up while others were asked: whatever they said is no
-		// verdict of theirs, so nothing is put on record.
+		// The caller hung up while the authorities were asked, so their answers are no
+		// verdicts, and are not put on record.
 		return c, approval.Refuse(approval.CodeUnavailable, "The request was broken off before everybody was asked.")
 	}
 	return c.tightened(call), nil
 }
 
-// judge checks a call and judges it by what is known here. What is on record comes
-// next, then whoever is asked outside: see [consulted.next] and [consulted.onMiss].
+// judge checks a call and judges it by what is known here. Grants and cool-downs come next,
+// then the authorities outside: see [consulted.next] and [consulted.onMiss].
 func (g *Gate) judge(
 	ctx context.Context, who Caller, call approval.Call, rules *Rules,
 ) (_ approval.Call, sealed approval.Sealed, c consulted, err error) {

@@ -8,9 +8,9 @@ import (
 	"approvalbot/internal/schedule"
 )
 
-// ReadLeave reads what somebody says when they go away: how long or until when, in the
-// zone that they live in, and who stands in for them: "until 18:00", "2h to bob". What
-// follows the last "to" is a person's name.
+// ReadLeave reads what a person says when they go away: how long or until when, in the zone
+// that they live in, and who stands in for them: "until 18:00", "2h to bob". The words after
+// the last "to" are a person's name.
 func ReadLeave(text string, now time.Time, zone *time.Location) (until time.Time, to string, err error) {
 	words := strings.Fields(text)
 	for i := len(words) - 2; i >= 0; i-- {

@@ -9,7 +9,7 @@ import (
 // How soon people heard of an approval and looked at it: what objectives and counts
 // are made of.
 
-// looked is the approval after somebody tapped or voted, whatever came of it.
+// looked is the approval after a person tapped or voted, with every outcome of that.
 func looked(a approval.Approval, now int64) approval.Approval {
 	if a.LookedAtMs == 0 {
 		a.LookedAtMs = now

@@ -4,9 +4,9 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// callBack gives the delivery that tells the owner how the approval stands, if it
-// wants to be called. The approval's key is its chat: calls for one approval
-// keep their order, and another's that hangs holds up none of them.
+// callBack gives the delivery that tells the owner the approval's state, if the owner wants
+// to be called. The approval's key is its chat: calls for one approval keep their order,
+// and do not wait for another approval's call that hangs.
 func callBack(a approval.Approval, now int64) []approval.Delivery {
 	if a.CallbackURL == "" {
 		return nil

@@ -22,9 +22,9 @@ const (
 	maxNamed     = 100 // characters of one of them
 )
 
-// Otherwise says which known calls a policy would judge otherwise than the one in force: the newest that the
-// desk was asked for, as far as their calls are kept, and examples. Each line is safe to show, the calls that would
-// run now first. It puts nothing in force and asks no outside authority.
+// Otherwise says which known calls a policy would judge otherwise than the one in force: the newest that the desk
+// was asked for, as far as their calls are kept, and examples. Each line is safe to show, the calls that would run
+// now first. It does not put the policy in force and asks no outside authority.
 func (u Upkeep) Otherwise(ctx context.Context, next Policy, examples []approval.Call) (Differences, error) {
 	now, out := u.gate.rules.Load().Policy, Differences{}
 	asked, err := u.gate.store.List(ctx, Filter{Limit: lookedAt})
@@ -49,7 +49,7 @@ func (u Upkeep) Otherwise(ctx context.Context, next Policy, examples []approval.
 	return out.on(ctx, now, next, examples)
 }
 
-// OtherwiseOn is [Upkeep.Otherwise] of two policies where there is no desk: it knows the examples alone.
+// OtherwiseOn is [Upkeep.Otherwise] of two policies without a desk: it knows only the examples.
 func OtherwiseOn(ctx context.Context, now, next Policy, examples []approval.Call) (Differences, error) {
 	return Differences{}.on(ctx, now, next, examples)
 }
@@ -74,8 +74,9 @@ func (d Differences) on(ctx context.Context, now, next Policy, examples []approv
 	return d, nil
 }
 
-// keptCall is the call of an approval: the sealed one, or, since that goes when the call has ended, the command that its
-// row names if that has the very fingerprint, so that it is the whole call and nothing of it was hidden.
+// keptCall is the call of an approval: the sealed one or, because that is deleted when the call has ended, the
+// command that its row names, if that command has the same fingerprint, so that it is the whole call and not
+// redacted.
 func (g *Gate) keptCall(ctx context.Context, a approval.Approval) (approval.Call, bool) {
 	command, where, _ := strings.Cut(a.Summary, " · in ")
 	for _, params := range []map[string]string{{"command": a.Summary}, {"command": command}, {"command": command, "workdir": where}} {

@@ -9,7 +9,7 @@ import (
 	"approvalbot/internal/schedule"
 )
 
-// planned gives what is left to do about a pending approval that nobody decides. groups are
+// planned gives what is left to do about a pending approval that is not decided. groups are
 // the chats that have a card of it, or get one now.
 func planned(a approval.Approval, rules *Rules, groups []approval.Target, now int64) []schedule.Step {
 	with := rules.Contact
@@ -76,9 +76,9 @@ func (c Change) cards(places []approval.Target, lately map[approval.Target]int, 
 	return c
 }
 
-// hush has new cards for places that routing names make no sound: in a group where all who
-// could decide are in quiet hours, in somebody's direct messages where that one is, or is
-// away while others could decide.
+// hush silences new cards in places that routing names: in a group if all who could decide
+// are in quiet hours, and in a person's direct messages if that person is in quiet hours,
+// or is away while others could decide.
 func hush(a approval.Approval, cards []approval.Delivery, rules *Rules, now int64) {
 	asleep := func(name string) bool { return quiet(a, name, rules, now) }
 	open, asked := people.Names(people.Contacts(a, rules.People)), people.Names(reachable(a, rules.People))
@@ -114,7 +114,8 @@ func replanned(a approval.Approval, rules *Rules, now int64) approval.Approval {
 	return a
 }
 
-// nextStep is when the first step of a plan is due that is not due yet; 0: there is none.
+// nextStep is when the first step of a plan is due that is not due yet; 0 if there is no
+// such step.
 func nextStep(a approval.Approval, plan []schedule.Step, now int64) int64 {
 	for _, s := range plan {
 		if at := a.CreatedAtMs + s.After.Milliseconds(); at > now && s.Kind != schedule.StepExpire {
@@ -138,7 +139,7 @@ func (c Change) follow(rules *Rules, now int64) (_ Change, stepped bool) {
 	return next, stepped || len(next.Events) > len(c.Events)
 }
 
-// groups are the places of those cards that stand, or are on their way.
+// groups are the places of those cards that were posted, or are on their way.
 func (c Change) groups() (out []approval.Target) {
 	for _, d := range c.standing() {
 		out = append(out, d.Target)
@@ -146,8 +147,8 @@ func (c Change) groups() (out []approval.Target) {
 	return out
 }
 
-// standing are the cards that stand in chats or are on their way, with those that the
-// change adds.
+// standing are the cards that are in chats or on their way, with those that the change
+// adds.
 func (c Change) standing() []approval.Delivery {
 	return slices.DeleteFunc(slices.Concat(c.Approval.Deliveries, c.Deliveries), func(d approval.Delivery) bool {
 		return d.Kind != approval.CardDelivery || d.State == approval.Failed
@@ -175,10 +176,9 @@ func (c Change) step(plan []schedule.Step, rules *Rules, now int64) Change {
 	return c
 }
 
-// remind adds replies to the cards of those who are to be reminded: in a group, where it
-// mentions those who have an account there, and in their direct messages. Where that
-// reaches none of them, and where nobody is named who could decide, groups get a reply
-// that mentions nobody.
+// remind adds replies to the cards of those who are to be reminded: in a group, with a
+// mention of those who have an account there, and in their direct messages. If that reaches
+// no one of them, or if no named person could decide, groups get a reply without a mention.
 func (c Change) remind(s schedule.Step, people *people.Directory, now int64) Change {
 	a := &c.Approval
 	before := len(c.Deliveries)
@@ -211,7 +211,7 @@ func openToNobodyNamed(a approval.Approval, r approval.Requester, directory *peo
 	return v.Person == "" && !voted && directory.MayDecide(v) && people.Counts(a, v, directory)
 }
 
-// remindBelow adds a reply to a card that stands in its chat, unless one is on its way.
+// remindBelow adds a reply to a card that is in its chat, unless one is on its way.
 func (c Change) remindBelow(card approval.Delivery, ids []string, now int64) Change {
 	if card.Kind != approval.CardDelivery || card.State != approval.Sent || card.MessageID == "" {
 		return c
@@ -228,8 +228,8 @@ func (c Change) remindBelow(card approval.Delivery, ids []string, now int64) Cha
 	return c
 }
 
-// escalate asks more people, each in their direct messages, or puts a card into a chat
-// where none stands.
+// escalate asks more people, each in their direct messages, or puts a card into a chat that
+// has none yet.
 func (c Change) escalate(s schedule.Step, rules *Rules, now int64) Change {
 	a, people := &c.Approval, rules.People
 	data := approval.EventData{Held: s.Held, To: s.To.String(), Why: s.Why, Silent: s.Silent}
@@ -240,7 +240,7 @@ func (c Change) escalate(s schedule.Step, rules *Rules, now int64) Change {
 			continue
 		}
 		d := furtherCard(*a, t.Normal(), now)
-		r, _ := t.Direct() // of a group nobody
+		r, _ := t.Direct() // a group is no person's
 		d.Silent = s.Silent || quiet(*a, people.ByAccount[r], rules, now)
 		c.Deliveries, data.Chats = append(c.Deliveries, d), append(data.Chats, d.Target.String())
 	}
@@ -289,9 +289,9 @@ func (c Change) hasCardAt(t approval.Target) bool {
 	return slices.ContainsFunc(c.standing(), func(d approval.Delivery) bool { return d.Target.Normal() == t })
 }
 
-// directly gives the direct message that asks a person: a card at the first of their
-// places that takes one, or a reminder of the one that stands there. False: a card is on
-// its way, or nothing is left to try.
+// directly gives the direct message that asks a person: a card at the first of their places
+// that takes one, or a reminder of the card that is there already. It reports false if a
+// card is on its way, or no place is left to try.
 func (c Change) directly(p people.Person, directory *people.Directory, now int64) (approval.Delivery, bool) {
 	a := c.Approval
 	for _, t := range people.PlacesOf(a, p, directory) {
@@ -336,8 +336,8 @@ func (c Change) askElsewhere(rules *Rules, now int64) (_ Change, stepped bool) {
 	return c, stepped
 }
 
-// insteadOf asks everybody who was not asked, instead of who cannot be reached: who sleeps
-// without a sound, where nobody else has heard of it.
+// insteadOf asks all others who were not asked, in place of a person who cannot be reached.
+// It asks people in quiet hours, without a sound, only if no one else has heard of it.
 func insteadOf(a approval.Approval, name string, rules *Rules, now int64) schedule.Step {
 	s := schedule.Step{Kind: schedule.StepEscalate, Instead: true, Why: name + " cannot be reached, so everybody is asked"}
 	reached := false

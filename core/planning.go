@@ -7,8 +7,8 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// Replan has the next step of every pending approval come when the rules in force, and
-// the people as they are now, have it. Where other rules count it changes nothing.
+// Replan computes the next step of every pending approval anew, from the rules in force and
+// the people as they are now. If other rules count, it leaves the plans as they are.
 func (u Upkeep) Replan(ctx context.Context) error {
 	return u.gate.eachPending(ctx, func(a approval.Approval) error { return u.gate.replan(ctx, a) })
 }

@@ -7,23 +7,22 @@ import (
 	"approvalbot/internal/display"
 )
 
-// Policy judges calls. An implementation is an immutable snapshot: it gives the
-// same answer to the same call, and answers OutcomeDeny or OutcomeAsk for
-// whatever it does not understand.
+// Policy judges calls. An implementation is an immutable snapshot: it gives the same answer
+// to the same call, and answers OutcomeDeny or OutcomeAsk if it does not understand it.
 type Policy interface {
 	// Judge evaluates one call by static rules alone. The Gate has validated the
 	// call before.
 	Judge(ctx context.Context, call approval.Call) approval.Judgement
-	// JudgeWith is Judge with a classifier's opinion. It is called where Judge
-	// answered Unsure. The opinion may raise the class and add side effects; it
-	// lowers a class only where static rules merely did not recognise what it is, and
-	// never the number of people who must say yes to a call that is asked.
+	// JudgeWith is Judge with a classifier's opinion. It is called if Judge answered
+	// Unsure. The opinion may raise the class and add side effects. It lowers a class only
+	// if static rules merely did not recognise what it is, and never the number of people
+	// who must say yes to a call that is asked.
 	//
-	// With an Earlier opinion, also where no classifier is configured any more, it is
-	// Judge but that the class is at least the opinion's.
+	// With an Earlier opinion, also if no classifier is configured any more, it is Judge
+	// except that the class is at least the opinion's.
 	JudgeWith(ctx context.Context, call approval.Call, o approval.Opinion) approval.Judgement
-	// Permits says whether the hard layers leave the call's tool, whatever its params
-	// are; where they do not, reason is one sentence for the asker.
+	// Permits reports whether the hard layers leave the call's tool, with any params. If
+	// they do not, reason is one sentence for the asker.
 	Permits(call approval.Call) (reason string, ok bool)
 	// Hash names the policy: equal policies have equal hashes (hex).
 	Hash() string
@@ -60,8 +59,8 @@ type Verifier interface {
 	Chats() []approval.VerifierPeople
 }
 
-// denies says why policy's new judgement ends what was asked or allowed under
-// other rules. Where people are not to be asked, only a grant still counts.
+// denies says why policy's new judgement ends what was asked or allowed under other rules.
+// If people are not to be asked, only a grant still counts.
 func denies(j approval.Judgement, granted bool) (why string, denied bool) {
 	switch {
 	case j.Outcome != approval.OutcomeAllow && j.Outcome != approval.OutcomeAsk:

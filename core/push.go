@@ -11,9 +11,10 @@ import (
 // subscriptions.
 const PushChannel = "push"
 
-// notifications adds one for each subscribed browser of who could decide a new approval. In
-// a person's quiet hours it waits for their end. Under a flood of its owner's there is none:
-// lately is how many cards of that owner's were made for each place in the last minute.
+// notifications adds one for each subscribed browser of a person who could decide a new
+// approval. In the person's quiet hours it waits for their end. If the owner asks too much
+// at once, no browser is notified: lately is how many cards of that owner's were made for
+// each place in the last minute.
 func (c Change) notifications(all []Subscriber, lately map[approval.Target]int, rules *Rules, now int64) Change {
 	a := c.Approval
 	flood := false

@@ -7,10 +7,10 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// What the Gate tells: nothing here changes an approval.
+// What the Gate tells: no method here changes an approval.
 
-// Get gives one approval: to its owner by its own id, to operators by id, code
-// or prefix. Who is both finds its own first: looking decides nothing.
+// Get gives one approval: to its owner by its own id, to operators by id, code or prefix. A
+// caller who is both finds its own first, because a look decides no approval.
 func (g *Gate) Get(ctx context.Context, who Caller, ref string) (approval.Approval, error) {
 	key, err := g.find(ctx, who, ref)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 
 const (
 	refusalsAMinute = 30  // of one person, token, account or address that are records of their own
-	maxUnknown      = 100 // accounts and addresses of nobody known that are counted apart in a minute
+	maxUnknown      = 100 // accounts and addresses of unknown people that are counted apart in a minute
 	lastWords       = time.Second
 )
 
-// Refusals bounds what refused attempts write to the log: they decide nothing, anybody can
-// make them, and records are kept for ever. The first of a minute are on record one by
+// Refusals bounds what refused attempts write to the log: they decide no approval, anyone
+// can make them, and records are kept for ever. The first of a minute are on record one by
 // one, the others as a number. Safe for concurrent use.
 type Refusals struct {
 	log     Changes
@@ -91,7 +91,7 @@ func RefusedEvent(by, why string) approval.Event {
 // Attempt is one step that may be refused. A step that is tried again counts once.
 type Attempt struct {
 	all    *Refusals
-	who    refuser // zero: nothing was refused so far
+	who    refuser // zero: no step was refused so far
 	record bool
 }
 

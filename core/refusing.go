@@ -26,7 +26,7 @@ func (g *Gate) Forbidden(ctx context.Context, who Caller, what string, err error
 	}
 }
 
-// Handled marks a platform update done that changed nothing.
+// Handled marks a platform update done that caused no change.
 func (g Chats) Handled(ctx context.Context, ref approval.InboundRef) error {
 	return g.store.Append(ctx, &ref)
 }

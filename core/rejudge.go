@@ -16,8 +16,7 @@ func rejudgement(a approval.Approval, j *approval.Judgement, now int64) []approv
 	return []approval.Event{a.Event(approval.EventRejudged, now, approval.EventData{Why: j.Outcome.String()})}
 }
 
-// judgedAgain is the step of a pending approval when the rules change while
-// nobody votes.
+// judgedAgain is the step of a pending approval when the rules change without a vote.
 func judgedAgain(a approval.Approval, j *approval.Judgement, rules *Rules, now int64) Change {
 	if j == nil || a.Final() {
 		return Change{Approval: a, Unchanged: true}
@@ -31,18 +30,17 @@ func judgedAgain(a approval.Approval, j *approval.Judgement, rules *Rules, now i
 	return c
 }
 
-// rejudged brings a pending approval up to the rules of today. They only tighten:
-// a deny ends it, where class, rule or offers changed the votes so far are void,
-// the larger quorum and the fewer offers count, and a looser policy never allows
-// by itself. Where approvers, or the verifier's people, must say yes from now on, further
-// are their cards.
+// rejudged brings a pending approval up to the rules of today. They only tighten: a deny
+// ends it, the votes so far are void if class, rule or offers changed, the larger quorum
+// and the fewer offers count, and a looser policy never allows by itself. If approvers, or
+// the verifier's people, must say yes from now on, further are their cards.
 func rejudged(a approval.Approval, j *approval.Judgement, rules *Rules, now int64) (_ approval.Approval, further []approval.Delivery) {
 	if j == nil || a.Final() {
 		return a, nil
 	}
 	was, next := a, a.Clone()
 	next.PolicyHash = rules.Policy.Hash()
-	if j.Outcome != approval.OutcomeAllow { // which changes nothing
+	if j.Outcome != approval.OutcomeAllow { // an allow does not change it
 		next.Assessment.ReasonCodes = slices.Clone(next.Assessment.ReasonCodes)
 		for _, code := range j.Assessment.ReasonCodes {
 			if !slices.Contains(next.Assessment.ReasonCodes, code) {
@@ -130,8 +128,8 @@ func tightened(r approval.Rule, older approval.Rule) bool {
 	return larger || signed || human || len(r.Effective) != len(older.Effective)
 }
 
-// addCards gives cards for the places that have none yet, and has it looked anew
-// whether they arrive.
+// addCards gives cards for the places that have none yet, and sets when to look whether
+// they arrive.
 func addCards(a *approval.Approval, routes Routes, now int64) (cards []approval.Delivery) {
 	places := routes.Targets
 	if a.FallbackDone = len(places) == 0; a.FallbackDone {
@@ -151,7 +149,7 @@ func byRules(v approval.Vote) bool { return v.Approver == approval.RulesBased }
 // settledToday reports whether what no person decided would run today without one:
 // other rules have allowed it, and those of today ask no less of it.
 func settledToday(a approval.Approval, call approval.Call, j approval.Judgement, f Existing, rules *Rules, now int64) bool {
-	j.Rule.Verifier = nil // whose people said yes, where they are wanted
+	j.Rule.Verifier = nil // its people said yes, if they are wanted
 	a.Status, a.Assessment, a.Rule, a.Subject = approval.Pending, j.Assessment, j.Rule, subject(j, call)
 	a.Offers = grantableOffers(j, call, a.Subject)
 	a.Votes = withVoteTimes(j.Votes, now)
@@ -162,9 +160,9 @@ func settledToday(a approval.Approval, call approval.Call, j approval.Judgement,
 	return a.Status == approval.Approved || a.Unreached && j.Unreached == approval.OutcomeAllow
 }
 
-// approversVoted reports whether people settled it who may say yes to such a call: the
-// verifier's own are none of them, and one yes of several is no quorum where it ran since
-// nobody could be asked.
+// approversVoted reports whether people settled it who may say yes to such a call. The
+// verifier's own people do not count. If the call ran because no approver could be asked,
+// one yes of several is no quorum.
 func approversVoted(a approval.Approval) bool {
 	return a.Rule.AsksApprovers() && slices.ContainsFunc(a.Votes, approval.ByPeople) && !slices.Contains(a.DecidedBy, "policy")
 }

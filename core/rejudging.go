@@ -10,9 +10,9 @@ import (
 	"approvalbot/internal/people"
 )
 
-// judgeAgain asks policy anew about a pending approval that was judged under
-// other rules (the desk was started again with another configuration). Nil:
-// the rules are the same, or nothing is left to judge.
+// judgeAgain asks policy anew about a pending approval that was judged under other rules
+// (the desk was started again with another configuration). It is nil if the rules are the
+// same, or the approval has ended.
 func (g *Gate) judgeAgain(ctx context.Context, key string, rules *Rules) (*approval.Judgement, error) {
 	a, err := g.store.Get(ctx, key)
 	if err != nil || a.Final() || a.PolicyHash == rules.Policy.Hash() {
@@ -40,7 +40,7 @@ func (g *Gate) rejudge(ctx context.Context, a approval.Approval, call approval.C
 	var err error
 	granted := false
 	var found Existing
-	if len(a.DecidedBy) > 0 { // a grant stands first
+	if len(a.DecidedBy) > 0 { // a grant is named first
 		var id string
 		if id, granted = strings.CutPrefix(a.DecidedBy[0], "grant:"); granted {
 			if found.Grants, err = g.store.Grants(ctx, GrantFilter{ID: id}); err != nil || len(found.Grants) == 0 {
@@ -72,10 +72,10 @@ func (g *Gate) rejudge(ctx context.Context, a approval.Approval, call approval.C
 	return why
 }
 
-// Rejudge asks policy anew about every pending approval, after other rules were
-// put in force: a stricter policy denies at once, a looser one changes nothing. The
-// cards of those that somebody has voted on are drawn again, since a reload may take
-// a voter's authority. Who hears of them later is planned anew.
+// Rejudge asks policy anew about every pending approval, after other rules were put in
+// force. A stricter policy denies at once, a looser one changes no approval. The cards of
+// approvals that people have voted on are drawn again, because a reload may take a voter's
+// authority. Reminders and escalations are planned anew.
 func (u Upkeep) Rejudge(ctx context.Context) error {
 	return u.gate.eachPending(ctx, func(a approval.Approval) error {
 		err := u.gate.rejudgeOne(ctx, a.Key)

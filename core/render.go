@@ -22,8 +22,8 @@ type renderCache struct {
 	next int
 }
 
-// renderKey is all that a card depends on. The zero value stands for what is drawn
-// for itself.
+// renderKey is all that a card depends on. The zero value means that the drawing is not
+// shared.
 type renderKey struct {
 	key     string
 	version int64 // of the approval

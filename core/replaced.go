@@ -16,7 +16,7 @@ var (
 // ErrAbsences says that a Change counts on absences that are not the newest.
 var ErrAbsences = errors.New("the absences have changed meanwhile")
 
-// rulesChanged refuses whatever came while the rules changed more than once.
+// rulesChanged refuses a step during which the rules changed more than once.
 func rulesChanged() *approval.Error {
 	return approval.Refuse(approval.CodeUnavailable, "The rules have changed; try again.")
 }

@@ -58,7 +58,7 @@ func (g *Gate) resolve(ctx context.Context, who Caller, ref string) (string, err
 			return n.Key, nil
 		}
 	}
-	if len(ref) >= 8 && len(ref) != keyLength { // nothing has a whole id as its prefix but itself
+	if len(ref) >= 8 && len(ref) != keyLength { // only the id itself begins with a whole id
 		// Always, so that an asker's own id that looks like another approval's
 		// prefix is ambiguous and never answers for it.
 		more, err := g.store.Keys(ctx, NameQuery{Prefix: strings.ToLower(ref)})

@@ -11,15 +11,15 @@ import (
 // maxRetries is how often one approval may be made claimable again.
 const maxRetries = 3
 
-// today is what is known of a call when somebody wants it to run again. The zero one is
-// for a deny, which needs none of it.
+// today is what is known of a call when a person wants it to run again. The zero value is
+// for a deny, which needs no such facts.
 type today struct {
 	judgement *approval.Judgement // nil: the call is no longer kept
-	coolDown  *approval.Grant     // a person's deny of the very call that still counts; nil: none
+	coolDown  *approval.Grant     // a person's deny of the very call that still counts; nil if there was none
 }
 
-// notAgain says why the call may not run again, whoever says so, or nil. round is the one
-// that is open, or nil.
+// notAgain says why the call may not run again, independently of the voter, or nil. round
+// is the open round, or nil.
 func notAgain(a approval.Approval, b Ballot, round *approval.RetryRound, t today, rules *Rules, now int64) *approval.Error {
 	unknown := a.MayRunOn()
 	switch {
@@ -95,8 +95,8 @@ func askerGone(a approval.Approval, rules *Rules) string {
 }
 
 // voteAgain counts a ballot on whether an approved call runs once more: "retry", which
-// opens the round where none is open, or a deny, which ends it. The votes count as those
-// on a pending approval do, see [Approval.again].
+// opens a round if no round is open, or a deny, which ends it. The votes count as those on
+// a pending approval do, see [Approval.again].
 func voteAgain(a approval.Approval, b Ballot, t today, rules *Rules, now int64) (Change, error) {
 	a = underRules(a, rules)
 	d, round := rules.People, a.OpenRound(now)
@@ -138,7 +138,7 @@ func voteAgain(a approval.Approval, b Ballot, t today, rules *Rules, now int64) 
 		}
 		view = judgedForRound(a.Again(*round), t.judgement, rules, now)
 	}
-	if view.Final() { // policy refuses it, or nobody could allow it
+	if view.Final() { // policy refuses it, or no approver could allow it
 		c := refusedAgain(a, v, b, approval.PolicyRefuses(view.Reason), now)
 		c.Events = []approval.Event{a.Event(approval.EventRefused, now, approval.EventData{By: v.Name(), Why: approval.WhyPolicy})}
 		return c, nil

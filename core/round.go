@@ -14,7 +14,8 @@ func roundAnswers(a approval.Approval, r approval.RetryRound, d *people.Director
 }
 
 // newRound is a round without a person's vote. It counts under the rule that the call was
-// asked under, but that a person must say yes, and nothing stands for the approvers.
+// asked under, except that a person must say yes, and policy or a grant cannot replace the
+// approvers' yes.
 func newRound(a approval.Approval, by string, withoutResult bool, j approval.Judgement, rules *Rules, now int64) *approval.RetryRound {
 	rule := a.Rule
 	if !rule.AsksApprovers() {
@@ -33,7 +34,7 @@ func newRound(a approval.Approval, by string, withoutResult bool, j approval.Jud
 // judgedForRound is the view under the policy of today, which only tightens; see [Approval.rejudged].
 func judgedForRound(a approval.Approval, j *approval.Judgement, rules *Rules, now int64) approval.Approval {
 	offers := a.Offers
-	a.Offers = nil // policy offers no retry, and takes none away
+	a.Offers = nil // policy neither offers a retry nor takes one away
 	a, _ = rejudged(a, j, rules, now)
 	a.Offers = offers
 	return a
@@ -55,7 +56,7 @@ func tellOfRound(a approval.Approval, rules *Rules, now int64) (out []approval.D
 		if card.Kind == approval.CardDelivery && card.State != approval.Failed && card.MessageID != "" {
 			d := a.Delivery(approval.RetryAskedDelivery, card.Target, now)
 			d.ReplyTo = card.MessageID
-			direct, _ := card.Target.Direct() // of a group nobody
+			direct, _ := card.Target.Direct() // a group is no person's
 			d.Silent = quiet(a, rules.People.ByAccount[direct], rules, now)
 			out = append(out, d)
 		}

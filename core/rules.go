@@ -15,8 +15,8 @@ type Rules struct {
 	Policy       Policy
 	People       *people.Directory
 	Router       Router
-	Classifier   Classifier // nil: none
-	Verifier     Verifier   // nil: none
+	Classifier   Classifier // nil: not configured
+	Verifier     Verifier   // nil: not configured
 	Solo         bool       // selfApproval: solo
 	Clamp        bool       // clampMinApprovals
 	TimeoutMs    int64      // default life of a pending approval
@@ -25,8 +25,8 @@ type Rules struct {
 	// use, see Approval.KeptSinceMs; 0: for as long as its approval.
 	RetryWindowMs int64
 
-	// Contact is who hears of an approval that nobody decides, and when; its Groups are
-	// the chats that get the approval's own cards, and not in here.
+	// Contact says who is told of an approval that is not decided, and when. Its Groups are
+	// the chats that get the approval's own cards, and are not set in here.
 	Contact schedule.Contact
 	// Zones are the time zones of the people in a chat, for what a platform does not write
 	// in the reader's own; a thread that is not named has its chat's.
@@ -39,8 +39,8 @@ type Rules struct {
 	Push        bool          // browsers that people have subscribed are notified
 	Drill       schedule.Cron // when each route is tried; zero: never
 
-	// Owners are the tokens that may ask, each with its person, or none. What another one
-	// asked before does not run again.
+	// Owners are the tokens that may ask, each with its person, or "". A call that another
+	// token asked before does not run again.
 	Owners map[string]string
 
 	Site assertion.Site // of the desk's own pages; zero: no passkeys, so no yes can be signed
@@ -60,13 +60,13 @@ type ClassRule struct {
 	Rule  approval.Rule
 }
 
-// Objective is how soon people are to decide. The zero Objective aims at nothing.
+// Objective is how soon people are to decide. The zero Objective sets no aim.
 type Objective struct {
 	DecidedWithin time.Duration
 	Share         float64 // of what they are asked
 }
 
-// zone is the one of the people in a chat: UTC, where nobody said another.
+// zone is the time zone of the people in a chat: UTC if no zone is configured.
 func (r *Rules) zone(place approval.Target) *time.Location {
 	place = place.Normal()
 	for _, t := range []approval.Target{place, place.Chat()} {

@@ -4,17 +4,17 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// asCall is the call that an approval stands for.
+// asCall is the call of an approval.
 func asCall(a approval.Approval, tool string, params []byte, bind *approval.Bind) approval.Call {
 	return approval.Call{ToolName: tool, Params: params, Bind: bind,
 		AgentID: a.AgentID, TokensAgent: a.TokensAgent, SessionKey: a.SessionKey,
 		Origin: a.Origin, Requester: a.Requester, Context: a.Context, Dialect: a.Dialect, Owner: a.Owner, Scope: true}
 }
 
-// KeptSinceMs is since when the sealed call has been kept for a retry
-// alone; 0: it is not, because the approval is pending, or nothing may run any more. It
-// counts from what was last done with the call: the result, the claim, or else the end
-// of the time to claim it. A once-approval that succeeded is done with.
+// KeptSinceMs is since when the sealed call has been kept only for a retry; 0: it is not,
+// because the approval is pending, or the call may not run any more. It counts from the
+// last step of the call: the result, the claim, or else the end of the time to claim it. A
+// once-approval that succeeded is not kept.
 func KeptSinceMs(a approval.Approval) int64 {
 	switch {
 	case a.Status != approval.Approved || a.RevokedAtMs != 0:

@@ -7,10 +7,10 @@ import (
 	"approvalbot/internal/people"
 )
 
-// askers gives everybody who stands behind a call, and so may not decide it: the
-// asking token's person, the requester that is stated, and the person whose private
-// chat it comes from. Where these differ, each of them. An account stands with the
-// person that it belongs to now, so that the log shows who was kept from deciding.
+// askers gives everyone who is behind a call, and so may not decide it: the asking token's
+// person, the requester that is stated, and the person whose private chat it comes from. If
+// these differ, it gives each of them. An account comes with the person that it belongs to
+// now, so that the log shows who was kept from deciding.
 func askers(who Caller, call approval.Call, d *people.Directory) []approval.Requester {
 	var out []approval.Requester
 	add := func(r approval.Requester) {
@@ -35,8 +35,8 @@ func askers(who Caller, call approval.Call, d *people.Directory) []approval.Requ
 	return out
 }
 
-// underRules is the approval as these rules have it: askers may decide only where they
-// might when it was asked, and may now.
+// underRules is the approval as these rules have it: askers may decide only if they might
+// when it was asked, and still may.
 func underRules(a approval.Approval, rules *Rules) approval.Approval {
 	a.Solo = a.Solo && rules.Solo
 	return a

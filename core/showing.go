@@ -6,8 +6,8 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// Show posts the card of an approval into a chat where none stands yet, also where a
-// digest lists it; where one does, it only marks the update handled.
+// Show posts the card of an approval into a chat that has none yet, also if a digest there
+// lists it. If the chat has the card, Show only marks the update handled.
 func (g Chats) Show(ctx context.Context, key string, place approval.Target, handled *approval.InboundRef) (approval.Approval, error) {
 	return g.update(ctx, key, func(a approval.Approval) (Change, error) {
 		c := Change{Approval: a, Unchanged: true, Handled: handled}

@@ -8,12 +8,12 @@ import (
 	"approvalbot/internal/assertion"
 )
 
-// Signers is what the steps need of sign-in where a yes must be signed.
+// Signers is what the steps need of sign-in if a yes must be signed.
 type Signers interface {
 	// Holders gives the people who have a passkey, by name.
 	Holders(ctx context.Context) (map[string]bool, error)
 	// KeepCeremony keeps a ceremony for five minutes, and gives its nonce and the ids of the
-	// person's passkeys. It keeps nothing if the person has none.
+	// person's passkeys. It does not keep it if the person has no passkey.
 	KeepCeremony(ctx context.Context, c Ceremony) (nonce string, passkeys []string, err error)
 	// Evidence gives what the desk has of a yes, by its nonce and its passkey's id.
 	Evidence(ctx context.Context, nonce, passkey string) (Evidence, error)
@@ -67,7 +67,7 @@ func NoSite() *approval.Error {
 		"There are no passkeys here: server.publicUrl must be https with a DNS name, or localhost.")
 }
 
-// noSigners are those of a Gate that was given no others: nobody has a passkey, and no
+// noSigners are those of a Gate that was given no others: no person has a passkey, and no
 // signature counts.
 type noSigners struct{}
 

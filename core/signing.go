@@ -21,7 +21,7 @@ func (g *Gate) evidenceOf(ctx context.Context, s *SignedYes) (*evidence, error) 
 	return &evidence{*s, has}, nil
 }
 
-// withHolders has the people say who has a passkey, where a yes must be signed.
+// withHolders has the people say who has a passkey, if a yes must be signed.
 func (g *Gate) withHolders(ctx context.Context, r approval.Rule, rules *Rules) error {
 	if !r.StepUp {
 		return nil
@@ -45,7 +45,7 @@ type YesToSign struct {
 	Passkeys  []string // their ids; one of them must sign
 }
 
-// ShownCall is what a page has shown, so that nothing else is signed than what was read.
+// ShownCall is what a page has shown, so that a person signs only what they could read.
 type ShownCall struct {
 	Fingerprint, PolicyHash string
 	Retry                   bool // what is signed is that it runs once more
@@ -60,10 +60,10 @@ func signedDecision(retry bool) approval.Decision {
 	return approval.AllowOnce
 }
 
-// BeginYes begins a ceremony in which the session's person signs that this call may run
-// once or once more. It is good for five minutes, for that session, once. What was shown must be what
-// stands: CodeUnseenPayload where the page is of another call or policy, or the call
-// itself cannot be shown.
+// BeginYes begins a ceremony in which the session's person signs that this call may run once or once
+// more. It is good for five minutes, for that session, once. What was shown must be the approval as
+// it is now: CodeUnseenPayload if the page is of another call or policy, or if the call itself cannot
+// be shown.
 func (p Pages) BeginYes(ctx context.Context, u WebUser, code string, shown ShownCall) (YesToSign, error) {
 	rules, err := p.gate.inForce()
 	if err != nil {
@@ -74,7 +74,7 @@ func (p Pages) BeginYes(ctx context.Context, u WebUser, code string, shown Shown
 	switch {
 	case err != nil:
 		return YesToSign{}, err
-	case !people.Concerns(a, who, rules.People): // nobody learns by asking what there is
+	case !people.Concerns(a, who, rules.People): // a person cannot learn by asking what there is
 		return YesToSign{}, approval.NotFound()
 	case a.Final() && !shown.Retry:
 		return YesToSign{}, card.Ended(a)

@@ -8,8 +8,9 @@ import (
 	"approvalbot/internal/card"
 )
 
-// signedYes is the judgement where a person's yes must be signed: it is good for this
-// call alone, a person gives it, and nothing runs because nobody could be asked.
+// signedYes is the judgement with the conditions of a signed yes, if one is needed: it is
+// good for this call alone, a person gives it, and the call does not run if no
+// approver can be asked.
 func signedYes(j approval.Judgement) approval.Judgement {
 	if !j.Rule.StepUp || j.Outcome != approval.OutcomeAsk {
 		return j
@@ -24,8 +25,8 @@ func onceOnly(offers []approval.Decision) []approval.Decision {
 	return slices.DeleteFunc(slices.Clone(offers), func(d approval.Decision) bool { return d != approval.AllowOnce && d != approval.Deny })
 }
 
-// sign checks the signature of a ballot against the approval as it stands: the very
-// call, decision, person and policy.
+// sign checks the signature of a ballot against the approval as it is now: the very call,
+// decision, person and policy.
 func sign(a approval.Approval, v approval.Voter, b Ballot, now int64) (*assertion.Signature, *approval.Error) {
 	if b.evidence == nil {
 		return nil, card.StepUp(a, b.site, "A yes to this counts only when your passkey signs it: ")

@@ -8,7 +8,7 @@ import (
 	"approvalbot/internal/people"
 )
 
-// ErrDisbelieved is a record that something else than the desk wrote: it counts for nothing.
+// ErrDisbelieved is a record that something else than the desk wrote: it does not count.
 var ErrDisbelieved = approval.Refuse(approval.CodeNotFound, "The desk's record of that was changed by something else than the desk, so it "+
 	"counts for nothing; an operator looks with: approvalbot audit verify.")
 
@@ -37,18 +37,18 @@ type CountStore interface {
 // that commits its Change; fn is pure and quick and may run more than once. An error
 // from fn rolls everything of it back and is returned as it is.
 type Changes interface {
-	// Agreed gives nil when the policy of that hash is the one that counts for all
-	// who share the store, as far as this process knows, and else
-	// CodeUnavailable, which says what to do. It waits for nothing. For a Change with
-	// a Policy, Create and Update give the same, but from the transaction itself.
+	// Agreed gives nil if the policy of that hash is the one that counts for all instances
+	// that share the store, as far as this process knows, and else CodeUnavailable, which
+	// says what to do. It does not wait. For a Change with a Policy, Create and Update give
+	// the same, but from the transaction itself.
 	Agreed(policy string) error
 	// Create looks up what the new approval could collide with, calls fn with
 	// it, and commits all returned changes together. It writes the approvals, as
 	// committed and with their deliveries, back into the slice that fn returned.
 	// ErrCodeTaken when another approval has the code of a new one.
 	Create(ctx context.Context, look Lookup, fn func(Existing) ([]Change, error)) error
-	// Update loads one approval by key, calls fn with it, and commits the
-	// change. CodeNotFound when there is none.
+	// Update loads one approval by key, calls fn with it, and commits the change.
+	// CodeNotFound if there is no such approval.
 	Update(ctx context.Context, key string, fn func(approval.Approval) (Change, error)) (approval.Approval, error)
 	// Append adds events to the log and marks handled (if not nil), without
 	// changing any approval.
@@ -64,11 +64,11 @@ type Queries interface {
 	Get(ctx context.Context, key string) (approval.Approval, error)
 	// Bare gives one approval by its key, without deliveries.
 	Bare(ctx context.Context, key string) (approval.Approval, error)
-	// Ended gives those of the approvals that have ended, with deliveries, where several processes share
+	// Ended gives those of the approvals that have ended, with deliveries, if several processes share
 	// the store.
 	Ended(ctx context.Context, keys []string) ([]approval.Approval, error)
 	// Newest is Bare for a drawing: it may be what this process committed last, if no other
-	// one writes. Nothing may be allowed by it.
+	// one writes. A call must not be allowed by it.
 	Newest(ctx context.Context, key string) (approval.Approval, error)
 	// Keys finds approvals by one of the names that people and owners use.
 	Keys(ctx context.Context, q NameQuery) ([]Named, error)
@@ -82,9 +82,9 @@ type GrantStore interface {
 	Covering(ctx context.Context, look Lookup) ([]approval.Grant, error)
 	// Grants gives grants and cool-downs, newest first.
 	Grants(ctx context.Context, f GrantFilter) ([]approval.Grant, error)
-	// DropGrants removes those that the filter selects (an empty filter selects
-	// none), appends what event makes of each to the log, in one transaction, and
-	// gives what it removed.
+	// DropGrants removes those that the filter selects (an empty filter selects no grant),
+	// appends what event makes of each to the log, in one transaction, and gives what it
+	// removed.
 	DropGrants(ctx context.Context, f GrantFilter, event func(approval.Grant) approval.Event) ([]approval.Grant, error)
 	// AddGrant stores one that no approval left, with its event.
 	AddGrant(ctx context.Context, g approval.Grant, e approval.Event) error
@@ -100,7 +100,7 @@ type CallStore interface {
 	// lately; empty: it did not.
 	TriedConfined(ctx context.Context, owner, agentID, fingerprint string, nowMs int64) (key string, err error)
 	// SeenTool gives the hash of what was said of a server's tool when a call of it was
-	// last handed out to that owner; empty: none was.
+	// last handed out to that owner; empty if no call was.
 	SeenTool(ctx context.Context, owner, server, tool string) (hash string, err error)
 	// Unreachable gives the chats (without threads) whose last try had NoAnswer.
 	Unreachable(ctx context.Context) (map[approval.Target]approval.Unreachable, error)
@@ -108,8 +108,8 @@ type CallStore interface {
 
 // DigestStore keeps what digests have listed.
 type DigestStore interface {
-	// Digest gives what a digest lists now, and names it by a version: the newest one
-	// where that lists the same, else a new one, which is kept before it is shown.
+	// Digest gives what a digest lists now, and names it by a version: the newest version
+	// if that lists the same, else a new one, which is kept before it is shown.
 	Digest(ctx context.Context, d approval.Delivery, limit int) (card.DigestList, error)
 	// DigestVersion gives the keys that a version of a digest lists, in its order, or
 	// CodeNotFound.
@@ -122,9 +122,9 @@ type AbsenceStore interface {
 	Absences(ctx context.Context) (people.Absences, error)
 	// Absent calls fn with them, commits what it makes of them with its event, marks
 	// handled (if not nil), all in one transaction, and gives them as they are then. A
-	// Change that counts on the ones before is committed before it or not at all. An
-	// error from fn writes nothing and is returned as it is. ErrHandled when the
-	// platform update was handled before.
+	// Change that depends on the absences before is committed before it or not at all. If
+	// fn gives an error, Absent writes no change and returns the error as it is. ErrHandled
+	// if the platform update was handled before.
 	Absent(ctx context.Context, handled *approval.InboundRef, fn func(people.Absences) (AbsenceChange, error)) (people.Absences, error)
 }
 
@@ -147,10 +147,10 @@ type Lookup struct {
 
 // Existing is what a Lookup found.
 type Existing struct {
-	ByID       *approval.Approval // the owner's approval of that id, whatever its status
+	ByID       *approval.Approval // the owner's approval of that id, in any status
 	Another    bool               // with ID: people could mean an approval by it, see KeysCalled
 	Same       *approval.Approval // the pending one with the same fingerprint, owner, agent and session
-	Unclaimed  *approval.Approval // with ResumeMs: the approved one likewise, that nobody has claimed
+	Unclaimed  *approval.Approval // with ResumeMs: the approved one likewise, that was not claimed
 	Superseded *approval.Approval // the owner's approval named by Supersedes
 	Pending    int                // how many of the owner's approvals are pending
 	// Cards is how many cards of the owner's pending approvals were made within FloodMs for

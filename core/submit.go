@@ -11,10 +11,10 @@ import (
 	"approvalbot/internal/people"
 )
 
-// Submit takes one call: policy allows or refuses it at once, or people are
-// asked. created is false when an approval that existed already answers the
-// call: the owner's same id, or the same call of the same session while it is
-// pending. Whatever comes back is on disk.
+// Submit takes one call: policy allows or refuses it at once, or people are asked. created
+// is false if an approval that existed already answers the call: the owner's same id, or
+// the same call of the same session while it is pending. The answer is on disk before it is
+// returned.
 func (g *Gate) Submit(ctx context.Context, who Caller, call approval.Call) (a approval.Approval, created bool, err error) {
 	got, created, w, err := g.SubmitAndWatch(ctx, who, call)
 	w.Stop()
@@ -30,7 +30,7 @@ type submission struct {
 	call      approval.Call
 	sealed    approval.Sealed
 	asked     consulted         // what policy says, and the authorities that were asked
-	draft     approval.Approval // what would be committed if the store knows nothing of the call
+	draft     approval.Approval // what would be committed if the store knows no approval of the call
 	suggested string            // what would have let it run unasked; for the log
 	rules     *Rules
 }
@@ -39,12 +39,12 @@ type submission struct {
 type submitted struct {
 	approval *approval.Approval
 	created  bool      // it is new, not one that answered the call already
-	watch    *Watch    // of a created one; nil: there is none
+	watch    *Watch    // of a created one; nil if it was not created
 	first    authority // who must be asked before anything is committed; empty: it was committed
 }
 
-// SubmitAndWatch is [Gate.Submit] for who goes on to wait: w is not nil where the
-// approval was created, and tells of every change after that without a look. a is nil beside an error.
+// SubmitAndWatch is [Gate.Submit] for a caller that goes on to wait. w is not nil if the approval was
+// created, and tells of every change after that without a look. a is nil beside an error.
 func (g *Gate) SubmitAndWatch(
 	ctx context.Context, who Caller, call approval.Call,
 ) (a *approval.Approval, created bool, w *Watch, err error) {
@@ -65,7 +65,7 @@ func (g *Gate) SubmitAndWatch(
 	if s.call, s.sealed, s.asked, err = g.judge(ctx, who, askedBy(call, who), rules); err != nil {
 		return nil, false, nil, err
 	}
-	for { // at most three times: nobody outside is asked twice
+	for { // at most three times: no authority outside is asked twice
 		out, err := g.submitOnce(ctx, &s)
 		if err != nil || out.first == "" {
 			return out.approval, out.created, out.watch, err
@@ -92,15 +92,15 @@ func (g *Gate) submitOnce(ctx context.Context, s *submission) (out submitted, er
 	return g.create(ctx, s)
 }
 
-// create commits the draft, or finds what answers the call already. If an authority
-// must be asked first, nothing is committed.
+// create commits the draft, or finds what answers the call already. If an authority must be
+// asked first, it commits no change.
 func (g *Gate) create(ctx context.Context, s *submission) (out submitted, err error) {
 	fault.Point("before-create-committed")
 	defer fault.Point("after-create-committed")
 	var changes []Change
 	var watch *Watch
 	defer func() {
-		if out.watch == nil { // whatever came of it, and after a panic too
+		if out.watch == nil { // with every outcome, and after a panic too
 			watch.Stop()
 		}
 	}()
@@ -160,9 +160,9 @@ func (s *submission) lookup(now int64) Lookup {
 	return look
 }
 
-// begin decides, with what was found, what a submitted call leaves behind. The
-// first change is the one that answers the caller; there is none if an authority
-// must be asked first.
+// begin decides, with what was found, what a submitted call leaves behind. The first change
+// is the one that answers the caller; the list is empty if an authority must be asked
+// first.
 func (s *submission) begin(f Existing, now int64) ([]Change, submitted, error) {
 	answer, err := s.answered(f, now)
 	if err != nil || answer != nil {
@@ -193,7 +193,8 @@ func (s *submission) begin(f Existing, now int64) ([]Change, submitted, error) {
 	}
 	c := open(draft, s.suggested, f.Cards, s.rules, now).notifications(f.Pushed, f.Cards, s.rules, now)
 	if c.Approval.Status == approval.Pending && len(c.Deliveries) == 0 {
-		// A terminal or a page could decide it, so nothing runs, but no person is told.
+		// A terminal or a page could decide it, so the call does not run, but no person is
+		// told.
 		c.Approval.Unreached = false
 		c = c.unreached(now)
 	}
@@ -205,8 +206,8 @@ func (s *submission) begin(f Existing, now int64) ([]Change, submitted, error) {
 	return changes, submitted{created: true}, nil
 }
 
-// granted is the draft as a grant or a cool-down settles it. What policy allows confined alone runs as it is where a
-// person's grant covers it, and not at all after a person's deny.
+// granted is the draft as a grant or a cool-down settles it. If policy allows a call only confined, it runs as it is
+// if a person's grant covers it, and does not run after a person's deny.
 func (s *submission) granted(f Existing, now int64) approval.Approval {
 	byPolicy := s.draft.Status == approval.Approved && s.draft.Confined != nil
 	if !byPolicy {
@@ -218,8 +219,8 @@ func (s *submission) granted(f Existing, now int64) approval.Approval {
 	return s.draft
 }
 
-// answered gives what the owner's approval of the same id answers, or why that id cannot be
-// this call's; neither: the id is free, or the call has none.
+// answered gives what the owner's approval of the same id answers, or an error if that id
+// cannot be this call's. It gives neither if the id is free, or the call has no id.
 func (s *submission) answered(f Existing, now int64) ([]Change, error) {
 	old := f.ByID
 	conflict := func(text string) error { return approval.Refuse(approval.CodeIDConflict, "%s", text) }
@@ -297,7 +298,7 @@ func open(a approval.Approval, suggested string, cards map[approval.Target]int, 
 			c.Approval.VerifierLookMs = now + routes.FallbackAfterMs
 		}
 	case routes.Originless:
-		c.Approval.Unreached = false // nothing runs for who leaves the chat out
+		c.Approval.Unreached = false // it does not run for an asker that leaves the chat out
 		c = c.unreached(now)
 	case !rules.People.AnyToken():
 		// No chat gets a card and no terminal could decide.

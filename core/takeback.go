@@ -9,8 +9,8 @@ import (
 	"approvalbot/internal/people"
 )
 
-// takeBack is revoke by somebody in a chat: by each who may deny the call, or asked for it. It allows nothing, so it
-// needs no quorum, signature or second step. What is too late is on record, and the cards are drawn anew.
+// takeBack is revoke by a person in a chat: by each who may deny the call, or asked for it. It allows no call, so it
+// needs no quorum, signature or second step. If it comes too late, that is on record, and the cards are drawn anew.
 func takeBack(a approval.Approval, b Ballot, rules *Rules, now int64) (Change, error) {
 	v := rules.People.Identify(b.Voter)
 	if b.Decision = ""; !people.Concerns(underRules(a, rules), v, rules.People) {
@@ -30,7 +30,7 @@ func takeBack(a approval.Approval, b Ballot, rules *Rules, now int64) (Change, e
 }
 
 // TakeBack takes an approved, unclaimed approval back, as a person says in a chat; its refusals are as those of
-// [Gate.Vote]. A second time nothing happens. Of the ballot the voter, the chat and the update count.
+// [Gate.Vote]. A second time has no effect. Only the voter, the chat and the update of the ballot count.
 func (g Chats) TakeBack(ctx context.Context, key string, b Ballot) (approval.Approval, error) {
 	return g.update(ctx, key, func(a approval.Approval) (Change, error) {
 		now := time.Now()

@@ -10,8 +10,8 @@ import (
 	"approvalbot/internal/fault"
 )
 
-// Tick does what time asks of one approval: expiry, fallback targets, the word
-// that nobody could be asked, the steps of the plan, and the end of the time to claim it.
+// Tick does what is due for one approval: expiry, fallback targets, the message that no
+// approver could be asked, the steps of the plan, and the end of the time to claim it.
 func (g *Gate) Tick(ctx context.Context, key string) error {
 	var unreachable map[approval.Target]approval.Unreachable
 	var lookUp, otherRules bool // what is to be known first: who is unreachable, what other rules say

@@ -6,7 +6,7 @@ import "math/bits"
 // more than the time itself, exact below 128 ms.
 type Spread struct {
 	Count    int
-	MedianMs int64 // 0 where the count is
+	MedianMs int64 // 0 if the count is 0
 	P90Ms    int64 // nine of ten took no longer
 	P95Ms    int64 // nineteen of twenty took no longer
 }
@@ -59,7 +59,7 @@ func (t times) spread() Spread {
 }
 
 // quantile is the longest time of the first class that so many of a hundred of all n times do not
-// exceed; 0 for none.
+// exceed; 0 if n is 0.
 func (t times) quantile(n, percent int) int64 {
 	rank := max(1, (n*percent+99)/100)
 	for class, x := range t {

@@ -20,9 +20,9 @@ type ToolSet struct {
 // DeniedTool is a tool that the hard layers take away, and why in one sentence.
 type DeniedTool struct{ Tool, Reason string }
 
-// Tools says which tools of a set the hard layers leave: those that a model need not
-// be shown are denied whatever it would call them with. A tool that is left may still
-// be asked for or denied, call by call. Each name is answered once, in the given order.
+// Tools says which tools of a set the hard layers leave. A tool that a model need not be
+// shown is denied with every call of it. A tool that is left may still be asked for or
+// denied, call by call. Each name is answered once, in the given order.
 func (g *Gate) Tools(who Caller, set ToolSet) (allowed []string, denied []DeniedTool, err error) {
 	rules, err := g.inForce()
 	switch {

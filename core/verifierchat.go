@@ -7,7 +7,7 @@ import (
 	"approvalbot/internal/people"
 )
 
-// Texts of what tools.verifier.failMode does where the verifier's chat cannot be reached.
+// Texts of what tools.verifier.failMode does if the verifier's chat cannot be reached.
 const (
 	failModeKey       = "tools.verifier.failMode"
 	verifierPassed    = "the verifier's chat could not be reached, and " + failModeKey + " lets the call pass then"
@@ -16,8 +16,8 @@ const (
 )
 
 // verifierChat is the step of a pending approval whose card in the verifier's chat may never arrive: failMode says
-// what becomes of it then. A chat that has the card, or that is only late, is reached, and its silence allows
-// nothing. unreachable is as in tick.
+// what happens then. A chat that has the card, or that is only late, is reached, and its silence allows no call.
+// unreachable is as in tick.
 func (c Change) verifierChat(rules *Rules, unreachable map[approval.Target]approval.Unreachable, now int64) (_ Change, lookUp bool) {
 	a := &c.Approval
 	if a.Final() || a.VerifierLookMs == 0 || !a.Rule.AsksVerifier() {

@@ -26,16 +26,16 @@ const maxWatched = 50
 const viewerPurpose = "approvalbot viewer tokens"
 
 // Viewer may see which approvals of one owner's session are pending, for a while, and may
-// do nothing. It is what the token of an embedded <approval-dialog> says.
+// not do anything else. It is what the token of an embedded <approval-dialog> says.
 type Viewer struct {
 	Owner      string `json:"owner"`
 	SessionKey string `json:"sessionKey"`
 	EndsMs     int64  `json:"endsMs"`
 }
 
-// ViewerKey makes and reads the tokens of viewers. They are sealed, and kept nowhere: every
-// instance with the store's key reads those of every other, also after a restart. The zero
-// ViewerKey reads none.
+// ViewerKey makes and reads the tokens of viewers. The tokens are sealed, and not stored:
+// every instance with the store's key reads those of every other, also after a restart. The
+// zero ViewerKey cannot read any.
 type ViewerKey struct{ box cipher.AEAD }
 
 // NewViewerKey derives the key from the store's seed.

@@ -91,7 +91,7 @@ func count(a approval.Approval, b Ballot, d *people.Directory, now int64) Change
 		if b.Note != "" && b.Note != next.Votes[i].Note {
 			return refused(a, v, b, noteLate(), now)
 		}
-		return Change{Approval: a, Unchanged: true} // the yes that stands counts for the verifier, too
+		return Change{Approval: a, Unchanged: true} // the yes from before counts for the verifier, too
 	default:
 		next.Votes = append(slices.Delete(next.Votes, i, i+1), vote)
 	}
@@ -103,7 +103,7 @@ func count(a approval.Approval, b Ballot, d *people.Directory, now int64) Change
 	return c.settle(d, now)
 }
 
-// noteLate refuses a note with a yes that adds nothing to the one before it.
+// noteLate refuses a note with a yes that only repeats the one before it.
 func noteLate() *approval.Error {
 	return approval.Refuse(approval.CodeDecisionNotOffered, "Your yes counts already for the verifier too, so this one and its note were not taken; "+
 		"give the note where you said yes.")
@@ -145,7 +145,7 @@ func admits(a approval.Approval, v approval.Voter, b Ballot, d *people.Directory
 			"This request needs %d approvals, and only people named in the configuration count for it.",
 			a.Rule.MinApprovals)
 	case a.Rule.StepUp && b.evidence == nil:
-		return nil // the next word is that it must be signed, wherever it was shown
+		return nil // the next answer is that it must be signed, in every place that showed it
 	case b.Chat != nil && !a.ShownIn(*b.Chat):
 		return a.UnseenIn(*b.Chat)
 	case b.Unseen:

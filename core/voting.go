@@ -10,12 +10,11 @@ import (
 	"approvalbot/internal/fault"
 )
 
-// Vote counts one person's ballot on the approval of that key. The approval is
-// as it stands after the ballot. A refused ballot (not_an_approver,
-// self_approval, decision_not_offered, unseen_payload, already_resolved) is on
-// record and comes with the approval, so that the voter can be told how it ended.
-// Under rules that do not count only a deny does.
-// A note that cannot be handed on as it is written refuses the ballot before anything is counted.
+// Vote counts one person's ballot on the approval of that key, and gives the approval after it. A
+// refused ballot (not_an_approver, self_approval, decision_not_offered, unseen_payload,
+// already_resolved) is on record and comes with the approval, so that the voter can be told how
+// it ended. Under rules that do not count, only a deny does. A note that cannot be handed on as
+// it is written refuses the ballot before it is counted.
 func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (approval.Approval, error) {
 	note, no := approval.ReadNote(b.Note)
 	if no == nil && note != "" && b.Signed != nil {
@@ -45,7 +44,7 @@ func (g *Gate) Vote(ctx context.Context, key string, b Ballot) (approval.Approva
 	})
 }
 
-// judged is what a policy says of a call; the zero one says nothing.
+// judged is what a policy says of a call; zero if it was not asked.
 type judged struct {
 	policy    string // its hash
 	judgement *approval.Judgement
@@ -59,8 +58,8 @@ func (j judged) by(policy string) *approval.Judgement {
 	return j.judgement
 }
 
-// judgedToday asks the policy in force about the call of an approval.
-// If another policy counts by then, it says nothing, which a deny does not need.
+// judgedToday asks the policy in force about the call of an approval. If another policy
+// counts by then, the result of a deny is zero, because a deny does not need it.
 func (g *Gate) judgedToday(ctx context.Context, key string, d approval.Decision) (judged, error) {
 	rules, outdated := g.inForce()
 	switch {
@@ -153,7 +152,7 @@ func (g *Gate) adopt(ctx context.Context, key string, b Ballot) ([]approval.Deli
 	attached, hidden := drawn.Attached, drawn.DenyOnly
 	drawn = a.Delivery(approval.CardDelivery, b.Chat.Normal(), now)
 	drawn.MessageID, drawn.State, drawn.Attached = b.Card, approval.Sent, attached
-	// Where another copy could not show it, neither can this one.
+	// If another copy could not show it, this one cannot either.
 	drawn.Shown = card.Draw(a, drawn, facts, card.Reader{People: g.people(time.Now()), Zone: time.UTC, Now: now, Site: b.site}).Shown && !hidden
 	return []approval.Delivery{drawn}, nil
 }

@@ -16,11 +16,11 @@ const waitPoll = time.Minute
 // channel that is closed when that is to be asked again.
 type Standing func() (again <-chan struct{}, err error)
 
-// Wait blocks until the approval has ended or ctx is done, and gives it as it
-// then stands; standing is asked before it is given, and its error ends the wait at
-// once. An end that nobody tells of is seen within a minute or so. Only a store
-// that fails when there is something to be seen is an error. Others may have been given the
-// same approval: it is not to be changed.
+// Wait blocks until the approval has ended or ctx is done, and gives it as it then is.
+// standing is asked before that, and its error ends the wait at once. An end of which no
+// message came is seen within a minute or so. It is an error only if the store fails when
+// the approval must be read. Other callers may have been given the same approval: do not
+// change it.
 func (g *Gate) Wait(ctx context.Context, key string, standing Standing) (*approval.Approval, error) {
 	w := g.Watch(key)
 	defer w.Stop()
@@ -89,8 +89,8 @@ func (g *Gate) expect(key string) *Watch {
 	return w
 }
 
-// Look gives the approval as it stands, whether or not ctx has ended; it is not to be changed. Unless it is
-// wanted whole, one that has not ended lacks its deliveries.
+// Look gives the approval as it is now, whether or not ctx has ended; do not change it. Unless whole is
+// set, an approval that has not ended lacks its deliveries.
 func (w *Watch) Look(ctx context.Context, whole bool) (*approval.Approval, error) {
 	ctx = context.WithoutCancel(ctx)
 	next, ended := w.gate.waits.next(w.entry) // taken before the look, so that no change is missed between the two
@@ -111,7 +111,7 @@ func (w *Watch) Look(ctx context.Context, whole bool) (*approval.Approval, error
 // Changed is closed when this process has changed the approval since the last Look, or another one has ended it.
 func (w *Watch) Changed() <-chan struct{} { return w.next }
 
-// Stop ends the watch. Without one it does nothing.
+// Stop ends the watch. On a nil Watch it has no effect.
 func (w *Watch) Stop() {
 	if w != nil {
 		w.gate.waits.leave(w.key, w.entry)

@@ -57,8 +57,8 @@ func (w *waitlist) awaited(keys []string) (some []string) {
 	return some
 }
 
-// wake wakes those who wait for an approval; a is how it stands, nil if that is
-// to be looked up. What is older than what is known wakes none.
+// wake wakes the callers that wait for an approval. a is its state, nil if they are to look
+// it up. A state that is older than the known one wakes no caller.
 func (w *waitlist) wake(key string, a *approval.Approval) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

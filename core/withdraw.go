@@ -7,7 +7,7 @@ import (
 	"approvalbot/internal/card"
 )
 
-// withdraw ends a pending approval because whoever asked no longer needs it.
+// withdraw ends a pending approval because its asker no longer needs it.
 func withdraw(a approval.Approval, by, reason string, now int64) Change {
 	next := a.Clone()
 	next.Status, next.Reason, next.DecidedBy = approval.Withdrawn, approval.CleanText(reason, approval.MaxReason), []string{by}
@@ -25,7 +25,7 @@ func supersede(a approval.Approval, by approval.Approval, now int64) Change {
 // other request waits for it; doing it again is fine.
 func (g *Gate) Withdraw(ctx context.Context, who Caller, id, reason string) (approval.Approval, error) {
 	key, err := g.ownKey(ctx, who, id)
-	if approval.CodeOf(err) == approval.CodeNotFound && !who.MayRequest { // an operator has drills of their own, and nothing else
+	if approval.CodeOf(err) == approval.CodeNotFound && !who.MayRequest { // an operator has only drills of their own
 		err = approval.Refuse(approval.CodeForbidden, "This token may not withdraw that: it needs the scope approvals.request.")
 	}
 	if err != nil {
