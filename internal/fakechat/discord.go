@@ -24,8 +24,8 @@ type DiscordOptions struct {
 	// Seed of the application's Ed25519 key, 32 bytes. Default: a random key.
 	// The key signs interactions that are delivered by HTTP.
 	Seed []byte
-	// Now is the clock; it must not call the fake. Default time.Now.
-	// [Discord.Advance] adds to whatever it says.
+	// Now is the clock; it must not call the fake. Default time.Now. [Discord.Advance] adds
+	// to its time.
 	Now func() time.Time
 	// AckWindow is how long an interaction waits for its first response, and
 	// TokenLife how long its token is valid (Discord, "Receiving and Responding
@@ -33,16 +33,16 @@ type DiscordOptions struct {
 	AckWindow, TokenLife time.Duration
 	// HeartbeatInterval is what HELLO says. Default 41.25 s.
 	HeartbeatInterval time.Duration
-	// PrivilegedIntents are those that are switched on in the developer portal;
-	// to ask for another one closes the gateway with 4014. Default: none.
+	// PrivilegedIntents are those that are switched on in the developer portal; to ask for
+	// another one closes the gateway with 4014. Default: all are off.
 	PrivilegedIntents DiscordIntents
 	// Limits switches the rate limiter on. Default: only the headers are sent.
 	Limits *DiscordLimits
 	// AnyUserAgent accepts requests without a User-Agent "DiscordBot (url,
 	// version)" (Discord, "API Reference": user agent). Default: 403, 40333.
 	AnyUserAgent bool
-	// EndpointClient sends the HTTP interactions. Default: a client that reaches
-	// nothing but loopback addresses.
+	// EndpointClient sends the HTTP interactions. Default: a client that reaches only
+	// loopback addresses.
 	EndpointClient *http.Client
 	// Addr is the address to listen on. Default "127.0.0.1:0".
 	Addr string

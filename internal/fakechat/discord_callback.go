@@ -195,7 +195,7 @@ func (q *dcQuery) modal() (*DiscordModal, *dcError) {
 	return modal, nil
 }
 
-// input is a field of a modal; its name stands in the label around it.
+// input is a field of a modal; its name is in the label around it.
 func (c *dcComponent) input(label string) DiscordInput {
 	in := DiscordInput{CustomID: c.customID(), Label: label, Placeholder: c.Placeholder, Value: c.Value, Required: true}
 	if label == "" {

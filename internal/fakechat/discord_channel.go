@@ -70,7 +70,7 @@ func (g *DiscordGuild) AddChannel(name string) *DiscordChannel {
 	return g.addChannel(DiscordText, name, nil, nil)
 }
 
-// AddForum adds a forum with tags. Nobody can write in the forum itself.
+// AddForum adds a forum with tags. It is not possible to write in the forum itself.
 func (g *DiscordGuild) AddForum(name string, tags ...string) *DiscordChannel {
 	return g.addChannel(DiscordForum, name, nil, tags)
 }

@@ -270,7 +270,7 @@ func (f *componentForm) customIDs(path string, c *dcComponent) {
 	f.custom[id] = true
 }
 
-// number gives ids to the components that have none.
+// number gives ids to the components without one.
 func (f *componentForm) number(components []*dcComponent) {
 	if len(f.errors) > 0 {
 		return // some may be missing

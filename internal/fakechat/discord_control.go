@@ -24,7 +24,7 @@ type GatewayEvent struct {
 	At   time.Time
 	// Op is the opcode of what was received.
 	Op int
-	// Code is the close code of the bot's close frame, -1 if there was none.
+	// Code is the close code of the bot's close frame, -1 if it sent no such frame.
 	Code int
 	// Session is the session's id.
 	Session string
@@ -70,8 +70,8 @@ func (g *DiscordGateway) Ready() bool {
 // WaitReady waits until [DiscordGateway.Ready].
 func (g *DiscordGateway) WaitReady(ctx context.Context) error { return g.dc.WaitFor(ctx, g.Ready) }
 
-// each does something to all connections, and reports a mistake of the test if
-// there are none.
+// each does something to all connections, and reports a mistake of the test if there is no
+// connection.
 func (g *DiscordGateway) each(what string, do func(*gwConn)) {
 	g.dc.mu.Lock()
 	defer g.dc.mu.Unlock()
@@ -102,8 +102,8 @@ func (g *DiscordGateway) CloseWith(code int) {
 	g.each("CloseWith", func(c *gwConn) { c.close(code, "") })
 }
 
-// RefuseWith answers the next IDENTIFYs and RESUMEs with this close code; times
-// negative means all, 0 means none.
+// RefuseWith answers the next IDENTIFYs and RESUMEs with this close code; if times is
+// negative, it refuses all, and if 0, it refuses no more.
 func (g *DiscordGateway) RefuseWith(code, times int) {
 	g.dc.mu.Lock()
 	defer g.dc.mu.Unlock()
@@ -144,7 +144,7 @@ func (g *DiscordGateway) EndSessions() {
 // StopAcks leaves heartbeats without an ACK, or stops doing so.
 func (g *DiscordGateway) StopAcks(stop bool) { g.set(func() { g.noAcks = stop }) }
 
-// Zombie lets the gateway accept connections and say HELLO but answer nothing.
+// Zombie lets the gateway accept connections and say HELLO but leave all else unanswered.
 func (g *DiscordGateway) Zombie(zombie bool) { g.set(func() { g.zombie = zombie }) }
 
 // HoldHello lets new connections wait for HELLO; false sends it to those that

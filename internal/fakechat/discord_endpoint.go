@@ -151,8 +151,8 @@ func (dc *Discord) exchange(i *DiscordInteraction, request *http.Request) {
 	}
 }
 
-// EndpointStatus is the HTTP status that the endpoint answered this interaction
-// with, 0 for none yet.
+// EndpointStatus is the HTTP status that the endpoint answered this interaction with, 0 if
+// it has not answered yet.
 func (i *DiscordInteraction) EndpointStatus() int {
 	i.dc.mu.Lock()
 	defer i.dc.mu.Unlock()

@@ -150,7 +150,7 @@ func (f *form) count(path string, n, least, most int) {
 	}
 }
 
-// link checks an address of a website, or of an attachment where that is allowed.
+// link checks an address of a website, or of an attachment if that is allowed.
 func (f *form) link(path, url string, schemes ...string) {
 	for _, scheme := range schemes {
 		if rest, ok := strings.CutPrefix(url, scheme+"://"); ok && rest != "" {

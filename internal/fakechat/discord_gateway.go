@@ -54,7 +54,7 @@ type gwSession struct {
 	intents DiscordIntents
 	seq     int
 	events  []gwEvent // all of them, for RESUME
-	conn    *gwConn   // nil while nobody is connected
+	conn    *gwConn   // nil while no bot is connected
 }
 
 type gwEvent struct {
@@ -303,8 +303,8 @@ func (c *gwConn) take(kind websocket.MessageType, data []byte) {
 	}
 }
 
-// emit sends an event to all sessions that asked for one of the intents; 0 means
-// that none is needed.
+// emit sends an event to all sessions that asked for one of the intents; if intent is 0, to
+// all of them.
 func (dc *Discord) emit(name string, intent DiscordIntents, data any) {
 	var body []byte
 	dc.emitRaw(name, intent, func(*gwSession) json.RawMessage {
@@ -315,8 +315,8 @@ func (dc *Discord) emit(name string, intent DiscordIntents, data any) {
 	})
 }
 
-// emitRaw is emit with data that differs from session to session. An event waits
-// in the session while nobody is connected, for RESUME.
+// emitRaw is emit with data that differs from session to session. An event waits in the
+// session for RESUME while no bot is connected.
 func (dc *Discord) emitRaw(name string, intent DiscordIntents, data func(*gwSession) json.RawMessage) {
 	for _, s := range dc.gateway.sessions {
 		if intent != 0 && s.intents&intent == 0 {
@@ -340,5 +340,5 @@ func (s *gwSession) dispatch(name string, data json.RawMessage) {
 	}
 }
 
-// errNoSession says that a test controls a gateway that nobody is connected to.
+// errNoSession says that a test controls a gateway to which no bot is connected.
 var errNoSession = errors.New("fakechat: nobody is connected to the gateway")

@@ -119,8 +119,8 @@ func (q *dcQuery) run(run dcRoute) (any, *dcError) {
 	return run(q)
 }
 
-// admit checks who calls. Interaction callbacks and webhooks carry their own
-// token, GET /gateway needs none.
+// admit checks the caller. Interaction callbacks and webhooks carry their own token, GET
+// /gateway needs no token.
 func (dc *Discord) admit(q *dcQuery) *dcError {
 	dc.mu.Lock()
 	defer dc.mu.Unlock()

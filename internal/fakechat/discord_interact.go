@@ -31,8 +31,8 @@ type DiscordInteraction struct {
 	dc *Discord
 	// ID and Token of the interaction.
 	ID, Token string
-	// Err says why nothing was sent: a disabled or link button, or one that is
-	// not there, which is also reported as a failure of the test.
+	// Err says why no interaction was sent: because the button is disabled or a link, or
+	// because it is not there, which is also reported as a failure of the test.
 	Err error
 
 	kind      int

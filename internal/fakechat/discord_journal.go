@@ -14,7 +14,7 @@ import (
 type DiscordCall struct {
 	// Method is the HTTP method.
 	Method string
-	// Version of the API, "9", "10" or "" for none in the path.
+	// Version of the API, "9", "10" or "" if the path has no version.
 	Version string
 	// Path without /api/v10.
 	Path string
@@ -35,7 +35,7 @@ type DiscordCall struct {
 	At time.Time
 	// Done says that the call was answered or broken off.
 	Done bool
-	// Status is the HTTP status that went out, 0 if none did.
+	// Status is the HTTP status that went out, 0 if no answer did.
 	Status int
 	// Code and Message are those of the error answer, if it was one.
 	Code    int
@@ -69,8 +69,8 @@ func (q *dcQuery) finish(status int, err *dcError, fault string) {
 // Journal returns all calls so far, running ones included.
 func (dc *Discord) Journal() []DiscordCall { return dc.Calls("", "") }
 
-// Calls returns the calls with this HTTP method and route; an empty string
-// stands for all.
+// Calls returns the calls with this HTTP method and route; an empty string means all of
+// them.
 func (dc *Discord) Calls(method, route string) []DiscordCall {
 	dc.mu.Lock()
 	defer dc.mu.Unlock()

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// DiscordLimits are rate limits (Discord, "Rate Limits"). The platform promises
-// no numbers per route; a bot must obey the headers and nothing else. 0 always
-// means no limit.
+// DiscordLimits are rate limits (Discord, "Rate Limits"). The platform promises no numbers
+// per route; a bot must obey only the headers. 0 always means no limit.
 type DiscordLimits struct {
 	// Global is the number of requests per second, without those that answer
 	// interactions. Discord: 50.

@@ -217,8 +217,8 @@ func (m *dcMessage) wire() obj {
 	if m.reference != "" {
 		w["type"] = 19
 		w["message_reference"] = obj{"type": 0, "channel_id": m.channel.ID, "message_id": m.reference}
-		// The message itself, one level deep; null where it was deleted (Message
-		// object, referenced_message).
+		// The message itself, one level deep; null if it was deleted (Message object,
+		// referenced_message).
 		w["referenced_message"] = nil
 		for _, to := range m.channel.messages {
 			if to.id == m.reference && !to.deleted && to.reference == "" {

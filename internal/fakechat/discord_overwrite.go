@@ -10,8 +10,7 @@ type dcOverwrite struct {
 	allow, deny DiscordPermissions
 }
 
-// OverwriteRole changes what a role may do in this channel; its guild's id stands
-// for @everyone.
+// OverwriteRole changes what a role may do in this channel; its guild's id means @everyone.
 func (c *DiscordChannel) OverwriteRole(role string, allow, deny DiscordPermissions) {
 	c.change(func() { c.overwrites = append(c.overwrites, dcOverwrite{role, false, allow, deny}) })
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// ErrInteractionFailed is what a person sees as "This interaction failed" or
-// "The application did not respond": nothing came in time.
+// ErrInteractionFailed is what a person sees as "This interaction failed" or "The
+// application did not respond": no acknowledgement came in time.
 var ErrInteractionFailed = errors.New("fakechat: the interaction was not acknowledged in time")
 
 // Types of the first response (Discord, "Receiving and Responding to
@@ -92,8 +92,8 @@ func (i *DiscordInteraction) expired() bool {
 	return !i.dc.now().Before(i.created.Add(i.dc.opts.TokenLife))
 }
 
-// Original is the message that @original stands for, as it is now: the response,
-// or the component's message after types 6 and 7.
+// Original is the message that @original means, as it is now: the response, or the
+// component's message after types 6 and 7.
 func (i *DiscordInteraction) Original() (DiscordMessage, bool) {
 	i.dc.mu.Lock()
 	defer i.dc.mu.Unlock()
@@ -111,9 +111,9 @@ func (i *DiscordInteraction) Followups() []DiscordMessage {
 	return publicAll(i.followups)
 }
 
-// Replies are all messages that the bot sent in answer to the interaction and
-// that are there now, as the person sees them: no deleted ones, and none that
-// still says "thinking…".
+// Replies are all messages that the bot sent in answer to the interaction and that are
+// there now, as the person sees them, without deleted ones and those that still say
+// "thinking…".
 func (i *DiscordInteraction) Replies() []DiscordMessage {
 	i.dc.mu.Lock()
 	defer i.dc.mu.Unlock()

@@ -95,8 +95,8 @@ func (m *dcMessage) writeFlags(f *form) {
 	m.flags = m.flags&^settable | flags&settable
 }
 
-// checkV2: a message with IS_COMPONENTS_V2 has components and nothing else; what
-// it had before must be taken away with content null and embeds [].
+// checkV2: a message with IS_COMPONENTS_V2 has only components; what it had before must be
+// taken away with content null and embeds [].
 func (m *dcMessage) checkV2(f *form) {
 	legacy := map[string]bool{
 		"content": m.content != "", "embeds": len(m.embeds) > 0, "poll": f.has("poll"), "sticker_ids": f.has("sticker_ids"),
@@ -283,7 +283,7 @@ func (dc *Discord) editMessage(q *dcQuery) (any, *dcError) {
 	return q.rewrite(m, allMentions())
 }
 
-// rewrite edits a message, all or nothing.
+// rewrite edits a message, whole or not at all.
 func (q *dcQuery) rewrite(m *dcMessage, fallback dcMentions) (any, *dcError) {
 	draft := *m
 	if err := q.write(&draft, fallback); err != nil {

@@ -213,7 +213,7 @@ func (m *dcMessage) blank(w obj) {
 	}
 }
 
-// seen is a message as the REST API gives it, where the same holds.
+// seen is a message as the REST API gives it, blanked in the same way.
 func (dc *Discord) seen(m *dcMessage) obj {
 	w := m.wire()
 	if dc.opts.PrivilegedIntents&IntentMessageContent == 0 {

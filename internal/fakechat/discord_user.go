@@ -11,7 +11,7 @@ type DiscordProfile struct {
 	ID string
 	// Username is unique; default "user" and the end of the id.
 	Username string
-	// GlobalName is the name that is shown, "" for none.
+	// GlobalName is the name that is shown, "" if the person set no such name.
 	GlobalName string
 	// Bot makes the account a bot.
 	Bot bool
@@ -65,7 +65,7 @@ func (u *DiscordUser) SetProfile(p DiscordProfile) {
 	u.dc.users[u.ID].DiscordProfile = p
 }
 
-// CloseDMs lets nobody write to the person: 403, 50007 on send. Opening the
+// CloseDMs closes the person's direct messages to everyone: 403, 50007 on send. Opening the
 // channel still works.
 func (u *DiscordUser) CloseDMs(closed bool) {
 	u.dc.mu.Lock()

@@ -30,7 +30,7 @@ const (
 	// Truncated is status 200 with the first half of a JSON answer.
 	Truncated
 	// Hang gives no answer until the bot goes away, the fake is closed, or
-	// [FaultHandle.Release] lets the call go on as if nothing had been.
+	// [FaultHandle.Release] lets the call go on as if it had not been held.
 	Hang
 	// Reset resets the connection (TCP RST).
 	Reset
@@ -43,8 +43,8 @@ const (
 	Conflict
 	// Custom is an error answer with Code and Description.
 	Custom
-	// HTML429 is the page with status 429 of a proxy in front of the platform,
-	// which knows nothing of its JSON (Discord, "Rate Limits": Cloudflare).
+	// HTML429 is the page with status 429 of a proxy in front of the platform, which does
+	// not know the platform's JSON (Discord, "Rate Limits": Cloudflare).
 	HTML429
 )
 

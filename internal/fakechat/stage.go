@@ -52,10 +52,10 @@ func (s *stage) wake() {
 	s.changed = make(chan struct{})
 }
 
-// WaitFor blocks until cond is true and returns nil, or returns the error of
-// ctx, or [ErrClosed]. cond runs without a lock, at once and after every change
-// of the fake's state, and may call anything of the fake. It must depend on the
-// fake only: a change elsewhere wakes nobody.
+// WaitFor blocks until cond is true and returns nil, or returns the error of ctx, or
+// [ErrClosed]. cond runs without a lock, at once and after every change of the fake's
+// state, and may call every method of the fake. It must depend on the fake only, because a
+// change elsewhere does not wake it.
 func (s *stage) WaitFor(ctx context.Context, cond func() bool) error {
 	for {
 		s.mu.Lock()

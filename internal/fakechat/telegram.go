@@ -39,9 +39,9 @@ type TelegramOptions struct {
 	// FirstUpdateID is the id of the first update. Default: random, as in the
 	// server (td, TQueue.cpp).
 	FirstUpdateID int
-	// Now is the clock; it must not call the fake. Default time.Now.
-	// [Telegram.Advance] adds to whatever it says. With a clock that stands
-	// still, long polls, their throttles and delays end only by Advance.
+	// Now is the clock; it must not call the fake. Default time.Now. [Telegram.Advance]
+	// adds to its time. If the clock does not move, long polls, their throttles and delays
+	// end only by Advance.
 	Now func() time.Time
 	// AnswerWindow is how long a callback query can be answered. Telegram does
 	// not document it; reports say 10 to 20 seconds. Default 15 s.
@@ -51,8 +51,8 @@ type TelegramOptions struct {
 	// AnyWebhook allows http, every port and reserved addresses for setWebhook,
 	// as the official server does with --local.
 	AnyWebhook bool
-	// WebhookClient sends the webhook requests. Default: a client that reaches
-	// nothing but loopback addresses.
+	// WebhookClient sends the webhook requests. Default: a client that reaches only
+	// loopback addresses.
 	WebhookClient *http.Client
 	// Addr is the address to listen on. Default "127.0.0.1:0".
 	Addr string

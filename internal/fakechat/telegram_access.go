@@ -224,8 +224,8 @@ type wirePermissions struct {
 	SendDocuments bool `json:"can_send_documents"`
 }
 
-// permissions are those of members: what a group has by default, and what is left
-// where the right to send was taken. Private chats and channels have none.
+// permissions are those of members: what a group has by default, and what is left if the
+// right to send was taken. It is nil for private chats and channels.
 func (c *TelegramChat) permissions() *wirePermissions {
 	if c.Type != TelegramGroup && c.Type != TelegramSupergroup {
 		return nil

@@ -69,7 +69,7 @@ type TelegramChat struct {
 	members         map[int64]memberStatus
 	order           []int64 // members in order of joining
 	access          chatAccess
-	lastBot         int64 // id of the bot that wrote last, 0 for none
+	lastBot         int64 // id of the bot that wrote last, 0 if no bot did
 	lastID          int   // of supergroups and channels
 	messages        []*tgMessage
 	byID            map[int]*tgMessage
@@ -146,8 +146,8 @@ func (c *TelegramChat) isGroup() bool { return c.Type == TelegramGroup || c.Type
 
 func (c *TelegramChat) botStatus() memberStatus { return c.members[c.tg.me.ID] }
 
-// owner is who acts where somebody of the chat must: its owner or its first
-// member, or the bot's own user when nobody else is there.
+// owner is the member who acts if a member must: the chat's owner or its first member, or
+// the bot's own user if the chat has no other member.
 func (c *TelegramChat) owner() *tgUser {
 	if c.person != nil {
 		return c.person
@@ -160,8 +160,8 @@ func (c *TelegramChat) owner() *tgUser {
 	return c.tg.me
 }
 
-// findChat resolves chat_id: a number, or "@username" of a public supergroup or
-// channel (Bot API, sendMessage). It returns nil if there is none.
+// findChat resolves chat_id: a number, or "@username" of a public supergroup or channel
+// (Bot API, sendMessage). It returns nil if there is no such chat.
 func (tg *Telegram) findChat(text string) *TelegramChat {
 	if name, ok := strings.CutPrefix(text, "@"); ok {
 		for _, c := range tg.chats {
@@ -231,8 +231,8 @@ func (c *TelegramChat) Message(id int) (m TelegramMessage, ok bool) {
 	return found.public(), true
 }
 
-// Newest returns the newest message that the chat shows, or false where it shows
-// none. It takes the same time however long the chat is.
+// Newest returns the newest message that the chat shows, or false if it shows no message.
+// It takes the same time for a long chat.
 func (c *TelegramChat) Newest() (m TelegramMessage, ok bool) {
 	c.tg.mu.Lock()
 	defer c.tg.mu.Unlock()

@@ -230,7 +230,7 @@ func (tg *Telegram) retryLater(u *queuedUpdate, failure string, after int) {
 	}
 }
 
-// noteGone closes a webhook that answered nothing but 410 for 23 hours.
+// noteGone closes a webhook that answered only 410 for 23 hours.
 func (tg *Telegram) noteGone(status int) {
 	now := tg.now()
 	switch {

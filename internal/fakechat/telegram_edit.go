@@ -93,8 +93,8 @@ func (tg *Telegram) editArgs(q *tgQuery) ([][]TelegramButton, *tgMessage, *apiEr
 	return keyboard, m, c.checkKeyboard(keyboard)
 }
 
-// edit changes a message. No keyboard in the call removes the keyboard; a change
-// that changes nothing is an error (Client.cpp, MESSAGE_NOT_MODIFIED).
+// edit changes a message. If the call has no keyboard, the keyboard is removed; an edit
+// that does not change the message is an error (Client.cpp, MESSAGE_NOT_MODIFIED).
 func (tg *Telegram) edit(m *tgMessage, keyboard [][]TelegramButton, change func()) (any, *apiError) {
 	before := *m
 	change()

@@ -375,7 +375,7 @@ func (p *htmlParser) closeCode(tag openTag, e TelegramEntity) {
 	p.entities = append(p.entities, e)
 }
 
-// closeLink makes a text_mention, a text_link, or nothing of a bad address.
+// closeLink makes a text_mention or a text_link; it makes no entity if the address is bad.
 func (p *htmlParser) closeLink(tag openTag, e TelegramEntity) error {
 	address := tag.argument
 	if address == "" {

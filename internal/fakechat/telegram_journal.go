@@ -19,7 +19,7 @@ type TelegramCall struct {
 	At time.Time
 	// Done says that the call was answered or broken off.
 	Done bool
-	// Status is the HTTP status that went out, 0 if none did.
+	// Status is the HTTP status that went out, 0 if no answer did.
 	Status int
 	// Description is the error text of the answer, if it was an error.
 	Description string

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// TelegramLimits are the limits of the Bots FAQ ("My bot is hitting limits, how
-// do I avoid this?"). Telegram promises no exact numbers; a bot must obey
-// retry_after and nothing else.
+// TelegramLimits are the limits of the Bots FAQ ("My bot is hitting limits, how do I avoid
+// this?"). Telegram promises no exact numbers; a bot must obey only retry_after.
 type TelegramLimits struct {
 	// PerSecond limits messages and edits over all chats. 0: no limit.
 	PerSecond int
@@ -24,7 +23,7 @@ func TelegramFAQLimits() *TelegramLimits {
 	return &TelegramLimits{PerSecond: 30, ChatBurst: 3, GroupPerMinute: 20}
 }
 
-// maxRetryAfter is where retry_after stops growing; a guess.
+// maxRetryAfter is the value at which retry_after stops growing; a guess.
 const maxRetryAfter = 300
 
 // SetLimits switches the rate limiter on, or off with nil, and forgets what was

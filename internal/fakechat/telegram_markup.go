@@ -21,7 +21,7 @@ type TelegramButton struct {
 	Style        string `json:"style,omitempty"`
 	URL          string `json:"url,omitempty"`
 	CallbackData string `json:"callback_data,omitempty"`
-	// Disabled buttons do nothing (Bot API 10.3).
+	// Disabled buttons have no effect (Bot API 10.3).
 	Disabled *struct{} `json:"disabled,omitempty"`
 	// Other is the action of a button of another kind, such as "web_app".
 	Other string `json:"-"`
@@ -67,8 +67,8 @@ func (o jsonObject) text(name string) (value, complaint string) {
 	return "", `Field "` + name + `" must be of type String`
 }
 
-// keyboardArg reads reply_markup (Client.cpp, get_reply_markup). Only inline
-// keyboards are kept; other markup is accepted where a message may have it.
+// keyboardArg reads reply_markup (Client.cpp, get_reply_markup). Only inline keyboards are
+// kept; other markup is accepted if a message may have it.
 func (q *tgQuery) keyboardArg(onlyInline bool) ([][]TelegramButton, *apiError) {
 	raw := []byte(q.params["reply_markup"])
 	if len(raw) == 0 {
@@ -150,7 +150,7 @@ func parseButton(raw json.RawMessage) (b TelegramButton, complaint string) {
 }
 
 // pickAction keeps the first action in the server's order (Client.cpp,
-// get_inline_keyboard_button_type; where "disabled" comes is a guess).
+// get_inline_keyboard_button_type; the position of "disabled" in it is a guess).
 func (b *TelegramButton) pickAction(object jsonObject) bool {
 	switch {
 	case b.URL != "":

@@ -32,11 +32,11 @@ type TelegramMessage struct {
 	RawText, ParseMode string
 	// Buttons is the inline keyboard.
 	Buttons [][]TelegramButton
-	// ThreadID is the message_thread_id, 0 for none or General.
+	// ThreadID is the message_thread_id, 0 if there is no thread, or for General.
 	ThreadID int
 	// ReplyTo is the id of the message this one answers.
 	ReplyTo int
-	// Document is the attached file, nil if there is none.
+	// Document is the attached file, nil if no file is attached.
 	Document *TelegramDocument
 	// Forwarded says that the message was forwarded.
 	Forwarded bool
@@ -50,7 +50,7 @@ type TelegramMessage struct {
 	Deleted bool
 	// EditCount is how often it was edited.
 	EditCount int
-	// UpdateID is the update that told the bot about it, 0 if none did.
+	// UpdateID is the update that told the bot about it, 0 if no update did.
 	UpdateID int
 }
 

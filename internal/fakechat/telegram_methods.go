@@ -82,9 +82,9 @@ type TelegramCommand struct {
 	Description string `json:"description"`
 }
 
-// Commands returns the commands that were set for a scope and language. The
-// scope is its type, followed by ":" and chat_id, and ":" and user_id, where it
-// has them: "default", "chat:-100123", "chat_member:-100123:42".
+// Commands returns the commands that were set for a scope and language. The scope is its
+// type, followed by ":" and chat_id, and ":" and user_id, if it has them: "default",
+// "chat:-100123", "chat_member:-100123:42".
 func (tg *Telegram) Commands(scope, language string) []TelegramCommand {
 	tg.mu.Lock()
 	defer tg.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Why a tap or a forward came to nothing.
+// Why a tap or a forward had no effect.
 var (
 	errProtected = errors.New("fakechat: the message is protected and cannot be forwarded")
 	errNoQuery   = errors.New("fakechat: the button sends nothing to the bot")
@@ -34,13 +34,13 @@ type TelegramAnswer struct {
 type TelegramTap struct {
 	tg    *Telegram
 	query *tgCallback
-	// ID is the callback query's id, "" if nothing was sent.
+	// ID is the callback query's id, "" if no query was sent.
 	ID string
 	// UpdateID is the update that brings it to the bot, 0 if allowed_updates
 	// left it out.
 	UpdateID int
-	// Err says why nothing was sent: a disabled or url button, or a button that
-	// is not there, which is also reported as a failure of the test.
+	// Err says why no query was sent: because the button is disabled or has a url, or
+	// because it is not there, which is also reported as a failure of the test.
 	Err error
 }
 
@@ -104,8 +104,8 @@ func (u *TelegramUser) query(c *TelegramChat, messageID int, data string) *Teleg
 	return u.send(map[string]any{"message": message, "chat_instance": decimal(c.instance), "data": data})
 }
 
-// send queues a callback query. It always names the true person, also where
-// that is an anonymous administrator (telegram-bot-api issue 667).
+// send queues a callback query. It always names the true person, also if that is an
+// anonymous administrator (telegram-bot-api issue 667).
 func (u *TelegramUser) send(content map[string]any) *TelegramTap {
 	person := u.tg.users[u.ID]
 	person.known = true

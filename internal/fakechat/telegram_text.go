@@ -22,9 +22,9 @@ type formatted struct {
 	entities []TelegramEntity
 }
 
-// fixText does what the server does to every text: clean it, trim it, resolve
-// entities that overlap, and find mentions, commands and links (td,
-// fix_formatted_text). An empty result means that nothing visible is left.
+// fixText does what the server does to every text: clean it, trim it, resolve entities that
+// overlap, and find mentions, commands and links (td, fix_formatted_text). An empty result
+// means that no visible text is left.
 func fixText(text string, entities []TelegramEntity) formatted {
 	f := cleanText(text, entities)
 	f = trimText(f)
@@ -107,7 +107,7 @@ func trimText(f formatted) formatted {
 	return f
 }
 
-// isBlank says that a text shows nothing; which invisible characters count is
+// isBlank reports a text without a visible character; which invisible characters count is
 // approximate (td, is_empty_string).
 func isBlank(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool {
@@ -163,9 +163,9 @@ func isCode(e TelegramEntity) bool {
 	return e.Type == "code" || e.Type == "pre" || e.Type == "date_time"
 }
 
-// resolveEntities keeps what can stand together: links and code exclude each
-// other, quotes do not nest, styles end where code begins (td, fix_entities;
-// the finer splitting of styles is left out).
+// resolveEntities keeps what is allowed together: links and code exclude each other, quotes
+// do not nest, styles end at the beginning of code (td, fix_entities; the finer splitting
+// of styles is left out).
 func resolveEntities(entities []TelegramEntity) []TelegramEntity {
 	sortEntities(entities)
 	var solid, quotes, styles []TelegramEntity
@@ -244,7 +244,7 @@ func outsideCode(e TelegramEntity, solid []TelegramEntity) []TelegramEntity {
 	return parts
 }
 
-// mergeEntities adds the entities that were found where they do not disturb.
+// mergeEntities adds the entities that were found, unless they collide with the given ones.
 func mergeEntities(entities, found []TelegramEntity) []TelegramEntity {
 	var quotes []TelegramEntity
 	for _, e := range entities {

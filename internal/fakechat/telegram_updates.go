@@ -44,7 +44,7 @@ type TelegramUpdate struct {
 type queuedUpdate struct {
 	TelegramUpdate
 	lane   int64 // webhook requests of one lane are sent one after another
-	forced bool  // handed out once, whatever the offset
+	forced bool  // handed out once, with any offset
 }
 
 // updateQueue is the queue of one bot.
@@ -78,8 +78,8 @@ func (q *updateQueue) allows(kind string) bool {
 	return slices.Contains(q.allowed, kind)
 }
 
-// setAllowed remembers allowed_updates; what is not a list of strings changes
-// nothing, an empty list means the default (Client.cpp, get_allowed_update_types).
+// setAllowed remembers allowed_updates. If it is not a list of strings, the old one stays;
+// an empty list means the default (Client.cpp, get_allowed_update_types).
 func (q *updateQueue) setAllowed(text string) {
 	var names []string
 	if text == "" || json.Unmarshal([]byte(text), &names) != nil || names == nil {
@@ -91,7 +91,7 @@ func (q *updateQueue) setAllowed(text string) {
 	}
 }
 
-// expire drops what nobody fetched in time.
+// expire drops what was not fetched in time.
 func (q *updateQueue) expire(now time.Time) {
 	q.pending = slices.DeleteFunc(q.pending, func(u *queuedUpdate) bool {
 		u.Lost = u.Lost || u.Expires.Before(now)
@@ -113,8 +113,8 @@ func (q *updateQueue) confirm(u *queuedUpdate) {
 	q.pending = slices.DeleteFunc(q.pending, func(other *queuedUpdate) bool { return other == u })
 }
 
-// forget confirms everything below offset. An offset far beyond the last update
-// confirms nothing, which is what lets ids jump back.
+// forget confirms everything below offset. An offset far beyond the last update confirms no
+// update, which is what lets ids jump back.
 func (q *updateQueue) forget(offset int) {
 	if offset <= 0 || offset > q.next+farOffset {
 		return
@@ -179,10 +179,10 @@ func (tg *Telegram) enqueue(u *queuedUpdate, life time.Duration) {
 	tg.wake()
 }
 
-// InjectUpdate queues a raw update, for types and fields that do not exist yet.
-// Without an "update_id" it gets the next one. With one it keeps it and is handed
-// out exactly once whatever offset the bot sends, as a repeated or stray id. The
-// bot's allowed_updates do not apply. It returns the id.
+// InjectUpdate queues a raw update, for types and fields that do not exist yet. Without an
+// "update_id" it gets the next one. With one it keeps it and is handed out exactly once,
+// with any offset that the bot sends, as a repeated or stray id. The bot's allowed_updates
+// do not apply. It returns the id.
 func (tg *Telegram) InjectUpdate(raw string) int {
 	tg.mu.Lock()
 	defer tg.mu.Unlock()

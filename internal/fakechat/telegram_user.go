@@ -2,8 +2,8 @@ package fakechat
 
 import "slices"
 
-// Ids that Telegram puts into Message.from where the true sender is not told
-// (telegram-bot-api Client.cpp, group_anonymous_bot_user_id_ and others).
+// Ids that Telegram puts into Message.from if the true sender is not told (telegram-bot-api
+// Client.cpp, group_anonymous_bot_user_id_ and others).
 const (
 	anonymousAdminID       = 1087968824
 	channelBotID           = 136817688
@@ -16,7 +16,7 @@ type TelegramProfile struct {
 	ID        int64
 	FirstName string
 	LastName  string
-	// Username without "@"; many people have none, and they can change hands.
+	// Username without "@"; many people have no username, and it can change hands.
 	Username string
 	// Language is the IETF language_code.
 	Language string
@@ -58,7 +58,7 @@ func (u *tgUser) wire() *wireUser {
 	return &wireUser{u.ID, u.Bot, u.FirstName, u.LastName, u.Username, u.Language}
 }
 
-// addSystemUsers adds the accounts that stand in for senders who are not told.
+// addSystemUsers adds the accounts that are named in place of senders who are not told.
 func (tg *Telegram) addSystemUsers() {
 	for _, p := range []TelegramProfile{
 		{ID: anonymousAdminID, FirstName: "Group", Username: "GroupAnonymousBot", Bot: true},
@@ -233,9 +233,8 @@ func (u *TelegramUser) Delete(c *TelegramChat, messageID int) {
 	})
 }
 
-// Forward forwards a message. The keyboard survives only if it has nothing but
-// url buttons (Bot API 4.3 changelog). A protected message is not forwarded;
-// then the error says so.
+// Forward forwards a message. The keyboard survives only if it has only url buttons (Bot
+// API 4.3 changelog). A protected message is not forwarded; then the error says so.
 func (u *TelegramUser) Forward(from *TelegramChat, messageID int, to *TelegramChat) (TelegramMessage, error) {
 	u.tg.mu.Lock()
 	defer u.tg.mu.Unlock()

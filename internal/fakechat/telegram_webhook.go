@@ -64,8 +64,8 @@ func (tg *Telegram) setWebhook(q *tgQuery) (any, *apiError) {
 	return tg.replaceWebhook(q, next, drop)
 }
 
-// replaceWebhook closes the old webhook before it looks at the new one, as the
-// server does: a bad new one leaves none.
+// replaceWebhook closes the old webhook before it looks at the new one, as the server does:
+// if the new one is bad, no webhook is left.
 func (tg *Telegram) replaceWebhook(q *tgQuery, next webhookState, drop bool) (any, *apiError) {
 	if next.url != "" && tg.poll.waiting != nil {
 		tg.abortPoll(tg.conflict(byWebhook))
@@ -165,8 +165,8 @@ func (tg *Telegram) getWebhookInfo(*tgQuery) (any, *apiError) {
 	return info, nil
 }
 
-// loopbackClient reaches nothing outside of this machine, so that a test with a
-// real-looking webhook address does not go out to the network.
+// loopbackClient reaches only this machine, so that a test with a real-looking webhook
+// address does not go out to the network.
 func loopbackClient() *http.Client {
 	transport := &http.Transport{DialContext: onlyLoopback(new(net.Dialer))}
 	return &http.Client{Transport: transport, CheckRedirect: noRedirect}
