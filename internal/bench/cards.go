@@ -100,8 +100,8 @@ func (d *desk) fanOut(n int) (time.Duration, error) {
 	return d.processorTime() - used, nil
 }
 
-// plainCost is the processor time that one message costs a client of its own
-// process that does nothing else.
+// plainCost is the processor time that one message costs a client of its own process that
+// only sends messages.
 func plainCost(d *desk, n int) (time.Duration, error) {
 	name, err := os.Executable()
 	if err != nil {
@@ -116,8 +116,8 @@ func plainCost(d *desk, n int) (time.Duration, error) {
 	return time.Duration(used / int64(n)), err
 }
 
-// plainCalls posts a message as large as a card so many times, and prints the
-// nanoseconds of processor time that it took. The chat's id stands behind a #.
+// plainCalls posts a message as large as a card so many times, and prints the nanoseconds
+// of processor time that it took. The url ends in # and the chat's id.
 func plainCalls(url string, n int) error {
 	url, id, _ := strings.Cut(url, "#")
 	chat, err := strconv.ParseInt(id, 10, 64)

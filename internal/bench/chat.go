@@ -138,8 +138,8 @@ func message(chat int64, data string) map[string]any {
 		"inline_keyboard": [][]any{{map[string]string{"text": "Allow once", "callback_data": data}}}}}
 }
 
-// room is where a round trip takes place: who is asked, at host:port, and the
-// chat in which a person taps.
+// room is what a round trip needs: the server that is asked, at host:port, and the chat in
+// which a person taps.
 type room struct {
 	addr  string
 	tg    *fakechat.Telegram

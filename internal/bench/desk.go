@@ -48,7 +48,7 @@ type options struct {
 	chats   int    // targets at a fake Telegram
 	dir     string // empty: a fresh one, deleted when the desk stops
 	store   string // the store's URL; empty: SQLite in dir
-	addr    string // where to listen; empty: anywhere on loopback
+	addr    string // address to listen at; empty: any port on loopback
 	example string // instead of a small configuration this one, as a file's content
 }
 
@@ -192,10 +192,9 @@ func (d *desk) resident() float64 { return memory(d.cmd.Process.Pid, "VmRSS") }
 
 func (d *desk) anonymous() float64 { return memory(d.cmd.Process.Pid, "RssAnon") }
 
-// ownPort gives a port that is this program's own until it ends: whoever names it
-// may listen there, at any loopback address, and meanwhile the system gives it to
-// nobody who asks for any. A socket that is bound to it, and does not listen, sees
-// to that.
+// ownPort gives a port that is this program's own until it ends. A process that names the
+// port may listen there, at any loopback address, but the system does not give it to a
+// process that asks for any port, because a socket is bound to it that does not listen.
 func ownPort() (int, error) {
 	s, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {

@@ -79,8 +79,8 @@ func exampleDesk(b bench) (*desk, error) {
 	return start(b.bin, options{example: before + yamlRules() + "    routing:\n" + after})
 }
 
-// grantedDesk is such a desk with standing grants, none of which is about the
-// calls that are measured.
+// grantedDesk is such a desk with standing grants, which do not cover the calls that are
+// measured.
 func grantedDesk(b bench) (*desk, error) {
 	d, err := exampleDesk(b)
 	if err != nil {
@@ -252,8 +252,8 @@ func startOPA(b bench, dir string) ([]*process, error) {
 	return []*process{server, library}, nil
 }
 
-// agree holds that the desk and OPA say the same of every call that is
-// measured: otherwise their speeds say nothing.
+// agree fails if the desk and OPA disagree about a call that is measured, because their
+// speeds cannot be compared then.
 func agree(d *desk, opa *process) error {
 	ours, theirs := d.contender("", "/v1/evaluate", calls()), opa.contender("", opaPath, opaCalls())
 	for i, body := range calls() {

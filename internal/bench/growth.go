@@ -27,7 +27,7 @@ import (
 	"approvalbot/internal/store"
 )
 
-// grown says what growth fills, and where.
+// grown says what growth fills, and in which directory.
 type grown struct {
 	size    int    // approvals that have ended
 	pending int    // and that wait

@@ -37,9 +37,9 @@ func (h hand) stop() {
 	h.tg.Close()
 }
 
-// chat is what [plain] knows of a chat: a message is posted for what is asked, and
-// a tap on it resolves that. It draws nothing anew, answers no tap, and loses what a
-// crash cuts off.
+// chat is what [plain] knows of a chat: a message is posted for what is asked, and a tap on
+// it resolves that. It does not redraw messages or answer taps, and loses what a crash cuts
+// off.
 type chat struct {
 	url   string // of the Bot API, with the token
 	group int64

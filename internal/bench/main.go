@@ -1,9 +1,9 @@
-// Command bench measures the desk beside references of the same run, and prints
-// the ratios: machines drift, ratios hold. It starts the real binary on fresh
-// directories, with a fake Telegram on loopback; the references are processes of
-// their own too, so that none shares a garbage collector with the load. What is
-// compared takes turns, round by round; medians are printed. Everything is
-// bounded, and nothing leaves the machine.
+// Command bench measures the desk beside references of the same run, and prints the ratios,
+// because machines drift but ratios hold. It starts the real binary on fresh directories,
+// with a fake Telegram on loopback. The references are processes of their own too, so that
+// they do not share a garbage collector with the load. The desk and its references take
+// turns, round by round; medians are printed. Everything is bounded, and no request leaves
+// the machine.
 package main
 
 import (

@@ -119,11 +119,11 @@ func (d *desk) fill() error {
 type waiters struct {
 	conns  []*conn
 	closed atomic.Bool
-	lost   atomic.Int64 // cut off while nobody wanted it
+	lost   atomic.Int64 // cut off before the waiters were closed
 }
 
-// await lets an asker wait for each of the pending approvals; whoever is
-// answered because its minute is over waits again.
+// await lets an asker wait for each of the pending approvals; an asker that is answered
+// because its minute is over waits again.
 func (d *desk) await() (*waiters, error) {
 	w := &waiters{}
 	for n := 1; n <= crowd; n++ {

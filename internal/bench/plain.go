@@ -27,7 +27,7 @@ type plain struct {
 	*http.ServeMux
 	db   *sql.DB
 	jobs chan job // nil: a transaction for each
-	chat chat     // empty: none
+	chat chat     // empty: it posts no messages
 
 	mu      sync.Mutex
 	waiting map[string]chan struct{}

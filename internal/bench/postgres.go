@@ -15,10 +15,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// postgres measures round trips through one, two and three desks on one
-// PostgreSQL, where an approval is decided at another desk than the one it was
-// asked at, against the same round trip by hand. It is left out where PostgreSQL
-// is missing or the binary does not take it.
+// postgres measures round trips through one, two and three desks on one PostgreSQL against
+// the same round trip by hand. Each approval is decided at another desk than the one it was
+// asked at. It is left out if PostgreSQL is missing or the binary does not take it.
 func postgres(b bench) error {
 	pg, err := startPostgres()
 	if err != nil {
