@@ -24,7 +24,7 @@ func askedBy(c approval.Call, who Caller) approval.Call {
 	return c
 }
 
-// admit checks a call before anybody judges it, and gives its canonical form.
+// admit checks a call before it is judged, and gives its canonical form.
 func admit(who Caller, call approval.Call, rules *Rules) (sealed approval.Sealed, err error) {
 	bad := call.Validate()
 	if len(call.Params) > 0 {

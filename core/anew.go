@@ -11,12 +11,13 @@ import (
 // policy says today of the call, what a passkey signed. The transaction fails if one of these was
 // replaced meanwhile. Then it commits no change, and the step is tried again with the new values.
 
-// anewTries is how often a step is tried: each time somebody has left or come back, a reload came in
-// between, or a signature was used.
+// anewTries is how often a step is tried. It is tried again each time a person has left or come
+// back, the rules were reloaded, or a signature was used in between.
 const anewTries = 5
 
-// anew runs a step until what it counted on still holds at its commit. Absences are learned here; all else the
-// step reads by itself whenever it is tried. CodeUnavailable if it never holds, or if absences cannot be read.
+// anew runs a step until what it depended on still holds at its commit. Absences are learned here; all else
+// the step reads by itself whenever it is tried. CodeUnavailable if it never holds, or if absences cannot be
+// read.
 func anew[T any](ctx context.Context, g *Gate, key string, try func() (T, error)) (T, error) {
 	var none T
 	for range anewTries {

@@ -14,7 +14,7 @@ import (
 	"approvalbot/internal/people"
 )
 
-// Leave is what somebody says when they go away.
+// Leave is what a person says when they go away.
 type Leave struct {
 	Person  string
 	To      string // who stands in for them; empty: no one

@@ -23,7 +23,8 @@ type Change struct {
 	// are added: true ends it, with that event in the log.
 	Ends func(approval.Grant) (approval.Event, bool)
 	Tool *approval.ToolSeen // what was said of the tool of a call that is handed out
-	// TriedUntilMs, if not 0, is until when the same call of the same owner and agent asks, since it failed confined.
+	// TriedUntilMs, if not 0, is until when the same call of the same owner and agent asks because it failed
+	// confined.
 	TriedUntilMs int64
 	Passkey      *PasskeyUse          // what a signature used up
 	Redraw       bool                 // every card of it wants to be edited to the new state

@@ -38,7 +38,7 @@ func claim(a approval.Approval, in ClaimInput, call approval.Call, policyDenies 
 	}
 	sameID := in.ClaimID != "" && in.ClaimID == a.ClaimID
 	repeat := a.ClaimedAtMs != 0 && a.Result == nil && sameID
-	if repeat && (a.Round != nil || a.RoundDenied != nil) { // which somebody opened on the word that it has ended
+	if repeat && (a.Round != nil || a.RoundDenied != nil) { // opened because a person said that it has ended
 		return Change{}, approval.Refuse(approval.CodeAlreadyUsed, "The approval was claimed before, and people were told that its run ended.")
 	}
 	if a.ClaimedAtMs != 0 && !repeat {

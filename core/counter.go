@@ -31,7 +31,7 @@ type Numbers struct {
 	Expired      int
 	ExpiredShare float64 // of the asks that have ended, 0 to 1
 	FirstCard    Spread  // until the first card stood in a chat
-	FirstLook    Spread  // until the first tap or vote of anybody, also one that was refused
+	FirstLook    Spread  // until the first tap or vote, also one that was refused
 	Decision     Spread  // until people had decided
 }
 

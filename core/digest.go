@@ -93,8 +93,8 @@ func Raised(d approval.Delivery, drawnMs, now int64, grew bool) approval.Deliver
 	return d
 }
 
-// drawDigest says what a digest should show now. Its list is on disk before anybody
-// sees it, so that who denies what it lists denies just that.
+// drawDigest says what a digest should show now. Its list is on disk before people see it,
+// so that a person who denies what it lists denies just that.
 func (g *Gate) drawDigest(ctx context.Context, d approval.Delivery) (card.Drawing, error) {
 	fault.Point("before-digest-listed")
 	list, err := g.store.Digest(ctx, d, maxEntries)

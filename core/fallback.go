@@ -15,10 +15,10 @@ const leastLookMs = 1000
 
 // nextLook says when to look whether a card has arrived; 0 if no approver can be asked. A
 // card is only late if its chat is limited, or if it waits behind other cards or for its
-// first try. A card cannot arrive if it has failed for good, or if its chat was tried since
-// and has not answered for as long as fallback targets are waited for. The tries must cover
-// half of that time: time in which the desk did not try, as while it was down, does not
-// count. open: the call may run if no chat can be reached.
+// first try. A card cannot arrive if it has failed for good, or if its chat was tried after
+// the card was made and has not answered for as long as fallback targets are waited for.
+// The tries must cover half of that time: time in which the desk did not try, as while it
+// was down, does not count. open: the call may run if no chat can be reached.
 func nextLook(
 	cards []approval.Delivery, open bool, unreachable map[approval.Target]approval.Unreachable, afterMs, again, now int64,
 ) (look int64) {

@@ -17,7 +17,7 @@ func looked(a approval.Approval, now int64) approval.Approval {
 	return a
 }
 
-// Looked notes that somebody who may decide it opened a part of its card.
+// Looked notes that a person who may decide it opened a part of its card.
 func (g Chats) Looked(ctx context.Context, key string) (approval.Approval, error) {
 	return g.update(ctx, key, func(a approval.Approval) (Change, error) {
 		return Change{Approval: looked(a, nowMs()), Unchanged: a.Final() || a.LookedAtMs != 0}, nil

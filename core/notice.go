@@ -2,8 +2,8 @@ package core
 
 import "approvalbot/internal/approval"
 
-// Notice is a message to one person about themselves that belongs to no approval: that
-// somebody signed in as them. It goes into their own direct chat, never into a group.
+// Notice is a message to one person about themselves that belongs to no approval, when a
+// session was opened in their name. It goes into their own direct chat, never into a group.
 type Notice struct {
 	ID        string // UUID
 	Target    approval.Target

@@ -58,8 +58,8 @@ func quiet(a approval.Approval, person string, rules *Rules, now int64) bool {
 	return !breaksQuiet(a, rules) && rules.Contact.Quiet[person].Contains(time.UnixMilli(now))
 }
 
-// followsPlan reports whether people are reminded of the approval and others asked: a
-// drill has asked everybody at once.
+// followsPlan reports whether people are reminded of the approval and others asked. A drill
+// does not, because it has asked everyone at once.
 func followsPlan(a approval.Approval) bool { return !a.Final() && !a.Drill() }
 
 // cards adds the first cards of an approval and says when the plan's first step is due. lately is how many cards of its
@@ -312,9 +312,9 @@ func (c Change) directly(p people.Person, directory *people.Directory, now int64
 	return approval.Delivery{}, false
 }
 
-// askElsewhere tries the next place of everybody whose direct message has failed for
-// good. Instead of whom no place is left for, and of a chat that takes no card, everybody
-// is asked who was not.
+// askElsewhere tries the next place of each person whose direct message has failed for
+// good. If a person has no place left, or a chat takes no card, it asks all others who were
+// not asked.
 func (c Change) askElsewhere(rules *Rules, now int64) (_ Change, stepped bool) {
 	a := &c.Approval
 	open := people.Names(people.Contacts(*a, rules.People))
@@ -380,7 +380,7 @@ func lost(a approval.Approval, p people.Person, directory *people.Directory) boo
 	return failed
 }
 
-// reachable are the contacts for whom a direct message is left that has not failed.
+// reachable are the contacts who have a place for a direct message that has not failed.
 func reachable(a approval.Approval, directory *people.Directory) []people.Person {
 	return slices.DeleteFunc(people.Contacts(a, directory), func(p people.Person) bool {
 		return !slices.ContainsFunc(people.PlacesOf(a, p, directory), func(t approval.Target) bool {
@@ -400,8 +400,8 @@ func cardAt(a approval.Approval, t approval.Target) (card approval.Delivery, fou
 	return card, found
 }
 
-// lostRight reports whether a card, or a round's message, is one that has not left yet to somebody who could not
-// decide by now, and whom routing does not name: an escalation was to ask them.
+// lostRight reports whether a delivery is a card, or a round's message, that was not sent yet, to a person who
+// could not decide by now and whom only an escalation would ask, not routing.
 func lostRight(a approval.Approval, d approval.Delivery, rules *Rules) bool {
 	r, private := d.Target.Direct()
 	ofCard := d.Kind == approval.CardDelivery

@@ -49,7 +49,7 @@ type Classifier interface {
 // Verifier asks outside authorities whether a call may run, after everything
 // else had no objection.
 type Verifier interface {
-	// Wants says, without asking anybody, what verification the call needs.
+	// Wants says, without a request to an authority, what verification the call needs.
 	Wants(call approval.Call) approval.Verification
 	// Verify asks them. It keeps its own time limit below ctx's and never fails:
 	// what goes wrong is decided by the configured fail mode.

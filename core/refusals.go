@@ -60,7 +60,7 @@ func (r *Refusals) take(by string) (who refuser, record bool) {
 }
 
 // over takes what was counted in minutes that have ended, or in all of them, and gives a
-// record for each refuser of whom not everything is on record.
+// record for each refuser who has refusals that are not on record.
 func (r *Refusals) over(all bool) (out []approval.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,7 +83,7 @@ func (r *Refusals) over(all bool) (out []approval.Event) {
 }
 
 // RefusedEvent says in the log that an attempt was refused which reached no approval. It is
-// counted for whom by names.
+// counted for the refuser that by names.
 func RefusedEvent(by, why string) approval.Event {
 	return approval.Approval{}.Event(approval.EventRefused, nowMs(), approval.EventData{By: by, Why: why})
 }

@@ -40,12 +40,12 @@ func judgedForRound(a approval.Approval, j *approval.Judgement, rules *Rules, no
 	return a
 }
 
-// roundEveryMs is how often people hear at most of the rounds of one approval: who opens
-// one after the other does not ring all the same.
+// roundEveryMs is how often at most people hear of the rounds of one approval, so that a
+// person who opens one round after the other does not notify them each time.
 const roundEveryMs = 60 * 60 * 1000
 
-// tellOfRound says below each card that somebody wants the call to run again; in the chats
-// that routing names without one; at most once an hour and run.
+// tellOfRound says below each card that a person wants the call to run again, and in the
+// chats that routing names without a card, at most once an hour and run.
 func tellOfRound(a approval.Approval, rules *Rules, now int64) (out []approval.Delivery) {
 	if slices.ContainsFunc(a.Deliveries, func(d approval.Delivery) bool {
 		return a.TellsOfRun(d) && now < d.CreatedMs+roundEveryMs

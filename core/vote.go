@@ -82,7 +82,8 @@ func count(a approval.Approval, b Ballot, d *people.Directory, now int64) Change
 	case i < 0:
 		next.Votes = append(next.Votes, vote)
 	case next.Votes[i].Repeated(vote) && !people.CountsForMore(a, next.Votes[i], vote, d):
-		// Who has come back since fills a seat of their own: with this yes it may be enough.
+		// A person who has come back in the meantime fills a seat of their own: with this
+		// yes it may be enough.
 		if c := (Change{Approval: next, Redraw: true, Passkey: b.spent(vote.Signature, now)}).settle(d, now); c.Approval.Final() {
 			return c
 		}

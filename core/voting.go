@@ -121,10 +121,10 @@ func (g *Gate) voteOnce(
 	})
 }
 
-// adopt makes the delivery for a tapped card whose id was lost in a crash or a
-// cut connection. It holds only in a chat that was to get a card of that
-// approval. Since allows are on a card only after everything that would run was
-// delivered there, the card counts as shown exactly when its chat has all of it.
+// adopt makes the delivery for a tapped card whose id was lost in a crash or a cut
+// connection. It applies only to a chat that was to get a card of that approval. An allow
+// is on a card only after everything that would run was delivered there, so the card counts
+// as shown exactly when its chat has all of it.
 func (g *Gate) adopt(ctx context.Context, key string, b Ballot) ([]approval.Delivery, error) {
 	if b.Card == "" || b.Chat == nil {
 		return nil, nil

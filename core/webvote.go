@@ -61,7 +61,7 @@ func (p Pages) VoteSigned(ctx context.Context, u WebUser, code string, yes Signe
 type RetryOffer struct {
 	May           bool   // their "retry" would count
 	Sign          bool   // once a passkey signed it
-	WithoutResult bool   // they must say that the run before has ended, since no result does
+	WithoutResult bool   // they must say that the run before has ended, because no result does
 	Open          bool   // a round is open
 	After         int    // how many retries it has so far
 	Text          string // of that round: "retry asked by alice, 1 of 2 yes (alice)"

@@ -23,7 +23,7 @@ type Approval struct {
 	Records int64 `json:"records,omitempty"`
 }
 
-// Names are what an approval is called, and by whom.
+// Names are the names of an approval, for people, its owner and the desk.
 type Names struct {
 	Key     string `json:"-"` // made by the server (UUID v4), never changes
 	Version int64  `json:"-"` // counts committed changes; the compare-and-swap
@@ -93,7 +93,7 @@ type Voted struct {
 // dispatcher updates; they are loaded with the approval and never written through it.
 type Contact struct {
 	Reached      bool  `json:"reached,omitempty"`
-	FallbackAtMs int64 `json:"fallbackAtMs,omitempty"` // when to look whether anybody was reached; 0: done
+	FallbackAtMs int64 `json:"fallbackAtMs,omitempty"` // when to look whether an approver was reached; 0: done
 	FallbackDone bool  `json:"fallbackDone,omitempty"` // the fallback targets have been added
 	// VerifierLookMs is when to look whether the verifier's chat was reached; 0: done, or no one is asked there.
 	VerifierLookMs int64      `json:"verifierLookMs,omitempty"`

@@ -54,7 +54,7 @@ const (
 	CallbackDelivery   DeliveryKind = "callback"    // the approval as JSON, POSTed to its owner
 	PushDelivery       DeliveryKind = "push"        // tells a browser that it waits
 	RetryDelivery      DeliveryKind = "retry"       // it may be claimed again
-	RetryAskedDelivery DeliveryKind = "retry-asked" // somebody wants it to run again, below a card
+	RetryAskedDelivery DeliveryKind = "retry-asked" // a person wants it to run again, below a card
 	ReasonDelivery     DeliveryKind = "reason"      // asks one person for the reason of a deny
 	DrillDelivery      DeliveryKind = "drill"       // a scheduled drill did not reach every chat
 	ReminderDelivery   DeliveryKind = "reminder"    // says below a card that it still waits, to who is mentioned

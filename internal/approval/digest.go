@@ -1,4 +1,4 @@
 package approval
 
-// InDigest reports whether the card is one that a digest lists in its stead.
+// InDigest reports whether a digest lists the card in its place.
 func (d Delivery) InDigest() bool { return d.State == Folded || d.State == Listed }

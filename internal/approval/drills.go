@@ -1,7 +1,7 @@
 package approval
 
-// DrillDecided reports whether it is a drill that somebody decided: its cards go out
-// all the same, since each chat is to be tried.
+// DrillDecided reports whether it is a drill that a person decided: its cards go out all
+// the same, because each chat is to be tried.
 func (a Approval) DrillDecided() bool {
 	return a.Drill() && (a.Status == Approved || a.Status == Denied)
 }

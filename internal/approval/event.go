@@ -166,7 +166,7 @@ const (
 	EventRekeyed    EventType = "audit.rekeyed"     // another key seals and signs from now on
 	EventDrilled    EventType = "audit.drilled"     // a scheduled drill is over; why names the chats without a card
 	EventPairing    EventType = "audit.pairing"     // an operator asked for a pairing code
-	EventPaired     EventType = "audit.paired"      // and somebody gave it in a chat
+	EventPaired     EventType = "audit.paired"      // and the person gave it in a chat
 	EventUpdate     EventType = "audit.update"      // the records before it come from that stored update
 
 	EventAway            EventType = "person.away"      // a person is away from then on

@@ -43,7 +43,7 @@ type Grant struct {
 	ReasonCodes []string  `json:"reasonCodes,omitempty"` // SessionGrant: it covers calls with no others
 	Rule        Rule      `json:"rule"`                  // whose yes it was given with: if more is needed today, it does not count
 	By          []string  `json:"by"`                    // who gave it: "person:alice"
-	Behind      []string  `json:"behind,omitempty"`      // in whose stead they may have: "person:bob"
+	Behind      []string  `json:"behind,omitempty"`      // in whose place they may have given it: "person:bob"
 	Approval    string    `json:"approval"`              // key of the approval that left it, or empty
 	CreatedAtMs int64     `json:"createdAtMs"`
 	ExpiresAtMs int64     `json:"expiresAtMs,omitempty"` // 0: until it is removed

@@ -20,8 +20,8 @@ type Judgement struct {
 	// asker went away. It asks, and people are offered at most to allow it once.
 	CutShort bool
 
-	// Confined, with OutcomeAllow: it may run confined and not otherwise. With OutcomeAsk: so it runs after a yes, since
-	// a rule of the operator's says so. Nil: it runs as it is.
+	// Confined, with OutcomeAllow: it may run only confined. With OutcomeAsk: it runs confined after a yes, because a
+	// rule of the operator's says so. Nil: it runs as it is.
 	Confined *Confined
 
 	Unsure bool   // a classifier is configured and static rules are unsure: ask it, then JudgeWith

@@ -44,7 +44,8 @@ func (a Approval) RanWell() bool {
 }
 
 // Overtaken reports whether a retry waits to be claimed although an earlier run was
-// reported as succeeded since: those who said retry believed that it had failed.
+// reported as succeeded after the retry was opened: the people who said retry believed that
+// it had failed.
 func (a Approval) Overtaken() bool { return a.ClaimedAtMs == 0 && a.RanWell() }
 
 // EarlierRun gives the index in RetriedBy of the claimed run of that name; -1 if there is no
@@ -117,7 +118,7 @@ func (a Approval) LastText() string {
 }
 
 // AllowedBy names whose yes the approval is, as in DecidedBy. People who let it run again
-// since are not named.
+// later are not named.
 func (a Approval) AllowedBy() []string {
 	if len(a.RetriedBy) > 0 {
 		return a.RetriedBy[0].Before.By

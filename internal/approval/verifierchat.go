@@ -1,6 +1,7 @@
 package approval
 
-// Passed reports whether the verifier's need counts as met, since its chat could not be reached.
+// Passed reports whether the verifier's need counts as met because its chat could not be
+// reached.
 func (r Rule) Passed() bool { return r.Verifier != nil && r.Verifier.Passed }
 
 // PassesUnreached reports whether an approval that ran without the verifier's people, whose chat could not be

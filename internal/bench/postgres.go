@@ -151,8 +151,8 @@ func findInitdb() (string, error) {
 	return found[len(found)-1], nil
 }
 
-// owner is as whom the server runs: PostgreSQL refuses to run as root. It ends
-// with this program.
+// owner is the account under which the server runs, because PostgreSQL refuses to run as
+// root. It ends with this program.
 func owner(dir string) (*syscall.SysProcAttr, error) {
 	attr := &syscall.SysProcAttr{Pdeathsig: syscall.SIGINT}
 	if os.Getuid() != 0 {

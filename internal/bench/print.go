@@ -20,7 +20,7 @@ func (s series) ratio(name, of, by string) {
 // row prints a figure's median and range.
 func (s series) row(name, unit string) { fmt.Println(s.text(name, unit)) }
 
-// atMost prints a figure with its target, and whether the median holds it.
+// atMost prints a figure with its target, and whether the median meets it.
 func (s series) atMost(name, unit string, target float64) {
 	s.judged(name, unit, "≤", target, s.median(name) <= target)
 }

@@ -34,8 +34,8 @@ const (
 // DiscordTag is a tag of a forum.
 type DiscordTag struct{ ID, Name string }
 
-// DiscordChannel is a channel, thread, forum or direct message as everybody sees
-// it. Its methods are safe for concurrent use.
+// DiscordChannel is a channel, thread, forum or direct message as all its members see it.
+// Its methods are safe for concurrent use.
 type DiscordChannel struct {
 	dc *Discord
 	// ID is the channel's id.
@@ -65,7 +65,7 @@ type DiscordChannel struct {
 	edits            window                // of messages older than an hour
 }
 
-// AddChannel adds a text channel that everybody in the guild sees.
+// AddChannel adds a text channel that all members of the guild see.
 func (g *DiscordGuild) AddChannel(name string) *DiscordChannel {
 	return g.addChannel(DiscordText, name, nil, nil)
 }
@@ -204,8 +204,8 @@ func (c *DiscordChannel) Threads() []*DiscordChannel {
 	return threads
 }
 
-// Messages returns what everybody in the channel sees now, in order: no deleted
-// ones, and no ephemeral ones.
+// Messages returns what all members of the channel see now, in order: no deleted messages,
+// and no ephemeral ones.
 func (c *DiscordChannel) Messages() []DiscordMessage {
 	return slices.DeleteFunc(c.History(), func(m DiscordMessage) bool { return m.Deleted || m.Ephemeral })
 }
@@ -222,7 +222,7 @@ func (c *DiscordChannel) History() []DiscordMessage {
 	return messages
 }
 
-// FromBot returns the messages of the bot under test that everybody sees now.
+// FromBot returns the messages of the bot under test that all members see now.
 func (c *DiscordChannel) FromBot() []DiscordMessage {
 	return slices.DeleteFunc(c.Messages(), func(m DiscordMessage) bool { return m.AuthorID != c.dc.me.ID })
 }
@@ -239,8 +239,8 @@ func (c *DiscordChannel) Message(id string) (m DiscordMessage, ok bool) {
 	return found.public(), true
 }
 
-// WaitMessage waits until pred is true of a message of the bot that everybody
-// sees and returns the first such message.
+// WaitMessage waits until pred is true of a message of the bot that all members see, and
+// returns the first such message.
 func (c *DiscordChannel) WaitMessage(ctx context.Context, pred func(DiscordMessage) bool) (DiscordMessage, error) {
 	var found DiscordMessage
 	err := c.dc.WaitFor(ctx, func() bool {

@@ -87,7 +87,7 @@ func (g *DiscordGateway) each(what string, do func(*gwConn)) {
 // Drop cuts all connections without a close frame; the sessions can be resumed.
 func (g *DiscordGateway) Drop() { g.each("Drop", (*gwConn).drop) }
 
-// Cut is Drop for a test that cannot know whether anybody is connected.
+// Cut is Drop for a test that cannot know whether a bot is connected.
 func (g *DiscordGateway) Cut() {
 	g.set(func() {
 		for _, c := range slices.Clone(g.conns) {

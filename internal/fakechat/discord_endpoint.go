@@ -159,8 +159,8 @@ func (i *DiscordInteraction) EndpointStatus() int {
 	return i.status
 }
 
-// Replay sends the very bytes of the interaction again, with the same timestamp
-// and signature, as somebody could who recorded them. The answer has no effect.
+// Replay sends the very bytes of the interaction again, with the same timestamp and
+// signature, as an attacker could who recorded them. The answer has no effect.
 func (i *DiscordInteraction) Replay(ctx context.Context) (status int, body []byte, err error) {
 	i.dc.mu.Lock()
 	url, stamp, payload := i.dc.endpoint.url, i.stamp, i.payload

@@ -55,7 +55,7 @@ type DiscordRole struct {
 	Permissions DiscordPermissions
 }
 
-// dcMember is somebody's membership in a guild.
+// dcMember is a person's membership in a guild.
 type dcMember struct {
 	user   *dcUser
 	nick   string
@@ -97,7 +97,7 @@ func (g *DiscordGuild) AddRole(name string, permissions DiscordPermissions) *Dis
 	return role
 }
 
-// AddMember makes somebody a member, or gives a member more roles.
+// AddMember makes a person a member, or gives a member more roles.
 func (g *DiscordGuild) AddMember(u *DiscordUser, roles ...*DiscordRole) {
 	g.changeMember(u, func(m *dcMember) {
 		for _, role := range roles {
@@ -136,7 +136,7 @@ func (g *DiscordGuild) withID(m *dcMember) obj {
 	return wire
 }
 
-// RemoveMember makes somebody leave.
+// RemoveMember makes a member leave.
 func (g *DiscordGuild) RemoveMember(u *DiscordUser) {
 	g.dc.mu.Lock()
 	defer g.dc.mu.Unlock()

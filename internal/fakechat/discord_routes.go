@@ -190,8 +190,8 @@ func (dc *Discord) deleteChannel(q *dcQuery) (any, *dcError) {
 	return c.wire(), nil
 }
 
-// openDM gives the same channel each time. That somebody does not want messages
-// shows only on send.
+// openDM gives the same channel each time. If the person does not want messages, that shows
+// only on send.
 func (dc *Discord) openDM(q *dcQuery) (any, *dcError) {
 	f := &form{fields: q.fields}
 	id := f.snowflake("recipient_id", q.fields["recipient_id"])

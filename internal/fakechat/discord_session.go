@@ -180,9 +180,9 @@ func (c *DiscordChannel) intent() DiscordIntents {
 	return intentGuildMessages
 }
 
-// broadcast tells the bot of a message, unless one person alone sees it. Without
-// MESSAGE_CONTENT what people wrote is empty, but for direct messages and
-// mentions of the bot (Discord, "Gateway": message content intent).
+// broadcast tells the bot of a message, unless only one person sees it. Without
+// MESSAGE_CONTENT what people wrote is empty, except in direct messages and messages that
+// mention the bot (Discord, "Gateway": message content intent).
 func (m *dcMessage) broadcast(event string) {
 	dc, c := m.channel.dc, m.channel
 	dc.wake()
@@ -204,8 +204,8 @@ func (m *dcMessage) broadcast(event string) {
 	})
 }
 
-// blank empties what needs MESSAGE_CONTENT: all content but that of the bot's own
-// messages, of direct messages, and of messages that mention the bot.
+// blank empties what needs MESSAGE_CONTENT: all content, except in the bot's own messages,
+// in direct messages, and in messages that mention the bot.
 func (m *dcMessage) blank(w obj) {
 	me := m.channel.dc.me
 	if m.channel.Guild != nil && m.author != me && !mentions(m.content, me.ID) {

@@ -46,7 +46,7 @@ func (s *stage) Advance(d time.Duration) {
 
 func (s *stage) now() time.Time { return s.clock().Add(s.ahead) }
 
-// wake tells everybody who waits that something changed.
+// wake tells all waiting goroutines that something changed.
 func (s *stage) wake() {
 	close(s.changed)
 	s.changed = make(chan struct{})

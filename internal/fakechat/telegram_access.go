@@ -272,9 +272,9 @@ func (c *TelegramChat) setBotStatus(status memberStatus) {
 	c.tg.push("my_chat_member", update, messageLife, c.ID+5<<33)
 }
 
-// SetMember changes a person's membership: "creator", "administrator",
-// "member", "restricted", "left" or "kicked". The bot is not told, since
-// chat_member updates are off by default.
+// SetMember changes a person's membership: "creator", "administrator", "member",
+// "restricted", "left" or "kicked". The bot is not told, because chat_member updates are
+// off by default.
 func (c *TelegramChat) SetMember(u *TelegramUser, status string) {
 	c.change(func() { c.join(u.ID, memberStatus(status)) })
 }

@@ -51,10 +51,9 @@ const (
 	statusKicked     memberStatus = "kicked"
 )
 
-// TelegramChat is a chat as everybody sees it. Its methods are safe for
-// concurrent use. The errors that its state causes are those of
-// telegram-bot-api Client.cpp (check_chat_access, check_message_topic) and td
-// (MessageContent.cpp, DialogManager.cpp).
+// TelegramChat is a chat as all its members see it. Its methods are safe for concurrent
+// use. The errors that its state causes are those of telegram-bot-api Client.cpp
+// (check_chat_access, check_message_topic) and td (MessageContent.cpp, DialogManager.cpp).
 type TelegramChat struct {
 	tg *Telegram
 	// ID is the chat's id.

@@ -17,8 +17,7 @@ import (
 
 var confineModes = []string{"off", "unsure", "always"}
 
-// notUnderstood are the findings of which each says no more than that policy does not know what a
-// command does.
+// notUnderstood are the findings which mean only that policy does not know what a command does.
 var notUnderstood = finding.Of(finding.UnknownCommand, finding.UnknownOption, finding.ProgramByPath, finding.DynamicCommand,
 	finding.DynamicArgument, finding.DynamicPath, finding.MayReadSecret, finding.DefinesFunction, finding.UnusualShell, finding.UnparsableCommand,
 	finding.InterpreterCode, finding.InterpreterInput, finding.EvaluatesText, finding.RunsScript, finding.RunsWorkspaceCode)

@@ -1,7 +1,7 @@
 package finding
 
 // Naming is, for codes that come from a word of a call, half a sentence that names it with %s: a path, an address, a
-// variable or a program. It says no less than the code's own sentence.
+// variable or a program. It tells no less than the code's own sentence.
 var Naming = [CodeCount]string{
 	UnknownCommand: "runs %s, which is not on the desk's list of harmless programs",
 	ProgramByPath:  "runs %s, a program outside the system's own directories",

@@ -128,8 +128,8 @@ func copiesFrom(x *command.Call, name string, f workspace.Word, whole bool) {
 	}
 }
 
-// rm deletes. What it deletes is gone, so it asks but for what tools make again;
-// whole directories and force outside the workspace are worse.
+// rm deletes. What it deletes is gone, so it asks, unless tools make it again; whole
+// directories and force outside the workspace are worse.
 func rm(x *command.Call, _ string, args []workspace.Word) {
 	c := x.Scanner(&command.Spec{Flags: "rRfivdIP", Long: command.Longs(`recursive force interactive interactive=
 		verbose dir one-file-system preserve-root no-preserve-root`)}, notOptions(args))

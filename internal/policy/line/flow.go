@@ -86,7 +86,7 @@ func (s *flow) content(w workspace.Word) {
 func (s *flow) socket(w workspace.Word) {
 	if strings.HasPrefix(w.Text, "/dev/tcp/") || strings.HasPrefix(w.Text, "/dev/udp/") {
 		s.Found.Add(finding.SendsData)
-		s.fetches = true // if a shell reads from it, somebody else types
+		s.fetches = true // if a shell reads from it, a program on another machine types
 		if s.Own.HasPort(w.Text, false) {
 			s.Found.Add(finding.TouchesDesk)
 		}

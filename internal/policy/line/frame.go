@@ -24,7 +24,7 @@ type frame struct {
 type emptiness uint8
 
 const (
-	idle      emptiness = iota // it is the call's own: it is empty unless somebody types
+	idle      emptiness = iota // it is the call's own: it is empty unless a person types
 	something                  // it may be anything
 	nothing                    // it is surely empty
 )

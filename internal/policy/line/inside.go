@@ -100,7 +100,7 @@ func TakesFiles(args []workspace.Word) bool {
 }
 
 // namesPackageFile reports a word for a package, or for a list of them, that is a file or in a folder.
-// With a slash it may be one, but for a scope (@types/node) and an address.
+// With a slash it may be one, unless it is a scope (@types/node) or an address.
 func namesPackageFile(text string) bool {
 	local := words.Begins(text, ".", "/", "~", "file:") || packageFiles.Has(path.Ext(text))
 	option := words.Begins(text, "-r", "-e", "-c", "-if", "--req", "--con", "--edit", "--path", "--file", "--gemdeps",

@@ -62,7 +62,7 @@ const maxEquals = 4
 
 // searchNested looks for destructive commands in the words of one that asks anyway: after wrappers
 // that policy does not know, and in words that are themselves shell lines. It only adds what is
-// R4, and leaves no trace in the flow but for that.
+// R4, and otherwise leaves no trace in the flow.
 func (s *Reading) searchNested(f frame, args []workspace.Word) {
 	outside, place, fetches, runs, silent := s.Found, s.Place, s.fetches, s.runs, s.silent
 	f.searching = true

@@ -1,8 +1,8 @@
 // Package program is the table of programs: what policy knows of git, tar, kubectl and some
 // thousand others, a row each. A row lists what is known to be harmless of a program; what it does
-// not list asks. So a new option of a program asks until somebody has read what it does.
-// thousand others, a row each. A row lists what is known to be harmless of a program; what it
-// does not list asks. So a new option of a program asks until a person has read what it does.
+// not list asks. So a new option of a program asks until a person has read what it does.
+//
+// Rows are written in data/*.yaml, a file for each family of programs. This is one, shortened:
 //
 //	touch: {is: read-only-command, operands: makes, flags: -acm --no-create, tells: -r}
 //

@@ -330,8 +330,8 @@ func (o *optionList) add(name, list string, takes bool, r role, letter bool) {
 	o.e.roles[name] = r
 }
 
-// inherit takes the options of what a subcommand belongs to, but for those of which it
-// says something itself.
+// inherit takes the options of what a subcommand belongs to, except those that it lists
+// itself.
 func (o *optionList) inherit(p *entry) {
 	for name, takes := range p.spec.Long {
 		if o.known["--"+name] == "" {

@@ -11,9 +11,9 @@ import (
 )
 
 // Own gives the name under which a program of the project is judged that is run by its
-// path: a tool below projectBins or bin, a build tool's wrapper, or by their names alone
-// a script or a built program that builds or tests. scripted says that it is one of the
-// last two, of which the name says no more than what it is for.
+// path: a tool below projectBins or bin, a build tool's wrapper, or by their names alone a
+// script or a built program that builds or tests. scripted says that it is one of the last
+// two, whose name says only what it is for.
 func Own(p *workspace.Place, file string) (name string, scripted, ok bool) {
 	if !p.Known() || !p.LocalDir(workspace.Word{Text: "."}) {
 		return "", false, false

@@ -73,7 +73,7 @@ func (p *pointedAt) file(x *command.Call, w workspace.Word) {
 	}
 }
 
-// outputDirs are directories that builds make anew, besides rebuilt.
+// outputDirs are directories that builds make again, besides rebuilt.
 var outputDirs = lazy.Words(".output htmlcov storybook-static lcov-report test-results")
 
 // taken judges a file or directory of the project that a tool is told to read.

@@ -93,8 +93,9 @@ func (e *entry) sampleWords() []string {
 }
 
 // Unasked gives the rows that may pass without a question: programs, and of each the
-// subcommands whose codes are all below R3. What runs the project's own code is left out,
-// since one key of the configuration decides it, and what only runs the command in its words.
+// subcommands whose codes are all below R3. Two sorts are left out: what runs the project's
+// own code, because one key of the configuration decides it, and what only runs the command
+// in its words.
 func Unasked() map[string][]string {
 	rows := map[string][]string{}
 	for name, e := range entries() {

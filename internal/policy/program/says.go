@@ -101,7 +101,7 @@ type form struct {
 	spec     *command.Spec
 }
 
-// shelvedForms are the forms of programs, which are read when somebody first asks for them.
+// shelvedForms are the forms of programs. They are read when they are first asked for.
 type shelvedForms struct {
 	json string
 	once sync.Once

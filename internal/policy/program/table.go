@@ -18,8 +18,8 @@ import (
 //go:embed table.txt
 var text string
 
-// shelved is a row that is read when somebody first asks for one of its names: of a thousand
-// programs an agent uses a few.
+// shelved is a row that is read when one of its names is first asked for, because an agent
+// uses only a few of a thousand programs.
 type shelved struct {
 	names, json string
 	once        sync.Once

@@ -8,10 +8,10 @@ import (
 )
 
 // Settings are the variables of programs that a line may set, with patterns that their
-// values must match as a whole; nil lets any value pass. Shells and their builtins do
-// not look at them, but for the locales. What a value may be is policy's to hold: the
-// grammar takes the names, so that names of which some value decides what runs are here
-// with the other values only.
+// values must match as a whole; nil lets any value pass. Shells and their builtins do not
+// look at them, except for the locales. Policy checks the values, and the grammar takes
+// only the names. If some value of a variable decides what runs, its pattern here admits
+// only the other values.
 var Settings = sync.OnceValue(func() map[string]*lazy.Regexp {
 	m := map[string]*lazy.Regexp{}
 	for values, names := range map[string]string{

@@ -14,9 +14,9 @@ const maxFields = 4096
 // maxNesting bounds how deep objects and lists are nested.
 const maxNesting = 64
 
-// field is one value in a call's params that is not an object or a list. A
-// member whose name could be a path or an address is one too when it holds an
-// object or a list, without text: somebody may take the name for the value.
+// field is one value in a call's params that is not an object or a list. A member whose
+// name could be a path or an address is one too if it holds an object or a list, without
+// text, because a tool may take the name for the value.
 type field struct {
 	Key  string // folded name of the nearest member
 	root string // folded name of the member of params that contains it

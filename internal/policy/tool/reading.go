@@ -99,7 +99,7 @@ func (x *Reading) assessText() {
 	x.Found = x.Found.Or(sh.Finish(strings.Join(lines, "\n")).And(finding.OfClass[approval.R4]))
 }
 
-// stands is the place from which the call's params count.
+// The place from which the call's params count.
 func (x *Reading) stands() workspace.Place {
 	return workspace.At(x.Roots, x.Own, x.Call.Bind, "", "")
 }

@@ -45,7 +45,7 @@ type Param struct {
 type Row struct {
 	Code       finding.Code // what every call of the tool does; harmless if only Judged says it
 	Judged     bool         // without Code: the params say what it does, and one of them must be there
-	Overwrites bool         // that it declares itself destructive says no more than that it overwrites files
+	Overwrites bool         // its own declaration that it is destructive means only that it overwrites files
 	Params     map[string]Param
 }
 

@@ -20,7 +20,7 @@ var (
 	askKeys = lazy.Words(`prompt query queries q search searchterm searchquery objective question explanation
 		description reason intent title category topic toolsummary taskprogress`)
 
-	// searched are those of them that somebody else's server is sent.
+	// searched are those of them that a search service is sent.
 	searched = lazy.Words("query queries q search searchterm searchquery")
 
 	// methodKeys say how it is fetched.

@@ -8,9 +8,9 @@ import (
 	"approvalbot/internal/policy/words"
 )
 
-// Own recognises the approval desk itself in calls: its files, its programs
-// and its port. All of it is kept in lower case, since letter case does not
-// count on every file system and never in host names.
+// Own recognises the approval desk itself in calls: its files, its programs and its port.
+// All of it is kept in lower case, because letter case does not count on every file system
+// and never in host names.
 type Own struct {
 	files    []string
 	bases    []string // of files and clients

@@ -66,8 +66,8 @@ func (r *Reader) Alternatives(text string) ([]string, bool) {
 	return list, ok && r.globs <= maxGlobs
 }
 
-// openBraces writes out the braces that open at a byte of the glob, but for those
-// inside them.
+// openBraces writes out the braces that open at a byte of the glob, but not those inside
+// them.
 func openBraces(glob string, at int) (list []string) {
 	depth, from := 0, at+1
 	for i := at; i < len(glob); i++ {

@@ -66,7 +66,7 @@ func At(roots []string, desk *Own, bind *approval.Bind, workdir, host string) Pl
 	return p
 }
 
-// plainDir reports a relative directory that is what it says to everybody.
+// plainDir reports a relative directory that every program reads in the same way.
 func plainDir(d string) bool {
 	expands := d[0] == '~' || strings.Contains(d, "$")
 	return !expands && !strings.Contains(d, ":/") && d == strings.TrimSpace(d)

@@ -26,7 +26,7 @@ func Obeyed(lower string) (finding.Code, bool) {
 // SettingsPath reports a file by which the runtime of an agent asks a desk, or no longer
 // does, by its folded path: settings, hooks, MCP servers and plugins in a hidden directory,
 // or in a directory of runtimes below /etc and ~/.config. Their names are known by their
-// shape, since runtimes are many; hidden directories of other programs are known by name.
+// shape, because runtimes are many; hidden directories of other programs are known by name.
 // The path may be a glob.
 func SettingsPath(lower string) bool {
 	if !strings.ContainsRune(lower, '.') && !strings.Contains(lower, "etc/") && path.Base(lower) != "crushrc" {

@@ -40,9 +40,9 @@ var secretWords = [...]string{"secret", "credential", "password", "passwd", "api
 // dataEnds are the endings of files that are data.
 var dataEnds = lazy.Words(". .json .yaml .yml .toml .ini .env .txt .cfg .conf .config .xml .properties .csv .db .sqlite .bak")
 
-// SecretPath reports whether a file usually holds secrets, by its path alone.
-// Letter case does not count, since it does not on every file system. The settings
-// of a repository hold the tokens that some tools put there.
+// SecretPath reports whether a file usually holds secrets, by its path alone. Letter case
+// does not count, because it does not on every file system. The settings of a repository
+// hold the tokens that some tools put there.
 func SecretPath(file string) bool {
 	lower := FoldPath(file)
 	base := path.Base(lower)
