@@ -6,7 +6,7 @@ import (
 	"approvalbot/internal/people"
 )
 
-// Absences are who is away, for those who say so by the API, and for who reads them.
+// Absences are the doors to who is away, for callers of the API that change or read it.
 type Absences struct{ gate *Gate }
 
 // Absences gives what is done about who is away.

@@ -10,7 +10,7 @@ import (
 	"approvalbot/internal/display"
 )
 
-// Cards are what is said of approvals, for those who show them outside of chats.
+// Cards are what is said of approvals, for surfaces other than chats.
 type Cards struct{ gate *Gate }
 
 // Cards gives what approvals show.

@@ -117,7 +117,8 @@ func (c *consulted) addReason(code, why string) {
 	c.Why = append(slices.Clip(c.Why), why)
 }
 
-// withConsultations gives the draft the verifier's time limit, and who was asked.
+// withConsultations gives the draft the verifier's time limit, and the authorities that
+// were asked.
 func (c consulted) withConsultations(a approval.Approval) approval.Approval {
 	a.Consulted, a.TriedConfined = c.records, c.tried
 	if c.timeLimit > 0 {

@@ -19,7 +19,8 @@ const DrillTime = 10 * time.Minute
 // drillGrace is how much later a drill expires if it was not ended in time.
 const drillGrace = time.Minute
 
-// Drills is the Gate for who tries routes: it begins drills, and notes how they went.
+// Drills is the Gate for callers that try routes: it begins drills, and notes how they
+// went.
 type Drills struct{ *Gate }
 
 // Drills gives what is for drills.

@@ -42,8 +42,8 @@ func NewGate(store Stores, rules Rules, log *slog.Logger, after ...func(Change))
 	return g
 }
 
-// TrustSigners makes those count who are asked about signed yeses; until then no signature does.
-// It is for before anything is served.
+// TrustSigners sets the signers that are asked about signed yeses; until then no signature
+// counts. It must be called before the desk serves requests.
 func (g *Gate) TrustSigners(s Signers) { g.signers = s }
 
 // ShareSeed derives from the store's seed what instances must have in common. It is for

@@ -271,7 +271,8 @@ func (c Change) escalate(s schedule.Step, rules *Rules, now int64) Change {
 	return c
 }
 
-// hold notes who waits for the end of their quiet hours, and who waits no longer.
+// hold notes the people who wait for the end of their quiet hours, and those who no longer
+// do.
 func (c Change) hold(s schedule.Step) Change {
 	a := &c.Approval
 	if s.Kind != schedule.StepRemind {

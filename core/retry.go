@@ -77,7 +77,7 @@ func saidRetry(a approval.Approval, v approval.Voter) bool {
 	return slices.ContainsFunc(a.Votes, func(o approval.Vote) bool { return o.Decision == approval.Retry && o.By(v) })
 }
 
-// askerGone says that those who asked could not ask for the call today, or empty.
+// askerGone says why the askers could not ask for the call today; empty if they could.
 func askerGone(a approval.Approval, rules *Rules) string {
 	person, may := rules.Owners[a.Owner]
 	switch {

@@ -30,7 +30,7 @@ func (g *Gate) withHolders(ctx context.Context, r approval.Rule, rules *Rules) e
 	if err != nil {
 		return err
 	}
-	if holders == nil { // else it would not be known who has one
+	if holders == nil { // nil would mean that it is not known who has one
 		holders = map[string]bool{}
 	}
 	rules.People = rules.People.WithHolders(holders)

@@ -16,7 +16,7 @@ func takeBack(a approval.Approval, b Ballot, rules *Rules, now int64) (Change, e
 	if b.Decision = ""; !people.Concerns(underRules(a, rules), v, rules.People) {
 		return refusedAgain(a, v, b, notAnApprover(), now), nil
 	}
-	if a.Dialect != "" || a.Drill() { // who asked in another dialect runs by its events, and may have begun
+	if a.Dialect != "" || a.Drill() { // a caller in another dialect runs by its events, and may have begun
 		return refusedAgain(a, v, b, approval.NotClaimable(approval.WhyPolicy, "This cannot be taken back: its caller is told of a yes at once."), now), nil
 	}
 	c, err := revoke(a, v.Name(), "", now)

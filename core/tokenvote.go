@@ -22,7 +22,7 @@ func (g *Gate) Retry(ctx context.Context, who Caller, ref string, withoutResult 
 		Opens: true, WithoutResult: withoutResult, After: said(after), ReceivedMs: nowMs()})
 }
 
-// said is Ballot.After of who may have said it.
+// said is Ballot.After if the caller gave it, else nil.
 func said(after []int) *int {
 	if len(after) == 0 {
 		return nil

@@ -101,8 +101,8 @@ func (p Pages) Watched(ctx context.Context, v Viewer) ([]approval.Approval, erro
 }
 
 // ConcernsPerson reports whether a person who is signed in to the desk's pages may see the
-// approval: who could decide it by an account or token of theirs, and who asked. Roles of a
-// chat do not count here.
+// approval, because they could decide it by an account or token of theirs, or asked for it.
+// Roles of a chat do not count here.
 func ConcernsPerson(a approval.Approval, name string, d *people.Directory) bool {
 	if !d.Known(name) {
 		return false

@@ -8,12 +8,12 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// waitPoll is after how long Wait looks without being woken, as often as one who
-// waits over HTTP asks again: a word may be lost.
+// waitPoll is how often Wait polls the store, in case a wake-up was lost. A caller that
+// waits over HTTP asks again as often.
 const waitPoll = time.Minute
 
-// Standing says whether the one who waits may still have an answer, and gives a
-// channel that is closed when that is to be asked again.
+// Standing says whether the waiting caller may still have an answer, and gives a channel
+// that is closed when that must be asked again.
 type Standing func() (again <-chan struct{}, err error)
 
 // Wait blocks until the approval has ended or ctx is done, and gives it as it then is.
@@ -64,7 +64,7 @@ func (w *Watch) Wait(ctx context.Context, standing Standing) (*approval.Approval
 	}
 }
 
-// Watch is one who waits for news of an approval: Look, then Changed, and so on.
+// Watch is one caller that waits for news of an approval: Look, then Changed, and so on.
 // For one goroutine.
 type Watch struct {
 	gate   *Gate
@@ -121,8 +121,8 @@ func (w *Watch) Stop() {
 // wakePage is how many ended approvals Wake reads at once.
 const wakePage = 100
 
-// Wake wakes those who wait here for approvals that other instances have ended. keys are those that were
-// changed; what has ended of them is read once for all who wait.
+// Wake wakes the callers that wait here for approvals that other instances have ended. keys are the
+// approvals that were changed; those that have ended are read once for all callers.
 func (u Upkeep) Wake(ctx context.Context, keys ...string) {
 	waits := &u.gate.waits
 	for page := range slices.Chunk(waits.awaited(keys), wakePage) {

@@ -6,7 +6,7 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// waitlist wakes those who wait for an approval in this process.
+// waitlist wakes the callers that wait for an approval in this process.
 type waitlist struct {
 	mu sync.Mutex
 	m  map[string]*waiter

@@ -18,7 +18,7 @@ type WebBallot struct {
 	Unconfirmed bool   // the page has not asked a second time: an allow that takes two steps is CodeUnconfirmed
 }
 
-// Vote counts the vote of who is signed in on the approval of that code, as [Gate.Vote]
+// Vote counts the vote of the session's person on the approval of that code, as [Gate.Vote]
 // does. It fills the same seat as the person's votes from chats.
 func (p Pages) Vote(ctx context.Context, u WebUser, code string, b WebBallot) (approval.Approval, error) {
 	if b.Decision != approval.Deny && !b.Decision.Allows() {
@@ -32,7 +32,7 @@ func (p Pages) Vote(ctx context.Context, u WebUser, code string, b WebBallot) (a
 		Unconfirmed: b.Unconfirmed, ReceivedMs: nowMs()})
 }
 
-// Retry counts the vote "retry" of who is signed in, as [Gate.Retry] does for a token.
+// Retry counts the vote "retry" of the session's person, as [Gate.Retry] does for a token.
 // unseen: the session was not shown all that would run.
 func (p Pages) Retry(
 	ctx context.Context, u WebUser, code, reason, note string, withoutResult, unseen bool, after ...int,

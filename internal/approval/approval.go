@@ -89,7 +89,7 @@ type Voted struct {
 	Retrying    bool    `json:"-"`                // it is a view of the round, see Again; never stored
 }
 
-// Contact is who was told of the approval, and who is told next. Deliveries live in rows of their own, which the
+// Contact says who was told of the approval, and who is told next. Deliveries are rows of their own, which the
 // dispatcher updates; they are loaded with the approval and never written through it.
 type Contact struct {
 	Reached      bool  `json:"reached,omitempty"`

@@ -36,7 +36,7 @@ type Call struct {
 	Scope         bool   // what a yes would cover is wanted, also if policy allows it and no person is asked
 	Points        bool   // what its reasons come from is wanted, if a person is asked
 	Dialect       string // the words it was asked in: "", DialectExec or DialectAgentShield; set by the door
-	Owner         string // the name of the asking token; set by the Gate, never by who asks
+	Owner         string // the name of the asking token; set by the Gate, never by the asker
 
 	Exec *Exec // what Params of tool exec say, once the Gate has read them
 }

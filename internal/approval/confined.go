@@ -29,7 +29,7 @@ func (c Confined) Within(j Judgement) bool {
 // TriedConfined is what came of the same call when it ran confined, shortly before it was asked for again.
 type TriedConfined struct {
 	Exit    *int   `json:"exit,omitempty"`    // its exit status; nil: it is not known
-	Changed int    `json:"changed"`           // files of the workspace that were new or changed afterwards, by the word of who ran it
+	Changed int    `json:"changed"`           // files of the workspace that were new or changed then, as its owner says
 	Code    string `json:"code"`              // of the approval by which it ran
 	Summary string `json:"summary,omitempty"` // the last line it wrote: the asker's claim, redacted
 }

@@ -57,7 +57,7 @@ const (
 	RetryAskedDelivery DeliveryKind = "retry-asked" // a person wants it to run again, below a card
 	ReasonDelivery     DeliveryKind = "reason"      // asks one person for the reason of a deny
 	DrillDelivery      DeliveryKind = "drill"       // a scheduled drill did not reach every chat
-	ReminderDelivery   DeliveryKind = "reminder"    // says below a card that it still waits, to who is mentioned
+	ReminderDelivery   DeliveryKind = "reminder"    // reminds the people that it mentions, below a card
 )
 
 // DeliveryState is how far a delivery is.

@@ -21,7 +21,7 @@ type ToolFacts struct {
 	// Otherwise: the bridge's client was shown something else, or cannot be known to have been shown this.
 	Otherwise bool `json:"otherwise,omitempty"`
 	// Changed: it is not what was said when a call of the tool was last handed out, or the bridge
-	// says Otherwise. Set by the Gate, never by who asks.
+	// says Otherwise. Set by the Gate, never by the asker.
 	Changed bool `json:"changed,omitempty"`
 }
 

@@ -196,7 +196,7 @@ func (c *TelegramChat) Restore() {
 	})
 }
 
-// change runs fn under the lock and wakes who waits.
+// change runs fn under the lock and wakes the goroutines that wait.
 func (c *TelegramChat) change(fn func()) {
 	c.tg.mu.Lock()
 	defer c.tg.mu.Unlock()

@@ -223,7 +223,7 @@ func nonEmpty(s string) []string {
 	return []string{s}
 }
 
-// getChatMember implements getChatMember; who never was in the chat has left.
+// getChatMember implements getChatMember; a user who never was in the chat has left.
 func (tg *Telegram) getChatMember(q *tgQuery) (any, *apiError) {
 	id, err := strconv.ParseInt(q.params["user_id"], 10, 64)
 	if err != nil || id <= 0 {

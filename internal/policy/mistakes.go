@@ -11,7 +11,7 @@ type Mistake struct {
 	// an agent is below "agents" by its id. It is empty if no key is to blame.
 	Path []string
 	Text string // what the key must be, or what is wrong with it
-	lead string // names the place for who sees no path
+	lead string // names the place if the reader does not see Path
 }
 
 // Error gives the place in words and what is wrong there.

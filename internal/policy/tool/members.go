@@ -51,8 +51,8 @@ var dirKeys = lazy.Words(`workdir cwd dir dirs dirpath dirname directory directo
 	repository gitroot worktree chdir currentdirectory currentdir pwd home
 	relativeto`)
 
-// machineKeys are members that name another machine, who acts there, or what else
-// is started.
+// machineKeys are members that name another machine, the account that acts there, or what
+// else is started.
 var machineKeys = lazy.Words(`host hosts hostname server servername domain endpoint baseurl proxy remote remotehost
 	node nodeid machine instance container containerid pod ssh sshhost
 	user username port socket environment env sandbox gateway gatewayurl gatewaytoken connection device deviceid
