@@ -89,12 +89,12 @@ func (f *finds) words() (list []workspace.Word) {
 	return append(list, list...) // twice, because a program that takes the first of them gets more
 }
 
-// tellers are the programs that do no more with the files that find hands them
-// than to tell what is in them or about them.
+// tellers are the programs that only print what is in the files that find hands them, or
+// about them.
 var tellers = lazy.Words("grep egrep fgrep cat head tail wc nl file stat ls md5sum sha1sum sha256sum sha512sum cksum du")
 
-// checkers look at files of the project, or give them their everyday form. Most run the
-// project's own code as it is, so that the names of its files can make them do no more.
+// checkers look at files of the project, or format them. Most run the project's own code in
+// any case, so the names of its files cannot make them do more.
 var checkers = lazy.Words(`gofmt goimports gofumpt ruff black isort flake8 mypy pylint prettier eslint stylelint
 	biome shellcheck rubocop rustfmt clang-format clang-tidy`)
 
@@ -107,8 +107,8 @@ func takesNames(all []workspace.Word) bool {
 	return all[0].Kind == workspace.Literal && (tellers.Has(all[0].Text) || checkers.Has(all[0].Text))
 }
 
-// ForTellers gives the words of a command in which names that a program printed are
-// files to those that take them.
+// ForTellers gives the words of a command. If the command takes names of files, names that
+// a program printed count as files.
 func ForTellers(base string, args []workspace.Word) []workspace.Word {
 	listed := func(w workspace.Word) bool { return w.Listed }
 	if !slices.ContainsFunc(args, listed) || !takesNames(append([]workspace.Word{{Text: base}}, args...)) {

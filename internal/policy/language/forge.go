@@ -61,8 +61,8 @@ func ghAPI(x *command.Call, _ string, args []workspace.Word) {
 	}
 }
 
-// onlyAsks reports a document of GraphQL in which the words are nowhere that begin what
-// changes or listens.
+// onlyAsks reports a document of GraphQL without a word that begins a mutation or a
+// subscription.
 func onlyAsks(query string) bool {
 	query = strings.TrimSpace(query)
 	return words.Begins(query, "query", "{") && !words.Holds(query, "mutation", "subscription")

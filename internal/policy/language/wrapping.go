@@ -12,7 +12,7 @@ import (
 	"approvalbot/internal/policy/workspace"
 )
 
-// later judges what runs its input some time.
+// later judges a program that runs its input at a later time.
 func later(x *command.Call, _ string, _ []workspace.Word) {
 	x.Add(finding.ChangesSchedule)
 	x.Add(finding.InterpreterInput)

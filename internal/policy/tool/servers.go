@@ -56,8 +56,8 @@ type Table map[string]map[string]*Row
 //go:embed servers.yaml
 var servers []byte
 
-// Servers gives the table of the well-known servers. It is read once, by the first
-// who asks.
+// Servers gives the table of the well-known servers. It is read once, when it is first
+// asked for.
 var Servers = sync.OnceValues(func() (Table, error) { return Load(servers) })
 
 // serverText is a server as the file has it. Lists of names are written with blanks between

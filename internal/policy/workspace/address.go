@@ -118,8 +118,8 @@ func opaque(text string) (all int) {
 	return all
 }
 
-// minEncoded is from how many bytes on text that is encoded is told from an id: that so many are
-// all printable by chance happens once in a hundred thousand.
+// minEncoded is the least number of bytes of encoded text. Shorter text could be an id: if this
+// many bytes are random, they are all printable only once in a hundred thousand.
 const minEncoded = 12
 
 // encoded reports text that is other text in base64 or hexadecimal.

@@ -88,8 +88,8 @@ func (d *Own) isFile(file string, glob bool) bool {
 	return false
 }
 
-// maybeFile reports whether the end of a path is the name of one of the desk's
-// files, or leaves that open.
+// maybeFile reports whether a path of which only the end is known may be one of the desk's
+// files.
 func (d *Own) maybeFile(file string) bool {
 	base := file[strings.LastIndexByte(file, '/')+1:]
 	if base == "" || base == "." || base == ".." {
