@@ -97,7 +97,7 @@ type Contact struct {
 	FallbackDone bool  `json:"fallbackDone,omitempty"` // the fallback targets have been added
 	// VerifierLookMs is when to look whether the verifier's chat was reached; 0: done, or no one is asked there.
 	VerifierLookMs int64      `json:"verifierLookMs,omitempty"`
-	LookedAtMs     int64      `json:"lookedAtMs,omitempty"`  // the first tap or vote, also one that was refused; 0: not yet
+	LookedAtMs     int64      `json:"lookedAtMs,omitempty"`  // the first tap or vote, also if it was refused; 0: not yet
 	PlanMs         int64      `json:"planMs,omitempty"`      // when the plan's next step is due; 0: no step left
 	PlanDoneMs     int64      `json:"planDoneMs,omitempty"`  // the plan's steps until then were taken; 0: not yet
 	DrilledAtMs    int64      `json:"drilledAtMs,omitempty"` // of a scheduled drill: when its cards were looked at; 0: not yet

@@ -103,7 +103,7 @@ type CallContext struct {
 	Subagent        bool   `json:"subagent,omitempty"`
 	ToolDescription string `json:"toolDescription,omitempty"`
 	Unheard         string `json:"unheard,omitempty"`  // the runtime, if it hands no notes to its model
-	Terminal        string `json:"terminal,omitempty"` // TerminalOpen or TerminalPossible; empty: the command has no terminal
+	Terminal        string `json:"terminal,omitempty"` // TerminalOpen or TerminalPossible; empty: no terminal
 	Confine         string `json:"confine,omitempty"`  // the profile by which its asker can confine it; empty: it cannot, or its token may not say so
 
 	Tool ToolFacts `json:"tool,omitzero"`

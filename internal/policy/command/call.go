@@ -58,7 +58,7 @@ type Call struct {
 	Piped   bool             // its input is surely a pipe
 	Empty   bool             // its input is surely empty
 	Idle    bool             // its input is the call's own, into which no person types
-	Given   string           // the text of the here-document that is its input; empty without one, or if it is not written out
+	Given   string           // the text of the here-document that is its input; empty if unknown or without one
 	Found   finding.Set
 	Effects []Effect
 	Steps   *budget.Budget // of the judgement

@@ -43,7 +43,7 @@ type Spec struct {
 	reads    map[string]bool // options whose value is a file of which the contents are told
 	Texts    map[string]bool // options whose value may begin with a dash
 	Strict   bool            // a value behind "=" is no part of an option without one
-	Optional map[string]bool // long options whose value is behind "=" or absent; if they are also options with a value, it is left out when the next word begins with a dash
+	Optional map[string]bool // long options whose value is behind "=" or absent; of those with a value, it is left out when the next word begins with a dash
 	Apart    bool            // the value of a short option is a word of its own, or a number
 	Maybe    string          // short options whose value is left out when the next word begins with a dash
 }

@@ -57,7 +57,7 @@ type row struct {
 	Fixed       bool              // no word may be computed
 	Globs       bool              // a value behind "=" may be a glob
 	Equals      bool              // the value behind a letter may begin with "=", as in -o=json
-	Here        bool              // it runs code of the project of the directory that it runs in, which must be in the workspace
+	Here        bool              // it runs code of its directory's project, which must be in the workspace
 	Silent      string            // a pattern for all its words, joined by blanks, with which its output is empty
 	Filter      string            // what it prints and writes is made of what it reads: "files" that its operands name, or its "input"
 	Appends     string            // flags with which it keeps what is in the files that it writes
