@@ -150,7 +150,7 @@ git add -A 2>/dev/null; git commit -qm first`)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		panic(string(out))
 	}
-	w, err := Begin(m.home+"/state", m.home+"/ws")
+	w, err := begin(m.home+"/state", m.home+"/ws")
 	if err == nil {
 		_, err = w.End()
 	}
@@ -272,7 +272,7 @@ func TestK2_NothingPlantedIsObeyed(t *testing.T) {
 func (a attack) holds(t *testing.T, depth string) {
 	m := newMachine(t)
 	before := m.seenFiles()
-	w, err := Begin(m.state, m.ws)
+	w, err := begin(m.state, m.ws)
 	require.NoError(t, err)
 	m.sh(t, filepath.Join(m.ws, depth), a.script)
 	found, err := w.End()
@@ -290,7 +290,7 @@ func (a attack) holds(t *testing.T, depth string) {
 // clean requires that the next call finds nothing.
 func (m machine) clean(t *testing.T) {
 	t.Helper()
-	w, err := Begin(m.state, m.ws)
+	w, err := begin(m.state, m.ws)
 	require.NoError(t, err)
 	require.Empty(t, w.Left.Names)
 	found, err := w.End()

@@ -127,6 +127,7 @@ func (m *mender) away(rel string) error {
 		setAside(dir, name, fmt.Sprintf("quarantined-by-approvalbot-%d-%d", os.Getpid(), m.count))
 		return err
 	}
+	shut(m.to, inside)
 	list, err := os.OpenFile(filepath.Join(m.quarantine, "names"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0600)
 	if err == nil {
 		_, err = fmt.Fprintf(list, "%q was %q\n", inside, rel)
@@ -149,7 +150,12 @@ func (m *mender) open() (err error) {
 // closes it to all.
 func setAside(dir int, name, aside string) {
 	_ = writable(dir, name, func() error { return unix.Renameat2(dir, name, dir, aside, unix.RENAME_NOREPLACE) })
-	if fd, _, err := openAnyway(dir, aside, unix.O_NONBLOCK); err == nil {
+	shut(dir, aside)
+}
+
+// shut closes a name to all, so that no tool obeys what is in it before its owner opens it.
+func shut(dir int, name string) {
+	if fd, _, err := openAnyway(dir, name, unix.O_NONBLOCK); err == nil {
 		_ = unix.Fchmod(fd, 0)
 		_ = unix.Close(fd)
 	}

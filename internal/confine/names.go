@@ -4,7 +4,6 @@ package confine
 
 import (
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -16,11 +15,12 @@ import (
 
 // guard knows which names of one workspace are protected.
 type guard struct {
-	root  string          // of the workspace, clean and absolute
-	repos map[string]bool // directories, relative to root, that were repositories before; nil: find them
-	named map[string]bool // folded paths that settings of these repositories, or protected links, lead to
-	above map[string]bool // and the directories above them, where a link would lead elsewhere
-	steps int             // that were gone through links since the last list
+	root  string            // of the workspace, clean and absolute
+	repos map[string]bool   // directories, relative to root, that were repositories before; nil: find them
+	named map[string]bool   // folded paths that settings of these repositories, or protected links, lead to; false: go through
+	above map[string]bool   // and the directories above them, where a link would lead elsewhere
+	steps int               // that were gone through links since the last list
+	real  map[string]string // what paths of the host are without links
 }
 
 // place is how a directory is looked at.
@@ -41,12 +41,26 @@ func (g *guard) in(dir place, dirRel, name string) place {
 	default:
 		_, p.Held = workspace.Obeyed(p.Under)
 		// commondir beside a HEAD makes a directory a repository, and says which config it obeys.
-		p.Held = p.Held || lower == "commondir" || strings.HasPrefix(path.Base(g.root), ".") &&
-			workspace.SettingsPath(workspace.FoldPath(path.Base(g.root))+"/"+p.Under)
+		p.Held = p.Held || lower == "commondir" || alsoObeyed.Has(lower) || toolVersions.MatchString(lower)
 	}
-	p.Held = p.Held || len(g.named) > 0 && g.named[workspace.FoldPath(join(dirRel, name))]
+	if !p.Held && len(g.named) > 0 {
+		_, p.Held = g.named[workspace.FoldPath(join(dirRel, name))]
+	}
 	return p
 }
+
+// top is how the root is looked at: what a name in it is to others depends on the folders above too.
+func (g *guard) top() place { return place{Under: workspace.FoldPath(strings.TrimPrefix(g.root, "/"))} }
+
+var (
+	// alsoObeyed are files and folders that others obey and policy asks nothing about: editors, agents, CI, linters
+	// that run what their settings say, and what an .envrc that is allowed reads again.
+	alsoObeyed = lazy.Words(`.helix .agent .qoder .lingma iflow.md replit.md .replit .idx .gitpod.yml .taskcluster.yml .cirrus.star .drone.star
+		.drone.jsonnet .packit.yaml .copr .azuredevops .theia .nova .vim .ycm_extra_conf.py .pylintrc .autoenv_leave.zsh prek.toml hk.pkl
+		captainhook.json .claude-plugin .lsp.json flake.nix devenv.nix .dir-locals-2.el .repo`)
+
+	toolVersions = lazy.Pattern(`^\.?mise\..*toml$`)
+)
 
 // inRepository reports what git obeys of a repository's own directory. Commits, branches and
 // the index are no such thing: a confined command may write them.
@@ -55,8 +69,8 @@ func inRepository(under, name string) bool {
 	switch top {
 	case "refs", "logs", "objects": // branches have any names
 		_, obeyed := workspace.Obeyed(under)
-		return obeyed && strings.HasPrefix(name, ".") || name == ".git" || name == "commondir"
-	case "hooks":
+		return obeyed && strings.HasPrefix(name, ".") || name == ".git" || name == "commondir" || strings.HasSuffix(under, "objects/info/alternates")
+	case "hooks", "remotes", "branches":
 		return true
 	}
 	switch name {
@@ -72,88 +86,6 @@ func inRepository(under, name string) bool {
 // isRepository reports a directory that git takes for a repository, by the names in it.
 func isRepository(has func(name string) bool) bool {
 	return has("head") && (has("objects") && has("refs") || has("commondir"))
-}
-
-var (
-	wordOf = lazy.Pattern(`[^\s"';|&()!=]+`)
-	// plain are settings that name no program and no file, though their values have words.
-	plain = lazy.Pattern(`^(user|author|committer|branch|init|url|submodule|color|advice|safe|credential\.https?:)\.|^remote\..*\.(url|pushurl|fetch|push)$`)
-)
-
-// namedBy gives what the settings name below root as programs, hooks or more settings, that git has in a
-// folder: a change of such a file has git run something else. Git is asked, for it knows what is included.
-func (g *guard) namedBy(folder, gitDir string) (files []string) {
-	ask := func(words ...string) string {
-		git := exec.Command("git", words...)
-		git.Dir, git.Env = folder, slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "GIT_") })
-		if gitDir != "" {
-			git.Env = append(git.Env, "GIT_DIR="+gitDir)
-		}
-		said, _ := git.Output() // a repository that git does not read names nothing
-		return string(said)
-	}
-	from := []string{folder}
-	if gitDir == "" {
-		if top := strings.TrimSuffix(ask("rev-parse", "--show-toplevel"), "\n"); top != "" {
-			from = append(from, top)
-		}
-	} else {
-		from = append(from, gitDir)
-		if text, err := os.ReadFile(path.Join(gitDir, "gitdir")); err == nil { // of a linked worktree
-			from = append(from, path.Dir(strings.TrimSpace(string(text))))
-		}
-	}
-	parts := strings.Split(ask("config", "--list", "--show-origin", "--includes", "-z"), "\x00")
-	for i := 0; i+1 < len(parts); i += 2 {
-		if key, value, _ := strings.Cut(parts[i+1], "\n"); key == "core.worktree" {
-			from = append(from, absolute(gitDir, value))
-		}
-	}
-	home, _ := os.UserHomeDir()
-	add := func(from, w string) {
-		if rest, ok := strings.CutPrefix(w, "~/"); ok {
-			w = path.Join(home, rest)
-		}
-		w = absolute(from, w)
-		for _, file := range []string{w, resolved(w)} {
-			if rel, ok := strings.CutPrefix(file, g.root+"/"); ok {
-				files = append(files, rel)
-			}
-		}
-	}
-	for i := 0; i+1 < len(parts); i += 2 {
-		origin := absolute(folder, strings.TrimPrefix(parts[i], "file:"))
-		key, value, _ := strings.Cut(parts[i+1], "\n")
-		add("", origin)
-		if plain.MatchString(key) || key == "core.worktree" {
-			continue
-		}
-		if strings.HasPrefix(key, "include") {
-			add(path.Dir(origin), value)
-			continue
-		}
-		words := wordOf.FindAllString(value, -1)
-		bases := slices.Clone(from)
-		for _, dir := range from { // cd there && ./program
-			for _, w := range words {
-				if info, err := os.Stat(absolute(dir, w)); err == nil && info.IsDir() {
-					bases = append(bases, absolute(dir, w))
-				}
-			}
-		}
-		for _, dir := range bases {
-			if key == "core.hookspath" {
-				add(dir, value)
-			}
-			for _, w := range append(words, value) {
-				info, err := os.Stat(absolute(dir, w))
-				if strings.Contains(w, "/") || err == nil && !info.IsDir() {
-					add(dir, w)
-				}
-			}
-		}
-	}
-	return files
 }
 
 func absolute(dir, file string) string {
@@ -197,6 +129,8 @@ func (g *guard) follow(links map[string]string, at, rest string) (end string, th
 		g.steps += 1 + len(at)/256
 		if inside, ok := strings.CutPrefix(rest, g.root+"/"); ok {
 			at, rest = "", inside
+		} else if inside, ok := g.inside(rest); ok {
+			at, rest = "", inside
 		} else if strings.HasPrefix(rest, "/") {
 			return rest, through, true
 		}
@@ -221,6 +155,30 @@ func (g *guard) follow(links map[string]string, at, rest string) (end string, th
 		}
 	}
 	return at, through, false
+}
+
+// inside gives what an absolute path is called below the root, if links of the host lead there.
+func (g *guard) inside(file string) (rel string, ok bool) {
+	if !strings.HasPrefix(file, "/") || slices.ContainsFunc(shownOutside, func(dir string) bool { return strings.HasPrefix(file, dir) }) {
+		return "", false
+	}
+	if g.real == nil {
+		g.real = map[string]string{}
+	}
+	for i := 1; i < len(file); i++ {
+		if file[i] != '/' {
+			continue
+		}
+		real, known := g.real[file[:i]]
+		if !known {
+			real, _ = filepath.EvalSymlinks(file[:i])
+			g.real[file[:i]] = real
+		}
+		if workspace.Under(real, g.root) {
+			return strings.TrimLeft(real[len(g.root):]+file[i:], "/"), true
+		}
+	}
+	return "", false
 }
 
 // leadsAstray reports where a link ends, if that is outside the workspace or protected: a later call
@@ -254,20 +212,20 @@ func (g *guard) hides(l *list) []string {
 }
 
 // leadsTo gives the folded paths that a path of the workspace leads to and goes through.
-func (g *guard) leadsTo(links map[string]string, path string) []string {
+func (g *guard) leadsTo(links map[string]string, path string) (end string, through []string) {
 	end, through, outside := g.follow(links, "", path)
-	if !outside && end != "" {
-		through = append(through, end)
-	}
 	for i, rel := range through {
 		through[i] = workspace.FoldPath(rel)
 	}
-	return through
+	if outside {
+		return "", through
+	}
+	return workspace.FoldPath(end), through
 }
 
 // held reports a path that is protected by its names alone, or lies in a repository's own directory.
 func (g *guard) held(rel string) bool {
-	p, dir := place{}, ""
+	p, dir := g.top(), ""
 	for name := range strings.SplitSeq(rel, "/") {
 		p = g.in(p, dir, name)
 		if dir = join(dir, name); p.Held || g.repos[dir] {

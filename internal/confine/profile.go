@@ -4,11 +4,12 @@ package confine
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha1"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,12 +38,13 @@ var (
 
 const (
 	mostHeld   = 32  // protected names that are mounted read-only; the comparison holds all
+	mostShared = 64  // files with names outside the workspace, or folders of such files, that are mounted read-only
 	mostMasked = 400 // each is a mount, and with so many a start takes a second
 	memory     = "1073741824"
 )
 
 // arguments are bwrap's, from the profile and from what was found in the workspaces.
-func (c Call) arguments(home string, watches []*Watch) ([]string, error) {
+func (c Call) arguments(ctx context.Context, homes []string, watches []*Watch) ([]string, error) {
 	a := []string{
 		"--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
 		"--proc", "/proc", "--tmpfs", "/proc/1", "--remount-ro", "/proc/1", // its mem and fd would open bwrap itself
@@ -59,6 +61,7 @@ func (c Call) arguments(home string, watches []*Watch) ([]string, error) {
 	for _, name := range settings.List() {
 		a = append(a, "--ro-bind-try", "/etc/"+name, "/etc/"+name)
 	}
+	home := homes[0]
 	a = append(a, "--size", memory, "--tmpfs", home)
 	for _, name := range caches {
 		private := filepath.Join(watches[0].dir, "home", name)
@@ -74,12 +77,17 @@ func (c Call) arguments(home string, watches []*Watch) ([]string, error) {
 		a = append(a, "--bind", w.Root, w.Root)
 	}
 	for _, w := range watches {
-		secrets := w.unknown()
+		secrets := w.unknown(ctx)
 		if len(secrets) > mostMasked {
 			return nil, fmt.Errorf("workspace %s has %d files that look like secrets, and at most %d can be hidden; name a smaller workspace",
 				w.Root, len(secrets), mostMasked)
 		}
-		a = append(a, w.mounts(w.Held(mostHeld), secrets)...)
+		shared, ok := w.before.shared(mostShared)
+		if !ok {
+			return nil, fmt.Errorf("workspace %s has more than %d files at its top that have names outside it too, and all of these would change "+
+				"with them; copy them, or name a smaller workspace", w.Root, mostShared)
+		}
+		a = append(a, w.mounts(append(w.Held(mostHeld), shared...), secrets)...)
 	}
 	masked, err := speakers(shown)
 	if err != nil {
@@ -92,8 +100,8 @@ func (c Call) arguments(home string, watches []*Watch) ([]string, error) {
 }
 
 // mounts hold protected names and hide secrets. The folders above them are mounts too, for what is one
-// cannot be renamed: else another call could move a folder between this one's list and its mounts, and
-// have a secret there unhidden or something of the host mounted.
+// cannot be renamed: a host's prompt finds the repository that it knows as long as the call runs. Mounts are made
+// by name; with one call at a time only a process of the host can change what a name is after the list.
 func (w *Watch) mounts(held, secrets []string) (out []string) {
 	kinds := map[string]string{}
 	for _, rel := range slices.Concat(held, secrets) {
@@ -126,7 +134,7 @@ func (w *Watch) mounts(held, secrets []string) (out []string) {
 // unknown are the secrets of the workspace without those whose exact content is in its repository: a
 // command that may commit can read that, and must be able to. The index is not asked, which a confined
 // command can write.
-func (w *Watch) unknown() []string {
+func (w *Watch) unknown(ctx context.Context) []string {
 	var known []string
 	var ask bytes.Buffer
 	for _, rel := range w.Secrets {
@@ -141,10 +149,15 @@ func (w *Watch) unknown() []string {
 	if len(known) == 0 || !w.before.Repos[".git"] {
 		return w.Secrets
 	}
-	git := exec.Command("git", "--git-dir", filepath.Join(w.Root, ".git"), "cat-file", "--batch-check=%(objecttype)")
-	git.Stdin, git.Env = &ask, append(os.Environ(), "GIT_NO_LAZY_FETCH=1")
-	said, _ := git.Output() // without an answer all are hidden
-	for i, line := range strings.Split(string(said), "\n") {
+	// A repository of our own, so that only the objects are the workspace's: no setting, no HEAD.
+	own := w.path("git")
+	err := errors.Join(os.MkdirAll(filepath.Join(own, "refs"), 0700), os.WriteFile(filepath.Join(own, "HEAD"), []byte("ref: refs/heads/main\n"), 0600))
+	if err != nil {
+		return w.Secrets
+	}
+	env := []string{"GIT_DIR=" + own, "GIT_OBJECT_DIRECTORY=" + filepath.Join(w.Root, ".git/objects"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"}
+	said, _ := git(ctx, ask.String(), env, "cat-file", "--batch-check=%(objecttype)") // without an answer all are hidden
+	for i, line := range strings.Split(said, "\n") {
 		if line == "blob" && i < len(known) {
 			at := slices.Index(w.Secrets, known[i])
 			w.Secrets = slices.Delete(w.Secrets, at, at+1)

@@ -15,16 +15,27 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"approvalbot/internal/policy/workspace"
 )
 
-// programs of bubblewrap are looked for here and not on a PATH that others set.
-var places = []string{"/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"}
+// places are where programs of the host are looked for, and not on a PATH that others set or a call has folders of.
+var places = []string{"/usr/bin", "/usr/local/bin", "/bin", "/run/current-system/sw/bin"}
+
+func program(name string) (string, error) {
+	for _, dir := range places {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
+			return filepath.Join(dir, name), nil
+		}
+	}
+	return "", fmt.Errorf("%s is missing (looked for in %s); install it", name, strings.Join(places, ", "))
+}
 
 // Check says in one sentence what this machine or this user lacks for a confined call.
 func Check(ctx context.Context) error {
@@ -53,12 +64,11 @@ func Possible() bool {
 }
 
 func bubblewrap() (string, error) {
-	for _, file := range places {
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
-			return file, nil
-		}
+	file, err := program("bwrap")
+	if err != nil {
+		return "", errors.New("bubblewrap is missing (no bwrap in /usr/bin); install the package bubblewrap")
 	}
-	return "", errors.New("bubblewrap is missing (no bwrap in /usr/bin); install the package bubblewrap")
+	return file, nil
 }
 
 // Run runs the command confined, and compares its workspaces after its last process has died. The error
@@ -66,6 +76,16 @@ func bubblewrap() (string, error) {
 func Run(ctx context.Context, c Call) (status int, err error) {
 	if os.Geteuid() == 0 {
 		return NotConfined, Check(ctx)
+	}
+	// What this process inherited goes to no other one.
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return NotConfined, err
+	}
+	for _, f := range open {
+		if fd, err := strconv.Atoi(f.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
 	}
 	program, err := bubblewrap()
 	if err != nil {
@@ -75,7 +95,7 @@ func Run(ctx context.Context, c Call) (status int, err error) {
 	if err != nil {
 		return NotConfined, err
 	}
-	home, err := c.check()
+	homes, err := c.check()
 	if err != nil {
 		return NotConfined, err
 	}
@@ -95,7 +115,7 @@ func Run(ctx context.Context, c Call) (status int, err error) {
 		}
 	}
 	for _, root := range c.Workspaces {
-		w, err := Begin(c.State, root)
+		w, err := Begin(ctx, c.State, root, c.Stderr)
 		if err != nil {
 			end()
 			return NotConfined, err
@@ -106,9 +126,9 @@ func Run(ctx context.Context, c Call) (status int, err error) {
 			fmt.Fprintln(c.Stderr, "approvalbot: a confined call before this one was killed; "+(&Planted{w.Root, w.Left}).Error())
 		}
 	}
-	arguments, err := c.arguments(home, watches)
+	arguments, err := c.arguments(ctx, homes, watches)
 	if err == nil {
-		status, err = c.start(ctx, program, arguments, rules, home, watches)
+		status, err = c.start(ctx, program, arguments, rules, homes[0], watches)
 	}
 	if end(); err != nil {
 		return NotConfined, errors.Join(append([]error{err}, ends...)...)
@@ -119,41 +139,38 @@ func Run(ctx context.Context, c Call) (status int, err error) {
 	return status, nil
 }
 
-// check makes the call's paths real ones, and gives the user's home.
-func (c *Call) check() (home string, err error) {
-	if home, err = os.UserHomeDir(); err == nil {
-		home, err = filepath.EvalSymlinks(home)
+// check makes the call's paths real ones, and gives the user's homes.
+func (c *Call) check() (all []string, err error) {
+	if all = homes(); len(all) == 0 {
+		return nil, errors.New("the user has no home folder; HOME must name one")
 	}
-	if err != nil {
-		return "", err
-	}
-	all := [][]string{c.Workspaces, c.Show, {c.Dir}}
-	for _, list := range all {
+	paths := [][]string{c.Workspaces, c.Show, {c.Dir}}
+	for _, list := range paths {
 		for i, dir := range list {
 			if list[i], err = filepath.EvalSymlinks(dir); err != nil {
-				return "", err
+				return nil, err
 			}
 			if list[i], err = filepath.Abs(list[i]); err != nil {
-				return "", err
+				return nil, err
 			}
 		}
 	}
-	c.Dir = all[2][0]
+	c.Dir = paths[2][0]
 	slices.Sort(c.Workspaces) // each call takes the locks in the same order
 	c.Workspaces = slices.Compact(c.Workspaces)
 	inside := false
 	for _, dir := range c.Workspaces {
-		if workspace.Under(home, dir) {
-			return "", fmt.Errorf("workspace %s holds the home folder %s, all of which a confined command could change; name a smaller one", dir, home)
+		if err := c.refused(dir, all); err != nil {
+			return nil, err
 		}
 		for _, system := range append(programs, "/etc", "/proc", "/dev", "/sys") {
 			if workspace.Under(dir, system) {
-				return "", fmt.Errorf("workspace %s lies in %s, which is shown read-only", dir, system)
+				return nil, fmt.Errorf("workspace %s lies in %s, which is shown read-only", dir, system)
 			}
 		}
 		for _, other := range c.Workspaces {
 			if other != dir && workspace.Under(dir, other) {
-				return "", fmt.Errorf("workspace %s lies in workspace %s; name the outer one alone", dir, other)
+				return nil, fmt.Errorf("workspace %s lies in workspace %s; name the outer one alone", dir, other)
 			}
 		}
 		inside = inside || workspace.Under(c.Dir, dir)
@@ -161,7 +178,47 @@ func (c *Call) check() (home string, err error) {
 	if !inside {
 		c.Dir = c.Workspaces[0]
 	}
-	return home, nil
+	for _, dir := range c.Show {
+		for _, home := range all {
+			if workspace.Under(home, dir) {
+				return nil, fmt.Errorf("--show %s would show the home folder %s; name folders in it", dir, home)
+			}
+		}
+	}
+	return all, nil
+}
+
+// refused says why a folder is no workspace: others obey what is in it, by where it is.
+func (c *Call) refused(dir string, homes []string) error {
+	for _, home := range homes {
+		if workspace.Under(home, dir) {
+			return fmt.Errorf("workspace %s holds the home folder %s, all of which a confined command could change; name a smaller one", dir, home)
+		}
+		if strings.HasPrefix(dir, home+"/.") || workspace.Under(dir, home+"/bin") {
+			return fmt.Errorf("workspace %s lies in a folder of the home that holds settings or programs; name another one", dir)
+		}
+	}
+	for _, pair := range c.Env {
+		for _, bin := range filepath.SplitList(strings.TrimPrefix(pair, "PATH=")) {
+			if strings.HasPrefix(pair, "PATH=") && filepath.IsAbs(bin) && workspace.Under(dir, resolved(bin)) {
+				return fmt.Errorf("workspace %s lies in %s, which is in PATH; name another one", dir, bin)
+			}
+		}
+	}
+	lower := workspace.FoldPath(dir) + "/"
+	_, obeyed := workspace.Obeyed(strings.Trim(lower, "/"))
+	if obeyed || workspace.AnyPart(lower, alsoObeyed.Has) || strings.Contains(lower, "/.git/") {
+		return fmt.Errorf("workspace %s is or lies in a folder that other programs obey; name the folder above it", dir)
+	}
+	for above := filepath.Dir(dir); above != "/"; above = filepath.Dir(above) {
+		if isRepository(func(name string) bool {
+			_, err := os.Lstat(filepath.Join(above, strings.Replace(name, "head", "HEAD", 1)))
+			return err == nil
+		}) {
+			return fmt.Errorf("workspace %s lies in the repository %s itself; name another one", dir, above)
+		}
+	}
+	return nil
 }
 
 // excludes is the file by which git passes over what is hidden.
@@ -205,7 +262,7 @@ func (c Call) start(ctx context.Context, program string, arguments []string, rul
 	cmd.Env = c.environ(home, watches, excludes)
 	cmd.Dir = "/"
 	cmd.ExtraFiles = append(slices.Clone(files), unblock)
-	cmd.Stdout, cmd.Stderr = struct{ io.Writer }{c.Stdout}, struct{ io.Writer }{c.Stderr} // pipes of our own, no descriptor of the caller's
+	cmd.Stdout, cmd.Stderr = output{ctx, c.Stdout}, output{ctx, c.Stderr} // pipes of our own, no descriptor of the caller's
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return 0, err
@@ -263,6 +320,35 @@ func (c Call) start(ctx context.Context, program string, arguments []string, rul
 		return 128 + int(ws.Signal()), nil
 	}
 	return cmd.ProcessState.ExitCode(), nil
+}
+
+// output is written to while the context lasts and a second more: who does not read it does not keep a call from its end.
+type output struct {
+	ctx context.Context
+	to  io.Writer
+}
+
+func (o output) Write(p []byte) (int, error) {
+	type written struct {
+		n   int
+		err error
+	}
+	done := make(chan written, 1)
+	go func() {
+		n, err := o.to.Write(p)
+		done <- written{n, err}
+	}()
+	select {
+	case w := <-done:
+		return w.n, w.err
+	case <-o.ctx.Done():
+	}
+	select {
+	case w := <-done:
+		return w.n, w.err
+	case <-time.After(time.Second):
+		return 0, o.ctx.Err()
+	}
 }
 
 // untilSignal ends with a signal that asks for an end. None of them, nor an output that is closed, ends the

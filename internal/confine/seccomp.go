@@ -55,7 +55,7 @@ func filter() ([]byte, error) {
 		program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call, SkipTrue: 1}, bpf.RetConstant{Val: fail | uint32(unix.ENOSYS)})
 	}
 	program = append(program, only(unix.SYS_SOCKET, offsetFirst, families, unix.EAFNOSUPPORT)...)
-	program = append(program, except(unix.SYS_IOCTL, offsetSecond, []uint32{unix.TIOCSTI, unix.TIOCLINUX}, unix.EPERM)...)
+	program = append(program, requests()...)
 	raw, err := bpf.Assemble(append(program, bpf.RetConstant{Val: allow}))
 	if err != nil {
 		return nil, err
@@ -80,15 +80,23 @@ func only(call, offset uint32, values []uint32, errno unix.Errno) []bpf.Instruct
 	return append(out, bpf.RetConstant{Val: fail | uint32(errno)}, bpf.RetConstant{Val: allow}, bpf.LoadAbsolute{Off: offsetCall, Size: 4})
 }
 
-// except refuses a call whose argument is one of a few.
-func except(call, offset uint32, values []uint32, errno unix.Errno) []bpf.Instruction {
-	n := uint8(len(values))
+// requests lets through what programs ask of terminals, pipes and sockets, and a few questions to files. Those of file
+// systems are refused: some exchange the contents of files and leave their times as they are.
+func requests() []bpf.Instruction {
+	exact := []uint32{unix.FICLONE, unix.FICLONERANGE, unix.FS_IOC_GETFLAGS}
+	n := uint8(len(exact))
 	out := []bpf.Instruction{
-		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call, SkipTrue: n + 4},
-		bpf.LoadAbsolute{Off: offset, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SYS_IOCTL, SkipTrue: n + 8},
+		bpf.LoadAbsolute{Off: offsetSecond, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TIOCSTI, SkipTrue: n + 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TIOCLINUX, SkipTrue: n + 3},
 	}
-	for i, v := range values {
-		out = append(out, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipTrue: n - uint8(i)})
+	for i, v := range exact {
+		out = append(out, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipTrue: n - uint8(i) + 3})
 	}
-	return append(out, bpf.RetConstant{Val: allow}, bpf.RetConstant{Val: fail | uint32(errno)}, bpf.LoadAbsolute{Off: offsetCall, Size: 4})
+	return append(out,
+		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xff00}, // whose driver is meant
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: 'T' << 8, SkipTrue: 2},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0x8900, SkipTrue: 1}, // of sockets
+		bpf.RetConstant{Val: fail | uint32(unix.ENOTTY)}, bpf.RetConstant{Val: allow})
 }

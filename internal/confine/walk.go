@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -54,12 +55,15 @@ type folder struct {
 	Held      []string // protected names that are no directories
 	Links     []string
 	Secrets   []string
-	Unsettled bool // it changed so lately that its ctime does not tell the next change
-	closed    bool // its owner may not read it, so that to look into it changes it
+	Many      []string // files that had more names than one
+	Unsettled bool     // it changed so lately that its ctime does not tell the next change
+	closed    bool     // its owner may not read it, so that to look into it changes it
 }
 
 // plain reports a directory with nothing in it that is looked at by itself.
-func (f *folder) plain() bool { return len(f.Dirs)+len(f.Held)+len(f.Links)+len(f.Secrets) == 0 }
+func (f *folder) plain() bool {
+	return len(f.Dirs)+len(f.Held)+len(f.Links)+len(f.Secrets)+len(f.Many) == 0
+}
 
 // list is what one walk found of a workspace, by paths relative to its root.
 type list struct {
@@ -73,8 +77,43 @@ type list struct {
 	at      int64              // when the walk began
 	secrets []string           // usual names of secrets, for the mounts
 	hidden  map[[2]uint64]bool // inodes of secrets that have more names
-	vanish  bool               // a name was gone before it was looked at
-	size    int                // of links and their names
+	many    map[[2]uint64]*linked
+	vanish  bool // a name was gone before it was looked at
+	size    int  // of links and their names
+}
+
+// linked is a file with several names.
+type linked struct {
+	names []string // those in the workspace
+	all   uint64   // how many there are
+}
+
+// shared gives the files that have names outside the workspace, or the folders that have such files in them if there
+// are more than that. It reports false if that would be the whole workspace.
+func (l *list) shared(most int) ([]string, bool) {
+	out := map[string]bool{}
+	for _, file := range l.many {
+		for _, rel := range file.names {
+			if uint64(len(file.names)) < file.all {
+				out[rel] = true
+			}
+		}
+	}
+	for len(out) > most {
+		deepest := 0
+		for rel := range out {
+			deepest = max(deepest, strings.Count(rel, "/"))
+		}
+		for rel := range out {
+			if dir, _ := splitPath(rel); strings.Count(rel, "/") == deepest {
+				delete(out, rel)
+				if out[dir] = true; dir == "" {
+					return nil, false
+				}
+			}
+		}
+	}
+	return sorted(out), true
 }
 
 type walker struct {
@@ -87,6 +126,7 @@ type walker struct {
 	twins       map[[2]uint64]bool           // when not nil: look for other names of these files
 	secretTwins map[[2]uint64]bool           // of twins, those whose other names are hidden too
 	exact       bool                         // the file system's ctime is true
+	again       int                          // how many files are read though their times are as they were
 	start       int64
 	out         *list
 	buf         []byte
@@ -105,7 +145,7 @@ func (w *walker) walk(root int) (*list, error) {
 	w.out.at = w.start
 	var fs unix.Statfs_t
 	w.exact = unix.Fstatfs(root, &fs) == nil && trueCtime[int64(fs.Type)]
-	if err := w.dir(root, "", place{}, 0); err != nil {
+	if err := w.dir(root, "", w.top(), 0); err != nil {
 		return nil, err
 	}
 	many := maps.Clone(w.out.hidden)
@@ -154,6 +194,9 @@ func (w *walker) dir(fd int, rel string, p place, depth int) error {
 	if w.masks {
 		for _, name := range f.Secrets {
 			w.hide(fd, rel, name)
+		}
+		for _, name := range f.Many {
+			w.links(fd, rel, name)
 		}
 	}
 	for _, name := range f.Held {
@@ -320,6 +363,8 @@ func (w *walker) read(fd int, rel string, f *folder) error {
 		case d.kind == unix.DT_DIR:
 			f.Dirs = append(f.Dirs, d.name)
 			continue
+		case f.At.Repo && special(d.kind): // git would wait for it
+			f.Held = append(f.Held, d.name)
 		case d.kind == unix.DT_LNK && len(w.above) > 0 && w.above[workspace.FoldPath(join(rel, d.name))], p.Held, fake && workspace.FoldPath(d.name) == "head":
 			f.Held = append(f.Held, d.name)
 		case w.twins != nil && d.kind == unix.DT_REG:
@@ -328,17 +373,50 @@ func (w *walker) read(fd int, rel string, f *folder) error {
 		if d.kind == unix.DT_LNK {
 			f.Links = append(f.Links, d.name)
 		}
-		if w.masks && secret(join(rel, d.name), d.kind) {
+		if w.masks && secret(f.At, join(rel, d.name), d.kind) {
 			f.Secrets = append(f.Secrets, d.name)
+		}
+		var st unix.Stat_t
+		if w.masks && d.kind == unix.DT_REG && unix.Fstatat(fd, d.name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Nlink > 1 {
+			f.Many = append(f.Many, d.name)
 		}
 	}
 	return nil
 }
 
-// secret reports a name that the mounts hide: a usual secret, or what speaks to a process of the host.
-func secret(rel string, kind byte) bool {
-	speaks := kind == unix.DT_SOCK || kind == unix.DT_FIFO
-	return speaks || kind == unix.DT_REG && workspace.SecretLower(workspace.FoldPath(rel))
+// secret reports a name that the mounts hide: a usual secret, or what speaks to a process of the host. In a
+// repository's own directory branches have any names.
+func secret(in place, rel string, kind byte) bool {
+	top, _, _ := strings.Cut(in.Under, "/")
+	switch {
+	case kind == unix.DT_SOCK || kind == unix.DT_FIFO:
+		return true
+	case kind != unix.DT_REG || in.Repo && (top == "refs" || top == "logs"):
+		return false
+	}
+	return in.Repo && top == "git-crypt" || workspace.SecretLower(workspace.FoldPath(rel))
+}
+
+// special reports what is neither a file, a folder nor a link.
+func special(kind byte) bool {
+	return kind != unix.DT_REG && kind != unix.DT_DIR && kind != unix.DT_LNK
+}
+
+// links notes one of several names of a file.
+func (w *walker) links(fd int, rel, name string) {
+	var st unix.Stat_t
+	if unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Nlink < 2 {
+		return
+	}
+	if w.out.many == nil {
+		w.out.many = map[[2]uint64]*linked{}
+	}
+	file := w.out.many[[2]uint64{st.Dev, st.Ino}]
+	if file == nil {
+		file = &linked{all: uint64(st.Nlink)}
+		w.out.many[[2]uint64{st.Dev, st.Ino}] = file
+	}
+	file.names = append(file.names, join(rel, name))
 }
 
 // hide notes a name for the mounts, and whether the file has more names.
@@ -380,7 +458,8 @@ func (w *walker) name(fd int, rel, name string) error {
 	case unix.S_IFLNK:
 		e.Link, _ = readlink(fd, name)
 	case unix.S_IFREG:
-		if old, ok := w.known[rel]; ok && old.Inode == e.Inode && old.Sum != "" && !old.Racy && w.exact {
+		w.again--
+		if old, ok := w.known[rel]; ok && old.Inode == e.Inode && old.Sum != "" && !old.Racy && w.exact && (w.again < 0 || e.Size > 64<<10) {
 			e.Sum = old.Sum
 			break
 		}

@@ -4,6 +4,7 @@ package confine
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/gob"
 	"encoding/hex"
@@ -29,9 +30,7 @@ type Watch struct {
 	Left    Found  // what a call before this one planted, which was killed before it was compared
 	dir     string // what is kept of this workspace
 	root    *os.File
-	lock    *os.File // held while lists are compared or written
-	running *os.File // shared by all wrappers that run
-	call    *os.File // says which process all of this call die with; locked while the wrapper lives
+	lock    *os.File // held from the beginning of a call to its end, as root is for those with another state
 	guard   guard
 	fresh   bool // some file was kept that no call before kept
 	before  *list
@@ -41,9 +40,9 @@ type Watch struct {
 // ErrMarked says that a workspace could not be put right, so nothing runs confined in it.
 var ErrMarked = errors.New("marked")
 
-// Begin lists the workspace. The caller runs its command only after [Watch.Sync] without an error, and
-// calls [Watch.End] after the last process of it has died.
-func Begin(state, root string) (began *Watch, err error) {
+// Begin waits until no other call runs in the workspace, and lists it. The caller runs its command only after
+// [Watch.Sync] without an error, and calls [Watch.End] after the last process of it has died.
+func Begin(ctx context.Context, state, root string, says io.Writer) (began *Watch, err error) {
 	if root, err = filepath.EvalSymlinks(root); err != nil {
 		return nil, err
 	}
@@ -57,8 +56,8 @@ func Begin(state, root string) (began *Watch, err error) {
 		return nil, err
 	}
 	w := &Watch{Root: root, dir: stateOf(state, root), guard: guard{root: root}}
-	if state == root || strings.HasPrefix(state, strings.TrimSuffix(root, "/")+"/") {
-		return nil, fmt.Errorf("workspace %s holds what is kept of confined calls (%s); name a smaller one", root, state)
+	if workspace.Under(state, root) || workspace.Under(root, state) {
+		return nil, fmt.Errorf("workspace %s holds or lies in what is kept of confined calls (%s); name another one", root, state)
 	}
 	if err := os.MkdirAll(filepath.Join(w.dir, "kept"), 0700); err != nil {
 		return nil, err
@@ -71,60 +70,55 @@ func Begin(state, root string) (began *Watch, err error) {
 	if w.root, err = openDir(root); err != nil {
 		return nil, err
 	}
-	if w.lock, err = w.open("lock"); err != nil {
+	if w.lock, err = os.OpenFile(w.path("lock"), os.O_CREATE|os.O_RDWR, 0600); err != nil {
 		return nil, err
 	}
-	if w.running, err = w.open("running"); err != nil {
+	if err := w.hold(ctx, w.lock, says); err != nil {
 		return nil, err
 	}
-	if err := flock(w.lock, unix.LOCK_EX); err != nil {
-		return nil, err
-	}
-	defer flock(w.lock, unix.LOCK_UN)
 	if why, err := os.ReadFile(w.path("mark")); !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("workspace %s is %w since a confined call left what could not be put right (%s); look at it, then remove %s",
 			root, ErrMarked, bytes.TrimSpace(why), w.path("mark"))
 	}
-	if err := w.apart(state); err != nil {
-		return nil, err
-	}
 	if err := w.survivors(); err != nil {
 		return nil, err
 	}
-	if w.call, err = os.CreateTemp(w.dir, "call-*"); err == nil {
-		err = flock(w.call, unix.LOCK_EX)
-	}
-	if err != nil {
+	if err := w.hold(ctx, w.root, says); err != nil { // a survivor could have held this one
 		return nil, err
 	}
-	alone := flock(w.running, unix.LOCK_EX|unix.LOCK_NB) == nil
-	old, oldErr := w.load()
-	_, openErr := os.Lstat(w.path("open"))
-	unfinished := openErr == nil
-	switch {
-	case unfinished && oldErr != nil:
-		return nil, w.mark(fmt.Errorf("the list of the call before is lost: %w", oldErr))
-	case !alone && !unfinished:
-		return nil, errors.New("a confined call runs here whose list is gone; try again when it has ended")
-	case !alone: // it is compared with what was before the first of them
-		walker := walker{guard: &guard{root: root}, sums: sum, expect: map[string]entry{}, masks: true}
-		now, err := walker.walk(int(w.root.Fd()))
+	if err := w.apart(state); err != nil {
+		return nil, err
+	}
+	old, err := w.load()
+	if _, openErr := os.Lstat(w.path("open")); openErr == nil {
 		if err != nil {
-			return nil, err
+			return nil, w.mark(fmt.Errorf("the list of the call before is lost: %w", err))
 		}
-		w.before, w.Secrets = old, w.guard.hides(now)
-		return w, flock(w.running, unix.LOCK_SH)
-	case unfinished:
 		w.before = old
-		found, err := w.finish()
-		if w.Left = found; err != nil {
+		if w.Left, err = w.finish(); err != nil {
 			return nil, w.mark(err)
 		}
 	}
-	if err := errors.Join(remove(w.path("found")), w.list(old)); err != nil {
-		return nil, err
+	return w, w.list(ctx, old)
+}
+
+// hold waits for a lock as long as the context lasts, and says so after a second.
+func (w *Watch) hold(ctx context.Context, f *os.File, says io.Writer) error {
+	began, said := time.Now(), false
+	for {
+		if err := flock(f, unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
+			return err
+		}
+		if !said && time.Since(began) > time.Second {
+			said = true
+			fmt.Fprintf(says, "approvalbot: waiting until another confined call in %s has ended\n", w.Root)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("another confined call runs in %s, and this one was ended while it waited: %w", w.Root, ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
-	return w, flock(w.running, unix.LOCK_SH)
 }
 
 // stateOf is the folder in which the state of a workspace is kept.
@@ -137,10 +131,6 @@ func stateOf(state, root string) string {
 // runs confined in the workspace until somebody has looked at it.
 func (w *Watch) End() (Found, error) {
 	defer w.close()
-	if err := flock(w.lock, unix.LOCK_EX); err != nil {
-		return Found{}, err
-	}
-	defer flock(w.lock, unix.LOCK_UN)
 	var found Found
 	err := w.survivors()
 	if err == nil {
@@ -149,26 +139,12 @@ func (w *Watch) End() (Found, error) {
 	if err != nil {
 		return found, w.mark(err)
 	}
-	err = os.Remove(w.call.Name())
-	// What one of several calls planted fails all of them: which one did is not known.
-	shared, _ := os.ReadFile(w.path("found"))
-	for name := range strings.SplitSeq(string(shared), "\x00") {
-		if name != "" && !slices.Contains(found.Names, name) {
-			found.Names = append(found.Names, name)
-		}
-	}
-	slices.Sort(found.Names)
-	last := flock(w.running, unix.LOCK_EX|unix.LOCK_NB) == nil
-	_ = flock(w.running, unix.LOCK_UN) // before the next one may look
-	if !last {
-		return found, errors.Join(err, os.WriteFile(w.path("found"), []byte(strings.Join(found.Names, "\x00")), 0600))
-	}
-	return found, errors.Join(err, remove(w.path("found")), remove(w.path("open")))
+	return found, remove(w.path("open"))
 }
 
 // list takes the list before a call, and keeps a copy of each protected file. What the last list knew
 // and did not change is not read again.
-func (w *Watch) list(old *list) error {
+func (w *Watch) list(ctx context.Context, old *list) error {
 	walker := walker{guard: &w.guard, sums: w.keep, masks: true}
 	w.guard = guard{root: w.Root}
 	if old != nil {
@@ -181,8 +157,26 @@ func (w *Watch) list(old *list) error {
 	if err != nil {
 		return err
 	}
-	if leads := w.leads(now); !maps.Equal(leads, now.Named) { // these are protected too
-		w.guard.name(leads)
+	files, err := w.settings(ctx, now)
+	if err != nil {
+		return err
+	}
+	// What settings name stays named until some protected file is another one: whatever else changed, a call did.
+	stays := old != nil && maps.EqualFunc(old.Names, now.Names, entry.same)
+	for rounds := 0; ; rounds++ {
+		leads := w.leads(now, files)
+		if stays {
+			for rel, obeyed := range old.Named {
+				leads[rel] = leads[rel] || obeyed
+			}
+		}
+		if maps.Equal(leads, now.Named) {
+			break
+		}
+		if rounds > 20 {
+			return fmt.Errorf("the links of workspace %s lead from one to the next without end; remove links, or name a smaller workspace", w.Root)
+		}
+		w.guard.name(leads) // these are protected too
 		walker.known, walker.prev = now.Names, nil
 		if now, err = walker.walk(root); err != nil {
 			return err
@@ -243,7 +237,7 @@ func (w *Watch) apart(state string) error {
 		}
 		lock, lockErr := os.Open(filepath.Join(dir, "lock"))
 		if lockErr == nil {
-			lockErr = flock(lock, unix.LOCK_SH|unix.LOCK_NB) // it may begin just now
+			lockErr = flock(lock, unix.LOCK_SH|unix.LOCK_NB)
 			_ = lock.Close()
 		}
 		if _, openErr := os.Lstat(filepath.Join(dir, "open")); openErr == nil || lockErr != nil {
@@ -272,35 +266,26 @@ func end(pid int) {
 	}
 }
 
-// record says what process all of this call's die with, so that the next call can end what outlives its wrapper.
+// record says what process all of this call die with, so that the next call can end what outlives its wrapper.
 func (w *Watch) record(pid int) error {
-	_, err := w.call.WriteString(process(pid))
-	return err
+	return os.WriteFile(w.path("open"), []byte(process(pid)), 0600)
 }
 
-// survivors ends what calls left whose wrapper was killed, and returns when it is dead.
+// survivors ends what a call left whose wrapper was killed, and returns when it is dead.
 func (w *Watch) survivors() error {
-	all, err := filepath.Glob(w.path("call-*"))
-	for _, name := range all {
-		file, err := os.Open(name)
-		if err != nil || flock(file, unix.LOCK_EX|unix.LOCK_NB) != nil {
-			_ = file.Close() // it runs, or has just ended
-			continue
+	text, _ := os.ReadFile(w.path("open"))
+	var pid int
+	_, _ = fmt.Sscan(string(text), &pid)
+	for tries := 0; pid > 1 && process(pid) == string(text); tries++ {
+		if tries > 2000 {
+			return fmt.Errorf("process %d of a confined call that was killed does not end", pid)
 		}
-		text, _ := io.ReadAll(file)
-		_ = file.Close()
-		var pid int
-		_, _ = fmt.Sscan(string(text), &pid)
-		for tries := 0; pid > 1 && process(pid) == string(text); tries++ {
-			if tries > 2000 {
-				return fmt.Errorf("process %d of a confined call that was killed does not end", pid)
-			}
-			_ = unix.Kill(pid, unix.SIGKILL)
-			time.Sleep(5 * time.Millisecond)
-		}
-		if err := remove(name); err != nil {
-			return err
-		}
+		_ = unix.Kill(pid, unix.SIGKILL)
+		time.Sleep(5 * time.Millisecond)
+	}
+	all, err := filepath.Glob(w.path("fresh-*"))
+	for _, file := range all {
+		_ = os.Remove(file)
 	}
 	return err
 }
@@ -350,6 +335,9 @@ func (w *Watch) finish() (Found, error) {
 			time.Sleep(min(time.Millisecond<<pass, 100*time.Millisecond))
 		}
 		walker := walker{guard: &w.guard, prev: prev, known: prev.Names, expect: w.before.Names, sums: sum}
+		if pass == 0 {
+			walker.again = 500 // small files are cheap to read, and times are told by a file system that we do not know
+		}
 		now, err := walker.walk(m.root)
 		if err != nil {
 			return w.found(m, names), err
@@ -436,38 +424,32 @@ func (w *Watch) keep(fd int) (string, error) {
 	return hash, errors.Join(fresh.Sync(), os.Rename(fresh.Name(), name))
 }
 
-// leads gives what else the protected names of a list make others obey: what settings of repositories
-// name, and where protected links lead.
-func (w *Watch) leads(now *list) map[string]bool {
+// leads gives what else is protected: what settings of repositories name, and where protected links lead. What
+// a link goes through is false, for nothing but the link counts there.
+func (w *Watch) leads(now *list, files []string) map[string]bool {
 	w.guard.steps = 0
-	named, own := map[string]bool{}, guard{root: w.Root, repos: now.Repos}
-	ask := map[string]string{w.Root: ""} // folders, and the repositories that they need not find
-	for dir := range now.Repos {
-		gitDir := filepath.Join(w.Root, dir)
-		if folder, name := filepath.Split(gitDir); name == ".git" {
-			ask[filepath.Clean(folder)] = gitDir
-		} else {
-			ask[gitDir] = gitDir
+	named, own := map[string]bool{}, guard{root: w.Root, repos: now.Repos, named: map[string]bool{}}
+	for rel, obeyed := range w.guard.named {
+		if obeyed {
+			own.named[rel] = true
 		}
 	}
-	for rel, e := range now.Names {
-		if folder, name := splitPath(rel); name == ".git" && e.Mode&unix.S_IFMT != unix.S_IFDIR {
-			ask[filepath.Join(w.Root, folder)] = ""
+	lead := func(rel string) {
+		end, through := w.guard.leadsTo(now.Links, rel)
+		for _, link := range through {
+			named[link] = named[link]
+		}
+		if end != "" {
+			named[end] = true
 		}
 	}
-	for folder, gitDir := range ask {
-		for _, file := range w.guard.namedBy(folder, gitDir) {
-			named[workspace.FoldPath(file)] = true
-			for _, rel := range w.guard.leadsTo(now.Links, file) {
-				named[rel] = true
-			}
-		}
+	for _, file := range files {
+		named[workspace.FoldPath(file)] = true
+		lead(file)
 	}
 	for rel, e := range now.Names {
 		if e.Mode&unix.S_IFMT == unix.S_IFLNK && own.held(rel) {
-			for _, end := range w.guard.leadsTo(now.Links, rel) {
-				named[end] = true
-			}
+			lead(rel)
 		}
 	}
 	return named
@@ -561,12 +543,8 @@ func syncDir(name string) error {
 
 func (w *Watch) path(name string) string { return filepath.Join(w.dir, name) }
 
-func (w *Watch) open(name string) (*os.File, error) {
-	return os.OpenFile(w.path(name), os.O_CREATE|os.O_RDWR, 0600)
-}
-
 func (w *Watch) close() {
-	for _, f := range []*os.File{w.root, w.running, w.lock, w.call} {
+	for _, f := range []*os.File{w.root, w.lock} {
 		if f != nil {
 			_ = f.Close()
 		}
