@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // attack is one way to leave something in a workspace that a later call obeys. It runs with nothing
@@ -309,5 +310,120 @@ func TestK2_RowsAreAttacks(t *testing.T) {
 				require.True(t, m.obeyed(t))
 			})
 		}
+	}
+}
+
+// Settings that git obeys only later, links that protected names lead through, and names that only some tools obey are
+// protected too, and so is what is not there yet.
+func TestK2_WhatOthersLeadTo(t *testing.T) {
+	for _, a := range []struct{ name, before, call, want string }{
+		{"link in a folder that settings name", `mkdir -p hk impl; echo true >impl/pc; ln -s ../impl/pc hk/pre-commit; git config core.hooksPath hk`, `echo x >impl/pc`, "impl/pc"},
+		{"home reached by a link", `ln -s $HOME $HOME/alias; mkdir impl; echo true >impl/pc; ln -s $HOME/alias/ws/impl/pc .git/hooks/pre-commit`, `echo x >impl/pc`, "impl/pc"},
+		{"start-up file reached by a link of the host", `ln -s $W $HOME/alias; mkdir conf; echo true >conf/rc; rm .envrc; ln -s $HOME/alias/conf/rc .envrc`, `echo x >conf/rc`, "conf/rc"},
+		{"include on a branch that is not yet", `printf '[core]\nhooksPath = bh\n' >b.inc; git config includeIf.onbranch:evil.path ../b.inc`, `mkdir bh; echo x >bh/pre-commit`, "bh"},
+		{"include of an include whose condition does not hold", `printf '[include]\npath = c.inc\n' >b.inc; git config includeIf.onbranch:evil.path ../b.inc`, `echo x >c.inc`, "c.inc"},
+		{"filter whose program is not there", `git config filter.z.clean 'sh zclean.sh'`, `echo x >zclean.sh`, "zclean.sh"},
+		{"filter whose program is not there and has no dot", `git config filter.z.clean 'sh zclean'`, `echo x >zclean`, "zclean"},
+		{"template of new repositories", `mkdir -p tpl/hooks; git config init.templateDir $W/tpl`, `echo x >tpl/hooks/post-checkout`, "tpl/hooks/post-checkout"},
+		{"program of a submodule's update", `mkdir up; echo true >up/run; git config submodule.s.update '!./up/run'`, `echo x >up/run`, "up/run"},
+		{"remotes in the old form", "", `mkdir .git/remotes; echo 'URL: /evil' >.git/remotes/origin`, ".git/remotes"},
+		{"branches in the old form", "", `mkdir -p .git/branches; echo /evil >.git/branches/origin`, ".git/branches/origin"},
+		{"objects of another repository", "", `echo /elsewhere >.git/objects/info/alternates`, ".git/objects/info/alternates"},
+		{"pipe that git waits for", "", `rm .git/HEAD; mkfifo .git/HEAD`, ".git/HEAD"},
+		{"editors and agents", "", `mkdir .helix .agent; echo x >.helix/languages.toml; echo x >.gitpod.yml; echo x >.mise.production.toml`, ".helix"},
+	} {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			m.sh(t, m.ws, a.before)
+			w, err := begin(m.state, m.ws)
+			require.NoError(t, err)
+			m.sh(t, m.ws, a.call)
+			found, err := w.End()
+			require.NoError(t, err)
+			require.Contains(t, found.Names, a.want)
+			m.clean(t)
+		})
+	}
+}
+
+// What settings name is still protected when a call before made git take the folder for no repository.
+func TestK2_ABrokenRepositoryHidesNoSettings(t *testing.T) {
+	for _, a := range []struct{ name, blind, see string }{
+		{"HEAD", `echo broken >.git/HEAD`, `echo "ref: refs/heads/main" >.git/HEAD`},
+		{"refs", `mv .git/refs .git/away`, `mv .git/away .git/refs`},
+		{"objects", `mv .git/objects .git/away`, `mv .git/away .git/objects`},
+	} {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			for _, call := range []string{a.blind, a.see + `; echo x >tools/diff.sh; printf '[core]\nfsmonitor = x\n' >tools/git.inc`} {
+				w, err := begin(m.state, m.ws)
+				require.NoError(t, err)
+				m.sh(t, m.ws, call)
+				found, err := w.End()
+				require.NoError(t, err)
+				if call != a.blind {
+					require.Subset(t, found.Names, []string{"tools/diff.sh", "tools/git.inc"})
+				}
+			}
+		})
+	}
+}
+
+// Settings that git cannot read, and a pipe where it would wait, keep a call from running.
+func TestK2_SettingsThatCannotBeReadRefuseTheCall(t *testing.T) {
+	for _, before := range []string{`echo '[broken' >.git/config`, `rm .git/HEAD; mkfifo .git/HEAD`, `mkfifo pipe; git config --replace-all include.path ../pipe`} {
+		m := newMachine(t)
+		m.sh(t, m.ws, before)
+		w, err := begin(m.state, m.ws)
+		require.Error(t, err, before)
+		require.Nil(t, w)
+	}
+}
+
+// A repository around the workspace has hooks and start-up files that are links into it.
+func TestK2_LinksFromAboveTheWorkspace(t *testing.T) {
+	m := newMachine(t)
+	m.sh(t, m.ws, `echo true >pkg/pc; echo true >pkg/rc; ln -sf ../../pkg/pc .git/hooks/pre-commit; rm .envrc; ln -s pkg/rc .envrc`)
+	w, err := begin(m.state, m.ws+"/pkg")
+	require.NoError(t, err)
+	m.sh(t, m.ws, `echo x >pkg/pc; echo x >pkg/rc`)
+	found, err := w.End()
+	require.NoError(t, err)
+	require.Equal(t, []string{"pc", "rc"}, found.Names)
+}
+
+// Times are not believed alone: a file system may exchange contents and leave them.
+func TestK2_ContentIsComparedWhateverTheTimesSay(t *testing.T) {
+	m := newMachine(t)
+	w, err := begin(m.state, m.ws)
+	require.NoError(t, err)
+	m.sh(t, m.ws, `echo 'export A=2' >.envrc`)
+	var st unix.Stat_t
+	require.NoError(t, unix.Lstat(m.ws+"/.envrc", &st))
+	e := w.before.Names[".envrc"]
+	e.Inode, e.Racy = inodeOf(&st), false
+	w.before.Names[".envrc"] = e
+	found, err := w.End()
+	require.NoError(t, err)
+	require.Equal(t, []string{".envrc"}, found.Names)
+}
+
+// What was taken away is closed: a prompt in the quarantine runs nothing of it.
+func TestK2_TheQuarantineIsClosed(t *testing.T) {
+	m := newMachine(t)
+	w, err := begin(m.state, m.ws)
+	require.NoError(t, err)
+	m.sh(t, m.ws, `mkdir -p .vscode/y; git init -q .vscode/y; git -C .vscode/y config core.fsmonitor "$EVIL"; echo x >pkg/.envrc`)
+	found, err := w.End()
+	require.NoError(t, err)
+	all, err := os.ReadDir(found.Quarantine)
+	require.NoError(t, err)
+	require.Len(t, all, 3)
+	for _, f := range all {
+		info, err := f.Info()
+		require.NoError(t, err)
+		require.True(t, f.Name() == "names" || info.Mode().Perm() == 0, "%s %s", f.Name(), info.Mode())
 	}
 }

@@ -123,7 +123,7 @@ func (r *repositories) find(root string, now *list) (err error) {
 		gitDir := path.Join(root, dir)
 		has := func(name string) bool { _, err := os.Lstat(path.Join(gitDir, name)); return err == nil }
 		// A folder that merely has a HEAD may have a config that is not git's.
-		if strings.Contains("/"+dir+"/", "/.git/") || isRepository(func(n string) bool { return has(n) || n == "head" && has("HEAD") }) {
+		if path.Base(dir) == ".git" || isRepository(func(n string) bool { return has(n) || n == "head" && has("HEAD") }) {
 			err = errors.Join(err, r.add(gitDir, path.Dir(gitDir)))
 		}
 	}
@@ -138,13 +138,16 @@ func (r *repositories) find(root string, now *list) (err error) {
 			err = errors.Join(err, r.add(gitDir, top))
 		}
 	}
-	for _, dir := range slices.Clone(r.from) { // hooks of a repository around it, and names beside them, may be links into it
-		for _, d := range []string{dir, path.Join(dir, "hooks")} {
-			all, _ := os.ReadDir(d)
+	for _, top := range r.from { // hooks of a repository around it, and names beside them, may be links into it
+		for _, dir := range []string{top, path.Join(top, "hooks")} {
+			if workspace.Under(dir, root) {
+				continue
+			}
+			all, _ := os.ReadDir(dir)
 			for _, f := range all {
 				_, obeyed := workspace.Obeyed(workspace.FoldPath(f.Name()))
-				if f.Type()&fs.ModeSymlink != 0 && !workspace.Under(d, root) && (obeyed || d != dir) {
-					r.links = append(r.links, path.Join(d, f.Name()))
+				if f.Type()&fs.ModeSymlink != 0 && (obeyed || dir != top) {
+					r.links = append(r.links, path.Join(dir, f.Name()))
 				}
 			}
 		}

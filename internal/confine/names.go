@@ -57,7 +57,7 @@ var (
 	// that run what their settings say, and what an .envrc that is allowed reads again.
 	alsoObeyed = lazy.Words(`.helix .agent .qoder .lingma iflow.md replit.md .replit .idx .gitpod.yml .taskcluster.yml .cirrus.star .drone.star
 		.drone.jsonnet .packit.yaml .copr .azuredevops .theia .nova .vim .ycm_extra_conf.py .pylintrc .autoenv_leave.zsh prek.toml hk.pkl
-		captainhook.json .claude-plugin .lsp.json flake.nix devenv.nix .dir-locals-2.el .repo`)
+		captainhook.json .claude-plugin .lsp.json .antigravity .codebuddy .iflow replit.nix .gitpod .ona .codesandbox .harness .evergreen.yml .prow.yaml .pipelines flake.nix devenv.nix .dir-locals-2.el .repo`)
 
 	toolVersions = lazy.Pattern(`^\.?mise\..*toml$`)
 )

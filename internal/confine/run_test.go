@@ -208,6 +208,100 @@ perl -e 'open F,"<",".env"; print <F>; sysopen F,"prod.pem",2; print <F>'`, "\n"
 	}
 }
 
+// K1: a descriptor that the wrapper inherited does not go on to the command.
+func TestK1_NoDescriptorIsInherited(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	m.sh(t, m.home, `echo `+secretText+` >.netrc`)
+	cmd := m.wrapped(`for n in 3 4 5 6 7 8 9 10 11 12; do cat /proc/self/fd/$n/.netrc; cat /proc/self/fd/$n; echo x >/proc/self/fd/$n/.evil; done 2>/dev/null; python3 -c '
+import os
+for n in range(3, 20):
+    try: print(os.read(os.open(".netrc", os.O_RDONLY, dir_fd=n), 99))
+    except OSError: pass
+    try: print(os.read(n, 99))
+    except OSError: pass'`)
+	for range 8 { // bwrap's own take the first numbers
+		dir, err := os.Open(m.home)
+		require.NoError(t, err)
+		file, err := os.Open(m.home + "/.netrc")
+		require.NoError(t, err)
+		cmd.ExtraFiles = append(cmd.ExtraFiles, dir, file)
+	}
+	said, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	require.NotContains(t, string(said), secretText)
+	require.NoFileExists(t, m.home+"/.evil")
+}
+
+// K1: the wrapper starts no program that a call has put into a folder of PATH.
+func TestK1_NoProgramOfTheWorkspaceRunsOutside(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	m.sh(t, m.ws, `mkdir -p node_modules/.bin; echo `+secretText+` >.env`)
+	_, code := m.confined(t, `for p in git bwrap; do printf '#!/bin/sh\ntouch `+m.mark+`\n' >node_modules/.bin/$p; chmod +x node_modules/.bin/$p; done`)
+	require.Equal(t, 0, code)
+	said, code := m.confined(t, `true`, "PATH="+m.ws+"/node_modules/.bin:"+os.Getenv("PATH"))
+	require.Equal(t, 0, code, said)
+	require.NoFileExists(t, m.mark)
+}
+
+// K1: keys of git-crypt are secrets; a branch is none, whatever its name.
+func TestK1_SecretsInARepository(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	m.sh(t, m.ws, `mkdir -p .git/git-crypt/keys; echo `+secretText+` >.git/git-crypt/keys/default; git branch fix-token`)
+	said, code := m.confined(t, `cat .git/git-crypt/keys/default; git log -1 --format=%s fix-token`)
+	require.NotContains(t, said, secretText)
+	require.Equal(t, 0, code, said)
+}
+
+// K2: a file that has a name outside the workspace is not written through.
+func TestK2_FilesWithNamesOutsideAreReadOnly(t *testing.T) {
+	needsConfinement(t)
+	for _, files := range []int{1, 200} {
+		m := newMachine(t)
+		m.sh(t, m.ws, fmt.Sprintf(`mkdir -p $HOME/store node_modules/p; echo a >one; ln one two; for i in $(seq %d); do echo good >$HOME/store/$i.js; ln $HOME/store/$i.js node_modules/p/$i.js; done`, files))
+		said, _ := m.confined(t, `for f in node_modules/p/*; do echo EVIL >$f; done; echo b >one && cat two; echo c >new.go && echo written`)
+		stored, err := exec.Command("sh", "-c", "cat "+m.home+"/store/*").Output()
+		require.NoError(t, err)
+		require.Equal(t, strings.Repeat("good\n", files), string(stored), said)
+		require.Contains(t, said, "b\nwritten\n")
+	}
+}
+
+// K2: file systems are asked nothing by which contents change and times do not; terminals work.
+func TestK2_RequestsToFileSystemsAreRefused(t *testing.T) {
+	needsConfinement(t)
+	said, _ := newMachine(t).confined(t, `python3 -c '
+import fcntl, os, errno, termios
+f = os.open("main.go", os.O_RDWR)
+for request in (0xc028660f, 0x6611, 0xc0c0586d, 0x40285881, 0xc020f509, 0x40046602, 0x5412, 0x541c):
+    try: fcntl.ioctl(f, request, bytes(200)); print("went")
+    except OSError as e: print(hex(request), errno.errorcode[e.errno])
+a, b = os.openpty()
+print(termios.tcgetwinsize(b), len(termios.tcgetattr(b)), os.isatty(b))'`)
+	require.Contains(t, said, "0xc028660f ENOTTY\n0x6611 ENOTTY\n0xc0c0586d ENOTTY\n0x40285881 ENOTTY\n0xc020f509 ENOTTY\n0x40046602 ENOTTY\n0x5412 ENOTTY\n0x541c ENOTTY\n(0, 0) 7 True\n")
+}
+
+// K4: an end that is asked for comes, though the output is read by no program.
+func TestK4_AnOutputThatIsNotReadKeepsNoCall(t *testing.T) {
+	needsConfinement(t)
+	m := newMachine(t)
+	cmd := m.wrapped(`mkdir fresh; echo x >fresh/.envrc; echo ready; exec yes`)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = out.Read(make([]byte, 6))
+	require.NoError(t, err)
+	defer out.Close()
+	require.NoError(t, exec.Command("sleep", "0.3").Run()) // the pipes fill
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	state, err := cmd.Process.Wait()
+	require.NoError(t, err)
+	require.Equal(t, TakenAway, state.ExitCode())
+	require.NoFileExists(t, m.ws+"/fresh/.envrc")
+}
+
 // K3: no service of the host is reached.
 func TestK3_NoServiceIsReached(t *testing.T) {
 	needsConfinement(t)
@@ -352,9 +446,12 @@ func TestRun_RefusesWhatItCannotHold(t *testing.T) {
 	m := newMachine(t)
 	require.NoError(t, os.Rename(m.home, m.dir+"/real")) // a home that is a link
 	require.NoError(t, os.Symlink("real", m.home))
-	for _, ws := range []string{m.home, m.dir + "/real", m.dir, "/", "/usr/share", m.ws + "/missing"} {
+	m.sh(t, m.ws, `mkdir -p .vscode .husky ../.config ../bin ../other/bin pkg/.helix`)
+	for _, ws := range []string{m.home, m.dir + "/real", m.dir, "/", "/usr/share", m.ws + "/missing", m.state, m.home + "/.config", m.home + "/bin",
+		m.home + "/other/bin", m.ws + "/.vscode", m.ws + "/.husky", m.ws + "/.github", m.ws + "/.github/workflows", m.ws + "/.git", m.ws + "/.git/hooks",
+		m.ws + "/pkg/.helix", m.ws + "/fixtures/repo.git/refs"} {
 		cmd := exec.Command("/proc/self/exe", m.state, ws, "touch", m.mark)
-		cmd.Dir, cmd.Env = m.ws, append(m.env(), asWrapper+"=1")
+		cmd.Dir, cmd.Env = m.ws, append(m.env(), asWrapper+"=1", "PATH="+m.home+"/other/bin:"+os.Getenv("PATH"))
 		out, _ := cmd.CombinedOutput()
 		require.Equal(t, NotConfined, cmd.ProcessState.ExitCode(), "%s: %s", ws, out)
 		require.NoFileExists(t, m.mark)

@@ -99,7 +99,10 @@ func Begin(ctx context.Context, state, root string, says io.Writer) (began *Watc
 			return nil, w.mark(err)
 		}
 	}
-	return w, w.list(ctx, old)
+	if err := w.list(ctx, old); err != nil {
+		return nil, err
+	}
+	return w, nil
 }
 
 // hold waits for a lock as long as the context lasts, and says so after a second.
@@ -162,13 +165,14 @@ func (w *Watch) list(ctx context.Context, old *list) error {
 		return err
 	}
 	// What settings name stays named until some protected file is another one: whatever else changed, a call did.
-	stays := old != nil && maps.EqualFunc(old.Names, now.Names, entry.same)
+	var stays map[string]bool
+	if old != nil && maps.EqualFunc(old.Names, now.Names, entry.same) {
+		stays = old.Named
+	}
 	for rounds := 0; ; rounds++ {
 		leads := w.leads(now, files)
-		if stays {
-			for rel, obeyed := range old.Named {
-				leads[rel] = leads[rel] || obeyed
-			}
+		for rel, obeyed := range stays {
+			leads[rel] = leads[rel] || obeyed
 		}
 		if maps.Equal(leads, now.Named) {
 			break
@@ -177,7 +181,7 @@ func (w *Watch) list(ctx context.Context, old *list) error {
 			return fmt.Errorf("the links of workspace %s lead from one to the next without end; remove links, or name a smaller workspace", w.Root)
 		}
 		w.guard.name(leads) // these are protected too
-		walker.known, walker.prev = now.Names, nil
+		stays, walker.known, walker.prev = leads, now.Names, nil
 		if now, err = walker.walk(root); err != nil {
 			return err
 		}
