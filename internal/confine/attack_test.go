@@ -373,6 +373,8 @@ func TestK2_ABrokenRepositoryHidesNoSettings(t *testing.T) {
 
 // Settings that git cannot read, and a pipe where it would wait, keep a call from running.
 func TestK2_SettingsThatCannotBeReadRefuseTheCall(t *testing.T) {
+	t.Cleanup(func() { gitTime = 10 * time.Second })
+	gitTime = time.Second
 	for _, before := range []string{`echo '[broken' >.git/config`, `rm .git/HEAD; mkfifo .git/HEAD`, `mkfifo pipe; git config --replace-all include.path ../pipe`} {
 		m := newMachine(t)
 		m.sh(t, m.ws, before)

@@ -21,7 +21,7 @@ import (
 )
 
 // gitTime is how long git may take to answer.
-const gitTime = 10 * time.Second
+var gitTime = 10 * time.Second
 
 // git asks the host's git far from any repository, with nothing of the caller's environment but the home: what
 // a call could have written has no say in how it runs.
