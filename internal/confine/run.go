@@ -34,7 +34,7 @@ func program(name string) (string, error) {
 			return filepath.Join(dir, name), nil
 		}
 	}
-	return "", fmt.Errorf("%s is missing (looked for in %s); install it", name, strings.Join(places, ", "))
+	return "", fmt.Errorf("%s is missing (looked for in %s); install the package git, or bubblewrap for bwrap", name, strings.Join(places, ", "))
 }
 
 // Check says in one sentence what this machine or this user lacks for a confined call.
@@ -45,11 +45,11 @@ func Check(ctx context.Context) error {
 	if _, err := filter(); err != nil {
 		return err
 	}
-	program, err := bubblewrap()
+	bwrap, err := program("bwrap")
 	if err != nil {
 		return err
 	}
-	said, err := exec.CommandContext(ctx, program, "--unshare-all", "--unshare-user", "--disable-userns", "--ro-bind", "/", "/", "true").CombinedOutput()
+	said, err := exec.CommandContext(ctx, bwrap, "--unshare-all", "--unshare-user", "--disable-userns", "--ro-bind", "/", "/", "true").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("bubblewrap cannot make user namespaces here (%s); on Ubuntu its AppArmor profile allows them (apt install apparmor-profiles), "+
 			"in a container the outer runtime must", strings.TrimSpace(string(said)+" "+err.Error()))
@@ -59,16 +59,8 @@ func Check(ctx context.Context) error {
 
 // Possible reports whether it is worth a [Check]: it starts no program.
 func Possible() bool {
-	_, err := bubblewrap()
+	_, err := program("bwrap")
 	return err == nil && os.Geteuid() != 0
-}
-
-func bubblewrap() (string, error) {
-	file, err := program("bwrap")
-	if err != nil {
-		return "", errors.New("bubblewrap is missing (no bwrap in /usr/bin); install the package bubblewrap")
-	}
-	return file, nil
 }
 
 // Run runs the command confined, and compares its workspaces after its last process has died. The error
@@ -87,7 +79,7 @@ func Run(ctx context.Context, c Call) (status int, err error) {
 			unix.CloseOnExec(fd)
 		}
 	}
-	program, err := bubblewrap()
+	bwrap, err := program("bwrap")
 	if err != nil {
 		return NotConfined, err
 	}
@@ -128,7 +120,7 @@ func Run(ctx context.Context, c Call) (status int, err error) {
 	}
 	arguments, err := c.arguments(ctx, homes, watches)
 	if err == nil {
-		status, err = c.start(ctx, program, arguments, rules, homes[0], watches)
+		status, err = c.start(ctx, bwrap, arguments, rules, homes[0], watches)
 	}
 	if end(); err != nil {
 		return NotConfined, errors.Join(append([]error{err}, ends...)...)
@@ -179,10 +171,9 @@ func (c *Call) check() (all []string, err error) {
 		c.Dir = c.Workspaces[0]
 	}
 	for _, dir := range c.Show {
-		for _, home := range all {
-			if workspace.Under(home, dir) {
-				return nil, fmt.Errorf("--show %s would show the home folder %s; name folders in it", dir, home)
-			}
+		kernel := slices.ContainsFunc([]string{"/proc", "/dev", "/sys"}, func(of string) bool { return workspace.Under(dir, of) })
+		if kernel || slices.ContainsFunc(all, func(home string) bool { return dir == "/" || workspace.Under(home, dir) }) {
+			return nil, fmt.Errorf("--show %s would show a home folder, or what the kernel says of others; name a smaller one", dir)
 		}
 	}
 	return all, nil
@@ -191,7 +182,7 @@ func (c *Call) check() (all []string, err error) {
 // refused says why a folder is no workspace: others obey what is in it, by where it is.
 func (c *Call) refused(dir string, homes []string) error {
 	for _, home := range homes {
-		if workspace.Under(home, dir) {
+		if dir == "/" || workspace.Under(home, dir) {
 			return fmt.Errorf("workspace %s holds the home folder %s, all of which a confined command could change; name a smaller one", dir, home)
 		}
 		if strings.HasPrefix(dir, home+"/.") || workspace.Under(dir, home+"/bin") {

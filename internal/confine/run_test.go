@@ -458,6 +458,20 @@ func TestRun_RefusesWhatItCannotHold(t *testing.T) {
 	}
 }
 
+// Nothing is shown that has the home in it, or is the kernel's.
+func TestRun_RefusesToShowAHome(t *testing.T) {
+	m := newMachine(t)
+	t.Setenv("HOME", m.home)
+	for _, show := range []string{"/", m.dir, m.home, "/proc", "/proc/self", "/dev"} {
+		_, err := (&Call{Workspaces: []string{m.ws}, Show: []string{show}, Dir: m.ws}).check()
+		require.ErrorContains(t, err, "--show", show)
+	}
+	_, err := (&Call{Workspaces: []string{m.ws}, Show: []string{m.home + "/ws/pkg"}, Dir: m.ws}).check()
+	require.NoError(t, err)
+	_, err = (&Call{Workspaces: []string{"/"}, Dir: m.ws}).check()
+	require.ErrorContains(t, err, "home")
+}
+
 // Pid 1 of the call, by whose death all of it dies, cannot be reached from within.
 func TestK4_Pid1IsOutOfReach(t *testing.T) {
 	needsConfinement(t)
