@@ -8,6 +8,8 @@
 // changed into a folder outside the workspace, and puts back what was there. The list is on
 // disk before anything runs, so the next call finishes what a killed one left.
 //
-// Which names are protected is known to policy/workspace alone; names.go adds what git obeys
-// inside a repository, most of which an ordinary commit must be able to write.
+// Which names are protected is known to policy/workspace; names.go adds what git obeys inside a
+// repository, most of which an ordinary commit must be able to write, and git.go what the
+// settings of git name. One call at a time runs in a workspace: what another one could change
+// between a list and its mounts needs no thought then.
 package confine
