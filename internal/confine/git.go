@@ -158,13 +158,15 @@ func (r *repositories) find(root string, now *list) (err error) {
 var (
 	wordOf = lazy.Pattern(`[^\s"';|&()!=]+`)
 	// plain are settings that name no program and no file, though their values have words.
-	plain = lazy.Pattern(`^(user\.(name|email)|author\..*|committer\..*|branch\..*\.(remote|merge|rebase|description|pushremote)|init\.defaultbranch|` +
-		`url\..*|submodule\..*\.(url|active|branch)|color\..*|advice\..*|safe\..*|remote\..*\.(url|pushurl|fetch|push))$`)
+	plain = lazy.Pattern(`^(user\.(name|email)|author\..*|committer\..*|init\.defaultbranch|` +
+		`branch\..*\.(remote|merge|rebase|description|pushremote)|url\..*|submodule\..*\.(url|active|branch)|color\..*|advice\..*|safe\..*|remote\..*\.(url|pushurl|fetch|push))$`)
 	// fileLike is a word that is the name of a file before there is one.
 	fileLike = lazy.Pattern(`^\w[\w+-]*(\.[\w+-]+)*\.[A-Za-z]\w*$`)
 	// readers take the next word for a file with a program, whatever it is called.
 	readers = lazy.Words(`sh bash zsh dash ksh python python3 node perl ruby source . exec`)
 )
+
+type setting struct{ key, value string }
 
 // settings gives what git's settings name below the root as programs, hooks or more settings, those of includes whose
 // condition does not hold too, and whether it is there or not: a change of it has git run something else.
@@ -173,54 +175,30 @@ func (w *Watch) settings(ctx context.Context, now *list) (named []string, err er
 	if err := r.find(w.Root, now); err != nil {
 		return nil, err
 	}
-	add := func(from, file string) {
-		if rest, ok := strings.CutPrefix(file, "~/"); ok {
-			file = path.Join(os.Getenv("HOME"), rest)
-		} else if !path.IsAbs(file) {
-			file = from + "/" + file
-		}
-		for _, f := range []string{path.Clean(file), resolved(file)} {
-			if rel, ok := strings.CutPrefix(f, w.Root+"/"); ok {
-				named = append(named, rel)
-			}
-		}
-	}
 	for _, link := range r.links {
-		add("", link)
+		named = append(named, w.below("", link)...)
 	}
-	type setting struct{ key, value string }
 	asked, values := map[string]bool{}, map[setting]bool{}
 	for next := r.files; len(next) > 0; {
-		var ask strings.Builder
-		for _, file := range next {
-			asked[file] = true
-			fmt.Fprintf(&ask, "[include]\npath = \"%s\"\n", strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(file))
-		}
-		said, err := git(ctx, ask.String(), []string{"GIT_DIR=/dev/null"}, "config", "--file", "-", "--includes", "--list", "--show-origin", "-z")
+		parts, err := ask(ctx, next)
 		if err != nil {
 			return nil, err
 		}
-		next = nil
-		parts := strings.Split(said, "\x00")
-		for i := 0; i+1 < len(parts); i += 2 {
-			if origin, ok := strings.CutPrefix(parts[i], "file:"); ok {
-				asked[path.Clean(origin)] = true
-			}
+		for i := 0; i+1 < len(parts); i += 2 { // active includes are read already
+			asked[path.Clean(strings.TrimPrefix(parts[i], "file:"))] = true
 		}
+		next = nil
 		for i := 0; i+1 < len(parts); i += 2 {
 			origin, ok := strings.CutPrefix(parts[i], "file:")
 			key, value, _ := strings.Cut(parts[i+1], "\n")
-			add("", origin)
+			named = append(named, w.below("", origin)...)
 			switch {
 			case !ok || plain.MatchString(key):
 			case key == "core.worktree":
 				r.from = append(r.from, absolute(path.Dir(origin), value))
 			case strings.HasPrefix(key, "include"):
-				add(path.Dir(origin), value)
-				if rest, ok := strings.CutPrefix(value, "~/"); ok {
-					value = path.Join(os.Getenv("HOME"), rest)
-				}
-				file, had := absolute(path.Dir(origin), value), len(r.files)
+				named = append(named, w.below(path.Dir(origin), value)...)
+				file, had := path.Clean(expanded(path.Dir(origin), value)), len(r.files)
 				if err := r.file(file, true); err != nil {
 					return nil, err
 				}
@@ -235,29 +213,69 @@ func (w *Watch) settings(ctx context.Context, now *list) (named []string, err er
 	slices.Sort(r.from)
 	r.from = slices.Compact(r.from)
 	for s := range values {
-		words := wordOf.FindAllString(s.value, -1)
-		bases := slices.Clone(r.from)
-		for _, dir := range r.from { // cd there && ./program
-			for _, word := range words {
-				if info, err := os.Stat(absolute(dir, word)); err == nil && info.IsDir() {
-					bases = append(bases, absolute(dir, word))
-				}
-			}
-		}
-		for _, dir := range bases {
-			if s.key == "core.hookspath" || s.key == "init.templatedir" {
-				add(dir, s.value)
-			}
-			before := ""
-			for _, word := range append(words, s.value) {
-				info, err := os.Stat(absolute(dir, word))
-				absent := err != nil && (fileLike.MatchString(word) || readers.Has(before) && !strings.HasPrefix(word, "-"))
-				if strings.Contains(word, "/") || absent || err == nil && !info.IsDir() {
-					add(dir, word)
-				}
-				before = word
+		named = append(named, w.programs(s, r.from)...)
+	}
+	return named, nil
+}
+
+// ask has git list the settings of some files and of what they include, each after the file that it is from.
+func ask(ctx context.Context, files []string) ([]string, error) {
+	var all strings.Builder
+	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+	for _, file := range files {
+		fmt.Fprintf(&all, "[include]\npath = \"%s\"\n", quoted.Replace(file))
+	}
+	said, err := git(ctx, all.String(), []string{"GIT_DIR=/dev/null"},
+		"config", "--file", "-", "--includes", "--list", "--show-origin", "-z")
+	return strings.Split(said, "\x00"), err
+}
+
+// programs gives what the words of one setting name, from each folder that they may count from.
+func (w *Watch) programs(s setting, from []string) (named []string) {
+	words := wordOf.FindAllString(s.value, -1)
+	bases := slices.Clone(from)
+	for _, dir := range from { // cd there && ./program
+		for _, word := range words {
+			if info, err := os.Stat(absolute(dir, word)); err == nil && info.IsDir() {
+				bases = append(bases, absolute(dir, word))
 			}
 		}
 	}
-	return named, nil
+	for _, dir := range bases {
+		if s.key == "core.hookspath" || s.key == "init.templatedir" {
+			named = append(named, w.below(dir, s.value)...)
+		}
+		before := ""
+		for _, word := range append(words, s.value) {
+			info, err := os.Stat(absolute(dir, word))
+			absent := err != nil && (fileLike.MatchString(word) || readers.Has(before) && !strings.HasPrefix(word, "-"))
+			if strings.Contains(word, "/") || absent || err == nil && !info.IsDir() {
+				named = append(named, w.below(dir, word)...)
+			}
+			before = word
+		}
+	}
+	return named
+}
+
+// below gives what a path is called below the root, by its name and without links.
+func (w *Watch) below(from, file string) (out []string) {
+	file = expanded(from, file)
+	for _, f := range []string{path.Clean(file), resolved(file)} {
+		if rel, ok := strings.CutPrefix(f, w.Root+"/"); ok {
+			out = append(out, rel)
+		}
+	}
+	return out
+}
+
+// expanded is a path of a setting from the root of the machine.
+func expanded(from, file string) string {
+	if rest, ok := strings.CutPrefix(file, "~/"); ok {
+		return path.Join(os.Getenv("HOME"), rest)
+	}
+	if path.IsAbs(file) {
+		return file
+	}
+	return from + "/" + file
 }

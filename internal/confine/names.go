@@ -57,7 +57,8 @@ var (
 	// that run what their settings say, and what an .envrc that is allowed reads again.
 	alsoObeyed = lazy.Words(`.helix .agent .qoder .lingma iflow.md replit.md .replit .idx .gitpod.yml .taskcluster.yml .cirrus.star .drone.star
 		.drone.jsonnet .packit.yaml .copr .azuredevops .theia .nova .vim .ycm_extra_conf.py .pylintrc .autoenv_leave.zsh prek.toml hk.pkl
-		captainhook.json .claude-plugin .lsp.json .antigravity .codebuddy .iflow replit.nix .gitpod .ona .codesandbox .harness .evergreen.yml .prow.yaml .pipelines flake.nix devenv.nix .dir-locals-2.el .repo`)
+		captainhook.json .claude-plugin .lsp.json .antigravity .codebuddy .iflow replit.nix .gitpod .ona .codesandbox
+		.harness .evergreen.yml .prow.yaml .pipelines flake.nix devenv.nix .dir-locals-2.el .repo`)
 
 	toolVersions = lazy.Pattern(`^\.?mise\..*toml$`)
 )
@@ -69,7 +70,8 @@ func inRepository(under, name string) bool {
 	switch top {
 	case "refs", "logs", "objects": // branches have any names
 		_, obeyed := workspace.Obeyed(under)
-		return obeyed && strings.HasPrefix(name, ".") || name == ".git" || name == "commondir" || strings.HasSuffix(under, "objects/info/alternates")
+		alternates := strings.HasSuffix(under, "objects/info/alternates")
+		return obeyed && strings.HasPrefix(name, ".") || name == ".git" || name == "commondir" || alternates
 	case "hooks", "remotes", "branches":
 		return true
 	}
@@ -159,7 +161,8 @@ func (g *guard) follow(links map[string]string, at, rest string) (end string, th
 
 // inside gives what an absolute path is called below the root, if links of the host lead there.
 func (g *guard) inside(file string) (rel string, ok bool) {
-	if !strings.HasPrefix(file, "/") || slices.ContainsFunc(shownOutside, func(dir string) bool { return strings.HasPrefix(file, dir) }) {
+	system := func(dir string) bool { return strings.HasPrefix(file, dir) }
+	if !strings.HasPrefix(file, "/") || slices.ContainsFunc(shownOutside, system) {
 		return "", false
 	}
 	if g.real == nil {

@@ -151,11 +151,13 @@ func (w *Watch) unknown(ctx context.Context) []string {
 	}
 	// A repository of our own, so that only the objects are the workspace's: no setting, no HEAD.
 	own := w.path("git")
-	err := errors.Join(os.MkdirAll(filepath.Join(own, "refs"), 0700), os.WriteFile(filepath.Join(own, "HEAD"), []byte("ref: refs/heads/main\n"), 0600))
+	err := errors.Join(os.MkdirAll(filepath.Join(own, "refs"), 0700),
+		os.WriteFile(filepath.Join(own, "HEAD"), []byte("ref: refs/heads/main\n"), 0600))
 	if err != nil {
 		return w.Secrets
 	}
-	env := []string{"GIT_DIR=" + own, "GIT_OBJECT_DIRECTORY=" + filepath.Join(w.Root, ".git/objects"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"}
+	env := []string{"GIT_DIR=" + own, "GIT_OBJECT_DIRECTORY=" + filepath.Join(w.Root, ".git/objects"),
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"}
 	said, _ := git(ctx, ask.String(), env, "cat-file", "--batch-check=%(objecttype)") // without an answer all are hidden
 	for i, line := range strings.Split(said, "\n") {
 		if line == "blob" && i < len(known) {

@@ -261,7 +261,7 @@ func TestK2_FilesWithNamesOutsideAreReadOnly(t *testing.T) {
 	for _, files := range []int{1, 200} {
 		m := newMachine(t)
 		m.sh(t, m.ws, fmt.Sprintf(`mkdir -p $HOME/store node_modules/p; echo a >one; ln one two; for i in $(seq %d); do echo good >$HOME/store/$i.js; ln $HOME/store/$i.js node_modules/p/$i.js; done`, files))
-		said, _ := m.confined(t, `for f in node_modules/p/*; do echo EVIL >$f; done; echo b >one && cat two; echo c >new.go && echo written`)
+		said, _ := m.confined(t, `exec 2>/dev/null; for f in node_modules/p/*; do echo EVIL >$f; done; echo b >one && cat two; echo c >new.go && echo written`)
 		stored, err := exec.Command("sh", "-c", "cat "+m.home+"/store/*").Output()
 		require.NoError(t, err)
 		require.Equal(t, strings.Repeat("good\n", files), string(stored), said)

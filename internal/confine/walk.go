@@ -459,7 +459,8 @@ func (w *walker) name(fd int, rel, name string) error {
 		e.Link, _ = readlink(fd, name)
 	case unix.S_IFREG:
 		w.again--
-		if old, ok := w.known[rel]; ok && old.Inode == e.Inode && old.Sum != "" && !old.Racy && w.exact && (w.again < 0 || e.Size > 64<<10) {
+		believed := w.exact && (w.again < 0 || e.Size > 64<<10)
+		if old, ok := w.known[rel]; ok && old.Inode == e.Inode && old.Sum != "" && !old.Racy && believed {
 			e.Sum = old.Sum
 			break
 		}
