@@ -123,13 +123,25 @@ func (t *Table) Moved(from, to approval.Target) {
 
 func (t *Table) distinct(places []approval.Target) []approval.Target {
 	var out []approval.Target
+	var known map[approval.Target]bool
+	if len(places) > fewPlaces {
+		known = make(map[approval.Target]bool, len(places))
+	}
 	for _, p := range places {
-		if p = t.now(p); !slices.Contains(out, p) {
-			out = append(out, p)
+		p = t.now(p)
+		if known == nil && slices.Contains(out, p) || known[p] {
+			continue
 		}
+		if known != nil {
+			known[p] = true
+		}
+		out = append(out, p)
 	}
 	return out
 }
+
+// fewPlaces are compared one by one sooner than a map is made of them.
+const fewPlaces = 16
 
 // now is the normal form of a place, with the chat's newest id.
 func (t *Table) now(place approval.Target) approval.Target {

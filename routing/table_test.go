@@ -1,6 +1,8 @@
 package routing
 
 import (
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,6 +16,18 @@ func place(t *testing.T, s string) approval.Target {
 	p, err := approval.ParseTarget(s)
 	require.NoError(t, err)
 	return p
+}
+
+// A target that is named twice gets one card, however many targets there are.
+func TestATargetNamedTwiceIsOne(t *testing.T) {
+	for _, n := range []int{2, fewPlaces + 1} {
+		var targets []approval.Target
+		for i := range n {
+			targets = append(targets, approval.Target{Channel: "telegram", To: strconv.Itoa(i + 1)})
+		}
+		table := Table{Mode: Targets, Targets: slices.Concat(targets, targets)}
+		require.Equal(t, targets, table.Route(approval.Approval{}).Targets)
+	}
 }
 
 func TestRoute(t *testing.T) {

@@ -29,6 +29,7 @@ var measurements = []struct {
 	{"chat", roundTrips},
 	{"resolve", throughput},
 	{"cards", cards},
+	{"broadcast", toEveryChat},
 	{"events", events},
 	{"pending", pending},
 	{"postgres", postgres},

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -13,14 +15,34 @@ import (
 )
 
 const (
-	insertDelivery = `INSERT INTO deliveries (id, key, kind, channel, chat, thread, state, message_id, reply_to, for_user,
+	insertDelivery = insertInto + ` VALUES
+ ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26,$27)`
+	insertInto = `INSERT INTO deliveries (id, key, kind, channel, chat, thread, state, message_id, reply_to, for_user,
  attached, shown, deny_only, fallback, error, attempts, due_ms, revision, rank, created_ms, turn, since_ms,
- sent_ms, silent, mention, digest, mac)
- VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26,$27)`
+ sent_ms, silent, mention, digest, mac)`
+	deliveryArgs = 27 // of one row
+	atOnce       = 50 // rows of insertDeliveries
 	redrawCard = `UPDATE deliveries SET due_ms = $1, revision = $2, turn = $3, since_ms = $4
  WHERE key = $5 AND id = $6 AND (state = 'queued' OR (state IN ('sent', 'settled') AND message_id <> ''))`
 	calmCards = `UPDATE deliveries SET turn = 0, since_ms = due_ms WHERE key = $1 AND turn < 0`
 )
+
+// insertDeliveries is insertDelivery of atOnce rows. SQLite is not given it: there a statement costs less than what its
+// driver, which compares every parameter with every value, takes for so many.
+var insertDeliveries = sync.OnceValue(func() string {
+	text := []byte(insertInto + " VALUES (")
+	for i := range atOnce * deliveryArgs {
+		switch {
+		case i == 0:
+		case i%deliveryArgs == 0:
+			text = append(text, "),("...)
+		default:
+			text = append(text, ',')
+		}
+		text = strconv.AppendInt(append(text, '$'), int64(i+1), 10)
+	}
+	return string(append(text, ')'))
+})
 
 // urgency is a delivery's place in its chat's queue, least first: a card of a
 // pending approval that nobody has seen yet, or a digest, and that no try has failed
@@ -60,7 +82,15 @@ func (t *tx) deliver(before *approval.Approval, a approval.Approval, c core.Chan
 			return nil, err
 		}
 	}
-	for _, d := range c.Deliveries {
+	rest := c.Deliveries
+	for ; t.dialect.many && areNew(rest); rest = rest[atOnce:] {
+		added, err := t.addDeliveries(a, rest[:atOnce])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, added...)
+	}
+	for _, d := range rest {
 		if d.State == approval.Folded {
 			begun, err := t.fold(a, &d)
 			if err != nil {
@@ -117,34 +147,67 @@ func (t *tx) stands(d approval.Delivery, version, turn, since int64) {
 	t.own.stirred = append(t.own.stirred, waiting{Delivery: d, turn: turn, since: since})
 }
 
+// areNew reports whether the first atOnce deliveries can be inserted together. One that is in a digest, or a message
+// already, depends on rows before it.
+func areNew(all []approval.Delivery) bool {
+	return len(all) >= atOnce && !slices.ContainsFunc(all[:atOnce], func(d approval.Delivery) bool {
+		return d.State == approval.Folded || d.MessageID != ""
+	})
+}
+
+// addDeliveries inserts atOnce deliveries that areNew.
+func (t *tx) addDeliveries(a approval.Approval, all []approval.Delivery) (added []approval.Delivery, err error) {
+	args := make([]any, 0, atOnce*deliveryArgs)
+	for _, d := range all {
+		if d, err = identified(a, d); err != nil {
+			return nil, err
+		}
+		args = t.appendRow(args, a, d)
+		added = append(added, d)
+	}
+	return added, t.put(insertDeliveries(), args...)
+}
+
 // addDelivery inserts a delivery of the approval, unless it is a message that is
 // known already: two taps on one unknown copy of a card adopt it once.
 func (t *tx) addDelivery(a approval.Approval, d approval.Delivery) (_ approval.Delivery, added bool, err error) {
-	d.Key, d.Target = a.Key, d.Target.Normal()
 	if d.MessageID != "" {
-		known, found, err := t.keys.byMessage(context.Background(), t, d.Target, d.MessageID)
+		known, found, err := t.keys.byMessage(context.Background(), t, d.Target.Normal(), d.MessageID)
 		if err != nil || found && known.Key == a.Key {
 			return d, false, err
 		}
 	}
+	if d, err = identified(a, d); err != nil {
+		return d, false, err
+	}
+	return d, true, t.put(insertDelivery, t.appendRow(make([]any, 0, deliveryArgs), a, d)...)
+}
+
+// identified is a new delivery of the approval, with all that names it.
+func identified(a approval.Approval, d approval.Delivery) (approval.Delivery, error) {
+	d.Key, d.Target = a.Key, d.Target.Normal()
 	if d.ID == "" {
 		id, err := uuid.NewV7() // ascending: deliveries of one moment keep their order
 		if err != nil {
-			return d, false, err
+			return d, err
 		}
 		d.ID = id.String()
 	}
 	if d.CreatedMs == 0 {
 		d.CreatedMs = nowMs()
 	}
+	return d, nil
+}
+
+// appendRow appends the values of insertDelivery, and notes what the delivery is once this is committed.
+func (t *tx) appendRow(args []any, a approval.Approval, d approval.Delivery) []any {
 	turn, since := urgency(d, !a.Final())
-	err = t.put(insertDelivery, d.ID, d.Key, string(d.Kind), d.Target.Channel, d.Target.To, d.Target.ThreadID,
+	t.stands(d, a.Version, turn, since)
+	return append(args, d.ID, d.Key, string(d.Kind), d.Target.Channel, d.Target.To, d.Target.ThreadID,
 		string(d.State), d.MessageID, d.ReplyTo, d.ForUser,
 		stored(d.Attached), stored(d.Shown), stored(d.DenyOnly), stored(d.Fallback), d.Error,
 		int64(d.Attempts), d.DueMs, d.Revision, int64(d.Rank), d.CreatedMs, turn, since, d.SentMs,
 		stored(d.Silent), strings.Join(d.Mention, " "), d.Digest, t.keys.rows.delivery(d).end())
-	t.stands(d, a.Version, turn, since)
-	return d, true, err
 }
 
 const selectByMessage = `SELECT ` + deliveryColumns + ` FROM deliveries d

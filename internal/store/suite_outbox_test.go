@@ -1,6 +1,8 @@
 package store
 
 import (
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -55,6 +57,32 @@ func testOutboxOrder(t *testing.T, s *Store) {
 	_, ok, err := s.NextDelivery(ctx, chat1("2"), 100)
 	require.NoError(t, err)
 	require.False(t, ok)
+}
+
+// A call that goes to hundreds of chats has a card in each of them, in the order of its targets, and the copy of a card
+// that was known before is adopted once.
+func testOutboxOfManyChats(t *testing.T, s *Store) {
+	var cards []approval.Delivery
+	for i := range 2*atOnce + 30 {
+		cards = append(cards, cardTo(strconv.Itoa(i), 3, 1))
+	}
+	known := cardTo("known", 3, 1)
+	known.State, known.MessageID, known.DueMs = approval.Sent, "m", 0
+	cards = slices.Insert(cards, atOnce+20, known)
+	made := create(t, s, pendingApproval("bot"), core.Change{Deliveries: append(cards, known)})
+
+	stored, err := s.Get(ctx, made.Key)
+	require.NoError(t, err)
+	require.Equal(t, made.Deliveries, stored.Deliveries, "and each is believed")
+	require.Len(t, stored.Deliveries, len(cards))
+	for i, d := range stored.Deliveries {
+		require.Equal(t, cards[i].Target, d.Target)
+		next, work, err := s.NextDelivery(ctx, d.Target, 100)
+		require.NoError(t, err)
+		if require.Equal(t, d.MessageID == "", work, "in chat %s", d.Target.To); work {
+			require.Equal(t, d.ID, next.ID)
+		}
+	}
 }
 
 // What falls due while a chat rests counts when the rest is over, not what was

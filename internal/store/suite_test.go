@@ -48,6 +48,7 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"log", testLog},
 		{"cut log", testCutLog},
 		{"outbox order", testOutboxOrder},
+		{"outbox of many chats", testOutboxOfManyChats},
 		{"outbox after a rest", testOutboxAfterARest},
 		{"outbox chats", testOutboxChats},
 		{"outbox taken", testOutboxTaken},
