@@ -513,9 +513,13 @@ func TestBackup_Restored(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"to":"prod"}`, string(claim.Params))
 	require.Contains(t, r.good("audit", "verify"), "OK: records 1 to")
-	require.Contains(t, r.bad("store", "vacuum", "--config", r.configFile()), "store is in use")
+	require.Contains(t, r.bad("admin", "store", "compact", "--yes", "--config", r.configFile()), "store is in use")
 	r.stop()
-	require.Contains(t, r.good("store", "vacuum", "--config", r.configFile()), "bytes now")
+	require.Contains(t, r.good("admin", "store", "compact", "--yes", "--config", r.configFile()), "bytes now")
+	require.Contains(t, r.good("store", "vacuum", "--config", r.configFile()), "bytes now", "the old name")
+	require.Contains(t, r.good("admin", "store", "compact", "--json", "--config", r.configFile()), `"needs":`)
+	r.start()
+	require.EqualValues(t, "approved", r.get(a).Status)
 }
 
 // After a rotation calls still open, and what the old key signed still counts.

@@ -39,7 +39,7 @@ var notRun = map[string]string{
 	"approvalbot confine":                       "internal/confine/run_test.go; needs an ordinary user and bubblewrap",
 	"approvalbot acp":                           "bridge_flow_test.go; needs the agent",
 	"approvalbot admin keys rotate":             "offline_test.go; needs the desk to be stopped",
-	"approvalbot admin store vacuum":            "offline_test.go; needs the desk to be stopped",
+	"approvalbot admin store compact":           "offline_test.go; needs the desk to be stopped",
 	"approvalbot admin store migrate":           "offline_test.go; needs two databases",
 	"export CREDENTIALS_DIRECTORY":              "goes with the next line, which is root's",
 	"approvalbot admin callbacks retry":         "callbacks_test.go; needs one that was given up",

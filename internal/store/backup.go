@@ -121,11 +121,7 @@ func copyFile(ctx context.Context, path, to string) error {
 	if err = errors.Join(err, p.db.Close()); err != nil {
 		return fmt.Errorf("the copy cannot be marked as one: %w", err)
 	}
-	f, err := os.OpenFile(to, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return syncFile(to)
 }
 
 // inspect checks a database file through and through.
@@ -158,31 +154,4 @@ func inspect(ctx context.Context, file string) (b BackedUp, err error) {
 		b.Bytes = info.Size()
 	}
 	return b, err
-}
-
-// Vacuum gives the room that deleted rows took back to the disk. Without it the
-// file does not grow for as long as there is such room, and does not shrink
-// either. It needs the store for itself, and as much room again meanwhile.
-func Vacuum(ctx context.Context, o Options) (before, after int64, err error) {
-	s, err := OpenExisting(ctx, o)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	if s.lock == nil {
-		return 0, 0, errors.New("only a SQLite file is to be vacuumed here; PostgreSQL does it by itself")
-	}
-	size := func() (n int64, err error) {
-		err = s.write.db.QueryRowContext(ctx, `SELECT page_count * page_size
- FROM pragma_page_count(), pragma_page_size()`).Scan(&n)
-		return n, err
-	}
-	if before, err = size(); err != nil {
-		return 0, 0, err
-	}
-	if _, err := s.write.db.ExecContext(ctx, `VACUUM`); err != nil {
-		return before, 0, fmt.Errorf("the store cannot be vacuumed: %w", err)
-	}
-	after, err = size()
-	return before, after, err
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"approvalbot/core"
-	"approvalbot/internal/approval"
 )
 
 // A backup made under load is one moment of the store: whole, and good to go on
@@ -119,26 +118,6 @@ func TestOpenToRead(t *testing.T) {
 	require.NoError(t, err)
 	_, err = OpenToRead(ctx, Options{URL: o.URL, KeyFile: other})
 	require.ErrorContains(t, err, "sealed with key")
-}
-
-func TestVacuum(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	o := fileOptions(dir)
-	s := openDisk(t, dir)
-	all := chained(t, s, 3000)
-	_, _, err := Vacuum(ctx, o)
-	require.ErrorContains(t, err, "store is in use")
-	require.NoError(t, s.CutLog(ctx, 2990, all[2989].Hash, approval.Event{Type: approval.EventCut}))
-	_, err = s.DropCut(ctx)
-	require.NoError(t, err)
-	require.NoError(t, s.Close())
-	before, after, err := Vacuum(ctx, o)
-	require.NoError(t, err)
-	require.Less(t, after, before/2)
-	s = openDisk(t, dir)
-	_, _, err = s.Verify(ctx)
-	require.NoError(t, err)
 }
 
 // A store that is named by a relative path is backed up like any other.

@@ -22,7 +22,7 @@ const (
  sent_ms, silent, mention, digest, mac)`
 	deliveryArgs = 27 // of one row
 	atOnce       = 50 // rows of insertDeliveries
-	redrawCard = `UPDATE deliveries SET due_ms = $1, revision = $2, turn = $3, since_ms = $4
+	redrawCard   = `UPDATE deliveries SET due_ms = $1, revision = $2, turn = $3, since_ms = $4
  WHERE key = $5 AND id = $6 AND (state = 'queued' OR (state IN ('sent', 'settled') AND message_id <> ''))`
 	calmCards = `UPDATE deliveries SET turn = 0, since_ms = due_ms WHERE key = $1 AND turn < 0`
 )

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/google/uuid"
@@ -90,6 +91,9 @@ func (s *Store) openFile(ctx context.Context, path string, o Options) (err error
 	}
 	if s.lock, err = lockFile(path + ".lock"); err != nil {
 		return err
+	}
+	if err := os.Remove(path + draftSuffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("what a compaction that was cut short has left cannot be removed: %w", err)
 	}
 	if err = begin(path); err != nil {
 		return err

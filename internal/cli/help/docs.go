@@ -101,7 +101,7 @@ var (
 		{name: "operator.yaml", usage: "the client file with the operator's token that serve --local (make run) writes beside client.yaml, or both as approvalbot.client.yaml and approvalbot.operator.yaml " +
 			"into its own directory where CONFIGDIR has them already. It is never looked for: name it with --client. " +
 			"Whoever can read it decides"},
-		{name: "approvalbot.yaml", usage: "the desk's configuration, for serve, config check, doctor, backup, keys rotate, store vacuum, verifier test and --offline, which also open the key file or the store that it names. " +
+		{name: "approvalbot.yaml", usage: "the desk's configuration, for serve, config check, doctor, backup, keys rotate, store compact, verifier test and --offline, which also open the key file or the store that it names. " +
 			"Looked for where --config or APPROVALBOT_CONFIG says, else in the working directory, " +
 			"in CONFIGDIR and in /etc/approvalbot"},
 		{name: "approvalbot.agent.token, approvalbot.operator.token",

@@ -70,29 +70,7 @@ func optionsOf(cfg config.Config, a *app.App) store.Options {
 
 func newStoreCommand(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{Use: "store", Short: "Look after the store of a stopped desk"}
-	cmd.AddCommand(&cobra.Command{
-		Use:   "vacuum",
-		Short: "Give room that deleted rows took back to the disk; the desk must be stopped",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			o, err := storeOptions(a, "PostgreSQL vacuums by itself")
-			if err != nil {
-				return err
-			}
-			line := started(a, "making the store's file anew")
-			before, after, err := store.Vacuum(cmd.Context(), o)
-			line.End()
-			if err != nil {
-				return err
-			}
-			if a.JSON {
-				return a.PrintJSON(map[string]int64{"bytesBefore": before, "bytes": after})
-			}
-			fmt.Fprintf(a.Stdout, "The store has %d bytes now; it had %d.\n", after, before)
-			return nil
-		},
-	})
-	cmd.AddCommand(newMigrateCommand(a))
+	cmd.AddCommand(newCompactCommand(a), newVacuumCommand(a), newMigrateCommand(a))
 	return cmd
 }
 

@@ -118,7 +118,7 @@ func fileFindings(path string) []core.Diagnostic {
 
 // spaceFindings says how much room is left where the store grows.
 func spaceFindings(dir string) []core.Diagnostic {
-	free, err := freeBytes(dir)
+	free, err := store.FreeBytes(dir)
 	if err != nil {
 		return []core.Diagnostic{core.Fail("store", "its folder "+dir+" cannot be looked at: "+oneLine(err), "run: mkdir -p "+dir)}
 	}

@@ -1,11 +1,11 @@
 //go:build linux || darwin
 
-package setup
+package store
 
 import "syscall"
 
-// freeBytes is how much room a folder's file system has for this user.
-func freeBytes(dir string) (uint64, error) {
+// FreeBytes is how much room a folder's file system has for this user.
+func FreeBytes(dir string) (uint64, error) {
 	var s syscall.Statfs_t
 	err := syscall.Statfs(dir, &s)
 	return s.Bavail * uint64(s.Bsize), err

@@ -1,8 +1,0 @@
-//go:build !linux && !darwin && !freebsd
-
-package setup
-
-import "errors"
-
-// freeBytes is not known here.
-func freeBytes(string) (uint64, error) { return 0, errors.ErrUnsupported }

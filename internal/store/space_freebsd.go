@@ -1,0 +1,10 @@
+package store
+
+import "syscall"
+
+// FreeBytes is how much room a folder's file system has for this user; below zero, for root alone, it is none.
+func FreeBytes(dir string) (uint64, error) {
+	var s syscall.Statfs_t
+	err := syscall.Statfs(dir, &s)
+	return uint64(max(0, s.Bavail)) * s.Bsize, err
+}
