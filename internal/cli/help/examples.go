@@ -96,6 +96,7 @@ var Examples = sync.OnceValue(func() map[string]string {
 		"admin keys rotate": `  approvalbot admin keys rotate
   approvalbot admin keys rotate --exposed --discard-old`,
 		"admin store compact": `  approvalbot admin store compact`,
+		"admin store vacuum":  `  approvalbot admin store vacuum`,
 		"admin store migrate": `  approvalbot admin store migrate --from sqlite:approvalbot.db \
     --to postgres://approvalbot@db/approvalbot`,
 		"docs cli":      `  approvalbot docs cli > cli.md`,
