@@ -186,10 +186,14 @@ type Filter struct {
 	SessionKey string
 	ToolName   string
 	BeforeMs   int64  // asked for before that time; 0: whenever
+	SinceMs    int64  // asked for then or later
 	Limit      int    // 1 to 200
 	Cursor     string // Page.Next of the page before
 	// Round: only those that have an open retry round. A page may then have fewer than Limit.
-	Round        bool
+	Round bool
+	// Search are words: only approvals of which Speaks is true. A page may then have fewer items than Limit, or none, and
+	// another one after it.
+	Search       string
 	RoundAfterMs int64 // set by the Gate: the round ends after that time
 }
 
@@ -197,6 +201,9 @@ type Filter struct {
 type Page struct {
 	Items []approval.Approval
 	Next  string // empty: this was the last
+	// Of a search: how many it looked through for this page, and when the last of them was asked for.
+	Looked int
+	BackMs int64
 }
 
 // GrantFilter selects grants; empty fields select everything.

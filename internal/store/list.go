@@ -19,6 +19,13 @@ const maxPage = 200
 // List gives approvals newest first, with deliveries. A Limit outside 1 to 200
 // means 200. One that is not believed is left out. A Cursor that List did not make is CodeInvalidRequest.
 func (s *Store) List(ctx context.Context, f core.Filter) (core.Page, error) {
+	if f.Search != "" {
+		return s.search(ctx, f)
+	}
+	return s.list(ctx, f)
+}
+
+func (s *Store) list(ctx context.Context, f core.Filter) (core.Page, error) {
 	if f.Limit < 1 || f.Limit > maxPage {
 		f.Limit = maxPage
 	}
@@ -43,7 +50,7 @@ func (s *Store) List(ctx context.Context, f core.Filter) (core.Page, error) {
 	}
 	p := core.Page{Items: all}
 	if len(all) > f.Limit {
-		p = core.Page{Items: all[:f.Limit], Next: cursor(all[f.Limit-1])}
+		p = core.Page{Items: all[:f.Limit], Next: cursor(all[f.Limit-1].CreatedAtMs, all[f.Limit-1].Key)}
 	}
 	if doubted != nil {
 		p.Items = slices.DeleteFunc(p.Items, func(a approval.Approval) bool { return doubted[a.Key] != nil })
@@ -154,20 +161,20 @@ func listQuery(f core.Filter, by *condition) (string, []any, error) {
 		where = append(where, "round_ms > 0 AND round_ms > "+param(f.RoundAfterMs))
 	}
 	// The first page has a bound too: it leads to an index in the right order.
-	created, key := int64(math.MaxInt64), ""
-	if f.BeforeMs != 0 {
-		created = f.BeforeMs
+	created, key, err := before(f)
+	if err != nil {
+		return "", nil, err
 	}
-	if f.Cursor != "" {
-		var err error
-		if created, key, err = parseCursor(f.Cursor); err != nil {
-			return "", nil, err
-		}
+	if f.SinceMs != 0 {
+		where = append(where, "created_ms >= "+param(f.SinceMs))
 	}
 	order := "created_ms DESC, key DESC"
 	if by != nil && by.lane {
 		order = "created_ms + 0 DESC, key DESC"
 		where = append(where, "created_ms + 0 <= "+param(created))
+		if f.SinceMs != 0 {
+			where = append(where, "created_ms + 0 >= "+param(f.SinceMs))
+		}
 	}
 	where = append(where, fmt.Sprintf("(created_ms, key) < (%s, %s)", param(created), param(key)))
 	return selectApprovals + "a.key IN (SELECT key FROM approvals WHERE " + strings.Join(where, " AND ") +
@@ -175,8 +182,19 @@ func listQuery(f core.Filter, by *condition) (string, []any, error) {
 		"DESC, a.key DESC, d.created_ms, d.id", args, nil
 }
 
-func cursor(a approval.Approval) string {
-	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d %s", a.CreatedAtMs, a.Key))
+// before gives the place before which a page begins.
+func before(f core.Filter) (created int64, key string, err error) {
+	switch {
+	case f.Cursor != "":
+		return parseCursor(f.Cursor)
+	case f.BeforeMs != 0:
+		return f.BeforeMs, "", nil
+	}
+	return math.MaxInt64, "", nil
+}
+
+func cursor(createdMs int64, key string) string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d %s", createdMs, key))
 }
 
 func parseCursor(s string) (created int64, key string, err error) {

@@ -20,12 +20,16 @@ const (
 	// touchedQuarters are the quarters before a time of whose approvals the log says something between two numbers.
 	touchedQuarters = `SELECT DISTINCT a.created_ms - a.created_ms % 900000 FROM events e JOIN approvals a ON a.key = e.key
  WHERE e.seq > $1 AND e.seq <= $2 AND a.created_ms < $3`
-	markedQuarters = `SELECT start_ms FROM numbers WHERE level = 0 AND start_ms < $1 AND owner = '' AND body = ''`
+	// The sums and texts keep SQLite to the small index of marks.
+	markedQuarters = `SELECT start_ms FROM numbers WHERE level + 0 = 0 AND start_ms < $1 AND owner || '' = '' AND body = ''`
 	readSums       = `SELECT start_ms, body FROM numbers WHERE level = $1 AND start_ms >= $2 AND start_ms < $3 AND body <> ''`
 	readSumsOf     = readSums + ` AND owner = $4`
 	// endedBetween are approvals by the time they were asked for, page by page.
 	endedBetween = selectApprovals + `a.key IN (SELECT key FROM approvals WHERE (created_ms, key) > ($1, $2) AND created_ms < $3
  AND status <> 'pending' ORDER BY created_ms, key LIMIT 500) ORDER BY a.created_ms, a.key, d.created_ms, d.id`
+	// askedBetween are also those that wait.
+	askedBetween = selectApprovals + `a.key IN (SELECT key FROM approvals WHERE (created_ms, key) > ($1, $2) AND created_ms < $3
+ ORDER BY created_ms, key LIMIT 500) ORDER BY a.created_ms, a.key, d.created_ms, d.id`
 	endedOfBetween = selectApprovals + `a.key IN (SELECT key FROM approvals WHERE owner = $4 AND (created_ms, key) > ($1, $2)
  AND created_ms < $3 AND status <> 'pending' ORDER BY created_ms, key LIMIT 500) ORDER BY a.created_ms, a.key, d.created_ms, d.id`
 )
@@ -202,13 +206,19 @@ func (s *Store) pendingSince(ctx context.Context, owner string, since int64, fn 
 // endedBetween gives the approvals that have ended and were asked for from one time to before another, oldest first,
 // until fn says that it is enough.
 func (s *Store) endedBetween(ctx context.Context, owner string, from, to int64, fn func(approval.Approval) (more bool)) error {
+	if owner != "" {
+		return s.between(ctx, endedOfBetween, []any{owner}, from, to, fn)
+	}
+	return s.between(ctx, endedBetween, nil, from, to, fn)
+}
+
+// between is endedBetween for the approvals that a query gives page by page, which has further arguments.
+func (s *Store) between(
+	ctx context.Context, query string, further []any, from, to int64, fn func(approval.Approval) (more bool),
+) error {
 	at, key := from-1, "g" // behind all keys, which are hex digits
 	for from < to {
-		query, args := endedBetween, []any{at, key, to}
-		if owner != "" {
-			query, args = endedOfBetween, append(args, owner)
-		}
-		rows, err := s.read.query(ctx, query, args...)
+		rows, err := s.read.query(ctx, query, append([]any{at, key, to}, further...)...)
 		if err != nil {
 			return err
 		}

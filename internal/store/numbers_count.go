@@ -27,6 +27,9 @@ const (
 	moveNumbers   = `UPDATE numbers_state SET turn = turn + 1, version = $2, seq = $3, until_ms = $4 WHERE id = 1 AND turn = $1`
 	touchNumbers  = `UPDATE numbers_state SET turn = turn + 1 WHERE id = 1`
 	forgetSums    = `DELETE FROM numbers`
+	forgetFilters = `DELETE FROM search_filters`
+	dropFilter    = `DELETE FROM search_filters WHERE start_ms = $1`
+	insertFilter  = `INSERT INTO search_filters (start_ms, bits) VALUES ($1, $2)`
 	forgetNumbers = `UPDATE numbers_state SET turn = turn + 1, version = 0, seq = 0, until_ms = 0 WHERE id = 1`
 	markSwept     = `INSERT INTO numbers (level, start_ms, owner, body)
  SELECT DISTINCT 0, created_ms - created_ms % 900000, '', '' FROM approvals WHERE key IN (` + sweptApprovals + `)
@@ -57,8 +60,10 @@ func (s *Store) CountOn(ctx context.Context) error {
 // Recount forgets all sums; they are made anew in the background.
 func (s *Store) Recount(ctx context.Context) error {
 	return s.do(ctx, func(t *tx) error {
-		if err := t.put(forgetSums); err != nil {
-			return err
+		for _, statement := range []string{forgetSums, forgetFilters} {
+			if err := t.put(statement); err != nil {
+				return err
+			}
 		}
 		return t.put(forgetNumbers)
 	})
@@ -78,13 +83,14 @@ func (x sums) of(owner string) *core.Counter {
 type step struct {
 	before, after  numbersState
 	quarters, days map[int64]sums
-	later          []int64 // quarters that a later step counts again
+	pieces         map[int64]pieces // of all that was asked for in a quarter
+	later          []int64          // quarters that a later step counts again
 }
 
 // count takes one step, and reports whether another one is due at once. It is errStale if something else, as a
 // sweep, changed the sums meanwhile: then nothing was written.
 func (s *Store) count(ctx context.Context, now int64) (more bool, err error) {
-	x := step{quarters: map[int64]sums{}, days: map[int64]sums{}}
+	x := step{quarters: map[int64]sums{}, days: map[int64]sums{}, pieces: map[int64]pieces{}}
 	if x.before, err = s.numbersState(ctx); err != nil {
 		return false, err
 	}
@@ -116,7 +122,7 @@ func (s *Store) count(ctx context.Context, now int64) (more bool, err error) {
 		return false, err
 	}
 	more = !ends || x.after.seq < head || len(x.later) > 0
-	idle := len(x.quarters) == 0 && x.after.until == x.before.until && x.after.version == x.before.version
+	idle := len(x.pieces) == 0 && x.after.until == x.before.until && x.after.version == x.before.version
 	if idle && x.after.seq-x.before.seq < countRecords/10 { // a reader looks through these few
 		return more, nil
 	}
@@ -127,7 +133,7 @@ func (s *Store) count(ctx context.Context, now int64) (more bool, err error) {
 func (s *Store) countNew(ctx context.Context, x *step, until int64) (all bool, err error) {
 	n, last, from := 0, int64(0), x.after.until
 	x.after.until = max(from, until)
-	err = s.endedBetween(ctx, "", from, until, func(a approval.Approval) bool {
+	err = s.between(ctx, askedBetween, nil, from, until, func(a approval.Approval) bool {
 		q := floor(a.CreatedAtMs, quarterMs)
 		if n >= countRows && q != last {
 			x.after.until = last + quarterMs
@@ -141,11 +147,18 @@ func (s *Store) countNew(ctx context.Context, x *step, until int64) (all bool, e
 }
 
 func (s *Store) countQuarter(ctx context.Context, x *step, q int64) error {
-	x.quarters[q] = sums{} // also if nothing of it is left
-	return s.endedBetween(ctx, "", q, q+quarterMs, func(a approval.Approval) bool { x.add(q, a); return true })
+	x.quarters[q], x.pieces[q] = sums{}, pieces{} // also if nothing of it is left
+	return s.between(ctx, askedBetween, nil, q, q+quarterMs, func(a approval.Approval) bool { x.add(q, a); return true })
 }
 
 func (x *step) add(q int64, a approval.Approval) {
+	if x.pieces[q] == nil {
+		x.pieces[q] = pieces{}
+	}
+	x.pieces[q].add(core.SearchText(a))
+	if !a.Final() {
+		return
+	}
 	if x.quarters[q] == nil {
 		x.quarters[q] = sums{}
 	}
@@ -206,9 +219,14 @@ func (x step) write(t *tx) error {
 		return err
 	}
 	if x.before.until == 0 {
-		if err := t.put(forgetSums); err != nil {
-			return err
+		for _, statement := range []string{forgetSums, forgetFilters} {
+			if err := t.put(statement); err != nil {
+				return err
+			}
 		}
+	}
+	if err := x.writeFilters(t); err != nil {
+		return err
 	}
 	for level, all := range []map[int64]sums{x.quarters, x.days} {
 		for start, found := range all {
@@ -225,6 +243,20 @@ func (x step) write(t *tx) error {
 	for _, q := range x.later {
 		if err := t.put(markQuarter, q); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+func (x step) writeFilters(t *tx) error {
+	for start, of := range x.pieces {
+		if err := t.put(dropFilter, start); err != nil {
+			return err
+		}
+		if len(of) > 0 {
+			if err := t.put(insertFilter, start, of.filter()); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,6 +53,7 @@ func (h *history) ask() {
 	a := pendingApproval(fmt.Sprint("owner", h.IntN(2)))
 	a.CreatedAtMs = h.clock
 	a.ToolName, a.AgentID = fmt.Sprint("tool", h.IntN(3)), fmt.Sprint("agent", h.IntN(3))
+	a.Summary = fmt.Sprintf("Über file-%d now", h.IntN(10_000))
 	c := core.Change{Events: []approval.Event{event(a, approval.EventRequested)}}
 	if h.IntN(2) == 0 {
 		a.Status, a.ResolvedAtMs = approval.Approved, h.clock
@@ -113,6 +115,96 @@ func (h *history) check() {
 			require.Equal(h.t, want.Stats(since), got.Stats(since), "owner %q, since %d, now %d", owner, since, h.clock)
 		}
 	}
+}
+
+// checkSearch compares what a search leaves with what all approvals say of themselves.
+func (h *history) checkSearch() {
+	h.t.Helper()
+	var all []approval.Approval
+	listed := func(f core.Filter) (found []approval.Approval) {
+		for more := true; more; more = f.Cursor != "" {
+			page, err := h.s.List(ctx, f)
+			require.NoError(h.t, err)
+			found = append(found, page.Items...)
+			f.Cursor = page.Next
+		}
+		return found
+	}
+	all = listed(core.Filter{})
+	words := []string{"tool1", "denied", "approved agent2", "file-12", "ÜBER 77", "none-such", "-1 owner0", "R2", "ow"}
+	if len(all) > 0 {
+		a := all[h.IntN(len(all))]
+		words = append(words, a.Code, a.Key[:9], a.Key, strings.Fields(a.Summary)[1], a.Summary)
+	}
+	for _, w := range words {
+		for _, f := range []core.Filter{{}, {ToolName: "tool1"}, {Status: approval.Denied}, {SinceMs: h.clock - dayMs}, {BeforeMs: h.clock - dayMs}} {
+			keys := func(of []approval.Approval) (keys []string) {
+				for _, a := range of {
+					if f.Search != "" || core.Speaks(a, w) {
+						keys = append(keys, a.Key)
+					}
+				}
+				return keys
+			}
+			f.Limit = 1 + h.IntN(20)
+			want := keys(listed(f))
+			f.Search = w
+			require.Equal(h.t, want, keys(listed(f)), "%+v", f)
+		}
+	}
+}
+
+// A search passes over no approval that has its words, at any moment of any history, and over most of the others.
+func testSearch(t *testing.T, s *Store) {
+	h := newHistory(t, s, 7)
+	for range 4 {
+		for range 60 {
+			h.step()
+		}
+		h.checkSearch()
+	}
+	for more := true; more; {
+		var err error
+		more, err = s.count(ctx, h.clock+dayMs)
+		require.NoError(t, err)
+	}
+	h.checkSearch()
+	page, err := s.List(ctx, core.Filter{Search: "none-such"})
+	require.NoError(t, err)
+	require.Empty(t, page.Items)
+	require.Empty(t, page.Next)
+	require.Less(t, page.Looked, 100, "quarters that cannot have such a word are passed over")
+	require.NoError(t, s.Recount(ctx))
+	h.checkSearch()
+}
+
+// What retention deleted is not in the filters any more, nor is any of its words in a table of the search.
+func testSearchForgets(t *testing.T, s *Store) {
+	a := pendingApproval("bot")
+	a.CreatedAtMs, a.Summary = 1_700_000_000_000, "read topsecretname"
+	a.Status, a.ResolvedAtMs = approval.Approved, a.CreatedAtMs
+	create(t, s, a, core.Change{})
+	now := a.CreatedAtMs + 10*dayMs
+	settle := func() {
+		for more := true; more; {
+			var err error
+			more, err = s.count(ctx, now)
+			require.NoError(t, err)
+		}
+	}
+	settle()
+	require.Equal(t, 1, count(t, s, "SELECT COUNT(*) FROM search_filters"))
+	page, err := s.List(ctx, core.Filter{Search: "topsecretname"})
+	require.NoError(t, err)
+	require.Len(t, page.Items, 1)
+	n, err := s.Sweep(ctx, now, Keep{ApprovalsMs: dayMs})
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	page, err = s.List(ctx, core.Filter{Search: "topsecretname"})
+	require.NoError(t, err)
+	require.Empty(t, page.Items)
+	settle()
+	require.Zero(t, count(t, s, "SELECT COUNT(*) FROM search_filters"))
 }
 
 // A count by sums is the count of all approvals, at any moment of any history.

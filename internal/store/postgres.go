@@ -36,7 +36,7 @@ var postgres = dialect{
 	},
 	// Names are compared byte by byte, as SQLite does it: pages and prefixes depend
 	// on that.
-	ddl: strings.NewReplacer(" TEXT", ` TEXT COLLATE "C"`, " INTEGER ", " BIGINT ", " WITHOUT ROWID", "").Replace,
+	ddl: strings.NewReplacer(" TEXT", ` TEXT COLLATE "C"`, " INTEGER ", " BIGINT ", " BLOB ", " BYTEA ", " WITHOUT ROWID", "").Replace,
 }
 
 // openPostgres opens the pools, for the one writer of this instance and for

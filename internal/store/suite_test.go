@@ -47,6 +47,8 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"panics stay with their caller", testPanic},
 		{"log", testLog},
 		{"cut log", testCutLog},
+		{"search", testSearch},
+		{"search forgets", testSearchForgets},
 		{"outbox order", testOutboxOrder},
 		{"outbox of many chats", testOutboxOfManyChats},
 		{"outbox after a rest", testOutboxAfterARest},

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/csv"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -127,7 +126,7 @@ func historyOf(v reader, q url.Values, found finding) historyView {
 		h.Next = with(q, "cursor", found.next)
 	}
 	if found.backMs != 0 {
-		h.Back = fmt.Sprintf("%d requests were looked through, back to %s.", searchMost, v.day(found.backMs))
+		h.Back = "This search came as far back as " + v.day(found.backMs) + "."
 	}
 	return h
 }

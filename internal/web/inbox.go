@@ -138,7 +138,7 @@ func (p *inboxPages) pending(ctx context.Context, v reader, q url.Values) (l wai
 			return l, err
 		}
 		for _, a := range items {
-			if speaksOf(a, l.Search) {
+			if core.Speaks(a, l.Search) {
 				all = append(all, a)
 			}
 		}
@@ -175,7 +175,7 @@ func (p *inboxPages) pending(ctx context.Context, v reader, q url.Values) (l wai
 func (p *inboxPages) openRounds(ctx context.Context, v reader, search string) (out []roundRow, err error) {
 	items, _, err := p.list(ctx, v, core.Filter{Round: true, Limit: inboxRows})
 	for _, a := range items {
-		if round, open := people.OpenRound(a, v.people, v.now.UnixMilli()); open && speaksOf(a, search) {
+		if round, open := people.OpenRound(a, v.people, v.now.UnixMilli()); open && core.Speaks(a, search) {
 			out = append(out, roundRow{a.Code, card.Headline(a), round.Text(), v.left(round.ExpiresAtMs)})
 		}
 	}

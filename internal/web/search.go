@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"net/url"
-	"strings"
 	"time"
 
 	"approvalbot/core"
 	"approvalbot/internal/approval"
-	"approvalbot/internal/people"
 )
 
 // searchMost is how many approvals are looked through for one page.
@@ -18,16 +16,15 @@ const searchMost = 10000
 // historyFilter selects approvals by what an address says.
 type historyFilter struct {
 	core.Filter
-	search, risk string
-	from         int64 // Unix milliseconds; 0: not said
-	most         int   // so many are looked through at most; 0: searchMost
+	risk string
+	most int // so many are looked through at most; 0: searchMost
 }
 
 func filterOf(q url.Values, zone *time.Location) historyFilter {
 	f := historyFilter{Filter: core.Filter{Status: approval.Status(q.Get("status")), Owner: q.Get("owner"),
 		AgentID:    q.Get("agent"),
 		SessionKey: q.Get("session"), ToolName: q.Get("tool"), Cursor: q.Get("cursor"), Limit: 200},
-		search: q.Get("q"), risk: q.Get("risk")}
+		risk: q.Get("risk")}
 	day := func(name string, more int) int64 {
 		t, err := time.ParseInLocation(time.DateOnly, q.Get(name), zone)
 		if err != nil {
@@ -35,12 +32,12 @@ func filterOf(q url.Values, zone *time.Location) historyFilter {
 		}
 		return t.AddDate(0, 0, more).UnixMilli()
 	}
-	f.from, f.BeforeMs = day("from", 0), day("to", 1)
+	f.SinceMs, f.BeforeMs, f.Search = day("from", 0), day("to", 1), q.Get("q")
 	return f
 }
 
 func (f historyFilter) selects(a approval.Approval) bool {
-	return (f.risk == "" || f.risk == a.Assessment.RiskClass.String()) && speaksOf(a, f.search)
+	return f.risk == "" || f.risk == a.Assessment.RiskClass.String()
 }
 
 // finding is what a search found.
@@ -58,9 +55,6 @@ func (p readers) found(ctx context.Context, v reader, f historyFilter, n int) (o
 			return finding{}, err
 		}
 		for i, a := range page.Items {
-			if a.CreatedAtMs < f.from {
-				return finding{all: out.all}, nil
-			}
 			if len(out.all) == n {
 				next, err := p.cursorAt(ctx, f.Filter, i)
 				return finding{all: out.all, next: next}, err
@@ -69,7 +63,10 @@ func (p readers) found(ctx context.Context, v reader, f historyFilter, n int) (o
 				out.all = append(out.all, a)
 			}
 		}
-		read += len(page.Items)
+		if f.Search != "" {
+			out.backMs = page.BackMs
+		}
+		read += max(len(page.Items), page.Looked)
 		if f.Cursor = page.Next; f.Cursor == "" {
 			return finding{all: out.all}, nil
 		}
@@ -86,17 +83,4 @@ func (p readers) cursorAt(ctx context.Context, f core.Filter, index int) (string
 	f.Limit = index
 	page, err := p.gate.List(ctx, everything, f)
 	return page.Next, err
-}
-
-// speaksOf reports whether a search finds the approval: all of its words stand somewhere
-// in what a list shows of it.
-func speaksOf(a approval.Approval, search string) bool {
-	text := strings.ToLower(strings.Join([]string{a.Code, a.ID, a.Owner, a.AgentID, a.ToolName, a.Summary, a.SessionKey,
-		a.Assessment.RiskClass.String(), string(a.Status), people.People(a.DecidedBy)}, " "))
-	for _, word := range strings.Fields(strings.ToLower(search)) {
-		if !strings.Contains(text, word) {
-			return false
-		}
-	}
-	return true
 }
