@@ -185,10 +185,11 @@ type Filter struct {
 	AgentID    string
 	SessionKey string
 	ToolName   string
-	BeforeMs   int64  // asked for before that time; 0: whenever
-	SinceMs    int64  // asked for then or later
-	Limit      int    // 1 to 200
-	Cursor     string // Page.Next of the page before
+	Risk       *approval.RiskClass // of pending ones alone; nil: any
+	BeforeMs   int64               // asked for before that time; 0: whenever
+	SinceMs    int64               // asked for then or later
+	Limit      int                 // 1 to 200
+	Cursor     string              // Page.Next of the page before
 	// Round: only those that have an open retry round. A page may then have fewer than Limit.
 	Round bool
 	// Search are words: only approvals of which Speaks is true. A page may then have fewer items than Limit, or none, and

@@ -11,9 +11,9 @@ import (
 const (
 	// insertApproval inserts nothing where there is an approval of that code.
 	insertApproval = `INSERT INTO approvals (key, version, owner, id, status, agent_id, session_key, tool_name,
- fingerprint, created_ms, expires_ms, timer_ms, resolved_ms, kept_ms, body, sealed, mac)
+ fingerprint, created_ms, expires_ms, timer_ms, resolved_ms, kept_ms, body, sealed, mac, risk)
  VALUES (COALESCE((SELECT key FROM approvals
- WHERE key >= $1 AND key < $2 LIMIT 1), $3),$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19)
+ WHERE key >= $1 AND key < $2 LIMIT 1), $3),$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20)
  ON CONFLICT (key) DO NOTHING`
 	// updateApproval leaves alone what the small indexes of pending approvals
 	// depend on; endApproval does not.
@@ -26,6 +26,7 @@ const (
 	nameApproval = `INSERT INTO approval_ids (id, owner, key, mac) VALUES ($1, $2, $3, $4)
  ON CONFLICT (id, owner) DO NOTHING`
 	dropName = `DELETE FROM approval_ids WHERE id = $1 AND owner = $2`
+	rateCall = `UPDATE approvals SET risk = $2 WHERE key = $1`
 	sealCall = `UPDATE approvals SET sealed = $2 WHERE key = $1`
 )
 
@@ -154,7 +155,7 @@ func (t *tx) insert(a approval.Approval, call []byte) error {
 	err := t.putOne(insertApproval, first, end, a.Key, a.Version, a.Owner, id, string(a.Status), a.AgentID, a.SessionKey,
 		a.ToolName, a.Fingerprint,
 		a.CreatedAtMs, a.ExpiresAtMs, timer(a), a.ResolvedAtMs, core.KeptSinceMs(a), body, t.keys.seal(a.Key, call),
-		t.keys.rows.approval(&a, id, body).end())
+		t.keys.rows.approval(&a, id, body).end(), int64(a.Assessment.RiskClass))
 	switch {
 	case errors.Is(err, errStale):
 		return core.ErrCodeTaken
@@ -183,6 +184,9 @@ func (t *tx) rewrite(before, a approval.Approval) error {
 		args = append(args, a.RoundEndsMs())
 	}
 	err := t.putOne(statement, args...)
+	if err == nil && a.Assessment.RiskClass != before.Assessment.RiskClass {
+		err = t.put(rateCall, a.Key, int64(a.Assessment.RiskClass))
+	}
 	if before.Final() != a.Final() {
 		t.own.grow(a.Owner, map[bool]int{true: -1, false: 1}[a.Final()])
 	}

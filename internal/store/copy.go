@@ -17,7 +17,7 @@ var copied = []struct {
 	columns string
 }{
 	{"approvals", 1, "key, version, owner, id, status, agent_id, session_key, tool_name, fingerprint, created_ms, " +
-		"expires_ms, timer_ms, resolved_ms, kept_ms, round_ms, body, sealed, mac"},
+		"expires_ms, timer_ms, resolved_ms, kept_ms, round_ms, risk, body, sealed, mac"},
 	{"owners", 1, "owner, pending"},
 	{"approval_ids", 2, "id, owner, key, mac"},
 	{"deliveries", 2, `key, id, kind, channel, chat, thread, state, message_id, reply_to, for_user,

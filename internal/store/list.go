@@ -157,6 +157,9 @@ func listQuery(f core.Filter, by *condition) (string, []any, error) {
 	if f.Status == approval.Approved {
 		where = append(where, "status = "+param(string(f.Status)))
 	}
+	if f.Risk != nil && f.Status == approval.Pending {
+		where = append(where, "risk = "+param(int64(*f.Risk)))
+	}
 	if f.RoundAfterMs != 0 { // the number is spelled out as the small index of rounds has it
 		where = append(where, "round_ms > 0 AND round_ms > "+param(f.RoundAfterMs))
 	}

@@ -146,6 +146,7 @@ func testList(t *testing.T, s *Store) {
 		a := pendingApproval(fmt.Sprint("owner", i%2))
 		a.CreatedAtMs = int64(1000 + i/3) // several in one moment
 		a.AgentID, a.SessionKey, a.ToolName = fmt.Sprint("agent", i%3), fmt.Sprint("session", i%4), fmt.Sprint("tool", i%5)
+		a.Assessment.RiskClass = approval.RiskClass(i % 5)
 		if i%6 == 0 {
 			a.Status, a.ResolvedAtMs = approval.Denied, 2000
 		}
@@ -157,18 +158,19 @@ func testList(t *testing.T, s *Store) {
 		}
 		return strings.Compare(b.Key, a.Key)
 	})
+	r3 := approval.R3
 	for _, f := range []core.Filter{
 		{}, {Owner: "owner1"}, {Status: approval.Pending}, {Status: approval.Denied}, {Status: approval.Approved}, {AgentID: "agent2"},
 		{SessionKey: "session3"}, {ToolName: "tool4"},
 		{Owner: "owner0", Status: approval.Pending}, {Owner: "owner1", Status: approval.Pending, AgentID: "agent1",
 			SessionKey: "session1", ToolName: "tool2"},
 		{AgentID: "agent2", ToolName: "tool1"}, {Owner: "owner1", SessionKey: "none"}, {Status: approval.Denied, ToolName: "tool1"},
-		{BeforeMs: 1005}, {BeforeMs: 1005, ToolName: "tool1"}, {Status: "no'such"}, {Status: approval.Expired, AgentID: "agent0"},
+		{Status: approval.Pending, Risk: &r3}, {BeforeMs: 1005}, {BeforeMs: 1005, ToolName: "tool1"}, {Status: "no'such"}, {Status: approval.Expired, AgentID: "agent0"},
 	} {
 		var want, got []approval.Approval
 		for _, a := range all {
 			if (f.Owner == "" || f.Owner == a.Owner) && (f.Status == "" || f.Status == a.Status) && (f.AgentID == "" || f.AgentID == a.AgentID) &&
-				(f.BeforeMs == 0 || a.CreatedAtMs < f.BeforeMs) && (f.SessionKey == "" || f.SessionKey == a.SessionKey) && (f.ToolName == "" || f.ToolName == a.ToolName) {
+				(f.Risk == nil || *f.Risk == a.Assessment.RiskClass) && (f.BeforeMs == 0 || a.CreatedAtMs < f.BeforeMs) && (f.SessionKey == "" || f.SessionKey == a.SessionKey) && (f.ToolName == "" || f.ToolName == a.ToolName) {
 				want = append(want, a)
 			}
 		}
@@ -226,4 +228,20 @@ func testTimers(t *testing.T, s *Store) {
 		return core.Change{Approval: b, Unchanged: true}
 	})
 	check(150, 10, "", 200)
+}
+
+// An approval that is judged again is found by its new class.
+func testListByRisk(t *testing.T, s *Store) {
+	a := pendingApproval("bot")
+	a.Assessment.RiskClass = approval.R2
+	create(t, s, a, core.Change{})
+	change(t, s, a.Key, func(a approval.Approval) core.Change {
+		a.Assessment.RiskClass = approval.R4
+		return core.Change{Approval: a, Events: []approval.Event{event(a, approval.EventVote)}}
+	})
+	for class, n := range map[approval.RiskClass]int{approval.R2: 0, approval.R4: 1} {
+		page, err := s.List(ctx, core.Filter{Status: approval.Pending, Risk: &class})
+		require.NoError(t, err)
+		require.Len(t, page.Items, n, class)
+	}
 }

@@ -43,6 +43,7 @@ func testStore(t *testing.T, open func(t *testing.T) *Store) {
 		{"names", testNames},
 		{"sealed calls", testSealed},
 		{"list", testList},
+		{"list by risk", testListByRisk},
 		{"timers", testTimers},
 		{"panics stay with their caller", testPanic},
 		{"log", testLog},

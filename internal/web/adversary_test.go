@@ -149,21 +149,23 @@ func TestInbox_Pages(t *testing.T) {
 	require.Contains(t, d.sees("bob", "/?q=make&page=2"), "page 2 of 3, 101 in all")
 }
 
-// With more than is read for one look the page says so, and leads to what is older.
+// With more than is read for one look the page says so, and leads to the others, the riskiest first.
 func TestInbox_ReadsSoManyAtATime(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	for i := range inboxMost + 2 {
+	worst := d.run("sudo rm -rf /srv")
+	for i := range inboxMost + 1 {
 		d.run("make it " + strings.Repeat("x", i+1))
 	}
 	page := d.sees("bob", "/")
 	require.Contains(t, page, "page 1 of 20, 1000+ in all")
-	older := regexp.MustCompile(`href="(/\?cursor=[^"]+)">Older requests`).FindStringSubmatch(page)
+	require.Contains(t, page, `id="row-`+worst.Code, "although it is the oldest")
+	older := regexp.MustCompile(`href="(/\?cursor=[^"]+)">Further requests`).FindStringSubmatch(page)
 	require.NotNil(t, older)
 	page = d.sees("bob", older[1])
 	require.Equal(t, 2, strings.Count(page, `id="row-`))
-	require.Contains(t, page, `href="/">The newest requests`)
-	require.NotContains(t, page, "Older requests")
+	require.Contains(t, page, `href="/">The riskiest requests`)
+	require.NotContains(t, page, "Further requests")
 }
 
 // An open page of somebody who is removed ends with the next look.

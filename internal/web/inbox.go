@@ -18,7 +18,7 @@ import (
 
 const (
 	inboxRows = 50   // at once on a page
-	inboxMost = 1000 // requests are read, sorted and counted for one look; older ones have an address of their own
+	inboxMost = 1000 // requests are read, sorted and counted for one look, the riskiest; the others have addresses of their own
 )
 
 // inboxPages are the page of what waits.
@@ -37,8 +37,8 @@ type waiting struct {
 	Filter      url.Values // the filters that are set, without the search
 	Chips       [][]chip   // by which the list is narrowed, group by group
 	Page, Pages int
-	Cursor      string // which requests were read: those that it names; empty: the newest
-	Next        string // the cursor of older ones; empty: there are none
+	Cursor      string // which requests were read: those that it names; empty: the riskiest
+	Next        string // the cursor of further ones; empty: there are none
 	Operates    bool
 	Rounds      []roundRow // of the first page: on whose one more run people vote
 }
@@ -65,7 +65,7 @@ func (l waiting) at(page int) string {
 // Live is what the page asks for to stay as it is: this list, whatever else its address says.
 func (l waiting) Live() string { return with(l.query(), "page", strconv.Itoa(l.Page)) }
 
-// Older is the address of the requests before those that were read; empty: there are none.
+// Older is the address of the requests after those that were read; empty: there are none.
 func (l waiting) Older() string {
 	if l.Next == "" {
 		return ""
@@ -131,8 +131,9 @@ func (l waiting) of(mine bool) (out []row) {
 func (p *inboxPages) pending(ctx context.Context, v reader, q url.Values) (l waiting, err error) {
 	l = waiting{Search: strings.TrimSpace(q.Get("q")), Cursor: q.Get("cursor"), Operates: v.operates()}
 	var all []approval.Approval
-	f := core.Filter{Status: approval.Pending, Limit: 200, Cursor: l.Cursor}
-	for range inboxMost / f.Limit {
+	class, f := riskiestFrom(l.Cursor)
+	for read := 0; read < inboxMost && class >= approval.R0; {
+		f.Risk, f.Limit = &class, min(200, inboxMost-read)
 		items, next, err := p.list(ctx, v, f)
 		if err != nil {
 			return l, err
@@ -142,10 +143,24 @@ func (p *inboxPages) pending(ctx context.Context, v reader, q url.Values) (l wai
 				all = append(all, a)
 			}
 		}
-		if l.Next = next; next == "" {
-			break
+		if f.Cursor = next; next != "" {
+			read += f.Limit
+		} else {
+			read += len(items)
+			class--
 		}
-		f.Cursor = next
+	}
+	for ; class >= approval.R0; class-- {
+		f.Risk, f.Limit = &class, 1
+		if f.Cursor == "" {
+			if items, next, err := p.list(ctx, v, f); err != nil {
+				return l, err
+			} else if len(items) == 0 && next == "" {
+				continue
+			}
+		}
+		l.Next = class.String() + "." + f.Cursor
+		break
 	}
 	all = l.narrow(v, all, q)
 	l.Mine, l.Total = v.byUrgency(all), len(all)
@@ -169,6 +184,17 @@ func (p *inboxPages) pending(ctx context.Context, v reader, q url.Values) (l wai
 		l.Rows = append(l.Rows, r)
 	}
 	return l, nil
+}
+
+// riskiestFrom gives the class and the rest of the filter with which a look begins: class after class, each newest first.
+func riskiestFrom(cursor string) (approval.RiskClass, core.Filter) {
+	f := core.Filter{Status: approval.Pending}
+	class := approval.R4
+	if name, rest, ok := strings.Cut(cursor, "."); ok && class.UnmarshalText([]byte(name)) == nil {
+		f.Cursor = rest
+		return class, f
+	}
+	return approval.R4, f
 }
 
 // openRounds lists what people vote on to run once more, as that person sees it.

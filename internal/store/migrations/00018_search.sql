@@ -8,3 +8,9 @@ CREATE TABLE search_filters (
 );
 -- Which quarters are to be counted again.
 CREATE INDEX numbers_marks ON numbers (start_ms) WHERE body = '';
+-- How bad a call could be, 0 to 4, to find the riskiest of many that wait; 4 also what an older program writes, which
+-- does not say it.
+ALTER TABLE approvals ADD COLUMN risk BIGINT NOT NULL DEFAULT 4;
+UPDATE approvals SET risk = CASE WHEN body LIKE '%"riskClass":"R4"%' THEN 4 WHEN body LIKE '%"riskClass":"R3"%' THEN 3
+ WHEN body LIKE '%"riskClass":"R2"%' THEN 2 WHEN body LIKE '%"riskClass":"R1"%' THEN 1 ELSE 0 END WHERE status = 'pending';
+CREATE INDEX approvals_pending_risk ON approvals (risk, created_ms, key) WHERE status = 'pending';
