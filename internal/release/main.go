@@ -141,7 +141,7 @@ func (r *release) program(p platform, name string) ([]byte, error) {
 	out := filepath.Join(r.dist, "binary")
 	defer os.Remove(out) // there is none if it does not build
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=true",
-		"-gcflags=approvalbot/internal/web=-l", "-gcflags=approvalbot/internal/cli/...=-l", "-gcflags=github.com/go-webauthn/...=-l",
+		"-gcflags=approvalbot/internal/web=-l", "-gcflags=approvalbot/internal/cli/...=-l", "-gcflags=github.com/go-webauthn/...=-l", "-gcflags=github.com/antlr4-go/...=-l", "-gcflags=google.golang.org/protobuf/...=-l",
 		"-ldflags", "-s -w -buildid= -X main.version="+r.version, "-o", out, "./cmd/"+name)
 	cmd.Dir = r.root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=", "GOWORK=off")
