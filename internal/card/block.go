@@ -42,9 +42,9 @@ type Block struct {
 	Lines []Line // Code, Diff
 	Rows  []Row  // Table
 	Own   bool   // the desk's own words
-	Cut   string // what is left out and where it is; empty: nothing
+	Cut   string // what is left out and which surface shows it; empty if all is shown
 
-	param string // the parameter that a Code is of, also where Name is empty
+	param string // the parameter that Code belongs to, even if Name is empty
 }
 
 // Line is a line of a text.
@@ -53,7 +53,7 @@ type Line struct {
 	Sign   Sign
 	Pieces []Piece
 
-	rank int    // of the worst reason that comes from it, from 1; 0: none does
+	rank int    // of the worst reason that comes from it, counted from 1; 0 if no reason does
 	code string // of that
 }
 
@@ -114,8 +114,8 @@ func (b Block) Plain() []string {
 	return out
 }
 
-// Numbers come before the lines: their numbers, as wide as the widest, where those are known and do not
-// count from 1 anyway. None: nothing does.
+// Numbers gives the text before each line: its number, padded to the widest. It gives nil if no number
+// is known, or if the lines count from 1 anyway.
 func (b Block) Numbers() []string {
 	most, first := 0, 0
 	for _, l := range b.Lines {
@@ -199,7 +199,7 @@ func isWide(r rune) bool {
 		r >= 0xFE30 && r <= 0xFE6F || r >= 0xFF00 && r <= 0xFF60 || r >= 0x1F300)
 }
 
-// maxNameColumn is how wide the names of a table's rows are made for their values to stand below each other.
+// maxNameColumn is how wide a table pads the names of its rows, so that their values align.
 const maxNameColumn = 14
 
 // phoneColumns is how many characters of code a phone has on a line.
@@ -268,7 +268,7 @@ const maxEmpty = 2
 // said is a line of the desk's own words.
 func said(form string, args ...any) []Piece { return []Piece{{Text: fmt.Sprintf(form, args...)}} }
 
-// splitText gives the lines of a text. The line feed at its end is nothing; an empty text has none.
+// splitText gives the lines of a text. A line feed at the end starts no further line; an empty text has no lines.
 func splitText(s string) []string {
 	if s == "" {
 		return nil
@@ -297,8 +297,8 @@ func (f Fact) text() string {
 // single reports whether the value has no members.
 func (f Fact) single() bool { _, ok := f.plain(""); return ok }
 
-// plain is the value of a fact that has no members. With something to stand between them it is also that of a list of
-// such values; neither those nor the one value may have it.
+// plain is the value of a fact without members. If between is given, plain also joins a list of such values with it;
+// no value may contain it then.
 func (f Fact) plain(between string) (string, bool) {
 	leaves := f.leaves()
 	if len(leaves) == 1 && len(leaves[0].Path) == 0 {
@@ -486,7 +486,7 @@ func langOfPath(path string) string {
 	return ""
 }
 
-// withCurrency puts an amount of money and its currency on one row, where both stand side by side in one object.
+// withCurrency puts an amount of money and its currency on one row if both are members of one object.
 func withCurrency(rows []Row) []Row {
 	for i, r := range rows {
 		at, last := splitName(r.Name)

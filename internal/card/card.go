@@ -24,23 +24,23 @@ type Card struct {
 	Headline Words    // who asks for what: "deployer asks to run"
 	Call     []Block  // the call, but for what Headline and Place say whole; empty after the end
 	Payload  []Fact   // Call as facts
-	Cut      string   // what of the call is in no block, and where it is; empty: nothing
+	Cut      string   // what no block shows of the call, and where it is shown; empty if all is
 	Place    Words    // where it runs
 	Summary  string   // after the end: the call on one line
 	Why      string   // the risk in words, and the reasons that count most
 	Reasons  []Words  // those reasons, with what the asker chose apart
 	Claims   []string // the asker's own words; each needs a mark, and no line of the desk's beside it
-	From     string   // likewise, of the agent and where it works; Details has it too
+	From     string   // likewise, which agent asks and its directory; also in Details
 	DenyOnly string   // why no allow is offered
 	Warnings []string // what to look at twice
-	Link     string   // the desk's page on which a yes must be signed; empty: none
+	Link     string   // the desk's page on which a yes must be signed; empty if no signature is needed
 	State    State
 	Details  []Fact // what else is known; those that are not Own are the asker's words
 
 	Answers  []string            // of a question that the call asks: each is a yes with that note
 	Offers   []approval.Decision // allows that may be tapped here; empty: deny only
 	Wider    []string            // a sentence for each offered scope wider than once: what it covers
-	TakeBack bool                // it is allowed and nothing has run by it, which may be ended here
+	TakeBack bool                // it is allowed and has run nothing yet, so a person may end it here
 	Again    bool                // the very same call is refused unasked, which may be ended here
 	Bad      bool                // it was denied, taken back or failed: an end to be noticed
 	Digest   *Digest             // not nil: it is a list of approvals, and all else but Code, Status and Headline is empty
@@ -52,7 +52,7 @@ func (c Card) Title() string {
 	if len(c.Call) == 0 {
 		return strings.TrimSpace(title + " " + c.Summary)
 	}
-	if lines := c.Call[0].Plain(); len(lines) > 0 { // an empty text has none
+	if lines := c.Call[0].Plain(); len(lines) > 0 { // an empty text has no lines
 		title += " " + strings.Join(strings.Fields(lines[0]), " ")
 		if len(lines) > 1 {
 			title += " …"
@@ -69,15 +69,15 @@ type Drawing struct {
 	Times   Times       // in Text
 	Mention []Mentioned // in Text
 	File    *File       // to be attached before the card
-	Skip    string      // nothing is to be sent any more, and why
+	Skip    string      // why this message is not sent any more; empty if it is
 	Shown   bool        // with File (if any) attached, everything that would run is shown
 	Done    bool        // the card shows the outcome
-	// FailsOpen reports whether the call runs where nobody can be asked. Then a chat
-	// counts as out of reach only where it does not take Bare either.
+	// FailsOpen reports whether the call runs if no approver can be asked. If so, a
+	// chat counts as out of reach only after it refused Bare too.
 	FailsOpen bool
 }
 
-// Reader is for whom a card is drawn.
+// Reader is the person or chat that a card is drawn for.
 type Reader struct {
 	People *people.Directory
 	Zone   *time.Location // in which times are written
@@ -201,8 +201,8 @@ func denyOnly(a approval.Approval, d approval.Delivery, known, file bool) string
 	return ""
 }
 
-// bareCard is a card with nothing on it but the desk's own words, so that no call can be
-// written in a way that keeps people from hearing of it.
+// bareCard is a card that has only the desk's own words, so that an asker cannot word a
+// call in a way that keeps its card from approvers.
 func bareCard(a approval.Approval, c Card, r Reader) *Card {
 	bare := Card{
 		Code: c.Code, Status: c.Status, Risk: c.Risk, Bad: c.Bad, Again: c.Again, TakeBack: c.TakeBack, State: c.State, Why: riskWords(a),
@@ -225,9 +225,9 @@ func bareCard(a approval.Approval, c Card, r Reader) *Card {
 	return &bare
 }
 
-// PlacePayload leaves the whole call on the card, or puts it into a file when it is too
-// long: then the card shows the telling part of it, and says what it does not, and where
-// that is. spread, if it is known, says what commands the card does not show.
+// PlacePayload leaves the whole call on the card. If the call is too long, it puts it
+// into a file: the card then shows the telling part, and says what is missing and where
+// to find it. spread, if not nil, describes the commands that the card does not show.
 func PlacePayload(a approval.Approval, c *Card, payload []Fact, where string, spread func() approval.Spread) *File {
 	lines := 0
 	for _, b := range c.Call {

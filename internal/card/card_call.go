@@ -13,7 +13,7 @@ import (
 
 // Limits of a call on one line, in characters.
 const (
-	MaxHeadline = 220 // of what stands for a call in lists
+	MaxHeadline = 220 // of the line that represents a call in lists
 	MaxNotice   = 100 // what of it a phone's notification shows
 	MaxSummary  = 500
 )
@@ -55,7 +55,7 @@ const (
 	boundHost = "bound to host"
 )
 
-// facts are the bounds of a call: where it runs is part of what runs.
+// boundFacts gives what a call is bound to: the directory and host it runs in are part of what runs.
 func boundFacts(b *approval.Bind) []Fact {
 	var out []Fact
 	add := func(name, value string) {
@@ -99,8 +99,8 @@ func sortedKeys(m map[string]string) []string {
 	return keys
 }
 
-// inWords is a call as a card says it: what it does in half a sentence, where, and all of
-// it that those two do not say whole.
+// inWords is a call as a card words it: what it does in half a sentence, its place, and
+// all that these two do not show in full.
 type inWords struct {
 	does  Words
 	place Words
@@ -112,7 +112,7 @@ type inWords struct {
 // blocks are all of the call that the words do not say.
 func (c *inWords) blocks() []Block { return append(c.about, Blocks(c.rest)...) }
 
-// form puts the call into words. payload is all of it, or empty where it is not known.
+// form puts the call into words. payload is all of it, or empty if it is not known.
 func form(a approval.Approval, payload []Fact) inWords {
 	tool := theirs(Clipped(display.Safe(a.ToolName), maxField))
 	if a.Hidden() {
@@ -186,7 +186,7 @@ var (
 // maxPath is how long a path may be to be said within a line. On a card a longer one than maxOnLine loses its middle.
 const maxPath = 1000
 
-// named is a line about one parameter, which it says whole where it can.
+// named is a line about one parameter, which it shows in full if it fits.
 func (c *inWords) named(verb, otherwise string, names []string) Words {
 	if x, ok := c.within(maxPath, names...); ok {
 		return Words{{Text: verb}, theirs(x)}
@@ -257,8 +257,8 @@ func (c *inWords) differ(lang string, old, fresh display.Leaf) {
 // pair is an old text and the new one.
 type pair struct{ old, fresh *display.Leaf }
 
-// pairsOf reads the items of a list as such pairs; others are the leaves that are of none. No pairs: some item is none,
-// or has two of one, of which only the tool knows which counts.
+// pairsOf reads the items of a list as such pairs; others are the leaves outside of them. It gives nil if an item is
+// not a pair, or has two values for one side: only the tool knows which of them counts.
 func pairsOf(leaves []display.Leaf) (pairs []pair, others []display.Leaf) {
 	byItem := map[string]int{}
 	for _, l := range leaves {
@@ -442,8 +442,9 @@ func (c *inWords) block(lang string, names ...string) bool {
 	return true
 }
 
-// takePlace makes a line of where the call runs, as far as the desk knows. For any other
-// tool than exec that is what it is bound to: what its parameters mean, only the tool knows.
+// takePlace makes a line of the place that the call runs in, as far as the desk knows it.
+// For tools other than exec this is what the call is bound to: only the tool knows what its
+// parameters mean.
 func (c *inWords) takePlace(tool string) {
 	take := func(word string, match func(Fact) bool) {
 		if len(c.place) > 0 {
@@ -493,7 +494,7 @@ func toolWords(tool string) Words {
 	return Words{theirs(Clipped(display.Safe(tool), maxField))}
 }
 
-// toolPrefix names the tool where what it is called with does not tell.
+// toolPrefix names the tool if the parameters do not tell which it is.
 func toolPrefix(tool string) string {
 	if tool == "exec" {
 		return ""
@@ -509,11 +510,11 @@ func toolHead(tool string) string {
 	return Clipped(toolWords(tool).String(), maxPlace) + " · "
 }
 
-// About says a call on one line of at most n characters, without the tool's name.
-// What it does comes first, then where, within what a phone's notification shows;
-// then all the rest.
+// About describes a call on one line of at most n characters, without the tool's
+// name. What it does comes first, then its place, within what a phone's
+// notification shows; then all the rest.
 func About(tool string, payload []Fact, b *approval.Bind, n int) string {
-	// Every call has a first one: exec its command, others a parameter or "params: none".
+	// Every call has a first one: an exec its command, any other call a parameter or "params: none".
 	rest := slices.DeleteFunc(bySalience(tool, payload), func(f Fact) bool { return f.Own })
 	what := fieldText(rest[0])
 	if tool == "exec" {
@@ -534,7 +535,7 @@ func About(tool string, payload []Fact, b *approval.Bind, n int) string {
 	return Clipped(strings.Join(parts, " · "), n)
 }
 
-// places says where a call runs, as [inWords.takePlace] does: "in /srv/app", "on prod-1".
+// places names the place that a call runs in, as [inWords.takePlace] does: "in /srv/app", "on prod-1".
 func places(tool string, payload []Fact, b *approval.Bind) []string {
 	var out []string
 	add := func(word, place string) {

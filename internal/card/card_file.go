@@ -34,8 +34,8 @@ func FileOf(a approval.Approval, payload []Fact) *File {
 	}
 }
 
-// Spelled writes blocks as plain text: each line of a call behind a bar, with its number where it is known, so that
-// none can be taken for a line of the desk's.
+// Spelled writes blocks as plain text. Each line of a call follows a bar, with its number if that is known, so that
+// it cannot pass for a line of the desk's.
 func Spelled(blocks []Block, tool string) string {
 	var text strings.Builder
 	for i, b := range blocks {
@@ -85,12 +85,12 @@ func Spelled(blocks []Block, tool string) string {
 	return text.String()
 }
 
-// maxSpelled is how long a file may be for messages to stand for it, in characters.
+// maxSpelled is the longest file that messages may replace, in characters.
 const maxSpelled = 6000
 
-// Parts cuts a file that a chat does not take into the texts of messages, of at most n
-// characters each and at line ends where it can: together they are the whole text.
-// None, when it is too long for that.
+// Parts cuts a file that a chat refuses into the texts of messages, of at most n
+// characters each and at line ends if possible. Together they are the whole text. It
+// gives nil if the file is too long for that.
 func (f File) Parts(n int) []string {
 	rest := []rune(f.Text)
 	if len(rest) > maxSpelled {
@@ -110,7 +110,7 @@ func (f File) Parts(n int) []string {
 	return append(parts, string(rest))
 }
 
-// PartHead is what stands above a part, outside of it.
+// PartHead is the desk's line above a part, not within it.
 func (f File) PartHead(i, of int) string {
 	return fmt.Sprintf("%s. Part %d of %d:", f.Caption, i+1, of)
 }

@@ -15,9 +15,9 @@ import (
 // State is the line of a card that says how far it is.
 type State struct {
 	Flags   []string // what its reader cannot see at once: "hidden characters", "look-alikes"
-	Votes   string   // "1 of 2 yes (alice)"; empty where a single yes is to come
+	Votes   string   // "1 of 2 yes (alice)"; empty if the first yes settles it
 	UntilMs int64    // when it expires; 0: it has ended
-	Also    string   // whom escalations have asked: "also asked: bob"; empty: nobody
+	Also    string   // the people whom escalations asked: "also asked: bob"; empty if not
 	Until   string   // the same in words, in the reader's zone: "until 14:30 CET (15 min)"
 }
 
@@ -69,8 +69,8 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%d d", int(d.Hours()/24))
 }
 
-// at is a time after the approval was made, with the zone named, and with the day where
-// that is another one.
+// at writes a time after the approval was made, with its zone, and with its day if that
+// is another one.
 func (r Reader) at(a approval.Approval, ms int64) Word {
 	return Word{Text: TimeText(a.CreatedAtMs, ms, r.Zone), AtMs: ms}
 }
@@ -232,18 +232,19 @@ func claims(a approval.Approval) []string {
 	return out
 }
 
-// quoted is what somebody said, of at most so many characters, in quotes that nothing in it ends.
+// quoted is a person's or an asker's text, cut to so many characters, in quotes that the text cannot close.
 func quoted(said string, room int) string {
 	return "“" + Clipped(plainQuotes.Replace(display.Safe(said)), room) + "”"
 }
 
 var plainQuotes = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "‟", `"`)
 
-// maxSaidFrom is how many characters of each word about who asks stand on the card itself.
+// maxSaidFrom is how many characters of each word about the asker the card itself shows.
 const maxSaidFrom = 30
 
-// fromText says which agent asks and from where, each word of at most so many characters: "in Claude Code (Explore)
-// on feature/x in worktree side". A worktree that has its branch's name is not named twice on a card.
+// fromText names the agent that asks, its branch and its worktree, each word of at most so many characters: "in
+// Claude Code (Explore) on feature/x in worktree side". A worktree that has its branch's name is not named twice on
+// a card.
 func fromText(f approval.AskedFrom, room int) string {
 	var parts []string
 	add := func(before, value, after string) {
@@ -260,7 +261,7 @@ func fromText(f approval.AskedFrom, room int) string {
 	return strings.Join(parts, " ")
 }
 
-// FromText says which agent asks and from where, as a claim; empty: it is not said.
+// FromText names the agent that asks and its place, as the asker's claim; empty if the asker did not say.
 func FromText(f approval.AskedFrom) string {
 	if said := fromText(f, maxSaidFrom); said != "" {
 		return "claimed: " + said
@@ -337,7 +338,7 @@ func shortFingerprint(a approval.Approval) Fact {
 	return Fact{Name: "Fingerprint", Value: a.Fingerprint[:min(12, len(a.Fingerprint))], Own: true}
 }
 
-// classes says both classes where a classifier's counts beside that of static rules.
+// classes names both classes if a classifier's counts beside that of the static rules.
 func classes(a approval.Assessment) string {
 	if a.Classifier == "" {
 		return ""
@@ -376,8 +377,8 @@ func joined[T ~string](list []T) string {
 	return strings.Join(words, ", ")
 }
 
-// wider says of each scope wider than once that is offered what it would cover, to whom
-// and until when.
+// wider describes each offered scope that is wider than once: what it would cover, for
+// which asker, and until when.
 func wider(a approval.Approval) []string {
 	var lines []string
 	agent := "this agent"
@@ -411,7 +412,7 @@ func VotedText(a approval.Approval, v approval.Voter, d approval.Decision, direc
 	return strings.TrimSuffix(text, ".") + "; your note is " + noteWay(a) + "."
 }
 
-// givenNote is the note of the person's vote of that decision; empty: it has none.
+// givenNote is the note of the person's vote of that decision; empty if it has none.
 func givenNote(a approval.Approval, v approval.Voter, d approval.Decision, now int64) string {
 	votes := a.Votes
 	if round := a.OpenRound(now); round != nil {
@@ -424,7 +425,7 @@ func givenNote(a approval.Approval, v approval.Voter, d approval.Decision, now i
 	return votes[i].Note
 }
 
-// noteWay says whether a note goes to the agent: its runtime may hand none on.
+// noteWay says whether a note reaches the agent: some runtimes do not pass notes on.
 func noteWay(a approval.Approval) string {
 	if who := Unheard(a); who != "" {
 		return "on record, but " + who + " does not hand it to the model"

@@ -57,8 +57,9 @@ func (c Card) RiskLine() Words {
 	return line
 }
 
-// reasons are those that count most, the strongest first, in half a sentence each: no more
-// than three, and none that says the same as another, or as the words that stand before them.
+// reasons gives the reasons that count most, the strongest first, in half a sentence each: at
+// most three. A reason is left out if another one, or the words before them, already says the
+// same.
 func reasons(a approval.Approval, before Words) []Words {
 	strong, _ := ranked(a, before)
 	var out []Words
@@ -82,8 +83,8 @@ func furtherReasons(a approval.Approval, before Words) []string {
 	return out
 }
 
-// ranked are the reasons that say something of the call, none that says the same as another: those that count, the
-// strongest first, and those that are not worth a line beside any other.
+// ranked gives the reasons that tell something about the call, without repetitions: those that count, the
+// strongest first, and mild ones that are not worth a line beside any other.
 func ranked(a approval.Approval, before Words) (strong, mild []reason) {
 	all := codedReasons(a, before)
 	has := func(code string) bool {
@@ -135,8 +136,8 @@ func (r reason) weight() int {
 	return 0
 }
 
-// codedReasons gives each sentence its code. Those of policy are in the order of its
-// codes; the core's own stand anywhere.
+// codedReasons gives each sentence its code. Reasons of policy are in the order of
+// its codes; the core's own may be at any place.
 func codedReasons(a approval.Approval, before Words) []reason {
 	codes := slices.DeleteFunc(slices.Clone(a.Assessment.ReasonCodes), func(code string) bool { return ownReasons()[code] })
 	out := make([]reason, 0, len(a.Why))
@@ -194,7 +195,7 @@ var (
 			approval.ReasonInsufficient, approval.ReasonUnreached, approval.ReasonRecentlyDenied)
 	})
 
-	// reasonsOfDetail say how the desk came to ask, and nothing of the call.
+	// reasonsOfDetail are codes that tell how the desk came to ask, not what the call does.
 	reasonsOfDetail = sync.OnceValue(func() map[string]bool {
 		return set("always-asks", "exec-always-asks", "external-write-asks", "message-send-asks",
 			"project-code-asks", "exec-not-allowed", "known-server", "classifier-opinion", approval.ReasonMustAsk,

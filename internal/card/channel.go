@@ -1,6 +1,6 @@
 package card
 
-// Mentioned is a person whom a reminder mentions.
+// Mentioned is a person that a reminder mentions.
 type Mentioned struct {
 	Name   string
 	UserID string // on the platform

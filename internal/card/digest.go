@@ -12,7 +12,7 @@ const maxEntryLine = 70
 
 // Digest is what a digest shows. Every text is safe to show and has no line breaks.
 type Digest struct {
-	Code    string // with Version it names the list to whoever denies it
+	Code    string // with Version it identifies the list for a person who denies all of it
 	Version int64
 	Title   string
 	Entries []DigestEntry // riskiest first, then oldest

@@ -14,9 +14,9 @@ func Ended(a approval.Approval) *approval.Error {
 	return approval.Refuse(approval.CodeAlreadyResolved, "Already decided: %s", Ending(a))
 }
 
-// Ending says how the approval ended, for people, in a few words: "allowed once
-// by alice". Empty while it is pending. What approvers and operators gave as a reason stands
-// behind them; what an asker says is a claim and stands elsewhere, see withdrawalText.
+// Ending says how the approval ended, for people, in a few words: "allowed once by alice".
+// Empty while it is pending. The reasons that approvers and operators gave follow it. What
+// an asker gave is only a claim, and is shown elsewhere: see withdrawalText.
 func Ending(a approval.Approval) string {
 	by := ""
 	if who := a.AllowedBy(); len(who) > 0 && !a.CoolingDown() {
@@ -56,7 +56,7 @@ var decisionTexts = sync.OnceValue(func() map[approval.Decision]string {
 })
 
 // Times are the times that a text names: each as it is written there, and in Unix
-// milliseconds. A platform may write them anew, in the zone of whoever reads.
+// milliseconds. A platform may write them anew, in the reader's zone.
 type Times map[string]int64
 
 // times are those that a message about the approval may name.

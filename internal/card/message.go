@@ -10,9 +10,9 @@ import (
 	"approvalbot/internal/people"
 )
 
-// MessageText is what a message that is no card says. Words of people and of the agent stand
-// on lines of their own, behind a label, and no text has line breaks: nobody's words
-// can be taken for the desk's.
+// MessageText is the text of a message that is not a card. Words of people and of the agent
+// are on lines of their own, after a label, and no text has line breaks: so they cannot pass
+// for the desk's words.
 func MessageText(a approval.Approval, kind approval.DeliveryKind) string {
 	lines := []string{}
 	add := func(label, text string) {

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// hunkHead is the line before the lines of a unified difference that says where they are.
+// hunkHead matches the line of a unified difference that gives the position of the lines after it.
 var hunkHead = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@`)
 })
@@ -92,7 +92,7 @@ func number(s string, otherwise int) int {
 	return n
 }
 
-// markWords marks the words that differ where as many lines go as come.
+// markWords marks the words that differ, if as many lines are removed as are added.
 func markWords(lines []Line) []Line {
 	left := maxAllWords
 	for i := 0; i < len(lines); i++ {

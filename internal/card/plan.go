@@ -34,7 +34,8 @@ func drawReminder(a approval.Approval, d approval.Delivery, people *people.Direc
 	return Drawing{Text: MessageText(a, approval.ReminderDelivery), Times: times(a), Mention: mention, Done: true}
 }
 
-// alsoAskedText says on a card whom escalations have asked; empty: nobody.
+// alsoAskedText names on a card the people whom escalations asked; empty if they
+// asked no one.
 func alsoAskedText(a approval.Approval) string {
 	if len(a.AlsoAsked) == 0 {
 		return ""

@@ -37,8 +37,8 @@ func (b *Block) markRow(param, text string) {
 	}
 }
 
-// markLine marks the text in the line of that number, or else in the first line that has it. A number without the text
-// marks the whole line. What a change takes away runs nothing.
+// markLine marks the text in the line of that number, or, without a number, in the first line that has the text. A
+// number without a text marks the whole line. Removed lines of a change are skipped, since they do not run.
 func (b *Block) markLine(p approval.Point, rank int) {
 	text, _, _ := strings.Cut(withoutEnd(p.Text), "\n")
 	numbered := b.Kind == Code && p.Line > 0
@@ -84,8 +84,8 @@ func marked(pieces []Piece, text string) (out []Piece) {
 	return out
 }
 
-// does says of a reason what it comes from in this very call; none: nothing is known of it, or nothing that the words
-// before do not say.
+// does names the part of this very call that a reason comes from. It is nil if no such part is known, or if the words
+// before already name it.
 func does(code string, points []approval.Point, before Words) (said Words) {
 	more, left := 0, 0
 	for _, p := range points {

@@ -7,17 +7,16 @@ import (
 	"approvalbot/internal/display"
 )
 
-// Notification is what a browser is told of a pending approval: nothing of the call but the
-// tool's name, since a locked telephone shows it to anybody.
+// Notification is what a browser is told about a pending approval: only the tool's name,
+// since a locked telephone shows a notification to anyone.
 type Notification struct {
 	Code string `json:"code"`
 	Risk string `json:"risk"`
 	Tool string `json:"tool"`
 }
 
-// drawNotification is the text of a notification, as JSON: nothing, where nobody is asked
-// any more.
-// maxPushTool is how many characters of a tool's name a notification shows.
+// drawNotification gives the text of a notification as JSON, or nil if no person is asked
+// any more. maxPushTool is how many characters of a tool's name a notification shows.
 const maxPushTool = 60
 
 func drawNotification(a approval.Approval) Drawing {

@@ -17,8 +17,9 @@ const QuestionTool = "AskUserQuestion"
 // maxAnswers is how many options a question may have that is answered by a button.
 const maxAnswers = 8
 
-// questionFacts are the facts of a call that asks one question with options of which one is chosen; none for any
-// other call, and for one with a member that they would not show. Each option has a line with its number.
+// questionFacts gives the facts of a call that asks one question with options of which one is chosen. It gives
+// nil for any other call, and for one with a member that these facts would not show. Each option has a line with
+// its number.
 func questionFacts(call approval.Call) []Fact {
 	var in any
 	if call.ToolName != QuestionTool || json.Unmarshal(call.Params, &in) != nil {
@@ -59,7 +60,7 @@ func OptionNumber(text string) int {
 	return max(n, 0)
 }
 
-// only is an object that has no other members than these; nil: it is none.
+// only gives v as an object if it has no members other than these names; else nil.
 func only(v any, names ...string) map[string]any {
 	members, _ := v.(map[string]any)
 	for name := range members {

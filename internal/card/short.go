@@ -26,13 +26,13 @@ type shortener struct {
 	cut   bool
 }
 
-// shorten gives the telling part of the blocks. whole: nothing is left out.
+// shorten gives the telling part of the blocks. whole reports that it leaves nothing out.
 func shorten(blocks []Block, where string) (out []Block, missing int, whole bool) {
 	s := shortener{where: where}
 	texts := 0
 	for _, b := range blocks {
 		switch {
-		case b.Own && b.Kind == Table: // where it is bound to
+		case b.Own && b.Kind == Table: // the place that the call is bound to
 			out = append(out, s.rows(b, len(b.Rows))...)
 		case b.Own:
 			out = append(out, s.code(b, moreLines)...)

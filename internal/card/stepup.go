@@ -5,7 +5,8 @@ import (
 	"approvalbot/internal/assertion"
 )
 
-// StepUp is the refusal of a yes that wants a signature, with the page where it is given.
+// StepUp is the refusal of a yes that needs a signature, with the page on which it is
+// signed.
 func StepUp(a approval.Approval, site assertion.Site, text string) *approval.Error {
 	e := approval.Refuse(approval.CodeStepUpRequired, "%s", text)
 	if site.ID == "" {

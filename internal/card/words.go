@@ -10,7 +10,7 @@ import (
 // Limits of a card, in characters. Together they stay below 4,096, the shortest
 // limit of a platform (Bot API, sendMessage.text), with room for labels.
 const (
-	maxInline = 1500 // the call, when it stands on the card itself
+	maxInline = 1500 // the call, if the card itself shows it
 	maxFact   = 120
 	maxClaim  = 400
 	maxSaid   = 140 // of a claim on the card itself; the details have all of it
@@ -59,7 +59,7 @@ func (w Words) String() string {
 type Fact struct {
 	Name  string
 	Value string // of a call: may have line feeds, for a block of its own (display.EscapeBlock)
-	Own   bool   // the desk's own word for it, nothing that the asker said
+	Own   bool   // the desk's own word for it, not the asker's
 	Block bool   // it is what the call is about, and has a block without its name
 
 	parts func() []display.Leaf // what Value consists of, without quotes; nil: Value is all
@@ -68,8 +68,8 @@ type Fact struct {
 // Line is the value on one line.
 func (f Fact) Line() string { return display.OneLine(f.Value) }
 
-// Label is a fact's name where nothing but words sets names apart: that of an asker's
-// parameter must not look like the desk's own.
+// Label is a fact's name on a surface that tells names apart by their words alone: an
+// asker's parameter must not look like the desk's own.
 func (f Fact) Label(tool string) string {
 	if f.Own || tool == "exec" {
 		return f.Name
