@@ -8,12 +8,12 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// Absence is a person's word that they are away, until when, and who stands in for them.
-// What is lent are the person's own roles: not their account, not their place among the
-// approvers, not what others lend them.
+// Absence records that a person is away, until when, and who their delegate is. The
+// delegate gets the person's own roles: not their account, not their place among the
+// approvers, not the roles that others lend them.
 type Absence struct {
 	Person  string `json:"person"`
-	To      string `json:"to,omitempty"` // who stands in for them; empty: nobody
+	To      string `json:"to,omitempty"` // the delegate; empty if no one is
 	SinceMs int64  `json:"sinceMs"`
 	UntilMs int64  `json:"untilMs"` // from then on it is over
 	By      string `json:"by"`      // who said so: "person:alice", "token:ops"
@@ -27,8 +27,8 @@ type Absences struct {
 	All      []Absence
 }
 
-// Unread are absences that were not read: they lend nothing, and no yes counts under
-// them.
+// Unread means that absences were not loaded: no roles are lent, and no yes is
+// counted with them.
 var Unread = Absences{Revision: -1}
 
 // Lasts reports whether it is so at that moment.
@@ -69,8 +69,9 @@ func (d *Directory) Absent() (out []Absence) {
 	return out
 }
 
-// StandsIn gives who stands in for a person, or nobody. A person whose delegation leads
-// back to them lends nothing, though nothing lets such a circle come about.
+// StandsIn gives the person's delegate, or "" if there is none. If the chain of
+// delegates leads back to the person, it is "" too; AdmitsAbsence refuses such a
+// circle, so this is only a safeguard.
 func (d *Directory) StandsIn(person string) (to string) {
 	to = d.away[person].To
 	if to == "" || !d.Known(to) {
@@ -85,8 +86,8 @@ func (d *Directory) StandsIn(person string) (to string) {
 	return to
 }
 
-// seat names the one seat that a person fills together with all whom delegations join
-// with them, directly or one over the other: nobody adds to a quorum by being away.
+// seat names the one seat that a person shares with all people joined to them by
+// delegations, directly or through others: being away must not add to a quorum.
 func (d *Directory) seat(person string) string {
 	for to := d.StandsIn(person); to != ""; to = d.StandsIn(person) {
 		person = to
@@ -94,10 +95,10 @@ func (d *Directory) seat(person string) string {
 	return person
 }
 
-// Lenders are those in whose stead the voter's yes may be taken on this approval, by
-// name: they are away, it is to this voter that they lend, they could give that very yes
-// themselves, and it would meet a need. Who asked neither lends nor is lent anything,
-// also where people may approve their own.
+// Lenders gives the names of the people in whose place the voter's yes may be counted on
+// this approval. Each of them is away, has this voter as delegate, could give that very
+// yes themselves, and would meet a need. Askers neither lend nor borrow roles, even if
+// people may approve their own requests.
 func Lenders(a approval.Approval, v approval.Voter, d *Directory) (out []string) {
 	if len(d.away) == 0 || v.Person == "" || !WeightOf(a, v, d).Approvers || d.IsAsker(v, a.Askers) {
 		return nil
@@ -112,8 +113,8 @@ func Lenders(a approval.Approval, v approval.Voter, d *Directory) (out []string)
 }
 
 // couldAllow reports whether a person's yes would count toward the approvers' need, by
-// what the configuration says: a role of a chat, which is seen at the tap only, lets
-// nobody lend.
+// the configuration alone. A role in a chat is seen only at the tap, so it cannot be
+// lent.
 func couldAllow(a approval.Approval, person string, d *Directory) bool {
 	may := false
 	for _, v := range d.AccountsOf(person) {
@@ -131,19 +132,20 @@ func isNeeded(a approval.Approval, person string, d *Directory) bool {
 	return slices.ContainsFunc(a.Rule.Needs, func(n approval.Need) bool { return d.hasRole(n, person) })
 }
 
-// hasRole reports whether a person has a role of their own. Duty is none: whoever is on
-// duty and away lends it to nobody.
+// hasRole reports whether a person has a role of their own. Duty is not such a role: a
+// person who is on duty and away lends it to no delegate.
 func (d *Directory) hasRole(n approval.Need, person string) bool {
 	_, duty := DutyRole(n.Role)
 	return !duty && slices.Contains(d.People[person].Roles, n.Role)
 }
 
-// AsOf are the votes as they count under these people: each says in whose stead it may
-// be taken, and with whom it fills one seat. What has ended stays as it ended.
+// AsOf gives the votes as they count under this Directory: each names the people in
+// whose place it may be counted, and those it shares a seat with. The votes of an
+// ended approval do not change.
 //
-// A yes is in somebody's stead only if it was when it was given, still is, and was given
-// in this absence of theirs: an absence that begins or ends counts nothing that nobody
-// meant.
+// A yes counts in a person's place only if it did when it was given, still does, and was
+// given in this same absence: if an absence begins or ends later, no yes gets a meaning
+// that its voter did not intend.
 func AsOf(a approval.Approval, d *Directory) []approval.Vote {
 	if a.Final() || len(a.Votes) == 0 {
 		return a.Votes
@@ -174,8 +176,8 @@ func AsOf(a approval.Approval, d *Directory) []approval.Vote {
 	return out
 }
 
-// LentStill are the votes of an approval that has ended, with For and With as they settled it: people who
-// left or came back since change nothing. A lender who could not allow it any more is left out.
+// LentStill gives the votes of an ended approval, with For and With as they settled it: people who left
+// or came back since then do not change them. A lender who could not allow it any more is left out.
 func LentStill(a approval.Approval, d *Directory) []approval.Vote {
 	out := slices.Clone(a.Votes)
 	for i, v := range out {

@@ -28,19 +28,19 @@ func VerifierOnly(a approval.Approval, v approval.Voter, d *Directory) bool {
 }
 
 // MayBeDecidedBy reports whether the voter may vote on this approval: an approver on
-// that channel, or one of the verifier's people whom it, or a round of it, asks.
+// that channel, or one of the verifier's people that it, or a round of it, asks.
 func MayBeDecidedBy(a approval.Approval, v approval.Voter, d *Directory) bool {
 	who := d.Identify(v)
 	return WeightOf(a, who, d).Deny || a.Round != nil && WeightOf(a.Again(*a.Round), who, d).Deny
 }
 
-// Concerns reports whether the voter may know how the approval ended: whoever
-// could decide it, and whoever asked.
+// Concerns reports whether the voter may know how the approval ended: they
+// could decide it, or they asked.
 func Concerns(a approval.Approval, v approval.Voter, d *Directory) bool {
 	return MayBeDecidedBy(a, v, d) || AskedBy(a, v, d)
 }
 
-// WeightNow says toward what a vote counts, by the authority that stands now.
+// WeightNow says toward which need a vote counts, by the voter's present authority.
 func WeightNow(a approval.Approval, v approval.Vote, d *Directory) Weight {
 	switch {
 	case v.Approver == approval.LLMEvaluation && v.Verdict == approval.Approve:
@@ -75,8 +75,9 @@ func Standing(a approval.Approval, d *Directory) []approval.Vote {
 	return out
 }
 
-// AsOfNow is a pending approval as it stands under these people: with the votes that
-// count, and reached where a card stands in a chat. What has ended stays as it ended.
+// AsOfNow gives a pending approval as these people make it: with the votes that
+// count, and with reached set if a chat shows a card. An ended approval is not
+// changed.
 func AsOfNow(a approval.Approval, d *Directory) approval.Approval {
 	if a.Final() {
 		return a
@@ -85,7 +86,8 @@ func AsOfNow(a approval.Approval, d *Directory) approval.Approval {
 	return a.ReachedAfterAll()
 }
 
-// Weight says toward what a vote counts now. The zero Weight counts for nothing.
+// Weight says which needs a vote counts toward now. The zero Weight counts toward
+// no need.
 type Weight struct {
 	Deny      bool // a reject ends it
 	Approvers bool // a yes counts toward the approvers' need

@@ -14,10 +14,10 @@ import (
 // maxAway is how long somebody may be away at a time.
 const maxAway = 366 * 24 * time.Hour
 
-// AdmitsAbsence says why it cannot be so, beside the other absences, or nil. A delegate
-// must be an approver already, and whoever lends must be one by more than a chat's role,
-// which nobody sees while they are away. Nobody stands in for themselves, over others
-// either.
+// AdmitsAbsence returns why the absence is refused beside the other absences, or nil. A
+// delegate must already be an approver. The absent person must be one by more than a
+// chat's role, which the desk cannot see while they are away. A chain of delegates must
+// not lead back to its start.
 func (d *Directory) AdmitsAbsence(a Absence, others Absences) *approval.Error {
 	last := time.UnixMilli(a.SinceMs).Add(maxAway).UnixMilli()
 	switch {
@@ -139,8 +139,9 @@ func missed(a approval.Approval, d *Directory) string {
 	return strings.Join(out, ", ")
 }
 
-// WithoutApprovers says on the approval that nobody present could allow it, where that
-// is so since people are away: they may come back, or answer all the same, so it waits.
+// WithoutApprovers notes on the approval that no present person could allow it, if the
+// reason is that people are away. It still waits: they may come back, or answer all the
+// same.
 func WithoutApprovers(a approval.Approval, d *Directory) approval.Approval {
 	if len(d.away) == 0 || MetNow(a, d) {
 		return a

@@ -7,10 +7,10 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// Contacts are the people whom asking about the approval makes sense now, by name: of
-// those who are configured, each who could decide it somewhere and may, and has not. A
-// role of a chat, which is seen at the tap only, is taken for held. Who is away is left
-// alone, unless all of them are.
+// Contacts gives, by name, the people that it makes sense to ask about the approval
+// now: each configured person who may and could decide it somewhere, and has not done
+// so. A role in a chat, which is seen only at the tap, is assumed to be held. People
+// who are away are left out, unless all of them are away.
 func Contacts(a approval.Approval, d *Directory) (out []Person) {
 	if a.Final() {
 		return nil

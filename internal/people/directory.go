@@ -11,7 +11,7 @@ import (
 	"approvalbot/internal/schedule"
 )
 
-// Person is a human with known accounts. Whatever they tap with, they are one
+// Person is a human with known accounts. All accounts of a person are one
 // person and one vote.
 type Person struct {
 	Name     string
@@ -22,8 +22,8 @@ type Person struct {
 	Quiet    schedule.Window   // when they are left alone; zero: never
 }
 
-// Directory knows the people and who may decide where. It is immutable; a
-// reload makes a new one, and At a view of a moment.
+// Directory knows the people, and on which channels each may decide. It is
+// immutable; a reload makes a new one, and At a view of a moment.
 type Directory struct {
 	ByAccount map[approval.Requester]string // {channel, userId} -> person
 	People    map[string]Person
@@ -33,9 +33,9 @@ type Directory struct {
 	Live      map[string]bool     // channels that are on
 	Verifiers map[string][]string // agent id, "" for all others -> accounts of the verifier's people
 	Duty      schedule.Duty
-	now       time.Time          // zero: nobody is on duty
+	now       time.Time          // zero: no one is on duty
 	away      map[string]Absence // who is away now, by person
-	All       eligible           // to vote on what nobody of them asked
+	All       eligible           // may vote on a request that none of them made
 	holders   map[string]bool    // who has a passkey; nil: it is not known here
 }
 
@@ -55,8 +55,8 @@ type Rights struct {
 	Duty         schedule.Duty
 }
 
-// NewDirectory checks that no account belongs to two people. A person whom only a
-// token names is one without accounts.
+// NewDirectory checks that no account belongs to two people. A person that only a
+// token names has no accounts.
 func NewDirectory(r Rights) (*Directory, error) {
 	d := &Directory{
 		ByAccount: map[approval.Requester]string{}, People: map[string]Person{},
@@ -105,7 +105,7 @@ func (d *Directory) Identify(v approval.Voter) approval.Voter {
 }
 
 // MayDecide reports whether this voter is an approver on that channel, now.
-// Deny by default: an empty list allows nobody.
+// Deny by default: an empty list admits no voter.
 func (d *Directory) MayDecide(v approval.Voter) bool {
 	if v.Channel == "api" {
 		person, ok := d.tokens[v.UserID]
@@ -165,8 +165,8 @@ func lowerASCII(s string) string {
 	}, s)
 }
 
-// DirectChats are a person's own chats with the bots that are on, in an order that
-// stays. None of them is a group.
+// DirectChats gives a person's own chats with the enabled bots, in a stable order.
+// Groups are never among them.
 func (d *Directory) DirectChats(person string) (out []approval.Target) {
 	p := d.People[person]
 	for _, channel := range slices.Sorted(maps.Keys(p.Accounts)) {
@@ -177,10 +177,11 @@ func (d *Directory) DirectChats(person string) (out []approval.Target) {
 	return out
 }
 
-// Eligible counts the different people who could vote, without those whom barred
-// names (nil: nobody): mapped people, and accounts without a person. The named
-// accounts ("telegram:1") count beside the approvers. open reports that a role is
-// allowed somewhere, so that there may be more than can be counted.
+// Eligible counts the different people who could vote, without those that barred
+// reports (nil bars no one): mapped people, and accounts without a person. The
+// named accounts ("telegram:1") count beside the approvers. open reports that a
+// role is allowed on some channel, so that there may be more voters than can be
+// counted.
 func (d *Directory) Eligible(barred func(approval.Voter) bool, named ...string) (mapped, unmapped int, open bool) {
 	e := d.All
 	if len(named) > 0 || barred != nil {
@@ -204,7 +205,7 @@ func (d *Directory) Count(barred func(approval.Voter) bool, named []string) (e e
 }
 
 // distinct gives the names of the different people among the voters, without those
-// whom barred names.
+// that barred reports.
 func (d *Directory) distinct(barred func(approval.Voter) bool, all []approval.Voter) map[string]bool {
 	names := map[string]bool{}
 	for _, v := range all {
@@ -237,9 +238,10 @@ func voters(accounts []string) (out []approval.Voter) {
 	return out
 }
 
-// Meets reports whether the vote is somebody's who has the role that the need is about.
-// Of those who may be on duty it is whoever was when they voted. One that is taken for
-// another's instead meets what that one's own roles meet.
+// Meets reports whether the vote's giver has the role that the need asks for. For a
+// role of duty, the person who was on duty at the time of the vote has it. If the vote
+// is counted in another person's place (instead), that person's own roles are looked
+// at.
 func (d *Directory) Meets(n approval.Need, v approval.Vote, instead string) bool {
 	if instead != "" {
 		return d.hasRole(n, instead)

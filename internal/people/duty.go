@@ -8,10 +8,10 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// dutyPrefix begins the role of whoever is on duty by a roster.
+// dutyPrefix begins the role that a roster gives to the person on duty.
 const dutyPrefix = "onDuty:"
 
-// RoleOnDuty is the role of whoever is on duty by a roster.
+// RoleOnDuty is the role that a roster gives to the person on duty.
 func RoleOnDuty(roster string) string { return dutyPrefix + roster }
 
 // DutyRole gives the roster whose people on duty have that role; false: it is a role
@@ -31,8 +31,8 @@ func (d *Directory) OnDuty(person string) (rosters []string) {
 	return rosters
 }
 
-// CountsForMore reports whether a vote meets a need that the same vote of the same voter
-// before did not: they are on duty now, or stand in for somebody.
+// CountsForMore reports whether a vote now meets a need that the same voter's vote did
+// not meet before: the voter is on duty by now, or has become a delegate.
 func CountsForMore(a approval.Approval, before, now approval.Vote, d *Directory) bool {
 	return standsForMore(a, before, now, d) || slices.ContainsFunc(a.Rule.Needs, func(n approval.Need) bool { return d.Meets(n, now, "") && !d.Meets(n, before, "") })
 }
@@ -45,5 +45,5 @@ func (d *Directory) mayHave(role string, p Person) bool {
 	return slices.Contains(p.Roles, role)
 }
 
-// Zone is in which a person is told times; nil where it is not known.
+// Zone is the time zone in which a person is told times; nil if not known.
 func (d *Directory) Zone(person string) *time.Location { return d.People[person].Zone }

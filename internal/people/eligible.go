@@ -17,8 +17,8 @@ func Insufficient(a approval.Approval, why string) approval.Approval {
 const nameAnother = "Name another approver, or set approvals.tools.selfApproval: solo " +
 	"to let people approve their own requests."
 
-// QuorumImpossible says why the quorum could never be met by the people there are,
-// or nothing.
+// QuorumImpossible says why the configured people could never meet the quorum;
+// empty if they could.
 func QuorumImpossible(a approval.Approval, d *Directory) string {
 	auto := 0
 	for _, v := range a.Votes {
@@ -101,8 +101,8 @@ func cannotSign(a approval.Approval, d *Directory) func(approval.Voter) bool {
 	return func(v approval.Voter) bool { return !d.maySign(v) || barred != nil && barred(v) }
 }
 
-// Clamp lowers the quorum to the people there are, where the operator allows
-// it; it never goes below one.
+// Clamp lowers the quorum to the number of people who can vote, if the operator
+// allows that. It never goes below one.
 func Clamp(a *approval.Approval, d *Directory) bool {
 	for a.Rule.MinApprovals > 1 && QuorumImpossible(*a, d) != "" {
 		a.Rule.Unclamped = max(a.Rule.Unclamped, a.Rule.MinApprovals)

@@ -7,11 +7,10 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// Covers reports whether the grant stands for a call that policy would ask about
-// as a describes it. A grant never exceeds what a card could offer today: a scope
-// that is no longer offered, a higher class, another reason or more people needed ask again, and
-// so does a request of somebody who gave the grant (see givenByAsker), and what was given by
-// somebody who may not decide such a call any more.
+// Covers reports whether the grant allows a call that policy would ask about as a describes it.
+// A grant never exceeds what a card could offer today: a scope that is no longer offered, a
+// higher class, another reason or more people needed ask again, and so does a request by a giver
+// of the grant (see GivenByAsker), or a grant whose giver may not decide such a call any more.
 func Covers(g approval.Grant, a approval.Approval, r approval.GrantScope, d *Directory, now int64) bool {
 	lost := GivenByAsker(a, g.By, g.Behind, d) || giversLost(g, a.Rule.Needs, d)
 	another := g.Owner != a.Owner || g.AgentID != a.AgentID || a.Rule.StepUp // each call wants its own signature
@@ -37,10 +36,10 @@ func Covers(g approval.Grant, a approval.Approval, r approval.GrantScope, d *Dir
 	return false
 }
 
-// giversLost reports whether somebody on whose yes the grant rests could not give it any more: a
-// person whom the configuration does not know, one who may decide no call, or too few with a
-// role that is needed. Who writes a pattern need not decide calls. A right that a chat's role
-// gives is seen at a tap alone, so who may have one counts.
+// giversLost reports whether the people whose yes made the grant could not give it any more: one
+// is not configured any more, one may not decide any call, or too few have a role that is
+// needed. The author of a pattern need not be able to decide calls. A right from a chat's role
+// is seen only at a tap, so a person who may have one counts.
 func giversLost(g approval.Grant, needs []approval.Need, d *Directory) bool {
 	behind := slices.Concat(g.By, g.Behind)
 	lost := func(name string) bool {

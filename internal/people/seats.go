@@ -9,8 +9,8 @@ import (
 // maxFillings bounds the work of [fill].
 const maxFillings = 4096
 
-// A seat is one place in a quorum. It stands for one person's yes, whoever filled it:
-// each choice is somebody whose yes it may be taken for, as the needs that they meet.
+// A seat is one place in a quorum. It counts one person's yes. Each choice is a
+// person that the yes may be counted for, given as the needs that this person meets.
 type seat struct{ choices [][]bool }
 
 // fill gives how many of each need the seats meet at best, each by one of its choices.
@@ -40,7 +40,7 @@ func fill(needs []approval.Need, seats []seat) []int {
 	return best
 }
 
-// add gives the needs met with one choice more, none beyond what is needed.
+// add gives the needs met after one more choice, each capped at what is needed.
 func add(needs []approval.Need, met []int, choice []bool) []int {
 	out := make([]int, len(met))
 	for i, n := range met {

@@ -7,17 +7,18 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// MayNotDecide reports whether the voter is kept from deciding because they asked:
-// under any account, as the requester, as the one behind the asking token or the
-// private chat, or with an identical call that was joined. Votes, quorums, grants and
-// retries ask this and nothing else. It expects who [Directory.Identify] says.
+// MayNotDecide reports whether the voter may not decide because they asked: under any
+// account, as the requester, as the owner of the asking token or of the private chat,
+// or with an identical call that was joined. Votes, quorums, grants and retries all
+// use this one check. The voter must be as [Directory.Identify] returns it.
 func MayNotDecide(a approval.Approval, v approval.Voter, d *Directory) bool {
 	return !a.Solo && d.IsAsker(v, a.Askers)
 }
 
-// GivenByAsker reports whether a yes serves one of those on whom it rests: who gave it,
-// and in whose stead they may have, as DecidedBy has names. Where people may approve their
-// own, that is nothing against a yes that was in nobody's stead.
+// GivenByAsker reports whether a yes serves a person that it came from: by gave it, and
+// lent are those in whose place it may count, named as in DecidedBy. If people may approve
+// their own requests, this does not matter for a yes that was given in no one else's
+// place.
 func GivenByAsker(a approval.Approval, by, lent []string, d *Directory) bool {
 	a.Solo = a.Solo && len(lent) == 0
 	behind := slices.Concat(by, lent)
@@ -31,7 +32,7 @@ func AskedWith(a approval.Approval, v approval.Voter) bool {
 	return v.Channel == "api" && v.UserID == a.Owner && !solo
 }
 
-// barred is MayNotDecide as a function; nil: nobody is.
+// barred is MayNotDecide as a function; nil if no voter is barred.
 func barred(a approval.Approval, d *Directory) func(approval.Voter) bool {
 	if a.Solo || len(a.Askers) == 0 {
 		return nil

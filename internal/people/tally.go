@@ -17,25 +17,25 @@ type Tally struct {
 	Reason   string            // the reject's reason, or the last one that somebody with a yes gave
 
 	By      []string // approvers whose yes counts; of a deny, who gave it
-	Seats   int      // how many seats they fill: whoever stands in for another fills one with them
-	Need    int      // how many of them are needed; 0: none, policy or a grant stands for them
+	Seats   int      // how many seats they fill; a delegate shares one with the absent person
+	Need    int      // how many of them are needed; 0 if policy or a grant replaces them
 	Missing []string // whose yes is needed beside that: "1 with role ops"
 	Enough  bool     // the approvers' need is met
 
 	Verifier     []string // the verifier's people whose yes counts
 	NeedVerifier int      // how many of them are needed
 
-	notes map[string]string // of By: in whose stead, and with whom
+	notes map[string]string // for each of By: in whose place, and sharing a seat with whom
 }
 
-// Count applies the rule to the votes. weigh says toward what a vote counts: its
-// voter's authority as it stands now. One reject ends it. Each person counts once,
-// automatic factors once each. The approvers' need is met by MinApprovals of them,
-// one at least a person where a human is required, and for each role that the rule
-// names so many with it, which meets says; the narrowest scope that they voted wins.
-// Votes that say With whom fill one seat, and a seat is one person's yes: that of whoever
-// filled it, or of one in whose stead theirs may be taken.
-// The verifier's need is met by one of its people, whose scope counts for nothing.
+// Count applies the rule to the votes. weigh says toward which needs a vote counts, by
+// its voter's present authority. One reject ends it. Each person counts once, automatic
+// factors once each. The approvers' need is met by MinApprovals of them, at least one of
+// them a person if a human is required. For each role that the rule names, so many of
+// them must have it, which meets decides. The narrowest scope that they voted wins. Votes
+// that share a seat (With) fill one, and a seat is one person's yes: its voter's, or that
+// of a person in whose place it may be counted. The verifier's need is met by one of its
+// people, whose scope is ignored.
 func Count(r approval.Rule, votes []approval.Vote, weigh func(approval.Vote) Weight, meets meets) Tally {
 	t := Tally{Outcome: approval.Pending}
 	if r.AsksApprovers() {
@@ -88,7 +88,7 @@ type approvals struct {
 	human bool
 	seats []seat
 	of    map[string]int    // the seat that a person fills
-	scope approval.Decision // the narrowest that people voted; empty: none has
+	scope approval.Decision // the narrowest that people voted; empty if no person has
 }
 
 func (c *approvals) add(r approval.Rule, v approval.Vote, meets meets) {
@@ -146,9 +146,9 @@ func (t Tally) Deciders() []string {
 	return out
 }
 
-// Text says the tally for a card: "1 of 2 yes (alice)"; where the verifier's people are
-// asked too, each need by its name: "approvers: 1 of 2 yes (alice); verifier's people: 0
-// of 1 yes". Empty with no vote and a single yes to come.
+// Text is the tally for a card: "1 of 2 yes (alice)"; if the verifier's people are asked
+// too, it names each need: "approvers: 1 of 2 yes (alice); verifier's people: 0 of 1
+// yes". It is empty if no vote was cast and a single yes settles it.
 func (t Tally) Text() string {
 	approvers := t.approverText()
 	if t.NeedVerifier == 0 {
@@ -236,9 +236,9 @@ func approverName(v approval.Vote) string {
 	return string(v.Approver)
 }
 
-// WithoutNeedlessApprovers is the approval without the approvers' need where a rule's yes
-// meets that already: then nobody but the verifier's people is asked. What people voted
-// spares nobody, since that counts by the authority that they have at the settlement.
+// WithoutNeedlessApprovers removes the approvers' need if a rule's yes already meets it:
+// then only the verifier's people are asked. Votes of people never remove it, since they
+// count by the authority that the voters have at the settlement.
 func WithoutNeedlessApprovers(a approval.Approval, d *Directory) approval.Approval {
 	automatic := a
 	automatic.Votes = slices.DeleteFunc(slices.Clone(a.Votes), approval.ByPeople)
@@ -248,15 +248,15 @@ func WithoutNeedlessApprovers(a approval.Approval, d *Directory) approval.Approv
 	return a
 }
 
-// OnlyVerifier is the approval that only the verifier's people are asked about,
-// since something else stands for the approvers' yes. There is nothing to grant.
+// OnlyVerifier is the approval for which only the verifier's people are asked,
+// since something else replaces the approvers' yes. It can make no grant.
 func OnlyVerifier(a approval.Approval, instead string) approval.Approval {
 	a.Rule, a.Offers, a.Unreached = a.Rule.Instead(instead), []approval.Decision{approval.AllowOnce, approval.Deny}, false
 	return a
 }
 
-// tally counts the votes whose authority stands now: a voter who has lost it, or
-// who turned out to be an asker, counts for nothing.
+// TallyOf counts the votes by present authority: a voter who has lost it, or who
+// turned out to be an asker, is not counted.
 func TallyOf(a approval.Approval, d *Directory) Tally {
 	return Count(a.Rule, AsOf(a, d), func(v approval.Vote) Weight { return WeightNow(a, v, d) }, d.Meets)
 }
