@@ -12,7 +12,7 @@ import (
 	"approvalbot/internal/lazy"
 )
 
-// Limits of a calendar, which may be written by whoever.
+// Limits of a calendar: its author may be anyone.
 const (
 	MaxCalendar = 1 << 20 // bytes
 
@@ -36,10 +36,10 @@ type Shift struct {
 
 // ReadCalendar reads the shifts around now from a calendar in iCalendar form. An event
 // is the shift of each attendee whose address is in emails (lower case, to a name) and
-// who has not declined; other events and attendees are nobody's. Times without a zone
-// are of the zone given; an event that comes again does so by the clock. What could
-// change who is on duty and is not understood makes the whole calendar unreadable: the
-// error says what, by the number of the event.
+// who has not declined; other events and attendees are ignored. Times without a zone
+// are of the zone given; an event that comes again does so by the clock. If something
+// that could change who is on duty is not understood, the whole calendar is
+// unreadable: the error gives the reason and the number of the event.
 func ReadCalendar(text []byte, emails map[string]string, zone *time.Location, now time.Time) ([]Shift, error) {
 	plain, err := eventsOnly(text)
 	if err != nil {
@@ -130,7 +130,7 @@ type reader struct {
 }
 
 func (r *reader) read(events []*ics.VEvent) ([]Shift, error) {
-	moved := map[string]map[time.Time]bool{} // occurrences that stand as events of their own, by UID
+	moved := map[string]map[time.Time]bool{} // occurrences that are events of their own, by UID
 	for i, e := range events {
 		if err := r.notes(e, moved); err != nil {
 			return nil, fmt.Errorf("event %d %w", i+1, err)
@@ -147,7 +147,7 @@ func (r *reader) read(events []*ics.VEvent) ([]Shift, error) {
 	return r.shifts, nil
 }
 
-// notes keeps in mind which occurrence of another event this one stands for.
+// notes records which occurrence of another event this one replaces.
 func (r *reader) notes(e *ics.VEvent, moved map[string]map[time.Time]bool) error {
 	p := e.GetProperty(ics.ComponentPropertyRecurrenceId)
 	if p == nil {
@@ -226,7 +226,8 @@ func (r *reader) add(who []string, start moment, day time.Time, span time.Durati
 	return nil
 }
 
-// span gives when an event begins, and how long it is by the clock. None is a moment.
+// span gives the time at which an event begins, and its length by the clock. An event
+// without an end has the length zero.
 func (r *reader) span(e *ics.VEvent) (start moment, span time.Duration, err error) {
 	p := e.GetProperty(ics.ComponentPropertyDtStart)
 	if p == nil {

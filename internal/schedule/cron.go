@@ -31,9 +31,9 @@ var cronFields = [5]cronField{
 // leapCycle is longer than from any 29 February to the next one.
 const leapCycle = (8*366 + 1) * 24 * time.Hour
 
-// ParseCron reads the five fields. Where both days are restricted, a day that fits
-// either counts, as in every cron. The error says what may stand there, also of a time
-// that never comes.
+// ParseCron reads the five fields. If both days are restricted, a day that fits either
+// counts, as in every cron. The error says what is allowed there, even for a time that
+// never comes.
 func ParseCron(text string) (c Cron, err error) {
 	parts := strings.Fields(text)
 	if len(parts) != len(cronFields) {
@@ -99,7 +99,7 @@ func (f cronField) value(text string) (int, bool) {
 	return n, err == nil && text[0] != '+' && n >= f.least && n <= f.most
 }
 
-// Next is the first time after t; zero where none comes.
+// Next is the first time after t; zero if no time fits.
 func (c Cron) Next(t time.Time) time.Time {
 	t = t.UTC().Truncate(time.Minute).Add(time.Minute)
 	for end := t.Add(leapCycle); t.Before(end); {

@@ -9,11 +9,11 @@ import (
 // OnDuty is who is on duty at a moment.
 type OnDuty struct {
 	Roster string
-	People []string  // by name, in order; never nobody
+	People []string  // by name, in order; never empty
 	Until  time.Time // zero: not known, or for good
-	Next   []string  // who follows; nobody: not known
-	// Unknown says why it is not known who is on duty, so that all of the roster are.
-	// Empty where it is known.
+	Next   []string  // the people who follow; empty if not known
+	// Unknown says why it is not known who is on duty, so that everyone on the roster
+	// is. It is empty if it is known.
 	Unknown string
 }
 
@@ -42,7 +42,7 @@ type Roster struct {
 	Calendar *Calendar
 }
 
-// at never gives nobody, and nobody who is not in Among.
+// at gives at least one person, and only people of Among.
 func (r Roster) at(now time.Time) OnDuty {
 	var d OnDuty
 	switch {
@@ -87,7 +87,8 @@ func (d Duty) Has(roster, person string, now time.Time) bool {
 	return slices.Contains(on.People, person)
 }
 
-// Among are the people who can be on duty by a roster; nobody where there is none.
+// Among gives the people who can be on duty by a roster; nil if there is no such
+// roster.
 func (d Duty) Among(roster string) []string {
 	i := slices.IndexFunc(d.rosters, func(r Roster) bool { return r.Name == roster })
 	if i < 0 {

@@ -19,7 +19,7 @@ type Contact struct {
 	Quiet       map[string]Window   // by person
 }
 
-// Escalation asks somebody more when nobody has decided after a while.
+// Escalation asks more people if the approval is still undecided after a while.
 type Escalation struct {
 	After time.Duration
 	To    Recipient
@@ -49,7 +49,8 @@ func ParseRecipient(text string, rosters []string) (Recipient, error) {
 	return Recipient{Chat: text}, nil
 }
 
-// String writes a recipient as ParseRecipient reads it; empty for none.
+// String writes a recipient as ParseRecipient reads it; empty for the zero
+// Recipient.
 func (r Recipient) String() string {
 	switch {
 	case r.Duty != "":
@@ -65,12 +66,12 @@ type Ask struct {
 	At          time.Time
 	Expires     time.Duration // after At
 	BreaksQuiet bool          // its class reaches people in their quiet hours too
-	Eligible    []string      // who could decide it now; nobody else is reminded or asked
+	Eligible    []string      // who could decide it now; only they are reminded or asked
 	Closed      []string      // chats that are somebody's own who could not
 
 	// What has become of it by now; all zero: it was just asked.
 	Now   time.Duration // after At: what is overdue happens now
-	Done  time.Duration // after At: the steps until then, and at it, were taken; 0: none
+	Done  time.Duration // after At: the steps up to and including it were taken; 0 if no step was
 	Asked []string      // people who got a direct message
 	Held  []string      // people who wait for the end of their quiet hours
 }
@@ -96,22 +97,22 @@ type Step struct {
 	Chats  []string
 	Silent bool     // without a sound: it is quiet hours, and it is sent all the same
 	Held   []string // people who are left alone at this step, for their quiet hours
-	// Instead reports an escalation to everybody who was not asked yet, since nobody of
-	// those whom it is to is left.
+	// Instead reports an escalation to everyone who was not asked yet, because all of
+	// its own recipients are gone.
 	Instead bool
-	// Why says what is not as it was configured: who is on duty is not known, nobody is
-	// left to ask. Empty otherwise.
+	// Why says what differs from the configuration: who is on duty is not known, or no
+	// one is left to ask. It is empty if all is as configured.
 	Why string
 }
 
-// Plan gives, in order of time, what is done about an ask that nobody decides: the one
-// answer to who hears of it and when. Its last step is the expiry; what was to come at
-// the expiry or after it is not in the plan, and said in its Why. Escalations ask only
-// who is eligible, each person once, and where nobody of those they are to is left,
-// everybody who was not asked. Where quiet hours keep an escalation from everybody it
-// is to, and nobody else who could decide was reached, it goes out silently all the same.
-// Of an ask that has waited, the plan is what is left to do: of reminders that are
-// overdue the last one, of escalations each.
+// Plan gives, in order of time, the steps for an undecided ask: the one place that
+// decides who is told of it and when. Its last step is the expiry. Steps due at the
+// expiry or after it are left out, and its Why says so. An escalation asks only eligible
+// people, each once. If none of its recipients is eligible, it asks everyone who was not
+// asked yet. If quiet hours keep an escalation from all its recipients, and no one else
+// who could decide was reached, it is sent silently all the same. If the ask has waited
+// already, the plan holds what is left to do: of overdue reminders only the last, of
+// overdue escalations each.
 func Plan(c Contact, ask Ask) []Step {
 	p := planner{Contact: c, ask: ask, asked: map[string]bool{}, waiting: map[string]time.Duration{}}
 	for _, name := range ask.Asked {
@@ -151,8 +152,8 @@ type planner struct {
 // now is when a step is taken that was to be taken then.
 func (p *planner) now(after time.Duration) time.Duration { return max(after, p.ask.Now) }
 
-// agenda gives the reminders, as escalations to nobody, and the escalations that are
-// left to do, in order of time.
+// agenda gives the reminders (as escalations without recipients) and the escalations
+// that are left to do, in order of time.
 func (p *planner) agenda() (out []Escalation) {
 	last := slices.MaxFunc(append([]time.Duration{0}, p.RemindAfter...), func(a, b time.Duration) int {
 		return cmp.Compare(p.overdue(a), p.overdue(b))
@@ -172,7 +173,7 @@ func (p *planner) agenda() (out []Escalation) {
 	})
 }
 
-// overdue is the time itself where that is over, and else before all times.
+// overdue gives the time itself if it is past, and else a time before all others.
 func (p *planner) overdue(after time.Duration) time.Duration {
 	if after > p.ask.Now {
 		return -1
@@ -189,7 +190,7 @@ func (p *planner) remind(after time.Duration) {
 	p.add(s)
 }
 
-// add adds a step; whom it leaves alone waits for the end of their quiet hours.
+// add adds a step. People in quiet hours get it when these end.
 func (p *planner) add(s Step) {
 	p.steps = append(p.steps, s)
 	for _, name := range s.Held {
@@ -256,7 +257,8 @@ func (p *planner) hold(name string, then time.Duration) {
 	}
 }
 
-// awakes is when the quiet hours end that a person is in; then itself where they are in none.
+// awakes gives the end of the quiet hours that the person is in at that time, or the time
+// itself if they are awake.
 func (p *planner) awakes(name string, then time.Duration) time.Duration {
 	if !p.quiet(name, then) {
 		return p.now(then)
@@ -297,8 +299,8 @@ func (p *planner) quiet(name string, after time.Duration) bool {
 	return !p.ask.BreaksQuiet && p.Quiet[name].Contains(p.ask.At.Add(after))
 }
 
-// allQuiet reports whether all of the people are in quiet hours then; of nobody it is
-// not known.
+// allQuiet reports whether all of the people are in quiet hours then; false for an
+// empty list.
 func (p *planner) allQuiet(people []string, after time.Duration) bool {
 	awake, quiet := p.awake(people, after)
 	return len(awake) == 0 && len(quiet) > 0

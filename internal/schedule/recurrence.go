@@ -57,7 +57,7 @@ func (m moment) in(zone *time.Location) moment {
 	return m
 }
 
-// sane refuses years in which nobody is on duty.
+// sane refuses years that no duty can be in.
 func sane(t time.Time) error {
 	if y := t.Year(); y < 1970 || y > 2200 {
 		return errMoment
@@ -81,7 +81,7 @@ func (r *reader) zoneOf(p *ics.IANAProperty) (*time.Location, error) {
 	return r.zones[name], nil
 }
 
-// param gives a property's parameter, whatever the case of its name.
+// param gives a property's parameter; its name is compared without case.
 func param(p *ics.IANAProperty, name string) string {
 	for key, values := range p.ICalParameters {
 		if strings.EqualFold(key, name) && len(values) > 0 {
@@ -113,7 +113,7 @@ type recurrence struct {
 	interval int
 	count    int       // 0: no limit
 	until    time.Time // zero: no limit
-	days     [7]bool   // of the week, from Monday; where any
+	days     [7]bool   // of the week, from Monday; only if anyDay
 	anyDay   bool
 	week     int // the day on which weeks begin, from Monday
 }
@@ -228,7 +228,7 @@ func (r recurrence) over(begins time.Time, n int) bool {
 // on reports whether the rule leaves that day of the week.
 func (r recurrence) on(day time.Time) bool { return r.anyDay || r.days[weekday(day)] }
 
-// firstPeriod skips what is long over, where nothing has to be counted.
+// firstPeriod skips what is long over, if occurrences need not be counted.
 func (r recurrence) firstPeriod(from time.Time, start moment) int {
 	gone := int(from.Sub(start.day) / (24 * time.Hour))
 	if r.count > 0 || gone <= 0 {

@@ -21,10 +21,10 @@ type Rota struct {
 // Override puts somebody in another's place, from one moment to another (RFC 3339).
 type Override struct{ Who, From, To string }
 
-// Rotation answers who has a turn at a moment. Turns are counted from the handoff in
-// the week of Monday, 1 January 2024, where the first of the order begins. A handoff
-// that clocks skip is the moment at which they skip it; of one that they show twice the
-// first counts.
+// Rotation tells who has the turn at a moment. Turns are counted from the handoff in
+// the week of Monday, 1 January 2024, when the first of the order begins. If clocks
+// skip a handoff, it happens at the moment of the skip; if they show it twice, it
+// happens the first time.
 type Rotation struct {
 	order     []string
 	zone      *time.Location
@@ -33,7 +33,8 @@ type Rotation struct {
 	overrides []turn
 }
 
-// turn is somebody's time on duty. Its end is not in it; zero: nobody else follows.
+// turn is one person's time on duty. Its end is exclusive; zero if no one else
+// follows.
 type turn struct {
 	who         string
 	from, until time.Time
@@ -65,8 +66,8 @@ func (f *Fault) Error() string {
 
 func fault(key, format string, args ...any) error { return &Fault{key, fmt.Sprintf(format, args...)} }
 
-// NewRotation makes a Rotation. The error is a [*Fault]: of nobody, of somebody who is
-// not in Among, of overrides that overlap or end before they begin.
+// NewRotation makes a Rotation. The error is a [*Fault]: the order is empty, a person
+// is not in Among, or overrides overlap or end before they begin.
 func NewRotation(of Rota) (*Rotation, error) {
 	zone, err := Zone(of.Timezone)
 	if err != nil {

@@ -23,9 +23,9 @@ const (
 // Its error is shown to people: it holds no address and no secret.
 type Fetch func(ctx context.Context, source string) ([]byte, error)
 
-// Calendar says who is on duty by an iCalendar from elsewhere. Where it cannot be read
-// its last good copy counts, for [StaleAfter]; from then on nobody knows, and before it
-// was read once. Safe for concurrent use.
+// Calendar tells who is on duty by an iCalendar from another server. If reading it
+// fails, its last good copy is used for [StaleAfter]. After that, and before the first
+// reading, it is not known who is on duty. Safe for concurrent use.
 type Calendar struct {
 	source string
 	emails map[string]string // to names
@@ -35,7 +35,7 @@ type Calendar struct {
 	shifts []Shift
 	read   time.Time // of the good copy
 	tried  time.Time
-	failed string // why the last try gave none
+	failed string // why the last try failed
 }
 
 // NewCalendar makes a Calendar that was not read yet. The emails, in lower case, name
@@ -94,8 +94,8 @@ func (c *Calendar) Copy() (Copy, bool) {
 	return Copy{c.read, slices.Clone(c.shifts)}, !c.read.IsZero()
 }
 
-// Restore takes a copy of this calendar for the last good one, where it has no newer
-// one. It is still time to read the calendar.
+// Restore uses a copy of this calendar as the last good one, if the Calendar has no
+// newer one. The calendar is still due to be read.
 func (c *Calendar) Restore(from Copy) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,7 +104,7 @@ func (c *Calendar) Restore(from Copy) {
 	}
 }
 
-// Failing reports whether the last try to read the calendar gave none.
+// Failing reports whether the last try to read the calendar failed.
 func (c *Calendar) Failing() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,8 +137,8 @@ func (c *Calendar) duty(now time.Time) OnDuty {
 	return d
 }
 
-// merged are the same shifts, those of a person that meet as one: whoever is on duty, the
-// next change of that is the first of them that begins or ends.
+// merged joins those shifts of one person that meet: the next change of who is on duty is
+// then the first shift that begins or ends.
 func merged(shifts []Shift) (out []Shift) {
 	ordered := slices.SortedFunc(slices.Values(shifts), func(a, b Shift) int {
 		return cmp.Or(strings.Compare(a.Who, b.Who), a.From.Compare(b.From))

@@ -65,7 +65,7 @@ func ParseUntil(words []string, now time.Time, zone *time.Location) (time.Time, 
 func lengthFrom(text string, now time.Time, zone *time.Location) (time.Time, error) {
 	var n [4]int
 	for i, digits := range lengths.FindStringSubmatch(text)[1:] {
-		n[i], _ = strconv.Atoi(digits) // empty: none
+		n[i], _ = strconv.Atoi(digits) // 0 if empty
 	}
 	rest := time.Duration(n[2])*time.Hour + time.Duration(n[3])*time.Minute
 	at := now

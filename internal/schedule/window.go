@@ -11,13 +11,13 @@ import (
 )
 
 // Window is a stretch of time that comes again every day or every week, or comes
-// once. Its beginning is in it, its end is not.
+// once. It includes its beginning and not its end.
 //
-// Daily and weekly windows go by the clocks of their zone. Where those are set forward
-// over a beginning or an end, it is the moment at which they are set; so a window that
-// lies in what is skipped does not come that day. Where they are set back and show a
-// time twice, a window begins at the first and ends at the second: it is rather too
-// long than too short. The zero Window contains nothing.
+// Daily and weekly windows go by the clocks of their zone. If the clocks are set
+// forward over a beginning or an end, that moment is the beginning or end; a window
+// that lies within the skipped time does not occur that day. If the clocks are set
+// back and show a time twice, a window begins at the first and ends at the second:
+// rather too long than too short. The zero Window contains no moment.
 type Window struct {
 	zone *time.Location
 
@@ -46,8 +46,8 @@ var (
 )
 
 // ParseDaily reads a daily window with its zone: "22:00–07:00 Europe/Berlin", with a
-// hyphen or a dash. Where its zone is left out, fallback is meant. The error says what
-// may stand there.
+// hyphen or a dash. If the text has no zone, fallback is used. The error says what is
+// allowed there.
 func ParseDaily(text, fallback string) (Window, error) {
 	m := dailyText.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil {
@@ -57,7 +57,7 @@ func ParseDaily(text, fallback string) (Window, error) {
 }
 
 // Daily is the window from one time of the day to another ("22:00-07:00"), into the
-// next day where the second is the earlier one.
+// next day if the second is earlier.
 func Daily(span, zone string) (Window, error) {
 	m := dailySpan.FindStringSubmatch(span)
 	if m == nil {
@@ -72,7 +72,7 @@ func Daily(span, zone string) (Window, error) {
 }
 
 // Weekly is the window from one time of the week to another ("Fri 16:00-Mon 08:00"),
-// into the next week where the second is the earlier one.
+// into the next week if the second is earlier.
 func Weekly(span, zone string) (Window, error) {
 	m := weeklySpan.FindStringSubmatch(strings.TrimSpace(span))
 	if m == nil {
@@ -156,7 +156,8 @@ func (w Window) Contains(t time.Time) bool {
 	return !end.IsZero() && !start.After(t)
 }
 
-// End is when the window ends that the moment is in; zero where it is in none.
+// End is the end of the window that contains the moment; zero if it is in no
+// window.
 func (w Window) End(t time.Time) time.Time {
 	if start, end := w.Next(t); !start.After(t) {
 		return end
@@ -164,8 +165,8 @@ func (w Window) End(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// Next gives the bounds of the window that the moment is in, or else of the next one.
-// Both are zero where none comes any more.
+// Next gives the bounds of the window that contains the moment, or else of the next
+// one. Both are zero if no window follows.
 func (w Window) Next(t time.Time) (start, end time.Time) {
 	if w.period == 0 {
 		if !t.Before(w.end) {
@@ -198,8 +199,8 @@ func (w Window) bounds(t time.Time, k int) (from, to time.Time) {
 	return wall(day, w.from, w.zone, false), wall(day, w.from+w.span, w.zone, true)
 }
 
-// Ends says to people when the window ends that the moment is in: "Mon 08:00 CET".
-// Empty where the moment is in none.
+// Ends tells people when the window ends that contains the moment: "Mon 08:00
+// CET". It is empty if no window does.
 func (w Window) Ends(t time.Time) string {
 	end := w.End(t)
 	if end.IsZero() {
@@ -221,5 +222,5 @@ func (w Window) Holds(o Window) bool {
 	}
 }
 
-// IsZero reports a Window that contains nothing.
+// IsZero reports whether w is the zero Window, which contains no moment.
 func (w Window) IsZero() bool { return w == Window{} }

@@ -7,8 +7,8 @@ import (
 
 var errZone = errors.New("must be a timezone of the IANA database, such as Europe/Berlin")
 
-// Zone gives the timezone of that name. The machine's own ("Local") is none: what a
-// configuration means must not hang on where it is read.
+// Zone gives the timezone of that name. The machine's own ("Local") is refused: the
+// meaning of a configuration must not depend on the machine that reads it.
 func Zone(name string) (*time.Location, error) {
 	if name == "" || name == "Local" {
 		return nil, errZone
@@ -57,8 +57,8 @@ func dayOf(t time.Time, zone *time.Location) time.Time {
 // weekday counts from Monday, which is 0.
 func weekday(day time.Time) int { return (int(day.Weekday()) + 6) % 7 }
 
-// Moment says a moment to people who read it around now: "Mon 08:00 CET", with the
-// date where it is not within the next six days.
+// Moment says a moment to people who read it around now: "Mon 08:00 CET", with its
+// date if it is not within the next six days.
 func Moment(at, now time.Time, zone *time.Location) string {
 	layout := "Mon 15:04 MST"
 	if d := at.Sub(now); d < 0 || d > 6*24*time.Hour {
