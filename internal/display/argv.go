@@ -12,15 +12,15 @@ import (
 // name.
 var reserved = lazy.Words(`if then else elif fi do done case esac while until for in function select time coproc`)
 
-// Argv shows argv element by element, each quoted where a POSIX shell needs it,
-// so that it reads back to the same argv: an empty element is a pair of quotes,
-// blanks at the end stand inside quotes. What would be invisible is escaped as
-// Escape does; such an element reads back to its escaped form. Secrets are not
-// hidden: that is for Redact, which understands the outcome.
+// Argv shows argv element by element, each quoted if a POSIX shell needs it, so
+// that it reads back to the same argv: an empty element is a pair of quotes,
+// blanks at the end are inside quotes. Invisible characters are escaped as
+// Escape does; such an element reads back to its escaped form. Argv hides no
+// secrets: Redact does, and it can read what Argv gives.
 func Argv(argv []string) string { return Escape(quoted(argv)) }
 
-// ArgvBlock is Argv for a block of its own, with secrets hidden: line feeds stand
-// inside of quotation marks as EscapeBlock leaves them.
+// ArgvBlock is Argv for a block of its own, with secrets hidden: line feeds are
+// inside quotation marks, as EscapeBlock leaves them.
 func ArgvBlock(argv []string) string { return EscapeBlock(Redact(quoted(argv))) }
 
 // ArgvText is ArgvBlock for lines of its own: the line feeds and tabs stay that EscapeText leaves.
@@ -34,8 +34,8 @@ func quoted(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// shellWord quotes s if it must be. First is where a shell looks for
-// assignments and keywords.
+// shellWord quotes s if it must be. first says that a shell looks for assignments
+// and keywords at this word.
 func shellWord(s string, first bool) string {
 	isSpecial := first && (strings.Contains(s, "=") || reserved.Has(s))
 	if s != "" && !isSpecial && !strings.ContainsFunc(s, needsQuotes) {

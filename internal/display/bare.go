@@ -7,15 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// bareText is a text without its invisible characters, and where in the whole
-// text each of its bytes stands.
+// bareText is a text without its invisible characters, and the position of each
+// of its bytes in the whole text.
 type bareText struct {
 	text string
 	at   []int
 }
 
-// bare leaves out of s what a reader does not see, be it raw or already
-// written as an escape; white space stays. It reports false where s has none.
+// bare leaves out of s what a reader does not see, be it raw or already written
+// as an escape; white space stays. It reports false if s has no such
+// characters.
 func bare(s string) (bareText, bool) {
 	if !mayHaveInvisible(s) {
 		return bareText{}, false
@@ -71,9 +72,9 @@ func mayHaveInvisible(s string) bool {
 	return strings.Contains(s, `\u{`) || strings.Contains(s, `\x{`)
 }
 
-// nextCharacter returns the size of the first character of s, where an escape
-// counts as the character it stands for, and whether it is invisible without
-// being white space.
+// nextCharacter returns the size of the first character of s, and whether it is
+// invisible without being white space. An escape counts as the character that
+// it represents.
 func nextCharacter(s string) (size int, invisible bool) {
 	if size, r := readEscape(s); size > 0 {
 		return size, isInvisible(r)
@@ -84,8 +85,8 @@ func nextCharacter(s string) (size int, invisible bool) {
 
 func isInvisible(r rune) bool { return isConcealed(r) && !isBlank(r) }
 
-// readEscape reads an escape as Escape writes it. Its size is 0 where s starts
-// with none; a byte that was not UTF-8 is given as U+0000.
+// readEscape reads an escape as Escape writes it. Its size is 0 if s does not
+// start with one; a byte that was not UTF-8 is given as U+0000.
 func readEscape(s string) (size int, r rune) {
 	if !strings.HasPrefix(s, `\u{`) && !strings.HasPrefix(s, `\x{`) {
 		return 0, 0

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// client tells where on its command line a program takes a password.
+// client describes how a program takes a password on its command line.
 type client struct {
 	attached []string // -pS3cret
 	separate []string // -p S3cret
@@ -123,7 +123,7 @@ func (f *finder) flag(now client, from, to int) {
 	}
 }
 
-// nextWord skips what stands between two words of a command or an array.
+// nextWord skips what separates two words of a command or an array.
 func nextWord(s string, i int) int {
 	if quoteEnd(s, i) > i {
 		if comma := skipBlanks(s, quoteEnd(s, i)); comma < len(s) && s[comma] == ',' {

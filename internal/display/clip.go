@@ -7,7 +7,7 @@ import (
 
 // Clip cuts s to at most n characters (code points; a byte that is not UTF-8
 // counts as one) and reports whether it cut. A cut text ends in "…", which
-// counts; with n below one nothing is left of it.
+// counts; if n is below one, it is empty.
 func Clip(s string, n int) (string, bool) {
 	if utf8.RuneCountInString(s) <= max(n, 0) {
 		return s, false

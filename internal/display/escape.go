@@ -50,11 +50,10 @@ func Escape(s string) string { return escape(s, false) }
 // followed by a real line feed, so that long text keeps its lines.
 func EscapeLines(s string) string { return escape(s, true) }
 
-// EscapeBlock is Escape for a text that is shown in a block of its own, in which no
-// line of it can be taken for anybody else's: its line feeds stay, and up to 20 tabs that a line
-// begins with, the only control characters that do. Line feeds at either end, and those that would put more than one
-// empty line between two others, are escaped all the same: nothing can be pushed out
-// of sight, and none is dropped unseen.
+// EscapeBlock is Escape for a text that is shown in a block of its own, in which its lines cannot be taken for
+// anyone else's. It keeps line feeds, and up to 20 tabs at the beginning of a line; these are the only control
+// characters that it keeps. Line feeds at either end, and those that would put more than one empty line between two
+// others, are escaped all the same: text cannot be pushed out of sight, and no line feed is dropped unseen.
 func EscapeBlock(s string) string {
 	if strings.IndexByte(s, '\n') < 0 {
 		return Escape(s)
@@ -146,7 +145,7 @@ func escape(s string, lines bool) string {
 }
 
 // Concealed gives the first character of s that a reader would miss or be misled by, and its place, counted in
-// characters from 1; 0: there is none. A byte that is not UTF-8 is such a character.
+// characters from 1; 0 if there is no such character. A byte that is not UTF-8 is such a character.
 func Concealed(s string) (r rune, at int) {
 	i := firstConcealed(s)
 	if i < 0 {
@@ -156,7 +155,7 @@ func Concealed(s string) (r rune, at int) {
 	return r, utf8.RuneCountInString(s[:i]) + 1
 }
 
-// firstConcealed returns where Escape would first change s, or -1.
+// firstConcealed returns the position at which Escape would first change s, or -1.
 func firstConcealed(s string) int {
 	for i := 0; i < len(s); {
 		if c := s[i]; c >= ' ' && c < 0x7F {

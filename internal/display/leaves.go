@@ -14,12 +14,13 @@ type Leaf struct {
 	Item bool     // the last of Path counts the items of an array
 	Text string
 
-	sent string // as it was sent, of a string or number; nothing of it is shown
+	sent string // a string or number as it was sent; never shown
 }
 
 // Lines gives the lines of the text, and for each a key that lines of two leaves share only if they were sent alike,
-// however much of them is hidden. No keys: a line that is shown is not one that was sent, as with a key of several lines.
-// The line feed at the end of a text ends its last line; an empty text has none. The keys are never shown.
+// even if much of them is hidden. keys is nil if the shown lines are not the sent ones, as with a private key of
+// several lines. The line feed at the end of a text ends its last line; an empty text has no lines. The keys are never
+// shown.
 func (l Leaf) Lines() (lines, keys []string) {
 	lines, keys = splitLines(l.Text), splitLines(l.sent)
 	if len(lines) != len(keys) {
@@ -35,7 +36,7 @@ func splitLines(s string) []string {
 	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 }
 
-// Conceals reports whether a text that is shown may stand for another one: something of it is hidden or escaped.
+// Conceals reports whether a shown text may differ from what was sent, because a part of it is hidden or escaped.
 func Conceals(shown string) bool {
 	return strings.Contains(shown, redacted) || strings.Contains(shown, `\u{`)
 }
@@ -47,14 +48,14 @@ const (
 	maxPath   = 30
 )
 
-// leafAt is where in a compact text a leaf is.
+// leafAt is the position of a leaf in a compact text.
 type leafAt struct {
 	Leaf
 	span
 }
 
-// Leaves shows a member of params as what it consists of, in the order of the text, with the secrets hidden that
-// [Params] hides of it. None: the field is not one that [Params] made.
+// Leaves shows the parts of a member of params, in the order of the text, with the secrets hidden that [Params]
+// hides. It gives nil if [Params] did not make the field.
 func (f Field) Leaves() []Leaf {
 	d := json.NewDecoder(bytes.NewReader(f.sent.json))
 	d.UseNumber()
@@ -114,8 +115,8 @@ func (w *compact) leaf(begin int, token json.Token) {
 	}
 }
 
-// InRow is the text beside other values: in quotes, if it is a text and reads like a value that is none, as a number, or
-// like what is written for an empty text or for a list.
+// InRow is the text as it is shown beside other values. A text is quoted if it could be read as another kind of value,
+// such as a number, or as the way an empty text or a list is written.
 func (l Leaf) InRow() string {
 	switch {
 	case l.sent == "" || l.Text == "":
@@ -134,8 +135,8 @@ func isNumber(s string) bool {
 	return (s[0] == '-' || '0' <= s[0] && s[0] <= '9') && json.Valid([]byte(s))
 }
 
-// NamePart is one of the names that lead to a value, which dots join and two blanks or a colon end: in quotes, if it could
-// be read as several, as none, or as the number of an item.
+// NamePart is one of the names that lead to a value, which dots join and two blanks or a colon end: in quotes if it
+// could be read as several names, as no name, or as the number of an item.
 func NamePart(name string) string {
 	number := strings.Trim(name, "0123456789") == ""
 	odd := strings.ContainsAny(name, `."`) || strings.Contains(name, "  ") || strings.Contains(name, ": ")

@@ -5,9 +5,9 @@ import "strings"
 // lexer walks through a text the way a POSIX shell divides it into words.
 type lexer struct {
 	i     int
-	word  int  // where the present word started, or -1
+	word  int  // start of the present word, or -1
 	quote byte // the quotation mark that is open, or 0
-	open  int  // where it stands
+	open  int  // its position
 }
 
 // advance walks on to position end.
@@ -42,8 +42,8 @@ func (l *lexer) start() {
 	}
 }
 
-// escape steps over a backslash; the character after it means itself, and a
-// line feed nothing.
+// escape steps over a backslash; the next character loses its special meaning,
+// and a line feed is dropped.
 func (l *lexer) escape(s string) {
 	if l.quote == 0 && !strings.HasPrefix(s[l.i:], "\\\n") {
 		l.start()
@@ -52,10 +52,10 @@ func (l *lexer) escape(s string) {
 }
 
 // runsApart reports whether a shell might run the word at value as a command,
-// although it is written as the value of the name: A=--token B assigns
-// A and runs B. So it is where the name is the tail of an assignment or of
-// a substitution and the value another word. Text in quotes is read once more
-// by itself, for it may be a script.
+// although it is written as the value of the name: A=--token B assigns A and
+// runs B. It is so if the name is the tail of an assignment or of a
+// substitution, and the value is another word. Text in quotes is read once more
+// by itself, since it may be a script.
 func (f *finder) runsApart(name, value int) bool {
 	f.words.advance(f.text, name)
 	return f.apart(f.words, f.text, name, value)

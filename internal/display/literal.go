@@ -107,7 +107,7 @@ func isLineEscape(s string) bool {
 }
 
 // quoteEnd returns the position after the quotation mark at i, with any
-// backslashes before it, or i where there is none.
+// backslashes before it, or i if there is no quotation mark.
 func quoteEnd(s string, i int) int {
 	end := i
 	for end < len(s) && s[end] == '\\' {

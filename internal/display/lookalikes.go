@@ -18,14 +18,14 @@ const longestWord = 32
 
 var escapes = lazy.Pattern(`\\u\{[0-9A-F]{1,6}\}`)
 
-// Lookalikes names characters that pose as others: letters of another script
-// in a word, words that are written wholly with letters that look like those of
-// an ASCII command, full-width and mathematical letters, marks that strike or
+// Lookalikes names characters that pose as others: letters of another script in
+// a word, words that are written wholly with letters that look like those of an
+// ASCII command, full-width and mathematical letters, marks that strike or
 // change a letter, and variation selectors. It reads raw text and text from
 // Escape. Each finding is one sentence about one word, which is quoted escaped
-// and without secrets; there are at most limit of them, and where there are
-// more words, another that says "and N more". A sentence in another script is
-// no finding, nor are words that mix in Chinese, Japanese or Korean.
+// and without secrets; there are at most limit of them, and if there are more
+// words, one more that says "and N more". A sentence in another script is not
+// reported, nor are words that mix in Chinese, Japanese or Korean.
 func Lookalikes(s string, limit int) []string {
 	s = Redact(escapes.ReplaceAllStringFunc(s, raw))
 	var findings []string
@@ -58,7 +58,7 @@ func dashed(s string) []string {
 	return slices.DeleteFunc(words, func(word string) bool { return dashTwin(word) == 0 })
 }
 
-// dashTwin gives the dash that stands where an option's should, or 0.
+// dashTwin gives the look-alike that replaces an option's dash, or 0.
 func dashTwin(word string) rune {
 	dash, size := utf8.DecodeRuneInString(word)
 	option := size < len(word) && (isAlnum(word[size]) || word[size] == '-')

@@ -96,8 +96,8 @@ func (f *finder) member(from, to int, k kind) {
 	}
 }
 
-// afterName returns where the value of the name [from, to) starts; loose says
-// that what follows the name may be the rest of a sentence.
+// afterName returns the start of the value that belongs to the name [from, to);
+// loose says that what follows the name may be the rest of a sentence.
 func (f *finder) afterName(from, to int) (at int, loose, ok bool) {
 	s := f.text
 	end := quoteEnd(s, to)
@@ -126,8 +126,8 @@ func (f *finder) afterName(from, to int) (at int, loose, ok bool) {
 	return 0, false, false
 }
 
-// isSet reports whether the word in which a name starts at i stands where a
-// program is told a setting: aws configure set NAME VALUE.
+// isSet reports whether the name that starts at i is in a setting passed to a
+// program: aws configure set NAME VALUE.
 func isSet(s string, i int) bool {
 	before := strings.TrimRight(s[:back(s, i, 2*longest, isInWord)], " \t")
 	if len(before) == i {
@@ -166,8 +166,8 @@ func skipGap(s string, i int) int {
 	}
 }
 
-// startsItem reports whether the name at i starts a line, or stands where the
-// member of a list or object does.
+// startsItem reports whether the name at i starts a line, or a member of a list
+// or object.
 func startsItem(s string, i int) bool {
 	for i > 0 && (s[i-1] == ' ' || s[i-1] == '\t') {
 		i--
@@ -187,7 +187,7 @@ func skipScheme(s string, i int) int {
 	return i
 }
 
-// valueEnd returns where the literal that starts at from ends, and whether the
+// valueEnd returns the end of the literal that starts at from, and whether the
 // whole value does: with the closing quotation mark, if it had an opening one.
 func (f *finder) valueEnd(from int, quote string) (int, bool) {
 	if quote == "" {

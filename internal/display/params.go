@@ -21,11 +21,10 @@ type Field struct {
 	}
 }
 
-// Params shows a JSON object, one field for each top-level member, in the
-// order of the text. A string is shown as itself, in quotes where it could be
-// taken for something else: if it is empty, has a space at either end, or
-// reads as JSON. All else is compact JSON, numbers as they were sent. Secrets
-// are hidden by the rules of Redact, at any depth, also if only the
+// Params shows a JSON object, one field for each top-level member, in the order of the
+// text. A string is shown as itself, in quotes if it could be misread: if it is empty, has
+// a space at either end, or reads as JSON. Any other value is compact JSON, numbers as they
+// were sent. Secrets are hidden by the rules of Redact, at any depth, also if only the
 // member's name tells of them (see Sensitive). An error means that params are not one valid
 // JSON object, or not UTF-8.
 func Params(params []byte) ([]Field, error) {
@@ -107,8 +106,8 @@ func isAmbiguous(s string) bool {
 	return strings.TrimFunc(s, isBlank) != s || json.Valid([]byte(s))
 }
 
-// compact writes JSON without blanks, its secrets hidden by the names of members. With leaves it keeps where in the
-// text those are.
+// compact writes JSON without blanks, its secrets hidden by the names of members. If leaves are asked for, it
+// records their positions in the text.
 type compact struct {
 	out    strings.Builder
 	leaves *[]leafAt // nil: not wanted

@@ -3,8 +3,8 @@ package display
 import "strings"
 
 // pem hides the body of private keys, line by line. Lines may also be divided
-// by \n, as they are in JSON and environment files. The first line that is no
-// base64 ends a key, whatever may follow.
+// by \n, as they are in JSON and environment files. The first line that is not
+// base64 ends a key, regardless of what follows.
 func (f *finder) pem() {
 	s := f.text
 	for i := strings.Index(s, "PRIVATE KEY"); i >= 0; {
@@ -20,8 +20,8 @@ func (f *finder) pem() {
 	}
 }
 
-// pemBody returns where the body starts of the key whose heading holds the
-// words [from, to).
+// pemBody returns the start of the body of the key whose heading has the words
+// [from, to).
 func pemBody(s string, from, to int) (int, bool) {
 	begin := strings.LastIndex(s[max(0, from-32):from], "-----BEGIN ")
 	to += len(s[to:]) - len(strings.TrimPrefix(s[to:], " BLOCK"))
@@ -42,8 +42,8 @@ func (f *finder) pemLines(i int) int {
 	return i
 }
 
-// pemLine returns the bounds of the line at i, without blanks, and where the
-// next one starts.
+// pemLine returns the bounds of the line at i, without blanks, and the start of
+// the next one.
 func pemLine(s string, i int) (from, to, next int) {
 	to, next = len(s), len(s)
 	if n := strings.IndexByte(s[i:], '\n'); n >= 0 {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// redacted stands where a secret stood. No part of a secret is left in it.
+// redacted replaces a secret. It contains no part of it.
 const redacted = "[REDACTED]"
 
 // Redact replaces literal secrets by [REDACTED], and only those. It knows
@@ -18,10 +18,10 @@ const redacted = "[REDACTED]"
 //
 // A hidden stretch is one plain literal of at most 200 characters: it has no
 // white space, line break, quotation mark, escape, expansion, pattern or shell
-// separator in it, so that nothing that would run can hide there. A value that
+// separator in it, so that no text that would run can hide there. A value that
 // breaks this rule is shown whole; of a JSON web token that is longer the last
-// 200 characters are hidden, of a PEM key each line by itself. Nor is the word
-// hidden that a shell would take for a command.
+// 200 characters are hidden, of a PEM key each line by itself. A word that a
+// shell would take for a command is not hidden either.
 //
 // Invisible characters, raw or as Escape writes them, do not keep a secret
 // from being found; control characters and escapes inside it stay. Redact is to be applied
@@ -46,8 +46,8 @@ func Redact(s string) string {
 // HasSecret reports whether Redact would hide something of s.
 func HasSecret(s string) bool { return len(secrets(s)) > 0 }
 
-// Safe is Escape(Redact(s)): untrusted text as a person may see it. Applied
-// again it exposes nothing.
+// Safe is Escape(Redact(s)): untrusted text as a person may see it. Applying it
+// again exposes no secret.
 func Safe(s string) string { return Escape(Redact(s)) }
 
 // span is the stretch of bytes [from, to) of a text.

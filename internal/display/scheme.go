@@ -7,7 +7,7 @@ import (
 )
 
 // scheme hides the credential after the word Bearer or Basic at i, and returns
-// where to read on.
+// the position to read on from.
 func (f *finder) scheme(i int) int {
 	s := f.text
 	end := i

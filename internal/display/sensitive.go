@@ -16,9 +16,9 @@ var innocent = lazy.Words(`
 	jockey whiskey tokenizer tokenize tokenized tokenization secretary`)
 
 // Sensitive reports whether the value of a parameter of that name counts as a secret: whether the name
-// contains key, password, token, secret or auth, in any case and whatever is between the letters. Words
-// that only look so (author, keyboard), counts (max_tokens) and keys that name something (public_key,
-// sort_key) do not count.
+// contains key, password, token, secret or auth, in any case and with any other characters between the
+// letters. Words that only look so (author, keyboard), counts (max_tokens) and keys that name something
+// (public_key, sort_key) do not count.
 func Sensitive(name string) bool {
 	var rest strings.Builder
 	before := ""

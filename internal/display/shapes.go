@@ -59,7 +59,7 @@ func isToken(c byte) bool     { return isAlnum(c) || c == '_' || c == '-' }
 func isPathToken(c byte) bool { return isToken(c) || c == '/' }
 func isDotted(c byte) bool    { return isToken(c) || c == '.' }
 
-// shaped finds secrets by their shape, where a word starts.
+// shaped finds secrets by their shape, at the start of a word.
 func (f *finder) shaped() {
 	s, by := f.text, shapesBy()
 	for i := 0; i < len(s); i++ {
@@ -127,8 +127,8 @@ func isGenuine(x shape, rest string) bool {
 	return true
 }
 
-// webToken hides the JSON web token at i; of a long one its end, without which
-// it opens nothing.
+// webToken hides the JSON web token at i; of a long one it hides the end,
+// without which the token is useless.
 func (f *finder) webToken(i int) {
 	s := f.text
 	if i < f.dotted {
@@ -143,7 +143,7 @@ func (f *finder) webToken(i int) {
 	}
 }
 
-// telegram hides a bot's token, of which the colon stands at i.
+// telegram hides a bot's token, whose colon is at i.
 func (f *finder) telegram(i int) {
 	from := back(f.text, i, 13, isDigit)
 	to := run(f.text, i+1, isToken)
@@ -153,7 +153,7 @@ func (f *finder) telegram(i int) {
 	}
 }
 
-// discord hides a bot's token, of which the first of two dots stands at i.
+// discord hides a bot's token, the first of whose two dots is at i.
 func (f *finder) discord(i int) {
 	from := back(f.text, i, 40, isToken)
 	second := run(f.text, i+1, isToken)
@@ -171,7 +171,7 @@ func within(n, least, most int) bool { return n >= least && n <= most }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// back returns where the run of such bytes starts that ends before i.
+// back returns the start of the run of such bytes that ends before i.
 func back(s string, i, most int, of func(byte) bool) int {
 	from := i
 	for from > 0 && i-from < most && of(s[from-1]) {
@@ -180,7 +180,7 @@ func back(s string, i, most int, of func(byte) bool) int {
 	return from
 }
 
-// run returns where the run of such bytes ends that starts at i; it does not
+// run returns the end of the run of such bytes that starts at i; it does not
 // read on beyond what may be hidden.
 func run(s string, i int, of func(byte) bool) int {
 	end := i

@@ -22,8 +22,8 @@ func (f *finder) urls() {
 	}
 }
 
-// authority returns where the password of a URL's authority starts, after its
-// colon, and where it ends; colon is 0 where it has none.
+// authority returns the start of the password in a URL's authority, after its
+// colon, and its end; colon is 0 if there is no password.
 func (f *finder) authority(from int) (colon, end int) {
 	s := f.text
 	for i := from; i < len(s) && i-from <= 2*longest; {

@@ -50,7 +50,7 @@ func isKeyword(value string) bool {
 	return isScheme(value)
 }
 
-// isScheme reports the words that stand before a credential in HTTP.
+// isScheme reports whether the word is one that precedes a credential in HTTP.
 func isScheme(word string) bool {
 	switch strings.ToLower(word) {
 	case "bearer", "basic", "token", "digest", "negotiate", "apikey", "bot", "key":
