@@ -21,18 +21,19 @@ type dialect struct {
 	allow func(c Call, why string) Answer
 	deny  func(c Call, why string) Answer // of what cannot be read c is empty
 
-	// noted is allow with a text for the model; nil: the runtime hands it none.
+	// noted is allow with a text for the model; nil if the runtime cannot hand it one.
 	noted func(c Call, why, note string) Answer
-	// answer is noted with another input for the call; nil: the runtime takes none. See answered.
+	// answer is noted with another input for the call; nil if the runtime takes no other input. See answered.
 	answer func(c Call, why, note string, input jsontext.Value) Answer
 
-	silence bool // an empty answer with status 0 decides nothing, and the runtime's own rules go on
+	silence bool // an empty answer with status 0 leaves the call to the runtime's own rules
 }
 
 // Allow lets a call run, and why is for people.
 func (e Event) Allow(c Call, why string) Answer { return e.dialect.allow(c, line(why)) }
 
-// Answer is what the runtime reads of a verdict. silent: what policy alone allows decides nothing, if it can.
+// Answer encodes a verdict for the runtime. If silent, an allow by policy alone leaves the call to the runtime's own
+// rules, if the event has such an answer.
 func (e Event) Answer(c Call, v Verdict, silent bool) Answer {
 	switch note := v.note(); {
 	case !v.Allow && note != "":
@@ -52,10 +53,10 @@ func (e Event) Answer(c Call, v Verdict, silent bool) Answer {
 // HandsNotes reports whether the runtime hands the model what a person said with a yes.
 func (e Event) HandsNotes() bool { return e.dialect.noted != nil }
 
-// CanBeSilent reports whether the event has an answer that decides nothing.
+// CanBeSilent reports whether the event has an answer that leaves the call to the runtime's own rules.
 func (e Event) CanBeSilent() bool { return e.dialect.silence }
 
-// Silent decides nothing: the runtime goes on by its own rules. It is an allow if the event has no such answer.
+// Silent leaves the call to the runtime's own rules. It is an allow if the event has no such answer.
 func (e Event) Silent(c Call, why string) Answer {
 	if !e.dialect.silence {
 		return e.Allow(c, why)
@@ -76,8 +77,8 @@ func (e Event) Deny(c Call, why string) Answer {
 func (e Event) Decode(raw []byte) (Call, error) { return e.decode(raw) }
 
 // LastResort is the one deny that blocks in Claude Code, Codex, Gemini CLI, Qwen Code,
-// Goose and, without its sentence, Copilot CLI: for a caller that nobody named. There
-// is no such allow.
+// Goose and, without its sentence, Copilot CLI: for a caller whose runtime is not
+// known. There is no allow that all of them understand.
 func LastResort(why string) Answer { return blocking(line(why)) }
 
 func blocking(why string) Answer {
@@ -122,7 +123,7 @@ func encode(v any) []byte {
 	return out
 }
 
-// output is an answer that is nothing but JSON.
+// output is an answer that consists of JSON on stdout alone.
 func output(v any) Answer { return Answer{Stdout: encode(v)} }
 
 // specific wraps an answer as Claude Code and those that follow it want it.
@@ -152,7 +153,7 @@ func (d dialect) deaf() dialect {
 	return d
 }
 
-// orSilent is the dialect where an empty answer was seen to leave the runtime's own rules in force.
+// orSilent is the dialect of a runtime whose own rules were seen to decide after an empty answer.
 func (d dialect) orSilent() dialect {
 	d.silence = true
 	return d
@@ -185,8 +186,8 @@ func permission(decision any) Answer {
 	return specific(map[string]any{"hookEventName": "PermissionRequest", "decision": decision})
 }
 
-// claudePost is the dialect of PostToolUse: nothing can be denied any more, but the
-// model reads why the result did not reach the desk.
+// claudePost is the dialect of PostToolUse: the call can no longer be denied, but
+// the model reads why the result did not reach the desk.
 func claudePost() dialect {
 	return dialect{
 		allow: func(Call, string) Answer { return specific(map[string]string{"hookEventName": "PostToolUse"}) },

@@ -45,18 +45,18 @@ const (
 // Verdict is whether a call may run, and why: a sentence for its model.
 type Verdict struct {
 	Allow  bool
-	Policy bool // it is policy's alone: nobody was asked, and no yes of a person covers it
+	Policy bool // only policy decided: no person was asked, and no earlier yes covers it
 	Why    string
 	Notes  []Note // what people said to the model with the votes that count
 }
 
 func denied(why string) Verdict { return Verdict{Why: why} }
 
-// Ask asks the desk for a call and waits for people until the given time. Nothing is
-// allowed that was not claimed. What is still pending then goes on being asked where the
-// call names its session, and the same call again joins it, or takes it once it is
-// approved; without a session it is withdrawn. It is withdrawn too when ctx ends first, also
-// if it is approved by then: no program waits for it any more.
+// Ask asks the desk for a call and waits for people until the given time. A call is allowed
+// only if its approval was claimed. If the approval is still pending at that time and the
+// call names its session, it stays pending: the same call again joins it, or claims it once
+// it is approved. Without a session it is withdrawn. It is withdrawn too when ctx ends
+// first, also if it is approved by then: no program waits for it any more.
 func Ask(ctx context.Context, d Approvals, c Call, until time.Time) Verdict {
 	q := &question{desk: d, call: c, until: until}
 	a, err := q.create(ctx)
@@ -90,7 +90,7 @@ func Ask(ctx context.Context, d Approvals, c Call, until time.Time) Verdict {
 	return Verdict{Allow: true, Policy: byPolicy(a), Why: decidedBy(a), Notes: notesOf(a, got.Notes)}
 }
 
-// byPolicy reports that nobody but policy decided.
+// byPolicy reports whether policy alone decided.
 func byPolicy(a api.Approval) bool {
 	return len(a.DecidedBy) == 1 && a.DecidedBy[0] == "policy" && len(a.Votes) == 0
 }
@@ -100,7 +100,7 @@ type question struct {
 	desk  Approvals
 	call  Call
 	until time.Time
-	id    string // under which it was asked for, and its result will be reported; empty: under none
+	id    string // the id that it was asked for and is reported under; empty if it has no id
 }
 
 // take claims an approved call, and rides over a desk that is slow or started again meanwhile, as [question.wait] does:
@@ -126,10 +126,10 @@ func (q *question) take(ctx context.Context, id string) (api.Claim, error) {
 }
 
 // claim is for what was waited for. Two hooks that a runtime fires for one and the same
-// call, as some do, both waited for the one approval: they make one claim of it. Whoever
-// comes when it is claimed already has another call, if of the same name. So the claim's
-// name is not random here: a receipt of it that somebody kept is believed again for this
-// very call of this session alone, and until it expires.
+// call, as some do, both waited for the one approval: they make one claim of it. A hook
+// that comes after the claim has another call, even if it has the same name. So the
+// claim's id is not random here: a receipt of the claim that was kept is accepted again
+// only for this very call of this session, and until it expires.
 func (q *question) claim() api.ClaimRequest {
 	id := cmp.Or(q.call.claimID(), rand.Text())
 	return api.ClaimRequest{ClaimID: id, ToolName: q.call.Tool, Params: q.call.Params, Bind: q.call.Request().Bind}
@@ -259,7 +259,7 @@ func (q *question) withdraw(ctx context.Context, a api.Approval, why string) {
 	_, _ = q.desk.Withdraw(ctx, a.ID, api.WithdrawRequest{Reason: why})
 }
 
-// failed is the verdict where the desk gave none.
+// failed is the verdict if the desk did not give one.
 func (q *question) failed(ctx context.Context, err error) Verdict {
 	if ctx.Err() != nil {
 		return denied(gone)
@@ -268,9 +268,9 @@ func (q *question) failed(ctx context.Context, err error) Verdict {
 }
 
 // Report tells the desk how a call has ended, if the runtime says so: one that was claimed has its
-// result, and a card beside the runtime's own dialog, where somebody was quicker, is withdrawn. It gives
-// a sentence where that is worth the model's while; what the desk was not asked for is
-// none of its business. The notes of the call are for runtimes that hand them on only then.
+// result, and a card beside the runtime's own dialog is withdrawn if someone answered the dialog first.
+// It gives a sentence if the model should know of a problem; calls that the desk was not asked about are
+// ignored. The notes of the call are for runtimes that hand them on only at this point.
 func Report(ctx context.Context, d Reporter, c Call) Verdict {
 	problem, notes := reported(ctx, d, c)
 	return Verdict{Allow: problem == "", Why: problem, Notes: notes}
@@ -320,7 +320,7 @@ func report(ctx context.Context, d Reporter, id string, c Call) (a api.Approval,
 	return a, false, err
 }
 
-// unasked reports a refusal because there is no such approval, or none in that state.
+// unasked reports a refusal because there is no such approval, or it is not in that state.
 func unasked(err error) bool {
 	var refused *api.Problem
 	return errors.As(err, &refused) && (refused.Status == http.StatusNotFound || refused.Status == http.StatusConflict)

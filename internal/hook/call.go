@@ -24,16 +24,16 @@ const MaxBody = 1 << 20
 type Call struct {
 	Tool    string          // as the runtime calls it
 	Params  json.RawMessage // a JSON object: what would run, without words about it
-	Session string          // empty: the body names none
+	Session string          // empty if the body does not name it
 	Workdir string          // likewise
-	Here    bool            // the call runs where its hook was started, which the body does not say
+	Here    bool            // the call runs in the directory that its hook was started in, which the body does not name
 	ID      string          // likewise, of the call
 	Prompt  string          // likewise, of the user's words that led to the call
 
 	Justification string // the agent's own words about the call
 	Model         string
 	Subagent      bool     // the agent was started by another one
-	From          api.From // which agent that is, and from where, as far as it is known: claims
+	From          api.From // which agent that is, and its place, as far as known: claims
 	Typed         bool     // the command may get a terminal, into which things are typed that no hook sees
 
 	Unheard string // the runtime's title, if it hands its model no notes; empty: it does
@@ -44,7 +44,7 @@ type Call struct {
 }
 
 // Echo is the input that an allow must hand back, or Claude Code drops the allow: that of the
-// tool with which it has its plan approved. nil: none.
+// tool with which its model gets a plan approved. It is nil for all other calls.
 func (c Call) Echo() jsontext.Value {
 	if c.Tool != "ExitPlanMode" {
 		return nil
@@ -54,7 +54,8 @@ func (c Call) Echo() jsontext.Value {
 
 var ownID = lazy.Pattern(`^[A-Za-z0-9._:-]{1,128}$`)
 
-// RequestID is the call's id as an approval may have it; empty: it has none.
+// RequestID is the call's id as an approval may have it; empty if it has none that
+// fits.
 func (c Call) RequestID() string {
 	if c.ID == "" || ownID.MatchString(c.ID) && strings.Trim(c.ID, ".") != "" {
 		return c.ID
@@ -96,8 +97,8 @@ func (c Call) Request() api.CreateRequest {
 	return req
 }
 
-// claimedFrom is what is said of who asks, as a desk takes it: nothing of it may keep a call from being asked for.
-// nil: nothing is said.
+// claimedFrom gives the claims about the asker in the form that a desk accepts: they must never keep a call from
+// being asked for. It is nil if there are no claims.
 func claimedFrom(f api.From) *api.From {
 	for _, s := range []*string{&f.Runtime, &f.SubagentType, &f.SubagentID, &f.Branch, &f.Worktree} {
 		*s = cut(strings.ToValidUTF8(strings.ReplaceAll(*s, "\x00", ""), "?"), maxFrom)
@@ -112,7 +113,7 @@ func claimedFrom(f api.From) *api.From {
 const maxFrom = 256
 
 // body is a hook's JSON object while a decoder reads it. The first mistake is kept.
-// Members that nobody asks for are ignored: runtimes add some with every version.
+// Members that no decoder reads are ignored: runtimes add some with every version.
 type body struct {
 	members map[string]jsontext.Value
 	err     error
@@ -143,7 +144,7 @@ func (b *body) fail(format string, args ...any) {
 	}
 }
 
-// text gives a member's text; empty where there is none.
+// text gives a member's text; empty if it is missing.
 func (b *body) text(name string) string {
 	v, ok := b.members[name]
 	if !ok || v.Kind() == 'n' {
@@ -206,7 +207,7 @@ func (b *body) objectOrText(name string) json.RawMessage {
 	return json.RawMessage(inner)
 }
 
-// within reads an object that stands in a member.
+// within reads an object that is the value of a member.
 func (b *body) within(name string) *body {
 	in := &body{err: b.err}
 	if raw := b.object(name); raw != nil {
@@ -218,7 +219,7 @@ func (b *body) within(name string) *body {
 	return in
 }
 
-// first gives the first text of a list; empty where there is none.
+// first gives the first text of a list; empty if there is no text.
 func (b *body) first(name string) string {
 	var list []string
 	if v, ok := b.members[name]; ok && v.Kind() == '[' && jsonv2.Unmarshal(v, &list) == nil && len(list) > 0 {
@@ -291,8 +292,9 @@ func object(name, text string) json.RawMessage {
 	return raw
 }
 
-// mcpTool is how a server's tool is called where a runtime names both apart. It never
-// has a name of the runtime's own tools: what stands behind it may be anything.
+// mcpTool is the name of a server's tool if a runtime names server and tool apart. It
+// never equals the name of one of the runtime's own tools, since a server's tool may
+// do anything.
 func mcpTool(server, tool string) string {
 	return "mcp__" + cmp.Or(server, "unnamed") + "__" + tool
 }

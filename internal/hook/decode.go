@@ -7,7 +7,7 @@ import (
 )
 
 // A decoder for each runtime and event. What they share is spelled out in a helper
-// that both name; none looks at a body to find out whose it is.
+// that both name; a decoder never guesses its runtime from a body.
 
 // decoder reads an event's body.
 type decoder func(raw []byte) (Call, error)
@@ -109,8 +109,8 @@ func copilotPascal(raw []byte) (Call, error) {
 }
 
 // copilotTool is a tool's name as policy knows it. Copilot joins a server's name and its
-// tool's by a dash, which none of its own has: a server "read" with a tool "file" is no
-// tool that reads files.
+// tool's by a dash, and its own tools' names have no dash: a server "read" with a tool
+// "file" is no tool that reads files.
 func copilotTool(name string) string {
 	if strings.Contains(name, "-") && !strings.HasPrefix(name, "mcp__") {
 		return "mcp__" + name
@@ -214,7 +214,7 @@ func windsurfWrite(raw []byte) (Call, error) {
 var clineTools = lazy.Words("run_commands")
 
 // clinePreToolUse reads the body of the CLI, and that of VS Code, which has no
-// tool_call: there nothing can be replaced.
+// tool_call: its input cannot be replaced.
 func clinePreToolUse(raw []byte) (Call, error) {
 	b := readBody(raw)
 	c := Call{Session: b.text("taskId"), Workdir: b.first("workspaceRoots")}

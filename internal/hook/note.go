@@ -21,12 +21,12 @@ func notesOf(a api.Approval, notes []api.Note) (out []Note) {
 	return out
 }
 
-// NotesText is what the model reads of an allowed call's notes, a line each; empty: there are none.
+// NotesText is what the model reads of an allowed call's notes, a line each; empty if there are no notes.
 func NotesText(a api.Approval, notes []api.Note) string {
 	return Verdict{Allow: true, Notes: notesOf(a, notes)}.note()
 }
 
-// note is what the model reads of the notes. A note has no line ends, so none can be taken for another person's.
+// note is what the model reads of the notes. A note has no line ends, so it cannot be taken for another person's.
 func (v Verdict) note() string {
 	did := "allowed"
 	if !v.Allow {

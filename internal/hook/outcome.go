@@ -55,7 +55,7 @@ func claudeFailure(b *body) *api.ResultRequest {
 	return b.failure(claudeExit.FindStringSubmatch(b.text("error")))
 }
 
-// qwenExit stands behind what the command has printed, which may say the same.
+// qwenExit matches the end of the text: what the command has printed comes before, and may contain the same lines.
 var qwenExit = lazy.Pattern(`(?s)^Command: .*\nExit Code: (\d{1,3})\nSignal: \(none\)\nProcess Group PGID: [^\n]*$`)
 
 // qwenEnd reads PostToolUse: a command that goes on in the background has no exit status in it.

@@ -9,8 +9,8 @@ import (
 )
 
 // answered is the input of a call by which Claude Code's model asks its user one question, with the answer that a
-// person gave as their note: an option by its number or name, or words of their own. nil: the call is no such
-// question, or the notes give none or several answers, so that the user is asked where the agent runs.
+// person gave as their note: an option by its number or name, or words of their own. It is nil if the call is no
+// such question, or if the notes give no answer or several: then the agent asks its user itself.
 func answered(c Call, notes []Note) jsontext.Value {
 	var in struct {
 		Questions []struct {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Runtime is one agent runtime: how it asks, and what happens when nobody answers.
+// Runtime is one agent runtime: how it asks, and what happens if no answer comes.
 // The encoders, the installer and docs/agents.md are made from it.
 type Runtime struct {
 	Name    string   // in commands and URLs: claude-code
@@ -14,17 +14,18 @@ type Runtime struct {
 	Title   string   // for people: Claude Code
 	Tested  string   // the version that was tried; empty: only its documentation was read
 	Ways    []Way    // into it, best first
-	Events  []Event  // that ask or report; none: it has no hooks that a program could answer
-	Fails   Failures // of a hook, where nothing but the hook is in place
-	Closed  string   // the switch that makes such a failure a deny; empty: it has none
+	Events  []Event  // that ask or report; nil if its hooks cannot be answered by a program
+	Fails   Failures // of a hook, if no other safeguard is in place
+	Closed  string   // the switch that makes such a failure a deny; empty if it has no switch
 	Limit   Limit    // of one hook call
 	Traps   []string // one sentence each
 	// It types into running programs without asking a hook, and its bodies do not say which
 	// command has a terminal.
 	HidesTyping bool
-	// KillsHooks says that it kills its hooks' process group when it ends, so that a hook in it hears nothing of that.
+	// KillsHooks says that it kills its hooks' process group when it ends, so that a hook in it is not told.
 	KillsHooks bool
-	// Notes is by what its model reads what a person says with a yes, in the first of its ways; empty: by nothing.
+	// Notes names the way in which its model reads the note that comes with a yes, for the first of its Ways; empty
+	// if its model never reads notes.
 	Notes   string
 	Managed bool // it has a managed file that no repository's file can switch off
 }
@@ -38,8 +39,8 @@ const (
 	HTTPHook         WayKind = "HTTP hook"              // it posts to /hooks/{runtime}/{event}
 	MCPToolHook      WayKind = "MCP tool hook"          // it calls the tool "hook" of /mcp
 	PermissionPrompt WayKind = "permission prompt tool" // it calls the tool "permission_prompt" of /mcp
-	MCPProxy         WayKind = "MCP proxy"              // approvalbot mcp-proxy stands before its MCP servers
-	ACP              WayKind = "ACP"                    // approvalbot acp stands between it and its editor
+	MCPProxy         WayKind = "MCP proxy"              // approvalbot mcp-proxy runs before its MCP servers
+	ACP              WayKind = "ACP"                    // approvalbot acp runs between it and its editor
 	Plugin           WayKind = "plugin"                 // a file of ours that it loads
 	Bridge           WayKind = "bridge"                 // a program of ours answers what its server asks
 	Gateway          WayKind = "gateway"                // it connects to /v1/gateway by itself
@@ -48,7 +49,7 @@ const (
 // Way is one way into a runtime.
 type Way struct {
 	Kind  WayKind
-	Event string // of a hook; empty: all of them, or there is none
+	Event string // of a hook; empty: all of them, or not a hook
 	Note  string // what it is good for, or what it needs
 }
 
@@ -57,7 +58,7 @@ type Failure string
 
 // What becomes of a call.
 const (
-	FailUnknown Failure = ""       // nobody has measured or documented it
+	FailUnknown Failure = ""       // not measured, and not documented
 	FailOpen    Failure = "open"   // it runs
 	FailClosed  Failure = "closed" // it does not run
 	FailWaits   Failure = "waits"  // there is no end to the wait
@@ -67,14 +68,14 @@ const (
 type Failures struct {
 	Crash       Failure // the hook's program ends without a decision, or its endpoint answers with an error
 	Timeout     Failure // the runtime's time limit is over
-	Unreachable Failure // the program is missing, or nobody listens
+	Unreachable Failure // the program is missing, or the desk does not listen
 }
 
 // Limit is how long a runtime waits for one hook.
 type Limit struct {
-	Default time.Duration // where its configuration names none
-	Hard    time.Duration // at most, whatever its configuration says; 0: as long as that says
-	Unit    time.Duration // of the number in its configuration; 0: it takes none
+	Default time.Duration // if its configuration does not set one
+	Hard    time.Duration // at most, even if its configuration says more; 0: as long as that says
+	Unit    time.Duration // of the number in its configuration; 0 if it cannot be set
 }
 
 // Phase says when in a call's life an event comes.
@@ -83,7 +84,7 @@ type Phase int
 // The phases.
 const (
 	Before     Phase = iota // before every call, asked or not
-	Permission              // where the runtime would have asked its user
+	Permission              // if the runtime would have asked its user
 	After                   // after the call has run
 )
 
@@ -99,7 +100,7 @@ type Event struct {
 	dialect dialect
 }
 
-// Find gives the runtime of that name or alias, whatever its letter case.
+// Find gives the runtime of that name or alias, in any letter case.
 func Find(name string) (Runtime, bool) {
 	name = strings.ToLower(name)
 	for _, r := range Runtimes() {

@@ -11,7 +11,7 @@ import (
 	"approvalbot/api"
 )
 
-// gone is what nobody is likely to read: the runtime has left.
+// gone is a sentence that is hardly ever read, since the runtime has left.
 const gone = "interrupted before anybody decided; the call was not allowed"
 
 // Failed says that there is no decision, and why: the deny of every failure.
@@ -39,7 +39,7 @@ func cause(err error) string {
 	return text
 }
 
-// hostOf gives the host of an address, and nothing else of it.
+// hostOf gives the host of an address, without the rest.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -87,7 +87,8 @@ func decidedBy(a api.Approval) string {
 	return text
 }
 
-// person says who decided, and where: person:alice is alice in Telegram.
+// person names the person who decided, and the channel: person:alice is alice in
+// Telegram.
 func person(name string, votes []api.Vote) string {
 	kind, rest, _ := strings.Cut(name, ":")
 	if kind == "grant" {
@@ -103,8 +104,9 @@ func person(name string, votes []api.Vote) string {
 	return rest
 }
 
-// Until is when a hook that begins now must have answered: before the runtime's
-// time limit. configured is what the runtime's configuration says of it; 0: nothing.
+// Until is the time by which a hook that begins now must have answered: before the
+// runtime's time limit. configured is the limit in the runtime's configuration; 0 if
+// not set.
 func (l Limit) Until(now time.Time, configured time.Duration) time.Time {
 	limit := l.Default
 	if configured > 0 {

@@ -19,7 +19,7 @@ const maxLine = 64 << 20
 
 var errLine = errors.New("a message is larger than 64 MiB")
 
-// Relay stands between one editor and one agent.
+// Relay connects one editor and one agent.
 type Relay struct {
 	Desk    ask.Approvals
 	Workdir string       // of sessions whose own is not known
@@ -207,8 +207,8 @@ func (x *relay) observe(params json.RawMessage) {
 	x.reported[key] = in.Update.after(x.reported[key])
 }
 
-// decide gives the outcome for the agent. Where nobody asks any more it is cancelled;
-// where no option is for just this once, the desk is not even asked.
+// decide gives the outcome for the agent. It is cancelled if ctx has ended. If no
+// option allows just this once, decide rejects without asking the desk.
 func (x *relay) decide(ctx context.Context, in request, workdir string) any {
 	allow, ok := in.option("allow_once")
 	switch {
@@ -329,7 +329,7 @@ type writer struct {
 func (w *writer) line(line []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_, _ = w.to.Write(append(bytes.Clone(line), '\n')) // whoever has gone reads nothing
+	_, _ = w.to.Write(append(bytes.Clone(line), '\n')) // a reader that is gone gets no answer
 }
 
 // lines gives each line to f, without its end, and empty ones not at all.

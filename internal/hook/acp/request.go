@@ -42,11 +42,12 @@ type toolCall struct {
 		Tool string `json:"toolName"`
 	} `json:"_meta"`
 
-	early bool // the input is what was reported before, and nothing of it now
+	early bool // the input was reported before, and not repeated now
 }
 
-// after is the call with what was reported of it before and is not repeated. An input of
-// which nothing is reported now may still have been growing: it is shown, and not relied upon.
+// after completes a report of a call with what was reported of it before and is not repeated.
+// If the present report has no input, the earlier input may still have been growing: it is
+// shown, but not relied upon.
 func (t toolCall) after(before toolCall) toolCall {
 	t.ID, t.Title, t.Kind = cmp.Or(t.ID, before.ID), cmp.Or(t.Title, before.Title), cmp.Or(t.Kind, before.Kind)
 	t.Meta.Tool = cmp.Or(t.Meta.Tool, before.Meta.Tool)
@@ -72,7 +73,7 @@ func (t toolCall) asked(before toolCall) toolCall {
 	return t
 }
 
-// blank reports whether a value says nothing.
+// blank reports whether a value is missing or empty.
 func blank(v json.RawMessage) bool {
 	switch strings.TrimSpace(string(v)) {
 	case "", "null", "[]", "{}":
@@ -102,9 +103,9 @@ func readRequest(params json.RawMessage) request {
 	return in
 }
 
-// option gives the id of the first option of a kind. Its place and its name say
-// nothing: agents order and call them as they like. An id that also stands for an option
-// of another kind says neither.
+// option gives the id of the first option of a kind. Its place and its name do not
+// matter: agents order and name options freely. An id that an option of another kind has
+// too is not used.
 func (r request) option(kind string) (string, bool) {
 	for _, o := range r.Options {
 		other := func(p option) bool { return p.ID == o.ID && p.Kind != kind }
@@ -143,7 +144,7 @@ func (r request) call(workdir string) api.CreateRequest {
 }
 
 // structured is the call of an agent that says which tool it calls with what, or which
-// command it runs; empty where it says neither.
+// command it runs; empty if it says neither.
 func (r request) structured() (tool string, params json.RawMessage, justification string) {
 	var in map[string]json.RawMessage
 	if r.tool.early || json.Unmarshal(r.tool.Input, &in) != nil || len(in) == 0 {

@@ -1,6 +1,6 @@
 // Package ask asks the desk for one call on behalf of a program that waits: it
 // creates the approval, waits for its end, claims it, and says in one sentence why
-// the call may not run. Whatever goes wrong is a refusal.
+// the call may not run. Every failure is a refusal.
 package ask
 
 import (
@@ -27,18 +27,19 @@ const (
 	maxJoins         = 4           // how often a call is asked for again that somebody else's approval answered
 )
 
-// Approvals is where calls are asked for. The zero Approvals refuses everything.
+// Approvals is the desk at which calls are asked for. The zero Approvals refuses
+// every call.
 type Approvals struct {
 	Client   *api.Client
 	Fault    error           // why there is no desk; nil: there is one
-	Stopping <-chan struct{} // closed: nobody may wait any more; nil: never
+	Stopping <-chan struct{} // closed when waiting must end; nil: never
 }
 
-// Refusal says why a call may not run. Nothing has run.
+// Refusal says why a call may not run. The call has not run.
 type Refusal struct {
-	Approval api.Approval // as last seen; empty where none was made
+	Approval api.Approval // as last seen; empty if it was not created
 	Text     string       // one sentence, for a model and for people
-	Cause    error        // nil where somebody or the policy said no
+	Cause    error        // nil if a person or the policy refused
 }
 
 // Error gives the sentence.
@@ -50,7 +51,7 @@ func (r *Refusal) Unwrap() error { return r.Cause }
 // Allowed is a call that may run now, once: it is claimed.
 type Allowed struct {
 	Approval api.Approval // as last seen
-	Claim    api.Claim    // what runs is Claim.Params, and nothing else
+	Claim    api.Claim    // only Claim.Params may run
 	proven   bool         // the claim was checked; the approval is what answered
 }
 
@@ -125,7 +126,7 @@ func claimOf(req api.CreateRequest, claimID string) api.ClaimRequest {
 }
 
 // Hold asks for a call and waits at most so long: the approval may still be pending,
-// and nothing is claimed. It stays pending when ctx ends later.
+// and it is not claimed. It stays pending when ctx ends later.
 func (d Approvals) Hold(ctx context.Context, req api.CreateRequest, atMost time.Duration) (api.Approval, error) {
 	a, err := d.create(ctx, req, "")
 	if err != nil || a.Status.Final() {
@@ -141,7 +142,7 @@ func (d Approvals) Hold(ctx context.Context, req api.CreateRequest, atMost time.
 	return after, nil
 }
 
-// Look gives an approval as it stands when it ends, or after so long.
+// Look gives an approval as it is when it ends, or after so long.
 func (d Approvals) Look(ctx context.Context, id string, atMost time.Duration) (api.Approval, error) {
 	if err := d.fault(); err != nil {
 		return api.Approval{}, err
@@ -235,7 +236,7 @@ func (d Approvals) until(ctx context.Context) (context.Context, context.CancelFu
 	return out, func() { cancel(context.Canceled); <-done }
 }
 
-// withdraw ends a request that nobody waits for any more.
+// withdraw ends a request that no program waits for any more.
 func (d Approvals) withdraw(ctx context.Context, a api.Approval, why error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawPatience)
 	defer cancel()

@@ -8,7 +8,7 @@ import (
 	"approvalbot/internal/hook"
 )
 
-// Why says in one sentence why an approval lets nothing run.
+// Why says in one sentence why an approval does not let its call run.
 func Why(a api.Approval) string {
 	if a.Status == api.Approved {
 		return "the approval was given and cannot be used"

@@ -16,18 +16,18 @@ import (
 
 // Change is what becomes of one file.
 type Change struct {
-	Path   string // where the file itself is: symbolic links are followed
-	Before []byte // nil: there is none
+	Path   string // the path of the file itself: symbolic links are followed
+	Before []byte // nil if there is no file
 	After  []byte // nil: it is taken away
 	mode   fs.FileMode
-	backup *copyOf // of what install did not write; nil: nothing of it is kept
+	backup *copyOf // of what install did not write; nil if no copy is kept
 	clear  string  // a copy that is needed no more
 }
 
-// copyOf is what a file was before install, or that there was none.
+// copyOf is what a file was before install, or that there was no file.
 type copyOf struct{ text []byte }
 
-// Same reports whether nothing changes.
+// Same reports whether the file would not change.
 func (c Change) Same() bool {
 	return (c.Before == nil) == (c.After == nil) && bytes.Equal(c.Before, c.After)
 }
@@ -35,8 +35,8 @@ func (c Change) Same() bool {
 // maxFile bounds a configuration file.
 const maxFile = 4 << 20
 
-// Plan says what install writes. Whatever approvalbot wrote there before, with --beside
-// or without, is replaced.
+// Plan gives the changes that install makes. They replace all that approvalbot wrote
+// there before, with --beside or without.
 func Plan(o Options) ([]Change, error) {
 	chosen, err := o.chosen()
 	if err != nil {
@@ -73,9 +73,9 @@ func Plan(o Options) ([]Change, error) {
 	return out, nil
 }
 
-// Undo says what uninstall writes in the options' scope, whichever way it was
-// installed: the very bytes from before where nobody else has changed the file since,
-// and else the file without approvalbot's part.
+// Undo gives the changes that uninstall makes in the options' scope, however it was
+// installed. A file gets its very bytes from before if no one else has changed it
+// since, and else loses approvalbot's part only.
 func Undo(o Options) ([]Change, error) {
 	var all []target
 	for _, t := range targets(o.Runtime.Name) {
@@ -115,8 +115,8 @@ func (o Options) files(of []target) []string {
 // existing is a file as it is now.
 type existing struct {
 	path string // links are followed
-	text []byte // nil: there is none
-	base []byte // without approvalbot's part; nil: there was none
+	text []byte // nil if there is no file
+	base []byte // without approvalbot's part; nil if there was no file
 	ours bool   // approvalbot has a part in it
 	kept string // the copy that base came from
 	mode fs.FileMode
@@ -156,12 +156,12 @@ func (o Options) open(path string) (existing, error) {
 	return o.without(f, path)
 }
 
-// leaves reports whether a path below a project leads, by a link that is there, to
-// somewhere else: whoever made the project chose where.
+// leaves reports whether a path below a project leads, by an existing link, to a
+// place outside: the project's author chose it.
 func leaves(project, path string) bool {
 	root, err := filepath.EvalSymlinks(project)
 	if err != nil {
-		return false // nothing is there
+		return false // it does not exist
 	}
 	for ; ; path = filepath.Dir(path) {
 		if at, err := filepath.EvalSymlinks(path); err == nil {
@@ -194,8 +194,9 @@ func (o Options) without(f existing, path string) (existing, error) {
 	return f, nil
 }
 
-// Names of copies: what a file was, and that there was none. The hash is of what
-// install wrote, so a copy counts only while the file is as install left it.
+// Names of copies: what a file was, and that there was no file. The hash is of
+// what install wrote, so a copy counts only while the file is as install left
+// it.
 const (
 	backupName  = ".approvalbot-backup-"
 	createdName = ".approvalbot-created-"
@@ -214,7 +215,8 @@ func (f existing) copy() (path string, text []byte, ok bool) {
 	return path, append([]byte{}, text...), err == nil
 }
 
-// Copy is where Write keeps what the file was; empty: it keeps nothing.
+// Copy is the path of the copy that Write keeps of the file; empty if it keeps
+// none.
 func (c Change) Copy() string {
 	switch {
 	case c.backup == nil || c.Same():
@@ -296,8 +298,9 @@ func makeFolder(dir string) error {
 	return err
 }
 
-// leaveFolder takes a folder away that makeFolder made, and those above it, as far as
-// nothing else is in them. If it is the end, those with something in them are whose that is.
+// leaveFolder removes a folder that makeFolder made, and those above it, if they hold no
+// other files. If end is set, a folder with other files loses only its mark and belongs to
+// their owner.
 func leaveFolder(dir string, end bool) {
 	for up := filepath.Dir(dir); up != dir; dir, up = up, filepath.Dir(up) {
 		in, err := os.ReadDir(dir)
@@ -328,7 +331,7 @@ func replace(path string, text []byte, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // gone where it has become the file
+	defer os.Remove(f.Name()) // gone by then if it has become the file
 	_, err = f.Write(text)
 	err = errors.Join(err, f.Chmod(mode), keepOwner(f, path), f.Sync(), f.Close())
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 )
 
 // appendItem puts an item (a JSON text on one or several lines, indented by two) at
-// the end of the array that path names, which is made where it is not there. Every
-// other byte of the text stays.
+// the end of the array that path names, which is created if it is missing. Every
+// other byte of the text is kept.
 func appendItem(text string, path []string, item string) (string, error) {
 	root, err := scan(text)
 	if err != nil {
 		return "", err
 	}
-	if root == nil { // nothing, or comments
+	if root == nil { // empty, or comments
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
 		}
@@ -90,8 +90,8 @@ func insertLast(text string, v *value, added, style string) string {
 	return text[:end] + comma + text[end:line] + style + added + text[line:]
 }
 
-// remarkEnd is where a comment ends that follows on the same line, with nothing else
-// behind it; else the place itself.
+// remarkEnd is the end of a comment that follows on the same line with no other text
+// after it; else the place itself.
 func remarkEnd(text string, at int) int {
 	s := &scanner{text: text, pos: at}
 	line := at + strings.IndexByte(text[at:]+"\n", '\n')
@@ -105,7 +105,7 @@ func remarkEnd(text string, at int) int {
 	return end
 }
 
-// lastEnd is where the last item or member of v ends.
+// lastEnd is the end of the last item or member of v.
 func lastEnd(v *value) (end int, ok bool) {
 	switch {
 	case len(v.members) > 0:
@@ -116,7 +116,8 @@ func lastEnd(v *value) (end int, ok bool) {
 	return 0, false
 }
 
-// commaAfter is where the comma stands that follows a value; -1: none does.
+// commaAfter is the position of the comma that follows a value; -1 if there is no
+// comma.
 func commaAfter(text string, end int) int {
 	s := &scanner{text: text, pos: end}
 	if s.space() == nil && s.peek() == ',' {
@@ -125,8 +126,8 @@ func commaAfter(text string, end int) int {
 	return -1
 }
 
-// removeItems takes the items of the list at path away that ours says, then the list
-// and the objects around it where nothing else is in them. Every other byte stays.
+// removeItems removes the items that ours reports from the list at path, then the
+// list and the objects around it if they are empty. Every other byte is kept.
 func removeItems(text string, path []string, ours func(item string) bool) (string, bool, error) {
 	root, err := scan(text)
 	if err != nil {
@@ -224,7 +225,8 @@ func quote(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// errUnsure says that an edit is not what it was to be; nothing is written then.
+// errUnsure says that an edit would change more than intended; the file is not
+// written then.
 var errUnsure = errors.New("the edit would change something else in this file; add the lines by hand (--print " +
 	"shows them)")
 

@@ -78,7 +78,7 @@ func Differs(o Options) []string {
 	return out
 }
 
-// forms are those in which a part may stand in its file: today's, and what is as good.
+// forms gives the forms that a part may have in its file: today's, and those that do the same.
 func (o Options) forms(t target) (out []string) {
 	for _, now := range []Options{o, o.shellStarted()} {
 		now.mute = false
@@ -95,7 +95,7 @@ func (o Options) shellStarted() Options {
 	return o
 }
 
-// File is the first file of the options' scope that install writes; empty: there is none.
+// File is the first file of the options' scope that install writes; empty if it writes no file.
 func (o Options) File() string {
 	if chosen, err := o.chosen(); err == nil {
 		path, _ := o.path(chosen[0])

@@ -113,8 +113,8 @@ func Asks(o Options) string {
 	return "before every tool call"
 }
 
-// CanBeSilent reports whether the hook may say nothing where policy allows: the runtime's own rules go on then, which
-// an allow skips.
+// CanBeSilent reports whether the hook can give no answer if policy allows: the runtime's own rules then apply, which
+// an allow would skip.
 func (o Options) CanBeSilent() bool {
 	return !o.Beside && slices.ContainsFunc(o.Runtime.Events, hook.Event.CanBeSilent)
 }
@@ -145,7 +145,7 @@ type Client struct {
 }
 
 // Doubts decides whether an installation is in force: it is unless one of them is Off.
-// Nothing of the user's is changed.
+// It does not change the user's files.
 func Doubts(ctx context.Context, o Options, c Client) []Doubt {
 	var out []Doubt
 	again := "run: " + o.commandLine()
@@ -189,7 +189,8 @@ func Doubts(ctx context.Context, o Options, c Client) []Doubt {
 	return out
 }
 
-// onlyReports says that a hook is missing which would only tell how calls ended: a version before wrote none.
+// onlyReports reports whether the missing hook would only report how calls ended: an earlier version did not write
+// it.
 func onlyReports(how string) bool {
 	return strings.HasPrefix(how, "the hook PostToolUse") && strings.Contains(how, " is missing in ")
 }
@@ -218,7 +219,7 @@ func (s off) doubts(o Options) []Doubt {
 	return out
 }
 
-// readFile is what a JSON or TOML file says; nil: there is none.
+// readFile decodes a JSON or TOML file; nil if there is no file.
 func readFile(path string) (any, error) {
 	text, err := os.ReadFile(path)
 	switch {
@@ -242,7 +243,7 @@ func readFile(path string) (any, error) {
 	return v.plain(string(text)), nil
 }
 
-// lookUp gives what is below these names; nil: nothing is.
+// lookUp gives what is below these names; nil if missing.
 func lookUp(v any, names ...string) any {
 	for _, name := range names {
 		members, _ := v.(map[string]any)

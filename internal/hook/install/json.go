@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// value is a JSON value and where it stands in its text. The text may have comments
+// value is a JSON value and its position in its text. The text may have comments
 // and a comma after the last member, as several runtimes allow in their files.
 type value struct {
 	kind       byte // one of { [ " and, for numbers, true, false and null, 0
@@ -65,7 +65,7 @@ func scan(text string) (*value, error) {
 	return v, nil
 }
 
-// wrong is an error that names the line, and not what stands there.
+// wrong is an error that names the line, and not its content.
 func (s *scanner) wrong(expected string) error {
 	return fmt.Errorf("line %d: %s expected", 1+strings.Count(s.text[:s.pos], "\n"), expected)
 }
@@ -192,7 +192,7 @@ func (s *scanner) array(depth int) (*value, error) {
 	})
 }
 
-// list reads what stands between brackets: items with commas between them, of which
+// list reads the text between brackets: items with commas between them, of which
 // one may follow the last.
 func (s *scanner) list(v *value, closing byte, item func() error) error {
 	s.pos++
@@ -221,7 +221,7 @@ func (s *scanner) list(v *value, closing byte, item func() error) error {
 	}
 }
 
-// get gives a member's value; nil: there is none.
+// get gives a member's value; nil if there is no such member.
 func (v *value) get(name string) *value {
 	if v == nil {
 		return nil
@@ -234,7 +234,7 @@ func (v *value) get(name string) *value {
 	return nil
 }
 
-// at gives an item's value; nil: there is none.
+// at gives an item's value; nil if there is no such item.
 func (v *value) at(place int) *value {
 	if v == nil || place < 0 || place >= len(v.items) {
 		return nil

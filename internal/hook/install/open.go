@@ -35,7 +35,8 @@ func Open(o Options) []string {
 	return out
 }
 
-// open says what becomes of a call when its hook fails, where that is not a deny.
+// open says what happens to a call when its hook fails, for each failure that does
+// not deny it.
 func open(r hook.Runtime) []string {
 	var out []string
 	if r.Closed == "" && r.Fails.Crash != hook.FailClosed {
@@ -54,8 +55,8 @@ func becomes(r hook.Runtime, f hook.Failure) string {
 	return r.Title + " runs the call. approvalbot answers before the limit."
 }
 
-// Sandbox says where the runtime's own sandbox is switched on; empty: it is off, or the
-// runtime has none that is known here.
+// Sandbox names the setting that switches the runtime's own sandbox on; empty if it is
+// off, or if this package knows of no sandbox in the runtime.
 func Sandbox(o Options) string {
 	switch o.Runtime.Name {
 	case "claude-code":
@@ -113,7 +114,8 @@ func (o Options) setting(path ...any) any {
 	return nil
 }
 
-// codexFile is Codex's own configuration, where it also keeps which hooks are trusted.
+// codexFile is Codex's own configuration, which also records the hooks that are
+// trusted.
 func (o Options) codexFile() (string, error) {
 	return o.path(target{path: "~/.codex/config.toml"})
 }

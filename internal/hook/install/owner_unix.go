@@ -12,7 +12,7 @@ import (
 func keepOwner(f *os.File, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil // there is none
+		return nil // there is no file
 	}
 	was, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || int(was.Uid) == os.Geteuid() {

@@ -19,7 +19,7 @@ func onlyHooks(program string) bool {
 	return strings.TrimSuffix(name, ".exe") == small
 }
 
-// Small is where the small program lies that came with an approvalbot, if it did.
+// Small is the path beside an approvalbot at which the small program is, if it was installed.
 func Small(approvalbot string) string {
 	return filepath.Join(filepath.Dir(approvalbot), small+filepath.Ext(approvalbot))
 }
@@ -68,7 +68,7 @@ func runs(info fs.FileInfo) bool {
 	return info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode()&0o111 != 0)
 }
 
-// jsHook is the program's first argument in the plugin for OpenCode; the small program has none.
+// jsHook is the program's first argument in the plugin for OpenCode; the small program takes no such argument.
 func (o Options) jsHook() string {
 	if onlyHooks(o.Program) {
 		return ""

@@ -43,8 +43,7 @@ const (
 	blockEnd   = "# approvalbot: end\n"
 )
 
-// putBlock puts tables at the end of a TOML text, where they belong to no table before
-// them.
+// putBlock puts tables at the end of a TOML text, after the tables that are there.
 func putBlock(text, tables string) (string, error) {
 	var was, added, is map[string]any
 	if err := toml.Unmarshal([]byte(text), &was); err != nil {
@@ -96,7 +95,7 @@ func merged(was, added map[string]any) map[string]any {
 	return out
 }
 
-// tomlError says where a file is wrong, and not what stands there.
+// tomlError names the wrong line of a file, and not its content.
 func tomlError(err error) error {
 	if at, ok := err.(*toml.DecodeError); ok { //nolint:errorlint // the library returns it bare
 		row, _ := at.Position()

@@ -52,7 +52,7 @@ func (o Options) shellDoubts() []Doubt {
 	}
 	say("the environment", names)
 	for _, path := range o.settingsFiles() {
-		all, _ := readFile(path) // what cannot be read is said where hooks could be switched off
+		all, _ := readFile(path) // an unreadable file is reported by the check that hooks are not switched off
 		env, _ := lookUp(all, "env").(map[string]any)
 		say("env in "+path, slices.Sorted(maps.Keys(env)))
 	}

@@ -15,7 +15,7 @@ import (
 type Scope string
 
 // The scopes. Managed files are the machine's: only its administrator writes them, and
-// where a runtime has them nothing in a repository or a home takes them back.
+// in a runtime that has them, files in a repository or a home cannot override them.
 const (
 	Managed Scope = "managed"
 	User    Scope = "user"
@@ -25,11 +25,11 @@ const (
 // Scopes are all of them, strongest first.
 func Scopes() []Scope { return []Scope{Managed, User, Project} }
 
-// Options say what is installed where.
+// Options say what is installed, and in which files.
 type Options struct {
 	Runtime hook.Runtime
 	Scope   Scope
-	Beside  bool   // ask beside the runtime's own dialog, where it would have asked, and not before every call
+	Beside  bool   // ask beside the runtime's own dialog, if it would have asked, and not before every call
 	Program string // approvalbot, or the small program of that which only answers hooks; absolute
 	Client  string // the client file that the hook uses, absolute
 	Home    string
@@ -37,20 +37,20 @@ type Options struct {
 	OS      string // as runtime.GOOS
 	Env     func(string) string
 	Environ []string // NAME=value: all of it, in which hooks are looked for what bash obeys
-	Silent  bool     // where policy allows, the hook says nothing, and the runtime's own rules go on
-	Root    string   // stands before managed files' paths; empty but in tests
-	byShell bool     // as 0.1.0 wrote it where there are words now
+	Silent  bool     // if policy allows, the hook gives no answer, and the runtime's own rules go on
+	Root    string   // put before managed files' paths; empty except in tests
+	byShell bool     // as 0.1.0 wrote it, before hooks were started by words
 	mute    bool     // without the words in the terminal, as 0.1.0 wrote it
 }
 
-// form is how approvalbot stands in a file.
+// form is the way in which approvalbot is written in a file.
 type form int
 
 const (
 	listItem  form = iota // an item at the end of a JSON list
 	tomlBlock             // a block at the end of a TOML file
 	wholeFile             // the file is approvalbot's alone
-	onlyCopy              // nothing: the runtime writes it when approvalbot is installed
+	onlyCopy              // not written by install: the runtime writes it when approvalbot is installed
 )
 
 // target is a place in a file, and what is written there. In text and item, COMMAND is
@@ -63,7 +63,7 @@ type target struct {
 	form   form
 	list   []string // of listItem
 	text   string
-	fresh  string // of listItem: what the file says where there was none
+	fresh  string // of listItem: the file's text if there was no file
 	event  string // for the hook's command
 	limit  string // the time limit that text gives the hook; empty: the runtime's default
 	beside bool   // it is for --beside
@@ -85,7 +85,7 @@ const codexHook = `{
   ]
 }`
 
-// claudeReport tells the desk what became of a call. It decides nothing.
+// claudeReport tells the desk what became of a call. It makes no decision.
 const claudeReport = `{
   "matcher": "*",
   "hooks": [
@@ -93,7 +93,7 @@ const claudeReport = `{
   ]
 }`
 
-// day is how long people have where a runtime waits as long as its configuration says.
+// day is how long people have if a runtime waits as long as its configuration says.
 const day = "24h"
 
 // everywhere gives a target in each of the files.
@@ -315,14 +315,14 @@ ASK cline PreToolUse --client CLIENT --caller $PPID
 [ $? = 3 ] || printf '%s' '{"cancel":true,"errorMessage":"approvalbot is not where it was installed, or broke down, so the call is denied"}'
 `
 
-// attended runs the hook's program and denies with a sentence whatever else comes of it
-// than an answer (3) or its own deny (2): a program that is gone, empty, cut short or
-// killed. No other program ends with 3 by chance, so silence is no allow. The runtime's
-// shell may be any that knows single quotes and exec.
+// attended runs the hook's program. Unless the program ends with an answer (3) or its
+// own deny (2), attended denies with a sentence: the program may be gone, empty, cut
+// short or killed. No other program ends with 3 by chance, so silence never allows. The
+// runtime's shell may be any that knows single quotes and exec.
 const attended = `"$0" "$@" --caller $PPID; case $? in 2) exit 2;; 3) exit 0;; esac; ` +
 	`echo "approvalbot is not where it was installed, or broke down, so the call is denied" >&2; exit 2`
 
-// silentFlag is the flag of approvalbot hook by which it says nothing where policy allows.
+// silentFlag makes approvalbot hook give no answer if policy allows.
 const silentFlag = " --silent-allow"
 
 // command is the shell line that a runtime runs as its hook.
@@ -339,16 +339,16 @@ func (o Options) command(t target) string {
 }
 
 // direct is a shell's script that does what command does. It is for a runtime that starts
-// /bin/sh with it: no shell comes before, so no BASH_ENV is read and no function stands in
-// for exec. Where /bin/sh is bash, functions of the environment are known in it, but none
-// comes before a path, case or exit.
+// /bin/sh with it: no shell comes before, so no BASH_ENV is read and no function can
+// replace exec. If /bin/sh is bash, it knows functions of the environment, but they cannot
+// replace a path, case or exit.
 func (o Options) direct(t target) string {
 	line := strings.TrimPrefix(o.command(t), "exec /bin/sh -c '"+attended+"' ")
 	return "unset -f echo; " + strings.Replace(attended, `"$0" "$@"`, line, 1)
 }
 
-// run are the members of a hook that its runtime starts by its words where there are any.
-// On Windows, where /bin/sh is only the shell's, it is the shell's line.
+// run gives the members of a hook that its runtime starts by a list of words, without a
+// shell. On Windows only the shell knows /bin/sh, so it is a line for the shell.
 func (o Options) run(t target) string {
 	if o.OS == "windows" || o.byShell {
 		return `"command": ` + quote(o.command(t))
@@ -425,7 +425,7 @@ var homes = []struct{ folder, variable string }{
 	{"~/.config/", "XDG_CONFIG_HOME"},
 }
 
-// Path is where a target's file is on this machine.
+// path is the path of a target's file on this machine.
 func (o Options) path(t target) (string, error) {
 	rest, user := strings.CutPrefix(t.path, "~/")
 	switch {
@@ -455,7 +455,7 @@ func (o Options) path(t target) (string, error) {
 	return filepath.Join(o.Root, path), nil
 }
 
-// macOS is where managed files are on macOS, where that is not below /etc.
+// macOS gives the paths of managed files on macOS that are not below /etc there.
 var macOS = sync.OnceValue(func() map[string]string {
 	return map[string]string{
 		"/etc/claude-code/": "/Library/Application Support/ClaudeCode/",
@@ -466,7 +466,7 @@ var macOS = sync.OnceValue(func() map[string]string {
 	}
 })
 
-// shellWord quotes a path for a POSIX shell where it needs it.
+// shellWord quotes a path if a POSIX shell needs it.
 func shellWord(s string) string {
 	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-") == "" {
 		return s

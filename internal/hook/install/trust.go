@@ -109,9 +109,9 @@ func CodexHooks(ctx context.Context, o Options, start func(context.Context, ...s
 	return out, err
 }
 
-// findHooks looks for approvalbot's hooks in what Codex lists, at whatever depth. Others
-// may stand in the same files, and a repository can write what looks like one: only the
-// very command that install has written counts.
+// findHooks looks for approvalbot's hooks in what Codex lists, at whatever depth. Other
+// hooks may be in the same files, and a repository can write what looks like one: only
+// the very command that install has written counts.
 func findHooks(v any, o Options, out []Trust) []Trust {
 	switch v := v.(type) {
 	case []any:

@@ -18,7 +18,7 @@ type client struct {
 // prompt is what the client is told; the model does not read it.
 const prompt = "clean up the build folder"
 
-// opencodeDir is where OpenCode has its configuration, below the home directory.
+// opencodeDir is OpenCode's configuration directory, below the home directory.
 const opencodeDir = ".config/opencode/"
 
 var clients = sync.OnceValue(func() map[string]client {
@@ -85,7 +85,7 @@ requires_openai_auth = false
   "autoupdate": false, "share": "disabled"
 }
 `,
-				// With a plugin it installs this package first, and waits long where there is no network.
+				// With a plugin it installs this package first, and waits long if there is no network.
 				opencodeDir + "package.json":                                  `{"dependencies":{"@opencode-ai/plugin":"{version}"}}`,
 				opencodeDir + "package-lock.json":                             `{"lockfileVersion":3,"packages":{"":{"dependencies":{"@opencode-ai/plugin":"{version}"}}}}`,
 				opencodeDir + "node_modules/@opencode-ai/plugin/package.json": `{"name":"@opencode-ai/plugin","version":"{version}"}`,

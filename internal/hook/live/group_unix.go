@@ -21,12 +21,12 @@ func ownGroup(cmd *exec.Cmd) {
 // endGroup ends what is left of the program's group.
 func endGroup(cmd *exec.Cmd) {
 	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // nobody may be left
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // no process may be left
 	}
 }
 
-// endOthers ends every process with that variable in its environment, where the system
-// shows it (Linux): daemons that have left their group.
+// endOthers ends every process with that variable in its environment, if the system
+// shows it (Linux): these are daemons that have left their group.
 func endOthers(variable string) {
 	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, path := range environs {

@@ -34,8 +34,8 @@ type Lab struct {
 	served  sync.WaitGroup
 }
 
-// command is what the model asks for: nobody misses it, and what it leaves says whether
-// it ran. It is not among those that any runtime refuses by itself.
+// command is what the model asks for: it does no harm, and the files that it leaves
+// show whether it ran. It is not among those that any runtime refuses by itself.
 const command = "mv build build.old"
 
 // Command is the shell line that the client is asked to run in a lab.
@@ -45,8 +45,8 @@ func Command() string { return command }
 var ErrNoClient = errors.New("is not installed, or not on PATH")
 
 // Open makes a lab for a runtime, whose program is looked for on that PATH. below is the
-// directory that holds the folder; empty: the user's cache, since Codex takes none below
-// the system's temporary directory.
+// directory that holds the folder; if empty, the user's cache is used, since Codex does
+// not accept a folder below the system's temporary directory.
 func Open(runtime, path, below string) (*Lab, error) {
 	c, known := clients()[runtime]
 	if !known {
@@ -128,7 +128,7 @@ func (l *Lab) Dir() string { return l.dir }
 func (l *Lab) Close() error {
 	endOthers("HOME=" + l.Home)
 	if l.server != nil {
-		_ = l.server.Close() // nobody waits for its answers any more
+		_ = l.server.Close() // its answers are not needed any more
 		l.served.Wait()
 	}
 	return os.RemoveAll(l.dir)
@@ -137,13 +137,13 @@ func (l *Lab) Close() error {
 // Result is how one run of the client ended.
 type Result struct {
 	Ran    bool     // the command has run
-	Asked  bool     // the model has asked for it: otherwise nothing is proved
+	Asked  bool     // the model has asked for it: otherwise the trial proves no deny
 	Read   []string // what the model was given as the call's result
 	Output string   // of the client, for people
 	Took   time.Duration
 }
 
-// Env is the client's environment: nothing of this process's own, and proxies that
+// Env is the client's environment: no variables of this process, and proxies that
 // refuse every host but loopback.
 func (l *Lab) Env() []string {
 	const refusing = "http://127.0.0.1:9"

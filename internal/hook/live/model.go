@@ -18,7 +18,7 @@ type Model struct {
 	Command string         // the shell line it asks for
 	Tool    string         // the tool that it asks for; empty: a shell, with whichever name the runtime offers one
 	Args    map[string]any // arguments beside the command; of Tool all of them
-	Saw     func([]byte)   // is given each request; nil: nothing is
+	Saw     func([]byte)   // is given each request; nil: ignored
 	Repeat  int            // how often it asks again after a result; 0: never
 	Before  []Use          // what it asks for before its command, in order and once each: agents ask on from there
 

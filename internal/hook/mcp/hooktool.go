@@ -22,8 +22,8 @@ var (
 "tool_name":{"type":"string"},"input":{"type":"object"},"tool_use_id":{"type":"string"}}}`)
 )
 
-// mcpRuntimes are those with mcp_tool hooks. The first is for configurations that name
-// none: both follow its deny, byte for byte the same, and its allow.
+// mcpRuntimes are those with mcp_tool hooks. The first is used if a configuration
+// names no runtime: both follow its deny, byte for byte the same, and its allow.
 var mcpRuntimes = [...]string{"claude-code", "codex"}
 
 // promptTime is how long a permission prompt waits for people at most.
@@ -107,7 +107,7 @@ func (in hookArguments) body(s Server) []byte {
 	return out
 }
 
-// hookDeny is the deny of tool hook where nothing else can be said.
+// hookDeny is the deny of tool hook if no better answer is possible.
 func hookDeny(args json.RawMessage, why string) *mcp.CallToolResult {
 	var in hookArguments
 	_ = strict(args, &in)

@@ -24,9 +24,9 @@ type Door struct {
 	Server func(http.ResponseWriter, *http.Request) Server // of one request, which has come in whole
 }
 
-// Handler serves the tools over streamable HTTP. A token that the desk does not know
-// is refused by the tools, in an answer that the runtime takes for a deny. There are no
-// sessions, so that any instance takes any request, and a restart loses none.
+// Handler serves the tools over streamable HTTP. A token that the desk does not know is
+// refused by the tools, in an answer that the runtime takes for a deny. There are no
+// sessions, so any instance can serve any request, and a restart loses no session.
 func Handler(door Door) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		limit := int64(maxStrangersBody)
@@ -53,11 +53,11 @@ func Handler(door Door) http.Handler {
 }
 
 // keptAlive is a response that says now and then that it is still to come: clients
-// and proxies give up a connection on which nothing comes for some minutes.
+// and proxies give up a connection that is silent for some minutes.
 type keptAlive struct {
 	http.ResponseWriter
 	mu    sync.Mutex
-	ended bool // nothing may be written any more
+	ended bool // writing is refused
 }
 
 // Unwrap is for http.ResponseController.
@@ -73,7 +73,7 @@ func (k *keptAlive) Write(b []byte) (int, error) {
 	return k.ResponseWriter.Write(b)
 }
 
-// end lets nothing be written any more: its handler returns.
+// end refuses all further writes, since the handler returns.
 func (k *keptAlive) end() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

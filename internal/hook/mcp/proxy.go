@@ -19,12 +19,12 @@ import (
 	"approvalbot/internal/lazy"
 )
 
-// Proxy stands between one client and one server, and asks the desk for every call
-// of a tool, and for every answer to a question of the server. What else passes: see passes.
+// Proxy relays between one client and one server, and asks the desk for every call of a
+// tool, and for every answer to a question of the server. For other messages see passes.
 type Proxy struct {
 	Desk    ask.Approvals
 	Name    string // what the operator calls the server; empty: it is not known
-	Server  string // tells servers without a name apart, and stands in the names of tools
+	Server  string // tells servers without a name apart, and is part of the names of tools
 	Session string // sessionKey of its calls
 	Workdir string
 	EnvHash string       // of what the server is started with or sent; its calls are bound to it, as to Workdir
@@ -67,15 +67,15 @@ var notices = lazy.Words("notifications/initialized notifications/roots/list_cha
 // after a minute without a word.
 const progressPause = 10 * time.Second
 
-// errCut stands for an answer that is not passed on for its size. It is known by its address.
+// errCut replaces an answer that is too large to be passed on. It is recognized by its address.
 var errCut = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the MCP server was asked, and its answer is not passed on: " +
 	errTooLong.why + ". How it ended is not known; ask for less of it"}
 
 // errServerEnded ends what the server has not answered.
 var errServerEnded = errors.New("the MCP server has ended")
 
-// Run carries messages until one side ends, and closes both. It is nil where the client ended
-// it, or ctx.
+// Run carries messages until one side ends, and closes both. It returns nil if the client or
+// ctx ended it.
 func (p Proxy) Run(ctx context.Context, client, server mcp.Connection) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -145,7 +145,7 @@ type relay struct {
 	flights    map[jsonrpc.ID]*flight   // requests that the server has not answered
 	sent       int64                    // id of the last of them: the proxy numbers them all alike
 	questions  map[jsonrpc.ID]*question // the server's requests, not answered yet, by their ids for the client
-	questioned int64                    // the last of these ids, of which none is used again
+	questioned int64                    // the last of these ids; they are not used again
 	people     map[string]bool          // methods of those that wait for a person
 	tasks      map[task]bool            // those of the client: see keepTask
 	minute     time.Time                // in which people were asked for so many of them
@@ -159,7 +159,7 @@ type relay struct {
 	gifts      int                   // how often the client was given a page of them
 	forgotten  int                   // the last gift at which shown was emptied; 0: it never was
 	own        map[string]definition // tools as the proxy was given them; nil: it did not ask
-	asking     *ownList              // of the proxy, under way; nil: none is
+	asking     *ownList              // of the proxy, under way; nil if it asks for no list
 	changes    int                   // how often own, or its absence, came to be outdated
 	told       int                   // changes when own was asked for
 	ended      bool
@@ -180,12 +180,12 @@ type flight struct {
 type pending struct {
 	cancel   context.CancelFunc
 	sent     jsonrpc.ID     // at the server, if it is there
-	progress int64          // the number that the server has as its progress token; 0: none
+	progress int64          // the number sent to the server as its progress token; 0 if not set
 	token    jsontext.Value // the client's for it
 	answered bool           // its id is free again
 	gone     bool           // the client took it back
 	call     bool           // of a tool
-	shows    func()         // notes the tools that its answer gives the client; nil: it gives none
+	shows    func()         // notes the tools that its answer gives the client; nil if it gives no tools
 	headers  http.Header    // those in which a call's arguments go to a server over HTTP
 }
 
@@ -379,8 +379,9 @@ func (x *relay) progressed(m *jsonrpc.Request) *jsonrpc.Request {
 	return nil
 }
 
-// asks notes what the server says of its own accord, and gives it as the client gets it; nil: it
-// does not, and the server is refused with this text; empty: with nothing.
+// asks notes what the server says of its own accord, and gives it as the client gets it; nil if
+// it is not passed on: then the server is refused with this text, or gets no answer if the text
+// is empty.
 func (x *relay) asks(ctx context.Context, m *jsonrpc.Request) (refused string, passed *jsonrpc.Request) {
 	if _, err := encode(orNull(jsontext.Value(m.Params))); err != nil && m.IsCall() {
 		return "the params have a member twice, or text that is not UTF-8", nil

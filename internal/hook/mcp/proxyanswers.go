@@ -60,8 +60,8 @@ func (x *relay) reply(ctx context.Context, m *jsonrpc.Response) {
 	})
 }
 
-// agreed is what the server gets for an answer: its own result if a person allowed it, or if it says
-// nothing that the proxy does not know.
+// agreed is what the server gets for an answer: its own result if a person allowed it, or if the
+// proxy knows everything that it says.
 func (x *relay) agreed(q *question, m *jsonrpc.Response) (jsontext.Value, *ask.Allowed, error) {
 	if m.Error != nil {
 		return nil, nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the client gives no answer"}
@@ -267,7 +267,7 @@ func (x *relay) outgoing(
 	return withMeta(nil, out, meta, true), &allowed, nil
 }
 
-// withMeta are params with these members and that _meta: raw if the client gave none.
+// withMeta are params with these members and that _meta: raw if the client gave no _meta.
 func withMeta(raw []byte, all, meta members, given bool) []byte {
 	if !given {
 		return raw

@@ -96,14 +96,14 @@ func (p Proxy) named(tool string) string {
 	return "mcp__" + p.Server + "__" + tool
 }
 
-// waiting tells a client that asked for progress where its call waits, again and again until ctx ends.
+// waiting tells a client that asked for progress that its call waits for approval, again and again until ctx ends.
 func (x *relay) waiting(ctx context.Context, in call) func(api.Approval) {
 	if in.token == nil {
 		return nil
 	}
 	return func(a api.Approval) {
 		tell := func(n float64) {
-			// It grows, and stays so small that whatever the server counts later is more.
+			// It grows, and stays below 1, so that every count of the server's is more.
 			params := object(progressToken, in.token, "progress", n/(n+1000), "message", "waiting for approval "+a.Code)
 			x.answer(ctx, &jsonrpc.Request{Method: progress, Params: json.RawMessage(params)})
 		}
@@ -207,8 +207,8 @@ func (x *relay) report(ctx context.Context, got ask.Allowed, status, summary str
 	}
 }
 
-// refused is the tool error of a call that was not passed on; nil where the client has
-// taken it back.
+// refused is the tool error of a call that was not passed on; nil if the client has
+// cancelled the call.
 func (x *relay) refused(ctx context.Context, id jsonrpc.ID, why error) *jsonrpc.Response {
 	if x.takenBack(ctx) {
 		return nil
@@ -266,12 +266,12 @@ func (x *relay) withdraw(ctx context.Context) {
 	}
 }
 
-// requestOf is the request that a notification cancels; not valid if it names none.
+// requestOf is the request that a notification cancels; not valid if it names no request.
 func requestOf(m *jsonrpc.Request) jsonrpc.ID {
 	var in struct {
 		ID jsontext.Value `json:"requestId"`
 	}
-	_ = strict(m.Params, &in) // it names none, then
+	_ = strict(m.Params, &in) // it names no request then
 	id, _ := idOf(in.ID)
 	return id
 }

@@ -31,7 +31,7 @@ func (u unreadable) Error() string { return u.why }
 
 var errTooLong = unreadable{why: fmt.Sprintf("it is larger than %d MiB", maxFrame>>20)}
 
-// frame is a message that came, or why there is none.
+// frame is a message that came, or the reason why it is missing.
 type frame struct {
 	msg jsonrpc.Message
 	err error
@@ -104,7 +104,7 @@ func frameOf(raw []byte) frame {
 const roundedFrom = 1 << 53 // from here on not every integer is one for each reader of JSON
 
 // idOf reads an id: a string, or an integer that no reader rounds, since an answer must not come
-// under another id. It is not valid if there is none.
+// under another id. It is not valid if there is no id.
 func idOf(raw jsontext.Value) (jsonrpc.ID, error) {
 	var given any
 	bad := unreadable{why: "its id is neither a string nor an integer between -2^53 and 2^53"}
@@ -200,7 +200,7 @@ func (o *outline) read(text []byte) {
 	}
 }
 
-// answers is the request that the message answers; not valid if it is none, or names it twice.
+// answers is the request that the message answers; not valid if it is not an answer, or names the request twice.
 func (o *outline) answers() jsonrpc.ID {
 	if o.method || o.ids != 1 || o.depth != 0 {
 		return jsonrpc.ID{}

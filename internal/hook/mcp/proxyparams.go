@@ -26,7 +26,7 @@ type call struct {
 	arguments members
 	beside    members // inputResponses, requestState, task
 	meta      members
-	token     jsontext.Value // the client's, for progress; nil: it wants none
+	token     jsontext.Value // the client's, for progress; nil if it wants no progress
 }
 
 // readCall reads the params of tools/call. A member that the proxy does not know is an error: it
@@ -108,7 +108,7 @@ const (
 	clientCapabilities = "io.modelcontextprotocol/clientCapabilities"
 )
 
-// plainMeta are the members of _meta that say nothing of what a call does, and their form. Free
+// plainMeta are the members of _meta that do not affect what a call does, and their form. Free
 // text is not among them: W3C's tracestate and baggage are.
 var plainMeta = sync.OnceValue(func() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
@@ -175,7 +175,7 @@ var infoForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 // plainInfo is what the client may say of itself.
 func plainInfo(raw jsontext.Value) members {
 	var in members
-	_ = strict(raw, &in) // of what is no object nothing passes
+	_ = strict(raw, &in) // no member passes of what is not an object
 	out := members{}
 	for _, name := range []string{"name", "version", "title"} {
 		var text string

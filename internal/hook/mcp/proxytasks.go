@@ -15,7 +15,7 @@ const maxTasks = 4096 // that are kept
 
 func isOfTask(method string) bool { return strings.HasPrefix(method, "tasks/") }
 
-// taskOf is the task that an answer to a call says it began; empty: none.
+// taskOf is the task that an answer to a call says it began; empty if it began no task.
 func taskOf(result []byte) string {
 	var in struct {
 		Type string `json:"resultType"` // from 2026-07-28 on

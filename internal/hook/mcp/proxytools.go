@@ -44,7 +44,7 @@ type definition struct {
 	all jsontext.Value // of it, in canonical form (RFC 8785)
 }
 
-// annotations are what the server declares of a tool; nil: nothing.
+// annotations are what the server declares of a tool; nil if it declares none of them.
 type annotations struct {
 	ReadOnly    *bool `json:"readOnlyHint"`
 	Destructive *bool `json:"destructiveHint"`
@@ -72,8 +72,8 @@ func canonical(v any) jsontext.Value {
 
 func (d definition) is(o definition) bool { return bytes.Equal(d.all, o.all) }
 
-// factsOf are the facts of a tool of which these things were said, as the desk takes them: nothing
-// that one of them says makes a call milder. If the desk has no place for something, a digest of
+// factsOf are the facts of a tool of which these things were said, as the desk takes them: no
+// single one of them can make a call milder. If the desk has no place for something, a digest of
 // all of it is in a member that no server can write.
 func factsOf(all []definition, server string) *api.Tool {
 	d := all[0]
@@ -153,13 +153,13 @@ type shown struct {
 	listing int
 	as      []definition // the newest: several if one listing gave several
 	at      int          // the last gift of one of these
-	other   int          // the last gift of something else; 0: there was none
+	other   int          // the last gift of something else; 0 if it never was
 	handed  bool         // a call of the tool was handed out on this connection
 	forgot  int          // gifts up to this one were made before such a call was asked for
 }
 
-// otherwise reports whether the client may have something else in mind than as: it was given
-// something else since, or nothing.
+// otherwise reports whether the client may understand the tool differently than as: it was
+// given another definition since, or was given no definition.
 func (s shown) otherwise() bool {
 	return s.other > s.forgot || len(s.as) == 0 && !s.handed
 }
@@ -375,7 +375,7 @@ func (x *relay) begins(method string, params []byte) int {
 }
 
 // listed makes the answer to the client's tools/list, without the tools that the desk would refuse
-// whatever the call.
+// for any call.
 func (x *relay) listed(ctx context.Context, m *jsonrpc.Response, listing int, own *pending) *jsonrpc.Response {
 	in, err := readPage(m.Result)
 	if err != nil {

@@ -35,7 +35,7 @@ type standing struct {
 	Code        string          `json:"code,omitzero"`
 	Reason      string          `json:"reason,omitzero"`
 	ToolName    string          `json:"toolName,omitzero"`
-	Params      json.RawMessage `json:"params,omitzero"` // what may run now, once, and nothing else
+	Params      json.RawMessage `json:"params,omitzero"` // only this may run now, once
 	Notes       string          `json:"notes,omitzero"`  // what those who allowed it say to the model
 	Decision    api.Decision    `json:"decision,omitzero"`
 	Receipt     string          `json:"receipt,omitzero"`
@@ -114,7 +114,8 @@ func (c *askedCalls) of(id string) api.CreateRequest {
 
 func (s Server) holds() time.Duration { return cmp.Or(s.hold, holdTime) }
 
-// stands says how an approval stands, and hands out the call of one that was approved.
+// stands describes the state of an approval, and hands out the call of one that was
+// approved.
 func (s Server) stands(ctx context.Context, a api.Approval, req api.CreateRequest, err error) *mcp.CallToolResult {
 	if err != nil {
 		return failed(nil, err.Error())
@@ -138,7 +139,7 @@ func (s Server) stands(ctx context.Context, a api.Approval, req api.CreateReques
 	return structured(out)
 }
 
-// bind is what a call is bound to, of what is known; nil: nothing.
+// bind is what a call is bound to, of what is known; nil if it is not bound.
 func bind(workdir, envHash string) *api.Bind {
 	var b api.Bind
 	if workdir != "" {

@@ -19,21 +19,21 @@ import (
 // give a tool a minute.
 const holdTime = 54 * time.Second
 
-// beatTime is how often whoever waits for an answer gets word that it is still to come.
+// beatTime is how often a waiting caller is told that its answer is still to come.
 const beatTime = 20 * time.Second
 
 // Server answers the tools of one client.
 type Server struct {
 	Desk    ask.Approvals
 	Version string
-	Session string       // sessionKey of calls that name none
-	Workdir string       // working directory of calls that name none
+	Session string       // sessionKey of calls that do not name one
+	Workdir string       // working directory of calls that do not name one
 	Log     *slog.Logger // nil: silent
 
 	asked *askedCalls     // by request_approval
 	hold  time.Duration   // 0: holdTime
 	gone  <-chan struct{} // closed: the client has gone; nil: its context says so
-	beat  func()          // keeps the connection alive; nil: nothing does
+	beat  func()          // keeps the connection alive; nil if not needed
 }
 
 // Serve answers one client on its transport until that ends, or ctx does.
@@ -52,7 +52,7 @@ func (s Server) server() *mcp.Server {
 	return out
 }
 
-// tool is one tool, and what it answers when nothing else can be.
+// tool is one tool, and its answer if no better one is possible.
 type tool struct {
 	tool  *mcp.Tool
 	serve func(context.Context, json.RawMessage) *mcp.CallToolResult

@@ -80,7 +80,7 @@ type Remote struct {
 	pause   func(ctx context.Context, d time.Duration) error // nil: it lasts so long
 }
 
-// Connect makes the connection. Nothing is sent yet.
+// Connect makes the connection. It does not send yet.
 func (r *Remote) Connect(ctx context.Context) mcp.Connection {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	return &remoteConn{Remote: r, to: outward(), in: make(chan frame), ctx: ctx, cancel: cancel}
@@ -89,7 +89,7 @@ func (r *Remote) Connect(ctx context.Context) mcp.Connection {
 // Negotiated says which version of the protocol is spoken from now on.
 func (r *Remote) Negotiated(version string) { r.version.Store(version) }
 
-// outward goes by the environment's proxy only where that cannot read what it carries: a
+// outward uses the environment's proxy only for https, which the proxy cannot read: a
 // repository's settings may have set it.
 func outward() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
@@ -114,7 +114,7 @@ type remoteConn struct {
 	once    sync.Once
 
 	mu    sync.Mutex
-	hears context.CancelFunc // ends hear for the session before; nil: there was none
+	hears context.CancelFunc // ends hear for the session before; nil if there was no session
 }
 
 func (*remoteConn) writesSideBySide() {}
@@ -227,8 +227,8 @@ func (c *remoteConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	return errors.Join(refusedWith(res, ""), res.Body.Close())
 }
 
-// listen has the server say what belongs to no request, such as a question for the client's roots: for
-// that it has a stream of its own. From mirrorsFrom on there is none.
+// listen opens the stream on which the server sends messages that belong to no request, such as a
+// question for the client's roots. From version mirrorsFrom on there is no such stream.
 func (c *remoteConn) listen() {
 	if version, _ := c.version.Load().(string); version >= mirrorsFrom {
 		return
@@ -244,8 +244,8 @@ func (c *remoteConn) listen() {
 	go c.hear(ctx)
 }
 
-// hear carries what comes on that stream until ctx ends, or the server says that it has none. A stream
-// that ends is taken up again.
+// hear carries what comes on that stream until ctx ends, or the server says that it has no such
+// stream. If the stream ends, hear opens it again.
 func (c *remoteConn) hear(ctx context.Context) {
 	at := place{}
 	for ended := 0; ; ended++ {
