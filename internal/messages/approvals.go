@@ -12,13 +12,13 @@ import (
 // Approvals is the approval desk as one token sees it. A refusal is an *api.Problem;
 // any other error is a fault, and ends the whole step.
 type Approvals interface {
-	// Ask asks for one call. The same id with the same call gives the approval
-	// that is there already. With MustAsk nothing but a person's yes allows it.
+	// Ask asks for one call. The same id with the same call gives the existing
+	// approval. With MustAsk only a person's yes allows it.
 	Ask(ctx context.Context, req api.CreateRequest) (api.Approval, error)
 	// Look gives one approval: to its owner by its own id, to operators anybody's.
 	Look(ctx context.Context, id string) (Look, error)
 	// Decides reports whether the token is an operator's with a person behind it.
-	// Where it is not, decisions in messages are ignored and Vote is not called.
+	// If it is not, decisions in messages are ignored and Vote is not called.
 	Decides() bool
 	// Vote votes as the token's person, under every rule of a tap.
 	Vote(ctx context.Context, id string, d api.Decision, reason string) error
@@ -26,12 +26,12 @@ type Approvals interface {
 	Claim(ctx context.Context, id, claimID string) (api.Claim, error)
 }
 
-// Look is an approval, and the call that it stands for.
+// Look is an approval with the call that it is about.
 type Look struct {
 	Approval api.Approval
-	// Params are the stored params, whole. They are compared, never given out. Nil
-	// where they cannot be had; then a request in which something is redacted can
-	// only be cancelled by messages.
+	// Params are the stored params, whole. They are compared, never given out.
+	// They are nil if they are not available; then messages can only cancel a
+	// request that has a redacted part.
 	Params json.RawMessage
 }
 

@@ -23,8 +23,8 @@ func blocks() *shape {
 	}
 }
 
-// harmless are the blocks, of Anthropic and OpenAI, that call nothing here. What
-// runs at the provider's is beyond any desk.
+// harmless are the blocks of Anthropic and OpenAI that make no call on this
+// side. Calls that run at the provider are beyond any desk.
 var harmless = [...]string{
 	"text", "thinking", "redacted_thinking", "image", "document", "search_result", "container_upload",
 	"image_url", "input_audio", "file", "refusal", "input_text", "output_text", "input_image", "input_file",
@@ -109,8 +109,8 @@ func part(o object) item {
 	return item{}
 }
 
-// plainParts are the members of parts that call nothing here, folded. Whatever
-// else a part holds may be a call to some reader.
+// plainParts are the members of parts that make no call on this side, folded.
+// Any other member of a part may be a call to some reader.
 var plainParts = [...]string{
 	"text", "thought", "thoughtsignature", "inlinedata", "filedata", "executablecode", "codeexecutionresult",
 	"videometadata", "mediaresolution", "partmetadata",

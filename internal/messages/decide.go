@@ -10,16 +10,16 @@ import (
 	"approvalbot/api"
 )
 
-// Decide says of every approval that a conversation speaks of how it stands, and
-// which calls may run. What the conversation itself says decides nothing: a
-// decision in it is given to the desk as the vote of the token's person, and only
-// for a pending approval of that very session. An allow counts only if the
-// conversation shows the call that the desk has. From a token that may not decide
-// the decisions in it are ignored.
+// Decide tells the state of every approval that a conversation mentions, and
+// which calls may run. The conversation itself has no authority: a decision in it
+// is given to the desk as the vote of the token's person, and only for a pending
+// approval of that very session. An allow counts only if the conversation shows
+// the call that the desk has. If the token may not decide, the decisions in the
+// conversation are ignored.
 //
 // An id that is unknown, of another owner or of another session is refused with
-// the code not_found, without a word on which it is. Only faults of the desk are
-// errors.
+// the code not_found, which does not tell these cases apart. Only faults of the
+// desk are errors.
 func Decide(ctx context.Context, approvals Approvals, req api.DecisionsRequest) (api.DecisionsAnswer, error) {
 	out := api.DecisionsAnswer{Calls: []api.MessageCall{}, Messages: []json.RawMessage{}}
 	if req.SessionKey == "" {
@@ -54,7 +54,7 @@ type entry struct {
 	id       string
 	requests []request
 	outputs  []json.RawMessage
-	shape    *shape // of the first request, which stands in part
+	shape    *shape // of the first request, which is part
 	part     object
 	callID   string // the model's own, as that request has it
 	claim    *api.Claim
@@ -98,7 +98,7 @@ func collect(list []json.RawMessage) ([]*entry, error) {
 	return order, nil
 }
 
-// request notes an injected call. One that cannot be read showed nothing.
+// request notes an injected call. An unreadable call counts as not shown.
 func (e *entry) request(sh *shape, it item) {
 	r, readable := request{}, false
 	if it.kind == call && it.name == RequestApproval {
@@ -185,7 +185,8 @@ func (d *decider) vote(ctx context.Context, c *api.MessageCall, e *entry, l Look
 	return nil
 }
 
-// decision is what the results of an entry say, or why they say nothing.
+// decision is the decision that the results of an entry give, or the reason why
+// they give none.
 func (e *entry) decision(l Look) (api.Decision, string, *api.Problem) {
 	refuse := func(code, why string) (api.Decision, string, *api.Problem) {
 		return "", "", &api.Problem{Code: code, Detail: why}
@@ -232,7 +233,7 @@ func offers(a api.Approval, d api.Decision) bool {
 }
 
 // claimAll fetches every call that may run, and gives the messages that make
-// them. Whoever has gone claims nothing.
+// them. If ctx has ended, it claims no call.
 func (d *decider) claimAll(ctx context.Context, entries []*entry, calls []api.MessageCall) []json.RawMessage {
 	var ran []*entry
 	for i, e := range entries {

@@ -10,10 +10,9 @@ import (
 // Run is a tool's own function. args are a JSON object.
 type Run func(ctx context.Context, args []byte) (string, error)
 
-// Guard makes a tool that needs approval of one that runs at once: without a
-// claim of exactly this call in ctx (see [WithClaim]) it answers with an
-// [*ApprovalRequired] and does nothing. A tool whose approval is not required is
-// given back as it is.
+// Guard wraps a tool so that it needs approval: without a claim of exactly this
+// call in ctx (see [WithClaim]) it returns an [*ApprovalRequired] and does not
+// run the tool. If the tool requires no approval, Guard returns it unchanged.
 func Guard(t api.MessageTool, run Run) Run {
 	if !mustAsk(t) {
 		return run

@@ -33,7 +33,7 @@ const (
 // approvals, unless what it got has been used up by then.
 //
 // A desk that cannot answer, or refuses the asker altogether, is the error; then
-// nothing of the message may run.
+// no call of the message may run.
 func Intercept(ctx context.Context, approvals Approvals, req api.InterceptRequest) (api.InterceptAnswer, error) {
 	if req.Chunks != nil {
 		return interceptChunks(ctx, approvals, req)
@@ -109,7 +109,7 @@ func readOne(raw json.RawMessage, format api.MessageFormat) (*message, error) {
 		isText := sh.list == "content" && kindOf(o.get("content")) == '"'
 		noItems := sh.list != "" && o.get(sh.list) != nil && len(m.items) == 0
 		if noItems && !isText && !empty(o.get(sh.list)) {
-			return nil, errMixed // calls where no list of calls is
+			return nil, errMixed // calls outside of a list of calls
 		}
 		switch {
 		case m.has(result):
@@ -130,8 +130,9 @@ func readOne(raw json.RawMessage, format api.MessageFormat) (*message, error) {
 	return found, nil
 }
 
-// isReply reports whether this is what a model said, and not what it came in: a
-// whole answer of a provider has its calls where no shape looks.
+// isReply reports whether this is a model's message, and not the envelope
+// around it: a provider's whole answer has its calls at a place that no shape
+// reads.
 func isReply(o object, m *message) bool {
 	if onlyIn(o.without("tool_calls").without("function_call"), "") != nil {
 		return false
@@ -238,10 +239,10 @@ func (in *interceptor) ask(ctx context.Context, c *api.MessageCall, m *message, 
 	return nil
 }
 
-// submit asks for the call under the id that the message gives it. Where that id
-// stands for a call that ran already, that is too late to run, or that nobody
-// decided, it is asked for again as a new one: every approval covers one execution,
-// and some providers' ids repeat themselves. A deny stands.
+// submit asks for the call under the id that the message gives it. If that id
+// already belongs to a call that ran, that is too late to run, or that was never
+// decided, the call is asked for again as a new one: every approval covers one
+// execution, and some providers repeat ids. A deny remains in force.
 func (in *interceptor) submit(ctx context.Context, it item, t api.MessageTool) (api.Approval, error) {
 	req := api.CreateRequest{
 		ID: approvalID(in.req, len(in.calls), it, mustAsk(t)), MustAsk: mustAsk(t),
@@ -282,8 +283,8 @@ func usedUp(a api.Approval) bool {
 
 func late(a api.Approval) bool { return time.Now().UnixMilli() >= a.ClaimUntilMs }
 
-// standing says what an approval, as it stands, means for its call. Whatever is
-// not clearly a call that may be claimed now does not run.
+// standing sets what the present state of an approval means for its call. A
+// call does not run unless it clearly may be claimed now.
 func standing(c *api.MessageCall, a api.Approval) {
 	c.Status, c.Outcome, c.Code, c.Reason = a.Status, CallRefused, string(a.Status), a.Reason
 	switch {
@@ -306,7 +307,7 @@ func standing(c *api.MessageCall, a api.Approval) {
 
 var plainName = lazy.Pattern(`^[A-Za-z0-9][A-Za-z0-9._:/-]*$`)
 
-// refusal is the sentence that stands in a refused call's place.
+// refusal is the sentence that replaces a refused call.
 func refusal(c api.MessageCall) string {
 	if len(c.ToolName) > 128 || !plainName.MatchString(c.ToolName) || reserved(c.ToolName) {
 		return "A tool call was refused and did not run: " + c.Reason

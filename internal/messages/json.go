@@ -48,7 +48,7 @@ func parseObject(raw json.RawMessage) (object, error) {
 	return o, ended(d)
 }
 
-// ended reads the end of an object or array, behind which nothing may stand.
+// ended reads the end of an object or array, after which no text may follow.
 func ended(d *jsontext.Decoder) error {
 	if _, err := d.ReadToken(); err != nil {
 		return errNotJSON
@@ -77,7 +77,7 @@ func parseArray(raw json.RawMessage) ([]json.RawMessage, error) {
 	return list, ended(d)
 }
 
-// get gives the value of a member, nil if there is none or it is null.
+// get gives the value of a member, nil if it is missing or null.
 func (o object) get(name string) json.RawMessage {
 	for _, m := range o {
 		if m.name == name && kindOf(m.value) != 'n' {
@@ -187,7 +187,7 @@ func pairs(more ...any) object {
 	return o
 }
 
-// canonical gives the RFC 8785 form, nil for what has none.
+// canonical gives the RFC 8785 form, nil if raw has no such form.
 func canonical(raw json.RawMessage) json.RawMessage {
 	v := jsontext.Value(bytes.Clone(raw))
 	if v.Canonicalize() != nil {

@@ -37,7 +37,7 @@ func chatCall(o object) item {
 	return it
 }
 
-// empty reports whether a content says nothing.
+// empty reports whether a content has no text and no parts.
 func empty(content json.RawMessage) bool {
 	if kindOf(content) == '[' {
 		list, err := parseArray(content)
@@ -109,7 +109,8 @@ func responseItem(o object) item {
 	}
 }
 
-// isThinking reports a block or part that says nothing by itself.
+// isThinking reports whether a block or part is a model's thinking, which is no
+// content by itself.
 func isThinking(o object) bool {
 	switch o.text("type") {
 	case "thinking", "redacted_thinking":

@@ -8,9 +8,9 @@ import (
 )
 
 // Prepare gives the conversation as the model may see it: without any call of a
-// client.* tool, any approval, and their results. A message of which nothing is
-// left is gone; every other one keeps its bytes, or, where something was taken
-// out, the bytes of what stays. Preparing twice changes nothing more.
+// client.* tool, any approval, and their results. A message that becomes empty
+// is removed. Every other one keeps its bytes, or, if a part was taken out, the
+// bytes of what remains. Preparing twice gives the same as preparing once.
 func Prepare(req api.PrepareRequest) (api.PrepareAnswer, error) {
 	out := api.PrepareAnswer{Messages: []json.RawMessage{}}
 	if err := checkFormat(req.Format); err != nil {
@@ -53,8 +53,8 @@ func (p *preparer) add(raw json.RawMessage, o object) {
 	}
 }
 
-// settle takes reasoning items out that stand before nothing. OpenAI wants each
-// before the output that it led to.
+// settle removes reasoning items that no output follows. OpenAI requires each
+// to precede the output that it led to.
 func (p *preparer) settle() {
 	if p.dangling {
 		p.kept = p.kept[:len(p.kept)-p.thoughts]
@@ -62,7 +62,7 @@ func (p *preparer) settle() {
 	}
 }
 
-// isOutput reports an item of a response that may stand behind reasoning.
+// isOutput reports whether an item of a response may follow reasoning.
 func isOutput(o object) bool {
 	t := o.text("type")
 	return strings.HasSuffix(t, "_call") || t == "message" && o.text("role") == "assistant"

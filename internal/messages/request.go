@@ -66,8 +66,8 @@ func readRequest(args json.RawMessage) (request, bool) {
 	return request{id: original.text("id"), name: original.text("name"), args: original.get("args")}, true
 }
 
-// shows reports whether the request showed the very call that the approval stands
-// for: all of it, or all but plain secrets.
+// shows reports whether the request showed the very call that the approval is
+// about: all of it, or all but plain secrets.
 func (r request) shows(l Look) bool {
 	if r.name != l.Approval.ToolName || r.args == nil {
 		return false
@@ -83,7 +83,7 @@ func (r request) shows(l Look) bool {
 	return honest && want != nil && bytes.Equal(want, got)
 }
 
-// fingerprint is the call's, as the desk computes it; "" for what has none.
+// fingerprint is the call's, as the desk computes it; "" if it has no fingerprint.
 func fingerprint(name string, params json.RawMessage, b *api.Bind) string {
 	where := json.RawMessage(nil)
 	if b != nil {
@@ -106,10 +106,10 @@ func validID(id string) bool {
 	return len(id) <= 128 && someID.MatchString(id) && id != "." && id != ".."
 }
 
-// approvalID is the asker's own id of the approval for a call: the same for the
-// same call of the same message. Without a name for the message or the call
-// there is none, and the desk makes one. Where a person must be asked it is another one
-// than where policy may have let the same call run.
+// approvalID is the asker's own id of the approval for a call: the same for the same
+// call of the same message. It is "" if neither the message nor the call has a name;
+// then the desk makes an id. A call for which a person must be asked gets another id
+// than the same call if policy may allow it.
 func approvalID(req api.InterceptRequest, index int, it item, mustAsk bool) string {
 	if it.id == "" && req.MessageID == "" {
 		return ""
@@ -125,7 +125,8 @@ func approvalID(req api.InterceptRequest, index int, it item, mustAsk bool) stri
 	return digest("msg-", names...)
 }
 
-// digest makes a short name of several, none of which can spill into another.
+// digest makes one short name from several, in such a way that their boundaries
+// count.
 func digest(prefix string, names ...string) string {
 	h := sha256.New()
 	for _, n := range names {
@@ -149,7 +150,7 @@ type verdict struct {
 // or one of the options as a word. What is not exactly one of these is no verdict.
 func readVerdict(output json.RawMessage) (verdict, bool) {
 	if o, err := parseObject(output); err == nil && len(o) == 1 {
-		// Google's results are objects, and its libraries wrap what is none.
+		// Google's results are objects, and its libraries wrap other values.
 		for _, wrapper := range []string{"result", "output", "content"} {
 			if inner := o.get(wrapper); inner != nil {
 				output = inner

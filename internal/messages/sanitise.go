@@ -9,7 +9,7 @@ import (
 	"approvalbot/internal/display"
 )
 
-// redacted stands where a secret stood.
+// redacted replaces a secret.
 const redacted = "[REDACTED]"
 
 // maxDepth is how deep args may nest: what the desk takes.
@@ -29,8 +29,8 @@ func Sanitise(args []byte) []byte {
 }
 
 // sanitise also reports whether all that is hidden by its name is a plain
-// literal, behind which nothing that acts can stand. Otherwise who looks at the
-// outcome has not seen the call.
+// literal, which cannot conceal text that acts. If it is not, a person who
+// looks at the result has not seen the call.
 func sanitise(raw json.RawMessage, depth int) (out json.RawMessage, honest bool) {
 	if depth > maxDepth {
 		return quote(redacted), false

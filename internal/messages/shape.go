@@ -20,13 +20,13 @@ const (
 // item is one part of a message: a call, a result, or anything else.
 type item struct {
 	kind kind
-	raw  json.RawMessage // nil: nothing is left of it
+	raw  json.RawMessage // nil: it is empty and left out
 	obj  object
 
 	id, name string          // of the call; a result has the id of its call
 	args     json.RawMessage // of a call: a JSON object, nil if it cannot be read
 	output   json.RawMessage // of a result
-	note     string          // a sentence that stands in place of a refused call
+	note     string          // a sentence that replaces a refused call
 }
 
 // shape is one way to write calls and results into messages.
@@ -34,15 +34,15 @@ type shape struct {
 	format api.MessageFormat
 	list   string              // the member that holds the items; "": the message is itself the item
 	item   func(o object) item // reads one item; never fails
-	// call writes a call in the place of another, keeping what else stands there.
+	// call writes a call in the place of another and keeps the other members.
 	call func(o object, id, name string, args json.RawMessage) object
 	// note writes a sentence in the place of a call; nil: it joins the content.
 	note func(text string) json.RawMessage
-	bare func(o object, items []item) bool               // nothing is left that a model would need
+	bare func(o object, items []item) bool               // no content is left that a model would need
 	wrap func(calls []json.RawMessage) []json.RawMessage // makes assistant messages of calls
 }
 
-// like reports whether calls of both stand in the same place of a message.
+// like reports whether both have their calls at the same place of a message.
 func (s *shape) like(other *shape) bool { return s.format == other.format && s.list == other.list }
 
 // shapes are all of them. A message is read with each, since frameworks mix them.
@@ -59,7 +59,7 @@ type message struct {
 	changed bool
 }
 
-// read reads a message in one shape. It has no items where the shape does not
+// read reads a message in one shape. It has no items if the shape does not
 // apply.
 func (sh *shape) read(raw json.RawMessage, o object) *message {
 	m := &message{shape: sh, raw: raw, obj: o}
@@ -118,8 +118,8 @@ func (m *message) replace(i int, id, name string, args json.RawMessage) {
 	m.items[i].raw = m.shape.call(m.items[i].obj, id, name, args).encode()
 }
 
-// encode writes the message: its own bytes where nothing changed, nil where
-// nothing is left of it.
+// encode writes the message: its own bytes if it is unchanged, nil if it has
+// become empty.
 func (m *message) encode() json.RawMessage {
 	if !m.changed {
 		return m.raw

@@ -12,11 +12,11 @@ import (
 // Stream is [Intercept] for one message that arrives in chunks: those of OpenAI's
 // chat completions, Anthropic's events, Google's responses, or plain events
 // {type: "chunk", messageId, content, tool_calls} and {type: "end"}. Text passes
-// at once. What belongs to a tool call is held back until the message has ended,
-// and so is what says that it has. Not safe for concurrent use.
+// at once. Chunks of a tool call are held back until the message has ended, and
+// so is the chunk that ends it. Not safe for concurrent use.
 //
-// The chunks of text keep their bytes, but for the index of an Anthropic block
-// that stands behind one that is held back.
+// The chunks of text keep their bytes, except the index of an Anthropic block
+// that follows one that is held back.
 type Stream struct {
 	in     *interceptor
 	format api.MessageFormat
@@ -31,8 +31,8 @@ type dialect interface {
 	carrier() string
 	// chunk takes one in and gives what may pass at once.
 	chunk(raw json.RawMessage, o object) ([]json.RawMessage, error)
-	// message gives the calls that were held back, as an assistant message; nil:
-	// none were. It is an error if they did not arrive whole.
+	// message gives the calls that were held back, as an assistant message; nil
+	// if no call was. It is an error if they did not arrive whole.
 	message() (json.RawMessage, error)
 	// rest gives the chunks for what became of the calls, and what was held back
 	// behind them.
@@ -102,7 +102,8 @@ func dialectOf(o object) (dialect, api.MessageFormat) {
 	return nil, ""
 }
 
-// onlyIn refuses a chunk that carries calls where its dialect does not look.
+// onlyIn refuses a chunk that carries calls at a place that its dialect does not
+// read.
 func onlyIn(o object, carrier string) error {
 	for _, m := range o {
 		for _, name := range []string{"choices", "candidates", "content_block", "tool_calls", "function_call"} {
@@ -116,7 +117,7 @@ func onlyIn(o object, carrier string) error {
 
 // End is called when the message has ended. It asks the desk about the calls and
 // gives the chunks that are left to send, and what is to happen with each call.
-// On an error nothing that was held back may run.
+// On an error no held-back call may run.
 func (s *Stream) End(ctx context.Context) ([]json.RawMessage, []api.MessageCall, error) {
 	if s.err != nil || s.speech == nil {
 		return nil, s.in.calls, s.err

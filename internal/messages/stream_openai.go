@@ -47,8 +47,8 @@ func (f *fragments) take(raw json.RawMessage) error {
 	return nil
 }
 
-// of finds the call of an index. Some providers send none: there a new id begins
-// a new call.
+// of finds the call of an index. Some providers send no index: then a new id
+// begins a new call.
 func (f *fragments) of(index string, o object) *fragment {
 	n := len(f.calls)
 	if index == "" && n > 0 {
@@ -104,7 +104,7 @@ func (f *fragments) message(whole, cut bool) (json.RawMessage, error) {
 }
 
 // deltas gives the intercepted calls as one list of whole ones, and the sentences
-// that stand for the refused.
+// that replace the refused ones.
 func deltas(m *message) (calls json.RawMessage, text string) {
 	var list []json.RawMessage
 	var notes []string
@@ -181,7 +181,7 @@ func (s *chatStream) chunk(raw json.RawMessage, o object) ([]json.RawMessage, er
 	return []json.RawMessage{raw}, nil
 }
 
-// silent reports whether a delta says nothing.
+// silent reports whether a delta carries no content.
 func silent(delta object) bool {
 	for _, m := range delta {
 		if k := kindOf(m.value); k != 'n' && !(k == '"' && unquote(m.value) == "") {

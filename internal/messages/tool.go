@@ -9,7 +9,7 @@ import (
 	"approvalbot/api"
 )
 
-// RequestApproval is the name of the call that stands for one that waits.
+// RequestApproval is the name of the call that replaces a waiting one.
 const RequestApproval = "client.requestApproval"
 
 // maxClaim is the longest claim that the desk takes, in bytes.
@@ -35,7 +35,7 @@ type ApprovalRequired struct {
 	Options  []string // of Cancel, Once and Always
 }
 
-// Error says which tool it is, and nothing of its args.
+// Error names the tool, and keeps its args out of the text.
 func (e *ApprovalRequired) Error() string { return "Approval required for " + e.ToolName }
 
 // NeedsApproval makes the error for one call of a tool. Its args are sanitised,
@@ -54,11 +54,11 @@ func MessageOf(t api.MessageTool) string {
 	return cmp.Or(t.Description, t.Name) + "\n\nThis tool requires your approval to execute."
 }
 
-// mustAsk reports a tool that nothing but a person's yes lets run.
+// mustAsk reports whether only a person's yes lets the tool run.
 func mustAsk(t api.MessageTool) bool { return t.Approval != nil && t.Approval.Required }
 
 // optionsOf gives the options that both the tool and the desk offer. Cancel is
-// always among them. offers nil: whatever the tool says.
+// always among them. If offers is nil, the tool's options alone count.
 func optionsOf(t api.MessageTool, offers []api.Decision) []string {
 	wanted := []string{Cancel, Once, Always}
 	if t.Approval != nil && len(t.Approval.Options) > 0 {
@@ -78,7 +78,8 @@ func optionsOf(t api.MessageTool, offers []api.Decision) []string {
 	return out
 }
 
-// decisionsOf are the decisions that the tool's own options stand for; nil: it names none.
+// decisionsOf gives the decisions that the tool's own options mean; nil if it names no
+// options.
 func decisionsOf(t api.MessageTool) []api.Decision {
 	if t.Approval == nil || len(t.Approval.Options) == 0 {
 		return nil
@@ -144,6 +145,6 @@ func reserved(name string) bool {
 	return strings.HasPrefix(plain, "client.")
 }
 
-// ours reports whether a call or result is part of the approval flow, and none
-// of the model's business.
+// ours reports whether a call or result belongs to the approval flow, and not
+// to the model.
 func ours(id, name string) bool { return reserved(name) || strings.HasPrefix(id, idPrefix) }
