@@ -37,8 +37,8 @@ type shieldAsk struct {
 	TimeoutMs       int64           `json:"timeoutMs"`
 }
 
-// shieldAnswer tells the agent at once where its call stands. How it ended, it
-// learns from the event, or asks with waitDecision.
+// shieldAnswer tells the agent at once the state of its call. The agent learns
+// the outcome from the event, or asks with waitDecision.
 type shieldAnswer struct {
 	Status     string `json:"status"` // "approval-pending", or how it ended at once
 	Tool       string `json:"tool"`

@@ -29,7 +29,7 @@ type record struct {
 }
 
 // presentation is the call as people see it: all of it that is not in CommandText
-// stands in WarningText.
+// is in WarningText.
 type presentation struct {
 	Kind             string              `json:"kind"` // "exec"
 	CommandText      string              `json:"commandText"`
@@ -42,7 +42,7 @@ type presentation struct {
 
 // resolver is who ended an approval.
 type resolver struct {
-	Kind string `json:"kind"` // "device" (an API token), "channel" (a chat) or "system" (nobody in person)
+	Kind string `json:"kind"` // "device" (an API token), "channel" (a chat) or "system" (no person)
 	ID   string `json:"id"`   // as in decidedBy
 }
 
@@ -76,17 +76,16 @@ type recordVerdict struct {
 	Kind string `json:"kind"`
 }
 
-// recordResolved says how the approval stands after the vote. Applied is false
-// where it had ended before; that the vote is not the last one needed is seen from
-// its status, which is still pending.
+// recordResolved tells the state of the approval after the vote. Applied is false
+// if it had ended before. If more votes are needed, its status is still pending.
 type recordResolved struct {
 	Applied  bool   `json:"applied"`
 	Approval record `json:"approval"`
 }
 
-// approvalResolve counts the vote of the token's person. An approval that has ended
-// is shown as it ended, whatever the decision: the client sees that it came too late. In an open
-// retry round retry and deny count for that.
+// approvalResolve counts the vote of the token's person. An approval that has ended is shown as
+// it ended, for every decision: so the client sees that it came too late. In an open retry round
+// retry and deny count for that.
 func approvalResolve(c *call, in recordVerdict) (any, error) {
 	if err := c.operator(); err != nil {
 		return nil, err
@@ -102,7 +101,7 @@ func approvalResolve(c *call, in recordVerdict) (any, error) {
 	_, round := people.OpenRound(a, c.g.cfg.Gate.Rules().People, time.Now().UnixMilli())
 	ended := a.Final() && (!round || in.Decision != api.Deny && in.Decision != api.Retry)
 	if !ended {
-		in.ID = a.Code // the very approval that is shown; its key is no id where its owner chose one
+		in.ID = a.Code // the very approval that is shown; if its owner chose an id, its key is no id
 		_, err = execResolve(c, in.execVerdict)
 		ended = approval.CodeOf(err) == approval.CodeAlreadyResolved
 		if err != nil && !ended {
@@ -152,7 +151,7 @@ func (r *record) end(a approval.Approval) {
 	case *end.Decision == string(approval.Deny):
 		r.Status, r.Decision, r.Reason = "denied", approval.Deny, "user"
 		if slices.Contains(a.Assessment.ReasonCodes, approval.ReasonInsufficient) {
-			r.Reason = "no-route" // nobody, or too few, to ask
+			r.Reason = "no-route" // no approver, or too few, to ask
 		}
 	default:
 		r.Status, r.Decision, r.Reason = "allowed", approval.Decision(*end.Decision), "user"
@@ -224,5 +223,5 @@ func execPolicyGet(c *call, in struct{}) (any, error) {
 		File: file}, nil
 }
 
-// nothing is the list of a kind of approval that this desk does not have.
+// nothing gives the empty list of a kind of approval that this desk does not have.
 func nothing(*call, struct{}) (any, error) { return []json.RawMessage{}, nil }

@@ -8,7 +8,7 @@ import (
 
 // saysTheSame reports whether a command line is the text of that argv: quoted
 // for a shell in any way, in the peer's own plain way, or as the one line that a
-// shell is given. It decides nothing: argv is what is shown and what runs.
+// shell is given. It is only a check: argv is what is shown and what runs.
 func saysTheSame(command string, argv []string) bool {
 	words, plain := split(command)
 	if plain && slices.Equal(words, argv) || command == joined(argv) {
@@ -30,8 +30,8 @@ func joined(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// split reads words that are quoted for a POSIX shell. plain is false for
-// whatever a shell would do more with than to take it literally.
+// split reads words that are quoted for a POSIX shell. plain is false if a
+// shell would do more than take the words literally.
 func split(s string) (words []string, plain bool) {
 	var word strings.Builder
 	open := false // a word has begun
@@ -76,7 +76,7 @@ func split(s string) (words []string, plain bool) {
 	return words, true
 }
 
-// doubleQuoted reads up to the closing quote and gives what stands before it and
+// doubleQuoted reads up to the closing quote and gives the text before it and
 // how long that was.
 func doubleQuoted(s string) (inner string, n int, ok bool) {
 	var b strings.Builder

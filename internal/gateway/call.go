@@ -12,7 +12,7 @@ import (
 type call struct {
 	*conn
 	ctx    context.Context
-	who    core.Caller // as the token stands now
+	who    core.Caller // with the token's present rights
 	id     json.RawMessage
 	params json.RawMessage
 }
@@ -31,7 +31,7 @@ func with[In any](serve func(*call, In) (any, error)) method {
 	}
 }
 
-// operator refuses whoever may not decide.
+// operator returns an error if the caller may not decide.
 func (c *call) operator() error {
 	if !c.who.MayDecide {
 		return approval.Refuse(approval.CodeForbidden, "missing scope: operator.approvals")

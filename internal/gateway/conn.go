@@ -39,7 +39,7 @@ type conn struct {
 	cancel context.CancelCauseFunc
 	out    chan []byte   // frames on their way
 	slots  chan struct{} // requests under way
-	closed chan struct{} // closed when nothing of the connection is left
+	closed chan struct{} // closed when the connection and its goroutines have ended
 	work   sync.WaitGroup
 	seq    int64 // of events; only one goroutine at a time sends those
 }
@@ -208,7 +208,7 @@ func (c *conn) serve(in *call, name string) {
 		_, err = in.standing()()
 	}
 	if c.ctx.Err() != nil {
-		return // nobody is there to read it
+		return // no client is there to read it
 	}
 	if err != nil {
 		c.refuse(in.id, err)
@@ -262,7 +262,7 @@ func (c *conn) notifyOne(t events.Entry, who core.Caller) {
 }
 
 // probe pings the client, and cuts the connection when no pong comes: the other
-// side is gone, or reads nothing.
+// side is gone, or does not read.
 func (c *conn) probe() {
 	tick := time.NewTicker(c.g.pace.ping)
 	defer tick.Stop()

@@ -21,7 +21,7 @@ const (
 )
 
 // greeting is the params of connect. What a client says of itself is accepted
-// and believed in nothing: its rights are its token's.
+// but not trusted: its rights are its token's.
 type greeting struct {
 	MinProtocol *int                       `json:"minProtocol"`
 	MaxProtocol *int                       `json:"maxProtocol"`
@@ -181,7 +181,7 @@ func (in greeting) protocol() (int, error) {
 	return p, nil
 }
 
-// authenticate takes auth.token and nothing else: no password, no device key.
+// authenticate takes auth.token only: no password, no device key.
 func (c *conn) authenticate(given map[string]json.RawMessage) (core.Caller, error) {
 	var secret string
 	if json.Unmarshal(given["token"], &secret) != nil || secret == "" {

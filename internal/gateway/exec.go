@@ -58,7 +58,8 @@ func execRequest(c *call, in execAsk) (any, error) {
 	return out, inExecWords(err)
 }
 
-// call maps the request to tool exec. What runs is the argv where there is one.
+// call maps the request to tool exec. If the request has an argv, that is what
+// runs.
 func (in execAsk) call() (approval.Call, error) {
 	if err := in.mergePlan(); err != nil {
 		return approval.Call{}, err
@@ -142,7 +143,8 @@ func (in *execAsk) mergePlan() error {
 	return nil
 }
 
-// origin is the chat that the turn came from, where the desk knows its platform.
+// origin is the chat that the turn came from, if the desk knows its platform; else
+// nil.
 func (in execAsk) origin() (*approval.Target, error) {
 	if in.TurnSourceTo == "" || in.TurnSourceChannel != "telegram" && in.TurnSourceChannel != "discord" {
 		return nil, nil
@@ -195,8 +197,8 @@ func inExecWords(err error) error {
 	return approval.Invalid(fields...)
 }
 
-// execVerdict is an operator's decision in exec's words. Who decides is the
-// token's person, whatever reviewer a client names.
+// execVerdict is an operator's decision in exec's words. The token's person
+// decides; a reviewer that the client names is ignored.
 type execVerdict struct {
 	verdict
 	Reviewer           json.RawMessage `json:"reviewer"`

@@ -160,7 +160,7 @@ func (c *call) list(f core.Filter, limit int, fits func(approval.Approval) bool)
 	}
 }
 
-// decisionOf is a decision for JSON: nil where there is none.
+// decisionOf is a decision for JSON: nil if there is no decision.
 func decisionOf(d api.Decision, words dialect) *string {
 	if d == "" {
 		return nil

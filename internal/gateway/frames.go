@@ -9,7 +9,7 @@ import (
 )
 
 // request is a frame of a client. Only these members are known; the last two
-// are what existing clients may add, and say nothing to this desk.
+// are what existing clients may add, and are ignored by this desk.
 type request struct {
 	Type              string          `json:"type"`
 	ID                json.RawMessage `json:"id"`
@@ -28,7 +28,7 @@ type response struct {
 	Error   *refusal        `json:"error,omitempty"`
 }
 
-// event is what the desk says by itself. Seq counts the events of this
+// event is a frame that the desk sends unasked. Seq counts the events of this
 // connection, so that a client can see that it missed none; an approval's event
 // has the log's number in its payload.
 type event struct {
@@ -38,7 +38,7 @@ type event struct {
 	Seq     int64  `json:"seq"`
 }
 
-// noID stands in answers to frames whose id cannot be read.
+// noID is the id in answers to frames whose own id cannot be read.
 var noID = json.RawMessage(`"invalid"`)
 
 // maxID bounds a request's id, in bytes of JSON.
@@ -83,7 +83,7 @@ func validID(id json.RawMessage) bool {
 	return id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9'
 }
 
-// decode reads a method's params strictly; none at all, and null, are {}.
+// decode reads a method's params strictly; missing params and null are {}.
 func decode[T any](params json.RawMessage) (in T, err error) {
 	if string(bytes.TrimSpace(params)) == "null" {
 		return in, nil

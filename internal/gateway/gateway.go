@@ -120,8 +120,8 @@ func (g *Gateway) leave() {
 }
 
 // ServeHTTP upgrades one request and serves the connection until it ends. Pages
-// of other origins are refused: no browser carries a token here by itself, but
-// none needs to try.
+// of other origins are refused: a browser does not send a token by itself, but
+// no other page has a reason to try.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !g.enter() {
 		g.cfg.Server.Refuse(w, r, approval.Refuse(approval.CodeUnavailable,

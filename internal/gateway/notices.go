@@ -36,8 +36,8 @@ func newNotice(name string, payload any) notice {
 	return notice{name, b}
 }
 
-// toolEnd is the payload of .resolved and .expired: the facts of the log, and by
-// whom and when in the words of existing clients.
+// toolEnd is the payload of .resolved and .expired: the facts of the log, with
+// who decided and when in the words of existing clients.
 type toolEnd struct {
 	api.Event
 	ResolvedBy string `json:"resolvedBy"`
@@ -78,8 +78,8 @@ type memo struct {
 	}
 }
 
-// notices are the gateway's events for one entry of the log: none, one, or also
-// the twin in the dialect in which the approval was asked.
+// notices are the gateway's events for one entry of the log: zero, one, or two:
+// the second in the dialect in which the approval was asked for.
 func (g *Gateway) notices(ctx context.Context, t events.Entry) []notice {
 	g.recent.mu.Lock()
 	defer g.recent.mu.Unlock()
@@ -141,8 +141,8 @@ func (g *Gateway) requested(ctx context.Context, t events.Entry) (out []notice, 
 	return out, err
 }
 
-// execCardOf adds what people see of the call, which the log does not keep: nothing
-// of an approval that is older than the retention.
+// execCardOf adds what people see of the call, which the log does not keep: for an
+// approval older than the retention it is empty.
 func (g *Gateway) execCardOf(ctx context.Context, key string) (execCard, error) {
 	a, err := g.cfg.Gate.ByKey(ctx, key)
 	if approval.CodeOf(err) == approval.CodeNotFound {

@@ -14,8 +14,8 @@ type accepted struct {
 	ExpiresAtMs   int64  `json:"expiresAtMs"`
 }
 
-// decided is how an approval ended. No decision means that nobody decided:
-// TerminalReason says what happened instead.
+// decided is how an approval ended. Without a decision, TerminalReason says
+// what happened instead.
 type decided struct {
 	ID             string  `json:"id"`
 	Decision       *string `json:"decision"`
@@ -120,9 +120,8 @@ func route(a approval.Approval, decidable bool) string {
 	return "none"
 }
 
-// waitDecision waits for an approval that was asked before, on whatever
-// connection. One that has ended is answered at once, as long as the desk keeps
-// it.
+// waitDecision waits for an approval that was asked before, on any connection.
+// One that has ended is answered at once, as long as the desk keeps it.
 func waitDecision(words dialect) func(*call, one) (any, error) {
 	return func(c *call, in one) (any, error) {
 		key, err := c.keyOf(in.ID)
