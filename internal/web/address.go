@@ -28,7 +28,7 @@ func hostname(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
-// pathOf is where an approval has its page, or what belongs to it.
+// pathOf is the path of an approval's page, or of a page that belongs to it.
 func pathOf(code string, more ...string) string {
 	return strings.Join(append([]string{"/a", url.PathEscape(code)}, more...), "/")
 }

@@ -8,7 +8,7 @@ import (
 	"approvalbot/internal/signin"
 )
 
-// admission lets people in, by whatever way they have proven who they are.
+// admission lets people in, by any way in which they prove who they are.
 type admission struct {
 	page
 	sessions *sessions

@@ -27,14 +27,14 @@ type approvalView struct {
 	Call         []part // the call, while it waits; after the end, while it is kept
 	Sure         []part // the telling part of it, which a confirmation repeats
 	Commands     approval.CommandList
-	File         string // where the whole call is as a file
+	File         string // address of the whole call as a file
 	Telling      []part // of a long call the lines that its reasons come from
 	Cut          bool   // the page has not all of it
 	Offers       []offer
 	Confirm      bool // an allow opens a confirmation in place; R4 offers no wider scope
 	ConfirmRetry bool
 	Sign         bool   // a yes is signed on a page of its own
-	Deny         string // what the button against it says; empty: there is none
+	Deny         string // what the button against it says; empty: no button
 	NotAllowed   string // why there is no allow
 	Asked, Ends  stamp
 	Reasons      []card.Words    // what the risk comes from, the strongest first
@@ -51,8 +51,8 @@ type approvalView struct {
 	Unheard      string // what asked, if it does not hand notes to its model
 }
 
-// drawn is the call of an approval as all pages draw it that a person decides on: who asks for what, how bad it is, its
-// blocks, and where it runs. Of a call of more than mostBytes, if that is not 0, it has the beginning.
+// drawn is the call of an approval as every page draws it on which a person decides: who asks for what, its risk, its
+// blocks, and its place. If mostBytes is not 0 and the call is longer, only its beginning is drawn.
 func drawn(gate *core.Gate, v reader, a approval.Approval, payload []card.Fact, mostBytes int) approvalView {
 	c := gate.Cards().In(a, payload, v.zone)
 	d := approvalView{Card: c, Key: a.Key, Status: string(a.Status), Final: a.Final(), Asked: v.ago(a.CreatedAtMs),
@@ -133,7 +133,7 @@ type approvalPages struct {
 	page
 	shown   *shown
 	entries Entries                                 // nil: no log to look at
-	receipt func(approval.Approval) (string, error) // of a claimed approval; nil: none is signed
+	receipt func(approval.Approval) (string, error) // of a claimed approval; nil if receipts are not signed
 }
 
 func (p *approvalPages) routes() []route {
@@ -147,7 +147,7 @@ func (p *approvalPages) routes() []route {
 type offer struct {
 	Decision approval.Decision
 	Text     string
-	Covers   string // what it covers beyond this call; empty: nothing
+	Covers   string // what it covers beyond this call; empty if only this call
 	Beside   bool   // the answers of a question are what allows it
 }
 
@@ -207,8 +207,8 @@ func (p *approvalPages) answer(out http.ResponseWriter, status int, v reader, a 
 	p.show(out, status, approvalPage(h, a, notice))
 }
 
-// view looks up all that the page of an approval shows, and remembers that its
-// call was shown where the page has all of it.
+// view looks up all that the page of an approval shows, and records that its
+// call was shown if the page has all of it.
 func (p *approvalPages) view(ctx context.Context, v reader, code string) (out approvalView, err error) {
 	a, err := p.find(ctx, v, code)
 	if err != nil {
@@ -232,7 +232,7 @@ func (p *approvalPages) view(ctx context.Context, v reader, code string) (out ap
 	whole := len(payload) > 0 && !out.Cut
 	seen := whole || len(payload) > 0 && p.shown.to(v.session, a)
 	offers, deny := v.buttons(a, c, seen)
-	if len(c.Answers) > 0 { // an answer is for this once, and so is none
+	if len(c.Answers) > 0 { // an answer is for this once, and so is no answer
 		offers = slices.DeleteFunc(slices.Clone(offers), func(d approval.Decision) bool { return d != approval.AllowOnce })
 	}
 	out.Deny, out.Offers = deny, offersOf(offers, c.Wider)
@@ -313,13 +313,13 @@ func longCall(all []part) bool {
 	return lines > shortLines || text > shortText
 }
 
-// mayTakeBack reports whether the person may take the allow back, by the rule of chats: nothing has claimed it, and they
-// may deny it or asked for it.
+// mayTakeBack reports whether the person may take the allow back, by the rule of chats: it is not claimed, and they may
+// deny it or asked for it.
 func (v reader) mayTakeBack(a approval.Approval) bool {
 	return a.MayBeTakenBack(v.now.UnixMilli()) && people.Concerns(a, v.people.Identify(v.session.Voter()), v.people)
 }
 
-// payload is the whole call as people see it: none where it is gone, or not to be seen.
+// payload is the whole call as people see it: empty if it was deleted, or if the person may not see it.
 func (p *approvalPages) payload(ctx context.Context, a approval.Approval) ([]card.Fact, error) {
 	if a.Final() && (a.Status != approval.Approved || a.RevokedAtMs != 0) {
 		return nil, nil // its params went when it ended

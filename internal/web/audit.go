@@ -40,7 +40,7 @@ type auditView struct {
 	Head   int64
 	Hash   string
 	Keys   []string
-	Older  string // address of the page before in time; empty: there is none
+	Older  string // address of the page before in time; empty on the first
 	Report *api.AuditReport
 }
 
@@ -58,7 +58,7 @@ func (p *auditPages) routes() []route {
 	}
 }
 
-// auditor reports whether whoever looks may read the log; if not, the answer says so.
+// auditor reports whether the reader may read the log; if not, it answers so.
 func (p *auditPages) auditor(out http.ResponseWriter, v reader) bool {
 	if v.caller.MayAudit && p.audit != nil {
 		return true

@@ -21,8 +21,8 @@ type ballots struct {
 	shown *shown
 }
 
-// voteOn counts a vote of who is signed in. An allow counts only where this desk has shown
-// that session the whole call.
+// voteOn counts a vote of the signed-in person. An allow counts only if this desk has
+// shown that session the whole call.
 func (p ballots) voteOn(ctx context.Context, s signin.Session, code string, d approval.Decision,
 	reason, note string) (approval.Approval, error) {
 	a, err := p.gate.ByCode(ctx, code)

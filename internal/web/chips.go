@@ -21,8 +21,8 @@ type chip struct {
 // mostChips is how many values of one filter have a chip, the most frequent first.
 const mostChips = 6
 
-// chipsOf are the chips of one filter for the values that a list has: none where it has one value alone. One that is
-// set is always among them.
+// chipsOf are the chips of one filter for the values that a list has: none if the list has a single value. One that
+// is set is always among them.
 func chipsOf(q url.Values, name string, all []approval.Approval, value func(approval.Approval) string) (out []chip) {
 	counts := map[string]int{}
 	for _, a := range all {
@@ -55,7 +55,7 @@ func chipsOf(q url.Values, name string, all []approval.Approval, value func(appr
 	return kept
 }
 
-// chipOf is the chip that sets a filter to a value, or takes it away where it has that.
+// chipOf is the chip that sets a filter to a value, or clears the filter if it has that value.
 func chipOf(q url.Values, name, value string, n int) chip {
 	c := chip{Text: display.Safe(value), Count: n, On: q.Get(name) == value}
 	next := url.Values{}

@@ -19,7 +19,8 @@ import (
 
 const (
 	// dialogRest is how long a dialog's buttons do nothing after it was made, and after its
-	// window gets the focus: a click that was meant for what stood there before decides nothing.
+	// window gets the focus: so a click that was meant for what was at that place before is
+	// ignored.
 	dialogRest  = 800 * time.Millisecond
 	dialogLife  = time.Hour // how long after it was made a dialog's form counts
 	maxInDialog = 4000      // characters of a call that a dialog shows; a longer one is on its own page
@@ -44,13 +45,13 @@ func (p *dialogPages) routes() []route {
 type dialog struct {
 	approvalView
 	TooLong  bool // the call is on its own page, and is allowed there
-	Hidden   bool // nobody may see the call, so nobody can allow it
+	Hidden   bool // the call may not be seen, so it cannot be allowed
 	Buttons  []dialogButton
-	Shown    string // fingerprint of the call that stands on the page whole, or empty
+	Shown    string // fingerprint of the call if the page shows all of it, or empty
 	MadeMs   int64
-	Chosen   *dialogButton // to be confirmed, where no script watches the clicks
+	Chosen   *dialogButton // to be confirmed, if no script guards the clicks
 	Sentence string        // why the last try did not count, or what it did
-	Answer   string        // for whoever opened the window, as JSON; empty: there is none
+	Answer   string        // for the window that opened this one, as JSON; empty if not set
 	Origins  string        // of who may get it
 }
 
@@ -92,8 +93,8 @@ func (p *dialogPages) open(out http.ResponseWriter, r *http.Request, s signin.Se
 	p.showDialog(out, r, s, a, func(*dialog) {})
 }
 
-// dialogOf finds the approval of a code, as far as it concerns who is signed in: nobody
-// learns by asking what there is.
+// dialogOf finds the approval of a code, if it concerns the signed-in person; else the
+// answer does not reveal whether it exists.
 func (p *dialogPages) dialogOf(ctx context.Context, s signin.Session, code string) (approval.Approval, error) {
 	a, err := p.gate.ByCode(ctx, code)
 	if err == nil && !core.ConcernsPerson(a, s.Person, p.gate.Rules().People) {
@@ -102,7 +103,7 @@ func (p *dialogPages) dialogOf(ctx context.Context, s signin.Session, code strin
 	return a, err
 }
 
-// noDialog says that there is nothing to decide.
+// noDialog answers that there is no approval to decide.
 func (p *dialogPages) noDialog(out http.ResponseWriter, err error) {
 	d, status := dialog{Sentence: err.Error()}, http.StatusNotFound
 	if approval.CodeOf(err) != approval.CodeNotFound {
@@ -112,14 +113,14 @@ func (p *dialogPages) noDialog(out http.ResponseWriter, err error) {
 	p.showOpened(out, status, "Nothing to decide", d)
 }
 
-// showOpened answers with a dialog. Alone among all pages it stays known to the window that
-// opened it: that is whom it tells how it was decided.
+// showOpened answers with a dialog. Unlike all other pages it keeps its tie to the window
+// that opened it, since it tells that window the decision.
 func (p *dialogPages) showOpened(out http.ResponseWriter, status int, title string, d dialog) {
 	out.Header().Set("Cross-Origin-Opener-Policy", "unsafe-none")
 	p.show(out, status, dialogWindow(title, d))
 }
 
-// showDialog answers with the approval's dialog as it stands, after change.
+// showDialog answers with the approval's present dialog, after change has altered it.
 func (p *dialogPages) showDialog(
 	out http.ResponseWriter, r *http.Request, s signin.Session, a approval.Approval, change func(*dialog),
 ) {
@@ -142,8 +143,8 @@ func (p *dialogPages) showDialog(
 	p.showOpened(out, status, title, d)
 }
 
-// newDialog is the dialog of an approval. payload is its whole call. An allow is offered
-// only where every byte of it stands on the page.
+// newDialog is the dialog of an approval. payload is its whole call. It offers an allow
+// only if the page shows every byte of the call.
 func newDialog(a approval.Approval, view approvalView, payload []card.Fact, now time.Time) dialog {
 	d := dialog{approvalView: view, MadeMs: now.UnixMilli()}
 	if a.Final() {
@@ -217,7 +218,7 @@ func (d *dialog) confirm(chosen approval.Decision) {
 }
 
 // dialogAnswer is what the window that opened a dialog is told: what the person has decided, and
-// how the approval stands now.
+// the present state of the approval.
 type dialogAnswer struct {
 	Type     string            `json:"type"`
 	Code     string            `json:"code"`
@@ -225,8 +226,9 @@ type dialogAnswer struct {
 	Status   approval.Status   `json:"status"`
 }
 
-// answerDialog says what became of a vote. Only a vote that counted is told to whoever opened
-// the window, and only in answer to it: nobody learns how an approval ended by opening it.
+// answerDialog shows the result of a vote. The opener of the window is told only a vote that
+// counted, and only in answer to it: opening the window does not reveal how an approval
+// ended.
 func (p *dialogPages) answerDialog(
 	out http.ResponseWriter, r *http.Request, s signin.Session, a approval.Approval, decision approval.Decision, err error,
 ) {

@@ -9,9 +9,9 @@ import (
 	"approvalbot/internal/signin"
 )
 
-// headers of every answer. Nothing comes from elsewhere, no script or style stands in a
-// page, no page stands in a frame, and no address is told to others. A page that is to
-// speak with whoever opened it takes Cross-Origin-Opener-Policy away.
+// headers of every answer. A page loads from this desk only, has no inline script or
+// style, cannot be framed, and does not send its address to others. A page that speaks
+// with the window that opened it removes Cross-Origin-Opener-Policy.
 var headers = sync.OnceValue(func() map[string]string {
 	return map[string]string{
 		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
@@ -34,18 +34,20 @@ type guard struct {
 	sessions      *sessions
 	address       *address
 	crossing      *http.CrossOriginProtection
-	authenticated func(http.ResponseWriter, *http.Request) // nil: nobody wants to know
+	authenticated func(http.ResponseWriter, *http.Request) // nil: ignored
 	forms         pace                                     // at which people send them
 }
 
 func newGuard(p page, s *sessions, at *address,
 	authenticated func(http.ResponseWriter, *http.Request)) (*guard, error) {
 	g := &guard{page: p, sessions: s, address: at, crossing: http.NewCrossOriginProtection(), authenticated: authenticated}
-	// A proxy in front may pass on another port, or none, than the pages' origin has.
+	// A proxy in front may pass on another port than the pages' origin has, or no
+	// port.
 	return g, g.crossing.AddTrustedOrigin((&url.URL{Scheme: at.url.Scheme, Host: at.url.Host}).String())
 }
 
-// around lets a page be reached by whom it is for, from where it may be asked for.
+// around serves a page only to the people that it is for, and only to requests from
+// an allowed origin.
 func (g *guard) around(to route) http.Handler {
 	return g.outer(g.crossing.Handler(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead { // it would look as if the page had been seen

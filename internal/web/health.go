@@ -14,7 +14,7 @@ import (
 // healthPages say how the desk is.
 type healthPages struct {
 	page
-	check func(context.Context) []core.Diagnostic // nil: nobody looks
+	check func(context.Context) []core.Diagnostic // nil: no checks
 }
 
 func (p *healthPages) routes() []route {

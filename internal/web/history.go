@@ -58,7 +58,7 @@ type historyView struct {
 	Filter url.Values
 	Chips  [][]chip
 	Days   []historyDay
-	Next   string // address of the next page; empty: there is none
+	Next   string // address of the next page; empty on the last
 	Back   string // how far back a search came that ended before all were looked through; empty: it did not
 	CSV    string
 	JSON   string

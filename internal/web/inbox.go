@@ -31,8 +31,8 @@ func (p *inboxPages) routes() []route {
 // waiting is the list of the inbox.
 type waiting struct {
 	Rows        []row
-	Mine, Total int    // of all pages: what waits for whoever looks, and what waits
-	Worst       string // the riskiest class of those, "R4"; empty: nothing waits
+	Mine, Total int    // of all pages: what waits for the reader, and what waits for anyone
+	Worst       string // the riskiest class of those, "R4"; empty if there are none
 	Search      string
 	Filter      url.Values // the filters that are set, without the search
 	Chips       [][]chip   // by which the list is narrowed, group by group
@@ -49,7 +49,7 @@ type roundRow struct {
 	Ends                stamp
 }
 
-// Earlier is the address of the page before; empty: there is none.
+// Earlier is the address of the page before; empty on the first.
 func (l waiting) Earlier() string { return l.at(l.Page - 1) }
 
 // Later is the address of the page after.
@@ -62,7 +62,7 @@ func (l waiting) at(page int) string {
 	return "/" + with(l.query(), "page", strconv.Itoa(page))
 }
 
-// Live is what the page asks for to stay as it is: this list, whatever else its address says.
+// Live is the address that the page reloads to stay current: this list, without the other parameters of its address.
 func (l waiting) Live() string { return with(l.query(), "page", strconv.Itoa(l.Page)) }
 
 // Older is the address of the requests after those that were read; empty: there are none.
@@ -116,7 +116,7 @@ func (l *waiting) narrow(v reader, all []approval.Approval, q url.Values) []appr
 	})
 }
 
-// of are the rows that wait for whoever looks, or those that wait for others alone.
+// of gives the rows that wait for the reader, or those that wait only for others.
 func (l waiting) of(mine bool) (out []row) {
 	for _, r := range l.Rows {
 		if r.Mine == mine {
@@ -236,7 +236,7 @@ func (l waiting) Title() string {
 	return riskIcons()[l.Worst] + " " + l.count(l.Total) + " · Inbox"
 }
 
-// count is a number of requests, with a plus where older ones were not read.
+// count is a number of requests, with a plus if older ones were not read.
 func (l waiting) count(n int) string {
 	if l.Next != "" {
 		return strconv.Itoa(n) + "+"

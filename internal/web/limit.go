@@ -23,7 +23,7 @@ type pace struct {
 	now func() time.Time // nil: time.Now
 
 	mu sync.Mutex
-	by map[string]bucket // by person; one who waited long enough has none
+	by map[string]bucket // by person; a person who waited long enough has no entry
 }
 
 // bucket is what a person may still send at once, as of a time.

@@ -8,16 +8,16 @@ import (
 	"approvalbot/internal/signin"
 )
 
-// LinkTo is the address of a login link. Its secret stands in the query, which no log
-// of the desk's holds.
+// LinkTo is the address of a login link. Its secret is in the query, which the desk
+// never logs.
 func (w *Web) LinkTo(secret string) string {
 	to := w.address.url.JoinPath("/signin")
 	to.RawQuery = url.Values{"link": {secret}}.Encode()
 	return to.String()
 }
 
-// LinkMessage is what a chat is sent with a login link. Telegram opens its Mini App only
-// from where it can be reached safely.
+// LinkMessage is what a chat is sent with a login link. Telegram opens a Mini App only
+// at an https address.
 func (w *Web) LinkMessage(l signin.LoginLink, secret, channel string) core.Posting {
 	p := core.Posting{
 		Text: "🔑 This link signs you in to the desk's pages as " + display.Escape(l.Person) +

@@ -12,7 +12,7 @@ import (
 	"approvalbot/internal/signin"
 )
 
-// Changes says when something was committed, by whatever instance.
+// Changes tells when any instance has committed a change.
 type Changes interface {
 	// Listen keeps the log followed until done is called.
 	Listen() (done func())
@@ -21,7 +21,7 @@ type Changes interface {
 }
 
 const (
-	lookAgain   = 5 * time.Second       // whoever is signed in is looked up so often, also where nothing happens
+	lookAgain   = 5 * time.Second       // how often the session is looked up, even if there is no news
 	redraw      = 30 * time.Second      // and the page so often: it says how long is left
 	settle      = 80 * time.Millisecond // what happens within it is shown at once
 	chunkTime   = 10 * time.Second      // for a browser to take one piece
@@ -82,7 +82,7 @@ func (p *livePages) follow(r *http.Request, to *stream) error {
 	var mark string
 	var drawn time.Time
 	for due := true; ; {
-		// Before the look, so that nothing is missed between the two.
+		// Before the look, so that no change between the two is missed.
 		news, shown := p.changes.News(), p.shown.news()
 		s, ok := p.sessions.who(r)
 		if !ok {
@@ -122,8 +122,9 @@ func (p *livePages) follow(r *http.Request, to *stream) error {
 	}
 }
 
-// mark says in short how the approval of a page stands, so that on a busy desk it is drawn
-// anew only when that is something else. Empty: the page is of more than one.
+// mark is a short form of the state of a page's approval, so that on a busy desk the page
+// is drawn anew only if that has changed. It is empty if the page shows more than one
+// approval.
 func (p *livePages) mark(r *http.Request, v reader) string {
 	code := r.URL.Query().Get("a")
 	if code == "" {

@@ -45,7 +45,7 @@ func (p *miniAppPages) miniApp(out http.ResponseWriter, r *http.Request, s signi
 	p.show(out, http.StatusOK, miniAppPage(p.head(s, "Sign in from Telegram")))
 }
 
-// fromMiniApp signs in whom Telegram names.
+// fromMiniApp signs in the person that Telegram names.
 func (p *miniAppPages) fromMiniApp(out http.ResponseWriter, r *http.Request, _ signin.Session) {
 	user, once, err := readInitData(r.PostFormValue("initData"), p.botToken, time.Now())
 	if err != nil {
@@ -72,8 +72,9 @@ func (p *miniAppPages) fromMiniApp(out http.ResponseWriter, r *http.Request, _ s
 	}
 }
 
-// readInitData gives the user whom Telegram names to a Mini App of the bot, and what
-// names this very opening of it (Mini Apps, Validating data received via the Mini App).
+// readInitData gives the user that Telegram names to a Mini App of the bot, and a value
+// that is unique to this opening of it (Mini Apps, Validating data received via the
+// Mini App).
 func readInitData(data, botToken string, now time.Time) (user, once string, err error) {
 	const forged = refusal("this is not what Telegram signs for this bot")
 	fields, err := url.ParseQuery(data)

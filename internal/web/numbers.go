@@ -152,7 +152,7 @@ func percent(n, of int) string {
 	return strconv.Itoa((100*n+of/2)/of) + " %"
 }
 
-// took says a time that people took, with one digit where it is short.
+// took says a time that people took, with one decimal if it is short.
 func took(ms int64) string {
 	if ms == 0 {
 		return "–"

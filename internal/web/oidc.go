@@ -26,7 +26,8 @@ const (
 	oidcTime    = 10 * time.Second // for an answer of the provider
 )
 
-// OIDC is a provider that says who somebody is. Without an issuer there is none.
+// OIDC is a provider that tells who a person is. Without an issuer it is switched
+// off.
 type OIDC struct {
 	Issuer, ClientID, ClientSecret string
 	Transport                      http.RoundTripper // nil: the usual one
@@ -108,10 +109,10 @@ func (p *oidcPages) askProvider(out http.ResponseWriter, r *http.Request, _ sign
 	http.Redirect(out, r, to, http.StatusSeeOther)
 }
 
-// callback is where the provider sends the browser back to.
+// callback is the address to which the provider sends the browser back.
 func (p *oidcPages) callback() string { return p.address.url.JoinPath(callbackPath).String() }
 
-// fromProvider signs in whom the provider names.
+// fromProvider signs in the person that the provider names.
 func (p *oidcPages) fromProvider(out http.ResponseWriter, r *http.Request, _ signin.Session) {
 	a, err := begun(r)
 	http.SetCookie(out, &http.Cookie{Name: stateCookie, Path: "/", MaxAge: -1, Secure: true, HttpOnly: true,
@@ -169,7 +170,7 @@ func begun(r *http.Request) (a asked, err error) {
 	return a, nil
 }
 
-// identify gives the verified address of whom the provider names.
+// identify gives the verified address of the person that the provider names.
 func (p *provider) identify(r *http.Request, back string, a asked) (email string, err error) {
 	q := r.URL.Query()
 	if q.Get("error") != "" {
@@ -258,8 +259,8 @@ func (c claims) check(token *oidc.IDToken, clientID, nonce string, now time.Time
 	return nil
 }
 
-// ask asks the provider for the address of that subject, if its ID token has none
-// (OpenID Connect Core 1.0, 5.4: many say it there alone).
+// ask asks the provider for the address of that subject, if its ID token has no
+// address (OpenID Connect Core 1.0, 5.4: many providers give it only here).
 func ask(ctx context.Context, read *oidc.Provider, token oauth2.TokenSource, subject string) (said claims, err error) {
 	info, err := read.UserInfo(ctx, token)
 	if err != nil {

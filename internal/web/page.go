@@ -37,7 +37,8 @@ type page struct {
 // maxFields bounds the body of a form, in bytes.
 const maxFields = 64 << 10
 
-// statuses are how pages answer refusals; any other is a conflict with how things stand.
+// statuses are how pages answer refusals; any other is a conflict with the present
+// state.
 var statuses = sync.OnceValue(func() map[approval.Code]int {
 	return map[approval.Code]int{
 		approval.CodeNotFound: http.StatusNotFound, approval.CodeForbidden: http.StatusForbidden,
@@ -105,13 +106,13 @@ func (p page) say(out http.ResponseWriter, status int, s signin.Session, title, 
 	p.show(out, status, sentencePage(p.head(s, title), sentence, "To the inbox"))
 }
 
-// failed answers where the desk itself could not work.
+// failed answers if the desk itself could not work.
 func (p page) failed(out http.ResponseWriter, s signin.Session, err error) {
 	p.log.Error("a page could not be served", "reason", err)
 	p.say(out, http.StatusServiceUnavailable, s, "Not now", "The desk cannot do that right now. Try again in a moment.")
 }
 
-// refuse answers with a page that says why there is nothing else to see.
+// refuse answers with a page that says why the page asked for is not shown.
 func (p page) refuse(out http.ResponseWriter, s signin.Session, err error) {
 	text, status, title := textOf(err), statusOf(err), "Not now"
 	if approval.CodeOf(err) == "" {
@@ -138,7 +139,7 @@ func (p page) notice(out http.ResponseWriter, status int, text string) {
 	_, _ = out.Write([]byte(html.EscapeString(text)))
 }
 
-// operator reports whether whoever looks may decide; if not, the answer says so.
+// operator reports whether the reader may decide; if not, it answers so.
 func (p page) operator(out http.ResponseWriter, v reader) bool {
 	if !v.caller.MayDecide {
 		p.refuse(out, v.session, approval.Refuse(approval.CodeForbidden, "This page is for those who may decide requests."))

@@ -78,7 +78,7 @@ type signOptions struct {
 	RPID             string       `json:"rpId"`
 	Timeout          int64        `json:"timeout"`
 	UserVerification string       `json:"userVerification"`
-	AllowCredentials []allowedKey `json:"allowCredentials"` // none: whichever the person has
+	AllowCredentials []allowedKey `json:"allowCredentials"` // empty: any of the person's
 }
 
 type allowedKey struct {
@@ -118,7 +118,7 @@ func (p *passkeyPages) finishConfirmation(_ http.ResponseWriter, r *http.Request
 	return scriptDone{}, p.signin.Confirm(r.Context(), s, in.Challenge, in.Response)
 }
 
-// ceremonyCookie stands for a browser that has no session yet. It is Secure: browsers
+// ceremonyCookie identifies a browser that has no session yet. It is Secure: browsers
 // take localhost for safe.
 const ceremonyCookie = "__Host-approvalbot-ceremony"
 

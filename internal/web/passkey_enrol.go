@@ -149,7 +149,8 @@ func passkeyOf(c *webauthn.Credential) (signin.Passkey, error) {
 	}, err
 }
 
-// publicKey is a COSE key as the standard library has it; nil: it has none such.
+// publicKey is a COSE key as the standard library has it; nil if its kind is not
+// supported.
 func publicKey(read any) (algorithm int, key crypto.PublicKey) {
 	switch k := read.(type) {
 	case webauthncose.EC2PublicKeyData:

@@ -15,8 +15,8 @@ import (
 	"approvalbot/internal/lazy"
 )
 
-// maxOnPage is how many bytes of a call stand on a page. Of a longer one each part has
-// headOnPage characters there, with the whole as a file.
+// maxOnPage is how many bytes of a call a page shows. Of a longer call the page shows
+// headOnPage characters of each part, and offers the whole as a file.
 const (
 	maxOnPage  = 60_000
 	headOnPage = 1500
@@ -31,7 +31,7 @@ type part struct {
 	Rows      []tableRow
 	Numbered  bool   // its lines have numbers that are worth showing
 	Cut       int    // so many characters are not on the page
-	Left      string // what else of it is not here, in words; empty: nothing
+	Left      string // what else is missing on this page, in words; empty if nothing is
 }
 
 // stretch is a number of lines that follow each other.
@@ -42,7 +42,7 @@ type stretch struct {
 
 // line is one line of a text: what sets it off as a whole, its number, and its pieces.
 type line struct {
-	Class  string // "add", "del", "head" of a change; empty: none
+	Class  string // "add", "del", "head" of a change; else empty
 	No     string
 	Pieces []piece
 }
@@ -84,7 +84,7 @@ func parts(a approval.Approval, blocks []card.Block, mostBytes int) (out []part,
 		}
 		command := i == 0 && b.Name == "" && (a.ToolName == "exec" || a.Form == approval.FormCommand)
 		p.Stretches = p.stretches(b, &left, command || b.Lang == "sh", a.Form != approval.FormPatch)
-		if plain && len(blocks) == 1 { // a mark on all that there is says nothing
+		if plain && len(blocks) == 1 { // a mark on the whole text tells no more than no mark
 			p.unmark()
 		}
 		out = append(out, p)
@@ -128,8 +128,9 @@ func sizeOf(blocks []card.Block) (n int) {
 	return n
 }
 
-// Unchanged lines that are further than nearChange from a change are folded, if there are at least mostFolded of them. What
-// is folded counts as shown, so it is only what the desk itself compared: that a patch changes nothing there is its asker's word.
+// Unchanged lines that are further than nearChange from a change are folded, if there are at least mostFolded of them.
+// Folded lines count as shown, so only lines that the desk itself compared are folded: that a patch leaves lines
+// unchanged is only its asker's claim.
 const (
 	nearChange = 3
 	mostFolded = 3
@@ -163,8 +164,8 @@ func (p *part) stretches(b card.Block, left *int, command, compared bool) (out [
 	return out
 }
 
-// farFromChange says of each line of a change whether it is to be folded. None is that changes, that a reason comes from,
-// or that is the desk's own word.
+// farFromChange says of each line of a change whether it is to be folded. A line is not folded if it changes, if a
+// reason comes from it, or if it is the desk's own words.
 func farFromChange(b card.Block) []bool {
 	far := make([]bool, len(b.Lines))
 	for i := range far {
@@ -192,7 +193,7 @@ func farFromChange(b card.Block) []bool {
 	return far
 }
 
-// pieces are those of a line, with its sign before them, coloured where it is a command line.
+// pieces are those of a line, with its sign before them, coloured if it is a command line.
 func (p *part) pieces(l card.Line, left *int, shell *shellReader, command bool) (out []piece) {
 	if sign := signs()[l.Sign]; sign != "" {
 		out = append(out, piece{Text: sign})
@@ -204,7 +205,7 @@ func (p *part) pieces(l card.Line, left *int, shell *shellReader, command bool) 
 		return out
 	}
 	coloured := shell.read(p.take(l.Text(), left))
-	for _, x := range l.Pieces { // where a colour and a mark begin and end need not be the same
+	for _, x := range l.Pieces { // a colour and a mark need not begin and end at the same place
 		rest := len(x.Text)
 		for rest > 0 && len(coloured) > 0 {
 			c := coloured[0]

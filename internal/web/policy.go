@@ -54,7 +54,7 @@ func (p *policyPages) routes() []route {
 	}
 }
 
-// policy shows what holds. A POST tries a call, which changes nothing.
+// policy shows the rules in force. A POST tries a call and changes no state.
 func (p *policyPages) policy(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := p.reader(s)
 	if !p.operator(out, v) {

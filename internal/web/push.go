@@ -12,7 +12,7 @@ import (
 
 // pushDevices is what the page of a person's notifications shows.
 type pushDevices struct {
-	Key      string // the desk's public key, which a browser subscribes with; empty: there are none
+	Key      string // the desk's public key, which a browser subscribes with; empty if notifications are off
 	Browsers []pushDevice
 }
 

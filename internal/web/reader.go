@@ -28,7 +28,7 @@ type reader struct {
 // readers look up who asks for a page, and what they may see.
 type readers struct {
 	gate   *core.Gate
-	rights func(person string) Rights // nil: nothing beside deciding
+	rights func(person string) Rights // nil: deciding only
 }
 
 // reader looks up what the person of a session may see and do now.
@@ -60,7 +60,7 @@ func (p readers) zoneOf(s signin.Session) *time.Location {
 	return time.Local
 }
 
-// who names people: by their names in the configuration, where an account is somebody's there.
+// who names people: by their names in the configuration if it lists the account.
 func (v reader) who(names ...string) string {
 	known := make([]string, len(names))
 	for i, name := range names {
@@ -96,8 +96,8 @@ func (p readers) list(ctx context.Context, v reader, f core.Filter) ([]approval.
 	return slices.DeleteFunc(page.Items, hidden), page.Next, err
 }
 
-// find gives the approval of a code, or CodeNotFound where the person may not see it:
-// nobody learns by asking what there is.
+// find gives the approval of a code, or CodeNotFound if the person may not see it:
+// the answer does not reveal whether it exists.
 func (p readers) find(ctx context.Context, v reader, code string) (approval.Approval, error) {
 	a, err := p.gate.ByCode(ctx, code)
 	if approval.CodeOf(err) == approval.CodeNotFound || err == nil && !v.sees(a) {

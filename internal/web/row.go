@@ -17,7 +17,7 @@ import (
 
 // Limits of the line that says a call in a row, in characters.
 const (
-	maxHeld = 120 // a row that holds the whole call, and can be allowed where it is
+	maxHeld = 120 // a row that shows the whole call, so that it can be allowed there
 	maxLine = 240 // of any other, the rest of which is in the detail
 )
 
@@ -27,14 +27,14 @@ type row struct {
 	Risk   approval.RiskClass
 	Asker  string
 	Call   card.Words // on one line
-	Held   string     // the fingerprint of all that would run, if that is all of it and nothing of it is flagged
+	Held   string     // the fingerprint of all that would run, if the row shows it all and none of it is flagged
 	Reason card.Words // the strongest
 	Flags  []string   // what its reader cannot see at once
 	Votes  string
 	Ends   stamp
 	Mine   bool   // it waits for the person who looks
 	Allow  bool   // it may be allowed once from here
-	Deny   string // what the button against it says; empty: there is none
+	Deny   string // what the button against it says; empty: no button
 }
 
 // buttons are those that a person has on an approval whose whole call they were
@@ -88,8 +88,8 @@ func headlineOf(c card.Card) card.Words {
 	return c.Headline
 }
 
-// oneLine says the call of a card on one line: what it does, and each part of it; of lines that are not there it says how
-// many of all there are. held reports whether nothing of the card's call is left out, or is shown otherwise than it is there.
+// oneLine says the call of a card on one line: what it does, and each part of it; if lines are left out, it says how
+// many there are in all. held reports whether the line has all of the card's call, in the form that the card has.
 func oneLine(a approval.Approval, c card.Card, all []card.Block) (line card.Words, held bool) {
 	headline := headlineOf(c)
 	words := slices.Clone(headline[min(1, len(headline)):])

@@ -13,7 +13,7 @@ import (
 // maxScript bounds what a browser sends, in bytes.
 const maxScript = 64 << 10
 
-// scriptDone says that there is nothing more to say.
+// scriptDone ends the script.
 type scriptDone struct {
 	Next string `json:"next,omitempty"` // the page to go to
 }

@@ -43,7 +43,7 @@ func (f historyFilter) selects(a approval.Approval) bool {
 // finding is what a search found.
 type finding struct {
 	all    []approval.Approval
-	next   string // the cursor of those that follow; empty: there are none
+	next   string // the cursor of those that follow; empty if this is all
 	backMs int64  // it ended after searchMost requests, with one that was asked for then; 0: it did not
 }
 

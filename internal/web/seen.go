@@ -16,7 +16,7 @@ const maxShown = 20_000
 type shown struct {
 	mu    sync.Mutex
 	calls map[shownCall]bool
-	more  chan struct{} // closed at the next download; nil: nobody waits for one
+	more  chan struct{} // closed at the next download; nil if no one waits
 }
 
 type shownCall struct{ session, key, fingerprint string }

@@ -17,7 +17,7 @@ const cookieName = "__Host-approvalbot"
 
 const eventStream = "text/event-stream"
 
-// sessionLook is how often a session is looked at that nothing in this process has ended.
+// sessionLook is how often a session is looked up if this process has not ended it.
 const sessionLook = 10 * time.Second
 
 // sessions say whose browser it is.
@@ -52,8 +52,8 @@ func (p *sessions) signedIn(r *http.Request) (signin.Session, bool) {
 }
 
 // lasting gives a context that ends with the request, and as soon as its session does:
-// for answers that go on, such as streams of events. Whatever ends a session in this
-// process counts at once, and in another within ten seconds.
+// for answers that go on, such as streams of events. If this process ends the session,
+// ctx ends at once; if another does, within ten seconds.
 func (p *sessions) lasting(r *http.Request) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancel(r.Context())
 	r = r.Clone(ctx)

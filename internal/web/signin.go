@@ -22,15 +22,15 @@ func (p *signInPages) routes() []route {
 
 // signIn is what the page of that name shows.
 type signIn struct {
-	Person string // whom its link signs in; empty: there is no link
+	Person string // the person that its link signs in; empty without a link
 	Enrols bool
 	Link   string
 	OIDC   bool
-	Next   string // where to go then
+	Next   string // the address to go to then
 }
 
-// ask shows the ways to sign in, or asks for the click that spends a link: what
-// merely opens an address, such as a chat's preview, spends nothing.
+// ask shows the ways to sign in, or asks for the click that spends a link:
+// merely opening an address, as a chat's preview does, does not spend it.
 func (p *signInPages) ask(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	secret := r.URL.Query().Get("link")
 	if secret == "" && s.ID != "" {

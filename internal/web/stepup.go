@@ -30,13 +30,13 @@ func (p *stepUpPages) routes() []route {
 // signView is what the page shows on which a yes is signed.
 type signView struct {
 	approvalView
-	Shown  core.ShownCall // what will be signed is what stands there
+	Shown  core.ShownCall // exactly what is shown will be signed
 	May    bool           // the person may sign: they decide such a call, have a passkey, and all of it is shown
 	Reason string         // why not
 }
 
-// sign shows a request in full, with a button to sign a yes. Who may neither decide
-// it nor asked for it reads that there is none.
+// sign shows a request in full, with a button to sign a yes. A person who may not
+// decide it and did not ask for it is told that it does not exist.
 func (p *stepUpPages) sign(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	a, err := p.concerned(r, s)
 	if err != nil {

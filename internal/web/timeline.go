@@ -68,7 +68,7 @@ func firstSince(ctx context.Context, log Entries, ms int64) (below, head int64, 
 type moment struct {
 	At       stamp
 	What, By string
-	Code     string // of the request that it is about; empty: it is about none
+	Code     string // of the request that it is about; empty if about no request
 }
 
 // momentOf says an entry of the log in words.

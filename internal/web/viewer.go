@@ -21,7 +21,7 @@ const viewerWait = 25 * time.Second
 // viewerPages list what waits for pages of other sites.
 type viewerPages struct {
 	page
-	authenticated func(http.ResponseWriter, *http.Request) // nil: nobody wants to know
+	authenticated func(http.ResponseWriter, *http.Request) // nil: ignored
 	streams       *streams
 	changes       Changes // nil: a list is answered at once
 	closing       <-chan struct{}
@@ -73,7 +73,7 @@ func (p *viewerPages) watchedPage(out http.ResponseWriter, r *http.Request, _ si
 	if p.authenticated != nil {
 		p.authenticated(out, r)
 	}
-	out.Header().Set("Connection", "close") // so that nobody keeps more connections than requests
+	out.Header().Set("Connection", "close") // so that a caller never keeps more connections than requests
 	list, err := p.awaitWatched(r, v, r.URL.Query().Get("known"))
 	if err != nil {
 		p.log.Error("a viewer's list could not be made", "reason", err)
@@ -84,7 +84,7 @@ func (p *viewerPages) watchedPage(out http.ResponseWriter, r *http.Request, _ si
 	_ = json.NewEncoder(out).Encode(list)
 }
 
-// viewer is whom the request's token is of, while its owner may ask.
+// viewer is the viewer that the request's token was made for, as long as the token's owner may ask.
 func (p *viewerPages) viewer(r *http.Request) (core.Viewer, bool) {
 	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	v, ok := p.key.Read(token, time.Now().UnixMilli())
@@ -131,7 +131,7 @@ func (p *viewerPages) awaitWatched(r *http.Request, v core.Viewer, known string)
 	for {
 		var news <-chan struct{}
 		if p.changes != nil {
-			news = p.changes.News() // before the look, so that nothing is missed between the two
+			news = p.changes.News() // before the look, so that no change between the two is missed
 		}
 		list, err := p.watchedNow(r.Context(), v)
 		if err != nil || list.State != known {
@@ -165,10 +165,10 @@ func (p *viewerPages) watchedNow(ctx context.Context, v core.Viewer) (watched, e
 	return list, err
 }
 
-// embedScript serves the element to any page: it is public, and does nothing without a token.
+// embedScript serves the element to any page: it is public, and shows no data without a token.
 func (p *viewerPages) embedScript(out http.ResponseWriter, r *http.Request, _ signin.Session) {
 	h := out.Header()
-	h.Del("Cache-Control") // it is nobody's
+	h.Del("Cache-Control") // it is public
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 	http.ServeFileFS(out, r, static, "static/approvalbot.js")

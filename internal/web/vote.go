@@ -72,8 +72,8 @@ func (p *votePages) vote(out http.ResponseWriter, r *http.Request, s signin.Sess
 	http.Redirect(out, r, back+"?"+url.Values{"voted": {a.Code}, "as": {string(d)}}.Encode(), http.StatusSeeOther)
 }
 
-// fromRow notes that a row has shown all that would run, as its ✓ says by the fingerprint of that: a browser draws a ✓ only
-// at a width at which it draws the whole line. That a list was sent shows nothing yet.
+// fromRow notes that a row has shown all that would run, as its ✓ proves by the fingerprint of it: a browser draws a ✓
+// only at a width at which it draws the whole line. Sending a list does not count as showing it.
 func (p *votePages) fromRow(ctx context.Context, v reader, code, held string) {
 	if held == "" {
 		return
@@ -104,7 +104,7 @@ func (p *votePages) answer(r *http.Request, v reader, code, number string) (stri
 	return card.AnswerNote(c.Answers, n), nil
 }
 
-// takeBack takes an allow back that nothing has claimed. The page that it leads to says what became of it.
+// takeBack takes an unclaimed allow back. The page that it leads to shows the result.
 func (p *votePages) takeBack(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := p.reader(s)
 	a, err := p.find(r.Context(), v, r.PathValue("code"))
@@ -138,8 +138,8 @@ func (p *votePages) again(out http.ResponseWriter, r *http.Request, s signin.Ses
 	}
 }
 
-// notCounted says why a vote did not count, above the approval as it stands. Whoever may
-// not see the approval learns no more than that there is none.
+// notCounted says why a vote did not count, above the approval in its present state. A
+// person who may not see the approval is told that it does not exist.
 func (p *votePages) notCounted(out http.ResponseWriter, r *http.Request, v reader, code string, err error) {
 	a, missing := p.find(r.Context(), v, code)
 	no, known := errors.AsType[*approval.Error](err)

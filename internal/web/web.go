@@ -1,9 +1,9 @@
 // Package web serves the desk's pages to people: what waits for them, what
 // happened, and how they sign in. Everything a page shows comes from core and
-// display; pages decide nothing.
+// display; pages make no decisions.
 //
 // Each page has a handler type with what it needs, and a .templ file that says what it looks
-// like. Below them are page (how people are answered), readers (who asks, and what they may
+// like. Below them are page (how people are answered), readers (who looks, and what they may
 // see), sessions and admission (whose browser it is); guard is around all of them.
 package web
 
@@ -28,17 +28,17 @@ type Config struct {
 	SignIn    *signin.Door
 	PublicURL *url.URL // how people reach the desk; links begin with it; see [Web.ReachedAt]
 	Log       *slog.Logger
-	// Authenticated notes that a connection is somebody's; nil: nobody wants to know.
+	// Authenticated is called when a connection is known to belong to a person; nil: ignored.
 	Authenticated func(http.ResponseWriter, *http.Request)
 	OIDC          OIDC
-	BotToken      string // of Telegram's bot, which signs what its Mini App is given; empty: there is none
+	BotToken      string // of Telegram's bot, which signs what its Mini App is given; empty if there is no bot
 
 	Changes Changes                                   // nil: pages show what was when they were opened
-	Rights  func(person string) Rights                // what a person's tokens may; nil: nothing beside deciding
+	Rights  func(person string) Rights                // what a person's tokens may do; nil: deciding only
 	Policy  func(context.Context) (api.Policy, error) // the effective policy
-	OnDisk  func(context.Context) OnDisk              // how the configuration file differs; nil: there is none
+	OnDisk  func(context.Context) OnDisk              // how the configuration file differs; nil if there is no file
 	Audit   *Audit                                    // nil: no log to look at
-	Receipt func(approval.Approval) (string, error)   // of a claimed approval; nil: none is signed
+	Receipt func(approval.Approval) (string, error)   // of a claimed approval; nil if receipts are not signed
 	Health  func(context.Context) []core.Diagnostic   // how the desk is
 
 	EmbedOrigins []string                // of pages that may list what waits, and open the dialog
@@ -129,8 +129,8 @@ func (w *Web) deskRoutes(cfg Config) []route {
 	)
 }
 
-// ReachedAt says how people reach the desk where that is known only once it listens. It
-// is for before anything is served.
+// ReachedAt sets the address of the desk for people, if it is known only once the desk
+// listens. Call it before the first request is served.
 func (w *Web) ReachedAt(base *url.URL) { w.address.url = base }
 
 // Run lets go of open pages when ctx ends, so that the desk can stop.
