@@ -58,8 +58,8 @@ func (d *Door) confirmed(ctx context.Context, s Session) (bool, error) {
 
 func confirmedID(s Session) string { return "confirmed " + s.ID }
 
-// BeginCeremony begins one that is not about an approval. browser is the session's id, or
-// before there is a session what stands for the browser.
+// BeginCeremony begins one that is not about an approval. browser is the session's id,
+// or, before there is a session, a value that identifies the browser.
 func (d *Door) BeginCeremony(ctx context.Context, kind ChallengeKind, browser string) (Challenge, error) {
 	if d.desk.Rules().Site.ID == "" {
 		return Challenge{}, core.NoSite()
@@ -144,8 +144,8 @@ func (d *Door) answered(
 	return p, nil
 }
 
-// refusedPasskey spends a challenge that is kept and was answered wrongly. Where the passkey is
-// somebody's, that is on record.
+// refusedPasskey spends a stored challenge that was answered wrongly. If the passkey belongs to
+// a person, the failure is logged as an event.
 func (d *Door) refusedPasskey(ctx context.Context, p Passkey, use core.PasskeyUse, why error) error {
 	if use.RememberMs == 0 { // of those that are kept nowhere only a good answer is
 		if err := d.store.SpendChallenge(ctx, use); err != nil && !errors.Is(err, core.ErrSpent) {

@@ -1,7 +1,7 @@
-// Package signin is who is signed in to the desk, and by what: sessions and the links that
-// begin them, passkeys and their ceremonies, pairings of chats, browsers that are notified.
-// It decides nothing about an approval. It tells core who holds a passkey, and what the desk
-// has of a yes that one signed.
+// Package signin knows who is signed in to the desk, and by what means: sessions and the
+// links that begin them, passkeys and their ceremonies, pairings of chats, browsers that are
+// notified. It does not decide about approvals. It tells core who has a passkey, and what
+// the desk stores about a yes that a passkey signed.
 package signin
 
 import (
@@ -23,7 +23,7 @@ type Door struct {
 	sessions turnstile // turns when a session may have ended
 }
 
-// Stores is where a Door keeps what it knows. One store may be all of them.
+// Stores are the stores in which a Door keeps its data. One store may be all of them.
 type Stores struct {
 	SessionStore
 	LinkStore
@@ -49,8 +49,8 @@ func New(store Stores, desk Desk) *Door {
 // people are the people as they are now.
 func (d *Door) people() *people.Directory { return d.desk.Rules().People }
 
-// RulesChanged tells those who wait for [Door.SessionsTurn] that other rules count: the
-// session of a person whom they do not name has ended.
+// RulesChanged wakes those who wait for [Door.SessionsTurn], because other rules are in
+// force: if these do not name a person, the person's session has ended.
 func (d *Door) RulesChanged() { d.sessions.turn() }
 
 // event makes a log entry about signing in. It never names a secret.

@@ -9,7 +9,7 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// Gone is what the store has of people whom the configuration does not name.
+// Gone is what the store has of people that the configuration does not name.
 type Gone struct {
 	Sessions   []Session
 	Push       []PushSubscription // with ID and Person alone
@@ -17,26 +17,26 @@ type Gone struct {
 	Links      []LoginLink        // with Hash and Person alone
 	Ceremonies []string           // ids
 
-	// Waits: nothing was written, since the instances do not all have this configuration.
+	// Waits reports that nothing was written, because not all instances have this configuration yet.
 	Waits bool
 }
 
-// GoneStore ends what people had whom the configuration does not name any more.
+// GoneStore ends the sign-ins of people that the configuration does not name any more.
 type GoneStore interface {
-	// EndGone ends sessions, login links, ceremonies and push subscriptions of everybody but
-	// the people known, suspends their passkeys and appends what events makes of that to the
-	// log, in one transaction, and gives it. If the policy of that hash is not the one of every
-	// instance, it writes nothing and the result Waits. Nothing is written if there is nothing
-	// to end.
+	// EndGone ends sessions, login links, ceremonies and push subscriptions of all people
+	// except those known, suspends their passkeys, appends the entries that events makes of it
+	// to the log, all in one transaction, and returns what it ended. If not every instance has
+	// the policy with that hash, it does not write and sets Waits. If there is no such person,
+	// it does not write either.
 	EndGone(ctx context.Context, known []string, policy string, events func(Gone) []approval.Event) (Gone, error)
 	// SuspendedPasskeys gives a person's, or everybody's if person is empty, oldest first.
 	SuspendedPasskeys(ctx context.Context, person string) ([]Passkey, error)
 }
 
-// EndGone ends for good what people had whom the rules in force do not name: a person of the
-// same name who is configured later has none of it. Their passkeys are suspended: they sign
-// nobody in and sign no yes. With several instances nothing ends before all have these rules;
-// the result Waits until then.
+// EndGone ends for good the sessions and links of people that the rules in force do not name:
+// a person of the same name who is configured later does not get them back. Their passkeys
+// are suspended: they can neither sign in nor sign a yes. With several instances this waits
+// until all have these rules; until then the result has Waits set.
 func (d *Door) EndGone(ctx context.Context) (Gone, error) {
 	rules, now := d.desk.Rules(), nowMs()
 	var known []string
@@ -50,7 +50,7 @@ func (d *Door) EndGone(ctx context.Context) (Gone, error) {
 	return gone, err
 }
 
-// byConfiguration ended what belonged to a person whom the configuration names no more.
+// byConfiguration is the actor if a session ended because the configuration does not name its person any more.
 const byConfiguration = "configuration"
 
 func (x Gone) events(now int64) (out []approval.Event) {

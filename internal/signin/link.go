@@ -11,8 +11,8 @@ import (
 // linkLife is how long a login link can be used.
 const linkLife = 5 * time.Minute
 
-// LoginLink signs one person in, once. Opening it does nothing: whoever clicks there
-// becomes that person.
+// LoginLink signs one person in, once. Opening it does not spend it: the click on
+// its page does, and signs in as that person.
 type LoginLink struct {
 	Hash   string // the link's secret is kept nowhere
 	Person string
@@ -31,9 +31,9 @@ type LinkStore interface {
 }
 
 // MakeLink makes a login link for a person (empty: the caller's own), and gives its
-// secret. An operator.admin may make one for anybody; else it needs a token that decides,
-// for its own person: one that only asks is an agent's, also where it names who stands
-// behind it. enrols is for an operator.admin alone.
+// secret. An operator.admin may make one for any person. Another token may make one for
+// its own person only, and only if it may decide: a token that only asks is an agent's,
+// even if it names the person behind it. Only an operator.admin may set enrols.
 func (d *Door) MakeLink(
 	ctx context.Context, who core.Caller, person string, enrols bool,
 ) (l LoginLink, secret string, err error) {
@@ -58,9 +58,9 @@ func (d *Door) MakeLink(
 	return d.addLink(ctx, LoginLink{Person: person, By: by, Enrols: enrols}, nil)
 }
 
-// LinkFor makes a login link for whoever has that account in a chat, and gives its
-// secret. CodeForbidden when the account is no known person's. When it returns without
-// an error, the platform update is handled.
+// LinkFor makes a login link for the person who has that account in a chat, and gives
+// its secret. CodeForbidden if the account does not belong to a known person. When it
+// returns without an error, the platform update is handled.
 func (d *Door) LinkFor(ctx context.Context, v approval.Voter, handled *approval.InboundRef) (l LoginLink, secret string, err error) {
 	v = d.people().Identify(v)
 	if v.Person == "" {
@@ -70,7 +70,8 @@ func (d *Door) LinkFor(ctx context.Context, v approval.Voter, handled *approval.
 	return d.addLink(ctx, LoginLink{Person: v.Person, By: v.Channel + ":" + v.UserID}, handled)
 }
 
-// OwnLink makes a login link for whoever started the desk at its own terminal.
+// OwnLink makes a login link for the person who started the desk at its own
+// terminal.
 func (d *Door) OwnLink(ctx context.Context, person string) (l LoginLink, secret string, err error) {
 	return d.addLink(ctx, LoginLink{Person: person, By: "terminal"}, nil)
 }
@@ -91,8 +92,8 @@ func (d *Door) addLink(ctx context.Context, l LoginLink, handled *approval.Inbou
 // errNoLink says the same of a link that never was, was spent, or is over.
 var errNoLink = approval.Refuse(approval.CodeNotFound, "This link was used already, or is older than five minutes, or never was one.")
 
-// Link gives whom a link signs in, and spends nothing. CodeNotFound when it cannot
-// be used (any more).
+// Link tells which person a link signs in, and does not spend it. CodeNotFound if
+// it cannot be used (any more).
 func (d *Door) Link(ctx context.Context, secret string) (LoginLink, error) {
 	l, err := d.store.Link(ctx, secretHash("link", secret))
 	gone := approval.CodeOf(err) == approval.CodeNotFound

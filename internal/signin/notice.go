@@ -30,7 +30,7 @@ func (b bell) wake() {
 // concurrent use; the zero value is ready.
 type turnstile struct {
 	mu   sync.Mutex
-	news chan struct{} // closed by the next turn; nil: nobody waits
+	news chan struct{} // closed by the next turn; nil if no one waits
 }
 
 func (t *turnstile) next() <-chan struct{} {

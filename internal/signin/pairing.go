@@ -25,10 +25,10 @@ const (
 )
 
 // Pairing is the way in which a chat and a person in it make their ids known to an
-// operator, who reads a code out to them. It gives nobody any right: only the
-// operator's configuration does. There is one at a time; a newer one takes its place.
-// It is kept in the store, because the instance that hears the code in a chat need
-// not be the one that made it.
+// operator, who reads a code out to them. It gives no rights: only the operator's
+// configuration does. There is one at a time; a newer one replaces it. It is kept in
+// the store, because the instance that hears the code in a chat need not be the one
+// that made it.
 type Pairing struct {
 	ID          string      `json:"id"`
 	CodeHash    string      `json:"codeHash"` // the code itself is kept nowhere
@@ -37,11 +37,11 @@ type Pairing struct {
 	Answer      *PairingWho `json:"answer,omitempty"`
 }
 
-// PairingWho is who gave the code, and where.
+// PairingWho is the person who gave the code, and the chat.
 type PairingWho struct {
 	Chat   approval.Target `json:"chat"`
 	UserID string          `json:"userId"`
-	Name   string          `json:"name,omitempty"` // as the platform calls them: whatever they like
+	Name   string          `json:"name,omitempty"` // as the platform names them, which they choose freely
 }
 
 // PairingStatus says how far a pairing is.

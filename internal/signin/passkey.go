@@ -13,8 +13,8 @@ import (
 	"approvalbot/internal/display"
 )
 
-// vouchLife is how long what somebody signed in with speaks for them where passkeys are
-// changed: a cookie is easier to steal than that.
+// vouchLife is how long after a sign-in the person may change passkeys by it: later
+// only a cookie proves who they are, which is easier to steal.
 const vouchLife = time.Hour
 
 const (
@@ -47,23 +47,23 @@ func (p Passkey) Key() assertion.Key {
 type PasskeyStore interface {
 	// Passkey gives the one of that credential id, or CodeNotFound.
 	Passkey(ctx context.Context, id string) (Passkey, error)
-	// Passkeys gives a person's, or everybody's where person is empty, oldest first.
+	// Passkeys gives a person's passkeys, or all if person is empty, oldest first.
 	Passkeys(ctx context.Context, person string) ([]Passkey, error)
 	// ChangePasskeys calls fn with a person's passkeys, adds or removes what it says,
 	// and appends its events to the log, all in one transaction. An error from fn rolls
 	// everything back and is returned as it is. CodeIDConflict: another has that id.
 	ChangePasskeys(ctx context.Context, person string, fn func(held []Passkey) (PasskeyChange, error)) error
 	// KeepChallenge keeps a ceremony, in place of one of the same id, and of the oldest
-	// where very many of its kind have begun.
+	// one if very many of its kind have begun.
 	KeepChallenge(ctx context.Context, c Challenge) error
 	// Challenge gives a ceremony that has not ended, or CodeNotFound.
 	Challenge(ctx context.Context, id string) (Challenge, error)
 	// SpendChallenge ends a ceremony, or remembers it as spent, and counts the passkey on, in one transaction.
-	// ErrSpent, and nothing is written, where either was done by another meanwhile.
+	// ErrSpent, without a write, if another caller did either meanwhile.
 	SpendChallenge(ctx context.Context, use core.PasskeyUse) error
 }
 
-// PasskeyChange is what becomes of a person's passkeys. The zero value changes nothing.
+// PasskeyChange is what becomes of a person's passkeys. The zero value makes no change.
 type PasskeyChange struct {
 	Add     *Passkey
 	Remove  string // credential id
@@ -80,8 +80,8 @@ func UserHandle(person string) []byte {
 // Passkeys are a person's passkeys, and what this session may do with them.
 type Passkeys struct {
 	Held []Passkey
-	// Suspended were the person's before the configuration did not name them: they count for
-	// nothing, and stay so.
+	// Suspended were the person's before the configuration ceased to name them: they cannot
+	// be used, and stay suspended.
 	Suspended []Passkey
 	MayAdd    *approval.Error // nil: it may; else why not, and the way out
 	MayEnd    *approval.Error // likewise to remove one
@@ -116,7 +116,7 @@ func (d *Door) PasskeysOf(ctx context.Context, s Session) (Passkeys, error) {
 }
 
 // PasskeyCounts says how many passkeys each person has, and how many that are suspended; a
-// person who is not named has none.
+// person who is not in it has no passkey.
 func (d *Door) PasskeyCounts(ctx context.Context) (held, suspended map[string]int, err error) {
 	count := func(of func(context.Context, string) ([]Passkey, error)) map[string]int {
 		all, failed := of(ctx, "")
@@ -131,9 +131,10 @@ func (d *Door) PasskeyCounts(ctx context.Context) (held, suspended map[string]in
 	return held, suspended, err
 }
 
-// passkeys says what a session may do with its person's passkeys. fresh: one of them has
-// just signed in it. A link that came by a chat makes none: who stole the chat account
-// would make their own. A lost one is removed in a session that an operator's link began.
+// passkeys says what a session may do with its person's passkeys. fresh says that one of
+// them has just been used in it. A session from a chat's link may not add one, or a thief
+// of the chat account could add their own. A lost passkey is removed in a session that
+// began with an operator's link.
 func (s Session) passkeys(held []Passkey, fresh bool, now int64) Passkeys {
 	out, recent := Passkeys{Held: held}, now < s.CreatedMs+vouchLife.Milliseconds()
 	proven, vouched := fresh || recent && s.How == ByPasskey, recent && (s.Enrols || s.How == ByOIDC)
@@ -202,7 +203,7 @@ func (d *Door) Enrol(ctx context.Context, s Session, p Passkey) (Passkey, error)
 	return p, err
 }
 
-// RemovePasskey forgets one of the session's person: nothing that it signs counts any more.
+// RemovePasskey removes a passkey of the session's person: its signatures are refused from then on.
 func (d *Door) RemovePasskey(ctx context.Context, s Session, id string) error {
 	fresh, err := d.confirmed(ctx, s)
 	if err != nil {

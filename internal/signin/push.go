@@ -26,7 +26,7 @@ const (
 type PushSubscription struct {
 	ID        string
 	Person    string
-	Endpoint  string // an address that nobody but the browser and its push service knows
+	Endpoint  string // an address that only the browser and its push service know
 	P256dh    string // as the Push API gives them, in base64
 	Auth      string
 	Browser   string // what it called itself, cut; shown to the person
@@ -39,7 +39,7 @@ type PushStore interface {
 	// KeepPush adds a subscription with its event and notices, in place of any other of its
 	// endpoint, in one transaction, unless the person has limit of them: CodeRateLimited.
 	KeepPush(ctx context.Context, s PushSubscription, limit int, e approval.Event, tell []core.Notice) error
-	// DropPush removes a subscription; a person's own alone, where person is not empty.
+	// DropPush removes a subscription; if person is not empty, only one of that person.
 	DropPush(ctx context.Context, person, id string) error
 	// PushOf gives a person's subscriptions, oldest first.
 	PushOf(ctx context.Context, person string) ([]PushSubscription, error)

@@ -16,7 +16,7 @@ import (
 	"approvalbot/internal/people"
 )
 
-// How long a session holds, whoever uses it, and how long without being used.
+// How long a session is valid at most, and how long if it is not used.
 const (
 	SessionLife = 7 * 24 * time.Hour
 	SessionIdle = 12 * time.Hour
@@ -61,21 +61,21 @@ func (s Session) WebUser() core.WebUser { return core.WebUser{Person: s.Person, 
 type SignIn struct {
 	Person  string
 	How     string
-	Browser string // what it calls itself: whatever it likes
+	Browser string // the name that it gives itself
 	Enrols  bool
-	// Once names what proves it, where that must not be used a second time, and
-	// OnceMs until when that is to be remembered. Empty: nothing.
+	// Once identifies the proof if it must not be used twice, and OnceMs is the
+	// time until which that is remembered. Empty: the proof may be used again.
 	Once   string
 	OnceMs int64
 	link   *LoginLink // that is spent
 }
 
-// SignedIn is a sign-in as it is committed: all of it or nothing.
+// SignedIn is a sign-in that is committed as a whole.
 type SignedIn struct {
 	Session Session
 	Cookie  string // hash of the session's cookie
-	Link    string // hash of the link that is spent; empty: none
-	Once    string // hash of what is used up; empty: nothing
+	Link    string // hash of the link that is spent; empty if no link is
+	Once    string // hash of the proof that is used up; empty if not set
 	OnceMs  int64
 	Event   approval.Event
 	Notices []core.Notice
@@ -92,9 +92,9 @@ type SessionFilter struct {
 
 // SessionStore keeps who is signed in to the desk's pages.
 type SessionStore interface {
-	// SignIn commits a sign-in. CodeNotFound when its link is not there, was spent by
-	// somebody else or is over at that time; CodeAlreadyUsed when what it uses up
-	// once was used before. Nothing is written then.
+	// SignIn commits a sign-in. CodeNotFound if its link is unknown, spent or expired
+	// at that time; CodeAlreadyUsed if its proof (Once) was used before. It does not
+	// write then.
 	SignIn(ctx context.Context, in SignedIn) error
 	// Session gives the session of a cookie by its hash, or CodeNotFound.
 	Session(ctx context.Context, cookie string) (Session, error)
@@ -102,11 +102,12 @@ type SessionStore interface {
 	Sessions(ctx context.Context, person string) ([]Session, error)
 	// TouchSession writes down that a session was used.
 	TouchSession(ctx context.Context, id string, usedMs int64) error
-	// EndSessions ends those that the filter selects with the push subscriptions made in
-	// them, appends what event and unsubscribed make of each to the log and marks handled (if
-	// not nil), in one transaction, and gives the sessions that it ended. A filter that is not
-	// of one ID ends every subscription but those of the session But, also if its session is
-	// over or not known. Nothing is written if there is nothing to end.
+	// EndSessions ends those that the filter selects with the push subscriptions made in them,
+	// appends the entries that event and unsubscribed make of each to the log and marks
+	// handled (if not nil), in one transaction, and gives the sessions that it ended. A filter
+	// that is not of one ID ends every subscription except those of the session But, even if
+	// their session is over or not known. If no session or subscription is selected, nothing
+	// is written.
 	EndSessions(
 		ctx context.Context, f SessionFilter, handled *approval.InboundRef, event func(Session) approval.Event,
 		unsubscribed func(PushSubscription) approval.Event,
@@ -171,10 +172,10 @@ func (s Session) notice(zone *time.Location) string {
 	return text + "\nIf that was not you, end it here, and tell your operator."
 }
 
-// SignIn starts the session of somebody who has proven who they are, and gives the
-// cookie's value, which is kept nowhere. The person's own chats are told by the very
-// commit. CodeForbidden when nobody of that name is configured; CodeAlreadyUsed when
-// what proves it was used before.
+// SignIn starts the session of a person who has proven who they are, and gives the
+// cookie's value, which is not stored. The same commit queues a message to the
+// person's own chats. CodeForbidden if no person of that name is configured;
+// CodeAlreadyUsed if the proof was used before.
 func (d *Door) SignIn(ctx context.Context, in SignIn) (s Session, cookie string, err error) {
 	people := d.people()
 	person, ok := people.Person(in.Person)
@@ -190,8 +191,8 @@ func (d *Door) SignIn(ctx context.Context, in SignIn) (s Session, cookie string,
 	return made.Session, cookie, nil
 }
 
-// Session gives the session of a cookie, and writes down that it is used. CodeNotFound
-// when there is none, when it is over, and when its person is no longer configured.
+// Session gives the session of a cookie, and records that it is used. CodeNotFound if
+// there is no such session, if it is over, or if its person is no longer configured.
 func (d *Door) Session(ctx context.Context, cookie string) (Session, error) {
 	s, err := d.SessionStands(ctx, cookie)
 	if err != nil {
@@ -206,7 +207,7 @@ func (d *Door) Session(ctx context.Context, cookie string) (Session, error) {
 	return s, nil
 }
 
-// SessionStands is [Door.Session] where that is no use of it: a page that is left open
+// SessionStands is [Door.Session] without counting as use: a page that is left open
 // does not keep a session alive.
 func (d *Door) SessionStands(ctx context.Context, cookie string) (Session, error) {
 	s, err := d.store.Session(ctx, secretHash("cookie", cookie))
@@ -219,7 +220,7 @@ func (d *Door) SessionStands(ctx context.Context, cookie string) (Session, error
 	return s, nil
 }
 
-// stands gives nil while a session holds.
+// The error is nil as long as the session is valid.
 func (d *Door) stands(s Session) error {
 	if !s.Live(nowMs()) || !d.people().Known(s.Person) {
 		return errNoSession
@@ -241,8 +242,8 @@ func (d *Door) Sessions(ctx context.Context, person string) ([]Session, error) {
 	return live, err
 }
 
-// EndSession ends a session of that person, who does it in another or the same one.
-// CodeNotFound when the person has none of that id.
+// EndSession ends a session of that person, at the person's request from another
+// session or the same one. CodeNotFound if the person has no session of that id.
 func (d *Door) EndSession(ctx context.Context, person, id string) error {
 	_, err := d.endSessions(ctx, SessionFilter{Person: person, ID: id}, "person:"+person, nil)
 	return err
@@ -266,9 +267,9 @@ func (d *Door) EndOtherSessions(ctx context.Context, s Session) (n int, err erro
 	return len(ended), err
 }
 
-// EndSessionFrom ends a session from a chat, where only an account of its person may.
-// CodeNotFound for everybody else, whether the session exists or not. When it returns
-// without an error, the platform update is handled.
+// EndSessionFrom ends a session from a chat, at the request of an account of its
+// person. CodeNotFound for any other account, whether the session exists or not. When
+// it returns without an error, the platform update is handled.
 func (d *Door) EndSessionFrom(ctx context.Context, v approval.Voter, id string, handled *approval.InboundRef) error {
 	v = d.people().Identify(v)
 	if v.Person == "" {
