@@ -13,8 +13,8 @@ import (
 	"approvalbot/internal/display"
 )
 
-// ClientFile is what the verbs need to reach a desk without flags, and to know it. serve
-// --local writes one for whoever asks and one for the operator.
+// ClientFile is what the verbs need to reach a desk without flags, and to recognize it.
+// serve --local writes one for agents, which ask, and one for the operator.
 type ClientFile struct {
 	Server   string    `yaml:"server"`
 	Token    Secret    `yaml:"token"`
@@ -33,8 +33,8 @@ type DeskKey struct {
 // KnowsDesk reports whether the file says by what its desk is known: a socket or keys.
 func (f ClientFile) KnowsDesk() bool { return f.Socket != "" || len(f.DeskKeys) > 0 }
 
-// OpenClientFile reads one client file. It must be its owner's alone, and that is
-// whoever reads it.
+// OpenClientFile reads one client file. Only its owner may have access to it, and
+// the owner must be the user who reads it.
 func OpenClientFile(path string) (ClientFile, error) { return OpenClientFileOf(path, os.Geteuid()) }
 
 // OpenClientFileOf reads a client file that must be that user's alone.

@@ -89,10 +89,10 @@ func RenewClientFile(path string, set ClientDesk) (wrote bool, err error) {
 	return c.Write(set)
 }
 
-// Write writes that into the file, once, if it is not what the file says, and reports whether
-// it wrote. All else in the file stays byte by byte, and so do its owner and that it is its
-// owner's alone; a crash leaves the old file or the new one. If another file is at its path by
-// now, nothing is written.
+// Write sets these keys in the file if they differ from what it has, once, and reports whether
+// it wrote. The rest of the file is kept byte by byte, and so are its owner and its mode; a
+// crash leaves the old file or the new one. If another file is at its path by now, Write does
+// not write.
 func (c *Renewal) Write(set ClientDesk) (wrote bool, err error) {
 	was, want, after := c.was, c.was, c.text
 	if set.Server != "" && set.Server != was.Server {
@@ -121,7 +121,7 @@ func (c *Renewal) Write(set ClientDesk) (wrote bool, err error) {
 	return true, nil
 }
 
-// Has reports whether the file says already where the desk is and which keys it has.
+// Has reports whether the file already has the desk's address and its keys.
 func (c *Renewal) Has(set ClientDesk) bool {
 	return set.Socket == c.was.Socket && reflect.DeepEqual(set.DeskKeys, c.was.DeskKeys)
 }
@@ -168,7 +168,7 @@ func setLine(text, key, value string) string {
 
 var keysBlock = lazy.Pattern(`(?m)^deskKeys:.*\n?((?:[ \t]+|-).*\n?)*`)
 
-// setKeys gives a text with those desk keys, where the old ones were or at its end.
+// setKeys gives a text with those desk keys, in the place of the old ones or at its end.
 func setKeys(text string, keys []DeskKey) string {
 	var b strings.Builder
 	b.WriteString("deskKeys:\n")

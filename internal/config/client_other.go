@@ -4,8 +4,8 @@ package config
 
 import "io/fs"
 
-// ownedBy is true where files have no owner by number.
+// ownedBy is true: files have no numeric owner on this system.
 func ownedBy(fs.FileInfo, int) bool { return true }
 
-// OwnerOf is nobody's number there.
+// OwnerOf is -1 there: no owner.
 func OwnerOf(fs.FileInfo) int { return -1 }

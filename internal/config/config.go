@@ -15,7 +15,7 @@ import (
 // filled with its default, every ${NAME} and …File resolved. It is a plain
 // value; what it means to the other packages is for config/effective.
 type Config struct {
-	File string // where it was read from
+	File string // the path it was read from
 
 	Server    Server    `yaml:"server"`
 	Store     Store     `yaml:"store"`
@@ -29,7 +29,7 @@ type Config struct {
 // SocketOff is the server.socket of a desk without a Unix socket.
 const SocketOff = "off"
 
-// SocketFile is the path of the desk's Unix socket; empty: it has none.
+// SocketFile is the path of the desk's Unix socket; empty if it has none.
 func (c Config) SocketFile() string {
 	switch db := c.DatabaseFile(); {
 	case c.Server.Socket == SocketOff:
@@ -71,7 +71,7 @@ type Token struct {
 	TrustToolHints     bool     `yaml:"trustToolHints"` // what context.tool says may lower a call's class
 }
 
-// Store says where approvals are kept.
+// Store configures the database that keeps approvals.
 type Store struct {
 	URL       string    `yaml:"url"`
 	KeyFile   string    `yaml:"keyFile"`
@@ -131,8 +131,8 @@ type Agents struct {
 	List []Agent `yaml:"list"`
 }
 
-// Agent is one agent: what counts as local to it, and where policy is
-// stricter with it than with others.
+// Agent is one agent: what counts as local to it, and the rules that are
+// stricter for it than for others.
 type Agent struct {
 	ID        string         `yaml:"id"`
 	Workspace Patterns       `yaml:"workspace"` // paths; what counts as local
@@ -154,8 +154,8 @@ type Confine struct {
 	Toolchains []string `yaml:"toolchains"` // absolute folders that confined calls may read
 }
 
-// AgentApprovals overrides approvals.tools for one agent: of the two values
-// the stricter one counts. Keys that are left out override nothing.
+// AgentApprovals overrides approvals.tools for one agent: of the two values the
+// stricter one counts. A key that is left out has no effect.
 type AgentApprovals struct {
 	Mode         string      `yaml:"mode" oneof:"off|adaptive|always"`
 	MinApprovals int         `yaml:"minApprovals"`
@@ -171,7 +171,7 @@ type AgentPolicy struct {
 	MinApprovalsByRisk            map[string]int `yaml:"minApprovalsByRisk"`
 }
 
-// Approvals is what asks people, and whom.
+// Approvals configures which calls ask people, and which people.
 type Approvals struct {
 	Tools       *ApprovalTools `yaml:"tools"` // nil: approvals are disabled
 	Exec        Exec           `yaml:"exec"`
@@ -203,7 +203,7 @@ type ApprovalTools struct {
 	Drill             Drill      `yaml:"drill"`
 }
 
-// Format prints the block as %+v does, whatever the verb. Behind a pointer, fmt
+// Format prints the block as %+v does, for every verb. Behind a pointer, fmt
 // would print what a verb does not fit without asking Secret how.
 func (t ApprovalTools) Format(f fmt.State, _ rune) {
 	type plain ApprovalTools
@@ -213,7 +213,7 @@ func (t ApprovalTools) Format(f fmt.State, _ rune) {
 // Policy says from which risk class on what happens.
 type Policy struct {
 	RequireApprovalAtOrAbove        Risk           `yaml:"requireApprovalAtOrAbove"`
-	DenyAtOrAbove                   Risk           `yaml:"denyAtOrAbove"` // unset: nothing is denied for its class
+	DenyAtOrAbove                   Risk           `yaml:"denyAtOrAbove"` // unset: no class is denied for itself
 	RequireApprovalForExternalWrite bool           `yaml:"requireApprovalForExternalWrite"`
 	RequireApprovalForMessagingSend bool           `yaml:"requireApprovalForMessagingSend"`
 	RequireHumanApproverAtOrAbove   Risk           `yaml:"requireHumanApproverAtOrAbove"`
@@ -224,7 +224,8 @@ type Policy struct {
 	BreaksQuietAtOrAbove            Risk           `yaml:"breaksQuietAtOrAbove"`
 }
 
-// Routing says where cards go, and who hears of one that nobody decides.
+// Routing configures the chats that cards go to, and the people who are told of an
+// undecided one.
 type Routing struct {
 	Mode          string       `yaml:"mode" oneof:"session|targets|both"`
 	Targets       []Place      `yaml:"targets" oneof:"timezone"` // they may have a timezone
@@ -236,7 +237,8 @@ type Routing struct {
 	DigestAbove   int          `yaml:"digestAbove"` // 0: never
 }
 
-// Escalation asks somebody more about what nobody has decided after a while.
+// Escalation asks more people about a request that is still undecided after a
+// while.
 type Escalation struct {
 	After Duration `yaml:"after"`
 	To    string   `yaml:"to"` // onDuty, onDuty:NAME, role:NAME, or a chat
@@ -290,7 +292,7 @@ func (c Config) ApprovalTools() ApprovalTools {
 	return t
 }
 
-// LocalURL is where a running desk answers on this machine.
+// LocalURL is the address at which a running desk answers on this machine.
 func (c Config) LocalURL() string {
 	scheme := "http"
 	if c.Server.TLS.CertFile != "" {

@@ -20,12 +20,12 @@ type decoder struct {
 	override map[*yaml.Node]string // nodes that an environment variable or flag put there, with its name
 }
 
-// spot is where the decoder is.
+// spot is the decoder's position.
 type spot struct {
 	path     string
 	source   string
 	literal  bool   // text of an override: ${NAME} in it stays as it is
-	words    string // the words that may stand here, separated by |
+	words    string // the allowed words, separated by |
 	unsetVar string // "empty": an unset ${NAME} is empty text here
 }
 
@@ -65,7 +65,7 @@ func (d *decoder) decode(n *yaml.Node, v reflect.Value, at spot) {
 	}
 }
 
-// note remembers where the key at this spot stands.
+// note records the position of the key at this spot.
 func (d *decoder) note(n *yaml.Node, at spot) {
 	if at.literal {
 		d.places[at.path] = Position{Source: at.source}
@@ -93,7 +93,7 @@ func (d *decoder) decodeStruct(n *yaml.Node, v reflect.Value, at spot) {
 	d.readSecretFiles(v, at)
 }
 
-// settle notes the key's own line, also where its value begins below it.
+// settle records the key's own line, even if its value begins below it.
 func (d *decoder) settle(e entry, at spot) {
 	if _, overridden := d.override[e.value]; !overridden && !at.literal {
 		d.places[at.path] = e.place

@@ -51,5 +51,5 @@ func (t *ApprovalTools) setDefaults() {
 	}
 }
 
-// DefaultServer is where a desk listens if nobody says otherwise.
+// DefaultServer is the address of a desk whose configuration does not set one.
 const DefaultServer = "http://127.0.0.1:8787"

@@ -5,7 +5,7 @@ import "strings"
 // Roster says who is on duty: by a Rotation, or by a Calendar.
 type Roster struct {
 	Name      string     `yaml:"name"`
-	Among     []string   `yaml:"among"` // people; nobody else is ever on duty
+	Among     []string   `yaml:"among"` // people; only they are ever on duty
 	Timezone  string     `yaml:"timezone"`
 	Rotation  []string   `yaml:"rotation"`
 	Handoff   string     `yaml:"handoff"` // Mon 09:00, or 09:00
@@ -22,8 +22,8 @@ type Override struct {
 	To   string `yaml:"to"`
 }
 
-// CalendarFile is the path of the roster's calendar; empty where it has none, or has
-// an address.
+// CalendarFile is the path of the roster's calendar; empty if it has none, or has an
+// address instead.
 func (r Roster) CalendarFile() string {
 	if strings.Contains(string(r.Calendar), "://") {
 		return ""

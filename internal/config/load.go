@@ -22,7 +22,7 @@ const LocalFile = "approvalbot.local.yaml"
 // MaxFile is how much of a configuration file is read, in bytes.
 const MaxFile = 1 << 20
 
-// OwnFolders are where a configuration is looked for from any working directory.
+// OwnFolders are the folders in which a configuration is looked for from any working directory.
 func OwnFolders(env Environ) []string {
 	if dir := Home(env); dir != "" {
 		return []string{dir, "/etc/approvalbot"}
@@ -31,8 +31,9 @@ func OwnFolders(env Environ) []string {
 }
 
 // FindOwn gives the path of the configuration that was named, by flag or by APPROVALBOT_CONFIG, else of
-// the one in the user's configuration directory or in /etc/approvalbot; empty: there is none. It does not
-// look into the working directory: a repository's file must not say which desk is this user's.
+// the one in the user's configuration directory or in /etc/approvalbot; empty if there is no such file.
+// It does not look into the working directory: a repository's file must not say which desk is this
+// user's.
 func FindOwn(path string, env Environ) string {
 	if path = cmp.Or(path, env["APPROVALBOT_CONFIG"]); path != "" {
 		return path

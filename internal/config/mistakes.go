@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Position is where a key stands: a file and its line, or the name of what
+// Position is the position of a key: a file and its line, or the name of what
 // overrode it (an environment variable, a flag; line 0).
 type Position struct {
 	Source string
@@ -56,7 +56,7 @@ func (m Mistakes) Error() string {
 // Warning is a mistake's mild sister: the configuration is taken as written.
 type Warning = Mistake
 
-// Report collects mistakes and warnings, and knows where each key stands.
+// Report collects mistakes and warnings, and knows the position of each key.
 type Report struct {
 	file     string
 	places   map[string]Position
@@ -64,8 +64,8 @@ type Report struct {
 	warnings []Warning
 }
 
-// place gives where a key stands; for an omitted key, where the nearest key
-// around it stands.
+// place gives the position of a key; for an omitted key, that of the nearest
+// key around it.
 func (r *Report) place(key string) Position {
 	if p, ok := r.places[key]; ok {
 		return p

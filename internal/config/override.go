@@ -60,8 +60,8 @@ func (d *decoder) set(root *yaml.Node, key, text, name string) {
 	}
 }
 
-// overrideNode makes the node for an override's text: as it is where text
-// belongs, else read as YAML.
+// overrideNode makes the node for an override's text: literal if the type is
+// text, else read as YAML.
 func overrideNode(t reflect.Type, text string) (*yaml.Node, error) {
 	if t.Kind() == reflect.String {
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}, nil
@@ -76,8 +76,8 @@ func overrideNode(t reflect.Type, text string) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-// setKey gives a key of a mapping a value, wherever it stands there. Overrides do
-// not know the case of keys that are not ours, such as HTTP headers.
+// setKey sets the value of a key, at its place in the mapping. Overrides do not
+// know the case of keys that are not ours, such as HTTP headers.
 func setKey(n *yaml.Node, key string, value *yaml.Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if strings.EqualFold(n.Content[i].Value, key) {
@@ -88,7 +88,7 @@ func setKey(n *yaml.Node, key string, value *yaml.Node) {
 	n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, value)
 }
 
-// blockAt gives the block under a key, and makes it where there is none.
+// blockAt gives the block under a key, and creates it if it is missing.
 func blockAt(n *yaml.Node, key string) *yaml.Node {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key && n.Content[i+1].ShortTag() != "!!null" {

@@ -91,7 +91,7 @@ type Updates struct {
 	PublicKey string // of Discord's interactions
 }
 
-// Webhook is where Telegram posts its updates.
+// Webhook is the address to which Telegram posts its updates.
 type Webhook struct {
 	URL        string `yaml:"url"`
 	Secret     Secret `yaml:"secret"`

@@ -93,7 +93,7 @@ type noted bool
 
 func (x *noted) decodeNode(_ *decoder, n *yaml.Node, _ spot) { *x = n.ShortTag() != "!!null" }
 
-// Classifier is the model that is asked where static rules are unsure.
+// Classifier is the model that is asked if static rules are unsure.
 type Classifier struct {
 	Enabled         bool    `yaml:"enabled"`
 	Provider        string  `yaml:"provider"`

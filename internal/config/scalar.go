@@ -31,12 +31,12 @@ var (
 // IsVariable reports whether text can be the name of an environment variable.
 func IsVariable(text string) bool { return variableName.MatchString(text) }
 
-// anyTag is the YAML type of text from the environment: whatever is wanted.
+// anyTag is the YAML type of text from the environment: any type that fits.
 const anyTag = ""
 
 // scalar gives a node's text with every ${NAME} filled in from the environment,
-// and the YAML type of the result. $${NAME} stands for the text ${NAME}. What is
-// wrong is reported, and ok is then false.
+// and the YAML type of the result. $${NAME} gives the text ${NAME}. On a
+// mistake, which is reported, ok is false.
 func (d *decoder) scalar(n *yaml.Node, at spot) (text, tag string, ok bool) {
 	if n.Kind != yaml.ScalarNode {
 		d.mistake(at.path, "must be a single value")

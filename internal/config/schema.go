@@ -11,7 +11,7 @@ import (
 // maxSecretFile is how much of a secret's file is read, in bytes.
 const maxSecretFile = 64 << 10
 
-// fieldOf finds the field that a key stands for.
+// fieldOf finds the field of a key.
 func fieldOf(t reflect.Type, key string) (reflect.StructField, bool) {
 	for i := range t.NumField() {
 		if f := t.Field(i); f.Tag.Get("yaml") == key && key != "" {
@@ -95,8 +95,8 @@ func (d *decoder) readSecretFile(path string, into reflect.Value, key string) {
 }
 
 // beside gives a path that the configuration names: a relative one counts from the
-// configuration's own directory, so that it is the same file wherever a command is
-// started.
+// configuration's own directory, so that it is the same file from any working
+// directory.
 func beside(config, path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path

@@ -59,7 +59,7 @@ func hasKey(n *yaml.Node, key string) bool {
 	return false
 }
 
-// Verifier is the outside opinion on calls that nothing else objects to.
+// Verifier is the outside opinion on calls that no other rule objects to.
 type Verifier struct {
 	Enabled  bool             `yaml:"enabled"`
 	Scope    VerifierScope    `yaml:"scope"`

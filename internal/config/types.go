@@ -27,7 +27,7 @@ func (s Secret) String() string { return redacted }
 // GoString gives "<redacted>".
 func (s Secret) GoString() string { return redacted }
 
-// Format writes "<redacted>" whatever the verb, also a wrong one.
+// Format writes "<redacted>" for every verb, even a wrong one.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
 
 // MarshalText gives "<redacted>"; JSON and YAML use it.
@@ -56,7 +56,8 @@ func (id *ID) decodeNode(d *decoder, n *yaml.Node, at spot) {
 	}
 }
 
-// Duration is a time span such as 20s, 15m, 1h30m or 90d; the number 0 is none.
+// Duration is a time span such as 20s, 15m, 1h30m or 90d; the number 0 is also
+// allowed.
 type Duration time.Duration
 
 const maxDays = 36500
@@ -117,9 +118,9 @@ func (r *Risk) decodeNode(d *decoder, n *yaml.Node, at spot) {
 	*r = Risk{Class: c, Set: true}
 }
 
-// name is what people, tokens and agents may be called: it stands in the log and
-// on cards. (Patterns here do not count: a class repeated 64 times is compiled 64
-// times, at every start, and this one would take 2 MB.)
+// name is what people, tokens and agents may be called: it is shown in the log
+// and on cards. (Patterns here do not count: a class repeated 64 times is
+// compiled 64 times, at every start, and this one would take 2 MB.)
 var name = lazy.Pattern(`^[\p{L}\p{N}][\p{L}\p{N}._-]*$`)
 
 // GoodName reports whether people, tokens and agents may be called so.

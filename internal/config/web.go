@@ -29,7 +29,8 @@ type Web struct {
 	Push         Push     `yaml:"push"`
 }
 
-// OIDC is a provider that says who somebody is. Without an issuer there is none.
+// OIDC is a provider that tells who a person is. Without an issuer it is switched
+// off.
 type OIDC struct {
 	Issuer           string `yaml:"issuer"`
 	ClientID         string `yaml:"clientId"`
@@ -56,8 +57,8 @@ func (s *Switch) decodeNode(d *decoder, n *yaml.Node, at spot) {
 	}
 }
 
-// WebOn reports whether the desk has pages. By itself (auto) it has them where nobody
-// but this machine reaches it.
+// WebOn reports whether the desk has pages. With auto it has them if only this
+// machine can reach it.
 func (s Server) WebOn() bool {
 	if s.Web.Enabled != "auto" {
 		return s.Web.Enabled == "true"
@@ -80,8 +81,8 @@ func (s Server) PagesAtLocalhost() bool {
 	return err == nil && errURL == nil && u.Host == net.JoinHostPort("localhost", port)
 }
 
-// WebURL is where people reach the desk's pages: by its public name, else on this machine.
-// Empty: the desk has none.
+// WebURL is the address of the desk's pages for people: by its public name, else on this
+// machine. It is empty if the desk has no pages.
 func (s Server) WebURL() string {
 	_, port, err := net.SplitHostPort(s.Listen)
 	public, errURL := url.Parse(s.PublicURL)

@@ -34,7 +34,7 @@ func ReadCalendar(path string) ([]byte, error) {
 func DutyFromFiles(c config.Config, now time.Time) schedule.Duty {
 	duty := Duty(c)
 	for _, of := range duty.Calendars() {
-		_ = of.Refresh(context.Background(), now, fromFile) // who asks for somebody on duty is told why nobody is known
+		_ = of.Refresh(context.Background(), now, fromFile) // a later question for the person on duty gives the reason
 	}
 	return duty
 }

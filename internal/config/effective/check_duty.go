@@ -13,14 +13,14 @@ import (
 	"approvalbot/internal/schedule"
 )
 
-// Limits of what is done about one approval that nobody decides.
+// Limits of what is done about one undecided approval.
 const (
 	maxReminders   = 20
 	maxEscalations = 20
 )
 
-// address takes what calendars have as attendees; what more an address may be, none of
-// them writes.
+// address accepts attendees as calendars write them, which is less than all addresses
+// that are allowed.
 var address = lazy.Pattern(`^[^\s@<>:"(),;]+@[^\s@<>:"(),;]+$`)
 
 func (c *checker) checkEmail(key, email string) {
@@ -29,7 +29,7 @@ func (c *checker) checkEmail(key, email string) {
 	}
 }
 
-// checkTimes looks at where a person is, and when they sleep.
+// checkTimes checks a person's timezone and quiet hours.
 func (c *checker) checkTimes(key string, p config.Person) {
 	if c.zone(key+".timezone", p.Timezone) {
 		if _, err := quietOf(p); err != nil {
@@ -139,8 +139,8 @@ func (c *checker) fault(key string, err error) {
 	c.Mistake(key, "%s", err)
 }
 
-// checkContacts looks at who hears of an approval that nobody decides. What would come
-// when it has expired is refused.
+// checkContacts checks the reminders and escalations of an undecided approval. One
+// that would come after the expiry is refused.
 func (c *checker) checkContacts(key string, cfg *config.Config) {
 	t := cfg.Approvals.Tools
 	life := time.Duration(t.TimeoutMs) * time.Millisecond

@@ -16,8 +16,8 @@ import (
 // suffice.
 const maxTelegramID = 1 << 52
 
-// noPerson holds the ids under which Telegram shows messages that nobody in
-// particular sent.
+// noPerson holds the ids under which Telegram shows messages that no single
+// person sent.
 var noPerson = sync.OnceValue(func() map[config.ID]string {
 	return map[config.ID]string{
 		"1087968824": "of anonymous group administrators",
@@ -61,8 +61,8 @@ func (c *checker) checkPeople(people []config.Person) {
 	c.names("people", "name", names)
 }
 
-// telegramUser takes the id of a single human: no group, no bot's or service's
-// id, nothing that Telegram could not have given out.
+// telegramUser takes the id of a single human: not of a group, a bot or a
+// service, and one that Telegram could have given out.
 func (c *checker) telegramUser(key string, id config.ID) {
 	n, err := strconv.ParseInt(string(id), 10, 64)
 	switch why, service := noPerson()[id]; {
@@ -145,7 +145,8 @@ func (c *checker) botToken(key string, token config.Secret) {
 	}
 }
 
-// checkBotURL takes the address of a platform's server, where a bot's token goes.
+// checkBotURL checks the address of a platform's server, to which a bot's token is
+// sent.
 func (c *checker) checkBotURL(key, apiURL string) {
 	if u := c.checkURL(key, apiURL); u != nil && u.Scheme == "http" && !config.Loopback(u.Hostname()) {
 		c.Warn(key, "is http: the bot token travels in the clear")

@@ -9,9 +9,9 @@ import (
 	"approvalbot/internal/policy"
 )
 
-// checkPolicy lets the policy itself look at what only it understands: patterns,
-// expressions, groups. What is wrong at a key where something is already is left out,
-// and so is what is wrong with the whole of a block that has a mistake inside.
+// checkPolicy has the policy itself check what only it understands: patterns,
+// expressions, groups. Its finding is left out if the key has a mistake already, or
+// if it is about a whole block that has a mistake inside.
 func (c *checker) checkPolicy(cfg *config.Config) {
 	_, err := policy.New(Policy(*cfg))
 	var mistakes policy.Mistakes
@@ -40,8 +40,8 @@ func (c *checker) checkPolicy(cfg *config.Config) {
 	}
 }
 
-// keyOf is the key at the end of a policy's path: agents stand in a list here, and what
-// belongs to a layer may stand below tools.
+// keyOf is the key at the end of a policy's path: here agents are in a list, and keys
+// of a layer may be below tools.
 func (c *checker) keyOf(path []string, agents []config.Agent) (key string) {
 	for i, step := range path {
 		switch {

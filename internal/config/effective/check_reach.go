@@ -18,7 +18,7 @@ func (c *checker) checkReach(cfg *config.Config) {
 	t := cfg.ApprovalTools()
 	now, err := people.NewDirectory(Rights(*cfg))
 	if err != nil || !cfg.Approvals.Enabled() || !slices.Contains(t.EffectiveApprovers(), string(approval.UserRequest)) {
-		return // named elsewhere, or nobody is asked
+		return // named at another key, or no one is asked
 	}
 	mapped, unmapped, open := now.Eligible(nil)
 	if mapped+unmapped == 0 && !open {
@@ -108,8 +108,8 @@ func needed(class approval.RiskClass, least int, byRisk map[string]int, leastKey
 	return most
 }
 
-// checkAgentIDs names agents that agents.list does not know, where it knows any: what
-// is said of them there counts for nobody.
+// checkAgentIDs reports agents that agents.list does not have, if it has any:
+// settings for them have no effect.
 func (c *checker) checkAgentIDs(cfg *config.Config) {
 	if len(cfg.Agents.List) == 0 {
 		return
@@ -140,8 +140,8 @@ func (c *checker) checkAgentIDs(cfg *config.Config) {
 	}
 }
 
-// KeyFolder looks whether the key can be made or read where it is to be. Only
-// who is about to start asks: a file may be written on another machine.
+// KeyFolder checks whether the key can be made or read at its path. Only a desk
+// that is about to start calls it: a file may be written on another machine.
 func KeyFolder(r *config.Report, cfg config.Config) {
 	if cfg.Store.KeyFile == "" {
 		return
@@ -166,7 +166,7 @@ func approversOf(c config.Config) approvers {
 }
 
 // enough reports whether as many people, of a role if one is named, could approve
-// now. Where that cannot be counted the answer is yes.
+// now. If that cannot be counted, the answer is yes.
 func (a approvers) enough(role string, least int) bool {
 	switch {
 	case a.people == nil:

@@ -23,8 +23,8 @@ func (c *checker) checkExec(x config.Exec) {
 	c.brackets("approvals.exec.allowlist", programs(config.Texts(x.Allowlist)))
 }
 
-// programs gives the program of each command pattern: only there a [ may be a sign of
-// a pattern, where it is a path.
+// programs gives the program of each command pattern: only in a program that is a
+// path can a [ be part of a pattern.
 func programs(commands []string) []string {
 	out := make([]string, len(commands))
 	for i, text := range commands {
@@ -35,8 +35,8 @@ func programs(commands []string) []string {
 	return out
 }
 
-// brackets names paths with a [ that is probably meant as it stands, as many
-// frameworks have it in names of files.
+// brackets reports paths with a [ that is probably meant literally, since many
+// frameworks have it in file names.
 func (c *checker) brackets(key string, paths []string) {
 	for i, p := range paths {
 		if strings.Contains(strings.ReplaceAll(p, `\[`, ""), "[") {
@@ -55,7 +55,7 @@ func denies(c config.Config, ever approvers, r config.Rule) bool {
 	return !ever.enough(r.Role, r.MinApprovals)
 }
 
-// tooFew says that nobody, or too few, could meet a rule.
+// tooFew reports that too few people, or no one, could meet a rule.
 func (c *checker) tooFew(rule string, r config.Rule, quorum bool) {
 	missing := "cannot be met by those who may approve now"
 	if r.Role != "" {
@@ -69,7 +69,7 @@ func (c *checker) tooFew(rule string, r config.Rule, quorum bool) {
 	c.Warn(rule, "%s: every call that it makes ask is denied", missing)
 }
 
-// patterns reports entries that are empty, cannot be seen, or stand there twice.
+// patterns reports entries that are empty, invisible or repeated.
 func (c *checker) patterns(key string, list []string) {
 	for i, p := range list {
 		if strings.TrimSpace(p) == "" || strings.ContainsFunc(p, unicode.IsControl) {

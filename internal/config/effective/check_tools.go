@@ -35,7 +35,7 @@ func (c *checker) layer(key string, l config.Layer) {
 	c.toolPatterns(key+".deny", l.Deny)
 }
 
-// layerKey is where a layer's lists stand: also below tools, in the longer form.
+// layerKey is the key of a layer's lists, which are below tools in the longer form.
 func (c *checker) layerKey(key string) string {
 	if c.Has(key + ".tools") {
 		return key + ".tools"
@@ -43,7 +43,8 @@ func (c *checker) layerKey(key string) string {
 	return key
 }
 
-// named reports keys of a map that name nothing.
+// named reports a map with a key that is empty, or that begins or ends with a
+// blank.
 func (c *checker) named(key string, names []string) {
 	for _, n := range names {
 		if strings.TrimSpace(n) != n || n == "" {
@@ -103,8 +104,8 @@ func (c *checker) checkWorkspaces(key string, dirs []string) {
 // modes are ordered from loose to strict.
 var modes = []string{"off", "adaptive", "always"}
 
-// checkAgentApprovals names overrides that override nothing: what is looser than
-// the rule for all does not count.
+// checkAgentApprovals reports overrides without effect: a value that is looser
+// than the rule for all does not count.
 func (c *checker) checkAgentApprovals(key string, a config.AgentApprovals, all config.ApprovalTools) {
 	looser := func(key string, is bool) {
 		if is && c.Has(key) {

@@ -119,7 +119,7 @@ func (c *checker) checkVerifierBot(key string, v config.VerifierTelegram, cfg *c
 	c.checkBotURL(key+".apiUrl", cmp.Or(v.APIURL, cfg.Channels.Telegram.APIURL))
 }
 
-// sameBot reports whether two tokens are of one bot, whose id stands before the colon.
+// sameBot reports whether two tokens are of one bot, whose id is before the colon.
 func sameBot(a, b config.Secret) bool {
 	id := func(s config.Secret) string { before, _, _ := strings.Cut(string(s), ":"); return before }
 	return id(a) != "" && id(a) == id(b)

@@ -7,8 +7,8 @@ import (
 	"approvalbot/internal/config"
 )
 
-// checkWeb finds what is wrong with the desk's pages. Whoever is signed in there may
-// decide, so they are never served in the clear to other machines.
+// checkWeb finds what is wrong with the desk's pages. A person who is signed in
+// there may decide, so pages are never served unencrypted to other machines.
 func (c *checker) checkWeb(s config.Server) {
 	secure := strings.HasPrefix(s.PublicURL, "https://")
 	if s.WebOn() && !s.OnLoopback() && !secure {

@@ -53,7 +53,7 @@ func (c *checker) names(list, field string, all []string) {
 	}
 }
 
-// distinct reports the entries of a list that stand in it twice.
+// distinct reports the entries that a list has twice.
 func distinct[T comparable](c *checker, key string, list []T) {
 	twice(list, func(i, first int) { c.Mistake(config.Index(key, i), "is the same as %s", config.Index(key, first)) })
 }
@@ -63,7 +63,7 @@ func (c *checker) distinctPlaces(key string, places []config.Place) {
 	twice(config.Targets(places), func(i, first int) { c.Warn(config.Index(key, i), "is the same as %s", config.Index(key, first)) })
 }
 
-// twice calls found for each entry that stands in a list before.
+// twice calls found for each entry that the list has before.
 func twice[T comparable](list []T, found func(i, first int)) {
 	for i, x := range list {
 		if first := slices.Index(list, x); first < i {

@@ -54,8 +54,8 @@ func rosterNames(c config.Config) (names []string) {
 	return names
 }
 
-// Contact is who hears of an approval that nobody decides, and when, but for the chats
-// that get its cards.
+// Contact gives the people who are told of an undecided approval, and when, apart from
+// the chats that get its cards.
 func Contact(c config.Config, rights people.Rights) schedule.Contact {
 	r := c.ApprovalTools().Routing
 	out := schedule.Contact{Duty: rights.Duty, Roles: map[string][]string{}, Quiet: map[string]schedule.Window{}}
@@ -78,7 +78,7 @@ func Contact(c config.Config, rights people.Rights) schedule.Contact {
 	return out
 }
 
-// recipientOf reads to whom an escalation goes; a chat is in normal form.
+// recipientOf reads the recipient of an escalation; a chat is in normal form.
 func recipientOf(text string, c config.Config) (schedule.Recipient, error) {
 	to, err := schedule.ParseRecipient(text, rosterNames(c))
 	if err != nil || to.Chat == "" {
@@ -100,7 +100,7 @@ func escalationChats(c config.Config) (chats []approval.Target) {
 	return chats
 }
 
-// zoneOf is the timezone of that name; nil for none.
+// zoneOf is the timezone of that name; nil for an empty name.
 func zoneOf(name string) *time.Location {
 	zone, _ := schedule.Zone(name) // a mistake is named by Load
 	return zone
@@ -129,7 +129,7 @@ func moreOnDuty(old, now []config.Roster) (out []string) {
 	return out
 }
 
-// recipients are the people whom an escalation may ask.
+// recipients are the people that an escalation may ask.
 func recipients(to schedule.Recipient, c config.Config) []config.Person {
 	asked := func(p config.Person) bool { return slices.Contains(p.Roles, to.Role) }
 	if to.Duty != "" {

@@ -18,8 +18,8 @@ import (
 // ErrNone says that there is no configuration in any of the usual places.
 var ErrNone = errors.New("no configuration")
 
-// Find gives the path of the configuration file and its text: path, or where
-// findConfig finds it if path is empty.
+// Find gives the path of the configuration file and its text: path, or, if path
+// is empty, the path that findConfig finds.
 func Find(path string, env config.Environ) (file string, text []byte, err error) {
 	if file, err = findConfig(path, env); err == nil {
 		text, err = readConfig(file)

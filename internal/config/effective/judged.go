@@ -7,10 +7,10 @@ import (
 	"approvalbot/internal/config"
 )
 
-// judged is what of the configuration decides about calls, as text for the policy's
-// hash: all of it, but for secrets (which print as such), the files they stand in, what
-// is the instance's own, and what only a restart puts in force, since instances
-// restart one after the other.
+// judged is the part of the configuration that decides about calls, as text for the
+// policy's hash. It leaves out secrets (which are printed as redacted), the files that
+// hold them, settings of the single instance, and settings that take a restart, since
+// instances restart one after the other.
 func judged(c config.Config) (string, error) {
 	KeepRunning(&c, config.Config{})
 	c.File, c.Server = "", config.Server{Production: c.Server.Production, Tokens: c.Server.Tokens}
@@ -26,8 +26,8 @@ func judged(c config.Config) (string, error) {
 	return string(said), err
 }
 
-// saying leaves out of a configuration's JSON the paths of files and what says
-// nothing, so that a key that is empty and one that is not there are the same.
+// saying removes the paths of files and empty values from a configuration's
+// JSON, so that an empty key and a missing one are the same.
 func saying(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

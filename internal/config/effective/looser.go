@@ -10,8 +10,9 @@ import (
 )
 
 // Looser names, in words, what the new configuration allows that the old one did
-// not, key by key. It may name what turns out to change nothing; it leaves
-// nothing out that an operator wrote to loosen, but rules that [Unproved] names.
+// not, key by key. It may name a change that turns out to have no effect. It
+// names every change by which an operator loosens, except rules that [Unproved]
+// names.
 func Looser(old, now config.Config) (out []string) {
 	say := func(cond bool, format string, args ...any) {
 		if cond {

@@ -13,7 +13,7 @@ import (
 	"approvalbot/routing"
 )
 
-// Rights says who may decide where.
+// Rights gives who may decide, on which channels.
 func Rights(c config.Config) people.Rights {
 	r := people.Rights{
 		AllowedUsers: map[string][]string{}, AllowedRoles: map[string][]string{}, Tokens: map[string]string{},
@@ -109,7 +109,7 @@ func Rules(c config.Config, router core.Router) (core.Rules, error) {
 	}, nil
 }
 
-// owners are the tokens that may ask, each with its person, or none.
+// owners are the tokens that may ask, each with its person, or "" without one.
 func owners(c config.Config) map[string]string {
 	out := map[string]string{}
 	for _, t := range c.Server.Tokens {

@@ -7,7 +7,7 @@ import (
 )
 
 // KeepRunning takes over from the running configuration what cannot change
-// without a restart, and names the keys where the file says something else.
+// without a restart, and names the keys that differ in the file.
 func KeepRunning(c *config.Config, running config.Config) (fixed []string) {
 	keep := func(key string, same bool) {
 		if !same {

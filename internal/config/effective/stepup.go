@@ -7,7 +7,8 @@ import (
 	"approvalbot/internal/config"
 )
 
-// site is the one for which people's passkeys are; zero: there are none.
+// site is the site that people's passkeys are made for; zero if there are no
+// passkeys.
 func site(c config.Config) assertion.Site {
 	s, err := assertion.SiteOf(c.Server.WebURL())
 	if err != nil {
@@ -35,7 +36,8 @@ func StepUp(c config.Config) (keys []string) {
 	return keys
 }
 
-// checkStepUp: where no page can ask a passkey, a yes that must be signed is none.
+// checkStepUp reports rules that need a signed yes if no page of the desk can ask
+// for a passkey: such a yes could never be given.
 func (c *checker) checkStepUp(cfg *config.Config) {
 	_, err := assertion.SiteOf(cfg.Server.WebURL())
 	if err == nil {

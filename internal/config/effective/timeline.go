@@ -13,15 +13,15 @@ import (
 	"approvalbot/internal/schedule"
 )
 
-// Timeline says who hears of a request that nobody decides, and when.
+// Timeline tells who is told of an undecided request, and when.
 type Timeline struct {
-	Name string `json:"name"` // a class, and the moment where that changes anything
+	Name string `json:"name"` // a class, and the moment if that matters
 	Text string `json:"text"`
 }
 
-// Timelines gives a line for each class that asks people, as of now and, where that is
-// another one, as of the middle of a Sunday's night; before them who is away now. Times
-// are those of the Zone.
+// Timelines gives a line for each class that asks people, as of now and, if that
+// differs, as of the middle of a Sunday's night; before them a line for people who are
+// away now. Times are those of the Zone.
 func Timelines(c config.Config, duty schedule.Duty, now time.Time, absences ...people.Absence) ([]Timeline, error) {
 	rights := Rights(c)
 	rights.Duty = duty
@@ -58,7 +58,8 @@ func Timelines(c config.Config, duty schedule.Duty, now time.Time, absences ...p
 	return out, nil
 }
 
-// present are those of the people who are not away; where all are, everybody.
+// present gives those of the people who are not away, or all of them if all are
+// away.
 func present(people []string, dir *people.Directory) []string {
 	here := slices.DeleteFunc(slices.Clone(people), func(name string) bool { _, away := dir.Away(name); return away })
 	if len(here) == 0 {
@@ -67,7 +68,7 @@ func present(people []string, dir *people.Directory) []string {
 	return here
 }
 
-// awayText says until when somebody is away, and who stands in.
+// awayText tells until when a person is away, and who their delegate is.
 func awayText(a people.Absence, now time.Time, zone *time.Location) string {
 	text := " until " + schedule.Moment(time.UnixMilli(a.UntilMs), now, zone)
 	if a.To != "" {
@@ -130,9 +131,9 @@ func sundayNight(now time.Time) time.Time {
 // Asked is a person who could be asked now.
 type Asked struct {
 	Name    string
-	Through []string       // chats, and "API" for terminal and tokens; nothing: they cannot be reached
-	Quiet   time.Time      // the end of the quiet hours in which they are left alone; zero: in none
-	Away    people.Absence // in which they are left alone; zero: in none
+	Through []string       // chats, and "API" for terminal and tokens; empty if they cannot be reached
+	Quiet   time.Time      // the end of the quiet hours in which they are left alone; zero if they are awake
+	Away    people.Absence // in which they are left alone; zero if they are present
 	Off     []string       // the rosters that they are in, and by which they are not on duty
 }
 
@@ -166,7 +167,7 @@ func AskedNow(
 	return out, nil
 }
 
-// through lists the chats that are on where the person may decide, and API.
+// through lists the enabled chats in which the person may decide, and API.
 func through(name string, c config.Config, rights people.Rights, dir *people.Directory) (out []string) {
 	for _, p := range rights.People {
 		for _, channel := range config.Platforms {

@@ -8,8 +8,8 @@ import (
 	"approvalbot/internal/verifier"
 )
 
-// Verifier is who has to agree from outside, of all agents and of single
-// ones. Secrets stand in it as they are.
+// Verifier configures the outside verifiers that must agree, for all agents and
+// for single ones. It contains secrets in plain text.
 func Verifier(c config.Config) verifier.Config {
 	settings := func(v config.Verifier) verifier.Settings {
 		s := settingsOf(v)
@@ -33,8 +33,8 @@ func VerifierChannel(c config.Config, t config.VerifierTelegram) string {
 	return "telegram"
 }
 
-// VerifierBot is the verifier's own bot: it is off where there is none, or where it is
-// that of channels.telegram.
+// VerifierBot is the verifier's own bot: it is off if there is none, or if it is the
+// bot of channels.telegram.
 func VerifierBot(c config.Config) config.Telegram {
 	for _, v := range verifiersOf(c) {
 		if t := v.Telegram; t.Enabled && VerifierChannel(c, t) == approval.VerifierChannel {

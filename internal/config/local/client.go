@@ -45,7 +45,7 @@ func (f ClientFiles) Tokens() (asks, decides string, err error) {
 }
 
 // FindClientFiles gives the client files of the local desk in dir: those whose tokens
-// it has. ok is false where there are none.
+// it has. ok is false if there are none.
 func FindClientFiles(dir string, env config.Environ, has func(token string) bool) (f ClientFiles, ok bool) {
 	places := []ClientFiles{DeskFiles.In(dir)}
 	if home := config.Home(env); home != "" {
@@ -67,7 +67,7 @@ func (f ClientFiles) Of(has func(token string) bool) bool {
 
 // tokensIn gives the tokens of the local desk in dir, whose configuration so far is
 // old: those of its client files, else fresh ones in new files. The new files go to the
-// user's configuration directory, where the verbs look, if no client file is there yet.
+// user's configuration directory, which the verbs read, if it has no client file yet.
 func tokensIn(dir string, env config.Environ, old string) (asks, decides string, err error) {
 	has := func(token string) bool { return strings.Contains(old, token) }
 	if f, ok := FindClientFiles(dir, env, has); ok {
@@ -96,7 +96,7 @@ func (f ClientFiles) create(asks, decides string) error {
 	for i, token := range [2]string{asks, decides} {
 		text := fmt.Appendf(nil, "server: %s\ntoken: %s\n", config.DefaultServer, token)
 		if err := os.WriteFile(f.Both()[i], text, 0o600); err != nil {
-			_, _ = os.Remove(f.Client), os.Remove(f.Operator) // half of them is none
+			_, _ = os.Remove(f.Client), os.Remove(f.Operator) // one file without the other is useless
 			return err
 		}
 	}

@@ -13,7 +13,7 @@ type File struct {
 	Env config.Environ // of the desk's process
 }
 
-// Path is where the file is.
+// Path is the path of the file.
 func (l *File) Path() string { return filepath.Join(l.Dir, config.LocalFile) }
 
 // edited reports whether the file is somebody's own by now.

@@ -52,7 +52,7 @@ This file decides. Run no agent as a user, or in a folder, that can read it:
 	return b.String()
 }
 
-// chatHint says where cards go, or how they would get there. decides begins an
+// chatHint tells which chats get cards, or how to set one up. decides begins an
 // operator's command.
 func chatHint(file *File, cfg config.Config, decides string) string {
 	t, x := cfg.Channels.Telegram, cfg.Channels.Discord
@@ -73,7 +73,7 @@ func chatHint(file *File, cfg config.Config, decides string) string {
 }
 
 // missingHere is what an edited configuration lacks of the chats that the environment
-// names; empty: nothing, or it is not edited.
+// names; empty if it lacks none, or is not edited.
 func missingHere(file *File, cfg config.Config) string {
 	chats, err := ChatsOf(file.Env)
 	if err != nil || !file.edited() {

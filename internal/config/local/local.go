@@ -37,8 +37,8 @@ func Prepare(dir string, env config.Environ) (string, error) {
 	return path, writeAll(dir, remembering(env, string(old)), string(old))
 }
 
-// writeAll writes the configuration that follows old, which may be empty, and the
-// client files with its tokens where they are not there.
+// writeAll writes the configuration that follows old, which may be empty, and
+// those client files with its tokens that are missing.
 func writeAll(dir string, env config.Environ, old string) error {
 	chats, err := ChatsOf(env)
 	if err != nil {
