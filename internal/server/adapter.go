@@ -30,10 +30,10 @@ type route struct {
 	method, path string
 	name         string // operation id of the description
 	summary      string
-	scopes       []auth.Scope // one of them is needed; none: no token is
+	scopes       []auth.Scope // one of them is needed; empty: no token is needed
 	query        []param
-	in, out      reflect.Type    // bodies; nil: none
-	ins, outs    reflect.Type    // bodies instead, for many at once; nil: none
+	in, out      reflect.Type    // bodies; nil if there is no body
+	ins, outs    reflect.Type    // bodies instead, for many at once; nil if not allowed
 	maxBody      int64           // bytes; 0: maxBody
 	media        string          // type of out; empty: JSON, or events of a stream
 	status       []int           // of a success
@@ -93,7 +93,7 @@ func (s *Server) streaming(rt *route, seen func(status int, took time.Duration))
 		}
 		if err == nil {
 			connection.Authenticated(w, r)
-			seen(http.StatusOK, time.Since(start)) // how long it is listened to says nothing about the desk
+			seen(http.StatusOK, time.Since(start)) // the length of a stream tells nothing about the desk
 			err = rt.stream(c, w, r)
 		}
 		if err != nil {
@@ -197,7 +197,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind 
 // maxBuffer is how large a buffer may be that is kept for another answer.
 const maxBuffer = 1 << 20
 
-// buffers are for answers, which would else grow from nothing each.
+// buffers are for answers: a new buffer for each would have to grow from zero.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 func newBuffer() *bytes.Buffer { return buffers.Get().(*bytes.Buffer) }
@@ -216,7 +216,7 @@ func send(w http.ResponseWriter, status int, kind []string, b []byte) {
 var encoding = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true),
 	json.Deterministic(true))
 
-// Values of headers that every answer has: nobody changes them.
+// Values of headers that every answer has. They are never changed.
 var (
 	plainJSON   = []string{"application/json"}
 	problemJSON = []string{"application/problem+json"}

@@ -44,7 +44,7 @@ func (s *Server) create(c *call, in api.CreateRequest) (answer, error) {
 
 // submitted is what came of a request to ask, and what else it wants.
 type submitted struct {
-	id, path string // as its asker names the approval, and where it is
+	id, path string // the asker's id of the approval, and its path
 	created  bool
 	claim    bool
 	claimID  string
@@ -139,13 +139,13 @@ func (s *Server) page(ctx context.Context, who core.Caller, f core.Filter, see l
 	out := api.List{Items: make([]api.Approval, len(page.Items)), NextCursor: page.Next}
 	for i, a := range page.Items {
 		if err := ctx.Err(); err != nil {
-			return api.List{}, err // whole calls cost something, and nobody waits for them any more
+			return api.List{}, err // whole calls are costly, and no client waits for them any more
 		}
 		if out.Items[i], err = see(ctx, who, a); err != nil {
 			return api.List{}, err
 		}
 		if a.Final() {
-			out.Items[i].Card = nil // there is nothing to decide, and a list is long
+			out.Items[i].Card = nil // a list is long, and calls are not decided in it
 		}
 	}
 	return out, nil

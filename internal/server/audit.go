@@ -41,7 +41,7 @@ func (s *Server) audit(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if !oldest { // where retention has cut the log, it gave those above
+	if !oldest { // if retention has cut the log, it gave those above
 		entries = slices.DeleteFunc(entries, func(e approval.Entry) bool { return e.Seq >= at })
 	}
 	out := api.AuditPage{Items: make([]api.AuditRecord, len(entries)), HeadSeq: seq, HeadHash: hash, Keys: a.Keys()}
@@ -106,7 +106,8 @@ func (s *Server) deskKeys(w http.ResponseWriter, r *http.Request) {
 	s.write(w, r, http.StatusOK, plainJSON, keys)
 }
 
-// receipt signs what a claimed approval allows; empty where the desk signs none.
+// receipt signs what a claimed approval allows; empty if the desk signs no
+// receipts.
 func (s *Server) receipt(a approval.Approval) (string, error) {
 	if s.cfg.Audit == nil || s.cfg.Audit.Receipt == nil {
 		return "", nil

@@ -39,26 +39,27 @@ var errNotHere = approval.Refuse(approval.CodeUnavailable, "This desk has no con
 type Config struct {
 	Gate        *core.Gate
 	Tokens      []auth.Token
-	Callbacks   Callbacks                       // nil: nobody is called back
+	Callbacks   Callbacks                       // nil: owners are not called back
 	CallbackDue func()                          // a call may be tried again
 	Viewers     core.ViewerKey                  // the zero key: no viewers' tokens are given out
 	Audit       *Audit                          // nil: no audit log is served, no receipts are signed
 	Feed        *events.Feed                    // nil: no events are served
 	Ready       func(context.Context) api.Ready // nil: ready as soon as it serves
 	Policy      func(context.Context) (api.Policy, error)
-	// Reload puts the configured policy in force, all or nothing.
+	// Reload puts the configured policy in force, as a whole or not at all.
 	Reload   func(context.Context, core.Caller) (api.Reloaded, error)
-	Pairings Pairings // nil: there are none
-	// LinkTo is the address of a login link to the desk's pages; nil: it has none.
+	Pairings Pairings // nil: pairing is off
+	// LinkTo is the address of a login link to the desk's pages; nil if it has no
+	// pages.
 	LinkTo  func(secret string) string
 	SignIn  *signin.Door // makes login links; needed with LinkTo
 	Metrics *metrics.Set // nil: counts of its own; see [metrics.New]
 	Log     *slog.Logger // nil: silent
 	Version string       // shown in the OpenAPI description
 
-	CertFile, KeyFile string                  // both or none: serve TLS; read anew when they change
-	Own               *tls.Certificate        // without CertFile: TLS beside plain HTTP, on the same port; nil: none
-	NoSuchPage        http.Handler            // answers browsers whose path no route has; nil: nothing does
+	CertFile, KeyFile string                  // set both to serve TLS; read anew when they change
+	Own               *tls.Certificate        // without CertFile: TLS beside plain HTTP, on the same port; nil: plain HTTP only
+	NoSuchPage        http.Handler            // answers browsers whose path no route has; nil: a problem document
 	Mount             map[string]http.Handler // further ServeMux patterns, e.g. a chat's webhook
 }
 
@@ -80,7 +81,7 @@ type Server struct {
 
 	counting chan struct{} // holds one while [Server.stats] counts
 
-	closing  context.Context // done: nobody waits any more
+	closing  context.Context // done: waiting requests must end
 	endWaits context.CancelFunc
 }
 

@@ -44,7 +44,7 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error
 	var err error
 	if 0 < r.ContentLength && r.ContentLength <= maxAtOnce {
 		body = make([]byte, r.ContentLength)
-		_, err = io.ReadFull(r.Body, body) // net/http lets nothing longer through
+		_, err = io.ReadFull(r.Body, body) // net/http refuses a longer body
 	} else {
 		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	}
@@ -107,9 +107,10 @@ func checkContentType(given string) error {
 }
 
 // Decode reads a body strictly into the struct that into points to: names match
-// by case, none is unknown or given twice, all text is UTF-8. An empty body is
-// an empty object. What is not JSON is CodeMalformed; what is JSON of another
-// shape is CodeInvalidRequest and names every wrong field, never its value.
+// by case, an unknown or repeated name is refused, all text is UTF-8. An empty
+// body is an empty object. A body that is not JSON is CodeMalformed; JSON of
+// another shape is CodeInvalidRequest, whose text names every wrong field,
+// never its value.
 func Decode(body []byte, into any) error {
 	if len(bytes.TrimLeft(body, " \t\r\n")) == 0 {
 		return nil
@@ -154,8 +155,8 @@ func leastsOf(t reflect.Type) []least {
 	return all
 }
 
-// emptied names the members that were sent as "" or 0 where the description has a
-// least length or number, so that they do not count as absent.
+// emptied names the members that were sent as "" or 0 if the description has a
+// least length or number for them, so that they do not count as absent.
 func emptied(body []byte, into any) error {
 	var members map[string]jsontext.Value
 	var bad []approval.FieldError
@@ -177,8 +178,8 @@ func emptied(body []byte, into any) error {
 	return nil
 }
 
-// mayName reports whether a body may have a member of that name: it stands there, or
-// could be escaped.
+// mayName reports whether a body may have a member of that name: the name is in it,
+// or could be escaped.
 func mayName(body []byte, name string) bool {
 	return bytes.Contains(body, []byte(`"`+name+`"`)) || bytes.ContainsRune(body, '\\')
 }

@@ -26,9 +26,10 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	s.write(w, r, status, plainJSON, state)
 }
 
-// scrape answers with the metrics. Anybody may have them, but only an operator's token the
-// names of people: a page of a rebound name could read them, too. Any other token counts as
-// none, so that alerts go on while a scraper's is wrong.
+// scrape answers with the metrics. Anyone may read them, but the names of people need an
+// operator's token: a web page with a rebound name could read them, too. A request with any
+// other token is answered as if it had none, so that alerts go on while a scraper's token
+// is wrong.
 func (s *Server) scrape(w http.ResponseWriter, r *http.Request) {
 	who, _, err := s.Tokens.Authenticate(r.Header.Values("Authorization"))
 	s.metrics.Serve(w, r, err == nil && (who.MayDecide || who.MayAudit || who.MayAdmin))

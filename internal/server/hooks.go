@@ -17,7 +17,7 @@ import (
 	"approvalbot/internal/server/connection"
 )
 
-// hookPath is where agent runtimes' HTTP hooks post to.
+// hookPath is the path to which agent runtimes' HTTP hooks post.
 const hookPath = "/hooks/{runtime}/{event}"
 
 // hookEvent is the event that a hook's path names, if HTTP hooks of it are answered.
@@ -39,7 +39,7 @@ func hookRuntimes() (names []string) {
 }
 
 // hooks makes the handler of the hook route. A runtime takes any other status than 200
-// for a hook that failed, and then runs the call: so whatever goes wrong here is that
+// for a hook that failed, and then runs the call: so every failure here becomes that
 // event's deny.
 func (s *Server) hooks(rt *route, seen func(status int, took time.Duration)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -85,8 +85,8 @@ func bodyOf(r *http.Request) io.Reader {
 	return r.Body
 }
 
-// asked is what came of a hook. The call is empty where it could not be read, and e then
-// becomes the event whose body it is. The runtime's clock runs since start.
+// asked gives the verdict on a hook. The call is empty if it could not be read, and e
+// then becomes the event whose body it is. The runtime's clock runs since start.
 func (s *Server) asked(
 	rt *route, agent hook.Runtime, e *hook.Event, start time.Time, w http.ResponseWriter, r *http.Request,
 ) (v hook.Verdict, in hook.Call, err error) {
@@ -154,7 +154,7 @@ func (d hookApprovals) Get(ctx context.Context, id string, atMost time.Duration)
 
 func (d hookApprovals) Claim(ctx context.Context, id string, req api.ClaimRequest) (api.Claim, error) {
 	if err := ctx.Err(); err != nil {
-		return api.Claim{}, err // whoever has gone claims nothing
+		return api.Claim{}, err // a client that has gone must not claim
 	}
 	a, err := d.s.claim(d.named(ctx, id), req)
 	return bodyAs[api.Claim](a), hookProblem(err)
@@ -181,8 +181,8 @@ func bodyAs[T any](a answer) (out T) {
 	return out
 }
 
-// hookProblem is toProblem, where a fault says no more than that it is one: its text is
-// for the log, and the answer goes to a model.
+// hookProblem is toProblem, except that a fault of the desk is not explained: its text
+// is for the log, and the answer goes to a model.
 func hookProblem(err error) error {
 	err = toProblem(err)
 	var refused *api.Problem

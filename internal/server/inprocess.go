@@ -21,20 +21,20 @@ func (s *Server) Knows(r *http.Request) bool {
 	return known
 }
 
-// Client gives a client of this desk in this process, with the token of a request
-// that has come in whole: whatever it asks is admitted, limited and refused as if that
-// request's sender had asked it over the network. Where the token is known, the
-// answer to the request may take as long as it likes from then on.
+// Client gives a client of this desk in this process, with the token of a request that
+// has come in whole: every request of it is admitted, limited and refused as if that
+// request's sender had made it over the network. If the token is known, the answer to
+// the request has no time limit from then on.
 func (s *Server) Client(w http.ResponseWriter, r *http.Request) *api.Client {
 	if s.Knows(r) {
 		connection.Authenticated(w, r)
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // recorders have none
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // recorders of tests have no deadline
 	}
 	secret, _ := auth.Bearer(r.Header.Values("Authorization")) // without one, each of its requests is refused
 	return &api.Client{Server: "http://desk.invalid", Token: secret, HTTP: &http.Client{Transport: ownHandler{s}}}
 }
 
-// Stopping is closed when nobody may wait any more.
+// Stopping is closed when waiting requests must end.
 func (s *Server) Stopping() <-chan struct{} { return s.closing.Done() }
 
 // ownHandler hands requests to the desk's own handler.

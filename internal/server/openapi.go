@@ -106,7 +106,8 @@ func firstSentence(s string) string {
 	return s
 }
 
-// gatewayOperation is where WebSockets connect. What is said there is no HTTP.
+// gatewayOperation is the path at which WebSockets connect. What follows is not
+// HTTP.
 func gatewayOperation(registry huma.Registry) *huma.Operation {
 	op := &huma.Operation{
 		OperationID: "gateway", Method: http.MethodGet, Path: gatewayPath, Tags: []string{tagOf(gatewayPath)},
@@ -182,7 +183,7 @@ func (rt route) describeRefusals(op *huma.Operation, registry huma.Registry) {
 	}
 }
 
-// content is a body of one of those types; a nil one is none.
+// content is a body of one of those types; nil types are skipped.
 func content(registry huma.Registry, kind string, types ...reflect.Type) map[string]*huma.MediaType {
 	var list []*huma.Schema
 	for _, t := range types {
@@ -199,7 +200,7 @@ func content(registry huma.Registry, kind string, types ...reflect.Type) map[str
 // sharpen says what Go types cannot: raw params are objects, null is one of the
 // words of a nullable enum, arrays are never null, and a requester may be null.
 func sharpen(registry huma.Registry) {
-	delete(registry.Map(), "Judged") // is one of two, and nothing else has it
+	delete(registry.Map(), "Judged") // it is one of two types, and no other member uses it
 	registry.Map()["Evaluations"].Properties["results"].Items = &huma.Schema{
 		AnyOf: []*huma.Schema{{Ref: schemas + "Evaluation"}, {Ref: schemas + "Problem"}}}
 	for name, s := range registry.Map() {

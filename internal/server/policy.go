@@ -42,7 +42,7 @@ func (s *Server) evaluate(c *call, body []byte) (answer, error) {
 	return answer{status: http.StatusOK, body: out}, err
 }
 
-// onlyCalls gives the calls of a body that has nothing else; nil: it is another body.
+// onlyCalls gives the calls of a body that has no other members; nil if it has.
 func onlyCalls(body []byte) []jsontext.Value {
 	var in struct {
 		Calls []jsontext.Value `json:"calls"`
@@ -63,7 +63,7 @@ func (s *Server) evaluateAll(c *call, calls []jsontext.Value) (answer, error) {
 	results.WriteString(`{"results":[`)
 	var out api.Evaluation
 	for i, one := range calls {
-		if c.ctx.Err() != nil { // nobody waits for the rest
+		if c.ctx.Err() != nil { // the client does not wait for the rest
 			return answer{}, context.Cause(c.ctx)
 		}
 		var err error
@@ -133,7 +133,7 @@ func (s *Server) reload(c *call, _ api.Empty) (answer, error) {
 	return answer{status: http.StatusOK, body: r}, err
 }
 
-// sent is the number as a list, which is empty where none was sent.
+// sent is the number as a list, which is empty if it was not sent.
 func sent(after *int) []int {
 	if after == nil {
 		return nil

@@ -17,7 +17,7 @@ const (
 	codeUpgradeRequired  approval.Code = "upgrade_required"
 )
 
-// ErrUpgrade refuses whoever comes to the gateway without a WebSocket.
+// ErrUpgrade refuses a request to the gateway without a WebSocket.
 var ErrUpgrade = approval.Refuse(codeUpgradeRequired, "This is the gateway: connect with a WebSocket, version 13, "+
 	"over HTTP/1.1.")
 

@@ -20,7 +20,7 @@ type param struct {
 	name, doc string
 	kind      string              // "string" or "integer"
 	enum      []string            // of a string
-	check     func(string) string // says what a non-empty value must be, or nothing
+	check     func(string) string // says what a non-empty value must be, or ""
 }
 
 // query is a request's query parameters, known and checked.
@@ -53,7 +53,7 @@ func parseQuery(raw string, known []param) (query, error) {
 	return query{}, approval.Invalid(bad[:min(len(bad), maxMistakes)]...)
 }
 
-// problem says what is wrong with what was given for the parameter, or nothing.
+// problem says what is wrong with the values of the parameter, or "".
 func (p param) problem(given []string) string {
 	v := given[0]
 	switch {
@@ -79,7 +79,7 @@ func (q query) wait() time.Duration {
 	return min(d, maxWait)
 }
 
-// duration is a time span that was checked before; 0: none was given.
+// duration is a time span that was checked before; 0 if it was not given.
 func (q query) duration(name string) time.Duration {
 	d, _ := parseWait(q.text(name))
 	return d

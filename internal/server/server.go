@@ -133,7 +133,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	running := context.AfterFunc(ctx, stop)
 	err := serve(from)
-	if running() { // ctx still stands: it failed by itself
+	if running() { // ctx has not ended: it failed by itself
 		stop()
 		return err
 	}

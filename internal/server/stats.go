@@ -9,7 +9,7 @@ import (
 	"approvalbot/internal/server/view"
 )
 
-// statsDefault is how far back is counted where the request does not say.
+// statsDefault is how far back statistics go if the request does not say.
 const statsDefault = 7 * 24 * time.Hour
 
 // stats counts approvals. One count runs at a time: it takes a processor for as long as

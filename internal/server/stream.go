@@ -18,8 +18,9 @@ const (
 )
 
 // events streams what happens to approvals (text/event-stream) until the client
-// goes, its token does, or the desk stops. A listener that is too slow for its
-// connection's buffers is cut off after chunkTime and resumes where it was.
+// disconnects, its token is removed, or the desk stops. A listener that is too
+// slow for its connection's buffers is cut off after chunkTime and may resume
+// from its last entry.
 func (s *Server) events(c *call, w http.ResponseWriter, r *http.Request) error {
 	if s.cfg.Feed == nil {
 		return approval.Refuse(approval.CodeUnavailable, "This desk serves no events.")
@@ -104,7 +105,7 @@ func (s *Server) follow(c *call, at int64, out *stream) error {
 	}
 }
 
-// ready is a channel on which nobody waits.
+// ready is a closed channel: receiving from it never waits.
 var ready = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // stream is a response that is written in pieces.
@@ -113,8 +114,8 @@ type stream struct {
 	control *http.ResponseController
 }
 
-// send hands one piece over at once, within chunkTime. The deadline goes with it: over
-// HTTP/2 it would end the stream also while nothing is sent.
+// send hands one piece over at once, within chunkTime. The deadline is cleared
+// afterwards: over HTTP/2 it would end an idle stream.
 func (o *stream) send(b []byte) error {
 	if len(b) == 0 {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// wait is what a request waits for, and how it is answered then. It is waited for where little is on the stack: ten
-// thousand that wait keep theirs.
+// wait is what a request waits for, and how it is answered then. The waiting is done high up in the stack, since
+// ten thousand waiting requests keep theirs.
 type wait struct {
 	call   *call
 	watch  *core.Watch
@@ -17,9 +17,9 @@ type wait struct {
 	then   func(*approval.Approval, error) (answer, error)
 }
 
-// await gives the watched approval when it has ended, or as it stands after so
-// long, or when the caller has gone or the desk stops. A caller whose token is taken
-// away meanwhile is refused at once. It ends the watch. What is on the stack of its callers stays there for as long.
+// await gives the watched approval when it has ended, or in its present state after so long, or when the caller has
+// gone or the desk stops. A caller whose token is removed meanwhile is refused at once. It ends the watch. The stack
+// of its callers stays in memory for as long as it waits.
 func (s *Server) await(w *wait) (*approval.Approval, error) {
 	defer w.watch.Stop()
 	defer s.metrics.Waiting()()

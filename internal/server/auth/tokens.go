@@ -26,12 +26,12 @@ type Token struct {
 // so one round of SHA-256 is enough.
 func Hash(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }
 
-// Tokens are the API tokens that count now: none, until [Tokens.Use] gives some. Safe for
+// Tokens are the API tokens in force, at first none: see [Tokens.Use]. Safe for
 // concurrent use.
 type Tokens struct{ now inforce.Value[Set] }
 
-// Set is one immutable set of tokens. Looking a secret up compares hashes, so its time
-// tells nothing about any secret.
+// Set is one immutable set of tokens. Looking a secret up compares hashes, so its
+// duration does not reveal a secret.
 type Set struct {
 	byHash   map[[32]byte]*holder
 	replaced chan struct{} // closed when another set counts
@@ -43,9 +43,9 @@ type holder struct {
 	streams *atomic.Int64 // that are open
 }
 
-// MaxStreams is how many event streams a token may have open at once, where it may
-// not have more approvals pending than that. Each takes a file descriptor for as
-// long as its client likes, and those are everybody's.
+// MaxStreams is how many event streams a token may have open at once, unless it
+// may have more approvals pending than that. Each takes a file descriptor for as
+// long as its client likes, and all tokens share those.
 const MaxStreams = 1000
 
 // Use makes another set of tokens count from the next request on, for Tokens that follow no snapshot.
@@ -64,7 +64,7 @@ func (t *Tokens) Use(list []Token) error {
 // Follow makes the set that counts a part of a snapshot. It is for before anything is served.
 func (t *Tokens) Follow(set func() *Set) { t.now.Follow(set) }
 
-// InForce gives the set that counts now; nil: none yet.
+// InForce gives the set that counts now; nil if not set yet.
 func (t *Tokens) InForce() *Set { return t.now.Load() }
 
 // Replaced wakes everyone who waits to ask whether they still may, once another set counts.
@@ -124,9 +124,9 @@ func (t *Tokens) Has(name string) bool {
 	return false
 }
 
-// Holder says who holds the token of that hash now, for connections that
-// outlive a request; false: nobody any more. reloaded is closed when it is worth
-// asking again.
+// Holder gives the caller of the token with that hash now, for connections that
+// outlive a request; ok is false if the token is not in force any more. reloaded
+// is closed when it is worth asking again.
 func (t *Tokens) Holder(hash [32]byte) (who core.Caller, reloaded <-chan struct{}, ok bool) {
 	now := t.now.Load()
 	if h := now.byHash[hash]; h != nil {
@@ -135,10 +135,10 @@ func (t *Tokens) Holder(hash [32]byte) (who core.Caller, reloaded <-chan struct{
 	return core.Caller{}, now.replaced, false
 }
 
-// Standing asks again whether whoever was admitted as who with the token of that
-// hash still is that. CodeUnauthorized: the token is gone, or another owner's;
-// CodeForbidden: it has lost a scope, or is another agent's. It makes a
-// [core.Standing] of the two.
+// Standing makes a [core.Standing] that checks whether the caller who was
+// admitted as who, with the token of that hash, still has those rights.
+// CodeUnauthorized: the token is gone, or belongs to another owner;
+// CodeForbidden: it has lost a scope, or belongs to another agent.
 func (t *Tokens) Standing(hash [32]byte, who core.Caller) core.Standing {
 	return func() (again <-chan struct{}, err error) {
 		now, again, ok := t.Holder(hash)
@@ -196,8 +196,9 @@ func Bearer(given []string) (string, error) {
 	return secret, nil
 }
 
-// Admit says who holds the token of that hash, and counts one request of it.
-// CodeUnauthorized: nobody does. CodeRateLimited: its pace is used up.
+// Admit gives the caller of the token with that hash, and counts one request of
+// it. CodeUnauthorized: there is no such token. CodeRateLimited: its pace is
+// used up.
 func (t *Tokens) Admit(hash [32]byte) (core.Caller, error) {
 	h := t.now.Load().byHash[hash]
 	if h == nil {

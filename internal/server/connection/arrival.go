@@ -7,9 +7,9 @@ import (
 )
 
 // Arriving gives a request as handlers get it: with a body that keeps the read
-// deadline, which net/http has set, until it has come in whole. Then nothing cuts
-// a long wait off. What is answered before that is the connection's last answer:
-// nobody waits for the rest of a refused request. most is how long its answer may take.
+// deadline, which net/http has set, until it has come in whole. After that a long wait
+// is not cut off. An answer before that is the connection's last one: the server does
+// not wait for the rest of a refused request. most is how long its answer may take.
 func Arriving(w http.ResponseWriter, r *http.Request, most time.Duration) *http.Request {
 	control := http.NewResponseController(w) // recorders have no deadlines
 	_ = control.SetWriteDeadline(time.Now().Add(most))
@@ -58,7 +58,7 @@ func (b *arrivingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Whole reports whether nothing of a request is to come any more.
+// Whole reports whether a request has come in completely.
 func Whole(r *http.Request) bool {
 	b, ok := r.Body.(*arrivingBody)
 	return !ok || b.whole
@@ -74,9 +74,9 @@ func keepOpen(w http.ResponseWriter, r *http.Request) {
 	w.Header().Del("Connection")
 }
 
-// Authenticated says that it is known who sent a request that has come in whole.
-// Its connection is not anonymous any more, and nothing but the usual times bound
-// it from then on. One that has not come in whole changes nothing.
+// Authenticated records that the sender of a request that has come in whole is
+// known. Its connection is not anonymous any more, and only the usual times bound
+// it from then on. If the request has not come in whole, the call has no effect.
 func Authenticated(w http.ResponseWriter, r *http.Request) {
 	if c := connOf(r); c != nil && Whole(r) && c.from.leave(c) {
 		w.Header().Del("Connection")

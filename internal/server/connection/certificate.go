@@ -21,8 +21,9 @@ const endsSoon = 14 * 24 * time.Hour
 const lookTime = 10 * time.Second
 
 // Certificate is the server's, read anew once its files have changed: it is
-// renewed every few weeks, and whoever waits for a decision should not be cut off
-// for that. What cannot be read changes nothing, and is logged.
+// renewed every few weeks, and a restart would cut off clients that wait for a
+// decision. If the files cannot be read, the old certificate is kept, and the
+// error is logged.
 type Certificate struct {
 	files [2]string // certificate, key
 	log   *slog.Logger
@@ -52,9 +53,9 @@ func ReadCertificate(certFile, keyFile string, log *slog.Logger) (*Certificate, 
 }
 
 // CheckCertificate reads a TLS pair as the server does and says how clients will find
-// its certificate at that time: the finding is a fault where they refuse it, and a
-// doubt when it ends within 14 days. The error says why the pair cannot be used,
-// without the names of the files: what stands in their place may be a secret.
+// its certificate at that time: the finding is a fault if they refuse it, and a doubt
+// if it ends within 14 days. The error says why the pair cannot be used, without the
+// names of the files: a secret may have been put there by mistake.
 func CheckCertificate(certFile, keyFile string, now time.Time) (core.Diagnostic, error) {
 	pair, err := loadPair(certFile, keyFile)
 	if err != nil {

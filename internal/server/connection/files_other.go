@@ -2,5 +2,6 @@
 
 package connection
 
-// fileLimit is how many connections are taken where the system has no such limit.
+// fileLimit is how many connections are accepted, since this system has no such
+// limit.
 func fileLimit() int { return usualFiles }

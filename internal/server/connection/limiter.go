@@ -1,5 +1,6 @@
-// Package connection bounds connections on which nobody has authenticated yet, and the time
-// that a request may take to come in, and keeps the TLS certificate that they are given.
+// Package connection bounds connections on which no client has authenticated yet, and the
+// time that a request may take to come in, and keeps the TLS certificate that they are
+// given.
 package connection
 
 import (
@@ -26,15 +27,15 @@ const (
 	MaxPerAddress   = 64
 	BurstTime       = 5 * time.Second // in which a request comes that is sent at once, however many do
 	maxAnonymous    = 4096            // of all addresses, and never more than a quarter of the file descriptors
-	usualFiles      = 1024            // file descriptors, where the system does not say
+	usualFiles      = 1024            // file descriptors, if the system does not tell
 	connectionsWarn = time.Minute     // how often the same trouble is logged at most
 )
 
 // Limiter accepts connections, and bounds those that are anonymous: on which no
 // authenticated request has come in whole yet. Each ends after anonymousTime. An
-// address may have maxPerAddress of them, where an IPv6 address stands for its /64,
-// and one more ends its oldest: who comes is served, who was silent longest goes.
-// Behind a proxy all of them are the proxy's.
+// address may have maxPerAddress of them, with an IPv6 address counted as its /64;
+// one more ends its oldest. So a new client is served, and the one that was silent
+// longest is cut off. Behind a proxy all of them are the proxy's.
 type Limiter struct {
 	net.Listener
 	log     *slog.Logger
@@ -78,7 +79,7 @@ func (l *Limiter) Accept() (net.Conn, error) {
 	return in, nil
 }
 
-// failed counts and logs that a connection could not be accepted. Where the file
+// failed counts and logs that a connection could not be accepted. If the file
 // descriptors have run out, the oldest anonymous connection gives its own back;
 // net/http tries again in a moment.
 func (l *Limiter) failed(err error) {
@@ -134,8 +135,8 @@ func (l *Limiter) enter(c *conn) {
 	}
 }
 
-// tooMany finds the connection that has to go now that one more of an address has
-// come; nil: none has.
+// tooMany finds the connection that must be closed because one more of an address
+// has come; nil if none must.
 func (l *Limiter) tooMany(own *lists.List) (victim *conn, reason string) {
 	first := own.Front().Value.(*conn)
 	if own.Len() > MaxPerAddress && time.Since(first.since) > BurstTime {
@@ -238,10 +239,10 @@ func connIn(ctx context.Context) *conn {
 	return c
 }
 
-// StillThere reports whether somebody waits for the answer of a request with that
-// context: whoever has gone claims nothing, for the answer would be lost. net/http
-// ends the context of a client that it sees go. It does not look behind a further
-// request that came in meanwhile.
+// StillThere reports whether the client still waits for the answer to the request
+// with that context. A client that has gone must not claim a call, since the
+// answer would be lost. net/http ends the context of a client that it sees go. It
+// does not look behind a further request that came in meanwhile.
 func StillThere(ctx context.Context) bool {
 	c := connIn(ctx)
 	return ctx.Err() == nil && (c == nil || !HungUp(c.Conn))

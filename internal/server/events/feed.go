@@ -60,10 +60,10 @@ func Stream(batch []Entry, who core.Caller) (out []byte) {
 	return out
 }
 
-// Feed reads the log once for all who listen. It keeps the newest entries in
-// memory; whoever is further behind reads the log by itself. Numbers of the log
-// have no gaps, so nobody misses an entry or gets one twice. Safe for concurrent
-// use.
+// Feed reads the log once for all listeners. It keeps the newest entries in
+// memory; a listener that is further behind reads the log itself. Numbers of the
+// log have no gaps, so a listener neither misses an entry nor gets one twice.
+// Safe for concurrent use.
 type Feed struct {
 	log    Log
 	logger *slog.Logger
@@ -76,7 +76,7 @@ type Feed struct {
 	listeners atomic.Int64
 
 	reading sync.Mutex // one reader of the log at a time
-	known   bool       // the log has been followed since it was last looked up where it ends
+	known   bool       // the log has been followed since its end was last looked up
 
 	mu   sync.Mutex
 	ring []Entry // the newest, in order; its elements never change
@@ -99,11 +99,11 @@ func (f *Feed) Notify(core.Change) {
 	}
 }
 
-// Listen says that somebody listens until done is called; with nobody there the
-// log is not followed.
+// Listen registers a listener until done is called; without listeners the log
+// is not followed.
 func (f *Feed) Listen() (done func()) {
 	f.listeners.Add(1)
-	f.Notify(core.Change{}) // what was missed while nobody listened
+	f.Notify(core.Change{}) // what was missed while there were no listeners
 	return func() { f.listeners.Add(-1) }
 }
 
@@ -194,15 +194,16 @@ func chunkOf(e approval.Event, body any) ([]byte, error) {
 	return fmt.Appendf(nil, "id: %d\nevent: %s\ndata: %s\n\n", e.Seq, e.Type, data), err
 }
 
-// forget drops what is in memory: nobody listens, and who comes starts anew.
+// forget drops the entries in memory when there are no listeners left; the next one
+// starts anew.
 func (f *Feed) forget() {
 	f.reading.Lock()
 	defer f.reading.Unlock()
 	f.known = false
 }
 
-// restart follows the log from its entry head on. Whoever is behind that reads
-// the log.
+// restart follows the log from its entry head on. A listener that is behind it
+// reads the log.
 func (f *Feed) restart(head int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -223,8 +224,8 @@ func (f *Feed) push(page []Entry) {
 	f.news = make(chan struct{})
 }
 
-// News is closed when an entry is committed that nobody has been given yet. Somebody must
-// be listening, see [Feed.Listen].
+// News is closed when an entry is committed that was not handed out yet. There must be a
+// listener, see [Feed.Listen].
 func (f *Feed) News() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -232,7 +233,7 @@ func (f *Feed) News() <-chan struct{} {
 }
 
 // After gives at most some hundred entries after number after, in order, from
-// memory or else from the log. When there are none, news is closed as soon as
+// memory or else from the log. If there are none yet, news is closed as soon as
 // there may be some.
 func (f *Feed) After(ctx context.Context, after int64) (batch []Entry, news <-chan struct{}, err error) {
 	batch, news, behind := f.recent(after)

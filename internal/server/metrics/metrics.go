@@ -28,8 +28,8 @@ var wellKnown = []string{
 	"memory_search", "sessions_send", "sessions_spawn",
 }
 
-// Known is what the operator configured that counts: names that may stand in labels, of
-// tools and agents not more than 200 each, and what people aim at.
+// Known is the part of the configuration that metrics need: names that may be labels,
+// of tools and agents at most 200 each, and the time in which people aim to answer.
 type Known struct {
 	Tools, Agents []string
 	Objective     core.Objective
@@ -71,7 +71,7 @@ type Set struct {
 	people people
 }
 
-// New makes an empty set. tools are further names that may stand in a label.
+// New makes an empty set. tools are further names that may be a label.
 func New(tools ...string) *Set {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
@@ -256,7 +256,7 @@ func (m *Set) unmetOf(class, need string) prometheus.Counter {
 	return m.unmet.WithLabelValues(class, need, class, need)
 }
 
-// tool is the tool's label, where its call was counted before.
+// tool is the tool's label, whose call was counted before.
 func (m *Set) tool(name string) string {
 	if m.configured(name) || m.tools.frequent(name) {
 		return name
@@ -276,8 +276,8 @@ func (m *Set) agent(id string) string {
 	return "other"
 }
 
-// resolver is the kind of whoever settled an approval: person, policy, grant,
-// or the automatic factor.
+// resolver is what settled an approval: person, policy, grant, or the automatic
+// factor.
 func resolver(by []string) string {
 	kind := "none"
 	for _, name := range by {

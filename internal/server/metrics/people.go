@@ -16,7 +16,7 @@ type people struct {
 	aimed, missed         prometheus.Counter
 }
 
-// hidden stands for everybody's name where names are not for everybody.
+// hidden replaces every name if names are not shown to everyone.
 const hidden = "hidden"
 
 func newPeople(counter func(name, help string, labels ...string) *prometheus.CounterVec) people {
@@ -98,7 +98,7 @@ func (p people) ended(a approval.Approval, agent string, aim core.Objective) {
 		if v.Voter == nil {
 			continue
 		}
-		since, name := a.CreatedAtMs, "other" // an account of nobody known is no label
+		since, name := a.CreatedAtMs, "other" // an account that is not a known person's is no label
 		if card != 0 && card <= v.DecidedAtMs {
 			since = card
 		}

@@ -42,7 +42,7 @@ func RequesterOf(r *api.Requester) *approval.Requester {
 	return &approval.Requester{Channel: r.Channel, UserID: r.UserID, Person: r.Person}
 }
 
-// ContextOf is what a request says of where its call comes from; nil: nothing.
+// ContextOf is what a request tells about the origin of its call; zero if nothing.
 func ContextOf(x *api.Context) approval.CallContext {
 	if x == nil {
 		return approval.CallContext{}
@@ -144,7 +144,7 @@ func resultOf(r *approval.Result) *api.Result {
 	return &api.Result{Status: r.Status, Summary: r.Summary, ExitCode: r.ExitCode, Confined: (*api.RanConfined)(r.Confined), AtMs: r.AtMs}
 }
 
-// notesOf are what people said to the agent; nil: nothing.
+// notesOf gives the notes of people to the agent; nil if there are none.
 func notesOf(a approval.Approval) (out []api.Note) {
 	for _, n := range a.Notes() {
 		out = append(out, api.Note(n))
@@ -219,7 +219,7 @@ func VotesOf(votes []approval.Vote) []api.Vote {
 }
 
 // ConsultedOf gives the consultations of an approval, with their endpoints only to
-// those who may decide: askers do not see where the authorities are.
+// those who may decide: askers do not see the verifiers' addresses.
 func ConsultedOf(list []approval.Consultation, endpoints bool) []api.Consultation {
 	out := make([]api.Consultation, len(list))
 	for i, c := range list {
@@ -231,7 +231,7 @@ func ConsultedOf(list []approval.Consultation, endpoints bool) []api.Consultatio
 	return out
 }
 
-// ClaimOf is what whoever claimed a call gets: the very bytes that were approved.
+// ClaimOf is the answer to a claim: the very bytes that were approved.
 func ClaimOf(c core.Claimed) api.Claim {
 	return api.Claim{ToolName: c.ToolName, Params: c.Params, Fingerprint: c.Approval.Fingerprint,
 		Bind:     (*api.Bind)(c.Approval.Bind),
@@ -239,7 +239,7 @@ func ClaimOf(c core.Claimed) api.Claim {
 		Notes: notesOf(c.Approval), Confined: (*api.Confined)(c.Approval.Confined)}
 }
 
-// covers gives what a decision would cover, in words, where it is offered.
+// covers tells what a decision would cover, if it is offered.
 func covers(a approval.Approval, d approval.Decision, words string) string {
 	if !slices.Contains(a.Offers, d) {
 		return ""
