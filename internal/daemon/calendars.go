@@ -125,7 +125,7 @@ func download(ctx context.Context, client *http.Client, source string) ([]byte, 
 	return text, nil
 }
 
-// errUnsafe is where a calendar leads that is not followed.
+// errUnsafe says that a calendar redirects to an address that is not followed.
 type errUnsafe struct{ text string }
 
 func (e errUnsafe) Error() string { return e.text }

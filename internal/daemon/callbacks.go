@@ -19,7 +19,7 @@ func (d *Daemon) callbacks() *callback.Channel {
 }
 
 // callbackBody is the approval as its owner would get it, with a receipt if it is
-// approved: of the approval, not of a claim, so it names none.
+// approved: of the approval, so it does not name a claim.
 func (d *Daemon) callbackBody(ctx context.Context, a approval.Approval) ([]byte, error) {
 	view, err := d.Server.View(ctx, a)
 	if err != nil {

@@ -22,9 +22,9 @@ import (
 )
 
 // Several instances of the desk share one database. Each takes requests, posts
-// cards and answers webhooks. What must happen once happens where the lease is:
-// taking a bot's updates in, timers, sweeping, checkpoints. With SQLite there is
-// one instance, which has every lease.
+// cards and answers webhooks. Work that must be done once is done by the
+// instance that has its lease: receiving a bot's updates, timers, sweeping,
+// checkpoints. With SQLite there is one instance, which has every lease.
 
 const (
 	holderLook = 500 * time.Millisecond // how often is looked who takes updates in
@@ -59,7 +59,7 @@ func (r *receivers) get(name string) bot {
 // Receives reports whether that platform's updates are taken in here.
 func (d *Daemon) Receives(channel string) bool { return d.receivers.get(channel) != nil }
 
-// poke has whoever takes updates in look for stored ones.
+// poke has the receivers of updates look for stored ones.
 func (r *receivers) poke() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -157,8 +157,8 @@ func (d *Daemon) waitCaughtUp(ctx context.Context, name string) {
 	}
 }
 
-// once runs what only one instance does at a time, where the policy that counts is
-// in force: elsewhere a yes would wait for ever.
+// once runs what only one instance does at a time, if this one has the policy that
+// counts in force: on another instance a yes would wait for ever.
 func (d *Daemon) once(ctx context.Context, lease string, run func(context.Context) error) error {
 	for {
 		agreeing, stop := d.whileAgreed(ctx)
@@ -196,7 +196,7 @@ func (d *Daemon) whileAgreed(ctx context.Context) (context.Context, context.Canc
 // agreed gives nil while this instance judges by the policy that counts.
 func (d *Daemon) agreed() error { return d.Store.Agreed(d.Gate.PolicyHash()) }
 
-// onChange wakes whoever has work after another instance's commits.
+// onChange wakes the parts that have work after another instance's commits.
 func (d *Daemon) onChange(ctx context.Context) func(store.Changed) {
 	return func(c store.Changed) {
 		if c.Moved {
@@ -221,8 +221,8 @@ func (d *Daemon) onChange(ctx context.Context) func(store.Changed) {
 	}
 }
 
-// learnAbsences has the Gate know who is away. Where that fails it does so as soon as it
-// counts a yes, or counts none.
+// learnAbsences has the Gate load who is away. If that fails, the Gate tries again
+// before it counts a yes, and does not count it without.
 func (d *Daemon) learnAbsences(ctx context.Context) {
 	if err := d.Gate.Absences().Learn(ctx); err != nil {
 		d.log.Error("who is away cannot be read", "reason", err)

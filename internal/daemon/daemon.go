@@ -29,8 +29,8 @@ type bot interface {
 	core.Channel
 	// Run takes updates in until ctx ends.
 	Run(ctx context.Context) error
-	// CaughtUp is closed when what waited while the desk was down was handled, or
-	// when it is known that nothing will come.
+	// CaughtUp is closed when the updates that came while the desk was down are
+	// handled, or when it is known that none will come.
 	CaughtUp() <-chan struct{}
 	State() core.ChannelState
 	// Poke has stored updates looked at.
@@ -43,9 +43,9 @@ type Options struct {
 	Log     *slog.Logger
 	// Load reads the configuration again.
 	Load func() (config.Config, []config.Warning, error)
-	// Local is the configuration, where serve --local generates it; else nil.
+	// Local is the configuration file if serve --local generates it; else nil.
 	Local *local.File
-	// Terminal gets a link that signs the operator in to the desk's pages; nil: nobody does.
+	// Terminal gets a link that signs the operator in to the desk's pages; nil: no link.
 	Terminal io.Writer
 	// Opening says on a terminal what takes long while the store is opened; nil: nothing does.
 	Opening *progress.Line

@@ -8,8 +8,9 @@ import (
 	"approvalbot/internal/signin"
 )
 
-// endGone ends what people had whom the configuration in force does not name, and says so to
-// the log and the chats. If that waits for other instances, or fails, it is tried again.
+// endGone ends the sign-ins of people that the configuration in force does not name, and
+// reports it to the log and the chats. If that waits for other instances, or fails, it is
+// tried again.
 func (d *Daemon) endGone(ctx context.Context) (signin.Gone, error) {
 	gone, err := d.SignIn.EndGone(ctx)
 	lines := strings.Join(gone.Lines(), "; ")

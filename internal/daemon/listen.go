@@ -32,8 +32,9 @@ type accepted struct {
 }
 
 // Listen opens the configured address. If the pages are at "localhost", which is two
-// addresses, it opens the other one too: whoever listens there is the pages' origin to a
-// browser, and gets their sign-in links. What the machine does not have needs no opening.
+// addresses, it opens the other one too: another program that listened there would be the
+// pages' origin to a browser, and would get their sign-in links. An address that the
+// machine does not have is skipped.
 func Listen(s config.Server) (*Listeners, error) {
 	main, err := net.Listen("tcp", s.Listen)
 	if err != nil {
@@ -100,9 +101,10 @@ func (l *Listeners) acceptFrom(one net.Listener) {
 	}
 }
 
-// Close implements net.Listener, for all addresses. It waits until none is accepted from.
+// Close implements net.Listener, for all addresses. It waits until all have stopped
+// accepting.
 func (l *Listeners) Close() error {
-	l.begin.Do(func() {}) // from now on none begins
+	l.begin.Do(func() {}) // from now on accepting cannot begin
 	err := l.Listener.Close()
 	l.end.Do(func() { close(l.closed) })
 	for _, twin := range l.twins {

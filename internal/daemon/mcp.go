@@ -7,7 +7,8 @@ import (
 	"approvalbot/internal/hook/mcp"
 )
 
-// MCPPath is where agents reach the desk over the Model Context Protocol.
+// MCPPath is the path at which agents reach the desk over the Model Context
+// Protocol.
 const MCPPath = "/mcp"
 
 // mcpHandler serves the tools of approvalbot mcp at the desk itself.

@@ -13,8 +13,8 @@ import (
 )
 
 // outside adds the opinions that are asked for over the network: the verifier
-// and the classifier, where they are on. Those of the rules in force until now
-// are closed when they are idle, by their own transports' time limits.
+// and the classifier, if they are on. Connections of the previous rules are
+// closed when they are idle, by their transports' time limits.
 func (d *Daemon) outside(cfg config.Config, rules *core.Rules) error {
 	v, _, err := verifier.New(effective.Verifier(cfg), d.log) // Load has logged the warnings
 	if err != nil {

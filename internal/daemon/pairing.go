@@ -13,8 +13,8 @@ import (
 	"approvalbot/internal/signin"
 )
 
-// pairings is sign-in with what a desk does about pairings: it says what its
-// configuration lacks, and writes it where that is its own to write.
+// pairings is sign-in with what a desk does about pairings: it reports what its
+// configuration lacks, and writes that if the desk generated the configuration.
 type pairings struct {
 	*signin.Door
 	desk *Daemon

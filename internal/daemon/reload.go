@@ -47,7 +47,7 @@ func (d *Daemon) reloadFor(ctx context.Context, who core.Caller) (api.Reloaded, 
 		by = "person:" + who.Person
 	}
 	r, err := d.Reload(ctx, by)
-	if !who.MayDecide && len(r.Otherwise) > 0 { // who may not list requests reads of none
+	if !who.MayDecide && len(r.Otherwise) > 0 { // a caller who may not list requests gets none of them
 		r.Otherwise = r.Otherwise[:1]
 	}
 	var mistakes config.Mistakes
@@ -72,14 +72,15 @@ func (d *Daemon) Reload(ctx context.Context, by string) (api.Reloaded, error) {
 }
 
 // reload reads the configuration again and puts policy, people, tokens and
-// routing in force, all or nothing: a mistake keeps everything as it was. What a
-// running desk cannot change (addresses, store, bots) waits for a restart and is
-// logged. Pending approvals are judged again, and what became looser is sent to
-// the target chats.
+// routing in force, as a whole: after a mistake everything stays as it was.
+// Settings that a running desk cannot change (addresses, store, bots) wait for a
+// restart and are logged. Pending approvals are judged again, and a list of what
+// became looser is sent to the target chats.
 //
-// newest says that an operator wants it everywhere. Otherwise this instance follows
-// another, where that was logged and the chats were notified: if it is behind, and what
-// it reads has the policy that counts.
+// newest says that an operator wants this configuration on all instances. Without
+// newest this instance follows another one, which has logged the reload and notified
+// the chats: it reloads only if it is behind, and if the file that it reads has the
+// policy that counts.
 func (d *Daemon) reload(ctx context.Context, by string, newest bool) (api.Reloaded, error) {
 	d.reloading.Lock()
 	defer d.reloading.Unlock()
@@ -320,7 +321,7 @@ func (d *Daemon) follow(ctx context.Context) error {
 	}
 }
 
-// whyStray says to whoever looks at the desk, authorised or not, why the
+// whyStray explains to anyone who looks at the desk, authorised or not, why the
 // configuration that was read again is not in force.
 func whyStray(err error) string {
 	var mistakes config.Mistakes

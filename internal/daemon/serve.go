@@ -21,7 +21,7 @@ import (
 
 // Start is what a desk is served with.
 type Start struct {
-	Config  string   // path of the configuration; empty: where it is looked for
+	Config  string   // path of the configuration; empty: looked for
 	Environ []string // NAME=value
 	Local   bool     // the configuration is one that serve --local generates
 	Version string
@@ -107,7 +107,7 @@ func noChat(cfg config.Config, w config.Warning) bool {
 func clientDesk(cfg config.Config, keys []proof.DeskKey) config.ClientDesk {
 	out := config.ClientDesk{Server: cfg.LocalURL()}
 	if path := cfg.SocketFile(); path != "" {
-		out.Socket, _ = filepath.Abs(path) // without a working directory there is none
+		out.Socket, _ = filepath.Abs(path) // the path is empty without a working directory
 	}
 	for _, k := range keys {
 		out.DeskKeys = append(out.DeskKeys, config.DeskKey(k))

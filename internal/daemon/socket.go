@@ -13,9 +13,9 @@ const socketPathMost = 103
 // errLive says that another process answers at the socket's path.
 var errLive = errors.New("another process answers there")
 
-// socket opens the desk's Unix socket; nil: it has none. That a path is too long, or
-// that a directory which nobody named for it does not fit, is a warning: the desk is
-// reached at its address as before.
+// socket opens the desk's Unix socket; nil if it has none. If the path is too long,
+// or if the default one cannot be opened, it only warns: the desk is reached at its
+// address as before.
 func (d *Daemon) socket() (net.Listener, error) {
 	path := d.cfg.SocketFile()
 	if path == "" || !hasSockets && d.cfg.Server.Socket == "" {

@@ -31,9 +31,9 @@ type socket struct {
 	err   error
 }
 
-// openSocket makes a socket of mode 0600, and takes the place of one at which nothing
-// answers. The socket has its mode before any other process can reach it: it is made in
-// a private directory and then moved.
+// openSocket makes a socket of mode 0600, and replaces one at which no process answers.
+// The socket has its mode before any other process can reach it: it is made in a
+// private directory and then moved.
 func openSocket(path string) (*socket, error) {
 	dir := filepath.Dir(path)
 	if err := privateEnough(dir); err != nil {
@@ -134,8 +134,8 @@ func still(f *os.File, path string) bool {
 	return err == nil && os.SameFile(opened, now)
 }
 
-// vacant reports an error unless nothing is at the path, or a socket at which nothing
-// answers.
+// vacant returns an error unless the path is free, or has a socket at which no
+// process answers.
 func vacant(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, os.ErrNotExist) {

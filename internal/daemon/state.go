@@ -18,8 +18,8 @@ const readyTime = time.Second
 // gaugeTime bounds what a scrape waits for.
 const gaugeTime = 2 * time.Second
 
-// gauges says how the desk stands, each time it is scraped. A desk that cannot say
-// gives no value, which alerts can see.
+// gauges registers the values that are read at each scrape. If a value cannot be
+// read it is left out, which alerts can see.
 func (d *Daemon) gauges() {
 	d.Metrics.Gauges("approvalbot_", []metrics.Gauge{
 		{Name: "ready", Help: "1 when this instance is ready for requests."},

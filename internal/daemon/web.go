@@ -16,7 +16,7 @@ import (
 	"approvalbot/internal/web"
 )
 
-// pages makes the desk's pages; nil where it has none.
+// pages makes the desk's pages; nil if they are off.
 func (d *Daemon) pages() (*web.Web, error) {
 	s := d.cfg.Server
 	if !s.WebOn() {
@@ -59,7 +59,7 @@ func (d *Daemon) notifications() *push.Channel {
 		Subject: d.cfg.Server.WebURL(), Log: d.log})
 }
 
-// mountPages puts the pages where people reach them.
+// mountPages serves the pages at their paths.
 func (d *Daemon) mountPages() {
 	for pattern, h := range d.web.Handlers() {
 		d.Server.Mount(pattern, noPages(h))
@@ -67,7 +67,7 @@ func (d *Daemon) mountPages() {
 	d.Server.NoSuchPage(d.web.NoSuchPage())
 }
 
-// linkTo is the address of a login link; nil where the desk has no pages.
+// linkTo is the address of a login link; nil if the desk has no pages.
 func (d *Daemon) linkTo() func(secret string) string {
 	if d.web == nil {
 		return nil
@@ -78,7 +78,7 @@ func (d *Daemon) linkTo() func(secret string) string {
 // loginLinks make links for people in chats.
 type loginLinks struct{ desk *Daemon }
 
-// LoginLink makes a link for whoever has that account.
+// LoginLink makes a link for the person who has that account.
 func (l loginLinks) LoginLink(ctx context.Context, v approval.Voter, handled *approval.InboundRef) (core.Posting, error) {
 	if l.desk.web == nil {
 		return core.Posting{}, approval.Refuse(approval.CodeForbidden, "This desk has no pages to sign in to.")
@@ -107,7 +107,7 @@ func (d *Daemon) post(ctx context.Context, to approval.Target, p core.Posting) (
 	return b.Post(ctx, to, p)
 }
 
-// greet writes a login link for whoever started the desk at a terminal: the person whose
+// greet writes a login link for the person who started the desk at a terminal, whose
 // token decides here. It never goes into a log.
 func (d *Daemon) greet(ctx context.Context, terminal io.Writer) error {
 	person, ok := d.operator()
@@ -135,7 +135,7 @@ func (d *Daemon) operator() (person string, ok bool) {
 	return d.cfg.Server.Tokens[i].Person, true
 }
 
-// reachedBy tells the pages their address where only the listener knows its port.
+// reachedBy tells the pages their address if only the listener knows its port.
 func (d *Daemon) reachedBy(ln net.Listener) {
 	s := d.cfg.Server
 	if s.Listen = ln.Addr().String(); d.web == nil || d.cfg.Server.PublicURL != "" {

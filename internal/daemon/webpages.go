@@ -28,7 +28,7 @@ func (d *Daemon) webConfig() web.Config {
 		Receipt: d.Auditor.Receipt, Audit: &web.Audit{Entries: d.Store, Keys: d.Auditor.Keys, Verify: d.Auditor.Verify}}
 }
 
-// onDisk is how the configuration file differs from what is in force. It puts nothing in force.
+// onDisk tells how the configuration file differs from what is in force. It does not reload it.
 func (d *Daemon) onDisk(ctx context.Context) web.OnDisk {
 	next, _, err := d.options.Load()
 	if err != nil {
@@ -61,8 +61,8 @@ func (d *Daemon) rightsOf(person string) (r web.Rights) {
 	return r
 }
 
-// health is how the desk is, from what it knows without asking anybody outside: what
-// waits, what failed, and what nobody has looked at.
+// health is the state of the desk, from what it knows without requests to other
+// servers: what waits, what failed, and what was never looked at.
 func (d *Daemon) health(ctx context.Context) []core.Diagnostic {
 	r := d.ready(ctx)
 	out := []core.Diagnostic{

@@ -41,15 +41,15 @@ const sweepEvery = time.Hour
 // machine it starts, and recovers, beside the desk.
 const databaseWait = 30 * time.Second
 
-// Where updates come in that the platforms send by themselves.
+// Paths to which the platforms post their updates.
 const (
 	WebhookPath      = "/telegram/webhook"
 	InteractionsPath = "/discord/interactions"
 	gatewayPath      = "/v1/gateway"
 )
 
-// New opens the store and wires the parts. It starts nothing; Run does, and
-// must be called, because it also closes the store.
+// New opens the store and wires the parts. It does not start them; Run does,
+// and must be called, because it also closes the store.
 func New(ctx context.Context, cfg config.Config, o Options) (_ *Daemon, err error) {
 	log, version := o.Log, o.Version
 	d := &Daemon{options: o, log: log, cfg: cfg, bots: map[string]bot{}, outdated: make(chan struct{}, 1), otherDuty: make(chan struct{}, 1),
@@ -202,7 +202,7 @@ func (d *Daemon) dispatch() {
 	}
 }
 
-// committed wakes whoever has work after a change.
+// committed wakes the parts that have work after a change.
 func (d *Daemon) committed(c core.Change) {
 	if c.Redraw || len(c.Deliveries) > 0 || len(c.Open) > 0 {
 		for _, x := range d.dispatchers {
@@ -215,7 +215,7 @@ func (d *Daemon) committed(c core.Change) {
 }
 
 // isPlace reports whether the operator named that chat: as a target, or as a
-// chat where sessions live.
+// chat of sessions.
 func (d *Daemon) isPlace(t approval.Target) bool {
 	if d.table().Names(t) {
 		return true
