@@ -114,7 +114,7 @@ func (c *askedCalls) of(id string) api.CreateRequest {
 
 func (s Server) holds() time.Duration { return cmp.Or(s.hold, holdTime) }
 
-// stands describes the state of an approval, and hands out the call of one that was
+// It describes the state of an approval, and hands out the call of one that was
 // approved.
 func (s Server) stands(ctx context.Context, a api.Approval, req api.CreateRequest, err error) *mcp.CallToolResult {
 	if err != nil {
