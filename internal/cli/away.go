@@ -94,7 +94,8 @@ func newBackCommand(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// whose gives whom a command is about: the named person, or whose token it is.
+// whose gives the person that a command is about: the named one, or the token's
+// own.
 func whose(ctx context.Context, c *api.Client, person string) (string, error) {
 	if person != "" {
 		return person, nil

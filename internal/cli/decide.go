@@ -90,8 +90,8 @@ func decideOn(ctx context.Context, a *app.App, id, decision, reason, note string
 	return printChanged(a, got, show.ShortID(got), err)
 }
 
-// printChanged says how an approval stands after a step. id is its id as whoever took
-// the step may type it.
+// printChanged prints the state of an approval after a step. id is its id in the form
+// that the caller may type.
 func printChanged(a *app.App, got api.Approval, id string, err error) error {
 	if err != nil {
 		return err

@@ -93,7 +93,7 @@ type drill struct {
 // drilled is how one card went.
 type drilled struct {
 	Target  string `json:"target"`
-	State   string `json:"state"` // sent, failed, or queued: none came in time
+	State   string `json:"state"` // sent, failed, or queued: it did not come in time
 	AfterMs int64  `json:"afterMs"`
 	Error   string `json:"error,omitempty"`
 }

@@ -42,7 +42,8 @@ func newDutyCommand(a *app.App) *cobra.Command {
 	}
 }
 
-// dutyText says who is on duty in the roster's zone, where this machine knows it.
+// dutyText tells who is on duty, with times in the roster's zone if this machine
+// knows it.
 func dutyText(d api.Duty, now time.Time) string {
 	on := schedule.OnDuty{People: d.OnDuty, Next: d.Next, Unknown: d.Unknown}
 	if d.UntilMs != 0 {

@@ -102,7 +102,7 @@ func printEvaluation(a *app.App, e api.Evaluation) error {
 	return w.Flush()
 }
 
-// touches says what a call would touch, where the desk can tell.
+// touches says what a call would touch, if the desk can tell.
 func touches(a api.Assessment) string {
 	if slices.Contains(a.ReasonCodes, "unknown-tool") &&
 		slices.Equal(a.SideEffects, []string{string(approval.NoSideEffect)}) {

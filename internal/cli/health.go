@@ -18,8 +18,8 @@ import (
 // healthTime bounds one look at a desk.
 const healthTime = 5 * time.Second
 
-// newHealthCommand is the probe for places that have no shell. It reads no
-// configuration: one that was edited badly says nothing of the desk that runs.
+// newHealthCommand is the probe for places that have no shell. It does not read
+// the configuration: a mistake in it need not affect the running desk.
 func newHealthCommand(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "health",

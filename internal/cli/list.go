@@ -18,7 +18,7 @@ import (
 	"approvalbot/internal/display"
 )
 
-// Widths of the list's cells where a line has 80 characters: with the gaps between
+// Widths of the list's cells if a line has 80 characters: with the gaps between
 // them they fit. Wider terminals show more.
 const (
 	listWidth    = 80
@@ -132,8 +132,9 @@ func printRounds(ctx context.Context, a *app.App, c *api.Client, f api.Filter) e
 	return err
 }
 
-// idsFor gives the form of ids that whoever holds the client's token may type: an
-// operator the short one, an asker the whole. The desk says which it finds.
+// idsFor gives the form of ids that the owner of the client's token may type: an
+// operator the short one, an asker the whole. The desk tells which of them it
+// finds.
 func idsFor(ctx context.Context, c *api.Client, items []api.Approval) func(api.Approval) string {
 	whole := func(a api.Approval) string { return a.ID }
 	i := slices.IndexFunc(items, func(a api.Approval) bool { return show.ShortID(a) != a.ID })
@@ -147,7 +148,7 @@ func idsFor(ctx context.Context, c *api.Client, items []api.Approval) func(api.A
 }
 
 // printList prints the code, the columns of the AgentShield seed, then what a person decides
-// by. Where that feature is on, the table has its name. width is how many characters a line of
+// by. If that feature is on, the table has its name. width is how many characters a line of
 // the terminal has; 0: a program reads it.
 func printList(a *app.App, width int, items []api.Approval, id func(api.Approval) string) error {
 	head := []string{"Code", "ID", "Tool", "Agent", "Status", "Age", "Left", "Risk", "Command"}

@@ -119,8 +119,8 @@ func awaitPairing(ctx context.Context, c *api.Client, id string) (api.Pairing, e
 	}
 }
 
-// showPairing shows who gave the code and what is to be done, and asks for a yes where
-// the desk would do it. done: it is not to do anything.
+// showPairing shows who gave the code and what remains to be done, and asks for a yes
+// if the desk would do it. done says that the desk has no more to do.
 func showPairing(ctx context.Context, a *app.App, p api.Pairing, yes bool, typed <-chan string) (done bool, err error) {
 	who := p.Answer
 	fmt.Fprintf(a.Stdout, "\n%s user %s gave the code in the chat %s.\n",
@@ -141,7 +141,7 @@ func showPairing(ctx context.Context, a *app.App, p api.Pairing, yes bool, typed
 	case yes:
 		return false, nil
 	}
-	a.Drain(typed) // what was typed before says nothing of it
+	a.Drain(typed) // what was typed before is no answer to it
 	fmt.Fprintf(a.Stdout, "\nLet them decide there, and write it into %s? [y/N] ", display.Escape(p.File))
 	select {
 	case answer := <-typed: // the end of the input is no

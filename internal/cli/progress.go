@@ -14,15 +14,15 @@ import (
 	"approvalbot/internal/display"
 )
 
-// Bounds of waiting for word of the cards: they are on their way in a moment, and
-// nobody waits for that alone.
+// Bounds of waiting for word of the cards: they are sent in a moment, and are not
+// worth a longer wait.
 const (
 	cardsPatience = 10 * time.Second
 	cardsEvery    = 250 * time.Millisecond
 )
 
-// tellCards says on stderr where an approval's cards are, until that is known of
-// all of them or the approval has ended, and gives it as last seen.
+// tellCards says on stderr which chats got an approval's cards, until that is
+// known of all of them or the approval has ended, and gives it as last seen.
 func tellCards(ctx context.Context, a *app.App, c *api.Client, got api.Approval) api.Approval {
 	if tellNoCard(ctx, a, c, got) {
 		return got
@@ -63,7 +63,7 @@ func tellCards(ctx context.Context, a *app.App, c *api.Client, got api.Approval)
 }
 
 // tellWaiting says on stderr that an approval waits, for how long, and where people
-// decide it. How they do is not for whoever asks.
+// decide it. It does not say how they do, since the reader is the asker.
 func tellWaiting(a *app.App, got api.Approval) {
 	fmt.Fprintf(a.Stderr, "approvalbot: waiting for approval %s (%s), until %s\n", display.Escape(got.Code),
 		show.Risk(got.RiskClass), show.When(got.ExpiresAtMs))
@@ -73,8 +73,8 @@ func tellWaiting(a *app.App, got api.Approval) {
 	}
 }
 
-// tellNoCard says on stderr where people decide a pending approval that no chat gets a card of. If a
-// chat is on, that is hardly meant.
+// tellNoCard says on stderr where people decide a pending approval whose card goes to no chat. If a
+// chat is on, this is probably a mistake.
 func tellNoCard(ctx context.Context, a *app.App, c *api.Client, got api.Approval) bool {
 	if got.Status.Final() || len(got.Deliveries) > 0 {
 		return false
@@ -88,7 +88,7 @@ func tellNoCard(ctx context.Context, a *app.App, c *api.Client, got api.Approval
 	return true
 }
 
-// allOff reports that the desk is used without chats: it has none that is on.
+// allOff reports whether all chats of the desk are off.
 func allOff(ctx context.Context, c *api.Client) bool {
 	state, err := c.Ready(ctx)
 	for _, chat := range state.Channels {
@@ -100,7 +100,7 @@ func allOff(ctx context.Context, c *api.Client) bool {
 }
 
 // countdown shows on a terminal how long is left, on one line that stop takes away
-// again. Elsewhere it shows nothing.
+// again. Without a terminal it shows no countdown.
 func countdown(a *app.App, untilMs int64) (stop func()) {
 	if !show.IsTerminal(a.Stderr) {
 		return func() {}

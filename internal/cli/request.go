@@ -168,7 +168,7 @@ func makeRequest(ctx context.Context, a *app.App, req api.CreateRequest, wait bo
 	return printStanding(a, got)
 }
 
-// printStanding says how an approval stands and gives the matching exit status.
+// printStanding prints the state of an approval and gives the matching exit status.
 func printStanding(a *app.App, got api.Approval) error {
 	if !a.JSON {
 		show.Fields(a.Stdout, 7, "ID", display.Escape(got.ID), "Code", display.Escape(got.Code), "Status", show.Ending(got))

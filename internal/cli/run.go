@@ -145,8 +145,8 @@ func notRun(a *app.App, code error, why error) error {
 	return code
 }
 
-// awaitDecision waits for the end of the approval and says where it waits and how
-// long it has. When ctx ends first, the request is withdrawn.
+// awaitDecision waits for the end of the approval and says which chats have it
+// and how long it has. When ctx ends first, the request is withdrawn.
 func awaitDecision(ctx context.Context, a *app.App, c *api.Client, got api.Approval) (api.Approval, error) {
 	if got.Status.Final() {
 		return got, nil
@@ -168,7 +168,7 @@ func awaitDecision(ctx context.Context, a *app.App, c *api.Client, got api.Appro
 	return last, interrupted(ctx, a, c, last)
 }
 
-// interrupted withdraws a request that nobody waits for any more.
+// interrupted withdraws a request that is not waited for any more.
 func interrupted(ctx context.Context, a *app.App, c *api.Client, got api.Approval) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawPatience)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	"approvalbot/internal/confine"
 )
 
-// asksConfined are the profiles that run offers the desk: v1 where it looks as if this machine could hold it.
+// asksConfined are the profiles that run offers the desk: v1 if this machine seems to be able to enforce it.
 func asksConfined(unconfined bool) []string {
 	if unconfined || !confine.Possible() {
 		return nil
@@ -19,8 +19,8 @@ func asksConfined(unconfined bool) []string {
 	return []string{"v1"}
 }
 
-// runConfined runs the claimed command where it can change the folders that the desk names and nothing else, reports
-// how it went and gives its exit status.
+// runConfined runs the claimed command so that it can change only the folders that the desk names, reports how it
+// went and gives its exit status.
 func runConfined(ctx context.Context, a *app.App, c *api.Client, id string, claim api.Claim, what call) error {
 	state, err := a.ConfineState()
 	if err != nil {

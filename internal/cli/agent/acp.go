@@ -60,7 +60,7 @@ func serveACP(ctx context.Context, a *app.App, f hookFlags, argv []string) error
 		fmt.Fprintf(a.Stderr, "approvalbot: %s\n", app.Sentence(errors.New(text)))
 	}}
 	err = r.Run(ctx, acp.Streams{From: a.Stdin, To: notClosed{a.Stdout}}, agent)
-	go endProcess(cmd, ended) // it says nothing any more
+	go endProcess(cmd, ended) // it writes no more lines
 	code, _ := app.ChildStatus(cmd, cmd.Wait())
 	switch {
 	case ctx.Err() != nil:

@@ -43,7 +43,7 @@ func newMCPCommand(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// currentDir is the working directory, as a claim; empty where it is not known.
+// currentDir is the working directory, as a claim; empty if not known.
 func currentDir() string {
 	dir, err := os.Getwd()
 	if err != nil {

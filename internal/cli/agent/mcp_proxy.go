@@ -88,8 +88,8 @@ func mcpProxy(ctx context.Context, a *app.App, f proxyFlags, argv []string) erro
 	return quiet(ctx, p.Run(ctx, mcp.Lines(own.Reader, own.Writer), server))
 }
 
-// upstreamOf connects to the server that the proxy stands before, and binds p's calls to it: to its
-// words and environment, or to its address and headers, also if it has a name.
+// upstreamOf connects to the server behind the proxy, and binds p's calls to it: to its argv and
+// environment, or to its address and headers, even if it has a name.
 func upstreamOf(ctx context.Context, a *app.App, f proxyFlags, argv []string, p *mcp.Proxy) (sdk.Connection, error) {
 	if f.url != "" {
 		to, err := url.Parse(f.url)
@@ -117,7 +117,7 @@ func upstreamOf(ctx context.Context, a *app.App, f proxyFlags, argv []string, p 
 	return server, nil
 }
 
-// readHeaders reads a file of headers, none where path is empty.
+// readHeaders reads a file of headers, empty if path is empty.
 func readHeaders(path string) (http.Header, error) {
 	if path == "" {
 		return http.Header{}, nil
@@ -134,7 +134,7 @@ func readHeaders(path string) (http.Header, error) {
 	return http.Header(header), nil
 }
 
-// unnamed tells a server apart that nobody has named: the last part of its program's
+// unnamed identifies a server that was given no name: the last part of its program's
 // path or its host, and a hash of all of it.
 func unnamed(address string, argv []string) string {
 	all, label := strings.Join(argv, "\x00"), ""

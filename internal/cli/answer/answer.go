@@ -34,14 +34,14 @@ type Streams struct {
 	Stdout, Stderr io.Writer
 }
 
-// Flags are what a hook's command line says. Which desk is asked, and as whom, is in nothing that
-// a repository can change: neither the environment nor the working directory has a say.
+// Flags are what a hook's command line says. A repository cannot change which desk is asked and
+// with which token: neither the environment nor the working directory is looked at.
 type Flags struct {
 	Server, Token, Client string
 	TokenFile             string
 	Limit                 time.Duration // of the hook in the runtime's configuration; 0: the runtime's default
-	Caller                int           // the process that is answered, with which the hook ends; 0: none
-	Silent                bool          // what policy allows decides nothing, so that the runtime's own rules go on
+	Caller                int           // the process that is answered, with which the hook ends; 0 if not given
+	Silent                bool          // an allow by policy gives no answer, so that the runtime's own rules go on
 }
 
 // Runtimes are the names of the runtimes that hook answers.
@@ -165,8 +165,8 @@ func decideHook(ctx context.Context, desk *api.Client, e hook.Event, c hook.Call
 	return e.Answer(c, hook.Ask(ctx, desk, c, until), silent)
 }
 
-// answer writes what a runtime reads and gives the exit status. Where nobody can read
-// it, the status still denies in most of them.
+// answer writes what a runtime reads and gives the exit status. If the answer cannot
+// be written, the status still denies in most runtimes.
 func (s Streams) answer(what hook.Answer) int {
 	_, err := s.Stdout.Write(what.Stdout)
 	if what.Stderr != "" {
@@ -179,8 +179,9 @@ func (s Streams) answer(what hook.Answer) int {
 	return what.Exit
 }
 
-// whileWanted gives a context that ends when a signal says that nobody waits any more,
-// or when the process that started this one, or caller (0: none), has gone without a word.
+// whileWanted gives a context that ends when a signal says that the answer is not wanted
+// any more, or when the process that started this one, or caller (0: not given), has gone
+// without a signal.
 func whileWanted(ctx context.Context, caller int) (context.Context, func()) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	ctx, cancel := context.WithCancel(ctx)
@@ -210,7 +211,7 @@ func ended(pid int) bool {
 	if err != nil {
 		return false
 	}
-	defer p.Release() // nothing but a handle
+	defer p.Release() // only a handle
 	return errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
@@ -230,8 +231,8 @@ func readStdin(stdin io.Reader) ([]byte, error) {
 	return body, err
 }
 
-// within gives what read gives, or late where that takes longer: read then stays behind,
-// and the process ends.
+// within returns what read returns, or late if that takes longer than until: read then
+// keeps running until the process ends.
 func within[T any](ctx context.Context, until time.Time, late error, read func() (T, error)) (out T, err error) {
 	done := make(chan struct{})
 	var got T

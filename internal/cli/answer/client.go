@@ -58,8 +58,8 @@ func (f Flags) Connect() (*api.Client, error) {
 
 var errNoToken = errors.New("the file that was named has no token, or no server")
 
-// transport takes nothing from the environment, which a repository's settings can set
-// for what its agent starts: no proxy and no certificates.
+// transport ignores the environment, which a repository's settings can set for
+// programs that its agent starts: it uses no proxy and no certificates from there.
 func transport() *http.Transport {
 	_, _ = os.Unsetenv("SSL_CERT_FILE"), os.Unsetenv("SSL_CERT_DIR")
 	t := http.DefaultTransport.(*http.Transport).Clone()

@@ -90,7 +90,7 @@ func branch(folder string) string {
 	return ""
 }
 
-// firstLine is the first line of an ordinary file; empty: it is none, or cannot be read.
+// firstLine is the first line of an ordinary file; empty if it is no such file, or cannot be read.
 func firstLine(path string) string {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 		return ""

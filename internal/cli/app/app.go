@@ -36,7 +36,7 @@ type App struct {
 
 	Server, Token, Config string
 	ClientFile            string // --client
-	TokenFrom             string // where the token was found, for the sentence about a refusal
+	TokenFrom             string // how the token was given, for the sentence about a refusal
 	JSON                  bool
 
 	Now      func() time.Time // nil: [time.Now]
@@ -44,7 +44,7 @@ type App struct {
 	form     string           // of -o; empty: JSON
 	plainTCP bool             // the client's answers are not the desk's for sure, but for claims
 
-	Verb  *cobra.Command // that runs; nil: none yet
+	Verb  *cobra.Command // that runs; nil if not known yet
 	Words []string       // that it was given
 }
 

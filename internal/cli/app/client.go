@@ -17,9 +17,9 @@ import (
 )
 
 // readClientFile reads the client file: the one that --client or APPROVALBOT_CLIENT
-// names, else client.yaml in the user's configuration directory. The working
-// directory names no desk: whoever writes there would decide for the asker. Without
-// a file the result is empty.
+// names, else client.yaml in the user's configuration directory. A file in the
+// working directory is never read: anyone who can write there could choose the desk
+// for the asker. Without a file the result is empty.
 func (a *App) readClientFile() (config.ClientFile, string, error) {
 	path, named := a.ClientPath()
 	if path == "" {
@@ -32,7 +32,8 @@ func (a *App) readClientFile() (config.ClientFile, string, error) {
 	return file, path, err
 }
 
-// ClientPath says where the client file is, and whether somebody named it.
+// ClientPath gives the path of the client file, and whether a flag or the
+// environment named it.
 func (a *App) ClientPath() (path string, named bool) {
 	for _, path := range []string{a.ClientFile, a.Env["APPROVALBOT_CLIENT"]} {
 		if path != "" {
@@ -112,9 +113,9 @@ func (a *App) WarnUnpinned(server string) {
 		"answers at %s is taken for it; write server and token into a file of yours, and use --client\n", display.Escape(at.Host))
 }
 
-// Desk makes the API client for a verb about approvals, and says so where they are
-// disabled or the desk is not reached. The desk itself refuses requests only, so that
-// programs can still read what is on record; people are told.
+// Desk makes the API client for a verb about approvals, and returns an error if they
+// are disabled or the desk cannot be reached. The desk itself refuses requests only,
+// so that programs can still read what is on record; people are told.
 func (a *App) Desk(ctx context.Context) (*api.Client, error) {
 	c, err := a.Client()
 	if err != nil {
@@ -123,8 +124,8 @@ func (a *App) Desk(ctx context.Context) (*api.Client, error) {
 	return c, InForce(ctx, c)
 }
 
-// InForce is errDisabled where the desk's approvals are disabled. What answers but
-// does not tell its state is left to the next request.
+// InForce is errDisabled if the desk's approvals are disabled. If the desk answers
+// without its state, the next request shows the problem.
 func InForce(ctx context.Context, c *api.Client) error {
 	state, err := c.Ready(ctx)
 	var refused *api.Problem

@@ -12,10 +12,10 @@ import (
 	"approvalbot/internal/lazy"
 )
 
-// Two kinds of variables make no other call: they differ from window to window, and
-// from login to login, of one person. Any other variable may say what a program does,
-// to what, or as whom, so it counts: also PATH, HOME, SSH_AUTH_SOCK (whose keys) and
-// APPROVALBOT_SERVER.
+// Two kinds of variables do not make a call a different one: they differ between
+// windows and logins of one person. Any other variable may change what a program
+// does, to what, or as which user, so it counts: even PATH, HOME, SSH_AUTH_SOCK
+// (whose keys) and APPROVALBOT_SERVER.
 
 // described variables only describe. They are handed on, and do not count if their
 // values are plain: a locale, for one, may also be the path of a file.

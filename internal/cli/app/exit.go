@@ -41,7 +41,7 @@ func (a *App) Exit(err error) int {
 	return ExitError
 }
 
-// Failure says an error and, where it is known, what to do about it.
+// Failure words an error and, if it is known, the remedy.
 func (a *App) Failure(err error) string {
 	text, wayOut, code := Sentence(err), "", ""
 	if refused := (*api.Problem)(nil); errors.As(err, &refused) {
@@ -91,7 +91,8 @@ func (a *App) lister() string {
 	return a.Verb.Root().Name() + " list"
 }
 
-// tokenWords says where the token came from, if it was not given right here.
+// tokenWords names the source of the token, if it was not given on the command
+// line.
 func (a *App) tokenWords() string {
 	if a.TokenFrom == "" {
 		return ""
@@ -125,8 +126,8 @@ var ErrDisabled = &api.Problem{
 	Detail: "approvals disabled", Code: "approvals_disabled",
 }
 
-// Standing is [ExitStatus] for a verb that claims nothing. What says over plain TCP that a
-// call is allowed may be anything; only a claim proves it.
+// Standing is [ExitStatus] for a verb that does not claim. Over plain TCP any program
+// could answer that a call is allowed; only a claim proves it.
 func (a *App) Standing(got api.Approval) error {
 	err := ExitStatus(got)
 	if err == nil && a.plainTCP {
@@ -136,7 +137,7 @@ func (a *App) Standing(got api.Approval) error {
 	return err
 }
 
-// ExitStatus is the exit status that tells scripts how an approval stands.
+// ExitStatus is the exit status that tells scripts the state of an approval.
 func ExitStatus(a api.Approval) error {
 	switch {
 	case a.Status == api.Approved && a.RevokedAtMs == 0:

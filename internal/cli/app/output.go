@@ -76,7 +76,7 @@ func toYAML(text *bytes.Buffer) error {
 	return errors.Join(enc.Encode(&doc), enc.Close())
 }
 
-// unstyle takes the braces and quotes of JSON away where YAML needs none.
+// unstyle takes the braces and quotes of JSON away if YAML does not need them.
 func unstyle(n *yaml.Node) {
 	n.Style = 0
 	for _, c := range n.Content {

@@ -19,7 +19,7 @@ type Table struct {
 	whole bool              // a program reads it: cells are not cut
 }
 
-// Table begins a table on stdout. An empty title is none.
+// Table begins a table on stdout, without a title if title is empty.
 func (a *App) Table(title string, head ...string) *Table {
 	t := &Table{out: a.Plain(), whole: !show.IsTerminal(a.Stdout)}
 	if !t.whole {

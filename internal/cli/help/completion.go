@@ -15,8 +15,9 @@ import (
 // completionTime is how long Tab may wait for the desk.
 const completionTime = 2 * time.Second
 
-// Complete tells shells what may stand where: verbs and flags are cobra's own, the
-// words of flags are fixed, and ids are the codes that the desk knows now.
+// Complete tells shells the words that may come next: verbs and flags are cobra's
+// own, the words of flags are fixed, and ids are the codes that the desk knows
+// now.
 func Complete(a *app.App, root *cobra.Command) *cobra.Command {
 	words := map[string][]cobra.Completion{
 		"status":   {"pending", "approved", "denied", "expired", "withdrawn", "revoked"},
@@ -37,7 +38,7 @@ func Complete(a *app.App, root *cobra.Command) *cobra.Command {
 		switch {
 		case takesID && c.Parent() == root:
 			c.ValidArgsFunction = codes(a, status, words["decision"])
-		case c.Use == c.Name() && c.ValidArgsFunction == nil: // it takes nothing, so no files either
+		case c.Use == c.Name() && c.ValidArgsFunction == nil: // it takes no arguments, so no files either
 			c.ValidArgsFunction = cobra.NoFileCompletions
 		}
 	}
@@ -58,8 +59,8 @@ func tree(c *cobra.Command) []*cobra.Command {
 }
 
 // codes completes the first argument with the codes of approvals of that status,
-// and the second one of approve with a decision. A desk that does not answer at
-// once completes nothing.
+// and the second one of approve with a decision. If the desk does not answer at
+// once, there are no completions.
 func codes(a *app.App, status api.Status, decisions []cobra.Completion) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if cmd.Name() == "approve" && len(args) == 1 {

@@ -201,7 +201,8 @@ func table(b *strings.Builder, head string, list []option) {
 	}
 }
 
-// prose is text for Markdown: nothing in it is markup, and indented lines are code.
+// prose is text for Markdown: its own characters are never markup, and indented
+// lines are code.
 func prose(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {
@@ -225,7 +226,7 @@ func sentenced(s string) string {
 func manName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
 // manDate is the day on manual pages, so that the same sources make the same pages:
-// that of SOURCE_DATE_EPOCH, else of the commit that was built; empty where neither is
+// that of SOURCE_DATE_EPOCH, else of the commit that was built; empty if neither is
 // known.
 func manDate(env config.Environ) (string, error) {
 	if epoch := env["SOURCE_DATE_EPOCH"]; epoch != "" {

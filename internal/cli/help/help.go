@@ -15,7 +15,7 @@ import (
 // helpWidth is how many characters a line of help has at most.
 const helpWidth = 78
 
-// groups are the commands by what somebody wants to do. What is in none stands last.
+// groups are the commands by purpose. Commands outside of all groups come last.
 var groups = []struct{ id, title, commands string }{
 	{"ask", "Ask, from a script or as an agent:", "request run wait withdraw"},
 	{"decide", "Decide, as an operator:", "watch list view decide revoke retry allowlist duty away back"},
@@ -147,7 +147,7 @@ func groupLines(c *cobra.Command, group string) string {
 }
 
 // wrap breaks a text's paragraphs at helpWidth; what continues a line begins with
-// indent. Lines that are indented already are left alone where they fit, and so are
+// indent. Lines that are indented already are left alone if they fit, and so are
 // the ends of paragraphs.
 func wrap(text, indent string) string {
 	var out []string

@@ -71,8 +71,8 @@ func CheckDesk(ctx context.Context, file config.ClientFile, path string, anew bo
 	return out, nil
 }
 
-// ask gives what answers says of its keys, the key that it has shown by TLS (nil: none),
-// and how it is known; empty: not at all.
+// ask gives what answers says of its keys, the key that it has shown by TLS (nil without
+// TLS), and how it is known; empty if it is not known.
 func (d *desk) ask(ctx context.Context) (told api.DeskKeys, leaf []byte, how string, err error) {
 	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if d.server.Scheme == "http" && d.file.PlainTCP {

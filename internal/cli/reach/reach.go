@@ -152,7 +152,7 @@ func (d *desk) dialTCP(ctx context.Context, network, addr string) (net.Conn, err
 		d.server.Host, api.ErrNotBelieved, named, d.renew()), conn.Close())
 }
 
-// dialTLS connects by TLS, and leaves to look whom.
+// dialTLS connects by TLS, and leaves the check of the key to look.
 func (d *desk) dialTLS(
 	ctx context.Context, network, addr string, look func(tls.ConnectionState) error,
 ) (net.Conn, error) {
@@ -287,8 +287,8 @@ func (d *desk) believe(ctx context.Context, asked api.Asked, claim api.Claim) er
 	return err
 }
 
-// DialSocket connects to a desk's Unix socket, if nobody but this user and root could have
-// put it there.
+// DialSocket connects to a desk's Unix socket, if only this user and root could have put
+// it there.
 func DialSocket(ctx context.Context, path string) (net.Conn, error) {
 	if err := safeSocket(path); err != nil {
 		return nil, err
@@ -326,5 +326,5 @@ func safeSocket(path string) error {
 	return nil
 }
 
-// mine reports whether a user is this one or root. Where files have no owner, it is.
+// mine reports whether a user is this one or root. It is true if files have no owner.
 func mine(uid int) bool { return uid == os.Geteuid() || uid == 0 || uid == -1 }

@@ -41,8 +41,8 @@ var (
 	around = lazy.Pattern(`^ *(?:[0-9]+)?(?:  |$|…| *@@| *\*\*\*)`)
 )
 
-// isDifference reports whether a value is lines with signs: it is called so, or it has both signs and
-// nothing else.
+// isDifference reports whether a value is lines with signs: its name says so, or it has lines of both
+// signs and no others.
 func isDifference(f api.CardFact) bool {
 	gone, come := false, false
 	for line := range strings.SplitSeq(f.Value, "\n") {

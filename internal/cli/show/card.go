@@ -13,8 +13,8 @@ import (
 )
 
 // Card writes an approval as the cards in the chats have it, in the same order and words.
-// Whatever an asker wrote stands behind a bar, on every line of it, so that nothing of it
-// can be taken for a line of the desk.
+// Every line that an asker wrote follows a bar, so that it cannot be taken for a line of
+// the desk.
 func Card(to Column, a api.Approval) {
 	c, p := cardOf(a), to.Paint
 	to.Own(p.Bold, display.Escape(inZone(a, c.Outcome, time.Local)))

@@ -24,8 +24,8 @@ func ClassNeeds(p api.ClassPolicy) string {
 // whoWidth is the room for names in the table, which fits 80 characters.
 const whoWidth = 22
 
-// ClassWho says who could approve the class, or that nobody could: by name where
-// there is room.
+// ClassWho says who could approve the class, by name if there is room, or that
+// no one could.
 func ClassWho(p api.ClassPolicy) string {
 	words := slices.Clone(p.People)
 	if p.Unmapped > 0 && p.MinApprovals <= 1 {

@@ -27,10 +27,10 @@ func (p Paint) With(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-// Bold makes text stand out.
+// Bold emphasizes text.
 func (p Paint) Bold(s string) string { return p.With("1", s) }
 
-// Dim makes text stand back.
+// Dim fades text.
 func (p Paint) Dim(s string) string { return p.With("2", s) }
 
 // Plain leaves text as it is.
@@ -60,7 +60,7 @@ func (p Paint) Risk(class, s string) string {
 // Age says how long ago something was, in its largest unit: 40s, 2m, 1h, 3d.
 func Age(atMs int64, now time.Time) string { return Span(now.Sub(time.UnixMilli(atMs))) }
 
-// Span writes a time span in its largest unit; none is below zero.
+// Span writes a time span in its largest unit; a negative one is written as zero.
 func Span(d time.Duration) string {
 	d = max(d, 0)
 	switch {
@@ -144,8 +144,8 @@ func Status(a api.Approval) string {
 	return string(a.Status)
 }
 
-// Votes says how far a pending approval is: "1 of 2: alice". Who said yes for the
-// verifier alone stands apart.
+// Votes describes the progress of a pending approval: "1 of 2: alice". A yes that
+// counts for the verifier only is listed apart.
 func Votes(a api.Approval) string {
 	var names, verifier []string
 	for _, v := range a.Votes {
@@ -171,8 +171,8 @@ func Votes(a api.Approval) string {
 	return text
 }
 
-// Needs adds the verifier's people to what approvers must give; where nobody else
-// is asked they are all.
+// Needs adds the verifier's people to what approvers must give; if no one else is
+// asked, only they are named.
 func Needs(approvers string, a api.Approvers) string {
 	approvers += roles(a)
 	switch {
@@ -212,7 +212,7 @@ func Fields(w io.Writer, width int, pairs ...string) {
 	}
 }
 
-// Standing says how an approval stands, a pending one with its votes.
+// Standing describes the state of an approval, a pending one with its votes.
 func Standing(got api.Approval) string {
 	if got.Status == api.Pending {
 		return "still pending, " + Votes(got)
@@ -231,7 +231,7 @@ func Headline(a api.Approval) string {
 	return display.Escape(a.ToolName) + " · " + display.Escape(cmp.Or(a.ParamsSummary, "no parameters"))
 }
 
-// Cell is text for a column: safe, cut to its width, a dash for nothing.
+// Cell is text for a column: safe, cut to its width, a dash if empty.
 func Cell(s string, width int) string {
 	if s == "" {
 		return "-"

@@ -43,7 +43,7 @@ func offered(a api.Approval) []answer {
 	})
 }
 
-// over reports whether nothing is to be decided about a request, nor about one more run of it.
+// over reports whether a request is decided, and one more run of it is not asked for.
 func over(a api.Approval) bool { return a.Status.Final() && a.RetryRound == nil }
 
 // handle shows one request and sees to it until it is decided or skipped. One
@@ -118,7 +118,7 @@ func answerOf(line string, choices []answer) (wish, error) {
 	return wish{answer: choices[i], reason: strings.TrimSpace(words)}, nil
 }
 
-// explain says what each key does, after one that does nothing.
+// explain says what each key does, after one without effect.
 func (w *watcher) explain(choices []answer) {
 	fmt.Fprintln(w.Stdout, "That is none of the keys:")
 	for _, x := range choices {
@@ -155,7 +155,8 @@ func (w *watcher) vote(ctx context.Context, a api.Approval, x wish) error {
 			return ctx.Err()
 		}
 	}
-	// Ctrl-C does not cut a vote that is on its way: nobody could say whether it counts.
+	// Ctrl-C does not cut a vote that is on its way: it would not be known whether it
+	// counts.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), voteTime)
 	defer cancel()
 	req := api.ResolveRequest{Decision: x.decision, Reason: strings.TrimSpace(reason), Note: x.note}
@@ -184,7 +185,7 @@ func (w *watcher) vote(ctx context.Context, a api.Approval, x wish) error {
 	return nil
 }
 
-// tell says how a request stands.
+// tell prints the state of a request.
 func (w *watcher) tell(a api.Approval) {
 	fmt.Fprintf(w.Stdout, "%s: %s\n", display.Escape(a.Code), show.Standing(a))
 	w.drew()
@@ -251,7 +252,7 @@ func timeLeft(a api.Approval) string {
 	return fmt.Sprintf("%s left", max(time.Until(time.UnixMilli(ends)), 0).Round(time.Second))
 }
 
-// endPrompt ends a prompt's line where nobody's Enter did.
+// endPrompt ends a prompt's line if no Enter has.
 func (w *watcher) endPrompt() {
 	if !show.IsTerminal(w.Stdin) {
 		fmt.Fprintln(w.Stdout)
@@ -276,8 +277,8 @@ func (w *watcher) swallow(ctx context.Context) error {
 // feeds the answers is taken at its word.
 func (w *watcher) drain() { w.App.Drain(w.lines) }
 
-// idleLines gives the lines typed while nothing waits for an answer: only a
-// person's, since a program's are answers to what comes next.
+// idleLines gives the lines typed while no question is open: only if a person
+// types, since a program's lines are answers to the next questions.
 func (w *watcher) idleLines() <-chan string {
 	if !show.IsTerminal(w.Stdin) {
 		return nil

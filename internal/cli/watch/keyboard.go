@@ -78,7 +78,7 @@ func (k *keyboard) restore() {
 	}
 }
 
-// close restores the terminal for good; nil has nothing to restore.
+// close restores the terminal for good. A nil keyboard is allowed.
 func (k *keyboard) close() {
 	if k == nil {
 		return
@@ -89,10 +89,10 @@ func (k *keyboard) close() {
 	k.restore()
 }
 
-// guard is deferred by every goroutine beside the verb's own: their panics run none of its defers.
+// guard is deferred by every goroutine beside the verb's own: their panics do not run its defers.
 func (k *keyboard) guard() {
 	if p := recover(); p != nil {
-		k.close() // a nil one has nothing to restore
+		k.close() // may be nil
 		panic(p)
 	}
 }

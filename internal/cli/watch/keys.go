@@ -23,7 +23,7 @@ const settled = 800 * time.Millisecond
 type dialog struct {
 	of      api.Approval
 	choices []answer
-	asked   *wish  // what a second press confirms; nil: nothing
+	asked   *wish  // what a second press confirms; nil if not asked
 	typing  bool   // a line is being typed
 	line    []rune // of it, so far
 	hint    string // behind the prompt, until the next key
@@ -164,7 +164,7 @@ func (w *watcher) press(ctx context.Context, d *dialog, p press) (over bool, err
 	return false, nil
 }
 
-// keyOf is the key of what came at once; empty: none that means anything. Capitals are other keys, since
+// keyOf is the key of what came at once; empty if it has no meaning. Capitals are other keys, since
 // arrow keys end in them. one is false if there was more than a key and its Enter.
 func keyOf(text string) (key string, one bool) {
 	if strings.HasPrefix(text, keyEscape) {
@@ -336,7 +336,7 @@ func (w *watcher) bottom(texts ...string) {
 	fmt.Fprintf(w.Stdout, "\r\x1b[K%s", w.Paint().Bold(string(runes)))
 }
 
-// wipe clears the bottom line for what comes in its place. Without keys there is none.
+// wipe clears the bottom line for what comes in its place. Without keys there is no bottom line.
 func (w *watcher) wipe() {
 	if w.keys != nil {
 		fmt.Fprint(w.Stdout, "\r\x1b[K")

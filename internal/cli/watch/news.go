@@ -20,8 +20,8 @@ type news struct {
 	pushed atomic.Bool   // the desk tells; else one has to look often
 }
 
-// listen hears of news until ctx ends. Where the desk has no events, or refuses
-// them, looking goes on as before.
+// listen hears of news until ctx ends. If the desk has no events, or refuses
+// them, polling goes on as before.
 func listen(ctx context.Context, c *api.Client, k *keyboard) *news {
 	n := &news{come: make(chan struct{}, 1)}
 	wake := func() {

@@ -4,7 +4,7 @@ package watch
 
 import "context"
 
-// obeySignals has nothing to obey: programs are not stopped here.
+// obeySignals does nothing: programs cannot be stopped by signals on this system.
 func (k *keyboard) obeySignals(context.Context) {}
 
 func suspend() {}

@@ -50,7 +50,7 @@ func (w *watcher) takeBack(ctx context.Context) {
 	w.drew()
 }
 
-// idle is the bottom line while nothing waits for an answer.
+// idle is the bottom line while no question is open.
 func (w *watcher) idle() {
 	if w.allowed != nil {
 		code := display.Escape(w.allowed.Code)
@@ -60,7 +60,7 @@ func (w *watcher) idle() {
 	w.wipe()
 }
 
-// pressIdle takes a key while nothing waits for an answer.
+// pressIdle takes a key while no question is open.
 func (w *watcher) pressIdle(ctx context.Context, p press) {
 	key, one := keyOf(p.text)
 	switch {

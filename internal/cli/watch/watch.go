@@ -138,7 +138,7 @@ func shownAs(a api.Approval) string {
 func (w *watcher) pending(ctx context.Context) ([]api.Approval, error) {
 	page, err := w.client.List(ctx, api.Filter{Status: api.Pending, Limit: app.PageSize})
 	if err == nil && len(page.Items) == 0 {
-		err = app.InForce(ctx, w.client) // or nothing would ever come
+		err = app.InForce(ctx, w.client) // or watch would wait for ever
 	}
 	var refused *api.Problem
 	switch {
@@ -162,7 +162,7 @@ func (w *watcher) pending(ctx context.Context) ([]api.Approval, error) {
 	return append(page.Items, rounds.Items...), nil
 }
 
-// pause waits for the next look. Lines typed meanwhile answer nothing.
+// pause waits for the next look. Lines typed meanwhile are ignored.
 func (w *watcher) pause(ctx context.Context) error {
 	wait := w.news.interval()
 	if w.allowed != nil { // no event tells of a claim
