@@ -1,19 +1,19 @@
 // Package telegram carries cards to Telegram and brings taps and commands back,
 // over the Bot API (https://core.telegram.org/bots/api).
 //
-// What people do arrives as updates. The bot fetches them itself (getUpdates) or
-// is sent them (setWebhook), writes each one to the [Inbox] as it came, and only
-// then confirms it to Telegram, which forgets what is confirmed, so that a crash
-// loses nothing. The handlers work from the inbox: in order for each person, at
-// most eight at a time, until the [Handler] has taken the update. Then the person is
-// answered. An update that a poll gives for the first time reaches the handlers
-// at once, and what the desk makes of it is stored in one commit with it.
+// What people do arrives as updates. The bot fetches them itself (getUpdates) or is
+// sent them (setWebhook), writes each one to the [Inbox] as it came, and only then
+// confirms it to Telegram, which forgets what is confirmed, so that a crash loses no
+// update. The handlers work from the inbox: in order for each person, at most eight
+// at a time, until the [Handler] has taken the update. Then the person is answered.
+// An update that a poll gives for the first time reaches the handlers at once, and
+// what the desk makes of it is stored in one commit with it.
 //
 // Cards, texts and files go out through [Bot.Post], [Bot.Edit] and [Bot.Attach],
 // which the dispatcher calls; it also does all the waiting and trying again that
 // their [core.DeliveryError] asks for.
 //
-// The package knows the wire and nothing of who may decide what.
+// The package knows the wire, and not who may decide what.
 package telegram
 
 import (
@@ -72,8 +72,9 @@ type Bot struct {
 
 var _ core.Channel = (*Bot)(nil)
 
-// New makes a Bot. It starts nothing and calls nobody. handled marks an update
-// done that changed nothing. Errors say which setting is wrong, never its value.
+// New makes a Bot. It does not start it and sends no requests. handled marks an
+// update done that changed no approval. Errors say which setting is wrong, never
+// its value.
 func New(
 	cfg Config, handler Handler, inbox Inbox, handled func(context.Context, approval.InboundRef) error, log *slog.Logger,
 ) (*Bot, error) {
@@ -127,9 +128,9 @@ func (b *Bot) Run(ctx context.Context) error {
 }
 
 // CaughtUp is closed once the updates that waited when Run began have been
-// handled, so that whatever is overdue may now expire; or when it is known that
-// this cannot be: Telegram refuses the token, or nothing has come from it for
-// five seconds.
+// handled, so that overdue approvals may now expire; or when it is known that
+// they cannot be: Telegram refuses the token, or has not answered for five
+// seconds.
 func (b *Bot) CaughtUp() <-chan struct{} { return b.start.done }
 
 // Poke has stored updates looked at.

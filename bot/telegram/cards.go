@@ -25,8 +25,8 @@ type rendered struct {
 	next int
 }
 
-// ready is a card as it is posted: the JSON that says all but where, and whether it
-// offers less than the card did.
+// ready is a card as it is posted: the JSON of everything except the chat, and
+// whether it offers less than the card did.
 type ready struct {
 	content  []byte
 	denyOnly bool
@@ -115,7 +115,7 @@ func keyboard(rows [][]textcmd.Button) models.InlineKeyboardMarkup {
 	return markup
 }
 
-// noPreview keeps Telegram from fetching addresses that stand in a text.
+// noPreview keeps Telegram from fetching addresses in a text.
 func noPreview() *models.LinkPreviewOptions { return &models.LinkPreviewOptions{IsDisabled: tg.True()} }
 
 // replyParameters answers a message, also when it is gone by then.
@@ -126,7 +126,7 @@ func replyParameters(id int) *models.ReplyParameters {
 	return &models.ReplyParameters{MessageID: id, AllowSendingWithoutReply: true}
 }
 
-// number reads an id; 0 for none.
+// number reads an id; 0 if there is none.
 func number(s string) int {
 	if s == "" {
 		return 0

@@ -21,7 +21,7 @@ const DefaultAPIURL = "https://api.telegram.org"
 // platform is the channel whose accounts Telegram's users are, whichever bot they meet.
 const platform = "telegram"
 
-// platformName names the platform for people, and the bot where it is not the usual one.
+// platformName names the platform for people, and the bot if it is not the usual one.
 func platformName(channel string) string {
 	if channel == platform {
 		return "Telegram"
@@ -35,7 +35,7 @@ type Config struct {
 	Channel       string            // the outbox channel that it serves; empty: "telegram"
 	APIURL        string            // empty: DefaultAPIURL
 	Updates       string            // Polling (also when empty) or Webhook
-	WebhookURL    string            // where Telegram reaches WebhookHandler
+	WebhookURL    string            // at which Telegram reaches WebhookHandler
 	WebhookSecret string            // 1 to 256 of A-Z a-z 0-9 _ -
 	Transport     http.RoundTripper // nil: connections of the bot's own
 }

@@ -25,16 +25,16 @@ const (
 	answering
 )
 
-// effect is what an error means for whoever made the call.
+// effect is what an error means for the caller.
 type effect int
 
 const (
 	passing     effect = iota // may work later
-	gone                      // this chat takes nothing more
+	gone                      // this chat accepts no more messages
 	refused                   // this chat takes no message that says this
 	noFiles                   // this chat takes no files
 	messageGone               // the message is not there to be edited
-	harmless                  // there is nothing left to do
+	harmless                  // no more work is left
 	banned                    // Telegram does not know the token
 )
 
@@ -49,8 +49,8 @@ type verdict struct {
 
 const tooManyRequests = http.StatusTooManyRequests
 
-// verdicts says what Telegram's refusals mean; the first row that fits counts.
-// An error of the Bot API has nothing but its code and this description, which
+// verdicts gives the meaning of Telegram's refusals; the first row that fits
+// counts. An error of the Bot API has only its code and this description, which
 // are part of the wire. Sources: TBA is telegram-bot-api (Client.cpp), TD is
 // tdlib/td, DC is a text of the data centre as client libraries list it.
 var verdicts = []verdict{
@@ -119,8 +119,8 @@ func (e *apiError) look(op operation) verdict {
 	return verdict{is: passing}
 }
 
-// judge says an error in the dispatcher's words: nil when nothing is left to do,
-// a *core.DeliveryError when Telegram said what to do, else a passing error.
+// judge translates an error for the dispatcher: nil if no work is left, a
+// *core.DeliveryError if Telegram said what to do, else a temporary error.
 func (b *Bot) judge(op operation, err error) error {
 	var e *apiError
 	if !errors.As(err, &e) {

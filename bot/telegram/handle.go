@@ -70,8 +70,8 @@ func (b *Bot) tried(j *job) {
 	}
 }
 
-// message gives what is to be put before the desk. ok is false when there is
-// nothing: the update is done, or ctx ended.
+// message gives the message for the desk. ok is false if there is none: the
+// update is done, or ctx ended.
 func (b *Bot) message(ctx, work context.Context, j *job) (m textcmd.Message, ok bool) {
 	u := j.Update
 	switch {
@@ -99,8 +99,8 @@ func (b *Bot) typed(ctx context.Context, j *job) (m textcmd.Message, ok bool) {
 	}
 }
 
-// note logs what happened to the bot itself; nothing else is done about it,
-// because the next message there learns of it.
+// note logs what happened to the bot itself. It does no more, because the next
+// message to that chat meets the change.
 func (b *Bot) note(u update) {
 	switch {
 	case u.Member != nil && u.Member.gone():

@@ -19,13 +19,13 @@ import (
 // probeTime bounds each single thing that Probe looks at.
 const probeTime = 10 * time.Second
 
-// Probe looks at Telegram as the desk would find it and changes nothing there: it
-// fetches no updates, sets no webhook and writes to nobody, so that a running desk
-// is not disturbed. It says of the bot whether the token is good and taps would
-// come in, of the clock whether it agrees with Telegram's, of each place whether
-// cards would get there, and of each user (numeric ids of accounts that may
-// decide) whether it is a human. What of a finding is the channel, "clock", the
-// place's text form, or "telegram user <id>".
+// Probe looks at Telegram as the desk would find it without changing it: it
+// fetches no updates, sets no webhook and sends no messages, so that a running
+// desk is not disturbed. It reports of the bot whether the token is good and taps
+// would come in, of the clock whether it agrees with Telegram's, of each place
+// whether cards would get there, and of each user (numeric ids of accounts that
+// may decide) whether it is a human. What of a finding is the channel, "clock",
+// the place's text form, or "telegram user <id>".
 func Probe(ctx context.Context, cfg Config, places []approval.Target, users []string) []core.Diagnostic {
 	cfg, err := cfg.checked()
 	if err != nil {
@@ -68,7 +68,7 @@ type probe struct {
 	id   int64 // the bot's
 }
 
-// self asks who the bot is; not ok: nothing else is worth asking.
+// self asks who the bot is; ok is false if no more questions make sense.
 func (p *probe) self(ctx context.Context) (found []core.Diagnostic, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
@@ -179,7 +179,7 @@ func groups(places []approval.Target) []approval.Target {
 	return out
 }
 
-// senders are accounts that stand for others (telegram-bot-api, Client.cpp).
+// senders are accounts that replace the true sender (telegram-bot-api, Client.cpp).
 var senders = sync.OnceValue(func() map[string]string {
 	return map[string]string{
 		"1087968824": "every group's anonymous administrators", "136817688": "every channel's sender", "777000": "Telegram itself",
@@ -203,7 +203,7 @@ func (p *probe) say(err error) (text, mend string) {
 }
 
 // dated calls a method without parameters, reads its result and gives the server's
-// time as its answer tells it; zero where it does not.
+// time as its answer tells it; zero if it does not.
 func (w *wire) dated(ctx context.Context, method string, result any) (time.Time, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.base+"/bot"+w.token+"/"+method, nil)
 	if err != nil {

@@ -70,7 +70,7 @@ func (b *Bot) trouble(ctx context.Context, err error, try int) bool {
 	detail, wait := diagnose(err, try)
 	b.health.Set(false, detail, err)
 	if rejected(err) {
-		b.start.finish() // nothing that waits will come
+		b.start.finish() // the updates that waited will not come
 	}
 	return textcmd.Sleep(ctx, wait)
 }
@@ -117,9 +117,9 @@ func (b *Bot) setCommands(ctx context.Context) {
 
 // poll fetches updates and stores them until ctx ends. An offset confirms
 // everything below it (Bot API, getUpdates.offset), so it is only ever raised
-// past updates that are stored. After an empty answer nothing is left to
-// confirm, and the next call has no offset: ids may start anew, lower, when
-// there were none for a week (Bot API, Update.update_id).
+// past updates that are stored. After an empty answer no update is left to
+// confirm, and the next call has no offset: ids may start anew, lower, if none
+// came for a week (Bot API, Update.update_id).
 func (b *Bot) poll(ctx, work context.Context) {
 	var offset int64
 	for failures := 0; ctx.Err() == nil; {
@@ -143,7 +143,7 @@ func (b *Bot) poll(ctx, work context.Context) {
 }
 
 // fetch makes one getUpdates call, stores what it gives, and returns the offset
-// that confirms it: 0 when there was nothing.
+// that confirms it: 0 if it got no updates.
 func (b *Bot) fetch(ctx, work context.Context, offset int64, hold int) (int64, error) {
 	params := struct {
 		Offset         int64    `json:"offset,omitempty"`

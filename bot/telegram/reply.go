@@ -43,8 +43,8 @@ func (b *Bot) answerTap(ctx context.Context, query, text string, alert bool) {
 	}
 }
 
-// show draws the tapped card with a menu open, or closed again. The tap has its
-// answer already, so nothing is lost when it fails.
+// show draws the tapped card with a menu open, or closed again. The tap has
+// been answered already, so a failure does no harm.
 func (b *Bot) show(ctx context.Context, m textcmd.Message, r textcmd.Reply, p render.MenuPage) {
 	if err := b.edit(ctx, m.Chat, m.MessageID, p.HTML, p.Rows); err != nil {
 		b.log.Info("a card's menu could not be shown", "target", m.Chat.String(), "reason", err)
@@ -61,7 +61,7 @@ func (b *Bot) reply(ctx, work context.Context, to approval.Target, replyTo int64
 	b.replyWith(ctx, work, to, replyTo, textcmd.Reply{Text: text})
 }
 
-// replyWith is reply with what stands below a sentence: a line that a tap copies (Bot API,
+// replyWith is reply with more below the sentence: a line that a tap copies (Bot API,
 // MessageEntity: code), an address that one opens, buttons.
 func (b *Bot) replyWith(ctx, work context.Context, to approval.Target, replyTo int64, r textcmd.Reply) {
 	parts := render.Texts(strings.TrimSuffix(r.Text, r.Link), r.Copy)
@@ -82,8 +82,8 @@ func (b *Bot) replyWith(ctx, work context.Context, to approval.Target, replyTo i
 	})
 }
 
-// postParts posts messages, in HTML, until one fails, and gives those that are left and
-// how long to wait; nothing is left when trying again is no use. The last one has the buttons.
+// postParts posts messages, in HTML, until one fails, and gives those that are left and how
+// long to wait; none are left if a retry is useless. The last one has the buttons.
 func (b *Bot) postParts(
 	ctx context.Context, to approval.Target, replyTo int64, parts []string, rows [][]textcmd.Button,
 ) (rest []string, wait time.Duration) {

@@ -87,8 +87,9 @@ func (b *Bot) AttachParts(ctx context.Context, to approval.Target, f card.File) 
 	return nil
 }
 
-// gaveUp says of a message that was to stand for a file and is refused for good that
-// the call cannot be put here so: the card, which follows, can then only be denied.
+// gaveUp turns the final refusal of a message that was to replace a file into one
+// that says that the call cannot be shown so: the card, which follows, can then only
+// be denied.
 func gaveUp(err error) error {
 	var refusal *core.DeliveryError
 	if errors.As(err, &refusal) && (refusal.Gone || refusal.Refused) {

@@ -70,8 +70,8 @@ type (
 	}
 )
 
-// Accounts that Telegram puts into Message.from where the true sender is not
-// told (telegram-bot-api Client.cpp; Bot API, Message.from and sender_chat).
+// Accounts that Telegram puts into Message.from if the true sender is not told
+// (telegram-bot-api Client.cpp; Bot API, Message.from and sender_chat).
 var standIns = sync.OnceValue(func() map[int64]string {
 	return map[int64]string{
 		1087968824: "an anonymous administrator",
@@ -89,7 +89,7 @@ func parseUpdate(body []byte) (u update, err error) {
 	return u, nil
 }
 
-// person names whose update it is: "0" is nobody's.
+// person is the id of the update's person; "0" if it has none.
 func (u update) person() string { return strconv.FormatInt(u.user(), 10) }
 
 func (u update) user() int64 {
@@ -184,7 +184,7 @@ func (u *user) name() string {
 	return name
 }
 
-// notHuman says why the account is no person, or nothing.
+// notHuman says why the account is not a person's, or "".
 func (u *user) notHuman() string {
 	switch {
 	case u == nil:
@@ -199,7 +199,7 @@ func (u *user) notHuman() string {
 	return ""
 }
 
-// notHuman says why a message is no person's own word, or nothing.
+// notHuman says why a message is no person's own word, or "".
 func (m *message) notHuman() string {
 	who := m.From.notHuman()
 	switch {
@@ -215,8 +215,8 @@ func (m *message) notHuman() string {
 	return ""
 }
 
-// place is where the message stands. Outside of topics a thread id only names a
-// chain of replies.
+// place is the chat and topic of the message. Outside of topics a thread id
+// only names a chain of replies.
 func (b *Bot) place(m *message) approval.Target {
 	t := approval.Target{Channel: b.cfg.Channel, To: strconv.FormatInt(m.Chat.ID, 10)}
 	if m.InTopic && m.ThreadID > 0 {

@@ -65,13 +65,13 @@ func (b *Bot) takeWebhook(w http.ResponseWriter, r *http.Request, known func(htt
 	return http.StatusOK
 }
 
-// knowsSecret compares in a time that tells nothing of the secret.
+// knowsSecret compares in constant time.
 func (b *Bot) knowsSecret(given string) bool {
 	a, c := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(b.cfg.WebhookSecret))
 	return subtle.ConstantTimeCompare(a[:], c[:]) == 1
 }
 
-// receiveWebhook has Telegram send updates here, waits until it has none left
+// receiveWebhook has Telegram send updates here, waits until it has sent those
 // that waited, and looks after the webhook until ctx ends.
 func (b *Bot) receiveWebhook(ctx context.Context) {
 	if !b.insist(ctx, b.setWebhook) {

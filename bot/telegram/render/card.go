@@ -1,6 +1,6 @@
 // Package render writes what the bot shows on Telegram: cards, menus and texts, as HTML
-// of the Bot API. It is pure, held by golden files, and knows the platform's limits;
-// nothing else does.
+// of the Bot API. It is pure, held by golden files, and is the only code that knows the
+// platform's limits.
 package render
 
 import (
@@ -62,7 +62,7 @@ const (
 // cutWords reports whether a line would be cut.
 func cutWords(w card.Words) bool { return utf8.RuneCountInString(w.String()) > maxHeadline }
 
-// What stands where about the wider scopes, for whoever opens the menu.
+// Where the menu tells its reader about the wider scopes.
 const (
 	GrantsOnCard = "What these choices grant stands at the end of the card."
 	GrantsBelow  = "What these choices grant does not fit on the card: it follows as a reply."
@@ -72,12 +72,12 @@ const (
 type MenuPage struct {
 	HTML   string // HTML
 	Rows   [][]textcmd.Button
-	Answer string // to whom opened it
+	Answer string // to the person who opened it
 	Reply  string // what did not fit on the card
 }
 
-// Menu draws a card with a menu. What the wider scopes grant stands at the end of
-// it while they are shown; nothing else makes room for that.
+// Menu draws a card with a menu. While the wider scopes are shown, it ends with
+// what they would grant; no other part is cut to make room for that.
 func Menu(c card.Card, m textcmd.Menu) MenuPage {
 	text, c := Card(c)
 	p := MenuPage{HTML: text, Rows: textcmd.Buttons(c, m)}
@@ -180,7 +180,7 @@ var riskColour = [...]string{"🟩", "🟦", "🟨", "🟧", "🟥"}
 type block struct {
 	lines []string
 	chars int
-	tag   string // the quotation that they stand in
+	tag   string // the quotation around them
 }
 
 // line adds a label and a text, unless the text is empty.
@@ -221,8 +221,8 @@ func (b *block) facts(facts []card.Fact) *block {
 	return b
 }
 
-// call adds what would run: texts and tables as blocks, in which nothing is the desk's own, and where it is bound to as
-// the desk's facts are.
+// call adds what would run: texts and tables as blocks without words of the desk, and the place that it is bound to in
+// the form of the desk's facts.
 func (b *block) call(blocks []card.Block) *block {
 	if len(blocks) > manyFacts {
 		return b.pre(strings.Split(card.Spelled(blocks, ""), "\n"))

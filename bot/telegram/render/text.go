@@ -26,7 +26,7 @@ const (
 // MessageEntity.type). In <code> and <pre> it leaves everything alone. A test holds it
 // equal to a regular expression, which is easier to read and takes thirty times as long.
 func lively(s string) bool {
-	before, first := ' ', -1 // first is where the digits of a number begin, which may have blanks and dashes between
+	before, first := ' ', -1 // first is the start of a number's digits, which may have blanks and dashes between
 	for i, r := range s {
 		switch after := s[i+1:]; {
 		case r == '@', r == '#', r == '$', r == ':' && strings.HasPrefix(after, "//"):
@@ -72,8 +72,8 @@ func code(s string) string {
 	return "<code>" + escape(s) + "</code>"
 }
 
-// inert writes a line so that nothing in it can be tapped and nobody is
-// mentioned: as it is where that is so anyway, else as code.
+// inert writes a line so that it has no tappable parts and mentions no one:
+// unchanged if that is so already, else as code.
 func inert(s string) string {
 	if lively(s) {
 		return code(s)
@@ -81,7 +81,8 @@ func inert(s string) string {
 	return escape(s)
 }
 
-// readable is inert for a sentence: one word of it or two are code where that is enough.
+// readable is inert for a sentence: only one or two words of it become code if that is
+// enough.
 func readable(s string) string {
 	if !lively(s) {
 		return escape(s)
@@ -126,7 +127,8 @@ func inertText(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Mention makes the first word of an HTML text mention a person, where it can.
+// Mention makes the first word of an HTML text mention a person. The text is
+// unchanged if that word has markup or userID is not a number.
 func Mention(userID, text string) string {
 	word, rest, _ := strings.Cut(text, " ")
 	if _, err := strconv.ParseUint(userID, 10, 63); err != nil || strings.ContainsAny(word, "<&\n") || word == "" {
@@ -136,7 +138,7 @@ func Mention(userID, text string) string {
 }
 
 // Mentions is what begins a message to people and notifies them, as HTML. It shows their
-// names: Telegram mentions by an id only where a text stands for it (Bot API, HTML style).
+// names: Telegram mentions by an id only if the id has a text (Bot API, HTML style).
 func Mentions(people []card.Mentioned) string {
 	var out strings.Builder
 	for _, p := range people {
@@ -155,8 +157,8 @@ func cut(s string, n int) string {
 	return string([]rune(s)[:n-1]) + "…"
 }
 
-// cutUnits shortens a text to n UTF-16 code units, visibly. That is the stricter
-// reading where Telegram does not say what a character is.
+// cutUnits shortens a text to n UTF-16 code units, visibly. Telegram does not
+// always say what a character is; this is the stricter reading.
 func cutUnits(s string, n int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	units := utf16.Encode([]rune(s))
@@ -170,8 +172,8 @@ func cutUnits(s string, n int) string {
 	return string(utf16.Decode(units)) + "…"
 }
 
-// split cuts a text into parts of at most n characters, at line ends where it
-// can. An empty text has no parts.
+// split cuts a text into parts of at most n characters, at line ends if
+// possible. An empty text has no parts.
 func split(s string, n int) []string {
 	var parts []string
 	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
@@ -198,7 +200,7 @@ func Texts(s, line string) []string {
 	for i := range parts {
 		parts[i] = inertText(parts[i])
 	}
-	if line != "" { // what it stands below is one sentence
+	if line != "" { // the text above it is one sentence
 		parts[len(parts)-1] += "\n" + code(line)
 	}
 	return parts
@@ -218,12 +220,12 @@ func Caption(f card.File) string { return inertText(cut(f.Caption, maxCaption)) 
 // maxPart is how many characters of a file one message holds.
 const maxPart = 3000
 
-// PartEnd stands below each part of a file: Telegram trims what stands at the ends
-// of a message.
+// PartEnd ends each part of a file: Telegram trims white space at the ends of a
+// message.
 const PartEnd = "(end of the part)"
 
-// PartTexts are the messages, as HTML, that hold all of a file; there are none where it
-// is too long for messages, or a part of it is.
+// PartTexts are the messages, as HTML, that hold all of a file; nil if it, or a part of
+// it, is too long for messages.
 func PartTexts(f card.File) []string {
 	parts := f.Parts(maxPart)
 	texts := make([]string, len(parts))
