@@ -6,7 +6,7 @@ import (
 )
 
 // acks knows which interactions are about to get their first answer, before which
-// nothing else can be said about them.
+// no other answer about them is accepted.
 type acks struct {
 	mu sync.Mutex
 	m  map[string]chan struct{}
@@ -28,7 +28,8 @@ func (a *acks) begin(id string) (done func()) {
 	}
 }
 
-// wait returns once the first answer is there, or when this process gives none.
+// wait returns once the first answer is there, or if this process does not give
+// one.
 func (a *acks) wait(ctx context.Context, id string) {
 	a.mu.Lock()
 	c := a.m[id]

@@ -27,9 +27,9 @@ const (
 	replyTries  = 3
 )
 
-// answer writes to the person what became of an interaction. What was deferred is
-// filled in; where a form stood, it is a message of its own. All of it is for
-// them alone. A token that has run out loses only this: cards are edited through
+// answer tells the person the result of an interaction. A deferred answer is
+// filled in; after a form it is a message of its own. Only that person sees it.
+// If the token has expired only this answer is lost: cards are edited through
 // their channel.
 func (b *Bot) answer(ctx context.Context, j *job, i *interaction, m textcmd.Message, r textcmd.Reply) {
 	if time.Since(time.UnixMilli(j.ReceivedMs)) > tokenLife {

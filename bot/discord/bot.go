@@ -7,7 +7,7 @@
 // first answer, which Discord wants within three seconds: "deferred", or the form
 // for a reason. Only then, and from the inbox, never from the wire, is it put
 // before the [Handler], in order for each person, and the first answer is replaced
-// by what became of it. Discord keeps nothing for a bot that is away, so what a
+// by what became of it. Discord keeps no updates for a bot that is away, so what a
 // crash leaves in the inbox is all there is to catch up with.
 //
 // Cards are messages of Components V2 (message flag 1<<15) and not embeds. An
@@ -20,7 +20,7 @@
 // does not change because one of them looked, and a menu cannot overwrite an end
 // that came in between.
 //
-// The package knows the wire and nothing of who may decide what.
+// The package knows the wire, and not who may decide what.
 package discord
 
 import (
@@ -84,7 +84,7 @@ type Config struct {
 	Updates   string            // Gateway (also when empty) or Interactions
 	PublicKey string            // of the application, 64 hexadecimal digits; for Interactions
 	Transport http.RoundTripper // of REST calls; nil: connections of the bot's own
-	Dial      gateway.Dial      // of the gateway; nil: TCP, with TLS where the address says wss
+	Dial      gateway.Dial      // of the gateway; nil: TCP, with TLS if the address is wss
 }
 
 // Bot is one application's bot. It implements [core.Channel]. All methods are
@@ -139,7 +139,8 @@ func (c Config) checked() (Config, ed25519.PublicKey, error) {
 }
 
 // botID reads the bot's user id, with which a token begins, so that a new token
-// of the same bot finds the old one's updates. A token of another form has none.
+// of the same bot finds the old one's updates. It is empty for a token of
+// another form.
 func botID(token string) string {
 	head, _, _ := strings.Cut(token, ".")
 	id, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(head, "="))
@@ -150,7 +151,8 @@ func botID(token string) string {
 }
 
 // CaughtUp is closed once the updates that an earlier run left in the inbox were
-// put before the desk, or five seconds after the start. Discord itself keeps none.
+// put before the desk, or five seconds after the start. Discord itself does not
+// keep updates.
 func (b *Bot) CaughtUp() <-chan struct{} { return b.caught }
 
 // Poke has stored updates looked at.

@@ -14,9 +14,9 @@ import (
 // reasonField is the custom id of the field in the form for a reason.
 const reasonField = "reason"
 
-// place gives the desk's names of where an interaction happened, and whether
-// those are the direct messages between that person and the bot. Elsewhere a user
-// may have the bot with them where nobody added it; that is no place of the desk.
+// place gives the desk's names of the chat of an interaction, and whether it is
+// the direct messages between that person and the bot. A user may carry the bot
+// into other chats to which it was not added; these are no places of the desk.
 func (i *interaction) place() (chat, aka approval.Target, direct bool) {
 	if i.Guild != "" {
 		c := channel{ID: i.At}
@@ -45,8 +45,8 @@ func (i *interaction) base() textcmd.Message {
 }
 
 // tapMessage gives a tap in the desk's words. A button of the row behind More
-// stands on a message for one person, which Discord lets nobody else have made;
-// it names the card that it was opened on.
+// is on a message for one person, which only the bot itself can have made; it
+// names the card that it was opened on.
 func (b *Bot) tapMessage(i *interaction) textcmd.Message {
 	m := i.base()
 	m.Tap, m.Text = true, i.Data.CustomID
@@ -80,8 +80,8 @@ func (b *Bot) commandMessage(i *interaction) textcmd.Message {
 	return m
 }
 
-// typed writes a slash command as the grammar reads it. A reason stands behind a
-// colon, so that nothing in it counts.
+// typed writes a slash command as the grammar reads it. A reason follows a
+// colon, so that no word in it counts.
 func typed(d data) string {
 	cmd := textcmd.Command{Verb: textcmd.Verb(d.Name), Code: textcmd.OneLine(d.option("code")),
 		Reason: d.option("reason")}
@@ -138,8 +138,8 @@ func (b *Bot) sent(m *message) bool {
 	return ownWebhook && m.Author != nil && m.Author.ID == b.self.user
 }
 
-// menuMark stands in what a menu's button carries, between the command and the
-// id of the card that the menu was opened on.
+// menuMark is in the data of a menu's button, between the command and the id of
+// the card that the menu was opened on.
 const menuMark = "@"
 
 // ofCard marks a button, or a form, as belonging to a card.

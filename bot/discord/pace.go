@@ -13,7 +13,7 @@ import (
 
 // pace remembers what Discord said of its limits: which routes are to be left
 // alone, and until when (Topics, Rate Limits). A route is a method on a channel;
-// empty stands for all of them.
+// empty means all of them.
 type pace struct {
 	mu    sync.Mutex
 	until map[string]time.Time

@@ -16,7 +16,7 @@ func (i *interaction) actor() *user {
 }
 
 // voter gives the account, and its roles as they were at that moment. In direct
-// messages there are none.
+// messages it has no roles.
 func (i *interaction) voter() approval.Voter {
 	v := approval.Voter{Channel: "discord"}
 	if u := i.actor(); u != nil && render.IsID(u.ID) {
@@ -54,7 +54,7 @@ func (u *user) name() string {
 	return u.Shown + " (@" + u.Name + ")"
 }
 
-// notHuman says why an account is no person, or nothing.
+// notHuman says why an account is not a person's, or "".
 func (u *user) notHuman() string {
 	switch {
 	case u == nil, !render.IsID(u.ID):
@@ -67,8 +67,8 @@ func (u *user) notHuman() string {
 	return ""
 }
 
-// notHuman says why a message is no person's own word, or nothing. A webhook may
-// bear any name and picture; only a member's message comes with the member.
+// notHuman says why a message is no person's own word, or "". A webhook may bear
+// any name and picture; only a member's message comes with the member.
 func (m *message) notHuman() string {
 	switch {
 	case m.Webhook != "":

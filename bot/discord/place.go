@@ -126,8 +126,8 @@ func (b *Bot) address(ctx context.Context, t approval.Target, existing string) (
 // cutDM takes the mark of direct messages off a target's chat.
 func cutDM(to string) (id string, direct bool) { return strings.CutPrefix(to, "dm:") }
 
-// where gives the desk's names of a place: the chat, with the thread, and for a
-// thread also its own id as a chat.
+// The result is the desk's names of a place: the chat, with the thread, and for
+// a thread also its own id as a chat.
 func where(c channel) (chat, aka approval.Target) {
 	chat = approval.Target{Channel: "discord", To: c.ID}
 	if c.thread() && render.IsID(c.Parent) {

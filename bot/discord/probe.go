@@ -21,14 +21,14 @@ const (
 	probesAtOnce = 4
 )
 
-// Probe looks at Discord as the desk would find it and changes nothing there: it
-// opens no gateway connection and no direct messages and writes to nobody, so that
-// a running desk is not disturbed. It says of the bot whether the token is good
-// and taps would come in, of the clock whether it agrees with Discord's, of each
-// place whether cards would get there (permissions computed from roles and
-// overwrites), of each user whether it is a human, and of each role whether a
-// server of the places has it. What of a finding is "discord", "clock", the
-// place's text form, "discord user <id>" or "discord role <id>".
+// Probe looks at Discord as the desk would find it without changing it: it opens
+// no gateway connection and no direct messages and sends none, so that a running
+// desk is not disturbed. It reports of the bot whether the token is good and taps
+// would come in, of the clock whether it agrees with Discord's, of each place
+// whether cards would get there (permissions computed from roles and overwrites),
+// of each user whether it is a human, and of each role whether a server of the
+// places has it. What of a finding is "discord", "clock", the place's text form,
+// "discord user <id>" or "discord role <id>".
 func Probe(ctx context.Context, cfg Config, places []approval.Target, users, roles []string) []core.Diagnostic {
 	cfg, _, err := cfg.checked()
 	if err != nil {
@@ -73,7 +73,7 @@ type probe struct {
 	guilds map[string]*guild // the servers that were looked at
 }
 
-// self asks who the bot is; not ok: nothing else is worth asking.
+// self asks who the bot is; ok is false if no more questions make sense.
 func (p *probe) self(ctx context.Context) (found []core.Diagnostic, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
@@ -141,7 +141,7 @@ func (p *probe) user(ctx context.Context, id string) core.Diagnostic {
 		", a person; whether they take direct messages shows only when one is sent")
 }
 
-// role says whether a role that may decide exists in a server where cards go.
+// role reports whether a role that may decide exists in a server that gets cards.
 func (p *probe) role(id string) core.Diagnostic {
 	what := "discord role " + id
 	for _, g := range p.guilds {
@@ -171,7 +171,7 @@ func (p *probe) say(err error) (text, mend string) {
 // guild asks for a server and the bot's membership in it, once.
 func (p *probe) guild(ctx context.Context, id string) (*guild, error) {
 	p.mu.Lock()
-	defer p.mu.Unlock() // whoever needs the same one waits for the answer
+	defer p.mu.Unlock() // callers that need the same one wait for the answer
 	if g := p.guilds[id]; g != nil {
 		return g, nil
 	}

@@ -119,7 +119,7 @@ func (b *Bot) keep(ctx context.Context, id string, body stored) error {
 	return nil
 }
 
-// guarded runs f in a goroutine in which a panic ends nothing else.
+// guarded runs f in a goroutine whose panic does not end the program.
 func (b *Bot) guarded(f func()) {
 	b.tasks.start(func() {
 		defer func() {

@@ -68,7 +68,7 @@ func (b *Bot) openPost(ctx context.Context, forum, name string, m render.Message
 
 // Edit draws a card anew (Resources, Message, Edit Message), without buttons once
 // it has ended. Discord allows only so many edits of a message older than an
-// hour; then the end stands in a message of its own.
+// hour; then the end is shown in a message of its own.
 func (b *Bot) Edit(ctx context.Context, to approval.Target, messageID string, card card.Card) error {
 	if !render.IsID(messageID) {
 		return &core.DeliveryError{Message: "This is no Discord message.", MessageGone: true}
@@ -94,7 +94,7 @@ func (b *Bot) unarchive(ctx context.Context, thread string) error {
 }
 
 // postEnd writes below a card that cannot be edited any more how it ended. While it
-// is pending nothing is lost: taps are answered by how things stand.
+// is pending no message is needed: taps are answered by the present state.
 func (b *Bot) postEnd(ctx context.Context, channel, messageID string, c card.Card) error {
 	if !c.Status.Final() {
 		b.log.Info("an old card could not be drawn anew", "target", channel)
@@ -107,8 +107,8 @@ func (b *Bot) postEnd(ctx context.Context, channel, messageID string, c card.Car
 
 var notInParts = &core.DeliveryError{Message: "The call is too long for messages.", NoFiles: true}
 
-// AttachParts sends messages that hold all of a file. In a forum, where each would be a
-// post of its own, it sends none.
+// AttachParts sends messages that hold all of a file. In a forum each would be a post
+// of its own, so it sends none.
 func (b *Bot) AttachParts(ctx context.Context, to approval.Target, f card.File) error {
 	texts := render.PartTexts(f)
 	if len(texts) == 0 {
@@ -126,7 +126,7 @@ func (b *Bot) AttachParts(ctx context.Context, to approval.Target, f card.File) 
 		}
 		return nil
 	})
-	// Where a message is refused for good the card, which follows, can only be denied.
+	// If a message is refused for good, the card, which follows, can only be denied.
 	var refusal *core.DeliveryError
 	if errors.As(err, &refusal) && (refusal.Gone || refusal.Refused) {
 		return &core.DeliveryError{Message: refusal.Message, NoFiles: true}

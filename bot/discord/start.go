@@ -16,8 +16,9 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// New makes a Bot. It starts nothing and calls nobody. handled marks an update
-// done that changed nothing. Errors say which setting is wrong, never its value.
+// New makes a Bot. It does not start it and sends no requests. handled marks an
+// update done that changed no approval. Errors say which setting is wrong, never
+// its value.
 func New(
 	cfg Config, handler Handler, inbox Inbox, handled func(context.Context, approval.InboundRef) error, log *slog.Logger,
 ) (*Bot, error) {

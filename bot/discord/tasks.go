@@ -38,7 +38,7 @@ func (t *tasks) start(f func()) bool {
 	return !t.over
 }
 
-// end lets nothing begin any more and waits for what has begun.
+// end refuses new tasks and waits for those that have begun.
 func (t *tasks) end() {
 	t.mu.Lock()
 	t.over = true

@@ -134,8 +134,8 @@ func (d data) focused() option {
 	return option{}
 }
 
-// field gives what was written into a form's field. Where it stands has changed
-// before (in rows, in labels), so it is looked for everywhere.
+// field gives what was written into a form's field. Discord has moved fields
+// before (into rows, into labels), so it is looked for at every level.
 func (d data) field(customID string) string {
 	var tree any
 	if json.Unmarshal(d.Components, &tree) != nil {
@@ -166,8 +166,8 @@ func findField(tree any, customID string) string {
 }
 
 // forMe reports whether a message is for the bot: in its direct messages, or
-// with a mention of it. What was forwarded is somebody else's word, and what
-// joins or pins write is nobody's.
+// with a mention of it. A forwarded text is another person's word, and messages
+// about joins and pins are Discord's own.
 func (m *message) forMe(me string) bool {
 	switch {
 	case m.Author == nil, m.Author.ID == me, m.Type != kindDefault && m.Type != kindReply:

@@ -20,8 +20,8 @@ import (
 )
 
 // newSession makes a session of the library that does nothing on its own: it
-// neither reconnects nor logs nor keeps state, and asks nobody but us where the
-// gateway is.
+// neither reconnects nor logs nor keeps state, and gets the gateway's address
+// only from this package.
 func (c *connection) newSession(closed chan<- struct{}) *discordgo.Session {
 	s, _ := discordgo.New("Bot " + c.cfg.Token) // never fails
 	s.ShouldReconnectOnError, s.ShouldReconnectVoiceOnSessionError, s.ShouldRetryOnRateLimit = false, false, false
@@ -76,8 +76,8 @@ func (w whereabouts) RoundTrip(r *http.Request) (*http.Response, error) {
 		Header: http.Header{}, Body: body, Request: r}, err
 }
 
-// direct is called by the dialer before each connection, to name a proxy: there is
-// none. It is the one place where the library's idea of address and version can be set right.
+// direct is called by the dialer before each connection, to name a proxy, which is never
+// used. It is the one place where the library's idea of address and version can be set right.
 func (c *connection) direct(r *http.Request) (*url.URL, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,7 +122,7 @@ func (c *connection) current() *Socket {
 	return c.socket
 }
 
-// dialer opens connections as the address asks, with TLS where it must be.
+// dialer opens connections as the address asks, with TLS if it is required.
 func dialer(own Dial, secure bool) Dial {
 	if own == nil {
 		own = (&net.Dialer{Timeout: dialTimeout}).DialContext
@@ -146,20 +146,20 @@ func dialer(own Dial, secure bool) Dial {
 	}
 }
 
-// intents are what the bot asks to be told beside interactions, which need none:
-// messages, of which it sees the text only where it is mentioned or written to.
-// None of them is privileged.
+// intents are the events that the bot asks for beside interactions, which need
+// no intent: messages, whose text it sees only if it is mentioned or written to.
+// They are not privileged.
 const intents = discordgo.IntentGuildMessages | discordgo.IntentDirectMessages
 
 // Config is what a gateway connection needs.
 type Config struct {
 	Token  string
-	Dial   Dial // nil: TCP, with TLS where the address says wss
+	Dial   Dial // nil: TCP, with TLS if the address is wss
 	REST   *rest.Client
 	Health *textcmd.Health
 
 	// Interaction and Message take what comes, as it came. They must return at once:
-	// whatever takes time is done elsewhere.
+	// slow work is done by other goroutines.
 	Interaction, Message func(raw json.RawMessage)
 }
 
@@ -173,14 +173,15 @@ type connection struct {
 	identified time.Time
 
 	mu     sync.Mutex
-	start  *url.URL      // where a session begins
-	resume string        // where it goes on (READY, resume_gateway_url)
+	start  *url.URL      // the address at which a session begins
+	resume string        // the address at which it goes on (READY, resume_gateway_url)
 	begun  bool          // the session has had its READY
 	ready  chan struct{} // closed at the next READY or RESUMED
 	socket *Socket
 }
 
-// begin makes ready for a connection, and gives what is closed once it stands.
+// begin prepares for a connection, and gives a channel that is closed once it is
+// open.
 func (c *connection) begin() (ready <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

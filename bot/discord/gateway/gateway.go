@@ -51,8 +51,8 @@ var fatalCodes = sync.OnceValue(func() map[int]string {
 // and Status Codes, Gateway Close Event Codes).
 var sessionLost = []int{4003, 4007, 4009}
 
-// Run keeps a gateway connection open until ctx ends, also where Discord
-// says that there is no use in it.
+// Run keeps a gateway connection open until ctx ends, even if Discord says that
+// a retry is useless.
 func Run(ctx context.Context, cfg Config) {
 	c := &connection{cfg: cfg, ctx: ctx}
 	for failures := 0; ctx.Err() == nil; failures++ {
@@ -86,7 +86,7 @@ func Run(ctx context.Context, cfg Config) {
 	}
 }
 
-// fatal says why there is no use in trying again, or nothing.
+// fatal says why a retry is useless, or "".
 func fatal(e ending) string {
 	if rest.Rejected(e.err) {
 		return rest.BadToken
@@ -149,7 +149,7 @@ func (c *connection) once() (opened bool, end ending) {
 	return c.stand(s, ready)
 }
 
-// stand waits for the end of a connection that the library has opened.
+// It waits for the end of a connection that the library has opened.
 func (c *connection) stand(s *Socket, ready <-chan struct{}) (opened bool, end ending) {
 	select {
 	case <-ready:
@@ -169,7 +169,7 @@ func (c *connection) stand(s *Socket, ready <-chan struct{}) (opened bool, end e
 }
 
 // forget drops the session if it hangs in the library, or never had its READY:
-// then there is nothing to resume.
+// then it cannot be resumed.
 func (c *connection) forget(hangs bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -206,8 +206,8 @@ func (c *connection) settle() {
 	}
 }
 
-// prepare asks where the gateway is and whether a session may begin, and waits
-// until it may (Topics, Gateway, Get Gateway Bot).
+// prepare asks for the gateway's address and whether a session may begin, and
+// waits until it may (Topics, Gateway, Get Gateway Bot).
 func (c *connection) prepare() error {
 	var info struct {
 		URL   string `json:"url"`

@@ -18,7 +18,7 @@ import (
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 const (
-	dialTimeout  = 10 * time.Second // until the WebSocket stands
+	dialTimeout  = 10 * time.Second // until the WebSocket is open
 	helloTimeout = 10 * time.Second // from there to HELLO, and from that to READY or RESUMED
 	writeTimeout = 10 * time.Second
 	maxFrame     = 16 << 20
@@ -43,8 +43,8 @@ type ending struct {
 
 // Socket reads along below discordgo, which hangs when op 7 comes early, answers
 // op 9 on the same connection, waits for five lost heartbeats, closes with 1000
-// (which ends the session) and tells nobody the close code. Op 7 and 9 end the
-// connection here and never reach the library; so does the lack of an
+// (which ends the session) and does not report the close code. Op 7 and 9 end
+// the connection here and never reach the library; so does the lack of an
 // acknowledgement. All Discord's frames are whole messages, neither masked nor
 // compressed.
 type Socket struct {
@@ -77,7 +77,7 @@ func newSocket(c net.Conn, resume func(url string)) *Socket {
 	}
 }
 
-// SetDeadline and the others do nothing: the socket sets its own.
+// SetDeadline and the others have no effect: the socket sets its own deadlines.
 func (s *Socket) SetDeadline(time.Time) error      { return nil }
 func (s *Socket) SetReadDeadline(time.Time) error  { return nil }
 func (s *Socket) SetWriteDeadline(time.Time) error { return nil }
@@ -108,9 +108,9 @@ func (s *Socket) Read(p []byte) (int, error) {
 }
 
 // letLeave waits until the library may hear of the end. It closes a session under
-// the lock that its heartbeat needs to begin with, and holds it for a second: let
-// the heartbeat begin first, and where that closes the session, let it finish,
-// since whoever reads needs the lock too.
+// the lock that its heartbeat needs to begin with, and holds it for a second: so
+// the heartbeat begins first, and if it closes the session it finishes, since the
+// reader needs the lock too.
 func (s *Socket) letLeave() {
 	time.Sleep(endPause)
 	select {

@@ -1,6 +1,6 @@
 // Package render writes what the bot shows on Discord: cards, texts, menus and forms,
-// as Discord takes them. It is pure, held by golden files, and knows the platform's
-// limits; nothing else does.
+// as Discord takes them. It is pure, held by golden files, and is the only code that
+// knows the platform's limits.
 package render
 
 import (
@@ -85,9 +85,9 @@ func length(parts []section) int {
 	return n
 }
 
-// sections are the parts of a card in the order in which people read it. The
-// first line is what a phone's notification shows. What a card folds away stands behind
-// its button.
+// sections are the parts of a card in the order in which people read it. The first line
+// is what a phone's notification shows. The parts that a card folds away are behind its
+// button.
 func sections(c card.Card) []section {
 	head := &text{}
 	if len(c.Outcome) > 0 {

@@ -42,14 +42,14 @@ type Component struct {
 	Required    *bool       `json:"required,omitempty"`
 }
 
-// Mentions says whom a message may notify: whoever it names, by id, and else
-// nobody (Resources, Message, Allowed Mentions).
+// Mentions lists by id the people that a message may notify, and no others
+// (Resources, Message, Allowed Mentions).
 type Mentions struct {
 	Parse []string `json:"parse"`
 	Users []string `json:"users,omitempty"`
 }
 
-// Nobody is notified by a message that says so, whomever it names.
+// Nobody keeps a message from notifying anyone, even people that it mentions.
 func Nobody() Mentions { return Mentions{Parse: []string{}} }
 
 // Message is a message as Discord takes it.
@@ -64,9 +64,9 @@ type Message struct {
 	Attachments  []attachment `json:"attachments,omitempty"`
 }
 
-// Replacement is a message that takes another's place. Where that was a text, because
+// Replacement is a message that takes another's place. If that was a text, because
 // the request had ended before its card could be shown, the text goes: with
-// IS_COMPONENTS_V2 there can be none (Resources, Message, Edit Message).
+// IS_COMPONENTS_V2 there can be no text (Resources, Message, Edit Message).
 type Replacement struct {
 	Content *string `json:"content"`
 	Message
@@ -97,7 +97,8 @@ func (o Message) Answering(messageID string) Message {
 	return o
 }
 
-// Mentioning makes the message begin with people whom it notifies, and nobody else.
+// Mentioning makes the message begin with the people that it notifies; it notifies
+// no others.
 func (o Message) Mentioning(people []card.Mentioned) Message {
 	var head strings.Builder
 	for _, p := range people {
@@ -179,8 +180,8 @@ func Buttons(rows [][]textcmd.Button, suffix string) []Component {
 	return out
 }
 
-// Menu is what stands behind More, without the way back: the person it is for
-// can put it away.
+// Menu gives the buttons behind More, without the one that closes it: its
+// reader can dismiss the message.
 func Menu(rows [][]textcmd.Button) [][]textcmd.Button {
 	var out [][]textcmd.Button
 	for _, row := range rows {

@@ -21,9 +21,9 @@ const (
 	maxLabel    = 80   // Components, Button: label
 )
 
-// lively are the characters that mean something in Discord's Markdown wherever
-// they stand, or begin a mention, an emoji, a time or a link. A backslash before
-// one makes it a plain character.
+// lively are the characters that have a meaning in Discord's Markdown at any
+// place, or begin a mention, an emoji, a time or a link. A backslash before one
+// makes it a plain character.
 const lively = "\\`*_~|<@["
 
 var (
@@ -108,8 +108,8 @@ func code(s string) string {
 	return "`" + strings.ToValidUTF8(s, "\uFFFD") + "`"
 }
 
-// inline writes a short value as code within a line, whatever is in it. A backtick, which
-// would end it, is written as an escape.
+// inline writes a short value as code within a line, with any content. A backtick would
+// end the code, so it is written as an escape.
 func inline(s string) string {
 	if s == "" {
 		return ""

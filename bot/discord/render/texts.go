@@ -46,8 +46,8 @@ func End(c card.Card) Message {
 	return Markdown(escape(c.Code+": ") + words(c.Outcome, maxHeadline))
 }
 
-// PartTexts writes all of a file as texts of messages, in Markdown; there are none
-// where it is too long for messages, or a part of it is.
+// PartTexts writes all of a file as texts of messages, in Markdown; nil if it, or
+// a part of it, is too long for messages.
 func PartTexts(f card.File) []string {
 	parts := f.Parts(maxPart)
 	texts := make([]string, len(parts))
@@ -75,7 +75,7 @@ func Nonce(parts ...string) string {
 // at most.
 const maxPart = 900
 
-// PartEnd stands below each part of a file.
+// PartEnd ends each part of a file.
 const PartEnd = "(end of the part)"
 
 // Copyable is a line to copy, below a text that it fits behind.

@@ -92,8 +92,8 @@ func (c *Client) Limit(d time.Duration) { c.client.Timeout = d }
 // Close lets go of the connections that are idle.
 func (c *Client) Close() { c.client.CloseIdleConnections() }
 
-// Call makes a call with a JSON body (nil: none) and reads its result (nil:
-// dropped). path may hold an interaction's token, which shows in no error.
+// Call makes a call with a JSON body (nil: no body) and reads its result (nil:
+// dropped). path may contain an interaction's token, which errors do not show.
 func (c *Client) Call(ctx context.Context, method, path string, body, result any) error {
 	_, err := c.Send(ctx, method, path, body, result)
 	return err

@@ -19,12 +19,12 @@ const (
 	Attaching
 )
 
-// effect is what an error means for whoever made the call.
+// effect is what an error means for the caller.
 type effect int
 
 const (
 	passing     effect = iota // may work later
-	gone                      // this chat takes nothing more
+	gone                      // this chat accepts no more messages
 	refused                   // this chat takes no message that says this
 	noFiles                   // this chat takes no files
 	messageGone               // the message is not there to be edited
@@ -105,7 +105,7 @@ func (e *Error) means(op Operation) meaning {
 	return meaning{is: passing}
 }
 
-// Advice says to people what is wrong and what to do, or nothing.
+// Advice tells people what is wrong and what to do; empty if there is no advice.
 func (e *Error) Advice() string { return e.means(AnyCall).text }
 
 // Judge says an error in the dispatcher's words: a *core.DeliveryError when
