@@ -10,14 +10,13 @@ import (
 	"approvalbot/internal/display"
 )
 
-// Buttons gives the rows of buttons that a card shows: Allow once and Deny in
-// the first row, the rest behind More. Opening and closing More changes the card for
-// everybody in a chat, so a finger that was on its way never lands on something wider:
-// the first row stays as it is, and where More stood there is nothing that allows. An
-// ended card has none, but that which takes an allow back until it is claimed, or ends a cool-down while it lasts.
-// Green is Allow once alone, and not of an R4 call: wider scopes are grey. Only decisions that
-// the card offers get a button, and a card that offers none can only be denied. On a question its answers are what allows;
-// to allow it without any is behind More.
+// Buttons gives the rows of buttons that a card shows: Allow once and Deny in the first row, the rest behind More.
+// Opening and closing More changes the card for everyone in a chat, so a finger that is already moving must never land
+// on a wider scope: the first row stays as it is, and no button that allows takes the place of More. An ended card has
+// no buttons, except one that takes an allow back until it is claimed, or ends a cool-down while it lasts. Only Allow
+// once is green, and not for an R4 call: wider scopes are grey. Only decisions that the card offers get a button, and a
+// card that offers none can only be denied. On a question the answers are the buttons that allow; the one that allows
+// without an answer is behind More.
 func Buttons(c card.Card, m Menu) [][]Button {
 	switch {
 	case c.Digest != nil:
@@ -91,8 +90,8 @@ func DetailsButton(c card.Card) Button {
 	return Button{Label: "Details", Data: Command{Verb: Details, Code: c.Code}.String(), Style: Neutral}
 }
 
-// About says what the wider scopes that a card offers would grant, to whom and
-// until when: a line for each, or one that says that there are none.
+// About says what the wider scopes that a card offers would grant, to which
+// asker and until when: a line for each, or one that says that there are none.
 func About(c card.Card) string {
 	if len(c.Wider) == 0 {
 		return "No wider scope is offered for this request."

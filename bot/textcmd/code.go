@@ -12,12 +12,12 @@ const (
 	alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // Crockford's base 32: no I, L, O, U
 	codeLen  = 6
 	maxWord  = 32  // longest word that is repeated back as an unknown code
-	longWord = "?" // stands for a longer one, and for what is no pairing code
+	longWord = "?" // replaces a longer one, and what cannot be a pairing code
 )
 
 // ValidCode reports whether s has the form of an approval's code: six
 // characters of Crockford's base 32 in upper case, and no word of the grammar
-// (REJECT is the one such code, and core makes none of it).
+// (REJECT is the one such code, and core never makes it).
 func ValidCode(s string) bool {
 	if len(s) != codeLen || strings.Trim(s, alphabet) != "" {
 		return false
@@ -70,7 +70,7 @@ func upper(s string) string {
 // takeCode takes the code off the front of words. In a reply to a card a word
 // counts as a code if it is that card's; after a slash also if it is written
 // like one, so that an explicit code never becomes another approval's reason.
-// Without a card, the word after a slash is the code whatever it looks like.
+// Without a card, the word after a slash is the code, in any form.
 func (c Context) takeCode(words []string, slash bool) (code string, rest []string, ok bool) {
 	if len(words) == 0 {
 		return "", nil, false
@@ -91,8 +91,8 @@ func (c Context) takeCode(words []string, slash bool) (code string, rest []strin
 	return code, prepend(tail, words[1:]), true
 }
 
-// named gives the pending request that a reason's first word is the code of, or
-// nothing: whoever writes "approve CODE" below another request's card may mean either.
+// named gives the pending request that a reason's first word is the code of, or "": a
+// person who writes "approve CODE" below another request's card may mean either.
 func (c Context) named(reason string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(reason), " ")
 	code, ok := NormalCode(strings.TrimRight(first, ".,;:"))

@@ -49,8 +49,8 @@ func (h *Handler) confirm(
 	return r, true, nil
 }
 
-// confirmRows are a card's buttons while it asks a second time. Where Allow once was is nothing that
-// allows, so a double tap counts for nothing.
+// confirmRows are a card's buttons while it asks a second time. No button that allows is in the
+// place of Allow once, so a double tap has no effect.
 func confirmRows(code string, yes Button) [][]Button {
 	return [][]Button{
 		{{"Back", Command{Verb: Back, Code: code}.String(), Neutral},

@@ -8,8 +8,8 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// saysDeny reports whether word is a deny alias under whatever else than
-// letters and digits is around or between: "Deny!", "❌deny", "de-ny", invisible
+// saysDeny reports whether word is a deny alias, ignoring all characters around
+// and between except letters and digits: "Deny!", "❌deny", "de-ny", invisible
 // characters. Reading it generously can only refuse.
 func saysDeny(word string) bool {
 	bare := strings.Map(func(r rune) rune {
@@ -22,7 +22,7 @@ func saysDeny(word string) bool {
 	return d == approval.Deny
 }
 
-// decisionWord is a word that names a decision, as it stands in a line.
+// decisionWord is a word that names a decision, and its place in a line.
 type decisionWord struct {
 	decision approval.Decision
 	colon    bool   // it ends in a colon: what follows is reason
@@ -89,8 +89,8 @@ func (r *run) take() bool {
 // of its reason.
 func (r run) closed() bool { return r.decisions != nil && (r.colon || len(r.rest) == 0) }
 
-// narrowest gives the least permissive of some decisions, and allow-once where
-// there are none.
+// narrowest gives the least permissive of some decisions, and allow-once if the
+// list is empty.
 func narrowest(ds []approval.Decision) approval.Decision {
 	for _, d := range []approval.Decision{approval.Deny, approval.AllowOnce, approval.AllowSession, approval.AllowAlways} {
 		if slices.Contains(ds, d) {

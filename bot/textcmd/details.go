@@ -10,7 +10,7 @@ import (
 	"approvalbot/internal/display"
 )
 
-// claimed stands before what an asker says, on every line of it.
+// claimed begins every line of an asker's words.
 const claimed = "💬 "
 
 // details is everything about an approval that a person may want to read twice: all of its

@@ -13,12 +13,12 @@ import (
 	"approvalbot/internal/people"
 )
 
-// perRow is how many buttons stand side by side below a digest (Discord, Components,
+// perRow is how many buttons are in a row below a digest (Discord, Components,
 // Action Row: five).
 const perRow = 5
 
-// digestButtons opens each card of a list, and denies all that it lists. Nothing here
-// allows: what would run has not been shown.
+// digestButtons gives the buttons that open each card of a list, and one that denies
+// all of them. None of them allows, because the calls have not been shown.
 func digestButtons(d card.Digest) [][]Button {
 	if len(d.Entries) == 0 {
 		return nil
@@ -41,7 +41,7 @@ func digestButtons(d card.Digest) [][]Button {
 }
 
 // DigestFoot is the last line of a digest: how many wait beside those that it lists, and
-// where a request can be allowed.
+// how a request can be allowed.
 func DigestFoot(d card.Digest) string {
 	foot := "A request can be allowed on its own card only: open it."
 	switch {
@@ -54,12 +54,12 @@ func DigestFoot(d card.Digest) string {
 }
 
 // onDigest handles a button of a digest. One that the desk does not know, since its id
-// was lost in a crash, is as good where it leads to a list or a card of that chat.
+// was lost in a crash, is still accepted if it leads to a list or a card of that chat.
 func (h *Handler) onDigest(
 	ctx context.Context, m Message, cmd Command, digest approval.Delivery, known bool,
 ) (Reply, bool, error) {
 	ofDigest := !known || digest.Kind == approval.DigestDelivery
-	if known { // in a forum, what is tapped stands in a thread of its own
+	if known { // in a forum the tapped message is in a thread of its own
 		m.Chat = digest.Target
 	}
 	switch {

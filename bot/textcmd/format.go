@@ -45,8 +45,8 @@ func (c Command) String() string {
 	return b.String()
 }
 
-// scope writes what follows an approve's code. A reason always stands behind a
-// colon, where no word of it can be taken for a decision.
+// scope writes what follows an approve's code. A reason always follows a colon,
+// so that no word of it can be taken for a decision.
 func scope(d approval.Decision, reason string) string {
 	word := " " + strings.TrimPrefix(string(d), "allow-")
 	switch {
@@ -59,7 +59,7 @@ func scope(d approval.Decision, reason string) string {
 }
 
 // ParsePayload reads a button's data: exactly what [Command.String] makes of a
-// command about one approval (a valid code, no reason), and nothing else.
+// command about one approval (a valid code, no reason).
 func ParsePayload(data string) (Command, bool) {
 	cmd, ok := parseDenyAll(data)
 	if !ok {
@@ -98,8 +98,8 @@ func parseAnswer(data string) (Command, bool) {
 	return Command{Verb: Answer, Code: words[1], Decision: approval.AllowOnce, Version: n}, err == nil && n > 0
 }
 
-// parseDenyAll reads a command that is on buttons only: what it names is what stands
-// above its button.
+// parseDenyAll reads a command that is on buttons only: it names the list above its
+// button.
 func parseDenyAll(data string) (Command, bool) {
 	words := strings.Fields(data)
 	if len(words) != 3 || words[0] != "/"+string(DenyAll) {
@@ -123,7 +123,8 @@ func joined(words []string) string {
 	return strings.TrimSpace(string(runes))
 }
 
-// reasonFor joins the words of a reason. A vote that names no approval has none.
+// reasonFor joins the words of a reason. A vote that names no approval has no
+// reason.
 func reasonFor(code string, words []string) string {
 	if code == "" {
 		return ""

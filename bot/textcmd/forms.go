@@ -19,7 +19,7 @@ const maxLabel = 100
 // a code. The label is safe to show.
 type Choice struct{ Code, Label string }
 
-// MayDecide reports whether this account is an approver now. It asks nobody.
+// MayDecide reports whether this account is an approver now. It makes no requests.
 func (h *Handler) MayDecide(v approval.Voter) bool { return h.approver(v) }
 
 // Reason attaches what a person wrote into a platform's form to the deny that
@@ -57,9 +57,9 @@ func (h *Handler) reason(ctx context.Context, m Message, code string) (Reply, bo
 	return Reply{Text: "Noted."}, true, nil
 }
 
-// Choices gives at most limit approvals that people vote on, pending ones first, whose code
-// begins with what was typed (m.Text), newest first: to approvers, where they may give commands, and
-// to nobody else.
+// Choices gives at most limit approvals that people vote on, pending ones first, whose code begins
+// with what was typed (m.Text), newest first: to approvers only, and only in a chat in which they
+// may give commands.
 func (h *Handler) Choices(ctx context.Context, m Message, limit int) ([]Choice, error) {
 	m.Chat = h.spelling(m)
 	if m.NotHuman != "" || !h.approver(m.Voter) || !h.mayCommand(m) {

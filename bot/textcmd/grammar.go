@@ -12,10 +12,11 @@ import (
 // characters of up to four bytes).
 const maxText = 16 << 10
 
-// Parse reads a typed message. ok is false when it is not for us: ordinary
-// talk, another bot's command, and slash-less lines that name no approval that people
-// vote on and reply to no card. A slash-less approve or retry that ends in a question
-// mark is talk as well, and so is whatever no platform would carry (16 KiB).
+// Parse reads a typed message. ok is false when it is not for us: ordinary talk,
+// another bot's command, and a line without a slash that neither names an approval
+// that people vote on nor replies to a card. A slash-less approve or retry that ends
+// in a question mark is talk as well, and so is a text that is too long for any
+// platform (16 KiB).
 func Parse(text string, c Context) (cmd Command, ok bool) {
 	if len(text) > maxText {
 		return Command{}, false
@@ -85,8 +86,8 @@ func (c Context) command(words []string) (Command, bool) {
 func (c Context) pending(code string) bool { return ValidCode(code) && c.isCode(code) }
 
 // verb reads the first word. Without a slash only approve, deny, reject and retry
-// count, or, where we are mentioned, nearly
-// every verb ("allow me to …" and "unclear what …" are talk).
+// count, or, if the bot is mentioned, nearly every verb ("allow me to …" and
+// "unclear what …" are talk).
 func (c Context) verb(word string) (v Verb, slash, ok bool) {
 	name, slash := strings.CutPrefix(word, "/")
 	if !slash {

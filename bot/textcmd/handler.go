@@ -221,8 +221,8 @@ func (h *Handler) tapped(ctx context.Context, m Message, card approval.Delivery,
 		return h.decide(ctx, m, cmd, a, "")
 	}
 	if unknown != "" && a.Final() {
-		// Whatever is tapped on a lost copy of an ended card brings it back: it
-		// is adopted with a vote that comes too late to count.
+		// Any tap on a lost copy of an ended card brings it back: it is adopted
+		// with a vote that comes too late to count.
 		cmd.Decision = approval.Deny
 	}
 	if cmd.Decision != "" {
@@ -373,7 +373,7 @@ func (h *Handler) again(ctx context.Context, m Message, a approval.Approval) (Re
 	return Reply{Text: core.AskAgainText(after)}, err == nil, err
 }
 
-// takeBack ends an allow by which nothing has run.
+// takeBack ends an allow that has not been claimed.
 func (h *Handler) takeBack(ctx context.Context, m Message, a approval.Approval) (Reply, bool, error) {
 	chat := m.Chat
 	after, err := h.gate.TakeBack(ctx, a.Key, core.Ballot{Voter: m.Voter, Chat: &chat, Handled: m.Update})
@@ -383,8 +383,8 @@ func (h *Handler) takeBack(ctx context.Context, m Message, a approval.Approval) 
 	return Reply{Text: "Taken back: " + after.Code + " does not run."}, err == nil, err
 }
 
-// refusalOf gives the refusal that an error is, nil for any other. A store that is
-// out of reach refuses nothing: what was asked waits until it is back.
+// refusalOf gives the refusal that an error is, nil for any other. An unreachable
+// store is no refusal: the update waits until it is back.
 func refusalOf(err error) *approval.Error {
 	var refusal *approval.Error
 	if errors.As(err, &refusal) && refusal.Code != approval.CodeUnavailable {

@@ -24,10 +24,11 @@ const (
 
 // Inbox keeps updates until they are handled.
 type Inbox interface {
-	// SaveInbound stores updates durably, all or none; known ones stay as they are.
+	// SaveInbound stores updates durably, all or none of them; known ones are not
+	// changed.
 	SaveInbound(ctx context.Context, in []approval.Inbound) error
-	// Inbound gives at most limit updates that nothing has handled yet, in order
-	// of arrival.
+	// Inbound gives at most limit updates that are not handled yet, in order of
+	// arrival.
 	Inbound(ctx context.Context, source string, limit int) ([]approval.Inbound, error)
 }
 
@@ -84,7 +85,7 @@ type Incoming[U any] struct {
 	Person string
 }
 
-// NewIntake makes an Intake for the updates of a source. It starts nothing.
+// NewIntake makes an Intake for the updates of a source. It starts no goroutines.
 func NewIntake[U any](source string, inbox Inbox, h Handlers[U], log *slog.Logger) *Intake[U] {
 	return &Intake[U]{
 		source: source, inbox: inbox, handlers: h, log: log,
@@ -144,8 +145,8 @@ func (q *Intake[U]) Wait() { q.workers.Wait() }
 
 // CatchUp returns once everything that waits in the inbox now was tried, or with
 // an error when that cannot be: the inbox cannot be read, or patience ended. ctx
-// and work are as for Run: whoever works on a person's updates goes on with those
-// that come later.
+// and work are as for Run: the goroutine that works on a person's updates goes on
+// with those that come later.
 func (q *Intake[U]) CatchUp(patience, ctx, work context.Context) error {
 	if err := q.lookThrough(patience, ctx, work); err != nil {
 		return err
@@ -167,8 +168,8 @@ const LaterText = "The desk cannot record this right now, it will be tried again
 const PanicText = "Something went wrong inside the desk. This was not recorded and will not be tried again; " +
 	"please look at the request and decide again."
 
-// Ask puts a message before the desk, when it is its turn. A panic of the desk is an
-// answer, so that whoever tapped gets one.
+// Ask puts a message before the desk when its turn comes. After a panic of the desk
+// it returns an answer too, so that the person who tapped gets one.
 func (q *Intake[U]) Ask(
 	ctx context.Context, j *Job[U], m Message, handle func(context.Context, Message) (Reply, error),
 ) (reply Reply, err error) {
@@ -188,8 +189,8 @@ func (q *Intake[U]) Ask(
 	return handle(ctx, m)
 }
 
-// Guard is deferred by whoever handles an update. A panic drops the update, which is
-// then over: what makes the desk panic must not do so for ever.
+// Guard is deferred by the handler of an update. After a panic the update is
+// dropped: an update that makes the desk panic must not do so again and again.
 func (q *Intake[U]) Guard(ctx context.Context, j *Job[U], over *bool) {
 	if p := recover(); p != nil {
 		q.log.Error("handling an update panicked; it is dropped", "update", j.ID, "reason", fmt.Sprint(p), "stack",
@@ -335,7 +336,8 @@ func (q *Intake[U]) enqueue(ctx, work context.Context, in approval.Inbound, read
 	return j
 }
 
-// next gives the first job of a person, or nil when there is none: then nobody works on theirs.
+// next gives the first job of a person, or nil if there is none: then no goroutine works on
+// that person's updates.
 func (q *Intake[U]) next(person string) *Job[U] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -354,7 +356,7 @@ func (q *Intake[U]) finish(j *Job[U]) {
 	j.done = true
 }
 
-// work handles a person's updates until there are none or ctx ends.
+// work handles a person's updates until there are no more or ctx ends.
 func (q *Intake[U]) work(ctx, work context.Context, person string) {
 	for ctx.Err() == nil {
 		j := q.next(person)

@@ -43,14 +43,14 @@ func variables(v approval.Voter, chat approval.Target) string {
 	}
 	to := chat.To
 	if chat.ThreadID != "" {
-		chat.Channel = v.Channel // also where another bot of that platform hears it
+		chat.Channel = v.Channel // even if another bot of that platform receives it
 		to = chat.String()       // only this form has room for a thread
 	}
 	return prefix + place + "=" + to + " " + prefix + "USER_ID=" + v.UserID
 }
 
-// pair gives a pairing code to the desk. Whatever is wrong with one, the answer is the
-// same: it tells nothing but that.
+// pair gives a pairing code to the desk. The answer to every wrong code is the same,
+// so that it reveals only that the code is wrong.
 func (h *Handler) pair(ctx context.Context, m Message, code string) (Reply, bool, error) {
 	switch {
 	case m.Chat.Validate() != nil:

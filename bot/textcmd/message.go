@@ -10,31 +10,31 @@ import (
 // their own about who may do what.
 type Message struct {
 	Voter approval.Voter // channel and numeric user id (and role ids, as the update says them)
-	Name  string         // what the platform calls the sender: whatever they like
+	Name  string         // the sender's name on the platform, which they choose freely
 	// NotHuman says why the sender is no person (a bot, an anonymous admin, a
 	// channel, a webhook); empty for people.
 	NotHuman string
-	Chat     approval.Target // where, with the thread
+	Chat     approval.Target // the chat, with the thread
 	// Aka is another spelling of Chat on platforms where a thread is a chat of
-	// its own as well; empty if there is none. The desk uses the one that the
+	// its own as well; empty if it has no other. The desk uses the one that the
 	// card or the configuration uses.
 	Aka        approval.Target
 	Direct     bool   // a private chat between this person and the bot
 	Tap        bool   // Text is a button's payload
 	Text       string // the payload, or what was typed
-	MessageID  string // the tapped message, or the one replied to; empty: none
+	MessageID  string // the tapped message, or the one replied to; empty if neither
 	OwnMessage bool   // MessageID was sent by this very bot (checked by the adapter)
 	BotName    string // the bot's user name, for /approve@name
 	Mention    bool   // the adapter stripped a mention of the bot from Text
-	Prompts    bool   // the adapter asks for a deny's reason itself (see Handler.Reason): nothing is posted for it
+	Prompts    bool   // the adapter asks for a deny's reason itself (see Handler.Reason): no message is posted for it
 	ReceivedMs int64  // see core.Ballot.ReceivedMs
 	Update     *approval.InboundRef
 }
 
 // Reply is the answer that the person gets.
 type Reply struct {
-	Ignore  bool       // the message was not for the desk: say nothing
-	Before  bool       // it was handled before, by whoever has answered it then
+	Ignore  bool       // the message was not for the desk: send no answer
+	Before  bool       // it was handled and answered before
 	Text    string     // one sentence, at most 200 characters: the answer to a tap, or a reply to what was typed
 	Alert   bool       // a tap's answer that must be noticed (refusals)
 	Copy    string     // a line to copy out of the chat, shown as code below Text; short, no line breaks
@@ -42,8 +42,8 @@ type Reply struct {
 	Long    string     // several lines to post into the chat as a reply (lists, details); plain text, already safe
 	Times   card.Times // in Long
 	Rows    [][]Button // buttons below Text, or with Menu in place of the card's own; nil: as always
-	Menu    Menu       // the person wants to see this menu of the tapped card; empty: none
-	Card    *card.Card // with Menu: the card as it stands; nobody may change it
+	Menu    Menu       // the person wants to see this menu of the tapped card; empty if they asked for no menu
+	Card    *card.Card // with Menu: the present card; it must not be changed
 	Key     string     // with Menu: the card's approval, and the version of it that Card shows, for
 	Version int64      // [Handler.Redraw] after the card was changed
 }

@@ -57,14 +57,14 @@ func NewHealth(name string, log *slog.Logger) *Health {
 	return &Health{name: name, log: log, now: core.ChannelState{Detail: name + " has not been reached yet."}}
 }
 
-// State gives how things stand.
+// State gives the channel's present state.
 func (h *Health) State() core.ChannelState {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.now
 }
 
-// Set notes how things stand. cause is for the log and may be nil.
+// Set records the channel's state. cause is for the log and may be nil.
 func (h *Health) Set(up bool, detail string, cause error) {
 	h.mu.Lock()
 	next := core.ChannelState{Up: up, Detail: detail}

@@ -12,7 +12,7 @@ import (
 	"approvalbot/internal/signin"
 )
 
-// endSession begins what a button carries that ends a session. Nobody can type it.
+// endSession begins the data of a button that ends a session. It cannot be typed.
 const endSession = "/endsession "
 
 const noSession = "That session has ended already, or is not yours."
@@ -29,9 +29,9 @@ type Door interface {
 
 // Links make one-time links to the desk's pages and send them.
 type Links interface {
-	// LoginLink makes a link for whoever has that account, and gives what its message
-	// says. A refusal says why there is none, for that person to read. Without an error
-	// the platform update is handled.
+	// LoginLink makes a link for the person who has that account, and gives its
+	// message. A refusal says why the person gets no link, for them to read. Without an
+	// error the platform update is handled.
 	LoginLink(ctx context.Context, v approval.Voter, handled *approval.InboundRef) (core.Posting, error)
 	// Send posts in a chat, once, and says what became of it.
 	Send(ctx context.Context, to approval.Target, p core.Posting) error
@@ -51,7 +51,8 @@ func sessionOf(data string) (id string, ok bool) {
 	return id, ok && uuid.Validate(id) == nil
 }
 
-// endSession ends a session by its button, for an account of the person whom it is of.
+// endSession ends a session by its button, if the account is one of the session's
+// person.
 func (h *Handler) endSession(ctx context.Context, m Message, id string) (Reply, bool, error) {
 	err := h.door.EndSessionFrom(ctx, m.Voter, id, m.Update)
 	if approval.CodeOf(err) == approval.CodeNotFound {
@@ -64,8 +65,8 @@ func (h *Handler) endSession(ctx context.Context, m Message, id string) (Reply, 
 		true, nil
 }
 
-// web sends a link to the desk's pages to the person who asks, in their own chat with
-// the bot and nowhere else: whoever opens it becomes that person.
+// web sends a link to the desk's pages to the person who asks, only in their own chat
+// with the bot: anyone who opens it is signed in as that person.
 func (h *Handler) web(ctx context.Context, m Message) (Reply, bool, error) {
 	if m.Chat.Validate() != nil {
 		return Reply{Text: "This bot is the verifier's own. Send it to the desk's bot."}, false, nil

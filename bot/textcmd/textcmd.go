@@ -9,18 +9,19 @@
 //	/pending   /show CODE   /whoami   /pair PAIRINGCODE   /duty   /web   /help
 //	/away WHEN [to PERSON]   /back
 //
-// Code and decision come in either order, every decision has aliases
-// (allow, once, always, session, deny, reject, block, cancel, with or without
-// "allow-"), and a reply to a card needs no code. After a colon everything is
-// reason and nothing in it counts.
+// Code and decision come in either order, every decision has aliases (allow,
+// once, always, session, deny, reject, block, cancel, with or without
+// "allow-"), and a reply to a card needs no code. All text after a colon is the
+// reason, and no word in it counts as a decision.
 //
 // A line that could be read in two ways never gets the more permissive one.
 // Beside the code a deny word wins over everything; of several scopes the
-// narrowest counts; and where a vote would be a guess the result is [Unclear],
-// which counts for nothing.
+// narrowest counts; and if a vote would be a guess, the result is [Unclear],
+// which is not counted.
 //
-// The package is pure: whether a code exists, and who may decide, is for others
-// to say. What it returns are a person's words, not yet escaped for display.
+// The package is pure: whether a code exists, and who may decide, is decided by
+// other packages. What it returns are a person's words, not yet escaped for
+// display.
 package textcmd
 
 import (
@@ -33,7 +34,7 @@ const MaxReason = 500
 // Verb is what a command asks for.
 type Verb string
 
-// The verbs. The menu verbs stand on buttons; typed, they need the code of a
+// The verbs. The menu verbs are on buttons; if typed, they need the code of a
 // card or the reply to one.
 const (
 	Approve Verb = "approve"
@@ -54,7 +55,7 @@ const (
 	Details    Verb = "details"    // menu: the whole of what would run
 	DenyReason Verb = "denyreason" // menu: deny now, ask for the reason afterwards
 	Again      Verb = "again"      // on a denied card: end the cool-down
-	TakeBack   Verb = "takeback"   // on an allowed card: nothing runs by it any more
+	TakeBack   Verb = "takeback"   // on an allowed card: it can run nothing any more
 
 	// DenyAll denies what a version of a digest lists. It is on buttons only.
 	DenyAll Verb = "denyall"
@@ -63,9 +64,9 @@ const (
 	// Answer allows a question once, with one of its options as the note. It is on buttons only.
 	Answer Verb = "answer"
 
-	// Unclear is a line for us that says two things at once: approve with a
-	// trailing "deny", or several commands in one message. Nobody has voted; the
-	// answer asks to say it again.
+	// Unclear is a line for the bot that has two meanings: approve with a
+	// trailing "deny", or several commands in one message. It is no vote; the
+	// answer asks the person to repeat it.
 	Unclear Verb = "unclear"
 )
 
@@ -74,20 +75,21 @@ const (
 type Command struct {
 	Verb Verb
 	// Code names the approval: six Crockford characters in upper case, see
-	// [ValidCode]. It is empty for verbs without one, and where nobody named
-	// one and the message is no reply to a card: then a vote is for nothing,
-	// not even if a single approval is pending. From a slash command it may be
-	// any other word (at most 32 characters, untrusted), so that the answer can
-	// call it unknown. For Pair it is a pairing code (signin.PairingCodeLength
-	// characters of the same alphabet), "?" for what can be none, and empty if
-	// nothing was named.
+	// [ValidCode]. It is empty for verbs without one, and if the message names
+	// none and is no reply to a card: then a vote is not counted, not even if a
+	// single approval is pending. From a slash command it may be any other word
+	// (at most 32 characters, untrusted), so that the answer can call it
+	// unknown. For Pair it is a pairing code (signin.PairingCodeLength
+	// characters of the same alphabet), "?" for a word that cannot be one, and
+	// empty if the message has no word.
 	Code string
 	// Decision is one of the allows for Approve, approval.Deny for Deny and
 	// DenyReason, approval.Retry for Retry, allow-once or approval.Retry for Confirm, and empty
 	// for the others.
 	Decision approval.Decision
 	// Reason is the rest of the line, for Approve, Deny and Retry: one line, trimmed,
-	// single spaces, at most MaxReason characters. For Away it is how long, and to whom.
+	// single spaces, at most MaxReason characters. For Away it is how long, and the
+	// delegate.
 	Reason string
 	// Note is what a reply to a card says to the agent: one line of single spaces, of any length; see [Context.inReply].
 	Note string
@@ -103,7 +105,7 @@ type Context struct {
 	BotName  string            // our name, as in /approve@approval_bot; a command for another bot is not ours
 	Mention  bool              // the adapter stripped a mention of the bot: the slash may be missing
 	CardCode string            // code of the card this message replies to, or empty
-	IsCode   func(string) bool // do people vote on the approval of this (valid, normalised) code now? nil: on none
+	IsCode   func(string) bool // do people vote on the approval of this (valid, normalised) code now? nil: no
 }
 
 func (c Context) isCode(code string) bool { return c.IsCode != nil && c.IsCode(code) }

@@ -98,9 +98,10 @@ func anothersCard(card, named string) Reply {
 		"Write /approve or /deny with the code that you mean.", card, named)}
 }
 
-// talk answers what is no vote in a reply to a card: people who may decide it read what would be one, all else is
-// ignored. decides: it says yes, ok or no, which is talk if others say it. If nothing is to be decided any more, a bare
-// yes or ok is talk too, but a no, or words for the agent, get the answer that it is too late.
+// talk answers a reply to a card that is not a vote: people who may decide it are told how to vote, replies of others
+// are ignored. decides says that the reply is a yes, ok or no, which is talk if a person says it who may not decide. If
+// the approval is over, a bare yes or ok is talk too, but a no, or words for the agent, get the answer that it is too
+// late.
 func (h *Handler) talk(m Message, c Context, a approval.Approval, cmd Command, decides bool) (r Reply, talk bool) {
 	directory := h.gate.Rules().People
 	round := h.roundText(a) != ""
@@ -142,10 +143,10 @@ func decides(text string, c Context) bool {
 	return ok && cmd.Decision != ""
 }
 
-// other serves those who are no approvers: whom this one request names may decide
-// it, where commands may be given; the requester may take their own request back
-// and reads that they cannot approve it; everybody else gets the same refusal,
-// whether the code exists or not.
+// other serves people who are no approvers. A person that this one request names
+// may decide it, in a chat in which commands are allowed. The requester may take
+// their own request back, and is told that they cannot approve it. Everyone else
+// gets the same refusal, whether the code exists or not.
 func (h *Handler) other(ctx context.Context, m Message, cmd Command) (Reply, bool, error) {
 	a, err := h.gate.ByCode(ctx, cmd.Code)
 	directory := h.gate.Rules().People
@@ -159,10 +160,10 @@ func (h *Handler) other(ctx context.Context, m Message, cmd Command) (Reply, boo
 	return h.refuse(ctx, m, "a command by a stranger", notAuthorized)
 }
 
-// mayCommand reports whether commands may be given where the message was sent.
+// mayCommand reports whether commands are allowed in the chat of the message.
 func (h *Handler) mayCommand(m Message) bool { return m.Direct || h.places(m.Chat.Normal()) }
 
-// command runs an approver's command in a place where it may be given.
+// command runs an approver's command in a chat in which it is allowed.
 func (h *Handler) command(ctx context.Context, m Message, cmd Command) (Reply, bool, error) {
 	switch cmd.Verb {
 	case Unclear:
@@ -212,7 +213,7 @@ func (h *Handler) cardStands(a approval.Approval, place approval.Target) bool {
 	})
 }
 
-// roundText says which retry round is open and how people vote in it; empty: none is.
+// roundText says which retry round is open and how people vote in it; empty if none is.
 func (h *Handler) roundText(a approval.Approval) string {
 	round, open := people.OpenRound(a, h.gate.Rules().People, time.Now().UnixMilli())
 	if !open {
@@ -259,7 +260,7 @@ func (h *Handler) pending(ctx context.Context) (Reply, error) {
 	return Reply{Long: b.String(), Times: times}, nil
 }
 
-// until writes a time for people, with its zone, and with the date where it is not
+// until writes a time for people, with its zone, and with the date if it is not
 // today.
 func until(t, now time.Time) string {
 	if t.YearDay() == now.YearDay() && t.Year() == now.Year() {

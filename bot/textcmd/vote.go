@@ -52,8 +52,8 @@ func approve(code string, before []approval.Decision, after []string) Command {
 	return allow(code, approval.AllowOnce, after)
 }
 
-// retry is a vote for one more run, unless approve would take the line for something else than a
-// yes. How far the first yes reached is nothing that it says.
+// retry is a vote for one more run, unless approve would read the line as something else than a
+// yes. It does not repeat the scope of the first yes.
 func retry(code string, before []approval.Decision, after []string) Command {
 	if cmd := approve(code, before, after); cmd.Verb != Approve {
 		return cmd
@@ -62,7 +62,7 @@ func retry(code string, before []approval.Decision, after []string) Command {
 }
 
 // contradicts reports whether the reason of an approve or retry ends in a deny word, or
-// has one before a colon: where a scope would count.
+// has one before a colon, the place of a scope.
 func contradicts(reason []string) bool {
 	for i, word := range reason {
 		s, ok := cutDecision(word)
@@ -81,8 +81,8 @@ func lastDecision(words []string) (approval.Decision, bool) {
 	return decisionNamed(words[len(words)-1])
 }
 
-// without drops the last word from the reason where it was the scope that
-// counts. A closing "once" or "allow" widens nothing and stays in the sentence.
+// without drops the last word from the reason if it was the scope that counts.
+// A closing "once" or "allow" is no wider scope and stays in the sentence.
 func without(d, last approval.Decision, reason []string) []string {
 	if d != last || d == approval.AllowOnce {
 		return reason
