@@ -16,13 +16,13 @@ import (
 	"approvalbot/internal/fault"
 )
 
-// Outbox is where deliveries wait; the store implements it.
+// Outbox keeps the deliveries that wait; the store implements it.
 type Outbox interface {
 	// ClaimChat takes the chat of that channel with the most urgent due work
-	// that nobody holds and that is not paused. With ok false, next is the time
-	// (ms) to look again; 0: nothing is scheduled.
+	// that is neither taken nor paused. With ok false, next is the time (ms) to
+	// look again; 0 if no work is scheduled.
 	ClaimChat(ctx context.Context, channel string, now int64) (chat approval.Target, ok bool, next int64, err error)
-	// ReleaseChat gives the chat back; nobody takes it before pausedUntil (ms).
+	// ReleaseChat gives the chat back; it is not taken before pausedUntil (ms).
 	ReleaseChat(ctx context.Context, chat approval.Target, pausedUntil int64) error
 	// NextDelivery gives the most urgent due delivery of a chat.
 	NextDelivery(ctx context.Context, chat approval.Target, now int64) (approval.Delivery, bool, error)
@@ -57,8 +57,8 @@ type Dispatcher struct {
 }
 
 // NewDispatcher makes a dispatcher for one channel. failed is called after a
-// delivery failed for good, because its approval may then have reached nobody;
-// it must not block.
+// delivery failed for good, because it may be that no person was reached for
+// its approval; it must not block.
 func NewDispatcher(
 	name string, channel core.Channel, outbox Outbox, drawer Drawer, table func() *Table, failed func(), log *slog.Logger,
 ) *Dispatcher {
@@ -133,9 +133,10 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	}
 }
 
-// sleep waits for new work, for the time next (ms, 0: none), or for the end.
+// sleep waits for new work, for the time next (ms; 0 if not known), or for the end.
 func (d *Dispatcher) sleep(ctx context.Context, next int64) bool {
-	// Whatever wakes it, it looks again now and then: the store is the truth.
+	// It also looks again now and then, in case a wake-up was lost: the store is
+	// the truth.
 	wait := lookAgain
 	if next > 0 {
 		wait = min(wait, max(time.Millisecond, time.Until(time.UnixMilli(next))))
@@ -151,13 +152,13 @@ func (d *Dispatcher) sleep(ctx context.Context, next int64) bool {
 	return true
 }
 
-// serve works off one chat until nothing is due or the platform wants a rest. A
-// message leaves only after the one before it is recorded, so that a crash can
-// double one of a chat at most; an edit that is not recorded is made again, and
-// changes nothing, so nobody waits for that.
+// serve works off one chat until no delivery is due or the platform wants a
+// rest. A message is sent only after the previous one is recorded, so that a
+// crash can double at most one per chat. An edit need not be recorded first: if
+// it is made again, it changes nothing.
 //
 // Calls are made on a context that goes on for a short while when ctx ends: cutting
-// one at once would leave a card whose id nobody knows.
+// one at once would leave a card whose id is not known.
 func (d *Dispatcher) serve(ctx, outlive context.Context, chat approval.Target) {
 	var pause time.Duration
 	behind := make(chan time.Duration, maxBehind) // the rest that each record asks for
@@ -270,8 +271,8 @@ func (d *Dispatcher) company() bool { return len(d.calls) > 0 }
 
 func always() bool { return true }
 
-// record commits the outcome of a try. Should the store fail, the chat rests and
-// the delivery is tried again, which may show a second card but loses nothing.
+// record commits the outcome of a try. If the store fails, the chat rests and
+// the delivery is tried again, which may show a second card but never loses one.
 func (d *Dispatcher) record(
 	ctx context.Context, m approval.Delivery, done approval.Delivered, pause time.Duration,
 ) time.Duration {

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// drillLate is how late a drill is made up for that fell due while no desk ran. What
-	// is older waits for the next one: nobody wants last Monday's in the night.
+	// drillLate is how late a drill is still made if it fell due while no desk ran. An
+	// older one is skipped: a drill of last Monday should not come in the night.
 	drillLate = time.Hour
 	drillPoll = time.Second // how often the cards of a drill are looked at
 )
@@ -68,7 +68,8 @@ func (d *Drills) Run(ctx context.Context, ready <-chan struct{}) error {
 	}
 }
 
-// due is when the newest drill was due that is not too old to be made up for; zero: none is.
+// due is the time at which the newest drill was due that is not too old to be made now; zero
+// if there is none.
 func (d *Drills) due(now time.Time) (at time.Time) {
 	for next := d.next(now.Add(-drillLate)); !next.IsZero() && !next.After(now); next = d.next(next) {
 		at = next
@@ -104,8 +105,8 @@ func (d *Drills) drill(ctx context.Context, at time.Time) error {
 	return nil
 }
 
-// drilled reports whether a drill has nothing to wait for: somebody decided it, and it is
-// known of every card how it went.
+// drilled reports whether a drill need not wait any more: it is decided, and the outcome
+// of every card is known.
 func drilled(a approval.Approval) bool {
 	waits := func(x approval.Delivery) bool { return x.Kind == approval.CardDelivery && x.State == approval.Queued }
 	return a.Final() && !slices.ContainsFunc(a.Deliveries, waits)

@@ -7,7 +7,7 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// uploadError is a file that did not get through: it says nothing of the chat.
+// uploadError says that a file could not be uploaded: the chat itself may be fine.
 type uploadError struct{ error }
 
 func (e uploadError) Unwrap() error { return e.error }

@@ -17,7 +17,7 @@ const (
 	noticeLook    = 2 * time.Second
 )
 
-// NoticeBox is where notices wait; the store implements it.
+// NoticeBox keeps the notices that wait; the store implements it.
 type NoticeBox interface {
 	// Notices gives at most limit that wait, those that are due first before the others.
 	Notices(ctx context.Context, limit int) ([]core.Notice, error)
@@ -25,8 +25,8 @@ type NoticeBox interface {
 	NoticeTried(ctx context.Context, n core.Notice, dueMs int64) error
 }
 
-// Notices carries what is told to people about themselves into their own chats. After a
-// crash one may be posted twice; none is lost as long as its chat takes messages.
+// Notices posts notices to people about themselves in their own chats. After a crash
+// one may be posted twice; it is never lost as long as its chat accepts messages.
 type Notices struct {
 	box  NoticeBox
 	post func(context.Context, approval.Target, core.Posting) (core.Posted, error)

@@ -13,8 +13,8 @@ import (
 	"approvalbot/internal/fault"
 )
 
-// send makes the call to the platform that the delivery needs next. Where the platform
-// does not take what is to be shown, it goes on to what shows less.
+// send makes the call to the platform that the delivery needs next. If the platform
+// does not accept it, send goes on to a message that shows less.
 func (d *Dispatcher) send(ctx context.Context, m approval.Delivery, drawing card.Drawing, done *approval.Delivered) error {
 	switch {
 	case drawing.Card == nil:
@@ -45,13 +45,13 @@ func (d *Dispatcher) postText(ctx context.Context, m approval.Delivery, drawing 
 	return err
 }
 
-// stands notes that the message stands in the chat.
+// The delivery is marked as present in the chat.
 func stands(done *approval.Delivered, posted core.Posted, settled bool) {
 	if posted.MessageID != "" {
 		done.MessageID = posted.MessageID
 	}
 	switch {
-	case posted.Earlier: // its id was lost in a crash, and it has ended since: what stands there is drawn anew
+	case posted.Earlier: // its id was lost in a crash, and it has ended since: the present message is drawn anew
 		done.DueMs = time.Now().UnixMilli()
 	case settled:
 		done.State = approval.Settled
@@ -60,10 +60,10 @@ func stands(done *approval.Delivered, posted core.Posted, settled bool) {
 	}
 }
 
-// attach puts the whole call into the chat before its card: as a file, and where that
-// fails again and again as messages. Where those fail too the card goes out without,
-// and may only deny. Only what arrived is remembered, so a platform that takes nothing
-// at all is asked for the file again the next time.
+// attach puts the whole call into the chat before its card: as a file, and if that
+// fails repeatedly, as messages. If those fail too, the card goes out without them,
+// and may only deny. Only successful tries are recorded, so if the platform accepted
+// neither, the file is tried again the next time.
 func (d *Dispatcher) attach(ctx context.Context, m approval.Delivery, drawing card.Drawing, done *approval.Delivered) error {
 	file := *drawing.File
 	file.Silent = m.Silent
@@ -136,9 +136,9 @@ func (d *Dispatcher) editCard(ctx context.Context, m approval.Delivery, drawing 
 }
 
 // showsLess reports whether the bare card is to be tried after this error of the whole
-// one: at once where it was refused, later where the platform fails with it. A post
-// that went unanswered may have arrived, so it is only tried where the call would run
-// because nobody could be asked.
+// one: at once if the platform refused it, later if the platform fails with it. A post
+// that got no answer may have arrived, so the bare card is only tried if the call
+// would otherwise run because no person could be asked.
 func showsLess(m approval.Delivery, drawing card.Drawing, err error) bool {
 	switch {
 	case refusedAsIs(err):
@@ -183,8 +183,8 @@ func (d *Dispatcher) refused(m approval.Delivery, done *approval.Delivered, fina
 		d.table().Moved(m.Target, *refusal.Moved)
 		done.MovedTo, done.DueMs = refusal.Moved, now.UnixMilli()
 	case forGood && openCard:
-		// The chat takes no edits now; the next redraw tries again, so that the
-		// end shows where the bot is let back in.
+		// The chat does not accept edits now; the next redraw tries again, so
+		// that the end is shown if the bot is let back in.
 		done.State, done.DueMs = approval.Sent, 0
 	default:
 		done.State = approval.Failed
@@ -194,9 +194,9 @@ func (d *Dispatcher) refused(m approval.Delivery, done *approval.Delivered, fina
 	return 0
 }
 
-// retry sets the next try of a message that may get through later. The chat rests
-// too where no answer came, and where the platform fails with every message of it: one
-// that it fails with beside others keeps none of them waiting.
+// retry sets the next try of a message that may get through later. The chat rests too
+// if no answer came, or if the platform fails with every message of it: a single
+// message that fails beside others does not delay them.
 func (d *Dispatcher) retry(m approval.Delivery, done *approval.Delivered, failedBefore bool, err error) time.Duration {
 	done.Attempts, done.Error = m.Attempts+1, "the platform could not be reached"
 	wait := min(firstWait<<min(m.Attempts, 10), longestWait)

@@ -9,7 +9,7 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// Mode says where cards go first.
+// Mode says which chats get cards first.
 type Mode string
 
 // The modes of the contract's routing.mode.
@@ -26,9 +26,9 @@ type Table struct {
 	Targets         []approval.Target
 	Fallback        []approval.Target
 	FallbackAfterMs int64
-	AgentShield     []approval.Target // where cards of that dialect go instead, if any are named
-	Escalate        []approval.Target // where cards go of what nobody decides
-	Drills          []approval.Target // where only a drill's cards go beside those of all approvals
+	AgentShield     []approval.Target // get cards of that dialect instead, if any are named
+	Escalate        []approval.Target // get cards of undecided approvals
+	Drills          []approval.Target // get only a drill's cards, beside those of all approvals
 
 	own    moves
 	shared *moves // those of the table before, and so on; nil: own
@@ -53,8 +53,8 @@ func (t *Table) moves() *moves {
 	return &t.own
 }
 
-// Route gives the places for an approval's cards, each once, in normal form. Where only
-// the verifier's people are asked, it goes to their chats alone.
+// Route gives the places for an approval's cards, each once, in normal form. If only
+// the verifier's people are asked, only their chats get it.
 func (t *Table) Route(a approval.Approval) core.Routes {
 	mode, targets, further, after := t.Mode, t.Targets, t.Fallback, t.FallbackAfterMs
 	if own := t.AgentShield; a.Dialect == approval.DialectAgentShield && len(own) > 0 {
@@ -92,7 +92,7 @@ func (t *Table) verifier(a approval.Approval, targets []approval.Target) []appro
 	})
 }
 
-// patience is how long nothing may arrive before fallback targets are asked.
+// patience is how long to wait for an arrival before fallback targets are asked.
 func (t *Table) patience() time.Duration {
 	if t.FallbackAfterMs > 0 {
 		return time.Duration(t.FallbackAfterMs) * time.Millisecond

@@ -39,7 +39,7 @@ func (t *Timers) Wake() {
 	}
 }
 
-// WakeBy says that a timer was set to that time (ms; 0: none).
+// WakeBy says that a timer was set to that time (ms; 0: no timer).
 func (t *Timers) WakeBy(at int64) {
 	if next := t.next.Load(); at != 0 && (next == 0 || at < next) {
 		t.Wake()
@@ -79,7 +79,8 @@ func (t *Timers) Run(ctx context.Context, ready <-chan struct{}) error {
 }
 
 func (t *Timers) sleep(ctx context.Context, next int64) bool {
-	// Whatever wakes it, it looks again now and then: the store is the truth.
+	// It also looks again now and then, in case a wake-up was lost: the store is
+	// the truth.
 	wait := lookAgain
 	if next > 0 {
 		wait = min(wait, max(time.Millisecond, time.Until(time.UnixMilli(next))))
