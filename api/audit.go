@@ -28,7 +28,7 @@ type AuditPage struct {
 	HeadSeq    int64         `json:"headSeq" doc:"Number of the log's newest record."`
 	HeadHash   string        `json:"headHash"`
 	Keys       []string      `json:"keys" doc:"Verifier keys of the log's checkpoints, the present one first."`
-	// Checking is how far a check of the log is; nil: none runs.
+	// Checking is how far a check of the log is; nil if no check runs.
 	Checking *AuditProgress `json:"checking,omitempty" doc:"How far a check of the log is, if one runs."`
 }
 
@@ -83,8 +83,8 @@ func (c *Client) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	return c.verifyAudit(ctx, nil)
 }
 
-// VerifyNewAudit has the desk check what came after the checkpoint up to which the last check found all good, and the whole
-// log if there was none.
+// VerifyNewAudit has the desk check what came after the checkpoint up to which the last check found all good, and the
+// whole log if there was no such check.
 func (c *Client) VerifyNewAudit(ctx context.Context) (AuditReport, error) {
 	return c.verifyAudit(ctx, url.Values{"new": {"true"}})
 }

@@ -33,7 +33,7 @@ type Client struct {
 	// Believe, if not nil, checks each claim before it is given to the caller: with an error
 	// the caller gets that error and no claim. It is told what the caller asked for, so
 	// [CreateOptions].ClaimID, and ToolName, Params and ClaimID of a [ClaimRequest], must be
-	// given: without them nothing is claimed.
+	// given: without them the call is not claimed.
 	Believe func(ctx context.Context, asked Asked, claim Claim) error
 }
 
@@ -52,7 +52,8 @@ type CreateOptions struct {
 	Claim   bool          // claim it at once when it is approved in that time
 	ClaimID string        // with Claim: names the claim, so that a lost answer can be asked for again
 	// Resume, with Claim: an approved call that is the same, of the same session, answers too
-	// if nobody has claimed it yet. Whoever could not wait for a person takes it so, once.
+	// if it is not claimed yet. So a program that stopped waiting collects an approval that
+	// was granted afterwards. It can be claimed once.
 	Resume bool
 }
 
@@ -145,7 +146,7 @@ func (c *Client) believed(ctx context.Context, asked Asked, claim Claim) error {
 func (c *Client) Get(ctx context.Context, id string, wait time.Duration) (Approval, error) {
 	var a Approval
 	err := c.do(ctx, call{method: http.MethodGet, path: approvalPath(id, ""), query: waitQuery(wait), wait: wait}, &a)
-	a.Claim = nil // a look hands out nothing
+	a.Claim = nil // reading an approval does not hand out its call
 	return a, err
 }
 

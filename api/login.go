@@ -5,14 +5,14 @@ import (
 	"net/http"
 )
 
-// LoginRequest says whom a login link is to sign in.
+// LoginRequest names the person that a login link is to sign in.
 type LoginRequest struct {
 	Person string `json:"person,omitzero" doc:"Left out: the token's own person."`
 	Enrol  bool   `json:"enrol,omitzero" doc:"The session may enrol a first passkey; only with operator.admin."`
 }
 
 // LoginLink signs one person in to the desk's pages, once and within five minutes.
-// Whoever opens it and clicks becomes that person.
+// Anyone who opens it and clicks is signed in as that person.
 type LoginLink struct {
 	URL         string `json:"url"`
 	ExpiresAtMs int64  `json:"expiresAtMs"`

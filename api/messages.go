@@ -16,8 +16,8 @@ const (
 	GoogleMessages    MessageFormat = "google"
 )
 
-// MessageTool is what an agent says about one of its tools. Nothing in it can
-// loosen a judgement.
+// MessageTool is what an agent says about one of its tools. It can never loosen
+// a judgement.
 type MessageTool struct {
 	Name        string        `json:"name"`
 	Description string        `json:"description,omitzero" maxLength:"2000" doc:"What the tool does; read by policy and shown in the approval's message."`
@@ -80,7 +80,7 @@ type DecisionsRequest struct {
 	ClaimID    string            `json:"claimId,omitzero" maxLength:"128" doc:"With claim: names the claims, so that a lost answer can be asked for again."`
 }
 
-// DecisionsAnswer says of every approval in the conversation how it stands.
+// DecisionsAnswer tells the present state of every approval in the conversation.
 type DecisionsAnswer struct {
 	Calls    []MessageCall     `json:"calls"`
 	Messages []json.RawMessage `json:"messages" doc:"With claim: the claimed calls as the model made them, in the conversation's shape. Append them, run them, append their results."`
@@ -97,15 +97,16 @@ type PrepareAnswer struct {
 	Messages []json.RawMessage `json:"messages" doc:"Without any call of a client tool, and without approval results."`
 }
 
-// Intercept asks about every tool call of what a model said. Nothing of it may
-// run before the answer, and after an error nothing at all. This client may escape
-// characters of the message otherwise than it was written; its values stay.
+// Intercept asks about every tool call of a model's message. Its calls may not run
+// before the answer, nor after an error. This client may escape characters of the
+// message differently than they were written; its values do not change.
 func (c *Client) Intercept(ctx context.Context, req InterceptRequest) (InterceptAnswer, error) {
 	return say[InterceptAnswer](ctx, c, "intercept", req)
 }
 
-// Decisions says how the approvals of a conversation stand. Decisions in it count
-// as the vote of the token's person, and for no other token.
+// Decisions tells the state of the approvals of a conversation. Decisions in it
+// count as the vote of the token's person; for a token without a person they are
+// ignored.
 func (c *Client) Decisions(ctx context.Context, req DecisionsRequest) (DecisionsAnswer, error) {
 	return say[DecisionsAnswer](ctx, c, "decisions", req)
 }

@@ -7,10 +7,11 @@ import (
 	"net/url"
 )
 
-// Empty is the body of requests that say nothing more.
+// Empty is the body of requests that need no parameters.
 type Empty struct{}
 
-// Evaluate gives policy's answer to a call; nothing is created, sent or asked outside.
+// Evaluate gives policy's answer to a call; it does not create an approval, send
+// messages or ask verifiers.
 func (c *Client) Evaluate(ctx context.Context, req CreateRequest) (Evaluation, error) {
 	var out Evaluation
 	err := c.do(ctx, call{method: http.MethodPost, path: "/v1/evaluate", in: req}, &out)
@@ -59,7 +60,7 @@ func (c *Client) Policy(ctx context.Context) (Policy, error) {
 }
 
 // Reload has the desk read its configuration again and put the policy in force,
-// all or nothing.
+// as a whole or not at all.
 func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
 	var out Reloaded
 	err := c.do(ctx, call{method: http.MethodPost, path: "/v1/policy/reload", in: Empty{}}, &out)
@@ -72,8 +73,8 @@ func (c *Client) Retry(ctx context.Context, id string) (Approval, error) {
 	return c.retry(ctx, id, RetryRequest{})
 }
 
-// RetryWithoutResult is Retry where no result says that the run before has ended, and the
-// token's person knows that it has.
+// RetryWithoutResult is Retry for a run whose result was never reported, if the token's
+// person knows that it has ended.
 func (c *Client) RetryWithoutResult(ctx context.Context, id string) (Approval, error) {
 	return c.retry(ctx, id, RetryRequest{WithoutResult: true})
 }

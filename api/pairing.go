@@ -25,7 +25,7 @@ const (
 	PairingExpired  PairingStatus = "expired"
 )
 
-// Pairing is how far a pairing is. It gives nobody any right: only the desk's
+// Pairing is the progress of a pairing. It gives no rights: only the desk's
 // configuration does.
 type Pairing struct {
 	ID          string        `json:"id"`
@@ -36,7 +36,7 @@ type Pairing struct {
 	File        string        `json:"file,omitzero" doc:"The generated configuration that accepting writes. Without it the lines are to be added by hand."`
 }
 
-// PairingWho is who gave the code, and where.
+// PairingWho is the person who gave the code, and the chat.
 type PairingWho struct {
 	Channel string `json:"channel" enum:"telegram,discord"`
 	UserID  string `json:"userId"`

@@ -27,7 +27,8 @@ type Evaluations struct {
 	Results []Judged `json:"results" doc:"In the order of the calls: each an evaluation, or the problem that this call alone would have been answered with."`
 }
 
-// Judged is the answer to one of many calls: an evaluation, or why there is none.
+// Judged is the answer to one of many calls: an evaluation, or the reason why it is
+// missing.
 type Judged struct {
 	Evaluation *Evaluation
 	Problem    *Problem
@@ -142,7 +143,7 @@ type ClassPolicy struct {
 	Reachable     bool     `json:"reachable" doc:"Enough people could approve."`
 }
 
-// RoutingPolicy says where cards go.
+// RoutingPolicy tells which chats get cards.
 type RoutingPolicy struct {
 	Mode            string   `json:"mode" enum:"session,targets,both"`
 	Targets         []string `json:"targets"`

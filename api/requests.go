@@ -51,7 +51,7 @@ type Context struct {
 	From            *From    `json:"from,omitzero" doc:"Which agent asks, and from where; shown as a claim."`
 }
 
-// From is what is said of the agent that asks, beside its token's name. Nothing is judged by it.
+// From describes the agent that asks, beside its token's name. Judgements do not depend on it.
 type From struct {
 	Runtime      string `json:"runtime,omitzero" maxLength:"256" doc:"The agent's program, such as Claude Code."`
 	SubagentType string `json:"subagentType,omitzero" maxLength:"256" doc:"The kind of agent that another one has started."`
@@ -80,8 +80,8 @@ type ToolHints struct {
 	OpenWorld   *bool `json:"openWorld,omitzero" nullable:"false" doc:"MCP's openWorldHint: it reaches beyond the server's own data."`
 }
 
-// Bind is where a call runs. What is nil is not sent; what is empty is, and is part
-// of the fingerprint.
+// Bind is the place that a call runs in. A nil member is not sent; an empty one is,
+// and is part of the fingerprint.
 type Bind struct {
 	Workdir *string `json:"workdir,omitzero" maxLength:"4096" nullable:"false" doc:"Working directory."`
 	Host    *string `json:"host,omitzero" maxLength:"256" nullable:"false" doc:"Machine."`

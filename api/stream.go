@@ -21,17 +21,19 @@ const (
 // Events follows what happens to approvals, your own or with operator.approvals
 // all of them, and gives each event to fn, once and in order. lastID is the id
 // (Seq, in decimals) after which it begins: "0" for the start of the log, empty
-// for now. It rides over a desk that is down, restarting or busy, and resumes
-// where it was; before the first event has come it resumes from then.
+// for now. It reconnects if the desk is down, restarting or busy, and resumes
+// from its last event; if none has come yet, it begins with the events after
+// the reconnection.
 //
-// It ends with ctx's error, with fn's, or with what the desk refuses for good.
+// It ends with ctx's error, with fn's, or with a final refusal of the desk.
 func (c *Client) Events(ctx context.Context, lastID string, fn func(Event) error) error {
 	return c.Follow(ctx, lastID, func(bool) {}, fn)
 }
 
 // Follow is [Client.Events] that also says when the stream is open and when it is
-// lost. What happened while it was not open, before the first event, is not told:
-// whoever keeps a list looks at the desk when open is true.
+// lost. Events that happened before the first received one, while the stream was
+// not open, are not told: a caller that keeps a list must read it from the desk
+// when open is true.
 func (c *Client) Follow(ctx context.Context, lastID string, state func(open bool), fn func(Event) error) error {
 	s := &stream{client: c, last: lastID, state: state, fn: fn}
 	backoff := firstBackoff

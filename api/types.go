@@ -26,7 +26,7 @@ const (
 	AllowSession Decision = "allow-session"
 	AllowAlways  Decision = "allow-always"
 	Deny         Decision = "deny"
-	Retry        Decision = "retry" // a vote while a retry round is open, and nothing else
+	Retry        Decision = "retry" // only a vote while a retry round is open
 )
 
 // MarshalJSON writes the word, or null for no decision.
@@ -40,8 +40,8 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(d))
 }
 
-// Approval is the request for one call, as it stands. Arrays are never null.
-// Raw params appear only in Claim.
+// Approval is the request for one call, in its present state. Arrays are never
+// null. Raw params appear only in Claim.
 type Approval struct {
 	ID        string   `json:"id" doc:"The owner's own id, or one made by the server."`
 	Code      string   `json:"code" doc:"What people call it: six Crockford base-32 characters."`

@@ -11,7 +11,7 @@ type ViewerTokenRequest struct {
 }
 
 // ViewerToken is what an <approval-dialog> in a web page shows to see which approvals of a
-// session are pending. It opens nothing else, and ends by itself.
+// session are pending. It gives no other access, and expires by itself.
 type ViewerToken struct {
 	Token       string `json:"token"`
 	ExpiresAtMs int64  `json:"expiresAtMs"`

@@ -46,7 +46,7 @@ func (c *Client) WaitFinal(ctx context.Context, id string) (Approval, error) {
 	}
 }
 
-// sleep waits for d and reports whether ctx still stands.
+// sleep waits for d and reports whether ctx has not ended.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
