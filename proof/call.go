@@ -13,9 +13,9 @@ import (
 )
 
 // Fingerprint computes the fingerprint of the call that an executor is about to
-// run, as the desk does: lower-case hex SHA-256 of the RFC 8785 form of
-// {bind?, params, toolName}. params is a JSON object. bind is nil unless the
-// approval was asked with one; an empty one is another than none.
+// run, as the desk does: lower-case hex SHA-256 of the RFC 8785 form of {bind?,
+// params, toolName}. params is a JSON object. bind is nil unless the approval
+// was asked with one; an empty bind differs from nil.
 func Fingerprint(toolName string, params json.RawMessage, bind *approval.Bind) (string, error) {
 	sealed, err := approval.Canonical(toolName, params, bind)
 	if err != nil {
@@ -25,10 +25,10 @@ func Fingerprint(toolName string, params json.RawMessage, bind *approval.Bind) (
 }
 
 // FingerprintCall is [Fingerprint] of a call in a file: a JSON object with
-// toolName, params and, where the approval has one, bind. The answer to a claim
-// is such an object; what else stands in it (a fingerprint too) is not looked
-// at. It refuses objects that two readers could read differently: with a name
-// twice, or in another case.
+// toolName, params and, if the approval has one, bind. The answer to a claim is
+// such an object; its other members (a fingerprint too) are ignored. It refuses
+// objects that two readers could read differently: with a name twice, or in
+// another case.
 func FingerprintCall(call []byte) (string, error) {
 	members, err := object(call, "toolName", "params", "bind")
 	if err != nil {
@@ -66,8 +66,8 @@ func readBind(raw json.RawMessage) (bind *approval.Bind, err error) {
 	return bind, nil
 }
 
-// object reads a JSON object's members. None may stand there twice, and none may
-// differ from a known name in case only.
+// object reads a JSON object's members. A name may not occur twice, nor differ
+// from a known name in case only.
 func object(b []byte, known ...string) (map[string]json.RawMessage, error) {
 	problem := errors.New("is not a JSON object")
 	d := json.NewDecoder(bytes.NewReader(b))

@@ -34,9 +34,9 @@ const (
 )
 
 // Due reports whether the desk owes a checkpoint. lastSeq and lastAtMs are those
-// of its last [Checkpoint] (0, 0: none yet), headSeq is the number of the log's
-// last record. The record that holds the last checkpoint is not news: a quiet
-// log gets no more of them.
+// of its last [Checkpoint] (0, 0 if there is none yet), headSeq is the number of
+// the log's last record. The record that holds the last checkpoint is not news:
+// a quiet log gets no more of them.
 func Due(lastSeq, lastAtMs, headSeq, nowMs int64) bool {
 	fresh := headSeq - lastSeq
 	if lastSeq > 0 {
@@ -50,7 +50,7 @@ const checkpointTime = "2006-01-02T15:04:05.000Z"
 
 const (
 	originWords = "approvalbot log "
-	cutWords    = "approvalbot log-cut " // nobody can pass a checkpoint off as a cut
+	cutWords    = "approvalbot log-cut " // so that a checkpoint cannot pass as a cut
 	keyName     = "approvalbot-"         // the verifier key's name, before the log's id
 )
 

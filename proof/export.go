@@ -173,7 +173,7 @@ func readHeader(in *bufio.Scanner) (h Header, err error) {
 	return h, nil
 }
 
-// lines gives the records; what is none is a badLine.
+// lines gives the records; a line that is not a record is a badLine.
 func lines(in *bufio.Scanner, to int64) iter.Seq2[approval.Entry, error] {
 	return func(yield func(approval.Entry, error) bool) {
 		for {
@@ -212,7 +212,7 @@ func parseLine(b []byte) (approval.Entry, error) {
 }
 
 // readLine gives the next line without its end; the bytes are good until the
-// next call. io.EOF only where nothing at all is left.
+// next call. io.EOF only if no bytes are left.
 func readLine(in *bufio.Scanner) ([]byte, error) {
 	if in.Scan() {
 		return in.Bytes(), nil

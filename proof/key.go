@@ -20,11 +20,11 @@ const (
 )
 
 // Signer is an Ed25519 signing key for one purpose. Printing one never shows its
-// secret. The zero Signer signs nothing.
+// secret. The zero Signer cannot sign.
 type Signer struct {
 	purpose Purpose
 	public  ed25519.PublicKey
-	sign    func(message []byte) []byte // holds the secret, out of reach of whoever prints a Signer
+	sign    func(message []byte) []byte // holds the secret, so that printing a Signer cannot show it
 }
 
 // NewSigner derives the signing key of that purpose from secret key material of

@@ -34,7 +34,7 @@ type Receipt struct {
 	PolicyHash   string             `json:"policyHash"`
 	RiskClass    approval.RiskClass `json:"riskClass"`
 	ClaimUntilMs int64              `json:"claimUntilMs"`
-	// StepUp: a person's yes counted only where their passkey signed it; Signed has those
+	// StepUp: a person's yes counted only if their passkey signed it; Signed has those
 	// signatures, each over this very call (see [Receipt.Yes]).
 	StepUp bool                  `json:"stepUp,omitempty"`
 	Signed []assertion.Signature `json:"signed,omitempty"`
@@ -43,7 +43,7 @@ type Receipt struct {
 	Retries []Retry `json:"retries,omitempty"`
 	// Confined: the call may run confined so, and not otherwise.
 	Confined *approval.Confined `json:"confined,omitempty"`
-	// NotesHash is the SHA-256 of the claim's notes, see [NotesHash]; empty: it has none.
+	// NotesHash is the SHA-256 of the claim's notes, see [NotesHash]; empty if it has no notes.
 	NotesHash string `json:"notesHash,omitempty"`
 	IssuedAt  int64  `json:"iat"` // Unix seconds, like the two below
 	NotBefore int64  `json:"nbf"`
@@ -60,19 +60,19 @@ type Retry struct {
 // claim's notes as RFC 8785 JSON, in lower-case hex; empty: of no notes.
 func NotesHash(notes []approval.Note) string { return approval.NotesHash(notes) }
 
-// Quorum is how many approvals were needed and how many there were. Both are 0
-// where no approver's was needed: a policy or a grant allowed the call. A yes for the
-// verifier is none of them, and two of whom one stands in for the other are one.
+// Quorum is how many approvals were needed and how many there were. Both are 0 if no
+// approver was needed: a policy or a grant allowed the call. A yes for the verifier
+// is not counted here, and an absent person and their delegate count as one.
 type Quorum struct {
 	Needed int `json:"needed"`
 	Got    int `json:"got"`
 }
 
-// ReceiptFor gives the receipt of an approved call, unsigned. It depends on the
-// decision and the name of the claim alone, so a claim that is repeated because its
-// answer was lost gives the same receipt; a retry gives another. Before the claim it
-// names none, as in a call back. An approval that does not allow or was taken back
-// has none.
+// ReceiptFor gives the receipt of an approved call, unsigned. It depends only on the
+// decision and the claim's id, so a claim that is repeated because its answer was
+// lost gives the same receipt; a retry gives another. Before the claim it names no
+// claim, as in a call back. It is an error if the approval does not allow or was
+// taken back.
 func ReceiptFor(a approval.Approval, issuer string) (Receipt, error) {
 	approved := a.Status == approval.Approved && a.Decision.Allows()
 	stands := a.ResolvedAtMs != 0 && a.RevokedAtMs == 0 && !a.Overtaken()
@@ -102,7 +102,7 @@ func ReceiptFor(a approval.Approval, issuer string) (Receipt, error) {
 	approvers := slices.DeleteFunc(slices.Clone(r.By), func(who string) bool {
 		return who == "policy" || strings.HasPrefix(who, "grant:") || slices.Contains(others, who)
 	})
-	r.StepUp = a.Rule.StepUp && slices.ContainsFunc(r.By, isAccount) // policy and grants sign nothing
+	r.StepUp = a.Rule.StepUp && slices.ContainsFunc(r.By, isAccount) // policy and grants do not sign
 	if len(approvers) > 0 && a.Rule.AsksApprovers() {
 		r.Quorum = Quorum{max(1, a.Rule.MinApprovals), len(approvers)}
 	}
@@ -149,8 +149,8 @@ func (r Receipt) Yes(s assertion.Signature) assertion.Yes {
 		Person: s.Person, PolicyHash: r.PolicyHash}
 }
 
-// checkSigned verifies what passkeys signed. Where signatures were wanted, every person
-// whose yes counted has one.
+// checkSigned verifies the signatures of passkeys. If signatures were required, it also
+// checks that every person whose yes counted has one.
 func (r Receipt) checkSigned() error {
 	names := map[string]bool{}
 	for _, s := range r.Signed {

@@ -12,17 +12,18 @@ import (
 // maxReceipt bounds what Verify looks at, in bytes.
 const maxReceipt = 64 << 10
 
-// clockSkew is how far an executor's clock may be behind the desk's. Nothing is
-// granted beyond a receipt's end.
+// clockSkew is how far an executor's clock may be behind the desk's. The end of
+// a receipt is not extended.
 const clockSkew = time.Minute
 
-// Verify checks a receipt before the call runs that it is for. wantFingerprint
-// is what the executor computed of the call in front of it, with [Fingerprint]
-// or [FingerprintCall]; a fingerprint that somebody else gave it proves nothing.
+// Verify checks a receipt before its call runs. wantFingerprint is what the
+// executor itself computed from the call that it is about to run, with
+// [Fingerprint] or [FingerprintCall]; a fingerprint that came from another party
+// is no proof.
 //
 // It accepts exactly the text that a desk whose key is among keys wrote: one
 // EdDSA signature by a known key, this typ and no other header, every claim once
-// and none unknown, canonical base64url, not expired at now, that fingerprint.
+// and no unknown one, canonical base64url, not expired at now, that fingerprint.
 // The error is one sentence without any value of the receipt. A receipt may be
 // shown again until it expires: see [Receipt].ID.
 func Verify(jws string, keys Keys, now time.Time, wantFingerprint string) (Receipt, error) {
@@ -57,9 +58,9 @@ func open(jws string, keys Keys) (r Receipt, err error) {
 	return r, err
 }
 
-// openJWS checks form and signature of what a desk signed, and reads its claims. Both
-// JSON parts are compared with what they read as, written again: so nothing can stand in
-// them twice, unknown, under another spelling or beside.
+// openJWS checks form and signature of a text that a desk signed, and reads its claims.
+// Both JSON parts are decoded, encoded again and compared with the original: so they
+// cannot contain a member twice, an unknown one, another spelling or trailing text.
 func openJWS(jws, typ, what string, keys Keys, claims any) error {
 	parts := strings.Split(jws, ".")
 	if len(jws) > maxReceipt || len(parts) != 3 {

@@ -16,10 +16,10 @@ import (
 )
 
 // Record is a log entry as an auditor reads it: who asked for what, how risky it
-// was, whose yes was needed, who said what and when, who settled it and by which
-// way, and what became of it. It is the state after that entry. Fields that an
+// was, whose yes was needed, who said what and when, who settled it on which
+// channel, and the outcome. It is the state after that entry. Fields that an
 // entry does not have are empty. Texts of people and programs are redacted but
-// not escaped: whoever shows them on a terminal escapes them.
+// not escaped: a program that shows them on a terminal must escape them.
 type Record struct {
 	Seq   int64              `json:"seq"`
 	AtMs  int64              `json:"atMs"`
@@ -48,7 +48,7 @@ type Record struct {
 	Status    string   `json:"status,omitempty"` // of an entry about a grant: its kind
 	Decision  string   `json:"decision,omitempty"`
 	Resolver  []string `json:"resolver,omitempty"`  // who settled it; before that, who did what this entry says
-	Transport []string `json:"transport,omitempty"` // by which way: "telegram", "discord", "web", "api"; a policy has none
+	Transport []string `json:"transport,omitempty"` // "telegram", "discord", "web", "api"; empty for a policy
 	Reason    string   `json:"reason,omitempty"`
 	Solo      bool     `json:"soloSelfApproval,omitempty"`
 	// Suggestion says what would have let a call run unasked that policy asked about.
@@ -87,7 +87,7 @@ type FactorResult struct {
 	VerifierOnly bool     `json:"verifierOnly,omitempty"` // it counted for the verifier alone
 	OnDuty       []string `json:"onDuty,omitempty"`       // the rosters by which they were on duty
 	For          []string `json:"for,omitempty"`          // in whose stead it may be taken
-	With         string   `json:"with,omitempty"`         // with whom they fill one seat
+	With         string   `json:"with,omitempty"`         // the people with whom they share a seat
 	Passkey      string   `json:"passkey,omitempty"`      // credential id of the one that signed it
 }
 
@@ -242,7 +242,8 @@ func (r Record) Row() []string {
 	}
 }
 
-// askers writes who asked as one cell; a person of an account stands before it.
+// askers writes the askers as one cell; the person that owns an account is before
+// it.
 func askers(all []approval.Requester) string {
 	cells := make([]string, len(all))
 	for i, r := range all {

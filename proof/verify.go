@@ -23,7 +23,7 @@ type Options struct {
 	// record with its hash.
 	Expect string
 	// First is the number of the log's first record, and PrevHash the hash of the
-	// one before it, where retention has cut the log. 0 is 1.
+	// one before it, if retention has cut the log. 0 is 1.
 	First    int64
 	PrevHash string
 }
@@ -31,27 +31,27 @@ type Options struct {
 // Report says what was checked and found good.
 type Report struct {
 	From        int64  `json:"from"`        // number of the first record
-	To          int64  `json:"to"`          // and of the last one; From-1: there is none
+	To          int64  `json:"to"`          // and of the last one; From-1 if there are no records
 	Head        string `json:"head"`        // hash of the last one, hex
 	Checkpoints int    `json:"checkpoints"` // how many in it were signed by a known key and fit their record
-	Covered     int64  `json:"covered"`     // records after this one are under none of those checkpoints; 0: all
+	Covered     int64  `json:"covered"`     // records up to this one are covered by those checkpoints; 0: no record is
 	Expected    bool   `json:"expected"`    // Options.Expect was given and met
 	Cut         bool   `json:"cut"`         // a signed record in it says that retention cut the log right before From
 	OwnKeys     bool   `json:"ownKeys"`     // signatures were checked only against keys that the export itself names
 }
 
 // VerifyEntries checks a log from [Options].First on: that the chain is unbroken, that
-// every checkpoint in it is signed by a known key and names a record as it stands in
-// the log, and that it has the record that
-// [Options].Expect names. A [*approval.BadRecord] is the first record that is not as
-// it was written; every other error means that the check could not be finished.
-// The report says how far it came also then.
+// every checkpoint in it is signed by a known key and names a record that is in the
+// log unchanged, and that it has the record that [Options].Expect names. A
+// [*approval.BadRecord] is the first record that was changed after it was written;
+// every other error means that the check could not be finished. Even then the report
+// tells how far it came.
 //
 // It keeps 32 bytes per record. An iterator that ends early looks like a log
 // that ends there: give Expect, or compare the report's Head.
 //
-// Where the log does not begin at record 1, Report.Cut says whether the log itself
-// accounts for that. A log without such a record was cut by somebody else.
+// If the log does not begin at record 1, Report.Cut says whether the log itself
+// accounts for that. If not, something other than retention cut it.
 func VerifyEntries(entries iter.Seq2[approval.Entry, error], o Options) (Report, error) {
 	w, err := newWalk(max(1, o.First), o.PrevHash, o)
 	if err != nil {
@@ -188,7 +188,7 @@ func (w *walk) checkpoint(e approval.Entry) string {
 	case c.Seq >= e.Seq:
 		return fmt.Sprintf("keeps a checkpoint of record %d, which is not before it", c.Seq)
 	case c.Seq < w.first-1:
-		return "" // of a record before this stretch: signed, and nothing to compare
+		return "" // of a record before this stretch: signed, and it cannot be compared
 	case w.hash(c.Seq) != c.Hash:
 		return fmt.Sprintf("keeps a checkpoint of record %d with another hash than that record has: the log was "+
 			"written anew", c.Seq)
