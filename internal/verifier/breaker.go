@@ -14,14 +14,14 @@ const (
 type verdict int
 
 const (
-	unknown verdict = iota // nothing
+	unknown verdict = iota // no verdict
 	healthy
 	sick
 )
 
 // breaker keeps calls from a server that does not answer. After tripAfter sick
-// verdicts in a row nobody enters for openFor; then one may, as a probe, and its
-// verdict closes the circuit or opens it again. The zero value is closed.
+// verdicts in a row no call is made for openFor; then one is, as a probe, and
+// its verdict closes the circuit or opens it again. The zero value is closed.
 type breaker struct {
 	mu      sync.Mutex
 	sick    int       // verdicts in a row

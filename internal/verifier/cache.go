@@ -12,7 +12,7 @@ import (
 // maxCached bounds how many allows one webhook's cache keeps.
 const maxCached = 1024
 
-// cache remembers calls that a webhook allowed. A nil cache remembers nothing.
+// cache remembers calls that a webhook allowed. A nil cache is always empty.
 type cache struct {
 	ttl time.Duration
 

@@ -113,8 +113,8 @@ func (c *Classifier) classify(
 	return approval.Opinion{Assessment: a}
 }
 
-// send asks once, and says what the exchange tells of the model's server, and what
-// became of it where it failed.
+// send asks once, and gives a verdict on the health of the model's server, and the
+// failure if there was one.
 func (c *Classifier) send(
 	ctx context.Context, body []byte,
 ) (a approval.Assessment, v verdict, cause string, fail *failure) {

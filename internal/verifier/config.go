@@ -31,9 +31,9 @@ type Settings struct {
 	Telegram Telegram
 }
 
-// Scope says which tools are verified: one of the two lists, or, where both are
+// Scope says which tools are verified: one of the two lists, or, if both are
 // empty, every tool. Names are exact but for letter case, "_" and "-", and exec
-// includes what other runtimes call it.
+// includes its names in other runtimes.
 type Scope struct {
 	Include []string // only these
 	Exclude []string // all but these
@@ -48,8 +48,8 @@ type Webhook struct {
 	CacheTTL int               // seconds for which an allow counts for the same call below R3; 0: not at all
 }
 
-// Telegram is the verifier's own chat. The list of users is required: an empty
-// one would let nobody answer.
+// Telegram is the verifier's own chat. The list of users is required: with an
+// empty one no person could answer.
 type Telegram struct {
 	Enabled        bool
 	Channel        string // whose bot asks there; empty: that of channel telegram
@@ -148,7 +148,7 @@ func (c *checker) seconds(n, limit int, key string) {
 	}
 }
 
-// chat checks a Telegram block that stands for itself.
+// chat checks a Telegram block that is complete in itself.
 func (c *checker) chat(t Telegram, key string) {
 	if err := (approval.Target{Channel: "telegram", To: t.ChatID}).Normal().Validate(); err != nil {
 		c.mistake(key+".chatId", "%v", err)
@@ -210,8 +210,8 @@ func (t Telegram) place() approval.Target {
 	return approval.Target{Channel: cmp.Or(t.Channel, "telegram"), To: t.ChatID}.Normal()
 }
 
-// Accounts gives who the verifier's people are, as "telegram:<id>": of each agent that
-// has settings, and under "" of all others. Nobody is among them where no chat is on.
+// Accounts gives the accounts of the verifier's people, as "telegram:<id>", by agent
+// that has settings, and under "" for all others. A list is empty if no chat is on.
 func (cfg Config) Accounts() map[string][]string {
 	out := map[string][]string{}
 	add := func(agent string, own Settings) {

@@ -45,8 +45,8 @@ func isTokenRune(r rune) bool {
 	return r > ' ' && r < 0x7f && !strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
 }
 
-// endpointOf is an address as it stands on approvals: host and path. It has no user and
-// no query, and "…" for each part of the path that may be a key.
+// endpointOf is an address in the form that approvals show: host and path. It has no
+// user and no query, and "…" for each part of the path that may be a key.
 func endpointOf(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {

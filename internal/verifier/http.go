@@ -31,8 +31,8 @@ func newTransport() *http.Transport {
 	}
 }
 
-// newClient never follows a redirect: the answer to the question is the first
-// one, and what was sent is meant for nobody else.
+// newClient makes a client that never follows a redirect: the first answer
+// counts, and the request is meant for this server only.
 func newClient(t http.RoundTripper) *http.Client {
 	return &http.Client{
 		Transport:     t,
@@ -59,7 +59,7 @@ func (f *failure) cause(status int) string {
 }
 
 // exchange sends a request and reads the whole answer, within the request's
-// context. The status is 0 if there was none. The body counts only if the
+// context. The status is 0 if no answer came. The body counts only if the
 // failure is nil, which includes that the status is 2xx.
 func exchange(client *http.Client, req *http.Request) (body []byte, status int, fail *failure) {
 	res, err := client.Do(req)

@@ -15,8 +15,8 @@ const maxReasonCodes = 16
 
 var reasonCode = lazy.Pattern(`^[a-z0-9-]+$`)
 
-// envelope is the part of a completion that counts. Whatever else a server puts
-// there, such as what the model was thinking, is neither read nor kept.
+// envelope is the part of a completion that counts. Other members, such as the
+// model's thinking, are neither read nor kept.
 type envelope struct {
 	Choices []struct {
 		FinishReason string `json:"finish_reason"`
@@ -88,7 +88,7 @@ func readAssessment(content []byte) (approval.Assessment, *failure) {
 	}, nil
 }
 
-// validEffects takes known words, each once, and "none" only alone.
+// validEffects accepts known words, each once, and "none" only alone.
 func validEffects(list []approval.SideEffect) bool {
 	seen := map[approval.SideEffect]bool{}
 	for _, e := range list {

@@ -8,7 +8,8 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// plan is what counts for one agent. The zero plan verifies nothing.
+// plan is the verification that applies to one agent. The zero plan verifies no
+// calls.
 type plan struct {
 	scopes []scope // a tool is verified if one of them covers it
 	open   bool    // failMode is allow
@@ -56,7 +57,7 @@ func endpoints(all, own Settings, name string, open bool) (list []*endpoint) {
 	return list
 }
 
-// tighterTimeout picks an agent's timeout only where it tightens: a shorter one
+// tighterTimeout picks an agent's timeout only if it is stricter: a shorter one
 // if silence denies, a longer one if silence allows.
 func tighterTimeout(all, own int, open bool) int {
 	all = cmp.Or(all, defaultTimeout)
@@ -69,7 +70,8 @@ func tighterTimeout(all, own int, open bool) int {
 	return min(all, own)
 }
 
-// peopleFor gives whose yes is needed of the calls of one agent; nil: nobody's.
+// peopleFor gives the people whose yes calls of one agent need; nil if they need
+// none.
 func peopleFor(all, own Settings) *approval.VerifierPeople {
 	if !all.Enabled && !own.Enabled {
 		return nil

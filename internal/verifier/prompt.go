@@ -114,7 +114,7 @@ func claim(s string) string {
 }
 
 // cutMiddle keeps about n characters: two thirds from the beginning, the rest
-// from the end, where a long command likes to hide what it is about.
+// from the end, the place in which a long command tends to hide its purpose.
 func cutMiddle(params []byte, n int) string {
 	runes := []rune(string(params))
 	if n >= len(runes) {
@@ -123,8 +123,8 @@ func cutMiddle(params []byte, n int) string {
 	return string(runes[:n*2/3]) + " …cut… " + string(runes[len(runes)-n/3:])
 }
 
-// framed puts the data between two lines that nobody who wrote the data could
-// know.
+// framed puts the data between two lines that the author of the data cannot
+// predict.
 func framed(data string) string {
 	mark := rand.Text()
 	return strings.Join([]string{"<<<DATA " + mark, data, "DATA " + mark + ">>>"}, "\n")

@@ -18,8 +18,8 @@ var errParams = errors.New("params are not one JSON object")
 // redactParams gives params as an outside authority may see them: compact JSON
 // of the same shape, numbers as they were sent. In tools that write files the
 // members that hold contents become "[REDACTED: N chars]"; elsewhere literal
-// secrets become "[REDACTED]" by the rules of the display package, also where
-// only the member's name, or the argument before, tells of them.
+// secrets become "[REDACTED]" by the rules of the display package, even if only
+// the member's name, or the argument before, tells of them.
 func redactParams(tool string, params []byte) (jsontext.Value, error) {
 	d := jsontext.NewDecoder(strings.NewReader(string(params)))
 	if d.PeekKind() != '{' {
@@ -42,7 +42,7 @@ type redactor struct {
 	telling map[string]bool // names that were looked at: whether they may tell of a secret
 }
 
-// member is where a value stands.
+// member is the position of a value.
 type member struct {
 	name    string // of the nearest member
 	named   string // in {"name": N, "value": V}, what N says V is

@@ -10,8 +10,8 @@ import (
 const maxReason = 500
 
 // readReply reads a webhook's answer. Only {"decision": "allow" or "deny",
-// "reason"?: text} is one: other members are ignored, but a member that stands
-// twice, another type, another word or anything after the object make it invalid.
+// "reason"?: text} is one: other members are ignored, but a repeated member,
+// another type, another word or any text after the object make it invalid.
 func readReply(body []byte) reply {
 	var r struct {
 		Decision string  `json:"decision"`

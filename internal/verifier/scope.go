@@ -36,7 +36,8 @@ func (s scope) covers(tool string) bool { return s.names[fold(tool)] != s.exclud
 
 // fold gives the one spelling of a tool's name, by the same rules as policy:
 // letter case, "_" and "-" do not count, but a name that another server brings
-// (with a dot, a slash, a colon, two underscores or beyond ASCII) stands as it is.
+// (with a dot, a slash, a colon, two underscores or beyond ASCII) is left as it
+// is.
 func fold(name string) string {
 	if strings.Contains(name, "__") || strings.ContainsAny(name, ".:/") ||
 		strings.ContainsFunc(name, func(r rune) bool { return r >= 0x80 }) {

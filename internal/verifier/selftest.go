@@ -16,7 +16,7 @@ type Report struct {
 	Name      string        `json:"name"`
 	Place     string        `json:"place"`     // scheme and host of the address
 	RequestID string        `json:"requestId"` // of the call that was sent
-	Status    int           `json:"status"`    // HTTP status, 0 if none came back
+	Status    int           `json:"status"`    // HTTP status, 0 if no answer came
 	Latency   time.Duration `json:"latencyNs"` // until the whole answer was read
 	Decision  string        `json:"decision"`  // "allow", "deny", or empty if there was no valid answer
 	Reason    string        `json:"reason"`    // the webhook's own, safe to show
@@ -25,8 +25,8 @@ type Report struct {
 }
 
 // Test sends every configured webhook a call that is marked as a test and can
-// never run, on the same path as a real one, and reports how each answered. It
-// is empty where no webhook is in use.
+// never run, on the same path as a real one, and reports how each answered. The
+// result is empty if no webhook is in use.
 func (v *Verifier) Test(ctx context.Context) []Report {
 	var out []Report
 	for _, e := range v.eachEndpoint() {

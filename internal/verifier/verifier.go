@@ -24,15 +24,16 @@ type Verifier struct {
 
 var _ core.Verifier = (*Verifier)(nil)
 
-// New makes a Verifier. The warnings are sentences about what is allowed but
-// doubtful; the error names every mistake of the configuration, one a line.
+// New makes a Verifier. The warnings are sentences about settings that are
+// allowed but doubtful; the error names every mistake of the configuration, one
+// a line.
 //
 // An agent's settings can only tighten those of all agents. It is verified when
 // either is enabled; its scope adds tools; its failMode deny counts, its allow
 // does not; its webhook is asked beside the common one; without a webhook of its
-// own its timeout counts if it is shorter (longer where failMode is allow); its
-// Telegram block may name fewer people and less time. What it leaves out is
-// taken from the common settings.
+// own its timeout counts if it is shorter (longer if failMode is allow); its
+// Telegram block may name fewer people and less time. For settings that it
+// leaves out, the common ones apply.
 func New(cfg Config, log *slog.Logger) (*Verifier, []string, error) {
 	return newVerifier(cfg, log, newTransport())
 }
@@ -75,9 +76,9 @@ func (v *Verifier) Wants(call approval.Call) approval.Verification {
 }
 
 // Verify asks the webhooks about the call, one after the other, each within its
-// own timeout. A deny ends it. A webhook without a valid answer is decided by
-// failMode, unless ctx has ended: what was given up is never allowed, whatever
-// failMode says, so that no asker can hang up to get past the verifier.
+// own timeout. A deny ends it. If a webhook gives no valid answer, failMode
+// decides, unless ctx has ended: a call that was given up is never allowed
+// under any failMode, so that an asker cannot hang up to get past the verifier.
 func (v *Verifier) Verify(ctx context.Context, call approval.Call, class approval.RiskClass) approval.Verification {
 	p := v.plan(call)
 	if !p.wants(call.ToolName) {
