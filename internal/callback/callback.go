@@ -3,13 +3,13 @@
 //
 // It is a [core.Channel] like a chat, so calls are rows of the same durable
 // outbox: they survive restarts, keep their order per approval, and one owner
-// that hangs holds up nobody else. A call is tried for a day, at growing
+// that hangs does not delay the others. A call is tried for a day, at growing
 // distances, until the owner answers 2xx; then it is given up and stays visible.
 //
-// The address is the asker's word. So the desk connects to public addresses only
-// (what an operator allows per token excepted), checked on the very address that
-// is connected to, follows no redirects, and tells the asker nothing of what the
-// other side answered.
+// The asker chooses the address. So the desk connects to public addresses only,
+// except those that an operator allows for a token; it checks the very address
+// that it connects to, follows no redirects, and does not tell the asker the
+// other side's answer.
 package callback
 
 import (
@@ -42,7 +42,7 @@ const (
 	firstPause = 2 * time.Second
 	maxPause   = time.Hour
 	giveUp     = 24 * time.Hour
-	maxAnswer  = 64 << 10 // bytes read of an answer, which nobody looks at
+	maxAnswer  = 64 << 10 // bytes read of an answer, which are ignored
 )
 
 // SignatureHeader carries "t=<unix seconds>,v1=<hex>": HMAC-SHA256, under the
@@ -109,13 +109,13 @@ func (c *Channel) Post(ctx context.Context, to approval.Target, p core.Posting) 
 	return core.Posted{MessageID: p.Nonce}, nil
 }
 
-// Edit does nothing: a call is not edited, the next one says what is new.
+// Edit has no effect: a call is not edited, the next one carries the new state.
 func (c *Channel) Edit(context.Context, approval.Target, string, card.Card) error { return nil }
 
-// Attach does nothing.
+// Attach has no effect.
 func (c *Channel) Attach(context.Context, approval.Target, card.File) error { return nil }
 
-// AttachParts does nothing.
+// AttachParts has no effect.
 func (c *Channel) AttachParts(context.Context, approval.Target, card.File) error { return nil }
 
 // call makes one call. The error is safe to show.
@@ -182,10 +182,10 @@ func plain(err error) error {
 
 const privateCallback = "the callbackUrl leads to a private address, which the token's callbackAllow does not name"
 
-// Client makes the one connection of a call to an address that others chose. It looks at
-// the address that is really connected to, so that no name can point elsewhere in between:
-// where that is neither public nor of an allowed network, the error is [Refused] with that
-// refusal. It follows no redirects. trust is for TLS; nil: as usual.
+// Client makes an HTTP client for a call to an address that others chose. It checks the
+// address that it really connects to, so that a name cannot resolve differently in
+// between: if that is neither public nor in an allowed network, the error is [Refused]
+// with that refusal. It follows no redirects. trust is for TLS; nil: as usual.
 func Client(allow []netip.Prefix, trust *tls.Config, refusal string) *http.Client {
 	dialer := &net.Dialer{Timeout: callTime, Control: func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)
