@@ -15,7 +15,7 @@ import (
 const maxKeyFile = 4096
 
 // Key is the desk's own at push services (VAPID, RFC 8292): browsers subscribe with its
-// public half, and a notification for them is taken from nobody else.
+// public half, and their push services accept notifications only if signed by it.
 type Key struct {
 	private string
 	Public  string // in base64url, as browsers want it
@@ -27,9 +27,9 @@ func (k Key) String() string { return k.Public }
 // GoString does too.
 func (k Key) GoString() string { return k.Public }
 
-// OpenKey reads the key from a file that nobody else may read, and makes it where there is
-// none. Instances that share a store must share the file: with another key every browser has
-// to subscribe anew.
+// OpenKey reads the key from a file that only the desk's user may read, and makes it if it
+// is missing. Instances that share a store must share the file: with another key every
+// browser has to subscribe anew.
 func OpenKey(file string) (k Key, made bool, err error) {
 	k, err = readKey(file)
 	if !errors.Is(err, os.ErrNotExist) {
@@ -77,7 +77,7 @@ func parseKey(file, text string) (Key, error) {
 	return Key{private: text, Public: base64.RawURLEncoding.EncodeToString(private.PublicKey().Bytes())}, nil
 }
 
-// makeKey writes a new key, all of it or nothing, and never over another file.
+// makeKey writes a new key, as a whole, and never over another file.
 func makeKey(file string) error {
 	private, err := ecdh.P256().GenerateKey(rand.Reader)
 	if err != nil {

@@ -38,7 +38,7 @@ const (
 	keepTime  = time.Hour        // for a push service to keep one for a browser that is off
 	limitRest = time.Minute      // after a 429 that does not say for how long
 	maxRest   = time.Hour
-	maxAnswer = 64 << 10 // bytes read of an answer, which nobody looks at
+	maxAnswer = 64 << 10 // bytes read of an answer, which are ignored
 )
 
 const privateService = "the push service is at a private address"
@@ -49,7 +49,7 @@ type Config struct {
 	Drop         func(ctx context.Context, person, id string) error // ends a subscription
 	Key          Key
 	Subject      string         // an https address of the desk, by which a push service knows whose it is
-	Allow        []netip.Prefix // private networks that push services may be in; none but in tests
+	Allow        []netip.Prefix // private networks that push services may be in; empty except in tests
 	Trust        *tls.Config    // nil: as usual
 	Log          *slog.Logger   // nil: silent
 }
@@ -98,7 +98,7 @@ func (c *Channel) Post(ctx context.Context, to approval.Target, p core.Posting) 
 	}
 }
 
-// send makes the one request. Of its answer nothing but the head is left.
+// send makes the one request. Only the head of its answer is returned; the body is consumed.
 func (c *Channel) send(ctx context.Context, s signin.PushSubscription, text string) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
@@ -144,11 +144,11 @@ func plain(err error) error {
 
 func gone(message string) error { return &core.DeliveryError{Gone: true, Message: message} }
 
-// Edit does nothing: a notification is not edited, it leads to what is true then.
+// Edit has no effect: a notification is not edited, its link leads to the present state.
 func (c *Channel) Edit(context.Context, approval.Target, string, card.Card) error { return nil }
 
-// Attach does nothing.
+// Attach has no effect.
 func (c *Channel) Attach(context.Context, approval.Target, card.File) error { return nil }
 
-// AttachParts does nothing.
+// AttachParts has no effect.
 func (c *Channel) AttachParts(context.Context, approval.Target, card.File) error { return nil }
