@@ -22,13 +22,13 @@ const (
 )
 
 // Probe looks at Discord as the desk would find it without changing it: it opens
-// no gateway connection and no direct messages and sends none, so that a running
-// desk is not disturbed. It reports of the bot whether the token is good and taps
-// would come in, of the clock whether it agrees with Discord's, of each place
-// whether cards would get there (permissions computed from roles and overwrites),
-// of each user whether it is a human, and of each role whether a server of the
-// places has it. What of a finding is "discord", "clock", the place's text form,
-// "discord user <id>" or "discord role <id>".
+// no gateway connection and no direct messages and sends no message, so that a
+// running desk is not disturbed. It reports of the bot whether the token is good
+// and taps would come in, of the clock whether it agrees with Discord's, of each
+// place whether cards would get there (permissions computed from roles and
+// overwrites), of each user whether it is a human, and of each role whether a
+// server of the places has it. What of a finding is "discord", "clock", the
+// place's text form, "discord user <id>" or "discord role <id>".
 func Probe(ctx context.Context, cfg Config, places []approval.Target, users, roles []string) []core.Diagnostic {
 	cfg, _, err := cfg.checked()
 	if err != nil {

@@ -126,7 +126,7 @@ func replyParameters(id int) *models.ReplyParameters {
 	return &models.ReplyParameters{MessageID: id, AllowSendingWithoutReply: true}
 }
 
-// number reads an id; 0 if there is none.
+// number reads an id; 0 if empty.
 func number(s string) int {
 	if s == "" {
 		return 0

@@ -102,7 +102,7 @@ var verdicts = []verdict{
 	{anyCall, 404, "", banned, // TBA
 		"Telegram knows no bot with this token. Check the token, and the API address if it is not Telegram's own."},
 
-	// A request that was refused as it stands is refused again.
+	// The same request would be refused again.
 	{attaching, 400, "", noFiles, "Telegram refuses this file."},
 	{anyCall, 400, "", refused, "Telegram refuses this message."},
 	{anyCall, 413, "", refused, "Telegram finds the message too large."},

@@ -70,8 +70,8 @@ func (b *Bot) tried(j *job) {
 	}
 }
 
-// message gives the message for the desk. ok is false if there is none: the
-// update is done, or ctx ended.
+// message gives the message for the desk. ok is false if there is no message:
+// the update is done, or ctx ended.
 func (b *Bot) message(ctx, work context.Context, j *job) (m textcmd.Message, ok bool) {
 	u := j.Update
 	switch {

@@ -83,7 +83,7 @@ func (b *Bot) replyWith(ctx, work context.Context, to approval.Target, replyTo i
 }
 
 // postParts posts messages, in HTML, until one fails, and gives those that are left and how
-// long to wait; none are left if a retry is useless. The last one has the buttons.
+// long to wait; rest is nil if a retry is useless. The last one has the buttons.
 func (b *Bot) postParts(
 	ctx context.Context, to approval.Target, replyTo int64, parts []string, rows [][]textcmd.Button,
 ) (rest []string, wait time.Duration) {

@@ -89,7 +89,7 @@ func parseUpdate(body []byte) (u update, err error) {
 	return u, nil
 }
 
-// person is the id of the update's person; "0" if it has none.
+// person is the id of the update's person; "0" if not from a person.
 func (u update) person() string { return strconv.FormatInt(u.user(), 10) }
 
 func (u update) user() int64 {

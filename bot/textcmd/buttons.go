@@ -91,7 +91,8 @@ func DetailsButton(c card.Card) Button {
 }
 
 // About says what the wider scopes that a card offers would grant, to which
-// asker and until when: a line for each, or one that says that there are none.
+// asker and until when: a line for each, or one that says that it offers no
+// wider scope.
 func About(c card.Card) string {
 	if len(c.Wider) == 0 {
 		return "No wider scope is offered for this request."

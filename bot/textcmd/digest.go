@@ -18,7 +18,7 @@ import (
 const perRow = 5
 
 // digestButtons gives the buttons that open each card of a list, and one that denies
-// all of them. None of them allows, because the calls have not been shown.
+// all of them. They never allow, because the calls have not been shown.
 func digestButtons(d card.Digest) [][]Button {
 	if len(d.Entries) == 0 {
 		return nil

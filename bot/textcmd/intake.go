@@ -24,7 +24,7 @@ const (
 
 // Inbox keeps updates until they are handled.
 type Inbox interface {
-	// SaveInbound stores updates durably, all or none of them; known ones are not
+	// SaveInbound stores updates durably, in one transaction; known ones are not
 	// changed.
 	SaveInbound(ctx context.Context, in []approval.Inbound) error
 	// Inbound gives at most limit updates that are not handled yet, in order of

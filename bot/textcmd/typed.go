@@ -213,7 +213,7 @@ func (h *Handler) cardStands(a approval.Approval, place approval.Target) bool {
 	})
 }
 
-// roundText says which retry round is open and how people vote in it; empty if none is.
+// roundText says which retry round is open and how people vote in it; empty if there is no open one.
 func (h *Handler) roundText(a approval.Approval) string {
 	round, open := people.OpenRound(a, h.gate.Rules().People, time.Now().UnixMilli())
 	if !open {

@@ -142,7 +142,7 @@ func numbers(w io.Writer, title string, rows []api.Numbers) {
 	}
 }
 
-// median is the median of the times, or a dash if there are none.
+// median is the median of the times, or a dash if there is no time.
 func median(s api.Spread) string {
 	if s.Count == 0 {
 		return "-"

@@ -22,8 +22,8 @@ type Override struct {
 	To   string `yaml:"to"`
 }
 
-// CalendarFile is the path of the roster's calendar; empty if it has none, or has an
-// address instead.
+// CalendarFile is the path of the roster's calendar; empty if it has an address
+// instead, or no calendar.
 func (r Roster) CalendarFile() string {
 	if strings.Contains(string(r.Calendar), "://") {
 		return ""

@@ -30,7 +30,7 @@ type bot interface {
 	// Run takes updates in until ctx ends.
 	Run(ctx context.Context) error
 	// CaughtUp is closed when the updates that came while the desk was down are
-	// handled, or when it is known that none will come.
+	// handled, or when it is known that no more will come.
 	CaughtUp() <-chan struct{}
 	State() core.ChannelState
 	// Poke has stored updates looked at.

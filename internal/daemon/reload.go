@@ -47,7 +47,7 @@ func (d *Daemon) reloadFor(ctx context.Context, who core.Caller) (api.Reloaded, 
 		by = "person:" + who.Person
 	}
 	r, err := d.Reload(ctx, by)
-	if !who.MayDecide && len(r.Otherwise) > 0 { // a caller who may not list requests gets none of them
+	if !who.MayDecide && len(r.Otherwise) > 0 { // a caller who may not list requests is not told about them
 		r.Otherwise = r.Otherwise[:1]
 	}
 	var mistakes config.Mistakes

@@ -93,7 +93,7 @@ func (s *Server) streaming(rt *route, seen func(status int, took time.Duration))
 		}
 		if err == nil {
 			connection.Authenticated(w, r)
-			seen(http.StatusOK, time.Since(start)) // the length of a stream tells nothing about the desk
+			seen(http.StatusOK, time.Since(start)) // the length of a stream is no measure of the desk
 			err = rt.stream(c, w, r)
 		}
 		if err != nil {

@@ -58,7 +58,7 @@ type Config struct {
 	Version string       // shown in the OpenAPI description
 
 	CertFile, KeyFile string                  // set both to serve TLS; read anew when they change
-	Own               *tls.Certificate        // without CertFile: TLS beside plain HTTP, on the same port; nil: plain HTTP only
+	Own               *tls.Certificate        // without CertFile: TLS beside plain HTTP on one port; nil: no TLS
 	NoSuchPage        http.Handler            // answers browsers whose path no route has; nil: a problem document
 	Mount             map[string]http.Handler // further ServeMux patterns, e.g. a chat's webhook
 }

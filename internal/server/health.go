@@ -28,8 +28,8 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 
 // scrape answers with the metrics. Anyone may read them, but the names of people need an
 // operator's token: a web page with a rebound name could read them, too. A request with any
-// other token is answered as if it had none, so that alerts go on while a scraper's token
-// is wrong.
+// other token is answered as if it had no token, so that alerts go on while a scraper's
+// token is wrong.
 func (s *Server) scrape(w http.ResponseWriter, r *http.Request) {
 	who, _, err := s.Tokens.Authenticate(r.Header.Values("Authorization"))
 	s.metrics.Serve(w, r, err == nil && (who.MayDecide || who.MayAudit || who.MayAdmin))

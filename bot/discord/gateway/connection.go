@@ -19,7 +19,7 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// newSession makes a session of the library that does nothing on its own: it
+// newSession makes a session of the library that takes no action of its own: it
 // neither reconnects nor logs nor keeps state, and gets the gateway's address
 // only from this package.
 func (c *connection) newSession(closed chan<- struct{}) *discordgo.Session {

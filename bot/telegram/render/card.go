@@ -62,7 +62,7 @@ const (
 // cutWords reports whether a line would be cut.
 func cutWords(w card.Words) bool { return utf8.RuneCountInString(w.String()) > maxHeadline }
 
-// Where the menu tells its reader about the wider scopes.
+// Sentences that tell the reader of a menu the place at which the wider scopes are explained.
 const (
 	GrantsOnCard = "What these choices grant stands at the end of the card."
 	GrantsBelow  = "What these choices grant does not fit on the card: it follows as a reply."

@@ -201,7 +201,7 @@ func ownFiles(c config.Config) []string {
 		own := local.DeskFiles.In(filepath.Dir(c.File))
 		files = append(files, own.Client, own.Operator)
 	}
-	if program, err := os.Executable(); err == nil { // and the path of the small program of the hooks, even if it is missing
+	if program, err := os.Executable(); err == nil { // and the small program of the hooks, even if missing
 		files = append(files, program, filepath.Join(filepath.Dir(program), "approvalbot-hook"))
 	}
 	for _, token := range c.Server.Tokens {

@@ -128,7 +128,7 @@ func replaceFile(path, text string) error {
 }
 
 // Missing is what a configuration lacks to let an account decide in a chat, in
-// YAML; empty if it lacks nothing.
+// YAML; empty if it is complete.
 func Missing(cfg config.Config, c Chat) string {
 	var b strings.Builder
 	at, user := c.At, c.User

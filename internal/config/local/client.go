@@ -45,7 +45,7 @@ func (f ClientFiles) Tokens() (asks, decides string, err error) {
 }
 
 // FindClientFiles gives the client files of the local desk in dir: those whose tokens
-// it has. ok is false if there are none.
+// it has. ok is false if there are no such files.
 func FindClientFiles(dir string, env config.Environ, has func(token string) bool) (f ClientFiles, ok bool) {
 	places := []ClientFiles{DeskFiles.In(dir)}
 	if home := config.Home(env); home != "" {

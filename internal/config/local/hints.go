@@ -73,7 +73,7 @@ func chatHint(file *File, cfg config.Config, decides string) string {
 }
 
 // missingHere is what an edited configuration lacks of the chats that the environment
-// names; empty if it lacks none, or is not edited.
+// names; empty if it is complete, or is not edited.
 func missingHere(file *File, cfg config.Config) string {
 	chats, err := ChatsOf(file.Env)
 	if err != nil || !file.edited() {

@@ -26,8 +26,8 @@ type Token struct {
 // so one round of SHA-256 is enough.
 func Hash(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }
 
-// Tokens are the API tokens in force, at first none: see [Tokens.Use]. Safe for
-// concurrent use.
+// Tokens are the API tokens in force, empty at first: see [Tokens.Use]. Safe
+// for concurrent use.
 type Tokens struct{ now inforce.Value[Set] }
 
 // Set is one immutable set of tokens. Looking a secret up compares hashes, so its

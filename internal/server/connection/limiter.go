@@ -136,7 +136,7 @@ func (l *Limiter) enter(c *conn) {
 }
 
 // tooMany finds the connection that must be closed because one more of an address
-// has come; nil if none must.
+// has come; nil if all may stay.
 func (l *Limiter) tooMany(own *lists.List) (victim *conn, reason string) {
 	first := own.Front().Value.(*conn)
 	if own.Len() > MaxPerAddress && time.Since(first.since) > BurstTime {

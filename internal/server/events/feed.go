@@ -233,8 +233,8 @@ func (f *Feed) News() <-chan struct{} {
 }
 
 // After gives at most some hundred entries after number after, in order, from
-// memory or else from the log. If there are none yet, news is closed as soon as
-// there may be some.
+// memory or else from the log. If there are no newer ones yet, news is closed
+// as soon as there may be some.
 func (f *Feed) After(ctx context.Context, after int64) (batch []Entry, news <-chan struct{}, err error) {
 	batch, news, behind := f.recent(after)
 	if behind {

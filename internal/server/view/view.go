@@ -42,7 +42,7 @@ func RequesterOf(r *api.Requester) *approval.Requester {
 	return &approval.Requester{Channel: r.Channel, UserID: r.UserID, Person: r.Person}
 }
 
-// ContextOf is what a request tells about the origin of its call; zero if nothing.
+// ContextOf is what a request tells about the origin of its call; zero if x is nil.
 func ContextOf(x *api.Context) approval.CallContext {
 	if x == nil {
 		return approval.CallContext{}
@@ -144,7 +144,7 @@ func resultOf(r *approval.Result) *api.Result {
 	return &api.Result{Status: r.Status, Summary: r.Summary, ExitCode: r.ExitCode, Confined: (*api.RanConfined)(r.Confined), AtMs: r.AtMs}
 }
 
-// notesOf gives the notes of people to the agent; nil if there are none.
+// notesOf gives the notes of people to the agent; nil if no person wrote one.
 func notesOf(a approval.Approval) (out []api.Note) {
 	for _, n := range a.Notes() {
 		out = append(out, api.Note(n))
