@@ -21,7 +21,7 @@ const (
 	Table             // values by their names
 )
 
-// Sign says what becomes of a line.
+// Sign is the role of a line in a change: kept, removed, added, folded, or a head.
 type Sign int
 
 // The signs. Of the last two the desk says Folded, and Head is a line of a patch about what follows it.
@@ -37,7 +37,7 @@ const (
 // has no line feed in it, and may have tabs.
 type Block struct {
 	Kind  Kind
-	Name  string // of the parameter; empty: it is what the call is about, or the table of all the small ones
+	Name  string // of the parameter; empty for the call's main text, and for the table of all small ones
 	Lang  string // "sh", "go", "json", "sql", …; empty: plain
 	Lines []Line // Code, Diff
 	Rows  []Row  // Table
@@ -49,7 +49,7 @@ type Block struct {
 
 // Line is a line of a text.
 type Line struct {
-	No     int // in the text that it is of, from 1; of a change in the file, if the call tells; 0: not known
+	No     int // in the text that it is of, from 1; of a change in the file, if the call tells; 0 if not known
 	Sign   Sign
 	Pieces []Piece
 
@@ -136,10 +136,11 @@ func (b Block) Numbers() []string {
 	return out
 }
 
-// Within are the lines of Plain for a chat on a phone, which breaks a line by itself as if the rest was a line of its own: a
-// line that comes would go on as one that was there before, a value as a further row. So a line of a difference is cut into
-// as many columns as a phone has, as is a row whose rest could be one; what goes on is behind an arrow, which no line of a
-// difference and no row begins with. All else stays as it is: people copy it, and look for it.
+// Within gives the lines of Plain for a chat on a phone. A phone wraps a long line so that the rest looks like a line
+// of its own: an added line would go on as one that was there before, a value as a further row. So a line of a
+// difference is cut into as many columns as a phone has, and so is a row if its rest could pass for one; the rest
+// follows an arrow, which no line of a difference and no row begins with. All other lines stay as they are, since
+// people copy them and search for them.
 func (b Block) Within() []string {
 	lines := b.Plain()
 	if b.Kind == Code {
@@ -227,7 +228,7 @@ func (b Block) rowLines() []string {
 	return out
 }
 
-// codeOf is a text as a block, which is the parameter of that name.
+// codeOf makes a block of a text, the parameter of that name.
 func codeOf(param, lang, text string) Block {
 	b := Block{Kind: Code, Lang: lang, param: param}
 	lines, empty := splitText(text), 0
@@ -316,8 +317,8 @@ func (f Fact) plain(between string) (string, bool) {
 	return strings.Join(items, between), true
 }
 
-// Blocks makes blocks of facts: one of each that a call is about, a table of the asker's others, and one of the desk's
-// own. What is too long for a row is a block by itself.
+// Blocks makes blocks of facts: one for each main fact of a call, a table of the asker's other facts, and one of the
+// desk's own. A fact that is too long for a row is a block by itself.
 func Blocks(facts []Fact) (out []Block) {
 	var asked, own []Fact
 	for _, f := range facts {

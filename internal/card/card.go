@@ -13,7 +13,7 @@ import (
 )
 
 // Card is what a person sees of an approval, channel-neutral, in the order in which it is
-// read. Adapters only translate it. Every text in it is redacted, escaped and, but for the
+// read. Adapters only translate it. Every text in it is redacted, escaped and, except the
 // values of Payload, without line breaks.
 type Card struct {
 	Code   string
@@ -22,7 +22,7 @@ type Card struct {
 
 	Outcome  Words    // how it ended: the first line then
 	Headline Words    // who asks for what: "deployer asks to run"
-	Call     []Block  // the call, but for what Headline and Place say whole; empty after the end
+	Call     []Block  // the call, except the parts that Headline and Place show in full; empty after the end
 	Payload  []Fact   // Call as facts
 	Cut      string   // what no block shows of the call, and where it is shown; empty if all is
 	Place    Words    // where it runs
@@ -38,10 +38,10 @@ type Card struct {
 	Details  []Fact // what else is known; those that are not Own are the asker's words
 
 	Answers  []string            // of a question that the call asks: each is a yes with that note
-	Offers   []approval.Decision // allows that may be tapped here; empty: deny only
+	Offers   []approval.Decision // allows that may be tapped here; empty if it may only be denied
 	Wider    []string            // a sentence for each offered scope wider than once: what it covers
 	TakeBack bool                // it is allowed and has run nothing yet, so a person may end it here
-	Again    bool                // the very same call is refused unasked, which may be ended here
+	Again    bool                // the very same call is refused unasked, and a person may end that here
 	Bad      bool                // it was denied, taken back or failed: an end to be noticed
 	Digest   *Digest             // not nil: it is a list of approvals, and all else but Code, Status and Headline is empty
 }
@@ -84,10 +84,10 @@ type Reader struct {
 	Now    int64          // Unix milliseconds
 	Site   assertion.Site // of the desk's pages
 
-	Spread func() approval.Spread // of the call, for a card that cannot show all of it; nil: not known
+	Spread func() approval.Spread // of the call, for a card that cannot show all of it; nil if not known
 }
 
-// Draw says what the delivery should show. payload is the whole call, or empty
+// Draw gives what the delivery should show. payload is the whole call, or empty
 // once the approval has ended.
 func Draw(a approval.Approval, d approval.Delivery, payload []Fact, r Reader) Drawing {
 	if d.Kind == approval.ResultDelivery && a.Result == nil {
@@ -181,8 +181,8 @@ func Of(a approval.Approval, payload []Fact, r Reader) Card {
 
 const denyHere = "it can only be denied here. It can be allowed elsewhere: in another chat that has its card, by API or by command line."
 
-// denyOnly says why a card in that chat offers no allow; empty: it may, or its first
-// line says why not.
+// denyOnly says why a card in that chat offers no allow; empty if it offers one, or
+// if its first line gives the reason.
 func denyOnly(a approval.Approval, d approval.Delivery, known, file bool) string {
 	switch {
 	case a.Hidden():
@@ -269,13 +269,14 @@ func warnings(a approval.Approval, lookalikes []string) []string {
 	if a.Solo && len(a.Askers) > 0 {
 		out = append(out, "People may approve their own requests here (selfApproval: solo).")
 	}
-	for _, s := range lookalikes { // what is escaped is visible already
+	for _, s := range lookalikes { // escaped characters are visible already
 		out = append(out, Clipped(s, maxFact))
 	}
 	return out
 }
 
-// triedConfined says what came of a call when it ran confined, and that a yes runs all of it once more.
+// triedConfined describes the result of a confined run, and says that a yes runs all of the call once
+// more.
 func triedConfined(t approval.TriedConfined) string {
 	how := "failed"
 	if t.Exit != nil {

@@ -14,7 +14,7 @@ import (
 // Limits of a call on one line, in characters.
 const (
 	MaxHeadline = 220 // of the line that represents a call in lists
-	MaxNotice   = 100 // what of it a phone's notification shows
+	MaxNotice   = 100 // the part that a phone's notification shows
 	MaxSummary  = 500
 )
 
@@ -364,7 +364,7 @@ func (c *inWords) pay(tool string) Words {
 	}
 	names := []string{"amount", "total", "sum", "price"}
 	if i, ok := c.find(names...); !ok || !isMoney(c.rest[i].text()) {
-		return own(verb + "somebody") // what else it says, could be read as the desk's sentence
+		return own(verb + "somebody") // any other text could be read as the desk's sentence
 	}
 	amount, _ := c.short(names...)
 	does := Words{{Text: verb}, {Text: amount, Theirs: true, Large: true}}
@@ -558,8 +558,8 @@ func places(tool string, payload []Fact, b *approval.Bind) []string {
 	return out
 }
 
-// salientNames are the parameters that say most, the most telling first: what is touched or
-// who is reached, then by what.
+// salientNames are the parameters that tell most, in this order: the object or the person
+// that the call affects, then the means.
 var salientNames = []string{
 	"to", "recipient", "recipients", "target", "channel", "chat",
 	"path", "file", "filepath", "filename", "directory", "dir", "cwd", "workdir",

@@ -12,16 +12,16 @@ import (
 	"approvalbot/internal/people"
 )
 
-// State is the line of a card that says how far it is.
+// State is the line of a card that tells its progress.
 type State struct {
 	Flags   []string // what its reader cannot see at once: "hidden characters", "look-alikes"
 	Votes   string   // "1 of 2 yes (alice)"; empty if the first yes settles it
-	UntilMs int64    // when it expires; 0: it has ended
+	UntilMs int64    // when it expires; 0 if it has ended
 	Also    string   // the people whom escalations asked: "also asked: bob"; empty if not
 	Until   string   // the same in words, in the reader's zone: "until 14:30 CET (15 min)"
 }
 
-// state says how far the approval is.
+// state tells the approval's progress.
 func state(a approval.Approval, r Reader) State {
 	s := State{Votes: votesSoFar(a, r.People)}
 	if !a.Final() {
@@ -31,8 +31,8 @@ func state(a approval.Approval, r Reader) State {
 	return s
 }
 
-// StateLine is the line that says how far a card is: votes, time left, who was asked
-// too, code. plain and code write a text as the platform does, until says when it expires.
+// StateLine is the line that tells a card's progress: votes, time left, people asked
+// later, code. plain and code format a text for the platform, until writes the expiry.
 func (c Card) StateLine(plain, code func(string) string, until string) string {
 	var parts []string
 	add := func(text string, as func(string) string) {
@@ -84,8 +84,8 @@ func TimeText(createdMs, ms int64, zone *time.Location) string {
 	return then.Format("15:04 MST")
 }
 
-// Asker is whose call it is, in the desk's words: the agent that the token is for, else
-// the token. What agent a call only claims to be from is a claim.
+// Asker names the owner of a call in the desk's words: the agent that the token is for,
+// else the token. An agent that the call itself names is only a claim.
 func Asker(a approval.Approval) string {
 	if a.TokensAgent && a.AgentID != "" {
 		return Clipped(display.Safe(a.AgentID), maxField)
@@ -93,7 +93,7 @@ func Asker(a approval.Approval) string {
 	return Clipped(display.Safe(a.Owner), maxField)
 }
 
-// outcome says how the approval ended: what counts now comes first.
+// outcome says how the approval ended: the present state comes first.
 func outcome(a approval.Approval, r Reader) Words {
 	ended := howItEnded(a, r)
 	if a.AskAgainBy != "" {
@@ -146,7 +146,7 @@ func howItEnded(a approval.Approval, r Reader) Words {
 	return append(when(a.ResolvedAtMs, "⌛ Expired"), because(a.Reason)...)
 }
 
-// after says what came after a yes: what was reported, or that it may be tried again.
+// after tells what followed a yes: the reported result, or that the call may be tried again.
 func after(a approval.Approval, r Reader) Words {
 	switch {
 	case a.Result != nil:
@@ -193,8 +193,8 @@ func asksAgain(a approval.Approval, r Reader) Words {
 	return Words{{Text: " · 🔁 " + round.Text() + ", until "}, r.at(a, round.ExpiresAtMs)}
 }
 
-// retryWithdrawnText is why somebody who asked for the call denied one more run of it, in their
-// words; empty: there is no such deny, or no reason.
+// retryWithdrawnText is the reason that an asker gave for denying one more run of the call;
+// empty if no asker denied it, or without a reason.
 func retryWithdrawnText(a approval.Approval, d *people.Directory) string {
 	if no := a.RoundDenied; no != nil && d.IsAsker(*no.Voter, a.Askers) {
 		return no.Reason
@@ -207,7 +207,7 @@ func badEnd(a approval.Approval) bool {
 	return a.Status == approval.Denied || a.RevokedAtMs != 0 || a.Failed()
 }
 
-// claims are the asker's own words: what of them a card shows at once.
+// claims are the asker's own words that a card shows at once.
 func claims(a approval.Approval) []string {
 	var parts, out []string
 	said := cmp.Or(a.Justification, a.ActionSummary)
@@ -296,7 +296,7 @@ func requesterText(a approval.Approval) string {
 // maxAlso is how long further reasons are, for platforms to draw them within a line.
 const maxAlso = 100
 
-// details are what a card folds away. before is what it says of the call.
+// details are the facts that a card folds away. before are its words about the call.
 func details(a approval.Approval, before Words) []Fact {
 	var out []Fact
 	add := func(name, value string, room int, isOwn bool) {
@@ -304,7 +304,7 @@ func details(a approval.Approval, before Words) []Fact {
 			out = append(out, Fact{Name: name, Value: Clipped(display.Safe(value), room), Own: isOwn})
 		}
 	}
-	// Platforms fold later lines away: what helps to decide comes first.
+	// Platforms fold later lines away: facts that help to decide come first.
 	add("Also", strings.Join(furtherReasons(a, before), "; "), maxAlso, true)
 	add("Decides", Text(a.Rule), maxFact, true)
 	add("Session", a.SessionKey, maxFact, false)
@@ -433,7 +433,7 @@ func noteWay(a approval.Approval) string {
 	return "for the agent"
 }
 
-// Unheard is what asked, if it does not hand the notes of people to its model; empty: it does.
+// Unheard names the asking program if it does not pass people's notes to its model; empty if it does.
 func Unheard(a approval.Approval) string {
 	switch {
 	case a.Hidden(), a.Dialect != "":

@@ -121,11 +121,11 @@ func ranked(a approval.Approval, before Words) (strong, mild []reason) {
 type reason struct {
 	code  string
 	said  Words
-	named bool // it says what it comes from
+	named bool // it names its part of the call
 }
 
-// weight is 1 for what a person must know before all else, as what the operator's own rule says, which is why it is asked
-// or until when; and -1 for what is the same of every call of an agent.
+// weight is 1 for a reason that a person must read first, such as that of an operator's own rule, which is why the call
+// asks; and -1 for a reason that is the same for every call of an agent.
 func (r reason) weight() int {
 	switch {
 	case r.code == "" || strings.HasPrefix(r.code, "rule:"):
@@ -217,8 +217,8 @@ var (
 		}
 	})
 
-	// briefly says what takes too many words in the sentence of the code. The details have
-	// that one.
+	// briefly words a reason more shortly than the sentence of its code. The details have
+	// that sentence.
 	briefly = sync.OnceValue(func() map[string]string {
 		return map[string]string{
 			"unknown-tool": "a tool the desk does not know", "unknown-command": "a program the desk does not know",

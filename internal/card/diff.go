@@ -9,8 +9,8 @@ import (
 	"approvalbot/internal/display"
 )
 
-// maxSteps bounds the work of one comparison: so many lines or words may differ. Of what differs more, all of the old
-// goes and all of the new comes, which is true too, and long.
+// maxSteps bounds the work of one comparison: so many lines or words may differ. If the texts differ more, the whole
+// old text is shown as removed and the whole new one as added, which is correct too, but long.
 const maxSteps = 300
 
 // step is one line or word of two lists that are compared: in both, gone from the first, or come with the second.
@@ -130,8 +130,8 @@ func numbered(a, b []string) (x, y []int) {
 	return of(a), of(b)
 }
 
-// difference gives the lines of an old text and a new one: those that go before those that come, with the words marked
-// that differ. What cannot be seen of it is said in words. left is how many bytes may be compared word by word.
+// difference gives the lines of an old text and a new one: removed lines before added ones, with the differing words
+// marked. A difference that cannot be seen is described in words. left is how many bytes may be compared word by word.
 func difference(old, fresh display.Leaf, left *int) []Line {
 	was, is, written := sides(old, fresh)
 	var out []Line
@@ -178,7 +178,7 @@ func difference(old, fresh display.Leaf, left *int) []Line {
 type side struct{ lines, keys []string }
 
 // sides are the two texts. Lines that look alike are the same only if they were written alike; if that is not known, a
-// line of which something is hidden or escaped is another one. written says so of such lines.
+// line with a hidden or escaped part counts as different. written is the sentence about such lines.
 func sides(old, fresh display.Leaf) (was, is side, written string) {
 	was.lines, was.keys = old.Lines()
 	is.lines, is.keys = fresh.Lines()
@@ -221,7 +221,7 @@ func change(gone, come []string, left *int) []Line {
 }
 
 // changedWords marks the words in which two lines differ, if they are the same line at all. If only blanks differ, it
-// writes what the tabs are, and the blanks at the end, which a reader would miss.
+// makes tabs visible, and the blanks at the end, which a reader would miss.
 func changedWords(old, fresh string, left *int) (was, is []Piece) {
 	if old == fresh {
 		return []Piece{{Text: old, Changed: true}}, []Piece{{Text: fresh, Changed: true}}
@@ -334,8 +334,8 @@ func words(s string) (out []string) {
 	return out
 }
 
-// Fold leaves of unchanged lines those that are at most so many from a change, and of empty ones in a row the first two; it
-// says how many others there are.
+// Fold keeps the unchanged lines that are at most so many lines from a change, and the first two of several empty ones;
+// it says how many lines it left out.
 func (b Block) Fold(context int) Block {
 	if b.Kind != Diff {
 		return b

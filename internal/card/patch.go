@@ -52,7 +52,7 @@ func patchLines(text string) []Line {
 // like a head.
 func patchLine(s string, inHunk, counted bool) Line {
 	of := func(sign Sign, text string) Line {
-		if sign == Head { // which has no sign before it, and could look like a line that has
+		if sign == Head { // it has no sign before it, and could look like a line that has one
 			text = unlike(text, "…", "↳", "+ ", "- ", "+↳", "-↳")
 			if strings.HasPrefix(text, "  ") {
 				text = blank + text[1:]

@@ -61,7 +61,7 @@ func (b *Block) markLine(p approval.Point, rank int) {
 // withoutEnd is a text that was cut, without the sign of that.
 func withoutEnd(text string) string { return strings.TrimSuffix(text, "…") }
 
-// marked marks the text in pieces of a line, which have it.
+// marked marks the text in a line's pieces, which must contain it.
 func marked(pieces []Piece, text string) (out []Piece) {
 	whole := Line{Pieces: pieces}.Text()
 	from := strings.Index(whole, text)
@@ -128,8 +128,8 @@ func longEcho(p approval.Point, before Words) bool {
 	return CharCount(filled(p.Does, p.Of).String()) > maxEcho && !slices.ContainsFunc(p.Of, unseen)
 }
 
-// inSight is what a card shows above the reasons of a call: its headline, which names the tool, and all of a call of a few
-// lines. Of an R4 call the reasons say what it does all the same.
+// inSight is what a card shows above the reasons of a call: its headline, which names the tool, and all of a call of a
+// few lines. For an R4 call the reasons still say what it does.
 func inSight(c Card, tool string) Words {
 	const few = 3
 	named := slices.Clone(c.Headline)

@@ -51,7 +51,8 @@ func questionFacts(call approval.Call) []Fact {
 	return []Fact{{Name: "question", Value: strings.Join(lines, "\n"), Block: true}}
 }
 
-// OptionNumber reads the number of an option, as a card shows it; 0: the text is something else, as "+1" or "01".
+// OptionNumber reads the number of an option, as a card shows it; 0 if the text is anything else, such as "+1" or
+// "01".
 func OptionNumber(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || strconv.Itoa(n) != text {
@@ -86,8 +87,8 @@ func answers(a approval.Approval, payload []Fact) (out []string) {
 	return out
 }
 
-// AnswerNote is the note that says that answer n of a question was chosen, counted from 1: its text if that names it and
-// no other, as it is in the call; else its number.
+// AnswerNote is the note for answer n of a question, counted from 1: its text if that identifies it and is
+// unchanged from the call; else its number.
 func AnswerNote(answers []string, n int) string {
 	chosen := answers[n-1]
 	text, no := approval.ReadNote(chosen)

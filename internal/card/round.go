@@ -54,7 +54,7 @@ func drawRound(a approval.Approval, of approval.Delivery, payload []Fact, d *peo
 	return out
 }
 
-// wholeRound is the message with the whole call in it; empty: it does not fit, or is not known.
+// wholeRound is the message with the whole call in it; empty if it does not fit, or is not known.
 func wholeRound(a approval.Approval, lines []string, payload []Fact) string {
 	asked := askersText(a, payload)
 	if len(payload) == 0 || display.Hides(asked) || len(display.Lookalikes(asked, 1)) > 0 {

@@ -145,7 +145,7 @@ func sayLeft(all, short []Block, risk approval.RiskClass, spread func() approval
 		}
 	}
 	s := spread()
-	// What hides a secret of several lines numbers them otherwise.
+	// Hiding a secret of several lines changes the line numbers.
 	same := s.Lines == lines
 	if left := s.Left(risk, func(n int) bool { return same && shown[n] }).Left(); left != "" {
 		short[cut].Cut += ": " + left

@@ -22,7 +22,7 @@ const (
 	maxInPart   = 3 // parameters that a card shows of a call that it cannot show whole
 )
 
-// Limits of a call on a card, in lines as a phone has them: what has more goes into a file.
+// Limits of a call on a card, in lines as a phone has them: a longer call goes into a file.
 const (
 	maxLines  = 12
 	lineWidth = 32 // characters of code on a line, about
@@ -31,7 +31,7 @@ const (
 // Word is a piece of a line of a card, safe to show: redacted, escaped, without line breaks.
 type Word struct {
 	Text   string
-	Theirs bool  // chosen by who asks: shown as code, which no word of the desk is
+	Theirs bool  // chosen by the asker: shown as code, which words of the desk never are
 	Large  bool  // an amount: a platform may write the line larger
 	AtMs   int64 // Text is this time; a platform may write it anew, in the reader's zone
 }
@@ -62,7 +62,7 @@ type Fact struct {
 	Own   bool   // the desk's own word for it, not the asker's
 	Block bool   // it is what the call is about, and has a block without its name
 
-	parts func() []display.Leaf // what Value consists of, without quotes; nil: Value is all
+	parts func() []display.Leaf // the parts of Value, without quotes; nil if Value is a single one
 }
 
 // Line is the value on one line.

@@ -94,8 +94,8 @@ func FetchCalendar(ctx context.Context, source string) ([]byte, error) {
 	return fetchCalendar(calendarClient(nil, nil))(ctx, source)
 }
 
-// fetchCalendar reads a file, or an https address with that client. What it says of a
-// failure names no address: those who know it may read the calendar.
+// fetchCalendar reads a file, or an https address with that client. Its errors do not
+// name the address: anyone who knows it can read the calendar.
 func fetchCalendar(client *http.Client) schedule.Fetch {
 	return func(ctx context.Context, source string) ([]byte, error) {
 		if strings.Contains(source, "://") {

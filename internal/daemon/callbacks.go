@@ -34,7 +34,7 @@ func (d *Daemon) callbackBody(ctx context.Context, a approval.Approval) ([]byte,
 	return json.Marshal(view)
 }
 
-// CallbackOwner is what the configuration in force says of a token.
+// CallbackOwner is a token's entry in the configuration in force.
 func (d *Daemon) CallbackOwner(name string) (callback.Owner, bool) {
 	cfg := d.Config()
 	i := slices.IndexFunc(cfg.Server.Tokens, func(t config.Token) bool { return t.Name == name })

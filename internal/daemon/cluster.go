@@ -27,7 +27,7 @@ import (
 // checkpoints. With SQLite there is one instance, which has every lease.
 
 const (
-	holderLook = 500 * time.Millisecond // how often is looked who takes updates in
+	holderLook = 500 * time.Millisecond // how often the receiver of updates is looked up
 	holderTime = 6 * time.Second        // after which another instance has handled what waited
 
 	followEvery = 3 * time.Second // at most, an instance reads its configuration again by itself

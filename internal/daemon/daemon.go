@@ -63,8 +63,8 @@ type Daemon struct {
 
 	options        Options
 	log            *slog.Logger
-	cfg            config.Config            // as it was started
-	inForce        atomic.Pointer[snapshot] // what the newest configuration puts in force
+	cfg            config.Config            // the configuration at the start
+	inForce        atomic.Pointer[snapshot] // the snapshot of the newest configuration
 	reloading      sync.Mutex
 	loaded         atomic.Int64           // the store's generation of the configuration in force
 	outdated       chan struct{}          // another was loaded elsewhere

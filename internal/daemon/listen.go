@@ -18,7 +18,7 @@ import (
 type Listeners struct {
 	net.Listener // the configured one
 	twins        []net.Listener
-	Lost         error // why the pages would not be the desk's alone; nil: they are
+	Lost         error // why the pages would not be the desk's alone; nil if they are
 
 	begin, end sync.Once
 	accepted   chan accepted

@@ -45,7 +45,7 @@ func (p pairings) Start(ctx context.Context, who core.Caller) (api.PairingCode, 
 	return api.PairingCode{ID: made.ID, Code: code, ExpiresAtMs: made.ExpiresAtMs}, err
 }
 
-// Get says how far a pairing is.
+// Get gives the progress of a pairing.
 func (p pairings) Get(ctx context.Context, id string) (api.Pairing, error) {
 	now, err := p.PairingOf(ctx, id)
 	if err != nil {
@@ -66,8 +66,8 @@ func (p pairings) Get(ctx context.Context, id string) (api.Pairing, error) {
 	return out, nil
 }
 
-// Accept writes who gave the code into the generated configuration and reloads it. If
-// that fails the file is as it was.
+// Accept writes the person who gave the code into the generated configuration and
+// reloads it. If that fails the file is as it was.
 func (p pairings) Accept(ctx context.Context, who core.Caller, id string) (api.Reloaded, error) {
 	now, err := p.PairingOf(ctx, id)
 	switch {

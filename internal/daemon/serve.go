@@ -103,7 +103,7 @@ func noChat(cfg config.Config, w config.Warning) bool {
 		w.Key == "approvals.tools.routing.targets" && !t && !d
 }
 
-// clientDesk is what the client files of a desk on this machine say of it.
+// clientDesk is the desk's part of the client files on this machine.
 func clientDesk(cfg config.Config, keys []proof.DeskKey) config.ClientDesk {
 	out := config.ClientDesk{Server: cfg.LocalURL()}
 	if path := cfg.SocketFile(); path != "" {

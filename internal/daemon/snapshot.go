@@ -7,8 +7,8 @@ import (
 	"approvalbot/routing"
 )
 
-// snapshot is all that one configuration puts in force. It is immutable but for chats that move, and a
-// reload swaps it whole: a call is never admitted by one configuration and judged by another.
+// snapshot is all that one configuration puts in force. It is immutable, except for chats that move,
+// and a reload swaps it whole: a call is never admitted by one configuration and judged by another.
 type snapshot struct {
 	config config.Config
 	rules  core.Rules

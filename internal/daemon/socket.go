@@ -7,7 +7,8 @@ import (
 	"net/http"
 )
 
-// socketPathMost is how long a socket's path may be: what macOS takes, and less than Linux does.
+// socketPathMost is how long a socket's path may be: the limit of macOS, which is lower than
+// that of Linux.
 const socketPathMost = 103
 
 // errLive says that another process answers at the socket's path.

@@ -49,7 +49,7 @@ func openSocket(path string) (*socket, error) {
 	}
 	draft := filepath.Join(dir, socketDraft)
 	made := filepath.Join(draft, "s")
-	if info, err := os.Lstat(draft); err == nil && info.IsDir() { // what a crash left
+	if info, err := os.Lstat(draft); err == nil && info.IsDir() { // left by a crash
 		if info, err := os.Lstat(made); err == nil && info.Mode().Type() == os.ModeSocket {
 			_ = os.Remove(made)
 		}
@@ -123,8 +123,8 @@ func lockFolder(dir string) (unlock func(), err error) {
 		"(kill -CONT, or end it)?", path)
 }
 
-// still reports whether the file that was opened is at the path: who had the lock before
-// may have removed it.
+// still reports whether the file that was opened is at the path: the previous holder of
+// the lock may have removed it.
 func still(f *os.File, path string) bool {
 	opened, err := f.Stat()
 	if err != nil {

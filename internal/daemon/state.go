@@ -112,8 +112,8 @@ func truth(yes bool) float64 {
 	return 0
 }
 
-// ready says whether the desk can take requests. A chat that is down does not
-// take it down.
+// ready reports whether the desk can serve requests. A chat that is down does
+// not make it unready.
 func (d *Daemon) ready(ctx context.Context) api.Ready {
 	r := api.Ready{Ready: true, Store: "ok", Policy: "ok", Channels: map[string]api.Channel{}}
 	ctx, cancel := context.WithTimeout(ctx, readyTime)

@@ -15,13 +15,13 @@ import (
 )
 
 // staleCheckpoint is how old the newest signed checkpoint of the log may be, and staleDue
-// for how long a message may be due, before somebody is to look.
+// for how long a message may be due, before health reports it.
 const (
 	staleCheckpoint = 25 * time.Hour
 	staleDue        = 5 * time.Minute
 )
 
-// webConfig is what the pages are made of, but for who signs in.
+// webConfig is the configuration of the pages, without sign-in.
 func (d *Daemon) webConfig() web.Config {
 	return web.Config{Gate: d.Gate, SignIn: d.SignIn, Log: d.log, Changes: d.feed, Rights: d.rightsOf, Policy: d.policyView,
 		Health: d.health, OnDisk: d.onDisk,

@@ -296,8 +296,8 @@ func (d *Daemon) Run(ctx context.Context, ln net.Listener) error {
 	return errors.Join(err, <-stored, d.Store.Close())
 }
 
-// settle takes back, before anything is served, what a store that was put back from a backup
-// would hand out: it may have been claimed since the backup was made.
+// settle takes back, before anything is served, approvals that a store restored from a
+// backup would hand out: they may have been claimed since the backup was made.
 func (d *Daemon) settle(ctx context.Context) error {
 	put, err := d.Store.PutBack(ctx)
 	if err == nil && put {

@@ -85,8 +85,8 @@ func EscapeLine(line string) string {
 	return line[:len(line)-len(text)] + Escape(text)
 }
 
-// EscapeText is Escape for a text that is shown as lines of its own, each of which is set off from all else: its line
-// feeds stay, and its tabs, but for a line with more of them in a row than indent one.
+// EscapeText is Escape for a text that is shown as lines of its own, each marked as part of it: its line feeds and
+// tabs stay, except in a line with more tabs in a row than an indent has.
 func EscapeText(s string) string {
 	if firstConcealed(s) < 0 {
 		return s

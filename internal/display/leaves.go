@@ -10,7 +10,7 @@ import (
 // Leaf is a value without members, as people read it on lines of its own: redacted, and escaped by [EscapeText],
 // without quotes.
 type Leaf struct {
-	Path []string // the names and numbers that lead to it; empty: it is the whole value
+	Path []string // the names and numbers that lead to it; empty for the whole value
 	Item bool     // the last of Path counts the items of an array
 	Text string
 

@@ -126,7 +126,7 @@ func impostor(word string) rune {
 	if dash := dashTwin(word); dash != 0 {
 		return dash
 	}
-	word = norm.NFC.String(word) // what is left of marks has no honest letter
+	word = norm.NFC.String(word) // a text of marks alone has no base letter
 	var latin, foreign *unicode.RangeTable
 	var odd, before rune
 	for _, r := range word {
@@ -217,8 +217,8 @@ func isASCII(s string) bool {
 // SameLetters reports whether two texts are the same letters, as é in one piece or as an e with its accent.
 func SameLetters(a, b string) bool { return norm.NFC.String(a) == norm.NFC.String(b) }
 
-// RightToLeft reports whether a text has letters that are written from right to left: what is beside them may be drawn in
-// another order than it counts.
+// RightToLeft reports whether a text has letters that are written from right to left: characters beside them may be
+// drawn in another order than they are read.
 func RightToLeft(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool {
 		return r >= 0x590 && (r <= 0x8FF || r >= 0xFB1D && r <= 0xFDFF || r >= 0xFE70 && r <= 0xFEFE || r >= 0x10800 && r <= 0x10FFF ||

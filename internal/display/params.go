@@ -71,7 +71,7 @@ func topValue(d *json.Decoder, k kind) (string, error) {
 	}
 	if s, ok := token.(string); ok {
 		shown := redactAs(k, s)
-		body := strings.TrimSuffix(shown, "\n") // a script ends in one, which is seen anyway
+		body := strings.TrimSuffix(shown, "\n") // a script ends in one, which is visible anyway
 		if !strings.Contains(body, "\n") {
 			body = shown
 		}

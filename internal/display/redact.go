@@ -85,8 +85,8 @@ func visible(s string, of span) []span {
 
 func isControl(c byte) bool { return c < ' ' || c == 0x7F }
 
-// union joins stretches that overlap or touch. What becomes longer than may
-// be hidden by that is shown.
+// union joins stretches that overlap or touch. A stretch that becomes too long
+// to be hidden by that is shown.
 func union(s string, spans []span) []span {
 	slices.SortFunc(spans, func(a, b span) int { return a.from - b.from })
 	var out []span

@@ -8,7 +8,7 @@ import (
 // shape is a kind of secret that is known by how it looks.
 type shape struct {
 	start string          // how it starts
-	rest  func(byte) bool // what it goes on with
+	rest  func(byte) bool // the characters that follow
 	min   int             // of these, at least
 	shown bool            // start is a place, not part of the secret
 }

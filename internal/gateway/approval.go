@@ -14,7 +14,7 @@ import (
 // The approval.* methods show a command's approval the way `openclaw approvals`
 // reads and decides it. Only tool exec has such a shape.
 
-// record is an approval in that shape. What is empty is left out.
+// record is an approval in that shape. Empty members are left out.
 type record struct {
 	ID           string            `json:"id"`
 	URLPath      string            `json:"urlPath"`

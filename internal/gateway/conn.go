@@ -117,8 +117,8 @@ func (c *conn) goodbye() {
 	}
 }
 
-// send queues one frame. A client that makes no room in time is closed: what it
-// misses, it gets when it connects again.
+// send queues one frame. A client that makes no room in time is closed: it gets
+// the missed frames when it connects again.
 func (c *conn) send(v any) {
 	frame, err := json.Marshal(v)
 	if err != nil { // plain values always marshal

@@ -20,8 +20,8 @@ const (
 	maxProtocol = 4
 )
 
-// greeting is the params of connect. What a client says of itself is accepted
-// but not trusted: its rights are its token's.
+// greeting is the params of connect. A client's description of itself is
+// accepted but not trusted: its rights are its token's.
 type greeting struct {
 	MinProtocol *int                       `json:"minProtocol"`
 	MaxProtocol *int                       `json:"maxProtocol"`

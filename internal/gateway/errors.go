@@ -35,8 +35,8 @@ const (
 	unavailable    = "UNAVAILABLE"
 )
 
-// known is the one table from refusals to what existing clients know. What is
-// not in it is unavailable.
+// known is the one table from refusals to the codes that existing clients know.
+// Any other refusal is unavailable.
 var known = sync.OnceValue(func() map[approval.Code]struct{ code, reason, message string } {
 	return map[approval.Code]struct{ code, reason, message string }{
 		approval.CodeMalformed:        {invalidRequest, "MALFORMED", ""},
@@ -67,8 +67,9 @@ const retryMs = 1000
 var errUnavailable = approval.Refuse(approval.CodeUnavailable, "The approval desk cannot answer right now; try again in "+
 	"a moment.")
 
-// refused turns an error into what the client gets. What is no refusal is a
-// fault of the desk: logged with its cause, answered as unavailable.
+// refused turns an error into the client's answer. An error that is not a
+// refusal is a fault of the desk: logged with its cause, answered as
+// unavailable.
 func refused(err error, log *slog.Logger) *refusal {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r

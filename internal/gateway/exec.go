@@ -106,8 +106,8 @@ func (in execAsk) call() (approval.Call, error) {
 	return call, err
 }
 
-// mergePlan takes a plan's argv and directory, and refuses a plan that says
-// something else than the request: what is shown must be what runs.
+// mergePlan takes a plan's argv and directory, and refuses a plan that differs
+// from the request: people must see the call that runs.
 func (in *execAsk) mergePlan() error {
 	if len(in.SystemRunPlan) == 0 || string(in.SystemRunPlan) == "null" {
 		return nil

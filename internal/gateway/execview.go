@@ -42,7 +42,7 @@ type execFacts struct {
 	TurnSourceTo       string `json:"turnSourceTo,omitempty"`
 	TurnSourceThreadID string `json:"turnSourceThreadId,omitempty"`
 
-	more []string // for presentation: what has no member of its own there
+	more []string // for presentation: the facts that have no member of their own there
 }
 
 func (g *Gateway) execCard(ctx context.Context, a approval.Approval) (execCard, error) {
@@ -119,7 +119,7 @@ func execGet(c *call, in one) (any, error) {
 }
 
 // execList gives the pending approvals of tool exec, however they were asked,
-// newest first: what is not listed here would wait unseen.
+// newest first: an approval that is missing here would wait unseen.
 func execList(c *call, _ struct{}) (any, error) {
 	f := core.Filter{Status: approval.Pending, ToolName: "exec"}
 	all, err := c.list(f, listMax, func(a approval.Approval) bool { return a.Dialect != approval.DialectAgentShield })

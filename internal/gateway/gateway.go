@@ -32,7 +32,7 @@ const (
 
 // pace is how long a connection may take for what. Tests make it shorter.
 type pace struct {
-	connect  time.Duration // to say who it is
+	connect  time.Duration // to identify the connection
 	tick     time.Duration // between two ticks
 	ping     time.Duration // between two pings
 	pong     time.Duration // to answer one
@@ -74,7 +74,7 @@ type Gateway struct {
 	running sync.WaitGroup
 	life    context.Context // done: every connection says goodbye
 	stop    context.CancelCauseFunc
-	dead    context.Context // done: what has not said goodbye is cut
+	dead    context.Context // done: connections that have not said goodbye are cut
 	kill    context.CancelFunc
 }
 

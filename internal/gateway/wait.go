@@ -30,8 +30,9 @@ type dialect func(approval.Decision) string
 
 func toolWords(d approval.Decision) string { return string(d) }
 
-// execWords leaves out what exec's clients do not know. What was allowed for the
-// session is allowed once to them; the desk itself remembers the rest.
+// execWords leaves out decisions that exec's clients do not know. To them a call
+// that was allowed for the session is allowed once; the desk itself records the
+// rest.
 func execWords(d approval.Decision) string {
 	if d == approval.AllowSession {
 		d = approval.AllowOnce
@@ -60,7 +61,7 @@ func outcome(a *approval.Approval, words dialect) decided {
 	return out
 }
 
-// standing says whether the connection's token still is what it was when it asked.
+// standing reports whether the connection's token still has the rights that it had when it asked.
 func (c *call) standing() core.Standing { return c.g.cfg.Server.Tokens.Standing(c.token, c.who) }
 
 // await waits for the end of an approval. A connection that ends first gets no

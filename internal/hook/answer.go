@@ -172,7 +172,7 @@ func claudePermission() dialect {
 	return d
 }
 
-// codexPermission is the same in Codex, which takes no input back.
+// codexPermission is the same in Codex, which accepts no changed input.
 func codexPermission() dialect {
 	return dialect{
 		allow: func(Call, string) Answer { return permission(words{"behavior", "allow"}.object()) },
@@ -203,7 +203,7 @@ func (d dialect) notedAfter(event string) dialect {
 	return d
 }
 
-// claudePostFailure is the same of PostToolUseFailure, which takes no decision.
+// claudePostFailure is the same of PostToolUseFailure, which accepts no decision.
 func claudePostFailure() dialect {
 	answer := words{"hookEventName", "PostToolUseFailure"}
 	return dialect{
@@ -286,8 +286,9 @@ func clinePre() dialect {
 	}
 }
 
-// clineDeny denies one command by running another one in its place, which says why
-// and fails. What cannot be replaced is only stopped by ending the run.
+// clineDeny denies one command by running another one in its place, which prints
+// the reason and fails. If the input cannot be replaced, only ending the run stops
+// the call.
 func clineDeny(c Call, why string) Answer {
 	if !c.replaceable {
 		return output(map[string]any{"cancel": true, "errorMessage": why})

@@ -23,7 +23,7 @@ type Approvals interface {
 	Withdraw(ctx context.Context, id string, req api.WithdrawRequest) (api.Approval, error)
 }
 
-// Reporter takes what became of a call; *api.Client is one.
+// Reporter receives the outcome of a call; *api.Client is one.
 type Reporter interface {
 	Result(ctx context.Context, id string, req api.ResultRequest) (api.Approval, error)
 	Withdraw(ctx context.Context, id string, req api.WithdrawRequest) (api.Approval, error)
@@ -135,7 +135,7 @@ func (q *question) claim() api.ClaimRequest {
 	return api.ClaimRequest{ClaimID: id, ToolName: q.call.Tool, Params: q.call.Params, Bind: q.call.Request().Bind}
 }
 
-// claimID is the name of a call's claim; empty: its body does not name the call.
+// claimID is the name of a call's claim; empty if its body does not name the call.
 func (c Call) claimID() string {
 	if c.ID == "" || c.Session == "" {
 		return ""
@@ -144,11 +144,11 @@ func (c Call) claimID() string {
 	return "hook:" + hex.EncodeToString(sum[:16])
 }
 
-// create asks for the call. An id that the runtime has used before names what is over:
-// then the call is asked for without one.
+// create asks for the call. An id that the runtime has used before belongs to an
+// approval that is over: then the call is asked for without an id.
 //
-// It goes on for withdrawTime when ctx ends: the request may be on record by then, and only its answer says what
-// there is to withdraw.
+// When ctx ends, it goes on for withdrawTime: the request may be stored by then, and only the answer tells which
+// approval to withdraw.
 func (q *question) create(ctx context.Context) (api.Approval, error) {
 	req := q.call.Request()
 	ctx, leave := api.Lingering(ctx, withdrawTime)
@@ -177,7 +177,7 @@ func invalid(err error) bool {
 	return errors.As(err, &refused) && refused.Code == "invalid_request"
 }
 
-// used reports whether what answered a call's id is another call, or is over.
+// used reports whether the approval with a call's id is for another call, or is over.
 func (q *question) used(a api.Approval, err error) bool {
 	var refused *api.Problem
 	if errors.As(err, &refused) {
@@ -302,8 +302,8 @@ func reported(ctx context.Context, d Reporter, c Call) (problem string, notes []
 	return "", nil
 }
 
-// report names the run that was claimed when people had decided; what policy allowed was claimed
-// under a random name, and has no other run. own: it was this very call's run; an id that a model numbers anew in each
+// report names the run that was claimed after people had decided; a call that policy allowed was claimed under a
+// random id, and has no other run. own says that it was this very call's run: an id that a model numbers anew in each
 // session may be another's.
 func report(ctx context.Context, d Reporter, id string, c Call) (a api.Approval, own bool, err error) {
 	result := *c.outcome

@@ -23,7 +23,7 @@ const MaxBody = 1 << 20
 // Call is one tool call as a runtime describes it.
 type Call struct {
 	Tool    string          // as the runtime calls it
-	Params  json.RawMessage // a JSON object: what would run, without words about it
+	Params  json.RawMessage // a JSON object: the parameters that would run, without descriptions
 	Session string          // empty if the body does not name it
 	Workdir string          // likewise
 	Here    bool            // the call runs in the directory that its hook was started in, which the body does not name
@@ -36,9 +36,9 @@ type Call struct {
 	From          api.From // which agent that is, and its place, as far as known: claims
 	Typed         bool     // the command may get a terminal, into which things are typed that no hook sees
 
-	Unheard string // the runtime's title, if it hands its model no notes; empty: it does
+	Unheard string // the runtime's title, if it hands its model no notes; empty if it does
 
-	outcome *api.ResultRequest // of an event that comes after it; nil: the body does not say how it ended
+	outcome *api.ResultRequest // of an event that comes after it; nil if the body does not say how it ended
 
 	replaceable bool // a deny may replace its commands, see clineDeny
 }
@@ -65,8 +65,8 @@ func (c Call) RequestID() string {
 }
 
 // dialogID is the id of the approval for a runtime's own dialog about the call, which has
-// no id of the call: equal calls that one prompt leads to have one. Empty: the body does
-// not say so much.
+// no id of the call: equal calls that follow from one prompt share one. It is empty if
+// the body does not tell enough.
 func (c Call) dialogID() string {
 	if c.Session == "" || c.Prompt == "" {
 		return ""

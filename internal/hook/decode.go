@@ -6,8 +6,8 @@ import (
 	"approvalbot/internal/lazy"
 )
 
-// A decoder for each runtime and event. What they share is spelled out in a helper
-// that both name; a decoder never guesses its runtime from a body.
+// A decoder for each runtime and event. Shared steps are in a helper that both
+// call; a decoder never guesses its runtime from a body.
 
 // decoder reads an event's body.
 type decoder func(raw []byte) (Call, error)

@@ -9,10 +9,11 @@ import (
 	"approvalbot/internal/lazy"
 )
 
-// How calls have ended, as bodies of events that come after them say. What one does not say is not
-// reported: a card without a result is true, and one that says "succeeded" of a failed push is not.
+// How calls have ended, as told by bodies of events that come after them. If a body does not tell,
+// no result is reported: a card without a result is true, and one that says "succeeded" of a failed
+// push is not.
 
-// ended is a decoder whose event also says how the call ended; nil: not that.
+// ended is a decoder whose event also says how the call ended; nil if it does not.
 func ended(d decoder, how func(*body) *api.ResultRequest) decoder {
 	return func(raw []byte) (Call, error) {
 		c, err := d(raw)

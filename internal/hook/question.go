@@ -50,7 +50,7 @@ func answered(c Call, notes []Note) jsontext.Value {
 	return out
 }
 
-// optionNumber reads the number of an option, as cards have it; 0: the text is something else, as "+1" or "01".
+// optionNumber reads the number of an option, as cards have it; 0 if the text is anything else, such as "+1" or "01".
 func optionNumber(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || strconv.Itoa(n) != text {

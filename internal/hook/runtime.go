@@ -12,7 +12,7 @@ type Runtime struct {
 	Name    string   // in commands and URLs: claude-code
 	Aliases []string // other names that are taken for it: claude
 	Title   string   // for people: Claude Code
-	Tested  string   // the version that was tried; empty: only its documentation was read
+	Tested  string   // the version that was tried; empty if only its documentation was read
 	Ways    []Way    // into it, best first
 	Events  []Event  // that ask or report; nil if its hooks cannot be answered by a program
 	Fails   Failures // of a hook, if no other safeguard is in place
@@ -50,13 +50,13 @@ const (
 type Way struct {
 	Kind  WayKind
 	Event string // of a hook; empty: all of them, or not a hook
-	Note  string // what it is good for, or what it needs
+	Note  string // its use, or its requirement
 }
 
-// Failure says what becomes of a call when its hook fails.
+// Failure is the fate of a call when its hook fails.
 type Failure string
 
-// What becomes of a call.
+// The fates of a call.
 const (
 	FailUnknown Failure = ""       // not measured, and not documented
 	FailOpen    Failure = "open"   // it runs

@@ -2,8 +2,9 @@ package hook
 
 import "time"
 
-// Runtimes is the table of agent runtimes. What it says of failures and limits was
-// measured on the client of that version, or, without one, is its documentation's.
+// Runtimes is the table of agent runtimes. Its failures and limits were measured
+// on the client of that version; without a version they are from its
+// documentation.
 func Runtimes() []Runtime {
 	all := []Runtime{
 		claudeCode(), codex(), geminiCLI(), qwenCode(), copilotCLI(), cursor(),

@@ -68,7 +68,7 @@ func decidedBy(a api.Approval) string {
 		return Failed(errors.New("its answer has no status that is known here"))
 	}
 	var who []string
-	cooling := slices.Contains(a.ReasonCodes, "recently-denied") // the reason says who denied it
+	cooling := slices.Contains(a.ReasonCodes, "recently-denied") // the reason names the person who denied it
 	for _, name := range a.DecidedBy {
 		if cooling && strings.HasPrefix(name, "grant:") {
 			continue

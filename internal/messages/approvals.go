@@ -15,7 +15,8 @@ type Approvals interface {
 	// Ask asks for one call. The same id with the same call gives the existing
 	// approval. With MustAsk only a person's yes allows it.
 	Ask(ctx context.Context, req api.CreateRequest) (api.Approval, error)
-	// Look gives one approval: to its owner by its own id, to operators anybody's.
+	// Look gives one approval: to its owner by the owner's id, to operators any
+	// approval.
 	Look(ctx context.Context, id string) (Look, error)
 	// Decides reports whether the token is an operator's with a person behind it.
 	// If it is not, decisions in messages are ignored and Vote is not called.

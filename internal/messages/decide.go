@@ -43,7 +43,7 @@ func Decide(ctx context.Context, approvals Approvals, req api.DecisionsRequest) 
 		}
 		out.Calls = append(out.Calls, c)
 	}
-	if req.Claim { // last: what is claimed must not be lost to a later fault
+	if req.Claim { // last, so that a later fault cannot lose a claimed call
 		out.Messages = append(out.Messages, d.claimAll(ctx, entries, out.Calls)...)
 	}
 	return out, nil

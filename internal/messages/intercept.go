@@ -18,7 +18,7 @@ const (
 	MaxApprovals = 256       // in one conversation
 )
 
-// What is to happen with a call.
+// The outcomes for a call.
 const (
 	CallRuns    = "run"
 	CallWaits   = "wait"

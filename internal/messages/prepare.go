@@ -68,7 +68,8 @@ func isOutput(o object) bool {
 	return strings.HasSuffix(t, "_call") || t == "message" && o.text("role") == "assistant"
 }
 
-// strip takes out of one message what the model must not see; nil: all of it.
+// strip removes the parts of one message that the model must not see; nil if no
+// part is left.
 func (p *preparer) strip(raw json.RawMessage, o object) json.RawMessage {
 	for _, sh := range shapes() {
 		m := sh.read(raw, o)

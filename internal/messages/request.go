@@ -27,7 +27,7 @@ func requestArgs(t api.MessageTool, r request, a api.Approval) json.RawMessage {
 	args, honest := sanitise(r.args, 0)
 	options := optionsOf(t, a.Offers)
 	if !honest {
-		options = []string{Cancel} // something that acts may be hidden: who looks here has not seen it
+		options = []string{Cancel} // a part that acts may be hidden, so a person who looks here has not seen it
 	}
 	words := make([]json.RawMessage, len(options))
 	for i, o := range options {
@@ -52,8 +52,8 @@ func requestArgs(t api.MessageTool, r request, a api.Approval) json.RawMessage {
 	).encode()
 }
 
-// readRequest reads the args of an injected call back, as somebody resubmitted
-// them.
+// readRequest reads the args of an injected call back, as the client sent them
+// back.
 func readRequest(args json.RawMessage) (request, bool) {
 	o, err := parseObject(args)
 	if err != nil {
@@ -147,7 +147,7 @@ type verdict struct {
 }
 
 // readVerdict reads the result of an injected call: {decision, scope, toolName},
-// or one of the options as a word. What is not exactly one of these is no verdict.
+// or one of the options as a word. Anything else is no verdict.
 func readVerdict(output json.RawMessage) (verdict, bool) {
 	if o, err := parseObject(output); err == nil && len(o) == 1 {
 		// Google's results are objects, and its libraries wrap other values.

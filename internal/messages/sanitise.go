@@ -12,13 +12,13 @@ import (
 // redacted replaces a secret.
 const redacted = "[REDACTED]"
 
-// maxDepth is how deep args may nest: what the desk takes.
+// maxDepth is how deep args may nest, as the desk accepts them.
 const maxDepth = 64
 
-// Sanitise gives args (any JSON value) as a person may see them. At any depth the
-// value of a member whose name contains key, password, token, secret or auth (see
+// Sanitise gives args (any JSON value) as a person may see them. At any depth the value
+// of a member whose name contains key, password, token, secret or auth (see
 // display.Sensitive) becomes "[REDACTED]", and of every other text the literal secrets in
-// it. What is not JSON, or nests deeper than 64 levels, becomes "[REDACTED]" as a
+// it. A value that is not JSON, or nests deeper than 64 levels, becomes "[REDACTED]" as a
 // whole.
 func Sanitise(args []byte) []byte {
 	if !jsontext.Value(args).IsValid() {

@@ -7,7 +7,7 @@ import (
 	"approvalbot/api"
 )
 
-// kind says what an item of a message is to the approval flow.
+// kind is the role of a message's item in the approval flow.
 type kind int
 
 const (
@@ -36,7 +36,7 @@ type shape struct {
 	item   func(o object) item // reads one item; never fails
 	// call writes a call in the place of another and keeps the other members.
 	call func(o object, id, name string, args json.RawMessage) object
-	// note writes a sentence in the place of a call; nil: it joins the content.
+	// note writes a sentence in the place of a call; nil if it joins the content.
 	note func(text string) json.RawMessage
 	bare func(o object, items []item) bool               // no content is left that a model would need
 	wrap func(calls []json.RawMessage) []json.RawMessage // makes assistant messages of calls

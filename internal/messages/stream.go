@@ -34,8 +34,8 @@ type dialect interface {
 	// message gives the calls that were held back, as an assistant message; nil
 	// if no call was. It is an error if they did not arrive whole.
 	message() (json.RawMessage, error)
-	// rest gives the chunks for what became of the calls, and what was held back
-	// behind them.
+	// rest gives the chunks for the outcome of the calls, and the chunks that
+	// were held back after them.
 	rest(m *message) []json.RawMessage
 }
 

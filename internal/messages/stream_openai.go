@@ -126,7 +126,7 @@ func deltas(m *message) (calls json.RawMessage, text string) {
 // chatStream reads the chunks of OpenAI's chat completions.
 type chatStream struct {
 	fragments
-	head  object // of the first chunk with a call: what the injected ones look like
+	head  object // of the first chunk with a call: the pattern for injected ones
 	spoke bool   // text has passed
 	whole bool   // a finish_reason was there
 	cut   bool   // and it says that the message is not complete

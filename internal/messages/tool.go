@@ -25,9 +25,9 @@ const (
 	Always = "Always" // allow, and trust the same for this session
 )
 
-// ApprovalRequired is the error of a tool that must not run before somebody
-// approved it. The program that runs tools finds it with errors.As, asks the desk,
-// and calls the tool again with the claim in its context: see [Guard].
+// ApprovalRequired is the error of a tool that must not run before it is approved.
+// The program that runs tools finds it with errors.As, asks the desk, and calls
+// the tool again with the claim in its context: see [Guard].
 type ApprovalRequired struct {
 	ToolName string
 	ToolArgs []byte   // a JSON object, sanitised: see [Sanitise]

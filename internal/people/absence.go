@@ -21,8 +21,8 @@ type Absence struct {
 
 // Absences are all that were said and not taken back, of at most one each person.
 type Absences struct {
-	// Revision is another one after every change, and never 0. A yes is counted under
-	// one of them: see Change.Absences.
+	// Revision changes with every change of the absences, and is never 0. A yes is
+	// counted under one of them: see Change.Absences.
 	Revision int64
 	All      []Absence
 }
@@ -45,7 +45,7 @@ func (s Absences) Live(now int64) map[string]Absence {
 	return out
 }
 
-// At is the Directory as it is at a moment: with who is on duty then, and who is away.
+// At gives the Directory at a moment, with the people who are on duty and away then.
 func (d *Directory) At(now time.Time, absences ...Absence) *Directory {
 	view := *d
 	view.now, view.away = now, nil
@@ -186,8 +186,8 @@ func LentStill(a approval.Approval, d *Directory) []approval.Vote {
 	return out
 }
 
-// standsForMore reports whether a vote may be taken in somebody's stead in whose the
-// voter's vote before it may not.
+// standsForMore reports whether a vote may be counted in the place of a person for
+// whom the voter's previous vote may not.
 func standsForMore(a approval.Approval, before, now approval.Vote, d *Directory) bool {
 	a.Votes = []approval.Vote{before}
 	had := AsOf(a, d)[0].For

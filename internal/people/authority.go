@@ -6,8 +6,8 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// weight says toward what the voter's vote counts now. A deny is open to everybody who
-// may decide; a yes counts toward each need that the voter is entitled to fill.
+// weight says which needs the voter's vote counts toward now. Everyone who may decide
+// may deny; a yes counts toward each need that the voter is entitled to fill.
 func WeightOf(a approval.Approval, v approval.Voter, d *Directory) (w Weight) {
 	approver := d.MayDecide(v)
 	w.Verifier = d.Verifies(a.Rule.Verifier, a.AgentID, v)
@@ -48,7 +48,7 @@ func WeightNow(a approval.Approval, v approval.Vote, d *Directory) Weight {
 	case v.Approver != approval.UserRequest:
 		return Weight{Deny: true, Approvers: true}
 	}
-	// Identify again: the account may belong to somebody else by now.
+	// Identify again: the account may belong to another person by now.
 	who := d.Identify(*v.Voter)
 	if who.Person != v.Voter.Person || MayNotDecide(a, who, d) || a.Unsigned(v) {
 		return Weight{}

@@ -11,7 +11,7 @@ import (
 	"approvalbot/internal/assertion"
 )
 
-// maxAway is how long somebody may be away at a time.
+// maxAway is how long a person may be away at a time.
 const maxAway = 366 * 24 * time.Hour
 
 // AdmitsAbsence returns why the absence is refused beside the other absences, or nil. A

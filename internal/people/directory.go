@@ -18,8 +18,8 @@ type Person struct {
 	Accounts map[string]string // channel -> user id
 	Roles    []string          // labels for operators' own rules
 	Email    string            // by which duty calendars and OIDC providers name them; may be empty
-	Zone     *time.Location    // in which they are told times; nil: UTC
-	Quiet    schedule.Window   // when they are left alone; zero: never
+	Zone     *time.Location    // in which they are told times; nil means UTC
+	Quiet    schedule.Window   // their quiet hours; zero if they have none
 }
 
 // Directory knows the people, and on which channels each may decide. It is
@@ -34,9 +34,9 @@ type Directory struct {
 	Verifiers map[string][]string // agent id, "" for all others -> accounts of the verifier's people
 	Duty      schedule.Duty
 	now       time.Time          // zero: no one is on duty
-	away      map[string]Absence // who is away now, by person
+	away      map[string]Absence // the present absences, by person
 	All       eligible           // may vote on a request that none of them made
-	holders   map[string]bool    // who has a passkey; nil: it is not known here
+	holders   map[string]bool    // who has a passkey; nil if not known here
 }
 
 // eligible is how many different people could vote.
@@ -155,7 +155,8 @@ func (d *Directory) WithEmail(address string) (name string, ok bool) {
 	return "", false
 }
 
-// lowerASCII is the text with its ASCII letters small, and every other as it is.
+// lowerASCII is the text with its ASCII letters in lower case, all others
+// unchanged.
 func lowerASCII(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -216,7 +217,8 @@ func (d *Directory) distinct(barred func(approval.Voter) bool, all []approval.Vo
 	return names
 }
 
-// accounts are those that may decide by themselves, but for holders of a chat's role.
+// accounts lists the accounts that may decide in their own right, without holders of
+// a chat's role.
 func (d *Directory) accounts() (out []approval.Voter) {
 	for channel, ids := range d.Users {
 		for _, id := range ids {
@@ -310,7 +312,7 @@ func (d *Directory) byRole(p Person) bool {
 	return false
 }
 
-// AnyToken reports whether somebody could decide by API or terminal.
+// AnyToken reports whether any person could decide by API or terminal.
 func (d *Directory) AnyToken() bool { return len(d.tokens) > 0 }
 
 // Everybody are the configured people, by name.

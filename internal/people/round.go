@@ -22,8 +22,8 @@ func OpenRound(a approval.Approval, d *Directory, now int64) (RoundState, bool) 
 	return s, true
 }
 
-// Text says who wants it to run again, and how many have said so: "retry asked by alice,
-// 1 of 2 yes (alice)".
+// Text names the people who want another run, and the count: "retry asked by alice, 1 of
+// 2 yes (alice)".
 func (s RoundState) Text() string {
 	return "retry asked by " + People([]string{s.By}) + ", " + s.Tally.RoundText()
 }

@@ -9,14 +9,14 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// Tally is the state of a vote: what the rule makes of the votes so far. It has two
+// Tally is the state of a vote: the rule applied to the votes so far. It has two
 // needs, each met by itself: the approvers', and the verifier's.
 type Tally struct {
 	Outcome  approval.Status   // Pending, Approved or Denied
 	Decision approval.Decision // when settled
-	Reason   string            // the reject's reason, or the last one that somebody with a yes gave
+	Reason   string            // the reject's reason, or the last one given with a yes
 
-	By      []string // approvers whose yes counts; of a deny, who gave it
+	By      []string // approvers whose yes counts; for a deny, the one who gave it
 	Seats   int      // how many seats they fill; a delegate shares one with the absent person
 	Need    int      // how many of them are needed; 0 if policy or a grant replaces them
 	Missing []string // whose yes is needed beside that: "1 with role ops"
@@ -79,8 +79,8 @@ func Count(r approval.Rule, votes []approval.Vote, weigh func(approval.Vote) Wei
 	return t
 }
 
-// meets says whether a yes meets a need: as the voter's own, or as that of somebody
-// instead.
+// meets says whether a yes meets a need: as the voter's own, or in the place of
+// another person.
 type meets func(n approval.Need, v approval.Vote, instead string) bool
 
 // approvals are the approvers' yes so far.

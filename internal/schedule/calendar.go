@@ -27,7 +27,7 @@ const (
 	longest = 366 * 24 * time.Hour // of one event
 )
 
-// Shift is somebody's time on duty, as a calendar says. Its end is not in it.
+// Shift is one person's time on duty by a calendar. Its end is exclusive.
 type Shift struct {
 	Who   string    `json:"who"`
 	From  time.Time `json:"from"`

@@ -32,8 +32,8 @@ func (d OnDuty) String(now time.Time, zone *time.Location) string {
 	return text
 }
 
-// Roster is one rota by its name. Either its Rotation or its Calendar says who of Among
-// is on duty.
+// Roster is one rota by its name. Its Rotation or its Calendar decides which person of
+// Among is on duty.
 type Roster struct {
 	Name     string
 	Among    []string
@@ -81,7 +81,7 @@ func (d Duty) WhoNow(roster string, now time.Time) (OnDuty, bool) {
 	return d.rosters[i].at(now), true
 }
 
-// Has reports whether somebody is on duty by a roster.
+// Has reports whether the person is on duty by a roster.
 func (d Duty) Has(roster, person string, now time.Time) bool {
 	on, _ := d.WhoNow(roster, now)
 	return slices.Contains(on.People, person)

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Contact is who and what is asked about one approval, and when: what routing says.
+// Contact is the configuration of reminders and escalations: which people and chats
+// are asked about an approval, and when.
 type Contact struct {
 	Groups      []string        // chats that get a card at once
 	RemindAfter []time.Duration // after the ask
@@ -67,10 +68,10 @@ type Ask struct {
 	Expires     time.Duration // after At
 	BreaksQuiet bool          // its class reaches people in their quiet hours too
 	Eligible    []string      // who could decide it now; only they are reminded or asked
-	Closed      []string      // chats that are somebody's own who could not
+	Closed      []string      // private chats of people who could not decide
 
-	// What has become of it by now; all zero: it was just asked.
-	Now   time.Duration // after At: what is overdue happens now
+	// What was done about it so far; all zero if it was just asked.
+	Now   time.Duration // after At: overdue steps are taken now
 	Done  time.Duration // after At: the steps up to and including it were taken; 0 if no step was
 	Asked []string      // people who got a direct message
 	Held  []string      // people who wait for the end of their quiet hours
@@ -84,7 +85,7 @@ const (
 	StepCard     StepKind = "card"     // a card in each of Chats
 	StepRemind   StepKind = "remind"   // a reply to the cards that mentions People
 	StepEscalate StepKind = "escalate" // a direct message to each of People, or a card in each of Chats
-	StepSumUp    StepKind = "sum-up"   // what waited for the end of People's quiet hours
+	StepSumUp    StepKind = "sum-up"   // the step waited for the end of People's quiet hours
 	StepExpire   StepKind = "expire"
 )
 
@@ -241,7 +242,7 @@ func (p *planner) ring(people ...string) {
 	}
 }
 
-// reached reports whether somebody who could decide has heard of the ask by then, with
+// reached reports whether a person who could decide was told of the ask by then, with
 // a sound or in a group, and is not in quiet hours.
 func (p *planner) reached(after time.Duration) bool {
 	return slices.ContainsFunc(p.ask.Eligible, func(name string) bool {
@@ -270,7 +271,8 @@ func (p *planner) awakes(name string, then time.Duration) time.Duration {
 	return end
 }
 
-// sumUp adds the end of the quiet hours of everybody who waits for that until then.
+// sumUp adds a step at the end of quiet hours for each person whose messages wait
+// for it until then.
 func (p *planner) sumUp(until time.Duration) {
 	names := slices.SortedFunc(maps.Keys(p.waiting), func(a, b string) int {
 		return cmp.Or(cmp.Compare(p.waiting[a], p.waiting[b]), strings.Compare(a, b))

@@ -18,7 +18,8 @@ type Rota struct {
 	Overrides []Override
 }
 
-// Override puts somebody in another's place, from one moment to another (RFC 3339).
+// Override puts one person in another's place, from one moment to another (RFC
+// 3339).
 type Override struct{ Who, From, To string }
 
 // Rotation tells who has the turn at a moment. Turns are counted from the handoff in

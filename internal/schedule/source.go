@@ -51,8 +51,8 @@ func (c *Calendar) Due(now time.Time) bool {
 	return c.tried.IsZero() || !now.Before(c.tried.Add(RefreshEvery))
 }
 
-// Refresh reads the calendar. A copy that cannot be read leaves the last good one; the
-// error says what is wrong with it.
+// Refresh reads the calendar. If the new copy cannot be read, the last good one stays;
+// the error gives the reason.
 func (c *Calendar) Refresh(ctx context.Context, now time.Time, fetch Fetch) error {
 	text, err := fetch(ctx, c.source)
 	var shifts []Shift

@@ -18,9 +18,10 @@ var (
 	lengths   = lazy.Pattern(`^(?:([0-9]{1,3})w)?(?:([0-9]{1,3})d)?(?:([0-9]{1,4})h)?(?:([0-9]{1,5})m)?$`)
 )
 
-// ParseUntil reads until when somebody means: a length ("2h", "1h30m", "3d"), which days
-// count by the clock; a time of the day, today or tomorrow; a day ("tomorrow", "Fri",
-// "2026-12-24"), from its first moment on, or a time on it. It is always after now.
+// ParseUntil reads the end of a time span as people write it: a length ("2h", "1h30m",
+// "3d"), which days count by the clock; a time of the day, today or tomorrow; a day
+// ("tomorrow", "Fri", "2026-12-24"), from its first moment on, or a time on it. It is
+// always after now.
 func ParseUntil(words []string, now time.Time, zone *time.Location) (time.Time, error) {
 	for _, word := range words {
 		if len(word) > 32 {

@@ -21,7 +21,7 @@ import (
 type Window struct {
 	zone *time.Location
 
-	period     int // in days: 1 or 7; 0: it comes once
+	period     int // in days: 1 or 7; 0 if it comes once
 	from, span int // in minutes: from the period's first midnight, and how long by the clock
 
 	start, end time.Time // of one that comes once

@@ -34,7 +34,7 @@ type route struct {
 	query        []param
 	in, out      reflect.Type    // bodies; nil if there is no body
 	ins, outs    reflect.Type    // bodies instead, for many at once; nil if not allowed
-	maxBody      int64           // bytes; 0: maxBody
+	maxBody      int64           // bytes; 0 means maxBody
 	media        string          // type of out; empty: JSON, or events of a stream
 	status       []int           // of a success
 	codes        []approval.Code // of refusals, beside those that every route of its kind has
@@ -58,8 +58,8 @@ type call struct {
 	query query
 }
 
-// answer is what a route gives back. Its location counts beside an error too:
-// what was created before the step that failed can be found there.
+// answer is what a route gives back. Its location is sent with an error too, so
+// that the client finds what was created before the failed step.
 type answer struct {
 	status   int
 	location string

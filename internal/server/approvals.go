@@ -123,7 +123,7 @@ func (s *Server) list(c *call) (answer, error) {
 
 // Page gives approvals as programs see them, newest first: to operators all of
 // them with their whole redacted calls, to askers their own. CodeForbidden for
-// anybody else.
+// any other caller.
 func (s *Server) Page(ctx context.Context, who core.Caller, f core.Filter) (api.List, error) {
 	return s.page(ctx, who, f, s.seenWithoutCard)
 }

@@ -64,8 +64,8 @@ func (s *Server) hooks(rt *route, seen func(status int, took time.Duration)) htt
 	}
 }
 
-// hookLevel is how loudly a hook's failure is logged: what anybody can cause, with or
-// without a token, does not fill the log.
+// hookLevel is how loudly a hook's failure is logged: a failure that any client can
+// cause, even without a token, must not fill the log.
 func hookLevel(err error) slog.Level {
 	var refused *api.Problem
 	if !errors.As(err, &refused) {
@@ -121,7 +121,7 @@ type hookApprovals struct {
 	c *call
 }
 
-// step is the call as it is for one of the flow's steps.
+// step is the call in the form that one of the flow's steps needs.
 func (d hookApprovals) step(ctx context.Context, values url.Values) *call {
 	c := *d.c
 	c.ctx, c.query = ctx, query{values}

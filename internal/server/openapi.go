@@ -197,8 +197,9 @@ func content(registry huma.Registry, kind string, types ...reflect.Type) map[str
 	return map[string]*huma.MediaType{kind: {Schema: &huma.Schema{AnyOf: list}}}
 }
 
-// sharpen says what Go types cannot: raw params are objects, null is one of the
-// words of a nullable enum, arrays are never null, and a requester may be null.
+// sharpen adds what Go types cannot express: raw params are objects, null is
+// one of the words of a nullable enum, arrays are never null, and a requester
+// may be null.
 func sharpen(registry huma.Registry) {
 	delete(registry.Map(), "Judged") // it is one of two types, and no other member uses it
 	registry.Map()["Evaluations"].Properties["results"].Items = &huma.Schema{

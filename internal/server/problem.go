@@ -51,8 +51,9 @@ var statusOf = sync.OnceValue(func() map[approval.Code]int {
 	}
 })
 
-// refuse answers with a problem and gives its status. What is no refusal is a
-// fault of the desk: logged with its cause, answered as unavailable.
+// refuse answers with a problem and gives its status. An error that is not a
+// refusal is a fault of the desk: logged with its cause, answered as
+// unavailable.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) int {
 	var e *approval.Error
 	if !errors.As(err, &e) || statusOf()[e.Code] == 0 {

@@ -73,7 +73,7 @@ func (p param) problem(given []string) string {
 
 func (q query) text(name string) string { return q.values.Get(name) }
 
-// wait is how long the client waits for an end, clamped; 0: not at all.
+// wait is how long the client waits for an end, clamped; 0 if it does not wait.
 func (q query) wait() time.Duration {
 	d, _ := parseWait(q.text("wait"))
 	return min(d, maxWait)

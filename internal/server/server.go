@@ -102,8 +102,8 @@ func (s *Server) sessionOfTheRoot(next http.Handler) http.Handler {
 
 // Serve answers requests on l until ctx ends: on a Unix socket plain HTTP, else as Config
 // says. It may run for several listeners at a time. When ctx ends, waiting requests are
-// answered with the current state, what is under way is finished, and it returns nil, after
-// StopTime at the latest. When l fails it does the same and returns its error. It
+// answered with the current state, requests under way are finished, and it returns nil,
+// after StopTime at the latest. When l fails it does the same and returns its error. It
 // closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{

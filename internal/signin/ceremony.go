@@ -15,7 +15,7 @@ import (
 // CeremonyLife is how long a person has to answer a challenge.
 const CeremonyLife = 5 * time.Minute
 
-// ChallengeKind says what a challenge is for.
+// ChallengeKind is the purpose of a challenge.
 type ChallengeKind string
 
 // The kinds. A session in which a passkey has just signed is kept as a challenge too.
@@ -36,7 +36,7 @@ type Challenge struct {
 	Person    string        `json:"person,omitempty"`
 	Approval  string        `json:"approval,omitempty"` // YesChallenge: the approval's key
 	Run       int           `json:"run,omitempty"`      // YesChallenge: how many retries it had
-	Data      []byte        `json:"data,omitempty"`     // EnrolChallenge: what the page's side needs at its end
+	Data      []byte        `json:"data,omitempty"`     // EnrolChallenge: the data that its end needs
 	ExpiresMs int64         `json:"-"`
 }
 
@@ -114,7 +114,7 @@ func (d *Door) Confirm(ctx context.Context, s Session, challenge string, r asser
 	return d.store.KeepChallenge(ctx, c)
 }
 
-// answered gives the passkey that answered a challenge, which is spent by that.
+// answered gives the passkey that answered a challenge, and spends the challenge.
 func (d *Door) answered(
 	ctx context.Context, kind ChallengeKind, browser, challenge string, r assertion.Response,
 ) (Passkey, error) {

@@ -13,8 +13,8 @@ import (
 	"approvalbot/internal/people"
 )
 
-// Door is the one door to every step of signing in. Who is calling is an argument of each
-// method; what is refused is on record. Safe for concurrent use.
+// Door is the one door to every step of signing in. The caller is an argument of each
+// method; refusals are logged as events. Safe for concurrent use.
 type Door struct {
 	store    Stores
 	desk     Desk

@@ -29,7 +29,7 @@ type GoneStore interface {
 	// the policy with that hash, it does not write and sets Waits. If there is no such person,
 	// it does not write either.
 	EndGone(ctx context.Context, known []string, policy string, events func(Gone) []approval.Event) (Gone, error)
-	// SuspendedPasskeys gives a person's, or everybody's if person is empty, oldest first.
+	// SuspendedPasskeys gives a person's suspended passkeys, or all if person is empty, oldest first.
 	SuspendedPasskeys(ctx context.Context, person string) ([]Passkey, error)
 }
 
@@ -67,7 +67,7 @@ func (x Gone) events(now int64) (out []approval.Event) {
 	return out
 }
 
-// Lines says what each person had, a line each, in the order of their names.
+// Lines lists what each person had, a line each, in the order of their names.
 func (x Gone) Lines() (lines []string) {
 	has := map[string]*[4]int{}
 	add := func(person string, kind int) {

@@ -103,8 +103,9 @@ func (d *Door) Link(ctx context.Context, secret string) (LoginLink, error) {
 	return l, err
 }
 
-// SpendLink signs in by a link, which ends with it; of two at once one wins. It is for
-// a click of a person: previews open links too. CodeNotFound as with [Door.Link].
+// SpendLink signs in by a link, and ends the link; if two callers spend it at once,
+// one wins. Call it only for a person's click: previews open links too. CodeNotFound
+// as with [Door.Link].
 func (d *Door) SpendLink(ctx context.Context, secret, browser string) (s Session, cookie string, err error) {
 	l, err := d.Link(ctx, secret)
 	if err != nil {

@@ -44,13 +44,13 @@ type PairingWho struct {
 	Name   string          `json:"name,omitempty"` // as the platform names them, which they choose freely
 }
 
-// PairingStatus says how far a pairing is.
+// PairingStatus is the progress of a pairing.
 type PairingStatus string
 
 // The statuses of a pairing.
 const (
 	PairingWaiting  PairingStatus = "waiting"
-	PairingAnswered PairingStatus = "answered" // somebody gave the code; for five minutes more it can be accepted
+	PairingAnswered PairingStatus = "answered" // the code was given; it can be accepted for five minutes more
 	PairingFailed   PairingStatus = "failed"   // five wrong codes
 	PairingExpired  PairingStatus = "expired"
 )
@@ -83,8 +83,8 @@ func newPairing(id, code string, now int64) Pairing {
 	return Pairing{ID: id, CodeHash: pairingHash(id, code), ExpiresAtMs: now + pairingLife.Milliseconds()}
 }
 
-// answer is what a code that somebody gave makes of the pairing. Once a pairing is not
-// waiting every code is wrong, its own too.
+// answer gives the pairing after a code was given. Once a pairing is not waiting any
+// more, every code is wrong, even its own.
 func (p Pairing) answer(code string, who PairingWho, now int64) (after Pairing, right bool) {
 	if p.Status(now) != PairingWaiting {
 		return p, false
@@ -129,9 +129,9 @@ func (d *Door) StartPairing(ctx context.Context, who core.Caller) (p Pairing, co
 	return p, code, err
 }
 
-// Pair takes a code that somebody gave in a chat, and reports whether it was the
-// pairing's. A wrong one is on record as a refused attempt. When Pair returns without
-// an error, the platform update is handled.
+// Pair takes a code that was given in a chat, and reports whether it was the
+// pairing's. A wrong one is logged as a refused attempt. When Pair returns without an
+// error, the platform update is handled.
 func (d *Door) Pair(
 	ctx context.Context, v approval.Voter, code string, who PairingWho, handled *approval.InboundRef,
 ) (right bool, err error) {

@@ -49,9 +49,10 @@ type PasskeyStore interface {
 	Passkey(ctx context.Context, id string) (Passkey, error)
 	// Passkeys gives a person's passkeys, or all if person is empty, oldest first.
 	Passkeys(ctx context.Context, person string) ([]Passkey, error)
-	// ChangePasskeys calls fn with a person's passkeys, adds or removes what it says,
-	// and appends its events to the log, all in one transaction. An error from fn rolls
-	// everything back and is returned as it is. CodeIDConflict: another has that id.
+	// ChangePasskeys calls fn with a person's passkeys, adds or removes passkeys as it
+	// asks, and appends its events to the log, all in one transaction. An error from fn
+	// rolls everything back and is returned as it is. CodeIDConflict: another passkey
+	// has that id.
 	ChangePasskeys(ctx context.Context, person string, fn func(held []Passkey) (PasskeyChange, error)) error
 	// KeepChallenge keeps a ceremony, in place of one of the same id, and of the oldest
 	// one if very many of its kind have begun.

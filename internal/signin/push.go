@@ -29,9 +29,9 @@ type PushSubscription struct {
 	Endpoint  string // an address that only the browser and its push service know
 	P256dh    string // as the Push API gives them, in base64
 	Auth      string
-	Browser   string // what it called itself, cut; shown to the person
+	Browser   string // the browser's name for itself, cut; shown to the person
 	CreatedMs int64
-	Session   string // in which it was made; empty: not known
+	Session   string // in which it was made; empty if not known
 }
 
 // PushStore keeps subscriptions.
@@ -78,7 +78,7 @@ func (s PushSubscription) ended(by string, now int64) approval.Event {
 	return event(approval.EventPushEnded, now, map[string]any{"by": by, "person": s.Person, "subscription": s.ID})
 }
 
-// check says what of a subscription a browser cannot have said.
+// check returns an error if a browser cannot have made the subscription.
 func (s PushSubscription) check() error {
 	at, err := url.Parse(s.Endpoint)
 	if err != nil || at.Scheme != "https" || at.Host == "" || at.User != nil || len(s.Endpoint) > maxEndpoint {

@@ -34,12 +34,12 @@ const (
 )
 
 // Session is one browser in which a person is signed in to the desk's pages. It
-// gives no right of its own: what the person may do is looked up at every step.
+// gives no rights of its own: the person's rights are looked up at every step.
 type Session struct {
 	ID        string // shown to the person, who may end it; not the cookie
 	Person    string
 	How       string // link, passkey, oidc or telegram
-	Browser   string // what it called itself, cut; shown to the person
+	Browser   string // the browser's name for itself, cut; shown to the person
 	CreatedMs int64
 	UsedMs    int64
 	EndsMs    int64 // at the latest
@@ -57,7 +57,7 @@ func (s Session) Voter() approval.Voter { return s.WebUser().Voter() }
 // WebUser is the session's person in that session, for the steps of an approval.
 func (s Session) WebUser() core.WebUser { return core.WebUser{Person: s.Person, Session: s.ID} }
 
-// SignIn is who somebody has proven to be, and how.
+// SignIn is a person who has proven who they are, and the proof.
 type SignIn struct {
 	Person  string
 	How     string
@@ -87,7 +87,7 @@ type SessionFilter struct {
 	Person string
 	ID     string
 	But    string // an id
-	Next   string // with ID: the session that gets its push subscriptions; empty: they end
+	Next   string // with ID: the session that gets its push subscriptions; empty if they end
 }
 
 // SessionStore keeps who is signed in to the desk's pages.
@@ -152,7 +152,7 @@ func (in SignIn) start(cookie string, person people.Person, chats []approval.Tar
 	return out
 }
 
-// notice says in the person's own chat that somebody signed in as them.
+// notice tells the person in their own chat that there was a sign-in as them.
 func (s Session) notice(zone *time.Location) string {
 	how := map[string]string{
 		ByLink: "with a one-time link", ByPasskey: "with a passkey", ByOIDC: "with the organisation's account",
@@ -261,7 +261,7 @@ func (d *Door) ReplaceSession(ctx context.Context, old, with Session) error {
 }
 
 // EndOtherSessions ends all sessions of a session's person but that one, and all push
-// subscriptions that were not made in it. It says how many sessions those were.
+// subscriptions that were not made in it. It returns the number of ended sessions.
 func (d *Door) EndOtherSessions(ctx context.Context, s Session) (n int, err error) {
 	ended, err := d.endSessions(ctx, SessionFilter{Person: s.Person, But: s.ID}, "person:"+s.Person, nil)
 	return len(ended), err

@@ -32,9 +32,9 @@ type Streams struct {
 	To   io.WriteCloser
 }
 
-// Run carries messages until the agent ends, and then is nil, or its error. When the
-// editor ends, or ctx, what the agent asks for is withdrawn and the agent's input is
-// closed.
+// Run carries messages until the agent ends, and then returns nil or the agent's
+// error. When the editor or ctx ends, open requests of the agent are withdrawn and
+// its input is closed.
 func (r Relay) Run(ctx context.Context, editor, agent Streams) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -45,7 +45,7 @@ func (r Relay) Run(ctx context.Context, editor, agent Streams) error {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- lines(agent.From, func(line []byte) { x.fromAgent(ctx, line) }) }()
-	go func() { // it reads until the editor ends, which may be never
+	go func() { // it reads until the editor ends, possibly never
 		if err := lines(editor.From, x.fromEditor); err != nil {
 			x.log("the editor's messages cannot be read: " + err.Error())
 		}
@@ -68,7 +68,7 @@ type relay struct {
 	reported      map[callKey]toolCall // of calls that have not ended; for fromAgent alone
 
 	mu       sync.Mutex
-	asked    map[string]*asked // what the agent asks, by keyOf its id
+	asked    map[string]*asked // open requests of the agent, by keyOf of their id
 	opened   map[string]string // the editor's session/new: its id, and the working directory
 	workdirs map[string]string // of sessions
 }
@@ -82,7 +82,7 @@ type asked struct {
 	cancel  context.CancelFunc
 }
 
-// message is a JSON-RPC message, as far as it is looked at.
+// message is a JSON-RPC message, the members that Relay reads.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -195,7 +195,7 @@ func (x *relay) observe(params json.RawMessage) {
 			Status string `json:"status"`
 		} `json:"update"`
 	}
-	_ = json.Unmarshal(params, &in) // what can be read of it counts
+	_ = json.Unmarshal(params, &in) // the readable members count
 	if in.Update.About != "tool_call" && in.Update.About != "tool_call_update" {
 		return
 	}
@@ -303,7 +303,7 @@ func (x *relay) cancelOne(params json.RawMessage) bool {
 	return a != nil
 }
 
-// cancelAll takes back what a session asks; empty: what all of them ask.
+// cancelAll withdraws the requests of a session; with an empty id, of all of them.
 func (x *relay) cancelAll(session string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -24,14 +24,14 @@ const (
 	reportPatience   = 10 * time.Second
 	withdrawPatience = 5 * time.Second
 	lateGrace        = time.Minute // how long after its deadline an approval may still end
-	maxJoins         = 4           // how often a call is asked for again that somebody else's approval answered
+	maxJoins         = 4           // how often a call is asked for again if another request's approval answered
 )
 
 // Approvals is the desk at which calls are asked for. The zero Approvals refuses
 // every call.
 type Approvals struct {
 	Client   *api.Client
-	Fault    error           // why there is no desk; nil: there is one
+	Fault    error           // why there is no desk; nil if there is one
 	Stopping <-chan struct{} // closed when waiting must end; nil: never
 }
 
@@ -156,8 +156,8 @@ func (d Approvals) Look(ctx context.Context, id string, atMost time.Duration) (a
 	return a, nil
 }
 
-// Claim claims an approved approval of the call that req asked for; the zero req is of a
-// call that is not known, which a client with a desk's keys does not claim.
+// Claim claims an approved approval of the call that req asked for; the zero req means
+// that the call is not known; a client with a desk's keys does not claim it.
 func (d Approvals) Claim(ctx context.Context, a api.Approval, req api.CreateRequest) (Allowed, error) {
 	if err := d.fault(); err != nil {
 		return Allowed{}, err
@@ -275,7 +275,7 @@ func (d Approvals) claimed(ctx context.Context, a api.Approval, req api.ClaimReq
 	return Allowed{a, got, proven}, nil
 }
 
-// missing says why there is no desk; nil: there is one.
+// missing says why there is no desk; nil if there is one.
 func (d Approvals) missing() error {
 	if d.Fault == nil && d.Client == nil {
 		return errNoDesk

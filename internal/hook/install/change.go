@@ -112,7 +112,7 @@ func (o Options) files(of []target) []string {
 	return out
 }
 
-// existing is a file as it is now.
+// existing is the present state of a file.
 type existing struct {
 	path string // links are followed
 	text []byte // nil if there is no file
@@ -171,7 +171,8 @@ func leaves(project, path string) bool {
 	}
 }
 
-// without takes approvalbot's part away from a file that somebody else has changed since.
+// without takes approvalbot's part away from a file that another program has changed
+// since.
 func (o Options) without(f existing, path string) (existing, error) {
 	text := string(f.text)
 	for _, t := range targets(o.Runtime.Name) {

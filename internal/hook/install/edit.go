@@ -70,7 +70,7 @@ func nest(path []string, item, margin, style string) string {
 	return "{" + style + inner + quote(path[0]) + ": " + nest(path[1:], item, inner, style) + style + margin + "}"
 }
 
-// insertLast puts added, which is indented, behind the last item or member of v.
+// insertLast puts added, which is indented, after the last item or member of v.
 func insertLast(text string, v *value, added, style string) string {
 	end, others := lastEnd(v)
 	if !others {
@@ -230,8 +230,8 @@ func quote(s string) string {
 var errUnsure = errors.New("the edit would change something else in this file; add the lines by hand (--print " +
 	"shows them)")
 
-// checkAppended holds an edit to its word: the new text says what the old one said,
-// and the item at the end of the list.
+// checkAppended checks an edit: the new text must decode to the old value with the
+// item at the end of the list.
 func checkAppended(before, after string, path []string, item string) error {
 	was, err := scan(before)
 	if err != nil {

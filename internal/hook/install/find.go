@@ -15,7 +15,7 @@ import (
 
 // Find looks for approvalbot in the files of the options' scope and gives the options with
 // which install wrote it: the program, the client file, and whether it asks beside the
-// dialog. What the client file says is for the caller to add. ok is false if no file has it.
+// dialog. The caller adds the content of the client file. ok is false if no file has it.
 func Find(o Options) (found Options, ok bool) {
 	found = o
 	found.Silent = false
@@ -39,8 +39,9 @@ func Find(o Options) (found Options, ok bool) {
 	return found, ok
 }
 
-// Differs says how the files of the options' scope are not what install writes with these
-// options, one sentence each. What others wrote into the same files does not count.
+// Differs describes, in one sentence each, how the files of the options' scope differ
+// from what install writes with these options. Other programs' parts of these files are
+// ignored.
 func Differs(o Options) []string {
 	chosen, err := o.chosen()
 	if err != nil {
@@ -126,7 +127,7 @@ func (o Options) parts(t target) []string {
 		for _, item := range list {
 			all = append(all, plainJSON(item))
 		}
-		if err != nil { // what install wrote is there, and something else is wrong
+		if err != nil { // the part that install wrote is there, but other parts are wrong
 			all = []string{string(text)}
 		}
 	}
@@ -174,11 +175,11 @@ var patterns = sync.OnceValue(func() (p struct{ jsonString, jsPaths, hookWords *
 	return p
 })
 
-// paths are the program and the client file that a part names; empty: it does not, as
-// OpenCode's plugin of 0.1.0 no program.
+// paths are the program and the client file that a part names; empty if it does not
+// name one, as OpenCode's plugin of 0.1.0 names no program.
 func (o Options) paths(part string) (program, client string) {
 	if m := patterns().jsPaths.FindStringSubmatch(part); m != nil {
-		_, _ = json.Unmarshal([]byte(m[1]), &program), json.Unmarshal([]byte(m[2]), &client) // what is no string names no file
+		_, _ = json.Unmarshal([]byte(m[1]), &program), json.Unmarshal([]byte(m[2]), &client) // not a string: no name
 		return program, client
 	}
 	lines := strings.Split(part, "\n") // a program of its own has the words on a line

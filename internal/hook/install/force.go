@@ -17,15 +17,15 @@ import (
 	"approvalbot/internal/hook"
 )
 
-// caveats are what decides, beside the hook's own text, whether a runtime asks it. A row a
-// runtime; what is not known of one is left out.
+// caveats are the conditions, beside the hook's own text, under which a runtime asks it.
+// One row a runtime; unknown conditions are left out.
 type caveats struct {
-	asks    string   // when it asks; empty: before every tool call
+	asks    string   // when it asks; empty means before every tool call
 	oldest  string   // the oldest version of the client that obeys what install writes
 	off     []off    // settings that switch the hook off
-	project string   // what a project's hook needs before it is asked
-	skipped string   // what skips a hook that is not in the managed file
-	open    []string // what stays open in every scope
+	project string   // the condition before a project's hook is asked
+	skipped string   // the setting that skips a hook that is not in the managed file
+	open    []string // the gaps that remain in every scope
 }
 
 // off is a setting that switches hooks off.
@@ -119,14 +119,14 @@ func (o Options) CanBeSilent() bool {
 	return !o.Beside && slices.ContainsFunc(o.Runtime.Events, hook.Event.CanBeSilent)
 }
 
-// Force says what a doubt comes to.
+// Force is the consequence of a doubt.
 type Force int
 
-// What doubts come to.
+// The consequences of doubts.
 const (
 	Off    Force = iota // calls run without the hook
 	NotYet              // something has to happen first, or is not seen
-	Mostly              // the hook is asked but for what is said
+	Mostly              // the hook is asked, with the exceptions that are named
 )
 
 // Doubt is a reason why a runtime may not ask the hook that is in its files.
@@ -140,7 +140,7 @@ type Doubt struct {
 type Client struct {
 	Version string // empty: it is not on PATH, or does not say
 	// Start makes the command that starts it with these arguments and with variables beside
-	// the user's own; nil: it is not on PATH.
+	// the user's own; nil if it is not on PATH.
 	Start func(ctx context.Context, env []string, args ...string) *exec.Cmd
 }
 
@@ -252,7 +252,7 @@ func lookUp(v any, names ...string) any {
 	return v
 }
 
-// older reports whether version a comes before b. What follows a hyphen does not count.
+// older reports whether version a comes before b. A part after a hyphen is ignored.
 func older(a, b string) bool {
 	a, _, _ = strings.Cut(a, "-")
 	as, bs := strings.Split(a, "."), strings.Split(b, ".")

@@ -10,7 +10,7 @@ import (
 	"approvalbot/internal/hook"
 )
 
-// Open says what stays open once approvalbot is installed, one sentence each.
+// Open names the gaps that remain once approvalbot is installed, one sentence each.
 func Open(o Options) []string {
 	r, c := o.Runtime, caveatsOf(o.Runtime.Name)
 	out := append(open(r), c.open...)
@@ -90,7 +90,7 @@ func Sandbox(o Options) string {
 }
 
 // setting gives one value of the JSON file in the options' scope, by names and places;
-// nil: it is not there.
+// nil if missing.
 func (o Options) setting(path ...any) any {
 	for _, t := range targets(o.Runtime.Name) {
 		at, err := o.path(t)
@@ -124,12 +124,13 @@ func (o Options) codexConfig() map[string]any {
 	out := map[string]any{}
 	if path, err := o.codexFile(); err == nil {
 		text, _ := os.ReadFile(path)
-		_ = toml.Unmarshal(text, &out) // Codex itself says what is wrong with it
+		_ = toml.Unmarshal(text, &out) // Codex itself reports the mistake
 	}
 	return out
 }
 
-// Loaded says when OpenCode has last loaded the plugin that is at path; empty: never.
+// Loaded says when OpenCode has last loaded the plugin that is at path; empty if it
+// never has.
 func Loaded(path string) string {
 	text, _ := os.ReadFile(path + heartbeat)
 	return strings.TrimSpace(string(text))

@@ -25,7 +25,8 @@ func Small(approvalbot string) string {
 }
 
 // HookProgram is the small program if it lies beside approvalbot, else approvalbot itself. It must be a program and
-// no script, its owner's alone to write, as approvalbot is: what somebody else put there answers no hook.
+// no script, its owner's alone to write, as approvalbot is: a program that another user put there must not answer
+// hooks.
 func HookProgram(approvalbot string) string {
 	own, err := os.Stat(approvalbot)
 	if err != nil {

@@ -26,8 +26,8 @@ func (o Options) startedByShell() bool {
 	})
 }
 
-// shellDoubts says what the shell that starts the hook would read: from this environment, and
-// from the env of the runtime's settings.
+// shellDoubts reports variables that a shell would obey before it starts the hook: those of
+// this environment, and those in env of the runtime's settings.
 func (o Options) shellDoubts() []Doubt {
 	if !o.startedByShell() {
 		return nil

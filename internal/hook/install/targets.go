@@ -65,7 +65,7 @@ type target struct {
 	text   string
 	fresh  string // of listItem: the file's text if there was no file
 	event  string // for the hook's command
-	limit  string // the time limit that text gives the hook; empty: the runtime's default
+	limit  string // the time limit that text gives the hook; empty means the runtime's default
 	beside bool   // it is for --beside
 	runs   bool   // of wholeFile: it is a program
 }
@@ -85,7 +85,7 @@ const codexHook = `{
   ]
 }`
 
-// claudeReport tells the desk what became of a call. It makes no decision.
+// claudeReport tells the desk the outcome of a call. It makes no decision.
 const claudeReport = `{
   "matcher": "*",
   "hooks": [
@@ -379,7 +379,7 @@ func (o Options) fill(t target) string {
 	).Replace(t.text)
 }
 
-// chosen are the targets of the options' scope; an error says what there is instead.
+// chosen are the targets of the options' scope; if there are none, the error names the alternatives.
 func (o Options) chosen() ([]target, error) {
 	all := targets(o.Runtime.Name)
 	if len(all) == 0 {

@@ -20,7 +20,7 @@ import (
 // Trust is a hook of approvalbot's, and whether Codex trusts it.
 type Trust struct {
 	Key     string // of Codex: the file, the event and the place in it
-	Hash    string // of the hook as it is now
+	Hash    string // the present hook's
 	Trusted bool   // it is not skipped
 }
 
@@ -59,7 +59,7 @@ func withCodex(cmd *exec.Cmd, f func(*codexServer) error) error {
 	if err != nil {
 		_ = cmd.Process.Kill()
 	}
-	_ = cmd.Wait() // what it was asked is answered
+	_ = cmd.Wait() // all requests are answered
 	return err
 }
 
@@ -110,7 +110,7 @@ func CodexHooks(ctx context.Context, o Options, start func(context.Context, ...s
 }
 
 // findHooks looks for approvalbot's hooks in what Codex lists, at whatever depth. Other
-// hooks may be in the same files, and a repository can write what looks like one: only
+// hooks may be in the same files, and a repository can add one that looks like it: only
 // the very command that install has written counts.
 func findHooks(v any, o Options, out []Trust) []Trust {
 	switch v := v.(type) {

@@ -106,7 +106,8 @@ func Runtimes() []string {
 	return []string{"claude-code", "cline", "codex", "copilot-cli", "gemini-cli", "opencode", "qwen-code"}
 }
 
-// Program gives the name of a runtime's client on PATH; empty: it cannot be tried.
+// Program gives the name of a runtime's client on PATH; empty if it cannot be
+// tried.
 func Program(runtime string) string { return clients()[runtime].program }
 
 func filled(text, model string) string { return strings.ReplaceAll(text, "{model}", model) }

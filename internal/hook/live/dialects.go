@@ -199,7 +199,7 @@ func (m *Model) gemini(w http.ResponseWriter, body object, stream bool) {
 	settings, _ := body["generationConfig"].(object)
 	if settings["responseMimeType"] == "application/json" || settings["responseJsonSchema"] != nil {
 		part = object{"text": `{"model_choice":"flash","reasoning":"x","complexity_reasoning":"x",` +
-			`"complexity_score":1,"next_speaker":"user"}`} // what the runtime asks for itself
+			`"complexity_score":1,"next_speaker":"user"}`} // requests of the runtime for its own purposes
 	} else if t := m.next(tools, results); t.tool != "" {
 		part = object{"functionCall": object{"id": t.id, "name": t.tool, "args": t.args}}
 	} else {

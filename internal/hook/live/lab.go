@@ -121,7 +121,7 @@ func (l *Lab) furnish(c client) error {
 	return nil
 }
 
-// Dir is the folder itself; what is put there goes with it.
+// Dir is the folder itself; files in it are removed with it.
 func (l *Lab) Dir() string { return l.dir }
 
 // Close ends the model and takes the folder away.
@@ -138,7 +138,7 @@ func (l *Lab) Close() error {
 type Result struct {
 	Ran    bool     // the command has run
 	Asked  bool     // the model has asked for it: otherwise the trial proves no deny
-	Read   []string // what the model was given as the call's result
+	Read   []string // the call's result that the model was given
 	Output string   // of the client, for people
 	Took   time.Duration
 }
@@ -199,10 +199,10 @@ func (l *Lab) ran() bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// number is a version in what a client says of itself.
+// number matches a version in a client's description of itself.
 var number = lazy.Pattern(`\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]*[0-9A-Za-z])?`)
 
-// Version is the client's version; empty: it does not say.
+// Version is the client's version; empty if it does not tell.
 func (l *Lab) Version(ctx context.Context) string {
 	out, _ := l.start(ctx, []string{"--version"})
 	lines := strings.Split(out, "\n")
@@ -214,11 +214,12 @@ func (l *Lab) Version(ctx context.Context) string {
 	return ""
 }
 
-// Find gives the runtime's program on that PATH; empty: it is not there, or not known.
+// Find gives the runtime's program on that PATH; empty if it is not there, or not
+// known.
 func Find(runtime, path string) string { return find(clients()[runtime].program, path) }
 
 // Version is the version of the runtime's program on that PATH, which runs in a home that is
-// thrown away; empty: it is not there, or does not say.
+// thrown away; empty if it is not there, or does not tell.
 func Version(ctx context.Context, runtime, path string) string {
 	dir, err := os.MkdirTemp("", "approvalbot-version-")
 	if err != nil {

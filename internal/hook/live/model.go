@@ -16,11 +16,11 @@ import (
 // has that call's result.
 type Model struct {
 	Command string         // the shell line it asks for
-	Tool    string         // the tool that it asks for; empty: a shell, with whichever name the runtime offers one
+	Tool    string         // the tool that it asks for; empty: a shell, under the name that the runtime has for it
 	Args    map[string]any // arguments beside the command; of Tool all of them
 	Saw     func([]byte)   // is given each request; nil: ignored
-	Repeat  int            // how often it asks again after a result; 0: never
-	Before  []Use          // what it asks for before its command, in order and once each: agents ask on from there
+	Repeat  int            // how often it asks again after a result; 0 means never
+	Before  []Use          // calls before its command, in order and once each; agents continue from there
 
 	mu    sync.Mutex
 	begun int // of Before
@@ -32,7 +32,7 @@ type Model struct {
 type Use struct {
 	Tool  string
 	Args  map[string]any
-	Given func(last string) map[string]any // the arguments by the last result; nil: Args
+	Given func(last string) map[string]any // the arguments by the last result; nil means Args
 }
 
 // Calls is how many tool calls the model has asked for.

@@ -23,7 +23,7 @@ import (
 // tool, and for every answer to a question of the server. For other messages see passes.
 type Proxy struct {
 	Desk    ask.Approvals
-	Name    string // what the operator calls the server; empty: it is not known
+	Name    string // the operator's name for the server; empty if not known
 	Server  string // tells servers without a name apart, and is part of the names of tools
 	Session string // sessionKey of its calls
 	Workdir string
@@ -94,7 +94,7 @@ func (p Proxy) Run(ctx context.Context, client, server mcp.Connection) error {
 	go func() { ended <- x.fromClient(ctx) }()
 	go func() { ended <- x.fromServer(ctx) }()
 	err := <-ended // both read until ctx ends
-	cancel()       // what is asked for is withdrawn
+	cancel()       // open requests are withdrawn
 	closed, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(closed)
@@ -136,7 +136,7 @@ type relay struct {
 	ctx            context.Context // of all of it
 	client, server mcp.Connection
 	work           sync.WaitGroup
-	turn           chan struct{} // taken while a message is written to the server; nil: several may be
+	turn           chan struct{} // taken while a message is written to the server; nil if writes may overlap
 	toServer       *lane
 	toClient       *lane
 
@@ -152,13 +152,13 @@ type relay struct {
 	inMinute   int
 	identity   members               // the client's, of its first request that has one
 	denied     map[string]denial     // by the hash of what was asked for
-	greeted    members               // who the client is, of its first initialize
+	greeted    members               // the client's identity, from its first initialize
 	lastMeta   members               // identity in the client's last tools/list or tools/call
 	shown      map[string]shown      // tools as the client was given them
 	listing    int                   // which of the client's listings is the newest
 	gifts      int                   // how often the client was given a page of them
 	forgotten  int                   // the last gift at which shown was emptied; 0: it never was
-	own        map[string]definition // tools as the proxy was given them; nil: it did not ask
+	own        map[string]definition // tools as the proxy was given them; nil if it did not ask
 	asking     *ownList              // of the proxy, under way; nil if it asks for no list
 	changes    int                   // how often own, or its absence, came to be outdated
 	told       int                   // changes when own was asked for
@@ -279,7 +279,7 @@ func (x *relay) serve(
 		own.answered = true // before the client can know it, and use the id again
 		x.mu.Unlock()
 		if res != nil {
-			within(x.written(x.toClient), stopTime) // what the server said before its answer
+			within(x.written(x.toClient), stopTime) // messages of the server before its answer
 			x.answer(ctx, &jsonrpc.Response{ID: m.ID, Result: res.Result, Error: res.Error})
 		}
 	})
@@ -361,8 +361,8 @@ func (x *relay) fromServer(ctx context.Context) error {
 	}
 }
 
-// progressed is the server's word of progress with the client's token; nil: it is of no request that
-// is at the server.
+// progressed translates the server's progress message to the client's token; nil if it belongs to no
+// open request.
 func (x *relay) progressed(m *jsonrpc.Request) *jsonrpc.Request {
 	all, number := members{}, int64(0)
 	if strict(m.Params, &all) != nil || strict(all[progressToken], &number) != nil {
@@ -379,9 +379,9 @@ func (x *relay) progressed(m *jsonrpc.Request) *jsonrpc.Request {
 	return nil
 }
 
-// asks notes what the server says of its own accord, and gives it as the client gets it; nil if
-// it is not passed on: then the server is refused with this text, or gets no answer if the text
-// is empty.
+// asks records a message that the server sends of its own accord, and gives it in the form for
+// the client; nil if it is not passed on: then the server is refused with this text, or gets no
+// answer if the text is empty.
 func (x *relay) asks(ctx context.Context, m *jsonrpc.Request) (refused string, passed *jsonrpc.Request) {
 	if _, err := encode(orNull(jsontext.Value(m.Params))); err != nil && m.IsCall() {
 		return "the params have a member twice, or text that is not UTF-8", nil
@@ -444,7 +444,7 @@ func (x *relay) response(m *jsonrpc.Response) {
 		return
 	}
 	if f.call {
-		x.keepTask(task{id: taskOf(m.Result)}) // before the server's next words, which may be of it
+		x.keepTask(task{id: taskOf(m.Result)}) // before the server's next message, which may belong to it
 	}
 	f.got <- m
 }
@@ -477,7 +477,7 @@ func (x *relay) serverEnded(ctx context.Context) {
 }
 
 // roundTrip sends a request to the server and waits for its answer. own is the client's request;
-// nil: the proxy asks on its own account. The server sees no difference.
+// nil if the proxy asks for itself. The server sees no difference.
 func (x *relay) roundTrip(
 	ctx context.Context, method string, params []byte, own *pending,
 ) (*jsonrpc.Response, error) {
@@ -531,8 +531,8 @@ func (x *relay) roundTrip(
 	}
 }
 
-// log has a line logged beside all else: a log that is not read keeps no cancel from being heard. What
-// is too much is dropped.
+// log has a line logged beside all else: an unread log must not delay a cancel. Lines that exceed the
+// buffer are dropped.
 func (x *relay) log(text string) {
 	select {
 	case x.says <- text:
@@ -559,7 +559,7 @@ func (x *relay) logs(over <-chan struct{}) {
 	}
 }
 
-// failure is an answer that says what went wrong.
+// failure is an answer with an error text.
 func failure(id jsonrpc.ID, text string) *jsonrpc.Response {
 	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: text}}
 }

@@ -127,7 +127,7 @@ func orNull(v jsontext.Value) jsontext.Value {
 	return v
 }
 
-// declines is the answer of a client that gives the server no content; nil: it gives some.
+// declines is the answer of a client that gives the server no content; nil if it gives some.
 func declines(result []byte) jsontext.Value {
 	var in struct {
 		Action string `json:"action"`
@@ -188,7 +188,7 @@ type denial struct {
 // askedBeside asks a person for something that reaches the server and is no call of a tool. It gives
 // what the desk handed out.
 func (x *relay) askedBeside(ctx context.Context, method string, all members) (members, ask.Allowed, error) {
-	params, err := encode(map[string]members{beside: all}) // what cannot be written must not become null
+	params, err := encode(map[string]members{beside: all}) // a value that cannot be encoded must not become null
 	if err != nil {
 		return nil, ask.Allowed{}, errors.New("not allowed: no approver can be shown it: " +
 			"it has a member twice, text that is not UTF-8, or is nested too deep")

@@ -49,7 +49,7 @@ func (x *relay) called(ctx context.Context, m *jsonrpc.Request, own *pending) *j
 }
 
 // asked asks the desk for a call and claims it. A call whose tool has changed since is refused: the
-// yes was for the tool as it was.
+// yes was for the earlier definition.
 func (x *relay) asked(ctx context.Context, in call, mustAsk bool) (ask.Allowed, error) {
 	req, gift, err := x.requestFor(ctx, in)
 	if err != nil {
@@ -77,8 +77,8 @@ func (x *relay) asked(ctx context.Context, in call, mustAsk bool) (ask.Allowed, 
 	return got, nil
 }
 
-// requestFor is the request for a call, with what the server says of the tool, and the last gift
-// before.
+// requestFor is the request for a call, with the server's description of the tool, and the last
+// gift before.
 func (x *relay) requestFor(ctx context.Context, in call) (api.CreateRequest, int, error) {
 	tool, gift, err := x.facts(ctx, in.name)
 	if err != nil {
@@ -91,7 +91,7 @@ func (x *relay) requestFor(ctx context.Context, in call) (api.CreateRequest, int
 	}, gift, err
 }
 
-// named is how the desk knows a tool: two underscores say that it is another server's.
+// named is the desk's name of a tool: two underscores mark it as another server's.
 func (p Proxy) named(tool string) string {
 	return "mcp__" + p.Server + "__" + tool
 }
@@ -123,8 +123,8 @@ func (x *relay) waiting(ctx context.Context, in call) func(api.Approval) {
 	}
 }
 
-// forward has the server do a claimed call: what the claim holds, and of the client's own words
-// the members of _meta that may pass.
+// forward sends a claimed call to the server: the claim's parameters, and those members of the
+// client's _meta that may pass.
 func (x *relay) forward(
 	ctx context.Context, in call, got ask.Allowed, own *pending,
 ) (*jsonrpc.Response, error) {
@@ -185,8 +185,8 @@ func (x *relay) finish(
 	return withNotes(res, got)
 }
 
-// withNotes is a tool's result with what people said to the model behind it, in a text of its own. One that has
-// no content yet, as of a task, stays as it is.
+// withNotes adds people's notes for the model to a tool's result, as a text after it. A result without content,
+// such as a task's, is not changed.
 func withNotes(res *jsonrpc.Response, got ask.Allowed) *jsonrpc.Response {
 	note := hook.NotesText(got.Approval, got.Claim.Notes)
 	if note == "" || res.Error != nil {

@@ -151,7 +151,7 @@ func readLine(from *bufio.Reader) (line []byte, err error) {
 	}
 }
 
-// outline reads a message without keeping it: which members it has, and its id.
+// outline reads a message without keeping it: its members' names, and its id.
 type outline struct {
 	depth   int
 	text    bool   // within a string
@@ -163,7 +163,7 @@ type outline struct {
 	method  bool
 }
 
-// maxOutline is how much is kept of a name, and of the id.
+// maxOutline is how many bytes of a name or an id are kept.
 const maxOutline = 128
 
 func (o *outline) read(text []byte) {
@@ -223,7 +223,7 @@ type lines struct {
 }
 
 // Lines speaks MCP on a pair of streams, a message or a batch a line. It closes them when it is
-// closed. What is no message is an error of one Read, and what comes after it is read.
+// closed. A line that is no message is an error of one Read; the lines after it are still read.
 func Lines(from io.ReadCloser, to io.WriteCloser) mcp.Connection {
 	l := &lines{from: from, to: to, in: make(chan frame), gone: make(chan struct{})}
 	go l.read(from)

@@ -67,7 +67,7 @@ func (x *relay) deliver(ctx context.Context, m jsonrpc.Message) {
 	}
 }
 
-// notify writes to the client what the server says of its own accord.
+// notify writes to the client a message that the server sends of its own accord.
 func (x *relay) notify(ctx context.Context, m jsonrpc.Message) {
 	select {
 	case x.toClient.room <- struct{}{}:

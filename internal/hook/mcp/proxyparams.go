@@ -101,7 +101,7 @@ func claimed(params []byte) (members, error) {
 // Members of _meta.
 const (
 	progressToken = "progressToken"
-	approvalMeta  = "approvalbot/approval" // which approval a call has; the proxy's own word alone
+	approvalMeta  = "approvalbot/approval" // the approval of a call; set by the proxy only
 
 	protocolVersion    = "io.modelcontextprotocol/protocolVersion"
 	clientInfo         = "io.modelcontextprotocol/clientInfo"
@@ -172,7 +172,7 @@ func (x *relay) identified(given members) members {
 
 var infoForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9 ._/()@+-]{1,64}$`) })
 
-// plainInfo is what the client may say of itself.
+// plainInfo are the members by which the client may describe itself.
 func plainInfo(raw jsontext.Value) members {
 	var in members
 	_ = strict(raw, &in) // no member passes of what is not an object

@@ -33,14 +33,14 @@ func taskOf(result []byte) string {
 	return in.Task.ID
 }
 
-// task is one of the client's tasks, for one method; empty: for all.
+// task is one of the client's tasks, for one method; empty means for all.
 type task struct{ method, id string }
 
-// key is the task as it is kept: of one size, however long its id is.
+// key is the stored form of the task: of one size for ids of any length.
 func (t task) key() task { return task{t.method, hashOf([]byte(t.id))} }
 
-// keepTask notes a task that an allowed call began, or one for which a person allowed a method. What
-// is not kept is asked for.
+// keepTask notes a task that an allowed call began, or one for which a person allowed a method. A
+// task that is not recorded asks.
 func (x *relay) keepTask(t task) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -86,8 +86,8 @@ func (x *relay) ofTask(
 	return withMeta(nil, all, meta, true), &allowed, nil
 }
 
-// isOfKnownTask reports whether what the server says of its own accord is of no task, or of one whose
-// state the client may have.
+// isOfKnownTask reports whether a message of the server belongs to no task, or to one whose state the
+// client may see.
 func (x *relay) isOfKnownTask(m *jsonrpc.Request) bool {
 	if !strings.HasPrefix(m.Method, "notifications/tasks") {
 		return true

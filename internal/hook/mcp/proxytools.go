@@ -33,7 +33,7 @@ const (
 	maxSchemaDepth = 64
 )
 
-// definition is what the server says of one tool.
+// definition is the server's description of one tool.
 type definition struct {
 	Name        string         `json:"name"`
 	Description string         `json:"description"`
@@ -66,7 +66,7 @@ func readDefinition(raw jsontext.Value) (d definition, err error) {
 // canonical is v as JSON in its canonical form, which has one order of members.
 func canonical(v any) jsontext.Value {
 	out := value(v)
-	_ = out.Canonicalize() // what has no such form is as it was written
+	_ = out.Canonicalize() // a value without that form is kept as written
 	return out
 }
 
@@ -164,10 +164,10 @@ func (s shown) otherwise() bool {
 	return s.other > s.forgot || len(s.as) == 0 && !s.handed
 }
 
-// facts gives what the server says of a tool: what the client was last given, and what the proxy
-// was told if it asked. It asks if the client was not given the tool, if the server says that its
-// tools have changed, and after each listing once it has asked: an answer to one of the two is not
-// believed for the other. gift is the last that the client was given.
+// facts gives the server's descriptions of a tool: the one that the client was last given, and the
+// one that the proxy got if it asked. The proxy asks if the client was not given the tool, if the
+// server reports changed tools, and after each listing once it has asked: an answer to one of the
+// two is not trusted for the other. gift is the last that the client was given.
 func (x *relay) facts(ctx context.Context, name string) (_ *api.Tool, gift int, _ error) {
 	if err := x.relist(ctx, name); err != nil {
 		return nil, 0, fmt.Errorf("not allowed: the MCP server does not say what its tools are: %w", err)
@@ -200,7 +200,7 @@ func (x *relay) handed(name string, gift int) {
 	x.shown[name] = is
 }
 
-// with adds a definition to others, if it is another.
+// with adds a definition to others, if it differs from them.
 func with(all []definition, d definition) []definition {
 	if slices.ContainsFunc(all, d.is) {
 		return all
@@ -315,7 +315,7 @@ type listedTool struct {
 
 func readPage(raw []byte) (page, error) {
 	out, bad := page{other: members{}}, errors.New("its list of tools cannot be read")
-	lax := jsontext.AllowDuplicateNames(true) // what has a member twice in a tool leaves that tool out
+	lax := jsontext.AllowDuplicateNames(true) // a tool with a repeated member is left out
 	d := jsontext.NewDecoder(bytes.NewReader(raw), lax)
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
 		return page{}, bad
@@ -408,8 +408,8 @@ func (x *relay) listed(ctx context.Context, m *jsonrpc.Response, listing int, ow
 	return &jsonrpc.Response{Result: result}
 }
 
-// shows notes the tools that the client is given. If they are too many it forgets the others: what
-// the client is not known to have been given asks.
+// shows notes the tools that the client is given. If they are too many it forgets the others: a
+// tool that the client is not known to have asks.
 func (x *relay) shows(tools []listedTool, listing int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

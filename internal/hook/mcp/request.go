@@ -36,7 +36,7 @@ type standing struct {
 	Reason      string          `json:"reason,omitzero"`
 	ToolName    string          `json:"toolName,omitzero"`
 	Params      json.RawMessage `json:"params,omitzero"` // only this may run now, once
-	Notes       string          `json:"notes,omitzero"`  // what those who allowed it say to the model
+	Notes       string          `json:"notes,omitzero"`  // notes to the model from those who allowed it
 	Decision    api.Decision    `json:"decision,omitzero"`
 	Receipt     string          `json:"receipt,omitzero"`
 	ExpiresAtMs int64           `json:"expiresAtMs,omitzero"`
@@ -81,9 +81,9 @@ func (s Server) await(ctx context.Context, args json.RawMessage) *mcp.CallToolRe
 // maxAsked is how many calls are remembered for await_approval.
 const maxAsked = 1000
 
-// askedCalls are what one client has asked for, by the approval's id: what is claimed
-// later is compared with it. A call that is not there is claimed only by a client
-// without a desk's keys.
+// askedCalls are what one client has asked for, by the approval's id: a later claim
+// is compared with it. A call that is not there is claimed only by a client without a
+// desk's keys.
 type askedCalls struct {
 	mu    sync.Mutex
 	byID  map[string]api.CreateRequest

@@ -32,7 +32,7 @@ type Server struct {
 
 	asked *askedCalls     // by request_approval
 	hold  time.Duration   // 0: holdTime
-	gone  <-chan struct{} // closed: the client has gone; nil: its context says so
+	gone  <-chan struct{} // closed when the client has gone; nil if its context tells
 	beat  func()          // keeps the connection alive; nil if not needed
 }
 

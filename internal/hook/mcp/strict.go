@@ -17,7 +17,7 @@ func strict(raw []byte, into any) error {
 	return json.Unmarshal(raw, into)
 }
 
-// encode writes JSON as it is, in a settled order.
+// encode writes JSON unchanged, except for a fixed order of members.
 func encode(v any) (stdjson.RawMessage, error) {
 	return json.Marshal(v, json.Deterministic(true))
 }

@@ -106,7 +106,7 @@ func outward() *http.Transport {
 // its answer has come.
 type remoteConn struct {
 	*Remote
-	to      http.RoundTripper // follows no redirect: what is sent is for the server that was named
+	to      http.RoundTripper // follows no redirect: requests are meant for the named server only
 	in      chan frame
 	ctx     context.Context // of all of it
 	cancel  context.CancelFunc
@@ -258,7 +258,7 @@ func (c *remoteConn) hear(ctx context.Context) {
 			kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 			has := res.StatusCode/100 == 2 && kind == "text/event-stream"
 			if has {
-				_, _ = c.events(ctx, jsonrpc.ID{}, res.Body, &at) // what cannot be read ends the stream
+				_, _ = c.events(ctx, jsonrpc.ID{}, res.Body, &at) // an unreadable message ends the stream
 			}
 			_ = res.Body.Close() // it is read, or of no use
 			if !has && res.StatusCode < 500 {

@@ -1,5 +1,6 @@
-// Package auth says who calls, by the hash of a token's secret, what that token may, and
-// how often. A set of tokens can be replaced while connections are open.
+// Package auth identifies callers by the hash of a token's secret, and decides what that
+// token may do, and how often. A set of tokens can be replaced while connections are
+// open.
 package auth
 
 import (
@@ -169,7 +170,8 @@ func (t *Tokens) Stream(hash [32]byte) (done func(), err error) {
 	return func() { h.streams.Add(-1) }, nil
 }
 
-// Authenticate says who calls with those Authorization headers, and holds it to its pace.
+// Authenticate gives the caller with those Authorization headers, and enforces its rate
+// limit.
 func (t *Tokens) Authenticate(headers []string) (who core.Caller, token [32]byte, err error) {
 	secret, err := Bearer(headers)
 	if err != nil {

@@ -93,7 +93,7 @@ func validity(c *x509.Certificate, now time.Time) core.Diagnostic {
 	return core.OK(what, "the certificate is valid until "+at(c.NotAfter))
 }
 
-// use takes a pair, and says what clients will not like about it.
+// use puts a pair in force, and reports why clients may refuse it.
 func (c *Certificate) use(pair *tls.Certificate) {
 	c.pair = pair
 	if f := validity(pair.Leaf, c.looked); f.Level != core.LevelOK {

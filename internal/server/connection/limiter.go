@@ -55,7 +55,7 @@ type conn struct {
 	addr     netip.Prefix
 	since    time.Time
 	late     *time.Timer
-	all, own *lists.Element // its places in oldest and byAddr; nil: it is not anonymous, or closed
+	all, own *lists.Element // its places in oldest and byAddr; nil if it is not anonymous, or closed
 }
 
 // NewLimiter makes a listener that bounds what l accepts.
@@ -145,7 +145,7 @@ func (l *Limiter) tooMany(own *lists.List) (victim *conn, reason string) {
 	if l.oldest.Len() <= l.limit {
 		return nil, ""
 	}
-	for _, other := range l.byAddr { // who has few keeps them
+	for _, other := range l.byAddr { // an address with few connections keeps them
 		if other.Len() > own.Len() {
 			own = other
 		}
@@ -191,8 +191,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite is what net/http does before it closes a connection to somebody who
-// still sends.
+// CloseWrite is called by net/http before it closes a connection to a client
+// that still sends.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -200,8 +200,8 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// addressOf is the address whose connections are counted together; what is no
-// network's counts as one.
+// addressOf is the address whose connections are counted together; all that
+// have no IP address count as one.
 func addressOf(c net.Conn) netip.Prefix {
 	at, err := netip.ParseAddrPort(c.RemoteAddr().String())
 	if err != nil {
@@ -231,7 +231,7 @@ func WithContext(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// connOf is a request's connection; nil: it did not come by [Server.Serve].
+// connOf is a request's connection; nil if it did not come by [Server.Serve].
 func connOf(r *http.Request) *conn { return connIn(r.Context()) }
 
 func connIn(ctx context.Context) *conn {

@@ -38,7 +38,7 @@ type Log interface {
 type Entry struct {
 	Seq   int64
 	Key   string     // of the approval
-	Owner string     // who else may see it
+	Owner string     // other callers who may see it
 	Event *api.Event // nil: about no approval, or for auditors only
 	chunk []byte     // Event, or what is said of a person, as a server-sent event
 }

@@ -15,8 +15,8 @@ const (
 // plainName is what a tool's name in a label may be: no secret and no sentence is one.
 var plainName = lazy.Pattern(`^[A-Za-z][A-Za-z0-9_.:/-]{0,47}$`)
 
-// frequent finds the names of tools that are called often although no configuration names them. What
-// callers send makes no more than maxFrequent labels. Safe for concurrent use.
+// frequent finds the names of tools that are called often although no configuration names them.
+// Names that callers send become at most maxFrequent labels. Safe for concurrent use.
 type frequent struct {
 	mu     sync.Mutex
 	often  map[string]bool

@@ -10,8 +10,8 @@ type Gauge struct {
 }
 
 // Gauges registers values that value looks up by name and label at each scrape;
-// what it does not know (false) is left out. It must be quick and safe for
-// concurrent use.
+// values that it does not know (false) are left out. It must be quick and safe
+// for concurrent use.
 func (m *Set) Gauges(prefix string, list []Gauge, value func(name, label string) (float64, bool)) {
 	m.registry.MustRegister(&gauges{prefix, list, value})
 }

@@ -35,7 +35,7 @@ type Known struct {
 	Objective     core.Objective
 }
 
-// known is Known as it is looked up.
+// known is Known in a form for look-ups.
 type known struct {
 	tools, agents map[string]bool
 	objective     core.Objective
@@ -45,7 +45,7 @@ type known struct {
 // own. [Set.Observe] is made for the Gate's after-commit hook.
 type Set struct {
 	registry *prometheus.Registry
-	names    *prometheus.Registry // what names people
+	names    *prometheus.Registry // metrics that name people
 	nameless *prometheus.Registry // and the same without their names
 	named    map[string]bool
 	tools    frequent
@@ -213,7 +213,7 @@ func confinedResult(r approval.Result) string {
 	return r.Status
 }
 
-// ended counts what everybody said in the end: who votes again counts once.
+// ended counts the last vote of each person: a person who votes again counts once.
 func (m *Set) ended(c core.Change) {
 	a := c.Approval
 	for _, v := range a.Votes {

@@ -34,7 +34,7 @@ func CallOf(in api.CreateRequest) approval.Call {
 	return call
 }
 
-// RequesterOf reads who asked the agent; nil: it is not said.
+// RequesterOf reads the person who asked the agent; nil if not given.
 func RequesterOf(r *api.Requester) *approval.Requester {
 	if r == nil {
 		return nil
@@ -269,8 +269,8 @@ func Names[S ~string](list []S) []string {
 	return out
 }
 
-// EvaluationOf is what policy says of a call of that tool, with the trace if that is
-// for the caller.
+// EvaluationOf is policy's answer to a call of that tool, with the trace if the
+// caller may see it.
 func EvaluationOf(p core.Preview, toolName, policyHash string, traced bool) api.Evaluation {
 	out := api.Evaluation{
 		Outcome: p.Outcome.String(), Reason: p.Reason, By: p.By, Approvers: ApproversOf(p.Rule),
