@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// AuditRecord is one entry of the hash-chained log, exactly as it was hashed.
+// AuditRecord is one entry of the hash-chained log, byte for byte as it was hashed.
 type AuditRecord struct {
 	Seq      int64           `json:"seq" doc:"Number in the log, without gaps."`
 	AtMs     int64           `json:"atMs"`
@@ -38,7 +38,7 @@ type AuditProgress struct {
 	HeadSeq int64 `json:"headSeq" doc:"The last one that it checks; its rows and approvals come after that."`
 }
 
-// AuditReport says what a check of the whole chain found.
+// AuditReport is the result of a check of the whole chain.
 type AuditReport struct {
 	OK          bool   `json:"ok"`
 	Records     int64  `json:"records" doc:"How many records were found good, from the first."`
@@ -55,7 +55,7 @@ type AuditReport struct {
 type AuditOptions struct {
 	Oldest bool   // from the oldest on; else newest first
 	Cursor string // NextCursor of the page before
-	Limit  int    // 1 to 200; 0: 50
+	Limit  int    // 1 to 200; 0 means 50
 }
 
 // Audit gives one page of the log.

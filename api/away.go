@@ -41,8 +41,8 @@ type AbsenceEvent struct {
 	EndedBy string  `json:"endedBy,omitzero" doc:"Of .back: who said so, as in by."`
 }
 
-// SetAway says that a person is away, in place of what was said before. A person's own
-// token does for them, operator.admin for anybody.
+// SetAway records that a person is away, in place of an earlier record. A person's own
+// token may do so for them, operator.admin for any person.
 func (c *Client) SetAway(ctx context.Context, person string, in AwayRequest) (Away, error) {
 	var out Away
 	err := c.do(ctx, call{method: http.MethodPut, path: "/v1/people/" + segment(person) + "/away", in: in}, &out)

@@ -46,9 +46,9 @@ type Asked struct {
 	Confine  []string // by which profiles it said that it confines the call; see [Confined]
 }
 
-// CreateOptions says what [Client.Create] waits for.
+// CreateOptions selects what [Client.Create] waits for.
 type CreateOptions struct {
-	Wait    time.Duration // wait so long for the end (the desk clamps it to a minute); 0: do not wait
+	Wait    time.Duration // wait so long for the end (the desk clamps it to a minute); 0 means no wait
 	Claim   bool          // claim it at once when it is approved in that time
 	ClaimID string        // with Claim: names the claim, so that a lost answer can be asked for again
 	// Resume, with Claim: an approved call that is the same, of the same session, answers too
@@ -80,12 +80,12 @@ type Filter struct {
 	SessionKey string
 	ToolName   string
 	Round      bool   // only approved calls that have an open retry round
-	Limit      int    // 1 to 200; 0: 50
+	Limit      int    // 1 to 200; 0 means 50
 	Cursor     string // NextCursor of the page before
 }
 
 // Lingering gives a context that ends only so long after ctx does, or at leave. A request to create something goes on
-// with it when its asker is interrupted: it may be on record by then, and its answer says what there is to withdraw.
+// with it when its asker is interrupted: it may be stored by then, and its answer tells which approval to withdraw.
 func Lingering(ctx context.Context, more time.Duration) (lingering context.Context, leave context.CancelFunc) {
 	lingering, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(more, cancel) })
@@ -150,8 +150,8 @@ func (c *Client) Get(ctx context.Context, id string, wait time.Duration) (Approv
 	return a, err
 }
 
-// List gives one page of approvals, newest first: your own, or everybody's with
-// the scope operator.approvals.
+// List gives one page of approvals, newest first: your own, or all with the
+// scope operator.approvals.
 func (c *Client) List(ctx context.Context, f Filter) (List, error) {
 	q := url.Values{}
 	for k, v := range map[string]string{

@@ -21,7 +21,7 @@ type Duty struct {
 	Unknown  string   `json:"unknown,omitzero" doc:"Why it is not known who is on duty, so that all of the roster are."`
 }
 
-// Duty says who is on duty.
+// Duty tells who is on duty.
 func (c *Client) Duty(ctx context.Context) (Duties, error) {
 	var out Duties
 	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/duty"}, &out)

@@ -1,9 +1,9 @@
 package api
 
 // Event is one thing that happened to an approval, as server-sent events and
-// the gateway tell it. Raw params are never in it. Its Seq is the number of its
-// entry in the desk's log: ascending, the same for everybody, and what a
-// listener resumes after.
+// the gateway report it. It never has raw params. Its Seq is the number of its
+// entry in the desk's log: ascending and the same for all listeners, which
+// resume after it.
 type Event struct {
 	Type string `json:"type" enum:"tool.approval.requested,tool.approval.vote,tool.approval.resolved,tool.approval.expired,tool.approval.withdrawn,tool.approval.revoked,tool.approval.result,tool.approval.reminded,tool.approval.escalated"`
 	Seq  int64  `json:"seq" doc:"Number in the desk's log; also the event's id. Numbers in between belong to entries that you may not see."`

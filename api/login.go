@@ -19,7 +19,7 @@ type LoginLink struct {
 }
 
 // LoginLink makes a login link: for the token's own person, or with operator.admin for
-// anybody.
+// any person.
 func (c *Client) LoginLink(ctx context.Context, r LoginRequest) (LoginLink, error) {
 	var out LoginLink
 	err := c.do(ctx, call{method: http.MethodPost, path: "/v1/login-links", in: r}, &out)

@@ -57,7 +57,7 @@ type InterceptAnswer struct {
 	Calls   []MessageCall     `json:"calls" doc:"Every tool call of the message, in order."`
 }
 
-// MessageCall says what is to happen with one tool call.
+// MessageCall is the verdict on one tool call.
 type MessageCall struct {
 	ToolCallID string `json:"toolCallId,omitzero" doc:"Of the model's own call, as the messages have it."`
 	ToolName   string `json:"toolName,omitzero"`

@@ -45,7 +45,7 @@ type TokenInfo struct {
 	Person  string   `json:"person,omitempty" doc:"Whose token it is."`
 }
 
-// TokenInfo says what the client's own token is, and what it may do.
+// TokenInfo describes the client's own token and its rights.
 func (c *Client) TokenInfo(ctx context.Context) (TokenInfo, error) {
 	var out TokenInfo
 	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/token"}, &out)

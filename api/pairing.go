@@ -6,7 +6,7 @@ import (
 	"net/url"
 )
 
-// PairingCode is the answer to a request for a pairing: a code that somebody gives in a
+// PairingCode is the answer to a request for a pairing: a code that a person sends in a
 // chat, as /pair CODE, to make the chat and themselves known.
 type PairingCode struct {
 	ID          string `json:"id"`
@@ -14,7 +14,7 @@ type PairingCode struct {
 	ExpiresAtMs int64  `json:"expiresAtMs"`
 }
 
-// PairingStatus says how far a pairing is.
+// PairingStatus is the progress of a pairing.
 type PairingStatus string
 
 // The statuses of a pairing.

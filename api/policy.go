@@ -2,8 +2,8 @@ package api
 
 import "encoding/json"
 
-// Evaluation is what policy says of a call without anything being created, sent
-// or asked outside.
+// Evaluation is policy's answer to a call; no approval is created, no message
+// sent and no verifier asked.
 type Evaluation struct {
 	Outcome    string     `json:"outcome" enum:"allow,deny,ask" doc:"What would happen now."`
 	Reason     string     `json:"reason,omitzero" doc:"Why it is refused, in one sentence."`
@@ -111,7 +111,7 @@ type Policy struct {
 	Away         []Absence      `json:"away" doc:"Who is away now, by name."`
 }
 
-// ExecPolicy is approvals.exec: what holds for commands beside their risk.
+// ExecPolicy is approvals.exec: the rules for commands beside their risk.
 type ExecPolicy struct {
 	Security    string   `json:"security" enum:"deny,allowlist,full"`
 	Ask         string   `json:"ask" enum:"off,on-miss,always"`
@@ -151,7 +151,7 @@ type RoutingPolicy struct {
 	FallbackAfterMs int64    `json:"fallbackAfterMs" doc:"How long nothing may arrive before the fallback is used."`
 }
 
-// VerifierPolicy says what outside authorities are asked.
+// VerifierPolicy tells which outside authorities are asked.
 type VerifierPolicy struct {
 	Enabled  bool     `json:"enabled"`
 	Webhook  bool     `json:"webhook"`
@@ -197,7 +197,7 @@ type Grants struct {
 	Items []Grant `json:"items"`
 }
 
-// Ended says how many grants were ended.
+// Ended is the number of grants that were ended.
 type Ended struct {
 	Ended int `json:"ended"`
 }

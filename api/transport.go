@@ -23,7 +23,7 @@ const (
 // call is one request to the desk.
 type call struct {
 	method, path string
-	large        string // the path for a body that is larger than largeBody; empty: path
+	large        string // the path for a body that is larger than largeBody; empty means path
 	query        url.Values
 	in           any           // body, or nil
 	wait         time.Duration // how long the desk was asked to wait
@@ -62,8 +62,8 @@ func (c *Client) do(ctx context.Context, what call, out any) error {
 	return nil
 }
 
-// notReached is the error of a request that got no answer. One whose answer is not
-// believed says why, and not that the desk is away.
+// notReached is the error of a request that got no answer. If an answer came but
+// is not trusted, the error gives that reason instead.
 func notReached(to *url.URL, err error) error {
 	var where *url.Error
 	if errors.Is(err, ErrNotBelieved) && errors.As(err, &where) {

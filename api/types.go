@@ -2,7 +2,7 @@ package api
 
 import "encoding/json"
 
-// Status says how far an approval is.
+// Status is the progress of an approval.
 type Status string
 
 // The statuses. An approval starts pending and ends exactly once.
@@ -110,7 +110,7 @@ type Approval struct {
 }
 
 // Card is an approval as people read it, in that order. All of it is redacted and escaped;
-// what is the asker's own word is said.
+// the asker's own words are marked.
 type Card struct {
 	Outcome  string     `json:"outcome" doc:"How it ended, the first line then; empty while it is pending."`
 	Headline string     `json:"headline" doc:"Who asks for what."`
@@ -234,7 +234,7 @@ type Note struct {
 	Text string `json:"text" doc:"One line of at most 500 characters, without secrets. It is a person's word to the model and no part of the call."`
 }
 
-// Confined says how a call runs confined.
+// Confined describes how a call runs confined.
 type Confined struct {
 	Profile  string   `json:"profile" enum:"v1" doc:"What holds it: docs/confine.md."`
 	Writable []string `json:"writable" doc:"Folders that it may change; nothing else."`

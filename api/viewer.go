@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// ViewerTokenRequest names the session that somebody may look at.
+// ViewerTokenRequest names the session that the token's holder may look at.
 type ViewerTokenRequest struct {
 	SessionKey string `json:"sessionKey" doc:"One of your own sessions."`
 }
@@ -17,7 +17,7 @@ type ViewerToken struct {
 	ExpiresAtMs int64  `json:"expiresAtMs"`
 }
 
-// ViewerToken asks for a token for somebody who may see which approvals of a session of
+// ViewerToken asks for a token whose holder may see which approvals of a session of
 // this token's are pending.
 func (c *Client) ViewerToken(ctx context.Context, sessionKey string) (ViewerToken, error) {
 	var t ViewerToken

@@ -19,7 +19,7 @@ type Asked struct {
 	ClaimID  string             // random, of this call alone
 	Notes    []approval.Note    // that came with the claim: the receipt must be of these
 	Confined *approval.Confined // that came with the claim: the receipt must be of the same
-	Owner    string             // the name of the program's own token; empty: any token's receipt counts
+	Owner    string             // the name of the program's own token; empty if any token's receipt counts
 }
 
 // Believe checks that an allow is the desk's own: receipt is signed by one of the

@@ -35,8 +35,8 @@ const (
 
 // Due reports whether the desk owes a checkpoint. lastSeq and lastAtMs are those
 // of its last [Checkpoint] (0, 0 if there is none yet), headSeq is the number of
-// the log's last record. The record that holds the last checkpoint is not news:
-// a quiet log gets no more of them.
+// the log's last record. The record that holds the last checkpoint does not
+// count as new: a quiet log gets no more of them.
 func Due(lastSeq, lastAtMs, headSeq, nowMs int64) bool {
 	fresh := headSeq - lastSeq
 	if lastSeq > 0 {
@@ -61,8 +61,8 @@ func logID(key ed25519.PublicKey) string {
 }
 
 // VerifierKey gives the public key in the form of golang.org/x/mod/sumdb/note
-// ("approvalbot-<log id>+<hash>+<key>"): what an auditor needs to check
-// checkpoints, fit to be printed and published.
+// ("approvalbot-<log id>+<hash>+<key>"): an auditor needs it to check
+// checkpoints; it may be printed and published.
 func (s Signer) VerifierKey() (string, error) {
 	if err := s.may(Checkpoints); err != nil {
 		return "", err
@@ -186,7 +186,7 @@ type checkpointData struct {
 }
 
 // CheckpointEvent signs the checkpoint and gives the log record that keeps it:
-// what a desk appends when one is [Due].
+// a desk appends it when one is [Due].
 func (s Signer) CheckpointEvent(c Checkpoint) (approval.Event, error) {
 	signed, err := s.SignCheckpoint(c)
 	if err != nil {

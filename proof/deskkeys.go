@@ -63,7 +63,7 @@ func Pins(keys []DeskKey) ([]ed25519.PublicKey, error) {
 // successionType is the JOSE typ of a succession.
 const successionType = "approvalbot-succession+jwt"
 
-// succession is what the receipt key says of the keys after it.
+// succession is the receipt key's signed statement about its successors.
 type succession struct {
 	Issuer   string    `json:"iss"`
 	IssuedAt int64     `json:"iat"`
@@ -82,10 +82,10 @@ func (s Signer) Succeed(issuer string, next []DeskKey, now time.Time) (string, e
 	return s.jws(successionType, succession{issuer, now.Unix(), next})
 }
 
-// Follow walks from what a client has pinned to the desk's newest keys: each succession,
-// in order, that a key of the list so far has signed replaces that list. Those of other
-// keys are passed over. Without any that fits, the answer is pins. On an error, which is
-// one sentence, the client keeps what it has.
+// Follow leads from the keys that a client has pinned to the desk's newest ones: each
+// succession, in order, that a key of the present list has signed replaces that list.
+// Successions by other keys are skipped. If none fits, the result is pins. On an error,
+// which is one sentence, the client keeps its pins.
 func Follow(pins []PinnedKey, successions []string) ([]PinnedKey, error) {
 	for i, jws := range successions {
 		keys, err := Pins(pins)

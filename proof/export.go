@@ -44,9 +44,9 @@ type line struct {
 
 // WriteExport writes the records as JSON lines: h, whose Format and PrevHash it
 // fills in, then one record per line, as they come. entries are those from
-// h.From to h.To in order. What is wrong with the log itself is written as it
-// is, for [VerifyExport] to find; a record outside the range, one whose data is
-// not JSON on one line, and an error of entries end the export with an error.
+// h.From to h.To in order. Faults of the log itself are written unchanged, for
+// [VerifyExport] to find; a record outside the range, one whose data is not
+// JSON on one line, and an error of entries end the export with an error.
 func WriteExport(w io.Writer, h Header, entries iter.Seq2[approval.Entry, error]) error {
 	if h.From < 1 || h.To < h.From-1 {
 		return fmt.Errorf("an export from record %d to record %d has no sense: from is at least 1 and to not "+
@@ -105,8 +105,8 @@ func writeEntry(w io.Writer, e approval.Entry) error {
 	return err
 }
 
-// appendEntry writes a record's one spelling. Data goes in as it is: a marshaller
-// would respell it, and the hash is over its very bytes.
+// appendEntry writes a record's one spelling. Data is copied unchanged: a
+// marshaller would respell it, and the hash is over its very bytes.
 func appendEntry(b []byte, e approval.Entry) ([]byte, error) {
 	const empty = `{}`
 	l, err := json.Marshal(line{e.Seq, e.AtMs, e.Type, e.Key, e.Owner, json.RawMessage(empty), e.Hash})
@@ -124,8 +124,8 @@ func appendEntry(b []byte, e approval.Entry) ([]byte, error) {
 // VerifyExport checks an export as [VerifyEntries] does a log, against the
 // records that its header announces. A cut tail and a log that was written anew
 // are found only against [Options].Expect, or by a checkpoint in the export. With
-// no Options.Keys the keys that the export itself names are used, which
-// Report.OwnKeys says.
+// no Options.Keys the keys that the export itself names are used, and
+// Report.OwnKeys is set.
 func VerifyExport(r io.Reader, o Options) (Report, error) {
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, maxLine)

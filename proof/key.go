@@ -9,7 +9,8 @@ import (
 	"fmt"
 )
 
-// Purpose says what a key may sign. A key of one purpose never signs for another.
+// Purpose is the kind of text that a key may sign. A key of one purpose never signs
+// for another.
 type Purpose string
 
 // The purposes.

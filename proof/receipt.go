@@ -56,8 +56,8 @@ type Retry struct {
 	AtMs int64    `json:"atMs"`
 }
 
-// NotesHash is the SHA-256 of what people said to the agent, the list [{"by": …, "text": …}] in the order of the
-// claim's notes as RFC 8785 JSON, in lower-case hex; empty: of no notes.
+// NotesHash is the SHA-256 of people's notes to the agent, the list [{"by": …, "text": …}] in the order of the
+// claim's notes as RFC 8785 JSON, in lower-case hex; empty without notes.
 func NotesHash(notes []approval.Note) string { return approval.NotesHash(notes) }
 
 // Quorum is how many approvals were needed and how many there were. Both are 0 if no
@@ -109,7 +109,7 @@ func ReceiptFor(a approval.Approval, issuer string) (Receipt, error) {
 	return r, r.check()
 }
 
-// check says what no receipt may lack.
+// check returns an error if a required member is missing.
 func (r Receipt) check() error {
 	switch {
 	case slices.Contains([]string{r.Issuer, r.ID, r.Approval, r.Owner, r.Tool, r.PolicyHash}, ""):
@@ -170,7 +170,7 @@ func (r Receipt) checkSigned() error {
 	return nil
 }
 
-// isAccount reports whether one who allowed a call is somebody, as neither policy nor a grant is.
+// isAccount reports whether the name of what allowed a call is an account's, not policy's or a grant's.
 func isAccount(who string) bool {
 	return strings.Contains(who, ":") && !strings.HasPrefix(who, "grant:")
 }

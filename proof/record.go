@@ -36,8 +36,8 @@ type Record struct {
 	ReasonCodes []string `json:"reasonCodes,omitempty"`
 	PolicyHash  string   `json:"policyHash,omitempty"`
 
-	Requester *approval.Requester `json:"requester,omitempty"` // who asked the agent, as its owner says
-	// who might not decide, since they asked: persons and accounts
+	Requester *approval.Requester `json:"requester,omitempty"` // the person who asked the agent, as its owner claims
+	// people and accounts that might not decide, since they asked
 	Askers []approval.Requester `json:"askers,omitempty"`
 	Joined []approval.Requester `json:"joined,omitempty"` // those of them whose identical call this entry joined
 
@@ -51,7 +51,8 @@ type Record struct {
 	Transport []string `json:"transport,omitempty"` // "telegram", "discord", "web", "api"; empty for a policy
 	Reason    string   `json:"reason,omitempty"`
 	Solo      bool     `json:"soloSelfApproval,omitempty"`
-	// Suggestion says what would have let a call run unasked that policy asked about.
+	// Suggestion is a change of the policy that would have let the call run unasked,
+	// if policy asked.
 	Suggestion string   `json:"suggestion,omitempty"`
 	Asked      []string `json:"asked,omitempty"`     // of a reminder or an escalation: people and chats
 	Execution  string   `json:"execution,omitempty"` // "claimed", then "succeeded" or "failed" as its owner says
@@ -143,11 +144,11 @@ func (b ballot) result() FactorResult {
 	return f
 }
 
-// RecordOf reads an entry. It never fails: what is missing or unreadable in the
-// entry's data is empty.
+// RecordOf reads an entry. It never fails: a member that is missing or
+// unreadable in the entry's data is empty.
 func RecordOf(e approval.Entry) Record {
 	var f facts
-	_ = json.Unmarshal(e.Data, &f) // what could be read counts
+	_ = json.Unmarshal(e.Data, &f) // the readable members count
 	r := Record{
 		Seq: e.Seq, AtMs: e.AtMs, Event: e.Type, Hash: e.Hash, Owner: e.Owner,
 		RequestID: f.ID, Code: f.Code, Tool: f.ToolName, Agent: f.AgentID, Session: f.SessionKey,
@@ -266,9 +267,10 @@ func asker(r *approval.Requester) string {
 
 func moment(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
 
-// WriteCSV writes the records as CSV (RFC 4180) with a line of heads. A cell that
-// a spreadsheet would take for a formula gets an apostrophe in front. What would act on a
-// terminal or hide text (control and bidi characters, line breaks) is written as \u{202E}.
+// WriteCSV writes the records as CSV (RFC 4180) with a line of heads. A cell that a
+// spreadsheet would take for a formula gets an apostrophe in front. Characters that would
+// act on a terminal or hide text (control and bidi characters, line breaks) is written as
+// \u{202E}.
 func WriteCSV(w io.Writer, records iter.Seq2[Record, error]) error {
 	out := csv.NewWriter(w)
 	if err := out.Write(Columns()); err != nil {

@@ -13,7 +13,7 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// Options say what a log is checked against.
+// Options select what a log is checked against.
 type Options struct {
 	// Keys are the verifier keys (see [Signer.VerifierKey]) that checkpoints in
 	// the log may be signed with: the desk's present one and those before it.
@@ -28,7 +28,7 @@ type Options struct {
 	PrevHash string
 }
 
-// Report says what was checked and found good.
+// Report describes the part that was checked and found good.
 type Report struct {
 	From        int64  `json:"from"`        // number of the first record
 	To          int64  `json:"to"`          // and of the last one; From-1 if there are no records
@@ -101,8 +101,8 @@ func (w *walk) expects(text string) error {
 	return w.meets(w.first-1, w.before)
 }
 
-// run takes the records one by one. At a gap it looks on only to say whether the
-// missing record was taken out or moved.
+// run checks the records one by one. After a gap it reads on only to tell
+// whether the missing record was removed or moved.
 func (w *walk) run(entries iter.Seq2[approval.Entry, error]) error {
 	var gap *approval.BadRecord
 	for e, err := range entries {
@@ -177,7 +177,7 @@ func (w *walk) meets(seq int64, hash string) error {
 		time.UnixMilli(c.AtMs).UTC().Format(time.RFC3339))}
 }
 
-// checkpoint says what is wrong with a record that keeps a checkpoint.
+// checkpoint gives the mistake of a record that has a checkpoint, or "".
 func (w *walk) checkpoint(e approval.Entry) string {
 	c, err := w.signed(e)
 	switch {
@@ -234,5 +234,5 @@ func (w *walk) bad(problem string) error { return &approval.BadRecord{Seq: w.nex
 // badLine is the error of a line that is no record.
 type badLine string
 
-// Error says what is wrong with it.
+// Error names the line's mistake.
 func (b badLine) Error() string { return string(b) }

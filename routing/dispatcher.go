@@ -28,13 +28,13 @@ type Outbox interface {
 	NextDelivery(ctx context.Context, chat approval.Target, now int64) (approval.Delivery, bool, error)
 	// MaySend reports whether the chat, if it was claimed here, is still no other instance's.
 	MaySend(chat approval.Target) bool
-	// Record commits what became of one try.
+	// Record commits the outcome of one try.
 	Record(ctx context.Context, d approval.Delivered) error
 }
 
 var errTaken = errors.New("this instance stood still, and its chat may be another's by now")
 
-// Drawer says what a delivery should show now; the Gate implements it.
+// Drawer draws what a delivery should show now; the Gate implements it.
 type Drawer interface {
 	Draw(ctx context.Context, d approval.Delivery) (card.Drawing, error)
 }
@@ -217,9 +217,9 @@ func (d *Dispatcher) serve(ctx, outlive context.Context, chat approval.Target) {
 	}
 }
 
-// deliver makes one try at one message. It gives what became of it, to be recorded,
-// and the rest that the chat needs. An error says that it could not be drawn, or that
-// the chat is another instance's.
+// deliver makes one try at one message. It returns the outcome, to be recorded, and
+// how long the chat must pause. An error means that the message could not be drawn,
+// or that another instance has the chat.
 func (d *Dispatcher) deliver(
 	ctx context.Context, m approval.Delivery,
 ) (done approval.Delivered, pause time.Duration, err error) {

@@ -27,8 +27,8 @@ type Driller interface {
 	EndDrill(ctx context.Context, key string) (approval.Approval, error)
 }
 
-// Drills tries each route at the times that the operator chose. What one instance began,
-// another goes on with: the drill of a time is on record under that time.
+// Drills tries each route at the times that the operator chose. If one instance has
+// begun a drill, another can go on with it: each drill is stored under its time.
 type Drills struct {
 	gate Driller
 	next func(after time.Time) time.Time

@@ -29,7 +29,7 @@ func refusedAsIs(err error) bool {
 	return errors.As(err, &refusal) && refusal.Refused
 }
 
-// outcome says what came of a try of the chat.
+// outcome is what a try showed about the chat.
 func outcome(err error) approval.SendOutcome {
 	var upload uploadError
 	switch {

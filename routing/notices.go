@@ -90,7 +90,7 @@ func (n *Notices) try(ctx context.Context, x core.Notice) {
 	}
 }
 
-// after says when to try again, in Unix milliseconds; 0: never.
+// after says when to try again, in Unix milliseconds; 0 means never.
 func (n *Notices) after(x core.Notice, err error, now time.Time) int64 {
 	var refusal *core.DeliveryError
 	wait := min(firstWait<<min(x.Attempts, 10), longestWait)

@@ -19,8 +19,8 @@ const (
 	Both    Mode = "both"
 )
 
-// Table is the operator's routing. It implements core.Router. It does not change but for
-// chats that move. Safe for concurrent use.
+// Table is the operator's routing. It implements core.Router. It does not change, except
+// for chats that move. Safe for concurrent use.
 type Table struct {
 	Mode            Mode
 	Targets         []approval.Target
@@ -31,7 +31,7 @@ type Table struct {
 	Drills          []approval.Target // get only a drill's cards, beside those of all approvals
 
 	own    moves
-	shared *moves // those of the table before, and so on; nil: own
+	shared *moves // those of the previous table, and so on; nil means own
 }
 
 // moves are the chats that live elsewhere now. Safe for concurrent use.

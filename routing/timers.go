@@ -23,7 +23,7 @@ type Timers struct {
 	gate Ticker
 	log  *slog.Logger
 	wake chan struct{}
-	next atomic.Int64 // when it looks again, ms; 0: it may be looking now
+	next atomic.Int64 // when it looks again, ms; 0 if it may be looking now
 }
 
 // NewTimers makes the timers.
@@ -39,7 +39,7 @@ func (t *Timers) Wake() {
 	}
 }
 
-// WakeBy says that a timer was set to that time (ms; 0: no timer).
+// WakeBy tells Timers that a timer was set to that time (ms; 0: no timer).
 func (t *Timers) WakeBy(at int64) {
 	if next := t.next.Load(); at != 0 && (next == 0 || at < next) {
 		t.Wake()

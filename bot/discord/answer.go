@@ -72,7 +72,7 @@ func (b *Bot) answer(ctx context.Context, j *job, i *interaction, m textcmd.Mess
 
 // reply makes a call of an interaction's webhook, which outside of the gateway
 // may be quicker than the first answer itself: then Discord does not know it yet.
-// Over the gateway it never will, and what else the person has tapped waits.
+// Over the gateway it never will know it, and the person's other taps wait.
 func (b *Bot) reply(ctx context.Context, method, path string, body render.Message) {
 	for try := range answerTries {
 		err := b.rest.Call(ctx, method, path, body, nil)

@@ -7,8 +7,8 @@
 // first answer, which Discord wants within three seconds: "deferred", or the form
 // for a reason. Only then, and from the inbox, never from the wire, is it put
 // before the [Handler], in order for each person, and the first answer is replaced
-// by what became of it. Discord keeps no updates for a bot that is away, so what a
-// crash leaves in the inbox is all there is to catch up with.
+// by the result. Discord keeps no updates for a bot that is away, so after a crash
+// only the updates in the inbox can be caught up with.
 //
 // Cards are messages of Components V2 (message flag 1<<15) and not embeds. An
 // embed is an ornament to Discord: a person who has turned previews off does not
@@ -83,7 +83,7 @@ type Config struct {
 	APIURL    string            // empty: DefaultAPIURL
 	Updates   string            // Gateway (also when empty) or Interactions
 	PublicKey string            // of the application, 64 hexadecimal digits; for Interactions
-	Transport http.RoundTripper // of REST calls; nil: connections of the bot's own
+	Transport http.RoundTripper // of REST calls; nil means connections of the bot's own
 	Dial      gateway.Dial      // of the gateway; nil: TCP, with TLS if the address is wss
 }
 
@@ -110,7 +110,7 @@ type Bot struct {
 
 var _ core.Channel = (*Bot)(nil)
 
-// checked fills in defaults and says what is wrong.
+// checked fills in defaults and returns an error for wrong settings.
 func (c Config) checked() (Config, ed25519.PublicKey, error) {
 	if c.APIURL == "" {
 		c.APIURL = DefaultAPIURL
@@ -158,5 +158,5 @@ func (b *Bot) CaughtUp() <-chan struct{} { return b.caught }
 // Poke has stored updates looked at.
 func (b *Bot) Poke() { b.intake.Poke() }
 
-// State says whether updates flow, and the way out if they do not.
+// State tells whether updates flow, and the remedy if they do not.
 func (b *Bot) State() core.ChannelState { return b.health.State() }

@@ -99,7 +99,7 @@ func (b *Bot) setCommands(ctx context.Context) error {
 	return b.rest.Call(ctx, http.MethodPut, path, commands(), nil)
 }
 
-// same compares what the bot says of its commands, in any order.
+// same compares the bot's descriptions of its commands, in any order.
 func same(a, b []command) bool {
 	text := func(all []command) []byte {
 		all = slices.Clone(all)

@@ -8,8 +8,8 @@ import (
 	"approvalbot/bot/textcmd"
 )
 
-// first gives the first answer of a stored interaction. A form must be one; what
-// else there is to say comes later, to that person alone.
+// first gives the first answer of a stored interaction. A form must be the first
+// answer; the rest follows later, to that person only.
 func (b *Bot) first(i *interaction) callback {
 	later := callback{answerLater, &response{Flags: render.Ephemeral}}
 	if i.Type != tapInteraction {

@@ -11,9 +11,9 @@ import (
 	"approvalbot/bot/discord/rest"
 )
 
-// pace remembers what Discord said of its limits: which routes are to be left
-// alone, and until when (Topics, Rate Limits). A route is a method on a channel;
-// empty means all of them.
+// pace records the limits that Discord has announced: which routes must pause,
+// and until when (Topics, Rate Limits). A route is a method on a channel; empty
+// means all of them.
 type pace struct {
 	mu    sync.Mutex
 	until map[string]time.Time
@@ -45,7 +45,7 @@ func (p *pace) wait(route string, d time.Duration) {
 	}
 }
 
-// learn takes in what an answer says of the limits.
+// learn records the limits that an answer announces.
 func (p *pace) learn(route string, h http.Header, err error) {
 	var e *rest.Error
 	if errors.As(err, &e) && e.Status == http.StatusTooManyRequests && e.Code != rest.TooManyOldEdits {

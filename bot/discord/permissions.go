@@ -151,7 +151,7 @@ func (p *probe) channelOf(ctx context.Context, id string) (c probedChannel, err 
 	return c, err
 }
 
-// judge says what follows from the bot's permissions in a channel.
+// judge gives the finding that follows from the bot's permissions in a channel.
 func (p *probe) judge(what string, c probedChannel, g *guild, may bits) core.Diagnostic {
 	name := fmt.Sprintf("#%s in %q", p.rest.Clean(c.Name), p.rest.Clean(g.Name))
 	fault := func(text, mend string) core.Diagnostic { return core.Fail(what, name+": "+text, mend) }

@@ -27,7 +27,7 @@ const (
 // and taps would come in, of the clock whether it agrees with Discord's, of each
 // place whether cards would get there (permissions computed from roles and
 // overwrites), of each user whether it is a human, and of each role whether a
-// server of the places has it. What of a finding is "discord", "clock", the
+// server of the places has it. A finding's What is "discord", "clock", the
 // place's text form, "discord user <id>" or "discord role <id>".
 func Probe(ctx context.Context, cfg Config, places []approval.Target, users, roles []string) []core.Diagnostic {
 	cfg, _, err := cfg.checked()
@@ -92,8 +92,8 @@ func (p *probe) self(ctx context.Context) (found []core.Diagnostic, ok bool) {
 	return append(found, p.application(ctx)), true
 }
 
-// application says whether taps would come in: Discord sends them over the gateway
-// or to an address, never both.
+// application reports whether taps would come in: Discord sends them over the
+// gateway or to an address, never both.
 func (p *probe) application(ctx context.Context) core.Diagnostic {
 	var app struct {
 		Key      string `json:"verify_key"`
@@ -152,7 +152,7 @@ func (p *probe) role(id string) core.Diagnostic {
 	return core.Warn(what, "is in none of the servers where cards go, so nobody decides by it", "correct allowedRoleIds")
 }
 
-// say puts an error into words: what is wrong, and the way out.
+// say words an error with its cause and the remedy.
 func (p *probe) say(err error) (text, mend string) {
 	var e *rest.Error
 	if !errors.As(err, &e) {

@@ -45,7 +45,7 @@ func (b *Bot) onInteraction(ctx context.Context, raw json.RawMessage) {
 	}
 }
 
-// note logs a first answer that did not arrive: what was tapped counts anyway.
+// note logs a first answer that did not arrive: the tap counts anyway.
 func (b *Bot) note(err error) {
 	if err != nil {
 		b.log.Warn("an interaction got no first answer in time", "reason", err)

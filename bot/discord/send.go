@@ -49,7 +49,7 @@ func (b *Bot) Post(ctx context.Context, to approval.Target, p core.Posting) (cor
 	if !render.IsID(sent.ID) {
 		return core.Posted{}, rest.Unanswered("a message came back without an id")
 	}
-	// A nonce gives back the message of an earlier try as it is.
+	// With the same nonce Discord returns the message of an earlier try unchanged.
 	earlier := !message.Clickable() && bytes.Contains(sent.Components, []byte(`"custom_id"`))
 	return core.Posted{MessageID: sent.ID, DenyOnly: denyOnly, Earlier: earlier}, nil
 }

@@ -41,7 +41,7 @@ func New(
 
 // Run takes and handles updates until ctx ends; then it finishes what it has
 // begun, for about a second, and returns nil. It never returns because Discord is
-// down or refuses the bot: [Bot.State] says what is wrong. Call it once.
+// down or refuses the bot: [Bot.State] gives the reason. Call it once.
 func (b *Bot) Run(ctx context.Context) error {
 	work, stop := textcmd.Outlive(ctx, finishTime)
 	defer stop()
@@ -50,7 +50,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	loops.Go(func() { b.intake.Run(ctx, work) })
 	loops.Go(func() { b.receive(ctx, work) })
 	loops.Go(func() {
-		// A Discord that is away must not hold up the timers of everybody else.
+		// A Discord that is away must not delay the timers of all other channels.
 		err := limited(ctx, catchUpTime,
 			func(patience context.Context) error { return b.intake.CatchUp(patience, ctx, work) })
 		if err != nil && ctx.Err() == nil {

@@ -89,7 +89,7 @@ type (
 	}
 )
 
-// update is one stored thing that somebody did: an interaction, or a message.
+// update is one stored action of a person: an interaction, or a message.
 type update struct {
 	Interaction *interaction `json:"interaction,omitempty"`
 	Message     *message     `json:"message,omitempty"`

@@ -7,7 +7,7 @@
 // update. The handlers work from the inbox: in order for each person, at most eight
 // at a time, until the [Handler] has taken the update. Then the person is answered.
 // An update that a poll gives for the first time reaches the handlers at once, and
-// what the desk makes of it is stored in one commit with it.
+// is stored in the same commit as its result.
 //
 // Cards, texts and files go out through [Bot.Post], [Bot.Edit] and [Bot.Attach],
 // which the dispatcher calls; it also does all the waiting and trying again that
@@ -55,8 +55,8 @@ type Bot struct {
 	inbox   Inbox
 	log     *slog.Logger
 
-	api   *tg.Bot // what is called now and then
-	sends *wire   // what is called all day
+	api   *tg.Bot // for occasional calls
+	sends *wire   // for frequent calls
 	polls *wire   // getUpdates, which hangs for most of a minute
 	close func()
 
@@ -108,8 +108,8 @@ func New(
 
 // Run fetches and handles updates until ctx ends; then it finishes what it has
 // begun, for at most five seconds, and returns nil. It never returns because
-// Telegram is down or refuses the bot: it keeps trying, and [Bot.State] says
-// what is wrong. Call it once, and for one Bot of a token at a time.
+// Telegram is down or refuses the bot: it keeps trying, and [Bot.State] gives
+// the reason. Call it once, and for one Bot of a token at a time.
 func (b *Bot) Run(ctx context.Context) error {
 	work, stop := textcmd.Outlive(ctx, finishTime)
 	defer stop()
@@ -136,7 +136,7 @@ func (b *Bot) CaughtUp() <-chan struct{} { return b.start.done }
 // Poke has stored updates looked at.
 func (b *Bot) Poke() { b.queue.Poke() }
 
-// State says whether updates flow, and the way out if they do not.
+// State tells whether updates flow, and the remedy if they do not.
 func (b *Bot) State() core.ChannelState { return b.health.State() }
 
 // name is the bot's user name, known after the first getMe.

@@ -65,7 +65,7 @@ func (r *rendered) find(c *card.Card) (as ready, ok bool) {
 	return ready{}, false
 }
 
-// content is what sendMessage takes, but for the chat.
+// content gives the parameters of sendMessage, without the chat.
 type content struct {
 	Text               string                     `json:"text"`
 	ParseMode          models.ParseMode           `json:"parse_mode"`

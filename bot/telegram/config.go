@@ -32,7 +32,7 @@ func platformName(channel string) string {
 // Config is what a [Bot] needs to know.
 type Config struct {
 	Token         string            // from @BotFather: "<bot id>:<secret>"
-	Channel       string            // the outbox channel that it serves; empty: "telegram"
+	Channel       string            // the outbox channel that it serves; empty means "telegram"
 	APIURL        string            // empty: DefaultAPIURL
 	Updates       string            // Polling (also when empty) or Webhook
 	WebhookURL    string            // at which Telegram reaches WebhookHandler
@@ -45,7 +45,7 @@ var (
 	secretForm = lazy.Pattern(`^[A-Za-z0-9_-]+$`) // Bot API, setWebhook.secret_token
 )
 
-// checked fills in defaults and says what is wrong.
+// checked fills in defaults and returns an error for wrong settings.
 func (c Config) checked() (Config, error) {
 	if c.APIURL == "" {
 		c.APIURL = DefaultAPIURL

@@ -42,9 +42,9 @@ const (
 type verdict struct {
 	op   operation // anyCall: every one
 	code int
-	text string // what the description contains; empty: anything
+	text string // what the description contains; empty matches any
 	is   effect
-	say  string // for people: what is wrong and what to do
+	say  string // for people: the cause and the remedy
 }
 
 const tooManyRequests = http.StatusTooManyRequests
@@ -188,7 +188,7 @@ const (
 	conflictWait = 5 * time.Second // a second poller is thrown out by each of our calls, and we by its
 )
 
-// diagnose says what keeps updates from coming, with the way out, and how long
+// diagnose gives the reason why no updates come, with the remedy, and how long
 // to wait before try number try+1.
 func diagnose(err error, try int) (detail string, wait time.Duration) {
 	wait = textcmd.Backoff(try, firstWait, longestWait)

@@ -11,7 +11,7 @@ import (
 // Sentences that are the adapter's own.
 const ()
 
-// received is an update as it is handled.
+// received is an update in the form in which it is handled.
 type received struct {
 	update
 	broken error // why it cannot be read

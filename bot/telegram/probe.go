@@ -24,7 +24,7 @@ const probeTime = 10 * time.Second
 // desk is not disturbed. It reports of the bot whether the token is good and taps
 // would come in, of the clock whether it agrees with Telegram's, of each place
 // whether cards would get there, and of each user (numeric ids of accounts that
-// may decide) whether it is a human. What of a finding is the channel, "clock",
+// may decide) whether it is a human. A finding's What is the channel, "clock",
 // the place's text form, or "telegram user <id>".
 func Probe(ctx context.Context, cfg Config, places []approval.Target, users []string) []core.Diagnostic {
 	cfg, err := cfg.checked()
@@ -92,7 +92,7 @@ func (p *probe) self(ctx context.Context) (found []core.Diagnostic, ok bool) {
 	return found, true
 }
 
-// updates says whether taps would come in.
+// updates reports whether taps would come in.
 func (p *probe) updates(ctx context.Context) []core.Diagnostic {
 	var hook struct {
 		URL       string `json:"url"`
@@ -124,9 +124,9 @@ func (p *probe) updates(ctx context.Context) []core.Diagnostic {
 	return []core.Diagnostic{core.OK(p.cfg.Channel, "taps come by the webhook that is set")}
 }
 
-// user says whether an account that may decide is a human that can be asked.
-// Telegram tells of an account only what the bot has met: a member of a group it
-// is in, or somebody who has pressed Start.
+// user reports whether an account that may decide is a human that can be asked.
+// Telegram describes only accounts that the bot has met: members of a group that
+// it is in, and people who have pressed Start.
 func (p *probe) user(ctx context.Context, id string, places []approval.Target) core.Diagnostic {
 	what := "telegram user " + id
 	if _, ours := senders()[id]; ours {
@@ -186,7 +186,7 @@ var senders = sync.OnceValue(func() map[string]string {
 	}
 })
 
-// say puts an error into words: what is wrong, and the way out.
+// say words an error with its cause and the remedy.
 func (p *probe) say(err error) (text, mend string) {
 	var e *apiError
 	if !errors.As(err, &e) {

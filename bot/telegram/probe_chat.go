@@ -60,7 +60,7 @@ func (c probedChat) of(m probedMember) permissions {
 	return permissions{Messages: true, Documents: true}
 }
 
-// place says whether a card would get to a chat.
+// place reports whether a card would get to a chat.
 func (p *probe) place(ctx context.Context, t approval.Target) core.Diagnostic {
 	what := t.String()
 	var c probedChat

@@ -15,8 +15,8 @@ import (
 )
 
 // allowedUpdates are the types that Telegram is asked for (Bot API,
-// getUpdates.allowed_updates). Edited messages are left out on purpose: what
-// was said counts, not what it is changed into.
+// getUpdates.allowed_updates). Edited messages are left out on purpose: the
+// original text counts, not a later change of it.
 var allowedUpdates = []string{"message", "callback_query", "my_chat_member"}
 
 // firstCall is how long a call may take while starting: Telegram itself delays
@@ -61,7 +61,7 @@ func (b *Bot) once(ctx context.Context, limit time.Duration, call func(context.C
 	return call(ctx)
 }
 
-// trouble says what is wrong and waits until the next try, as long as Telegram
+// trouble reports the error and waits until the next try, as long as Telegram
 // asks for. It reports whether ctx goes on.
 func (b *Bot) trouble(ctx context.Context, err error, try int) bool {
 	if ctx.Err() != nil {
@@ -166,7 +166,7 @@ func (b *Bot) fetch(ctx, work context.Context, offset int64, hold int) (int64, e
 		return 0, err
 	}
 	var highest int64
-	// What waited, or comes again, may have been handled before a crash.
+	// An update that waited, or comes again, may have been handled before a crash.
 	first := !b.start.waiting()
 	in := make([]textcmd.Incoming[received], 0, len(raws))
 	for _, raw := range raws {

@@ -23,7 +23,7 @@ type (
 		Member  *memberEvent `json:"my_chat_member"`
 	}
 	message struct {
-		ID           int64            `json:"message_id"` // 0: an ephemeral message, which cannot be replied to
+		ID           int64            `json:"message_id"` // 0 for an ephemeral message, which cannot be replied to
 		ThreadID     int64            `json:"message_thread_id"`
 		InTopic      bool             `json:"is_topic_message"`
 		From         *user            `json:"from"`
@@ -31,7 +31,7 @@ type (
 		BusinessBot  *user            `json:"sender_business_bot"`
 		ViaBot       *user            `json:"via_bot"`
 		FromOffline  bool             `json:"is_from_offline"`
-		Date         int64            `json:"date"` // seconds; 0: an InaccessibleMessage
+		Date         int64            `json:"date"` // seconds; 0 for an InaccessibleMessage
 		Chat         chat             `json:"chat"`
 		Forward      *json.RawMessage `json:"forward_origin"`
 		ReplyTo      *message         `json:"reply_to_message"`
@@ -108,8 +108,8 @@ func (u update) user() int64 {
 	return from.ID
 }
 
-// command reports whether the message is something said to be taken at its
-// word. What was forwarded or made by an inline bot is somebody else's word.
+// command reports whether the message may be read as the sender's own words. A
+// message that was forwarded, or made by an inline bot, is not.
 func (m *message) command() bool {
 	return m.Text != "" && m.Forward == nil && m.ViaBot == nil
 }

@@ -113,7 +113,7 @@ func (b *Bot) webhookInfo(ctx context.Context) (info *models.WebhookInfo, err er
 	return info, err
 }
 
-// judgeWebhook says what getWebhookInfo tells (Bot API, WebhookInfo).
+// judgeWebhook gives the findings of getWebhookInfo (Bot API, WebhookInfo).
 func (b *Bot) judgeWebhook(info *models.WebhookInfo) (up bool, detail string, cause error) {
 	failedAt := time.Unix(int64(info.LastErrorDate), 0)
 	switch {

@@ -47,8 +47,8 @@ func (e *apiError) Is(target error) bool {
 	return target == core.ErrPlatform && e.Code >= http.StatusInternalServerError
 }
 
-// errUnreachable says that no whole answer came. What was asked may have
-// happened all the same.
+// errUnreachable says that no complete answer came. The request may have
+// succeeded all the same.
 type errUnreachable struct{ what string }
 
 func (e *errUnreachable) Error() string { return "Telegram gave no answer: " + e.what }
@@ -119,7 +119,7 @@ func (w *wire) check(resp *http.Response, body []byte, result any) error {
 	if result == nil {
 		answer.Result = new(jsontext.Value) // else it would be read in full
 	}
-	// What was asked has happened, so an answer is read as long as it can be.
+	// The request has succeeded, so an answer is accepted in any readable form.
 	err := jsonv2.Unmarshal(body, &answer, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	switch {
 	case err == nil && answer.OK && resp.StatusCode < 300:

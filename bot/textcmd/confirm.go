@@ -11,9 +11,10 @@ import (
 
 const tapYes = " Only “Yes, run” counts: tap it, or deny."
 
-// confirm answers an R4 call's yes with a second button, and only that counts: on the card itself, or
-// below the answer to what was typed. Its data binds it to the account, the decision and the approval
-// as it is now, so it needs no memory. Another person who taps it on a card is asked in their turn.
+// confirm answers an R4 call's yes with a second button, and only that button counts: on the card
+// itself, or below the answer to a typed yes. Its data binds it to the account, the decision and the
+// present state of the approval, so it needs no memory. Another person who taps it on a card is asked
+// in their turn.
 func (h *Handler) confirm(
 	ctx context.Context, m Message, cmd Command, a approval.Approval, why *approval.Error,
 ) (Reply, bool, error) {

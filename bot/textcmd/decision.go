@@ -25,8 +25,8 @@ func saysDeny(word string) bool {
 // decisionWord is a word that names a decision, and its place in a line.
 type decisionWord struct {
 	decision approval.Decision
-	colon    bool   // it ends in a colon: what follows is reason
-	rest     string // what is glued to it, as in "session:trusted" and "deny,no"
+	colon    bool   // it ends in a colon: the reason follows
+	rest     string // the rest of the word, as in "session:trusted" and "deny,no"
 }
 
 // cutDecision reads a decision at the front of word. An allow must be the whole
@@ -49,7 +49,7 @@ func cutDecision(word string) (s decisionWord, ok bool) {
 type run struct {
 	decisions []approval.Decision
 	colon     bool     // the last of them had a colon
-	rest      []string // what follows
+	rest      []string // the words after it
 }
 
 // takeRun takes all decision words off the front.
@@ -61,7 +61,7 @@ func takeRun(words []string) run {
 }
 
 // takeHead takes them off only as far as the decision goes: a colon and a deny
-// end it, what follows is reason.
+// end it, and the reason follows.
 func takeHead(words []string) run {
 	r := run{rest: words}
 	for !r.colon && !slices.Contains(r.decisions, approval.Deny) && r.take() {

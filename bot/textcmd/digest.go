@@ -95,9 +95,9 @@ func (h *Handler) open(ctx context.Context, m Message, code string) (Reply, bool
 	return Reply{Text: "Here is " + a.Code + "."}, true, err
 }
 
-// denyAll denies what a version of a digest lists, one vote for each: what has ended
-// meanwhile, or is not this person's to decide, stays as it is. It may be done again,
-// as after a crash.
+// denyAll denies the approvals that a version of a digest lists, with one vote for
+// each. An approval that has ended meanwhile, or that this person may not decide, is
+// not changed. It may be repeated, as after a crash.
 func (h *Handler) denyAll(ctx context.Context, m Message, cmd Command, digest approval.Delivery) (Reply, bool, error) {
 	list, err := h.gate.Listed(ctx, digest, m.Chat, cmd.Code, cmd.Version)
 	if approval.CodeOf(err) == approval.CodeNotFound {
@@ -128,7 +128,7 @@ func (h *Handler) denyAll(ctx context.Context, m Message, cmd Command, digest ap
 	return Reply{Text: deniedText(denied, ended, len(list)-denied-ended), Alert: denied < len(list)}, false, nil
 }
 
-// deniedText says what became of the approvals of a list.
+// deniedText tells the results for the approvals of a list.
 func deniedText(denied, ended, refused int) string {
 	text := []string{fmt.Sprintf("Denied %d of the %d listed", denied, denied+ended+refused)}
 	if ended > 0 {

@@ -9,8 +9,8 @@ import (
 	"approvalbot/internal/display"
 )
 
-// duty says who is on duty, until when, and who follows, in the zone of who asks, or
-// else of the roster.
+// duty tells who is on duty, until when, and who follows, in the zone of the person
+// who asks, or else of the roster.
 func (h *Handler) duty(m Message) Reply {
 	rules, now := h.gate.Rules(), time.Now()
 	zone := rules.People.Zone(rules.People.Identify(m.Voter).Person)

@@ -7,11 +7,9 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// String gives the command in its one canonical form, which [Parse] reads back:
-// "/approve K7QX2M", "/approve K7QX2M session: reason", "/deny K7QX2M reason",
-// "/more K7QX2M". One with a note is "yes: NOTE" or "retry: NOTE", which is read back in a reply to its card alone.
-// With a valid code and no reason it fits a button's payload
-// (64 bytes).
+// String gives the command in its one canonical form, which [Parse] reads back: "/approve K7QX2M", "/approve K7QX2M
+// session: reason", "/deny K7QX2M reason", "/more K7QX2M". One with a note is "yes: NOTE" or "retry: NOTE", which
+// Parse accepts only in a reply to its card. With a valid code and no reason it fits a button's payload (64 bytes).
 func (c Command) String() string {
 	var b strings.Builder
 	verb := c.Verb

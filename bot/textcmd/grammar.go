@@ -114,7 +114,7 @@ func verbNamed(name string) (Verb, bool) {
 		return Approve, true
 	case "reject":
 		return Deny, true
-	case "start": // what Telegram sends when a person opens the bot
+	case "start": // sent by Telegram when a person opens the bot
 		return Help, true
 	}
 	return "", false

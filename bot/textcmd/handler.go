@@ -114,7 +114,7 @@ func NewHandler(gate Gate, door Door, finder Finder, links Links, places func(ap
 func (h *Handler) Handle(ctx context.Context, m Message) (Reply, error) {
 	reply, done, err := h.handle(ctx, &m)
 	if done {
-		runtime.Gosched() // who asked, and waits for just this, goes on before the person is answered
+		runtime.Gosched() // the waiting asker continues before the person is answered
 	}
 	return h.close(ctx, m, reply, done, err)
 }
@@ -217,7 +217,7 @@ func (h *Handler) tapped(ctx context.Context, m Message, card approval.Delivery,
 	if !known {
 		unknown = m.MessageID
 	}
-	if cmd.Verb == Confirm { // below a reply to what was typed, which is no copy of the card
+	if cmd.Verb == Confirm { // below a reply to a typed line, which is no copy of the card
 		return h.decide(ctx, m, cmd, a, "")
 	}
 	if unknown != "" && a.Final() {
@@ -283,7 +283,7 @@ func (h *Handler) menu(ctx context.Context, m Message, cmd Command, a approval.A
 }
 
 // Redraw has an approval's cards drawn again if it is no longer at that version: an
-// adapter calls it after it changed a card, which may show what is over by then.
+// adapter calls it after it changed a card, whose state may be over by then.
 func (h *Handler) Redraw(ctx context.Context, key string, version int64) error {
 	a, err := h.gate.ByKey(ctx, key)
 	if err != nil || a.Version == version {
@@ -302,7 +302,7 @@ func (h *Handler) cardHere(a approval.Approval, m Message) approval.Delivery {
 	return approval.Delivery{Key: a.Key, Kind: approval.CardDelivery}
 }
 
-// decide gives the person's vote and says what became of it.
+// decide casts the person's vote and tells the result.
 func (h *Handler) decide(
 	ctx context.Context, m Message, cmd Command, a approval.Approval, unknownCard string,
 ) (Reply, bool, error) {

@@ -47,7 +47,7 @@ type Handlers[U any] struct {
 }
 
 // Intake hands the updates of one bot from the inbox to its adapter: in order for
-// each person, people side by side. What a crash left there comes first.
+// each person, people side by side. Updates that a crash left there come first.
 type Intake[U any] struct {
 	source   string
 	inbox    Inbox
@@ -63,7 +63,7 @@ type Intake[U any] struct {
 
 	mu     sync.Mutex
 	jobs   map[int64]*Job[U]    // by update id
-	queues map[string][]*Job[U] // of each person; present: somebody works on it
+	queues map[string][]*Job[U] // of each person; present while a goroutine works on it
 }
 
 // Job is an update on its way through the handlers.
@@ -201,13 +201,13 @@ func (q *Intake[U]) Guard(ctx context.Context, j *Job[U], over *bool) {
 }
 
 // Settle has new updates handled that are not stored yet, by handlers that store
-// what they mark handled: so a tap costs one commit, not two. It gives those that
-// are not on disk after a moment; they are to be stored before the platform learns
-// that they came. ctx and work are as for Run.
+// what they mark handled: so a tap costs one commit, not two. It returns the
+// updates that are not on disk after a moment; they are to be stored before the
+// platform learns that they came. ctx and work are as for Run.
 //
-// It is for updates that the platform surely hands out for the first time: who
-// gets one twice must store it first, and leave it to a look at the inbox, which
-// knows what was handled.
+// It is only for updates that the platform certainly hands out for the first
+// time. An adapter that may get one twice must store it first, and have it
+// handled from the inbox, which knows the handled ones.
 func (q *Intake[U]) Settle(ctx, work context.Context, in []Incoming[U]) (open []approval.Inbound) {
 	jobs := q.handleFirst(ctx, work, in)
 	patience := time.NewTimer(settleTime)
@@ -245,7 +245,7 @@ func (q *Intake[U]) handleFirst(ctx, work context.Context, in []Incoming[U]) []*
 	return jobs
 }
 
-// Mark marks a job's update handled. What fails here is seen at the next look.
+// Mark marks a job's update handled. A failure here is noticed at the next look.
 func (q *Intake[U]) Mark(ctx context.Context, j *Job[U]) {
 	if q.mark(ctx, j.InboundRef) {
 		j.Handled()

@@ -41,7 +41,7 @@ type Reply struct {
 	Link    string     // an address of the desk's own to open; Text may end with it
 	Long    string     // several lines to post into the chat as a reply (lists, details); plain text, already safe
 	Times   card.Times // in Long
-	Rows    [][]Button // buttons below Text, or with Menu in place of the card's own; nil: as always
+	Rows    [][]Button // buttons below Text, or with Menu in place of the card's own; nil means the usual ones
 	Menu    Menu       // the person wants to see this menu of the tapped card; empty if they asked for no menu
 	Card    *card.Card // with Menu: the present card; it must not be changed
 	Key     string     // with Menu: the card's approval, and the version of it that Card shows, for

@@ -42,8 +42,8 @@ func Outlive(ctx context.Context, d time.Duration) (context.Context, context.Can
 	return work, func() { stopWatching(); cancel() }
 }
 
-// Health is what an adapter says of its platform. Only changes are logged. Safe
-// for concurrent use.
+// Health is the state of a platform as its adapter reports it. Only changes are
+// logged. Safe for concurrent use.
 type Health struct {
 	name string
 	log  *slog.Logger

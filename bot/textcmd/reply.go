@@ -25,7 +25,7 @@ func answerNamed(word string) (Verb, bool) {
 type answer struct {
 	verb  Verb
 	colon bool
-	rest  []string // what follows the word, and the colon if there is one
+	rest  []string // the text after the word, and after the colon if there is one
 }
 
 // answerOf reads a reply's first word.
@@ -45,7 +45,7 @@ func answerOf(words []string) (answer, bool) {
 
 // inReply reads a line without a slash in a reply to a card. A yes is strict there, since talk about a card is a
 // reply to it too: the word alone, or with a colon and then a note to the agent; no scope. A no is not: any words
-// after it are its reason. What names a code, denies, or is no decision, is read as a line elsewhere.
+// after it are its reason. A line that names a code, denies, or is no decision, is read as in any other place.
 func (c Context) inReply(words []string) (Command, bool) {
 	cmd, ok := c.command(words)
 	said, answered := answerOf(words)

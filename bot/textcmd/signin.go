@@ -19,7 +19,8 @@ const noSession = "That session has ended already, or is not yours."
 
 // Door is what a Handler needs of sign-in.
 type Door interface {
-	// EndSessionFrom ends a session of the account's person: CodeNotFound for anybody else.
+	// EndSessionFrom ends a session of the account's person: CodeNotFound for any other
+	// account.
 	EndSessionFrom(ctx context.Context, v approval.Voter, id string, handled *approval.InboundRef) error
 	// Pair takes a pairing code, and reports whether it was right.
 	Pair(
@@ -33,11 +34,11 @@ type Links interface {
 	// message. A refusal says why the person gets no link, for them to read. Without an
 	// error the platform update is handled.
 	LoginLink(ctx context.Context, v approval.Voter, handled *approval.InboundRef) (core.Posting, error)
-	// Send posts in a chat, once, and says what became of it.
+	// Send posts in a chat, once, and returns the result.
 	Send(ctx context.Context, to approval.Target, p core.Posting) error
 }
 
-// NoticeButtons are the buttons below a notice that somebody signed in.
+// NoticeButtons are the buttons below a notice of a sign-in.
 func NoticeButtons(session string) [][]Button {
 	if session == "" {
 		return nil

@@ -20,7 +20,7 @@
 // which is not counted.
 //
 // The package is pure: whether a code exists, and who may decide, is decided by
-// other packages. What it returns are a person's words, not yet escaped for
+// other packages. Its results contain a person's words, not yet escaped for
 // display.
 package textcmd
 

@@ -17,7 +17,7 @@ import (
 const helpText = "/approve CODE [reason] · /deny CODE [reason] · /retry CODE · /pending · /show CODE · /duty · " +
 	"/away 2h [to NAME] · /back · /web · /whoami · /pair CODE. In a reply to a card the code may be left out."
 
-// maxListed bounds /pending, maxListedCall what it says of each call.
+// maxListed bounds /pending, maxListedCall the text for each call.
 const (
 	maxListed     = 20
 	maxListedCall = 80
@@ -137,7 +137,7 @@ func (h *Handler) missesItsCard(m Message, c Context) bool {
 func decides(text string, c Context) bool {
 	c.CardCode = strings.Repeat("0", codeLen)
 	cmd, ok := Parse(text, c)
-	if words := strings.Fields(text); !ok && len(words) > 0 { // a reason with a yes, as it is typed elsewhere
+	if words := strings.Fields(text); !ok && len(words) > 0 { // a reason with a yes, as it is typed in other places
 		cmd, ok = c.command(words)
 	}
 	return ok && cmd.Decision != ""

@@ -49,7 +49,7 @@ const (
 // token's callbackSecret, of the time, a dot and the raw body.
 const SignatureHeader = "X-Approvalbot-Signature"
 
-// Owner is what the configuration says of a token that may be called back.
+// Owner is the configuration of a token that may be called back.
 type Owner struct {
 	Secret string         // signs the calls
 	Allow  []netip.Prefix // private networks that may be reached
@@ -162,10 +162,10 @@ func gone(message string) error { return &core.DeliveryError{Gone: true, Message
 // Refused is the error for an address that is never called.
 type Refused struct{ Text string }
 
-// Error says why.
+// Error gives the refusal.
 func (e Refused) Error() string { return e.Text }
 
-// plain says a network error without the address, which may hold a secret.
+// plain words a network error without the address, which may hold a secret.
 func plain(err error) error {
 	var refused Refused
 	var dns *net.DNSError
@@ -185,7 +185,7 @@ const privateCallback = "the callbackUrl leads to a private address, which the t
 // Client makes an HTTP client for a call to an address that others chose. It checks the
 // address that it really connects to, so that a name cannot resolve differently in
 // between: if that is neither public nor in an allowed network, the error is [Refused]
-// with that refusal. It follows no redirects. trust is for TLS; nil: as usual.
+// with that refusal. It follows no redirects. trust is for TLS; nil means the defaults.
 func Client(allow []netip.Prefix, trust *tls.Config, refusal string) *http.Client {
 	dialer := &net.Dialer{Timeout: callTime, Control: func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)

@@ -143,7 +143,7 @@ func until(g api.Grant) string {
 	return time.UnixMilli(g.ExpiresAtMs).Format("15:04 2 Jan")
 }
 
-// covers says what a grant is about.
+// covers describes what a grant covers.
 func covers(g api.Grant) string {
 	switch {
 	case g.Kind == "pattern":

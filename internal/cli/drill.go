@@ -150,8 +150,8 @@ func (d *drill) note() {
 	}
 }
 
-// conclude withdraws what is still pending, says how it went and gives the exit
-// status.
+// conclude withdraws a request that is still pending, prints the result and
+// gives the exit status.
 func (d *drill) conclude(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawPatience)
 	defer cancel()
@@ -185,7 +185,7 @@ func (d *drill) conclude(ctx context.Context) error {
 	return nil
 }
 
-// outcome says in one line what became of the drill.
+// outcome tells the result of the drill in one line.
 func (d *drill) outcome() string {
 	v := d.last
 	after := seconds(v.ResolvedAtMs - v.CreatedAtMs)

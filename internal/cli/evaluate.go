@@ -102,7 +102,7 @@ func printEvaluation(a *app.App, e api.Evaluation) error {
 	return w.Flush()
 }
 
-// touches says what a call would touch, if the desk can tell.
+// touches names the targets of a call, if the desk knows them.
 func touches(a api.Assessment) string {
 	if slices.Contains(a.ReasonCodes, "unknown-tool") &&
 		slices.Equal(a.SideEffects, []string{string(approval.NoSideEffect)}) {

@@ -147,9 +147,9 @@ func idsFor(ctx context.Context, c *api.Client, items []api.Approval) func(api.A
 	return show.ShortID
 }
 
-// printList prints the code, the columns of the AgentShield seed, then what a person decides
-// by. If that feature is on, the table has its name. width is how many characters a line of
-// the terminal has; 0: a program reads it.
+// printList prints the code, the columns of the AgentShield seed, then the facts for a
+// decision. If that feature is on, the table has its name. width is how many characters a
+// line of the terminal has; 0 if a program reads it.
 func printList(a *app.App, width int, items []api.Approval, id func(api.Approval) string) error {
 	head := []string{"Code", "ID", "Tool", "Agent", "Status", "Age", "Left", "Risk", "Command"}
 	now := time.Now()
@@ -218,7 +218,7 @@ func printRows(a *app.App, width int, rows [][]string) error {
 	return nil
 }
 
-// left says how long a pending approval can still be decided.
+// left gives the time in which a pending approval can still be decided.
 func left(a api.Approval, now time.Time) string {
 	if a.Status != api.Pending {
 		return "-"

@@ -16,7 +16,7 @@ import (
 	"approvalbot/internal/display"
 )
 
-// pairingLook is how often the desk is asked whether somebody gave the code.
+// pairingLook is how often the desk is asked whether the code was given.
 const pairingLook = 500 * time.Millisecond
 
 // newPairCommand lets a chat and a person make themselves known.
@@ -92,7 +92,7 @@ It holds until %s.
 	return err
 }
 
-// awaitPairing waits until somebody has given the code.
+// awaitPairing waits until the code was given.
 func awaitPairing(ctx context.Context, c *api.Client, id string) (api.Pairing, error) {
 	for {
 		p, err := c.Pairing(ctx, id)
@@ -141,7 +141,7 @@ func showPairing(ctx context.Context, a *app.App, p api.Pairing, yes bool, typed
 	case yes:
 		return false, nil
 	}
-	a.Drain(typed) // what was typed before is no answer to it
+	a.Drain(typed) // earlier lines are no answer to it
 	fmt.Fprintf(a.Stdout, "\nLet them decide there, and write it into %s? [y/N] ", display.Escape(p.File))
 	select {
 	case answer := <-typed: // the end of the input is no

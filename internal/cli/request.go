@@ -120,7 +120,7 @@ func newRequestCommand(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// readParams gives the JSON object of --params, exactly as it was written.
+// readParams gives the JSON object of --params, byte by byte.
 func readParams(a *app.App, text string) (json.RawMessage, error) {
 	var err error
 	raw := []byte(text)

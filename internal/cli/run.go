@@ -117,7 +117,7 @@ type call struct {
 }
 
 // newCall makes the call for a command in the working directory, which the token asks
-// for. What JSON could not carry unchanged is refused.
+// for. Text that JSON could not carry unchanged is refused.
 func newCall(argv, environ []string, token string) (call, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -139,7 +139,7 @@ func newCall(argv, environ []string, token string) (call, error) {
 	return c, err
 }
 
-// notRun says why the command did not run and gives the exit status for it.
+// notRun prints why the command did not run and gives the exit status for it.
 func notRun(a *app.App, code error, why error) error {
 	fmt.Fprintf(a.Stderr, "approvalbot: not run: %s\n", a.Failure(why))
 	return code

@@ -59,7 +59,7 @@ func runConfined(ctx context.Context, a *app.App, c *api.Client, id string, clai
 	return app.ExitCode(status)
 }
 
-// confinedNotRun says why a command that may run confined alone did not run.
+// confinedNotRun prints why a command that may run confined alone did not run.
 func confinedNotRun(ctx context.Context, a *app.App, c *api.Client, id, claimID string, why error) error {
 	reportResult(ctx, a, c, id, api.ResultRequest{ClaimID: claimID, Status: "failed", Summary: "not run: it could not be confined"})
 	return notRun(a, app.ExitCode(app.ExitError), fmt.Errorf("it may run confined alone, and could not be confined: %w", why))

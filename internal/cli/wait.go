@@ -11,8 +11,8 @@ import (
 	"approvalbot/internal/cli/app"
 )
 
-// deskGrace is how much longer than an approval lives its end is waited for, so
-// that a desk that is just restarting can still say how it ended.
+// deskGrace is how long a verb waits beyond an approval's expiry, so that a
+// desk that is just restarting can still tell how it ended.
 const deskGrace = 30 * time.Second
 
 func newWaitCommand(a *app.App) *cobra.Command {

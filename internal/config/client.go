@@ -19,8 +19,8 @@ type ClientFile struct {
 	Server   string    `yaml:"server"`
 	Token    Secret    `yaml:"token"`
 	Socket   string    `yaml:"socket"`   // the desk's Unix socket, absolute; tried before Server
-	DeskKeys []DeskKey `yaml:"deskKeys"` // the desk's public keys; empty: what answers is believed, as before 0.2
-	Owner    string    `yaml:"owner"`    // the token's name at the desk, for which receipts must be; empty: for any token
+	DeskKeys []DeskKey `yaml:"deskKeys"` // the desk's public keys; empty: any answer is trusted, as before 0.2
+	Owner    string    `yaml:"owner"`    // the token's name at the desk; receipts must be for it; empty: for any token
 	PlainTCP bool      `yaml:"plainTCP"` // an http Server may be asked without TLS, and gets the token
 }
 
@@ -65,7 +65,7 @@ func readClientFile(path string, text []byte) (ClientFile, error) {
 	return out, nil
 }
 
-// ReadOwn reads a file with a token, which must be its reader's alone.
+// ReadOwn reads a file with a token, to which only its reader may have access.
 func ReadOwn(path string) ([]byte, error) { return readOwnedBy(path, os.Geteuid()) }
 
 func readOwnedBy(path string, uid int) ([]byte, error) {

@@ -24,7 +24,7 @@ type ClientDesk struct {
 // Renewal is a client file that is held open between its reading and its renewal, so that the file that
 // is written is the one that was read: meanwhile another user may have put a link at its path.
 type Renewal struct {
-	ClientFile // as it was read, or as its caller changed it
+	ClientFile // as read, or as changed by the caller
 	Path       string
 
 	dir  *os.Root // its directory, without symlinks
@@ -32,7 +32,7 @@ type Renewal struct {
 	file *os.File
 	info os.FileInfo
 	text string
-	was  ClientFile // what the text says
+	was  ClientFile // the decoded text
 }
 
 // OpenToRenew opens the client file at path. It must be this user's alone, or, with anyones, its owner's

@@ -1,6 +1,6 @@
-// Package config reads the configuration file: its keys and their types, what is
-// there by default, strict decoding, what the environment overrides, and mistakes
-// that name file, line and key. What a configuration means is for config/effective.
+// Package config reads the configuration file: its keys and their types, defaults,
+// strict decoding, overrides by the environment, and mistakes that name file, line
+// and key. Package config/effective interprets it.
 package config
 
 import (
@@ -13,7 +13,7 @@ import (
 
 // Config is the configuration as the YAML document has it, every omitted key
 // filled with its default, every ${NAME} and …File resolved. It is a plain
-// value; what it means to the other packages is for config/effective.
+// value; package config/effective interprets it for the other packages.
 type Config struct {
 	File string // the path it was read from
 
@@ -68,7 +68,7 @@ type Token struct {
 	CallbackAllow      []string `yaml:"callbackAllow"` // CIDRs of private networks
 	RequireRequester   bool     `yaml:"requireRequester"`
 	MayConfine         bool     `yaml:"mayConfine"`     // context.confine counts: its calls may be allowed confined
-	TrustToolHints     bool     `yaml:"trustToolHints"` // what context.tool says may lower a call's class
+	TrustToolHints     bool     `yaml:"trustToolHints"` // context.tool may lower a call's class
 }
 
 // Store configures the database that keeps approvals.
@@ -78,7 +78,7 @@ type Store struct {
 	Retention Retention `yaml:"retention"`
 }
 
-// Retention says how long ended approvals and the log are kept; 0 is for ever.
+// Retention is how long ended approvals and the log are kept; 0 means for ever.
 type Retention struct {
 	Approvals Duration `yaml:"approvals"`
 	Audit     Duration `yaml:"audit"`
@@ -126,7 +126,7 @@ type Discord struct {
 // On reports whether the bot runs.
 func (d Discord) On() bool { return d.BotToken != "" }
 
-// Agents says what is known of single agents.
+// Agents configures single agents.
 type Agents struct {
 	List []Agent `yaml:"list"`
 }
@@ -135,7 +135,7 @@ type Agents struct {
 // stricter for it than for others.
 type Agent struct {
 	ID        string         `yaml:"id"`
-	Workspace Patterns       `yaml:"workspace"` // paths; what counts as local
+	Workspace Patterns       `yaml:"workspace"` // paths that count as local
 	Sandboxed bool           `yaml:"sandboxed"` // the operator's word that its commands are confined
 	Confine   AgentConfine   `yaml:"confine"`
 	Tools     AgentTools     `yaml:"tools"`
@@ -263,7 +263,7 @@ type AgentShield struct {
 // HasToken reports whether a caller may come with that token.
 func (c Config) HasToken(token string) bool { return c.TokenName(token) != "" }
 
-// TokenName is the name of that token; empty: a caller may not come with it.
+// TokenName is the name of that token; empty if callers may not use it.
 func (c Config) TokenName(token string) string {
 	for _, t := range c.Server.Tokens {
 		if string(t.Token) == token {

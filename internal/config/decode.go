@@ -24,7 +24,7 @@ type decoder struct {
 type spot struct {
 	path     string
 	source   string
-	literal  bool   // text of an override: ${NAME} in it stays as it is
+	literal  bool   // text of an override: ${NAME} in it is not replaced
 	words    string // the allowed words, separated by |
 	unsetVar string // "empty": an unset ${NAME} is empty text here
 }

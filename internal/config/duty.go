@@ -10,12 +10,12 @@ type Roster struct {
 	Rotation  []string   `yaml:"rotation"`
 	Handoff   string     `yaml:"handoff"` // Mon 09:00, or 09:00
 	Overrides []Override `yaml:"overrides"`
-	// Calendar is an iCalendar: a file's path, or an https address, which may be one
-	// that only those who know it can read.
+	// Calendar is an iCalendar: a file's path, or an https address, which may be
+	// secret.
 	Calendar Secret `yaml:"calendar"`
 }
 
-// Override puts somebody on duty from one moment to another (RFC 3339).
+// Override puts a person on duty from one moment to another (RFC 3339).
 type Override struct {
 	Who  string `yaml:"who"`
 	From string `yaml:"from"`
@@ -39,5 +39,5 @@ type SLO struct {
 
 // Drill says when each route is tried by itself.
 type Drill struct {
-	Cron string `yaml:"cron"` // five fields, in UTC; empty: never
+	Cron string `yaml:"cron"` // five fields, in UTC; empty means never
 }

@@ -67,9 +67,9 @@ func Home(env Environ) string {
 	return filepath.Join(home, below, "approvalbot")
 }
 
-// Parse reads a configuration's text; file names it in mistakes, and relative paths
-// count from there. over overrides the text. What is written is looked at key by key; check
-// reports, in r, what is wrong with the whole. The error is a Mistakes with every mistake there is.
+// Parse reads a configuration's text; file names it in mistakes, and relative paths count from
+// there. over overrides the text. The keys that the text has are checked one by one; check reports,
+// in r, mistakes of the whole. The error is a Mistakes with every mistake there is.
 func Parse(
 	file string, text []byte, env Environ, over Overrides, check func(r *Report, cfg *Config),
 ) (Config, []Warning, error) {
@@ -98,7 +98,7 @@ func Parse(
 
 var yamlLine = lazy.Pattern(`^(?:yaml: )?(?:line (\d+): )?`)
 
-// yamlWords says what the parser finds in words that help.
+// yamlWords words the parser's error so that it helps.
 var yamlWords = strings.NewReplacer("found character that cannot start any token", "a tab, or a value that begins with @, ` or %; indent with blanks, and put such a value in quotes")
 
 // parse gives the document's root mapping, empty for an empty document.

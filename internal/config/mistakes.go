@@ -31,8 +31,8 @@ type Mistake struct {
 	Where Position
 }
 
-// String gives the line that start-up and config check print:
-// file:line: key: what is wrong.
+// String gives the line that start-up and config check print: file:line: key:
+// mistake.
 func (m Mistake) String() string {
 	parts := []string{m.Where.String()}
 	if m.Key != "" {
@@ -96,8 +96,8 @@ func (r *Report) Warn(key, format string, args ...any) {
 	r.warnings = append(r.warnings, Warning{Key: key, Text: fmt.Sprintf(format, args...), Where: r.place(key)})
 }
 
-// sorted puts mistakes and warnings into the order of the file, what was
-// overridden last.
+// sorted puts mistakes and warnings into the order of the file, overridden keys
+// last.
 func (r *Report) sorted() {
 	order := func(a, b Mistake) int {
 		return cmp.Or(
@@ -133,7 +133,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// Wrong reports whether there is a mistake at a key or below it, but for those keys in
+// Wrong reports whether there is a mistake at a key or below it, except those keys in
 // it; for the empty key, whether there is any.
 func (r *Report) Wrong(key string, butFor ...string) bool {
 	return slices.ContainsFunc(r.mistakes, func(m Mistake) bool {

@@ -14,7 +14,7 @@ const OverridePrefix = "APPROVALBOT_CFG__"
 // KeyOverride is what an environment variable or a flag says in a key's place.
 type KeyOverride struct {
 	Key  string // dotted path; letter case does not count
-	Text string // lists and blocks as YAML; ${NAME} in it stays as it is
+	Text string // lists and blocks as YAML; ${NAME} in it is not replaced
 	Name string // of the variable or flag
 }
 

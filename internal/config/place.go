@@ -13,7 +13,7 @@ import (
 // text. It is in normal form.
 type Place struct {
 	approval.Target
-	Timezone string // of its people, as the IANA database names it; empty: UTC
+	Timezone string // of its people, as the IANA database names it; empty means UTC
 }
 
 func (p *Place) decodeNode(d *decoder, n *yaml.Node, at spot) {
@@ -83,8 +83,9 @@ func (x *number) decodeNode(d *decoder, n *yaml.Node, at spot) {
 	}
 }
 
-// Updates says how a platform's updates arrive: a word (polling, gateway), or
-// {webhook: {url, secret}} for Telegram and {interactions: {publicKey}} for Discord.
+// Updates is the way in which a platform's updates arrive: a word (polling,
+// gateway), or {webhook: {url, secret}} for Telegram and {interactions: {publicKey}}
+// for Discord.
 type Updates struct {
 	Mode      string // polling, webhook, gateway or interactions
 	Webhook   Webhook

@@ -78,7 +78,7 @@ type VerifierScope struct {
 type VerifierWebhook struct {
 	URL        string            `yaml:"url"`
 	Timeout    int               `yaml:"timeout"`
-	CacheTTL   int               `yaml:"cacheTTL"` // how long an allow counts for the same call; 0: not at all
+	CacheTTL   int               `yaml:"cacheTTL"` // how long an allow counts for the same call; 0 means not at all
 	Headers    map[string]Secret `yaml:"headers"`
 	Secret     Secret            `yaml:"secret"`
 	SecretFile string            `yaml:"secretFile"`
@@ -90,7 +90,7 @@ type VerifierTelegram struct {
 	Enabled        bool   `yaml:"enabled"`
 	BotToken       Secret `yaml:"botToken" unset:"empty"`
 	BotTokenFile   string `yaml:"botTokenFile"`
-	APIURL         string `yaml:"apiUrl"` // of its own bot; empty: that of channels.telegram
+	APIURL         string `yaml:"apiUrl"` // of its own bot; empty means that of channels.telegram
 	ChatID         ID     `yaml:"chatId"`
 	Timeout        int    `yaml:"timeout"`
 	AllowedUserIDs []ID   `yaml:"allowedUserIds"`

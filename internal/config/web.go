@@ -11,7 +11,7 @@ import (
 // Server is the HTTP side.
 type Server struct {
 	Listen      string  `yaml:"listen"` // host:port
-	Socket      string  `yaml:"socket"` // a Unix socket's path, or [SocketOff]; empty: beside the SQLite store
+	Socket      string  `yaml:"socket"` // a Unix socket's path, or [SocketOff]; empty means beside the SQLite store
 	PublicURL   string  `yaml:"publicUrl"`
 	TLS         TLS     `yaml:"tls"`
 	BehindProxy bool    `yaml:"behindProxy"`

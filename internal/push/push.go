@@ -117,7 +117,7 @@ func (c *Channel) send(ctx context.Context, s signin.PushSubscription, text stri
 	return answer, nil
 }
 
-// refusal says what an answer that is neither a yes nor an end means.
+// refusal interprets an answer that is neither a success nor an end of the subscription.
 func refusal(answer *http.Response) error {
 	message := fmt.Sprintf("the push service answered %d", answer.StatusCode)
 	switch {
@@ -133,7 +133,7 @@ func refusal(answer *http.Response) error {
 	return &core.DeliveryError{Message: message, Refused: true}
 }
 
-// plain says an error without the address, which is a secret of the browser's.
+// plain words an error without the address, which is a secret of the browser's.
 func plain(err error) error {
 	var refused callback.Refused
 	if errors.As(err, &refused) {

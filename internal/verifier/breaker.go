@@ -25,7 +25,7 @@ const (
 type breaker struct {
 	mu      sync.Mutex
 	sick    int       // verdicts in a row
-	until   time.Time // open until then; zero: closed
+	until   time.Time // open until then; zero means closed
 	probing bool
 	turn    int // counts state changes, so that verdicts on an older state are ignored
 }

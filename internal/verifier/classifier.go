@@ -147,9 +147,9 @@ func (c *Classifier) send(
 	return a, healthy, cause, fail
 }
 
-// health says whether a failure tells of a sick server. What one call's own
-// text may have brought about does not: else one asker could take the opinion
-// from all others.
+// health reports whether a failure shows a sick server. A failure that one
+// call's own text may have caused does not count: else one asker could deprive
+// all others of the opinion.
 func health(status int, fail *failure) verdict {
 	if fail.word == "invalid" {
 		return healthy

@@ -16,8 +16,8 @@ type ClassifierConfig struct {
 	Model         string // required
 	APIURL        string // the API's base address, such as https://api.openai.com/v1
 	APIKey        string // sent as a bearer token, if set
-	TimeoutMs     int    // for the whole exchange; 0: 1200
-	MaxInputChars int    // of what is said about the call, in characters; 0: 6000
+	TimeoutMs     int    // for the whole exchange; 0 means 1200
+	MaxInputChars int    // of the description of the call, in characters; 0 means 6000
 	Production    bool   // https only
 
 	// Observe, if set, is called with each opinion and how long it took. It is called in the

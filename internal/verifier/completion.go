@@ -49,8 +49,8 @@ var (
 	minimal   = lazy.Pattern(`(?i)^(?:.*/)?gpt-5(?:-mini|-nano)?(?:-\d{4}-\d{2}-\d{2})?$`)
 )
 
-// effort says how much a reasoning model should think, which is as little as it
-// can: there is about a second. Such models refuse a temperature. Others get "".
+// effort tells a reasoning model to think as little as it can, since there is
+// about a second. Such models refuse a temperature. Others get "".
 func effort(model string) string {
 	switch {
 	case minimal.MatchString(model):

@@ -26,14 +26,14 @@ type Config struct {
 type Settings struct {
 	Enabled  bool
 	Scope    Scope
-	FailMode string // "deny" (default) or "allow": what counts when the webhook gives no valid answer
+	FailMode string // "deny" (default) or "allow": the verdict if the webhook gives no valid answer
 	Webhook  Webhook
 	Telegram Telegram
 }
 
 // Scope says which tools are verified: one of the two lists, or, if both are
-// empty, every tool. Names are exact but for letter case, "_" and "-", and exec
-// includes its names in other runtimes.
+// empty, every tool. Names are exact except for letter case, "_" and "-", and
+// exec includes its names in other runtimes.
 type Scope struct {
 	Include []string // only these
 	Exclude []string // all but these
@@ -42,19 +42,19 @@ type Scope struct {
 // Webhook is the HTTP authority.
 type Webhook struct {
 	URL      string
-	Timeout  int               // seconds for the whole exchange; 0: 30
+	Timeout  int               // seconds for the whole exchange; 0 means 30
 	Headers  map[string]string // sent with every request
 	Secret   string            // signs every request, if set
-	CacheTTL int               // seconds for which an allow counts for the same call below R3; 0: not at all
+	CacheTTL int               // seconds for which an allow counts for the same call below R3; 0 means not at all
 }
 
 // Telegram is the verifier's own chat. The list of users is required: with an
 // empty one no person could answer.
 type Telegram struct {
 	Enabled        bool
-	Channel        string // whose bot asks there; empty: that of channel telegram
+	Channel        string // whose bot asks there; empty means that of channel telegram
 	ChatID         string
-	Timeout        int // seconds to wait for a tap; 0: 120
+	Timeout        int // seconds to wait for a tap; 0 means 120
 	AllowedUserIDs []string
 }
 
@@ -117,7 +117,7 @@ func (c *checker) settings(s Settings, key string) {
 	c.seconds(s.Telegram.Timeout, maxTimeout, key+".telegram.timeout")
 }
 
-// failsOpen says what failMode allow does.
+// failsOpen describes the effect of failMode allow.
 func (s Settings) failsOpen() string {
 	switch {
 	case s.Telegram.Enabled && s.Webhook.URL == "":

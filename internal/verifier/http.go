@@ -40,7 +40,7 @@ func newClient(t http.RoundTripper) *http.Client {
 	}
 }
 
-// failure says why an exchange gave no answer.
+// failure is the reason why an exchange gave no answer.
 type failure struct {
 	word string // "timeout", "unreachable", "status", "invalid", "cancelled"
 	text string // the same for people, askers included: safe to show, without address or secret

@@ -45,7 +45,7 @@ type redactor struct {
 // member is the position of a value.
 type member struct {
 	name    string // of the nearest member
-	named   string // in {"name": N, "value": V}, what N says V is
+	named   string // in {"name": N, "value": V}, N describes V
 	content bool   // inside a member that holds a file's contents
 	list    bool   // inside a list
 }

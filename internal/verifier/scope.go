@@ -9,7 +9,7 @@ import (
 
 // scope is a compiled [Scope].
 type scope struct {
-	names   map[string]bool // folded; empty: every tool is covered
+	names   map[string]bool // folded; empty if every tool is covered
 	exclude bool
 }
 
@@ -29,7 +29,8 @@ func (s Scope) compile() scope {
 }
 
 // shells are the names, folded, that the common runtimes give to their tool exec.
-// Who wants commands verified wants them all; who excludes exec excludes no other.
+// An operator who has commands verified means all shells; one who excludes exec
+// excludes only exec.
 var shells = lazy.Words(`bash shell sh localshell execcommand shellcommand runshellcommand runcommand runterminalcmd runterminalcommand executecommand executebash runinterminal terminal`)
 
 func (s scope) covers(tool string) bool { return s.names[fold(tool)] != s.exclude }

@@ -10,7 +10,7 @@ import (
 // TestTool is the tool name of the synthetic call that [Verifier.Test] sends.
 const TestTool = "approvalbot.verifier-test"
 
-// Report says how one webhook answered a synthetic call. It holds no secrets.
+// Report is one webhook's answer to a synthetic call. It holds no secrets.
 type Report struct {
 	// Name is the configuration block, "tools.verifier" or "agents.<id>.tools.verifier"
 	Name      string        `json:"name"`
@@ -21,7 +21,7 @@ type Report struct {
 	Decision  string        `json:"decision"`  // "allow", "deny", or empty if there was no valid answer
 	Reason    string        `json:"reason"`    // the webhook's own, safe to show
 	Signed    bool          `json:"signed"`    // a signature was sent
-	Problems  []string      `json:"problems"`  // sentences; empty: all is well
+	Problems  []string      `json:"problems"`  // sentences; empty if all is well
 }
 
 // Test sends every configured webhook a call that is marked as a test and can

@@ -61,7 +61,7 @@ func (v *Verifier) plan(call approval.Call) *plan {
 	return v.all
 }
 
-// Wants says, without asking anybody, who would be asked about the call.
+// Wants tells, without a request, which authorities would be asked about the call.
 func (v *Verifier) Wants(call approval.Call) approval.Verification {
 	p := v.plan(call)
 	if !p.wants(call.ToolName) {

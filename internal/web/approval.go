@@ -25,7 +25,7 @@ type approvalView struct {
 	Key, Status  string
 	Final        bool
 	Call         []part // the call, while it waits; after the end, while it is kept
-	Sure         []part // the telling part of it, which a confirmation repeats
+	Sure         []part // its telling part, which a confirmation repeats
 	Commands     approval.CommandList
 	File         string // address of the whole call as a file
 	Telling      []part // of a long call the lines that its reasons come from
@@ -37,7 +37,7 @@ type approvalView struct {
 	Deny         string // what the button against it says; empty: no button
 	NotAllowed   string // why there is no allow
 	Asked, Ends  stamp
-	Reasons      []card.Words    // what the risk comes from, the strongest first
+	Reasons      []card.Words    // the sources of the risk, the strongest first
 	Long         bool            // the call would push what counts out of sight
 	ClaimEnds    stamp           // until when it may be claimed
 	Retry        core.RetryOffer // one more run, which they could vote for here
@@ -48,7 +48,7 @@ type approvalView struct {
 	Receipt      string
 	Like         []likeView
 	Fingerprint  string
-	Unheard      string // what asked, if it does not hand notes to its model
+	Unheard      string // the asking program, if it does not pass notes to its model
 }
 
 // drawn is the call of an approval as every page draws it on which a person decides: who asks for what, its risk, its
@@ -108,7 +108,7 @@ func unclipped(b card.Block, whole []card.Block) card.Block {
 	return b
 }
 
-// linesOf is how many lines blocks have, but for the desk's own.
+// linesOf counts the lines of blocks, without the desk's own.
 func linesOf(blocks []card.Block) (n int) {
 	for _, b := range blocks {
 		for _, l := range b.Lines {
@@ -327,8 +327,8 @@ func (p *approvalPages) payload(ctx context.Context, a approval.Approval) ([]car
 	return p.gate.Cards().Payload(ctx, a)
 }
 
-// offersOf are the buttons of the allows; wider says what those cover that are wider than
-// once, in their order.
+// offersOf are the buttons of the allows; wider describes those that are wider than once,
+// in their order.
 func offersOf(list []approval.Decision, wider []string) (out []offer) {
 	texts := map[approval.Decision]string{approval.AllowOnce: "Allow once", approval.AllowSession: "Allow session",
 		approval.AllowAlways: "Always"}
@@ -443,7 +443,7 @@ func (p *approvalPages) download(out http.ResponseWriter, r *http.Request, s sig
 	}
 }
 
-// moreCommands says how much of a line its list of commands leaves out.
+// moreCommands tells how many commands of a line the list leaves out.
 func moreCommands(l approval.CommandList) string {
 	return "The riskiest are listed, the worst first. " + l.Left() + "."
 }

@@ -13,7 +13,7 @@ import (
 // chip is a link that sets a filter of a list, or takes it away again.
 type chip struct {
 	Text  string
-	Count int // how much of the list it selects; 0: that is not known
+	Count int // how much of the list it selects; 0 if not known
 	Path  string
 	On    bool // the filter is set
 }

@@ -59,7 +59,7 @@ type dialog struct {
 type dialogButton struct {
 	Decision approval.Decision
 	Label    string
-	Covers   string // what a wider scope allows, for people
+	Covers   string // a description of what a wider scope allows
 }
 
 // yes is what the button says that confirms it.
@@ -209,7 +209,7 @@ func inTime(made string, now time.Time) bool {
 	return err == nil && age >= dialogRest && age <= dialogLife
 }
 
-// confirm leaves the one button that was chosen, on a page that says what it does.
+// confirm leaves the one button that was chosen, on a page that explains it.
 func (d *dialog) confirm(chosen approval.Decision) {
 	i := slices.IndexFunc(d.Buttons, func(b dialogButton) bool { return b.Decision == chosen })
 	if i >= 0 {

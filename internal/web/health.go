@@ -11,7 +11,7 @@ import (
 	"approvalbot/internal/signin"
 )
 
-// healthPages say how the desk is.
+// healthPages show the state of the desk.
 type healthPages struct {
 	page
 	check func(context.Context) []core.Diagnostic // nil: no checks

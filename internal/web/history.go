@@ -59,7 +59,7 @@ type historyView struct {
 	Chips  [][]chip
 	Days   []historyDay
 	Next   string // address of the next page; empty on the last
-	Back   string // how far back a search came that ended before all were looked through; empty: it did not
+	Back   string // how far back an incomplete search came; empty if it was complete
 	CSV    string
 	JSON   string
 	Some   bool // a filter is set

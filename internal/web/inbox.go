@@ -73,7 +73,7 @@ func (l waiting) Older() string {
 	return "/" + with(l.query(), "cursor", l.Next)
 }
 
-// query is what the address of the list says, but for its page.
+// query gives the parameters of the list's address, without its page.
 func (l waiting) query() url.Values {
 	q := url.Values{"q": {l.Search}, "cursor": {l.Cursor}}
 	maps.Copy(q, l.Filter)

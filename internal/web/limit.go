@@ -71,9 +71,9 @@ type share struct {
 	most              int
 }
 
-// enter counts one more stream until leave is called. A status other than 0 says why it
-// may not be: 429, one of the shares is used up; 503, all places are taken, of which
-// those who do not decide leave some free.
+// enter counts one more stream until leave is called. A status other than 0 refuses it:
+// 429 if one of the shares is used up, 503 if all places are taken; some places are
+// reserved for people who may decide.
 func (c *streams) enter(decides bool, shares ...share) (leave func(), status int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,8 +22,8 @@ type Changes interface {
 
 const (
 	lookAgain   = 5 * time.Second       // how often the session is looked up, even if there is no news
-	redraw      = 30 * time.Second      // and the page so often: it says how long is left
-	settle      = 80 * time.Millisecond // what happens within it is shown at once
+	redraw      = 30 * time.Second      // how often the page is redrawn: it shows the time left
+	settle      = 80 * time.Millisecond // changes within it are shown at once
 	chunkTime   = 10 * time.Second      // for a browser to take one piece
 	signedOut   = "event: signedout\ndata: .\n\n"
 	stillHere   = ": still here\n\n"
@@ -46,9 +46,9 @@ func (p *livePages) routes() []route {
 	return []route{{pattern: "GET /live", open: true, serve: p.live}}
 }
 
-// live keeps a list, or with a=CODE an approval, as it is while its page is open. Each
-// message is the whole of it, so that a page which comes back is true at once. It ends as
-// soon as the session has.
+// live keeps a list, or with a=CODE an approval, current while its page is open. Each
+// message has the whole content, so that a page that reconnects is correct at once. It
+// ends when the session ends.
 func (p *livePages) live(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	leave, status := p.streams.enter(p.reader(s).caller.MayDecide,
 		share{"session", "", s.ID, streamsOfASession}, share{"person", "", s.Person, streamsOfAPerson})

@@ -35,8 +35,8 @@ func (p *miniAppPages) routes() []route {
 	}
 }
 
-// miniApp is the page that Telegram opens. Its script hands on what Telegram has put
-// behind the address; somebody who is signed in already stays who they are.
+// miniApp is the page that Telegram opens. Its script sends the data that Telegram
+// put into the address; a person who is signed in already stays signed in as before.
 func (p *miniAppPages) miniApp(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	if s.ID != "" {
 		http.Redirect(out, r, "/", http.StatusSeeOther)

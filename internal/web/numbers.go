@@ -33,14 +33,14 @@ type chart struct {
 // bar is one row of a chart.
 type bar struct {
 	Name, Text string
-	Path       string // of the requests that it counts; empty: there is no such list
+	Path       string // of the requests that it counts; empty if there is no such list
 	Width      int    // of 100
 }
 
 // barsMost is how many values a chart has: more of them are not read.
 const barsMost = 8
 
-// numberPages say how it went.
+// numberPages show statistics.
 type numberPages struct {
 	page
 	counting chan struct{} // one count at a time

@@ -47,7 +47,7 @@ func newProvider(cfg OIDC) *provider {
 	return &provider{cfg: cfg, client: &http.Client{Timeout: oidcTime, Transport: cfg.Transport}}
 }
 
-// Check says what keeps people from signing in by the provider, or nil.
+// Check returns the reason why people cannot sign in by the provider, or nil.
 func (c OIDC) Check(ctx context.Context) error {
 	_, _, _, err := newProvider(c).use(ctx, "")
 	return err
@@ -85,8 +85,8 @@ func (p *oidcPages) routes() []route {
 	}
 }
 
-// asked is what a browser keeps of a sign-in that it began, in a cookie: what comes back
-// counts in that browser only.
+// asked is what a browser keeps of a sign-in that it began, in a cookie: the provider's
+// answer counts in that browser only.
 type asked struct {
 	State, Nonce, Verifier string
 	Next                   string
@@ -140,12 +140,12 @@ func (p *oidcPages) fromProvider(out http.ResponseWriter, r *http.Request, _ sig
 	http.Redirect(out, r, next(a.Next), http.StatusSeeOther)
 }
 
-// refusal is why somebody is not signed in, in words of the desk's own.
+// refusal is the reason why a person is not signed in, in the desk's own words.
 type refusal string
 
 func (e refusal) Error() string { return string(e) }
 
-// why is a reason that may be shown and put on record: what a provider says is not.
+// why is a reason that may be shown and logged; a provider's text must not be.
 func why(err error) string {
 	var own refusal
 	if errors.As(err, &own) {
@@ -212,7 +212,7 @@ func (p *provider) identify(r *http.Request, back string, a asked) (email string
 	return said.Email, nil
 }
 
-// claims are what a provider says of a person, each by its exact name.
+// claims are the provider's statements about a person, each by its exact name.
 type claims struct {
 	Issuer   string  `json:"iss"`
 	Subject  string  `json:"sub"`
@@ -224,8 +224,8 @@ type claims struct {
 	Verified bool    `json:"email_verified"`
 }
 
-// readClaims reads what a provider says. A name in another case is another claim, which a
-// person may have filled by themselves; a name that is there twice is an error.
+// readClaims reads a provider's statements. A name in another case is another claim,
+// which a person may have set themselves; a repeated name is an error.
 func readClaims(from interface{ Claims(any) error }) (said claims, err error) {
 	var raw json.RawMessage
 	if err := from.Claims(&raw); err != nil {

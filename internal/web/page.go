@@ -27,7 +27,8 @@ type route struct {
 // serve answers a request from the browser of that session.
 type serve func(http.ResponseWriter, *http.Request, signin.Session)
 
-// page is what every handler of pages is made of: who asks, and how they are answered.
+// page is embedded in every handler of pages: it identifies the reader and answers
+// them.
 type page struct {
 	readers
 	log     *slog.Logger

@@ -135,7 +135,7 @@ func (p *passkeyPages) beginSignIn(out http.ResponseWriter, r *http.Request, _ s
 	return optionsOf(p.gate.Rules().Site, c.ID, nil), nil
 }
 
-// browserOf names a browser by its cookie, which is kept nowhere.
+// browserOf names a browser by its cookie, which is not stored.
 func browserOf(cookie string) string {
 	sum := sha256.Sum256([]byte(cookie))
 	return "cookie " + hex.EncodeToString(sum[:])

@@ -36,11 +36,11 @@ type part struct {
 
 // stretch is a number of lines that follow each other.
 type stretch struct {
-	Folded string // lines that have not changed, far from any that has: how many there are, and the page folds them; empty: they are open
+	Folded string // the number of unchanged lines that the page folds, in words; empty if they are open
 	Lines  []line
 }
 
-// line is one line of a text: what sets it off as a whole, its number, and its pieces.
+// line is one line of a text: its class, its number, and its pieces.
 type line struct {
 	Class  string // "add", "del", "head" of a change; else empty
 	No     string
@@ -256,8 +256,8 @@ func marked(class, s string) (out []piece) {
 	return out
 }
 
-// shellReader tells the words of a command line apart, for their colours alone: what a
-// line does is policy's to say.
+// shellReader tells the words of a command line apart, only to colour them: policy
+// decides what a line does.
 type shellReader struct {
 	start bool // a program's name comes next
 	quote byte // that is open

@@ -15,7 +15,7 @@ import (
 type OnDisk struct {
 	Mistake string   // why it could not be loaded; the rest is empty then
 	Same    bool     // its policy is the one in force
-	Looser  []string // what a reload would loosen, or may
+	Looser  []string // changes that would loosen the rules, or may
 	// Otherwise are calls that a reload would have judged otherwise, if the form of the change does not tell.
 	Otherwise []string
 	Restart   []string // keys that have changed and wait for a restart
@@ -29,7 +29,7 @@ type policyView struct {
 	Try   trial
 }
 
-// trial is a call that somebody tries, and what policy would say of it.
+// trial is a call that a person tries, and policy's answer to it.
 type trial struct {
 	Tool, Params, Agent, Workdir string
 	Problem                      string
@@ -40,7 +40,7 @@ type trial struct {
 	Trace                        []approval.Step
 }
 
-// policyPages show what holds, and what it would say of a call.
+// policyPages show the rules in force, and their answer to a call.
 type policyPages struct {
 	page
 	effective func(context.Context) (api.Policy, error) // nil: it is not shown

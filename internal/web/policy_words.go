@@ -40,7 +40,8 @@ var selfTexts = sync.OnceValue(func() map[string]string {
 	return map[string]string{"block": "somebody else decides them", "solo": "a person may approve their own"}
 })
 
-// execWords says what approvals.exec makes of command lines. A hit is one that is known, or on the allowlist.
+// execWords describes the effect of approvals.exec on command lines. A hit is a line that is known, or on the
+// allowlist.
 func execWords(security, ask string) string {
 	switch {
 	case security == "deny":

@@ -24,7 +24,7 @@ type pushDevice struct {
 type pushPages struct {
 	page
 	signin *signin.Door // subscriptions
-	key    string       // the desk's public key at push services; empty: no browser is notified
+	key    string       // the desk's public key at push services; empty if browsers are not notified
 }
 
 func (p *pushPages) routes() []route {

@@ -60,7 +60,8 @@ func (p readers) zoneOf(s signin.Session) *time.Location {
 	return time.Local
 }
 
-// who names people: by their names in the configuration if it lists the account.
+// who formats names of people: by their names in the configuration if it lists the
+// account.
 func (v reader) who(names ...string) string {
 	known := make([]string, len(names))
 	for i, name := range names {
@@ -76,11 +77,11 @@ func (v reader) who(names ...string) string {
 	return display.Safe(people.People(known))
 }
 
-// operates reports whether the person sees everybody's approvals.
+// operates reports whether the person sees all approvals.
 func (v reader) operates() bool { return v.caller.MayDecide || v.caller.MayAdmin }
 
-// sees reports whether the person may see that approval: operators all of them, anybody
-// else what they asked for, and what asks them for the verifier.
+// sees reports whether the person may see that approval: operators see all of them,
+// other people those that they asked for, and those that ask them for the verifier.
 func (v reader) sees(a approval.Approval) bool {
 	return v.operates() || people.Concerns(a, v.session.Voter(), v.people)
 }

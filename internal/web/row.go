@@ -29,7 +29,7 @@ type row struct {
 	Call   card.Words // on one line
 	Held   string     // the fingerprint of all that would run, if the row shows it all and none of it is flagged
 	Reason card.Words // the strongest
-	Flags  []string   // what its reader cannot see at once
+	Flags  []string   // parts that its reader cannot see at once
 	Votes  string
 	Ends   stamp
 	Mine   bool   // it waits for the person who looks
@@ -71,7 +71,7 @@ func drawRow(ctx context.Context, gate *core.Gate, v reader, a approval.Approval
 		all = gate.Cards().In(a, payload, v.zone).Call
 	}
 	line, held := oneLine(a, c, all)
-	if r.Call = line; held && whole && len(r.Flags) == 0 { // what looks like another letter is told apart on the page alone
+	if r.Call = line; held && whole && len(r.Flags) == 0 { // look-alike letters are explained only on the page
 		r.Held = a.Fingerprint
 	}
 	offers, deny := v.buttons(a, c, r.Held != "")
@@ -154,8 +154,8 @@ func blockLine(b card.Block) (line card.Words, whole bool) {
 	return append(line, card.Word{Text: display.OneLine(text), Theirs: true}), display.OneLine(text) == text && b.Cut == ""
 }
 
-// moreLines says what of the lines of a call its line in a row does not say, whose first text is b: of changes how much they
-// change, of any other text how many lines there are more.
+// moreLines describes the lines of a call that its line in a row leaves out; b is the call's first text. For changes it
+// tells their size, for any other text the number of further lines.
 func moreLines(b card.Block, all []card.Block) string {
 	n := map[card.Sign]int{}
 	for _, other := range all {

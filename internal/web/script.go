@@ -60,7 +60,8 @@ type scriptRefusal struct {
 	URL    string        `json:"url,omitempty"`
 }
 
-// scriptStatus is the HTTP status of an error; what is no refusal is a fault of the desk.
+// scriptStatus is the HTTP status of an error; an error that is not a refusal is a fault
+// of the desk.
 func scriptStatus(err error) int {
 	switch approval.CodeOf(err) {
 	case "":
@@ -91,7 +92,7 @@ func inWords(err error) string {
 	return no.Message
 }
 
-// notThere answers with a page that says what is wrong.
+// notThere answers with a page that gives the reason.
 func (p page) notThere(out http.ResponseWriter, r *http.Request, s signin.Session, err error) {
 	if scriptStatus(err) == http.StatusInternalServerError {
 		p.log.Error("a page could not be shown", "path", r.Pattern, "reason", err)

@@ -44,7 +44,7 @@ func (f historyFilter) selects(a approval.Approval) bool {
 type finding struct {
 	all    []approval.Approval
 	next   string // the cursor of those that follow; empty if this is all
-	backMs int64  // it ended after searchMost requests, with one that was asked for then; 0: it did not
+	backMs int64  // the time of the last request if it ended after searchMost of them; 0 if it was complete
 }
 
 // found gives at most n approvals that the person may see and the filter selects, newest first.

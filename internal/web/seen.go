@@ -38,7 +38,7 @@ func (m *shown) to(s signin.Session, a approval.Approval) bool {
 	return m.calls[shownCall{s.ID, a.Key, a.Fingerprint}]
 }
 
-// downloaded is note of a file, which the open page of that call waits for.
+// downloaded is note for a file; the call's open page waits for it.
 func (m *shown) downloaded(s signin.Session, a approval.Approval) {
 	m.note(s, a)
 	m.mu.Lock()

@@ -33,8 +33,8 @@ func newSessions(door *signin.Door, log *slog.Logger) *sessions {
 	return p
 }
 
-// signedIn says whose session a request belongs to. What goes on by itself, a stream of
-// events, does not count as a use of the session.
+// signedIn gives the session that a request belongs to. A stream of events, which goes
+// on by itself, does not count as a use of the session.
 func (p *sessions) signedIn(r *http.Request) (signin.Session, bool) {
 	c, err := r.Cookie(cookieName)
 	if err != nil {

@@ -141,7 +141,7 @@ func (p *stepUpPages) finishYes(_ http.ResponseWriter, r *http.Request, s signin
 	}
 	return struct {
 		scriptDone
-		Text   string          `json:"text"` // what came of it
+		Text   string          `json:"text"` // the result
 		Status approval.Status `json:"status"`
 	}{scriptDone{"/a/" + a.Code}, card.VotedText(a, s.Voter(), signed, p.gate.Rules().People, time.Now().UnixMilli()), a.Status}, nil
 }

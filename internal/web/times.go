@@ -8,7 +8,7 @@ import (
 
 // stamp is a time as a page shows it: in words that a script keeps true, and exactly for who points at it.
 type stamp struct {
-	ISO   string // RFC 3339, in UTC; empty: there is no such time
+	ISO   string // RFC 3339, in UTC; empty if there is no such time
 	Exact string // in the zone of the page
 	Text  string // as of when the page is made
 	Kind  string // how a script writes it anew: "ago", "left", "clock"; see static/pages.js
@@ -35,7 +35,7 @@ func (v reader) clock(ms int64) stamp {
 	return v.stamp(ms, "clock", time.UnixMilli(ms).In(v.zone).Format("15:04:05"))
 }
 
-// agoText says how long ago something was; static/pages.js says the same.
+// agoText words how long ago a time was, as static/pages.js does.
 func agoText(ms int64) string {
 	if ms < int64(time.Minute/time.Millisecond) {
 		return "just now"

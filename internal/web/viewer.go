@@ -40,11 +40,11 @@ func (p *viewerPages) routes() []route {
 
 // watched is what an <approval-dialog> lists.
 type watched struct {
-	State string        `json:"state"` // names the list as it is
+	State string        `json:"state"` // names the list in its present state
 	Items []watchedItem `json:"items"`
 }
 
-// watchedItem is the short form of a card: what a notification of it would show.
+// watchedItem is the short form of a card: the content of a notification.
 type watchedItem struct {
 	Code        string `json:"code"`
 	Title       string `json:"title"`
@@ -53,8 +53,9 @@ type watchedItem struct {
 	ExpiresAtMs int64  `json:"expiresAtMs"`
 }
 
-// watchedPage answers a viewer's token with what waits in its session. With known, the
-// state of an earlier answer, it waits until that is another one, for half a minute at most.
+// watchedPage answers a viewer's token with the pending approvals of its session. With
+// known, the state of an earlier answer, it waits until the state differs, for half a minute
+// at most.
 func (p *viewerPages) watchedPage(out http.ResponseWriter, r *http.Request, _ signin.Session) {
 	if !p.fromEmbedder(out, r) {
 		return
@@ -92,7 +93,7 @@ func (p *viewerPages) viewer(r *http.Request) (core.Viewer, bool) {
 }
 
 // fromEmbedder lets a page of an origin that may embed read the answer, and answers all
-// other pages with a refusal. What is no page names no origin.
+// other pages with a refusal. A client that is not a page names no origin.
 func (p *viewerPages) fromEmbedder(out http.ResponseWriter, r *http.Request) bool {
 	h := out.Header()
 	h.Add("Vary", "Origin")

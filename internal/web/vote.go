@@ -29,8 +29,8 @@ func (p *votePages) routes() []route {
 	}
 }
 
-// vote counts what a form says. The first of two clicks counts, and the second says what
-// became of it.
+// vote counts a form's vote. The first of two clicks counts, and the second gets the
+// result.
 func (p *votePages) vote(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	r.Body = http.MaxBytesReader(out, r.Body, maxFields)
 	confirmed := cmp.Or(r.PostFormValue("confirm"), r.PostFormValue("confirmAnswer"))
@@ -121,7 +121,7 @@ func (p *votePages) takeBack(out http.ResponseWriter, r *http.Request, s signin.
 	}
 }
 
-// again ends the cool-down that a deny of the approval left. The page that it leads to says what became of it.
+// again ends the cool-down that a deny of the approval left. The page that it leads to shows the result.
 func (p *votePages) again(out http.ResponseWriter, r *http.Request, s signin.Session) {
 	v := p.reader(s)
 	a, err := p.find(r.Context(), v, r.PathValue("code"))
@@ -155,7 +155,7 @@ func (p *votePages) notCounted(out http.ResponseWriter, r *http.Request, v reade
 	}
 }
 
-// refusedVote shows the approval below the sentence that says why a vote did not count.
+// refusedVote shows the approval below the reason why a vote did not count.
 func (p *votePages) refusedVote(out http.ResponseWriter, r *http.Request, v reader, code string, no *approval.Error) {
 	a, err := p.approvals.view(r.Context(), v, code)
 	if err != nil {

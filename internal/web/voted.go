@@ -18,8 +18,8 @@ const (
 
 const takenBackText = "Taken back. It will not run."
 
-// voted says what a person's vote did, after the page that gave it has sent them on. What
-// it says comes from the approval alone: an address can claim anything.
+// voted words the result of a person's vote after a redirect. It reads the approval only,
+// since an address can claim anything.
 func (p readers) voted(ctx context.Context, v reader, code string, d approval.Decision) string {
 	if code == "" {
 		return ""

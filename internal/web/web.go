@@ -44,7 +44,7 @@ type Config struct {
 	EmbedOrigins []string                // of pages that may list what waits, and open the dialog
 	Viewers      core.ViewerKey          // reads the tokens of who looks at such a list
 	Asks         func(owner string) bool // whether an API token of that name still may ask
-	PushKey      string                  // the desk's public key at push services; empty: no browser is notified
+	PushKey      string                  // the desk's public key at push services; empty if browsers are not notified
 }
 
 // Web is the desk's pages. Safe for concurrent use.

@@ -120,7 +120,8 @@ func (c *connection) keepSession(e ending, failures int) {
 	}
 }
 
-// once opens a connection and waits for its end. opened says whether it stood.
+// once opens a connection and waits for its end. opened reports whether it was
+// open.
 func (c *connection) once() (opened bool, end ending) {
 	if c.session == nil {
 		if err := c.prepare(); err != nil {

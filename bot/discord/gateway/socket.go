@@ -33,7 +33,7 @@ const (
 	opHeartbeatAck   = 11
 )
 
-// ending says how a gateway connection ended.
+// ending describes how a gateway connection ended.
 type ending struct {
 	code      int  // close code that Discord gave, or 0
 	invalid   bool // op 9: the session, or the try to begin one, is refused
@@ -53,7 +53,7 @@ type Socket struct {
 	out []byte // read and not yet given on
 
 	upgraded bool
-	beat     time.Duration // how often there is an acknowledgement; 0: before HELLO
+	beat     time.Duration // how often there is an acknowledgement; 0 before HELLO
 	ready    bool
 	due      time.Time // when something must have come
 

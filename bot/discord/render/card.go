@@ -131,7 +131,7 @@ func words(line card.Words, n int) string {
 	return out.String()
 }
 
-// state is the line that says how far it is.
+// state is the line that tells the card's progress.
 func state(c card.Card) string {
 	until := ""
 	if c.State.UntilMs != 0 {

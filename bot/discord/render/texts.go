@@ -38,7 +38,7 @@ func Title(s string) string {
 	return Cut(s, MaxTitle)
 }
 
-// End says how a card has ended, for one that cannot be edited any more.
+// End tells how an approval has ended whose card cannot be edited any more.
 func End(c card.Card) Message {
 	if c.Digest != nil {
 		return Text(c.Headline.String(), "", nil)

@@ -1,6 +1,6 @@
-// Package rest makes calls of Discord's REST API, version 10, and says what its
-// refusals mean (https://discord.com/developers/docs). It obeys a context, knows no
-// limits but those that Discord names, and keeps the token out of every error.
+// Package rest makes calls of Discord's REST API, version 10, and interprets its
+// refusals (https://discord.com/developers/docs). It obeys a context, enforces only
+// limits that Discord announces, and keeps the token out of every error.
 package rest
 
 import (
@@ -38,7 +38,7 @@ const userAgent = "DiscordBot (https://github.com/approvalbot/approvalbot, 1)"
 // Error is an answer of Discord that is not a result.
 type Error struct {
 	Status     int
-	Code       int // JSON error code (Topics, Opcodes and Status Codes); 0: general
+	Code       int // JSON error code (Topics, Opcodes and Status Codes); 0 for a general error
 	Message    string
 	RetryAfter time.Duration
 	Global     bool
@@ -53,12 +53,12 @@ func (e *Error) Is(target error) bool {
 	return target == core.ErrPlatform && e.Status >= http.StatusInternalServerError
 }
 
-// Unanswered is the error of an answer that did not come, or not whole: what was asked
-// may have happened all the same.
+// Unanswered is the error of an answer that did not come, or not whole: the request
+// may have succeeded all the same.
 func Unanswered(what string) error { return &errUnreachable{what} }
 
-// errUnreachable says that no whole answer came. What was asked may have
-// happened all the same.
+// errUnreachable says that no complete answer came. The request may have
+// succeeded all the same.
 type errUnreachable struct{ what string }
 
 func (e *errUnreachable) Error() string { return "Discord gave no answer: " + e.what }

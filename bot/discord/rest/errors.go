@@ -34,9 +34,9 @@ const (
 type meaning struct {
 	op     Operation // anyCall: every one
 	status int       // 0: any
-	code   int       // JSON error code; 0: any
+	code   int       // JSON error code; 0 for any
 	is     effect
-	text   string // for people: what is wrong and what to do
+	text   string // for people: the cause and the remedy
 }
 
 // JSON error codes that are handled by themselves.
@@ -54,7 +54,7 @@ const BadToken = "Discord does not accept the bot token. " +
 
 const askedToWait = "Discord asks to wait before the next message to this chat."
 
-// meanings says what Discord's refusals mean; the first row that fits counts
+// meanings interprets Discord's refusals; the first row that fits counts
 // (Topics, Opcodes and Status Codes, JSON Error Codes).
 var meanings = []meaning{
 	{Editing, 0, 10008, messageGone, "The message was deleted."},

@@ -24,7 +24,7 @@ const (
 // section is a part of a card, as HTML, and how many characters of text it has.
 // One that must stay is never left out for want of room.
 type section struct {
-	name  string // what a card says that it leaves out; empty: must stay
+	name  string // the card's note that it leaves this out; empty if it must stay
 	html  string
 	chars int
 }
@@ -53,7 +53,7 @@ func Card(c card.Card) (string, card.Card) {
 	return join(parts), c
 }
 
-// What is left out for want of room, in this order.
+// The parts that are left out if there is no room, in this order.
 const (
 	theDetails = "the details"
 	theClaims  = "the asker's words"
@@ -73,7 +73,7 @@ type MenuPage struct {
 	HTML   string // HTML
 	Rows   [][]textcmd.Button
 	Answer string // to the person who opened it
-	Reply  string // what did not fit on the card
+	Reply  string // the rest that did not fit on the card
 }
 
 // Menu draws a card with a menu. While the wider scopes are shown, it ends with
@@ -168,7 +168,7 @@ func words(line card.Words) string {
 	return out.String()
 }
 
-// state is the line that says how far it is.
+// state is the line that tells the card's progress.
 func state(c card.Card) string {
 	plain := func(text string) string { return inert(cut(text, maxLine)) }
 	return c.StateLine(plain, func(text string) string { return code(cut(text, maxLine)) }, plain(c.State.Until))

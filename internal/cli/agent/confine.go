@@ -46,7 +46,7 @@ func newConfineCommand(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// confined says what went wrong, and gives the exit status.
+// confined prints the error, and gives the exit status.
 func confined(a *app.App, status int, err error) error {
 	switch {
 	case err != nil && status == confine.NotConfined:

@@ -63,7 +63,7 @@ type notClosed struct{ io.Writer }
 // Close implements io.Closer.
 func (notClosed) Close() error { return nil }
 
-// quiet is err, but for the end that was asked for.
+// quiet gives err, or nil if the end was asked for.
 func quiet(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, sdk.ErrConnectionClosed) {
 		return nil

@@ -39,7 +39,7 @@ type Streams struct {
 type Flags struct {
 	Server, Token, Client string
 	TokenFile             string
-	Limit                 time.Duration // of the hook in the runtime's configuration; 0: the runtime's default
+	Limit                 time.Duration // of the hook in the runtime's configuration; 0 means the runtime's default
 	Caller                int           // the process that is answered, with which the hook ends; 0 if not given
 	Silent                bool          // an allow by policy gives no answer, so that the runtime's own rules go on
 }
@@ -215,14 +215,14 @@ func ended(pid int) bool {
 	return errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
-// What becomes of a hook whose body or token cannot be read.
+// The outcomes of a hook whose body or token cannot be read.
 var (
 	errStdin = errors.New("the hook's body did not come on stdin in time")
 	errFile  = errors.New("the file with the token could not be read in time")
 )
 
 // readStdin reads a hook's body, all of it, since a runtime may take a closed pipe for
-// a failure. What is too long keeps one byte more than a decoder takes.
+// a failure. Of a body that is too long it keeps one byte more than a decoder accepts.
 func readStdin(stdin io.Reader) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(stdin, hook.MaxBody+1))
 	if err == nil {

@@ -14,7 +14,7 @@ import (
 	"approvalbot/internal/lazy"
 )
 
-// Limits of the look at a call's repository: what it says is a claim on a card, and no call waits for it.
+// Limits of the look at a call's repository: its result is a claim on a card, and no call waits for it.
 const (
 	gitTime  = 200 * time.Millisecond // a file system may hang
 	gitFile  = 4 << 10                // bytes that are read of a file
@@ -55,8 +55,8 @@ func checkedOut(dir string) api.From {
 	return api.From{}
 }
 
-// linked reads what a worktree has checked out. Its .git names git's folder for it, which must name it back: a
-// repository may write into that file what it likes.
+// linked reads the branch of a worktree. The worktree's .git names git's folder for it, which must name the
+// worktree in turn, since a repository can write any path into that file.
 func linked(file string) api.From {
 	folder, ok := strings.CutPrefix(firstLine(file), "gitdir: ")
 	if !ok {

@@ -28,7 +28,7 @@ type App struct {
 	OpenStore func(context.Context, *App) (*api.Client, func(), error)
 
 	Args    []string // of the command line
-	Environ []string // NAME=value, as it was handed in
+	Environ []string // NAME=value, as given by the caller
 	Env     config.Environ
 	Stdin   io.Reader
 	Stdout  io.Writer
@@ -41,8 +41,8 @@ type App struct {
 
 	Now      func() time.Time // nil: [time.Now]
 	warned   bool             // that the client file says not by what its desk is known
-	form     string           // of -o; empty: JSON
-	plainTCP bool             // the client's answers are not the desk's for sure, but for claims
+	form     string           // of -o; empty means JSON
+	plainTCP bool             // the client's answers, except claims, may not be the desk's
 
 	Verb  *cobra.Command // that runs; nil if not known yet
 	Words []string       // that it was given
@@ -61,7 +61,7 @@ func (a *App) Column() show.Column {
 	return show.Column{To: a.Stdout, Width: show.Width(a.Stdout), Paint: a.Paint()}
 }
 
-// Paint says whether stdout takes colours.
+// Paint reports whether stdout takes colours.
 func (a *App) Paint() show.Paint {
 	return show.Paint(show.IsTerminal(a.Stdout) && a.Env["NO_COLOR"] == "" && a.Env["TERM"] != "dumb")
 }

@@ -21,7 +21,7 @@ type ExitCode int
 // Error implements error.
 func (c ExitCode) Error() string { return fmt.Sprintf("exit status %d", int(c)) }
 
-// Exit gives the exit status for a command's error and says what went wrong.
+// Exit gives the exit status for a command's error and prints the error.
 func (a *App) Exit(err error) int {
 	var code ExitCode
 	var mistakes config.Mistakes

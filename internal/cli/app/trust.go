@@ -28,7 +28,8 @@ func (a *App) TrustDesk(ctx context.Context, replace bool) (string, error) {
 }
 
 // TrustFirst writes the desk's keys into a client file of 0.1.0 that a verb is about to
-// use, and says so on a line; empty: there is no such file, or no desk that has keys.
+// use, and reports it on a line; empty if there is no such file, or no desk that has
+// keys.
 func (a *App) TrustFirst(ctx context.Context) string {
 	explicit := a.ClientFile == "" && cmp.Or(a.Env["APPROVALBOT_SERVER"], a.Env["APPROVALBOT_TOKEN"]) != ""
 	if explicit || a.Server != "" || a.Token != "" {
@@ -91,7 +92,7 @@ func RenewKeys(ctx context.Context, file *config.Renewal, replace, uses bool) (s
 		"/.well-known/jwks.json on the desk's machine.", shown, display.Escape(cmp.Or(file.Server, config.DefaultServer)), got.Keys[0].ID), nil
 }
 
-// tokenName asks the desk what it calls the file's token; empty: it does not say.
+// tokenName asks the desk for its name of the file's token; empty if it does not tell.
 func tokenName(ctx context.Context, file config.ClientFile, path string) string {
 	c, err := reach.Connect(file, path, nil)
 	if err != nil {

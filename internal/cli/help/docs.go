@@ -18,14 +18,14 @@ import (
 	"approvalbot/internal/config"
 )
 
-// Page is a page of reference in Markdown that a room writes of itself.
+// Page is a page of reference in Markdown that a room writes about itself.
 type Page struct {
 	Name, Short string
 	Text        func() string
 }
 
-// DocsCommand prints reference that is written by what it describes: the commands, and
-// the pages of other rooms. It asks no desk.
+// DocsCommand prints reference that the described parts write themselves: the commands,
+// and the pages of other rooms. It needs no running desk.
 func DocsCommand(a *app.App, pages ...Page) *cobra.Command {
 	cmd := &cobra.Command{Use: "docs",
 		Short: "Print reference: commands, routes, reason codes, programs; or write manual pages"}
@@ -110,7 +110,7 @@ var (
 	}
 )
 
-// about is a command's text and how it is called.
+// about is a command's text and its usage.
 func about(c *cobra.Command) (text, usage string) {
 	if !completes(c) {
 		return sentenced(cmp.Or(c.Long, c.Short)), c.UseLine()

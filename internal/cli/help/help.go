@@ -146,7 +146,7 @@ func groupLines(c *cobra.Command, group string) string {
 	return b.String()
 }
 
-// wrap breaks a text's paragraphs at helpWidth; what continues a line begins with
+// wrap breaks a text's paragraphs at helpWidth; continued lines begin with
 // indent. Lines that are indented already are left alone if they fit, and so are
 // the ends of paragraphs.
 func wrap(text, indent string) string {

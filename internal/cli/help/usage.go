@@ -12,8 +12,8 @@ import (
 	"approvalbot/internal/config"
 )
 
-// Plainly has every command say what is wrong with its words and flags in the
-// program's own sentences, and notes in a which one runs and with which words. The
+// Plainly has every command report wrong arguments and flags in the program's own
+// sentences, and records in a which command runs and with which arguments. The
 // root's streams are set by now: completion takes its own from there.
 func Plainly(a *app.App, root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
@@ -94,7 +94,7 @@ func helpFor(cmd *cobra.Command, args []string) error {
 	return about.Help()
 }
 
-// flagMistake says what a flag must be.
+// flagMistake describes the values that a flag may have.
 func flagMistake(cmd *cobra.Command, err error) error {
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) {

@@ -15,20 +15,20 @@ import (
 	"approvalbot/proof"
 )
 
-// DeskCheck is what a client file's desk says of its keys.
+// DeskCheck is the answer of a client file's desk about its keys.
 type DeskCheck struct {
 	Keys []config.DeskKey // the desk's, as it publishes them
 	Old  bool             // the file has older ones, which lead to these
-	How  string           // how it is known that they are the desk's; empty: they are the first answer
+	How  string           // the proof that they are the desk's; empty if they come from the first answer
 }
 
 // ErrOtherKeys is in the error of a client file whose keys do not lead to what answers.
 var ErrOtherKeys = errors.New("its keys are not those of deskKeys, and did not follow them")
 
-// CheckDesk asks a client file's desk for its keys, without the token, and says how far
-// they can be believed: by the socket or the file's keys, by the certificate of an https
-// server, else, on loopback and if the file names no socket, as the first answer. anew leaves
-// out what the file's keys say.
+// CheckDesk asks a client file's desk for its keys, without the token, and tells how far they
+// can be trusted: by the socket or the file's keys, by the certificate of an https server,
+// else, on loopback and if the file names no socket, as the first answer. With anew the
+// file's keys are not used.
 func CheckDesk(ctx context.Context, file config.ClientFile, path string, anew bool) (DeskCheck, error) {
 	if anew {
 		file.DeskKeys = nil
@@ -71,8 +71,9 @@ func CheckDesk(ctx context.Context, file config.ClientFile, path string, anew bo
 	return out, nil
 }
 
-// ask gives what answers says of its keys, the key that it has shown by TLS (nil without
-// TLS), and how it is known; empty if it is not known.
+// ask gives the answering program's statement about its keys, the key that it has shown
+// by TLS (nil without TLS), and in how the proof of its identity; empty if there is no
+// proof.
 func (d *desk) ask(ctx context.Context) (told api.DeskKeys, leaf []byte, how string, err error) {
 	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if d.server.Scheme == "http" && d.file.PlainTCP {

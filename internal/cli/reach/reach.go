@@ -33,10 +33,10 @@ import (
 const dialTime = 10 * time.Second
 
 // Connect makes the client of the client file at path, as every program of ours speaks to
-// its desk. A file that says by what its desk is known gets the token to that desk alone:
-// over its Unix socket, else by TLS with one of its keys, or as a public https name. A
-// claim that it answers is checked by those keys, too. base is what is dialled with; nil:
-// [http.DefaultTransport].
+// its desk. If the file says how to recognize its desk, the token is sent to that desk
+// only: over its Unix socket, else by TLS with one of its keys, or as a public https
+// name. A claim that it answers is checked by those keys, too. base is the transport that
+// is used; nil means [http.DefaultTransport].
 func Connect(file config.ClientFile, path string, base *http.Transport) (*api.Client, error) {
 	d, err := newDesk(file, path, base)
 	if err != nil {
@@ -87,7 +87,7 @@ func newDesk(file config.ClientFile, path string, base *http.Transport) (*desk, 
 	return d, nil
 }
 
-// renew is the way out if what the file says of the desk is not so.
+// renew is the remedy if the file's data about the desk is wrong.
 func (d *desk) renew() string {
 	return "if the desk was given other keys, or the token another name, write them with: " + TrustLine(d.path)
 }
@@ -183,8 +183,8 @@ func brokeOff(err error) bool {
 		errors.Is(err, context.Canceled)
 }
 
-// keyOf is the Ed25519 key of a certificate; nil: it has another one. TLS has proved that
-// who showed the certificate has the key.
+// keyOf is the Ed25519 key of a certificate; nil if it has another kind. TLS has proved
+// that the other side has the key.
 func keyOf(c *x509.Certificate) []byte {
 	key, _ := c.PublicKey.(ed25519.PublicKey)
 	return key

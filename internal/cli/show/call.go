@@ -12,7 +12,7 @@ import (
 // widestName is how wide names are made at most for the values of a call to begin below each other.
 const widestName = 24
 
-// call writes a call: what it is about as it is, its other values by their names.
+// call writes a call: its main values in full, its other values by their names.
 func (c Column) call(facts []api.CardFact) {
 	width := 0
 	for _, f := range facts {
@@ -57,8 +57,8 @@ func isDifference(f api.CardFact) bool {
 	return gone && come || (gone || come) && strings.HasPrefix(f.Name, changeName)
 }
 
-// lines writes a text of several lines behind a mark, what goes in red and what comes in green if it is
-// a difference. Its tabs indent.
+// lines writes a text of several lines behind a mark, removed lines in red and added ones in green if
+// it is a difference. Its tabs indent.
 func (c Column) lines(mark, text string, difference bool) {
 	for line := range strings.SplitSeq(text, "\n") {
 		paint := c.Paint.Plain

@@ -50,10 +50,10 @@ func Details(to Column, a api.Approval) {
 const (
 	bar    = "│ " // before what an asker wrote
 	onward = "┊ " // before the rest of such a line
-	claim  = "💬 " // before what an asker says of it
+	claim  = "💬 " // before an asker's words
 )
 
-// state is the line that says how far an approval is.
+// state is the line that tells an approval's progress.
 func state(a api.Approval, c *api.Card) string {
 	var parts []string
 	if len(c.Flags) > 0 {

@@ -33,7 +33,7 @@ func Width(stream any) int {
 	return pipeWidth
 }
 
-// Columns is how many characters a line of the stream's terminal has; 0: it is no terminal.
+// Columns is how many characters a line of the stream's terminal has; 0 if it is no terminal.
 func Columns(stream any) int {
 	if p, ok := stream.(ASCII); ok {
 		stream = p.To
@@ -49,8 +49,8 @@ func Columns(stream any) int {
 	return columns
 }
 
-// Own writes words of the desk, which are safe already, in that colour. What does not fit continues
-// indented, so that no word in it can begin a line.
+// Own writes words of the desk, which are safe already, in that colour. Text that does not fit
+// continues indented, so that no word of it can begin a line.
 func (c Column) Own(paint func(string) string, text string) {
 	const indent = "  "
 	for text != "" {
@@ -86,8 +86,8 @@ func (c Column) Barred(paint func(string) string, mark, text string) {
 	}
 }
 
-// barredLine is [Column.Barred] for a safe text of one line. What does not fit goes on behind another mark, so that it
-// cannot be taken for a line of its own, nor a line for the rest of the one above.
+// barredLine is [Column.Barred] for a safe text of one line. Text that does not fit continues after another mark, so
+// that it cannot pass for a line of its own, nor a line for the rest of the one above.
 func (c Column) barredLine(paint func(string) string, mark, line string) {
 	runes := []rune(line)
 	for first := true; first || len(runes) > 0; first = false {

@@ -57,7 +57,7 @@ func (p Paint) Risk(class, s string) string {
 	}
 }
 
-// Age says how long ago something was, in its largest unit: 40s, 2m, 1h, 3d.
+// Age gives the time since an event, in its largest unit: 40s, 2m, 1h, 3d.
 func Age(atMs int64, now time.Time) string { return Span(now.Sub(time.UnixMilli(atMs))) }
 
 // Span writes a time span in its largest unit; a negative one is written as zero.
@@ -79,8 +79,9 @@ func When(ms int64) string { return time.UnixMilli(ms).Format("2006-01-02 15:04:
 
 var uuidForm = lazy.Pattern(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-// ShortID is what an operator types: the first eight characters of an id that the
-// desk made, which the code is made of too, or the whole of an asker's own.
+// ShortID is the form of an id that an operator types: the first eight characters
+// of an id that the desk made, which the code is made of too, or the whole of an
+// asker's own.
 func ShortID(a api.Approval) string {
 	if uuidForm.MatchString(a.ID) && core.KeyCode(a.ID) == a.Code {
 		return a.ID[:8]
@@ -192,7 +193,8 @@ func roles(a api.Approvers) (text string) {
 	return text
 }
 
-// Voter names who voted: a configured person by name, anybody else by account.
+// Voter names the giver of a vote: a configured person by name, anyone else by
+// account.
 func Voter(v api.Vote) string {
 	switch {
 	case v.Voter == nil:

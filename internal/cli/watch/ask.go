@@ -46,9 +46,9 @@ func offered(a api.Approval) []answer {
 // over reports whether a request is decided, and one more run of it is not asked for.
 func over(a api.Approval) bool { return a.Status.Final() && a.RetryRound == nil }
 
-// handle shows one request and sees to it until it is decided or skipped. One
-// that somebody else decides meanwhile is told with their name, and the next
-// line is not taken for an answer to anything.
+// handle shows one request and stays with it until it is decided or skipped. If
+// another person decides it meanwhile, their name is shown, and the next typed
+// line is ignored.
 func (w *watcher) handle(ctx context.Context, a api.Approval) error {
 	w.show(a)
 	switch {
@@ -94,7 +94,7 @@ type wish struct {
 	reason, note string
 }
 
-// What a line may be instead of an answer.
+// The errors of a line that is no answer.
 var (
 	errNotOffered = errors.New("an answer that the request does not offer")
 	errNoAnswer   = errors.New("none of the answers")
@@ -118,7 +118,7 @@ func answerOf(line string, choices []answer) (wish, error) {
 	return wish{answer: choices[i], reason: strings.TrimSpace(words)}, nil
 }
 
-// explain says what each key does, after one without effect.
+// explain lists what each key does, after one without effect.
 func (w *watcher) explain(choices []answer) {
 	fmt.Fprintln(w.Stdout, "That is none of the keys:")
 	for _, x := range choices {
@@ -142,8 +142,8 @@ func promptOf(a api.Approval, choices []answer) string {
 // voteTime is how long a vote may take.
 const voteTime = 10 * time.Second
 
-// vote gives the answer to the desk and says what became of it. A deny without a
-// reason is asked for one, but for one by a key.
+// vote gives the answer to the desk and prints the result. It asks for the
+// reason of a deny without one, except after a deny by a key.
 func (w *watcher) vote(ctx context.Context, a api.Approval, x wish) error {
 	reason := x.reason
 	if x.decision == api.Deny && reason == "" && x.note == "" && w.keys == nil {
@@ -243,7 +243,7 @@ func (w *watcher) left(a api.Approval, again bool) {
 	fmt.Fprintf(w.Stdout, "%s\n", w.Paint().Dim(text))
 }
 
-// timeLeft says how long a request can still be decided.
+// timeLeft tells how long a request can still be decided.
 func timeLeft(a api.Approval) string {
 	ends := a.ExpiresAtMs
 	if a.RetryRound != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // show draws a request as the cards in the chats have it, with what the wider answers
-// would cover. What chats fold away is there too, or a key shows it.
+// would cover. The details that chats fold away are there too, or a key shows them.
 func (w *watcher) show(a api.Approval) {
 	fmt.Fprintln(w.Stdout)
 	out := w.column()

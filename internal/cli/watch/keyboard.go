@@ -25,11 +25,11 @@ type keyboard struct {
 	end     context.CancelFunc
 
 	mu     sync.Mutex
-	found  *term.State // the terminal's mode before; nil: that is its mode now
+	found  *term.State // the terminal's mode before; nil if that is its mode now
 	closed bool        // the session is over: no raw mode any more
 }
 
-// press is what one read of the terminal gave: a key, or more if somebody pasted or typed ahead.
+// press is what one read of the terminal gave: a key, or more if a person pasted or typed ahead.
 type press struct {
 	text string
 	at   time.Time

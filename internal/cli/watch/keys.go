@@ -16,7 +16,7 @@ import (
 	"approvalbot/internal/display"
 )
 
-// settled is how long a screen must have been as it is until a key counts: people do not read faster.
+// settled is how long a screen must have been unchanged before a key counts: people do not read faster.
 const settled = 800 * time.Millisecond
 
 // dialog is one request at a terminal whose keys act at once.
@@ -29,7 +29,7 @@ type dialog struct {
 	hint    string // behind the prompt, until the next key
 }
 
-// byKeys shows a request and sees to it until a key decides or skips it, or somebody else does.
+// byKeys shows a request and stays with it until a key decides or skips it, or another person decides.
 func (w *watcher) byKeys(ctx context.Context, a api.Approval) error {
 	d := &dialog{of: a, choices: offered(a)}
 	w.drew()

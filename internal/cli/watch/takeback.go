@@ -16,7 +16,8 @@ func unclaimed(a api.Approval) bool {
 	return a.Status == api.Approved && a.ClaimedAtMs == 0 && !show.Revoked(a) && time.Now().UnixMilli() < a.ClaimUntilMs
 }
 
-// offerBack remembers what was just allowed here, for as long as it is unclaimed.
+// offerBack remembers the call that was just allowed here, as long as it is
+// unclaimed.
 func (w *watcher) offerBack(a api.Approval) {
 	w.allowed = nil
 	if w.keys != nil && unclaimed(a) {
@@ -34,7 +35,7 @@ func (w *watcher) checkAllowed(ctx context.Context) {
 	}
 }
 
-// takeBack takes back what was just allowed, and says what became of it.
+// takeBack takes back the call that was just allowed, and prints the result.
 func (w *watcher) takeBack(ctx context.Context) {
 	code := w.allowed.Code
 	w.allowed = nil

@@ -78,11 +78,11 @@ func (w *watcher) run(ctx context.Context) error {
 		if err == nil {
 			shown, err = w.round(ctx, pending)
 		}
-		if err == nil && !shown { // what came meanwhile has been waiting
+		if err == nil && !shown { // requests that came meanwhile have been waiting
 			err = w.pause(ctx)
 		}
 		switch {
-		case errors.Is(err, errDone) && w.away && ctx.Err() == nil: // what it should have shown is not known
+		case errors.Is(err, errDone) && w.away && ctx.Err() == nil: // its correct output is not known
 			return app.ExitCode(app.ExitError)
 		case ctx.Err() != nil || errors.Is(err, errDone):
 			w.say("")
@@ -120,7 +120,7 @@ func (w *watcher) round(ctx context.Context, pending []api.Approval) (shown bool
 		}
 		w.seen[shownAs(a)] = true
 		w.wipe()
-		return true, w.handle(ctx, a) // what came meanwhile may be riskier than the next of these
+		return true, w.handle(ctx, a) // a newer request may be riskier than the next of these
 	}
 	return false, nil
 }

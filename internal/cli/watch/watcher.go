@@ -23,13 +23,13 @@ type watcher struct {
 	looksOn bool // the token may not decide
 	counts  bool // stdout is a terminal, on which time left can be counted down
 
-	screen  io.Writer     // stdout as it was handed in
+	screen  io.Writer     // stdout as given by the caller
 	keys    *keyboard     // nil: answers are lines
 	drawn   time.Time     // when the screen last changed; with keys
-	allowed *api.Approval // what was just allowed here and is unclaimed; with keys
+	allowed *api.Approval // the call that was just allowed here and is unclaimed; with keys
 }
 
-// Paint says whether the screen takes colours.
+// Paint reports whether the screen takes colours.
 func (w *watcher) Paint() show.Paint {
 	plain := *w.App
 	plain.Stdout = w.screen

@@ -153,8 +153,8 @@ func KeyFolder(r *config.Report, cfg config.Config) {
 
 // approvers are the people of a configuration, counted for one rule after the other.
 type approvers struct {
-	people *people.Directory // nil if they contradict each other, which is named elsewhere
-	having map[string]int    // by role, what was counted
+	people *people.Directory // nil if they contradict each other, which another check reports
+	having map[string]int    // the counts, by role
 }
 
 func approversOf(c config.Config) approvers {

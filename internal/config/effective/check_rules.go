@@ -12,8 +12,8 @@ import (
 	"approvalbot/internal/people"
 )
 
-// checkExec takes what existing clients of exec approvals have; what the
-// patterns mean is for the policy to check.
+// checkExec accepts settings of existing clients of exec approvals; the policy
+// checks the patterns.
 func (c *checker) checkExec(x config.Exec) {
 	if x.AskFallback == "full" {
 		c.Warn("approvals.exec.askFallback", "full fails open: a command that asks runs when no approver can be reached")
@@ -79,8 +79,8 @@ func (c *checker) patterns(key string, list []string) {
 	distinct(c, key, list)
 }
 
-// checkRules looks at what the file alone shows; what a rule means is for the
-// policy to check.
+// checkRules checks what the file alone shows; the policy checks the meaning of
+// a rule.
 func (c *checker) checkRules(key string, cfg *config.Config) {
 	names := make([]string, len(cfg.Approvals.Tools.Rules))
 	here, ever, roles := approversOf(*cfg), approversOf(allOn(*cfg)), rolesOf(*cfg)

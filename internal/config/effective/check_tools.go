@@ -82,8 +82,9 @@ func (c *checker) checkAgents(cfg *config.Config) {
 	}
 }
 
-// checkWorkspaces takes absolute paths. What makes a directory one of settings and
-// programs counts below a workspace only, so one that is such a directory is said.
+// checkWorkspaces accepts absolute paths. Rules about directories of settings and
+// programs apply only below a workspace, so a workspace that is such a directory
+// itself is reported.
 func (c *checker) checkWorkspaces(key string, dirs []string) {
 	for i, dir := range dirs {
 		at := key

@@ -43,8 +43,8 @@ func (c *checker) checkClassifier(key string, x config.Classifier, in verifier.C
 	c.told(key, nil, warnings, err)
 }
 
-// told reports what another package says of a block, which names keys as the
-// file does, except that it knows agents by their id.
+// told reports another package's findings about a block. That package names
+// keys as the file does, except that it knows agents by their id.
 func (c *checker) told(block string, agents []config.Agent, warnings []string, err error) {
 	for _, w := range warnings {
 		key, text := keyIn(block, agents, w)
@@ -56,8 +56,8 @@ func (c *checker) told(block string, agents []config.Agent, warnings []string, e
 	}
 }
 
-// keyIn takes "key: what is wrong" apart. A sentence without a key belongs to the
-// block.
+// keyIn splits a sentence of the form "key: mistake". A sentence without a key
+// belongs to the block.
 func keyIn(block string, agents []config.Agent, line string) (key, text string) {
 	for i, a := range agents {
 		if rest, ok := strings.CutPrefix(line, "agents."+a.ID+".tools."); ok {

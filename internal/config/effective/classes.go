@@ -22,8 +22,8 @@ type ClassPolicy struct {
 	Reachable bool     `json:"reachable"`
 }
 
-// Classes says what happens to each class and who could approve it now. A single
-// call may be treated more strictly for what it touches.
+// Classes tells the outcome for each class and who could approve it now. A
+// single call may be treated more strictly because of its targets.
 func Classes(c config.Config) ([]ClassPolicy, error) {
 	dir, err := people.NewDirectory(Rights(c))
 	if err != nil {

@@ -52,7 +52,7 @@ func findConfig(path string, env config.Environ) (string, error) {
 		return "", fmt.Errorf("%w: name one with --config, or put approvalbot.yaml here (approvalbot init writes one, "+
 			"config.example.yaml shows every key)", ErrNone)
 	}
-	return v.ConfigFileUsed(), nil // what is wrong with its text is for the strict reader to say
+	return v.ConfigFileUsed(), nil // the strict reader reports mistakes in its text
 }
 
 func readConfig(path string) ([]byte, error) {

@@ -1,6 +1,7 @@
-// Package effective is what a configuration means: what is wrong with it as a whole,
-// the policy, people, tokens, routing and outside opinions that it makes, who could
-// approve each class now, and what another one allows that this one did not.
+// Package effective interprets a configuration: it reports mistakes in it as a
+// whole, makes the policy, people, tokens, routing and outside opinions of it, and
+// tells who could approve each class now, and what another configuration allows that
+// this one did not.
 package effective
 
 import (
@@ -9,7 +10,7 @@ import (
 	"approvalbot/internal/config"
 )
 
-// Check is a further look at a configuration, which only some verbs want.
+// Check is a further check of a configuration, which only some verbs need.
 type Check func(r *config.Report, cfg config.Config)
 
 // Load reads the configuration from path, or, if path is empty, from the file that

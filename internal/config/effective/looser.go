@@ -154,8 +154,8 @@ func looserExec(old, now config.Exec) bool {
 	return listed || fallback(now.AskFallback) > fallback(old.AskFallback)
 }
 
-// LooserByVersion names, in words, what this version allows by that configuration that
-// 0.1 asked about.
+// LooserByVersion names, in words, the calls that this version allows by that
+// configuration and 0.1 asked about.
 func LooserByVersion(c config.Config) (out []string) {
 	if x := c.Approvals.Exec; c.Approvals.Enabled() && x.Security == "allowlist" && x.Ask != "always" && !x.Strict {
 		out = append(out, "external reads that the desk's table knows (R2), such as kubectl get, run unasked; "+

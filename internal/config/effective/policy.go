@@ -81,7 +81,7 @@ func layersOf(c config.Config) policy.Layers {
 	return out
 }
 
-// layerOf is what the file says of one agent.
+// layerOf gives the file's settings for one agent.
 func layerOf(a config.Agent) policy.AgentLayer {
 	o := a.Approvals
 	return policy.AgentLayer{

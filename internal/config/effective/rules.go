@@ -150,7 +150,7 @@ func classRules(c config.Config) (out []core.ClassRule) {
 	return out
 }
 
-// callbackRight says whether a token's approvals may be called back.
+// callbackRight tells whether the desk may call back the token's owner.
 func callbackRight(t config.Token, production bool) core.CallbackRight {
 	switch {
 	case t.CallbackSecret == "":

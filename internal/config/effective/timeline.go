@@ -137,8 +137,8 @@ type Asked struct {
 	Off     []string       // the rosters that they are in, and by which they are not on duty
 }
 
-// AskedNow says of everybody who may decide through what they can be asked now about
-// calls of a class, and what keeps them from hearing of it.
+// AskedNow tells for everyone who may decide calls of a class the channels through
+// which they can be asked now, and the reasons that keep them from being told.
 func AskedNow(
 	c config.Config, duty schedule.Duty, class approval.RiskClass, now time.Time, absences ...people.Absence,
 ) ([]Asked, error) {

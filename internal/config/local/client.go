@@ -103,8 +103,8 @@ func (f ClientFiles) create(asks, decides string) error {
 	return nil
 }
 
-// Point lets both files name that desk, and its name for their tokens. All else in them
-// stays as it is.
+// Point lets both files name that desk, and its name for their tokens. The rest of the
+// files is not changed.
 func (f ClientFiles) Point(to config.ClientDesk, name func(token string) string) error {
 	for _, path := range f.Both() {
 		file, err := config.OpenClientFile(path)

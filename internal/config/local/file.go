@@ -16,7 +16,7 @@ type File struct {
 // Path is the path of the file.
 func (l *File) Path() string { return filepath.Join(l.Dir, config.LocalFile) }
 
-// edited reports whether the file is somebody's own by now.
+// edited reports whether the file was edited.
 func (l *File) edited() bool {
 	text, err := os.ReadFile(l.Path())
 	return err != nil || !stillGenerated(string(text))

@@ -11,8 +11,9 @@ import (
 	"approvalbot/internal/display"
 )
 
-// Hints says what to do next, in lines that can be pasted as they are. Its
-// request is another one at each start: a deny of the last one is not in the way.
+// Hints gives the next steps, as lines that can be pasted unchanged. Its sample
+// request differs at each start, so that a deny of the last one does not block
+// it.
 func Hints(cfg config.Config, files ClientFiles, file *File) string {
 	program, err := os.Executable()
 	if err != nil {

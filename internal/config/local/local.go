@@ -1,6 +1,6 @@
-// Package local is what serve --local keeps: a configuration that is generated until
-// somebody edits it, with the chats that the environment or a pairing names, and the
-// client files with its two tokens.
+// Package local manages the files of serve --local: a configuration that is
+// generated until it is edited, with the chats that the environment or a pairing
+// names, and the client files with its two tokens.
 package local
 
 import (
@@ -14,10 +14,10 @@ import (
 	"approvalbot/internal/config"
 )
 
-// Prepare writes what a desk on this machine needs into dir, as far as it
-// is not there: a configuration and the client files with its tokens. The
-// configuration is written anew at every start, because the chat may come from the
-// environment, until it is edited. It gives the configuration's path.
+// Prepare writes the missing files of a desk on this machine into dir: a
+// configuration and the client files with its tokens. The configuration is written
+// anew at every start, because the chat may come from the environment, until it is
+// edited. It gives the configuration's path.
 func Prepare(dir string, env config.Environ) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
