@@ -28,11 +28,11 @@ type AuditPage struct {
 	HeadSeq    int64         `json:"headSeq" doc:"Number of the log's newest record."`
 	HeadHash   string        `json:"headHash"`
 	Keys       []string      `json:"keys" doc:"Verifier keys of the log's checkpoints, the present one first."`
-	// Checking is how far a check of the log is; nil if no check runs.
+	// Checking is the progress of a check of the log; nil if no check runs.
 	Checking *AuditProgress `json:"checking,omitempty" doc:"How far a check of the log is, if one runs."`
 }
 
-// AuditProgress is how far a check of the log is.
+// AuditProgress is the progress of a check of the log.
 type AuditProgress struct {
 	Seq     int64 `json:"seq" doc:"The record that it is at."`
 	HeadSeq int64 `json:"headSeq" doc:"The last one that it checks; its rows and approvals come after that."`
@@ -53,8 +53,8 @@ type AuditReport struct {
 
 // AuditOptions selects a page of the log for [Client.Audit].
 type AuditOptions struct {
-	Oldest bool   // from the oldest on; else newest first
-	Cursor string // NextCursor of the page before
+	Oldest bool   // oldest first; else newest first
+	Cursor string // NextCursor of the previous page
 	Limit  int    // 1 to 200; 0 means 50
 }
 
@@ -83,8 +83,8 @@ func (c *Client) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	return c.verifyAudit(ctx, nil)
 }
 
-// VerifyNewAudit has the desk check what came after the checkpoint up to which the last check found all good, and the
-// whole log if there was no such check.
+// VerifyNewAudit has the desk check the records after the checkpoint up to which the last check found no fault, or
+// the whole log if there was no such check.
 func (c *Client) VerifyNewAudit(ctx context.Context) (AuditReport, error) {
 	return c.verifyAudit(ctx, url.Values{"new": {"true"}})
 }

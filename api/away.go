@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// AwayRequest says that a person is away.
+// AwayRequest records that a person is away.
 type AwayRequest struct {
 	UntilMs int64  `json:"untilMs" doc:"When they are back, in Unix milliseconds: at most 366 days from now."`
 	To      string `json:"to,omitempty" doc:"Who stands in for them: a person who is an approver already. Empty: nobody."`
@@ -20,13 +20,13 @@ type Absence struct {
 	By      string `json:"by" doc:"Who said so: person:alice, or token:ops."`
 }
 
-// Away is what came of saying that a person is away.
+// Away is the answer to [Client.SetAway].
 type Away struct {
 	Absence Absence  `json:"absence"`
 	Notes   []string `json:"notes" doc:"Sentences: what nobody who is not away could allow as long as it lasts."`
 }
 
-// Back is what came of saying that a person is back.
+// Back is the answer to [Client.SetBack].
 type Back struct {
 	Person string `json:"person"`
 	Ended  bool   `json:"ended" doc:"They were away until now."`
@@ -49,7 +49,7 @@ func (c *Client) SetAway(ctx context.Context, person string, in AwayRequest) (Aw
 	return out, err
 }
 
-// SetBack says that a person is back.
+// SetBack records that a person is back.
 func (c *Client) SetBack(ctx context.Context, person string) (Back, error) {
 	var out Back
 	err := c.do(ctx, call{method: http.MethodDelete, path: "/v1/people/" + segment(person) + "/away"}, &out)

@@ -29,7 +29,7 @@ func (c *Client) Callbacks(ctx context.Context) (Callbacks, error) {
 	return out, err
 }
 
-// RetryCallback has a call that was given up tried for another day.
+// RetryCallback has the desk retry a call that was given up, for another day.
 func (c *Client) RetryCallback(ctx context.Context, id string) error {
 	return c.do(ctx, call{method: http.MethodPost, path: "/v1/callbacks/" + url.PathEscape(id) + "/retry",
 		in: Empty{}}, &Empty{})

@@ -13,35 +13,35 @@ import (
 	"time"
 )
 
-// ErrNotReached is in every error of a desk that did not answer at all.
+// ErrNotReached is wrapped by every error of a request that the desk did not answer.
 var ErrNotReached = errors.New("was not reached")
 
-// ErrNotBelieved is in every error of an answer that is not the desk's own: a claim that
-// [Client.Believe] refused, or a connection to something else, by a [Client.HTTP] that
-// says so.
+// ErrNotBelieved is wrapped by every error of an answer that is not the desk's own:
+// [Client.Believe] refused the claim, or [Client.HTTP] found that it was connected to
+// another program.
 var ErrNotBelieved = errors.New("not believed")
 
-// Client speaks to one desk with one token. Its methods give a *Problem when
-// the desk refused (errors.As), [ErrNotReached] when it was not reached, and any
-// other error when its answer was not understood.
-// No error carries the token. Safe for concurrent use.
+// Client speaks to one desk with one token. Its methods return a *Problem if the
+// desk refused (errors.As), [ErrNotReached] if it was not reached, and any other
+// error if its answer was not understood. No error carries the token. Safe for
+// concurrent use.
 type Client struct {
 	Server string       // base URL, e.g. http://127.0.0.1:8787
 	Token  string       // bearer token
-	HTTP   *http.Client // nil: one that follows no redirects
+	HTTP   *http.Client // nil means one that follows no redirects
 
-	// Believe, if not nil, checks each claim before it is given to the caller: with an error
-	// the caller gets that error and no claim. It is told what the caller asked for, so
-	// [CreateOptions].ClaimID, and ToolName, Params and ClaimID of a [ClaimRequest], must be
-	// given: without them the call is not claimed.
+	// Believe, if not nil, checks each claim before it is given to the caller: if it returns
+	// an error, the caller gets that error and no claim. It gets the call that the caller
+	// asked for, so [CreateOptions].ClaimID, and ToolName, Params and ClaimID of a
+	// [ClaimRequest], must be given: without them the call is not claimed.
 	Believe func(ctx context.Context, asked Asked, claim Claim) error
 }
 
-// Asked is a call as the program that asked for it knows it, and the name of its claim.
+// Asked is the call that a program asked for, with the id of its claim.
 type Asked struct {
 	ToolName string
 	Params   json.RawMessage
-	Bind     *Bind // nil: the call was asked without one
+	Bind     *Bind // nil if the call was asked without one
 	ClaimID  string
 	Confine  []string // by which profiles it said that it confines the call; see [Confined]
 }
@@ -49,7 +49,7 @@ type Asked struct {
 // CreateOptions selects what [Client.Create] waits for.
 type CreateOptions struct {
 	Wait    time.Duration // wait so long for the end (the desk clamps it to a minute); 0 means no wait
-	Claim   bool          // claim it at once when it is approved in that time
+	Claim   bool          // claim it at once if it is approved in that time
 	ClaimID string        // with Claim: names the claim, so that a lost answer can be asked for again
 	// Resume, with Claim: an approved call that is the same, of the same session, answers too
 	// if it is not claimed yet. So a program that stopped waiting collects an approval that
@@ -79,9 +79,9 @@ type Filter struct {
 	AgentID    string
 	SessionKey string
 	ToolName   string
-	Round      bool   // only approved calls that have an open retry round
+	Round      bool   // only approved calls with an open retry round
 	Limit      int    // 1 to 200; 0 means 50
-	Cursor     string // NextCursor of the page before
+	Cursor     string // NextCursor of the previous page
 }
 
 // Lingering gives a context that ends only so long after ctx does, or at leave. A request to create something goes on
@@ -92,9 +92,9 @@ func Lingering(ctx context.Context, more time.Duration) (lingering context.Conte
 	return lingering, func() { stop(); cancel() }
 }
 
-// Create asks for one call. The same own id, or the same call of the same
-// session while it is pending, gives the approval that is there already. If ctx ends
-// before its answer, the request may be on record all the same: see [Lingering].
+// Create asks for one call. The same own id, or the same call of the same session
+// while it is pending, gives the existing approval. If ctx ends before the answer,
+// the request may be stored all the same: see [Lingering].
 func (c *Client) Create(ctx context.Context, req CreateRequest, opts CreateOptions) (Approval, error) {
 	asked := Asked{ToolName: req.ToolName, Params: req.Params, Bind: req.Bind, ClaimID: opts.ClaimID}
 	if req.Context != nil {
@@ -119,7 +119,7 @@ func (c *Client) Create(ctx context.Context, req CreateRequest, opts CreateOptio
 	return a, nil
 }
 
-// told reports whether enough is known of a call for [Client.Believe].
+// told reports whether the call has all that [Client.Believe] needs.
 func (c *Client) told(asked Asked) error {
 	if c.Believe != nil && (asked.ToolName == "" || len(asked.Params) == 0 || asked.ClaimID == "") {
 		return fmt.Errorf("the claim would be %w: the program that claims does not say which call it asked for, "+
@@ -141,8 +141,8 @@ func (c *Client) believed(ctx context.Context, asked Asked, claim Claim) error {
 	return nil
 }
 
-// Get gives one approval. With wait it blocks so long for its end, at most a
-// minute.
+// Get gives one approval. If wait is not 0, it blocks until the approval ends,
+// for that time at most, and never longer than a minute.
 func (c *Client) Get(ctx context.Context, id string, wait time.Duration) (Approval, error) {
 	var a Approval
 	err := c.do(ctx, call{method: http.MethodGet, path: approvalPath(id, ""), query: waitQuery(wait), wait: wait}, &a)
@@ -185,7 +185,7 @@ func (c *Client) Resolve(ctx context.Context, id string, req ResolveRequest) (Ap
 	return post[Approval](ctx, c, id, "resolve", req)
 }
 
-// Withdraw says that a pending approval is no longer needed.
+// Withdraw ends a pending approval that is no longer needed.
 func (c *Client) Withdraw(ctx context.Context, id string, req WithdrawRequest) (Approval, error) {
 	return post[Approval](ctx, c, id, "withdraw", req)
 }
@@ -226,7 +226,7 @@ func (c *Client) Ready(ctx context.Context) (Ready, error) {
 	return r, err
 }
 
-// DeskKeys gives the public keys by which the desk can be known. It needs no token.
+// DeskKeys gives the public keys by which clients recognize the desk. It needs no token.
 func (c *Client) DeskKeys(ctx context.Context) (DeskKeys, error) {
 	var k DeskKeys
 	err := c.do(ctx, call{method: http.MethodGet, path: "/.well-known/approvalbot-keys"}, &k)

@@ -5,12 +5,12 @@ import (
 	"net/http"
 )
 
-// Duties is who is on duty.
+// Duties tells who is on duty, by roster.
 type Duties struct {
 	Rosters []Duty `json:"rosters"`
 }
 
-// Duty is who is on duty by one roster.
+// Duty tells who is on duty by one roster.
 type Duty struct {
 	Name     string   `json:"name"`
 	Among    []string `json:"among" doc:"Who can be on duty at all."`

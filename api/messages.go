@@ -25,14 +25,14 @@ type MessageTool struct {
 	Approval    *ToolApproval `json:"approval,omitzero"`
 }
 
-// ToolApproval is how a tool wants to be approved.
+// ToolApproval is the way in which a tool must be approved.
 type ToolApproval struct {
 	Required bool     `json:"required,omitzero" doc:"It must not run unless somebody was asked: where policy lets it pass unasked, it is refused."`
 	Message  string   `json:"message,omitzero" maxLength:"2000" doc:"What the person reads; else the description and a sentence."`
 	Options  []string `json:"options,omitzero" enum:"Cancel,Once,Always" doc:"Fewer options than the desk offers; Cancel is always there."`
 }
 
-// InterceptRequest hands over what a model said before any of its tool calls
+// InterceptRequest hands over a model's message before any of its tool calls
 // runs: one assistant message, or the chunks of a stream that has ended.
 type InterceptRequest struct {
 	SessionKey string            `json:"sessionKey" minLength:"1" maxLength:"256" doc:"The conversation. Approvals count in it alone."`
@@ -49,8 +49,8 @@ type InterceptRequest struct {
 	TimeoutMs  int64             `json:"timeoutMs,omitzero" minimum:"1" doc:"Clamped to the configured maximum."`
 }
 
-// InterceptAnswer is the message with every call replaced that may not simply
-// run. It is what to store, and to send to the client.
+// InterceptAnswer is the message in which every call is replaced that may not
+// run at once. Store it, and send it to the client.
 type InterceptAnswer struct {
 	Message json.RawMessage   `json:"message,omitzero" doc:"The message: byte for byte the same where every call may run."`
 	Chunks  []json.RawMessage `json:"chunks,omitzero" doc:"The chunks to send on, if chunks were given."`

@@ -30,14 +30,14 @@ func (c *Client) EvaluateAll(ctx context.Context, calls []CreateRequest) ([]Judg
 	return out.Results, err
 }
 
-// Tools says which of an agent's tools a model may be shown.
+// Tools tells which of an agent's tools a model may be shown.
 func (c *Client) Tools(ctx context.Context, req ToolsRequest) (Tools, error) {
 	var out Tools
 	err := c.do(ctx, call{method: http.MethodPost, path: "/v1/tools", in: req}, &out)
 	return out, err
 }
 
-// TokenInfo is what an API token is, without its secret.
+// TokenInfo describes an API token, without its secret.
 type TokenInfo struct {
 	Name    string   `json:"name" doc:"The owner of what is asked with it."`
 	Scopes  []string `json:"scopes" doc:"What it may do."`
@@ -68,7 +68,8 @@ func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
 }
 
 // Retry votes, as the token's person, to let an approved call run once more, and opens
-// the vote on it if that is not open. Once enough have, its owner may claim it again.
+// the vote on it if it is not open. Once enough people have voted so, its owner may
+// claim it again.
 func (c *Client) Retry(ctx context.Context, id string) (Approval, error) {
 	return c.retry(ctx, id, RetryRequest{})
 }
@@ -79,7 +80,7 @@ func (c *Client) RetryWithoutResult(ctx context.Context, id string) (Approval, e
 	return c.retry(ctx, id, RetryRequest{WithoutResult: true})
 }
 
-// retry names the run that it follows, so that it counts once however often it is sent.
+// retry names the run that it follows, so that it counts once even if it is sent again.
 func (c *Client) retry(ctx context.Context, id string, in RetryRequest) (Approval, error) {
 	a, err := c.Get(ctx, id, 0)
 	if err != nil {

@@ -52,7 +52,7 @@ func (c *Client) StartPairing(ctx context.Context) (PairingCode, error) {
 	return out, err
 }
 
-// Pairing gives how far a pairing is.
+// Pairing gives the progress of a pairing.
 func (c *Client) Pairing(ctx context.Context, id string) (Pairing, error) {
 	var out Pairing
 	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/pairing/" + url.PathEscape(id)}, &out)

@@ -34,7 +34,7 @@ type Judged struct {
 	Problem    *Problem
 }
 
-// MarshalJSON writes the one that it is.
+// MarshalJSON writes the evaluation or the problem.
 func (j Judged) MarshalJSON() ([]byte, error) {
 	if j.Problem != nil {
 		return json.Marshal(j.Problem)
@@ -42,7 +42,7 @@ func (j Judged) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j.Evaluation)
 }
 
-// UnmarshalJSON reads the one that it is: only a problem has a code.
+// UnmarshalJSON reads an evaluation or a problem: only a problem has a code.
 func (j *Judged) UnmarshalJSON(b []byte) error {
 	var is struct{ Code *string }
 	if err := json.Unmarshal(b, &is); err != nil {
@@ -65,7 +65,7 @@ type Assessment struct {
 	ReasonCodes []string `json:"reasonCodes"`
 }
 
-// Step is one rule that spoke.
+// Step is one rule that applied.
 type Step struct {
 	Stage   string `json:"stage" doc:"layers, risk, rules, exec, policy, classifier, verifier, grants, people or suggestion; in this order."`
 	Rule    string `json:"rule"`
@@ -80,8 +80,8 @@ type ToolsRequest struct {
 	Context *Context `json:"context,omitzero" doc:"As in a request for approval."`
 }
 
-// Tools says which tools the hard layers leave, in the order of the request; a name
-// that was given twice is answered once.
+// Tools tells which tools the hard layers leave, in the order of the request; a
+// name that was given twice is answered once.
 type Tools struct {
 	Allowed []string     `json:"allowed" doc:"May be used: each call is still judged by itself."`
 	Denied  []DeniedTool `json:"denied" doc:"Would be refused whatever the call."`
@@ -129,8 +129,8 @@ type ConfinePolicy struct {
 	Tokens     []string `json:"tokens" doc:"Tokens that may say that they confine (mayConfine)."`
 }
 
-// ClassPolicy is what happens to calls of one class, and who could approve them
-// now. A single call may be treated more strictly for what it touches.
+// ClassPolicy is the treatment of calls of one class, and who could approve
+// them now. A single call may be treated more strictly because of its targets.
 type ClassPolicy struct {
 	RiskClass     string   `json:"riskClass" enum:"R0,R1,R2,R3,R4"`
 	Outcome       string   `json:"outcome" enum:"allow,deny,ask"`

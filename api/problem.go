@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Problem is an error answer (RFC 9457). Code is stable and is what programs
-// look at; Detail is a sentence for people.
+// Problem is an error answer (RFC 9457). Code is stable and for programs;
+// Detail is a sentence for people.
 type Problem struct {
 	Type   string  `json:"type" doc:"urn:approvalbot:problem: and the code."`
 	Title  string  `json:"title"`
@@ -18,7 +18,7 @@ type Problem struct {
 	URL    string  `json:"url,omitzero" doc:"With step_up_required: the page where a passkey can sign the yes."`
 	Fields []Field `json:"fields,omitzero" doc:"With invalid_request: every wrong field."`
 
-	RetryAfter time.Duration `json:"-"` // of the Retry-After header, 0 without one
+	RetryAfter time.Duration `json:"-"` // of the Retry-After header; 0 if it has none
 }
 
 // Field names one wrong field of a request.

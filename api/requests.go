@@ -36,7 +36,7 @@ type Requester struct {
 	Person  string `json:"person,omitzero" doc:"Instead of an account: the name of a configured person."`
 }
 
-// Context is what the asker's runtime knows about a call.
+// Context is the runtime's own knowledge about a call.
 type Context struct {
 	Provider        string   `json:"provider,omitzero" maxLength:"256"`
 	Model           string   `json:"model,omitzero" maxLength:"256"`
@@ -60,8 +60,8 @@ type From struct {
 	Worktree     string `json:"worktree,omitzero" maxLength:"256" doc:"The name of the git worktree, if it is not the repository's main one."`
 }
 
-// Tool is what a bridge to a tool server (MCP) knows of a tool. It may only make the
-// answer stricter, unless the token has trustToolHints.
+// Tool is the description of a tool by a bridge to its tool server (MCP). It may
+// only make the answer stricter, unless the token has trustToolHints.
 type Tool struct {
 	Server      string          `json:"server,omitzero" maxLength:"256" doc:"The server's name, as the operator named it to the bridge."`
 	Description string          `json:"description,omitzero" maxLength:"4000" doc:"What the server says of the tool; cut it where it is longer."`
@@ -71,8 +71,8 @@ type Tool struct {
 	Otherwise   bool            `json:"otherwise,omitzero" doc:"The client was shown something else of the tool, or was not shown the tool by this bridge: the call is judged as one of a tool that has changed."`
 }
 
-// ToolHints are what a server declares of a tool; a hint that is left out is not
-// declared. They are claims.
+// ToolHints are a server's declarations about a tool; a hint that is left out is
+// not declared. They are claims.
 type ToolHints struct {
 	ReadOnly    *bool `json:"readOnly,omitzero" nullable:"false" doc:"MCP's readOnlyHint: it changes nothing."`
 	Destructive *bool `json:"destructive,omitzero" nullable:"false" doc:"MCP's destructiveHint: it may delete or overwrite."`
@@ -129,12 +129,12 @@ type RetryRequest struct {
 	After         *int `json:"after,omitzero" minimum:"0" doc:"How many retries it has so far (the length of its retries), so that what you send twice counts once; another number is not_claimable."`
 }
 
-// WithdrawRequest says, perhaps, why the approval is no longer needed.
+// WithdrawRequest may give the reason why the approval is no longer needed.
 type WithdrawRequest struct {
 	Reason string `json:"reason,omitzero" doc:"Shown on the cards."`
 }
 
-// RevokeRequest says, perhaps, why the approval is taken back.
+// RevokeRequest may give the reason why the approval is taken back.
 type RevokeRequest struct {
 	Reason string `json:"reason,omitzero" doc:"Shown on the cards."`
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Stats is how it went with the calls that were asked since a time. Drills do not count.
+// Stats are the results of the calls that were asked since a time. Drills do not count.
 type Stats struct {
 	SinceMs     int64         `json:"sinceMs" doc:"The calls counted were asked since then."`
 	All         Numbers       `json:"all"`
@@ -34,8 +34,8 @@ type Numbers struct {
 	Decision     Spread  `json:"decision" doc:"Until people had decided."`
 }
 
-// Spread is how times are spread. The count is exact; the times are up to 1.6 per cent more than they were, and exact
-// below 128 ms.
+// Spread is the distribution of times. The count is exact; a time is up to 1.6 per cent too high, and exact below 128
+// ms.
 type Spread struct {
 	Count    int   `json:"count"`
 	MedianMs int64 `json:"medianMs" doc:"0 where the count is. Times are up to 1.6 per cent more than they were, and exact below 128 ms."`
@@ -67,8 +67,8 @@ func (c *Client) Stats(ctx context.Context, sinceMs int64) (Stats, error) {
 	return out, err
 }
 
-// RebuildStats has the sums that Stats goes by made anew, in the background. Until they are there counts take longer, and
-// are as exact.
+// RebuildStats has the desk rebuild the sums behind Stats, in the background. Until they are ready, counts take longer
+// but are as exact.
 func (c *Client) RebuildStats(ctx context.Context) error {
 	return c.do(ctx, call{method: http.MethodPost, path: "/v1/stats/rebuild", in: Empty{}}, &Empty{})
 }

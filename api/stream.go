@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	quietTime = 45 * time.Second // the desk says every 15 that it is still there
+	quietTime = 45 * time.Second // the desk sends a sign of life every 15
 	maxLine   = 4 << 20          // bytes of one line of the stream
 )
 
@@ -30,7 +30,7 @@ func (c *Client) Events(ctx context.Context, lastID string, fn func(Event) error
 	return c.Follow(ctx, lastID, func(bool) {}, fn)
 }
 
-// Follow is [Client.Events] that also says when the stream is open and when it is
+// Follow is [Client.Events] that also tells when the stream opens and when it is
 // lost. Events that happened before the first received one, while the stream was
 // not open, are not told: a caller that keeps a list must read it from the desk
 // when open is true.

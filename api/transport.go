@@ -17,7 +17,7 @@ import (
 const (
 	maxAnswer   = 64 << 20         // bytes of an answer that are read
 	largeBody   = 256 << 10        // bytes of a request's body; larger ones have paths of their own
-	answerGrace = 30 * time.Second // how much longer than it was asked to wait the desk may take
+	answerGrace = 30 * time.Second // the time that the desk may take beyond the requested wait
 )
 
 // call is one request to the desk.
@@ -107,8 +107,8 @@ func (c *Client) request(ctx context.Context, what call) (*http.Request, error) 
 	return req, nil
 }
 
-// segment writes a name as one segment of a path. "." and ".." would be taken for a
-// way through the path; with %2E they are names.
+// segment writes a name as one segment of a path. "." and ".." would be read as
+// steps in the path; as %2E they are names.
 func segment(name string) string {
 	if name == "." || name == ".." {
 		return strings.ReplaceAll(name, ".", "%2E")
@@ -124,7 +124,7 @@ func (c *Client) http() *http.Client {
 	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// problemOf reads an error answer, also one that is no problem document.
+// problemOf reads an error answer, even if it is no problem document.
 func problemOf(res *http.Response, body []byte) error {
 	p := &Problem{}
 	if json.Unmarshal(body, p) != nil || p.Code == "" {

@@ -17,7 +17,7 @@ const (
 // Final reports whether the status is an end.
 func (s Status) Final() bool { return s != Pending }
 
-// Decision is what was said about a call. In JSON "no decision" is null.
+// Decision is the decision about a call. In JSON "no decision" is null.
 type Decision string
 
 // The decisions.
@@ -135,7 +135,7 @@ type CardFact struct {
 	Block bool   `json:"block,omitzero" doc:"It is what the call is about, and needs no name."`
 }
 
-// Approvers says whose yes an approval needs.
+// Approvers tells whose yes an approval needs.
 type Approvers struct {
 	Allowed       []string `json:"allowed" enum:"user_request,rules_based,llm_evaluation"`
 	Disabled      []string `json:"disabled" enum:"user_request,rules_based,llm_evaluation"`
@@ -147,7 +147,7 @@ type Approvers struct {
 	Verifier      bool     `json:"verifier,omitzero" doc:"One of the verifier's own people must say yes as well. Their yes counts for this alone."`
 }
 
-// Role is how many of the approvers must have a role.
+// Role is a role that so many of the approvers must have.
 type Role struct {
 	Role string `json:"role" doc:"A role of people, or onDuty:ROSTER."`
 	Min  int    `json:"min"`
@@ -171,15 +171,15 @@ type Vote struct {
 	With         string   `json:"with,omitzero" doc:"Who said yes before and fills one seat of the quorum together with the voter, as one stands in for the other."`
 }
 
-// Voter is the account a person voted with. On channel "api" the user id is a
-// token's name.
+// Voter is the account that a person voted with. On channel "api" the user id
+// is a token's name.
 type Voter struct {
 	Person  string `json:"person,omitzero" doc:"The configured person whose account it is."`
 	Channel string `json:"channel" doc:"telegram, discord, web or api."`
 	UserID  string `json:"userId" doc:"On channel api the name of a token, on web the person's."`
 }
 
-// Consultation is one question to an authority outside, and what came of it.
+// Consultation is one question to an authority outside, and its result.
 type Consultation struct {
 	Authority string `json:"authority" enum:"webhook,classifier"`
 	Endpoint  string `json:"endpoint,omitzero" doc:"For operators: host and path of its address, without what could be a secret."`
@@ -199,7 +199,7 @@ type Delivery struct {
 	Error     string `json:"error,omitzero" doc:"Why it could not be sent."`
 }
 
-// Result is what the owner said about the execution.
+// Result is the owner's report about the execution.
 type Result struct {
 	Status   string       `json:"status" enum:"succeeded,failed" doc:"As the owner says."`
 	Summary  string       `json:"summary,omitzero" doc:"The owner's words."`
@@ -208,7 +208,7 @@ type Result struct {
 	AtMs     int64        `json:"atMs"`
 }
 
-// Retried is one more run that people let an approved call have.
+// Retried is one more run that people allowed an approved call.
 type Retried struct {
 	By            []string `json:"by" doc:"As in decidedBy."`
 	AtMs          int64    `json:"atMs"`
@@ -228,7 +228,8 @@ type RetryRound struct {
 	Text          string    `json:"text" doc:"retry asked by alice, 1 of 2 yes (alice)"`
 }
 
-// Note is what a person said to the agent: of an approved call those who allowed it, of a denied one who denied it.
+// Note is a person's text to the agent: on an approved call by one who allowed it, on a denied one by the one who
+// denied it.
 type Note struct {
 	By   string `json:"by" doc:"As in decidedBy."`
 	Text string `json:"text" doc:"One line of at most 500 characters, without secrets. It is a person's word to the model and no part of the call."`
@@ -241,7 +242,7 @@ type Confined struct {
 	Readonly []string `json:"readonly" doc:"Folders that it may read beside the system's programs, and names of files in writable that are not hidden as secrets."`
 }
 
-// TriedConfined is what came of the same call when it ran confined shortly before.
+// TriedConfined is the result of the same call when it ran confined shortly before.
 type TriedConfined struct {
 	Exit    *int `json:"exit,omitzero" doc:"Its exit status."`
 	Changed int  `json:"changed" doc:"Files of the workspace that it changed."`
@@ -303,8 +304,8 @@ type Key struct {
 	X   string `json:"x" doc:"The key, in base64url."`
 }
 
-// PolicyDisabled is Ready.Policy of a desk whose approvals are disabled: it takes
-// no requests, and what is on record can still be read.
+// PolicyDisabled is Ready.Policy of a desk whose approvals are disabled: it
+// accepts no requests, but stored approvals can still be read.
 const PolicyDisabled = "approvals disabled"
 
 // Channel is the state of one chat platform's connection.

@@ -12,9 +12,10 @@ const (
 	maxBackoff   = 5 * time.Second
 )
 
-// WaitFinal waits until the approval has ended and gives it. It rides over a
-// desk that is down, restarting or busy, until ctx ends; then it gives the
-// approval as last seen and ctx's error. A refusal ends it at once.
+// WaitFinal waits until the approval has ended and gives it. If the desk is
+// down, restarting or busy, it retries until ctx ends; then it returns the
+// approval as last seen and ctx's error. If the desk refuses, it returns at
+// once.
 func (c *Client) WaitFinal(ctx context.Context, id string) (Approval, error) {
 	var last Approval
 	backoff := firstBackoff

@@ -69,7 +69,7 @@ func (d *Drills) Run(ctx context.Context, ready <-chan struct{}) error {
 }
 
 // due is the time at which the newest drill was due that is not too old to be made now; zero
-// if there is none.
+// if no drill is due.
 func (d *Drills) due(now time.Time) (at time.Time) {
 	for next := d.next(now.Add(-drillLate)); !next.IsZero() && !next.After(now); next = d.next(next) {
 		at = next

@@ -20,7 +20,7 @@ const (
 )
 
 const (
-	tokenLife   = 14 * time.Minute // Interactions: a token holds 15 minutes
+	tokenLife   = 14 * time.Minute // Interactions: a token is valid for 15 minutes
 	answerTries = 6
 	answerPause = 5 * time.Second // longest wait between two tries
 	maxFollowUp = 4               // a bot that came with its user may send 5 (JSON error 40094)
@@ -100,8 +100,8 @@ func again(err error) bool {
 	return !errors.As(err, &e) || e.Status >= 500 || rest.RetryAfter(err) > 0
 }
 
-// replyTo posts a text as a reply to what was typed, in as many messages as it needs,
-// and below it a line to copy, an address to open and buttons, if there are any.
+// replyTo posts a text as a reply to a typed line, in as many messages as needed, and
+// below it a line to copy, an address to open and buttons, if there are any.
 func (b *Bot) replyTo(ctx context.Context, to *message, r textcmd.Reply) {
 	parts := render.Split(strings.TrimSuffix(r.Text, r.Link), render.MaxText, r.Times)
 	for n, part := range parts {

@@ -43,18 +43,18 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// Handler answers what people do in chats.
+// Handler answers people's actions in chats.
 type Handler interface {
-	// Handle does what the message asks and gives the answer. When it returns
-	// without an error, m.Update is marked handled. An error means that the desk
-	// cannot work now: the update stays unhandled and is tried again.
+	// Handle does what the message asks and gives the answer. If it returns no
+	// error, m.Update is marked handled. An error means that the desk cannot
+	// work now: the update stays unhandled and is tried again.
 	Handle(ctx context.Context, m textcmd.Message) (textcmd.Reply, error)
 	// Reason is Handle for the form that asks for a deny's reason: m.Text is the
 	// reason, code the approval's.
 	Reason(ctx context.Context, m textcmd.Message, code string) (textcmd.Reply, error)
 	// Choices suggests codes for what was typed so far, at most limit.
 	Choices(ctx context.Context, m textcmd.Message, limit int) ([]textcmd.Choice, error)
-	// MayDecide reports whether the account is an approver now, at once.
+	// MayDecide reports whether the account is an approver now; it does not block.
 	MayDecide(v approval.Voter) bool
 }
 
@@ -71,27 +71,28 @@ const (
 // DefaultAPIURL is Discord's own server.
 const DefaultAPIURL = "https://discord.com"
 
-// finishTime is how long what has begun may go on after the end of Run's context.
+// finishTime is how long work that has begun may continue after the end of Run's
+// context.
 const finishTime = time.Second
 
-// catchUpTime is how long what an earlier run left may hold up overdue timers.
+// catchUpTime is how long updates of an earlier run may delay overdue timers.
 const catchUpTime = 5 * time.Second
 
-// Config is what a [Bot] needs to know.
+// Config configures a [Bot].
 type Config struct {
 	Token     string            // of the bot, from the developer portal
-	APIURL    string            // empty: DefaultAPIURL
+	APIURL    string            // empty means DefaultAPIURL
 	Updates   string            // Gateway (also when empty) or Interactions
 	PublicKey string            // of the application, 64 hexadecimal digits; for Interactions
 	Transport http.RoundTripper // of REST calls; nil means connections of the bot's own
-	Dial      gateway.Dial      // of the gateway; nil: TCP, with TLS if the address is wss
+	Dial      gateway.Dial      // of the gateway; nil means TCP, with TLS if the address is wss
 }
 
 // Bot is one application's bot. It implements [core.Channel]. All methods are
 // safe for concurrent use.
 type Bot struct {
 	cfg     Config
-	key     ed25519.PublicKey // nil: interactions come over the gateway
+	key     ed25519.PublicKey // nil if interactions come over the gateway
 	source  string            // of its updates in the inbox
 	handler Handler
 	inbox   Inbox
@@ -155,7 +156,7 @@ func botID(token string) string {
 // keep updates.
 func (b *Bot) CaughtUp() <-chan struct{} { return b.caught }
 
-// Poke has stored updates looked at.
+// Poke has the inbox read.
 func (b *Bot) Poke() { b.intake.Poke() }
 
 // State tells whether updates flow, and the remedy if they do not.

@@ -35,7 +35,7 @@ type commandOption struct {
 
 const textOption = 3 // Application Command Option Type, STRING
 
-// commands are what the bot offers when a person types a slash.
+// commands are the commands that Discord offers when a person types a slash.
 func commands() []command {
 	code := commandOption{Type: textOption, Name: "code", Description: "The request's code", Required: true,
 		Autocomplete: true, MaxLength: 32}
@@ -73,7 +73,8 @@ func commands() []command {
 }
 
 // registerCommands tells Discord the commands, unless it knows them: only so many
-// may be made in a day. The buttons work without, so it gives up after a few tries.
+// may be made in a day. The buttons work without commands, so it gives up after a
+// few tries.
 func (b *Bot) registerCommands(ctx context.Context) {
 	for try := range 5 {
 		err := limited(ctx, rest.Timeout, b.setCommands)

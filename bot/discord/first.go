@@ -46,7 +46,7 @@ func reasonForm(cmd textcmd.Command, card string) callback {
 // first does.
 func asked(c callback) bool { return c.Type == answerForm }
 
-// suggest answers what is being typed into a command.
+// suggest answers a command that is being typed.
 func (b *Bot) suggest(ctx context.Context, i *interaction) callback {
 	m := i.base()
 	m.Text, _ = i.Data.focused().Value.(string)
@@ -85,7 +85,7 @@ type callback struct {
 	Data *response `json:"data,omitempty"`
 }
 
-// response is what a first answer shows.
+// response is the content of a first answer.
 type response struct {
 	Content    string             `json:"content,omitempty"`
 	Flags      int                `json:"flags,omitempty"`

@@ -8,9 +8,10 @@ import (
 
 type job = textcmd.Job[update]
 
-// attempt handles one update and reports whether it is over. Everything but the
-// handler's own error that it cannot work now ends it, a panic included: an update
-// that makes the program panic must not do so for ever.
+// attempt handles one update and reports whether it is over. It is over unless the
+// handler returns an error, which means that the desk cannot work now. A panic
+// ends it too: an update that makes the program panic must not do so again and
+// again.
 func (b *Bot) attempt(ctx, work context.Context, j *job) (over bool) {
 	log := b.log.With("update", j.ID)
 	defer b.intake.Guard(work, j, &over)
@@ -66,8 +67,8 @@ func (b *Bot) attemptInteraction(ctx, work context.Context, j *job, i *interacti
 	return err == nil
 }
 
-// attemptMessage handles what was typed. A bot is never answered: two that answer
-// each other would never stop.
+// attemptMessage handles a typed message. A bot is never answered: two that
+// answer each other would never stop.
 func (b *Bot) attemptMessage(ctx, work context.Context, j *job, in *message) (over bool) {
 	m, err := b.typedMessage(work, in)
 	if err != nil {
@@ -90,11 +91,12 @@ func (b *Bot) attemptMessage(ctx, work context.Context, j *job, in *message) (ov
 	return true
 }
 
-// saidMs is when Discord took what has that id: a snowflake begins with the milliseconds since 2015
-// (API Reference, Snowflakes).
+// saidMs is the time at which Discord accepted the message with that id: a snowflake begins with
+// the milliseconds since 2015 (API Reference, Snowflakes).
 func saidMs(id int64) int64 { return id>>22 + 1420070400000 }
 
-// ask puts a message before the desk. It was said when Discord took it: it may come late.
+// ask puts a message before the desk. Its time is that at which Discord accepted it,
+// since it may come late.
 func (b *Bot) ask(
 	ctx context.Context, j *job, m textcmd.Message,
 	handle func(context.Context, textcmd.Message) (textcmd.Reply, error),

@@ -18,12 +18,12 @@ const (
 	replayWindow    = 5 * time.Minute // either way; the inbox knows what came before
 )
 
-// InteractionsHandler takes interactions that Discord sends (Interactions
-// Endpoint URL). It answers 401 without a fresh, valid signature over the body,
-// before anything of it is parsed; 413 above 1 MiB; 400 for what is no
-// interaction; else 200 with the first answer, once the interaction is stored;
-// and 404 for everything when interactions come over the gateway. signed is called
-// for each request that Discord has signed, once it has come in whole.
+// InteractionsHandler receives interactions from Discord (Interactions Endpoint
+// URL). It answers 401 without a fresh, valid signature over the body, before
+// anything of it is parsed; 413 above 1 MiB; 400 if it is no interaction; else 200
+// with the first answer, once the interaction is stored; and 404 always if
+// interactions come over the gateway. signed is called for each request that
+// Discord has signed, once it has come in whole.
 func (b *Bot) InteractionsHandler(signed func(http.ResponseWriter, *http.Request)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		first, status := b.takeHTTP(w, r, signed)

@@ -37,16 +37,16 @@ func (i *interaction) place() (chat, aka approval.Target, direct bool) {
 	return approval.Target{Channel: "discord", To: i.At}, approval.Target{}, false
 }
 
-// base gives what all messages made of an interaction say.
+// base gives the members that all messages from an interaction share.
 func (i *interaction) base() textcmd.Message {
 	m := textcmd.Message{Voter: i.voter(), Name: i.actor().name(), NotHuman: i.actor().notHuman(), Prompts: true}
 	m.Chat, m.Aka, m.Direct = i.place()
 	return m
 }
 
-// tapMessage gives a tap in the desk's words. A button of the row behind More
-// is on a message for one person, which only the bot itself can have made; it
-// names the card that it was opened on.
+// tapMessage converts a tap for the desk. A button of the row behind More is on
+// a message for one person, which only the bot itself can have made; it names
+// the card that it was opened on.
 func (b *Bot) tapMessage(i *interaction) textcmd.Message {
 	m := i.base()
 	m.Tap, m.Text = true, i.Data.CustomID
@@ -62,7 +62,7 @@ func (b *Bot) tapMessage(i *interaction) textcmd.Message {
 	return m
 }
 
-// formMessage gives a form in the desk's words, with the code it is about.
+// formMessage converts a form for the desk, with the code of its approval.
 func (b *Bot) formMessage(i *interaction) (m textcmd.Message, code string) {
 	m = i.base()
 	data, card := cutCard(i.Data.CustomID)
@@ -106,8 +106,8 @@ func typed(d data) string {
 	return cmd.String()
 }
 
-// typedMessage gives what a person typed, in the desk's words. Only what was said
-// first counts: edits never come here.
+// typedMessage converts a typed message for the desk. Only the first text counts:
+// edits never come here.
 func (b *Bot) typedMessage(ctx context.Context, in *message) (textcmd.Message, error) {
 	m := textcmd.Message{Voter: in.voter(), Name: in.Author.name(), NotHuman: in.notHuman(), BotName: b.self.name,
 		Prompts: true}
@@ -150,7 +150,7 @@ func ofCard(messageID string) string {
 	return menuMark + messageID
 }
 
-// cutCard takes the card's id off what a menu's button or a form carries.
+// cutCard removes the card's id from the data of a menu's button or a form.
 func cutCard(customID string) (data, card string) {
 	data, card, found := strings.Cut(customID, menuMark)
 	if !found || !render.IsID(card) {

@@ -63,7 +63,7 @@ func (p *pace) learn(route string, h http.Header, err error) {
 	}
 }
 
-// paced makes a call unless its route is to be left alone for now.
+// paced makes a call unless its route must pause now.
 func (b *Bot) paced(ctx context.Context, method, channel, path string, body, result any) error {
 	route := method + " " + channel
 	if left := b.pace.left(route); left > 0 {

@@ -7,7 +7,7 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// actor gives who did it: the member in a server, the user elsewhere.
+// actor gives the person of the interaction: the member in a server, else the user.
 func (i *interaction) actor() *user {
 	if i.Member != nil {
 		return i.Member.User
@@ -43,7 +43,7 @@ func roles(ids []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !render.IsID(id) })
 }
 
-// name is what the account calls itself, with the name that it can be found under.
+// name is the account's display name, with the name that it can be found under.
 func (u *user) name() string {
 	switch {
 	case u == nil:

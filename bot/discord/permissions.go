@@ -63,7 +63,7 @@ type overwrite struct {
 	Deny  bits   `json:"deny"`
 }
 
-// probedChannel is the part of a channel that is looked at.
+// probedChannel is the part of a channel that Probe reads.
 type probedChannel struct {
 	channel
 	Guild      string      `json:"guild_id"`
@@ -108,7 +108,7 @@ func (g *guild) in(me string, overwrites []overwrite) bits {
 	return may
 }
 
-// place says whether a card would get to a channel.
+// place reports whether a card would get to a channel.
 func (p *probe) place(ctx context.Context, t approval.Target) core.Diagnostic {
 	what := t.String()
 	if user, direct := cutDM(t.To); direct {

@@ -12,7 +12,7 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// Kinds of channels (Resources, Channel, Channel Types).
+// The kinds of channels (Resources, Channel, Channel Types).
 const (
 	kindDM                 = 1
 	kindAnnouncementThread = 10
@@ -66,7 +66,7 @@ func (p *places) keep(c channel, user string) {
 	p.channels[c.ID] = c
 }
 
-// channel asks what a channel is, once.
+// channel asks Discord for a channel, once.
 func (b *Bot) channel(ctx context.Context, id string) (channel, error) {
 	if c, ok := b.places.channel(id); ok {
 		return c, nil
@@ -99,9 +99,9 @@ func (b *Bot) dm(ctx context.Context, user string) (string, error) {
 	return c.ID, nil
 }
 
-// address finds the channel that a target is. A message in a forum is a post, a
-// thread of its own whose id is that of its first message; so what is done to an
-// existing message there (its id, else empty) is done in that thread.
+// address finds the channel of a target. A message in a forum is a post, a
+// thread of its own whose id is that of its first message; so calls about an
+// existing message there (its id, else empty) go to that thread.
 func (b *Bot) address(ctx context.Context, t approval.Target, existing string) (channel, error) {
 	t = t.Normal()
 	user, direct := cutDM(t.To)

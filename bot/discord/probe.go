@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	probeTime    = 10 * time.Second // for each single thing that Probe looks at
+	probeTime    = 10 * time.Second // for each single check of Probe
 	probesAtOnce = 4
 )
 
@@ -63,7 +63,7 @@ func Probe(ctx context.Context, cfg Config, places []approval.Target, users, rol
 	return found
 }
 
-// probe is one look at Discord.
+// probe is one run of Probe.
 type probe struct {
 	rest *rest.Client
 	cfg  Config
@@ -73,7 +73,8 @@ type probe struct {
 	guilds map[string]*guild // the servers that were looked at
 }
 
-// self asks who the bot is; ok is false if no more questions make sense.
+// self asks Discord for the bot's account; ok is false if no more questions make
+// sense.
 func (p *probe) self(ctx context.Context) (found []core.Diagnostic, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
@@ -126,7 +127,7 @@ type account struct {
 	Name     string `json:"global_name"`
 }
 
-// user says whether an account that may decide is a human.
+// user reports whether an account that may decide is a human.
 func (p *probe) user(ctx context.Context, id string) core.Diagnostic {
 	what := "discord user " + id
 	var u account

@@ -18,8 +18,8 @@ import (
 
 const notStoredText = "The desk could not record this. Please look at the request and tap again in a moment."
 
-// onInteraction takes an interaction that came over the gateway: it is stored and
-// gets its first answer.
+// onInteraction stores an interaction that came over the gateway, and gives its
+// first answer.
 func (b *Bot) onInteraction(ctx context.Context, raw json.RawMessage) {
 	i, err := readInteraction(raw)
 	if err != nil || i.Type == pingInteraction {

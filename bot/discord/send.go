@@ -14,8 +14,8 @@ import (
 	"approvalbot/internal/card"
 )
 
-// autoArchive is after how many quiet minutes a forum post is archived
-// (Resources, Channel, Thread Metadata: at most a week).
+// autoArchive is the number of quiet minutes after which a forum post is
+// archived (Resources, Channel, Thread Metadata: at most a week).
 const autoArchive = 10080
 
 // Post sends a card with its buttons, or a text (Resources, Message, Create
@@ -93,8 +93,9 @@ func (b *Bot) unarchive(ctx context.Context, thread string) error {
 	return b.paced(ctx, http.MethodPatch, thread, "/channels/"+thread, map[string]bool{"archived": false}, nil)
 }
 
-// postEnd writes below a card that cannot be edited any more how it ended. While it
-// is pending no message is needed: taps are answered by the present state.
+// postEnd writes the end of an approval below a card that cannot be edited any
+// more. While it is pending no message is needed: taps are answered by the present
+// state.
 func (b *Bot) postEnd(ctx context.Context, channel, messageID string, c card.Card) error {
 	if !c.Status.Final() {
 		b.log.Info("an old card could not be drawn anew", "target", channel)

@@ -12,7 +12,7 @@ import (
 	"approvalbot/internal/display"
 )
 
-// away says that who writes is away, in the words of the command.
+// away records that the writer is away, in the words of the command.
 func (h *Handler) away(ctx context.Context, m Message, words string) (Reply, bool, error) {
 	zone := h.zone(m)
 	until, to, err := core.ReadLeave(words, time.Now(), zone)
@@ -26,7 +26,7 @@ func (h *Handler) away(ctx context.Context, m Message, words string) (Reply, boo
 	return Reply{Long: display.Escape(left.Text(zone))}, true, nil
 }
 
-// back says that who writes is back.
+// back records that the writer is back.
 func (h *Handler) back(ctx context.Context, m Message) (Reply, bool, error) {
 	was, err := h.gate.VoterBack(ctx, m.Voter, m.Update)
 	switch {
@@ -38,7 +38,7 @@ func (h *Handler) back(ctx context.Context, m Message) (Reply, bool, error) {
 	return Reply{Text: "Welcome back: nobody stands in for you any more."}, true, nil
 }
 
-// absenceRefused answers what the Gate refused and has put on record.
+// absenceRefused answers an absence that the Gate has refused and logged.
 func absenceRefused(err error) (Reply, bool, error) {
 	refusal := refusalOf(err)
 	if refusal == nil {
@@ -48,7 +48,7 @@ func absenceRefused(err error) (Reply, bool, error) {
 	return Reply{Text: text, Alert: true, Before: errors.Is(err, approval.ErrHandled)}, true, nil
 }
 
-// zone is that of who writes.
+// zone is the writer's time zone.
 func (h *Handler) zone(m Message) *time.Location {
 	people := h.gate.Rules().People
 	return cmp.Or(people.Zone(people.Identify(m.Voter).Person), time.UTC)

@@ -50,7 +50,7 @@ func Buttons(c card.Card, m Menu) [][]Button {
 	}
 	rows := append(answerRows(c), first, []Button{
 		say("Deny with a reason", DenyReason, approval.Deny, Denying), DetailsButton(c)})
-	var scopes []Button // an answer is for this once, and with its rows there is no room
+	var scopes []Button // an answer allows this once only, and its rows leave no room
 	if !asks && slices.Contains(c.Offers, approval.AllowSession) {
 		scopes = append(scopes, say("Allow session", Approve, approval.AllowSession, Neutral))
 	}
@@ -68,8 +68,8 @@ const (
 	maxAnswerTag = 30 // characters of an answer on its button
 )
 
-// answerRows are the answers of a question, each of which allows it once. They are above the others in every menu, so
-// that each row stays in its place when a menu opens below a finger.
+// answerRows are the answers of a question, each of which allows it once. They are above the other rows in every
+// menu, so that a row keeps its place if a menu opens below a finger.
 func answerRows(c card.Card) (rows [][]Button) {
 	if !slices.Contains(c.Offers, approval.AllowOnce) {
 		return nil
@@ -85,7 +85,7 @@ func answerRows(c card.Card) (rows [][]Button) {
 	return rows
 }
 
-// DetailsButton is the button that shows what a card leaves out.
+// DetailsButton is the button that shows the parts that a card leaves out.
 func DetailsButton(c card.Card) Button {
 	return Button{Label: "Details", Data: Command{Verb: Details, Code: c.Code}.String(), Style: Neutral}
 }

@@ -28,8 +28,8 @@ func ValidCode(s string) bool {
 
 // NormalCode reads a code as people type it: in any case, with dashes inside,
 // with the look-alikes o for 0 and i or l for 1. ok is false, and the code
-// empty, for everything that is no code then. Invisible characters are not
-// forgiven.
+// empty, if the result is no code. A code with invisible characters is not
+// accepted.
 func NormalCode(s string) (code string, ok bool) {
 	if strings.HasPrefix(s, "-") || strings.HasSuffix(s, "-") {
 		return "", false
@@ -102,7 +102,7 @@ func (c Context) named(reason string) string {
 	return code
 }
 
-// written reports whether a word is meant as that code.
+// written reports whether the writer meant a word as that code.
 func (c Context) written(word, code string) bool { return deliberate(word) || c.isCode(code) }
 
 // deliberate tells a code from an English word of six letters ("banana",

@@ -33,7 +33,7 @@ func (h *Handler) confirm(
 	i := slices.IndexFunc(a.Deliveries, func(o approval.Delivery) bool {
 		return o.Kind == approval.CardDelivery && o.MessageID == m.MessageID
 	})
-	if i < 0 { // below an answer: the message is no card that could ask again
+	if i < 0 { // below an answer, which is no card that could ask again
 		word := "approve "
 		if cmd.Decision == approval.Retry {
 			word = "retry "

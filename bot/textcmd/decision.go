@@ -52,7 +52,7 @@ type run struct {
 	rest      []string // the words after it
 }
 
-// takeRun takes all decision words off the front.
+// takeRun removes all decision words from the front.
 func takeRun(words []string) run {
 	r := run{rest: words}
 	for r.take() {
@@ -60,7 +60,7 @@ func takeRun(words []string) run {
 	return r
 }
 
-// takeHead takes them off only as far as the decision goes: a colon and a deny
+// takeHead removes them only up to the end of the decision: a colon and a deny
 // end it, and the reason follows.
 func takeHead(words []string) run {
 	r := run{rest: words}
@@ -85,8 +85,8 @@ func (r *run) take() bool {
 	return true
 }
 
-// closed reports that the row is the line's decision rather than the beginning
-// of its reason.
+// closed reports whether the row is the line's decision rather than the
+// beginning of its reason.
 func (r run) closed() bool { return r.decisions != nil && (r.colon || len(r.rest) == 0) }
 
 // narrowest gives the least permissive of some decisions, and allow-once if the

@@ -13,8 +13,8 @@ import (
 // claimed begins every line of an asker's words.
 const claimed = "💬 "
 
-// details is everything about an approval that a person may want to read twice: all of its
-// card, with the whole call.
+// details is the text of all that a person may want to read twice about an approval: all
+// of its card, with the whole call.
 func (h *Handler) details(ctx context.Context, a approval.Approval) (string, error) {
 	c, err := h.gate.Card(ctx, a)
 	if err != nil {

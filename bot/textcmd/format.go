@@ -20,7 +20,7 @@ func (c Command) String() string {
 	if c.Code != "" {
 		b.WriteString(" " + c.Code)
 	}
-	if c.Note != "" { // only a reply to that card says so
+	if c.Note != "" { // only possible in a reply to that card
 		word := "yes"
 		if c.Verb == Retry {
 			word = "retry"
@@ -107,7 +107,7 @@ func parseDenyAll(data string) (Command, bool) {
 	return Command{Verb: DenyAll, Code: words[1], Version: version}, err == nil && version > 0
 }
 
-// OneLine makes a reason of what a person wrote elsewhere, say in a form: one
+// OneLine makes a reason of a text from another place, such as a form: one
 // line, trimmed, single spaces, valid UTF-8, at most MaxReason characters.
 func OneLine(text string) string {
 	return joined(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")))

@@ -15,16 +15,16 @@ import (
 // Command Option Choice, name).
 const maxLabel = 100
 
-// Choice is an approval that people vote on, that a platform may suggest while a person types
-// a code. The label is safe to show.
+// Choice is an approval that people vote on and that a platform may suggest while a person
+// types a code. The label is safe to show.
 type Choice struct{ Code, Label string }
 
 // MayDecide reports whether this account is an approver now. It makes no requests.
 func (h *Handler) MayDecide(v approval.Voter) bool { return h.approver(v) }
 
-// Reason attaches what a person wrote into a platform's form to the deny that
-// they gave before on the approval of that code; m.MessageID is the card's, or
-// empty, and m.Text the reason. Errors are as with Handle.
+// Reason adds a text from a platform's form to the deny that the person gave
+// before on the approval of that code; m.MessageID is the card's, or empty, and
+// m.Text the reason. Errors are as with Handle.
 func (h *Handler) Reason(ctx context.Context, m Message, code string) (Reply, error) {
 	reply, done, err := h.reason(ctx, m, code)
 	return h.close(ctx, m, reply, done, err)

@@ -12,7 +12,7 @@ import (
 // characters of up to four bytes).
 const maxText = 16 << 10
 
-// Parse reads a typed message. ok is false when it is not for us: ordinary talk,
+// Parse reads a typed message. ok is false if it is not for the bot: ordinary talk,
 // another bot's command, and a line without a slash that neither names an approval
 // that people vote on nor replies to a card. A slash-less approve or retry that ends
 // in a question mark is talk as well, and so is a text that is too long for any
@@ -32,7 +32,7 @@ func Parse(text string, c Context) (cmd Command, ok bool) {
 	return cmd, ok
 }
 
-// lineEnds makes one of what some keyboards and platforms end a line with.
+// lineEnds replaces the line ends of all keyboards and platforms by one.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
 // anotherCommand reports whether one of the further lines is a command by

@@ -16,7 +16,7 @@ import (
 	"approvalbot/internal/people"
 )
 
-// notAuthorized is what every stranger reads, on every path.
+// notAuthorized is the answer to every stranger, on every path.
 const notAuthorized = "You are not authorized to approve/deny this request."
 
 // maxAnswer is the length of a tap's answer in characters (Bot API,
@@ -27,7 +27,7 @@ const maxAnswer = 200
 // unknown.
 const lookupTime = 200 * time.Millisecond
 
-// Gate is what a Handler needs of core: [core.Chats].
+// Gate has the methods of core that a Handler needs: [core.Chats].
 type Gate interface {
 	Steps
 	Records
@@ -36,7 +36,7 @@ type Gate interface {
 	Absences
 }
 
-// Absences are what people say when they go away and come back.
+// Absences are the steps by which people go away and come back.
 type Absences interface {
 	VoterAway(
 		ctx context.Context, v approval.Voter, to string, untilMs int64, handled *approval.InboundRef,
@@ -44,7 +44,7 @@ type Absences interface {
 	VoterBack(ctx context.Context, v approval.Voter, handled *approval.InboundRef) (was bool, err error)
 }
 
-// Steps are what people do to an approval.
+// Steps are the steps that people take on an approval.
 type Steps interface {
 	Vote(ctx context.Context, key string, b core.Ballot) (approval.Approval, error)
 	AddReason(
@@ -58,7 +58,7 @@ type Steps interface {
 	Looked(ctx context.Context, key string) (approval.Approval, error)
 }
 
-// Records put on record what changes no approval.
+// Records log events that change no approval.
 type Records interface {
 	Refused(ctx context.Context, v approval.Voter, what string, handled *approval.InboundRef) error
 	Handled(ctx context.Context, ref approval.InboundRef) error
@@ -86,13 +86,13 @@ type Digests interface {
 // Finder finds the delivery that a message in a chat is.
 type Finder interface {
 	ByMessage(ctx context.Context, chat approval.Target, messageID string) (approval.Delivery, bool, error)
-	// Posted gives a channel that is closed when ByMessage knows one more.
+	// Posted gives a channel that is closed when ByMessage knows one more message.
 	Posted() <-chan struct{}
 }
 
 // Handler answers people in chats, the same way on every platform: it reads what
-// they tapped or typed, checks that it may come from there, asks the Gate, and
-// says the outcome in a sentence.
+// they tapped or typed, checks that the chat may send it, asks the Gate, and
+// answers with the outcome in a sentence.
 type Handler struct {
 	gate   Gate
 	door   Door
@@ -132,8 +132,8 @@ func (h *Handler) close(ctx context.Context, m Message, reply Reply, done bool, 
 	return reply, err
 }
 
-// handle gives the reply; done says that the update was marked handled together
-// with what it changed.
+// handle gives the reply; done reports that the update was marked handled in
+// the commit of its changes.
 func (h *Handler) handle(ctx context.Context, in *Message) (r Reply, done bool, err error) {
 	card, known, err := h.locate(ctx, in)
 	if err != nil {
@@ -342,7 +342,8 @@ func (h *Handler) decide(
 	return Reply{Text: card.VotedText(after, m.Voter, cmd.Decision, h.gate.Rules().People, time.Now().UnixMilli())}, true, nil
 }
 
-// chosen has the note say which option of a question was chosen by its number, tapped or typed.
+// chosen sets the note to the option of a question that was chosen by its number, tapped or
+// typed.
 func (h *Handler) chosen(ctx context.Context, cmd *Command, key string) error {
 	if cmd.Verb == Answer {
 		cmd.Note = strconv.FormatInt(cmd.Version, 10)
@@ -363,7 +364,7 @@ func (h *Handler) chosen(ctx context.Context, cmd *Command, key string) error {
 	return nil
 }
 
-// again ends the cool-down that a deny left.
+// again ends the cool-down after a deny.
 func (h *Handler) again(ctx context.Context, m Message, a approval.Approval) (Reply, bool, error) {
 	chat := m.Chat
 	after, err := h.gate.EndCoolDown(ctx, a.Key, core.Ballot{Voter: m.Voter, Chat: &chat, Handled: m.Update})
@@ -383,8 +384,8 @@ func (h *Handler) takeBack(ctx context.Context, m Message, a approval.Approval) 
 	return Reply{Text: "Taken back: " + after.Code + " does not run."}, err == nil, err
 }
 
-// refusalOf gives the refusal that an error is, nil for any other. An unreachable
-// store is no refusal: the update waits until it is back.
+// refusalOf gives the refusal in an error; nil if it is no refusal. An
+// unreachable store is no refusal: the update waits until it is back.
 func refusalOf(err error) *approval.Error {
 	var refusal *approval.Error
 	if errors.As(err, &refusal) && refusal.Code != approval.CodeUnavailable {
@@ -393,7 +394,7 @@ func refusalOf(err error) *approval.Error {
 	return nil
 }
 
-// sentence is a refusal as a chat says it.
+// sentence words a refusal for a chat.
 func sentence(e *approval.Error) string {
 	if e.Code == approval.CodeNotAnApprover && strings.HasPrefix(e.Message, "You are not") {
 		return notAuthorized
@@ -401,7 +402,7 @@ func sentence(e *approval.Error) string {
 	return e.Message
 }
 
-// refuse answers an attempt that may not be, and puts it on record.
+// refuse answers a forbidden attempt, and logs it.
 func (h *Handler) refuse(ctx context.Context, m Message, what, answer string) (Reply, bool, error) {
 	if err := h.gate.Refused(ctx, m.Voter, what, m.Update); err != nil {
 		return Reply{}, false, err
@@ -423,7 +424,7 @@ func (h *Handler) approver(v approval.Voter) bool {
 }
 
 // locate finds the delivery that the message is about, and settles how its chat
-// is spelled: as the delivery has it, else as the configuration has it.
+// is spelled: as in the delivery, else as in the configuration.
 func (h *Handler) locate(ctx context.Context, m *Message) (card approval.Delivery, known bool, err error) {
 	card, known, err = h.find(ctx, *m)
 	if err != nil || known {

@@ -15,11 +15,11 @@ import (
 const (
 	callsAtOnce  = 8                // how many updates the desk gets at a time
 	inboxBatch   = 100              // how many updates are read from the inbox at a time
-	inboxLook    = 2 * time.Second  // how often the inbox is looked at unasked: another instance may have filled it
+	inboxLook    = 2 * time.Second  // how often the inbox is read unasked: another instance may have filled it
 	firstRetry   = time.Second      // first wait when the desk cannot work
 	longestRetry = 30 * time.Second // longest wait
 
-	settleTime = 20 * time.Millisecond // in which most updates are handled; disks that take longer are asked once more
+	settleTime = 20 * time.Millisecond // in which most updates are handled; with slower disks it checks once more
 )
 
 // Inbox keeps updates until they are handled.
@@ -32,15 +32,15 @@ type Inbox interface {
 	Inbound(ctx context.Context, source string, limit int) ([]approval.Inbound, error)
 }
 
-// Handlers is what an adapter does with the updates of its platform, of type U
-// once they are read.
+// Handlers are an adapter's functions for the updates of its platform, of type
+// U once they are read.
 type Handlers[U any] struct {
-	// Read reads a stored update and says whose it is: one person's updates are
+	// Read reads a stored update and names its person: one person's updates are
 	// handled one after the other.
 	Read func(approval.Inbound) (u U, person string)
 	// Attempt handles an update and reports whether it is over; if not, it is
-	// tried again after a while. ctx ends when the adapter is to stop, work a
-	// while later, for what has begun.
+	// tried again after a while. ctx ends when the adapter must stop, work a
+	// while later, so that updates under way can be finished.
 	Attempt func(ctx, work context.Context, j *Job[U]) (over bool)
 	// Handled marks an update done.
 	Handled func(context.Context, approval.InboundRef) error
@@ -70,15 +70,15 @@ type Intake[U any] struct {
 type Job[U any] struct {
 	approval.Inbound
 	Update   U
-	Answered bool // for the adapter: the person has an answer
+	Answered bool // set by the adapter: the person has an answer
 
 	tried   chan struct{} // closed after the first try
 	once    sync.Once
-	handled atomic.Bool // and stored, on disk
-	done    bool        // the handlers are through with it; guarded by Intake.mu
+	handled atomic.Bool // and stored on disk
+	done    bool        // the handlers are done with it; guarded by Intake.mu
 }
 
-// Incoming is an update that has just come, as Handlers.Read reads it.
+// Incoming is an update that has just come, in the form that Handlers.Read gives.
 type Incoming[U any] struct {
 	approval.Inbound
 	Update U
@@ -102,7 +102,7 @@ func (q *Intake[U]) Len() int {
 	return len(q.jobs)
 }
 
-// Poke has the inbox looked at.
+// Poke has the inbox read.
 func (q *Intake[U]) Poke() {
 	q.unread.Store(true)
 	select {
@@ -111,11 +111,11 @@ func (q *Intake[U]) Poke() {
 	}
 }
 
-// Handled notes that the update was marked handled, as [Handler.Handle] does it.
+// Handled records that the update was marked handled, as by [Handler.Handle].
 func (j *Job[U]) Handled() { j.handled.Store(true) }
 
-// Tried notes that the desk has had the update before it, and reports whether
-// that is new.
+// Tried records that the desk has tried the update, and reports whether this
+// was the first time.
 func (j *Job[U]) Tried() (first bool) {
 	j.once.Do(func() {
 		first = true
@@ -143,10 +143,10 @@ func (q *Intake[U]) Run(ctx, work context.Context) {
 // Wait waits for the handlers that have begun; Run and CatchUp must have ended.
 func (q *Intake[U]) Wait() { q.workers.Wait() }
 
-// CatchUp returns once everything that waits in the inbox now was tried, or with
-// an error when that cannot be: the inbox cannot be read, or patience ended. ctx
-// and work are as for Run: the goroutine that works on a person's updates goes on
-// with those that come later.
+// CatchUp returns once every update that is in the inbox now was tried. It
+// returns an error if the inbox cannot be read, or if patience ends. ctx and work
+// are as for Run: the goroutine that works on a person's updates goes on with
+// those that come later.
 func (q *Intake[U]) CatchUp(patience, ctx, work context.Context) error {
 	if err := q.lookThrough(patience, ctx, work); err != nil {
 		return err
@@ -269,8 +269,8 @@ func (q *Intake[U]) lookThrough(patience, ctx, work context.Context) error {
 	}
 }
 
-// look reads what is oldest in the inbox and gives the handlers what is new
-// there; patience is for reading. more reports that there may be more.
+// look reads the oldest updates in the inbox and gives the handlers the new
+// ones; patience bounds the reading. more reports that there may be more.
 func (q *Intake[U]) look(patience, ctx, work context.Context) (more bool, err error) {
 	q.looking.Lock()
 	defer q.looking.Unlock()
@@ -285,7 +285,7 @@ func (q *Intake[U]) look(patience, ctx, work context.Context) (more bool, err er
 	}
 	for _, in := range rows {
 		if finished[in.ID] {
-			q.mark(ctx, in.InboundRef) // the handlers are through with it, but it is not marked
+			q.mark(ctx, in.InboundRef) // the handlers are done with it, but it is not marked
 			delete(finished, in.ID)
 			continue
 		}

@@ -16,11 +16,11 @@ const pairedText = "The desk's operator sees this chat and your account now. " +
 // maxName is how much of a platform's name for a person is kept, in characters.
 const maxName = 64
 
-// whoami tells anyone who the desk takes them for, with a line that names chat and
-// account to `serve --local`.
+// whoami tells anyone which person the desk knows them as, with a line that names
+// chat and account to `serve --local`.
 func (h *Handler) whoami(m Message) Reply {
 	v := h.gate.Rules().People.Identify(m.Voter)
-	who := "You are a " + v.Channel + " user" // which one, the line says
+	who := "You are a " + v.Channel + " user" // the line says which one
 	if v.Person != "" {
 		who += " (" + display.Escape(v.Person) + ")"
 	}

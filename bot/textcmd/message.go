@@ -5,14 +5,14 @@ import (
 	"approvalbot/internal/card"
 )
 
-// Message is something a person did in a chat: a tap on a button, or a typed
-// message. Adapters fill it from the platform's update and keep no rule of
-// their own about who may do what.
+// Message is an action of a person in a chat: a tap on a button, or a typed
+// message. Adapters fill it from the platform's update and have no rules of
+// their own about permissions.
 type Message struct {
 	Voter approval.Voter // channel and numeric user id (and role ids, as the update says them)
 	Name  string         // the sender's name on the platform, which they choose freely
-	// NotHuman says why the sender is no person (a bot, an anonymous admin, a
-	// channel, a webhook); empty for people.
+	// NotHuman is the reason why the sender is no person (a bot, an anonymous
+	// admin, a channel, a webhook); empty for people.
 	NotHuman string
 	Chat     approval.Target // the chat, with the thread
 	// Aka is another spelling of Chat on platforms where a thread is a chat of
@@ -35,8 +35,8 @@ type Message struct {
 type Reply struct {
 	Ignore  bool       // the message was not for the desk: send no answer
 	Before  bool       // it was handled and answered before
-	Text    string     // one sentence, at most 200 characters: the answer to a tap, or a reply to what was typed
-	Alert   bool       // a tap's answer that must be noticed (refusals)
+	Text    string     // one sentence, at most 200 characters: the answer to a tap, or a reply to a typed line
+	Alert   bool       // shows a tap's answer so that it is noticed (refusals)
 	Copy    string     // a line to copy out of the chat, shown as code below Text; short, no line breaks
 	Link    string     // an address of the desk's own to open; Text may end with it
 	Long    string     // several lines to post into the chat as a reply (lists, details); plain text, already safe

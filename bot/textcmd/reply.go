@@ -8,7 +8,7 @@ import (
 	"approvalbot/internal/approval"
 )
 
-// answerNamed reads a word that a reply to a card decides with.
+// answerNamed reads a word by which a reply to a card decides.
 func answerNamed(word string) (Verb, bool) {
 	switch v := Verb(word); v {
 	case "yes", "ok":
@@ -82,7 +82,7 @@ func (c Context) namesCard(words []string) bool {
 	return ok && code == c.card()
 }
 
-// asks reports whether a question mark ends a word, also if other signs are behind it: "run it?!".
+// asks reports whether a question mark ends a word, even if other signs follow it: "run it?!".
 func asks(word string) bool {
 	behind := word[len(strings.TrimRightFunc(word, notInWord)):]
 	return strings.ContainsAny(behind, "?？؟⁇⁈⁉‽")
@@ -101,7 +101,8 @@ func saysNo(note []string) bool {
 		[]string{"not", "dont", "don", "stop", "wait", "never", "hold"}, letters(first))
 }
 
-// refuses reports whether a word begins as a no or a deny, or is one without what is around it: "no…wait", "(no)", "deny!".
+// refuses reports whether a word begins as a no or a deny, or is one without the signs around it: "no…wait", "(no)",
+// "deny!".
 func refuses(word string) bool {
 	all := strings.ToLower(strings.Map(func(r rune) rune {
 		if notInWord(r) {
@@ -147,8 +148,8 @@ func refusesBelow(lines string) bool {
 	return false
 }
 
-// onlyInReply reports whether a text decides by a word that does so in replies alone. Said by others than those
-// who may decide it is talk.
+// onlyInReply reports whether a text decides by a word that does so in replies alone. From a person who may not
+// decide it is talk.
 func onlyInReply(text string) bool {
 	words := strings.Fields(text)
 	if len(words) == 0 {

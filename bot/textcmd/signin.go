@@ -17,7 +17,7 @@ const endSession = "/endsession "
 
 const noSession = "That session has ended already, or is not yours."
 
-// Door is what a Handler needs of sign-in.
+// Door has the methods of sign-in that a Handler needs.
 type Door interface {
 	// EndSessionFrom ends a session of the account's person: CodeNotFound for any other
 	// account.
@@ -46,7 +46,7 @@ func NoticeButtons(session string) [][]Button {
 	return [][]Button{{{Label: "Not me: end it", Data: endSession + session, Style: Denying}}}
 }
 
-// sessionOf reads what such a button carries.
+// sessionOf reads the data of such a button.
 func sessionOf(data string) (id string, ok bool) {
 	id, ok = strings.CutPrefix(data, endSession)
 	return id, ok && uuid.Validate(id) == nil

@@ -1,5 +1,5 @@
-// Package textcmd is the one grammar for what people type at approvalbot and
-// for what its buttons carry.
+// Package textcmd is the one grammar for the lines that people type to
+// approvalbot and for the data of its buttons.
 //
 //	/approve CODE [reason]            allow once
 //	/approve CODE session|always      a wider scope, as the last word
@@ -15,7 +15,7 @@
 // reason, and no word in it counts as a decision.
 //
 // A line that could be read in two ways never gets the more permissive one.
-// Beside the code a deny word wins over everything; of several scopes the
+// Beside the code a deny word wins over all other words; of several scopes the
 // narrowest counts; and if a vote would be a guess, the result is [Unclear],
 // which is not counted.
 //
@@ -31,7 +31,7 @@ import (
 // MaxReason is how many characters (Unicode code points) of a reason are kept.
 const MaxReason = 500
 
-// Verb is what a command asks for.
+// Verb is the action that a command asks for.
 type Verb string
 
 // The verbs. The menu verbs are on buttons; if typed, they need the code of a
@@ -70,7 +70,7 @@ const (
 	Unclear Verb = "unclear"
 )
 
-// Command is what a person asks for, on any platform, typed or tapped. Commands are
+// Command is a person's request on any platform, typed or tapped. Commands are
 // comparable; [Parse] of [Command.String] gives the same Command back.
 type Command struct {
 	Verb Verb
@@ -100,9 +100,9 @@ type Command struct {
 	Proof string
 }
 
-// Context is what the grammar has to know about a message.
+// Context is what the grammar must know about a message.
 type Context struct {
-	BotName  string            // our name, as in /approve@approval_bot; a command for another bot is not ours
+	BotName  string            // the bot's name, as in /approve@approval_bot; a command for another bot is ignored
 	Mention  bool              // the adapter stripped a mention of the bot: the slash may be missing
 	CardCode string            // code of the card this message replies to, or empty
 	IsCode   func(string) bool // do people vote on the approval of this (valid, normalised) code now? nil: no

@@ -25,7 +25,7 @@ const (
 
 // typed handles a typed message.
 func (h *Handler) typed(ctx context.Context, m Message, card approval.Delivery, known bool) (Reply, bool, error) {
-	var failed error // of a look-up below: the message is not handled then
+	var failed error // of a look-up below: if set, the message is not handled
 	c := Context{BotName: m.BotName, Mention: m.Mention, IsCode: func(code string) bool {
 		a, err := h.gate.ByCode(ctx, code)
 		if err != nil && approval.CodeOf(err) != approval.CodeNotFound {
@@ -126,14 +126,14 @@ func (h *Handler) talk(m Message, c Context, a approval.Approval, cmd Command, d
 	return Reply{Ignore: true}, true
 }
 
-// missesItsCard reports whether an approver decides in a reply to a message of ours that
-// is no card.
+// missesItsCard reports whether an approver decides in a reply to a message of the bot
+// that is no card.
 func (h *Handler) missesItsCard(m Message, c Context) bool {
 	noCard := m.OwnMessage && c.CardCode == ""
 	return noCard && m.NotHuman == "" && h.approver(m.Voter) && decides(m.Text, c)
 }
 
-// decides reports whether a text would decide about a card, had it answered one.
+// decides reports whether a text would be a decision if it replied to a card.
 func decides(text string, c Context) bool {
 	c.CardCode = strings.Repeat("0", codeLen)
 	cmd, ok := Parse(text, c)
@@ -222,7 +222,7 @@ func (h *Handler) roundText(a approval.Approval) string {
 	return "; " + round.Text() + ": retry " + a.Code + " or deny " + a.Code
 }
 
-// pending lists what waits, riskiest and oldest first, and then the open retry rounds.
+// pending lists the pending approvals, riskiest and oldest first, and then the open retry rounds.
 func (h *Handler) pending(ctx context.Context) (Reply, error) {
 	all, err := h.gate.PendingCards(ctx, 200)
 	if err != nil {

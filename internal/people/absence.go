@@ -69,7 +69,7 @@ func (d *Directory) Absent() (out []Absence) {
 	return out
 }
 
-// StandsIn gives the person's delegate, or "" if there is none. If the chain of
+// StandsIn gives the person's delegate, or "" if no one is. If the chain of
 // delegates leads back to the person, it is "" too; AdmitsAbsence refuses such a
 // circle, so this is only a safeguard.
 func (d *Directory) StandsIn(person string) (to string) {

@@ -19,7 +19,7 @@ type Person struct {
 	Roles    []string          // labels for operators' own rules
 	Email    string            // by which duty calendars and OIDC providers name them; may be empty
 	Zone     *time.Location    // in which they are told times; nil means UTC
-	Quiet    schedule.Window   // their quiet hours; zero if they have none
+	Quiet    schedule.Window   // their quiet hours; zero if not configured
 }
 
 // Directory knows the people, and on which channels each may decide. It is
@@ -35,7 +35,7 @@ type Directory struct {
 	Duty      schedule.Duty
 	now       time.Time          // zero: no one is on duty
 	away      map[string]Absence // the present absences, by person
-	All       eligible           // may vote on a request that none of them made
+	All       eligible           // may vote on a request that they did not make
 	holders   map[string]bool    // who has a passkey; nil if not known here
 }
 

@@ -42,7 +42,7 @@ func (c *connection) newSession(closed chan<- struct{}) *discordgo.Session {
 }
 
 // dispatch takes an event. It runs in the library's reading goroutine, under its
-// locks, so everything is done elsewhere.
+// locks, so the work is done by other goroutines.
 func (c *connection) dispatch(e *discordgo.Event) {
 	if c.ctx.Err() != nil {
 		return
@@ -64,7 +64,8 @@ func (c *connection) dispatch(e *discordgo.Event) {
 	}
 }
 
-// whereabouts answers the library's one REST call, for the gateway's address.
+// whereabouts answers the library's one REST call, which asks for the gateway's
+// address.
 type whereabouts struct{ c *connection }
 
 func (w whereabouts) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -77,7 +78,7 @@ func (w whereabouts) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // direct is called by the dialer before each connection, to name a proxy, which is never
-// used. It is the one place where the library's idea of address and version can be set right.
+// used. Only here can the library's address and version be corrected.
 func (c *connection) direct(r *http.Request) (*url.URL, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,14 +152,14 @@ func dialer(own Dial, secure bool) Dial {
 // They are not privileged.
 const intents = discordgo.IntentGuildMessages | discordgo.IntentDirectMessages
 
-// Config is what a gateway connection needs.
+// Config configures a gateway connection.
 type Config struct {
 	Token  string
-	Dial   Dial // nil: TCP, with TLS if the address is wss
+	Dial   Dial // nil means TCP, with TLS if the address is wss
 	REST   *rest.Client
 	Health *textcmd.Health
 
-	// Interaction and Message take what comes, as it came. They must return at once:
+	// Interaction and Message get each event unchanged. They must return at once:
 	// slow work is done by other goroutines.
 	Interaction, Message func(raw json.RawMessage)
 }
@@ -166,10 +167,10 @@ type Config struct {
 // connection is the gateway connection of a bot, one after the other.
 type connection struct {
 	cfg Config
-	ctx context.Context // ends when the bot is to stop
+	ctx context.Context // ends when the bot must stop
 
-	session    *discordgo.Session // nil: the next connection begins a session
-	closed     chan struct{}      // gets a word when the library is through with a connection
+	session    *discordgo.Session // nil if the next connection begins a session
+	closed     chan struct{}      // gets a value when the library is done with a connection
 	identified time.Time
 
 	mu     sync.Mutex

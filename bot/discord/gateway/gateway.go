@@ -1,6 +1,6 @@
-// Package gateway keeps a connection to Discord's gateway, version 10, open, and hands
-// on what comes over it. The connection is discordgo's, below a supervisor and a socket
-// that reads along, because the library hangs, resumes and gives up otherwise than
+// Package gateway keeps a connection to Discord's gateway, version 10, open, and passes
+// on its events. The connection is discordgo's, below a supervisor and a socket that
+// reads along, because the library hangs, and resumes and gives up differently than
 // Discord asks.
 package gateway
 
@@ -24,13 +24,13 @@ const (
 	openTimeout   = dialTimeout + 2*helloTimeout
 	firstWait     = 500 * time.Millisecond
 	longestWait   = 2 * time.Minute
-	steady        = 30 * time.Second // from there on a connection's end is no failure
+	steady        = 30 * time.Second // after that time a connection's end is no failure
 	resumeTries   = 4                // until a session counts as lost
 	libraryClose  = 3 * time.Second  // discordgo sleeps a second when it closes
 )
 
-// fatalCodes are the close codes after which there is no use in trying again
-// (Topics, Opcodes and Status Codes, Gateway Close Event Codes).
+// fatalCodes are the close codes after which a retry is useless (Topics,
+// Opcodes and Status Codes, Gateway Close Event Codes).
 var fatalCodes = sync.OnceValue(func() map[int]string {
 	return map[int]string{
 		4004: rest.BadToken,
@@ -47,8 +47,8 @@ var fatalCodes = sync.OnceValue(func() map[int]string {
 	}
 })
 
-// sessionLost are the close codes after which a session does not go on (Topics, Opcodes
-// and Status Codes, Gateway Close Event Codes).
+// sessionLost are the close codes after which a session cannot be resumed (Topics,
+// Opcodes and Status Codes, Gateway Close Event Codes).
 var sessionLost = []int{4003, 4007, 4009}
 
 // Run keeps a gateway connection open until ctx ends, even if Discord says that
@@ -135,7 +135,7 @@ func (c *connection) once() (opened bool, end ending) {
 	}
 	ready := c.begin()
 	session, result := c.session, make(chan error, 1)
-	go func() { result <- session.Open() }() // should it never return, it is left behind
+	go func() { result <- session.Open() }() // if it never returns, it is abandoned
 	err, returned := c.await(result)
 	s := c.current()
 	switch {
@@ -180,7 +180,7 @@ func (c *connection) forget(hangs bool) {
 }
 
 // await waits until the library has opened the connection or failed; returned is
-// false when it does neither.
+// false if it does neither.
 func (c *connection) await(result <-chan error) (err error, returned bool) {
 	timer := time.NewTimer(openTimeout)
 	defer timer.Stop()
@@ -194,7 +194,7 @@ func (c *connection) await(result <-chan error) (err error, returned bool) {
 	}
 }
 
-// settle waits until the library has put the connection away, so that it opens
+// settle waits until the library has closed the connection, so that it can open
 // the next one of the session.
 func (c *connection) settle() {
 	timer := time.NewTimer(libraryClose)

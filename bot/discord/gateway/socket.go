@@ -55,16 +55,16 @@ type Socket struct {
 	upgraded bool
 	beat     time.Duration // how often there is an acknowledgement; 0 before HELLO
 	ready    bool
-	due      time.Time // when something must have come
+	due      time.Time // by which a frame must have come
 
 	writing sync.Mutex
 	once    sync.Once
 	end     ending
 	down    chan struct{} // closed when the connection has ended, and end is set
-	// leaving is closed when the library begins, or is about, to close the session: it
-	// holds its lock from then on.
+	// leaving is closed when the library closes the session, or is about to: from then
+	// on it holds its lock.
 	leaving chan struct{}
-	left    chan struct{} // closed when it has: it lets go of the lock at once
+	left    chan struct{} // closed when it has closed it: it releases the lock at once
 	begun   sync.Once
 	ended   sync.Once
 	resume  func(url string)
@@ -82,14 +82,14 @@ func (s *Socket) SetDeadline(time.Time) error      { return nil }
 func (s *Socket) SetReadDeadline(time.Time) error  { return nil }
 func (s *Socket) SetWriteDeadline(time.Time) error { return nil }
 
-// endPause is how long the library is left to itself before it hears of the end,
-// leaveTime how long it may take to close a session; it sleeps for a second of it.
+// endPause is how long the library may run before it is told of the end, leaveTime
+// how long it may take to close a session; it sleeps for a second of it.
 const (
 	endPause  = 10 * time.Millisecond
 	leaveTime = 3 * time.Second
 )
 
-// Read gives the next bytes of what Discord sent, as far as the library may see it.
+// Read gives the next bytes from Discord that the library may see.
 func (s *Socket) Read(p []byte) (int, error) {
 	for len(s.out) == 0 {
 		err := s.Conn.SetReadDeadline(s.due)
@@ -107,10 +107,10 @@ func (s *Socket) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// letLeave waits until the library may hear of the end. It closes a session under
-// the lock that its heartbeat needs to begin with, and holds it for a second: so
-// the heartbeat begins first, and if it closes the session it finishes, since the
-// reader needs the lock too.
+// letLeave waits until the library may be told of the end. It closes a session
+// under the lock that its heartbeat needs to begin with, and holds it for a
+// second: so the heartbeat begins first, and if it closes the session it
+// finishes, since the reader needs the lock too.
 func (s *Socket) letLeave() {
 	time.Sleep(endPause)
 	select {
@@ -152,8 +152,8 @@ func (s *Socket) Close() error {
 	return nil
 }
 
-// cut ends the connection at once, for the reason that came first, and gives the
-// error that the library is told.
+// cut ends the connection at once, and returns the error for the library: the
+// first reason that was given.
 func (s *Socket) cut(e ending) error {
 	s.once.Do(func() {
 		s.end = e
@@ -222,8 +222,8 @@ func (s *Socket) next() ([]byte, error) {
 	return frame, s.look(frame[0], frame[len(head):])
 }
 
-// look takes note of a frame. An error ends the connection before the library
-// has seen it.
+// look examines a frame. If it returns an error, the connection ends before the
+// library sees the frame.
 func (s *Socket) look(kind byte, payload []byte) error {
 	const text, closing, whole = 0x1, 0x8, 0x80
 	switch {
@@ -267,7 +267,7 @@ func (s *Socket) event(op int, kind string, data json.RawMessage) error {
 	return nil
 }
 
-// acknowledged gives the connection until after the next acknowledgement.
+// acknowledged extends the connection's deadline beyond the next acknowledgement.
 func (s *Socket) acknowledged() {
 	if s.ready {
 		s.due = time.Now().Add(s.beat + min(s.beat/2, 10*time.Second) + 2*time.Second)

@@ -15,7 +15,7 @@ import (
 	"approvalbot/internal/card"
 )
 
-// notWhole is what a card says that cannot show everything that would run.
+// notWhole is the sentence on a card that cannot show all that would run.
 const notWhole = "The whole call does not fit into a Discord message, so it can only be denied here."
 
 // Longest text of a line that the core does not limit itself, in characters.
@@ -25,9 +25,9 @@ const (
 	maxFolded   = 100 // of a call that has ended
 )
 
-// Card makes the message of a card: a container with the text, and the
-// buttons below. The card it gives back is the one that the buttons are made for:
-// it offers no allow if something of the call had to be left out.
+// Card makes the message of a card: a container with the text, and the buttons
+// below. The returned card is the one that the buttons are made for: it offers no
+// allow if a part of the call had to be left out.
 func Card(c card.Card) (Message, card.Card) {
 	if c.Digest != nil {
 		return digest(c), c
@@ -52,7 +52,7 @@ func Card(c card.Card) (Message, card.Card) {
 // section is a part of a card. One without a name is never left out.
 type section struct{ name, text string }
 
-// theClaims is what is left out for want of room.
+// theClaims is the part that is left out if there is no room.
 const theClaims = "The asker's words"
 
 // fitting draws the parts of a card, as many of them as fit.

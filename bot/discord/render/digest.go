@@ -8,7 +8,8 @@ import (
 )
 
 // digest makes the message of a list of approvals: a line for each, numbered as its
-// button is, in the colour of the riskiest. The core keeps it to what fits a message.
+// button is, in the colour of the riskiest. The core limits it to what fits a
+// message.
 func digest(c card.Card) Message {
 	d, list, accent := *c.Digest, &text{}, lapsedColour
 	for i, e := range d.Entries {

@@ -49,7 +49,7 @@ type Mentions struct {
 	Users []string `json:"users,omitempty"`
 }
 
-// Nobody keeps a message from notifying anyone, even people that it mentions.
+// Nobody gives Mentions that notify no one, not even people that the message mentions.
 func Nobody() Mentions { return Mentions{Parse: []string{}} }
 
 // Message is a message as Discord takes it.
@@ -64,7 +64,7 @@ type Message struct {
 	Attachments  []attachment `json:"attachments,omitempty"`
 }
 
-// Replacement is a message that takes another's place. If that was a text, because
+// Replacement is a message that replaces another one. If that was a text, because
 // the request had ended before its card could be shown, the text goes: with
 // IS_COMPONENTS_V2 there can be no text (Resources, Message, Edit Message).
 type Replacement struct {
@@ -89,7 +89,7 @@ func (o Message) Clickable() bool {
 		slices.ContainsFunc(*o.Components, func(c Component) bool { return c.Type == kindRow })
 }
 
-// Answering makes the message a reply, also to one that is gone by then.
+// Answering makes the message a reply, even to one that is deleted by then.
 func (o Message) Answering(messageID string) Message {
 	if IsID(messageID) {
 		o.Reference = &reference{MessageID: messageID}
@@ -142,13 +142,13 @@ func (o Message) Silently(silent bool) Message {
 	return o
 }
 
-// WithFile makes the message bear the one file that goes along with it.
+// WithFile attaches the one file of the message.
 func (o Message) WithFile(name string) Message {
 	o.Attachments = []attachment{{"0", name}}
 	return o
 }
 
-// Once makes Discord drop a repeat of the message: it gives back the first one
+// Once makes Discord drop a repeat of the message and return the first one
 // (Resources, Message, Create Message: enforce_nonce, for a few minutes).
 func (o Message) Once(nonce string) Message {
 	if nonce != "" && len(nonce) <= maxNonce {
@@ -162,7 +162,7 @@ var styles = sync.OnceValue(func() map[textcmd.Style]int {
 	return map[textcmd.Style]int{textcmd.Allowing: 3, textcmd.Denying: 4, textcmd.Neutral: 2}
 })
 
-// Buttons makes rows of buttons. suffix is added to what each one carries.
+// Buttons makes rows of buttons. suffix is added to the data of each one.
 func Buttons(rows [][]textcmd.Button, suffix string) []Component {
 	out := []Component{}
 	for _, row := range rows {

@@ -65,7 +65,7 @@ func Markdown(s string) Message {
 	return Message{Content: s, Flags: flagNoPreviews, Mentions: Nobody()}
 }
 
-// Nonce names a message by what it says.
+// Nonce identifies a message by its content.
 func Nonce(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:])[:maxNonce]
@@ -78,7 +78,7 @@ const maxPart = 900
 // PartEnd ends each part of a file.
 const PartEnd = "(end of the part)"
 
-// Copyable is a line to copy, below a text that it fits behind.
+// Copyable is a line to copy, below a text that leaves room for it.
 func Copyable(line string) string {
 	if line == "" {
 		return ""
@@ -86,8 +86,8 @@ func Copyable(line string) string {
 	return "\n" + block(line)
 }
 
-// ReasonForm are the components of the form in which a person says why they denied
-// (Components, Label and Text Input); what they write has that custom id.
+// ReasonForm are the components of the form in which a person gives the reason of
+// a deny (Components, Label and Text Input); what they write has that custom id.
 func ReasonForm(customID string) []Component {
 	return []Component{{Type: kindLabel, Label: "Reason (your deny already counts)", Component: &Component{
 		Type: kindInput, CustomID: customID, Style: 2, MaxLength: textcmd.MaxReason, Required: new(true),
@@ -103,7 +103,7 @@ func Private(s string, rows []Component) Message {
 	return m
 }
 
-// Edited is what a deferred message becomes, in Markdown. Its buttons, if it had any, go.
+// Edited replaces a deferred message, in Markdown. It removes its buttons, if it had any.
 func Edited(s string, rows []Component) Message {
 	if rows == nil {
 		rows = []Component{}

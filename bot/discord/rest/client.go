@@ -26,13 +26,13 @@ import (
 // Times and sizes of the wire.
 const (
 	Timeout       = 15 * time.Second // of a call
-	MaxRetryAfter = 24 * time.Hour   // longest wait that Discord is believed to ask for
+	MaxRetryAfter = 24 * time.Hour   // longest wait that is accepted from Discord
 	ProxyPause    = time.Minute      // rest after a refusal that is not Discord's own (a 429 or 403 page)
 )
 
 const maxBody = 8 << 20 // of an answer
 
-// userAgent is what Discord asks bots to send (Reference, User Agent).
+// userAgent is the header that Discord asks bots to send (Reference, User Agent).
 const userAgent = "DiscordBot (https://github.com/approvalbot/approvalbot, 1)"
 
 // Error is an answer of Discord that is not a result.
@@ -72,7 +72,7 @@ type Client struct {
 }
 
 // New makes a Client of the API at that address, for the bot with that token;
-// transport nil: over connections of its own.
+// if transport is nil, it has connections of its own.
 func New(apiURL, token string, transport http.RoundTripper) *Client {
 	if transport == nil {
 		own := http.DefaultTransport.(*http.Transport).Clone()
@@ -89,7 +89,7 @@ func New(apiURL, token string, transport http.RoundTripper) *Client {
 // Limit sets how long a call may take, at most.
 func (c *Client) Limit(d time.Duration) { c.client.Timeout = d }
 
-// Close lets go of the connections that are idle.
+// Close closes idle connections.
 func (c *Client) Close() { c.client.CloseIdleConnections() }
 
 // Call makes a call with a JSON body (nil: no body) and reads its result (nil:
@@ -184,8 +184,8 @@ func (c *Client) refusal(resp *http.Response, body []byte) *Error {
 	return e
 }
 
-// Unreachable makes an error without the address: that of an interaction holds
-// its token.
+// Unreachable makes an error without the address, since that of an interaction
+// contains its token.
 func (c *Client) Unreachable(err error) error {
 	var withURL *url.Error
 	if errors.As(err, &withURL) {

@@ -8,7 +8,7 @@ import (
 	"approvalbot/core"
 )
 
-// Operation is what a call does, as far as its errors mean different things.
+// Operation is the kind of a call, if its errors have a meaning of their own.
 type Operation int
 
 // The operations.
@@ -25,15 +25,15 @@ type effect int
 const (
 	passing     effect = iota // may work later
 	gone                      // this chat accepts no more messages
-	refused                   // this chat takes no message that says this
-	noFiles                   // this chat takes no files
-	messageGone               // the message is not there to be edited
+	refused                   // this chat refuses this message
+	noFiles                   // this chat refuses files
+	messageGone               // the message does not exist any more
 )
 
 // meaning is a row of the table.
 type meaning struct {
 	op     Operation // anyCall: every one
-	status int       // 0: any
+	status int       // 0 for any
 	code   int       // JSON error code; 0 for any
 	is     effect
 	text   string // for people: the cause and the remedy
@@ -41,14 +41,14 @@ type meaning struct {
 
 // JSON error codes that are handled by themselves.
 const (
-	UnknownWebhook     = 10015 // also of an interaction that has no first answer yet
+	UnknownWebhook     = 10015 // even of an interaction that has no first answer yet
 	UnknownInteraction = 10062
 	openingTooFast     = 40003
 	TooManyOldEdits    = 30046 // as HTTP 429, of messages older than an hour; the limit is not told
 	ArchivedThread     = 50083
 )
 
-// BadToken says to people that the token is not accepted.
+// BadToken tells people that the token is not accepted.
 const BadToken = "Discord does not accept the bot token. " +
 	"Get a new one in the developer portal (Bot, Reset Token) and restart the desk."
 
@@ -108,8 +108,8 @@ func (e *Error) means(op Operation) meaning {
 // Advice tells people what is wrong and what to do; empty if there is no advice.
 func (e *Error) Advice() string { return e.means(AnyCall).text }
 
-// Judge says an error in the dispatcher's words: a *core.DeliveryError when
-// Discord said what to do, else a passing error.
+// Judge translates an error for the dispatcher: a *core.DeliveryError if
+// Discord said what to do, else a temporary error.
 func Judge(op Operation, err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -128,7 +128,7 @@ func Judge(op Operation, err error) error {
 	}
 }
 
-// RetryAfter gives what Discord asks to wait, or 0.
+// RetryAfter gives the wait that Discord asks for, or 0.
 func RetryAfter(err error) time.Duration {
 	var e *Error
 	switch {

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// keepOwner does nothing: files have no such owner on this system.
+// keepOwner has no effect: files have no such owner on this system.
 func keepOwner(*os.File, string) error { return nil }
 
 // sameOwner cannot tell here: the rights of the folder decide who may put a program there.

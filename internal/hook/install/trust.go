@@ -109,7 +109,7 @@ func CodexHooks(ctx context.Context, o Options, start func(context.Context, ...s
 	return out, err
 }
 
-// findHooks looks for approvalbot's hooks in what Codex lists, at whatever depth. Other
+// findHooks looks for approvalbot's hooks in what Codex lists, at any depth. Other
 // hooks may be in the same files, and a repository can add one that looks like it: only
 // the very command that install has written counts.
 func findHooks(v any, o Options, out []Trust) []Trust {
