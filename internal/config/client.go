@@ -30,14 +30,14 @@ type DeskKey struct {
 	PublicKey string `yaml:"publicKey"`
 }
 
-// KnowsDesk reports whether the file says by what its desk is known: a socket or keys.
+// KnowsDesk reports whether the file has what identifies its desk: a socket or keys.
 func (f ClientFile) KnowsDesk() bool { return f.Socket != "" || len(f.DeskKeys) > 0 }
 
 // OpenClientFile reads one client file. Only its owner may have access to it, and
 // the owner must be the user who reads it.
 func OpenClientFile(path string) (ClientFile, error) { return OpenClientFileOf(path, os.Geteuid()) }
 
-// OpenClientFileOf reads a client file that must be that user's alone.
+// OpenClientFileOf reads a client file to which only that user may have access.
 func OpenClientFileOf(path string, uid int) (ClientFile, error) {
 	text, err := readOwnedBy(path, uid)
 	if err != nil {
@@ -81,7 +81,7 @@ func readOwnedBy(path string, uid int) ([]byte, error) {
 	return readOwn(f, info, path, uid)
 }
 
-// readOwn reads what was opened at path.
+// readOwn reads the file that was opened at path.
 func readOwn(f *os.File, info os.FileInfo, path string, uid int) ([]byte, error) {
 	switch {
 	case !ownedBy(info, uid):

@@ -13,16 +13,16 @@ import (
 	"approvalbot/internal/lazy"
 )
 
-// ClientDesk is what of a client file follows its desk. An empty member stays as the
-// file has it.
+// ClientDesk is the part of a client file that is renewed from its desk. An empty
+// member leaves the file's value.
 type ClientDesk struct {
 	Server, Socket string
 	DeskKeys       []DeskKey
 	Owner          string
 }
 
-// Renewal is a client file that is held open between its reading and its renewal, so that the file that
-// is written is the one that was read: meanwhile another user may have put a link at its path.
+// Renewal is a client file that stays open from its reading to its renewal, so that it writes the file
+// that it read, even if another user has put a link at its path meanwhile.
 type Renewal struct {
 	ClientFile // as read, or as changed by the caller
 	Path       string
@@ -35,8 +35,8 @@ type Renewal struct {
 	was  ClientFile // the decoded text
 }
 
-// OpenToRenew opens the client file at path. It must be this user's alone, or, with anyones, its owner's
-// alone. Its caller closes it.
+// OpenToRenew opens the client file at path. Only this user may have access to it, or, with anyones,
+// only its owner. The caller closes it.
 func OpenToRenew(path string, anyones bool) (c *Renewal, err error) {
 	to, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -73,13 +73,13 @@ func (c *Renewal) read(anyones bool) (err error) {
 	return err
 }
 
-// Close lets go of the file.
+// Close closes the file.
 func (c *Renewal) Close() {
-	_ = c.file.Close() // nil, or already closed, is an error too
+	_ = c.file.Close() // a nil or closed file gives an error, which is ignored
 	_ = c.dir.Close()
 }
 
-// RenewClientFile writes that into this user's client file at path, as [Renewal.Write] does.
+// RenewClientFile writes set into this user's client file at path, as [Renewal.Write] does.
 func RenewClientFile(path string, set ClientDesk) (wrote bool, err error) {
 	c, err := OpenToRenew(path, false)
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *Renewal) Has(set ClientDesk) bool {
 	return set.Socket == c.was.Socket && reflect.DeepEqual(set.DeskKeys, c.was.DeskKeys)
 }
 
-// replace puts a file of that text in the place of the one that was read.
+// replace writes a file with that text in the place of the one that was read.
 func (c *Renewal) replace(text string) (err error) {
 	made := c.name + "." + rand.Text() + ".new"
 	f, err := c.dir.OpenFile(made, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -181,7 +181,7 @@ func setKeys(text string, keys []DeskKey) string {
 	return ended(text) + b.String()
 }
 
-// ended is a text whose last line has an end.
+// ended gives the text with an end of its last line.
 func ended(text string) string {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		return text + "\n"

@@ -53,8 +53,8 @@ type Limits struct {
 	RequestsPerSecond int `yaml:"requestsPerSecond"`
 }
 
-// Token is one API token. The name is the owner of what it asks and
-// outlives a change of the secret.
+// Token is one API token. The name owns the token's approvals and outlives a change
+// of the secret.
 type Token struct {
 	Name               string   `yaml:"name"`
 	Token              Secret   `yaml:"token"`
@@ -144,10 +144,10 @@ type Agent struct {
 
 // AgentConfine is another mode of approvals.tools.confine for one agent.
 type AgentConfine struct {
-	Mode string `yaml:"mode" oneof:"off|unsure|always"` // empty: that of all
+	Mode string `yaml:"mode" oneof:"off|unsure|always"` // empty means that of all
 }
 
-// Confine says which calls run confined if their askers can confine them.
+// Confine selects the calls that run confined if their askers can confine them.
 type Confine struct {
 	Mode       string   `yaml:"mode" oneof:"off|unsure|always"`
 	Readable   []string `yaml:"readable"`   // names of files that are not hidden as secrets
@@ -173,12 +173,12 @@ type AgentPolicy struct {
 
 // Approvals configures which calls ask people, and which people.
 type Approvals struct {
-	Tools       *ApprovalTools `yaml:"tools"` // nil: approvals are disabled
+	Tools       *ApprovalTools `yaml:"tools"` // nil if approvals are disabled
 	Exec        Exec           `yaml:"exec"`
 	AgentShield AgentShield    `yaml:"agentshield"`
 }
 
-// Enabled reports whether anything may be asked at all.
+// Enabled reports whether approvals are enabled at all.
 func (a Approvals) Enabled() bool { return a.Tools != nil && a.Tools.Enabled }
 
 // ApprovalTools is the approvals.tools block of the adaptive approval.
@@ -210,7 +210,7 @@ func (t ApprovalTools) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "%+v", plain(t))
 }
 
-// Policy says from which risk class on what happens.
+// Policy sets the treatment of calls, mostly from a risk class on.
 type Policy struct {
 	RequireApprovalAtOrAbove        Risk           `yaml:"requireApprovalAtOrAbove"`
 	DenyAtOrAbove                   Risk           `yaml:"denyAtOrAbove"` // unset: no class is denied for itself
@@ -234,7 +234,7 @@ type Routing struct {
 	AuditChats    []Place      `yaml:"auditChats"` // get the day's first checkpoint of the log
 	RemindAfter   []Duration   `yaml:"remindAfter"`
 	Escalate      []Escalation `yaml:"escalate"`
-	DigestAbove   int          `yaml:"digestAbove"` // 0: never
+	DigestAbove   int          `yaml:"digestAbove"` // 0 means never
 }
 
 // Escalation asks more people about a request that is still undecided after a
@@ -260,7 +260,7 @@ type AgentShield struct {
 	Targets []Place `yaml:"targets"`
 }
 
-// HasToken reports whether a caller may come with that token.
+// HasToken reports whether callers may use that token.
 func (c Config) HasToken(token string) bool { return c.TokenName(token) != "" }
 
 // TokenName is the name of that token; empty if callers may not use it.
@@ -282,7 +282,7 @@ func (c Config) DatabaseFile() string {
 	return path
 }
 
-// ApprovalTools gives the approvals.tools block, or what it says by default.
+// ApprovalTools gives the approvals.tools block, or its defaults.
 func (c Config) ApprovalTools() ApprovalTools {
 	if c.Approvals.Tools != nil {
 		return *c.Approvals.Tools

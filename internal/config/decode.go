@@ -13,7 +13,8 @@ import (
 
 // decoder reads a YAML document into a value strictly: unknown, repeated and
 // mistyped keys are mistakes, all of them are collected, and keys keep their case.
-// Types drive the descent, so aliases can neither blow up nor run in circles.
+// It descends along the types, so aliases can neither multiply the work nor form a
+// loop.
 type decoder struct {
 	*Report
 	env      Environ
@@ -135,8 +136,8 @@ func (d *decoder) entries(n *yaml.Node, at spot) []entry {
 	return out
 }
 
-// decodePointer reads a block that matters by being there at all; an empty one
-// is not there.
+// decodePointer reads a block whose presence alone has a meaning; an empty one
+// counts as absent.
 func (d *decoder) decodePointer(n *yaml.Node, v reflect.Value, at spot) {
 	if n.ShortTag() == "!!null" {
 		return

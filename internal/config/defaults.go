@@ -30,7 +30,7 @@ func Defaults() Config {
 	}
 }
 
-// setDefaults makes t what an approvals.tools block without keys says.
+// setDefaults sets t to an approvals.tools block without keys.
 func (t *ApprovalTools) setDefaults() {
 	*t = ApprovalTools{
 		Enabled: true, Mode: "adaptive", TimeoutMs: 900_000, MaxTimeoutMs: 86_400_000, RetryWindow: Duration(day),

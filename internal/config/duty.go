@@ -2,7 +2,7 @@ package config
 
 import "strings"
 
-// Roster says who is on duty: by a Rotation, or by a Calendar.
+// Roster tells who is on duty, by a Rotation or by a Calendar.
 type Roster struct {
 	Name      string     `yaml:"name"`
 	Among     []string   `yaml:"among"` // people; only they are ever on duty
@@ -31,13 +31,13 @@ func (r Roster) CalendarFile() string {
 	return string(r.Calendar)
 }
 
-// SLO is the aim for how soon people decide.
+// SLO is the time in which people aim to decide.
 type SLO struct {
-	DecidedWithin Duration `yaml:"decidedWithin"` // 0: there is no aim
-	Share         float64  `yaml:"share"`         // of what people are asked
+	DecidedWithin Duration `yaml:"decidedWithin"` // 0 if there is no aim
+	Share         float64  `yaml:"share"`         // share of the requests that ask people
 }
 
-// Drill says when each route is tried by itself.
+// Drill sets the times at which each route is tried unasked.
 type Drill struct {
 	Cron string `yaml:"cron"` // five fields, in UTC; empty means never
 }

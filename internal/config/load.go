@@ -69,7 +69,7 @@ func Home(env Environ) string {
 
 // Parse reads a configuration's text; file names it in mistakes, and relative paths count from
 // there. over overrides the text. The keys that the text has are checked one by one; check reports,
-// in r, mistakes of the whole. The error is a Mistakes with every mistake there is.
+// in r, mistakes of the whole. The error is a Mistakes with every mistake.
 func Parse(
 	file string, text []byte, env Environ, over Overrides, check func(r *Report, cfg *Config),
 ) (Config, []Warning, error) {

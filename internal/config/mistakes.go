@@ -78,20 +78,20 @@ func (r *Report) place(key string) Position {
 	return Position{Source: r.file}
 }
 
-// mistake reports what is wrong with a key.
+// mistake reports a mistake of a key.
 func (r *Report) mistake(key, format string, args ...any) {
 	r.mistakes = append(r.mistakes, Mistake{Key: key, Text: fmt.Sprintf(format, args...), Where: r.place(key)})
 }
 
-// Mistake reports what is wrong with a key, unless something is already, also with the
-// file that its value was to come from.
+// Mistake reports a mistake of a key, unless one is reported already for the key, or
+// for the file that its value comes from.
 func (r *Report) Mistake(key, format string, args ...any) {
 	if !slices.ContainsFunc(r.mistakes, func(m Mistake) bool { return m.Key == key || m.Key == key+"File" }) {
 		r.mistake(key, format, args...)
 	}
 }
 
-// Warn reports what is taken as written and probably not meant.
+// Warn reports a value that is accepted as written but probably not meant.
 func (r *Report) Warn(key, format string, args ...any) {
 	r.warnings = append(r.warnings, Warning{Key: key, Text: fmt.Sprintf(format, args...), Where: r.place(key)})
 }
@@ -143,7 +143,7 @@ func (r *Report) Wrong(key string, butFor ...string) bool {
 	})
 }
 
-// Has reports whether a key is written down somewhere.
+// Has reports whether the file, or an override, has the key.
 func (r *Report) Has(key string) bool {
 	_, ok := r.places[key]
 	return ok

@@ -11,7 +11,8 @@ import (
 // APPROVALBOT_CFG__SERVER__LISTEN is server.listen.
 const OverridePrefix = "APPROVALBOT_CFG__"
 
-// KeyOverride is what an environment variable or a flag says in a key's place.
+// KeyOverride is the value of an environment variable or a flag that replaces a
+// key's.
 type KeyOverride struct {
 	Key  string // dotted path; letter case does not count
 	Text string // lists and blocks as YAML; ${NAME} in it is not replaced
@@ -21,7 +22,7 @@ type KeyOverride struct {
 // Overrides are put over the document one after the other: a block comes before the keys in it.
 type Overrides struct {
 	Keys     []KeyOverride
-	Mistakes Mistakes // in how they are said
+	Mistakes Mistakes // in the way in which they are given
 }
 
 func (d *decoder) mergeOverrides(root *yaml.Node, over Overrides) {

@@ -24,7 +24,8 @@ type Rule struct {
 	Confine      *bool    `yaml:"confine"`
 }
 
-// During says when a rule matches: each week (Weekly, Timezone), or once (From, To).
+// During sets the time in which a rule matches: each week (Weekly, Timezone), or
+// once (From, To).
 type During struct {
 	Weekly   string `yaml:"weekly"` // Fri 16:00-Mon 08:00
 	Timezone string `yaml:"timezone"`
@@ -32,7 +33,7 @@ type During struct {
 	To       string `yaml:"to"`
 }
 
-// String says the window as it is written: "Fri 16:00-Mon 08:00 Europe/Berlin".
+// String gives the window as it is written: "Fri 16:00-Mon 08:00 Europe/Berlin".
 func (d During) String() string {
 	if d.Weekly != "" {
 		return d.Weekly + " " + d.Timezone
@@ -40,7 +41,7 @@ func (d During) String() string {
 	return strings.TrimSpace(d.From + " to " + d.To)
 }
 
-// Match says which calls a rule is about: every key that is there must fit.
+// Match selects the calls that a rule is about: every key that is set must fit.
 type Match struct {
 	Tool    Patterns `yaml:"tool"`
 	Command Patterns `yaml:"command"`

@@ -56,8 +56,9 @@ func findKey(t reflect.Type, parts []string) (path []string, at reflect.Type, ok
 	return path, t, len(path) > 0
 }
 
-// freeCase reports whether the keys of a map mean the same in capitals: risk
-// classes and HTTP headers do. The rest of the maps are overridden as a whole.
+// freeCase reports whether the keys of a map have the same meaning in capitals,
+// as risk classes and HTTP headers have. The rest of the maps are overridden as
+// a whole.
 func freeCase(m reflect.Type) bool {
 	return m.Elem().Kind() == reflect.Int || m.Elem() == reflect.TypeFor[Secret]()
 }

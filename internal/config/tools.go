@@ -63,12 +63,12 @@ func hasKey(n *yaml.Node, key string) bool {
 type Verifier struct {
 	Enabled  bool             `yaml:"enabled"`
 	Scope    VerifierScope    `yaml:"scope"`
-	FailMode string           `yaml:"failMode" oneof:"deny|allow"` // empty for an agent: as for all
+	FailMode string           `yaml:"failMode" oneof:"deny|allow"` // empty for an agent means as for all
 	Webhook  VerifierWebhook  `yaml:"webhook"`
 	Telegram VerifierTelegram `yaml:"telegram"`
 }
 
-// VerifierScope says which tools are verified; one of the two lists.
+// VerifierScope selects the tools that are verified; one of the two lists.
 type VerifierScope struct {
 	Include []string `yaml:"include"`
 	Exclude []string `yaml:"exclude"`

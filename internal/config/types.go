@@ -118,12 +118,12 @@ func (r *Risk) decodeNode(d *decoder, n *yaml.Node, at spot) {
 	*r = Risk{Class: c, Set: true}
 }
 
-// name is what people, tokens and agents may be called: it is shown in the log
-// and on cards. (Patterns here do not count: a class repeated 64 times is
-// compiled 64 times, at every start, and this one would take 2 MB.)
+// name matches the allowed names of people, tokens and agents: they are shown
+// in the log and on cards. (Patterns here do not count: a class repeated 64
+// times is compiled 64 times, at every start, and this one would take 2 MB.)
 var name = lazy.Pattern(`^[\p{L}\p{N}][\p{L}\p{N}._-]*$`)
 
-// GoodName reports whether people, tokens and agents may be called so.
+// GoodName reports whether people, tokens and agents may have that name.
 func GoodName(s string) bool { return utf8.RuneCountInString(s) <= 64 && name.MatchString(s) }
 
 // Risk is a threshold: a risk class, or none.

@@ -38,7 +38,7 @@ type OIDC struct {
 	ClientSecretFile string `yaml:"clientSecretFile"`
 }
 
-// Push is how browsers are notified that are not open.
+// Push configures notifications to browsers that are not open.
 type Push struct {
 	VAPIDKeyFile string `yaml:"vapidKeyFile"`
 }

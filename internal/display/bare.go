@@ -14,7 +14,7 @@ type bareText struct {
 	at   []int
 }
 
-// bare leaves out of s what a reader does not see, be it raw or already written
+// bare removes from s the characters that a reader does not see, raw or written
 // as an escape; white space stays. It reports false if s has no such
 // characters.
 func bare(s string) (bareText, bool) {
@@ -38,7 +38,7 @@ func bare(s string) (bareText, bool) {
 }
 
 // spans maps a stretch of the bare text to the stretches of the whole one. It
-// takes in the invisible characters in between, as long as that hides neither
+// includes the invisible characters in between, as long as that hides neither
 // too much nor control characters.
 func (b bareText) spans(whole string, of span) []span {
 	from, to := b.at[of.from], b.at[of.to-1]+1

@@ -12,7 +12,7 @@ type client struct {
 	pairs    []string // -u user:S3cret
 }
 
-// clientOf knows programs whose flags do not say that they take a password.
+// clientOf knows programs whose flags do not tell that they take a password.
 func clientOf(program string) (client, bool) {
 	switch program {
 	case "mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlcheck", "mysqlshow",
@@ -133,7 +133,7 @@ func nextWord(s string, i int) int {
 	return skipGap(s, i)
 }
 
-// pair hides what follows the first colon of the word at i.
+// pair hides the text after the first colon of the word at i.
 func (f *finder) pair(flag, i int) {
 	start := max(i, quoteEnd(f.text, i))
 	end := literalEnd(f.text, start, ':')
@@ -142,7 +142,7 @@ func (f *finder) pair(flag, i int) {
 	}
 }
 
-// password hides what starts at from, of the word that starts at i.
+// password hides the part from from on of the word that starts at i.
 func (f *finder) password(flag, i, from int) {
 	quote := f.text[i:quoteEnd(f.text, i)]
 	from = max(from, i+len(quote))

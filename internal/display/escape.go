@@ -46,8 +46,8 @@ func isConcealed(r rune) bool {
 // doubled, so Escape(Escape(s)) == Escape(s).
 func Escape(s string) string { return escape(s, false) }
 
-// EscapeLines is Escape for attached files: a line feed is written \u{A} and
-// followed by a real line feed, so that long text keeps its lines.
+// EscapeLines is Escape for attached files: a line feed is written \u{A}
+// followed by a real line feed, so that a long text keeps its lines.
 func EscapeLines(s string) string { return escape(s, true) }
 
 // EscapeBlock is Escape for a text that is shown in a block of its own, in which its lines cannot be taken for
@@ -111,7 +111,7 @@ const maxTabs = 20
 
 var manyTabs = strings.Repeat("\t", maxTabs+1)
 
-// OneLine makes one line of what EscapeBlock gave, as Escape writes it.
+// OneLine makes one line of a result of EscapeBlock, as Escape writes it.
 func OneLine(s string) string { return Escape(s) }
 
 // Bar is written before each line of a text of several lines that is not the desk's own.

@@ -107,7 +107,7 @@ func withoutSecrets(text string, of span, hidden []span) string {
 	return out.String()
 }
 
-// leaf notes what was written since begin.
+// leaf records the text written since begin.
 func (w *compact) leaf(begin int, token json.Token) {
 	if w.leaves != nil && len(*w.leaves) <= maxLeaves {
 		sent, _ := token.(string)

@@ -95,8 +95,8 @@ func Hides(s string) bool {
 // brokenByte is how Escape writes a byte that is not UTF-8.
 var brokenByte = lazy.Pattern(`\\x\{[0-9A-F]{2}\}`)
 
-// isWordRune reports what words are made of, punctuation that poses as ASCII
-// included.
+// isWordRune reports whether words can contain r, which includes punctuation
+// that poses as ASCII.
 func isWordRune(r rune) bool {
 	poses := r >= 0x80 && isConcealed(r) && !isBlank(r)
 	return poses || unicode.In(r, unicode.L, unicode.M, unicode.N) || twins()[r] != 0
@@ -149,7 +149,7 @@ func impostor(word string) rune {
 	return 0
 }
 
-// isDisguise reports characters that have no honest place after before.
+// isDisguise reports whether r has no honest place after before.
 func isDisguise(before, r rune) bool {
 	switch {
 	case unicode.Is(unicode.Variation_Selector, r), r >= 0x334 && r <= 0x338, unicode.Is(unicode.Me, r):
@@ -190,8 +190,8 @@ func posesAsCommand(word string) bool {
 	return same && skeleton.Len() > 2 || commands.Has(strings.ToLower(skeleton.String()))
 }
 
-// scriptOf gives the script of a letter, all but the common ones being one;
-// nil for what belongs to any text, and for Chinese, Japanese and Korean.
+// scriptOf gives the script of a letter, all but the common ones being one; nil
+// for characters of any text, and for Chinese, Japanese and Korean.
 func scriptOf(r rune) *unicode.RangeTable {
 	if !unicode.IsLetter(r) || unicode.In(r, unicode.Common, unicode.Inherited, unicode.Han,
 		unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo) {

@@ -5,8 +5,8 @@ import "strings"
 // longestName is how far a name is read to either side of its telling word.
 const longestName = 64
 
-// named finds the values whose name says that they are secret, and what
-// follows the words Bearer and Basic.
+// named finds the values whose name says that they are secret, and credentials
+// after the words Bearer and Basic.
 func (f *finder) named() {
 	f.words = lexer{word: -1}
 	for i := 0; i < len(f.text); {

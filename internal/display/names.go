@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// kind says what a name tells about its value.
+// kind is what a name tells about its value.
 type kind int
 
 const (
@@ -71,7 +71,7 @@ func kindOfKey(name, before string) kind {
 	return hint
 }
 
-// isQualifier reports parts after which a name still says the same.
+// isQualifier reports whether a name keeps its meaning if the part follows it.
 func isQualifier(part string) bool {
 	switch part {
 	case "value", "val", "string", "str", "text", "plain", "plaintext", "raw", "base64",
@@ -82,7 +82,7 @@ func isQualifier(part string) bool {
 	return strings.Trim(part, "0123456789") == ""
 }
 
-// isSwitch reports first parts of flags that take no secret: --ask-pass.
+// isSwitch reports whether the part begins flags that take no secret: --ask-pass.
 func isSwitch(part string) bool {
 	switch part {
 	case "no", "ask", "show", "skip", "disable", "enable", "use", "prompt", "require",
@@ -92,7 +92,7 @@ func isSwitch(part string) bool {
 	return false
 }
 
-// isCounter reports words before "token" that speak of text, not of access.
+// isCounter reports whether the word before "token" means text, not access.
 func isCounter(part string) bool {
 	switch part {
 	case "max", "min", "num", "total", "next", "page", "continuation", "stop", "start",

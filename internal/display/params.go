@@ -24,7 +24,7 @@ type Field struct {
 // Params shows a JSON object, one field for each top-level member, in the order of the
 // text. A string is shown as itself, in quotes if it could be misread: if it is empty, has
 // a space at either end, or reads as JSON. Any other value is compact JSON, numbers as they
-// were sent. Secrets are hidden by the rules of Redact, at any depth, also if only the
+// were sent. Secrets are hidden by the rules of Redact, at any depth, even if only the
 // member's name tells of them (see Sensitive). An error means that params are not one valid
 // JSON object, or not UTF-8.
 func Params(params []byte) ([]Field, error) {
@@ -110,7 +110,7 @@ func isAmbiguous(s string) bool {
 // records their positions in the text.
 type compact struct {
 	out    strings.Builder
-	leaves *[]leafAt // nil: not wanted
+	leaves *[]leafAt // nil if not wanted
 	path   []string
 	item   bool // the last of path counts the items of an array
 }

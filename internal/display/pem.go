@@ -58,7 +58,7 @@ func pemLine(s string, i int) (from, to, next int) {
 	return min(from, to), min(from, to) + len(text), next
 }
 
-// isKeyMaterial reports a line of base64 that could not well be a command: a
+// isKeyMaterial reports whether a line of base64 could hardly be a command: a
 // name in small letters, or a path.
 func isKeyMaterial(line string) bool {
 	const capitals, rest = "ABCDEFGHIJKLMNOPQRSTUVWXYZ+=", "abcdefghijklmnopqrstuvwxyz0123456789/"

@@ -108,7 +108,7 @@ type finder struct {
 	text   string
 	spans  []span
 	words  lexer
-	dotted int // how far runs of dots and letters were read
+	dotted int // the position up to which runs of dots and letters were read
 	budget int // bytes that may still be read again for the sake of inner quotes
 }
 
@@ -122,7 +122,7 @@ func find(s string) []span {
 	return f.spans
 }
 
-// hide takes note of a secret, if it may be hidden.
+// hide records a secret, if it may be hidden.
 func (f *finder) hide(from, to int) {
 	if hideable(f.text[from:to]) {
 		f.spans = append(f.spans, span{from, to})

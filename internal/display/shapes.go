@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// shape is a kind of secret that is known by how it looks.
+// shape is a kind of secret that is recognized by its form.
 type shape struct {
 	start string          // how it starts
 	rest  func(byte) bool // the characters that follow
@@ -106,7 +106,7 @@ func (f *finder) shapeAt(i int) {
 	}
 }
 
-// token hides a secret known by its shape, unless it is what is left of a
+// token hides a secret recognized by its shape, unless it is the rest of a
 // longer one.
 func (f *finder) token(from, to int) {
 	if !strings.HasPrefix(f.text[to:], redacted) {
@@ -132,7 +132,7 @@ func isGenuine(x shape, rest string) bool {
 func (f *finder) webToken(i int) {
 	s := f.text
 	if i < f.dotted {
-		return // in the midst of a run that was read already
+		return // inside a run that was read already
 	}
 	for f.dotted = i; f.dotted < len(s) && isDotted(s[f.dotted]); {
 		f.dotted++
@@ -180,8 +180,8 @@ func back(s string, i, most int, of func(byte) bool) int {
 	return from
 }
 
-// run returns the end of the run of such bytes that starts at i; it does not
-// read on beyond what may be hidden.
+// run returns the end of the run of such bytes that starts at i; it stops at
+// the length that may be hidden.
 func run(s string, i int, of func(byte) bool) int {
 	end := i
 	for end < len(s) && end-i <= longest && of(s[end]) {

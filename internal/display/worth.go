@@ -22,8 +22,8 @@ func worthHiding(k kind, value string, loose bool) bool {
 	return true
 }
 
-// looksRandom reports whether a value has what generated keys have: one word
-// with letters and digits. Short ones with punctuation may be anything.
+// looksRandom reports whether a value looks like a generated key: one word with
+// letters and digits. Short ones with punctuation may be anything.
 func looksRandom(value string) bool {
 	digit, letter, other := false, false, false
 	for i := range len(value) {
@@ -59,7 +59,7 @@ func isScheme(word string) bool {
 	return false
 }
 
-// isPath reports values that name a file or a source rather than a secret.
+// isPath reports whether a value names a file or a source rather than a secret.
 func isPath(value string) bool {
 	value = strings.TrimPrefix(value, "@")
 	for _, start := range []string{"./", "../", "~/", "file:", "env:", "fd:"} {

@@ -40,7 +40,7 @@ type presentation struct {
 	AllowedDecisions []approval.Decision `json:"allowedDecisions"` // deny is always among them
 }
 
-// resolver is who ended an approval.
+// resolver names who or what ended an approval.
 type resolver struct {
 	Kind string `json:"kind"` // "device" (an API token), "channel" (a chat) or "system" (no person)
 	ID   string `json:"id"`   // as in decidedBy
@@ -130,7 +130,7 @@ func (c *call) record(a approval.Approval) (record, error) {
 	return r, err
 }
 
-// warning is what the presentation has no member for, and then the asker's words.
+// warning is the facts that have no member in the presentation, and then the asker's words.
 func (f execFacts) warning() string {
 	lines := f.more
 	if f.WarningText != "" {
@@ -178,7 +178,7 @@ func resolverOf(a approval.Approval) *resolver {
 	return &resolver{kind, strings.Join(by, ", ")}
 }
 
-// execPolicy is the policy for commands as exec's clients keep theirs.
+// execPolicy is the policy for commands in the form that exec's clients use.
 type execPolicy struct {
 	Path   string         `json:"path"`
 	Exists bool           `json:"exists"`

@@ -33,7 +33,7 @@ type conn struct {
 	id    string
 	token [32]byte // hash of its secret
 
-	admitted func() // says that it is known who that is
+	admitted func() // reports that the client is identified
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -154,7 +154,7 @@ func (c *conn) refuse(id json.RawMessage, err error) {
 	c.send(response{Type: "res", ID: id, Error: refused(err, c.g.log)})
 }
 
-// read takes frames until the connection ends.
+// read reads frames until the connection ends.
 func (c *conn) read() {
 	for {
 		kind, frame, err := c.ws.Read(context.Background())
@@ -171,7 +171,7 @@ func (c *conn) read() {
 	}
 }
 
-// take starts what one frame asks for. Answers may come in another order.
+// take starts the request of one frame. Answers may come in another order.
 func (c *conn) take(frame []byte) {
 	req, id, err := parse(frame)
 	who, denied := c.g.cfg.Server.Tokens.Admit(c.token)
@@ -261,7 +261,7 @@ func (c *conn) notifyOne(t events.Entry, who core.Caller) {
 	}
 }
 
-// probe pings the client, and cuts the connection when no pong comes: the other
+// probe pings the client, and cuts the connection if no pong comes: the other
 // side is gone, or does not read.
 func (c *conn) probe() {
 	tick := time.NewTicker(c.g.pace.ping)

@@ -200,8 +200,8 @@ func (c *conn) authenticate(given map[string]json.RawMessage) (core.Caller, erro
 	return who, err
 }
 
-// stop refuses a connect request in a way that trying again cannot mend: code is
-// the one on which existing clients give up instead of connecting for ever.
+// stop refuses a connect request for good: its code makes existing clients give
+// up instead of reconnecting for ever.
 func stop(code, reason, detail, message string) *refusal {
 	return &refusal{Code: code, Message: message, Details: &details{Reason: reason, Code: detail}}
 }

@@ -11,8 +11,9 @@ import (
 	"approvalbot/internal/server/view"
 )
 
-// execAsk is what exec's clients send. Of what the desk has no use for, it is
-// only said that it is known: it changes neither who is asked nor what may run.
+// execAsk is a request of exec's clients. Members that the desk does not use
+// are listed only so that they are not refused: they change neither who is
+// asked nor what may run.
 type execAsk struct {
 	ID            string            `json:"id"`
 	Command       string            `json:"command"`

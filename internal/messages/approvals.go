@@ -9,8 +9,8 @@ import (
 	"approvalbot/api"
 )
 
-// Approvals is the approval desk as one token sees it. A refusal is an *api.Problem;
-// any other error is a fault, and ends the whole step.
+// Approvals is the approval desk with the rights of one token. A refusal is an
+// *api.Problem; any other error is a fault, and ends the whole step.
 type Approvals interface {
 	// Ask asks for one call. The same id with the same call gives the existing
 	// approval. With MustAsk only a person's yes allows it.
@@ -75,7 +75,7 @@ func problemOf(err error) *api.Problem {
 	return nil
 }
 
-// sentence is what a refusal says, its fields included.
+// sentence words a refusal, with its fields.
 func sentence(p *api.Problem) string {
 	if len(p.Fields) == 0 {
 		return p.Detail

@@ -49,7 +49,7 @@ func Decide(ctx context.Context, approvals Approvals, req api.DecisionsRequest) 
 	return out, nil
 }
 
-// entry is one approval id that a conversation speaks of.
+// entry is one approval id that a conversation mentions.
 type entry struct {
 	id       string
 	requests []request
@@ -145,7 +145,7 @@ func (d *decider) one(ctx context.Context, e *entry) (api.MessageCall, error) {
 	return c, nil
 }
 
-// look finds the approval behind an id, in this session alone.
+// look finds the approval of an id, in this session only.
 func (d *decider) look(ctx context.Context, id string) (Look, bool, error) {
 	if !validID(id) {
 		return Look{}, false, nil

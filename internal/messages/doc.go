@@ -4,8 +4,8 @@
 // Three steps surround the model. [Intercept] takes the model's message and asks
 // the desk about each tool call: a call that may run stays, one that must wait
 // is replaced by a call of client.requestApproval, and one that is refused by a
-// sentence. [Decide] takes the conversation back, with what the client added,
-// and says which calls may run. [Prepare] gives the conversation as the model
+// sentence. [Decide] takes the conversation back, with the client's additions,
+// and tells which calls may run. [Prepare] gives the conversation as the model
 // may see it, without any of this. [Stream] is Intercept for a message that
 // arrives in chunks.
 //

@@ -27,9 +27,9 @@ func Guard(t api.MessageTool, run Run) Run {
 
 type claimKey struct{}
 
-// WithClaim gives the context for running one claimed call. The claim opens that
-// call alone: another tool, or other args, need their own. Running it once is up
-// to the program; the desk hands each claim out once.
+// WithClaim gives the context for running one claimed call. The claim allows
+// that call only: another tool, or other args, need their own. Running it once
+// is up to the program; the desk hands each claim out once.
 func WithClaim(ctx context.Context, c api.Claim) context.Context {
 	return context.WithValue(ctx, claimKey{}, c)
 }

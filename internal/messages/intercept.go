@@ -30,10 +30,10 @@ const (
 // client.requestApproval with the id "approval_" and the approval's id; one that
 // is refused by a sentence that the model reads as its own text. A client.* call
 // of the model's own is always refused. The same message again gives the same
-// approvals, unless what it got has been used up by then.
+// approvals, unless these have been used up by then.
 //
-// A desk that cannot answer, or refuses the asker altogether, is the error; then
-// no call of the message may run.
+// If the desk cannot answer, or refuses the asker altogether, it returns an
+// error; then no call of the message may run.
 func Intercept(ctx context.Context, approvals Approvals, req api.InterceptRequest) (api.InterceptAnswer, error) {
 	if req.Chunks != nil {
 		return interceptChunks(ctx, approvals, req)

@@ -56,8 +56,8 @@ func chatResults() *shape {
 	}}
 }
 
-// chatFunction reads the form that chat messages had before tool_calls. It can
-// hold no id, so that no call in it can wait: a call is odd.
+// chatFunction reads the form that chat messages had before tool_calls. It has
+// no room for an id, so a call in it cannot wait: it counts as odd.
 func chatFunction() *shape {
 	return &shape{format: api.OpenAIMessages, item: func(o object) item {
 		if o.text("role") == "function" {

@@ -16,7 +16,7 @@ import (
 	"approvalbot/internal/lazy"
 )
 
-// request is what an injected client.requestApproval call says.
+// request is the content of an injected client.requestApproval call.
 type request struct {
 	id, name string          // of the model's own call
 	args     json.RawMessage // of it, sanitised

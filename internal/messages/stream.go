@@ -20,7 +20,7 @@ import (
 type Stream struct {
 	in     *interceptor
 	format api.MessageFormat
-	speech dialect // nil until the first chunk says which
+	speech dialect // nil until the first chunk tells which
 	held   int     // bytes
 	err    error   // it broke, and no call of it may run
 }
@@ -29,7 +29,7 @@ type Stream struct {
 type dialect interface {
 	// carrier names the member of a chunk in which calls may be.
 	carrier() string
-	// chunk takes one in and gives what may pass at once.
+	// chunk takes one chunk and gives those that may pass at once.
 	chunk(raw json.RawMessage, o object) ([]json.RawMessage, error)
 	// message gives the calls that were held back, as an assistant message; nil
 	// if no call was. It is an error if they did not arrive whole.
@@ -39,7 +39,7 @@ type dialect interface {
 	rest(m *message) []json.RawMessage
 }
 
-// NewStream starts a stream. The request says all but the message.
+// NewStream starts a stream. The request has everything except the message.
 func NewStream(approvals Approvals, req api.InterceptRequest) (*Stream, error) {
 	in, err := newInterceptor(approvals, req)
 	if err != nil {
@@ -116,8 +116,8 @@ func onlyIn(o object, carrier string) error {
 }
 
 // End is called when the message has ended. It asks the desk about the calls and
-// gives the chunks that are left to send, and what is to happen with each call.
-// On an error no held-back call may run.
+// gives the chunks that are left to send, and the outcome for each call. On an
+// error no held-back call may run.
 func (s *Stream) End(ctx context.Context) ([]json.RawMessage, []api.MessageCall, error) {
 	if s.err != nil || s.speech == nil {
 		return nil, s.in.calls, s.err

@@ -54,7 +54,7 @@ func (s *blockStream) chunk(raw json.RawMessage, o object) ([]json.RawMessage, e
 	return []json.RawMessage{raw}, nil
 }
 
-// start holds a block back that calls a tool, and lets every other one pass.
+// start holds back a block that calls a tool, and passes on every other one.
 func (s *blockStream) start(raw json.RawMessage, o object, at string) ([]json.RawMessage, error) {
 	inner, err := parseObject(o.get("content_block"))
 	_, passed := s.index[at]
@@ -75,7 +75,7 @@ func (s *blockStream) start(raw json.RawMessage, o object, at string) ([]json.Ra
 	return s.pass(raw, o, at), nil
 }
 
-// pass lets an event of a block through, under the index that the block now has.
+// pass passes on an event of a block, under the index that the block now has.
 func (s *blockStream) pass(raw json.RawMessage, o object, at string) []json.RawMessage {
 	if n := strconv.Itoa(s.index[at]); n != at {
 		return one(o.set("index", json.RawMessage(n)))

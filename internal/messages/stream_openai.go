@@ -219,7 +219,7 @@ func (s *chatStream) rest(m *message) []json.RawMessage {
 	return out
 }
 
-// withFinish says that a message of which no call is left simply stopped.
+// withFinish marks a message in which no call is left as simply stopped.
 func withFinish(raw json.RawMessage) json.RawMessage {
 	o, _ := parseObject(raw)
 	list, _ := parseArray(o.get("choices"))

@@ -12,7 +12,7 @@ import (
 // RequestApproval is the name of the call that replaces a waiting one.
 const RequestApproval = "client.requestApproval"
 
-// maxClaim is the longest claim that the desk takes, in bytes.
+// maxClaim is the longest claim that the desk accepts, in bytes.
 const maxClaim = 2000
 
 // idPrefix marks the ids of injected calls; the approval's own id follows.
@@ -31,7 +31,7 @@ const (
 type ApprovalRequired struct {
 	ToolName string
 	ToolArgs []byte   // a JSON object, sanitised: see [Sanitise]
-	Message  string   // what the person reads
+	Message  string   // the text for the person
 	Options  []string // of Cancel, Once and Always
 }
 
@@ -45,7 +45,7 @@ func NeedsApproval(t api.MessageTool, args []byte) *ApprovalRequired {
 		Options: optionsOf(t, nil)}
 }
 
-// MessageOf is what the person reads about a call of the tool: the tool's own
+// MessageOf is the text for the person about a call of the tool: the tool's own
 // message, else its description (or name) and a sentence.
 func MessageOf(t api.MessageTool) string {
 	if t.Approval != nil && t.Approval.Message != "" {
@@ -94,7 +94,8 @@ func decisionsOf(t api.MessageTool) []api.Decision {
 	return out
 }
 
-// ownMessage is the tool's own message, as much of it as the desk takes for a claim.
+// ownMessage is the tool's own message, cut to the length that the desk accepts for
+// a claim.
 func ownMessage(t api.MessageTool) string {
 	if t.Approval == nil {
 		return ""

@@ -20,7 +20,7 @@ func VerifierTelegram(c config.Config) telegram.Config {
 	return out
 }
 
-// Telegram is a Telegram bot as its adapter takes it.
+// Telegram is a Telegram bot in its adapter's form.
 func Telegram(t config.Telegram) telegram.Config {
 	return telegram.Config{
 		Token: string(t.BotToken), APIURL: t.APIURL, Updates: t.Updates.Mode,
@@ -28,7 +28,7 @@ func Telegram(t config.Telegram) telegram.Config {
 	}
 }
 
-// Discord is the Discord bot as its adapter takes it.
+// Discord is the Discord bot in its adapter's form.
 func Discord(x config.Discord) discord.Config {
 	return discord.Config{Token: string(x.BotToken), APIURL: x.APIURL, Updates: x.Updates.Mode, PublicKey: x.Updates.PublicKey}
 }

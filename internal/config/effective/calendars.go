@@ -16,7 +16,7 @@ import (
 func ReadCalendar(path string) ([]byte, error) {
 	at, err := os.Stat(path)
 	if err == nil && !at.Mode().IsRegular() {
-		return nil, errors.New("it is no file") // a pipe could be waited for without end
+		return nil, errors.New("it is no file") // reading a pipe could wait without end
 	}
 	f, err := os.Open(path)
 	var cause *fs.PathError
@@ -46,8 +46,8 @@ func fromFile(_ context.Context, source string) ([]byte, error) {
 	return ReadCalendar(source)
 }
 
-// Calendars warns of calendar files that cannot be read now. Only who looks at a file
-// asks: a desk starts without, and goes on with the copy that it has.
+// Calendars warns of calendar files that cannot be read now. Only verbs that check a
+// file use it: a desk starts without them, and goes on with the copies that it has.
 func Calendars(r *config.Report, cfg config.Config) {
 	c := &checker{r}
 	duty := Duty(cfg)

@@ -49,7 +49,7 @@ func (c *checker) zone(key, name string) bool {
 	return err == nil
 }
 
-// dutyRoles refuses roles that only being on duty gives.
+// dutyRoles refuses roles that a person has only while on duty.
 func (c *checker) dutyRoles(key string, roles []string) {
 	for i, role := range roles {
 		if _, duty := people.DutyRole(role); duty {
@@ -77,7 +77,7 @@ func (c *checker) checkDuty(key string, cfg *config.Config) {
 	c.names(key, "name", names)
 }
 
-// checkAmong reports whether all are people, and there is one.
+// checkAmong reports whether all are people, and at least one is there.
 func (c *checker) checkAmong(key string, among []string, people []config.Person) bool {
 	names := make([]string, len(people))
 	for i, p := range people {
@@ -129,7 +129,7 @@ func (c *checker) checkCalendar(key string, r config.Roster, people []config.Per
 	}
 }
 
-// fault names the part that a rotation or a recipient is refused for.
+// fault names the part for which a rotation or a recipient is refused.
 func (c *checker) fault(key string, err error) {
 	var f *schedule.Fault
 	if errors.As(err, &f) && f.Key != "" {

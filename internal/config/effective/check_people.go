@@ -12,8 +12,8 @@ import (
 	"approvalbot/internal/lazy"
 )
 
-// maxTelegramID is above every id that Telegram gives out: it says 52 bits
-// suffice.
+// maxTelegramID is above every id that Telegram gives out: its documentation
+// says that 52 bits suffice.
 const maxTelegramID = 1 << 52
 
 // noPerson holds the ids under which Telegram shows messages that no single
@@ -61,7 +61,7 @@ func (c *checker) checkPeople(people []config.Person) {
 	c.names("people", "name", names)
 }
 
-// telegramUser takes the id of a single human: not of a group, a bot or a
+// telegramUser accepts the id of a single human: not of a group, a bot or a
 // service, and one that Telegram could have given out.
 func (c *checker) telegramUser(key string, id config.ID) {
 	n, err := strconv.ParseInt(string(id), 10, 64)
@@ -75,7 +75,7 @@ func (c *checker) telegramUser(key string, id config.ID) {
 	}
 }
 
-// snowflake takes an id of Discord.
+// snowflake accepts an id of Discord.
 func (c *checker) snowflake(key string, id config.ID) {
 	if n, err := strconv.ParseInt(string(id), 10, 64); err != nil || n <= 0 || n == math.MaxInt64 {
 		c.Mistake(key, "is no Discord id")
@@ -109,8 +109,8 @@ func (c *checker) checkChannels(ch config.Channels) {
 	}
 }
 
-// checkWebhook takes what Telegram takes: setWebhook wants https, and a secret of
-// 1 to 256 letters, digits, _ and -.
+// checkWebhook accepts what Telegram accepts: setWebhook wants https, and a
+// secret of 1 to 256 letters, digits, _ and -.
 func (c *checker) checkWebhook(key string, w config.Webhook) {
 	if u := c.checkURL(key+".url", w.URL); u != nil && u.Scheme != "https" {
 		c.Warn(key+".url", "is http: Telegram itself delivers to https only")

@@ -11,8 +11,8 @@ import (
 	"approvalbot/internal/people"
 )
 
-// checkReach looks at what names something that is not there: agents, and approvers for
-// a quorum.
+// checkReach reports names of agents that do not exist, and quorums without enough
+// approvers.
 func (c *checker) checkReach(cfg *config.Config) {
 	c.checkAgentIDs(cfg)
 	t := cfg.ApprovalTools()
@@ -50,7 +50,7 @@ func allOn(c config.Config) config.Config {
 // few reports whether a quorum of several is larger than the people who may decide.
 func few(of approvers, need int) bool { return need > 1 && !of.enough("", need) }
 
-// whoDecides says who of people may decide.
+// whoDecides names those of the people who may decide.
 func whoDecides(c config.Config) string {
 	dir, err := people.NewDirectory(Rights(c))
 	if err != nil {
@@ -66,14 +66,14 @@ func whoDecides(c config.Config) string {
 	}
 }
 
-// quorum is how many people a key wants to say yes.
+// quorum is the number of approvals that a key asks for.
 type quorum struct {
 	key  string
 	need int
 }
 
-// quorumsOf lists those that a call can be held to, each once: not of classes that are
-// never asked about, nor of rules.
+// quorumsOf lists the quorums that a call can need, each once: without classes that
+// never ask, and without rules.
 func quorumsOf(c config.Config) (all []quorum) {
 	const tools = "approvals.tools"
 	t := c.ApprovalTools()
@@ -96,8 +96,8 @@ func quorumsOf(c config.Config) (all []quorum) {
 	return slices.Compact(all)
 }
 
-// needed is the largest number that is said for a class or one below it, and the key
-// that says it.
+// needed is the largest number that is set for a class or one below it, with its
+// key.
 func needed(class approval.RiskClass, least int, byRisk map[string]int, leastKey, policyKey string) quorum {
 	most := quorum{leastKey, least}
 	for of := range class + 1 {

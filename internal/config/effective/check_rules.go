@@ -46,7 +46,7 @@ func (c *checker) brackets(key string, paths []string) {
 	}
 }
 
-// denies reports a rule that asks for more people than there could ever be.
+// denies reports whether a rule asks for more people than there could ever be.
 func denies(c config.Config, ever approvers, r config.Rule) bool {
 	quorum := r.MinApprovals > 1 && r.Outcome != "allow" && r.Outcome != "deny"
 	if !quorum || !c.Approvals.Enabled() || c.ApprovalTools().ClampMinApprovals {
@@ -125,7 +125,7 @@ func (c *checker) checkRules(key string, cfg *config.Config) {
 	c.names(key, "name", names)
 }
 
-// neverCounts says why no call can be decided by a rule; empty if one may be.
+// neverCounts gives the reason why a rule can never decide a call; empty if it may.
 func neverCounts(cfg *config.Config, i int) string {
 	rules := cfg.ApprovalTools().Rules
 	r := &rules[i]

@@ -33,7 +33,7 @@ func goodOrigin(origin string) bool {
 	return err == nil && u.Host != "" && origin == u.Scheme+"://"+u.Host && secureOrLocal(u)
 }
 
-// secureOrLocal reports whether what is sent to that address cannot be read on the way.
+// secureOrLocal reports whether requests to that address cannot be read on the way.
 func secureOrLocal(u *url.URL) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && config.Loopback(u.Hostname())
 }

@@ -11,8 +11,8 @@ import (
 // checker finds what is wrong with a configuration whose keys and types are right.
 type checker struct{ *config.Report }
 
-// checkURL takes absolute http and https URLs without user, query or fragment,
-// and gives the parsed one, or nil.
+// checkURL accepts absolute http and https URLs without user, query or
+// fragment, and gives the parsed one, or nil.
 func (c *checker) checkURL(key, text string) *url.URL {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || !plainAddress(u) {
@@ -34,8 +34,8 @@ func (c *checker) atLeast(key string, n, least int) {
 	}
 }
 
-// names checks that each of a list has a good name that no other one has, also
-// not in other letters' case.
+// names checks that each of a list has a valid name that no other one has, not
+// even in another letter case.
 func (c *checker) names(list, field string, all []string) {
 	seen := map[string]int{}
 	for i, n := range all {

@@ -9,7 +9,7 @@ import (
 	"approvalbot/internal/people"
 )
 
-// ClassPolicy is what the configuration makes of one risk class.
+// ClassPolicy is the configuration's treatment of one risk class.
 type ClassPolicy struct {
 	Class     string   `json:"class"`
 	Outcome   string   `json:"outcome"` // allow, ask or deny
@@ -17,7 +17,7 @@ type ClassPolicy struct {
 	Human     bool     `json:"requiresHuman"`
 	StepUp    bool     `json:"stepUp,omitzero"` // a yes must be signed by a passkey
 	People    []string `json:"people"`          // who could approve it now
-	Unmapped  int      `json:"unmapped"`        // further accounts that belong to no configured person
+	Unmapped  int      `json:"unmapped"`        // other accounts, of no configured person
 	Open      bool     `json:"open"`            // a role may decide: there may be more
 	Reachable bool     `json:"reachable"`
 }
@@ -53,7 +53,7 @@ func Classes(c config.Config) ([]ClassPolicy, error) {
 	return out, nil
 }
 
-// outcomeOf is what happens to a call for its class alone.
+// outcomeOf is the outcome for a call by its class alone.
 func outcomeOf(c config.Config, class approval.RiskClass) string {
 	switch t := c.ApprovalTools(); {
 	case !c.Approvals.Enabled():
@@ -81,7 +81,7 @@ func needOf(c config.Config, class approval.RiskClass) int {
 	return need
 }
 
-// decidersOf names the configured people who may decide somewhere.
+// decidersOf names the configured people who may decide on any channel.
 func decidersOf(c config.Config, dir *people.Directory) []string {
 	names := map[string]bool{}
 	rights := Rights(c)

@@ -12,8 +12,8 @@ import (
 	"approvalbot/internal/schedule"
 )
 
-// Duty is who is on duty, by every roster. Its calendars were not read yet, so that all
-// of their people are.
+// Duty is who is on duty, by every roster. Its calendars were not read yet, so all of
+// their people count as on duty.
 func Duty(c config.Config) schedule.Duty {
 	var rosters []schedule.Roster
 	for _, r := range c.ApprovalTools().OnDuty {
@@ -21,7 +21,7 @@ func Duty(c config.Config) schedule.Duty {
 		if r.Calendar != "" {
 			out.Calendar = schedule.NewCalendar(string(r.Calendar), emailsOf(c, r.Among), out.Zone)
 		} else {
-			out.Rotation, _ = rotationOf(r) // a mistake is named by Load
+			out.Rotation, _ = rotationOf(r) // Load reports a mistake
 		}
 		rosters = append(rosters, out)
 	}
@@ -102,7 +102,7 @@ func escalationChats(c config.Config) (chats []approval.Target) {
 
 // zoneOf is the timezone of that name; nil for an empty name.
 func zoneOf(name string) *time.Location {
-	zone, _ := schedule.Zone(name) // a mistake is named by Load
+	zone, _ := schedule.Zone(name) // Load reports a mistake
 	return zone
 }
 
@@ -114,7 +114,7 @@ func quietOf(p config.Person) (schedule.Window, error) {
 }
 
 func drillOf(d config.Drill) schedule.Cron {
-	cron, _ := schedule.ParseCron(d.Cron) // empty: never
+	cron, _ := schedule.ParseCron(d.Cron) // empty means never
 	return cron
 }
 

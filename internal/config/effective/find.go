@@ -15,7 +15,7 @@ import (
 	"approvalbot/internal/config"
 )
 
-// ErrNone says that there is no configuration in any of the usual places.
+// ErrNone means that there is no configuration in any of the usual places.
 var ErrNone = errors.New("no configuration")
 
 // Find gives the path of the configuration file and its text: path, or, if path
@@ -71,11 +71,11 @@ func readConfig(path string) ([]byte, error) {
 	return text, nil
 }
 
-// overrides are what the environment and the flags say over the file, in the order of their keys, so that a
-// block comes before the keys in it.
+// overrides are the values of the environment and the flags that replace those of the file, in the order of
+// their keys, so that a block comes before the keys in it.
 func overrides(env config.Environ, flags map[string]*pflag.Flag) (over config.Overrides) {
 	merged := viper.NewWithOptions(viper.KeyDelimiter("::"))
-	names := map[string]string{} // key in lower case -> who says it
+	names := map[string]string{} // key in lower case -> its source
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		rest, ok := strings.CutPrefix(name, config.OverridePrefix)
 		if !ok {

@@ -16,7 +16,7 @@ type Check func(r *config.Report, cfg config.Config)
 // Load reads the configuration from path, or, if path is empty, from the file that
 // Find finds. env is the process environment (NAME=value); flags, by key path,
 // override both file and environment if they were given. The error is a Mistakes with
-// every mistake there is, or says why the file cannot be read.
+// every mistake, or the reason why the file cannot be read.
 func Load(path string, env []string, flags map[string]*pflag.Flag, more ...Check) (config.Config, []config.Warning, error) {
 	vars := config.NewEnviron(env)
 	file, text, err := Find(path, vars)

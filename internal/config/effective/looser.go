@@ -127,7 +127,8 @@ func mayOmitRequester(old, now config.Config) (names []string) {
 	return names
 }
 
-// moreTrusted names the tokens whose word about tools counts now and did not before.
+// moreTrusted names the tokens whose claims about tools count now and did not
+// before.
 func moreTrusted(old, now config.Config) (names []string) {
 	for _, t := range now.Server.Tokens {
 		had := func(was config.Token) bool { return was.Name == t.Name && was.TrustToolHints }

@@ -10,7 +10,7 @@ import (
 	"approvalbot/internal/schedule"
 )
 
-// ruleChange is what a change of the rules does to the calls that they are about, the worst last.
+// ruleChange is the effect of a change of the rules on their calls, the worst last.
 type ruleChange int
 
 const (
@@ -78,8 +78,8 @@ func (c comparison) of(old, now []config.Rule) (worst ruleChange) {
 	return worst
 }
 
-// replaced is what a rule does in the place of another one about the same calls. behind are those
-// after it, after those after the other one.
+// replaced is the effect of a rule that replaces another one about the same calls. behind are
+// those after it, after those after the other one.
 func (c comparison) replaced(n, o config.Rule, behind, after []config.Rule) ruleChange {
 	change := changed
 	switch more, less := c.asStrict(n, o), c.asStrict(o, n); {
@@ -101,7 +101,7 @@ func (c comparison) replaced(n, o config.Rule, behind, after []config.Rule) rule
 	return change
 }
 
-// before is what a new rule does in front of others.
+// before is the effect of a new rule before others.
 func (c comparison) before(n config.Rule, after []config.Rule) ruleChange {
 	if loosens(n) {
 		return looser
@@ -119,7 +119,7 @@ func (c comparison) before(n config.Rule, after []config.Rule) ruleChange {
 	return change
 }
 
-// goneRule is what the lack of a rule does, if those after it count.
+// goneRule is the effect of a removed rule, if those after it count.
 func goneRule(gone config.Rule, after []config.Rule) ruleChange {
 	allows := func(o config.Rule) bool { return o.Outcome == "allow" }
 	sets := func(o config.Rule) bool { return o.Risk.Set }
@@ -154,7 +154,7 @@ func sameCalls(r config.Rule, o config.Rule) bool {
 	return during && match && reflect.DeepEqual(r.SideEffects, o.SideEffects)
 }
 
-// longer reports whether a rule's time surely holds all of another one.
+// longer reports whether a rule's time certainly includes all of another one's.
 func longer(d, o config.During) bool {
 	switch {
 	case d == (config.During{}):
@@ -171,7 +171,7 @@ func longer(d, o config.During) bool {
 	return err == nil && bad == nil && outer.Holds(inner)
 }
 
-// asStrict reports whether a rule is surely no milder than another one about the same calls.
+// asStrict reports whether a rule is certainly no milder than another one about the same calls.
 func (c comparison) asStrict(r config.Rule, o config.Rule) bool {
 	if r.Outcome == "deny" {
 		return true
@@ -191,7 +191,7 @@ func (c comparison) asStrict(r config.Rule, o config.Rule) bool {
 	return r.Outcome == "ask"
 }
 
-// needsNobody reports a rule whose yes is enough.
+// needsNobody reports whether a rule's yes is enough.
 func needsNobody(r config.Rule) bool {
 	return r.Approve && r.MinApprovals == 0 && r.Role == "" && !r.StepUp
 }

@@ -8,7 +8,8 @@ import (
 	"approvalbot/internal/policy"
 )
 
-// Otherwise says which of the desk's examples the new configuration judges otherwise than the old one.
+// Otherwise lists those of the desk's examples that the new configuration judges differently than the
+// old one.
 func Otherwise(ctx context.Context, old, now config.Config) (core.Differences, error) {
 	was, err := Rules(old, Table(old))
 	if err != nil {

@@ -161,7 +161,7 @@ func classOf(r config.Risk) *approval.RiskClass {
 	return &r.Class
 }
 
-// byClass leaves out what is no class; the checker names it.
+// byClass leaves out names that are no class; the checker reports them.
 func byClass(in map[string]int) map[approval.RiskClass]int {
 	out := map[approval.RiskClass]int{}
 	for name, n := range in {

@@ -80,8 +80,8 @@ func Table(c config.Config) *routing.Table {
 	return t
 }
 
-// Rules makes the snapshot that the Gate judges by. The error names what Load
-// cannot see in the file.
+// Rules makes the snapshot that the Gate judges by. The error names mistakes
+// that Load cannot see in the file.
 func Rules(c config.Config, router core.Router) (core.Rules, error) {
 	rights := Rights(c)
 	people, err := people.NewDirectory(rights)
@@ -132,7 +132,7 @@ func zones(c config.Config) map[approval.Target]*time.Location {
 	return out
 }
 
-// classRules are whose yes the classes need that people are asked about.
+// classRules gives, for each class that asks people, whose yes it needs.
 func classRules(c config.Config) (out []core.ClassRule) {
 	t := c.ApprovalTools()
 	var may []approval.Factor

@@ -6,8 +6,8 @@ import (
 	"approvalbot/internal/config"
 )
 
-// KeepRunning takes over from the running configuration what cannot change
-// without a restart, and names the keys that differ in the file.
+// KeepRunning copies from the running configuration the settings that cannot
+// change without a restart, and names the keys that differ in the file.
 func KeepRunning(c *config.Config, running config.Config) (fixed []string) {
 	keep := func(key string, same bool) {
 		if !same {

@@ -102,7 +102,7 @@ func groups(c config.Config) (out []string) {
 	return out
 }
 
-// Zone is the timezone in which a configuration is spoken about: the first that it
+// Zone is the timezone in which a configuration is described: the first that it
 // names, or UTC.
 func Zone(c config.Config) *time.Location {
 	var names []string
@@ -185,12 +185,12 @@ func through(name string, c config.Config, rights people.Rights, dir *people.Dir
 	return out
 }
 
-// Hears reports whether the person is to hear of it now.
+// Hears reports whether the person would be told of it now.
 func (a Asked) Hears() bool {
 	return a.Quiet.IsZero() && a.Away == (people.Absence{}) && len(a.Through) > 0
 }
 
-// Text says it for people: "alice by telegram and API (quiet until 07:00)".
+// Text words it for people: "alice by telegram and API (quiet until 07:00)".
 func (a Asked) Text(now time.Time, zone *time.Location) string {
 	text := a.Name + " by nothing that is on"
 	if len(a.Through) > 0 {

@@ -72,7 +72,7 @@ func settingsOf(v config.Verifier) verifier.Settings {
 	}
 }
 
-// Classifier is the model that is asked, without what watches it.
+// Classifier is the model that is asked, without its metrics and log.
 func Classifier(c config.Config) verifier.ClassifierConfig {
 	x := c.ApprovalTools().Classifier
 	return verifier.ClassifierConfig{

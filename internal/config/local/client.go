@@ -80,7 +80,7 @@ func tokensIn(dir string, env config.Environ, old string) (asks, decides string,
 		}
 	}
 	f := DeskFiles.In(dir)
-	if err = f.create(asks, decides); errors.Is(err, fs.ErrExist) { // the configuration was lost
+	if err = f.create(asks, decides); errors.Is(err, fs.ErrExist) { // if the configuration was lost
 		return f.Tokens()
 	}
 	return asks, decides, err

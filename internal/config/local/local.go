@@ -83,7 +83,7 @@ channels:
 	return b.String()
 }
 
-// PersonOf is what the person at this machine is called on cards and in the log.
+// PersonOf is the name of the person at this machine on cards and in the log.
 func PersonOf(env config.Environ) string {
 	for _, name := range []string{env["USER"], env["LOGNAME"], env["USERNAME"]} {
 		if config.GoodName(name) {
