@@ -154,8 +154,8 @@ func (d *Dispatcher) sleep(ctx context.Context, next int64) bool {
 
 // serve works off one chat until no delivery is due or the platform wants a
 // rest. A message is sent only after the previous one is recorded, so that a
-// crash can double at most one per chat. An edit need not be recorded first: if
-// it is made again, it changes nothing.
+// crash can double at most one per chat. An edit need not be recorded first:
+// repeating it has no effect.
 //
 // Calls are made on a context that goes on for a short while when ctx ends: cutting
 // one at once would leave a card whose id is not known.

@@ -7,10 +7,10 @@
 //
 // If a message fails, a core.DeliveryError says what comes next: when to try again, that the chat is gone or has moved,
 // or that the platform refuses this message. A failed message is retried after untried ones. Its chat pauses only if
-// the platform did not answer, or if nothing gets through there. What a chat does not take shows less: a file becomes
-// messages, then a card that may only deny, then one without any of the asker's words.
+// the platform did not answer, or if no message gets through there. What a chat does not take shows less: a file
+// becomes messages, then a card that may only deny, then one without any of the asker's words.
 //
 // That people could not be asked is known only if no chat takes a card, or if those that might have left every try
 // unanswered for fallbackAfter (kept as silences). A chat that says when to try again has answered, and a time without
-// tries, as between two starts, proves nothing.
+// tries, as between two starts, does not count.
 package routing

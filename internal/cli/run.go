@@ -39,7 +39,8 @@ func newRunCommand(a *app.App) *cobra.Command {
 			"such as TMUX, are not handed on.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, argv []string) error {
-			// An id outlives this command: whoever asks with it later may be unable to confine the call.
+			// An id outlives this command: a program that asks with it later may be unable to confine
+			// the call.
 			return runCommand(cmd.Context(), a, ask, argv, asksConfined(unconfined || ask.id != ""))
 		},
 	}

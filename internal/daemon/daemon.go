@@ -47,7 +47,8 @@ type Options struct {
 	Local *local.File
 	// Terminal gets a link that signs the operator in to the desk's pages; nil: no link.
 	Terminal io.Writer
-	// Opening says on a terminal what takes long while the store is opened; nil: nothing does.
+	// Opening shows on a terminal the progress of slow steps while the store is opened; nil:
+	// no progress is shown.
 	Opening *progress.Line
 }
 

@@ -75,8 +75,8 @@ func endsCommand(s string, i int) bool {
 	return strings.IndexByte(";&|()`\n", s[i]) >= 0 && (i == 0 || s[i-1] != '\\')
 }
 
-// wordEnd ends a word also at quotation marks and commas, so that a program
-// inside a quoted script or a JSON array is one.
+// wordEnd ends a word at quotation marks and commas too, so that a program
+// inside a quoted script or a JSON array is a word of its own.
 func wordEnd(s string, i int) int {
 	for i < len(s) {
 		if strings.HasPrefix(s[i:], redacted) {

@@ -81,7 +81,7 @@ func (f *finder) apart(at lexer, s string, name, value int) bool {
 // opening mark up to the value.
 func (f *finder) apartInside(quoted string, mark byte, name int) bool {
 	if f.budget -= len(quoted); f.budget < 0 {
-		return true // too deep to tell: what is shown does no harm
+		return true // too deep to tell: showing the text does no harm
 	}
 	before, after := quoted[1:name], quoted[name:]
 	if mark == '"' {

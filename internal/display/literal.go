@@ -17,7 +17,7 @@ var special = func() (set [utf8.RuneSelf]bool) {
 	return set
 }()
 
-// isPlain reports whether r means nothing to a shell but itself: no white
+// isPlain reports whether r has no special meaning to a shell: it is no white
 // space, quote, escape, expansion, pattern, redirection or separator.
 func isPlain(r rune) bool {
 	if r < utf8.RuneSelf {
@@ -26,16 +26,17 @@ func isPlain(r rune) bool {
 	return !isBlank(r)
 }
 
-// isLiteral reports such a character that is no broken text.
+// isLiteral reports whether r is such a character and no broken text.
 func isLiteral(r rune) bool { return isPlain(r) && r != utf8.RuneError }
 
-// isBlank reports white space of any kind, line and paragraph separators too.
+// isBlank reports whether r is white space of any kind, line and paragraph
+// separators too.
 func isBlank(r rune) bool {
 	return unicode.IsSpace(r) || r > unicode.MaxLatin1 && unicode.Is(unicode.Z, r)
 }
 
-// hideable is the one condition for hiding text: that it is a plain literal
-// of limited length. Whatever a detector finds, nothing else is ever hidden.
+// hideable is the one condition for hiding text: that it is a plain literal of
+// limited length. Other text is never hidden, even if a detector finds it.
 func hideable(text string) bool {
 	count, percents := 0, 0
 	var before rune
@@ -64,9 +65,9 @@ func isHex(c byte) bool {
 	return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f'
 }
 
-// literalEnd returns where the run of plain characters that starts at i ends;
-// also the byte stop ends it, unless it is 0. A run beyond all limits counts as
-// none.
+// literalEnd returns the end of the run of plain characters that starts at i;
+// the byte stop ends it too, unless it is 0. A run beyond all limits counts as
+// empty.
 func literalEnd(s string, i int, stop byte) int {
 	end := i
 	for count := 0; end < len(s); count++ {

@@ -186,8 +186,8 @@ func LentStill(a approval.Approval, d *Directory) []approval.Vote {
 	return out
 }
 
-// standsForMore reports whether a vote may be counted in the place of a person for
-// whom the voter's previous vote may not.
+// It reports whether a vote may be counted in the place of a person for whose place the
+// voter's previous vote may not.
 func standsForMore(a approval.Approval, before, now approval.Vote, d *Directory) bool {
 	a.Votes = []approval.Vote{before}
 	had := AsOf(a, d)[0].For

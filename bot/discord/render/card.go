@@ -200,8 +200,8 @@ func (t *text) facts(facts []card.Fact) *text {
 	return t
 }
 
-// call adds what would run: texts and tables as blocks, in which nothing is the desk's own, and where it is bound to as
-// the desk's facts are.
+// call adds what would run: texts and tables as blocks, without words of the desk, and the place that it is bound to in
+// the form of the desk's facts.
 func (t *text) call(blocks []card.Block) *text {
 	for _, x := range blocks {
 		switch {
@@ -249,7 +249,7 @@ func valueOf(f card.Fact) string { return cmp.Or(code(f.Value), "(empty)") }
 
 func (t *text) String() string { return strings.Join(t.lines, "\n") }
 
-// quoted sets every line apart by a bar. Blocks of code go on over several lines,
+// quoted begins every line with a bar. Blocks of code go on over several lines,
 // each of which needs its own.
 func (t *text) quoted() string {
 	if len(t.lines) == 0 {

@@ -27,14 +27,14 @@ const (
 const lively = "\\`*_~|<@["
 
 var (
-	// atStart matches what makes a line a heading, a quotation, a list or small
-	// print.
+	// atStart matches text that makes a line a heading, a quotation, a list or
+	// small print.
 	atStart = lazy.Pattern(`^ *(?:[#>+-]|\d+\.)`)
-	// inside matches what is shown as a link or as an emoji.
+	// inside matches text that is shown as a link or as an emoji.
 	inside = lazy.Pattern(`://|:[^\s:]*[A-Za-z+][^\s:]*:`)
 )
 
-// escape writes a line of running text so that nothing in it is markup.
+// escape writes a line of running text so that it contains no markup.
 func escape(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	colons := inside.MatchString(s)
@@ -50,8 +50,8 @@ func escape(s string) string {
 	return out.String()
 }
 
-// timed writes a line as escape does, but for the times in it: those Discord shows in
-// the zone of whoever reads (Reference, Message Formatting, Timestamps).
+// timed writes a line as escape does, except for the times in it, which Discord shows
+// in the reader's zone (Reference, Message Formatting, Timestamps).
 func timed(s string, times card.Times) string {
 	first, text := len(s), ""
 	for t := range times {
@@ -67,8 +67,8 @@ func timed(s string, times card.Times) string {
 	return escape(s[:first]) + fmt.Sprintf("<t:%d:t> (<t:%d:R>)", seconds, seconds) + timed(s[first+len(text):], times)
 }
 
-// block writes a text as a block of code, in which nothing is markup. Three
-// backticks would end it, so a row of so many is written as escapes.
+// block writes a text as a block of code, which contains no markup. Three
+// backticks would end it, so three in a row are written as escapes.
 func block(s string) string {
 	if s == "" {
 		return "" // a block needs a character
@@ -152,7 +152,7 @@ func Plain(s string, n int, times card.Times) string {
 	if units(out) <= n {
 		return out
 	}
-	// Cut what was said, not what was written: half an escape is none.
+	// Cut the text before it is escaped: half an escape would not work.
 	for keep := units(s) - 1; keep > 0; keep -= max(1, (units(out)-n)/2) {
 		if out = Plain(Cut(s, keep), 1<<30, times); units(out) <= n {
 			return out
@@ -162,7 +162,7 @@ func Plain(s string, n int, times card.Times) string {
 }
 
 // Split cuts a text into parts that fit messages as plain writes them, at line
-// ends where it can. An empty text has no parts.
+// ends if possible. An empty text has no parts.
 func Split(s string, n int, times card.Times) []string {
 	var parts []string
 	var part strings.Builder

@@ -4,7 +4,7 @@ package watch
 
 import "context"
 
-// obeySignals does nothing: programs cannot be stopped by signals on this system.
+// obeySignals has no effect: programs cannot be stopped by signals on this system.
 func (k *keyboard) obeySignals(context.Context) {}
 
 func suspend() {}

@@ -53,7 +53,7 @@ type process struct {
 	cmd *exec.Cmd
 }
 
-// Close has the process end: its input ends, then it is told to, then it is killed.
+// Close ends the process: it closes its input, then asks it to end, then kills it.
 func (p process) Close() error {
 	_ = p.WriteCloser.Close() // it may have gone
 	ended := make(chan error, 1)
@@ -73,11 +73,11 @@ func (p process) Close() error {
 
 // Remote is an MCP server that speaks streamable HTTP.
 type Remote struct {
-	URL    *url.URL    // may hold a secret, and is in no error
+	URL    *url.URL    // may contain a secret, so errors do not show it
 	Header http.Header // of every request
 
 	version atomic.Value                                     // string: of the protocol, as it was negotiated
-	pause   func(ctx context.Context, d time.Duration) error // nil: it lasts so long
+	pause   func(ctx context.Context, d time.Duration) error // nil means a real wait
 }
 
 // Connect makes the connection. It does not send yet.
@@ -86,7 +86,7 @@ func (r *Remote) Connect(ctx context.Context) mcp.Connection {
 	return &remoteConn{Remote: r, to: outward(), in: make(chan frame), ctx: ctx, cancel: cancel}
 }
 
-// Negotiated says which version of the protocol is spoken from now on.
+// Negotiated sets the version of the protocol that is spoken from now on.
 func (r *Remote) Negotiated(version string) { r.version.Store(version) }
 
 // outward uses the environment's proxy only for https, which the proxy cannot read: a
@@ -218,7 +218,7 @@ func (c *remoteConn) Write(ctx context.Context, m jsonrpc.Message) error {
 			c.session.Store(res.Header.Get(sessionHeader))
 		}
 		return c.answer(ctx, request.ID, res)
-	case res.StatusCode/100 == 2, res.StatusCode/100 == 4 && request != nil: // it refuses that notification alone
+	case res.StatusCode/100 == 2, res.StatusCode/100 == 4 && request != nil: // it refuses only that notification
 		if request != nil && request.Method == initialized {
 			c.listen()
 		}
@@ -244,8 +244,8 @@ func (c *remoteConn) listen() {
 	go c.hear(ctx)
 }
 
-// hear carries what comes on that stream until ctx ends, or the server says that it has no such
-// stream. If the stream ends, hear opens it again.
+// hear passes on the messages of that stream until ctx ends, or the server says that it has no
+// such stream. If the stream ends, hear opens it again.
 func (c *remoteConn) hear(ctx context.Context) {
 	at := place{}
 	for ended := 0; ; ended++ {
@@ -260,7 +260,7 @@ func (c *remoteConn) hear(ctx context.Context) {
 			if has {
 				_, _ = c.events(ctx, jsonrpc.ID{}, res.Body, &at) // an unreadable message ends the stream
 			}
-			_ = res.Body.Close() // it is read, or of no use
+			_ = res.Body.Close() // it was read, or is useless
 			if !has && res.StatusCode < 500 {
 				return
 			}
@@ -272,13 +272,13 @@ func (c *remoteConn) hear(ctx context.Context) {
 	}
 }
 
-// refusedWith says with which status a server answers, in no words of its own.
+// refusedWith words the status of a server's answer, without the server's text.
 func refusedWith(res *http.Response, more string) error {
 	return fmt.Errorf("it answers %d %s%s", res.StatusCode, http.StatusText(res.StatusCode), more)
 }
 
-// mirror sets the headers in which a request's own words are for those who route it. Each is taken
-// from what the request says; those of a tool's arguments are in Extra.
+// mirror sets the headers that repeat parts of a request for those that route it. Each is taken
+// from the request's content; those of a tool's arguments are in Extra.
 func mirror(m *jsonrpc.Request, header http.Header) {
 	var in struct {
 		Name string  `json:"name"`
@@ -330,7 +330,7 @@ var headerName = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // argumentHeaders adds the arguments of a call that the tool's schema wants in headers
-// (x-mcp-header), as far as so many levels down.
+// (x-mcp-header), down to so many levels.
 func argumentHeaders(schema, arguments jsontext.Value, levels int, out http.Header) {
 	var in struct {
 		Properties members `json:"properties"`
@@ -369,8 +369,8 @@ const (
 	maxServerPause = 5 * time.Minute // that the server may ask for
 )
 
-// answer carries what comes until the answer to a request has come. A stream that ends before it is
-// taken up again if it has said where.
+// answer passes on messages until the answer to a request has come. If the stream ends before it,
+// it is resumed, if the server has named the place.
 func (c *remoteConn) answer(ctx context.Context, id jsonrpc.ID, res *http.Response) error {
 	at := place{}
 	for resumed := 0; ; {
@@ -379,7 +379,7 @@ func (c *remoteConn) answer(ctx context.Context, id jsonrpc.ID, res *http.Respon
 			return errors.Join(c.whole(ctx, id, res), res.Body.Close())
 		}
 		came, err := c.events(ctx, id, res.Body, &at)
-		_ = res.Body.Close() // what comes after the answer is not read
+		_ = res.Body.Close() // messages after the answer are not read
 		switch {
 		case came, err != nil:
 			return err
@@ -420,7 +420,7 @@ func (c *remoteConn) waits(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// whole carries an answer that is no stream.
+// whole passes on an answer that is no stream.
 func (c *remoteConn) whole(ctx context.Context, id jsonrpc.ID, res *http.Response) error {
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxFrame+1))
 	switch {
@@ -450,7 +450,7 @@ func (c *remoteConn) whole(ctx context.Context, id jsonrpc.ID, res *http.Respons
 	return err
 }
 
-// carry carries one text, and reports whether the answer was in it.
+// carry passes on one text, and reports whether the answer was in it.
 func (c *remoteConn) carry(ctx context.Context, id jsonrpc.ID, text []byte) (came bool, err error) {
 	for _, f := range framesOf(text) {
 		if err := c.deliver(ctx, f); err != nil {
@@ -471,13 +471,13 @@ func (c *remoteConn) deliver(ctx context.Context, f frame) error {
 	}
 }
 
-// place is where a stream ended.
+// place is the point at which a stream ended.
 type place struct {
 	last  string // id of its last event
 	retry time.Duration
 }
 
-// events carries the messages of a stream until the answer, or until the stream ends.
+// events passes on the messages of a stream until the answer, or until the stream ends.
 func (c *remoteConn) events(ctx context.Context, id jsonrpc.ID, stream io.Reader, at *place) (came bool, err error) {
 	r, data, kind := bufio.NewReader(stream), []byte(nil), ""
 	for {
@@ -486,7 +486,7 @@ func (c *remoteConn) events(ctx context.Context, id jsonrpc.ID, stream io.Reader
 			return false, errTooLong
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
-			return false, nil // it may be taken up again
+			return false, nil // it may be resumed
 		}
 		name, value, _ := strings.Cut(string(line), ":")
 		value = strings.TrimPrefix(value, " ")
