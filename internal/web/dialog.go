@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// dialogRest is how long a dialog's buttons do nothing after it was made, and after its
-	// window gets the focus: so a click that was meant for what was at that place before is
-	// ignored.
+	// dialogRest is how long a dialog's buttons are ignored after it was made, and after
+	// its window gets the focus: so a click that was meant for what was at that place
+	// before is ignored.
 	dialogRest  = 800 * time.Millisecond
 	dialogLife  = time.Hour // how long after it was made a dialog's form counts
 	maxInDialog = 4000      // characters of a call that a dialog shows; a longer one is on its own page

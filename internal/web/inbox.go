@@ -37,8 +37,8 @@ type waiting struct {
 	Filter      url.Values // the filters that are set, without the search
 	Chips       [][]chip   // by which the list is narrowed, group by group
 	Page, Pages int
-	Cursor      string // which requests were read: those that it names; empty: the riskiest
-	Next        string // the cursor of further ones; empty: there are none
+	Cursor      string // selects the requests to read; empty for the riskiest
+	Next        string // the cursor of further ones; empty if this is all
 	Operates    bool
 	Rounds      []roundRow // of the first page: on whose one more run people vote
 }
@@ -65,7 +65,7 @@ func (l waiting) at(page int) string {
 // Live is the address that the page reloads to stay current: this list, without the other parameters of its address.
 func (l waiting) Live() string { return with(l.query(), "page", strconv.Itoa(l.Page)) }
 
-// Older is the address of the requests after those that were read; empty: there are none.
+// Older is the address of the requests after those that were read; empty if all were read.
 func (l waiting) Older() string {
 	if l.Next == "" {
 		return ""
@@ -236,7 +236,7 @@ func (l waiting) Title() string {
 	return riskIcons()[l.Worst] + " " + l.count(l.Total) + " · Inbox"
 }
 
-// count is a number of requests, with a plus if older ones were not read.
+// count is a number of requests, with a plus if further ones were not read.
 func (l waiting) count(n int) string {
 	if l.Next != "" {
 		return strconv.Itoa(n) + "+"
